@@ -1,0 +1,59 @@
+package policies
+
+var fifoEntry = Entry{
+	Name:    "fifo",
+	Summary: "evicts the object that was loaded longest ago",
+	Source:  "Belady, A study of replacement algorithms for a virtual-storage computer, IBM Systems Journal 1966",
+	New:     func(c Config) (Policy, error) { return newFIFO(c), nil },
+}
+
+type fifo struct {
+	list     Lists
+	ring     []Object // batch path: the resident objects in order of arrival
+	next     int      // batch path: where the next arrival goes
+	filled   bool
+	resident []bool
+}
+
+func newFIFO(c Config) *fifo {
+	p := &fifo{list: NewLists(c.Objects, 1)}
+	if c.Unit {
+		p.ring = make([]Object, min(c.Capacity, int64(c.Objects)))
+		p.resident = make([]bool, c.Objects)
+	}
+	return p
+}
+
+func (p *fifo) Hit(Request)  {}
+func (p *fifo) Miss(Request) {}
+
+func (p *fifo) Victim(Request) Object {
+	o, _ := p.list.Back(0)
+	p.list.Unlink(o)
+	return o
+}
+
+func (p *fifo) Insert(r Request) { p.list.PushFront(0, r.Object) }
+
+func (p *fifo) Remove(o Object) { p.list.Unlink(o) }
+
+func (p *fifo) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
+	ring, resident, next := p.ring, p.resident, p.next
+	for _, o := range objects {
+		if resident[o] {
+			hits++
+			continue
+		}
+		if p.filled {
+			resident[ring[next]] = false
+			evictions++
+		}
+		ring[next] = o
+		resident[o] = true
+		if next++; next == len(ring) {
+			next, p.filled = 0, true
+		}
+	}
+	p.next = next
+	return hits, evictions
+}

@@ -1,0 +1,92 @@
+package policies
+
+import (
+	"slices"
+	"strings"
+)
+
+// Kind says what an Entry knows and is.
+type Kind int
+
+const (
+	Online  Kind = iota // sees the past only
+	Offline             // sees the whole trace
+	Bound               // no policy: a bound on misses that no policy can undercut
+)
+
+func (k Kind) String() string { return [...]string{"online", "offline", "bound"}[k] }
+
+// Units says in which units of capacity an Entry works.
+type Units int
+
+const (
+	UnitsBoth    Units = iota
+	UnitsObjects       // capacity counts objects only
+	UnitsBytes         // capacity counts bytes only
+)
+
+// Entry describes one policy for the registry.
+type Entry struct {
+	Name    string
+	Aliases []string // other names that users know it by
+	Summary string   // one line: what it evicts
+	Source  string   // the paper or page that defines it
+	Kind    Kind
+	Units   Units
+	// Bypass says that a missed object may be left out of the cache, so that the optimum under the same rules is opt-bypass.
+	Bypass bool
+	// Unbounded says that capacity is ignored; its optimum has room for everything.
+	Unbounded bool
+	NeedsTime bool // cannot work on a trace without a clock
+	Params    []Param
+	New       func(Config) (Policy, error) // nil for a Bound
+	// LowerBound returns the least number of misses that any schedule can have on these requests; set for a Bound only.
+	LowerBound func(BoundInput) (misses float64, err error)
+}
+
+// BoundInput is what a lower bound is computed from.
+type BoundInput struct {
+	Objects    []Object
+	NumObjects int
+	Size       func(pos int) int64 // bytes that the request at pos is charged
+	NextUse    []uint32            // as in Config
+	Capacity   int64               // bytes, or objects where every size is 1
+	From       int                 // count misses from this position on (warm-up)
+	Params     Values
+}
+
+// registry lists every policy, family by family, in the order in which `cachesim policies` prints them.
+var registry = []Entry{
+	// queues
+	fifoEntry,
+	// recency
+	lruEntry,
+	// adaptive
+	// frequency
+	// sampled and learned
+	// reference points
+	// offline
+}
+
+// All returns every entry in the order of the registry.
+func All() []Entry { return slices.Clone(registry) }
+
+// Find returns the entry with that name or alias; case does not matter.
+func Find(name string) (Entry, bool) {
+	name = strings.ToLower(name)
+	for _, e := range registry {
+		if e.Name == name || slices.Contains(e.Aliases, name) {
+			return e, true
+		}
+	}
+	return Entry{}, false
+}
+
+// Names returns the names of all entries in the order of the registry.
+func Names() []string {
+	names := make([]string, len(registry))
+	for i, e := range registry {
+		names[i] = e.Name
+	}
+	return names
+}

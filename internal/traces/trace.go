@@ -1,0 +1,123 @@
+// Package traces reads traces of requests in many formats and compressions into columns that replay fast.
+// Open streams the records of a file; Load turns files into a Trace with dense object numbers.
+//
+// To add a format, write one file with its Format and add it to the table in formats.go.
+package traces
+
+import "io"
+
+// Trace is a sequence of requests in columns. It is read-only after Load and shared by all replays.
+// Memory: 4 bytes per request, plus 8 per object where sizes are constant per object, plus 8 per request for each
+// of RequestSizes and Times where present.
+type Trace struct {
+	Name       string   // how the trace is named in records: the base name of its file, or several joined with "+"
+	Objects    []uint32 // per request: the object's dense number, 0 to NumObjects-1 in order of first appearance
+	NumObjects int
+
+	// Sizes in bytes. Both nil: the trace has no sizes, or they were not asked for. RequestSizes is set only where an object
+	// changes its size within the trace; then ObjectSizes holds each object's first size.
+	ObjectSizes  []int64
+	RequestSizes []int64
+
+	Times []int64 // per request, nanoseconds; nil where the trace has no clock or it was not asked for
+	Ops   []Op    // per request; nil where the format has none or they were not asked for
+	Keys  []Key   // per object: the key in the file; nil unless asked for
+
+	Files      []FileInfo
+	SampleRate float64 // share of the keys that were kept, 1 without sampling
+}
+
+// FileInfo says what a file was read as.
+type FileInfo struct {
+	Path        string
+	Format      string // name of the format
+	Compression string // "zstd", "gzip", ... or "" for none
+}
+
+// HasSizes reports whether requests carry sizes.
+func (t *Trace) HasSizes() bool { return t.ObjectSizes != nil }
+
+// Size returns the size in bytes of the request at pos. The trace must have sizes.
+func (t *Trace) Size(pos int) int64 {
+	if t.RequestSizes != nil {
+		return t.RequestSizes[pos]
+	}
+	return t.ObjectSizes[t.Objects[pos]]
+}
+
+// Footprint returns the sum of the objects' (first) sizes in bytes.
+func (t *Trace) Footprint() int64 {
+	var sum int64
+	for _, s := range t.ObjectSizes {
+		sum += s
+	}
+	return sum
+}
+
+// Op is what a request does.
+type Op uint8
+
+const (
+	OpUnknown Op = iota
+	OpRead       // get, read, pread
+	OpWrite      // set, write, put
+	OpDelete
+)
+
+// Key is the name of an object in a trace file: a number, or text that is not a canonical decimal number.
+// "7" is the number 7; "007" and "+7" are text, so that different spellings stay different objects.
+type Key struct {
+	Num  uint64
+	Text string // "" for a number
+}
+
+// Record is one request as a file states it.
+type Record struct {
+	Time int64 // nanoseconds; 0 where the format has none
+	Size int64 // bytes, never negative; 0 where the format has none
+	Num  uint64
+	Text []byte // key text, nil for a numeric key; valid until the next call of Read
+	Op   Op
+}
+
+// Reader streams the records of one trace. Read fills rec and returns io.EOF after the last record. Every other error
+// names file, line or byte offset and what was expected, and ends the stream.
+type Reader interface {
+	Read(rec *Record) error
+}
+
+// Fields says what the records of a reader carry.
+type Fields struct {
+	Time, Size, Op bool
+}
+
+// Stream is an opened trace file.
+type Stream struct {
+	Reader
+	Info   FileInfo
+	Fields Fields
+	close  func() error
+}
+
+// Close releases the file.
+func (s *Stream) Close() error { return s.close() }
+
+// LoadOptions say what Load keeps and how it reads.
+type LoadOptions struct {
+	Format string // "" to detect, or "NAME" or "NAME:opt=value,opt=value"
+	Merge  bool   // several files: merge by time instead of one after another
+	Limit  int    // keep at most this many requests (counted after sampling); 0 for all
+
+	// SampleRate in (0,1) keeps the objects whose hashed key falls below that share (SHARDS, Waldspurger et al., FAST 2015);
+	// 0 or 1 keeps all. SampleSeed varies the hash.
+	SampleRate float64
+	SampleSeed uint64
+
+	Sizes bool // keep sizes
+	Times bool // keep times
+	Ops   bool // keep operations
+	Keys  bool // keep the keys
+
+	Stdin    io.Reader               // what "-" reads
+	Progress func(done, total int64) // compressed bytes read so far; total is 0 where unknown; called now and then
+}
