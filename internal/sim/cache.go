@@ -1,0 +1,46 @@
+// Package sim replays traces through caches and turns what happened into records.
+// A cache decides what a hit is and how full it is, a policy (package policies) decides who leaves; Replay drives the two
+// over a trace, and Run does so for many policies and capacities on all cores.
+package sim
+
+import "github.com/cachesim/cachesim/internal/policies"
+
+// Cache decides what a hit is, what may be evicted and how full it is. Exact is one; set-associative, prefix-tree and
+// semantic caches are others.
+type Cache interface {
+	// Serve replays the requests of w in order and adds what happened to c.
+	Serve(w Window, c *Counts)
+}
+
+// Window is a run of consecutive requests of a trace.
+type Window struct {
+	Objects []policies.Object
+	Sizes   []int64 // bytes per request; nil where the capacity counts objects
+	Times   []int64 // nanoseconds per request; nil without a clock
+	First   int     // position of the first request in the trace
+}
+
+// Counts are the sums over the requests that a cache served.
+type Counts struct {
+	Requests  int64
+	Hits      int64
+	Evictions int64
+	Oversized int64 // requests to objects larger than the cache: misses that bypass it
+	Bytes     int64 // requested bytes; 0 where the capacity counts objects
+	HitBytes  int64
+}
+
+// Misses returns the requests that did not hit.
+func (c Counts) Misses() int64 { return c.Requests - c.Hits }
+
+// minus returns the counts since an earlier state.
+func (c Counts) minus(earlier Counts) Counts {
+	return Counts{
+		Requests:  c.Requests - earlier.Requests,
+		Hits:      c.Hits - earlier.Hits,
+		Evictions: c.Evictions - earlier.Evictions,
+		Oversized: c.Oversized - earlier.Oversized,
+		Bytes:     c.Bytes - earlier.Bytes,
+		HitBytes:  c.HitBytes - earlier.HitBytes,
+	}
+}

@@ -1,0 +1,64 @@
+package sim
+
+import (
+	"context"
+
+	"github.com/cachesim/cachesim/internal/traces"
+)
+
+// windowLen is how many requests a cache serves between two looks at the context: a few milliseconds of the slowest policy.
+const windowLen = 1 << 15
+
+// ReplayOptions say how a trace is replayed.
+type ReplayOptions struct {
+	Bytes    bool        // capacity counts bytes: hand the sizes over
+	Warmup   int         // requests at the start that are served but not counted
+	Progress func(n int) // called with the number of requests served since the last call; may be nil
+}
+
+// Replay drives the trace through the cache and returns the counts after the warm-up. It stops early with ctx's error.
+func Replay(ctx context.Context, t *traces.Trace, c Cache, opt ReplayOptions) (Counts, error) {
+	var total, warm Counts
+	var sizes []int64
+	if opt.Bytes && t.RequestSizes == nil {
+		sizes = make([]int64, windowLen)
+	}
+	for from := 0; from < len(t.Objects); {
+		if err := ctx.Err(); err != nil {
+			return Counts{}, err
+		}
+		to := min(from+windowLen, len(t.Objects))
+		if from < opt.Warmup {
+			to = min(to, opt.Warmup)
+		}
+		c.Serve(window(t, from, to, opt.Bytes, sizes), &total)
+		if to == opt.Warmup {
+			warm = total
+		}
+		if opt.Progress != nil {
+			opt.Progress(to - from)
+		}
+		from = to
+	}
+	return total.minus(warm), nil
+}
+
+// window returns the requests [from, to). Sizes per object are spread over the requests in the buffer.
+func window(t *traces.Trace, from, to int, bytes bool, buffer []int64) Window {
+	w := Window{Objects: t.Objects[from:to], First: from}
+	if t.Times != nil {
+		w.Times = t.Times[from:to]
+	}
+	if !bytes {
+		return w
+	}
+	if t.RequestSizes != nil {
+		w.Sizes = t.RequestSizes[from:to]
+		return w
+	}
+	w.Sizes = buffer[:to-from]
+	for i, o := range w.Objects {
+		w.Sizes[i] = t.ObjectSizes[o]
+	}
+	return w
+}

@@ -1,0 +1,154 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/traces"
+)
+
+// testTrace is a random trace of n requests over m objects: skewed, with scans and with objects that come in bursts.
+func testTrace(seed uint64, n, m int) *traces.Trace {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	number := map[int]uint32{}
+	t := &traces.Trace{Name: fmt.Sprintf("random-%d", seed), SampleRate: 1}
+	scan := 0
+	for len(t.Objects) < n {
+		key := 0
+		switch rng.IntN(4) {
+		case 0:
+			key = rng.IntN(m)
+		case 1, 2:
+			key = int(float64(m) * rng.Float64() * rng.Float64() * rng.Float64())
+		case 3:
+			scan++
+			key = scan % m
+		}
+		o, ok := number[key]
+		if !ok {
+			o = uint32(len(number))
+			number[key] = o
+			t.ObjectSizes = append(t.ObjectSizes, 1+rng.Int64N(20))
+		}
+		t.Objects = append(t.Objects, o)
+		t.Times = append(t.Times, int64(len(t.Objects))*1e9)
+	}
+	t.NumObjects = len(number)
+	return t
+}
+
+// nextUse is the naive next-use column.
+func nextUse(t *traces.Trace) []uint32 {
+	next := make([]uint32, len(t.Objects))
+	last := make([]uint32, t.NumObjects)
+	for o := range last {
+		last[o] = policies.Never
+	}
+	for i := len(next) - 1; i >= 0; i-- {
+		next[i] = last[t.Objects[i]]
+		last[t.Objects[i]] = uint32(i)
+	}
+	return next
+}
+
+func build(tb testing.TB, e policies.Entry, t *traces.Trace, capacity int64, unit bool) policies.Policy {
+	tb.Helper()
+	spec, err := policies.ParseSpec(e.Name)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	cfg := policies.Config{
+		Capacity: capacity, Unit: unit, Objects: t.NumObjects, Requests: len(t.Objects), Seed: 7, Params: spec.Params,
+	}
+	if e.Kind == policies.Offline {
+		cfg.NextUse = nextUse(t)
+	}
+	p, err := e.New(cfg)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return p
+}
+
+// forEachPolicy runs f for every policy that works in that unit of capacity.
+func forEachPolicy(t *testing.T, bytes bool, f func(t *testing.T, e policies.Entry)) {
+	for _, e := range policies.All() {
+		if e.Kind == policies.Bound || bytes && e.Units == policies.UnitsObjects || !bytes && e.Units == policies.UnitsBytes {
+			continue
+		}
+		t.Run(e.Name, func(t *testing.T) { f(t, e) })
+	}
+}
+
+// capacityFor returns what the policy is told and what the cache enforces: everything for an unbounded policy.
+func capacityFor(e policies.Entry, capacity int64) int64 {
+	if e.Unbounded {
+		return 1 << 40
+	}
+	return capacity
+}
+
+// checkedServe serves one request at a time and fails where the cache is ever above its capacity.
+func checkedServe(t *testing.T, tr *traces.Trace, c *Exact, capacity int64, bytes bool) Counts {
+	t.Helper()
+	var n Counts
+	one := make([]int64, 1)
+	for i := range tr.Objects {
+		c.Serve(window(tr, i, i+1, bytes, one), &n)
+		if c.Used() > capacity {
+			t.Fatalf("after request %d: %d used of a capacity of %d", i, c.Used(), capacity)
+		}
+	}
+	return n
+}
+
+func TestSuiteNeverAboveCapacity(t *testing.T) {
+	for _, bytes := range []bool{false, true} {
+		t.Run(fmt.Sprintf("bytes=%v", bytes), func(t *testing.T) {
+			forEachPolicy(t, bytes, func(t *testing.T, e policies.Entry) {
+				for _, capacity := range []int64{1, 2, 3, 7, 20, 100, 1000} {
+					tr := testTrace(uint64(capacity), 2000, 150)
+					c := capacityFor(e, capacity)
+					checkedServe(t, tr, NewExact(build(t, e, tr, c, !bytes), c, tr.NumObjects), c, bytes)
+				}
+			})
+		})
+	}
+}
+
+func TestSuiteBatchEqualsOneByOne(t *testing.T) {
+	forEachPolicy(t, false, func(t *testing.T, e policies.Entry) {
+		for seed := range uint64(60) {
+			tr := testTrace(seed, 1500, 20+int(seed)*5)
+			capacity := capacityFor(e, 1+int64(seed*seed)%97)
+			batch, ok := build(t, e, tr, capacity, true).(policies.UnitReplayer)
+			if !ok {
+				t.Skip("has no batch path")
+			}
+			want := checkedServe(t, tr, NewExact(build(t, e, tr, capacity, true), capacity, tr.NumObjects), capacity, false)
+			got, err := Replay(context.Background(), tr, batchExact{batch}, ReplayOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got != want {
+				t.Fatalf("seed %d, capacity %d: batch %+v, one by one %+v", seed, capacity, got, want)
+			}
+		}
+	})
+}
+
+func TestSuiteDeterministic(t *testing.T) {
+	forEachPolicy(t, false, func(t *testing.T, e policies.Entry) {
+		tr := testTrace(3, 5000, 300)
+		c := capacityFor(e, 40)
+		run := func() Counts {
+			return checkedServe(t, tr, NewExact(build(t, e, tr, c, true), c, tr.NumObjects), c, false)
+		}
+		if a, b := run(), run(); a != b {
+			t.Fatalf("two replays differ: %+v and %+v", a, b)
+		}
+	})
+}
