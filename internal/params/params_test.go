@@ -1,0 +1,87 @@
+package params
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+var sample = []Param{
+	{Name: "k", Default: 2, Min: 1, Max: 16},
+	{Name: "share", Default: 0.1, Min: 0, Max: 1},
+	{Name: "ties", Default: "lru", Choices: []string{"lru", "fifo"}},
+	{Name: "int", Default: false},
+	{Name: "size", Default: ""},
+}
+
+func TestParseArgs(t *testing.T) {
+	v, err := ParseArgs(sample, " k = 3 , share=0.5,ties=fifo,int=true,size=lognormal(mean=4096,sigma=1)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "k=3,share=0.5,ties=fifo,int=true,size=lognormal(mean=4096,sigma=1)"
+	if got := Format(sample, v); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if v.Int("k") != 3 || v.Float("share") != 0.5 || !v.Bool("int") || v.Text("ties") != "fifo" {
+		t.Errorf("values have the wrong types: %v", v)
+	}
+}
+
+func TestFormatCallLeavesOutDefaults(t *testing.T) {
+	for args, want := range map[string]string{"": "x", "k=2": "x", "k=3,ties=lru": "x(k=3)", "int=1,share=1": "x(share=1,int=true)"} {
+		v, err := ParseArgs(sample, args)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := FormatCall("x", sample, v); got != want {
+			t.Errorf("%q: got %s, want %s", args, got, want)
+		}
+	}
+}
+
+func TestParseArgsErrors(t *testing.T) {
+	for args, want := range map[string]string{
+		"k":                "want name=value",
+		"=3":               "want name=value",
+		"k=2,":             "want name=value",
+		"k=2,k=3":          "given twice",
+		"shar=1":           `did you mean "share"`,
+		"k=x":              "want a whole number",
+		"k=0":              "from 1 to 16",
+		"k=17":             "from 1 to 16",
+		"share=NaN":        "want a number",
+		"share=2":          "from 0 to 1",
+		"ties=mru":         "want one of lru, fifo",
+		"int=maybe":        "want true or false",
+		"size=lognormal(4": "unbalanced parentheses",
+	} {
+		if _, err := ParseArgs(sample, args); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: error %v, want one with %q", args, err, want)
+		}
+	}
+}
+
+func TestSplit(t *testing.T) {
+	got, err := Split("a(b,c(d,e)),f", ',')
+	if want := []string{"a(b,c(d,e))", "f"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("got %q, %v, want %q", got, err, want)
+	}
+	for _, bad := range []string{"a(", "a)", "a)(", "(a))("} {
+		if _, err := Split(bad, ','); err == nil {
+			t.Errorf("%q: no error", bad)
+		}
+	}
+}
+
+func TestSplitCall(t *testing.T) {
+	for text, want := range map[string][2]string{"lru": {"lru", ""}, " x( k=1 ) ": {"x", " k=1 "}, "x()": {"x", ""}, "m(a(b=1))": {"m", "a(b=1)"}} {
+		name, args, err := SplitCall(text)
+		if err != nil || name != want[0] || args != want[1] {
+			t.Errorf("%q: got %q %q %v, want %q", text, name, args, err, want)
+		}
+	}
+	if _, _, err := SplitCall("x(k=1)y"); err == nil {
+		t.Error("text after the parenthesis: no error")
+	}
+}
