@@ -1,0 +1,206 @@
+package atomicfile
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+func text(s string) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := io.WriteString(w, s)
+		return err
+	}
+}
+
+func mustRead(t *testing.T, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// wantNames fails unless dir holds exactly these files: nothing is missing and no hidden file is left.
+func wantNames(t *testing.T, dir string, names ...string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range entries {
+		got = append(got, e.Name())
+	}
+	if strings.Join(got, " ") != strings.Join(names, " ") {
+		t.Errorf("%s holds %q, want %q", dir, got, names)
+	}
+}
+
+func TestWriteCreatesAndReplaces(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "out")
+	for _, content := range []string{"first", "2"} {
+		if err := Write(path, text(content)); err != nil {
+			t.Fatal(err)
+		}
+		if got := mustRead(t, path); got != content {
+			t.Errorf("got %q, want %q", got, content)
+		}
+	}
+	wantNames(t, dir, "out")
+}
+
+func TestNothingAppearsBeforeCommit(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "out")
+	f, err := Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Write([]byte("half")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(path); !os.IsNotExist(err) {
+		t.Errorf("the file is there before Commit: %v", err)
+	}
+	f.Abort()
+	wantNames(t, dir)
+}
+
+func TestAbortAfterCommitKeepsTheFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "out")
+	f, err := Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	f.Abort()
+	mustRead(t, path)
+}
+
+func TestFailedWriteKeepsTheOldFile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "out")
+	if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	broken := errors.New("source broke off")
+	err := Write(path, func(w io.Writer) error {
+		io.WriteString(w, "new")
+		return broken
+	})
+	if !errors.Is(err, broken) {
+		t.Errorf("got error %v, want %v", err, broken)
+	}
+	if got := mustRead(t, path); got != "old" {
+		t.Errorf("the old file now holds %q", got)
+	}
+	wantNames(t, dir, "out")
+}
+
+func TestPermissionsAndLinksStay(t *testing.T) {
+	dir := t.TempDir()
+	real, link := filepath.Join(dir, "real"), filepath.Join(dir, "link")
+	if err := os.WriteFile(real, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("real", link); err != nil {
+		t.Fatal(err)
+	}
+	if err := Write(link, text("through the link")); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Lstat(real)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := mustRead(t, real); got != "through the link" || info.Mode() != 0o600 {
+		t.Errorf("target holds %q with mode %v", got, info.Mode())
+	}
+	if _, err := os.Readlink(link); err != nil {
+		t.Errorf("the link is gone: %v", err)
+	}
+}
+
+func TestDeviceIsWrittenNotReplaced(t *testing.T) {
+	if err := Write(os.DevNull, text("gone")); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(os.DevNull)
+	if err != nil || info.Mode()&os.ModeDevice == 0 {
+		t.Errorf("%s is no device any more: %v, %v", os.DevNull, info, err)
+	}
+}
+
+func TestFullDisk(t *testing.T) {
+	if _, err := os.Stat("/dev/full"); err != nil {
+		t.Skip("no /dev/full here")
+	}
+	err := Write("/dev/full", text("too much"))
+	if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "cannot write /dev/full") {
+		t.Errorf("got error %v, want one that names the file and the full disk", err)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ name, path, want string }{
+		{"missing folder", filepath.Join(dir, "none", "out"), "does not exist; create it first"},
+		{"file as folder", filepath.Join(file, "out"), "is a file, want a folder"},
+		{"folder as file", dir, "it is a folder"},
+		{"long name", filepath.Join(dir, strings.Repeat("x", 300)), "name too long"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			err := Write(c.path, text("x"))
+			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), c.path) {
+				t.Errorf("got error %v, want one with %q and the path", err, c.want)
+			}
+		})
+	}
+	wantNames(t, dir, "file")
+}
+
+func TestNoPermission(t *testing.T) {
+	if os.Getuid() == 0 {
+		t.Skip("root may write everywhere")
+	}
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o555); err != nil {
+		t.Fatal(err)
+	}
+	if err := Write(filepath.Join(dir, "out"), text("x")); err == nil || !strings.Contains(err.Error(), "no permission") {
+		t.Errorf("got error %v, want one about the permission", err)
+	}
+}
+
+func TestMakeFolder(t *testing.T) {
+	dir := t.TempDir()
+	deep := filepath.Join(dir, "a", "b")
+	for range 2 {
+		if err := MakeFolder(deep); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file := filepath.Join(deep, "file")
+	if err := Write(file, text("x")); err != nil {
+		t.Fatal(err)
+	}
+	if err := MakeFolder(file); err == nil || !strings.Contains(err.Error(), "is a file, want a folder") {
+		t.Errorf("got error %v", err)
+	}
+	if err := MakeFolder(filepath.Join(file, "below")); err == nil {
+		t.Error("a folder below a file was created")
+	}
+}
