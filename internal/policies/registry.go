@@ -63,6 +63,7 @@ var registry = []Entry{
 	lruEntry,
 	// adaptive
 	// frequency
+	lfuEntry,
 	// sampled and learned
 	// reference points
 	// offline

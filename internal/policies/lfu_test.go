@@ -1,0 +1,96 @@
+package policies
+
+import (
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestLFUEqualsNaive(t *testing.T) {
+	byRequests := func(s *naiveObject, _ int) float64 { return float64(s.requests) }
+	checkAgainstNaive(t, "lfu", func(capacity int64) *naive {
+		c := newNaive(capacity)
+		c.rank = byRequests
+		return c
+	})
+	checkAgainstNaive(t, "lfu(perfect=true)", func(capacity int64) *naive {
+		c := newNaive(capacity)
+		c.rank = func(s *naiveObject, _ int) float64 { return float64(s.past + s.requests) }
+		return c
+	})
+}
+
+func TestLFUExamples(t *testing.T) {
+	for _, test := range []struct {
+		spec     string
+		capacity int64
+		trace    []Object
+		want     []Object // victims in order
+	}{
+		// 0 and 1 have two requests, 0 came to two first; 2 has one.
+		{"lfu", 3, []Object{0, 1, 2, 0, 1, 3, 3, 4}, []Object{2, 0}},
+		// The requests of 0 before its eviction count only for perfect LFU.
+		{"lfu", 2, []Object{0, 0, 1, 1, 1, 2, 0, 3}, []Object{0, 2, 0}},
+		{"lfu(perfect=true)", 2, []Object{0, 0, 1, 1, 1, 2, 0, 3}, []Object{0, 2, 1}},
+	} {
+		d := drive(t, test.spec, Config{Capacity: test.capacity, Unit: true, Objects: 5, Requests: len(test.trace)})
+		if got := d.serveAll(test.trace...); !slices.Equal(got, test.want) {
+			t.Errorf("%s, trace %v: victims %v, want %v", test.spec, test.trace, got, test.want)
+		}
+	}
+}
+
+// Frequencies is compared with a plain map, and its chain with the frequencies that occur.
+func TestFrequencies(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		const objects = 12
+		steps := rapid.SliceOfN(rapid.Uint32(), 1, 200).Draw(t, "steps")
+		f := NewFrequencies(objects, len(steps))
+		want := map[Object]uint32{}
+		for _, step := range steps {
+			o := step % objects
+			switch {
+			case want[o] == 0:
+				want[o] = 1 + step/objects%5
+				f.Add(o, want[o])
+			case step/objects%4 == 0:
+				f.Remove(o)
+				delete(want, o)
+			default:
+				f.Touch(o)
+				want[o]++
+			}
+			checkFrequencies(t, &f, want, objects)
+		}
+	})
+}
+
+func checkFrequencies(t *rapid.T, f *Frequencies, want map[Object]uint32, objects Object) {
+	seen := 0
+	last := uint32(0)
+	for list := f.lists[0].higher; list != 0; list = f.lists[list].higher {
+		if f.lists[list].frequency <= last {
+			t.Fatalf("chain: frequency %d after %d", f.lists[list].frequency, last)
+		}
+		last = f.lists[list].frequency
+		before := seen
+		for o := f.nodes[f.n+list].next; o != f.n+list; o = f.nodes[o].next {
+			if want[o] != last {
+				t.Fatalf("object %d stands at frequency %d, want %d", o, last, want[o])
+			}
+			seen++
+		}
+		if seen == before {
+			t.Fatalf("the list of frequency %d is empty", last)
+		}
+	}
+	if seen != len(want) {
+		t.Fatalf("%d objects in the chain, want %d", seen, len(want))
+	}
+	for o := range objects {
+		if f.Has(o) != (want[o] != 0) || f.Frequency(o) != want[o] {
+			t.Fatalf("object %d: frequency %d, want %d", o, f.Frequency(o), want[o])
+		}
+	}
+}

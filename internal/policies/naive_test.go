@@ -1,0 +1,172 @@
+package policies
+
+import (
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// naive is a cache that finds its victim by looking at every resident object: the reference for the policies that
+// rank objects. The victim has the smallest rank; of equal ranks the smallest tie.
+type naive struct {
+	capacity, used int64
+	resident       []*naiveObject
+	past           map[Object]int // requests up to the last eviction
+	touched        func(s *naiveObject)
+	rank           func(s *naiveObject, now int) float64
+	tie            func(s *naiveObject) int
+	evicted        func(s *naiveObject)
+}
+
+type naiveObject struct {
+	object       Object
+	size         int64
+	requests     int // since it was loaded
+	past         int // before it was loaded
+	loaded, last int // positions
+	priority     float64
+}
+
+func newNaive(capacity int64) *naive {
+	return &naive{
+		capacity: capacity,
+		past:     map[Object]int{},
+		touched:  func(*naiveObject) {},
+		rank:     func(s *naiveObject, _ int) float64 { return s.priority },
+		tie:      func(s *naiveObject) int { return s.last },
+		evicted:  func(*naiveObject) {},
+	}
+}
+
+// serve replays one request and returns whether it hit and who was evicted, in order.
+func (c *naive) serve(o Object, size int64, now int) (hit bool, victims []Object) {
+	if i := slices.IndexFunc(c.resident, func(s *naiveObject) bool { return s.object == o }); i >= 0 {
+		s := c.resident[i]
+		s.requests++
+		s.last = now
+		c.touched(s)
+		return true, nil
+	}
+	if size > c.capacity {
+		return false, nil
+	}
+	for c.used+size > c.capacity {
+		victims = append(victims, c.evict(now))
+	}
+	s := &naiveObject{object: o, size: size, requests: 1, past: c.past[o], loaded: now, last: now}
+	c.touched(s)
+	c.resident = append(c.resident, s)
+	c.used += size
+	return false, victims
+}
+
+func (c *naive) evict(now int) Object {
+	v := 0
+	for i, s := range c.resident {
+		least := c.resident[v]
+		if a, b := c.rank(s, now), c.rank(least, now); a < b || a == b && c.tie(s) < c.tie(least) {
+			v = i
+		}
+	}
+	s := c.resident[v]
+	c.resident = slices.Delete(c.resident, v, v+1)
+	c.used -= s.size
+	c.past[s.object] = s.past + s.requests
+	c.evicted(s)
+	return s.object
+}
+
+// driven is a policy in a minimal exact-match cache that serves one request at a time.
+type driven struct {
+	policy         Policy
+	capacity, used int64
+	stored         map[Object]int64
+}
+
+// drive builds the policy that spec names. With Unit unset in c the capacity counts bytes.
+func drive(t rapid.TB, spec string, c Config) *driven {
+	t.Helper()
+	s, err := ParseSpec(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Params = s.Params
+	p, err := s.Entry.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &driven{policy: p, capacity: c.Capacity, stored: map[Object]int64{}}
+}
+
+func (d *driven) serve(o Object, size int64, now int) (hit bool, victims []Object) {
+	r := Request{Object: o, Pos: now, Size: size}
+	if d.stored[o] != 0 {
+		d.policy.Hit(r)
+		return true, nil
+	}
+	if size > d.capacity {
+		return false, nil
+	}
+	d.policy.Miss(r)
+	for d.used+size > d.capacity {
+		v := d.policy.Victim(r)
+		if v == o {
+			return false, victims
+		}
+		d.drop(v)
+		victims = append(victims, v)
+	}
+	d.policy.Insert(r)
+	d.stored[o] = size
+	d.used += size
+	return false, victims
+}
+
+func (d *driven) drop(o Object) {
+	d.used -= d.stored[o]
+	delete(d.stored, o)
+}
+
+// serveAll serves requests of size 1 and returns the victims in order.
+func (d *driven) serveAll(objects ...Object) (victims []Object) {
+	for i, o := range objects {
+		_, v := d.serve(o, 1, i)
+		victims = append(victims, v...)
+	}
+	return victims
+}
+
+// checkAgainstNaive replays random traces, by objects and by bytes, and requires the same hits and the same victims
+// in the same order. Now and then an object leaves both caches by Remove.
+func checkAgainstNaive(t *testing.T, spec string, reference func(capacity int64) *naive) {
+	rapid.Check(t, func(t *rapid.T) {
+		const objects = 30
+		trace := rapid.SliceOfN(rapid.Uint32Range(0, objects-1), 1, 300).Draw(t, "trace")
+		capacity := rapid.Int64Range(1, 40).Draw(t, "capacity")
+		sizes := slices.Repeat([]int64{1}, objects)
+		unit := rapid.Bool().Draw(t, "unit")
+		if !unit {
+			sizes = rapid.SliceOfN(rapid.Int64Range(1, 12), objects, objects).Draw(t, "sizes")
+		}
+		removeEvery := rapid.IntRange(5, 100).Draw(t, "removeEvery")
+		got := drive(t, spec, Config{Capacity: capacity, Unit: unit, Objects: objects, Requests: len(trace)})
+		want := reference(capacity)
+		for i, o := range trace {
+			if i%removeEvery == removeEvery-1 && len(want.resident) > 0 {
+				gone := want.resident[i%len(want.resident)]
+				want.used -= gone.size
+				want.past[gone.object] = gone.past + gone.requests
+				want.resident = slices.DeleteFunc(want.resident, func(s *naiveObject) bool { return s == gone })
+				got.policy.Remove(gone.object)
+				got.drop(gone.object)
+			}
+			hit, victims := got.serve(o, sizes[o], i)
+			wantHit, wantVictims := want.serve(o, sizes[o], i)
+			if hit != wantHit || !slices.Equal(victims, wantVictims) {
+				t.Fatalf("request %d (object %d): hit %v, victims %v; naive: hit %v, victims %v",
+					i, o, hit, victims, wantHit, wantVictims)
+			}
+		}
+	})
+}
