@@ -91,17 +91,6 @@ type Fields struct {
 	Time, Size, Op bool
 }
 
-// Stream is an opened trace file.
-type Stream struct {
-	Reader
-	Info   FileInfo
-	Fields Fields
-	close  func() error
-}
-
-// Close releases the file.
-func (s *Stream) Close() error { return s.close() }
-
 // LoadOptions say what Load keeps and how it reads.
 type LoadOptions struct {
 	Format string // "" to detect, or "NAME" or "NAME:opt=value,opt=value"
@@ -118,6 +107,6 @@ type LoadOptions struct {
 	Ops   bool // keep operations
 	Keys  bool // keep the keys
 
-	Stdin    io.Reader               // what "-" reads
+	Stdin    io.Reader               // what "-" reads; nil: the standard input of the process
 	Progress func(done, total int64) // compressed bytes read so far; total is 0 where unknown; called now and then
 }

@@ -1,0 +1,66 @@
+package traces
+
+// Stream is an opened trace: its records, and what they were read as.
+type Stream struct {
+	Reader
+	Info   FileInfo
+	Fields Fields
+	in     *input
+}
+
+// Progress returns how many bytes of the file (compressed, if it is) were read so far and its size, 0 where that is unknown.
+// Any goroutine may call it.
+func (s *Stream) Progress() (done, total int64) { return s.in.bytesRead.Load(), s.in.size }
+
+// Close releases the file.
+func (s *Stream) Close() error { return s.in.close() }
+
+// Open opens the trace file at path, or standard input for "-", and recognises compression, tar archives and format from the
+// content. opts.Format forces a format; opts.Stdin is what "-" reads. The error names the file.
+func Open(path string, opts LoadOptions) (*Stream, error) {
+	in, err := openInput(path, opts.Stdin)
+	if err != nil {
+		return nil, err
+	}
+	stream, err := in.stream(opts.Format)
+	if err != nil {
+		in.close()
+		return nil, err
+	}
+	return stream, nil
+}
+
+// stream finds out what the input holds and starts to read it.
+func (in *input) stream(spec string) (*Stream, error) {
+	src, err := newSource(in, in.label, in.path, in)
+	if err != nil {
+		return nil, err
+	}
+	s := &Stream{in: in, Info: FileInfo{Path: in.path, Compression: src.compression}}
+	if src.isTar() {
+		members, err := openTar(src, spec)
+		s.Reader, s.Fields, s.Info.Format = members, members.fields, members.format.Name
+		return s, err
+	}
+	format, opts, err := src.chooseFormat(spec)
+	if err != nil {
+		return nil, err
+	}
+	s.Info.Format = format.Name
+	s.Reader, s.Fields, err = format.Open(src, opts)
+	return s, err
+}
+
+// chooseFormat returns the format that spec asks for, or the one that the content looks like.
+func (s *Source) chooseFormat(spec string) (Format, Options, error) {
+	if spec != "" {
+		format, opts, err := parseFormat(spec)
+		return format, opts, err
+	}
+	format, err := detect(s)
+	if err != nil {
+		return Format{}, nil, err
+	}
+	opts, err := format.parseOptions("")
+	return format, opts, err
+}

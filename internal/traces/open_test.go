@@ -1,0 +1,46 @@
+package traces
+
+import (
+	"errors"
+	"io"
+	"strings"
+	"testing"
+)
+
+// openString opens content as standard input.
+func openString(t testing.TB, content, format string) (*Stream, error) {
+	t.Helper()
+	s, err := Open("-", LoadOptions{Format: format, Stdin: strings.NewReader(content)})
+	if err == nil {
+		t.Cleanup(func() { s.Close() })
+	}
+	return s, err
+}
+
+// readAll returns the records of content, with texts of their own.
+func readAll(t testing.TB, content, format string) ([]Record, error) {
+	t.Helper()
+	s, err := openString(t, content, format)
+	if err != nil {
+		return nil, err
+	}
+	return drain(s)
+}
+
+func drain(r Reader) ([]Record, error) {
+	var records []Record
+	for {
+		var rec Record
+		err := r.Read(&rec)
+		if errors.Is(err, io.EOF) {
+			return records, nil
+		}
+		if err != nil {
+			return records, err
+		}
+		if rec.Text != nil {
+			rec.Text = []byte(string(rec.Text))
+		}
+		records = append(records, rec)
+	}
+}

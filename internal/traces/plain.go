@@ -1,0 +1,130 @@
+package traces
+
+import (
+	"bytes"
+)
+
+var plainFormat = Format{
+	Name:      "plain",
+	Summary:   "one key per line, an integer or a word",
+	Example:   "4711\nn03794056_10253.JPEG",
+	Carries:   "key",
+	Detection: "every line is one word",
+	Options: []Option{{
+		Name: "spaces", Default: "false", Choices: boolChoices,
+		Doc: "keys may contain white space; otherwise it is an error, as the file is likely to have columns",
+	}},
+	Detect: detectPlain,
+	Open:   openPlain,
+}
+
+// detectPlain accepts lines of one word each; a blank line may only end the file.
+func detectPlain(head Head, _ string) Confidence {
+	if isBinary(head.Bytes) {
+		return No
+	}
+	lines := withoutBlankEnd(head.Lines)
+	for _, line := range lines {
+		if len(line) == 0 || bytes.ContainsAny(line, " \t") {
+			return No
+		}
+	}
+	if len(lines) == 0 {
+		return No
+	}
+	return Possible
+}
+
+// withoutBlankEnd drops blank lines at the end.
+func withoutBlankEnd(lines [][]byte) [][]byte {
+	for len(lines) > 0 && len(lines[len(lines)-1]) == 0 {
+		lines = lines[:len(lines)-1]
+	}
+	return lines
+}
+
+// plainReader reads one key per line.
+type plainReader struct {
+	src     *Source
+	spaces  bool // allowed in keys
+	sawText bool // some key was no number
+}
+
+func openPlain(src *Source, opts Options) (Reader, Fields, error) {
+	return &plainReader{src: src, spaces: opts.Bool("spaces")}, Fields{}, nil
+}
+
+// Read implements Reader.
+func (p *plainReader) Read(rec *Record) error {
+	line, err := p.src.Line()
+	if err != nil {
+		return err
+	}
+	if num, ok := parseNumber(line); ok {
+		*rec = Record{Num: num}
+		return nil
+	}
+	return p.readText(rec, line)
+}
+
+// readText handles a line that is no number.
+func (p *plainReader) readText(rec *Record, line []byte) error {
+	switch {
+	case len(line) == 0:
+		return p.src.onlyBlankLines()
+	case isBinary(line):
+		return p.src.LineErrorf("control characters in the key %.60q: this is not a text trace", line)
+	case !p.spaces && bytes.ContainsAny(line, " \t"):
+		return p.src.LineErrorf("white space in the key %.60q: want one key per line; plain:spaces=true takes the whole line as the key", line)
+	case !p.sawText && len(line) == 1 && line[0] == '*' && p.src.line > 1:
+		return p.src.LineErrorf("a mark * between numbers: this looks like the format lirs, read it with --input-format lirs")
+	}
+	p.sawText = true
+	*rec = Record{Text: line}
+	return nil
+}
+
+// onlyBlankLines returns io.EOF if nothing but blank lines follow, and an error at the first other line.
+func (s *Source) onlyBlankLines() error {
+	blank := s.line
+	for {
+		line, err := s.Line()
+		if err != nil {
+			return err
+		}
+		if len(line) > 0 {
+			s.line = blank
+			return s.LineErrorf("no key: blank lines may only end the file")
+		}
+	}
+}
+
+// parseNumber reads a canonical decimal number: only digits, no leading zero, below 2^64.
+func parseNumber(text []byte) (uint64, bool) {
+	if len(text) == 0 || len(text) > 20 || (text[0] == '0' && len(text) > 1) {
+		return 0, false
+	}
+	if len(text) == 20 {
+		return parseLongNumber(text)
+	}
+	var n uint64
+	for _, c := range text {
+		digit := c - '0'
+		if digit > 9 {
+			return 0, false
+		}
+		n = n*10 + uint64(digit)
+	}
+	return n, true
+}
+
+// parseLongNumber reads one of 20 digits, which may be 2^64 or more.
+func parseLongNumber(text []byte) (uint64, bool) {
+	n, ok := parseNumber(text[:19])
+	digit := uint64(text[19] - '0')
+	const limit = 1<<64 - 1
+	if !ok || digit > 9 || n > (limit-digit)/10 {
+		return 0, false
+	}
+	return n*10 + digit, true
+}

@@ -1,0 +1,52 @@
+package traces
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func num(n uint64) Record  { return Record{Num: n} }
+func text(s string) Record { return Record{Text: []byte(s)} }
+
+func TestPlain(t *testing.T) {
+	for name, c := range map[string]struct {
+		content, format string
+		want            []Record
+	}{
+		"numbers":           {"1\n22\n0\n", "", []Record{num(1), num(22), num(0)}},
+		"largest number":    {"18446744073709551615\n", "", []Record{num(1<<64 - 1)}},
+		"beyond 64 bits":    {"18446744073709551616\n99999999999999999999\n", "", []Record{text("18446744073709551616"), text("99999999999999999999")}},
+		"other spellings":   {"7\n007\n+7\n-7\n7.0\n", "", []Record{num(7), text("007"), text("+7"), text("-7"), text("7.0")}},
+		"CRLF":              {"1\r\na\r\n", "", []Record{num(1), text("a")}},
+		"no last newline":   {"1\n2", "", []Record{num(1), num(2)}},
+		"blank end":         {"1\n2\n\n\r\n\n", "", []Record{num(1), num(2)}},
+		"spaces allowed":    {"a b\n c\n", "plain:spaces=true", []Record{text("a b"), text(" c")}},
+		"a star among text": {"a\n*\n", "", []Record{text("a"), text("*")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := readAll(t, c.content, c.format)
+			if err != nil || !reflect.DeepEqual(got, c.want) {
+				t.Errorf("got %+v, %v, want %+v", got, err, c.want)
+			}
+		})
+	}
+}
+
+func TestPlainRefuses(t *testing.T) {
+	for name, c := range map[string]struct{ content, want string }{
+		"columns":       {"1 2 3\n", "standard input: line 1: white space in the key"},
+		"blank line":    {"a\n\nb\n", "line 2: no key"},
+		"LIRS mark":     {"1\n*\n2\n", "line 2: a mark * between numbers"},
+		"binary":        {"a\x00b\n", "line 1: control characters"},
+		"endless line":  {"1\n" + strings.Repeat("x", 2<<20), "line 2: longer than 1048576 bytes"},
+		"tab separated": {"1\n2\t3\n", "line 2: white space in the key"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := readAll(t, c.content, "plain")
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %v, want %q", err, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,155 @@
+package traces
+
+import (
+	"archive/tar"
+	"bytes"
+	"errors"
+	"io"
+	"strconv"
+)
+
+const tarBlock = 512
+
+// isTar says whether the content is a tar archive: its first block has the checksum of a header (POSIX.1-1988, ustar).
+func (s *Source) isTar() bool {
+	head, err := s.Peek(tarBlock)
+	if err != nil || head[0] == 0 {
+		return false
+	}
+	field := bytes.Trim(head[148:156], " \x00")
+	want, err := strconv.ParseInt(string(field), 8, 64)
+	if err != nil {
+		return false
+	}
+	sum := int64(8 * ' ') // the checksum field counts as spaces
+	for i, b := range head {
+		if i < 148 || i >= 156 {
+			sum += int64(b)
+		}
+	}
+	return sum == want
+}
+
+// tarReader reads the regular files of an archive one after another, in the order of the archive, all in one format.
+type tarReader struct {
+	archive *Source
+	tar     *tar.Reader
+	ended   endWatch
+	spec    string // format that the user asked for, "" to detect it
+	format  Format
+	member  Reader
+	fields  Fields
+}
+
+// endWatch notes whether the archive ended before its end mark was read.
+type endWatch struct {
+	r    io.Reader
+	seen bool
+}
+
+func (w *endWatch) Read(p []byte) (int, error) {
+	n, err := w.r.Read(p)
+	w.seen = w.seen || (n == 0 && err == io.EOF)
+	return n, err
+}
+
+// openTar starts reading the first member.
+func openTar(archive *Source, spec string) (*tarReader, error) {
+	t := &tarReader{archive: archive, ended: endWatch{r: archive}, spec: spec}
+	t.tar = tar.NewReader(&t.ended)
+	err := t.next()
+	if err == io.EOF {
+		err = archive.Errorf("the tar archive holds no files with data")
+	}
+	return t, err
+}
+
+// next goes on to the next regular file that holds data; io.EOF after the last.
+func (t *tarReader) next() error {
+	for {
+		header, err := t.tar.Next()
+		switch {
+		case err == io.EOF:
+			return t.checkEnd()
+		case err != nil:
+			return t.fail(err)
+		case header.Typeflag == tar.TypeReg && header.Size > 0:
+			return t.openMember(header.Name)
+		}
+	}
+}
+
+// openMember starts reading a member, in the same format as those before.
+func (t *tarReader) openMember(name string) error {
+	src, err := newSource(t.archive.in, t.archive.place+": "+name, name, memberReader{t})
+	if err != nil {
+		return err
+	}
+	format, opts, err := src.chooseFormat(t.spec)
+	if err != nil {
+		return err
+	}
+	if t.member != nil && format.Name != t.format.Name {
+		return src.Errorf("looks like %s but the files before it like %s; name the right one with --input-format NAME", format.Name, t.format.Name)
+	}
+	member, fields, err := format.Open(src, opts)
+	if err != nil {
+		return err
+	}
+	if t.member != nil && fields != t.fields {
+		return src.Errorf("has other columns than the files before it in the archive")
+	}
+	t.format, t.member, t.fields = format, member, fields
+	return nil
+}
+
+// Read implements Reader.
+func (t *tarReader) Read(rec *Record) error {
+	for {
+		err := t.member.Read(rec)
+		if err != io.EOF {
+			return err
+		}
+		if err := t.next(); err != nil {
+			return err
+		}
+	}
+}
+
+// checkEnd returns io.EOF if the archive ends as it should: with its end mark, and nothing but zeros after it.
+func (t *tarReader) checkEnd() error {
+	if t.ended.seen {
+		return t.fail(io.ErrUnexpectedEOF)
+	}
+	for {
+		rest, err := t.archive.Records(1)
+		if err != nil {
+			return err
+		}
+		if len(bytes.Trim(rest, "\x00")) > 0 {
+			return t.archive.Errorf("data after the end of the tar archive")
+		}
+	}
+}
+
+// fail names what is wrong with the archive; errors of the decompression below it already do.
+func (t *tarReader) fail(err error) error {
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return t.archive.OffsetErrorf(t.archive.offset, "the tar archive is cut off")
+	}
+	if errors.Is(err, tar.ErrHeader) {
+		return t.archive.OffsetErrorf(t.archive.offset, "the tar archive is damaged: want the header of a file")
+	}
+	return err
+}
+
+// memberReader reads the content of the current member.
+type memberReader struct{ t *tarReader }
+
+func (m memberReader) Read(p []byte) (int, error) {
+	n, err := m.t.tar.Read(p)
+	if err != nil && err != io.EOF {
+		err = m.t.fail(err)
+	}
+	return n, err
+}
