@@ -5,24 +5,29 @@ var lfuEntry = Entry{
 	Summary: "evicts the object requested least often since it was loaded",
 	Source:  "Shah, Mitra, Matani, An O(1) algorithm for implementing the LFU cache eviction scheme, 2010",
 	Params: []Param{
+		{Name: "ties", Default: "lru", Choices: []string{"lru", "fifo"},
+			Doc: "which of the least frequent objects leaves: the one requested longest ago, or the one loaded longest ago"},
 		{Name: "perfect", Default: false, Doc: "keep counting while an object is not resident, instead of starting again at 1"},
 	},
-	New: func(c Config) (Policy, error) { return newLFU(c), nil },
+	New: func(c Config) (Policy, error) {
+		var past []uint32
+		if c.Params.Bool("perfect") {
+			past = make([]uint32, c.Objects)
+		}
+		if c.Params.Text("ties") == "fifo" {
+			heap := newLazyHeap(c.Objects)
+			heap.byLoad = true
+			return &lfuByLoad{heap: heap, past: past, free: c.Capacity}, nil
+		}
+		return &lfu{frequencies: NewFrequencies(c.Objects, c.Requests), past: past, free: c.Capacity}, nil
+	},
 }
 
-// lfu evicts from the lists of Frequencies. Of equally frequent objects the least recently requested leaves.
+// lfu is LFU where of equally frequent objects the least recently requested leaves.
 type lfu struct {
 	frequencies Frequencies
-	past        []uint32 // requests of each object before it was evicted; nil unless perfect
+	past        []uint32 // requests of each object before its last eviction; nil unless perfect
 	free        int64    // objects that still fit, batch path only
-}
-
-func newLFU(c Config) *lfu {
-	p := &lfu{frequencies: NewFrequencies(c.Objects, c.Requests), free: c.Capacity}
-	if c.Params.Bool("perfect") {
-		p.past = make([]uint32, c.Objects)
-	}
-	return p
 }
 
 func (p *lfu) Hit(r Request) { p.frequencies.Touch(r.Object) }
@@ -55,6 +60,62 @@ func (p *lfu) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
 		if p.frequencies.Has(o) {
 			hits++
 			p.frequencies.Touch(o)
+			continue
+		}
+		if p.free > 0 {
+			p.free--
+		} else {
+			p.Victim(Request{})
+			evictions++
+		}
+		p.Insert(Request{Object: o})
+	}
+	return hits, evictions
+}
+
+// lfuByLoad is LFU where of equally frequent objects the one loaded longest ago leaves. The order of loading does not
+// survive in lists that objects join as their frequency grows, so it needs a heap.
+type lfuByLoad struct {
+	heap lazyHeap
+	past []uint32 // as in lfu
+	free int64
+}
+
+func (p *lfuByLoad) before(o Object) float64 {
+	if p.past == nil {
+		return 0
+	}
+	return float64(p.past[o])
+}
+
+func (p *lfuByLoad) Hit(r Request) { p.heap.touch(r.Object, p.before(r.Object), 1) }
+
+func (p *lfuByLoad) Miss(Request) {}
+
+func (p *lfuByLoad) Victim(Request) Object {
+	v, frequency := p.heap.popLeast()
+	p.remember(v, frequency)
+	return v
+}
+
+func (p *lfuByLoad) remember(o Object, frequency float64) {
+	if p.past != nil {
+		p.past[o] = uint32(frequency)
+	}
+}
+
+func (p *lfuByLoad) Insert(r Request) { p.heap.add(r.Object, p.before(r.Object)+1) }
+
+func (p *lfuByLoad) Remove(o Object) {
+	p.remember(o, p.heap.states[o].priority)
+	p.heap.remove(o)
+}
+
+func (p *lfuByLoad) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
+	for _, o := range objects {
+		if p.heap.has(o) {
+			hits++
+			p.heap.touch(o, p.before(o), 1)
 			continue
 		}
 		if p.free > 0 {

@@ -2,23 +2,28 @@ package policies
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 )
 
 func TestLFUEqualsNaive(t *testing.T) {
-	byRequests := func(s *naiveObject, _ int) float64 { return float64(s.requests) }
-	checkAgainstNaive(t, "lfu", func(capacity int64) *naive {
-		c := newNaive(capacity)
-		c.rank = byRequests
-		return c
-	})
-	checkAgainstNaive(t, "lfu(perfect=true)", func(capacity int64) *naive {
-		c := newNaive(capacity)
-		c.rank = func(s *naiveObject, _ int) float64 { return float64(s.past + s.requests) }
-		return c
-	})
+	for _, spec := range []string{"lfu", "lfu(ties=fifo)", "lfu(perfect=true)", "lfu(ties=fifo,perfect=true)"} {
+		t.Run(spec, func(t *testing.T) {
+			checkAgainstNaive(t, spec, func(capacity int64) *naive {
+				c := newNaive(capacity)
+				c.rank = func(s *naiveObject, _ int) float64 { return float64(s.requests) }
+				if strings.Contains(spec, "perfect") {
+					c.rank = func(s *naiveObject, _ int) float64 { return float64(s.past + s.requests) }
+				}
+				if strings.Contains(spec, "fifo") {
+					c.tie = func(s *naiveObject) int { return s.loaded }
+				}
+				return c
+			})
+		})
+	}
 }
 
 func TestLFUExamples(t *testing.T) {
@@ -30,6 +35,9 @@ func TestLFUExamples(t *testing.T) {
 	}{
 		// 0 and 1 have two requests, 0 came to two first; 2 has one.
 		{"lfu", 3, []Object{0, 1, 2, 0, 1, 3, 3, 4}, []Object{2, 0}},
+		// As above, but 0 was loaded before 1 and requested after it.
+		{"lfu", 2, []Object{0, 1, 1, 0, 2}, []Object{1}},
+		{"lfu(ties=fifo)", 2, []Object{0, 1, 1, 0, 2}, []Object{0}},
 		// The requests of 0 before its eviction count only for perfect LFU.
 		{"lfu", 2, []Object{0, 0, 1, 1, 1, 2, 0, 3}, []Object{0, 2, 0}},
 		{"lfu(perfect=true)", 2, []Object{0, 0, 1, 1, 1, 2, 0, 3}, []Object{0, 2, 1}},

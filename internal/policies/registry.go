@@ -64,6 +64,8 @@ var registry = []Entry{
 	// adaptive
 	// frequency
 	lfuEntry,
+	lfuDAEntry,
+	gdsfEntry,
 	// sampled and learned
 	// reference points
 	// offline

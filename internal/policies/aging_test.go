@@ -1,0 +1,82 @@
+package policies
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+func TestAgingEqualsNaive(t *testing.T) {
+	for spec, weight := range map[string]func(size int64) float64{
+		"lfu-da":             func(int64) float64 { return 1 },
+		"gdsf":               func(size int64) float64 { return 1 / float64(size) },
+		"gdsf(cost=packets)": func(size int64) float64 { return (2 + float64(size)/536) / float64(size) },
+	} {
+		t.Run(spec, func(t *testing.T) {
+			checkAgainstNaive(t, spec, func(capacity int64) *naive {
+				c := newNaive(capacity)
+				age := 0.0
+				c.touched = func(s *naiveObject) { s.priority = age + weight(s.size)*float64(s.requests) }
+				c.evicted = func(s *naiveObject) { age = s.priority }
+				return c
+			})
+		})
+	}
+}
+
+func TestAgingExample(t *testing.T) {
+	// Capacity 2. 0 is requested three times: priority 3. Each object after it is loaded with one more than the last
+	// victim had: 1 with 1, 2 with 2, 3 with 3, which ties with 0, and 0 was requested earlier.
+	d := drive(t, "lfu-da", Config{Capacity: 2, Unit: true, Objects: 6, Requests: 7})
+	got := d.serveAll(0, 0, 0, 1, 2, 3, 4)
+	if want := []Object{1, 2, 0}; !slices.Equal(got, want) {
+		t.Errorf("victims %v, want %v", got, want)
+	}
+	if age := d.policy.(*aging).age; age != 3 {
+		t.Errorf("age %v after a victim of priority 3", age)
+	}
+}
+
+func TestGDSFPrefersSmallObjects(t *testing.T) {
+	// Priorities: 0 has 2 requests / size 8 = 1/4, 1 has 1/2, 2 has 1/4 and was requested later than 0.
+	d := drive(t, "gdsf", Config{Capacity: 14, Objects: 4, Requests: 5})
+	var victims []Object
+	for i, r := range []Request{{Object: 0, Size: 8}, {Object: 0, Size: 8}, {Object: 1, Size: 2}, {Object: 2, Size: 4}, {Object: 3, Size: 11}} {
+		_, v := d.serve(r.Object, r.Size, i)
+		victims = append(victims, v...)
+	}
+	if want := []Object{0, 2}; !slices.Equal(victims, want) {
+		t.Errorf("victims %v, want %v", victims, want)
+	}
+	if age := d.policy.(*aging).age; age != 0.25 {
+		t.Errorf("age %v after a victim of priority 1/4", age)
+	}
+	if p := d.policy.(*aging).heap.states[3].priority; math.Abs(p-(0.25+1.0/11)) > 1e-15 {
+		t.Errorf("new object has priority %v, want 1/4 + 1/11", p)
+	}
+}
+
+// Void entries must not pile up where objects leave and return without any eviction.
+func TestLazyHeapDropsVoidEntries(t *testing.T) {
+	h := newLazyHeap(50)
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 10000 {
+		if o := rng.Uint32N(50); h.has(o) {
+			h.remove(o)
+		} else {
+			h.add(o, rng.Float64())
+		}
+		if len(h.entries) > 2*h.live+16 {
+			t.Fatalf("%d entries for %d objects", len(h.entries), h.live)
+		}
+	}
+	last := 0.0
+	for h.live > 0 {
+		_, p := h.popLeast()
+		if p < last {
+			t.Fatalf("priority %v after %v", p, last)
+		}
+		last = p
+	}
+}

@@ -1,0 +1,171 @@
+package policies
+
+// lazyHeap finds the object of lowest priority where the priority of an object only grows while it is resident.
+// So a hit need not touch the heap: the entry of an object in the heap is a lower bound, which is corrected when it
+// comes to the top. A hit costs constant time, an eviction the logarithm of the resident objects.
+// Of equal priorities the object touched longest ago is first, or with byLoad the one loaded longest ago.
+// Memory: 16 bytes per object and 16 per resident object.
+type lazyHeap struct {
+	states  []heapState
+	entries []heapEntry // 4-ary heap, the least on top
+	hole    bool        // entries[0] was taken; the next object to be added goes there
+	byLoad  bool
+	clock   uint32 // calls of add and touch so far
+	live    int    // resident objects
+
+	// removed holds, per object, the clock of its last removal out of order: entries from before are void. nil while
+	// there was none.
+	removed []uint32
+}
+
+type heapState struct {
+	priority float64
+	stamp    uint32 // clock of the last touch, or with byLoad of the load
+	requests uint32 // since the object was loaded; 0 where it is absent
+}
+
+type heapEntry struct {
+	priority float64
+	stamp    uint32
+	object   Object
+}
+
+func (a heapEntry) before(b heapEntry) bool {
+	return a.priority < b.priority || a.priority == b.priority && a.stamp < b.stamp
+}
+
+// newLazyHeap returns an empty heap over n objects.
+func newLazyHeap(n int) lazyHeap { return lazyHeap{states: make([]heapState, n)} }
+
+func (h *lazyHeap) has(o Object) bool { return h.states[o].requests != 0 }
+
+// add puts o, which must be absent, into the heap.
+func (h *lazyHeap) add(o Object, priority float64) {
+	h.clock++
+	h.live++
+	h.states[o] = heapState{priority: priority, stamp: h.clock, requests: 1}
+	e := heapEntry{priority: priority, stamp: h.clock, object: o}
+	if h.hole {
+		h.hole = false
+		h.siftDown(0, e)
+		return
+	}
+	h.entries = append(h.entries, e)
+	h.siftUp(len(h.entries)-1, e)
+}
+
+// touch counts a request to o, which must be present, and sets its priority to base + weight * requests, which must
+// not be lower than before.
+func (h *lazyHeap) touch(o Object, base, weight float64) {
+	h.clock++
+	s := &h.states[o]
+	s.requests++
+	s.priority = base + weight*float64(s.requests)
+	if !h.byLoad {
+		s.stamp = h.clock
+	}
+}
+
+// popLeast takes the object of lowest priority out of the heap, which must not be empty.
+func (h *lazyHeap) popLeast() (o Object, priority float64) {
+	h.fillHole()
+	for {
+		top := h.entries[0]
+		s := &h.states[top.object]
+		switch {
+		case h.void(top):
+			h.hole = true
+			h.fillHole()
+		case top.priority != s.priority || top.stamp != s.stamp:
+			h.siftDown(0, heapEntry{priority: s.priority, stamp: s.stamp, object: top.object})
+		default:
+			s.requests = 0
+			h.live--
+			h.hole = true
+			return top.object, top.priority
+		}
+	}
+}
+
+// remove takes o, which must be present, out of the heap. Its entry becomes void and stays until it comes to the top
+// or until half of all entries are void.
+func (h *lazyHeap) remove(o Object) {
+	if h.removed == nil {
+		h.removed = make([]uint32, len(h.states))
+	}
+	h.removed[o] = h.clock
+	h.states[o].requests = 0
+	h.live--
+	if len(h.entries) > 2*h.live+16 {
+		h.compact()
+	}
+}
+
+func (h *lazyHeap) void(e heapEntry) bool {
+	return h.removed != nil && (h.states[e.object].requests == 0 || e.stamp <= h.removed[e.object])
+}
+
+// compact drops the void entries.
+func (h *lazyHeap) compact() {
+	h.fillHole()
+	kept := h.entries[:0]
+	for _, e := range h.entries {
+		if !h.void(e) {
+			kept = append(kept, e)
+		}
+	}
+	h.entries = kept
+	for i := (len(kept) - 2) / 4; i >= 0 && len(kept) > 1; i-- {
+		h.siftDown(i, kept[i])
+	}
+}
+
+// fillHole moves the last entry to the top.
+func (h *lazyHeap) fillHole() {
+	if !h.hole {
+		return
+	}
+	h.hole = false
+	last := len(h.entries) - 1
+	e := h.entries[last]
+	h.entries = h.entries[:last]
+	if last > 0 {
+		h.siftDown(0, e)
+	}
+}
+
+// siftUp places e, starting from slot i.
+func (h *lazyHeap) siftUp(i int, e heapEntry) {
+	for i > 0 {
+		parent := (i - 1) / 4
+		if !e.before(h.entries[parent]) {
+			break
+		}
+		h.entries[i] = h.entries[parent]
+		i = parent
+	}
+	h.entries[i] = e
+}
+
+// siftDown places e, starting from slot i.
+func (h *lazyHeap) siftDown(i int, e heapEntry) {
+	entries := h.entries
+	for {
+		first := 4*i + 1
+		if first >= len(entries) {
+			break
+		}
+		least := first
+		for child := first + 1; child < min(first+4, len(entries)); child++ {
+			if entries[child].before(entries[least]) {
+				least = child
+			}
+		}
+		if !entries[least].before(e) {
+			break
+		}
+		entries[i] = entries[least]
+		i = least
+	}
+	entries[i] = e
+}
