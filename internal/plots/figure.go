@@ -1,0 +1,266 @@
+// Package plots draws figures in one style.
+// The same input gives the same bytes.
+package plots
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"image/color"
+	"io"
+	"math"
+	"path/filepath"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
+
+	"github.com/cachesim/cachesim/internal/atomicfile"
+)
+
+const (
+	plotWidth  = 6.2 * vg.Inch // without the legend
+	plotHeight = 4.4 * vg.Inch
+	margin     = vg.Length(10)
+	pngDPI     = 150
+
+	// maxMarkers is the number of points up to which each of them is marked on its line.
+	maxMarkers = 40
+	// minStep is the distance in points below which the next point of a line would not be seen.
+	minStep = vg.Length(0.3)
+)
+
+// Figure is one plot with its legend beside it. Use New, set the axes, add lines, then Save.
+type Figure struct {
+	Plot   *plot.Plot // for what Figure has no method for
+	legend plot.Legend
+	height vg.Length
+}
+
+// New returns an empty figure with linear axes of plain numbers.
+func New(title, xLabel, yLabel string) *Figure {
+	f := &Figure{Plot: plot.New(), legend: plot.NewLegend(), height: plotHeight}
+	p := f.Plot
+	p.Title.TextStyle.Font = sans(12)
+	p.Title.Text = shorten(title, p.Title.TextStyle, plotWidth)
+	p.Title.Padding = 8
+	for _, axis := range []*plot.Axis{&p.X, &p.Y} {
+		axis.Label.TextStyle.Font = sans(11)
+		axis.Label.Padding = 4
+		axis.Tick.Label.Font = sans(10)
+	}
+	p.X.Label.Text, p.Y.Label.Text = xLabel, yLabel
+	f.legend.Left, f.legend.Top = true, true
+	f.legend.TextStyle.Font = sans(10)
+	f.legend.ThumbnailWidth = 30
+	f.legend.Padding = 2
+	f.SetX(Linear, Number)
+	f.SetY(Linear, Number)
+	grid := plotter.NewGrid()
+	grid.Horizontal.Color, grid.Vertical.Color = color.Gray{230}, color.Gray{230}
+	p.Add(grid)
+	return f
+}
+
+// SetX sets the scale of the horizontal axis and the unit that its values are in.
+func (f *Figure) SetX(s Scale, u Unit) { setAxis(&f.Plot.X, s, u) }
+
+// SetY sets the scale of the vertical axis and the unit that its values are in.
+func (f *Figure) SetY(s Scale, u Unit) { setAxis(&f.Plot.Y, s, u) }
+
+func setAxis(a *plot.Axis, s Scale, u Unit) {
+	a.Scale = plot.LinearScale{}
+	if s == Log {
+		a.Scale = plot.LogScale{}
+	}
+	a.Tick.Marker = ticker{scale: s, unit: u}
+}
+
+// Line is one series of a figure. X ascends. Its points are marked where they are few.
+type Line struct {
+	Label string // in the legend; "" for none
+	X, Y  []float64
+	High  []float64 // nil, or per point the upper end of the interval that begins at Y; drawn as a band
+	Steps bool      // hold each value until the next one, as a distribution function does
+	Style Style
+}
+
+// AddLine adds a line. Lengths that differ and values that are no finite numbers are errors.
+func (f *Figure) AddLine(l Line) error {
+	if len(l.X) != len(l.Y) || l.High != nil && len(l.High) != len(l.X) {
+		return fmt.Errorf("line %q: %d x, %d y and %d upper values, want the same number of each", l.Label, len(l.X), len(l.Y), len(l.High))
+	}
+	if len(l.X) == 0 {
+		return fmt.Errorf("line %q has no points", l.Label)
+	}
+	xys := make(plotter.XYs, len(l.X))
+	for i := range xys {
+		xys[i] = plotter.XY{X: l.X[i], Y: l.Y[i]}
+	}
+	line, err := plotter.NewLine(xys)
+	if err != nil {
+		return fmt.Errorf("line %q: %w", l.Label, err)
+	}
+	if l.High != nil {
+		if err := f.addBand(l); err != nil {
+			return err
+		}
+	}
+	line.LineStyle = l.Style.line()
+	if l.Steps {
+		line.StepStyle = plotter.PostStep
+	}
+	f.Plot.Add(thinLine{line})
+	thumbs := []plot.Thumbnailer{line}
+	if l.Style.Marker != nil && len(xys) <= maxMarkers {
+		points := &plotter.Scatter{XYs: xys, GlyphStyle: l.Style.glyph()}
+		f.Plot.Add(points)
+		thumbs = append(thumbs, points)
+	}
+	if l.Label != "" {
+		f.legend.Add(l.Label, thumbs...)
+	}
+	return nil
+}
+
+// addBand shades the area between Y and High.
+func (f *Figure) addBand(l Line) error {
+	var outline plotter.XYs
+	for i := range l.X {
+		outline = append(outline, plotter.XY{X: l.X[i], Y: l.Y[i]})
+	}
+	for i := len(l.X) - 1; i >= 0; i-- {
+		outline = append(outline, plotter.XY{X: l.X[i], Y: l.High[i]})
+	}
+	band, err := plotter.NewPolygon(outline)
+	if err != nil {
+		return fmt.Errorf("line %q: %w", l.Label, err)
+	}
+	band.Color = translucent(l.Style.Color)
+	band.LineStyle.Width = 0
+	f.Plot.Add(band)
+	return nil
+}
+
+// thinLine leaves out the points that fall onto their predecessor, so that a line of a million points makes a small file.
+type thinLine struct{ *plotter.Line }
+
+func (l thinLine) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	thin := *l.Line
+	thin.XYs = nil
+	var last vg.Point
+	for i, xy := range l.XYs {
+		at := vg.Point{X: x(xy.X), Y: y(xy.Y)}
+		step := at.Sub(last)
+		if i == 0 || i == len(l.XYs)-1 || math.Hypot(float64(step.X), float64(step.Y)) >= float64(minStep) {
+			thin.XYs = append(thin.XYs, xy)
+			last = at
+		}
+	}
+	thin.Plot(c, p)
+}
+
+// Save writes name.svg and name.png into dir, which must exist.
+func (f *Figure) Save(dir, name string) error {
+	if err := f.checkRange(); err != nil {
+		return fmt.Errorf("figure %s: %w", name, err)
+	}
+	width, height := f.size()
+	svg := vgsvg.New(width, height)
+	png := vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(pngDPI))}
+	for _, out := range []struct {
+		ext    string
+		canvas vg.CanvasWriterTo
+	}{{".svg", svg}, {".png", png}} {
+		f.draw(draw.New(out.canvas))
+		err := atomicfile.Write(filepath.Join(dir, name+out.ext), func(w io.Writer) error { return encode(w, out.canvas) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// encode writes the image. An SVG names only the font that was measured; the names added here have the same widths or are
+// what every viewer has.
+func encode(w io.Writer, canvas io.WriterTo) error {
+	var image bytes.Buffer
+	if _, err := canvas.WriteTo(&image); err != nil {
+		return err
+	}
+	data := bytes.ReplaceAll(image.Bytes(), []byte("font-family:Liberation Sans;"), []byte("font-family:Liberation Sans,Arial,Helvetica,sans-serif;"))
+	_, err := w.Write(data)
+	return err
+}
+
+// checkRange refuses what gonum would panic on, and widens a range that is a point.
+func (f *Figure) checkRange() error {
+	for _, axis := range []*plot.Axis{&f.Plot.X, &f.Plot.Y} {
+		if axis.Min > axis.Max {
+			return errors.New("there is nothing to draw")
+		}
+		if _, log := axis.Scale.(plot.LogScale); !log {
+			continue
+		}
+		if axis.Min <= 0 {
+			return fmt.Errorf("the value %g cannot stand on the logarithmic axis %q", axis.Min, axis.Label.Text)
+		}
+		if axis.Min == axis.Max {
+			axis.Min, axis.Max = axis.Min/2, axis.Max*2
+		}
+	}
+	return nil
+}
+
+// size returns the size of the whole figure: the plot and, beside it, the legend.
+func (f *Figure) size() (width, height vg.Length) {
+	legend := f.legendSize()
+	width, height = plotWidth+2*margin, max(f.height, legend.Y)+2*margin
+	if legend.X > 0 {
+		width += legend.X + margin
+	}
+	return width, height
+}
+
+func (f *Figure) legendSize() vg.Point {
+	size := f.legend.Rectangle(draw.Canvas{}).Size()
+	if size.X > 0 {
+		// gonum does not measure what hangs below the last line.
+		size.Y += 2 * f.legend.TextStyle.FontExtents().Descent
+	}
+	return size
+}
+
+func (f *Figure) draw(c draw.Canvas) {
+	c.SetColor(color.White)
+	c.Fill(c.Rectangle.Path())
+	inner := draw.Crop(c, margin, -margin, margin, -margin)
+	plotArea := inner
+	plotArea.Max.X = plotArea.Min.X + plotWidth
+	f.Plot.Draw(plotArea)
+	legendArea := inner
+	legendArea.Min.X = plotArea.Max.X + margin
+	f.legend.Draw(legendArea)
+}
+
+func sans(size vg.Length) font.Font {
+	return font.From(font.Font{Typeface: "Liberation", Variant: "Sans"}, size)
+}
+
+// shorten cuts s so that it fits into width.
+func shorten(s string, style text.Style, width vg.Length) string {
+	if style.Width(s) <= width {
+		return s
+	}
+	r := []rune(s)
+	for len(r) > 0 && style.Width(string(r)+"...") > width {
+		r = r[:len(r)-1]
+	}
+	return string(r) + "..."
+}

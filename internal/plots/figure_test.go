@@ -1,0 +1,192 @@
+package plots
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"image/png"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// ramp is a figure with n lines over a logarithmic axis.
+func ramp(t *testing.T, n int) *Figure {
+	t.Helper()
+	f := New("Lines", "capacity (objects)", "hit ratio")
+	f.SetX(Log, Number)
+	f.SetY(Linear, Percent)
+	for i := range n {
+		l := Line{Label: fmt.Sprintf("policy-%d", i), Style: SeriesStyle(i)}
+		for x := 100.0; x <= 1e6; x *= 10 {
+			l.X = append(l.X, x)
+			l.Y = append(l.Y, math.Log10(x)/10+float64(i)/100)
+		}
+		if err := f.AddLine(l); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return f
+}
+
+// checkFigure fails unless both files of the figure are whole and show something.
+func checkFigure(t *testing.T, dir, name string) {
+	t.Helper()
+	checkPNG(t, filepath.Join(dir, name+".png"))
+	checkSVG(t, filepath.Join(dir, name+".svg"))
+}
+
+func checkPNG(t *testing.T, path string) {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	image, err := png.Decode(bytes.NewReader(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	size := image.Bounds().Size()
+	if size.X < 600 || size.Y < 400 || size.X > 3000 || size.Y > 3000 {
+		t.Errorf("%s is %v pixels", path, size)
+	}
+	inked := 0
+	for x := range size.X {
+		for y := range size.Y {
+			if r, g, b, _ := image.At(x, y).RGBA(); r != 0xffff || g != 0xffff || b != 0xffff {
+				inked++
+				if x == 0 || y == 0 || x == size.X-1 || y == size.Y-1 {
+					t.Fatalf("%s: something touches the edge at %d,%d", path, x, y)
+				}
+			}
+		}
+	}
+	if share := float64(inked) / float64(size.X*size.Y); share < 0.01 || share > 0.6 {
+		t.Errorf("%s: %.1f%% of the pixels are not white", path, share*100)
+	}
+}
+
+func checkSVG(t *testing.T, path string) {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	elements := 0
+	for d := xml.NewDecoder(f); ; {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		if _, ok := token.(xml.StartElement); ok {
+			elements++
+		}
+	}
+	if elements < 20 {
+		t.Errorf("%s has %d elements", path, elements)
+	}
+}
+
+func TestSaveIsWholeAndDeterministic(t *testing.T) {
+	for _, n := range []int{1, 8, 42} {
+		a, b := t.TempDir(), t.TempDir()
+		for _, dir := range []string{a, b} {
+			if err := ramp(t, n).Save(dir, "figure"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		checkFigure(t, a, "figure")
+		for _, ext := range []string{".png", ".svg"} {
+			first, _ := os.ReadFile(filepath.Join(a, "figure"+ext))
+			second, _ := os.ReadFile(filepath.Join(b, "figure"+ext))
+			if !bytes.Equal(first, second) {
+				t.Errorf("%d lines: two drawings as %s differ", n, ext)
+			}
+		}
+	}
+}
+
+func TestLongLineMakesASmallFile(t *testing.T) {
+	const n = 1_000_000
+	l := Line{Label: "curve", Style: SeriesStyle(0), X: make([]float64, n), Y: make([]float64, n)}
+	for i := range n {
+		l.X[i], l.Y[i] = float64(i+1), float64(i)/n
+	}
+	f := New("Curve", "x", "y")
+	f.SetX(Log, Number)
+	if err := f.AddLine(l); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := f.Save(dir, "curve"); err != nil {
+		t.Fatal(err)
+	}
+	checkFigure(t, dir, "curve")
+	info, err := os.Stat(filepath.Join(dir, "curve.svg"))
+	if err != nil || info.Size() > 200_000 {
+		t.Errorf("the drawing of a million points has %v bytes (%v)", info.Size(), err)
+	}
+}
+
+func TestAddLineRefusesBadValues(t *testing.T) {
+	for name, l := range map[string]Line{
+		"NaN":          {X: []float64{1, 2}, Y: []float64{1, math.NaN()}},
+		"infinite":     {X: []float64{1, math.Inf(1)}, Y: []float64{1, 2}},
+		"short":        {X: []float64{1, 2}, Y: []float64{1}},
+		"short band":   {X: []float64{1, 2}, Y: []float64{1, 2}, High: []float64{3}},
+		"NaN in band":  {X: []float64{1, 2}, Y: []float64{1, 2}, High: []float64{3, math.NaN()}},
+		"no points":    {},
+		"empty slices": {X: []float64{}, Y: []float64{}},
+	} {
+		if err := New("", "", "").AddLine(l); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+func TestSaveErrors(t *testing.T) {
+	dir := t.TempDir()
+	if err := New("Nothing", "x", "y").Save(dir, "none"); err == nil || !strings.Contains(err.Error(), "nothing to draw") {
+		t.Errorf("figure without lines: got error %v", err)
+	}
+	f := New("Zero", "size", "y")
+	f.SetX(Log, Number)
+	if err := f.AddLine(Line{X: []float64{0, 1}, Y: []float64{1, 2}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Save(dir, "zero"); err == nil || !strings.Contains(err.Error(), `logarithmic axis "size"`) {
+		t.Errorf("zero on a logarithmic axis: got error %v", err)
+	}
+	if err := ramp(t, 1).Save(filepath.Join(dir, "none"), "figure"); err == nil || !strings.Contains(err.Error(), "does not exist") {
+		t.Errorf("missing folder: got error %v", err)
+	}
+	if entries, _ := os.ReadDir(dir); len(entries) > 0 {
+		t.Errorf("failed figures left %v", entries)
+	}
+}
+
+func TestOnePointOnEveryScale(t *testing.T) {
+	for _, scale := range []Scale{Linear, Log} {
+		for _, unit := range []Unit{Number, Bytes, Percent, Seconds} {
+			f := New("One point", "x", "y")
+			f.SetX(scale, unit)
+			f.SetY(scale, unit)
+			if err := f.AddLine(Line{X: []float64{1}, Y: []float64{1}, Style: SeriesStyle(0)}); err != nil {
+				t.Fatal(err)
+			}
+			dir := t.TempDir()
+			if err := f.Save(dir, "point"); err != nil {
+				t.Fatal(err)
+			}
+			checkFigure(t, dir, "point")
+		}
+	}
+}

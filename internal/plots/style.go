@@ -1,0 +1,75 @@
+package plots
+
+import (
+	"image/color"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Style is how a line looks.
+type Style struct {
+	Color  color.NRGBA
+	Dashes []vg.Length
+	Marker draw.GlyphDrawer // nil for none
+	Width  vg.Length
+}
+
+// palette is that of Okabe and Ito (Color universal design, 2008), which people with any colour vision can tell apart, without its
+// black (the optimum) and its yellow (too pale for lines).
+var palette = []color.NRGBA{
+	{0x00, 0x72, 0xb2, 0xff}, // blue
+	{0xd5, 0x5e, 0x00, 0xff}, // vermilion
+	{0x00, 0x9e, 0x73, 0xff}, // green
+	{0xcc, 0x79, 0xa7, 0xff}, // purple
+	{0xe6, 0x9f, 0x00, 0xff}, // orange
+	{0x56, 0xb4, 0xe9, 0xff}, // sky blue
+}
+
+// dashes tell apart the lines that share a colour.
+var dashes = [][]vg.Length{
+	nil,
+	{5, 2},
+	{1.5, 1.5},
+	{6, 2, 1.5, 2},
+	{9, 3},
+}
+
+// markers are more than the colours and share no factor with them, so that colour and marker together repeat late.
+var markers = []draw.GlyphDrawer{
+	draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}, draw.CrossGlyph{}, draw.RingGlyph{}, draw.PlusGlyph{}, draw.SquareGlyph{},
+}
+
+// SeriesStyle returns the look of series i, counted from 0. The first 30 differ in colour or dashes, the first 42 in colour or marker.
+func SeriesStyle(i int) Style {
+	return Style{
+		Color:  palette[i%len(palette)],
+		Dashes: dashes[i/len(palette)%len(dashes)],
+		Marker: markers[i%len(markers)],
+		Width:  1.4,
+	}
+}
+
+// OptimumStyle returns the look of the offline optimum.
+func OptimumStyle() Style {
+	return Style{Color: color.NRGBA{A: 0xff}, Dashes: []vg.Length{6, 3}, Width: 1.6}
+}
+
+// BoundStyle returns the look of a bound that no policy can pass.
+func BoundStyle() Style {
+	return Style{Color: color.NRGBA{0x70, 0x70, 0x70, 0xff}, Dashes: []vg.Length{1.5, 3}, Width: 1.6}
+}
+
+func (s Style) line() draw.LineStyle {
+	return draw.LineStyle{Color: s.Color, Width: s.Width, Dashes: s.Dashes}
+}
+
+func (s Style) glyph() draw.GlyphStyle {
+	return draw.GlyphStyle{Color: s.Color, Radius: 2.6, Shape: s.Marker}
+}
+
+// translucent returns the colour of a band along a line of colour c.
+func translucent(c color.NRGBA) color.NRGBA {
+	c.A = 0x28
+	return c
+}
