@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 	"testing"
+
+	"github.com/cachesim/cachesim/internal/params"
 )
 
 // benchScale is the size of the benchmark's trace: Zipf(1.0), by default small enough for a quick look. CACHESIM_BENCH=full
@@ -76,7 +78,7 @@ func BenchmarkReplay(b *testing.B) {
 func benchReplay(b *testing.B, e Entry) {
 	t, capacity := zipfTrace(), scaleOfBench().capacity
 	cfg := Config{
-		Capacity: int64(capacity), Unit: true, Objects: t.numObjects, Requests: len(t.objects), Seed: 1, Params: e.defaults(),
+		Capacity: int64(capacity), Unit: true, Objects: t.numObjects, Requests: len(t.objects), Seed: 1, Params: params.Defaults(e.Params),
 	}
 	if e.Kind == Offline {
 		cfg.NextUse = t.nextUse
