@@ -62,6 +62,9 @@ var registry = []Entry{
 	// recency
 	lruEntry,
 	// adaptive
+	arcEntry,
+	carEntry,
+	lirsEntry,
 	// frequency
 	lfuEntry,
 	lfuDAEntry,

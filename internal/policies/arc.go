@@ -1,0 +1,184 @@
+package policies
+
+import "math"
+
+var arcEntry = Entry{
+	Name:    "arc",
+	Summary: "splits the cache between objects seen once and more often; hits on evicted objects move the split",
+	Source:  "Megiddo, Modha, ARC: a self-tuning, low overhead replacement cache, FAST 2003",
+	Params: []Param{
+		{Name: "int", Default: false, Doc: "round each step of the split down to a whole number, as Caffeine and libCacheSim do"},
+	},
+	New: func(c Config) (Policy, error) { return newARC(c), nil },
+}
+
+// arcList is where ARC and CAR hold an object. T1 and T2 are resident, B1 and B2 remember what left them.
+type arcList uint8
+
+const (
+	arcAbsent arcList = iota
+	arcT1             // seen once recently
+	arcT2             // seen more than once recently
+	arcB1
+	arcB2
+	arcLists
+)
+
+// arcState is what ARC and CAR share: four lists, how full they are, and the target size of T1.
+type arcState struct {
+	lists    Lists // list k is the arcList k
+	where    []arcList
+	size     [arcLists]int64
+	charge   charges
+	capacity int64
+	target   float64 // p of the papers, in units of capacity
+	whole    bool    // steps of target are whole numbers
+}
+
+func newARCState(c Config) arcState {
+	return arcState{
+		lists:    NewLists(c.Objects, int(arcLists)),
+		where:    make([]arcList, c.Objects),
+		charge:   newCharges(c),
+		capacity: c.Capacity,
+	}
+}
+
+// take removes o from the list it is on.
+func (p *arcState) take(o Object) {
+	p.lists.Unlink(o)
+	p.size[p.where[o]] -= p.charge.of(o)
+	p.where[o] = arcAbsent
+}
+
+// put makes o, which is on no list, the most recent object of list l.
+func (p *arcState) put(o Object, l arcList) {
+	p.lists.PushFront(int(l), o)
+	p.size[l] += p.charge.of(o)
+	p.where[o] = l
+}
+
+// load puts the missed object into T1, or into T2 where it was remembered.
+func (p *arcState) load(r Request) {
+	to := arcT1
+	if p.where[r.Object] != arcAbsent {
+		p.take(r.Object)
+		to = arcT2
+	}
+	p.charge.set(r)
+	p.put(r.Object, to)
+}
+
+// adapt moves the target towards the list whose remembered object was missed: by the size of the object times the ratio
+// of the remembered lists, at least 1.
+func (p *arcState) adapt(r Request) {
+	b1, b2 := float64(p.size[arcB1]), float64(p.size[arcB2])
+	switch p.where[r.Object] {
+	case arcB1:
+		p.target = min(p.target+p.step(b2/b1)*float64(r.Size), float64(p.capacity))
+	case arcB2:
+		p.target = max(p.target-p.step(b1/b2)*float64(r.Size), 0)
+	}
+}
+
+func (p *arcState) step(ratio float64) float64 {
+	if p.whole {
+		ratio = math.Floor(ratio)
+	}
+	return max(ratio, 1)
+}
+
+// forget makes room in the directory for a new object: T1 and B1 together hold at most the capacity, all four at most
+// twice that.
+func (p *arcState) forget(size int64) {
+	for p.size[arcT1]+p.size[arcB1]+size > p.capacity && p.size[arcB1] > 0 {
+		p.dropOldest(arcB1)
+	}
+	resident := p.size[arcT1] + p.size[arcT2]
+	for resident+p.size[arcB1]+p.size[arcB2]+size > 2*p.capacity && p.size[arcB2] > 0 {
+		p.dropOldest(arcB2)
+	}
+}
+
+func (p *arcState) dropOldest(l arcList) {
+	o, _ := p.lists.Back(int(l))
+	p.take(o)
+}
+
+func (p *arcState) Remove(o Object) { p.take(o) }
+
+func (p *arcState) full() bool { return p.size[arcT1]+p.size[arcT2] == p.capacity }
+
+// arc follows Figure 4 of the paper: Miss adapts the target and trims the remembered lists, Victim is REPLACE.
+type arc struct{ arcState }
+
+func newARC(c Config) *arc {
+	p := &arc{newARCState(c)}
+	p.whole = c.Params.Bool("int")
+	return p
+}
+
+func (p *arc) Hit(r Request) {
+	p.take(r.Object)
+	p.put(r.Object, arcT2)
+}
+
+func (p *arc) Miss(r Request) {
+	if p.where[r.Object] == arcAbsent {
+		p.forget(r.Size)
+	} else {
+		p.adapt(r)
+	}
+}
+
+func (p *arc) Victim(r Request) Object {
+	if p.where[r.Object] == arcAbsent && p.size[arcT1]+r.Size > p.capacity {
+		// T1 alone fills the cache, so there is no room to remember what leaves it.
+		o, _ := p.lists.Back(int(arcT1))
+		p.take(o)
+		return o
+	}
+	from, to := arcT2, arcB2
+	if p.replaceT1(p.where[r.Object]) {
+		from, to = arcT1, arcB1
+	}
+	o, _ := p.lists.Back(int(from))
+	p.take(o)
+	p.put(o, to)
+	return o
+}
+
+// replaceT1 reports whether REPLACE takes the victim from T1, for a request to an object on the list missed.
+func (p *arc) replaceT1(missed arcList) bool {
+	if p.size[arcT1] == 0 || p.size[arcT2] == 0 {
+		return p.size[arcT2] == 0
+	}
+	t1 := float64(p.size[arcT1])
+	return t1 > p.target || t1 == p.target && missed == arcB2
+}
+
+func (p *arc) Insert(r Request) { p.load(r) }
+
+func (p *arc) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
+	for _, o := range objects {
+		if at := p.where[o]; at == arcT1 || at == arcT2 {
+			hits++
+			if at == arcT1 {
+				p.where[o] = arcT2
+				p.size[arcT1]--
+				p.size[arcT2]++
+			}
+			p.lists.Unlink(o)
+			p.lists.PushFront(int(arcT2), o)
+			continue
+		}
+		r := Request{Object: o, Size: 1}
+		p.Miss(r)
+		if p.full() {
+			p.Victim(r)
+			evictions++
+		}
+		p.Insert(r)
+	}
+	return hits, evictions
+}

@@ -1,0 +1,72 @@
+package policies
+
+var carEntry = Entry{
+	Name:    "car",
+	Summary: "arc with two clocks instead of two LRU lists: a hit only sets a bit",
+	Source:  "Bansal, Modha, CAR: clock with adaptive replacement, FAST 2004",
+	New:     func(c Config) (Policy, error) { return newCAR(c), nil },
+}
+
+// car follows Figure 2 of the paper. The clocks T1 and T2 are lists whose back is under the hand. As in the paper the
+// victim is chosen before the target adapts to the missed object, so Insert adapts.
+type car struct {
+	arcState
+	referenced []bool
+}
+
+func newCAR(c Config) *car {
+	return &car{arcState: newARCState(c), referenced: make([]bool, c.Objects)}
+}
+
+func (p *car) Hit(r Request) { p.referenced[r.Object] = true }
+
+func (p *car) Miss(Request) {}
+
+// Victim turns the hand of the clock that is over its target until it meets an object without its reference bit.
+func (p *car) Victim(Request) Object {
+	for {
+		from, ghosts := arcT2, arcB2
+		if p.size[arcT2] == 0 || p.size[arcT1] > 0 && float64(p.size[arcT1]) >= max(1, p.target) {
+			from, ghosts = arcT1, arcB1
+		}
+		o, _ := p.lists.Back(int(from))
+		p.take(o)
+		if !p.referenced[o] {
+			p.put(o, ghosts)
+			return o
+		}
+		p.referenced[o] = false
+		p.put(o, arcT2)
+	}
+}
+
+func (p *car) Insert(r Request) {
+	if p.where[r.Object] == arcAbsent {
+		p.forget(r.Size)
+	} else {
+		p.adapt(r)
+	}
+	p.load(r)
+}
+
+func (p *car) Remove(o Object) {
+	p.referenced[o] = false
+	p.take(o)
+}
+
+func (p *car) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
+	for _, o := range objects {
+		if at := p.where[o]; at == arcT1 || at == arcT2 {
+			hits++
+			p.referenced[o] = true
+			continue
+		}
+		r := Request{Object: o, Size: 1}
+		if p.full() {
+			p.Victim(r)
+			evictions++
+		}
+		p.Insert(r)
+	}
+	return hits, evictions
+}

@@ -1,0 +1,273 @@
+package policies
+
+import "math"
+
+var lirsEntry = Entry{
+	Name:    "lirs",
+	Summary: "keeps the objects whose last two requests were closest together; evicts from a small queue of the others",
+	Source:  "Jiang, Zhang, LIRS: an efficient low inter-reference recency set replacement policy, SIGMETRICS 2002",
+	Params: []Param{
+		{Name: "hir", Default: 0.01, Max: 1, Doc: "share of the capacity for HIR objects; at least 2 objects where capacity counts objects"},
+		{Name: "stack", Default: 2500.0, Min: 1, Doc: "bound on the stack, as a multiple of the capacity"},
+		{Name: "nonresident", Default: 0.0, Doc: "bound on the evicted objects in the stack, as a multiple of the capacity; 0 means none"},
+	},
+	New: func(c Config) (Policy, error) { return newLIRS(c), nil },
+}
+
+type lirsState uint8
+
+const (
+	lirsAbsent   lirsState = iota
+	lirsLIR                // resident, in the stack
+	lirsHIR                // resident, in the stack and in the queue
+	lirsHIROut             // resident, in the queue only
+	lirsGhost              // evicted, in the stack
+	lirsReturned           // a ghost that is being loaded
+)
+
+// lirs holds the stack S and the queue Q of the paper (section 3.3). The bottom of the stack is its back and is always
+// an LIR object.
+type lirs struct {
+	stack Lists
+	queue Lists // list 0: the queue, last to leave in front; list 1: the ghosts, last evicted in front
+	state []lirsState
+	// scan is the lowest object of the stack that may be none of the LIR set: below it all are. It is the stack's
+	// sentinel where the whole stack is LIR. It only moves up, so that bounding the stack costs constant time per request.
+	scan       Object
+	charge     charges
+	lirSize    int64
+	lirLimit   int64
+	stackSize  int64
+	stackLimit int64
+	ghostSize  int64
+	ghostLimit int64
+	residents  int64 // batch path only
+	capacity   int64
+}
+
+const (
+	lirsQueue = iota
+	lirsGhosts
+)
+
+func newLIRS(c Config) *lirs {
+	p := &lirs{
+		stack:      NewLists(c.Objects, 1),
+		queue:      NewLists(c.Objects, 2),
+		state:      make([]lirsState, c.Objects),
+		scan:       Object(c.Objects),
+		charge:     newCharges(c),
+		lirLimit:   c.Capacity - lirsQueueSize(c),
+		stackLimit: multiple(c.Capacity, c.Params.Float("stack")),
+		ghostLimit: multiple(c.Capacity, c.Params.Float("nonresident")),
+		capacity:   c.Capacity,
+	}
+	if c.Params.Float("nonresident") == 0 {
+		p.ghostLimit = math.MaxInt64
+	}
+	return p
+}
+
+// lirsQueueSize returns the part of the capacity that the LIR set may not use. The authors' program takes at least two
+// objects; one object of a tiny cache is left to the LIR set where possible.
+func lirsQueueSize(c Config) int64 {
+	size := multiple(c.Capacity, c.Params.Float("hir"))
+	if !c.Unit {
+		return size
+	}
+	return max(1, min(max(size, 2), c.Capacity-1))
+}
+
+func (p *lirs) Hit(r Request) {
+	o := r.Object
+	switch p.state[o] {
+	case lirsLIR:
+		bottom, _ := p.stack.Back(0)
+		p.raise(o)
+		if bottom == o {
+			p.prune()
+		}
+	case lirsHIR:
+		if top, _ := p.stack.Front(0); top == o {
+			return // repeated at once: says nothing about its distance to other requests
+		}
+		p.queue.Unlink(o)
+		p.raise(o)
+		p.makeLIR(o)
+	case lirsHIROut:
+		p.queue.Unlink(o)
+		p.queue.PushFront(lirsQueue, o)
+		p.state[o] = lirsHIR
+		p.push(o)
+		p.limitStack()
+	}
+}
+
+func (p *lirs) Miss(r Request) {
+	if p.state[r.Object] == lirsGhost {
+		p.leaveGhosts(r.Object)
+		p.state[r.Object] = lirsReturned // so that bounding the ghosts does not drop it
+	}
+}
+
+func (p *lirs) Victim(Request) Object {
+	o, ok := p.queue.Back(lirsQueue)
+	if !ok { // sized objects: all that is resident may be LIR
+		o, _ = p.stack.Back(0)
+		p.Remove(o)
+		return o
+	}
+	p.queue.Unlink(o)
+	if p.state[o] == lirsHIROut {
+		p.state[o] = lirsAbsent
+		return o
+	}
+	p.state[o] = lirsGhost
+	p.queue.PushFront(lirsGhosts, o)
+	p.ghostSize += p.charge.of(o)
+	for p.ghostSize > p.ghostLimit {
+		oldest, _ := p.queue.Back(lirsGhosts)
+		p.pop(oldest)
+		p.leaveStack(oldest)
+	}
+	return o
+}
+
+func (p *lirs) Insert(r Request) {
+	o := r.Object
+	if p.state[o] == lirsReturned {
+		p.pop(o)
+		p.charge.set(r)
+		p.push(o)
+		p.makeLIR(o)
+		return
+	}
+	p.charge.set(r)
+	p.push(o)
+	if p.lirSize+r.Size <= p.lirLimit {
+		p.makeLIR(o)
+		return
+	}
+	p.state[o] = lirsHIR
+	p.queue.PushFront(lirsQueue, o)
+	p.limitStack()
+}
+
+func (p *lirs) Remove(o Object) {
+	was := p.state[o]
+	p.state[o] = lirsAbsent
+	if was != lirsLIR {
+		p.queue.Unlink(o)
+	}
+	if was == lirsHIROut {
+		return
+	}
+	p.pop(o)
+	if was == lirsLIR {
+		p.lirSize -= p.charge.of(o)
+		p.prune()
+	}
+}
+
+// makeLIR takes o, on top of the stack, into the LIR set. Where that is too large, the objects at the bottom of the
+// stack leave the set for the queue.
+func (p *lirs) makeLIR(o Object) {
+	p.state[o] = lirsLIR
+	p.lirSize += p.charge.of(o)
+	for p.lirSize > p.lirLimit {
+		bottom, _ := p.stack.Back(0)
+		p.lirSize -= p.charge.of(bottom)
+		p.pop(bottom)
+		p.state[bottom] = lirsHIROut
+		p.queue.PushFront(lirsQueue, bottom)
+		p.prune()
+	}
+	p.limitStack()
+}
+
+// prune takes objects off the bottom of the stack until an LIR object is there.
+func (p *lirs) prune() {
+	for {
+		bottom, ok := p.stack.Back(0)
+		if !ok || p.state[bottom] == lirsLIR {
+			return
+		}
+		p.pop(bottom)
+		p.leaveStack(bottom)
+	}
+}
+
+// limitStack bounds the stack as the authors' program does: the lowest object that is not LIR leaves it.
+func (p *lirs) limitStack() {
+	if p.lirSize == 0 {
+		p.prune()
+	}
+	for p.stackSize > p.stackLimit {
+		for p.state[p.scan] == lirsLIR {
+			p.scan, _ = p.stack.Before(p.scan)
+		}
+		o := p.scan
+		p.pop(o)
+		p.leaveStack(o)
+	}
+}
+
+// leaveStack gives o, which was taken off the stack and is not LIR, its state outside.
+func (p *lirs) leaveStack(o Object) {
+	switch p.state[o] {
+	case lirsHIR:
+		p.state[o] = lirsHIROut
+	case lirsGhost:
+		p.leaveGhosts(o)
+		p.state[o] = lirsAbsent
+	case lirsReturned:
+		p.state[o] = lirsAbsent
+	}
+}
+
+func (p *lirs) leaveGhosts(o Object) {
+	p.queue.Unlink(o)
+	p.ghostSize -= p.charge.of(o)
+}
+
+// raise moves o to the top of the stack.
+func (p *lirs) raise(o Object) {
+	p.pop(o)
+	p.push(o)
+}
+
+func (p *lirs) push(o Object) {
+	p.stack.PushFront(0, o)
+	p.stackSize += p.charge.of(o)
+	if p.scan >= p.stack.n {
+		p.scan = o
+	}
+}
+
+func (p *lirs) pop(o Object) {
+	if p.scan == o {
+		p.scan, _ = p.stack.Before(o)
+	}
+	p.stack.Unlink(o)
+	p.stackSize -= p.charge.of(o)
+}
+
+func (p *lirs) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
+	for _, o := range objects {
+		r := Request{Object: o, Size: 1}
+		if s := p.state[o]; s == lirsLIR || s == lirsHIR || s == lirsHIROut {
+			hits++
+			p.Hit(r)
+			continue
+		}
+		p.Miss(r)
+		if p.residents < p.capacity {
+			p.residents++
+		} else {
+			p.Victim(r)
+			evictions++
+		}
+		p.Insert(r)
+	}
+	return hits, evictions
+}
