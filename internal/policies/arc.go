@@ -7,7 +7,7 @@ var arcEntry = Entry{
 	Summary: "splits the cache between objects seen once and more often; hits on evicted objects move the split",
 	Source:  "Megiddo, Modha, ARC: a self-tuning, low overhead replacement cache, FAST 2003",
 	Params: []Param{
-		{Name: "int", Default: false, Doc: "round each step of the split down to a whole number, as Caffeine and libCacheSim do"},
+		{Name: "int", Default: false, Doc: "round each step of the split down to a whole number, as Caffeine does"},
 	},
 	New: func(c Config) (Policy, error) { return newARC(c), nil },
 }

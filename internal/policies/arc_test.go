@@ -1,0 +1,158 @@
+package policies
+
+import (
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// listed returns the objects of list k, front first.
+func listed(l *Lists, k int) (objects []Object) {
+	for o, ok := l.Front(k); ok; o, ok = l.After(o) {
+		objects = append(objects, o)
+	}
+	return objects
+}
+
+// A cache of 4 followed by hand: the split moves on every request to an evicted object.
+func TestARCExample(t *testing.T) {
+	d := drive(t, "arc", Config{Capacity: 4, Unit: true, Objects: 6, Requests: 20})
+	p := d.policy.(*arc)
+	for i, step := range []struct {
+		request        Object
+		t1, t2, b1, b2 []Object
+		target         float64
+	}{
+		{request: 0, t1: []Object{0}},
+		{request: 1, t1: []Object{1, 0}},
+		{request: 2, t1: []Object{2, 1, 0}},
+		{request: 3, t1: []Object{3, 2, 1, 0}},
+		{request: 0, t1: []Object{3, 2, 1}, t2: []Object{0}},
+		{request: 4, t1: []Object{4, 3, 2}, t2: []Object{0}, b1: []Object{1}},
+		// |T1|+|B1| is 4: the directory forgets 1 before 2 leaves.
+		{request: 5, t1: []Object{5, 4, 3}, t2: []Object{0}, b1: []Object{2}},
+		{request: 2, t1: []Object{5, 4}, t2: []Object{2, 0}, b1: []Object{3}, target: 1},
+		// |T1| is no longer above the target, so T2 gives way.
+		{request: 3, t1: []Object{5, 4}, t2: []Object{3, 2}, b2: []Object{0}, target: 2},
+		{request: 0, t1: []Object{5}, t2: []Object{0, 3, 2}, b1: []Object{4}, target: 1},
+		{request: 4, t1: []Object{5}, t2: []Object{4, 0, 3}, b2: []Object{2}, target: 2},
+	} {
+		d.serve(step.request, 1, i)
+		for k, want := range map[arcList][]Object{arcT1: step.t1, arcT2: step.t2, arcB1: step.b1, arcB2: step.b2} {
+			if got := listed(&p.lists, int(k)); !slices.Equal(got, want) {
+				t.Fatalf("after request %d: list %d is %v, want %v", i, k, got, want)
+			}
+		}
+		if p.target != step.target {
+			t.Fatalf("after request %d: target %v, want %v", i, p.target, step.target)
+		}
+	}
+}
+
+// A T1 that fills the cache leaves no room to remember what leaves it.
+func TestARCScanLeavesNoGhosts(t *testing.T) {
+	d := drive(t, "arc", Config{Capacity: 3, Unit: true, Objects: 9, Requests: 9})
+	victims := d.serveAll(0, 1, 2, 3, 4, 5, 6, 7, 8)
+	if want := []Object{0, 1, 2, 3, 4, 5}; !slices.Equal(victims, want) {
+		t.Errorf("victims %v, want %v", victims, want)
+	}
+	if got := listed(&d.policy.(*arc).lists, int(arcB1)); got != nil {
+		t.Errorf("B1 is %v, want it empty", got)
+	}
+}
+
+func TestARCAdapt(t *testing.T) {
+	for _, test := range []struct {
+		whole  bool
+		missed arcList
+		b1, b2 int64
+		size   int64
+		before float64
+		after  float64
+	}{
+		{false, arcB1, 2, 5, 1, 10, 12.5},
+		{true, arcB1, 2, 5, 1, 10, 12},
+		{false, arcB1, 5, 2, 1, 10, 11},
+		{false, arcB1, 1, 95, 1, 10, 100}, // not above the capacity
+		{false, arcB2, 5, 2, 1, 10, 7.5},
+		{true, arcB2, 5, 2, 1, 10, 8},
+		{false, arcB2, 50, 2, 1, 10, 0}, // not below 0
+		{false, arcB2, 5, 2, 3, 10, 2.5},
+		{false, arcAbsent, 5, 2, 1, 10, 10},
+	} {
+		p := newARCState(Config{Capacity: 100, Objects: 1})
+		p.whole, p.target = test.whole, test.before
+		p.size[arcB1], p.size[arcB2] = test.b1, test.b2
+		p.where[0] = test.missed
+		p.adapt(Request{Size: test.size})
+		if p.target != test.after {
+			t.Errorf("%+v: target %v", test, p.target)
+		}
+	}
+}
+
+// checkLists fails where the directory of ARC or CAR is out of its bounds or its sizes are not those of its lists.
+func (p *arcState) checkLists(t rapid.TB, stored map[Object]int64, remembered map[Object]int64) {
+	var sum [arcLists]int64
+	for k := arcT1; k < arcLists; k++ {
+		for _, o := range listed(&p.lists, int(k)) {
+			size, resident := stored[o]
+			if resident != (k == arcT1 || k == arcT2) || p.where[o] != k {
+				t.Fatalf("object %d is on list %d, marked %d, resident %v", o, k, p.where[o], resident)
+			}
+			if !resident {
+				size = remembered[o]
+			}
+			sum[k] += size
+		}
+	}
+	if sum != p.size {
+		t.Fatalf("sizes %v, lists hold %v", p.size, sum)
+	}
+	t1, t2, b1, b2 := sum[arcT1], sum[arcT2], sum[arcB1], sum[arcB2]
+	c := p.capacity
+	switch {
+	case t1+t2 > c, t1+b1 > c, t1+t2+b1+b2 > 2*c:
+		t.Fatalf("capacity %d: T1 %d, T2 %d, B1 %d, B2 %d", c, t1, t2, b1, b2)
+	case p.target < 0 || p.target > float64(c):
+		t.Fatalf("capacity %d: target %v", c, p.target)
+	}
+}
+
+func TestARCInvariants(t *testing.T) {
+	checkARCInvariants(t, "arc", func(p Policy) *arcState { return &p.(*arc).arcState })
+}
+
+func checkARCInvariants(t *testing.T, spec string, state func(Policy) *arcState) {
+	rapid.Check(t, func(t *rapid.T) {
+		const objects = 25
+		trace := rapid.SliceOfN(rapid.Uint32Range(0, objects-1), 1, 300).Draw(t, "trace")
+		capacity := rapid.Int64Range(1, 30).Draw(t, "capacity")
+		sizes := slices.Repeat([]int64{1}, objects)
+		unit := rapid.Bool().Draw(t, "unit")
+		if !unit {
+			sizes = rapid.SliceOfN(rapid.Int64Range(1, 10), objects, objects).Draw(t, "sizes")
+		}
+		remembered := map[Object]int64{}
+		for o, size := range sizes {
+			remembered[Object(o)] = size
+		}
+		d := drive(t, spec, Config{Capacity: capacity, Unit: unit, Objects: objects, Requests: len(trace)})
+		p := state(d.policy)
+		full := false
+		for i, o := range trace {
+			d.serve(o, sizes[o], i)
+			p.checkLists(t, d.stored, remembered)
+			if !unit {
+				continue
+			}
+			// I5 to I7 of CAR's section IV.C hold for both: ghosts exist only once the cache is full, and it stays full.
+			used := p.size[arcT1] + p.size[arcT2]
+			if used < capacity && (full || p.size[arcB1]+p.size[arcB2] > 0) {
+				t.Fatalf("request %d: %d of %d used, sizes %v, was full: %v", i, used, capacity, p.size, full)
+			}
+			full = used == capacity
+		}
+	})
+}

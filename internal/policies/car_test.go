@@ -1,0 +1,93 @@
+package policies
+
+import (
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestCARInvariants(t *testing.T) {
+	checkARCInvariants(t, "car", func(p Policy) *arcState { return &p.(*car).arcState })
+}
+
+// slowCAR is Figure 2 of the paper word for word on slices; the head of a clock is element 0.
+type slowCAR struct {
+	c              int
+	p              float64
+	t1, t2, b1, b2 []Object // b1 and b2: least recent first
+	bit            map[Object]bool
+}
+
+func (s *slowCAR) serve(x Object) (hit bool) {
+	if slices.Contains(s.t1, x) || slices.Contains(s.t2, x) {
+		s.bit[x] = true
+		return true
+	}
+	inB1, inB2 := slices.Contains(s.b1, x), slices.Contains(s.b2, x)
+	if len(s.t1)+len(s.t2) == s.c {
+		s.replace()
+		if !inB1 && !inB2 && len(s.t1)+len(s.b1) == s.c {
+			s.b1 = s.b1[1:]
+		} else if !inB1 && !inB2 && len(s.t1)+len(s.t2)+len(s.b1)+len(s.b2) == 2*s.c {
+			s.b2 = s.b2[1:]
+		}
+	}
+	s.bit[x] = false
+	b1, b2 := float64(len(s.b1)), float64(len(s.b2))
+	remove := func(l []Object) []Object {
+		return slices.DeleteFunc(slices.Clone(l), func(o Object) bool { return o == x })
+	}
+	switch {
+	case inB1:
+		s.p = min(s.p+max(1, b2/b1), float64(s.c))
+		s.b1, s.t2 = remove(s.b1), append(s.t2, x)
+	case inB2:
+		s.p = max(s.p-max(1, b1/b2), 0)
+		s.b2, s.t2 = remove(s.b2), append(s.t2, x)
+	default:
+		s.t1 = append(s.t1, x)
+	}
+	return false
+}
+
+func (s *slowCAR) replace() {
+	for {
+		clock, ghosts := &s.t2, &s.b2
+		if float64(len(s.t1)) >= max(1, s.p) {
+			clock, ghosts = &s.t1, &s.b1
+		}
+		head := (*clock)[0]
+		*clock = (*clock)[1:]
+		if !s.bit[head] {
+			*ghosts = append(*ghosts, head)
+			return
+		}
+		s.bit[head] = false
+		s.t2 = append(s.t2, head)
+	}
+}
+
+func TestCAREqualsPaper(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		const objects = 25
+		trace := rapid.SliceOfN(rapid.Uint32Range(0, objects-1), 1, 400).Draw(t, "trace")
+		capacity := rapid.IntRange(1, 20).Draw(t, "capacity")
+		d := drive(t, "car", Config{Capacity: int64(capacity), Unit: true, Objects: objects, Requests: len(trace)})
+		p := d.policy.(*car)
+		want := &slowCAR{c: capacity, bit: map[Object]bool{}}
+		for i, o := range trace {
+			hit, _ := d.serve(o, 1, i)
+			if wantHit := want.serve(o); hit != wantHit || p.target != want.p {
+				t.Fatalf("request %d: hit %v, target %v; paper: %v, %v", i, hit, p.target, wantHit, want.p)
+			}
+			for k, l := range map[arcList][]Object{arcT1: want.t1, arcT2: want.t2, arcB1: want.b1, arcB2: want.b2} {
+				got := listed(&p.lists, int(k))
+				slices.Reverse(got)
+				if !slices.Equal(got, l) {
+					t.Fatalf("request %d: list %d is %v, paper %v", i, k, got, l)
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,152 @@
+package policies
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// dump writes the stack, top first, with L for LIR, h for resident and g for evicted HIR objects, and then the queue.
+func (p *lirs) dump() string {
+	var s []string
+	for _, o := range listed(&p.stack, 0) {
+		s = append(s, fmt.Sprintf("%c%d", "-Lh?gr"[p.state[o]], o))
+	}
+	return strings.Join(s, " ") + " |" + strings.Trim(fmt.Sprint(listed(&p.queue, lirsQueue)), "[]")
+}
+
+// The four cases of Figure 2 of the paper, with two LIR objects and one HIR object in the cache.
+func TestLIRSTransitions(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		request Object
+		victims []Object
+		want    string
+	}{
+		{"LIR at the bottom: 3 and 2 are pruned below 1", 0, nil, "L0 L1 |3"},
+		{"resident HIR in the stack: changes places with 0, 2 is pruned", 3, nil, "L3 L1 |0"},
+		{"evicted HIR in the stack", 2, []Object{3}, "L2 L1 |0"},
+		{"object outside the stack", 4, []Object{3}, "h4 L1 g3 g2 L0 |4"},
+	} {
+		d := drive(t, "lirs", Config{Capacity: 3, Unit: true, Objects: 5, Requests: 10})
+		p := d.policy.(*lirs)
+		p.lirLimit = 2
+		d.serveAll(0, 1, 2, 1, 3, 1)
+		if got := p.dump(); got != "L1 h3 g2 L0 |3" {
+			t.Fatalf("before: %s", got)
+		}
+		_, victims := d.serve(test.request, 1, 6)
+		if got := p.dump(); got != test.want || !slices.Equal(victims, test.victims) {
+			t.Errorf("%s: %s, victims %v; want %s, %v", test.name, got, victims, test.want, test.victims)
+		}
+	}
+}
+
+func TestLIRSRepeatedAtOnce(t *testing.T) {
+	d := drive(t, "lirs", Config{Capacity: 4, Unit: true, Objects: 9, Requests: 9})
+	p := d.policy.(*lirs)
+	d.serveAll(0, 1, 2, 2)
+	if got := p.dump(); got != "h2 L1 L0 |2" {
+		t.Errorf("a request repeated at once moved 2 into the LIR set: %s", got)
+	}
+}
+
+func TestLIRSBounds(t *testing.T) {
+	for _, test := range []struct{ spec, want string }{
+		{"lirs", "h8 h7 g6 g5 g4 g3 g2 L1 L0 |8 7"},
+		{"lirs(stack=1.5)", "h8 h7 g6 g5 L1 L0 |8 7"},
+		// Half the capacity allows two ghosts: those evicted last.
+		{"lirs(nonresident=0.5)", "h8 h7 g6 g5 L1 L0 |8 7"},
+		// The stack holds the LIR set and two others; 7 left it before it was evicted.
+		{"lirs(stack=1)", "h8 h7 L1 L0 |8 7"},
+	} {
+		d := drive(t, test.spec, Config{Capacity: 4, Unit: true, Objects: 9, Requests: 9})
+		d.serveAll(0, 1, 2, 3, 4, 5, 6, 7, 8)
+		if got := d.policy.(*lirs).dump(); got != test.want {
+			t.Errorf("%s: %s, want %s", test.spec, got, test.want)
+		}
+	}
+}
+
+func TestLIRSQueueSize(t *testing.T) {
+	for _, test := range []struct {
+		capacity int64
+		hir      float64
+		unit     bool
+		want     int64
+	}{
+		{1, 0.01, true, 1}, {2, 0.01, true, 1}, {3, 0.01, true, 2}, {100, 0.01, true, 2}, {350, 0.01, true, 3},
+		{100, 1, true, 99}, {100, 0, true, 2}, {350, 0.01, false, 3}, {50, 0.01, false, 0},
+	} {
+		c := Config{Capacity: test.capacity, Unit: test.unit, Params: Values{"hir": test.hir}}
+		if got := lirsQueueSize(c); got != test.want {
+			t.Errorf("%+v: %d", test, got)
+		}
+	}
+}
+
+func (p *lirs) check(t rapid.TB, stored map[Object]int64, sizes []int64) {
+	var lir, stack, ghosts int64
+	inStack := listed(&p.stack, 0)
+	for _, o := range inStack {
+		stack += sizes[o]
+		switch _, resident := stored[o]; {
+		case p.state[o] == lirsLIR && resident:
+			lir += sizes[o]
+		case p.state[o] == lirsGhost && !resident:
+			ghosts += sizes[o]
+		case p.state[o] != lirsHIR || !resident:
+			t.Fatalf("object %d in the stack has state %d, resident %v", o, p.state[o], resident)
+		}
+	}
+	if lir != p.lirSize || stack != p.stackSize || ghosts != p.ghostSize {
+		t.Fatalf("LIR %d, stack %d, ghosts %d; counted %d, %d, %d", p.lirSize, p.stackSize, p.ghostSize, lir, stack, ghosts)
+	}
+	if lir > p.lirLimit || stack > p.stackLimit || ghosts > p.ghostLimit {
+		t.Fatalf("over a limit: LIR %d of %d, stack %d of %d, ghosts %d of %d",
+			lir, p.lirLimit, stack, p.stackLimit, ghosts, p.ghostLimit)
+	}
+	if n := len(inStack); n > 0 && p.state[inStack[n-1]] != lirsLIR {
+		t.Fatalf("the bottom of the stack is not LIR: %s", p.dump())
+	}
+	for _, o := range listed(&p.queue, lirsQueue) {
+		if _, resident := stored[o]; !resident || p.state[o] != lirsHIR && p.state[o] != lirsHIROut {
+			t.Fatalf("object %d in the queue has state %d, resident %v", o, p.state[o], resident)
+		}
+	}
+	at := slices.Index(inStack, p.scan)
+	for _, o := range inStack[at+1:] {
+		if p.state[o] != lirsLIR {
+			t.Fatalf("object %d below scan %d is not LIR: %s", o, p.scan, p.dump())
+		}
+	}
+}
+
+func TestLIRSInvariants(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		const objects = 25
+		trace := rapid.SliceOfN(rapid.Uint32Range(0, objects-1), 1, 300).Draw(t, "trace")
+		capacity := rapid.Int64Range(1, 30).Draw(t, "capacity")
+		spec := rapid.SampledFrom([]string{"lirs", "lirs(stack=1)", "lirs(stack=1.5,nonresident=0.5,hir=0.2)", "lirs(hir=1)",
+			"lirs(nonresident=0.3)"}).Draw(t, "spec")
+		sizes := slices.Repeat([]int64{1}, objects)
+		unit := rapid.Bool().Draw(t, "unit")
+		if !unit {
+			sizes = rapid.SliceOfN(rapid.Int64Range(1, 10), objects, objects).Draw(t, "sizes")
+		}
+		removeEvery := rapid.IntRange(5, 100).Draw(t, "removeEvery")
+		d := drive(t, spec, Config{Capacity: capacity, Unit: unit, Objects: objects, Requests: len(trace)})
+		p := d.policy.(*lirs)
+		for i, o := range trace {
+			if _, resident := d.stored[o]; resident && i%removeEvery == 0 {
+				p.Remove(o)
+				d.drop(o)
+			}
+			d.serve(o, sizes[o], i)
+			p.check(t, d.stored, sizes)
+		}
+	})
+}
