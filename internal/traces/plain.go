@@ -2,6 +2,8 @@ package traces
 
 import (
 	"bytes"
+
+	"github.com/cachesim/cachesim/internal/params"
 )
 
 var plainFormat = Format{
@@ -10,8 +12,8 @@ var plainFormat = Format{
 	Example:   "4711\nn03794056_10253.JPEG",
 	Carries:   "key",
 	Detection: "every line is one word",
-	Options: []Option{{
-		Name: "spaces", Default: "false", Choices: boolChoices,
+	Options: []params.Param{{
+		Name: "spaces", Default: false,
 		Doc: "keys may contain white space; otherwise it is an error, as the file is likely to have columns",
 	}},
 	Detect: detectPlain,
@@ -50,7 +52,7 @@ type plainReader struct {
 	sawText bool // some key was no number
 }
 
-func openPlain(src *Source, opts Options) (Reader, Fields, error) {
+func openPlain(src *Source, opts params.Values) (Reader, Fields, error) {
 	return &plainReader{src: src, spaces: opts.Bool("spaces")}, Fields{}, nil
 }
 
