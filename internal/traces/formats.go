@@ -37,7 +37,13 @@ const (
 
 // formats lists every format that can be read, in the order in which `cachesim formats` prints them.
 var formats = []Format{
+	csvFormat,
 	plainFormat,
+	arcFormat,
+	lirsFormat,
+	seqIDSizeFormat,
+	ratingFormat,
+	cacheLibFormat,
 }
 
 // Formats returns every format that can be read.

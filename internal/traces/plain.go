@@ -100,33 +100,3 @@ func (s *Source) onlyBlankLines() error {
 		}
 	}
 }
-
-// parseNumber reads a canonical decimal number: only digits, no leading zero, below 2^64.
-func parseNumber(text []byte) (uint64, bool) {
-	if len(text) == 0 || len(text) > 20 || (text[0] == '0' && len(text) > 1) {
-		return 0, false
-	}
-	if len(text) == 20 {
-		return parseLongNumber(text)
-	}
-	var n uint64
-	for _, c := range text {
-		digit := c - '0'
-		if digit > 9 {
-			return 0, false
-		}
-		n = n*10 + uint64(digit)
-	}
-	return n, true
-}
-
-// parseLongNumber reads one of 20 digits, which may be 2^64 or more.
-func parseLongNumber(text []byte) (uint64, bool) {
-	n, ok := parseNumber(text[:19])
-	digit := uint64(text[19] - '0')
-	const limit = 1<<64 - 1
-	if !ok || digit > 9 || n > (limit-digit)/10 {
-		return 0, false
-	}
-	return n*10 + digit, true
-}
