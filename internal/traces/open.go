@@ -1,7 +1,5 @@
 package traces
 
-import "github.com/cachesim/cachesim/internal/params"
-
 // Stream is an opened trace: its records, and what they were read as.
 type Stream struct {
 	Reader
@@ -54,10 +52,15 @@ func (in *input) stream(spec string) (*Stream, error) {
 }
 
 // chooseFormat returns the format that spec asks for, or the one that the content looks like.
-func (s *Source) chooseFormat(spec string) (Format, params.Values, error) {
+func (s *Source) chooseFormat(spec string) (Format, Options, error) {
 	if spec != "" {
-		return parseFormat(spec)
+		format, opts, err := parseFormat(spec)
+		return format, opts, err
 	}
 	format, err := detect(s)
-	return format, params.Defaults(format.Options), err
+	if err != nil {
+		return Format{}, nil, err
+	}
+	opts, err := format.parseOptions("")
+	return format, opts, err
 }

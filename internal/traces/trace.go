@@ -4,7 +4,10 @@
 // To add a format, write one file with its Format and add it to the table in formats.go.
 package traces
 
-import "io"
+import (
+	"io"
+	"strconv"
+)
 
 // Trace is a sequence of requests in columns. It is read-only after Load and shared by all replays.
 // Memory: 4 bytes per request, plus 8 per object where sizes are constant per object, plus 8 per request for each
@@ -64,11 +67,32 @@ const (
 	OpDelete
 )
 
+// String returns the word that stands for o in text formats, "" for OpUnknown.
+func (o Op) String() string {
+	switch o {
+	case OpRead:
+		return "read"
+	case OpWrite:
+		return "write"
+	case OpDelete:
+		return "delete"
+	}
+	return ""
+}
+
 // Key is the name of an object in a trace file: a number, or text that is not a canonical decimal number.
 // "7" is the number 7; "007" and "+7" are text, so that different spellings stay different objects.
 type Key struct {
 	Num  uint64
 	Text string // "" for a number
+}
+
+// String returns the key as it stands in a text file.
+func (k Key) String() string {
+	if k.Text != "" {
+		return k.Text
+	}
+	return strconv.FormatUint(k.Num, 10)
 }
 
 // Record is one request as a file states it.

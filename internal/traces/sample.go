@@ -1,0 +1,40 @@
+package traces
+
+import "math"
+
+// sampler keeps a share of the keys: those whose 64-bit hash falls below that share of its range (SHARDS, Waldspurger et al.,
+// FAST 2015, section 2.2). All requests of an object are kept or none, and the same key and seed decide alike in every file and
+// format.
+type sampler struct {
+	threshold uint64
+	seed      uint64
+}
+
+func newSampler(rate float64, seed uint64) *sampler {
+	return &sampler{threshold: uint64(rate * math.MaxUint64), seed: mix64(seed)}
+}
+
+func (s *sampler) keeps(rec *Record) bool {
+	key := rec.Num
+	if rec.Text != nil {
+		key = hashText(rec.Text)
+	}
+	return mix64(key^s.seed) < s.threshold
+}
+
+// mix64 maps 64 bits one to one onto 64 bits that look random: the finalizer of SplitMix64 (Steele et al., OOPSLA 2014).
+func mix64(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// hashText is FNV-1a with its bits mixed; it is part of the file format that oracleGeneralWriter writes, so it never changes.
+func hashText(text []byte) uint64 {
+	hash := uint64(0xcbf29ce484222325)
+	for _, b := range text {
+		hash = (hash ^ uint64(b)) * 0x100000001b3
+	}
+	return mix64(hash)
+}

@@ -1,0 +1,221 @@
+package traces
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/atomicfile"
+	"github.com/cachesim/cachesim/internal/suggest"
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/s2"
+	"github.com/klauspost/compress/zstd"
+	"github.com/pierrec/lz4/v4"
+	"github.com/ulikunitz/xz"
+)
+
+// CreateOptions say how a trace file is written.
+type CreateOptions struct {
+	Format string    // one of WritableFormats; "" for the one that the path names
+	Fields Fields    // what the records carry; the rest is not written
+	Stdout io.Writer // what the path "-" writes to; nil: the standard output of the process
+}
+
+// Writer writes one trace file, which takes its name only when Close has written everything.
+type Writer struct {
+	path     string
+	records  int64
+	file     *atomicfile.File // nil for standard output
+	sink     *sink
+	buffer   *bufio.Writer
+	compress io.WriteCloser
+	format   recordWriter
+	ended    bool
+}
+
+// sink remembers whether writing failed, and how, to tell that from a record that the format cannot hold.
+type sink struct {
+	io.Writer
+	err error
+}
+
+func (s *sink) Write(p []byte) (int, error) {
+	n, err := s.Writer.Write(p)
+	s.err = cmp.Or(s.err, err)
+	return n, err
+}
+
+// recordWriter writes records in one format to an io.Writer.
+type recordWriter interface {
+	write(rec *Record) error
+	finish() error // writes what is left and frees everything, also after an error
+	discard()      // frees everything
+}
+
+// writableFormat is a format that Create offers.
+type writableFormat struct {
+	name    string
+	endings []string // of file names in lower case, before the ending of a compression
+	create  func(w io.Writer, folder string, fields Fields) (recordWriter, error)
+}
+
+// writableFormats lists them. To add one, write a recordWriter and a line here.
+var writableFormats = []writableFormat{
+	{"csv", []string{".csv"}, newCSVWriter},
+	{"plain", []string{".txt", ".keys", ".plain"}, newPlainWriter},
+	{"oraclegeneral", []string{".oraclegeneral", ".oraclegeneral.bin"}, newOracleGeneralWriter},
+}
+
+// WritableFormats returns the names of the formats that Create writes.
+func WritableFormats() []string {
+	var names []string
+	for _, f := range writableFormats {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+// Create starts a trace file at path; "-" is standard output, as CSV unless a format is given. An ending .gz, .zst, .xz, .s2, .sz
+// (snappy) or .lz4 compresses it. Create fails if the format is unknown or not told by the path, or if the file cannot be made.
+func Create(path string, opt CreateOptions) (*Writer, error) {
+	format, err := chooseWritable(path, opt.Format)
+	if err != nil {
+		return nil, err
+	}
+	compress, err := chooseCompressor(path)
+	if err != nil {
+		return nil, err
+	}
+	w := &Writer{path: path}
+	if err := w.openSink(opt.Stdout); err != nil {
+		return nil, err
+	}
+	w.buffer = bufio.NewWriterSize(w.sink, 1<<16)
+	if w.compress, err = compress(w.buffer); err == nil {
+		w.format, err = format.create(w.compress, w.spoolFolder(), opt.Fields)
+	}
+	if err != nil {
+		w.Discard()
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return w, nil
+}
+
+func (w *Writer) openSink(stdout io.Writer) (err error) {
+	if w.path == "-" {
+		if stdout == nil {
+			stdout = os.Stdout
+		}
+		w.path, w.sink = "standard output", &sink{Writer: stdout}
+		return nil
+	}
+	if w.file, err = atomicfile.Create(w.path); err == nil {
+		w.sink = &sink{Writer: w.file}
+	}
+	return err
+}
+
+// spoolFolder returns where a format may keep what it must read again: beside the trace, where it will fit if the trace does.
+func (w *Writer) spoolFolder() string {
+	if w.file == nil {
+		return os.TempDir()
+	}
+	return filepath.Dir(w.path)
+}
+
+// Write adds a record. It keeps nothing of rec. An error names the record and ends the writing; call Discard then.
+func (w *Writer) Write(rec *Record) error {
+	w.records++
+	err := w.format.write(rec)
+	if err != nil && w.sink.err == nil {
+		return fmt.Errorf("%s: record %d: %w", w.path, w.records, err)
+	}
+	return err
+}
+
+// Close writes what is left and gives the file its name. After an error there is no file of that name, or still the older one.
+func (w *Writer) Close() error {
+	w.ended = true
+	err := cmp.Or(w.format.finish(), w.compress.Close(), w.buffer.Flush())
+	switch {
+	case w.file == nil:
+		return err
+	case err != nil:
+		w.file.Abort()
+		if w.sink.err == nil {
+			err = fmt.Errorf("%s: %w", w.path, err)
+		}
+		return err
+	}
+	return w.file.Commit()
+}
+
+// Discard ends the writing and removes what was written. After Close it does nothing, so that it can be deferred.
+func (w *Writer) Discard() {
+	if w.ended {
+		return
+	}
+	w.ended = true
+	if w.format != nil {
+		w.format.discard()
+	}
+	if w.compress != nil {
+		w.compress.Close() // stops its goroutines
+	}
+	if w.file != nil {
+		w.file.Abort()
+	}
+}
+
+// chooseWritable returns the format of that name, or the one that the path tells.
+func chooseWritable(path, name string) (writableFormat, error) {
+	if name == "" && path == "-" {
+		name = "csv"
+	}
+	stem := strippedName(path)
+	for _, f := range writableFormats {
+		if f.name == name {
+			return f, nil
+		}
+		for _, ending := range f.endings {
+			if name == "" && strings.HasSuffix(stem, ending) {
+				return f, nil
+			}
+		}
+	}
+	if name != "" {
+		return writableFormat{}, suggest.Unknown("output format", name, WritableFormats())
+	}
+	return writableFormat{}, fmt.Errorf("%s: the name does not tell the format to write: give it an ending like .csv.zst, or --output-format %s",
+		path, strings.Join(WritableFormats(), ", "))
+}
+
+// compressors maps the endings that compress to their encoders.
+var compressors = map[string]func(w io.Writer) (io.WriteCloser, error){
+	".gz":  func(w io.Writer) (io.WriteCloser, error) { return gzip.NewWriter(w), nil },
+	".zst": func(w io.Writer) (io.WriteCloser, error) { return zstd.NewWriter(w) },
+	".xz":  func(w io.Writer) (io.WriteCloser, error) { return xz.NewWriter(w) },
+	".s2":  func(w io.Writer) (io.WriteCloser, error) { return s2.NewWriter(w), nil },
+	".sz":  func(w io.Writer) (io.WriteCloser, error) { return s2.NewWriter(w, s2.WriterSnappyCompat()), nil },
+	".lz4": func(w io.Writer) (io.WriteCloser, error) { return lz4.NewWriter(w), nil },
+}
+
+func chooseCompressor(path string) (func(io.Writer) (io.WriteCloser, error), error) {
+	ending := strings.ToLower(filepath.Ext(path))
+	if compress := compressors[ending]; compress != nil {
+		return compress, nil
+	}
+	switch ending {
+	case ".bz2", ".zstd", ".snappy", ".tar", ".zip":
+		return nil, fmt.Errorf("%s: cannot write %s: use one of .gz, .zst, .xz, .s2, .sz, .lz4, or no compression", path, ending)
+	}
+	return func(w io.Writer) (io.WriteCloser, error) { return uncompressed{w}, nil }, nil
+}
+
+type uncompressed struct{ io.Writer }
+
+func (uncompressed) Close() error { return nil }

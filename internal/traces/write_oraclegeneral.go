@@ -1,0 +1,154 @@
+package traces
+
+import (
+	"bufio"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"os"
+)
+
+// oracleGeneralWriter writes oracleGeneral. A record there says when its object is requested next, so the records first go to a
+// temporary file with the object's dense number in that place; finish then goes through it from the end, replaces the
+// numbers by the next accesses, and copies the file out. Memory is bounded by the objects.
+//
+// Times are cut to seconds. Traces without sizes get size 1, because readers of this format skip requests of size 0. A text key is
+// written as the number textID gives it.
+type oracleGeneralWriter struct {
+	dst       io.Writer
+	fields    Fields
+	spool     *os.File
+	buffer    *bufio.Writer
+	numbering *numbering
+	hasText   bool
+	records   int64
+}
+
+func newOracleGeneralWriter(w io.Writer, folder string, fields Fields) (recordWriter, error) {
+	spool, err := os.CreateTemp(folder, "oraclegeneral-*.part")
+	if err != nil {
+		return nil, err
+	}
+	return &oracleGeneralWriter{
+		dst:       w,
+		fields:    fields,
+		spool:     spool,
+		buffer:    bufio.NewWriterSize(spool, 1<<18),
+		numbering: newNumbering(),
+	}, nil
+}
+
+func (o *oracleGeneralWriter) write(rec *Record) error {
+	seconds, size, id := int64(0), int64(1), rec.Num
+	if o.fields.Time {
+		seconds = floorSeconds(rec.Time)
+	}
+	if o.fields.Size {
+		size = rec.Size
+	}
+	if rec.Text != nil {
+		id, o.hasText = textID(rec.Text), true
+	}
+	if seconds < 0 || seconds > math.MaxUint32 {
+		return fmt.Errorf("time %d s does not fit the 32 bits of oracleGeneral: it holds 0 to %d", seconds, uint32(math.MaxUint32))
+	}
+	if size < 0 || size > math.MaxUint32 {
+		return fmt.Errorf("size %d does not fit the 32 bits of oracleGeneral: it holds 0 to %d", size, uint32(math.MaxUint32))
+	}
+	number := o.numbering.ofRecord(rec)
+	if o.numbering.full {
+		return fmt.Errorf("more than %d different keys", maxCount)
+	}
+	o.records++
+	line := o.buffer.AvailableBuffer()
+	line = binary.LittleEndian.AppendUint32(line, uint32(seconds))
+	line = binary.LittleEndian.AppendUint64(line, id)
+	line = binary.LittleEndian.AppendUint32(line, uint32(size))
+	line = binary.LittleEndian.AppendUint64(line, uint64(number))
+	_, err := o.buffer.Write(line)
+	return err
+}
+
+func (o *oracleGeneralWriter) finish() error {
+	defer o.discard()
+	if err := o.buffer.Flush(); err != nil {
+		return err
+	}
+	if err := o.checkTextIDs(); err != nil {
+		return err
+	}
+	if err := o.fillNextAccesses(); err != nil {
+		return err
+	}
+	if _, err := o.spool.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	_, err := io.Copy(o.dst, o.spool)
+	return err
+}
+
+func (o *oracleGeneralWriter) discard() {
+	o.spool.Close()
+	os.Remove(o.spool.Name())
+}
+
+// fillNextAccesses replaces the dense numbers in the spool by next accesses, block by block from the end.
+func (o *oracleGeneralWriter) fillNextAccesses() error {
+	const blockRecords = 1 << 14
+	next := make([]int64, o.numbering.len()) // per object: its next access, 0 if none
+	block := make([]byte, blockRecords*oracleGeneralRecord)
+	for end := o.records; end > 0; {
+		start := max(end-blockRecords, 0)
+		block := block[:(end-start)*oracleGeneralRecord]
+		if _, err := o.spool.ReadAt(block, start*oracleGeneralRecord); err != nil {
+			return err
+		}
+		for pos := end; pos > start; pos-- {
+			field := block[(pos-start)*oracleGeneralRecord-8:]
+			number := binary.LittleEndian.Uint64(field)
+			nextAccess := next[number]
+			if nextAccess == 0 {
+				nextAccess = oracleGeneralNever
+			}
+			binary.LittleEndian.PutUint64(field, uint64(nextAccess))
+			next[number] = pos
+		}
+		if _, err := o.spool.WriteAt(block, start*oracleGeneralRecord); err != nil {
+			return err
+		}
+		end = start
+	}
+	return nil
+}
+
+// checkTextIDs makes sure that no two keys were written as the same number.
+func (o *oracleGeneralWriter) checkTextIDs() error {
+	if !o.hasText {
+		return nil
+	}
+	ids := newNumbering()
+	for number := range uint32(o.numbering.len()) {
+		key := o.numbering.key(number)
+		id := key.Num
+		if key.Text != "" {
+			id = textID([]byte(key.Text))
+		}
+		if other := ids.ofNumber(id); other != number {
+			return fmt.Errorf("keys %s and %s would both become the number %d in oracleGeneral: write CSV or Parquet instead", o.numbering.key(other), key, id)
+		}
+	}
+	return nil
+}
+
+// textID is the number that stands for a text key in a format that has only numbers: its hash of 64 bits. A file in which two
+// keys would become one is refused, which is expected once in 18 million files of a million keys.
+func textID(key []byte) uint64 { return hashText(key) }
+
+func floorSeconds(ns int64) int64 {
+	seconds := ns / 1e9
+	if ns%1e9 < 0 {
+		seconds--
+	}
+	return seconds
+}

@@ -1,0 +1,161 @@
+package traces
+
+import (
+	"bytes"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// writeTrace writes records to path and closes it.
+func writeTrace(t testing.TB, path string, fields Fields, records []Record) {
+	t.Helper()
+	if err := tryWriteTrace(path, CreateOptions{Fields: fields}, records); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func tryWriteTrace(path string, opt CreateOptions, records []Record) error {
+	w, err := Create(path, opt)
+	if err != nil {
+		return err
+	}
+	defer w.Discard()
+	for i := range records {
+		if err := w.Write(&records[i]); err != nil {
+			return err
+		}
+	}
+	return w.Close()
+}
+
+var allFields = Fields{Time: true, Size: true, Op: true}
+
+func TestCSVWriterExample(t *testing.T) {
+	records := []Record{
+		{Time: 1_500_000_000, Num: 7, Size: 10, Op: OpRead},
+		{Time: 2_000_000_001, Text: []byte("007"), Size: 0, Op: OpDelete},
+		{Time: -1, Text: []byte(`a,"b"`), Size: math.MaxInt64},
+	}
+	for _, c := range []struct {
+		fields Fields
+		want   string
+	}{
+		{allFields, "time,key,size,op\n1.5,7,10,read\n2.000000001,007,0,delete\n-0.000000001,\"a,\"\"b\"\"\",9223372036854775807,\n"},
+		{Fields{}, "key\n7\n007\n\"a,\"\"b\"\"\"\n"},
+		{Fields{Size: true}, "key,size\n7,10\n007,0\n\"a,\"\"b\"\"\",9223372036854775807\n"},
+	} {
+		var out bytes.Buffer
+		if err := tryWriteTrace("-", CreateOptions{Fields: c.fields, Stdout: &out}, records); err != nil {
+			t.Fatal(err)
+		}
+		if out.String() != c.want {
+			t.Errorf("%+v: got %q, want %q", c.fields, out.String(), c.want)
+		}
+	}
+}
+
+func TestWritersRefuseWhatTheirFormatCannotHold(t *testing.T) {
+	for _, c := range []struct {
+		format string
+		rec    Record
+		want   string
+	}{
+		{"oraclegeneral", Record{Size: 1 << 32}, "record 2: size 4294967296 does not fit"},
+		{"oraclegeneral", Record{Time: 1 << 32 * 1e9}, "record 2: time 4294967296 s does not fit"},
+		{"oraclegeneral", Record{Time: -1}, "record 2: time -1 s does not fit"},
+		{"plain", Record{Text: []byte("two words")}, "record 2: key \"two words\" holds white space"},
+		{"csv", Record{Text: []byte("a\x00")}, "record 2: key \"a\\x00\" holds control characters"},
+	} {
+		path := filepath.Join(t.TempDir(), "out")
+		err := tryWriteTrace(path, CreateOptions{Format: c.format, Fields: allFields}, []Record{{}, c.rec})
+		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), path+": ") {
+			t.Errorf("%s: got error %v, want %s", c.format, err, c.want)
+		}
+		if left, _ := os.ReadDir(filepath.Dir(path)); len(left) > 0 {
+			t.Errorf("%s: %s is left behind", c.format, left[0].Name())
+		}
+	}
+}
+
+func TestCreateRefuses(t *testing.T) {
+	dir := t.TempDir()
+	for _, c := range []struct{ path, format, want string }{
+		{filepath.Join(dir, "x"), "", "does not tell the format"},
+		{filepath.Join(dir, "x.csv"), "cvs", `did you mean "csv"`},
+		{filepath.Join(dir, "x.csv.bz2"), "", "cannot write .bz2"},
+		{filepath.Join(dir, "no", "x.csv"), "", "does not exist"},
+		{dir, "csv", "folder"},
+	} {
+		_, err := Create(c.path, CreateOptions{Format: c.format})
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s as %q: got error %v, want %s", c.path, c.format, err, c.want)
+		}
+	}
+}
+
+func TestFormatIsToldByName(t *testing.T) {
+	for path, want := range map[string]string{
+		"a.csv": "csv", "a.CSV.GZ": "csv", "a.txt.zst": "plain", "-": "csv",
+		"a.oracleGeneral": "oraclegeneral", "b/cloud.oracleGeneral.bin.zst": "oraclegeneral",
+	} {
+		format, err := chooseWritable(path, "")
+		if err != nil || format.name != want {
+			t.Errorf("%s: got %q and error %v, want %q", path, format.name, err, want)
+		}
+	}
+}
+
+// fullDisk takes some bytes and then fails.
+type fullDisk struct{ left int }
+
+func (d *fullDisk) Write(p []byte) (int, error) {
+	if len(p) > d.left {
+		return 0, os.ErrClosed
+	}
+	d.left -= len(p)
+	return len(p), nil
+}
+
+func TestWriterReportsAFullDisk(t *testing.T) {
+	records := make([]Record, 100_000)
+	for _, format := range WritableFormats() {
+		err := tryWriteTrace("-", CreateOptions{Format: format, Stdout: &fullDisk{100}}, records)
+		if err != os.ErrClosed {
+			t.Errorf("%s: got error %v, want that of the disk", format, err)
+		}
+	}
+}
+
+func TestOracleGeneralWriterExample(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.oracleGeneral")
+	records := []Record{{Time: 1.9e9, Num: 5, Size: 3}, {Time: 2e9, Text: []byte("b"), Size: 4}, {Time: 3e9, Num: 5, Size: 3}}
+	writeTrace(t, path, allFields, records)
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := textID([]byte("b"))
+	want := []byte{
+		1, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0,
+		2, 0, 0, 0, byte(id), byte(id >> 8), byte(id >> 16), byte(id >> 24), byte(id >> 32), byte(id >> 40), byte(id >> 48), byte(id >> 56),
+		4, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255,
+		3, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255,
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("got\n%v, want\n%v", got, want)
+	}
+}
+
+func TestOracleGeneralWriterRefusesKeysThatBecomeOne(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.oracleGeneral")
+	err := tryWriteTrace(path, CreateOptions{}, []Record{{Num: textID([]byte("b"))}, {Text: []byte("b")}})
+	if err == nil || !strings.Contains(err.Error(), "would both become the number") {
+		t.Errorf("got error %v", err)
+	}
+	if _, err := os.Stat(path); err == nil {
+		t.Error("the file exists")
+	}
+}

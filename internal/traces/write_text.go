@@ -1,0 +1,117 @@
+package traces
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// csvWriter writes a header and one line per record with the columns that the records carry: time, key, size, op. Times are
+// seconds with as many decimals as they need, so nothing is lost.
+type csvWriter struct {
+	w      io.Writer
+	fields Fields
+	line   []byte
+}
+
+func newCSVWriter(w io.Writer, _ string, fields Fields) (recordWriter, error) {
+	columns := []string{"key"}
+	if fields.Time {
+		columns = []string{"time", "key"}
+	}
+	if fields.Size {
+		columns = append(columns, "size")
+	}
+	if fields.Op {
+		columns = append(columns, "op")
+	}
+	_, err := io.WriteString(w, strings.Join(columns, ",")+"\n")
+	return &csvWriter{w: w, fields: fields}, err
+}
+
+func (c *csvWriter) write(rec *Record) error {
+	line := c.line[:0]
+	if c.fields.Time {
+		line = append(appendSeconds(line, rec.Time), ',')
+	}
+	if rec.Text != nil && (isBinary(rec.Text) || bytes.IndexByte(rec.Text, '\r') >= 0) {
+		return fmt.Errorf("key %q holds control characters, which cannot stand in CSV: write Parquet instead", rec.Text)
+	}
+	line = appendCSVKey(line, rec)
+	if c.fields.Size {
+		line = strconv.AppendInt(append(line, ','), rec.Size, 10)
+	}
+	if c.fields.Op {
+		line = append(append(line, ','), rec.Op.String()...)
+	}
+	c.line = append(line, '\n')
+	_, err := c.w.Write(c.line)
+	return err
+}
+
+func (c *csvWriter) finish() error { return nil }
+func (c *csvWriter) discard()      {}
+
+// appendSeconds appends nanoseconds as decimal seconds without trailing zeros.
+func appendSeconds(line []byte, ns int64) []byte {
+	magnitude := uint64(ns)
+	if ns < 0 {
+		line = append(line, '-')
+		magnitude = -magnitude
+	}
+	line = strconv.AppendUint(line, magnitude/1e9, 10)
+	if fraction := magnitude % 1e9; fraction != 0 {
+		digits := fmt.Sprintf("%09d", fraction)
+		line = append(append(line, '.'), strings.TrimRight(digits, "0")...)
+	}
+	return line
+}
+
+// appendCSVKey appends a key, quoted as in RFC 4180 where it needs to be.
+func appendCSVKey(line []byte, rec *Record) []byte {
+	if rec.Text == nil {
+		return strconv.AppendUint(line, rec.Num, 10)
+	}
+	if !bytes.ContainsAny(rec.Text, ",\"\r\n") && len(bytes.TrimSpace(rec.Text)) == len(rec.Text) {
+		return append(line, rec.Text...)
+	}
+	line = append(line, '"')
+	line = append(line, bytes.ReplaceAll(rec.Text, []byte(`"`), []byte(`""`))...)
+	return append(line, '"')
+}
+
+// plainWriter writes one key per line.
+type plainWriter struct {
+	w    io.Writer
+	line []byte
+}
+
+func newPlainWriter(w io.Writer, _ string, _ Fields) (recordWriter, error) {
+	return &plainWriter{w: w}, nil
+}
+
+func (p *plainWriter) write(rec *Record) error {
+	if rec.Text == nil {
+		p.line = strconv.AppendUint(p.line[:0], rec.Num, 10)
+	} else {
+		if err := checkPlainKey(rec.Text); err != nil {
+			return err
+		}
+		p.line = append(p.line[:0], rec.Text...)
+	}
+	p.line = append(p.line, '\n')
+	_, err := p.w.Write(p.line)
+	return err
+}
+
+func (p *plainWriter) finish() error { return nil }
+func (p *plainWriter) discard()      {}
+
+func checkPlainKey(key []byte) error {
+	if bytes.ContainsAny(key, " \t\r\n") || isBinary(key) {
+		return fmt.Errorf("key %q holds white space or control characters, which cannot stand in plain text: write CSV or Parquet instead", key)
+	}
+	return nil
+}
