@@ -8,54 +8,33 @@ var lruEntry = Entry{
 }
 
 type lru struct {
-	list     Lists
-	resident []bool // used by the batch path only; the cache keeps its own otherwise
-	free     int64  // objects that still fit, batch path only
+	queue    logQueue
+	capacity int // objects, batch path only
 }
 
 func newLRU(c Config) *lru {
-	p := &lru{list: NewLists(c.Objects, 1)}
-	if c.Unit {
-		p.resident, p.free = make([]bool, c.Objects), c.Capacity
-	}
-	return p
+	return &lru{queue: newLogQueue(c.Objects), capacity: int(c.Capacity)}
 }
 
-func (p *lru) Hit(r Request) {
-	p.list.Unlink(r.Object)
-	p.list.PushFront(0, r.Object)
-}
-
-func (p *lru) Miss(Request) {}
-
-func (p *lru) Victim(Request) Object {
-	o, _ := p.list.Back(0)
-	p.list.Unlink(o)
-	return o
-}
-
-func (p *lru) Insert(r Request) { p.list.PushFront(0, r.Object) }
-
-func (p *lru) Remove(o Object) { p.list.Unlink(o) }
+func (p *lru) Hit(r Request)         { p.queue.renew(r.Object) }
+func (p *lru) Miss(Request)          {}
+func (p *lru) Victim(Request) Object { return p.queue.pop() }
+func (p *lru) Insert(r Request)      { p.queue.push(r.Object) }
+func (p *lru) Remove(o Object)       { p.queue.remove(o) }
 
 func (p *lru) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
+	q := &p.queue
 	for _, o := range objects {
-		if p.resident[o] {
+		if q.has(o) {
 			hits++
-			p.list.Unlink(o)
-			p.list.PushFront(0, o)
+			q.renew(o)
 			continue
 		}
-		if p.free > 0 {
-			p.free--
-		} else {
-			v, _ := p.list.Back(0)
-			p.list.Unlink(v)
-			p.resident[v] = false
+		if q.live == p.capacity {
+			q.pop()
 			evictions++
 		}
-		p.resident[o] = true
-		p.list.PushFront(0, o)
+		q.push(o)
 	}
 	return hits, evictions
 }

@@ -59,8 +59,15 @@ type BoundInput struct {
 var registry = []Entry{
 	// queues
 	fifoEntry,
+	clockEntry,
+	sieveEntry,
+	s3fifoEntry,
+	twoQEntry,
 	// recency
 	lruEntry,
+	mruEntry,
+	slruEntry,
+	ttlEntry,
 	// adaptive
 	arcEntry,
 	carEntry,
@@ -71,6 +78,10 @@ var registry = []Entry{
 	gdsfEntry,
 	// sampled and learned
 	// reference points
+	randomEntry,
+	markerEntry,
+	uniformEntry,
+	infiniteEntry,
 	// offline
 }
 

@@ -1,0 +1,97 @@
+package policies
+
+var clockEntry = Entry{
+	Name:    "clock",
+	Aliases: []string{"second-chance", "fifo-reinsertion"},
+	Summary: "evicts in order of arrival, but an object that was requested since the hand last passed stays for another turn",
+	Source:  "Corbató, A paging experiment with the Multics system, MIT Project MAC 1968",
+	Params: []Param{
+		{Name: "bits", Default: 1, Min: 1, Max: 7, Doc: "width of an object's counter of requests: it stays for up to 2^bits-1 turns"},
+	},
+	New: func(c Config) (Policy, error) { return newClock(c), nil },
+}
+
+// clock keeps the turns that each object has left. One by one, an object whose turn is used up goes to the front of a queue;
+// the batch path leaves it in place and moves a hand instead, which is the same order.
+type clock struct {
+	turns []uint8
+	top   uint8
+	list  Lists
+
+	// Batch path: turns counts from 1 for a resident object, 0 is not resident.
+	ring   []Object
+	hand   int
+	filled int
+}
+
+func newClock(c Config) *clock {
+	p := &clock{turns: make([]uint8, c.Objects), top: 1<<c.Params.Int("bits") - 1, list: NewLists(c.Objects, 1)}
+	if c.Unit {
+		p.ring = make([]Object, min(c.Capacity, int64(c.Objects)))
+	}
+	return p
+}
+
+func (p *clock) Hit(r Request) { p.turns[r.Object] = min(p.turns[r.Object]+1, p.top) }
+
+func (p *clock) Miss(Request) {}
+
+func (p *clock) Victim(Request) Object {
+	for {
+		o, _ := p.list.Back(0)
+		p.list.Unlink(o)
+		if p.turns[o] == 0 {
+			return o
+		}
+		p.turns[o]--
+		p.list.PushFront(0, o)
+	}
+}
+
+func (p *clock) Insert(r Request) {
+	p.turns[r.Object] = 0
+	p.list.PushFront(0, r.Object)
+}
+
+func (p *clock) Remove(o Object) { p.list.Unlink(o) }
+
+func (p *clock) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
+	turns, top := p.turns, p.top
+	for _, o := range objects {
+		if t := turns[o]; t != 0 {
+			hits++
+			if t <= top {
+				turns[o] = t + 1
+			}
+			continue
+		}
+		turns[o] = 1
+		if p.filled < len(p.ring) {
+			p.ring[p.filled] = o
+			p.filled++
+			continue
+		}
+		p.replace(o)
+		evictions++
+	}
+	return hits, evictions
+}
+
+// replace puts o in the place of the first object from the hand on that has no turn left.
+func (p *clock) replace(o Object) {
+	ring, turns, hand := p.ring, p.turns, p.hand
+	for {
+		v := ring[hand]
+		turns[v]--
+		if turns[v] == 0 {
+			ring[hand] = o
+		}
+		if hand++; hand == len(ring) {
+			hand = 0
+		}
+		if turns[v] == 0 {
+			p.hand = hand
+			return
+		}
+	}
+}

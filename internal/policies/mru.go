@@ -1,0 +1,58 @@
+package policies
+
+var mruEntry = Entry{
+	Name:    "mru",
+	Summary: "evicts the object that was requested last",
+	Source:  "Chou and DeWitt, An evaluation of buffer management strategies for relational database systems, VLDB 1985",
+	New:     func(c Config) (Policy, error) { return newMRU(c), nil },
+}
+
+type mru struct {
+	list Lists
+
+	// Batch path. The object of the last request is always resident, so it is the one that leaves: no order is kept.
+	resident []bool
+	last     Object
+	free     int64
+}
+
+func newMRU(c Config) *mru {
+	return &mru{list: NewLists(c.Objects, 1), resident: make([]bool, c.Objects), free: c.Capacity}
+}
+
+func (p *mru) Hit(r Request) {
+	p.list.Unlink(r.Object)
+	p.list.PushFront(0, r.Object)
+}
+
+func (p *mru) Miss(Request) {}
+
+func (p *mru) Victim(Request) Object {
+	o, _ := p.list.Front(0)
+	p.list.Unlink(o)
+	return o
+}
+
+func (p *mru) Insert(r Request) { p.list.PushFront(0, r.Object) }
+
+func (p *mru) Remove(o Object) { p.list.Unlink(o) }
+
+func (p *mru) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
+	resident, last := p.resident, p.last
+	for _, o := range objects {
+		switch {
+		case resident[o]:
+			hits++
+		case p.free > 0:
+			p.free--
+			resident[o] = true
+		default:
+			resident[last] = false
+			evictions++
+			resident[o] = true
+		}
+		last = o
+	}
+	p.last = last
+	return hits, evictions
+}

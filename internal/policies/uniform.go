@@ -1,0 +1,39 @@
+package policies
+
+var uniformEntry = Entry{
+	Name:    "uniform",
+	Summary: "loads objects until the cache is full and never evicts: what a cache without replacement gives",
+	Source:  "the MinIO cache of Mohan, Phanishayee, Raniwala and Chidambaram, Analyzing and mitigating data stalls in DNN training, VLDB 2021",
+	Bypass:  true,
+	New:     func(c Config) (Policy, error) { return newUniform(c), nil },
+}
+
+type uniform struct {
+	resident []bool // batch path only
+	free     int64  // objects, batch path only
+}
+
+func newUniform(c Config) *uniform {
+	return &uniform{resident: make([]bool, c.Objects), free: c.Capacity}
+}
+
+func (p *uniform) Hit(Request)    {}
+func (p *uniform) Miss(Request)   {}
+func (p *uniform) Insert(Request) {}
+func (p *uniform) Remove(Object)  {}
+
+// Victim refuses r, since nothing leaves.
+func (p *uniform) Victim(r Request) Object { return r.Object }
+
+func (p *uniform) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
+	resident := p.resident
+	for _, o := range objects {
+		if resident[o] {
+			hits++
+		} else if p.free > 0 {
+			p.free--
+			resident[o] = true
+		}
+	}
+	return hits, 0
+}
