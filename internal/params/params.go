@@ -77,10 +77,13 @@ func (p Param) checkRange(x float64, text string) error {
 // Range describes the permitted values of a number in words.
 func (p Param) Range() string {
 	if p.Max == 0 {
-		return fmt.Sprintf("from %v", p.Min)
+		return "from " + plain(p.Min)
 	}
-	return fmt.Sprintf("from %v to %v", p.Min, p.Max)
+	return "from " + plain(p.Min) + " to " + plain(p.Max)
 }
+
+// plain writes x without an exponent: limits are often large whole numbers.
+func plain(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
 
 // Defaults returns the default of every parameter.
 func Defaults(ps []Param) Values {

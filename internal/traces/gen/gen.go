@@ -1,0 +1,171 @@
+// Package gen makes synthetic traces from a seed. The same specification gives the same trace on every machine.
+//
+// A trace is written as a generator with parameters, "zipf(alpha=0.9,objects=1000000)". Every generator takes its own
+// parameters and the common ones: requests, seed, sizes, rate and keys. docs/generators.md describes them all.
+package gen
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/suggest"
+	"github.com/cachesim/cachesim/internal/traces"
+)
+
+// Purposes of independent streams of random bits.
+const (
+	requestBits = iota + 1
+	sizeBits
+	keyBits
+)
+
+// Common are the parameters that every generator takes.
+var Common = []params.Param{
+	{Name: "requests", Default: 1_000_000, Min: 0, Doc: "length of the trace"},
+	{Name: "seed", Default: 0, Min: 0, Doc: "the only source of randomness"},
+	{Name: "sizes", Default: "none", Doc: "sizes of the objects: none, fixed(bytes=...), lognormal(mean=...,sigma=...) or popularity(first=...,last=...)"},
+	{Name: "rate", Default: 1000.0, Min: 0, Max: 1e9, Doc: "requests per second of the trace's clock, evenly spaced from 0 on; 0: no clock"},
+	{Name: "keys", Default: "plain", Choices: []string{"plain", "hashed"}, Doc: "plain: 1 is the most popular object; hashed: numbers of 64 bits without order"},
+}
+
+// All returns every generator.
+func All() []Entry { return entries() }
+
+func find(name string) (Entry, error) {
+	var names []string
+	for _, e := range entries() {
+		if e.Name == name {
+			return e, nil
+		}
+		names = append(names, e.Name)
+	}
+	return Entry{}, suggest.Unknown("generator", name, names)
+}
+
+// Spec is a generator with all its parameters.
+type Spec struct {
+	Entry  Entry
+	Params params.Values // the entry's and the common ones
+}
+
+// Parse reads a specification such as "zipf(alpha=0.9,requests=1000)". extra, of the form "name=value,name=value", is read as if it stood in the parentheses too.
+func Parse(text, extra string) (Spec, error) {
+	name, args, err := params.SplitCall(text)
+	if err != nil {
+		return Spec{}, err
+	}
+	e, err := find(name)
+	if err != nil {
+		return Spec{}, err
+	}
+	if strings.TrimSpace(args) != "" && extra != "" {
+		args += ","
+	}
+	v, err := params.ParseArgs(e.allParams(), args+extra)
+	if err != nil {
+		return Spec{}, err
+	}
+	return Spec{e, v}, nil
+}
+
+func (e Entry) allParams() []params.Param {
+	return append(e.Params[:len(e.Params):len(e.Params)], Common...)
+}
+
+// String returns the spec with the parameters that differ from their defaults.
+func (s Spec) String() string { return params.FormatCall(s.Entry.Name, s.Entry.allParams(), s.Params) }
+
+// Generator makes the requests of one trace. It is a traces.Reader.
+type Generator struct {
+	// Fields says what its records carry.
+	Fields traces.Fields
+
+	source   source
+	requests int
+	made     int
+	rate     float64
+	hash     bool
+	hashSeed uint64
+	sizes    sizer
+	known    []int64 // size of key i+1, for the keys that are requested again and again
+}
+
+// New prepares the generator of s; tables of popularity and sizes are made here.
+func New(s Spec) (*Generator, error) {
+	seed := uint64(s.Params.Int("seed"))
+	if err := checkClock(s.Params.Int("requests"), s.Params.Float("rate")); err != nil {
+		return nil, err
+	}
+	sizes, err := parseSizes(s.Params.Text("sizes"), scramble(seed+sizeBits))
+	if err != nil {
+		return nil, err
+	}
+	keys := &keyspace{}
+	src, err := s.Entry.build(s.Params, keys, seed)
+	if err != nil {
+		return nil, err
+	}
+	g := &Generator{
+		source: src, requests: s.Params.Int("requests"), rate: s.Params.Float("rate"), sizes: sizes,
+		hash: s.Params.Text("keys") == "hashed", hashSeed: scramble(seed + keyBits),
+	}
+	g.Fields = traces.Fields{Time: g.rate > 0, Size: sizes != nil}
+	if sizes != nil {
+		g.known = sizeTable(sizes, keys)
+	}
+	return g, nil
+}
+
+// checkClock refuses a trace whose last time stamp would not fit: 2^63 ns are 292 years.
+func checkClock(requests int, rate float64) error {
+	if rate > 0 && float64(requests)*1e9/rate >= math.MaxInt64 {
+		return fmt.Errorf("rate=%v: %d requests would last more than 292 years; raise the rate", rate, requests)
+	}
+	return nil
+}
+
+func sizeTable(sizes sizer, keys *keyspace) []int64 {
+	table := make([]int64, 0, keys.last)
+	for _, b := range keys.reserved {
+		for i := range b.n {
+			table = append(table, sizes(b.first+uint64(i), i+1, b.n))
+		}
+	}
+	return table
+}
+
+// Requests returns the length of the trace.
+func (g *Generator) Requests() int { return g.requests }
+
+// Read makes the next request.
+func (g *Generator) Read(rec *traces.Record) error {
+	if g.made == g.requests {
+		return io.EOF
+	}
+	key := g.source.next()
+	*rec = traces.Record{Num: key}
+	if g.hash {
+		rec.Num = scramble(key ^ g.hashSeed)
+	}
+	if g.rate > 0 {
+		rec.Time = int64(float64(g.made) * 1e9 / g.rate)
+	}
+	if g.sizes != nil {
+		rec.Size = g.size(key)
+	}
+	g.made++
+	return nil
+}
+
+func (g *Generator) size(key uint64) int64 {
+	if key <= uint64(len(g.known)) {
+		return g.known[key-1]
+	}
+	return g.sizes(key, onceOnly, onceOnly)
+}
+
+// onceOnly is the rank, and the number of objects, that a sizer gets for objects that are requested once.
+const onceOnly = 2

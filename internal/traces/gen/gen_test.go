@@ -1,0 +1,482 @@
+package gen
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"runtime"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
+	"pgregory.net/rapid"
+
+	"github.com/cachesim/cachesim/internal/traces"
+)
+
+func open(t testing.TB, spec string) *Generator {
+	t.Helper()
+	s, err := Parse(spec, "")
+	if err != nil {
+		t.Fatalf("%s: %v", spec, err)
+	}
+	g, err := New(s)
+	if err != nil {
+		t.Fatalf("%s: %v", spec, err)
+	}
+	return g
+}
+
+func readAll(t testing.TB, spec string) []traces.Record {
+	t.Helper()
+	g := open(t, spec)
+	var records []traces.Record
+	for {
+		var rec traces.Record
+		err := g.Read(&rec)
+		if errors.Is(err, io.EOF) {
+			return records
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		records = append(records, rec)
+	}
+}
+
+func keysOf(t testing.TB, spec string) []uint64 {
+	t.Helper()
+	var keys []uint64
+	for _, rec := range readAll(t, spec) {
+		keys = append(keys, rec.Num)
+	}
+	return keys
+}
+
+// The checksums pin the bytes of each generator: a change here changes the traces of every user, and of testdata.
+var goldenSpecs = map[string]string{
+	"zipf(requests=20000,objects=1000)":                                                     "d0f629555d20f1c9",
+	"zipf(requests=20000,objects=50000,alpha=0.7,seed=7,keys=hashed)":                       "941a551cb9a25330",
+	"zipf(requests=20000,objects=1000,sizes=lognormal(mean=9000,sigma=1.5))":                "70ef2731e1bc131c",
+	"zipf(requests=20000,objects=1000,alpha=2.5,sizes=popularity(first=100,last=50000))":    "584a208d33f66822",
+	"uniform(requests=20000,objects=777,sizes=512)":                                         "94dd31cfb79b926b",
+	"scan(requests=20000,sizes=lognormal(),rate=33.3)":                                      "b3363d5baf575002",
+	"loop(requests=20000,objects=300,rate=0)":                                               "f92ac999462b3af2",
+	"zipf-drift(requests=20000,objects=1000,period=500,shift=30)":                           "2d998b71e24f5bd5",
+	"zipf-scan(requests=20000,objects=1000,scan-share=0.3,scan-length=50)":                  "746d38e1632bca4d",
+	"zipf-scan(requests=20000,objects=1000,scan-share=0.3,scan-length=50,scan-objects=800)": "b37ca1b653747f60",
+	"mixed(requests=20000,phases=zipf(objects=500):3000;loop(objects=400):900;scan:700)":    "65d21cde35506f2b",
+}
+
+func checksum(records []traces.Record) string {
+	h := sha256.New()
+	for _, rec := range records {
+		binary.Write(h, binary.LittleEndian, []uint64{rec.Num, uint64(rec.Size), uint64(rec.Time)})
+	}
+	return fmt.Sprintf("%x", h.Sum(nil)[:8])
+}
+
+func TestGoldenChecksums(t *testing.T) {
+	for spec, want := range goldenSpecs {
+		for _, cores := range []int{1, runtime.NumCPU()} {
+			previous := runtime.GOMAXPROCS(cores)
+			got := checksum(readAll(t, spec))
+			runtime.GOMAXPROCS(previous)
+			if got != want {
+				t.Errorf("%s on %d cores: checksum %s, want %s", spec, cores, got, want)
+			}
+		}
+	}
+}
+
+func TestEveryGeneratorHasAGoldenChecksum(t *testing.T) {
+	for _, e := range All() {
+		found := false
+		for spec := range goldenSpecs {
+			found = found || strings.HasPrefix(spec, e.Name+"(")
+		}
+		if !found {
+			t.Errorf("no golden checksum for %s", e.Name)
+		}
+	}
+}
+
+func TestSeedsDiffer(t *testing.T) {
+	for _, e := range All() {
+		a, b := keysOf(t, e.Name+"(requests=5000,seed=1)"), keysOf(t, e.Name+"(requests=5000,seed=2)")
+		same := 0
+		for i := range a {
+			if a[i] == b[i] {
+				same++
+			}
+		}
+		random := e.Name != "scan" && e.Name != "loop"
+		if random && same > len(a)/2 {
+			t.Errorf("%s: %d of %d requests equal under two seeds", e.Name, same, len(a))
+		}
+		if !random && same != len(a) {
+			t.Errorf("%s has no random choice but depends on the seed", e.Name)
+		}
+	}
+}
+
+// chiSquareP returns the probability of a deviation at least as large as that of counts from expected.
+func chiSquareP(counts, expected []float64) float64 {
+	return distuv.ChiSquared{K: float64(len(counts) - 1)}.Survival(stat.ChiSquare(counts, expected))
+}
+
+func TestZipfFrequencies(t *testing.T) {
+	const requests = 200_000
+	for _, alpha := range []float64{0, 0.3, 0.9, 1, 1.1, 2, 3} {
+		for _, n := range []int{1, 2, 50, 1000} {
+			counts := make([]float64, n)
+			for _, key := range keysOf(t, fmt.Sprintf("zipf(requests=%d,objects=%d,alpha=%v,seed=5)", requests, n, alpha)) {
+				counts[key-1]++
+			}
+			counts, expected := pool(counts, zipfExpectation(n, alpha, requests))
+			if len(counts) > 1 && chiSquareP(counts, expected) < 0.001 {
+				t.Errorf("alpha %v, %d objects: chi-square p = %v", alpha, n, chiSquareP(counts, expected))
+			}
+		}
+	}
+}
+
+func zipfExpectation(n int, alpha float64, requests int) []float64 {
+	expected, sum := make([]float64, n), 0.0
+	for i := range expected {
+		expected[i] = math.Pow(float64(i+1), -alpha)
+		sum += expected[i]
+	}
+	for i := range expected {
+		expected[i] *= float64(requests) / sum
+	}
+	return expected
+}
+
+// pool joins neighbouring classes until each expects at least 10 requests.
+func pool(counts, expected []float64) (pooledCounts, pooledExpected []float64) {
+	var count, expect float64
+	for i := range counts {
+		count += counts[i]
+		expect += expected[i]
+		if expect >= 10 {
+			pooledCounts, pooledExpected = append(pooledCounts, count), append(pooledExpected, expect)
+			count, expect = 0, 0
+		}
+	}
+	last := len(pooledCounts) - 1
+	pooledCounts[last] += count
+	pooledExpected[last] += expect
+	return pooledCounts, pooledExpected
+}
+
+// The table itself, column by column, gives each rank its exact probability.
+func TestZipfTableIsExact(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 300).Draw(t, "n")
+		alpha := rapid.Float64Range(0, 3).Draw(t, "alpha")
+		table := newZipfTable(n, alpha)
+		got := make([]float64, n)
+		for i, c := range table {
+			own := float64(c.own) / (1 << 32)
+			got[i] += own / float64(n)
+			got[c.alias] += (1 - own) / float64(n)
+		}
+		for i, want := range zipfExpectation(n, alpha, 1) {
+			if math.Abs(got[i]-want) > 1e-9 {
+				t.Fatalf("n %d alpha %v rank %d: probability %v, want %v", n, alpha, i+1, got[i], want)
+			}
+		}
+	})
+}
+
+func TestUniformFrequencies(t *testing.T) {
+	const n, requests = 500, 100_000
+	counts, expected := make([]float64, n), make([]float64, n)
+	for _, key := range keysOf(t, fmt.Sprintf("uniform(requests=%d,objects=%d)", requests, n)) {
+		counts[key-1]++
+	}
+	for i := range expected {
+		expected[i] = requests / n
+	}
+	if p := chiSquareP(counts, expected); p < 0.001 {
+		t.Errorf("chi-square p = %v", p)
+	}
+}
+
+func TestSuccessiveDrawsAreIndependent(t *testing.T) {
+	const n = 8
+	keys := keysOf(t, "uniform(requests=100001,objects=8,seed=3)")
+	counts, expected := make([]float64, n*n), make([]float64, n*n)
+	for i := range len(keys) - 1 {
+		counts[(keys[i]-1)*n+keys[i+1]-1]++
+		expected[i%(n*n)]++
+	}
+	for i := range expected {
+		expected[i] = float64(len(keys)-1) / (n * n)
+	}
+	if p := chiSquareP(counts, expected); p < 0.001 {
+		t.Errorf("pairs of successive requests: chi-square p = %v", p)
+	}
+}
+
+func TestScanAndLoop(t *testing.T) {
+	for i, key := range keysOf(t, "scan(requests=1000)") {
+		if key != uint64(i+1) {
+			t.Fatalf("scan: request %d is for %d", i, key)
+		}
+	}
+	for i, key := range keysOf(t, "loop(requests=1000,objects=7)") {
+		if key != uint64(i%7+1) {
+			t.Fatalf("loop: request %d is for %d", i, key)
+		}
+	}
+}
+
+// Moved back by the documented rule, a drifting trace is the plain one.
+func TestDriftMovesRanks(t *testing.T) {
+	plain := keysOf(t, "zipf(requests=5000,objects=100)")
+	moved := keysOf(t, "zipf-drift(requests=5000,objects=100,period=300,shift=7)")
+	for i := range plain {
+		if want := (plain[i]-1+uint64(i/300*7))%100 + 1; moved[i] != want {
+			t.Fatalf("request %d: object %d, want %d", i, moved[i], want)
+		}
+	}
+}
+
+func TestScanShareAndLength(t *testing.T) {
+	for _, share := range []float64{0, 0.05, 0.4, 1} {
+		for _, length := range []int{1, 20} {
+			const requests, objects = 200_000, 100
+			keys := keysOf(t, fmt.Sprintf("zipf-scan(requests=%d,objects=%d,scan-share=%v,scan-length=%d)", requests, objects, share, length))
+			scanned := 0
+			for i, key := range keys {
+				if key <= objects {
+					continue
+				}
+				if key != uint64(objects+scanned+1) {
+					t.Fatalf("share %v length %d: request %d is for %d, not for a new object", share, length, i, key)
+				}
+				if scanned%length != 0 && keys[i-1] <= objects {
+					t.Fatalf("share %v length %d: the scan is interrupted before request %d", share, length, i)
+				}
+				scanned++
+			}
+			if got := float64(scanned) / requests; math.Abs(got-share) > 0.02 {
+				t.Errorf("scan-share %v, length %d: %v of the requests are scans", share, length, got)
+			}
+		}
+	}
+}
+
+func TestScanObjectsCycle(t *testing.T) {
+	scanned := uint64(0)
+	for i, key := range keysOf(t, "zipf-scan(requests=5000,objects=10,scan-share=0.5,scan-length=8,scan-objects=30)") {
+		if key > 10 {
+			if want := 11 + scanned%30; key != want {
+				t.Fatalf("request %d is for %d, want %d", i, key, want)
+			}
+			scanned++
+		}
+	}
+	if scanned < 1000 {
+		t.Errorf("only %d requests are scans", scanned)
+	}
+}
+
+func TestMixedPhases(t *testing.T) {
+	keys := keysOf(t, "mixed(requests=24,phases=loop(objects=3):5;scan:2;loop(objects=4):1;loop(objects=3):2)")
+	want := []uint64{
+		1, 2, 3, 1, 2, 8, 9, 4, 3, 1, // the second loop of 3 goes on where the first stopped
+		2, 3, 1, 2, 3, 10, 11, 5, 1, 2,
+		3, 1, 2, 3,
+	}
+	for i := range want {
+		if keys[i] != want[i] {
+			t.Fatalf("got %v, want %v", keys, want)
+		}
+	}
+}
+
+func TestHashedKeysAreTheSameTraceRenamed(t *testing.T) {
+	plain, hashed := keysOf(t, "zipf-scan(requests=5000,objects=50)"), keysOf(t, "zipf-scan(requests=5000,objects=50,keys=hashed)")
+	there, back := map[uint64]uint64{}, map[uint64]uint64{}
+	for i := range plain {
+		if h, ok := there[plain[i]]; ok && h != hashed[i] {
+			t.Fatalf("key %d has two names", plain[i])
+		}
+		if p, ok := back[hashed[i]]; ok && p != plain[i] {
+			t.Fatalf("name %d stands for two keys", hashed[i])
+		}
+		there[plain[i]], back[hashed[i]] = hashed[i], plain[i]
+	}
+}
+
+func TestLognormalSizes(t *testing.T) {
+	var logs []float64
+	sum := 0.0
+	for _, rec := range readAll(t, "scan(requests=100000,sizes=lognormal(mean=50000,sigma=0.8))") {
+		logs = append(logs, math.Log(float64(rec.Size)))
+		sum += float64(rec.Size)
+	}
+	if mean := sum / float64(len(logs)); math.Abs(mean/50000-1) > 0.02 {
+		t.Errorf("mean size %v, want 50000", mean)
+	}
+	law := distuv.Normal{Mu: math.Log(50000) - 0.32, Sigma: 0.8}
+	counts, expected := make([]float64, 40), make([]float64, 40)
+	for _, x := range logs {
+		counts[min(int(law.CDF(x)*40), 39)]++
+	}
+	for i := range expected {
+		expected[i] = float64(len(logs)) / 40
+	}
+	if p := chiSquareP(counts, expected); p < 0.001 {
+		t.Errorf("logarithms are not normal: chi-square p = %v", p)
+	}
+}
+
+func TestSizesFollowTheirRule(t *testing.T) {
+	for spec, check := range map[string]func(rec traces.Record) bool{
+		"uniform(objects=50,requests=500,sizes=77)":                                      func(r traces.Record) bool { return r.Size == 77 },
+		"uniform(objects=50,requests=500,sizes=fixed())":                                 func(r traces.Record) bool { return r.Size == 4096 },
+		"uniform(objects=50,requests=500)":                                               func(r traces.Record) bool { return r.Size == 0 },
+		"uniform(objects=50,requests=500,sizes=lognormal(mean=100,sigma=9,min=5,max=9))": func(r traces.Record) bool { return r.Size >= 5 && r.Size <= 9 },
+		"loop(objects=1,requests=5,sizes=popularity(first=9,last=3))":                    func(r traces.Record) bool { return r.Size == 9 },
+		"scan(requests=5,sizes=popularity(first=9,last=3))":                              func(r traces.Record) bool { return r.Size == 3 },
+		"loop(objects=81,requests=81,sizes=popularity(first=9,last=729))": func(r traces.Record) bool {
+			return r.Size == int64(math.Round(9*float64(r.Num)))
+		},
+	} {
+		for i, rec := range readAll(t, spec) {
+			if !check(rec) {
+				t.Errorf("%s: request %d has size %d", spec, i, rec.Size)
+				break
+			}
+		}
+	}
+}
+
+func TestObjectsKeepTheirSize(t *testing.T) {
+	sizes := map[uint64]int64{}
+	for _, rec := range readAll(t, "mixed(requests=30000,sizes=lognormal(),phases=zipf-drift(objects=100):300;zipf-scan(objects=50):200)") {
+		if old, ok := sizes[rec.Num]; ok && old != rec.Size {
+			t.Fatalf("object %d has sizes %d and %d", rec.Num, old, rec.Size)
+		}
+		sizes[rec.Num] = rec.Size
+	}
+}
+
+func TestTimes(t *testing.T) {
+	for i, rec := range readAll(t, "scan(requests=10,rate=4)") {
+		if rec.Time != int64(i)*250_000_000 {
+			t.Errorf("request %d at %d ns", i, rec.Time)
+		}
+	}
+	if g := open(t, "scan(rate=0,sizes=1)"); g.Fields != (traces.Fields{Size: true}) {
+		t.Errorf("fields %+v, want sizes only", g.Fields)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	for spec, want := range map[string]string{
+		"zip(alpha=1)":                       `did you mean "zipf"`,
+		"":                                   "unknown generator",
+		"zipf(alpha=-1)":                     "from 0 to 10",
+		"zipf(alpha=Inf)":                    "want a number",
+		"zipf(objects=0)":                    "from 1",
+		"zipf(objects=1000000000)":           "from 1 to 268435456",
+		"zipf(aplha=1)":                      `did you mean "alpha"`,
+		"scan(objects=4)":                    "unknown parameter",
+		"zipf(requests=-1)":                  "from 0",
+		"zipf(seed=-1)":                      "from 0",
+		"zipf(keys=odd)":                     "want one of plain, hashed",
+		"zipf(rate=0.00001)":                 "292 years",
+		"zipf(sizes=lognormel())":            `did you mean "lognormal"`,
+		"zipf(sizes=-4)":                     "bytes=-4: want a number from 1",
+		"zipf(sizes=fixed(4))":               "want name=value",
+		"zipf(sizes=lognormal(mean":          "text after the closing parenthesis",
+		"zipf(sizes=lognormal(min=9,max=3))": "min=9 is above max=3",
+		"zipf-scan(scan-share=1.5)":          "from 0 to 1",
+		"mixed(phases=uniform(objects=200000000):1;uniform(objects=200000001):1)": "more than 268435456 objects",
+		"mixed(phases=zipf)":            "want generator:requests",
+		"mixed(phases=)":                "want generator:requests",
+		"mixed(phases=zipf:0)":          "at least 1",
+		"mixed(phases=zipf:1;)":         "want generator:requests",
+		"mixed(phases=zopf:1)":          `did you mean "zipf"`,
+		"mixed(phases=zipf(alpha=x):1)": "want a number",
+		"mixed(phases=mixed:1)":         "cannot be nested",
+	} {
+		s, err := Parse(spec, "")
+		if err == nil {
+			_, err = New(s)
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want one with %q", spec, err, want)
+		}
+	}
+}
+
+func TestSpecString(t *testing.T) {
+	for spec, want := range map[string]string{
+		"zipf":              "zipf",
+		"zipf(alpha=1)":     "zipf",
+		"zipf( alpha=0.5 )": "zipf(alpha=0.5)",
+		"mixed(phases=zipf(alpha=2,objects=3):4;scan:2,seed=9)": "mixed(phases=zipf(alpha=2,objects=3):4;scan:2,seed=9)",
+	} {
+		s, err := Parse(spec, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.String() != want {
+			t.Errorf("%s: got %s, want %s", spec, s, want)
+		}
+	}
+	s, err := Parse("zipf(alpha=0.5)", "requests=7")
+	if err != nil || s.String() != "zipf(alpha=0.5,requests=7)" {
+		t.Errorf("extra parameters: got %s, %v", s, err)
+	}
+	if _, err := Parse("zipf(alpha=0.5)", "alpha=1"); err == nil {
+		t.Error("a parameter given twice: no error")
+	}
+}
+
+func TestPortableFunctions(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		x := rapid.Float64Range(1e-300, 1e12).Draw(t, "x")
+		if got, want := naturalLog(x), math.Log(x); math.Abs(got-want) > 1e-14*math.Max(1, math.Abs(want)) {
+			t.Fatalf("ln %v = %v, want %v", x, got, want)
+		}
+		y := rapid.Float64Range(-690, 690).Draw(t, "y")
+		if got, want := exponential(y), math.Exp(y); math.Abs(got/want-1) > 1e-14 {
+			t.Fatalf("exp %v = %v, want %v", y, got, want)
+		}
+	})
+}
+
+func BenchmarkGenerators(b *testing.B) {
+	for _, spec := range []string{
+		"zipf(objects=1000000)", "zipf(objects=1000000,sizes=lognormal(),keys=hashed)", "uniform(objects=1000000)", "scan", "loop",
+		"zipf-drift(objects=1000000)", "zipf-scan(objects=1000000)", "mixed",
+	} {
+		b.Run(spec, func(b *testing.B) {
+			s, err := Parse(spec, fmt.Sprintf("requests=%d", 1<<40))
+			if err != nil {
+				b.Fatal(err)
+			}
+			g, err := New(s)
+			if err != nil {
+				b.Fatal(err)
+			}
+			var rec traces.Record
+			for b.Loop() {
+				if err := g.Read(&rec); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

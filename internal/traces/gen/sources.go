@@ -1,0 +1,296 @@
+package gen
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/params"
+)
+
+// A source chooses the object of each request. Objects are keys from 1 on.
+type source interface {
+	next() (key uint64)
+}
+
+// keyspace hands out keys: each source reserves the keys of the objects that it requests again and again, one block after
+// another from 1 on; objects that are requested once get the keys after all blocks, one by one.
+type keyspace struct {
+	reserved []block
+	last     uint64 // greatest key in use
+}
+
+// block is the keys first to first+n-1; first is the most popular object of its source.
+type block struct {
+	first uint64
+	n     int
+}
+
+func (k *keyspace) reserve(n int) (first uint64, err error) {
+	if k.last+uint64(n) > maxObjects {
+		return 0, fmt.Errorf("more than %d objects in all; memory is 8 to 16 bytes for each", maxObjects)
+	}
+	first = k.last + 1
+	k.reserved = append(k.reserved, block{first, n})
+	k.last += uint64(n)
+	return first, nil
+}
+
+// fresh returns a key that was never used. Sources call it only after every source has reserved its keys.
+func (k *keyspace) fresh() uint64 {
+	k.last++
+	return k.last
+}
+
+// Entry describes one generator.
+type Entry struct {
+	Name    string
+	Summary string // one line: which object comes next
+	Params  []params.Param
+	build   func(v params.Values, keys *keyspace, seed uint64) (source, error)
+}
+
+// entries returns every generator in the order in which help prints them. It is a function because mixed refers back to it.
+func entries() []Entry {
+	return []Entry{
+		{"zipf", "object r is drawn with probability proportional to 1/r^alpha",
+			[]params.Param{objectsParam, alphaParam}, buildZipf},
+		{"uniform", "every object is drawn with the same probability",
+			[]params.Param{objectsParam}, buildUniform},
+		{"scan", "every request is for a new object",
+			nil, buildScan},
+		{"loop", "objects 1, 2, ..., objects, and from the start again",
+			[]params.Param{objectsParam}, buildLoop},
+		{"zipf-drift", "zipf whose ranks move: after each period of requests, rank r belongs to the object that had rank r+shift",
+			[]params.Param{objectsParam, alphaParam, periodParam, shiftParam}, buildDrift},
+		{"zipf-scan", "zipf interrupted by scans: runs of requests for new objects, or for a cycle of scan-objects others",
+			[]params.Param{objectsParam, alphaParam, scanShareParam, scanLengthParam, scanObjectsParam}, buildZipfScan},
+		{"mixed", "phases of other generators one after another, and from the first again",
+			[]params.Param{phasesParam}, buildMixed},
+	}
+}
+
+// maxObjects bounds the memory of a generator: 8 bytes per object for a table of popularity, 8 for sizes.
+const maxObjects = 1 << 28
+
+var (
+	objectsParam = params.Param{Name: "objects", Default: 100_000, Min: 1, Max: maxObjects, Doc: "number of objects"}
+	alphaParam   = params.Param{Name: "alpha", Default: 1.0, Min: 0, Max: 10, Doc: "exponent of the popularity; 0 is uniform"}
+	periodParam  = params.Param{Name: "period", Default: 10_000, Min: 1, Doc: "requests between two moves of the ranks"}
+	shiftParam   = params.Param{Name: "shift", Default: 100, Min: 1, Max: maxObjects, Doc: "ranks that each move covers; the top shift objects go to the end"}
+
+	scanShareParam   = params.Param{Name: "scan-share", Default: 0.2, Min: 0, Max: 1, Doc: "expected share of requests that belong to scans"}
+	scanLengthParam  = params.Param{Name: "scan-length", Default: 1000, Min: 1, Doc: "requests in each scan"}
+	scanObjectsParam = params.Param{Name: "scan-objects", Default: 0, Min: 0, Max: maxObjects,
+		Doc: "objects that the scans go through again and again, each scan from where the last stopped; 0: always new ones"}
+
+	phasesParam = params.Param{Name: "phases", Default: "zipf:50000;scan:10000",
+		Doc: "generator:requests, separated by semicolons; phases that are written alike continue one generator"}
+)
+
+// zipfSource draws by Zipf's law from n objects.
+type zipfSource struct {
+	first uint64
+	table zipfTable
+	bits  *rand.PCG
+}
+
+func newZipf(v params.Values, keys *keyspace, seed uint64) (*zipfSource, error) {
+	n := v.Int("objects")
+	first, err := keys.reserve(n)
+	if err != nil {
+		return nil, err
+	}
+	return &zipfSource{first, newZipfTable(n, v.Float("alpha")), stream(seed, requestBits)}, nil
+}
+
+func buildZipf(v params.Values, keys *keyspace, seed uint64) (source, error) {
+	return newZipf(v, keys, seed)
+}
+
+func (z *zipfSource) next() uint64 { return z.first + uint64(z.table.draw(z.bits)) }
+
+type uniformSource struct {
+	first uint64
+	n     int
+	bits  *rand.PCG
+}
+
+func buildUniform(v params.Values, keys *keyspace, seed uint64) (source, error) {
+	n := v.Int("objects")
+	first, err := keys.reserve(n)
+	return &uniformSource{first, n, stream(seed, requestBits)}, err
+}
+
+func (u *uniformSource) next() uint64 {
+	i, _ := below(u.bits, u.n)
+	return u.first + uint64(i)
+}
+
+type scanSource struct{ keys *keyspace }
+
+func buildScan(_ params.Values, keys *keyspace, _ uint64) (source, error) {
+	return scanSource{keys}, nil
+}
+
+func (s scanSource) next() uint64 { return s.keys.fresh() }
+
+type loopSource struct {
+	first, n, i uint64
+}
+
+func newLoop(n int, keys *keyspace) (*loopSource, error) {
+	first, err := keys.reserve(n)
+	return &loopSource{first: first, n: uint64(n)}, err
+}
+
+func buildLoop(v params.Values, keys *keyspace, _ uint64) (source, error) {
+	return newLoop(v.Int("objects"), keys)
+}
+
+func (l *loopSource) next() uint64 {
+	key := l.first + l.i
+	if l.i++; l.i == l.n {
+		l.i = 0
+	}
+	return key
+}
+
+// driftSource is a zipfSource whose rank r belongs to object (r + moves*shift) mod n, both counted from 0.
+type driftSource struct {
+	zipf          *zipfSource
+	period, shift int
+	untilMove     int
+	offset        int // moves*shift mod n
+}
+
+func buildDrift(v params.Values, keys *keyspace, seed uint64) (source, error) {
+	zipf, err := newZipf(v, keys, seed)
+	period := v.Int("period")
+	return &driftSource{zipf: zipf, period: period, shift: v.Int("shift") % v.Int("objects"), untilMove: period}, err
+}
+
+func (d *driftSource) next() uint64 {
+	n := len(d.zipf.table)
+	if d.untilMove == 0 {
+		d.untilMove = d.period
+		d.offset = (d.offset + d.shift) % n
+	}
+	d.untilMove--
+	i := d.zipf.table.draw(d.zipf.bits) + d.offset
+	if i >= n {
+		i -= n
+	}
+	return d.zipf.first + uint64(i)
+}
+
+// zipfScanSource decides before each request outside a scan whether a scan starts.
+type zipfScanSource struct {
+	zipf   *zipfSource
+	scan   source
+	length int
+	start  float64 // probability that a scan starts
+	left   int     // requests left of the current scan
+}
+
+func buildZipfScan(v params.Values, keys *keyspace, seed uint64) (source, error) {
+	zipf, err := newZipf(v, keys, seed)
+	if err != nil {
+		return nil, err
+	}
+	share, length := v.Float("scan-share"), v.Int("scan-length")
+	s := &zipfScanSource{zipf: zipf, scan: scanSource{keys}, length: length}
+	// A decision yields length requests of a scan with probability start, else one outside: share = start*length / (start*length + 1 - start).
+	s.start = share / (float64(float64(length)*(1-share)) + share)
+	if n := v.Int("scan-objects"); n > 0 {
+		s.scan, err = newLoop(n, keys)
+	}
+	return s, err
+}
+
+func (s *zipfScanSource) next() uint64 {
+	if s.left == 0 && unit(s.zipf.bits) < s.start {
+		s.left = s.length
+	}
+	if s.left == 0 {
+		return s.zipf.next()
+	}
+	s.left--
+	return s.scan.next()
+}
+
+// mixedSource runs its phases in turn, for ever.
+type mixedSource struct {
+	phases  []phase
+	current int
+	left    int // requests left of the current phase
+}
+
+type phase struct {
+	source   source
+	requests int
+}
+
+func buildMixed(v params.Values, keys *keyspace, seed uint64) (source, error) {
+	m := &mixedSource{}
+	started := map[string]source{}
+	for part := range strings.SplitSeq(v.Text("phases"), ";") {
+		text, requests, err := splitPhase(part)
+		if err != nil {
+			return nil, err
+		}
+		src := started[text]
+		if src == nil {
+			if src, err = buildPhase(text, keys, scramble(seed+uint64(len(started)))); err != nil {
+				return nil, err
+			}
+			started[text] = src
+		}
+		m.phases = append(m.phases, phase{src, requests})
+	}
+	m.left = m.phases[0].requests
+	return m, nil
+}
+
+// splitPhase cuts "generator(...):requests".
+func splitPhase(text string) (generator string, requests int, err error) {
+	text = strings.TrimSpace(text)
+	colon := strings.LastIndexByte(text, ':')
+	if colon < 0 {
+		return "", 0, fmt.Errorf("phase %q: want generator:requests, for example zipf(alpha=0.9):50000", text)
+	}
+	requests, err = strconv.Atoi(strings.TrimSpace(text[colon+1:]))
+	if err != nil || requests < 1 {
+		return "", 0, fmt.Errorf("phase %q: want a whole number of requests, at least 1, after the colon", text)
+	}
+	return strings.TrimSpace(text[:colon]), requests, nil
+}
+
+func buildPhase(text string, keys *keyspace, seed uint64) (source, error) {
+	name, args, err := params.SplitCall(text)
+	if err != nil {
+		return nil, fmt.Errorf("phase %w", err)
+	}
+	e, err := find(name)
+	if err != nil {
+		return nil, fmt.Errorf("phase %q: %w", text, err)
+	}
+	if name == "mixed" {
+		return nil, fmt.Errorf("phase %q: phases cannot be nested; list the inner phases instead", text)
+	}
+	v, err := params.ParseArgs(e.Params, args)
+	if err != nil {
+		return nil, fmt.Errorf("phase %q: %w", text, err)
+	}
+	return e.build(v, keys, seed)
+}
+
+func (m *mixedSource) next() uint64 {
+	if m.left == 0 {
+		m.current = (m.current + 1) % len(m.phases)
+		m.left = m.phases[m.current].requests
+	}
+	m.left--
+	return m.phases[m.current].source.next()
+}
