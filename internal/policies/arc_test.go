@@ -93,18 +93,15 @@ func TestARCAdapt(t *testing.T) {
 }
 
 // checkLists fails where the directory of ARC or CAR is out of its bounds or its sizes are not those of its lists.
-func (p *arcState) checkLists(t rapid.TB, stored map[Object]int64, remembered map[Object]int64) {
+func (p *arcState) checkLists(t rapid.TB, stored map[Object]int64, sizes []int64) {
 	var sum [arcLists]int64
 	for k := arcT1; k < arcLists; k++ {
 		for _, o := range listed(&p.lists, int(k)) {
-			size, resident := stored[o]
+			_, resident := stored[o]
 			if resident != (k == arcT1 || k == arcT2) || p.where[o] != k {
 				t.Fatalf("object %d is on list %d, marked %d, resident %v", o, k, p.where[o], resident)
 			}
-			if !resident {
-				size = remembered[o]
-			}
-			sum[k] += size
+			sum[k] += sizes[o]
 		}
 	}
 	if sum != p.size {
@@ -126,33 +123,22 @@ func TestARCInvariants(t *testing.T) {
 
 func checkARCInvariants(t *testing.T, spec string, state func(Policy) *arcState) {
 	rapid.Check(t, func(t *rapid.T) {
-		const objects = 25
-		trace := rapid.SliceOfN(rapid.Uint32Range(0, objects-1), 1, 300).Draw(t, "trace")
-		capacity := rapid.Int64Range(1, 30).Draw(t, "capacity")
-		sizes := slices.Repeat([]int64{1}, objects)
-		unit := rapid.Bool().Draw(t, "unit")
-		if !unit {
-			sizes = rapid.SliceOfN(rapid.Int64Range(1, 10), objects, objects).Draw(t, "sizes")
-		}
-		remembered := map[Object]int64{}
-		for o, size := range sizes {
-			remembered[Object(o)] = size
-		}
-		d := drive(t, spec, Config{Capacity: capacity, Unit: unit, Objects: objects, Requests: len(trace)})
+		w := drawWorkload(t)
+		checkAfterEachRequest(t, spec, w, func(d *driven) { state(d.policy).checkLists(t, d.stored, w.sizes) })
+	})
+	// I5 to I7 of section IV.C of the CAR paper hold for both: nothing is remembered before the cache is full, and it
+	// stays full.
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawUnitWorkload(t)
+		d := drive(t, spec, w.config)
 		p := state(d.policy)
 		full := false
-		for i, o := range trace {
-			d.serve(o, sizes[o], i)
-			p.checkLists(t, d.stored, remembered)
-			if !unit {
-				continue
+		for i, o := range w.trace {
+			d.serve(o, 1, i)
+			if !p.full() && (full || p.size[arcB1]+p.size[arcB2] > 0) {
+				t.Fatalf("request %d: capacity %d, sizes %v, was full: %v", i, p.capacity, p.size, full)
 			}
-			// I5 to I7 of CAR's section IV.C hold for both: ghosts exist only once the cache is full, and it stays full.
-			used := p.size[arcT1] + p.size[arcT2]
-			if used < capacity && (full || p.size[arcB1]+p.size[arcB2] > 0) {
-				t.Fatalf("request %d: %d of %d used, sizes %v, was full: %v", i, used, capacity, p.size, full)
-			}
-			full = used == capacity
+			full = p.full()
 		}
 	})
 }

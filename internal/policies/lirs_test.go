@@ -127,26 +127,9 @@ func (p *lirs) check(t rapid.TB, stored map[Object]int64, sizes []int64) {
 
 func TestLIRSInvariants(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		const objects = 25
-		trace := rapid.SliceOfN(rapid.Uint32Range(0, objects-1), 1, 300).Draw(t, "trace")
-		capacity := rapid.Int64Range(1, 30).Draw(t, "capacity")
+		w := drawWorkload(t)
 		spec := rapid.SampledFrom([]string{"lirs", "lirs(stack=1)", "lirs(stack=1.5,nonresident=0.5,hir=0.2)", "lirs(hir=1)",
 			"lirs(nonresident=0.3)"}).Draw(t, "spec")
-		sizes := slices.Repeat([]int64{1}, objects)
-		unit := rapid.Bool().Draw(t, "unit")
-		if !unit {
-			sizes = rapid.SliceOfN(rapid.Int64Range(1, 10), objects, objects).Draw(t, "sizes")
-		}
-		removeEvery := rapid.IntRange(5, 100).Draw(t, "removeEvery")
-		d := drive(t, spec, Config{Capacity: capacity, Unit: unit, Objects: objects, Requests: len(trace)})
-		p := d.policy.(*lirs)
-		for i, o := range trace {
-			if _, resident := d.stored[o]; resident && i%removeEvery == 0 {
-				p.Remove(o)
-				d.drop(o)
-			}
-			d.serve(o, sizes[o], i)
-			p.check(t, d.stored, sizes)
-		}
+		checkAfterEachRequest(t, spec, w, func(d *driven) { d.policy.(*lirs).check(t, d.stored, w.sizes) })
 	})
 }

@@ -141,18 +141,10 @@ func (d *driven) serveAll(objects ...Object) (victims []Object) {
 // in the same order. Now and then an object leaves both caches by Remove.
 func checkAgainstNaive(t *testing.T, spec string, reference func(capacity int64) *naive) {
 	rapid.Check(t, func(t *rapid.T) {
-		const objects = 30
-		trace := rapid.SliceOfN(rapid.Uint32Range(0, objects-1), 1, 300).Draw(t, "trace")
-		capacity := rapid.Int64Range(1, 40).Draw(t, "capacity")
-		sizes := slices.Repeat([]int64{1}, objects)
-		unit := rapid.Bool().Draw(t, "unit")
-		if !unit {
-			sizes = rapid.SliceOfN(rapid.Int64Range(1, 12), objects, objects).Draw(t, "sizes")
-		}
+		w := drawWorkload(t)
 		removeEvery := rapid.IntRange(5, 100).Draw(t, "removeEvery")
-		got := drive(t, spec, Config{Capacity: capacity, Unit: unit, Objects: objects, Requests: len(trace)})
-		want := reference(capacity)
-		for i, o := range trace {
+		got, want := drive(t, spec, w.config), reference(w.config.Capacity)
+		for i, o := range w.trace {
 			if i%removeEvery == removeEvery-1 && len(want.resident) > 0 {
 				gone := want.resident[i%len(want.resident)]
 				want.used -= gone.size
@@ -161,8 +153,8 @@ func checkAgainstNaive(t *testing.T, spec string, reference func(capacity int64)
 				got.policy.Remove(gone.object)
 				got.drop(gone.object)
 			}
-			hit, victims := got.serve(o, sizes[o], i)
-			wantHit, wantVictims := want.serve(o, sizes[o], i)
+			hit, victims := got.serve(o, w.sizes[o], i)
+			wantHit, wantVictims := want.serve(o, w.sizes[o], i)
 			if hit != wantHit || !slices.Equal(victims, wantVictims) {
 				t.Fatalf("request %d (object %d): hit %v, victims %v; naive: hit %v, victims %v",
 					i, o, hit, victims, wantHit, wantVictims)

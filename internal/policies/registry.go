@@ -72,11 +72,15 @@ var registry = []Entry{
 	arcEntry,
 	carEntry,
 	lirsEntry,
+	lruKEntry,
+	mqEntry,
 	// frequency
 	lfuEntry,
 	lfuDAEntry,
 	gdsfEntry,
 	// sampled and learned
+	lecarEntry,
+	cacheusEntry,
 	// reference points
 	randomEntry,
 	markerEntry,

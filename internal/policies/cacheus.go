@@ -1,0 +1,353 @@
+package policies
+
+import (
+	"math"
+	"math/rand/v2"
+)
+
+var cacheusEntry = Entry{
+	Name:    "cacheus",
+	Summary: "evicts by a scan-resistant LRU or a churn-resistant LFU, at random with weights whose learning rate adapts",
+	Source:  "Rodriguez et al., Learning cache replacement with CACHEUS, FAST 2021",
+	Params: []Param{
+		{Name: "history", Default: 0.5, Doc: "bound on the evicted objects remembered for each of the two, as a multiple of the capacity"},
+	},
+	New: func(c Config) (Policy, error) { return newCacheus(c), nil },
+}
+
+// cacheus follows section 5 of the paper and the authors' program (sylab/cacheus). SR-LRU splits the cache: list R holds
+// reused objects, list SR new ones and those demoted from R; it evicts from SR. CR-LFU evicts, of the objects with the
+// least frequency, the one requested last.
+type cacheus struct {
+	experts
+	rate        learningRate
+	lists       Lists
+	objects     []cacheusObject
+	frequencies Frequencies // of resident objects
+	charge      charges
+	size        [cacheusLists]int64
+	limitR      int64
+	demoted     int64 // resident objects that were demoted from R
+	fresh       int64 // objects that SR-LRU evicted before they were ever reused
+	historyMax  int64
+	resident    int64
+	capacity    int64
+	evicting    bool // the object being loaded does not fit without an eviction
+}
+
+type cacheusObject struct {
+	requests uint32 // before the object was evicted, while it is remembered
+	list     cacheusList
+	demoted  bool
+	fresh    bool // came into a full SR and was not reused so far
+}
+
+type cacheusList uint8
+
+const (
+	cacheusR cacheusList = iota
+	cacheusSR
+	cacheusByLRU // remembered, evicted by SR-LRU
+	cacheusByLFU // remembered, evicted by CR-LFU
+	cacheusLists
+	cacheusAbsent = cacheusLists
+)
+
+// cacheusSRShare is the part of the cache that SR has at first.
+const cacheusSRShare = 0.01
+
+func newCacheus(c Config) *cacheus {
+	p := &cacheus{
+		experts:     newExperts(c.Seed),
+		lists:       NewLists(c.Objects, int(cacheusLists)),
+		objects:     make([]cacheusObject, c.Objects),
+		frequencies: NewFrequencies(c.Objects, c.Requests),
+		charge:      newCharges(c),
+		limitR:      c.Capacity - max(1, int64(math.Round(cacheusSRShare*float64(c.Capacity)))),
+		historyMax:  multiple(c.Capacity, c.Params.Float("history")),
+		capacity:    c.Capacity,
+	}
+	if c.Unit {
+		p.rate.start(c.Capacity)
+	}
+	for o := range p.objects {
+		p.objects[o].list = cacheusAbsent
+	}
+	return p
+}
+
+// take removes o from the list it is on.
+func (p *cacheus) take(o Object) {
+	x := &p.objects[o]
+	p.lists.Unlink(o)
+	p.size[x.list] -= p.charge.of(o)
+	x.list = cacheusAbsent
+}
+
+// put makes o, which is on no list, the most recent object of list l.
+func (p *cacheus) put(o Object, l cacheusList) {
+	p.objects[o].list = l
+	p.lists.PushFront(int(l), o)
+	p.size[l] += p.charge.of(o)
+}
+
+func (p *cacheus) Hit(r Request) {
+	p.rate.request(p.rng)
+	p.rate.hits++
+	p.frequencies.Touch(r.Object)
+	x := &p.objects[r.Object]
+	if x.list == cacheusSR {
+		p.reuse(r)
+		return
+	}
+	p.lists.Unlink(r.Object)
+	p.lists.PushFront(int(cacheusR), r.Object)
+}
+
+// reuse moves a requested object from SR to R. Where R had demoted it, R was too small.
+func (p *cacheus) reuse(r Request) {
+	x := &p.objects[r.Object]
+	if x.demoted {
+		p.growR(r.Size * ratio(p.fresh, p.demoted))
+		x.demoted = false
+		p.demoted--
+	}
+	x.fresh = false
+	p.take(r.Object)
+	for p.size[cacheusR]+p.charge.of(r.Object) > p.limitR && p.size[cacheusR] > 0 {
+		p.demote()
+	}
+	p.put(r.Object, cacheusR)
+}
+
+// growR moves the border between R and SR; both keep at least 1.
+func (p *cacheus) growR(by int64) {
+	p.limitR = max(1, min(p.limitR+by, p.capacity-1))
+}
+
+// ratio returns a/b rounded, at least 1.
+func ratio(a, b int64) int64 {
+	return max(1, int64(float64(a)/float64(max(b, 1))+0.5))
+}
+
+// demote moves the object of R that was requested longest ago to SR.
+func (p *cacheus) demote() {
+	o, _ := p.lists.Back(int(cacheusR))
+	p.take(o)
+	p.put(o, cacheusSR)
+	p.objects[o].demoted = true
+	p.demoted++
+}
+
+// Miss takes the blame to the expert that evicted the object. An object that SR-LRU evicted before it was reused shows
+// that SR was too small.
+func (p *cacheus) Miss(r Request) {
+	p.rate.request(p.rng)
+	p.evicting = p.size[cacheusR]+p.size[cacheusSR]+r.Size > p.capacity
+	x := &p.objects[r.Object]
+	switch x.list {
+	case cacheusByLRU:
+		if x.fresh {
+			x.fresh = false
+			p.fresh--
+			p.growR(-r.Size * ratio(p.demoted, p.fresh))
+		}
+		p.regret(recency, p.rate.now)
+	case cacheusByLFU:
+		p.regret(frequency, p.rate.now)
+	}
+}
+
+// Victim asks both experts. Where they agree none can be blamed and the object is not remembered.
+func (p *cacheus) Victim(Request) Object {
+	if !p.rate.started() {
+		p.rate.start(p.resident)
+	}
+	oldest, ok := p.lists.Back(int(cacheusSR))
+	if !ok { // sized objects: SR may be empty
+		oldest, _ = p.lists.Back(int(cacheusR))
+	}
+	rarest := p.frequencies.NewestLeast()
+	switch {
+	case oldest == rarest:
+		p.Remove(oldest)
+		return oldest
+	case p.choose() == recency:
+		if p.objects[oldest].fresh {
+			p.fresh++
+		}
+		p.evict(oldest, cacheusByLRU)
+		return oldest
+	default:
+		p.evict(rarest, cacheusByLFU)
+		return rarest
+	}
+}
+
+// evict remembers o among what one expert evicted.
+func (p *cacheus) evict(o Object, to cacheusList) {
+	requests, fresh := p.frequencies.Frequency(o), p.objects[o].fresh
+	p.Remove(o)
+	p.objects[o].requests, p.objects[o].fresh = requests, fresh
+	p.put(o, to)
+	for p.size[to] > p.historyMax {
+		old, _ := p.lists.Back(int(to))
+		p.forget(old)
+	}
+}
+
+// forget drops a remembered object.
+func (p *cacheus) forget(o Object) {
+	x := &p.objects[o]
+	if x.list == cacheusByLRU && x.fresh {
+		p.fresh--
+	}
+	p.take(o)
+	*x = cacheusObject{list: cacheusAbsent}
+}
+
+// Insert puts a remembered object into R. Another one goes to SR, but to R as long as SR is not used yet. Only what
+// comes when SR is full counts as fresh: there is nothing to learn while the cache fills up.
+func (p *cacheus) Insert(r Request) {
+	x := &p.objects[r.Object]
+	remembered := x.list != cacheusAbsent
+	requests := x.requests + 1
+	if remembered {
+		p.forget(r.Object)
+	}
+	p.charge.set(r)
+	p.resident++
+	p.frequencies.Add(r.Object, requests)
+	switch {
+	case remembered:
+		p.put(r.Object, cacheusR)
+		p.limitToR()
+	case p.size[cacheusSR] == 0 && p.size[cacheusR]+r.Size <= p.limitR:
+		p.put(r.Object, cacheusR)
+	case !p.evicting && p.size[cacheusSR] < p.capacity-p.limitR:
+		p.put(r.Object, cacheusSR)
+	default:
+		x.fresh = true
+		p.put(r.Object, cacheusSR)
+		p.limitToR()
+	}
+}
+
+// limitToR demotes objects until R is below its limit.
+func (p *cacheus) limitToR() {
+	for p.size[cacheusR] >= p.limitR && p.size[cacheusR] > 0 {
+		p.demote()
+	}
+}
+
+func (p *cacheus) Remove(o Object) {
+	x := &p.objects[o]
+	if x.demoted {
+		p.demoted--
+	}
+	p.take(o)
+	p.frequencies.Remove(o)
+	p.resident--
+	*x = cacheusObject{list: cacheusAbsent}
+}
+
+func (p *cacheus) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
+	for _, o := range objects {
+		r := Request{Object: o, Size: 1}
+		if p.objects[o].list <= cacheusSR {
+			hits++
+			p.Hit(r)
+			continue
+		}
+		p.Miss(r)
+		if p.resident == p.capacity {
+			p.Victim(r)
+			evictions++
+		}
+		p.Insert(r)
+	}
+	return hits, evictions
+}
+
+// learningRate climbs towards the rate with the best hit ratio (section 4 of the paper): after every window of as many
+// requests as the cache holds objects it goes on in the direction that helped, turns where it did not, and starts again
+// after ten windows that got worse or had no hits.
+type learningRate struct {
+	now, before float64 // of this window and of the one before
+	first       float64
+	window      int64 // requests; 0 while unknown
+	left        int64 // requests until the window ends
+	hits        int64 // in this window
+	lastRatio   float64
+	worse, idle int
+}
+
+const (
+	lowestRate  = 0.001
+	highestRate = 1
+	patience    = 10 // windows
+)
+
+func (l *learningRate) start(window int64) {
+	l.window = max(window, 1)
+	l.left = l.window
+	l.now = math.Sqrt(2 * math.Ln2 / float64(l.window))
+	l.first = min(max(l.now, lowestRate), highestRate)
+}
+
+func (l *learningRate) started() bool { return l.window > 0 }
+
+// request counts a request before it is served and ends the window where it is the last.
+func (l *learningRate) request(rng *rand.Rand) {
+	if l.left--; l.left == 0 {
+		l.left = l.window
+		l.adapt(rng)
+	}
+}
+
+// adapt ends a window. Ratios and rates are compared to three decimals, as the authors' program does.
+func (l *learningRate) adapt(rng *rand.Rand) {
+	ratio := thousandths(float64(l.hits) / float64(l.window))
+	gain := thousandths(ratio - l.lastRatio)
+	change := thousandths(l.now) - thousandths(l.before)
+	next := l.now
+	switch {
+	case gain*change > 0:
+		next = min(l.now+math.Abs(l.now*change), highestRate)
+		l.worse, l.idle = 0, 0
+	case gain*change < 0:
+		next = max(l.now-math.Abs(l.now*change), lowestRate)
+		l.worse, l.idle = 0, 0
+	case gain < 0 || ratio == 0 && gain == 0:
+		next = l.stuck(gain, rng)
+	}
+	l.before, l.now = l.now, next
+	l.lastRatio, l.hits = ratio, 0
+}
+
+// stuck returns the next rate after a window in which the rate stayed the same and the hit ratio fell or was 0.
+func (l *learningRate) stuck(gain float64, rng *rand.Rand) float64 {
+	l.idle++
+	if gain < 0 {
+		l.worse++
+	}
+	switch {
+	case l.idle >= patience:
+		l.idle = 0
+		return l.first
+	case gain == 0:
+		return l.now
+	case l.worse >= patience:
+		l.worse = 0
+		return l.first
+	case l.now >= highestRate:
+		return 0.9
+	case l.now <= lowestRate:
+		return 0.005
+	case rng.Uint64()&1 == 0:
+		return min(l.now*1.25, highestRate)
+	}
+	return max(l.now*0.75, lowestRate)
+}
+
+func thousandths(x float64) float64 { return math.Round(x*1000) / 1000 }

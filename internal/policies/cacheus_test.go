@@ -1,0 +1,134 @@
+package policies
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// A cache of 100 has 99 for R and 1 for SR at first; R is demoted into SR as soon as it is full.
+func TestCacheusFillsAndDemotes(t *testing.T) {
+	d := drive(t, "cacheus", Config{Capacity: 5, Unit: true, Objects: 9, Requests: 20})
+	p := d.policy.(*cacheus)
+	lists := func() [2][]Object {
+		return [2][]Object{listed(&p.lists, int(cacheusR)), listed(&p.lists, int(cacheusSR))}
+	}
+	check := func(when string, r, sr []Object, limit int64) {
+		t.Helper()
+		if got := lists(); !slices.Equal(got[0], r) || !slices.Equal(got[1], sr) || p.limitR != limit {
+			t.Errorf("%s: R %v, SR %v, limit %d; want %v, %v, %d", when, got[0], got[1], p.limitR, r, sr, limit)
+		}
+	}
+	d.serveAll(0, 1, 2, 3, 4)
+	check("full", []Object{3, 2, 1, 0}, []Object{4}, 4)
+	// SR-LRU evicts 4. CR-LFU agrees: 4 is the most recent of those with one request. So nobody is blamed later.
+	_, victims := d.serve(5, 1, 5)
+	if !slices.Equal(victims, []Object{4}) || p.objects[4].list != cacheusAbsent {
+		t.Errorf("victims %v, 4 is on list %d", victims, p.objects[4].list)
+	}
+	check("after 5", []Object{3, 2, 1}, []Object{0, 5}, 4)
+	// 0 was demoted and is wanted again: R was too small, but it is already as large as can be.
+	d.serve(0, 1, 6)
+	check("after 0", []Object{0, 3, 2, 1}, []Object{5}, 4)
+}
+
+func TestCacheusGrowsSR(t *testing.T) {
+	d := drive(t, "cacheus", Config{Capacity: 5, Unit: true, Objects: 9, Requests: 20})
+	p := d.policy.(*cacheus)
+	p.weights = [2]float64{1 - 1e-9, 1e-9}
+	// 4 and 5 leave by agreement: they are the last of SR and the latest of those with one request. Then SR is 6, 1 with
+	// 1 demoted: SR-LRU evicts 1, and after that 6, which nobody reused.
+	d.serveAll(0, 1, 2, 3, 4, 0, 5, 6, 7)
+	_, victims := d.serve(8, 1, 9)
+	if !slices.Equal(victims, []Object{6}) || p.objects[6].list != cacheusByLRU || p.fresh != 1 {
+		t.Fatalf("victims %v, 6 is on list %d, %d fresh", victims, p.objects[6].list, p.fresh)
+	}
+	limit, weight := p.limitR, p.weights[recency]
+	d.serve(6, 1, 10)
+	// 6 is no longer counted as fresh in the history; 7, evicted for it, is.
+	if p.limitR != limit-1 || p.weights[recency] >= weight || p.fresh != 1 || p.objects[7].list != cacheusByLRU {
+		t.Errorf("6 was evicted too soon: limit of R %d, was %d; weight of recency %v, was %v; %d fresh",
+			p.limitR, limit, p.weights[recency], weight, p.fresh)
+	}
+	if got, want := listed(&p.lists, int(cacheusR)), []Object{6, 0}; !slices.Equal(got, want) {
+		t.Errorf("R is %v, want %v", got, want)
+	}
+}
+
+func TestCacheusInvariants(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorkload(t)
+		spec := rapid.SampledFrom([]string{"cacheus", "cacheus(history=2)", "cacheus(history=0)"}).Draw(t, "spec")
+		checkAfterEachRequest(t, spec, w, func(d *driven) { d.policy.(*cacheus).check(t, d.stored, w.sizes) })
+	})
+}
+
+func (p *cacheus) check(t rapid.TB, stored map[Object]int64, sizes []int64) {
+	var demoted, fresh, resident int64
+	for k := range cacheusLists {
+		var size int64
+		for _, o := range listed(&p.lists, int(k)) {
+			size += sizes[o]
+			x := p.objects[o]
+			_, here := stored[o]
+			if x.list != k || here != (k <= cacheusSR) || here != p.frequencies.Has(o) || x.demoted && k != cacheusSR {
+				t.Fatalf("object %d on list %d: %+v, resident %v", o, k, x, here)
+			}
+			if here {
+				resident++
+			}
+			if x.demoted {
+				demoted++
+			}
+			if x.fresh && k == cacheusByLRU {
+				fresh++
+			}
+		}
+		if size != p.size[k] || k > cacheusSR && size > p.historyMax {
+			t.Fatalf("list %d holds %d, counted %d", k, size, p.size[k])
+		}
+	}
+	if demoted != p.demoted || fresh != p.fresh || int(resident) != len(stored) || resident != p.resident {
+		t.Fatalf("demoted %d, fresh %d, resident %d; counted %d, %d, %d", demoted, fresh, resident, p.demoted, p.fresh, p.resident)
+	}
+	if !near(p.weights[0]+p.weights[1], 1) || p.rate.started() && (p.rate.now <= 0 || p.rate.now > 1.2) {
+		t.Fatalf("weights %v, learning rate %v", p.weights, p.rate.now)
+	}
+}
+
+// Windows of 100 requests followed by hand.
+func TestLearningRate(t *testing.T) {
+	var l learningRate
+	l.start(100)
+	first := math.Sqrt(2 * math.Ln2 / 100) // 0.1177...
+	window := func(hits int64, want float64) {
+		t.Helper()
+		l.hits = hits
+		l.adapt(newExperts(1).rng)
+		if !near(l.now, want) {
+			t.Errorf("%d hits: rate %v, want %v", hits, l.now, want)
+		}
+	}
+	if !near(l.now, first) {
+		t.Fatalf("starts at %v, want %v", l.now, first)
+	}
+	// The hit ratio rose by 0.2 while the rate went from 0 to 0.118: on in that direction.
+	up := first * (1 + 0.118)
+	window(20, up)
+	// It fell while the rate rose by 0.014 (0.132 - 0.118): back.
+	down := up * (1 - 0.014)
+	window(10, down)
+	// It did not change: nothing to learn.
+	window(10, down)
+	// Now the rate is unchanged as well. Ten windows without hits, the first of them a loss, end the search.
+	window(10, down)
+	for range 9 {
+		l.hits = 0
+		l.before = l.now
+		l.adapt(newExperts(1).rng)
+	}
+	l.before = l.now
+	window(0, first)
+}

@@ -1,0 +1,90 @@
+package policies
+
+import (
+	"math"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func near(a, b float64) bool { return math.Abs(a-b) < 1e-12 }
+
+func TestRegret(t *testing.T) {
+	x := newExperts(1)
+	x.regret(recency, 0.45)
+	// 0.5*e^-0.45 against 0.5.
+	if want := math.Exp(-0.45) / (1 + math.Exp(-0.45)); !near(x.weights[recency], want) {
+		t.Errorf("weight of recency %v, want %v", x.weights[recency], want)
+	}
+	x.regret(frequency, 0.45)
+	if !near(x.weights[recency], 0.5) {
+		t.Errorf("equal regrets leave %v, want 0.5", x.weights[recency])
+	}
+	x.regret(frequency, 100)
+	if x.weights != [2]float64{0.99, 0.01} {
+		t.Errorf("after a large regret: weights %v, want 0.99 and 0.01", x.weights)
+	}
+}
+
+// With rate 0 nothing is learned, so a weight of 1 makes LeCaR one of its experts.
+func TestLeCaRContainsItsExperts(t *testing.T) {
+	for weight, spec := range map[expert]string{recency: "lru", frequency: "lfu"} {
+		rapid.Check(t, func(t *rapid.T) {
+			w := drawWorkload(t)
+			got := drive(t, "lecar(rate=0,history=0)", w.config)
+			p := got.policy.(*lecar)
+			p.weights = [2]float64{}
+			p.weights[weight] = 1
+			checkSameVictims(t, w, got, drive(t, spec, w.config))
+		})
+	}
+}
+
+// A cache of 2 followed by hand: the evicted object returns after one more request.
+func TestLeCaRBlamesTheExpertThatErred(t *testing.T) {
+	d := drive(t, "lecar", Config{Capacity: 2, Unit: true, Objects: 4, Requests: 8})
+	p := d.policy.(*lecar)
+	p.weights = [2]float64{1, 0}
+	d.serveAll(0, 0, 1) // LFU would evict 1, LRU evicts 0
+	p.weights = [2]float64{0.5, 0.5}
+	p.evict(0, lecarByLRU)
+	d.drop(0)
+	d.serve(1, 1, 3)
+	d.serve(0, 1, 4)
+	// 0 was away for 2 requests while one object was resident: 0.005^2 of the learning rate is left.
+	loss := math.Exp(-0.45 * 0.005 * 0.005)
+	if want := loss / (1 + loss); !near(p.weights[recency], want) {
+		t.Errorf("weight of recency %v, want %v", p.weights[recency], want)
+	}
+	if got := p.frequencies.Frequency(0); got != 3 {
+		t.Errorf("the returned object has %d requests, want 3", got)
+	}
+}
+
+func TestLeCaRInvariants(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorkload(t)
+		spec := rapid.SampledFrom([]string{"lecar", "lecar(rate=5,history=0.4,counts=false)"}).Draw(t, "spec")
+		checkAfterEachRequest(t, spec, w, func(d *driven) {
+			p := d.policy.(*lecar)
+			if sum := p.weights[0] + p.weights[1]; !near(sum, 1) || min(p.weights[0], p.weights[1]) < 0.0099 {
+				t.Fatalf("weights %v", p.weights)
+			}
+			for k := lecarByLRU; k <= lecarByLFU; k++ {
+				var size int64
+				for _, o := range listed(&p.lists, int(k)) {
+					size += w.sizes[o]
+				}
+				if size != p.size[k] || size > p.limit {
+					t.Fatalf("list %d holds %d, counted %d, limit %d", k, size, p.size[k], p.limit)
+				}
+			}
+			for o, at := range p.where {
+				_, resident := d.stored[Object(o)]
+				if (at == lecarRecency) != resident || p.frequencies.Has(Object(o)) != resident {
+					t.Fatalf("object %d: resident %v, list %d", o, resident, at)
+				}
+			}
+		})
+	})
+}

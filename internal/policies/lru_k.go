@@ -1,0 +1,184 @@
+package policies
+
+var lruKEntry = Entry{
+	Name:    "lru-k",
+	Aliases: []string{"lruk", "lru-2"},
+	Summary: "evicts the object whose k-th last request is longest ago",
+	Source:  "O'Neil, O'Neil, Weikum, The LRU-K page replacement algorithm for database disk buffering, SIGMOD 1993",
+	Params: []Param{
+		{Name: "k", Default: 2, Min: 1, Max: 64, Doc: "how many requests back"},
+		{Name: "crp", Default: 0, Doc: "correlated reference period: requests this soon after another count as one with it"},
+		{Name: "history", Default: 1.0, Doc: "bound on evicted objects whose requests are remembered, as a multiple of the capacity"},
+	},
+	New: func(c Config) (Policy, error) { return newLRUK(c), nil },
+}
+
+// lruK follows Figure 2.1 of the paper. Time is the number of requests so far, from 1.
+type lruK struct {
+	k       int
+	crp     uint32
+	now     uint32
+	history []uint32 // HIST of the paper: k per object, the last request first; 0 is before the trace
+	last    []uint32 // LAST of the paper
+	// eligible holds resident objects by HIST(k). Objects without k requests have 0 there, and of those the one
+	// requested longest ago is first: the subsidiary policy is LRU.
+	eligible lazyHeap
+	lists    Lists
+	where    []lruKPlace
+	charge   charges
+	ghosts   int64 // size of the remembered objects
+	limit    int64
+	free     int64 // objects that still fit, batch path only
+}
+
+type lruKPlace uint8
+
+const (
+	lruKAbsent   lruKPlace = iota
+	lruKEligible           // resident, in the heap
+	lruKRecent             // resident and requested within the correlated reference period
+	lruKGhost              // evicted, its requests are remembered
+)
+
+const (
+	lruKRecents = iota // the lists: recent objects, last requested in front
+	lruKGhosts         // remembered objects, last evicted in front
+)
+
+func newLRUK(c Config) *lruK {
+	k := c.Params.Int("k")
+	return &lruK{
+		k:        k,
+		crp:      uint32(c.Params.Int("crp")),
+		history:  make([]uint32, k*c.Objects),
+		last:     make([]uint32, c.Objects),
+		eligible: newLazyHeap(c.Objects),
+		lists:    NewLists(c.Objects, 2),
+		where:    make([]lruKPlace, c.Objects),
+		charge:   newCharges(c),
+		limit:    multiple(c.Capacity, c.Params.Float("history")),
+		free:     c.Capacity,
+	}
+}
+
+// of returns HIST of o.
+func (p *lruK) of(o Object) []uint32 { return p.history[int(o)*p.k:][:p.k] }
+
+func (p *lruK) oldest(o Object) float64 { return float64(p.history[int(o)*p.k+p.k-1]) }
+
+func (p *lruK) Hit(r Request) {
+	o := r.Object
+	p.now++
+	if last := p.last[o]; p.now-last > p.crp {
+		h := p.of(o)
+		correlated := last - h[0]
+		for i := p.k - 1; i > 0; i-- {
+			if h[i] = h[i-1]; h[i] != 0 {
+				h[i] += correlated
+			}
+		}
+		h[0] = p.now
+	}
+	p.last[o] = p.now
+	switch {
+	case p.where[o] == lruKRecent:
+		p.lists.Unlink(o)
+		p.lists.PushFront(lruKRecents, o)
+	case p.crp > 0:
+		p.eligible.remove(o)
+		p.lists.PushFront(lruKRecents, o)
+		p.where[o] = lruKRecent
+	default:
+		p.eligible.touch(o, p.oldest(o), 0)
+	}
+}
+
+func (p *lruK) Miss(Request) { p.now++ }
+
+func (p *lruK) Victim(Request) Object {
+	p.release()
+	var o Object
+	if p.eligible.live > 0 {
+		o, _ = p.eligible.popLeast()
+	} else { // all are within their correlated reference period
+		o, _ = p.lists.Back(lruKRecents)
+		p.lists.Unlink(o)
+	}
+	p.where[o] = lruKGhost
+	p.lists.PushFront(lruKGhosts, o)
+	p.ghosts += p.charge.of(o)
+	for p.ghosts > p.limit {
+		old, _ := p.lists.Back(lruKGhosts)
+		p.leaveGhosts(old)
+		clear(p.of(old))
+	}
+	return o
+}
+
+// release makes the objects eligible whose correlated reference period is over.
+func (p *lruK) release() {
+	for {
+		o, ok := p.lists.Back(lruKRecents)
+		if !ok || p.now-p.last[o] <= p.crp {
+			return
+		}
+		p.lists.Unlink(o)
+		p.where[o] = lruKEligible
+		p.eligible.add(o, p.oldest(o))
+	}
+}
+
+func (p *lruK) leaveGhosts(o Object) {
+	p.lists.Unlink(o)
+	p.where[o] = lruKAbsent
+	p.ghosts -= p.charge.of(o)
+}
+
+func (p *lruK) Insert(r Request) {
+	o := r.Object
+	if p.where[o] == lruKGhost {
+		p.leaveGhosts(o)
+	}
+	p.charge.set(r)
+	h := p.of(o)
+	copy(h[1:], h)
+	h[0] = p.now
+	p.last[o] = p.now
+	if p.crp > 0 {
+		p.where[o] = lruKRecent
+		p.lists.PushFront(lruKRecents, o)
+		return
+	}
+	p.where[o] = lruKEligible
+	p.eligible.add(o, p.oldest(o))
+}
+
+func (p *lruK) Remove(o Object) {
+	if p.where[o] == lruKRecent {
+		p.lists.Unlink(o)
+	} else {
+		p.eligible.remove(o)
+	}
+	p.where[o] = lruKAbsent
+	clear(p.of(o))
+}
+
+func (p *lruK) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
+	for _, o := range objects {
+		r := Request{Object: o, Size: 1}
+		if at := p.where[o]; at == lruKEligible || at == lruKRecent {
+			hits++
+			p.Hit(r)
+			continue
+		}
+		p.Miss(r)
+		if p.free > 0 {
+			p.free--
+		} else {
+			p.Victim(r)
+			evictions++
+		}
+		p.Insert(r)
+	}
+	return hits, evictions
+}

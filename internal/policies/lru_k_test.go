@@ -1,0 +1,138 @@
+package policies
+
+import (
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestLRUKWithOneIsLRU(t *testing.T) {
+	for _, spec := range []string{"lru-k(k=1)", "lru-k(k=1,history=0)"} {
+		checkAgainstNaive(t, spec, func(capacity int64) *naive {
+			c := newNaive(capacity)
+			c.rank = func(s *naiveObject, _ int) float64 { return float64(s.last) }
+			return c
+		})
+	}
+}
+
+func TestLRUKExamples(t *testing.T) {
+	for _, test := range []struct {
+		spec  string
+		trace []Object
+		want  []Object // victims in order
+	}{
+		// 0 and 1 have two requests. 2, requested once, leaves before them although it was requested last.
+		{"lru-k", []Object{0, 1, 0, 1, 2, 3}, []Object{2}},
+		// Then, of those with two, the one whose second last request is older: 0 (at 1) before 1 (at 2).
+		{"lru-k", []Object{0, 1, 2, 2, 1, 0, 3}, []Object{0}},
+		// The evicted 2 is remembered: its return is a second request, and 3 leaves.
+		{"lru-k", []Object{0, 1, 0, 1, 2, 3, 2, 4}, []Object{2, 3, 0}},
+		{"lru-k(history=0)", []Object{0, 1, 0, 1, 2, 3, 2, 4}, []Object{2, 3, 2}},
+		// The two requests to 2 are one burst, so 2 has been seen once.
+		{"lru-k(crp=1)", []Object{0, 1, 0, 1, 2, 2, 0, 3}, []Object{2}},
+		// 2 and 3 came within the last two requests and may not leave.
+		{"lru-k(crp=2)", []Object{0, 1, 0, 1, 0, 2, 3}, []Object{1}},
+	} {
+		d := drive(t, test.spec, Config{Capacity: 3, Unit: true, Objects: 5, Requests: len(test.trace)})
+		if got := d.serveAll(test.trace...); !slices.Equal(got, test.want) {
+			t.Errorf("%s, trace %v: victims %v, want %v", test.spec, test.trace, got, test.want)
+		}
+	}
+}
+
+// slowLRUK is Figure 2.1 of the paper on maps, with the whole history retained.
+type slowLRUK struct {
+	capacity, k, crp int
+	hist             map[Object][]int
+	last             map[Object]int
+	resident         []Object
+}
+
+func (s *slowLRUK) serve(p Object, _ int64, now int) (hit bool, victims []Object) {
+	t := now + 1
+	if slices.Contains(s.resident, p) {
+		if t-s.last[p] > s.crp {
+			correlated := s.last[p] - s.hist[p][0]
+			for i := s.k - 1; i > 0; i-- {
+				if s.hist[p][i] = s.hist[p][i-1]; s.hist[p][i] > 0 {
+					s.hist[p][i] += correlated
+				}
+			}
+			s.hist[p][0] = t
+		}
+		s.last[p] = t
+		return true, nil
+	}
+	if len(s.resident) == s.capacity {
+		victims = append(victims, s.victim(t))
+		s.resident = slices.DeleteFunc(s.resident, func(o Object) bool { return o == victims[0] })
+	}
+	if s.hist[p] == nil {
+		s.hist[p] = make([]int, s.k)
+	}
+	s.hist[p] = append([]int{t}, s.hist[p][:s.k-1]...)
+	s.last[p] = t
+	s.resident = append(s.resident, p)
+	return false, victims
+}
+
+func (s *slowLRUK) victim(t int) Object {
+	candidates := slices.Clone(s.resident)
+	eligible := func(o Object) bool { return t-s.last[o] > s.crp }
+	if slices.ContainsFunc(candidates, eligible) {
+		candidates = slices.DeleteFunc(candidates, func(o Object) bool { return !eligible(o) })
+	} else { // the paper does not say; ours is LRU
+		return slices.MinFunc(candidates, func(a, b Object) int { return s.last[a] - s.last[b] })
+	}
+	return slices.MinFunc(candidates, func(a, b Object) int {
+		if d := s.hist[a][s.k-1] - s.hist[b][s.k-1]; d != 0 {
+			return d
+		}
+		return s.last[a] - s.last[b]
+	})
+}
+
+func TestLRUKEqualsPaper(t *testing.T) {
+	for _, test := range []struct {
+		spec   string
+		k, crp int
+	}{
+		{"lru-k(history=100)", 2, 0},
+		{"lru-k(k=3,history=100)", 3, 0},
+		{"lru-k(crp=3,history=100)", 2, 3},
+		{"lru-k(k=4,crp=20,history=100)", 4, 20},
+	} {
+		t.Run(test.spec, func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				w := drawUnitWorkload(t)
+				want := &slowLRUK{capacity: int(w.config.Capacity), k: test.k, crp: test.crp,
+					hist: map[Object][]int{}, last: map[Object]int{}}
+				checkSameVictims(t, w, drive(t, test.spec, w.config), want)
+			})
+		})
+	}
+}
+
+func TestLRUKHistoryIsBounded(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorkload(t)
+		spec := rapid.SampledFrom([]string{"lru-k", "lru-k(crp=4,history=0.5)", "lru-k(history=0)"}).Draw(t, "spec")
+		checkAfterEachRequest(t, spec, w, func(d *driven) {
+			p := d.policy.(*lruK)
+			var ghosts int64
+			for _, o := range listed(&p.lists, lruKGhosts) {
+				ghosts += w.sizes[o]
+			}
+			if ghosts != p.ghosts || ghosts > p.limit {
+				t.Fatalf("%d remembered, counted %d, limit %d", ghosts, p.ghosts, p.limit)
+			}
+			for o := range p.where {
+				if known := p.of(Object(o))[0] != 0; known != (p.where[o] != lruKAbsent) {
+					t.Fatalf("object %d: place %d, history %v", o, p.where[o], p.of(Object(o)))
+				}
+			}
+		})
+	})
+}

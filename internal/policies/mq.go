@@ -1,0 +1,202 @@
+package policies
+
+import (
+	"math"
+	"math/bits"
+)
+
+var mqEntry = Entry{
+	Name:    "mq",
+	Summary: "LRU queues by the logarithm of the request count; objects not requested for a lifetime sink by one queue",
+	Source:  "Zhou, Philbin, Li, The multi-queue replacement algorithm for second level buffer caches, USENIX 2001",
+	Params: []Param{
+		{Name: "queues", Default: 8, Min: 1, Max: 32, Doc: "number of queues"},
+		{Name: "lifetime", Default: 0, Doc: "requests without a hit after which an object sinks; 0 means the measured peak temporal distance"},
+		{Name: "ghost", Default: 4.0, Doc: "bound on evicted objects whose request count is remembered, as a multiple of the capacity"},
+	},
+	New: func(c Config) (Policy, error) { return newMQ(c), nil },
+}
+
+// mq follows section 4 of the paper.
+type mq struct {
+	lists  Lists // the queues, last requested in front, and then the history buffer Qout
+	where  []uint8
+	blocks []mqBlock
+	charge charges
+	queues int
+	ghosts int64 // size of the objects in Qout
+	limit  int64
+	now    uint32
+	// earliest is no later than the expiry of any object at the back of a queue, so that most requests need not look.
+	earliest int64
+	lifetime int64
+	measured mqDistances
+	resident int64
+	capacity int64 // batch path only
+}
+
+type mqBlock struct {
+	requests uint32
+	last     uint32
+	expire   int64
+}
+
+const mqAbsent = 255
+
+// mqDistances measures the peak temporal distance: the number of requests between two to the same object that is most
+// frequent, in classes of powers of two. The paper leaves open how it is measured.
+type mqDistances struct {
+	on      bool
+	classes [33]uint32
+	next    int64 // when to look for the peak again
+}
+
+// mqFirstMeasure is how many requests are observed before the first object may expire.
+const mqFirstMeasure = 1024
+
+func newMQ(c Config) *mq {
+	p := &mq{
+		queues:   c.Params.Int("queues"),
+		where:    make([]uint8, c.Objects),
+		blocks:   make([]mqBlock, c.Objects),
+		charge:   newCharges(c),
+		limit:    multiple(c.Capacity, c.Params.Float("ghost")),
+		lifetime: int64(c.Params.Int("lifetime")),
+		earliest: math.MaxInt64,
+		capacity: c.Capacity,
+	}
+	p.lists = NewLists(c.Objects, p.queues+1)
+	for o := range p.where {
+		p.where[o] = mqAbsent
+	}
+	if p.lifetime == 0 {
+		p.lifetime = math.MaxInt64 / 2
+		p.measured = mqDistances{on: true, next: mqFirstMeasure}
+	}
+	return p
+}
+
+func (p *mq) Hit(r Request) {
+	p.lists.Unlink(r.Object)
+	p.request(r.Object)
+}
+
+func (p *mq) Miss(Request) {}
+
+func (p *mq) Victim(Request) Object {
+	k := 0
+	for p.lists.Empty(k) {
+		k++
+	}
+	o, _ := p.lists.Back(k)
+	p.lists.Unlink(o)
+	p.resident--
+	p.where[o] = uint8(p.queues)
+	p.lists.PushFront(p.queues, o)
+	p.ghosts += p.charge.of(o)
+	for p.ghosts > p.limit {
+		old, _ := p.lists.Back(p.queues)
+		p.leaveGhosts(old)
+		p.blocks[old].requests = 0
+	}
+	return o
+}
+
+func (p *mq) leaveGhosts(o Object) {
+	p.lists.Unlink(o)
+	p.where[o] = mqAbsent
+	p.ghosts -= p.charge.of(o)
+}
+
+func (p *mq) Insert(r Request) {
+	if int(p.where[r.Object]) == p.queues {
+		p.leaveGhosts(r.Object)
+	}
+	p.charge.set(r)
+	p.resident++
+	p.request(r.Object)
+}
+
+func (p *mq) Remove(o Object) {
+	p.lists.Unlink(o)
+	p.where[o] = mqAbsent
+	p.blocks[o].requests = 0
+	p.resident--
+}
+
+// request counts a request to o, which is on no list, queues it and lets what expired sink.
+func (p *mq) request(o Object) {
+	b := &p.blocks[o]
+	if p.measured.on && b.requests > 0 {
+		p.measured.classes[bits.Len32(p.now-b.last)]++
+	}
+	b.requests++
+	b.last = p.now
+	p.enqueue(o, min(bits.Len32(b.requests), p.queues)-1)
+	p.now++
+	if p.measured.on && int64(p.now) >= p.measured.next {
+		p.measure()
+	}
+	if int64(p.now) > p.earliest {
+		p.sink()
+	}
+}
+
+// enqueue puts o at the recent end of queue k.
+func (p *mq) enqueue(o Object, k int) {
+	expire := int64(p.now) + p.lifetime
+	p.blocks[o].expire = expire
+	p.where[o] = uint8(k)
+	p.lists.PushFront(k, o)
+	if k > 0 {
+		p.earliest = min(p.earliest, expire)
+	}
+}
+
+// sink moves the last object of every queue that has expired one queue down, and finds the next expiry.
+func (p *mq) sink() {
+	p.earliest = math.MaxInt64
+	for k := 1; k < p.queues; k++ {
+		o, ok := p.lists.Back(k)
+		if ok && p.blocks[o].expire < int64(p.now) {
+			p.lists.Unlink(o)
+			p.enqueue(o, k-1)
+			o, ok = p.lists.Back(k)
+		}
+		if ok {
+			p.earliest = min(p.earliest, p.blocks[o].expire)
+		}
+	}
+}
+
+// measure sets the lifetime to the upper end of the class of distances seen most often since the last time, but not
+// below the number of resident objects, which is how long an object stays without any hit.
+func (p *mq) measure() {
+	peak := 0
+	for class, n := range p.measured.classes {
+		if n > p.measured.classes[peak] {
+			peak = class
+		}
+	}
+	p.lifetime = max(int64(1)<<peak, p.resident)
+	p.measured.classes = [33]uint32{}
+	p.measured.next = int64(p.now) + max(mqFirstMeasure, p.resident)
+}
+
+func (p *mq) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
+	for _, o := range objects {
+		if int(p.where[o]) < p.queues {
+			hits++
+			p.lists.Unlink(o)
+			p.request(o)
+			continue
+		}
+		r := Request{Object: o, Size: 1}
+		if p.resident == p.capacity {
+			p.Victim(r)
+			evictions++
+		}
+		p.Insert(r)
+	}
+	return hits, evictions
+}
