@@ -2,20 +2,28 @@
 // Tables, figures and checks are made from records alone, so that any of them can be redrawn without replaying.
 package records
 
+// Units of capacity.
+const (
+	Objects = "objects"
+	Bytes   = "bytes"
+)
+
 // Record is the outcome of one policy at one capacity on one trace. Pointers are nil, and null in JSON, where the figure does
 // not exist: byte figures where the capacity counts objects, the interval where it counts them, ratios without an optimum.
 type Record struct {
-	Trace        string  `json:"trace" parquet:"trace"`
-	Policy       string  `json:"policy" parquet:"policy"`               // name without parameters
-	Params       string  `json:"params" parquet:"params"`               // every parameter: "small=0.1,ghost=0.9"
-	Label        string  `json:"label" parquet:"label"`                 // the policy as the user writes it: parameters that differ from the defaults only
-	Kind         string  `json:"kind" parquet:"kind"`                   // online, offline or bound
-	Cache        string  `json:"cache" parquet:"cache"`                 // "exact"
-	Capacity     int64   `json:"capacity" parquet:"capacity"`           // in CapacityUnit
-	CapacityUnit string  `json:"capacity_unit" parquet:"capacity_unit"` // "objects" or "bytes"
-	Seed         uint64  `json:"seed" parquet:"seed"`
-	SampleRate   float64 `json:"sample_rate" parquet:"sample_rate"` // 1 without sampling
-	Warmup       int64   `json:"warmup" parquet:"warmup"`           // requests served before counting began
+	Trace        string `json:"trace" parquet:"trace"`
+	Policy       string `json:"policy" parquet:"policy"`               // name without parameters
+	Params       string `json:"params" parquet:"params"`               // every parameter: "small=0.1,ghost=0.9"
+	Label        string `json:"label" parquet:"label"`                 // the policy as the user writes it: parameters that differ from the defaults only
+	Kind         string `json:"kind" parquet:"kind"`                   // online, offline or bound
+	Cache        string `json:"cache" parquet:"cache"`                 // "exact"
+	Capacity     int64  `json:"capacity" parquet:"capacity"`           // in CapacityUnit
+	CapacityUnit string `json:"capacity_unit" parquet:"capacity_unit"` // "objects" or "bytes"
+	// CapacityShare is Capacity over the trace's distinct objects, or over the sum of their sizes.
+	CapacityShare *float64 `json:"capacity_share" parquet:"capacity_share,optional"`
+	Seed          uint64   `json:"seed" parquet:"seed"`
+	SampleRate    float64  `json:"sample_rate" parquet:"sample_rate"` // 1 without sampling
+	Warmup        int64    `json:"warmup" parquet:"warmup"`           // requests served before counting began
 
 	Requests     int64    `json:"requests" parquet:"requests"`
 	Hits         int64    `json:"hits" parquet:"hits"`

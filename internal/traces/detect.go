@@ -48,8 +48,8 @@ func detect(s *Source) (Format, error) {
 		return Format{}, err
 	}
 	if what := recogniseForeign(head.Bytes); what != "" {
-		return Format{}, s.Errorf("looks like %s, which is not a format that this version reads; "+
-			"if it is one of %s after all, name it with --input-format NAME", what, strings.Join(FormatNames(), ", "))
+		return Format{}, s.Errorf("looks like %s, not a format that this version reads; name one with --input-format NAME (%s)",
+			what, strings.Join(FormatNames(), ", "))
 	}
 	best, candidates := No, []Format(nil)
 	for _, f := range formats {
@@ -107,7 +107,7 @@ var foreign = []struct{ signature, what string }{
 
 // recogniseForeign returns what a file is that certainly is no trace, "" if it may be one.
 func recogniseForeign(head []byte) string {
-	text := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), " \t\r\n")
+	text := bytes.TrimLeft(head, " \t\r\n")
 	for _, f := range foreign {
 		if bytes.HasPrefix(text, []byte(f.signature)) {
 			return f.what

@@ -1,5 +1,7 @@
 package traces
 
+import "github.com/cachesim/cachesim/internal/params"
+
 // Stream is an opened trace: its records, and what they were read as.
 type Stream struct {
 	Reader
@@ -52,15 +54,10 @@ func (in *input) stream(spec string) (*Stream, error) {
 }
 
 // chooseFormat returns the format that spec asks for, or the one that the content looks like.
-func (s *Source) chooseFormat(spec string) (Format, Options, error) {
+func (s *Source) chooseFormat(spec string) (Format, params.Values, error) {
 	if spec != "" {
-		format, opts, err := parseFormat(spec)
-		return format, opts, err
+		return parseFormat(spec)
 	}
 	format, err := detect(s)
-	if err != nil {
-		return Format{}, nil, err
-	}
-	opts, err := format.parseOptions("")
-	return format, opts, err
+	return format, params.Defaults(format.Options), err
 }

@@ -2,6 +2,8 @@ package traces
 
 import (
 	"bytes"
+
+	"github.com/cachesim/cachesim/internal/params"
 )
 
 var plainFormat = Format{
@@ -10,8 +12,8 @@ var plainFormat = Format{
 	Example:   "4711\nn03794056_10253.JPEG",
 	Carries:   "key",
 	Detection: "every line is one word",
-	Options: []Option{{
-		Name: "spaces", Default: "false", Choices: boolChoices,
+	Options: []params.Param{{
+		Name: "spaces", Default: false,
 		Doc: "keys may contain white space; otherwise it is an error, as the file is likely to have columns",
 	}},
 	Detect: detectPlain,
@@ -50,7 +52,7 @@ type plainReader struct {
 	sawText bool // some key was no number
 }
 
-func openPlain(src *Source, opts Options) (Reader, Fields, error) {
+func openPlain(src *Source, opts params.Values) (Reader, Fields, error) {
 	return &plainReader{src: src, spaces: opts.Bool("spaces")}, Fields{}, nil
 }
 
@@ -97,34 +99,4 @@ func (s *Source) onlyBlankLines() error {
 			return s.LineErrorf("no key: blank lines may only end the file")
 		}
 	}
-}
-
-// parseNumber reads a canonical decimal number: only digits, no leading zero, below 2^64.
-func parseNumber(text []byte) (uint64, bool) {
-	if len(text) == 0 || len(text) > 20 || (text[0] == '0' && len(text) > 1) {
-		return 0, false
-	}
-	if len(text) == 20 {
-		return parseLongNumber(text)
-	}
-	var n uint64
-	for _, c := range text {
-		digit := c - '0'
-		if digit > 9 {
-			return 0, false
-		}
-		n = n*10 + uint64(digit)
-	}
-	return n, true
-}
-
-// parseLongNumber reads one of 20 digits, which may be 2^64 or more.
-func parseLongNumber(text []byte) (uint64, bool) {
-	n, ok := parseNumber(text[:19])
-	digit := uint64(text[19] - '0')
-	const limit = 1<<64 - 1
-	if !ok || digit > 9 || n > (limit-digit)/10 {
-		return 0, false
-	}
-	return n*10 + digit, true
 }

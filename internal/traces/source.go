@@ -117,7 +117,21 @@ func newSource(in *input, place, name string, r io.Reader) (*Source, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	return s, nil
+	return s, s.skipByteOrderMark()
+}
+
+// skipByteOrderMark drops the mark that some programs write in front of text in UTF-8.
+func (s *Source) skipByteOrderMark() error {
+	const mark = "\xef\xbb\xbf"
+	head, err := s.buf.Peek(1 << 10)
+	if err != nil && err != io.EOF {
+		return err
+	}
+	if bytes.HasPrefix(head, []byte(mark)) && !isBinary(head) {
+		_, err = s.buf.Discard(len(mark))
+		return err
+	}
+	return nil
 }
 
 // strippedName returns the base name of a path in lower case without endings of compressions and archives.

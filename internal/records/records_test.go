@@ -1,0 +1,265 @@
+package records
+
+import (
+	"bytes"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func ptr[T any](v T) *T { return &v }
+
+// sample is what one trace with sizes gives: a policy, the feasible optimum and the lower bound.
+func sample() []Record {
+	base := Record{
+		Trace: "cdn", Cache: "exact", Capacity: 64 << 20, CapacityUnit: Bytes, CapacityShare: ptr(0.05), Seed: 1,
+		SampleRate: 1, Requests: 1000, Bytes: ptr(int64(4_096_000)), Version: "test",
+	}
+	lru := base
+	lru.Policy, lru.Label, lru.Kind = "lru", "lru", "online"
+	lru.Hits, lru.Misses, lru.HitRatio = 400, 600, 0.4
+	lru.HitBytes, lru.ByteHitRatio = ptr(int64(1_024_000)), ptr(0.25)
+	lru.Optimum, lru.OptMisses, lru.CompetitiveRatio = "belady-size", ptr(int64(500)), ptr(1.2)
+	lru.LowerBoundMisses, lru.CompetitiveRatioMax = ptr(400.0), ptr(1.5)
+	lru.NsPerRequest, lru.Best = 4.56, true
+	belady := base
+	belady.Policy, belady.Label, belady.Kind = "belady-size", "belady-size", "offline"
+	belady.Hits, belady.Misses, belady.HitRatio = 500, 500, 0.5
+	belady.HitBytes, belady.ByteHitRatio = ptr(int64(1_228_800)), ptr(0.3)
+	belady.Optimum, belady.OptMisses, belady.CompetitiveRatio = "belady-size", ptr(int64(500)), ptr(1.0)
+	belady.LowerBoundMisses, belady.CompetitiveRatioMax = ptr(400.0), ptr(1.25)
+	belady.NsPerRequest = 88.8
+	bound := base
+	bound.Policy, bound.Label, bound.Kind = "pfoo-l", "pfoo-l", "bound"
+	bound.LowerBoundMisses = ptr(400.0)
+	return []Record{lru, belady, bound}
+}
+
+// anyRecord draws a record with any values that check accepts, each pointer nil half of the time.
+func anyRecord() *rapid.Generator[Record] {
+	return rapid.Custom(func(t *rapid.T) Record {
+		var r Record
+		v := reflect.ValueOf(&r).Elem()
+		for _, f := range fields {
+			x := v.Field(f.index)
+			if f.optional {
+				if rapid.Bool().Draw(t, f.name+" null") {
+					continue
+				}
+				x.Set(reflect.New(x.Type().Elem()))
+				x = x.Elem()
+			}
+			switch f.kind {
+			case reflect.String:
+				// CSV as Go reads it turns "\r\n" into "\n".
+				x.SetString(strings.ReplaceAll(rapid.String().Draw(t, f.name), "\r", ""))
+			case reflect.Int64:
+				x.SetInt(rapid.Int64Min(0).Draw(t, f.name))
+			case reflect.Uint64:
+				x.SetUint(rapid.Uint64().Draw(t, f.name))
+			case reflect.Float64:
+				x.SetFloat(rapid.Float64().Draw(t, f.name))
+			case reflect.Bool:
+				x.SetBool(rapid.Bool().Draw(t, f.name))
+			}
+		}
+		r.Kind = rapid.SampledFrom([]string{"online", "offline", "bound"}).Draw(t, "kind")
+		r.CapacityUnit = rapid.SampledFrom([]string{Objects, Bytes}).Draw(t, "unit")
+		return r
+	})
+}
+
+func TestRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		recs := rapid.SliceOfN(anyRecord(), 1, 3).Draw(t, "records")
+		for name, encode := range map[string]func(io.Writer, []Record) error{"JSON": EncodeJSON, "CSV": EncodeCSV, "Parquet": encodeParquet} {
+			var data bytes.Buffer
+			if err := encode(&data, recs); err != nil {
+				t.Fatal(err)
+			}
+			got, err := decode(data.Bytes())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !reflect.DeepEqual(got, recs) {
+				t.Fatalf("%s: got %+v, want %+v", name, got, recs)
+			}
+		}
+	})
+}
+
+func TestReadFolderAndStdin(t *testing.T) {
+	dir := t.TempDir()
+	if err := Write(filepath.Join(dir, "deep", "out"), sample()); err != nil {
+		t.Fatal(err)
+	}
+	dir = filepath.Join(dir, "deep", "out")
+	got, err := Read(dir, nil)
+	if err != nil || !reflect.DeepEqual(got, sample()) {
+		t.Errorf("folder: got %+v, %v", got, err)
+	}
+	for _, name := range []string{jsonName, csvName, parquetName} {
+		f, err := os.Open(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		got, err := Read("-", f)
+		if err != nil || !reflect.DeepEqual(got, sample()) {
+			t.Errorf("%s on standard input: got %+v, %v", name, got, err)
+		}
+	}
+}
+
+func TestWriteIsDeterministic(t *testing.T) {
+	a, b := t.TempDir(), t.TempDir()
+	for _, dir := range []string{a, b} {
+		if err := Write(dir, sample()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{jsonName, csvName, parquetName} {
+		first, _ := os.ReadFile(filepath.Join(a, name))
+		second, _ := os.ReadFile(filepath.Join(b, name))
+		if len(first) == 0 || !bytes.Equal(first, second) {
+			t.Errorf("%s: two writings differ", name)
+		}
+	}
+}
+
+func TestWriteRefusesAndLeavesNothing(t *testing.T) {
+	for want, spoil := range map[string]func(*Record){
+		"hit_ratio is NaN":           func(r *Record) { r.HitRatio = math.NaN() },
+		"competitive_ratio is +Inf":  func(r *Record) { r.CompetitiveRatio = ptr(math.Inf(1)) },
+		"misses is -1":               func(r *Record) { r.Misses = -1 },
+		`kind is "clever"`:           func(r *Record) { r.Kind = "clever" },
+		`capacity_unit is "gallons"`: func(r *Record) { r.CapacityUnit = "gallons" },
+	} {
+		recs := sample()
+		spoil(&recs[1])
+		dir := t.TempDir()
+		err := Write(dir, recs)
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "record 2 (belady-size at 67108864)") {
+			t.Errorf("got error %v, want %q", err, want)
+		}
+		if entries, _ := os.ReadDir(dir); len(entries) > 0 {
+			t.Errorf("%s: the folder holds %v", want, entries)
+		}
+	}
+}
+
+func encoded(t *testing.T) (jsonText, csvText string, parquetData []byte) {
+	t.Helper()
+	var j, c, p bytes.Buffer
+	if err := EncodeJSON(&j, sample()); err != nil {
+		t.Fatal(err)
+	}
+	if err := EncodeCSV(&c, sample()); err != nil {
+		t.Fatal(err)
+	}
+	if err := encodeParquet(&p, sample()); err != nil {
+		t.Fatal(err)
+	}
+	return j.String(), c.String(), p.Bytes()
+}
+
+func TestReadErrors(t *testing.T) {
+	j, c, p := encoded(t)
+	for _, test := range []struct{ name, data, want string }{
+		{"empty", "", "empty, want records"},
+		{"spaces", " \n\n", "empty, want records"},
+		{"array", "[" + j + "]", "got a JSON array"},
+		{"cut JSON line", j[:len(j)-20], "line 3: want one JSON object"},
+		{"two objects on a line", strings.Replace(j, "}\n", "}", 1), "line 1: want one JSON object"},
+		{"unknown JSON field", strings.Replace(j, `"hits"`, `"hit"`, 1), "line 1: field hits is missing"},
+		{"one more JSON field", strings.Replace(j, `{`, `{"hitts":1,`, 1), `line 1: unknown field "hitts"; did you mean "hits"?`},
+		{"text for a number", strings.Replace(j, `"hits":400`, `"hits":"many"`, 1), `line 1: hits is "many", want a whole number`},
+		{"fraction for a count", strings.Replace(j, `"hits":500`, `"hits":0.5`, 1), "line 2: hits is 0.5, want a whole number"},
+		{"null for a count", strings.Replace(j, `"hits":400`, `"hits":null`, 1), "line 1: hits is null, want a whole number"},
+		{"negative count", strings.Replace(j, `"hits":400`, `"hits":-400`, 1), "line 1: hits is -400, want a number from 0"},
+		{"count too large", strings.Replace(j, `"hits":400`, `"hits":9223372036854775808`, 1), "line 1: hits is 9223372036854775808"},
+		{"number too large", strings.Replace(j, `"hit_ratio":0.4`, `"hit_ratio":1e999`, 1), "line 1: hit_ratio is 1e999, want a number"},
+		{"binary", "\x1f\x8b\x08\x00\xff\xff", "not UTF-8 text"},
+		{"CSV header only", strings.SplitAfter(c, "\n")[0], "there are no records in it"},
+		{"unknown CSV field", strings.Replace(c, "misses", "mises", 1), `line 1: unknown field "mises"; did you mean "misses"?`},
+		{"CSV field twice", strings.Replace(c, "policy", "trace", 1), "line 1: field trace appears twice"},
+		{"CSV without a field", "trace,policy\ncdn,lru\n", "line 1: field params is missing"},
+		{"CSV number", strings.Replace(c, "0.4", "0,4", 1), "line 2"},
+		{"CSV NaN", strings.Replace(c, "0.4", "NaN", 1), "line 2: hit_ratio is NaN, want a finite number"},
+		{"CSV text for a number", strings.Replace(c, "1000", "lots", 1), `line 2: requests is "lots", want a whole number`},
+		{"CSV line cut", c[:len(c)-40], "line 4"},
+		{"CSV cut in the last cell", c[:len(c)-2], "line 4: breaks off"},
+		{"some other CSV", "a,b\n1,2\n", `line 1: unknown field "a"`},
+		{"Parquet cut", string(p[:len(p)/2]), "damaged Parquet file"},
+		{"Parquet magic only", "PAR1", "damaged Parquet file"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "x.jsonl")
+			if err := os.WriteFile(path, []byte(test.data), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			_, err := Read(path, nil)
+			if err == nil || !strings.Contains(err.Error(), test.want) || !strings.HasPrefix(err.Error(), path) {
+				t.Errorf("got error %v, want the path and %q", err, test.want)
+			}
+		})
+	}
+}
+
+func TestReadMissing(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := Read(filepath.Join(dir, "none"), nil); err == nil || !strings.Contains(err.Error(), "does not exist") {
+		t.Errorf("missing file: got error %v", err)
+	}
+	if _, err := Read(dir, nil); err == nil || !strings.Contains(err.Error(), "holds none of records.jsonl") {
+		t.Errorf("empty folder: got error %v", err)
+	}
+}
+
+// A null column may be missing: files written before the field existed stay readable.
+func TestOptionalFieldMayBeMissing(t *testing.T) {
+	j, _, _ := encoded(t)
+	recs, err := decode([]byte(strings.ReplaceAll(j, `"capacity_share":0.05,`, "")))
+	if err != nil || len(recs) != 3 || recs[0].CapacityShare != nil {
+		t.Errorf("got %+v, %v", recs, err)
+	}
+}
+
+// Bytes all over a Parquet file spoilt in turn, and the file cut there: an error or records, never a panic.
+func TestDamagedParquetNeverPanics(t *testing.T) {
+	_, _, p := encoded(t)
+	for i := 0; i < len(p); i += 97 {
+		spoilt := bytes.Clone(p)
+		spoilt[i] ^= 0x55
+		decode(spoilt)
+		if _, err := decode(p[:i]); err == nil {
+			t.Fatalf("the first %d of %d bytes were read as whole", i, len(p))
+		}
+	}
+}
+
+func FuzzReadText(f *testing.F) {
+	recs := sample()
+	var j, c bytes.Buffer
+	EncodeJSON(&j, recs)
+	EncodeCSV(&c, recs)
+	f.Add(j.Bytes())
+	f.Add(c.Bytes())
+	f.Add([]byte("[{"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		recs, err := decode(data)
+		if err != nil {
+			return
+		}
+		var again bytes.Buffer
+		if err := EncodeJSON(&again, recs); err != nil {
+			t.Fatalf("what was read cannot be written: %v", err)
+		}
+	})
+}

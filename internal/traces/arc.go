@@ -1,0 +1,99 @@
+package traces
+
+import (
+	"math"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/params"
+)
+
+// maxRun is the longest run of blocks of one request. At 512 bytes a block that is 512 GB: a larger count is no real request.
+const maxRun = 1_000_000_000
+
+var arcFormat = Format{
+	Name:      "arc",
+	Summary:   "ARC traces (.lis): start block, number of blocks, ignored, request number; a line requests a run of blocks",
+	Example:   "36443 1 0 0\n4000 16 0 1",
+	Carries:   "key (the block)",
+	Detection: "four whole numbers a line, and the third is 0 or the name ends in .lis",
+	Detect:    detectARC,
+	Open: func(src *Source, _ params.Values) (Reader, Fields, error) {
+		return &arcReader{src: src}, Fields{}, nil
+	},
+}
+
+// detectARC wants four numbers in every line. Other files have four numbers too, so that the name or the unused column must agree.
+func detectARC(head Head, name string) Confidence {
+	if len(head.Lines) == 0 {
+		return No
+	}
+	named := strings.HasSuffix(name, ".lis")
+	for _, line := range withoutBlankEnd(head.Lines) {
+		var words [4][]byte
+		if !cutWords(line, words[:]) || !allDigits(words[:]) || (!named && string(words[2]) != "0") {
+			return No
+		}
+	}
+	return Likely
+}
+
+func allDigits(words [][]byte) bool {
+	for _, w := range words {
+		if !isDigits(w) {
+			return false
+		}
+	}
+	return true
+}
+
+// arcReader reads runs of blocks and gives out block after block. (Megiddo and Modha, "ARC: A Self-Tuning, Low Overhead Replacement
+// Cache", FAST 2003; the format is that of the traces published with it.)
+type arcReader struct {
+	src  *Source
+	next uint64 // block to give out next
+	left uint64 // blocks of the run that are left
+}
+
+// Read implements Reader.
+func (a *arcReader) Read(rec *Record) error {
+	if a.left == 0 {
+		if err := a.readRun(); err != nil {
+			return err
+		}
+	}
+	*rec = Record{Num: a.next}
+	a.next++
+	a.left--
+	return nil
+}
+
+// readRun reads the next line.
+func (a *arcReader) readRun() error {
+	line, err := a.src.Line()
+	if err != nil {
+		return err
+	}
+	var words [4][]byte
+	if !cutWords(line, words[:]) {
+		if len(trimBlanks(line)) == 0 {
+			return a.src.onlyBlankLines()
+		}
+		return a.src.LineErrorf("%.60q: want 4 columns: start block, number of blocks, ignored, request number", line)
+	}
+	start, ok := parseDigits(words[0])
+	if !ok {
+		return a.src.LineErrorf("start block %.60q: want a whole number from 0, below 2^64", words[0])
+	}
+	count, ok := parseDigits(words[1])
+	if !ok || count == 0 || count > maxRun {
+		return a.src.LineErrorf("number of blocks %.60q: want a whole number from 1 to %d", words[1], maxRun)
+	}
+	if start > math.MaxUint64-count {
+		return a.src.LineErrorf("a run of %d blocks from %d goes beyond 2^64", count, start)
+	}
+	if !allDigits(words[2:]) {
+		return a.src.LineErrorf("%.60q: want whole numbers in columns 3 and 4", line)
+	}
+	a.next, a.left = start, count
+	return nil
+}

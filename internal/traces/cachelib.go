@@ -1,0 +1,143 @@
+package traces
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/cachesim/cachesim/internal/params"
+)
+
+// The columns that CacheLib wants in a key-value trace; the others are optional.
+const cacheLibColumns = "op_time,key,key_size,op,op_count,size"
+
+var cacheLibFormat = Format{
+	Name:      "cachelib",
+	Summary:   "CacheLib key-value traces: CSV with a header; a row is op_count requests for a key",
+	Example:   cacheLibColumns + ",cache_hits,ttl\n604038471,82131353f9ddc8c6,48,GET,1,87,1,0",
+	Carries:   "time, key, size, op",
+	Detection: "a header with the columns key, op, op_count and size",
+	Options: []params.Param{
+		opsOption("reads"),
+		{Name: "repeat", Default: true, Doc: "a row stands for op_count requests, as in CacheBench; false: for one"},
+		{Name: "size", Default: "key+value", Choices: []string{"key+value", "value"},
+			Doc: "what an object takes: key_size + size, or size alone; where size is 0, that of a miss, it is unknown and stays 0"},
+	},
+	Detect: detectCacheLib,
+	Open:   openCacheLib,
+}
+
+func detectCacheLib(head Head, _ string) Confidence {
+	if len(head.Lines) == 0 {
+		return No
+	}
+	names := bytes.Split(head.Lines[0], []byte(","))
+	for _, want := range []string{"key", "op", "op_count", "size"} {
+		found := false
+		for _, name := range names {
+			found = found || string(name) == want
+		}
+		if !found {
+			return No
+		}
+	}
+	return Certain
+}
+
+// cacheLibReader reads the key-value traces of Berg et al., "The CacheLib Caching Engine", OSDI 2020, in the format of CacheBench.
+type cacheLibReader struct {
+	rows                                   rowReader
+	time, key, keySize, op, opCount, value int // index of the column, -1 for none
+	ops                                    opFilter
+	repeat                                 bool
+	withKey                                bool // sizes include the key
+	left                                   uint64
+	last                                   Record // repeated left times more
+}
+
+func openCacheLib(src *Source, opts params.Values) (Reader, Fields, error) {
+	c := &cacheLibReader{
+		rows:   rowReader{src: src, delimiter: ','},
+		ops:    newOpFilter(opts.Text("ops")),
+		repeat: opts.Bool("repeat"), withKey: opts.Text("size") == "key+value",
+	}
+	if err := c.rows.readHeader(); err != nil {
+		return nil, Fields{}, err
+	}
+	for _, col := range []struct {
+		index    *int
+		name     string
+		required bool
+	}{
+		{&c.time, "op_time", false}, {&c.key, "key", true}, {&c.keySize, "key_size", c.withKey}, {&c.op, "op", true},
+		{&c.opCount, "op_count", c.repeat}, {&c.value, "size", true},
+	} {
+		*col.index = c.rows.named(col.name)
+		if *col.index < 0 && col.required {
+			return nil, Fields{}, src.LineErrorf("no column %s in the header; want %s", col.name, cacheLibColumns)
+		}
+	}
+	return c, Fields{Time: c.time >= 0, Size: true, Op: true}, nil
+}
+
+// Read implements Reader.
+func (c *cacheLibReader) Read(rec *Record) error {
+	for c.left == 0 {
+		if err := c.rows.next(); err != nil {
+			return err
+		}
+		if err := c.parse(); err != nil {
+			return c.rows.src.LineErrorf("%w", err)
+		}
+		if !c.ops.has(c.last.Op) {
+			c.left = 0
+		}
+	}
+	c.left--
+	*rec = c.last
+	return nil
+}
+
+// parse reads the current row into last and left.
+func (c *cacheLibReader) parse() error {
+	cells := c.rows.cells
+	key := cells[c.key]
+	if len(key) == 0 {
+		return fmt.Errorf("the key is empty")
+	}
+	c.last = Record{}
+	c.last.setKey(key)
+	var err error
+	if c.time >= 0 {
+		if c.last.Time, err = parseTime(cells[c.time], timeUnits["s"]); err != nil {
+			return fmt.Errorf("op_time: %w", err)
+		}
+	}
+	if c.last.Size, err = c.size(); err != nil {
+		return err
+	}
+	var ok bool
+	if c.last.Op, ok = parseOp(cells[c.op]); !ok || c.last.Op == OpUnknown {
+		return fmt.Errorf("op %.60q: want GET, GET_LEASE, SET, SET_LEASE or DELETE", cells[c.op])
+	}
+	c.left = 1
+	if c.repeat {
+		c.left, ok = parseDigits(cells[c.opCount])
+		if !ok || c.left == 0 || c.left > maxRun {
+			return fmt.Errorf("op_count %.60q: want a whole number from 1 to %d", cells[c.opCount], maxRun)
+		}
+	}
+	return nil
+}
+
+// size returns what the object of the current row takes in a cache. A GET that missed in production has size 0.
+func (c *cacheLibReader) size() (int64, error) {
+	value, err := parseSize(c.rows.cells[c.value])
+	if err != nil || value == 0 || !c.withKey {
+		return value, err
+	}
+	key, err := parseSize(c.rows.cells[c.keySize])
+	if err != nil {
+		return 0, fmt.Errorf("key_size: %w", err)
+	}
+	return key + value, nil
+}

@@ -1,0 +1,199 @@
+package traces
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/params"
+)
+
+var csvFormat = Format{
+	Name:      "csv",
+	Summary:   "CSV or TSV with named or numbered columns: key, and time, size and operation if they are there",
+	Example:   "time,key,size,op\n0.25,/a.png,4096,get",
+	Carries:   "key, and time, size, op where there are columns for them",
+	Detection: "a header with a known name for the key, or lines of equally many columns",
+	Options: []params.Param{
+		{Name: "key", Default: "", Doc: "column of the key: a name in the header or a number from 1; by default a column named " + strings.Join(keyNames, ", ")},
+		{Name: "time", Default: "", Doc: "column of the time (none: ignore it); by default one named " + strings.Join(timeNames, ", ")},
+		{Name: "size", Default: "", Doc: "column of the size in bytes (none: ignore it); by default one named " + strings.Join(sizeNames, ", ")},
+		{Name: "op", Default: "", Doc: "column of the operation (none: ignore it); by default one named " + strings.Join(opNames, ", ")},
+		{Name: "delimiter", Default: "auto", Choices: delimiterNames(), Doc: "what separates columns"},
+		{Name: "header", Default: "auto", Choices: []string{"auto", "true", "false"}, Doc: "whether the first line names the columns"},
+		{Name: "time-unit", Default: "s", Choices: []string{"s", "ms", "us", "ns"}, Doc: "unit of times that are numbers; fractions are fine"},
+		opsOption("accesses"),
+	},
+	Detect: detectCSV,
+	Open:   openCSV,
+}
+
+// timeUnits in nanoseconds.
+var timeUnits = map[string]int64{"s": 1e9, "ms": 1e6, "us": 1e3, "ns": 1}
+
+// detectCSV is sure of a header with a column for the key; other tables are possible, and opening them says which columns to name.
+func detectCSV(head Head, _ string) Confidence {
+	lines := withoutBlankEnd(head.Lines)
+	if len(lines) == 0 || isBinary(head.Bytes) {
+		return No
+	}
+	delimiter, ok := guessDelimiter(lines)
+	if !ok {
+		return detectOneColumn(lines)
+	}
+	header := &rowReader{}
+	for _, cell := range unquoted(cutCells(nil, lines[0], delimiter)) {
+		header.header = append(header.header, string(cell))
+	}
+	switch {
+	case guessHeader(lines, delimiter, nil) && header.known(keyNames) >= 0:
+		return Likely
+	case !guessHeader(lines, delimiter, nil) && !looksLikeData(lines[0], delimiter):
+		return No
+	case isBlank(delimiter):
+		return Possible // as other formats have columns with blanks between them
+	}
+	return Likely
+}
+
+// detectOneColumn tells a list of keys with a header from one without.
+func detectOneColumn(lines [][]byte) Confidence {
+	header := rowReader{header: []string{string(lines[0])}}
+	if len(lines) > 1 && header.known(keyNames) == 0 {
+		return Likely
+	}
+	return No
+}
+
+// looksLikeData says whether a line has a number in it and no sentences.
+func looksLikeData(line []byte, delimiter byte) bool {
+	cells := unquoted(cutCells(nil, line, delimiter))
+	sentence := func(cell []byte) bool {
+		return !isNumber(cell) && slices.ContainsFunc(trimBlanks(cell), isBlank)
+	}
+	return slices.ContainsFunc(cells, isNumber) && !slices.ContainsFunc(cells, sentence)
+}
+
+// csvReader reads the chosen columns of a table.
+type csvReader struct {
+	rows                rowReader
+	key, time, size, op int // index of the column, -1 for none
+	unit                int64
+	ops                 opFilter
+	first               bool // the first row of a table without a header was read already
+}
+
+func openCSV(src *Source, opts params.Values) (Reader, Fields, error) {
+	c := &csvReader{rows: rowReader{src: src}, unit: timeUnits[opts.Text("time-unit")], ops: newOpFilter(opts.Text("ops"))}
+	if err := c.rows.begin(opts); err != nil {
+		return nil, Fields{}, err
+	}
+	c.first = c.rows.header == nil
+	if err := c.chooseColumns(opts); err != nil {
+		return nil, Fields{}, err
+	}
+	return c, Fields{Time: c.time >= 0, Size: c.size >= 0, Op: c.op >= 0}, nil
+}
+
+// begin finds out the delimiter and whether there is a header, and reads the first row.
+func (r *rowReader) begin(opts params.Values) error {
+	head, err := r.src.head()
+	if err != nil {
+		return err
+	}
+	lines := withoutBlankEnd(head.Lines)
+	if len(lines) == 0 || isBinary(head.Bytes) {
+		return r.src.Errorf("want rows of text, the first of at most %d bytes", headLen)
+	}
+	r.delimiter = ','
+	if guess, ok := guessDelimiter(lines); ok {
+		r.delimiter = guess
+	}
+	for _, d := range delimiters {
+		if d.name == opts.Text("delimiter") {
+			r.delimiter = d.char
+		}
+	}
+	wanted := []string{opts.Text("key"), opts.Text("time"), opts.Text("size"), opts.Text("op")}
+	if h := opts.Text("header"); h == "true" || (h == "auto" && guessHeader(lines, r.delimiter, wanted)) {
+		return r.readHeader()
+	}
+	return r.next()
+}
+
+// chooseColumns finds the columns that the options name, or else those with known names.
+func (c *csvReader) chooseColumns(opts params.Values) error {
+	for _, col := range []struct {
+		index *int
+		name  string
+		known []string
+	}{{&c.key, "key", keyNames}, {&c.time, "time", timeNames}, {&c.size, "size", sizeNames}, {&c.op, "op", opNames}} {
+		choice := opts.Text(col.name)
+		var err error
+		switch {
+		case choice == "":
+			*col.index = c.rows.known(col.known)
+		case choice == "none" && col.index != &c.key:
+			*col.index = -1
+		default:
+			*col.index, err = c.rows.column(choice)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if c.key < 0 {
+		return c.rows.src.Errorf("no column is known to hold the key; name one with --input-format csv:key=NAME, or key=NUMBER counted from 1 "+
+			"(columns %s)", c.rows.describeColumns())
+	}
+	return nil
+}
+
+// Read implements Reader.
+func (c *csvReader) Read(rec *Record) error {
+	for {
+		if c.first {
+			c.first = false
+		} else if err := c.rows.next(); err != nil {
+			return err
+		}
+		if err := c.parse(rec); err != nil {
+			return c.rows.src.LineErrorf("%w", err)
+		}
+		if c.ops.has(rec.Op) {
+			return nil
+		}
+	}
+}
+
+// parse reads the cells of the current row.
+func (c *csvReader) parse(rec *Record) error {
+	*rec = Record{}
+	cells := c.rows.cells
+	if len(cells[c.key]) == 0 {
+		return fmt.Errorf("column %d: the key is empty", c.key+1)
+	}
+	rec.setKey(cells[c.key])
+	if isBinary(rec.Text) {
+		return fmt.Errorf("column %d: control characters in the key %.60q: this is not a text trace", c.key+1, rec.Text)
+	}
+	var err error
+	if c.time >= 0 {
+		if rec.Time, err = parseTime(trimBlanks(cells[c.time]), c.unit); err != nil {
+			return fmt.Errorf("column %d: %w", c.time+1, err)
+		}
+	}
+	if c.size >= 0 {
+		if rec.Size, err = parseSize(trimBlanks(cells[c.size])); err != nil {
+			return fmt.Errorf("column %d: %w", c.size+1, err)
+		}
+	}
+	if c.op >= 0 {
+		var ok bool
+		if rec.Op, ok = parseOp(cells[c.op]); !ok {
+			return fmt.Errorf("column %d: operation %.60q: want one such as get, set, read, write or delete, or csv:op=none to ignore the column",
+				c.op+1, cells[c.op])
+		}
+	}
+	return nil
+}

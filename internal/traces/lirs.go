@@ -1,0 +1,68 @@
+package traces
+
+import (
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/params"
+)
+
+var lirsFormat = Format{
+	Name:      "lirs",
+	Summary:   "LIRS traces: one block number per line; marks (*) and blank lines are skipped",
+	Example:   "17\n18\n*\n17",
+	Carries:   "key (the block)",
+	Detection: "every line is a whole number, with marks or blank lines between them or a name that ends in .trace or .trc",
+	Detect:    detectLIRS,
+	Open: func(src *Source, _ params.Values) (Reader, Fields, error) {
+		return &lirsReader{src: src}, Fields{}, nil
+	},
+}
+
+// detectLIRS tells marked lists of numbers from plain ones.
+func detectLIRS(head Head, name string) Confidence {
+	numbers, marks := 0, 0
+	for _, line := range withoutBlankEnd(head.Lines) {
+		switch text := trimBlanks(line); {
+		case isDigits(text):
+			numbers++
+		case isMark(text):
+			marks++
+		default:
+			return No
+		}
+	}
+	named := strings.HasSuffix(name, ".trace") || strings.HasSuffix(name, ".trc")
+	if numbers > 0 && (marks > 0 || named) {
+		return Likely
+	}
+	return No
+}
+
+// isMark says whether a line is blank or marks a point in the trace.
+func isMark(text []byte) bool { return len(text) == 0 || (len(text) == 1 && text[0] == '*') }
+
+// lirsReader reads the traces that Jiang and Zhang published with "LIRS: An Efficient Low Inter-reference Recency Set Replacement
+// Policy", SIGMETRICS 2002.
+type lirsReader struct{ src *Source }
+
+// Read implements Reader.
+func (l *lirsReader) Read(rec *Record) error {
+	for {
+		line, err := l.src.Line()
+		if err != nil {
+			return err
+		}
+		if block, ok := parseNumber(line); ok {
+			*rec = Record{Num: block}
+			return nil
+		}
+		text := trimBlanks(line)
+		if block, ok := parseDigits(text); ok {
+			*rec = Record{Num: block}
+			return nil
+		}
+		if !isMark(text) {
+			return l.src.LineErrorf("block %.60q: want a whole number from 0, below 2^64, or a mark *", text)
+		}
+	}
+}

@@ -1,0 +1,169 @@
+package traces
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"strconv"
+	"time"
+)
+
+// maxSize is the largest size of a request in bytes, 1 PiB. What claims to be larger is a wrong column.
+const maxSize = 1 << 50
+
+// parseNumber reads a canonical decimal number: only digits, no leading zero, below 2^64.
+func parseNumber(text []byte) (uint64, bool) {
+	if len(text) == 0 || len(text) > 20 || (text[0] == '0' && len(text) > 1) {
+		return 0, false
+	}
+	if len(text) == 20 {
+		return parseLongNumber(text)
+	}
+	var n uint64
+	for _, c := range text {
+		digit := c - '0'
+		if digit > 9 {
+			return 0, false
+		}
+		n = n*10 + uint64(digit)
+	}
+	return n, true
+}
+
+// parseLongNumber reads one of 20 digits, which may be 2^64 or more.
+func parseLongNumber(text []byte) (uint64, bool) {
+	n, ok := parseNumber(text[:19])
+	digit := uint64(text[19] - '0')
+	const limit = 1<<64 - 1
+	if !ok || digit > 9 || n > (limit-digit)/10 {
+		return 0, false
+	}
+	return n*10 + digit, true
+}
+
+// setKey sets the key of rec to the number that text is, or to text itself, which must stay valid until the next Read.
+func (rec *Record) setKey(text []byte) {
+	var ok bool
+	if rec.Num, ok = parseNumber(text); ok {
+		rec.Text = nil
+	} else {
+		rec.Text = text
+	}
+}
+
+// parseDigits reads a decimal number with or without leading zeros, below 2^64.
+func parseDigits(text []byte) (uint64, bool) {
+	for len(text) > 1 && text[0] == '0' {
+		text = text[1:]
+	}
+	return parseNumber(text)
+}
+
+// isDigits says whether text is a whole number, of any length.
+func isDigits(text []byte) bool {
+	for _, c := range text {
+		if c < '0' || c > '9' {
+			return false
+		}
+	}
+	return len(text) > 0
+}
+
+// parseSize reads a size in bytes.
+func parseSize(text []byte) (int64, error) {
+	n, ok := parseDigits(text)
+	if !ok || n > maxSize {
+		return 0, fmt.Errorf("size %.60q: want a whole number of bytes from 0 to 2^50", text)
+	}
+	return int64(n), nil
+}
+
+// cutWord returns the first word of line, which spaces and tabs separate, and what follows it.
+func cutWord(line []byte) (word, rest []byte) {
+	start := 0
+	for start < len(line) && isBlank(line[start]) {
+		start++
+	}
+	end := start
+	for end < len(line) && !isBlank(line[end]) {
+		end++
+	}
+	return line[start:end], line[end:]
+}
+
+func isBlank(c byte) bool { return c == ' ' || c == '\t' }
+
+// trimBlanks drops spaces and tabs at both ends.
+func trimBlanks(text []byte) []byte {
+	for len(text) > 0 && isBlank(text[0]) {
+		text = text[1:]
+	}
+	for len(text) > 0 && isBlank(text[len(text)-1]) {
+		text = text[:len(text)-1]
+	}
+	return text
+}
+
+// cutWords cuts line into exactly len(words) words and says whether it had that many.
+func cutWords(line []byte, words [][]byte) bool {
+	for i := range words {
+		words[i], line = cutWord(line)
+	}
+	extra, _ := cutWord(line)
+	return len(words[len(words)-1]) > 0 && len(extra) == 0
+}
+
+// dateLayouts are the written dates that parseTime reads. Without a zone they are UTC. Fractions of a second may follow in all.
+var dateLayouts = []string{"2006-01-02 15:04:05Z07:00", "2006-01-02T15:04:05Z07:00", "2006-01-02 15:04:05", "2006-01-02T15:04:05"}
+
+// parseTime reads a point in time, a number of units (of so many nanoseconds) or a date, and returns nanoseconds.
+func parseTime(text []byte, unit int64) (int64, error) {
+	if ns, ok := parseDecimal(text, unit); ok {
+		return ns, nil
+	}
+	if len(text) > 4 && text[4] == '-' {
+		for _, layout := range dateLayouts {
+			if t, err := time.Parse(layout, string(text)); err == nil && t.Year() >= 1970 && t.Year() < 2262 {
+				return t.UnixNano(), nil
+			}
+		}
+	}
+	if f, err := strconv.ParseFloat(string(text), 64); err == nil && isFloatText(text) && f >= 0 && f*float64(unit) < math.MaxInt64 {
+		return int64(math.Round(f * float64(unit))), nil
+	}
+	return 0, fmt.Errorf("time %.60q: want a number from 0 that fits 2^63 nanoseconds, or a date such as 2023-11-16 18:17:03.97", text)
+}
+
+// isFloatText says whether text is written as 1.5e9; ParseFloat also takes hexadecimal numbers, underscores and names.
+func isFloatText(text []byte) bool {
+	for _, c := range text {
+		if (c < '0' || c > '9') && c != '.' && c != 'e' && c != 'E' && c != '+' && c != '-' {
+			return false
+		}
+	}
+	return true
+}
+
+// parseDecimal reads digits with an optional fraction, exactly, in units of so many nanoseconds. Digits below a nanosecond are dropped.
+func parseDecimal(text []byte, unit int64) (int64, bool) {
+	whole, fraction := text, []byte(nil)
+	for i, c := range text {
+		if c == '.' {
+			whole, fraction = text[:i], text[i+1:]
+			break
+		}
+	}
+	n, ok := parseDigits(whole)
+	if !ok || (len(whole) < len(text) && !isDigits(fraction)) {
+		return 0, false
+	}
+	high, ns := bits.Mul64(n, uint64(unit))
+	for _, c := range fraction {
+		unit /= 10
+		ns += uint64(c-'0') * uint64(unit)
+	}
+	if high != 0 || ns > math.MaxInt64 {
+		return 0, false
+	}
+	return int64(ns), true
+}

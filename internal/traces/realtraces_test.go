@@ -1,0 +1,61 @@
+package traces
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestRealTraces reads published traces, which are not part of the repository: CACHESIM_TRACES names the folder that holds them.
+// The counts were taken by decompressing and counting with other tools.
+func TestRealTraces(t *testing.T) {
+	folder := os.Getenv("CACHESIM_TRACES")
+	if folder == "" {
+		t.Skip("CACHESIM_TRACES does not name a folder with the published traces")
+	}
+	for _, c := range []struct {
+		file, compression, as string
+		option                string
+		requests, distinct    int
+	}{
+		{"block/arc-oltp.lis.gz", "gzip", "arc", "", 914145, 186880},
+		{"block/lirs-gli.trace.gz", "gzip", "lirs", "", 6015, 2529},
+		{"block/lirs-loop.trace.gz", "gzip", "lirs", "", 505500, 1011},
+		{"block/lirs-multi2.trace.gz", "gzip", "lirs", "", 26311, 5684},
+		{"block/lirs-sprite.trace.gz", "gzip", "lirs", "", 133996, 7075},
+		{"block/lirs-cpp.trace.gz", "gzip", "lirs", "", 9047, 1223},
+		{"block/adaptsize-request.trace.xz", "xz", "seq-id-size", "", 66987, 40240},
+		{"block/cachelib-kv_traces_1.csv", "", "cachelib", "cachelib:ops=all,repeat=false", 99, 52},
+		{"dlrm/meta-reuse-low-500k.txt.zst", "zstd", "plain", "", 379910, 231073},
+		{"dlrm/meta-reuse-medium-500k.txt.zst", "zstd", "plain", "", 429951, 102524},
+		{"dlrm/movietweetings-ratings.dat.zst", "zstd", "rating", "", 100000, 10506},
+		{"dlrm/movietweetings-ratings.dat.zst", "zstd", "rating", "rating:key=user", 100000, 16554},
+		{"learned/brightkite.tar.xz", "xz", "plain", "", 210000, 26142},
+		{"files/imagenet-10percent-names.txt.zst", "zstd", "plain", "", 128116, 128116},
+	} {
+		t.Run(c.file, func(t *testing.T) {
+			s, err := Open(filepath.Join(folder, c.file), LoadOptions{Format: c.option})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			if s.Info.Format != c.as || s.Info.Compression != c.compression {
+				t.Errorf("read as %q in %q, want %q in %q", s.Info.Format, s.Info.Compression, c.as, c.compression)
+			}
+			records, err := drain(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			distinct := map[Key]bool{}
+			for _, r := range records {
+				distinct[Key{r.Num, string(r.Text)}] = true
+			}
+			if len(records) != c.requests || len(distinct) != c.distinct {
+				t.Errorf("%d requests, %d distinct, want %d, %d", len(records), len(distinct), c.requests, c.distinct)
+			}
+			if done, total := s.Progress(); done != total || total == 0 {
+				t.Errorf("progress at the end: %d of %d bytes", done, total)
+			}
+		})
+	}
+}

@@ -1,0 +1,289 @@
+package traces
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/suggest"
+)
+
+// rowReader cuts lines into cells and wants the same number of cells in every row. Cells may be quoted as in RFC 4180, except where
+// spaces separate them.
+type rowReader struct {
+	src       *Source
+	delimiter byte
+	columns   int      // cells per row, 0 before the first
+	header    []string // names of the columns, nil without a header
+	cells     [][]byte // of the last row; valid until the next
+
+	quoted *csv.Reader // reads the rows that hold quotes, from feed
+	feed   bytes.Buffer
+}
+
+// next reads the next row into cells and returns io.EOF after the last. Blank lines may only end the file.
+func (r *rowReader) next() error {
+	line, err := r.src.Line()
+	if err != nil {
+		return err
+	}
+	if len(line) == 0 {
+		return r.src.onlyBlankLines()
+	}
+	if r.delimiter != ' ' && bytes.IndexByte(line, '"') >= 0 {
+		err = r.cutQuoted(line)
+	} else {
+		r.cells = cutCells(r.cells[:0], line, r.delimiter)
+	}
+	if err != nil {
+		return err
+	}
+	if r.columns == 0 {
+		r.columns = len(r.cells)
+	}
+	if len(r.cells) != r.columns {
+		return r.src.LineErrorf("%d columns, but the lines before have %d", len(r.cells), r.columns)
+	}
+	return nil
+}
+
+// cutCells appends the cells of a line without quotes. A run of spaces and tabs is one delimiter if the delimiter is a space.
+func cutCells(cells [][]byte, line []byte, delimiter byte) [][]byte {
+	if delimiter == ' ' {
+		for {
+			word, rest := cutWord(line)
+			if len(word) == 0 {
+				return cells
+			}
+			cells, line = append(cells, word), rest
+		}
+	}
+	for {
+		i := bytes.IndexByte(line, delimiter)
+		if i < 0 {
+			return append(cells, line)
+		}
+		cells = append(cells, line[:i])
+		line = line[i+1:]
+	}
+}
+
+// cutQuoted cuts a row with quoted cells, which may go on over several lines, by encoding/csv.
+func (r *rowReader) cutQuoted(line []byte) error {
+	r.feed.Reset()
+	first := r.src.line
+	quotes := 0
+	for {
+		quotes += bytes.Count(line, []byte(`"`))
+		r.feed.Write(line)
+		r.feed.WriteByte('\n')
+		if quotes%2 == 0 {
+			break
+		}
+		var err error
+		if line, err = r.src.Line(); err == nil && r.feed.Len() < maxLine {
+			continue
+		} else if err != nil && err != io.EOF {
+			return err
+		}
+		r.src.line = first
+		return r.src.LineErrorf("a quote is opened but not closed")
+	}
+	if r.quoted == nil {
+		r.quoted = csv.NewReader(&r.feed)
+		r.quoted.Comma = rune(r.delimiter)
+		r.quoted.FieldsPerRecord = -1
+		r.quoted.ReuseRecord = true
+	}
+	record, err := r.quoted.Read()
+	if err != nil {
+		var parseErr *csv.ParseError
+		if errors.As(err, &parseErr) {
+			err = parseErr.Err
+		}
+		return r.src.LineErrorf("%w", err)
+	}
+	r.cells = r.cells[:0]
+	for _, cell := range record {
+		r.cells = append(r.cells, []byte(cell))
+	}
+	return nil
+}
+
+// readHeader takes the next row as names of the columns.
+func (r *rowReader) readHeader() error {
+	if err := r.next(); err == io.EOF {
+		return r.src.Errorf("no header: the file holds no rows")
+	} else if err != nil {
+		return err
+	}
+	for _, cell := range r.cells {
+		r.header = append(r.header, string(trimBlanks(cell)))
+	}
+	return nil
+}
+
+// column returns the index of the column that the user chose by name or by number from 1.
+func (r *rowReader) column(choice string) (int, error) {
+	if i := r.named(choice); i >= 0 {
+		if slices.ContainsFunc(r.header[i+1:], func(h string) bool { return strings.EqualFold(h, choice) }) {
+			return -1, r.src.Errorf("column %q is there twice: give its number, from 1 to %d", choice, r.columns)
+		}
+		return i, nil
+	}
+	n, err := strconv.Atoi(choice)
+	switch {
+	case err == nil && n >= 1 && n <= r.columns:
+		return n - 1, nil
+	case err == nil:
+		return -1, r.src.Errorf("there is no column %d: the file has %d", n, r.columns)
+	case r.header == nil:
+		return -1, r.src.Errorf("there is no column %q, as the file has no header: give a number from 1 to %d", choice, r.columns)
+	}
+	return -1, r.src.Errorf("%w", suggest.Unknown("column", choice, r.header))
+}
+
+// named returns the index of the column with that name, whatever its case, or -1.
+func (r *rowReader) named(name string) int {
+	return slices.IndexFunc(r.header, func(h string) bool { return strings.EqualFold(h, name) })
+}
+
+// known returns the index of the first column in the header whose name is one of names, the first of names before the second, or -1.
+func (r *rowReader) known(names []string) int {
+	for _, name := range names {
+		if i := slices.IndexFunc(r.header, func(h string) bool { return plainName(h) == name }); i >= 0 {
+			return i
+		}
+	}
+	return -1
+}
+
+// plainName is a column name in lower case without spaces and signs: "Obj-ID" and "obj_id" are both "objid".
+func plainName(name string) string {
+	return strings.Map(func(c rune) rune {
+		if strings.ContainsRune(" _-.#", c) {
+			return -1
+		}
+		return c
+	}, strings.ToLower(name))
+}
+
+// Columns that are recognised by their names, as plainName writes them.
+var (
+	keyNames  = []string{"key", "objid", "objectid", "obj", "object", "id", "item", "itemid", "lbn", "lba", "block", "blockid", "url"}
+	sizeNames = []string{"size", "objsize", "objectsize", "bytes", "length", "len"}
+	timeNames = []string{"time", "timestamp", "ts", "optime", "clocktime", "realtime", "datetime", "date", "clock"}
+	opNames   = []string{"op", "operation", "opcode", "command", "cmd"}
+)
+
+// isKnownName says whether name is one of those that are recognised.
+func isKnownName(name []byte) bool {
+	plain := plainName(string(trimBlanks(name)))
+	for _, names := range [][]string{keyNames, sizeNames, timeNames, opNames} {
+		if slices.Contains(names, plain) {
+			return true
+		}
+	}
+	return false
+}
+
+// isNumber says whether a cell is a number or a date, and so no name of a column.
+func isNumber(cell []byte) bool {
+	cell = bytes.TrimPrefix(trimBlanks(cell), []byte("-"))
+	_, err := parseTime(cell, 1)
+	return err == nil
+}
+
+// delimiters by the names that the option takes.
+var delimiters = []struct {
+	name string
+	char byte
+}{{"comma", ','}, {"tab", '\t'}, {"semicolon", ';'}, {"pipe", '|'}, {"space", ' '}}
+
+// delimiterNames returns "auto" and the names of all delimiters.
+func delimiterNames() []string {
+	names := []string{"auto"}
+	for _, d := range delimiters {
+		names = append(names, d.name)
+	}
+	return names
+}
+
+// guessDelimiter returns the delimiter that cuts the first lines into the same number of cells, two at least; one that finds a
+// known name in the first line goes before others. ok is false where none does.
+func guessDelimiter(lines [][]byte) (delimiter byte, ok bool) {
+	for _, d := range delimiters {
+		if !cutsEvenly(lines, d.char) {
+			continue
+		}
+		if slices.ContainsFunc(cutCells(nil, lines[0], d.char), isKnownName) {
+			return d.char, true
+		}
+		if !ok {
+			delimiter, ok = d.char, true
+		}
+	}
+	return delimiter, ok
+}
+
+// cutsEvenly says whether all lines without quotes have the same number of cells, and more than one.
+func cutsEvenly(lines [][]byte, delimiter byte) bool {
+	columns := 0
+	var cells [][]byte
+	for _, line := range lines {
+		if bytes.IndexByte(line, '"') >= 0 {
+			continue
+		}
+		cells = cutCells(cells[:0], line, delimiter)
+		if columns == 0 {
+			columns = len(cells)
+		}
+		if len(cells) != columns {
+			return false
+		}
+	}
+	return columns > 1
+}
+
+// guessHeader says whether the first line names the columns: it holds no numbers, and either a known name (or one of wanted), or the
+// second line has numbers.
+func guessHeader(lines [][]byte, delimiter byte, wanted []string) bool {
+	first := unquoted(cutCells(nil, lines[0], delimiter))
+	if slices.ContainsFunc(first, isNumber) {
+		return false
+	}
+	for _, cell := range first {
+		if isKnownName(cell) || slices.ContainsFunc(wanted, func(w string) bool { return strings.EqualFold(w, string(trimBlanks(cell))) }) {
+			return true
+		}
+	}
+	return len(lines) > 1 && slices.ContainsFunc(unquoted(cutCells(nil, lines[1], delimiter)), isNumber)
+}
+
+// unquoted drops the quotes around cells; good enough to guess by.
+func unquoted(cells [][]byte) [][]byte {
+	for i := range cells {
+		cells[i] = bytes.Trim(cells[i], `"`)
+	}
+	return cells
+}
+
+// describeColumns lists the columns for an error: their names, or the cells of the first row.
+func (r *rowReader) describeColumns() string {
+	parts := make([]string, 0, len(r.cells))
+	if r.header != nil {
+		for _, h := range r.header {
+			parts = append(parts, strconv.Quote(h))
+		}
+	} else {
+		for i, c := range r.cells {
+			parts = append(parts, fmt.Sprintf("%d: %.40q", i+1, c))
+		}
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,90 @@
+package traces
+
+import (
+	"strconv"
+
+	"github.com/cachesim/cachesim/internal/params"
+)
+
+var seqIDSizeFormat = Format{
+	Name:      "seq-id-size",
+	Summary:   "AdaptSize and webcachesim traces: request number, object id, size in bytes",
+	Example:   "1 0 68\n2 1 7454",
+	Carries:   "key, size",
+	Detection: "three whole numbers a line, and the first counts the lines",
+	Options: []params.Param{{
+		Name: "key", Default: "id-size", Choices: []string{"id-size", "id"},
+		Doc: "what an object is: the pair of id and size, as in AdaptSize, so that a changed size is a new object; or the id alone",
+	}},
+	Detect: detectSeqIDSize,
+	Open: func(src *Source, opts params.Values) (Reader, Fields, error) {
+		return &seqIDSizeReader{src: src, pair: opts.Text("key") == "id-size"}, Fields{Size: true}, nil
+	},
+}
+
+// detectSeqIDSize wants three numbers in every line and a first column that goes up by one.
+func detectSeqIDSize(head Head, _ string) Confidence {
+	var previous uint64
+	for i, line := range withoutBlankEnd(head.Lines) {
+		var words [3][]byte
+		if !cutWords(line, words[:]) || !allDigits(words[:]) {
+			return No
+		}
+		seq, ok := parseDigits(words[0])
+		if !ok || (i > 0 && seq != previous+1) || (i == 0 && seq > 1) {
+			return No
+		}
+		previous = seq
+	}
+	if len(head.Lines) == 0 {
+		return No
+	}
+	return Likely
+}
+
+// seqIDSizeReader reads the traces of Berger, Sitaraman and Harchol-Balter, "AdaptSize: Orchestrating the Hot Object Memory Cache in a
+// Content Delivery Network", NSDI 2017.
+type seqIDSizeReader struct {
+	src  *Source
+	pair bool   // an object is an (id, size) pair
+	key  []byte // of the last record, if pair
+}
+
+// Read implements Reader.
+func (s *seqIDSizeReader) Read(rec *Record) error {
+	line, err := s.src.Line()
+	if err != nil {
+		return err
+	}
+	var words [3][]byte
+	if !cutWords(line, words[:]) {
+		if len(trimBlanks(line)) == 0 {
+			return s.src.onlyBlankLines()
+		}
+		return s.src.LineErrorf("%.60q: want 3 columns: request number, object id, size", line)
+	}
+	if !isDigits(words[0]) {
+		return s.src.LineErrorf("request number %.60q: want a whole number", words[0])
+	}
+	id, ok := parseDigits(words[1])
+	if !ok {
+		return s.src.LineErrorf("object id %.60q: want a whole number from 0, below 2^64", words[1])
+	}
+	size, err := parseSize(words[2])
+	if err != nil {
+		return s.src.LineErrorf("%w", err)
+	}
+	*rec = Record{Num: id, Size: size}
+	if s.pair {
+		rec.Num, rec.Text = 0, s.pairKey(id, size)
+	}
+	return nil
+}
+
+// pairKey writes the pair as text, id/size, which no two pairs share.
+func (s *seqIDSizeReader) pairKey(id uint64, size int64) []byte {
+	s.key = strconv.AppendUint(s.key[:0], id, 10)
+	s.key = append(s.key, '/')
+	s.key = strconv.AppendInt(s.key, size, 10)
+	return s.key
+}
