@@ -20,6 +20,19 @@ const (
 	parquetName = "records.parquet"
 )
 
+// CheckDir creates dir if it is missing and makes sure that files can be written there, so that a long replay need not find out.
+func CheckDir(dir string) error {
+	if err := atomicfile.MakeFolder(dir); err != nil {
+		return err
+	}
+	f, err := atomicfile.Create(filepath.Join(dir, jsonName))
+	if err != nil {
+		return err
+	}
+	f.Abort()
+	return nil
+}
+
 // Write writes recs as records.jsonl, records.csv and records.parquet into dir, which is created if missing.
 // After an error none of the three has changed, unless renaming one of them itself failed.
 func Write(dir string, recs []Record) error {

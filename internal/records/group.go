@@ -1,0 +1,48 @@
+package records
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Group holds the records that stand in one table and one figure: the same trace, replayed in the same way.
+type Group struct {
+	Name    string // the trace, and whatever else tells this group apart from the others
+	Records []Record
+}
+
+// trait is one thing in which the records of different groups may differ.
+type trait func(r *Record) string
+
+var traits = []trait{
+	func(r *Record) string { return r.Cache + " cache" },
+	func(r *Record) string { return "capacity in " + r.CapacityUnit },
+	func(r *Record) string { return fmt.Sprintf("sample rate %v", r.SampleRate) },
+	func(r *Record) string { return fmt.Sprintf("warm-up %d", r.Warmup) },
+	func(r *Record) string { return fmt.Sprintf("seed %d", r.Seed) },
+}
+
+// Groups splits recs into groups in order of first appearance.
+func Groups(recs []Record) []Group {
+	varying := slices.DeleteFunc(slices.Clone(traits), func(t trait) bool {
+		return !slices.ContainsFunc(recs, func(r Record) bool { return t(&r) != t(&recs[0]) })
+	})
+	var groups []Group
+	index := map[string]int{}
+	for i := range recs {
+		parts := []string{recs[i].Trace}
+		for _, t := range varying {
+			parts = append(parts, t(&recs[i]))
+		}
+		name := strings.Join(parts, ", ")
+		at, ok := index[name]
+		if !ok {
+			at = len(groups)
+			index[name] = at
+			groups = append(groups, Group{Name: name})
+		}
+		groups[at].Records = append(groups[at].Records, recs[i])
+	}
+	return groups
+}

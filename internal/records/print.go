@@ -1,0 +1,327 @@
+package records
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+
+	"github.com/cachesim/cachesim/internal/suggest"
+)
+
+// PrintOptions say how Print writes.
+type PrintOptions struct {
+	Color bool // bold and dim rows in a table, unless the environment has NO_COLOR (https://no-color.org)
+}
+
+// Print writes recs to w as table, csv, json (one record per line) or markdown.
+func Print(w io.Writer, recs []Record, format string, opt PrintOptions) error {
+	switch format {
+	case "csv":
+		return EncodeCSV(w, recs)
+	case "json":
+		return EncodeJSON(w, recs)
+	case "table":
+		return printTables(w, recs, paint{color: opt.Color && os.Getenv("NO_COLOR") == ""})
+	case "markdown":
+		return printTables(w, recs, paint{markdown: true})
+	}
+	return suggest.Unknown("format", format, []string{"table", "csv", "json", "markdown"})
+}
+
+// paint says how a cell stands out.
+type paint struct{ markdown, color bool }
+
+func (p paint) bold(s string) string {
+	switch {
+	case p.markdown:
+		return "**" + s + "**"
+	case p.color:
+		return "\x1b[1m" + s + "\x1b[0m"
+	}
+	return s
+}
+
+func (p paint) dim(s string) string {
+	if p.color && s != "" {
+		return "\x1b[2m" + s + "\x1b[0m"
+	}
+	return s
+}
+
+func printTables(w io.Writer, recs []Record, p paint) error {
+	for i, g := range Groups(recs) {
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		if _, err := fmt.Fprintf(w, "%s\n\n%s\n\n%s", p.bold(title(g)), renderGroup(g, p), footer(g, p)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func title(g Group) string {
+	first := &g.Records[0]
+	s := fmt.Sprintf("%s: %s requests", g.Name, Count(first.Requests))
+	if first.SampleRate != 0 && first.SampleRate != 1 {
+		s += fmt.Sprintf(" (a sample of %s of the keys)", Share(first.SampleRate))
+	}
+	if first.Warmup > 0 {
+		s += fmt.Sprintf(" after a warm-up of %s", Count(first.Warmup))
+	}
+	return s
+}
+
+// column is one column of the table of a group.
+type column struct {
+	name string
+	left bool // text rather than numbers
+	cell func(*Record) string
+}
+
+func columnsFor(g Group) []column {
+	columns := []column{
+		{"capacity", false, capacityCell},
+		{"policy", true, policyCell},
+		{"hit ratio", false, hitRatioCell},
+	}
+	if slices.ContainsFunc(g.Records, func(r Record) bool { return r.ByteHitRatio != nil }) {
+		columns = append(columns, column{"byte hit ratio", false, byteHitRatioCell})
+	}
+	columns = append(columns, column{"misses", false, missesCell})
+	if slices.ContainsFunc(g.Records, func(r Record) bool { return r.CompetitiveRatio != nil || r.CompetitiveRatioMax != nil }) {
+		columns = append(columns, column{"ratio", false, ratioCell})
+	}
+	return append(columns, column{"ns/request", false, nsCell})
+}
+
+func renderGroup(g Group, p paint) string {
+	t := table.NewWriter()
+	style := table.StyleLight
+	style.Options = table.Options{SeparateHeader: true}
+	style.Format.Header = text.FormatDefault
+	t.SetStyle(style)
+	columns := columnsFor(g)
+	var header table.Row
+	var configs []table.ColumnConfig
+	for i, c := range columns {
+		header = append(header, c.name)
+		align := text.AlignRight
+		if c.left {
+			align = text.AlignLeft
+		}
+		configs = append(configs, table.ColumnConfig{Number: i + 1, Align: align, AlignHeader: align})
+	}
+	t.AppendHeader(header)
+	t.SetColumnConfigs(configs)
+	appendRows(t, byCapacity(g.Records), columns, p)
+	if p.markdown {
+		return t.RenderMarkdown()
+	}
+	t.SuppressTrailingSpaces()
+	return t.Render()
+}
+
+// byCapacity brings the records of one capacity together; otherwise their order stays.
+func byCapacity(recs []Record) []Record {
+	order := map[int64]int{}
+	for _, r := range recs {
+		if _, ok := order[r.Capacity]; !ok {
+			order[r.Capacity] = len(order)
+		}
+	}
+	sorted := slices.Clone(recs)
+	slices.SortStableFunc(sorted, func(a, b Record) int { return order[a.Capacity] - order[b.Capacity] })
+	return sorted
+}
+
+// appendRows writes a capacity only into the first of its rows, except in Markdown, where nothing separates them.
+func appendRows(t table.Writer, recs []Record, columns []column, p paint) {
+	for i := range recs {
+		r := &recs[i]
+		again := i > 0 && r.Capacity == recs[i-1].Capacity
+		if i > 0 && !again && !p.markdown {
+			t.AppendSeparator()
+		}
+		var row table.Row
+		for j, c := range columns {
+			s := c.cell(r)
+			switch {
+			case j == 0 && again && !p.markdown:
+				s = ""
+			case j == 0 || s == "":
+			case r.Best && p.markdown && c.left:
+				s = p.bold(r.Label) + ` \*` // the mark inside would end the emphasis
+			case r.Best:
+				s = p.bold(s)
+			case r.Kind != "online":
+				s = p.dim(s)
+			}
+			row = append(row, s)
+		}
+		t.AppendRow(row)
+	}
+}
+
+func capacityCell(r *Record) string {
+	s := Capacity(r.Capacity, r.CapacityUnit)
+	if r.CapacityShare != nil {
+		s += " (" + Share(*r.CapacityShare) + ")"
+	}
+	return s
+}
+
+func policyCell(r *Record) string {
+	switch {
+	case r.Best:
+		return r.Label + " *"
+	case r.Kind != "online":
+		return r.Label + " (" + r.Kind + ")"
+	}
+	return r.Label
+}
+
+// hitRatioCell of a bound says what no policy can exceed.
+func hitRatioCell(r *Record) string {
+	if r.Kind == "bound" {
+		return "≤ " + percent(r.HitRatio)
+	}
+	return percent(r.HitRatio)
+}
+
+func byteHitRatioCell(r *Record) string {
+	if r.ByteHitRatio == nil || r.Kind == "bound" {
+		return ""
+	}
+	return percent(*r.ByteHitRatio)
+}
+
+// missesCell of a bound says what no policy can undercut.
+func missesCell(r *Record) string {
+	if r.Kind == "bound" {
+		return "≥ " + Count(r.Misses)
+	}
+	return Count(r.Misses)
+}
+
+func ratioCell(r *Record) string {
+	if r.Kind == "bound" || r.CompetitiveRatio == nil {
+		return ""
+	}
+	low := fmt.Sprintf("%.2f", *r.CompetitiveRatio)
+	if r.CompetitiveRatioMax == nil {
+		return low
+	}
+	return fmt.Sprintf("%s-%.2f", low, *r.CompetitiveRatioMax)
+}
+
+func nsCell(r *Record) string {
+	switch ns := r.NsPerRequest; {
+	case ns == 0 || r.Kind == "bound":
+		return ""
+	case ns < 99.95:
+		return fmt.Sprintf("%.1f", ns)
+	default:
+		return fmt.Sprintf("%.0f", ns)
+	}
+}
+
+// footer explains the marks and says what the ratios are against.
+func footer(g Group, p paint) string {
+	var lines []string
+	if slices.ContainsFunc(g.Records, func(r Record) bool { return r.Best }) {
+		lines = append(lines, "* highest hit ratio of the online policies at this capacity")
+	}
+	if line := ratioLine(g.Records); line != "" {
+		lines = append(lines, line)
+	}
+	var s strings.Builder
+	for i, line := range lines {
+		if p.markdown {
+			line = strings.ReplaceAll(line, "*", `\*`)
+			if i < len(lines)-1 {
+				line += "  " // a line break
+			}
+		}
+		s.WriteString(p.dim(line) + "\n")
+	}
+	return s.String()
+}
+
+// ratioLine says which optimum the ratios of which policies are against.
+func ratioLine(recs []Record) string {
+	against := map[string][]string{} // policies by optimum
+	var optima []string
+	interval := false
+	for i := range recs {
+		r := &recs[i]
+		if r.CompetitiveRatio == nil {
+			continue
+		}
+		interval = interval || r.CompetitiveRatioMax != nil
+		if !slices.Contains(optima, r.Optimum) {
+			optima = append(optima, r.Optimum)
+		}
+		if !slices.Contains(against[r.Optimum], r.Label) {
+			against[r.Optimum] = append(against[r.Optimum], r.Label)
+		}
+	}
+	if len(optima) == 0 {
+		return ""
+	}
+	// The optimum of most policies is named without listing them.
+	slices.SortStableFunc(optima, func(a, b string) int { return len(against[b]) - len(against[a]) })
+	s := "misses / misses of " + optima[0]
+	for _, o := range optima[1:] {
+		s += fmt.Sprintf(" (of %s for %s)", o, strings.Join(against[o], ", "))
+	}
+	if interval {
+		s = "from " + s + " to misses / lower bound (pfoo-l)"
+	}
+	return "ratio: " + s + ", at the same capacity"
+}
+
+var english = message.NewPrinter(language.English)
+
+// Count writes a whole number with separators between the thousands: 914,145.
+func Count(n int64) string { return english.Sprintf("%d", n) }
+
+// Capacity writes a capacity: 1,000 for objects, 64 MiB for bytes. Bytes that are no multiple of a unit are rounded to four digits.
+func Capacity(n int64, unit string) string {
+	if unit != Bytes {
+		return Count(n)
+	}
+	const units = "KMGTPE"
+	size, suffix := float64(n), "B"
+	for i := 0; size >= 1024 && i < len(units); i++ {
+		size, suffix = size/1024, units[i:i+1]+"iB"
+	}
+	return trimmed(size, 4) + " " + suffix
+}
+
+// Share writes a part of 1 as a percentage: 12.5%, 0.13%, 0.0045%.
+func Share(x float64) string {
+	x *= 100
+	if x >= 0.1 {
+		x = math.Round(x*100) / 100
+		return strconv.FormatFloat(x, 'f', -1, 64) + "%"
+	}
+	return trimmed(x, 2) + "%"
+}
+
+func percent(x float64) string { return fmt.Sprintf("%.2f%%", x*100) }
+
+// trimmed writes x with that many significant digits and without an exponent.
+func trimmed(x float64, digits int) string {
+	x, _ = strconv.ParseFloat(strconv.FormatFloat(x, 'e', digits-1, 64), 64)
+	return strconv.FormatFloat(x, 'f', -1, 64)
+}
