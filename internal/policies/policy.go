@@ -5,7 +5,7 @@
 // appears in `cachesim policies`, in the shared test suite and in every comparison.
 package policies
 
-import "math"
+import "github.com/cachesim/cachesim/internal/oracle"
 
 // Object is the dense number of an object: 0 to n-1 in order of first appearance in the trace.
 type Object = uint32
@@ -72,7 +72,7 @@ type Reporter interface {
 }
 
 // Never is the next-use position of an object that is not requested again.
-const Never = math.MaxUint32
+const Never = oracle.Never
 
 // Config is what a policy is built from.
 type Config struct {

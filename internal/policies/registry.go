@@ -3,6 +3,8 @@ package policies
 import (
 	"slices"
 	"strings"
+
+	"github.com/cachesim/cachesim/internal/oracle"
 )
 
 // Kind says what an Entry knows and is.
@@ -45,15 +47,7 @@ type Entry struct {
 }
 
 // BoundInput is what a lower bound is computed from.
-type BoundInput struct {
-	Objects    []Object
-	NumObjects int
-	Size       func(pos int) int64 // bytes that the request at pos is charged
-	NextUse    []uint32            // as in Config
-	Capacity   int64               // bytes, or objects where every size is 1
-	From       int                 // count misses from this position on (warm-up)
-	Params     Values
-}
+type BoundInput = oracle.BoundInput
 
 // registry lists every policy, family by family, in the order in which `cachesim policies` prints them.
 var registry = []Entry{
@@ -87,6 +81,9 @@ var registry = []Entry{
 	uniformEntry,
 	infiniteEntry,
 	// offline
+	optEntry,
+	optBypassEntry,
+	pfoolEntry,
 }
 
 // All returns every entry in the order of the registry.

@@ -1,0 +1,124 @@
+package policies
+
+import "github.com/cachesim/cachesim/internal/oracle"
+
+var optEntry = Entry{
+	Name:    "opt",
+	Aliases: []string{"belady", "min"},
+	Summary: "evicts the object whose next request is farthest away; every miss is loaded (optimal where sizes are equal)",
+	Source:  "Belady, A study of replacement algorithms for a virtual-storage computer, IBM Systems Journal 1966",
+	Kind:    Offline,
+	New:     func(c Config) (Policy, error) { return newOPT(c, false), nil },
+}
+
+var optBypassEntry = Entry{
+	Name:    "opt-bypass",
+	Summary: "as opt, but a missed object that is needed later than every resident one passes by (optimal where a miss may pass by)",
+	Source:  "McFarling, Cache replacement with dynamic exclusion, ISCA 1992",
+	Kind:    Offline,
+	Units:   UnitsObjects,
+	Bypass:  true,
+	New:     func(c Config) (Policy, error) { return newOPT(c, true), nil },
+}
+
+// opt is Belady's policy. A resident object is held as the position of its next request, so the request at position i
+// hits exactly if i is held, and the batch path needs no other memory of what is resident. Positions that have passed
+// are left in place: they are never the farthest, because every resident object that is requested again lies ahead.
+type opt struct {
+	nextUse    []uint32
+	coming     *oracle.Bitmap // positions at which a resident object is requested next
+	bypass     bool
+	numObjects int
+
+	// batch path
+	free int64 // objects that still fit
+	over int64 // residents that are never requested again
+
+	// one-by-one path, allocated on its first Insert
+	objectAt []Object       // per position in coming: whose it is
+	due      []uint32       // per object: the position under which it is held, or Never
+	finished *oracle.Bitmap // residents that are never requested again
+}
+
+func newOPT(c Config, bypass bool) *opt {
+	return &opt{nextUse: c.NextUse, coming: oracle.NewBitmap(c.Requests), bypass: bypass, numObjects: c.Objects, free: c.Capacity}
+}
+
+func (p *opt) Hit(r Request) { p.hold(r) }
+
+func (p *opt) Miss(Request) {}
+
+func (p *opt) Victim(r Request) Object {
+	next := p.nextUse[r.Pos]
+	if p.bypass && next == Never {
+		return r.Object
+	}
+	if o, ok := p.finished.Max(); ok {
+		p.finished.Clear(o)
+		return o
+	}
+	farthest, _ := p.coming.Max()
+	if p.bypass && next > farthest {
+		return r.Object
+	}
+	p.coming.Clear(farthest)
+	return p.objectAt[farthest]
+}
+
+func (p *opt) Insert(r Request) {
+	if p.objectAt == nil {
+		p.objectAt = make([]Object, len(p.nextUse))
+		p.due = make([]uint32, p.numObjects)
+		p.finished = oracle.NewBitmap(p.numObjects)
+	}
+	p.hold(r)
+}
+
+func (p *opt) Remove(o Object) {
+	if p.due[o] == Never {
+		p.finished.Clear(o)
+		return
+	}
+	p.coming.Clear(p.due[o])
+}
+
+// hold keeps r's object under the position of its next request.
+func (p *opt) hold(r Request) {
+	next := p.nextUse[r.Pos]
+	p.due[r.Object] = next
+	if next == Never {
+		p.finished.Set(r.Object)
+		return
+	}
+	p.coming.Set(next)
+	p.objectAt[next] = r.Object
+}
+
+func (p *opt) ReplayUnit(objects []Object, first int) (hits, evictions int) {
+	for k, next := range p.nextUse[first : first+len(objects)] {
+		switch {
+		case p.coming.Has(uint32(first + k)):
+			hits++
+		case p.free > 0:
+			p.free--
+		case p.bypass && next == Never:
+			continue
+		case p.over > 0:
+			p.over--
+			evictions++
+		default:
+			farthest, _ := p.coming.Max()
+			if p.bypass && next > farthest {
+				continue
+			}
+			p.coming.Clear(farthest)
+			evictions++
+		}
+		if next == Never {
+			p.over++
+		} else {
+			p.coming.Set(next)
+		}
+	}
+	return hits, evictions
+}

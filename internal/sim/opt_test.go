@@ -1,0 +1,243 @@
+package sim
+
+import (
+	"testing"
+
+	"github.com/cachesim/cachesim/internal/oracle"
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/traces"
+)
+
+// optima are the two optimal policies for objects of equal size, with the rule that each plays by.
+var optima = []struct {
+	name   string
+	bypass bool
+}{{"opt", false}, {"opt-bypass", true}}
+
+func entry(tb testing.TB, name string) policies.Entry {
+	tb.Helper()
+	e, ok := policies.Find(name)
+	if !ok {
+		tb.Fatalf("policy %s is not registered", name)
+	}
+	return e
+}
+
+// missesOf replays t one by one and returns the misses.
+func missesOf(tb testing.TB, name string, t *traces.Trace, capacity int64, unit bool) int {
+	tb.Helper()
+	c := NewExact(build(tb, entry(tb, name), t, capacity, unit), capacity, t.NumObjects)
+	n, err := Replay(tb.Context(), t, c, ReplayOptions{Bytes: !unit})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return int(n.Misses())
+}
+
+// batchMissesOf replays t through the policy's own loop and returns the misses.
+func batchMissesOf(tb testing.TB, name string, t *traces.Trace, capacity int64) int {
+	tb.Helper()
+	p := build(tb, entry(tb, name), t, capacity, true).(policies.UnitReplayer)
+	n, err := Replay(tb.Context(), t, batchExact{p}, ReplayOptions{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return int(n.Misses())
+}
+
+// forEachTinyTrace calls f for every trace of n requests over at most maxObjects objects, up to renaming the objects.
+func forEachTinyTrace(n, maxObjects int, f func(t *traces.Trace)) {
+	objects := make([]uint32, n)
+	var extend func(at, used int)
+	extend = func(at, used int) {
+		if at == n {
+			f(&traces.Trace{Objects: objects, NumObjects: used})
+			return
+		}
+		for o := range min(used+1, maxObjects) {
+			objects[at] = uint32(o)
+			extend(at+1, max(used, o+1))
+		}
+	}
+	extend(0, 0)
+}
+
+func TestOPTEqualsBruteForceOnAllTinyTraces(t *testing.T) {
+	longest := 10
+	if testing.Short() {
+		longest = 7
+	}
+	for n := 1; n <= longest; n++ {
+		forEachTinyTrace(n, 4, func(tr *traces.Trace) {
+			for _, rule := range optima {
+				for capacity := int64(1); capacity <= 3; capacity++ {
+					want := oracle.BruteForce(tr.Objects, nil, capacity, rule.bypass)
+					if got := missesOf(t, rule.name, tr, capacity, true); got != want {
+						t.Fatalf("%s at %d on %v: %d misses one by one, brute force %d", rule.name, capacity, tr.Objects, got, want)
+					}
+					if got := batchMissesOf(t, rule.name, tr, capacity); got != want {
+						t.Fatalf("%s at %d on %v: %d misses in a batch, brute force %d", rule.name, capacity, tr.Objects, got, want)
+					}
+				}
+			}
+		})
+	}
+}
+
+// scheduledMisses is the optimum by interval scheduling, without knowledge of the future: going through the requests, each
+// reuse interval goes to the machine that became free last before the interval began, if there is one. A machine is a
+// place of the cache, and the intervals that found one are the hits. Where every miss is loaded, one place always
+// belongs to the object just requested and an interval needs a machine only strictly between its two requests.
+func scheduledMisses(tr *traces.Trace, capacity int, bypass bool) int {
+	// Position p+1 stands for the request p, position 0 for the start. machines[p] became free there; free links
+	// every position to the nearest one at or before it that still has a machine (union-find with path halving).
+	n := len(tr.Objects)
+	machines, free := make([]int, n+1), make([]int, n+1)
+	for p := range free {
+		free[p] = p
+	}
+	find := func(p int) int {
+		for free[p] != p {
+			free[p] = free[free[p]]
+			p = free[p]
+		}
+		return p
+	}
+	machines[0] = capacity
+	latest := 1 // how much later than its first request an interval may begin to need a machine
+	if bypass {
+		latest = 0
+	} else {
+		machines[0]--
+	}
+	last := make(map[uint32]int)
+	misses := 0
+	for j, o := range tr.Objects {
+		i, seen := last[o]
+		last[o] = j
+		if seen && !bypass && i+1 == j {
+			free[j+1] = j
+			continue
+		}
+		p := 0
+		if seen {
+			p = find(i + 1 + latest)
+		}
+		if !seen || machines[p] == 0 {
+			misses++
+			free[j+1] = j
+			continue
+		}
+		machines[j+1] = 1
+		if machines[p]--; machines[p] == 0 && p > 0 {
+			free[p] = p - 1
+		}
+	}
+	return misses
+}
+
+func TestOPTAgreesWithIntervalScheduling(t *testing.T) {
+	for seed := range uint64(400) {
+		tr := testTrace(seed, 1+int(seed)*7, 5+int(seed)%300)
+		capacity := 1 + int64(seed*seed)%97
+		for _, rule := range optima {
+			want := scheduledMisses(tr, int(capacity), rule.bypass)
+			if got := batchMissesOf(t, rule.name, tr, capacity); got != want {
+				t.Fatalf("seed %d: %s at %d has %d misses, interval scheduling %d", seed, rule.name, capacity, got, want)
+			}
+		}
+	}
+}
+
+func TestOPTHasColdMissesOnlyWhereAllFits(t *testing.T) {
+	for seed := range uint64(20) {
+		tr := testTrace(seed, 3000, 50)
+		for _, rule := range optima {
+			for _, capacity := range []int64{int64(tr.NumObjects), int64(tr.NumObjects) + 1, 1 << 40} {
+				if got := batchMissesOf(t, rule.name, tr, capacity); got != tr.NumObjects {
+					t.Errorf("%s at %d: %d misses over %d objects", rule.name, capacity, got, tr.NumObjects)
+				}
+			}
+		}
+	}
+}
+
+// TestOPTOfOneObject states what is known at capacity 1: every change of object misses if every miss is loaded.
+func TestOPTOfOneObject(t *testing.T) {
+	tr := testTrace(5, 2000, 20)
+	changes := 1
+	for i := 1; i < len(tr.Objects); i++ {
+		if tr.Objects[i] != tr.Objects[i-1] {
+			changes++
+		}
+	}
+	if got := batchMissesOf(t, "opt", tr, 1); got != changes {
+		t.Errorf("%d misses, want one per change of object: %d", got, changes)
+	}
+	if got := batchMissesOf(t, "opt-bypass", tr, 1); got >= changes {
+		t.Errorf("letting misses pass by saves nothing: %d misses of %d", got, changes)
+	}
+}
+
+func TestSuiteNeverBeatsOPT(t *testing.T) {
+	forEachPolicy(t, false, func(t *testing.T, e policies.Entry) {
+		rule := "opt"
+		if e.Bypass {
+			rule = "opt-bypass"
+		}
+		for seed := range uint64(30) {
+			tr := testTrace(seed, 2000, 30+int(seed)*10)
+			capacity := 1 + int64(seed*seed*seed)%89
+			if e.Unbounded {
+				capacity = int64(tr.NumObjects)
+			}
+			optimum := missesOf(t, rule, tr, capacity, true)
+			if got := missesOf(t, e.Name, tr, capacityFor(e, capacity), true); got < optimum {
+				t.Fatalf("seed %d, capacity %d: %d misses, %s has %d", seed, capacity, got, rule, optimum)
+			}
+		}
+	})
+}
+
+func TestSuiteNeverBeatsLowerBoundInBytes(t *testing.T) {
+	bound := entry(t, "pfoo-l").LowerBound
+	forEachPolicy(t, true, func(t *testing.T, e policies.Entry) {
+		for seed := range uint64(30) {
+			tr := testTrace(seed, 2000, 30+int(seed)*10)
+			if seed%3 == 0 {
+				changeSizes(tr)
+			}
+			capacity := 1 + int64(seed*seed*seed)%997
+			if e.Unbounded {
+				capacity = 1 << 40
+			}
+			for _, warmup := range []int{0, 1000} {
+				lower, err := bound(policies.BoundInput{
+					Objects: tr.Objects, NumObjects: tr.NumObjects, ObjectSizes: tr.ObjectSizes, RequestSizes: tr.RequestSizes,
+					NextUse: nextUse(tr), Capacity: capacity, From: warmup,
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				c := NewExact(build(t, e, tr, capacity, false), capacity, tr.NumObjects)
+				n, err := Replay(t.Context(), tr, c, ReplayOptions{Bytes: true, Warmup: warmup})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if float64(n.Misses()) < lower {
+					t.Fatalf("seed %d, capacity %d, warm-up %d: %d misses, the bound is %v", seed, capacity, warmup, n.Misses(), lower)
+				}
+			}
+		}
+	})
+}
+
+// changeSizes lets the objects of t change their sizes from request to request.
+func changeSizes(t *traces.Trace) {
+	t.RequestSizes = make([]int64, len(t.Objects))
+	seen := make([]int64, t.NumObjects)
+	for i, o := range t.Objects {
+		t.RequestSizes[i] = t.ObjectSizes[o] + seen[o]*int64(i)%5
+		seen[o] = 1
+	}
+}
