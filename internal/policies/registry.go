@@ -75,6 +75,7 @@ var registry = []Entry{
 	// sampled and learned
 	lecarEntry,
 	cacheusEntry,
+	wTinyLFUEntry,
 	// reference points
 	randomEntry,
 	markerEntry,

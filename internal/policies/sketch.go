@@ -1,0 +1,132 @@
+package policies
+
+import "math/bits"
+
+// sketch estimates how often objects were requested lately: a count-min sketch of 4-bit counters whose counts are
+// halved after every sample of requests (Einziger, Friedman, Manes, TinyLFU, ACM ToS 2017, section 3).
+// The four counters of an object lie in one block of 64 bytes, so that a count touches one cache line.
+type sketch struct {
+	words     []uint64 // blocks of 8 words, 16 counters per word
+	blockMask uint64
+	seed      uint64
+	added     int // requests in the current sample
+	sample    int // requests after which counts are halved
+
+	// door holds one bit per counter: the first request of an object in a sample only opens it (section 3.4.2).
+	// nil without a doorkeeper.
+	door []uint64
+}
+
+const (
+	maxCount     = 15
+	blockWords   = 8
+	wordCounters = 16
+)
+
+// newSketch returns a sketch with at least that many counters, rounded up to a power of two.
+func newSketch(counters, sample int, doorkeeper bool, seed uint64) sketch {
+	blocks := ceilPowerOfTwo((counters + blockWords*wordCounters - 1) / (blockWords * wordCounters))
+	s := sketch{words: make([]uint64, blocks*blockWords), blockMask: uint64(blocks - 1), seed: seed, sample: max(sample, 1)}
+	if doorkeeper {
+		s.door = make([]uint64, blocks*blockWords*wordCounters/64)
+	}
+	return s
+}
+
+// ceilPowerOfTwo returns the smallest power of two that is at least n, and 1 for n < 1.
+func ceilPowerOfTwo(n int) int { return 1 << bits.Len(uint(max(n, 1)-1)) }
+
+// mix spreads the bits of x (the finaliser of splitmix64; Steele, Lea, Flood, OOPSLA 2014).
+func mix(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// block returns the 64 bytes that hold the counters of hash h.
+func (s *sketch) block(h uint64) *[blockWords]uint64 {
+	at := (h & s.blockMask) * blockWords
+	return (*[blockWords]uint64)(s.words[at : at+blockWords])
+}
+
+// place returns the word and the shift of counter i, one of 32 in the i-th quarter of a block.
+func place(h uint64, i uint) (word uint64, shift uint64) {
+	c := h >> (32 + 8*i)
+	return 2*uint64(i) + c&1, c >> 1 & 15 * 4
+}
+
+// add counts one request of o.
+func (s *sketch) add(o Object) {
+	h := mix(uint64(o) ^ s.seed)
+	if s.door != nil && s.open(h) {
+		s.count()
+		return
+	}
+	block := s.block(h)
+	grown := uint64(0)
+	for i := range uint(4) {
+		word, shift := place(h, i)
+		w := block[word]
+		room := uint64(1)
+		if w>>shift&maxCount == maxCount {
+			room = 0
+		}
+		block[word] = w + room<<shift
+		grown |= room
+	}
+	if grown != 0 {
+		s.count()
+	}
+}
+
+func (s *sketch) count() {
+	if s.added++; s.added >= s.sample {
+		s.halve()
+	}
+}
+
+// estimate returns how often o was counted in about the last sample, at most 15 (16 with a doorkeeper).
+func (s *sketch) estimate(o Object) int {
+	h := mix(uint64(o) ^ s.seed)
+	block := s.block(h)
+	least := uint64(maxCount)
+	for i := range uint(4) {
+		word, shift := place(h, i)
+		least = min(least, block[word]>>shift&maxCount)
+	}
+	if s.door != nil && s.isOpen(h) {
+		least++
+	}
+	return int(least)
+}
+
+// halve divides every count by two, and the number of requests in the sample with them: what the odd counters lose
+// to rounding is a quarter of a request each.
+func (s *sketch) halve() {
+	odd := 0
+	for i, w := range s.words {
+		odd += bits.OnesCount64(w & 0x1111111111111111)
+		s.words[i] = w >> 1 & 0x7777777777777777
+	}
+	s.added = max(s.added-odd/4, 0) / 2
+	clear(s.door)
+}
+
+// doorBits returns the two bits that stand for hash h in the doorkeeper: two bits of one word.
+func (s *sketch) doorBits(h uint64) (word int, mask uint64) {
+	return int(h >> 14 & uint64(len(s.door)-1)), 1<<(h&63) | 1<<(h>>6&63)
+}
+
+func (s *sketch) isOpen(h uint64) bool {
+	word, mask := s.doorBits(h)
+	return s.door[word]&mask == mask
+}
+
+// open opens the door of h and reports whether it was shut.
+func (s *sketch) open(h uint64) bool {
+	word, mask := s.doorBits(h)
+	shut := s.door[word]&mask != mask
+	s.door[word] |= mask
+	return shut
+}

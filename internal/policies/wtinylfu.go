@@ -1,0 +1,202 @@
+package policies
+
+var wTinyLFUEntry = Entry{
+	Name:    "w-tinylfu",
+	Aliases: []string{"wtinylfu"},
+	Summary: "a small LRU window before a segmented LRU that admits what was requested more often than its victim",
+	Source:  "Einziger, Friedman, Manes, TinyLFU: a highly efficient cache admission policy, ACM ToS 2017",
+	Params: []Param{
+		{Name: "window", Default: 0.01, Min: 0, Max: 1, Doc: "share of the capacity for the window, at least one object"},
+		{Name: "protected", Default: 0.8, Min: 0, Max: 1, Doc: "share of the main part for objects requested again"},
+		{Name: "counters", Default: 16, Min: 1, Max: 1024, Doc: "4-bit counters in the sketch per resident object, rounded up to a power of two in all"},
+		{Name: "sample", Default: 10, Min: 1, Max: 1000, Doc: "requests per resident object after which counts are halved"},
+		{Name: "doorkeeper", Default: false, Doc: "count an object only from its second request in a sample"},
+	},
+	New: func(c Config) (Policy, error) { return newWTinyLFU(c), nil },
+}
+
+// The segments of wTinyLFU, each a list in LRU order.
+const (
+	inWindow = iota
+	inProbation
+	inProtected
+	notResident
+)
+
+type wTinyLFU struct {
+	lists    Lists
+	segment  []uint8
+	sizes    []int64 // of resident objects; nil where all are 1
+	used     [3]int64
+	limit    [3]int64 // the probation segment takes what is left
+	resident int
+	sketch   sketch
+	counters int  // per object
+	sample   int  // per object
+	byBytes  bool // then the sketch grows with the number of resident objects
+	admitted int  // position of the request whose object was admitted right to the main part; -1 for none
+	free     int64
+}
+
+func newWTinyLFU(c Config) *wTinyLFU {
+	p := &wTinyLFU{
+		lists:    NewLists(c.Objects, 3),
+		segment:  make([]uint8, c.Objects),
+		counters: c.Params.Int("counters"),
+		sample:   c.Params.Int("sample"),
+		byBytes:  !c.Unit,
+		admitted: -1,
+		free:     c.Capacity,
+	}
+	for o := range p.segment {
+		p.segment[o] = notResident
+	}
+	main := min(int64(float64(c.Capacity)*(1-c.Params.Float("window"))), c.Capacity-1)
+	p.limit[inWindow] = c.Capacity - main
+	p.limit[inProtected] = int64(float64(main) * c.Params.Float("protected"))
+	objects := min(c.Capacity, int64(c.Objects))
+	if !c.Unit {
+		p.sizes = make([]int64, c.Objects)
+		objects = min(objects, 64)
+	}
+	p.sketch = newSketch(int(objects)*p.counters, int(objects)*p.sample, c.Params.Bool("doorkeeper"), mix(c.Seed))
+	return p
+}
+
+func (p *wTinyLFU) size(o Object) int64 {
+	if p.sizes == nil {
+		return 1
+	}
+	return p.sizes[o]
+}
+
+// enter makes o the most recent object of segment s.
+func (p *wTinyLFU) enter(s int, o Object) {
+	p.lists.PushFront(s, o)
+	p.segment[o] = uint8(s)
+	p.used[s] += p.size(o)
+}
+
+func (p *wTinyLFU) leave(o Object) {
+	p.lists.Unlink(o)
+	p.used[p.segment[o]] -= p.size(o)
+	p.segment[o] = notResident
+}
+
+func (p *wTinyLFU) Hit(r Request) {
+	p.sketch.add(r.Object)
+	switch s := int(p.segment[r.Object]); s {
+	case inProbation:
+		p.leave(r.Object)
+		p.enter(inProtected, r.Object)
+		p.demote()
+	default:
+		p.lists.Unlink(r.Object)
+		p.lists.PushFront(s, r.Object)
+	}
+}
+
+// demote moves the least recent protected objects to probation until the segment keeps its limit.
+func (p *wTinyLFU) demote() {
+	for p.used[inProtected] > p.limit[inProtected] {
+		o, _ := p.lists.Back(inProtected)
+		p.leave(o)
+		p.enter(inProbation, o)
+	}
+}
+
+func (p *wTinyLFU) Miss(r Request) { p.sketch.add(r.Object) }
+
+// Victim lets the object that r pushes out of the window compete with the victim of the main part.
+func (p *wTinyLFU) Victim(r Request) Object {
+	if r.Size > p.limit[inWindow] {
+		return p.victimForLarge(r)
+	}
+	candidate, ok := p.lists.Back(inWindow)
+	if !ok || p.used[inWindow]+r.Size <= p.limit[inWindow] {
+		return p.evict(p.mainVictim())
+	}
+	victim := p.mainVictim()
+	if victim != candidate && p.sketch.estimate(candidate) > p.sketch.estimate(victim) {
+		p.leave(candidate)
+		p.enter(inProbation, candidate)
+		return p.evict(victim)
+	}
+	return p.evict(candidate)
+}
+
+// victimForLarge serves an object that does not fit into the window: it competes itself, once, and goes to the main
+// part where it wins.
+func (p *wTinyLFU) victimForLarge(r Request) Object {
+	victim := p.mainVictim()
+	if p.admitted != r.Pos && p.sketch.estimate(r.Object) <= p.sketch.estimate(victim) {
+		return r.Object
+	}
+	p.admitted = r.Pos
+	return p.evict(victim)
+}
+
+// mainVictim returns the least recent object on probation, or else of the protected segment, or else of the window.
+func (p *wTinyLFU) mainVictim() Object {
+	for _, s := range [...]int{inProbation, inProtected, inWindow} {
+		if o, ok := p.lists.Back(s); ok {
+			return o
+		}
+	}
+	panic("w-tinylfu: a victim is asked of an empty cache")
+}
+
+func (p *wTinyLFU) evict(o Object) Object {
+	p.Remove(o)
+	return o
+}
+
+func (p *wTinyLFU) Insert(r Request) {
+	p.resident++
+	if p.sizes != nil {
+		p.sizes[r.Object] = r.Size
+	}
+	if p.byBytes {
+		p.fitSketch()
+	}
+	p.enter(inWindow, r.Object)
+	for p.used[inWindow] > p.limit[inWindow] {
+		o, _ := p.lists.Back(inWindow)
+		p.leave(o)
+		p.enter(inProbation, o)
+	}
+}
+
+// fitSketch keeps the sample in proportion to the resident objects, and starts a larger sketch where they outgrow it.
+func (p *wTinyLFU) fitSketch() {
+	s := &p.sketch
+	if need := p.resident * p.counters; need > len(s.words)*wordCounters {
+		*s = newSketch(2*need, 0, s.door != nil, s.seed)
+	}
+	s.sample = max(p.resident*p.sample, 1)
+}
+
+func (p *wTinyLFU) Remove(o Object) {
+	p.leave(o)
+	p.resident--
+}
+
+func (p *wTinyLFU) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
+	for _, o := range objects {
+		r := Request{Object: o, Size: 1}
+		if p.segment[o] != notResident {
+			hits++
+			p.Hit(r)
+			continue
+		}
+		p.Miss(r)
+		if p.free > 0 {
+			p.free--
+		} else {
+			p.Victim(r)
+			evictions++
+		}
+		p.Insert(r)
+	}
+	return hits, evictions
+}
