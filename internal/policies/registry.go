@@ -76,6 +76,8 @@ var registry = []Entry{
 	lecarEntry,
 	cacheusEntry,
 	wTinyLFUEntry,
+	hyperbolicEntry,
+	lhdEntry,
 	// reference points
 	randomEntry,
 	markerEntry,

@@ -36,14 +36,6 @@ func newSketch(counters, sample int, doorkeeper bool, seed uint64) sketch {
 // ceilPowerOfTwo returns the smallest power of two that is at least n, and 1 for n < 1.
 func ceilPowerOfTwo(n int) int { return 1 << bits.Len(uint(max(n, 1)-1)) }
 
-// mix spreads the bits of x (the finaliser of splitmix64; Steele, Lea, Flood, OOPSLA 2014).
-func mix(x uint64) uint64 {
-	x += 0x9e3779b97f4a7c15
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
-}
-
 // block returns the 64 bytes that hold the counters of hash h.
 func (s *sketch) block(h uint64) *[blockWords]uint64 {
 	at := (h & s.blockMask) * blockWords
@@ -58,7 +50,7 @@ func place(h uint64, i uint) (word uint64, shift uint64) {
 
 // add counts one request of o.
 func (s *sketch) add(o Object) {
-	h := mix(uint64(o) ^ s.seed)
+	h := mix(uint64(o) + s.seed)
 	if s.door != nil && s.open(h) {
 		s.count()
 		return
@@ -88,7 +80,7 @@ func (s *sketch) count() {
 
 // estimate returns how often o was counted in about the last sample, at most 15 (16 with a doorkeeper).
 func (s *sketch) estimate(o Object) int {
-	h := mix(uint64(o) ^ s.seed)
+	h := mix(uint64(o) + s.seed)
 	block := s.block(h)
 	least := uint64(maxCount)
 	for i := range uint(4) {

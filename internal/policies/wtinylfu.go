@@ -26,7 +26,7 @@ const (
 type wTinyLFU struct {
 	lists    Lists
 	segment  []uint8
-	sizes    []int64 // of resident objects; nil where all are 1
+	sizes    charges
 	used     [3]int64
 	limit    [3]int64 // the probation segment takes what is left
 	resident int
@@ -42,6 +42,7 @@ func newWTinyLFU(c Config) *wTinyLFU {
 	p := &wTinyLFU{
 		lists:    NewLists(c.Objects, 3),
 		segment:  make([]uint8, c.Objects),
+		sizes:    newCharges(c),
 		counters: c.Params.Int("counters"),
 		sample:   c.Params.Int("sample"),
 		byBytes:  !c.Unit,
@@ -56,30 +57,22 @@ func newWTinyLFU(c Config) *wTinyLFU {
 	p.limit[inProtected] = int64(float64(main) * c.Params.Float("protected"))
 	objects := min(c.Capacity, int64(c.Objects))
 	if !c.Unit {
-		p.sizes = make([]int64, c.Objects)
 		objects = min(objects, 64)
 	}
 	p.sketch = newSketch(int(objects)*p.counters, int(objects)*p.sample, c.Params.Bool("doorkeeper"), mix(c.Seed))
 	return p
 }
 
-func (p *wTinyLFU) size(o Object) int64 {
-	if p.sizes == nil {
-		return 1
-	}
-	return p.sizes[o]
-}
-
 // enter makes o the most recent object of segment s.
 func (p *wTinyLFU) enter(s int, o Object) {
 	p.lists.PushFront(s, o)
 	p.segment[o] = uint8(s)
-	p.used[s] += p.size(o)
+	p.used[s] += p.sizes.of(o)
 }
 
 func (p *wTinyLFU) leave(o Object) {
 	p.lists.Unlink(o)
-	p.used[p.segment[o]] -= p.size(o)
+	p.used[p.segment[o]] -= p.sizes.of(o)
 	p.segment[o] = notResident
 }
 
@@ -153,9 +146,7 @@ func (p *wTinyLFU) evict(o Object) Object {
 
 func (p *wTinyLFU) Insert(r Request) {
 	p.resident++
-	if p.sizes != nil {
-		p.sizes[r.Object] = r.Size
-	}
+	p.sizes.set(r)
 	if p.byBytes {
 		p.fitSketch()
 	}

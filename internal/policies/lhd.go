@@ -1,0 +1,286 @@
+package policies
+
+import (
+	"math"
+	"math/bits"
+)
+
+var lhdEntry = Entry{
+	Name:    "lhd",
+	Summary: "evicts, of a random sample, the object with the fewest hits to expect per byte and time it will take",
+	Source:  "Beckmann, Chen, Cidon, LHD: improving cache hit rate by maximizing hit density, NSDI 2018",
+	Params: []Param{
+		{Name: "samples", Default: 32, Min: 1, Max: 1 << 20, Doc: "resident objects drawn per eviction, with replacement"},
+		{Name: "recent", Default: 8, Min: 0, Max: 1 << 10, Doc: "newly loaded objects of low rank that are looked at as well"},
+		{Name: "classes", Default: 16, Min: 1, Max: 64, Doc: "classes of objects, by the time between their last requests"},
+		{Name: "ages", Default: 20000, Min: 16, Max: math.MaxUint16, Doc: "ages that are told apart; they span at least 100 times the number of resident objects"},
+		{Name: "period", Default: 1 << 20, Min: 1, Doc: "requests between two computations of the ranks"},
+		{Name: "decay", Default: 0.9, Min: 0, Max: 1, Doc: "weight of the past at each computation"},
+	},
+	New: func(c Config) (Policy, error) { return newLHD(c), nil },
+}
+
+// lhd ranks an object by its hit density: the hits to expect from it, over the space and time it will take until its
+// next hit or its eviction. Both come from histograms of the ages at which objects of its class were hit and evicted.
+type lhd struct {
+	slots   slots[lhdInfo]
+	charges charges
+	draws   draws
+	samples int
+	free    int64 // objects that still fit, batch path only
+
+	classes, ages int
+	hits          []float32 // per class and age
+	evictions     []float32 // per class and age
+	densities     []float32 // per class and age: hits per coarse unit of time
+	ageShift      uint      // an age is the positions since the last request, divided by 2^ageShift
+	period, due   int
+	decay         float32
+	computations  int
+
+	recent     []Object // ring of objects that look like the next victims
+	recentNext int
+	victimRank float32 // moving average
+
+	exploreBudget int64 // capacity that may still be taken by explorers
+}
+
+type lhdInfo struct {
+	last     uint32 // position of the last request
+	lastAge  uint16 // age at the last hit
+	class    uint8
+	explorer bool // not to be evicted, so that hits at high ages are seen
+}
+
+const (
+	explorerShare    = 0.01 // of the capacity
+	explorerChance   = 32   // one request in so many makes an explorer
+	explorationEnds  = 50   // computations
+	agesPerOccupancy = 100  // how many times the resident objects the ages must span
+	overAge          = -2   // density of objects at the last age: below that of all others
+)
+
+func newLHD(c Config) *lhd {
+	p := &lhd{
+		slots:         newSlots[lhdInfo](c.Objects),
+		charges:       newCharges(c),
+		draws:         newDraws(c.Seed),
+		samples:       c.Params.Int("samples"),
+		free:          c.Capacity,
+		classes:       c.Params.Int("classes"),
+		ages:          c.Params.Int("ages"),
+		period:        c.Params.Int("period"),
+		due:           c.Params.Int("period"),
+		decay:         float32(c.Params.Float("decay")),
+		recent:        make([]Object, 0, c.Params.Int("recent")),
+		exploreBudget: int64(float64(c.Capacity) * explorerShare),
+	}
+	cells := p.classes * p.ages
+	p.hits, p.evictions, p.densities = make([]float32, cells), make([]float32, cells), make([]float32, cells)
+	p.setScale(p.scaleFor(int(min(c.Capacity, int64(c.Objects)))))
+	return p
+}
+
+// scaleFor returns the shift at which the ages span agesPerOccupancy times that many resident objects.
+func (p *lhd) scaleFor(resident int) (shift uint) {
+	for p.ages<<shift < agesPerOccupancy*resident {
+		shift++
+	}
+	return shift
+}
+
+// setScale changes the unit of the ages and starts the histograms again. Until they fill, an object's rank falls with
+// its age and is higher the closer its last requests were.
+func (p *lhd) setScale(shift uint) {
+	p.ageShift = shift
+	clear(p.hits)
+	clear(p.evictions)
+	for class := range p.classes {
+		for age := range p.ages {
+			p.densities[class*p.ages+age] = float32(class+1) / float32(age+1)
+		}
+		p.densities[(class+1)*p.ages-1] = overAge
+	}
+}
+
+// age returns the coarse age at position now; the last one stands for all that are higher.
+func (p *lhd) age(info lhdInfo, now uint32) int {
+	return min(int((now-info.last)>>p.ageShift), p.ages-1)
+}
+
+// classOf returns the class of an object by the sum of its last two ages at a hit: each class up halves the sum.
+func (p *lhd) classOf(sum int) uint8 {
+	// The smallest class for which sum << class reaches the number of ages.
+	class := max(bits.Len(uint(p.ages))-bits.Len(uint(sum)), 0)
+	if sum<<class < p.ages {
+		class++
+	}
+	return uint8(min(class, p.classes-1))
+}
+
+// rank returns the hit density of a resident object.
+func (p *lhd) rank(o Object, info lhdInfo, now uint32) float32 {
+	density := p.densities[int(info.class)*p.ages+p.age(info, now)]
+	if p.charges != nil && density > 0 {
+		density /= float32(p.charges[o])
+	}
+	if info.explorer {
+		density++
+	}
+	return density
+}
+
+func (p *lhd) Hit(r Request) {
+	info := p.slots.info(r.Object)
+	age := p.age(*info, uint32(r.Pos))
+	p.hits[int(info.class)*p.ages+age]++
+	p.endExploration(r.Object, info)
+	*info = lhdInfo{
+		last:     uint32(r.Pos),
+		lastAge:  uint16(age),
+		class:    p.classOf(age + int(info.lastAge)),
+		explorer: p.explores(r.Object),
+	}
+	p.countRequest()
+}
+
+func (p *lhd) Miss(Request) {}
+
+func (p *lhd) Insert(r Request) {
+	p.charges.set(r)
+	info := lhdInfo{last: uint32(r.Pos), explorer: p.explores(r.Object)}
+	p.slots.add(r.Object, info)
+	if !info.explorer && p.rank(r.Object, info, info.last) < p.victimRank {
+		p.noteRecent(r.Object)
+	}
+	p.countRequest()
+}
+
+// noteRecent keeps o among the recent objects that every eviction looks at.
+func (p *lhd) noteRecent(o Object) {
+	switch {
+	case len(p.recent) < cap(p.recent):
+		p.recent = append(p.recent, o)
+	case len(p.recent) > 0:
+		p.recent[p.recentNext] = o
+		p.recentNext = (p.recentNext + 1) % len(p.recent)
+	}
+}
+
+// explores decides whether o is to stay until its next hit, and charges the budget.
+func (p *lhd) explores(o Object) bool {
+	if p.computations >= explorationEnds || p.draws.below(explorerChance) != 0 || p.exploreBudget <= 0 {
+		return false
+	}
+	p.exploreBudget -= p.charges.of(o)
+	return true
+}
+
+func (p *lhd) endExploration(o Object, info *lhdInfo) {
+	if info.explorer {
+		p.exploreBudget += p.charges.of(o)
+	}
+}
+
+func (p *lhd) Victim(r Request) Object {
+	now := uint32(r.Pos)
+	v, lowest := p.leastOfSample(now)
+	for _, o := range p.recent {
+		if p.slots.has(o) {
+			if rank := p.rank(o, *p.slots.info(o), now); rank < lowest {
+				v, lowest = o, rank
+			}
+		}
+	}
+	p.victimRank = 0.9*p.victimRank + 0.1*lowest
+	info := p.slots.info(v)
+	p.evictions[int(info.class)*p.ages+p.age(*info, now)]++
+	p.Remove(v)
+	return v
+}
+
+func (p *lhd) leastOfSample(now uint32) (Object, float32) {
+	infos, densities, draws := p.slots.dense(), p.densities, p.draws
+	shift, ages, plain := p.ageShift, uint64(p.ages), p.charges == nil
+	least, lowest := uint64(0), float32(math.MaxFloat32)
+	for range p.samples {
+		slot := draws.below(uint64(len(infos)))
+		info := infos[slot]
+		// As rank, without the loads that the compiler cannot take out of the loop.
+		rank := densities[uint64(info.class)*ages+min(uint64((now-info.last)>>shift), ages-1)]
+		if info.explorer || !plain {
+			rank = p.rank(p.slots.objects[slot], info, now)
+		}
+		if rank < lowest {
+			least, lowest = slot, rank
+		}
+	}
+	p.draws = draws
+	return p.slots.objects[least], lowest
+}
+
+func (p *lhd) Remove(o Object) {
+	p.endExploration(o, p.slots.info(o))
+	p.slots.remove(o)
+}
+
+func (p *lhd) countRequest() {
+	if p.due--; p.due == 0 {
+		p.due = p.period
+		p.computations++
+		if !p.rescale() {
+			p.compute()
+		}
+	}
+}
+
+// rescale changes the unit of the ages where it no longer suits the number of resident objects, which for a capacity in
+// bytes is known only by and by. One step off is near enough.
+func (p *lhd) rescale() bool {
+	want := p.scaleFor(len(p.slots.dense()))
+	if want <= p.ageShift+1 && want+1 >= p.ageShift {
+		return false
+	}
+	p.setScale(want)
+	return true
+}
+
+// compute derives the hit densities from the histograms and lets the past fade (section 5.1 of the paper).
+func (p *lhd) compute() {
+	for class := range p.classes {
+		from, to := class*p.ages, (class+1)*p.ages
+		hits, evictions, densities := p.hits[from:to], p.evictions[from:to], p.densities[from:to]
+		var later, laterHits, lifetime float32 // events and hits at this age or later; their time from this age on
+		for age := p.ages - 1; age >= 0; age-- {
+			hits[age] *= p.decay
+			evictions[age] *= p.decay
+			laterHits += hits[age]
+			later += hits[age] + evictions[age]
+			lifetime += later
+			densities[age] = 0
+			if later > 1e-5 {
+				densities[age] = laterHits / lifetime
+			}
+		}
+		densities[p.ages-1] = overAge
+	}
+}
+
+func (p *lhd) ReplayUnit(objects []Object, first int) (hits, evictions int) {
+	for i, o := range objects {
+		r := Request{Object: o, Pos: first + i, Size: 1}
+		if p.slots.has(o) {
+			hits++
+			p.Hit(r)
+			continue
+		}
+		if p.free > 0 {
+			p.free--
+		} else {
+			p.Victim(r)
+			evictions++
+		}
+		p.Insert(r)
+	}
+	return hits, evictions
+}

@@ -1,0 +1,184 @@
+package policies
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+func TestLHDDensities(t *testing.T) {
+	p := drive(t, "lhd(ages=16,classes=2,decay=1)", Config{Capacity: 10, Unit: true, Objects: 10, Requests: 1}).policy.(*lhd)
+	// Class 1: of two lives one ends in a hit at age 0 after one unit of time, the other in an eviction at age 2 after three.
+	p.hits[16], p.evictions[16+2] = 1, 1
+	p.compute()
+	for age, want := range []float32{0.5 / 2, 0, 0, 0} {
+		if got := p.densities[16+age]; got != want {
+			t.Errorf("age %d: hit density %v, want %v", age, got, want)
+		}
+	}
+	// One more hit, at age 1: at age 0 two hits in lives of 1+2+3 units; at age 1 one hit in what is left, 1+2 units.
+	p.hits[16+1] = 1
+	p.compute()
+	for age, want := range []float64{2.0 / 6, 1.0 / 3, 0, 0} {
+		if got := float64(p.densities[16+age]); math.Abs(got-want) > 1e-6 {
+			t.Errorf("age %d: hit density %v, want %v", age, got, want)
+		}
+	}
+	if p.densities[15] != overAge || p.densities[31] != overAge {
+		t.Error("the last age does not rank lowest")
+	}
+}
+
+func TestLHDDecay(t *testing.T) {
+	p := drive(t, "lhd(ages=16,classes=1,decay=0.5)", Config{Capacity: 10, Unit: true, Objects: 10, Requests: 1}).policy.(*lhd)
+	p.hits[3], p.evictions[4] = 8, 4
+	p.compute()
+	p.compute()
+	if p.hits[3] != 2 || p.evictions[4] != 1 {
+		t.Errorf("after two computations: %v hits and %v evictions, want 2 and 1", p.hits[3], p.evictions[4])
+	}
+}
+
+func TestLHDClasses(t *testing.T) {
+	p := drive(t, "lhd", Config{Capacity: 10, Unit: true, Objects: 10, Requests: 1}).policy.(*lhd)
+	for sum, want := range map[int]uint8{40000: 0, 20000: 0, 19999: 1, 10000: 1, 9999: 2, 5000: 2, 1: 15, 0: 15} {
+		if got := p.classOf(sum); got != want {
+			t.Errorf("ages at hits of %d together: class %d, want %d", sum, got, want)
+		}
+	}
+}
+
+func TestLHDScale(t *testing.T) {
+	p := drive(t, "lhd(ages=1000)", Config{Capacity: 1 << 20, Objects: 100_000, Requests: 1}).policy.(*lhd)
+	for resident, want := range map[int]uint{1: 0, 10: 0, 11: 1, 20: 1, 21: 2, 100_000: 14} {
+		if got := p.scaleFor(resident); got != want {
+			t.Errorf("%d resident objects: shift %d, want %d", resident, got, want)
+		}
+	}
+	if p.ageShift != 14 {
+		t.Errorf("starts with shift %d for at most 100000 objects, want 14", p.ageShift)
+	}
+	if !p.rescale() || p.ageShift != 0 {
+		t.Errorf("shift %d after a look at an empty cache, want 0", p.ageShift)
+	}
+	if p.setScale(1); p.rescale() {
+		t.Error("one step off was corrected")
+	}
+}
+
+// What the explorers take and what is left of their budget must always be the same sum.
+func TestLHDExplorationBudget(t *testing.T) {
+	const objects = 500
+	d := drive(t, "lhd(period=200)", Config{Capacity: 5000, Objects: objects, Requests: 20000})
+	p := d.policy.(*lhd)
+	budget := p.exploreBudget
+	rng := rand.New(rand.NewPCG(1, 1))
+	explored := false
+	for i := range 20000 {
+		o := Object(rng.ExpFloat64()*100) % objects
+		d.serve(o, 1+int64(o%40), i)
+		if i%10 == 0 && d.stored[o] != 0 {
+			p.Remove(o)
+			d.drop(o)
+		}
+		sum := p.exploreBudget
+		for slot, info := range p.slots.dense() {
+			if info.explorer {
+				sum += p.charges.of(p.slots.objects[slot])
+				explored = true
+			}
+		}
+		if sum != budget {
+			t.Fatalf("request %d: explorers and budget sum up to %d, want %d", i, sum, budget)
+		}
+	}
+	if !explored {
+		t.Error("nothing was explored")
+	}
+}
+
+func TestSlots(t *testing.T) {
+	const objects = 40
+	s := newSlots[int](objects)
+	want := map[Object]int{}
+	rng := rand.New(rand.NewPCG(1, 1))
+	for i := range 5000 {
+		o := rng.Uint32N(objects)
+		if s.has(o) != (want[o] != 0) {
+			t.Fatalf("step %d: has(%d) is %v", i, o, s.has(o))
+		}
+		if s.has(o) {
+			if *s.info(o) != want[o] {
+				t.Fatalf("step %d: object %d has %d, want %d", i, o, *s.info(o), want[o])
+			}
+			s.remove(o)
+			delete(want, o)
+		} else {
+			s.add(o, i+1)
+			want[o] = i + 1
+		}
+		if i%3 == 0 {
+			infos := s.dense()
+			if len(infos) != len(want) {
+				t.Fatalf("step %d: %d slots for %d objects", i, len(infos), len(want))
+			}
+			for slot, info := range infos {
+				if want[s.objects[slot]] != info {
+					t.Fatalf("step %d: slot %d holds %d", i, slot, info)
+				}
+			}
+		}
+	}
+}
+
+func TestDrawsAreUniform(t *testing.T) {
+	const n, perSlot = 97, 1000
+	d := newDraws(1)
+	counts := make([]float64, n)
+	for range n * perSlot {
+		counts[d.below(n)]++
+	}
+	chi2 := 0.0
+	for _, c := range counts {
+		chi2 += (c - perSlot) * (c - perSlot) / perSlot
+	}
+	// 96 degrees of freedom: mean 96, standard deviation 13.9.
+	if chi2 < 96-4*13.9 || chi2 > 96+4*13.9 {
+		t.Errorf("chi square %v for 96 degrees of freedom", chi2)
+	}
+}
+
+// Policies that learn or sample must beat random replacement on a skewed trace by a clear margin.
+func TestSampledPoliciesBeatRandomReplacement(t *testing.T) {
+	trace := newZipfTrace(200_000, 10_000)
+	const capacity = 500
+	random := randomReplacementMisses(trace.objects, capacity)
+	for _, spec := range []string{"hyperbolic", "hyperbolic(samples=8)", "lhd", "lhd(period=20000)", "w-tinylfu", "w-tinylfu(doorkeeper=true)"} {
+		d := drive(t, spec, Config{Capacity: capacity, Unit: true, Objects: trace.numObjects, Requests: len(trace.objects), Seed: 1})
+		hits, _ := d.policy.(UnitReplayer).ReplayUnit(trace.objects, 0)
+		if misses := len(trace.objects) - hits; float64(misses) > 0.9*float64(random) {
+			t.Errorf("%s: %d misses, random replacement has %d", spec, misses, random)
+		}
+	}
+}
+
+func randomReplacementMisses(trace []Object, capacity int) (misses int) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	var cache []Object
+	resident := map[Object]bool{}
+	for _, o := range trace {
+		if resident[o] {
+			continue
+		}
+		misses++
+		resident[o] = true
+		if len(cache) < capacity {
+			cache = append(cache, o)
+			continue
+		}
+		slot := rng.IntN(capacity)
+		delete(resident, cache[slot])
+		cache[slot] = o
+	}
+	return misses
+}

@@ -1,0 +1,80 @@
+package policies
+
+// slots keeps the resident objects, each with what a policy knows of it, in one dense array, so that a random one is
+// found in constant time. The order is arbitrary.
+// Memory: 4 bytes per object, and 4 plus the size of T per resident object.
+type slots[T any] struct {
+	objects []Object
+	infos   []T
+	at      []uint32 // per object: its slot + 1, 0 where it is absent
+	hole    uint32   // slot + 1 of the object that was removed last, kept for the next that is added; 0 for none
+}
+
+func newSlots[T any](objects int) slots[T] { return slots[T]{at: make([]uint32, objects)} }
+
+func (s *slots[T]) has(o Object) bool { return s.at[o] != 0 }
+
+// info returns what is known of o, which must be present. The pointer is valid until the next change.
+func (s *slots[T]) info(o Object) *T { return &s.infos[s.at[o]-1] }
+
+// dense returns what is known of every present object, by slot. The slice is valid until the next change.
+func (s *slots[T]) dense() []T {
+	s.fillHole()
+	return s.infos
+}
+
+// add puts o, which must be absent, into a slot.
+func (s *slots[T]) add(o Object, info T) {
+	if slot := s.hole; slot != 0 {
+		s.hole = 0
+		s.objects[slot-1], s.infos[slot-1] = o, info
+		s.at[o] = slot
+		return
+	}
+	s.objects = append(s.objects, o)
+	s.infos = append(s.infos, info)
+	s.at[o] = uint32(len(s.objects))
+}
+
+// remove takes o, which must be present, out.
+func (s *slots[T]) remove(o Object) {
+	s.fillHole()
+	s.hole = s.at[o]
+	s.at[o] = 0
+}
+
+// fillHole moves the last object into the hole.
+func (s *slots[T]) fillHole() {
+	if s.hole == 0 {
+		return
+	}
+	slot, last := s.hole-1, uint32(len(s.objects)-1)
+	s.hole = 0
+	if slot != last {
+		moved := s.objects[last]
+		s.objects[slot], s.infos[slot] = moved, s.infos[last]
+		s.at[moved] = slot + 1
+	}
+	s.objects, s.infos = s.objects[:last], s.infos[:last]
+}
+
+// draws is a sequence of random numbers: a linear congruential generator of 64 bits (Knuth, TAOCP 3.3.4), of which the
+// upper half is used.
+type draws uint64
+
+func newDraws(seed uint64) draws { return draws(mix(seed)) }
+
+// below returns a number below n, which must be positive and below 2^32.
+func (d *draws) below(n uint64) uint64 {
+	*d = *d*6364136223846793005 + 1442695040888963407
+	return uint64(*d) >> 32 * n >> 32
+}
+
+// mix spreads the bits of x over the whole word (splitmix64; Steele, Lea, Flood, Fast splittable pseudorandom number
+// generators, OOPSLA 2014).
+func mix(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}

@@ -1,0 +1,151 @@
+package policies
+
+import (
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// naiveWTinyLFU is the policy on slices with exact counts up to 15, for objects of size 1 and no reset. The most recent
+// object of a segment is the last.
+type naiveWTinyLFU struct {
+	capacity, windowLimit, protectedLimit int
+	window, probation, protected          []Object
+	counts                                map[Object]int
+}
+
+func (c *naiveWTinyLFU) serve(o Object) (hit bool, victims []Object) {
+	c.counts[o] = min(c.counts[o]+1, maxCount)
+	take := func(segment *[]Object) bool {
+		i := slices.Index(*segment, o)
+		if i >= 0 {
+			*segment = slices.Delete(*segment, i, i+1)
+		}
+		return i >= 0
+	}
+	switch {
+	case take(&c.window):
+		c.window = append(c.window, o)
+		return true, nil
+	case take(&c.protected):
+		c.protected = append(c.protected, o)
+		return true, nil
+	case take(&c.probation):
+		c.protected = append(c.protected, o)
+		if len(c.protected) > c.protectedLimit {
+			c.probation = append(c.probation, c.protected[0])
+			c.protected = c.protected[1:]
+		}
+		return true, nil
+	}
+	c.window = append(c.window, o)
+	if len(c.window) <= c.windowLimit {
+		return false, nil
+	}
+	candidate := c.window[0]
+	c.window = c.window[1:]
+	if len(c.window)+len(c.probation)+len(c.protected) < c.capacity {
+		c.probation = append(c.probation, candidate)
+		return false, nil
+	}
+	from := &c.probation
+	if len(*from) == 0 {
+		from = &c.protected
+	}
+	if len(*from) == 0 || c.counts[candidate] <= c.counts[(*from)[0]] {
+		return false, []Object{candidate}
+	}
+	victim := (*from)[0]
+	*from = (*from)[1:]
+	c.probation = append(c.probation, candidate)
+	return false, []Object{victim}
+}
+
+func TestWTinyLFUEqualsNaive(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		const objects = 30
+		trace := rapid.SliceOfN(rapid.Uint32Range(0, objects-1), 1, 300).Draw(t, "trace")
+		capacity := rapid.IntRange(1, 25).Draw(t, "capacity")
+		spec := rapid.SampledFrom([]string{"window=0.5,protected=0.5", "window=0.01,protected=0.8", "window=0.2,protected=1"}).Draw(t, "spec")
+		got := drive(t, "w-tinylfu(counters=1024,sample=1000,"+spec+")",
+			Config{Capacity: int64(capacity), Unit: true, Objects: objects, Requests: len(trace)})
+		p := got.policy.(*wTinyLFU)
+		want := &naiveWTinyLFU{
+			capacity: capacity, windowLimit: int(p.limit[inWindow]), protectedLimit: int(p.limit[inProtected]), counts: map[Object]int{},
+		}
+		for i, o := range trace {
+			hit, victims := got.serve(o, 1, i)
+			wantHit, wantVictims := want.serve(o)
+			if hit != wantHit || !slices.Equal(victims, wantVictims) {
+				t.Fatalf("request %d (object %d): hit %v, victims %v; naive: hit %v, victims %v", i, o, hit, victims, wantHit, wantVictims)
+			}
+		}
+	})
+}
+
+func TestWTinyLFULimits(t *testing.T) {
+	for _, test := range []struct {
+		spec              string
+		capacity          int64
+		window, protected int64
+	}{
+		{"w-tinylfu", 1000, 10, 792},
+		{"w-tinylfu", 1, 1, 0},
+		{"w-tinylfu(window=0)", 10, 1, 7},
+		{"w-tinylfu(window=1)", 10, 10, 0},
+	} {
+		p := drive(t, test.spec, Config{Capacity: test.capacity, Unit: true, Objects: 5000, Requests: 1}).policy.(*wTinyLFU)
+		if p.limit[inWindow] != test.window || p.limit[inProtected] != test.protected {
+			t.Errorf("%s at capacity %d: window %d, protected %d, want %d and %d",
+				test.spec, test.capacity, p.limit[inWindow], p.limit[inProtected], test.window, test.protected)
+		}
+	}
+}
+
+func TestWTinyLFUDuel(t *testing.T) {
+	c := Config{Capacity: 3, Unit: true, Objects: 6, Requests: 10}
+	// Window 1, main 2 (both on probation): 0 and 1 went to the main part, 2 is in the window.
+	// 3 pushes 2 out: 1 request each for 2 and 0, and a tie is lost. Then 3 is requested again and 4 pushes it out:
+	// 2 requests against 1 of object 0.
+	got := drive(t, "w-tinylfu", c).serveAll(0, 1, 2, 3, 3, 4)
+	if want := []Object{2, 0}; !slices.Equal(got, want) {
+		t.Errorf("victims %v, want %v", got, want)
+	}
+}
+
+// An object larger than the window competes itself; where it loses it is not admitted.
+func TestWTinyLFULargeObjects(t *testing.T) {
+	d := drive(t, "w-tinylfu", Config{Capacity: 100, Objects: 4, Requests: 8})
+	d.serve(0, 60, 0)
+	d.serve(0, 60, 1)
+	if _, victims := d.serve(1, 60, 2); victims != nil || d.stored[1] != 0 {
+		t.Errorf("1 request won against 2: victims %v", victims)
+	}
+	d.serve(1, 60, 3)
+	if _, victims := d.serve(1, 60, 4); !slices.Equal(victims, []Object{0}) || d.stored[1] == 0 {
+		t.Errorf("3 requests lost against 2: victims %v", victims)
+	}
+}
+
+func TestWTinyLFUAccountsInBytes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		const objects = 100
+		trace := rapid.SliceOfN(rapid.Uint32Range(0, objects-1), 1, 400).Draw(t, "trace")
+		sizes := rapid.SliceOfN(rapid.Int64Range(1, 50), objects, objects).Draw(t, "sizes")
+		d := drive(t, "w-tinylfu(window=0.2)", Config{Capacity: 300, Objects: objects, Requests: len(trace)})
+		p := d.policy.(*wTinyLFU)
+		for i, o := range trace {
+			d.serve(o, sizes[o], i)
+			if sum := p.used[inWindow] + p.used[inProbation] + p.used[inProtected]; sum != d.used {
+				t.Fatalf("segments hold %d bytes, the cache %d", sum, d.used)
+			}
+			if p.used[inWindow] > p.limit[inWindow] || p.used[inProtected] > p.limit[inProtected] {
+				t.Fatalf("window %d of %d, protected %d of %d", p.used[inWindow], p.limit[inWindow], p.used[inProtected], p.limit[inProtected])
+			}
+			if p.resident != len(d.stored) || p.resident*p.counters > len(p.sketch.words)*wordCounters {
+				t.Fatalf("%d resident objects counted, %d stored, %d counters", p.resident, len(d.stored), len(p.sketch.words)*wordCounters)
+			}
+		}
+	})
+}
