@@ -1,0 +1,322 @@
+package plots
+
+import (
+	"cmp"
+	"fmt"
+	"image/color"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+
+	"gonum.org/v1/plot/vg"
+
+	"github.com/cachesim/cachesim/internal/atomicfile"
+	"github.com/cachesim/cachesim/internal/records"
+)
+
+const (
+	// logRatio is the ratio of the ends of an axis from which it is logarithmic.
+	logRatio = 8
+	// maxBands is the number of policies up to which each one's interval is shaded; more would hide each other.
+	maxBands = 4
+	// labelWidth is how wide the name of a policy may be.
+	labelWidth = 3 * vg.Inch
+)
+
+// metric is one figure that records give.
+type metric struct {
+	name  string // of the file
+	title string
+	axis  string
+	unit  Unit
+	base  float64 // where bars begin
+	value func(*records.Record) (v interval, ok bool)
+}
+
+// interval is a value known to lie between low and high; mostly they are the same.
+type interval struct{ low, high float64 }
+
+var metrics = []metric{
+	{"hit_ratio", "Hit ratio", "hit ratio", Percent, 0, func(r *records.Record) (interval, bool) {
+		return interval{r.HitRatio, r.HitRatio}, true
+	}},
+	{"byte_hit_ratio", "Byte hit ratio", "byte hit ratio", Percent, 0, func(r *records.Record) (interval, bool) {
+		if r.ByteHitRatio == nil || r.Kind == "bound" {
+			return interval{}, false
+		}
+		return interval{*r.ByteHitRatio, *r.ByteHitRatio}, true
+	}},
+	{"competitive_ratio", "Competitive ratio", "misses / misses of the optimum", Number, 1, func(r *records.Record) (interval, bool) {
+		if r.CompetitiveRatio == nil || r.Kind == "bound" {
+			return interval{}, false
+		}
+		v := interval{*r.CompetitiveRatio, *r.CompetitiveRatio}
+		if r.CompetitiveRatioMax != nil {
+			v.high = *r.CompetitiveRatioMax
+		}
+		return v, true
+	}},
+}
+
+// WriteAll draws hit ratio, byte hit ratio and competitive ratio over capacity, as far as the records have them, into dir, which is
+// created if missing: lines, or bars where there is one capacity. Records of several traces, or replayed in several ways, give one set
+// of figures each, with the name of the group appended to the name of the file.
+func WriteAll(dir string, recs []records.Record) error {
+	if err := atomicfile.MakeFolder(dir); err != nil {
+		return err
+	}
+	groups := records.Groups(recs)
+	suffixes := fileSuffixes(groups)
+	styles := stylesOf(recs)
+	for i, g := range groups {
+		if err := checkDistinct(g); err != nil {
+			return err
+		}
+		for _, m := range metrics {
+			series := seriesOf(g, m)
+			if len(series) == 0 {
+				continue
+			}
+			f, err := figureOf(g, m, series, styles)
+			if err != nil {
+				return err
+			}
+			if err := f.Save(dir, m.name+suffixes[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// figureOf returns the figure of one metric of one group.
+func figureOf(g records.Group, m metric, series []series, styles map[string]Style) (*Figure, error) {
+	title := fmt.Sprintf("%s: %s, %s requests", m.title, g.Name, records.Count(g.Records[0].Requests))
+	first := g.Records[0].Capacity
+	if !slices.ContainsFunc(g.Records, func(r records.Record) bool { return r.Capacity != first }) {
+		title += ", capacity " + records.Capacity(first, g.Records[0].CapacityUnit)
+		return barFigure(title, m, series), nil
+	}
+	return lineFigure(title, m, series, styles, g.Records[0].CapacityUnit)
+}
+
+// fileSuffixes returns what tells the files of the groups apart: nothing for a single group.
+func fileSuffixes(groups []records.Group) []string {
+	suffixes := make([]string, len(groups))
+	if len(groups) == 1 {
+		return suffixes
+	}
+	taken := map[string]bool{}
+	for i, g := range groups {
+		s := "-" + fileName(g.Name)
+		for n := 2; taken[s]; n++ {
+			s = fmt.Sprintf("-%s-%d", fileName(g.Name), n)
+		}
+		taken[s] = true
+		suffixes[i] = s
+	}
+	return suffixes
+}
+
+// fileName keeps the letters, digits and dots of s.
+func fileName(s string) string {
+	words := strings.FieldsFunc(s, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '.' && r != '_'
+	})
+	r := []rune(strings.Join(words, "-"))
+	return string(r[:min(len(r), 60)])
+}
+
+// checkDistinct refuses two results for one point of a line.
+func checkDistinct(g records.Group) error {
+	type point struct {
+		label    string
+		capacity int64
+	}
+	seen := map[point]bool{}
+	for _, r := range g.Records {
+		p := point{r.Label, r.Capacity}
+		if seen[p] {
+			return fmt.Errorf("cannot draw %s: there are two records of %s at capacity %d %s; draw one run at a time",
+				g.Name, r.Label, r.Capacity, r.CapacityUnit)
+		}
+		seen[p] = true
+	}
+	return nil
+}
+
+// stylesOf gives each policy one look in all figures.
+func stylesOf(recs []records.Record) map[string]Style {
+	styles := map[string]Style{}
+	count := map[string]int{} // by kind
+	for _, r := range recs {
+		if _, ok := styles[r.Label]; ok {
+			continue
+		}
+		n := count[r.Kind]
+		count[r.Kind]++
+		switch r.Kind {
+		case "offline":
+			styles[r.Label] = OptimumStyle()
+			if n > 0 {
+				s := OptimumStyle()
+				s.Dashes = dashes[1+n%(len(dashes)-1)]
+				styles[r.Label] = s
+			}
+		case "bound":
+			styles[r.Label] = BoundStyle()
+		default:
+			styles[r.Label] = SeriesStyle(n)
+		}
+	}
+	return styles
+}
+
+// series are the values of one policy, by ascending capacity.
+type series struct {
+	label  string
+	kind   string
+	best   bool
+	points []point
+}
+
+type point struct {
+	capacity float64
+	interval
+}
+
+func (s series) last() float64 { return s.points[len(s.points)-1].low }
+
+// seriesOf returns the policies that have values of m, the highest value at the largest capacity first, which is the order in
+// which the lines end at the right.
+func seriesOf(g records.Group, m metric) []series {
+	byLabel := map[string]*series{}
+	var order []string
+	for i := range g.Records {
+		r := &g.Records[i]
+		v, ok := m.value(r)
+		if !ok {
+			continue
+		}
+		s := byLabel[r.Label]
+		if s == nil {
+			s = &series{label: r.Label, kind: r.Kind, best: r.Best}
+			byLabel[r.Label] = s
+			order = append(order, r.Label)
+		}
+		s.points = append(s.points, point{float64(r.Capacity), v})
+	}
+	var all []series
+	for _, label := range order {
+		s := byLabel[label]
+		slices.SortFunc(s.points, func(a, b point) int { return cmp.Compare(a.capacity, b.capacity) })
+		all = append(all, *s)
+	}
+	slices.SortStableFunc(all, func(a, b series) int { return cmp.Compare(b.last(), a.last()) })
+	return all
+}
+
+func lineFigure(title string, m metric, all []series, styles map[string]Style, capacityUnit string) (*Figure, error) {
+	f := New(title, "capacity (objects)", m.axis)
+	unit := Number
+	if capacityUnit == records.Bytes {
+		f.Plot.X.Label.Text, unit = "capacity", Bytes
+	}
+	shadeAll := countIntervals(all) <= maxBands
+	for _, s := range all {
+		l := Line{Label: shorten(s.label, f.legend.TextStyle, labelWidth), Style: styles[s.label]}
+		shade := s.isInterval() && (shadeAll || s.kind == "offline")
+		for _, p := range s.points {
+			l.X = append(l.X, p.capacity)
+			l.Y = append(l.Y, p.low)
+			if shade {
+				l.High = append(l.High, p.high)
+			}
+		}
+		if shade {
+			l.Label += ", to the lower bound"
+		}
+		if err := f.AddLine(l); err != nil {
+			return nil, err
+		}
+	}
+	p := f.Plot
+	f.SetX(scaleFor(p.X.Min, p.X.Max), unit)
+	f.SetY(Linear, m.unit)
+	if m.unit == Number {
+		f.SetY(scaleFor(p.Y.Min, p.Y.Max), m.unit)
+	}
+	if p.Y.Min == p.Y.Max { // a flat line in the middle of a narrow range instead of gonum's 1 below and above
+		p.Y.Min, p.Y.Max = max(0, p.Y.Min-0.05), p.Y.Max+0.05
+	}
+	return f, nil
+}
+
+// scaleFor chooses a logarithmic axis for a range that spans much.
+func scaleFor(low, high float64) Scale {
+	if low > 0 && high/low >= logRatio {
+		return Log
+	}
+	return Linear
+}
+
+func (s series) isInterval() bool {
+	return slices.ContainsFunc(s.points, func(p point) bool { return p.low != p.high })
+}
+
+func countIntervals(all []series) int {
+	n := 0
+	for _, s := range all {
+		if s.isInterval() {
+			n++
+		}
+	}
+	return n
+}
+
+// Colours of the bars by what a policy is.
+var barColors = map[string]color.NRGBA{
+	"best online": {0x00, 0x9e, 0x73, 0xff},
+	"online":      {0x56, 0xb4, 0xe9, 0xff},
+	"offline":     {0x40, 0x40, 0x40, 0xff},
+	"bound":       {0xa0, 0xa0, 0xa0, 0xff},
+}
+
+func barFigure(title string, m metric, all []series) *Figure {
+	f := New(title, m.axis, "")
+	f.SetX(Linear, m.unit)
+	chart := bars{base: m.base, style: f.legend.TextStyle}
+	present := map[string]bool{}
+	names := make([]string, len(all))
+	for i, s := range all {
+		kind := s.kind
+		if s.best {
+			kind = "best online"
+		}
+		present[kind] = true
+		v := s.points[0].interval
+		at := len(all) - 1 - i // the axis counts upwards
+		names[at] = shorten(s.label, f.legend.TextStyle, labelWidth)
+		chart.bars = append(chart.bars, bar{at: at, interval: v, color: barColors[kind], label: valueLabel(v, m.unit)})
+	}
+	f.Plot.Add(chart)
+	f.Plot.NominalY(names...)
+	f.Plot.Y.Min, f.Plot.Y.Max = -0.6, float64(len(all))-0.4
+	f.height = max(plotHeight, vg.Length(len(all))*barPitch+vg.Inch)
+	for _, kind := range slices.Sorted(maps.Keys(present)) {
+		f.legend.Add(kind, swatch{barColors[kind]})
+	}
+	return f
+}
+
+// valueLabel writes the value at the end of a bar.
+func valueLabel(v interval, u Unit) string {
+	if u == Percent {
+		return fmt.Sprintf("%.2f%%", v.low*100)
+	}
+	if v.low == v.high {
+		return fmt.Sprintf("%.2f", v.low)
+	}
+	return fmt.Sprintf("%.2f-%.2f", v.low, v.high)
+}
