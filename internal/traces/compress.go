@@ -2,10 +2,12 @@ package traces
 
 import (
 	"bufio"
+	"bytes"
 	"compress/bzip2"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 
 	"github.com/klauspost/compress/gzip"
@@ -62,7 +64,54 @@ func openXZ(_ *input, r *bufio.Reader) (io.Reader, error) {
 	if size, ok := xzDictionary(r); ok && size > maxWindow {
 		return nil, fmt.Errorf("asks for a dictionary of %d MiB, more than the %d MiB allowed here", size>>20, maxWindow>>20)
 	}
-	return xz.NewReader(r)
+	tail := &xzTail{r: r}
+	x, err := xz.NewReader(bufio.NewReader(tail))
+	return &xzReader{x, tail}, err
+}
+
+// xzReader reads an xz file and wants a footer at its end: the xz package takes a file that is cut off between its blocks and the index
+// after them for a whole one.
+type xzReader struct {
+	x    *xz.Reader
+	tail *xzTail
+}
+
+func (x *xzReader) Read(p []byte) (int, error) {
+	n, err := x.x.Read(p)
+	if err == io.EOF && !x.tail.isFooter() {
+		err = io.ErrUnexpectedEOF
+	}
+	return n, err
+}
+
+// xzFooter is the length of the footer of an xz stream in bytes. (The .xz file format, section 2.1.2.)
+const xzFooter = 12
+
+// xzTail passes bytes on and remembers the last of them, leaving out zeros at the end, as they may be padding.
+type xzTail struct {
+	r     io.Reader
+	last  []byte // up to xzFooter bytes, the last one not zero
+	zeros int    // that followed them
+}
+
+func (t *xzTail) Read(p []byte) (int, error) {
+	n, err := t.r.Read(p)
+	end := len(bytes.TrimRight(p[:n], "\x00"))
+	if end == 0 {
+		t.zeros += n
+		return n, err
+	}
+	t.last = append(t.last, make([]byte, min(t.zeros, xzFooter))...)
+	t.last = append(t.last, p[max(0, end-xzFooter):end]...)
+	t.last = t.last[max(0, len(t.last)-xzFooter):]
+	t.zeros = n - end
+	return n, err
+}
+
+// isFooter says whether the bytes so far end with a footer, by its magic bytes and its checksum.
+func (t *xzTail) isFooter() bool {
+	return len(t.last) == xzFooter && string(t.last[10:]) == "YZ" &&
+		binary.LittleEndian.Uint32(t.last) == crc32.ChecksumIEEE(t.last[4:10])
 }
 
 // xzDictionary returns the size of the dictionary that the first block of an xz file asks for. The xz package allocates whatever it
@@ -131,17 +180,22 @@ func recogniseCompression(r *bufio.Reader) (compression, bool, error) {
 		if c.begins(head) {
 			return c, true, nil
 		}
+		if len(head) >= 3 && len(head) < len(c.magic) && c.matches(head) {
+			return c, false, fmt.Errorf("%s data is cut off after %d bytes", c.name, len(head))
+		}
 	}
 	return compression{}, false, nil
 }
 
 // begins says whether head begins with the magic bytes of c.
 func (c compression) begins(head []byte) bool {
-	if len(head) < len(c.magic) {
-		return false
-	}
-	for i, b := range []byte(c.magic) {
-		if head[i] != b && b != '?' {
+	return len(head) >= len(c.magic) && c.matches(head[:len(c.magic)])
+}
+
+// matches says whether the magic bytes of c begin with head.
+func (c compression) matches(head []byte) bool {
+	for i, b := range head {
+		if c.magic[i] != b && c.magic[i] != '?' {
 			return false
 		}
 	}
