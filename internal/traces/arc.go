@@ -24,11 +24,12 @@ var arcFormat = Format{
 
 // detectARC wants four numbers in every line. Other files have four numbers too, so that the name or the unused column must agree.
 func detectARC(head Head, name string) Confidence {
-	if len(head.Lines) == 0 {
+	lines := withoutBlankEnd(head.Lines)
+	if len(lines) == 0 {
 		return No
 	}
 	named := strings.HasSuffix(name, ".lis")
-	for _, line := range withoutBlankEnd(head.Lines) {
+	for _, line := range lines {
 		var words [4][]byte
 		if !cutWords(line, words[:]) || !allDigits(words[:]) || (!named && string(words[2]) != "0") {
 			return No

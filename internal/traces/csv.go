@@ -42,13 +42,14 @@ func detectCSV(head Head, _ string) Confidence {
 		return detectOneColumn(lines)
 	}
 	header := &rowReader{}
-	for _, cell := range unquoted(cutCells(nil, lines[0], delimiter)) {
+	for _, cell := range cutLoosely(nil, lines[0], delimiter) {
 		header.header = append(header.header, string(cell))
 	}
+	hasHeader := guessHeader(lines, delimiter, nil)
 	switch {
-	case guessHeader(lines, delimiter, nil) && header.known(keyNames) >= 0:
+	case hasHeader && header.known(keyNames) >= 0:
 		return Likely
-	case !guessHeader(lines, delimiter, nil) && !looksLikeData(lines[0], delimiter):
+	case !hasHeader && !looksLikeData(lines[0], delimiter):
 		return No
 	case isBlank(delimiter):
 		return Possible // as other formats have columns with blanks between them
@@ -67,7 +68,7 @@ func detectOneColumn(lines [][]byte) Confidence {
 
 // looksLikeData says whether a line has a number in it and no sentences.
 func looksLikeData(line []byte, delimiter byte) bool {
-	cells := unquoted(cutCells(nil, line, delimiter))
+	cells := cutLoosely(nil, line, delimiter)
 	sentence := func(cell []byte) bool {
 		return !isNumber(cell) && slices.ContainsFunc(trimBlanks(cell), isBlank)
 	}

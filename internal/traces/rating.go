@@ -26,17 +26,13 @@ var ratingFormat = Format{
 
 var ratingSeparator = []byte("::")
 
+// detectRating looks at the first line only: nothing else looks like it, and a bad line after it must not make the file something else.
 func detectRating(head Head, _ string) Confidence {
-	lines := withoutBlankEnd(head.Lines)
-	for _, line := range lines {
-		if bytes.Count(line, ratingSeparator) != 3 {
-			return No
-		}
+	var cells [4][]byte
+	if len(head.Lines) > 0 && cutRating(head.Lines[0], cells[:]) && isNumber(cells[2]) && isNumber(cells[3]) {
+		return Certain
 	}
-	if len(lines) == 0 {
-		return No
-	}
-	return Certain
+	return No
 }
 
 func openRating(src *Source, opts params.Values) (Reader, Fields, error) {

@@ -218,59 +218,66 @@ func delimiterNames() []string {
 // known name in the first line goes before others. ok is false where none does.
 func guessDelimiter(lines [][]byte) (delimiter byte, ok bool) {
 	for _, d := range delimiters {
-		if !cutsEvenly(lines, d.char) {
-			continue
-		}
-		if slices.ContainsFunc(cutCells(nil, lines[0], d.char), isKnownName) {
+		if slices.ContainsFunc(cutLoosely(nil, lines[0], d.char), isKnownName) && bytes.IndexByte(lines[0], d.char) >= 0 {
 			return d.char, true
 		}
-		if !ok {
-			delimiter, ok = d.char, true
+	}
+	for _, d := range delimiters {
+		if cutsEvenly(lines, d.char) {
+			return d.char, true
 		}
 	}
-	return delimiter, ok
+	return 0, false
 }
 
-// cutsEvenly says whether all lines without quotes have the same number of cells, and more than one.
+// cutsEvenly says whether lines have the same number of cells, and more than one. Up to half of them may differ, so that one bad line
+// does not turn a table into something else but is found when it is read; where blanks are the delimiter, none may, as prose has blanks.
 func cutsEvenly(lines [][]byte, delimiter byte) bool {
-	columns := 0
 	var cells [][]byte
-	for _, line := range lines {
-		if bytes.IndexByte(line, '"') >= 0 {
-			continue
-		}
-		cells = cutCells(cells[:0], line, delimiter)
-		if columns == 0 {
+	columns, even := 0, 0
+	for i, line := range lines {
+		cells = cutLoosely(cells[:0], line, delimiter)
+		if i == 0 {
 			columns = len(cells)
 		}
-		if len(cells) != columns {
-			return false
+		if len(cells) == columns {
+			even++
 		}
 	}
-	return columns > 1
+	return columns > 1 && (even == len(lines) || 2*even >= len(lines) && !isBlank(delimiter))
+}
+
+// cutLoosely appends the cells of a line, to guess by: quotes around cells are dropped, and no error is reported.
+func cutLoosely(cells [][]byte, line []byte, delimiter byte) [][]byte {
+	if delimiter == ' ' || bytes.IndexByte(line, '"') < 0 {
+		return cutCells(cells, line, delimiter)
+	}
+	start, inQuotes := 0, false
+	for i, c := range line {
+		if c == '"' {
+			inQuotes = !inQuotes
+		} else if c == delimiter && !inQuotes {
+			cells = append(cells, bytes.Trim(line[start:i], `"`))
+			start = i + 1
+		}
+	}
+	return append(cells, bytes.Trim(line[start:], `"`))
 }
 
 // guessHeader says whether the first line names the columns: it holds no numbers, and either a known name (or one of wanted), or the
 // second line has numbers.
 func guessHeader(lines [][]byte, delimiter byte, wanted []string) bool {
-	first := unquoted(cutCells(nil, lines[0], delimiter))
+	first := cutLoosely(nil, lines[0], delimiter)
 	if slices.ContainsFunc(first, isNumber) {
 		return false
 	}
-	for _, cell := range first {
-		if isKnownName(cell) || slices.ContainsFunc(wanted, func(w string) bool { return strings.EqualFold(w, string(trimBlanks(cell))) }) {
-			return true
-		}
+	isWanted := func(cell []byte) bool {
+		return slices.ContainsFunc(wanted, func(w string) bool { return strings.EqualFold(w, string(trimBlanks(cell))) })
 	}
-	return len(lines) > 1 && slices.ContainsFunc(unquoted(cutCells(nil, lines[1], delimiter)), isNumber)
-}
-
-// unquoted drops the quotes around cells; good enough to guess by.
-func unquoted(cells [][]byte) [][]byte {
-	for i := range cells {
-		cells[i] = bytes.Trim(cells[i], `"`)
+	if slices.ContainsFunc(first, isKnownName) || slices.ContainsFunc(first, isWanted) {
+		return true
 	}
-	return cells
+	return len(lines) > 1 && slices.ContainsFunc(cutLoosely(nil, lines[1], delimiter), isNumber)
 }
 
 // describeColumns lists the columns for an error: their names, or the cells of the first row.

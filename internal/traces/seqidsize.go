@@ -24,8 +24,12 @@ var seqIDSizeFormat = Format{
 
 // detectSeqIDSize wants three numbers in every line and a first column that goes up by one.
 func detectSeqIDSize(head Head, _ string) Confidence {
+	lines := withoutBlankEnd(head.Lines)
+	if len(lines) == 0 {
+		return No
+	}
 	var previous uint64
-	for i, line := range withoutBlankEnd(head.Lines) {
+	for i, line := range lines {
 		var words [3][]byte
 		if !cutWords(line, words[:]) || !allDigits(words[:]) {
 			return No
@@ -35,9 +39,6 @@ func detectSeqIDSize(head Head, _ string) Confidence {
 			return No
 		}
 		previous = seq
-	}
-	if len(head.Lines) == 0 {
-		return No
 	}
 	return Likely
 }
