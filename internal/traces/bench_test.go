@@ -1,0 +1,64 @@
+package traces
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+)
+
+// benchmarkRead reads one million lines per iteration.
+func benchmarkRead(b *testing.B, format, header string, line func(i int, key uint64) string) {
+	const lines = 1_000_000
+	random := rand.New(rand.NewPCG(1, 1))
+	var content bytes.Buffer
+	content.WriteString(header)
+	for i := range lines {
+		content.WriteString(line(i, random.Uint64N(1<<30)))
+	}
+	b.SetBytes(int64(content.Len()))
+	b.ReportAllocs()
+	for b.Loop() {
+		s, err := Open("-", LoadOptions{Format: format, Stdin: bytes.NewReader(content.Bytes())})
+		if err != nil {
+			b.Fatal(err)
+		}
+		var rec Record
+		n := 0
+		for err = s.Read(&rec); err == nil; err = s.Read(&rec) {
+			n++
+		}
+		if n != lines {
+			b.Fatalf("%d records, %v", n, err)
+		}
+	}
+	b.ReportMetric(float64(lines)*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mlines/s")
+}
+
+func BenchmarkReadPlain(b *testing.B) {
+	benchmarkRead(b, "plain", "", func(_ int, key uint64) string { return fmt.Sprintln(key) })
+}
+
+func BenchmarkReadPlainText(b *testing.B) {
+	benchmarkRead(b, "plain", "", func(_ int, key uint64) string { return fmt.Sprintf("n%x.jpg\n", key) })
+}
+
+func BenchmarkReadLIRS(b *testing.B) {
+	benchmarkRead(b, "lirs", "", func(_ int, key uint64) string { return fmt.Sprintln(key) })
+}
+
+func BenchmarkReadARC(b *testing.B) {
+	benchmarkRead(b, "arc", "", func(i int, key uint64) string { return fmt.Sprintf("%d 1 0 %d\n", key, i) })
+}
+
+func BenchmarkReadSeqIDSize(b *testing.B) {
+	benchmarkRead(b, "seq-id-size", "", func(i int, key uint64) string { return fmt.Sprintf("%d %d %d\n", i, key, key&0xffff) })
+}
+
+func BenchmarkReadCSV(b *testing.B) {
+	benchmarkRead(b, "csv", "time,key,size,op\n", func(i int, key uint64) string { return fmt.Sprintf("%d.25,%d,%d,get\n", i, key, key&0xffff) })
+}
+
+func BenchmarkReadQuotedCSV(b *testing.B) {
+	benchmarkRead(b, "csv", "time,key,size,op\n", func(i int, key uint64) string { return fmt.Sprintf("%d.25,\"%x\",%d,get\n", i, key, key&0xffff) })
+}
