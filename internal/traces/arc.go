@@ -74,6 +74,15 @@ func (a *arcReader) readRun() error {
 	if err != nil {
 		return err
 	}
+	var numbers [4]uint64
+	if !parseNumbers(line, numbers[:]) {
+		return a.readOddRun(line)
+	}
+	return a.begin(numbers[0], numbers[1])
+}
+
+// readOddRun reads a line that is wrong, or has numbers of more than 19 digits.
+func (a *arcReader) readOddRun(line []byte) error {
 	var words [4][]byte
 	if !cutWords(line, words[:]) {
 		if len(trimBlanks(line)) == 0 {
@@ -86,14 +95,22 @@ func (a *arcReader) readRun() error {
 		return a.src.LineErrorf("start block %.60q: want a whole number from 0, below 2^64", words[0])
 	}
 	count, ok := parseDigits(words[1])
-	if !ok || count == 0 || count > maxRun {
+	if !ok {
 		return a.src.LineErrorf("number of blocks %.60q: want a whole number from 1 to %d", words[1], maxRun)
-	}
-	if start > math.MaxUint64-count {
-		return a.src.LineErrorf("a run of %d blocks from %d goes beyond 2^64", count, start)
 	}
 	if !allDigits(words[2:]) {
 		return a.src.LineErrorf("%.60q: want whole numbers in columns 3 and 4", line)
+	}
+	return a.begin(start, count)
+}
+
+// begin starts a run of count blocks.
+func (a *arcReader) begin(start, count uint64) error {
+	if count == 0 || count > maxRun {
+		return a.src.LineErrorf("number of blocks %d: want a whole number from 1 to %d", count, maxRun)
+	}
+	if start > math.MaxUint64-count {
+		return a.src.LineErrorf("a run of %d blocks from %d goes beyond 2^64", count, start)
 	}
 	a.next, a.left = start, count
 	return nil

@@ -175,7 +175,7 @@ func (c *csvReader) parse(rec *Record) error {
 		return fmt.Errorf("column %d: the key is empty", c.key+1)
 	}
 	rec.setKey(cells[c.key])
-	if isBinary(rec.Text) {
+	if rec.Text != nil && isBinary(rec.Text) {
 		return fmt.Errorf("column %d: control characters in the key %.60q: this is not a text trace", c.key+1, rec.Text)
 	}
 	var err error

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 )
 
@@ -85,7 +84,12 @@ func describe(h Head) string {
 
 // isBinary says whether b holds control characters that no text has.
 func isBinary(b []byte) bool {
-	return slices.ContainsFunc(b, func(c byte) bool { return c < ' ' && c != '\t' && c != '\n' && c != '\r' })
+	for _, c := range b {
+		if c < ' ' && c != '\t' && c != '\n' && c != '\r' {
+			return true
+		}
+	}
+	return false
 }
 
 // foreign lists signatures of files that people have at hand and that are no traces for this program.

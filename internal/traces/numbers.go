@@ -78,6 +78,41 @@ func parseSize(text []byte) (int64, error) {
 	return int64(n), nil
 }
 
+// parseNumbers reads a line of exactly len(numbers) whole numbers below 10^19 with blanks between them. Where it cannot, it says no and
+// leaves the reason to slower code.
+func parseNumbers(line []byte, numbers []uint64) bool {
+	const maxDigits = 19
+	column, digits := 0, 0
+	var n uint64
+	for _, c := range line {
+		if digit := c - '0'; digit <= 9 {
+			n = n*10 + uint64(digit)
+			digits++
+			continue
+		}
+		if !isBlank(c) {
+			return false
+		}
+		if digits == 0 {
+			continue
+		}
+		if column == len(numbers) || digits > maxDigits {
+			return false
+		}
+		numbers[column] = n
+		column++
+		n, digits = 0, 0
+	}
+	if digits == 0 {
+		return column == len(numbers)
+	}
+	if column != len(numbers)-1 || digits > maxDigits {
+		return false
+	}
+	numbers[column] = n
+	return true
+}
+
 // cutWord returns the first word of line, which spaces and tabs separate, and what follows it.
 func cutWord(line []byte) (word, rest []byte) {
 	start := 0

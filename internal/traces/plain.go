@@ -71,12 +71,13 @@ func (p *plainReader) Read(rec *Record) error {
 
 // readText handles a line that is no number.
 func (p *plainReader) readText(rec *Record, line []byte) error {
+	blanks, controls := oddBytes(line)
 	switch {
 	case len(line) == 0:
 		return p.src.onlyBlankLines()
-	case isBinary(line):
+	case controls:
 		return p.src.LineErrorf("control characters in the key %.60q: this is not a text trace", line)
-	case !p.spaces && bytes.ContainsAny(line, " \t"):
+	case blanks && !p.spaces:
 		return p.src.LineErrorf("white space in the key %.60q: want one key per line; plain:spaces=true takes the whole line as the key", line)
 	case !p.sawText && len(line) == 1 && line[0] == '*' && p.src.line > 1:
 		return p.src.LineErrorf("a mark * between numbers: this looks like the format lirs, read it with --input-format lirs")
@@ -84,6 +85,17 @@ func (p *plainReader) readText(rec *Record, line []byte) error {
 	p.sawText = true
 	*rec = Record{Text: line}
 	return nil
+}
+
+// oddBytes says whether a key has blanks or control characters in it.
+func oddBytes(key []byte) (blanks, controls bool) {
+	for _, c := range key {
+		if c <= ' ' {
+			blanks = blanks || isBlank(c)
+			controls = controls || !isBlank(c)
+		}
+	}
+	return blanks, controls
 }
 
 // onlyBlankLines returns io.EOF if nothing but blank lines follow, and an error at the first other line.

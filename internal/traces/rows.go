@@ -35,13 +35,12 @@ func (r *rowReader) next() error {
 	if len(line) == 0 {
 		return r.src.onlyBlankLines()
 	}
-	if r.delimiter != ' ' && bytes.IndexByte(line, '"') >= 0 {
-		err = r.cutQuoted(line)
-	} else {
-		r.cells = cutCells(r.cells[:0], line, r.delimiter)
-	}
-	if err != nil {
-		return err
+	var simple bool
+	r.cells, simple = cutSimple(r.cells[:0], line, r.delimiter)
+	if !simple {
+		if err := r.cutQuoted(line); err != nil {
+			return err
+		}
 	}
 	if r.columns == 0 {
 		r.columns = len(r.cells)
@@ -50,6 +49,35 @@ func (r *rowReader) next() error {
 		return r.src.LineErrorf("%d columns, but the lines before have %d", len(r.cells), r.columns)
 	}
 	return nil
+}
+
+// cutSimple appends the cells of a line whose quotes, if any, enclose whole cells and nothing that is special in quotes.
+func cutSimple(cells [][]byte, line []byte, delimiter byte) (_ [][]byte, ok bool) {
+	if delimiter == ' ' || bytes.IndexByte(line, '"') < 0 {
+		return cutCells(cells, line, delimiter), true
+	}
+	for {
+		end := bytes.IndexByte(line, delimiter)
+		if len(line) > 0 && line[0] == '"' {
+			end = bytes.IndexByte(line[1:], '"') + 2 // after the closing quote
+			if end == 1 || (end < len(line) && line[end] != delimiter) {
+				return cells, false
+			}
+			cells = append(cells, line[1:end-1])
+		} else {
+			if end < 0 {
+				end = len(line)
+			}
+			if bytes.IndexByte(line[:end], '"') >= 0 {
+				return cells, false
+			}
+			cells = append(cells, line[:end])
+		}
+		if end == len(line) {
+			return cells, true
+		}
+		line = line[end+1:]
+	}
 }
 
 // cutCells appends the cells of a line without quotes. A run of spaces and tabs is one delimiter if the delimiter is a space.

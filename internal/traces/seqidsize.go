@@ -57,6 +57,16 @@ func (s *seqIDSizeReader) Read(rec *Record) error {
 	if err != nil {
 		return err
 	}
+	var numbers [3]uint64
+	if !parseNumbers(line, numbers[:]) || numbers[2] > maxSize {
+		return s.readOdd(rec, line)
+	}
+	s.set(rec, numbers[1], int64(numbers[2]))
+	return nil
+}
+
+// readOdd reads a line that is wrong, or has numbers of more than 19 digits.
+func (s *seqIDSizeReader) readOdd(rec *Record, line []byte) error {
 	var words [3][]byte
 	if !cutWords(line, words[:]) {
 		if len(trimBlanks(line)) == 0 {
@@ -75,11 +85,16 @@ func (s *seqIDSizeReader) Read(rec *Record) error {
 	if err != nil {
 		return s.src.LineErrorf("%w", err)
 	}
+	s.set(rec, id, size)
+	return nil
+}
+
+// set makes the record of an id and a size.
+func (s *seqIDSizeReader) set(rec *Record, id uint64, size int64) {
 	*rec = Record{Num: id, Size: size}
 	if s.pair {
 		rec.Num, rec.Text = 0, s.pairKey(id, size)
 	}
-	return nil
 }
 
 // pairKey writes the pair as text, id/size, which no two pairs share.

@@ -74,9 +74,9 @@ func csvWant() []Record {
 func TestTextFormatsRefuse(t *testing.T) {
 	const cacheLibHeader = "op_time,key,key_size,op,op_count,size\n"
 	for name, c := range map[string]struct{ content, format, want string }{
-		"arc, count 0":          {"1 1 0 0\n1 0 0 0\n", "", `line 2: number of blocks "0": want a whole number from 1`},
+		"arc, count 0":          {"1 1 0 0\n1 0 0 0\n", "", `line 2: number of blocks 0: want a whole number from 1`},
 		"arc, negative":         {"1 -1 0 0\n", "arc", `line 1: number of blocks "-1"`},
-		"arc, huge count":       {"1 1000000001 0 0\n", "", `number of blocks "1000000001"`},
+		"arc, huge count":       {"1 1000000001 0 0\n", "", `number of blocks 1000000001`},
 		"arc, overflow":         {"18446744073709551615 2 0 0\n", "", "goes beyond 2^64"},
 		"arc, start too large":  {"18446744073709551616 1 0 0\n", "", `start block "18446744073709551616"`},
 		"arc, three columns":    {"1 1 0 0\n1 1 0\n", "arc", "line 2: \"1 1 0\": want 4 columns"},
