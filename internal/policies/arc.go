@@ -94,8 +94,8 @@ func (p *arcState) forget(size int64) {
 	for p.size[arcT1]+p.size[arcB1]+size > p.capacity && p.size[arcB1] > 0 {
 		p.dropOldest(arcB1)
 	}
-	resident := p.size[arcT1] + p.size[arcT2]
-	for resident+p.size[arcB1]+p.size[arcB2]+size > 2*p.capacity && p.size[arcB2] > 0 {
+	other := p.size[arcT1] + p.size[arcT2] + p.size[arcB1] + size
+	for other-p.capacity > p.capacity-p.size[arcB2] && p.size[arcB2] > 0 {
 		p.dropOldest(arcB2)
 	}
 }

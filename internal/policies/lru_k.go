@@ -7,7 +7,7 @@ var lruKEntry = Entry{
 	Source:  "O'Neil, O'Neil, Weikum, The LRU-K page replacement algorithm for database disk buffering, SIGMOD 1993",
 	Params: []Param{
 		{Name: "k", Default: 2, Min: 1, Max: 64, Doc: "how many requests back"},
-		{Name: "crp", Default: 0, Doc: "correlated reference period: requests this soon after another count as one with it"},
+		{Name: "crp", Default: 0, Max: 1 << 31, Doc: "correlated reference period: requests this soon after another count as one with it"},
 		{Name: "history", Default: 1.0, Doc: "bound on evicted objects whose requests are remembered, as a multiple of the capacity"},
 	},
 	New: func(c Config) (Policy, error) { return newLRUK(c), nil },
@@ -19,7 +19,7 @@ type lruK struct {
 	crp     uint32
 	now     uint32
 	history []uint32 // HIST of the paper: k per object, the last request first; 0 is before the trace
-	last    []uint32 // LAST of the paper
+	last    []uint32 // LAST of the paper; nil where crp is 0, as it is HIST(1) then
 	// eligible holds resident objects by HIST(k). Objects without k requests have 0 there, and of those the one
 	// requested longest ago is first: the subsidiary policy is LRU.
 	eligible lazyHeap
@@ -46,12 +46,9 @@ const (
 )
 
 func newLRUK(c Config) *lruK {
-	k := c.Params.Int("k")
-	return &lruK{
-		k:        k,
+	p := &lruK{
+		k:        c.Params.Int("k"),
 		crp:      uint32(c.Params.Int("crp")),
-		history:  make([]uint32, k*c.Objects),
-		last:     make([]uint32, c.Objects),
 		eligible: newLazyHeap(c.Objects),
 		lists:    NewLists(c.Objects, 2),
 		where:    make([]lruKPlace, c.Objects),
@@ -59,6 +56,11 @@ func newLRUK(c Config) *lruK {
 		limit:    multiple(c.Capacity, c.Params.Float("history")),
 		free:     c.Capacity,
 	}
+	p.history = make([]uint32, p.k*c.Objects)
+	if p.crp > 0 {
+		p.last = make([]uint32, c.Objects)
+	}
+	return p
 }
 
 // of returns HIST of o.
@@ -69,28 +71,34 @@ func (p *lruK) oldest(o Object) float64 { return float64(p.history[int(o)*p.k+p.
 func (p *lruK) Hit(r Request) {
 	o := r.Object
 	p.now++
+	if p.crp == 0 {
+		p.shift(o, 0)
+		p.eligible.touch(o, p.oldest(o), 0)
+		return
+	}
 	if last := p.last[o]; p.now-last > p.crp {
-		h := p.of(o)
-		correlated := last - h[0]
-		for i := p.k - 1; i > 0; i-- {
-			if h[i] = h[i-1]; h[i] != 0 {
-				h[i] += correlated
-			}
-		}
-		h[0] = p.now
+		p.shift(o, last-p.of(o)[0])
 	}
 	p.last[o] = p.now
-	switch {
-	case p.where[o] == lruKRecent:
+	if p.where[o] == lruKRecent {
 		p.lists.Unlink(o)
-		p.lists.PushFront(lruKRecents, o)
-	case p.crp > 0:
+	} else {
 		p.eligible.remove(o)
-		p.lists.PushFront(lruKRecents, o)
 		p.where[o] = lruKRecent
-	default:
-		p.eligible.touch(o, p.oldest(o), 0)
 	}
+	p.lists.PushFront(lruKRecents, o)
+}
+
+// shift enters a request to o into its history. The earlier ones move up by the length of the burst of correlated
+// requests before it, as if the burst had taken no time.
+func (p *lruK) shift(o Object, burst uint32) {
+	h := p.of(o)
+	for i := p.k - 1; i > 0; i-- {
+		if h[i] = h[i-1]; h[i] != 0 {
+			h[i] += burst
+		}
+	}
+	h[0] = p.now
 }
 
 func (p *lruK) Miss(Request) { p.now++ }
@@ -140,11 +148,9 @@ func (p *lruK) Insert(r Request) {
 		p.leaveGhosts(o)
 	}
 	p.charge.set(r)
-	h := p.of(o)
-	copy(h[1:], h)
-	h[0] = p.now
-	p.last[o] = p.now
+	p.shift(o, 0)
 	if p.crp > 0 {
+		p.last[o] = p.now
 		p.where[o] = lruKRecent
 		p.lists.PushFront(lruKRecents, o)
 		return
