@@ -86,6 +86,7 @@ var registry = []Entry{
 	// offline
 	optEntry,
 	optBypassEntry,
+	beladySizeEntry,
 	pfoolEntry,
 }
 
