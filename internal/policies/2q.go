@@ -12,34 +12,23 @@ var twoQEntry = Entry{
 	New: func(c Config) (Policy, error) { return newTwoQ(c), nil },
 }
 
-// Where an object is. The names of the queues are those of the paper.
+// The queues, with the names of the paper. The ghost comes first: an object above it is resident.
 const (
-	twoQAbsent = iota
-	twoQOut
-	twoQIn
-	twoQMain
+	a1out = iota
+	a1in
+	am
 )
 
 type twoQ struct {
-	place       []uint8
-	sizes       objectSizes
-	in, out, am sizedQueue
-	capacity    int64
-	returning   bool // the object now missed was in the ghost queue
+	segments
+	capacity  int64
+	returning bool // the object now missed was in the ghost queue
 }
 
 func newTwoQ(c Config) *twoQ {
-	sizes := newObjectSizes(c)
 	kin := max(1, int64(float64(c.Capacity)*c.Params.Float("kin")))
 	kout := int64(float64(c.Capacity) * c.Params.Float("kout"))
-	return &twoQ{
-		place:    make([]uint8, c.Objects),
-		sizes:    sizes,
-		in:       newSizedQueue(c.Objects, sizes, kin),
-		out:      newSizedQueue(c.Objects, sizes, kout),
-		am:       newSizedQueue(c.Objects, sizes, c.Capacity-kin),
-		capacity: c.Capacity,
-	}
+	return &twoQ{segments: newSegments(c, kout, kin, c.Capacity-kin), capacity: c.Capacity}
 }
 
 func (p *twoQ) Hit(r Request) { p.hit(r.Object) }
@@ -47,86 +36,59 @@ func (p *twoQ) Hit(r Request) { p.hit(r.Object) }
 func (p *twoQ) Miss(r Request) { p.miss(r.Object) }
 
 // Admit refuses an object that does not fit the queue of new objects.
-func (p *twoQ) Admit(r Request) bool { return p.sizes == nil || r.Size <= p.in.limit }
+func (p *twoQ) Admit(r Request) bool { return p.sizes == nil || r.Size <= p.limit[a1in] }
 
 func (p *twoQ) Victim(Request) Object { return p.evict() }
 
-func (p *twoQ) Insert(r Request) {
-	p.sizes.set(r)
-	p.insert(r.Object)
-}
+func (p *twoQ) Insert(r Request) { p.load(p.target(), r) }
 
-func (p *twoQ) Remove(o Object) {
-	if p.place[o] == twoQIn {
-		p.in.remove(o)
-	} else {
-		p.am.remove(o)
-	}
-	p.place[o] = twoQAbsent
-}
+func (p *twoQ) Remove(o Object) { p.take(o) }
 
 func (p *twoQ) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
 	for _, o := range objects {
-		if p.place[o] >= twoQIn {
+		if p.segment[o] > a1out+1 {
 			hits++
 			p.hit(o)
 			continue
 		}
 		p.miss(o)
-		if p.in.used+p.am.used == p.capacity {
+		if p.used[a1in]+p.used[am] == p.capacity {
 			p.evict()
 			evictions++
 		}
-		p.insert(o)
+		p.put(p.target(), o)
 	}
 	return hits, evictions
 }
 
 func (p *twoQ) hit(o Object) {
-	if p.place[o] == twoQMain {
-		p.am.renew(o)
+	if p.in(am, o) {
+		p.renew(o)
 	}
 }
 
 func (p *twoQ) miss(o Object) {
-	p.returning = p.place[o] == twoQOut
+	p.returning = p.in(a1out, o)
 	if p.returning {
-		p.out.remove(o)
-		p.place[o] = twoQAbsent
+		p.take(o)
 	}
 }
 
-func (p *twoQ) insert(o Object) {
+// target returns the queue for the object now missed.
+func (p *twoQ) target() int {
 	if p.returning {
-		p.am.push(o)
-		p.place[o] = twoQMain
-		return
+		return am
 	}
-	p.in.push(o)
-	p.place[o] = twoQIn
+	return a1in
 }
 
 func (p *twoQ) evict() Object {
-	if p.in.used <= p.in.limit && p.am.live > 0 {
-		o := p.am.pop()
-		p.place[o] = twoQAbsent
-		return o
+	if p.used[a1in] <= p.limit[a1in] {
+		if o, ok := p.pop(am); ok {
+			return o
+		}
 	}
-	o := p.in.pop()
-	p.remember(o)
+	o, _ := p.pop(a1in)
+	p.remember(a1out, o)
 	return o
-}
-
-// remember puts o into the ghost queue.
-func (p *twoQ) remember(o Object) {
-	p.place[o] = twoQAbsent
-	size := p.sizes.of(o)
-	if size > p.out.limit {
-		return
-	}
-	for p.out.used+size > p.out.limit {
-		p.place[p.out.pop()] = twoQAbsent
-	}
-	p.out.push(o)
-	p.place[o] = twoQOut
 }

@@ -16,43 +16,35 @@ var s3fifoEntry = Entry{
 	New: newS3FIFO,
 }
 
-// The state of an object: its place in the two low bits, and above them how often it was requested since it got there.
+// The queues. The ghost comes first: an object above it is resident.
 const (
-	s3Absent  = 0
-	s3Ghost   = 1
-	s3Small   = 2
-	s3Main    = 3
-	s3Place   = 3
-	s3Request = 4 // one request
+	s3Ghost = iota
+	s3Small
+	s3Main
 )
 
-// s3fifo has a batch path over the same queues.
 type s3fifo struct {
-	state              []uint8
-	top                uint8 // a state below it can count one more request
-	move               uint8
-	sizes              objectSizes
-	small, main, ghost sizedQueue
-	capacity           int64
-	returning          bool // the object now missed was in the ghost queue
+	segments
+	freq      []uint8 // per resident object: requests since it entered its queue, at most top
+	top       uint8
+	move      uint8
+	capacity  int64
+	returning bool // the object now missed was in the ghost queue
 }
 
 func newS3FIFO(c Config) (Policy, error) {
-	top := 1<<c.Params.Int("bits") - 1
-	if move := c.Params.Int("move"); move > top {
-		return nil, fmt.Errorf("s3fifo: move=%d is never reached, as bits=%d counts to %d", move, c.Params.Int("bits"), top)
+	bits, move := c.Params.Int("bits"), c.Params.Int("move")
+	top := 1<<bits - 1
+	if move > top {
+		return nil, fmt.Errorf("s3fifo: move=%d is never reached, as bits=%d counts to %d", move, bits, top)
 	}
-	sizes := newObjectSizes(c)
 	small := max(1, int64(float64(c.Capacity)*c.Params.Float("small")))
 	ghost := int64(float64(c.Capacity) * c.Params.Float("ghost"))
 	return &s3fifo{
-		state:    make([]uint8, c.Objects),
-		top:      uint8(top * s3Request),
-		move:     uint8(c.Params.Int("move")),
-		sizes:    sizes,
-		small:    newSizedQueue(c.Objects, sizes, small),
-		main:     newSizedQueue(c.Objects, sizes, c.Capacity-small),
-		ghost:    newSizedQueue(c.Objects, sizes, ghost),
+		segments: newSegments(c, ghost, small, c.Capacity-small),
+		freq:     make([]uint8, c.Objects),
+		top:      uint8(top),
+		move:     uint8(move),
 		capacity: c.Capacity,
 	}, nil
 }
@@ -62,106 +54,80 @@ func (p *s3fifo) Hit(r Request) { p.hit(r.Object) }
 func (p *s3fifo) Miss(r Request) { p.miss(r.Object) }
 
 // Admit refuses an object that would take the whole small queue, as all others would leave it at once.
-func (p *s3fifo) Admit(r Request) bool { return p.sizes == nil || r.Size < p.small.limit }
+func (p *s3fifo) Admit(r Request) bool { return p.sizes == nil || r.Size < p.limit[s3Small] }
 
 func (p *s3fifo) Victim(Request) Object { return p.evict() }
 
 func (p *s3fifo) Insert(r Request) {
-	p.sizes.set(r)
-	p.insert(r.Object)
+	p.freq[r.Object] = 0
+	p.load(p.target(), r)
 }
 
-func (p *s3fifo) Remove(o Object) {
-	if p.state[o]&s3Place == s3Small {
-		p.small.remove(o)
-	} else {
-		p.main.remove(o)
-	}
-	p.state[o] = s3Absent
-}
+func (p *s3fifo) Remove(o Object) { p.take(o) }
 
 func (p *s3fifo) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
 	for _, o := range objects {
-		if p.state[o] >= s3Small {
+		if p.segment[o] > s3Ghost+1 {
 			hits++
 			p.hit(o)
 			continue
 		}
 		p.miss(o)
-		if p.small.used+p.main.used == p.capacity {
+		if p.used[s3Small]+p.used[s3Main] == p.capacity {
 			p.evict()
 			evictions++
 		}
-		p.insert(o)
+		p.freq[o] = 0
+		p.put(p.target(), o)
 	}
 	return hits, evictions
 }
 
-func (p *s3fifo) hit(o Object) {
-	if p.state[o] < p.top {
-		p.state[o] += s3Request
-	}
-}
+func (p *s3fifo) hit(o Object) { p.freq[o] = min(p.freq[o]+1, p.top) }
 
 func (p *s3fifo) miss(o Object) {
-	p.returning = p.state[o] == s3Ghost
+	p.returning = p.in(s3Ghost, o)
 	if p.returning {
-		p.ghost.remove(o)
-		p.state[o] = s3Absent
+		p.take(o)
 	}
 }
 
-// insert puts o into the small queue, or into the main one if it returns. While the cache fills, the small queue grows over its limit.
-func (p *s3fifo) insert(o Object) {
+// target returns the queue for the object now missed. While the cache fills, the small queue grows over its limit.
+func (p *s3fifo) target() int {
 	if p.returning {
-		p.main.push(o)
-		p.state[o] = s3Main
-		return
+		return s3Main
 	}
-	p.small.push(o)
-	p.state[o] = s3Small
+	return s3Small
 }
 
 // evict takes the victim from the main queue where that is over its limit, otherwise from the small one. Objects that the small
 // queue hands on meanwhile may take the main queue over its limit.
 func (p *s3fifo) evict() Object {
-	if p.main.used > p.main.limit {
+	if p.used[s3Main] > p.limit[s3Main] {
 		return p.evictMain()
 	}
-	for p.small.live > 0 {
-		o := p.small.pop()
-		if p.state[o]/s3Request < p.move {
-			p.remember(o)
+	for {
+		o, ok := p.pop(s3Small)
+		if !ok {
+			return p.evictMain()
+		}
+		if p.freq[o] < p.move {
+			p.remember(s3Ghost, o)
 			return o
 		}
-		p.main.push(o)
-		p.state[o] = s3Main
+		p.freq[o] = 0
+		p.put(s3Main, o)
 	}
-	return p.evictMain()
 }
 
 func (p *s3fifo) evictMain() Object {
 	for {
-		o := p.main.pop()
-		if p.state[o] < s3Request {
-			p.state[o] = s3Absent
+		o, _ := p.list.Back(s3Main)
+		if p.freq[o] == 0 {
+			p.take(o)
 			return o
 		}
-		p.state[o] -= s3Request
-		p.main.push(o)
+		p.freq[o]--
+		p.renew(o)
 	}
-}
-
-// remember puts o into the ghost queue.
-func (p *s3fifo) remember(o Object) {
-	p.state[o] = s3Absent
-	size := p.sizes.of(o)
-	if size > p.ghost.limit {
-		return
-	}
-	for p.ghost.used+size > p.ghost.limit {
-		p.state[p.ghost.pop()] = s3Absent
-	}
-	p.ghost.push(o)
-	p.state[o] = s3Ghost
 }

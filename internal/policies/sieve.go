@@ -2,127 +2,142 @@ package policies
 
 var sieveEntry = Entry{
 	Name:    "sieve",
-	Summary: "a hand moves from the oldest object to the newest and evicts the first that was not requested since its last visit; nothing moves",
+	Summary: "a hand moves from the oldest object to the newest and evicts the first not requested since it last passed; objects keep their places",
 	Source:  "Zhang, Yang, Yue, Vigfusson and Rashmi, SIEVE is simpler than LRU, NSDI 2024, algorithm 1",
 	New:     func(c Config) (Policy, error) { return newSieve(c), nil },
 }
 
-// What sieve knows of an object. The hand halves it.
+// What sieve knows of an object.
 const (
-	sieveAbsent    = 0
-	sieveUnvisited = 1
-	sieveVisited   = 3
+	sieveAbsent = iota
+	sieveUnvisited
+	sieveVisited
 )
 
-// sieve keeps the objects in order of arrival in an array. An object that leaves is overwritten with gone, whose state is
-// always sieveAbsent; where the array is full, what is left moves to its start.
 type sieve struct {
-	state    []uint8
-	order    []Object // oldest first
-	slot     []uint32 // per resident object: its index in order
-	hand     int
-	end      int // length of order in use; order[end-1] is never gone
-	live     int
-	gone     Object
-	capacity int // objects, batch path only
+	state []uint8
+	list  Lists
+	hand  Object // where the next search for a victim begins
+	begun bool   // hand is valid; otherwise the search begins at the oldest object
+
+	log sieveLog // batch path
 }
 
 func newSieve(c Config) *sieve {
-	return &sieve{
-		state: make([]uint8, c.Objects+1), order: make([]Object, 64), slot: make([]uint32, c.Objects),
-		gone: Object(c.Objects), capacity: int(c.Capacity),
+	p := &sieve{state: make([]uint8, c.Objects+1), list: NewLists(c.Objects, 1)}
+	if c.Unit {
+		p.log = newSieveLog(c)
 	}
+	return p
 }
 
 func (p *sieve) Hit(r Request) { p.state[r.Object] = sieveVisited }
 
 func (p *sieve) Miss(Request) {}
 
-func (p *sieve) Victim(Request) Object { return p.evict() }
+func (p *sieve) Victim(Request) Object {
+	o := p.hand
+	if !p.begun {
+		o, _ = p.list.Back(0)
+	}
+	for p.state[o] == sieveVisited {
+		p.state[o] = sieveUnvisited
+		newer, ok := p.list.Before(o)
+		if !ok {
+			newer, _ = p.list.Back(0)
+		}
+		o = newer
+	}
+	p.hand, p.begun = p.list.Before(o)
+	p.list.Unlink(o)
+	return o
+}
 
-func (p *sieve) Insert(r Request) { p.insert(r.Object) }
+func (p *sieve) Insert(r Request) {
+	p.state[r.Object] = sieveUnvisited
+	p.list.PushFront(0, r.Object)
+}
 
-func (p *sieve) Remove(o Object) { p.drop(int(p.slot[o])) }
+func (p *sieve) Remove(o Object) {
+	if p.begun && p.hand == o {
+		p.hand, p.begun = p.list.Before(o)
+	}
+	p.list.Unlink(o)
+}
+
+// sieveLog holds the resident objects in order of arrival, oldest first, for the batch path. An evicted object's entry is
+// overwritten with the number gone, which no object has and whose state stays sieveAbsent. Where the log is full, what is
+// left moves to its start: the log is twice as long as the cache, so that this costs constant time per eviction.
+type sieveLog struct {
+	entries []Object
+	end     int // entries in use
+	hand    int // index of the entry where the next search begins
+	free    int // objects that still fit
+	gone    Object
+}
+
+func newSieveLog(c Config) sieveLog {
+	capacity := int(min(c.Capacity, int64(c.Objects)))
+	return sieveLog{entries: make([]Object, 2*capacity), free: capacity, gone: Object(c.Objects)}
+}
 
 func (p *sieve) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
-	state := p.state
+	state, log := p.state, &p.log
 	for _, o := range objects {
-		if s := state[o]; s != sieveAbsent {
+		if state[o] != sieveAbsent {
 			hits++
-			if s != sieveVisited {
-				state[o] = sieveVisited
-			}
+			state[o] = sieveVisited
 			continue
 		}
-		if p.live == p.capacity {
-			p.evict()
+		if log.free > 0 {
+			log.free--
+		} else {
+			log.evict(state)
 			evictions++
 		}
-		p.insert(o)
+		if log.end == len(log.entries) {
+			log.compact()
+		}
+		log.entries[log.end] = o
+		log.end++
+		state[o] = sieveUnvisited
 	}
 	return hits, evictions
 }
 
-// evict moves the hand to the first unvisited object, takes it out and returns it.
-func (p *sieve) evict() Object {
-	at := p.hand
+// evict takes out the first unvisited object from the hand on. The newest entry is never gone, since each eviction makes room
+// for an arrival; so a hand that has reached the end has passed every object.
+func (l *sieveLog) evict(state []uint8) {
+	entries, at := l.entries[:l.end], l.hand
 	for {
-		o := p.order[at]
-		s := p.state[o]
+		o := entries[at]
+		s := state[o]
 		if s == sieveUnvisited {
-			p.hand = at + 1
-			p.drop(at)
-			return o
+			state[o] = sieveAbsent
+			entries[at] = l.gone
+		} else if s == sieveVisited {
+			state[o] = sieveUnvisited
 		}
-		p.state[o] = s / 2
-		if at++; at == p.end {
+		if at++; at == len(entries) {
 			at = 0
 		}
+		if s == sieveUnvisited {
+			l.hand = at
+			return
+		}
 	}
 }
 
-func (p *sieve) insert(o Object) {
-	if p.end == len(p.order) {
-		p.compact()
-	}
-	p.order[p.end] = o
-	p.slot[o] = uint32(p.end)
-	p.state[o] = sieveUnvisited
-	p.end++
-	p.live++
-}
-
-// drop takes out the object at order[at]. A hand that has nothing newer before it starts again from the oldest.
-func (p *sieve) drop(at int) {
-	p.state[p.order[at]] = sieveAbsent
-	p.order[at] = p.gone
-	p.live--
-	for p.end > 0 && p.order[p.end-1] == p.gone {
-		p.end--
-	}
-	if p.hand >= p.end {
-		p.hand = 0
-	}
-}
-
-// compact moves what is left to the start of order, which doubles where that is more than half of it.
-//
-//go:noinline
-func (p *sieve) compact() {
-	old := p.order
-	if 2*p.live > len(old) {
-		p.order = make([]Object, 2*len(old))
-	}
-	hand, end := 0, 0
-	for at, o := range old {
-		if at == p.hand {
+func (l *sieveLog) compact() {
+	end, hand := 0, 0
+	for at, o := range l.entries {
+		if at == l.hand {
 			hand = end
 		}
-		if o != p.gone {
-			p.order[end] = o
-			p.slot[o] = uint32(end)
+		l.entries[end] = o
+		if o != l.gone {
 			end++
 		}
 	}
-	p.hand, p.end = hand, end
+	l.end, l.hand = end, hand
 }

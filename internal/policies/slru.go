@@ -1,5 +1,7 @@
 package policies
 
+import "slices"
+
 var slruEntry = Entry{
 	Name:    "slru",
 	Summary: "LRU segments one above another: a hit lifts an object to the next, what overflows a segment falls to the one below",
@@ -12,122 +14,112 @@ var slruEntry = Entry{
 }
 
 type slru struct {
-	list     Lists
-	segment  []uint8 // per object: 1 + its segment, from the lowest; 0 where it is not resident
-	sizes    objectSizes
-	used     []int64
-	limit    []int64
+	segments
+	top      int // the highest segment
 	capacity int64
-	total    int64 // batch path only: resident objects
+	filled   int64 // resident objects, batch path only
 }
 
 func newSLRU(c Config) *slru {
-	n := int(min(int64(c.Params.Int("segments")), c.Capacity))
-	p := &slru{
-		list:     NewLists(c.Objects, n),
-		segment:  make([]uint8, c.Objects),
-		sizes:    newObjectSizes(c),
-		used:     make([]int64, n),
-		limit:    make([]int64, n),
-		capacity: c.Capacity,
-	}
-	upper := c.Capacity / int64(n)
+	n := min(int64(c.Params.Int("segments")), c.Capacity)
+	upper := c.Capacity / n
 	if protected := c.Params.Float("protected"); protected > 0 && n > 1 {
 		upper = int64(float64(c.Capacity) * protected / float64(n-1))
-		upper = max(1, min(upper, (c.Capacity-1)/int64(n-1)))
+		upper = max(1, min(upper, (c.Capacity-1)/(n-1)))
 	}
-	p.limit[0] = c.Capacity
-	for k := 1; k < n; k++ {
-		p.limit[k] = upper
-		p.limit[0] -= upper
-	}
-	return p
+	limit := slices.Repeat([]int64{upper}, int(n))
+	limit[0] = c.Capacity - upper*(n-1)
+	return &slru{segments: newSegments(c, limit...), top: int(n) - 1, capacity: c.Capacity}
 }
 
 func (p *slru) Hit(r Request) { p.hit(r.Object) }
 
 func (p *slru) Miss(Request) {}
 
-// Admit refuses an object that does not fit the smallest segment.
+// Admit refuses an object that does not fit every segment.
 func (p *slru) Admit(r Request) bool {
-	return p.sizes == nil || r.Size <= min(p.limit[0], p.limit[len(p.limit)-1])
+	return p.sizes == nil || r.Size <= min(p.limit[0], p.limit[p.top])
 }
 
 func (p *slru) Victim(Request) Object { return p.evict() }
 
-func (p *slru) Insert(r Request) {
-	p.sizes.set(r)
-	p.insert(r.Object)
-}
+func (p *slru) Insert(r Request) { p.load(p.target(r.Size), r) }
 
-func (p *slru) Remove(o Object) {
-	p.take(o)
-	p.segment[o] = 0
-}
+func (p *slru) Remove(o Object) { p.take(o) }
 
 func (p *slru) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
+	segment := p.segment
 	for _, o := range objects {
-		if p.segment[o] != 0 {
+		if k := int(segment[o]); k != 0 {
 			hits++
-			p.hit(o)
+			p.lift(o, k)
 			continue
 		}
-		if p.total == p.capacity {
+		if p.filled == p.capacity {
 			p.evict()
 			evictions++
 		} else {
-			p.total++
+			p.filled++
 		}
-		p.insert(o)
+		p.put(p.target(1), o)
 	}
 	return hits, evictions
 }
 
-// hit lifts o by one segment. What overflows there falls, segment by segment, until everything but the lowest is within its limit.
+// lift is hit where every object is charged 1: o is in the segment below k, and each segment hands on one object at most.
+func (p *slru) lift(o Object, k int) {
+	list, segment, used := &p.list, p.segment, p.used
+	list.Unlink(o)
+	if k > p.top {
+		list.PushFront(p.top, o)
+		return
+	}
+	list.PushFront(k, o)
+	segment[o] = uint8(k + 1)
+	used[k-1]--
+	used[k]++
+	for ; k > 0 && used[k] > p.limit[k]; k-- {
+		v, _ := list.Back(k)
+		list.Unlink(v)
+		list.PushFront(k-1, v)
+		segment[v] = uint8(k)
+		used[k]--
+		used[k-1]++
+	}
+}
+
+// hit lifts o by one segment. What overflows there falls, until every segment but the lowest is within its limit.
 func (p *slru) hit(o Object) {
-	k := int(p.segment[o]) - 1
+	k := int(p.segment[o])
+	if k > p.top {
+		p.renew(o)
+		return
+	}
 	p.take(o)
-	k = min(k+1, len(p.limit)-1)
 	p.put(k, o)
 	for ; k > 0; k-- {
 		for p.used[k] > p.limit[k] {
-			v, _ := p.list.Back(k)
-			p.take(v)
+			v, _ := p.pop(k)
 			p.put(k-1, v)
 		}
 	}
 }
 
-// insert puts o into the lowest segment with room for it; where none has, into the lowest.
-func (p *slru) insert(o Object) {
-	size := p.sizes.of(o)
+// target returns the lowest segment with room for size; where none has, the lowest.
+func (p *slru) target(size int64) int {
 	for k := range p.limit {
 		if p.used[k]+size <= p.limit[k] {
-			p.put(k, o)
-			return
+			return k
 		}
 	}
-	p.put(0, o)
+	return 0
 }
 
+// evict takes out the last object of the lowest segment that has any.
 func (p *slru) evict() Object {
-	for k := range p.limit {
-		if o, ok := p.list.Back(k); ok {
-			p.take(o)
-			p.segment[o] = 0
+	for k := 0; ; k++ {
+		if o, ok := p.pop(k); ok {
 			return o
 		}
 	}
-	panic("slru: asked for a victim while nothing is resident")
-}
-
-func (p *slru) put(k int, o Object) {
-	p.list.PushFront(k, o)
-	p.segment[o] = uint8(k + 1)
-	p.used[k] += p.sizes.of(o)
-}
-
-func (p *slru) take(o Object) {
-	p.list.Unlink(o)
-	p.used[p.segment[o]-1] -= p.sizes.of(o)
 }

@@ -1,0 +1,84 @@
+package policies
+
+// segments are lists that know how much their objects are charged together, and how much they should be at most. Who
+// enforces the limits is the policy's part. An object is in one segment at a time.
+// Memory: 9 bytes per object, and 8 more where sizes count.
+type segments struct {
+	list    Lists
+	segment []uint8 // per object: 1 + its segment; 0 where it is in none
+	sizes   []int64 // per object: what it is charged; nil where that is 1
+	used    []int64 // per segment
+	limit   []int64 // per segment
+}
+
+// newSegments returns one empty segment per limit.
+func newSegments(c Config, limit ...int64) segments {
+	s := segments{
+		list:    NewLists(c.Objects, len(limit)),
+		segment: make([]uint8, c.Objects),
+		used:    make([]int64, len(limit)),
+		limit:   limit,
+	}
+	if !c.Unit {
+		s.sizes = make([]int64, c.Objects)
+	}
+	return s
+}
+
+// size returns what o is charged.
+func (s *segments) size(o Object) int64 {
+	if s.sizes == nil {
+		return 1
+	}
+	return s.sizes[o]
+}
+
+// load records what r's object is charged and puts it at the front of segment k.
+func (s *segments) load(k int, r Request) {
+	if s.sizes != nil {
+		s.sizes[r.Object] = r.Size
+	}
+	s.put(k, r.Object)
+}
+
+// put puts o, which is in no segment, at the front of segment k.
+func (s *segments) put(k int, o Object) {
+	s.list.PushFront(k, o)
+	s.segment[o] = uint8(k + 1)
+	s.used[k] += s.size(o)
+}
+
+// take takes o out of its segment.
+func (s *segments) take(o Object) {
+	s.list.Unlink(o)
+	s.used[s.segment[o]-1] -= s.size(o)
+	s.segment[o] = 0
+}
+
+// renew moves o to the front of its segment.
+func (s *segments) renew(o Object) {
+	s.list.Unlink(o)
+	s.list.PushFront(int(s.segment[o])-1, o)
+}
+
+// pop takes the last object of segment k out; ok is false where the segment is empty.
+func (s *segments) pop(k int) (o Object, ok bool) {
+	if o, ok = s.list.Back(k); ok {
+		s.take(o)
+	}
+	return o, ok
+}
+
+// in reports whether o is in segment k.
+func (s *segments) in(k int, o Object) bool { return int(s.segment[o]) == k+1 }
+
+// remember puts o, which is leaving the cache, into the ghost segment k and drops the oldest ghosts that no longer fit.
+func (s *segments) remember(k int, o Object) {
+	if s.size(o) > s.limit[k] {
+		return
+	}
+	for s.used[k]+s.size(o) > s.limit[k] {
+		s.pop(k)
+	}
+	s.put(k, o)
+}
