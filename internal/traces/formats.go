@@ -44,6 +44,8 @@ var formats = []Format{
 	seqIDSizeFormat,
 	ratingFormat,
 	cacheLibFormat,
+	oracleGeneralFormat,
+	vscsiFormat,
 }
 
 // Formats returns every format that can be read.

@@ -58,7 +58,7 @@ func (o *oracleGeneralWriter) write(rec *Record) error {
 	}
 	number := o.numbering.ofRecord(rec)
 	if o.numbering.full {
-		return fmt.Errorf("more than %d different keys", maxCount)
+		return errTooManyObjects
 	}
 	o.records++
 	line := o.buffer.AvailableBuffer()

@@ -1,0 +1,301 @@
+package traces
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+)
+
+// Load reads trace files into columns and numbers their objects. Several files are one trace: one after another, or merged by time
+// (then each must have times). The same key is the same object in all of them. Times stay as the files state them, so
+// where a clock goes back, or the next file begins earlier, they go back too; requests keep their order.
+//
+// The error says which file cannot be read and why; that no request was found is one as well. When ctx ends, Load returns its error.
+func Load(ctx context.Context, paths []string, opts LoadOptions) (*Trace, error) {
+	s, err := newScan(ctx, paths, opts)
+	if err != nil {
+		return nil, err
+	}
+	l := &loader{scan: s, trace: &Trace{}, numbering: newNumbering()}
+	s.begin, s.visit, s.batches = l.begin, l.add, l.addFile
+	if err := s.run(); err != nil {
+		return nil, err
+	}
+	return l.finish(), nil
+}
+
+// loader builds a Trace from the records of a scan.
+type loader struct {
+	*scan
+	trace     *Trace
+	numbering *numbering
+	keep      Fields
+}
+
+func (l *loader) begin(fields Fields) error {
+	l.keep = Fields{Time: fields.Time && l.opts.Times, Size: fields.Size && l.opts.Sizes, Op: fields.Op && l.opts.Ops}
+	return nil
+}
+
+func (l *loader) finish() *Trace {
+	t := l.trace
+	t.NumObjects = l.numbering.len()
+	t.Objects = t.Objects[:len(t.Objects):len(t.Objects)]
+	t.Files = l.files
+	t.Name = traceName(l.paths)
+	t.SampleRate = 1
+	if l.sampler != nil {
+		t.SampleRate = l.opts.SampleRate
+	}
+	if l.opts.Keys {
+		t.Keys = l.numbering.allKeys()
+	}
+	return t
+}
+
+func traceName(paths []string) string {
+	names := make([]string, len(paths))
+	for i, path := range paths {
+		names[i] = filepath.Base(path)
+		if path == "-" {
+			names[i] = "stdin"
+		}
+	}
+	return strings.Join(names, "+")
+}
+
+// add appends one request.
+func (l *loader) add(rec *Record) error {
+	if err := l.makeRoom(1); err != nil {
+		return err
+	}
+	number := l.numbering.ofRecord(rec)
+	if l.numbering.full {
+		return errTooManyObjects
+	}
+	l.trace.Objects = append(l.trace.Objects, number)
+	if l.keep.Size {
+		l.trace.addSize(number, rec.Size)
+	}
+	if l.keep.Time {
+		l.trace.Times = append(l.trace.Times, rec.Time)
+	}
+	if l.keep.Op {
+		l.trace.Ops = append(l.trace.Ops, rec.Op)
+	}
+	return nil
+}
+
+// addSize appends the size of the last request, whose object has that number. Sizes are kept per object until one changes.
+func (t *Trace) addSize(number uint32, size int64) {
+	if int(number) == len(t.ObjectSizes) {
+		t.ObjectSizes = append(t.ObjectSizes, size)
+	}
+	switch {
+	case t.RequestSizes != nil:
+		t.RequestSizes = append(t.RequestSizes, size)
+	case t.ObjectSizes[number] != size:
+		before := len(t.Objects) - 1
+		t.RequestSizes = make([]int64, before, cap(t.Objects))
+		for pos, object := range t.Objects[:before] {
+			t.RequestSizes[pos] = t.ObjectSizes[object]
+		}
+		t.RequestSizes = append(t.RequestSizes, size)
+	}
+}
+
+// addFile reads a whole oracleGeneral file, batch by batch.
+//
+// The next access of a record says where its object comes again, so its number can be left there and need not be looked up then.
+// It is left in the unused part of the Objects column, plus one, as 0 is where nothing was left. It is only a hint: the key is
+// compared, and where the hint is missing or wrong the key is looked up as always, so the numbers never depend on that field.
+func (l *loader) addFile(r *oracleGeneralReader) error {
+	first := len(l.trace.Objects)
+	l.expect(int(min(r.src.Size()/oracleGeneralRecord, maxCount)))
+	for {
+		if err := l.check(); err != nil {
+			return err
+		}
+		batch, err := r.src.Records(oracleGeneralRecord)
+		if err == io.EOF {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		if err := l.addBatch(batch, first); err != nil {
+			return err
+		}
+	}
+}
+
+// addBatch adds oracleGeneral records of a file whose first request is at a position of the trace.
+func (l *loader) addBatch(batch []byte, first int) error {
+	n := len(batch) / oracleGeneralRecord
+	if l.opts.Limit > 0 {
+		n = min(n, l.opts.Limit-len(l.trace.Objects))
+	}
+	if err := l.makeRoom(n); err != nil {
+		return err
+	}
+	batch = batch[:n*oracleGeneralRecord]
+	l.seen, l.kept = l.seen+n, l.kept+n
+	l.numberBatch(batch, first)
+	if l.numbering.full {
+		return errTooManyObjects
+	}
+	l.addColumns(batch)
+	if len(l.trace.Objects) == l.opts.Limit {
+		return errLimit
+	}
+	return nil
+}
+
+// numberBatch appends the object numbers of a batch.
+func (l *loader) numberBatch(batch []byte, first int) {
+	pos := len(l.trace.Objects)
+	column := l.trace.Objects[:cap(l.trace.Objects)]
+	keys := l.numbering.keys
+	for ; len(batch) >= oracleGeneralRecord; batch = batch[oracleGeneralRecord:] {
+		_, key, _, next := oracleGeneralFields(batch)
+		number := column[pos] - 1
+		if int(number) >= len(keys) || keys[number] != key {
+			number = l.numbering.ofNumber(key)
+			keys = l.numbering.keys
+		}
+		column[pos] = number
+		if again := first + int(next) - 1; again > pos && again < len(column) {
+			column[again] = number + 1
+		}
+		pos++
+	}
+	l.trace.Objects = column[:pos]
+}
+
+// addColumns appends the other columns of a batch whose object numbers are in place.
+func (l *loader) addColumns(batch []byte) {
+	if !l.keep.Size && !l.keep.Time {
+		return
+	}
+	all := l.trace.Objects
+	pos := len(all) - len(batch)/oracleGeneralRecord
+	for ; len(batch) >= oracleGeneralRecord; batch = batch[oracleGeneralRecord:] {
+		seconds, _, size, _ := oracleGeneralFields(batch)
+		pos++
+		l.trace.Objects = all[:pos]
+		if l.keep.Size {
+			l.trace.addSize(all[pos-1], int64(size))
+		}
+		if l.keep.Time {
+			l.trace.Times = append(l.trace.Times, int64(seconds)*1e9)
+		}
+	}
+}
+
+var (
+	errTooManyObjects  = fmt.Errorf("more than %d different keys, the most that a trace can have: use --sample or --limit", maxCount)
+	errTooManyRequests = fmt.Errorf("more than %d requests, the most that a trace can have: use --sample or --limit", maxCount)
+)
+
+// Growth of the columns: they begin at firstRoom, and then are made as large as the share of the file that was read lets expect, but
+// at most maxGrowth and at least minGrowth times as large as they are. Room that is never written to costs no memory.
+const (
+	firstRoom = 1 << 16
+	maxGrowth = 64
+	minGrowth = 1.25
+)
+
+// makeRoom makes sure that n more requests fit into the columns.
+func (l *loader) makeRoom(n int) error {
+	have := len(l.trace.Objects)
+	if have+n <= cap(l.trace.Objects) {
+		return nil
+	}
+	if have+n > maxCount {
+		return errTooManyRequests
+	}
+	l.expect(max(have+n, firstRoom, l.estimate()))
+	return nil
+}
+
+// estimate guesses how many requests the trace will have from the share of its files that was read.
+func (l *loader) estimate() int {
+	have := float64(len(l.trace.Objects))
+	guess := have * minGrowth
+	if done, total := l.progress(); done > 0 && total > 0 {
+		const spare = 1.1
+		guess = max(guess, min(have*float64(total)/float64(done)*spare, have*maxGrowth))
+	}
+	if l.opts.Limit > 0 {
+		guess = min(guess, float64(l.opts.Limit))
+	}
+	return int(min(guess, maxCount))
+}
+
+// expect makes room for n requests in all. Hints that addFile left behind the end of the Objects column stay there.
+func (l *loader) expect(n int) {
+	t := l.trace
+	if n <= cap(t.Objects) {
+		return
+	}
+	objects := make([]uint32, n)
+	copy(objects, t.Objects[:cap(t.Objects)])
+	t.Objects = objects[:len(t.Objects)]
+	if l.keep.Time {
+		t.Times = withRoom(t.Times, n)
+	}
+	if t.RequestSizes != nil {
+		t.RequestSizes = withRoom(t.RequestSizes, n)
+	}
+	if l.keep.Op {
+		t.Ops = withRoom(t.Ops, n)
+	}
+}
+
+// withRoom returns column with a capacity of exactly n.
+func withRoom[T any](column []T, n int) []T {
+	return append(make([]T, 0, n), column...)
+}
+
+// WithoutZeroSizes returns t without the requests of size 0 and how many those are, as libCacheSim skips them. Objects are numbered
+// anew. The result is t itself if there are none, or no sizes, and shares no column with t otherwise. It may have no requests.
+func (t *Trace) WithoutZeroSizes() (*Trace, int) {
+	zeros := 0
+	if t.HasSizes() {
+		for pos := range t.Objects {
+			if t.Size(pos) == 0 {
+				zeros++
+			}
+		}
+	}
+	if zeros == 0 {
+		return t, 0
+	}
+	kept := &Trace{
+		Name: t.Name, Files: t.Files, SampleRate: t.SampleRate,
+		Objects: make([]uint32, 0, len(t.Objects)-zeros), ObjectSizes: []int64{},
+	}
+	renumbered := make([]uint32, t.NumObjects) // per object of t: its new number plus one
+	for pos, object := range t.Objects {
+		if t.Size(pos) == 0 {
+			continue
+		}
+		if renumbered[object] == 0 {
+			kept.NumObjects++
+			renumbered[object] = uint32(kept.NumObjects)
+			if t.Keys != nil {
+				kept.Keys = append(kept.Keys, t.Keys[object])
+			}
+		}
+		kept.Objects = append(kept.Objects, renumbered[object]-1)
+		kept.addSize(renumbered[object]-1, t.Size(pos))
+		if t.Times != nil {
+			kept.Times = append(kept.Times, t.Times[pos])
+		}
+		if t.Ops != nil {
+			kept.Ops = append(kept.Ops, t.Ops[pos])
+		}
+	}
+	return kept, zeros
+}

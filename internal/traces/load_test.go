@@ -1,0 +1,487 @@
+package traces
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+var everything = LoadOptions{Sizes: true, Times: true, Ops: true, Keys: true}
+
+// naiveTrace is Load by maps, of records that were kept.
+func naiveTrace(records []Record, fields Fields) *Trace {
+	t := &Trace{SampleRate: 1}
+	numbers := map[Key]uint32{}
+	var sizes []int64
+	constant := true
+	for _, rec := range records {
+		key := Key{rec.Num, string(rec.Text)}
+		number, known := numbers[key]
+		if !known {
+			number = uint32(len(numbers))
+			numbers[key] = number
+			t.Keys = append(t.Keys, key)
+			t.ObjectSizes = append(t.ObjectSizes, rec.Size)
+		}
+		constant = constant && t.ObjectSizes[number] == rec.Size
+		t.Objects = append(t.Objects, number)
+		sizes = append(sizes, rec.Size)
+		t.Times = append(t.Times, rec.Time)
+		t.Ops = append(t.Ops, rec.Op)
+	}
+	t.NumObjects = len(numbers)
+	if !constant {
+		t.RequestSizes = sizes
+	}
+	if !fields.Size {
+		t.ObjectSizes, t.RequestSizes = nil, nil
+	}
+	if !fields.Time {
+		t.Times = nil
+	}
+	if !fields.Op {
+		t.Ops = nil
+	}
+	return t
+}
+
+// checkColumns compares the columns of a trace.
+func checkColumns(t rapid.TB, got, want *Trace) {
+	t.Helper()
+	for _, c := range []struct {
+		name      string
+		got, want any
+	}{
+		{"Objects", got.Objects, want.Objects},
+		{"NumObjects", got.NumObjects, want.NumObjects},
+		{"ObjectSizes", got.ObjectSizes, want.ObjectSizes},
+		{"RequestSizes", got.RequestSizes, want.RequestSizes},
+		{"Times", got.Times, want.Times},
+		{"Ops", got.Ops, want.Ops},
+		{"Keys", got.Keys, want.Keys},
+	} {
+		if !reflect.DeepEqual(c.got, c.want) {
+			t.Fatalf("%s: got %.200v, want %.200v", c.name, fmt.Sprint(c.got), fmt.Sprint(c.want))
+		}
+	}
+}
+
+// encodeOracleGeneral writes records with the next accesses given.
+func encodeOracleGeneral(records []Record, next []int64) []byte {
+	var b []byte
+	for i, rec := range records {
+		b = binary.LittleEndian.AppendUint32(b, uint32(rec.Time/1e9))
+		b = binary.LittleEndian.AppendUint64(b, rec.Num)
+		b = binary.LittleEndian.AppendUint32(b, uint32(rec.Size))
+		b = binary.LittleEndian.AppendUint64(b, uint64(next[i]))
+	}
+	return b
+}
+
+func writeFile(t testing.TB, path string, content []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, content, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// drawOracleGeneral draws records and next accesses that are right, missing or wrong.
+func drawOracleGeneral(t *rapid.T, maxLen int) ([]Record, []int64) {
+	records := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Record {
+		return Record{
+			Time: 1e9 * int64(rapid.Uint32().Draw(t, "time")),
+			Num:  rapid.Uint64Range(0, 20).Draw(t, "key"),
+			Size: int64(rapid.Uint32Range(0, 2).Draw(t, "size")),
+		}
+	}), 1, maxLen).Draw(t, "records")
+	if rapid.Bool().Draw(t, "constant sizes") {
+		for i := range records {
+			records[i].Size = int64(records[i].Num)
+		}
+	}
+	wrong := rapid.Bool().Draw(t, "wrong")
+	next := make([]int64, len(records))
+	last := map[uint64]int64{}
+	for i := len(records) - 1; i >= 0; i-- {
+		next[i] = oracleGeneralNever
+		if pos, ok := last[records[i].Num]; ok {
+			next[i] = pos
+		}
+		last[records[i].Num] = int64(i) + 1
+		if wrong && rapid.Bool().Draw(t, "wrong here") {
+			next[i] = rapid.OneOf(rapid.Int64Range(-1, int64(len(records))+2), rapid.Int64()).Draw(t, "next")
+		}
+	}
+	return records, next
+}
+
+func TestOracleGeneralNumbersNeverDependOnNextAccesses(t *testing.T) {
+	dir := t.TempDir()
+	rapid.Check(t, func(rt *rapid.T) {
+		var paths []string
+		var all []Record
+		for file := range rapid.IntRange(1, 3).Draw(rt, "files") {
+			records, next := drawOracleGeneral(rt, 200)
+			paths = append(paths, filepath.Join(dir, fmt.Sprint(file)))
+			writeFile(t, paths[file], encodeOracleGeneral(records, next))
+			all = append(all, records...)
+		}
+		opts := everything
+		opts.Format = "oraclegeneral"
+		if rapid.Bool().Draw(rt, "limited") {
+			opts.Limit = rapid.IntRange(1, len(all)).Draw(rt, "limit")
+			all = all[:opts.Limit]
+		}
+		got, err := Load(t.Context(), paths, opts)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		checkColumns(rt, got, naiveTrace(all, Fields{Time: true, Size: true}))
+	})
+}
+
+// TestOracleGeneralGrows goes through several growths of the columns, with an estimate of the length and without.
+func TestOracleGeneralGrows(t *testing.T) {
+	const count = 5 * firstRoom
+	records := make([]Record, count)
+	for i := range records {
+		records[i] = Record{Num: mix64(mix64(uint64(i)) % 10000), Size: 5, Time: int64(i/1000) * 1e9}
+	}
+	path := filepath.Join(t.TempDir(), "x.oracleGeneral.zst")
+	writeTrace(t, path, Fields{Time: true, Size: true}, records)
+	want := naiveTrace(records, Fields{Time: true, Size: true})
+	got, err := Load(t.Context(), []string{path}, everything)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkColumns(t, got, want)
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts := everything
+	opts.Stdin = strings.NewReader(string(content))
+	if got, err = Load(t.Context(), []string{"-"}, opts); err != nil {
+		t.Fatal(err)
+	}
+	checkColumns(t, got, want)
+	if got.Name != "stdin" {
+		t.Errorf("name %q", got.Name)
+	}
+}
+
+// TestReaderEqualsBatches holds the reader that returns one record after another against Load.
+func TestReaderEqualsBatches(t *testing.T) {
+	dir := t.TempDir()
+	rapid.Check(t, func(rt *rapid.T) {
+		records, next := drawOracleGeneral(rt, 100)
+		path := filepath.Join(dir, "x")
+		writeFile(t, path, encodeOracleGeneral(records, next))
+		s, err := Open(path, LoadOptions{Format: "oraclegeneral"})
+		if err != nil {
+			rt.Fatal(err)
+		}
+		defer s.Close()
+		got, err := drain(s)
+		if err != nil || !reflect.DeepEqual(got, records) {
+			rt.Fatalf("got %v and error %v, want %v", got, err, records)
+		}
+	})
+}
+
+func TestLoadKeepsOnlyWhatWasAskedFor(t *testing.T) {
+	const csv = "time,key,size,op\n1,a,5,get\n2,b,6,set\n3,a,5,get\n"
+	got, err := Load(t.Context(), []string{"-"}, LoadOptions{Stdin: strings.NewReader(csv)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkColumns(t, got, &Trace{Objects: []uint32{0, 1, 0}, NumObjects: 2})
+	opts := everything
+	opts.Stdin = strings.NewReader(csv)
+	if got, err = Load(t.Context(), []string{"-"}, opts); err != nil {
+		t.Fatal(err)
+	}
+	checkColumns(t, got, &Trace{
+		Objects: []uint32{0, 1, 0}, NumObjects: 2, ObjectSizes: []int64{5, 6},
+		Times: []int64{1e9, 2e9, 3e9}, Ops: []Op{OpRead, OpWrite, OpRead}, Keys: []Key{{Text: "a"}, {Text: "b"}},
+	})
+}
+
+// writeTexts writes files into a new folder and returns their paths.
+func writeTexts(t *testing.T, contents ...string) []string {
+	t.Helper()
+	dir := t.TempDir()
+	paths := make([]string, len(contents))
+	for i, content := range contents {
+		paths[i] = filepath.Join(dir, fmt.Sprintf("%c.csv", 'a'+i))
+		writeFile(t, paths[i], []byte(content))
+	}
+	return paths
+}
+
+func TestSeveralFiles(t *testing.T) {
+	paths := writeTexts(t, "time,key\n1,x\n5,y\n5,x\n", "time,key\n0,z\n5,x\n9,y\n", "time,key\n5,7\n2,8\n6,x\n")
+	for _, c := range []struct {
+		merge bool
+		want  string
+	}{
+		{false, "x1 y5 x5 z0 x5 y9 75 82 x6"},
+		{true, "z0 x1 y5 x5 x5 75 82 x6 y9"},
+	} {
+		opts := everything
+		opts.Merge = c.merge
+		got, err := Load(t.Context(), paths, opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var requests []string
+		for pos, object := range got.Objects {
+			requests = append(requests, fmt.Sprintf("%v%d", got.Keys[object], got.Times[pos]/1e9))
+		}
+		if have := strings.Join(requests, " "); have != c.want {
+			t.Errorf("merge %v: got %s, want %s", c.merge, have, c.want)
+		}
+		if got.Name != "a.csv+b.csv+c.csv" || len(got.Files) != 3 || got.Files[1].Path != paths[1] {
+			t.Errorf("name %q, files %v", got.Name, got.Files)
+		}
+	}
+}
+
+func TestSampling(t *testing.T) {
+	const keys = 20_000
+	dir := t.TempDir()
+	var records []Record
+	for i := range uint64(2 * keys) {
+		rec := Record{Num: i % keys}
+		if i%2 == 1 {
+			rec.Text = fmt.Appendf(nil, "key%d", i%keys)
+			rec.Num = 0
+		}
+		records = append(records, rec)
+	}
+	path := filepath.Join(dir, "x.txt")
+	writeTrace(t, path, Fields{}, records)
+	load := func(rate float64, seed uint64) map[Key]bool {
+		got, err := Load(t.Context(), []string{path}, LoadOptions{SampleRate: rate, SampleSeed: seed, Keys: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(got.Objects) != 2*got.NumObjects {
+			t.Errorf("rate %v: %d requests of %d objects, want all requests of an object or none", rate, len(got.Objects), got.NumObjects)
+		}
+		want := rate * keys
+		if d := math.Abs(float64(got.NumObjects) - want); d > 5*math.Sqrt(want) {
+			t.Errorf("rate %v: %d objects, want about %v", rate, got.NumObjects, want)
+		}
+		if got.SampleRate != rate {
+			t.Errorf("rate %v is reported as %v", rate, got.SampleRate)
+		}
+		set := map[Key]bool{}
+		for _, key := range got.Keys {
+			set[key] = true
+		}
+		return set
+	}
+	small, large, other := load(0.1, 1), load(0.5, 1), load(0.1, 2)
+	for key := range small {
+		if !large[key] {
+			t.Fatalf("key %v is in the sample at 0.1 but not at 0.5", key)
+		}
+	}
+	if reflect.DeepEqual(small, other) {
+		t.Error("another seed gives the same sample")
+	}
+}
+
+// TestSampleStaysTheSame pins the choice of keys, as results of sampled traces are recorded with their seed.
+func TestSampleStaysTheSame(t *testing.T) {
+	s := newSampler(0.25, 7)
+	var kept []Key
+	for i := range uint64(20) {
+		for _, rec := range []Record{{Num: i}, {Text: fmt.Appendf(nil, "t%d", i)}} {
+			if s.keeps(&rec) {
+				kept = append(kept, Key{rec.Num, string(rec.Text)})
+			}
+		}
+	}
+	const want = "[t0 1 t6 7 8 t8 t10 12 t12 15 16 t17 18 t18 19 t19]"
+	if got := fmt.Sprint(kept); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestSampleOfOracleGeneralIsThatOfText(t *testing.T) {
+	dir := t.TempDir()
+	var records []Record
+	for i := range uint64(1000) {
+		records = append(records, Record{Num: mix64(i % 300), Size: 1})
+	}
+	var samples [][]Key
+	for _, name := range []string{"x.txt", "x.oracleGeneral"} {
+		path := filepath.Join(dir, name)
+		writeTrace(t, path, Fields{}, records)
+		got, err := Load(t.Context(), []string{path}, LoadOptions{SampleRate: 0.3, Keys: true, Limit: 250})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(got.Objects) != 250 {
+			t.Errorf("%s: %d requests, want the limit to count after sampling", name, len(got.Objects))
+		}
+		samples = append(samples, got.Keys)
+	}
+	if !slices.Equal(samples[0], samples[1]) {
+		t.Error("the formats give different samples")
+	}
+}
+
+func TestLoadErrors(t *testing.T) {
+	paths := writeTexts(t, "time,key\n1,x\n", "key\ny\n", "time,key,size\n1,x,5\n", "time,key\n")
+	timed, keys, sized, empty := paths[0], paths[1], paths[2], paths[3]
+	for _, c := range []struct {
+		paths []string
+		opts  LoadOptions
+		want  string
+	}{
+		{nil, LoadOptions{}, "no trace files"},
+		{[]string{empty}, LoadOptions{}, "holds no requests"},
+		{[]string{timed}, LoadOptions{SampleRate: 1e-18}, "sampling at 1e-18 kept none of 1 requests"},
+		{[]string{timed}, LoadOptions{SampleRate: -0.5}, "sample rate -0.5"},
+		{[]string{timed}, LoadOptions{SampleRate: 1.5}, "sample rate 1.5"},
+		{[]string{timed}, LoadOptions{SampleRate: math.NaN()}, "sample rate NaN"},
+		{[]string{timed}, LoadOptions{Limit: -1}, "limit -1"},
+		{[]string{timed, keys}, LoadOptions{Merge: true}, keys + ": has no times to merge by"},
+		{[]string{timed, sized}, LoadOptions{Sizes: true}, "only one of them has sizes"},
+		{[]string{timed, timed + "x"}, LoadOptions{}, "no such file"},
+		{[]string{"-", "-"}, LoadOptions{Stdin: strings.NewReader("1\n")}, "standard input: "},
+		{[]string{"-"}, LoadOptions{Stdin: iotest.ErrReader(errors.New("broken cable"))}, "broken cable"},
+	} {
+		got, err := Load(t.Context(), c.paths, c.opts)
+		if err == nil || !strings.Contains(err.Error(), c.want) || got != nil {
+			t.Errorf("%v %+v: got %v and error %v, want %s", c.paths, c.opts, got, err, c.want)
+		}
+	}
+	if _, err := Load(t.Context(), []string{timed, sized}, LoadOptions{}); err != nil {
+		t.Errorf("sizes that nobody asked for keep files apart: %v", err)
+	}
+}
+
+func TestCutOffOracleGeneral(t *testing.T) {
+	records := []Record{{Num: 1, Size: 2}, {Num: 1, Size: 2}, {Num: 2, Size: 1}}
+	whole := encodeOracleGeneral(records, []int64{2, -1, -1})
+	path := filepath.Join(t.TempDir(), "x")
+	for n := range whole {
+		writeFile(t, path, whole[:n])
+		got, err := Load(t.Context(), []string{path}, LoadOptions{Format: "oraclegeneral"})
+		want := fmt.Sprintf("byte %d: the file is cut off within a record", n/24*24)
+		switch {
+		case n > 0 && n%24 == 0:
+			if err != nil || len(got.Objects) != n/24 {
+				t.Errorf("%d bytes: got %v and error %v", n, got, err)
+			}
+		case n == 0:
+			want = "empty"
+			fallthrough
+		default:
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%d bytes: got error %v, want %s", n, err, want)
+			}
+		}
+	}
+}
+
+// stalled is a pipe into which nobody writes any more.
+type stalled struct{ first io.Reader }
+
+func (s *stalled) Read(p []byte) (int, error) {
+	if n, err := s.first.Read(p); err == nil {
+		return n, nil
+	}
+	select {}
+}
+
+func TestLoadStopsWithItsContext(t *testing.T) {
+	for name, stdin := range map[string]io.Reader{
+		"stalled": &stalled{strings.NewReader("1\n2\n")},
+		"endless": endless{},
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		defer cancel()
+		start := time.Now()
+		got, err := Load(ctx, []string{"-"}, LoadOptions{Stdin: stdin, Format: "plain"})
+		if err != context.DeadlineExceeded || got != nil {
+			t.Errorf("%s: got %v and error %v", name, got, err)
+		}
+		if d := time.Since(start); d > time.Second {
+			t.Errorf("%s: took %v to stop", name, d)
+		}
+	}
+}
+
+// endless repeats a line for ever.
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = "7\n"[i%2]
+	}
+	return len(p) / 2 * 2, nil
+}
+
+func TestProgressEndsAtTheTotal(t *testing.T) {
+	paths := writeTexts(t, "time,key\n"+strings.Repeat("1,1\n2,2\n", 50_000), "time,key\n3,3\n")
+	for _, merge := range []bool{false, true} {
+		var dones []int64
+		var total int64
+		opts := LoadOptions{Merge: merge, Progress: func(done, t int64) { dones, total = append(dones, done), t }}
+		if _, err := Load(t.Context(), paths, opts); err != nil {
+			t.Fatal(err)
+		}
+		want := int64(400_009 + 13)
+		if !slices.IsSorted(dones) || dones[len(dones)-1] != want || total != want {
+			t.Errorf("merge %v: progress %v of %d, want to end at %d", merge, dones, total, want)
+		}
+	}
+}
+
+func TestWithoutZeroSizes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		records, _ := drawOracleGeneral(t, 50)
+		fields := Fields{Time: true, Size: true, Op: true}
+		var nonzero []Record
+		for _, rec := range records {
+			if rec.Size > 0 {
+				nonzero = append(nonzero, rec)
+			}
+		}
+		trace := naiveTrace(records, fields)
+		got, dropped := trace.WithoutZeroSizes()
+		if dropped != len(records)-len(nonzero) {
+			t.Fatalf("%d dropped, want %d", dropped, len(records)-len(nonzero))
+		}
+		if dropped == 0 && got != trace {
+			t.Fatal("nothing to drop, but a copy")
+		}
+		if len(nonzero) > 0 {
+			checkColumns(t, got, naiveTrace(nonzero, fields))
+		} else if len(got.Objects) != 0 || got.NumObjects != 0 || !got.HasSizes() {
+			t.Fatalf("everything dropped: %+v", got)
+		}
+	})
+	unsized := &Trace{Objects: []uint32{0}, NumObjects: 1}
+	if got, dropped := unsized.WithoutZeroSizes(); got != unsized || dropped != 0 {
+		t.Error("a trace without sizes is changed")
+	}
+}

@@ -1,0 +1,91 @@
+package traces
+
+import (
+	"container/heap"
+	"fmt"
+	"io"
+)
+
+// mergeReader merges streams by time. Of requests at the same time those of the stream that was named first come first. Each
+// stream keeps its own order: where its clock goes back, the late request follows the one before it.
+type mergeReader struct {
+	heads   mergeHeap
+	started bool
+}
+
+// mergeHead is a stream with its next record.
+type mergeHead struct {
+	stream *Stream
+	order  int
+	rec    Record
+}
+
+// newMergeReader merges streams, each of which must have times.
+func newMergeReader(streams []*Stream) (*mergeReader, error) {
+	m := &mergeReader{}
+	for i, s := range streams {
+		if !s.Fields.Time {
+			return nil, fmt.Errorf("%s: has no times to merge by; without merging, files are read one after another", s.Info.Path)
+		}
+		head := &mergeHead{stream: s, order: i}
+		if err := s.Read(&head.rec); err == nil {
+			m.heads = append(m.heads, head)
+		} else if err != io.EOF {
+			return nil, err
+		}
+	}
+	heap.Init(&m.heads)
+	return m, nil
+}
+
+// Read implements Reader.
+func (m *mergeReader) Read(rec *Record) error {
+	if m.started { // only now may the stream that gave the last record reuse its text
+		if err := m.advance(); err != nil {
+			return err
+		}
+	}
+	m.started = true
+	if len(m.heads) == 0 {
+		return io.EOF
+	}
+	*rec = m.heads[0].rec
+	return nil
+}
+
+// advance reads the next record of the first stream.
+func (m *mergeReader) advance() error {
+	if len(m.heads) == 0 {
+		return io.EOF
+	}
+	first := m.heads[0]
+	if err := first.stream.Read(&first.rec); err == io.EOF {
+		heap.Pop(&m.heads)
+	} else if err != nil {
+		return err
+	} else {
+		heap.Fix(&m.heads, 0)
+	}
+	return nil
+}
+
+// mergeHeap implements heap.Interface.
+type mergeHeap []*mergeHead
+
+func (h mergeHeap) Len() int { return len(h) }
+
+func (h mergeHeap) Less(i, j int) bool {
+	if h[i].rec.Time != h[j].rec.Time {
+		return h[i].rec.Time < h[j].rec.Time
+	}
+	return h[i].order < h[j].order
+}
+
+func (h mergeHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *mergeHeap) Push(x any)   { *h = append(*h, x.(*mergeHead)) }
+
+func (h *mergeHeap) Pop() any {
+	last := (*h)[len(*h)-1]
+	*h = (*h)[:len(*h)-1]
+	return last
+}

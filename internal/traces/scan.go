@@ -1,0 +1,274 @@
+package traces
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"time"
+)
+
+// progressEvery is the time between two calls of LoadOptions.Progress.
+const progressEvery = 50 * time.Millisecond
+
+// checkEvery is the number of records between two looks at the clock and at the context.
+const checkEvery = 1 << 12
+
+// Scan streams the records of trace files, one file after another or merged by time, sampled and limited as opts says: begin is
+// called once with what the records carry, then visit for each. A record is valid until visit returns. All files must carry
+// the same of the fields that opts asks for. Not to find any request is an error. When ctx ends, Scan returns its error at once.
+func Scan(ctx context.Context, paths []string, opts LoadOptions, begin func(Fields) error, visit func(*Record) error) error {
+	s, err := newScan(ctx, paths, opts)
+	if err != nil {
+		return err
+	}
+	s.begin, s.visit = begin, visit
+	return s.run()
+}
+
+// scan is the state of Scan and of Load.
+type scan struct {
+	ctx     context.Context
+	opts    LoadOptions
+	paths   []string
+	sampler *sampler // nil to keep all
+
+	begin   func(Fields) error
+	visit   func(*Record) error
+	batches func(*oracleGeneralReader) error // if set, reads all of a file that is neither sampled nor merged
+
+	files    []FileInfo
+	fields   Fields
+	seen     int // requests read
+	kept     int // requests that sampling kept
+	open     []*Stream
+	finished int64 // bytes of the files that were read and closed
+	total    int64 // bytes of all files, 0 if unknown
+	reported time.Time
+}
+
+func newScan(ctx context.Context, paths []string, opts LoadOptions) (*scan, error) {
+	s := &scan{ctx: ctx, opts: opts, paths: paths}
+	switch {
+	case len(paths) == 0:
+		return nil, errors.New("no trace files to read")
+	case opts.Limit < 0:
+		return nil, fmt.Errorf("limit %d: want a number of requests, 0 for all", opts.Limit)
+	case math.IsNaN(opts.SampleRate) || opts.SampleRate < 0 || opts.SampleRate > 1:
+		return nil, fmt.Errorf("sample rate %v: want a share of the keys between 0 and 1", opts.SampleRate)
+	case opts.SampleRate > 0 && opts.SampleRate < 1:
+		s.sampler = newSampler(opts.SampleRate, opts.SampleSeed)
+	}
+	if slices.Contains(paths, "-") {
+		s.opts.Stdin = &interruptible{ctx: ctx, r: cmp.Or[io.Reader](opts.Stdin, os.Stdin)}
+	}
+	s.total = totalSize(paths)
+	return s, nil
+}
+
+// totalSize returns the bytes of all files, 0 if it is not known of one.
+func totalSize(paths []string) int64 {
+	var total int64
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		if err != nil || !info.Mode().IsRegular() {
+			return 0
+		}
+		total += info.Size()
+	}
+	return total
+}
+
+// run reads all files.
+func (s *scan) run() error {
+	defer s.close()
+	err := s.readFiles()
+	if s.ctx.Err() != nil {
+		return s.ctx.Err()
+	}
+	if err != nil && err != errLimit {
+		return err
+	}
+	if s.kept == 0 {
+		return s.nothingKept()
+	}
+	s.report(true)
+	return nil
+}
+
+// errLimit ends the reading at the limit.
+var errLimit = errors.New("limit reached")
+
+func (s *scan) readFiles() error {
+	if s.opts.Merge && len(s.paths) > 1 {
+		return s.readMerged()
+	}
+	for _, path := range s.paths {
+		stream, err := s.openNext(path)
+		if err != nil {
+			return err
+		}
+		if reader, ok := stream.Reader.(*oracleGeneralReader); ok && s.batches != nil && s.sampler == nil {
+			err = s.batches(reader)
+		} else {
+			err = s.readAll(stream)
+		}
+		if err != nil {
+			return err
+		}
+		done, _ := stream.Progress()
+		s.finished += done
+		if err := s.close(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *scan) readMerged() error {
+	for _, path := range s.paths {
+		if _, err := s.openNext(path); err != nil {
+			return err
+		}
+	}
+	merged, err := newMergeReader(s.open)
+	if err != nil {
+		return err
+	}
+	return s.readAll(merged)
+}
+
+// openNext opens a file and makes sure that its fields are those of the files before it.
+func (s *scan) openNext(path string) (*Stream, error) {
+	stream, err := Open(path, s.opts)
+	if err != nil {
+		return nil, err
+	}
+	s.open = append(s.open, stream)
+	fields := stream.Fields
+	s.files = append(s.files, stream.Info)
+	if len(s.files) == 1 {
+		s.fields = fields
+		return stream, s.begin(fields)
+	}
+	for _, f := range []struct {
+		name           string
+		wanted, is, as bool
+	}{
+		{"times", s.opts.Times, fields.Time, s.fields.Time},
+		{"sizes", s.opts.Sizes, fields.Size, s.fields.Size},
+		{"operations", s.opts.Ops, fields.Op, s.fields.Op},
+	} {
+		if f.wanted && f.is != f.as {
+			return nil, fmt.Errorf("%s and %s do not go together: only one of them has %s", s.paths[0], path, f.name)
+		}
+	}
+	return stream, nil
+}
+
+func (s *scan) close() error {
+	var errs []error
+	for _, stream := range s.open {
+		errs = append(errs, stream.Close())
+	}
+	s.open = nil
+	return errors.Join(errs...)
+}
+
+// readAll visits the records of r one by one.
+func (s *scan) readAll(r Reader) error {
+	var rec Record
+	for {
+		if err := s.check(); err != nil {
+			return err
+		}
+		for range checkEvery {
+			if err := r.Read(&rec); err == io.EOF {
+				return nil
+			} else if err != nil {
+				return err
+			}
+			s.seen++
+			if s.sampler != nil && !s.sampler.keeps(&rec) {
+				continue
+			}
+			s.kept++
+			if err := s.visit(&rec); err != nil {
+				return err
+			}
+			if s.kept == s.opts.Limit {
+				return errLimit
+			}
+		}
+	}
+}
+
+// check ends the reading with the context and reports progress.
+func (s *scan) check() error {
+	if err := s.ctx.Err(); err != nil {
+		return err
+	}
+	s.report(false)
+	return nil
+}
+
+func (s *scan) report(last bool) {
+	if s.opts.Progress == nil || !last && time.Since(s.reported) < progressEvery {
+		return
+	}
+	s.reported = time.Now()
+	done, total := s.progress()
+	if last {
+		total = max(done, total)
+		done = total
+	}
+	s.opts.Progress(done, total)
+}
+
+// progress returns the compressed bytes read so far and those of all files, 0 if unknown.
+func (s *scan) progress() (done, total int64) {
+	done = s.finished
+	for _, stream := range s.open {
+		now, _ := stream.Progress()
+		done += now
+	}
+	return done, s.total
+}
+
+func (s *scan) nothingKept() error {
+	if s.seen == 0 {
+		return fmt.Errorf("%s: holds no requests", s.paths[0])
+	}
+	return fmt.Errorf("%s: sampling at %v kept none of %d requests: use a higher rate or another seed", s.paths[0], s.opts.SampleRate, s.seen)
+}
+
+// interruptible reads from a pipe or a terminal, where a read may wait for ever, until the context ends.
+type interruptible struct {
+	ctx    context.Context
+	r      io.Reader
+	buffer [64 << 10]byte // of the read that may be left behind
+}
+
+// Read implements io.Reader. It must not be called again after the context ended.
+func (i *interruptible) Read(p []byte) (int, error) {
+	type result struct {
+		n   int
+		err error
+	}
+	done := make(chan result, 1)
+	buffer := i.buffer[:min(len(p), len(i.buffer))]
+	go func() {
+		n, err := i.r.Read(buffer)
+		done <- result{n, err}
+	}()
+	select {
+	case got := <-done:
+		return copy(p, buffer[:got.n]), got.err
+	case <-i.ctx.Done():
+		return 0, i.ctx.Err()
+	}
+}
