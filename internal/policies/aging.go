@@ -1,35 +1,37 @@
 package policies
 
-// aging evicts the object of lowest priority, where a request sets the priority of an object to
+// LFU-DA and GDSF age what they hold: a request sets the priority of an object to
 //
-//	age + requests since it was loaded * weight
+//	age + requests since it was loaded * cost / size
 //
-// and the age of the cache is the priority of the last victim. So what is no longer requested is overtaken in time.
-// LFU-DA and GDSF are of this form and differ in the weight. Of equal priorities the least recently requested leaves.
-type aging struct {
-	heap   lazyHeap
-	age    float64
-	weight func(size int64) float64
-	// weights holds the weight of each object as it was loaded; nil where it is always that of size 1.
-	weights    []float64
-	unitWeight float64
-	free       int64 // objects that still fit, batch path only
+// and the age of the cache is the priority of its last victim, the object of lowest priority. So what is no longer
+// requested is overtaken in time. The two differ in the cost of a miss. Of equal priorities the least recently requested
+// leaves.
+
+// newAging returns the policy for that cost per size. Where every object has the same size, the order of the priorities is
+// that of age + requests, whatever the cost.
+func newAging(c Config, cost func(size float64) float64) Policy {
+	if c.Unit {
+		return newUnitAging(c, min(agingWindow, ceilPowerOfTwo(c.Requests+1)))
+	}
+	return &aging{heap: newLazyHeap(c.Objects), cost: cost, charges: newCharges(c)}
 }
 
-func newAging(c Config, weight func(size int64) float64) *aging {
-	p := &aging{heap: newLazyHeap(c.Objects), weight: weight, unitWeight: weight(1), free: c.Capacity}
-	if !c.Unit {
-		p.weights = make([]float64, c.Objects)
-	}
-	return p
+// aging is the policy for objects of any size.
+type aging struct {
+	heap    lazyHeap
+	age     float64
+	cost    func(size float64) float64
+	charges charges
+}
+
+func (p *aging) priority(o Object, requests uint32) float64 {
+	size := float64(p.charges[o])
+	return p.age + float64(requests)*p.cost(size)/size
 }
 
 func (p *aging) Hit(r Request) {
-	weight := p.unitWeight
-	if p.weights != nil {
-		weight = p.weights[r.Object]
-	}
-	p.heap.touch(r.Object, p.age, weight)
+	p.heap.raise(r.Object, p.priority(r.Object, p.heap.requests(r.Object)+1))
 }
 
 func (p *aging) Miss(Request) {}
@@ -41,21 +43,126 @@ func (p *aging) Victim(Request) Object {
 }
 
 func (p *aging) Insert(r Request) {
-	weight := p.unitWeight
-	if p.weights != nil {
-		weight = p.weight(r.Size)
-		p.weights[r.Object] = weight
-	}
-	p.heap.add(r.Object, p.age+weight)
+	p.charges.set(r)
+	p.heap.add(r.Object, p.priority(r.Object, 1))
 }
 
 func (p *aging) Remove(o Object) { p.heap.remove(o) }
 
-func (p *aging) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
+// agingWindow is how many priorities from the age on have a list of their own in unitAging.
+const agingWindow = 1 << 14
+
+// unitAging is the policy for objects of one size. Priorities are whole numbers then, and each has a list, in order of
+// the last request. Only the priorities from the age on below age + window have one; the rest, which are few, wait in
+// one list in order of their last request. A request costs constant time, also on average over the evictions: the age
+// grows by no more than the number of requests.
+// Memory: 16 bytes per object.
+type unitAging struct {
+	nodes  []agingNode // the objects, then the sentinels of the window's lists, then that of the objects beyond
+	n      uint32
+	window uint32 // a power of two
+	age    uint32
+	gather uint32 // age at which the objects beyond the window are looked at
+	free   int64  // objects that still fit, batch path only
+}
+
+type agingNode struct {
+	prev, next uint32
+	requests   uint32 // since the object was loaded; 0 where it is absent
+	priority   uint32
+}
+
+func newUnitAging(c Config, window int) *unitAging {
+	p := &unitAging{
+		nodes:  make([]agingNode, c.Objects+window+1),
+		n:      uint32(c.Objects),
+		window: uint32(window),
+		gather: uint32(max(window/2, 1)),
+		free:   c.Capacity,
+	}
+	for s := c.Objects; s < len(p.nodes); s++ {
+		p.nodes[s] = agingNode{prev: uint32(s), next: uint32(s)}
+	}
+	return p
+}
+
+// list returns the sentinel of the list for a priority within the window.
+func (p *unitAging) list(priority uint32) uint32 { return p.n + priority&(p.window-1) }
+
+// beyond returns the sentinel of the list of the objects beyond the window.
+func (p *unitAging) beyond() uint32 { return p.n + p.window }
+
+// put links o, after so many requests, as the last of its list.
+func (p *unitAging) put(o Object, requests uint32) {
+	priority := p.age + requests
+	list := p.list(priority)
+	if requests >= p.window {
+		list = p.beyond()
+	}
+	last := p.nodes[list].prev
+	p.nodes[o] = agingNode{prev: last, next: list, requests: requests, priority: priority}
+	p.nodes[last].next = o
+	p.nodes[list].prev = o
+}
+
+func (p *unitAging) unlink(o Object) {
+	node := p.nodes[o]
+	p.nodes[node.prev].next = node.next
+	p.nodes[node.next].prev = node.prev
+}
+
+func (p *unitAging) Hit(r Request) {
+	p.unlink(r.Object)
+	p.put(r.Object, p.nodes[r.Object].requests+1)
+}
+
+func (p *unitAging) Miss(Request) {}
+
+func (p *unitAging) Victim(Request) Object {
+	for {
+		if list := p.list(p.age); p.nodes[list].next != list {
+			v := p.nodes[list].next
+			p.Remove(v)
+			return v
+		}
+		if p.age++; p.age == p.gather {
+			p.gatherBeyond()
+		}
+	}
+}
+
+// gatherBeyond moves the objects that the window has reached to their lists, and sets the next time for that before it
+// can reach further ones. They come first in those lists: they were requested when the age was lower than when the
+// objects that are there already were.
+func (p *unitAging) gatherBeyond() {
+	p.gather = p.age + max(p.window/2, 1)
+	for o := p.nodes[p.beyond()].prev; o != p.beyond(); {
+		node := p.nodes[o]
+		if node.priority-p.age < p.window {
+			p.unlink(o)
+			list := p.list(node.priority)
+			first := p.nodes[list].next
+			p.nodes[o].prev, p.nodes[o].next = list, first
+			p.nodes[list].next = o
+			p.nodes[first].prev = o
+		}
+		o = node.prev
+	}
+}
+
+func (p *unitAging) Insert(r Request) { p.put(r.Object, 1) }
+
+func (p *unitAging) Remove(o Object) {
+	p.unlink(o)
+	p.nodes[o].requests = 0
+}
+
+func (p *unitAging) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
 	for _, o := range objects {
-		if p.heap.has(o) {
+		if requests := p.nodes[o].requests; requests != 0 {
 			hits++
-			p.heap.touch(o, p.age, p.unitWeight)
+			p.unlink(o)
+			p.put(o, requests+1)
 			continue
 		}
 		if p.free > 0 {
@@ -64,7 +171,7 @@ func (p *aging) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
 			p.Victim(Request{})
 			evictions++
 		}
-		p.heap.add(o, p.age+p.unitWeight)
+		p.put(o, 1)
 	}
 	return hits, evictions
 }

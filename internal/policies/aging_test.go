@@ -4,23 +4,52 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"testing"
 )
 
+// naiveAging is the reference where a request raises the priority to age + value.
+func naiveAging(value func(requests, size float64) float64) func(capacity int64) *naive {
+	return func(capacity int64) *naive {
+		c := newNaive(capacity)
+		age := 0.0
+		c.touched = func(s *naiveObject) { s.priority = age + value(float64(s.requests), float64(s.size)) }
+		c.evicted = func(s *naiveObject) { age = s.priority }
+		return c
+	}
+}
+
 func TestAgingEqualsNaive(t *testing.T) {
-	for spec, weight := range map[string]func(size int64) float64{
-		"lfu-da":             func(int64) float64 { return 1 },
-		"gdsf":               func(size int64) float64 { return 1 / float64(size) },
-		"gdsf(cost=packets)": func(size int64) float64 { return (2 + float64(size)/536) / float64(size) },
+	for spec, value := range map[string]func(requests, size float64) float64{
+		"lfu-da": func(requests, _ float64) float64 { return requests },
+		"gdsf":   func(requests, size float64) float64 { return requests * 1e6 / size },
 	} {
-		t.Run(spec, func(t *testing.T) {
-			checkAgainstNaive(t, spec, func(capacity int64) *naive {
-				c := newNaive(capacity)
-				age := 0.0
-				c.touched = func(s *naiveObject) { s.priority = age + weight(s.size)*float64(s.requests) }
-				c.evicted = func(s *naiveObject) { age = s.priority }
-				return c
-			})
+		t.Run(spec, func(t *testing.T) { checkAgainstNaive(t, spec, naiveAging(value)) })
+	}
+}
+
+// The costs of packets are no round numbers, so the order is that of sums in floating point only where sizes count.
+func TestGDSFPacketsEqualsNaive(t *testing.T) {
+	inBytes := func(c Config) Policy {
+		c.Unit = false
+		return named(t, "gdsf(cost=packets)")(c)
+	}
+	checkBuilt(t, inBytes, naiveAging(func(requests, size float64) float64 {
+		return requests * (1e6 * (2 + size/536)) / size
+	}))
+}
+
+// With a small window most objects pass through the list beyond it.
+func TestUnitAgingWindow(t *testing.T) {
+	for _, window := range []int{1, 2, 4, 8} {
+		t.Run(strconv.Itoa(window), func(t *testing.T) {
+			build := func(c Config) Policy {
+				if c.Unit {
+					return newUnitAging(c, window)
+				}
+				return named(t, "lfu-da")(c)
+			}
+			checkBuilt(t, build, naiveAging(func(requests, _ float64) float64 { return requests }))
 		})
 	}
 }
@@ -33,7 +62,7 @@ func TestAgingExample(t *testing.T) {
 	if want := []Object{1, 2, 0}; !slices.Equal(got, want) {
 		t.Errorf("victims %v, want %v", got, want)
 	}
-	if age := d.policy.(*aging).age; age != 3 {
+	if age := d.policy.(*unitAging).age; age != 3 {
 		t.Errorf("age %v after a victim of priority 3", age)
 	}
 }
@@ -49,11 +78,11 @@ func TestGDSFPrefersSmallObjects(t *testing.T) {
 	if want := []Object{0, 2}; !slices.Equal(victims, want) {
 		t.Errorf("victims %v, want %v", victims, want)
 	}
-	if age := d.policy.(*aging).age; age != 0.25 {
-		t.Errorf("age %v after a victim of priority 1/4", age)
+	if age := d.policy.(*aging).age; age != million/4 {
+		t.Errorf("age %v after a victim of priority 1/4 per byte", age)
 	}
-	if p := d.policy.(*aging).heap.states[3].priority; math.Abs(p-(0.25+1.0/11)) > 1e-15 {
-		t.Errorf("new object has priority %v, want 1/4 + 1/11", p)
+	if p := d.policy.(*aging).heap.states[3].priority; math.Abs(p-million*(0.25+1.0/11)) > 1e-9 {
+		t.Errorf("new object has priority %v, want 1/4 + 1/11 per byte", p)
 	}
 }
 

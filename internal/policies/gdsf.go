@@ -10,11 +10,14 @@ var gdsfEntry = Entry{
 	}},
 	New: func(c Config) (Policy, error) {
 		if c.Params.Text("cost") == "packets" {
-			return newAging(c, func(size int64) float64 { return packets(size) / float64(size) }), nil
+			return newAging(c, func(size float64) float64 { return million * packets(size) }), nil
 		}
-		return newAging(c, func(size int64) float64 { return 1 / float64(size) }), nil
+		return newAging(c, func(float64) float64 { return million }), nil
 	},
 }
 
+// million scales the priorities: they are per 10^6 bytes, as in libCacheSim, so that sums round alike.
+const million = 1e6
+
 // packets estimates how many TCP packets a miss of that many bytes sends and receives (section 3 of the paper).
-func packets(size int64) float64 { return 2 + float64(size)/536 }
+func packets(size float64) float64 { return 2 + size/536 }

@@ -3,14 +3,14 @@ package policies
 // lazyHeap finds the object of lowest priority where the priority of an object only grows while it is resident.
 // So a hit need not touch the heap: the entry of an object in the heap is a lower bound, which is corrected when it
 // comes to the top. A hit costs constant time, an eviction the logarithm of the resident objects.
-// Of equal priorities the object touched longest ago is first, or with byLoad the one loaded longest ago.
+// Of equal priorities the object requested longest ago is first, or with byLoad the one loaded longest ago.
 // Memory: 16 bytes per object and 16 per resident object.
 type lazyHeap struct {
 	states  []heapState
 	entries []heapEntry // 4-ary heap, the least on top
 	hole    bool        // entries[0] was taken; the next object to be added goes there
 	byLoad  bool
-	clock   uint32 // calls of add and touch so far
+	clock   uint32 // calls of add and raise so far
 	live    int    // resident objects
 
 	// removed holds, per object, the clock of its last removal out of order: entries from before are void. nil while
@@ -20,7 +20,7 @@ type lazyHeap struct {
 
 type heapState struct {
 	priority float64
-	stamp    uint32 // clock of the last touch, or with byLoad of the load
+	stamp    uint32 // clock of the last request, or with byLoad of the load
 	requests uint32 // since the object was loaded; 0 where it is absent
 }
 
@@ -54,13 +54,15 @@ func (h *lazyHeap) add(o Object, priority float64) {
 	h.siftUp(len(h.entries)-1, e)
 }
 
-// touch counts a request to o, which must be present, and sets its priority to base + weight * requests, which must
-// not be lower than before.
-func (h *lazyHeap) touch(o Object, base, weight float64) {
+// requests returns how often o, which must be present, was requested since it was loaded.
+func (h *lazyHeap) requests(o Object) uint32 { return h.states[o].requests }
+
+// raise counts a request to o, which must be present, and sets its priority, which must not fall.
+func (h *lazyHeap) raise(o Object, priority float64) {
 	h.clock++
 	s := &h.states[o]
 	s.requests++
-	s.priority = base + weight*float64(s.requests)
+	s.priority = priority
 	if !h.byLoad {
 		s.stamp = h.clock
 	}

@@ -81,14 +81,9 @@ type lfuByLoad struct {
 	free int64
 }
 
-func (p *lfuByLoad) before(o Object) float64 {
-	if p.past == nil {
-		return 0
-	}
-	return float64(p.past[o])
-}
+func (p *lfuByLoad) Hit(r Request) { p.hit(r.Object) }
 
-func (p *lfuByLoad) Hit(r Request) { p.heap.touch(r.Object, p.before(r.Object), 1) }
+func (p *lfuByLoad) hit(o Object) { p.heap.raise(o, p.heap.states[o].priority+1) }
 
 func (p *lfuByLoad) Miss(Request) {}
 
@@ -104,7 +99,13 @@ func (p *lfuByLoad) remember(o Object, frequency float64) {
 	}
 }
 
-func (p *lfuByLoad) Insert(r Request) { p.heap.add(r.Object, p.before(r.Object)+1) }
+func (p *lfuByLoad) Insert(r Request) {
+	frequency := uint32(1)
+	if p.past != nil {
+		frequency += p.past[r.Object]
+	}
+	p.heap.add(r.Object, float64(frequency))
+}
 
 func (p *lfuByLoad) Remove(o Object) {
 	p.remember(o, p.heap.states[o].priority)
@@ -115,7 +116,7 @@ func (p *lfuByLoad) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
 	for _, o := range objects {
 		if p.heap.has(o) {
 			hits++
-			p.heap.touch(o, p.before(o), 1)
+			p.hit(o)
 			continue
 		}
 		if p.free > 0 {

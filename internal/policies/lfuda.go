@@ -6,6 +6,6 @@ var lfuDAEntry = Entry{
 	Summary: "LFU with dynamic aging: evicts the smallest sum of requests and age at the last request",
 	Source:  "Arlitt, Cherkasova, Dilley, Friedrich, Jin, Evaluating content management techniques for Web proxy caches, SIGMETRICS PER 2000",
 	New: func(c Config) (Policy, error) {
-		return newAging(c, func(int64) float64 { return 1 }), nil
+		return newAging(c, func(size float64) float64 { return size }), nil
 	},
 }

@@ -73,7 +73,7 @@ func (p *lruK) Hit(r Request) {
 	p.now++
 	if p.crp == 0 {
 		p.shift(o, 0)
-		p.eligible.touch(o, p.oldest(o), 0)
+		p.eligible.raise(o, p.oldest(o))
 		return
 	}
 	if last := p.last[o]; p.now-last > p.crp {

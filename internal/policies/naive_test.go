@@ -87,16 +87,28 @@ type driven struct {
 // drive builds the policy that spec names. With Unit unset in c the capacity counts bytes.
 func drive(t rapid.TB, spec string, c Config) *driven {
 	t.Helper()
+	return newDriven(named(t, spec), c)
+}
+
+func newDriven(build func(Config) Policy, c Config) *driven {
+	return &driven{policy: build(c), capacity: c.Capacity, stored: map[Object]int64{}}
+}
+
+// named returns the constructor of the policy that spec names.
+func named(t rapid.TB, spec string) func(Config) Policy {
+	t.Helper()
 	s, err := ParseSpec(spec)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Params = s.Params
-	p, err := s.Entry.New(c)
-	if err != nil {
-		t.Fatal(err)
+	return func(c Config) Policy {
+		c.Params = s.Params
+		p, err := s.Entry.New(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
 	}
-	return &driven{policy: p, capacity: c.Capacity, stored: map[Object]int64{}}
 }
 
 func (d *driven) serve(o Object, size int64, now int) (hit bool, victims []Object) {
@@ -137,13 +149,19 @@ func (d *driven) serveAll(objects ...Object) (victims []Object) {
 	return victims
 }
 
-// checkAgainstNaive replays random traces, by objects and by bytes, and requires the same hits and the same victims
-// in the same order. Now and then an object leaves both caches by Remove.
+// checkAgainstNaive holds the policy that spec names against a reference.
 func checkAgainstNaive(t *testing.T, spec string, reference func(capacity int64) *naive) {
+	t.Helper()
+	checkBuilt(t, named(t, spec), reference)
+}
+
+// checkBuilt replays random traces, by objects and by bytes, and requires the same hits and the same victims in the
+// same order. Now and then an object leaves both caches by Remove.
+func checkBuilt(t *testing.T, build func(Config) Policy, reference func(capacity int64) *naive) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorkload(t)
 		removeEvery := rapid.IntRange(5, 100).Draw(t, "removeEvery")
-		got, want := drive(t, spec, w.config), reference(w.config.Capacity)
+		got, want := newDriven(build, w.config), reference(w.config.Capacity)
 		for i, o := range w.trace {
 			if i%removeEvery == removeEvery-1 && len(want.resident) > 0 {
 				gone := want.resident[i%len(want.resident)]
