@@ -2,6 +2,7 @@ package plots
 
 import (
 	"image/color"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/text"
@@ -10,9 +11,11 @@ import (
 )
 
 const (
-	barPitch     = vg.Length(16) // from one bar to the next, at least
-	barShare     = 0.7           // of the pitch that is filled
-	barLabelSkip = vg.Length(4)  // between a bar and its value
+	barPitch     = vg.Length(16)  // from one bar to the next, at least
+	barShare     = 0.7            // of the pitch that is filled
+	barLeast     = vg.Length(1.5) // length of the shortest bar, so that its colour shows
+	barLabelSkip = vg.Length(4)   // between a bar and its value
+	barCap       = vg.Length(1.5) // half the width of the end of an interval
 )
 
 // bars are horizontal bars with their values written at their ends.
@@ -36,20 +39,17 @@ func (b bars) Plot(c draw.Canvas, p *plot.Plot) {
 		middle := y(float64(r.at))
 		half := (y(1) - y(0)) * barShare / 2
 		c.SetColor(r.color)
-		c.Fill(vg.Rectangle{Min: vg.Point{X: x(b.base), Y: middle - half}, Max: vg.Point{X: x(r.low), Y: middle + half}}.Path())
+		from, to := x(min(b.base, r.low)), x(max(b.base, r.low))
+		c.Fill(vg.Rectangle{Min: vg.Point{X: from, Y: middle - half}, Max: vg.Point{X: max(to, from+barLeast), Y: middle + half}}.Path())
 		if r.high > r.low {
-			b.whisker(c, x(r.low), x(r.high), middle, half/2)
+			line := draw.LineStyle{Color: color.Black, Width: 1}
+			c.StrokeLine2(line, x(r.low), middle, x(r.high), middle)
+			c.StrokeLine2(line, x(r.high), middle-half/2, x(r.high), middle+half/2)
 		}
 		style := b.style
 		style.Color, style.YAlign = color.Black, draw.YCenter
-		c.FillText(style, vg.Point{X: x(max(r.high, b.base)) + barLabelSkip, Y: middle}, r.label)
+		c.FillText(style, vg.Point{X: x(max(r.high, b.base)) + barLabelSkip, Y: middle + style.FontExtents().Descent/2}, r.label)
 	}
-}
-
-func (b bars) whisker(c draw.Canvas, from, to, y, half vg.Length) {
-	line := draw.LineStyle{Color: color.Black, Width: 1}
-	c.StrokeLine2(line, from, y, to, y)
-	c.StrokeLine2(line, to, y-half, to, y+half)
 }
 
 // DataRange implements plot.DataRanger.
@@ -72,6 +72,37 @@ func (b bars) GlyphBoxes(p *plot.Plot) []plot.GlyphBox {
 		boxes[i] = plot.GlyphBox{
 			X: p.X.Norm(max(r.high, b.base)), Y: p.Y.Norm(float64(r.at)),
 			Rectangle: vg.Rectangle{Max: vg.Point{X: width}},
+		}
+	}
+	return boxes
+}
+
+// intervalBars draws a line's intervals as vertical bars.
+type intervalBars struct{ Line }
+
+// Plot implements plot.Plotter.
+func (b intervalBars) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	style := draw.LineStyle{Color: b.Style.Color, Width: 0.8}
+	for i := range b.X {
+		at, low, high := x(b.X[i])+b.Shift, y(b.Y[i]), y(b.High[i])
+		c.StrokeLine2(style, at, low, at, high)
+		c.StrokeLine2(style, at-barCap, high, at+barCap, high)
+	}
+}
+
+// DataRange implements plot.DataRanger.
+func (b intervalBars) DataRange() (xmin, xmax, ymin, ymax float64) {
+	return slices.Min(b.X), slices.Max(b.X), slices.Min(b.Y), slices.Max(b.High)
+}
+
+// GlyphBoxes implements plot.GlyphBoxer: room for the bars beside the first and last points.
+func (b intervalBars) GlyphBoxes(p *plot.Plot) []plot.GlyphBox {
+	boxes := make([]plot.GlyphBox, len(b.X))
+	for i := range b.X {
+		boxes[i] = plot.GlyphBox{
+			X: p.X.Norm(b.X[i]), Y: p.Y.Norm(b.High[i]),
+			Rectangle: vg.Rectangle{Min: vg.Point{X: b.Shift - barCap}, Max: vg.Point{X: b.Shift + barCap}},
 		}
 	}
 	return boxes

@@ -10,6 +10,7 @@ import (
 	"io"
 	"math"
 	"path/filepath"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
@@ -38,13 +39,23 @@ const (
 // Figure is one plot with its legend beside it. Use New, set the axes, add lines, then Save.
 type Figure struct {
 	Plot   *plot.Plot // for what Figure has no method for
+	bands  *layer     // behind every line
 	legend plot.Legend
 	height vg.Length
 }
 
+// layer holds plotters that are drawn where it stands in the figure, though they come later.
+type layer struct{ plotters []plot.Plotter }
+
+func (l *layer) Plot(c draw.Canvas, p *plot.Plot) {
+	for _, each := range l.plotters {
+		each.Plot(c, p)
+	}
+}
+
 // New returns an empty figure with linear axes of plain numbers.
 func New(title, xLabel, yLabel string) *Figure {
-	f := &Figure{Plot: plot.New(), legend: plot.NewLegend(), height: plotHeight}
+	f := &Figure{Plot: plot.New(), bands: &layer{}, legend: plot.NewLegend(), height: plotHeight}
 	p := f.Plot
 	p.Title.TextStyle.Font = sans(12)
 	p.Title.Text = shorten(title, p.Title.TextStyle, plotWidth)
@@ -63,7 +74,7 @@ func New(title, xLabel, yLabel string) *Figure {
 	f.SetY(Linear, Number)
 	grid := plotter.NewGrid()
 	grid.Horizontal.Color, grid.Vertical.Color = color.Gray{230}, color.Gray{230}
-	p.Add(grid)
+	p.Add(grid, f.bands)
 	return f
 }
 
@@ -86,6 +97,8 @@ type Line struct {
 	Label string // in the legend; "" for none
 	X, Y  []float64
 	High  []float64 // nil, or per point the upper end of the interval that begins at Y; drawn as a band
+	Bars  bool      // draw the intervals as vertical bars at the points instead
+	Shift vg.Length // how far to the right of their points the bars stand, so that those of several lines do not hide each other
 	Steps bool      // hold each value until the next one, as a distribution function does
 	Style Style
 }
@@ -107,7 +120,7 @@ func (f *Figure) AddLine(l Line) error {
 		return fmt.Errorf("line %q: %w", l.Label, err)
 	}
 	if l.High != nil {
-		if err := f.addBand(l); err != nil {
+		if err := f.addIntervals(l); err != nil {
 			return err
 		}
 	}
@@ -128,8 +141,15 @@ func (f *Figure) AddLine(l Line) error {
 	return nil
 }
 
-// addBand shades the area between Y and High.
-func (f *Figure) addBand(l Line) error {
+// addIntervals draws what lies between Y and High.
+func (f *Figure) addIntervals(l Line) error {
+	if err := plotter.CheckFloats(l.High...); err != nil {
+		return fmt.Errorf("line %q: upper values: %w", l.Label, err)
+	}
+	if l.Bars {
+		f.Plot.Add(intervalBars{l})
+		return nil
+	}
 	var outline plotter.XYs
 	for i := range l.X {
 		outline = append(outline, plotter.XY{X: l.X[i], Y: l.Y[i]})
@@ -143,7 +163,8 @@ func (f *Figure) addBand(l Line) error {
 	}
 	band.Color = translucent(l.Style.Color)
 	band.LineStyle.Width = 0
-	f.Plot.Add(band)
+	f.bands.plotters = append(f.bands.plotters, band)
+	f.Plot.Y.Max = max(f.Plot.Y.Max, slices.Max(l.High))
 	return nil
 }
 

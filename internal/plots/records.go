@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"image/color"
-	"maps"
 	"slices"
 	"strings"
 	"unicode"
 
+	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 
 	"github.com/cachesim/cachesim/internal/atomicfile"
@@ -18,8 +18,13 @@ import (
 const (
 	// logRatio is the ratio of the ends of an axis from which it is logarithmic.
 	logRatio = 8
-	// maxBands is the number of policies up to which each one's interval is shaded; more would hide each other.
-	maxBands = 4
+	// maxIntervals is the number of policies up to which each one's interval is drawn. They differ only in proportion to the
+	// policy's misses, so that with more policies the interval of the optimum says enough.
+	maxIntervals = 12
+	// intervalShift is the distance between the intervals of two policies at one capacity.
+	intervalShift = vg.Length(4)
+	// tickGap is the least distance of two labels along an axis, as a share of its length.
+	tickGap = 0.11
 	// labelWidth is how wide the name of a policy may be.
 	labelWidth = 3 * vg.Inch
 )
@@ -31,23 +36,25 @@ type metric struct {
 	axis  string
 	unit  Unit
 	base  float64 // where bars begin
-	value func(*records.Record) (v interval, ok bool)
+	// lowIsGood says that the best value is the lowest, which then stands at the top of the bars.
+	lowIsGood bool
+	value     func(*records.Record) (v interval, ok bool)
 }
 
 // interval is a value known to lie between low and high; mostly they are the same.
 type interval struct{ low, high float64 }
 
 var metrics = []metric{
-	{"hit_ratio", "Hit ratio", "hit ratio", Percent, 0, func(r *records.Record) (interval, bool) {
+	{"hit_ratio", "Hit ratio", "hit ratio", Percent, 0, false, func(r *records.Record) (interval, bool) {
 		return interval{r.HitRatio, r.HitRatio}, true
 	}},
-	{"byte_hit_ratio", "Byte hit ratio", "byte hit ratio", Percent, 0, func(r *records.Record) (interval, bool) {
+	{"byte_hit_ratio", "Byte hit ratio", "byte hit ratio", Percent, 0, false, func(r *records.Record) (interval, bool) {
 		if r.ByteHitRatio == nil || r.Kind == "bound" {
 			return interval{}, false
 		}
 		return interval{*r.ByteHitRatio, *r.ByteHitRatio}, true
 	}},
-	{"competitive_ratio", "Competitive ratio", "misses / misses of the optimum", Number, 1, func(r *records.Record) (interval, bool) {
+	{"competitive_ratio", "Competitive ratio", "competitive ratio (misses / optimum)", Number, 1, true, func(r *records.Record) (interval, bool) {
 		if r.CompetitiveRatio == nil || r.Kind == "bound" {
 			return interval{}, false
 		}
@@ -74,11 +81,11 @@ func WriteAll(dir string, recs []records.Record) error {
 			return err
 		}
 		for _, m := range metrics {
-			series := seriesOf(g, m)
-			if len(series) == 0 {
+			all := seriesOf(g, m)
+			if len(all) == 0 {
 				continue
 			}
-			f, err := figureOf(g, m, series, styles)
+			f, err := figureOf(g, m, all, styles)
 			if err != nil {
 				return err
 			}
@@ -91,14 +98,17 @@ func WriteAll(dir string, recs []records.Record) error {
 }
 
 // figureOf returns the figure of one metric of one group.
-func figureOf(g records.Group, m metric, series []series, styles map[string]Style) (*Figure, error) {
+func figureOf(g records.Group, m metric, all []series, styles map[string]Style) (*Figure, error) {
 	title := fmt.Sprintf("%s: %s, %s requests", m.title, g.Name, records.Count(g.Records[0].Requests))
+	if slices.ContainsFunc(all, series.isInterval) {
+		m.axis = "competitive ratio, up to the lower bound"
+	}
 	first := g.Records[0].Capacity
 	if !slices.ContainsFunc(g.Records, func(r records.Record) bool { return r.Capacity != first }) {
 		title += ", capacity " + records.Capacity(first, g.Records[0].CapacityUnit)
-		return barFigure(title, m, series), nil
+		return barFigure(title, m, all), nil
 	}
-	return lineFigure(title, m, series, styles, g.Records[0].CapacityUnit)
+	return lineFigure(title, m, all, styles, g.Records[0].CapacityUnit)
 }
 
 // fileSuffixes returns what tells the files of the groups apart: nothing for a single group.
@@ -223,19 +233,20 @@ func lineFigure(title string, m metric, all []series, styles map[string]Style, c
 	if capacityUnit == records.Bytes {
 		f.Plot.X.Label.Text, unit = "capacity", Bytes
 	}
-	shadeAll := countIntervals(all) <= maxBands
+	intervals := countIntervals(all)
+	shift := -intervalShift * vg.Length(intervals-1) / 2
 	for _, s := range all {
 		l := Line{Label: shorten(s.label, f.legend.TextStyle, labelWidth), Style: styles[s.label]}
-		shade := s.isInterval() && (shadeAll || s.kind == "offline")
 		for _, p := range s.points {
 			l.X = append(l.X, p.capacity)
 			l.Y = append(l.Y, p.low)
-			if shade {
+		}
+		if s.isInterval() && (intervals <= maxIntervals || s.kind == "offline") {
+			for _, p := range s.points {
 				l.High = append(l.High, p.high)
 			}
-		}
-		if shade {
-			l.Label += ", to the lower bound"
+			l.Bars, l.Shift = s.kind != "offline", shift
+			shift += intervalShift
 		}
 		if err := f.AddLine(l); err != nil {
 			return nil, err
@@ -243,6 +254,9 @@ func lineFigure(title string, m metric, all []series, styles map[string]Style, c
 	}
 	p := f.Plot
 	f.SetX(scaleFor(p.X.Min, p.X.Max), unit)
+	if at := capacitiesOf(all); farApart(p.X, at) {
+		p.X.Tick.Marker = plot.ConstantTicks(ticker{unit: unit}.label(at, nil))
+	}
 	f.SetY(Linear, m.unit)
 	if m.unit == Number {
 		f.SetY(scaleFor(p.Y.Min, p.Y.Max), m.unit)
@@ -251,6 +265,28 @@ func lineFigure(title string, m metric, all []series, styles map[string]Style, c
 		p.Y.Min, p.Y.Max = max(0, p.Y.Min-0.05), p.Y.Max+0.05
 	}
 	return f, nil
+}
+
+// capacitiesOf returns every capacity once, ascending.
+func capacitiesOf(all []series) []float64 {
+	var at []float64
+	for _, s := range all {
+		for _, p := range s.points {
+			at = append(at, p.capacity)
+		}
+	}
+	slices.Sort(at)
+	return slices.Compact(at)
+}
+
+// farApart reports whether labels at these places of the axis would not touch.
+func farApart(a plot.Axis, at []float64) bool {
+	for i := 1; i < len(at); i++ {
+		if a.Norm(at[i])-a.Norm(at[i-1]) < tickGap {
+			return false
+		}
+	}
+	return true
 }
 
 // scaleFor chooses a logarithmic axis for a range that spans much.
@@ -265,49 +301,65 @@ func (s series) isInterval() bool {
 	return slices.ContainsFunc(s.points, func(p point) bool { return p.low != p.high })
 }
 
+// countIntervals counts the policies with intervals beside the optimum, whose interval is a band.
 func countIntervals(all []series) int {
 	n := 0
 	for _, s := range all {
-		if s.isInterval() {
+		if s.isInterval() && s.kind != "offline" {
 			n++
 		}
 	}
 	return n
 }
 
-// Colours of the bars by what a policy is.
-var barColors = map[string]color.NRGBA{
-	"best online": {0x00, 0x9e, 0x73, 0xff},
-	"online":      {0x56, 0xb4, 0xe9, 0xff},
-	"offline":     {0x40, 0x40, 0x40, 0xff},
-	"bound":       {0xa0, 0xa0, 0xa0, 0xff},
+// barKinds are what a bar can stand for, with its colour.
+var barKinds = []struct {
+	name  string
+	color color.NRGBA
+}{
+	{"best online", color.NRGBA{0x00, 0x9e, 0x73, 0xff}},
+	{"online", color.NRGBA{0x56, 0xb4, 0xe9, 0xff}},
+	{"offline", color.NRGBA{0x40, 0x40, 0x40, 0xff}},
+	{"bound", color.NRGBA{0xa0, 0xa0, 0xa0, 0xff}},
 }
 
 func barFigure(title string, m metric, all []series) *Figure {
 	f := New(title, m.axis, "")
 	f.SetX(Linear, m.unit)
+	if m.lowIsGood {
+		slices.Reverse(all)
+	}
 	chart := bars{base: m.base, style: f.legend.TextStyle}
-	present := map[string]bool{}
 	names := make([]string, len(all))
 	for i, s := range all {
-		kind := s.kind
-		if s.best {
-			kind = "best online"
-		}
-		present[kind] = true
 		v := s.points[0].interval
 		at := len(all) - 1 - i // the axis counts upwards
 		names[at] = shorten(s.label, f.legend.TextStyle, labelWidth)
-		chart.bars = append(chart.bars, bar{at: at, interval: v, color: barColors[kind], label: valueLabel(v, m.unit)})
+		chart.bars = append(chart.bars, bar{at: at, interval: v, color: s.barColor(), label: valueLabel(v, m.unit)})
 	}
 	f.Plot.Add(chart)
 	f.Plot.NominalY(names...)
 	f.Plot.Y.Min, f.Plot.Y.Max = -0.6, float64(len(all))-0.4
 	f.height = max(plotHeight, vg.Length(len(all))*barPitch+vg.Inch)
-	for _, kind := range slices.Sorted(maps.Keys(present)) {
-		f.legend.Add(kind, swatch{barColors[kind]})
+	for _, k := range barKinds {
+		if slices.ContainsFunc(all, func(s series) bool { return s.barColor() == k.color }) {
+			f.legend.Add(k.name, swatch{k.color})
+		}
 	}
 	return f
+}
+
+func (s series) barColor() color.NRGBA {
+	kind := s.kind
+	if s.best {
+		kind = "best online"
+	}
+	for _, k := range barKinds {
+		if k.name == kind {
+			return k.color
+		}
+	}
+	return color.NRGBA{A: 0xff}
 }
 
 // valueLabel writes the value at the end of a bar.

@@ -16,7 +16,7 @@ import (
 func sweep(trace string, n int, unit string, capacities ...int64) []records.Record {
 	var recs []records.Record
 	for _, capacity := range capacities {
-		opt := 0.12 * math.Log2(float64(capacity)/float64(capacities[0])*2)
+		opt := 1 - 0.85*math.Pow(float64(capacities[0])/float64(capacity), 0.15)
 		for i := range n + 1 {
 			r := records.Record{
 				Trace: trace, Policy: "opt", Label: "opt", Kind: "offline", Cache: "exact", Capacity: capacity, CapacityUnit: unit,
