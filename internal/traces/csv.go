@@ -15,7 +15,7 @@ var csvFormat = Format{
 	Carries:   "key, and time, size, op where there are columns for them",
 	Detection: "a header with a known name for the key, or lines of equally many columns",
 	Options: []params.Param{
-		{Name: "key", Default: "", Doc: "column of the key: a name in the header or a number from 1; by default a column named " + strings.Join(keyNames, ", ")},
+		{Name: "key", Default: "", Doc: "column of the key: a name in the header or a number from 1; by default one named " + strings.Join(keyNames, ", ") + " (case and the signs _-.# do not matter)"},
 		{Name: "time", Default: "", Doc: "column of the time (none: ignore it); by default one named " + strings.Join(timeNames, ", ")},
 		{Name: "size", Default: "", Doc: "column of the size in bytes (none: ignore it); by default one named " + strings.Join(sizeNames, ", ")},
 		{Name: "op", Default: "", Doc: "column of the operation (none: ignore it); by default one named " + strings.Join(opNames, ", ")},
