@@ -26,8 +26,8 @@ type twoQ struct {
 }
 
 func newTwoQ(c Config) *twoQ {
-	kin := max(1, int64(float64(c.Capacity)*c.Params.Float("kin")))
-	kout := int64(float64(c.Capacity) * c.Params.Float("kout"))
+	kin := max(1, multiple(c.Capacity, c.Params.Float("kin")))
+	kout := multiple(c.Capacity, c.Params.Float("kout"))
 	return &twoQ{segments: newSegments(c, kout, kin, c.Capacity-kin), capacity: c.Capacity}
 }
 
@@ -36,7 +36,7 @@ func (p *twoQ) Hit(r Request) { p.hit(r.Object) }
 func (p *twoQ) Miss(r Request) { p.miss(r.Object) }
 
 // Admit refuses an object that does not fit the queue of new objects.
-func (p *twoQ) Admit(r Request) bool { return p.sizes == nil || r.Size <= p.limit[a1in] }
+func (p *twoQ) Admit(r Request) bool { return p.charged == nil || r.Size <= p.limit[a1in] }
 
 func (p *twoQ) Victim(Request) Object { return p.evict() }
 

@@ -1,7 +1,5 @@
 package policies
 
-import "math/rand/v2"
-
 var markerEntry = Entry{
 	Name:    "marker",
 	Summary: "marks what is requested and evicts an unmarked object at random; where all are marked, all marks go and a phase begins",
@@ -9,16 +7,17 @@ var markerEntry = Entry{
 	New:     func(c Config) (Policy, error) { return newMarker(c), nil },
 }
 
-// marker keeps the marked members of set before the unmarked ones.
+// marker holds the resident objects in one array, the marked ones before the others.
 type marker struct {
-	set      objectSet
+	resident []Object
+	place    []uint32 // per object: 1 + its index in resident; 0 where it is not there
 	marked   int
-	rng      *rand.PCG
+	draws    draws
 	capacity int // objects, batch path only
 }
 
 func newMarker(c Config) *marker {
-	return &marker{set: newObjectSet(c.Objects), rng: rand.NewPCG(c.Seed, 0), capacity: int(c.Capacity)}
+	return &marker{place: make([]uint32, c.Objects), draws: newDraws(c.Seed), capacity: int(c.Capacity)}
 }
 
 func (p *marker) Hit(r Request) { p.mark(r.Object) }
@@ -27,51 +26,60 @@ func (p *marker) Miss(Request) {}
 
 func (p *marker) Victim(Request) Object { return p.evict() }
 
-func (p *marker) Insert(r Request) { p.add(r.Object) }
+func (p *marker) Insert(r Request) { p.insert(r.Object) }
 
 func (p *marker) Remove(o Object) {
-	at := int(p.set.slot[o]) - 1
-	if at < p.marked {
+	if int(p.place[o]) <= p.marked {
+		p.swap(int(p.place[o])-1, p.marked-1)
 		p.marked--
-		p.set.swap(at, p.marked)
 	}
-	p.set.remove(o)
-}
-
-func (p *marker) mark(o Object) {
-	at := int(p.set.slot[o]) - 1
-	if at >= p.marked {
-		p.set.swap(at, p.marked)
-		p.marked++
-	}
-}
-
-func (p *marker) add(o Object) {
-	p.set.add(o)
-	p.mark(o)
-}
-
-func (p *marker) evict() Object {
-	if p.marked == len(p.set.members) {
-		p.marked = 0
-	}
-	v := p.set.members[p.marked+draw(p.rng, len(p.set.members)-p.marked)]
-	p.set.remove(v)
-	return v
+	p.swap(int(p.place[o])-1, len(p.resident)-1)
+	p.resident = p.resident[:len(p.resident)-1]
+	p.place[o] = 0
 }
 
 func (p *marker) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
 	for _, o := range objects {
-		if p.set.has(o) {
+		if p.place[o] != 0 {
 			hits++
 			p.mark(o)
 			continue
 		}
-		if len(p.set.members) == p.capacity {
+		if len(p.resident) == p.capacity {
 			p.evict()
 			evictions++
 		}
-		p.add(o)
+		p.insert(o)
 	}
 	return hits, evictions
+}
+
+func (p *marker) mark(o Object) {
+	if at := int(p.place[o]) - 1; at >= p.marked {
+		p.swap(at, p.marked)
+		p.marked++
+	}
+}
+
+func (p *marker) insert(o Object) {
+	p.resident = append(p.resident, o)
+	p.place[o] = uint32(len(p.resident))
+	p.mark(o)
+}
+
+func (p *marker) evict() Object {
+	if p.marked == len(p.resident) {
+		p.marked = 0
+	}
+	unmarked := p.resident[p.marked:]
+	v := unmarked[p.draws.below(uint64(len(unmarked)))]
+	p.Remove(v)
+	return v
+}
+
+// swap exchanges the objects at i and j.
+func (p *marker) swap(i, j int) {
+	a, b := p.resident[i], p.resident[j]
+	p.resident[i], p.resident[j] = b, a
+	p.place[b], p.place[a] = uint32(i+1), uint32(j+1)
 }

@@ -38,8 +38,8 @@ func newS3FIFO(c Config) (Policy, error) {
 	if move > top {
 		return nil, fmt.Errorf("s3fifo: move=%d is never reached, as bits=%d counts to %d", move, bits, top)
 	}
-	small := max(1, int64(float64(c.Capacity)*c.Params.Float("small")))
-	ghost := int64(float64(c.Capacity) * c.Params.Float("ghost"))
+	small := max(1, multiple(c.Capacity, c.Params.Float("small")))
+	ghost := multiple(c.Capacity, c.Params.Float("ghost"))
 	return &s3fifo{
 		segments: newSegments(c, ghost, small, c.Capacity-small),
 		freq:     make([]uint8, c.Objects),
@@ -54,7 +54,7 @@ func (p *s3fifo) Hit(r Request) { p.hit(r.Object) }
 func (p *s3fifo) Miss(r Request) { p.miss(r.Object) }
 
 // Admit refuses an object that would take the whole small queue, as all others would leave it at once.
-func (p *s3fifo) Admit(r Request) bool { return p.sizes == nil || r.Size < p.limit[s3Small] }
+func (p *s3fifo) Admit(r Request) bool { return p.charged == nil || r.Size < p.limit[s3Small] }
 
 func (p *s3fifo) Victim(Request) Object { return p.evict() }
 

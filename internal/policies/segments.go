@@ -6,38 +6,25 @@ package policies
 type segments struct {
 	list    Lists
 	segment []uint8 // per object: 1 + its segment; 0 where it is in none
-	sizes   []int64 // per object: what it is charged; nil where that is 1
+	charged charges
 	used    []int64 // per segment
 	limit   []int64 // per segment
 }
 
 // newSegments returns one empty segment per limit.
 func newSegments(c Config, limit ...int64) segments {
-	s := segments{
+	return segments{
 		list:    NewLists(c.Objects, len(limit)),
 		segment: make([]uint8, c.Objects),
+		charged: newCharges(c),
 		used:    make([]int64, len(limit)),
 		limit:   limit,
 	}
-	if !c.Unit {
-		s.sizes = make([]int64, c.Objects)
-	}
-	return s
-}
-
-// size returns what o is charged.
-func (s *segments) size(o Object) int64 {
-	if s.sizes == nil {
-		return 1
-	}
-	return s.sizes[o]
 }
 
 // load records what r's object is charged and puts it at the front of segment k.
 func (s *segments) load(k int, r Request) {
-	if s.sizes != nil {
-		s.sizes[r.Object] = r.Size
-	}
+	s.charged.set(r)
 	s.put(k, r.Object)
 }
 
@@ -45,13 +32,13 @@ func (s *segments) load(k int, r Request) {
 func (s *segments) put(k int, o Object) {
 	s.list.PushFront(k, o)
 	s.segment[o] = uint8(k + 1)
-	s.used[k] += s.size(o)
+	s.used[k] += s.charged.of(o)
 }
 
 // take takes o out of its segment.
 func (s *segments) take(o Object) {
 	s.list.Unlink(o)
-	s.used[s.segment[o]-1] -= s.size(o)
+	s.used[s.segment[o]-1] -= s.charged.of(o)
 	s.segment[o] = 0
 }
 
@@ -74,10 +61,10 @@ func (s *segments) in(k int, o Object) bool { return int(s.segment[o]) == k+1 }
 
 // remember puts o, which is leaving the cache, into the ghost segment k and drops the oldest ghosts that no longer fit.
 func (s *segments) remember(k int, o Object) {
-	if s.size(o) > s.limit[k] {
+	if s.charged.of(o) > s.limit[k] {
 		return
 	}
-	for s.used[k]+s.size(o) > s.limit[k] {
+	for s.used[k]+s.charged.of(o) > s.limit[k] {
 		s.pop(k)
 	}
 	s.put(k, o)

@@ -24,7 +24,7 @@ func newSLRU(c Config) *slru {
 	n := min(int64(c.Params.Int("segments")), c.Capacity)
 	upper := c.Capacity / n
 	if protected := c.Params.Float("protected"); protected > 0 && n > 1 {
-		upper = int64(float64(c.Capacity) * protected / float64(n-1))
+		upper = multiple(c.Capacity, protected) / (n - 1)
 		upper = max(1, min(upper, (c.Capacity-1)/(n-1)))
 	}
 	limit := slices.Repeat([]int64{upper}, int(n))
@@ -38,7 +38,7 @@ func (p *slru) Miss(Request) {}
 
 // Admit refuses an object that does not fit every segment.
 func (p *slru) Admit(r Request) bool {
-	return p.sizes == nil || r.Size <= min(p.limit[0], p.limit[p.top])
+	return p.charged == nil || r.Size <= min(p.limit[0], p.limit[p.top])
 }
 
 func (p *slru) Victim(Request) Object { return p.evict() }
