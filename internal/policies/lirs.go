@@ -239,7 +239,7 @@ func (p *lirs) raise(o Object) {
 func (p *lirs) push(o Object) {
 	p.stack.PushFront(0, o)
 	p.stackSize += p.charge.of(o)
-	if p.scan >= p.stack.n {
+	if !p.stack.isObject(p.scan) {
 		p.scan = o
 	}
 }

@@ -1,77 +1,99 @@
 package policies
 
-// node links an object into one of the circular lists of Lists. Both links share a cache line.
-type node struct{ prev, next uint32 }
-
 // Lists are intrusive doubly linked lists over the objects 0..n-1. Each object is on at most one list at a time.
-// Each list is a ring through its own sentinel node, so that no operation branches on an end.
 // Memory: 8 bytes per object. Front is the most recent end by convention, Back the next to leave.
+//
+// The ends of the lists lie apart from the links: a sentinel among the links would be stored and loaded by every operation,
+// and processors then hold back each load until all earlier stores know their addresses.
 type Lists struct {
-	nodes []node
-	n     uint32 // sentinel of list k is nodes[n+k]
+	prev, next []uint32 // n+k stands for the end of list k
+	ends       []listEnds
 }
+
+// listEnds are the objects at the ends of one list; the end of an empty list is n+k.
+type listEnds struct{ first, last uint32 }
 
 // NewLists returns count empty lists over n objects.
 func NewLists(n, count int) Lists {
-	l := Lists{nodes: make([]node, n+count), n: uint32(n)}
-	for k := range count {
-		s := l.n + uint32(k)
-		l.nodes[s] = node{s, s}
+	l := Lists{prev: make([]uint32, n), next: make([]uint32, n), ends: make([]listEnds, count)}
+	for k := range l.ends {
+		l.ends[k] = listEnds{l.end(k), l.end(k)}
 	}
 	return l
 }
 
+// end returns the link that stands for the end of list k.
+func (l *Lists) end(k int) uint32 { return uint32(len(l.prev) + k) }
+
+// isObject reports whether a link leads to an object and not to an end.
+func (l *Lists) isObject(link uint32) bool { return int(link) < len(l.prev) }
+
 // PushFront puts o at the front of list k. o must not be on a list.
 func (l *Lists) PushFront(k int, o Object) {
-	s := l.n + uint32(k)
-	first := l.nodes[s].next
-	l.nodes[o] = node{s, first}
-	l.nodes[s].next = o
-	l.nodes[first].prev = o
+	ends := &l.ends[k]
+	first := ends.first
+	l.prev[o], l.next[o] = l.end(k), first
+	ends.first = o
+	l.setPrev(first, o)
 }
 
 // PushBack puts o at the back of list k. o must not be on a list.
 func (l *Lists) PushBack(k int, o Object) {
-	s := l.n + uint32(k)
-	last := l.nodes[s].prev
-	l.nodes[o] = node{last, s}
-	l.nodes[s].prev = o
-	l.nodes[last].next = o
+	ends := &l.ends[k]
+	last := ends.last
+	l.prev[o], l.next[o] = last, l.end(k)
+	ends.last = o
+	l.setNext(last, o)
 }
 
 // Unlink takes o off the list it is on.
 func (l *Lists) Unlink(o Object) {
-	at := l.nodes[o]
-	l.nodes[at.prev].next = at.next
-	l.nodes[at.next].prev = at.prev
+	p, n := l.prev[o], l.next[o]
+	l.setNext(p, n)
+	l.setPrev(n, p)
+}
+
+// setPrev makes p the neighbour of at towards the front; at may be an end.
+func (l *Lists) setPrev(at, p uint32) {
+	if l.isObject(at) {
+		l.prev[at] = p
+	} else {
+		l.ends[int(at)-len(l.prev)].last = p
+	}
+}
+
+// setNext makes n the neighbour of at towards the back; at may be an end.
+func (l *Lists) setNext(at, n uint32) {
+	if l.isObject(at) {
+		l.next[at] = n
+	} else {
+		l.ends[int(at)-len(l.prev)].first = n
+	}
 }
 
 // Back returns the last object of list k; ok is false where the list is empty.
 func (l *Lists) Back(k int) (o Object, ok bool) {
-	o = l.nodes[l.n+uint32(k)].prev
-	return o, o < l.n
+	o = l.ends[k].last
+	return o, l.isObject(o)
 }
 
 // Front returns the first object of list k; ok is false where the list is empty.
 func (l *Lists) Front(k int) (o Object, ok bool) {
-	o = l.nodes[l.n+uint32(k)].next
-	return o, o < l.n
+	o = l.ends[k].first
+	return o, l.isObject(o)
 }
 
 // Before returns the neighbour of o towards the front; ok is false where o is the first of its list.
 func (l *Lists) Before(o Object) (Object, bool) {
-	p := l.nodes[o].prev
-	return p, p < l.n
+	p := l.prev[o]
+	return p, l.isObject(p)
 }
 
 // After returns the neighbour of o towards the back; ok is false where o is the last of its list.
 func (l *Lists) After(o Object) (Object, bool) {
-	p := l.nodes[o].next
-	return p, p < l.n
+	n := l.next[o]
+	return n, l.isObject(n)
 }
 
 // Empty reports whether list k has no object.
-func (l *Lists) Empty(k int) bool {
-	s := l.n + uint32(k)
-	return l.nodes[s].next == s
-}
+func (l *Lists) Empty(k int) bool { return !l.isObject(l.ends[k].first) }

@@ -21,9 +21,11 @@ type Record struct {
 	CapacityUnit string `json:"capacity_unit" parquet:"capacity_unit"` // "objects" or "bytes"
 	// CapacityShare is Capacity over the trace's distinct objects, or over the sum of their sizes.
 	CapacityShare *float64 `json:"capacity_share" parquet:"capacity_share,optional"`
-	Seed          uint64   `json:"seed" parquet:"seed"`
-	SampleRate    float64  `json:"sample_rate" parquet:"sample_rate"` // 1 without sampling
-	Warmup        int64    `json:"warmup" parquet:"warmup"`           // requests served before counting began
+	// SimulatedCapacity is what the replayed cache held: SampleRate times Capacity on a sampled trace.
+	SimulatedCapacity int64   `json:"simulated_capacity" parquet:"simulated_capacity"`
+	Seed              uint64  `json:"seed" parquet:"seed"`
+	SampleRate        float64 `json:"sample_rate" parquet:"sample_rate"` // 1 without sampling
+	Warmup            int64   `json:"warmup" parquet:"warmup"`           // requests served before counting began
 
 	Requests     int64    `json:"requests" parquet:"requests"`
 	Hits         int64    `json:"hits" parquet:"hits"`

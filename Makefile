@@ -1,0 +1,64 @@
+# cachesim: `make run` replays a compressed trace and draws a figure, `make test` runs the tests.
+GO      ?= go
+BIN     := bin/cachesim
+PREFIX  ?= /usr/local
+COMMIT  := $(shell git describe --always --dirty 2>/dev/null)
+LDFLAGS := $(if $(COMMIT),-X main.commit=$(COMMIT))
+TOOL    := $(GO) tool -modfile=tools/go.mod
+FUZZTIME ?= 20s
+BENCHTIME ?= 1x
+BENCHCOUNT ?= 3
+
+.PHONY: build run test race bench bench-record lint fuzz docs install clean
+
+build:
+	$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/cachesim
+
+# Table on the terminal, records and figures in out/.
+run: build
+	$(BIN) run testdata/demo.oracleGeneral.zst -o out
+
+test:
+	$(GO) test ./...
+
+# The packages in which goroutines share data.
+race:
+	$(GO) test -race -short ./internal/sim ./internal/traces/... ./cmd/cachesim
+
+# 20 M requests, Zipf(1.0) over 1 M objects, capacity 100 000: Mreq/s and ns per request of every policy, beside the last record.
+bench:
+	@mkdir -p out
+	CACHESIM_BENCH=full $(GO) test -run '^$$' -bench Replay -benchtime $(BENCHTIME) -count $(BENCHCOUNT) -timeout 60m ./internal/policies | tee out/bench.txt
+	$(TOOL) benchstat docs/bench.txt out/bench.txt
+
+# Keeps the figures of this machine as the record that `make bench` compares with.
+bench-record: bench
+	cp out/bench.txt docs/bench.txt
+
+lint:
+	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "gofmt would change the files above"; exit 1; }
+	$(GO) vet ./...
+	$(TOOL) staticcheck ./...
+
+# Every fuzz target for FUZZTIME.
+fuzz:
+	@set -e; for pkg in $$($(GO) list ./...); do \
+	  for target in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
+	    echo "$$pkg $$target"; $(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$pkg; \
+	  done; \
+	done
+
+# The command reference and the lists of policies and formats, made from the program itself.
+docs: build
+	$(BIN) gendocs docs/commands
+
+install: build
+	install -D -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/cachesim
+	$(BIN) gendocs --man $(DESTDIR)$(PREFIX)/share/man/man1
+	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions $(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
+	$(BIN) completion bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/cachesim
+	$(BIN) completion zsh > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_cachesim
+	$(BIN) completion fish > $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/cachesim.fish
+
+clean:
+	rm -rf bin out

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/sim"
+	"github.com/cachesim/cachesim/internal/suggest"
+	"github.com/cachesim/cachesim/internal/traces"
+)
+
+// traceFlags are the flags of every command that reads traces.
+type traceFlags struct {
+	inputFormat string
+	merge       bool
+	limit       int
+	sample      float64
+	seed        uint64
+	quiet       bool
+}
+
+func (f *traceFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.inputFormat, "input-format", "", "trace format as NAME or NAME:opt=value,... (default: detected; see `cachesim formats`)")
+	flags.BoolVar(&f.merge, "merge", false, "merge several traces by time instead of reading one after another")
+	flags.IntVar(&f.limit, "limit", 0, "read at most this many requests (0: all)")
+	flags.Float64Var(&f.sample, "sample", 0, "keep this share of the objects, chosen by hashed key, and scale capacities (0 < R < 1)")
+	flags.Uint64Var(&f.seed, "seed", 0, "seed of every random choice")
+	flags.BoolVar(&f.quiet, "quiet", false, "no progress bar and no notes")
+	completeTraceFormats(cmd)
+}
+
+// loadOptions checks the flags and returns what traces.Load needs; the caller adds the columns that it wants.
+func (f *traceFlags) loadOptions(cmd *cobra.Command) (traces.LoadOptions, error) {
+	if f.limit < 0 {
+		return traces.LoadOptions{}, fmt.Errorf("--limit %d: want a number of requests, or 0 for all", f.limit)
+	}
+	if cmd.Flags().Changed("sample") && !(f.sample > 0 && f.sample < 1) {
+		return traces.LoadOptions{}, fmt.Errorf("--sample %v: want a share above 0 and below 1, for example 0.01", f.sample)
+	}
+	return traces.LoadOptions{
+		Format: f.inputFormat, Merge: f.merge, Limit: f.limit,
+		SampleRate: f.sample, SampleSeed: f.seed, Stdin: cmd.InOrStdin(),
+	}, nil
+}
+
+// load reads the traces with a progress bar.
+func (f *traceFlags) load(cmd *cobra.Command, paths []string, options traces.LoadOptions) (*traces.Trace, error) {
+	bar := newProgress(cmd.ErrOrStderr(), f.quiet, "loading", unitBytes)
+	defer bar.finish()
+	options.Progress = bar.set
+	return traces.Load(cmd.Context(), paths, options)
+}
+
+// capacityFlags are the flags of every command that takes capacities.
+type capacityFlags struct {
+	list     string
+	unitSize bool
+	bytes    bool
+}
+
+func (f *capacityFlags) register(cmd *cobra.Command, defaultList string) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.list, "capacity", defaultList, "list of objects (100), bytes (64MiB), shares of the trace (1%) and ranges (1%..20%x2, 100..500+100)")
+	flags.BoolVar(&f.unitSize, "unit-size", false, "ignore the sizes in the trace: every object counts 1")
+	flags.BoolVar(&f.bytes, "bytes", false, "capacities count bytes, also bare numbers and shares (of the footprint)")
+	cmd.MarkFlagsMutuallyExclusive("unit-size", "bytes")
+}
+
+func (f *capacityFlags) parse() ([]sim.CapacitySpec, sim.CapacityMode, error) {
+	mode := sim.CapacityAsWritten
+	switch {
+	case f.unitSize:
+		mode = sim.CapacityUnitSize
+	case f.bytes:
+		mode = sim.CapacityBytes
+	}
+	specs, err := sim.ParseCapacities(f.list)
+	return specs, mode, err
+}
+
+// outputFormats are the values of --format.
+var outputFormats = []string{"table", "csv", "json", "markdown"}
+
+// formatFlag is --format.
+type formatFlag string
+
+func (f *formatFlag) register(cmd *cobra.Command) {
+	*f = "table"
+	cmd.Flags().Var(f, "format", "how to print: table, csv, json (one record per line) or markdown")
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(outputFormats, cobra.ShellCompDirectiveNoFileComp))
+}
+
+func (f *formatFlag) String() string { return string(*f) }
+func (f *formatFlag) Type() string   { return "FORMAT" }
+
+func (f *formatFlag) Set(text string) error {
+	for _, name := range outputFormats {
+		if text == name {
+			*f = formatFlag(text)
+			return nil
+		}
+	}
+	return suggest.Unknown("format", text, outputFormats)
+}
+
+// completePolicies completes the last name of a comma-separated list of policies.
+func completePolicies(cmd *cobra.Command, flag string) {
+	_ = cmd.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		return completeList(typed, policies.Names()), cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+	})
+}
+
+func completeTraceFormats(cmd *cobra.Command) {
+	_ = cmd.RegisterFlagCompletionFunc("input-format", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		var names []string
+		for _, f := range traces.Formats() {
+			names = append(names, f.Name)
+		}
+		return names, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+	})
+}
+
+// completeList returns the list typed so far with each name in place of its last entry.
+func completeList(typed string, names []string) []string {
+	head := ""
+	for i, c := range typed {
+		if c == ',' {
+			head = typed[:i+1]
+		}
+	}
+	out := make([]string, len(names))
+	for i, name := range names {
+		out[i] = head + name
+	}
+	return out
+}
+
+// isTerminal reports whether w is a terminal.
+func isTerminal(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
+}

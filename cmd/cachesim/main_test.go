@@ -1,0 +1,30 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"cachesim": main})
+}
+
+// TestScripts runs the commands as a user would: testdata/script/*.txtar, with the repository's traces in $TESTDATA.
+// Set UPDATE=1 to rewrite the golden outputs in them.
+func TestScripts(t *testing.T) {
+	traces, err := filepath.Abs("../../testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:           "testdata/script",
+		UpdateScripts: os.Getenv("UPDATE") != "",
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("TESTDATA", traces)
+			return nil
+		},
+	})
+}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cachesim/cachesim/internal/suggest"
+)
+
+const release = "0.1.0"
+
+// commit is set by `make build`.
+var commit string
+
+// version names what made a record: the release, and the commit where it is known.
+func version() string {
+	if commit == "" {
+		return release
+	}
+	return release + "+" + commit
+}
+
+// Exit codes. A user who stops the program with Ctrl-C gets the shell's code for that signal.
+const (
+	exitFine        = 0
+	exitCheckFailed = 1
+	exitWrongUse    = 2
+	exitInterrupted = 130
+)
+
+// gcPercent keeps the heap close to what is in use: it is a few large columns, so that collecting often costs little,
+// while the default would let it grow to twice its size.
+const gcPercent = 25
+
+// run is the program without its process: it returns the exit code.
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	debug.SetGCPercent(gcPercent)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	root := newRootCommand()
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	switch {
+	case err == nil:
+		return exitFine
+	case ctx.Err() != nil:
+		fmt.Fprintf(stderr, "cachesim: %v\n", err)
+		return exitInterrupted
+	}
+	fmt.Fprintf(stderr, "cachesim: %v\n", err)
+	return exitWrongUse
+}
+
+func newRootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "cachesim",
+		Short: "Replay traces through caches and compare policies with the offline optimum",
+		Long: `cachesim replays traces of requests (compressed files, real ones) through caches under classic and recent replacement
+policies and holds them against the offline optimum.
+
+  cachesim run trace.zst            a table of sensible policies and capacities
+  cachesim stat trace.zst           what is in the trace
+  cachesim curve trace.zst          hit ratio over all capacities
+  cachesim policies                 what policies exist, with parameters and sources`,
+		Version:       version(),
+		RunE:          func(cmd *cobra.Command, args []string) error { return unknownCommand(cmd, args) },
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          cobra.ArbitraryArgs,
+	}
+	root.AddCommand(
+		newRunCommand(),
+		newGendocsCommand(),
+	)
+	return root
+}
+
+// unknownCommand prints the help where no command is given, and names the nearest one where it does not exist.
+func unknownCommand(root *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return root.Help()
+	}
+	var names []string
+	for _, c := range root.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	return suggest.Unknown("command", args[0], names)
+}

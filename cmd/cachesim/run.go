@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cachesim/cachesim/internal/plots"
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/sim"
+	"github.com/cachesim/cachesim/internal/traces"
+)
+
+// The defaults of `cachesim run TRACE`: one policy of each family beside the optimum, over a wide range of sizes.
+const (
+	defaultPolicies   = "lru,arc,lirs,s3fifo,sieve,w-tinylfu,opt"
+	defaultCapacities = "1%,3%,10%,30%"
+)
+
+type runFlags struct {
+	trace    traceFlags
+	capacity capacityFlags
+	format   formatFlag
+	policies string
+	warmup   int
+	jobs     int
+	out      string
+}
+
+func newRunCommand() *cobra.Command {
+	f := &runFlags{}
+	cmd := &cobra.Command{
+		Use:   "run TRACE...",
+		Short: "Replay traces under policies and capacities, beside the offline optimum",
+		Long: `Replays the trace under every policy at every capacity and prints one row for each: hit ratio, byte hit ratio where sizes
+count, misses, competitive ratio (misses divided by those of the optimum under the same rules), and time per request. The
+best online policy of each capacity is marked.
+
+Traces are files in any format that ` + "`cachesim formats`" + ` lists, compressed or not, or - for standard input.
+Several files are read one after another as one trace, or merged by time with --merge.
+
+A capacity in objects ignores sizes; a capacity in bytes (64MiB, or any with --bytes) counts them. Requests of size 0 are then left out.`,
+		Example: `  cachesim run trace.zst
+  cachesim run trace.zst --policy lru,arc,opt --capacity 1%..20%x2
+  cachesim run trace.zst --policy 's3fifo(small=0.1),lru-k(k=2)' --capacity 64MiB,1GiB -o out
+  cachesim run trace.zst --format json | jq .hit_ratio`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+	}
+	f.trace.register(cmd)
+	f.capacity.register(cmd, defaultCapacities)
+	f.format.register(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&f.policies, "policy", defaultPolicies, "list of policies, with parameters as in 's3fifo(small=0.1),lru-k(k=2)'")
+	flags.IntVar(&f.warmup, "warmup", 0, "serve this many requests before counting begins")
+	flags.IntVar(&f.jobs, "jobs", 0, "replays at a time (0: one per core)")
+	flags.StringVarP(&f.out, "output", "o", "", "folder for records (JSON lines, CSV, Parquet) and figures (SVG, PNG)")
+	completePolicies(cmd, "policy")
+	return cmd
+}
+
+func (f *runFlags) run(cmd *cobra.Command, paths []string) error {
+	specs, err := policies.ParseList(f.policies)
+	if err != nil {
+		return err
+	}
+	capacities, mode, err := f.capacity.parse()
+	if err != nil {
+		return err
+	}
+	if f.jobs < 0 {
+		return fmt.Errorf("--jobs %d: want a number of replays at a time, or 0 for one per core", f.jobs)
+	}
+	if f.out != "" {
+		if err := records.CheckDir(f.out); err != nil {
+			return err
+		}
+	}
+	t, err := f.load(cmd, paths, specs, sim.NeedBytes(capacities, mode))
+	if err != nil {
+		return err
+	}
+	options := sim.RunOptions{Policies: specs, Seed: f.trace.seed, Warmup: f.warmup, Jobs: f.jobs, Version: version()}
+	if options.Capacities, err = sim.Resolve(capacities, mode, t); err != nil {
+		return err
+	}
+	recs, err := f.replay(cmd, t, options)
+	if err != nil && !sim.Interrupted(err) {
+		return err
+	}
+	return errors.Join(f.report(cmd, recs), interruption(err, len(recs), len(specs)*len(options.Capacities)))
+}
+
+// load reads the columns that the policies and capacities need.
+func (f *runFlags) load(cmd *cobra.Command, paths []string, specs []policies.Spec, sizes bool) (*traces.Trace, error) {
+	options, err := f.trace.loadOptions(cmd)
+	if err != nil {
+		return nil, err
+	}
+	options.Sizes = sizes
+	options.Times = slices.ContainsFunc(specs, func(s policies.Spec) bool { return s.Entry.NeedsTime })
+	t, err := f.trace.load(cmd, paths, options)
+	if err != nil {
+		return nil, err
+	}
+	if f.warmup < 0 || f.warmup >= len(t.Objects) {
+		return nil, fmt.Errorf("--warmup %d: want a number of requests from 0 to below the %d of the trace", f.warmup, len(t.Objects))
+	}
+	return t, nil
+}
+
+func (f *runFlags) replay(cmd *cobra.Command, t *traces.Trace, options sim.RunOptions) ([]records.Record, error) {
+	bar := newProgress(cmd.ErrOrStderr(), f.trace.quiet, "replaying", unitRequests)
+	defer bar.finish()
+	bar.set(0, sim.TotalRequests(t, options))
+	options.Progress = bar.add
+	return sim.Run(cmd.Context(), t, options)
+}
+
+// report prints the records and writes them, with figures, to the output folder.
+func (f *runFlags) report(cmd *cobra.Command, recs []records.Record) error {
+	if len(recs) == 0 {
+		return nil
+	}
+	if err := printRecords(cmd.OutOrStdout(), recs, string(f.format)); err != nil {
+		return err
+	}
+	if f.out == "" {
+		return nil
+	}
+	return writeResults(f.out, recs)
+}
+
+// printRecords prints in one of outputFormats.
+func printRecords(w io.Writer, recs []records.Record, format string) error {
+	return records.Print(w, recs, format, records.PrintOptions{Color: isTerminal(w)})
+}
+
+// writeResults writes records and figures to a folder.
+func writeResults(dir string, recs []records.Record) error {
+	if err := records.Write(dir, recs); err != nil {
+		return err
+	}
+	return plots.WriteAll(dir, recs)
+}
+
+// interruption is the error that tells a partial result from a whole one.
+func interruption(err error, finished, total int) error {
+	if !errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return fmt.Errorf("interrupted: %d of %d rows are finished", finished, total)
+}

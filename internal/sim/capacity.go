@@ -1,0 +1,244 @@
+package sim
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/traces"
+)
+
+// Capacity is how much a cache holds: a number of objects or of bytes.
+type Capacity struct {
+	Amount    int64
+	Bytes     bool
+	Simulated int64 // what the replayed cache holds: less than Amount on a sampled trace
+}
+
+// Unit returns "objects" or "bytes", as records name it.
+func (c Capacity) Unit() string {
+	if c.Bytes {
+		return "bytes"
+	}
+	return "objects"
+}
+
+// CapacityMode says which sizes count where a capacity does not say it itself.
+type CapacityMode int
+
+const (
+	CapacityAsWritten CapacityMode = iota // bare numbers and shares count objects, byte units count bytes
+	CapacityUnitSize                      // every object has size 1; byte units are an error
+	CapacityBytes                         // bare numbers and shares count bytes
+)
+
+// CapacitySpec is a capacity as a user writes it, before the trace is known.
+type CapacitySpec struct {
+	text  string
+	kind  capacityKind
+	value float64 // objects, bytes or percent
+}
+
+type capacityKind int
+
+const (
+	capacityBare capacityKind = iota
+	capacityBytes
+	capacityShare
+)
+
+// byteUnits are the accepted suffixes. Anything else, "gb" say, is an error: a guess would be off by up to a factor of 8.
+var byteUnits = map[string]float64{
+	"B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12,
+	"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40,
+}
+
+const byteUnitNames = "B, kB, MB, GB, TB (powers of 1000) or KiB, MiB, GiB, TiB (powers of 1024)"
+
+// maxCapacities bounds what a range may expand to.
+const maxCapacities = 10000
+
+// ParseCapacities reads a comma-separated list of capacities and ranges:
+//
+//	100          objects (bytes in mode CapacityBytes)
+//	16777216B    bytes; also kB MB GB TB and KiB MiB GiB TiB
+//	1%           a share of the distinct objects (of the footprint in bytes in mode CapacityBytes)
+//	1%..20%x2    from 1% on, each twice the one before, up to 20%
+//	100..500+100 from 100 on, in steps of 100, up to 500
+func ParseCapacities(text string) ([]CapacitySpec, error) {
+	var specs []CapacitySpec
+	for _, item := range strings.Split(text, ",") {
+		item = strings.TrimSpace(item)
+		more, err := parseCapacityItem(item)
+		if err != nil {
+			return nil, fmt.Errorf("capacity %q: %w", item, err)
+		}
+		if specs = append(specs, more...); len(specs) > maxCapacities {
+			return nil, fmt.Errorf("capacity %q: more than %d capacities; take a larger step", item, maxCapacities)
+		}
+	}
+	return specs, nil
+}
+
+func parseCapacityItem(item string) ([]CapacitySpec, error) {
+	from, rest, isRange := strings.Cut(item, "..")
+	first, err := parseCapacity(from)
+	if err != nil || !isRange {
+		return []CapacitySpec{first}, err
+	}
+	at := strings.LastIndexAny(rest, "x+")
+	if at < 0 {
+		return nil, fmt.Errorf("a range needs a step: write FROM..TOxFACTOR or FROM..TO+STEP, for example 1%%..20%%x2")
+	}
+	last, err := parseCapacity(rest[:at])
+	if err != nil {
+		return nil, err
+	}
+	if first.kind != last.kind {
+		return nil, fmt.Errorf("both ends of a range must be in the same unit")
+	}
+	if last.value < first.value {
+		return nil, fmt.Errorf("the range ends below its start")
+	}
+	next, err := rangeStep(first.kind, rest[at], rest[at+1:])
+	if err != nil {
+		return nil, err
+	}
+	var specs []CapacitySpec
+	// The tolerance keeps 0.1%..0.3%+0.1% from losing its end to rounding.
+	for v := first.value; v <= last.value*(1+1e-9); v = next(v) {
+		specs = append(specs, CapacitySpec{text: item, kind: first.kind, value: v})
+		if len(specs) > maxCapacities {
+			return nil, fmt.Errorf("the range has more than %d steps; take a larger one", maxCapacities)
+		}
+	}
+	return specs, nil
+}
+
+// rangeStep returns the function from one value of a range to the next.
+func rangeStep(kind capacityKind, op byte, text string) (func(float64) float64, error) {
+	if op == 'x' {
+		factor, err := strconv.ParseFloat(text, 64)
+		if err != nil || !(factor > 1) || math.IsInf(factor, 0) {
+			return nil, fmt.Errorf("range factor %q: want a number above 1", text)
+		}
+		return func(v float64) float64 { return v * factor }, nil
+	}
+	step, err := parseCapacity(text)
+	if err != nil {
+		return nil, fmt.Errorf("range step: %w", err)
+	}
+	if step.kind != kind {
+		return nil, fmt.Errorf("range step %q: must be in the unit of the range", text)
+	}
+	return func(v float64) float64 { return v + step.value }, nil
+}
+
+// parseCapacity reads one capacity.
+func parseCapacity(text string) (CapacitySpec, error) {
+	text = strings.TrimSpace(text)
+	digits := strings.TrimLeft(text, "0123456789.")
+	number, unit := text[:len(text)-len(digits)], strings.TrimSpace(digits)
+	if number == "" {
+		return CapacitySpec{}, fmt.Errorf("want objects (100), bytes (64MiB) or a share (1%%)")
+	}
+	value, err := strconv.ParseFloat(number, 64)
+	if err != nil {
+		return CapacitySpec{}, fmt.Errorf("%q is not a number", number)
+	}
+	spec := CapacitySpec{text: text, value: value}
+	switch factor, known := byteUnits[unit]; {
+	case unit == "":
+		if strings.Contains(number, ".") {
+			return CapacitySpec{}, fmt.Errorf("%s is not a whole number of objects; for a share of the distinct objects write %v%%", number, roundTo(value*100, 6))
+		}
+	case unit == "%":
+		spec.kind = capacityShare
+	case known:
+		spec.kind, spec.value = capacityBytes, value*factor
+	default:
+		return CapacitySpec{}, unknownUnit(number, unit)
+	}
+	if !(spec.value > 0) {
+		return CapacitySpec{}, fmt.Errorf("a capacity must be above 0")
+	}
+	if spec.kind == capacityBytes && spec.value < 1 {
+		return CapacitySpec{}, fmt.Errorf("is less than one byte")
+	}
+	if spec.value > math.MaxInt64/2 {
+		return CapacitySpec{}, fmt.Errorf("%s is too large", text)
+	}
+	return spec, nil
+}
+
+// unknownUnit says what the user may have meant by a suffix that is not one of byteUnits.
+func unknownUnit(number, unit string) error {
+	var near []string
+	for _, name := range []string{"B", "kB", "KiB", "MB", "MiB", "GB", "GiB", "TB", "TiB"} {
+		if strings.EqualFold(unit, name) || strings.EqualFold(unit, strings.TrimSuffix(strings.TrimSuffix(name, "iB"), "B")) {
+			near = append(near, number+name)
+		} else if strings.EqualFold(strings.Replace(name, "i", "", 1), unit) {
+			near = append(near, number+name)
+		}
+	}
+	if len(near) == 0 {
+		return fmt.Errorf("unknown unit %q; bytes are written with %s, shares with %%", unit, byteUnitNames)
+	}
+	return fmt.Errorf("unknown unit %q; did you mean %s? (bytes are written with %s)", unit, strings.Join(near, " or "), byteUnitNames)
+}
+
+func roundTo(x float64, digits int) float64 {
+	f := math.Pow10(digits)
+	return math.Round(x*f) / f
+}
+
+// Resolve returns the capacities for a trace, without repetitions, in the order given. On a trace sampled at rate R the
+// simulated cache holds R times the capacity, as in SHARDS; a share is a share of the estimated whole trace.
+func Resolve(specs []CapacitySpec, mode CapacityMode, t *traces.Trace) ([]Capacity, error) {
+	var out []Capacity
+	for _, s := range specs {
+		c, err := s.resolve(mode, t)
+		if err != nil {
+			return nil, fmt.Errorf("capacity %q: %w", s.text, err)
+		}
+		if !slices.Contains(out, c) {
+			out = append(out, c)
+		}
+	}
+	return out, nil
+}
+
+func (s CapacitySpec) resolve(mode CapacityMode, t *traces.Trace) (Capacity, error) {
+	c := Capacity{Bytes: s.kind == capacityBytes || mode == CapacityBytes}
+	if s.kind == capacityBytes && mode == CapacityUnitSize {
+		return c, fmt.Errorf("counts bytes, but --unit-size ignores sizes; write a number of objects, or leave --unit-size out")
+	}
+	if c.Bytes && !t.HasSizes() {
+		return c, fmt.Errorf("counts bytes, but %s has no sizes", t.Name)
+	}
+	amount := s.value
+	if s.kind == capacityShare {
+		whole := float64(t.NumObjects)
+		if c.Bytes {
+			whole = float64(t.Footprint())
+		}
+		amount = s.value / 100 * whole / t.SampleRate
+	}
+	if amount > math.MaxInt64/2 {
+		return c, fmt.Errorf("is too large")
+	}
+	c.Amount = wholeUnits(amount)
+	c.Simulated = wholeUnits(amount * t.SampleRate)
+	return c, nil
+}
+
+// wholeUnits rounds down to whole objects or bytes, at least 1. The small addition keeps a share like 7% of 100 objects,
+// which may come out as 6.999999999999999, at 7.
+func wholeUnits(amount float64) int64 { return max(1, int64(amount*(1+1e-12))) }
+
+// NeedBytes reports whether any of the capacities counts bytes, so that sizes must be loaded.
+func NeedBytes(specs []CapacitySpec, mode CapacityMode) bool {
+	return mode == CapacityBytes || slices.ContainsFunc(specs, func(s CapacitySpec) bool { return s.kind == capacityBytes })
+}

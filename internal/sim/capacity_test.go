@@ -1,0 +1,151 @@
+package sim
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/cachesim/cachesim/internal/traces"
+)
+
+// sizedTrace has 200 objects of 1000 bytes each.
+func sizedTrace() *traces.Trace {
+	t := &traces.Trace{Name: "sized", NumObjects: 200, SampleRate: 1, ObjectSizes: make([]int64, 200)}
+	for o := range t.ObjectSizes {
+		t.Objects = append(t.Objects, uint32(o))
+		t.ObjectSizes[o] = 1000
+	}
+	return t
+}
+
+func amounts(t *testing.T, text string, mode CapacityMode, tr *traces.Trace) []Capacity {
+	t.Helper()
+	specs, err := ParseCapacities(text)
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	got, err := Resolve(specs, mode, tr)
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return got
+}
+
+func TestCapacities(t *testing.T) {
+	objects := func(n ...int64) (c []Capacity) {
+		for _, a := range n {
+			c = append(c, Capacity{Amount: a, Simulated: a})
+		}
+		return c
+	}
+	bytes := func(n ...int64) (c []Capacity) {
+		for _, a := range n {
+			c = append(c, Capacity{Amount: a, Bytes: true, Simulated: a})
+		}
+		return c
+	}
+	for _, test := range []struct {
+		text string
+		mode CapacityMode
+		want []Capacity
+	}{
+		{"100", CapacityAsWritten, objects(100)},
+		{" 100 , 7 ", CapacityAsWritten, objects(100, 7)},
+		{"1%", CapacityAsWritten, objects(2)},
+		{"7%", CapacityAsWritten, objects(14)},
+		{"0.1%", CapacityAsWritten, objects(1)},
+		{"150%", CapacityAsWritten, objects(300)},
+		{"1%..20%x2", CapacityAsWritten, objects(2, 4, 8, 16, 32)},
+		{"100..500+100", CapacityAsWritten, objects(100, 200, 300, 400, 500)},
+		{"0.5%..1.5%+0.5%", CapacityAsWritten, objects(1, 2, 3)},
+		{"10..100x10", CapacityAsWritten, objects(10, 100)},
+		{"1,1,0.1%", CapacityAsWritten, objects(1)},
+		{"16777216B", CapacityAsWritten, bytes(16777216)},
+		{"64MiB", CapacityAsWritten, bytes(64 << 20)},
+		{"0.5GiB,0.5GB", CapacityAsWritten, bytes(1<<29, 500_000_000)},
+		{"1KiB..4KiBx2", CapacityAsWritten, bytes(1024, 2048, 4096)},
+		{"100,1KiB", CapacityAsWritten, append(objects(100), bytes(1024)...)},
+		{"1%", CapacityBytes, bytes(2000)},
+		{"100", CapacityBytes, bytes(100)},
+		{"1%", CapacityUnitSize, objects(2)},
+	} {
+		got := amounts(t, test.text, test.mode, sizedTrace())
+		if len(got) != len(test.want) {
+			t.Errorf("%s: got %v, want %v", test.text, got, test.want)
+			continue
+		}
+		for i := range got {
+			if got[i] != test.want[i] {
+				t.Errorf("%s: got %v, want %v", test.text, got, test.want)
+			}
+		}
+	}
+}
+
+func TestCapacityOfSample(t *testing.T) {
+	tr := sizedTrace()
+	tr.SampleRate = 0.1
+	for text, want := range map[string]Capacity{
+		"1000": {Amount: 1000, Simulated: 100},
+		"1%":   {Amount: 20, Simulated: 2}, // 200 sampled objects stand for 2000
+		"5":    {Amount: 5, Simulated: 1},
+	} {
+		if got := amounts(t, text, CapacityAsWritten, tr); len(got) != 1 || got[0] != want {
+			t.Errorf("%s: got %v, want %v", text, got, want)
+		}
+	}
+}
+
+func TestCapacityErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		"":               "want objects",
+		"0":              "above 0",
+		"-5":             "want objects",
+		"0%":             "above 0",
+		"abc":            "want objects",
+		"1.5":            "whole number",
+		"0.5gb":          "0.5GB or 0.5GiB",
+		"10k":            "10kB or 10KiB",
+		"10m":            "10MB or 10MiB",
+		"5 apples":       "unknown unit",
+		"1..5":           "needs a step",
+		"1..5x1":         "above 1",
+		"1..5xq":         "above 1",
+		"1..5+0":         "above 0",
+		"5..1x2":         "below its start",
+		"1..5%x2":        "same unit",
+		"1%..5%+1":       "unit of the range",
+		"1..1000000+1":   "larger one",
+		"1e5":            "unknown unit",
+		"1.2.3%":         "not a number",
+		"99999999999TiB": "too large",
+		"0.1B":           "less than one byte",
+		"100,":           "want objects",
+	} {
+		_, err := ParseCapacities(text)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: error %v, want one with %q", text, err, want)
+		}
+	}
+}
+
+func TestCapacityRefusedForTrace(t *testing.T) {
+	unsized := &traces.Trace{Name: "plain", Objects: []uint32{0}, NumObjects: 1, SampleRate: 1}
+	for _, test := range []struct {
+		text string
+		mode CapacityMode
+		tr   *traces.Trace
+		want string
+	}{
+		{"64MiB", CapacityAsWritten, unsized, "plain has no sizes"},
+		{"1%", CapacityBytes, unsized, "plain has no sizes"},
+		{"64MiB", CapacityUnitSize, sizedTrace(), "--unit-size ignores sizes"},
+	} {
+		specs, err := ParseCapacities(test.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err = Resolve(specs, test.mode, test.tr); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: error %v, want one with %q", test.text, err, test.want)
+		}
+	}
+}

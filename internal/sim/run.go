@@ -1,0 +1,419 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cachesim/cachesim/internal/oracle"
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/traces"
+)
+
+// RunOptions say what Run replays and how.
+type RunOptions struct {
+	Policies   []policies.Spec
+	Capacities []Capacity
+	Seed       uint64
+	Warmup     int // requests served before counting begins
+	Jobs       int // replays at a time; 0 means one per core
+	Version    string
+	Progress   func(n int64) // called from all jobs with requests served since the last call; may be nil
+}
+
+// cell is one policy at one capacity: the unit of work.
+type cell struct {
+	spec     policies.Spec
+	capacity Capacity
+}
+
+// key names a cell among those of one run.
+func (c cell) key() string {
+	return fmt.Sprintf("%s|%d|%v", c.spec, c.capacity.Amount, c.capacity.Bytes)
+}
+
+// outcome is what a cell gave.
+type outcome struct {
+	counts   Counts
+	bound    float64 // a Bound's least number of misses
+	elapsed  time.Duration
+	counters []policies.Counter
+}
+
+// runner replays the cells of one Run.
+type runner struct {
+	trace   *traces.Trace
+	sized   *traces.Trace // the trace without zero-size requests, for capacities in bytes
+	options RunOptions
+
+	footprint    int64 // bytes; 0 where no capacity counts bytes
+	nextUse      func() []uint32
+	nextUseSized func() []uint32
+}
+
+// Run replays every policy at every capacity, and the optimum that each is held against, on several cores over the shared trace.
+// The records come capacity by capacity, policies in the order given; they do not depend on the number of jobs except in
+// ns_per_request. On cancellation it returns the records of the replays that had ended, with ctx's error.
+func Run(ctx context.Context, t *traces.Trace, options RunOptions) ([]records.Record, error) {
+	r := newRunner(t, options)
+	cells, err := r.plan()
+	if err != nil {
+		return nil, err
+	}
+	done, err := r.runAll(ctx, cells)
+	return r.records(done), err
+}
+
+// TotalRequests returns how many requests Run will report to Progress.
+func TotalRequests(t *traces.Trace, options RunOptions) int64 {
+	cells, err := newRunner(t, options).plan()
+	if err != nil {
+		return 0
+	}
+	return int64(len(cells)) * int64(len(t.Objects))
+}
+
+func newRunner(t *traces.Trace, options RunOptions) *runner {
+	r := &runner{trace: t, sized: t, options: options}
+	if slices.ContainsFunc(options.Capacities, func(c Capacity) bool { return c.Bytes }) {
+		r.sized, _ = t.WithoutZeroSizes()
+		r.footprint = r.sized.Footprint()
+	}
+	r.nextUse = sync.OnceValue(func() []uint32 { return oracle.NextUse(t.Objects, t.NumObjects) })
+	r.nextUseSized = r.nextUse
+	if r.sized != t {
+		r.nextUseSized = sync.OnceValue(func() []uint32 { return oracle.NextUse(r.sized.Objects, r.sized.NumObjects) })
+	}
+	return r
+}
+
+// plan lists the cells to replay: those asked for, and the optima they are held against, each once.
+func (r *runner) plan() ([]cell, error) {
+	var cells []cell
+	seen := map[string]bool{}
+	add := func(c cell) {
+		if !seen[c.key()] {
+			seen[c.key()] = true
+			cells = append(cells, c)
+		}
+	}
+	for _, capacity := range r.options.Capacities {
+		for _, spec := range r.options.Policies {
+			c := cell{spec, capacity}
+			if err := r.check(c); err != nil {
+				return nil, err
+			}
+			add(c)
+			for _, reference := range references(c) {
+				add(reference)
+			}
+		}
+	}
+	return cells, nil
+}
+
+// check refuses a cell that cannot be replayed on this trace.
+func (r *runner) check(c cell) error {
+	e := c.spec.Entry
+	switch {
+	case c.capacity.Bytes && e.Units == policies.UnitsObjects:
+		return fmt.Errorf("policy %s works with capacities in objects only, not in bytes", e.Name)
+	case !c.capacity.Bytes && e.Units == policies.UnitsBytes:
+		return fmt.Errorf("policy %s works with capacities in bytes only (write 64MiB, or 1%% with --bytes)", e.Name)
+	case e.NeedsTime && r.trace.Times == nil:
+		return fmt.Errorf("policy %s needs a clock, but %s has no times", e.Name, r.trace.Name)
+	}
+	return nil
+}
+
+// optimum returns the cell that c's misses are divided by: the offline optimum under the same rules, at the same capacity.
+func optimum(c cell) cell {
+	name := "opt"
+	switch {
+	case c.capacity.Bytes:
+		name = "belady-size"
+	case c.spec.Entry.Bypass:
+		name = "opt-bypass"
+	}
+	return cell{mustSpec(name), c.capacity}
+}
+
+// lowerBound returns the cell that bounds c's misses from below where sizes count.
+func lowerBound(c cell) cell { return cell{mustSpec("pfoo-l"), c.capacity} }
+
+// references returns the cells that c is held against. A policy that ignores its capacity is held against the compulsory
+// misses, which need no replay.
+func references(c cell) []cell {
+	switch {
+	case c.spec.Entry.Unbounded:
+		return nil
+	case c.capacity.Bytes:
+		return []cell{optimum(c), lowerBound(c)}
+	}
+	return []cell{optimum(c)}
+}
+
+// mustSpec returns a policy of the registry with its defaults.
+func mustSpec(name string) policies.Spec {
+	spec, err := policies.ParseSpec(name)
+	if err != nil {
+		panic(err)
+	}
+	return spec
+}
+
+// runAll replays the cells on options.Jobs goroutines and returns what has ended.
+func (r *runner) runAll(ctx context.Context, cells []cell) (map[string]outcome, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	jobs := r.options.Jobs
+	if jobs <= 0 {
+		jobs = runtime.GOMAXPROCS(0)
+	}
+	done := make(map[string]outcome, len(cells))
+	queue := make(chan cell)
+	var mu sync.Mutex
+	var workers sync.WaitGroup
+	for range min(jobs, len(cells)) {
+		workers.Go(func() {
+			for c := range queue {
+				out, err := r.runCell(ctx, c)
+				if err != nil {
+					cancel(err)
+					continue
+				}
+				mu.Lock()
+				done[c.key()] = out
+				mu.Unlock()
+			}
+		})
+	}
+feed:
+	for _, c := range cells {
+		select {
+		case queue <- c:
+		case <-ctx.Done():
+			break feed
+		}
+	}
+	close(queue)
+	workers.Wait()
+	return done, context.Cause(ctx)
+}
+
+// traceFor returns the requests that a cell sees and their next uses.
+func (r *runner) traceFor(c cell) (*traces.Trace, func() []uint32) {
+	if c.capacity.Bytes {
+		return r.sized, r.nextUseSized
+	}
+	return r.trace, r.nextUse
+}
+
+func (r *runner) runCell(ctx context.Context, c cell) (outcome, error) {
+	if err := ctx.Err(); err != nil {
+		return outcome{}, err
+	}
+	t, nextUse := r.traceFor(c)
+	if c.spec.Entry.Kind == policies.Bound {
+		return r.runBound(c, t, nextUse())
+	}
+	config := policies.Config{
+		Capacity: c.capacity.Simulated, Unit: !c.capacity.Bytes, Objects: t.NumObjects, Requests: len(t.Objects),
+		Seed: r.options.Seed, Params: c.spec.Params,
+	}
+	if c.spec.Entry.Unbounded {
+		config.Capacity = unbounded(t, c.capacity.Bytes)
+	}
+	if c.spec.Entry.Kind == policies.Offline {
+		config.NextUse = nextUse()
+	}
+	p, err := c.spec.Entry.New(config)
+	if err != nil {
+		return outcome{}, fmt.Errorf("policy %s: %w", c.spec, err)
+	}
+	start := time.Now()
+	counts, err := Replay(ctx, t, newCache(p, config), ReplayOptions{
+		Bytes: c.capacity.Bytes, Warmup: r.options.Warmup, Progress: r.progress(),
+	})
+	out := outcome{counts: counts, elapsed: time.Since(start)}
+	if reporter, ok := p.(policies.Reporter); ok {
+		out.counters = reporter.Counters()
+	}
+	return out, err
+}
+
+// newCache returns the exact-match cache for a policy: its batch path where it has one.
+func newCache(p policies.Policy, config policies.Config) Cache {
+	if batch, ok := p.(policies.UnitReplayer); ok && config.Unit {
+		return batchExact{batch}
+	}
+	return NewExact(p, config.Capacity, config.Objects)
+}
+
+// unbounded returns a capacity that holds every object of the trace, whatever its size at the time.
+func unbounded(t *traces.Trace, bytes bool) int64 {
+	switch {
+	case !bytes:
+		return int64(t.NumObjects)
+	case t.RequestSizes == nil:
+		return t.Footprint()
+	}
+	var sum int64
+	for _, s := range t.RequestSizes {
+		sum += s
+	}
+	return sum
+}
+
+func (r *runner) progress() func(int) {
+	if r.options.Progress == nil {
+		return nil
+	}
+	return func(n int) { r.options.Progress(int64(n)) }
+}
+
+func (r *runner) runBound(c cell, t *traces.Trace, nextUse []uint32) (outcome, error) {
+	in := policies.BoundInput{
+		Objects: t.Objects, NumObjects: t.NumObjects, NextUse: nextUse, Capacity: c.capacity.Simulated, From: r.options.Warmup,
+	}
+	if c.capacity.Bytes {
+		in.ObjectSizes, in.RequestSizes = t.ObjectSizes, t.RequestSizes
+	}
+	start := time.Now()
+	bound, err := c.spec.Entry.LowerBound(in)
+	if err != nil {
+		return outcome{}, fmt.Errorf("bound %s: %w", c.spec, err)
+	}
+	if r.options.Progress != nil {
+		r.options.Progress(int64(len(t.Objects)))
+	}
+	requests := int64(len(t.Objects) - r.options.Warmup)
+	counts := Counts{Requests: requests, Hits: requests - ceil(bound)}
+	return outcome{counts: counts, bound: bound, elapsed: time.Since(start)}, nil
+}
+
+// ceil returns the least whole number of misses that is not below a bound.
+func ceil(bound float64) int64 {
+	n := int64(bound)
+	if float64(n) < bound {
+		n++
+	}
+	return n
+}
+
+// records turns the outcomes into records, capacity by capacity, and marks the best online policy of each.
+func (r *runner) records(done map[string]outcome) []records.Record {
+	var all []records.Record
+	for _, capacity := range r.options.Capacities {
+		first := len(all)
+		for _, spec := range r.options.Policies {
+			c := cell{spec, capacity}
+			if out, ok := done[c.key()]; ok {
+				all = append(all, r.record(c, out, done))
+			}
+		}
+		markBest(all[first:])
+	}
+	return all
+}
+
+func (r *runner) record(c cell, out outcome, done map[string]outcome) records.Record {
+	n := out.counts
+	rec := records.Record{
+		Trace: r.trace.Name, Policy: c.spec.Entry.Name, Params: c.spec.ParamString(), Label: c.spec.String(),
+		Kind: c.spec.Entry.Kind.String(), Cache: "exact",
+		Capacity: c.capacity.Amount, CapacityUnit: c.capacity.Unit(), SimulatedCapacity: c.capacity.Simulated,
+		Seed: r.options.Seed, SampleRate: r.trace.SampleRate, Warmup: int64(r.options.Warmup),
+		Requests: n.Requests, Hits: n.Hits, Misses: n.Misses(), HitRatio: ratio(n.Hits, n.Requests),
+		Evictions: n.Evictions, Oversized: n.Oversized, Version: r.options.Version, Counters: formatCounters(out.counters),
+	}
+	if c.spec.Entry.Kind != policies.Bound {
+		rec.NsPerRequest = float64(out.elapsed.Nanoseconds()) / float64(max(1, n.Requests+int64(r.options.Warmup)))
+		if c.capacity.Bytes {
+			rec.Bytes, rec.HitBytes = new(n.Bytes), new(n.HitBytes)
+			rec.ByteHitRatio = new(ratio(n.HitBytes, n.Bytes))
+		}
+	}
+	rec.CapacityShare = new(r.share(c.capacity))
+	r.compare(&rec, c, done)
+	return rec
+}
+
+// share returns a capacity as a share of the distinct objects, or of the sum of their sizes.
+func (r *runner) share(c Capacity) float64 {
+	if c.Bytes {
+		return float64(c.Simulated) / float64(max(1, r.footprint))
+	}
+	return float64(c.Simulated) / float64(r.trace.NumObjects)
+}
+
+// compare fills in the competitive ratio. Under a warm-up both sides count the requests after it.
+func (r *runner) compare(rec *records.Record, c cell, done map[string]outcome) {
+	if c.spec.Entry.Unbounded {
+		rec.Optimum, rec.OptMisses, rec.CompetitiveRatio = "compulsory", new(rec.Misses), over(rec.Misses, float64(rec.Misses))
+		return
+	}
+	best := optimum(c)
+	if out, ok := done[best.key()]; ok {
+		rec.Optimum, rec.OptMisses = best.spec.Entry.Name, new(out.counts.Misses())
+		rec.CompetitiveRatio = over(rec.Misses, float64(out.counts.Misses()))
+	}
+	if !c.capacity.Bytes {
+		return
+	}
+	if out, ok := done[lowerBound(c).key()]; ok {
+		rec.LowerBoundMisses = new(out.bound)
+		rec.CompetitiveRatioMax = over(rec.Misses, out.bound)
+	}
+}
+
+// over returns misses/reference, or nil where the reference is 0 and the ratio does not exist.
+func over(misses int64, reference float64) *float64 {
+	if reference == 0 {
+		return nil
+	}
+	return new(float64(misses) / reference)
+}
+
+func ratio(part, whole int64) float64 {
+	if whole == 0 {
+		return 0
+	}
+	return float64(part) / float64(whole)
+}
+
+// markBest marks the online policies with the highest hit ratio among the records of one capacity. An unbounded cache is no
+// competitor.
+func markBest(recs []records.Record) {
+	best := -1.0
+	competes := func(rec records.Record) bool {
+		e, _ := policies.Find(rec.Policy)
+		return e.Kind == policies.Online && !e.Unbounded
+	}
+	for _, rec := range recs {
+		if competes(rec) {
+			best = max(best, rec.HitRatio)
+		}
+	}
+	for i := range recs {
+		recs[i].Best = competes(recs[i]) && recs[i].HitRatio == best
+	}
+}
+
+func formatCounters(counters []policies.Counter) string {
+	parts := make([]string, len(counters))
+	for i, c := range counters {
+		parts[i] = c.Name + "=" + strconv.FormatFloat(c.Value, 'g', -1, 64)
+	}
+	return strings.Join(parts, ",")
+}
+
+// Interrupted reports whether err says that the user stopped the run.
+func Interrupted(err error) bool { return errors.Is(err, context.Canceled) }

@@ -1,0 +1,173 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"math"
+	"reflect"
+	"sync/atomic"
+	"testing"
+
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/traces"
+)
+
+// fromKeys is a trace with unit sizes; keys become dense numbers in order of first appearance.
+func fromKeys(keys string) *traces.Trace {
+	t := &traces.Trace{Name: keys, SampleRate: 1}
+	number := map[rune]uint32{}
+	for _, k := range keys {
+		o, ok := number[k]
+		if !ok {
+			o = uint32(len(number))
+			number[k] = o
+		}
+		t.Objects = append(t.Objects, o)
+	}
+	t.NumObjects = len(number)
+	return t
+}
+
+func specs(t *testing.T, list string) []policies.Spec {
+	t.Helper()
+	s, err := policies.ParseList(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func objects(n ...int64) (c []Capacity) {
+	for _, a := range n {
+		c = append(c, Capacity{Amount: a, Simulated: a})
+	}
+	return c
+}
+
+func mustRun(t *testing.T, tr *traces.Trace, options RunOptions) []records.Record {
+	t.Helper()
+	recs, err := Run(t.Context(), tr, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return recs
+}
+
+// The textbook string of Belady's anomaly (Belady, Nelson, Shedler, CACM 1969): FIFO misses 9 times with 3 frames and 10 with 4.
+func TestRunBeladysAnomaly(t *testing.T) {
+	recs := mustRun(t, fromKeys("123412512345"), RunOptions{Policies: specs(t, "fifo,lru,opt"), Capacities: objects(3, 4)})
+	want := []int64{9, 10, 7, 10, 8, 6}
+	for i, rec := range recs {
+		if rec.Misses != want[i] {
+			t.Errorf("%s at %d: %d misses, want %d", rec.Label, rec.Capacity, rec.Misses, want[i])
+		}
+		opt := recs[i/3*3+2].Misses
+		if *rec.OptMisses != opt || *rec.CompetitiveRatio != float64(rec.Misses)/float64(opt) || rec.Optimum != "opt" {
+			t.Errorf("%s at %d: against %s with %d misses, ratio %v; want opt with %d", rec.Label, rec.Capacity, rec.Optimum, *rec.OptMisses, *rec.CompetitiveRatio, opt)
+		}
+	}
+	if recs[0].Best != true || recs[1].Best || recs[2].Best || !recs[4].Best {
+		t.Errorf("best online policies are marked wrongly: %+v", recs)
+	}
+}
+
+func TestRunUsesTheOptimumOfTheSameRules(t *testing.T) {
+	recs := mustRun(t, testTrace(1, 3000, 200), RunOptions{Policies: specs(t, "uniform,opt-bypass,opt,lru,infinite"), Capacities: objects(20)})
+	names := []string{"opt-bypass", "opt-bypass", "opt", "opt", "compulsory"}
+	for i, rec := range recs {
+		if rec.Optimum != names[i] || *rec.CompetitiveRatio < 1 {
+			t.Errorf("%s is held against %s (ratio %v), want %s", rec.Label, rec.Optimum, *rec.CompetitiveRatio, names[i])
+		}
+	}
+	if *recs[2].OptMisses <= *recs[0].OptMisses {
+		t.Errorf("opt misses %d, opt-bypass %d: passing by should pay here", *recs[2].OptMisses, *recs[0].OptMisses)
+	}
+	if *recs[4].CompetitiveRatio != 1 {
+		t.Errorf("infinite has ratio %v", *recs[4].CompetitiveRatio)
+	}
+}
+
+func TestRunSizedInterval(t *testing.T) {
+	tr := testTrace(2, 3000, 200)
+	recs := mustRun(t, tr, RunOptions{Policies: specs(t, "lru,belady-size,pfoo-l"), Capacities: []Capacity{{Amount: 300, Bytes: true, Simulated: 300}}})
+	lru, feasible, bound := recs[0], recs[1], recs[2]
+	if !(*lru.CompetitiveRatio >= 1 && *lru.CompetitiveRatioMax >= *lru.CompetitiveRatio) {
+		t.Errorf("interval [%v, %v] of lru", *lru.CompetitiveRatio, *lru.CompetitiveRatioMax)
+	}
+	if *lru.OptMisses != feasible.Misses || *lru.LowerBoundMisses != *bound.LowerBoundMisses || bound.Misses > feasible.Misses {
+		t.Errorf("feasible schedule misses %d, bound %d; lru was held against %d and %v", feasible.Misses, bound.Misses, *lru.OptMisses, *lru.LowerBoundMisses)
+	}
+	var bytes, misses int64
+	for i := range tr.Objects {
+		bytes += tr.Size(i)
+	}
+	misses = bytes - *lru.HitBytes
+	if *lru.Bytes != bytes || math.Abs(*lru.ByteHitRatio-(1-float64(misses)/float64(bytes))) > 1e-12 {
+		t.Errorf("lru: %d bytes requested, ratio %v; want %d", *lru.Bytes, *lru.ByteHitRatio, bytes)
+	}
+}
+
+func TestRunSameOnAnyNumberOfJobs(t *testing.T) {
+	tr := testTrace(3, 20000, 500)
+	run := func(jobs int) []records.Record {
+		recs := mustRun(t, tr, RunOptions{Policies: specs(t, "lru,random,lhd,opt"), Capacities: objects(10, 50, 100), Seed: 5, Jobs: jobs})
+		for i := range recs {
+			recs[i].NsPerRequest = 0
+		}
+		return recs
+	}
+	if one, many := run(1), run(8); !reflect.DeepEqual(one, many) {
+		t.Errorf("records differ between 1 and 8 jobs:\n%+v\n%+v", one, many)
+	}
+}
+
+func TestRunWarmup(t *testing.T) {
+	tr := fromKeys("abcabcabcd")
+	recs := mustRun(t, tr, RunOptions{Policies: specs(t, "lru"), Capacities: objects(3), Warmup: 3})
+	if rec := recs[0]; rec.Requests != 7 || rec.Hits != 6 || rec.Warmup != 3 || *rec.OptMisses != 1 {
+		t.Errorf("after a warm-up of 3: %+v", rec)
+	}
+}
+
+func TestRunStopsAndKeepsFinishedRows(t *testing.T) {
+	tr := testTrace(4, 200_000, 500)
+	ctx, cancel := context.WithCancel(t.Context())
+	var served atomic.Int64
+	options := RunOptions{Policies: specs(t, "lru,fifo"), Capacities: objects(1, 2, 3, 4, 5, 6), Jobs: 1}
+	options.Progress = func(n int64) {
+		// lru and its optimum have ended, fifo has not.
+		if served.Add(n) > int64(len(tr.Objects))*5/2 {
+			cancel()
+		}
+	}
+	recs, err := Run(ctx, tr, options)
+	if !errors.Is(err, context.Canceled) || len(recs) == 0 || len(recs) == 12 {
+		t.Fatalf("%d rows and error %v; want some rows and %v", len(recs), err, context.Canceled)
+	}
+	if recs[0].Label != "lru" || recs[0].Requests != int64(len(tr.Objects)) {
+		t.Errorf("the finished row is %+v", recs[0])
+	}
+}
+
+func TestRunReportsProgressOfEveryRequest(t *testing.T) {
+	tr := testTrace(5, 100_000, 500)
+	var served atomic.Int64
+	options := RunOptions{Policies: specs(t, "lru,belady-size"), Capacities: append(objects(10), Capacity{Amount: 100, Bytes: true, Simulated: 100})}
+	options.Progress = func(n int64) { served.Add(n) }
+	mustRun(t, tr, options)
+	if want := TotalRequests(tr, options); served.Load() != want {
+		t.Errorf("progress of %d requests, announced %d", served.Load(), want)
+	}
+}
+
+func TestRunRefuses(t *testing.T) {
+	tr := fromKeys("abc")
+	for list, capacity := range map[string]Capacity{
+		"ttl": {Amount: 2, Simulated: 2},
+	} {
+		if _, err := Run(t.Context(), tr, RunOptions{Policies: specs(t, list), Capacities: []Capacity{capacity}}); err == nil {
+			t.Errorf("%s ran on a trace that it cannot run on", list)
+		}
+	}
+}
