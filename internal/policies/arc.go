@@ -94,7 +94,8 @@ func (p *arcState) forget(size int64) {
 	for p.size[arcT1]+p.size[arcB1]+size > p.capacity && p.size[arcB1] > 0 {
 		p.dropOldest(arcB1)
 	}
-	other := p.size[arcT1] + p.size[arcT2] + p.size[arcB1] + size
+	t1 := min(p.size[arcT1], p.capacity-size) // what is over that leaves without being remembered
+	other := t1 + p.size[arcT2] + p.size[arcB1] + size
 	for other-p.capacity > p.capacity-p.size[arcB2] && p.size[arcB2] > 0 {
 		p.dropOldest(arcB2)
 	}

@@ -92,6 +92,83 @@ func TestARCAdapt(t *testing.T) {
 	}
 }
 
+// slowARC is Figure 4 of the paper word for word on slices, most recent first.
+type slowARC struct {
+	c              int
+	p              float64
+	t1, t2, b1, b2 []Object
+}
+
+func pushed(l []Object, x Object) []Object { return append([]Object{x}, l...) }
+
+func popped(l []Object) ([]Object, Object) { return l[:len(l)-1], l[len(l)-1] }
+
+func (s *slowARC) serve(x Object) (hit bool) {
+	inB1, inB2 := slices.Contains(s.b1, x), slices.Contains(s.b2, x)
+	b1, b2 := float64(len(s.b1)), float64(len(s.b2))
+	switch {
+	case slices.Contains(s.t1, x) || slices.Contains(s.t2, x):
+		s.t1, s.t2 = without(s.t1, x), pushed(without(s.t2, x), x)
+		return true
+	case inB1:
+		s.p = min(float64(s.c), s.p+max(b2/b1, 1))
+		s.replace(false)
+		s.b1, s.t2 = without(s.b1, x), pushed(s.t2, x)
+	case inB2:
+		s.p = max(0, s.p-max(b1/b2, 1))
+		s.replace(true)
+		s.b2, s.t2 = without(s.b2, x), pushed(s.t2, x)
+	default:
+		l1 := len(s.t1) + len(s.b1)
+		all := l1 + len(s.t2) + len(s.b2)
+		switch {
+		case l1 == s.c && len(s.t1) < s.c:
+			s.b1, _ = popped(s.b1)
+			s.replace(false)
+		case l1 == s.c:
+			s.t1, _ = popped(s.t1)
+		case all >= s.c:
+			if all == 2*s.c {
+				s.b2, _ = popped(s.b2)
+			}
+			s.replace(false)
+		}
+		s.t1 = pushed(s.t1, x)
+	}
+	return false
+}
+
+func (s *slowARC) replace(inB2 bool) {
+	var o Object
+	if t1 := float64(len(s.t1)); t1 >= 1 && (inB2 && t1 == s.p || t1 > s.p) {
+		s.t1, o = popped(s.t1)
+		s.b1 = pushed(s.b1, o)
+	} else {
+		s.t2, o = popped(s.t2)
+		s.b2 = pushed(s.b2, o)
+	}
+}
+
+func TestARCEqualsPaper(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawUnitWorkload(t)
+		d := drive(t, "arc", w.config)
+		p := d.policy.(*arc)
+		want := &slowARC{c: int(w.config.Capacity)}
+		for i, o := range w.trace {
+			hit, _ := d.serve(o, 1, i)
+			if wantHit := want.serve(o); hit != wantHit || p.target != want.p {
+				t.Fatalf("request %d: hit %v, target %v; paper: %v, %v", i, hit, p.target, wantHit, want.p)
+			}
+			for k, l := range map[arcList][]Object{arcT1: want.t1, arcT2: want.t2, arcB1: want.b1, arcB2: want.b2} {
+				if got := listed(&p.lists, int(k)); !slices.Equal(got, l) {
+					t.Fatalf("request %d: list %d is %v, paper %v", i, k, got, l)
+				}
+			}
+		}
+	})
+}
+
 // checkLists fails where the directory of ARC or CAR is out of its bounds or its sizes are not those of its lists.
 func (p *arcState) checkLists(t rapid.TB, stored map[Object]int64, sizes []int64) {
 	var sum [arcLists]int64
@@ -126,7 +203,7 @@ func checkARCInvariants(t *testing.T, spec string, state func(Policy) *arcState)
 		w := drawWorkload(t)
 		checkAfterEachRequest(t, spec, w, func(d *driven) { state(d.policy).checkLists(t, d.stored, w.sizes) })
 	})
-	// I5 to I7 of section IV.C of the CAR paper hold for both: nothing is remembered before the cache is full, and it
+	// The invariants I5 to I7 of the CAR paper hold for both: nothing is remembered before the cache is full, and it
 	// stays full.
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawUnitWorkload(t)

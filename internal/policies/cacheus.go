@@ -15,7 +15,7 @@ var cacheusEntry = Entry{
 	New: func(c Config) (Policy, error) { return newCacheus(c), nil },
 }
 
-// cacheus follows section 5 of the paper and the authors' program (sylab/cacheus). SR-LRU splits the cache: list R holds
+// cacheus follows the paper and the authors' program (sylab/cacheus). SR-LRU splits the cache: list R holds
 // reused objects, list SR new ones and those demoted from R; it evicts from SR. CR-LFU evicts, of the objects with the
 // least frequency, the one requested last.
 type cacheus struct {
@@ -269,7 +269,7 @@ func (p *cacheus) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
 	return hits, evictions
 }
 
-// learningRate climbs towards the rate with the best hit ratio (section 4 of the paper): after every window of as many
+// learningRate climbs towards the rate with the best hit ratio: after every window of as many
 // requests as the cache holds objects it goes on in the direction that helped, turns where it did not, and starts again
 // after ten windows that got worse or had no hits.
 type learningRate struct {

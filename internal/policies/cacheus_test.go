@@ -57,6 +57,19 @@ func TestCacheusGrowsSR(t *testing.T) {
 	}
 }
 
+// Five fresh objects in the history against two demoted ones move the border by 2.5, rounded to 3.
+func TestCacheusGrowsR(t *testing.T) {
+	d := drive(t, "cacheus", Config{Capacity: 100, Unit: true, Objects: 9, Requests: 20})
+	p := d.policy.(*cacheus)
+	d.serveAll(0, 1)
+	p.demote()
+	p.fresh, p.demoted, p.limitR = 5, 2, 50
+	d.serve(0, 1, 2)
+	if p.limitR != 53 || p.demoted != 1 || p.objects[0].list != cacheusR {
+		t.Errorf("limit of R %d, demoted %d, 0 is on list %d; want 53, 1, R", p.limitR, p.demoted, p.objects[0].list)
+	}
+}
+
 func TestCacheusInvariants(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorkload(t)
@@ -73,7 +86,8 @@ func (p *cacheus) check(t rapid.TB, stored map[Object]int64, sizes []int64) {
 			size += sizes[o]
 			x := p.objects[o]
 			_, here := stored[o]
-			if x.list != k || here != (k <= cacheusSR) || here != p.frequencies.Has(o) || x.demoted && k != cacheusSR {
+			if x.list != k || here != (k <= cacheusSR) || here != p.frequencies.Has(o) ||
+				x.demoted && k != cacheusSR || x.fresh && k == cacheusR {
 				t.Fatalf("object %d on list %d: %+v, resident %v", o, k, x, here)
 			}
 			if here {
@@ -131,4 +145,34 @@ func TestLearningRate(t *testing.T) {
 	}
 	l.before = l.now
 	window(0, first)
+}
+
+// After a window in which the rate stayed the same and the hit ratio fell or was 0.
+func TestLearningRateStuck(t *testing.T) {
+	for _, test := range []struct {
+		now, gain   float64
+		idle, worse int
+		want        []float64 // one of them, at random
+	}{
+		{now: 0.4, gain: -0.1, want: []float64{0.4 * 1.25, 0.4 * 0.75}},
+		{now: 0.9, gain: -0.1, want: []float64{1, 0.9 * 0.75}},
+		{now: 0.0011, gain: -0.1, want: []float64{0.0011 * 1.25, 0.001}},
+		{now: 1, gain: -0.1, want: []float64{0.9}},
+		{now: 0.001, gain: -0.1, want: []float64{0.005}},
+		{now: 0.4, gain: 0, want: []float64{0.4}},
+		{now: 0.4, gain: 0, idle: 9, want: []float64{0.2}},
+		{now: 0.4, gain: -0.1, worse: 9, want: []float64{0.2}},
+	} {
+		seen := map[float64]bool{}
+		rng := newExperts(1).rng
+		for range 50 {
+			l := learningRate{now: test.now, first: 0.2, idle: test.idle, worse: test.worse}
+			seen[l.stuck(test.gain, rng)] = true
+		}
+		for got := range seen {
+			if len(seen) != len(test.want) || !slices.ContainsFunc(test.want, func(want float64) bool { return near(got, want) }) {
+				t.Errorf("%+v: got %v", test, seen)
+			}
+		}
+	}
 }

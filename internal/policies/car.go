@@ -26,7 +26,7 @@ func (p *car) Miss(Request) {}
 func (p *car) Victim(Request) Object {
 	for {
 		from, ghosts := arcT2, arcB2
-		if p.size[arcT2] == 0 || p.size[arcT1] > 0 && float64(p.size[arcT1]) >= max(1, p.target) {
+		if p.size[arcT2] == 0 || p.size[arcT1] > 0 && float64(p.size[arcT1]) >= p.target {
 			from, ghosts = arcT1, arcB1
 		}
 		o, _ := p.lists.Back(int(from))

@@ -35,16 +35,13 @@ func (s *slowCAR) serve(x Object) (hit bool) {
 	}
 	s.bit[x] = false
 	b1, b2 := float64(len(s.b1)), float64(len(s.b2))
-	remove := func(l []Object) []Object {
-		return slices.DeleteFunc(slices.Clone(l), func(o Object) bool { return o == x })
-	}
 	switch {
 	case inB1:
 		s.p = min(s.p+max(1, b2/b1), float64(s.c))
-		s.b1, s.t2 = remove(s.b1), append(s.t2, x)
+		s.b1, s.t2 = without(s.b1, x), append(s.t2, x)
 	case inB2:
 		s.p = max(s.p-max(1, b1/b2), 0)
-		s.b2, s.t2 = remove(s.b2), append(s.t2, x)
+		s.b2, s.t2 = without(s.b2, x), append(s.t2, x)
 	default:
 		s.t1 = append(s.t1, x)
 	}
@@ -70,13 +67,11 @@ func (s *slowCAR) replace() {
 
 func TestCAREqualsPaper(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		const objects = 25
-		trace := rapid.SliceOfN(rapid.Uint32Range(0, objects-1), 1, 400).Draw(t, "trace")
-		capacity := rapid.IntRange(1, 20).Draw(t, "capacity")
-		d := drive(t, "car", Config{Capacity: int64(capacity), Unit: true, Objects: objects, Requests: len(trace)})
+		w := drawUnitWorkload(t)
+		d := drive(t, "car", w.config)
 		p := d.policy.(*car)
-		want := &slowCAR{c: capacity, bit: map[Object]bool{}}
-		for i, o := range trace {
+		want := &slowCAR{c: int(w.config.Capacity), bit: map[Object]bool{}}
+		for i, o := range w.trace {
 			hit, _ := d.serve(o, 1, i)
 			if wantHit := want.serve(o); hit != wantHit || p.target != want.p {
 				t.Fatalf("request %d: hit %v, target %v; paper: %v, %v", i, hit, p.target, wantHit, want.p)

@@ -34,6 +34,8 @@ func TestLRUKExamples(t *testing.T) {
 		{"lru-k(crp=1)", []Object{0, 1, 0, 1, 2, 2, 0, 3}, []Object{2}},
 		// 2 and 3 came within the last two requests and may not leave.
 		{"lru-k(crp=2)", []Object{0, 1, 0, 1, 0, 2, 3}, []Object{1}},
+		// The burst of 0 at 1 and 3 counts as if all of it were at 3, so its second last request is after that of 1 at 2.
+		{"lru-k(crp=2)", []Object{0, 1, 0, 2, 2, 2, 1, 0, 2, 2, 2, 3}, []Object{1}},
 	} {
 		d := drive(t, test.spec, Config{Capacity: 3, Unit: true, Objects: 5, Requests: len(test.trace)})
 		if got := d.serveAll(test.trace...); !slices.Equal(got, test.want) {

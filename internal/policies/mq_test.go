@@ -25,10 +25,6 @@ type slowMQ struct {
 	now                     int
 }
 
-func without(l []Object, o Object) []Object {
-	return slices.DeleteFunc(slices.Clone(l), func(x Object) bool { return x == o })
-}
-
 func (s *slowMQ) serve(b Object, _ int64, _ int) (hit bool, victims []Object) {
 	resident := 0
 	for k, q := range s.queues {

@@ -68,3 +68,8 @@ func checkAfterEachRequest(t *rapid.T, spec string, w workload, check func(d *dr
 		check(d)
 	}
 }
+
+// without returns a copy of l that lacks o.
+func without(l []Object, o Object) []Object {
+	return slices.DeleteFunc(slices.Clone(l), func(x Object) bool { return x == o })
+}
