@@ -1,0 +1,64 @@
+package suggest
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+var names = []string{"lru", "lfu", "s3fifo", "w-tinylfu", "opt-bypass"}
+
+func TestNearest(t *testing.T) {
+	for name, want := range map[string]string{
+		"lur":       "lru",
+		"LRU":       "lru",
+		"s3-fifo":   "s3fifo",
+		"wtinylfu":  "w-tinylfu",
+		"opt-bypas": "opt-bypass",
+		"lfuu":      "lfu",
+		"nonsense":  "",
+		"hyperbole": "",
+	} {
+		got, ok := Nearest(name, names)
+		if got != want || ok != (want != "") {
+			t.Errorf("%s: got %q, %v, want %q", name, got, ok, want)
+		}
+	}
+}
+
+func TestNearestOfEqualsIsTheFirst(t *testing.T) {
+	if got, _ := Nearest("lxu", names); got != "lru" {
+		t.Errorf("got %q, want the first of the two at distance 1", got)
+	}
+}
+
+func TestNearestFindsEverySlip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		name := rapid.SampledFrom(names).Draw(t, "name")
+		at := rapid.IntRange(0, len(name)-1).Draw(t, "at")
+		slip := name[:at] + "#" + name[at+1:]
+		if got, ok := Nearest(slip, names); !ok || got != name && !(len(name) == 3 && len(got) == 3) {
+			t.Fatalf("%s: got %q, want %s", slip, got, name)
+		}
+	})
+}
+
+func TestUnknown(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		exist []string
+		want  string
+	}{
+		{"s3fif", names, `unknown policy "s3fif"; did you mean "s3fifo"? (exists: lru, lfu, s3fifo, w-tinylfu, opt-bypass)`},
+		{"nonsense", names, `unknown policy "nonsense" (exists: lru, lfu, s3fifo, w-tinylfu, opt-bypass)`},
+		{"k", nil, `unknown policy "k": there is none to give here`},
+	} {
+		if got := Unknown("policy", c.name, c.exist).Error(); got != c.want {
+			t.Errorf("got %s, want %s", got, c.want)
+		}
+	}
+	if !strings.HasPrefix(Unknown("trace format", "x", names).Error(), "unknown trace format") {
+		t.Error("the kind is not named")
+	}
+}
