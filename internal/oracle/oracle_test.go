@@ -10,7 +10,8 @@ import (
 // drawTrace draws a trace of at most maxLen requests over at most maxObjects objects.
 func drawTrace(t *rapid.T, maxLen, maxObjects int) (objects []uint32, numObjects int) {
 	numObjects = rapid.IntRange(1, maxObjects).Draw(t, "number of objects")
-	return rapid.SliceOfN(rapid.Uint32Range(0, uint32(numObjects-1)), 0, maxLen).Draw(t, "objects"), numObjects
+	n := rapid.IntRange(0, maxLen).Draw(t, "requests") // drawn first: rapid's slices of open length have about 5 elements
+	return rapid.SliceOfN(rapid.Uint32Range(0, uint32(numObjects-1)), n, n).Draw(t, "objects"), numObjects
 }
 
 func TestNextUse(t *testing.T) {

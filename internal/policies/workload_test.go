@@ -15,8 +15,9 @@ type workload struct {
 
 func drawWorkload(t *rapid.T) workload {
 	const objects = 30
+	requests := rapid.IntRange(1, 300).Draw(t, "requests") // drawn first: rapid's slices of open length have about 6 elements
 	w := workload{
-		trace: rapid.SliceOfN(rapid.Uint32Range(0, objects-1), 1, 300).Draw(t, "trace"),
+		trace: rapid.SliceOfN(rapid.Uint32Range(0, objects-1), requests, requests).Draw(t, "trace"),
 		sizes: slices.Repeat([]int64{1}, objects),
 	}
 	w.config = Config{
