@@ -1,0 +1,86 @@
+package oracle
+
+import "math/bits"
+
+const (
+	slotsPerWord  = 64
+	wordsPerBlock = 8
+	slotsPerBlock = slotsPerWord * wordsPerBlock
+)
+
+// slots order objects by their last request: a higher slot was requested later. They come in whole blocks.
+type slots struct {
+	next     []uint32 // per object: its slot + 1, or 0 while it has none
+	occupied []uint64 // bits
+	end      int      // the lowest slot that was never given since the last compaction
+}
+
+// newSlots returns slots for n objects, twice as many so that compaction comes only every n requests.
+func newSlots(n int) slots {
+	blocks := (2*n+slotsPerBlock-1)/slotsPerBlock + 1
+	return slots{next: make([]uint32, n), occupied: make([]uint64, blocks*wordsPerBlock)}
+}
+
+func (p *slots) slotOf(o uint32) (slot int, ok bool) {
+	n := p.next[o]
+	return int(n) - 1, n != 0
+}
+
+func (p *slots) full() bool { return p.end == len(p.occupied)*slotsPerWord }
+
+// release takes the slot away from o.
+func (p *slots) release(o uint32, slot int) {
+	p.occupied[slot/slotsPerWord] &^= 1 << (slot % slotsPerWord)
+	p.next[o] = 0
+}
+
+// push gives o, which has none, the next slot and returns it; there must be one.
+func (p *slots) push(o uint32) (slot int) {
+	slot = p.end
+	p.occupied[slot/slotsPerWord] |= 1 << (slot % slotsPerWord)
+	p.end++
+	p.next[o] = uint32(p.end)
+	return slot
+}
+
+// count returns the number of occupied slots in [from, to), which reach over few words.
+func (p *slots) count(from, to int) (n int) {
+	first, last := from/slotsPerWord, to/slotsPerWord
+	if first == last {
+		return bits.OnesCount64(p.occupied[first] >> (from % slotsPerWord) << (from % slotsPerWord) & (1<<(to%slotsPerWord) - 1))
+	}
+	n = bits.OnesCount64(p.occupied[first] >> (from % slotsPerWord))
+	for _, w := range p.occupied[first+1 : last] {
+		n += bits.OnesCount64(w)
+	}
+	if to%slotsPerWord != 0 {
+		n += bits.OnesCount64(p.occupied[last] << (slotsPerWord - to%slotsPerWord))
+	}
+	return n
+}
+
+// compact moves the objects to the lowest slots and keeps their order.
+func (p *slots) compact() {
+	before := make([]uint32, len(p.occupied)) // occupied slots below each word
+	total := uint32(0)
+	for i, w := range p.occupied {
+		before[i] = total
+		total += uint32(bits.OnesCount64(w))
+	}
+	for o, n := range p.next {
+		if n == 0 {
+			continue
+		}
+		slot := n - 1
+		word := p.occupied[slot/slotsPerWord]
+		p.next[o] = before[slot/slotsPerWord] + uint32(bits.OnesCount64(word&(1<<(slot%slotsPerWord)-1))) + 1
+	}
+	p.end = int(total)
+	clear(p.occupied)
+	for i := range p.end / slotsPerWord {
+		p.occupied[i] = ^uint64(0)
+	}
+	if rest := p.end % slotsPerWord; rest != 0 {
+		p.occupied[p.end/slotsPerWord] = 1<<rest - 1
+	}
+}
