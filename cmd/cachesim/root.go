@@ -80,6 +80,8 @@ policies and holds them against the offline optimum.
 	}
 	root.AddCommand(
 		newRunCommand(),
+		newPlotCommand(),
+		newPoliciesCommand(),
 		newGendocsCommand(),
 	)
 	return root

@@ -1,0 +1,32 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/cachesim/cachesim/internal/plots"
+	"github.com/cachesim/cachesim/internal/records"
+)
+
+func newPlotCommand() *cobra.Command {
+	var out string
+	cmd := &cobra.Command{
+		Use:   "plot RECORDS",
+		Short: "Draw the figures of a run again from its records",
+		Long: `Draws hit ratio, byte hit ratio (where sizes counted) and competitive ratio over capacity as SVG and PNG: a line per policy, or bars
+where there is one capacity. Several traces give one set of figures each.
+
+RECORDS is a file of records as JSON lines, CSV or Parquet, told apart by content; a folder that run -o wrote; or - for standard input.`,
+		Example: `  cachesim run trace.zst -o out && cachesim plot out -o figures
+  cachesim run trace.zst --format json | grep -v '"policy":"mru"' | cachesim plot - -o figures`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			recs, err := records.Read(args[0], cmd.InOrStdin())
+			if err != nil {
+				return err
+			}
+			return plots.WriteAll(out, recs)
+		},
+	}
+	cmd.Flags().StringVarP(&out, "output", "o", ".", "folder for the figures; created if missing")
+	return cmd
+}

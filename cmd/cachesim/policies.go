@@ -1,0 +1,240 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/suggest"
+)
+
+// nameAndKindWidth is what the first two columns of the table take on a terminal, with the gaps.
+const nameAndKindWidth = 26
+
+func newPoliciesCommand() *cobra.Command {
+	var format formatFlag
+	cmd := &cobra.Command{
+		Use:   "policies [NAME...]",
+		Short: "List the policies with their parameters and sources, or describe some of them",
+		Long: `Lists every policy: its kind (online policies see the past only, offline ones the whole trace, a bound is no policy but a number of
+misses that none can undercut), what it evicts, its parameters with their defaults, and the paper or page that defines it.
+With names, describes these with what each parameter means and which values it takes.`,
+		Example: `  cachesim policies
+  cachesim policies s3fifo lirs
+  cachesim policies --format json | jq .name`,
+		ValidArgsFunction: cobra.FixedCompletions(policies.Names(), cobra.ShellCompDirectiveNoFileComp),
+		RunE: func(cmd *cobra.Command, names []string) error {
+			entries, err := findPolicies(names)
+			if err != nil {
+				return err
+			}
+			w := cmd.OutOrStdout()
+			switch {
+			case format == "json":
+				return printPoliciesJSON(w, entries)
+			case format == "table" && len(names) > 0:
+				return describePolicies(w, entries)
+			}
+			return printPolicyTable(w, entries, string(format))
+		},
+	}
+	format.register(cmd)
+	return cmd
+}
+
+// findPolicies returns the entries with these names, or all.
+func findPolicies(names []string) ([]policies.Entry, error) {
+	if len(names) == 0 {
+		return policies.All(), nil
+	}
+	var entries []policies.Entry
+	for _, name := range names {
+		e, ok := policies.Find(name)
+		if !ok {
+			return nil, suggest.Unknown("policy", name, policies.Names())
+		}
+		entries = append(entries, e)
+	}
+	return entries, nil
+}
+
+// printPolicyTable prints one row per policy as table, csv or markdown. On a terminal, where a row of five columns would not fit,
+// what the policy evicts, its parameters and its source stand below each other.
+func printPolicyTable(w io.Writer, entries []policies.Entry, format string) error {
+	t := table.NewWriter()
+	style := table.StyleLight
+	style.Options = table.Options{SeparateHeader: true}
+	style.Format.Header = text.FormatDefault
+	t.SetStyle(style)
+	t.SuppressTrailingSpaces()
+	width := terminalWidth(w)
+	narrow := format == "table" && width > 0
+	if narrow {
+		t.AppendHeader(table.Row{"policy", "kind", "what it evicts, parameters, source"})
+	} else {
+		t.AppendHeader(table.Row{"policy", "kind", "evicts", "parameters", "source"})
+	}
+	for _, e := range entries {
+		name, kind, params := e.Name, e.Kind.String(), params.Format(e.Params, params.Defaults(e.Params))
+		if narrow {
+			t.AppendRow(table.Row{name, kind, wrapLines(max(width-nameAndKindWidth, 40), e.Summary, params, e.Source)})
+			continue
+		}
+		t.AppendRow(table.Row{name, kind, e.Summary, params, e.Source})
+	}
+	render := map[string]func() string{"table": t.Render, "csv": t.RenderCSV, "markdown": t.RenderMarkdown}
+	_, err := fmt.Fprintln(w, render[format]())
+	return err
+}
+
+// wrapLines puts the texts that are not empty below each other, each broken between words at width.
+func wrapLines(width int, texts ...string) string {
+	var lines []string
+	for _, s := range texts {
+		if s != "" {
+			lines = append(lines, text.WrapSoft(s, width))
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// terminalWidth returns the width of the terminal that w is, or 0 where it is none.
+func terminalWidth(w io.Writer) int {
+	f, ok := w.(*os.File)
+	if !ok {
+		return 0
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
+}
+
+// describePolicies prints all there is to know about each policy.
+func describePolicies(w io.Writer, entries []policies.Entry) error {
+	var s strings.Builder
+	for i, e := range entries {
+		if i > 0 {
+			s.WriteString("\n")
+		}
+		fmt.Fprintf(&s, "%s (%s): %s\n", e.Name, e.Kind, e.Summary)
+		for _, line := range policyTraits(e) {
+			fmt.Fprintf(&s, "  %s\n", line)
+		}
+		fmt.Fprintf(&s, "  source: %s\n", e.Source)
+		for _, p := range e.Params {
+			fmt.Fprintf(&s, "  %s=%v: %s (%s)\n", p.Name, p.Default, p.Doc, permitted(p))
+		}
+	}
+	_, err := io.WriteString(w, s.String())
+	return err
+}
+
+// policyTraits says what a user should know before choosing a policy.
+func policyTraits(e policies.Entry) []string {
+	var lines []string
+	if len(e.Aliases) > 0 {
+		lines = append(lines, "also called "+strings.Join(e.Aliases, ", "))
+	}
+	lines = append(lines, "capacity in "+unitsOf(e))
+	if e.Bypass {
+		lines = append(lines, "may leave a missed object out, so that it is held against opt-bypass")
+	}
+	if e.Unbounded {
+		lines = append(lines, "ignores the capacity")
+	}
+	if e.NeedsTime {
+		lines = append(lines, "needs a trace with times")
+	}
+	return lines
+}
+
+func unitsOf(e policies.Entry) string {
+	switch e.Units {
+	case policies.UnitsObjects:
+		return "objects only"
+	case policies.UnitsBytes:
+		return "bytes only"
+	}
+	return "objects or bytes"
+}
+
+// permitted says which values a parameter takes.
+func permitted(p policies.Param) string {
+	switch p.Default.(type) {
+	case bool:
+		return "true or false"
+	case string:
+		if len(p.Choices) == 0 {
+			return "any text"
+		}
+		return strings.Join(p.Choices, " or ")
+	case int:
+		return "a whole number " + p.Range()
+	}
+	return "a number " + p.Range()
+}
+
+// policyJSON is what --format json prints for a policy, one per line.
+type policyJSON struct {
+	Name       string      `json:"name"`
+	Aliases    []string    `json:"aliases"`
+	Kind       string      `json:"kind"`
+	Summary    string      `json:"summary"`
+	Source     string      `json:"source"`
+	Capacity   string      `json:"capacity"`
+	Bypass     bool        `json:"bypass"`
+	Unbounded  bool        `json:"unbounded"`
+	NeedsTime  bool        `json:"needs_time"`
+	Parameters []paramJSON `json:"parameters"`
+}
+
+type paramJSON struct {
+	Name    string   `json:"name"`
+	Default any      `json:"default"`
+	Doc     string   `json:"doc"`
+	Min     *float64 `json:"min,omitempty"`
+	Max     *float64 `json:"max,omitempty"`
+	Choices []string `json:"choices,omitempty"`
+}
+
+func printPoliciesJSON(w io.Writer, entries []policies.Entry) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	for _, e := range entries {
+		p := policyJSON{
+			Name: e.Name, Aliases: slices.Concat([]string{}, e.Aliases), Kind: e.Kind.String(), Summary: e.Summary, Source: e.Source,
+			Capacity: unitsOf(e), Bypass: e.Bypass, Unbounded: e.Unbounded, NeedsTime: e.NeedsTime, Parameters: []paramJSON{},
+		}
+		for _, param := range e.Params {
+			p.Parameters = append(p.Parameters, newParamJSON(param))
+		}
+		if err := encoder.Encode(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func newParamJSON(p policies.Param) paramJSON {
+	j := paramJSON{Name: p.Name, Default: p.Default, Doc: p.Doc, Choices: p.Choices}
+	switch p.Default.(type) {
+	case int, float64:
+		j.Min = &p.Min
+		if p.Max != 0 {
+			j.Max = &p.Max
+		}
+	}
+	return j
+}
