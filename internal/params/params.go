@@ -117,6 +117,14 @@ func FormatCall(name string, ps []Param, v Values) string {
 	return name + "(" + Format(changed, v) + ")"
 }
 
+// Signature returns name with every parameter and its default: "lru-k(k=2,history=1)".
+func Signature(name string, ps []Param) string {
+	if len(ps) == 0 {
+		return name
+	}
+	return name + "(" + Format(ps, Defaults(ps)) + ")"
+}
+
 // Split cuts text at the separators that stand outside parentheses.
 func Split(text string, sep rune) ([]string, error) {
 	var items []string

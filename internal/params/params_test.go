@@ -40,6 +40,15 @@ func TestFormatCallLeavesOutDefaults(t *testing.T) {
 	}
 }
 
+func TestSignature(t *testing.T) {
+	if got, want := Signature("x", sample[:2]), "x(k=2,share=0.1)"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got := Signature("x", nil); got != "x" {
+		t.Errorf("got %s, want x", got)
+	}
+}
+
 func TestParseArgsErrors(t *testing.T) {
 	for args, want := range map[string]string{
 		"k":                "want name=value",

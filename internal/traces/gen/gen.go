@@ -1,7 +1,7 @@
 // Package gen makes synthetic traces from a seed. The same specification gives the same trace on every machine.
 //
 // A trace is written as a generator with parameters, "zipf(alpha=0.9,objects=1000000)". Every generator takes its own
-// parameters and the common ones: requests, seed, sizes, rate and keys. docs/generators.md describes them all.
+// parameters and the common ones: requests, seed, size, rate and keys. docs/generators.md describes them all.
 package gen
 
 import (
@@ -26,13 +26,28 @@ const (
 var Common = []params.Param{
 	{Name: "requests", Default: 1_000_000, Min: 0, Doc: "length of the trace"},
 	{Name: "seed", Default: 0, Min: 0, Doc: "the only source of randomness"},
-	{Name: "sizes", Default: "none", Doc: "sizes of the objects: none, fixed(bytes=...), lognormal(mean=...,sigma=...) or popularity(first=...,last=...)"},
+	{Name: "size", Default: "none", Doc: "sizes of the objects: none, fixed(bytes=...), lognormal(mean=...,sigma=...) or popularity(first=...,last=...)"},
 	{Name: "rate", Default: 1000.0, Min: 0, Max: 1e9, Doc: "requests per second of the trace's clock, evenly spaced from 0 on; 0: no clock"},
 	{Name: "keys", Default: "plain", Choices: []string{"plain", "hashed"}, Doc: "plain: 1 is the most popular object; hashed: numbers of 64 bits without order"},
 }
 
 // All returns every generator.
 func All() []Entry { return entries() }
+
+// Params returns every parameter of any generator, each once: those of the generators first, then the common ones.
+func Params() []params.Param {
+	var all []params.Param
+	seen := map[string]bool{}
+	for _, e := range entries() {
+		for _, p := range e.Params {
+			if !seen[p.Name] {
+				all = append(all, p)
+			}
+			seen[p.Name] = true
+		}
+	}
+	return append(all, Common...)
+}
 
 func find(name string) (Entry, error) {
 	var names []string
@@ -99,7 +114,7 @@ func New(s Spec) (*Generator, error) {
 	if err := checkClock(s.Params.Int("requests"), s.Params.Float("rate")); err != nil {
 		return nil, err
 	}
-	sizes, err := parseSizes(s.Params.Text("sizes"), scramble(seed+sizeBits))
+	sizes, err := parseSizes(s.Params.Text("size"), scramble(seed+sizeBits))
 	if err != nil {
 		return nil, err
 	}

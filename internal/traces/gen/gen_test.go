@@ -61,10 +61,10 @@ func keysOf(t testing.TB, spec string) []uint64 {
 var goldenSpecs = map[string]string{
 	"zipf(requests=20000,objects=1000)":                                                     "d0f629555d20f1c9",
 	"zipf(requests=20000,objects=50000,alpha=0.7,seed=7,keys=hashed)":                       "941a551cb9a25330",
-	"zipf(requests=20000,objects=1000,sizes=lognormal(mean=9000,sigma=1.5))":                "70ef2731e1bc131c",
-	"zipf(requests=20000,objects=1000,alpha=2.5,sizes=popularity(first=100,last=50000))":    "584a208d33f66822",
-	"uniform(requests=20000,objects=777,sizes=512)":                                         "94dd31cfb79b926b",
-	"scan(requests=20000,sizes=lognormal(),rate=33.3)":                                      "b3363d5baf575002",
+	"zipf(requests=20000,objects=1000,size=lognormal(mean=9000,sigma=1.5))":                 "70ef2731e1bc131c",
+	"zipf(requests=20000,objects=1000,alpha=2.5,size=popularity(first=100,last=50000))":     "584a208d33f66822",
+	"uniform(requests=20000,objects=777,size=512)":                                          "94dd31cfb79b926b",
+	"scan(requests=20000,size=lognormal(),rate=33.3)":                                       "b3363d5baf575002",
 	"loop(requests=20000,objects=300,rate=0)":                                               "f92ac999462b3af2",
 	"zipf-drift(requests=20000,objects=1000,period=500,shift=30)":                           "2d998b71e24f5bd5",
 	"zipf-scan(requests=20000,objects=1000,scan-share=0.3,scan-length=50)":                  "746d38e1632bca4d",
@@ -319,7 +319,7 @@ func TestHashedKeysAreTheSameTraceRenamed(t *testing.T) {
 func TestLognormalSizes(t *testing.T) {
 	var logs []float64
 	sum := 0.0
-	for _, rec := range readAll(t, "scan(requests=100000,sizes=lognormal(mean=50000,sigma=0.8))") {
+	for _, rec := range readAll(t, "scan(requests=100000,size=lognormal(mean=50000,sigma=0.8))") {
 		logs = append(logs, math.Log(float64(rec.Size)))
 		sum += float64(rec.Size)
 	}
@@ -341,13 +341,13 @@ func TestLognormalSizes(t *testing.T) {
 
 func TestSizesFollowTheirRule(t *testing.T) {
 	for spec, check := range map[string]func(rec traces.Record) bool{
-		"uniform(objects=50,requests=500,sizes=77)":                                      func(r traces.Record) bool { return r.Size == 77 },
-		"uniform(objects=50,requests=500,sizes=fixed())":                                 func(r traces.Record) bool { return r.Size == 4096 },
-		"uniform(objects=50,requests=500)":                                               func(r traces.Record) bool { return r.Size == 0 },
-		"uniform(objects=50,requests=500,sizes=lognormal(mean=100,sigma=9,min=5,max=9))": func(r traces.Record) bool { return r.Size >= 5 && r.Size <= 9 },
-		"loop(objects=1,requests=5,sizes=popularity(first=9,last=3))":                    func(r traces.Record) bool { return r.Size == 9 },
-		"scan(requests=5,sizes=popularity(first=9,last=3))":                              func(r traces.Record) bool { return r.Size == 3 },
-		"loop(objects=81,requests=81,sizes=popularity(first=9,last=729))": func(r traces.Record) bool {
+		"uniform(objects=50,requests=500,size=77)":                                      func(r traces.Record) bool { return r.Size == 77 },
+		"uniform(objects=50,requests=500,size=fixed())":                                 func(r traces.Record) bool { return r.Size == 4096 },
+		"uniform(objects=50,requests=500)":                                              func(r traces.Record) bool { return r.Size == 0 },
+		"uniform(objects=50,requests=500,size=lognormal(mean=100,sigma=9,min=5,max=9))": func(r traces.Record) bool { return r.Size >= 5 && r.Size <= 9 },
+		"loop(objects=1,requests=5,size=popularity(first=9,last=3))":                    func(r traces.Record) bool { return r.Size == 9 },
+		"scan(requests=5,size=popularity(first=9,last=3))":                              func(r traces.Record) bool { return r.Size == 3 },
+		"loop(objects=81,requests=81,size=popularity(first=9,last=729))": func(r traces.Record) bool {
 			return r.Size == int64(math.Round(9*float64(r.Num)))
 		},
 	} {
@@ -362,7 +362,7 @@ func TestSizesFollowTheirRule(t *testing.T) {
 
 func TestObjectsKeepTheirSize(t *testing.T) {
 	sizes := map[uint64]int64{}
-	for _, rec := range readAll(t, "mixed(requests=30000,sizes=lognormal(),phases=zipf-drift(objects=100):300;zipf-scan(objects=50):200)") {
+	for _, rec := range readAll(t, "mixed(requests=30000,size=lognormal(),phases=zipf-drift(objects=100):300;zipf-scan(objects=50):200)") {
 		if old, ok := sizes[rec.Num]; ok && old != rec.Size {
 			t.Fatalf("object %d has sizes %d and %d", rec.Num, old, rec.Size)
 		}
@@ -376,31 +376,31 @@ func TestTimes(t *testing.T) {
 			t.Errorf("request %d at %d ns", i, rec.Time)
 		}
 	}
-	if g := open(t, "scan(rate=0,sizes=1)"); g.Fields != (traces.Fields{Size: true}) {
+	if g := open(t, "scan(rate=0,size=1)"); g.Fields != (traces.Fields{Size: true}) {
 		t.Errorf("fields %+v, want sizes only", g.Fields)
 	}
 }
 
 func TestErrors(t *testing.T) {
 	for spec, want := range map[string]string{
-		"zip(alpha=1)":                       `did you mean "zipf"`,
-		"":                                   "unknown generator",
-		"zipf(alpha=-1)":                     "from 0 to 10",
-		"zipf(alpha=Inf)":                    "want a number",
-		"zipf(objects=0)":                    "from 1",
-		"zipf(objects=1000000000)":           "from 1 to 268435456",
-		"zipf(aplha=1)":                      `did you mean "alpha"`,
-		"scan(objects=4)":                    "unknown parameter",
-		"zipf(requests=-1)":                  "from 0",
-		"zipf(seed=-1)":                      "from 0",
-		"zipf(keys=odd)":                     "want one of plain, hashed",
-		"zipf(rate=0.00001)":                 "292 years",
-		"zipf(sizes=lognormel())":            `did you mean "lognormal"`,
-		"zipf(sizes=-4)":                     "bytes=-4: want a number from 1",
-		"zipf(sizes=fixed(4))":               "want name=value",
-		"zipf(sizes=lognormal(mean":          "text after the closing parenthesis",
-		"zipf(sizes=lognormal(min=9,max=3))": "min=9 is above max=3",
-		"zipf-scan(scan-share=1.5)":          "from 0 to 1",
+		"zip(alpha=1)":                      `did you mean "zipf"`,
+		"":                                  "unknown generator",
+		"zipf(alpha=-1)":                    "from 0 to 10",
+		"zipf(alpha=Inf)":                   "want a number",
+		"zipf(objects=0)":                   "from 1",
+		"zipf(objects=1000000000)":          "from 1 to 268435456",
+		"zipf(aplha=1)":                     `did you mean "alpha"`,
+		"scan(objects=4)":                   "unknown parameter",
+		"zipf(requests=-1)":                 "from 0",
+		"zipf(seed=-1)":                     "from 0",
+		"zipf(keys=odd)":                    "want one of plain, hashed",
+		"zipf(rate=0.00001)":                "292 years",
+		"zipf(size=lognormel())":            `did you mean "lognormal"`,
+		"zipf(size=-4)":                     "bytes=-4: want a number from 1",
+		"zipf(size=fixed(4))":               "want name=value",
+		"zipf(size=lognormal(mean":          "text after the closing parenthesis",
+		"zipf(size=lognormal(min=9,max=3))": "min=9 is above max=3",
+		"zipf-scan(scan-share=1.5)":         "from 0 to 1",
 		"mixed(phases=uniform(objects=200000000):1;uniform(objects=200000001):1)": "more than 268435456 objects",
 		"mixed(phases=zipf)":            "want generator:requests",
 		"mixed(phases=)":                "want generator:requests",
@@ -459,7 +459,7 @@ func TestPortableFunctions(t *testing.T) {
 
 func BenchmarkGenerators(b *testing.B) {
 	for _, spec := range []string{
-		"zipf(objects=1000000)", "zipf(objects=1000000,sizes=lognormal(),keys=hashed)", "uniform(objects=1000000)", "scan", "loop",
+		"zipf(objects=1000000)", "zipf(objects=1000000,size=lognormal(),keys=hashed)", "uniform(objects=1000000)", "scan", "loop",
 		"zipf-drift(objects=1000000)", "zipf-scan(objects=1000000)", "mixed",
 	} {
 		b.Run(spec, func(b *testing.B) {

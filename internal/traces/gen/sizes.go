@@ -45,6 +45,15 @@ var sizeKinds = []sizeKind{
 		build: popularitySizes},
 }
 
+// SizeKinds describes the ways to give sizes, one line each.
+func SizeKinds() []string {
+	lines := make([]string, len(sizeKinds))
+	for i, kind := range sizeKinds {
+		lines[i] = params.Signature(kind.name, kind.params) + ": " + kind.summary
+	}
+	return lines
+}
+
 // parseSizes reads a size specification such as "lognormal(mean=4096)". The sizer is nil for "none".
 func parseSizes(text string, seed uint64) (sizer, error) {
 	if _, err := strconv.Atoi(text); err == nil {

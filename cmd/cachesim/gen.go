@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/gen"
+)
+
+type genFlags struct {
+	out    string
+	format string
+	quiet  bool
+}
+
+func newGenCommand() *cobra.Command {
+	f := &genFlags{}
+	cmd := &cobra.Command{
+		Use:   "gen GENERATOR",
+		Short: "Generate a synthetic trace from a seed",
+		Long: `Generates a trace and writes it in the format that the name of the output tells (or --output-format), compressed if the
+name ends in .zst, .gz, .xz, .s2, .sz or .lz4. The same parameters and seed give the same requests on every machine.
+
+Parameters stand in parentheses after the generator or are given as flags; a flag that the generator does not know is an error.
+
+Generators:
+` + indent(generatorLines()) + `
+Sizes, for --size:
+` + indent(gen.SizeKinds()),
+		Example: `  cachesim gen zipf -n 1000000 --objects 100000 --alpha 0.9 --seed 1 -o trace.oracleGeneral.zst
+  cachesim gen 'zipf(alpha=0.9,objects=100000)' --size 'lognormal(mean=16384,sigma=1.5)' -o trace.csv.gz
+  cachesim gen mixed --phases 'zipf(alpha=1.1,objects=20000):50000;scan:5000;loop(objects=3000):20000' -o trace.txt
+  cachesim gen loop --objects 1000 -n 5000 --output-format plain -o - | cachesim run -`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return generatorNames(), cobra.ShellCompDirectiveNoFileComp
+		},
+	}
+	flags := cmd.Flags()
+	for _, p := range gen.Params() {
+		short := ""
+		if p.Name == "requests" {
+			short = "n"
+		}
+		flags.VarP(&paramFlag{p, fmt.Sprint(p.Default)}, p.Name, short, genFlagHelp(p))
+	}
+	flags.StringVarP(&f.out, "output", "o", "-", "file to write, - for standard output")
+	flags.StringVar(&f.format, "output-format", "", "format to write: "+strings.Join(traces.WritableFormats(), ", ")+" (default: told by the name of the file; csv for -)")
+	flags.BoolVar(&f.quiet, "quiet", false, "no progress bar")
+	_ = cmd.RegisterFlagCompletionFunc("output-format", cobra.FixedCompletions(traces.WritableFormats(), cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+func (f *genFlags) run(cmd *cobra.Command, text string) error {
+	spec, err := gen.Parse(text, changedParams(cmd.Flags()))
+	if err != nil {
+		return fmt.Errorf("gen %s: %w", text, err)
+	}
+	g, err := gen.New(spec)
+	if err != nil {
+		return fmt.Errorf("gen %s: %w", text, err)
+	}
+	w, err := traces.Create(f.out, traces.CreateOptions{Format: f.format, Fields: g.Fields, Stdout: cmd.OutOrStdout()})
+	if err != nil {
+		return err
+	}
+	defer w.Discard()
+	bar := newProgress(cmd.ErrOrStderr(), f.quiet, "writing", unitRequests)
+	defer bar.finish()
+	written := func(n int64) { bar.set(n, int64(g.Requests())) }
+	if err := copyRecords(cmd.Context(), w, g, written); err != nil {
+		return err
+	}
+	return w.Close()
+}
+
+// paramFlag is a parameter given as a flag.
+type paramFlag struct {
+	param params.Param
+	text  string
+}
+
+func (f *paramFlag) String() string { return f.text }
+func (f *paramFlag) Type() string   { return fmt.Sprintf("%T", f.param.Default) }
+
+func (f *paramFlag) Set(text string) error {
+	_, err := f.param.Parse(text)
+	f.text = text
+	return err
+}
+
+// changedParams returns the generator parameters given as flags: "alpha=0.9,objects=1000".
+func changedParams(flags *pflag.FlagSet) string {
+	var given []string
+	for _, p := range gen.Params() {
+		if flags.Changed(p.Name) {
+			given = append(given, p.Name+"="+flags.Lookup(p.Name).Value.String())
+		}
+	}
+	return strings.Join(given, ",")
+}
+
+// copyRecords copies every record of r and calls progress now and then with how many it copied.
+func copyRecords(ctx context.Context, w *traces.Writer, r traces.Reader, progress func(done int64)) error {
+	var rec traces.Record
+	for n := int64(0); ; n++ {
+		if n%(1<<14) == 0 {
+			if ctx.Err() != nil {
+				return errors.New("interrupted: nothing was written")
+			}
+			progress(n)
+		}
+		err := r.Read(&rec)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := w.Write(&rec); err != nil {
+			return err
+		}
+	}
+}
+
+// genFlagHelp is the help of a parameter's flag, with the generators that take it.
+func genFlagHelp(p params.Param) string {
+	var takers []string
+	for _, e := range gen.All() {
+		for _, q := range e.Params {
+			if q.Name == p.Name {
+				takers = append(takers, e.Name)
+			}
+		}
+	}
+	if len(takers) == 0 {
+		return p.Doc
+	}
+	return p.Doc + " [" + strings.Join(takers, ", ") + "]"
+}
+
+func generatorLines() []string {
+	var lines []string
+	for _, e := range gen.All() {
+		lines = append(lines, params.Signature(e.Name, e.Params)+": "+e.Summary)
+	}
+	return lines
+}
+
+func generatorNames() []string {
+	var names []string
+	for _, e := range gen.All() {
+		names = append(names, e.Name)
+	}
+	return names
+}
+
+func indent(lines []string) string {
+	return "  " + strings.Join(lines, "\n  ") + "\n"
+}
