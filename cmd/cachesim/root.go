@@ -82,6 +82,7 @@ policies and holds them against the offline optimum.
 		newRunCommand(),
 		newPlotCommand(),
 		newPoliciesCommand(),
+		newGenCommand(),
 		newGendocsCommand(),
 	)
 	return root
