@@ -8,15 +8,17 @@ var fifoEntry = Entry{
 }
 
 type fifo struct {
-	list     Lists
-	ring     []Object // batch path: the resident objects in order of arrival
-	next     int      // batch path: where the next arrival goes
+	queue logQueue
+
+	// Batch path: the resident objects in order of arrival, in a circle.
+	ring     []Object
+	next     int // where the next arrival goes
 	filled   bool
 	resident []bool
 }
 
 func newFIFO(c Config) *fifo {
-	p := &fifo{list: NewLists(c.Objects, 1)}
+	p := &fifo{queue: newLogQueue(c.Objects)}
 	if c.Unit {
 		p.ring = make([]Object, min(c.Capacity, int64(c.Objects)))
 		p.resident = make([]bool, c.Objects)
@@ -24,18 +26,11 @@ func newFIFO(c Config) *fifo {
 	return p
 }
 
-func (p *fifo) Hit(Request)  {}
-func (p *fifo) Miss(Request) {}
-
-func (p *fifo) Victim(Request) Object {
-	o, _ := p.list.Back(0)
-	p.list.Unlink(o)
-	return o
-}
-
-func (p *fifo) Insert(r Request) { p.list.PushFront(0, r.Object) }
-
-func (p *fifo) Remove(o Object) { p.list.Unlink(o) }
+func (p *fifo) Hit(Request)           {}
+func (p *fifo) Miss(Request)          {}
+func (p *fifo) Victim(Request) Object { return p.queue.pop() }
+func (p *fifo) Insert(r Request)      { p.queue.push(r.Object) }
+func (p *fifo) Remove(o Object)       { p.queue.remove(o) }
 
 func (p *fifo) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
 	ring, resident, next := p.ring, p.resident, p.next

@@ -28,8 +28,9 @@ type s3fifo struct {
 	freq      []uint8 // per resident object: requests since it entered its queue, at most top
 	top       uint8
 	move      uint8
-	capacity  int64
 	returning bool // the object now missed was in the ghost queue
+
+	batch s3Batch
 }
 
 func newS3FIFO(c Config) (Policy, error) {
@@ -40,13 +41,16 @@ func newS3FIFO(c Config) (Policy, error) {
 	}
 	small := max(1, multiple(c.Capacity, c.Params.Float("small")))
 	ghost := multiple(c.Capacity, c.Params.Float("ghost"))
-	return &s3fifo{
+	p := &s3fifo{
 		segments: newSegments(c, ghost, small, c.Capacity-small),
 		freq:     make([]uint8, c.Objects),
 		top:      uint8(top),
 		move:     uint8(move),
-		capacity: c.Capacity,
-	}, nil
+	}
+	if c.Unit {
+		p.batch = newS3Batch(c, p)
+	}
+	return p, nil
 }
 
 func (p *s3fifo) Hit(r Request) { p.hit(r.Object) }
@@ -64,24 +68,6 @@ func (p *s3fifo) Insert(r Request) {
 }
 
 func (p *s3fifo) Remove(o Object) { p.take(o) }
-
-func (p *s3fifo) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
-	for _, o := range objects {
-		if p.segment[o] > s3Ghost+1 {
-			hits++
-			p.hit(o)
-			continue
-		}
-		p.miss(o)
-		if p.used[s3Small]+p.used[s3Main] == p.capacity {
-			p.evict()
-			evictions++
-		}
-		p.freq[o] = 0
-		p.put(p.target(), o)
-	}
-	return hits, evictions
-}
 
 func (p *s3fifo) hit(o Object) { p.freq[o] = min(p.freq[o]+1, p.top) }
 
@@ -130,4 +116,112 @@ func (p *s3fifo) evictMain() Object {
 		p.freq[o]--
 		p.renew(o)
 	}
+}
+
+// s3Batch is the batch path. Its queues are rings; only the ghost, from whose middle objects return, is more.
+type s3Batch struct {
+	state       []uint8 // per object: its queue and, above it, its frequency
+	small, main ring
+	ghost       logQueue
+	free        int // objects that still fit
+	mainLimit   int
+	ghostLimit  int
+	top, move   uint8 // states
+}
+
+// The queue in an object's state.
+const (
+	s3InGhost = 1
+	s3InSmall = 2
+	s3InMain  = 3
+	s3Request = 4 // one more request
+)
+
+func newS3Batch(c Config, p *s3fifo) s3Batch {
+	resident := int(min(c.Capacity, int64(c.Objects)))
+	return s3Batch{
+		state: make([]uint8, c.Objects),
+		small: newRing(resident),
+		main:  newRing(resident),
+		ghost: newLogQueue(c.Objects),
+
+		free:       int(c.Capacity),
+		mainLimit:  int(p.limit[s3Main]),
+		ghostLimit: int(p.limit[s3Ghost]),
+		top:        p.top * s3Request,
+		move:       p.move*s3Request + s3InSmall,
+	}
+}
+
+func (p *s3fifo) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
+	b := &p.batch
+	state, top := b.state, b.top
+	for _, o := range objects {
+		s := state[o]
+		if s >= s3InSmall {
+			hits++
+			if s < top {
+				state[o] = s + s3Request
+			}
+			continue
+		}
+		if s == s3InGhost {
+			b.ghost.remove(o)
+		}
+		if b.free > 0 {
+			b.free--
+		} else {
+			b.evict()
+			evictions++
+		}
+		if s == s3InGhost {
+			b.main.push(o)
+			state[o] = s3InMain
+		} else {
+			b.small.push(o)
+			state[o] = s3InSmall
+		}
+	}
+	return hits, evictions
+}
+
+func (b *s3Batch) evict() {
+	if b.main.len() > b.mainLimit {
+		b.evictMain()
+		return
+	}
+	for b.small.len() > 0 {
+		o := b.small.pop()
+		if b.state[o] < b.move {
+			b.remember(o)
+			return
+		}
+		b.main.push(o)
+		b.state[o] = s3InMain
+	}
+	b.evictMain()
+}
+
+func (b *s3Batch) evictMain() {
+	for {
+		o := b.main.pop()
+		if b.state[o] < s3InMain+s3Request {
+			b.state[o] = 0
+			return
+		}
+		b.state[o] -= s3Request
+		b.main.push(o)
+	}
+}
+
+func (b *s3Batch) remember(o Object) {
+	b.state[o] = 0
+	if b.ghostLimit == 0 {
+		return
+	}
+	if b.ghost.live == b.ghostLimit {
+		b.state[b.ghost.pop()] = 0
+	}
+	b.ghost.push(o)
+	b.state[o] = s3InGhost
 }
