@@ -21,68 +21,38 @@ const (
 
 type twoQ struct {
 	segments
-	capacity  int64
 	returning bool // the object now missed was in the ghost queue
+
+	batch twoQBatch
 }
 
 func newTwoQ(c Config) *twoQ {
 	kin := max(1, multiple(c.Capacity, c.Params.Float("kin")))
 	kout := multiple(c.Capacity, c.Params.Float("kout"))
-	return &twoQ{segments: newSegments(c, kout, kin, c.Capacity-kin), capacity: c.Capacity}
+	p := &twoQ{segments: newSegments(c, kout, kin, c.Capacity-kin)}
+	if c.Unit {
+		p.batch = newTwoQBatch(c, int(kin), int(kout))
+	}
+	return p
 }
 
-func (p *twoQ) Hit(r Request) { p.hit(r.Object) }
+func (p *twoQ) Hit(r Request) {
+	if p.in(am, r.Object) {
+		p.renew(r.Object)
+	}
+}
 
-func (p *twoQ) Miss(r Request) { p.miss(r.Object) }
+func (p *twoQ) Miss(r Request) {
+	p.returning = p.in(a1out, r.Object)
+	if p.returning {
+		p.take(r.Object)
+	}
+}
 
 // Admit refuses an object that does not fit the queue of new objects.
 func (p *twoQ) Admit(r Request) bool { return p.charged == nil || r.Size <= p.limit[a1in] }
 
-func (p *twoQ) Victim(Request) Object { return p.evict() }
-
-func (p *twoQ) Insert(r Request) { p.load(p.target(), r) }
-
-func (p *twoQ) Remove(o Object) { p.take(o) }
-
-func (p *twoQ) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
-	for _, o := range objects {
-		if p.segment[o] > a1out+1 {
-			hits++
-			p.hit(o)
-			continue
-		}
-		p.miss(o)
-		if p.used[a1in]+p.used[am] == p.capacity {
-			p.evict()
-			evictions++
-		}
-		p.put(p.target(), o)
-	}
-	return hits, evictions
-}
-
-func (p *twoQ) hit(o Object) {
-	if p.in(am, o) {
-		p.renew(o)
-	}
-}
-
-func (p *twoQ) miss(o Object) {
-	p.returning = p.in(a1out, o)
-	if p.returning {
-		p.take(o)
-	}
-}
-
-// target returns the queue for the object now missed.
-func (p *twoQ) target() int {
-	if p.returning {
-		return am
-	}
-	return a1in
-}
-
-func (p *twoQ) evict() Object {
+func (p *twoQ) Victim(Request) Object {
 	if p.used[a1in] <= p.limit[a1in] {
 		if o, ok := p.pop(am); ok {
 			return o
@@ -91,4 +61,96 @@ func (p *twoQ) evict() Object {
 	o, _ := p.pop(a1in)
 	p.remember(a1out, o)
 	return o
+}
+
+func (p *twoQ) Insert(r Request) {
+	if p.returning {
+		p.load(am, r)
+	} else {
+		p.load(a1in, r)
+	}
+}
+
+func (p *twoQ) Remove(o Object) { p.take(o) }
+
+// twoQBatch is the batch path: the queue of new objects is a ring, and the ghost, from whose middle objects return, a log.
+type twoQBatch struct {
+	place     []uint8
+	in        ring
+	out       logQueue
+	am        Lists
+	amLen     int
+	free      int // objects that still fit
+	kin, kout int
+}
+
+// Where an object is on the batch path; 0 is nowhere.
+const (
+	twoQOut = iota + 1
+	twoQIn
+	twoQAm
+)
+
+func newTwoQBatch(c Config, kin, kout int) twoQBatch {
+	return twoQBatch{
+		place: make([]uint8, c.Objects),
+		in:    newRing(int(min(c.Capacity, int64(c.Objects)))),
+		out:   newLogQueue(c.Objects),
+		am:    NewLists(c.Objects, 1),
+		free:  int(c.Capacity), kin: kin, kout: kout,
+	}
+}
+
+func (p *twoQ) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
+	b := &p.batch
+	place, am := b.place, b.am
+	for _, o := range objects {
+		at := place[o]
+		if at >= twoQIn {
+			hits++
+			if at == twoQAm {
+				am.Unlink(o)
+				am.PushFront(0, o)
+			}
+			continue
+		}
+		if at == twoQOut {
+			b.out.remove(o)
+		}
+		if b.free > 0 {
+			b.free--
+		} else {
+			b.evict()
+			evictions++
+		}
+		if at == twoQOut {
+			am.PushFront(0, o)
+			b.amLen++
+			place[o] = twoQAm
+		} else {
+			b.in.push(o)
+			place[o] = twoQIn
+		}
+	}
+	return hits, evictions
+}
+
+func (b *twoQBatch) evict() {
+	if b.in.len() <= b.kin && b.amLen > 0 {
+		o, _ := b.am.Back(0)
+		b.am.Unlink(o)
+		b.amLen--
+		b.place[o] = 0
+		return
+	}
+	o := b.in.pop()
+	b.place[o] = 0
+	if b.kout == 0 {
+		return
+	}
+	if b.out.live == b.kout {
+		b.place[b.out.pop()] = 0
+	}
+	b.out.push(o)
+	b.place[o] = twoQOut
 }

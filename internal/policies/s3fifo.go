@@ -53,42 +53,21 @@ func newS3FIFO(c Config) (Policy, error) {
 	return p, nil
 }
 
-func (p *s3fifo) Hit(r Request) { p.hit(r.Object) }
+func (p *s3fifo) Hit(r Request) { p.freq[r.Object] = min(p.freq[r.Object]+1, p.top) }
 
-func (p *s3fifo) Miss(r Request) { p.miss(r.Object) }
+func (p *s3fifo) Miss(r Request) {
+	p.returning = p.in(s3Ghost, r.Object)
+	if p.returning {
+		p.take(r.Object)
+	}
+}
 
 // Admit refuses an object that would take the whole small queue, as all others would leave it at once.
 func (p *s3fifo) Admit(r Request) bool { return p.charged == nil || r.Size < p.limit[s3Small] }
 
-func (p *s3fifo) Victim(Request) Object { return p.evict() }
-
-func (p *s3fifo) Insert(r Request) {
-	p.freq[r.Object] = 0
-	p.load(p.target(), r)
-}
-
-func (p *s3fifo) Remove(o Object) { p.take(o) }
-
-func (p *s3fifo) hit(o Object) { p.freq[o] = min(p.freq[o]+1, p.top) }
-
-func (p *s3fifo) miss(o Object) {
-	p.returning = p.in(s3Ghost, o)
-	if p.returning {
-		p.take(o)
-	}
-}
-
-// target returns the queue for the object now missed. While the cache fills, the small queue grows over its limit.
-func (p *s3fifo) target() int {
-	if p.returning {
-		return s3Main
-	}
-	return s3Small
-}
-
-// evict takes the victim from the main queue where that is over its limit, otherwise from the small one. Objects that the small
-// queue hands on meanwhile may take the main queue over its limit.
-func (p *s3fifo) evict() Object {
+// Victim is taken from the main queue where that is over its limit, otherwise from the small one. Objects that the small queue
+// hands on meanwhile may take the main queue over its limit.
+func (p *s3fifo) Victim(Request) Object {
 	if p.used[s3Main] > p.limit[s3Main] {
 		return p.evictMain()
 	}
@@ -105,6 +84,19 @@ func (p *s3fifo) evict() Object {
 		p.put(s3Main, o)
 	}
 }
+
+// Insert puts a new object into the small queue, which grows over its limit while the cache fills, and one that returns
+// from the ghost into the main queue.
+func (p *s3fifo) Insert(r Request) {
+	p.freq[r.Object] = 0
+	if p.returning {
+		p.load(s3Main, r)
+	} else {
+		p.load(s3Small, r)
+	}
+}
+
+func (p *s3fifo) Remove(o Object) { p.take(o) }
 
 func (p *s3fifo) evictMain() Object {
 	for {
