@@ -21,6 +21,9 @@ import (
 // twice that of `xz -9`.
 const maxWindow = 128 << 20
 
+// errWindow is the error for a file that asks for more.
+var errWindow = fmt.Errorf("needs a window of more than %d MiB, compress it again with a smaller one", maxWindow>>20)
+
 // compression is one that is recognised from the first bytes of a file.
 type compression struct {
 	name  string
@@ -62,7 +65,7 @@ func openZstd(in *input, r *bufio.Reader) (io.Reader, error) {
 
 func openXZ(_ *input, r *bufio.Reader) (io.Reader, error) {
 	if size, ok := xzDictionary(r); ok && size > maxWindow {
-		return nil, fmt.Errorf("asks for a dictionary of %d MiB, more than the %d MiB allowed here", size>>20, maxWindow>>20)
+		return nil, fmt.Errorf("%w: it asks for %d MiB", errWindow, size>>20)
 	}
 	tail := &xzTail{r: r}
 	x, err := xz.NewReader(bufio.NewReader(tail))
@@ -238,5 +241,11 @@ func (d *decompressed) fail(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("%s: %s data is cut off after %d decompressed bytes", d.place, d.compression, d.n)
 	}
-	return fmt.Errorf("%s: %s data is damaged after %d decompressed bytes: %w", d.place, d.compression, d.n, err)
+	if errors.Is(err, zstd.ErrWindowSizeExceeded) {
+		err = errWindow
+	}
+	if errors.Is(err, errWindow) {
+		return fmt.Errorf("%s: %s data %w", d.place, d.compression, err)
+	}
+	return fmt.Errorf("%s: %s data is damaged or of an unsupported kind after %d decompressed bytes: %w", d.place, d.compression, d.n, err)
 }

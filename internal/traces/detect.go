@@ -46,9 +46,8 @@ func detect(s *Source) (Format, error) {
 	if err != nil {
 		return Format{}, err
 	}
-	if what := recogniseForeign(head.Bytes); what != "" {
-		return Format{}, s.Errorf("looks like %s, not a format that this version reads; name one with --input-format NAME (%s)",
-			what, strings.Join(FormatNames(), ", "))
+	if err := s.checkForeign(head); err != nil {
+		return Format{}, err
 	}
 	best, candidates := No, []Format(nil)
 	for _, f := range formats {
@@ -93,29 +92,38 @@ func isBinary(b []byte) bool {
 }
 
 // foreign lists signatures of files that people have at hand and that are no traces for this program.
-var foreign = []struct{ signature, what string }{
-	{"{", "JSON"},
-	{"[", "JSON"},
-	{"PK\x03\x04", "a zip archive"},
-	{"7z\xbc\xaf\x27\x1c", "a 7z archive"},
-	{"\x1f\x9d", "the compression of `compress`"},
-	{"\x5d\x00\x00", "the compression of `lzma`"},
-	{"LZIP", "the compression of `lzip`"},
-	{"\x93NUMPY", "a NumPy array"},
-	{"\x89HDF", "an HDF5 file"},
-	{"SQLite format 3", "an SQLite database"},
-	{"%PDF", "a PDF document"},
-	{"\x7fELF", "a program"},
-	{"<", "HTML or XML"},
+var foreign = []struct {
+	signature, what string
+	packed          bool // a trace may be in it
+}{
+	{"{", "JSON", false},
+	{"[", "JSON", false},
+	{"<", "HTML or XML", false},
+	{"%PDF", "a PDF document", false},
+	{"\x7fELF", "a program", false},
+	{"\x93NUMPY", "a NumPy array", false},
+	{"\x89HDF", "an HDF5 file", false},
+	{"SQLite format 3", "an SQLite database", false},
+	{"PK\x03\x04", "a zip archive", true},
+	{"7z\xbc\xaf\x27\x1c", "a 7z archive", true},
+	{"\x1f\x9d", "the compression of `compress`", true},
+	{"\x5d\x00\x00", "the compression of `lzma`", true},
+	{"\x02\x21\x4c\x18", "the legacy compression of `lz4 -l`", true},
+	{"LZIP", "the compression of `lzip`", true},
 }
 
-// recogniseForeign returns what a file is that certainly is no trace, "" if it may be one.
-func recogniseForeign(head []byte) string {
-	text := bytes.TrimLeft(head, " \t\r\n")
+// checkForeign returns an error that says what the file is if it certainly is no trace.
+func (s *Source) checkForeign(head Head) error {
+	text := bytes.TrimLeft(head.Bytes, " \t\r\n")
 	for _, f := range foreign {
-		if bytes.HasPrefix(text, []byte(f.signature)) {
-			return f.what
+		switch {
+		case !bytes.HasPrefix(text, []byte(f.signature)):
+		case f.packed:
+			return s.Errorf("looks like %s, which is not read here: unpack it, or pack it with gzip, zstd, xz, bzip2, lz4, s2 or tar", f.what)
+		default:
+			return s.Errorf("looks like %s, not a format that this version reads; name one with --input-format NAME (%s)",
+				f.what, strings.Join(FormatNames(), ", "))
 		}
 	}
-	return ""
+	return nil
 }
