@@ -71,7 +71,8 @@ policies and holds them against the offline optimum.
   cachesim run trace.zst            a table of sensible policies and capacities
   cachesim stat trace.zst           what is in the trace
   cachesim curve trace.zst          hit ratio over all capacities
-  cachesim policies                 what policies exist, with parameters and sources`,
+  cachesim policies                 what policies exist, with parameters and sources
+  cachesim formats                  what trace formats can be read`,
 		Version:       version(),
 		RunE:          func(cmd *cobra.Command, args []string) error { return unknownCommand(cmd, args) },
 		SilenceUsage:  true,
@@ -83,6 +84,7 @@ policies and holds them against the offline optimum.
 		newPlotCommand(),
 		newPoliciesCommand(),
 		newGenCommand(),
+		newFormatsCommand(),
 		newGendocsCommand(),
 	)
 	return root
