@@ -4,6 +4,7 @@ package plots
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"image/color"
@@ -38,7 +39,8 @@ const (
 
 // Figure is one plot with its legend beside it. Use New, set the axes, add lines, then Save.
 type Figure struct {
-	Plot   *plot.Plot // for what Figure has no method for
+	Plot   *plot.Plot // for what Figure has no method for, except that the vertical axis has its label in yLabel
+	yLabel string     // drawn here: gonum makes room for it in the wrong place of a logarithmic axis
 	bands  *layer     // behind every line
 	legend plot.Legend
 	height vg.Length
@@ -65,7 +67,7 @@ func New(title, xLabel, yLabel string) *Figure {
 		axis.Label.Padding = 4
 		axis.Tick.Label.Font = sans(10)
 	}
-	p.X.Label.Text, p.Y.Label.Text = xLabel, yLabel
+	p.X.Label.Text, f.yLabel = xLabel, shorten(yLabel, p.Y.Label.TextStyle, plotHeight)
 	f.legend.Left, f.legend.Top = true, true
 	f.legend.TextStyle.Font = sans(10)
 	f.legend.ThumbnailWidth = 30
@@ -189,7 +191,8 @@ func (l thinLine) Plot(c draw.Canvas, p *plot.Plot) {
 
 // Save writes name.svg and name.png into dir, which must exist.
 func (f *Figure) Save(dir, name string) error {
-	if err := f.checkRange(); err != nil {
+	err := cmp.Or(checkRange(f.Plot.X.Label.Text, &f.Plot.X), checkRange(f.yLabel, &f.Plot.Y))
+	if err != nil {
 		return fmt.Errorf("figure %s: %w", name, err)
 	}
 	width, height := f.size()
@@ -221,20 +224,18 @@ func encode(w io.Writer, canvas io.WriterTo) error {
 }
 
 // checkRange refuses what gonum would panic on, and widens a range that is a point.
-func (f *Figure) checkRange() error {
-	for _, axis := range []*plot.Axis{&f.Plot.X, &f.Plot.Y} {
-		if axis.Min > axis.Max {
-			return errors.New("there is nothing to draw")
-		}
-		if _, log := axis.Scale.(plot.LogScale); !log {
-			continue
-		}
-		if axis.Min <= 0 {
-			return fmt.Errorf("the value %g cannot stand on the logarithmic axis %q", axis.Min, axis.Label.Text)
-		}
-		if axis.Min == axis.Max {
-			axis.Min, axis.Max = axis.Min/2, axis.Max*2
-		}
+func checkRange(label string, axis *plot.Axis) error {
+	if axis.Min > axis.Max {
+		return errors.New("there is nothing to draw")
+	}
+	if _, log := axis.Scale.(plot.LogScale); !log {
+		return nil
+	}
+	if axis.Min <= 0 {
+		return fmt.Errorf("the value %g cannot stand on the logarithmic axis %q", axis.Min, label)
+	}
+	if axis.Min == axis.Max {
+		axis.Min, axis.Max = axis.Min/2, axis.Max*2
 	}
 	return nil
 }
@@ -264,6 +265,14 @@ func (f *Figure) draw(c draw.Canvas) {
 	inner := draw.Crop(c, margin, -margin, margin, -margin)
 	plotArea := inner
 	plotArea.Max.X = plotArea.Min.X + plotWidth
+	if f.yLabel != "" {
+		style := f.Plot.Y.Label.TextStyle
+		below := plotArea.Min.X + style.FontExtents().Height
+		plotArea.Min.X = below + f.Plot.Y.Label.Padding
+		data := f.Plot.DataCanvas(plotArea)
+		style.Rotation, style.XAlign = math.Pi/2, draw.XCenter
+		c.FillText(style, vg.Point{X: below - style.FontExtents().Descent, Y: data.Center().Y}, f.yLabel)
+	}
 	f.Plot.Draw(plotArea)
 	legendArea := inner
 	legendArea.Min.X = plotArea.Max.X + margin

@@ -23,8 +23,9 @@ const (
 	maxIntervals = 12
 	// intervalShift is the distance between the intervals of two policies at one capacity.
 	intervalShift = vg.Length(4)
-	// tickGap is the least distance of two labels along an axis, as a share of its length.
-	tickGap = 0.11
+	// tickGap is the least room between two labels of the capacity axis, axisLength what is left for the axis.
+	tickGap    = vg.Length(8)
+	axisLength = 0.85 * plotWidth
 	// labelWidth is how wide the name of a policy may be.
 	labelWidth = 3 * vg.Inch
 )
@@ -254,8 +255,8 @@ func lineFigure(title string, m metric, all []series, styles map[string]Style, c
 	}
 	p := f.Plot
 	f.SetX(scaleFor(p.X.Min, p.X.Max), unit)
-	if at := capacitiesOf(all); farApart(p.X, at) {
-		p.X.Tick.Marker = plot.ConstantTicks(ticker{unit: unit}.label(at, nil))
+	if ticks := capacityTicks(all, capacityUnit); haveRoom(p.X, ticks) {
+		p.X.Tick.Marker = plot.ConstantTicks(ticks)
 	}
 	f.SetY(Linear, m.unit)
 	if m.unit == Number {
@@ -267,8 +268,8 @@ func lineFigure(title string, m metric, all []series, styles map[string]Style, c
 	return f, nil
 }
 
-// capacitiesOf returns every capacity once, ascending.
-func capacitiesOf(all []series) []float64 {
+// capacityTicks returns a tick at every capacity, ascending.
+func capacityTicks(all []series, unit string) []plot.Tick {
 	var at []float64
 	for _, s := range all {
 		for _, p := range s.points {
@@ -276,13 +277,19 @@ func capacitiesOf(all []series) []float64 {
 		}
 	}
 	slices.Sort(at)
-	return slices.Compact(at)
+	var ticks []plot.Tick
+	for _, v := range slices.Compact(at) {
+		ticks = append(ticks, plot.Tick{Value: v, Label: records.Capacity(int64(v), unit)})
+	}
+	return ticks
 }
 
-// farApart reports whether labels at these places of the axis would not touch.
-func farApart(a plot.Axis, at []float64) bool {
-	for i := 1; i < len(at); i++ {
-		if a.Norm(at[i])-a.Norm(at[i-1]) < tickGap {
+// haveRoom reports whether the labels of these ticks would not touch.
+func haveRoom(a plot.Axis, ticks []plot.Tick) bool {
+	for i := 1; i < len(ticks); i++ {
+		left, right := ticks[i-1], ticks[i]
+		room := vg.Length(a.Norm(right.Value)-a.Norm(left.Value)) * axisLength
+		if room < (a.Tick.Label.Width(left.Label)+a.Tick.Label.Width(right.Label))/2+tickGap {
 			return false
 		}
 	}

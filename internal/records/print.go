@@ -281,8 +281,12 @@ func ratioLine(recs []Record) string {
 	// The optimum of most policies is named without listing them.
 	slices.SortStableFunc(optima, func(a, b string) int { return len(against[b]) - len(against[a]) })
 	s := "misses / misses of " + optima[0]
+	var others []string
 	for _, o := range optima[1:] {
-		s += fmt.Sprintf(" (of %s for %s)", o, strings.Join(against[o], ", "))
+		others = append(others, fmt.Sprintf("%s for %s", o, strings.Join(against[o], ", ")))
+	}
+	if len(others) > 0 {
+		s += " (" + strings.Join(others, "; ") + ")"
 	}
 	if interval {
 		s = "from " + s + " to misses / lower bound (pfoo-l)"
