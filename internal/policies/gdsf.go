@@ -19,5 +19,5 @@ var gdsfEntry = Entry{
 // million scales the priorities: they are per 10^6 bytes, as in libCacheSim, so that sums round alike.
 const million = 1e6
 
-// packets estimates how many TCP packets a miss of that many bytes sends and receives (section 3 of the paper).
+// packets estimates how many TCP packets a miss of that many bytes sends and receives, as the paper counts them.
 func packets(size float64) float64 { return 2 + size/536 }

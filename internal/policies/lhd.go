@@ -245,7 +245,7 @@ func (p *lhd) rescale() bool {
 	return true
 }
 
-// compute derives the hit densities from the histograms and lets the past fade (section 5.1 of the paper).
+// compute derives the hit densities from the histograms and lets the past fade.
 func (p *lhd) compute() {
 	for class := range p.classes {
 		from, to := class*p.ages, (class+1)*p.ages
