@@ -161,25 +161,65 @@ func (p *arc) replaceT1(missed arcList) bool {
 func (p *arc) Insert(r Request) { p.load(r) }
 
 func (p *arc) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
+	where, lists := p.where, p.lists
 	for _, o := range objects {
-		if at := p.where[o]; at == arcT1 || at == arcT2 {
-			hits++
-			if at == arcT1 {
-				p.where[o] = arcT2
-				p.size[arcT1]--
-				p.size[arcT2]++
+		at := where[o]
+		if at != arcT1 && at != arcT2 {
+			if p.missUnit(o, at) {
+				evictions++
 			}
-			p.lists.Unlink(o)
-			p.lists.PushFront(int(arcT2), o)
 			continue
 		}
-		r := Request{Object: o, Size: 1}
-		p.Miss(r)
-		if p.full() {
-			p.Victim(r)
-			evictions++
+		hits++
+		if at == arcT1 {
+			where[o] = arcT2
+			p.size[arcT1]--
+			p.size[arcT2]++
 		}
-		p.Insert(r)
+		lists.Unlink(o)
+		lists.PushFront(int(arcT2), o)
 	}
 	return hits, evictions
+}
+
+// missUnit is Miss, Victim and Insert in one for a request to o on list at, where every object is charged 1. It spares
+// the batch path the calls in between.
+func (p *arc) missUnit(o Object, at arcList) (evicted bool) {
+	to := arcT2
+	if at == arcAbsent {
+		p.forget(1)
+		to = arcT1
+	} else {
+		p.adapt(Request{Object: o, Size: 1})
+	}
+	if evicted = p.full(); evicted {
+		p.evictUnit(at)
+	}
+	if at != arcAbsent {
+		p.lists.Unlink(o)
+		p.size[at]--
+	}
+	p.where[o] = to
+	p.lists.PushFront(int(to), o)
+	p.size[to]++
+	return evicted
+}
+
+// evictUnit is Victim for a request to an object on list at.
+func (p *arc) evictUnit(at arcList) {
+	from, to := arcT2, arcB2
+	switch {
+	case at == arcAbsent && p.size[arcT1] == p.capacity:
+		from, to = arcT1, arcAbsent
+	case p.replaceT1(at):
+		from, to = arcT1, arcB1
+	}
+	v, _ := p.lists.Back(int(from))
+	p.lists.Unlink(v)
+	p.size[from]--
+	p.where[v] = to
+	if to != arcAbsent {
+		p.lists.PushFront(int(to), v)
+		p.size[to]++
+	}
 }
