@@ -120,7 +120,7 @@ var libCacheSimObjects = map[string]comparison{
 	"S2LRU(50:50)":        {"slru(segments=2)", 0},
 	"S4LRU(25:25:25:25)":  {"slru(segments=4)", 0},
 	"BeladySize":          {"belady-size", 0.005},
-	"Random":              {"random", 0.005},
+	"Random":              {"random", 0.01},
 	"LIRS":                {"lirs", 0.02},
 	"GDSF":                {"gdsf", 0.03},
 	"Hyperbolic":          {"hyperbolic", 0.03},
