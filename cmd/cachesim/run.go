@@ -133,7 +133,13 @@ func (f *runFlags) report(cmd *cobra.Command, recs []records.Record) error {
 	if f.out == "" {
 		return nil
 	}
-	return writeResults(f.out, recs)
+	if err := writeResults(f.out, recs); err != nil {
+		return err
+	}
+	if !f.trace.quiet {
+		fmt.Fprintf(cmd.ErrOrStderr(), "records (JSON lines, CSV, Parquet) and figures (SVG, PNG) are in %s\n", f.out)
+	}
+	return nil
 }
 
 // printRecords prints in one of outputFormats.
