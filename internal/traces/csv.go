@@ -3,7 +3,6 @@ package traces
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/cachesim/cachesim/internal/params"
 )
@@ -14,22 +13,14 @@ var csvFormat = Format{
 	Example:   "time,key,size,op\n0.25,/a.png,4096,get",
 	Carries:   "key, and time, size, op where there are columns for them",
 	Detection: "a header with a known name for the key, or lines of equally many columns",
-	Options: []params.Param{
-		{Name: "key", Default: "", Doc: "column of the key: a name in the header or a number from 1; by default one named " + strings.Join(keyNames, ", ") + " (case and the signs _-.# do not matter)"},
-		{Name: "time", Default: "", Doc: "column of the time (none: ignore it); by default one named " + strings.Join(timeNames, ", ")},
-		{Name: "size", Default: "", Doc: "column of the size in bytes (none: ignore it); by default one named " + strings.Join(sizeNames, ", ")},
-		{Name: "op", Default: "", Doc: "column of the operation (none: ignore it); by default one named " + strings.Join(opNames, ", ")},
-		{Name: "delimiter", Default: "auto", Choices: delimiterNames(), Doc: "what separates columns"},
-		{Name: "header", Default: "auto", Choices: []string{"auto", "true", "false"}, Doc: "whether the first line names the columns"},
-		{Name: "time-unit", Default: "s", Choices: []string{"s", "ms", "us", "ns"}, Doc: "unit of times that are numbers; fractions are fine"},
+	Options: append(columnOptions(),
+		params.Param{Name: "delimiter", Default: "auto", Choices: delimiterNames(), Doc: "what separates columns"},
+		params.Param{Name: "header", Default: "auto", Choices: []string{"auto", "true", "false"}, Doc: "whether the first line names the columns"},
 		opsOption("accesses"),
-	},
+	),
 	Detect: detectCSV,
 	Open:   openCSV,
 }
-
-// timeUnits in nanoseconds.
-var timeUnits = map[string]int64{"s": 1e9, "ms": 1e6, "us": 1e3, "ns": 1}
 
 // detectCSV is sure of a header with a column for the key; other tables are possible, and opening them says which columns to name.
 func detectCSV(head Head, _ string) Confidence {
@@ -77,11 +68,11 @@ func looksLikeData(line []byte, delimiter byte) bool {
 
 // csvReader reads the chosen columns of a table.
 type csvReader struct {
-	rows                rowReader
-	key, time, size, op int // index of the column, -1 for none
-	unit                int64
-	ops                 opFilter
-	first               bool // the first row of a table without a header was read already
+	rows rowReader
+	columns
+	unit  int64
+	ops   opFilter
+	first bool // the first row of a table without a header was read already
 }
 
 func openCSV(src *Source, opts params.Values) (Reader, Fields, error) {
@@ -90,10 +81,11 @@ func openCSV(src *Source, opts params.Values) (Reader, Fields, error) {
 		return nil, Fields{}, err
 	}
 	c.first = c.rows.header == nil
-	if err := c.chooseColumns(opts); err != nil {
+	var err error
+	if c.columns, err = c.rows.chooseColumns("csv", opts); err != nil {
 		return nil, Fields{}, err
 	}
-	return c, Fields{Time: c.time >= 0, Size: c.size >= 0, Op: c.op >= 0}, nil
+	return c, c.columns.fields(), nil
 }
 
 // begin finds out the delimiter and whether there is a header, and reads the first row.
@@ -120,34 +112,6 @@ func (r *rowReader) begin(opts params.Values) error {
 		return r.readHeader()
 	}
 	return r.next()
-}
-
-// chooseColumns finds the columns that the options name, or else those with known names.
-func (c *csvReader) chooseColumns(opts params.Values) error {
-	for _, col := range []struct {
-		index *int
-		name  string
-		known []string
-	}{{&c.key, "key", keyNames}, {&c.time, "time", timeNames}, {&c.size, "size", sizeNames}, {&c.op, "op", opNames}} {
-		choice := opts.Text(col.name)
-		var err error
-		switch {
-		case choice == "":
-			*col.index = c.rows.known(col.known)
-		case choice == "none" && col.index != &c.key:
-			*col.index = -1
-		default:
-			*col.index, err = c.rows.column(choice)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	if c.key < 0 {
-		return c.rows.src.Errorf("no column is known to hold the key; name one with --input-format csv:key=NAME, or key=NUMBER counted from 1 "+
-			"(columns %s)", c.rows.describeColumns())
-	}
-	return nil
 }
 
 // Read implements Reader.

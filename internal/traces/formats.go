@@ -46,6 +46,7 @@ var formats = []Format{
 	cacheLibFormat,
 	oracleGeneralFormat,
 	vscsiFormat,
+	parquetFormat,
 }
 
 // Formats returns every format that can be read.

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/suggest"
 )
 
@@ -174,6 +175,54 @@ func (r *rowReader) column(choice string) (int, error) {
 		return -1, r.src.Errorf("there is no column %q, as the file has no header: give a number from 1 to %d", choice, r.columns)
 	}
 	return -1, r.src.Errorf("%w", suggest.Unknown("column", choice, r.header))
+}
+
+// columnOptions are the options of formats that have named columns.
+func columnOptions() []params.Param {
+	return []params.Param{
+		{Name: "key", Default: "", Doc: "column of the key: a name in the header or a number from 1; by default one named " + strings.Join(keyNames, ", ") + " (case and the signs _-.# do not matter)"},
+		{Name: "time", Default: "", Doc: "column of the time (none: ignore it); by default one named " + strings.Join(timeNames, ", ")},
+		{Name: "size", Default: "", Doc: "column of the size in bytes (none: ignore it); by default one named " + strings.Join(sizeNames, ", ")},
+		{Name: "op", Default: "", Doc: "column of the operation (none: ignore it); by default one named " + strings.Join(opNames, ", ")},
+		{Name: "time-unit", Default: "s", Choices: []string{"s", "ms", "us", "ns"}, Doc: "unit of times that are numbers; fractions are fine"},
+	}
+}
+
+// timeUnits in nanoseconds.
+var timeUnits = map[string]int64{"s": 1e9, "ms": 1e6, "us": 1e3, "ns": 1}
+
+// columns are the indexes of the columns to read, -1 for none.
+type columns struct{ key, time, size, op int }
+
+func (c columns) fields() Fields { return Fields{Time: c.time >= 0, Size: c.size >= 0, Op: c.op >= 0} }
+
+// chooseColumns finds the columns that the options of a format name, or else those with known names.
+func (r *rowReader) chooseColumns(format string, opts params.Values) (columns, error) {
+	var c columns
+	for _, col := range []struct {
+		index *int
+		name  string
+		known []string
+	}{{&c.key, "key", keyNames}, {&c.time, "time", timeNames}, {&c.size, "size", sizeNames}, {&c.op, "op", opNames}} {
+		choice := opts.Text(col.name)
+		var err error
+		switch {
+		case choice == "":
+			*col.index = r.known(col.known)
+		case choice == "none" && col.index != &c.key:
+			*col.index = -1
+		default:
+			*col.index, err = r.column(choice)
+		}
+		if err != nil {
+			return c, err
+		}
+	}
+	if c.key < 0 {
+		return c, r.src.Errorf("no column is known to hold the key; name one with --input-format %s:key=NAME, or key=NUMBER counted from 1 "+
+			"(columns %s)", format, r.describeColumns())
+	}
+	return c, nil
 }
 
 // named returns the index of the column with that name, whatever its case, or -1.

@@ -97,7 +97,7 @@ func (k Key) String() string {
 
 // Record is one request as a file states it.
 type Record struct {
-	Time int64 // nanoseconds; 0 where the format has none
+	Time int64 // nanoseconds, never negative; 0 where the format has none
 	Size int64 // bytes, never negative; 0 where the format has none
 	Num  uint64
 	Text []byte // key text, nil for a numeric key; valid until the next call of Read

@@ -68,6 +68,7 @@ var writableFormats = []writableFormat{
 	{"csv", []string{".csv"}, newCSVWriter},
 	{"plain", []string{".txt", ".keys", ".plain"}, newPlainWriter},
 	{"oraclegeneral", []string{".oraclegeneral", ".oraclegeneral.bin"}, newOracleGeneralWriter},
+	{"parquet", []string{".parquet"}, newParquetWriter},
 }
 
 // WritableFormats returns the names of the formats that Create writes.
@@ -130,7 +131,12 @@ func (w *Writer) spoolFolder() string {
 // Write adds a record. It keeps nothing of rec. An error names the record and ends the writing; call Discard then.
 func (w *Writer) Write(rec *Record) error {
 	w.records++
-	err := w.format.write(rec)
+	var err error
+	if rec.Time < 0 || rec.Size < 0 {
+		err = fmt.Errorf("time %d ns, size %d: neither may be negative", rec.Time, rec.Size)
+	} else {
+		err = w.format.write(rec)
+	}
 	if err != nil && w.sink.err == nil {
 		return fmt.Errorf("%s: record %d: %w", w.path, w.records, err)
 	}

@@ -42,7 +42,7 @@ func newOracleGeneralWriter(w io.Writer, folder string, fields Fields) (recordWr
 func (o *oracleGeneralWriter) write(rec *Record) error {
 	seconds, size, id := int64(0), int64(1), rec.Num
 	if o.fields.Time {
-		seconds = floorSeconds(rec.Time)
+		seconds = rec.Time / 1e9
 	}
 	if o.fields.Size {
 		size = rec.Size
@@ -50,10 +50,10 @@ func (o *oracleGeneralWriter) write(rec *Record) error {
 	if rec.Text != nil {
 		id, o.hasText = textID(rec.Text), true
 	}
-	if seconds < 0 || seconds > math.MaxUint32 {
+	if seconds > math.MaxUint32 {
 		return fmt.Errorf("time %d s does not fit the 32 bits of oracleGeneral: it holds 0 to %d", seconds, uint32(math.MaxUint32))
 	}
-	if size < 0 || size > math.MaxUint32 {
+	if size > math.MaxUint32 {
 		return fmt.Errorf("size %d does not fit the 32 bits of oracleGeneral: it holds 0 to %d", size, uint32(math.MaxUint32))
 	}
 	number := o.numbering.ofRecord(rec)
@@ -144,11 +144,3 @@ func (o *oracleGeneralWriter) checkTextIDs() error {
 // textID is the number that stands for a text key in a format that has only numbers: its hash of 64 bits. A file in which two
 // keys would become one is refused, which is expected once in 18 million files of a million keys.
 func textID(key []byte) uint64 { return hashText(key) }
-
-func floorSeconds(ns int64) int64 {
-	seconds := ns / 1e9
-	if ns%1e9 < 0 {
-		seconds--
-	}
-	return seconds
-}

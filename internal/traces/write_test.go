@@ -37,13 +37,13 @@ func TestCSVWriterExample(t *testing.T) {
 	records := []Record{
 		{Time: 1_500_000_000, Num: 7, Size: 10, Op: OpRead},
 		{Time: 2_000_000_001, Text: []byte("007"), Size: 0, Op: OpDelete},
-		{Time: -1, Text: []byte(`a,"b"`), Size: math.MaxInt64},
+		{Time: 1, Text: []byte(`a,"b"`), Size: math.MaxInt64},
 	}
 	for _, c := range []struct {
 		fields Fields
 		want   string
 	}{
-		{allFields, "time,key,size,op\n1.5,7,10,read\n2.000000001,007,0,delete\n-0.000000001,\"a,\"\"b\"\"\",9223372036854775807,\n"},
+		{allFields, "time,key,size,op\n1.5,7,10,read\n2.000000001,007,0,delete\n0.000000001,\"a,\"\"b\"\"\",9223372036854775807,\n"},
 		{Fields{}, "key\n7\n007\n\"a,\"\"b\"\"\"\n"},
 		{Fields{Size: true}, "key,size\n7,10\n007,0\n\"a,\"\"b\"\"\",9223372036854775807\n"},
 	} {
@@ -65,7 +65,8 @@ func TestWritersRefuseWhatTheirFormatCannotHold(t *testing.T) {
 	}{
 		{"oraclegeneral", Record{Size: 1 << 32}, "record 2: size 4294967296 does not fit"},
 		{"oraclegeneral", Record{Time: 1 << 32 * 1e9}, "record 2: time 4294967296 s does not fit"},
-		{"oraclegeneral", Record{Time: -1}, "record 2: time -1 s does not fit"},
+		{"csv", Record{Time: -1}, "record 2: time -1 ns, size 0: neither may be negative"},
+		{"parquet", Record{Size: -1}, "record 2: time 0 ns, size -1: neither may be negative"},
 		{"plain", Record{Text: []byte("two words")}, "record 2: key \"two words\" holds white space"},
 		{"csv", Record{Text: []byte("a\x00")}, "record 2: key \"a\\x00\" holds control characters"},
 	} {

@@ -56,13 +56,8 @@ func (c *csvWriter) discard()      {}
 
 // appendSeconds appends nanoseconds as decimal seconds without trailing zeros.
 func appendSeconds(line []byte, ns int64) []byte {
-	magnitude := uint64(ns)
-	if ns < 0 {
-		line = append(line, '-')
-		magnitude = -magnitude
-	}
-	line = strconv.AppendUint(line, magnitude/1e9, 10)
-	if fraction := magnitude % 1e9; fraction != 0 {
+	line = strconv.AppendInt(line, ns/1e9, 10)
+	if fraction := ns % 1e9; fraction != 0 {
 		digits := fmt.Sprintf("%09d", fraction)
 		line = append(append(line, '.'), strings.TrimRight(digits, "0")...)
 	}
@@ -71,11 +66,8 @@ func appendSeconds(line []byte, ns int64) []byte {
 
 // appendCSVKey appends a key, quoted as in RFC 4180 where it needs to be.
 func appendCSVKey(line []byte, rec *Record) []byte {
-	if rec.Text == nil {
-		return strconv.AppendUint(line, rec.Num, 10)
-	}
-	if !bytes.ContainsAny(rec.Text, ",\"\r\n") && len(bytes.TrimSpace(rec.Text)) == len(rec.Text) {
-		return append(line, rec.Text...)
+	if rec.Text == nil || !bytes.ContainsAny(rec.Text, ",\"\r\n") && len(bytes.TrimSpace(rec.Text)) == len(rec.Text) {
+		return appendKey(line, rec)
 	}
 	line = append(line, '"')
 	line = append(line, bytes.ReplaceAll(rec.Text, []byte(`"`), []byte(`""`))...)
@@ -93,15 +85,10 @@ func newPlainWriter(w io.Writer, _ string, _ Fields) (recordWriter, error) {
 }
 
 func (p *plainWriter) write(rec *Record) error {
-	if rec.Text == nil {
-		p.line = strconv.AppendUint(p.line[:0], rec.Num, 10)
-	} else {
-		if err := checkPlainKey(rec.Text); err != nil {
-			return err
-		}
-		p.line = append(p.line[:0], rec.Text...)
+	if bytes.ContainsAny(rec.Text, " \t\r\n") || isBinary(rec.Text) {
+		return fmt.Errorf("key %q holds white space or control characters, which cannot stand in plain text: write CSV or Parquet instead", rec.Text)
 	}
-	p.line = append(p.line, '\n')
+	p.line = append(appendKey(p.line[:0], rec), '\n')
 	_, err := p.w.Write(p.line)
 	return err
 }
@@ -109,9 +96,10 @@ func (p *plainWriter) write(rec *Record) error {
 func (p *plainWriter) finish() error { return nil }
 func (p *plainWriter) discard()      {}
 
-func checkPlainKey(key []byte) error {
-	if bytes.ContainsAny(key, " \t\r\n") || isBinary(key) {
-		return fmt.Errorf("key %q holds white space or control characters, which cannot stand in plain text: write CSV or Parquet instead", key)
+// appendKey appends a key as text.
+func appendKey(line []byte, rec *Record) []byte {
+	if rec.Text == nil {
+		return strconv.AppendUint(line, rec.Num, 10)
 	}
-	return nil
+	return append(line, rec.Text...)
 }
