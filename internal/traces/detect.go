@@ -46,9 +46,6 @@ func detect(s *Source) (Format, error) {
 	if err != nil {
 		return Format{}, err
 	}
-	if err := s.checkForeign(head); err != nil {
-		return Format{}, err
-	}
 	best, candidates := No, []Format(nil)
 	for _, f := range formats {
 		switch c := f.Detect(head, s.name); {
@@ -56,6 +53,12 @@ func detect(s *Source) (Format, error) {
 			best, candidates = c, []Format{f}
 		case c == best && c > No:
 			candidates = append(candidates, f)
+		}
+	}
+	// Any first bytes may begin a binary trace, but what looks like text and like JSON is JSON.
+	if best < Likely || !isBinary(head.Bytes) {
+		if err := s.checkForeign(head); err != nil {
+			return Format{}, err
 		}
 	}
 	switch len(candidates) {
