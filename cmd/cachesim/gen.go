@@ -69,7 +69,7 @@ func (f *genFlags) run(cmd *cobra.Command, text string) error {
 	if err != nil {
 		return fmt.Errorf("gen %s: %w", text, err)
 	}
-	w, err := traces.Create(f.out, traces.CreateOptions{Format: f.format, Fields: g.Fields, Stdout: cmd.OutOrStdout()})
+	w, err := traces.Create(cmd.Context(), f.out, traces.CreateOptions{Format: f.format, Fields: g.Fields, Stdout: cmd.OutOrStdout()})
 	if err != nil {
 		return err
 	}

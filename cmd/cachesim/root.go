@@ -84,6 +84,7 @@ policies and holds them against the offline optimum.
 		newPlotCommand(),
 		newPoliciesCommand(),
 		newGenCommand(),
+		newConvertCommand(),
 		newFormatsCommand(),
 		newGendocsCommand(),
 	)

@@ -318,7 +318,7 @@ func FuzzWriters(f *testing.F) {
 		}
 		for _, format := range WritableFormats() {
 			path := filepath.Join(dir, "out")
-			if err := tryWriteTrace(path, CreateOptions{Format: format, Fields: allFields}, records); err != nil {
+			if err := tryWriteTrace(t.Context(), path, CreateOptions{Format: format, Fields: allFields}, records); err != nil {
 				continue
 			}
 			stream, err := Open(path, LoadOptions{Format: map[string]string{"csv": "csv:ops=all,delimiter=comma,header=true"}[format]})

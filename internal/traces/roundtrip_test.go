@@ -72,7 +72,7 @@ func TestRoundTrips(t *testing.T) {
 				}
 				ending := rapid.SampledFrom(endings).Draw(rt, "ending")
 				path := filepath.Join(dir, "x"+ending)
-				if err := tryWriteTrace(path, CreateOptions{Format: format, Fields: fields}, records); err != nil {
+				if err := tryWriteTrace(t.Context(), path, CreateOptions{Format: format, Fields: fields}, records); err != nil {
 					rt.Fatal(err)
 				}
 				stream, err := Open(path, LoadOptions{Format: inputFormats[format]})
@@ -111,7 +111,7 @@ func TestWrittenFormatsAreDetected(t *testing.T) {
 	}
 	for _, format := range WritableFormats() {
 		path := filepath.Join(t.TempDir(), "trace")
-		if err := tryWriteTrace(path, CreateOptions{Format: format, Fields: allFields}, records); err != nil {
+		if err := tryWriteTrace(t.Context(), path, CreateOptions{Format: format, Fields: allFields}, records); err != nil {
 			t.Fatal(err)
 		}
 		got, err := Load(t.Context(), []string{path}, everything)

@@ -3,6 +3,7 @@ package traces
 import (
 	"bufio"
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -37,15 +38,20 @@ type Writer struct {
 	ended    bool
 }
 
-// sink remembers whether writing failed, and how, to tell that from a record that the format cannot hold.
+// sink is where the bytes go until the context ends. It remembers whether writing failed, and how, to tell that from a record that the
+// format cannot hold.
 type sink struct {
 	io.Writer
+	ctx context.Context
 	err error
 }
 
 func (s *sink) Write(p []byte) (int, error) {
+	if s.err = cmp.Or(s.err, s.ctx.Err()); s.err != nil {
+		return 0, s.err
+	}
 	n, err := s.Writer.Write(p)
-	s.err = cmp.Or(s.err, err)
+	s.err = err
 	return n, err
 }
 
@@ -60,7 +66,7 @@ type recordWriter interface {
 type writableFormat struct {
 	name    string
 	endings []string // of file names in lower case, before the ending of a compression
-	create  func(w io.Writer, folder string, fields Fields) (recordWriter, error)
+	create  func(ctx context.Context, w io.Writer, folder string, fields Fields) (recordWriter, error)
 }
 
 // writableFormats lists them. To add one, write a recordWriter and a line here.
@@ -81,8 +87,9 @@ func WritableFormats() []string {
 }
 
 // Create starts a trace file at path; "-" is standard output, as CSV unless a format is given. An ending .gz, .zst, .xz, .s2, .sz
-// (snappy) or .lz4 compresses it. Create fails if the format is unknown or not told by the path, or if the file cannot be made.
-func Create(path string, opt CreateOptions) (*Writer, error) {
+// (snappy) or .lz4 compresses it. Create fails if the format is unknown or not told by the path, or if the file cannot be made. When ctx
+// ends, Write or Close soon return its error.
+func Create(ctx context.Context, path string, opt CreateOptions) (*Writer, error) {
 	format, err := chooseWritable(path, opt.Format)
 	if err != nil {
 		return nil, err
@@ -92,12 +99,12 @@ func Create(path string, opt CreateOptions) (*Writer, error) {
 		return nil, err
 	}
 	w := &Writer{path: path}
-	if err := w.openSink(opt.Stdout); err != nil {
+	if err := w.openSink(ctx, opt.Stdout); err != nil {
 		return nil, err
 	}
 	w.buffer = bufio.NewWriterSize(w.sink, 1<<16)
 	if w.compress, err = compress(w.buffer); err == nil {
-		w.format, err = format.create(w.compress, w.spoolFolder(), opt.Fields)
+		w.format, err = format.create(ctx, w.compress, w.spoolFolder(), opt.Fields)
 	}
 	if err != nil {
 		w.Discard()
@@ -106,16 +113,16 @@ func Create(path string, opt CreateOptions) (*Writer, error) {
 	return w, nil
 }
 
-func (w *Writer) openSink(stdout io.Writer) (err error) {
+func (w *Writer) openSink(ctx context.Context, stdout io.Writer) (err error) {
 	if w.path == "-" {
 		if stdout == nil {
 			stdout = os.Stdout
 		}
-		w.path, w.sink = "standard output", &sink{Writer: stdout}
+		w.path, w.sink = "standard output", &sink{Writer: stdout, ctx: ctx}
 		return nil
 	}
 	if w.file, err = atomicfile.Create(w.path); err == nil {
-		w.sink = &sink{Writer: w.file}
+		w.sink = &sink{Writer: w.file, ctx: ctx}
 	}
 	return err
 }

@@ -2,6 +2,7 @@ package traces
 
 import (
 	"bufio"
+	"context"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -16,6 +17,7 @@ import (
 // Times are cut to seconds. Traces without sizes get size 1, because readers of this format skip requests of size 0. A text key is
 // written as the number textID gives it.
 type oracleGeneralWriter struct {
+	ctx       context.Context
 	dst       io.Writer
 	fields    Fields
 	spool     *os.File
@@ -25,12 +27,13 @@ type oracleGeneralWriter struct {
 	records   int64
 }
 
-func newOracleGeneralWriter(w io.Writer, folder string, fields Fields) (recordWriter, error) {
+func newOracleGeneralWriter(ctx context.Context, w io.Writer, folder string, fields Fields) (recordWriter, error) {
 	spool, err := os.CreateTemp(folder, "oraclegeneral-*.part")
 	if err != nil {
 		return nil, err
 	}
 	return &oracleGeneralWriter{
+		ctx:       ctx,
 		dst:       w,
 		fields:    fields,
 		spool:     spool,
@@ -99,6 +102,9 @@ func (o *oracleGeneralWriter) fillNextAccesses() error {
 	next := make([]int64, o.numbering.len()) // per object: its next access, 0 if none
 	block := make([]byte, blockRecords*oracleGeneralRecord)
 	for end := o.records; end > 0; {
+		if err := o.ctx.Err(); err != nil {
+			return err
+		}
 		start := max(end-blockRecords, 0)
 		block := block[:(end-start)*oracleGeneralRecord]
 		if _, err := o.spool.ReadAt(block, start*oracleGeneralRecord); err != nil {

@@ -2,6 +2,7 @@ package traces
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 
@@ -24,7 +25,7 @@ type parquetWriter struct {
 	index    columns // of the values in a row
 }
 
-func newParquetWriter(w io.Writer, _ string, fields Fields) (recordWriter, error) {
+func newParquetWriter(_ context.Context, w io.Writer, _ string, fields Fields) (recordWriter, error) {
 	return &parquetWriter{dst: w, fields: fields}, nil
 }
 

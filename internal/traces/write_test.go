@@ -2,6 +2,8 @@ package traces
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"math"
 	"os"
 	"path/filepath"
@@ -12,13 +14,13 @@ import (
 // writeTrace writes records to path and closes it.
 func writeTrace(t testing.TB, path string, fields Fields, records []Record) {
 	t.Helper()
-	if err := tryWriteTrace(path, CreateOptions{Fields: fields}, records); err != nil {
+	if err := tryWriteTrace(t.Context(), path, CreateOptions{Fields: fields}, records); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func tryWriteTrace(path string, opt CreateOptions, records []Record) error {
-	w, err := Create(path, opt)
+func tryWriteTrace(ctx context.Context, path string, opt CreateOptions, records []Record) error {
+	w, err := Create(ctx, path, opt)
 	if err != nil {
 		return err
 	}
@@ -48,7 +50,7 @@ func TestCSVWriterExample(t *testing.T) {
 		{Fields{Size: true}, "key,size\n7,10\n007,0\n\"a,\"\"b\"\"\",9223372036854775807\n"},
 	} {
 		var out bytes.Buffer
-		if err := tryWriteTrace("-", CreateOptions{Fields: c.fields, Stdout: &out}, records); err != nil {
+		if err := tryWriteTrace(t.Context(), "-", CreateOptions{Fields: c.fields, Stdout: &out}, records); err != nil {
 			t.Fatal(err)
 		}
 		if out.String() != c.want {
@@ -71,7 +73,7 @@ func TestWritersRefuseWhatTheirFormatCannotHold(t *testing.T) {
 		{"csv", Record{Text: []byte("a\x00")}, "record 2: key \"a\\x00\" holds control characters"},
 	} {
 		path := filepath.Join(t.TempDir(), "out")
-		err := tryWriteTrace(path, CreateOptions{Format: c.format, Fields: allFields}, []Record{{}, c.rec})
+		err := tryWriteTrace(t.Context(), path, CreateOptions{Format: c.format, Fields: allFields}, []Record{{}, c.rec})
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), path+": ") {
 			t.Errorf("%s: got error %v, want %s", c.format, err, c.want)
 		}
@@ -90,7 +92,7 @@ func TestCreateRefuses(t *testing.T) {
 		{filepath.Join(dir, "no", "x.csv"), "", "does not exist"},
 		{dir, "csv", "folder"},
 	} {
-		_, err := Create(c.path, CreateOptions{Format: c.format})
+		_, err := Create(t.Context(), c.path, CreateOptions{Format: c.format})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s as %q: got error %v, want %s", c.path, c.format, err, c.want)
 		}
@@ -123,7 +125,7 @@ func (d *fullDisk) Write(p []byte) (int, error) {
 func TestWriterReportsAFullDisk(t *testing.T) {
 	records := make([]Record, 100_000)
 	for _, format := range WritableFormats() {
-		err := tryWriteTrace("-", CreateOptions{Format: format, Stdout: &fullDisk{100}}, records)
+		err := tryWriteTrace(t.Context(), "-", CreateOptions{Format: format, Stdout: &fullDisk{100}}, records)
 		if err != os.ErrClosed {
 			t.Errorf("%s: got error %v, want that of the disk", format, err)
 		}
@@ -152,11 +154,32 @@ func TestOracleGeneralWriterExample(t *testing.T) {
 
 func TestOracleGeneralWriterRefusesKeysThatBecomeOne(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.oracleGeneral")
-	err := tryWriteTrace(path, CreateOptions{}, []Record{{Num: textID([]byte("b"))}, {Text: []byte("b")}})
+	err := tryWriteTrace(t.Context(), path, CreateOptions{}, []Record{{Num: textID([]byte("b"))}, {Text: []byte("b")}})
 	if err == nil || !strings.Contains(err.Error(), "would both become the number") {
 		t.Errorf("got error %v", err)
 	}
 	if _, err := os.Stat(path); err == nil {
 		t.Error("the file exists")
+	}
+}
+
+func TestWriterStopsWithItsContext(t *testing.T) {
+	for _, format := range WritableFormats() {
+		ctx, cancel := context.WithCancel(t.Context())
+		path := filepath.Join(t.TempDir(), "x.zst")
+		w, err := Create(ctx, path, CreateOptions{Format: format})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Write(&Record{Num: 1}); err != nil {
+			t.Fatal(err)
+		}
+		cancel()
+		if err := w.Close(); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: got error %v", format, err)
+		}
+		if left, _ := os.ReadDir(filepath.Dir(path)); len(left) > 0 {
+			t.Errorf("%s: %s is left behind", format, left[0].Name())
+		}
 	}
 }

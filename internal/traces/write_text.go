@@ -2,6 +2,7 @@ package traces
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"strconv"
@@ -16,7 +17,7 @@ type csvWriter struct {
 	line   []byte
 }
 
-func newCSVWriter(w io.Writer, _ string, fields Fields) (recordWriter, error) {
+func newCSVWriter(_ context.Context, w io.Writer, _ string, fields Fields) (recordWriter, error) {
 	columns := []string{"key"}
 	if fields.Time {
 		columns = []string{"time", "key"}
@@ -80,7 +81,7 @@ type plainWriter struct {
 	line []byte
 }
 
-func newPlainWriter(w io.Writer, _ string, _ Fields) (recordWriter, error) {
+func newPlainWriter(_ context.Context, w io.Writer, _ string, _ Fields) (recordWriter, error) {
 	return &plainWriter{w: w}, nil
 }
 

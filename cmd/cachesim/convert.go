@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cachesim/cachesim/internal/traces"
+)
+
+type convertFlags struct {
+	trace        traceFlags
+	outputFormat string
+}
+
+func newConvertCommand() *cobra.Command {
+	f := &convertFlags{}
+	cmd := &cobra.Command{
+		Use:   "convert IN... OUT",
+		Short: "Convert a trace to another format or compression",
+		Long: `Reads a trace in any format and writes it in the format that the name of OUT tells (.csv, .txt for plain keys,
+.oracleGeneral or .oracleGeneral.bin, .parquet) or that --output-format names, compressed if the name ends in .zst, .gz, .xz,
+.s2, .sz or .lz4. IN may be - for standard input, OUT for standard output. Several INs are read one after another, or merged
+by time with --merge.
+
+Records stream through, so a trace of any length can be converted; only oracleGeneral needs memory for its objects and, beside OUT
+and for a while, as much disk as the trace uncompressed. OUT is replaced only when everything is written.
+
+Not every format holds everything. Plain text keeps only the keys. oracleGeneral keeps no operations and only whole seconds, turns text
+keys into 64-bit hashes (it is an error if two become one), and gives traces without sizes the size 1, as its
+readers skip requests of size 0.`,
+		Example: `  cachesim convert trace.oracleGeneral.zst trace.csv.gz
+  cachesim convert requests.csv --input-format csv:key=2,size=3 requests.oracleGeneral.zst
+  cachesim convert --merge server1.csv server2.csv all.parquet
+  cachesim convert trace.parquet --sample 0.01 --seed 1 sample.oracleGeneral
+  zcat trace.gz | cachesim convert - - --output-format plain | head`,
+		Args: cobra.MinimumNArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd, args[:len(args)-1], args[len(args)-1])
+		},
+	}
+	f.trace.register(cmd)
+	formats := traces.WritableFormats()
+	cmd.Flags().StringVar(&f.outputFormat, "output-format", "", "format to write: "+strings.Join(formats, ", ")+" (default: told by the name of OUT; csv for -)")
+	_ = cmd.RegisterFlagCompletionFunc("output-format", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+func (f *convertFlags) run(cmd *cobra.Command, in []string, out string) error {
+	options, err := f.trace.loadOptions(cmd)
+	if err != nil {
+		return err
+	}
+	if err := checkNotInput(in, out); err != nil {
+		return err
+	}
+	bar := newProgress(cmd.ErrOrStderr(), f.trace.quiet, "converting", unitBytes)
+	defer bar.finish()
+	options.Progress = bar.set
+	options.Times, options.Sizes, options.Ops = true, true, true
+	err = f.convert(cmd, in, out, options)
+	if errors.Is(err, context.Canceled) {
+		return fmt.Errorf("interrupted: %s was not written", out)
+	}
+	return err
+}
+
+func (f *convertFlags) convert(cmd *cobra.Command, in []string, out string, options traces.LoadOptions) error {
+	var w *traces.Writer
+	begin := func(fields traces.Fields) (err error) {
+		w, err = traces.Create(cmd.Context(), out, traces.CreateOptions{Format: f.outputFormat, Fields: fields, Stdout: cmd.OutOrStdout()})
+		return err
+	}
+	visit := func(rec *traces.Record) error { return w.Write(rec) }
+	err := traces.Scan(cmd.Context(), in, options, begin, visit)
+	if w == nil {
+		return err
+	}
+	defer w.Discard()
+	if err != nil {
+		return err
+	}
+	return w.Close()
+}
+
+// checkNotInput makes sure that no input is replaced.
+func checkNotInput(in []string, out string) error {
+	outInfo, err := os.Stat(out)
+	if out == "-" || err != nil || !outInfo.Mode().IsRegular() {
+		return nil // a new file, a device, or for Create to refuse
+	}
+	for _, path := range in {
+		if info, err := os.Stat(path); err == nil && os.SameFile(info, outInfo) {
+			return fmt.Errorf("%s is read and would be replaced: name another file to write", out)
+		}
+	}
+	return nil
+}
