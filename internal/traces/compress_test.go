@@ -113,7 +113,7 @@ func TestCutLongCompression(t *testing.T) {
 		if n, _, err := readBytes(data); err != nil || n != 40_000 {
 			t.Fatalf("%s: %d records, %v", name, n, err)
 		}
-		for range 30 {
+		for range 10 {
 			cut := 1 + random.IntN(len(data)-1)
 			if n, _, err := readBytes(data[:cut]); err == nil {
 				t.Errorf("%s cut at byte %d of %d: %d records and no error", name, cut, len(data), n)
@@ -287,10 +287,13 @@ func TestTarRefuses(t *testing.T) {
 	}
 }
 
-// TestCutTar cuts an archive at every byte; only the padding after the end mark may go missing.
+// TestCutTar cuts an archive at every 13th byte and around every block; only the padding after the end mark may go missing.
 func TestCutTar(t *testing.T) {
 	data := archive(t, "a", fiveKeys, "b", fiveKeys)
 	for cut := 2; cut < 4*512+1024; cut++ { // a single byte is a key
+		if near := (cut + 1) % 512; near > 2 && cut%13 != 0 {
+			continue
+		}
 		if n, _, err := readBytes(data[:cut]); err == nil {
 			t.Errorf("cut at byte %d: %d records and no error", cut, n)
 		}

@@ -13,13 +13,12 @@ const headLen = 64 << 10
 // Head is the beginning of a file, for detection.
 type Head struct {
 	Bytes []byte
-	Whole bool     // the file ends here
 	Lines [][]byte // the whole lines without their breaks
 }
 
-// newHead splits the beginning of a file into lines.
+// newHead splits the beginning of a file into lines; whole says that the file ends with it.
 func newHead(b []byte, whole bool) Head {
-	h := Head{Bytes: b, Whole: whole}
+	h := Head{Bytes: b}
 	for rest := b; len(rest) > 0; {
 		line, after, found := bytes.Cut(rest, []byte("\n"))
 		if !found && !whole {
