@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/tracestat"
+)
+
+type statFlags struct {
+	trace  traceFlags
+	format formatFlag
+	out    string
+}
+
+func newStatCommand() *cobra.Command {
+	f := &statFlags{}
+	cmd := &cobra.Command{
+		Use:   "stat TRACE...",
+		Short: "Describe a trace: requests, objects, bytes, popularity, reuse",
+		Long: `Describes what is in a trace: requests and objects, compulsory misses, one-hit wonders, bytes and footprint, time span and rate,
+the skew of popularity with a fitted Zipf exponent, and the distributions of sizes, reuse distances (other distinct objects
+between two requests to an object) and reuse times. What a trace does not carry, sizes or times, is left out.
+
+With -o the folder gets stat.json, stat.csv, distributions.csv and figures (SVG and PNG).
+Quantiles are values that occur in the trace, exact to one part in 256.`,
+		Example: `  cachesim stat trace.zst
+  cachesim stat trace.zst --format json | jq .zipf.alpha
+  cachesim stat day1.csv.gz day2.csv.gz -o out`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+	}
+	f.trace.register(cmd)
+	f.format.register(cmd)
+	cmd.Flags().StringVarP(&f.out, "output", "o", "", "folder for stat.json, stat.csv, distributions.csv and figures (SVG, PNG)")
+	return cmd
+}
+
+func (f *statFlags) run(cmd *cobra.Command, paths []string) error {
+	options, err := f.trace.loadOptions(cmd)
+	if err != nil {
+		return err
+	}
+	options.Sizes, options.Times, options.Ops = true, true, true
+	if f.out != "" {
+		if err := records.CheckDir(f.out); err != nil {
+			return err
+		}
+	}
+	t, err := f.trace.load(cmd, paths, options)
+	if err != nil {
+		return err
+	}
+	s, err := summarize(cmd.Context(), t)
+	if err != nil {
+		return err
+	}
+	if err := s.Print(cmd.OutOrStdout(), string(f.format)); err != nil {
+		return err
+	}
+	if f.out == "" {
+		return nil
+	}
+	return s.Write(f.out)
+}
+
+// summarize gives up as soon as ctx ends; the process ends then too.
+func summarize(ctx context.Context, t *traces.Trace) (s *tracestat.Summary, err error) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s, err = tracestat.Summarize(t)
+	}()
+	select {
+	case <-done:
+		return s, err
+	case <-ctx.Done():
+		return nil, errors.New("interrupted")
+	}
+}

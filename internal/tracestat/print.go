@@ -1,0 +1,305 @@
+package tracestat
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/cachesim/cachesim/internal/atomicfile"
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/suggest"
+)
+
+// Print writes s to w as table, csv (metric,value), json (one line) or markdown.
+func (s *Summary) Print(w io.Writer, format string) error {
+	switch format {
+	case "csv":
+		return s.encodeCSV(w)
+	case "json":
+		return json.NewEncoder(w).Encode(s)
+	case "table", "markdown":
+		return s.printTables(w, format == "markdown")
+	}
+	return suggest.Unknown("format", format, []string{"table", "csv", "json", "markdown"})
+}
+
+// row is one figure of the table.
+type row struct{ name, value string }
+
+func (s *Summary) rows() []row {
+	rows := []row{
+		{"requests", records.Count(s.Requests)},
+		{"objects", records.Count(s.Objects)},
+		{"compulsory misses", s.ofRequests(s.Objects, s.CompulsoryMissRatio)},
+		{"one-hit wonders", fmt.Sprintf("%s (%s of the objects, %s of the requests)",
+			records.Count(s.OneHitWonders), records.Share(s.OneHitObjectShare), records.Share(s.OneHitRequestShare))},
+	}
+	if s.Bytes != nil {
+		rows = append(rows, row{"bytes requested", byteCount(*s.Bytes)}, row{"footprint", byteCount(*s.Footprint)})
+	}
+	rows = append(rows, s.clockRows()...)
+	if ops := s.Operations; ops != nil {
+		rows = append(rows, row{"operations", fmt.Sprintf("%s reads, %s writes, %s deletes, %s others",
+			records.Count(ops.Reads), records.Count(ops.Writes), records.Count(ops.Deletes), records.Count(ops.Unknown))})
+	}
+	rows = append(rows, s.zipfRows()...)
+	for _, top := range s.TopShares {
+		name := "top " + records.Count(top.Objects) + " objects"
+		if top.Objects == 1 {
+			name = "top object"
+		}
+		rows = append(rows, row{name, records.Share(top.RequestShare) + " of the requests"})
+	}
+	return rows
+}
+
+func (s *Summary) ofRequests(n int64, share float64) string {
+	return fmt.Sprintf("%s (%s of the requests)", records.Count(n), records.Share(share))
+}
+
+func (s *Summary) clockRows() []row {
+	if s.SpanSeconds == nil {
+		return nil
+	}
+	rows := []row{{"time span", duration(*s.SpanSeconds)}}
+	if s.RequestsPerSecond != nil {
+		rows = append(rows, row{"requests per second", number(*s.RequestsPerSecond)})
+	}
+	if *s.OutOfOrder > 0 {
+		rows = append(rows, row{"times out of order", s.ofRequests(*s.OutOfOrder, float64(*s.OutOfOrder)/float64(s.Requests))})
+	}
+	return rows
+}
+
+func (s *Summary) zipfRows() []row {
+	if s.Zipf == nil {
+		return nil
+	}
+	rows := []row{{"Zipf exponent", fmt.Sprintf("%.3f (maximum likelihood)", s.Zipf.Alpha)}}
+	if s.Zipf.AlphaLeastSquares != nil {
+		value := fmt.Sprintf("%.3f (least squares, log-log)", *s.Zipf.AlphaLeastSquares)
+		if s.Zipf.RSquared != nil {
+			value = fmt.Sprintf("%.3f (least squares, log-log, R² %.3f)", *s.Zipf.AlphaLeastSquares, *s.Zipf.RSquared)
+		}
+		rows = append(rows, row{"", value})
+	}
+	return rows
+}
+
+// namedDistribution is a distribution with what it is called in tables and files, and how its values are written.
+type namedDistribution struct {
+	key, title string
+	*Distribution
+	write func(float64) string
+}
+
+// distributions returns those that the trace has.
+func (s *Summary) distributions() []namedDistribution {
+	var present []namedDistribution
+	for _, d := range []namedDistribution{
+		{"object_sizes", "size, per object", s.ObjectSizes, writeBytes},
+		{"request_sizes", "size, per request", s.RequestSizes, writeBytes},
+		{"reuse_distance", "reuse distance, objects", s.ReuseDistance, number},
+		{"reuse_time_requests", "reuse time, requests", s.ReuseTimeRequests, number},
+		{"reuse_time_seconds", "reuse time, clock", s.ReuseTimeSeconds, duration},
+	} {
+		if d.Distribution != nil {
+			present = append(present, d)
+		}
+	}
+	return present
+}
+
+// quantiles are the columns of the table of distributions.
+func (d *Distribution) quantiles() []float64 {
+	return []float64{d.Min, d.P10, d.P25, d.Median, d.P75, d.P90, d.P99, d.Max, d.Mean}
+}
+
+func (s *Summary) printTables(w io.Writer, markdown bool) error {
+	title := s.Trace
+	if s.SampleRate < 1 {
+		title += fmt.Sprintf(" (a sample of %s of the objects; reuse distances and times scaled to the whole trace)", records.Share(s.SampleRate))
+	}
+	if markdown {
+		title = "**" + title + "**"
+	}
+	tables := []table.Writer{s.figureTable()}
+	if len(s.distributions()) > 0 {
+		tables = append(tables, s.distributionTable())
+	}
+	if _, err := fmt.Fprintln(w, title); err != nil {
+		return err
+	}
+	for _, t := range tables {
+		t.SuppressTrailingSpaces()
+		rendered := t.Render
+		if markdown {
+			rendered = t.RenderMarkdown
+		}
+		if _, err := fmt.Fprintf(w, "\n%s\n", rendered()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Summary) figureTable() table.Writer {
+	t := newTable()
+	t.AppendHeader(table.Row{"figure", "value"})
+	for _, r := range s.rows() {
+		t.AppendRow(table.Row{r.name, r.value})
+	}
+	return t
+}
+
+func (s *Summary) distributionTable() table.Writer {
+	t := newTable()
+	t.AppendHeader(table.Row{"distribution", "min", "10%", "25%", "median", "75%", "90%", "99%", "max", "mean"})
+	var configs []table.ColumnConfig
+	for column := 2; column <= 10; column++ {
+		configs = append(configs, table.ColumnConfig{Number: column, Align: text.AlignRight, AlignHeader: text.AlignRight})
+	}
+	t.SetColumnConfigs(configs)
+	for _, d := range s.distributions() {
+		cells := table.Row{d.title}
+		for _, q := range d.quantiles() {
+			cells = append(cells, d.write(q))
+		}
+		t.AppendRow(cells)
+	}
+	return t
+}
+
+func newTable() table.Writer {
+	t := table.NewWriter()
+	style := table.StyleLight
+	style.Options = table.Options{SeparateHeader: true}
+	style.Format.Header = text.FormatDefault
+	t.SetStyle(style)
+	return t
+}
+
+// encodeCSV writes one line per figure, under the name that JSON has; bins are in a file of their own.
+func (s *Summary) encodeCSV(w io.Writer) error {
+	rows, err := s.metrics()
+	if err != nil {
+		return err
+	}
+	out := csv.NewWriter(w)
+	out.Write([]string{"metric", "value"})
+	for _, m := range rows {
+		out.Write([]string{m.name, m.value})
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// metrics returns the figures of the JSON form that are present, with dotted names in alphabetical order.
+func (s *Summary) metrics() ([]row, error) {
+	encoded, err := json.Marshal(s)
+	if err != nil {
+		return nil, err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(encoded))
+	decoder.UseNumber()
+	var decoded map[string]any
+	if err := decoder.Decode(&decoded); err != nil {
+		return nil, err
+	}
+	for _, top := range s.TopShares {
+		decoded[fmt.Sprintf("top_share.%d", top.Objects)] = exact(top.RequestShare)
+	}
+	return flatten("", decoded), nil
+}
+
+// flatten returns the scalar members of object, and those of the objects in it.
+func flatten(prefix string, object map[string]any) []row {
+	var rows []row
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		switch value := object[name].(type) {
+		case map[string]any:
+			rows = append(rows, flatten(prefix+name+".", value)...)
+		case string:
+			rows = append(rows, row{prefix + name, value})
+		case json.Number:
+			rows = append(rows, row{prefix + name, value.String()})
+		}
+	}
+	return rows
+}
+
+// Write writes stat.json, stat.csv, distributions.csv (all bins) and the figures into dir, which is created if missing.
+func (s *Summary) Write(dir string) error {
+	if err := atomicfile.MakeFolder(dir); err != nil {
+		return err
+	}
+	for name, encode := range map[string]func(io.Writer) error{
+		"stat.json": s.encodeIndentedJSON, "stat.csv": s.encodeCSV, "distributions.csv": s.encodeBins,
+	} {
+		if err := atomicfile.Write(filepath.Join(dir, name), encode); err != nil {
+			return err
+		}
+	}
+	return s.saveFigures(dir)
+}
+
+func (s *Summary) encodeIndentedJSON(w io.Writer) error {
+	out := json.NewEncoder(w)
+	out.SetIndent("", "  ")
+	return out.Encode(s)
+}
+
+func (s *Summary) encodeBins(w io.Writer) error {
+	buffer := bufio.NewWriter(w)
+	fmt.Fprintln(buffer, "distribution,lower,upper,count")
+	for _, d := range s.distributions() {
+		for _, b := range d.Bins {
+			fmt.Fprintf(buffer, "%s,%s,%s,%d\n", d.key, exact(b.Lower), exact(b.Upper), b.Count)
+		}
+	}
+	return buffer.Flush()
+}
+
+// exact writes every digit of x.
+func exact(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
+
+// number writes whole numbers with separators, and others to 4 digits.
+func number(x float64) string {
+	if x == float64(int64(x)) || x >= 1000 {
+		return records.Count(int64(x + 0.5))
+	}
+	return strconv.FormatFloat(x, 'g', 4, 64)
+}
+
+func writeBytes(x float64) string { return records.Capacity(int64(x+0.5), records.Bytes) }
+
+// byteCount writes n in full and in a unit that is easy to read.
+func byteCount(n int64) string {
+	if n < 1024 {
+		return records.Count(n) + " B"
+	}
+	return fmt.Sprintf("%s (%s B)", records.Capacity(n, records.Bytes), records.Count(n))
+}
+
+// duration writes seconds in the largest unit of which there is at least one.
+func duration(seconds float64) string {
+	for _, unit := range []struct {
+		seconds float64
+		name    string
+	}{{86400, "d"}, {3600, "h"}, {60, "min"}, {1, "s"}, {1e-3, "ms"}, {1e-6, "µs"}, {1e-9, "ns"}} {
+		if seconds >= unit.seconds {
+			return strconv.FormatFloat(seconds/unit.seconds, 'g', 4, 64) + " " + unit.name
+		}
+	}
+	return "0 s"
+}

@@ -1,0 +1,206 @@
+// Package tracestat describes a trace: how much is requested, how popularity, sizes and reuse are distributed.
+package tracestat
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/cachesim/cachesim/internal/oracle"
+	"github.com/cachesim/cachesim/internal/traces"
+)
+
+// Summary is what is in a trace. Pointers are nil, and null in JSON, where the trace does not tell: no sizes, no clock.
+//
+// Of a sampled trace (SampleRate below 1) the counts are those of the sample. Reuse distances, and reuse times in requests, are
+// divided by SampleRate, so that they estimate those of the whole trace (SHARDS, Waldspurger et al., FAST 2015).
+type Summary struct {
+	Trace      string  `json:"trace"`
+	SampleRate float64 `json:"sample_rate"`
+	Requests   int64   `json:"requests"`
+	Objects    int64   `json:"objects"`
+
+	// Compulsory misses are the first requests of the objects: no cache can have fewer misses.
+	CompulsoryMissRatio float64 `json:"compulsory_miss_ratio"` // Objects / Requests
+	// One-hit wonders are objects that are requested exactly once.
+	OneHitWonders      int64   `json:"one_hit_wonders"`
+	OneHitObjectShare  float64 `json:"one_hit_object_share"`
+	OneHitRequestShare float64 `json:"one_hit_request_share"`
+
+	Bytes     *int64 `json:"bytes"`     // sum of the sizes of all requests
+	Footprint *int64 `json:"footprint"` // sum of the (first) sizes of all objects, bytes
+
+	SpanSeconds       *float64 `json:"span_seconds"`        // from the earliest to the latest request
+	RequestsPerSecond *float64 `json:"requests_per_second"` // (Requests-1) / SpanSeconds
+	OutOfOrder        *int64   `json:"out_of_order"`        // requests whose time is before that of the request before; their reuse times below 0 count as 0
+
+	Operations *Operations `json:"operations"`
+
+	Zipf      *ZipfFit   `json:"zipf"` // nil for fewer than two objects
+	TopShares []TopShare `json:"top_shares"`
+
+	ObjectSizes       *Distribution `json:"object_sizes"`        // bytes, (first) size of each object
+	RequestSizes      *Distribution `json:"request_sizes"`       // bytes, size of each request
+	ReuseDistance     *Distribution `json:"reuse_distance"`      // other distinct objects between a request and the next of the same object: LRU of more objects than that hits
+	ReuseTimeRequests *Distribution `json:"reuse_time_requests"` // requests from a request to the next of the same object
+	ReuseTimeSeconds  *Distribution `json:"reuse_time_seconds"`  // the same by the clock of the trace
+	popularity        []uint32      // requests of each object, most first
+}
+
+// Operations counts what requests do.
+type Operations struct {
+	Reads   int64 `json:"reads"`
+	Writes  int64 `json:"writes"`
+	Deletes int64 `json:"deletes"`
+	Unknown int64 `json:"unknown"`
+}
+
+// TopShare says which share of the requests goes to the most requested objects.
+type TopShare struct {
+	Objects      int64   `json:"objects"`
+	RequestShare float64 `json:"request_share"`
+}
+
+// Summarize describes t, with sizes, times and operations as far as t has them.
+func Summarize(t *traces.Trace) (*Summary, error) {
+	if len(t.Objects) == 0 {
+		return nil, fmt.Errorf("%s: the trace has no requests", t.Name)
+	}
+	rate := t.SampleRate
+	if rate == 0 {
+		rate = 1
+	}
+	s := &Summary{Trace: t.Name, SampleRate: rate, Requests: int64(len(t.Objects)), Objects: int64(t.NumObjects)}
+	counts := s.scanReuse(t)
+	s.ReuseDistance = distances(t).distribution(rate)
+	if t.HasSizes() {
+		if err := s.addSizes(t, counts); err != nil {
+			return nil, err
+		}
+	}
+	if t.Ops != nil {
+		s.Operations = countOperations(t.Ops)
+	}
+	s.addPopularity(counts)
+	return s, nil
+}
+
+// scanReuse goes through the requests once: counts per object, reuse times and the clock.
+func (s *Summary) scanReuse(t *traces.Trace) (counts []uint32) {
+	counts = make([]uint32, t.NumObjects)
+	last := make([]uint32, t.NumObjects)
+	inRequests := &histogram{}
+	for pos, o := range t.Objects {
+		if counts[o] > 0 {
+			inRequests.add(int64(pos)-int64(last[o]), 1)
+		}
+		counts[o]++
+		last[o] = uint32(pos)
+	}
+	s.ReuseTimeRequests = inRequests.distribution(s.SampleRate)
+	if t.Times != nil {
+		s.scanClock(t)
+	}
+	return counts
+}
+
+func (s *Summary) scanClock(t *traces.Trace) {
+	const never = math.MinInt64
+	last := slices.Repeat([]int64{never}, t.NumObjects)
+	inNanoseconds := &histogram{}
+	earliest, latest, previous, outOfOrder := t.Times[0], t.Times[0], t.Times[0], int64(0)
+	for pos, o := range t.Objects {
+		now := t.Times[pos]
+		if last[o] != never {
+			inNanoseconds.add(max(now-last[o], 0), 1)
+		}
+		last[o] = now
+		if now < previous {
+			outOfOrder++
+		}
+		previous = now
+		earliest, latest = min(earliest, now), max(latest, now)
+	}
+	span := float64(latest-earliest) / 1e9
+	s.SpanSeconds, s.OutOfOrder = &span, &outOfOrder
+	if span > 0 {
+		perSecond := float64(s.Requests-1) / span
+		s.RequestsPerSecond = &perSecond
+	}
+	s.ReuseTimeSeconds = inNanoseconds.distribution(1e9)
+}
+
+func distances(t *traces.Trace) *histogram {
+	stack := oracle.NewLRUStack(t.NumObjects)
+	stack.Serve(t.Objects, true)
+	h := &histogram{}
+	for distance, n := range stack.Distances() {
+		if n > 0 {
+			h.add(int64(distance), n)
+		}
+	}
+	return h
+}
+
+func (s *Summary) addSizes(t *traces.Trace, counts []uint32) error {
+	perObject, perRequest := &histogram{}, &histogram{}
+	for o, size := range t.ObjectSizes {
+		perObject.add(size, 1)
+		if t.RequestSizes == nil {
+			perRequest.add(size, int64(counts[o]))
+		}
+	}
+	for _, size := range t.RequestSizes {
+		perRequest.add(size, 1)
+	}
+	if perRequest.sum >= math.MaxInt64 || perObject.sum >= math.MaxInt64 {
+		return fmt.Errorf("%s: the sizes add up to more than 2^63 bytes: is another column meant?", t.Name)
+	}
+	var bytes int64
+	for pos := range t.Objects {
+		bytes += t.Size(pos)
+	}
+	footprint := t.Footprint()
+	s.Bytes, s.Footprint = &bytes, &footprint
+	s.ObjectSizes, s.RequestSizes = perObject.distribution(1), perRequest.distribution(1)
+	return nil
+}
+
+func countOperations(ops []traces.Op) *Operations {
+	var counts [256]int64
+	for _, op := range ops {
+		counts[op]++
+	}
+	return &Operations{
+		Reads: counts[traces.OpRead], Writes: counts[traces.OpWrite], Deletes: counts[traces.OpDelete], Unknown: counts[traces.OpUnknown],
+	}
+}
+
+// addPopularity sorts counts and takes what follows from them.
+func (s *Summary) addPopularity(counts []uint32) {
+	slices.Sort(counts)
+	once, _ := slices.BinarySearch(counts, 2)
+	slices.Reverse(counts)
+	s.popularity = counts
+	s.OneHitWonders = int64(once)
+	s.CompulsoryMissRatio = float64(s.Objects) / float64(s.Requests)
+	s.OneHitObjectShare = float64(once) / float64(s.Objects)
+	s.OneHitRequestShare = float64(once) / float64(s.Requests)
+	s.Zipf = fitZipf(counts)
+	s.TopShares = s.topShares()
+}
+
+// topShares gives the shares of the top 1, 10, 100, ... objects.
+func (s *Summary) topShares() []TopShare {
+	var shares []TopShare
+	var requests int64
+	next := 1
+	for i, c := range s.popularity {
+		requests += int64(c)
+		if i+1 == next && (next == 1 || next < len(s.popularity)) {
+			shares = append(shares, TopShare{int64(next), float64(requests) / float64(s.Requests)})
+			next *= 10
+		}
+	}
+	return shares
+}
