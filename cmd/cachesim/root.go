@@ -86,6 +86,7 @@ policies and holds them against the offline optimum.
 		newGenCommand(),
 		newConvertCommand(),
 		newFormatsCommand(),
+		newStatCommand(),
 		newGendocsCommand(),
 	)
 	return root

@@ -39,9 +39,10 @@ const (
 
 // Figure is one plot with its legend beside it. Use New, set the axes, add lines, then Save.
 type Figure struct {
-	Plot   *plot.Plot // for what Figure has no method for, except that the vertical axis has its label in yLabel
-	yLabel string     // drawn here: gonum makes room for it in the wrong place of a logarithmic axis
-	bands  *layer     // behind every line
+	Plot   *plot.Plot // for what Figure has no method for, except that the labels of the axes are in xLabel and yLabel
+	xLabel string     // both drawn here: gonum makes room for them in the wrong place of a logarithmic axis
+	yLabel string
+	bands  *layer // behind every line
 	legend plot.Legend
 	height vg.Length
 }
@@ -67,7 +68,7 @@ func New(title, xLabel, yLabel string) *Figure {
 		axis.Label.Padding = 4
 		axis.Tick.Label.Font = sans(10)
 	}
-	p.X.Label.Text, f.yLabel = xLabel, shorten(yLabel, p.Y.Label.TextStyle, plotHeight)
+	f.xLabel, f.yLabel = xLabel, shorten(yLabel, p.Y.Label.TextStyle, plotHeight)
 	f.legend.Left, f.legend.Top = true, true
 	f.legend.TextStyle.Font = sans(10)
 	f.legend.ThumbnailWidth = 30
@@ -191,7 +192,7 @@ func (l thinLine) Plot(c draw.Canvas, p *plot.Plot) {
 
 // Save writes name.svg and name.png into dir, which must exist.
 func (f *Figure) Save(dir, name string) error {
-	err := cmp.Or(checkRange(f.Plot.X.Label.Text, &f.Plot.X), checkRange(f.yLabel, &f.Plot.Y))
+	err := cmp.Or(checkRange(f.xLabel, &f.Plot.X), checkRange(f.yLabel, &f.Plot.Y))
 	if err != nil {
 		return fmt.Errorf("figure %s: %w", name, err)
 	}
@@ -265,18 +266,29 @@ func (f *Figure) draw(c draw.Canvas) {
 	inner := draw.Crop(c, margin, -margin, margin, -margin)
 	plotArea := inner
 	plotArea.Max.X = plotArea.Min.X + plotWidth
-	if f.yLabel != "" {
-		style := f.Plot.Y.Label.TextStyle
-		below := plotArea.Min.X + style.FontExtents().Height
-		plotArea.Min.X = below + f.Plot.Y.Label.Padding
-		data := f.Plot.DataCanvas(plotArea)
-		style.Rotation, style.XAlign = math.Pi/2, draw.XCenter
-		c.FillText(style, vg.Point{X: below - style.FontExtents().Descent, Y: data.Center().Y}, f.yLabel)
-	}
-	f.Plot.Draw(plotArea)
+	f.drawPlot(plotArea)
 	legendArea := inner
 	legendArea.Min.X = plotArea.Max.X + margin
 	f.legend.Draw(legendArea)
+}
+
+// drawPlot draws the plot and the labels of its axes.
+func (f *Figure) drawPlot(c draw.Canvas) {
+	xStyle, yStyle := f.Plot.X.Label.TextStyle, f.Plot.Y.Label.TextStyle
+	var left, bottom vg.Length
+	if f.yLabel != "" {
+		left = yStyle.FontExtents().Height + f.Plot.Y.Label.Padding
+	}
+	if f.xLabel != "" {
+		bottom = xStyle.FontExtents().Height + f.Plot.X.Label.Padding
+	}
+	inner := draw.Crop(c, left, 0, bottom, 0)
+	f.Plot.Draw(inner)
+	data := f.Plot.DataCanvas(inner)
+	xStyle.XAlign, xStyle.YAlign = draw.XCenter, draw.YBottom
+	c.FillText(xStyle, vg.Point{X: data.Center().X, Y: c.Min.Y}, f.xLabel)
+	yStyle.Rotation, yStyle.XAlign = math.Pi/2, draw.XCenter
+	c.FillText(yStyle, vg.Point{X: c.Min.X + yStyle.FontExtents().Height - yStyle.FontExtents().Descent, Y: data.Center().Y}, f.yLabel)
 }
 
 func sans(size vg.Length) font.Font {

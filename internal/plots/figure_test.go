@@ -5,6 +5,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
+	"image/color"
 	"image/png"
 	"io"
 	"math"
@@ -12,6 +13,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
 )
 
 // ramp is a figure with n lines over a logarithmic axis.
@@ -199,5 +203,29 @@ func TestOnePointOnEveryScale(t *testing.T) {
 			}
 			checkFigure(t, dir, "point")
 		}
+	}
+}
+
+// gonum would keep half of the label's width free on the right of a logarithmic axis.
+func TestLogAxisFillsTheWidth(t *testing.T) {
+	f := New("title", "a label that is long enough to take more than half of the axis", "y")
+	f.SetX(Log, Number)
+	if err := f.AddLine(Line{X: []float64{1, 1500}, Y: []float64{0.5, 0.5}, Style: Style{Color: palette[0], Width: 2}}); err != nil {
+		t.Fatal(err)
+	}
+	width, height := f.size()
+	canvas := vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(pngDPI))
+	f.draw(draw.New(canvas))
+	image := canvas.Image()
+	rightmost := 0
+	for x := range image.Bounds().Dx() {
+		for y := range image.Bounds().Dy() {
+			if color.NRGBAModel.Convert(image.At(x, y)) == palette[0] {
+				rightmost = x
+			}
+		}
+	}
+	if share := float64(rightmost) / float64(image.Bounds().Dx()); share < 0.95 {
+		t.Errorf("the line ends at %.0f%% of the figure's width", share*100)
 	}
 }

@@ -232,7 +232,7 @@ func lineFigure(title string, m metric, all []series, styles map[string]Style, c
 	f := New(title, "capacity (objects)", m.axis)
 	unit := Number
 	if capacityUnit == records.Bytes {
-		f.Plot.X.Label.Text, unit = "capacity", Bytes
+		f.xLabel, unit = "capacity", Bytes
 	}
 	intervals := countIntervals(all)
 	shift := -intervalShift * vg.Length(intervals-1) / 2

@@ -49,7 +49,7 @@ func (s *Summary) rows() []row {
 	}
 	rows = append(rows, s.clockRows()...)
 	if ops := s.Operations; ops != nil {
-		rows = append(rows, row{"operations", fmt.Sprintf("%s reads, %s writes, %s deletes, %s others",
+		rows = append(rows, row{"operations", fmt.Sprintf("reads %s, writes %s, deletes %s, unknown %s",
 			records.Count(ops.Reads), records.Count(ops.Writes), records.Count(ops.Deletes), records.Count(ops.Unknown))})
 	}
 	rows = append(rows, s.zipfRows()...)

@@ -71,8 +71,9 @@ func Summarize(t *traces.Trace) (*Summary, error) {
 		rate = 1
 	}
 	s := &Summary{Trace: t.Name, SampleRate: rate, Requests: int64(len(t.Objects)), Objects: int64(t.NumObjects)}
+	distances := make(chan *histogram, 1)
+	go func() { distances <- reuseDistances(t) }() // as long as everything else together
 	counts := s.scanReuse(t)
-	s.ReuseDistance = distances(t).distribution(rate)
 	if t.HasSizes() {
 		if err := s.addSizes(t, counts); err != nil {
 			return nil, err
@@ -82,6 +83,7 @@ func Summarize(t *traces.Trace) (*Summary, error) {
 		s.Operations = countOperations(t.Ops)
 	}
 	s.addPopularity(counts)
+	s.ReuseDistance = (<-distances).distribution(rate)
 	return s, nil
 }
 
@@ -130,7 +132,7 @@ func (s *Summary) scanClock(t *traces.Trace) {
 	s.ReuseTimeSeconds = inNanoseconds.distribution(1e9)
 }
 
-func distances(t *traces.Trace) *histogram {
+func reuseDistances(t *traces.Trace) *histogram {
 	stack := oracle.NewLRUStack(t.NumObjects)
 	stack.Serve(t.Objects, true)
 	h := &histogram{}
