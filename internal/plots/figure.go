@@ -23,12 +23,14 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 
 	"github.com/cachesim/cachesim/internal/atomicfile"
+	"github.com/cachesim/cachesim/internal/records"
 )
 
 const (
 	plotWidth  = 6.2 * vg.Inch // without the legend
 	plotHeight = 4.4 * vg.Inch
 	margin     = vg.Length(10)
+	labelWidth = 3 * vg.Inch // of a name in the legend, at most
 	pngDPI     = 150
 
 	// maxMarkers is the number of points up to which each of them is marked on its line.
@@ -68,7 +70,8 @@ func New(title, xLabel, yLabel string) *Figure {
 		axis.Label.Padding = 4
 		axis.Tick.Label.Font = sans(10)
 	}
-	f.xLabel, f.yLabel = xLabel, shorten(yLabel, p.Y.Label.TextStyle, plotHeight)
+	f.xLabel = shorten(xLabel, p.X.Label.TextStyle, plotWidth)
+	f.yLabel = shorten(yLabel, p.Y.Label.TextStyle, plotHeight)
 	f.legend.Left, f.legend.Top = true, true
 	f.legend.TextStyle.Font = sans(10)
 	f.legend.ThumbnailWidth = 30
@@ -139,7 +142,7 @@ func (f *Figure) AddLine(l Line) error {
 		thumbs = append(thumbs, points)
 	}
 	if l.Label != "" {
-		f.legend.Add(l.Label, thumbs...)
+		f.legend.Add(shorten(l.Label, f.legend.TextStyle, labelWidth), thumbs...)
 	}
 	return nil
 }
@@ -172,17 +175,21 @@ func (f *Figure) addIntervals(l Line) error {
 }
 
 // thinLine leaves out the points that fall onto their predecessor, so that a line of a million points makes a small file.
-type thinLine struct{ *plotter.Line }
+type thinLine struct{ line *plotter.Line }
 
+// DataRange implements plot.DataRanger.
+func (l thinLine) DataRange() (xmin, xmax, ymin, ymax float64) { return l.line.DataRange() }
+
+// Plot implements plot.Plotter.
 func (l thinLine) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
-	thin := *l.Line
+	thin := *l.line
 	thin.XYs = nil
 	var last vg.Point
-	for i, xy := range l.XYs {
+	for i, xy := range l.line.XYs {
 		at := vg.Point{X: x(xy.X), Y: y(xy.Y)}
 		step := at.Sub(last)
-		if i == 0 || i == len(l.XYs)-1 || math.Hypot(float64(step.X), float64(step.Y)) >= float64(minStep) {
+		if i == 0 || i == len(l.line.XYs)-1 || math.Hypot(float64(step.X), float64(step.Y)) >= float64(minStep) {
 			thin.XYs = append(thin.XYs, xy)
 			last = at
 		}
@@ -295,8 +302,9 @@ func sans(size vg.Length) font.Font {
 	return font.From(font.Font{Typeface: "Liberation", Variant: "Sans"}, size)
 }
 
-// shorten cuts s so that it fits into width.
+// shorten cuts s so that it fits into width, and leaves out what cannot be drawn.
 func shorten(s string, style text.Style, width vg.Length) string {
+	s = records.Printable(s)
 	if style.Width(s) <= width {
 		return s
 	}

@@ -26,8 +26,6 @@ const (
 	// tickGap is the least room between two labels of the capacity axis, axisLength what is left for the axis.
 	tickGap    = vg.Length(8)
 	axisLength = 0.85 * plotWidth
-	// labelWidth is how wide the name of a policy may be.
-	labelWidth = 3 * vg.Inch
 )
 
 // metric is one figure that records give.
@@ -237,7 +235,7 @@ func lineFigure(title string, m metric, all []series, styles map[string]Style, c
 	intervals := countIntervals(all)
 	shift := -intervalShift * vg.Length(intervals-1) / 2
 	for _, s := range all {
-		l := Line{Label: shorten(s.label, f.legend.TextStyle, labelWidth), Style: styles[s.label]}
+		l := Line{Label: s.label, Style: styles[s.label]}
 		for _, p := range s.points {
 			l.X = append(l.X, p.capacity)
 			l.Y = append(l.Y, p.low)

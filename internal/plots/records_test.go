@@ -130,9 +130,9 @@ func TestOneSetOfFiguresPerTrace(t *testing.T) {
 	}
 }
 
-// All hit ratios 0, ratios that do not exist, names that are too long: still a figure.
+// All hit ratios 0, ratios that do not exist, names that are too long or no text: still a figure.
 func TestDegenerateRecords(t *testing.T) {
-	recs := sweep(strings.Repeat("long-name+", 30), 3, records.Objects, 10, 20)
+	recs := sweep("a&b<c>\x01\xff"+strings.Repeat("long-name+", 30), 3, records.Objects, 10, 20)
 	for i := range recs {
 		recs[i].HitRatio, recs[i].CompetitiveRatio = 0, nil
 		recs[i].Label = strings.Repeat("x", 200) + recs[i].Label

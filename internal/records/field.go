@@ -39,7 +39,8 @@ func fieldNames() []string {
 	return names
 }
 
-// text writes the figure as it stands in CSV: "" for null, floats with as many digits as reading them back takes.
+// text writes the figure as it stands in CSV: "" for null, floats with as many digits as reading them back takes, and what is no
+// UTF-8 in the name of a file replaced, as encoding/json does.
 func (f field) text(r *Record) string {
 	v := reflect.ValueOf(r).Elem().Field(f.index)
 	if f.optional {
@@ -48,7 +49,10 @@ func (f field) text(r *Record) string {
 		}
 		v = v.Elem()
 	}
-	if f.kind == reflect.Float64 {
+	switch f.kind {
+	case reflect.String:
+		return strings.ToValidUTF8(v.String(), "\uFFFD")
+	case reflect.Float64:
 		return strconv.FormatFloat(v.Float(), 'g', -1, 64)
 	}
 	return fmt.Sprint(v.Interface())

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // Group holds the records that stand in one table and one figure: the same trace, replayed in the same way.
@@ -35,7 +36,7 @@ func Groups(recs []Record) []Group {
 		for _, t := range varying {
 			parts = append(parts, t(&recs[i]))
 		}
-		name := strings.Join(parts, ", ")
+		name := Printable(strings.Join(parts, ", "))
 		at, ok := index[name]
 		if !ok {
 			at = len(groups)
@@ -45,4 +46,14 @@ func Groups(recs []Record) []Group {
 		groups[at].Records = append(groups[at].Records, recs[i])
 	}
 	return groups
+}
+
+// Printable replaces what is no visible character, so that a file name can neither steer a terminal nor break an image.
+func Printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, s)
 }

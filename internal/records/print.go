@@ -181,13 +181,14 @@ func capacityCell(r *Record) string {
 }
 
 func policyCell(r *Record) string {
+	label := Printable(r.Label)
 	switch {
 	case r.Best:
-		return r.Label + " *"
+		return label + " *"
 	case r.Kind != "online":
-		return r.Label + " (" + r.Kind + ")"
+		return label + " (" + r.Kind + ")"
 	}
-	return r.Label
+	return label
 }
 
 // hitRatioCell of a bound says what no policy can exceed.

@@ -155,6 +155,26 @@ func TestWriteRefusesAndLeavesNothing(t *testing.T) {
 	}
 }
 
+// The name of a trace file may be any bytes: what is written can be read.
+func TestNameThatIsNoText(t *testing.T) {
+	recs := sample()[:1]
+	recs[0].Trace = "a\xff\x1b[31mb"
+	for name, encode := range map[string]func(io.Writer, []Record) error{"JSON": EncodeJSON, "CSV": EncodeCSV} {
+		var data bytes.Buffer
+		if err := encode(&data, recs); err != nil {
+			t.Fatal(err)
+		}
+		got, err := decode(data.Bytes())
+		if err != nil || got[0].Trace != "a\uFFFD\x1b[31mb" {
+			t.Errorf("%s: got %+v, %v", name, got, err)
+		}
+	}
+	var table bytes.Buffer
+	if err := Print(&table, recs, "table", PrintOptions{}); err != nil || strings.Contains(table.String(), "\x1b") {
+		t.Errorf("the name reaches the terminal: %q, %v", table.String(), err)
+	}
+}
+
 func encoded(t *testing.T) (jsonText, csvText string, parquetData []byte) {
 	t.Helper()
 	var j, c, p bytes.Buffer
