@@ -87,6 +87,7 @@ policies and holds them against the offline optimum.
 		newConvertCommand(),
 		newFormatsCommand(),
 		newStatCommand(),
+		newCurveCommand(),
 		newGendocsCommand(),
 	)
 	return root

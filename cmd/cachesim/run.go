@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -13,7 +12,6 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/sim"
-	"github.com/cachesim/cachesim/internal/traces"
 )
 
 // The defaults of `cachesim run TRACE`: one policy of each family beside the optimum, over a wide range of sizes.
@@ -23,13 +21,8 @@ const (
 )
 
 type runFlags struct {
-	trace    traceFlags
-	capacity capacityFlags
-	format   formatFlag
+	replayFlags
 	policies string
-	warmup   int
-	jobs     int
-	out      string
 }
 
 func newRunCommand() *cobra.Command {
@@ -52,14 +45,8 @@ A capacity in objects ignores sizes; a capacity in bytes (64MiB, or any with --b
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
-	f.trace.register(cmd)
-	f.capacity.register(cmd, defaultCapacities)
-	f.format.register(cmd)
-	flags := cmd.Flags()
-	flags.StringVar(&f.policies, "policy", defaultPolicies, "list of policies, with parameters as in 's3fifo(small=0.1),lru-k(k=2)'")
-	flags.IntVar(&f.warmup, "warmup", 0, "serve this many requests before counting begins")
-	flags.IntVar(&f.jobs, "jobs", 0, "replays at a time (0: one per core)")
-	flags.StringVarP(&f.out, "output", "o", "", "folder for records (JSON lines, CSV, Parquet) and figures (SVG, PNG)")
+	f.register(cmd, defaultCapacities)
+	cmd.Flags().StringVar(&f.policies, "policy", defaultPolicies, "list of policies, with parameters as in 's3fifo(small=0.1),lru-k(k=2)'")
 	completePolicies(cmd, "policy")
 	return cmd
 }
@@ -73,19 +60,19 @@ func (f *runFlags) run(cmd *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
-	if f.jobs < 0 {
-		return fmt.Errorf("--jobs %d: want a number of replays at a time, or 0 for one per core", f.jobs)
+	if err := f.check(); err != nil {
+		return err
 	}
-	if f.out != "" {
-		if err := records.CheckDir(f.out); err != nil {
-			return err
-		}
-	}
-	t, err := f.load(cmd, paths, specs, sim.NeedBytes(capacities, mode))
+	loading, err := f.trace.loadOptions(cmd)
 	if err != nil {
 		return err
 	}
-	options := sim.RunOptions{Policies: specs, Seed: f.trace.seed, Warmup: f.warmup, Jobs: f.jobs, Version: version()}
+	loading.Sizes = sim.NeedBytes(capacities, mode)
+	t, err := f.load(cmd, paths, specs, loading)
+	if err != nil {
+		return err
+	}
+	options := f.options(specs)
 	if options.Capacities, err = sim.Resolve(capacities, mode, t); err != nil {
 		return err
 	}
@@ -94,32 +81,6 @@ func (f *runFlags) run(cmd *cobra.Command, paths []string) error {
 		return err
 	}
 	return errors.Join(f.report(cmd, recs), interruption(err, len(recs), len(specs)*len(options.Capacities)))
-}
-
-// load reads the columns that the policies and capacities need.
-func (f *runFlags) load(cmd *cobra.Command, paths []string, specs []policies.Spec, sizes bool) (*traces.Trace, error) {
-	options, err := f.trace.loadOptions(cmd)
-	if err != nil {
-		return nil, err
-	}
-	options.Sizes = sizes
-	options.Times = slices.ContainsFunc(specs, func(s policies.Spec) bool { return s.Entry.NeedsTime })
-	t, err := f.trace.load(cmd, paths, options)
-	if err != nil {
-		return nil, err
-	}
-	if f.warmup < 0 || f.warmup >= len(t.Objects) {
-		return nil, fmt.Errorf("--warmup %d: want a number of requests from 0 to below the %d of the trace", f.warmup, len(t.Objects))
-	}
-	return t, nil
-}
-
-func (f *runFlags) replay(cmd *cobra.Command, t *traces.Trace, options sim.RunOptions) ([]records.Record, error) {
-	bar := newProgress(cmd.ErrOrStderr(), f.trace.quiet, "replaying", unitRequests)
-	defer bar.finish()
-	bar.set(0, sim.TotalRequests(t, options))
-	options.Progress = bar.add
-	return sim.Run(cmd.Context(), t, options)
 }
 
 // report prints the records and writes them, with figures, to the output folder.

@@ -64,6 +64,26 @@ func (s *LRUByteStack) Hits() (hits, hitBytes []int64) {
 	return runningSums(s.hits), runningSums(s.hitBytes)
 }
 
+// Resident returns how many objects each of the caches holds now.
+func (s *LRUByteStack) Resident() []int64 {
+	resident := make([]int64, len(s.capacities))
+	var bytes, objects int64
+	k := 0 // the caches before are full
+	for slot := s.slots.end - 1; slot >= 0; slot-- {
+		if !s.slots.taken(slot) {
+			continue
+		}
+		for bytes += s.held[slot]; k < len(resident) && bytes > s.capacities[k]; k++ {
+			resident[k] = objects
+		}
+		objects++
+	}
+	for ; k < len(resident); k++ {
+		resident[k] = objects
+	}
+	return resident
+}
+
 // request moves o to the top and returns the bytes of o and of all objects that were above it; seen is false where o is new.
 func (s *LRUByteStack) request(o uint32) (depth int64, seen bool) {
 	slot, seen := s.slots.slotOf(o)

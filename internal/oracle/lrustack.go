@@ -39,6 +39,9 @@ func (s *LRUStack) Serve(objects []uint32, counted bool) {
 	}
 }
 
+// Seen returns the number of distinct objects so far, counted or not.
+func (s *LRUStack) Seen() int { return s.seen }
+
 // Cold returns the counted requests that are the first to their object: they miss at every capacity.
 func (s *LRUStack) Cold() int64 { return s.cold }
 

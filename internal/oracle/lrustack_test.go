@@ -30,6 +30,9 @@ func TestLRUStackByHand(t *testing.T) {
 	if want := []int64{0, 1, 2, 3}; !slices.Equal(s.Hits(), want) {
 		t.Errorf("hits by capacity %v, want %v", s.Hits(), want)
 	}
+	if s.Seen() != 3 {
+		t.Errorf("%d objects seen, want 3", s.Seen())
+	}
 }
 
 func TestLRUStackAgreesWithNaive(t *testing.T) {
@@ -76,7 +79,7 @@ func TestLRUStackOfLoop(t *testing.T) {
 }
 
 // naiveLRUBytes replays LRU with a capacity in bytes: the least recent leave until the object fits.
-func naiveLRUBytes(objects []uint32, sizes []int64, capacity int64, warmup int) (hits, hitBytes int64) {
+func naiveLRUBytes(objects []uint32, sizes []int64, capacity int64, warmup int) (hits, hitBytes, residents int64) {
 	var resident naiveLRU
 	var used int64
 	for i, o := range objects {
@@ -94,7 +97,7 @@ func naiveLRUBytes(objects []uint32, sizes []int64, capacity int64, warmup int) 
 		}
 		resident.request(o)
 	}
-	return hits, hitBytes
+	return hits, hitBytes, int64(len(resident))
 }
 
 func TestLRUByteStackAgreesWithReplay(t *testing.T) {
@@ -122,10 +125,12 @@ func TestLRUByteStackAgreesWithReplay(t *testing.T) {
 		s.Serve(objects[:warmup], false)
 		s.Serve(objects[warmup:], true)
 		hits, hitBytes := s.Hits()
+		resident := s.Resident()
 		for k, capacity := range capacities {
-			wantHits, wantBytes := naiveLRUBytes(objects, sizes, capacity, warmup)
-			if hits[k] != wantHits || hitBytes[k] != wantBytes {
-				t.Fatalf("capacity %d: %d hits of %d bytes, the replay has %d of %d", capacity, hits[k], hitBytes[k], wantHits, wantBytes)
+			wantHits, wantBytes, wantResident := naiveLRUBytes(objects, sizes, capacity, warmup)
+			if hits[k] != wantHits || hitBytes[k] != wantBytes || resident[k] != wantResident {
+				t.Fatalf("capacity %d: %d hits of %d bytes and %d residents, the replay has %d of %d and %d",
+					capacity, hits[k], hitBytes[k], resident[k], wantHits, wantBytes, wantResident)
 			}
 		}
 	})

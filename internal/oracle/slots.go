@@ -26,6 +26,10 @@ func (p *slots) slotOf(o uint32) (slot int, ok bool) {
 	return int(n) - 1, n != 0
 }
 
+func (p *slots) taken(slot int) bool {
+	return p.occupied[slot/slotsPerWord]>>(slot%slotsPerWord)&1 != 0
+}
+
 func (p *slots) full() bool { return p.end == len(p.occupied)*slotsPerWord }
 
 // release takes the slot away from o.

@@ -21,11 +21,14 @@ import (
 type RunOptions struct {
 	Policies   []policies.Spec
 	Capacities []Capacity
-	Seed       uint64
-	Warmup     int // requests served before counting begins
-	Jobs       int // replays at a time; 0 means one per core
-	Version    string
-	Progress   func(n int64) // called from all jobs with requests served since the last call; may be nil
+	// LRUCapacities are capacities at which lru is reported besides. Where its reuse distances tell, all of them together cost
+	// one pass over the trace; ns_per_request is then that of the pass.
+	LRUCapacities []Capacity
+	Seed          uint64
+	Warmup        int // requests served before counting begins
+	Jobs          int // replays at a time; 0 means one per core
+	Version       string
+	Progress      func(n int64) // called from all jobs with requests served since the last call; may be nil
 }
 
 // cell is one policy at one capacity: the unit of work.
@@ -63,26 +66,26 @@ type runner struct {
 // ns_per_request. On cancellation it returns the records of the replays that had ended, with ctx's error.
 func Run(ctx context.Context, t *traces.Trace, options RunOptions) ([]records.Record, error) {
 	r := newRunner(t, options)
-	cells, err := r.plan()
+	jobs, err := r.plan()
 	if err != nil {
 		return nil, err
 	}
-	done, err := r.runAll(ctx, cells)
+	done, err := r.runAll(ctx, jobs)
 	return r.records(done), err
 }
 
 // TotalRequests returns how many requests Run will report to Progress.
 func TotalRequests(t *traces.Trace, options RunOptions) int64 {
-	cells, err := newRunner(t, options).plan()
+	jobs, err := newRunner(t, options).plan()
 	if err != nil {
 		return 0
 	}
-	return int64(len(cells)) * int64(len(t.Objects))
+	return int64(len(jobs)) * int64(len(t.Objects))
 }
 
 func newRunner(t *traces.Trace, options RunOptions) *runner {
 	r := &runner{trace: t, sized: t, options: options}
-	if slices.ContainsFunc(options.Capacities, func(c Capacity) bool { return c.Bytes }) {
+	if slices.ContainsFunc(slices.Concat(options.Capacities, options.LRUCapacities), func(c Capacity) bool { return c.Bytes }) {
 		r.sized, _ = t.WithoutZeroSizes()
 		r.footprint = r.sized.Footprint()
 	}
@@ -94,15 +97,26 @@ func newRunner(t *traces.Trace, options RunOptions) *runner {
 	return r
 }
 
-// plan lists the cells to replay: those asked for, and the optima they are held against, each once.
-func (r *runner) plan() ([]cell, error) {
-	var cells []cell
+// plan lists the cells to replay: those asked for, and the optima they are held against, each once. A job is a single cell, or
+// several of lru that share one pass.
+func (r *runner) plan() (jobs [][]cell, err error) {
 	seen := map[string]bool{}
-	add := func(c cell) {
-		if !seen[c.key()] {
+	add := func(job ...cell) {
+		job = slices.DeleteFunc(job, func(c cell) bool {
+			again := seen[c.key()]
 			seen[c.key()] = true
-			cells = append(cells, c)
+			return again
+		})
+		if len(job) > 0 {
+			jobs = append(jobs, job)
 		}
+	}
+	shared, single := r.lruCells()
+	for _, job := range shared {
+		add(job...)
+	}
+	for _, c := range single {
+		add(c)
 	}
 	for _, capacity := range r.options.Capacities {
 		for _, spec := range r.options.Policies {
@@ -116,7 +130,7 @@ func (r *runner) plan() ([]cell, error) {
 			}
 		}
 	}
-	return cells, nil
+	return jobs, nil
 }
 
 // check refuses a cell that cannot be replayed on this trace.
@@ -169,36 +183,38 @@ func mustSpec(name string) policies.Spec {
 	return spec
 }
 
-// runAll replays the cells on options.Jobs goroutines and returns what has ended.
-func (r *runner) runAll(ctx context.Context, cells []cell) (map[string]outcome, error) {
+// runAll does the jobs on options.Jobs goroutines and returns what has ended.
+func (r *runner) runAll(ctx context.Context, jobs [][]cell) (map[string]outcome, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	jobs := r.options.Jobs
-	if jobs <= 0 {
-		jobs = runtime.GOMAXPROCS(0)
+	atOnce := r.options.Jobs
+	if atOnce <= 0 {
+		atOnce = runtime.GOMAXPROCS(0)
 	}
-	done := make(map[string]outcome, len(cells))
-	queue := make(chan cell)
+	done := map[string]outcome{}
+	queue := make(chan []cell)
 	var mu sync.Mutex
 	var workers sync.WaitGroup
-	for range min(jobs, len(cells)) {
+	for range min(atOnce, len(jobs)) {
 		workers.Go(func() {
-			for c := range queue {
-				out, err := r.runCell(ctx, c)
+			for job := range queue {
+				outcomes, err := r.runJob(ctx, job)
 				if err != nil {
 					cancel(err)
 					continue
 				}
 				mu.Lock()
-				done[c.key()] = out
+				for k, c := range job {
+					done[c.key()] = outcomes[k]
+				}
 				mu.Unlock()
 			}
 		})
 	}
 feed:
-	for _, c := range cells {
+	for _, job := range jobs {
 		select {
-		case queue <- c:
+		case queue <- job:
 		case <-ctx.Done():
 			break feed
 		}
@@ -206,6 +222,14 @@ feed:
 	close(queue)
 	workers.Wait()
 	return done, context.Cause(ctx)
+}
+
+func (r *runner) runJob(ctx context.Context, job []cell) ([]outcome, error) {
+	if len(job) > 1 {
+		return r.runLRU(ctx, job)
+	}
+	out, err := r.runCell(ctx, job[0])
+	return []outcome{out}, err
 }
 
 // traceFor returns the requests that a cell sees and their next uses.
@@ -311,17 +335,33 @@ func ceil(bound float64) int64 {
 // records turns the outcomes into records, capacity by capacity, and marks the best online policy of each.
 func (r *runner) records(done map[string]outcome) []records.Record {
 	var all []records.Record
+	lru := mustSpec("lru")
 	for _, capacity := range r.options.Capacities {
-		first := len(all)
-		for _, spec := range r.options.Policies {
-			c := cell{spec, capacity}
-			if out, ok := done[c.key()]; ok {
-				all = append(all, r.record(c, out, done))
-			}
+		specs := r.options.Policies
+		if slices.Contains(r.options.LRUCapacities, capacity) && !slices.ContainsFunc(specs, isLRU) {
+			specs = append([]policies.Spec{lru}, specs...)
 		}
-		markBest(all[first:])
+		recs := r.recordsAt(capacity, specs, done)
+		markBest(recs)
+		all = append(all, recs...)
+	}
+	for _, capacity := range r.options.LRUCapacities {
+		if !slices.Contains(r.options.Capacities, capacity) {
+			all = append(all, r.recordsAt(capacity, []policies.Spec{lru}, done)...)
+		}
 	}
 	return all
+}
+
+// recordsAt returns the records of the policies that have ended at one capacity.
+func (r *runner) recordsAt(capacity Capacity, specs []policies.Spec, done map[string]outcome) (recs []records.Record) {
+	for _, spec := range specs {
+		c := cell{spec, capacity}
+		if out, ok := done[c.key()]; ok {
+			recs = append(recs, r.record(c, out, done))
+		}
+	}
+	return recs
 }
 
 func (r *runner) record(c cell, out outcome, done map[string]outcome) records.Record {

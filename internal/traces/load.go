@@ -272,13 +272,15 @@ func (t *Trace) WithoutZeroSizes() (*Trace, int) {
 	if zeros == 0 {
 		return t, 0
 	}
-	kept := &Trace{
-		Name: t.Name, Files: t.Files, SampleRate: t.SampleRate,
-		Objects: make([]uint32, 0, len(t.Objects)-zeros), ObjectSizes: []int64{},
-	}
+	return t.only(func(pos int) bool { return t.Size(pos) != 0 }), zeros
+}
+
+// only returns the requests that keep chooses by position, as a trace of its own with objects numbered anew.
+func (t *Trace) only(keep func(pos int) bool) *Trace {
+	kept := &Trace{Name: t.Name, Files: t.Files, SampleRate: t.SampleRate}
 	renumbered := make([]uint32, t.NumObjects) // per object of t: its new number plus one
 	for pos, object := range t.Objects {
-		if t.Size(pos) == 0 {
+		if !keep(pos) {
 			continue
 		}
 		if renumbered[object] == 0 {
@@ -289,7 +291,9 @@ func (t *Trace) WithoutZeroSizes() (*Trace, int) {
 			}
 		}
 		kept.Objects = append(kept.Objects, renumbered[object]-1)
-		kept.addSize(renumbered[object]-1, t.Size(pos))
+		if t.HasSizes() {
+			kept.addSize(renumbered[object]-1, t.Size(pos))
+		}
 		if t.Times != nil {
 			kept.Times = append(kept.Times, t.Times[pos])
 		}
@@ -297,5 +301,8 @@ func (t *Trace) WithoutZeroSizes() (*Trace, int) {
 			kept.Ops = append(kept.Ops, t.Ops[pos])
 		}
 	}
-	return kept, zeros
+	if t.HasSizes() && kept.ObjectSizes == nil {
+		kept.ObjectSizes = []int64{} // still a trace with sizes
+	}
+	return kept
 }

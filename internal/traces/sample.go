@@ -22,6 +22,23 @@ func (s *sampler) keeps(rec *Record) bool {
 	return mix64(key^s.seed) < s.threshold
 }
 
+// Sample returns the requests that Load keeps at this sample rate, between 0 and 1, with this seed. t must have its keys and may not
+// be a sample itself. The result may have no requests.
+func (t *Trace) Sample(rate float64, seed uint64) *Trace {
+	s := newSampler(rate, seed)
+	chosen := make([]bool, t.NumObjects)
+	for object, key := range t.Keys {
+		rec := Record{Num: key.Num}
+		if key.Text != "" {
+			rec.Text = []byte(key.Text)
+		}
+		chosen[object] = s.keeps(&rec)
+	}
+	sample := t.only(func(pos int) bool { return chosen[t.Objects[pos]] })
+	sample.SampleRate = rate
+	return sample
+}
+
 // mix64 maps 64 bits one to one onto 64 bits that look random: the finalizer of SplitMix64 (Steele et al., OOPSLA 2014).
 func mix64(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15

@@ -1,0 +1,243 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/sim"
+	"github.com/cachesim/cachesim/internal/traces"
+)
+
+// The defaults of `cachesim curve TRACE`.
+const (
+	defaultCurveCapacities    = "0.01%..81.92%x2,100%"
+	defaultCurvePolicies      = "opt"
+	defaultCurvePoliciesBytes = "belady-size,pfoo-l"
+)
+
+type curveFlags struct {
+	replayFlags
+	policies string
+	points   int
+	samples  int
+}
+
+func newCurveCommand() *cobra.Command {
+	f := &curveFlags{}
+	cmd := &cobra.Command{
+		Use:   "curve TRACE...",
+		Short: "Hit ratio over all capacities: LRU exact in one pass, the optimum and others at chosen points",
+		Long: `Prints hit ratios from the smallest to the largest cache. LRU needs one pass over the trace for all capacities together: it is
+exact at each capacity of the table, and at --points more in the records and the figure. The optimum, or the policies that
+--policy lists, are replayed at the capacities of the table.
+
+With --sample R these replays run on samples: the requests of that share of the objects, chosen by hashed key, with the
+capacity scaled alike (SHARDS, Waldspurger et al., FAST 2015). The hit ratio is 1 - misses / (R x requests of the trace), because a
+sample may lack the hottest objects, whose requests are hits. Several samples, with the seeds --seed, --seed + 1, ..., give a
+mean and its standard error. Samples share what bias small caches bring, and their spread does not show it, so LRU is replayed on them, too,
+and its error against the exact curve is printed beside: expect as much of the other policies. The trace is still loaded whole.
+Capacities of less than one object after scaling are left out.
+
+Where capacities count bytes, LRU is exact in one pass from the largest object on, if no object changes its size; else it is replayed.
+
+With --format csv or json the records are printed: those of LRU at every point, and those of every sample.`,
+		Example: `  cachesim curve trace.zst -o out
+  cachesim curve trace.zst --policy opt,arc,s3fifo --capacity 1%..50%x1.5
+  cachesim curve trace.zst --policy arc,w-tinylfu --sample 0.01 --samples 10`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+	}
+	f.register(cmd, defaultCurveCapacities)
+	flags := cmd.Flags()
+	flags.Lookup("sample").Usage = "replay on samples of this share of the objects, chosen by hashed key (0 < R < 1)"
+	flags.StringVar(&f.policies, "policy", "", "list of policies beside lru (default "+defaultCurvePolicies+", or "+defaultCurvePoliciesBytes+" where capacities count bytes)")
+	flags.IntVar(&f.points, "points", 200, "further capacities at which LRU is exact, in geometric steps")
+	flags.IntVar(&f.samples, "samples", 5, "number of samples with --sample, from 2")
+	completePolicies(cmd, "policy")
+	return cmd
+}
+
+func (f *curveFlags) run(cmd *cobra.Command, paths []string) error {
+	capacities, mode, err := f.capacity.parse()
+	if err != nil {
+		return err
+	}
+	bytes := sim.NeedBytes(capacities, mode)
+	specs, err := f.specs(bytes)
+	if err != nil {
+		return err
+	}
+	if err := f.checkSamples(cmd); err != nil {
+		return err
+	}
+	if err := f.check(); err != nil {
+		return err
+	}
+	loading, err := f.trace.loadOptions(cmd)
+	if err != nil {
+		return err
+	}
+	// The trace is loaded whole; samples are taken from it by the keys.
+	loading.SampleRate, loading.Keys, loading.Sizes = 0, f.trace.sample > 0, bytes
+	t, err := f.load(cmd, paths, specs, loading)
+	if err != nil {
+		return err
+	}
+	options := f.options(specs)
+	if options.Capacities, err = curveCapacities(capacities, mode, t); err != nil {
+		return err
+	}
+	options.LRUCapacities = append(slices.Clone(options.Capacities), lruGrid(t, options.Capacities, f.points)...)
+	c := curve{trace: t.Name, requests: int64(len(t.Objects) - f.warmup), rate: f.trace.sample, capacities: options.Capacities, specs: specs}
+	if c.rate > 0 {
+		err = f.replaySamples(cmd, t, options, &c)
+	} else {
+		c.exact, err = f.replay(cmd, t, options)
+	}
+	if err != nil && !sim.Interrupted(err) {
+		return err
+	}
+	return errors.Join(f.report(cmd, &c), interruption(err, len(c.exact)+len(c.sampled), f.planned(&c, options)))
+}
+
+// planned returns how many records the whole curve has.
+func (f *curveFlags) planned(c *curve, options sim.RunOptions) int {
+	if c.rate == 0 {
+		return len(options.LRUCapacities) + len(c.specs)*len(c.capacities)
+	}
+	return len(options.LRUCapacities) + f.samples*(1+len(c.specs))*len(scaled(c.capacities, c.rate))
+}
+
+// specs returns the policies beside lru, which the curve has in any case.
+func (f *curveFlags) specs(bytes bool) ([]policies.Spec, error) {
+	list := f.policies
+	switch {
+	case list != "":
+	case bytes:
+		list = defaultCurvePoliciesBytes
+	default:
+		list = defaultCurvePolicies
+	}
+	specs, err := policies.ParseList(list)
+	return slices.DeleteFunc(specs, func(s policies.Spec) bool { return s.Entry.Name == "lru" }), err
+}
+
+func (f *curveFlags) checkSamples(cmd *cobra.Command) error {
+	switch {
+	case f.points < 0:
+		return fmt.Errorf("--points %d: want a number of capacities, or 0 for those of the table only", f.points)
+	case f.samples < 2:
+		return fmt.Errorf("--samples %d: want at least 2, as one sample shows no error", f.samples)
+	case cmd.Flags().Changed("samples") && !cmd.Flags().Changed("sample"):
+		return fmt.Errorf("--samples %d: only with --sample, which says how large a sample is", f.samples)
+	}
+	return nil
+}
+
+// replaySamples replays LRU on the whole trace, and everything on each sample.
+func (f *curveFlags) replaySamples(cmd *cobra.Command, t *traces.Trace, options sim.RunOptions, c *curve) (err error) {
+	lru := options
+	lru.Capacities, lru.Policies = nil, nil
+	if c.exact, err = f.replay(cmd, t, lru); err != nil {
+		return err
+	}
+	warmup := *t
+	warmup.Objects = t.Objects[:f.warmup]
+	for i := range uint64(f.samples) {
+		seed := f.trace.seed + i
+		sample := t.Sample(f.trace.sample, seed)
+		if len(sample.Objects) == 0 {
+			return fmt.Errorf("--sample %v: a sample of %s has no requests; take a larger share", f.trace.sample, t.Name)
+		}
+		options.Seed, options.Warmup = seed, len(warmup.Sample(f.trace.sample, seed).Objects)
+		options.Capacities = scaled(c.capacities, f.trace.sample)
+		options.LRUCapacities = options.Capacities
+		recs, err := f.replay(cmd, sample, options)
+		c.sampled = append(c.sampled, recs...)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// curveCapacities resolves the capacities in ascending order. Objects and bytes would be two curves.
+func curveCapacities(specs []sim.CapacitySpec, mode sim.CapacityMode, t *traces.Trace) ([]sim.Capacity, error) {
+	capacities, err := sim.Resolve(specs, mode, t)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(capacities, func(a, b sim.Capacity) int { return cmp.Compare(a.Amount, b.Amount) })
+	for _, c := range capacities {
+		if c.Bytes != capacities[0].Bytes {
+			return nil, fmt.Errorf("some capacities count objects and some bytes, which makes two curves: ask for one at a time, or add --bytes")
+		}
+	}
+	return capacities, nil
+}
+
+// lruGrid returns about n further capacities in geometric steps: from one object, or from the largest object's bytes, to all.
+func lruGrid(t *traces.Trace, beside []sim.Capacity, n int) (grid []sim.Capacity) {
+	bytes := beside[0].Bytes
+	low, high := int64(1), int64(t.NumObjects)
+	if bytes {
+		if t.RequestSizes != nil {
+			return nil // each would be a replay
+		}
+		low, high = max(1, slices.Max(t.ObjectSizes)), t.Footprint()
+	}
+	for i := range n {
+		amount := int64(math.Round(float64(low) * math.Pow(float64(high)/float64(low), float64(i)/float64(max(1, n-1)))))
+		c := sim.Capacity{Amount: amount, Bytes: bytes, Simulated: amount}
+		if !slices.Contains(beside, c) && !slices.Contains(grid, c) {
+			grid = append(grid, c)
+		}
+	}
+	return grid
+}
+
+// scaled returns the capacities that a sample at that rate can hold.
+func scaled(capacities []sim.Capacity, rate float64) (held []sim.Capacity) {
+	for _, c := range capacities {
+		if c.Simulated = int64(float64(c.Amount) * rate); c.Simulated > 0 {
+			held = append(held, c)
+		}
+	}
+	return held
+}
+
+// report prints the curve and writes it, with figures, to the output folder.
+func (f *curveFlags) report(cmd *cobra.Command, c *curve) error {
+	all := slices.Concat(c.exact, c.sampled)
+	if len(all) == 0 {
+		return nil
+	}
+	w := cmd.OutOrStdout()
+	var err error
+	if f.format == "table" || f.format == "markdown" {
+		err = c.print(w, string(f.format))
+	} else {
+		err = printRecords(w, all, string(f.format))
+	}
+	if err != nil || f.out == "" {
+		return err
+	}
+	if c.rate == 0 {
+		return writeResults(f.out, all)
+	}
+	if err := records.Write(f.out, all); err != nil {
+		return err
+	}
+	figure, err := c.figure()
+	if err != nil {
+		return err
+	}
+	return figure.Save(f.out, "hit_ratio")
+}

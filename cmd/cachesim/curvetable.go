@@ -1,0 +1,236 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/cachesim/cachesim/internal/plots"
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/sim"
+)
+
+// curve is what `cachesim curve` found.
+type curve struct {
+	trace      string
+	requests   int64            // counted
+	rate       float64          // of the samples; 0 where the whole trace was replayed
+	capacities []sim.Capacity   // of the table, ascending
+	specs      []policies.Spec  // beside lru
+	exact      []records.Record // of the whole trace
+	sampled    []records.Record // of the samples
+}
+
+// estimate is a hit ratio from samples.
+type estimate struct {
+	mean, stdErr float64 // stdErr is NaN where there is one sample
+	samples      int
+}
+
+// exactAt returns the hit ratio of a policy on the whole trace.
+func (c *curve) exactAt(label string, capacity int64) (hitRatio float64, ok bool) {
+	i := slices.IndexFunc(c.exact, func(r records.Record) bool { return r.Label == label && r.Capacity == capacity })
+	if i < 0 {
+		return 0, false
+	}
+	return c.exact[i].HitRatio, true
+}
+
+// sampledAt returns the hit ratio of a policy from the samples.
+func (c *curve) sampledAt(label string, capacity int64) (e estimate, ok bool) {
+	var ratios []float64
+	for _, r := range c.sampled {
+		if r.Label == label && r.Capacity == capacity {
+			// Misses, not requests: a sample may miss the hottest objects, whose requests are nearly all hits, and hold their share of
+			// all others (the adjustment of Waldspurger et al., FAST 2015).
+			ratios = append(ratios, max(0, 1-float64(r.Misses)/(c.rate*float64(c.requests))))
+		}
+	}
+	if len(ratios) == 0 {
+		return e, false
+	}
+	mean, stdDev := stat.MeanStdDev(ratios, nil)
+	return estimate{mean, stat.StdErr(stdDev, float64(len(ratios))), len(ratios)}, true
+}
+
+// lruErrors returns the differences of the sampled from the exact hit ratio of LRU at the capacities of the table.
+func (c *curve) lruErrors() (errors []float64) {
+	for _, capacity := range c.capacities {
+		if e, ok := c.lruError(capacity.Amount); ok {
+			errors = append(errors, e)
+		}
+	}
+	return errors
+}
+
+func (c *curve) lruError(capacity int64) (float64, bool) {
+	exact, ok := c.exactAt("lru", capacity)
+	sampled, found := c.sampledAt("lru", capacity)
+	return sampled.mean - exact, ok && found
+}
+
+// print writes the hit ratios as table or markdown.
+func (c *curve) print(w io.Writer, format string) error {
+	if _, err := fmt.Fprintf(w, "%s: %s requests, hit ratios\n\n", c.trace, records.Count(c.requests)); err != nil {
+		return err
+	}
+	t := newListing()
+	header := table.Row{"capacity", "lru"}
+	if c.rate > 0 {
+		header = append(header, "lru sampled", "error")
+	}
+	for _, s := range c.specs {
+		header = append(header, c.heading(s))
+	}
+	t.AppendHeader(header)
+	var configs []table.ColumnConfig
+	for i := range header {
+		configs = append(configs, table.ColumnConfig{Number: i + 1, Align: text.AlignRight, AlignHeader: text.AlignRight})
+	}
+	t.SetColumnConfigs(configs)
+	for _, capacity := range c.capacities {
+		t.AppendRow(c.row(capacity))
+	}
+	if err := printListing(w, t, format); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "\n%s\n", c.footer())
+	return err
+}
+
+func (c *curve) heading(s policies.Spec) string {
+	if s.Entry.Kind == policies.Bound {
+		return s.String() + " (bound)"
+	}
+	return s.String()
+}
+
+// row is the row of one capacity. What is not known is left blank.
+func (c *curve) row(capacity sim.Capacity) table.Row {
+	row := table.Row{records.Capacity(capacity.Amount, capacity.Unit())}
+	exactCell := func(label string) string {
+		x, ok := c.exactAt(label, capacity.Amount)
+		if !ok {
+			return ""
+		}
+		return fmt.Sprintf("%.2f%%", 100*x)
+	}
+	sampledCell := func(label string) string {
+		e, ok := c.sampledAt(label, capacity.Amount)
+		switch {
+		case !ok:
+			return ""
+		case e.samples == 1:
+			return fmt.Sprintf("%.2f%%", 100*e.mean)
+		}
+		return fmt.Sprintf("%.2f%% ± %.2f", 100*e.mean, 100*e.stdErr)
+	}
+	row = append(row, exactCell("lru"))
+	cell := exactCell
+	if c.rate > 0 {
+		cell = sampledCell
+		difference := ""
+		if e, ok := c.lruError(capacity.Amount); ok {
+			difference = fmt.Sprintf("%+.2f", 100*e)
+		}
+		row = append(row, sampledCell("lru"), difference)
+	}
+	for _, s := range c.specs {
+		row = append(row, cell(s.String()))
+	}
+	return row
+}
+
+// footer says where the figures come from and what their error is.
+func (c *curve) footer() string {
+	if c.rate == 0 {
+		return "lru: exact at every capacity; the others are replayed at these"
+	}
+	seeds := c.seeds()
+	lines := []string{fmt.Sprintf("lru: exact; the others: mean and standard error of %d samples of %s of the objects, in percentage points",
+		len(seeds), records.Share(c.rate))}
+	if errors := c.lruErrors(); len(errors) > 0 {
+		sum, largest := 0.0, 0.0
+		for _, e := range errors {
+			sum += math.Abs(e)
+			largest = max(largest, math.Abs(e))
+		}
+		lines = append(lines, fmt.Sprintf("error: of lru on the samples, %.2f on average and %.2f at most; expect as much of the others",
+			100*sum/float64(len(errors)), 100*largest))
+	}
+	if held := scaled(c.capacities, c.rate); len(held) < len(c.capacities) {
+		lines = append(lines, "blank: a sample holds less than one unit of this capacity")
+	}
+	return strings.Join(lines, "\n")
+}
+
+// seeds returns the seeds of the samples.
+func (c *curve) seeds() []uint64 {
+	var seeds []uint64
+	for _, r := range c.sampled {
+		if !slices.Contains(seeds, r.Seed) {
+			seeds = append(seeds, r.Seed)
+		}
+	}
+	return seeds
+}
+
+// figure draws the exact curve of LRU, and the sampled ones with bands of one standard error to either side.
+func (c *curve) figure() (*plots.Figure, error) {
+	axis, unit := "capacity (objects)", plots.Number
+	if c.capacities[0].Bytes {
+		axis, unit = "capacity", plots.Bytes
+	}
+	f := plots.New(fmt.Sprintf("Hit ratio: %s, from %d samples of %s", c.trace, len(c.seeds()), records.Share(c.rate)), axis, "hit ratio")
+	lru := slices.DeleteFunc(slices.Clone(c.exact), func(r records.Record) bool { return r.Label != "lru" })
+	slices.SortFunc(lru, func(a, b records.Record) int { return cmp.Compare(a.Capacity, b.Capacity) })
+	line := plots.Line{Label: "lru (exact)", Style: plots.SeriesStyle(0)}
+	for _, r := range lru {
+		line.X, line.Y = append(line.X, float64(r.Capacity)), append(line.Y, r.HitRatio)
+	}
+	lines := append([]plots.Line{line}, c.sampledLines("lru", plots.SeriesStyle(1))...)
+	for i, s := range c.specs {
+		style := plots.SeriesStyle(2 + i)
+		switch s.Entry.Kind {
+		case policies.Offline:
+			style = plots.OptimumStyle()
+		case policies.Bound:
+			style = plots.BoundStyle()
+		}
+		lines = append(lines, c.sampledLines(s.String(), style)...)
+	}
+	for _, l := range lines {
+		if len(l.X) == 0 {
+			continue
+		}
+		if err := f.AddLine(l); err != nil {
+			return nil, err
+		}
+	}
+	f.SetX(plots.Log, unit)
+	f.SetY(plots.Linear, plots.Percent)
+	return f, nil
+}
+
+// sampledLines returns the line of a policy's means, and a band of one standard error to either side.
+func (c *curve) sampledLines(label string, style plots.Style) []plots.Line {
+	mean := plots.Line{Label: label + " (sampled)", Style: style}
+	style.Width, style.Marker = 0, nil
+	band := plots.Line{Style: style}
+	for _, capacity := range c.capacities {
+		if e, ok := c.sampledAt(label, capacity.Amount); ok && e.samples > 1 {
+			x := float64(capacity.Amount)
+			mean.X, mean.Y = append(mean.X, x), append(mean.Y, e.mean)
+			band.X, band.Y, band.High = append(band.X, x), append(band.Y, e.mean-e.stdErr), append(band.High, e.mean+e.stdErr)
+		}
+	}
+	return []plots.Line{band, mean}
+}

@@ -1,0 +1,38 @@
+package traces
+
+import (
+	"fmt"
+	"path/filepath"
+	"reflect"
+	"testing"
+)
+
+func TestSampleAfterLoadEqualsSampleAtLoad(t *testing.T) {
+	var records []Record
+	for i := range uint64(3000) {
+		rec := Record{Num: mix64(i % 700), Size: int64(i % 3), Time: int64(i) * 1e9}
+		if i%700%5 == 0 {
+			rec.Num, rec.Text = 0, fmt.Appendf(nil, "key%d", i%700)
+		}
+		records = append(records, rec)
+	}
+	path := filepath.Join(t.TempDir(), "x.csv")
+	writeTrace(t, path, Fields{Size: true, Time: true}, records)
+	whole, err := Load(t.Context(), []string{path}, LoadOptions{Keys: true, Sizes: true, Times: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for seed := range uint64(3) {
+		want, err := Load(t.Context(), []string{path}, LoadOptions{Keys: true, Sizes: true, Times: true, SampleRate: 0.3, SampleSeed: seed})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := whole.Sample(0.3, seed); !reflect.DeepEqual(got, want) {
+			t.Errorf("seed %d: after loading %d requests of %d objects, at loading %d of %d",
+				seed, len(got.Objects), got.NumObjects, len(want.Objects), want.NumObjects)
+		}
+	}
+	if got := whole.Sample(1e-18, 0); len(got.Objects) != 0 || !got.HasSizes() {
+		t.Errorf("an empty sample has %d requests, sizes: %v", len(got.Objects), got.HasSizes())
+	}
+}
