@@ -24,7 +24,7 @@ const (
 
 // Common are the parameters that every generator takes.
 var Common = []params.Param{
-	{Name: "requests", Default: 1_000_000, Min: 0, Doc: "length of the trace"},
+	{Name: "requests", Default: 1_000_000, Min: 1, Doc: "length of the trace"},
 	{Name: "seed", Default: 0, Min: 0, Doc: "the only source of randomness"},
 	{Name: "size", Default: "none", Doc: "sizes of the objects: none, fixed(bytes=...), lognormal(mean=...,sigma=...) or popularity(first=...,last=...)"},
 	{Name: "rate", Default: 1000.0, Min: 0, Max: 1e9, Doc: "requests per second of the trace's clock, evenly spaced from 0 on; 0: no clock"},

@@ -391,7 +391,7 @@ func TestErrors(t *testing.T) {
 		"zipf(objects=1000000000)":          "from 1 to 268435456",
 		"zipf(aplha=1)":                     `did you mean "alpha"`,
 		"scan(objects=4)":                   "unknown parameter",
-		"zipf(requests=-1)":                 "from 0",
+		"zipf(requests=-1)":                 "from 1",
 		"zipf(seed=-1)":                     "from 0",
 		"zipf(keys=odd)":                    "want one of plain, hashed",
 		"zipf(rate=0.00001)":                "292 years",
