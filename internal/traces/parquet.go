@@ -374,6 +374,9 @@ func (c *parquetCursor) fill() (err error) {
 			}
 		}
 		n, err := c.values.ReadValues(c.buffer[:])
+		if n == 0 && err == nil {
+			err = io.ErrNoProgress
+		}
 		if err == io.EOF {
 			c.values = nil
 		} else if err != nil {
