@@ -23,6 +23,9 @@ func Load(ctx context.Context, paths []string, opts LoadOptions) (*Trace, error)
 	if err := s.run(); err != nil {
 		return nil, err
 	}
+	if err := l.checkFootprint(); err != nil {
+		return nil, err
+	}
 	return l.finish(), nil
 }
 
@@ -53,6 +56,17 @@ func (l *loader) finish() *Trace {
 		t.Keys = l.numbering.allKeys()
 	}
 	return t
+}
+
+// checkFootprint makes sure that sums of sizes fit an int64.
+func (l *loader) checkFootprint() error {
+	var sum int64
+	for _, size := range l.trace.ObjectSizes {
+		if sum += size; sum < 0 {
+			return fmt.Errorf("%s: the sizes of the objects sum up to 2^63 bytes or more: want sizes in bytes; --unit-size ignores them", l.paths[0])
+		}
+	}
+	return nil
 }
 
 func traceName(paths []string) string {

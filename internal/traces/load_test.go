@@ -349,6 +349,11 @@ func TestSampleOfOracleGeneralIsThatOfText(t *testing.T) {
 
 func TestLoadErrors(t *testing.T) {
 	paths := writeTexts(t, "time,key\n1,x\n", "key\ny\n", "time,key,size\n1,x,5\n", "time,key\n")
+	var sizes strings.Builder
+	for i := range 8192 {
+		fmt.Fprintf(&sizes, "%d,%d\n", i, maxSize)
+	}
+	huge := writeTexts(t, "key,size\n"+sizes.String())
 	timed, keys, sized, empty := paths[0], paths[1], paths[2], paths[3]
 	for _, c := range []struct {
 		paths []string
@@ -367,6 +372,7 @@ func TestLoadErrors(t *testing.T) {
 		{[]string{timed, timed + "x"}, LoadOptions{}, "no such file"},
 		{[]string{"-", "-"}, LoadOptions{Stdin: strings.NewReader("1\n")}, "standard input: "},
 		{[]string{"-"}, LoadOptions{Stdin: iotest.ErrReader(errors.New("broken cable"))}, "broken cable"},
+		{huge, LoadOptions{Sizes: true}, "sum up to 2^63 bytes or more"},
 	} {
 		got, err := Load(t.Context(), c.paths, c.opts)
 		if err == nil || !strings.Contains(err.Error(), c.want) || got != nil {

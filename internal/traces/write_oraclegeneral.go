@@ -148,5 +148,5 @@ func (o *oracleGeneralWriter) checkTextIDs() error {
 }
 
 // textID is the number that stands for a text key in a format that has only numbers: its hash of 64 bits. A file in which two
-// keys would become one is refused, which is expected once in 18 million files of a million keys.
+// keys would become one is refused, which is expected once in 37 million files of a million keys.
 func textID(key []byte) uint64 { return hashText(key) }
