@@ -95,30 +95,32 @@ func (p *opt) hold(r Request) {
 }
 
 func (p *opt) ReplayUnit(objects []Object, first int) (hits, evictions int) {
+	coming, free, over := p.coming, p.free, p.over
 	for k, next := range p.nextUse[first : first+len(objects)] {
 		switch {
-		case p.coming.Has(uint32(first + k)):
+		case coming.Has(uint32(first + k)):
 			hits++
-		case p.free > 0:
-			p.free--
+		case free > 0:
+			free--
 		case p.bypass && next == Never:
 			continue
-		case p.over > 0:
-			p.over--
+		case over > 0:
+			over--
 			evictions++
 		default:
-			farthest, _ := p.coming.Max()
+			farthest, _ := coming.Max()
 			if p.bypass && next > farthest {
 				continue
 			}
-			p.coming.Clear(farthest)
+			coming.Clear(farthest)
 			evictions++
 		}
 		if next == Never {
-			p.over++
+			over++
 		} else {
-			p.coming.Set(next)
+			coming.Set(next)
 		}
 	}
+	p.free, p.over = free, over
 	return hits, evictions
 }
