@@ -95,7 +95,7 @@ func (f *curveFlags) run(cmd *cobra.Command, paths []string) error {
 		return err
 	}
 	options.LRUCapacities = append(slices.Clone(options.Capacities), lruGrid(t, options.Capacities, f.points)...)
-	c := curve{trace: t.Name, requests: int64(len(t.Objects) - f.warmup), rate: f.trace.sample, capacities: options.Capacities, specs: specs}
+	c := curve{trace: t.Name, rate: f.trace.sample, capacities: options.Capacities, specs: specs}
 	if c.rate > 0 {
 		err = f.replaySamples(cmd, t, options, &c)
 	} else {
@@ -191,7 +191,8 @@ func lruGrid(t *traces.Trace, beside []sim.Capacity, n int) (grid []sim.Capacity
 		if t.RequestSizes != nil {
 			return nil // each would be a replay
 		}
-		low, high = max(1, slices.Max(t.ObjectSizes)), t.Footprint()
+		low = max(1, slices.Max(t.ObjectSizes))
+		high = max(low, t.Footprint())
 	}
 	for i := range n {
 		amount := int64(math.Round(float64(low) * math.Pow(float64(high)/float64(low), float64(i)/float64(max(1, n-1)))))

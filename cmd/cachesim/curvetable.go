@@ -21,7 +21,6 @@ import (
 // curve is what `cachesim curve` found.
 type curve struct {
 	trace      string
-	requests   int64            // counted
 	rate       float64          // of the samples; 0 where the whole trace was replayed
 	capacities []sim.Capacity   // of the table, ascending
 	specs      []policies.Spec  // beside lru
@@ -34,6 +33,9 @@ type estimate struct {
 	mean, stdErr float64 // stdErr is NaN where there is one sample
 	samples      int
 }
+
+// requests returns how many requests of the whole trace were counted. Something must have been replayed.
+func (c *curve) requests() int64 { return c.exact[0].Requests }
 
 // exactAt returns the hit ratio of a policy on the whole trace.
 func (c *curve) exactAt(label string, capacity int64) (hitRatio float64, ok bool) {
@@ -51,7 +53,7 @@ func (c *curve) sampledAt(label string, capacity int64) (e estimate, ok bool) {
 		if r.Label == label && r.Capacity == capacity {
 			// Misses, not requests: a sample may miss the hottest objects, whose requests are nearly all hits, and hold their share of
 			// all others (the adjustment of Waldspurger et al., FAST 2015).
-			ratios = append(ratios, max(0, 1-float64(r.Misses)/(c.rate*float64(c.requests))))
+			ratios = append(ratios, max(0, 1-float64(r.Misses)/(c.rate*float64(c.requests()))))
 		}
 	}
 	if len(ratios) == 0 {
@@ -79,7 +81,7 @@ func (c *curve) lruError(capacity int64) (float64, bool) {
 
 // print writes the hit ratios as table or markdown.
 func (c *curve) print(w io.Writer, format string) error {
-	if _, err := fmt.Fprintf(w, "%s: %s requests, hit ratios\n\n", c.trace, records.Count(c.requests)); err != nil {
+	if _, err := fmt.Fprintf(w, "%s: %s requests, hit ratios\n\n", c.trace, records.Count(c.requests())); err != nil {
 		return err
 	}
 	t := newListing()

@@ -1,6 +1,7 @@
 package policies
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -53,7 +54,7 @@ func TestLFUExamples(t *testing.T) {
 func TestFrequencies(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const objects = 12
-		steps := rapid.SliceOfN(rapid.Uint32(), 1, 200).Draw(t, "steps")
+		steps := drawTrace(t, math.MaxUint32, 200)
 		f := NewFrequencies(objects, len(steps))
 		want := map[Object]uint32{}
 		for _, step := range steps {

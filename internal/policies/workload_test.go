@@ -13,11 +13,16 @@ type workload struct {
 	config Config
 }
 
+// drawTrace draws 1 to longest requests. Their number is drawn first: rapid's slices of open length have about 6 elements.
+func drawTrace(t *rapid.T, objects Object, longest int) []Object {
+	requests := rapid.IntRange(1, longest).Draw(t, "requests")
+	return rapid.SliceOfN(rapid.Uint32Range(0, objects-1), requests, requests).Draw(t, "trace")
+}
+
 func drawWorkload(t *rapid.T) workload {
 	const objects = 30
-	requests := rapid.IntRange(1, 300).Draw(t, "requests") // drawn first: rapid's slices of open length have about 6 elements
 	w := workload{
-		trace: rapid.SliceOfN(rapid.Uint32Range(0, objects-1), requests, requests).Draw(t, "trace"),
+		trace: drawTrace(t, objects, 300),
 		sizes: slices.Repeat([]int64{1}, objects),
 	}
 	w.config = Config{

@@ -65,7 +65,7 @@ func (c *naiveWTinyLFU) serve(o Object) (hit bool, victims []Object) {
 func TestWTinyLFUEqualsNaive(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const objects = 30
-		trace := rapid.SliceOfN(rapid.Uint32Range(0, objects-1), 1, 300).Draw(t, "trace")
+		trace := drawTrace(t, objects, 300)
 		capacity := rapid.IntRange(1, 25).Draw(t, "capacity")
 		spec := rapid.SampledFrom([]string{"window=0.5,protected=0.5", "window=0.01,protected=0.8", "window=0.2,protected=1"}).Draw(t, "spec")
 		got := drive(t, "w-tinylfu(counters=1024,sample=1000,"+spec+")",
@@ -131,7 +131,7 @@ func TestWTinyLFULargeObjects(t *testing.T) {
 func TestWTinyLFUAccountsInBytes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const objects = 100
-		trace := rapid.SliceOfN(rapid.Uint32Range(0, objects-1), 1, 400).Draw(t, "trace")
+		trace := drawTrace(t, objects, 400)
 		sizes := rapid.SliceOfN(rapid.Int64Range(1, 50), objects, objects).Draw(t, "sizes")
 		d := drive(t, "w-tinylfu(window=0.2)", Config{Capacity: 300, Objects: objects, Requests: len(trace)})
 		p := d.policy.(*wTinyLFU)
