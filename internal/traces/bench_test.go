@@ -1,73 +1,64 @@
 package traces
 
 import (
-	"io"
-	"math"
+	"bytes"
+	"fmt"
 	"math/rand/v2"
-	"path/filepath"
 	"testing"
 )
 
-// zipfRecords returns requests for scattered keys with Zipf(1) popularity.
-func zipfRecords(count int) []Record {
-	const objects = 1_000_000
-	random := rand.New(rand.NewPCG(1, 2))
-	records := make([]Record, count)
-	for i := range records {
-		rank := uint64(math.Pow(objects, random.Float64()))
-		records[i] = Record{Time: int64(i/10_000) * 1e9, Num: mix64(rank), Size: int64(rank%1000) + 1}
+// benchmarkRead reads one million lines per iteration.
+func benchmarkRead(b *testing.B, format, header string, line func(i int, key uint64) string) {
+	const lines = 1_000_000
+	random := rand.New(rand.NewPCG(1, 1))
+	var content bytes.Buffer
+	content.WriteString(header)
+	for i := range lines {
+		content.WriteString(line(i, random.Uint64N(1<<30)))
 	}
-	return records
-}
-
-// BenchmarkLoadOracleGeneral loads 2 million requests, from a file as it is and from one in zstd; "decompress" reads the latter and does
-// nothing with it.
-func BenchmarkLoadOracleGeneral(b *testing.B) {
-	const count = 2_000_000
-	records := zipfRecords(count)
-	dir := b.TempDir()
-	plain, packed := filepath.Join(dir, "x.oracleGeneral"), filepath.Join(dir, "x.oracleGeneral.zst")
-	writeTrace(b, plain, allFields, records)
-	writeTrace(b, packed, allFields, records)
-	load := func(path string, opts LoadOptions) func(b *testing.B) {
-		return func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := Load(b.Context(), []string{path}, opts); err != nil {
-					b.Fatal(err)
-				}
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/count, "ns/request")
+	b.SetBytes(int64(content.Len()))
+	b.ReportAllocs()
+	for b.Loop() {
+		s, err := Open("-", LoadOptions{Format: format, Stdin: bytes.NewReader(content.Bytes())})
+		if err != nil {
+			b.Fatal(err)
+		}
+		var rec Record
+		n := 0
+		for err = s.Read(&rec); err == nil; err = s.Read(&rec) {
+			n++
+		}
+		if n != lines {
+			b.Fatalf("%d records, %v", n, err)
 		}
 	}
-	b.Run("decompress", func(b *testing.B) {
-		for b.Loop() {
-			s, err := Open(packed, LoadOptions{})
-			if err != nil {
-				b.Fatal(err)
-			}
-			if _, err := io.Copy(io.Discard, s.Reader.(*oracleGeneralReader).src); err != nil {
-				b.Fatal(err)
-			}
-			s.Close()
-		}
-		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/count, "ns/request")
-	})
-	b.Run("zstd", load(packed, LoadOptions{}))
-	b.Run("plain", load(plain, LoadOptions{}))
-	b.Run("plain/sizes", load(plain, LoadOptions{Sizes: true}))
-	b.Run("plain/hashed", load(plain, LoadOptions{SampleRate: 1 - 1e-12}))
+	b.ReportMetric(float64(lines)*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mlines/s")
 }
 
-func BenchmarkConvert(b *testing.B) {
-	records := zipfRecords(500_000)
-	for _, name := range []string{"x.csv", "x.txt", "x.oracleGeneral", "x.parquet", "x.csv.zst"} {
-		b.Run(name, func(b *testing.B) {
-			path := filepath.Join(b.TempDir(), name)
-			for b.Loop() {
-				writeTrace(b, path, allFields, records)
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(records)), "ns/record")
-		})
-	}
+func BenchmarkReadPlain(b *testing.B) {
+	benchmarkRead(b, "plain", "", func(_ int, key uint64) string { return fmt.Sprintln(key) })
+}
+
+func BenchmarkReadPlainText(b *testing.B) {
+	benchmarkRead(b, "plain", "", func(_ int, key uint64) string { return fmt.Sprintf("n%x.jpg\n", key) })
+}
+
+func BenchmarkReadLIRS(b *testing.B) {
+	benchmarkRead(b, "lirs", "", func(_ int, key uint64) string { return fmt.Sprintln(key) })
+}
+
+func BenchmarkReadARC(b *testing.B) {
+	benchmarkRead(b, "arc", "", func(i int, key uint64) string { return fmt.Sprintf("%d 1 0 %d\n", key, i) })
+}
+
+func BenchmarkReadSeqIDSize(b *testing.B) {
+	benchmarkRead(b, "seq-id-size", "", func(i int, key uint64) string { return fmt.Sprintf("%d %d %d\n", i, key, key&0xffff) })
+}
+
+func BenchmarkReadCSV(b *testing.B) {
+	benchmarkRead(b, "csv", "time,key,size,op\n", func(i int, key uint64) string { return fmt.Sprintf("%d.25,%d,%d,get\n", i, key, key&0xffff) })
+}
+
+func BenchmarkReadQuotedCSV(b *testing.B) {
+	benchmarkRead(b, "csv", "time,key,size,op\n", func(i int, key uint64) string { return fmt.Sprintf("%d.25,\"%x\",%d,get\n", i, key, key&0xffff) })
 }
