@@ -12,13 +12,13 @@ const cacheLibColumns = "op_time,key,key_size,op,op_count,size"
 
 var cacheLibFormat = Format{
 	Name:      "cachelib",
-	Summary:   "CacheLib key-value traces: CSV with a header; a row is op_count requests for a key",
+	Summary:   "CacheLib key-value traces: CSV with a header",
 	Example:   cacheLibColumns + ",cache_hits,ttl\n604038471,82131353f9ddc8c6,48,GET,1,87,1,0",
 	Carries:   "time, key, size, op",
 	Detection: "a header with the columns key, op, op_count and size",
 	Options: []params.Param{
-		opsOption("reads"),
-		{Name: "repeat", Default: true, Doc: "a row stands for op_count requests, as in CacheBench; false: for one"},
+		opsOption(),
+		{Name: "repeat", Default: false, Doc: "a row stands for op_count requests, as in CacheBench; false: for one"},
 		{Name: "size", Default: "key+value", Choices: []string{"key+value", "value"},
 			Doc: "what an object takes: key_size + size, or size alone; where size is 0, that of a miss, it is unknown and stays 0"},
 	},

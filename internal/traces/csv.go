@@ -16,7 +16,7 @@ var csvFormat = Format{
 	Options: append(columnOptions(),
 		params.Param{Name: "delimiter", Default: "auto", Choices: delimiterNames(), Doc: "what separates columns"},
 		params.Param{Name: "header", Default: "auto", Choices: []string{"auto", "true", "false"}, Doc: "whether the first line names the columns"},
-		opsOption("accesses"),
+		opsOption(),
 	),
 	Detect: detectCSV,
 	Open:   openCSV,

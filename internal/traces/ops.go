@@ -29,11 +29,11 @@ func parseOp(word []byte) (Op, bool) {
 	return op, ok
 }
 
-// opsOption chooses which rows are requests.
-func opsOption(byDefault string) params.Param {
+// opsOption chooses which rows are requests. By default all are, so that converting a trace loses none.
+func opsOption() params.Param {
 	return params.Param{
-		Name: "ops", Default: byDefault, Choices: []string{"reads", "accesses", "all"},
-		Doc: "which rows are requests: reads; accesses, which are reads, writes and rows without an operation; or all, with deletions",
+		Name: "ops", Default: "all", Choices: []string{"reads", "accesses", "all"},
+		Doc: "which rows are requests: all; reads; or accesses, which are all but deletions",
 	}
 }
 

@@ -19,7 +19,7 @@ var parquetFormat = Format{
 	Summary:   "Apache Parquet with named columns: an integer or string key, and time, size and operation if they are there",
 	Carries:   "key, and time, size, op where there are columns for them",
 	Detection: "its signature PAR1",
-	Options:   append(columnOptions(), opsOption("accesses")),
+	Options:   append(columnOptions(), opsOption()),
 	Detect:    detectParquet,
 	Open:      openParquet,
 }

@@ -26,7 +26,7 @@ func TestRealTraces(t *testing.T) {
 		{"block/lirs-cpp.trace.gz", "gzip", "lirs", "", 9047, 1223},
 		{"block/adaptsize-request.trace.xz", "xz", "seq-id-size", "", 66987, 40240},
 		{"block/cloudPhysicsIO.oracleGeneral.bin.zst", "zstd", "oraclegeneral", "", 113872, 48974},
-		{"block/cachelib-kv_traces_1.csv", "", "cachelib", "cachelib:ops=all,repeat=false", 99, 52},
+		{"block/cachelib-kv_traces_1.csv", "", "cachelib", "", 99, 52},
 		{"dlrm/meta-reuse-low-500k.txt.zst", "zstd", "plain", "", 379910, 231073},
 		{"dlrm/meta-reuse-medium-500k.txt.zst", "zstd", "plain", "", 429951, 102524},
 		{"dlrm/movietweetings-ratings.dat.zst", "zstd", "rating", "", 100000, 10506},

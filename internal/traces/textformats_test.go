@@ -30,10 +30,10 @@ func TestTextFormats(t *testing.T) {
 		"rating by user in the order of the file": {"1::2::7::30\n2::55::7.5::10\n", "rating:key=user,sort=false", []Record{
 			{Num: 1, Time: 30 * second}, {Num: 2, Time: 10 * second}}},
 
-		"cachelib": {"op_time,key,key_size,op,op_count,size,ttl\n9,ab,10,GET,2,87,0\n9,7,5,SET,1,1,0\n10,7,5,GET_LEASE,1,0,0\n", "", []Record{
+		"cachelib": {"op_time,key,key_size,op,op_count,size,ttl\n9,ab,10,GET,2,87,0\n9,7,5,SET,1,1,0\n10,7,5,GET_LEASE,1,0,0\n", "cachelib:ops=reads,repeat=true", []Record{
 			{Text: []byte("ab"), Size: 97, Time: 9 * second, Op: OpRead}, {Text: []byte("ab"), Size: 97, Time: 9 * second, Op: OpRead},
 			{Num: 7, Time: 10 * second, Op: OpRead}}},
-		"cachelib, all rows once": {"key,op,size,op_count\n1,GET,87,9\n2,SET,1,1\n3,DELETE,0,1\n", "cachelib:ops=all,repeat=false,size=value", []Record{
+		"cachelib, every row once": {"key,op,size,op_count\n1,GET,87,9\n2,SET,1,1\n3,DELETE,0,1\n", "cachelib:size=value", []Record{
 			{Num: 1, Size: 87, Op: OpRead}, {Num: 2, Size: 1, Op: OpWrite}, {Num: 3, Op: OpDelete}}},
 
 		"csv":                 {"time,key,size,op\n0.5,a,10,get\n1,2,20,set\n", "", csvWant()},
@@ -53,7 +53,7 @@ func TestTextFormats(t *testing.T) {
 		"only a key":          {"key,color\na,red\n2,\n", "", []Record{text("a"), num(2)}},
 		"commas and breaks in quotes": {"key,size\n\"a,\"\"b\"\"\nc\",1\n\"\"\"\",2\n", "", []Record{
 			{Text: []byte("a,\"b\"\nc"), Size: 1}, {Text: []byte("\""), Size: 2}}},
-		"deletions are no requests": {"key,op\n1,get\n1,delete\n1,\n", "", []Record{{Num: 1, Op: OpRead}, {Num: 1}}},
+		"accesses are no deletions": {"key,op\n1,get\n1,delete\n1,\n", "csv:ops=accesses", []Record{{Num: 1, Op: OpRead}, {Num: 1}}},
 		"reads only":                {"key,op\n1,get\n2,set\n1,\n", "csv:ops=reads", []Record{{Num: 1, Op: OpRead}}},
 		"dates":                     {"time,key\n1970-01-01 00:01:00.25,1\n1970-01-01T01:00:00+01:00,2\n", "", []Record{{Num: 1, Time: 60*second + second/4}, {Num: 2}}},
 		"blanks belong to keys":     {"key,size\na , 3 \n", "", []Record{{Text: []byte("a "), Size: 3}}},
@@ -101,7 +101,7 @@ func TestTextFormatsRefuse(t *testing.T) {
 		"rating, key":           {"1::::3::4\n", "", "the key is empty"},
 		"cachelib, columns":     {"key,op,size\n1,GET,3\n", "cachelib", "no column key_size in the header"},
 		"cachelib, op":          {cacheLibHeader + "1,2,3,LOOK,1,1\n", "", `line 2: op "LOOK"`},
-		"cachelib, count 0":     {cacheLibHeader + "1,2,3,GET,0,1\n", "", `line 2: op_count "0"`},
+		"cachelib, count 0":     {cacheLibHeader + "1,2,3,GET,0,1\n", "cachelib:repeat=true", `line 2: op_count "0"`},
 		"cachelib, size":        {cacheLibHeader + "1,2,3,GET,1,-1\n", "", `line 2: size "-1"`},
 		"cachelib, key size":    {cacheLibHeader + "1,2,x,GET,1,1\n", "", `line 2: key_size: size "x"`},
 		"cachelib, time":        {cacheLibHeader + "x,2,3,GET,1,1\n", "", `line 2: op_time: time "x"`},
