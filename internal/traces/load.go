@@ -212,11 +212,13 @@ var (
 	errTooManyRequests = fmt.Errorf("more than %d requests, the most that a trace can have: use --sample or --limit", maxCount)
 )
 
-// Growth of the columns: they begin at firstRoom, and then are made as large as the share of the file that was read lets expect, but
-// at most maxGrowth and at least minGrowth times as large as they are. Room that is never written to costs no memory.
+// Growth of the columns: they begin at firstRoom, and then are made as large as the share of the file that was read lets expect and
+// half as large again, as files begin with new keys that compress badly; but at most maxGrowth and at least minGrowth times as large as they
+// are. Room that is never written to costs no memory.
 const (
-	firstRoom = 1 << 16
-	maxGrowth = 64
+	firstRoom = 1 << 17
+	spareRoom = 1.5
+	maxGrowth = 256
 	minGrowth = 1.25
 )
 
@@ -238,8 +240,7 @@ func (l *loader) estimate() int {
 	have := float64(len(l.trace.Objects))
 	guess := have * minGrowth
 	if done, total := l.progress(); done > 0 && total > 0 {
-		const spare = 1.1
-		guess = max(guess, min(have*float64(total)/float64(done)*spare, have*maxGrowth))
+		guess = max(guess, min(have*float64(total)/float64(done)*spareRoom, have*maxGrowth))
 	}
 	if l.opts.Limit > 0 {
 		guess = min(guess, float64(l.opts.Limit))

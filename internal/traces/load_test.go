@@ -155,7 +155,7 @@ func TestOracleGeneralNumbersNeverDependOnNextAccesses(t *testing.T) {
 
 // TestOracleGeneralGrows goes through several growths of the columns, with an estimate of the length and without.
 func TestOracleGeneralGrows(t *testing.T) {
-	const count = 5 * firstRoom
+	const count = 3 * firstRoom
 	records := make([]Record, count)
 	for i := range records {
 		records[i] = Record{Num: mix64(mix64(uint64(i)) % 10000), Size: 5, Time: int64(i/1000) * 1e9}

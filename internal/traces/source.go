@@ -108,9 +108,15 @@ func newSource(in *input, place, name string, r io.Reader) (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
+	content := io.Reader(d)
+	if d.compression != "" && r == io.Reader(in) && in.size > 0 { // a pipe may be silent for ever, and then nothing could be closed
+		ahead := newReadAhead(d)
+		in.closers = append([]func() error{ahead.stop}, in.closers...)
+		content = ahead
+	}
 	s := &Source{
 		in: in, place: place, name: strippedName(name),
-		compression: d.compression, buf: bufio.NewReaderSize(d, maxLine),
+		compression: d.compression, buf: bufio.NewReaderSize(content, maxLine),
 	}
 	if _, err := s.buf.Peek(1); err == io.EOF {
 		return nil, fmt.Errorf("%s: the file is empty", place)
