@@ -48,13 +48,12 @@ type lruStack interface {
 // runLRU replays the trace once for lru cells of one unit of capacity, in ascending order, for all of which onePass holds.
 // The time per request is that of the pass, which serves all of them.
 func (r *runner) runLRU(ctx context.Context, cells []cell) ([]outcome, error) {
-	t, _ := r.traceFor(cells[0])
+	t, warmup, _ := r.traceFor(cells[0])
 	stack, err := newLRUStack(t, cells)
 	if err != nil {
 		return nil, err
 	}
 	start := time.Now()
-	warmup := min(r.options.Warmup, len(t.Objects))
 	if err := r.serveStack(ctx, stack, t.Objects[:warmup], false); err != nil {
 		return nil, err
 	}

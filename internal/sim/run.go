@@ -57,6 +57,8 @@ type runner struct {
 	options RunOptions
 
 	footprint    int64 // bytes; 0 where no capacity counts bytes
+	warmup       int   // requests of trace served before counting begins
+	warmupSized  int   // requests of sized among them
 	nextUse      func() []uint32
 	nextUseSized func() []uint32
 }
@@ -84,7 +86,7 @@ func TotalRequests(t *traces.Trace, options RunOptions) int64 {
 }
 
 func newRunner(t *traces.Trace, options RunOptions) *runner {
-	r := &runner{trace: t, sized: t, options: options}
+	r := &runner{trace: t, sized: t, options: options, warmup: options.Warmup, warmupSized: options.Warmup}
 	if slices.ContainsFunc(slices.Concat(options.Capacities, options.LRUCapacities), func(c Capacity) bool { return c.Bytes }) {
 		r.sized, _ = t.WithoutZeroSizes()
 		r.footprint = r.sized.Footprint()
@@ -92,9 +94,20 @@ func newRunner(t *traces.Trace, options RunOptions) *runner {
 	r.nextUse = sync.OnceValue(func() []uint32 { return oracle.NextUse(t.Objects, t.NumObjects) })
 	r.nextUseSized = r.nextUse
 	if r.sized != t {
+		r.warmupSized = sizedBefore(t, options.Warmup)
 		r.nextUseSized = sync.OnceValue(func() []uint32 { return oracle.NextUse(r.sized.Objects, r.sized.NumObjects) })
 	}
 	return r
+}
+
+// sizedBefore returns how many of the first n requests have a size above 0.
+func sizedBefore(t *traces.Trace, n int) (sized int) {
+	for pos := range min(n, len(t.Objects)) {
+		if t.Size(pos) > 0 {
+			sized++
+		}
+	}
+	return sized
 }
 
 // plan lists the cells to replay: those asked for, and the optima they are held against, each once. A job is a single cell, or
@@ -141,6 +154,8 @@ func (r *runner) check(c cell) error {
 		return fmt.Errorf("policy %s works with capacities in objects only, not in bytes", e.Name)
 	case !c.capacity.Bytes && e.Units == policies.UnitsBytes:
 		return fmt.Errorf("policy %s works with capacities in bytes only (write 64MiB, or 1%% with --bytes)", e.Name)
+	case c.capacity.Bytes && len(r.sized.Objects) <= r.warmupSized:
+		return fmt.Errorf("%s has no request of a size above 0 to count; capacities in objects ignore sizes", r.trace.Name)
 	case e.NeedsTime && r.trace.Times == nil:
 		return fmt.Errorf("policy %s needs a clock, but %s has no times", e.Name, r.trace.Name)
 	}
@@ -232,21 +247,21 @@ func (r *runner) runJob(ctx context.Context, job []cell) ([]outcome, error) {
 	return []outcome{out}, err
 }
 
-// traceFor returns the requests that a cell sees and their next uses.
-func (r *runner) traceFor(c cell) (*traces.Trace, func() []uint32) {
+// traceFor returns the requests that a cell sees, how many of them warm the cache up, and their next uses.
+func (r *runner) traceFor(c cell) (t *traces.Trace, warmup int, nextUse func() []uint32) {
 	if c.capacity.Bytes {
-		return r.sized, r.nextUseSized
+		return r.sized, r.warmupSized, r.nextUseSized
 	}
-	return r.trace, r.nextUse
+	return r.trace, r.warmup, r.nextUse
 }
 
 func (r *runner) runCell(ctx context.Context, c cell) (outcome, error) {
 	if err := ctx.Err(); err != nil {
 		return outcome{}, err
 	}
-	t, nextUse := r.traceFor(c)
+	t, warmup, nextUse := r.traceFor(c)
 	if c.spec.Entry.Kind == policies.Bound {
-		return r.runBound(c, t, nextUse())
+		return r.runBound(c, t, warmup, nextUse())
 	}
 	config := policies.Config{
 		Capacity: c.capacity.Simulated, Unit: !c.capacity.Bytes, Objects: t.NumObjects, Requests: len(t.Objects),
@@ -264,7 +279,7 @@ func (r *runner) runCell(ctx context.Context, c cell) (outcome, error) {
 	}
 	start := time.Now()
 	counts, err := Replay(ctx, t, newCache(p, config), ReplayOptions{
-		Bytes: c.capacity.Bytes, Warmup: r.options.Warmup, Progress: r.progress(),
+		Bytes: c.capacity.Bytes, Warmup: warmup, Progress: r.progress(),
 	})
 	out := outcome{counts: counts, elapsed: time.Since(start)}
 	if reporter, ok := p.(policies.Reporter); ok {
@@ -303,9 +318,9 @@ func (r *runner) progress() func(int) {
 	return func(n int) { r.options.Progress(int64(n)) }
 }
 
-func (r *runner) runBound(c cell, t *traces.Trace, nextUse []uint32) (outcome, error) {
+func (r *runner) runBound(c cell, t *traces.Trace, warmup int, nextUse []uint32) (outcome, error) {
 	in := policies.BoundInput{
-		Objects: t.Objects, NumObjects: t.NumObjects, NextUse: nextUse, Capacity: c.capacity.Simulated, From: r.options.Warmup,
+		Objects: t.Objects, NumObjects: t.NumObjects, NextUse: nextUse, Capacity: c.capacity.Simulated, From: warmup,
 	}
 	if c.capacity.Bytes {
 		in.ObjectSizes, in.RequestSizes = t.ObjectSizes, t.RequestSizes
@@ -318,7 +333,7 @@ func (r *runner) runBound(c cell, t *traces.Trace, nextUse []uint32) (outcome, e
 	if r.options.Progress != nil {
 		r.options.Progress(int64(len(t.Objects)))
 	}
-	requests := int64(len(t.Objects) - r.options.Warmup)
+	requests := int64(len(t.Objects) - warmup)
 	counts := Counts{Requests: requests, Hits: requests - ceil(bound)}
 	return outcome{counts: counts, bound: bound, elapsed: time.Since(start)}, nil
 }

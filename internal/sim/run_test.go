@@ -130,6 +130,26 @@ func TestRunWarmup(t *testing.T) {
 	}
 }
 
+// Capacities in bytes leave out the requests of size 0, but a warm-up counts the requests of the trace.
+func TestRunWarmupOverZeroSizes(t *testing.T) {
+	tr := fromKeys("abccad")
+	tr.ObjectSizes = []int64{0, 0, 5, 5}
+	options := RunOptions{Policies: specs(t, "lru,belady-size,infinite,pfoo-l"), Capacities: []Capacity{{Amount: 10, Bytes: true, Simulated: 10}}}
+	for warmup, want := range map[int]int64{0: 3, 2: 3, 3: 2, 5: 1} {
+		options.Warmup = warmup
+		for _, rec := range mustRun(t, tr, options) {
+			if rec.Requests != want || rec.Hits+rec.Misses != want {
+				t.Errorf("%s after a warm-up of %d: %d requests, %d hits, %d misses; want %d requests", rec.Label, warmup, rec.Requests, rec.Hits, rec.Misses, want)
+			}
+		}
+	}
+	options.Warmup = 0
+	tr.ObjectSizes = make([]int64, tr.NumObjects)
+	if _, err := Run(t.Context(), tr, options); err == nil {
+		t.Error("a trace without any size above 0 was replayed in bytes")
+	}
+}
+
 func TestRunStopsAndKeepsFinishedRows(t *testing.T) {
 	tr := testTrace(4, 200_000, 500)
 	ctx, cancel := context.WithCancel(t.Context())
