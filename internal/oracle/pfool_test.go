@@ -121,3 +121,63 @@ func TestCostClassesRise(t *testing.T) {
 		}
 	}
 }
+
+// TestPFOOLowerOfChangingSizes tries every schedule where an object has another size at each request. A resident object keeps
+// the size it was loaded with.
+func TestPFOOLowerOfChangingSizes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		objects, numObjects := drawTrace(t, 9, 4)
+		sizes := rapid.SliceOfN(rapid.Int64Range(1, 9), len(objects), len(objects)).Draw(t, "sizes")
+		in := BoundInput{
+			Objects: objects, NumObjects: numObjects, ObjectSizes: make([]int64, numObjects), RequestSizes: sizes,
+			NextUse: NextUse(objects, numObjects), Capacity: rapid.Int64Range(1, 14).Draw(t, "capacity"),
+			From: rapid.IntRange(0, len(objects)).Draw(t, "from"),
+		}
+		bound, optimum := int(PFOOLower(in)), bypassOptimum(in)
+		if bound > optimum || bound < 0 {
+			t.Fatalf("bound %d, optimum %d", bound, optimum)
+		}
+	})
+}
+
+// bypassOptimum returns the fewest misses of any schedule that may refuse objects, for at most 4 objects.
+func bypassOptimum(in BoundInput) int {
+	type residents [4]int64 // the size that each object was loaded with; 0 where it is not resident
+	fewest := map[residents]int{{}: 0}
+	for i, o := range in.Objects {
+		served := map[residents]int{}
+		reach := func(r residents, misses int) {
+			var used int64
+			for _, size := range r {
+				used += size
+			}
+			if before, known := served[r]; used <= in.Capacity && (!known || misses < before) {
+				served[r] = misses
+			}
+		}
+		for r, misses := range fewest {
+			if r[o] == 0 && i >= in.From {
+				misses++
+			}
+			loaded := r
+			if r[o] == 0 {
+				loaded[o] = in.RequestSizes[i]
+			}
+			for gone := range 1 << len(r) { // any residents may leave
+				left := loaded
+				for k := range left {
+					if gone>>k&1 == 1 {
+						left[k] = 0
+					}
+				}
+				reach(left, misses)
+			}
+		}
+		fewest = served
+	}
+	least := math.MaxInt
+	for _, misses := range fewest {
+		least = min(least, misses)
+	}
+	return least
+}
