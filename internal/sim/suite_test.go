@@ -152,3 +152,55 @@ func TestSuiteDeterministic(t *testing.T) {
 		}
 	})
 }
+
+// TestSuiteRemove takes objects away from every policy, as expiry or a shrinking quota does. A policy that does not forget them
+// names one of them as a victim later, which panics, or runs out of victims.
+func TestSuiteRemove(t *testing.T) {
+	for _, bytes := range []bool{false, true} {
+		t.Run(fmt.Sprintf("bytes=%v", bytes), func(t *testing.T) {
+			forEachPolicy(t, bytes, func(t *testing.T, e policies.Entry) {
+				for seed := range uint64(20) {
+					tr := testTrace(seed, 1500, 60)
+					capacity := 1 + int64(seed*seed)%50
+					if bytes {
+						capacity = 220 + 10*capacity // the small queue of s3fifo admits every object
+					}
+					limit := capacityFor(e, capacity)
+					c := NewExact(build(t, e, tr, limit, !bytes), limit, tr.NumObjects)
+					serveAndRemove(t, tr, c, seed, bytes)
+				}
+			})
+		})
+	}
+}
+
+// serveAndRemove serves t one by one and removes a resident object drawn at random after a third of the requests, and
+// everything at two thirds of the trace. The cache must go on with hits.
+func serveAndRemove(t *testing.T, tr *traces.Trace, c *Exact, seed uint64, bytes bool) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(seed, 2))
+	remove := func(o policies.Object) {
+		c.policy.Remove(o)
+		c.drop(o)
+	}
+	var n, atRemoval Counts
+	one := make([]int64, 1)
+	for i := range tr.Objects {
+		c.Serve(window(tr, i, i+1, bytes, one), &n)
+		if o := tr.Objects[rng.IntN(i+1)]; rng.IntN(3) == 0 && c.Resident(o) {
+			remove(o)
+		}
+		if i != len(tr.Objects)*2/3 {
+			continue
+		}
+		for o := range policies.Object(tr.NumObjects) {
+			if c.Resident(o) {
+				remove(o)
+			}
+		}
+		atRemoval = n
+	}
+	if n.Hits == atRemoval.Hits {
+		t.Errorf("seed %d: no hits after everything was removed", seed)
+	}
+}
