@@ -163,21 +163,22 @@ func (p *arc) Insert(r Request) { p.load(r) }
 func (p *arc) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
 	where, lists := p.where, p.lists
 	for _, o := range objects {
-		at := where[o]
-		if at != arcT1 && at != arcT2 {
-			if p.missUnit(o, at) {
-				evictions++
-			}
-			continue
-		}
-		hits++
-		if at == arcT1 {
+		switch at := where[o]; at {
+		case arcT2:
+			hits++
+			lists.MoveToFront(int(arcT2), o)
+		case arcT1:
+			hits++
 			where[o] = arcT2
 			p.size[arcT1]--
 			p.size[arcT2]++
+			lists.Unlink(o)
+			lists.PushFront(int(arcT2), o)
+		default:
+			if p.missUnit(o, at) {
+				evictions++
+			}
 		}
-		lists.Unlink(o)
-		lists.PushFront(int(arcT2), o)
 	}
 	return hits, evictions
 }

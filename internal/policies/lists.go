@@ -8,6 +8,7 @@ package policies
 type Lists struct {
 	prev, next []uint32 // n+k stands for the end of list k
 	ends       []listEnds
+	n          uint32
 }
 
 // listEnds are the objects at the ends of one list; the end of an empty list is n+k.
@@ -15,7 +16,7 @@ type listEnds struct{ first, last uint32 }
 
 // NewLists returns count empty lists over n objects.
 func NewLists(n, count int) Lists {
-	l := Lists{prev: make([]uint32, n), next: make([]uint32, n), ends: make([]listEnds, count)}
+	l := Lists{prev: make([]uint32, n), next: make([]uint32, n), ends: make([]listEnds, count), n: uint32(n)}
 	for k := range l.ends {
 		l.ends[k] = listEnds{l.end(k), l.end(k)}
 	}
@@ -23,10 +24,10 @@ func NewLists(n, count int) Lists {
 }
 
 // end returns the link that stands for the end of list k.
-func (l *Lists) end(k int) uint32 { return uint32(len(l.prev) + k) }
+func (l *Lists) end(k int) uint32 { return l.n + uint32(k) }
 
 // isObject reports whether a link leads to an object and not to an end.
-func (l *Lists) isObject(link uint32) bool { return int(link) < len(l.prev) }
+func (l *Lists) isObject(link uint32) bool { return link < l.n }
 
 // PushFront puts o at the front of list k. o must not be on a list.
 func (l *Lists) PushFront(k int, o Object) {
@@ -46,6 +47,23 @@ func (l *Lists) PushBack(k int, o Object) {
 	l.setNext(last, o)
 }
 
+// MoveToFront moves o, which is on list k, to its front. It is what a batch loop calls most.
+func (l *Lists) MoveToFront(k int, o Object) {
+	ends := &l.ends[k]
+	if first := ends.first; first != o {
+		before, after := l.prev[o], l.next[o] // before is an object, since o is not the first
+		l.next[before] = after
+		if after < l.n {
+			l.prev[after] = before
+		} else {
+			ends.last = before
+		}
+		l.prev[o], l.next[o] = l.n+uint32(k), first
+		l.prev[first] = o
+		ends.first = o
+	}
+}
+
 // Unlink takes o off the list it is on.
 func (l *Lists) Unlink(o Object) {
 	p, n := l.prev[o], l.next[o]
@@ -55,19 +73,19 @@ func (l *Lists) Unlink(o Object) {
 
 // setPrev makes p the neighbour of at towards the front; at may be an end.
 func (l *Lists) setPrev(at, p uint32) {
-	if l.isObject(at) {
+	if at < l.n {
 		l.prev[at] = p
 	} else {
-		l.ends[int(at)-len(l.prev)].last = p
+		l.ends[at-l.n].last = p
 	}
 }
 
 // setNext makes n the neighbour of at towards the back; at may be an end.
 func (l *Lists) setNext(at, n uint32) {
-	if l.isObject(at) {
+	if at < l.n {
 		l.next[at] = n
 	} else {
-		l.ends[int(at)-len(l.prev)].first = n
+		l.ends[at-l.n].first = n
 	}
 }
 

@@ -48,44 +48,61 @@ func (p *slru) Insert(r Request) { p.load(p.target(r.Size), r) }
 func (p *slru) Remove(o Object) { p.take(o) }
 
 func (p *slru) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
-	segment := p.segment
+	segment, top, list := p.segment, p.top, p.list
 	for _, o := range objects {
-		if k := int(segment[o]); k != 0 {
+		k := int(segment[o])
+		if k > top {
+			hits++
+			list.MoveToFront(top, o)
+			continue
+		}
+		if k > 0 {
 			hits++
 			p.lift(o, k)
 			continue
 		}
-		if p.filled == p.capacity {
-			p.evict()
+		if p.miss(o) {
 			evictions++
-		} else {
-			p.filled++
 		}
-		p.put(p.target(1), o)
 	}
 	return hits, evictions
 }
 
-// lift is hit where every object is charged 1: o is in the segment below k, and each segment hands on one object at most.
-func (p *slru) lift(o Object, k int) {
-	list, segment, used := &p.list, p.segment, p.used
-	list.Unlink(o)
-	if k > p.top {
-		list.PushFront(p.top, o)
-		return
+// miss is Victim and Insert where every object is charged 1. In a full cache o mostly takes the place of the victim, in the lowest segment.
+func (p *slru) miss(o Object) (evicted bool) {
+	if p.filled < p.capacity {
+		p.filled++
+		p.put(p.target(1), o)
+		return false
 	}
+	v, ok := p.list.Back(0)
+	if !ok {
+		p.evict()
+		p.put(p.target(1), o)
+		return true
+	}
+	p.list.Unlink(v)
+	p.list.PushFront(0, o)
+	p.segment[v], p.segment[o] = 0, 1
+	return true
+}
+
+// lift is hit where every object is charged 1 and o is in segment k-1: o moves to segment k, and where that is full its last object
+// takes the place that o left.
+func (p *slru) lift(o Object, k int) {
+	list, segment := &p.list, p.segment
+	list.Unlink(o)
 	list.PushFront(k, o)
 	segment[o] = uint8(k + 1)
-	used[k-1]--
-	used[k]++
-	for ; k > 0 && used[k] > p.limit[k]; k-- {
-		v, _ := list.Back(k)
-		list.Unlink(v)
-		list.PushFront(k-1, v)
-		segment[v] = uint8(k)
-		used[k]--
-		used[k-1]++
+	if p.used[k] < p.limit[k] {
+		p.used[k-1]--
+		p.used[k]++
+		return
 	}
+	v, _ := list.Back(k)
+	list.Unlink(v)
+	list.PushFront(k-1, v)
+	segment[v] = uint8(k)
 }
 
 // hit lifts o by one segment. What overflows there falls, until every segment but the lowest is within its limit.
