@@ -37,7 +37,9 @@ best online policy of each capacity is marked.
 Traces are files in any format that ` + "`cachesim formats`" + ` lists, compressed or not, or - for standard input.
 Several files are read one after another as one trace, or merged by time with --merge.
 
-A capacity in objects ignores sizes; a capacity in bytes (64MiB, or any with --bytes) counts them. Requests of size 0 are then left out.`,
+A capacity in objects ignores sizes; a capacity in bytes (64MiB, or any with --bytes) counts them. Requests of size 0 are then left out.
+
+With --sample, --limit and --warmup count the requests of the sample.`,
 		Example: `  cachesim run trace.zst
   cachesim run trace.zst --policy lru,arc,opt --capacity 1%..20%x2
   cachesim run trace.zst --policy 's3fifo(small=0.1),lru-k(k=2)' --capacity 64MiB,1GiB -o out
