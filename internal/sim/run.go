@@ -39,7 +39,7 @@ type cell struct {
 
 // key names a cell among those of one run.
 func (c cell) key() string {
-	return fmt.Sprintf("%s|%d|%v", c.spec, c.capacity.Amount, c.capacity.Bytes)
+	return fmt.Sprintf("%s|%+v", c.spec, c.capacity)
 }
 
 // outcome is what a cell gave.

@@ -130,6 +130,16 @@ func TestRunWarmup(t *testing.T) {
 	}
 }
 
+// Two shares of a sample may be the same whole number of objects of the trace, and not of the sample.
+func TestRunTellsSimulatedCapacitiesApart(t *testing.T) {
+	recs := mustRun(t, fromKeys("abcabcabc"), RunOptions{
+		Policies: specs(t, "lru"), Capacities: []Capacity{{Amount: 3, Simulated: 2}, {Amount: 3, Simulated: 3}},
+	})
+	if recs[0].Misses != 9 || recs[1].Misses != 3 {
+		t.Errorf("a loop of 3 objects misses %d times in 2 places and %d times in 3, want 9 and 3", recs[0].Misses, recs[1].Misses)
+	}
+}
+
 // Capacities in bytes leave out the requests of size 0, but a warm-up counts the requests of the trace.
 func TestRunWarmupOverZeroSizes(t *testing.T) {
 	tr := fromKeys("abccad")
