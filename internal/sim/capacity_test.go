@@ -52,6 +52,7 @@ func TestCapacities(t *testing.T) {
 		{" 100 , 7 ", CapacityAsWritten, objects(100, 7)},
 		{"1%", CapacityAsWritten, objects(2)},
 		{"7%", CapacityAsWritten, objects(14)},
+		{"57%", CapacityAsWritten, objects(114)}, // 113.99999999999999 in floating point
 		{"0.1%", CapacityAsWritten, objects(1)},
 		{"150%", CapacityAsWritten, objects(300)},
 		{"1%..20%x2", CapacityAsWritten, objects(2, 4, 8, 16, 32)},

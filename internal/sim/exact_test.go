@@ -1,0 +1,41 @@
+package sim
+
+import (
+	"testing"
+
+	"github.com/cachesim/cachesim/internal/traces"
+)
+
+// Five requests followed by hand: the second asks for more bytes of an object than it was loaded with, which changes nothing in
+// the cache, the third is for an object larger than the cache, and the last needs room.
+func TestExactCounts(t *testing.T) {
+	tr := &traces.Trace{
+		Name: "by hand", SampleRate: 1, NumObjects: 4, Objects: []uint32{0, 0, 1, 2, 3},
+		ObjectSizes: []int64{4, 11, 6, 1}, RequestSizes: []int64{4, 6, 11, 6, 1},
+	}
+	c := NewExact(build(t, entry(t, "lru"), tr, 10, false), 10, tr.NumObjects)
+	got, err := Replay(t.Context(), tr, c, ReplayOptions{Bytes: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Counts{Requests: 5, Hits: 1, Evictions: 1, Oversized: 1, Bytes: 28, HitBytes: 6}
+	if got != want || c.Used() != 7 || c.Resident(0) || !c.Resident(2) || !c.Resident(3) {
+		t.Errorf("%+v with %d bytes used; want %+v with 7", got, c.Used(), want)
+	}
+	after := want
+	after.Requests, after.Hits, after.Oversized, after.Bytes, after.HitBytes = 2, 0, 0, 7, 0
+	c = NewExact(build(t, entry(t, "lru"), tr, 10, false), 10, tr.NumObjects)
+	if got, err = Replay(t.Context(), tr, c, ReplayOptions{Bytes: true, Warmup: 3}); err != nil || got != after {
+		t.Errorf("after a warm-up of 3: %+v, error %v; want %+v", got, err, after)
+	}
+}
+
+// What expires counts as evicted, at the moment it is due.
+func TestExactExpiry(t *testing.T) {
+	tr := fromKeys("aaabb")
+	tr.Times = []int64{0, 1999999999, 2e9, 5e9, 6e9}
+	recs := mustRun(t, tr, RunOptions{Policies: specs(t, "ttl(ttl=2)"), Capacities: objects(3)})
+	if rec := recs[0]; rec.Hits != 2 || rec.Misses != 3 || rec.Evictions != 2 {
+		t.Errorf("%d hits, %d misses, %d evictions; want 2, 3 and 2", rec.Hits, rec.Misses, rec.Evictions)
+	}
+}
