@@ -34,8 +34,11 @@ func TestExactCounts(t *testing.T) {
 func TestExactExpiry(t *testing.T) {
 	tr := fromKeys("aaabb")
 	tr.Times = []int64{0, 1999999999, 2e9, 5e9, 6e9}
-	recs := mustRun(t, tr, RunOptions{Policies: specs(t, "ttl(ttl=2)"), Capacities: objects(3)})
-	if rec := recs[0]; rec.Hits != 2 || rec.Misses != 3 || rec.Evictions != 2 {
-		t.Errorf("%d hits, %d misses, %d evictions; want 2, 3 and 2", rec.Hits, rec.Misses, rec.Evictions)
+	for warmup, want := range map[int]Counts{0: {Requests: 5, Hits: 2, Evictions: 2}, 2: {Requests: 3, Hits: 1, Evictions: 2}} {
+		options := RunOptions{Policies: specs(t, "ttl(ttl=2)"), Capacities: objects(3), Warmup: warmup}
+		rec := mustRun(t, tr, options)[0]
+		if got := (Counts{Requests: rec.Requests, Hits: rec.Hits, Evictions: rec.Evictions}); got != want || rec.Misses != want.Misses() {
+			t.Errorf("after a warm-up of %d: %+v, want %+v", warmup, got, want)
+		}
 	}
 }

@@ -95,6 +95,9 @@ func TestRunSizedInterval(t *testing.T) {
 	if !(*lru.CompetitiveRatio >= 1 && *lru.CompetitiveRatioMax >= *lru.CompetitiveRatio) {
 		t.Errorf("interval [%v, %v] of lru", *lru.CompetitiveRatio, *lru.CompetitiveRatioMax)
 	}
+	if want := float64(lru.Misses) / *lru.LowerBoundMisses; *lru.CompetitiveRatioMax != want {
+		t.Errorf("upper end of lru's ratio is %v, want %v", *lru.CompetitiveRatioMax, want)
+	}
 	if *lru.OptMisses != feasible.Misses || *lru.LowerBoundMisses != *bound.LowerBoundMisses || bound.Misses > feasible.Misses {
 		t.Errorf("feasible schedule misses %d, bound %d; lru was held against %d and %v", feasible.Misses, bound.Misses, *lru.OptMisses, *lru.LowerBoundMisses)
 	}
@@ -105,6 +108,39 @@ func TestRunSizedInterval(t *testing.T) {
 	misses = bytes - *lru.HitBytes
 	if *lru.Bytes != bytes || math.Abs(*lru.ByteHitRatio-(1-float64(misses)/float64(bytes))) > 1e-12 {
 		t.Errorf("lru: %d bytes requested, ratio %v; want %d", *lru.Bytes, *lru.ByteHitRatio, bytes)
+	}
+}
+
+func TestRunInfiniteHasRoomForAll(t *testing.T) {
+	tr := testTrace(6, 3000, 200)
+	for _, capacity := range []Capacity{{Amount: 5, Simulated: 5}, {Amount: 5, Simulated: 5, Bytes: true}} {
+		recs := mustRun(t, tr, RunOptions{Policies: specs(t, "infinite,lru"), Capacities: []Capacity{capacity}})
+		if infinite := recs[0]; infinite.Misses != int64(tr.NumObjects) || infinite.Evictions != 0 || infinite.Best || !recs[1].Best {
+			t.Errorf("%+v: infinite %+v; want %d misses, and lru marked as the best", capacity, infinite, tr.NumObjects)
+		}
+	}
+}
+
+func TestRunUsesTheSeed(t *testing.T) {
+	tr := testTrace(7, 20000, 500)
+	misses := map[int64]bool{}
+	for seed := range uint64(5) {
+		misses[mustRun(t, tr, RunOptions{Policies: specs(t, "random"), Capacities: objects(50), Seed: seed})[0].Misses] = true
+	}
+	if len(misses) == 1 {
+		t.Error("random misses the same under five seeds")
+	}
+}
+
+// On a sample the share is that of the objects which were kept, in the cache that was replayed.
+func TestRunCapacityShare(t *testing.T) {
+	tr := testTrace(8, 3000, 200)
+	tr.SampleRate = 0.5
+	recs := mustRun(t, tr, RunOptions{Policies: specs(t, "lru"), Capacities: []Capacity{{Amount: 40, Simulated: 20}, {Amount: 600, Simulated: 300, Bytes: true}}})
+	for i, want := range []float64{20 / float64(tr.NumObjects), 300 / float64(tr.Footprint())} {
+		if got := *recs[i].CapacityShare; got != want {
+			t.Errorf("%d %s: share %v, want %v", recs[i].Capacity, recs[i].CapacityUnit, got, want)
+		}
 	}
 }
 
