@@ -9,7 +9,7 @@ FUZZTIME ?= 20s
 BENCHTIME ?= 1x
 BENCHCOUNT ?= 3
 
-.PHONY: build run test race bench bench-record lint fuzz docs install clean
+.PHONY: build run test race bench bench-record references lint fuzz docs install clean
 
 build:
 	$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/cachesim
@@ -31,6 +31,11 @@ bench:
 	CACHESIM_BENCH=full $(GO) test -run '^$$' -bench Replay -benchtime $(BENCHTIME) -count $(BENCHCOUNT) -timeout 60m ./internal/policies | tee out/bench.txt
 	$(TOOL) benchstat docs/bench.txt out/bench.txt
 
+# The tables of docs/references, ours beside outside numbers; needs the traces and numbers in CACHESIM_TRACES.
+references:
+	@mkdir -p docs/references
+	CACHESIM_REPORT=$(CURDIR)/docs/references $(GO) test -count 1 -run 'LibCacheSim|Published' ./internal/sim
+
 # Keeps the figures of this machine as the record that `make bench` compares with.
 bench-record: bench
 	cp out/bench.txt docs/bench.txt
@@ -51,6 +56,8 @@ fuzz:
 # The command reference and the lists of policies and formats, made from the program itself.
 docs: build
 	$(BIN) gendocs docs/commands
+	$(BIN) policies --format markdown > docs/commands/list-of-policies.md
+	$(BIN) formats --format markdown > docs/commands/list-of-formats.md
 
 install: build
 	install -D -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/cachesim

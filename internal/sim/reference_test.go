@@ -8,7 +8,9 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 
@@ -119,32 +121,49 @@ var libCacheSimObjects = map[string]comparison{
 	"TwoQ":                {"2q", 0},
 	"S2LRU(50:50)":        {"slru(segments=2)", 0},
 	"S4LRU(25:25:25:25)":  {"slru(segments=4)", 0},
-	"BeladySize":          {"belady-size", 0.005},
+	"BeladySize":          {"belady-size", 0.002},
 	"Random":              {"random", 0.01},
-	"LIRS":                {"lirs", 0.02},
-	"GDSF":                {"gdsf", 0.03},
-	"Hyperbolic":          {"hyperbolic", 0.03},
+	"LIRS":                {"lirs", 0.015},
+	"GDSF":                {"gdsf", 0},
+	"Hyperbolic":          {"hyperbolic", 0.02},
 	"LHD":                 {"lhd", 0.03},
 	"LeCaR":               {"lecar", 0.03},
-	"Cacheus":             {"cacheus", 0.10},
+	"Cacheus":             {"cacheus", 0.12},
 	"WTinyLFU-w0.01-SLRU": {"w-tinylfu", 0.05},
+	"WTinyLFU-w0.10-SLRU": {"w-tinylfu(window=0.1)", 0.05},
 }
 
 // libCacheSimBytes are the comparisons where capacities count bytes.
 var libCacheSimBytes = map[string]comparison{
-	"LRU":        {"lru", 0},
-	"FIFO":       {"fifo", 0},
-	"Clock":      {"clock", 0},
-	"Clock-2":    {"clock(bits=2)", 0},
-	"Sieve":      {"sieve", 0},
-	"LFU":        {"lfu", 0},
-	"Belady":     {"opt", 0},
-	"BeladySize": {"belady-size", 0.01},
+	"LRU":                 {"lru", 0},
+	"FIFO":                {"fifo", 0},
+	"Clock":               {"clock", 0},
+	"Clock-2":             {"clock(bits=2)", 0},
+	"Sieve":               {"sieve", 0},
+	"LFU":                 {"lfu", 0},
+	"Belady":              {"opt", 0},
+	"S3FIFO-0.1000-2":     {"s3fifo", 0},
+	"TwoQ":                {"2q", 0},
+	"GDSF":                {"gdsf", 0},
+	"BeladySize":          {"belady-size", 0.002},
+	"ARC":                 {"arc", 0.02},
+	"S2LRU(50:50)":        {"slru(segments=2)", 0.005},
+	"S4LRU(25:25:25:25)":  {"slru(segments=4)", 0.005},
+	"Random":              {"random", 0.01},
+	"LIRS":                {"lirs(stack=2)", 0.002},
+	"Hyperbolic":          {"hyperbolic(sized=false)", 0.01},
+	"LFUDA":               {"lfu-da", 0.05},
+	"LHD":                 {"lhd", 0.03},
+	"LeCaR":               {"lecar", 0.03},
+	"Cacheus":             {"cacheus", 0.12},
+	"WTinyLFU-w0.01-SLRU": {"w-tinylfu", 0.05},
+	"WTinyLFU-w0.10-SLRU": {"w-tinylfu(window=0.1)", 0.05},
 }
 
 func TestLibCacheSim(t *testing.T) {
 	traceDir, numberDir := referenceDirs(t)
 	cache := &traceCache{dir: traceDir}
+	report := newComparisonReport(t, "libcachesim.md")
 	for _, row := range readTSV(t, filepath.Join(numberDir, "libcachesim-cloudphysics.tsv")) {
 		table, capacity := libCacheSimObjects, Capacity{}
 		if row["config"] == "og-byte" {
@@ -160,6 +179,8 @@ func TestLibCacheSim(t *testing.T) {
 			rec := replayOne(t, cache.get(t, "cloudPhysicsIO.oracleGeneral.bin.zst"), c.ours, capacity)
 			misses := parseInt(t, row["misses"])
 			checkMisses(t, rec, misses, c.band)
+			table := "libCacheSim on cloudPhysicsIO, misses, capacity in " + capacity.Unit()
+			report.add(table, row["algorithm"], rec, strconv.FormatInt(rec.Misses, 10), row["misses"])
 			if capacity.Bytes && c.band == 0 {
 				if got, want := *rec.Bytes-*rec.HitBytes, parseInt(t, row["miss_bytes"]); got != want {
 					t.Errorf("missed bytes %d, libCacheSim %d", got, want)
@@ -187,13 +208,18 @@ var published = map[[2]string]comparison{
 	{"OPT (bypass)", "published"}:               {"opt-bypass", 0},
 	{"ARC", "published"}:                        {"arc(int=true)", 0},
 	{"SIEVE", "run of third-party library"}:     {"sieve", 0},
+	{"ARC", "run of third-party library"}:       {"arc", 0.11},
+	{"2Q", "run of third-party library"}:        {"2q", 0.10},
+	{"S3-FIFO", "run of third-party library"}:   {"s3fifo", 0.10},
+	{"LIRS (Caffeine)", "published"}:            {"lirs(nonresident=2)", 0.002},
 	{"LIRS", "run of the authors' code"}:        {"lirs(stack=2500)", 0},
-	{"W-TinyLFU (Caffeine ~2020)", "published"}: {"w-tinylfu", 0.05},
+	{"W-TinyLFU (Caffeine ~2020)", "published"}: {"w-tinylfu", 0.025},
 }
 
 func TestPublishedHitRatios(t *testing.T) {
 	traceDir, numberDir := referenceDirs(t)
 	cache := &traceCache{dir: traceDir}
+	report := newComparisonReport(t, "published.md")
 	for _, row := range readTSV(t, filepath.Join(numberDir, "hit-ratios-published.tsv")) {
 		c, ok := published[[2]string{row["policy"], row["kind"]}]
 		if !ok {
@@ -202,10 +228,14 @@ func TestPublishedHitRatios(t *testing.T) {
 		t.Run(fmt.Sprintf("%s/%s/%s/%s", row["trace"], row["policy"], row["cache_size"], row["kind"]), func(t *testing.T) {
 			size := parseInt(t, row["cache_size"])
 			rec := replayOne(t, cache.get(t, row["trace"]), c.ours, Capacity{Amount: size, Simulated: size})
+			table := "Published or printed by other programs on " + row["trace"]
+			name := fmt.Sprintf("%s (%s)", row["policy"], row["kind"])
 			if row["hits"] != "" {
+				report.add(table, name+", hits", rec, strconv.FormatInt(rec.Hits, 10), row["hits"])
 				checkMisses(t, rec, rec.Requests-parseInt(t, row["hits"]), c.band)
 				return
 			}
+			report.add(table, name+", hit ratio in %", rec, strconv.FormatFloat(100*rec.HitRatio, 'f', 2, 64), row["hit_ratio_pct"])
 			checkPrinted(t, rec, row["hit_ratio_pct"], c.band)
 		})
 	}
@@ -237,4 +267,76 @@ func parseInt(t *testing.T, text string) int64 {
 		t.Fatal(err)
 	}
 	return n
+}
+
+// comparisonReport collects the comparisons of a test as Markdown tables: `make references` writes them to docs/references.
+type comparisonReport struct {
+	tables []*comparisonTable
+}
+
+type comparisonTable struct {
+	title string
+	rows  []*comparisonRow
+}
+
+type comparisonRow struct {
+	reference, ours string
+	cells           []string
+}
+
+// newComparisonReport returns a report that is written at the end of the test, where CACHESIM_REPORT names a folder.
+func newComparisonReport(t *testing.T, file string) *comparisonReport {
+	r := &comparisonReport{}
+	if dir := os.Getenv("CACHESIM_REPORT"); dir != "" {
+		t.Cleanup(func() {
+			if err := os.WriteFile(filepath.Join(dir, file), []byte(r.markdown()), 0o644); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	return r
+}
+
+// add enters one comparison: the number once where both are the same, otherwise ours and the reference's.
+func (r *comparisonReport) add(table, reference string, rec records.Record, ours, theirs string) {
+	cell := fmt.Sprintf("%s: %s", records.Capacity(rec.Capacity, rec.CapacityUnit), ours)
+	if ours != theirs {
+		cell += " (" + theirs + ")"
+	}
+	row := r.table(table).row(reference, rec.Label)
+	if !slices.Contains(row.cells, cell) {
+		row.cells = append(row.cells, cell)
+	}
+}
+
+func (r *comparisonReport) table(title string) *comparisonTable {
+	for _, t := range r.tables {
+		if t.title == title {
+			return t
+		}
+	}
+	r.tables = append(r.tables, &comparisonTable{title: title})
+	return r.tables[len(r.tables)-1]
+}
+
+func (t *comparisonTable) row(reference, ours string) *comparisonRow {
+	for _, row := range t.rows {
+		if row.reference == reference {
+			return row
+		}
+	}
+	t.rows = append(t.rows, &comparisonRow{reference: reference, ours: ours})
+	return t.rows[len(t.rows)-1]
+}
+
+func (r *comparisonReport) markdown() string {
+	var b strings.Builder
+	b.WriteString("<!-- written by `make references` -->\n")
+	for _, t := range r.tables {
+		fmt.Fprintf(&b, "\n### %s\n\n| reference | ours | capacity: ours (reference, where it differs) |\n|---|---|---|\n", t.title)
+		for _, row := range t.rows {
+			fmt.Fprintf(&b, "| %s | `%s` | %s |\n", row.reference, row.ours, strings.Join(row.cells, "; "))
+		}
+	}
+	return b.String()
 }
