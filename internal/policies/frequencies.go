@@ -1,24 +1,40 @@
 package policies
 
-import "math"
+import (
+	"cmp"
+	"math"
+	"slices"
+)
 
 // Frequencies keeps objects by how often they were requested: one list per frequency that occurs, in a chain of
 // increasing frequency, so that counting a request and finding the least frequent object take constant time
 // (Shah, Mitra, Matani, An O(1) algorithm for implementing the LFU cache eviction scheme, 2010).
 // Within a list the object that came to its frequency first stands first: frequency by frequency that is least
 // recently requested first.
+//
+// Most requests go to objects far from being the least frequent. So objects above a ceiling are on no list: a request
+// only counts and takes the time, from which their lists are built where all objects came to lie above the ceiling.
+// The ceiling at least doubles then, which happens 32 times at most.
 // Memory: 12 bytes per object and 24 per distinct frequency, of which there are at most sqrt(2 * requests).
 type Frequencies struct {
-	nodes  []frequencyNode // the objects, then the sentinels: the ring of list b runs through nodes[n+b]
-	lists  []frequencyList // lists[0] is the end of the chain on both sides and stays empty
-	n      uint32
-	unused []uint32 // lists that were emptied
+	nodes   []frequencyNode // the objects, then the sentinels: the ring of list b runs through nodes[n+b]
+	lists   []frequencyList // lists[0] is the end of the chain on both sides and stays empty
+	n       uint32
+	unused  []uint32 // lists that were emptied
+	ceiling uint32
+	clock   uint32 // requests to objects above the ceiling
 }
 
 type frequencyNode struct {
-	prev, next uint32
+	prev, next uint32 // above the ceiling: the time of the last request, and the frequency
 	list       uint32 // 0 where the object is absent
 }
+
+// aboveCeiling stands for a list that is not kept.
+const aboveCeiling = math.MaxUint32
+
+// firstCeiling is above what most evicted objects reach and below what most requested objects have.
+const firstCeiling = 4
 
 type frequencyList struct {
 	frequency     uint32
@@ -30,9 +46,10 @@ func NewFrequencies(n, requests int) Frequencies {
 	// d different frequencies need at least 1+2+...+d requests; one more list exists while an object moves.
 	distinct := min(n, int(math.Sqrt(2*float64(requests)))) + 2
 	f := Frequencies{
-		nodes: make([]frequencyNode, n, n+distinct),
-		lists: make([]frequencyList, 0, distinct),
-		n:     uint32(n),
+		nodes:   make([]frequencyNode, n, n+distinct),
+		lists:   make([]frequencyList, 0, distinct),
+		n:       uint32(n),
+		ceiling: firstCeiling,
 	}
 	f.newList(0, 0)
 	return f
@@ -42,11 +59,21 @@ func NewFrequencies(n, requests int) Frequencies {
 func (f *Frequencies) Has(o Object) bool { return f.nodes[o].list != 0 }
 
 // Frequency returns the frequency of o, 0 where it is absent.
-func (f *Frequencies) Frequency(o Object) uint32 { return f.lists[f.nodes[o].list].frequency }
+func (f *Frequencies) Frequency(o Object) uint32 {
+	node := &f.nodes[o]
+	if node.list == aboveCeiling {
+		return node.next
+	}
+	return f.lists[node.list].frequency
+}
 
 // Add puts o, which must be absent, into the collection with the given frequency, at least 1. It passes by the lists
 // of lower frequency, so it is constant for frequency 1.
 func (f *Frequencies) Add(o Object, frequency uint32) {
+	if frequency > f.ceiling {
+		f.putAbove(o, frequency)
+		return
+	}
 	below := uint32(0)
 	up := f.lists[0].higher
 	for up != 0 && f.lists[up].frequency < frequency {
@@ -58,11 +85,33 @@ func (f *Frequencies) Add(o Object, frequency uint32) {
 	f.append(o, up)
 }
 
+// putAbove gives o, which is on no list, a frequency above the ceiling.
+func (f *Frequencies) putAbove(o Object, frequency uint32) {
+	f.nodes[o] = frequencyNode{prev: f.clock, next: frequency, list: aboveCeiling}
+	f.clock++
+}
+
 // Touch adds one to the frequency of o, which must be present.
 func (f *Frequencies) Touch(o Object) {
+	if node := &f.nodes[o]; node.list == aboveCeiling {
+		node.prev = f.clock
+		node.next++
+		f.clock++
+		return
+	}
+	f.climb(o)
+}
+
+// climb moves o, which is on a list, to the list of the next frequency, or above the ceiling.
+func (f *Frequencies) climb(o Object) {
 	node := f.nodes[o]
 	list := &f.lists[node.list]
 	frequency := list.frequency + 1
+	if frequency > f.ceiling {
+		f.Remove(o)
+		f.putAbove(o, frequency)
+		return
+	}
 	alone := node.prev == node.next
 	up := list.higher
 	if f.lists[up].frequency != frequency {
@@ -82,8 +131,11 @@ func (f *Frequencies) Touch(o Object) {
 // Remove takes o, which must be present, out of the collection.
 func (f *Frequencies) Remove(o Object) {
 	node := f.nodes[o]
-	f.unlink(node)
 	f.nodes[o].list = 0
+	if node.list == aboveCeiling {
+		return
+	}
+	f.unlink(node)
 	if node.prev == node.next {
 		f.dropList(node.list)
 	}
@@ -91,11 +143,46 @@ func (f *Frequencies) Remove(o Object) {
 
 // OldestLeast returns, of the objects with the least frequency, the one requested longest ago. The collection must
 // not be empty.
-func (f *Frequencies) OldestLeast() Object { return f.nodes[f.n+f.lists[0].higher].next }
+func (f *Frequencies) OldestLeast() Object { return f.nodes[f.n+f.leastList()].next }
 
 // NewestLeast returns, of the objects with the least frequency, the one requested last. The collection must not be
 // empty.
-func (f *Frequencies) NewestLeast() Object { return f.nodes[f.n+f.lists[0].higher].prev }
+func (f *Frequencies) NewestLeast() Object { return f.nodes[f.n+f.leastList()].prev }
+
+func (f *Frequencies) leastList() uint32 {
+	if f.lists[0].higher == 0 {
+		f.raiseCeiling()
+	}
+	return f.lists[0].higher
+}
+
+// raiseCeiling puts objects on lists where all are above the ceiling: those with up to twice the least frequency.
+func (f *Frequencies) raiseCeiling() {
+	least := uint32(math.MaxUint32)
+	for _, node := range f.nodes[:f.n] {
+		if node.list == aboveCeiling {
+			least = min(least, node.next)
+		}
+	}
+	f.ceiling = uint32(min(2*uint64(least), math.MaxUint32))
+	var reached []Object
+	for o, node := range f.nodes[:f.n] {
+		if node.list == aboveCeiling && node.next <= f.ceiling {
+			reached = append(reached, Object(o))
+		}
+	}
+	slices.SortFunc(reached, func(a, b Object) int {
+		x, y := f.nodes[a], f.nodes[b]
+		return cmp.Or(cmp.Compare(x.next, y.next), cmp.Compare(x.prev, y.prev))
+	})
+	for _, o := range reached {
+		frequency, top := f.nodes[o].next, f.lists[0].lower
+		if f.lists[top].frequency != frequency {
+			top = f.newList(frequency, top)
+		}
+		f.append(o, top)
+	}
+}
 
 func (f *Frequencies) unlink(node frequencyNode) {
 	f.nodes[node.prev].next = node.next

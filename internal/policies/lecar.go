@@ -18,13 +18,12 @@ var lecarEntry = Entry{
 	New: func(c Config) (Policy, error) { return newLeCaR(c), nil },
 }
 
-// expert is one of the two that LeCaR and CACHEUS choose between, or none of them.
+// expert is one of the two that LeCaR and CACHEUS choose between.
 type expert int
 
 const (
 	recency expert = iota
 	frequency
-	both
 )
 
 // experts are the weights of the two; they sum to 1.
@@ -54,13 +53,14 @@ func (x *experts) choose() expert {
 // lecar follows Algorithms 1 and 2 of the paper and the authors' program (sylab/LeCaR).
 type lecar struct {
 	experts
-	lists       Lists // resident objects by recency, and what each expert evicted, last evicted in front
-	where       []lecarList
+	where       []lecarPlace
+	recent      logQueue    // resident objects by recency
 	frequencies Frequencies // of resident objects
+	history     [2]logQueue // what each expert evicted
+	historySize [2]int64
+	limit       int64
 	ghosts      []lecarGhost
 	charge      charges
-	size        [3]int64 // of the lists of ghosts
-	limit       int64
 	rate        float64
 	logDiscount float64
 	counts      bool
@@ -69,23 +69,25 @@ type lecar struct {
 	capacity    int64 // batch path only
 }
 
-type lecarList uint8
+// lecarPlace is lecarAbsent, lecarResident or, for a remembered object, lecarEvicted plus the expert that evicted it.
+type lecarPlace uint8
 
 const (
-	lecarRecency lecarList = iota // the numbers of the lists
-	lecarByLRU
-	lecarByLFU
-	lecarAbsent
+	lecarAbsent lecarPlace = iota
+	lecarResident
+	lecarEvicted
 )
 
+// lecarGhost is what is known of a remembered object.
 type lecarGhost struct{ evicted, requests uint32 }
 
 func newLeCaR(c Config) *lecar {
-	p := &lecar{
+	return &lecar{
 		experts:     newExperts(c.Seed),
-		lists:       NewLists(c.Objects, 3),
-		where:       make([]lecarList, c.Objects),
+		where:       make([]lecarPlace, c.Objects),
+		recent:      newLogQueue(c.Objects),
 		frequencies: NewFrequencies(c.Objects, c.Requests),
+		history:     [2]logQueue{newLogQueue(c.Objects), newLogQueue(c.Objects)},
 		ghosts:      make([]lecarGhost, c.Objects),
 		charge:      newCharges(c),
 		limit:       multiple(c.Capacity, c.Params.Float("history")),
@@ -94,73 +96,64 @@ func newLeCaR(c Config) *lecar {
 		counts:      c.Params.Bool("counts"),
 		capacity:    c.Capacity,
 	}
-	for o := range p.where {
-		p.where[o] = lecarAbsent
-	}
-	return p
 }
 
 func (p *lecar) Hit(r Request) {
 	p.now++
-	p.lists.Unlink(r.Object)
-	p.lists.PushFront(int(lecarRecency), r.Object)
+	p.recent.renew(r.Object)
 	p.frequencies.Touch(r.Object)
 }
 
 // Miss takes the blame to the expert that evicted the object: the sooner it returns the more.
 func (p *lecar) Miss(r Request) {
 	p.now++
-	var blamed expert
-	switch p.where[r.Object] {
-	case lecarByLRU:
-		blamed = recency
-	case lecarByLFU:
-		blamed = frequency
-	default:
+	if p.where[r.Object] < lecarEvicted {
 		return
 	}
+	blamed := expert(p.where[r.Object] - lecarEvicted)
 	age := float64(p.now - p.ghosts[r.Object].evicted)
 	p.regret(blamed, p.rate*math.Exp(p.logDiscount*age/float64(max(p.resident, 1))))
-	p.leaveGhosts(r.Object)
+	p.forget(r.Object, blamed)
 }
 
 // Victim asks both experts. Where they agree none can be blamed and the object is not remembered.
 func (p *lecar) Victim(Request) Object {
-	oldest, _ := p.lists.Back(int(lecarRecency))
-	rarest := p.frequencies.OldestLeast()
+	oldest, rarest := p.recent.back(), p.frequencies.OldestLeast()
 	switch {
 	case oldest == rarest:
 		p.Remove(oldest)
 		return oldest
 	case p.choose() == recency:
-		p.evict(oldest, lecarByLRU)
+		p.evict(oldest, recency)
 		return oldest
 	default:
-		p.evict(rarest, lecarByLFU)
+		p.evict(rarest, frequency)
 		return rarest
 	}
 }
 
-// evict remembers o among what one expert evicted.
-func (p *lecar) evict(o Object, to lecarList) {
-	p.ghosts[o].evicted = p.now
+// evict remembers o among what the expert by evicted.
+func (p *lecar) evict(o Object, by expert) {
+	ghost := &p.ghosts[o]
+	ghost.evicted = p.now
 	if p.counts {
-		p.ghosts[o].requests = p.frequencies.Frequency(o)
+		ghost.requests = p.frequencies.Frequency(o)
 	}
 	p.Remove(o)
-	p.where[o] = to
-	p.lists.PushFront(int(to), o)
-	p.size[to] += p.charge.of(o)
-	for p.size[to] > p.limit {
-		old, _ := p.lists.Back(int(to))
-		p.leaveGhosts(old)
+	p.where[o] = lecarEvicted + lecarPlace(by)
+	p.history[by].push(o)
+	p.historySize[by] += p.charge.of(o)
+	for p.historySize[by] > p.limit {
+		old := p.history[by].back()
+		p.forget(old, by)
 		p.ghosts[old].requests = 0
 	}
 }
 
-func (p *lecar) leaveGhosts(o Object) {
-	p.lists.Unlink(o)
-	p.size[p.where[o]] -= p.charge.of(o)
+// forget takes o out of what the expert by evicted.
+func (p *lecar) forget(o Object, by expert) {
+	p.history[by].remove(o)
+	p.historySize[by] -= p.charge.of(o)
 	p.where[o] = lecarAbsent
 }
 
@@ -168,27 +161,30 @@ func (p *lecar) Insert(r Request) {
 	o := r.Object
 	p.charge.set(r)
 	p.resident++
-	p.where[o] = lecarRecency
-	p.lists.PushFront(int(lecarRecency), o)
+	p.where[o] = lecarResident
+	p.recent.push(o)
 	p.frequencies.Add(o, p.ghosts[o].requests+1)
 	p.ghosts[o].requests = 0
 }
 
 func (p *lecar) Remove(o Object) {
-	p.lists.Unlink(o)
+	p.recent.remove(o)
 	p.frequencies.Remove(o)
 	p.where[o] = lecarAbsent
 	p.resident--
 }
 
 func (p *lecar) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
+	where, recent, frequencies := p.where, &p.recent, &p.frequencies
 	for _, o := range objects {
-		r := Request{Object: o, Size: 1}
-		if p.where[o] == lecarRecency {
+		if where[o] == lecarResident {
 			hits++
-			p.Hit(r)
+			p.now++
+			recent.renew(o)
+			frequencies.Touch(o)
 			continue
 		}
+		r := Request{Object: o, Size: 1}
 		p.Miss(r)
 		if p.resident == p.capacity {
 			p.Victim(r)

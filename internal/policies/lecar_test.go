@@ -47,7 +47,7 @@ func TestLeCaRBlamesTheExpertThatErred(t *testing.T) {
 	p.weights = [2]float64{1, 0}
 	d.serveAll(0, 0, 1) // LFU would evict 1, LRU evicts 0
 	p.weights = [2]float64{0.5, 0.5}
-	p.evict(0, lecarByLRU)
+	p.evict(0, recency)
 	d.drop(0)
 	d.serve(1, 1, 3)
 	d.serve(0, 1, 4)
@@ -70,20 +70,23 @@ func TestLeCaRInvariants(t *testing.T) {
 			if sum := p.weights[0] + p.weights[1]; !near(sum, 1) || min(p.weights[0], p.weights[1]) < 0.0099 {
 				t.Fatalf("weights %v", p.weights)
 			}
-			for k := lecarByLRU; k <= lecarByLFU; k++ {
-				var size int64
-				for _, o := range listed(&p.lists, int(k)) {
-					size += w.sizes[o]
-				}
-				if size != p.size[k] || size > p.limit {
-					t.Fatalf("list %d holds %d, counted %d, limit %d", k, size, p.size[k], p.limit)
-				}
-			}
+			var sizes [2]int64
 			for o, at := range p.where {
 				_, resident := d.stored[Object(o)]
-				if (at == lecarRecency) != resident || p.frequencies.Has(Object(o)) != resident {
-					t.Fatalf("object %d: resident %v, list %d", o, resident, at)
+				if (at == lecarResident) != resident || p.frequencies.Has(Object(o)) != resident || p.recent.has(Object(o)) != resident {
+					t.Fatalf("object %d: resident %v, place %d", o, resident, at)
 				}
+				for by := range p.history {
+					if (at == lecarEvicted+lecarPlace(by)) != p.history[by].has(Object(o)) {
+						t.Fatalf("object %d: place %d, in history %d: %v", o, at, by, p.history[by].has(Object(o)))
+					}
+				}
+				if at >= lecarEvicted {
+					sizes[at-lecarEvicted] += w.sizes[o]
+				}
+			}
+			if sizes != p.historySize || max(sizes[recency], sizes[frequency]) > p.limit {
+				t.Fatalf("histories of %v, counted %v, limit %d", sizes, p.historySize, p.limit)
 			}
 		})
 	})

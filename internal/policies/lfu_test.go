@@ -1,6 +1,7 @@
 package policies
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -61,7 +62,7 @@ func TestFrequencies(t *testing.T) {
 			o := step % objects
 			switch {
 			case want[o] == 0:
-				want[o] = 1 + step/objects%5
+				want[o] = 1 + step/objects%9
 				f.Add(o, want[o])
 			case step/objects%4 == 0:
 				f.Remove(o)
@@ -76,6 +77,11 @@ func TestFrequencies(t *testing.T) {
 }
 
 func checkFrequencies(t *rapid.T, f *Frequencies, want map[Object]uint32, objects Object) {
+	if len(want) > 0 {
+		if o := f.OldestLeast(); want[o] != slices.Min(slices.Collect(maps.Values(want))) {
+			t.Fatalf("object %d of frequency %d as the least of %v", o, want[o], want)
+		}
+	}
 	seen := 0
 	last := uint32(0)
 	for list := f.lists[0].higher; list != 0; list = f.lists[list].higher {
@@ -94,12 +100,18 @@ func checkFrequencies(t *rapid.T, f *Frequencies, want map[Object]uint32, object
 			t.Fatalf("the list of frequency %d is empty", last)
 		}
 	}
-	if seen != len(want) {
-		t.Fatalf("%d objects in the chain, want %d", seen, len(want))
-	}
 	for o := range objects {
+		if f.nodes[o].list == aboveCeiling {
+			seen++
+			if want[o] <= f.ceiling {
+				t.Fatalf("object %d has frequency %d and is on no list, the ceiling is %d", o, want[o], f.ceiling)
+			}
+		}
 		if f.Has(o) != (want[o] != 0) || f.Frequency(o) != want[o] {
 			t.Fatalf("object %d: frequency %d, want %d", o, f.Frequency(o), want[o])
 		}
+	}
+	if seen != len(want) {
+		t.Fatalf("%d objects in the chain, want %d", seen, len(want))
 	}
 }
