@@ -93,13 +93,14 @@ func (f *Frequencies) putAbove(o Object, frequency uint32) {
 
 // Touch adds one to the frequency of o, which must be present.
 func (f *Frequencies) Touch(o Object) {
-	if node := &f.nodes[o]; node.list == aboveCeiling {
-		node.prev = f.clock
-		node.next++
-		f.clock++
+	node := &f.nodes[o]
+	if node.list != aboveCeiling {
+		f.climb(o)
 		return
 	}
-	f.climb(o)
+	node.prev = f.clock
+	node.next++
+	f.clock++
 }
 
 // climb moves o, which is on a list, to the list of the next frequency, or above the ceiling.

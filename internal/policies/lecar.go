@@ -56,10 +56,10 @@ type lecar struct {
 	where       []lecarPlace
 	recent      logQueue    // resident objects by recency
 	frequencies Frequencies // of resident objects
-	history     [2]logQueue // what each expert evicted
-	historySize [2]int64
-	limit       int64
+	history     [2]lecarHistory
+	limit       int64 // on the size of each history
 	ghosts      []lecarGhost
+	continued   uint32 // requests of the object being loaded that were remembered
 	charge      charges
 	rate        float64
 	logDiscount float64
@@ -78,8 +78,23 @@ const (
 	lecarEvicted
 )
 
+// lecarHistory is what one expert evicted. An object that returns leaves a gap. Unlike a logQueue the history need not
+// look at an object to drop a gap.
+type lecarHistory struct {
+	ring
+	live int // objects that are remembered
+	size int64
+}
+
+// lecarGap is the entry of an object that returned.
+const lecarGap = math.MaxUint32
+
 // lecarGhost is what is known of a remembered object.
-type lecarGhost struct{ evicted, requests uint32 }
+type lecarGhost struct {
+	evicted  uint32
+	requests uint32
+	entry    uint32 // in the ring of the history, counted by its pushes
+}
 
 func newLeCaR(c Config) *lecar {
 	return &lecar{
@@ -87,7 +102,6 @@ func newLeCaR(c Config) *lecar {
 		where:       make([]lecarPlace, c.Objects),
 		recent:      newLogQueue(c.Objects),
 		frequencies: NewFrequencies(c.Objects, c.Requests),
-		history:     [2]logQueue{newLogQueue(c.Objects), newLogQueue(c.Objects)},
 		ghosts:      make([]lecarGhost, c.Objects),
 		charge:      newCharges(c),
 		limit:       multiple(c.Capacity, c.Params.Float("history")),
@@ -107,12 +121,16 @@ func (p *lecar) Hit(r Request) {
 // Miss takes the blame to the expert that evicted the object: the sooner it returns the more.
 func (p *lecar) Miss(r Request) {
 	p.now++
+	p.continued = 0
 	if p.where[r.Object] < lecarEvicted {
 		return
 	}
 	blamed := expert(p.where[r.Object] - lecarEvicted)
-	age := float64(p.now - p.ghosts[r.Object].evicted)
+	ghost := p.ghosts[r.Object]
+	p.continued = ghost.requests
+	age := float64(p.now - ghost.evicted)
 	p.regret(blamed, p.rate*math.Exp(p.logDiscount*age/float64(max(p.resident, 1))))
+	*p.history[blamed].at(ghost.entry) = lecarGap
 	p.forget(r.Object, blamed)
 }
 
@@ -134,27 +152,45 @@ func (p *lecar) Victim(Request) Object {
 
 // evict remembers o among what the expert by evicted.
 func (p *lecar) evict(o Object, by expert) {
-	ghost := &p.ghosts[o]
-	ghost.evicted = p.now
+	h := &p.history[by]
+	if h.len() == len(h.slots) {
+		p.closeGaps(h)
+	}
+	ghost := lecarGhost{evicted: p.now, entry: h.head}
 	if p.counts {
 		ghost.requests = p.frequencies.Frequency(o)
 	}
 	p.Remove(o)
+	p.ghosts[o] = ghost
 	p.where[o] = lecarEvicted + lecarPlace(by)
-	p.history[by].push(o)
-	p.historySize[by] += p.charge.of(o)
-	for p.historySize[by] > p.limit {
-		old := p.history[by].back()
-		p.forget(old, by)
-		p.ghosts[old].requests = 0
+	h.push(o)
+	h.live++
+	h.size += p.charge.of(o)
+	for h.size > p.limit {
+		if old := h.pop(); old != lecarGap {
+			p.forget(old, by)
+		}
 	}
 }
 
-// forget takes o out of what the expert by evicted.
+// forget counts o no longer among what the expert by evicted.
 func (p *lecar) forget(o Object, by expert) {
-	p.history[by].remove(o)
-	p.historySize[by] -= p.charge.of(o)
+	h := &p.history[by]
+	h.live--
+	h.size -= p.charge.of(o)
 	p.where[o] = lecarAbsent
+}
+
+// closeGaps makes room in the ring of h for at least as many entries as it keeps.
+func (p *lecar) closeGaps(h *lecarHistory) {
+	kept := newRing(max(2*h.live, 64))
+	for h.len() > 0 {
+		if o := h.pop(); o != lecarGap {
+			p.ghosts[o].entry = kept.head
+			kept.push(o)
+		}
+	}
+	h.ring = kept
 }
 
 func (p *lecar) Insert(r Request) {
@@ -163,8 +199,7 @@ func (p *lecar) Insert(r Request) {
 	p.resident++
 	p.where[o] = lecarResident
 	p.recent.push(o)
-	p.frequencies.Add(o, p.ghosts[o].requests+1)
-	p.ghosts[o].requests = 0
+	p.frequencies.Add(o, p.continued+1)
 }
 
 func (p *lecar) Remove(o Object) {
@@ -174,23 +209,41 @@ func (p *lecar) Remove(o Object) {
 	p.resident--
 }
 
+// ReplayUnit serves hits with the log of the recent objects in registers.
 func (p *lecar) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
-	where, recent, frequencies := p.where, &p.recent, &p.frequencies
+	where, q := p.where, &p.recent
+	log, stamp, end, now := q.log, q.stamp, q.end, p.now
 	for _, o := range objects {
-		if where[o] == lecarResident {
+		if where[o] == lecarResident && int(end) < len(log) {
 			hits++
-			p.now++
-			recent.renew(o)
-			frequencies.Touch(o)
+			now++
+			log[end] = o
+			stamp[o] = end
+			end++
+			p.frequencies.Touch(o)
 			continue
 		}
-		r := Request{Object: o, Size: 1}
-		p.Miss(r)
-		if p.resident == p.capacity {
-			p.Victim(r)
-			evictions++
+		q.end, p.now = end, now
+		if where[o] == lecarResident {
+			hits++
+			p.Hit(Request{Object: o})
+		} else {
+			evictions += p.loadUnit(o)
 		}
-		p.Insert(r)
+		log, end, now = q.log, q.end, p.now
 	}
+	q.end, p.now = end, now
 	return hits, evictions
+}
+
+// loadUnit serves a miss and returns the number of objects evicted.
+func (p *lecar) loadUnit(o Object) (evictions int) {
+	r := Request{Object: o, Size: 1}
+	p.Miss(r)
+	if p.resident == p.capacity {
+		p.Victim(r)
+		evictions = 1
+	}
+	p.Insert(r)
+	return evictions
 }

@@ -71,22 +71,25 @@ func TestLeCaRInvariants(t *testing.T) {
 				t.Fatalf("weights %v", p.weights)
 			}
 			var sizes [2]int64
+			var live [2]int
 			for o, at := range p.where {
 				_, resident := d.stored[Object(o)]
 				if (at == lecarResident) != resident || p.frequencies.Has(Object(o)) != resident || p.recent.has(Object(o)) != resident {
 					t.Fatalf("object %d: resident %v, place %d", o, resident, at)
 				}
-				for by := range p.history {
-					if (at == lecarEvicted+lecarPlace(by)) != p.history[by].has(Object(o)) {
-						t.Fatalf("object %d: place %d, in history %d: %v", o, at, by, p.history[by].has(Object(o)))
-					}
-				}
 				if at >= lecarEvicted {
+					h := p.history[at-lecarEvicted]
+					if entry := p.ghosts[o].entry; entry < h.tail || entry >= h.head || *h.at(entry) != Object(o) {
+						t.Fatalf("object %d: place %d, entry %d of %v", o, at, entry, h.ring)
+					}
 					sizes[at-lecarEvicted] += w.sizes[o]
+					live[at-lecarEvicted]++
 				}
 			}
-			if sizes != p.historySize || max(sizes[recency], sizes[frequency]) > p.limit {
-				t.Fatalf("histories of %v, counted %v, limit %d", sizes, p.historySize, p.limit)
+			for by, h := range p.history {
+				if sizes[by] != h.size || live[by] != h.live || h.size > p.limit {
+					t.Fatalf("%d ghosts of %d in all, counted %d and %d, limit %d", live[by], sizes[by], h.live, h.size, p.limit)
+				}
 			}
 		})
 	})

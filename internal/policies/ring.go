@@ -14,13 +14,16 @@ func newRing(n int) ring { return ring{slots: make([]Object, 1<<bits.Len(uint(n)
 
 func (r *ring) len() int { return int(r.head - r.tail) }
 
+// at returns the place of the i-th push, from 0.
+func (r *ring) at(i uint32) *Object { return &r.slots[int(i)&(len(r.slots)-1)] }
+
 func (r *ring) push(o Object) {
-	r.slots[int(r.head)&(len(r.slots)-1)] = o
+	*r.at(r.head) = o
 	r.head++
 }
 
 func (r *ring) pop() Object {
-	o := r.slots[int(r.tail)&(len(r.slots)-1)]
+	o := *r.at(r.tail)
 	r.tail++
 	return o
 }
