@@ -26,8 +26,8 @@ type lhd struct {
 	slots   slots[lhdInfo]
 	charges charges
 	draws   draws
-	samples int
-	free    int64 // objects that still fit, batch path only
+	drawn   []uint32 // the slots of a sample
+	free    int64    // objects that still fit, batch path only
 
 	classes, ages int
 	hits          []float32 // per class and age
@@ -65,7 +65,7 @@ func newLHD(c Config) *lhd {
 		slots:         newSlots[lhdInfo](c.Objects),
 		charges:       newCharges(c),
 		draws:         newDraws(c.Seed),
-		samples:       c.Params.Int("samples"),
+		drawn:         make([]uint32, c.Params.Int("samples")),
 		free:          c.Capacity,
 		classes:       c.Params.Int("classes"),
 		ages:          c.Params.Int("ages"),
@@ -184,39 +184,48 @@ func (p *lhd) endExploration(o Object, info *lhdInfo) {
 
 func (p *lhd) Victim(r Request) Object {
 	now := uint32(r.Pos)
-	v, lowest := p.leastOfSample(now)
+	victim, lowest := p.leastOfSample(now)
 	for _, o := range p.recent {
-		if p.slots.has(o) {
-			if rank := p.rank(o, *p.slots.info(o), now); rank < lowest {
-				v, lowest = o, rank
+		if slot := p.slots.at[o] - 1; p.slots.has(o) {
+			if rank := p.rank(o, p.slots.infos[slot], now); rank < lowest {
+				victim, lowest = slot, rank
 			}
 		}
 	}
 	p.victimRank = 0.9*p.victimRank + 0.1*lowest
-	info := p.slots.info(v)
+	info := &p.slots.infos[victim]
 	p.evictions[int(info.class)*p.ages+p.age(*info, now)]++
-	p.Remove(v)
-	return v
+	p.endExploration(p.slots.objects[victim], info)
+	return p.slots.empty(victim)
 }
 
-func (p *lhd) leastOfSample(now uint32) (Object, float32) {
+// leastOfSample returns the slot of lowest rank, and the rank, of which the first drawn counts. The loop has no branch that
+// could not be predicted: what the processor loads ahead is never in vain.
+func (p *lhd) leastOfSample(now uint32) (slot uint32, rank float32) {
 	infos, densities, draws := p.slots.dense(), p.densities, p.draws
 	shift, ages, plain := p.ageShift, uint64(p.ages), p.charges == nil
-	least, lowest := uint64(0), float32(math.MaxFloat32)
-	for range p.samples {
+	drawn := p.drawn
+	least := int64(math.MaxInt64)
+	for i := range drawn {
 		slot := draws.below(uint64(len(infos)))
+		drawn[i] = uint32(slot)
 		info := infos[slot]
 		// As rank, without the loads that the compiler cannot take out of the loop.
 		rank := densities[uint64(info.class)*ages+min(uint64((now-info.last)>>shift), ages-1)]
 		if info.explorer || !plain {
 			rank = p.rank(p.slots.objects[slot], info, now)
 		}
-		if rank < lowest {
-			least, lowest = slot, rank
-		}
+		least = min(least, int64(orderedBits(rank))<<32|int64(i))
 	}
 	p.draws = draws
-	return p.slots.objects[least], lowest
+	slot = drawn[uint32(least)]
+	return slot, p.rank(p.slots.objects[slot], infos[slot], now)
+}
+
+// orderedBits returns an integer that compares with others as x does among numbers.
+func orderedBits(x float32) int32 {
+	b := int32(math.Float32bits(x))
+	return b ^ int32(uint32(b>>31)>>1)
 }
 
 func (p *lhd) Remove(o Object) {

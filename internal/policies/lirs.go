@@ -253,21 +253,31 @@ func (p *lirs) pop(o Object) {
 }
 
 func (p *lirs) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
+	state, stack := p.state, &p.stack
 	for _, o := range objects {
-		r := Request{Object: o, Size: 1}
-		if s := p.state[o]; s == lirsLIR || s == lirsHIR || s == lirsHIROut {
+		switch s := state[o]; {
+		case s == lirsLIR && o != stack.ends[0].last && o != p.scan:
 			hits++
-			p.Hit(r)
-			continue
+			stack.toFront(0, o)
+		case s == lirsLIR || s == lirsHIR || s == lirsHIROut:
+			hits++
+			p.Hit(Request{Object: o})
+		default:
+			evictions += p.loadUnit(Request{Object: o, Size: 1})
 		}
-		p.Miss(r)
-		if p.residents < p.capacity {
-			p.residents++
-		} else {
-			p.Victim(r)
-			evictions++
-		}
-		p.Insert(r)
 	}
 	return hits, evictions
+}
+
+// loadUnit serves a miss and returns the number of objects evicted.
+func (p *lirs) loadUnit(r Request) (evictions int) {
+	p.Miss(r)
+	if p.residents < p.capacity {
+		p.residents++
+	} else {
+		p.Victim(r)
+		evictions = 1
+	}
+	p.Insert(r)
+	return evictions
 }

@@ -56,20 +56,17 @@ func (s *sketch) add(o Object) {
 		return
 	}
 	block := s.block(h)
-	grown := uint64(0)
-	for i := range uint(4) {
-		word, shift := place(h, i)
-		w := block[word]
-		room := uint64(1)
-		if w>>shift&maxCount == maxCount {
-			room = 0
-		}
-		block[word] = w + room<<shift
-		grown |= room
-	}
-	if grown != 0 {
+	if increment(block, h, 0)|increment(block, h, 1)|increment(block, h, 2)|increment(block, h, 3) != 0 {
 		s.count()
 	}
+}
+
+// increment adds 1 to counter i of hash h, and returns it, or 0 where the counter is full.
+func increment(block *[blockWords]uint64, h uint64, i uint) uint64 {
+	word, shift := place(h, i)
+	room := 1 ^ (block[word]>>shift&maxCount+1)/(maxCount+1)
+	block[word] += room << shift
+	return room
 }
 
 func (s *sketch) count() {
@@ -78,15 +75,17 @@ func (s *sketch) count() {
 	}
 }
 
+// counter returns counter i of hash h.
+func counter(block *[blockWords]uint64, h uint64, i uint) uint64 {
+	word, shift := place(h, i)
+	return block[word] >> shift & maxCount
+}
+
 // estimate returns how often o was counted in about the last sample, at most 15 (16 with a doorkeeper).
 func (s *sketch) estimate(o Object) int {
 	h := mix(uint64(o) + s.seed)
 	block := s.block(h)
-	least := uint64(maxCount)
-	for i := range uint(4) {
-		word, shift := place(h, i)
-		least = min(least, block[word]>>shift&maxCount)
-	}
+	least := min(counter(block, h, 0), counter(block, h, 1), counter(block, h, 2), counter(block, h, 3))
 	if s.door != nil && s.isOpen(h) {
 		least++
 	}

@@ -39,8 +39,15 @@ func (s *slots[T]) add(o Object, info T) {
 // remove takes o, which must be present, out.
 func (s *slots[T]) remove(o Object) {
 	s.fillHole()
-	s.hole = s.at[o]
+	s.empty(s.at[o] - 1)
+}
+
+// empty takes the object in a slot out and returns it. There must be no hole, as after a call of dense.
+func (s *slots[T]) empty(slot uint32) Object {
+	o := s.objects[slot]
+	s.hole = slot + 1
 	s.at[o] = 0
+	return o
 }
 
 // fillHole moves the last object into the hole.

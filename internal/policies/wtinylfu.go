@@ -84,8 +84,7 @@ func (p *wTinyLFU) Hit(r Request) {
 		p.enter(inProtected, r.Object)
 		p.demote()
 	default:
-		p.lists.Unlink(r.Object)
-		p.lists.PushFront(s, r.Object)
+		p.lists.toFront(s, r.Object)
 	}
 }
 
