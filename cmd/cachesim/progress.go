@@ -20,7 +20,9 @@ const (
 type progress struct {
 	mu    sync.Mutex
 	bar   *progressbar.ProgressBar // nil: silent
+	done  int64
 	total int64
+	scale int64 // the bar counts in this unit: single requests would fill the line with digits
 }
 
 // newProgress returns a bar on w, silent where w is no terminal or quiet is set.
@@ -36,14 +38,16 @@ func newProgress(w io.Writer, quiet bool, what string, unit progressUnit) *progr
 		progressbar.OptionClearOnFinish(),
 		progressbar.OptionSetPredictTime(true),
 		progressbar.OptionShowCount(),
-		progressbar.OptionShowIts(),
 	}
+	p := &progress{scale: 1}
 	if unit == unitBytes {
 		options = append(options, progressbar.OptionShowBytes(true))
 	} else {
-		options = append(options, progressbar.OptionSetItsString("req"))
+		p.scale = 1000
+		options = append(options, progressbar.OptionShowIts(), progressbar.OptionSetItsString("k requests"))
 	}
-	return &progress{bar: progressbar.NewOptions64(-1, options...)}
+	p.bar = progressbar.NewOptions64(-1, options...)
+	return p
 }
 
 // set moves the bar to done of total; total 0 means unknown.
@@ -55,9 +59,10 @@ func (p *progress) set(done, total int64) {
 	defer p.mu.Unlock()
 	if total > 0 && total != p.total {
 		p.total = total
-		p.bar.ChangeMax64(total)
+		p.bar.ChangeMax64(max(1, total/p.scale))
 	}
-	_ = p.bar.Set64(done)
+	p.done = done
+	_ = p.bar.Set64(p.done / p.scale)
 }
 
 // add moves the bar forward.
@@ -67,7 +72,8 @@ func (p *progress) add(n int64) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	_ = p.bar.Add64(n)
+	p.done += n
+	_ = p.bar.Set64(p.done / p.scale)
 }
 
 // finish removes the bar.
