@@ -26,7 +26,7 @@ type traceFlags struct {
 
 func (f *traceFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.inputFormat, "input-format", "", "trace format as NAME or NAME:opt=value,... (default: detected; see `cachesim formats`)")
+	flags.StringVar(&f.inputFormat, "input-format", "", "trace format as NAME or NAME:opt=value,... (default: detected; see cachesim formats)")
 	flags.BoolVar(&f.merge, "merge", false, "merge several traces by time instead of reading one after another")
 	flags.IntVar(&f.limit, "limit", 0, "read at most this many requests (0: all)")
 	flags.Float64Var(&f.sample, "sample", 0, "keep this share of the objects, chosen by hashed key, and scale capacities (0 < R < 1)")

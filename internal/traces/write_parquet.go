@@ -18,7 +18,7 @@ type parquetWriter struct {
 	dst      io.Writer
 	fields   Fields
 	pending  []Record // before the type of the key is decided
-	out      *parquet.Writer
+	out      *parquet.GenericWriter[any]
 	textKeys bool
 	rows     int
 	row      parquet.Row
@@ -71,7 +71,7 @@ func (p *parquetWriter) begin() error {
 			p.index.op = i
 		}
 	}
-	p.out = parquet.NewWriter(p.dst, schema, parquet.Compression(&parquet.Zstd))
+	p.out = parquet.NewGenericWriter[any](p.dst, schema, parquet.Compression(&parquet.Zstd))
 	pending := p.pending
 	p.pending = nil
 	for i := range pending {
