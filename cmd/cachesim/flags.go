@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -54,7 +55,10 @@ func (f *traceFlags) load(cmd *cobra.Command, paths []string, options traces.Loa
 	bar := newProgress(cmd.ErrOrStderr(), f.quiet, "loading", unitBytes)
 	defer bar.finish()
 	options.Progress = bar.set
-	return traces.Load(cmd.Context(), paths, options)
+	t, err := traces.Load(cmd.Context(), paths, options)
+	// What numbered the keys is garbage now. Returned at once, it leaves room for the tables of the replays, which are of like size.
+	debug.FreeOSMemory()
+	return t, err
 }
 
 // capacityFlags are the flags of every command that takes capacities.
