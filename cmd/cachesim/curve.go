@@ -115,6 +115,9 @@ func (f *curveFlags) planned(c *curve, options sim.RunOptions) int {
 	return len(options.LRUCapacities) + f.samples*(1+len(c.specs))*len(scaled(c.capacities, c.rate))
 }
 
+// maxCurvePoints is more than a figure can show.
+const maxCurvePoints = 10000
+
 // specs returns the policies beside lru, which the curve has in any case.
 func (f *curveFlags) specs(bytes bool) ([]policies.Spec, error) {
 	list := f.policies
@@ -131,8 +134,8 @@ func (f *curveFlags) specs(bytes bool) ([]policies.Spec, error) {
 
 func (f *curveFlags) checkSamples(cmd *cobra.Command) error {
 	switch {
-	case f.points < 0:
-		return fmt.Errorf("--points %d: want a number of capacities, or 0 for those of the table only", f.points)
+	case f.points < 0 || f.points > maxCurvePoints:
+		return fmt.Errorf("--points %d: want a number of capacities up to %d, or 0 for those of the table only", f.points, maxCurvePoints)
 	case f.samples < 2:
 		return fmt.Errorf("--samples %d: want at least 2, as one sample shows no error", f.samples)
 	case cmd.Flags().Changed("samples") && !cmd.Flags().Changed("sample"):

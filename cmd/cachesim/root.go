@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -54,6 +55,9 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	case err == nil:
 		return exitFine
 	case ctx.Err() != nil:
+		if err == ctx.Err() {
+			err = errors.New("interrupted: nothing is finished")
+		}
 		fmt.Fprintf(stderr, "cachesim: %v\n", err)
 		return exitInterrupted
 	}

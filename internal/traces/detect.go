@@ -45,6 +45,9 @@ func detect(s *Source) (Format, error) {
 	if err != nil {
 		return Format{}, err
 	}
+	if len(bytes.TrimLeft(head.Bytes, "\r\n")) == 0 {
+		return Format{}, s.Errorf("begins with nothing but blank lines: want a trace (formats: %s)", strings.Join(FormatNames(), ", "))
+	}
 	best, candidates := No, []Format(nil)
 	for _, f := range formats {
 		switch c := f.Detect(head, s.name); {

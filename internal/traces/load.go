@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -23,7 +25,7 @@ func Load(ctx context.Context, paths []string, opts LoadOptions) (*Trace, error)
 	if err := s.run(); err != nil {
 		return nil, err
 	}
-	if err := l.checkFootprint(); err != nil {
+	if err := l.checkBytes(); err != nil {
 		return nil, err
 	}
 	return l.finish(), nil
@@ -58,12 +60,23 @@ func (l *loader) finish() *Trace {
 	return t
 }
 
-// checkFootprint makes sure that sums of sizes fit an int64.
-func (l *loader) checkFootprint() error {
+// checkBytes makes sure that the bytes of all requests, and with them every sum of sizes, fit an int64.
+func (l *loader) checkBytes() error {
+	t := l.trace
+	if !t.HasSizes() {
+		return nil
+	}
+	largest := slices.Max(t.ObjectSizes)
+	if t.RequestSizes != nil {
+		largest = max(largest, slices.Max(t.RequestSizes))
+	}
+	if largest <= math.MaxInt64/int64(len(t.Objects)) {
+		return nil // no need to look at every request
+	}
 	var sum int64
-	for _, size := range l.trace.ObjectSizes {
-		if sum += size; sum < 0 {
-			return fmt.Errorf("%s: the sizes of the objects sum up to 2^63 bytes or more: want sizes in bytes; --unit-size ignores them", l.paths[0])
+	for pos := range t.Objects {
+		if sum += t.Size(pos); sum < 0 {
+			return fmt.Errorf("%s: the sizes of the requests sum up to 2^63 bytes or more: want sizes in bytes; --unit-size ignores them", l.paths[0])
 		}
 	}
 	return nil

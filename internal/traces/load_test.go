@@ -353,7 +353,8 @@ func TestLoadErrors(t *testing.T) {
 	for i := range 8192 {
 		fmt.Fprintf(&sizes, "%d,%d\n", i, maxSize)
 	}
-	huge := writeTexts(t, "key,size\n"+sizes.String())
+	again := strings.Repeat(fmt.Sprintf("1,%d\n", maxSize), 8192)
+	huge := writeTexts(t, "key,size\n"+sizes.String(), "key,size\n"+again, "key,size\n1,1\n"+again)
 	timed, keys, sized, empty := paths[0], paths[1], paths[2], paths[3]
 	for _, c := range []struct {
 		paths []string
@@ -370,9 +371,11 @@ func TestLoadErrors(t *testing.T) {
 		{[]string{timed, keys}, LoadOptions{Merge: true}, keys + ": has no times to merge by"},
 		{[]string{timed, sized}, LoadOptions{Sizes: true}, "only one of them has sizes"},
 		{[]string{timed, timed + "x"}, LoadOptions{}, "no such file"},
-		{[]string{"-", "-"}, LoadOptions{Stdin: strings.NewReader("1\n")}, "standard input: "},
+		{[]string{"-", "-"}, LoadOptions{Stdin: strings.NewReader("1\n")}, "standard input can be read only once"},
 		{[]string{"-"}, LoadOptions{Stdin: iotest.ErrReader(errors.New("broken cable"))}, "broken cable"},
-		{huge, LoadOptions{Sizes: true}, "sum up to 2^63 bytes or more"},
+		{huge[:1], LoadOptions{Sizes: true}, "sum up to 2^63 bytes or more"},
+		{huge[1:2], LoadOptions{Sizes: true}, "sum up to 2^63 bytes or more"},
+		{huge[2:], LoadOptions{Sizes: true}, "sum up to 2^63 bytes or more"},
 	} {
 		got, err := Load(t.Context(), c.paths, c.opts)
 		if err == nil || !strings.Contains(err.Error(), c.want) || got != nil {

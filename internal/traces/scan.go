@@ -63,7 +63,10 @@ func newScan(ctx context.Context, paths []string, opts LoadOptions) (*scan, erro
 	case opts.SampleRate > 0 && opts.SampleRate < 1:
 		s.sampler = newSampler(opts.SampleRate, opts.SampleSeed)
 	}
-	if slices.Contains(paths, "-") {
+	if first := slices.Index(paths, "-"); first >= 0 {
+		if slices.Contains(paths[first+1:], "-") {
+			return nil, errors.New("standard input can be read only once: name - once")
+		}
 		s.opts.Stdin = &interruptible{ctx: ctx, r: cmp.Or[io.Reader](opts.Stdin, os.Stdin)}
 	}
 	s.total = totalSize(paths)

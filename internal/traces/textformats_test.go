@@ -141,7 +141,7 @@ func TestTextFormatsRefuse(t *testing.T) {
 		"arc as seq":            {"1 1 0 0\n", "seq-id-size", "line 1: \"1 1 0 0\": want 3 columns"},
 		"csv as rating":         {"1,2\n", "rating", "want user::item::rating::time"},
 		"plain as cachelib":     {"1\n2\n", "cachelib", "no column key in the header"},
-		"nothing but line ends": {"\n\n\n", "", "in no known trace format"},
+		"nothing but line ends": {"\n\n\n", "", "nothing but blank lines"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			records, err := readAll(t, c.content, c.format)
