@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -225,7 +224,7 @@ func printPoliciesJSON(w io.Writer, entries []policies.Entry) error {
 	encoder.SetEscapeHTML(false)
 	for _, e := range entries {
 		p := policyJSON{
-			Name: e.Name, Aliases: slices.Concat([]string{}, e.Aliases), Kind: e.Kind.String(), Summary: e.Summary, Source: e.Source,
+			Name: e.Name, Aliases: append([]string{}, e.Aliases...), Kind: e.Kind.String(), Summary: e.Summary, Source: e.Source,
 			Capacity: unitsOf(e), Bypass: e.Bypass, Unbounded: e.Unbounded, NeedsTime: e.NeedsTime, Parameters: []paramJSON{},
 		}
 		for _, param := range e.Params {

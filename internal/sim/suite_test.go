@@ -119,6 +119,26 @@ func TestSuiteNeverAboveCapacity(t *testing.T) {
 	}
 }
 
+// TestSuiteLoadsEveryMiss holds every policy to the rules that its Entry states, by which its optimum is chosen: where capacity
+// counts objects, all but those with Bypass load what was missed.
+func TestSuiteLoadsEveryMiss(t *testing.T) {
+	forEachPolicy(t, false, func(t *testing.T, e policies.Entry) {
+		refused := false
+		for _, capacity := range []int64{1, 2, 3, 7, 20, 100} {
+			tr := testTrace(uint64(capacity), 2000, 150)
+			c := NewExact(build(t, e, tr, capacityFor(e, capacity), true), capacityFor(e, capacity), tr.NumObjects)
+			var n Counts
+			for i, o := range tr.Objects {
+				c.Serve(window(tr, i, i+1, false, nil), &n)
+				refused = refused || !c.Resident(o)
+			}
+		}
+		if refused != e.Bypass {
+			t.Errorf("refuses objects: %v; its entry says %v", refused, e.Bypass)
+		}
+	})
+}
+
 func TestSuiteBatchEqualsOneByOne(t *testing.T) {
 	forEachPolicy(t, false, func(t *testing.T, e policies.Entry) {
 		for seed := range uint64(60) {
