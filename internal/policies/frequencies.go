@@ -93,14 +93,21 @@ func (f *Frequencies) putAbove(o Object, frequency uint32) {
 
 // Touch adds one to the frequency of o, which must be present.
 func (f *Frequencies) Touch(o Object) {
+	if !f.touchAbove(o) {
+		f.climb(o)
+	}
+}
+
+// touchAbove is Touch where o is above the ceiling; otherwise it does nothing and returns false. Unlike Touch it is inlined.
+func (f *Frequencies) touchAbove(o Object) bool {
 	node := &f.nodes[o]
 	if node.list != aboveCeiling {
-		f.climb(o)
-		return
+		return false
 	}
 	node.prev = f.clock
 	node.next++
 	f.clock++
+	return true
 }
 
 // climb moves o, which is on a list, to the list of the next frequency, or above the ceiling.

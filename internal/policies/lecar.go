@@ -220,7 +220,9 @@ func (p *lecar) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
 			log[end] = o
 			stamp[o] = end
 			end++
-			p.frequencies.Touch(o)
+			if !p.frequencies.touchAbove(o) {
+				p.frequencies.climb(o)
+			}
 			continue
 		}
 		q.end, p.now = end, now

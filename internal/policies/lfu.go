@@ -57,9 +57,13 @@ func (p *lfu) Remove(o Object) {
 
 func (p *lfu) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
 	for _, o := range objects {
+		if p.frequencies.touchAbove(o) {
+			hits++
+			continue
+		}
 		if p.frequencies.Has(o) {
 			hits++
-			p.frequencies.Touch(o)
+			p.frequencies.climb(o)
 			continue
 		}
 		if p.free > 0 {
