@@ -70,6 +70,28 @@ func TestCacheusGrowsR(t *testing.T) {
 	}
 }
 
+// By bytes the border moves by the size of the requested object, here 4, times the rounded ratio.
+func TestCacheusMovesTheBorderByBytes(t *testing.T) {
+	d := drive(t, "cacheus", Config{Capacity: 1000, Objects: 9, Requests: 20})
+	p := d.policy.(*cacheus)
+	d.serve(0, 4, 0)
+	d.serve(1, 4, 1)
+	p.demote()
+	p.fresh, p.demoted, p.limitR = 5, 2, 500
+	d.serve(0, 4, 2)
+	if p.limitR != 512 {
+		t.Errorf("R was too small: limit %d, want 512", p.limitR)
+	}
+	p.objects[1].fresh = true
+	p.evict(1, cacheusByLRU)
+	d.drop(1)
+	p.fresh, p.demoted, p.limitR = 5, 10, 500
+	d.serve(1, 4, 3)
+	if p.limitR != 488 {
+		t.Errorf("SR was too small: limit %d, want 488", p.limitR)
+	}
+}
+
 func TestCacheusInvariants(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorkload(t)

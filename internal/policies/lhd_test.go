@@ -66,6 +66,18 @@ func TestLHDScale(t *testing.T) {
 	}
 }
 
+// Of two objects that are alike but for their size, the larger has the lower rank, in proportion.
+func TestLHDRanksByByte(t *testing.T) {
+	d := drive(t, "lhd", Config{Capacity: 100, Objects: 2, Requests: 2})
+	d.serve(0, 4, 0)
+	d.serve(1, 32, 1)
+	p := d.policy.(*lhd)
+	info := lhdInfo{class: 3, last: 5}
+	if small, large := p.rank(0, info, 9), p.rank(1, info, 9); small <= 0 || small != 8*large {
+		t.Errorf("4 bytes have rank %v, 32 bytes %v; want an eighth", small, large)
+	}
+}
+
 // What the explorers take and what is left of their budget must always be the same sum.
 func TestLHDExplorationBudget(t *testing.T) {
 	const objects = 500

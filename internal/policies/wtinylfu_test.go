@@ -128,6 +128,20 @@ func TestWTinyLFULargeObjects(t *testing.T) {
 	}
 }
 
+// A large object competes with one object only: having won against 2 it also replaces 3, which was requested more often.
+func TestWTinyLFULargeObjectCompetesOnce(t *testing.T) {
+	d := drive(t, "w-tinylfu", Config{Capacity: 100, Objects: 4, Requests: 8})
+	for i, o := range []Object{2, 3, 3, 3} {
+		d.serve(o, 30, i)
+	}
+	if _, victims := d.serve(0, 80, 4); victims != nil {
+		t.Errorf("1 request won against 1: victims %v", victims)
+	}
+	if _, victims := d.serve(0, 80, 5); !slices.Equal(victims, []Object{2, 3}) || d.stored[0] == 0 {
+		t.Errorf("2 requests against 1: victims %v, want 2 and 3", victims)
+	}
+}
+
 func TestWTinyLFUAccountsInBytes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const objects = 100
