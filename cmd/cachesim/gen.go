@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/cachesim/cachesim/internal/interruptible"
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/gen"
@@ -65,8 +66,10 @@ func (f *genFlags) run(cmd *cobra.Command, text string) error {
 	if err != nil {
 		return fmt.Errorf("gen %s: %w", text, err)
 	}
-	g, err := gen.New(spec)
-	if err != nil {
+	g, err := interruptible.Call(cmd.Context(), func() (*gen.Generator, error) { return gen.New(spec) })
+	if err != nil && cmd.Context().Err() != nil {
+		return errWroteNothing
+	} else if err != nil {
 		return fmt.Errorf("gen %s: %w", text, err)
 	}
 	w, err := traces.Create(cmd.Context(), f.out, traces.CreateOptions{Format: f.format, Fields: g.Fields, Stdout: cmd.OutOrStdout()})
@@ -82,6 +85,8 @@ func (f *genFlags) run(cmd *cobra.Command, text string) error {
 	}
 	return w.Close()
 }
+
+var errWroteNothing = errors.New("interrupted: nothing was written")
 
 // paramFlag is a parameter given as a flag.
 type paramFlag struct {
@@ -115,7 +120,7 @@ func copyRecords(ctx context.Context, w *traces.Writer, r traces.Reader, progres
 	for n := int64(0); ; n++ {
 		if n%(1<<14) == 0 {
 			if ctx.Err() != nil {
-				return errors.New("interrupted: nothing was written")
+				return errWroteNothing
 			}
 			progress(n)
 		}

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cachesim/cachesim/internal/interruptible"
 	"github.com/cachesim/cachesim/internal/oracle"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
@@ -261,7 +262,7 @@ func (r *runner) runCell(ctx context.Context, c cell) (outcome, error) {
 	}
 	t, warmup, nextUse := r.traceFor(c)
 	if c.spec.Entry.Kind == policies.Bound {
-		return r.runBound(c, t, warmup, nextUse())
+		return r.runBound(ctx, c, t, warmup, nextUse)
 	}
 	config := policies.Config{
 		Capacity: c.capacity.Simulated, Unit: !c.capacity.Bytes, Objects: t.NumObjects, Requests: len(t.Objects),
@@ -270,10 +271,12 @@ func (r *runner) runCell(ctx context.Context, c cell) (outcome, error) {
 	if c.spec.Entry.Unbounded {
 		config.Capacity = unbounded(t, c.capacity.Bytes)
 	}
-	if c.spec.Entry.Kind == policies.Offline {
-		config.NextUse = nextUse()
-	}
-	p, err := c.spec.Entry.New(config)
+	p, err := interruptible.Call(ctx, func() (policies.Policy, error) {
+		if c.spec.Entry.Kind == policies.Offline {
+			config.NextUse = nextUse()
+		}
+		return c.spec.Entry.New(config)
+	})
 	if err != nil {
 		return outcome{}, fmt.Errorf("policy %s: %w", c.spec, err)
 	}
@@ -318,15 +321,19 @@ func (r *runner) progress() func(int) {
 	return func(n int) { r.options.Progress(int64(n)) }
 }
 
-func (r *runner) runBound(c cell, t *traces.Trace, warmup int, nextUse []uint32) (outcome, error) {
+func (r *runner) runBound(ctx context.Context, c cell, t *traces.Trace, warmup int, nextUse func() []uint32) (outcome, error) {
 	in := policies.BoundInput{
-		Objects: t.Objects, NumObjects: t.NumObjects, NextUse: nextUse, Capacity: c.capacity.Simulated, From: warmup,
+		Objects: t.Objects, NumObjects: t.NumObjects, Capacity: c.capacity.Simulated, From: warmup,
 	}
 	if c.capacity.Bytes {
 		in.ObjectSizes, in.RequestSizes = t.ObjectSizes, t.RequestSizes
 	}
-	start := time.Now()
-	bound, err := c.spec.Entry.LowerBound(in)
+	var start time.Time
+	bound, err := interruptible.Call(ctx, func() (float64, error) {
+		in.NextUse = nextUse()
+		start = time.Now()
+		return c.spec.Entry.LowerBound(in)
+	})
 	if err != nil {
 		return outcome{}, fmt.Errorf("bound %s: %w", c.spec, err)
 	}

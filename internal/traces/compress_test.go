@@ -314,7 +314,7 @@ func TestReaderAt(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{plainPath, packedPath, "-"} {
-		in, err := openInput(path, strings.NewReader(content))
+		in, err := openInput(t.Context(), path, strings.NewReader(content))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -345,7 +345,7 @@ func TestRecords(t *testing.T) {
 		binary.Write(&data, binary.LittleEndian, i)
 	}
 	for _, extra := range []int{0, 3} {
-		in, err := openInput("-", bytes.NewReader(append(data.Bytes(), make([]byte, extra)...)))
+		in, err := openInput(t.Context(), "-", bytes.NewReader(append(data.Bytes(), make([]byte, extra)...)))
 		if err != nil {
 			t.Fatal(err)
 		}

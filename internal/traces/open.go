@@ -1,5 +1,7 @@
 package traces
 
+import "context"
+
 import "github.com/cachesim/cachesim/internal/params"
 
 // Stream is an opened trace: its records, and what they were read as.
@@ -20,7 +22,12 @@ func (s *Stream) Close() error { return s.in.close() }
 // Open opens the trace file at path, or standard input for "-", and recognises compression, tar archives and format from the
 // content. opts.Format forces a format; opts.Stdin is what "-" reads. The error names the file.
 func Open(path string, opts LoadOptions) (*Stream, error) {
-	in, err := openInput(path, opts.Stdin)
+	return open(context.Background(), path, opts)
+}
+
+// open is Open with a context that ends the waiting for a pipe.
+func open(ctx context.Context, path string, opts LoadOptions) (*Stream, error) {
+	in, err := openInput(ctx, path, opts.Stdin)
 	if err != nil {
 		return nil, err
 	}

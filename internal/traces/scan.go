@@ -1,7 +1,6 @@
 package traces
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,11 +62,8 @@ func newScan(ctx context.Context, paths []string, opts LoadOptions) (*scan, erro
 	case opts.SampleRate > 0 && opts.SampleRate < 1:
 		s.sampler = newSampler(opts.SampleRate, opts.SampleSeed)
 	}
-	if first := slices.Index(paths, "-"); first >= 0 {
-		if slices.Contains(paths[first+1:], "-") {
-			return nil, errors.New("standard input can be read only once: name - once")
-		}
-		s.opts.Stdin = &interruptible{ctx: ctx, r: cmp.Or[io.Reader](opts.Stdin, os.Stdin)}
+	if first := slices.Index(paths, "-"); first >= 0 && slices.Contains(paths[first+1:], "-") {
+		return nil, errors.New("standard input can be read only once: name - once")
 	}
 	s.total = totalSize(paths)
 	return s, nil
@@ -147,7 +143,7 @@ func (s *scan) readMerged() error {
 
 // openNext opens a file and makes sure that its fields are those of the files before it.
 func (s *scan) openNext(path string) (*Stream, error) {
-	stream, err := Open(path, s.opts)
+	stream, err := open(s.ctx, path, s.opts)
 	if err != nil {
 		return nil, err
 	}
@@ -247,31 +243,4 @@ func (s *scan) nothingKept() error {
 		return fmt.Errorf("%s: holds no requests", s.paths[0])
 	}
 	return fmt.Errorf("%s: sampling at %v kept none of %d requests: use a higher rate or another seed", s.paths[0], s.opts.SampleRate, s.seen)
-}
-
-// interruptible reads from a pipe or a terminal, where a read may wait for ever, until the context ends.
-type interruptible struct {
-	ctx    context.Context
-	r      io.Reader
-	buffer [64 << 10]byte // of the read that may be left behind
-}
-
-// Read implements io.Reader. It must not be called again after the context ended.
-func (i *interruptible) Read(p []byte) (int, error) {
-	type result struct {
-		n   int
-		err error
-	}
-	done := make(chan result, 1)
-	buffer := i.buffer[:min(len(p), len(i.buffer))]
-	go func() {
-		n, err := i.r.Read(buffer)
-		done <- result{n, err}
-	}()
-	select {
-	case got := <-done:
-		return copy(p, buffer[:got.n]), got.err
-	case <-i.ctx.Done():
-		return 0, i.ctx.Err()
-	}
 }

@@ -3,6 +3,8 @@ package traces
 import (
 	"bufio"
 	"bytes"
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+
+	"github.com/cachesim/cachesim/internal/interruptible"
 )
 
 // maxLine is the longest line that is read, in bytes, and the size of a Source's buffer.
@@ -26,15 +30,12 @@ type input struct {
 	closers   []func() error
 }
 
-// openInput opens the file at path, or takes stdin (os.Stdin if nil) for "-".
-func openInput(path string, stdin io.Reader) (*input, error) {
+// openInput opens the file at path, or takes stdin (os.Stdin if nil) for "-". A pipe may wait for ever to be opened and to be read: until ctx ends.
+func openInput(ctx context.Context, path string, stdin io.Reader) (*input, error) {
 	if path == "-" {
-		if stdin == nil {
-			stdin = os.Stdin
-		}
-		return &input{path: path, label: "standard input", r: stdin}, nil
+		return &input{path: path, label: "standard input", r: &pipe{ctx: ctx, r: cmp.Or[io.Reader](stdin, os.Stdin)}}, nil
 	}
-	file, err := os.Open(path)
+	file, err := interruptible.Call(ctx, func() (*os.File, error) { return os.Open(path) })
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, withoutPath(err))
 	}
@@ -47,12 +48,28 @@ func openInput(path string, stdin io.Reader) (*input, error) {
 		err = fmt.Errorf("%s: is a directory; name the trace files in it", path)
 	case info.Mode().IsRegular():
 		in.size = info.Size()
+	default:
+		in.r = &pipe{ctx: ctx, r: file}
 	}
 	if err != nil {
 		in.close()
 		return nil, err
 	}
 	return in, nil
+}
+
+// pipe reads from a pipe or a terminal, where a read may wait for ever, until the context ends.
+type pipe struct {
+	ctx    context.Context
+	r      io.Reader
+	buffer [64 << 10]byte // of the read that may be left behind
+}
+
+// Read implements io.Reader. It must not be called again after the context ended.
+func (p *pipe) Read(b []byte) (int, error) {
+	buffer := p.buffer[:min(len(b), len(p.buffer))]
+	n, err := interruptible.Call(p.ctx, func() (int, error) { return p.r.Read(buffer) })
+	return copy(b, buffer[:n]), err
 }
 
 // withoutPath drops the operation and the path from an error of package os, so that messages name the file once.
