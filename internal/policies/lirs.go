@@ -258,7 +258,7 @@ func (p *lirs) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
 		switch s := state[o]; {
 		case s == lirsLIR && o != stack.ends[0].last && o != p.scan:
 			hits++
-			stack.toFront(0, o)
+			stack.MoveToFront(0, o)
 		case s == lirsLIR || s == lirsHIR || s == lirsHIROut:
 			hits++
 			p.Hit(Request{Object: o})

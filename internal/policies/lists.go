@@ -71,21 +71,6 @@ func (l *Lists) Unlink(o Object) {
 	l.setPrev(n, p)
 }
 
-// toFront moves o, which is on list k, to its front.
-func (l *Lists) toFront(k int, o Object) {
-	ends := &l.ends[k]
-	first := ends.first
-	if first == o {
-		return
-	}
-	p, n := l.prev[o], l.next[o]
-	l.next[p] = n // o is not the first: p is an object, and so is the first
-	l.setPrev(n, p)
-	l.prev[o], l.next[o] = l.end(k), first
-	l.prev[first] = o
-	ends.first = o
-}
-
 // setPrev makes p the neighbour of at towards the front; at may be an end.
 func (l *Lists) setPrev(at, p uint32) {
 	if at < l.n {

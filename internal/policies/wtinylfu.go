@@ -84,7 +84,7 @@ func (p *wTinyLFU) Hit(r Request) {
 		p.enter(inProtected, r.Object)
 		p.demote()
 	default:
-		p.lists.toFront(s, r.Object)
+		p.lists.MoveToFront(s, r.Object)
 	}
 }
 
