@@ -30,7 +30,7 @@ type Record struct {
 	Requests     int64    `json:"requests" parquet:"requests"`
 	Hits         int64    `json:"hits" parquet:"hits"`
 	Misses       int64    `json:"misses" parquet:"misses"`
-	HitRatio     float64  `json:"hit_ratio" parquet:"hit_ratio"`
+	HitRatio     float64  `json:"hit_ratio" parquet:"hit_ratio"` // hits/requests; on a sample the estimate for the whole trace
 	Evictions    int64    `json:"evictions" parquet:"evictions"`
 	Oversized    int64    `json:"oversized" parquet:"oversized"` // requests to objects larger than the cache, counted as misses
 	Bytes        *int64   `json:"bytes" parquet:"bytes,optional"`

@@ -393,7 +393,7 @@ func (r *runner) record(c cell, out outcome, done map[string]outcome) records.Re
 		Kind: c.spec.Entry.Kind.String(), Cache: "exact",
 		Capacity: c.capacity.Amount, CapacityUnit: c.capacity.Unit(), SimulatedCapacity: c.capacity.Simulated,
 		Seed: r.options.Seed, SampleRate: r.trace.SampleRate, Warmup: int64(r.options.Warmup),
-		Requests: n.Requests, Hits: n.Hits, Misses: n.Misses(), HitRatio: ratio(n.Hits, n.Requests),
+		Requests: n.Requests, Hits: n.Hits, Misses: n.Misses(), HitRatio: r.hitRatio(n),
 		Evictions: n.Evictions, Oversized: n.Oversized, Version: r.options.Version, Counters: formatCounters(out.counters),
 	}
 	if c.spec.Entry.Kind != policies.Bound {
@@ -406,6 +406,21 @@ func (r *runner) record(c cell, out outcome, done map[string]outcome) records.Re
 	rec.CapacityShare = new(r.share(c.capacity))
 	r.compare(&rec, c, done)
 	return rec
+}
+
+// hitRatio returns hits/requests, and on a sample what that estimates of the whole trace: a sample may miss the hottest objects, whose
+// requests are nearly all hits, or hold too many of them, but it has its share of the misses (the adjustment of Waldspurger et al.,
+// FAST 2015). Requests that do not count, of a warm-up or of size 0, are taken to be the same share of the whole.
+func (r *runner) hitRatio(n Counts) float64 {
+	if r.trace.SampledFrom == 0 {
+		return ratio(n.Hits, n.Requests)
+	}
+	counted := float64(n.Requests) / float64(len(r.trace.Objects))
+	expected := r.trace.SampleRate * float64(r.trace.SampledFrom) * counted
+	if expected == 0 {
+		return 0
+	}
+	return max(0, 1-float64(n.Misses())/expected)
 }
 
 // share returns a capacity as a share of the distinct objects, or of the sum of their sizes.

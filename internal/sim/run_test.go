@@ -237,3 +237,30 @@ func TestRunRefuses(t *testing.T) {
 		}
 	}
 }
+
+// The hit ratio of a sample is that of the requests it was expected to have, R times those of the whole trace: all but the misses are hits.
+// It is never negative, and a warm-up takes its share of the expected requests.
+func TestHitRatioOfASample(t *testing.T) {
+	for _, c := range []struct {
+		keys        string
+		sampledFrom int
+		warmup      int
+		want        float64
+	}{
+		{"bcbcbc", 0, 0, 4.0 / 6},
+		{"bcbcbc", 24, 0, 4.0 / 6},
+		{"bcbcbc", 80, 0, 1 - 2.0/20},
+		{"bcbcbc", 12, 0, 1 - 2.0/3},
+		{"bcbcbc", 4, 0, 0},
+		{"bcbcbc", 80, 3, 1},
+	} {
+		sample := fromKeys(c.keys)
+		if sample.SampledFrom = c.sampledFrom; c.sampledFrom > 0 {
+			sample.SampleRate = 0.25
+		}
+		rec := mustRun(t, sample, RunOptions{Policies: specs(t, "lru"), Capacities: objects(2), Warmup: c.warmup})[0]
+		if math.Abs(rec.HitRatio-c.want) > 1e-12 {
+			t.Errorf("%+v: hit ratio %v", c, rec.HitRatio)
+		}
+	}
+}

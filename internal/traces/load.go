@@ -52,7 +52,7 @@ func (l *loader) finish() *Trace {
 	t.Name = traceName(l.paths)
 	t.SampleRate = 1
 	if l.sampler != nil {
-		t.SampleRate = l.opts.SampleRate
+		t.SampleRate, t.SampledFrom = l.opts.SampleRate, l.seen
 	}
 	if l.opts.Keys {
 		t.Keys = l.numbering.allKeys()
@@ -305,7 +305,7 @@ func (t *Trace) WithoutZeroSizes() (*Trace, int) {
 
 // only returns the requests that keep chooses by position, as a trace of its own with objects numbered anew.
 func (t *Trace) only(keep func(pos int) bool) *Trace {
-	kept := &Trace{Name: t.Name, Files: t.Files, SampleRate: t.SampleRate}
+	kept := &Trace{Name: t.Name, Files: t.Files, SampleRate: t.SampleRate, SampledFrom: t.SampledFrom}
 	renumbered := make([]uint32, t.NumObjects) // per object of t: its new number plus one
 	for pos, object := range t.Objects {
 		if !keep(pos) {

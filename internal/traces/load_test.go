@@ -286,8 +286,8 @@ func TestSampling(t *testing.T) {
 		if d := math.Abs(float64(got.NumObjects) - want); d > 5*math.Sqrt(want) {
 			t.Errorf("rate %v: %d objects, want about %v", rate, got.NumObjects, want)
 		}
-		if got.SampleRate != rate {
-			t.Errorf("rate %v is reported as %v", rate, got.SampleRate)
+		if got.SampleRate != rate || got.SampledFrom != len(records) {
+			t.Errorf("rate %v of %d requests is reported as %v of %d", rate, len(records), got.SampleRate, got.SampledFrom)
 		}
 		set := map[Key]bool{}
 		for _, key := range got.Keys {

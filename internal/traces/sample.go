@@ -35,7 +35,7 @@ func (t *Trace) Sample(rate float64, seed uint64) *Trace {
 		chosen[object] = s.keeps(&rec)
 	}
 	sample := t.only(func(pos int) bool { return chosen[t.Objects[pos]] })
-	sample.SampleRate = rate
+	sample.SampleRate, sample.SampledFrom = rate, len(t.Objects)
 	return sample
 }
 

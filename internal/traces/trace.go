@@ -31,6 +31,8 @@ type Trace struct {
 
 	Files      []FileInfo
 	SampleRate float64 // share of the keys that were kept, 1 without sampling
+
+	SampledFrom int // requests of which a sample was taken; 0 without sampling
 }
 
 // FileInfo says what a file was read as.
