@@ -7,15 +7,23 @@ var lruEntry = Entry{
 	New:     func(c Config) (Policy, error) { return newLRU(c), nil },
 }
 
+// maxChained is the number of objects up to which the batch path keeps a linked list. A hit on a list writes six places that
+// are likely in the processor's cache; for more objects than that the log of logQueue, which writes two, is twice as fast.
+const maxChained = 4 << 20
+
 type lru struct {
 	queue    logQueue
-	resident []bool // batch path only: smaller than the stamps of the queue, it stays in the processor's cache
+	resident []bool // batch path with a log only: smaller than the stamps of the queue, it stays in the processor's cache
+	chain    chain  // batch path with a list only
 	capacity int    // objects, batch path only
 }
 
 func newLRU(c Config) *lru {
 	p := &lru{queue: newLogQueue(c.Objects), capacity: int(c.Capacity)}
-	if c.Unit {
+	switch {
+	case c.Unit && c.Objects <= maxChained:
+		p.chain = chain{prev: make([]uint32, c.Objects+1), next: make([]uint32, c.Objects+1), room: int(c.Capacity)}
+	case c.Unit:
 		p.resident = make([]bool, c.Objects)
 	}
 	return p
@@ -27,8 +35,62 @@ func (p *lru) Victim(Request) Object { return p.queue.pop() }
 func (p *lru) Insert(r Request)      { p.queue.push(r.Object) }
 func (p *lru) Remove(o Object)       { p.queue.remove(o) }
 
-// ReplayUnit does what the methods of the queue do, with the queue's fields in registers.
 func (p *lru) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
+	if p.resident == nil {
+		return p.chain.replay(objects)
+	}
+	return p.replayLog(objects)
+}
+
+// chain is a list of all resident objects by recency. Links are 1 + the object, 0 is none; an object whose prev is 0 is not
+// resident, or it is the head.
+type chain struct {
+	prev, next []uint32 // index 0 takes the writes that go past an end
+	head, tail uint32
+	room       int // objects that still fit
+}
+
+// replay is LRU with the ends of the list in registers.
+func (c *chain) replay(objects []Object) (hits, evictions int) {
+	prev, next, head, tail, room := c.prev, c.next, c.head, c.tail, c.room
+	for _, object := range objects {
+		o := object + 1
+		if o == head {
+			hits++
+			continue
+		}
+		if before := prev[o]; before != 0 {
+			hits++
+			after := next[o]
+			next[before] = after
+			if o == tail {
+				tail = before
+			} else {
+				prev[after] = before
+			}
+		} else if room == 0 {
+			evictions++
+			victim := tail
+			tail = prev[victim]
+			prev[victim] = 0
+			if tail == 0 { // it was the only one
+				head, tail = 0, o
+			}
+		} else {
+			room--
+			if tail == 0 {
+				tail = o
+			}
+		}
+		next[o], prev[head] = head, o
+		head = o
+	}
+	c.head, c.tail, c.room = head, tail, room
+	return hits, evictions
+}
+
+// replayLog does what the methods of the queue do, with the queue's fields in registers.
+func (p *lru) replayLog(objects []Object) (hits, evictions int) {
 	q, resident := &p.queue, p.resident
 	log, stamp, tail, end, live := q.log, q.stamp, q.tail, q.end, q.live
 	for _, o := range objects {
