@@ -102,8 +102,9 @@ func (p *arcState) forget(size int64) {
 }
 
 func (p *arcState) dropOldest(l arcList) {
-	o, _ := p.lists.Back(int(l))
-	p.take(o)
+	o := p.lists.PopBack(int(l))
+	p.size[l] -= p.charge.of(o)
+	p.where[o] = arcAbsent
 }
 
 func (p *arcState) Remove(o Object) { p.take(o) }
@@ -215,8 +216,7 @@ func (p *arc) evictUnit(at arcList) {
 	case p.replaceT1(at):
 		from, to = arcT1, arcB1
 	}
-	v, _ := p.lists.Back(int(from))
-	p.lists.Unlink(v)
+	v := p.lists.PopBack(int(from))
 	p.size[from]--
 	p.where[v] = to
 	if to != arcAbsent {

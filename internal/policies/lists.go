@@ -115,3 +115,13 @@ func (l *Lists) After(o Object) (Object, bool) {
 
 // Empty reports whether list k has no object.
 func (l *Lists) Empty(k int) bool { return !l.isObject(l.ends[k].first) }
+
+// PopBack takes the last object off list k, which must not be empty, and returns it.
+func (l *Lists) PopBack(k int) Object {
+	ends := &l.ends[k]
+	o := ends.last
+	before := l.prev[o]
+	ends.last = before
+	l.setNext(before, l.n+uint32(k))
+	return o
+}

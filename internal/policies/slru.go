@@ -75,13 +75,12 @@ func (p *slru) miss(o Object) (evicted bool) {
 		p.put(p.target(1), o)
 		return false
 	}
-	v, ok := p.list.Back(0)
-	if !ok {
+	if p.list.Empty(0) {
 		p.evict()
 		p.put(p.target(1), o)
 		return true
 	}
-	p.list.Unlink(v)
+	v := p.list.PopBack(0)
 	p.list.PushFront(0, o)
 	p.segment[v], p.segment[o] = 0, 1
 	return true
@@ -99,8 +98,7 @@ func (p *slru) lift(o Object, k int) {
 		p.used[k]++
 		return
 	}
-	v, _ := list.Back(k)
-	list.Unlink(v)
+	v := list.PopBack(k)
 	list.PushFront(k-1, v)
 	segment[v] = uint8(k)
 }
