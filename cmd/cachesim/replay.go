@@ -65,7 +65,7 @@ func (f *replayFlags) options(specs []policies.Spec) sim.RunOptions {
 func (f *replayFlags) replay(cmd *cobra.Command, t *traces.Trace, options sim.RunOptions) ([]records.Record, error) {
 	bar := newProgress(cmd.ErrOrStderr(), f.trace.quiet, "replaying", unitRequests)
 	defer bar.finish()
-	bar.set(0, sim.TotalRequests(t, options))
+	options.Planned = func(n int64) { bar.set(0, n) }
 	options.Progress = bar.add
 	return sim.Run(cmd.Context(), t, options)
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -120,7 +119,7 @@ func writeResults(dir string, recs []records.Record) error {
 
 // interruption is the error that tells a partial result from a whole one.
 func interruption(err error, finished, total int) error {
-	if !errors.Is(err, context.Canceled) {
+	if !sim.Interrupted(err) {
 		return nil
 	}
 	return fmt.Errorf("interrupted: %d of %d rows are finished", finished, total)

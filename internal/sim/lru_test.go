@@ -45,11 +45,12 @@ func TestLRUInOnePassIsOneJob(t *testing.T) {
 	for c := int64(1); c <= 50; c++ {
 		capacities = append(capacities, Capacity{Amount: c, Simulated: c})
 	}
-	options := RunOptions{LRUCapacities: capacities}
-	if got := TotalRequests(tr, options); got != 1000 {
-		t.Errorf("%d requests for 50 capacities, want one pass of 1000", got)
-	}
+	var planned int64
+	options := RunOptions{LRUCapacities: capacities, Planned: func(n int64) { planned = n }}
 	if got := len(mustRun(t, tr, options)); got != 50 {
 		t.Errorf("%d records, want 50", got)
+	}
+	if planned != 1000 {
+		t.Errorf("%d requests for 50 capacities, want one pass of 1000", planned)
 	}
 }

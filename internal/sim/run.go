@@ -29,6 +29,7 @@ type RunOptions struct {
 	Warmup        int // requests served before counting begins
 	Jobs          int // replays at a time; 0 means one per core
 	Version       string
+	Planned       func(n int64) // called once, before the first replay, with how many requests Progress will report; may be nil
 	Progress      func(n int64) // called from all jobs with requests served since the last call; may be nil
 }
 
@@ -73,17 +74,11 @@ func Run(ctx context.Context, t *traces.Trace, options RunOptions) ([]records.Re
 	if err != nil {
 		return nil, err
 	}
+	if options.Planned != nil {
+		options.Planned(int64(len(jobs)) * int64(len(t.Objects)))
+	}
 	done, err := r.runAll(ctx, jobs)
 	return r.records(done), err
-}
-
-// TotalRequests returns how many requests Run will report to Progress.
-func TotalRequests(t *traces.Trace, options RunOptions) int64 {
-	jobs, err := newRunner(t, options).plan()
-	if err != nil {
-		return 0
-	}
-	return int64(len(jobs)) * int64(len(t.Objects))
 }
 
 func newRunner(t *traces.Trace, options RunOptions) *runner {
