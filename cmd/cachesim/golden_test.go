@@ -66,7 +66,7 @@ func runForRecords(t *testing.T, args []string) []byte {
 		t.Fatal(err)
 	}
 	for i := range recs {
-		recs[i].NsPerRequest, recs[i].Version = 0, ""
+		recs[i].NsPerRequest, recs[i].Version = nil, ""
 	}
 	var normal bytes.Buffer
 	if err := records.EncodeJSON(&normal, recs); err != nil {

@@ -12,7 +12,8 @@ var cacheusEntry = Entry{
 	Params: []Param{
 		{Name: "history", Default: 0.5, Doc: "bound on the evicted objects remembered for each of the two, as a multiple of the capacity"},
 	},
-	New: func(c Config) (Policy, error) { return newCacheus(c), nil },
+	Random: true,
+	New:    func(c Config) (Policy, error) { return newCacheus(c), nil },
 }
 
 // cacheus follows the paper and the authors' program (sylab/cacheus). SR-LRU splits the cache: list R holds

@@ -10,6 +10,7 @@ var hyperbolicEntry = Entry{
 		{Name: "samples", Default: 64, Min: 1, Max: 1 << 20, Doc: "resident objects drawn per eviction, with replacement; all are looked at where there are no more than that"},
 		{Name: "sized", Default: true, Doc: "divide the priority by the object's size"},
 	},
+	Random: true,
 	New: func(c Config) (Policy, error) {
 		p := &hyperbolic{
 			slots:   newSlots[hyperbolicInfo](c.Objects),

@@ -15,7 +15,8 @@ var lecarEntry = Entry{
 		{Name: "history", Default: 1.0, Doc: "bound on the evicted objects remembered for each of the two, as a multiple of the capacity"},
 		{Name: "counts", Default: true, Doc: "a remembered object continues its request count; false starts again at 1, as libCacheSim does"},
 	},
-	New: func(c Config) (Policy, error) { return newLeCaR(c), nil },
+	Random: true,
+	New:    func(c Config) (Policy, error) { return newLeCaR(c), nil },
 }
 
 // expert is one of the two that LeCaR and CACHEUS choose between.

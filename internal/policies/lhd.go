@@ -17,7 +17,8 @@ var lhdEntry = Entry{
 		{Name: "period", Default: 1 << 20, Min: 1, Doc: "requests between two computations of the ranks"},
 		{Name: "decay", Default: 0.9, Min: 0, Max: 1, Doc: "weight of the past at each computation"},
 	},
-	New: func(c Config) (Policy, error) { return newLHD(c), nil },
+	Random: true,
+	New:    func(c Config) (Policy, error) { return newLHD(c), nil },
 }
 
 // lhd ranks an object by its hit density: the hits to expect from it, over the space and time it will take until its

@@ -7,6 +7,15 @@ var lruEntry = Entry{
 	New:     func(c Config) (Policy, error) { return newLRU(c), nil },
 }
 
+var lruStackEntry = Entry{
+	Name:           "lru-stack",
+	Aliases:        []string{"mattson"},
+	Summary:        "lru, its hits at all capacities read off one pass over reuse distances",
+	Source:         "Mattson et al., Evaluation techniques for storage hierarchies, IBM Systems Journal 1970",
+	ReuseDistances: true,
+	New:            lruEntry.New,
+}
+
 // maxChained is the number of objects up to which the batch path keeps a linked list. A hit on a list writes six places that
 // are likely in the processor's cache; for more objects than that the log of logQueue, which writes two, is twice as fast.
 const maxChained = 4 << 20

@@ -39,9 +39,12 @@ type Entry struct {
 	Bypass bool
 	// Unbounded says that capacity is ignored; its optimum has room for everything.
 	Unbounded bool
-	NeedsTime bool // cannot work on a trace without a clock
-	Params    []Param
-	New       func(Config) (Policy, error) // nil for a Bound
+	// ReuseDistances says that the policy is LRU and wants its counts at many capacities read off one pass over reuse distances.
+	ReuseDistances bool
+	NeedsTime      bool // cannot work on a trace without a clock
+	Random         bool // makes random choices, so that its counts depend on the seed
+	Params         []Param
+	New            func(Config) (Policy, error) // nil for a Bound
 	// LowerBound returns the least number of misses that any schedule can have on these requests; set for a Bound only.
 	LowerBound func(BoundInput) (misses float64, err error)
 }
@@ -59,6 +62,7 @@ var registry = []Entry{
 	twoQEntry,
 	// recency
 	lruEntry,
+	lruStackEntry,
 	mruEntry,
 	slruEntry,
 	ttlEntry,

@@ -12,7 +12,8 @@ var wTinyLFUEntry = Entry{
 		{Name: "sample", Default: 10, Min: 1, Max: 1000, Doc: "requests per resident object after which counts are halved"},
 		{Name: "doorkeeper", Default: false, Doc: "count an object only from its second request in a sample"},
 	},
-	New: func(c Config) (Policy, error) { return newWTinyLFU(c), nil },
+	Random: true,
+	New:    func(c Config) (Policy, error) { return newWTinyLFU(c), nil },
 }
 
 // The segments of wTinyLFU, each a list in LRU order.

@@ -226,9 +226,10 @@ func ratioCell(r *Record) string {
 }
 
 func nsCell(r *Record) string {
-	switch ns := r.NsPerRequest; {
-	case ns == 0 || r.Kind == "bound":
+	if r.NsPerRequest == nil || r.Kind == "bound" {
 		return ""
+	}
+	switch ns := *r.NsPerRequest; {
 	case ns < 99.95:
 		return fmt.Sprintf("%.1f", ns)
 	default:

@@ -34,7 +34,7 @@ func inObjects() []Record {
 				Capacity: capacity, CapacityUnit: Objects, CapacityShare: ptr(float64(capacity) / 48_974), SampleRate: 1,
 				Requests: 113_872, Hits: 113_872 - misses, Misses: misses, HitRatio: 1 - float64(misses)/113_872,
 				Optimum: p.optimum, OptMisses: ptr(int64(70_000)), CompetitiveRatio: ptr(float64(p.misses) / 70_000),
-				NsPerRequest: p.ns, Best: strings.HasPrefix(p.label, "s3fifo"),
+				NsPerRequest: ptr(p.ns), Best: strings.HasPrefix(p.label, "s3fifo"),
 			})
 		}
 	}

@@ -11,7 +11,18 @@ const (
 // Record is the outcome of one policy at one capacity on one trace. Pointers are nil, and null in JSON, where the figure does
 // not exist: byte figures where the capacity counts objects, the interval where it counts them, ratios without an optimum.
 type Record struct {
-	Trace        string `json:"trace" parquet:"trace"`
+	// Trace names what was replayed; the fields up to SampleSeed say where it comes from and how it was read, so that it can be replayed again.
+	Trace          string  `json:"trace" parquet:"trace"`
+	TraceFiles     string  `json:"trace_files" parquet:"trace_files"`         // paths, one per line, "-" for standard input; "" if generated
+	TraceGenerator string  `json:"trace_generator" parquet:"trace_generator"` // the generator with every parameter, its seed among them; "" for files
+	TraceChecksum  string  `json:"trace_checksum" parquet:"trace_checksum"`   // "sha256:" and the digest of the files' bytes, one after another; "" if generated or not taken
+	InputFormat    string  `json:"input_format" parquet:"input_format"`       // as for --input-format; "" where it was detected
+	Merge          bool    `json:"merge" parquet:"merge"`                     // files were merged by time
+	PerFile        bool    `json:"per_file" parquet:"per_file"`               // the cache was empty again at the start of each file; counts are sums
+	Limit          int64   `json:"limit" parquet:"limit"`                     // requests read at most; 0 for all
+	SampleRate     float64 `json:"sample_rate" parquet:"sample_rate"`         // 1 without sampling
+	SampleSeed     uint64  `json:"sample_seed" parquet:"sample_seed"`         // which sample; 0 without sampling
+
 	Policy       string `json:"policy" parquet:"policy"`               // name without parameters
 	Params       string `json:"params" parquet:"params"`               // every parameter: "small=0.1,ghost=0.9"
 	Label        string `json:"label" parquet:"label"`                 // the policy as the user writes it: parameters that differ from the defaults only
@@ -19,13 +30,13 @@ type Record struct {
 	Cache        string `json:"cache" parquet:"cache"`                 // "exact"
 	Capacity     int64  `json:"capacity" parquet:"capacity"`           // in CapacityUnit
 	CapacityUnit string `json:"capacity_unit" parquet:"capacity_unit"` // "objects" or "bytes"
+	CapacityText string `json:"capacity_text" parquet:"capacity_text"` // as the user wrote it: "1%", "64MiB", "1000"
 	// CapacityShare is Capacity over the trace's distinct objects, or over the sum of their sizes.
 	CapacityShare *float64 `json:"capacity_share" parquet:"capacity_share,optional"`
 	// SimulatedCapacity is what the replayed cache held: SampleRate times Capacity on a sampled trace.
-	SimulatedCapacity int64   `json:"simulated_capacity" parquet:"simulated_capacity"`
-	Seed              uint64  `json:"seed" parquet:"seed"`
-	SampleRate        float64 `json:"sample_rate" parquet:"sample_rate"` // 1 without sampling
-	Warmup            int64   `json:"warmup" parquet:"warmup"`           // requests served before counting began
+	SimulatedCapacity int64  `json:"simulated_capacity" parquet:"simulated_capacity"`
+	Seed              uint64 `json:"seed" parquet:"seed"`
+	Warmup            int64  `json:"warmup" parquet:"warmup"` // requests served before counting began
 
 	Requests     int64    `json:"requests" parquet:"requests"`
 	Hits         int64    `json:"hits" parquet:"hits"`
@@ -46,8 +57,11 @@ type Record struct {
 	LowerBoundMisses    *float64 `json:"lower_bound_misses" parquet:"lower_bound_misses,optional"`
 	CompetitiveRatioMax *float64 `json:"competitive_ratio_max" parquet:"competitive_ratio_max,optional"`
 
-	NsPerRequest float64 `json:"ns_per_request" parquet:"ns_per_request"`
-	Best         bool    `json:"best" parquet:"best"`         // highest hit ratio among the online policies of this trace and capacity
-	Counters     string  `json:"counters" parquet:"counters"` // the policy's own figures: "name=value,name=value"
-	Version      string  `json:"version" parquet:"version"`   // of the program
+	NsPerRequest *float64 `json:"ns_per_request" parquet:"ns_per_request,optional"` // nil where no time was taken, and in a sweep, whose records do not depend on the machine
+	Best         bool     `json:"best" parquet:"best"`                              // highest hit ratio among the online policies of this trace and capacity
+	Counters     string   `json:"counters" parquet:"counters"`                      // the policy's own figures: "name=value,name=value"
+	Version      string   `json:"version" parquet:"version"`                        // of the program
+
+	Axes string `json:"axes" parquet:"axes"` // further axes of an experiment: "small=0.1,alpha=0.9"; "" outside of experiments
+	Cell string `json:"cell" parquet:"cell"` // hash of everything that determines this record; "" outside of experiments
 }

@@ -27,14 +27,14 @@ func sample() []Record {
 	lru.HitBytes, lru.ByteHitRatio = ptr(int64(1_024_000)), ptr(0.25)
 	lru.Optimum, lru.OptMisses, lru.CompetitiveRatio = "belady-size", ptr(int64(500)), ptr(1.2)
 	lru.LowerBoundMisses, lru.CompetitiveRatioMax = ptr(399.5), ptr(600/399.5)
-	lru.NsPerRequest, lru.Best = 4.56, true
+	lru.NsPerRequest, lru.Best = ptr(4.56), true
 	belady := base
 	belady.Policy, belady.Label, belady.Kind = "belady-size", "belady-size", "offline"
 	belady.Hits, belady.Misses, belady.HitRatio = 500, 500, 0.5
 	belady.HitBytes, belady.ByteHitRatio = ptr(int64(1_228_800)), ptr(0.3)
 	belady.Optimum, belady.OptMisses, belady.CompetitiveRatio = "belady-size", ptr(int64(500)), ptr(1.0)
 	belady.LowerBoundMisses, belady.CompetitiveRatioMax = ptr(399.5), ptr(500/399.5)
-	belady.NsPerRequest = 88.8
+	belady.NsPerRequest = ptr(88.8)
 	bound := base
 	bound.Policy, bound.Label, bound.Kind = "pfoo-l", "pfoo-l", "bound"
 	bound.Hits, bound.Misses, bound.HitRatio = 600, 400, 0.6

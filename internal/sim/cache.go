@@ -44,3 +44,15 @@ func (c Counts) minus(earlier Counts) Counts {
 		HitBytes:  c.HitBytes - earlier.HitBytes,
 	}
 }
+
+// plus returns the sum of two counts.
+func (c Counts) plus(other Counts) Counts {
+	return Counts{
+		Requests:  c.Requests + other.Requests,
+		Hits:      c.Hits + other.Hits,
+		Evictions: c.Evictions + other.Evictions,
+		Oversized: c.Oversized + other.Oversized,
+		Bytes:     c.Bytes + other.Bytes,
+		HitBytes:  c.HitBytes + other.HitBytes,
+	}
+}

@@ -14,7 +14,8 @@ import (
 type Capacity struct {
 	Amount    int64
 	Bytes     bool
-	Simulated int64 // what the replayed cache holds: less than Amount on a sampled trace
+	Simulated int64  // what the replayed cache holds: less than Amount on a sampled trace
+	Text      string // as the user wrote it: "1%"
 }
 
 // Unit returns "objects" or "bytes", as records name it.
@@ -24,6 +25,9 @@ func (c Capacity) Unit() string {
 	}
 	return "objects"
 }
+
+// Same reports whether two capacities are equal, however they were written.
+func (c Capacity) Same(other Capacity) bool { c.Text, other.Text = "", ""; return c == other }
 
 // CapacityMode says which sizes count where a capacity does not say it itself.
 type CapacityMode int
@@ -40,6 +44,9 @@ type CapacitySpec struct {
 	kind  capacityKind
 	value float64 // objects, bytes or percent
 }
+
+// String returns the capacity as a user would write it.
+func (s CapacitySpec) String() string { return s.text }
 
 type capacityKind int
 
@@ -109,12 +116,23 @@ func parseCapacityItem(item string) ([]CapacitySpec, error) {
 	var specs []CapacitySpec
 	// The tolerance keeps 0.1%..0.3%+0.1% from losing its end to rounding.
 	for v := first.value; v <= last.value*(1+1e-9); v = next(v) {
-		specs = append(specs, CapacitySpec{text: item, kind: first.kind, value: v})
+		specs = append(specs, CapacitySpec{text: writeCapacity(first.kind, v), kind: first.kind, value: v})
 		if len(specs) > maxCapacities {
 			return nil, fmt.Errorf("the range has more than %d steps; take a larger one", maxCapacities)
 		}
 	}
 	return specs, nil
+}
+
+// writeCapacity writes one value of a range. Fractions of an object or byte, which multiplication may leave, are dropped as Resolve drops them.
+func writeCapacity(kind capacityKind, v float64) string {
+	switch kind {
+	case capacityShare:
+		return strconv.FormatFloat(roundTo(v, 9), 'f', -1, 64) + "%"
+	case capacityBytes:
+		return strconv.FormatInt(wholeUnits(v), 10) + "B"
+	}
+	return strconv.FormatInt(wholeUnits(v), 10)
 }
 
 // rangeStep returns the function from one value of a range to the next.
@@ -203,7 +221,7 @@ func Resolve(specs []CapacitySpec, mode CapacityMode, t *traces.Trace) ([]Capaci
 		if err != nil {
 			return nil, fmt.Errorf("capacity %q: %w", s.text, err)
 		}
-		if !slices.Contains(out, c) {
+		if !slices.ContainsFunc(out, c.Same) {
 			out = append(out, c)
 		}
 	}
@@ -211,7 +229,7 @@ func Resolve(specs []CapacitySpec, mode CapacityMode, t *traces.Trace) ([]Capaci
 }
 
 func (s CapacitySpec) resolve(mode CapacityMode, t *traces.Trace) (Capacity, error) {
-	c := Capacity{Bytes: s.kind == capacityBytes || mode == CapacityBytes}
+	c := Capacity{Bytes: s.kind == capacityBytes || mode == CapacityBytes, Text: s.String()}
 	if s.kind == capacityBytes && mode == CapacityUnitSize {
 		return c, fmt.Errorf("counts bytes, but --unit-size ignores sizes; write a number of objects, or leave --unit-size out")
 	}
@@ -230,7 +248,7 @@ func (s CapacitySpec) resolve(mode CapacityMode, t *traces.Trace) (Capacity, err
 		return c, fmt.Errorf("is too large")
 	}
 	c.Amount = wholeUnits(amount)
-	c.Simulated = wholeUnits(amount * t.SampleRate)
+	c.Simulated = wholeUnits(float64(c.Amount) * t.SampleRate)
 	return c, nil
 }
 

@@ -75,7 +75,7 @@ func TestCapacities(t *testing.T) {
 			continue
 		}
 		for i := range got {
-			if got[i] != test.want[i] {
+			if !got[i].Same(test.want[i]) {
 				t.Errorf("%s: got %v, want %v", test.text, got, test.want)
 			}
 		}
@@ -90,7 +90,7 @@ func TestCapacityOfSample(t *testing.T) {
 		"1%":   {Amount: 20, Simulated: 2}, // 200 sampled objects stand for 2000
 		"5":    {Amount: 5, Simulated: 1},
 	} {
-		if got := amounts(t, text, CapacityAsWritten, tr); len(got) != 1 || got[0] != want {
+		if got := amounts(t, text, CapacityAsWritten, tr); len(got) != 1 || !got[0].Same(want) {
 			t.Errorf("%s: got %v, want %v", text, got, want)
 		}
 	}
@@ -147,6 +147,16 @@ func TestCapacityRefusedForTrace(t *testing.T) {
 		}
 		if _, err = Resolve(specs, test.mode, test.tr); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: error %v, want one with %q", test.text, err, test.want)
+		}
+	}
+}
+
+// What a range expands to can be written alone, and means the same then.
+func TestCapacityText(t *testing.T) {
+	tr := sizedTrace()
+	for _, c := range amounts(t, "1%..20%x2,0.1%..0.3%+0.1%,10..100x3,1KiB..5KiBx1.5,7%,64KiB", CapacityAsWritten, tr) {
+		if again := amounts(t, c.Text, CapacityAsWritten, tr); len(again) != 1 || again[0] != c {
+			t.Errorf("%+v is read again as %+v", c, again)
 		}
 	}
 }

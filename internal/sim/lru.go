@@ -13,27 +13,35 @@ import (
 
 func isLRU(s policies.Spec) bool { return s.Entry.Name == "lru" }
 
-// lruCells returns the cells of options.LRUCapacities: those that share one pass, in ascending order, and those to be replayed.
-func (r *runner) lruCells() (shared [2][]cell, single []cell) {
-	capacities := slices.SortedFunc(slices.Values(r.options.LRUCapacities), func(a, b Capacity) int { return cmp.Compare(a.Amount, b.Amount) })
-	for _, capacity := range capacities {
-		c := cell{mustSpec("lru"), capacity}
-		switch {
-		case !r.onePass(capacity):
+// byPass groups LRU cells that one pass over reuse distances can serve, those of one unit and seed in ascending order; the others are to be replayed.
+func (r *Replayer) byPass(cells []Cell) (shared [][]Cell, single []Cell) {
+	sorted := slices.SortedStableFunc(slices.Values(cells), func(a, b Cell) int { return cmp.Compare(a.Capacity.Simulated, b.Capacity.Simulated) })
+	type pass struct {
+		bytes bool
+		seed  uint64
+	}
+	index := map[pass]int{}
+	for _, c := range sorted {
+		if !r.onePass(c.Capacity) {
 			single = append(single, c)
-		case capacity.Bytes:
-			shared[1] = append(shared[1], c)
-		default:
-			shared[0] = append(shared[0], c)
+			continue
 		}
+		key := pass{c.Capacity.Bytes, c.Seed}
+		at, ok := index[key]
+		if !ok {
+			at = len(shared)
+			index[key] = at
+			shared = append(shared, nil)
+		}
+		shared[at] = append(shared[at], c)
 	}
 	return shared, single
 }
 
 // onePass reports whether LRU's counts at c can be read off one pass over reuse distances: always where c counts objects;
 // where it counts bytes, as long as no object changes its size or is larger than the cache.
-func (r *runner) onePass(c Capacity) bool {
-	return !c.Bytes || r.sized.RequestSizes == nil && (len(r.sized.ObjectSizes) == 0 || c.Simulated >= slices.Max(r.sized.ObjectSizes))
+func (r *Replayer) onePass(c Capacity) bool {
+	return !c.Bytes || r.sizedOnly().trace.RequestSizes == nil && c.Simulated >= r.sizedOnly().largest
 }
 
 // lruStack gives LRU's counts at many capacities from one pass.
@@ -45,10 +53,24 @@ type lruStack interface {
 	hits() (hits, hitBytes []int64)
 }
 
-// runLRU replays the trace once for lru cells of one unit of capacity, in ascending order, for all of which onePass holds.
+// replayStack replays the trace once for LRU cells of one unit of capacity, in ascending order, for all of which onePass holds.
 // The time per request is that of the pass, which serves all of them.
-func (r *runner) runLRU(ctx context.Context, cells []cell) ([]outcome, error) {
-	t, warmup, _ := r.traceFor(cells[0])
+func (r *Replayer) replayStack(ctx context.Context, cells []Cell) ([]outcome, error) {
+	v := r.view(cells[0].Capacity)
+	sums := make([]outcome, len(cells))
+	for _, part := range v.trace.Parts() {
+		outcomes, err := r.stackPart(ctx, cells, part, v.warmup)
+		if err != nil {
+			return nil, err
+		}
+		for k := range sums {
+			sums[k].add(outcomes[k])
+		}
+	}
+	return sums, nil
+}
+
+func (r *Replayer) stackPart(ctx context.Context, cells []Cell, t *traces.Trace, warmup int) ([]outcome, error) {
 	stack, err := newLRUStack(t, cells)
 	if err != nil {
 		return nil, err
@@ -65,7 +87,7 @@ func (r *runner) runLRU(ctx context.Context, cells []cell) ([]outcome, error) {
 	after := stack.resident()
 	hits, hitBytes := stack.hits()
 	counts := Counts{Requests: int64(len(t.Objects) - warmup)}
-	if cells[0].capacity.Bytes {
+	if cells[0].Capacity.Bytes {
 		for pos := warmup; pos < len(t.Objects); pos++ {
 			counts.Bytes += t.Size(pos)
 		}
@@ -81,7 +103,7 @@ func (r *runner) runLRU(ctx context.Context, cells []cell) ([]outcome, error) {
 }
 
 // serveStack hands requests to the stack, with an eye on ctx.
-func (r *runner) serveStack(ctx context.Context, stack lruStack, objects []uint32, counted bool) error {
+func (r *Replayer) serveStack(ctx context.Context, stack lruStack, objects []uint32, counted bool) error {
 	for window := range slices.Chunk(objects, windowLen) {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -94,12 +116,12 @@ func (r *runner) serveStack(ctx context.Context, stack lruStack, objects []uint3
 	return nil
 }
 
-func newLRUStack(t *traces.Trace, cells []cell) (lruStack, error) {
+func newLRUStack(t *traces.Trace, cells []Cell) (lruStack, error) {
 	capacities := make([]int64, len(cells))
 	for k, c := range cells {
-		capacities[k] = c.capacity.Simulated
+		capacities[k] = c.Capacity.Simulated
 	}
-	if !cells[0].capacity.Bytes {
+	if !cells[0].Capacity.Bytes {
 		return &objectStack{oracle.NewLRUStack(t.NumObjects), capacities}, nil
 	}
 	stack, err := oracle.NewLRUByteStack(t.ObjectSizes, capacities)

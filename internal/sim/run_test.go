@@ -149,7 +149,7 @@ func TestRunSameOnAnyNumberOfJobs(t *testing.T) {
 	run := func(jobs int) []records.Record {
 		recs := mustRun(t, tr, RunOptions{Policies: specs(t, "lru,random,lhd,opt"), Capacities: objects(10, 50, 100), Seed: 5, Jobs: jobs})
 		for i := range recs {
-			recs[i].NsPerRequest = 0
+			recs[i].NsPerRequest = nil
 		}
 		return recs
 	}

@@ -2,6 +2,7 @@ package traces
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -22,6 +23,9 @@ func Load(ctx context.Context, paths []string, opts LoadOptions) (*Trace, error)
 	}
 	l := &loader{scan: s, trace: &Trace{}, numbering: newNumbering()}
 	s.begin, s.visit, s.batches = l.begin, l.add, l.addFile
+	if opts.PerFile {
+		s.part = l.trace.startPart
+	}
 	if err := s.run(); err != nil {
 		return nil, err
 	}
@@ -29,6 +33,26 @@ func Load(ctx context.Context, paths []string, opts LoadOptions) (*Trace, error)
 		return nil, err
 	}
 	return l.finish(), nil
+}
+
+// LoadReader is Load for records that come from elsewhere, from a generator say. name is the name of the trace, fields what the records
+// carry, total how many there are (0 if unknown), as Progress reports them.
+func LoadReader(ctx context.Context, name string, r Reader, fields Fields, total int64, opts LoadOptions) (*Trace, error) {
+	s, err := newScan(ctx, []string{name}, opts)
+	if err != nil {
+		return nil, err
+	}
+	l := &loader{scan: s, trace: &Trace{}, numbering: newNumbering()}
+	s.visit = l.add
+	if opts.Progress != nil {
+		show := opts.Progress
+		s.opts.Progress = func(int64, int64) { show(int64(s.seen), total) }
+	}
+	s.fields = fields
+	if err := errors.Join(l.begin(fields), s.readWhole(r)); err != nil {
+		return nil, err
+	}
+	return l.finish(), l.checkBytes()
 }
 
 // loader builds a Trace from the records of a scan.
@@ -46,6 +70,7 @@ func (l *loader) begin(fields Fields) error {
 
 func (l *loader) finish() *Trace {
 	t := l.trace
+	t.dropEmptyPart()
 	t.NumObjects = l.numbering.len()
 	t.Objects = t.Objects[:len(t.Objects):len(t.Objects)]
 	t.Files = l.files
@@ -307,7 +332,12 @@ func (t *Trace) WithoutZeroSizes() (*Trace, int) {
 func (t *Trace) only(keep func(pos int) bool) *Trace {
 	kept := &Trace{Name: t.Name, Files: t.Files, SampleRate: t.SampleRate, SampledFrom: t.SampledFrom}
 	renumbered := make([]uint32, t.NumObjects) // per object of t: its new number plus one
+	starts := t.Starts
 	for pos, object := range t.Objects {
+		if len(starts) > 0 && starts[0] == pos {
+			kept.startPart()
+			starts = starts[1:]
+		}
 		if !keep(pos) {
 			continue
 		}
@@ -332,5 +362,19 @@ func (t *Trace) only(keep func(pos int) bool) *Trace {
 	if t.HasSizes() && kept.ObjectSizes == nil {
 		kept.ObjectSizes = []int64{} // still a trace with sizes
 	}
+	kept.dropEmptyPart()
 	return kept
+}
+
+// startPart notes that the next request starts a part; a part without requests is none.
+func (t *Trace) startPart() {
+	t.dropEmptyPart()
+	t.Starts = append(t.Starts, len(t.Objects))
+}
+
+// dropEmptyPart removes the last part if it has no requests.
+func (t *Trace) dropEmptyPart() {
+	if n := len(t.Starts); n > 0 && t.Starts[n-1] == len(t.Objects) {
+		t.Starts = t.Starts[:n-1]
+	}
 }

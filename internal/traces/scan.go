@@ -39,6 +39,7 @@ type scan struct {
 	begin   func(Fields) error
 	visit   func(*Record) error
 	batches func(*oracleGeneralReader) error // if set, reads all of a file that is neither sampled nor merged
+	part    func()                           // if set, called where a file, or the next file in an archive, begins
 
 	files    []FileInfo
 	fields   Fields
@@ -57,6 +58,8 @@ func newScan(ctx context.Context, paths []string, opts LoadOptions) (*scan, erro
 		return nil, errors.New("no trace files to read")
 	case opts.Limit < 0:
 		return nil, fmt.Errorf("limit %d: want a number of requests, 0 for all", opts.Limit)
+	case opts.PerFile && opts.Merge:
+		return nil, errors.New("files that are merged by time cannot be replayed one by one: ask for one or the other")
 	case math.IsNaN(opts.SampleRate) || opts.SampleRate < 0 || opts.SampleRate > 1:
 		return nil, fmt.Errorf("sample rate %v: want a share of the keys between 0 and 1", opts.SampleRate)
 	case opts.SampleRate > 0 && opts.SampleRate < 1:
@@ -85,7 +88,14 @@ func totalSize(paths []string) int64 {
 // run reads all files.
 func (s *scan) run() error {
 	defer s.close()
-	err := s.readFiles()
+	return s.ended(s.readFiles())
+}
+
+// readWhole reads r alone.
+func (s *scan) readWhole(r Reader) error { return s.ended(s.readAll(r)) }
+
+// ended makes of the error with which the reading ended that of the scan.
+func (s *scan) ended(err error) error {
 	if s.ctx.Err() != nil {
 		return s.ctx.Err()
 	}
@@ -148,6 +158,12 @@ func (s *scan) openNext(path string) (*Stream, error) {
 		return nil, err
 	}
 	s.open = append(s.open, stream)
+	if s.part != nil {
+		s.part()
+		if archive, ok := stream.Reader.(*tarReader); ok {
+			archive.nextMember = s.part
+		}
+	}
 	fields := stream.Fields
 	s.files = append(s.files, stream.Info)
 	if len(s.files) == 1 {

@@ -32,13 +32,14 @@ func (s *Source) isTar() bool {
 
 // tarReader reads the regular files of an archive one after another, in the order of the archive, all in one format.
 type tarReader struct {
-	archive *Source
-	tar     *tar.Reader
-	ended   endWatch
-	spec    string // format that the user asked for, "" to detect it
-	format  Format
-	member  Reader
-	fields  Fields
+	archive    *Source
+	tar        *tar.Reader
+	ended      endWatch
+	spec       string // format that the user asked for, "" to detect it
+	format     Format
+	member     Reader
+	fields     Fields
+	nextMember func() // if set, called before the first record of each member but the first
 }
 
 // endWatch notes whether the archive ended before its end mark was read.
@@ -112,6 +113,9 @@ func (t *tarReader) Read(rec *Record) error {
 		}
 		if err := t.next(); err != nil {
 			return err
+		}
+		if t.nextMember != nil {
+			t.nextMember()
 		}
 	}
 }

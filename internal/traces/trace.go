@@ -29,6 +29,10 @@ type Trace struct {
 	Ops  []Op  // per request; nil where the format has none or they were not asked for
 	Keys []Key // per object: the key in the file; nil unless asked for
 
+	// Starts are the positions at which a file begins that is to be replayed through an empty cache, the first of them 0. Nil: the whole
+	// trace is one sequence.
+	Starts []int
+
 	Files      []FileInfo
 	SampleRate float64 // share of the keys that were kept, 1 without sampling
 
@@ -40,6 +44,40 @@ type FileInfo struct {
 	Path        string
 	Format      string // name of the format
 	Compression string // "zstd", "gzip", ... or "" for none
+}
+
+// Parts returns the sequences of the trace that are each replayed through an empty cache, with the object numbers of the whole: the
+// trace itself where Starts is nil.
+func (t *Trace) Parts() []*Trace {
+	if len(t.Starts) == 0 {
+		return []*Trace{t}
+	}
+	parts := make([]*Trace, len(t.Starts))
+	for i, from := range t.Starts {
+		to := len(t.Objects)
+		if i+1 < len(t.Starts) {
+			to = t.Starts[i+1]
+		}
+		parts[i] = t.slice(from, to)
+	}
+	return parts
+}
+
+// slice returns the requests [from, to), sharing their columns.
+func (t *Trace) slice(from, to int) *Trace {
+	part := *t
+	part.Starts = nil
+	part.Objects = t.Objects[from:to]
+	if t.RequestSizes != nil {
+		part.RequestSizes = t.RequestSizes[from:to]
+	}
+	if t.Times != nil {
+		part.Times = t.Times[from:to]
+	}
+	if t.Ops != nil {
+		part.Ops = t.Ops[from:to]
+	}
+	return &part
 }
 
 // HasSizes reports whether requests carry sizes.
@@ -130,6 +168,9 @@ type LoadOptions struct {
 	// 0 or 1 keeps all. SampleSeed varies the hash.
 	SampleRate float64
 	SampleSeed uint64
+
+	// PerFile keeps where files, and the files in an archive, begin: see Trace.Starts. Not with Merge.
+	PerFile bool
 
 	Sizes bool // keep sizes
 	Times bool // keep times

@@ -1,0 +1,101 @@
+package sim
+
+import (
+	"fmt"
+
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/records"
+)
+
+// Cell is one replay: a policy at a capacity. It is the unit of work of a run and of a sweep.
+type Cell struct {
+	Policy   policies.Spec
+	Capacity Capacity
+	Seed     uint64 // of the policy's random choices
+}
+
+// key names a cell among those of one trace. Where the policy makes no random choice the seed does not matter.
+func (c Cell) key() string {
+	key := fmt.Sprintf("%s|%s|%d|%d", c.Policy, c.Capacity.Unit(), c.Capacity.Amount, c.Capacity.Simulated)
+	if c.Policy.Entry.Random {
+		key += fmt.Sprintf("|%d", c.Seed)
+	}
+	return key
+}
+
+// WithoutRepetitions returns cells, each once, without those that are among others.
+func WithoutRepetitions(cells, others []Cell) (once []Cell) {
+	seen := map[string]bool{}
+	for _, c := range others {
+		seen[c.key()] = true
+	}
+	for _, c := range cells {
+		if !seen[c.key()] {
+			once = append(once, c)
+		}
+		seen[c.key()] = true
+	}
+	return once
+}
+
+// References returns the cells that c is held against: the offline optimum under the same rules at the same capacity and, where sizes
+// count, the lower bound beside it. A policy that ignores its capacity is held against the compulsory misses, which need no replay.
+func References(c Cell) []Cell {
+	against := func(name string) Cell { return Cell{Policy: mustSpec(name), Capacity: c.Capacity, Seed: c.Seed} }
+	switch {
+	case c.Policy.Entry.Unbounded:
+		return nil
+	case c.Capacity.Bytes:
+		return []Cell{against("belady-size"), against("pfoo-l")}
+	case c.Policy.Entry.Bypass:
+		return []Cell{against("opt-bypass")}
+	}
+	return []Cell{against("opt")}
+}
+
+// HoldAgainst fills in what the record of one of the References of rec's cell says about rec. Under a warm-up both count the
+// requests after it.
+func HoldAgainst(rec *records.Record, reference records.Record) {
+	if reference.Kind == policies.Bound.String() {
+		rec.LowerBoundMisses = reference.LowerBoundMisses
+		rec.CompetitiveRatioMax = over(rec.Misses, *reference.LowerBoundMisses)
+		return
+	}
+	rec.Optimum, rec.OptMisses = reference.Policy, new(reference.Misses)
+	rec.CompetitiveRatio = over(rec.Misses, float64(reference.Misses))
+}
+
+// over returns misses/reference, or nil where the reference is 0 and the ratio does not exist.
+func over(misses int64, reference float64) *float64 {
+	if reference == 0 {
+		return nil
+	}
+	return new(float64(misses) / reference)
+}
+
+// MarkBest marks the online policies with the highest hit ratio among the records of one trace and capacity. An unbounded cache is no
+// competitor.
+func MarkBest(recs []records.Record) {
+	best := -1.0
+	competes := func(rec records.Record) bool {
+		e, _ := policies.Find(rec.Policy)
+		return e.Kind == policies.Online && !e.Unbounded
+	}
+	for _, rec := range recs {
+		if competes(rec) {
+			best = max(best, rec.HitRatio)
+		}
+	}
+	for i := range recs {
+		recs[i].Best = competes(recs[i]) && recs[i].HitRatio == best
+	}
+}
+
+// mustSpec returns a policy of the registry with its defaults.
+func mustSpec(name string) policies.Spec {
+	spec, err := policies.ParseSpec(name)
+	if err != nil {
+		panic(err)
+	}
+	return spec
+}

@@ -1,0 +1,50 @@
+package sim
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/cachesim/cachesim/internal/traces"
+)
+
+// Each file starts with an empty cache, and the counts are sums: under lru, opt, a policy without batch path, and reuse distances.
+func TestPerFileStartsEmpty(t *testing.T) {
+	dir := t.TempDir()
+	texts := []string{"1\n2\n1\n3\n", "1\n2\n1\n3\n1\n1\n", "4\n2\n"}
+	var paths []string
+	want := map[string][4]int64{} // misses and evictions at capacities 1 and 2
+	for i, text := range texts {
+		path := filepath.Join(dir, string(rune('a'+i)))
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, path)
+		alone, err := traces.Load(t.Context(), []string{path}, traces.LoadOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, rec := range mustRun(t, alone, RunOptions{Policies: specs(t, "lru,lru-stack,opt,marker,random"), Capacities: objects(1, 2)}) {
+			sum := want[rec.Label]
+			sum[rec.Capacity-1] += rec.Misses
+			sum[rec.Capacity+1] += rec.Evictions
+			want[rec.Label] = sum
+		}
+	}
+	all, err := traces.Load(t.Context(), paths, traces.LoadOptions{PerFile: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, rec := range mustRun(t, all, RunOptions{Policies: specs(t, "lru,lru-stack,opt,marker,random"), Capacities: objects(1, 2)}) {
+		sum := want[rec.Label]
+		if rec.Misses != sum[rec.Capacity-1] || rec.Evictions != sum[rec.Capacity+1] || rec.Requests != 12 {
+			t.Errorf("%s at %d: %d misses, %d evictions, %d requests; the files alone sum up to %v", rec.Label, rec.Capacity, rec.Misses, rec.Evictions, rec.Requests, sum)
+		}
+		if rec.OptMisses == nil || *rec.OptMisses != want["opt"][rec.Capacity-1] {
+			t.Errorf("%s at %d is held against %v misses", rec.Label, rec.Capacity, rec.OptMisses)
+		}
+	}
+	if _, err := Run(t.Context(), all, RunOptions{Policies: specs(t, "lru"), Capacities: objects(1), Warmup: 1}); err == nil {
+		t.Error("a warm-up on files that each start empty was accepted")
+	}
+}

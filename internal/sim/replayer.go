@@ -1,0 +1,362 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cachesim/cachesim/internal/interruptible"
+	"github.com/cachesim/cachesim/internal/oracle"
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/traces"
+)
+
+// ReplayerOptions say how a Replayer replays.
+type ReplayerOptions struct {
+	Warmup   int // requests served before counting begins; 0 for a trace whose parts each start with an empty cache
+	Version  string
+	Progress func(n int64) // called from all replays with requests served since the last call; may be nil
+}
+
+// Replayer replays the cells of one trace. What they share (next uses, the trace without empty objects) is made once, when the
+// first needs it. Its methods may be called from several goroutines.
+type Replayer struct {
+	trace     *traces.Trace
+	options   ReplayerOptions
+	asIs      func() *view // for capacities in objects
+	sizedOnly func() *view // for capacities in bytes: without requests of size 0
+}
+
+// view is the trace as one unit of capacity sees it.
+type view struct {
+	trace     *traces.Trace
+	warmup    int   // requests of trace that only warm up
+	footprint int64 // bytes of all objects; 0 where they do not count
+	largest   int64 // bytes of the largest object
+	nextUse   func() []uint32
+}
+
+// NewReplayer prepares the replays of t.
+func NewReplayer(t *traces.Trace, options ReplayerOptions) *Replayer {
+	r := &Replayer{trace: t, options: options}
+	r.asIs = sync.OnceValue(func() *view { return newView(t, options.Warmup) })
+	r.sizedOnly = sync.OnceValue(func() *view {
+		sized, zeros := t.WithoutZeroSizes()
+		if zeros == 0 {
+			v := *r.asIs()
+			v.measure()
+			return &v
+		}
+		v := newView(sized, sizedBefore(t, options.Warmup))
+		v.measure()
+		return v
+	})
+	return r
+}
+
+func newView(t *traces.Trace, warmup int) *view {
+	return &view{trace: t, warmup: warmup, nextUse: sync.OnceValue(func() []uint32 {
+		if len(t.Starts) == 0 {
+			return oracle.NextUse(t.Objects, t.NumObjects)
+		}
+		all := make([]uint32, 0, len(t.Objects))
+		for _, part := range t.Parts() {
+			all = append(all, oracle.NextUse(part.Objects, t.NumObjects)...)
+		}
+		return all
+	})}
+}
+
+func (v *view) measure() {
+	v.footprint = v.trace.Footprint()
+	if len(v.trace.ObjectSizes) > 0 {
+		v.largest = slices.Max(v.trace.ObjectSizes)
+	}
+}
+
+// sizedBefore returns how many of the first n requests have a size above 0.
+func sizedBefore(t *traces.Trace, n int) (sized int) {
+	for pos := range min(n, len(t.Objects)) {
+		if t.Size(pos) > 0 {
+			sized++
+		}
+	}
+	return sized
+}
+
+func (r *Replayer) view(c Capacity) *view {
+	if c.Bytes {
+		return r.sizedOnly()
+	}
+	return r.asIs()
+}
+
+// Check refuses a cell that cannot be replayed on this trace.
+func (r *Replayer) Check(c Cell) error {
+	e := c.Policy.Entry
+	switch {
+	case c.Capacity.Bytes && e.Units == policies.UnitsObjects:
+		return fmt.Errorf("policy %s works with capacities in objects only, not in bytes", e.Name)
+	case !c.Capacity.Bytes && e.Units == policies.UnitsBytes:
+		return fmt.Errorf("policy %s works with capacities in bytes only (write 64MiB, or 1%% with --bytes)", e.Name)
+	case c.Capacity.Bytes && len(r.sizedOnly().trace.Objects) <= r.sizedOnly().warmup:
+		return fmt.Errorf("%s has no request of a size above 0 to count; capacities in objects ignore sizes", r.trace.Name)
+	case e.NeedsTime && r.trace.Times == nil:
+		return fmt.Errorf("policy %s needs a clock, but %s has no times", e.Name, r.trace.Name)
+	case len(r.trace.Starts) > 0 && r.options.Warmup > 0:
+		return fmt.Errorf("a warm-up of %d requests: each file of %s starts with an empty cache, so there is nothing to warm up", r.options.Warmup, r.trace.Name)
+	}
+	return nil
+}
+
+// outcome is what a replay gave.
+type outcome struct {
+	counts   Counts
+	bound    float64 // a Bound's least number of misses
+	elapsed  time.Duration
+	counters []policies.Counter
+}
+
+// add adds the outcome of the next part of a trace.
+func (o *outcome) add(part outcome) {
+	o.counts = o.counts.plus(part.counts)
+	o.bound += part.bound
+	o.elapsed += part.elapsed
+	for _, c := range part.counters {
+		at := slices.IndexFunc(o.counters, func(have policies.Counter) bool { return have.Name == c.Name })
+		if at < 0 {
+			o.counters = append(o.counters, c)
+		} else {
+			o.counters[at].Value += c.Value
+		}
+	}
+}
+
+// Jobs groups cells into jobs for Replay: lru-stack at several capacities of one unit is one pass over the trace, every other cell a
+// replay of its own. The order of the cells stays.
+func (r *Replayer) Jobs(cells []Cell) (jobs [][]Cell) {
+	var stack []Cell
+	for _, c := range cells {
+		if c.Policy.Entry.ReuseDistances {
+			stack = append(stack, c)
+		}
+	}
+	shared, _ := r.byPass(stack)
+	taken := map[string]bool{}
+	for _, job := range shared {
+		for _, c := range job {
+			taken[c.key()] = true
+		}
+	}
+	jobs = shared
+	for _, c := range cells {
+		if !taken[c.key()] {
+			jobs = append(jobs, []Cell{c})
+		}
+	}
+	return jobs
+}
+
+// Replay replays a job and returns the record of each of its cells. The fields that compare cells with each other are left out: HoldAgainst and
+// MarkBest fill them in.
+func (r *Replayer) Replay(ctx context.Context, job []Cell) ([]records.Record, error) {
+	var outcomes []outcome
+	var err error
+	if len(job) > 1 {
+		outcomes, err = r.replayStack(ctx, job)
+	} else {
+		outcomes, err = r.replayOne(ctx, job[0])
+	}
+	if err != nil {
+		return nil, err
+	}
+	recs := make([]records.Record, len(job))
+	for k, c := range job {
+		recs[k] = r.record(c, outcomes[k])
+	}
+	return recs, nil
+}
+
+// replayOne replays one cell, part by part.
+func (r *Replayer) replayOne(ctx context.Context, c Cell) ([]outcome, error) {
+	v := r.view(c.Capacity)
+	var sum outcome
+	first := 0
+	for _, part := range v.trace.Parts() {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		replay := r.replayPart
+		if c.Policy.Entry.Kind == policies.Bound {
+			replay = r.boundPart
+		}
+		next := first + len(part.Objects)
+		out, err := replay(ctx, c, part, v.warmup, func() []uint32 { return v.nextUse()[first:next] })
+		if err != nil {
+			return nil, err
+		}
+		sum.add(out)
+		first = next
+	}
+	return []outcome{sum}, nil
+}
+
+func (r *Replayer) replayPart(ctx context.Context, c Cell, t *traces.Trace, warmup int, nextUse func() []uint32) (outcome, error) {
+	config := policies.Config{
+		Capacity: c.Capacity.Simulated, Unit: !c.Capacity.Bytes, Objects: t.NumObjects, Requests: len(t.Objects),
+		Seed: c.Seed, Params: c.Policy.Params,
+	}
+	if c.Policy.Entry.Unbounded {
+		config.Capacity = unbounded(t, c.Capacity.Bytes)
+	}
+	p, err := interruptible.Call(ctx, func() (policies.Policy, error) {
+		if c.Policy.Entry.Kind == policies.Offline {
+			config.NextUse = nextUse()
+		}
+		return c.Policy.Entry.New(config)
+	})
+	if err != nil {
+		return outcome{}, fmt.Errorf("policy %s: %w", c.Policy, err)
+	}
+	start := time.Now()
+	counts, err := Replay(ctx, t, newCache(p, config), ReplayOptions{
+		Bytes: c.Capacity.Bytes, Warmup: warmup, Progress: r.progress(),
+	})
+	out := outcome{counts: counts, elapsed: time.Since(start)}
+	if reporter, ok := p.(policies.Reporter); ok {
+		out.counters = reporter.Counters()
+	}
+	return out, err
+}
+
+// newCache returns the exact-match cache for a policy: its batch path where it has one.
+func newCache(p policies.Policy, config policies.Config) Cache {
+	if batch, ok := p.(policies.UnitReplayer); ok && config.Unit {
+		return batchExact{batch}
+	}
+	return NewExact(p, config.Capacity, config.Objects)
+}
+
+// unbounded returns a capacity that holds every object of the trace, whatever its size at the time.
+func unbounded(t *traces.Trace, bytes bool) int64 {
+	switch {
+	case !bytes:
+		return int64(t.NumObjects)
+	case t.RequestSizes == nil:
+		return t.Footprint()
+	}
+	var sum int64
+	for _, s := range t.RequestSizes {
+		sum += s
+	}
+	return sum
+}
+
+func (r *Replayer) progress() func(int) {
+	if r.options.Progress == nil {
+		return nil
+	}
+	return func(n int) { r.options.Progress(int64(n)) }
+}
+
+func (r *Replayer) boundPart(ctx context.Context, c Cell, t *traces.Trace, warmup int, nextUse func() []uint32) (outcome, error) {
+	in := policies.BoundInput{
+		Objects: t.Objects, NumObjects: t.NumObjects, Capacity: c.Capacity.Simulated, From: warmup,
+	}
+	if c.Capacity.Bytes {
+		in.ObjectSizes, in.RequestSizes = t.ObjectSizes, t.RequestSizes
+	}
+	var start time.Time
+	bound, err := interruptible.Call(ctx, func() (float64, error) {
+		in.NextUse = nextUse()
+		start = time.Now()
+		return c.Policy.Entry.LowerBound(in)
+	})
+	if err != nil {
+		return outcome{}, fmt.Errorf("bound %s: %w", c.Policy, err)
+	}
+	if r.options.Progress != nil {
+		r.options.Progress(int64(len(t.Objects)))
+	}
+	requests := int64(len(t.Objects) - warmup)
+	counts := Counts{Requests: requests, Hits: requests - ceil(bound)}
+	return outcome{counts: counts, bound: bound, elapsed: time.Since(start)}, nil
+}
+
+// ceil returns the least whole number of misses that is not below a bound.
+func ceil(bound float64) int64 {
+	n := int64(bound)
+	if float64(n) < bound {
+		n++
+	}
+	return n
+}
+
+func (r *Replayer) record(c Cell, out outcome) records.Record {
+	n := out.counts
+	rec := records.Record{
+		Trace: r.trace.Name, Policy: c.Policy.Entry.Name, Params: c.Policy.ParamString(), Label: c.Policy.String(),
+		Kind: c.Policy.Entry.Kind.String(), Cache: "exact",
+		Capacity: c.Capacity.Amount, CapacityUnit: c.Capacity.Unit(), CapacityText: c.Capacity.Text, SimulatedCapacity: c.Capacity.Simulated,
+		Seed: c.Seed, SampleRate: r.trace.SampleRate, Warmup: int64(r.options.Warmup),
+		Requests: n.Requests, Hits: n.Hits, Misses: n.Misses(), HitRatio: r.hitRatio(n),
+		Evictions: n.Evictions, Oversized: n.Oversized, Version: r.options.Version, Counters: formatCounters(out.counters),
+	}
+	if c.Policy.Entry.Kind == policies.Bound {
+		rec.LowerBoundMisses = new(out.bound)
+	} else {
+		rec.NsPerRequest = new(float64(out.elapsed.Nanoseconds()) / float64(max(1, n.Requests+int64(r.options.Warmup))))
+		if c.Capacity.Bytes {
+			rec.Bytes, rec.HitBytes = new(n.Bytes), new(n.HitBytes)
+			rec.ByteHitRatio = new(ratio(n.HitBytes, n.Bytes))
+		}
+	}
+	if c.Policy.Entry.Unbounded {
+		rec.Optimum, rec.OptMisses, rec.CompetitiveRatio = "compulsory", new(rec.Misses), over(rec.Misses, float64(rec.Misses))
+	}
+	rec.CapacityShare = new(r.share(c.Capacity))
+	return rec
+}
+
+// hitRatio returns hits/requests, and on a sample what that estimates of the whole trace: a sample may miss the hottest objects, whose
+// requests are nearly all hits, or hold too many of them, but it has its share of the misses (the adjustment of Waldspurger et al.,
+// FAST 2015). Requests that do not count, of a warm-up or of size 0, are taken to be the same share of the whole.
+func (r *Replayer) hitRatio(n Counts) float64 {
+	if r.trace.SampledFrom == 0 {
+		return ratio(n.Hits, n.Requests)
+	}
+	counted := float64(n.Requests) / float64(len(r.trace.Objects))
+	expected := r.trace.SampleRate * float64(r.trace.SampledFrom) * counted
+	if expected == 0 {
+		return 0
+	}
+	return max(0, 1-float64(n.Misses())/expected)
+}
+
+// share returns a capacity as a share of the distinct objects, or of the sum of their sizes.
+func (r *Replayer) share(c Capacity) float64 {
+	if c.Bytes {
+		return float64(c.Simulated) / float64(max(1, r.sizedOnly().footprint))
+	}
+	return float64(c.Simulated) / float64(r.trace.NumObjects)
+}
+
+func ratio(part, whole int64) float64 {
+	if whole == 0 {
+		return 0
+	}
+	return float64(part) / float64(whole)
+}
+
+func formatCounters(counters []policies.Counter) string {
+	parts := make([]string, len(counters))
+	for i, c := range counters {
+		parts[i] = c.Name + "=" + strconv.FormatFloat(c.Value, 'g', -1, 64)
+	}
+	return strings.Join(parts, ",")
+}
