@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -37,6 +38,29 @@ func fieldNames() []string {
 		names[i] = f.name
 	}
 	return names
+}
+
+// settings are the numbers of a Record that say what was replayed rather than what came of it.
+var settings = []string{"limit", "sample_rate", "sample_seed", "capacity", "capacity_share", "simulated_capacity", "seed", "warmup"}
+
+func (f field) isMetric() bool {
+	return (f.kind == reflect.Int64 || f.kind == reflect.Float64) && !slices.Contains(settings, f.name)
+}
+
+// number returns the figure as a number; ok is false where it is null or none.
+func (f field) number(r *Record) (x float64, ok bool) {
+	v := reflect.Indirect(reflect.ValueOf(r).Elem().Field(f.index))
+	switch {
+	case !v.IsValid():
+		return 0, false
+	case f.kind == reflect.Int64:
+		return float64(v.Int()), true
+	case f.kind == reflect.Uint64:
+		return float64(v.Uint()), true
+	case f.kind == reflect.Float64:
+		return v.Float(), true
+	}
+	return 0, false
 }
 
 // text writes the figure as it stands in CSV: "" for null, floats with as many digits as reading them back takes, and what is no

@@ -210,7 +210,7 @@ func TestReadErrors(t *testing.T) {
 		{"CSV header only", strings.SplitAfter(c, "\n")[0], "there are no records in it"},
 		{"unknown CSV field", strings.Replace(c, "misses", "mises", 1), `line 1: unknown field "mises"; did you mean "misses"?`},
 		{"CSV field twice", strings.Replace(c, "policy", "trace", 1), "line 1: field trace appears twice"},
-		{"CSV without a field", "trace,policy\ncdn,lru\n", "line 1: field params is missing"},
+		{"CSV without a field", "trace,policy\ncdn,lru\n", "line 1: field trace_files is missing"},
 		{"CSV number", strings.Replace(c, "0.4", "0,4", 1), "line 2"},
 		{"CSV NaN", strings.Replace(c, "0.4", "NaN", 1), "line 2: hit_ratio is NaN, want a finite number"},
 		{"CSV text for a number", strings.Replace(c, "1000", "lots", 1), `line 2: requests is "lots", want a whole number`},

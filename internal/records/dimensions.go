@@ -1,0 +1,100 @@
+package records
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Names of the dimensions that every record has. The names of its further axes come after them.
+const (
+	DimTrace    = "trace"
+	DimPolicy   = "policy" // the label of the policy: its name in the experiment, or as the user wrote it
+	DimCapacity = "capacity"
+	DimSeed     = "seed"
+)
+
+// Value is a record's place on a dimension, or a figure of it.
+type Value struct {
+	Text     string  // as the user wrote it: "1%", "lru", "0.3"
+	Number   float64 // where IsNumber
+	IsNumber bool
+}
+
+// newValue returns the value of a text, a number where it can be read as one.
+func newValue(text string) Value {
+	x, err := strconv.ParseFloat(text, 64)
+	return Value{Text: text, Number: x, IsNumber: err == nil}
+}
+
+// Dim returns the record's place on a dimension: DimTrace, DimPolicy, DimCapacity, DimSeed or the name of one of its Axes. ok is
+// false where the record has no such dimension; what is said of all places on it then holds for the record too (lru has no
+// "small", so it is the same at every small).
+func (r *Record) Dim(name string) (v Value, ok bool) {
+	switch name {
+	case DimTrace:
+		return Value{Text: r.Trace}, true
+	case DimPolicy:
+		return Value{Text: r.Label}, true
+	case DimCapacity:
+		text := r.CapacityText
+		if text == "" {
+			text = strconv.FormatInt(r.Capacity, 10)
+		}
+		return Value{Text: text, Number: float64(r.Capacity), IsNumber: true}, true
+	case DimSeed:
+		return Value{Text: strconv.FormatUint(r.Seed, 10), Number: float64(r.Seed), IsNumber: true}, true
+	}
+	for axis := range strings.SplitSeq(r.Axes, ",") {
+		if key, value, _ := strings.Cut(axis, "="); key == name && key != "" {
+			return newValue(value), true
+		}
+	}
+	return Value{}, false
+}
+
+// AxisNames returns the names of the further axes of recs, each once, in order of first appearance.
+func AxisNames(recs []Record) (names []string) {
+	for i := range recs {
+		for axis := range strings.SplitSeq(recs[i].Axes, ",") {
+			if key, _, _ := strings.Cut(axis, "="); key != "" && !slices.Contains(names, key) {
+				names = append(names, key)
+			}
+		}
+	}
+	return names
+}
+
+// Metric returns a figure of the record by its name in JSON ("hit_ratio", "misses"), or a counter of the policy. ok is false where
+// this record does not have it.
+func (r *Record) Metric(name string) (x float64, ok bool) {
+	for _, f := range fields {
+		if f.name == name {
+			return f.number(r)
+		}
+	}
+	for counter := range strings.SplitSeq(r.Counters, ",") {
+		if key, value, _ := strings.Cut(counter, "="); key == name && key != "" {
+			x, err := strconv.ParseFloat(value, 64)
+			return x, err == nil
+		}
+	}
+	return 0, false
+}
+
+// MetricNames returns the names of the figures that a replay gives: every number of Record that is no setting.
+func MetricNames() (names []string) {
+	for _, f := range fields {
+		if f.isMetric() {
+			names = append(names, f.name)
+		}
+	}
+	return names
+}
+
+// LowerIsBetter reports whether a metric is a cost.
+func LowerIsBetter(metric string) bool {
+	return slices.Contains([]string{
+		"misses", "evictions", "oversized", "opt_misses", "competitive_ratio", "lower_bound_misses", "competitive_ratio_max", "ns_per_request",
+	}, metric)
+}

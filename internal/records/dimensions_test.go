@@ -1,0 +1,51 @@
+package records
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestDimensions(t *testing.T) {
+	r := Record{Trace: "oltp", Policy: "s3fifo", Label: "s3", Capacity: 489, CapacityText: "1%", Seed: 7, Axes: "small=0.1,kind=flip"}
+	for name, want := range map[string]Value{
+		"trace":    {Text: "oltp"},
+		"policy":   {Text: "s3"},
+		"capacity": {Text: "1%", Number: 489, IsNumber: true},
+		"seed":     {Text: "7", Number: 7, IsNumber: true},
+		"small":    {Text: "0.1", Number: 0.1, IsNumber: true},
+		"kind":     {Text: "flip"},
+	} {
+		if got, ok := r.Dim(name); !ok || got != want {
+			t.Errorf("%s: got %+v, %v; want %+v", name, got, ok, want)
+		}
+	}
+	if v, ok := r.Dim("smal"); ok {
+		t.Errorf("a dimension that the record does not have is %+v", v)
+	}
+	if names := AxisNames([]Record{r, {Axes: "skew=1"}, r, {}}); !slices.Equal(names, []string{"small", "kind", "skew"}) {
+		t.Errorf("axes %v", names)
+	}
+}
+
+func TestMetrics(t *testing.T) {
+	r := Record{Misses: 3, HitRatio: 0.25, Counters: "ghosts=12,depth=0.5", OptMisses: ptr(int64(2))}
+	for name, want := range map[string]float64{"misses": 3, "hit_ratio": 0.25, "opt_misses": 2, "depth": 0.5} {
+		if got, ok := r.Metric(name); !ok || got != want {
+			t.Errorf("%s: got %v, %v; want %v", name, got, ok, want)
+		}
+	}
+	for _, name := range []string{"byte_hit_ratio", "trace", "nothing", ""} {
+		if got, ok := r.Metric(name); ok {
+			t.Errorf("%q has the value %v", name, got)
+		}
+	}
+	names := MetricNames()
+	for _, name := range []string{"hit_ratio", "misses", "byte_hit_ratio", "ns_per_request", "competitive_ratio"} {
+		if !slices.Contains(names, name) {
+			t.Errorf("%s is no metric of %v", name, names)
+		}
+	}
+	if slices.Contains(names, "seed") || slices.Contains(names, "capacity") || slices.Contains(names, "best") {
+		t.Errorf("settings among the metrics %v", names)
+	}
+}
