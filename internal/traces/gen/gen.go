@@ -93,6 +93,11 @@ func (e Entry) allParams() []params.Param {
 // String returns the spec with the parameters that differ from their defaults.
 func (s Spec) String() string { return params.FormatCall(s.Entry.Name, s.Entry.allParams(), s.Params) }
 
+// Full returns the spec with all of its parameters, so that it means the same where a default has changed.
+func (s Spec) Full() string {
+	return s.Entry.Name + "(" + params.Format(s.Entry.allParams(), s.Params) + ")"
+}
+
 // Generator makes the requests of one trace. It is a traces.Reader.
 type Generator struct {
 	// Fields says what its records carry.

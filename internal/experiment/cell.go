@@ -1,0 +1,41 @@
+package experiment
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+
+	"github.com/cachesim/cachesim/internal/workload"
+)
+
+// Cell is the unit of work: one policy at one capacity on one trace from one seed. It holds all that determines its record, so that it can be
+// run anywhere.
+type Cell struct {
+	Number    int               `json:"number"` // its place in the plan, from 0
+	Hash      string            `json:"hash"`
+	Workload  workload.Workload `json:"workload"`
+	Cache     string            `json:"cache"`
+	Policy    string            `json:"policy"`              // with every parameter: "s3fifo(small=0.1,ghost=0.9)"
+	Label     string            `json:"label"`               // its name in figures, tables and claims
+	Capacity  string            `json:"capacity"`            // as written: "1%"
+	Sizes     string            `json:"sizes"`               // "as-written", "bytes" or "unit": which sizes count, sim.CapacityMode
+	Seed      uint64            `json:"seed"`                // 0 for a policy that makes no random choices
+	Warmup    int               `json:"warmup,omitempty"`    // requests
+	Axes      string            `json:"axes,omitempty"`      // "small=0.1,alpha=0.9"
+	Optimum   bool              `json:"optimum,omitempty"`   // compare with the optimum
+	Auxiliary bool              `json:"auxiliary,omitempty"` // only there as an optimum that others are held against: no record of its own
+	Version   string            `json:"version"`             // of the program
+}
+
+// hash names the cell by everything that determines its record: what is requested, of which cache and policy, and by which version. How
+// the trace, the policy and the axes are called, and where the files lie, does not matter.
+func (c Cell) hash() string {
+	c.Number, c.Hash, c.Label, c.Axes, c.Optimum, c.Auxiliary = 0, "", "", "", false, false
+	c.Workload.Name, c.Workload.Files = "", nil
+	text, err := json.Marshal(c)
+	if err != nil {
+		panic(err) // texts and numbers alone
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:10])
+}

@@ -1,0 +1,131 @@
+// Package experiment turns an experiment file into independent cells, runs them, here or shared out over many machines, and makes records,
+// tables, figures and checked claims of what they gave. A cell is one policy at one capacity on one trace from one seed.
+package experiment
+
+// File is an experiment as it stands in a YAML file. configs/ holds those of the papers; docs/experiments.md describes every key.
+type File struct {
+	Name   string `yaml:"name"`            // letters, digits and -
+	Title  string `yaml:"title"`           // one line
+	Source string `yaml:"source"`          // paper and figure
+	About  string `yaml:"about,omitempty"` // what differs from the source, and why
+
+	Traces   []Trace  `yaml:"traces"`
+	Cache    string   `yaml:"cache,omitempty"` // what a hit is: "exact", the default
+	Policies []Policy `yaml:"policies"`
+	// Capacities are written as for --capacity. A trace may have its own.
+	Capacities Capacities `yaml:"capacities,omitempty"`
+	Bytes      bool       `yaml:"bytes,omitempty"`     // bare numbers and shares count bytes
+	UnitSize   bool       `yaml:"unit-size,omitempty"` // every object has size 1
+	Warmup     int        `yaml:"warmup,omitempty"`    // requests
+	Seeds      Seeds      `yaml:"seeds,omitempty"`     // default: 0 alone
+	// Optimum adds the offline optimum under the same rules at every point, so that records have competitive ratios. Default true.
+	Optimum *bool    `yaml:"optimum,omitempty"`
+	Metrics []string `yaml:"metrics,omitempty"` // those that the report's table of records shows; default hit_ratio, misses
+
+	Groups     map[string][]string `yaml:"groups,omitempty"` // names for sets of policies, for claims and figures
+	References []Reference         `yaml:"references,omitempty"`
+	Figures    []Figure            `yaml:"figures,omitempty"`
+	Tables     []Table             `yaml:"tables,omitempty"`
+	Claims     []Claim             `yaml:"claims,omitempty"`
+	// Absent says why policies that claims speak of are not in the experiment; such claims are not checkable here.
+	Absent map[string]string `yaml:"absent,omitempty"`
+	Quick  *Quick            `yaml:"quick,omitempty"`
+}
+
+// Trace is a workload: files or a generator.
+type Trace struct {
+	Name     string   `yaml:"name"`
+	File     string   `yaml:"file,omitempty"`     // relative to the folder of the experiment file or to $CACHESIM_TRACES
+	Files    []string `yaml:"files,omitempty"`    // several, one after another
+	Generate string   `yaml:"generate,omitempty"` // a generator, "zipf(objects=10000)"; the seed is that of the cell unless it is written here
+	// With are further parameters of the generator, or for files sample and limit; a list makes an axis of that name.
+	With       map[string]Values `yaml:"with,omitempty"`
+	Format     string            `yaml:"format,omitempty"` // as for --input-format
+	Merge      bool              `yaml:"merge,omitempty"`
+	PerFile    bool              `yaml:"per-file,omitempty"`
+	Limit      int               `yaml:"limit,omitempty"`
+	Sample     float64           `yaml:"sample,omitempty"`
+	Capacities Capacities        `yaml:"capacities,omitempty"` // instead of those of the experiment
+}
+
+// Policy is a policy with parameters; in YAML a text alone is its Policy.
+type Policy struct {
+	Policy string            `yaml:"policy"`         // "s3fifo(small=0.1)"
+	As     string            `yaml:"as,omitempty"`   // its name in figures, tables and claims; default: as written
+	With   map[string]Values `yaml:"with,omitempty"` // further parameters; a list makes an axis of that name
+}
+
+// Values is one value or a list of them, as texts.
+type Values []string
+
+// Capacities is a list of capacities and ranges, or one text with commas.
+type Capacities []string
+
+// Seeds is a list of seeds; a number n alone stands for 0 to n-1.
+type Seeds []uint64
+
+// Reference holds numbers that others published, beside which ours are shown.
+type Reference struct {
+	Name   string  `yaml:"name"` // in figures, tables and claims
+	Source string  `yaml:"source"`
+	Metric string  `yaml:"metric"`
+	Within Number  `yaml:"within,omitempty"` // the difference up to which ours agree: half of the last printed digit, say; default 0
+	Points []Point `yaml:"points"`
+}
+
+// Point is one published number, or several along the one dimension that has a list: {trace: oltp, policy: lru, capacity: [250, 500], values: [16.47%, 23.45%]}.
+type Point struct {
+	At     map[string]Values `yaml:",inline"` // dimension to place
+	Values Numbers           `yaml:"values"`
+}
+
+// Number is a number; in YAML 5% is 0.05.
+type Number float64
+
+// Numbers is one number or a list.
+type Numbers []Number
+
+// Figure is a plot of records.
+type Figure struct {
+	Name       string            `yaml:"name"`
+	Title      string            `yaml:"title,omitempty"`
+	X          string            `yaml:"x"`               // a dimension: capacity, or an axis; capacity_share too
+	Y          string            `yaml:"y"`               // a metric
+	Lines      string            `yaml:"lines,omitempty"` // one line per place on this dimension; default policy
+	Panels     string            `yaml:"panels,omitempty"`
+	Log        Values            `yaml:"log,omitempty"`  // x, y
+	Only       map[string]Values `yaml:"only,omitempty"` // dimension to places, or names of groups for policy
+	References Values            `yaml:"references,omitempty"`
+	XLabel     string            `yaml:"x-label,omitempty"`
+	YLabel     string            `yaml:"y-label,omitempty"`
+}
+
+// Table is a table of one metric.
+type Table struct {
+	Name    string            `yaml:"name"`
+	Title   string            `yaml:"title,omitempty"`
+	Rows    string            `yaml:"rows,omitempty"`    // a dimension; default policy
+	Columns string            `yaml:"columns,omitempty"` // a dimension; default capacity
+	Cells   string            `yaml:"cells"`             // a metric
+	Panels  string            `yaml:"panels,omitempty"`  // one table per place on this dimension; default trace
+	Only    map[string]Values `yaml:"only,omitempty"`
+	Against string            `yaml:"against,omitempty"` // the name of a Reference whose numbers stand beside ours
+}
+
+// Claim is what the source states, in a form that can be checked; package claims reads it.
+type Claim struct {
+	Claim  string `yaml:"claim"`            // "hit_ratio(arc) > hit_ratio(lru) where trace = oltp"
+	Stated string `yaml:"stated,omitempty"` // the number or the words of the source
+	At     string `yaml:"at,omitempty"`     // where it stands there
+	Note   string `yaml:"note,omitempty"`
+}
+
+// Quick is a version of the experiment that takes at most a minute. What is not set stays as it is.
+type Quick struct {
+	Traces     []string   `yaml:"traces,omitempty"` // names of those that stay
+	Policies   []string   `yaml:"policies,omitempty"`
+	Capacities Capacities `yaml:"capacities,omitempty"` // for all traces
+	Seeds      Seeds      `yaml:"seeds,omitempty"`
+	Limit      int        `yaml:"limit,omitempty"` // requests of each trace
+	Set        Values     `yaml:"set,omitempty"`   // as for --set: key=value
+}

@@ -1,0 +1,249 @@
+// Package workload says what is replayed and where it comes from: trace files, and how they are read, or a generator.
+// A Workload can be written into a record and read back from it, so that what was replayed once can be replayed again.
+package workload
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/interruptible"
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/gen"
+)
+
+// Env is the environment variable that names a folder with traces; files that are not where they are said to be are looked for there.
+const Env = "CACHESIM_TRACES"
+
+// Workload is everything that determines the requests of a trace. Either Files or Generator is set.
+type Workload struct {
+	Name       string   `json:"name,omitempty"` // in records; "" takes it from the files or the generator
+	Files      []string `json:"files,omitempty"`
+	Generator  string   `json:"generator,omitempty"` // "zipf(alpha=0.9)", as package gen reads it
+	Format     string   `json:"format,omitempty"`    // as for --input-format; "" to detect
+	Merge      bool     `json:"merge,omitempty"`
+	PerFile    bool     `json:"per_file,omitempty"` // each file is replayed through an empty cache
+	Limit      int      `json:"limit,omitempty"`
+	SampleRate float64  `json:"sample_rate,omitempty"` // 0 or 1: all
+	SampleSeed uint64   `json:"sample_seed,omitempty"`
+	Checksum   string   `json:"checksum,omitempty"` // of the files, as Checksum returns it; "" accepts any
+}
+
+// Options say which columns are loaded, and whence.
+type Options struct {
+	Dirs     []string // folders in which files are looked for, in this order, if they are not at their path
+	Sizes    bool
+	Times    bool
+	Keys     bool
+	Stdin    io.Reader
+	Progress func(done, total int64) // bytes, or requests of a generator
+}
+
+// MissingError says that a trace file is nowhere.
+type MissingError struct {
+	Path string
+	Dirs []string // where it was looked for besides
+}
+
+func (e *MissingError) Error() string {
+	s := e.Path + ": no such trace file"
+	if len(e.Dirs) > 0 {
+		s += ", and not in " + strings.Join(e.Dirs, ", ") + " either"
+	}
+	return s + "; " + Env + " can name the folder that holds it"
+}
+
+// ChangedError says that the files are not those that the checksum was taken from.
+type ChangedError struct {
+	Files     []string
+	Want, Got string
+}
+
+func (e *ChangedError) Error() string {
+	return fmt.Sprintf("%s: the trace has changed: its checksum is %s, recorded is %s", strings.Join(e.Files, ", "), e.Got, e.Want)
+}
+
+// Dirs returns the folders in which traces are looked for: first, if it is not "", then the one that the environment names.
+func Dirs(first string) (dirs []string) {
+	for _, dir := range []string{first, os.Getenv(Env)} {
+		if dir != "" && !slices.Contains(dirs, dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs
+}
+
+// Find returns where a file is: at path itself or, if path is relative, in the first of dirs that holds it.
+func Find(path string, dirs []string) (string, error) {
+	if path == "-" {
+		return path, nil
+	}
+	places := []string{path}
+	if filepath.IsAbs(path) {
+		dirs = nil
+	}
+	for _, dir := range dirs {
+		places = append(places, filepath.Join(dir, path))
+	}
+	for _, place := range places {
+		if _, err := os.Stat(place); err == nil {
+			return place, nil
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return "", err
+		}
+	}
+	return "", &MissingError{path, dirs}
+}
+
+// find returns where all files are.
+func (w Workload) find(dirs []string) (found []string, err error) {
+	for _, path := range w.Files {
+		place, err := Find(path, dirs)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, place)
+	}
+	return found, nil
+}
+
+// ReadChecksum returns "sha256:" and the digest of the bytes of all files, one after another; "" for a generator.
+func (w Workload) ReadChecksum(ctx context.Context, dirs []string) (string, error) {
+	if w.Generator != "" {
+		return "", nil
+	}
+	found, err := w.find(dirs)
+	if err != nil {
+		return "", err
+	}
+	return checksum(ctx, found)
+}
+
+func checksum(ctx context.Context, paths []string) (string, error) {
+	return interruptible.Call(ctx, func() (string, error) {
+		digest := sha256.New()
+		for _, path := range paths {
+			if err := addFile(digest, path); err != nil {
+				return "", err
+			}
+		}
+		return "sha256:" + hex.EncodeToString(digest.Sum(nil)), nil
+	})
+}
+
+func addFile(w io.Writer, path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = io.Copy(w, f)
+	return err
+}
+
+// Load reads or generates the trace. Where w has a checksum and the files do not match it, the error is a ChangedError; where a file is nowhere,
+// a MissingError.
+func (w Workload) Load(ctx context.Context, options Options) (*traces.Trace, error) {
+	loading := traces.LoadOptions{
+		Format: w.Format, Merge: w.Merge, PerFile: w.PerFile, Limit: w.Limit, SampleRate: w.SampleRate, SampleSeed: w.SampleSeed,
+		Sizes: options.Sizes, Times: options.Times, Keys: options.Keys, Stdin: options.Stdin, Progress: options.Progress,
+	}
+	load := w.loadFiles
+	if w.Generator != "" {
+		load = w.generate
+	}
+	t, err := load(ctx, options, loading)
+	if err == nil && w.Name != "" {
+		t.Name = w.Name
+	}
+	return t, err
+}
+
+// loadFiles reads the files and, beside it, their checksum.
+func (w Workload) loadFiles(ctx context.Context, options Options, loading traces.LoadOptions) (t *traces.Trace, err error) {
+	found, err := w.find(options.Dirs)
+	if err != nil {
+		return nil, err
+	}
+	changed := make(chan error, 1)
+	go func() { changed <- w.verify(ctx, found) }()
+	t, err = traces.Load(ctx, found, loading)
+	// That the file is another one explains why it cannot be read, so it is said first.
+	if other := <-changed; other != nil {
+		return nil, other
+	}
+	return t, err
+}
+
+// verify compares the files with the checksum, if there is one.
+func (w Workload) verify(ctx context.Context, found []string) error {
+	if w.Checksum == "" {
+		return nil
+	}
+	got, err := checksum(ctx, found)
+	if err == nil && got != w.Checksum {
+		return &ChangedError{w.Files, w.Checksum, got}
+	}
+	return err
+}
+
+func (w Workload) generate(ctx context.Context, _ Options, loading traces.LoadOptions) (*traces.Trace, error) {
+	spec, err := gen.Parse(w.Generator, "")
+	if err != nil {
+		return nil, err
+	}
+	g, err := interruptible.Call(ctx, func() (*gen.Generator, error) { return gen.New(spec) })
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", w.Generator, err)
+	}
+	return traces.LoadReader(ctx, spec.String(), g, g.Fields, int64(g.Requests()), loading)
+}
+
+// IsGenerator reports whether text is meant as a generator rather than as a file: it starts with the name of one, no file has that path.
+func IsGenerator(text string) bool {
+	if _, err := os.Stat(text); err == nil {
+		return false
+	}
+	name, _, _ := strings.Cut(text, "(")
+	return slices.ContainsFunc(gen.All(), func(e gen.Entry) bool { return e.Name == strings.TrimSpace(name) })
+}
+
+// Describe writes what w is into the record of one of its replays. The name of the trace and the sample rate are left as they are.
+func (w Workload) Describe(rec *records.Record) error {
+	for _, path := range w.Files {
+		if strings.Contains(path, "\n") {
+			return fmt.Errorf("%q: a path with a line break cannot be recorded", path)
+		}
+	}
+	rec.TraceFiles, rec.TraceGenerator, rec.TraceChecksum = strings.Join(w.Files, "\n"), w.Generator, w.Checksum
+	rec.InputFormat, rec.Merge, rec.PerFile, rec.Limit = w.Format, w.Merge, w.PerFile, int64(w.Limit)
+	rec.SampleSeed = w.SampleSeed
+	return nil
+}
+
+// FromRecord is the inverse of Describe. It is an error if the record does not say what was replayed.
+func FromRecord(rec *records.Record) (Workload, error) {
+	w := Workload{
+		Name: rec.Trace, Generator: rec.TraceGenerator, Checksum: rec.TraceChecksum, Format: rec.InputFormat, Merge: rec.Merge,
+		PerFile: rec.PerFile, Limit: int(rec.Limit), SampleRate: rec.SampleRate, SampleSeed: rec.SampleSeed,
+	}
+	if rec.TraceFiles != "" {
+		w.Files = strings.Split(rec.TraceFiles, "\n")
+	}
+	switch {
+	case len(w.Files) == 0 && w.Generator == "":
+		return w, fmt.Errorf("the record of %s at %d on %s does not say which files were replayed", rec.Label, rec.Capacity, rec.Trace)
+	case slices.Contains(w.Files, "-"):
+		return w, fmt.Errorf("%s was read from standard input and cannot be replayed; name a file", rec.Trace)
+	}
+	return w, nil
+}
