@@ -1,0 +1,124 @@
+package workload
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cachesim/cachesim/internal/records"
+)
+
+func write(t *testing.T, path, text string) string {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestFilesAreLookedForInTheFolders(t *testing.T) {
+	first, second := t.TempDir(), t.TempDir()
+	write(t, filepath.Join(second, "a", "x.txt"), "1\n2\n1\n")
+	dirs := []string{first, second}
+	if got, err := Find("a/x.txt", dirs); err != nil || got != filepath.Join(second, "a", "x.txt") {
+		t.Errorf("found at %q, %v", got, err)
+	}
+	write(t, filepath.Join(first, "a", "x.txt"), "9\n")
+	if got, err := Find("a/x.txt", dirs); err != nil || got != filepath.Join(first, "a", "x.txt") {
+		t.Errorf("the first folder does not go first: %q, %v", got, err)
+	}
+	var missing *MissingError
+	if _, err := Find("a/y.txt", dirs); !errors.As(err, &missing) || !strings.Contains(err.Error(), second) {
+		t.Errorf("a file that is nowhere: %v", err)
+	}
+	if _, err := Find(filepath.Join("/", "a", "x.txt"), dirs); !errors.As(err, &missing) {
+		t.Errorf("an absolute path was looked for in the folders: %v", err)
+	}
+	t.Setenv(Env, second)
+	if got := Dirs(first); !slices.Equal(got, dirs) {
+		t.Errorf("folders %v, want %v", got, dirs)
+	}
+}
+
+func TestChecksum(t *testing.T) {
+	dir := t.TempDir()
+	a, b := write(t, filepath.Join(dir, "a"), "1\n2\n"), write(t, filepath.Join(dir, "b"), "1\n")
+	sum := sha256.Sum256([]byte("1\n2\n1\n"))
+	want := "sha256:" + hex.EncodeToString(sum[:])
+	w := Workload{Files: []string{a, b}}
+	got, err := w.ReadChecksum(t.Context(), nil)
+	if err != nil || got != want {
+		t.Fatalf("checksum %s, %v; want %s", got, err, want)
+	}
+	w.Checksum = got
+	loaded, err := w.Load(t.Context(), Options{})
+	if err != nil || len(loaded.Objects) != 3 || loaded.NumObjects != 2 || loaded.Name != "a+b" {
+		t.Errorf("loaded %+v, %v", loaded, err)
+	}
+	// Said first even if what is there now is no trace at all.
+	write(t, b, "\x00\xff garbage")
+	var changed *ChangedError
+	if _, err := w.Load(t.Context(), Options{}); !errors.As(err, &changed) || changed.Want != want {
+		t.Errorf("a changed file: %v", err)
+	}
+	if _, err := (Workload{Files: []string{filepath.Join(dir, "none")}}).Load(t.Context(), Options{}); !errors.As(err, new(*MissingError)) {
+		t.Errorf("a missing file: %v", err)
+	}
+}
+
+func TestGeneratorIsATrace(t *testing.T) {
+	w := Workload{Name: "skewed", Generator: "zipf(alpha=1.1,objects=100,requests=1000,seed=3)", Limit: 900}
+	a, err := w.Load(t.Context(), Options{Times: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := w.Load(t.Context(), Options{})
+	if err != nil || !slices.Equal(a.Objects, b.Objects) || len(a.Objects) != 900 || a.Name != "skewed" || a.Times == nil {
+		t.Errorf("generated %d and %d requests of %q, %v", len(a.Objects), len(b.Objects), a.Name, err)
+	}
+	if sum, err := w.ReadChecksum(t.Context(), nil); sum != "" || err != nil {
+		t.Errorf("checksum of a generator: %q, %v", sum, err)
+	}
+	if _, err := (Workload{Generator: "zipf(alpa=1)"}).Load(t.Context(), Options{}); err == nil || !strings.Contains(err.Error(), "alpha") {
+		t.Errorf("a wrong parameter: %v", err)
+	}
+	path := write(t, filepath.Join(t.TempDir(), "zipf"), "1\n")
+	for text, want := range map[string]bool{"zipf": true, " loop(objects=3)": true, "zipfer": false, "trace.zst": false, path: false} {
+		if IsGenerator(text) != want {
+			t.Errorf("%q is a generator: %v", text, !want)
+		}
+	}
+}
+
+func TestRecordSaysWhatWasReplayed(t *testing.T) {
+	for _, w := range []Workload{
+		{Name: "oltp", Files: []string{"a b.gz", "c.gz"}, Format: "csv:key=2", Merge: true, Limit: 10, SampleRate: 0.1, SampleSeed: 3, Checksum: "sha256:00"},
+		{Name: "bk", Files: []string{"x.tar.xz"}, PerFile: true, SampleRate: 1},
+		{Name: "z", Generator: "zipf(alpha=1)", SampleRate: 1},
+	} {
+		rec := records.Record{Trace: w.Name, SampleRate: w.SampleRate}
+		if err := w.Describe(&rec); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := FromRecord(&rec); err != nil || !reflect.DeepEqual(got, w) {
+			t.Errorf("got %+v, %v; want %+v", got, err, w)
+		}
+	}
+	if err := (Workload{Files: []string{"a\nb"}}).Describe(new(records.Record)); err == nil {
+		t.Error("a path with a line break was recorded")
+	}
+	for _, rec := range []records.Record{{Trace: "t"}, {Trace: "stdin", TraceFiles: "-"}} {
+		if w, err := FromRecord(&rec); err == nil {
+			t.Errorf("%+v can be replayed as %+v", rec, w)
+		}
+	}
+}
