@@ -1,0 +1,56 @@
+// Package report presents what an experiment gave: its figures, one self-contained page with claims, figures, tables, parameters and
+// records, and a summary for the terminal. The same plan and records give the same bytes: measured times stand in timings.csv alone.
+package report
+
+import (
+	"embed"
+	"html/template"
+	"io"
+	"path/filepath"
+
+	"github.com/cachesim/cachesim/internal/atomicfile"
+	"github.com/cachesim/cachesim/internal/experiment"
+	"github.com/cachesim/cachesim/internal/records"
+)
+
+// PageName is the name of the page in the folder of an experiment.
+const PageName = "report.html"
+
+// Input is what a report is made of.
+type Input struct {
+	File    *experiment.File  // the effective experiment
+	Cells   []experiment.Cell // the whole plan
+	Missing []experiment.Cell // those cells that have not been run
+	Records []records.Record  // of the others, in the order of the plan, without auxiliary ones
+	Version string            // of the program
+	Quick   bool              // File is the quick version
+	Command string            // makes the same again
+}
+
+// Summary is what a report says, in short.
+type Summary struct {
+	Name    string
+	Title   string
+	Source  string
+	Quick   bool
+	Cells   int // in the plan
+	Missing int // of them
+}
+
+// Write draws the figures into dir/figures and writes dir/report.html; dir must exist. Claims that do not hold and cells that are missing are
+// no errors.
+func Write(dir string, in Input) (Summary, error) {
+	summary := Summary{
+		Name: in.File.Name, Title: in.File.Title, Source: in.File.Source, Quick: in.Quick,
+		Cells: len(in.Cells), Missing: len(in.Missing),
+	}
+	err := atomicfile.Write(filepath.Join(dir, PageName), func(w io.Writer) error {
+		return pageTemplate.ExecuteTemplate(w, "page.html", newPage(in))
+	})
+	return summary, err
+}
+
+//go:embed page.html page.css
+var sources embed.FS
+
+var pageTemplate = template.Must(template.ParseFS(sources, "*.html", "*.css"))
