@@ -14,6 +14,7 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/workload"
 )
 
 // The defaults of `cachesim curve TRACE`.
@@ -65,7 +66,7 @@ With --format csv or json the records are printed: those of LRU at every point, 
 	return cmd
 }
 
-func (f *curveFlags) run(cmd *cobra.Command, paths []string) error {
+func (f *curveFlags) run(cmd *cobra.Command, args []string) error {
 	capacities, mode, err := f.capacity.parse()
 	if err != nil {
 		return err
@@ -81,13 +82,13 @@ func (f *curveFlags) run(cmd *cobra.Command, paths []string) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	loading, err := f.trace.loadOptions(cmd)
+	w, err := f.workload(cmd, args)
 	if err != nil {
 		return err
 	}
 	// The trace is loaded whole; samples are taken from it by the keys.
-	loading.SampleRate, loading.Keys, loading.Sizes = 0, f.trace.sample > 0, bytes
-	t, err := f.load(cmd, paths, specs, loading)
+	w.SampleRate, w.SampleSeed = 0, 0
+	t, w, err := f.load(cmd, w, specs, workload.Options{Keys: f.trace.sample > 0, Sizes: bytes})
 	if err != nil {
 		return err
 	}
@@ -98,9 +99,9 @@ func (f *curveFlags) run(cmd *cobra.Command, paths []string) error {
 	options.LRUCapacities = append(slices.Clone(options.Capacities), lruGrid(t, options.Capacities, f.points)...)
 	c := curve{trace: t.Name, rate: f.trace.sample, capacities: options.Capacities, specs: specs}
 	if c.rate > 0 {
-		err = f.replaySamples(cmd, t, options, &c)
+		err = f.replaySamples(cmd, t, w, options, &c)
 	} else {
-		c.exact, err = f.replay(cmd, t, options)
+		c.exact, err = f.replay(cmd, t, w, options)
 	}
 	if err != nil && !sim.Interrupted(err) {
 		return err
@@ -146,10 +147,10 @@ func (f *curveFlags) checkSamples(cmd *cobra.Command) error {
 }
 
 // replaySamples replays LRU on the whole trace, and everything on each sample.
-func (f *curveFlags) replaySamples(cmd *cobra.Command, t *traces.Trace, options sim.RunOptions, c *curve) (err error) {
+func (f *curveFlags) replaySamples(cmd *cobra.Command, t *traces.Trace, w workload.Workload, options sim.RunOptions, c *curve) (err error) {
 	lru := options
 	lru.Capacities, lru.Policies = nil, nil
-	if c.exact, err = f.replay(cmd, t, lru); err != nil {
+	if c.exact, err = f.replay(cmd, t, w, lru); err != nil {
 		return err
 	}
 	warmup := *t
@@ -163,13 +164,24 @@ func (f *curveFlags) replaySamples(cmd *cobra.Command, t *traces.Trace, options 
 		options.Seed, options.Warmup = seed, len(warmup.Sample(f.trace.sample, seed).Objects)
 		options.Capacities = scaled(c.capacities, f.trace.sample)
 		options.LRUCapacities = options.Capacities
-		recs, err := f.replay(cmd, sample, options)
+		recs, err := f.replay(cmd, sample, sampled(w, sample, seed), options)
 		c.sampled = append(c.sampled, recs...)
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// sampled returns the workload that gives a sample of w's trace. Its limit counts the requests of the sample.
+func sampled(w workload.Workload, sample *traces.Trace, seed uint64) workload.Workload {
+	w.SampleRate, w.SampleSeed = sample.SampleRate, seed
+	if sample.Limited {
+		w.Limit = len(sample.Objects)
+	} else {
+		w.Limit = 0
+	}
+	return w
 }
 
 // curveCapacities resolves the capacities in ascending order. Objects and bytes would be two curves.

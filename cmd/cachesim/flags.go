@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -13,6 +14,7 @@ import (
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/suggest"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/workload"
 )
 
 // traceFlags are the flags of every command that reads traces.
@@ -50,15 +52,48 @@ func (f *traceFlags) loadOptions(cmd *cobra.Command) (traces.LoadOptions, error)
 	}, nil
 }
 
-// load reads the traces with a progress bar.
-func (f *traceFlags) load(cmd *cobra.Command, paths []string, options traces.LoadOptions) (*traces.Trace, error) {
-	bar := newProgress(cmd.ErrOrStderr(), f.quiet, "loading", unitBytes)
+// workload returns what the arguments name: one or more files, or one generator.
+func (f *traceFlags) workload(cmd *cobra.Command, args []string) (workload.Workload, error) {
+	options, err := f.loadOptions(cmd)
+	if err != nil {
+		return workload.Workload{}, err
+	}
+	w := workload.Workload{Files: args, Format: f.inputFormat, Merge: f.merge}
+	if at := slices.IndexFunc(args, workload.IsGenerator); at >= 0 {
+		switch {
+		case len(args) > 1:
+			return w, fmt.Errorf("%s: a generator is a trace of its own; give it alone", args[at])
+		case f.inputFormat != "" || f.merge:
+			return w, fmt.Errorf("%s: a generator has no files, so that --input-format and --merge say nothing", args[at])
+		}
+		if w, err = workload.Generated(args[at], f.seed); err != nil {
+			return w, err
+		}
+	}
+	w.Limit, w.SampleRate = options.Limit, options.SampleRate
+	if w.SampleRate > 0 {
+		w.SampleSeed = f.seed
+	}
+	return w, nil
+}
+
+// load reads or generates the trace with a progress bar. If recorded is set, the workload is returned with its checksum.
+func (f *traceFlags) load(cmd *cobra.Command, w workload.Workload, options workload.Options, recorded bool) (t *traces.Trace, _ workload.Workload, err error) {
+	what, unit := "loading", unitBytes
+	if w.Generator != "" {
+		what, unit = "generating", unitRequests
+	}
+	bar := newProgress(cmd.ErrOrStderr(), f.quiet, what, unit)
 	defer bar.finish()
-	options.Progress = bar.set
-	t, err := traces.Load(cmd.Context(), paths, options)
+	options.Dirs, options.Stdin, options.Progress = workload.Dirs(""), cmd.InOrStdin(), bar.set
+	if recorded {
+		t, w, err = w.LoadSummed(cmd.Context(), options)
+	} else {
+		t, err = w.Load(cmd.Context(), options)
+	}
 	// What numbered the keys is garbage now. Returned at once, it leaves room for the tables of the replays, which are of like size.
 	debug.FreeOSMemory()
-	return t, err
+	return t, w, err
 }
 
 // capacityFlags are the flags of every command that takes capacities.

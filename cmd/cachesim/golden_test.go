@@ -14,9 +14,10 @@ import (
 var update = flag.Bool("update", false, "write the golden files anew")
 
 // TestGoldenDemo holds the records of every policy on the demo trace, by objects and by bytes, to those in testdata/golden. A
-// number that moves there is a policy that changed its decisions.
+// number that moves there is a policy that changed its decisions. `cachesim check` replays the same files: they are baselines.
 func TestGoldenDemo(t *testing.T) {
-	trace := filepath.Join("..", "..", "testdata", "demo.oracleGeneral.zst")
+	t.Chdir(filepath.Join("..", ".."))
+	trace := filepath.Join("testdata", "demo.oracleGeneral.zst")
 	for _, test := range []struct {
 		name string
 		args []string
@@ -26,7 +27,7 @@ func TestGoldenDemo(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got := runForRecords(t, append([]string{"run", trace}, test.args...))
-			golden := filepath.Join("..", "..", "testdata", "golden", test.name+".jsonl")
+			golden := filepath.Join("testdata", "golden", test.name+".jsonl")
 			if *update {
 				if err := os.WriteFile(golden, got, 0o644); err != nil {
 					t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/sim"
+	"github.com/cachesim/cachesim/internal/workload"
 )
 
 // The defaults of `cachesim run TRACE`: one policy of each family beside the optimum, over a wide range of sizes.
@@ -34,7 +35,8 @@ count, misses, competitive ratio (misses divided by those of the optimum under t
 best online policy of each capacity is marked.
 
 Traces are files in any format that ` + "`cachesim formats`" + ` lists, compressed or not, or - for standard input.
-Several files are read one after another as one trace, or merged by time with --merge.
+Several files are read one after another as one trace, or merged by time with --merge, or each replayed through an empty cache
+with --per-file. A generator in the place of a file makes its requests on the spot (see ` + "`cachesim gen`" + `); its seed is --seed unless it names one.
 
 A capacity in objects ignores sizes; a capacity in bytes (64MiB, or any with --bytes) counts them. Requests of size 0 are then left out.
 
@@ -42,6 +44,7 @@ With --sample, --limit and --warmup count the requests of the sample.`,
 		Example: `  cachesim run trace.zst
   cachesim run trace.zst --policy lru,arc,opt --capacity 1%..20%x2
   cachesim run trace.zst --policy 's3fifo(small=0.1),lru-k(k=2)' --capacity 64MiB,1GiB -o out
+  cachesim run 'zipf(alpha=0.9,objects=10000)' --capacity 100..1000x2
   cachesim run trace.zst --format json | jq .hit_ratio`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
@@ -52,7 +55,7 @@ With --sample, --limit and --warmup count the requests of the sample.`,
 	return cmd
 }
 
-func (f *runFlags) run(cmd *cobra.Command, paths []string) error {
+func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	specs, err := policies.ParseList(f.policies)
 	if err != nil {
 		return err
@@ -64,12 +67,11 @@ func (f *runFlags) run(cmd *cobra.Command, paths []string) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	loading, err := f.trace.loadOptions(cmd)
+	w, err := f.workload(cmd, args)
 	if err != nil {
 		return err
 	}
-	loading.Sizes = sim.NeedBytes(capacities, mode)
-	t, err := f.load(cmd, paths, specs, loading)
+	t, w, err := f.load(cmd, w, specs, workload.Options{Sizes: sim.NeedBytes(capacities, mode)})
 	if err != nil {
 		return err
 	}
@@ -77,7 +79,7 @@ func (f *runFlags) run(cmd *cobra.Command, paths []string) error {
 	if options.Capacities, err = sim.Resolve(capacities, mode, t); err != nil {
 		return err
 	}
-	recs, err := f.replay(cmd, t, options)
+	recs, err := f.replay(cmd, t, w, options)
 	if err != nil && !sim.Interrupted(err) {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/tracestat"
+	"github.com/cachesim/cachesim/internal/workload"
 )
 
 type statFlags struct {
@@ -30,6 +31,7 @@ With -o the folder gets stat.json, stat.csv, distributions.csv and figures (SVG 
 Quantiles are values that occur in the trace, exact to one part in 256.`,
 		Example: `  cachesim stat trace.zst
   cachesim stat trace.zst --format json | jq .zipf.alpha
+  cachesim stat 'zipf(alpha=0.9,objects=10000)'
   cachesim stat day1.csv.gz day2.csv.gz -o out`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
@@ -40,18 +42,17 @@ Quantiles are values that occur in the trace, exact to one part in 256.`,
 	return cmd
 }
 
-func (f *statFlags) run(cmd *cobra.Command, paths []string) error {
-	options, err := f.trace.loadOptions(cmd)
+func (f *statFlags) run(cmd *cobra.Command, args []string) error {
+	w, err := f.trace.workload(cmd, args)
 	if err != nil {
 		return err
 	}
-	options.Sizes, options.Times, options.Ops = true, true, true
 	if f.out != "" {
 		if err := records.CheckDir(f.out); err != nil {
 			return err
 		}
 	}
-	t, err := f.trace.load(cmd, paths, options)
+	t, _, err := f.trace.load(cmd, w, workload.Options{Sizes: true, Times: true, Ops: true}, false)
 	if err != nil {
 		return err
 	}

@@ -124,7 +124,7 @@ func decodeObject(text []byte) (Record, error) {
 		case f.optional && (!ok || string(raw) == "null"):
 			continue
 		case !ok:
-			return Record{}, fmt.Errorf("field %s is missing", f.name)
+			return Record{}, errMissing(f)
 		case string(raw) == "null":
 			return Record{}, fmt.Errorf("%s is null, want %s", f.name, f.want())
 		}
@@ -136,6 +136,10 @@ func decodeObject(text []byte) (Record, error) {
 		return Record{}, suggest.Unknown("field", name, fieldNames())
 	}
 	return r, r.check()
+}
+
+func errMissing(f field) error {
+	return fmt.Errorf("field %s is missing; records of an older version lack some and have to be made anew", f.name)
 }
 
 func decodeCSV(data []byte) ([]Record, error) {
@@ -195,7 +199,7 @@ func columnsOf(header []string) ([]field, error) {
 	}
 	for _, f := range fields {
 		if !f.optional && !seen[f.name] {
-			return nil, fmt.Errorf("field %s is missing", f.name)
+			return nil, errMissing(f)
 		}
 	}
 	return columns, nil
@@ -255,7 +259,7 @@ func checkSchema(got *parquet.Schema) error {
 	}
 	for _, f := range fields {
 		if _, missing := want[f.name]; missing && !f.optional {
-			return fmt.Errorf("field %s is missing", f.name)
+			return errMissing(f)
 		}
 	}
 	return nil

@@ -48,3 +48,21 @@ func TestPerFileStartsEmpty(t *testing.T) {
 		t.Error("a warm-up on files that each start empty was accepted")
 	}
 }
+
+// 33990 misses of the optimum and 43883 of LRU at capacity 10 stand in results/caching_bk_paper.json of adampolak/mts-with-predictions.
+func TestPerFileBrightkite(t *testing.T) {
+	dir := os.Getenv("CACHESIM_TRACES")
+	if dir == "" {
+		t.Skip("CACHESIM_TRACES is not set")
+	}
+	trace, err := traces.Load(t.Context(), []string{filepath.Join(dir, "learned", "brightkite.tar.xz")}, traces.LoadOptions{PerFile: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]int64{"lru": 43883, "opt": 33990}
+	for _, rec := range mustRun(t, trace, RunOptions{Policies: specs(t, "lru,opt"), Capacities: objects(10)}) {
+		if rec.Misses != want[rec.Label] {
+			t.Errorf("%s misses %d, want %d", rec.Label, rec.Misses, want[rec.Label])
+		}
+	}
+}

@@ -76,6 +76,7 @@ func (l *loader) finish() *Trace {
 	t.Files = l.files
 	t.Name = traceName(l.paths)
 	t.SampleRate = 1
+	t.Limited = l.opts.Limit > 0 && len(t.Objects) == l.opts.Limit
 	if l.sampler != nil {
 		t.SampleRate, t.SampledFrom = l.opts.SampleRate, l.seen
 	}

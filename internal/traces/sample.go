@@ -34,8 +34,18 @@ func (t *Trace) Sample(rate float64, seed uint64) *Trace {
 		}
 		chosen[object] = s.keeps(&rec)
 	}
-	sample := t.only(func(pos int) bool { return chosen[t.Objects[pos]] })
+	last := 0
+	sample := t.only(func(pos int) bool {
+		kept := chosen[t.Objects[pos]]
+		if kept {
+			last = pos + 1
+		}
+		return kept
+	})
 	sample.SampleRate, sample.SampledFrom = rate, len(t.Objects)
+	if t.Limited {
+		sample.Limited, sample.SampledFrom = true, last // Load stops at the last request that it keeps
+	}
 	return sample
 }
 

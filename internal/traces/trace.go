@@ -36,7 +36,8 @@ type Trace struct {
 	Files      []FileInfo
 	SampleRate float64 // share of the keys that were kept, 1 without sampling
 
-	SampledFrom int // requests of which a sample was taken; 0 without sampling
+	SampledFrom int  // requests of which a sample was taken; 0 without sampling
+	Limited     bool // reading ended at LoadOptions.Limit
 }
 
 // FileInfo says what a file was read as.

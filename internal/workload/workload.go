@@ -43,6 +43,7 @@ type Options struct {
 	Dirs     []string // folders in which files are looked for, in this order, if they are not at their path
 	Sizes    bool
 	Times    bool
+	Ops      bool
 	Keys     bool
 	Stdin    io.Reader
 	Progress func(done, total int64) // bytes, or requests of a generator
@@ -153,50 +154,87 @@ func addFile(w io.Writer, path string) error {
 // Load reads or generates the trace. Where w has a checksum and the files do not match it, the error is a ChangedError; where a file is nowhere,
 // a MissingError.
 func (w Workload) Load(ctx context.Context, options Options) (*traces.Trace, error) {
+	t, _, err := w.load(ctx, options, w.Checksum != "")
+	return t, err
+}
+
+// LoadSummed is Load and returns w with its checksum, which is taken beside the loading. What cannot be read twice, standard input and
+// pipes, has none.
+func (w Workload) LoadSummed(ctx context.Context, options Options) (*traces.Trace, Workload, error) {
+	t, sum, err := w.load(ctx, options, true)
+	w.Checksum = sum
+	return t, w, err
+}
+
+func (w Workload) load(ctx context.Context, options Options, takeSum bool) (t *traces.Trace, sum string, err error) {
 	loading := traces.LoadOptions{
 		Format: w.Format, Merge: w.Merge, PerFile: w.PerFile, Limit: w.Limit, SampleRate: w.SampleRate, SampleSeed: w.SampleSeed,
-		Sizes: options.Sizes, Times: options.Times, Keys: options.Keys, Stdin: options.Stdin, Progress: options.Progress,
+		Sizes: options.Sizes, Times: options.Times, Ops: options.Ops, Keys: options.Keys, Stdin: options.Stdin, Progress: options.Progress,
 	}
-	load := w.loadFiles
 	if w.Generator != "" {
-		load = w.generate
+		t, err = w.generate(ctx, loading)
+	} else {
+		t, sum, err = w.loadFiles(ctx, options.Dirs, loading, takeSum)
 	}
-	t, err := load(ctx, options, loading)
 	if err == nil && w.Name != "" {
 		t.Name = w.Name
 	}
-	return t, err
+	return t, sum, err
 }
 
 // loadFiles reads the files and, beside it, their checksum.
-func (w Workload) loadFiles(ctx context.Context, options Options, loading traces.LoadOptions) (t *traces.Trace, err error) {
-	found, err := w.find(options.Dirs)
+func (w Workload) loadFiles(ctx context.Context, dirs []string, loading traces.LoadOptions, takeSum bool) (t *traces.Trace, sum string, err error) {
+	found, err := w.find(dirs)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	changed := make(chan error, 1)
-	go func() { changed <- w.verify(ctx, found) }()
+	special := slices.IndexFunc(found, func(path string) bool { return !isRegular(path) })
+	if special >= 0 && w.Checksum != "" {
+		return nil, "", fmt.Errorf("%s: no regular file, so its checksum cannot be compared with the recorded %s", found[special], w.Checksum)
+	}
+	if !takeSum || special >= 0 {
+		t, err = traces.Load(ctx, found, loading)
+		return t, "", err
+	}
+	type summed struct {
+		sum string
+		err error
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ended := make(chan summed, 1)
+	go func() {
+		sum, err := w.verified(ctx, found)
+		ended <- summed{sum, err}
+	}()
 	t, err = traces.Load(ctx, found, loading)
+	if err != nil && w.Checksum == "" {
+		return nil, "", err
+	}
 	// That the file is another one explains why it cannot be read, so it is said first.
-	if other := <-changed; other != nil {
-		return nil, other
+	s := <-ended
+	if s.err != nil {
+		return nil, "", s.err
 	}
-	return t, err
+	return t, s.sum, err
 }
 
-// verify compares the files with the checksum, if there is one.
-func (w Workload) verify(ctx context.Context, found []string) error {
-	if w.Checksum == "" {
-		return nil
-	}
-	got, err := checksum(ctx, found)
-	if err == nil && got != w.Checksum {
-		return &ChangedError{w.Files, w.Checksum, got}
-	}
-	return err
+// isRegular reports whether the file can be read twice.
+func isRegular(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
 }
 
-func (w Workload) generate(ctx context.Context, _ Options, loading traces.LoadOptions) (*traces.Trace, error) {
+// verified returns the checksum of the files; that it is not the one of w is an error.
+func (w Workload) verified(ctx context.Context, found []string) (string, error) {
+	sum, err := checksum(ctx, found)
+	if err == nil && w.Checksum != "" && sum != w.Checksum {
+		err = &ChangedError{w.Files, w.Checksum, sum}
+	}
+	return sum, err
+}
+
+func (w Workload) generate(ctx context.Context, loading traces.LoadOptions) (*traces.Trace, error) {
 	spec, err := gen.Parse(w.Generator, "")
 	if err != nil {
 		return nil, err
@@ -206,6 +244,16 @@ func (w Workload) generate(ctx context.Context, _ Options, loading traces.LoadOp
 		return nil, fmt.Errorf("%s: %w", w.Generator, err)
 	}
 	return traces.LoadReader(ctx, spec.String(), g, g.Fields, int64(g.Requests()), loading)
+}
+
+// Generated returns the workload that a generator makes, with all of its parameters written out, so that it stays the same where a default
+// changes. Its seed is seed, unless text writes its own.
+func Generated(text string, seed uint64) (Workload, error) {
+	spec, err := gen.ParseSeeded(text, seed)
+	if err != nil {
+		return Workload{}, fmt.Errorf("generator %s: %w", text, err)
+	}
+	return Workload{Name: spec.String(), Generator: spec.Full()}, nil
 }
 
 // IsGenerator reports whether text is meant as a generator rather than as a file: it starts with the name of one, no file has that path.

@@ -122,3 +122,35 @@ func TestRecordSaysWhatWasReplayed(t *testing.T) {
 		}
 	}
 }
+
+func TestLoadSummedTakesTheChecksum(t *testing.T) {
+	w := Workload{Files: []string{write(t, filepath.Join(t.TempDir(), "keys.txt"), "1\n2\n1\n")}}
+	want, err := w.ReadChecksum(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trace, got, err := w.LoadSummed(t.Context(), Options{})
+	if err != nil || len(trace.Objects) != 3 || got.Checksum != want {
+		t.Errorf("%+v with checksum %q, %v; want %s", trace, got.Checksum, err, want)
+	}
+	_, got, err = Workload{Files: []string{"-"}}.LoadSummed(t.Context(), Options{Stdin: strings.NewReader("1\n2\n")})
+	if err != nil || got.Checksum != "" {
+		t.Errorf("standard input has checksum %q, %v; want none", got.Checksum, err)
+	}
+}
+
+func TestGeneratedWritesEveryParameter(t *testing.T) {
+	for _, test := range []struct{ text, want string }{
+		{"loop", "loop(objects=100000,requests=1000000,seed=5,size=none,rate=1000,keys=plain)"},
+		{"loop( seed = 2 )", "loop(objects=100000,requests=1000000,seed=2,size=none,rate=1000,keys=plain)"},
+	} {
+		w, err := Generated(test.text, 5)
+		if err != nil || w.Generator != test.want {
+			t.Errorf("%s: got %s, %v; want %s", test.text, w.Generator, err, test.want)
+		}
+		again, err := Generated(w.Generator, 9)
+		if err != nil || again.Generator != w.Generator {
+			t.Errorf("%s: read again it is %s, %v", w.Generator, again.Generator, err)
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/params"
@@ -84,6 +85,24 @@ func Parse(text, extra string) (Spec, error) {
 		return Spec{}, err
 	}
 	return Spec{e, v}, nil
+}
+
+// ParseSeeded is Parse for a generator whose seed is seed, unless text writes its own.
+func ParseSeeded(text string, seed uint64) (Spec, error) {
+	if hasParam(text, "seed") {
+		return Parse(text, "")
+	}
+	return Parse(text, fmt.Sprintf("seed=%d", seed))
+}
+
+// hasParam reports whether the parameter stands in the parentheses of text.
+func hasParam(text, name string) bool {
+	_, args, _ := params.SplitCall(text)
+	items, _ := params.Split(args, ',')
+	return slices.ContainsFunc(items, func(item string) bool {
+		key, _, _ := strings.Cut(item, "=")
+		return strings.TrimSpace(key) == name
+	})
 }
 
 func (e Entry) allParams() []params.Param {
