@@ -19,19 +19,22 @@ type Cell struct {
 	Label     string            `json:"label"`               // its name in figures, tables and claims
 	Capacity  string            `json:"capacity"`            // as written: "1%"
 	Sizes     string            `json:"sizes"`               // "as-written", "bytes" or "unit": which sizes count, sim.CapacityMode
-	Seed      uint64            `json:"seed"`                // 0 for a policy that makes no random choices
+	Seed      uint64            `json:"seed"`                // the first one for a policy that makes no random choices, unless the requests depend on it
 	Warmup    int               `json:"warmup,omitempty"`    // requests
 	Axes      string            `json:"axes,omitempty"`      // "small=0.1,alpha=0.9"
-	Optimum   bool              `json:"optimum,omitempty"`   // compare with the optimum
-	Auxiliary bool              `json:"auxiliary,omitempty"` // only there as an optimum that others are held against: no record of its own
+	Against   []string          `json:"against,omitempty"`   // hashes of the optimum cells that its record is held against
+	Auxiliary bool              `json:"auxiliary,omitempty"` // only there because others are held against it: no record of its own
 	Version   string            `json:"version"`             // of the program
 }
 
 // hash names the cell by everything that determines its record: what is requested, of which cache and policy, and by which version. How
-// the trace, the policy and the axes are called, and where the files lie, does not matter.
+// the trace, the policy and the axes are called does not matter, nor where the files lie if their checksum is known.
 func (c Cell) hash() string {
-	c.Number, c.Hash, c.Label, c.Axes, c.Optimum, c.Auxiliary = 0, "", "", "", false, false
-	c.Workload.Name, c.Workload.Files = "", nil
+	c.Number, c.Hash, c.Label, c.Axes, c.Against, c.Auxiliary = 0, "", "", "", nil, false
+	c.Workload.Name = ""
+	if c.Workload.Checksum != "" {
+		c.Workload.Files = nil
+	}
 	text, err := json.Marshal(c)
 	if err != nil {
 		panic(err) // texts and numbers alone

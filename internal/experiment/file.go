@@ -30,6 +30,17 @@ type File struct {
 	// Absent says why policies that claims speak of are not in the experiment; such claims are not checkable here.
 	Absent map[string]string `yaml:"absent,omitempty"`
 	Quick  *Quick            `yaml:"quick,omitempty"`
+
+	// TracesIn is the folder in which trace files are looked for; default the folder of the experiment file.
+	TracesIn string `yaml:"traces-in,omitempty"`
+	// Only restricts the cells as --only does, "policy=lru,arc"; figures and claims see no other records. Policies, traces and capacities that
+	// are left out so stay in the lists above.
+	Only []string `yaml:"only,omitempty"`
+	// Changes says how this experiment differs from the one it was made from: "--quick", "--set seeds=3". Where there are any, figures,
+	// references and claims may speak of traces, policies and places that are no longer here.
+	Changes []string `yaml:"changes,omitempty"`
+
+	source source
 }
 
 // Trace is a workload: files or a generator.
@@ -38,7 +49,7 @@ type Trace struct {
 	File     string   `yaml:"file,omitempty"`     // relative to the folder of the experiment file or to $CACHESIM_TRACES
 	Files    []string `yaml:"files,omitempty"`    // several, one after another
 	Generate string   `yaml:"generate,omitempty"` // a generator, "zipf(objects=10000)"; the seed is that of the cell unless it is written here
-	// With are further parameters of the generator, or for files sample and limit; a list makes an axis of that name.
+	// With are further parameters of the generator, and sample and limit. Each is an axis of that name, even where it has one value.
 	With       map[string]Values `yaml:"with,omitempty"`
 	Format     string            `yaml:"format,omitempty"` // as for --input-format
 	Merge      bool              `yaml:"merge,omitempty"`
@@ -52,7 +63,7 @@ type Trace struct {
 type Policy struct {
 	Policy string            `yaml:"policy"`         // "s3fifo(small=0.1)"
 	As     string            `yaml:"as,omitempty"`   // its name in figures, tables and claims; default: as written
-	With   map[string]Values `yaml:"with,omitempty"` // further parameters; a list makes an axis of that name
+	With   map[string]Values `yaml:"with,omitempty"` // further parameters; each is an axis of that name, even where it has one value
 }
 
 // Values is one value or a list of them, as texts.

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cachesim/cachesim/internal/suggest"
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
@@ -38,6 +39,21 @@ const (
 	CapacityBytes                         // bare numbers and shares count bytes
 )
 
+// capacityModes are the names of the modes, as they stand in the cells of an experiment.
+var capacityModes = []string{CapacityAsWritten: "as-written", CapacityUnitSize: "unit", CapacityBytes: "bytes"}
+
+// String returns "as-written", "unit" or "bytes".
+func (m CapacityMode) String() string { return capacityModes[m] }
+
+// ParseCapacityMode is the inverse of String.
+func ParseCapacityMode(text string) (CapacityMode, error) {
+	i := slices.Index(capacityModes, text)
+	if i < 0 {
+		return 0, suggest.Unknown("mode of capacities", text, capacityModes)
+	}
+	return CapacityMode(i), nil
+}
+
 // CapacitySpec is a capacity as a user writes it, before the trace is known.
 type CapacitySpec struct {
 	text  string
@@ -47,6 +63,11 @@ type CapacitySpec struct {
 
 // String returns the capacity as a user would write it.
 func (s CapacitySpec) String() string { return s.text }
+
+// CountsBytes reports whether the capacity is one of bytes rather than of objects.
+func (s CapacitySpec) CountsBytes(mode CapacityMode) bool {
+	return s.kind == capacityBytes || mode == CapacityBytes
+}
 
 type capacityKind int
 
@@ -229,7 +250,7 @@ func Resolve(specs []CapacitySpec, mode CapacityMode, t *traces.Trace) ([]Capaci
 }
 
 func (s CapacitySpec) resolve(mode CapacityMode, t *traces.Trace) (Capacity, error) {
-	c := Capacity{Bytes: s.kind == capacityBytes || mode == CapacityBytes, Text: s.String()}
+	c := Capacity{Bytes: s.CountsBytes(mode), Text: s.String()}
 	if s.kind == capacityBytes && mode == CapacityUnitSize {
 		return c, fmt.Errorf("counts bytes, but --unit-size ignores sizes; write a number of objects, or leave --unit-size out")
 	}
@@ -258,5 +279,5 @@ func wholeUnits(amount float64) int64 { return max(1, int64(amount*(1+1e-12))) }
 
 // NeedBytes reports whether any of the capacities counts bytes, so that sizes must be loaded.
 func NeedBytes(specs []CapacitySpec, mode CapacityMode) bool {
-	return mode == CapacityBytes || slices.ContainsFunc(specs, func(s CapacitySpec) bool { return s.kind == capacityBytes })
+	return mode == CapacityBytes || slices.ContainsFunc(specs, func(s CapacitySpec) bool { return s.CountsBytes(mode) })
 }

@@ -99,17 +99,27 @@ func (r *Replayer) view(c Capacity) *view {
 // Check refuses a cell that cannot be replayed on this trace.
 func (r *Replayer) Check(c Cell) error {
 	e := c.Policy.Entry
+	if err := CheckUnits(e, c.Capacity.Bytes); err != nil {
+		return err
+	}
 	switch {
-	case c.Capacity.Bytes && e.Units == policies.UnitsObjects:
-		return fmt.Errorf("policy %s works with capacities in objects only, not in bytes", e.Name)
-	case !c.Capacity.Bytes && e.Units == policies.UnitsBytes:
-		return fmt.Errorf("policy %s works with capacities in bytes only (write 64MiB, or 1%% with --bytes)", e.Name)
 	case c.Capacity.Bytes && len(r.sizedOnly().trace.Objects) <= r.sizedOnly().warmup:
 		return fmt.Errorf("%s has no request of a size above 0 to count; capacities in objects ignore sizes", r.trace.Name)
 	case e.NeedsTime && r.trace.Times == nil:
 		return fmt.Errorf("policy %s needs a clock, but %s has no times", e.Name, r.trace.Name)
 	case len(r.trace.Starts) > 0 && r.options.Warmup > 0:
 		return fmt.Errorf("a warm-up of %d requests: each file of %s starts with an empty cache, so there is nothing to warm up", r.options.Warmup, r.trace.Name)
+	}
+	return nil
+}
+
+// CheckUnits refuses a policy that cannot work in the unit of a capacity.
+func CheckUnits(e policies.Entry, bytes bool) error {
+	switch {
+	case bytes && e.Units == policies.UnitsObjects:
+		return fmt.Errorf("policy %s works with capacities in objects only, not in bytes", e.Name)
+	case !bytes && e.Units == policies.UnitsBytes:
+		return fmt.Errorf("policy %s works with capacities in bytes only (write 64MiB, or 1%% with --bytes)", e.Name)
 	}
 	return nil
 }

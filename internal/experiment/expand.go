@@ -1,0 +1,396 @@
+package experiment
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/sim"
+	"github.com/cachesim/cachesim/internal/traces/gen"
+	"github.com/cachesim/cachesim/internal/workload"
+)
+
+// maxCells bounds what an experiment may expand to.
+const maxCells = 100_000
+
+// CellOptions are what the cells depend on besides the experiment.
+type CellOptions struct {
+	Version string
+	// Checksum returns that of a trace's files; it is asked once for each trace. Where it is nil, the cells have no checksum, and their hashes,
+	// which then depend on the paths, are those of no result.
+	Checksum func(workload.Workload) (string, error)
+}
+
+// Cells expands the experiment: trace by trace, and for each of its workloads capacity by capacity, policy by policy and seed by seed, with the optima
+// that these are held against, as far as they are not among them, behind the policies of their capacity. What Only leaves out is not there.
+//
+// Cells may have the same hash (a policy under two labels); one result serves them all.
+func (f *File) Cells(options CellOptions) ([]Cell, error) {
+	e := expansion{file: f, options: options}
+	for i := range f.Policies {
+		more, err := f.variants(i)
+		if err != nil {
+			return nil, err
+		}
+		e.policies = append(e.policies, more...)
+	}
+	for i := range f.Traces {
+		if err := e.addTrace(i); err != nil {
+			return nil, err
+		}
+	}
+	cells, err := Filter(e.cells, f.Only)
+	if err != nil {
+		return nil, f.errorAt(err, "only")
+	}
+	for i := range cells {
+		cells[i].Number = i
+	}
+	return cells, nil
+}
+
+// Dim returns the cell's place on a dimension, as that of its record.
+func (c *Cell) Dim(name string) (records.Value, bool) {
+	rec := records.Record{Trace: c.Workload.Name, Label: c.Label, CapacityText: c.Capacity, Seed: c.Seed, Axes: c.Axes}
+	return rec.Dim(name)
+}
+
+// setting is one place on one axis.
+type setting struct{ name, value string }
+
+// variant is a policy at one place on its axes.
+type variant struct {
+	index int // in File.Policies
+	label string
+	spec  policies.Spec
+	axes  []setting
+}
+
+// variants returns a policy at every place on its axes.
+func (f *File) variants(index int) (all []variant, err error) {
+	p := f.Policies[index]
+	for axes := range places(p.With) {
+		spec, err := p.spec(axes)
+		if err != nil {
+			return nil, f.errorAt(err, "policies", index, "policy")
+		}
+		all = append(all, variant{index: index, label: p.Label(), spec: spec, axes: f.qualify("policy", axes)})
+	}
+	return all, nil
+}
+
+// Label returns the name of the policy in figures, tables and claims.
+func (p Policy) Label() string {
+	if p.As != "" {
+		return p.As
+	}
+	return p.Policy
+}
+
+// spec returns the policy at a place on its axes.
+func (p Policy) spec(axes []setting) (policies.Spec, error) {
+	name, args, err := params.SplitCall(p.Policy)
+	if err != nil {
+		return policies.Spec{}, fmt.Errorf("policy %w", err)
+	}
+	if len(axes) == 0 {
+		return policies.ParseSpec(p.Policy)
+	}
+	return policies.ParseSpec(name + "(" + joinArgs(args, axes) + ")")
+}
+
+// joinArgs writes further parameters behind those in parentheses.
+func joinArgs(args string, more []setting) string {
+	var all []string
+	if strings.TrimSpace(args) != "" {
+		all = append(all, args)
+	}
+	for _, s := range more {
+		all = append(all, s.name+"="+s.value)
+	}
+	return strings.Join(all, ",")
+}
+
+// places goes through every combination of values, those of the last name first. Without parameters there is one, which is empty.
+func places(with map[string]Values) func(yield func([]setting) bool) {
+	names := sortedKeys(with)
+	return func(yield func([]setting) bool) {
+		at := make([]setting, len(names))
+		var visit func(depth int) bool
+		visit = func(depth int) bool {
+			if depth == len(names) {
+				return yield(slices.Clone(at))
+			}
+			for _, value := range with[names[depth]] {
+				at[depth] = setting{names[depth], value}
+				if !visit(depth + 1) {
+					return false
+				}
+			}
+			return true
+		}
+		visit(0)
+	}
+}
+
+// qualify gives axes the names that they have in records: those of the parameters, with "trace." or "policy." before them where traces and policies
+// both have an axis of that name, or where it is the name of another dimension.
+func (f *File) qualify(owner string, axes []setting) []setting {
+	for i, axis := range axes {
+		if f.isAmbiguous(axis.name) {
+			axes[i].name = owner + "." + axis.name
+		}
+	}
+	return axes
+}
+
+func (f *File) isAmbiguous(axis string) bool {
+	ofTrace := slices.ContainsFunc(f.Traces, func(t Trace) bool { return t.With[axis] != nil })
+	ofPolicy := slices.ContainsFunc(f.Policies, func(p Policy) bool { return p.With[axis] != nil })
+	return ofTrace && ofPolicy || slices.Contains(dimensions, axis)
+}
+
+// dimensions are those that every record has.
+var dimensions = []string{records.DimTrace, records.DimPolicy, records.DimCapacity, records.DimSeed}
+
+// formatAxes writes axes as they stand in records.
+func formatAxes(axes []setting) string { return joinArgs("", axes) }
+
+// seeds returns the seeds of the experiment: 0 unless it names others.
+func (f *File) seeds() []uint64 {
+	if len(f.Seeds) == 0 {
+		return []uint64{0}
+	}
+	return f.Seeds
+}
+
+// mode returns which sizes count.
+func (f *File) mode() sim.CapacityMode {
+	switch {
+	case f.UnitSize:
+		return sim.CapacityUnitSize
+	case f.Bytes:
+		return sim.CapacityBytes
+	}
+	return sim.CapacityAsWritten
+}
+
+// capacitiesOf returns the capacities that a trace is replayed at.
+func (f *File) capacitiesOf(index int) ([]sim.CapacitySpec, error) {
+	own, path := f.Traces[index].Capacities, []any{"traces", index, "capacities"}
+	if len(own) == 0 {
+		own, path = f.Capacities, []any{"capacities"}
+	}
+	if len(own) == 0 {
+		return nil, f.errorAt(fmt.Errorf("trace %s has no capacities; write some for all traces, for example capacities: [1%%, 10%%]", f.Traces[index].Name), "traces", index)
+	}
+	specs, err := sim.ParseCapacities(strings.Join(own, ","))
+	if err != nil {
+		return nil, f.errorAt(err, path...)
+	}
+	seen := map[string]bool{}
+	for _, spec := range specs {
+		if seen[spec.String()] {
+			return nil, f.errorAt(fmt.Errorf("capacity %s is there twice", spec), path...)
+		}
+		seen[spec.String()] = true
+	}
+	return specs, nil
+}
+
+// expansion collects the cells of an experiment.
+type expansion struct {
+	file     *File
+	options  CellOptions
+	policies []variant
+	cells    []Cell
+}
+
+// addTrace adds the cells of a trace at every place on its axes.
+func (e *expansion) addTrace(index int) error {
+	t := e.file.Traces[index]
+	capacities, err := e.file.capacitiesOf(index)
+	if err != nil {
+		return err
+	}
+	checksum := ""
+	if e.options.Checksum != nil && t.Generate == "" {
+		if checksum, err = e.options.Checksum(workload.Workload{Files: t.paths()}); err != nil {
+			return e.file.errorAt(err, "traces", index)
+		}
+	}
+	for axes := range places(t.With) {
+		for _, seeds := range e.workloadSeeds(t, axes) {
+			w, err := t.workload(axes, seeds[0])
+			if err != nil {
+				return e.file.errorAt(fmt.Errorf("trace %s: %w", t.Name, err), "traces", index)
+			}
+			w.Checksum = checksum
+			base := Cell{
+				Workload: w, Cache: "exact", Sizes: e.file.mode().String(), Warmup: e.file.Warmup, Axes: formatAxes(e.file.qualify("trace", slices.Clone(axes))),
+				Version: e.options.Version,
+			}
+			for _, capacity := range capacities {
+				if err := e.addCapacity(base, capacity, seeds); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// workloadSeeds returns the seeds of the experiment in groups that share a workload.
+func (e *expansion) workloadSeeds(t Trace, axes []setting) (groups [][]uint64) {
+	if !t.dependsOnSeed(axes) {
+		return [][]uint64{e.file.seeds()}
+	}
+	for _, seed := range e.file.seeds() {
+		groups = append(groups, []uint64{seed})
+	}
+	return groups
+}
+
+// addCapacity adds the cells of all policies at one capacity of a workload, and then those that they are held against.
+func (e *expansion) addCapacity(base Cell, capacity sim.CapacitySpec, seeds []uint64) error {
+	base.Capacity = capacity.String()
+	bytes := capacity.CountsBytes(e.file.mode())
+	asked := map[string]bool{}
+	var references []Cell
+	for _, v := range e.policies {
+		if err := sim.CheckUnits(v.spec.Entry, bytes); err != nil {
+			return e.file.errorAt(fmt.Errorf("capacity %s: %w", capacity, err), "policies", v.index)
+		}
+		against := e.references(base, v, bytes, seeds[0])
+		references = append(references, against...)
+		for _, seed := range seeds {
+			c := base
+			c.Policy, c.Label, c.Seed = fullPolicy(v.spec), v.label, seed
+			c.Axes = strings.Trim(base.Axes+","+formatAxes(v.axes), ",")
+			for _, other := range against {
+				c.Against = append(c.Against, other.Hash)
+			}
+			c.Hash = c.hash()
+			asked[c.Hash] = true
+			e.cells = append(e.cells, c)
+			if !v.spec.Entry.Random {
+				break
+			}
+		}
+	}
+	for _, c := range references {
+		if !asked[c.Hash] {
+			e.cells = append(e.cells, c)
+		}
+		asked[c.Hash] = true
+	}
+	return nil
+}
+
+// references returns the cells that those of v at this capacity are held against.
+func (e *expansion) references(base Cell, v variant, bytes bool, seed uint64) (cells []Cell) {
+	if e.file.Optimum != nil && !*e.file.Optimum {
+		return nil
+	}
+	for _, reference := range sim.References(sim.Cell{Policy: v.spec, Capacity: sim.Capacity{Bytes: bytes}}) {
+		c := base
+		c.Policy, c.Label, c.Seed, c.Auxiliary = fullPolicy(reference.Policy), reference.Policy.Entry.Name, seed, true
+		c.Hash = c.hash()
+		cells = append(cells, c)
+	}
+	return cells
+}
+
+// fullPolicy writes a policy with every parameter, so that it means the same where a default has changed.
+func fullPolicy(spec policies.Spec) string {
+	if len(spec.Entry.Params) == 0 {
+		return spec.Entry.Name
+	}
+	return spec.Entry.Name + "(" + spec.ParamString() + ")"
+}
+
+// paths returns the files of the trace; none for a generator.
+func (t Trace) paths() []string {
+	if t.File != "" {
+		return []string{t.File}
+	}
+	return t.Files
+}
+
+// Names of the axes that are not parameters of a generator.
+const (
+	axisLimit  = "limit"
+	axisSample = "sample"
+)
+
+// sampleRate returns the share of the objects that stay; 1 for all.
+func (t Trace) sampleRate(axes []setting) (float64, error) {
+	for _, axis := range axes {
+		if axis.name == axisSample {
+			rate, err := parseNumber(axis.value)
+			if err != nil || !(rate > 0 && rate <= 1) {
+				return 0, fmt.Errorf("sample=%s: want a share above 0, and up to 1", axis.value)
+			}
+			return rate, nil
+		}
+	}
+	if t.Sample == 0 {
+		return 1, nil
+	}
+	return t.Sample, nil
+}
+
+// dependsOnSeed reports whether the requests differ from seed to seed: those of a generator that has none of its own, and those of a sample.
+func (t Trace) dependsOnSeed(axes []setting) bool {
+	rate, err := t.sampleRate(axes)
+	return err == nil && rate < 1 || t.Generate != "" && !t.fixesSeed()
+}
+
+// fixesSeed reports whether the generator is written with its seed.
+func (t Trace) fixesSeed() bool {
+	_, args, err := params.SplitCall(t.Generate)
+	items, splitErr := params.Split(args, ',')
+	return err == nil && splitErr == nil && slices.ContainsFunc(items, func(item string) bool {
+		key, _, _ := strings.Cut(item, "=")
+		return strings.TrimSpace(key) == "seed"
+	})
+}
+
+// workload returns what is replayed at a place on the trace's axes, without its checksum. A generator and a sample that have no seed of their own take this one.
+func (t Trace) workload(axes []setting, seed uint64) (w workload.Workload, err error) {
+	w = workload.Workload{Name: t.Name, Files: t.paths(), Format: t.Format, Merge: t.Merge, PerFile: t.PerFile, Limit: t.Limit}
+	if w.SampleRate, err = t.sampleRate(axes); err != nil {
+		return w, err
+	}
+	if w.SampleRate < 1 {
+		w.SampleSeed = seed
+	}
+	var ofGenerator []setting
+	for _, axis := range axes {
+		switch axis.name {
+		case axisSample:
+		case axisLimit:
+			if w.Limit, err = strconv.Atoi(axis.value); err != nil || w.Limit < 1 {
+				return w, fmt.Errorf("limit=%s: want a number of requests, from 1", axis.value)
+			}
+		default:
+			ofGenerator = append(ofGenerator, axis)
+		}
+	}
+	if t.Generate == "" {
+		return w, nil
+	}
+	if !t.fixesSeed() {
+		ofGenerator = append(ofGenerator, setting{"seed", strconv.FormatUint(seed, 10)})
+	}
+	spec, err := gen.Parse(t.Generate, joinArgs("", ofGenerator))
+	if err != nil {
+		return w, err
+	}
+	w.Generator = spec.Full()
+	return w, nil
+}

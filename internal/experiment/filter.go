@@ -1,0 +1,112 @@
+package experiment
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/suggest"
+)
+
+// Filter returns the cells that every one of only lets stay: "policy=lru,arc" those of two policies, likewise with trace, capacity, seed and the names of axes.
+// A cell that has no such axis stays. The optima that the remaining ones are held against stay as auxiliary cells. It is an error if
+// nothing matches.
+func Filter(cells []Cell, only []string) ([]Cell, error) {
+	if len(only) == 0 {
+		return cells, nil
+	}
+	stays := make([]bool, len(cells))
+	for i := range cells {
+		stays[i] = !cells[i].Auxiliary
+	}
+	for _, condition := range only {
+		match, err := parseCondition(condition, cells)
+		if err != nil {
+			return nil, fmt.Errorf("only %s: %w", condition, err)
+		}
+		for i := range cells {
+			stays[i] = stays[i] && match(&cells[i])
+		}
+	}
+	if !slices.Contains(stays, true) {
+		return nil, fmt.Errorf("only %s: no cell matches all of them at once", strings.Join(only, " "))
+	}
+	return withReferences(cells, stays), nil
+}
+
+// parseCondition reads "dimension=place,place", both of which the cells must have.
+func parseCondition(text string, cells []Cell) (match func(*Cell) bool, err error) {
+	name, list, ok := strings.Cut(text, "=")
+	name = strings.TrimSpace(name)
+	if !ok || list == "" {
+		return nil, fmt.Errorf("want a dimension and its places, for example policy=lru,arc")
+	}
+	if exist := dimensionsOf(cells); !slices.Contains(exist, name) {
+		return nil, suggest.Unknown("dimension", name, exist)
+	}
+	wanted, err := params.Split(list, ',')
+	if err != nil {
+		return nil, err
+	}
+	exist := placesOn(name, cells)
+	for i, place := range wanted {
+		wanted[i] = strings.TrimSpace(place)
+		if !slices.Contains(exist, wanted[i]) {
+			return nil, suggest.Unknown(name, wanted[i], exist)
+		}
+	}
+	return func(c *Cell) bool {
+		place, ok := c.Dim(name)
+		return !ok || slices.Contains(wanted, place.Text)
+	}, nil
+}
+
+// dimensionsOf returns the names of all dimensions of the cells.
+func dimensionsOf(cells []Cell) []string {
+	names := slices.Clone(dimensions)
+	for _, c := range cells {
+		for axis := range strings.SplitSeq(c.Axes, ",") {
+			if name, _, _ := strings.Cut(axis, "="); name != "" && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// placesOn returns the places on a dimension at which there are cells.
+func placesOn(dimension string, cells []Cell) (places []string) {
+	for _, c := range cells {
+		if place, ok := c.Dim(dimension); ok && !c.Auxiliary && !slices.Contains(places, place.Text) {
+			places = append(places, place.Text)
+		}
+	}
+	return places
+}
+
+// withReferences returns the cells that stay and those that these are held against, in their order.
+func withReferences(cells []Cell, stays []bool) (kept []Cell) {
+	held := map[string]bool{}
+	for i, c := range cells {
+		for _, hash := range c.Against {
+			held[hash] = held[hash] || stays[i]
+		}
+	}
+	for i, c := range cells {
+		if stays[i] {
+			held[c.Hash] = false
+		}
+	}
+	for i, c := range cells {
+		if !stays[i] {
+			if !held[c.Hash] {
+				continue
+			}
+			held[c.Hash] = false
+			c.Auxiliary, c.Against = true, nil
+		}
+		kept = append(kept, c)
+	}
+	return kept
+}

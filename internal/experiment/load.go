@@ -1,0 +1,351 @@
+package experiment
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+
+	"github.com/cachesim/cachesim/configs"
+	"github.com/cachesim/cachesim/internal/suggest"
+	"github.com/cachesim/cachesim/internal/workload"
+)
+
+const (
+	maxFileSize = 1 << 20 // bytes of an experiment file
+	maxNesting  = 100     // of brackets and of dashes on one line, so that no file can exhaust the stack of the parser
+)
+
+// source is where an experiment was read from.
+type source struct {
+	name string   // of the file, as the user named it
+	dir  string   // that holds it; "" for an experiment of the program's own
+	body ast.Node // nil once the experiment has been changed: lines then say nothing
+}
+
+// Load reads an experiment: a YAML file, or one of the program's own by its name (see package configs). Every name in it is checked. The error
+// names the file, the line and what was expected.
+func Load(nameOrPath string) (*File, error) {
+	if slices.Contains(configs.Names(), nameOrPath) {
+		return parse(configs.Text(nameOrPath), source{name: "configs/" + nameOrPath + ".yaml"})
+	}
+	text, err := readFile(nameOrPath)
+	if err != nil {
+		return nil, err
+	}
+	return parse(text, source{name: nameOrPath, dir: filepath.Dir(nameOrPath)})
+}
+
+func readFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) && filepath.Ext(path) == "" && filepath.Base(path) == path {
+		return nil, suggest.Unknown("experiment", path, configs.Names())
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if info.IsDir() {
+		return nil, fmt.Errorf("%s: is a folder; name an experiment file in it", path)
+	}
+	text, err := io.ReadAll(io.LimitReader(f, maxFileSize+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > maxFileSize {
+		return nil, fmt.Errorf("%s: an experiment file has at most 1 MiB; is it a trace?", path)
+	}
+	return text, nil
+}
+
+// Dirs returns the folders in which trace files are looked for, besides at their path.
+func (f *File) Dirs() []string { return workload.Dirs(f.tracesDir()) }
+
+// tracesDir returns the folder for traces that belongs to the experiment; "" for one of the program's own.
+func (f *File) tracesDir() string {
+	if f.TracesIn == "" || filepath.IsAbs(f.TracesIn) {
+		return cmp.Or(f.TracesIn, f.source.dir)
+	}
+	return filepath.Join(f.source.dir, f.TracesIn)
+}
+
+// parse reads and checks the text of an experiment file.
+func parse(text []byte, from source) (*File, error) {
+	node, err := parseYAML(text, from.name)
+	if err != nil {
+		return nil, err
+	}
+	from.body = node
+	f := &File{source: from}
+	if err := decode(node, f); err != nil {
+		return nil, from.locate(err)
+	}
+	if err := f.validate(); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// parseYAML returns the one document of a YAML text.
+func parseYAML(text []byte, name string) (ast.Node, error) {
+	if !utf8.Valid(text) || bytes.IndexByte(text, 0) >= 0 {
+		return nil, fmt.Errorf("%s: is not a text; want a YAML file with an experiment", name)
+	}
+	if line := deepLine(text); line > 0 {
+		return nil, fmt.Errorf("%s:%d: is nested more than %d levels deep", name, line, maxNesting)
+	}
+	doc, err := parser.ParseBytes(text, 0)
+	if err != nil {
+		return nil, source{name: name}.locate(err)
+	}
+	switch {
+	case len(doc.Docs) == 0 || doc.Docs[0].Body == nil:
+		return nil, fmt.Errorf("%s: is empty; want an experiment: name, title, source, traces, policies, capacities", name)
+	case len(doc.Docs) > 1:
+		return nil, fmt.Errorf("%s: has %d documents; one file is one experiment", name, len(doc.Docs))
+	}
+	return doc.Docs[0].Body, nil
+}
+
+// deepLine returns the first line on which brackets, or dashes at its start, are nested too deep; 0 if there is none.
+func deepLine(text []byte) int {
+	brackets := 0
+	for i, line := range bytes.Split(text, []byte("\n")) {
+		brackets += bytes.Count(line, []byte("[")) + bytes.Count(line, []byte("{"))
+		dashes := bytes.Count(line, []byte("- "))
+		indent := len(line) - len(bytes.TrimLeft(line, " "))
+		if max(brackets, dashes, indent/2) > maxNesting {
+			return i + 1
+		}
+		brackets = max(0, brackets-bytes.Count(line, []byte("]"))-bytes.Count(line, []byte("}")))
+	}
+	return 0
+}
+
+// decode fills in f, after a look at what the YAML library lets pass or says in an order of its own.
+func decode(node ast.Node, f *File) error {
+	if err := checkKeys(node, reflect.TypeFor[File](), "the experiment"); err != nil {
+		return err
+	}
+	return yaml.NodeToValue(node, f, yaml.Strict())
+}
+
+// checkKeys refuses keys that a type does not have, values that are left out, and what stands for other text: anchors, aliases and tags.
+func checkKeys(node ast.Node, t reflect.Type, owner string) error {
+	refuse := func(message string) error { return &yaml.SyntaxError{Message: message, Token: node.GetToken()} }
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch n := node.(type) {
+	case *ast.AnchorNode, *ast.AliasNode, *ast.TagNode:
+		return refuse("anchors (&), aliases (*) and tags (!) are not read here; write the value itself, in quotes if it is a text")
+	case *ast.NullNode, nil:
+		return refuse(owner + " has no value; write one, or leave the key out")
+	case *ast.SequenceNode:
+		for _, item := range n.Values {
+			if err := checkKeys(item, element(t), owner); err != nil {
+				return err
+			}
+		}
+	case *ast.MappingNode:
+		for _, entry := range n.Values {
+			if err := checkEntry(entry, t, owner); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func checkEntry(entry *ast.MappingValueNode, t reflect.Type, owner string) error {
+	refuse := func(err error) error { return &yaml.SyntaxError{Message: err.Error(), Token: entry.Key.GetToken()} }
+	key, ok := scalar(entry.Key)
+	if !ok {
+		return refuse(fmt.Errorf("want a plain name as a key of %s", owner))
+	}
+	if t.Kind() != reflect.Struct || t == reflect.TypeFor[Point]() {
+		return checkKeys(entry.Value, element(t), key)
+	}
+	field, ok := keys(t)[key]
+	if !ok {
+		return refuse(suggest.Unknown("key", key, keyNames(t)))
+	}
+	return checkKeys(entry.Value, field, key)
+}
+
+// element returns the type of what a list or map of this type holds.
+func element(t reflect.Type) reflect.Type {
+	if t.Kind() == reflect.Slice || t.Kind() == reflect.Map {
+		return t.Elem()
+	}
+	return t
+}
+
+// keyNames returns the keys that a struct has in YAML, in its order.
+func keyNames(t reflect.Type) (names []string) {
+	for i := range t.NumField() {
+		if name, _, _ := strings.Cut(t.Field(i).Tag.Get("yaml"), ","); name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func keys(t reflect.Type) map[string]reflect.Type {
+	types := map[string]reflect.Type{}
+	for i := range t.NumField() {
+		if name, _, _ := strings.Cut(t.Field(i).Tag.Get("yaml"), ","); name != "" {
+			types[name] = t.Field(i).Type
+		}
+	}
+	return types
+}
+
+// locate puts the file and the line in front of an error of the YAML library, and leaves out the excerpt that it adds.
+func (s source) locate(err error) error {
+	var at yaml.Error
+	if !errors.As(err, &at) || at.GetToken() == nil {
+		return fmt.Errorf("%s: %w", s.name, err)
+	}
+	token := at.GetToken()
+	message := at.GetMessage()
+	var mismatch *yaml.TypeError
+	if errors.As(err, &mismatch) {
+		message = fmt.Sprintf("want %s, not %q", kindInWords(mismatch.DstType), token.Value)
+	}
+	var node *yaml.UnexpectedNodeTypeError
+	if errors.As(err, &node) {
+		message = fmt.Sprintf("want %s, not %s", nodeInWords(node.Expected), nodeInWords(node.Actual))
+	}
+	return fmt.Errorf("%s:%d: %s", s.name, token.Position.Line, strings.ReplaceAll(message, "\n", " "))
+}
+
+func kindInWords(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Int, reflect.Uint64:
+		return "a whole number"
+	case reflect.Float64:
+		return "a number"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Slice:
+		return "a list"
+	case reflect.Struct, reflect.Map:
+		return "keys with values"
+	}
+	return "a text"
+}
+
+func nodeInWords(t ast.NodeType) string {
+	switch t {
+	case ast.SequenceType:
+		return "a list"
+	case ast.MappingType, ast.MappingValueType:
+		return "keys with values"
+	}
+	return "a single value"
+}
+
+// errorAt returns err with the file and the line of the value that the path of keys and places in lists leads to; of the innermost one on
+// it that exists. In a changed experiment lines say nothing, so the path itself is named.
+func (f *File) errorAt(err error, path ...any) error {
+	if f.source.body == nil {
+		return fmt.Errorf("%s: %s: %w", f.describe(), pathText(path), err)
+	}
+	node := f.source.body
+	line := node.GetToken().Position.Line
+	for _, step := range path {
+		next, at := child(node, step)
+		if next == nil {
+			break
+		}
+		node, line = next, at
+	}
+	return fmt.Errorf("%s:%d: %w", f.source.name, line, err)
+}
+
+// describe names the experiment, and what was changed in it, for errors.
+func (f *File) describe() string {
+	name := f.source.name
+	if name == "" {
+		name = f.Name
+	}
+	if len(f.Changes) > 0 {
+		name += " with " + strings.Join(f.Changes, " ")
+	}
+	return name
+}
+
+// child returns the value under a key, or at a place in a list, and its line; nil if there is none.
+func child(node ast.Node, step any) (value ast.Node, line int) {
+	switch n := node.(type) {
+	case *ast.MappingNode:
+		for _, entry := range n.Values {
+			if key, _ := scalar(entry.Key); key == step {
+				return entry.Value, entry.Key.GetToken().Position.Line
+			}
+		}
+	case *ast.SequenceNode:
+		if i, ok := step.(int); ok && i < len(n.Values) {
+			return n.Values[i], firstLine(n.Values[i])
+		}
+	}
+	return nil, 0
+}
+
+// firstLine returns the line on which a value begins; the token of a mapping is its first colon.
+func firstLine(node ast.Node) int {
+	if mapping, ok := node.(*ast.MappingNode); ok && len(mapping.Values) > 0 {
+		return mapping.Values[0].Key.GetToken().Position.Line
+	}
+	return node.GetToken().Position.Line
+}
+
+// pathText writes a path for people: "traces[0].capacities".
+func pathText(path []any) string {
+	var b strings.Builder
+	for _, step := range path {
+		if i, ok := step.(int); ok {
+			fmt.Fprintf(&b, "[%d]", i)
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteByte('.')
+		}
+		fmt.Fprint(&b, step)
+	}
+	return b.String()
+}
+
+// Encode writes the experiment as YAML that Load reads back to the same File. The folder in which it looks for traces is written with it, so that it
+// may lie elsewhere.
+func (f *File) Encode() ([]byte, error) {
+	whole := *f
+	if dir := f.tracesDir(); dir != "" {
+		absolute, err := filepath.Abs(dir)
+		if err != nil {
+			return nil, err
+		}
+		whole.TracesIn = absolute
+	}
+	return yaml.MarshalWithOptions(whole, yaml.IndentSequence(true))
+}
+
+// sortedKeys returns the keys of a map in order, so that what is made from it does not depend on that of the map.
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

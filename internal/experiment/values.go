@@ -1,0 +1,250 @@
+package experiment
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+)
+
+// The types of File that may be written in more than one way read and write themselves here.
+
+// maxSeeds bounds what a number of seeds may expand to.
+const maxSeeds = 10000
+
+// wrong returns the error for a node that is not what was expected.
+func wrong(node ast.Node, want string) error {
+	return &yaml.SyntaxError{Message: fmt.Sprintf("want %s, not %s", want, describe(node)), Token: node.GetToken()}
+}
+
+// describe says in words what stands at a node.
+func describe(node ast.Node) string {
+	if text, ok := scalar(node); ok {
+		return strconv.Quote(text)
+	}
+	switch node.(type) {
+	case *ast.SequenceNode:
+		return "a list"
+	case *ast.MappingNode, *ast.MappingValueNode:
+		return "keys with values"
+	}
+	return "nothing"
+}
+
+// scalar returns the text of a single value as it was written: 0.10 stays "0.10".
+func scalar(node ast.Node) (text string, ok bool) {
+	switch n := node.(type) {
+	case *ast.StringNode:
+		return n.Value, true
+	case *ast.LiteralNode:
+		return n.Value.Value, true
+	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
+		return n.GetToken().Value, true
+	}
+	return "", false
+}
+
+// scalars returns the texts of one value or of a list of values.
+func scalars(node ast.Node, want string) (texts []string, nodes []ast.Node, err error) {
+	nodes = []ast.Node{node}
+	if list, ok := node.(*ast.SequenceNode); ok {
+		nodes = list.Values
+	}
+	for _, item := range nodes {
+		text, ok := scalar(item)
+		if !ok {
+			return nil, nil, wrong(item, want)
+		}
+		texts = append(texts, text)
+	}
+	if len(texts) == 0 {
+		return nil, nil, wrong(node, want)
+	}
+	return texts, nodes, nil
+}
+
+// UnmarshalYAML reads one value or a list.
+func (v *Values) UnmarshalYAML(node ast.Node) (err error) {
+	*v, _, err = scalars(node, "a value or a list of values")
+	return err
+}
+
+// MarshalYAML writes one value without a list.
+func (v Values) MarshalYAML() (any, error) { return oneOrList(v), nil }
+
+func oneOrList[T any](list []T) any {
+	if len(list) == 1 {
+		return list[0]
+	}
+	return list
+}
+
+// UnmarshalYAML reads a list, or a text with commas.
+func (c *Capacities) UnmarshalYAML(node ast.Node) error {
+	texts, _, err := scalars(node, "a capacity (1%), a text with several (1%,5%,10%..40%x2) or a list of them")
+	*c = splitList(texts)
+	return err
+}
+
+// splitList cuts texts at their commas.
+func splitList(texts []string) (items []string) {
+	for _, text := range texts {
+		for item := range strings.SplitSeq(text, ",") {
+			items = append(items, strings.TrimSpace(item))
+		}
+	}
+	return items
+}
+
+// MarshalYAML writes one capacity without a list.
+func (c Capacities) MarshalYAML() (any, error) { return oneOrList(c), nil }
+
+// UnmarshalYAML reads the number of seeds, or a list of seeds.
+func (s *Seeds) UnmarshalYAML(node ast.Node) error {
+	const want = "how many seeds (3), or a list of them ([0, 7])"
+	texts, nodes, err := scalars(node, want)
+	if err != nil {
+		return err
+	}
+	if _, isList := node.(*ast.SequenceNode); isList {
+		*s, err = parseSeeds(texts)
+	} else {
+		*s, err = countSeeds(texts[0])
+	}
+	if err != nil {
+		return &yaml.SyntaxError{Message: err.Error(), Token: nodes[0].GetToken()}
+	}
+	return nil
+}
+
+func countSeeds(text string) (seeds Seeds, err error) {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > maxSeeds {
+		return nil, fmt.Errorf("seeds %q: want how many seeds (from 1 to %d), or a list of them ([0, 7])", text, maxSeeds)
+	}
+	for seed := range n {
+		seeds = append(seeds, uint64(seed))
+	}
+	return seeds, nil
+}
+
+func parseSeeds(texts []string) (seeds Seeds, err error) {
+	for _, text := range texts {
+		seed, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("seed %q: want a whole number from 0", text)
+		}
+		if slices.Contains(seeds, seed) {
+			return nil, fmt.Errorf("seed %d is listed twice", seed)
+		}
+		seeds = append(seeds, seed)
+	}
+	return seeds, nil
+}
+
+// MarshalYAML writes the list: a number alone would be how many seeds there are.
+func (s Seeds) MarshalYAML() (any, error) { return []uint64(s), nil }
+
+// UnmarshalYAML reads a number or a percentage.
+func (n *Number) UnmarshalYAML(node ast.Node) error {
+	text, ok := scalar(node)
+	x, err := parseNumber(text)
+	if !ok || err != nil {
+		return wrong(node, "a number (0.05) or a percentage (5%)")
+	}
+	*n = Number(x)
+	return nil
+}
+
+// parseNumber reads 0.05 or 5%.
+func parseNumber(text string) (x float64, err error) {
+	percent, isPercent := strings.CutSuffix(text, "%")
+	if isPercent && !strings.ContainsAny(percent, "eEpPxX") {
+		// Dividing 16.47 by 100 would not give the number nearest to 0.1647.
+		percent += "e-2"
+	} else if isPercent {
+		return 0, fmt.Errorf("%q: want digits before %%", text)
+	}
+	x, err = strconv.ParseFloat(percent, 64)
+	if err == nil && (math.IsNaN(x) || math.IsInf(x, 0)) {
+		err = fmt.Errorf("%q: want a finite number", text)
+	}
+	return x, err
+}
+
+// MarshalYAML writes a plain number.
+func (n Number) MarshalYAML() ([]byte, error) {
+	return strconv.AppendFloat(nil, float64(n), 'g', -1, 64), nil
+}
+
+// UnmarshalYAML reads one number or a list.
+func (n *Numbers) UnmarshalYAML(node ast.Node) error {
+	_, nodes, err := scalars(node, "a number or a list of numbers")
+	if err != nil {
+		return err
+	}
+	*n = make(Numbers, len(nodes))
+	for i := range nodes {
+		if err := (*n)[i].UnmarshalYAML(nodes[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// plainPolicy is a Policy that is read and written key by key.
+type plainPolicy Policy
+
+// UnmarshalYAML reads a policy alone, or its keys.
+func (p *Policy) UnmarshalYAML(node ast.Node) error {
+	if text, ok := scalar(node); ok {
+		*p = Policy{Policy: strings.TrimSpace(text)}
+		return nil
+	}
+	return yaml.NodeToValue(node, (*plainPolicy)(p), yaml.Strict())
+}
+
+// MarshalYAML writes a policy without further keys as a text.
+func (p Policy) MarshalYAML() (any, error) {
+	if p.As == "" && len(p.With) == 0 {
+		return p.Policy, nil
+	}
+	return plainPolicy(p), nil
+}
+
+// UnmarshalYAML takes every key but values for a dimension.
+func (p *Point) UnmarshalYAML(node ast.Node) error {
+	mapping, ok := node.(*ast.MappingNode)
+	if !ok {
+		return wrong(node, "places and values, for example {policy: lru, capacity: [250, 500], values: [16%, 23%]}")
+	}
+	*p = Point{At: map[string]Values{}}
+	for _, entry := range mapping.Values {
+		key, _ := scalar(entry.Key)
+		var err error
+		if key == "values" {
+			err = p.Values.UnmarshalYAML(entry.Value)
+		} else {
+			var places Values
+			err = places.UnmarshalYAML(entry.Value)
+			p.At[key] = places
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// MarshalYAML writes the dimensions in the order of their names, then the values.
+func (p Point) MarshalYAML() (any, error) {
+	var keys yaml.MapSlice
+	for _, dimension := range sortedKeys(p.At) {
+		keys = append(keys, yaml.MapItem{Key: dimension, Value: p.At[dimension]})
+	}
+	return append(keys, yaml.MapItem{Key: "values", Value: oneOrList(p.Values)}), nil
+}
