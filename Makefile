@@ -23,7 +23,7 @@ test:
 
 # The packages in which goroutines share data.
 race:
-	$(GO) test -race -short ./internal/sim ./internal/traces/... ./cmd/cachesim
+	$(GO) test -race -short ./internal/sim ./internal/traces/... ./internal/experiment/... ./cmd/cachesim
 
 # 20 M requests, Zipf(1.0) over 1 M objects, capacity 100 000: Mreq/s and ns per request of every policy, beside the last record.
 bench:

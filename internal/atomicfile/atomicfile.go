@@ -101,6 +101,36 @@ func Write(path string, write func(io.Writer) error) error {
 	return f.Commit()
 }
 
+// WriteNew creates the file at path with a content, unless there is one already: then the error is fs.ErrExist. Of several programs that do so
+// at a time, on machines that share the folder too, one succeeds. It does not wait for the disk, so a power failure may leave the file empty.
+func WriteNew(path string, content []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return createError(path, err)
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(content)
+	if err := errors.Join(err, f.Chmod(0o644), f.Close()); err != nil {
+		return writeError(path, err)
+	}
+	err = os.Link(f.Name(), path)
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return fs.ErrExist
+	case err != nil: // a file system without links
+		return renameNew(f.Name(), path)
+	}
+	return nil
+}
+
+// renameNew puts a file under a name that is free; between the look and the renaming another program may take it.
+func renameNew(from, path string) error {
+	if _, err := os.Lstat(path); err == nil {
+		return fs.ErrExist
+	}
+	return writeError(path, os.Rename(from, path))
+}
+
 // MakeFolder creates the folder dir, and those above it, unless it exists.
 func MakeFolder(dir string) error {
 	info, err := os.Stat(dir)

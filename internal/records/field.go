@@ -136,8 +136,8 @@ func (f field) want() string {
 	return "text"
 }
 
-// check refuses what no replay can have produced.
-func (r *Record) check() error {
+// Check refuses what no replay can have produced.
+func (r *Record) Check() error {
 	v := reflect.ValueOf(r).Elem()
 	for _, f := range fields {
 		x := reflect.Indirect(v.Field(f.index))

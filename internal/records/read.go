@@ -135,7 +135,7 @@ func decodeObject(text []byte) (Record, error) {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		return Record{}, suggest.Unknown("field", name, fieldNames())
 	}
-	return r, r.check()
+	return r, r.Check()
 }
 
 func errMissing(f field) error {
@@ -174,7 +174,7 @@ func decodeCSV(data []byte) ([]Record, error) {
 				return nil, fmt.Errorf("line %d: %w", line, err)
 			}
 		}
-		if err := r.check(); err != nil {
+		if err := r.Check(); err != nil {
 			line, _ := c.FieldPos(0)
 			return nil, fmt.Errorf("line %d: %w", line, err)
 		}
@@ -226,7 +226,7 @@ func decodeParquet(data []byte) (recs []Record, err error) {
 		var n int
 		n, err = r.Read(batch)
 		for i := range batch[:n] {
-			if err := batch[i].check(); err != nil {
+			if err := batch[i].Check(); err != nil {
 				return nil, fmt.Errorf("record %d: %w", len(recs)+1, err)
 			}
 			recs = append(recs, batch[i])

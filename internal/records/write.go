@@ -113,7 +113,7 @@ func encodeParquet(w io.Writer, recs []Record) error {
 // checkAll refuses to write what Read would refuse.
 func checkAll(recs []Record) error {
 	for i := range recs {
-		if err := recs[i].check(); err != nil {
+		if err := recs[i].Check(); err != nil {
 			return fmt.Errorf("record %d (%s at %d): %w", i+1, recs[i].Label, recs[i].Capacity, err)
 		}
 	}

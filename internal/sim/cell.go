@@ -14,8 +14,9 @@ type Cell struct {
 	Seed     uint64 // of the policy's random choices
 }
 
-// key names a cell among those of one trace. Where the policy makes no random choice the seed does not matter.
-func (c Cell) key() string {
+// Key names a cell among those of one trace: cells with the same key have the same outcome. Where the policy makes no random choice the
+// seed does not matter.
+func (c Cell) Key() string {
 	key := fmt.Sprintf("%s|%s|%d|%d", c.Policy, c.Capacity.Unit(), c.Capacity.Amount, c.Capacity.Simulated)
 	if c.Policy.Entry.Random {
 		key += fmt.Sprintf("|%d", c.Seed)
@@ -27,13 +28,13 @@ func (c Cell) key() string {
 func WithoutRepetitions(cells, others []Cell) (once []Cell) {
 	seen := map[string]bool{}
 	for _, c := range others {
-		seen[c.key()] = true
+		seen[c.Key()] = true
 	}
 	for _, c := range cells {
-		if !seen[c.key()] {
+		if !seen[c.Key()] {
 			once = append(once, c)
 		}
-		seen[c.key()] = true
+		seen[c.Key()] = true
 	}
 	return once
 }

@@ -32,6 +32,13 @@ type Replayer struct {
 	sizedOnly func() *view // for capacities in bytes: without requests of size 0
 }
 
+// WithProgress returns r with another function that is called from the replays it does; what cells share stays shared.
+func (r *Replayer) WithProgress(progress func(n int64)) *Replayer {
+	other := *r
+	other.options.Progress = progress
+	return &other
+}
+
 // view is the trace as one unit of capacity sees it.
 type view struct {
 	trace     *traces.Trace
@@ -160,12 +167,12 @@ func (r *Replayer) Jobs(cells []Cell) (jobs [][]Cell) {
 	taken := map[string]bool{}
 	for _, job := range shared {
 		for _, c := range job {
-			taken[c.key()] = true
+			taken[c.Key()] = true
 		}
 	}
 	jobs = shared
 	for _, c := range cells {
-		if !taken[c.key()] {
+		if !taken[c.Key()] {
 			jobs = append(jobs, []Cell{c})
 		}
 	}

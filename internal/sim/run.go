@@ -96,7 +96,7 @@ func (r *runner) runAll(ctx context.Context, jobs [][]Cell) (map[string]records.
 				}
 				mu.Lock()
 				for k, c := range job {
-					done[c.key()] = recs[k]
+					done[c.Key()] = recs[k]
 				}
 				mu.Unlock()
 			}
@@ -140,12 +140,12 @@ func (r *runner) records(done map[string]records.Record) []records.Record {
 func (r *runner) recordsAt(capacity Capacity, specs []policies.Spec, done map[string]records.Record) (recs []records.Record) {
 	for _, spec := range specs {
 		c := r.cell(spec, capacity)
-		rec, ok := done[c.key()]
+		rec, ok := done[c.Key()]
 		if !ok {
 			continue
 		}
 		for _, reference := range References(c) {
-			if other, ok := done[reference.key()]; ok {
+			if other, ok := done[reference.Key()]; ok {
 				HoldAgainst(&rec, other)
 			}
 		}

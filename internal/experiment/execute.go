@@ -1,0 +1,526 @@
+package experiment
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/sim"
+	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/workload"
+)
+
+// Options say how Execute runs cells and who hears of them.
+type Options struct {
+	Jobs int      // replays at a time; 0 means one per core
+	Dirs []string // folders in which traces are looked for, as in workload.Options
+	// Finished gets the result of each cell, one call at a time, in the order in which cells end. Of cells with the same hash it gets the first
+	// only; Result.RecordOf gives the records of the others. An error stops the run.
+	Finished func(Cell, Result) error
+	// Failed, where it is set, gets the cells that cannot be replayed with the reason, and the others go on unless it returns an error. Where
+	// it is nil the first failure stops the run.
+	Failed   func([]Cell, error) error
+	Progress Progress // may be nil
+}
+
+// Progress hears what Execute is doing. Its methods, and those of its tasks, are called from several goroutines.
+type Progress interface {
+	Loading(trace string) Task
+	Replaying(cells []Cell) Task // several where they share one pass over the trace
+}
+
+// Task is something that takes a while.
+type Task interface {
+	Set(done, total int64) // in requests or bytes; total is 0 where it is not known
+	End()
+}
+
+// Result is what the replay of a cell gave.
+type Result struct {
+	Record       records.Record `json:"record"`         // without what compares it with others, and without its time
+	NsPerRequest *float64       `json:"ns_per_request"` // nil for a bound
+	Seconds      float64        `json:"seconds"`        // that the replay took; an equal share of them where several cells shared a pass
+}
+
+// RecordOf returns the record as that of c, which must have the hash of the cell that was run: with the names that c gives to what was
+// replayed.
+func (r Result) RecordOf(c Cell) (records.Record, error) {
+	rec := r.Record
+	if c.Workload.Name != "" {
+		rec.Trace = c.Workload.Name
+	}
+	if c.Label != "" {
+		rec.Label = c.Label
+	}
+	rec.Axes, rec.Cell, rec.CapacityText, rec.Seed = c.Axes, c.Hash, c.Capacity, c.Seed
+	return rec, c.Workload.Describe(&rec)
+}
+
+// String says which cell it is, for errors and progress.
+func (c Cell) String() string {
+	s := fmt.Sprintf("%s at %s on %s", c.labelOrPolicy(), c.Capacity, c.traceName())
+	if c.Axes != "" {
+		s += ", " + c.Axes
+	}
+	if c.Seed != 0 {
+		s += fmt.Sprintf(", seed %d", c.Seed)
+	}
+	return s
+}
+
+func (c Cell) labelOrPolicy() string {
+	if c.Label != "" {
+		return c.Label
+	}
+	return c.Policy
+}
+
+func (c Cell) traceName() string {
+	switch {
+	case c.Workload.Name != "":
+		return c.Workload.Name
+	case len(c.Workload.Files) > 0:
+		return c.Workload.Files[0]
+	}
+	return c.Workload.Generator
+}
+
+// parsedCell is a cell whose texts have been read.
+type parsedCell struct {
+	Cell
+	policy     policies.Spec
+	capacities []sim.CapacitySpec // one
+	mode       sim.CapacityMode
+}
+
+func (c Cell) parse() (p parsedCell, err error) {
+	p = parsedCell{Cell: c}
+	if p.policy, err = policies.ParseSpec(c.Policy); err != nil {
+		return p, err
+	}
+	if p.capacities, err = sim.ParseCapacities(c.Capacity); err != nil {
+		return p, err
+	}
+	if len(p.capacities) != 1 {
+		return p, fmt.Errorf("capacity %q: want one capacity, not %d", c.Capacity, len(p.capacities))
+	}
+	switch c.Sizes {
+	case "as-written":
+		p.mode = sim.CapacityAsWritten
+	case "bytes":
+		p.mode = sim.CapacityBytes
+	case "unit":
+		p.mode = sim.CapacityUnitSize
+	default:
+		return p, fmt.Errorf("sizes %q: want as-written, bytes or unit", c.Sizes)
+	}
+	if c.Cache != "exact" {
+		return p, fmt.Errorf("cache %q: want exact", c.Cache)
+	}
+	return p, c.Workload.Describe(&records.Record{}) // what cannot be recorded is not worth replaying
+}
+
+// simCell returns the cell for a trace.
+func (c parsedCell) simCell(t *traces.Trace) (sim.Cell, error) {
+	if c.Warmup < 0 || c.Warmup >= len(t.Objects) {
+		return sim.Cell{}, fmt.Errorf("a warm-up of %d requests: want a number from 0 to below the %d of the trace", c.Warmup, len(t.Objects))
+	}
+	capacity, err := sim.Resolve(c.capacities, c.mode, t)
+	if err != nil {
+		return sim.Cell{}, err
+	}
+	return sim.Cell{Policy: c.policy, Capacity: capacity[0], Seed: c.Seed}, nil
+}
+
+// workloadKey names what is requested, however it is called and wherever its files lie.
+func (c Cell) workloadKey() string {
+	w := c.Workload
+	w.Name = ""
+	if w.Checksum != "" {
+		w.Files = nil
+	}
+	text, err := json.Marshal(w)
+	if err != nil {
+		panic(err) // texts and numbers alone
+	}
+	return string(text)
+}
+
+// byWorkload groups cells by what they replay, both in order of first appearance.
+func byWorkload(cells []Cell) (groups [][]Cell) {
+	index := map[string]int{}
+	for _, c := range cells {
+		key := c.workloadKey()
+		at, ok := index[key]
+		if !ok {
+			at = len(groups)
+			index[key] = at
+			groups = append(groups, nil)
+		}
+		groups[at] = append(groups[at], c)
+	}
+	return groups
+}
+
+// WithoutRepetitions returns the cells without those that have the hash of an earlier one.
+func WithoutRepetitions(cells []Cell) (once []Cell) {
+	seen := map[string]bool{}
+	for _, c := range cells {
+		if !seen[c.Hash] {
+			once = append(once, c)
+		}
+		seen[c.Hash] = true
+	}
+	return once
+}
+
+// Execute replays cells on several cores, trace by trace in the order of the cells. A trace is loaded once, when the first of its cells can
+// start, and dropped when its last cell has ended. On cancellation, and after a failure, it returns the error; cells that ended before have
+// been handed to options.Finished.
+func Execute(ctx context.Context, cells []Cell, options Options) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	e := &executor{options: options, cancel: cancel, costs: map[string]float64{}}
+	e.changed.L = &e.mu
+	if err := e.plan(cells); err != nil {
+		return err
+	}
+	atOnce := options.Jobs
+	if atOnce <= 0 {
+		atOnce = runtime.GOMAXPROCS(0)
+	}
+	var workers sync.WaitGroup
+	for range min(atOnce, len(cells)) {
+		workers.Go(func() { e.work(ctx) })
+	}
+	workers.Wait()
+	return context.Cause(ctx)
+}
+
+// executor is one Execute.
+type executor struct {
+	options Options
+	cancel  context.CancelCauseFunc
+
+	reporting sync.Mutex // one call of options.Finished or Failed at a time
+
+	mu      sync.Mutex // of all that follows
+	changed sync.Cond  // a trace has been loaded, or a worker is done
+	waiting []*group   // whose trace is not loaded, in order
+	open    []*group   // whose trace is in memory or on its way there
+	largest int        // requests of the largest trace so far
+	costs   map[string]float64
+}
+
+// group is the cells of one trace.
+type group struct {
+	cells   []parsedCell
+	loading bool
+	jobs    []job // not started
+	running int
+}
+
+// job is one pass over a trace.
+type job struct {
+	cells    [][]parsedCell // for each cell of the replay the cells of the experiment that it serves
+	replayed []sim.Cell
+	replayer *sim.Replayer
+	requests int
+}
+
+// plan reads all cells, so that a mistake in one of them is found before anything is replayed.
+func (e *executor) plan(cells []Cell) error {
+	for _, same := range byWorkload(WithoutRepetitions(cells)) {
+		g := &group{}
+		for _, c := range same {
+			p, err := c.parse()
+			if err != nil {
+				err = e.report([]Cell{c}, fmt.Errorf("%s: %w", c, err))
+			} else {
+				g.cells = append(g.cells, p)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if len(g.cells) > 0 {
+			e.waiting = append(e.waiting, g)
+		}
+	}
+	return nil
+}
+
+// report hands a failure on; what it returns stops the run.
+func (e *executor) report(cells []Cell, err error) error {
+	if e.options.Failed == nil {
+		return err
+	}
+	e.reporting.Lock()
+	defer e.reporting.Unlock()
+	return e.options.Failed(cells, err)
+}
+
+// work starts what can be started until nothing is left to start.
+func (e *executor) work(ctx context.Context) {
+	for {
+		g, j := e.next(ctx)
+		var err error
+		switch {
+		case g == nil:
+			return
+		case j == nil:
+			err = e.load(ctx, g)
+		default:
+			err = e.replay(ctx, *j)
+		}
+		if err != nil {
+			e.cancel(err)
+		}
+		e.ended(g, j)
+	}
+}
+
+// next waits for a job of a trace in memory, the first trace first, or for room to load another trace, which is then meant by a nil job. A nil
+// group means that there is nothing left to start.
+func (e *executor) next(ctx context.Context) (*group, *job) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for ctx.Err() == nil {
+		for _, g := range e.open {
+			if len(g.jobs) > 0 {
+				j := e.takeLongest(g)
+				g.running++
+				return g, &j
+			}
+		}
+		if len(e.waiting) > 0 && e.roomForAnother() {
+			g := e.waiting[0]
+			e.waiting = e.waiting[1:]
+			e.open = append(e.open, g)
+			g.loading = true
+			return g, nil
+		}
+		if len(e.waiting) == 0 && !slices.ContainsFunc(e.open, func(g *group) bool { return g.loading }) {
+			return nil, nil
+		}
+		e.changed.Wait()
+	}
+	return nil, nil
+}
+
+// fewRequests is how many requests, of all traces together, are little beside the memory of any machine: some 100 MB.
+const fewRequests = 1 << 24
+
+// roomForAnother reports whether another trace may be loaded: always while none is being loaded; beside others if they are known to be small,
+// so that many small traces load on all cores, and large ones one after another.
+func (e *executor) roomForAnother() bool {
+	loading := slices.ContainsFunc(e.open, func(g *group) bool { return g.loading })
+	return !loading || e.largest > 0 && (len(e.open)+1)*e.largest <= fewRequests
+}
+
+// takeLongest takes the job of g that is expected to take longest, so that cores do not stand idle at the end beside one that is late. Until
+// a policy has been timed it counts as long; one that has not even started comes first of all, so that it will be.
+func (e *executor) takeLongest(g *group) job {
+	best, longest := 0, -1.0
+	for i, j := range g.jobs {
+		if cost := e.cost(j); cost > longest {
+			best, longest = i, cost
+		}
+	}
+	j := g.jobs[best]
+	g.jobs = slices.Delete(g.jobs, best, best+1)
+	if _, started := e.costs[j.policy()]; !started {
+		e.costs[j.policy()] = startedCost
+	}
+	return j
+}
+
+// Costs of a job before its policy has been timed, above those of any request in ns.
+const (
+	startedCost = 1e12
+	unknownCost = 2e12
+)
+
+func (e *executor) cost(j job) float64 {
+	if cost, ok := e.costs[j.policy()]; ok {
+		return cost
+	}
+	return unknownCost
+}
+
+func (j job) policy() string { return j.replayed[0].Policy.String() }
+
+// ended keeps account of what next has given.
+func (e *executor) ended(g *group, j *job) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if j == nil {
+		g.loading = false
+	} else {
+		g.running--
+	}
+	if !g.loading && g.running == 0 && len(g.jobs) == 0 {
+		e.open = slices.DeleteFunc(e.open, func(other *group) bool { return other == g })
+	}
+	e.changed.Broadcast()
+}
+
+// load loads the trace of g and lists its jobs.
+func (e *executor) load(ctx context.Context, g *group) error {
+	first := g.cells[0]
+	loading := workload.Options{Dirs: e.options.Dirs}
+	for _, c := range g.cells {
+		loading.Sizes = loading.Sizes || sim.NeedBytes(c.capacities, c.mode)
+		loading.Times = loading.Times || c.policy.Entry.NeedsTime
+	}
+	task := e.loadingTask(first.traceName())
+	defer task.End()
+	loading.Progress = task.Set
+	t, err := first.Workload.Load(ctx, loading)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		return e.report(plain(g.cells), fmt.Errorf("trace %s: %w", first.traceName(), err))
+	}
+	// What numbered the keys is garbage now. Returned at once, it leaves room for the tables of the replays, which are of like size.
+	debug.FreeOSMemory()
+	jobs, err := e.jobs(t, g.cells)
+	if err != nil {
+		return err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	g.jobs = jobs
+	e.largest = max(e.largest, len(t.Objects))
+	return nil
+}
+
+// jobs returns the passes over t that cells need. Cells that are the same for this trace, 1% and 100 say, share one, and so do those of lru-stack.
+func (e *executor) jobs(t *traces.Trace, cells []parsedCell) (jobs []job, err error) {
+	replayers := map[int]*sim.Replayer{}
+	once := map[int][]sim.Cell{}
+	served := map[string][]parsedCell{}
+	key := func(warmup int, c sim.Cell) string { return fmt.Sprint(warmup, "|", c.Key()) }
+	var warmups []int
+	for _, c := range cells {
+		if replayers[c.Warmup] == nil {
+			replayers[c.Warmup] = sim.NewReplayer(t, sim.ReplayerOptions{Warmup: c.Warmup})
+			warmups = append(warmups, c.Warmup)
+		}
+		s, err := c.simCell(t)
+		if err == nil {
+			err = replayers[c.Warmup].Check(s)
+		}
+		if err != nil {
+			if err := e.report([]Cell{c.Cell}, fmt.Errorf("%s: %w", c, err)); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		k := key(c.Warmup, s)
+		if served[k] == nil {
+			once[c.Warmup] = append(once[c.Warmup], s)
+		}
+		served[k] = append(served[k], c)
+	}
+	for _, warmup := range warmups {
+		for _, replayed := range replayers[warmup].Jobs(once[warmup]) {
+			j := job{replayed: replayed, replayer: replayers[warmup], requests: len(t.Objects)}
+			for _, s := range replayed {
+				j.cells = append(j.cells, served[key(warmup, s)])
+			}
+			jobs = append(jobs, j)
+		}
+	}
+	return jobs, nil
+}
+
+// replay does a job and hands out its results.
+func (e *executor) replay(ctx context.Context, j job) error {
+	all := plain(slices.Concat(j.cells...))
+	task := e.replayingTask(all)
+	defer task.End()
+	var done int64
+	replayer := j.replayer.WithProgress(func(n int64) {
+		done += n
+		task.Set(done, int64(j.requests))
+	})
+	start := time.Now()
+	recs, err := replayer.Replay(ctx, j.replayed)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		return e.report(all, fmt.Errorf("%s: %w", all[0], err))
+	}
+	elapsed := time.Since(start).Seconds()
+	e.learn(j, elapsed)
+	e.reporting.Lock()
+	defer e.reporting.Unlock()
+	for k, rec := range recs {
+		for _, c := range j.cells[k] {
+			if err := e.finish(c.Cell, rec, elapsed/float64(len(all))); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// learn remembers what a request costs under a policy.
+func (e *executor) learn(j job, seconds float64) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.costs[j.policy()] = 1e9 * seconds / float64(j.requests)
+}
+
+func (e *executor) finish(c Cell, rec records.Record, seconds float64) error {
+	result := Result{NsPerRequest: rec.NsPerRequest, Seconds: seconds}
+	rec.NsPerRequest, rec.Version = nil, c.Version
+	result.Record = rec
+	var err error
+	if result.Record, err = result.RecordOf(c); err != nil {
+		return err
+	}
+	return e.options.Finished(c, result)
+}
+
+func plain(cells []parsedCell) []Cell {
+	out := make([]Cell, len(cells))
+	for i, c := range cells {
+		out[i] = c.Cell
+	}
+	return out
+}
+
+func (e *executor) loadingTask(trace string) Task {
+	if e.options.Progress == nil {
+		return silentTask{}
+	}
+	return e.options.Progress.Loading(trace)
+}
+
+func (e *executor) replayingTask(cells []Cell) Task {
+	if e.options.Progress == nil {
+		return silentTask{}
+	}
+	return e.options.Progress.Replaying(cells)
+}
+
+// silentTask is a task that nobody watches.
+type silentTask struct{}
+
+func (silentTask) Set(int64, int64) {}
+func (silentTask) End()             {}
+
+// Interrupted reports whether err says that the user stopped the run.
+func Interrupted(err error) bool { return errors.Is(err, context.Canceled) }

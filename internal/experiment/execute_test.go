@@ -1,0 +1,215 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cachesim/cachesim/internal/workload"
+)
+
+// newCell returns a cell of a generated trace, "zipf(objects=100,requests=1000)" say, or of a file.
+func newCell(trace, policy, capacity string) Cell {
+	c := Cell{Cache: "exact", Policy: policy, Label: policy, Capacity: capacity, Sizes: "as-written", Version: "test"}
+	if workload.IsGenerator(trace) {
+		c.Workload = workload.Workload{Name: trace, Generator: trace}
+	} else {
+		c.Workload = workload.Workload{Name: trace, Files: []string{trace}}
+	}
+	return c
+}
+
+// numbered makes a plan of cells.
+func numbered(cells ...Cell) []Cell {
+	for i := range cells {
+		cells[i].Number = i
+		cells[i].Hash = cells[i].hash()
+	}
+	return cells
+}
+
+// grid returns a plan of every policy at every capacity on every trace, each held against opt.
+func grid(traces, policies, capacities []string) []Cell {
+	var cells []Cell
+	for _, trace := range traces {
+		for _, capacity := range capacities {
+			opt := newCell(trace, "opt", capacity)
+			opt.Auxiliary = true
+			cells = append(cells, opt)
+			for _, policy := range policies {
+				c := newCell(trace, policy, capacity)
+				c.Against = []string{opt.hash()}
+				cells = append(cells, c)
+			}
+		}
+	}
+	return numbered(cells...)
+}
+
+const (
+	zipfA = "zipf(objects=300,requests=20000,alpha=0.8)"
+	zipfB = "zipf(objects=300,requests=20000,alpha=1.1)"
+)
+
+func smallGrid() []Cell {
+	return grid([]string{zipfA, zipfB}, []string{"lru", "s3fifo", "random", "lru-stack"}, []string{"5", "1%", "10%"})
+}
+
+// execute runs cells and returns the results by hash.
+func execute(t *testing.T, cells []Cell, options Options) (map[string]Result, error) {
+	t.Helper()
+	results := map[string]Result{}
+	options.Finished = func(c Cell, r Result) error {
+		if _, twice := results[c.Hash]; twice {
+			t.Errorf("cell %s ran twice", c)
+		}
+		results[c.Hash] = r
+		return nil
+	}
+	err := Execute(t.Context(), cells, options)
+	return results, err
+}
+
+func TestExecuteRunsEveryCellOnce(t *testing.T) {
+	cells := smallGrid()
+	again := cells[1]
+	again.Label, again.Number = "other", len(cells)
+	cells = append(cells, again)
+	results, err := execute(t, cells, Options{Jobs: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(results) != len(cells)-1 {
+		t.Fatalf("%d results of %d cells", len(results), len(cells)-1)
+	}
+	for _, c := range cells {
+		r := results[c.Hash]
+		rec, err := r.RecordOf(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rec.Trace != c.Workload.Name || rec.TraceGenerator != c.Workload.Generator || rec.Label != c.Label || rec.Cell != c.Hash ||
+			rec.CapacityText != c.Capacity || rec.Version != "test" || rec.Requests != 20000 {
+			t.Errorf("record of %s: %+v", c, rec)
+		}
+		if rec.NsPerRequest != nil || r.NsPerRequest == nil || r.Seconds <= 0 {
+			t.Errorf("times of %s: %v in the record, %v and %v s beside it", c, rec.NsPerRequest, r.NsPerRequest, r.Seconds)
+		}
+	}
+}
+
+func TestExecuteStopsAtMistakes(t *testing.T) {
+	good := newCell(zipfA, "lru", "10")
+	file := filepath.Join(t.TempDir(), "trace.csv")
+	if err := os.WriteFile(file, []byte("key\n1\n2\n1\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	changed := newCell(file, "lru", "10")
+	changed.Workload.Checksum = "sha256:00"
+	set := func(change func(*Cell)) Cell {
+		c := good
+		change(&c)
+		return c
+	}
+	for name, test := range map[string]struct {
+		cell Cell
+		want string
+	}{
+		"policy":     {set(func(c *Cell) { c.Policy = "lrru" }), "lru at 10 on zipf"},
+		"capacity":   {set(func(c *Cell) { c.Capacity = "ten" }), "capacity"},
+		"capacities": {set(func(c *Cell) { c.Capacity = "1,2" }), "want one capacity, not 2"},
+		"sizes":      {set(func(c *Cell) { c.Sizes = "" }), "as-written"},
+		"cache":      {set(func(c *Cell) { c.Cache = "tree" }), "want exact"},
+		"no sizes":   {set(func(c *Cell) { c.Capacity = "1MiB" }), "has no sizes"},
+		"no clock":   {newCell(file, "ttl", "10"), "has no times"},
+		"warm-up":    {set(func(c *Cell) { c.Warmup = 20000 }), "below the 20000 of the trace"},
+		"generator":  {newCell("zipf(alpha=-1)", "lru", "10"), "trace zipf(alpha=-1)"},
+		"no file":    {newCell("nowhere.csv", "lru", "10"), "no such trace file"},
+		"other file": {changed, "the trace has changed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := execute(t, numbered(test.cell), Options{})
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("error %v, want %q", err, test.want)
+			}
+		})
+	}
+}
+
+func TestExecuteGoesOnWhereFailuresAreTaken(t *testing.T) {
+	cells := numbered(newCell("nowhere.csv", "lru", "10"), newCell(zipfA, "lru", "1MiB"), newCell(zipfA, "lru", "10"), newCell(zipfA, "lru", "x"))
+	var failed []string
+	results, err := execute(t, cells, Options{Failed: func(cells []Cell, err error) error {
+		for _, c := range cells {
+			failed = append(failed, c.Hash)
+		}
+		var missing *workload.MissingError
+		if cells[0].Workload.Generator == "" && !errors.As(err, &missing) {
+			t.Errorf("error %v, want a MissingError", err)
+		}
+		return nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := results[cells[2].Hash]; len(results) != 1 || !ok {
+		t.Errorf("%d results", len(results))
+	}
+	slices.Sort(failed)
+	want := []string{cells[0].Hash, cells[1].Hash, cells[3].Hash}
+	slices.Sort(want)
+	if !slices.Equal(failed, want) {
+		t.Errorf("failed %v, want %v", failed, want)
+	}
+}
+
+func TestExecuteKeepsWhatEndedBeforeAnInterruption(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	finished := 0
+	err := Execute(ctx, smallGrid(), Options{Jobs: 1, Finished: func(Cell, Result) error {
+		finished++
+		cancel()
+		return nil
+	}})
+	if !Interrupted(err) || finished == 0 || finished >= len(smallGrid()) {
+		t.Errorf("%d finished, error %v", finished, err)
+	}
+}
+
+func TestExecuteStopsWhereResultsCannotBeKept(t *testing.T) {
+	full := errors.New("the disk is full")
+	calls := 0
+	err := Execute(t.Context(), smallGrid(), Options{Jobs: 1, Finished: func(Cell, Result) error { calls++; return full }})
+	if err != full || calls != 1 {
+		t.Errorf("error %v after %d calls", err, calls)
+	}
+}
+
+// loads notes which traces are loaded.
+type loads chan string
+
+func (l loads) Loading(trace string) Task { l <- trace; return silentTask{} }
+func (l loads) Replaying([]Cell) Task     { return silentTask{} }
+
+func TestExecuteLoadsEachTraceOnce(t *testing.T) {
+	cells := smallGrid()
+	// The traces in turn: they are brought together.
+	slices.SortStableFunc(cells, func(a, b Cell) int { return strings.Compare(fmt.Sprint(a.Number%15), fmt.Sprint(b.Number%15)) })
+	loaded := make(loads, len(cells))
+	if _, err := execute(t, cells, Options{Jobs: 4, Progress: loaded}); err != nil {
+		t.Fatal(err)
+	}
+	close(loaded)
+	var names []string
+	for name := range loaded {
+		names = append(names, name)
+	}
+	if !slices.Equal(names, []string{zipfA, zipfB}) {
+		t.Errorf("loaded %v", names)
+	}
+}

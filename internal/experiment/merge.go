@@ -1,0 +1,213 @@
+package experiment
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/atomicfile"
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/sim"
+)
+
+// timingsName is the file beside the records that says how long each replay took: apart from them, as it depends on the machine.
+const timingsName = "timings.csv"
+
+// Timing says what a cell cost.
+type Timing struct {
+	Cell         Cell
+	NsPerRequest *float64
+	Seconds      float64
+}
+
+// Collection is what a finished plan gave.
+type Collection struct {
+	Records []records.Record // in the order of the plan, without auxiliary cells
+	Timings []Timing         // of all cells
+}
+
+// Collect makes records of the results of a plan, which must all be there: each is held against the optimum of its cell, and the best of
+// those that compete are marked. The records are the same whoever ran the cells, and in which order.
+func Collect(cells []Cell, finished *Finished) (*Collection, error) {
+	if missing := finished.Missing(cells); len(missing) > 0 {
+		return nil, &MissingCellsError{missing, len(WithoutRepetitions(cells))}
+	}
+	c := &Collection{}
+	var all, asked []outcome
+	for _, cell := range cells {
+		result := finished.results[cell.Hash]
+		o, err := newOutcome(cell, result)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", cell, err)
+		}
+		c.Timings = append(c.Timings, Timing{cell, result.NsPerRequest, result.Seconds})
+		all = append(all, o)
+	}
+	if err := holdAgainstOptima(all); err != nil {
+		return nil, err
+	}
+	for _, o := range all {
+		if !o.Auxiliary {
+			asked = append(asked, o)
+		}
+	}
+	c.Records = markBest(asked)
+	return c, nil
+}
+
+// outcome is a cell with its record.
+type outcome struct {
+	Cell
+	random bool   // its policy makes random choices
+	point  string // what is requested at which capacity: where policies are compared
+	rec    records.Record
+}
+
+func newOutcome(c Cell, result Result) (outcome, error) {
+	spec, err := policies.ParseSpec(c.Policy)
+	if err != nil {
+		return outcome{}, err
+	}
+	rec, err := result.RecordOf(c)
+	point := fmt.Sprintf("%s|%s|%d|%d|%s", c.workloadKey(), c.Cache, c.Warmup, rec.Capacity, rec.CapacityUnit)
+	return outcome{c, spec.Entry.Random, point, rec}, err
+}
+
+// holdAgainstOptima compares each record with those of the optimum cells of its own.
+func holdAgainstOptima(all []outcome) error {
+	byHash := map[string]records.Record{}
+	for _, o := range all {
+		byHash[o.Hash] = o.rec
+	}
+	for i := range all {
+		for _, hash := range all[i].Against {
+			optimum, ok := byHash[hash]
+			if !ok {
+				return fmt.Errorf("%s: the plan has no cell %s, its optimum", all[i].Cell, hash)
+			}
+			sim.HoldAgainst(&all[i].rec, optimum)
+		}
+	}
+	return nil
+}
+
+// markBest marks the best of the records that are comparable: of one workload and capacity and, as far as both have them, the same place on
+// every axis and the same seed. It returns all records in their order.
+func markBest(outcomes []outcome) []records.Record {
+	byPoint := map[string][]int{}
+	recs := make([]records.Record, len(outcomes))
+	for i, o := range outcomes {
+		recs[i] = o.rec
+		byPoint[o.point] = append(byPoint[o.point], i)
+	}
+	for _, same := range byPoint {
+		byPlace := map[string][]int{}
+		for _, i := range same {
+			place := outcomes[i].place()
+			byPlace[place] = append(byPlace[place], i)
+		}
+		for _, here := range byPlace {
+			markBestAt(here, same, outcomes, recs)
+		}
+	}
+	return recs
+}
+
+// place returns where on the axes a record stands, the seed among them if it matters.
+func (o *outcome) place() string {
+	if !o.random {
+		return o.Axes
+	}
+	return strings.TrimPrefix(fmt.Sprintf("%s,%s=%d", o.Axes, records.DimSeed, o.Seed), ",")
+}
+
+// markBestAt marks the best of the records here, all at one place, among all that are comparable with them.
+func markBestAt(here, all []int, outcomes []outcome, recs []records.Record) {
+	place := axes(outcomes[here[0]].place())
+	competitors := make([]records.Record, len(here), len(all))
+	for k, i := range here {
+		competitors[k] = recs[i]
+	}
+	for _, i := range all {
+		if place.agrees(axes(outcomes[i].place())) {
+			competitors = append(competitors, recs[i])
+		}
+	}
+	sim.MarkBest(competitors)
+	for k, i := range here {
+		recs[i].Best = competitors[k].Best
+	}
+}
+
+// position is a place on each of some axes.
+type position map[string]string
+
+func axes(text string) position {
+	p := position{}
+	for axis := range strings.SplitSeq(text, ",") {
+		name, value, _ := strings.Cut(axis, "=")
+		p[name] = value
+	}
+	return p
+}
+
+// agrees reports whether two positions are the same on every axis that both have.
+func (p position) agrees(other position) bool {
+	for name, value := range p {
+		if there, ok := other[name]; ok && there != value {
+			return false
+		}
+	}
+	return true
+}
+
+// Write writes records.jsonl, records.csv, records.parquet and timings.csv into a folder.
+func (c *Collection) Write(dir string) error {
+	if err := records.Write(dir, c.Records); err != nil {
+		return err
+	}
+	return atomicfile.Write(filepath.Join(dir, timingsName), func(w io.Writer) error { return writeTimings(w, c.Timings) })
+}
+
+func writeTimings(w io.Writer, timings []Timing) error {
+	out := csv.NewWriter(w)
+	out.Write([]string{"cell", "trace", "policy", "capacity", "seed", "axes", "auxiliary", "ns_per_request", "seconds"}) // errors stay in out until Flush
+	for _, t := range timings {
+		ns := ""
+		if t.NsPerRequest != nil {
+			ns = strconv.FormatFloat(*t.NsPerRequest, 'f', 2, 64)
+		}
+		c := t.Cell
+		out.Write([]string{
+			c.Hash, c.traceName(), c.labelOrPolicy(), c.Capacity, strconv.FormatUint(c.Seed, 10), c.Axes, strconv.FormatBool(c.Auxiliary),
+			ns, strconv.FormatFloat(t.Seconds, 'f', 6, 64),
+		})
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// MissingCellsError says that cells are not finished.
+type MissingCellsError struct {
+	Cells []Cell
+	Of    int // cells in the plan
+}
+
+// maxListed is how many cells an error lists.
+const maxListed = 20
+
+func (e *MissingCellsError) Error() string {
+	b := &strings.Builder{}
+	fmt.Fprintf(b, "%d of %d cells are not finished:", len(e.Cells), e.Of)
+	for _, c := range e.Cells[:min(maxListed, len(e.Cells))] {
+		fmt.Fprintf(b, "\n  %d  %s", c.Number, c)
+	}
+	if more := len(e.Cells) - maxListed; more > 0 {
+		fmt.Fprintf(b, "\n  and %d more", more)
+	}
+	return b.String()
+}

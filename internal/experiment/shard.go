@@ -1,0 +1,144 @@
+package experiment
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/atomicfile"
+)
+
+// planName is the file in the folder of a sweep with its numbered cells, one JSON object per line.
+const planName = "plan.jsonl"
+
+// WritePlan writes the cells of a sweep into its folder, which is created if missing.
+func WritePlan(dir string, cells []Cell) error {
+	if err := atomicfile.MakeFolder(dir); err != nil {
+		return err
+	}
+	return atomicfile.Write(filepath.Join(dir, planName), func(w io.Writer) error {
+		e := json.NewEncoder(w)
+		e.SetEscapeHTML(false)
+		for _, c := range cells {
+			if err := e.Encode(c); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// ReadPlan reads the cells of a sweep from its folder.
+func ReadPlan(dir string) (cells []Cell, err error) {
+	path := filepath.Join(dir, planName)
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s holds no plan (%s); write one with cachesim sweep plan FILE -o %s", dir, planName, dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	decoder := json.NewDecoder(bufio.NewReader(f))
+	decoder.DisallowUnknownFields()
+	for {
+		var c Cell
+		if err := decoder.Decode(&c); err == io.EOF {
+			return cells, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("%s, cell %d: %w; write the plan again", path, len(cells), err)
+		}
+		if c.Number != len(cells) || c.Hash != c.hash() {
+			return nil, fmt.Errorf("%s, cell %d: has been changed after it was planned; write the plan again", path, len(cells))
+		}
+		cells = append(cells, c)
+	}
+}
+
+// SamePlan reports whether two plans have the same cells, so that their results can be merged.
+func SamePlan(a, b []Cell) bool {
+	return slices.EqualFunc(a, b, func(x, y Cell) bool { return x.Hash == y.Hash })
+}
+
+// Shard is one of several equal shares of a plan.
+type Shard struct{ Index, Of int }
+
+// ParseShard reads "I/N", I from 0.
+func ParseShard(text string) (Shard, error) {
+	index, of, _ := strings.Cut(text, "/")
+	i, errIndex := strconv.Atoi(index)
+	n, errOf := strconv.Atoi(of)
+	if errIndex != nil || errOf != nil || i < 0 || i >= n {
+		return Shard{}, fmt.Errorf("shard %q: want I/N, I from 0 to N-1, for example 0/4", text)
+	}
+	return Shard{i, n}, nil
+}
+
+func (s Shard) String() string { return fmt.Sprintf("%d/%d", s.Index, s.Of) }
+
+// Cells returns the shard's cells. Cells are brought together by trace and then cut into stretches of equal length, so that a shard loads as
+// few traces as possible.
+func (s Shard) Cells(cells []Cell) []Cell {
+	sorted := slices.Concat(byWorkload(WithoutRepetitions(cells))...)
+	return sorted[s.Index*len(sorted)/s.Of : (s.Index+1)*len(sorted)/s.Of]
+}
+
+// ShardsVariable is the environment variable that says how many shards there are where the engine that runs them does not.
+const ShardsVariable = "CACHESIM_SHARDS"
+
+// ShardFromEnvironment returns the shard that a task of an array should run: of Slurm (SLURM_ARRAY_TASK_ID, counted from SLURM_ARRAY_TASK_MIN,
+// of SLURM_ARRAY_TASK_COUNT) or of an indexed job of Kubernetes (JOB_COMPLETION_INDEX of CACHESIM_SHARDS). CACHESIM_SHARDS goes before
+// SLURM_ARRAY_TASK_COUNT: an array that repeats a few tasks of a larger one is counted from 0 too.
+func ShardFromEnvironment(lookup func(string) (string, bool)) (Shard, error) {
+	e := environment{lookup: lookup}
+	var s Shard
+	total, totalIsSet := e.number(ShardsVariable)
+	if index, ok := e.number("SLURM_ARRAY_TASK_ID"); ok {
+		first, _ := e.number("SLURM_ARRAY_TASK_MIN")
+		count, _ := e.number("SLURM_ARRAY_TASK_COUNT")
+		s = Shard{index - first, count}
+		if totalIsSet {
+			s = Shard{index, total}
+		}
+	} else if index, ok := e.number("JOB_COMPLETION_INDEX"); ok {
+		s = Shard{index, total}
+		if !totalIsSet && e.err == nil {
+			return s, fmt.Errorf("JOB_COMPLETION_INDEX is set, but not %s: set it to the number of completions of the job", ShardsVariable)
+		}
+	} else if e.err == nil {
+		return s, fmt.Errorf("which shard? Write --shard I/N, I from 0 to N-1; it is taken from SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX where they are set")
+	}
+	switch {
+	case e.err != nil:
+		return s, e.err
+	case s.Index < 0 || s.Index >= s.Of:
+		return s, fmt.Errorf("the environment says shard %d of %d: want one from 0 to below their number; write --shard I/N", s.Index, s.Of)
+	}
+	return s, nil
+}
+
+// environment reads numbers from variables and keeps the first error.
+type environment struct {
+	lookup func(string) (string, bool)
+	err    error
+}
+
+func (e *environment) number(name string) (n int, ok bool) {
+	text, ok := e.lookup(name)
+	if !ok || text == "" {
+		return 0, false
+	}
+	n, err := strconv.Atoi(text)
+	if (err != nil || n < 0) && e.err == nil {
+		e.err = fmt.Errorf("%s is %q: want a number from 0", name, text)
+	}
+	return n, true
+}

@@ -1,0 +1,207 @@
+package experiment
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/atomicfile"
+)
+
+// cellsDir is the folder in the folder of a sweep that holds one file per finished cell, named by its hash.
+const cellsDir = "cells"
+
+// Store keeps the results of finished cells in a folder, one file each. A file appears only when it is whole, so that several programs, on
+// several machines that share the folder, may write at a time.
+type Store struct{ dir string }
+
+// storedResult is the content of a file.
+type storedResult struct {
+	Cell Cell `json:"cell"`
+	Result
+}
+
+// OpenStore returns the store in the folder of a sweep, and creates it if it is missing.
+func OpenStore(dir string) (*Store, error) {
+	s := &Store{filepath.Join(dir, cellsDir)}
+	return s, atomicfile.MakeFolder(s.dir)
+}
+
+// Finished says what is finished of a plan.
+type Finished struct {
+	results map[string]Result // by hash
+	Damaged []string          // files that cannot be read, which count as missing
+	Others  int               // results of cells that are not in the plan, of another version of the program, say
+}
+
+// Has reports whether a cell is finished.
+func (f *Finished) Has(c Cell) bool {
+	_, ok := f.results[c.Hash]
+	return ok
+}
+
+// Missing returns the cells that are not finished, each hash once.
+func (f *Finished) Missing(cells []Cell) []Cell {
+	return slices.DeleteFunc(WithoutRepetitions(cells), f.Has)
+}
+
+// ReadFinished reads what is finished of cells from the folders of sweeps. Nothing is finished in a folder that does not exist. A cell may be
+// there several times, in several folders or copied under a name that starts with its hash; it is an error if its results differ in more than
+// their times.
+func ReadFinished(cells []Cell, dirs ...string) (*Finished, error) {
+	f := &Finished{results: map[string]Result{}}
+	planned := map[string]Cell{}
+	for _, c := range cells {
+		planned[c.Hash] = c
+	}
+	from := map[string]string{} // hash to file
+	for _, dir := range dirs {
+		paths, err := resultFiles(dir)
+		if err != nil {
+			return nil, err
+		}
+		for _, path := range paths {
+			hash, _, _ := strings.Cut(filepath.Base(path), ".")
+			c, ok := planned[hash]
+			if !ok {
+				f.Others++
+				continue
+			}
+			result, err := readResult(path, hash)
+			if err != nil {
+				f.Damaged = append(f.Damaged, path)
+				continue
+			}
+			if first, ok := f.results[hash]; !ok {
+				f.results[hash], from[hash] = result, path
+			} else if err := sameResult(c, first, result); err != nil {
+				return nil, &DifferentError{c, from[hash], path, err}
+			}
+		}
+	}
+	return f, nil
+}
+
+// resultFiles lists the files of finished cells. Hidden ones are still being written, or were when their program was killed.
+func resultFiles(dir string) (paths []string, err error) {
+	entries, err := os.ReadDir(filepath.Join(dir, cellsDir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for _, entry := range entries {
+		if name := entry.Name(); strings.HasSuffix(name, ".json") && !strings.HasPrefix(name, ".") {
+			paths = append(paths, filepath.Join(dir, cellsDir, name))
+		}
+	}
+	return paths, err
+}
+
+// readResult reads a file that should be of the cell with a hash.
+func readResult(path, hash string) (Result, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return Result{}, err
+	}
+	var stored storedResult
+	if err := json.Unmarshal(text, &stored); err != nil {
+		return Result{}, err
+	}
+	if stored.Record.Cell != hash || stored.Cell.Hash != hash {
+		return Result{}, fmt.Errorf("is of cell %q", stored.Record.Cell)
+	}
+	return stored.Result, stored.Record.Check()
+}
+
+// DifferentError says that the same cell has given two results. Its replays are repeatable, so one of the two is wrong.
+type DifferentError struct {
+	Cell          Cell
+	First, Second string // files
+	Difference    error
+}
+
+func (e *DifferentError) Error() string {
+	return fmt.Sprintf("%s and %s are results of the same cell (%s) and differ: %v; find out which is wrong and remove it", e.First, e.Second, e.Cell, e.Difference)
+}
+
+// sameResult compares two results of c in everything but their times and the names they were run under.
+func sameResult(c Cell, a, b Result) error {
+	left, err := fieldsOf(c, a)
+	if err != nil {
+		return err
+	}
+	right, err := fieldsOf(c, b)
+	if err != nil {
+		return err
+	}
+	var names []string
+	for name := range left {
+		if !bytes.Equal(left[name], right[name]) {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	name := slices.Min(names)
+	return fmt.Errorf("%s is %s and %s", name, left[name], right[name])
+}
+
+// fieldsOf returns the figures of a record by their names.
+func fieldsOf(c Cell, r Result) (map[string]json.RawMessage, error) {
+	rec, err := r.RecordOf(c)
+	if err != nil {
+		return nil, err
+	}
+	rec.NsPerRequest = nil
+	text, err := json.Marshal(rec)
+	if err != nil {
+		return nil, err
+	}
+	var fields map[string]json.RawMessage
+	return fields, json.Unmarshal(text, &fields)
+}
+
+// Put keeps the result of a cell. Where another program has finished the cell meanwhile, one of them is kept if they are the same; otherwise
+// both are, and the error is a DifferentError.
+func (s *Store) Put(c Cell, r Result) error {
+	text, err := json.Marshal(storedResult{c, r})
+	if err != nil {
+		return fmt.Errorf("%s: %w", c, err)
+	}
+	text = append(text, '\n')
+	path := filepath.Join(s.dir, c.Hash+".json")
+	err = atomicfile.WriteNew(path, text)
+	if !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	there, err := readResult(path, c.Hash)
+	if err != nil { // damaged: that is why the cell was run again
+		return atomicfile.Write(path, func(w io.Writer) error { _, err := w.Write(text); return err })
+	}
+	different := sameResult(c, there, r)
+	if different == nil {
+		return nil
+	}
+	second, err := s.putBeside(c, text)
+	if err != nil {
+		return err
+	}
+	return &DifferentError{c, path, second, different}
+}
+
+// putBeside keeps a result under the first free name beside that of its cell.
+func (s *Store) putBeside(c Cell, text []byte) (path string, err error) {
+	for n := 2; ; n++ {
+		path = filepath.Join(s.dir, fmt.Sprintf("%s.%d.json", c.Hash, n))
+		if err = atomicfile.WriteNew(path, text); !errors.Is(err, fs.ErrExist) {
+			return path, err
+		}
+	}
+}

@@ -1,0 +1,217 @@
+package experiment
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// sweep runs cells into a folder and returns it.
+func sweep(t *testing.T, cells []Cell, dir string, options Options) string {
+	t.Helper()
+	store, err := OpenStore(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	options.Finished = store.Put
+	if err := Execute(t.Context(), cells, options); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// collected returns the bytes of the records that the folders give.
+func collected(t *testing.T, cells []Cell, dirs ...string) map[string]string {
+	t.Helper()
+	finished, err := ReadFinished(cells, dirs...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := Collect(cells, finished)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := t.TempDir()
+	if err := c.Write(out); err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{}
+	for _, name := range []string{"records.jsonl", "records.csv", "records.parquet"} {
+		text, err := os.ReadFile(filepath.Join(out, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[name] = string(text)
+	}
+	return files
+}
+
+func wantSame(t *testing.T, what string, got, want map[string]string) {
+	t.Helper()
+	for name := range want {
+		if got[name] != want[name] {
+			t.Errorf("%s: %s differs", what, name)
+		}
+	}
+}
+
+func TestRecordsDoNotDependOnWhoRanTheCells(t *testing.T) {
+	cells := smallGrid()
+	want := collected(t, cells, sweep(t, cells, t.TempDir(), Options{Jobs: 1}))
+	wantSame(t, "4 jobs", collected(t, cells, sweep(t, cells, t.TempDir(), Options{Jobs: 4})), want)
+	one, several := t.TempDir(), []string{}
+	for i := range 3 {
+		share := Shard{i, 3}.Cells(cells)
+		sweep(t, share, one, Options{})
+		several = append(several, sweep(t, share, t.TempDir(), Options{}))
+	}
+	wantSame(t, "3 shards in one folder", collected(t, cells, one), want)
+	wantSame(t, "3 shards in a folder each", collected(t, cells, several...), want)
+	wantSame(t, "and all again", collected(t, cells, append(several, one)...), want)
+}
+
+func TestChangedAxisLeavesOnlyTheNewCells(t *testing.T) {
+	cells := grid([]string{zipfA}, []string{"lru", "random"}, []string{"5", "10"})
+	dir := sweep(t, cells, t.TempDir(), Options{})
+	more := grid([]string{zipfA}, []string{"lru", "arc"}, []string{"5", "20"})
+	finished, err := ReadFinished(more, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var missing []string
+	for _, c := range finished.Missing(more) {
+		missing = append(missing, c.Policy+"@"+c.Capacity)
+	}
+	if got, want := strings.Join(missing, " "), "arc@5 opt@20 lru@20 arc@20"; got != want {
+		t.Errorf("missing %s, want %s", got, want)
+	}
+	if finished.Others != 4 {
+		t.Errorf("%d other cells, want 4", finished.Others)
+	}
+}
+
+func TestDamagedResultsAreRunAgain(t *testing.T) {
+	cells := grid([]string{zipfA}, []string{"lru"}, []string{"5", "10"})
+	whole := sweep(t, cells, t.TempDir(), Options{})
+	want := collected(t, cells, whole)
+	text, err := os.ReadFile(filepath.Join(whole, cellsDir, cells[1].Hash+".json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := os.ReadFile(filepath.Join(whole, cellsDir, cells[0].Hash+".json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, damaged := range map[string]string{
+		"empty": "", "cut off": string(text[:len(text)/2]), "of another cell": string(other), "no result": "{}",
+		"not possible": strings.Replace(string(text), `"misses":`, `"misses":-`, 1),
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := sweep(t, cells, t.TempDir(), Options{})
+			if err := os.WriteFile(filepath.Join(dir, cellsDir, cells[1].Hash+".json"), []byte(damaged), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			finished, err := ReadFinished(cells, dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			missing := finished.Missing(cells)
+			if len(finished.Damaged) != 1 || len(missing) != 1 || missing[0].Hash != cells[1].Hash {
+				t.Fatalf("damaged %v, missing %v", finished.Damaged, missing)
+			}
+			sweep(t, missing, dir, Options{})
+			wantSame(t, "mended", collected(t, cells, dir), want)
+		})
+	}
+}
+
+// changeHits returns the content of a result file with one more hit.
+func changeHits(t *testing.T, path string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stored storedResult
+	if err := json.Unmarshal(text, &stored); err != nil {
+		t.Fatal(err)
+	}
+	stored.Record.Hits++
+	text, err = json.Marshal(stored)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func TestDifferentResultsOfACellAreRefused(t *testing.T) {
+	cells := grid([]string{zipfA}, []string{"lru"}, []string{"5"})
+	dir := sweep(t, cells, t.TempDir(), Options{})
+	path := filepath.Join(dir, cellsDir, cells[1].Hash+".json")
+	other := t.TempDir()
+	for _, copied := range []string{
+		filepath.Join(dir, cellsDir, cells[1].Hash+".copy.json"), filepath.Join(other, cellsDir, cells[1].Hash+".json"),
+	} {
+		os.MkdirAll(filepath.Dir(copied), 0o755)
+		if err := os.WriteFile(copied, changeHits(t, path), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		_, err := ReadFinished(cells, dir, other)
+		var different *DifferentError
+		if !errors.As(err, &different) || !strings.Contains(err.Error(), "hits is") || !strings.Contains(err.Error(), copied) {
+			t.Errorf("error %v", err)
+		}
+		os.Remove(copied)
+	}
+}
+
+func TestPutKeepsBothOfDifferentResults(t *testing.T) {
+	cells := grid([]string{zipfA}, []string{"lru"}, []string{"5"})
+	dir := sweep(t, cells, t.TempDir(), Options{})
+	sweep(t, cells, dir, Options{}) // the same again, but for its time
+	path := filepath.Join(dir, cellsDir, cells[1].Hash+".json")
+	changed := changeHits(t, path)
+	if err := os.WriteFile(path, changed, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	store, err := OpenStore(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = Execute(t.Context(), cells, Options{Finished: store.Put})
+	var different *DifferentError
+	if !errors.As(err, &different) || different.First != path {
+		t.Fatalf("error %v", err)
+	}
+	if text, _ := os.ReadFile(path); string(text) != string(changed) {
+		t.Error("the first result was overwritten")
+	}
+	if _, err := readResult(different.Second, cells[1].Hash); err != nil {
+		t.Errorf("the second result: %v", err)
+	}
+}
+
+func TestMissingCellsAreListed(t *testing.T) {
+	cells := grid([]string{zipfA}, []string{"lru", "random"}, []string{"1", "2", "3", "4", "5", "6", "7", "8"})
+	dir := sweep(t, cells[:2], t.TempDir(), Options{})
+	finished, err := ReadFinished(cells, dir, filepath.Join(dir, "nowhere"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = Collect(cells, finished)
+	var missing *MissingCellsError
+	if !errors.As(err, &missing) || len(missing.Cells) != 22 {
+		t.Fatalf("error %v", err)
+	}
+	for _, part := range []string{"22 of 24 cells are not finished", "\n  2  random at 1 on ", "\n  and 2 more"} {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("%v: lacks %q", err, part)
+		}
+	}
+	if n := strings.Count(err.Error(), "\n"); n != maxListed+1 {
+		t.Errorf("%d lines", n)
+	}
+}
