@@ -1,0 +1,40 @@
+// Package cluster hands a planned sweep to the engine of a cluster: to Slurm as an array job, to Kubernetes as an Indexed Job. Each task of
+// either runs `cachesim sweep run DIR` on one shard of the cells; the tasks share nothing but the folder DIR.
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Job is what both engines are told.
+type Job struct {
+	Name     string        // of the experiment: letters, digits and -
+	Dir      string        // the folder of the sweep, absolute
+	Shards   int           // into how many shares the cells are cut
+	Parallel int           // shards that run at a time; 0 leaves it to the cluster
+	CPUs     int           // of each shard, which runs as many replays at a time
+	Memory   int64         // bytes of each shard; 0 leaves it to the cluster
+	Time     time.Duration // after which a shard is stopped; 0 leaves it to the cluster
+}
+
+// Check reports what no cluster can do.
+func (j Job) Check() error {
+	switch {
+	case j.Shards < 1:
+		return fmt.Errorf("--shards %d: want at least 1", j.Shards)
+	case j.Parallel < 0:
+		return fmt.Errorf("--parallel %d: want a number of shards, or 0 for as many as the cluster has room for", j.Parallel)
+	case j.CPUs < 1:
+		return fmt.Errorf("--cpus %d: want at least 1", j.CPUs)
+	case j.Memory < 0:
+		return errors.New("--memory: want a number of bytes above 0, 8GiB say")
+	case j.Time < 0 || j.Time > 0 && j.Time < time.Second:
+		return fmt.Errorf("--time %v: want at least a second, 2h say", j.Time)
+	}
+	return nil
+}
+
+// ceil divides and rounds up: a limit of 1.5 MiB or minutes is no limit of 1.
+func ceil(n, unit int64) int64 { return (n + unit - 1) / unit }

@@ -1,0 +1,253 @@
+package cluster
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+)
+
+// Kubernetes is what only Kubernetes is told.
+type Kubernetes struct {
+	Image   string // an image with cachesim in it
+	Program string // the path of cachesim in the image, or its name if it is in the image's PATH
+	Dir     Volume // what holds the folder of the sweep
+	Traces  Volume // what holds the traces; the zero Volume where none is needed
+	Retries int    // how often a shard that failed is tried again
+}
+
+// Where the volumes are in a container.
+const (
+	dirMount    = "/sweep"
+	tracesMount = "/traces"
+)
+
+// Volume is storage that every pod can reach: a claim of the cluster, or a folder that is at the same path on every node.
+type Volume struct {
+	claim, subPath string
+	hostPath       string
+}
+
+// ParseVolume reads pvc:CLAIM, pvc:CLAIM/FOLDER or host:/PATH.
+func ParseVolume(text string) (Volume, error) {
+	kind, rest, _ := strings.Cut(text, ":")
+	switch {
+	case kind == "pvc":
+		claim, folder, _ := strings.Cut(rest, "/")
+		if claim != "" && !escapes(folder) {
+			return Volume{claim: claim, subPath: strings.TrimSuffix(folder, "/")}, nil
+		}
+	case kind == "host" && path.IsAbs(rest) && !escapes(rest):
+		return Volume{hostPath: rest}, nil
+	}
+	return Volume{}, fmt.Errorf("volume %q: want pvc:CLAIM, pvc:CLAIM/FOLDER or host:/PATH", text)
+}
+
+// escapes reports whether a path has an element that Kubernetes refuses.
+func escapes(folder string) bool {
+	for _, element := range strings.Split(folder, "/") {
+		if element == ".." {
+			return true
+		}
+	}
+	return strings.HasPrefix(folder, "//")
+}
+
+// The parts of a batch/v1 Job that are used here, under the names of the API.
+type (
+	job struct {
+		APIVersion string   `yaml:"apiVersion"`
+		Kind       string   `yaml:"kind"`
+		Metadata   metadata `yaml:"metadata"`
+		Spec       jobSpec  `yaml:"spec"`
+	}
+	metadata struct {
+		Name   string            `yaml:"name,omitempty"`
+		Labels map[string]string `yaml:"labels"`
+	}
+	jobSpec struct {
+		CompletionMode       string           `yaml:"completionMode"`
+		Completions          int              `yaml:"completions"`
+		Parallelism          int              `yaml:"parallelism"`
+		BackoffLimitPerIndex int              `yaml:"backoffLimitPerIndex"`
+		PodFailurePolicy     podFailurePolicy `yaml:"podFailurePolicy"`
+		Template             podTemplate      `yaml:"template"`
+	}
+	podFailurePolicy struct {
+		Rules []failureRule `yaml:"rules"`
+	}
+	failureRule struct {
+		Action          string         `yaml:"action"`
+		OnExitCodes     *exitCodes     `yaml:"onExitCodes,omitempty"`
+		OnPodConditions []podCondition `yaml:"onPodConditions,omitempty"`
+	}
+	exitCodes struct {
+		ContainerName string `yaml:"containerName"`
+		Operator      string `yaml:"operator"`
+		Values        []int  `yaml:"values"`
+	}
+	podCondition struct {
+		Type string `yaml:"type"`
+	}
+	podTemplate struct {
+		Metadata metadata `yaml:"metadata"`
+		Spec     podSpec  `yaml:"spec"`
+	}
+	podSpec struct {
+		RestartPolicy                string      `yaml:"restartPolicy"`
+		AutomountServiceAccountToken bool        `yaml:"automountServiceAccountToken"`
+		ActiveDeadlineSeconds        int64       `yaml:"activeDeadlineSeconds,omitempty"`
+		Containers                   []container `yaml:"containers"`
+		Volumes                      []volume    `yaml:"volumes"`
+	}
+	container struct {
+		Name         string    `yaml:"name"`
+		Image        string    `yaml:"image"`
+		Command      []string  `yaml:"command"`
+		Env          []envVar  `yaml:"env"`
+		Resources    resources `yaml:"resources"`
+		VolumeMounts []mount   `yaml:"volumeMounts"`
+	}
+	envVar struct {
+		Name  string `yaml:"name"`
+		Value string `yaml:"value"`
+	}
+	resources struct {
+		Requests map[string]string `yaml:"requests"`
+		Limits   map[string]string `yaml:"limits,omitempty"`
+	}
+	mount struct {
+		Name      string `yaml:"name"`
+		MountPath string `yaml:"mountPath"`
+		SubPath   string `yaml:"subPath,omitempty"`
+		ReadOnly  bool   `yaml:"readOnly,omitempty"`
+	}
+	volume struct {
+		Name                  string        `yaml:"name"`
+		PersistentVolumeClaim *volumeClaim  `yaml:"persistentVolumeClaim,omitempty"`
+		HostPath              *hostPathSpec `yaml:"hostPath,omitempty"`
+	}
+	volumeClaim struct {
+		ClaimName string `yaml:"claimName"`
+	}
+	hostPathSpec struct {
+		Path string `yaml:"path"`
+		Type string `yaml:"type"`
+	}
+)
+
+const containerName = "cachesim"
+
+// Manifest returns the Job in YAML, which `kubectl create -f` takes as it is. Pod I of it runs shard I: Kubernetes tells it in
+// JOB_COMPLETION_INDEX.
+func (k Kubernetes) Manifest(j Job) ([]byte, error) {
+	if err := errors.Join(j.Check(), k.check()); err != nil {
+		return nil, err
+	}
+	labels := map[string]string{"app.kubernetes.io/name": "cachesim", "app.kubernetes.io/instance": KubernetesName(j)}
+	parallelism := j.Shards
+	if j.Parallel > 0 {
+		parallelism = min(parallelism, j.Parallel)
+	}
+	manifest := job{
+		APIVersion: "batch/v1",
+		Kind:       "Job",
+		Metadata:   metadata{Name: KubernetesName(j), Labels: labels},
+		Spec: jobSpec{
+			CompletionMode:       "Indexed",
+			Completions:          j.Shards,
+			Parallelism:          parallelism,
+			BackoffLimitPerIndex: k.Retries,
+			PodFailurePolicy:     failurePolicy(),
+			Template:             podTemplate{Metadata: metadata{Labels: labels}, Spec: k.pod(j)},
+		},
+	}
+	var b bytes.Buffer
+	err := yaml.NewEncoder(&b, yaml.IndentSequence(true)).Encode(manifest)
+	return b.Bytes(), err
+}
+
+func (k Kubernetes) check() error {
+	switch {
+	case k.Image == "" || strings.ContainsAny(k.Image, " \t\n"):
+		return fmt.Errorf("--image %q: want the name of an image that holds cachesim", k.Image)
+	case k.Dir == (Volume{}):
+		return errors.New("want --dir-volume pvc:CLAIM/FOLDER or host:/PATH: where the pods find the folder of the sweep")
+	case k.Retries < 0:
+		return fmt.Errorf("--retries %d: want 0 or more", k.Retries)
+	}
+	return nil
+}
+
+// failurePolicy gives a shard up at once where the program says that its input is wrong, and does not count a pod that the cluster itself
+// took away.
+func failurePolicy() podFailurePolicy {
+	return podFailurePolicy{Rules: []failureRule{
+		{Action: "FailIndex", OnExitCodes: &exitCodes{ContainerName: containerName, Operator: "In", Values: []int{2}}},
+		{Action: "Ignore", OnPodConditions: []podCondition{{Type: "DisruptionTarget"}}},
+	}}
+}
+
+func (k Kubernetes) pod(j Job) podSpec {
+	amounts := map[string]string{"cpu": strconv.Itoa(j.CPUs)}
+	var limits map[string]string
+	if j.Memory > 0 {
+		amounts["memory"] = quantity(j.Memory)
+		limits = map[string]string{"memory": amounts["memory"]}
+	}
+	c := container{
+		Name:         containerName,
+		Image:        k.Image,
+		Command:      []string{k.Program, "sweep", "run", dirMount, "--jobs", strconv.Itoa(j.CPUs)},
+		Env:          []envVar{{"CACHESIM_SHARDS", strconv.Itoa(j.Shards)}},
+		Resources:    resources{Requests: amounts, Limits: limits},
+		VolumeMounts: []mount{k.Dir.mount("sweep", dirMount, false)},
+	}
+	volumes := []volume{k.Dir.volume("sweep")}
+	if k.Traces != (Volume{}) {
+		c.Env = append(c.Env, envVar{"CACHESIM_TRACES", tracesMount})
+		c.VolumeMounts = append(c.VolumeMounts, k.Traces.mount("traces", tracesMount, true))
+		volumes = append(volumes, k.Traces.volume("traces"))
+	}
+	return podSpec{
+		RestartPolicy:         "Never", // a Job with a failure policy wants it; the Job itself starts another pod
+		ActiveDeadlineSeconds: ceil(int64(j.Time), 1e9),
+		Containers:            []container{c},
+		Volumes:               volumes,
+	}
+}
+
+func (v Volume) mount(name, at string, readOnly bool) mount {
+	return mount{Name: name, MountPath: at, SubPath: v.subPath, ReadOnly: readOnly}
+}
+
+func (v Volume) volume(name string) volume {
+	if v.claim != "" {
+		return volume{Name: name, PersistentVolumeClaim: &volumeClaim{v.claim}}
+	}
+	return volume{Name: name, HostPath: &hostPathSpec{v.hostPath, "Directory"}}
+}
+
+// quantity writes bytes as Kubernetes does, in the largest unit that divides them.
+func quantity(bytes int64) string {
+	units := []string{"", "Ki", "Mi", "Gi", "Ti"}
+	i := 0
+	for ; i+1 < len(units) && bytes%1024 == 0; i++ {
+		bytes /= 1024
+	}
+	return strconv.FormatInt(bytes, 10) + units[i]
+}
+
+// maxLabel is the longest name that Kubernetes gives a pod's host, which is that of the Job, a dash and the index.
+const maxLabel = 63
+
+// KubernetesName is the name of the Job: small letters, digits and dashes, short enough for the names of its pods.
+func KubernetesName(j Job) string {
+	room := maxLabel - len("-") - len(strconv.Itoa(j.Shards-1))
+	name := "cachesim-" + strings.ToLower(j.Name)
+	return strings.TrimRight(name[:min(len(name), room)], "-")
+}

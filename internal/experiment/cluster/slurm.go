@@ -1,0 +1,252 @@
+package cluster
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// LogsDir is the folder in the folder of the sweep in which Slurm writes one log per task.
+const LogsDir = "logs"
+
+// Slurm is what only Slurm is told.
+type Slurm struct {
+	Program   string   // the path of cachesim on the nodes
+	WorkDir   string   // where the tasks run; traces with relative paths are looked for there
+	Traces    string   // CACHESIM_TRACES of the tasks; "" leaves it unset
+	Pending   []int    // the shards to run, in ascending order
+	Partition string   // "" for the cluster's default
+	Account   string   // "" for the user's default
+	Args      []string // further options of sbatch, "--constraint=avx512" say
+}
+
+// Script returns the batch script, which sbatch takes as it is. The number of shards stands in it, as Slurm's own count of the tasks is
+// smaller where only some shards are to run.
+func (s Slurm) Script(j Job) (string, error) {
+	if err := errors.Join(j.Check(), s.check(j)); err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	line("#!/bin/bash")
+	line("# Task I of this array runs shard I of %d of the sweep %s. Finished cells are skipped, so it can be submitted again at any time.", j.Shards, j.Name)
+	for _, option := range append(s.options(j), s.Args...) {
+		line("#SBATCH %s", directive(option))
+	}
+	line("cd %s || exit", shellQuote(s.WorkDir))
+	if s.Traces != "" {
+		line("export CACHESIM_TRACES=%s", shellQuote(s.Traces))
+	}
+	line(`exec %s sweep run %s --shard "$SLURM_ARRAY_TASK_ID/%d" --jobs %d`, shellQuote(s.Program), shellQuote(j.Dir), j.Shards, j.CPUs)
+	return b.String(), nil
+}
+
+func (s Slurm) options(j Job) []string {
+	options := []string{
+		"--job-name=cachesim-" + j.Name,
+		"--array=" + s.array(j),
+		"--output=" + logPattern(j.Dir),
+		"--cpus-per-task=" + strconv.Itoa(j.CPUs),
+	}
+	add := func(name, value string, given bool) {
+		if given {
+			options = append(options, name+"="+value)
+		}
+	}
+	add("--mem", fmt.Sprintf("%dM", ceil(j.Memory, 1<<20)), j.Memory > 0)
+	add("--time", clockTime(j.Time), j.Time > 0)
+	add("--partition", s.Partition, s.Partition != "")
+	add("--account", s.Account, s.Account != "")
+	return options
+}
+
+// check reports what cannot be said in a batch script.
+func (s Slurm) check(j Job) error {
+	// Slurm reads these in the pattern of the log files and has no way to quote a backslash there.
+	if strings.ContainsAny(j.Dir, "\\\n") {
+		return fmt.Errorf("%q: Slurm cannot write logs into a folder with a backslash or a line break in its path; rename it", j.Dir)
+	}
+	if len(s.Pending) == 0 {
+		return errors.New("no shard has cells left to run")
+	}
+	for flag, value := range map[string]string{"--partition": s.Partition, "--account": s.Account} {
+		if strings.ContainsRune(value, '\n') {
+			return fmt.Errorf("%s %q: has a line break", flag, value)
+		}
+	}
+	for _, arg := range s.Args {
+		if err := checkSbatchArg(arg); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setHere are the options without which a task would run the wrong shard or its log would not be found.
+var setHere = []string{"--array", "-a", "--output", "-o", "--error", "-e"}
+
+func checkSbatchArg(arg string) error {
+	if !strings.HasPrefix(arg, "-") || strings.ContainsRune(arg, '\n') {
+		return fmt.Errorf("--sbatch-arg %q: want one option of sbatch, --constraint=avx512 say", arg)
+	}
+	for _, option := range setHere {
+		long := strings.HasPrefix(option, "--")
+		if name, _, _ := strings.Cut(arg, "="); long && name == option || !long && strings.HasPrefix(arg, option) && !strings.HasPrefix(arg, "--") {
+			return fmt.Errorf("--sbatch-arg %q: %s is set by cachesim; --shards and --parallel change the array", arg, option)
+		}
+	}
+	return nil
+}
+
+// array writes the shards to run as Slurm does: 0-3,7 and %2 for two at a time.
+func (s Slurm) array(j Job) string {
+	var ranges []string
+	for i := 0; i < len(s.Pending); {
+		first := i
+		for i++; i < len(s.Pending) && s.Pending[i] == s.Pending[i-1]+1; i++ {
+		}
+		text := strconv.Itoa(s.Pending[first])
+		if i-first > 1 {
+			text += "-" + strconv.Itoa(s.Pending[i-1])
+		}
+		ranges = append(ranges, text)
+	}
+	text := strings.Join(ranges, ",")
+	if j.Parallel > 0 {
+		text += "%" + strconv.Itoa(j.Parallel)
+	}
+	return text
+}
+
+// logPattern is where the tasks write: Slurm puts the number of the job for %A and that of the task for %a.
+func logPattern(dir string) string {
+	return filepath.Join(strings.ReplaceAll(dir, "%", "%%"), LogsDir, "%A_%a.log")
+}
+
+// LogFile is where a task has written.
+func LogFile(dir, job string, shard int) string {
+	return filepath.Join(dir, LogsDir, fmt.Sprintf("%s_%d.log", job, shard))
+}
+
+// clockTime writes a duration as H:MM:SS.
+func clockTime(d time.Duration) string {
+	s := ceil(int64(d), int64(time.Second))
+	return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
+}
+
+// directive quotes an option for a line with #SBATCH, where only a quote and a backslash mean something within quotes.
+func directive(option string) string {
+	if !strings.ContainsAny(option, " \t\"'\\#") {
+		return option
+	}
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(option) + `"`
+}
+
+// shellQuote quotes a text for the shell, in which nothing means anything between single quotes.
+func shellQuote(text string) string {
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}
+
+// FailedError says that a job was over and at least one of its tasks had failed.
+type FailedError struct{ Job string }
+
+func (e *FailedError) Error() string { return fmt.Sprintf("a task of job %s has failed", e.Job) }
+
+// Submit hands a batch script to sbatch and calls submitted with the number of the job. With wait it returns when the job is over, with a
+// FailedError where a task failed. Where ctx ends first the job goes on.
+func Submit(ctx context.Context, script string, wait bool, submitted func(job string)) error {
+	args := []string{"--parsable", script}
+	if wait {
+		args = append([]string{"--wait"}, args...)
+	}
+	cmd := exec.CommandContext(ctx, "sbatch", args...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); errors.Is(err, exec.ErrNotFound) {
+		return fmt.Errorf("no sbatch on this machine: submit %s where Slurm is, or run the shards yourself with cachesim sweep run", script)
+	} else if err != nil {
+		return err
+	}
+	job := readJob(stdout)
+	if job != "" {
+		submitted(job)
+	}
+	_, _ = io.Copy(io.Discard, stdout)
+	err = cmd.Wait()
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case job == "":
+		return refused(stderr.String(), err)
+	case cmd.ProcessState.ExitCode() >= 0 && stderr.Len() == 0:
+		return &FailedError{job}
+	}
+	return fmt.Errorf("sbatch stopped waiting for job %s: %s", job, messages(stderr.String(), err))
+}
+
+// readJob reads what sbatch --parsable prints: the number of the job, and after a semicolon the name of the cluster if there are several.
+func readJob(r io.Reader) string {
+	line, _ := bufio.NewReader(r).ReadString('\n')
+	job, _, _ := strings.Cut(strings.TrimSpace(line), ";")
+	return job
+}
+
+func refused(stderr string, err error) error {
+	text := "sbatch refuses the script: " + messages(stderr, err)
+	if strings.Contains(stderr, "job array") {
+		text += "; the cluster may not allow as many tasks (scontrol show config | grep MaxArraySize): give fewer --shards"
+	}
+	return errors.New(text)
+}
+
+// messages puts what sbatch printed on one line.
+func messages(stderr string, err error) string {
+	var texts []string
+	for line := range strings.Lines(stderr) {
+		for _, prefix := range []string{"sbatch: ", "error: ", "fatal: "} {
+			line = strings.TrimPrefix(line, prefix)
+		}
+		if line = strings.TrimSpace(line); line != "" {
+			texts = append(texts, line)
+		}
+	}
+	if len(texts) == 0 {
+		return err.Error()
+	}
+	return strings.Join(texts, "; ")
+}
+
+// LastLines returns the end of a log, at most n lines of it.
+func LastLines(path string, n int) ([]string, error) {
+	const tail = 16 << 10
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(io.NewSectionReader(f, max(0, info.Size()-tail), tail))
+	if err != nil {
+		return nil, err
+	}
+	lines := strings.Split(strings.TrimRight(string(text), "\n"), "\n")
+	return lines[max(0, len(lines)-n):], nil
+}
