@@ -62,8 +62,14 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return exitInterrupted
 	}
 	fmt.Fprintf(stderr, "cachesim: %v\n", err)
+	if errors.As(err, new(checkFailedError)) {
+		return exitCheckFailed
+	}
 	return exitWrongUse
 }
+
+// checkFailedError says that a check did not hold. Nothing was wrong with how the program was used.
+type checkFailedError struct{ error }
 
 func newRootCommand() *cobra.Command {
 	root := &cobra.Command{

@@ -27,6 +27,12 @@ type Cell struct {
 	Version   string            `json:"version"`             // of the program
 }
 
+// WithHash returns c named by everything that determines its record.
+func (c Cell) WithHash() Cell {
+	c.Hash = c.hash()
+	return c
+}
+
 // hash names the cell by everything that determines its record: what is requested, of which cache and policy, and by which version. How
 // the trace, the policy and the axes are called does not matter, nor where the files lie if their checksum is known.
 func (c Cell) hash() string {
