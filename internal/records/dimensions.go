@@ -13,6 +13,9 @@ const (
 	DimPolicy   = "policy" // the label of the policy: its name in the experiment, or as the user wrote it
 	DimCapacity = "capacity"
 	DimSeed     = "seed"
+
+	// DimCapacityShare is the capacity as a part of the distinct objects, or of the sum of their sizes.
+	DimCapacityShare = "capacity_share"
 )
 
 // Value is a record's place on a dimension, or a figure of it.
@@ -28,7 +31,7 @@ func newValue(text string) Value {
 	return Value{Text: text, Number: x, IsNumber: err == nil}
 }
 
-// Dim returns the record's place on a dimension: DimTrace, DimPolicy, DimCapacity, DimSeed or the name of one of its Axes. ok is
+// Dim returns the record's place on a dimension: DimTrace, DimPolicy, DimCapacity, DimCapacityShare, DimSeed or the name of one of its Axes. ok is
 // false where the record has no such dimension; what is said of all places on it then holds for the record too (lru has no
 // "small", so it is the same at every small).
 func (r *Record) Dim(name string) (v Value, ok bool) {
@@ -43,6 +46,11 @@ func (r *Record) Dim(name string) (v Value, ok bool) {
 			text = strconv.FormatInt(r.Capacity, 10)
 		}
 		return Value{Text: text, Number: float64(r.Capacity), IsNumber: true}, true
+	case DimCapacityShare:
+		if r.CapacityShare == nil {
+			return Value{}, false
+		}
+		return Value{Text: Share(*r.CapacityShare), Number: *r.CapacityShare, IsNumber: true}, true
 	case DimSeed:
 		return Value{Text: strconv.FormatUint(r.Seed, 10), Number: float64(r.Seed), IsNumber: true}, true
 	}

@@ -105,11 +105,7 @@ func columnsFor(g Group) []column {
 }
 
 func renderGroup(g Group, p paint) string {
-	t := table.NewWriter()
-	style := table.StyleLight
-	style.Options = table.Options{SeparateHeader: true}
-	style.Format.Header = text.FormatDefault
-	t.SetStyle(style)
+	t := newTable()
 	columns := columnsFor(g)
 	var header table.Row
 	var configs []table.ColumnConfig
@@ -127,8 +123,18 @@ func renderGroup(g Group, p paint) string {
 	if p.markdown {
 		return t.RenderMarkdown()
 	}
-	t.SuppressTrailingSpaces()
 	return t.Render()
+}
+
+// newTable returns an empty table in the style of all tables.
+func newTable() table.Writer {
+	t := table.NewWriter()
+	style := table.StyleLight
+	style.Options = table.Options{SeparateHeader: true}
+	style.Format.Header = text.FormatDefault
+	t.SetStyle(style)
+	t.SuppressTrailingSpaces()
+	return t
 }
 
 // byCapacity brings the records of one capacity together; otherwise their order stays.
@@ -246,17 +252,7 @@ func footer(g Group, p paint) string {
 	if line := ratioLine(g.Records); line != "" {
 		lines = append(lines, line)
 	}
-	var s strings.Builder
-	for i, line := range lines {
-		if p.markdown {
-			line = strings.ReplaceAll(line, "*", `\*`)
-			if i < len(lines)-1 {
-				line += "  " // a line break
-			}
-		}
-		s.WriteString(p.dim(line) + "\n")
-	}
-	return s.String()
+	return p.lines(lines)
 }
 
 // ratioLine says which optimum the ratios of which policies are against.

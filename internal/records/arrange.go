@@ -1,0 +1,270 @@
+package records
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/cachesim/cachesim/internal/suggest"
+)
+
+// Layout says which dimensions of the records go where in a figure or a table.
+type Layout struct {
+	Panels string // one figure or table per place on it; "" for one in all
+	Lines  string // the lines of a figure, the rows of a table
+	Along  string // the horizontal axis of a figure, the columns of a table
+	Metric string
+}
+
+// Panel is one figure or table out of several.
+type Panel struct {
+	Name  string // "oltp", "capacity 1%", "small=0.1"; "" for the only one
+	Lines []Series
+}
+
+// Series is one line of a figure or one row of a table.
+type Series struct {
+	Name   string // its place on Layout.Lines, and whatever else tells it apart from the others
+	Points []Point
+}
+
+// Kind returns what kind of policy the series is: online, offline or bound.
+func (s *Series) Kind() string { return s.Points[0].Record.Kind }
+
+// Point is one value of a series, in the order of the records.
+type Point struct {
+	Place    Value // on Layout.Along
+	Anywhere bool  // there is no place: what the record says holds for all places
+	Estimate
+	Record *Record // one of those that were averaged
+}
+
+// Estimate is a mean over seeds.
+type Estimate struct {
+	Mean   float64
+	Margin float64 // half of the 95% confidence interval of the mean, by Student's t; 0 for a single seed
+	Seeds  int
+}
+
+// Average returns the mean of samples, one per seed, and its margin.
+func Average(samples []float64) Estimate {
+	n := len(samples)
+	e := Estimate{Mean: stat.Mean(samples, nil), Seeds: n}
+	if n > 1 && slices.Min(samples) != slices.Max(samples) {
+		t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(n - 1)}.Quantile(0.975)
+		e.Margin = t * stat.StdDev(samples, nil) / math.Sqrt(float64(n))
+	}
+	return e
+}
+
+// Arrange lays out the records that have the metric and averages over their seeds. A record without a dimension of the layout stands for
+// all places on it. Records that differ in yet another dimension become series of their own, named by their places on it, so that nothing
+// else is averaged. Unknown dimensions and metrics, and two results for one point and seed, are errors.
+func Arrange(recs []Record, l Layout) ([]Panel, error) {
+	if err := l.check(recs); err != nil {
+		return nil, err
+	}
+	a := arranger{Layout: l, apart: map[string][]string{}}
+	for i := range recs {
+		if _, ok := recs[i].figure(l.Metric); ok {
+			a.recs = append(a.recs, &recs[i])
+		}
+	}
+	if len(a.recs) == 0 {
+		return nil, suggest.Unknown("metric", l.Metric, metricsOf(recs))
+	}
+	a.further = slices.DeleteFunc(append([]string{DimTrace, DimPolicy, DimCapacity}, AxisNames(recs)...), l.uses)
+	var panels []Panel
+	for _, p := range a.panels() {
+		a.separate(p.recs)
+		panels = append(panels, Panel{Name: p.name})
+	}
+	for i, p := range a.panels() {
+		var err error
+		if panels[i].Lines, err = a.series(p.recs); err != nil {
+			return nil, err
+		}
+	}
+	return panels, nil
+}
+
+// figure is Metric without what says nothing: of a bound only its hits and misses mean something.
+func (r *Record) figure(metric string) (x float64, ok bool) {
+	if r.Kind == "bound" && !slices.Contains([]string{"hits", "misses", "hit_ratio"}, metric) {
+		return 0, false
+	}
+	return r.Metric(metric)
+}
+
+// metricsOf returns the names of what at least one record has.
+func metricsOf(recs []Record) []string {
+	return slices.DeleteFunc(MetricNames(), func(name string) bool {
+		return !slices.ContainsFunc(recs, func(r Record) bool { _, ok := r.figure(name); return ok })
+	})
+}
+
+// check refuses dimensions that no record has.
+func (l Layout) check(recs []Record) error {
+	if len(recs) == 0 {
+		return fmt.Errorf("there are no records")
+	}
+	for _, dim := range []string{l.Panels, l.Lines, l.Along} {
+		if dim != "" && !slices.ContainsFunc(recs, func(r Record) bool { _, ok := r.Dim(dim); return ok }) {
+			return suggest.Unknown("dimension", dim, append([]string{DimTrace, DimPolicy, DimCapacity, DimCapacityShare, DimSeed}, AxisNames(recs)...))
+		}
+	}
+	return nil
+}
+
+// uses reports whether the layout tells apart places on the dimension.
+func (l Layout) uses(dim string) bool {
+	used := []string{l.Panels, l.Lines, l.Along}
+	return slices.Contains(used, dim) || dim == DimCapacity && slices.Contains(used, DimCapacityShare)
+}
+
+// arranger does the work of Arrange.
+type arranger struct {
+	Layout
+	recs    []*Record           // those with the metric
+	further []string            // dimensions that the layout does not use
+	apart   map[string][]string // those in which the records of one line differ, by the line's place
+}
+
+type namedRecords struct {
+	name string
+	recs []*Record
+}
+
+// panels returns the records of each panel. Records without a panel are in all of them.
+func (a *arranger) panels() []namedRecords {
+	var names []string
+	for _, r := range a.recs {
+		if v, ok := r.Dim(a.Panels); ok && !slices.Contains(names, PlaceName(a.Panels, v)) {
+			names = append(names, PlaceName(a.Panels, v))
+		}
+	}
+	if len(names) == 0 {
+		return []namedRecords{{recs: a.recs}}
+	}
+	panels := make([]namedRecords, len(names))
+	for i, name := range names {
+		panels[i].name = name
+		for _, r := range a.recs {
+			if v, ok := r.Dim(a.Panels); !ok || PlaceName(a.Panels, v) == name {
+				panels[i].recs = append(panels[i].recs, r)
+			}
+		}
+	}
+	return panels
+}
+
+// PlaceName names a place on a dimension where the dimension is not written beside it.
+func PlaceName(dim string, v Value) string {
+	switch dim {
+	case DimTrace, DimPolicy, DimCapacityShare:
+		return v.Text
+	case DimCapacity, DimSeed:
+		return dim + " " + v.Text
+	}
+	return dim + "=" + v.Text
+}
+
+// line returns the place of a record on Lines; a record without one is called by its policy.
+func (a *arranger) line(r *Record) string {
+	if v, ok := r.Dim(a.Lines); ok {
+		return PlaceName(a.Lines, v)
+	}
+	return r.Label
+}
+
+// separate finds out in which further dimensions the records of one line differ at one place.
+func (a *arranger) separate(recs []*Record) {
+	first := map[[2]string]*Record{}
+	for _, r := range recs {
+		line, place := a.line(r), a.place(r)
+		other, ok := first[[2]string{line, place}]
+		if !ok {
+			first[[2]string{line, place}] = r
+			continue
+		}
+		for _, dim := range a.further {
+			if dimText(r, dim) != dimText(other, dim) && !slices.Contains(a.apart[line], dim) {
+				a.apart[line] = append(a.apart[line], dim)
+			}
+		}
+	}
+}
+
+// place identifies the place of a record on Along.
+func (a *arranger) place(r *Record) string { return dimText(r, a.Along) }
+
+func dimText(r *Record, dim string) string {
+	v, _ := r.Dim(dim)
+	return v.Text
+}
+
+// name returns the name of the series of a record.
+func (a *arranger) name(r *Record) string {
+	line := a.line(r)
+	parts := []string{line}
+	for _, dim := range a.further { // not in the order of apart, which depends on the records
+		if v, ok := r.Dim(dim); ok && slices.Contains(a.apart[line], dim) {
+			parts = append(parts, PlaceName(dim, v))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// series averages the records of one panel.
+func (a *arranger) series(recs []*Record) ([]Series, error) {
+	var all []Series
+	points := map[[2]string][]*Record{} // by series and place
+	for _, r := range recs {
+		name := a.name(r)
+		i := slices.IndexFunc(all, func(s Series) bool { return s.Name == name })
+		if i < 0 {
+			i = len(all)
+			all = append(all, Series{Name: name})
+		}
+		key := [2]string{name, a.place(r)}
+		if points[key] == nil {
+			v, ok := r.Dim(a.Along)
+			all[i].Points = append(all[i].Points, Point{Place: v, Anywhere: !ok, Record: r})
+		}
+		points[key] = append(points[key], r)
+	}
+	for i := range all {
+		for j := range all[i].Points {
+			p := &all[i].Points[j]
+			e, err := a.average(points[[2]string{all[i].Name, p.Place.Text}])
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", all[i].Name, err)
+			}
+			p.Estimate = e
+		}
+	}
+	return all, nil
+}
+
+// average returns the mean over the seeds of the records at one point.
+func (a *arranger) average(recs []*Record) (Estimate, error) {
+	samples := map[uint64]float64{}
+	for _, r := range recs {
+		x, _ := r.figure(a.Metric)
+		if other, ok := samples[r.Seed]; ok && other != x {
+			return Estimate{}, fmt.Errorf("two records of %s on %s at capacity %s from seed %d: %s is %v and %v",
+				r.Label, r.Trace, dimText(r, DimCapacity), r.Seed, a.Metric, other, x)
+		}
+		samples[r.Seed] = x
+	}
+	var inOrder []float64
+	for _, seed := range slices.Sorted(maps.Keys(samples)) {
+		inOrder = append(inOrder, samples[seed])
+	}
+	return Average(inOrder), nil
+}

@@ -1,0 +1,297 @@
+package records
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Pivot says what a table of one metric looks like.
+type Pivot struct {
+	Title   string
+	Rows    string // a dimension; "" for DimPolicy
+	Columns string // a dimension; "" for DimCapacity
+	Cells   string // a metric
+	// Panels is the dimension that has one table per place on it; "" for DimTrace, or a single table where that makes rows or columns.
+	Panels  string
+	Against *Published // numbers to stand beside ours, or nil
+}
+
+// Table is a pivot table.
+type Table struct {
+	Name    string // its panel: "oltp"; "" for the only one
+	Corner  string // what the rows are: "policy"
+	Columns []TableColumn
+	Rows    []TableRow
+}
+
+// TableColumn is the head of a column.
+type TableColumn struct {
+	Name     string // "1,000", "1% (489)"
+	Place    string // as the records have it: "1000", "1%"
+	Compared bool   // cells have published numbers and differences beside ours
+}
+
+// TableRow is a row; Cells are as many as the columns.
+type TableRow struct {
+	Name  string
+	Kind  string // of the policy: online, offline or bound
+	Cells []TableCell
+}
+
+// TableCell is a value as it is printed, with what it is made from. Text is "" where there is no value.
+type TableCell struct {
+	Text       string // "47.12%", with a margin where there are several seeds: "47.12% ± 0.03"
+	Published  string // "47.10%", or "" where nothing was published
+	Difference string // ours less the published value: "+0.02", in points where the metric is a share
+	Best       bool   // the best of the online policies, or of the rows, in its column
+	Off        bool   // differs from the published value by more than it may
+
+	Estimate       Estimate
+	PublishedValue float64 // where Published is not ""
+}
+
+// Tables are the tables of a pivot with what is said below them.
+type Tables struct {
+	Pivot
+	Tables []Table
+	Notes  []string // "* best online value of the column", "16 of 16 agree within 0.005 points"
+}
+
+// Tables makes the tables. Records are arranged as Arrange does.
+func (p Pivot) Tables(recs []Record) (*Tables, error) {
+	p = p.withDefaults()
+	panels, err := Arrange(recs, Layout{Panels: p.Panels, Lines: p.Rows, Along: p.Columns, Metric: p.Cells})
+	if err != nil {
+		return nil, fmt.Errorf("table of %s: %w", p.Cells, err)
+	}
+	t := &Tables{Pivot: p}
+	for _, panel := range panels {
+		t.Tables = append(t.Tables, p.table(panel))
+	}
+	t.note()
+	return t, nil
+}
+
+func (p Pivot) withDefaults() Pivot {
+	if p.Rows == "" {
+		p.Rows = DimPolicy
+	}
+	if p.Columns == "" {
+		p.Columns = DimCapacity
+	}
+	if p.Panels == "" && p.Rows != DimTrace && p.Columns != DimTrace {
+		p.Panels = DimTrace
+	}
+	if p.Against != nil && p.Against.Metric != p.Cells {
+		p.Against = nil
+	}
+	return p
+}
+
+// table makes the table of one panel.
+func (p Pivot) table(panel Panel) Table {
+	t := Table{Name: panel.Name, Corner: MetricName(p.Rows)}
+	for _, place := range placesOf(panel) {
+		t.Columns = append(t.Columns, TableColumn{Name: p.heading(panel, place), Place: place})
+	}
+	for _, s := range panel.Lines {
+		row := TableRow{Name: Printable(s.Name), Kind: s.Kind(), Cells: make([]TableCell, len(t.Columns))}
+		for i, c := range t.Columns {
+			point, ok := s.at(c.Place)
+			if !ok {
+				continue
+			}
+			row.Cells[i] = p.cell(point)
+			if row.Cells[i].Published != "" {
+				t.Columns[i].Compared = true
+			}
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	p.markBest(&t, panel)
+	return t
+}
+
+// placesOf returns the texts of the places in a panel, in the order of the records; one without a name if the panel has none.
+func placesOf(panel Panel) (places []string) {
+	for _, s := range panel.Lines {
+		for _, point := range s.Points {
+			if !point.Anywhere && !slices.Contains(places, point.Place.Text) {
+				places = append(places, point.Place.Text)
+			}
+		}
+	}
+	if len(places) == 0 {
+		return []string{""}
+	}
+	return places
+}
+
+// at returns the point of the series at a place.
+func (s *Series) at(place string) (Point, bool) {
+	for _, p := range s.Points {
+		if p.Anywhere || p.Place.Text == place {
+			return p, true
+		}
+	}
+	return Point{}, false
+}
+
+// heading names a column. A capacity has its number beside it where it is the same in the whole table.
+func (p Pivot) heading(panel Panel, place string) string {
+	if place == "" {
+		return "any " + MetricName(p.Columns)
+	}
+	if p.Columns != DimCapacity {
+		return PlaceName(p.Columns, Value{Text: Printable(place)})
+	}
+	var first *Record
+	for _, s := range panel.Lines {
+		for _, point := range s.Points {
+			switch {
+			case point.Place.Text != place:
+			case first == nil:
+				first = point.Record
+			case point.Record.Capacity != first.Capacity || point.Record.CapacityUnit != first.CapacityUnit:
+				return place
+			}
+		}
+	}
+	number := Capacity(first.Capacity, first.CapacityUnit)
+	if strings.HasSuffix(place, "%") {
+		return place + " (" + number + ")"
+	}
+	return number
+}
+
+// cell writes one value.
+func (p Pivot) cell(point Point) TableCell {
+	c := TableCell{Text: MetricText(p.Cells, point.Mean), Estimate: point.Estimate}
+	if point.Record.Kind == "bound" {
+		c.Text = map[bool]string{true: "≥ ", false: "≤ "}[LowerIsBetter(p.Cells)] + c.Text
+	}
+	if point.Seeds > 1 {
+		c.Text += " ± " + strings.TrimSuffix(MetricText(p.Cells, point.Margin), "%")
+	}
+	if p.Against == nil {
+		return c
+	}
+	if x, ok := p.Against.For(point.Record); ok {
+		c.Published, c.PublishedValue = MetricText(p.Cells, x), x
+		c.Difference = differenceText(p.Cells, point.Mean-x)
+		c.Off = !p.Against.Agrees(point.Mean, x)
+	}
+	return c
+}
+
+// markBest marks the best policies of each column, or of each row where policies make the columns; of other things the best value of each
+// column. Where all are equal none is the best.
+func (p Pivot) markBest(t *Table, panel Panel) {
+	if !HigherIsBetter(p.Cells) && !LowerIsBetter(p.Cells) {
+		return
+	}
+	switch {
+	case p.Columns == DimPolicy:
+		for i := range t.Rows {
+			var cells []*TableCell
+			for j, c := range t.Columns {
+				if point, ok := panel.Lines[i].at(c.Place); ok && competes(point.Record) {
+					cells = append(cells, &t.Rows[i].Cells[j])
+				}
+			}
+			markBestOf(cells, LowerIsBetter(p.Cells))
+		}
+	case p.Rows != DimTrace && p.Rows != DimCapacity && p.Rows != DimSeed:
+		for j := range t.Columns {
+			var cells []*TableCell
+			for i := range t.Rows {
+				if t.Rows[i].Cells[j].Text != "" && competes(panel.Lines[i].Points[0].Record) {
+					cells = append(cells, &t.Rows[i].Cells[j])
+				}
+			}
+			markBestOf(cells, LowerIsBetter(p.Cells))
+		}
+	}
+}
+
+// competes reports whether a record is one of an online policy that has to choose: a cache without bounds is no competitor.
+func competes(r *Record) bool { return r.Kind == "online" && r.Policy != "infinite" }
+
+func markBestOf(cells []*TableCell, lowest bool) {
+	if len(cells) == 0 {
+		return
+	}
+	best, worst := cells[0].Estimate.Mean, cells[0].Estimate.Mean
+	for _, c := range cells {
+		best, worst = max(best, c.Estimate.Mean), min(worst, c.Estimate.Mean)
+	}
+	if lowest {
+		best, worst = worst, best
+	}
+	for _, c := range cells {
+		c.Best = c.Estimate.Mean == best && best != worst
+	}
+}
+
+// note says what the marks mean and how many values agree with the published ones.
+func (t *Tables) note() {
+	var marked, margins bool
+	compared, agree := 0, 0
+	for c := range t.cells {
+		marked = marked || c.Best
+		margins = margins || c.Estimate.Seeds > 1
+		if c.Published != "" {
+			compared++
+			if !c.Off {
+				agree++
+			}
+		}
+	}
+	if marked {
+		what := "column"
+		if t.Pivot.Columns == DimPolicy {
+			what = "row"
+		}
+		t.Notes = append(t.Notes, "* best online value of the "+what)
+	}
+	if margins {
+		t.Notes = append(t.Notes, "±: 95% confidence interval of the mean over seeds")
+	}
+	if t.Against == nil {
+		return
+	}
+	if compared == 0 {
+		t.Notes = append(t.Notes, fmt.Sprintf("no number of %s is about what this table shows", t.Against.Name))
+		return
+	}
+	if agree < compared {
+		t.Notes = append(t.Notes, "! differs by more than it may")
+	}
+	t.Notes = append(t.Notes, fmt.Sprintf("%d of %d agree with %s%s", agree, compared, t.Against.Name, t.Against.tolerance()))
+}
+
+// tolerance says up to which difference numbers agree: " within 0.005 points".
+func (p *Published) tolerance() string {
+	switch {
+	case p.Within == 0:
+		return " exactly"
+	case IsShare(p.Metric):
+		return " within " + strconv.FormatFloat(p.Within*100, 'g', 4, 64) + " points"
+	}
+	return " within " + strconv.FormatFloat(p.Within, 'g', 4, 64)
+}
+
+// cells yields the cells that have values.
+func (t *Tables) cells(yield func(*TableCell) bool) {
+	for i := range t.Tables {
+		for j := range t.Tables[i].Rows {
+			for k := range t.Tables[i].Rows[j].Cells {
+				if c := &t.Tables[i].Rows[j].Cells[k]; c.Text != "" && !yield(c) {
+					return
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,173 @@
+package records
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/cachesim/cachesim/internal/suggest"
+)
+
+// Print writes the tables as table, markdown or csv. CSV has one line per value, with all digits.
+func (t *Tables) Print(w io.Writer, format string, opt PrintOptions) error {
+	switch format {
+	case "csv":
+		return t.encodeCSV(w)
+	case "table":
+		return t.print(w, paint{color: opt.Color && os.Getenv("NO_COLOR") == ""})
+	case "markdown":
+		return t.print(w, paint{markdown: true})
+	}
+	return suggest.Unknown("format", format, []string{"table", "markdown", "csv"})
+}
+
+func (t *Tables) print(w io.Writer, p paint) error {
+	for i := range t.Tables {
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		if _, err := fmt.Fprintf(w, "%s\n\n%s\n", p.bold(t.Heading(i)), t.Tables[i].render(p)); err != nil {
+			return err
+		}
+	}
+	if len(t.Notes) == 0 {
+		return nil
+	}
+	_, err := fmt.Fprintf(w, "\n%s", p.lines(t.Notes))
+	return err
+}
+
+// Heading is what stands above table i.
+func (t *Tables) Heading(i int) string {
+	title := t.Title
+	if title == "" {
+		title = MetricName(t.Pivot.Cells)
+	}
+	if name := t.Tables[i].Name; name != "" {
+		title += ": " + name
+	}
+	return Printable(title)
+}
+
+// render writes a compared column as three: ours, the published value and the difference.
+func (t *Table) render(p paint) string {
+	w := newTable()
+	header := table.Row{t.Corner}
+	configs := []table.ColumnConfig{{Number: 1, Align: text.AlignLeft, AlignHeader: text.AlignLeft}}
+	for _, c := range t.Columns {
+		header = append(header, c.Name)
+		if c.Compared {
+			header = append(header, "published", "difference")
+		}
+	}
+	for i := range header[1:] {
+		configs = append(configs, table.ColumnConfig{Number: i + 2, Align: text.AlignRight, AlignHeader: text.AlignRight})
+	}
+	w.AppendHeader(header)
+	w.SetColumnConfigs(configs)
+	for _, r := range t.Rows {
+		w.AppendRow(t.printedRow(r, p))
+	}
+	if p.markdown {
+		return w.RenderMarkdown()
+	}
+	return w.Render()
+}
+
+func (t *Table) printedRow(r TableRow, p paint) table.Row {
+	name := r.Name
+	quiet := func(s string) string { return s }
+	if r.Kind != "online" {
+		name += " (" + r.Kind + ")"
+		quiet = p.dim
+	}
+	row := table.Row{quiet(name)}
+	for i, c := range r.Cells {
+		row = append(row, quiet(c.print(p)))
+		if t.Columns[i].Compared {
+			row = append(row, quiet(c.Published), c.printDifference(p))
+		}
+	}
+	return row
+}
+
+// print marks the best value by a star, which is outside of Markdown's emphasis because it would end it.
+func (c *TableCell) print(p paint) string {
+	switch {
+	case c.Best && p.markdown:
+		return p.bold(c.Text) + ` \*`
+	case c.Best:
+		return p.bold(c.Text + " *")
+	}
+	return c.Text
+}
+
+// printDifference marks what is too large.
+func (c *TableCell) printDifference(p paint) string {
+	if c.Off {
+		return p.bold(c.Difference + " !")
+	}
+	return p.dim(c.Difference)
+}
+
+// encodeCSV writes one line per value.
+func (t *Tables) encodeCSV(w io.Writer) error {
+	out := csv.NewWriter(w)
+	panels := t.Panels
+	if panels == "" {
+		panels = "table"
+	}
+	header := []string{panels, t.Pivot.Rows, t.Pivot.Columns, t.Pivot.Cells, "margin", "seeds"}
+	if t.Against != nil {
+		header = append(header, "published", "agrees")
+	}
+	out.Write(header) // errors are kept until Error
+	for i := range t.Tables {
+		for _, r := range t.Tables[i].Rows {
+			for j, c := range r.Cells {
+				if c.Text == "" {
+					continue
+				}
+				e := c.Estimate
+				line := []string{t.Tables[i].Name, r.Name, t.Tables[i].Columns[j].Place, number(e.Mean), number(e.Margin), strconv.Itoa(e.Seeds)}
+				if t.Against != nil {
+					line = append(line, c.agreement()...)
+				}
+				out.Write(line)
+			}
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// agreement returns the published value and whether ours agrees; texts are empty where nothing was published.
+func (c *TableCell) agreement() []string {
+	if c.Published == "" {
+		return []string{"", ""}
+	}
+	return []string{number(c.PublishedValue), strconv.FormatBool(!c.Off)}
+}
+
+func number(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+
+// lines writes notes below a table, one per line.
+func (p paint) lines(notes []string) string {
+	var s strings.Builder
+	for i, line := range notes {
+		if p.markdown {
+			line = strings.ReplaceAll(line, "*", `\*`)
+			if i < len(notes)-1 {
+				line += "  " // a line break
+			}
+		}
+		s.WriteString(p.dim(line) + "\n")
+	}
+	return s.String()
+}

@@ -1,0 +1,87 @@
+package records
+
+import (
+	"math"
+	"strconv"
+)
+
+// Published holds numbers of others, to be shown beside ours.
+type Published struct {
+	Name   string // in figures and tables: "ARC paper"
+	Source string
+	Metric string
+	Within float64 // the difference up to which ours agree
+	Points []PublishedPoint
+}
+
+// PublishedPoint is one published number.
+type PublishedPoint struct {
+	At    map[string]string // dimension to place; a dimension that is missing here may have any place
+	Value float64
+}
+
+// For returns the number that was published for what r measured.
+func (p *Published) For(r *Record) (x float64, ok bool) {
+	for i := range p.Points {
+		if p.Points[i].isAt(r, "") {
+			return p.Points[i].Value, true
+		}
+	}
+	return 0, false
+}
+
+// isAt reports whether r lies at the point, whatever its place on the dimension except.
+func (p *PublishedPoint) isAt(r *Record, except string) bool {
+	for dim, place := range p.At {
+		if v, ok := r.Dim(dim); ok && dim != except && !v.is(place) {
+			return false
+		}
+	}
+	return true
+}
+
+// is reports whether text names the place v.
+func (v Value) is(text string) bool {
+	if v.Text == text {
+		return true
+	}
+	x, err := strconv.ParseFloat(text, 64)
+	return err == nil && v.IsNumber && v.Number == x
+}
+
+// Agrees reports whether our number is as near to the published one as it should be.
+func (p *Published) Agrees(ours, published float64) bool {
+	const rounding = 1e-9 // 0.3846 written as 38.46% and 0.38460000000000005 are the same
+	return math.Abs(ours-published) <= p.Within*(1+rounding)+rounding*max(1e-3, math.Abs(published))
+}
+
+// PointsOf returns what was published about the policy, trace, panel and so on of a series, with places on the dimension along: first at
+// the places that the series has, in their order, then at other numbers.
+func (p *Published) PointsOf(s *Series, along string) (points []Point) {
+	for _, ours := range s.Points {
+		if x, ok := p.For(ours.Record); ok && !ours.Anywhere {
+			points = append(points, Point{Place: ours.Place, Estimate: Estimate{Mean: x, Seeds: 1}, Record: ours.Record})
+		}
+	}
+	for i := range p.Points {
+		text, ok := p.Points[i].At[along]
+		if !ok || !p.Points[i].isAt(s.Points[0].Record, along) {
+			continue
+		}
+		place := newValue(text)
+		if place.IsNumber && !s.has(text) {
+			points = append(points, Point{Place: place, Estimate: Estimate{Mean: p.Points[i].Value, Seeds: 1}, Record: s.Points[0].Record})
+		}
+	}
+	return points
+}
+
+// has reports whether the series has a point at the place that text names.
+func (s *Series) has(text string) bool {
+	for _, p := range s.Points {
+		if !p.Anywhere && p.Place.is(text) {
+			return true
+		}
+	}
+	return false
+}
