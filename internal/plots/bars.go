@@ -26,10 +26,11 @@ type bars struct {
 }
 
 type bar struct {
-	at int // row, from the bottom
-	interval
-	color color.NRGBA
-	label string
+	at       int     // row, from the bottom
+	end      float64 // where the bar ends
+	interval         // what is drawn as a whisker, if anything
+	color    color.NRGBA
+	label    string
 }
 
 // Plot implements plot.Plotter. The part of an interval that is uncertain is drawn as a whisker.
@@ -39,12 +40,15 @@ func (b bars) Plot(c draw.Canvas, p *plot.Plot) {
 		middle := y(float64(r.at))
 		half := (y(1) - y(0)) * barShare / 2
 		c.SetColor(r.color)
-		from, to := x(min(b.base, r.low)), x(max(b.base, r.low))
+		from, to := x(min(b.base, r.end)), x(max(b.base, r.end))
 		c.Fill(vg.Rectangle{Min: vg.Point{X: from, Y: middle - half}, Max: vg.Point{X: max(to, from+barLeast), Y: middle + half}}.Path())
 		if r.high > r.low {
 			line := draw.LineStyle{Color: color.Black, Width: 1}
 			c.StrokeLine2(line, x(r.low), middle, x(r.high), middle)
 			c.StrokeLine2(line, x(r.high), middle-half/2, x(r.high), middle+half/2)
+			if r.low < r.end {
+				c.StrokeLine2(line, x(r.low), middle-half/2, x(r.low), middle+half/2)
+			}
 		}
 		style := b.style
 		style.Color, style.YAlign = color.Black, draw.YCenter
@@ -85,15 +89,18 @@ func (b intervalBars) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	style := draw.LineStyle{Color: b.Style.Color, Width: 0.8}
 	for i := range b.X {
-		at, low, high := x(b.X[i])+b.Shift, y(b.Y[i]), y(b.High[i])
+		at, low, high := x(b.X[i])+b.Shift, y(b.Low[i]), y(b.High[i])
 		c.StrokeLine2(style, at, low, at, high)
 		c.StrokeLine2(style, at-barCap, high, at+barCap, high)
+		if b.Low[i] < b.Y[i] {
+			c.StrokeLine2(style, at-barCap, low, at+barCap, low)
+		}
 	}
 }
 
 // DataRange implements plot.DataRanger.
 func (b intervalBars) DataRange() (xmin, xmax, ymin, ymax float64) {
-	return slices.Min(b.X), slices.Max(b.X), slices.Min(b.Y), slices.Max(b.High)
+	return slices.Min(b.X), slices.Max(b.X), slices.Min(b.Low), slices.Max(b.High)
 }
 
 // GlyphBoxes implements plot.GlyphBoxer: room for the bars beside the first and last points.

@@ -3,14 +3,11 @@
 package plots
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
 	"image/color"
-	"io"
 	"math"
-	"path/filepath"
 	"slices"
 
 	"gonum.org/v1/plot"
@@ -19,10 +16,7 @@ import (
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgimg"
-	"gonum.org/v1/plot/vg/vgsvg"
 
-	"github.com/cachesim/cachesim/internal/atomicfile"
 	"github.com/cachesim/cachesim/internal/records"
 )
 
@@ -30,7 +24,6 @@ const (
 	plotWidth  = 6.2 * vg.Inch // without the legend
 	plotHeight = 4.4 * vg.Inch
 	margin     = vg.Length(10)
-	labelWidth = 3 * vg.Inch // of a name in the legend, at most
 	pngDPI     = 150
 
 	// maxMarkers is the number of points up to which each of them is marked on its line.
@@ -45,7 +38,9 @@ type Figure struct {
 	xLabel string     // both drawn here: gonum makes room for them in the wrong place of a logarithmic axis
 	yLabel string
 	bands  *layer // behind every line
-	legend plot.Legend
+	legend legend
+	note   string    // below the plot
+	width  vg.Length // of the plot, without the legend
 	height vg.Length
 }
 
@@ -60,22 +55,22 @@ func (l *layer) Plot(c draw.Canvas, p *plot.Plot) {
 
 // New returns an empty figure with linear axes of plain numbers.
 func New(title, xLabel, yLabel string) *Figure {
-	f := &Figure{Plot: plot.New(), bands: &layer{}, legend: plot.NewLegend(), height: plotHeight}
+	return newFigure(title, xLabel, yLabel, plotWidth, plotHeight)
+}
+
+func newFigure(title, xLabel, yLabel string, width, height vg.Length) *Figure {
+	f := &Figure{Plot: plot.New(), bands: &layer{}, legend: newLegend(), width: width, height: height}
 	p := f.Plot
 	p.Title.TextStyle.Font = sans(12)
-	p.Title.Text = shorten(title, p.Title.TextStyle, plotWidth)
+	p.Title.Text = shorten(title, p.Title.TextStyle, width)
 	p.Title.Padding = 8
 	for _, axis := range []*plot.Axis{&p.X, &p.Y} {
 		axis.Label.TextStyle.Font = sans(11)
 		axis.Label.Padding = 4
 		axis.Tick.Label.Font = sans(10)
 	}
-	f.xLabel = shorten(xLabel, p.X.Label.TextStyle, plotWidth)
-	f.yLabel = shorten(yLabel, p.Y.Label.TextStyle, plotHeight)
-	f.legend.Left, f.legend.Top = true, true
-	f.legend.TextStyle.Font = sans(10)
-	f.legend.ThumbnailWidth = 30
-	f.legend.Padding = 2
+	f.xLabel = shorten(xLabel, p.X.Label.TextStyle, width)
+	f.yLabel = shorten(yLabel, p.Y.Label.TextStyle, height)
 	f.SetX(Linear, Number)
 	f.SetY(Linear, Number)
 	grid := plotter.NewGrid()
@@ -102,7 +97,8 @@ func setAxis(a *plot.Axis, s Scale, u Unit) {
 type Line struct {
 	Label string // in the legend; "" for none
 	X, Y  []float64
-	High  []float64 // nil, or per point the upper end of the interval that begins at Y; drawn as a band
+	Low   []float64 // nil, or per point the lower end of the interval around Y, which begins at Y otherwise
+	High  []float64 // nil, or per point the upper end of the interval; drawn as a band
 	Bars  bool      // draw the intervals as vertical bars at the points instead
 	Shift vg.Length // how far to the right of their points the bars stand, so that those of several lines do not hide each other
 	Steps bool      // hold each value until the next one, as a distribution function does
@@ -111,8 +107,8 @@ type Line struct {
 
 // AddLine adds a line. Lengths that differ and values that are no finite numbers are errors.
 func (f *Figure) AddLine(l Line) error {
-	if len(l.X) != len(l.Y) || l.High != nil && len(l.High) != len(l.X) {
-		return fmt.Errorf("line %q: %d x, %d y and %d upper values, want the same number of each", l.Label, len(l.X), len(l.Y), len(l.High))
+	if len(l.X) != len(l.Y) || l.High != nil && len(l.High) != len(l.X) || l.Low != nil && len(l.Low) != len(l.High) {
+		return fmt.Errorf("line %q: %d x, %d y, %d lower and %d upper values, want the same number of each", l.Label, len(l.X), len(l.Y), len(l.Low), len(l.High))
 	}
 	if len(l.X) == 0 {
 		return fmt.Errorf("line %q has no points", l.Label)
@@ -142,15 +138,20 @@ func (f *Figure) AddLine(l Line) error {
 		thumbs = append(thumbs, points)
 	}
 	if l.Label != "" {
-		f.legend.Add(shorten(l.Label, f.legend.TextStyle, labelWidth), thumbs...)
+		f.legend.add(l.Label, thumbs...)
 	}
 	return nil
 }
 
-// addIntervals draws what lies between Y and High.
+// addIntervals draws what lies between Low, or Y, and High.
 func (f *Figure) addIntervals(l Line) error {
-	if err := plotter.CheckFloats(l.High...); err != nil {
-		return fmt.Errorf("line %q: upper values: %w", l.Label, err)
+	if l.Low == nil {
+		l.Low = l.Y
+	}
+	for _, ends := range [][]float64{l.Low, l.High} {
+		if err := plotter.CheckFloats(ends...); err != nil {
+			return fmt.Errorf("line %q: intervals: %w", l.Label, err)
+		}
 	}
 	if l.Bars {
 		f.Plot.Add(intervalBars{l})
@@ -158,7 +159,7 @@ func (f *Figure) addIntervals(l Line) error {
 	}
 	var outline plotter.XYs
 	for i := range l.X {
-		outline = append(outline, plotter.XY{X: l.X[i], Y: l.Y[i]})
+		outline = append(outline, plotter.XY{X: l.X[i], Y: l.Low[i]})
 	}
 	for i := len(l.X) - 1; i >= 0; i-- {
 		outline = append(outline, plotter.XY{X: l.X[i], Y: l.High[i]})
@@ -170,6 +171,7 @@ func (f *Figure) addIntervals(l Line) error {
 	band.Color = translucent(l.Style.Color)
 	band.LineStyle.Width = 0
 	f.bands.plotters = append(f.bands.plotters, band)
+	f.Plot.Y.Min = min(f.Plot.Y.Min, slices.Min(l.Low))
 	f.Plot.Y.Max = max(f.Plot.Y.Max, slices.Max(l.High))
 	return nil
 }
@@ -199,39 +201,23 @@ func (l thinLine) Plot(c draw.Canvas, p *plot.Plot) {
 
 // Save writes name.svg and name.png into dir, which must exist.
 func (f *Figure) Save(dir, name string) error {
-	err := cmp.Or(checkRange(f.xLabel, &f.Plot.X), checkRange(f.yLabel, &f.Plot.Y))
-	if err != nil {
-		return fmt.Errorf("figure %s: %w", name, err)
-	}
-	width, height := f.size()
-	svg := vgsvg.New(width, height)
-	png := vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(pngDPI))}
-	for _, out := range []struct {
-		ext    string
-		canvas vg.CanvasWriterTo
-	}{{".svg", svg}, {".png", png}} {
-		f.draw(draw.New(out.canvas))
-		err := atomicfile.Write(filepath.Join(dir, name+out.ext), func(w io.Writer) error { return encode(w, out.canvas) })
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// encode writes the image. An SVG names only the font that was measured; the names added here have the same widths or are
-// what every viewer has.
-func encode(w io.Writer, canvas io.WriterTo) error {
-	var image bytes.Buffer
-	if _, err := canvas.WriteTo(&image); err != nil {
-		return err
-	}
-	data := bytes.ReplaceAll(image.Bytes(), []byte("font-family:Liberation Sans;"), []byte("font-family:Liberation Sans,Arial,Helvetica,sans-serif;"))
-	_, err := w.Write(data)
+	_, err := f.saveAs(dir, name, asSVG, asPNG)
 	return err
 }
 
-// checkRange refuses what gonum would panic on, and widens a range that is a point.
+func (f *Figure) saveAs(dir, name string, formats ...format) (files []string, err error) {
+	if err := f.check(); err != nil {
+		return nil, fmt.Errorf("figure %s: %w", name, err)
+	}
+	width, height := f.size()
+	return save(dir, name, width, height, f.draw, formats)
+}
+
+// check refuses what gonum would panic on, and widens a range that is a point.
+func (f *Figure) check() error {
+	return cmp.Or(checkRange(f.xLabel, &f.Plot.X), checkRange(f.yLabel, &f.Plot.Y))
+}
+
 func checkRange(label string, axis *plot.Axis) error {
 	if axis.Min > axis.Max {
 		return errors.New("there is nothing to draw")
@@ -250,57 +236,98 @@ func checkRange(label string, axis *plot.Axis) error {
 
 // size returns the size of the whole figure: the plot and, beside it, the legend.
 func (f *Figure) size() (width, height vg.Length) {
-	legend := f.legendSize()
-	width, height = plotWidth+2*margin, max(f.height, legend.Y)+2*margin
+	legend := f.legend.size(f.legend.columnsFor(maxLegendRows))
+	width, height = f.width+2*margin, max(f.height+f.noteHeight(), legend.Y)+2*margin
 	if legend.X > 0 {
 		width += legend.X + margin
 	}
 	return width, height
 }
 
-func (f *Figure) legendSize() vg.Point {
-	size := f.legend.Rectangle(draw.Canvas{}).Size()
-	if size.X > 0 {
-		// gonum does not measure what hangs below the last line.
-		size.Y += 2 * f.legend.TextStyle.FontExtents().Descent
+func (f *Figure) noteHeight() vg.Length {
+	if f.note == "" {
+		return 0
 	}
-	return size
+	return noteStyle().FontExtents().Height + margin
 }
 
 func (f *Figure) draw(c draw.Canvas) {
-	c.SetColor(color.White)
-	c.Fill(c.Rectangle.Path())
-	inner := draw.Crop(c, margin, -margin, margin, -margin)
+	inner := blank(c)
 	plotArea := inner
-	plotArea.Max.X = plotArea.Min.X + plotWidth
+	plotArea.Max.X = plotArea.Min.X + f.width
+	drawNote(plotArea, f.note)
+	plotArea.Min.Y += f.noteHeight()
 	f.drawPlot(plotArea)
 	legendArea := inner
 	legendArea.Min.X = plotArea.Max.X + margin
-	f.legend.Draw(legendArea)
+	f.legend.draw(legendArea, f.legend.columnsFor(maxLegendRows))
+}
+
+// blank makes the canvas white and returns what lies within its margins.
+func blank(c draw.Canvas) draw.Canvas {
+	c.SetColor(color.White)
+	c.Fill(c.Rectangle.Path())
+	return draw.Crop(c, margin, -margin, margin, -margin)
+}
+
+// drawNote writes a note at the lower edge.
+func drawNote(c draw.Canvas, note string) {
+	style := noteStyle()
+	style.YAlign = draw.YBottom
+	c.FillText(style, c.Min, shorten(note, style, c.Max.X-c.Min.X))
 }
 
 // drawPlot draws the plot and the labels of its axes.
 func (f *Figure) drawPlot(c draw.Canvas) {
-	xStyle, yStyle := f.Plot.X.Label.TextStyle, f.Plot.Y.Label.TextStyle
-	var left, bottom vg.Length
-	if f.yLabel != "" {
-		left = yStyle.FontExtents().Height + f.Plot.Y.Label.Padding
-	}
-	if f.xLabel != "" {
-		bottom = xStyle.FontExtents().Height + f.Plot.X.Label.Padding
-	}
-	inner := draw.Crop(c, left, 0, bottom, 0)
+	inner := draw.Crop(c, f.yLabelWidth(), 0, f.xLabelHeight(), 0)
 	f.Plot.Draw(inner)
-	data := f.Plot.DataCanvas(inner)
-	xStyle.XAlign, xStyle.YAlign = draw.XCenter, draw.YBottom
-	c.FillText(xStyle, vg.Point{X: data.Center().X, Y: c.Min.Y}, f.xLabel)
-	yStyle.Rotation, yStyle.XAlign = math.Pi/2, draw.XCenter
-	c.FillText(yStyle, vg.Point{X: c.Min.X + yStyle.FontExtents().Height - yStyle.FontExtents().Descent, Y: data.Center().Y}, f.yLabel)
+	f.drawXLabel(inner)
+	f.drawYLabel(inner)
+}
+
+// xLabelHeight returns the room that the label of the horizontal axis takes below the plot.
+func (f *Figure) xLabelHeight() vg.Length {
+	if f.xLabel == "" {
+		return 0
+	}
+	return f.Plot.X.Label.TextStyle.FontExtents().Height + f.Plot.X.Label.Padding
+}
+
+// yLabelWidth returns the room that the label of the vertical axis takes on the left of the plot.
+func (f *Figure) yLabelWidth() vg.Length {
+	if f.yLabel == "" {
+		return 0
+	}
+	return f.Plot.Y.Label.TextStyle.FontExtents().Height + f.Plot.Y.Label.Padding
+}
+
+// drawXLabel writes the label below the area that the plot was drawn in.
+func (f *Figure) drawXLabel(plotted draw.Canvas) {
+	style := f.Plot.X.Label.TextStyle
+	style.XAlign, style.YAlign = draw.XCenter, draw.YBottom
+	data := f.Plot.DataCanvas(plotted)
+	plotted.FillText(style, vg.Point{X: data.Center().X, Y: plotted.Min.Y - f.xLabelHeight()}, f.xLabel)
+}
+
+// drawYLabel writes the label on the left of the area that the plot was drawn in.
+func (f *Figure) drawYLabel(plotted draw.Canvas) {
+	style := f.Plot.Y.Label.TextStyle
+	style.Rotation, style.XAlign = math.Pi/2, draw.XCenter
+	left := plotted.Min.X - f.yLabelWidth()
+	data := f.Plot.DataCanvas(plotted)
+	at := vg.Point{X: left + style.FontExtents().Height - style.FontExtents().Descent, Y: data.Center().Y}
+	plotted.FillText(style, at, f.yLabel)
 }
 
 func sans(size vg.Length) font.Font {
 	return font.From(font.Font{Typeface: "Liberation", Variant: "Sans"}, size)
 }
+
+func textStyle(size vg.Length) text.Style {
+	return text.Style{Color: color.Black, Font: sans(size), Handler: plot.DefaultTextHandler}
+}
+
+func noteStyle() text.Style { return textStyle(9) }
 
 // shorten cuts s so that it fits into width, and leaves out what cannot be drawn.
 func shorten(s string, style text.Style, width vg.Length) string {

@@ -23,9 +23,9 @@ const (
 	maxIntervals = 12
 	// intervalShift is the distance between the intervals of two policies at one capacity.
 	intervalShift = vg.Length(4)
-	// tickGap is the least room between two labels of the capacity axis, axisLength what is left for the axis.
-	tickGap    = vg.Length(8)
-	axisLength = 0.85 * plotWidth
+	// tickGap is the least room between two labels of the capacity axis, axisShare the part of the width that is left for the axis.
+	tickGap   = vg.Length(8)
+	axisShare = 0.85
 )
 
 // metric is one figure that records give.
@@ -74,7 +74,7 @@ func WriteAll(dir string, recs []records.Record) error {
 	}
 	groups := records.Groups(recs)
 	suffixes := fileSuffixes(groups)
-	styles := stylesOf(recs)
+	styles := StylesOf(recs, records.DimPolicy)
 	for i, g := range groups {
 		if err := checkDistinct(g); err != nil {
 			return err
@@ -97,7 +97,7 @@ func WriteAll(dir string, recs []records.Record) error {
 }
 
 // figureOf returns the figure of one metric of one group.
-func figureOf(g records.Group, m metric, all []series, styles map[string]Style) (*Figure, error) {
+func figureOf(g records.Group, m metric, all []series, styles Styles) (*Figure, error) {
 	title := fmt.Sprintf("%s: %s, %s requests", m.title, g.Name, records.Count(g.Records[0].Requests))
 	if slices.ContainsFunc(all, series.isInterval) {
 		m.axis = "competitive ratio, up to the lower bound"
@@ -155,33 +155,6 @@ func checkDistinct(g records.Group) error {
 	return nil
 }
 
-// stylesOf gives each policy one look in all figures.
-func stylesOf(recs []records.Record) map[string]Style {
-	styles := map[string]Style{}
-	count := map[string]int{} // by kind
-	for _, r := range recs {
-		if _, ok := styles[r.Label]; ok {
-			continue
-		}
-		n := count[r.Kind]
-		count[r.Kind]++
-		switch r.Kind {
-		case "offline":
-			styles[r.Label] = OptimumStyle()
-			if n > 0 {
-				s := OptimumStyle()
-				s.Dashes = dashes[1+n%(len(dashes)-1)]
-				styles[r.Label] = s
-			}
-		case "bound":
-			styles[r.Label] = BoundStyle()
-		default:
-			styles[r.Label] = SeriesStyle(n)
-		}
-	}
-	return styles
-}
-
 // series are the values of one policy, by ascending capacity.
 type series struct {
 	label  string
@@ -226,7 +199,7 @@ func seriesOf(g records.Group, m metric) []series {
 	return all
 }
 
-func lineFigure(title string, m metric, all []series, styles map[string]Style, capacityUnit string) (*Figure, error) {
+func lineFigure(title string, m metric, all []series, styles Styles, capacityUnit string) (*Figure, error) {
 	f := New(title, "capacity (objects)", m.axis)
 	unit := Number
 	if capacityUnit == records.Bytes {
@@ -253,7 +226,7 @@ func lineFigure(title string, m metric, all []series, styles map[string]Style, c
 	}
 	p := f.Plot
 	f.SetX(scaleFor(p.X.Min, p.X.Max), unit)
-	if ticks := capacityTicks(all, capacityUnit); haveRoom(p.X, ticks) {
+	if ticks := capacityTicks(all, capacityUnit); f.haveRoom(ticks) {
 		p.X.Tick.Marker = plot.ConstantTicks(ticks)
 	}
 	f.SetY(Linear, m.unit)
@@ -282,11 +255,12 @@ func capacityTicks(all []series, unit string) []plot.Tick {
 	return ticks
 }
 
-// haveRoom reports whether the labels of these ticks would not touch.
-func haveRoom(a plot.Axis, ticks []plot.Tick) bool {
+// haveRoom reports whether the labels of these ticks of the horizontal axis would not touch.
+func (f *Figure) haveRoom(ticks []plot.Tick) bool {
+	a := f.Plot.X
 	for i := 1; i < len(ticks); i++ {
 		left, right := ticks[i-1], ticks[i]
-		room := vg.Length(a.Norm(right.Value)-a.Norm(left.Value)) * axisLength
+		room := vg.Length(a.Norm(right.Value)-a.Norm(left.Value)) * axisShare * f.width
 		if room < (a.Tick.Label.Width(left.Label)+a.Tick.Label.Width(right.Label))/2+tickGap {
 			return false
 		}
@@ -334,13 +308,13 @@ func barFigure(title string, m metric, all []series) *Figure {
 	if m.lowIsGood {
 		slices.Reverse(all)
 	}
-	chart := bars{base: m.base, style: f.legend.TextStyle}
+	chart := bars{base: m.base, style: f.legend.style}
 	names := make([]string, len(all))
 	for i, s := range all {
 		v := s.points[0].interval
 		at := len(all) - 1 - i // the axis counts upwards
-		names[at] = shorten(s.label, f.legend.TextStyle, labelWidth)
-		chart.bars = append(chart.bars, bar{at: at, interval: v, color: s.barColor(), label: valueLabel(v, m.unit)})
+		names[at] = shorten(s.label, f.legend.style, labelWidth)
+		chart.bars = append(chart.bars, bar{at: at, end: v.low, interval: v, color: s.barColor(), label: valueLabel(v, m.unit)})
 	}
 	f.Plot.Add(chart)
 	f.Plot.NominalY(names...)
@@ -348,7 +322,7 @@ func barFigure(title string, m metric, all []series) *Figure {
 	f.height = max(plotHeight, vg.Length(len(all))*barPitch+vg.Inch)
 	for _, k := range barKinds {
 		if slices.ContainsFunc(all, func(s series) bool { return s.barColor() == k.color }) {
-			f.legend.Add(k.name, swatch{k.color})
+			f.legend.add(k.name, swatch{k.color})
 		}
 	}
 	return f

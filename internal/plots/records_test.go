@@ -163,7 +163,7 @@ func TestWriteAllErrors(t *testing.T) {
 }
 
 func TestEachPolicyHasOneLook(t *testing.T) {
-	styles := stylesOf(sweep("oltp", 30, records.Objects, 100))
+	styles := StylesOf(sweep("oltp", 30, records.Objects, 100), records.DimPolicy)
 	seen := map[string]string{}
 	for label, s := range styles {
 		look := fmt.Sprintf("%v %v", s.Color, s.Dashes)

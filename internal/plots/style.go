@@ -5,6 +5,8 @@ import (
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/cachesim/cachesim/internal/records"
 )
 
 // Style is how a line looks.
@@ -72,4 +74,51 @@ func (s Style) glyph() draw.GlyphStyle {
 func translucent(c color.NRGBA) color.NRGBA {
 	c.A = 0x28
 	return c
+}
+
+// Styles are the looks of lines by their names.
+type Styles map[string]Style
+
+// StylesOf gives each place on the dimension lines one look. With all records of an experiment it gives each policy the same look in all
+// of its figures.
+func StylesOf(recs []records.Record, lines string) Styles {
+	styles := Styles{}
+	for i := range recs {
+		name, kind := recs[i].Label, recs[i].Kind // of a record without that dimension
+		if v, ok := recs[i].Dim(lines); ok && lines != records.DimPolicy {
+			name, kind = records.PlaceName(lines, v), "online"
+		}
+		styles.add(name, kind)
+	}
+	return styles
+}
+
+// add gives a line of a kind of policies the next look that is free.
+func (s Styles) add(name, kind string) {
+	if _, ok := s[name]; ok {
+		return
+	}
+	switch kind {
+	case "offline":
+		s[name] = OptimumStyle()
+		if n := s.count(OptimumStyle().Color); n > 1 {
+			other := OptimumStyle()
+			other.Dashes = dashes[1+(n-1)%(len(dashes)-1)]
+			s[name] = other
+		}
+	case "bound":
+		s[name] = BoundStyle()
+	default:
+		s[name] = SeriesStyle(len(s) - s.count(OptimumStyle().Color) - s.count(BoundStyle().Color))
+	}
+}
+
+// count returns the number of lines in a colour.
+func (s Styles) count(c color.NRGBA) (n int) {
+	for _, style := range s {
+		if style.Color == c {
+			n++
+		}
+	}
+	return n
 }

@@ -1,6 +1,7 @@
 package plots
 
 import (
+	"cmp"
 	"math"
 	"strconv"
 
@@ -25,13 +26,14 @@ const (
 	Seconds             // 10 ms, 5 min, 1 d
 )
 
-// maxLabels is the number of labels that fit along an axis.
+// maxLabels is the number of labels that fit along an axis of a single plot.
 const maxLabels = 8
 
 // ticker places ticks at round values of its unit. It implements plot.Ticker.
 type ticker struct {
 	scale Scale
 	unit  Unit
+	most  int // labels that fit; 0 for maxLabels
 }
 
 // Ticks implements plot.Ticker.
@@ -41,10 +43,10 @@ func (t ticker) Ticks(low, high float64) []plot.Tick {
 	}
 	levels := t.logLevels(low, high)
 	for _, major := range levels {
-		if len(major) > maxLabels {
+		if len(major) > t.room() {
 			continue
 		}
-		if len(major) < 3 {
+		if len(major) < min(3, t.room()-2) {
 			break
 		}
 		return t.label(major, levels[0])
@@ -52,8 +54,10 @@ func (t ticker) Ticks(low, high float64) []plot.Tick {
 	return t.linearTicks(low, high) // too narrow for the round values of a logarithmic axis
 }
 
+func (t ticker) room() int { return cmp.Or(t.most, maxLabels) }
+
 func (t ticker) linearTicks(low, high float64) []plot.Tick {
-	least := (high - low) / (maxLabels - 2)
+	least := (high - low) / float64(t.room()-2)
 	unit, format := 1.0, t.unit.format
 	if t.unit == Seconds { // all labels in one unit: 20 min, 40 min, 60 min
 		u := clockUnitOf(least)

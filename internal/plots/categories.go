@@ -1,0 +1,175 @@
+package plots
+
+import (
+	"image/color"
+	"math"
+	"slices"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/cachesim/cachesim/internal/records"
+)
+
+const (
+	groupShare    = 0.8         // of the room of a category that its bars fill
+	categoryWidth = 1 * vg.Inch // of the name of a category, at most
+)
+
+// barPanel draws one horizontal bar per line, the highest on top, or the lowest where low is good.
+func (d *drawing) barPanel(f *Figure, p records.Panel) *Figure {
+	f.xLabel, f.yLabel = shorten(d.yLabel(p), f.Plot.X.Label.TextStyle, f.width), ""
+	lines := slices.DeleteFunc(slices.Clone(p.Lines), func(s records.Series) bool { return !d.shows(s.Points[0]) })
+	slices.SortStableFunc(lines, func(a, b records.Series) int {
+		if records.LowerIsBetter(d.Y) {
+			a, b = b, a
+		}
+		return int(math.Copysign(1, a.Points[0].Mean-b.Points[0].Mean))
+	})
+	chart := bars{base: d.base(lines), style: f.legend.style}
+	names := make([]string, len(lines))
+	for i, s := range lines {
+		point := s.Points[0]
+		low, high := d.interval(point)
+		names[i] = shorten(s.Name, f.legend.style, f.width/3)
+		chart.bars = append(chart.bars, bar{
+			at: i, end: point.Mean, interval: interval{low, high},
+			color: d.styles[s.Name].Color, label: records.MetricText(d.Y, point.Mean),
+		})
+	}
+	f.Plot.Add(chart)
+	for i, published := range d.ofMetric() {
+		var all marks
+		for at, s := range lines {
+			for _, point := range published.PointsOf(&s, d.X) {
+				if s.Points[0].Place.Text == point.Place.Text {
+					all.marks = append(all.marks, mark{plotter.XY{X: point.Mean, Y: float64(at)}, color.NRGBA{A: 0xff}})
+				}
+			}
+		}
+		d.addMarksTo(f, all, i, published.Name)
+	}
+	f.Plot.NominalY(names...)
+	f.SetX(scaleOf(d.LogY), d.yUnit())
+	f.Plot.X.Tick.Marker = ticker{scaleOf(d.LogY), d.yUnit(), panelLabels}
+	f.Plot.Y.Min, f.Plot.Y.Max = -0.6, float64(len(lines))-0.4
+	f.height = max(f.height, vg.Length(len(lines))*barPitch+vg.Inch)
+	return f
+}
+
+// base returns where bars begin: at 0, for ratios at their least value 1, and below all values on a logarithmic axis.
+func (d *drawing) base(lines []records.Series) float64 {
+	if d.LogY {
+		base := math.Inf(1)
+		for _, s := range lines {
+			for _, p := range s.Points {
+				if p.Mean > 0 {
+					base = min(base, p.Mean/2)
+				}
+			}
+		}
+		return base
+	}
+	if d.Y == "competitive_ratio" {
+		return 1
+	}
+	return 0
+}
+
+// groupedBars are upright bars, one group per category.
+type groupedBars struct {
+	base  float64
+	count int // of bars in a group
+	bars  []groupedBar
+}
+
+type groupedBar struct {
+	middle, value float64
+	interval
+	color color.NRGBA
+}
+
+func (d *drawing) addGroupedBars(f *Figure, p records.Panel) {
+	g := groupedBars{base: d.base(p.Lines), count: len(p.Lines)}
+	for _, s := range p.Lines {
+		look := d.styles[s.Name].Color
+		for _, point := range s.Points {
+			if !d.shows(point) {
+				continue
+			}
+			at := []float64{d.x(point.Place)}
+			if point.Anywhere {
+				at = at[:0]
+				for i := range d.categories {
+					at = append(at, float64(i))
+				}
+			}
+			low, high := d.interval(point)
+			for _, x := range at {
+				g.bars = append(g.bars, groupedBar{x + d.dodge(p, s.Name), point.Mean, interval{low, high}, look})
+			}
+		}
+		f.legend.add(s.Name, swatch{look})
+	}
+	f.Plot.Add(g)
+}
+
+// dodge returns how far the bars of a line stand beside the middle of their category.
+func (d *drawing) dodge(p records.Panel, line string) float64 {
+	if d.categories == nil || len(p.Lines) > len(palette) {
+		return 0
+	}
+	n := float64(len(p.Lines))
+	at := slices.IndexFunc(p.Lines, func(s records.Series) bool { return s.Name == line })
+	return (float64(at) - (n-1)/2) * groupShare / n
+}
+
+// Plot implements plot.Plotter.
+func (g groupedBars) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	half := groupShare / float64(g.count) * 0.9 / 2
+	for _, b := range g.bars {
+		c.SetColor(b.color)
+		foot, top := y(g.base), y(b.value)
+		c.Fill(vg.Rectangle{
+			Min: vg.Point{X: x(b.middle - half), Y: min(foot, top)},
+			Max: vg.Point{X: x(b.middle + half), Y: max(top, foot+barLeast)},
+		}.Path())
+		if b.high > b.low {
+			line := draw.LineStyle{Color: color.Black, Width: 1}
+			middle := x(b.middle)
+			c.StrokeLine2(line, middle, y(b.low), middle, y(b.high))
+			for _, end := range []float64{b.low, b.high} {
+				c.StrokeLine2(line, middle-barCap, y(end), middle+barCap, y(end))
+			}
+		}
+	}
+}
+
+// DataRange implements plot.DataRanger.
+func (g groupedBars) DataRange() (xmin, xmax, ymin, ymax float64) {
+	xmin, xmax, ymin, ymax = math.Inf(1), math.Inf(-1), g.base, g.base
+	for _, b := range g.bars {
+		xmin, xmax = min(xmin, b.middle), max(xmax, b.middle)
+		ymin, ymax = min(ymin, b.low), max(ymax, b.high)
+	}
+	return xmin, xmax, ymin, ymax
+}
+
+// nominalX names the places 0, 1, 2 of the horizontal axis, aslant where they would touch each other.
+func (f *Figure) nominalX(names []string) {
+	axis := &f.Plot.X
+	axis.Min, axis.Max = -0.5, float64(len(names))-0.5
+	var ticks []plot.Tick
+	for i, name := range names {
+		ticks = append(ticks, plot.Tick{Value: float64(i), Label: shorten(name, axis.Tick.Label, categoryWidth)})
+	}
+	axis.Tick.Marker = plot.ConstantTicks(ticks)
+	axis.Tick.Length = 0
+	if !f.haveRoom(ticks) {
+		axis.Tick.Label.Rotation = math.Pi / 5
+		axis.Tick.Label.XAlign, axis.Tick.Label.YAlign = draw.XRight, draw.YCenter
+	}
+}

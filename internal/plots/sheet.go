@@ -1,0 +1,142 @@
+package plots
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+const (
+	panelWidth  = 3 * vg.Inch
+	panelHeight = 2.6 * vg.Inch
+	panelGap    = vg.Length(16)
+	panelLabels = 5 // that fit along an axis of a panel
+)
+
+// sheet is several figures in a grid with one legend below.
+type sheet struct {
+	title  string
+	panels []*Figure
+	note   string
+}
+
+// columns returns the number of panels side by side.
+func (s *sheet) columns() int {
+	switch n := len(s.panels); n {
+	case 2, 4:
+		return 2
+	default:
+		return 3
+	}
+}
+
+func (s *sheet) rows() int { return (len(s.panels) + s.columns() - 1) / s.columns() }
+
+// shareY gives all panels the same vertical axis.
+func (s *sheet) shareY() {
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, f := range s.panels {
+		low, high = min(low, f.Plot.Y.Min), max(high, f.Plot.Y.Max)
+	}
+	for _, f := range s.panels {
+		f.Plot.Y.Min, f.Plot.Y.Max = low, high
+	}
+}
+
+// legend returns what the panels draw, each once.
+func (s *sheet) legend() legend {
+	all := newLegend()
+	for _, f := range s.panels {
+		all.join(f.legend)
+	}
+	return all
+}
+
+func (s *sheet) saveAs(dir, name string, formats ...format) (files []string, err error) {
+	for _, f := range s.panels {
+		if err := f.check(); err != nil {
+			return nil, fmt.Errorf("figure %s: panel %s: %w", name, f.Plot.Title.Text, err)
+		}
+	}
+	width, height := s.size()
+	return save(dir, name, width, height, s.draw, formats)
+}
+
+// rowHeight returns the height of the tallest panel with its label.
+func (s *sheet) rowHeight() vg.Length {
+	tallest := slices.MaxFunc(s.panels, func(a, b *Figure) int { return int(a.height - b.height) })
+	return tallest.height
+}
+
+func (s *sheet) width() vg.Length {
+	return vg.Length(s.columns())*(panelWidth+panelGap) - panelGap
+}
+
+func (s *sheet) titleHeight() vg.Length { return textStyle(12).FontExtents().Height + margin }
+
+func (s *sheet) size() (width, height vg.Length) {
+	l := s.legend()
+	width = s.width() + 2*margin
+	height = s.titleHeight() + vg.Length(s.rows())*(s.rowHeight()+panelGap) - panelGap + 2*margin
+	if size := l.size(l.columnsWithin(s.width())); size.Y > 0 {
+		height += size.Y + margin
+	}
+	if s.note != "" {
+		height += noteStyle().FontExtents().Height + margin
+	}
+	return width, height
+}
+
+func (s *sheet) draw(c draw.Canvas) {
+	c = blank(c)
+	title := textStyle(12)
+	title.XAlign, title.YAlign = draw.XCenter, draw.YTop
+	c.FillText(title, vg.Point{X: c.Center().X, Y: c.Max.Y}, shorten(s.title, title, s.width()))
+	c.Max.Y -= s.titleHeight()
+	if s.note != "" {
+		drawNote(c, s.note)
+		c.Min.Y += noteStyle().FontExtents().Height + margin
+	}
+	l := s.legend()
+	columns := l.columnsWithin(s.width())
+	if size := l.size(columns); size.Y > 0 {
+		area := c
+		area.Max.Y = c.Min.Y + size.Y
+		area.Min.X += (s.width() - size.X) / 2
+		l.draw(area, columns)
+		c.Min.Y += size.Y + margin
+	}
+	s.drawPanels(c)
+}
+
+// drawPanels aligns the panels, whose labels need different room, and writes the labels of their axes: that of the vertical axis
+// in the first column only.
+func (s *sheet) drawPanels(c draw.Canvas) {
+	grid := make([][]*plot.Plot, s.rows())
+	for i := range grid {
+		grid[i] = make([]*plot.Plot, s.columns())
+	}
+	for i, f := range s.panels {
+		grid[i/s.columns()][i%s.columns()] = f.Plot
+	}
+	first := s.panels[0]
+	labels := draw.Tiles{
+		Rows: s.rows(), Cols: s.columns(), PadX: panelGap, PadY: panelGap + first.xLabelHeight(), PadBottom: first.xLabelHeight(), PadLeft: first.yLabelWidth(),
+	}
+	for i, row := range plot.Align(grid, labels, c) {
+		for j, area := range row {
+			if at := i*s.columns() + j; at < len(s.panels) {
+				f := s.panels[at]
+				f.Plot.Draw(area)
+				f.drawXLabel(area)
+				if j == 0 {
+					f.drawYLabel(area)
+				}
+			}
+		}
+	}
+}
