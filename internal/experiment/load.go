@@ -262,14 +262,25 @@ func nodeInWords(t ast.NodeType) string {
 	return "a single value"
 }
 
+// placedError is an error about a value of the experiment.
+type placedError struct {
+	where string // file and line, or file and path
+	path  string // of the value
+	err   error
+}
+
+func (e *placedError) Error() string { return e.where + ": " + e.err.Error() }
+func (e *placedError) Unwrap() error { return e.err }
+
 // errorAt returns err with the file and the line of the value that the path of keys and places in lists leads to; of the innermost one on
 // it that exists. In a changed experiment lines say nothing, so the path itself is named.
 func (f *File) errorAt(err error, path ...any) error {
+	text := pathText(path)
 	if f.source.body == nil {
-		return fmt.Errorf("%s: %s: %w", f.describe(), pathText(path), err)
+		return &placedError{strings.TrimSuffix(f.describe()+": "+text, ": "), text, err}
 	}
 	node := f.source.body
-	line := node.GetToken().Position.Line
+	line := firstLine(node)
 	for _, step := range path {
 		next, at := child(node, step)
 		if next == nil {
@@ -277,7 +288,7 @@ func (f *File) errorAt(err error, path ...any) error {
 		}
 		node, line = next, at
 	}
-	return fmt.Errorf("%s:%d: %w", f.source.name, line, err)
+	return &placedError{fmt.Sprintf("%s:%d", f.source.name, line), text, err}
 }
 
 // describe names the experiment, and what was changed in it, for errors.

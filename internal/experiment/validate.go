@@ -1,6 +1,543 @@
 package experiment
 
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/sim"
+	"github.com/cachesim/cachesim/internal/suggest"
+	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/gen"
+)
+
+// DefaultMetrics are those that the report's table of records shows where the experiment names none.
+var DefaultMetrics = []string{"hit_ratio", "misses"}
+
+// validate refuses an experiment that cannot be run, or that speaks of what does not exist. The error names the line.
 func (f *File) validate() error {
+	for _, check := range []func() error{
+		f.checkHead, f.checkTraces, f.checkPolicies, f.checkGroups, f.checkSize, f.checkCells, f.checkMetrics, f.checkReferences, f.checkFigures,
+		f.checkTables, f.checkQuick,
+	} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var (
+	experimentName = regexp.MustCompile(`^[A-Za-z0-9]+(-[A-Za-z0-9]+)*$`)
+	traceName      = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+	fileName       = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
+)
+
+const maxNameLength = 100
+
+// required returns an error for the first key without a value; keys and values alternate.
+func (f *File) required(path []any, keysAndValues ...string) error {
+	for i := 0; i < len(keysAndValues); i += 2 {
+		if strings.TrimSpace(keysAndValues[i+1]) == "" {
+			owner := "the experiment"
+			if len(path) > 0 {
+				owner = pathText(path)
+			}
+			return f.errorAt(fmt.Errorf("%s has no %s; write one", owner, keysAndValues[i]), append(path, keysAndValues[i])...)
+		}
+	}
+	return nil
+}
+
+func (f *File) checkHead() error {
+	if err := f.required(nil, "name", f.Name, "title", f.Title, "source", f.Source); err != nil {
+		return err
+	}
+	switch {
+	case !experimentName.MatchString(f.Name) || len(f.Name) > maxNameLength:
+		return f.errorAt(fmt.Errorf("name %q: want letters, digits and -", f.Name), "name")
+	case f.Cache != "" && f.Cache != "exact":
+		return f.errorAt(suggest.Unknown("cache", f.Cache, []string{"exact"}), "cache")
+	case len(f.Traces) == 0:
+		return f.errorAt(fmt.Errorf("the experiment has no traces; write some, for example traces: [{name: oltp, file: oltp.lis}]"), "traces")
+	case len(f.Policies) == 0:
+		return f.errorAt(fmt.Errorf("the experiment has no policies; write some, for example policies: [lru, arc]"), "policies")
+	case f.Bytes && f.UnitSize:
+		return f.errorAt(fmt.Errorf("bytes and unit-size exclude each other: the one counts sizes, the other ignores them"), "unit-size")
+	case f.Warmup < 0:
+		return f.errorAt(fmt.Errorf("warmup %d: want a number of requests, from 0", f.Warmup), "warmup")
+	}
+	return nil
+}
+
+func (f *File) checkTraces() error {
+	seen := map[string]bool{}
+	for i, t := range f.Traces {
+		if err := f.required([]any{"traces", i}, "name", t.Name); err != nil {
+			return err
+		}
+		if seen[t.Name] {
+			return f.errorAt(fmt.Errorf("two traces are called %s; give one of them another name", t.Name), "traces", i)
+		}
+		seen[t.Name] = true
+		if err := f.checkTrace(t); err != nil {
+			return f.errorAt(fmt.Errorf("trace %s: %w", t.Name, err), "traces", i)
+		}
+		if err := f.checkAxes(t.With, t.Name, "traces", i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *File) checkTrace(t Trace) error {
+	given := 0
+	for _, is := range []bool{t.File != "", len(t.Files) > 0, t.Generate != ""} {
+		if is {
+			given++
+		}
+	}
+	switch {
+	case !traceName.MatchString(t.Name) || len(t.Name) > maxNameLength:
+		return fmt.Errorf("want letters, digits, - and _ in its name")
+	case given != 1:
+		return fmt.Errorf("want exactly one of file, files and generate")
+	case slices.Contains(t.paths(), "") || slices.ContainsFunc(t.paths(), func(path string) bool { return strings.Contains(path, "\n") }):
+		return fmt.Errorf("want the path of a file, without line breaks")
+	case slices.Contains(t.paths(), "-"):
+		return fmt.Errorf("standard input cannot be read once for every cell; name a file")
+	case t.Generate != "" && (t.Format != "" || t.Merge || t.PerFile):
+		return fmt.Errorf("format, merge and per-file are for files, not for a generator")
+	case t.Merge && t.PerFile:
+		return fmt.Errorf("merge and per-file exclude each other")
+	case t.PerFile && f.Warmup > 0:
+		return fmt.Errorf("per-file: each file starts with an empty cache, so there is nothing to warm up; leave warmup out")
+	case t.Limit < 0 || t.Limit > 0 && t.With[axisLimit] != nil:
+		return fmt.Errorf("limit: want a number of requests, from 1, in one place")
+	case t.Sample < 0 || t.Sample > 1 || t.Sample > 0 && t.With[axisSample] != nil:
+		return fmt.Errorf("sample: want a share above 0, and up to 1, in one place")
+	}
+	for name := range t.With {
+		if t.Generate == "" && name != axisLimit && name != axisSample {
+			return fmt.Errorf("with: %w", suggest.Unknown("parameter of files", name, []string{axisLimit, axisSample}))
+		}
+	}
+	return traces.CheckFormat(t.Format)
+}
+
+// checkAxes refuses parameters that cannot be axes. Whether the trace or policy has them at all is seen when it is put together.
+func (f *File) checkAxes(with map[string]Values, owner string, path ...any) error {
+	for _, name := range sortedKeys(with) {
+		refuse := func(format string, args ...any) error {
+			return f.errorAt(fmt.Errorf("%s: with: %s: %w", owner, name, fmt.Errorf(format, args...)), append(path, "with", name)...)
+		}
+		if name == records.DimSeed {
+			return refuse("is no axis; write the seeds of the experiment under seeds")
+		}
+		for i, value := range with[name] {
+			switch {
+			case strings.ContainsAny(value, ",=\n") || strings.TrimSpace(value) != value || value == "":
+				return refuse("%q cannot be a place on an axis; write it in parentheses behind the name, or leave out commas, = and spaces", value)
+			case slices.ContainsFunc(with[name][:i], func(other string) bool { return samePlace(other, value) }):
+				return refuse("%s is there twice", value)
+			}
+		}
+	}
+	return nil
+}
+
+// samePlace reports whether two texts mean the same place on an axis: 0.1 and 0.10 do.
+func samePlace(a, b string) bool {
+	x, errX := strconv.ParseFloat(a, 64)
+	y, errY := strconv.ParseFloat(b, 64)
+	return a == b || errX == nil && errY == nil && x == y
+}
+
+func (f *File) checkPolicies() error {
+	seen := map[string]bool{}
+	for i, p := range f.Policies {
+		if err := f.required([]any{"policies", i}, "policy", p.Policy); err != nil {
+			return err
+		}
+		label := p.Label()
+		switch {
+		case seen[label]:
+			return f.errorAt(fmt.Errorf("two policies are called %s; give one of them another name under as", label), "policies", i)
+		case strings.ContainsFunc(label, func(c rune) bool { return c < ' ' }) || strings.TrimSpace(label) != label || len(label) > maxNameLength:
+			return f.errorAt(fmt.Errorf("the name %q of a policy: want one line of at most %d letters, without spaces around it", label, maxNameLength), "policies", i)
+		}
+		seen[label] = true
+		if err := f.checkAxes(p.With, "policy "+label, "policies", i); err != nil {
+			return err
+		}
+	}
+	for _, label := range sortedKeys(f.Absent) {
+		if seen[label] {
+			return f.errorAt(fmt.Errorf("%s is absent, but it is one of the policies", label), "absent", label)
+		}
+	}
+	return nil
+}
+
+func (f *File) checkGroups() error {
+	for _, name := range sortedKeys(f.Groups) {
+		if _, isPolicy := policies.Find(name); isPolicy || slices.Contains(f.labels(), name) {
+			return f.errorAt(fmt.Errorf("group %s has the name of a policy; take another", name), "groups", name)
+		}
+		if len(f.Groups[name]) == 0 {
+			return f.errorAt(fmt.Errorf("group %s is empty", name), "groups", name)
+		}
+		for i, label := range f.Groups[name] {
+			if err := f.checkPolicyName(label); err != nil {
+				return f.errorAt(fmt.Errorf("group %s: %w", name, err), "groups", name, i)
+			}
+		}
+	}
+	return nil
+}
+
+// checkPolicyName refuses what is neither a policy of the experiment nor said to be absent.
+func (f *File) checkPolicyName(label string) error {
+	if known := append(f.labels(), sortedKeys(f.Absent)...); !slices.Contains(known, label) && len(f.Changes) == 0 {
+		return suggest.Unknown("policy", label, known)
+	}
+	return nil
+}
+
+// checkSize refuses an experiment with more cells than maxCells, before they are made.
+func (f *File) checkSize() error {
+	perSeed, once := 0.0, 0.0 // policies that are run for each seed, and those that are run once
+	for i, p := range f.Policies {
+		spec, err := p.spec(firstPlace(p.With))
+		if err != nil {
+			return f.errorAt(err, "policies", i)
+		}
+		if spec.Entry.Random {
+			perSeed += countPlaces(p.With)
+		} else {
+			once += countPlaces(p.With)
+		}
+	}
+	seeds := float64(len(f.seeds()))
+	cells, workloads, capacities := 0.0, 0.0, 0
+	for i, t := range f.Traces {
+		specs, err := f.capacitiesOf(i)
+		if err != nil {
+			return err
+		}
+		each := once + perSeed*seeds
+		if t.dependsOnSeed(firstPlace(t.With)) {
+			each = (once + perSeed) * seeds
+		}
+		cells += countPlaces(t.With) * float64(len(specs)) * each
+		workloads += countPlaces(t.With)
+		capacities = max(capacities, len(specs))
+	}
+	if cells > maxCells {
+		return f.errorAt(fmt.Errorf("the experiment has %.0f cells, more than %d: traces with their axes %.0f, capacities %d, policies with their axes %.0f, seeds %.0f; split it, or leave some out",
+			cells, maxCells, workloads, capacities, once+perSeed, seeds))
+	}
+	return nil
+}
+
+// countPlaces returns how many combinations of values there are.
+func countPlaces(with map[string]Values) float64 {
+	n := 1.0
+	for _, values := range with {
+		n = min(n*float64(len(values)), math.MaxFloat32)
+	}
+	return n
+}
+
+func firstPlace(with map[string]Values) []setting {
+	for axes := range places(with) {
+		return axes
+	}
+	return nil
+}
+
+// checkCells puts every trace and policy together at every place on their axes.
+func (f *File) checkCells() error {
+	for i, t := range f.Traces {
+		specs, err := f.capacitiesOf(i)
+		if err != nil {
+			return err
+		}
+		if t.Generate == "" || !sim.NeedBytes(specs, f.mode()) {
+			continue
+		}
+		if spec, err := gen.Parse(t.Generate, ""); err == nil && !spec.HasSizes() && t.With["size"] == nil {
+			return f.errorAt(fmt.Errorf("trace %s: its capacities count bytes, but its objects have no sizes; write some, for example size=fixed(bytes=1)", t.Name), "traces", i)
+		}
+	}
 	_, err := f.Cells(CellOptions{})
+	return err
+}
+
+// checkMetric refuses what is no figure of the records of a sweep.
+func checkMetric(name string) error {
+	switch {
+	case name == "ns_per_request":
+		return fmt.Errorf("metric ns_per_request: records of an experiment have no times, as they do not depend on the machine; timings.csv has them")
+	case !slices.Contains(records.MetricNames(), name):
+		return suggest.Unknown("metric", name, slices.DeleteFunc(records.MetricNames(), func(m string) bool { return m == "ns_per_request" }))
+	}
+	return nil
+}
+
+func (f *File) checkMetrics() error {
+	for i, name := range f.Metrics {
+		if err := checkMetric(name); err != nil {
+			return f.errorAt(err, "metrics", i)
+		}
+	}
+	return nil
+}
+
+// axes returns the places on each axis of the experiment.
+func (f *File) axes() map[string][]string {
+	all := map[string][]string{}
+	add := func(owner string, with map[string]Values) {
+		for name, values := range with {
+			if f.isAmbiguous(name) {
+				name = owner + "." + name
+			}
+			all[name] = append(all[name], values...)
+		}
+	}
+	for _, t := range f.Traces {
+		add("trace", t.With)
+	}
+	for _, p := range f.Policies {
+		add("policy", p.With)
+	}
+	return all
+}
+
+// dimensionNames returns the names of all dimensions that records of the experiment may have.
+func (f *File) dimensionNames() []string {
+	return append(slices.Clone(dimensions), sortedKeys(f.axes())...)
+}
+
+// checkDimension refuses what is no dimension; "" is the default of its key.
+func (f *File) checkDimension(name string, path ...any) error {
+	if names := f.dimensionNames(); name != "" && !slices.Contains(names, name) && len(f.Changes) == 0 {
+		return f.errorAt(suggest.Unknown("dimension", name, names), path...)
+	}
+	return nil
+}
+
+// checkPlaces refuses places that are not on a dimension. The policies may be names of groups.
+func (f *File) checkPlaces(at map[string]Values, path ...any) error {
+	for _, dimension := range sortedKeys(at) {
+		here := append(slices.Clone(path), dimension)
+		if err := f.checkDimension(dimension, here...); err != nil {
+			return err
+		}
+		for _, place := range at[dimension] {
+			if err := f.checkPlace(dimension, place); err != nil {
+				return f.errorAt(err, here...)
+			}
+		}
+	}
+	return nil
+}
+
+func (f *File) checkPlace(dimension, place string) error {
+	exist := f.placesOn(dimension)
+	if len(f.Changes) > 0 || slices.ContainsFunc(exist, func(other string) bool { return samePlace(other, place) }) {
+		return nil
+	}
+	return suggest.Unknown(dimension, place, exist)
+}
+
+// placesOn returns the places on a dimension that records of the experiment may have, and what else may stand for some of them.
+func (f *File) placesOn(dimension string) (places []string) {
+	switch dimension {
+	case records.DimTrace:
+		return f.traceNames()
+	case records.DimPolicy:
+		return slices.Concat(f.labels(), sortedKeys(f.Groups), sortedKeys(f.Absent))
+	case records.DimCapacity:
+		for i := range f.Traces {
+			specs, _ := f.capacitiesOf(i) // they have been checked
+			for _, spec := range specs {
+				if !slices.Contains(places, spec.String()) {
+					places = append(places, spec.String())
+				}
+			}
+		}
+		return places
+	case records.DimSeed:
+		for _, seed := range f.seeds() {
+			places = append(places, strconv.FormatUint(seed, 10))
+		}
+		return places
+	}
+	return f.axes()[dimension]
+}
+
+func (f *File) checkReferences() error {
+	seen := map[string]bool{}
+	for i, r := range f.References {
+		if err := f.required([]any{"references", i}, "name", r.Name, "source", r.Source, "metric", r.Metric); err != nil {
+			return err
+		}
+		if seen[r.Name] {
+			return f.errorAt(fmt.Errorf("two references are called %s; give one of them another name", r.Name), "references", i)
+		}
+		seen[r.Name] = true
+		if err := checkMetric(r.Metric); err != nil {
+			return f.errorAt(err, "references", i, "metric")
+		}
+		if r.Within < 0 {
+			return f.errorAt(fmt.Errorf("within %v: want a difference, from 0", r.Within), "references", i, "within")
+		}
+		for k, p := range r.Points {
+			if err := p.check(); err != nil {
+				return f.errorAt(fmt.Errorf("reference %s: %w", r.Name, err), "references", i, "points", k)
+			}
+			if err := f.checkPlaces(p.At, "references", i, "points", k); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// check refuses a point that does not have one value for each of its places.
+func (p Point) check() error {
+	lists, places := 0, 1
+	for _, at := range p.At {
+		if len(at) > 1 {
+			lists, places = lists+1, len(at)
+		}
+	}
+	switch {
+	case len(p.At) == 0:
+		return fmt.Errorf("a point says where it is, for example {trace: oltp, policy: lru, capacity: 250, values: 16.47%%}")
+	case lists > 1:
+		return fmt.Errorf("a point has a list for one dimension only; write several points")
+	case len(p.Values) != places:
+		return fmt.Errorf("a point has %d values for %d places", len(p.Values), places)
+	}
+	return nil
+}
+
+func (f *File) hasReference(name string) error {
+	var names []string
+	for _, r := range f.References {
+		names = append(names, r.Name)
+	}
+	if !slices.Contains(names, name) {
+		return suggest.Unknown("reference", name, names)
+	}
+	return nil
+}
+
+// checkNames refuses what is no name of a file, or not the only one. Names that differ in case alone are the same to some file systems.
+func (f *File) checkName(name string, seen map[string]bool, path ...any) error {
+	switch {
+	case !fileName.MatchString(name) || len(name) > maxNameLength:
+		return f.errorAt(fmt.Errorf("name %q: want letters, digits, - and _, as it is the name of a file", name), path...)
+	case seen[strings.ToLower(name)]:
+		return f.errorAt(fmt.Errorf("the name %s is there twice", name), path...)
+	}
+	seen[strings.ToLower(name)] = true
+	return nil
+}
+
+// capacityShare is a number that figures may have as their x besides the dimensions.
+const capacityShare = "capacity_share"
+
+func (f *File) checkFigures() error {
+	seen := map[string]bool{}
+	for i, figure := range f.Figures {
+		if err := f.required([]any{"figures", i}, "name", figure.Name, "x", figure.X, "y", figure.Y); err != nil {
+			return err
+		}
+		if err := f.checkFigure(figure, seen, i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *File) checkFigure(figure Figure, seen map[string]bool, i int) error {
+	x := figure.X
+	if x == capacityShare {
+		x = ""
+	}
+	if err := checkMetric(figure.Y); err != nil {
+		return f.errorAt(err, "figures", i, "y")
+	}
+	for k, axis := range figure.Log {
+		if axis != "x" && axis != "y" {
+			return f.errorAt(fmt.Errorf("log: want x, y or both, not %q", axis), "figures", i, "log", k)
+		}
+	}
+	for _, name := range figure.References {
+		if err := f.hasReference(name); err != nil {
+			return f.errorAt(err, "figures", i, "references")
+		}
+	}
+	return cmp.Or(
+		f.checkName(figure.Name, seen, "figures", i, "name"),
+		f.checkDimension(x, "figures", i, "x"),
+		f.checkDimension(figure.Lines, "figures", i, "lines"),
+		f.checkDimension(figure.Panels, "figures", i, "panels"),
+		f.checkPlaces(figure.Only, "figures", i, "only"),
+	)
+}
+
+func (f *File) checkTables() error {
+	seen := map[string]bool{}
+	for i, table := range f.Tables {
+		if err := f.required([]any{"tables", i}, "name", table.Name, "cells", table.Cells); err != nil {
+			return err
+		}
+		if err := checkMetric(table.Cells); err != nil {
+			return f.errorAt(err, "tables", i, "cells")
+		}
+		if table.Against != "" {
+			if err := f.hasReference(table.Against); err != nil {
+				return f.errorAt(err, "tables", i, "against")
+			}
+		}
+		err := cmp.Or(
+			f.checkName(table.Name, seen, "tables", i, "name"),
+			f.checkDimension(table.Rows, "tables", i, "rows"),
+			f.checkDimension(table.Columns, "tables", i, "columns"),
+			f.checkDimension(table.Panels, "tables", i, "panels"),
+			f.checkPlaces(table.Only, "tables", i, "only"),
+		)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkQuick makes the quick version of a copy, so that it is known to work before someone asks for it.
+func (f *File) checkQuick() error {
+	if f.Quick == nil || f.source.body == nil {
+		return nil
+	}
+	quick := &File{source: f.source}
+	if err := decode(f.source.body, quick); err != nil {
+		return f.source.locate(err)
+	}
+	err := quick.Apply(nil, true)
+	var placed *placedError
+	if errors.As(err, &placed) && quick.source.body == nil {
+		return f.errorAt(fmt.Errorf("the quick version: %s: %w", placed.path, placed.err), "quick")
+	}
 	return err
 }

@@ -61,6 +61,15 @@ func FormatNames() []string {
 	return names
 }
 
+// CheckFormat refuses what LoadOptions.Format does not take.
+func CheckFormat(spec string) error {
+	if spec == "" {
+		return nil
+	}
+	_, _, err := parseFormat(spec)
+	return err
+}
+
 // parseFormat reads "NAME" or "NAME:option=value,option=value" and fills in the defaults.
 func parseFormat(spec string) (Format, params.Values, error) {
 	name, settings, _ := strings.Cut(spec, ":")

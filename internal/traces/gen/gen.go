@@ -80,8 +80,11 @@ func Parse(text, extra string) (Spec, error) {
 	if strings.TrimSpace(args) != "" && extra != "" {
 		args += ","
 	}
-	v, err := params.ParseArgs(e.allParams(), args+extra)
+	v, err := params.ParseArgs(e.AllParams(), args+extra)
 	if err != nil {
+		return Spec{}, err
+	}
+	if _, err := parseSizes(v.Text("size"), 0); err != nil {
 		return Spec{}, err
 	}
 	return Spec{e, v}, nil
@@ -105,17 +108,21 @@ func hasParam(text, name string) bool {
 	})
 }
 
-func (e Entry) allParams() []params.Param {
+// AllParams returns the parameters of the generator: its own, then the common ones.
+func (e Entry) AllParams() []params.Param {
 	return append(e.Params[:len(e.Params):len(e.Params)], Common...)
 }
 
 // String returns the spec with the parameters that differ from their defaults.
-func (s Spec) String() string { return params.FormatCall(s.Entry.Name, s.Entry.allParams(), s.Params) }
+func (s Spec) String() string { return params.FormatCall(s.Entry.Name, s.Entry.AllParams(), s.Params) }
 
 // Full returns the spec with all of its parameters, so that it means the same where a default has changed.
 func (s Spec) Full() string {
-	return s.Entry.Name + "(" + params.Format(s.Entry.allParams(), s.Params) + ")"
+	return s.Entry.Name + "(" + params.Format(s.Entry.AllParams(), s.Params) + ")"
 }
+
+// HasSizes reports whether the objects of the trace have sizes.
+func (s Spec) HasSizes() bool { return s.Params.Text("size") != "none" }
 
 // Generator makes the requests of one trace. It is a traces.Reader.
 type Generator struct {

@@ -1,0 +1,83 @@
+package experiment
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/cachesim/cachesim/internal/suggest"
+)
+
+const quickFlag = "--quick"
+
+// makeQuick turns the experiment into its quick version.
+func (f *File) makeQuick() error {
+	q := f.Quick
+	if q == nil {
+		return fmt.Errorf("%s: has no quick version; describe one under the key quick, or leave --quick out", f.describe())
+	}
+	f.Quick = nil
+	f.Changes = append(f.Changes, quickFlag)
+	if err := f.checkQuickNames(q); err != nil {
+		return err
+	}
+	if q.Traces != nil {
+		f.Traces = slices.DeleteFunc(f.Traces, func(t Trace) bool { return !slices.Contains(q.Traces, t.Name) })
+	}
+	if q.Policies != nil {
+		f.leaveOut(func(p Policy) bool { return !slices.Contains(q.Policies, p.Label()) }, "left out by --quick")
+	}
+	if q.Capacities != nil {
+		f.setCapacities(q.Capacities)
+	}
+	if q.Seeds != nil {
+		f.Seeds = q.Seeds
+	}
+	for i := range f.Traces {
+		if q.Limit > 0 {
+			f.Traces[i].shorten(q.Limit)
+		}
+	}
+	for _, set := range q.Set {
+		if err := f.set(set); err != nil {
+			return f.errorAt(fmt.Errorf("%s: %w", set, err), "quick", "set")
+		}
+	}
+	return nil
+}
+
+func (f *File) checkQuickNames(q *Quick) error {
+	for i, name := range q.Traces {
+		if names := f.traceNames(); !slices.Contains(names, name) {
+			return f.errorAt(suggest.Unknown("trace", name, names), "quick", "traces", i)
+		}
+	}
+	for i, label := range q.Policies {
+		if labels := f.labels(); !slices.Contains(labels, label) {
+			return f.errorAt(suggest.Unknown("policy", label, labels), "quick", "policies", i)
+		}
+	}
+	return nil
+}
+
+// shorten reads at most that many requests of the trace.
+func (t *Trace) shorten(limit int) {
+	delete(t.With, axisLimit)
+	if t.Limit == 0 || t.Limit > limit {
+		t.Limit = limit
+	}
+}
+
+func (f *File) traceNames() (names []string) {
+	for _, t := range f.Traces {
+		names = append(names, t.Name)
+	}
+	return names
+}
+
+// labels returns the names of all policies.
+func (f *File) labels() (labels []string) {
+	for _, p := range f.Policies {
+		labels = append(labels, p.Label())
+	}
+	return labels
+}

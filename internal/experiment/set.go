@@ -1,0 +1,296 @@
+package experiment
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/suggest"
+	"github.com/cachesim/cachesim/internal/traces/gen"
+)
+
+// Apply makes the experiment its quick version, if quick is set, and then changes one value after the other: "capacities=1%,5%", "traces.zipf.alpha=0.9,1.1",
+// "policies.s3fifo.small=0.1,0.2". The changed experiment is checked anew; after an error it is of no use.
+func (f *File) Apply(sets []string, quick bool) error {
+	if quick {
+		if err := f.makeQuick(); err != nil {
+			return err
+		}
+	}
+	for _, set := range sets {
+		if err := f.set(set); err != nil {
+			return fmt.Errorf("--set %s: %w", set, err)
+		}
+		f.Changes = append(f.Changes, "--set "+set)
+	}
+	if len(f.Changes) > 0 {
+		f.source.body = nil
+	}
+	return f.validate()
+}
+
+// settings are the keys of the experiment that --set changes.
+var settings = []struct {
+	key string
+	set func(f *File, value string) error
+}{
+	{"cache", func(f *File, value string) error { f.Cache = value; return nil }},
+	{"policies", (*File).setPolicies},
+	{"capacities", func(f *File, value string) error { f.setCapacities(splitList([]string{value})); return nil }},
+	{"bytes", func(f *File, value string) error { return setBool(&f.Bytes, value) }},
+	{"unit-size", func(f *File, value string) error { return setBool(&f.UnitSize, value) }},
+	{"warmup", func(f *File, value string) error { return setCount(&f.Warmup, value) }},
+	{"seeds", (*File).setSeeds},
+	{"optimum", func(f *File, value string) error { f.Optimum = new(bool); return setBool(f.Optimum, value) }},
+	{"metrics", func(f *File, value string) error { f.Metrics = splitList([]string{value}); return nil }},
+	{"traces-in", func(f *File, value string) error { f.TracesIn = value; return nil }},
+}
+
+// set changes one value of the experiment: "key=value".
+func (f *File) set(text string) error {
+	key, value, ok := strings.Cut(text, "=")
+	key, value = strings.TrimSpace(key), strings.TrimSpace(value)
+	if !ok || value == "" {
+		return fmt.Errorf("want key=value, for example seeds=3 or capacities=1%%,5%%")
+	}
+	if inner, err := f.setInner(key, text); inner || err != nil {
+		return err
+	}
+	names := []string{"traces.NAME.KEY", "policies.NAME.KEY"}
+	for _, s := range settings {
+		if s.key == key {
+			return s.set(f, value)
+		}
+		names = append(names, s.key)
+	}
+	return suggest.Unknown("key", key, names)
+}
+
+// setInner changes a value of a trace or policy, if the key begins with traces. or policies.
+func (f *File) setInner(key, text string) (inner bool, err error) {
+	var names []string
+	for i := range f.Traces {
+		names = append(names, f.Traces[i].Name)
+		if key, value, ok := cutOwner(text, "traces."+f.Traces[i].Name+"."); ok {
+			return true, f.Traces[i].set(key, value)
+		}
+	}
+	if name, ok := strings.CutPrefix(key, "traces."); ok {
+		return true, suggest.Unknown("trace", untilDot(name), names)
+	}
+	names = nil
+	for i := range f.Policies {
+		names = append(names, f.Policies[i].Label())
+		if key, value, ok := cutOwner(text, "policies."+f.Policies[i].Label()+"."); ok {
+			return true, f.Policies[i].set(key, value)
+		}
+	}
+	if name, ok := strings.CutPrefix(key, "policies."); ok {
+		return true, suggest.Unknown("policy", untilDot(name), names)
+	}
+	return false, nil
+}
+
+func untilDot(text string) string {
+	name, _, _ := strings.Cut(text, ".")
+	return name
+}
+
+// cutOwner cuts the owner off "owner.key=value". A name may have dots and = in it, so that it is looked for as a whole.
+func cutOwner(text, owner string) (key, value string, ok bool) {
+	rest, ok := strings.CutPrefix(text, owner)
+	if !ok {
+		return "", "", false
+	}
+	key, value, ok = strings.Cut(rest, "=")
+	return strings.TrimSpace(key), strings.TrimSpace(value), ok
+}
+
+// setCapacities sets the capacities of all traces.
+func (f *File) setCapacities(capacities Capacities) {
+	f.Capacities = capacities
+	for i := range f.Traces {
+		f.Traces[i].Capacities = nil
+	}
+}
+
+func (f *File) setSeeds(value string) (err error) {
+	if strings.Contains(value, ",") {
+		f.Seeds, err = parseSeeds(splitList([]string{value}))
+	} else {
+		f.Seeds, err = countSeeds(value)
+	}
+	return err
+}
+
+// setPolicies leaves the policies that are listed, with their parameters, and adds those that are new.
+func (f *File) setPolicies(value string) error {
+	labels, err := params.Split(value, ',')
+	if err != nil {
+		return err
+	}
+	for i := range labels {
+		labels[i] = strings.TrimSpace(labels[i])
+	}
+	var chosen []Policy
+	for _, label := range labels {
+		at := slices.IndexFunc(f.Policies, func(p Policy) bool { return p.Label() == label })
+		if at >= 0 {
+			chosen = append(chosen, f.Policies[at])
+		} else {
+			chosen = append(chosen, Policy{Policy: label})
+			delete(f.Absent, label)
+		}
+	}
+	f.leaveOut(func(p Policy) bool { return !slices.Contains(labels, p.Label()) }, "left out by --set")
+	f.Policies = chosen
+	return nil
+}
+
+// leaveOut takes policies out of the experiment and notes why, so that claims about them can say it.
+func (f *File) leaveOut(goes func(Policy) bool, why string) {
+	f.Policies = slices.DeleteFunc(f.Policies, func(p Policy) bool {
+		if goes(p) {
+			if f.Absent == nil {
+				f.Absent = map[string]string{}
+			}
+			f.Absent[p.Label()] = why
+			return true
+		}
+		return false
+	})
+}
+
+func setBool(to *bool, value string) (err error) {
+	if *to, err = strconv.ParseBool(value); err != nil {
+		return fmt.Errorf("want true or false, not %q", value)
+	}
+	return nil
+}
+
+func setCount(to *int, value string) (err error) {
+	if *to, err = strconv.Atoi(value); err != nil || *to < 0 {
+		return fmt.Errorf("want a whole number from 0, not %q", value)
+	}
+	return nil
+}
+
+// traceSettings are the keys of a trace that --set changes, besides the parameters of its generator.
+var traceSettings = []struct {
+	key string
+	set func(t *Trace, value string) error
+}{
+	{"file", func(t *Trace, value string) error { t.File, t.Files, t.Generate = value, nil, ""; return nil }},
+	{"files", func(t *Trace, value string) error {
+		t.File, t.Files, t.Generate = "", splitList([]string{value}), ""
+		return nil
+	}},
+	{"generate", func(t *Trace, value string) error { t.File, t.Files, t.Generate = "", nil, value; return nil }},
+	{"format", func(t *Trace, value string) error { t.Format = value; return nil }},
+	{"merge", func(t *Trace, value string) error { return setBool(&t.Merge, value) }},
+	{"per-file", func(t *Trace, value string) error { return setBool(&t.PerFile, value) }},
+	{"capacities", func(t *Trace, value string) error { t.Capacities = splitList([]string{value}); return nil }},
+	{axisLimit, (*Trace).setLimit},
+	{axisSample, (*Trace).setSample},
+}
+
+// set changes a key of the trace or a parameter of its generator.
+func (t *Trace) set(key, value string) error {
+	var names []string
+	for _, s := range traceSettings {
+		if s.key == key {
+			return s.set(t, value)
+		}
+		names = append(names, s.key)
+	}
+	if t.Generate != "" {
+		spec, err := gen.Parse(t.Generate, "")
+		if err != nil {
+			return err
+		}
+		for _, p := range spec.Entry.AllParams() {
+			names = append(names, p.Name)
+		}
+	}
+	if !slices.Contains(names, key) {
+		return suggest.Unknown("key of trace "+t.Name, key, names)
+	}
+	t.Generate = withoutParam(t.Generate, key)
+	return setValues(&t.With, key, value)
+}
+
+// setLimit sets how many requests are read; several numbers make an axis.
+func (t *Trace) setLimit(value string) error {
+	t.Limit = 0
+	if t.With[axisLimit] != nil || strings.Contains(value, ",") {
+		return setValues(&t.With, axisLimit, value)
+	}
+	return setCount(&t.Limit, value)
+}
+
+// setSample sets the share of the objects that is replayed; several make an axis.
+func (t *Trace) setSample(value string) (err error) {
+	t.Sample = 0
+	if t.With[axisSample] != nil || strings.Contains(value, ",") {
+		return setValues(&t.With, axisSample, value)
+	}
+	t.Sample, err = parseNumber(value)
+	return err
+}
+
+// set changes a parameter of the policy, which keeps its name.
+func (p *Policy) set(key, value string) error {
+	name, _, err := params.SplitCall(p.Policy)
+	if err != nil {
+		return err
+	}
+	var names []string
+	e, _ := policies.Find(name)
+	for _, param := range e.Params {
+		names = append(names, param.Name)
+	}
+	if !slices.Contains(names, key) {
+		return suggest.Unknown("parameter of policy "+p.Label(), key, names)
+	}
+	label := p.Label()
+	if p.Policy = withoutParam(p.Policy, key); p.Policy != label {
+		p.As = label
+	}
+	return setValues(&p.With, key, value)
+}
+
+// withoutParam takes a parameter out of "name(param=value,...)".
+func withoutParam(call, param string) string {
+	name, args, err := params.SplitCall(call)
+	items, splitErr := params.Split(args, ',')
+	if err != nil || splitErr != nil || args == "" {
+		return call
+	}
+	items = slices.DeleteFunc(items, func(item string) bool {
+		key, _, _ := strings.Cut(item, "=")
+		return strings.TrimSpace(key) == param
+	})
+	if len(items) == 0 {
+		return name
+	}
+	return name + "(" + strings.Join(items, ",") + ")"
+}
+
+// setValues sets the values of a parameter, "0.1,0.2".
+func setValues(with *map[string]Values, key, value string) error {
+	values, err := params.Split(value, ',')
+	if err != nil {
+		return err
+	}
+	for i := range values {
+		values[i] = strings.TrimSpace(values[i])
+	}
+	if *with == nil {
+		*with = map[string]Values{}
+	}
+	(*with)[key] = values
+	return nil
+}
