@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cachesim/cachesim/configs"
 	"github.com/cachesim/cachesim/internal/workload"
 )
 
@@ -45,19 +44,6 @@ func summary(cells []Cell) (lines []string) {
 		lines = append(lines, strings.TrimSpace(line))
 	}
 	return lines
-}
-
-func TestEmbeddedExperimentsExpand(t *testing.T) {
-	for _, name := range configs.Names() {
-		f, err := Load(name)
-		if err != nil {
-			t.Error(err)
-			continue
-		}
-		if cells := mustExpand(t, f); len(cells) == 0 {
-			t.Errorf("%s has no cells", name)
-		}
-	}
 }
 
 func TestCells(t *testing.T) {

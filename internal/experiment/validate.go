@@ -404,12 +404,21 @@ func (f *File) checkReferences() error {
 			if err := p.check(); err != nil {
 				return f.errorAt(fmt.Errorf("reference %s: %w", r.Name, err), "references", i, "points", k)
 			}
+			if f.isAbsent(p) {
+				continue
+			}
 			if err := f.checkPlaces(p.At, "references", i, "points", k); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// isAbsent reports whether a number is that of a policy that is not in the experiment, whose axes are therefore not there either.
+func (f *File) isAbsent(p Point) bool {
+	labels := p.At[records.DimPolicy]
+	return len(labels) > 0 && !slices.ContainsFunc(labels, func(label string) bool { return f.Absent[label] == "" })
 }
 
 // check refuses a point that does not have one value for each of its places.

@@ -1,0 +1,77 @@
+package experiment
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/cachesim/cachesim/configs"
+	"github.com/cachesim/cachesim/internal/traces/gen"
+)
+
+// maxQuickRequests bounds the replayed requests of a quick version: a minute on two slow cores, even for slow policies.
+const maxQuickRequests = 50e6
+
+func TestConfigsExpand(t *testing.T) {
+	for _, name := range configs.Names() {
+		f, err := Load(name)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if f.Name != name {
+			t.Errorf("%s.yaml calls itself %s", name, f.Name)
+		}
+		if _, err := f.Cells(CellOptions{}); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// The quick versions run in CI, where there are no trace files.
+func TestQuickConfigsAreSmallAndNeedNoFiles(t *testing.T) {
+	for _, name := range configs.Names() {
+		f, err := Load(name)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if err := f.Apply(nil, true); err != nil {
+			t.Error(err)
+			continue
+		}
+		cells, err := f.Cells(CellOptions{})
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		requests := 0
+		for _, c := range WithoutRepetitions(cells) {
+			if len(c.Workload.Files) > 0 {
+				t.Errorf("%s --quick needs the files %s", name, strings.Join(c.Workload.Files, ", "))
+				break
+			}
+			requests += requestsOf(t, c)
+		}
+		t.Logf("%s --quick: %d cells, %d requests", name, len(cells), requests)
+		if requests > maxQuickRequests {
+			t.Errorf("%s --quick replays %d requests, want at most %d", name, requests, int(maxQuickRequests))
+		}
+	}
+}
+
+// requestsOf returns the length of the trace that a cell replays.
+func requestsOf(t *testing.T, c Cell) int {
+	t.Helper()
+	spec, err := gen.Parse(c.Workload.Generator, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := gen.New(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Workload.Limit > 0 {
+		return min(g.Requests(), c.Workload.Limit)
+	}
+	return g.Requests()
+}
