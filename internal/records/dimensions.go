@@ -1,7 +1,6 @@
 package records
 
 import (
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -106,18 +105,4 @@ func LowerIsBetter(metric string) bool {
 	return slices.Contains([]string{
 		"misses", "evictions", "oversized", "opt_misses", "competitive_ratio", "lower_bound_misses", "competitive_ratio_max", "ns_per_request",
 	}, metric)
-}
-
-// FormatMetric writes a value of a metric for people: hit ratios as percentages, counts with separators between the thousands, other
-// numbers with four digits.
-func FormatMetric(name string, x float64) string {
-	switch {
-	case strings.HasSuffix(name, "hit_ratio"):
-		return percent(x)
-	case x == math.Trunc(x) && math.Abs(x) < 1<<53:
-		return Count(int64(x))
-	case math.Abs(x) >= 1000: // a mean of counts
-		return english.Sprintf("%.1f", x)
-	}
-	return trimmed(x, 4)
 }

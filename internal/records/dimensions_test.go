@@ -49,23 +49,3 @@ func TestMetrics(t *testing.T) {
 		t.Errorf("settings among the metrics %v", names)
 	}
 }
-
-func TestFormatMetric(t *testing.T) {
-	for _, test := range []struct {
-		metric string
-		x      float64
-		want   string
-	}{
-		{"hit_ratio", 0.54321, "54.32%"},
-		{"byte_hit_ratio", 1, "100.00%"},
-		{"misses", 1234567, "1,234,567"},
-		{"misses", 1234.25, "1,234.2"}, // a mean over seeds
-		{"competitive_ratio", 1.07349, "1.073"},
-		{"competitive_ratio", 1, "1"},
-		{"misses", -20, "-20"}, // a difference
-	} {
-		if got := FormatMetric(test.metric, test.x); got != test.want {
-			t.Errorf("%s %v: %s, want %s", test.metric, test.x, got, test.want)
-		}
-	}
-}

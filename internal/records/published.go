@@ -33,15 +33,15 @@ func (p *Published) For(r *Record) (x float64, ok bool) {
 // isAt reports whether r lies at the point, whatever its place on the dimension except.
 func (p *PublishedPoint) isAt(r *Record, except string) bool {
 	for dim, place := range p.At {
-		if v, ok := r.Dim(dim); ok && dim != except && !v.is(place) {
+		if v, ok := r.Dim(dim); ok && dim != except && !v.Is(place) {
 			return false
 		}
 	}
 	return true
 }
 
-// is reports whether text names the place v.
-func (v Value) is(text string) bool {
+// Is reports whether text names the place v.
+func (v Value) Is(text string) bool {
 	if v.Text == text {
 		return true
 	}
@@ -79,7 +79,7 @@ func (p *Published) PointsOf(s *Series, along string) (points []Point) {
 // has reports whether the series has a point at the place that text names.
 func (s *Series) has(text string) bool {
 	for _, p := range s.Points {
-		if !p.Anywhere && p.Place.is(text) {
+		if !p.Anywhere && p.Place.Is(text) {
 			return true
 		}
 	}

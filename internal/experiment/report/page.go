@@ -1,7 +1,9 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
+	"html/template"
 	"maps"
 	"math"
 	"slices"
@@ -18,12 +20,35 @@ const longTable = 30
 // page is what the template shows, in the order in which it shows it.
 type page struct {
 	Input
-	Traces   table
-	Policies table
-	Setup    []setting
-	Records  table
-	Missing  table
+	Summary      Summary
+	Claims       []Claim
+	Counts       []count
+	Places       *table // nil where the claims stand in one place
+	Figures      []figure
+	Tables       []*records.Tables
+	Traces       table
+	Policies     table
+	Setup        []setting
+	Records      table
+	MissingCells table
 }
+
+// count is how many claims have an outcome.
+type count struct {
+	N           int
+	Text, Class string
+}
+
+// figure is a drawn figure.
+type figure struct {
+	Name    string
+	Alt     string // for who cannot see it
+	Caption string
+	SVG     template.HTML
+	Files   []link
+}
+
+type link struct{ Path, Kind string }
 
 // setting is a parameter that holds for the whole experiment.
 type setting struct{ Name, Value string }
@@ -36,63 +61,107 @@ type table struct {
 }
 
 type column struct {
-	Name   string
-	Number bool // aligned to the right
+	Name  string
+	Class string // of its cells: "" or one of these
 }
+
+// Classes of columns.
+const (
+	number  = "number" // aligned to the right
+	wrapped = "wrap"   // long, may be broken anywhere
+)
 
 // Long reports whether the table is to be folded away.
 func (t table) Long() bool { return len(t.Rows) >= longTable }
 
-func newPage(in Input) page {
+func newPage(in Input, summary Summary) page {
 	return page{
-		Input:    in,
-		Traces:   tracesTable(in),
-		Policies: policiesTable(in.Cells),
-		Setup:    setup(in.File, in.Records),
-		Records:  recordsTable(in.File.Metrics, in.Records),
-		Missing:  missingTable(in.Missing),
+		Input:        in,
+		Summary:      summary,
+		Claims:       summary.Claims,
+		Counts:       counts(summary.Claims),
+		Places:       placesTable(summary.Claims),
+		Traces:       tracesTable(in),
+		Policies:     policiesTable(in.Cells),
+		Setup:        setup(in.File, in.Records),
+		Records:      recordsTable(in.File.Metrics, in.Records),
+		MissingCells: missingTable(in.Missing),
 	}
+}
+
+// class is the style of an outcome.
+func class(outcome string) string {
+	switch outcome {
+	case Holds:
+		return "holds"
+	case DoesNotHold:
+		return "fails"
+	}
+	return "open"
+}
+
+func counts(claims []Claim) (all []count) {
+	s := Summary{Claims: claims}
+	for _, o := range outcomes {
+		if n := s.Count(o.name); n > 0 {
+			all = append(all, count{n, o.words(n), class(o.name)})
+		}
+	}
+	return all
+}
+
+// placesTable counts the outcomes figure by figure of the source.
+func placesTable(claims []Claim) *table {
+	t := table{Caption: "Figure by figure", Columns: []column{
+		{Name: "in the source"}, {"hold", number}, {"do not hold", number}, {"not checkable here", number},
+	}}
+	for _, place := range places(claims) {
+		row := []string{place.At}
+		for _, o := range outcomes {
+			row = append(row, strconv.Itoa(place.Count(o.name)))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	if len(t.Rows) < 2 {
+		return nil
+	}
+	return &t
 }
 
 // tracesTable says where each trace comes from and, as far as it was replayed, what is in it.
 func tracesTable(in Input) table {
 	t := table{Caption: "Traces", Columns: []column{
-		{Name: "trace"}, {Name: "from"}, {"requests", true}, {"distinct objects", true}, {Name: "capacities"}, {Name: "checksum"},
+		{Name: "trace"}, {"from", wrapped}, {"requests", number}, {"distinct objects", number}, {"capacities", wrapped}, {"SHA-256", wrapped},
 	}}
-	seen := map[string]bool{}
+	cells := map[string][]experiment.Cell{}
+	var names []string
 	for _, c := range in.Cells {
 		name := c.Workload.Name
-		if seen[name] {
-			continue
+		if cells[name] == nil {
+			names = append(names, name)
 		}
-		seen[name] = true
-		replayed := recordsOf(in.Records, name)
-		checksum := c.Workload.Checksum
-		if len(replayed) > 0 {
-			checksum = replayed[0].TraceChecksum
-		}
+		cells[name] = append(cells[name], c)
+	}
+	for _, name := range names {
+		replayed := slices.DeleteFunc(slices.Clone(in.Records), func(r records.Record) bool { return r.Trace != name })
 		t.Rows = append(t.Rows, []string{
-			name, origin(c), each(replayed, requests), each(replayed, objects), each(replayed, capacity), strings.TrimPrefix(checksum, "sha256:"),
+			name, origin(in.File, cells[name]), span(replayed, requests, records.Count), span(replayed, objects, records.Count),
+			capacities(replayed), strings.TrimPrefix(cells[name][0].Workload.Checksum, "sha256:"),
 		})
 	}
 	return t
 }
 
-func recordsOf(recs []records.Record, trace string) (of []records.Record) {
-	for _, r := range recs {
-		if r.Trace == trace {
-			of = append(of, r)
-		}
-	}
-	return of
-}
-
-// origin says where the requests of a cell come from and how they are read.
-func origin(c experiment.Cell) string {
-	w := c.Workload
+// origin says where the requests of the cells of a trace come from and how they are read. A generator has all its parameters if it is the same
+// in all cells.
+func origin(f *experiment.File, cells []experiment.Cell) string {
+	w := cells[0].Workload
 	parts := []string{strings.Join(w.Files, ", ")}
 	if w.Generator != "" {
 		parts = []string{w.Generator}
+	}
+	if slices.ContainsFunc(cells, func(c experiment.Cell) bool { return c.Workload.Generator != w.Generator }) {
+		parts = []string{asWritten(f, w.Name)}
 	}
 	if w.Format != "" {
 		parts = append(parts, "read as "+w.Format)
@@ -112,7 +181,20 @@ func origin(c experiment.Cell) string {
 	return strings.Join(parts, "; ")
 }
 
-// each returns what text says of the records, each once: along an axis of the trace they differ.
+// asWritten returns the generator of a trace as the file has it, with its axes.
+func asWritten(f *experiment.File, name string) string {
+	i := slices.IndexFunc(f.Traces, func(t experiment.Trace) bool { return t.Name == name })
+	if i < 0 {
+		return ""
+	}
+	text := f.Traces[i].Generate
+	for _, axis := range slices.Sorted(maps.Keys(f.Traces[i].With)) {
+		text += fmt.Sprintf("; %s = %s", axis, strings.Join(f.Traces[i].With[axis], ", "))
+	}
+	return text
+}
+
+// each returns what text says of the records, each once.
 func each(recs []records.Record, text func(*records.Record) string) string {
 	var texts []string
 	for i := range recs {
@@ -123,28 +205,68 @@ func each(recs []records.Record, text func(*records.Record) string) string {
 	return strings.Join(texts, ", ")
 }
 
-func requests(r *records.Record) string { return records.Count(r.Requests + r.Warmup) }
+// span writes the least and the greatest number of the records; those of a generated trace depend on its seed.
+func span(recs []records.Record, value func(*records.Record) (int64, bool), write func(int64) string) string {
+	low, high := int64(math.MaxInt64), int64(-1)
+	for i := range recs {
+		if x, ok := value(&recs[i]); ok {
+			low, high = min(low, x), max(high, x)
+		}
+	}
+	switch {
+	case high < 0:
+		return ""
+	case low == high:
+		return write(low)
+	}
+	return write(low) + " to " + write(high)
+}
+
+func requests(r *records.Record) (int64, bool) { return r.Requests + r.Warmup, true }
 
 // objects are as many as the capacity says, which is also known as a share of them.
-func objects(r *records.Record) string {
+func objects(r *records.Record) (int64, bool) {
 	if r.CapacityUnit != records.Objects || r.CapacityShare == nil || *r.CapacityShare == 0 {
-		return ""
+		return 0, false
 	}
-	return records.Count(int64(math.Round(float64(r.Capacity) / *r.CapacityShare)))
+	return int64(math.Round(float64(r.Capacity) / *r.CapacityShare)), true
+}
+
+// capacities lists them as they are written, with their numbers where that is something else.
+func capacities(recs []records.Record) string {
+	var texts []string
+	same := map[string][]records.Record{} // by text
+	for _, r := range recs {
+		v, _ := r.Dim(records.DimCapacity)
+		if same[v.Text] == nil {
+			texts = append(texts, v.Text)
+		}
+		same[v.Text] = append(same[v.Text], r)
+	}
+	for i, text := range texts {
+		texts[i] = withNumber(text, span(same[text],
+			func(r *records.Record) (int64, bool) { return r.Capacity, true },
+			func(n int64) string { return records.Capacity(n, same[text][0].CapacityUnit) }))
+	}
+	return strings.Join(texts, ", ")
+}
+
+// withNumber puts the number that a capacity means beside its text, unless they are the same.
+func withNumber(text, number string) string {
+	if plain := strings.NewReplacer(",", "", " ", ""); plain.Replace(text) == plain.Replace(number) {
+		return number
+	}
+	return fmt.Sprintf("%s (%s)", text, number)
 }
 
 func capacity(r *records.Record) string {
-	number := records.Capacity(r.Capacity, r.CapacityUnit)
-	text, _ := r.Dim(records.DimCapacity)
-	if text.Text == strconv.FormatInt(r.Capacity, 10) {
-		return number
-	}
-	return fmt.Sprintf("%s (%s)", text.Text, number)
+	v, _ := r.Dim(records.DimCapacity)
+	return withNumber(v.Text, records.Capacity(r.Capacity, r.CapacityUnit))
 }
 
 // policiesTable shows every policy with all its parameters; one whose parameters are axes has several.
 func policiesTable(cells []experiment.Cell) table {
-	t := table{Caption: "Policies", Columns: []column{{Name: "policy"}, {Name: "with every parameter"}}}
+	t := table{Caption: "Policies", Columns: []column{{Name: "policy"}, {"with every parameter", wrapped}}}
 	row := map[string]int{} // by label
 	for _, c := range cells {
 		if c.Auxiliary {
@@ -167,7 +289,7 @@ func policiesTable(cells []experiment.Cell) table {
 // setup lists the parameters that hold for all cells.
 func setup(f *experiment.File, recs []records.Record) []setting {
 	settings := []setting{
-		{"cache", f.Cache},
+		{"cache", cmp.Or(f.Cache, "exact")},
 		{"seeds", seeds(f.Seeds)},
 		{"optimum", "the offline optimum under the same rules at every point"},
 	}
@@ -211,15 +333,15 @@ func recordsTable(metrics []string, recs []records.Record) table {
 	t := table{Caption: "Records", Columns: []column{{Name: "trace"}, {Name: "policy"}}}
 	axes := records.AxisNames(recs)
 	for _, axis := range axes {
-		t.Columns = append(t.Columns, column{axis, true})
+		t.Columns = append(t.Columns, column{axis, number})
 	}
-	t.Columns = append(t.Columns, column{"capacity", true})
+	t.Columns = append(t.Columns, column{"capacity", number})
 	bySeed := slices.ContainsFunc(recs, func(r records.Record) bool { return r.Seed != recs[0].Seed })
 	if bySeed {
-		t.Columns = append(t.Columns, column{"seed", true})
+		t.Columns = append(t.Columns, column{"seed", number})
 	}
 	for _, m := range metrics {
-		t.Columns = append(t.Columns, column{strings.ReplaceAll(m, "_", " "), true})
+		t.Columns = append(t.Columns, column{strings.ReplaceAll(m, "_", " "), number})
 	}
 	for i := range recs {
 		r := &recs[i]
@@ -245,11 +367,11 @@ func metricCell(r *records.Record, metric string) string {
 	if !ok {
 		return ""
 	}
-	return records.FormatMetric(metric, x)
+	return records.MetricText(metric, x)
 }
 
 func missingTable(cells []experiment.Cell) table {
-	t := table{Caption: "Missing cells", Columns: []column{{Name: "trace"}, {Name: "policy"}, {"capacity", true}, {"seed", true}, {"cell", true}}}
+	t := table{Caption: "Missing cells", Columns: []column{{Name: "trace"}, {Name: "policy"}, {"capacity", number}, {"seed", number}, {"cell", number}}}
 	for _, c := range cells {
 		t.Rows = append(t.Rows, []string{c.Workload.Name, c.Label, c.Capacity, strconv.FormatUint(c.Seed, 10), strconv.Itoa(c.Number)})
 	}

@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"io"
 	"path/filepath"
+	"slices"
 
 	"github.com/cachesim/cachesim/internal/atomicfile"
 	"github.com/cachesim/cachesim/internal/experiment"
@@ -27,30 +28,25 @@ type Input struct {
 	Command string            // makes the same again
 }
 
-// Summary is what a report says, in short.
-type Summary struct {
-	Name    string
-	Title   string
-	Source  string
-	Quick   bool
-	Cells   int // in the plan
-	Missing int // of them
-}
-
 // Write draws the figures into dir/figures and writes dir/report.html; dir must exist. Claims that do not hold and cells that are missing are
 // no errors.
 func Write(dir string, in Input) (Summary, error) {
+	drawn, notes, err := figures(dir, in)
+	if err != nil {
+		return Summary{}, err
+	}
+	tables, more := pivots(in)
 	summary := Summary{
 		Name: in.File.Name, Title: in.File.Title, Source: in.File.Source, Quick: in.Quick,
-		Cells: len(in.Cells), Missing: len(in.Missing),
+		Cells: len(in.Cells), Missing: len(in.Missing), Published: agreements(tables),
+		Notes: slices.Concat(notes, more), Page: filepath.Join(dir, PageName),
 	}
-	err := atomicfile.Write(filepath.Join(dir, PageName), func(w io.Writer) error {
-		return pageTemplate.ExecuteTemplate(w, "page.html", newPage(in))
-	})
-	return summary, err
+	p := newPage(in, summary)
+	p.Figures, p.Tables = drawn, tables
+	return summary, atomicfile.Write(summary.Page, func(w io.Writer) error { return pageTemplate.Execute(w, p) })
 }
 
-//go:embed page.html page.css
+//go:embed page.html parts.html index.html page.css
 var sources embed.FS
 
-var pageTemplate = template.Must(template.ParseFS(sources, "*.html", "*.css"))
+var pageTemplate = template.Must(template.New("page.html").Funcs(template.FuncMap{"class": class}).ParseFS(sources, "*.html", "*.css"))

@@ -24,7 +24,7 @@ func sample() Input {
 	for i, label := range []string{"lru", "arc", "opt"} {
 		cell := experiment.Cell{
 			Number: i, Hash: label, Label: label, Policy: label, Capacity: "10%",
-			Workload: workload.Workload{Name: "demo", Files: []string{"demo.zst"}},
+			Workload: workload.Workload{Name: "demo", Files: []string{"demo.zst"}, Checksum: "sha256:abcdef"},
 		}
 		in.Cells = append(in.Cells, cell)
 		if label == "arc" {

@@ -1,0 +1,122 @@
+package report
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"html/template"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/experiment"
+	"github.com/cachesim/cachesim/internal/plots"
+	"github.com/cachesim/cachesim/internal/records"
+)
+
+// figuresDir is the folder of the figures in the folder of an experiment.
+const figuresDir = "figures"
+
+// figures draws the figures of the experiment. One of which there are no records, or not enough, is left out with a note that says so.
+func figures(dir string, in Input) (drawn []figure, notes []string, err error) {
+	for _, f := range in.File.Figures {
+		recs := selected(in.Records, f.Only, in.File.Groups)
+		if len(recs) == 0 {
+			notes = append(notes, fmt.Sprintf("figure %s: there are no records for it", f.Name))
+			continue
+		}
+		chart := chartOf(in.File, f)
+		chart.Styles = plots.StylesOf(in.Records, cmp.Or(f.Lines, records.DimPolicy))
+		files, err := plots.DrawChart(filepath.Join(dir, figuresDir), chart, recs)
+		if err != nil {
+			notes = append(notes, err.Error())
+			continue
+		}
+		shown, err := newFigure(dir, f, chart, recs, files)
+		if err != nil {
+			return nil, nil, err
+		}
+		drawn = append(drawn, shown)
+	}
+	return drawn, notes, nil
+}
+
+func chartOf(f *experiment.File, figure experiment.Figure) plots.Chart {
+	chart := plots.Chart{
+		Name: figure.Name, Title: figure.Title, X: figure.X, Y: figure.Y, Lines: figure.Lines, Panels: figure.Panels,
+		LogX: slices.Contains(figure.Log, "x"), LogY: slices.Contains(figure.Log, "y"), XLabel: figure.XLabel, YLabel: figure.YLabel,
+	}
+	for _, name := range figure.References {
+		if ref := reference(f, name); ref != nil {
+			chart.Marks = append(chart.Marks, *ref)
+		}
+	}
+	return chart
+}
+
+// newFigure reads the drawing back, to stand in the page itself.
+func newFigure(dir string, f experiment.Figure, chart plots.Chart, recs []records.Record, files []string) (shown figure, err error) {
+	shown = figure{Name: f.Name, Caption: caption(chart, recs), Alt: altText(chart, recs)}
+	for _, name := range files {
+		kind := strings.ToUpper(strings.TrimPrefix(filepath.Ext(name), "."))
+		shown.Files = append(shown.Files, link{path.Join(figuresDir, name), kind})
+		if kind != "SVG" {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(dir, figuresDir, name))
+		if err != nil {
+			return shown, err
+		}
+		shown.SVG = inline(text)
+	}
+	return shown, nil
+}
+
+// inline returns the svg element of a drawing, which package plots has escaped.
+func inline(drawing []byte) template.HTML {
+	if at := bytes.Index(drawing, []byte("<svg")); at > 0 {
+		drawing = drawing[at:]
+	}
+	return template.HTML(drawing)
+}
+
+// caption says what the figure shows beyond its title, axes and legend.
+func caption(c plots.Chart, recs []records.Record) string {
+	lines := cmp.Or(c.Lines, records.DimPolicy)
+	parts := []string{fmt.Sprintf("%s over %s, a line per %s", capitalised(records.MetricName(c.Y)), records.MetricName(c.X), records.MetricName(lines))}
+	if c.Panels != "" {
+		parts[0] += ", a panel per " + records.MetricName(c.Panels)
+	}
+	parts[0] += "."
+	if n := seedsOf(recs); n > 1 {
+		parts = append(parts, fmt.Sprintf("Means over %d seeds, with bands of 95%% confidence where they differ.", n))
+	}
+	for _, m := range c.Marks {
+		if m.Metric == c.Y {
+			parts = append(parts, fmt.Sprintf("Hollow marks: %s (%s).", m.Name, m.Source))
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+func capitalised(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
+
+func seedsOf(recs []records.Record) int {
+	seeds := map[uint64]bool{}
+	for i := range recs {
+		seeds[recs[i].Seed] = true
+	}
+	return len(seeds)
+}
+
+// altText stands for the drawing where it cannot be seen.
+func altText(c plots.Chart, recs []records.Record) string {
+	text := cmp.Or(c.Title, caption(c, nil))
+	names := each(recs, func(r *records.Record) string {
+		v, _ := r.Dim(cmp.Or(c.Lines, records.DimPolicy))
+		return v.Text
+	})
+	return fmt.Sprintf("%s Lines: %s. The values are in the tables and in the records.", strings.TrimSuffix(text, ".")+".", names)
+}

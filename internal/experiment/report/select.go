@@ -1,0 +1,48 @@
+package report
+
+import (
+	"slices"
+
+	"github.com/cachesim/cachesim/internal/experiment"
+	"github.com/cachesim/cachesim/internal/records"
+)
+
+// selected returns the records that a figure or a table shows: on every dimension of only those at one of its places. A record without the
+// dimension stays. Places on the dimension policy may be names of groups.
+func selected(recs []records.Record, only map[string]experiment.Values, groups map[string][]string) []records.Record {
+	return slices.DeleteFunc(slices.Clone(recs), func(r records.Record) bool {
+		for dim, places := range only {
+			if v, ok := r.Dim(dim); ok && !slices.ContainsFunc(places, func(place string) bool {
+				return v.Is(place) || dim == records.DimPolicy && slices.Contains(groups[place], v.Text)
+			}) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// published returns the numbers of a reference, one by one.
+func published(ref experiment.Reference) *records.Published {
+	p := &records.Published{Name: ref.Name, Source: ref.Source, Metric: ref.Metric, Within: float64(ref.Within)}
+	for _, point := range ref.Points {
+		for i, value := range point.Values {
+			at := map[string]string{}
+			for dim, places := range point.At {
+				at[dim] = places[min(i, len(places)-1)]
+			}
+			p.Points = append(p.Points, records.PublishedPoint{At: at, Value: float64(value)})
+		}
+	}
+	return p
+}
+
+// reference returns the numbers of the reference with a name, or nil.
+func reference(f *experiment.File, name string) *records.Published {
+	for _, ref := range f.References {
+		if ref.Name == name {
+			return published(ref)
+		}
+	}
+	return nil
+}
