@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -74,4 +75,15 @@ func requestsOf(t *testing.T, c Cell) int {
 		return min(g.Requests(), c.Workload.Limit)
 	}
 	return g.Requests()
+}
+
+// The page that explains the form shows configs/example.yaml as it is.
+func TestDocumentedExample(t *testing.T) {
+	page, err := os.ReadFile("../../docs/experiments.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(page), "```yaml\n"+string(configs.Text("example"))+"```") {
+		t.Error("docs/experiments.md does not show configs/example.yaml as it is")
+	}
 }
