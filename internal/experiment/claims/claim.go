@@ -1,0 +1,171 @@
+// Package claims reads sentences such as "hit_ratio(arc) > hit_ratio(lru) where trace = oltp" and checks them against the records of an
+// experiment. docs/claims.md shows every form that a sentence may take.
+package claims
+
+import (
+	"slices"
+	"strings"
+)
+
+// Claim is a sentence that has been read.
+type Claim struct {
+	says       statement
+	conditions []condition
+	share      float64 // of the points at which it must hold
+	shareText  string  // as written, "" for all
+}
+
+// statement is what a claim says of every point.
+type statement interface {
+	write(w *strings.Builder)
+	// operands are the values that are taken at every point.
+	operands() []expr
+	judge(e *evaluator) []outcome
+	// measured says what was measured at one point.
+	measured(e *evaluator, o outcome) string
+}
+
+// comparison says that values stand in relation to each other: a < b <= c.
+type comparison struct {
+	values  []expr
+	ops     []string // between each two
+	between bool     // written "b between a and c"
+	within  *tolerance
+}
+
+// trend says how a value moves along a dimension.
+type trend struct {
+	value  expr
+	moves  movement
+	along  string // dimension
+	within *tolerance
+}
+
+// ranking says which place a value takes among those of other policies.
+type ranking struct {
+	value   expr // with subject as its one policy
+	subject string
+	rank    rank
+	among   []string // policies and groups
+	within  *tolerance
+}
+
+// tolerance is by how much sides may differ.
+type tolerance struct {
+	amount   number
+	relative bool // to the right side
+}
+
+// movement is a direction in which values go along a dimension.
+type movement string
+
+const (
+	increases      movement = "increases"
+	decreases      movement = "decreases"
+	neverIncreases movement = "never increases"
+	neverDecreases movement = "never decreases"
+	isMonotone     movement = "is monotone"
+	isConstant     movement = "is constant"
+)
+
+// rank is a place in an order.
+type rank string
+
+const (
+	first   rank = "first"  // best
+	second  rank = "second" // one is better
+	third   rank = "third"
+	last    rank = "last" // worst
+	highest rank = "highest"
+	lowest  rank = "lowest"
+)
+
+var ranks = []rank{first, second, third, last, highest, lowest}
+
+// condition restricts the points: capacity in 250, 500.
+type condition struct {
+	dimension string
+	op        string // = != < <= > >= in, not in, between
+	values    []string
+}
+
+// expr is a value at a point.
+type expr interface {
+	write(w *strings.Builder, position position)
+	// parts are the expressions that it is made of.
+	parts() []expr
+}
+
+// number is a constant; 5% is 0.05.
+type number struct {
+	text  string // as written
+	value float64
+}
+
+func (n number) isShare() bool { return strings.HasSuffix(n.text, "%") }
+
+// figure is a metric of a policy, or what a reference says of it: hit_ratio(lru), published(lru).
+type figure struct {
+	name, policy string
+}
+
+// name is a word alone: a metric or a reference of the policies that "over" or "is first" speak of, a reference that knows no policies,
+// or the place on a dimension as a number.
+type name string
+
+type operation struct {
+	op          byte // + - * /
+	left, right expr
+}
+
+type negation struct{ of expr }
+
+// call is a function of values: abs(x), max(x, y).
+type call struct {
+	function  string
+	arguments []expr
+}
+
+// over takes a value together over the places on a dimension, or over policies: max over baselines of hit_ratio.
+type over struct {
+	take  string
+	names []string // one dimension, one group, or policies and groups
+	of    expr
+}
+
+func (number) parts() []expr      { return nil }
+func (figure) parts() []expr      { return nil }
+func (name) parts() []expr        { return nil }
+func (o operation) parts() []expr { return []expr{o.left, o.right} }
+func (n negation) parts() []expr  { return []expr{n.of} }
+func (c call) parts() []expr      { return c.arguments }
+func (o over) parts() []expr      { return []expr{o.of} }
+
+func (c comparison) operands() []expr { return c.values }
+func (t trend) operands() []expr      { return []expr{t.value} }
+func (r ranking) operands() []expr    { return []expr{r.value} }
+
+// visit calls f for x and all that it is made of.
+func visit(x expr, f func(expr)) {
+	f(x)
+	for _, part := range x.parts() {
+		visit(part, f)
+	}
+}
+
+// visitAll calls f for every expression of the claim.
+func (c *Claim) visitAll(f func(expr)) {
+	for _, x := range c.says.operands() {
+		visit(x, f)
+	}
+}
+
+// policiesOf returns the policies that x names, each once.
+func policiesOf(x expr) (names []string) {
+	visit(x, func(x expr) {
+		if f, ok := x.(figure); ok && !slices.Contains(names, f.policy) {
+			names = append(names, f.policy)
+		}
+	})
+	return names
+}

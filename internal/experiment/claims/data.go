@@ -1,0 +1,211 @@
+package claims
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/records"
+)
+
+// Input is what claims are checked against.
+type Input struct {
+	Records    []records.Record
+	Groups     map[string][]string  // names for sets of policies
+	References map[string]Reference // by name
+	Absent     map[string]string    // policies that are not in the experiment, and why
+}
+
+// Reference holds numbers that others published.
+type Reference struct {
+	Within float64 // by how much ours may differ where a claim with == does not say it itself
+	Points []Number
+}
+
+// Number is one published number. At says where it stands, dimension (policy among them) to place; it holds at all places on the
+// dimensions that At does not name.
+type Number struct {
+	At    map[string]string
+	Value float64
+}
+
+// Predefined groups. Bounds are in none, as they are no policies.
+const (
+	groupAll     = "all"
+	groupOnline  = "online"
+	groupOffline = "offline"
+)
+
+var predefined = []string{groupAll, groupOnline, groupOffline}
+
+// Dimensions that every record has, in the order in which points name them; axes come after them.
+var fixedDimensions = []string{records.DimTrace, records.DimCapacity, records.DimSeed}
+
+const (
+	traceDimension = iota
+	capacityDimension
+	seedDimension
+)
+
+// Data is the input, indexed once for many claims. It is not for use by several goroutines at once.
+type Data struct {
+	in         Input
+	dimensions []dimension
+	labels     []string
+	labelOf    map[string]int
+	kinds      []string // of the labels, as in records
+	cells      [][]cell // of each label
+	columns    map[string][]float64
+}
+
+// dimension is a dimension with the places that occur on it.
+type dimension struct {
+	name    string
+	places  []records.Value
+	placeOf map[string]int32
+}
+
+// cell holds the records of one policy at one trace, capacity and place on every axis: one for each seed.
+type cell struct {
+	spot  spot
+	axes  []coordinate
+	recs  []int32
+	seeds []int32 // places on the dimension seed, one for each record
+}
+
+type spot struct{ trace, capacity int32 }
+
+// coordinate is a place on a dimension.
+type coordinate struct {
+	dimension int
+	place     int32
+}
+
+// NewData indexes the input.
+func NewData(in Input) *Data {
+	d := &Data{in: in, labelOf: map[string]int{}, columns: map[string][]float64{}}
+	for _, n := range fixedDimensions {
+		d.dimension(n)
+	}
+	type key struct {
+		label int
+		spot  spot
+		axes  string
+	}
+	cellOf := map[key]int{}
+	axesOf := map[string][]coordinate{}
+	for i := range in.Records {
+		r := &in.Records[i]
+		k := key{d.label(r), spot{d.place(traceDimension, r), d.place(capacityDimension, r)}, r.Axes}
+		at, ok := cellOf[k]
+		if !ok {
+			if _, ok := axesOf[r.Axes]; !ok {
+				axesOf[r.Axes] = d.axes(r)
+			}
+			at = len(d.cells[k.label])
+			cellOf[k] = at
+			d.cells[k.label] = append(d.cells[k.label], cell{spot: k.spot, axes: axesOf[r.Axes]})
+		}
+		c := &d.cells[k.label][at]
+		c.recs = append(c.recs, int32(i))
+		c.seeds = append(c.seeds, d.place(seedDimension, r))
+	}
+	return d
+}
+
+func (d *Data) label(r *records.Record) int {
+	at, ok := d.labelOf[r.Label]
+	if !ok {
+		at = len(d.labels)
+		d.labelOf[r.Label] = at
+		d.labels = append(d.labels, r.Label)
+		d.kinds = append(d.kinds, r.Kind)
+		d.cells = append(d.cells, nil)
+	}
+	return at
+}
+
+// dimension returns the number of the dimension of that name, a new one if there is none yet.
+func (d *Data) dimension(name string) int {
+	at := d.find(name)
+	if at < 0 {
+		at = len(d.dimensions)
+		d.dimensions = append(d.dimensions, dimension{name: name, placeOf: map[string]int32{}})
+	}
+	return at
+}
+
+// find returns the number of the dimension of that name, -1 if there is none.
+func (d *Data) find(name string) int {
+	return slices.IndexFunc(d.dimensions, func(dim dimension) bool { return dim.name == name })
+}
+
+// place returns the place of a record on a dimension that it has.
+func (d *Data) place(dim int, r *records.Record) int32 {
+	v, _ := r.Dim(d.dimensions[dim].name)
+	return d.dimensions[dim].place(v)
+}
+
+// place returns the number of a place. Axes with the same number are the same place, however it is written; capacities are told
+// apart by their text, as 1% is another number of objects on every trace.
+func (dim *dimension) place(v records.Value) int32 {
+	key := v.Text
+	if v.IsNumber && dim.name != records.DimCapacity {
+		key = strconv.FormatFloat(v.Number, 'g', -1, 64)
+	}
+	at, ok := dim.placeOf[key]
+	if !ok {
+		at = int32(len(dim.places))
+		dim.placeOf[key] = at
+		dim.places = append(dim.places, v)
+	}
+	return at
+}
+
+func (d *Data) axes(r *records.Record) (all []coordinate) {
+	for _, axis := range records.AxisNames([]records.Record{*r}) {
+		dim := d.dimension(axis)
+		all = append(all, coordinate{dim, d.place(dim, r)})
+	}
+	slices.SortFunc(all, func(a, b coordinate) int { return cmp.Compare(a.dimension, b.dimension) })
+	return all
+}
+
+// column returns a metric of every record, NaN where it is null.
+func (d *Data) column(metric string) []float64 {
+	column, ok := d.columns[metric]
+	if !ok {
+		column = make([]float64, len(d.in.Records))
+		for i := range d.in.Records {
+			x, ok := d.in.Records[i].Metric(metric)
+			if !ok {
+				x = math.NaN()
+			}
+			column[i] = x
+		}
+		d.columns[metric] = column
+	}
+	return column
+}
+
+// policy returns the label of a policy, which may be spaced otherwise than in the records; -1 if it has no records.
+func (d *Data) policy(name string) int {
+	if at, ok := d.labelOf[name]; ok {
+		return at
+	}
+	return slices.IndexFunc(d.labels, func(label string) bool { return withoutSpaces(label) == withoutSpaces(name) })
+}
+
+func withoutSpaces(text string) string { return strings.ReplaceAll(text, " ", "") }
+
+// group returns the labels of a predefined group, in the order of the records.
+func (d *Data) group(name string) (labels []int) {
+	for at, kind := range d.kinds {
+		if kind == name || name == groupAll && kind != "bound" {
+			labels = append(labels, at)
+		}
+	}
+	return labels
+}

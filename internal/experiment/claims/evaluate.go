@@ -1,0 +1,697 @@
+package claims
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/suggest"
+)
+
+// evaluator checks one claim.
+type evaluator struct {
+	d     *Data
+	claim *Claim
+
+	bySeeds     bool // the claim speaks of seeds, so records are not averaged over them
+	filters     []filter
+	slots       []slot
+	hasRequired bool // a slot that is not optional
+	points      []point
+	subject     string // the policy that a ranking is about
+	shown       []int  // the dimensions that tell the points of the claim apart
+	reason      string // why the claim is not checkable
+}
+
+// notCheckable remembers the first reason.
+func (e *evaluator) notCheckable(format string, args ...any) {
+	if e.reason == "" {
+		e.reason = fmt.Sprintf(format, args...)
+	}
+}
+
+// prepare finds the points. Nodes are made by compile before, as they say which policies there are.
+func (e *evaluator) prepare() {
+	e.makeFilters()
+	if e.reason != "" {
+		return
+	}
+	for i := range e.slots {
+		e.slots[i].cells = e.slotCells(e.slots[i].label)
+		e.hasRequired = e.hasRequired || !e.slots[i].optional
+	}
+	if len(e.slots) == 0 {
+		e.notCheckable("it names no policy that has records")
+		return
+	}
+	e.reason = e.join()
+}
+
+// makeFilters readies the conditions.
+func (e *evaluator) makeFilters() {
+	for _, c := range e.claim.conditions {
+		dim := e.d.find(c.dimension)
+		if dim < 0 {
+			e.notCheckable("no record has a %s", c.dimension)
+			return
+		}
+		f := filter{condition: c, dimension: dim}
+		for _, text := range c.values {
+			l := newLimit(text)
+			if ordered := !slices.Contains([]string{"=", "!=", "in", "not in"}, c.op); ordered && !l.isNumber {
+				if l.x, l.isNumber = e.capacityWritten(dim, text); !l.isNumber {
+					e.notCheckable("%s is no number, so %s %s %s has no meaning here", text, c.dimension, c.op, text)
+				}
+			}
+			f.limits = append(f.limits, l)
+		}
+		e.filters = append(e.filters, f)
+	}
+}
+
+// capacityWritten returns the capacity that is written as text, 64MiB say, in some record.
+func (e *evaluator) capacityWritten(dim int, text string) (float64, bool) {
+	if dim != capacityDimension {
+		return 0, false
+	}
+	for i := range e.d.in.Records {
+		if r := &e.d.in.Records[i]; r.CapacityText == text {
+			return float64(r.Capacity), true
+		}
+	}
+	return 0, false
+}
+
+// speaksOf reports whether the claim names a dimension.
+func (c *Claim) speaksOf(dimension string) bool {
+	found := slices.ContainsFunc(c.conditions, func(c condition) bool { return c.dimension == dimension })
+	if t, ok := c.says.(trend); ok {
+		found = found || t.along == dimension
+	}
+	c.visitAll(func(x expr) {
+		switch x := x.(type) {
+		case name:
+			found = found || string(x) == dimension
+		case over:
+			found = found || len(x.names) == 1 && x.names[0] == dimension
+		}
+	})
+	return found
+}
+
+// node is an expression whose names have been looked up.
+type node interface {
+	// value is the value at a point, for the policy in slot bound where the expression leaves the policy open. why says why there is none.
+	value(e *evaluator, at, bound int) (x float64, why string)
+	// free are the dimensions of Data on which the value does not depend.
+	free(e *evaluator) []bool
+}
+
+// unbound is the slot where no policy is left open.
+const unbound = -1
+
+// compile looks up the names in x. open says that the policy of a name alone will be given by the group around it.
+func (e *evaluator) compile(x expr, open bool) node {
+	switch x := x.(type) {
+	case number:
+		return constant(x.value)
+	case figure:
+		at := unbound
+		if x.policy != e.subject || e.subject == "" {
+			at = e.slot(x.policy, false)
+		}
+		return e.figure(x.name, x.policy, at)
+	case name:
+		return e.name(string(x), open)
+	case operation:
+		return arithmetic{x.op, e.compile(x.left, open), e.compile(x.right, open)}
+	case negation:
+		return arithmetic{'-', constant(0), e.compile(x.of, open)}
+	case call:
+		c := application{function: x.function}
+		for _, argument := range x.arguments {
+			c.of = append(c.of, e.compile(argument, open))
+		}
+		return c
+	case over:
+		return e.over(x, open)
+	}
+	panic(fmt.Sprintf("claims: expression %T", x))
+}
+
+// slot returns the slot of a policy.
+func (e *evaluator) slot(policy string, optional bool) int {
+	label := e.d.policy(policy)
+	if label < 0 {
+		e.noPolicy(policy)
+		return unbound
+	}
+	return e.labelSlot(label, optional)
+}
+
+func (e *evaluator) labelSlot(label int, optional bool) int {
+	at := slices.IndexFunc(e.slots, func(s slot) bool { return s.label == label })
+	if at < 0 {
+		at = len(e.slots)
+		e.slots = append(e.slots, slot{label: label, optional: optional})
+	}
+	e.slots[at].optional = e.slots[at].optional && optional
+	return at
+}
+
+func (e *evaluator) noPolicy(policy string) {
+	if why, ok := e.d.in.Absent[policy]; ok {
+		e.notCheckable("%s is not in the experiment: %s", policy, why)
+		return
+	}
+	hint := ""
+	if near, ok := suggest.Nearest(policy, e.d.labels); ok {
+		hint = fmt.Sprintf("; did you mean %q?", near)
+	}
+	e.notCheckable("no record of %s%s", policy, hint)
+}
+
+// figure is a metric of the policy in a slot, or what a reference says of it.
+func (e *evaluator) figure(metric, policy string, slot int) node {
+	if r, ok := e.d.in.References[metric]; ok {
+		return &published{name: metric, reference: r, policy: policy, hasPolicy: true, slot: slot}
+	}
+	return &measured{metric: metric, slot: slot, means: map[int][]float64{}}
+}
+
+func (e *evaluator) name(n string, open bool) node {
+	_, isReference := e.d.in.References[n]
+	switch {
+	case isReference && open:
+		return e.figure(n, "", unbound)
+	case isReference:
+		return &published{name: n, reference: e.d.in.References[n], slot: unbound}
+	case e.d.find(n) >= 0:
+		return placeNumber{e.d.find(n)}
+	case open:
+		return e.figure(n, "", unbound)
+	}
+	e.notCheckable("no record has a dimension %s", n)
+	return constant(0)
+}
+
+func (e *evaluator) over(x over, open bool) node {
+	if len(x.names) == 1 && !e.isGroup(x.names[0]) && e.d.policy(x.names[0]) < 0 {
+		dim := e.d.find(x.names[0])
+		if dim >= 0 {
+			return &overDimension{take: x.take, dimension: dim, of: e.compile(x.of, open)}
+		}
+	}
+	if x.take == "argmin" || x.take == "argmax" {
+		e.notCheckable("%s needs a dimension, and no record has a %s", x.take, strings.Join(x.names, ", "))
+	}
+	return overPolicies{take: x.take, slots: e.members(x.names), of: e.compile(x.of, true)}
+}
+
+func (e *evaluator) isGroup(name string) bool {
+	_, ok := e.d.in.Groups[name]
+	return ok || slices.Contains(predefined, name)
+}
+
+// members returns the slots of policies and groups, each once.
+func (e *evaluator) members(names []string) (slots []int) {
+	add := func(at int) {
+		if at != unbound && !slices.Contains(slots, at) {
+			slots = append(slots, at)
+		}
+	}
+	for _, n := range names {
+		group, isGroup := e.d.in.Groups[n]
+		switch {
+		case isGroup:
+			for _, policy := range group {
+				add(e.slot(policy, false))
+			}
+		case slices.Contains(predefined, n):
+			for _, label := range e.d.group(n) {
+				add(e.labelSlot(label, true))
+			}
+		default:
+			add(e.slot(n, false))
+		}
+	}
+	if len(slots) == 0 {
+		e.notCheckable("no record of %s", strings.Join(names, ", "))
+	}
+	return slots
+}
+
+// freeOf returns the dimensions that no part depends on.
+func freeOf(e *evaluator, parts ...node) []bool {
+	free := e.allFree()
+	for _, part := range parts {
+		for d, f := range part.free(e) {
+			free[d] = free[d] && f
+		}
+	}
+	return free
+}
+
+func (e *evaluator) allFree() []bool {
+	free := make([]bool, len(e.d.dimensions))
+	for d := range free {
+		free[d] = true
+	}
+	return free
+}
+
+// bound lists the dimensions that are not free, but for those in except.
+func bound(free []bool, except ...int) (dims []int) {
+	for d, f := range free {
+		if !f && !slices.Contains(except, d) {
+			dims = append(dims, d)
+		}
+	}
+	return dims
+}
+
+// distinct returns the first of the points at each combination of places on dims.
+func (e *evaluator) distinct(dims []int) (at []int) {
+	seen := map[string]bool{}
+	for i := range e.points {
+		if k := keyOn(e.points[i].at, dims); !seen[k] {
+			seen[k] = true
+			at = append(at, i)
+		}
+	}
+	return at
+}
+
+// placeOf returns the place of a point on a dimension as a number.
+func (e *evaluator) placeOf(at, dim int) (float64, bool) {
+	p := e.points[at]
+	if p.at[dim] == anywhere {
+		return 0, false
+	}
+	if dim == capacityDimension {
+		for i, c := range p.cells {
+			if c != absent {
+				return float64(e.d.in.Records[e.slots[i].cells[c].recs[0]].Capacity), true
+			}
+		}
+	}
+	v := e.d.dimensions[dim].places[p.at[dim]]
+	return numberOf(v.Text)
+}
+
+// constant is a number.
+type constant float64
+
+func (c constant) value(*evaluator, int, int) (float64, string) { return float64(c), "" }
+func (c constant) free(e *evaluator) []bool                     { return e.allFree() }
+
+// measured is a metric of a policy, averaged over seeds.
+type measured struct {
+	metric string
+	slot   int               // unbound: that of the group around it
+	means  map[int][]float64 // of the cells of each slot, NaN where null
+}
+
+func (m *measured) value(e *evaluator, at, bound int) (float64, string) {
+	slot := m.slot
+	if slot == unbound {
+		slot = bound
+	}
+	means, ok := m.means[slot]
+	if !ok {
+		means = e.means(slot, m.metric)
+		m.means[slot] = means
+	}
+	label := e.d.labels[e.slots[slot].label]
+	c := e.points[at].cells[slot]
+	if c == absent {
+		return 0, fmt.Sprintf("no record of %s", label)
+	}
+	if x := means[c]; !math.IsNaN(x) {
+		return x, ""
+	}
+	return 0, fmt.Sprintf("no %s of %s is recorded", m.metric, label)
+}
+
+func (m *measured) free(e *evaluator) []bool {
+	free := e.allFree()
+	for i := range e.slots {
+		if m.slot != unbound && m.slot != i {
+			continue
+		}
+		for _, c := range e.slots[i].cells {
+			for d, place := range c.at {
+				free[d] = free[d] && place == anywhere
+			}
+		}
+	}
+	return free
+}
+
+// means returns the mean of a metric over the records of each cell of a slot.
+func (e *evaluator) means(slot int, metric string) []float64 {
+	column := e.d.column(metric)
+	means := make([]float64, len(e.slots[slot].cells))
+	for i, c := range e.slots[slot].cells {
+		values := make([]float64, len(c.recs))
+		for j, rec := range c.recs {
+			values[j] = column[rec]
+		}
+		means[i] = mean(values)
+	}
+	return means
+}
+
+// published is a number of a reference.
+type published struct {
+	name      string
+	reference Reference
+	policy    string
+	hasPolicy bool // false: the reference knows no policies
+	slot      int  // unbound: that of the group around it, if it knows policies
+
+	keys  []int // the dimensions that its numbers name
+	known map[groupValue]result
+}
+
+func (p *published) value(e *evaluator, at, inSlot int) (float64, string) {
+	if p.known == nil {
+		p.keys, p.known = bound(p.free(e)), map[groupValue]result{}
+	}
+	g := groupValue{keyOn(e.points[at].at, p.keys), inSlot}
+	r, ok := p.known[g]
+	if !ok {
+		r.x, r.why = p.find(e, at, inSlot)
+		p.known[g] = r
+	}
+	return r.x, r.why
+}
+
+func (p *published) find(e *evaluator, at, bound int) (float64, string) {
+	slot := p.slot
+	if slot == unbound {
+		slot = bound
+	}
+	policy := ""
+	if p.hasPolicy && slot != unbound {
+		policy = e.d.labels[e.slots[slot].label]
+	}
+	found, x := false, 0.0
+	for _, n := range p.reference.Points {
+		if !p.isAt(e, n, policy, at) {
+			continue
+		}
+		if found && n.Value != x {
+			return 0, fmt.Sprintf("%s has several numbers there", p)
+		}
+		found, x = true, n.Value
+	}
+	if !found {
+		return 0, fmt.Sprintf("%s has no number there", p)
+	}
+	return x, ""
+}
+
+func (p *published) String() string {
+	if p.hasPolicy && p.policy != "" {
+		return p.name + "(" + p.policy + ")"
+	}
+	return p.name
+}
+
+// isAt reports whether a number stands at a point.
+func (p *published) isAt(e *evaluator, n Number, policy string, at int) bool {
+	for dimension, place := range n.At {
+		if dimension == records.DimPolicy {
+			if withoutSpaces(place) != withoutSpaces(policy) {
+				return false
+			}
+			continue
+		}
+		dim := e.d.find(dimension)
+		if dim < 0 || e.points[at].at[dim] == anywhere {
+			continue
+		}
+		text := e.d.dimensions[dim].places[e.points[at].at[dim]].Text
+		if text == place {
+			continue
+		}
+		want, isNumber := numberOf(place)
+		if x, ok := e.placeOf(at, dim); !ok || !isNumber || strings.HasSuffix(place, "%") && dim == capacityDimension || compare(x, want) != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *published) free(e *evaluator) []bool {
+	free := e.allFree()
+	for _, n := range p.reference.Points {
+		for dimension := range n.At {
+			if d := e.d.find(dimension); d >= 0 {
+				free[d] = false
+			}
+		}
+	}
+	return free
+}
+
+// placeNumber is the place on a dimension.
+type placeNumber struct{ dimension int }
+
+func (p placeNumber) value(e *evaluator, at, _ int) (float64, string) {
+	x, ok := e.placeOf(at, p.dimension)
+	if !ok {
+		return 0, fmt.Sprintf("%s is no number there", e.d.dimensions[p.dimension].name)
+	}
+	return x, ""
+}
+
+func (p placeNumber) free(e *evaluator) []bool {
+	free := e.allFree()
+	free[p.dimension] = false
+	if p.dimension == capacityDimension {
+		free[traceDimension] = false // 1% is another number on every trace
+	}
+	return free
+}
+
+type arithmetic struct {
+	op          byte
+	left, right node
+}
+
+func (a arithmetic) value(e *evaluator, at, bound int) (float64, string) {
+	x, why := a.left.value(e, at, bound)
+	if why != "" {
+		return 0, why
+	}
+	y, why := a.right.value(e, at, bound)
+	if why != "" {
+		return 0, why
+	}
+	switch a.op {
+	case '+':
+		return finite(x + y)
+	case '-':
+		return finite(x - y)
+	case '*':
+		return finite(x * y)
+	}
+	if y == 0 {
+		return 0, "it divides by zero"
+	}
+	return finite(x / y)
+}
+
+func (a arithmetic) free(e *evaluator) []bool { return freeOf(e, a.left, a.right) }
+
+func finite(x float64) (float64, string) {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return 0, "it computes no finite number"
+	}
+	return x, ""
+}
+
+// application is a function of values.
+type application struct {
+	function string
+	of       []node
+}
+
+func (a application) value(e *evaluator, at, bound int) (float64, string) {
+	values := make([]float64, len(a.of))
+	for i, n := range a.of {
+		var why string
+		if values[i], why = n.value(e, at, bound); why != "" {
+			return 0, why
+		}
+	}
+	switch a.function {
+	case "abs":
+		return math.Abs(values[0]), ""
+	case "sqrt":
+		return finite(math.Sqrt(values[0]))
+	case "ln":
+		return finite(math.Log(values[0]))
+	case "log2":
+		return finite(math.Log2(values[0]))
+	}
+	return take(a.function, values)
+}
+
+func (a application) free(e *evaluator) []bool { return freeOf(e, a.of...) }
+
+// take computes one number of several, which are at least one.
+func take(how string, values []float64) (float64, string) {
+	switch how {
+	case "min":
+		return slices.Min(values), ""
+	case "max":
+		return slices.Max(values), ""
+	case "sum":
+		return finite(sum(values))
+	case "median":
+		return finite(median(values))
+	case "geomean":
+		return finite(geomean(values))
+	}
+	return finite(mean(values))
+}
+
+func sum(values []float64) (total float64) {
+	for _, x := range values {
+		total += x
+	}
+	return total
+}
+
+// mean of equal values is that value, to the last digit.
+func mean(values []float64) float64 {
+	if !slices.ContainsFunc(values, func(x float64) bool { return x != values[0] }) {
+		return values[0]
+	}
+	return sum(values) / float64(len(values))
+}
+
+func median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	middle := len(sorted) / 2
+	if len(sorted)%2 == 1 {
+		return sorted[middle]
+	}
+	return mean(sorted[middle-1 : middle+1])
+}
+
+// geomean is NaN where a value is not positive.
+func geomean(values []float64) float64 {
+	logarithms := make([]float64, len(values))
+	for i, x := range values {
+		if logarithms[i] = math.Log(x); x <= 0 {
+			return math.NaN()
+		}
+	}
+	return math.Exp(mean(logarithms))
+}
+
+// overPolicies takes a value together over policies.
+type overPolicies struct {
+	take  string
+	slots []int
+	of    node
+}
+
+func (o overPolicies) value(e *evaluator, at, _ int) (float64, string) {
+	var values []float64
+	for _, slot := range o.slots {
+		if e.slots[slot].optional && e.points[at].cells[slot] == absent {
+			continue
+		}
+		x, why := o.of.value(e, at, slot)
+		if why != "" {
+			return 0, why
+		}
+		values = append(values, x)
+	}
+	if len(values) == 0 {
+		return 0, "none of the policies has a record there"
+	}
+	return take(o.take, values)
+}
+
+func (o overPolicies) free(e *evaluator) []bool { return o.of.free(e) }
+
+// overDimension takes a value together over the places on a dimension.
+type overDimension struct {
+	take      string
+	dimension int
+	of        node
+
+	isFree []bool
+	keys   []int            // the dimensions that tell groups of points apart
+	groups map[string][]int // of each group one point for each place
+	known  map[groupValue]result
+}
+
+type groupValue struct {
+	key   string
+	bound int
+}
+
+type result struct {
+	x   float64
+	why string
+}
+
+func (o *overDimension) value(e *evaluator, at, bound int) (float64, string) {
+	if o.groups == nil {
+		o.group(e)
+	}
+	g := groupValue{keyOn(e.points[at].at, o.keys), bound}
+	r, ok := o.known[g]
+	if !ok {
+		r.x, r.why = o.takeTogether(e, o.groups[g.key], bound)
+		o.known[g] = r
+	}
+	return r.x, r.why
+}
+
+// group finds the points that belong together: those that differ only on the dimension, and on others that the value does not depend on.
+func (o *overDimension) group(e *evaluator) {
+	o.keys = bound(o.free(e))
+	o.groups, o.known = map[string][]int{}, map[groupValue]result{}
+	for _, at := range e.distinct(append(slices.Clone(o.keys), o.dimension)) {
+		key := keyOn(e.points[at].at, o.keys)
+		o.groups[key] = append(o.groups[key], at)
+	}
+}
+
+func (o *overDimension) takeTogether(e *evaluator, points []int, bound int) (float64, string) {
+	values := make([]float64, len(points))
+	for i, at := range points {
+		var why string
+		if values[i], why = o.of.value(e, at, bound); why != "" {
+			return 0, why
+		}
+	}
+	if o.take != "argmin" && o.take != "argmax" {
+		return take(o.take, values)
+	}
+	best := 0
+	for i := range values {
+		if c := compare(values[i], values[best]); o.take == "argmin" && c < 0 || o.take == "argmax" && c > 0 {
+			best = i
+		}
+	}
+	return placeNumber{o.dimension}.value(e, points[best], bound)
+}
+
+func (o *overDimension) free(e *evaluator) []bool {
+	if o.isFree == nil {
+		o.isFree = slices.Clone(o.of.free(e))
+		o.isFree[o.dimension] = true
+	}
+	return o.isFree
+}

@@ -1,0 +1,130 @@
+package claims
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/cachesim/cachesim/internal/suggest"
+)
+
+// Names are the names that the claims of an experiment may use.
+type Names struct {
+	Policies   []string // labels; also those that File.Absent explains
+	Groups     []string
+	Metrics    []string // figures that records have, and counters of the policies
+	References []string
+	Axes       []string // dimensions besides trace, capacity and seed
+}
+
+// Check returns an error for a name in the claim that the experiment does not have.
+func (c *Claim) Check(n Names) error {
+	for _, u := range c.uses() {
+		if err := u.check(n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Policies returns the policies that the claim names itself, each once. Those of its groups come on top.
+func (c *Claim) Policies() (names []string) {
+	for _, u := range c.uses() {
+		if u.as == asPolicy && !slices.Contains(names, u.name) {
+			names = append(names, u.name)
+		}
+	}
+	return names
+}
+
+// use is one name in a claim, and what it may be the name of.
+type use struct {
+	name string
+	as   useAs
+}
+
+type useAs int
+
+const (
+	asPolicy     useAs = iota // hit_ratio(NAME)
+	asMember                  // among NAME: a policy or a group
+	asFigure                  // NAME(lru): a metric or a reference
+	asOpenFigure              // NAME within "over GROUP of": a metric, a reference or a dimension
+	asValue                   // NAME alone elsewhere: a dimension or a reference
+	asDimension               // with NAME, where NAME
+	asOver                    // over NAME: a dimension, a policy or a group
+)
+
+// uses returns the names in the claim, in order.
+func (c *Claim) uses() (all []use) {
+	for _, x := range c.says.operands() {
+		all = usesOf(x, false, all)
+	}
+	switch s := c.says.(type) {
+	case trend:
+		all = append(all, use{s.along, asDimension})
+	case ranking:
+		for _, n := range s.among {
+			all = append(all, use{n, asMember})
+		}
+	}
+	for _, cond := range c.conditions {
+		all = append(all, use{cond.dimension, asDimension})
+	}
+	return all
+}
+
+// usesOf appends the names in x. open says that it stands within "over", which may give names alone their policy.
+func usesOf(x expr, open bool, all []use) []use {
+	switch x := x.(type) {
+	case figure:
+		all = append(all, use{x.name, asFigure}, use{x.policy, asPolicy})
+	case name:
+		if open {
+			all = append(all, use{string(x), asOpenFigure})
+		} else {
+			all = append(all, use{string(x), asValue})
+		}
+	case over:
+		as := asMember
+		if len(x.names) == 1 {
+			as = asOver
+		}
+		for _, n := range x.names {
+			all = append(all, use{n, as})
+		}
+		open = true
+	}
+	for _, part := range x.parts() {
+		all = usesOf(part, open, all)
+	}
+	return all
+}
+
+func (u use) check(n Names) error {
+	dimensions := slices.Concat(fixedDimensions, n.Axes)
+	groups := slices.Concat(n.Groups, predefined)
+	kind, exist := "", []string(nil)
+	switch u.as {
+	case asPolicy:
+		kind, exist = "policy", n.Policies
+	case asMember:
+		kind, exist = "policy or group", slices.Concat(n.Policies, groups)
+	case asFigure:
+		kind, exist = "metric or reference", slices.Concat(n.Metrics, n.References)
+	case asOpenFigure:
+		kind, exist = "metric, reference or dimension", slices.Concat(n.Metrics, n.References, dimensions)
+	case asValue:
+		if slices.Contains(n.Metrics, u.name) {
+			return fmt.Errorf("%s of which policy? Write %s(POLICY)", u.name, u.name)
+		}
+		kind, exist = "dimension or reference", slices.Concat(dimensions, n.References)
+	case asDimension:
+		kind, exist = "dimension", dimensions
+	case asOver:
+		kind, exist = "dimension, policy or group", slices.Concat(dimensions, n.Policies, groups)
+	}
+	if slices.Contains(exist, u.name) || slices.ContainsFunc(exist, func(e string) bool { return withoutSpaces(e) == withoutSpaces(u.name) }) {
+		return nil
+	}
+	return suggest.Unknown(kind, u.name, exist)
+}

@@ -1,0 +1,565 @@
+package claims
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/cachesim/cachesim/internal/records"
+)
+
+// Bounds of what Parse reads.
+const (
+	maxLength = 4000 // bytes
+	maxDepth  = 50   // parentheses within parentheses
+)
+
+// functions are what an expression may compute. Those of takes also stand before "over".
+var (
+	takes     = []string{"min", "max", "mean", "median", "sum", "geomean"}
+	placeOf   = []string{"argmin", "argmax"} // the place on a dimension where the value is lowest or highest
+	functions = slices.Concat(takes, placeOf, []string{"abs", "sqrt", "ln", "log2"})
+)
+
+var comparisons = []string{"==", "!=", "<=", ">=", "<", ">"}
+
+// Parse reads a claim. Errors name the column at which it cannot be read, and what was expected.
+func Parse(text string) (*Claim, error) {
+	if len(text) > maxLength {
+		return nil, fmt.Errorf("the claim has %d bytes, more than %d", len(text), maxLength)
+	}
+	if !utf8.ValidString(text) {
+		return nil, errors.New("the claim is not valid UTF-8")
+	}
+	p := &parser{text: text}
+	p.next()
+	c := p.claim()
+	if p.err == nil && p.tok.kind != endToken {
+		p.unexpected("the end, where, within or at N% of points")
+	}
+	if p.err == nil {
+		p.refuse(c)
+	}
+	if p.err != nil {
+		return nil, p.err
+	}
+	return c, nil
+}
+
+// parser reads a claim from left to right. After the first error it only returns.
+type parser struct {
+	text  string
+	tok   token // the current one
+	depth int
+	// openOver says that the last factor read was "max over x of y" without parentheses, after which no operator may come.
+	openOver bool
+	err      error
+}
+
+func (p *parser) fail(at int, format string, args ...any) {
+	if p.err == nil {
+		p.err = fmt.Errorf("column %d: %w", utf8.RuneCountInString(p.text[:at])+1, fmt.Errorf(format, args...))
+	}
+	p.tok = token{start: len(p.text), end: len(p.text)}
+}
+
+func (p *parser) unexpected(want string) {
+	p.fail(p.tok.start, "%v is unexpected here; want %s", p.tok, want)
+}
+
+// jump makes the token at or after at the current one.
+func (p *parser) jump(at int) {
+	t, err := scan(p.text, at)
+	if p.err == nil && err != nil {
+		p.fail(t.start, "%w", err)
+	}
+	if p.err == nil {
+		p.tok = t
+	}
+}
+
+func (p *parser) next() { p.jump(p.tok.end) }
+
+// is reports whether the current token is this word or sign.
+func (p *parser) is(text string) bool {
+	return (p.tok.kind == wordToken || p.tok.kind == signToken) && p.tok.text == text
+}
+
+// accept steps over the words and signs of texts if they come next.
+func (p *parser) accept(texts ...string) bool {
+	start := p.tok
+	for _, text := range texts {
+		if !p.is(text) {
+			p.tok = start
+			return false
+		}
+		p.next()
+	}
+	return p.err == nil
+}
+
+func (p *parser) expect(text, where string) {
+	if !p.accept(text) {
+		p.unexpected(fmt.Sprintf("%q %s", text, where))
+	}
+}
+
+func (p *parser) claim() *Claim {
+	c := &Claim{says: p.statement(), share: 1}
+	for p.err == nil && p.tok.kind != endToken {
+		switch {
+		case c.conditions == nil && p.accept("where"):
+			c.conditions = p.conditions()
+		case c.shareText == "" && p.accept("at"):
+			c.share, c.shareText = p.shareOfPoints()
+		default:
+			return c
+		}
+	}
+	return c
+}
+
+// shareOfPoints reads "90% of points" after "at".
+func (p *parser) shareOfPoints() (float64, string) {
+	at := p.tok.start
+	n := p.number("the share of points at which the claim must hold, for example \"at 90% of points\"")
+	if p.err == nil && (!n.isShare() || n.value <= 0 || n.value > 1) {
+		p.fail(at, "the share of points is %s; want a percentage above 0%% and up to 100%%", n.text)
+	}
+	p.expect("of", "points")
+	p.expect("points", "after \"of\"")
+	return n.value, n.text
+}
+
+func (p *parser) statement() statement {
+	start := p.tok.start
+	value := p.expression()
+	switch {
+	case p.err != nil:
+	case p.tok.kind == signToken && (slices.Contains(comparisons, p.tok.text) || p.tok.text == "="):
+		return p.comparison(value)
+	case p.accept("between"):
+		low := p.expression()
+		p.expect("and", "between the two bounds")
+		high := p.expression()
+		return comparison{values: []expr{low, value, high}, ops: []string{"<=", "<="}, between: true, within: p.tolerance()}
+	case p.accept("increases", "with"):
+		return p.trend(value, increases)
+	case p.accept("decreases", "with"):
+		return p.trend(value, decreases)
+	case p.accept("never", "increases", "with"):
+		return p.trend(value, neverIncreases)
+	case p.accept("never", "decreases", "with"):
+		return p.trend(value, neverDecreases)
+	case p.accept("is", "monotone", "in"):
+		return p.trend(value, isMonotone)
+	case p.accept("is", "constant", "in"):
+		return p.trend(value, isConstant)
+	case p.is("is"):
+		return p.ranking(start, value)
+	default:
+		p.unexpected("a comparison (== != < <= > >=), between A and B, increases with DIMENSION, never decreases with DIMENSION, " +
+			"is monotone in DIMENSION or is first among POLICIES")
+	}
+	return nil
+}
+
+func (p *parser) comparison(value expr) statement {
+	c := comparison{values: []expr{value}}
+	for p.tok.kind == signToken && (slices.Contains(comparisons, p.tok.text) || p.tok.text == "=") {
+		op := p.tok.text
+		if op == "=" {
+			op = "=="
+		}
+		if at := p.tok.start; len(c.ops) > 0 && (op == "!=" || c.ops[0] == "!=") {
+			p.fail(at, "!= stands between two values only")
+		}
+		p.next()
+		c.ops = append(c.ops, op)
+		c.values = append(c.values, p.expression())
+	}
+	c.within = p.tolerance()
+	return c
+}
+
+func (p *parser) trend(value expr, moves movement) statement {
+	t := trend{value: value, moves: moves, along: p.dimension()}
+	at := p.tok.start
+	if t.within = p.tolerance(); t.within != nil {
+		if moves == increases || moves == decreases {
+			p.fail(at, "a value that %s leaves no room for a tolerance; write \"never %s\"", moves, map[movement]string{increases: "decreases", decreases: "increases"}[moves])
+		}
+		if t.within.relative {
+			p.fail(at, "the tolerance of a step is absolute: write \"within %s\"", t.within.amount.text)
+		}
+	}
+	return t
+}
+
+func (p *parser) ranking(start int, value expr) statement {
+	p.next()
+	r := ranking{value: value}
+	for _, known := range ranks {
+		if p.is(string(known)) {
+			r.rank = known
+		}
+	}
+	if r.rank == "" {
+		p.unexpected("first, second, third, last, highest, lowest, monotone or constant")
+		return r
+	}
+	p.next()
+	p.expect("among", "POLICIES")
+	r.among = p.names()
+	r.within = p.tolerance()
+	if p.err != nil {
+		return r
+	}
+	policies := policiesOf(value)
+	if len(policies) != 1 {
+		p.fail(start, "what is ranked must speak of one policy; here of %d. With several, compare: A > max over POLICIES of B", len(policies))
+		return r
+	}
+	r.subject = policies[0]
+	p.refuseRanking(start, r)
+	return r
+}
+
+// refuseRanking refuses orders that nothing decides.
+func (p *parser) refuseRanking(start int, r ranking) {
+	if len(r.among) == 1 && r.among[0] == r.subject {
+		p.fail(start, "%s is compared with itself only", r.subject)
+	}
+	metrics := metricsOf(r.value)
+	if len(metrics) != 1 && r.rank != highest && r.rank != lowest {
+		p.fail(start, "with several metrics there is no best: say highest or lowest")
+	}
+}
+
+// metricsOf returns the names of the figures in x, each once.
+func metricsOf(x expr) (names []string) {
+	visit(x, func(x expr) {
+		if f, ok := x.(figure); ok && !slices.Contains(names, f.name) {
+			names = append(names, f.name)
+		}
+	})
+	return names
+}
+
+// tolerance reads "within 1%" or "within 1% of it"; nil if there is none.
+func (p *parser) tolerance() *tolerance {
+	if !p.accept("within") {
+		return nil
+	}
+	t := &tolerance{amount: p.number("by how much the sides may differ, for example \"within 0.5%\"")}
+	if p.accept("of") {
+		p.expect("it", "after \"of\": relative to the right side")
+		t.relative = true
+	}
+	return t
+}
+
+func (p *parser) number(what string) number {
+	if p.tok.kind != numberToken {
+		p.unexpected("a number: " + what)
+		return number{}
+	}
+	n := number{text: p.tok.text}
+	x, err := strconv.ParseFloat(strings.TrimSuffix(n.text, "%"), 64)
+	if err != nil || math.IsInf(x, 0) {
+		p.fail(p.tok.start, "%s is too large a number", n.text)
+	}
+	if n.value = x; n.isShare() {
+		n.value = x / 100
+	}
+	p.next()
+	return n
+}
+
+func (p *parser) conditions() []condition {
+	all := []condition{p.condition()}
+	for p.accept("and") {
+		all = append(all, p.condition())
+	}
+	return all
+}
+
+func (p *parser) condition() condition {
+	at := p.tok.start
+	c := condition{dimension: p.dimension()}
+	if c.dimension == records.DimPolicy {
+		p.fail(at, "\"where\" restricts trace, capacity, seed or an axis; policies are named in the claim itself")
+	}
+	switch {
+	case p.tok.kind == signToken && (slices.Contains(comparisons, p.tok.text) || p.tok.text == "="):
+		c.op = strings.Replace(p.tok.text, "==", "=", 1)
+		c.values = []string{p.place(p.tok.end)}
+	case p.is("in"):
+		c.op, c.values = "in", p.places()
+	case p.accept("not") && p.is("in"):
+		c.op, c.values = "not in", p.places()
+	case p.is("between"):
+		c.op = "between"
+		c.values = []string{p.place(p.tok.end)}
+		if !p.is("and") {
+			p.unexpected("\"and\" between the two bounds")
+		}
+		c.values = append(c.values, p.place(p.tok.end))
+	default:
+		p.unexpected("= != < <= > >= in or between after " + c.dimension)
+	}
+	if c.dimension == records.DimTrace && slices.Contains([]string{"<", "<=", ">", ">=", "between"}, c.op) {
+		p.fail(at, "traces have no order: use = != or in")
+	}
+	return c
+}
+
+// places reads a list of places after the current token.
+func (p *parser) places() []string {
+	all := []string{p.place(p.tok.end)}
+	for p.is(",") {
+		all = append(all, p.place(p.tok.end))
+	}
+	return all
+}
+
+// place reads the place on a dimension that starts at or after at.
+func (p *parser) place(at int) string {
+	if p.err != nil {
+		return ""
+	}
+	at = skipSpace(p.text, at)
+	if at < len(p.text) && (p.text[at] == '\'' || p.text[at] == '"') {
+		p.jump(at)
+		text := p.tok.text
+		p.next()
+		return text
+	}
+	end := placeEnd(p.text, at)
+	text := p.text[at:end]
+	if text == "" || slices.Contains(keywords, text) {
+		p.fail(at, "want a place on the dimension, for example oltp, 250 or 1%%")
+		return ""
+	}
+	p.jump(end)
+	return text
+}
+
+// dimension reads the name of a dimension.
+func (p *parser) dimension() string {
+	if p.tok.kind != quotedToken && (p.tok.kind != wordToken || slices.Contains(keywords, p.tok.text)) {
+		p.unexpected("a dimension: trace, capacity, seed or an axis")
+		return ""
+	}
+	text := p.tok.text
+	p.next()
+	return text
+}
+
+// names reads a list of policies and groups, or one dimension.
+func (p *parser) names() []string {
+	var all []string
+	for {
+		all = append(all, p.spec())
+		if !p.accept(",") {
+			return all
+		}
+	}
+}
+
+// spec reads a policy, which may have parameters, from the current token on.
+func (p *parser) spec() string {
+	text := p.tok.text
+	switch {
+	case p.err != nil:
+		return ""
+	case p.tok.kind == quotedToken:
+		if text == "" {
+			p.fail(p.tok.start, "want the name of a policy")
+		}
+		p.next()
+		return text
+	case p.tok.kind == wordToken && slices.Contains(keywords, text):
+		p.unexpected("the name of a policy or of a group")
+		return ""
+	}
+	end, err := specEnd(p.text, p.tok.start)
+	if err != nil {
+		p.fail(p.tok.start, "%w", err)
+		return ""
+	}
+	text = p.text[p.tok.start:end]
+	p.jump(end)
+	return text
+}
+
+func (p *parser) expression() expr {
+	left := p.product()
+	for p.is("+") || p.is("-") {
+		left = p.operation(left, p.product)
+	}
+	return left
+}
+
+func (p *parser) product() expr {
+	left := p.factor()
+	for p.is("*") || p.is("/") {
+		left = p.operation(left, p.factor)
+	}
+	return left
+}
+
+// operation reads an operator and its right side. What comes before it must not be open to two readings.
+func (p *parser) operation(left expr, right func() expr) expr {
+	if p.openOver {
+		p.fail(p.tok.start, "it is not clear what %q belongs to; put \"... over ... of ...\", or all that comes after its \"of\", in parentheses", p.tok.text)
+	}
+	op := p.tok.text
+	p.next()
+	if p.err != nil {
+		return left
+	}
+	return operation{op[0], left, right()}
+}
+
+func (p *parser) factor() expr {
+	if p.depth++; p.depth > maxDepth {
+		p.fail(p.tok.start, "more than %d expressions within each other", maxDepth)
+	}
+	defer func() { p.depth-- }()
+	p.openOver = false
+	switch {
+	case p.err != nil:
+		return nil
+	case p.tok.kind == numberToken:
+		return p.number("")
+	case p.accept("-"):
+		return negation{p.factor()}
+	case p.accept("("):
+		x := p.expression()
+		p.expect(")", "to close the parenthesis")
+		p.openOver = false
+		return x
+	case p.tok.kind == wordToken && slices.Contains(functions, p.tok.text):
+		return p.function()
+	case p.tok.kind == quotedToken || p.tok.kind == wordToken && !slices.Contains(keywords, p.tok.text):
+		return p.figure()
+	}
+	p.unexpected("a value, for example hit_ratio(lru), 40% or max over GROUP of hit_ratio")
+	return nil
+}
+
+// function reads "max(a, b)" or "max over x of a".
+func (p *parser) function() expr {
+	at, function := p.tok.start, p.tok.text
+	p.next()
+	canTake := slices.Contains(takes, function) || slices.Contains(placeOf, function)
+	switch {
+	case p.accept("over") && canTake:
+		o := over{take: function, names: p.names()}
+		p.expect("of", "and a value")
+		o.of = p.factor()
+		p.openOver = true
+		return o
+	case !slices.Contains(placeOf, function) && p.accept("("):
+		c := call{function: function, arguments: []expr{p.expression()}}
+		for p.accept(",") {
+			c.arguments = append(c.arguments, p.expression())
+		}
+		p.expect(")", "after the values of "+function)
+		p.openOver = false
+		p.refuseArguments(at, c)
+		return c
+	case canTake:
+		p.unexpected(fmt.Sprintf("\"over ... of ...\" or values in parentheses after %s", function))
+	default:
+		p.unexpected(fmt.Sprintf("\"(\" after %s", function))
+	}
+	return nil
+}
+
+func (p *parser) refuseArguments(at int, c call) {
+	isTake := slices.Contains(takes, c.function)
+	if isTake && len(c.arguments) < 2 {
+		p.fail(at, "%s of one value says nothing: write %s(A, B) or %s over DIMENSION of A", c.function, c.function, c.function)
+	}
+	if !isTake && len(c.arguments) > 1 {
+		p.fail(at, "%s takes one value", c.function)
+	}
+}
+
+// figure reads "hit_ratio(lru)", or a name alone.
+func (p *parser) figure() expr {
+	text := p.tok.text
+	at := p.tok.start
+	if text == "" {
+		p.fail(at, "want the name of a metric")
+	}
+	p.next()
+	if !p.is("(") {
+		return name(text)
+	}
+	p.next()
+	policy := p.spec()
+	if p.err == nil && !p.is(")") {
+		p.fail(p.tok.start, "%s takes one policy, and a name with characters other than letters, digits, - and _ stands in quotes; "+
+			"to combine figures write %s(A) - %s(B)", text, text, text)
+	}
+	p.next()
+	return figure{text, policy}
+}
+
+// refuse refuses claims that nothing measured could change, and tolerances in the wrong unit.
+func (p *parser) refuse(c *Claim) {
+	speaksOfPolicies := false
+	c.visitAll(func(x expr) {
+		switch x := x.(type) {
+		case figure:
+			speaksOfPolicies = true
+		case over:
+			speaksOfPolicies = speaksOfPolicies || len(x.names) > 1 || !slices.Contains(fixedDimensions, x.names[0])
+		}
+	})
+	if !speaksOfPolicies {
+		p.fail(0, "the claim names no policy, so no record can decide it")
+	}
+	if s, ok := c.says.(comparison); ok {
+		for i := range s.ops {
+			if left, right := text(s.values[i]), text(s.values[i+1]); left == right {
+				p.fail(0, "both sides are %s", left)
+			}
+		}
+	}
+	p.refuseTolerance(c)
+}
+
+func text(x expr) string {
+	var w strings.Builder
+	x.write(&w, alone)
+	return w.String()
+}
+
+// refuseTolerance refuses "misses(a) == misses(b) within 1%", which would be a hundredth of a miss.
+func (p *parser) refuseTolerance(c *Claim) {
+	var t *tolerance
+	switch s := c.says.(type) {
+	case comparison:
+		t = s.within
+	case trend:
+		t = s.within
+	case ranking:
+		t = s.within
+	}
+	if t == nil || t.relative || !t.amount.isShare() {
+		return
+	}
+	for _, x := range c.says.operands() {
+		if unitOf(x) == count {
+			p.fail(len(p.text), "%s counts, so a tolerance of %s needs \"of it\": within %s of it", text(x), t.amount.text, t.amount.text)
+		}
+	}
+}

@@ -1,0 +1,341 @@
+package claims
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// maxPoints bounds how many points a claim may have. Policies with axes of their own multiply them.
+const maxPoints = 1 << 20
+
+// anywhere is the place on a dimension that the records of a point do not have.
+const anywhere = -1
+
+// point is a place on every dimension at which the policies of a claim have records.
+type point struct {
+	at    []int32 // the place on each dimension of Data, or anywhere
+	cells []int32 // the cell of each slot, or absent
+}
+
+// absent is the cell of a policy that a group may lack at a point.
+const absent = -1
+
+// slot is one policy of a claim.
+type slot struct {
+	label    int
+	optional bool // it is there only as a member of a predefined group, whose members need not be everywhere
+	cells    []slotCell
+}
+
+// slotCell is a cell as a claim sees it: one of each seed where it speaks of seeds.
+type slotCell struct {
+	spot spot
+	at   []int32
+	recs []int32
+}
+
+// slotCells returns the cells of a policy at which the conditions hold.
+func (e *evaluator) slotCells(label int) (cells []slotCell) {
+	for _, c := range e.d.cells[label] {
+		at := make([]int32, len(e.d.dimensions))
+		for i := range at {
+			at[i] = anywhere
+		}
+		at[traceDimension], at[capacityDimension] = c.spot.trace, c.spot.capacity
+		for _, axis := range c.axes {
+			at[axis.dimension] = axis.place
+		}
+		for _, sc := range e.bySeed(c, at) {
+			if e.selected(sc) {
+				cells = append(cells, sc)
+			}
+		}
+	}
+	return cells
+}
+
+// bySeed splits a cell by seed where the claim speaks of seeds. A policy that ran once stands for all of them.
+func (e *evaluator) bySeed(c cell, at []int32) []slotCell {
+	if !e.bySeeds || len(c.recs) == 1 {
+		return []slotCell{{c.spot, at, c.recs}}
+	}
+	split := make([]slotCell, len(c.recs))
+	for i, rec := range c.recs {
+		split[i] = slotCell{c.spot, slices.Clone(at), []int32{rec}}
+		split[i].at[seedDimension] = c.seeds[i]
+	}
+	return split
+}
+
+// selected reports whether all conditions hold for the cell. A dimension that it does not have restricts nothing.
+func (e *evaluator) selected(c slotCell) bool {
+	all := true
+	for i := range e.filters {
+		f := &e.filters[i]
+		if c.at[f.dimension] != anywhere && !f.holds(e.d, c) {
+			all = false // and on to the next, which remembers what occurs
+		}
+	}
+	return all
+}
+
+// join finds the points: every combination of the cells of all slots that agree on the dimensions they share.
+func (e *evaluator) join() string {
+	bySpot := make([]map[spot][]int32, len(e.slots))
+	var spots []spot
+	seen := map[spot]bool{}
+	for i := range e.slots {
+		bySpot[i] = map[spot][]int32{}
+		for at, c := range e.slots[i].cells {
+			bySpot[i][c.spot] = append(bySpot[i][c.spot], int32(at))
+			if !seen[c.spot] {
+				seen[c.spot] = true
+				spots = append(spots, c.spot)
+			}
+		}
+	}
+	for _, s := range spots {
+		points := []point{e.emptyPoint()}
+		for i := range e.slots {
+			if points = e.extend(points, i, bySpot[i][s]); len(points)+len(e.points) > maxPoints {
+				return fmt.Sprintf("its policies have axes of their own, which make more than %d points; restrict them with where", maxPoints)
+			}
+		}
+		for _, p := range points {
+			if slices.ContainsFunc(p.cells, func(c int32) bool { return c != absent }) {
+				e.points = append(e.points, p)
+			}
+		}
+	}
+	if len(e.points) == 0 {
+		return e.whyNoPoints()
+	}
+	return ""
+}
+
+func (e *evaluator) emptyPoint() point {
+	p := point{make([]int32, len(e.d.dimensions)), make([]int32, len(e.slots))}
+	for i := range p.at {
+		p.at[i] = anywhere
+	}
+	for i := range p.cells {
+		p.cells[i] = absent
+	}
+	return p
+}
+
+// extend joins the points with the cells of slot i.
+func (e *evaluator) extend(points []point, i int, cells []int32) (extended []point) {
+	s := &e.slots[i]
+	shared := e.sharedDimensions(points, s, cells)
+	index := map[string][]int32{}
+	for _, c := range cells {
+		k := keyOn(s.cells[c].at, shared)
+		index[k] = append(index[k], c)
+	}
+	used := map[int32]bool{}
+	for _, p := range points {
+		before := len(extended)
+		for _, c := range index[keyOn(p.at, shared)] {
+			if joined, ok := p.with(i, c, s.cells[c].at); ok {
+				used[c] = true
+				if extended = append(extended, joined); len(extended) > maxPoints {
+					return extended
+				}
+			}
+		}
+		if s.optional && len(extended) == before {
+			extended = append(extended, p)
+		}
+	}
+	if !e.hasRequired {
+		for _, c := range cells {
+			if !used[c] {
+				alone, _ := e.emptyPoint().with(i, c, s.cells[c].at)
+				extended = append(extended, alone)
+			}
+		}
+	}
+	return extended
+}
+
+// sharedDimensions returns the dimensions on which all the points and all the cells have a place.
+func (e *evaluator) sharedDimensions(points []point, s *slot, cells []int32) (shared []int) {
+	for d := range e.d.dimensions {
+		if !slices.ContainsFunc(points, func(p point) bool { return p.at[d] == anywhere }) &&
+			!slices.ContainsFunc(cells, func(c int32) bool { return s.cells[c].at[d] == anywhere }) {
+			shared = append(shared, d)
+		}
+	}
+	return shared
+}
+
+// with returns the point extended by a cell of slot i, if they agree.
+func (p point) with(i int, cell int32, at []int32) (point, bool) {
+	for d, place := range at {
+		if place != anywhere && p.at[d] != anywhere && place != p.at[d] {
+			return p, false
+		}
+	}
+	joined := point{slices.Clone(p.at), slices.Clone(p.cells)}
+	for d, place := range at {
+		if place != anywhere {
+			joined.at[d] = place
+		}
+	}
+	joined.cells[i] = cell
+	return joined, true
+}
+
+// keyOn is the same for places that agree on the dimensions.
+func keyOn(at []int32, dimensions []int) string {
+	var key []byte
+	for _, d := range dimensions {
+		key = binary.LittleEndian.AppendUint32(key, uint32(at[d]))
+	}
+	return string(key)
+}
+
+// whyNoPoints says why the policies have no point in common.
+func (e *evaluator) whyNoPoints() string {
+	where := e.claim.where()
+	for i := range e.filters {
+		if f := &e.filters[i]; f.occurs() == 0 {
+			return fmt.Sprintf("no record%s%s", where, e.placesThereAre(f.dimension))
+		}
+	}
+	for _, s := range e.slots {
+		if len(s.cells) == 0 {
+			return fmt.Sprintf("no record of %s%s", e.d.labels[s.label], where)
+		}
+	}
+	return fmt.Sprintf("no point%s has records of all its policies", where)
+}
+
+// placesThereAre lists the first places on a dimension.
+func (e *evaluator) placesThereAre(dim int) string {
+	const most = 8
+	places := e.d.dimensions[dim].places
+	var texts []string
+	for _, v := range places[:min(most, len(places))] {
+		texts = append(texts, v.Text)
+	}
+	if len(places) > most {
+		texts = append(texts, "...")
+	}
+	return fmt.Sprintf(", but at %s %s", e.d.dimensions[dim].name, strings.Join(texts, ", "))
+}
+
+// filter is a condition made ready for many cells.
+type filter struct {
+	condition
+	dimension int
+	limits    []limit
+}
+
+// limit is one value of a condition.
+type limit struct {
+	text     string
+	x        float64
+	isNumber bool
+	isShare  bool
+	occurs   bool // on some cell
+}
+
+func newLimit(text string) limit {
+	x, isNumber := numberOf(text)
+	return limit{text: text, x: x, isNumber: isNumber, isShare: strings.HasSuffix(text, "%")}
+}
+
+// numberOf reads a number; 5% is 0.05.
+func numberOf(text string) (float64, bool) {
+	bare, isShare := strings.CutSuffix(text, "%")
+	x, err := strconv.ParseFloat(bare, 64)
+	if isShare {
+		x /= 100
+	}
+	return x, err == nil
+}
+
+// occurs is how many of the values of the condition some cell has; for conditions other than = and in, all count as such.
+func (f *filter) occurs() int {
+	if f.op != "=" && f.op != "in" {
+		return len(f.limits)
+	}
+	n := 0
+	for _, l := range f.limits {
+		if l.occurs {
+			n++
+		}
+	}
+	return n
+}
+
+// holds reports whether the condition holds for a cell that has a place on its dimension.
+func (f *filter) holds(d *Data, c slotCell) bool {
+	text := d.dimensions[f.dimension].places[c.at[f.dimension]].Text
+	equal := false
+	for i := range f.limits {
+		if l := &f.limits[i]; text == l.text || f.order(d, c, *l) == equalTo {
+			equal, l.occurs = true, true
+		}
+	}
+	switch f.op {
+	case "=", "in":
+		return equal
+	case "!=", "not in":
+		return !equal
+	case "between":
+		return f.order(d, c, f.limits[0]).in(above, equalTo) && f.order(d, c, f.limits[1]).in(below, equalTo)
+	case "<":
+		return !equal && f.order(d, c, f.limits[0]) == below
+	case "<=":
+		return equal || f.order(d, c, f.limits[0]) == below
+	case ">":
+		return !equal && f.order(d, c, f.limits[0]) == above
+	default: // >=
+		return equal || f.order(d, c, f.limits[0]) == above
+	}
+}
+
+// order is how a place stands to a limit.
+type order int
+
+const (
+	incomparable order = iota
+	below
+	equalTo
+	above
+)
+
+func (o order) in(all ...order) bool { return slices.Contains(all, o) }
+
+// order compares the place of a cell with a limit by number.
+func (f *filter) order(d *Data, c slotCell, l limit) order {
+	v := d.dimensions[f.dimension].places[c.at[f.dimension]]
+	x, ok := numberOf(v.Text)
+	if f.dimension == capacityDimension {
+		x, ok = capacityBeside(d, c, v.Text, l)
+	}
+	if !ok || !l.isNumber {
+		return incomparable
+	}
+	return order(compare(x, l.x)) + equalTo
+}
+
+// capacityBeside returns the capacity of a cell in the unit of the limit: as a share beside a share, otherwise in objects or bytes.
+func capacityBeside(d *Data, c slotCell, text string, l limit) (float64, bool) {
+	r := &d.in.Records[c.recs[0]]
+	switch {
+	case !l.isShare:
+		return float64(r.Capacity), true
+	case strings.HasSuffix(text, "%"):
+		return numberOf(text)
+	case r.CapacityShare != nil:
+		return *r.CapacityShare, true
+	}
+	return 0, false
+}

@@ -1,0 +1,267 @@
+package claims
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/records"
+)
+
+// Verdict is the outcome of a claim.
+type Verdict string
+
+const (
+	Holds        Verdict = "holds"
+	DoesNotHold  Verdict = "does not hold"
+	NotCheckable Verdict = "not checkable here"
+)
+
+// Result is a claim beside what was measured.
+type Result struct {
+	Verdict  Verdict `json:"verdict"`
+	Measured string  `json:"measured"` // in words; "" where there was nothing to measure
+	Reason   string  `json:"reason"`   // why it is not checkable
+	Held     int     `json:"held"`     // at how many of Points
+	Points   []Point `json:"points"`
+	LeftOut  int     `json:"left_out"` // further points at which it could not be checked
+}
+
+// Point is a claim at one point.
+type Point struct {
+	At       []Place `json:"at"`
+	Measured string  `json:"measured"`
+	Holds    bool    `json:"holds"`
+}
+
+// Place is a place on a dimension.
+type Place struct {
+	Dimension string `json:"dimension"`
+	Place     string `json:"place"`
+}
+
+// Evaluate checks the claim. A claim that no point decides is not checkable; it never holds.
+func (c *Claim) Evaluate(d *Data) Result {
+	e := &evaluator{d: d, claim: c, bySeeds: c.speaksOf(fixedDimensions[seedDimension])}
+	all := c.says.judge(e)
+	if e.reason != "" {
+		return Result{Verdict: NotCheckable, Reason: e.reason}
+	}
+	checked := slices.DeleteFunc(slices.Clone(all), func(o outcome) bool { return o.why != "" })
+	if len(checked) == 0 {
+		return Result{Verdict: NotCheckable, Reason: commonest(all), LeftOut: len(all)}
+	}
+	r := Result{Verdict: DoesNotHold, LeftOut: len(all) - len(checked)}
+	for _, o := range checked {
+		if o.holds {
+			r.Held++
+		}
+		r.Points = append(r.Points, Point{e.places(o.point), c.says.measured(e, o), o.holds})
+	}
+	if float64(r.Held) >= c.share*float64(len(checked))*(1-1e-12) {
+		r.Verdict = Holds
+	}
+	r.Measured = e.summary(checked, r)
+	if r.LeftOut > 0 {
+		r.Measured += fmt.Sprintf("; %s left out: %s", e.counted(r.LeftOut), commonest(all))
+	}
+	if missing := e.missing(); len(missing) > 0 {
+		r.Measured += "; no record at " + strings.Join(missing, ", ")
+	}
+	return r
+}
+
+// summary says what was measured: at the one point, or at the one that decides.
+func (e *evaluator) summary(checked []outcome, r Result) string {
+	decides := 0
+	for i, o := range checked {
+		if o.slack < checked[decides].slack {
+			decides = i
+		}
+	}
+	at, measured := e.placeText(r.Points[decides]), r.Points[decides].Measured
+	switch n := len(checked); {
+	case n == 1 && at == "":
+		return measured
+	case n == 1:
+		return measured + " at " + at
+	case r.Held == n:
+		return fmt.Sprintf("%sat all %s; closest at %s: %s", e.span(checked), e.counted(n), at, measured)
+	case r.Verdict == Holds:
+		return fmt.Sprintf("at %d of %s; worst at %s: %s", r.Held, e.counted(n), at, measured)
+	default:
+		return fmt.Sprintf("%snot at %d of %s; worst at %s: %s", e.span(checked), n-r.Held, e.counted(n), at, measured)
+	}
+}
+
+// span writes from where to where a value goes that is compared with constants: "1.06 to 1.11 "; nothing for other claims.
+func (e *evaluator) span(checked []outcome) string {
+	c, ok := e.claim.says.(comparison)
+	if !ok {
+		return ""
+	}
+	variable := -1
+	for i, x := range c.values {
+		if _, isNumber := x.(number); !isNumber {
+			if variable >= 0 {
+				return ""
+			}
+			variable = i
+		}
+	}
+	ends := []float64{math.Inf(1), math.Inf(-1)}
+	for _, o := range checked {
+		ends = []float64{min(ends[0], o.values[variable]), max(ends[1], o.values[variable])}
+	}
+	texts := c.unit().writeAll(ends)
+	return texts[0] + " to " + texts[1] + ", "
+}
+
+// counted writes a number of points, which for a trend are whole series.
+func (e *evaluator) counted(n int) string {
+	_, isTrend := e.claim.says.(trend)
+	switch {
+	case isTrend:
+		return fmt.Sprintf("%d series", n)
+	case n == 1:
+		return "1 point"
+	}
+	return fmt.Sprintf("%d points", n)
+}
+
+// missing lists the places of = and in at which there is no record, though there are records at others.
+func (e *evaluator) missing() (places []string) {
+	for i := range e.filters {
+		f := &e.filters[i]
+		for _, l := range f.limits {
+			if (f.op == "=" || f.op == "in") && f.occurs() > 0 && !l.occurs {
+				places = append(places, f.condition.dimension+" "+l.text)
+			}
+		}
+	}
+	return places
+}
+
+// places returns where a point is, on the dimensions that tell the points of the claim apart.
+func (e *evaluator) places(point int) (all []Place) {
+	for _, d := range e.shown {
+		if place := e.points[point].at[d]; place != anywhere {
+			all = append(all, Place{e.d.dimensions[d].name, e.d.dimensions[d].places[place].Text})
+		}
+	}
+	return all
+}
+
+// placeText writes where a point is: "oltp, capacity 250, noise 0.1".
+func (e *evaluator) placeText(p Point) string {
+	parts := make([]string, len(p.At))
+	for i, place := range p.At {
+		if parts[i] = place.Dimension + " " + place.Place; place.Dimension == records.DimTrace {
+			parts[i] = place.Place
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// measured writes the values with the relation that they have: "94,010 < 94,823".
+func (c comparison) measured(e *evaluator, o outcome) string {
+	u := c.unit()
+	texts := u.writeAll(o.values)
+	for i, x := range c.values {
+		if n, ok := x.(number); ok {
+			texts[i] = n.text
+		}
+	}
+	if c.between && o.holds {
+		return texts[1]
+	}
+	var w strings.Builder
+	w.WriteString(texts[0])
+	for i := range c.ops {
+		left, right := o.values[i], o.values[i+1]
+		tolerance := c.toleranceOf(e, i, right)
+		switch {
+		case (c.ops[i] == "==" || c.ops[i] == "!=") && tolerance > 0 && compare(left, right) != 0:
+			fmt.Fprintf(&w, " beside %s, %s apart", texts[i+1], u.write(math.Abs(left-right), 0))
+		default:
+			w.WriteString([]string{" < ", " = ", " > "}[compare(left, right)+1] + texts[i+1])
+		}
+	}
+	return w.String()
+}
+
+// measured writes the ends of the series where it moves as claimed, and otherwise the step that does not.
+func (t trend) measured(e *evaluator, o outcome) string {
+	u := unitOf(t.value)
+	texts := u.writeAll(o.values)
+	from, to := 0, len(texts)-1
+	switch {
+	case t.moves == isConstant || t.moves == isMonotone && !o.holds:
+		from, to = slices.Index(o.values, slices.Min(o.values)), slices.Index(o.values, slices.Max(o.values))
+	case !o.holds:
+		from = t.worstStep(o.values)
+		to = from + 1
+	}
+	along := e.d.find(t.along)
+	place := func(i int) string {
+		return e.d.dimensions[along].places[e.points[o.points[i]].at[along]].Text
+	}
+	return fmt.Sprintf("%s at %s %s, %s at %s", texts[from], t.along, place(from), texts[to], place(to))
+}
+
+// worstStep returns where the step that is farthest from the claimed movement starts.
+func (t trend) worstStep(values []float64) int {
+	worst, least := 0, math.Inf(1)
+	for i := range values[1:] {
+		if _, slack := t.moves.follows(values[i:i+2], t.within.beside(0), unitOf(t.value)); slack < least {
+			worst, least = i, slack
+		}
+	}
+	return worst
+}
+
+// measured writes which place the policy takes, and its nearest neighbour: "arc 30.61% is number 2 of 4, behind lirs 31.20%".
+func (r ranking) measured(e *evaluator, o outcome) string {
+	sign := r.sign()
+	order := make([]int, len(o.values))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return compare(sign*o.values[b], sign*o.values[a]) })
+	at := slices.IndexFunc(order, func(i int) bool { return compare(o.values[i], o.values[0]) == 0 })
+	neighbour, relation := r.neighbour(o.values, order)
+	texts := unitOf(r.value).writeAll([]float64{o.values[0], o.values[neighbour]})
+	return fmt.Sprintf("%s %s is number %d of %d, %s %s %s", r.subject, texts[0], at+1, len(order), relation,
+		e.d.labels[e.slots[o.slots[neighbour]].label], texts[1])
+}
+
+// neighbour returns the policy whose value decides over the rank, and how the ranked one stands to it.
+func (r ranking) neighbour(values []float64, order []int) (neighbour int, relation string) {
+	others := slices.DeleteFunc(slices.Clone(order), func(i int) bool { return i == 0 })
+	neighbour = others[0]
+	switch {
+	case r.rank == last:
+		neighbour = others[len(others)-1]
+	case r.rank == second:
+		neighbour = others[min(1, len(others)-1)]
+	case r.rank == third:
+		neighbour = others[min(2, len(others)-1)]
+	}
+	return neighbour, []string{"behind", "level with", "ahead of"}[compare(r.sign()*values[0], r.sign()*values[neighbour])+1]
+}
+
+// commonest returns the reason why most of the points cannot be checked.
+func commonest(all []outcome) string {
+	counts := map[string]int{}
+	best := ""
+	for _, o := range all {
+		if o.why == "" {
+			continue
+		}
+		if counts[o.why]++; best == "" || counts[o.why] > counts[best] {
+			best = o.why
+		}
+	}
+	return best
+}

@@ -1,0 +1,151 @@
+package claims
+
+import (
+	"math"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/records"
+)
+
+// unit is what a value is counted in, which decides how it is written and what a tolerance means.
+type unit int
+
+const (
+	anyUnit unit = iota // not known from the claim alone
+	plain               // 1.083
+	share               // 34.82%
+	count               // 94,823
+)
+
+// metricUnits are the units of the figures of a record: whole numbers count, and of the others those that are a part of something are shares.
+var metricUnits = func() map[string]unit {
+	units := map[string]unit{}
+	t := reflect.TypeFor[records.Record]()
+	for i := range t.NumField() {
+		metric, kind := t.Field(i).Tag.Get("json"), t.Field(i).Type
+		if kind.Kind() == reflect.Pointer {
+			kind = kind.Elem()
+		}
+		switch {
+		case kind.Kind() == reflect.Int64 || strings.HasSuffix(metric, "_misses"):
+			units[metric] = count
+		case kind.Kind() != reflect.Float64:
+		case strings.HasSuffix(metric, "hit_ratio") || strings.HasSuffix(metric, "_share") || strings.HasSuffix(metric, "_rate"):
+			units[metric] = share
+		default:
+			units[metric] = plain
+		}
+	}
+	return units
+}()
+
+// unitOf returns the unit of an expression as far as the claim alone tells it.
+func unitOf(x expr) unit {
+	switch x := x.(type) {
+	case number:
+		if x.isShare() {
+			return share
+		}
+	case figure:
+		return metricUnits[x.name]
+	case name:
+		return metricUnits[string(x)]
+	case operation:
+		return unitOfOperation(x.op, unitOf(x.left), unitOf(x.right))
+	case negation:
+		return unitOf(x.of)
+	case over:
+		if x.take == "argmin" || x.take == "argmax" {
+			return anyUnit
+		}
+		return unitOf(x.of)
+	case call:
+		if x.function == "sqrt" || x.function == "ln" || x.function == "log2" {
+			return plain
+		}
+		return unitOfAll(x.arguments)
+	}
+	return anyUnit
+}
+
+func unitOfOperation(op byte, left, right unit) unit {
+	switch {
+	case op == '+' || op == '-':
+		return common(left, right)
+	case op == '/' && left == right && left != anyUnit:
+		return plain
+	case op == '/' && right != anyUnit && right != plain:
+		return anyUnit
+	case left == anyUnit || left == plain:
+		return right
+	case right == anyUnit || right == plain:
+		return left
+	}
+	return anyUnit
+}
+
+// common is the unit of values that are compared or added: a ratio beside 105% is written as a share too.
+func common(a, b unit) unit {
+	if a == anyUnit || a == plain && b == share {
+		return b
+	}
+	return a
+}
+
+func unitOfAll(all []expr) unit {
+	u := anyUnit
+	for _, x := range all {
+		u = common(u, unitOf(x))
+	}
+	return u
+}
+
+// write writes x with as many digits as a reader of papers expects, and more of them if extra is set.
+func (u unit) write(x float64, extra int) string {
+	switch {
+	case u == share:
+		return strconv.FormatFloat(x*100, 'f', 2+extra, 64) + "%"
+	case x == math.Trunc(x) && math.Abs(x) < 1e15:
+		return records.Count(int64(x))
+	case u == count || math.Abs(x) >= 1000:
+		whole := math.Trunc(x)
+		digits := strconv.FormatFloat(math.Abs(x-whole), 'f', 1+extra, 64)
+		if math.Abs(x) >= 1e15 || digits[0] == '1' || x < 0 {
+			return strconv.FormatFloat(x, 'f', 1+extra, 64)
+		}
+		return records.Count(int64(whole)) + digits[1:]
+	}
+	return strconv.FormatFloat(x, 'g', 4+extra, 64)
+}
+
+// maxExtra bounds the digits that are added so that two values differ in print as they do in fact.
+const maxExtra = 9
+
+// writeAll writes values that stand beside each other: those that differ look different.
+func (u unit) writeAll(values []float64) []string {
+	texts := make([]string, len(values))
+	for extra := range maxExtra {
+		alike := false
+		for i, x := range values {
+			texts[i] = u.write(x, extra)
+			alike = alike || i > 0 && texts[i] == texts[i-1] && compare(x, values[i-1]) != 0
+		}
+		if !alike {
+			break
+		}
+	}
+	return texts
+}
+
+// compare returns -1, 0 or 1. Values that differ by the rounding of a few operations are equal; whole numbers up to 10^13 never are.
+func compare(a, b float64) int {
+	switch {
+	case math.Abs(a-b) <= 1e-14*max(math.Abs(a), math.Abs(b)):
+		return 0
+	case a < b:
+		return -1
+	}
+	return 1
+}
