@@ -1,12 +1,9 @@
 package report
 
 import (
-	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/cachesim/cachesim/internal/atomicfile"
 )
@@ -27,7 +24,7 @@ func WriteIndex(dir, version string, summaries []Summary) error {
 		return err
 	}
 	return atomicfile.Write(filepath.Join(dir, MarkdownName), func(w io.Writer) error {
-		return Print(w, summaries, "markdown", false)
+		return Print(w, summaries, "markdown", PrintOptions{})
 	})
 }
 
@@ -47,58 +44,36 @@ type indexed struct {
 
 func newIndex(version string, summaries []Summary) index {
 	x := index{Version: version, Figures: figuresTable(summaries)}
-	var claims []Claim
+	var all []Claim
 	for _, s := range summaries {
-		claims = append(claims, s.Claims...)
+		all = append(all, s.Claims...)
 		link := ""
 		if s.Page != "" {
 			link = s.Name + "/" + PageName
 		}
 		x.Experiments = append(x.Experiments, indexed{s, link})
 	}
-	x.Counts = counts(claims)
+	x.Counts = counts(all)
 	return x
 }
 
 // figuresTable has a row for each figure of each source.
 func figuresTable(summaries []Summary) table {
 	t := table{Caption: "Figure by figure", Columns: []column{
-		{Name: "experiment"}, {Name: "in the source"}, {"hold", number}, {"do not hold", number}, {"not checkable here", number}, {"notes", wrapped},
+		{Name: "experiment"}, {Name: "in the source"}, {"hold", number}, {"do not hold", number}, {"not checkable here", number},
 	}}
 	for _, s := range summaries {
 		in := places(s.Claims)
 		if len(in) == 0 {
 			in = []place{{}}
 		}
-		for i, p := range in {
+		for _, p := range in {
 			cells := []string{s.Name, p.At}
 			for _, o := range outcomes {
-				cells = append(cells, strconv.Itoa(p.Count(o.name)))
+				cells = append(cells, strconv.Itoa(p.Count(o.verdict)))
 			}
-			notes := ""
-			if i == 0 {
-				notes = strings.Join(s.Remarks(), "; ")
-			}
-			t.Rows = append(t.Rows, append(cells, notes))
+			t.Rows = append(t.Rows, cells)
 		}
 	}
 	return t
-}
-
-// Remarks say what limits or supports what the summary says.
-func (s Summary) Remarks() (remarks []string) {
-	if s.Failure != "" {
-		remarks = append(remarks, s.Failure)
-	}
-	if s.Missing > 0 {
-		remarks = append(remarks, fmt.Sprintf("%d of %s are missing", s.Missing, plural(s.Cells, "cell")))
-	}
-	return slices.Concat(remarks, s.Published, s.Notes)
-}
-
-// PrintFigures writes a row for each figure of each source to a terminal.
-func PrintFigures(w io.Writer, summaries []Summary) error {
-	t := figuresTable(summaries)
-	_, err := fmt.Fprintln(w, t.writer().Render())
-	return err
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/experiment"
+	"github.com/cachesim/cachesim/internal/experiment/claims"
 	"github.com/cachesim/cachesim/internal/records"
 )
 
@@ -33,7 +34,7 @@ type page struct {
 	MissingCells table
 }
 
-// count is how many claims have an outcome.
+// count is how many claims have a verdict.
 type count struct {
 	N           int
 	Text, Class string
@@ -89,36 +90,36 @@ func newPage(in Input, summary Summary) page {
 	}
 }
 
-// class is the style of an outcome.
-func class(outcome string) string {
-	switch outcome {
-	case Holds:
+// class is the style of a verdict.
+func class(verdict claims.Verdict) string {
+	switch verdict {
+	case claims.Holds:
 		return "holds"
-	case DoesNotHold:
+	case claims.DoesNotHold:
 		return "fails"
 	}
 	return "open"
 }
 
-func counts(claims []Claim) (all []count) {
-	s := Summary{Claims: claims}
+func counts(judged []Claim) (all []count) {
+	s := Summary{Claims: judged}
 	for _, o := range outcomes {
-		if n := s.Count(o.name); n > 0 {
-			all = append(all, count{n, o.words(n), class(o.name)})
+		if n := s.Count(o.verdict); n > 0 {
+			all = append(all, count{n, o.words(n), class(o.verdict)})
 		}
 	}
 	return all
 }
 
 // placesTable counts the outcomes figure by figure of the source.
-func placesTable(claims []Claim) *table {
+func placesTable(judged []Claim) *table {
 	t := table{Caption: "Figure by figure", Columns: []column{
 		{Name: "in the source"}, {"hold", number}, {"do not hold", number}, {"not checkable here", number},
 	}}
-	for _, place := range places(claims) {
+	for _, place := range places(judged) {
 		row := []string{place.At}
 		for _, o := range outcomes {
-			row = append(row, strconv.Itoa(place.Count(o.name)))
+			row = append(row, strconv.Itoa(place.Count(o.verdict)))
 		}
 		t.Rows = append(t.Rows, row)
 	}

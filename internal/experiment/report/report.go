@@ -31,6 +31,10 @@ type Input struct {
 // Write draws the figures into dir/figures and writes dir/report.html; dir must exist. Claims that do not hold and cells that are missing are
 // no errors.
 func Write(dir string, in Input) (Summary, error) {
+	judged, err := judge(in.File, in.Records)
+	if err != nil {
+		return Summary{}, err
+	}
 	drawn, notes, err := figures(dir, in)
 	if err != nil {
 		return Summary{}, err
@@ -38,7 +42,7 @@ func Write(dir string, in Input) (Summary, error) {
 	tables, more := pivots(in)
 	summary := Summary{
 		Name: in.File.Name, Title: in.File.Title, Source: in.File.Source, Quick: in.Quick,
-		Cells: len(in.Cells), Missing: len(in.Missing), Published: agreements(tables),
+		Cells: len(in.Cells), Missing: len(in.Missing), Claims: judged, Published: agreements(tables),
 		Notes: slices.Concat(notes, more), Page: filepath.Join(dir, PageName),
 	}
 	p := newPage(in, summary)

@@ -1,0 +1,79 @@
+package report
+
+import (
+	"fmt"
+
+	"github.com/cachesim/cachesim/internal/experiment"
+	"github.com/cachesim/cachesim/internal/experiment/claims"
+	"github.com/cachesim/cachesim/internal/records"
+)
+
+// Claim is a claim of the source with its verdict.
+type Claim struct {
+	Experiment string         `json:"experiment"`
+	At         string         `json:"at"` // where it stands in the source
+	Claim      string         `json:"claim"`
+	Stated     string         `json:"stated"`
+	Measured   string         `json:"measured"` // "" where there was nothing to measure
+	Verdict    claims.Verdict `json:"verdict"`
+	Reason     string         `json:"reason"` // why it is not checkable
+	Note       string         `json:"note"`
+	Failing    []claims.Point `json:"failing"` // where it does not hold; a claim about a share of the points may hold all the same
+}
+
+// judge checks the claims of an experiment against records.
+func judge(f *experiment.File, recs []records.Record) (judged []Claim, err error) {
+	in := claims.Input{Records: recs, Groups: f.Groups, Absent: f.Absent, References: map[string]claims.Reference{}}
+	for _, ref := range f.References {
+		p := published(ref)
+		numbers := claims.Reference{Within: p.Within}
+		for _, point := range p.Points {
+			numbers.Points = append(numbers.Points, claims.Number{At: point.At, Value: point.Value})
+		}
+		in.References[ref.Name] = numbers
+	}
+	data := claims.NewData(in)
+	for _, c := range f.Claims {
+		claim, err := claims.Parse(c.Claim)
+		if err != nil {
+			return nil, fmt.Errorf("claim %q: %w", c.Claim, err)
+		}
+		result := claim.Evaluate(data)
+		verdict := newClaim(f, c)
+		verdict.Measured, verdict.Verdict, verdict.Reason = result.Measured, result.Verdict, result.Reason
+		for _, p := range result.Points {
+			if !p.Holds {
+				verdict.Failing = append(verdict.Failing, p)
+			}
+		}
+		judged = append(judged, verdict)
+	}
+	return judged, nil
+}
+
+// newClaim returns a claim without its verdict.
+func newClaim(f *experiment.File, c experiment.Claim) Claim {
+	return Claim{Experiment: f.Name, At: c.At, Claim: c.Claim, Stated: c.Stated, Note: c.Note, Failing: []claims.Point{}}
+}
+
+// NotRun returns the summary of an experiment that cannot be run: none of its claims is checkable.
+func NotRun(f *experiment.File, quick bool, reason string) Summary {
+	s := Summary{Name: f.Name, Title: f.Title, Source: f.Source, Quick: quick, Failure: reason}
+	for _, c := range f.Claims {
+		claim := newClaim(f, c)
+		claim.Verdict, claim.Reason = claims.NotCheckable, reason
+		s.Claims = append(s.Claims, claim)
+	}
+	return s
+}
+
+// Mark is the sign of the verdict.
+func (c Claim) Mark() string {
+	switch c.Verdict {
+	case claims.Holds:
+		return "✓"
+	case claims.DoesNotHold:
+		return "✗"
+	}
+	return "–"
+}

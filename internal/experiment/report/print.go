@@ -1,0 +1,269 @@
+package report
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	pretty "github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/cachesim/cachesim/internal/experiment/claims"
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/suggest"
+)
+
+// PrintOptions say how Print writes to a terminal.
+type PrintOptions struct {
+	Color bool // unless the environment has NO_COLOR (https://no-color.org)
+	Width int  // at which lines are broken; 0 for never
+}
+
+// Print writes the claims with their verdicts as table, which is made for a terminal, csv, json (one claim per line) or markdown.
+func Print(w io.Writer, summaries []Summary, format string, options PrintOptions) error {
+	switch format {
+	case "table":
+		return printText(w, summaries, options)
+	case "markdown":
+		return printMarkdown(w, summaries)
+	case "csv":
+		return printCSV(w, summaries)
+	case "json":
+		return printJSON(w, summaries)
+	}
+	return suggest.Unknown("format", format, []string{"table", "csv", "json", "markdown"})
+}
+
+func printText(w io.Writer, summaries []Summary, options PrintOptions) error {
+	t := terminal{PrintOptions: options}
+	t.Color = t.Color && os.Getenv("NO_COLOR") == ""
+	for i, s := range summaries {
+		if i > 0 {
+			t.WriteString("\n")
+		}
+		t.summary(s)
+	}
+	if len(summaries) > 1 {
+		t.WriteString("\n")
+		t.line("Figure by figure", bold)
+		t.WriteString("\n" + figuresTable(summaries).writer().Render() + "\n")
+	}
+	_, err := io.WriteString(w, t.String())
+	return err
+}
+
+// terminal collects what is written to a terminal.
+type terminal struct {
+	strings.Builder
+	PrintOptions
+}
+
+// style is an escape sequence of a terminal.
+type style string
+
+const (
+	plain  style = ""
+	bold   style = "1"
+	dim    style = "2"
+	red    style = "31"
+	green  style = "32"
+	yellow style = "33"
+)
+
+// summary writes two lines per claim: the verdict in the margin, and below it what was measured beside what is stated.
+func (t *terminal) summary(s Summary) {
+	t.line(heading(s), bold)
+	if s.Source != "" {
+		t.line(s.Source, dim)
+	}
+	if len(s.Claims) > 0 {
+		t.WriteString("\n")
+	}
+	for _, c := range s.Claims {
+		t.paragraph(c.Mark(), styleOf(c.Verdict), c.Claim, plain)
+		if text := details(c); text != "" {
+			t.paragraph(" ", plain, text, dim)
+		}
+	}
+	t.WriteString("\n")
+	t.line(s.Verdict(), bold)
+	for _, remark := range s.Remarks() {
+		t.line(remark, plain)
+	}
+}
+
+// line writes a text, broken at the width.
+func (t *terminal) line(content string, as style) {
+	for _, line := range t.broken(content, t.Width) {
+		t.WriteString(t.painted(line, as) + "\n")
+	}
+}
+
+// paragraph writes a text with a mark of one character in the margin.
+func (t *terminal) paragraph(mark string, markAs style, content string, as style) {
+	for _, line := range t.broken(content, t.Width-2) {
+		t.WriteString(t.painted(mark, markAs) + " " + t.painted(line, as) + "\n")
+		mark, markAs = " ", plain
+	}
+}
+
+// broken returns the lines of a text at a width.
+func (t *terminal) broken(content string, width int) []string {
+	content = records.Printable(content)
+	if t.Width > 0 {
+		content = text.WrapSoft(content, max(width, 20))
+	}
+	lines := strings.Split(content, "\n")
+	for i := range lines {
+		lines[i] = strings.TrimRight(lines[i], " ")
+	}
+	return lines
+}
+
+func (t *terminal) painted(content string, as style) string {
+	if !t.Color || as == plain {
+		return content
+	}
+	return "\x1b[" + string(as) + "m" + content + "\x1b[0m"
+}
+
+func styleOf(verdict claims.Verdict) style {
+	switch verdict {
+	case claims.Holds:
+		return green
+	case claims.DoesNotHold:
+		return red
+	}
+	return yellow
+}
+
+func heading(s Summary) string {
+	text := s.Name
+	if s.Title != "" {
+		text += ": " + s.Title
+	}
+	if s.Quick {
+		text += " (quick version)"
+	}
+	return text
+}
+
+// details says what was measured beside what is stated, and why the claim does not hold or cannot be checked.
+func details(c Claim) string {
+	var parts []string
+	if c.Verdict != claims.Holds {
+		parts = append(parts, string(c.Verdict))
+	}
+	if c.Reason != "" {
+		parts = append(parts, c.Reason)
+	}
+	if c.Measured != "" {
+		parts = append(parts, "measured "+c.Measured)
+	}
+	switch {
+	case c.Stated != "" && c.At != "":
+		parts = append(parts, fmt.Sprintf("stated %s (%s)", c.Stated, c.At))
+	case c.Stated != "":
+		parts = append(parts, "stated "+c.Stated)
+	case c.At != "":
+		parts = append(parts, c.At)
+	}
+	return strings.Join(parts, "; ")
+}
+
+func printMarkdown(w io.Writer, summaries []Summary) error {
+	var s strings.Builder
+	if len(summaries) > 1 {
+		fmt.Fprintf(&s, "%s\n\n", figuresTable(summaries).writer().RenderMarkdown())
+	}
+	if t := claimsTable(summaries); len(t.Rows) > 0 {
+		fmt.Fprintf(&s, "%s\n\n", t.writer().RenderMarkdown())
+	}
+	for _, summary := range summaries {
+		for _, remark := range append([]string{summary.Verdict()}, summary.Remarks()...) {
+			fmt.Fprintf(&s, "- %s: %s\n", summary.Name, records.Printable(remark))
+		}
+	}
+	_, err := io.WriteString(w, s.String())
+	return err
+}
+
+// claimsTable lists claims with what was measured beside what is stated.
+func claimsTable(summaries []Summary) table {
+	t := table{Columns: []column{
+		{Name: "experiment"}, {Name: "in the source"}, {Name: "claim"}, {Name: "stated"}, {Name: "measured"}, {Name: "verdict"},
+	}}
+	for _, s := range summaries {
+		for _, c := range s.Claims {
+			t.Rows = append(t.Rows, []string{c.Experiment, c.At, "`" + c.Claim + "`", c.Stated, c.Measured, verdictText(c)})
+		}
+	}
+	return t
+}
+
+// verdictText is the verdict with its reason.
+func verdictText(c Claim) string {
+	text := c.Mark() + " " + string(c.Verdict)
+	if c.Reason != "" {
+		text += ": " + c.Reason
+	}
+	return text
+}
+
+// writer returns the table for a terminal or for Markdown.
+func (t table) writer() pretty.Writer {
+	w := pretty.NewWriter()
+	style := pretty.StyleLight
+	style.Options = pretty.Options{SeparateHeader: true}
+	style.Format.Header = text.FormatDefault
+	w.SetStyle(style)
+	w.SuppressTrailingSpaces()
+	var header pretty.Row
+	var configs []pretty.ColumnConfig
+	for i, c := range t.Columns {
+		align := text.AlignLeft
+		if c.Class == number {
+			align = text.AlignRight
+		}
+		header = append(header, c.Name)
+		configs = append(configs, pretty.ColumnConfig{Number: i + 1, Align: align, AlignHeader: align})
+	}
+	w.AppendHeader(header)
+	w.SetColumnConfigs(configs)
+	for _, cells := range t.Rows {
+		var row pretty.Row
+		for _, cell := range cells {
+			row = append(row, records.Printable(cell))
+		}
+		w.AppendRow(row)
+	}
+	return w
+}
+
+func printCSV(w io.Writer, summaries []Summary) error {
+	out := csv.NewWriter(w)
+	_ = out.Write([]string{"experiment", "at", "claim", "stated", "measured", "verdict", "reason", "note"}) // Error tells
+	for _, s := range summaries {
+		for _, c := range s.Claims {
+			_ = out.Write([]string{c.Experiment, c.At, c.Claim, c.Stated, c.Measured, string(c.Verdict), c.Reason, c.Note})
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+func printJSON(w io.Writer, summaries []Summary) error {
+	out := json.NewEncoder(w)
+	out.SetEscapeHTML(false)
+	for _, s := range summaries {
+		for _, c := range s.Claims {
+			if err := out.Encode(c); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
