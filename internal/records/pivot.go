@@ -3,7 +3,6 @@ package records
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -278,9 +277,9 @@ func (p *Published) tolerance() string {
 	case p.Within == 0:
 		return " exactly"
 	case IsShare(p.Metric):
-		return " within " + strconv.FormatFloat(p.Within*100, 'g', 4, 64) + " points"
+		return " within " + trimmed(p.Within*100, 4) + " points"
 	}
-	return " within " + strconv.FormatFloat(p.Within, 'g', 4, 64)
+	return " within " + trimmed(p.Within, 4)
 }
 
 // cells yields the cells that have values.

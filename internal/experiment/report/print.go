@@ -163,15 +163,14 @@ func details(c Claim) string {
 	if c.Measured != "" {
 		parts = append(parts, "measured "+c.Measured)
 	}
-	switch {
-	case c.Stated != "" && c.At != "":
-		parts = append(parts, fmt.Sprintf("stated %s (%s)", c.Stated, c.At))
-	case c.Stated != "":
+	if c.Stated != "" {
 		parts = append(parts, "stated "+c.Stated)
-	case c.At != "":
-		parts = append(parts, c.At)
 	}
-	return strings.Join(parts, "; ")
+	text := strings.Join(parts, "; ")
+	if c.At != "" {
+		text += " (" + c.At + ")"
+	}
+	return strings.TrimSpace(text)
 }
 
 func printMarkdown(w io.Writer, summaries []Summary) error {
