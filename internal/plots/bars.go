@@ -29,6 +29,7 @@ type bar struct {
 	at       int     // row, from the bottom
 	end      float64 // where the bar ends
 	interval         // what is drawn as a whisker, if anything
+	mark     float64 // a mark that the label must not cover, or 0
 	color    color.NRGBA
 	label    string
 }
@@ -52,9 +53,12 @@ func (b bars) Plot(c draw.Canvas, p *plot.Plot) {
 		}
 		style := b.style
 		style.Color, style.YAlign = color.Black, draw.YCenter
-		c.FillText(style, vg.Point{X: x(max(r.high, b.base)) + barLabelSkip, Y: middle + style.FontExtents().Descent/2}, r.label)
+		c.FillText(style, vg.Point{X: x(b.reach(r)) + barLabelSkip, Y: middle + style.FontExtents().Descent/2}, r.label)
 	}
 }
+
+// reach returns where the label of a bar may begin. A mark before the end of the bar is out of its way.
+func (b bars) reach(r bar) float64 { return max(r.high, b.base, r.mark) }
 
 // DataRange implements plot.DataRanger.
 func (b bars) DataRange() (xmin, xmax, ymin, ymax float64) {
@@ -74,7 +78,7 @@ func (b bars) GlyphBoxes(p *plot.Plot) []plot.GlyphBox {
 	for i, r := range b.bars {
 		width := barLabelSkip + b.style.Width(r.label)
 		boxes[i] = plot.GlyphBox{
-			X: p.X.Norm(max(r.high, b.base)), Y: p.Y.Norm(float64(r.at)),
+			X: p.X.Norm(b.reach(r)), Y: p.Y.Norm(float64(r.at)),
 			Rectangle: vg.Rectangle{Max: vg.Point{X: width}},
 		}
 	}

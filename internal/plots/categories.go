@@ -1,6 +1,7 @@
 package plots
 
 import (
+	"cmp"
 	"image/color"
 	"math"
 	"slices"
@@ -18,15 +19,15 @@ const (
 	categoryWidth = 1 * vg.Inch // of the name of a category, at most
 )
 
-// barPanel draws one horizontal bar per line, the highest on top, or the lowest where low is good.
-func (d *drawing) barPanel(f *Figure, p records.Panel) *Figure {
-	f.xLabel, f.yLabel = shorten(d.yLabel(p), f.Plot.X.Label.TextStyle, f.width), ""
+// addBars draws one horizontal bar per line, the highest on top, or the lowest where low is good.
+func (d *drawing) addBars(f *Figure, p records.Panel) {
+	f.xLabel, f.yLabel = d.yLabel(p), ""
 	lines := slices.DeleteFunc(slices.Clone(p.Lines), func(s records.Series) bool { return !d.shows(s.Points[0]) })
 	slices.SortStableFunc(lines, func(a, b records.Series) int {
 		if records.LowerIsBetter(d.Y) {
 			a, b = b, a
 		}
-		return int(math.Copysign(1, a.Points[0].Mean-b.Points[0].Mean))
+		return cmp.Compare(a.Points[0].Mean, b.Points[0].Mean)
 	})
 	chart := bars{base: d.base(lines), style: f.legend.style}
 	names := make([]string, len(lines))
@@ -39,14 +40,13 @@ func (d *drawing) barPanel(f *Figure, p records.Panel) *Figure {
 			color: d.styles[s.Name].Color, label: records.MetricText(d.Y, point.Mean),
 		})
 	}
-	f.Plot.Add(chart)
+	f.Plot.Add(&chart)
 	for i, published := range d.ofMetric() {
 		var all marks
 		for at, s := range lines {
-			for _, point := range published.PointsOf(&s, d.X) {
-				if s.Points[0].Place.Text == point.Place.Text {
-					all.marks = append(all.marks, mark{plotter.XY{X: point.Mean, Y: float64(at)}, color.NRGBA{A: 0xff}})
-				}
+			if x, ok := published.For(s.Points[0].Record); ok && !(d.LogY && x <= 0) {
+				all.marks = append(all.marks, mark{plotter.XY{X: x, Y: float64(at)}, d.styles[s.Name].Color})
+				chart.bars[at].mark = x
 			}
 		}
 		d.addMarksTo(f, all, i, published.Name)
@@ -56,7 +56,6 @@ func (d *drawing) barPanel(f *Figure, p records.Panel) *Figure {
 	f.Plot.X.Tick.Marker = ticker{scaleOf(d.LogY), d.yUnit(), panelLabels}
 	f.Plot.Y.Min, f.Plot.Y.Max = -0.6, float64(len(lines))-0.4
 	f.height = max(f.height, vg.Length(len(lines))*barPitch+vg.Inch)
-	return f
 }
 
 // base returns where bars begin: at 0, for ratios at their least value 1, and below all values on a logarithmic axis.
@@ -170,6 +169,6 @@ func (f *Figure) nominalX(names []string) {
 	axis.Tick.Length = 0
 	if !f.haveRoom(ticks) {
 		axis.Tick.Label.Rotation = math.Pi / 5
-		axis.Tick.Label.XAlign, axis.Tick.Label.YAlign = draw.XRight, draw.YCenter
+		axis.Tick.Label.XAlign, axis.Tick.Label.YAlign = draw.XRight, draw.YTop
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -61,7 +62,11 @@ func DrawChart(dir string, c Chart, recs []records.Record) (files []string, err 
 }
 
 func (c Chart) title() string {
-	return cmp.Or(c.Title, records.MetricName(c.Y)+" by "+records.MetricName(c.X))
+	if c.Title != "" {
+		return c.Title
+	}
+	metric := records.MetricName(c.Y)
+	return strings.ToUpper(metric[:1]) + metric[1:] + " by " + records.MetricName(c.X)
 }
 
 // drawing is a chart being drawn.
@@ -87,7 +92,7 @@ func newDrawing(c Chart, panels []records.Panel) *drawing {
 	for _, p := range panels {
 		places := map[string]bool{}
 		for _, s := range p.Lines {
-			d.styles.add(s.Name, s.Kind())
+			d.styles.add(s.Name, kindOnLines(s.Points[0].Record, c.Lines))
 			for _, point := range s.Points {
 				if point.Anywhere {
 					continue
@@ -125,14 +130,15 @@ func plural(n int, what string) string {
 
 // panel draws one panel.
 func (d *drawing) panel(p records.Panel) (*Figure, error) {
-	title, width, height := d.title(), plotWidth, plotHeight
+	f := newFigure(d.title(), d.xLabel(p), d.yLabel(p), plotWidth, plotHeight)
 	if d.several {
-		title, width, height = p.Name, panelWidth, panelHeight
+		f = newFigure("", d.xLabel(p), d.yLabel(p), panelWidth, panelHeight)
+		f.heading = p.Name
 	}
 	if d.bars {
-		return d.barPanel(newFigure(title, d.yLabel(p), "", width, height), p), nil
+		d.addBars(f, p)
+		return f, nil
 	}
-	f := newFigure(title, d.xLabel(p), d.yLabel(p), width, height)
 	if d.categories != nil && len(p.Lines) <= len(palette) {
 		d.addGroupedBars(f, p)
 	} else if err := d.addLines(f, p); err != nil {
@@ -246,6 +252,7 @@ func (d *drawing) addMarks(f *Figure, p records.Panel) {
 	}
 }
 
+// addMarksTo draws the numbers of publication i.
 func (d *drawing) addMarksTo(f *Figure, all marks, i int, name string) {
 	if len(all.marks) == 0 {
 		return
@@ -262,13 +269,8 @@ func (d *drawing) ofMetric() []records.Published {
 
 // setAxes sets scales, ranges and ticks.
 func (d *drawing) setAxes(f *Figure, p records.Panel) {
-	most := 0
-	if d.several {
-		most = panelLabels
-	}
 	axis := &f.Plot.Y
 	f.SetY(scaleOf(d.LogY), d.yUnit())
-	axis.Tick.Marker = ticker{scaleOf(d.LogY), d.yUnit(), most}
 	if axis.Min == axis.Max && !d.LogY {
 		widen(axis, d.Y)
 	}
@@ -278,7 +280,9 @@ func (d *drawing) setAxes(f *Figure, p records.Panel) {
 	}
 	unit := d.xUnit(p)
 	f.SetX(scaleOf(d.LogX), unit)
-	f.Plot.X.Tick.Marker = ticker{scaleOf(d.LogX), unit, most}
+	if d.several {
+		f.Plot.X.Tick.Marker = ticker{scaleOf(d.LogX), unit, panelLabels}
+	}
 	if ticks := d.ticks(p); f.haveRoom(ticks) && len(ticks) > 1 {
 		f.Plot.X.Tick.Marker = plot.ConstantTicks(ticks)
 	}

@@ -9,6 +9,7 @@ import (
 	"image/color"
 	"math"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
@@ -34,14 +35,15 @@ const (
 
 // Figure is one plot with its legend beside it. Use New, set the axes, add lines, then Save.
 type Figure struct {
-	Plot   *plot.Plot // for what Figure has no method for, except that the labels of the axes are in xLabel and yLabel
-	xLabel string     // both drawn here: gonum makes room for them in the wrong place of a logarithmic axis
-	yLabel string
-	bands  *layer // behind every line
-	legend legend
-	note   string    // below the plot
-	width  vg.Length // of the plot, without the legend
-	height vg.Length
+	Plot    *plot.Plot // for what Figure has no method for, except that the labels of the axes are in xLabel and yLabel
+	xLabel  string     // both drawn here: gonum makes room for them in the wrong place of a logarithmic axis
+	yLabel  string
+	bands   *layer // behind every line
+	legend  legend
+	heading string    // of a panel, instead of a title
+	note    string    // below the plot
+	width   vg.Length // of the plot, without the legend
+	height  vg.Length
 }
 
 // layer holds plotters that are drawn where it stands in the figure, though they come later.
@@ -69,8 +71,7 @@ func newFigure(title, xLabel, yLabel string, width, height vg.Length) *Figure {
 		axis.Label.Padding = 4
 		axis.Tick.Label.Font = sans(10)
 	}
-	f.xLabel = shorten(xLabel, p.X.Label.TextStyle, width)
-	f.yLabel = shorten(yLabel, p.Y.Label.TextStyle, height)
+	f.xLabel, f.yLabel = xLabel, yLabel
 	f.SetX(Linear, Number)
 	f.SetY(Linear, Number)
 	grid := plotter.NewGrid()
@@ -306,7 +307,7 @@ func (f *Figure) drawXLabel(plotted draw.Canvas) {
 	style := f.Plot.X.Label.TextStyle
 	style.XAlign, style.YAlign = draw.XCenter, draw.YBottom
 	data := f.Plot.DataCanvas(plotted)
-	plotted.FillText(style, vg.Point{X: data.Center().X, Y: plotted.Min.Y - f.xLabelHeight()}, f.xLabel)
+	plotted.FillText(style, vg.Point{X: data.Center().X, Y: plotted.Min.Y - f.xLabelHeight()}, shorten(f.xLabel, style, data.Max.X-data.Min.X+margin))
 }
 
 // drawYLabel writes the label on the left of the area that the plot was drawn in.
@@ -316,7 +317,9 @@ func (f *Figure) drawYLabel(plotted draw.Canvas) {
 	left := plotted.Min.X - f.yLabelWidth()
 	data := f.Plot.DataCanvas(plotted)
 	at := vg.Point{X: left + style.FontExtents().Height - style.FontExtents().Descent, Y: data.Center().Y}
-	plotted.FillText(style, at, f.yLabel)
+	level := style
+	level.Rotation = 0
+	plotted.FillText(style, at, shorten(f.yLabel, level, data.Max.Y-data.Min.Y+margin))
 }
 
 func sans(size vg.Length) font.Font {
@@ -329,9 +332,15 @@ func textStyle(size vg.Length) text.Style {
 
 func noteStyle() text.Style { return textStyle(9) }
 
-// shorten cuts s so that it fits into width, and leaves out what cannot be drawn.
+// shorten cuts s so that it fits into width, and replaces what cannot be drawn.
 func shorten(s string, style text.Style, width vg.Length) string {
-	s = records.Printable(s)
+	face := font.DefaultCache.Lookup(style.Font, style.Font.Size).Face
+	s = strings.Map(func(r rune) rune {
+		if glyph, err := face.GlyphIndex(nil, r); err != nil || glyph == 0 {
+			return '?'
+		}
+		return r
+	}, records.Printable(s))
 	if style.Width(s) <= width {
 		return s
 	}

@@ -57,7 +57,7 @@ func (l *legend) columnsWithin(width vg.Length) int {
 // columns splits the entries, filling one column after the other.
 func (l *legend) columns(n int) []plot.Legend {
 	var columns []plot.Legend
-	if n == 0 {
+	if len(l.entries) == 0 {
 		return nil
 	}
 	for part := range slices.Chunk(l.entries, (len(l.entries)+n-1)/n) {

@@ -13,7 +13,7 @@ import (
 const markRadius = vg.Length(4.2) // larger than the markers of lines, which then stay visible inside
 
 // markShapes tell apart the numbers of several publications.
-var markShapes = []draw.GlyphDrawer{diamondGlyph{}, draw.TriangleGlyph{}, draw.SquareGlyph{}, draw.RingGlyph{}}
+var markShapes = []draw.GlyphDrawer{polygonGlyph{4, 0}, polygonGlyph{3, 0.25}, polygonGlyph{3, 0.75}, polygonGlyph{6, 0}}
 
 // marks are published numbers, drawn as hollow shapes.
 type marks struct {
@@ -61,17 +61,27 @@ func (m marks) Thumbnail(c *draw.Canvas) {
 	c.DrawGlyph(draw.GlyphStyle{Color: color.Black, Radius: markRadius, Shape: m.shape}, c.Center())
 }
 
-// diamondGlyph is a hollow square on its corner.
-type diamondGlyph struct{}
+// polygonGlyph is a hollow polygon with a white edge, which shows on any ground.
+type polygonGlyph struct {
+	corners int
+	turned  float64 // the first corner's part of a turn from the right, against the clock
+}
 
 // DrawGlyph implements draw.GlyphDrawer.
-func (diamondGlyph) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
-	c.SetLineStyle(draw.LineStyle{Color: style.Color, Width: 1})
+func (g polygonGlyph) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
 	var path vg.Path
-	path.Move(vg.Point{X: at.X - style.Radius, Y: at.Y})
-	path.Line(vg.Point{X: at.X, Y: at.Y + style.Radius})
-	path.Line(vg.Point{X: at.X + style.Radius, Y: at.Y})
-	path.Line(vg.Point{X: at.X, Y: at.Y - style.Radius})
+	for i := range g.corners {
+		sin, cos := math.Sincos(2 * math.Pi * (g.turned + float64(i)/float64(g.corners)))
+		corner := vg.Point{X: at.X + style.Radius*vg.Length(cos), Y: at.Y + style.Radius*vg.Length(sin)}
+		if i == 0 {
+			path.Move(corner)
+		} else {
+			path.Line(corner)
+		}
+	}
 	path.Close()
+	c.SetLineStyle(draw.LineStyle{Color: color.White, Width: 2.6})
+	c.Stroke(path)
+	c.SetLineStyle(draw.LineStyle{Color: style.Color, Width: 1.2})
 	c.Stroke(path)
 }

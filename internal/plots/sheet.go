@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
@@ -14,7 +15,8 @@ const (
 	panelWidth  = 3 * vg.Inch
 	panelHeight = 2.6 * vg.Inch
 	panelGap    = vg.Length(16)
-	panelLabels = 5 // that fit along an axis of a panel
+	headingGap  = vg.Length(9)
+	panelLabels = 5 // that fit along the horizontal axis of a panel
 )
 
 // sheet is several figures in a grid with one legend below.
@@ -59,7 +61,7 @@ func (s *sheet) legend() legend {
 func (s *sheet) saveAs(dir, name string, formats ...format) (files []string, err error) {
 	for _, f := range s.panels {
 		if err := f.check(); err != nil {
-			return nil, fmt.Errorf("figure %s: panel %s: %w", name, f.Plot.Title.Text, err)
+			return nil, fmt.Errorf("figure %s: panel %s: %w", name, f.heading, err)
 		}
 	}
 	width, height := s.size()
@@ -113,8 +115,8 @@ func (s *sheet) draw(c draw.Canvas) {
 	s.drawPanels(c)
 }
 
-// drawPanels aligns the panels, whose labels need different room, and writes the labels of their axes: that of the vertical axis
-// in the first column only.
+// drawPanels aligns the panels, whose labels need different room. The label of the vertical axis stands in the first column, that of the
+// horizontal axis, unless the panels differ in it, below the lowest panel of each column.
 func (s *sheet) drawPanels(c draw.Canvas) {
 	grid := make([][]*plot.Plot, s.rows())
 	for i := range grid {
@@ -124,19 +126,44 @@ func (s *sheet) drawPanels(c draw.Canvas) {
 		grid[i/s.columns()][i%s.columns()] = f.Plot
 	}
 	first := s.panels[0]
+	heading := panelTitle().FontExtents().Height + headingGap
 	labels := draw.Tiles{
-		Rows: s.rows(), Cols: s.columns(), PadX: panelGap, PadY: panelGap + first.xLabelHeight(), PadBottom: first.xLabelHeight(), PadLeft: first.yLabelWidth(),
+		Rows: s.rows(), Cols: s.columns(), PadX: panelGap, PadY: panelGap + heading, PadTop: heading,
+		PadBottom: first.xLabelHeight(), PadLeft: first.yLabelWidth(),
+	}
+	if s.xLabelsDiffer() {
+		labels.PadY += first.xLabelHeight()
 	}
 	for i, row := range plot.Align(grid, labels, c) {
 		for j, area := range row {
-			if at := i*s.columns() + j; at < len(s.panels) {
-				f := s.panels[at]
-				f.Plot.Draw(area)
+			at := i*s.columns() + j
+			if at >= len(s.panels) {
+				continue
+			}
+			f := s.panels[at]
+			f.Plot.Draw(area)
+			f.drawHeading(area)
+			if j == 0 {
+				f.drawYLabel(area)
+			}
+			if s.xLabelsDiffer() || at+s.columns() >= len(s.panels) {
 				f.drawXLabel(area)
-				if j == 0 {
-					f.drawYLabel(area)
-				}
 			}
 		}
 	}
+}
+
+func (s *sheet) xLabelsDiffer() bool {
+	return slices.ContainsFunc(s.panels, func(f *Figure) bool { return f.xLabel != s.panels[0].xLabel })
+}
+
+func panelTitle() text.Style { return textStyle(10.5) }
+
+// drawHeading writes the name of a panel above the area that it was drawn in.
+func (f *Figure) drawHeading(plotted draw.Canvas) {
+	style := panelTitle()
+	style.XAlign, style.YAlign = draw.XCenter, draw.YBottom
+	data := f.Plot.DataCanvas(plotted)
+	room := data.Max.X - data.Min.X + panelGap
+	plotted.FillText(style, vg.Point{X: data.Center().X, Y: data.Max.Y + headingGap}, shorten(f.heading, style, room))
 }

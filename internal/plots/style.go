@@ -84,13 +84,21 @@ type Styles map[string]Style
 func StylesOf(recs []records.Record, lines string) Styles {
 	styles := Styles{}
 	for i := range recs {
-		name, kind := recs[i].Label, recs[i].Kind // of a record without that dimension
-		if v, ok := recs[i].Dim(lines); ok && lines != records.DimPolicy {
-			name, kind = records.PlaceName(lines, v), "online"
+		name := recs[i].Label // of a record without that dimension
+		if v, ok := recs[i].Dim(lines); ok {
+			name = records.PlaceName(lines, v)
 		}
-		styles.add(name, kind)
+		styles.add(name, kindOnLines(&recs[i], lines))
 	}
 	return styles
+}
+
+// kindOnLines returns the kind of policy that a line stands for. A line that is a trace or a parameter stands for none.
+func kindOnLines(r *records.Record, lines string) string {
+	if _, ok := r.Dim(lines); ok && lines != records.DimPolicy {
+		return "online"
+	}
+	return r.Kind
 }
 
 // add gives a line of a kind of policies the next look that is free.

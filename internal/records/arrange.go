@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"gonum.org/v1/gonum/stat"
@@ -168,8 +169,13 @@ func PlaceName(dim string, v Value) string {
 	switch dim {
 	case DimTrace, DimPolicy, DimCapacityShare:
 		return v.Text
-	case DimCapacity, DimSeed:
-		return dim + " " + v.Text
+	case DimCapacity:
+		if n, err := strconv.ParseInt(v.Text, 10, 64); err == nil {
+			return "capacity " + Count(n)
+		}
+		return "capacity " + v.Text
+	case DimSeed:
+		return "seed " + v.Text
 	}
 	return dim + "=" + v.Text
 }

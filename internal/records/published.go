@@ -20,14 +20,15 @@ type PublishedPoint struct {
 	Value float64
 }
 
-// For returns the number that was published for what r measured.
+// For returns the number that was published for what r measured; of several the one whose place is said most exactly.
 func (p *Published) For(r *Record) (x float64, ok bool) {
+	dims := -1
 	for i := range p.Points {
-		if p.Points[i].isAt(r, "") {
-			return p.Points[i].Value, true
+		if point := &p.Points[i]; len(point.At) > dims && point.isAt(r, "") {
+			x, dims = point.Value, len(point.At)
 		}
 	}
-	return 0, false
+	return x, dims >= 0
 }
 
 // isAt reports whether r lies at the point, whatever its place on the dimension except.
