@@ -25,6 +25,7 @@ type Layout struct {
 // Panel is one figure or table out of several.
 type Panel struct {
 	Name  string // "oltp", "capacity 1%", "small=0.1"; "" for the only one
+	Place string // as the records have it: "oltp", "1%", "0.1"
 	Lines []Series
 }
 
@@ -83,7 +84,7 @@ func Arrange(recs []Record, l Layout) ([]Panel, error) {
 	var panels []Panel
 	for _, p := range a.panels() {
 		a.separate(p.recs)
-		panels = append(panels, Panel{Name: p.name})
+		panels = append(panels, Panel{Name: p.name, Place: p.place})
 	}
 	for i, p := range a.panels() {
 		var err error
@@ -136,27 +137,25 @@ type arranger struct {
 	apart   map[string][]string // those in which the records of one line differ, by the line's place
 }
 
-type namedRecords struct {
-	name string
-	recs []*Record
+type panelRecords struct {
+	name, place string
+	recs        []*Record
 }
 
 // panels returns the records of each panel. Records without a panel are in all of them.
-func (a *arranger) panels() []namedRecords {
-	var names []string
+func (a *arranger) panels() (panels []panelRecords) {
 	for _, r := range a.recs {
-		if v, ok := r.Dim(a.Panels); ok && !slices.Contains(names, PlaceName(a.Panels, v)) {
-			names = append(names, PlaceName(a.Panels, v))
+		v, ok := r.Dim(a.Panels)
+		if ok && !slices.ContainsFunc(panels, func(p panelRecords) bool { return p.place == v.Text }) {
+			panels = append(panels, panelRecords{name: PlaceName(a.Panels, v), place: v.Text})
 		}
 	}
-	if len(names) == 0 {
-		return []namedRecords{{recs: a.recs}}
+	if len(panels) == 0 {
+		return []panelRecords{{recs: a.recs}}
 	}
-	panels := make([]namedRecords, len(names))
-	for i, name := range names {
-		panels[i].name = name
+	for i := range panels {
 		for _, r := range a.recs {
-			if v, ok := r.Dim(a.Panels); !ok || PlaceName(a.Panels, v) == name {
+			if v, ok := r.Dim(a.Panels); !ok || v.Text == panels[i].place {
 				panels[i].recs = append(panels[i].recs, r)
 			}
 		}

@@ -19,7 +19,8 @@ type Pivot struct {
 
 // Table is a pivot table.
 type Table struct {
-	Name    string // its panel: "oltp"; "" for the only one
+	Name    string // its panel: "oltp", "capacity 1%"; "" for the only one
+	Place   string // of the panel, as the records have it: "1%"
 	Corner  string // what the rows are: "policy"
 	Columns []TableColumn
 	Rows    []TableRow
@@ -91,7 +92,7 @@ func (p Pivot) withDefaults() Pivot {
 
 // table makes the table of one panel.
 func (p Pivot) table(panel Panel) Table {
-	t := Table{Name: panel.Name, Corner: MetricName(p.Rows)}
+	t := Table{Name: Printable(panel.Name), Place: panel.Place, Corner: MetricName(p.Rows)}
 	for _, place := range placesOf(panel) {
 		t.Columns = append(t.Columns, TableColumn{Name: p.heading(panel, place), Place: place})
 	}
@@ -232,6 +233,11 @@ func markBestOf(cells []*TableCell, lowest bool) {
 	for _, c := range cells {
 		c.Best = c.Estimate.Mean == best && best != worst
 	}
+}
+
+// hasBest reports whether a cell of column j is marked.
+func (t *Table) hasBest(j int) bool {
+	return slices.ContainsFunc(t.Rows, func(r TableRow) bool { return r.Cells[j].Best })
 }
 
 // note says what the marks mean and how many values agree with the published ones.

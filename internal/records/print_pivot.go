@@ -89,7 +89,11 @@ func (t *Table) printedRow(r TableRow, p paint) table.Row {
 	}
 	row := table.Row{quiet(name)}
 	for i, c := range r.Cells {
-		row = append(row, quiet(c.print(p)))
+		value := c.print(p)
+		if t.hasBest(i) && !c.Best && !p.markdown {
+			value += "  " // so that its digits stand below those of the marked value
+		}
+		row = append(row, quiet(value))
 		if t.Columns[i].Compared {
 			row = append(row, quiet(c.Published), c.printDifference(p))
 		}
@@ -135,7 +139,7 @@ func (t *Tables) encodeCSV(w io.Writer) error {
 					continue
 				}
 				e := c.Estimate
-				line := []string{t.Tables[i].Name, r.Name, t.Tables[i].Columns[j].Place, number(e.Mean), number(e.Margin), strconv.Itoa(e.Seeds)}
+				line := []string{t.Tables[i].Place, r.Name, t.Tables[i].Columns[j].Place, number(e.Mean), number(e.Margin), strconv.Itoa(e.Seeds)}
 				if t.Against != nil {
 					line = append(line, c.agreement()...)
 				}
