@@ -227,7 +227,7 @@ func lruGrid(t *traces.Trace, beside []sim.Capacity, n int) (grid []sim.Capacity
 // scaled returns the capacities that a sample at that rate can hold.
 func scaled(capacities []sim.Capacity, rate float64) (held []sim.Capacity) {
 	for _, c := range capacities {
-		if c.Simulated = int64(float64(c.Amount) * rate); c.Simulated > 0 {
+		if c, ok := c.OnSample(rate); ok {
 			held = append(held, c)
 		}
 	}

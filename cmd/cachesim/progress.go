@@ -14,6 +14,7 @@ type progressUnit int
 const (
 	unitBytes progressUnit = iota
 	unitRequests
+	unitCells
 )
 
 // progress is a bar with rate and remaining time on a terminal, and nothing elsewhere. Its methods may be called from any goroutine.
@@ -40,9 +41,10 @@ func newProgress(w io.Writer, quiet bool, what string, unit progressUnit) *progr
 		progressbar.OptionShowCount(),
 	}
 	p := &progress{scale: 1}
-	if unit == unitBytes {
+	switch unit {
+	case unitBytes:
 		options = append(options, progressbar.OptionShowBytes(true))
-	} else {
+	case unitRequests:
 		p.scale = 1000
 		options = append(options, progressbar.OptionShowIts(), progressbar.OptionSetItsString("k requests"))
 	}

@@ -81,6 +81,7 @@ policies and holds them against the offline optimum.
   cachesim run trace.zst            a table of sensible policies and capacities
   cachesim stat trace.zst           what is in the trace
   cachesim curve trace.zst          hit ratio over all capacities
+  cachesim check baseline.jsonl     whether hit ratios are still what they were
   cachesim policies                 what policies exist, with parameters and sources
   cachesim formats                  what trace formats can be read`,
 		Version:       version(),
@@ -98,6 +99,7 @@ policies and holds them against the offline optimum.
 		newFormatsCommand(),
 		newStatCommand(),
 		newCurveCommand(),
+		newCheckCommand(),
 		newGendocsCommand(),
 	)
 	return root

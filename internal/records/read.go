@@ -75,9 +75,9 @@ func decode(data []byte) (recs []Record, err error) {
 	switch {
 	case len(text) == 0:
 		return nil, errors.New("empty, want records")
-	case bytes.HasPrefix(data, []byte("PAR1")):
+	case isParquet(data):
 		recs, err = decodeParquet(data)
-	case text[0] == '{':
+	case isJSON(data):
 		recs, err = decodeJSON(data)
 	case text[0] == '[':
 		return nil, errors.New("line 1: want one record per line, got a JSON array")
@@ -89,6 +89,10 @@ func decode(data []byte) (recs []Record, err error) {
 	}
 	return recs, err
 }
+
+func isParquet(data []byte) bool { return bytes.HasPrefix(data, []byte("PAR1")) }
+
+func isJSON(data []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) }
 
 func decodeJSON(data []byte) ([]Record, error) {
 	var recs []Record

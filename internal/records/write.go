@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 
 	"github.com/parquet-go/parquet-go"
@@ -33,18 +34,71 @@ func CheckDir(dir string) error {
 	return nil
 }
 
+// output is a file of records to write.
+type output struct {
+	path   string
+	encode func(io.Writer, []Record) error
+}
+
+// encoders are the formats by the names of their files.
+var encoders = []output{{jsonName, EncodeJSON}, {csvName, EncodeCSV}, {parquetName, encodeParquet}}
+
 // Write writes recs as records.jsonl, records.csv and records.parquet into dir, which is created if missing.
 // After an error none of the three has changed, unless renaming one of them itself failed.
 func Write(dir string, recs []Record) error {
 	if err := atomicfile.MakeFolder(dir); err != nil {
 		return err
 	}
+	var outputs []output
+	for _, e := range encoders {
+		outputs = append(outputs, output{filepath.Join(dir, e.path), e.encode})
+	}
+	return writeAll(outputs, recs)
+}
+
+// Rewrite writes recs in place of those that Read finds at path, a file or a folder, in every format in which they are there.
+// After an error nothing has changed, unless renaming a file itself failed.
+func Rewrite(path string, recs []Record) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		encode, err := encoderOf(path)
+		if err != nil {
+			return err
+		}
+		return writeAll([]output{{path, encode}}, recs)
+	}
+	var outputs []output
+	for _, e := range encoders {
+		file := filepath.Join(path, e.path)
+		if _, err := os.Stat(file); err == nil {
+			outputs = append(outputs, output{file, e.encode})
+		}
+	}
+	return writeAll(outputs, recs)
+}
+
+// encoderOf returns what writes the format of the records in a file.
+func encoderOf(path string) (func(io.Writer, []Record) error, error) {
+	data, err := os.ReadFile(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case isParquet(data):
+		return encodeParquet, nil
+	case isJSON(data):
+		return EncodeJSON, nil
+	}
+	return EncodeCSV, nil
+}
+
+// writeAll writes all files and then puts them under their names.
+func writeAll(outputs []output, recs []Record) error {
 	var files []*atomicfile.File
-	for _, out := range []struct {
-		name   string
-		encode func(io.Writer, []Record) error
-	}{{jsonName, EncodeJSON}, {csvName, EncodeCSV}, {parquetName, encodeParquet}} {
-		f, err := atomicfile.Create(filepath.Join(dir, out.name))
+	for _, out := range outputs {
+		f, err := atomicfile.Create(out.path)
 		if err != nil {
 			return err
 		}

@@ -30,6 +30,13 @@ func (c Capacity) Unit() string {
 // Same reports whether two capacities are equal, however they were written.
 func (c Capacity) Same(other Capacity) bool { c.Text, other.Text = "", ""; return c == other }
 
+// OnSample returns what stands for c on a sample of that share of the keys; ok is false where that is less than one object or byte.
+func (c Capacity) OnSample(rate float64) (_ Capacity, ok bool) {
+	amount := float64(c.Amount) * rate
+	c.Simulated = wholeUnits(amount)
+	return c, withoutRounding(amount) >= 1
+}
+
 // CapacityMode says which sizes count where a capacity does not say it itself.
 type CapacityMode int
 
@@ -273,9 +280,11 @@ func (s CapacitySpec) resolve(mode CapacityMode, t *traces.Trace) (Capacity, err
 	return c, nil
 }
 
-// wholeUnits rounds down to whole objects or bytes, at least 1. The small addition keeps a share like 7% of 100 objects,
-// which may come out as 6.999999999999999, at 7.
-func wholeUnits(amount float64) int64 { return max(1, int64(amount*(1+1e-12))) }
+// wholeUnits rounds down to whole objects or bytes, at least 1.
+func wholeUnits(amount float64) int64 { return max(1, int64(withoutRounding(amount))) }
+
+// withoutRounding keeps a share like 7% of 100 objects, which may come out as 6.999999999999999, at 7.
+func withoutRounding(amount float64) float64 { return amount * (1 + 1e-12) }
 
 // NeedBytes reports whether any of the capacities counts bytes, so that sizes must be loaded.
 func NeedBytes(specs []CapacitySpec, mode CapacityMode) bool {

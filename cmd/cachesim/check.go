@@ -1,0 +1,180 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cachesim/cachesim/internal/experiment/baseline"
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/suggest"
+	"github.com/cachesim/cachesim/internal/workload"
+)
+
+type checkFlags struct {
+	tolerances []string
+	format     string
+	update     bool
+	newTraces  bool
+	traceDir   string
+	jobs       int
+	quiet      bool
+}
+
+func newCheckCommand() *cobra.Command {
+	f := &checkFlags{}
+	cmd := &cobra.Command{
+		Use:   "check BASELINE",
+		Short: "Replay what a baseline recorded and tell what moved",
+		Long: `Replays every record of BASELINE, the records of a run, a curve or a sweep: a file, or the folder that -o wrote. It compares
+hit ratios, byte hit ratios, misses and the other figures cell by cell, prints what moved, and exits with 1 if something did.
+
+By default everything must be exactly as recorded; policies with random choices repeat theirs, as the seed is recorded. With
+--tolerance 0.1pp hit ratios and byte hit ratios may move by 0.1 percentage points, with 1%rel by 1% of what was recorded; other
+figures do not count then, except that the requests and the capacity must be the same. Conditions before a colon limit a tolerance to
+some cells, and the last one that fits a cell counts: --tolerance 0.1pp --tolerance policy=lhd,trace=oltp.zst:0.5pp.
+Conditions name a trace, policy, capacity, seed or an axis of an experiment.
+
+Trace files are looked for where the baseline says, in --trace-dir, in the folder of the baseline and in $CACHESIM_TRACES. One whose
+checksum is not the recorded one is a failure of its own, and the other traces are still checked.
+
+--update replaces the records that moved, in every format that BASELINE has. It changes nothing if a record cannot be replayed; where
+traces were changed on purpose, --new-traces takes them as they are.
+
+Exit codes: 0 all is as recorded or within its tolerance, or was updated; 1 something moved, a trace has changed or a policy does not exist any
+more; 2 wrong use, among it that all is well but for traces that are missing.`,
+		Example: `  cachesim run trace.zst --policy all-of,mine --capacity 1%,10% -o baseline
+  cachesim check baseline
+  cachesim check baseline/records.jsonl --tolerance 0.1pp --format github
+  cachesim check baseline --update`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVar(&f.tolerances, "tolerance", nil, "how far hit ratios may move: 0.1pp (percentage points), 1%rel (of the recorded ratio) or exact, for some cells as in policy=lhd:0.5pp; repeatable (default exact)")
+	flags.StringVar(&f.format, "format", "table", "how to print: "+strings.Join(baseline.Formats, ", "))
+	flags.BoolVar(&f.update, "update", false, "rewrite the records that moved")
+	flags.BoolVar(&f.newTraces, "new-traces", false, "with --update: take traces that have changed as they are now")
+	flags.StringVar(&f.traceDir, "trace-dir", "", "folder in which traces are looked for")
+	flags.IntVar(&f.jobs, "jobs", 0, "replays at a time (0: one per core)")
+	flags.BoolVar(&f.quiet, "quiet", false, "no progress bar and no notes")
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(baseline.Formats, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+func (f *checkFlags) run(cmd *cobra.Command, path string) error {
+	rules, err := f.check(path)
+	if err != nil {
+		return err
+	}
+	recs, err := records.Read(path, cmd.InOrStdin())
+	if err != nil {
+		return err
+	}
+	bar := newProgress(cmd.ErrOrStderr(), f.quiet, "replaying", unitCells)
+	defer bar.finish()
+	report, err := baseline.Check(cmd.Context(), path, recs, baseline.Options{
+		Rules: rules, Dirs: f.traceDirs(path), Jobs: f.jobs, Version: version(), NewTraces: f.newTraces,
+		Progress: func(done, total int) { bar.set(int64(done), int64(total)) },
+	})
+	if err != nil {
+		return err
+	}
+	bar.finish()
+	if err := f.print(cmd, report); err != nil {
+		return err
+	}
+	if f.update {
+		return f.rewrite(cmd, path, report)
+	}
+	return verdict(report)
+}
+
+// check refuses values that no baseline could make good.
+func (f *checkFlags) check(path string) (rules []baseline.Rule, err error) {
+	switch {
+	case !slices.Contains(baseline.Formats, f.format):
+		return nil, suggest.Unknown("format", f.format, baseline.Formats)
+	case f.jobs < 0:
+		return nil, fmt.Errorf("--jobs %d: want a number of replays at a time, or 0 for one per core", f.jobs)
+	case f.newTraces && !f.update:
+		return nil, errors.New("--new-traces: only with --update, which writes their checksums")
+	case f.update && path == "-":
+		return nil, errors.New("--update: standard input cannot be rewritten; name a file")
+	}
+	for _, text := range f.tolerances {
+		r, err := baseline.ParseRule(text)
+		if err != nil {
+			return nil, fmt.Errorf("--%w", err)
+		}
+		rules = append(rules, r)
+	}
+	return rules, nil
+}
+
+// traceDirs returns the folders in which traces are looked for, in this order.
+func (f *checkFlags) traceDirs(path string) (dirs []string) {
+	if f.traceDir != "" {
+		dirs = append(dirs, f.traceDir)
+	}
+	folder := path
+	if info, err := os.Stat(path); err != nil || !info.IsDir() {
+		folder = filepath.Dir(path)
+	}
+	return append(dirs, workload.Dirs(folder)...)
+}
+
+// print prints the report, and in GitHub Actions adds it to the summary of the job.
+func (f *checkFlags) print(cmd *cobra.Command, report *baseline.Report) error {
+	if err := report.Print(cmd.OutOrStdout(), f.format); err != nil {
+		return err
+	}
+	summary := os.Getenv("GITHUB_STEP_SUMMARY")
+	if f.format != "github" || summary == "" {
+		return nil
+	}
+	return appendTo(summary, report.PrintMarkdown)
+}
+
+func appendTo(path string, write func(io.Writer) error) error {
+	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(file), file.Close())
+}
+
+// rewrite brings the baseline up to date.
+func (f *checkFlags) rewrite(cmd *cobra.Command, path string, report *baseline.Report) error {
+	if !report.Outdated() {
+		return nil
+	}
+	recs, err := report.Updated()
+	if err != nil {
+		return err
+	}
+	if err := records.Rewrite(path, recs); err != nil {
+		return err
+	}
+	if !f.quiet {
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s is updated\n", path)
+	}
+	return nil
+}
+
+// verdict is the error with which a check ends that did not pass.
+func verdict(report *baseline.Report) error {
+	switch {
+	case report.Passed():
+		return nil
+	case report.OnlyMissing():
+		return fmt.Errorf("the check is not complete: %s", report.Failures())
+	}
+	return checkFailedError{fmt.Errorf("the check failed: %s", report.Failures())}
+}

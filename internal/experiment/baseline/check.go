@@ -1,0 +1,230 @@
+// Package baseline replays what a file of records says was replayed, and compares: a baseline in a repository keeps hit ratios from drifting.
+// It tells hit ratios that moved from traces that changed, are missing, or cannot be replayed any more.
+package baseline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/experiment"
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/sim"
+	"github.com/cachesim/cachesim/internal/workload"
+)
+
+// Options say how Check replays and compares.
+type Options struct {
+	Rules    []Rule   // the last that fits a cell counts; cells that none fits must be exactly as recorded
+	Dirs     []string // folders in which traces are looked for, as in workload.Options
+	Jobs     int      // replays at a time; 0 means one per core
+	Version  string   // of the program
+	Progress func(done, total int)
+	// NewTraces takes traces as they are now where their checksum is not the recorded one.
+	NewTraces bool
+}
+
+// Status is what a check says of a record.
+type Status string
+
+// The outcomes of a check. A trace is missing if no file has its path, and has changed if its checksum is another one.
+const (
+	Equal         Status = "equal"
+	Within        Status = "within tolerance"
+	Moved         Status = "moved"
+	TraceChanged  Status = "trace changed"
+	TraceMissing  Status = "trace missing"
+	NotReplayable Status = "not replayable" // its policy or a parameter does not exist any more, or the trace cannot be read
+)
+
+// statuses lists every Status.
+var statuses = []Status{Equal, Within, Moved, TraceChanged, TraceMissing, NotReplayable}
+
+// Result is a record of the baseline beside what a replay gives now.
+type Result struct {
+	Was         records.Record
+	Is          *records.Record // nil where nothing was replayed
+	Status      Status
+	Tolerance   Tolerance
+	Differences []Difference
+	Problem     error // why nothing was replayed
+
+	ns *float64 // per request of the replay
+}
+
+// Report is the outcome of a check, its results in the order of the baseline.
+type Report struct {
+	Baseline  string // its path
+	Version   string // of the program that checked
+	Results   []Result
+	NewTraces []string // the traces that were taken with a new checksum
+}
+
+// Check replays the records of a baseline and compares. It is an error if the records cannot tell what to replay, contradict each other, or if a
+// rule fits none of them; whatever else goes wrong is in the report.
+func Check(ctx context.Context, path string, recs []records.Record, options Options) (*Report, error) {
+	if err := checkRules(options.Rules, recs); err != nil {
+		return nil, err
+	}
+	all, err := plan(recs, options.Version)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	report := &Report{Baseline: path, Version: options.Version}
+	if options.NewTraces {
+		if report.NewTraces, err = takeNewTraces(ctx, all, options.Dirs); err != nil {
+			return nil, err
+		}
+	}
+	done, err := replay(ctx, all, options)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range all {
+		report.Results = append(report.Results, done.result(p, options))
+	}
+	return report, nil
+}
+
+// takeNewTraces gives the cells the checksums that their traces have now, and returns the names of those that changed.
+func takeNewTraces(ctx context.Context, all []planned, dirs []string) (changed []string, err error) {
+	sums := map[string]string{} // of files with a recorded checksum
+	for i := range all {
+		w := &all[i].cell.Workload
+		if w.Checksum == "" {
+			continue
+		}
+		key := w.Checksum + strings.Join(w.Files, "\n")
+		sum, known := sums[key]
+		if !known {
+			sum, err = w.ReadChecksum(ctx, dirs)
+			if errors.As(err, new(*workload.MissingError)) {
+				continue // reported with its cells
+			} else if err != nil {
+				return nil, err
+			}
+			sums[key] = sum
+			if sum != w.Checksum {
+				changed = append(changed, w.Name)
+			}
+		}
+		w.Checksum = sum
+		for k := range all[i].against {
+			all[i].against[k].Workload.Checksum = sum
+		}
+		all[i].name()
+	}
+	return changed, nil
+}
+
+// replayed is what the replays gave, by the hashes of the cells.
+type replayed struct {
+	results  map[string]experiment.Result
+	problems map[string]error
+}
+
+// replay replays all cells and their optima, each once.
+func replay(ctx context.Context, all []planned, options Options) (*replayed, error) {
+	done := &replayed{map[string]experiment.Result{}, map[string]error{}}
+	var cells []experiment.Cell
+	for _, p := range all {
+		if p.problem == nil {
+			cells = append(append(cells, p.cell), p.against...)
+		}
+	}
+	cells = experiment.WithoutRepetitions(cells)
+	progress := func() {
+		if options.Progress != nil {
+			options.Progress(len(done.results)+len(done.problems), len(cells))
+		}
+	}
+	return done, experiment.Execute(ctx, cells, experiment.Options{
+		Jobs: options.Jobs, Dirs: options.Dirs,
+		Finished: func(c experiment.Cell, result experiment.Result) error {
+			done.results[c.Hash] = result
+			progress()
+			return nil
+		},
+		Failed: func(failed []experiment.Cell, err error) error {
+			for _, c := range failed {
+				done.problems[c.Hash] = err
+			}
+			progress()
+			return nil
+		},
+	})
+}
+
+// result compares a record with its replay.
+func (d *replayed) result(p planned, options Options) Result {
+	r := Result{Was: p.was, Tolerance: toleranceOf(options.Rules, &p.was)}
+	if r.Problem = p.problem; r.Problem == nil {
+		r.Problem = d.problem(p)
+	}
+	if r.Problem != nil {
+		r.Status, r.Problem = classify(r.Problem)
+		return r
+	}
+	result := d.results[p.cell.Hash]
+	is := result.Record
+	for _, c := range p.against {
+		sim.HoldAgainst(&is, d.results[c.Hash].Record)
+	}
+	r.Is, r.ns = &is, result.NsPerRequest
+	r.Differences = compare(&p.was, &is)
+	switch {
+	case len(r.Differences) == 0:
+		r.Status = Equal
+	case r.Tolerance.tolerates(&p.was, &is, r.Differences):
+		r.Status = Within
+	default:
+		r.Status = Moved
+	}
+	return r
+}
+
+// problem returns why a cell or one of its optima was not replayed.
+func (d *replayed) problem(p planned) error {
+	if err := d.problems[p.cell.Hash]; err != nil {
+		return err
+	}
+	for _, c := range p.against {
+		if err := d.problems[c.Hash]; err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// classify returns the status of a record that was not replayed, and the reason in its own words where it is the trace.
+func classify(problem error) (Status, error) {
+	var changed *workload.ChangedError
+	var missing *workload.MissingError
+	switch {
+	case errors.As(problem, &changed):
+		return TraceChanged, changed
+	case errors.As(problem, &missing):
+		return TraceMissing, missing
+	}
+	return NotReplayable, problem
+}
+
+// Count returns how many records have a status.
+func (r *Report) Count(s Status) (n int) {
+	for _, result := range r.Results {
+		if result.Status == s {
+			n++
+		}
+	}
+	return n
+}
+
+// Passed reports whether every record is as it was, or within its tolerance.
+func (r *Report) Passed() bool { return r.Count(Equal)+r.Count(Within) == len(r.Results) }
+
+// OnlyMissing reports whether the check did not pass for want of traces alone.
+func (r *Report) OnlyMissing() bool {
+	missing := r.Count(TraceMissing)
+	return missing > 0 && missing+r.Count(Equal)+r.Count(Within) == len(r.Results)
+}

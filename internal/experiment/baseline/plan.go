@@ -1,0 +1,124 @@
+package baseline
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/cachesim/cachesim/internal/experiment"
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/sim"
+	"github.com/cachesim/cachesim/internal/workload"
+)
+
+// planned is a record of the baseline with what is to be replayed for it.
+type planned struct {
+	was     records.Record
+	cell    experiment.Cell
+	against []experiment.Cell // the optima that the record was held against
+	problem error             // why there is nothing to replay
+}
+
+// plan returns what is to be replayed for the records. That a record cannot be replayed by any program is an error; that this one does not have
+// its policy any more is a problem of the record.
+func plan(recs []records.Record, version string) ([]planned, error) {
+	all := make([]planned, len(recs))
+	for i, rec := range recs {
+		w, err := workload.FromRecord(&rec)
+		if err != nil {
+			return nil, fmt.Errorf("record %d: %w", i+1, err)
+		}
+		all[i] = newPlanned(rec, w, version)
+	}
+	usePasses(all)
+	for i := range all {
+		all[i].name()
+	}
+	return all, checkRepetitions(all)
+}
+
+func newPlanned(rec records.Record, w workload.Workload, version string) planned {
+	p := planned{was: rec}
+	spec, err := policies.ParseSpec(rec.Policy + "(" + rec.Params + ")")
+	p.problem = err
+	p.cell = experiment.Cell{
+		Workload: w, Cache: rec.Cache, Policy: rec.Policy + "(" + rec.Params + ")", Label: rec.Label, Capacity: capacityText(&rec), Sizes: "unit",
+		Seed: rec.Seed, Warmup: int(rec.Warmup), Axes: rec.Axes, Version: version,
+	}
+	bytes := rec.CapacityUnit == records.Bytes
+	if bytes {
+		p.cell.Sizes = "bytes"
+	}
+	if err != nil || rec.OptMisses == nil {
+		return p
+	}
+	for _, reference := range sim.References(sim.Cell{Policy: spec, Capacity: sim.Capacity{Bytes: bytes}}) {
+		c := p.cell
+		c.Policy, c.Label, c.Auxiliary = reference.Policy.String(), reference.Policy.String(), true
+		p.against = append(p.against, c)
+	}
+	return p
+}
+
+// capacityText returns the capacity as it was written, so that what a share means is checked as well. On a sample the number is what
+// counts: the share may have been one of the whole trace, which is not replayed.
+func capacityText(rec *records.Record) string {
+	if rec.CapacityText != "" && rec.SampleRate == 1 {
+		return rec.CapacityText
+	}
+	return strconv.FormatInt(rec.Capacity, 10)
+}
+
+// name names the cells.
+func (p *planned) name() {
+	p.cell = p.cell.WithHash()
+	for i := range p.against {
+		p.against[i] = p.against[i].WithHash()
+	}
+}
+
+// manyCapacities is from how many capacities of lru on, as of a curve, one pass over reuse distances replaces their replays.
+const manyCapacities = 16
+
+// usePasses replays lru at many capacities as lru-stack, whose counts are the same.
+func usePasses(all []planned) {
+	place := func(p planned) string {
+		p.cell.Capacity = ""
+		return p.cell.WithHash().Hash
+	}
+	capacities := map[string]int{}
+	for _, p := range all {
+		if p.was.Policy == "lru" {
+			capacities[place(p)]++
+		}
+	}
+	for i, p := range all {
+		if p.was.Policy == "lru" && capacities[place(p)] >= manyCapacities {
+			all[i].cell.Policy = "lru-stack"
+		}
+	}
+}
+
+// checkRepetitions refuses records of one cell that contradict each other.
+func checkRepetitions(all []planned) error {
+	first := map[string]int{}
+	for i, p := range all {
+		at, repeated := first[p.cell.Hash]
+		if !repeated {
+			first[p.cell.Hash] = i
+			continue
+		}
+		if differences := compare(&all[at].was, &p.was); len(differences) > 0 {
+			d := differences[0]
+			return fmt.Errorf("records %d and %d are both of %s and contradict each other: %s is %s and %s", at+1, i+1, p.cell, d.Figure, exact(d.Was), exact(d.Is))
+		}
+	}
+	return nil
+}
+
+func exact(x *float64) string {
+	if x == nil {
+		return "none"
+	}
+	return strconv.FormatFloat(*x, 'f', -1, 64)
+}

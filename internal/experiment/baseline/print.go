@@ -1,0 +1,318 @@
+package baseline
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/suggest"
+)
+
+// Formats are those of Print.
+var Formats = []string{"table", "json", "junit", "github"}
+
+// Print writes the report as a table of what moved, as JSON with every record, as JUnit XML with one test case per record, or as workflow commands of GitHub
+// Actions with one annotation per record that failed.
+func (r *Report) Print(w io.Writer, format string) error {
+	switch format {
+	case "table":
+		return r.printTable(w, false)
+	case "json":
+		return r.printJSON(w)
+	case "junit":
+		return r.printJUnit(w)
+	case "github":
+		return r.printGitHub(w)
+	}
+	return suggest.Unknown("format", format, Formats)
+}
+
+// PrintMarkdown writes what Print writes as a table, in Markdown.
+func (r *Report) PrintMarkdown(w io.Writer) error { return r.printTable(w, true) }
+
+// printTable writes what moved and what could not be replayed, and then how many records that is.
+func (r *Report) printTable(w io.Writer, markdown bool) error {
+	var parts []string
+	if moved := r.moved(); len(moved) > 0 {
+		t := movedTable(moved)
+		if markdown {
+			parts = append(parts, t.RenderMarkdown())
+		} else {
+			parts = append(parts, t.Render())
+		}
+	}
+	if problems := r.problems(); len(problems) > 0 {
+		if markdown {
+			parts = append(parts, "- "+strings.Join(problems, "\n- "))
+		} else {
+			parts = append(parts, strings.Join(problems, "\n"))
+		}
+	}
+	_, err := fmt.Fprintln(w, strings.Join(append(parts, r.Summary()), "\n\n"))
+	return err
+}
+
+// Summary says in one line how the check ended.
+func (r *Report) Summary() string {
+	s := fmt.Sprintf("%s: %s", records.Printable(r.Baseline), plural(len(r.Results), "record"))
+	if r.Count(Equal) == len(r.Results) {
+		return s + ", all equal"
+	}
+	return s + ": " + strings.Join(r.counts(statuses...), ", ")
+}
+
+// Failures says how many records failed, and how.
+func (r *Report) Failures() string {
+	return strings.Join(r.counts(Moved, TraceChanged, TraceMissing, NotReplayable), ", ")
+}
+
+// counts lists the statuses that records have, with their number.
+func (r *Report) counts(of ...Status) (list []string) {
+	for _, s := range of {
+		if n := r.Count(s); n > 0 {
+			list = append(list, fmt.Sprintf("%s %s", records.Count(int64(n)), s))
+		}
+	}
+	return list
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return records.Count(int64(n)) + " " + noun + "s"
+}
+
+// moved returns the results that are not equal.
+func (r *Report) moved() []*Result {
+	var moved []*Result
+	for i := range r.Results {
+		if s := r.Results[i].Status; s == Moved || s == Within {
+			moved = append(moved, &r.Results[i])
+		}
+	}
+	return moved
+}
+
+// problems returns why records were not replayed, each reason once.
+func (r *Report) problems() (lines []string) {
+	var order []string
+	affected := map[string]int{}
+	for _, result := range r.Results {
+		if result.Problem == nil {
+			continue
+		}
+		reason := records.Printable(result.Problem.Error())
+		if affected[reason] == 0 {
+			order = append(order, reason)
+		}
+		affected[reason]++
+	}
+	for _, reason := range order {
+		lines = append(lines, fmt.Sprintf("%s (%s not compared)", reason, plural(affected[reason], "record")))
+	}
+	return lines
+}
+
+// column is one column of the table of what moved.
+type column struct {
+	name string
+	left bool // text rather than numbers
+	cell func(*Result) string
+}
+
+// columns leaves out what is the same in all rows.
+func columns(moved []*Result) []column {
+	all := []column{
+		{"trace", true, func(r *Result) string { return records.Printable(r.Was.Trace) }},
+		{"policy", true, func(r *Result) string { return records.Printable(r.Was.Label) + details(&r.Was) }},
+		{"capacity", false, func(r *Result) string { return capacity(&r.Was) }},
+		{"hit ratio was", false, func(r *Result) string { return percent(&r.Was.HitRatio) }},
+		{"is", false, func(r *Result) string { return percent(&r.Is.HitRatio) }},
+		{"points", false, func(r *Result) string { return points(&r.Was.HitRatio, &r.Is.HitRatio) }},
+		{"misses were", false, func(r *Result) string { return records.Count(r.Was.Misses) }},
+		{"are", false, func(r *Result) string { return records.Count(r.Is.Misses) }},
+		{"difference", false, func(r *Result) string { return signed(r.Is.Misses - r.Was.Misses) }},
+	}
+	if slices.ContainsFunc(moved, func(r *Result) bool { return points(r.Was.ByteHitRatio, r.Is.ByteHitRatio) != "" }) {
+		all = append(all,
+			column{"byte hit ratio was", false, func(r *Result) string { return percent(r.Was.ByteHitRatio) }},
+			column{"is", false, func(r *Result) string { return percent(r.Is.ByteHitRatio) }},
+			column{"points", false, func(r *Result) string { return points(r.Was.ByteHitRatio, r.Is.ByteHitRatio) }})
+	}
+	if slices.ContainsFunc(moved, func(r *Result) bool { return others(r) != "" }) {
+		all = append(all, column{"besides", true, others})
+	}
+	if slices.ContainsFunc(moved, func(r *Result) bool { return r.Tolerance != Tolerance{} }) {
+		all = append(all, column{"tolerance", false, func(r *Result) string { return allowance(r) }})
+	}
+	return all
+}
+
+func movedTable(moved []*Result) table.Writer {
+	t := table.NewWriter()
+	style := table.StyleLight
+	style.Options = table.Options{SeparateHeader: true}
+	style.Format.Header = text.FormatDefault
+	t.SetStyle(style)
+	t.SuppressTrailingSpaces()
+	var header table.Row
+	var configs []table.ColumnConfig
+	shown := columns(moved)
+	for i, c := range shown {
+		header = append(header, c.name)
+		align := text.AlignRight
+		if c.left {
+			align = text.AlignLeft
+		}
+		configs = append(configs, table.ColumnConfig{Number: i + 1, Align: align, AlignHeader: align})
+	}
+	t.AppendHeader(header)
+	t.SetColumnConfigs(configs)
+	for _, r := range moved {
+		var row table.Row
+		for _, c := range shown {
+			row = append(row, c.cell(r))
+		}
+		t.AppendRow(row)
+	}
+	return t
+}
+
+// cell names a record among those of its trace.
+func cell(rec *records.Record) string {
+	return records.Printable(rec.Label) + " at " + capacity(rec) + details(rec)
+}
+
+// details says what else tells a record from others of the policy at the capacity.
+func details(rec *records.Record) (s string) {
+	if rec.Axes != "" {
+		s += ", " + records.Printable(strings.ReplaceAll(rec.Axes, ",", ", "))
+	}
+	if e, ok := policies.Find(rec.Policy); rec.Seed != 0 && (e.Random || !ok) {
+		s += fmt.Sprintf(", seed %d", rec.Seed)
+	}
+	if rec.Warmup != 0 {
+		s += fmt.Sprintf(", warm-up %d", rec.Warmup)
+	}
+	if rec.SampleRate != 1 {
+		s += fmt.Sprintf(", sample %d of %s", rec.SampleSeed, records.Share(rec.SampleRate))
+	}
+	return s
+}
+
+// capacity writes the capacity as it was written, and the number if that is another one.
+func capacity(rec *records.Record) string {
+	number := records.Capacity(rec.Capacity, rec.CapacityUnit)
+	if !strings.HasSuffix(rec.CapacityText, "%") {
+		return number
+	}
+	return fmt.Sprintf("%s (%s)", records.Printable(rec.CapacityText), number)
+}
+
+// percent writes a hit ratio with so many digits that one request in a million shows.
+func percent(x *float64) string {
+	if x == nil {
+		return ""
+	}
+	return fmt.Sprintf("%.4f%%", *x*100)
+}
+
+// points writes the difference of two ratios in percentage points; "" where it is none.
+func points(was, is *float64) string {
+	if was == nil || is == nil || *was == *is {
+		return ""
+	}
+	return sign(*is-*was) + fmt.Sprintf("%.4f", math.Abs(*is-*was)*100)
+}
+
+func signed(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return sign(float64(n)) + records.Count(max(n, -n))
+}
+
+func sign(x float64) string {
+	if x < 0 {
+		return "−"
+	}
+	return "+"
+}
+
+// inColumns maps the figures that have a column, or follow from one that has, to that one.
+var inColumns = map[string]string{
+	hitRatioFigure: hitRatioFigure, missesFigure: missesFigure, "hits": missesFigure, byteHitRatioFigure: byteHitRatioFigure, "hit_bytes": byteHitRatioFigure,
+}
+
+// others lists the figures that moved without one that has a column.
+func others(r *Result) string {
+	moved := map[string]bool{}
+	for _, d := range r.Differences {
+		moved[d.Figure] = true
+	}
+	var list []string
+	for _, d := range r.Differences {
+		if !moved[inColumns[d.Figure]] {
+			list = append(list, d.String())
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// String says what became of what: "evictions 10 → 12".
+func (d Difference) String() string {
+	return fmt.Sprintf("%s %s → %s", strings.ReplaceAll(d.Figure, "_", " "), number(d.Was), number(d.Is))
+}
+
+// number writes whole numbers with separators, others with all digits.
+func number(x *float64) string {
+	switch {
+	case x == nil:
+		return "none"
+	case *x == math.Trunc(*x) && math.Abs(*x) < 1<<53:
+		return records.Count(int64(*x))
+	}
+	return strconv.FormatFloat(*x, 'f', -1, 64)
+}
+
+// allowance writes the tolerance and whether it was kept.
+func allowance(r *Result) string {
+	if r.Status == Within {
+		return "within " + r.Tolerance.String()
+	}
+	return "beyond " + r.Tolerance.String()
+}
+
+// describe says in one line what moved, for formats without columns.
+func (r *Result) describe() string {
+	if r.Problem != nil {
+		return r.Problem.Error()
+	}
+	list := []string{
+		fmt.Sprintf("hit ratio %s → %s%s", percent(&r.Was.HitRatio), percent(&r.Is.HitRatio), inPoints(&r.Was.HitRatio, &r.Is.HitRatio)),
+		fmt.Sprintf("misses %s → %s", records.Count(r.Was.Misses), records.Count(r.Is.Misses)),
+	}
+	if r.Was.ByteHitRatio != nil && r.Is.ByteHitRatio != nil {
+		list = append(list, fmt.Sprintf("byte hit ratio %s → %s%s", percent(r.Was.ByteHitRatio), percent(r.Is.ByteHitRatio), inPoints(r.Was.ByteHitRatio, r.Is.ByteHitRatio)))
+	}
+	if besides := others(r); besides != "" {
+		list = append(list, besides)
+	}
+	return strings.Join(append(list, "tolerance "+r.Tolerance.String()), ", ")
+}
+
+func inPoints(was, is *float64) string {
+	if p := points(was, is); p != "" {
+		return " (" + p + " points)"
+	}
+	return ""
+}

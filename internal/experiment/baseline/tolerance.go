@@ -1,0 +1,175 @@
+package baseline
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/suggest"
+)
+
+// Tolerance is how far hit ratios may move. The zero value lets nothing move.
+type Tolerance struct {
+	Points   float64 // absolute, in percentage points of the hit ratio: 0.1 lets 50% become 50.1%
+	Relative float64 // percent of the recorded hit ratio: 1 lets 50% become 50.5%
+}
+
+// Suffixes of the two kinds of tolerance.
+const (
+	pointsSuffix   = "pp"
+	relativeSuffix = "%rel"
+)
+
+// ParseTolerance reads "0.1pp" (percentage points of the hit ratio), "1%rel" (percent of the recorded hit ratio) or "exact".
+func ParseTolerance(text string) (t Tolerance, err error) {
+	text = strings.TrimSpace(text)
+	points, inPoints := strings.CutSuffix(text, pointsSuffix)
+	relative, isRelative := strings.CutSuffix(text, relativeSuffix)
+	switch {
+	case text == "exact":
+		return t, nil
+	case inPoints:
+		t.Points, err = parseAmount(points)
+	case isRelative:
+		t.Relative, err = parseAmount(relative)
+	default:
+		err = errors.New("want percentage points of the hit ratio (0.1pp), percent of the recorded hit ratio (1%rel), or exact")
+	}
+	if err != nil {
+		return Tolerance{}, fmt.Errorf("tolerance %q: %w", text, err)
+	}
+	return t, nil
+}
+
+// parseAmount reads a number from 0 to 100.
+func parseAmount(text string) (float64, error) {
+	x, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	if err != nil || !(x >= 0 && x <= 100) {
+		return 0, errors.New("want a number from 0 to 100 before the unit")
+	}
+	return x, nil
+}
+
+// String writes t as ParseTolerance reads it.
+func (t Tolerance) String() string {
+	number := func(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
+	switch {
+	case t.Points > 0:
+		return number(t.Points) + pointsSuffix
+	case t.Relative > 0:
+		return number(t.Relative) + relativeSuffix
+	}
+	return "exact"
+}
+
+// rounding is what 0.501 - 0.5 may differ from 0.001 by.
+const rounding = 1e-12
+
+// Allows reports whether a hit ratio may move from was to is.
+func (t Tolerance) Allows(was, is float64) bool {
+	if t == (Tolerance{}) {
+		return was == is
+	}
+	return math.Abs(is-was) <= max(t.Points/100, t.Relative/100*was)+rounding
+}
+
+// Rule is a tolerance for the cells that it fits.
+type Rule struct {
+	Tolerance
+	where []condition // none: all cells
+	text  string
+}
+
+// condition is a place on a dimension.
+type condition struct{ dimension, value string }
+
+// ParseRule reads a tolerance for all cells, "0.1pp", or for those at places on dimensions: "policy=lhd,trace=oltp:0.1pp". Dimensions are
+// trace, policy, capacity, seed and the axes of an experiment; a policy is named with or without its parameters.
+func ParseRule(text string) (r Rule, err error) {
+	r.text = text
+	at := strings.LastIndex(text, ":")
+	if r.Tolerance, err = ParseTolerance(text[at+1:]); err != nil || at < 0 {
+		return r, err
+	}
+	items, err := params.Split(text[:at], ',')
+	if err != nil {
+		return r, fmt.Errorf("tolerance %w", err)
+	}
+	for _, item := range items {
+		dimension, value, ok := strings.Cut(item, "=")
+		c := condition{strings.TrimSpace(dimension), strings.TrimSpace(value)}
+		if !ok || c.dimension == "" || c.value == "" {
+			return r, fmt.Errorf("tolerance %q: %q is no condition; want DIMENSION=VALUE, policy=lhd for example", text, item)
+		}
+		r.where = append(r.where, c)
+	}
+	return r, nil
+}
+
+// fits reports whether the rule is for that cell.
+func (r Rule) fits(rec *records.Record) bool {
+	return !slices.ContainsFunc(r.where, func(c condition) bool { return !c.holds(rec) })
+}
+
+func (c condition) holds(rec *records.Record) bool {
+	place, ok := rec.Dim(c.dimension)
+	switch {
+	case !ok:
+		return false
+	case place.Text == c.value, c.dimension == records.DimPolicy && rec.Policy == c.value:
+		return true
+	case !place.IsNumber:
+		return false
+	}
+	x, err := strconv.ParseFloat(c.value, 64)
+	return err == nil && x == place.Number
+}
+
+// toleranceOf returns the tolerance of a cell: that of the last rule that fits.
+func toleranceOf(rules []Rule, rec *records.Record) Tolerance {
+	for _, r := range slices.Backward(rules) {
+		if r.fits(rec) {
+			return r.Tolerance
+		}
+	}
+	return Tolerance{}
+}
+
+// checkRules refuses a rule that fits no record, as that is a slip of the hand.
+func checkRules(rules []Rule, recs []records.Record) error {
+	for _, r := range rules {
+		if slices.ContainsFunc(recs, func(rec records.Record) bool { return r.fits(&rec) }) {
+			continue
+		}
+		for _, c := range r.where {
+			if err := c.check(recs); err != nil {
+				return fmt.Errorf("tolerance %q: %w", r.text, err)
+			}
+		}
+		return fmt.Errorf("tolerance %q fits no record of the baseline", r.text)
+	}
+	return nil
+}
+
+// check refuses a dimension or a place that no record has.
+func (c condition) check(recs []records.Record) error {
+	var places []string
+	for i := range recs {
+		if c.holds(&recs[i]) {
+			return nil
+		}
+		if place, ok := recs[i].Dim(c.dimension); ok && !slices.Contains(places, place.Text) {
+			places = append(places, place.Text)
+		}
+	}
+	if len(places) > 0 {
+		return suggest.Unknown(c.dimension, c.value, places)
+	}
+	dimensions := append([]string{records.DimTrace, records.DimPolicy, records.DimCapacity, records.DimSeed}, records.AxisNames(recs)...)
+	return suggest.Unknown("dimension", c.dimension, dimensions)
+}

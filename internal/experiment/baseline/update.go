@@ -1,0 +1,80 @@
+package baseline
+
+import (
+	"fmt"
+
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/sim"
+)
+
+// Outdated reports whether an update would change the baseline.
+func (r *Report) Outdated() bool { return r.Count(Equal) != len(r.Results) || len(r.NewTraces) > 0 }
+
+// Updated returns the records of the baseline, those that differ replaced by what the replays gave. What the user named stays. It is an error if
+// something was not replayed.
+func (r *Report) Updated() ([]records.Record, error) {
+	recs := make([]records.Record, len(r.Results))
+	for i, result := range r.Results {
+		if result.Is == nil {
+			return nil, fmt.Errorf("%s is not updated: %s", r.Baseline, r.Failures())
+		}
+		recs[i] = result.updated()
+	}
+	r.markBest(recs)
+	return recs, nil
+}
+
+// updated returns the record as it should be now.
+func (r *Result) updated() records.Record {
+	was, is := &r.Was, *r.Is
+	if r.Status == Equal {
+		kept := *was
+		kept.TraceChecksum = is.TraceChecksum
+		return kept
+	}
+	is.Trace, is.Policy, is.Label, is.CapacityText, is.Best = was.Trace, was.Policy, was.Label, was.CapacityText, was.Best
+	if was.NsPerRequest != nil {
+		is.NsPerRequest = r.ns
+	}
+	if was.Version == "" {
+		is.Version = ""
+	}
+	if was.Cell == "" {
+		is.Cell = ""
+	}
+	return is
+}
+
+// point is where policies are compared.
+type point struct {
+	trace, files, generator, axes string
+	capacity                      int64
+	unit                          string
+	seed, sampleSeed              uint64
+	warmup                        int64
+}
+
+// markBest marks the best policies anew where some were marked and a record is new.
+func (r *Report) markBest(recs []records.Record) {
+	groups := map[point][]int{}
+	for i, rec := range recs {
+		p := point{rec.Trace, rec.TraceFiles, rec.TraceGenerator, rec.Axes, rec.Capacity, rec.CapacityUnit, rec.Seed, rec.SampleSeed, rec.Warmup}
+		groups[p] = append(groups[p], i)
+	}
+	for _, group := range groups {
+		var here []records.Record
+		marked, renewed := false, false
+		for _, i := range group {
+			here = append(here, recs[i])
+			marked = marked || recs[i].Best
+			renewed = renewed || r.Results[i].Status != Equal
+		}
+		if !marked || !renewed {
+			continue
+		}
+		sim.MarkBest(here)
+		for k, i := range group {
+			recs[i].Best = here[k].Best
+		}
+	}
+}
