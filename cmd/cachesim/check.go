@@ -49,7 +49,7 @@ traces were changed on purpose, --new-traces takes them as they are.
 
 Exit codes: 0 all is as recorded or within its tolerance, or was updated; 1 something moved, a trace has changed or a policy does not exist any
 more; 2 wrong use, among it that all is well but for traces that are missing.`,
-		Example: `  cachesim run trace.zst --policy all-of,mine --capacity 1%,10% -o baseline
+		Example: `  cachesim run trace.zst --policy lru,s3fifo,opt --capacity 1%,10% -o baseline
   cachesim check baseline
   cachesim check baseline/records.jsonl --tolerance 0.1pp --format github
   cachesim check baseline --update`,
