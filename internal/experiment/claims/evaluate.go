@@ -20,6 +20,8 @@ type evaluator struct {
 	slots       []slot
 	hasRequired bool // a slot that is not optional
 	points      []point
+	skipped     []string // why a trace and capacity has no point, for each of them
+	overs       []*overDimension
 	subject     string // the policy that a ranking is about
 	shown       []int  // the dimensions that tell the points of the claim apart
 	reason      string // why the claim is not checkable
@@ -201,7 +203,9 @@ func (e *evaluator) over(x over, open bool) node {
 	if len(x.names) == 1 && !e.isGroup(x.names[0]) && e.d.policy(x.names[0]) < 0 {
 		dim := e.d.find(x.names[0])
 		if dim >= 0 {
-			return &overDimension{take: x.take, dimension: dim, of: e.compile(x.of, open)}
+			o := &overDimension{take: x.take, dimension: dim, of: e.compile(x.of, open)}
+			e.overs = append(e.overs, o)
+			return o
 		}
 	}
 	if x.take == "argmin" || x.take == "argmax" {
@@ -666,6 +670,15 @@ func (o *overDimension) group(e *evaluator) {
 		key := keyOn(e.points[at].at, o.keys)
 		o.groups[key] = append(o.groups[key], at)
 	}
+}
+
+// sizes returns over how few and over how many places values were taken together.
+func (o *overDimension) sizes() (least, most int) {
+	least = math.MaxInt
+	for _, group := range o.groups {
+		least, most = min(least, len(group)), max(most, len(group))
+	}
+	return least, most
 }
 
 func (o *overDimension) takeTogether(e *evaluator, points []int, bound int) (float64, string) {

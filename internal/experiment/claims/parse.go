@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/suggest"
 )
 
 // Bounds of what Parse reads.
@@ -38,8 +39,11 @@ func Parse(text string) (*Claim, error) {
 	p := &parser{text: text}
 	p.next()
 	c := p.claim()
+	if p.is("and") {
+		p.fail(p.tok.start, "a claim says one thing: write what comes after \"and\" as a claim of its own")
+	}
 	if p.err == nil && p.tok.kind != endToken {
-		p.unexpected("the end, where, within or at N% of points")
+		p.unexpected("the end, where, within or at N% of points", "where", "within", "at", "points")
 	}
 	if p.err == nil {
 		p.refuse(c)
@@ -67,9 +71,20 @@ func (p *parser) fail(at int, format string, args ...any) {
 	p.tok = token{start: len(p.text), end: len(p.text)}
 }
 
-func (p *parser) unexpected(want string) {
-	p.fail(p.tok.start, "%v is unexpected here; want %s", p.tok, want)
+// unexpected fails at the current token. If it is nearly one of words, the error says so.
+func (p *parser) unexpected(want string, words ...string) {
+	hint := ""
+	if near, ok := suggest.Nearest(p.tok.text, words); ok {
+		hint = fmt.Sprintf("; did you mean %q?", near)
+	}
+	if sign, ok := misspelt[p.tok.text]; ok {
+		hint = fmt.Sprintf("; write %s", sign)
+	}
+	p.fail(p.tok.start, "%v is unexpected here; want %s%s", p.tok, want, hint)
 }
+
+// misspelt are signs that others use for ours.
+var misspelt = map[string]string{"=>": ">=", "=<": "<=", "<>": "!=", "≥": ">=", "≤": "<=", "≠": "!=", "&&": "and", "&": "and"}
 
 // jump makes the token at or after at the current one.
 func (p *parser) jump(at int) {
@@ -162,8 +177,8 @@ func (p *parser) statement() statement {
 	case p.is("is"):
 		return p.ranking(start, value)
 	default:
-		p.unexpected("a comparison (== != < <= > >=), between A and B, increases with DIMENSION, never decreases with DIMENSION, " +
-			"is monotone in DIMENSION or is first among POLICIES")
+		p.unexpected("a comparison (== != < <= > >=), between A and B, increases with DIMENSION, never decreases with DIMENSION, "+
+			"is monotone in DIMENSION or is first among POLICIES", "between", "increases", "decreases", "never", "is")
 	}
 	return nil
 }
@@ -209,7 +224,8 @@ func (p *parser) ranking(start int, value expr) statement {
 		}
 	}
 	if r.rank == "" {
-		p.unexpected("first, second, third, last, highest, lowest, monotone or constant")
+		p.unexpected("first, second, third, last, highest, lowest, monotone or constant",
+			"first", "second", "third", "last", "highest", "lowest", "monotone", "constant")
 		return r
 	}
 	p.next()
@@ -459,7 +475,7 @@ func (p *parser) function() expr {
 	p.next()
 	canTake := slices.Contains(takes, function) || slices.Contains(placeOf, function)
 	switch {
-	case p.accept("over") && canTake:
+	case canTake && p.accept("over"):
 		o := over{take: function, names: p.names()}
 		p.expect("of", "and a value")
 		o.of = p.factor()
@@ -475,7 +491,7 @@ func (p *parser) function() expr {
 		p.refuseArguments(at, c)
 		return c
 	case canTake:
-		p.unexpected(fmt.Sprintf("\"over ... of ...\" or values in parentheses after %s", function))
+		p.unexpected(fmt.Sprintf("\"over DIMENSION of VALUE\" after %s", function), "over")
 	default:
 		p.unexpected(fmt.Sprintf("\"(\" after %s", function))
 	}
@@ -506,8 +522,7 @@ func (p *parser) figure() expr {
 	p.next()
 	policy := p.spec()
 	if p.err == nil && !p.is(")") {
-		p.fail(p.tok.start, "%s takes one policy, and a name with characters other than letters, digits, - and _ stands in quotes; "+
-			"to combine figures write %s(A) - %s(B)", text, text, text)
+		p.unexpected(fmt.Sprintf("\")\": %s takes one policy, in quotes if its name has characters other than letters, digits, . - and _", text))
 	}
 	p.next()
 	return figure{text, policy}

@@ -28,7 +28,10 @@ type slot struct {
 	label    int
 	optional bool // it is there only as a member of a predefined group, whose members need not be everywhere
 	cells    []slotCell
+	bySpot   map[spot][]int32 // the numbers of its cells
 }
+
+func (s *slot) has(at spot) bool { return len(s.bySpot[at]) > 0 }
 
 // slotCell is a cell as a claim sees it: one of each seed where it speaks of seeds.
 type slotCell struct {
@@ -84,36 +87,40 @@ func (e *evaluator) selected(c slotCell) bool {
 
 // join finds the points: every combination of the cells of all slots that agree on the dimensions they share.
 func (e *evaluator) join() string {
-	bySpot := make([]map[spot][]int32, len(e.slots))
-	var spots []spot
+	for _, s := range e.spots() {
+		if missing := slices.IndexFunc(e.slots, func(sl slot) bool { return !sl.optional && !sl.has(s) }); missing >= 0 {
+			e.skipped = append(e.skipped, fmt.Sprintf("no record of %s", e.d.labels[e.slots[missing].label]))
+			continue
+		}
+		points := []point{e.emptyPoint()}
+		for i := range e.slots {
+			if points = e.extend(points, i, e.slots[i].bySpot[s]); len(points)+len(e.points) > maxPoints {
+				return fmt.Sprintf("its policies have axes of their own, which make more than %d points; restrict them with where", maxPoints)
+			}
+		}
+		e.points = append(e.points, points...)
+	}
+	if len(e.points) == 0 {
+		return e.whyNoPoints()
+	}
+	return ""
+}
+
+// spots lists the traces and capacities at which any slot has cells, and sorts the cells of each slot by them.
+func (e *evaluator) spots() (spots []spot) {
 	seen := map[spot]bool{}
 	for i := range e.slots {
-		bySpot[i] = map[spot][]int32{}
-		for at, c := range e.slots[i].cells {
-			bySpot[i][c.spot] = append(bySpot[i][c.spot], int32(at))
+		s := &e.slots[i]
+		s.bySpot = map[spot][]int32{}
+		for at, c := range s.cells {
+			s.bySpot[c.spot] = append(s.bySpot[c.spot], int32(at))
 			if !seen[c.spot] {
 				seen[c.spot] = true
 				spots = append(spots, c.spot)
 			}
 		}
 	}
-	for _, s := range spots {
-		points := []point{e.emptyPoint()}
-		for i := range e.slots {
-			if points = e.extend(points, i, bySpot[i][s]); len(points)+len(e.points) > maxPoints {
-				return fmt.Sprintf("its policies have axes of their own, which make more than %d points; restrict them with where", maxPoints)
-			}
-		}
-		for _, p := range points {
-			if slices.ContainsFunc(p.cells, func(c int32) bool { return c != absent }) {
-				e.points = append(e.points, p)
-			}
-		}
-	}
-	if len(e.points) == 0 {
-		return e.whyNoPoints()
-	}
-	return ""
+	return spots
 }
 
 func (e *evaluator) emptyPoint() point {

@@ -52,6 +52,9 @@ func (c *Claim) Evaluate(d *Data) Result {
 	if len(checked) == 0 {
 		return Result{Verdict: NotCheckable, Reason: commonest(all), LeftOut: len(all)}
 	}
+	for _, why := range e.skipped {
+		all = append(all, outcome{why: why})
+	}
 	r := Result{Verdict: DoesNotHold, LeftOut: len(all) - len(checked)}
 	for _, o := range checked {
 		if o.holds {
@@ -62,14 +65,28 @@ func (c *Claim) Evaluate(d *Data) Result {
 	if float64(r.Held) >= c.share*float64(len(checked))*(1-1e-12) {
 		r.Verdict = Holds
 	}
-	r.Measured = e.summary(checked, r)
+	r.Measured = e.summary(checked, r) + e.remarks(all, r)
+	return r
+}
+
+// remarks says what a reader of the claim would not expect: points left out, places without records, a mean of one.
+func (e *evaluator) remarks(all []outcome, r Result) (text string) {
 	if r.LeftOut > 0 {
-		r.Measured += fmt.Sprintf("; %s left out: %s", e.counted(r.LeftOut), commonest(all))
+		text = fmt.Sprintf("; %s left out: %s", points(r.LeftOut), commonest(all))
 	}
 	if missing := e.missing(); len(missing) > 0 {
-		r.Measured += "; no record at " + strings.Join(missing, ", ")
+		text += "; no record at " + strings.Join(missing, ", ")
 	}
-	return r
+	for _, o := range e.overs {
+		least, most := o.sizes()
+		switch name := e.d.dimensions[o.dimension].name; {
+		case least < most:
+			text += fmt.Sprintf("; over %d to %d places on %s", least, most, name)
+		case most == 1:
+			text += fmt.Sprintf("; over 1 place on %s", name)
+		}
+	}
+	return text
 }
 
 // summary says what was measured: at the one point, or at the one that decides.
@@ -81,17 +98,21 @@ func (e *evaluator) summary(checked []outcome, r Result) string {
 		}
 	}
 	at, measured := e.placeText(r.Points[decides]), r.Points[decides].Measured
+	in := "at"
+	if _, isTrend := e.claim.says.(trend); isTrend {
+		in = "in"
+	}
 	switch n := len(checked); {
 	case n == 1 && at == "":
 		return measured
 	case n == 1:
-		return measured + " at " + at
+		return fmt.Sprintf("%s (%s)", measured, at)
 	case r.Held == n:
-		return fmt.Sprintf("%sat all %s; closest at %s: %s", e.span(checked), e.counted(n), at, measured)
+		return fmt.Sprintf("%s%s all %s; closest at %s: %s", e.span(checked), in, e.counted(n), at, measured)
 	case r.Verdict == Holds:
-		return fmt.Sprintf("at %d of %s; worst at %s: %s", r.Held, e.counted(n), at, measured)
+		return fmt.Sprintf("%s %d of %s; worst at %s: %s", in, r.Held, e.counted(n), at, measured)
 	default:
-		return fmt.Sprintf("%snot at %d of %s; worst at %s: %s", e.span(checked), n-r.Held, e.counted(n), at, measured)
+		return fmt.Sprintf("%snot %s %d of %s; worst at %s: %s", e.span(checked), in, n-r.Held, e.counted(n), at, measured)
 	}
 }
 
@@ -120,11 +141,14 @@ func (e *evaluator) span(checked []outcome) string {
 
 // counted writes a number of points, which for a trend are whole series.
 func (e *evaluator) counted(n int) string {
-	_, isTrend := e.claim.says.(trend)
-	switch {
-	case isTrend:
+	if _, isTrend := e.claim.says.(trend); isTrend {
 		return fmt.Sprintf("%d series", n)
-	case n == 1:
+	}
+	return points(n)
+}
+
+func points(n int) string {
+	if n == 1 {
 		return "1 point"
 	}
 	return fmt.Sprintf("%d points", n)
@@ -173,8 +197,11 @@ func (c comparison) measured(e *evaluator, o outcome) string {
 			texts[i] = n.text
 		}
 	}
-	if c.between && o.holds {
-		return texts[1]
+	if c.between {
+		if o.holds {
+			return texts[1]
+		}
+		return fmt.Sprintf("%s, outside %s to %s", texts[1], texts[0], texts[2])
 	}
 	var w strings.Builder
 	w.WriteString(texts[0])
@@ -207,7 +234,7 @@ func (t trend) measured(e *evaluator, o outcome) string {
 	place := func(i int) string {
 		return e.d.dimensions[along].places[e.points[o.points[i]].at[along]].Text
 	}
-	return fmt.Sprintf("%s at %s %s, %s at %s", texts[from], t.along, place(from), texts[to], place(to))
+	return fmt.Sprintf("%s at %s %s, %s at %s %s", texts[from], t.along, place(from), texts[to], t.along, place(to))
 }
 
 // worstStep returns where the step that is farthest from the claimed movement starts.

@@ -136,7 +136,7 @@ func exponentEnd(text string, at int) int {
 
 // signEnd returns the end of an operator of one or two characters, or of one unknown character.
 func signEnd(text string, at int) int {
-	for _, sign := range []string{"==", "!=", "<=", ">="} {
+	for _, sign := range []string{"==", "!=", "<=", ">=", "=>", "=<", "<>", "&&"} {
 		if strings.HasPrefix(text[at:], sign) {
 			return at + len(sign)
 		}
