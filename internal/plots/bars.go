@@ -34,6 +34,14 @@ type bar struct {
 	label    string
 }
 
+// addBars draws bars with these names on their left, from the bottom, in a figure that is high enough for them.
+func (f *Figure) addBars(b *bars, names []string) {
+	f.Plot.Add(b)
+	f.Plot.NominalY(names...)
+	f.Plot.Y.Min, f.Plot.Y.Max = -0.6, float64(len(names))-0.4
+	f.height = max(f.height, vg.Length(len(names))*barPitch+vg.Inch)
+}
+
 // Plot implements plot.Plotter. The part of an interval that is uncertain is drawn as a whisker.
 func (b bars) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)

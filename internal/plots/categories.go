@@ -22,7 +22,7 @@ const (
 // addBars draws one horizontal bar per line, the highest on top, or the lowest where low is good.
 func (d *drawing) addBars(f *Figure, p records.Panel) {
 	f.xLabel, f.yLabel = d.yLabel(p), ""
-	lines := slices.DeleteFunc(slices.Clone(p.Lines), func(s records.Series) bool { return !d.shows(s.Points[0]) })
+	lines := slices.Clone(p.Lines)
 	slices.SortStableFunc(lines, func(a, b records.Series) int {
 		if records.LowerIsBetter(d.Y) {
 			a, b = b, a
@@ -34,13 +34,13 @@ func (d *drawing) addBars(f *Figure, p records.Panel) {
 	for i, s := range lines {
 		point := s.Points[0]
 		low, high := d.interval(point)
-		names[i] = shorten(s.Name, f.legend.style, f.width/3)
+		names[i] = shorten(s.Name, f.legend.style, min(labelWidth, f.width/3))
 		chart.bars = append(chart.bars, bar{
 			at: i, end: point.Mean, interval: interval{low, high},
 			color: d.styles[s.Name].Color, label: records.MetricText(d.Y, point.Mean),
 		})
 	}
-	f.Plot.Add(&chart)
+	f.addBars(&chart, names)
 	for i, published := range d.ofMetric() {
 		var all marks
 		for at, s := range lines {
@@ -51,11 +51,8 @@ func (d *drawing) addBars(f *Figure, p records.Panel) {
 		}
 		d.addMarksTo(f, all, i, published.Name)
 	}
-	f.Plot.NominalY(names...)
 	f.SetX(scaleOf(d.LogY), d.yUnit())
 	f.Plot.X.Tick.Marker = ticker{scaleOf(d.LogY), d.yUnit(), panelLabels}
-	f.Plot.Y.Min, f.Plot.Y.Max = -0.6, float64(len(lines))-0.4
-	f.height = max(f.height, vg.Length(len(lines))*barPitch+vg.Inch)
 }
 
 // base returns where bars begin: at 0, for ratios at their least value 1, and below all values on a logarithmic axis.
@@ -64,9 +61,7 @@ func (d *drawing) base(lines []records.Series) float64 {
 		base := math.Inf(1)
 		for _, s := range lines {
 			for _, p := range s.Points {
-				if p.Mean > 0 {
-					base = min(base, p.Mean/2)
-				}
+				base = min(base, p.Mean/2)
 			}
 		}
 		return base
@@ -95,9 +90,6 @@ func (d *drawing) addGroupedBars(f *Figure, p records.Panel) {
 	for _, s := range p.Lines {
 		look := d.styles[s.Name].Color
 		for _, point := range s.Points {
-			if !d.shows(point) {
-				continue
-			}
 			at := []float64{d.x(point.Place)}
 			if point.Anywhere {
 				at = at[:0]

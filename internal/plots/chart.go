@@ -42,9 +42,12 @@ func DrawChart(dir string, c Chart, recs []records.Record) (files []string, err 
 		return nil, err
 	}
 	d := newDrawing(c, panels)
+	if len(d.panels) == 0 {
+		return nil, fmt.Errorf("figure %s: no value of %s and %s is above 0, as its logarithmic axes need", c.Name, c.X, c.Y)
+	}
 	var figures []*Figure
-	for _, p := range panels {
-		f, err := d.panel(p)
+	for _, p := range d.panels {
+		f, err := d.draw(p)
 		if err != nil {
 			return nil, fmt.Errorf("figure %s: %w", c.Name, err)
 		}
@@ -72,45 +75,59 @@ func (c Chart) title() string {
 // drawing is a chart being drawn.
 type drawing struct {
 	Chart
+	panels     []records.Panel // without what cannot be drawn
 	styles     Styles
 	categories []string // texts on the horizontal axis; nil where it has numbers
 	bars       bool     // no panel has more than one place
-	several    bool     // there are several panels
 	xMin, xMax float64  // of the numbers on the horizontal axis
 	skipped    int      // points that a logarithmic axis cannot show
 }
 
 func newDrawing(c Chart, panels []records.Panel) *drawing {
-	d := &drawing{
-		Chart: c, several: len(panels) > 1, bars: true, styles: maps.Clone(c.Styles),
-		xMin: math.Inf(1), xMax: math.Inf(-1),
-	}
-	if d.styles == nil {
-		d.styles = Styles{}
-	}
-	numbers := true
+	d := &drawing{Chart: c, styles: Styles{}, bars: true, xMin: math.Inf(1), xMax: math.Inf(-1)}
+	maps.Copy(d.styles, c.Styles)
+	d.findCategories(panels)
 	for _, p := range panels {
+		if p = d.drawable(p); len(p.Lines) > 0 {
+			d.panels = append(d.panels, p)
+		}
+	}
+	for _, p := range d.panels {
 		places := map[string]bool{}
 		for _, s := range p.Lines {
 			d.styles.add(s.Name, kindOnLines(s.Points[0].Record, c.Lines))
 			for _, point := range s.Points {
-				if point.Anywhere {
-					continue
-				}
-				places[point.Place.Text] = true
-				numbers = numbers && point.Place.IsNumber
-				d.xMin, d.xMax = min(d.xMin, point.Place.Number), max(d.xMax, point.Place.Number)
-				if !slices.Contains(d.categories, point.Place.Text) {
-					d.categories = append(d.categories, point.Place.Text)
+				if !point.Anywhere {
+					places[point.Place.Text] = true
+					d.xMin, d.xMax = min(d.xMin, d.x(point.Place)), max(d.xMax, d.x(point.Place))
 				}
 			}
 		}
 		d.bars = d.bars && len(places) <= 1
 	}
-	if numbers {
-		d.categories = nil
-	}
 	return d
+}
+
+// findCategories collects the places on the horizontal axis if any of them is no number.
+func (d *drawing) findCategories(panels []records.Panel) {
+	var places []string
+	numbers := true
+	for _, p := range panels {
+		for _, s := range p.Lines {
+			for _, point := range s.Points {
+				if point.Anywhere {
+					continue
+				}
+				numbers = numbers && point.Place.IsNumber
+				if !slices.Contains(places, point.Place.Text) {
+					places = append(places, point.Place.Text)
+				}
+			}
+		}
+	}
+	if !numbers {
+		d.categories = places
+	}
 }
 
 // note says what the figure cannot show by itself.
@@ -128,10 +145,14 @@ func plural(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// panel draws one panel.
-func (d *drawing) panel(p records.Panel) (*Figure, error) {
-	f := newFigure(d.title(), d.xLabel(p), d.yLabel(p), plotWidth, plotHeight)
-	if d.several {
+// draw draws one panel.
+func (d *drawing) draw(p records.Panel) (*Figure, error) {
+	title := d.title()
+	if p.Name != "" {
+		title += ": " + p.Name
+	}
+	f := newFigure(title, d.xLabel(p), d.yLabel(p), plotWidth, plotHeight)
+	if len(d.panels) > 1 {
 		f = newFigure("", d.xLabel(p), d.yLabel(p), panelWidth, panelHeight)
 		f.heading = p.Name
 	}
@@ -157,31 +178,36 @@ func (d *drawing) x(v records.Value) float64 {
 	return v.Number
 }
 
-// shows reports whether the axes have a place for a point, and counts those that they have not.
-func (d *drawing) shows(p records.Point) bool {
-	if d.LogY && p.Mean <= 0 || d.LogX && d.categories == nil && !p.Anywhere && p.Place.Number <= 0 {
-		d.skipped++
-		return false
+// drawable returns the panel without the points that a logarithmic axis has no place for, and counts those.
+func (d *drawing) drawable(p records.Panel) records.Panel {
+	var lines []records.Series
+	for _, s := range p.Lines {
+		n := len(s.Points)
+		s.Points = slices.DeleteFunc(slices.Clone(s.Points), func(p records.Point) bool { return !d.shows(p) })
+		d.skipped += n - len(s.Points)
+		if len(s.Points) > 0 {
+			lines = append(lines, s)
+		}
 	}
-	return true
+	p.Lines = lines
+	return p
+}
+
+// shows reports whether the axes have a place for a point.
+func (d *drawing) shows(p records.Point) bool {
+	onX := d.categories != nil || p.Anywhere || !d.LogX || p.Place.Number > 0
+	return onX && (!d.LogY || p.Mean > 0)
 }
 
 func (d *drawing) addLines(f *Figure, p records.Panel) error {
 	lines := slices.Clone(p.Lines)
-	if !d.several { // in the order in which they end at the right
+	if len(d.panels) == 1 { // in the order in which they end at the right
 		slices.SortStableFunc(lines, func(a, b records.Series) int { return cmp.Compare(d.lastMean(b), d.lastMean(a)) })
 	}
 	for _, s := range lines {
-		l := d.line(s)
-		if len(l.X) == 0 {
-			continue
-		}
-		if err := f.AddLine(l); err != nil {
+		if err := f.AddLine(d.line(s)); err != nil {
 			return err
 		}
-	}
-	if len(f.legend.entries) == 0 {
-		return fmt.Errorf("there is nothing to draw: no value of %s is above 0, as its logarithmic axes need", d.Y)
 	}
 	return nil
 }
@@ -199,16 +225,10 @@ func (d *drawing) line(s records.Series) Line {
 	slices.SortStableFunc(points, func(a, b records.Point) int { return cmp.Compare(d.x(a.Place), d.x(b.Place)) })
 	uncertain := false
 	for _, p := range points {
-		if !d.shows(p) {
-			continue
-		}
 		places := []float64{d.x(p.Place)}
 		if p.Anywhere { // a horizontal line from end to end
 			places = []float64{d.xMin, d.xMax}
 			l.Style.Marker = nil
-			if d.categories != nil {
-				places = []float64{0, float64(len(d.categories) - 1)}
-			}
 		}
 		low, high := d.interval(p)
 		for _, x := range places {
@@ -280,7 +300,7 @@ func (d *drawing) setAxes(f *Figure, p records.Panel) {
 	}
 	unit := d.xUnit(p)
 	f.SetX(scaleOf(d.LogX), unit)
-	if d.several {
+	if len(d.panels) > 1 {
 		f.Plot.X.Tick.Marker = ticker{scaleOf(d.LogX), unit, panelLabels}
 	}
 	if ticks := d.ticks(p); f.haveRoom(ticks) && len(ticks) > 1 {
@@ -310,7 +330,7 @@ func (d *drawing) ticks(p records.Panel) []plot.Tick {
 	for _, s := range p.Lines {
 		for _, point := range s.Points {
 			switch {
-			case point.Anywhere || d.LogX && point.Place.Number <= 0:
+			case point.Anywhere:
 			case d.X == records.DimCapacity:
 				labels[point.Place.Number] = records.Capacity(point.Record.Capacity, point.Record.CapacityUnit)
 			default:

@@ -1,7 +1,10 @@
 package plots
 
 import (
+	"bytes"
+	"compress/zlib"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -128,5 +131,202 @@ func TestCharts(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// drawingOf arranges records as DrawChart does.
+func drawingOf(t *testing.T, c Chart, recs []records.Record) *drawing {
+	t.Helper()
+	c.Lines = records.DimPolicy
+	panels, err := records.Arrange(recs, records.Layout{Panels: c.Panels, Lines: c.Lines, Along: c.X, Metric: c.Y})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newDrawing(c, panels)
+}
+
+func seriesNamed(t *testing.T, p records.Panel, name string) records.Series {
+	t.Helper()
+	i := slices.IndexFunc(p.Lines, func(s records.Series) bool { return s.Name == name })
+	if i < 0 {
+		t.Fatalf("no series %s", name)
+	}
+	return p.Lines[i]
+}
+
+// The band of 10 seeds is 2.262 standard errors wide on either side.
+func TestBandIsTheConfidenceInterval(t *testing.T) {
+	recs := experiment{policies: 1, capacities: []int64{100, 1000}, seeds: 10, unit: records.Objects}.records()
+	d := drawingOf(t, Chart{X: "capacity", Y: "hit_ratio"}, recs)
+	l := d.line(d.panels[0].Lines[0])
+	for i, capacity := range []int64{100, 1000} {
+		var sum, squares float64
+		for _, r := range recs {
+			if r.Capacity == capacity {
+				sum += r.HitRatio
+				squares += r.HitRatio * r.HitRatio
+			}
+		}
+		mean := sum / 10
+		margin := 2.26216 * math.Sqrt((squares-10*mean*mean)/9/10)
+		if l.X[i] != float64(capacity) || math.Abs(l.Y[i]-mean) > 1e-9 || math.Abs(l.Low[i]-(mean-margin)) > 1e-6 || math.Abs(l.High[i]-(mean+margin)) > 1e-6 {
+			t.Errorf("at %v: %v from %v to %v, want %v ± %v", l.X[i], l.Y[i], l.Low[i], l.High[i], mean, margin)
+		}
+	}
+}
+
+func TestRecordWithoutTheAxisIsALevelLine(t *testing.T) {
+	kind := kinds["axis"]
+	d := drawingOf(t, kind.chart, kind.recs)
+	if l := d.line(seriesNamed(t, d.panels[0], "policy-0")); !slices.Equal(l.X, []float64{0, 0.5}) || l.Y[0] != l.Y[1] || l.Style.Marker != nil {
+		t.Errorf("line without the axis: x %v, y %v", l.X, l.Y)
+	}
+	if l := d.line(seriesNamed(t, d.panels[0], "policy-1")); !slices.Equal(l.X, []float64{0, 0.1, 0.5}) {
+		t.Errorf("line along the axis: x %v", l.X)
+	}
+}
+
+func TestZeroOnLogarithmicAxes(t *testing.T) {
+	recs := experiment{policies: 2, traces: 2, capacities: []int64{100, 1000}, unit: records.Objects}.records()
+	recs[0].HitRatio, recs[1].HitRatio = 0, 0 // all of policy-0 on trace-0
+	c := Chart{Name: "zero", X: "capacity", Y: "hit_ratio", LogX: true, LogY: true}
+	d := drawingOf(t, c, recs[:4])
+	if len(d.panels) != 1 || len(d.panels[0].Lines) != 1 || d.note() != "Not shown: 2 points at 0 or below, where a logarithmic axis has no place." {
+		t.Errorf("%d panels, note %q", len(d.panels), d.note())
+	}
+	dir := t.TempDir()
+	if _, err := DrawChart(dir, c, recs[:4]); err != nil {
+		t.Fatal(err)
+	}
+	checkFigure(t, dir, "zero")
+	c.X, c.Name = "noise", "noise"
+	recs = experiment{policies: 2, capacities: []int64{100}, noise: []string{"0", "0.1", "1"}, unit: records.Objects}.records()
+	if _, err := DrawChart(dir, c, recs); err != nil { // noise 0, and a line from end to end
+		t.Fatal(err)
+	}
+	for i := range recs {
+		recs[i].HitRatio = 0
+	}
+	if _, err := DrawChart(dir, c, recs); err == nil || !strings.Contains(err.Error(), "figure noise: no value of noise and hit_ratio is above 0") {
+		t.Errorf("nothing above 0: got error %v", err)
+	}
+}
+
+func TestDrawChartErrors(t *testing.T) {
+	recs := experiment{policies: 2, capacities: wide, unit: records.Objects}.records()
+	dir := t.TempDir()
+	for want, c := range map[string]Chart{
+		`figure f: unknown dimension "size"`:      {Name: "f", X: "size", Y: "hit_ratio"},
+		`figure f: unknown metric "byte_hit_rat`:  {Name: "f", X: "capacity", Y: "byte_hit_ratio"},
+		`figure f: unknown dimension "tracy"; di`: {Name: "f", X: "capacity", Y: "hit_ratio", Panels: "tracy"},
+	} {
+		if _, err := DrawChart(dir, c, recs); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got error %v, want %s", err, want)
+		}
+	}
+	if names := fileNames(t, dir); len(names) > 0 {
+		t.Errorf("failed charts left %v", names)
+	}
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := DrawChart(file, Chart{Name: "f", X: "capacity", Y: "hit_ratio"}, recs); err == nil || !strings.Contains(err.Error(), "is a file, want a folder") {
+		t.Errorf("a file as folder: got error %v", err)
+	}
+}
+
+// A policy keeps its look in a chart that shows only some, and a line that the caller did not know of gets a free one.
+func TestStylesStay(t *testing.T) {
+	all := experiment{policies: 8, capacities: wide, noise: []string{"0", "1"}, unit: records.Objects}.records()
+	styles := StylesOf(all, records.DimPolicy)
+	d := drawingOf(t, Chart{X: "capacity", Y: "hit_ratio", Styles: styles}, all)
+	seen := map[string]string{}
+	for _, s := range d.panels[0].Lines {
+		look := fmt.Sprint(d.styles[s.Name].Color, d.styles[s.Name].Dashes)
+		if other, ok := seen[look]; ok {
+			t.Errorf("%s looks like %s", s.Name, other)
+		}
+		seen[look] = s.Name
+	}
+	for name, style := range styles {
+		if fmt.Sprint(d.styles[name]) != fmt.Sprint(style) {
+			t.Errorf("%s has another look", name)
+		}
+	}
+	if len(styles) != 8 || len(d.styles) <= 8 {
+		t.Errorf("%d looks of the experiment, %d of the chart", len(styles), len(d.styles))
+	}
+	for name, style := range StylesOf(all, "noise") {
+		if strings.HasPrefix(name, "noise=") && style.Color == OptimumStyle().Color {
+			t.Errorf("%s looks like the optimum", name)
+		}
+	}
+}
+
+func TestPublishedNumbersAreMarks(t *testing.T) {
+	kind := kinds["classic"]
+	d := drawingOf(t, kind.chart, kind.recs)
+	with, err := d.draw(d.panels[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last := with.legend.entries[len(with.legend.entries)-1]; last.label != paper.Name {
+		t.Errorf("last entry of the legend is %q, want %q", last.label, paper.Name)
+	}
+	if with.Plot.X.Max != 50000 {
+		t.Errorf("the axis ends at %v, want the published number at 50000 on it", with.Plot.X.Max)
+	}
+	d.Y = "misses"
+	if len(d.ofMetric()) != 0 {
+		t.Error("numbers of another metric are drawn")
+	}
+}
+
+func TestPanelsShareTheAxisUnlessTheyAreTraces(t *testing.T) {
+	a, b := New("", "", ""), New("", "", "")
+	for i, f := range []*Figure{a, b} {
+		if err := f.AddLine(Line{X: []float64{1, 2}, Y: []float64{float64(i), float64(i + 1)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := sheet{panels: []*Figure{a, b}}
+	s.shareY()
+	if a.Plot.Y.Min != 0 || a.Plot.Y.Max != 2 || b.Plot.Y.Min != 0 || b.Plot.Y.Max != 2 {
+		t.Errorf("axes from %v to %v and from %v to %v", a.Plot.Y.Min, a.Plot.Y.Max, b.Plot.Y.Min, b.Plot.Y.Max)
+	}
+	for n, columns := range map[int]int{2: 2, 3: 3, 4: 2, 5: 3, 7: 3} {
+		s.panels = make([]*Figure, n)
+		if s.columns() != columns || s.rows() != (n+columns-1)/columns {
+			t.Errorf("%d panels make %d columns and %d rows", n, s.columns(), s.rows())
+		}
+	}
+}
+
+// Characters that the font of a PDF does not have are replaced, not garbled.
+func TestPDFText(t *testing.T) {
+	dir := t.TempDir()
+	f := New("größe ± α", "x", "y")
+	if err := f.AddLine(Line{X: []float64{1, 2}, Y: []float64{1, 2}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.saveAs(dir, "text", asPDF); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(filepath.Join(dir, "text.pdf"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.HasPrefix(data, []byte("%PDF-")) || !bytes.Contains(data, []byte("D:19700101000000")) {
+		t.Error("no PDF with a fixed date")
+	}
+	var content bytes.Buffer
+	for part := range bytes.SplitSeq(data, []byte("stream\n")) {
+		if r, err := zlib.NewReader(bytes.NewReader(part)); err == nil {
+			io.Copy(&content, r)
+		}
+	}
+	if !bytes.Contains(content.Bytes(), []byte("gr\xf6\xdfe \xb1 ?")) {
+		t.Error("the title is not there in Windows 1252")
 	}
 }

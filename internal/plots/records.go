@@ -316,10 +316,7 @@ func barFigure(title string, m metric, all []series) *Figure {
 		names[at] = shorten(s.label, f.legend.style, labelWidth)
 		chart.bars = append(chart.bars, bar{at: at, end: v.low, interval: v, color: s.barColor(), label: valueLabel(v, m.unit)})
 	}
-	f.Plot.Add(chart)
-	f.Plot.NominalY(names...)
-	f.Plot.Y.Min, f.Plot.Y.Max = -0.6, float64(len(all))-0.4
-	f.height = max(plotHeight, vg.Length(len(all))*barPitch+vg.Inch)
+	f.addBars(&chart, names)
 	for _, k := range barKinds {
 		if slices.ContainsFunc(all, func(s series) bool { return s.barColor() == k.color }) {
 			f.legend.add(k.name, swatch{k.color})
