@@ -45,7 +45,7 @@ func (f *File) Cells(options CellOptions) ([]Cell, error) {
 	}
 	cells, err := Filter(e.cells, f.Only)
 	if err != nil {
-		return nil, f.errorAt(err, "only")
+		return nil, fmt.Errorf("%s: %w", f.describe(), err)
 	}
 	for i := range cells {
 		cells[i].Number = i

@@ -23,14 +23,14 @@ func Filter(cells []Cell, only []string) ([]Cell, error) {
 	for _, condition := range only {
 		match, err := parseCondition(condition, cells)
 		if err != nil {
-			return nil, fmt.Errorf("only %s: %w", condition, err)
+			return nil, fmt.Errorf("--only %s: %w", condition, err)
 		}
 		for i := range cells {
 			stays[i] = stays[i] && match(&cells[i])
 		}
 	}
 	if !slices.Contains(stays, true) {
-		return nil, fmt.Errorf("only %s: no cell matches all of them at once", strings.Join(only, " "))
+		return nil, fmt.Errorf("--only %s: no cell matches all of them at once", strings.Join(only, " "))
 	}
 	return withReferences(cells, stays), nil
 }

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -24,8 +25,8 @@ import (
 )
 
 const (
-	maxFileSize = 1 << 20 // bytes of an experiment file
-	maxNesting  = 100     // of brackets and of dashes on one line, so that no file can exhaust the stack of the parser
+	maxFileSize = 256 << 10 // bytes of an experiment file; the parser takes quadratic time
+	maxNesting  = 100       // of brackets and of dashes on one line, so that no file can exhaust the stack of the parser
 )
 
 // source is where an experiment was read from.
@@ -69,7 +70,7 @@ func readFile(path string) ([]byte, error) {
 		return nil, err
 	}
 	if len(text) > maxFileSize {
-		return nil, fmt.Errorf("%s: an experiment file has at most 1 MiB; is it a trace?", path)
+		return nil, fmt.Errorf("%s: an experiment file has at most 256 KiB; is it a trace?", path)
 	}
 	return text, nil
 }
@@ -110,7 +111,7 @@ func parseYAML(text []byte, name string) (ast.Node, error) {
 	if line := deepLine(text); line > 0 {
 		return nil, fmt.Errorf("%s:%d: is nested more than %d levels deep", name, line, maxNesting)
 	}
-	doc, err := parser.ParseBytes(text, 0)
+	doc, err := parser.ParseBytes(bytes.TrimPrefix(text, []byte("\ufeff")), 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		return nil, source{name: name}.locate(err)
 	}
@@ -138,63 +139,100 @@ func deepLine(text []byte) int {
 	return 0
 }
 
-// decode fills in f, after a look at what the YAML library lets pass or says in an order of its own.
+// decode fills in f, after a look at what the YAML library lets pass (1.5 as a whole number) or says without the key.
 func decode(node ast.Node, f *File) error {
-	if err := checkKeys(node, reflect.TypeFor[File](), "the experiment"); err != nil {
+	if err := checkShape(node, reflect.TypeFor[File](), "the experiment"); err != nil {
 		return err
 	}
 	return yaml.NodeToValue(node, f, yaml.Strict())
 }
 
-// checkKeys refuses keys that a type does not have, values that are left out, and what stands for other text: anchors, aliases and tags.
-func checkKeys(node ast.Node, t reflect.Type, owner string) error {
-	refuse := func(message string) error { return &yaml.SyntaxError{Message: message, Token: node.GetToken()} }
+// checkShape refuses a value that is not what its type wants, and keys that its type does not have. Types that read themselves refuse on their own.
+func checkShape(node ast.Node, t reflect.Type, owner string) error {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	switch n := node.(type) {
-	case *ast.AnchorNode, *ast.AliasNode, *ast.TagNode:
-		return refuse("anchors (&), aliases (*) and tags (!) are not read here; write the value itself, in quotes if it is a text")
-	case *ast.NullNode, nil:
-		return refuse(owner + " has no value; write one, or leave the key out")
-	case *ast.SequenceNode:
-		for _, item := range n.Values {
-			if err := checkKeys(item, element(t), owner); err != nil {
+	if t == reflect.TypeFor[Policy]() {
+		if _, isText := scalar(node); isText {
+			return nil
+		}
+		t = reflect.TypeFor[plainPolicy]()
+	}
+	if reflect.PointerTo(t).Implements(reflect.TypeFor[yaml.NodeUnmarshaler]()) {
+		return nil
+	}
+	switch t.Kind() {
+	case reflect.Struct, reflect.Map:
+		return checkMapping(node, t, owner)
+	case reflect.Slice:
+		list, ok := node.(*ast.SequenceNode)
+		if !ok {
+			return wrong(node, owner+" to be a list, written [a, b] or with one - for each")
+		}
+		for _, item := range list.Values {
+			if err := checkShape(item, t.Elem(), "each of "+owner); err != nil {
 				return err
 			}
 		}
-	case *ast.MappingNode:
-		for _, entry := range n.Values {
-			if err := checkEntry(entry, t, owner); err != nil {
-				return err
-			}
+		return nil
+	}
+	return checkScalar(node, t.Kind(), owner)
+}
+
+func checkScalar(node ast.Node, kind reflect.Kind, owner string) error {
+	text, ok := scalar(node)
+	want := "a text"
+	var err error
+	switch kind {
+	case reflect.Int:
+		want = "a whole number"
+		_, err = strconv.Atoi(text)
+	case reflect.Float64:
+		want = "a number"
+		_, err = strconv.ParseFloat(text, 64)
+	case reflect.Bool:
+		want = "true or false"
+		_, ok = node.(*ast.BoolNode)
+	}
+	if !ok || err != nil {
+		return wrong(node, owner+" to be "+want)
+	}
+	return nil
+}
+
+func checkMapping(node ast.Node, t reflect.Type, owner string) error {
+	mapping, ok := node.(*ast.MappingNode)
+	if !ok {
+		return wrong(node, owner+" to have keys with values")
+	}
+	lines := map[string]int{}
+	for _, entry := range mapping.Values {
+		token := entry.Key.GetToken()
+		refuse := func(err error) error { return &yaml.SyntaxError{Message: err.Error(), Token: token} }
+		key, ok := scalar(entry.Key)
+		if !ok {
+			return refuse(fmt.Errorf("want a plain name as a key of %s", owner))
+		}
+		if line, twice := lines[key]; twice {
+			return refuse(fmt.Errorf("key %q is there twice; it is on line %d already", key, line))
+		}
+		lines[key] = token.Position.Line
+		if t.Kind() == reflect.Struct && keys(t)[key] == nil {
+			return refuse(suggest.Unknown("key", key, keyNames(t)))
+		}
+		if err := checkShape(entry.Value, valueType(t, key), key); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-func checkEntry(entry *ast.MappingValueNode, t reflect.Type, owner string) error {
-	refuse := func(err error) error { return &yaml.SyntaxError{Message: err.Error(), Token: entry.Key.GetToken()} }
-	key, ok := scalar(entry.Key)
-	if !ok {
-		return refuse(fmt.Errorf("want a plain name as a key of %s", owner))
-	}
-	if t.Kind() != reflect.Struct || t == reflect.TypeFor[Point]() {
-		return checkKeys(entry.Value, element(t), key)
-	}
-	field, ok := keys(t)[key]
-	if !ok {
-		return refuse(suggest.Unknown("key", key, keyNames(t)))
-	}
-	return checkKeys(entry.Value, field, key)
-}
-
-// element returns the type of what a list or map of this type holds.
-func element(t reflect.Type) reflect.Type {
-	if t.Kind() == reflect.Slice || t.Kind() == reflect.Map {
+// valueType returns the type of what stands under a key.
+func valueType(t reflect.Type, key string) reflect.Type {
+	if t.Kind() == reflect.Map {
 		return t.Elem()
 	}
-	return t
+	return keys(t)[key]
 }
 
 // keyNames returns the keys that a struct has in YAML, in its order.
@@ -223,43 +261,7 @@ func (s source) locate(err error) error {
 	if !errors.As(err, &at) || at.GetToken() == nil {
 		return fmt.Errorf("%s: %w", s.name, err)
 	}
-	token := at.GetToken()
-	message := at.GetMessage()
-	var mismatch *yaml.TypeError
-	if errors.As(err, &mismatch) {
-		message = fmt.Sprintf("want %s, not %q", kindInWords(mismatch.DstType), token.Value)
-	}
-	var node *yaml.UnexpectedNodeTypeError
-	if errors.As(err, &node) {
-		message = fmt.Sprintf("want %s, not %s", nodeInWords(node.Expected), nodeInWords(node.Actual))
-	}
-	return fmt.Errorf("%s:%d: %s", s.name, token.Position.Line, strings.ReplaceAll(message, "\n", " "))
-}
-
-func kindInWords(t reflect.Type) string {
-	switch t.Kind() {
-	case reflect.Int, reflect.Uint64:
-		return "a whole number"
-	case reflect.Float64:
-		return "a number"
-	case reflect.Bool:
-		return "true or false"
-	case reflect.Slice:
-		return "a list"
-	case reflect.Struct, reflect.Map:
-		return "keys with values"
-	}
-	return "a text"
-}
-
-func nodeInWords(t ast.NodeType) string {
-	switch t {
-	case ast.SequenceType:
-		return "a list"
-	case ast.MappingType, ast.MappingValueType:
-		return "keys with values"
-	}
-	return "a single value"
+	return fmt.Errorf("%s:%d: %s", s.name, at.GetToken().Position.Line, strings.ReplaceAll(at.GetMessage(), "\n", " "))
 }
 
 // placedError is an error about a value of the experiment.
@@ -355,7 +357,19 @@ func (f *File) Encode() ([]byte, error) {
 		}
 		whole.TracesIn = absolute
 	}
-	return yaml.MarshalWithOptions(whole, yaml.IndentSequence(true))
+	text, err := yaml.MarshalWithOptions(whole, yaml.IndentSequence(true))
+	if err != nil || whole.readsBackFrom(text) {
+		return text, err
+	}
+	// The YAML library does not put every text in quotes that needs them ("? a"). In JSON, which is YAML too, all are.
+	return yaml.MarshalWithOptions(whole, yaml.JSON())
+}
+
+// readsBackFrom reports whether the YAML text is this experiment.
+func (f *File) readsBackFrom(text []byte) bool {
+	node, err := parseYAML(text, f.Name)
+	again := File{source: f.source}
+	return err == nil && decode(node, &again) == nil && reflect.DeepEqual(*f, again)
 }
 
 // sortedKeys returns the keys of a map in order, so that what is made from it does not depend on that of the map.

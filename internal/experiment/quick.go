@@ -61,7 +61,9 @@ func (f *File) checkQuickNames(q *Quick) error {
 
 // shorten reads at most that many requests of the trace.
 func (t *Trace) shorten(limit int) {
-	delete(t.With, axisLimit)
+	if delete(t.With, axisLimit); len(t.With) == 0 {
+		t.With = nil
+	}
 	if t.Limit == 0 || t.Limit > limit {
 		t.Limit = limit
 	}

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cachesim/cachesim/internal/experiment/claims"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/sim"
@@ -25,7 +26,7 @@ var DefaultMetrics = []string{"hit_ratio", "misses"}
 func (f *File) validate() error {
 	for _, check := range []func() error{
 		f.checkHead, f.checkTraces, f.checkPolicies, f.checkGroups, f.checkSize, f.checkCells, f.checkMetrics, f.checkReferences, f.checkFigures,
-		f.checkTables, f.checkQuick,
+		f.checkTables, f.checkClaims, f.checkQuick,
 	} {
 		if err := check(); err != nil {
 			return err
@@ -284,12 +285,19 @@ func (f *File) checkCells() error {
 // checkMetric refuses what is no figure of the records of a sweep.
 func checkMetric(name string) error {
 	switch {
-	case name == "ns_per_request":
-		return fmt.Errorf("metric ns_per_request: records of an experiment have no times, as they do not depend on the machine; timings.csv has them")
-	case !slices.Contains(records.MetricNames(), name):
-		return suggest.Unknown("metric", name, slices.DeleteFunc(records.MetricNames(), func(m string) bool { return m == "ns_per_request" }))
+	case name == timeMetric:
+		return fmt.Errorf("metric %s: records of an experiment have no times, as they do not depend on the machine; timings.csv has them", name)
+	case !slices.Contains(metricNames(), name):
+		return suggest.Unknown("metric", name, metricNames())
 	}
 	return nil
+}
+
+// timeMetric is the one figure of records that those of an experiment do not have.
+const timeMetric = "ns_per_request"
+
+func metricNames() []string {
+	return slices.DeleteFunc(records.MetricNames(), func(name string) bool { return name == timeMetric })
 }
 
 func (f *File) checkMetrics() error {
@@ -440,12 +448,25 @@ func (p Point) check() error {
 	return nil
 }
 
-func (f *File) hasReference(name string) error {
-	var names []string
+func (f *File) referenceNames() (names []string) {
 	for _, r := range f.References {
 		names = append(names, r.Name)
 	}
-	if !slices.Contains(names, name) {
+	return names
+}
+
+// referenceAxes returns the names of the dimensions that references have points on. Those of absent policies may have ones of their own.
+func (f *File) referenceAxes() (names []string) {
+	for _, r := range f.References {
+		for _, p := range r.Points {
+			names = append(names, sortedKeys(p.At)...)
+		}
+	}
+	return names
+}
+
+func (f *File) hasReference(name string) error {
+	if names := f.referenceNames(); !slices.Contains(names, name) {
 		return suggest.Unknown("reference", name, names)
 	}
 	return nil
@@ -529,6 +550,26 @@ func (f *File) checkTables() error {
 		)
 		if err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+func (f *File) checkClaims() error {
+	names := claims.Names{
+		Policies: append(f.labels(), sortedKeys(f.Absent)...), Groups: sortedKeys(f.Groups), Metrics: metricNames(), References: f.referenceNames(),
+		Axes: append(sortedKeys(f.axes()), f.referenceAxes()...),
+	}
+	for i, c := range f.Claims {
+		if err := f.required([]any{"claims", i}, "claim", c.Claim); err != nil {
+			return err
+		}
+		claim, err := claims.Parse(c.Claim)
+		if err == nil && len(f.Changes) == 0 {
+			err = claim.Check(names)
+		}
+		if err != nil {
+			return f.errorAt(err, "claims", i, "claim")
 		}
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
@@ -27,25 +28,44 @@ func describe(node ast.Node) string {
 		return strconv.Quote(text)
 	}
 	switch node.(type) {
+	case *ast.StringNode, *ast.LiteralNode:
+		return "a text with tabs or control characters"
 	case *ast.SequenceNode:
 		return "a list"
 	case *ast.MappingNode, *ast.MappingValueNode:
 		return "keys with values"
+	case *ast.AnchorNode, *ast.AliasNode, *ast.TagNode:
+		return "an anchor, alias or tag (a text that begins with &, * or ! needs quotes)"
 	}
 	return "nothing"
 }
 
-// scalar returns the text of a single value as it was written: 0.10 stays "0.10".
+// scalar returns the text of a single value as it was written: 0.10 stays "0.10". A text over several lines is joined into one, as titles,
+// names and sentences are shown on one.
 func scalar(node ast.Node) (text string, ok bool) {
 	switch n := node.(type) {
 	case *ast.StringNode:
-		return n.Value, true
+		n.Value = oneLine(n.Value)
+		return n.Value, isPrintable(n.Value)
 	case *ast.LiteralNode:
-		return n.Value.Value, true
+		n.Value.Value = oneLine(n.Value.Value)
+		return n.Value.Value, isPrintable(n.Value.Value)
 	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
 		return n.GetToken().Value, true
 	}
 	return "", false
+}
+
+func oneLine(text string) string {
+	if !strings.Contains(text, "\n") {
+		return text
+	}
+	return strings.Join(strings.Fields(text), " ")
+}
+
+// isPrintable reports whether a text has no control characters, which no name or sentence needs, nor tabs.
+func isPrintable(text string) bool {
+	return !strings.ContainsFunc(text, func(c rune) bool { return !unicode.IsPrint(c) && !unicode.IsSpace(c) || unicode.IsControl(c) })
 }
 
 // scalars returns the texts of one value or of a list of values.
@@ -225,6 +245,9 @@ func (p *Point) UnmarshalYAML(node ast.Node) error {
 	*p = Point{At: map[string]Values{}}
 	for _, entry := range mapping.Values {
 		key, _ := scalar(entry.Key)
+		if p.At[key] != nil || key == "values" && p.Values != nil {
+			return &yaml.SyntaxError{Message: fmt.Sprintf("key %q is there twice", key), Token: entry.Key.GetToken()}
+		}
 		var err error
 		if key == "values" {
 			err = p.Values.UnmarshalYAML(entry.Value)

@@ -1,0 +1,252 @@
+package experiment
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/cachesim/cachesim/configs"
+)
+
+// base is the shortest experiment; what tests add to it begins on line 7.
+const base = `name: test
+title: a test
+source: none
+traces: [{name: t, generate: zipf}]
+policies: [lru, arc]
+capacities: [1%, 2%]
+`
+
+func TestLoadErrors(t *testing.T) {
+	replace := func(old, new string) string { return strings.Replace(base, old, new, 1) }
+	for _, test := range []struct{ text, want string }{
+		{"", "x.yaml: is empty; want an experiment: name, title, source, traces, policies, capacities"},
+		{"# nothing\n", "x.yaml: is empty"},
+		{"hello", `x.yaml:1: want the experiment to have keys with values, not "hello"`},
+		{"\x1f\x8b\x08\xff", "x.yaml: is not a text"},
+		{base + "---\n" + base, "x.yaml: has 2 documents; one file is one experiment"},
+		{base + "about: 'abc\n", "x.yaml:7: could not find end character of single-quoted text"},
+		{base + "about: " + strings.Repeat("[", 100000), "x.yaml:7: is nested more than 100 levels deep"},
+		{base + "about:\n" + strings.Repeat("- ", 5000), "x.yaml:8: is nested more than 100 levels deep"},
+
+		{base + "figurs: []\n", `x.yaml:7: unknown key "figurs"; did you mean "figures"? (exists: name, title, `},
+		{base + "figures:\n  - {name: a, x: capacity, y: misses,\n     panel: trace}\n", `x.yaml:9: unknown key "panel"; did you mean "panels"?`},
+		{base + "title: b\n", `x.yaml:7: key "title" is there twice; it is on line 2 already`},
+		{base + "warmup:\n", "x.yaml:7: want warmup to be a whole number, not nothing"},
+		{base + "warmup: many\n", `x.yaml:7: want warmup to be a whole number, not "many"`},
+		{base + "warmup: 1.5\n", `x.yaml:7: want warmup to be a whole number, not "1.5"`},
+		{base + "warmup: 99999999999999999999\n", "x.yaml:7: want warmup to be a whole number"},
+		{base + "warmup: -1\n", "x.yaml:7: warmup -1: want a number of requests, from 0"},
+		{base + "bytes: yes\n", `x.yaml:7: want bytes to be true or false, not "yes"`},
+		{base + "metrics: misses\n", "x.yaml:7: want metrics to be a list"},
+		{base + "groups: [a]\n", "x.yaml:7: want groups to have keys with values, not a list"},
+		{base + "about: \"a\\tb\"\n", "x.yaml:7: want about to be a text, not a text with tabs or control characters"},
+		{base + "about: &a x\n", "x.yaml:7: want about to be a text, not an anchor, alias or tag"},
+		{base + "groups: {a: &x [lru], b: *x}\n", "x.yaml:7: want a to be a list"},
+		{replace("[lru, arc]", "[lru, [arc]]"), "x.yaml:5: want each of policies to have keys with values, not a list"},
+		{replace("title: a test\n", ""), "x.yaml:1: the experiment has no title; write one"},
+		{replace("[1%, 2%]", "{a: b}"), "x.yaml:6: want a capacity (1%)"},
+		{base + "seeds: 0\n", `x.yaml:7: seeds "0": want how many seeds (from 1 to 10000)`},
+		{base + "seeds: [3, 3]\n", "x.yaml:7: seed 3 is listed twice"},
+		{base + "seeds: [-1]\n", `x.yaml:7: seed "-1": want a whole number from 0`},
+
+		{replace("arc", "arcc"), `x.yaml:5: unknown policy "arcc"; did you mean "arc"?`},
+		{replace("arc", "lru"), "x.yaml:5: two policies are called lru; give one of them another name under as"},
+		{replace("arc", "{policy: s3fifo, with: {smal: 0.1}}"), `x.yaml:5: policy s3fifo: unknown parameter "smal"; did you mean "small"?`},
+		{replace("arc", "{policy: s3fifo(small=0.1), with: {small: 0.2}}"), "x.yaml:5: policy s3fifo: parameter small is given twice"},
+		{replace("arc", "{policy: s3fifo, with: {small: [0.1, 0.10]}}"), "x.yaml:5: policy s3fifo: with: small: 0.10 is there twice"},
+		{replace("generate: zipf", "generate: zipff"), `x.yaml:4: trace t: unknown generator "zipff"; did you mean "zipf"?`},
+		{replace("generate: zipf", "generate: zipf, with: {seed: [1, 2]}"), "x.yaml:4: t: with: seed: is no axis; write the seeds of the experiment under seeds"},
+		{replace("generate: zipf", "generate: zipf, with: {size: 'lognormal(mean=1,sigma=1)'}"), "x.yaml:4: t: with: size: \"lognormal(mean=1,sigma=1)\" cannot be a place on an axis"},
+		{replace("generate: zipf", "generate: zipf, file: a"), "x.yaml:4: trace t: want exactly one of file, files and generate"},
+		{replace("generate: zipf", "file: a, format: csb"), `x.yaml:4: trace t: unknown trace format "csb"; did you mean "csv"?`},
+		{replace("name: t,", "name: a b,"), "x.yaml:4: trace a b: want letters, digits, - and _ in its name"},
+		{replace("[1%, 2%]", "1gb"), `x.yaml:6: capacity "1gb": unknown unit "gb"; did you mean 1GB or 1GiB?`},
+		{replace("[1%, 2%]", "[1%, 1%]"), "x.yaml:6: capacity 1% is there twice"},
+		{replace("[1%, 2%]", "64MiB"), "x.yaml:4: trace t: its capacities count bytes, but its objects have no sizes"},
+		{replace("capacities: [1%, 2%]\n", ""), "x.yaml:4: trace t has no capacities"},
+		{replace("[1%, 2%]", "1..9999+1") + "seeds: 9999\n", "x.yaml:1: the experiment has 199960002 cells, more than 100000: traces with their axes 1, capacities 9999, policies with their axes 2, seeds 9999"},
+		{base + "cache: semantic\n", `x.yaml:7: unknown cache "semantic"`},
+		{base + "metrics:\n- misses\n- hit_rate\n", `x.yaml:9: unknown metric "hit_rate"; did you mean "hit_ratio"?`},
+		{base + "groups: {a: [lru, lruu]}\n", `x.yaml:7: group a: unknown policy "lruu"; did you mean "lru"?`},
+		{base + "groups: {lru: [arc]}\n", "x.yaml:7: group lru has the name of a policy"},
+		{base + "absent: {lru: why}\n", "x.yaml:7: lru is absent, but it is one of the policies"},
+		{base + "figures: [{name: ../a, x: capacity, y: misses}]\n", `x.yaml:7: name "../a": want letters, digits, - and _`},
+		{base + "figures:\n- {name: a, x: capacity, y: misses}\n- {name: A, x: capacity, y: misses}\n", "x.yaml:9: the name A is there twice"},
+		{base + "figures: [{name: a, x: alpha, y: misses}]\n", `x.yaml:7: unknown dimension "alpha" (exists: trace, policy, capacity, seed)`},
+		{base + "figures: [{name: a, x: capacity, y: ns_per_request}]\n", "x.yaml:7: metric ns_per_request: records of an experiment have no times"},
+		{base + "figures: [{name: a, x: capacity, y: misses, only: {capacity: 3%}}]\n", `x.yaml:7: unknown capacity "3%"`},
+		{base + "figures: [{name: a, x: capacity, y: misses, references: paper}]\n", `x.yaml:7: unknown reference "paper"`},
+		{base + "figures: [{name: a, x: capacity, y: misses, log: z}]\n", `x.yaml:7: log: want x, y or both, not "z"`},
+		{base + "tables: [{name: a}]\n", "x.yaml:7: tables[0] has no cells; write one"},
+		{base + "references: [{name: a, source: b, metric: misses, points: [{policy: lru, capacity: [1%, 2%], values: 1}]}]\n", "x.yaml:7: reference a: a point has 1 values for 2 places"},
+		{base + "references: [{name: a, source: b, metric: misses, points: [{policy: lru, values: x}]}]\n", `x.yaml:7: want a number (0.05) or a percentage (5%), not "x"`},
+		{base + "claims:\n- claim: misses(lru) >\n", "x.yaml:8: "},
+		{base + "claims:\n- claim: misses(lru) > misses(arcc)\n", "x.yaml:8: unknown policy \"arcc\""},
+		{base + "quick: {traces: [oltp]}\n", `x.yaml:7: unknown trace "oltp"`},
+		{base + "quick: {set: [seeds=x]}\n", `x.yaml:7: seeds=x: seeds "x"`},
+		{base + "quick: {capacities: 1gb}\n", `x.yaml:7: the quick version: capacities: capacity "1gb"`},
+		{base + "only: [policy=lur]\n", `x.yaml: --only policy=lur: unknown policy "lur"; did you mean "lru"? (exists: lru, arc)`},
+	} {
+		_, err := parse([]byte(test.text), source{name: "x.yaml"})
+		if err == nil || !strings.HasPrefix(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%.200s\ngives %v\nwant  %s", test.text, err, test.want)
+		}
+	}
+}
+
+func TestLoadWantsAnExperiment(t *testing.T) {
+	dir := t.TempDir()
+	huge := filepath.Join(dir, "huge.yaml")
+	if err := os.WriteFile(huge, []byte(base+"about: "+strings.Repeat("x", maxFileSize)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		dir:                             "is a folder",
+		huge:                            "has at most 256 KiB",
+		filepath.Join(dir, "none.yaml"): "no such file",
+		"zipf-skw":                      `unknown experiment "zipf-skw"; did you mean "zipf-skew"?`,
+	} {
+		if _, err := Load(path); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Load(%s) gives %v, want %s", path, err, want)
+		}
+	}
+}
+
+func TestShortForms(t *testing.T) {
+	f := mustParse(t, `
+about: |
+  Two
+  lines.
+traces:
+  - {name: t, generate: zipf, with: {alpha: 0.90}}
+policies: [lru, {policy: s3fifo, as: s3, with: {small: [0.1, 0.20]}}]
+capacities: 1%, 2%..8%x2
+seeds: 3
+references:
+  - {name: r, source: s, metric: hit_ratio, within: 0.005%, points: [{policy: lru, capacity: [1%, 2%], values: [16.47%, 0.2]}]}
+`)
+	for _, test := range []struct{ got, want any }{
+		{f.About, "Two lines."},
+		{f.Traces[0].With, map[string]Values{"alpha": {"0.90"}}},
+		{f.Policies, []Policy{{Policy: "lru"}, {Policy: "s3fifo", As: "s3", With: map[string]Values{"small": {"0.1", "0.20"}}}}},
+		{f.Capacities, Capacities{"1%", "2%..8%x2"}},
+		{f.Seeds, Seeds{0, 1, 2}},
+		{f.References[0].Within, Number(0.00005)},
+		{f.References[0].Points, []Point{{At: map[string]Values{"policy": {"lru"}, "capacity": {"1%", "2%"}}, Values: Numbers{0.1647, 0.2}}}},
+	} {
+		if !reflect.DeepEqual(test.got, test.want) {
+			t.Errorf("got %#v, want %#v", test.got, test.want)
+		}
+	}
+}
+
+// same reports whether two experiments are equal, wherever they were read from.
+func same(a, b *File) bool {
+	x, y := *a, *b
+	x.source, y.source = source{}, source{}
+	return reflect.DeepEqual(x, y)
+}
+
+func TestEncodeKeepsEmbeddedExperiments(t *testing.T) {
+	for _, name := range configs.Names() {
+		for _, quick := range []bool{false, true} {
+			f, err := Load(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := f.Apply([]string{"seeds=2"}, quick); err != nil {
+				t.Fatal(err)
+			}
+			text, err := f.Encode()
+			if err != nil {
+				t.Fatal(err)
+			}
+			again, err := parse(text, source{name: name})
+			if err != nil {
+				t.Fatalf("%v in\n%s", err, text)
+			}
+			if !same(f, again) {
+				t.Errorf("%s is not the same experiment:\n%s", name, text)
+			}
+		}
+	}
+}
+
+// The YAML library forgets the quotes of this one.
+func TestEncodeKeepsAQuestion(t *testing.T) {
+	f := mustParse(t, base[strings.Index(base, "traces"):]+"about: \"? why\"\n")
+	text, err := f.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := parse(text, source{name: "test.yaml"})
+	if err != nil || !same(f, again) {
+		t.Errorf("%v: not the same experiment: %s", err, text)
+	}
+}
+
+func TestEncodeKeepsEverything(t *testing.T) {
+	text := rapid.StringOf(rapid.RuneFrom([]rune("ab0 :#-'\"\\%&*!|>[]{},?@`\u00a0\u2028é€😀~.=")))
+	line := rapid.Map(text, func(s string) string { return "x" + s + "x" })
+	number := rapid.Map(rapid.Float64Range(-1e20, 1e20), func(x float64) Number { return Number(x) })
+	values := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"0.5", "1", "1e-3", "0.70", "2"}), 1, 3, rapid.ID[string])
+	rapid.Check(t, func(t *rapid.T) {
+		f := &File{
+			Name: "test", Title: line.Draw(t, "title"), Source: line.Draw(t, "source"), About: text.Draw(t, "about"),
+			Traces: []Trace{
+				{Name: "on", Generate: "zipf(objects=10)", With: map[string]Values{"alpha": values.Draw(t, "alpha")}},
+				{Name: "123", Files: []string{line.Draw(t, "file"), "true"}, Limit: rapid.IntRange(0, 9).Draw(t, "limit"), Capacities: Capacities{"7"}},
+			},
+			Policies:   []Policy{{Policy: "lru"}, {Policy: "s3fifo", As: line.Draw(t, "as")}, {Policy: "lfu-da"}},
+			Capacities: rapid.SampledFrom([]Capacities{{"1%"}, {"10", "1%..4%x2"}}).Draw(t, "capacities"),
+			Warmup:     rapid.IntRange(0, 100).Draw(t, "warmup"),
+			Seeds:      rapid.SliceOfNDistinct(rapid.Uint64Range(0, 1<<62), 1, 3, rapid.ID[uint64]).Draw(t, "seeds"),
+			Optimum:    rapid.SampledFrom([]*bool{nil, new(true), new(false)}).Draw(t, "optimum"),
+			Groups:     map[string][]string{"g": {"lru", "lfu-da"}},
+			References: []Reference{{Name: line.Draw(t, "reference"), Source: "s", Metric: "misses", Points: []Point{
+				{At: map[string]Values{"policy": {"lru"}}, Values: Numbers{number.Draw(t, "value")}},
+			}}},
+			Absent:  map[string]string{"absent " + line.Draw(t, "absent"): text.Draw(t, "why")},
+			Changes: []string{"--set " + line.Draw(t, "change")},
+		}
+		encoded, err := f.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := parse(encoded, source{name: "test.yaml"})
+		if err != nil {
+			t.Fatalf("%v in\n%s", err, encoded)
+		}
+		if !same(f, again) {
+			t.Fatalf("read back\n%#v\nnot\n%#v\nfrom\n%s", again, f, encoded)
+		}
+	})
+}
+
+func FuzzLoad(f *testing.F) {
+	f.Add([]byte(base))
+	for _, name := range configs.Names() {
+		f.Add(configs.Text(name))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		file, err := parse(text, source{name: "x.yaml"})
+		if err != nil {
+			if !strings.HasPrefix(err.Error(), "x.yaml:") || strings.Contains(err.Error(), "\n") {
+				t.Errorf("the error %q is not one line about the file", err)
+			}
+			return
+		}
+		encoded, err := file.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := parse(encoded, source{name: "x.yaml"}); err != nil || !same(file, again) {
+			t.Errorf("%v: not the same experiment: %s", err, encoded)
+		}
+	})
+}
