@@ -5,6 +5,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/policies"
@@ -39,6 +40,38 @@ func TestGoldenDemo(t *testing.T) {
 			}
 			compareLines(t, got, want)
 		})
+	}
+}
+
+// TestCheckFindsOneMiss makes sure that what CI does with the golden records would find the smallest change.
+func TestCheckFindsOneMiss(t *testing.T) {
+	t.Chdir(filepath.Join("..", ".."))
+	golden := filepath.Join("testdata", "golden", "demo-objects.jsonl")
+	recs, err := records.Read(golden, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(path string) (code int, stdout, stderr string) {
+		var out, errors bytes.Buffer
+		code = run([]string{"check", path}, nil, &out, &errors)
+		return code, out.String(), errors.String()
+	}
+	if code, stdout, stderr := check(golden); code != exitFine || stderr != "" {
+		t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
+	}
+	r := &recs[len(recs)/2]
+	r.Hits, r.Misses = r.Hits+1, r.Misses-1
+	r.HitRatio = float64(r.Hits) / float64(r.Requests)
+	dir := t.TempDir()
+	if err := records.Write(dir, recs); err != nil {
+		t.Fatal(err)
+	}
+	code, stdout, stderr := check(dir)
+	if code != exitCheckFailed || stderr != "cachesim: the check failed: 1 moved\n" {
+		t.Errorf("exit code %d, %s", code, stderr)
+	}
+	if !strings.Contains(stdout, r.Label) || !strings.Contains(stdout, "−0.0009") || !strings.Contains(stdout, "+1\n") {
+		t.Errorf("%s is not said to have one miss more:\n%s", r.Label, stdout)
 	}
 }
 

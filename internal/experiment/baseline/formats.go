@@ -134,7 +134,7 @@ func (r *Report) printGitHub(w io.Writer) error {
 		lines = append(lines, fmt.Sprintf("::%s file=%s,title=%s::%s",
 			command, escapeProperty(r.Baseline), escapeProperty(title), escapeData(result.describe())))
 	}
-	_, err := fmt.Fprintln(w, strings.Join(append(lines, escapeData(r.Summary())), "\n"))
+	_, err := fmt.Fprintln(w, strings.Join(append(lines, r.Summary()), "\n"))
 	return err
 }
 

@@ -32,15 +32,13 @@ func (r *Result) updated() records.Record {
 		kept.TraceChecksum = is.TraceChecksum
 		return kept
 	}
-	is.Trace, is.Policy, is.Label, is.CapacityText, is.Best = was.Trace, was.Policy, was.Label, was.CapacityText, was.Best
+	is.Trace, is.Policy, is.Label, is.CapacityText, is.Axes, is.Cell = was.Trace, was.Policy, was.Label, was.CapacityText, was.Axes, was.Cell
+	is.Best = was.Best
 	if was.NsPerRequest != nil {
 		is.NsPerRequest = r.ns
 	}
 	if was.Version == "" {
 		is.Version = ""
-	}
-	if was.Cell == "" {
-		is.Cell = ""
 	}
 	return is
 }

@@ -1,0 +1,201 @@
+package baseline
+
+import (
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cachesim/cachesim/internal/experiment"
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/workload"
+)
+
+// sweep returns the records of an experiment with axes and seeds, and the folder that holds its trace.
+func sweep(t *testing.T) ([]records.Record, string) {
+	t.Helper()
+	dir := t.TempDir()
+	var keys strings.Builder
+	for i := range 2000 {
+		fmt.Fprintln(&keys, i*i%97)
+	}
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	write("keys.txt", keys.String())
+	file, err := experiment.Load(write("sweep.yaml", `
+name: sweep
+title: Axes and seeds
+source: none
+traces:
+  - {name: squares, file: keys.txt}
+  - {name: skewed, generate: "zipf(objects=300,requests=4000)", with: {alpha: [0.8, 1.2]}}
+policies:
+  - lru
+  - {policy: random, as: at-random}
+  - {policy: s3fifo, with: {small: [0.1, 0.3]}}
+capacities: [10%, 20]
+seeds: 2
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cells, err := file.Cells(experiment.CellOptions{Version: "1", Checksum: func(w workload.Workload) (string, error) {
+		return w.ReadChecksum(t.Context(), []string{dir})
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := experiment.OpenStore(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := experiment.Execute(t.Context(), cells, experiment.Options{Dirs: []string{dir}, Finished: store.Put}); err != nil {
+		t.Fatal(err)
+	}
+	finished, err := experiment.ReadFinished(cells, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := experiment.Collect(cells, finished)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all.Records, dir
+}
+
+func check(t *testing.T, recs []records.Record, dir string, rules ...string) *Report {
+	t.Helper()
+	options := Options{Dirs: []string{dir}, Version: "2"}
+	for _, text := range rules {
+		r, err := ParseRule(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		options.Rules = append(options.Rules, r)
+	}
+	report, err := Check(t.Context(), "base", recs, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report
+}
+
+func TestRecordsOfASweep(t *testing.T) {
+	recs, dir := sweep(t)
+	if report := check(t, recs, dir); !report.Passed() || report.Outdated() {
+		t.Fatalf("as recorded: %s", report.Summary())
+	}
+	at := slices.IndexFunc(recs, func(r records.Record) bool {
+		return r.Label == "at-random" && r.Seed == 1 && strings.Contains(r.Axes, "alpha=1.2")
+	})
+	moved := slices.Clone(recs)
+	moved[at].Misses++
+	moved[at].Hits--
+	moved[at].HitRatio = float64(moved[at].Hits) / float64(moved[at].Requests)
+	report := check(t, moved, dir)
+	if report.Passed() || report.OnlyMissing() || report.Count(Moved) != 1 || report.Results[at].Status != Moved {
+		t.Errorf("one moved: %s", report.Summary())
+	}
+	if report := check(t, moved, dir, "policy=at-random,alpha=1.2,seed=1:0.1pp"); !report.Passed() || report.Results[at].Status != Within {
+		t.Errorf("tolerated: %s", report.Summary())
+	}
+	if report := check(t, moved, dir, "policy=at-random,alpha=0.8:0.1pp"); report.Passed() {
+		t.Errorf("another cell tolerated: %s", report.Summary())
+	}
+
+	updated, err := report.Updated()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := slices.Clone(recs)
+	want[at].Version = "2"
+	for i := range want {
+		if !reflect.DeepEqual(updated[i], want[i]) {
+			t.Errorf("updated record %d\n got %+v\nwant %+v", i+1, updated[i], want[i])
+		}
+	}
+}
+
+func TestNothingIsUpdatedWhereATraceIsMissing(t *testing.T) {
+	recs, _ := sweep(t)
+	report := check(t, recs, t.TempDir())
+	if report.Passed() || !report.OnlyMissing() {
+		t.Errorf("%s", report.Summary())
+	}
+	if _, err := report.Updated(); err == nil {
+		t.Error("updated")
+	}
+}
+
+func TestLRUAtManyCapacitiesIsOnePass(t *testing.T) {
+	var recs []records.Record
+	for capacity := range int64(manyCapacities) {
+		recs = append(recs, records.Record{TraceFiles: "keys.txt", Policy: "lru", Label: "lru", Cache: "exact", CapacityUnit: records.Objects, Capacity: capacity + 1, SampleRate: 1})
+	}
+	policy := func(recs []records.Record) string {
+		all, err := plan(recs, "1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all[0].cell.Policy
+	}
+	if got := policy(recs); got != "lru-stack" {
+		t.Errorf("%d capacities are replayed with %s", len(recs), got)
+	}
+	if got := policy(recs[1:]); got != "lru()" {
+		t.Errorf("%d capacities are replayed with %s", len(recs)-1, got)
+	}
+}
+
+// hostile names reach CI systems as text, whatever is in them.
+func TestNamesCannotBreakTheFormats(t *testing.T) {
+	const name = "a\x1b[31m<b>&\"]]>\n::error::x,y:z%0A|\x00"
+	was := records.Record{Trace: name, Label: name, Axes: name, Capacity: 1, CapacityUnit: records.Objects, CapacityText: "1%", SampleRate: 1, Requests: 10, Misses: 3}
+	is := was
+	is.Misses = 4
+	report := &Report{Baseline: name, Results: []Result{
+		{Was: was, Is: &is, Status: Moved, Differences: compare(&was, &is)},
+		{Was: was, Is: &is, Status: Within, Tolerance: Tolerance{Points: 20}, Differences: compare(&was, &is)},
+		{Was: was, Status: NotReplayable, Problem: errors.New(name)},
+	}}
+	printed := func(format string) string {
+		var out strings.Builder
+		if err := report.Print(&out, format); err != nil {
+			t.Fatal(err)
+		}
+		return out.String()
+	}
+	if lines := strings.Split(strings.TrimSpace(printed("github")), "\n"); len(lines) != 4 || !strings.HasPrefix(lines[2], "::error file=a") || strings.HasPrefix(lines[3], "::") {
+		t.Errorf("workflow commands are %q", lines)
+	}
+	if out := printed("table"); strings.ContainsAny(out, "\x1b\x00") {
+		t.Errorf("the table has control characters: %q", out)
+	}
+	d := xml.NewDecoder(strings.NewReader(printed("junit")))
+	cases := 0
+	for {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if start, ok := token.(xml.StartElement); ok && start.Name.Local == "testcase" {
+			cases++
+		}
+	}
+	if cases != 3 {
+		t.Errorf("%d test cases, want 3", cases)
+	}
+}

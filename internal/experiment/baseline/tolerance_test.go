@@ -1,0 +1,132 @@
+package baseline
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/cachesim/cachesim/internal/records"
+)
+
+func TestParseTolerance(t *testing.T) {
+	for text, want := range map[string]Tolerance{
+		"exact": {}, "0pp": {}, "0.1pp": {Points: 0.1}, " 2 pp ": {Points: 2}, "1%rel": {Relative: 1}, "100%rel": {Relative: 100},
+	} {
+		if got, err := ParseTolerance(text); err != nil || got != want {
+			t.Errorf("%q: got %+v, %v; want %+v", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "0.1", "0.1%", "pp", "-1pp", "101pp", "NaNpp", "infpp", "1%", "1rel", "1,5pp", "exactly"} {
+		if got, err := ParseTolerance(text); err == nil {
+			t.Errorf("%q was read as %v", text, got)
+		}
+	}
+}
+
+func FuzzParseRule(f *testing.F) {
+	for _, seed := range []string{"0.1pp", "1%rel", "policy=lhd:exact", "policy=s3fifo(small=0.2,ghost=0.9),trace=a:b.txt:0.5pp", ":1pp", "=:1pp", "(:1pp"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		r, err := ParseRule(text)
+		if err != nil {
+			return
+		}
+		if again, err := ParseTolerance(r.Tolerance.String()); err != nil || again != r.Tolerance {
+			t.Errorf("%q has tolerance %v, which is read as %v, %v", text, r.Tolerance, again, err)
+		}
+		if len(r.where) == 0 && strings.Contains(text, ":") {
+			t.Errorf("%q fits all cells", text)
+		}
+	})
+}
+
+// What is allowed lies around what was, and a larger tolerance allows no less.
+func TestToleranceAllows(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		was := rapid.Float64Range(0, 1).Draw(t, "was")
+		is := rapid.Float64Range(0, 1).Draw(t, "is")
+		amount := rapid.Float64Range(0.0001, 100).Draw(t, "amount")
+		points, relative := Tolerance{Points: amount}, Tolerance{Relative: amount}
+		if (Tolerance{}).Allows(was, is) != (was == is) {
+			t.Fatalf("exact allows %v to become %v", was, is)
+		}
+		for _, tolerance := range []Tolerance{points, relative} {
+			if !tolerance.Allows(was, was) {
+				t.Fatalf("%v does not allow %v to stay", tolerance, was)
+			}
+			larger := Tolerance{tolerance.Points * 2, tolerance.Relative * 2}
+			if tolerance.Allows(was, is) && !larger.Allows(was, is) {
+				t.Fatalf("%v allows what %v does not", tolerance, larger)
+			}
+		}
+		moved := math.Abs(is-was) * 100
+		if moved < amount*0.999 && !points.Allows(was, is) || moved > amount*1.001+1e-9 && points.Allows(was, is) {
+			t.Fatalf("%v on %v to %v: %v", points, was, is, points.Allows(was, is))
+		}
+		if relative.Allows(was, is) && moved > was*amount*1.001+1e-9 {
+			t.Fatalf("%v allows %v to become %v", relative, was, is)
+		}
+	})
+}
+
+// The end of a tolerance belongs to it, however the numbers are rounded.
+func TestToleranceIncludesItsEnd(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		was := float64(rapid.IntRange(0, 900).Draw(t, "was")) / 1000
+		step := float64(rapid.IntRange(1, 100).Draw(t, "step")) / 1000
+		if tolerance := (Tolerance{Points: step * 100}); !tolerance.Allows(was, was+step) || !tolerance.Allows(was+step, was) {
+			t.Fatalf("%v does not allow %v to become %v", tolerance, was, was+step)
+		}
+	})
+}
+
+func TestTheLastRuleThatFitsCounts(t *testing.T) {
+	rec := records.Record{Trace: "a:b", Policy: "s3fifo", Label: "s3fifo(small=0.2,ghost=0.5)", Capacity: 100, CapacityText: "1%", Seed: 4, Axes: "noise=0.3"}
+	rules := func(texts ...string) (rules []Rule) {
+		for _, text := range texts {
+			r, err := ParseRule(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rules = append(rules, r)
+		}
+		return rules
+	}
+	for _, test := range []struct {
+		rules []string
+		want  string
+	}{
+		{nil, "exact"},
+		{[]string{"1pp", "2%rel"}, "2%rel"},
+		{[]string{"1pp", "policy=lru:2pp"}, "1pp"},
+		{[]string{"policy=s3fifo:2pp"}, "2pp"},
+		{[]string{"policy=s3fifo(small=0.2,ghost=0.5),seed=4:2pp"}, "2pp"},
+		{[]string{"policy=s3fifo(small=0.1,ghost=0.5):2pp"}, "exact"},
+		{[]string{"trace=a:b:2pp", "capacity=1%:3pp"}, "3pp"},
+		{[]string{"capacity=100:3pp", "capacity=101:4pp"}, "3pp"},
+		{[]string{"noise=0.30:3pp"}, "3pp"},
+		{[]string{"3pp", "noise=0.3,seed=5:exact"}, "3pp"},
+		{[]string{"3pp", "noise=0.3,seed=4:exact"}, "exact"},
+	} {
+		if got := toleranceOf(rules(test.rules...), &rec).String(); got != test.want {
+			t.Errorf("%v: got %s, want %s", test.rules, got, test.want)
+		}
+	}
+	recs := []records.Record{rec, {Trace: "c", Policy: "lru", Label: "lru"}}
+	if err := checkRules(rules("1pp", "policy=lru:1pp", "noise=0.3:1pp"), recs); err != nil {
+		t.Error(err)
+	}
+	for text, want := range map[string]string{
+		"trace=d:1pp":            `unknown trace "d"`,
+		"nois=0.3:1pp":           `unknown dimension "nois"; did you mean "noise"?`,
+		"policy=lru,seed=4:1pp":  "fits no record",
+		"noise=0.4,policy=x:1pp": `unknown noise "0.4"`,
+	} {
+		if err := checkRules(rules(text), recs); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %s", text, err, want)
+		}
+	}
+}
