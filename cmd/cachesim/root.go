@@ -100,6 +100,7 @@ policies and holds them against the offline optimum.
 		newStatCommand(),
 		newCurveCommand(),
 		newCheckCommand(),
+		newSweepCommand(),
 		newGendocsCommand(),
 	)
 	return root

@@ -112,15 +112,8 @@ func (c Cell) parse() (p parsedCell, err error) {
 	if len(p.capacities) != 1 {
 		return p, fmt.Errorf("capacity %q: want one capacity, not %d", c.Capacity, len(p.capacities))
 	}
-	switch c.Sizes {
-	case "as-written":
-		p.mode = sim.CapacityAsWritten
-	case "bytes":
-		p.mode = sim.CapacityBytes
-	case "unit":
-		p.mode = sim.CapacityUnitSize
-	default:
-		return p, fmt.Errorf("sizes %q: want as-written, bytes or unit", c.Sizes)
+	if p.mode, err = sim.ParseCapacityMode(c.Sizes); err != nil {
+		return p, err
 	}
 	if c.Cache != "exact" {
 		return p, fmt.Errorf("cache %q: want exact", c.Cache)
@@ -376,11 +369,8 @@ func (e *executor) ended(g *group, j *job) {
 // load loads the trace of g and lists its jobs.
 func (e *executor) load(ctx context.Context, g *group) error {
 	first := g.cells[0]
-	loading := workload.Options{Dirs: e.options.Dirs}
-	for _, c := range g.cells {
-		loading.Sizes = loading.Sizes || sim.NeedBytes(c.capacities, c.mode)
-		loading.Times = loading.Times || c.policy.Entry.NeedsTime
-	}
+	loading := columns(g.cells)
+	loading.Dirs = e.options.Dirs
 	task := e.loadingTask(first.traceName())
 	defer task.End()
 	loading.Progress = task.Set
@@ -402,6 +392,15 @@ func (e *executor) load(ctx context.Context, g *group) error {
 	g.jobs = jobs
 	e.largest = max(e.largest, len(t.Objects))
 	return nil
+}
+
+// columns says which columns of their trace cells need.
+func columns(cells []parsedCell) (needed workload.Options) {
+	for _, c := range cells {
+		needed.Sizes = needed.Sizes || sim.NeedBytes(c.capacities, c.mode)
+		needed.Times = needed.Times || c.policy.Entry.NeedsTime
+	}
+	return needed
 }
 
 // jobs returns the passes over t that cells need. Cells that are the same for this trace, 1% and 100 say, share one, and so do those of lru-stack.

@@ -101,7 +101,10 @@ func columnsFor(g Group) []column {
 	if slices.ContainsFunc(g.Records, func(r Record) bool { return r.CompetitiveRatio != nil || r.CompetitiveRatioMax != nil }) {
 		columns = append(columns, column{"ratio", false, ratioCell})
 	}
-	return append(columns, column{"ns/request", false, nsCell})
+	if slices.ContainsFunc(g.Records, func(r Record) bool { return r.NsPerRequest != nil }) {
+		columns = append(columns, column{"ns/request", false, nsCell})
+	}
+	return columns
 }
 
 func renderGroup(g Group, p paint) string {

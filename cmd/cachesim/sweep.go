@@ -1,0 +1,206 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cachesim/cachesim/configs"
+	"github.com/cachesim/cachesim/internal/experiment"
+	"github.com/cachesim/cachesim/internal/sim"
+)
+
+// experimentFlags are the flags of every command that takes an experiment file.
+type experimentFlags struct {
+	set   []string
+	only  []string
+	quick bool
+}
+
+func (f *experimentFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringArrayVar(&f.set, "set", nil, "change a value of the experiment: capacities=1%,5%, seeds=3, policies.s3fifo.small=0.1,0.2; repeatable")
+	flags.StringArrayVar(&f.only, "only", nil, "run only these cells: policy=lru,arc, trace=oltp, capacity=1%, or places on another axis; repeatable")
+	flags.BoolVar(&f.quick, "quick", false, "the smaller version that the experiment defines, of at most a minute")
+}
+
+// given reports whether any of the flags changes the experiment.
+func (f *experimentFlags) given() bool { return len(f.set) > 0 || len(f.only) > 0 || f.quick }
+
+// load reads an experiment and changes it as the flags say.
+func (f *experimentFlags) load(nameOrPath string) (*experiment.File, error) {
+	file, err := experiment.Load(nameOrPath)
+	if err != nil {
+		return nil, err
+	}
+	if err := file.Apply(f.set, f.quick); err != nil {
+		return nil, err
+	}
+	file.Only = append(file.Only, f.only...)
+	return file, nil
+}
+
+// sweepDir returns the folder of a sweep, out/NAME unless one is given.
+func sweepDir(given string, file *experiment.File) string {
+	if given != "" {
+		return given
+	}
+	return filepath.Join("out", file.Name)
+}
+
+// completeExperiments completes the names of the program's own experiments, and files.
+func completeExperiments(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return configs.Names(), cobra.ShellCompDirectiveDefault
+}
+
+// sweepRunFlags are the flags of every command that runs cells.
+type sweepRunFlags struct {
+	jobs  int
+	quiet bool
+}
+
+func (f *sweepRunFlags) register(cmd *cobra.Command) {
+	cmd.Flags().IntVar(&f.jobs, "jobs", 0, "replays at a time (0: one per core)")
+	cmd.Flags().BoolVar(&f.quiet, "quiet", false, "no progress bars and no notes")
+}
+
+func (f *sweepRunFlags) check() error {
+	if f.jobs < 0 {
+		return fmt.Errorf("--jobs %d: want a number of replays at a time, or 0 for one per core", f.jobs)
+	}
+	return nil
+}
+
+// note writes one line for the user.
+func (f *sweepRunFlags) note(cmd *cobra.Command, format string, args ...any) {
+	if !f.quiet {
+		fmt.Fprintf(cmd.ErrOrStderr(), format+"\n", args...)
+	}
+}
+
+// runMissing runs those of the cells that are not finished yet.
+func (f *sweepRunFlags) runMissing(cmd *cobra.Command, s *experiment.Sweep, cells []experiment.Cell) error {
+	finished, err := experiment.ReadFinished(s.Cells, s.Dir)
+	if err != nil {
+		return err
+	}
+	for _, path := range finished.Damaged {
+		f.note(cmd, "%s is damaged; its cell is run again", path)
+	}
+	all, missing := len(experiment.WithoutRepetitions(cells)), finished.Missing(cells)
+	if there := all - len(missing); there > 0 {
+		f.note(cmd, "%d of %d cells were there already", there, all)
+	}
+	if finished.Others > 0 {
+		f.note(cmd, "%s holds %d results of cells that are not in the plan; they are left alone", s.Dir, finished.Others)
+	}
+	options := experiment.Options{Jobs: f.jobs}
+	ended := 0
+	options.Finished = func(experiment.Cell, experiment.Result) error { ended++; return nil }
+	if bars := newSweepProgress(cmd.ErrOrStderr(), f.quiet, len(missing)); bars != nil {
+		defer bars.finish()
+		options.Progress = bars
+	}
+	err = s.Run(cmd.Context(), missing, options)
+	done := all - len(missing) + ended
+	switch {
+	case err == nil:
+		return nil
+	case sim.Interrupted(err):
+		return fmt.Errorf("interrupted: %d of %d cells are finished; the same command goes on with the others", done, all)
+	}
+	return fmt.Errorf("%w (%d of %d cells are finished and kept)", err, done, all)
+}
+
+type sweepFlags struct {
+	experimentFlags
+	sweepRunFlags
+	sweepReportFlags
+	out    string
+	dryRun bool
+	resume bool
+}
+
+func newSweepCommand() *cobra.Command {
+	f := &sweepFlags{}
+	cmd := &cobra.Command{
+		Use:   "sweep FILE|NAME",
+		Short: "Run an experiment: all its cells, figures, tables and claims",
+		Long: `Runs the experiment of a YAML file, or one of the program's own by its name: every policy at every capacity on every trace, each from
+every seed. DIR, out/NAME by default, then holds the records (JSON lines, CSV, Parquet), what each replay took (timings.csv), the
+figures and report.html, with the claims of the source and whether they hold.
+
+Each cell that ends is kept in DIR/cells under the hash of everything that determines it. So the same command goes on where it
+was stopped, and after a change of the experiment runs only what is new.
+
+A sweep that is too big for one machine is planned, run in shares and merged: see cachesim sweep plan, run and merge.
+
+Claims that do not hold are reported and change nothing else, unless --strict is given: then the exit code is 1.`,
+		Example: `  cachesim sweep classic-block --quick
+  cachesim sweep experiment.yaml -o out/experiment
+  cachesim sweep experiment.yaml --dry-run
+  cachesim sweep experiment.yaml --only policy=lru,arc --set capacities=1%,5% --set seeds=3
+  cachesim sweep --resume -o out/experiment`,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: completeExperiments,
+		RunE:              f.run,
+	}
+	f.experimentFlags.register(cmd)
+	f.sweepRunFlags.register(cmd)
+	f.sweepReportFlags.register(cmd)
+	flags := cmd.Flags()
+	flags.StringVarP(&f.out, "output", "o", "", "folder for cells, records, figures and report (default out/NAME)")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "list the cells and estimate what they cost; write nothing")
+	flags.BoolVar(&f.resume, "resume", false, "go on with the sweep in DIR; without FILE with the experiment as it is there")
+	cmd.AddCommand(newSweepPlanCommand(), newSweepRunCommand(), newSweepMergeCommand())
+	return cmd
+}
+
+func (f *sweepFlags) run(cmd *cobra.Command, args []string) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	file, err := f.file(args)
+	if err != nil {
+		return err
+	}
+	s, err := experiment.PlanSweep(cmd.Context(), file, sweepDir(f.out, file), version())
+	if err != nil {
+		return err
+	}
+	if f.dryRun {
+		return listCells(cmd, s, f.jobs, string(f.format))
+	}
+	if err := s.Write(); err != nil {
+		return err
+	}
+	if err := f.runMissing(cmd, s, s.Cells); err != nil {
+		return err
+	}
+	collection, err := s.Collect(s.Dir)
+	if err != nil {
+		return err
+	}
+	return f.report(cmd, s, collection, f.quiet)
+}
+
+// file returns the experiment to run.
+func (f *sweepFlags) file(args []string) (*experiment.File, error) {
+	switch {
+	case f.resume && f.out == "" && len(args) == 0:
+		return nil, fmt.Errorf("--resume: which sweep? Name its folder with -o DIR, or its experiment")
+	case f.resume && len(args) == 0 && f.given():
+		return nil, fmt.Errorf("--resume goes on with the experiment as it is in %s; to change it with --set, --only or --quick name its FILE too", f.out)
+	case f.resume && len(args) == 0:
+		return experiment.LoadSweepFile(f.out)
+	case len(args) == 0:
+		return nil, fmt.Errorf("which experiment? Name a file or one of %s", strings.Join(configs.Names(), ", "))
+	}
+	file, err := f.load(args[0])
+	if err == nil && f.resume {
+		_, err = experiment.LoadSweepFile(sweepDir(f.out, file))
+	}
+	return file, err
+}

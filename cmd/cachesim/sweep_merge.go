@@ -1,0 +1,49 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cachesim/cachesim/internal/experiment"
+)
+
+type sweepMergeFlags struct {
+	sweepReportFlags
+	quiet bool
+}
+
+func newSweepMergeCommand() *cobra.Command {
+	f := &sweepMergeFlags{}
+	cmd := &cobra.Command{
+		Use:   "merge DIR...",
+		Short: "Make records, figures and report of a sweep that was run in shares",
+		Long: `Collects the results of all cells into records, figures and report.html in DIR, the same, byte for byte, as those of cachesim sweep on one machine.
+Where machines share no folder, name the folders of all of them: each has a copy of the plan, and the first gets the records.
+
+If cells are missing they are listed, nothing is written, and the exit code is 1. Results of the same cell that differ in
+more than their times are an error.`,
+		Example: `  cachesim sweep merge out/block
+  cachesim sweep merge out/block /mnt/other/block`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: f.run,
+	}
+	f.register(cmd)
+	cmd.Flags().BoolVar(&f.quiet, "quiet", false, "no notes")
+	return cmd
+}
+
+func (f *sweepMergeFlags) run(cmd *cobra.Command, dirs []string) error {
+	s, err := experiment.OpenSweeps(dirs)
+	if err != nil {
+		return err
+	}
+	collection, err := s.Collect(dirs...)
+	if errors.As(err, new(*experiment.MissingCellsError)) {
+		return checkFailedError{err}
+	}
+	if err != nil {
+		return err
+	}
+	return f.report(cmd, s, collection, f.quiet)
+}

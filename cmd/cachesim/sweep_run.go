@@ -1,0 +1,68 @@
+package main
+
+import (
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cachesim/cachesim/internal/experiment"
+)
+
+type sweepShardFlags struct {
+	sweepRunFlags
+	shard string
+}
+
+func newSweepRunCommand() *cobra.Command {
+	f := &sweepShardFlags{}
+	cmd := &cobra.Command{
+		Use:   "run DIR --shard I/N",
+		Short: "Run one of N equal shares of a planned sweep",
+		Long: `Runs share I, from 0 to N-1, of the cells that cachesim sweep plan has written into DIR, and keeps their results in DIR/cells. Shares are cut
+so that each loads as few traces as possible, each once. Several may run at a time, on machines that share DIR too. A share that was
+killed is given again, and does what is missing; so is one that another machine has done already.
+
+Without --shard, I and N are those of the task in a Slurm array (SLURM_ARRAY_TASK_ID, less SLURM_ARRAY_TASK_MIN, and
+SLURM_ARRAY_TASK_COUNT) or in an indexed job of Kubernetes (JOB_COMPLETION_INDEX). Where CACHESIM_SHARDS is set it is N, and
+the tasks of a Slurm array count from 0, whatever part of it runs; Kubernetes needs it.
+
+It is an error if DIR was planned by another version of the program, or if a trace has changed since.`,
+		Example: `  cachesim sweep run out/block --shard 3/16
+  sbatch --array=0-15 --wrap 'cachesim sweep run out/block'`,
+		Args: cobra.ExactArgs(1),
+		RunE: f.run,
+	}
+	f.register(cmd)
+	cmd.Flags().StringVar(&f.shard, "shard", "", "share to run, I/N with I from 0 (default: that of the task in an array)")
+	return cmd
+}
+
+func (f *sweepShardFlags) run(cmd *cobra.Command, args []string) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	shard, err := f.which(cmd)
+	if err != nil {
+		return err
+	}
+	s, err := experiment.OpenSweep(args[0])
+	if err != nil {
+		return err
+	}
+	if err := s.CheckVersion(version()); err != nil {
+		return err
+	}
+	cells := shard.Cells(s.Cells)
+	if err := f.runMissing(cmd, s, cells); err != nil {
+		return err
+	}
+	f.note(cmd, "shard %s is finished: %d cells", shard, len(cells))
+	return nil
+}
+
+func (f *sweepShardFlags) which(cmd *cobra.Command) (experiment.Shard, error) {
+	if cmd.Flags().Changed("shard") {
+		return experiment.ParseShard(f.shard)
+	}
+	return experiment.ShardFromEnvironment(os.LookupEnv)
+}

@@ -1,0 +1,195 @@
+package experiment
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/cachesim/cachesim/internal/sim"
+	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/workload"
+)
+
+// Cost is an estimate of what cells take, in seconds.
+type Cost struct {
+	Cells map[string]float64 // by hash: the replay alone
+	Loads float64            // of all traces together
+}
+
+// Total returns the estimated time in seconds that cells take with a number of jobs.
+func (c Cost) Total(cells []Cell, jobs int) float64 {
+	var replays float64
+	for _, cell := range cells {
+		replays += c.Cells[cell.Hash]
+	}
+	return c.Loads + replays/float64(jobs)
+}
+
+// measuredRequests is how many requests at the start of a trace an estimate replays.
+const measuredRequests = 100_000
+
+// EstimateCost estimates what cells cost: it loads the first requests of each trace, once for all variants of it, replays them under each policy at
+// the first of its capacities, and scales what that took to the length of the trace. A cache fills up as it is replayed, and a large one misses the
+// caches of the processor, so the estimate is a rough one.
+func EstimateCost(ctx context.Context, cells []Cell, dirs []string) (Cost, error) {
+	cost := Cost{Cells: map[string]float64{}}
+	samples := map[string]*sample{} // by name of the trace
+	for _, same := range byWorkload(WithoutRepetitions(cells)) {
+		parsed := make([]parsedCell, len(same))
+		for i, c := range same {
+			var err error
+			if parsed[i], err = c.parse(); err != nil {
+				return cost, fmt.Errorf("%s: %w", c, err)
+			}
+		}
+		name := same[0].traceName()
+		if samples[name] == nil {
+			s, err := takeSample(ctx, parsed, dirs)
+			if err != nil {
+				return cost, fmt.Errorf("trace %s: %w", name, err)
+			}
+			samples[name] = s
+		}
+		cost.Loads += samples[name].loading
+		if err := samples[name].replayAll(ctx, parsed, cost.Cells); err != nil {
+			return cost, err
+		}
+	}
+	return cost, nil
+}
+
+// sample is the start of a trace.
+type sample struct {
+	trace    *traces.Trace
+	scale    float64            // requests of the whole over those of the sample
+	loading  float64            // seconds for the whole
+	measured map[string]float64 // seconds for the whole under a policy
+}
+
+func takeSample(ctx context.Context, cells []parsedCell, dirs []string) (*sample, error) {
+	w := cells[0].Workload
+	whole, err := requests(w, dirs)
+	if err != nil {
+		return nil, err
+	}
+	loading := columns(cells)
+	loading.Dirs = dirs
+	loading.Progress = func(_, total int64) {
+		if w.Generator != "" {
+			whole = float64(total)
+		}
+	}
+	limit := w.Limit
+	w.Checksum, w.Limit = "", measuredRequests
+	if limit > 0 {
+		w.Limit = min(limit, measuredRequests)
+	}
+	start := time.Now()
+	t, err := w.Load(ctx, loading)
+	if err != nil {
+		return nil, err
+	}
+	s := &sample{trace: t, scale: 1, measured: map[string]float64{}}
+	if w.SampleRate > 0 {
+		whole *= w.SampleRate
+	}
+	if limit > 0 {
+		whole = min(whole, float64(limit))
+	}
+	if len(t.Objects) == w.Limit {
+		s.scale = max(1, whole/float64(w.Limit))
+	}
+	s.loading = time.Since(start).Seconds() * s.scale
+	return s, nil
+}
+
+// countedRequests is how many requests at the start of a file tell how long it is: enough that what is read ahead matters little.
+const countedRequests = 1_000_000
+
+// requests estimates how many requests the files of a workload hold: as many per byte as the first of them at its start.
+func requests(w workload.Workload, dirs []string) (float64, error) {
+	var bytes int64
+	for _, path := range w.Files {
+		place, err := workload.Find(path, dirs)
+		if err != nil {
+			return 0, err
+		}
+		info, err := os.Stat(place)
+		if err != nil {
+			return 0, err
+		}
+		bytes += info.Size()
+	}
+	if len(w.Files) == 0 {
+		return 0, nil
+	}
+	perByte, err := requestsPerByte(w, dirs)
+	return perByte * float64(bytes), err
+}
+
+func requestsPerByte(w workload.Workload, dirs []string) (float64, error) {
+	path, err := workload.Find(w.Files[0], dirs)
+	if err != nil {
+		return 0, err
+	}
+	stream, err := traces.Open(path, traces.LoadOptions{Format: w.Format})
+	if err != nil {
+		return 0, err
+	}
+	defer stream.Close()
+	var rec traces.Record
+	for n := range countedRequests {
+		if err := stream.Read(&rec); err == io.EOF {
+			_, size := stream.Progress()
+			return float64(n) / float64(max(1, size)), nil
+		} else if err != nil {
+			return 0, err
+		}
+	}
+	read, _ := stream.Progress()
+	return countedRequests / float64(max(1, read)), nil
+}
+
+// replayAll notes by hash the seconds that the whole of each cell would take.
+func (s *sample) replayAll(ctx context.Context, cells []parsedCell, seconds map[string]float64) error {
+	sharing := map[string]float64{} // by key: cells that share one pass over the trace
+	for _, c := range cells {
+		if c.policy.Entry.ReuseDistances {
+			sharing[c.costKey()]++
+		}
+	}
+	for _, c := range cells {
+		if _, ok := s.measured[c.costKey()]; !ok {
+			took, err := s.replay(ctx, c)
+			if err != nil {
+				return fmt.Errorf("%s: %w", c, err)
+			}
+			s.measured[c.costKey()] = took * s.scale
+		}
+		seconds[c.Hash] = s.measured[c.costKey()] / max(1, sharing[c.costKey()])
+	}
+	return nil
+}
+
+// costKey is the same for cells that are taken to cost the same on one trace.
+func (c parsedCell) costKey() string {
+	return fmt.Sprintf("%s|%t", c.Policy, sim.NeedBytes(c.capacities, c.mode))
+}
+
+// replay returns the seconds that c takes on the sample.
+func (s *sample) replay(ctx context.Context, c parsedCell) (float64, error) {
+	c.Warmup = 0 // counting or not, a request takes the same time
+	one, err := c.simCell(s.trace)
+	if err != nil {
+		return 0, err
+	}
+	replayer := sim.NewReplayer(s.trace, sim.ReplayerOptions{})
+	if err := replayer.Check(one); err != nil {
+		return 0, err
+	}
+	start := time.Now()
+	_, err = replayer.Replay(ctx, []sim.Cell{one})
+	return time.Since(start).Seconds(), err
+}

@@ -1,0 +1,148 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/cachesim/cachesim/internal/atomicfile"
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/workload"
+)
+
+// sweepFileName is the file in the folder of a sweep with its experiment, as it was after --quick, --set and --only.
+const sweepFileName = "experiment.yaml"
+
+// Sweep is an experiment, its plan, and the folder for what it gives.
+type Sweep struct {
+	Dir   string
+	File  *File
+	Cells []Cell
+}
+
+// PlanSweep expands an experiment for a version of the program, and takes the checksums of its traces. Nothing is written. It is an error if
+// dir holds a sweep of an experiment with another name.
+func PlanSweep(ctx context.Context, f *File, dir, version string) (*Sweep, error) {
+	there, err := Load(filepath.Join(dir, sweepFileName))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return nil, fmt.Errorf("%w; remove %s, or name another folder with -o", err, dir)
+	case there.Name != f.Name:
+		return nil, fmt.Errorf("%s holds a sweep of %s; name another folder for %s with -o", dir, there.Name, f.Name)
+	}
+	cells, err := f.Cells(CellOptions{Version: version, Checksum: func(w workload.Workload) (string, error) {
+		return w.ReadChecksum(ctx, f.Dirs())
+	}})
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	return &Sweep{dir, f, cells}, err
+}
+
+// OpenSweep reads what Write has written into dir.
+func OpenSweep(dir string) (*Sweep, error) {
+	f, err := LoadSweepFile(dir)
+	if err != nil {
+		return nil, err
+	}
+	cells, err := ReadPlan(dir)
+	return &Sweep{dir, f, cells}, err
+}
+
+// LoadSweepFile reads the experiment of the sweep in dir.
+func LoadSweepFile(dir string) (*File, error) {
+	f, err := Load(filepath.Join(dir, sweepFileName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s holds no sweep (%s); start one with cachesim sweep FILE -o %s", dir, sweepFileName, dir)
+	}
+	return f, err
+}
+
+// CheckVersion refuses a plan of another version of the program, whose results would be mixed up with those of this one.
+func (s *Sweep) CheckVersion(version string) error {
+	for _, c := range s.Cells {
+		if c.Version != version {
+			return fmt.Errorf("%s was planned by cachesim %s, this is %s; plan it again, or run that version", s.Dir, c.Version, version)
+		}
+	}
+	return nil
+}
+
+// Write writes the experiment and the plan into the folder, which is created if missing.
+func (s *Sweep) Write() error {
+	if err := records.CheckDir(s.Dir); err != nil {
+		return err
+	}
+	text, err := s.File.Encode()
+	if err != nil {
+		return err
+	}
+	err = atomicfile.Write(filepath.Join(s.Dir, sweepFileName), func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return WritePlan(s.Dir, s.Cells)
+}
+
+// Run replays cells of the plan and keeps their results in the folder. options.Finished is called behind that where it is set.
+func (s *Sweep) Run(ctx context.Context, cells []Cell, options Options) error {
+	store, err := OpenStore(s.Dir)
+	if err != nil {
+		return err
+	}
+	then := options.Finished
+	options.Dirs = s.File.Dirs()
+	options.Finished = func(c Cell, r Result) error {
+		if err := store.Put(c, r); err != nil || then == nil {
+			return err
+		}
+		return then(c, r)
+	}
+	return Execute(ctx, cells, options)
+}
+
+// Collect makes the records of the plan from the results in dirs and writes them into the folder.
+func (s *Sweep) Collect(dirs ...string) (*Collection, error) {
+	finished, err := ReadFinished(s.Cells, dirs...)
+	if err != nil {
+		return nil, err
+	}
+	c, err := Collect(s.Cells, finished)
+	if err != nil {
+		return nil, err
+	}
+	return c, c.Write(s.Dir)
+}
+
+// OpenSweeps opens the parts of a sweep that lie in several folders, each with a copy of the same plan. The first is that of the whole.
+func OpenSweeps(dirs []string) (*Sweep, error) {
+	first, err := OpenSweep(dirs[0])
+	if err != nil {
+		return nil, err
+	}
+	for _, dir := range dirs[1:] {
+		info, err := os.Stat(dir)
+		if err != nil {
+			return nil, err
+		}
+		if !info.IsDir() {
+			return nil, fmt.Errorf("%s is a file, want the folder of a sweep", dir)
+		}
+		cells, err := ReadPlan(dir)
+		if err != nil {
+			return nil, err
+		}
+		if !SamePlan(first.Cells, cells) {
+			return nil, fmt.Errorf("%s and %s are sweeps of different plans, so their results do not belong together", dirs[0], dir)
+		}
+	}
+	return first, nil
+}
