@@ -18,6 +18,7 @@ require (
 	github.com/spf13/pflag v1.0.9
 	github.com/ulikunitz/xz v0.5.17
 	github.com/vbauerster/mpb/v8 v8.9.3
+	golang.org/x/net v0.43.0
 	golang.org/x/term v0.47.0
 	golang.org/x/text v0.28.0
 	gonum.org/v1/gonum v0.17.0

@@ -4,6 +4,7 @@ package configs
 
 import (
 	"embed"
+	"slices"
 	"strings"
 )
 
@@ -20,6 +21,11 @@ func Names() (names []string) {
 		names = append(names, strings.TrimSuffix(entry.Name(), ".yaml"))
 	}
 	return names
+}
+
+// Papers returns the names of those that reproduce figures and tables: all but the examples to copy from.
+func Papers() []string {
+	return slices.DeleteFunc(Names(), func(name string) bool { return strings.HasPrefix(name, "example") })
 }
 
 // Text returns the YAML text of one of Names; nil for any other name.

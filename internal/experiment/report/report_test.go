@@ -1,47 +1,67 @@
 package report
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"golang.org/x/net/html"
+
 	"github.com/cachesim/cachesim/internal/experiment"
+	"github.com/cachesim/cachesim/internal/experiment/claims"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/workload"
 )
 
-// sample is a small experiment with one record missing.
+// sample is an experiment of two policies at two capacities with a claim of each verdict. One record is missing.
 func sample() Input {
 	in := Input{
 		File: &experiment.File{
-			Name: "sample", Title: "A <script>alert(1)</script> title", Source: "Doe & Roe 2003, Fig. 1", About: "Short traces.",
-			Cache: "exact", Seeds: experiment.Seeds{0}, Metrics: []string{"hit_ratio", "misses"},
+			Name: "sample", Title: "A <script>alert(1)</script> title", Source: "Doe & Roe 2003", About: "Short traces.",
+			Seeds: experiment.Seeds{0}, Metrics: []string{"hit_ratio", "misses"},
+			References: []experiment.Reference{{
+				Name: "paper", Source: "Table 1", Metric: "hit_ratio", Within: 0.005, Points: []experiment.Point{{
+					At:     map[string]experiment.Values{"policy": {"lru"}, "capacity": {"10%", "20%"}},
+					Values: experiment.Numbers{0.25, 0.31},
+				}},
+			}},
+			Figures: []experiment.Figure{{Name: "curve", Title: "Curve <b>", X: "capacity", Y: "hit_ratio", References: experiment.Values{"paper"}}},
+			Tables:  []experiment.Table{{Name: "ratios", Title: "Ratios", Cells: "hit_ratio", Against: "paper"}},
+			Claims: []experiment.Claim{
+				{Claim: "hit_ratio(arc) > hit_ratio(lru)", Stated: "ARC <i>outperforms</i> LRU", At: "Fig. 1"},
+				{Claim: "hit_ratio(lru) decreases with capacity", Stated: "never stated", At: "Fig. 2", Note: "Made up."},
+				{Claim: "misses(laru) == misses(opt)", Stated: "1-consistent", At: "Fig. 2"},
+			},
+			Absent: map[string]string{"laru": "laru comes later", "opt": "not here"},
 		},
-		Version: "1.2.3", Command: "cachesim sweep sample -o out",
+		Version: "1.2.3", Command: "cachesim sweep sample",
 	}
-	for i, label := range []string{"lru", "arc", "opt"} {
-		cell := experiment.Cell{
-			Number: i, Hash: label, Label: label, Policy: label, Capacity: "10%",
-			Workload: workload.Workload{Name: "demo", Files: []string{"demo.zst"}, Checksum: "sha256:abcdef"},
+	for i, capacity := range []string{"10%", "20%"} {
+		for j, label := range []string{"lru", "arc"} {
+			cell := experiment.Cell{
+				Number: len(in.Cells), Hash: label + capacity, Label: label, Policy: label, Capacity: capacity,
+				Workload: workload.Workload{Name: "demo", Files: []string{"demo.zst"}, Checksum: "sha256:abcdef"},
+			}
+			in.Cells = append(in.Cells, cell)
+			if label == "arc" && i == 1 {
+				in.Missing = append(in.Missing, cell)
+				continue
+			}
+			hits := int64(1000 + 200*i + 100*j)
+			in.Records = append(in.Records, records.Record{
+				Trace: "demo", Policy: label, Label: label, Kind: "online", Cell: cell.Hash,
+				Capacity: int64(100 * (i + 1)), CapacityUnit: records.Objects, CapacityText: capacity, CapacityShare: new(0.1 * float64(i+1)),
+				Requests: 4000, Hits: hits, Misses: 4000 - hits, HitRatio: float64(hits) / 4000, SampleRate: 1,
+			})
 		}
-		in.Cells = append(in.Cells, cell)
-		if label == "arc" {
-			in.Missing = append(in.Missing, cell)
-			continue
-		}
-		in.Records = append(in.Records, records.Record{
-			Trace: "demo", TraceChecksum: "sha256:abcdef", Policy: label, Label: label, Kind: "online", Cell: label,
-			Capacity: 100, CapacityUnit: records.Objects, CapacityText: "10%", CapacityShare: new(0.1),
-			Requests: 4000, Hits: 1000 + int64(i), Misses: 3000 - int64(i), HitRatio: 0.25, SampleRate: 1,
-		})
 	}
 	return in
 }
 
-// writeSample returns the page of an experiment.
-func writeSample(t *testing.T, in Input) (string, Summary) {
+// write returns the page of an experiment, and its elements.
+func write(t *testing.T, in Input) (page string, elements []*html.Node, summary Summary) {
 	t.Helper()
 	dir := t.TempDir()
 	summary, err := Write(dir, in)
@@ -52,35 +72,215 @@ func writeSample(t *testing.T, in Input) (string, Summary) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(text), summary
+	return string(text), parse(t, string(text)), summary
+}
+
+func parse(t *testing.T, page string) (elements []*html.Node) {
+	t.Helper()
+	root, err := html.Parse(strings.NewReader(page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range root.Descendants() {
+		if n.Type == html.ElementNode {
+			elements = append(elements, n)
+		}
+	}
+	return elements
+}
+
+func attribute(n *html.Node, name string) string {
+	for _, a := range n.Attr {
+		if a.Key == name {
+			return a.Val
+		}
+	}
+	return ""
+}
+
+// content is the text in an element.
+func content(n *html.Node) string {
+	var s strings.Builder
+	for d := range n.Descendants() {
+		if d.Type == html.TextNode {
+			s.WriteString(d.Data)
+		}
+	}
+	return s.String()
+}
+
+// texts returns what stands in the elements of a name.
+func texts(elements []*html.Node, name string) (all []string) {
+	for _, n := range elements {
+		if n.Data == name {
+			all = append(all, content(n))
+		}
+	}
+	return all
 }
 
 func TestPageShowsTheExperiment(t *testing.T) {
-	page, summary := writeSample(t, sample())
+	page, elements, summary := write(t, sample())
 	for _, want := range []string{
-		"Doe &amp; Roe 2003, Fig. 1", "Short traces.", "abcdef", "1,000", "4,000", "10% (100)", "25.00%", "3,000", "1 of 3 cells",
-		"cachesim 1.2.3", "cachesim sweep sample -o out",
+		"Doe &amp; Roe 2003", "Short traces.", "abcdef", "1,000", "4,000", "10% (100), 20% (200)", "1 of 4 cells", "cachesim 1.2.3",
+		"laru comes later", "Made up.", "Fig. 2",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not contain %q", want)
 		}
 	}
-	if summary.Cells != 3 || summary.Missing != 1 {
-		t.Errorf("summary: %d cells, %d missing, want 3 and 1", summary.Cells, summary.Missing)
+	if got := texts(elements, "h1"); !slices.Equal(got, []string{"A <script>alert(1)</script> title"}) {
+		t.Errorf("h1 is %q", got)
+	}
+	codes := texts(elements, "code")
+	for _, c := range summary.Claims {
+		if !slices.Contains(codes, c.Claim) {
+			t.Errorf("the claim %q is not on the page", c.Claim)
+		}
+	}
+	if !slices.Contains(codes, "cachesim sweep sample") {
+		t.Error("the command is not on the page")
+	}
+	if summary.Cells != 4 || summary.Missing != 1 {
+		t.Errorf("summary: %d cells, %d missing, want 4 and 1", summary.Cells, summary.Missing)
 	}
 }
 
-func TestPageEscapes(t *testing.T) {
-	page, _ := writeSample(t, sample())
-	if strings.Contains(page, "<script") {
-		t.Error("a title became a script")
+func TestClaimsAreJudged(t *testing.T) {
+	_, _, summary := write(t, sample())
+	var got []claims.Verdict
+	for _, c := range summary.Claims {
+		got = append(got, c.Verdict)
+	}
+	if want := []claims.Verdict{claims.Holds, claims.DoesNotHold, claims.NotCheckable}; !slices.Equal(got, want) {
+		t.Errorf("verdicts %v, want %v", got, want)
+	}
+	if want := "3 claims: 1 holds, 1 does not hold, 1 is not checkable here"; summary.Verdict() != want {
+		t.Errorf("verdict %q, want %q", summary.Verdict(), want)
+	}
+	if c := summary.Claims[1]; len(c.Failing) != 1 || c.Measured == "" {
+		t.Errorf("the claim that does not hold fails at %v, measured %q", c.Failing, c.Measured)
+	}
+	if want := []string{"Ratios: 1 of 2 agree with paper within 0.5 points"}; !slices.Equal(summary.Published, want) {
+		t.Errorf("published %q, want %q", summary.Published, want)
+	}
+}
+
+// TestPageStandsAlone holds the page to what can be read offline and without trust: nothing is loaded, nothing runs.
+func TestPageStandsAlone(t *testing.T) {
+	page, elements, _ := write(t, sample())
+	for _, n := range elements {
+		switch n.Data {
+		case "script", "link", "img", "iframe", "object", "embed", "base", "form":
+			t.Errorf("the page has a %s", n.Data)
+		}
+		for _, a := range n.Attr {
+			if strings.HasPrefix(a.Key, "on") || a.Key == "src" {
+				t.Errorf("%s has an attribute %s", n.Data, a.Key)
+			}
+			if (a.Key == "href") && (strings.Contains(a.Val, ":") || strings.HasPrefix(a.Val, "/")) {
+				t.Errorf("a link leads to %s", a.Val)
+			}
+		}
+	}
+	if strings.Contains(page, "url(") || strings.Contains(page, "@import") {
+		t.Error("a style loads something")
+	}
+}
+
+func TestPageIsAccessible(t *testing.T) {
+	_, elements, _ := write(t, sample())
+	ids := map[string]bool{}
+	for _, n := range elements {
+		if id := attribute(n, "id"); id != "" {
+			if ids[id] {
+				t.Errorf("two elements have the id %s", id)
+			}
+			ids[id] = true
+		}
+	}
+	svgs := 0
+	for _, n := range elements {
+		switch n.Data {
+		case "html":
+			if attribute(n, "lang") == "" {
+				t.Error("the page has no language")
+			}
+		case "th":
+			if attribute(n, "scope") == "" {
+				t.Errorf("the heading %q has no scope", content(n))
+			}
+		case "table":
+			if !slices.ContainsFunc(slices.Collect(n.ChildNodes()), func(c *html.Node) bool { return c.Data == "caption" }) {
+				t.Error("a table has no caption")
+			}
+		case "svg":
+			svgs++
+			if attribute(n.Parent, "role") != "img" || attribute(n.Parent, "aria-label") == "" {
+				t.Error("a figure has no text that stands for it")
+			}
+		case "a":
+			if name, ok := strings.CutPrefix(attribute(n, "href"), "#"); ok && !ids[name] {
+				t.Errorf("a link leads to #%s, which is not there", name)
+			}
+		}
+	}
+	if svgs != 1 {
+		t.Errorf("%d figures, want 1", svgs)
+	}
+}
+
+func TestLinksLeadToFiles(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := Write(dir, sample()); err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(filepath.Join(dir, PageName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	figures := 0
+	for _, n := range parse(t, string(page)) {
+		if href := attribute(n, "href"); strings.HasPrefix(href, "figures/") {
+			figures++
+			if _, err := os.Stat(filepath.Join(dir, href)); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if figures != 3 {
+		t.Errorf("%d links to files of figures, want SVG, PNG and PDF", figures)
 	}
 }
 
 func TestPageIsDeterministic(t *testing.T) {
-	a, _ := writeSample(t, sample())
-	b, _ := writeSample(t, sample())
-	if !bytes.Equal([]byte(a), []byte(b)) {
+	a, _, _ := write(t, sample())
+	b, _, _ := write(t, sample())
+	if a != b {
 		t.Error("the same input gave two pages")
+	}
+}
+
+func TestQuickVersionSaysSo(t *testing.T) {
+	in := sample()
+	page, _, _ := write(t, in)
+	in.Quick = true
+	quick, _, _ := write(t, in)
+	if strings.Contains(page, "quick version") || !strings.Contains(quick, "quick version") {
+		t.Error("the quick version, and it alone, should say that it is one")
+	}
+}
+
+// TestWithoutRecords writes what can be said where nothing has been run.
+func TestWithoutRecords(t *testing.T) {
+	in := sample()
+	in.Records, in.Missing = nil, in.Cells
+	_, _, summary := write(t, in)
+	want := []string{"4 of 4 cells are missing", "figure curve: there are no records for it", "table ratios: there are no records for it"}
+	if got := summary.Remarks(); !slices.Equal(got, want) {
+		t.Errorf("remarks %q, want %q", got, want)
+	}
+	if n := summary.Count(claims.NotCheckable); n != 3 {
+		t.Errorf("%d claims are not checkable, want 3", n)
 	}
 }
