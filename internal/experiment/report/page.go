@@ -114,7 +114,7 @@ func counts(judged []Claim) (all []count) {
 // placesTable counts the outcomes figure by figure of the source.
 func placesTable(judged []Claim) *table {
 	t := table{Caption: "Figure by figure", Columns: []column{
-		{Name: "in the source"}, {"hold", number}, {"do not hold", number}, {"not checkable here", number},
+		{"in the source", wrapped}, {"hold", number}, {"do not hold", number}, {"not checkable here", number},
 	}}
 	for _, place := range places(judged) {
 		row := []string{place.At}
