@@ -341,7 +341,7 @@ func (t Trace) sampleRate(axes []setting) (float64, error) {
 	if t.Sample == 0 {
 		return 1, nil
 	}
-	return t.Sample, nil
+	return float64(t.Sample), nil
 }
 
 // dependsOnSeed reports whether the requests differ from seed to seed: those of a generator that has none of its own, and those of a sample.

@@ -1,10 +1,14 @@
 package experiment
 
 import (
+	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 
 	"github.com/cachesim/cachesim/internal/workload"
 )
@@ -101,5 +105,173 @@ made 3 lru seed=1 alpha=0.5
 				t.Errorf("%s %s is held against %s, which is not there", c.Label, c.Capacity, other)
 			}
 		}
+	}
+}
+
+func TestNumberOfCellsIsTheProduct(t *testing.T) {
+	numbers := func(n int) string {
+		texts := make([]string, n)
+		for i := range texts {
+			texts[i] = fmt.Sprintf("0.%d", i+1)
+		}
+		return "[" + strings.Join(texts, ", ") + "]"
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		count := func(name string) int { return rapid.IntRange(1, 4).Draw(t, name) }
+		alphas, smalls, capacities, seeds := count("alphas"), count("smalls"), count("capacities"), count("seeds")
+		f, err := parseText(fmt.Sprintf(`
+traces: [{name: file, file: a.csv}, {name: made, generate: zipf, with: {alpha: %s}}]
+policies: [random, {policy: s3fifo, with: {small: %s}}]
+capacities: 1..%d+1
+seeds: %d
+`, numbers(alphas), numbers(smalls), capacities, seeds))
+		if err != nil {
+			t.Fatal(err)
+		}
+		cells, err := f.Cells(CellOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked, auxiliary := 0, 0
+		hashes := map[string]bool{}
+		for _, c := range cells {
+			hashes[c.Hash] = true
+			if c.Auxiliary {
+				auxiliary++
+			} else {
+				asked++
+			}
+		}
+		// On the file s3fifo is run once, whatever the seeds, and there is one optimum.
+		if want := capacities*(seeds+smalls) + alphas*capacities*seeds*(1+smalls); asked != want {
+			t.Errorf("%d cells, want %d", asked, want)
+		}
+		if want := capacities + alphas*capacities*seeds; auxiliary != want {
+			t.Errorf("%d optima, want %d", auxiliary, want)
+		}
+		if len(hashes) != len(cells) {
+			t.Errorf("%d hashes of %d cells", len(hashes), len(cells))
+		}
+	})
+}
+
+// oneCell returns the first cell of an experiment.
+func oneCell(t *testing.T, text string) Cell {
+	t.Helper()
+	return mustExpand(t, mustParse(t, text))[0]
+}
+
+const hashed = "traces: [{name: t, file: a.csv}]\npolicies: [s3fifo]\ncapacities: 1%\n"
+
+// A change here makes every stored result worthless: it has to be run again.
+func TestHashIsStable(t *testing.T) {
+	if got, want := oneCell(t, hashed).Hash, "d32b23f8189d4ea873c5"; got != want {
+		t.Errorf("hash %s, want %s", got, want)
+	}
+}
+
+func TestHashTellsWhatMatters(t *testing.T) {
+	replace := func(old, new string) string { return strings.Replace(hashed, old, new, 1) }
+	plain := oneCell(t, hashed)
+	for _, text := range []string{
+		replace("a.csv", "b.csv"), // another checksum
+		replace("a.csv", "a.csv, limit: 5"),
+		replace("a.csv", "a.csv, format: csv"),
+		replace("a.csv", "a.csv, sample: 0.5"),
+		replace("a.csv", "a.csv, per-file: true"),
+		replace("file: a.csv", "files: [a.csv, b.csv], merge: true"),
+		replace("file: a.csv", "generate: zipf"),
+		replace("s3fifo", "s3fifo(small=0.2)"),
+		replace("s3fifo", "lru"),
+		replace("1%", "2%"),
+		hashed + "bytes: true\n", hashed + "unit-size: true\n", hashed + "warmup: 5\n", hashed + "seeds: [5]\n",
+	} {
+		if c := oneCell(t, text); c.Hash == plain.Hash {
+			t.Errorf("same hash for\n%s", text)
+		}
+	}
+	for _, text := range []string{
+		replace("name: t", "name: other"),
+		replace("s3fifo", "{policy: s3fifo, as: other}"),
+		replace("s3fifo", "s3fifo(small=0.1)"), // the default
+		replace("s3fifo", "{policy: s3fifo, with: {small: [0.1, 0.2]}}"),
+		replace("[s3fifo]", "[s3fifo, lru]"),
+		replace("1%", "1%, 2%"),
+		hashed + "seeds: 3\n", hashed + "optimum: false\n", hashed + "about: other\n",
+	} {
+		if c := oneCell(t, text); c.Hash != plain.Hash {
+			t.Errorf("another hash for\n%s", text)
+		}
+	}
+	moved := plain
+	moved.Workload.Files = []string{"elsewhere/a.csv"}
+	if moved.hash() != plain.Hash {
+		t.Error("another hash where the file lies elsewhere")
+	}
+	moved.Version = "2"
+	if moved.hash() == plain.Hash {
+		t.Error("same hash for another version")
+	}
+}
+
+func TestAxesOfTheSameNameAreTold(t *testing.T) {
+	f := mustParse(t, `
+traces: [{name: t, generate: "zipf(seed=1)", with: {size: [none, 7], keys: plain}}]
+policies: [{policy: lru, as: a}, {policy: lru, as: b}]
+capacities: 10
+figures: [{name: f, x: size, y: misses}]
+`)
+	cells := mustExpand(t, f)
+	if cells[0].Axes != "keys=plain,size=none" {
+		t.Errorf("axes %q", cells[0].Axes)
+	}
+	if cells[0].Hash != cells[1].Hash || cells[0].Label == cells[1].Label {
+		t.Error("a policy under two names has one result")
+	}
+	f.Policies[0] = Policy{Policy: "s3fifo", With: map[string]Values{"small": {"0.1"}}}
+	f.Traces[0].With["small"] = Values{"1"}
+	if got := formatAxes(f.qualify("policy", []setting{{"small", "0.1"}, {"ghost", "1"}})); got != "policy.small=0.1,ghost=1" {
+		t.Errorf("axes %q", got)
+	}
+}
+
+func TestSeedsReachGeneratorsAndSamples(t *testing.T) {
+	f := mustParse(t, `
+traces: [{name: free, generate: zipf}, {name: fixed, generate: "zipf(seed=9)"}, {name: sampled, file: a.csv, sample: 10%}]
+policies: [lru]
+capacities: 10
+seeds: [3, 4]
+optimum: false
+`)
+	var got []string
+	for _, c := range mustExpand(t, f) {
+		seed := regexp.MustCompile(`seed=\d+`).FindString(c.Workload.Generator)
+		got = append(got, fmt.Sprintf("%s %d %s %d", c.Workload.Name, c.Seed, seed, c.Workload.SampleSeed))
+	}
+	want := []string{"free 3 seed=3 0", "free 4 seed=4 0", "fixed 3 seed=9 0", "sampled 3  3", "sampled 4  4"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestBoundsStandBesideTheOptimumInBytes(t *testing.T) {
+	f := mustParse(t, "traces: [{name: t, file: a.csv}]\npolicies: [lru]\ncapacities: [1MiB, 1%]\n")
+	got := strings.Join(summary(mustExpand(t, f)), "\n")
+	want := "t 1MiB lru seed=0\nt 1MiB belady-size seed=0 (auxiliary)\nt 1MiB pfoo-l seed=0 (auxiliary)\nt 1% lru seed=0\nt 1% opt seed=0 (auxiliary)"
+	if got != want {
+		t.Errorf("got\n%s", got)
+	}
+}
+
+func TestChecksumIsAskedOncePerTrace(t *testing.T) {
+	f := mustParse(t, "traces: [{name: t, file: a.csv, with: {limit: [1, 2]}}, {name: g, generate: zipf}]\npolicies: [lru]\ncapacities: [1, 2]\n")
+	asked := 0
+	_, err := f.Cells(CellOptions{Checksum: func(workload.Workload) (string, error) { asked++; return "sha256:0", nil }})
+	if err != nil || asked != 1 {
+		t.Errorf("asked %d times: %v", asked, err)
+	}
+	_, err = f.Cells(CellOptions{Checksum: func(workload.Workload) (string, error) { return "", errors.New("unreadable") }})
+	if err == nil || err.Error() != "test.yaml:4: unreadable" {
+		t.Errorf("got %v", err)
 	}
 }

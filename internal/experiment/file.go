@@ -55,7 +55,7 @@ type Trace struct {
 	Merge      bool              `yaml:"merge,omitempty"`
 	PerFile    bool              `yaml:"per-file,omitempty"`
 	Limit      int               `yaml:"limit,omitempty"`
-	Sample     float64           `yaml:"sample,omitempty"`
+	Sample     Number            `yaml:"sample,omitempty"`     // a share of the objects, by hashed keys
 	Capacities Capacities        `yaml:"capacities,omitempty"` // instead of those of the experiment
 }
 

@@ -56,8 +56,19 @@ func (f *File) set(text string) error {
 	if !ok || value == "" {
 		return fmt.Errorf("want key=value, for example seeds=3 or capacities=1%%,5%%")
 	}
-	if inner, err := f.setInner(key, text); inner || err != nil {
-		return err
+	if rest, ok := strings.CutPrefix(text, "traces."); ok {
+		i, key, value, err := cutOwner("trace", rest, f.traceNames())
+		if err != nil {
+			return err
+		}
+		return f.Traces[i].set(key, value)
+	}
+	if rest, ok := strings.CutPrefix(text, "policies."); ok {
+		i, key, value, err := cutOwner("policy", rest, f.labels())
+		if err != nil {
+			return err
+		}
+		return f.Policies[i].set(key, value)
 	}
 	names := []string{"traces.NAME.KEY", "policies.NAME.KEY"}
 	for _, s := range settings {
@@ -69,44 +80,21 @@ func (f *File) set(text string) error {
 	return suggest.Unknown("key", key, names)
 }
 
-// setInner changes a value of a trace or policy, if the key begins with traces. or policies.
-func (f *File) setInner(key, text string) (inner bool, err error) {
-	var names []string
-	for i := range f.Traces {
-		names = append(names, f.Traces[i].Name)
-		if key, value, ok := cutOwner(text, "traces."+f.Traces[i].Name+"."); ok {
-			return true, f.Traces[i].set(key, value)
+// cutOwner cuts "name.key=value" and returns which of names it is. A name may have dots and = in it, so that it is looked for as a whole, and
+// the longest is taken.
+func cutOwner(kind, text string, names []string) (index int, key, value string, err error) {
+	index = -1
+	for i, name := range names {
+		if strings.HasPrefix(text, name+".") && (index < 0 || len(name) > len(names[index])) {
+			index = i
 		}
 	}
-	if name, ok := strings.CutPrefix(key, "traces."); ok {
-		return true, suggest.Unknown("trace", untilDot(name), names)
+	if index < 0 {
+		name, _, _ := strings.Cut(text, ".")
+		return 0, "", "", suggest.Unknown(kind, name, names)
 	}
-	names = nil
-	for i := range f.Policies {
-		names = append(names, f.Policies[i].Label())
-		if key, value, ok := cutOwner(text, "policies."+f.Policies[i].Label()+"."); ok {
-			return true, f.Policies[i].set(key, value)
-		}
-	}
-	if name, ok := strings.CutPrefix(key, "policies."); ok {
-		return true, suggest.Unknown("policy", untilDot(name), names)
-	}
-	return false, nil
-}
-
-func untilDot(text string) string {
-	name, _, _ := strings.Cut(text, ".")
-	return name
-}
-
-// cutOwner cuts the owner off "owner.key=value". A name may have dots and = in it, so that it is looked for as a whole.
-func cutOwner(text, owner string) (key, value string, ok bool) {
-	rest, ok := strings.CutPrefix(text, owner)
-	if !ok {
-		return "", "", false
-	}
-	key, value, ok = strings.Cut(rest, "=")
-	return strings.TrimSpace(key), strings.TrimSpace(value), ok
+	key, value, _ = strings.Cut(text[len(names[index])+1:], "=")
+	return index, strings.TrimSpace(key), strings.TrimSpace(value), nil
 }
 
 // setCapacities sets the capacities of all traces.
@@ -237,7 +225,8 @@ func (t *Trace) setSample(value string) (err error) {
 	if t.With[axisSample] != nil || strings.Contains(value, ",") {
 		return setValues(&t.With, axisSample, value)
 	}
-	t.Sample, err = parseNumber(value)
+	rate, err := parseNumber(value)
+	t.Sample = Number(rate)
 	return err
 }
 
