@@ -154,7 +154,7 @@ Claims that do not hold are reported and change nothing else, unless --strict is
 	flags.StringVarP(&f.out, "output", "o", "", "folder for cells, records, figures and report (default out/NAME)")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "list the cells and estimate what they cost; write nothing")
 	flags.BoolVar(&f.resume, "resume", false, "go on with the sweep in DIR; without FILE with the experiment as it is there")
-	cmd.AddCommand(newSweepPlanCommand(), newSweepRunCommand(), newSweepMergeCommand())
+	cmd.AddCommand(newSweepPlanCommand(), newSweepRunCommand(), newSweepMergeCommand(), newSweepSubmitCommand())
 	return cmd
 }
 

@@ -84,11 +84,17 @@ func ParseShard(text string) (Shard, error) {
 
 func (s Shard) String() string { return fmt.Sprintf("%d/%d", s.Index, s.Of) }
 
-// Cells returns the shard's cells. Cells are brought together by trace and then cut into stretches of equal length, so that a shard loads as
-// few traces as possible.
-func (s Shard) Cells(cells []Cell) []Cell {
+// Cells returns the shard's cells.
+func (s Shard) Cells(cells []Cell) []Cell { return Cut(cells, s.Of)[s.Index] }
+
+// Cut returns the cells of all of n shards. Cells are brought together by trace and then cut into stretches of equal length, so that a shard
+// loads as few traces as possible.
+func Cut(cells []Cell, n int) (shards [][]Cell) {
 	sorted := slices.Concat(byWorkload(WithoutRepetitions(cells))...)
-	return sorted[s.Index*len(sorted)/s.Of : (s.Index+1)*len(sorted)/s.Of]
+	for i := range n {
+		shards = append(shards, sorted[i*len(sorted)/n:(i+1)*len(sorted)/n])
+	}
+	return shards
 }
 
 // ShardsVariable is the environment variable that says how many shards there are where the engine that runs them does not.

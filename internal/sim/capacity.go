@@ -219,6 +219,15 @@ func parseCapacity(text string) (CapacitySpec, error) {
 	return spec, nil
 }
 
+// ParseBytes reads a number of bytes with its unit, 8GiB say.
+func ParseBytes(text string) (int64, error) {
+	spec, err := parseCapacity(text)
+	if err == nil && spec.kind == capacityBytes {
+		return wholeUnits(spec.value), nil
+	}
+	return 0, fmt.Errorf("%q: want bytes with their unit, 8GiB say; units are %s", text, byteUnitNames)
+}
+
 // unknownUnit says what the user may have meant by a suffix that is not one of byteUnits.
 func unknownUnit(number, unit string) error {
 	var near []string

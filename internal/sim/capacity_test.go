@@ -160,3 +160,16 @@ func TestCapacityText(t *testing.T) {
 		}
 	}
 }
+
+func TestParseBytes(t *testing.T) {
+	for text, want := range map[string]int64{"8GiB": 8 << 30, "1.5 MB": 1500000, "1B": 1} {
+		if got, err := ParseBytes(text); err != nil || got != want {
+			t.Errorf("%s: %d, %v; want %d", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "8", "8%", "8G", "0GiB", "-1B", "9999999TiB"} {
+		if got, err := ParseBytes(text); err == nil || !strings.Contains(err.Error(), "want bytes with their unit") {
+			t.Errorf("%q: %d, %v; want an error", text, got, err)
+		}
+	}
+}

@@ -42,7 +42,6 @@ func (s Slurm) Script(j Job) (string, error) {
 	for _, option := range append(s.options(j), s.Args...) {
 		line("#SBATCH %s", directive(option))
 	}
-	line("cd %s || exit", shellQuote(s.WorkDir))
 	if s.Traces != "" {
 		line("export CACHESIM_TRACES=%s", shellQuote(s.Traces))
 	}
@@ -54,6 +53,7 @@ func (s Slurm) options(j Job) []string {
 	options := []string{
 		"--job-name=cachesim-" + j.Name,
 		"--array=" + s.array(j),
+		"--chdir=" + s.WorkDir,
 		"--output=" + logPattern(j.Dir),
 		"--cpus-per-task=" + strconv.Itoa(j.CPUs),
 	}
@@ -78,9 +78,9 @@ func (s Slurm) check(j Job) error {
 	if len(s.Pending) == 0 {
 		return errors.New("no shard has cells left to run")
 	}
-	for flag, value := range map[string]string{"--partition": s.Partition, "--account": s.Account} {
+	for what, value := range map[string]string{"the working folder": s.WorkDir, "--partition": s.Partition, "--account": s.Account} {
 		if strings.ContainsRune(value, '\n') {
-			return fmt.Errorf("%s %q: has a line break", flag, value)
+			return fmt.Errorf("%s %q has a line break, which a batch script cannot say", what, value)
 		}
 	}
 	for _, arg := range s.Args {
@@ -231,7 +231,7 @@ func messages(stderr string, err error) string {
 	return strings.Join(texts, "; ")
 }
 
-// LastLines returns the end of a log, at most n lines of it.
+// LastLines returns the end of a log, at most n lines of it, and none of an empty one.
 func LastLines(path string, n int) ([]string, error) {
 	const tail = 16 << 10
 	f, err := os.Open(path)
@@ -247,6 +247,10 @@ func LastLines(path string, n int) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	lines := strings.Split(strings.TrimRight(string(text), "\n"), "\n")
+	content := strings.TrimRight(string(text), "\n")
+	if content == "" {
+		return nil, nil
+	}
+	lines := strings.Split(content, "\n")
 	return lines[max(0, len(lines)-n):], nil
 }

@@ -52,7 +52,7 @@ func TestScriptRuns(t *testing.T) {
 			rt.Fatal(err)
 		}
 		program := filepath.Join(dir, "cachesim")
-		text := "#!/bin/sh\nprintf '%s\\n' \"$PWD\" \"$CACHESIM_TRACES\" \"$@\"\n"
+		text := "#!/bin/sh\nprintf '%s\\n' \"$CACHESIM_TRACES\" \"$@\"\n"
 		if err := os.WriteFile(program, []byte(text), 0o755); err != nil {
 			rt.Fatal(err)
 		}
@@ -64,7 +64,7 @@ func TestScriptRuns(t *testing.T) {
 		cmd := exec.Command(bash, "-c", script)
 		cmd.Env = []string{"SLURM_ARRAY_TASK_ID=3"}
 		out, err := cmd.CombinedOutput()
-		want := strings.Join([]string{dir, dir, "sweep", "run", dir, "--shard", "3/5", "--jobs", "2"}, "\n") + "\n"
+		want := strings.Join([]string{dir, "sweep", "run", dir, "--shard", "3/5", "--jobs", "2"}, "\n") + "\n"
 		if err != nil || string(out) != want {
 			rt.Fatalf("%v: got\n%s\nwant\n%s", err, out, want)
 		}
@@ -81,6 +81,7 @@ func TestScriptErrors(t *testing.T) {
 		"backslash":              func(j *Job, s *Slurm) { j.Dir = `/a\b` },
 		"line break in its path": func(j *Job, s *Slurm) { j.Dir = "/a\nb" },
 		"no shard":               func(j *Job, s *Slurm) { s.Pending = nil },
+		"the working folder":     func(j *Job, s *Slurm) { s.WorkDir = "/a\nb" },
 		"--partition":            func(j *Job, s *Slurm) { s.Partition = "a\n#SBATCH --exclusive" },
 		"--array is set":         func(j *Job, s *Slurm) { s.Args = []string{"--array=1"} },
 		"-o is set":              func(j *Job, s *Slurm) { s.Args = []string{"-o/tmp/x"} },

@@ -1,0 +1,222 @@
+package main
+
+import (
+	"bytes"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"text/template"
+	"time"
+)
+
+// slurm is a cluster of one node, of four cores whatever the machine has, that lives in a temporary folder and talks on loopback alone.
+type slurm struct {
+	t   *testing.T
+	dir string
+	env []string // of its commands
+}
+
+// slurmConf needs neither systemd nor cgroups nor a database. The small MinJobAge makes sbatch --wait ask every two seconds.
+var slurmConf = template.Must(template.New("").Parse(`ClusterName=test
+SlurmctldHost=localhost(127.0.0.1)
+CommunicationParameters=NoCtldInAddrAny,NoInAddrAny
+SlurmctldPort={{.ControllerPort}}
+SlurmdPort={{.NodePort}}
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/munge
+AuthInfo=socket={{.Dir}}/munge.sock
+CredType=cred/munge
+StateSaveLocation={{.Dir}}/state
+SlurmdSpoolDir={{.Dir}}/spool
+SlurmctldPidFile={{.Dir}}/slurmctld.pid
+SlurmdPidFile={{.Dir}}/slurmd.pid
+SlurmctldLogFile={{.Dir}}/slurmctld.log
+SlurmdLogFile={{.Dir}}/slurmd.log
+ProctrackType=proctrack/pgid
+TaskPlugin=task/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU_Memory
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+SwitchType=switch/none
+MpiDefault=none
+ReturnToService=2
+MinJobAge=4
+SlurmdParameters=config_overrides
+NodeName=localhost NodeHostname={{.Host}} NodeAddr=127.0.0.1 CPUs=4 RealMemory=4096
+PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
+`))
+
+// startSlurm starts the daemons and waits until the node takes jobs. They end with the test. Where Slurm is not installed the test is
+// skipped.
+func startSlurm(t *testing.T) *slurm {
+	t.Helper()
+	needSlurm(t)
+	// The path of munge's socket must be short.
+	dir, err := os.MkdirTemp("/tmp", "slurm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	s := &slurm{t: t, dir: dir, env: append(os.Environ(), "SLURM_CONF="+filepath.Join(dir, "slurm.conf"))}
+	s.configure()
+	s.start("munged", "--foreground", "--force", "--num-threads=1", "--key-file="+s.path("munge.key"), "--socket="+s.path("munge.sock"),
+		"--pid-file="+s.path("munged.pid"), "--log-file="+s.path("munged.log"), "--seed-file="+s.path("munge.seed"))
+	s.waitFor("munged", func() bool { _, err := os.Stat(s.path("munge.sock")); return err == nil })
+	s.start("slurmctld", "-D", "-f", s.path("slurm.conf"))
+	s.start("slurmd", "-D", "-N", "localhost", "-f", s.path("slurm.conf"))
+	s.waitFor("the node", func() bool {
+		out, err := s.command("sinfo", "--noheader", "--format=%T").Output()
+		return err == nil && strings.TrimSpace(string(out)) == "idle"
+	})
+	t.Cleanup(s.endJobs)
+	return s
+}
+
+func needSlurm(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts a Slurm cluster of its own; skipped with -short")
+	}
+	for _, program := range []string{"munged", "slurmctld", "slurmd", "sbatch"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skipf("needs Slurm (Debian's slurm-wlm): %v", err)
+		}
+	}
+	if os.Geteuid() != 0 {
+		t.Skip("needs to be root, as which slurmd runs")
+	}
+}
+
+func (s *slurm) path(name string) string { return filepath.Join(s.dir, name) }
+
+func (s *slurm) configure() {
+	s.t.Helper()
+	host, err := os.Hostname()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	host, _, _ = strings.Cut(host, ".")
+	var conf bytes.Buffer
+	ports := freePorts(s.t, 2)
+	err = slurmConf.Execute(&conf, map[string]any{"Dir": s.dir, "Host": host, "ControllerPort": ports[0], "NodePort": ports[1]})
+	key := make([]byte, 1024)
+	rand.Read(key)
+	err = errors.Join(err,
+		os.Chmod(s.dir, 0o755),
+		os.Mkdir(s.path("state"), 0o755),
+		os.Mkdir(s.path("spool"), 0o755),
+		os.WriteFile(s.path("slurm.conf"), conf.Bytes(), 0o644),
+		os.WriteFile(s.path("munge.key"), key, 0o600))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// freePorts returns ports on which nobody listens. All are open at a time, so that they differ.
+func freePorts(t *testing.T, n int) (ports []int) {
+	t.Helper()
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+	}
+	return ports
+}
+
+// start starts a daemon in the foreground, and ends it with the test, or with this program should it be killed.
+func (s *slurm) start(program string, args ...string) {
+	s.t.Helper()
+	out, err := os.Create(s.path(program + ".out"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer out.Close()
+	cmd := s.command(program, args...)
+	cmd.Stdout, cmd.Stderr = out, out
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() { cmd.Wait(); close(ended) }()
+	s.t.Cleanup(func() {
+		cmd.Process.Signal(syscall.SIGTERM)
+		select {
+		case <-ended:
+		case <-time.After(5 * time.Second):
+			cmd.Process.Kill()
+			<-ended
+		}
+		if s.t.Failed() {
+			s.t.Logf("%s: %s%s", program, tail(s.path(program+".out")), tail(s.path(program+".log")))
+		}
+	})
+}
+
+func tail(path string) string {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	return string(text[max(0, len(text)-2000):])
+}
+
+// command is a command that talks to this cluster.
+func (s *slurm) command(name string, args ...string) *exec.Cmd {
+	cmd := exec.Command(name, args...)
+	cmd.Env = s.env
+	return cmd
+}
+
+// output runs a command of Slurm that must succeed.
+func (s *slurm) output(name string, args ...string) string {
+	s.t.Helper()
+	out, err := s.command(name, args...).CombinedOutput()
+	if err != nil {
+		s.t.Fatalf("%s %s: %v: %s", name, strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+// firstJob returns the number of the first job in the queue, "" where there is none.
+func (s *slurm) firstJob() string {
+	s.t.Helper()
+	job, _, _ := strings.Cut(s.output("squeue", "--noheader", "--format=%F"), "\n")
+	return strings.TrimSpace(job)
+}
+
+// waitFor waits until something holds, at most 20 seconds.
+func (s *slurm) waitFor(what string, holds func() bool) {
+	s.t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if holds() {
+			return
+		}
+	}
+	s.t.Fatalf("waited in vain for %s", what)
+}
+
+// endJobs kills what still runs, so that it does not outlive the daemons.
+func (s *slurm) endJobs() {
+	s.command("scancel", "--state=PENDING", "--user=root").Run()
+	s.command("scancel", "--signal=KILL", "--full", "--user=root").Run()
+	for range 50 {
+		if out, err := s.command("squeue", "--noheader").Output(); err != nil || len(out) == 0 {
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	fmt.Fprintln(os.Stderr, "jobs of the test cluster still run")
+}
