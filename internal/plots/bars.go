@@ -61,8 +61,16 @@ func (b bars) Plot(c draw.Canvas, p *plot.Plot) {
 		}
 		style := b.style
 		style.Color, style.YAlign = color.Black, draw.YCenter
-		c.FillText(style, vg.Point{X: x(b.reach(r)) + barLabelSkip, Y: middle + style.FontExtents().Descent/2}, r.label)
+		c.FillText(style, vg.Point{X: x(b.reach(r)) + r.labelSkip(), Y: middle + style.FontExtents().Descent/2}, r.label)
 	}
+}
+
+// labelSkip returns the distance of the label from where the bar or its mark lies.
+func (r bar) labelSkip() vg.Length {
+	if r.mark != 0 {
+		return barLabelSkip + markRadius
+	}
+	return barLabelSkip
 }
 
 // reach returns where the label of a bar may begin. A mark before the end of the bar is out of its way.
@@ -84,7 +92,7 @@ func (b bars) DataRange() (xmin, xmax, ymin, ymax float64) {
 func (b bars) GlyphBoxes(p *plot.Plot) []plot.GlyphBox {
 	boxes := make([]plot.GlyphBox, len(b.bars))
 	for i, r := range b.bars {
-		width := barLabelSkip + b.style.Width(r.label)
+		width := r.labelSkip() + b.style.Width(r.label)
 		boxes[i] = plot.GlyphBox{
 			X: p.X.Norm(b.reach(r)), Y: p.Y.Norm(float64(r.at)),
 			Rectangle: vg.Rectangle{Max: vg.Point{X: width}},

@@ -49,7 +49,7 @@ func (d *drawing) addBars(f *Figure, p records.Panel) {
 				chart.bars[at].mark = x
 			}
 		}
-		d.addMarksTo(f, all, i, published.Name)
+		d.addMarksTo(f, p, all, i, published.Name)
 	}
 	f.SetX(scaleOf(d.LogY), d.yUnit())
 	f.Plot.X.Tick.Marker = ticker{scaleOf(d.LogY), d.yUnit(), panelLabels}
@@ -109,7 +109,7 @@ func (d *drawing) addGroupedBars(f *Figure, p records.Panel) {
 
 // dodge returns how far the bars of a line stand beside the middle of their category.
 func (d *drawing) dodge(p records.Panel, line string) float64 {
-	if d.categories == nil || len(p.Lines) > len(palette) {
+	if !d.grouped(p) {
 		return 0
 	}
 	n := float64(len(p.Lines))

@@ -26,7 +26,7 @@ type Chart struct {
 	Panels         string // a dimension with one panel per place on it, or "" for one panel
 	LogX, LogY     bool
 	XLabel, YLabel string              // "" for the names of the dimension and the metric
-	Marks          []records.Published // drawn as hollow marks in the colours of the lines they belong to, as far as they are of the metric Y
+	Marks          []records.Published // drawn as hollow marks in the colours of their lines, as far as they are of the metric Y and lie between our numbers
 	Styles         Styles              // the looks of the lines, to be the same in several figures; others are chosen here
 }
 
@@ -155,12 +155,13 @@ func (d *drawing) draw(p records.Panel) (*Figure, error) {
 	if len(d.panels) > 1 {
 		f = newFigure("", d.xLabel(p), d.yLabel(p), panelWidth, panelHeight)
 		f.heading = p.Name
+		f.Plot.Add(border{})
 	}
 	if d.bars {
 		d.addBars(f, p)
 		return f, nil
 	}
-	if d.categories != nil && len(p.Lines) <= len(palette) {
+	if d.grouped(p) {
 		d.addGroupedBars(f, p)
 	} else if err := d.addLines(f, p); err != nil {
 		return nil, err
@@ -168,6 +169,11 @@ func (d *drawing) draw(p records.Panel) (*Figure, error) {
 	d.addMarks(f, p)
 	d.setAxes(f, p)
 	return f, nil
+}
+
+// grouped reports whether the panel has groups of bars, which more lines than colours would make hard to read.
+func (d *drawing) grouped(p records.Panel) bool {
+	return d.categories != nil && len(p.Lines) <= len(palette)
 }
 
 // x returns the place of a point on the horizontal axis.
@@ -262,22 +268,31 @@ func (d *drawing) addMarks(f *Figure, p records.Panel) {
 		var all marks
 		for _, s := range p.Lines {
 			for _, point := range published.PointsOf(&s, d.X) {
-				if d.categories != nil && !slices.Contains(d.categories, point.Place.Text) || !d.shows(point) {
+				if !d.shows(point) || !d.within(point) {
 					continue
 				}
 				all.marks = append(all.marks, mark{plotter.XY{X: d.x(point.Place) + d.dodge(p, s.Name), Y: point.Mean}, d.styles[s.Name].Color})
 			}
 		}
-		d.addMarksTo(f, all, i, published.Name)
+		d.addMarksTo(f, p, all, i, published.Name)
 	}
 }
 
+// within reports whether a published number lies where the chart has numbers of ours.
+func (d *drawing) within(p records.Point) bool {
+	if d.categories != nil {
+		return slices.Contains(d.categories, p.Place.Text)
+	}
+	return d.xMin <= p.Place.Number && p.Place.Number <= d.xMax
+}
+
 // addMarksTo draws the numbers of publication i.
-func (d *drawing) addMarksTo(f *Figure, all marks, i int, name string) {
+func (d *drawing) addMarksTo(f *Figure, p records.Panel, all marks, i int, name string) {
 	if len(all.marks) == 0 {
 		return
 	}
 	all.shape = markShapes[i%len(markShapes)]
+	all.onBars = d.bars || d.grouped(p)
 	f.Plot.Add(all)
 	f.legend.add(name, all)
 }

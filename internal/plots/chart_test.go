@@ -68,7 +68,8 @@ var wide = []int64{100, 200, 500, 1000, 2000, 5000, 10_000, 20_000}
 var paper = records.Published{
 	Name: "Paper, table 1", Source: "a paper", Metric: "hit_ratio", Points: []records.PublishedPoint{
 		{At: map[string]string{"trace": "trace-0", "policy": "policy-1", "capacity": "500"}, Value: 0.34},
-		{At: map[string]string{"trace": "trace-0", "policy": "policy-2", "capacity": "50000"}, Value: 0.55},
+		{At: map[string]string{"trace": "trace-0", "policy": "policy-2", "capacity": "3000"}, Value: 0.55},
+		{At: map[string]string{"trace": "trace-0", "policy": "policy-2", "capacity": "50000"}, Value: 0.95},
 		{At: map[string]string{"policy": "policy-1", "noise": "0.1"}, Value: 0.33},
 		{At: map[string]string{"policy": "policy-1", "noise": "big"}, Value: 0.31},
 		{At: map[string]string{"policy": "nobody", "capacity": "500"}, Value: 0.99},
@@ -274,8 +275,11 @@ func TestPublishedNumbersAreMarks(t *testing.T) {
 	if last := with.legend.entries[len(with.legend.entries)-1]; last.label != paper.Name {
 		t.Errorf("last entry of the legend is %q, want %q", last.label, paper.Name)
 	}
-	if with.Plot.X.Max != 50000 {
-		t.Errorf("the axis ends at %v, want the published number at 50000 on it", with.Plot.X.Max)
+	if with.Plot.X.Max != 20000 || with.Plot.Y.Max > 0.9 {
+		t.Errorf("the axes end at %v and %v, as if to show the published number at 50000", with.Plot.X.Max, with.Plot.Y.Max)
+	}
+	if points := d.Marks[0].PointsOf(new(seriesNamed(t, d.panels[0], "policy-0")), "capacity"); len(points) != 0 {
+		t.Errorf("%d numbers of another policy", len(points))
 	}
 	d.Y = "misses"
 	if len(d.ofMetric()) != 0 {

@@ -319,7 +319,7 @@ func (f *Figure) drawYLabel(plotted draw.Canvas) {
 	at := vg.Point{X: left + style.FontExtents().Height - style.FontExtents().Descent, Y: data.Center().Y}
 	level := style
 	level.Rotation = 0
-	plotted.FillText(style, at, shorten(f.yLabel, level, data.Max.Y-data.Min.Y+margin))
+	plotted.FillText(style, at, shorten(f.yLabel, level, data.Max.Y-data.Min.Y+3*margin))
 }
 
 func sans(size vg.Length) font.Font {

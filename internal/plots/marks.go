@@ -13,12 +13,13 @@ import (
 const markRadius = vg.Length(4.2) // larger than the markers of lines, which then stay visible inside
 
 // markShapes tell apart the numbers of several publications.
-var markShapes = []draw.GlyphDrawer{polygonGlyph{4, 0}, polygonGlyph{3, 0.25}, polygonGlyph{3, 0.75}, polygonGlyph{6, 0}}
+var markShapes = []polygon{{4, 0}, {3, 0.25}, {3, 0.75}, {6, 0}}
 
 // marks are published numbers, drawn as hollow shapes.
 type marks struct {
-	shape draw.GlyphDrawer
-	marks []mark
+	shape  polygon
+	marks  []mark
+	onBars bool // which have the same colours
 }
 
 type mark struct {
@@ -30,7 +31,13 @@ type mark struct {
 func (m marks) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	for _, each := range m.marks {
-		c.DrawGlyph(draw.GlyphStyle{Color: each.color, Radius: markRadius, Shape: m.shape}, vg.Point{X: x(each.X), Y: y(each.Y)})
+		path := m.shape.path(vg.Point{X: x(each.X), Y: y(each.Y)})
+		if m.onBars {
+			c.SetLineStyle(draw.LineStyle{Color: color.White, Width: 2.6})
+			c.Stroke(path)
+		}
+		c.SetLineStyle(draw.LineStyle{Color: each.color, Width: 1.2})
+		c.Stroke(path)
 	}
 }
 
@@ -58,21 +65,21 @@ func (m marks) GlyphBoxes(p *plot.Plot) []plot.GlyphBox {
 
 // Thumbnail implements plot.Thumbnailer.
 func (m marks) Thumbnail(c *draw.Canvas) {
-	c.DrawGlyph(draw.GlyphStyle{Color: color.Black, Radius: markRadius, Shape: m.shape}, c.Center())
+	c.SetLineStyle(draw.LineStyle{Color: color.Black, Width: 1.2})
+	c.Stroke(m.shape.path(c.Center()))
 }
 
-// polygonGlyph is a hollow polygon with a white edge, which shows on any ground.
-type polygonGlyph struct {
+// polygon is a regular polygon.
+type polygon struct {
 	corners int
 	turned  float64 // the first corner's part of a turn from the right, against the clock
 }
 
-// DrawGlyph implements draw.GlyphDrawer.
-func (g polygonGlyph) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
-	var path vg.Path
+// path returns the outline around a point.
+func (g polygon) path(at vg.Point) (path vg.Path) {
 	for i := range g.corners {
 		sin, cos := math.Sincos(2 * math.Pi * (g.turned + float64(i)/float64(g.corners)))
-		corner := vg.Point{X: at.X + style.Radius*vg.Length(cos), Y: at.Y + style.Radius*vg.Length(sin)}
+		corner := vg.Point{X: at.X + markRadius*vg.Length(cos), Y: at.Y + markRadius*vg.Length(sin)}
 		if i == 0 {
 			path.Move(corner)
 		} else {
@@ -80,8 +87,5 @@ func (g polygonGlyph) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Poi
 		}
 	}
 	path.Close()
-	c.SetLineStyle(draw.LineStyle{Color: color.White, Width: 2.6})
-	c.Stroke(path)
-	c.SetLineStyle(draw.LineStyle{Color: style.Color, Width: 1.2})
-	c.Stroke(path)
+	return path
 }

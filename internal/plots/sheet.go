@@ -26,6 +26,18 @@ type sheet struct {
 	note   string
 }
 
+// border keeps the same room at the edges of all panels, whatever is drawn there, so that their axes lie on one line. It draws nothing.
+type border struct{}
+
+// Plot implements plot.Plotter.
+func (border) Plot(draw.Canvas, *plot.Plot) {}
+
+// GlyphBoxes implements plot.GlyphBoxer.
+func (border) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
+	room := vg.Rectangle{Min: vg.Point{X: -markRadius, Y: -markRadius}, Max: vg.Point{X: markRadius, Y: markRadius}}
+	return []plot.GlyphBox{{Rectangle: room}, {X: 1, Y: 1, Rectangle: room}}
+}
+
 // columns returns the number of panels side by side.
 func (s *sheet) columns() int {
 	switch n := len(s.panels); n {

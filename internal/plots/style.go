@@ -17,8 +17,8 @@ type Style struct {
 	Width  vg.Length
 }
 
-// palette is that of Okabe and Ito (Color universal design, 2008), which people with any colour vision can tell apart, without its
-// black (the optimum) and its yellow (too pale for lines).
+// palette begins with that of Okabe and Ito (Color universal design, 2008), which people with any colour vision can tell apart, without its
+// black (the optimum) and its yellow (too pale for lines). The darker ones after it are of Tol (Colour schemes, 2021: muted) and a brown.
 var palette = []color.NRGBA{
 	{0x00, 0x72, 0xb2, 0xff}, // blue
 	{0xd5, 0x5e, 0x00, 0xff}, // vermilion
@@ -26,6 +26,10 @@ var palette = []color.NRGBA{
 	{0xcc, 0x79, 0xa7, 0xff}, // purple
 	{0xe6, 0x9f, 0x00, 0xff}, // orange
 	{0x56, 0xb4, 0xe9, 0xff}, // sky blue
+	{0x33, 0x22, 0x88, 0xff}, // indigo
+	{0x88, 0x22, 0x55, 0xff}, // wine
+	{0x99, 0x99, 0x33, 0xff}, // olive
+	{0x7f, 0x4a, 0x1e, 0xff}, // brown
 }
 
 // dashes tell apart the lines that share a colour.
@@ -37,12 +41,12 @@ var dashes = [][]vg.Length{
 	{9, 3},
 }
 
-// markers are more than the colours and share no factor with them, so that colour and marker together repeat late.
+// markers share no factor with the number of colours, so that colour and marker together repeat late.
 var markers = []draw.GlyphDrawer{
 	draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}, draw.CrossGlyph{}, draw.RingGlyph{}, draw.PlusGlyph{}, draw.SquareGlyph{},
 }
 
-// SeriesStyle returns the look of series i, counted from 0. The first 30 differ in colour or dashes, the first 42 in colour or marker.
+// SeriesStyle returns the look of series i, counted from 0. The first 50 differ in colour or dashes, the first 70 in colour or marker.
 func SeriesStyle(i int) Style {
 	return Style{
 		Color:  palette[i%len(palette)],

@@ -19,11 +19,8 @@ func HigherIsBetter(metric string) bool {
 
 // MetricName writes the name of a metric, or of a dimension, for people: "hit ratio".
 func MetricName(name string) string {
-	switch name {
-	case "ns_per_request":
+	if name == "ns_per_request" {
 		return "ns/request"
-	case "competitive_ratio":
-		return "competitive ratio (misses / optimum)"
 	}
 	return strings.ReplaceAll(name, "_", " ")
 }
