@@ -107,7 +107,7 @@ func (c *Claim) speaksOf(dimension string) bool {
 type node interface {
 	// value is the value at a point, for the policy in slot bound where the expression leaves the policy open. why says why there is none.
 	value(e *evaluator, at, bound int) (x float64, why string)
-	// free are the dimensions of Data on which the value does not depend.
+	// free are the dimensions of Data on which the value has no place, because it is taken over them or because no record decides it.
 	free(e *evaluator) []bool
 }
 
@@ -339,20 +339,7 @@ func (m *measured) value(e *evaluator, at, bound int) (float64, string) {
 	return 0, fmt.Sprintf("no %s of %s is recorded", m.metric, label)
 }
 
-func (m *measured) free(e *evaluator) []bool {
-	free := e.allFree()
-	for i := range e.slots {
-		if m.slot != unbound && m.slot != i {
-			continue
-		}
-		for _, c := range e.slots[i].cells {
-			for d, place := range c.at {
-				free[d] = free[d] && place == anywhere
-			}
-		}
-	}
-	return free
-}
+func (m *measured) free(e *evaluator) []bool { return make([]bool, len(e.d.dimensions)) }
 
 // means returns the mean of a metric over the records of each cell of a slot.
 func (e *evaluator) means(slot int, metric string) []float64 {

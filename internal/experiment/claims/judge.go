@@ -130,7 +130,7 @@ func (t trend) judge(e *evaluator) []outcome {
 	}
 	free := value.free(e)
 	if free[along] {
-		e.notCheckable("%s does not depend on %s: its records have no place on it, or it is taken over all of them", text(t.value), t.along)
+		e.notCheckable("%s does not depend on %s", text(t.value), t.along)
 		return nil
 	}
 	e.shown = bound(free, along)
@@ -161,6 +161,10 @@ func (t trend) judgeSeries(e *evaluator, o *outcome, value node, along int) {
 	var steps []step
 	for _, at := range o.points {
 		place, ok := e.placeOf(at, along)
+		if e.points[at].at[along] == anywhere {
+			o.why = fmt.Sprintf("its records have no place on %s", t.along)
+			return
+		}
 		if !ok {
 			o.why = fmt.Sprintf("%s is no number there, so it has no order", t.along)
 			return
