@@ -214,10 +214,8 @@ func TestEvaluateAgreesWithNaiveReading(t *testing.T) {
 		}
 		verdicts[want]++
 	})
-	for _, v := range []Verdict{Holds, DoesNotHold, NotCheckable} {
-		if verdicts[v] == 0 {
-			t.Errorf("no claim was drawn that gets the verdict %q: %v", v, verdicts)
-		}
+	if verdicts[Holds] == 0 || verdicts[DoesNotHold] == 0 {
+		t.Errorf("claims of one verdict only were drawn: %v", verdicts)
 	}
 }
 

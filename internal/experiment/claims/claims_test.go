@@ -2,6 +2,8 @@ package claims
 
 import (
 	"fmt"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -84,7 +86,7 @@ func exampleInput(t testing.TB) Input {
 }
 
 func TestEvaluate(t *testing.T) {
-	d := NewData(exampleInput(t))
+	in := exampleInput(t)
 	for _, test := range []struct {
 		claim, want string
 	}{
@@ -151,15 +153,375 @@ func TestEvaluate(t *testing.T) {
 		{"argmax over capacity of hit_ratio(arc) >= 500",
 			"does not hold: 250 to 1,000, not at 1 of 2 points; worst at gli: 250 < 500; over 2 to 3 places on capacity"},
 	} {
-		c, err := Parse(test.claim)
+		checkResult(t, in, test.claim, test.want)
+	}
+}
+
+// verdictOf evaluates a claim about a few records, in which anything but the verdict may be taken from the result.
+func verdictOf(t *testing.T, in Input, text string) Result {
+	t.Helper()
+	c, err := Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.Evaluate(NewData(in))
+}
+
+// checkResult compares the verdict, what was measured and the reason with want.
+func checkResult(t *testing.T, in Input, claim, want string) {
+	t.Helper()
+	if r := verdictOf(t, in, claim); fmt.Sprintf("%s: %s%s", r.Verdict, r.Measured, r.Reason) != want {
+		t.Errorf("%s\n got %s: %s%s\nwant %s", claim, r.Verdict, r.Measured, r.Reason, want)
+	}
+}
+
+// byCapacity is one policy on one trace, with capacities of every kind.
+func byCapacity(t *testing.T) Input {
+	in := Input{Records: recs(t, `
+		oltp lru 10 1/10
+		oltp lru 1% 2/10
+		oltp lru 2% 3/10
+		oltp lru 64MiB 4/10
+		oltp lru 200 5/10`)}
+	for i, capacity := range []int64{10, 10, 20, 64 << 20, 200} {
+		in.Records[i].Capacity = capacity
+		in.Records[i].CapacityShare = new(float64(capacity) / 1010)
+	}
+	return in
+}
+
+func TestWhere(t *testing.T) {
+	for where, want := range map[string]string{
+		"capacity = 1%":                           "2",
+		"capacity = 1.0%":                         "2",
+		"capacity = 10":                           "1,2",
+		"capacity = 64MiB":                        "4",
+		"capacity in 1%, 200, 300":                "2,5",
+		"capacity != 1%":                          "1,3,4,5",
+		"capacity not in 1%, 2%":                  "1,4,5",
+		"capacity < 64MiB":                        "1,2,3,5",
+		"capacity >= 1%":                          "2,3,4,5", // 10 of 1010 are less than 1%
+		"capacity < 2%":                           "1,2",
+		"capacity <= 2% and capacity > 0.5%":      "1,2,3",
+		"capacity between 10 and 20":              "1,2,3",
+		"trace = oltp and capacity >= 200":        "4,5",
+		"trace != oltp":                           "",
+		"trace in 'oltp', gli and capacity = 200": "5",
+		"seed = 0 and capacity = 200":             "5",
+	} {
+		r := verdictOf(t, byCapacity(t), "hits(lru) > 0 where "+where)
+		var hits []string
+		for _, p := range r.Points {
+			hits = append(hits, strings.Fields(p.Measured)[0])
+		}
+		slices.Sort(hits)
+		if got := strings.Join(hits, ","); got != want {
+			t.Errorf("%s: got %s, want %s: %+v", where, got, want, r)
+		}
+	}
+}
+
+func TestWhereOnAxes(t *testing.T) {
+	in := Input{Records: recs(t, `
+		oltp laru 10 1/10 noise=0.10,mode=sync
+		oltp laru 10 2/10 noise=0.5,mode=async
+		oltp lru 10 3/10`)}
+	for claim, want := range map[string]string{
+		"hits(laru) == 1 where noise = 0.1":                                "holds: 1 = 1 (oltp, capacity 10, noise 0.10, mode sync)",
+		"hits(laru) == 1 where noise = 10%":                                "holds: 1 = 1 (oltp, capacity 10, noise 0.10, mode sync)",
+		"hits(laru) == 2 where mode = async":                               "holds: 2 = 2 (oltp, capacity 10, noise 0.5, mode async)",
+		"hits(laru) == 2 where noise > 0.1":                                "holds: 2 = 2 (oltp, capacity 10, noise 0.5, mode async)",
+		"hits(laru) == 2 where noise = 3":                                  "not checkable here: no record where noise = 3, but at noise 0.10, 0.5",
+		"hits(laru) == 2 where mode > async":                               "not checkable here: async is no number, so mode > async has no meaning here",
+		"hits(laru) == 2 where alpha = 1":                                  "not checkable here: no record has a alpha",
+		"hits(lru) == 3 where noise = 0.1":                                 "holds: 3 = 3 (oltp, capacity 10)",
+		"hits(lru) increases with noise":                                   "not checkable here: its records have no place on noise",
+		"hits(laru) increases with mode":                                   "not checkable here: mode is no number there, so it has no order",
+		"hits(laru) increases with noise":                                  "not checkable here: it has one place only on noise",
+		"max over mode of hits(laru) increases with noise":                 "holds: 1 at noise 0.10, 2 at noise 0.5 (oltp, capacity 10); over 1 place on mode",
+		"noise * 10 == hits(laru) where mode = sync":                       "holds: 1 = 1 (oltp, capacity 10, noise 0.10, mode sync)",
+		"sum over noise of sum over mode of (hits(laru) + hits(lru)) == 9": "holds: 9 = 9 (oltp, capacity 10); over 1 place on mode",
+	} {
+		checkResult(t, in, claim, want)
+	}
+}
+
+// Values of a at 1, of b at 2 and so on, at one point.
+func TestComparisons(t *testing.T) {
+	in := Input{Records: recs(t, "t a 1 100/1000\n t b 1 110/1000\n t c 1 110/1000\n t d 1 200/1000")}
+	for claim, holds := range map[string]bool{
+		"hits(b) == hits(c)":                                 true,
+		"hits(a) == hits(b)":                                 false,
+		"hits(a) != hits(b)":                                 true,
+		"hits(a) != hits(b) within 10":                       false,
+		"hits(a) == hits(b) within 10":                       true,
+		"hits(a) == hits(b) within 9.9":                      false,
+		"hits(a) == hits(b) within 10% of it":                true,
+		"hits(a) == hits(b) within 9% of it":                 false,
+		"hit_ratio(a) == hit_ratio(b) within 1%":             true, // rounded, 0.11 - 0.1 is more than 0.01
+		"hit_ratio(b) == hit_ratio(a) within 1%":             true,
+		"hit_ratio(a) == hit_ratio(b) within 0.99%":          false,
+		"hit_ratio(b) < hit_ratio(a)":                        false,
+		"hit_ratio(b) < hit_ratio(a) within 1%":              false,
+		"hit_ratio(b) < hit_ratio(a) within 1.1%":            true,
+		"hit_ratio(b) <= hit_ratio(a) within 1%":             true,
+		"hit_ratio(a) > hit_ratio(b) within 1.1%":            true,
+		"hit_ratio(a) >= hit_ratio(b) within 1%":             true,
+		"hit_ratio(b) <= hit_ratio(c)":                       true,
+		"hit_ratio(b) < hit_ratio(c)":                        false,
+		"hits(a) < hits(b) == hits(c) < hits(d)":             true,
+		"hits(a) < hits(b) < hits(c) < hits(d)":              false,
+		"hits(b) / hits(a) between 1.1 and 1.2":              true,
+		"hits(b) / hits(a) between 1.11 and 1.2":             false,
+		"hits(b) / hits(a) between 1.11 and 1.2 within 0.01": true,
+		"hit_ratio(a) + misses(a) / requests(a) == 1":        true,
+		"-hits(a) + 2 * hits(b) - hits(c) == 10":             true,
+		"hits(a) - (hits(b) - hits(c)) == 100":               true,
+		"hits(a) - hits(b) - hits(c) == -120":                true,
+		"hits(d) / hits(a) / 2 == 1":                         true,
+		"min(hits(a), hits(b)) == hits(a)":                   true,
+		"median over a, b, d of hits == hits(b)":             true,
+		"median over a, b, c, d of hits == 110":              true,
+		"geomean over a, d of hits == sqrt(20000)":           true,
+		"mean over all of hits == 130":                       true,
+		"sum over all of hits == 520":                        true,
+		"max over all of (hits / requests) == 20%":           true,
+		"max over b of abs(hits - hits(a)) == 10":            true,
+		"ln(hits(a)) == ln(2) * log2(hits(a))":               true,
+		"hits(d) is first among all":                         true,
+		"hits(b) is second among all":                        true, // with c
+		"hits(b) is third among all":                         false,
+		"hits(a) is last among all":                          true,
+		"hits(b) is last among all":                          false,
+		"hits(b) is last among all within 10":                true,
+		"misses(a) is last among all":                        true,
+		"misses(a) is highest among all":                     true,
+		"misses(d) is lowest among all":                      true,
+		"misses(d) is first among a, b":                      true,
+		"hits(b) is first among a, c":                        true,
+		"hits(a) is first among b within 10":                 true,
+		"hits(a) is first among b within 10% of it":          true,
+		"hits(a) is first among b within 9% of it":           false,
+	} {
+		if r := verdictOf(t, in, claim); (r.Verdict == Holds) != holds || r.Verdict == NotCheckable {
+			t.Errorf("%s: got %+v, want %v", claim, r, holds)
+		}
+	}
+}
+
+func TestTrends(t *testing.T) {
+	for _, test := range []struct {
+		hits  [4]int
+		holds string // the movements that hold
+	}{
+		{[4]int{1, 2, 3, 4}, "increases never-decreases monotone near-never-increases near-never-decreases"},
+		{[4]int{1, 2, 2, 4}, "never-decreases monotone near-never-decreases"},
+		{[4]int{2, 2, 2, 2}, "never-increases never-decreases monotone constant near-never-increases near-never-decreases near-constant"},
+		{[4]int{3, 2, 3, 2}, "near-never-increases near-never-decreases near-constant"},
+		{[4]int{4, 2, 3, 1}, "near-never-increases"},
+		{[4]int{9, 4, 2, 1}, "decreases never-increases monotone near-never-increases"},
+	} {
+		in := Input{}
+		for i, hits := range test.hits {
+			// The order of the records is not that of the places.
+			in.Records = append([]records.Record{rec(t, fmt.Sprintf("t a 1 %d/10 x=%d", hits, 8+i))}, in.Records...)
+		}
+		var holds []string
+		for _, form := range []string{
+			"increases with", "decreases with", "never increases with", "never decreases with", "is monotone in", "is constant in",
+			"near never increases with", "near never decreases with", "near is constant in",
+		} {
+			bare, near := strings.CutPrefix(form, "near ")
+			text := "hits(a) " + bare + " x"
+			if near {
+				text += " within 1"
+			}
+			if verdictOf(t, in, text).Verdict == Holds {
+				form = strings.TrimSuffix(strings.TrimSuffix(strings.Replace(form, "is ", "", 1), " with"), " in")
+				holds = append(holds, strings.ReplaceAll(form, " ", "-"))
+			}
+		}
+		if got := strings.Join(holds, " "); got != test.holds {
+			t.Errorf("%v: got %s, want %s", test.hits, got, test.holds)
+		}
+	}
+}
+
+// A policy that ran with several seeds counts as the mean of them; equal values of all seeds are that value to the last digit.
+func TestSeeds(t *testing.T) {
+	var lines strings.Builder
+	for seed := range 7 {
+		fmt.Fprintf(&lines, "t random 1 %d/7 seed=%d\n t sure 1 3/7 seed=%d\n", seed, seed, seed)
+	}
+	in := Input{Records: recs(t, lines.String()+"t lru 1 3/7")}
+	for _, claim := range []string{
+		"hits(random) == hits(lru)", "hit_ratio(sure) == hit_ratio(lru)", "min over seed of hits(random) == 0", "hits(random) == 2 where seed = 2",
+		"hits(random) increases with seed", "hits(random) < hits(lru) where seed < 3", "seed == hits(random)",
+	} {
+		if r := verdictOf(t, in, claim); r.Verdict != Holds {
+			t.Errorf("%s: got %+v", claim, r)
+		}
+	}
+}
+
+func TestPublished(t *testing.T) {
+	in := Input{
+		Records: recs(t, "x lru 1% 10/100 noise=0.50\n x lru 200 20/100 noise=0.50\n y lru 1% 40/100 noise=0.50"),
+		References: map[string]Reference{
+			"paper":     {Points: []Number{{map[string]string{"policy": "lru", "noise": "0.5", "capacity": "200.0"}, 20}}},
+			"bypolicy":  {Points: []Number{{map[string]string{"policy": "lru"}, 20}, {map[string]string{"policy": "arc"}, 30}}},
+			"model":     {Points: []Number{{map[string]string{"trace": "x", "capacity": "1%"}, 10}, {map[string]string{"trace": "y"}, 40}}},
+			"twice":     {Points: []Number{{map[string]string{"trace": "x"}, 10}, {map[string]string{"capacity": "1%"}, 40}}},
+			"means":     {Points: []Number{{map[string]string{"capacity": "1%"}, 25}}},
+			"near":      {Within: 1, Points: []Number{{map[string]string{"capacity": "200"}, 21}}},
+			"elsewhere": {Points: []Number{{map[string]string{"alpha": "1"}, 20}}},
+		},
+	}
+	for claim, want := range map[string]string{
+		"hits(lru) == paper(lru)":                         "holds: 20 = 20 (x, capacity 200, noise 0.50); 2 points left out: paper(lru) has no number there",
+		"hits(lru) == bypolicy(lru) where capacity = 200": "holds: 20 = 20 (x, capacity 200, noise 0.50)",
+		"hits(lru) == model":                              "holds: at all 2 points; closest at x, capacity 1%, noise 0.50: 10 = 10; 1 point left out: model has no number there",
+		"hits(lru) == twice where trace = y":              "holds: 40 = 40 (y, capacity 1%, noise 0.50)",
+		"hits(lru) == twice where capacity = 1%":          "holds: 40 = 40 (y, capacity 1%, noise 0.50); 1 point left out: twice has several numbers there",
+		"mean over trace of hits(lru) == means":           "holds: 25 = 25 (capacity 1%, noise 0.50); 1 point left out: means has no number there; over 1 to 2 places on trace",
+		"hits(lru) == near":                               "holds: 20 beside 21, 1 apart (x, capacity 200, noise 0.50); 2 points left out: near has no number there",
+		"hits(lru) == near within 0.5":                    "does not hold: 20 beside 21, 1 apart (x, capacity 200, noise 0.50); 2 points left out: near has no number there",
+		"hits(lru) >= near":                               "does not hold: 20 < 21 (x, capacity 200, noise 0.50); 2 points left out: near has no number there",
+		"max over lru of abs(hits - paper) == 0":          "holds: 0 = 0 (x, capacity 200, noise 0.50); 2 points left out: paper has no number there",
+		"hits(lru) == elsewhere where capacity = 200":     "holds: 20 = 20 (x, capacity 200, noise 0.50)",
+	} {
+		checkResult(t, in, claim, want)
+	}
+}
+
+func TestCheck(t *testing.T) {
+	n := Names{
+		Policies: []string{"lru", "arc(int=true)"}, Groups: []string{"baselines"}, Metrics: []string{"hit_ratio", "misses"},
+		References: []string{"published"}, Axes: []string{"noise"}, Traces: []string{"oltp", "gli"},
+	}
+	for text, want := range map[string]string{
+		"hit_ratio(lru) > published(arc( int=true )) where noise = 0 and trace = gli": "",
+		"hit_ratio(lru) is first among online, baselines":                             "",
+		"max over baselines of (hit_ratio - published) < noise":                       "",
+		"mean over trace of hit_ratio(lru) > mean over noise of published":            "",
+		"hit_ratio(lur) > 1":                           `unknown policy "lur"; did you mean "lru"? (exists: lru, arc(int=true))`,
+		"hit_ration(lru) > 1":                          `unknown metric or reference "hit_ration"; did you mean "hit_ratio"? (exists: hit_ratio, misses, published)`,
+		"hit_ratio(lru) > misses":                      "misses of which policy? Write misses(POLICY)",
+		"hit_ratio(lru) > nois":                        `unknown dimension or reference "nois"; did you mean "noise"? (exists: trace, capacity, seed, noise, published)`,
+		"hit_ratio(lru) > max over baseline of misses": `unknown dimension, policy or group "baseline"; did you mean "baselines"? (exists: trace, capacity, seed, noise, lru, arc(int=true), baselines, all, online, offline)`,
+		"hit_ratio(lru) > max over all of mises":       `unknown metric, reference or dimension "mises"; did you mean "misses"? (exists: hit_ratio, misses, published, trace, capacity, seed, noise)`,
+		"hit_ratio(lru) increases with size":           `unknown dimension "size"; did you mean "seed"? (exists: trace, capacity, seed, noise)`,
+		"hit_ratio(lru) is first among lru, mru":       `unknown policy or group "mru"; did you mean "lru"? (exists: lru, arc(int=true), baselines, all, online, offline)`,
+		"hit_ratio(lru) > 1 where nose = 1":            `unknown dimension "nose"; did you mean "noise"? (exists: trace, capacity, seed, noise)`,
+		"hit_ratio(lru) > 1 where trace in oltp, glu":  `unknown trace "glu"; did you mean "gli"? (exists: oltp, gli)`,
+	} {
+		c, err := Parse(text)
 		if err != nil {
-			t.Errorf("%s: %v", test.claim, err)
+			t.Fatal(text, err)
+		}
+		got := ""
+		if err := c.Check(n); err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%s\n got %s\nwant %s", text, got, want)
+		}
+	}
+}
+
+func TestNotCheckable(t *testing.T) {
+	in := exampleInput(t)
+	in.Groups["own"] = []string{"arc"}
+	in.Groups["none"] = nil
+	for claim, want := range map[string]string{
+		"hit_ratio(arc) > max over withLirs of hit_ratio":              "lirs is not in the experiment: its paper leaves out the stack size",
+		"hit_ratio(arc) is first among own":                            "there is no policy to compare arc with",
+		"hit_ratio(arc) > max over none of hit_ratio":                  "no record of none",
+		"hit_ratio(arcc) > 1":                                          `no record of arcc; did you mean "arc"?`,
+		"hit_ratio(random) > hit_ratio(lru) where trace = gli":         "no record of random where trace = gli",
+		"hit_ratio(random) > hit_ratio('arc(int=true)')":               "no point has records of all its policies",
+		"hit_ratio(random) increases with capacity":                    "it has one place only on capacity",
+		"promotions(lru) > 1":                                          "no promotions of lru is recorded",
+		"argmax over lru, arc of hit_ratio > 1":                        "argmax needs a dimension, and no record has a lru, arc",
+		"ln(hits(lru) - hits(arc)) > 1":                                "it computes no finite number",
+		"geomean over trace of (hits(lru) - hits(lru)) > 1":            "it computes no finite number",
+		"hit_ratio(lru) > alpha":                                       "no record has a dimension alpha",
+		"hit_ratio(lru) increases with alpha":                          "no record has a alpha",
+		"mean over capacity of hit_ratio(lru) increases with capacity": "mean over capacity of hit_ratio(lru) does not depend on capacity",
+	} {
+		if r := verdictOf(t, in, claim); r.Verdict != NotCheckable || r.Reason != want || len(r.Points) > 0 {
+			t.Errorf("%s\n got %+v\nwant %s", claim, r, want)
+		}
+	}
+}
+
+func TestCountersAreMetrics(t *testing.T) {
+	in := Input{Records: recs(t, "t a 1 1/10\n t b 1 1/10")}
+	in.Records[0].Counters, in.Records[1].Counters = "promotions=3,ghosts=1", "promotions=5"
+	if r := verdictOf(t, in, "promotions(a) < promotions(b)"); r.Measured != "3 < 5 (t, capacity 1)" {
+		t.Errorf("got %+v", r)
+	}
+}
+
+// Every policy with its own axis multiplies the points; there is an end to it.
+func TestTooManyPoints(t *testing.T) {
+	var lines strings.Builder
+	for policy := range 6 {
+		for at := range 12 {
+			fmt.Fprintf(&lines, "t p%d 1 1/10 x%d=%d\n", policy, policy, at)
+		}
+	}
+	r := verdictOf(t, Input{Records: recs(t, lines.String())}, "max over p0, p1, p2, p3, p4, p5 of hits > 0")
+	if r.Verdict != NotCheckable || !strings.Contains(r.Reason, "more than 262144 points") {
+		t.Errorf("got %s: %s", r.Verdict, r.Reason)
+	}
+}
+
+func TestUnits(t *testing.T) {
+	for _, test := range []struct {
+		unit   unit
+		values []float64
+		want   string
+	}{
+		{share, []float64{0.34821, 0.35}, "34.82% 35.00%"},
+		{share, []float64{0.348211, 0.348209}, "34.8211% 34.8209%"},
+		{share, []float64{0.1, 0.1}, "10.00% 10.00%"},
+		{count, []float64{94823, 94010}, "94,823 94,010"},
+		{count, []float64{33990.4, 33990}, "33,990.4 33,990"},
+		{count, []float64{1999.96, -1234.5}, "2000.0 -1234.5"},
+		{plain, []float64{1.08349, 12}, "1.083 12"},
+		{plain, []float64{1.08349, 1.08351}, "1.083 1.084"},
+		{plain, []float64{1e20, 1.25e-7}, "100000000000000000000.0 1.25e-07"},
+	} {
+		if got := strings.Join(test.unit.writeAll(test.values), " "); got != test.want {
+			t.Errorf("%v: got %s, want %s", test.values, got, test.want)
+		}
+	}
+}
+
+// The examples of the documentation can be read.
+func TestDocumentation(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/claims.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := 0
+	for line := range strings.Lines(string(page)) {
+		cells := strings.Split(line, "|")
+		if len(cells) != 4 {
 			continue
 		}
-		r := c.Evaluate(d)
-		got := fmt.Sprintf("%s: %s%s", r.Verdict, r.Measured, r.Reason)
-		if got != test.want {
-			t.Errorf("%s\n got %s\nwant %s", test.claim, got, test.want)
+		example, isExample := strings.CutPrefix(strings.TrimSpace(cells[2]), "`")
+		example, rest := strings.CutSuffix(example, "`")
+		if !isExample || !rest {
+			continue
 		}
+		read++
+		if _, err := Parse(strings.Replace(example, "...", "hits(lru) > 1", 1)); err != nil {
+			t.Errorf("%s: %v", example, err)
+		}
+	}
+	if read < 8 {
+		t.Errorf("found %d examples only", read)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/suggest"
 )
 
@@ -14,6 +15,7 @@ type Names struct {
 	Metrics    []string // figures that records have, and counters of the policies
 	References []string
 	Axes       []string // dimensions besides trace, capacity and seed
+	Traces     []string // nil: traces are not checked
 }
 
 // Check returns an error for a name in the claim that the experiment does not have.
@@ -21,6 +23,13 @@ func (c *Claim) Check(n Names) error {
 	for _, u := range c.uses() {
 		if err := u.check(n); err != nil {
 			return err
+		}
+	}
+	for _, cond := range c.conditions {
+		for _, trace := range cond.values {
+			if cond.dimension == records.DimTrace && n.Traces != nil && !slices.Contains(n.Traces, trace) {
+				return suggest.Unknown("trace", trace, n.Traces)
+			}
 		}
 	}
 	return nil

@@ -9,7 +9,7 @@ import (
 )
 
 // maxPoints bounds how many points a claim may have. Policies with axes of their own multiply them.
-const maxPoints = 1 << 20
+const maxPoints = 1 << 18
 
 // anywhere is the place on a dimension that the records of a point do not have.
 const anywhere = -1
