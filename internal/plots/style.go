@@ -83,6 +83,9 @@ func translucent(c color.NRGBA) color.NRGBA {
 // Styles are the looks of lines by their names.
 type Styles map[string]Style
 
+// EasilyTold is how many lines in one figure are easy to tell apart: those that share a colour differ in being solid or dashed.
+const EasilyTold = 12
+
 // StylesOf gives each place on the dimension lines one look. With all records of an experiment it gives each policy the same look in all
 // of its figures.
 func StylesOf(recs []records.Record, lines string) Styles {

@@ -28,7 +28,7 @@ func figures(dir string, in Input) (drawn []figure, notes []string, err error) {
 			continue
 		}
 		chart := chartOf(in.File, f)
-		chart.Styles = plots.StylesOf(in.Records, cmp.Or(f.Lines, records.DimPolicy))
+		chart.Styles = styles(in.Records, recs, cmp.Or(f.Lines, records.DimPolicy))
 		files, err := plots.DrawChart(filepath.Join(dir, figuresDir), chart, recs)
 		if err != nil {
 			notes = append(notes, err.Error())
@@ -41,6 +41,15 @@ func figures(dir string, in Input) (drawn []figure, notes []string, err error) {
 		drawn = append(drawn, shown)
 	}
 	return drawn, notes, nil
+}
+
+// styles returns the looks of the lines in a figure of some of all records: the same in all figures, unless there are so many lines that those
+// of one figure would look alike.
+func styles(all, some []records.Record, lines string) plots.Styles {
+	if same := plots.StylesOf(all, lines); len(same) <= plots.EasilyTold {
+		return same
+	}
+	return plots.StylesOf(some, lines)
 }
 
 func chartOf(f *experiment.File, figure experiment.Figure) plots.Chart {
