@@ -84,7 +84,7 @@ func (c *curve) print(w io.Writer, format string) error {
 	if _, err := fmt.Fprintf(w, "%s: %s requests, hit ratios\n\n", c.trace, records.Count(c.requests())); err != nil {
 		return err
 	}
-	t := newListing()
+	t := records.NewTable()
 	header := table.Row{"capacity", "lru"}
 	if c.rate > 0 {
 		header = append(header, "lru sampled", "error")

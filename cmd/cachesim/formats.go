@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/suggest"
 	"github.com/cachesim/cachesim/internal/traces"
 )
@@ -70,7 +71,7 @@ func findFormats(names []string) ([]traces.Format, error) {
 // printFormatTable prints one row per format as table, csv or markdown. On a terminal, where a row of five columns would not fit, they
 // stand below each other.
 func printFormatTable(w io.Writer, formats []traces.Format, format string) error {
-	t := newListing()
+	t := records.NewTable()
 	width := terminalWidth(w)
 	narrow := format == "table" && width > 0
 	if narrow {

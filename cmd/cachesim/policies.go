@@ -14,6 +14,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/suggest"
 )
 
@@ -70,7 +71,7 @@ func findPolicies(names []string) ([]policies.Entry, error) {
 // printPolicyTable prints one row per policy as table, csv or markdown. On a terminal, where a row of five columns would not fit,
 // what the policy evicts, its parameters and its source stand below each other.
 func printPolicyTable(w io.Writer, entries []policies.Entry, format string) error {
-	t := newListing()
+	t := records.NewTable()
 	width := terminalWidth(w)
 	narrow := format == "table" && width > 0
 	if narrow {
@@ -87,17 +88,6 @@ func printPolicyTable(w io.Writer, entries []policies.Entry, format string) erro
 		t.AppendRow(table.Row{name, kind, e.Summary, params, e.Source})
 	}
 	return printListing(w, t, format)
-}
-
-// newListing returns an empty table for a list of what exists.
-func newListing() table.Writer {
-	t := table.NewWriter()
-	style := table.StyleLight
-	style.Options = table.Options{SeparateHeader: true}
-	style.Format.Header = text.FormatDefault
-	t.SetStyle(style)
-	t.SuppressTrailingSpaces()
-	return t
 }
 
 // printListing prints t as table, csv or markdown.

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cachesim/cachesim/internal/experiment"
+	"github.com/cachesim/cachesim/internal/records"
 )
 
 type sweepPlanFlags struct {
@@ -125,7 +126,7 @@ func printCells(cmd *cobra.Command, cells []listedCell, format string) error {
 		}
 		return nil
 	}
-	t := newListing()
+	t := records.NewTable()
 	t.AppendHeader(table.Row{"cell", "trace", "policy", "capacity", "seed", "axes", "estimate"})
 	for _, c := range cells {
 		estimate := "finished"

@@ -108,7 +108,7 @@ func columnsFor(g Group) []column {
 }
 
 func renderGroup(g Group, p paint) string {
-	t := newTable()
+	t := NewTable()
 	columns := columnsFor(g)
 	var header table.Row
 	var configs []table.ColumnConfig
@@ -129,8 +129,8 @@ func renderGroup(g Group, p paint) string {
 	return t.Render()
 }
 
-// newTable returns an empty table in the style of all tables.
-func newTable() table.Writer {
+// NewTable returns an empty table in the style of all tables.
+func NewTable() table.Writer {
 	t := table.NewWriter()
 	style := table.StyleLight
 	style.Options = table.Options{SeparateHeader: true}

@@ -57,7 +57,7 @@ func (t *Tables) Heading(i int) string {
 
 // render writes a compared column as three: ours, the published value and the difference.
 func (t *Table) render(p paint) string {
-	w := newTable()
+	w := NewTable()
 	header := table.Row{t.Corner}
 	configs := []table.ColumnConfig{{Number: 1, Align: text.AlignLeft, AlignHeader: text.AlignLeft}}
 	for _, c := range t.Columns {

@@ -154,7 +154,7 @@ func (s *Summary) printTables(w io.Writer, markdown bool) error {
 }
 
 func (s *Summary) figureTable() table.Writer {
-	t := newTable()
+	t := records.NewTable()
 	t.AppendHeader(table.Row{"figure", "value"})
 	for _, r := range s.rows() {
 		t.AppendRow(table.Row{r.name, r.value})
@@ -163,7 +163,7 @@ func (s *Summary) figureTable() table.Writer {
 }
 
 func (s *Summary) distributionTable() table.Writer {
-	t := newTable()
+	t := records.NewTable()
 	t.AppendHeader(table.Row{"distribution", "min", "10%", "25%", "median", "75%", "90%", "99%", "max", "mean"})
 	var configs []table.ColumnConfig
 	for column := 2; column <= 10; column++ {
@@ -177,15 +177,6 @@ func (s *Summary) distributionTable() table.Writer {
 		}
 		t.AppendRow(cells)
 	}
-	return t
-}
-
-func newTable() table.Writer {
-	t := table.NewWriter()
-	style := table.StyleLight
-	style.Options = table.Options{SeparateHeader: true}
-	style.Format.Header = text.FormatDefault
-	t.SetStyle(style)
 	return t
 }
 

@@ -158,12 +158,7 @@ func columns(moved []*Result) []column {
 }
 
 func movedTable(moved []*Result) table.Writer {
-	t := table.NewWriter()
-	style := table.StyleLight
-	style.Options = table.Options{SeparateHeader: true}
-	style.Format.Header = text.FormatDefault
-	t.SetStyle(style)
-	t.SuppressTrailingSpaces()
+	t := records.NewTable()
 	var header table.Row
 	var configs []table.ColumnConfig
 	shown := columns(moved)
