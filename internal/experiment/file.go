@@ -19,8 +19,8 @@ type File struct {
 	Warmup     int        `yaml:"warmup,omitempty"`    // requests
 	Seeds      Seeds      `yaml:"seeds,omitempty"`     // default: 0 alone
 	// Optimum adds the offline optimum under the same rules at every point, so that records have competitive ratios. Default true.
-	Optimum *bool    `yaml:"optimum,omitempty"`
-	Metrics []string `yaml:"metrics,omitempty"` // those that the report's table of records shows; default hit_ratio, misses
+	Optimum *bool  `yaml:"optimum,omitempty"`
+	Metrics Values `yaml:"metrics,omitempty"` // those that the report's table of records shows; default hit_ratio, misses
 
 	Groups     map[string][]string `yaml:"groups,omitempty"` // names for sets of policies, for claims and figures
 	References []Reference         `yaml:"references,omitempty"`
@@ -35,20 +35,20 @@ type File struct {
 	TracesIn string `yaml:"traces-in,omitempty"`
 	// Only restricts the cells as --only does, "policy=lru,arc"; figures and claims see no other records. Policies, traces and capacities that
 	// are left out so stay in the lists above.
-	Only []string `yaml:"only,omitempty"`
+	Only Values `yaml:"only,omitempty"`
 	// Changes says how this experiment differs from the one it was made from: "--quick", "--set seeds=3". Where there are any, figures,
 	// references and claims may speak of traces, policies and places that are no longer here.
-	Changes []string `yaml:"changes,omitempty"`
+	Changes Values `yaml:"changes,omitempty"`
 
 	source source
 }
 
 // Trace is a workload: files or a generator.
 type Trace struct {
-	Name     string   `yaml:"name"`
-	File     string   `yaml:"file,omitempty"`     // relative to the folder of the experiment file or to $CACHESIM_TRACES
-	Files    []string `yaml:"files,omitempty"`    // several, one after another
-	Generate string   `yaml:"generate,omitempty"` // a generator, "zipf(objects=10000)"; the seed is that of the cell unless it is written here
+	Name     string `yaml:"name"`
+	File     string `yaml:"file,omitempty"`     // relative to the folder of the experiment file or to $CACHESIM_TRACES
+	Files    Values `yaml:"files,omitempty"`    // several, one after another
+	Generate string `yaml:"generate,omitempty"` // a generator, "zipf(objects=10000)"; the seed is that of the cell unless it is written here
 	// With are further parameters of the generator, and sample and limit. Each is an axis of that name, even where it has one value.
 	With       map[string]Values `yaml:"with,omitempty"`
 	Format     string            `yaml:"format,omitempty"` // as for --input-format
@@ -133,8 +133,8 @@ type Claim struct {
 
 // Quick is a version of the experiment that takes at most a minute. What is not set stays as it is.
 type Quick struct {
-	Traces     []string   `yaml:"traces,omitempty"` // names of those that stay
-	Policies   []string   `yaml:"policies,omitempty"`
+	Traces     Values     `yaml:"traces,omitempty"` // names of those that stay
+	Policies   Values     `yaml:"policies,omitempty"`
 	Capacities Capacities `yaml:"capacities,omitempty"` // for all traces
 	Seeds      Seeds      `yaml:"seeds,omitempty"`
 	Limit      int        `yaml:"limit,omitempty"` // requests of each trace

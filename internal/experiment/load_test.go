@@ -42,7 +42,7 @@ func TestLoadErrors(t *testing.T) {
 		{base + "warmup: 99999999999999999999\n", "x.yaml:7: want warmup to be a whole number"},
 		{base + "warmup: -1\n", "x.yaml:7: warmup -1: want a number of requests, from 0"},
 		{base + "bytes: yes\n", `x.yaml:7: want bytes to be true or false, not "yes"`},
-		{base + "metrics: misses\n", "x.yaml:7: want metrics to be a list"},
+		{base + "groups: {a: lru}\n", "x.yaml:7: want a to be a list, written [a, b] or with one - for each, not \"lru\""},
 		{base + "groups: [a]\n", "x.yaml:7: want groups to have keys with values, not a list"},
 		{base + "about: \"a\\tb\"\n", "x.yaml:7: want about to be a text, not a text with tabs or control characters"},
 		{base + "about: &a x\n", "x.yaml:7: want about to be a text, not an anchor, alias or tag"},
@@ -68,6 +68,9 @@ func TestLoadErrors(t *testing.T) {
 		{replace("[1%, 2%]", "1gb"), `x.yaml:6: capacity "1gb": unknown unit "gb"; did you mean 1GB or 1GiB?`},
 		{replace("[1%, 2%]", "[1%, 1%]"), "x.yaml:6: capacity 1% is there twice"},
 		{replace("[1%, 2%]", "64MiB"), "x.yaml:4: trace t: its capacities count bytes, but its objects have no sizes"},
+		{replace("[1%, 2%]", "64MiB") + "unit-size: true\n", "x.yaml:7: trace t: its capacities count bytes, but unit-size ignores sizes"},
+		{strings.NewReplacer("generate: zipf", "file: a", "arc", "opt-bypass", "[1%, 2%]", "64MiB").Replace(base), "x.yaml:5: capacity 64MiB: policy opt-bypass works with capacities in objects only, not in bytes"},
+		{base + "bytes: true\nunit-size: true\n", "x.yaml:8: bytes and unit-size exclude each other"},
 		{replace("capacities: [1%, 2%]\n", ""), "x.yaml:4: trace t has no capacities"},
 		{replace("[1%, 2%]", "1..9999+1") + "seeds: 9999\n", "x.yaml:1: the experiment has 199960002 cells, more than 100000: traces with their axes 1, capacities 9999, policies with their axes 2, seeds 9999"},
 		{base + "cache: semantic\n", `x.yaml:7: unknown cache "semantic"`},
@@ -200,7 +203,7 @@ func TestEncodeKeepsEverything(t *testing.T) {
 			Name: "test", Title: line.Draw(t, "title"), Source: line.Draw(t, "source"), About: text.Draw(t, "about"),
 			Traces: []Trace{
 				{Name: "on", Generate: "zipf(objects=10)", With: map[string]Values{"alpha": values.Draw(t, "alpha")}},
-				{Name: "123", Files: []string{line.Draw(t, "file"), "true"}, Limit: rapid.IntRange(0, 9).Draw(t, "limit"), Capacities: Capacities{"7"}},
+				{Name: "123", Files: Values{line.Draw(t, "file"), "true"}, Limit: rapid.IntRange(0, 9).Draw(t, "limit"), Capacities: Capacities{"7"}},
 			},
 			Policies:   []Policy{{Policy: "lru"}, {Policy: "s3fifo", As: line.Draw(t, "as")}, {Policy: "lfu-da"}},
 			Capacities: rapid.SampledFrom([]Capacities{{"1%"}, {"10", "1%..4%x2"}}).Draw(t, "capacities"),
@@ -212,7 +215,7 @@ func TestEncodeKeepsEverything(t *testing.T) {
 				{At: map[string]Values{"policy": {"lru"}}, Values: Numbers{number.Draw(t, "value")}},
 			}}},
 			Absent:  map[string]string{"absent " + line.Draw(t, "absent"): text.Draw(t, "why")},
-			Changes: []string{"--set " + line.Draw(t, "change")},
+			Changes: Values{"--set " + line.Draw(t, "change")},
 		}
 		encoded, err := f.Encode()
 		if err != nil {

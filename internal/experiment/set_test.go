@@ -38,7 +38,7 @@ func TestApply(t *testing.T) {
 		{"warmup=1000", func(f *File) any { return f.Warmup }, 1000},
 		{"unit-size=true", func(f *File) any { return f.UnitSize }, true},
 		{"optimum=false", func(f *File) any { return *f.Optimum }, false},
-		{"metrics=misses, hits", func(f *File) any { return f.Metrics }, []string{"misses", "hits"}},
+		{"metrics=misses, hits", func(f *File) any { return f.Metrics }, Values{"misses", "hits"}},
 		{"policies=arc,fifo", func(f *File) any { return f.labels() }, []string{"arc", "fifo"}},
 		{"policies=arc,fifo", func(f *File) any { return f.Absent["lru"] }, "left out by --set"},
 		{"traces.made.alpha=0.9,1.1", func(f *File) any { return f.Traces[0].With["alpha"] }, Values{"0.9", "1.1"}},

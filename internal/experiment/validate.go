@@ -271,7 +271,13 @@ func (f *File) checkCells() error {
 		if err != nil {
 			return err
 		}
-		if t.Generate == "" || !sim.NeedBytes(specs, f.mode()) {
+		if !sim.NeedBytes(specs, f.mode()) {
+			continue
+		}
+		if f.UnitSize {
+			return f.errorAt(fmt.Errorf("trace %s: its capacities count bytes, but unit-size ignores sizes; write numbers of objects, or leave unit-size out", t.Name), "unit-size")
+		}
+		if t.Generate == "" {
 			continue
 		}
 		if spec, err := gen.Parse(t.Generate, ""); err == nil && !spec.HasSizes() && t.With["size"] == nil {
