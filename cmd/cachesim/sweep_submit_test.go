@@ -2,10 +2,14 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -43,9 +47,9 @@ func TestSlurm(t *testing.T) {
 	var job string
 	cluster.waitFor("the job", func() bool { job = cluster.firstJob(); return job != "" })
 	cluster.waitFor("the first cell of a shard", func() bool { finished, _ := s.cells(killedShard); return finished > 0 })
-	cluster.output("scancel", "--signal=KILL", "--full", job+"_2")
+	s.kill(killedShard)
 	message := <-ended
-	if !strings.Contains(message, "missing, of 1 shard:") || !strings.Contains(message, "shard 2, out/logs/"+job+"_2.log:") {
+	if !strings.Contains(message, "missing, of 1 shard:") || !strings.Contains(message, "shard 2, out/logs/"+job+"_2.log:\n    wrote nothing;") {
 		t.Errorf("submit says %q", message)
 	}
 	for shard := range 4 {
@@ -133,6 +137,39 @@ func (s *slurmSweep) start(code int, args ...string) <-chan string {
 	}()
 	s.t.Cleanup(func() { cmd.Process.Kill() })
 	return ended
+}
+
+// kill kills the program that runs a shard at once, as the kernel does where memory runs out.
+func (s *slurmSweep) kill(shard int) {
+	s.t.Helper()
+	for pid, args := range processes(s.t) {
+		if args[0] != s.program || !slices.Contains(args, fmt.Sprintf("%d/4", shard)) {
+			continue
+		}
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			s.t.Fatal(err)
+		}
+		return
+	}
+	s.t.Fatalf("shard %d is not running", shard)
+}
+
+// processes returns the arguments of what runs on this machine.
+func processes(t *testing.T) map[int][]string {
+	t.Helper()
+	paths, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[int][]string{}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		pid, notANumber := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		if err == nil && notANumber == nil { // otherwise it has ended since
+			all[pid] = strings.Split(string(text), "\x00")
+		}
+	}
+	return all
 }
 
 // cells counts the cells of a shard that are finished, and all of them.

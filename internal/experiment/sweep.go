@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/cachesim/cachesim/internal/atomicfile"
 	"github.com/cachesim/cachesim/internal/records"
@@ -57,6 +58,9 @@ func OpenSweep(dir string) (*Sweep, error) {
 // LoadSweepFile reads the experiment of the sweep in dir.
 func LoadSweepFile(dir string) (*File, error) {
 	f, err := Load(filepath.Join(dir, sweepFileName))
+	if errors.Is(err, syscall.ENOTDIR) {
+		return nil, fmt.Errorf("%s is a file, want the folder of a sweep; make one of an experiment with cachesim sweep plan FILE -o DIR", dir)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s holds no sweep (%s); start one with cachesim sweep FILE -o %s", dir, sweepFileName, dir)
 	}

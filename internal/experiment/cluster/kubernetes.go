@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -32,13 +33,16 @@ type Volume struct {
 	hostPath       string
 }
 
+// claimName is what Kubernetes accepts as the name of a claim.
+var claimName = regexp.MustCompile(`^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$`)
+
 // ParseVolume reads pvc:CLAIM, pvc:CLAIM/FOLDER or host:/PATH.
 func ParseVolume(text string) (Volume, error) {
 	kind, rest, _ := strings.Cut(text, ":")
 	switch {
 	case kind == "pvc":
 		claim, folder, _ := strings.Cut(rest, "/")
-		if claim != "" && !escapes(folder) {
+		if claimName.MatchString(claim) && !escapes(folder) {
 			return Volume{claim: claim, subPath: strings.TrimSuffix(folder, "/")}, nil
 		}
 	case kind == "host" && path.IsAbs(rest) && !escapes(rest):
@@ -183,8 +187,8 @@ func (k Kubernetes) check() error {
 	return nil
 }
 
-// failurePolicy gives a shard up at once where the program says that its input is wrong, and does not count a pod that the cluster itself
-// took away.
+// failurePolicy gives a shard up at once where the program says that it cannot do it (a trace is missing, say), so that another try would end
+// the same, and does not count a pod that the cluster itself took away.
 func failurePolicy() podFailurePolicy {
 	return podFailurePolicy{Rules: []failureRule{
 		{Action: "FailIndex", OnExitCodes: &exitCodes{ContainerName: containerName, Operator: "In", Values: []int{2}}},

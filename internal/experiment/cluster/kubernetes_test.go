@@ -148,6 +148,7 @@ func TestParseVolume(t *testing.T) {
 		"host:/a b:c":    {hostPath: "/a b:c"},
 		"pvc:":           {},
 		"pvc:a/../b":     {},
+		"pvc:Data_1":     {},
 		"host:relative":  {},
 		"host:/a/../etc": {},
 		"/data":          {},
