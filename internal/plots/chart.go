@@ -33,6 +33,10 @@ type Chart struct {
 // DrawChart draws recs into dir, which is created if missing, as NAME.svg, NAME.png and NAME.pdf, and returns the names of the files. The
 // same records give the same bytes. What records.Arrange refuses and a chart without any point that can be drawn are errors.
 func DrawChart(dir string, c Chart, recs []records.Record) (files []string, err error) {
+	return c.save(dir, recs, asSVG, asPNG, asPDF)
+}
+
+func (c Chart) save(dir string, recs []records.Record, formats ...format) (files []string, err error) {
 	c.Lines = cmp.Or(c.Lines, records.DimPolicy)
 	panels, err := records.Arrange(recs, records.Layout{Panels: c.Panels, Lines: c.Lines, Along: c.X, Metric: c.Y})
 	if err != nil {
@@ -55,13 +59,13 @@ func DrawChart(dir string, c Chart, recs []records.Record) (files []string, err 
 	}
 	if len(figures) == 1 {
 		figures[0].note = d.note()
-		return figures[0].saveAs(dir, c.Name, asSVG, asPNG, asPDF)
+		return figures[0].saveAs(dir, c.Name, formats...)
 	}
 	s := sheet{title: c.title(), panels: figures, note: d.note()}
 	if c.Panels != records.DimTrace { // places on one dimension are to be compared; traces differ too much
 		s.shareY()
 	}
-	return s.saveAs(dir, c.Name, asSVG, asPNG, asPDF)
+	return s.saveAs(dir, c.Name, formats...)
 }
 
 func (c Chart) title() string {

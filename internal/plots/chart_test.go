@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/cachesim/cachesim/internal/records"
 )
 
@@ -333,4 +335,31 @@ func TestPDFText(t *testing.T) {
 	if !bytes.Contains(content.Bytes(), []byte("gr\xf6\xdfe \xb1 ?")) {
 		t.Error("the title is not there in Windows 1252")
 	}
+}
+
+// Whatever the records say, a chart is drawn or refused with a reason.
+func TestAnyChart(t *testing.T) {
+	dir := t.TempDir()
+	rapid.Check(t, func(t *rapid.T) {
+		dims := []string{"trace", "policy", "capacity", "capacity_share", "seed", "noise"}
+		e := experiment{
+			policies: rapid.IntRange(1, 8).Draw(t, "policies"), traces: rapid.IntRange(1, 3).Draw(t, "traces"), seeds: rapid.IntRange(0, 3).Draw(t, "seeds"),
+			capacities: rapid.SliceOfNDistinct(rapid.Int64Range(1, 1<<62), 1, 4, rapid.ID).Draw(t, "capacities"),
+			noise:      rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"0", "0.1", "1e300", "-3", "big", "NaN", "Inf"}), 1, 4, rapid.ID).Draw(t, "noise"),
+			unit:       rapid.SampledFrom([]string{records.Objects, records.Bytes}).Draw(t, "unit"),
+		}
+		recs := e.records()
+		for i := range recs {
+			recs[i].HitRatio = rapid.SampledFrom([]float64{0, 1, 0.5, 1e-300, recs[i].HitRatio}).Draw(t, "ratio")
+			recs[i].Evictions = rapid.SampledFrom([]int64{0, 1, 1 << 62}).Draw(t, "evictions")
+		}
+		c := Chart{
+			Name: "any", X: rapid.SampledFrom(dims).Draw(t, "x"), Y: rapid.SampledFrom([]string{"hit_ratio", "evictions"}).Draw(t, "y"),
+			Lines: rapid.SampledFrom(dims).Draw(t, "lines"), Panels: rapid.SampledFrom(append(dims, "")).Draw(t, "panels"),
+			LogX: rapid.Bool().Draw(t, "log x"), LogY: rapid.Bool().Draw(t, "log y"), Marks: []records.Published{paper},
+		}
+		if _, err := c.save(dir, recs, asSVG); err != nil && !strings.Contains(err.Error(), "above 0") && !strings.Contains(err.Error(), "unknown dimension") {
+			t.Fatalf("%+v: %v", c, err)
+		}
+	})
 }

@@ -67,6 +67,9 @@ func (t ticker) linearTicks(low, high float64) []plot.Tick {
 	var ticks []plot.Tick
 	for i := math.Ceil(low/step - 1e-9); i*step <= high+step*1e-9; i++ {
 		v := i*step + 0 // no negative zero
+		if t.scale == Log && v <= 0 {
+			continue
+		}
 		ticks = append(ticks, plot.Tick{Value: v, Label: format(v)})
 	}
 	return ticks
@@ -80,10 +83,10 @@ func (t ticker) step(least float64) float64 {
 	return decimalStep(least)
 }
 
-// decimalStep returns the smallest of 1, 2 and 5 times a power of ten that is at least least.
+// decimalStep returns the smallest of 1, 2, 2.5 and 5 times a power of ten that is at least least.
 func decimalStep(least float64) float64 {
 	power := math.Pow(10, math.Floor(math.Log10(least)))
-	for _, m := range []float64{1, 2, 5} {
+	for _, m := range []float64{1, 2, 2.5, 5} {
 		if m*power >= least {
 			return m * power
 		}
@@ -104,7 +107,7 @@ func (t ticker) logLevels(low, high float64) [][]float64 {
 		return [][]float64{between(durations, low, high), between(wholeDurations, low, high)}
 	}
 	levels := [][]float64{powers(10, 1, []float64{1, 2, 5}, low, high)}
-	for every := 1.0; every <= 8; every++ {
+	for _, every := range []float64{1, 2, 3, 4, 5, 6, 7, 8, 10, 20, 50, 100} {
 		levels = append(levels, powers(10, every, []float64{1}, low, high))
 	}
 	return levels

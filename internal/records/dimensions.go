@@ -1,6 +1,7 @@
 package records
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,10 +25,13 @@ type Value struct {
 	IsNumber bool
 }
 
-// newValue returns the value of a text, a number where it can be read as one.
+// newValue returns the value of a text, a number where it can be read as a finite one.
 func newValue(text string) Value {
 	x, err := strconv.ParseFloat(text, 64)
-	return Value{Text: text, Number: x, IsNumber: err == nil}
+	if err != nil || math.IsInf(x, 0) || math.IsNaN(x) {
+		return Value{Text: text}
+	}
+	return Value{Text: text, Number: x, IsNumber: true}
 }
 
 // Dim returns the record's place on a dimension: DimTrace, DimPolicy, DimCapacity, DimCapacityShare, DimSeed or the name of one of its Axes. ok is
