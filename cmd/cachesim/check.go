@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/baseline"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/suggest"
@@ -41,8 +42,8 @@ figures do not count then, except that the requests and the capacity must be the
 some cells, and the last one that fits a cell counts: --tolerance 0.1pp --tolerance policy=lhd,trace=oltp.zst:0.5pp.
 Conditions name a trace, policy, capacity, seed or an axis of an experiment.
 
-Trace files are looked for where the baseline says, in --trace-dir, in the folder of the baseline and in $CACHESIM_TRACES. One whose
-checksum is not the recorded one is a failure of its own, and the other traces are still checked.
+Trace files are looked for where the baseline says, in --trace-dir, in the folder of the baseline, in the one above it, and in
+$CACHESIM_TRACES. One whose checksum is not the recorded one is a failure of its own, and the other traces are still checked.
 
 --update replaces the records that moved, in every format that BASELINE has. It changes nothing if a record cannot be replayed; where
 traces were changed on purpose, --new-traces takes them as they are.
@@ -77,16 +78,10 @@ func (f *checkFlags) run(cmd *cobra.Command, path string) error {
 	if err != nil {
 		return err
 	}
-	bar := newProgress(cmd.ErrOrStderr(), f.quiet, "replaying", unitCells)
-	defer bar.finish()
-	report, err := baseline.Check(cmd.Context(), path, recs, baseline.Options{
-		Rules: rules, Dirs: f.traceDirs(path), Jobs: f.jobs, Version: version(), NewTraces: f.newTraces,
-		Progress: func(done, total int) { bar.set(int64(done), int64(total)) },
-	})
+	report, err := f.replay(cmd, path, recs, rules)
 	if err != nil {
 		return err
 	}
-	bar.finish()
 	if err := f.print(cmd, report); err != nil {
 		return err
 	}
@@ -94,6 +89,21 @@ func (f *checkFlags) run(cmd *cobra.Command, path string) error {
 		return f.rewrite(cmd, path, report)
 	}
 	return verdict(report)
+}
+
+// replay runs the check with a progress bar.
+func (f *checkFlags) replay(cmd *cobra.Command, path string, recs []records.Record, rules []baseline.Rule) (*baseline.Report, error) {
+	var display *sweepProgress
+	defer func() { display.finish() }()
+	return baseline.Check(cmd.Context(), path, recs, baseline.Options{
+		Rules: rules, Dirs: f.traceDirs(path), Jobs: f.jobs, Version: version(), NewTraces: f.newTraces,
+		Progress: func(cells int) experiment.Progress {
+			if display = newSweepProgress(cmd.ErrOrStderr(), f.quiet, cells); display == nil {
+				return nil
+			}
+			return display
+		},
+	})
 }
 
 // check refuses values that no baseline could make good.
@@ -127,7 +137,8 @@ func (f *checkFlags) traceDirs(path string) (dirs []string) {
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
 		folder = filepath.Dir(path)
 	}
-	return append(dirs, workload.Dirs(folder)...)
+	dirs = append(dirs, folder, filepath.Join(folder, ".."))
+	return append(dirs, workload.Dirs("")...)
 }
 
 // print prints the report, and in GitHub Actions adds it to the summary of the job.
@@ -156,8 +167,11 @@ func (f *checkFlags) rewrite(cmd *cobra.Command, path string, report *baseline.R
 		return nil
 	}
 	recs, err := report.Updated()
-	if err != nil {
+	switch {
+	case err != nil && report.OnlyMissing():
 		return err
+	case err != nil:
+		return checkFailedError{err}
 	}
 	if err := records.Rewrite(path, recs); err != nil {
 		return err

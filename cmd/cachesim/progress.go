@@ -14,7 +14,6 @@ type progressUnit int
 const (
 	unitBytes progressUnit = iota
 	unitRequests
-	unitCells
 )
 
 // progress is a bar with rate and remaining time on a terminal, and nothing elsewhere. Its methods may be called from any goroutine.
@@ -41,10 +40,9 @@ func newProgress(w io.Writer, quiet bool, what string, unit progressUnit) *progr
 		progressbar.OptionShowCount(),
 	}
 	p := &progress{scale: 1}
-	switch unit {
-	case unitBytes:
+	if unit == unitBytes {
 		options = append(options, progressbar.OptionShowBytes(true))
-	case unitRequests:
+	} else {
 		p.scale = 1000
 		options = append(options, progressbar.OptionShowIts(), progressbar.OptionSetItsString("k requests"))
 	}

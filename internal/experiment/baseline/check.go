@@ -16,11 +16,12 @@ import (
 
 // Options say how Check replays and compares.
 type Options struct {
-	Rules    []Rule   // the last that fits a cell counts; cells that none fits must be exactly as recorded
-	Dirs     []string // folders in which traces are looked for, as in workload.Options
-	Jobs     int      // replays at a time; 0 means one per core
-	Version  string   // of the program
-	Progress func(done, total int)
+	Rules   []Rule   // the last that fits a cell counts; cells that none fits must be exactly as recorded
+	Dirs    []string // folders in which traces are looked for, as in workload.Options
+	Jobs    int      // replays at a time; 0 means one per core
+	Version string   // of the program
+	// Progress is called with the number of cells to replay, for the display that shows it; both may be nil.
+	Progress func(cells int) experiment.Progress
 	// NewTraces takes traces as they are now where their checksum is not the recorded one.
 	NewTraces bool
 }
@@ -134,23 +135,20 @@ func replay(ctx context.Context, all []planned, options Options) (*replayed, err
 		}
 	}
 	cells = experiment.WithoutRepetitions(cells)
-	progress := func() {
-		if options.Progress != nil {
-			options.Progress(len(done.results)+len(done.problems), len(cells))
-		}
+	var progress experiment.Progress
+	if options.Progress != nil {
+		progress = options.Progress(len(cells))
 	}
 	return done, experiment.Execute(ctx, cells, experiment.Options{
-		Jobs: options.Jobs, Dirs: options.Dirs,
+		Jobs: options.Jobs, Dirs: options.Dirs, Progress: progress,
 		Finished: func(c experiment.Cell, result experiment.Result) error {
 			done.results[c.Hash] = result
-			progress()
 			return nil
 		},
 		Failed: func(failed []experiment.Cell, err error) error {
 			for _, c := range failed {
 				done.problems[c.Hash] = err
 			}
-			progress()
 			return nil
 		},
 	})
