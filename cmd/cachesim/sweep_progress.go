@@ -40,7 +40,7 @@ func newSweepProgress(w io.Writer, quiet bool, total int) *sweepProgress {
 		container: mpb.New(mpb.WithOutput(w), mpb.WithWidth(sweepBarWidth)),
 		total:     total, begin: time.Now(), running: map[*sweepTask]int{},
 	}
-	p.overall = p.container.New(int64(total)*shares, sweepBarStyle(), mpb.BarPriority(1<<30),
+	p.overall = p.container.New(int64(total)*shares, sweepBarStyle(), mpb.BarPriority(1<<30), mpb.BarRemoveOnComplete(),
 		mpb.PrependDecorators(decor.Any(func(decor.Statistics) string { return sweepName(p.caption()) })),
 		mpb.AppendDecorators(decor.Percentage(decor.WC{W: 5})))
 	return p

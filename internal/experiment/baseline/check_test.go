@@ -153,7 +153,7 @@ func TestLRUAtManyCapacitiesIsOnePass(t *testing.T) {
 	if got := policy(recs); got != "lru-stack" {
 		t.Errorf("%d capacities are replayed with %s", len(recs), got)
 	}
-	if got := policy(recs[1:]); got != "lru()" {
+	if got := policy(recs[1:]); got != "lru" {
 		t.Errorf("%d capacities are replayed with %s", len(recs)-1, got)
 	}
 }

@@ -40,9 +40,12 @@ func plan(recs []records.Record, version string) ([]planned, error) {
 func newPlanned(rec records.Record, w workload.Workload, version string) planned {
 	p := planned{was: rec}
 	spec, err := policies.ParseSpec(rec.Policy + "(" + rec.Params + ")")
-	p.problem = err
+	policy := rec.Policy
+	if p.problem = err; err == nil {
+		policy = spec.String()
+	}
 	p.cell = experiment.Cell{
-		Workload: w, Cache: rec.Cache, Policy: rec.Policy + "(" + rec.Params + ")", Label: rec.Label, Capacity: capacityText(&rec), Sizes: "unit",
+		Workload: w, Cache: rec.Cache, Policy: policy, Label: rec.Label, Capacity: capacityText(&rec), Sizes: "unit",
 		Seed: rec.Seed, Warmup: int(rec.Warmup), Axes: rec.Axes, Version: version,
 	}
 	bytes := rec.CapacityUnit == records.Bytes
