@@ -1,8 +1,10 @@
 package atomicfile
 
 import (
+	"bytes"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -202,5 +204,52 @@ func TestMakeFolder(t *testing.T) {
 	}
 	if err := MakeFolder(filepath.Join(file, "below")); err == nil {
 		t.Error("a folder below a file was created")
+	}
+}
+
+func TestWriteNewKeepsTheFirst(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "new")
+	const writers = 8
+	errs := make(chan error, writers)
+	for i := range writers {
+		go func() { errs <- WriteNew(path, bytes.Repeat([]byte{byte('a' + i)}, 10_000)) }()
+	}
+	written := 0
+	for range writers {
+		switch err := <-errs; {
+		case err == nil:
+			written++
+		case err != fs.ErrExist:
+			t.Error(err)
+		}
+	}
+	content := mustRead(t, path)
+	if written != 1 || content != strings.Repeat(content[:1], 10_000) {
+		t.Errorf("%d of %d writers wrote", written, writers)
+	}
+	wantNames(t, dir, "new")
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o644 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+}
+
+func TestWriteNewWithoutLinks(t *testing.T) {
+	dir := t.TempDir()
+	from, path := filepath.Join(dir, "from"), filepath.Join(dir, "new")
+	for _, want := range []error{nil, fs.ErrExist} {
+		if err := os.WriteFile(from, []byte("x"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := renameNew(from, path); err != want {
+			t.Errorf("error %v, want %v", err, want)
+		}
+	}
+}
+
+func TestWriteNewNamesTheFolder(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "nowhere")
+	if err := WriteNew(filepath.Join(dir, "new"), nil); err == nil || !strings.Contains(err.Error(), dir+" does not exist") {
+		t.Errorf("error %v", err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -211,5 +212,38 @@ func TestExecuteLoadsEachTraceOnce(t *testing.T) {
 	}
 	if !slices.Equal(names, []string{zipfA, zipfB}) {
 		t.Errorf("loaded %v", names)
+	}
+}
+
+// TestExecuteLetsGoOfTraces: what is in memory is the traces in use, not those whose cells have ended.
+func TestExecuteLetsGoOfTraces(t *testing.T) {
+	if testing.Short() {
+		t.Skip("generates 24 M requests")
+	}
+	const traces, requests, megabyte = 12, 1_000_000, 1 << 20
+	var cells []Cell
+	for seed := range traces {
+		trace := fmt.Sprintf("uniform(objects=1000,requests=%d,seed=%d)", requests, seed)
+		cells = append(cells, newCell(trace, "lru", "10"), newCell(trace, "opt", "10"))
+	}
+	for _, jobs := range []int{1, 3} {
+		inUse := func() uint64 {
+			runtime.GC()
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			return m.HeapAlloc
+		}
+		before, most := inUse(), uint64(0)
+		err := Execute(t.Context(), numbered(cells...), Options{Jobs: jobs, Finished: func(Cell, Result) error {
+			most = max(most, inUse()-before)
+			return nil
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		// A trace takes 4 MB, its next uses 4 MB more; each job has one in use at most, and the one before may just be ending.
+		if limit := uint64(jobs+1) * 10 * megabyte; most > limit {
+			t.Errorf("%d jobs: %d MB are in use, want at most %d", jobs, most/megabyte, limit/megabyte)
+		}
 	}
 }

@@ -1,0 +1,147 @@
+package experiment
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cachesim/cachesim/internal/records"
+)
+
+// collectAll runs cells and returns the records.
+func collectAll(t *testing.T, cells []Cell) []records.Record {
+	t.Helper()
+	finished, err := ReadFinished(cells, sweep(t, cells, t.TempDir(), Options{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := Collect(cells, finished)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Timings) != len(cells) {
+		t.Errorf("%d times of %d cells", len(c.Timings), len(cells))
+	}
+	return c.Records
+}
+
+func TestRecordsComeInTheOrderOfThePlanBesideTheirOptima(t *testing.T) {
+	cells := smallGrid()
+	recs := collectAll(t, cells)
+	var asked []Cell
+	for _, c := range cells {
+		if !c.Auxiliary {
+			asked = append(asked, c)
+		}
+	}
+	if len(recs) != len(asked) {
+		t.Fatalf("%d records of %d cells", len(recs), len(asked))
+	}
+	for i, rec := range recs {
+		if rec.Cell != asked[i].Hash {
+			t.Errorf("record %d is of %s at %s", i, rec.Label, rec.CapacityText)
+		}
+		if rec.Optimum != "opt" || *rec.OptMisses > rec.Misses || *rec.CompetitiveRatio != float64(rec.Misses)/float64(*rec.OptMisses) {
+			t.Errorf("%s: %d misses beside %d of %s, ratio %v", asked[i], rec.Misses, *rec.OptMisses, rec.Optimum, *rec.CompetitiveRatio)
+		}
+	}
+}
+
+func TestSizedRecordsLieBetweenBounds(t *testing.T) {
+	const trace = "zipf(objects=300,requests=5000,size=lognormal)"
+	feasible, bound, lru := newCell(trace, "belady-size", "5%"), newCell(trace, "pfoo-l", "5%"), newCell(trace, "lru", "5%")
+	for _, c := range []*Cell{&feasible, &bound, &lru} {
+		c.Sizes = "bytes"
+	}
+	lru.Against = []string{feasible.hash(), bound.hash()}
+	rec := collectAll(t, numbered(feasible, lru, bound))[1]
+	if rec.Optimum != "belady-size" || rec.LowerBoundMisses == nil || *rec.CompetitiveRatio > *rec.CompetitiveRatioMax {
+		t.Errorf("record %+v", rec)
+	}
+}
+
+func TestAnOptimumThatIsNotInThePlanIsAnError(t *testing.T) {
+	lru := newCell(zipfA, "lru", "5")
+	lru.Against = []string{"00"}
+	cells := numbered(lru)
+	finished, err := ReadFinished(cells, sweep(t, cells, t.TempDir(), Options{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Collect(cells, finished); err == nil || !strings.Contains(err.Error(), "no cell 00") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestTheBestIsMarkedPlaceByPlace: a policy without an axis competes at every place on it, and one without random choices whatever the seed.
+func TestTheBestIsMarkedPlaceByPlace(t *testing.T) {
+	at := func(policy, axes string, seed uint64) Cell {
+		c := newCell(zipfA, policy, "10")
+		c.Axes, c.Seed = axes, seed
+		return c
+	}
+	recs := collectAll(t, numbered(
+		at("lru", "", 0), at("opt", "", 0),
+		at("s3fifo(small=0.1)", "small=0.1", 0), at("s3fifo(small=0.9)", "small=0.9", 0),
+		at("random", "", 0), at("random", "", 1),
+		at("lru-k(k=2)", "k=2", 0), at("lru-k(k=4)", "k=4", 0),
+	))
+	best := func(i int) float64 { return recs[i].HitRatio }
+	rivals := map[int][]int{0: {2, 3, 4, 5, 6, 7}, 2: {0, 4, 5, 6, 7}, 3: {0, 4, 5, 6, 7}, 4: {0, 2, 3, 6, 7}, 5: {0, 2, 3, 6, 7}, 6: {0, 2, 3, 4, 5}, 7: {0, 2, 3, 4, 5}}
+	marked := 0
+	for i, rec := range recs {
+		want := i != 1
+		for _, rival := range rivals[i] {
+			want = want && best(i) >= best(rival)
+		}
+		if rec.Best != want {
+			t.Errorf("%s (%s, seed %d) with %v: best is %t", rec.Label, rec.Axes, rec.Seed, rec.HitRatio, rec.Best)
+		}
+		if rec.Best {
+			marked++
+		}
+	}
+	if marked == 0 || marked == len(recs) {
+		t.Errorf("%d of %d are marked", marked, len(recs))
+	}
+}
+
+func TestTwoNamesOfAReplayGiveTwoRecords(t *testing.T) {
+	first, second := newCell(zipfA, "lru", "10"), newCell(zipfA, "lru", "10")
+	second.Label, second.Workload.Name, second.Axes = "again", "other", "x=1"
+	recs := collectAll(t, numbered(first, second))
+	if len(recs) != 2 || recs[0].Misses != recs[1].Misses || recs[1].Label != "again" || recs[1].Trace != "other" || recs[1].Axes != "x=1" {
+		t.Errorf("records %+v", recs)
+	}
+}
+
+func TestTimingsStandApart(t *testing.T) {
+	cells := smallGrid()
+	dir := sweep(t, cells, t.TempDir(), Options{})
+	finished, err := ReadFinished(cells, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := Collect(cells, finished)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, timingsName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	if len(lines) != len(cells)+1 || !strings.HasPrefix(lines[1], cells[0].Hash) {
+		t.Errorf("%d lines of %d cells: %s", len(lines), len(cells), lines[1])
+	}
+	for _, rec := range c.Records {
+		if rec.NsPerRequest != nil {
+			t.Fatal(fmt.Sprint("a time is in the record of ", rec.Label))
+		}
+	}
+}

@@ -1,0 +1,125 @@
+package experiment
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestSharesAreAWholePlan(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var cells []Cell
+		for range rapid.IntRange(0, 60).Draw(t, "cells") {
+			trace := fmt.Sprintf("zipf(seed=%d)", rapid.IntRange(0, 5).Draw(t, "trace"))
+			cells = append(cells, newCell(trace, "lru", fmt.Sprint(rapid.IntRange(1, 20).Draw(t, "capacity"))))
+		}
+		cells = numbered(cells...)
+		n := rapid.IntRange(1, 12).Draw(t, "shards")
+		once := WithoutRepetitions(cells)
+		seen, loads := map[string]bool{}, 0
+		for i := range n {
+			share := Shard{i, n}.Cells(cells)
+			if len(share) < len(once)/n || len(share) > (len(once)+n-1)/n {
+				t.Fatalf("share %d/%d of %d cells has %d", i, n, len(once), len(share))
+			}
+			for _, c := range share {
+				if seen[c.Hash] {
+					t.Fatalf("%s is in two shares", c)
+				}
+				seen[c.Hash] = true
+			}
+			loads += len(byWorkload(share))
+		}
+		if len(seen) != len(once) {
+			t.Fatalf("%d of %d cells are in a share", len(seen), len(once))
+		}
+		if limit := len(byWorkload(once)) + n - 1; loads > limit {
+			t.Fatalf("the shares load traces %d times, want at most %d", loads, limit)
+		}
+	})
+}
+
+func TestParseShard(t *testing.T) {
+	if s, err := ParseShard("3/16"); err != nil || s != (Shard{3, 16}) {
+		t.Errorf("3/16: %v, %v", s, err)
+	}
+	for _, text := range []string{"", "1", "/", "1/", "/2", "2/2", "-1/2", "0/0", "0/-1", "a/2", "1/2/3", "1.0/2", " 1/2"} {
+		if s, err := ParseShard(text); err == nil {
+			t.Errorf("%q: %v, want an error", text, s)
+		}
+	}
+}
+
+func TestShardFromEnvironment(t *testing.T) {
+	for _, test := range []struct{ environment, want string }{
+		{"SLURM_ARRAY_TASK_ID=2 SLURM_ARRAY_TASK_COUNT=4 SLURM_ARRAY_TASK_MIN=0", "2/4"},
+		{"SLURM_ARRAY_TASK_ID=2 SLURM_ARRAY_TASK_COUNT=4", "2/4"},
+		{"SLURM_ARRAY_TASK_ID=4 SLURM_ARRAY_TASK_COUNT=4 SLURM_ARRAY_TASK_MIN=1", "3/4"},
+		{"SLURM_ARRAY_TASK_ID=2 SLURM_ARRAY_TASK_COUNT=1 SLURM_ARRAY_TASK_MIN=2 CACHESIM_SHARDS=4", "2/4"},
+		{"JOB_COMPLETION_INDEX=0 CACHESIM_SHARDS=3", "0/3"},
+		{"JOB_COMPLETION_INDEX=0 CACHESIM_SHARDS=3 SLURM_ARRAY_TASK_ID=", "0/3"},
+		{"", "which shard?"},
+		{"CACHESIM_SHARDS=3", "which shard?"},
+		{"JOB_COMPLETION_INDEX=0", "but not CACHESIM_SHARDS"},
+		{"JOB_COMPLETION_INDEX=3 CACHESIM_SHARDS=3", "shard 3 of 3"},
+		{"JOB_COMPLETION_INDEX=x CACHESIM_SHARDS=3", `JOB_COMPLETION_INDEX is "x"`},
+		{"JOB_COMPLETION_INDEX=0 CACHESIM_SHARDS=0", "shard 0 of 0"},
+		{"SLURM_ARRAY_TASK_ID=0", "shard 0 of 0"},
+		{"SLURM_ARRAY_TASK_ID=1 SLURM_ARRAY_TASK_COUNT=-4", `SLURM_ARRAY_TASK_COUNT is "-4"`},
+		{"SLURM_ARRAY_TASK_ID=1 SLURM_ARRAY_TASK_MIN=2 SLURM_ARRAY_TASK_COUNT=2", "shard -1 of 2"},
+		// Of an array that leaves tasks out, 0 and 2 say, the count does not say how many shards there are.
+		{"SLURM_ARRAY_TASK_ID=2 SLURM_ARRAY_TASK_COUNT=2 SLURM_ARRAY_TASK_MIN=0", "shard 2 of 2"},
+	} {
+		variables := map[string]string{}
+		for field := range strings.FieldsSeq(test.environment) {
+			name, value, _ := strings.Cut(field, "=")
+			variables[name] = value
+		}
+		shard, err := ShardFromEnvironment(func(name string) (string, bool) { value, ok := variables[name]; return value, ok })
+		if got := fmt.Sprint(shard); err == nil && got != test.want || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %s, %v; want %s", test.environment, got, err, test.want)
+		}
+	}
+}
+
+func TestPlansAreReadBackAndChangesFound(t *testing.T) {
+	dir := t.TempDir()
+	cells := smallGrid()
+	if err := WritePlan(dir, cells); err != nil {
+		t.Fatal(err)
+	}
+	read, err := ReadPlan(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !SamePlan(read, cells) || fmt.Sprint(read) != fmt.Sprint(cells) {
+		t.Error("the plan that is read is not the one that was written")
+	}
+	if SamePlan(read, cells[1:]) || SamePlan(slices.Concat(cells[1:], cells[:1]), cells) {
+		t.Error("different plans are said to be the same")
+	}
+	path := filepath.Join(dir, planName)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, changed := range map[string]string{
+		"capacity": strings.Replace(string(text), `"capacity":"5"`, `"capacity":"6"`, 1),
+		"order":    strings.Replace(string(text), `"number":0`, `"number":7`, 1),
+		"key":      strings.Replace(string(text), `"number":0`, `"number":0,"more":1`, 1),
+		"cut off":  string(text[:len(text)-10]),
+		"no JSON":  "plan",
+	} {
+		if err := os.WriteFile(path, []byte(changed), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadPlan(dir); err == nil || !strings.Contains(err.Error(), "write the plan again") {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+}
