@@ -193,6 +193,12 @@ func checkScalar(node ast.Node, kind reflect.Kind, owner string) error {
 	case reflect.Bool:
 		want = "true or false"
 		_, ok = node.(*ast.BoolNode)
+	default:
+		// The YAML library would make 0.1 of the text 0.10.
+		if ok && !isText(node) {
+			want = "a text, in quotes"
+			ok = false
+		}
 	}
 	if !ok || err != nil {
 		return wrong(node, owner+" to be "+want)
@@ -210,8 +216,8 @@ func checkMapping(node ast.Node, t reflect.Type, owner string) error {
 		token := entry.Key.GetToken()
 		refuse := func(err error) error { return &yaml.SyntaxError{Message: err.Error(), Token: token} }
 		key, ok := scalar(entry.Key)
-		if !ok {
-			return refuse(fmt.Errorf("want a plain name as a key of %s", owner))
+		if !ok || !isText(entry.Key) {
+			return refuse(fmt.Errorf("want a name as a key of %s; numbers, true and false need quotes", owner))
 		}
 		if line, twice := lines[key]; twice {
 			return refuse(fmt.Errorf("key %q is there twice; it is on line %d already", key, line))

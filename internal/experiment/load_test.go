@@ -4,12 +4,14 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"github.com/cachesim/cachesim/configs"
+	"github.com/cachesim/cachesim/internal/workload"
 )
 
 // base is the shortest experiment; what tests add to it begins on line 7.
@@ -43,6 +45,8 @@ func TestLoadErrors(t *testing.T) {
 		{base + "warmup: -1\n", "x.yaml:7: warmup -1: want a number of requests, from 0"},
 		{base + "bytes: yes\n", `x.yaml:7: want bytes to be true or false, not "yes"`},
 		{base + "groups: {a: lru}\n", "x.yaml:7: want a to be a list, written [a, b] or with one - for each, not \"lru\""},
+		{base + "about: 0.10\n", `x.yaml:7: want about to be a text, in quotes, not "0.10"`},
+		{base + "absent: {0.10: why}\n", "x.yaml:7: want a name as a key of absent; numbers, true and false need quotes"},
 		{base + "groups: [a]\n", "x.yaml:7: want groups to have keys with values, not a list"},
 		{base + "about: \"a\\tb\"\n", "x.yaml:7: want about to be a text, not a text with tabs or control characters"},
 		{base + "about: &a x\n", "x.yaml:7: want about to be a text, not an anchor, alias or tag"},
@@ -117,6 +121,39 @@ func TestLoadWantsAnExperiment(t *testing.T) {
 		if _, err := Load(path); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Load(%s) gives %v, want %s", path, err, want)
 		}
+	}
+}
+
+// What a sweep writes beside its results finds the traces from there, too.
+func TestTracesAreLookedForBesideTheFile(t *testing.T) {
+	t.Setenv(workload.Env, "/traces")
+	dir := t.TempDir()
+	path := filepath.Join(dir, "x.yaml")
+	for text, want := range map[string]string{base: dir, base + "traces-in: sub\n": filepath.Join(dir, "sub"), base + "traces-in: /abs\n": "/abs"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		f, err := Load(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		encoded, err := f.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := parse(encoded, source{name: "out/experiment.yaml", dir: "out"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range []*File{f, again} {
+			if got := file.Dirs(); !slices.Equal(got, []string{want, "/traces"}) {
+				t.Errorf("traces are looked for in %q, want %s", got, want)
+			}
+		}
+	}
+	f, err := Load("example")
+	if err != nil || !slices.Equal(f.Dirs(), []string{"/traces"}) {
+		t.Errorf("%v: traces of the program's own experiments are looked for in %q", err, f.Dirs())
 	}
 }
 

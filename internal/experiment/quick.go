@@ -9,8 +9,11 @@ import (
 
 const quickFlag = "--quick"
 
-// makeQuick turns the experiment into its quick version.
+// makeQuick turns the experiment into its quick version. One that is it already, as a sweep has left it, stays as it is.
 func (f *File) makeQuick() error {
+	if slices.Contains(f.Changes, quickFlag) {
+		return nil
+	}
 	q := f.Quick
 	if q == nil {
 		return fmt.Errorf("%s: has no quick version; describe one under the key quick, or leave --quick out", f.describe())

@@ -118,6 +118,9 @@ file 20 opt seed=0 (auxiliary)
 	if !slices.Equal(f.Changes, []string{"--quick", "--set seeds=1"}) || f.Absent["arc"] != "left out by --quick" || f.Quick != nil {
 		t.Errorf("changes %q, absent %q", f.Changes, f.Absent)
 	}
+	if err := f.Apply(nil, true); err != nil || len(f.Changes) != 2 {
+		t.Errorf("the quick version of the quick version: %v", err)
+	}
 	f = mustParse(t, base[strings.Index(base, "traces"):])
 	if err := f.Apply(nil, true); err == nil || !strings.Contains(err.Error(), "test.yaml: has no quick version") {
 		t.Errorf("without a quick version: %v", err)

@@ -27,9 +27,10 @@ func describe(node ast.Node) string {
 	if text, ok := scalar(node); ok {
 		return strconv.Quote(text)
 	}
-	switch node.(type) {
-	case *ast.StringNode, *ast.LiteralNode:
+	if isText(node) {
 		return "a text with tabs or control characters"
+	}
+	switch node.(type) {
 	case *ast.SequenceNode:
 		return "a list"
 	case *ast.MappingNode, *ast.MappingValueNode:
@@ -54,6 +55,15 @@ func scalar(node ast.Node) (text string, ok bool) {
 		return n.GetToken().Value, true
 	}
 	return "", false
+}
+
+// isText reports whether a single value is a text to YAML, not a number or a truth value.
+func isText(node ast.Node) bool {
+	switch node.(type) {
+	case *ast.StringNode, *ast.LiteralNode:
+		return true
+	}
+	return false
 }
 
 func oneLine(text string) string {
