@@ -56,7 +56,7 @@ func (e *evaluator) makeFilters() {
 	for _, c := range e.claim.conditions {
 		dim := e.d.find(c.dimension)
 		if dim < 0 {
-			e.notCheckable("no record has a %s", c.dimension)
+			e.notCheckable("no record has a dimension %s", c.dimension)
 			return
 		}
 		f := filter{condition: c, dimension: dim}
@@ -209,7 +209,7 @@ func (e *evaluator) over(x over, open bool) node {
 		}
 	}
 	if x.take == "argmin" || x.take == "argmax" {
-		e.notCheckable("%s needs a dimension, and no record has a %s", x.take, strings.Join(x.names, ", "))
+		e.notCheckable("%s is taken over a dimension, and %s is none", x.take, strings.Join(x.names, ", "))
 	}
 	return overPolicies{take: x.take, slots: e.members(x.names), of: e.compile(x.of, true)}
 }
@@ -336,7 +336,7 @@ func (m *measured) value(e *evaluator, at, bound int) (float64, string) {
 	if x := means[c]; !math.IsNaN(x) {
 		return x, ""
 	}
-	return 0, fmt.Sprintf("no %s of %s is recorded", m.metric, label)
+	return 0, fmt.Sprintf("%s of %s is not in the records", m.metric, label)
 }
 
 func (m *measured) free(e *evaluator) []bool { return make([]bool, len(e.d.dimensions)) }

@@ -123,7 +123,7 @@ func (t trend) judge(e *evaluator) []outcome {
 	value := e.compile(t.value, false)
 	along := e.d.find(t.along)
 	if along < 0 {
-		e.notCheckable("no record has a %s", t.along)
+		e.notCheckable("no record has a dimension %s", t.along)
 	}
 	if e.prepare(); e.reason != "" {
 		return nil

@@ -35,16 +35,6 @@ func (c *Claim) Check(n Names) error {
 	return nil
 }
 
-// Policies returns the policies that the claim names itself, each once. Those of its groups come on top.
-func (c *Claim) Policies() (names []string) {
-	for _, u := range c.uses() {
-		if u.as == asPolicy && !slices.Contains(names, u.name) {
-			names = append(names, u.name)
-		}
-	}
-	return names
-}
-
 // use is one name in a claim, and what it may be the name of.
 type use struct {
 	name string
@@ -131,6 +121,9 @@ func (u use) check(n Names) error {
 		kind, exist = "dimension", dimensions
 	case asOver:
 		kind, exist = "dimension, policy or group", slices.Concat(dimensions, n.Policies, groups)
+	}
+	if _, isNumber := metricUnits[u.name]; isNumber && (u.as == asFigure || u.as == asOpenFigure) {
+		return nil // also those that are settings: hit_ratio(uniform) == capacity_share(uniform)
 	}
 	if slices.Contains(exist, u.name) || slices.ContainsFunc(exist, func(e string) bool { return withoutSpaces(e) == withoutSpaces(u.name) }) {
 		return nil

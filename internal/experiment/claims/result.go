@@ -115,8 +115,11 @@ func (e *evaluator) remarks(all []outcome, r Result) (text string) {
 
 // summary says what was measured: at the one point, or at the one that decides.
 func (e *evaluator) summary(checked []outcome, r Result) string {
-	decides := 0
+	decides, closest := 0, "for example"
 	for i, o := range checked {
+		if o.slack != checked[decides].slack {
+			closest = "closest"
+		}
 		if o.slack < checked[decides].slack {
 			decides = i
 		}
@@ -132,7 +135,7 @@ func (e *evaluator) summary(checked []outcome, r Result) string {
 	case n == 1:
 		return fmt.Sprintf("%s (%s)", measured, at)
 	case r.Held == n:
-		return fmt.Sprintf("%s%s all %s; closest at %s: %s", e.span(checked), in, e.counted(n), at, measured)
+		return fmt.Sprintf("%s%s all %s; %s at %s: %s", e.span(checked), in, e.counted(n), closest, at, measured)
 	case r.Verdict == Holds:
 		return fmt.Sprintf("%s %d of %s; worst at %s: %s", in, r.Held, e.counted(n), at, measured)
 	default:
@@ -234,7 +237,10 @@ func (c comparison) measured(e *evaluator, o outcome) string {
 		tolerance := c.toleranceOf(e, i, right)
 		switch {
 		case (c.ops[i] == "==" || c.ops[i] == "!=") && tolerance > 0 && compare(left, right) != 0:
-			fmt.Fprintf(&w, " beside %s, %s apart", texts[i+1], u.write(math.Abs(left-right), 0))
+			fmt.Fprintf(&w, " beside %s, %s apart", texts[i+1], u.writeDifference(math.Abs(left-right)))
+			if c.within == nil {
+				w.WriteString(", " + u.writeDifference(tolerance) + " allowed")
+			}
 		default:
 			w.WriteString([]string{" < ", " = ", " > "}[compare(left, right)+1] + texts[i+1])
 		}
@@ -242,7 +248,7 @@ func (c comparison) measured(e *evaluator, o outcome) string {
 	return w.String()
 }
 
-// measured writes the ends of the series where it moves as claimed, and otherwise the step that does not.
+// measured writes where the series starts and ends where it moves as claimed, and otherwise the step that does not.
 func (t trend) measured(e *evaluator, o outcome) string {
 	u := unitOf(t.value)
 	texts := u.writeAll(o.values)
@@ -258,7 +264,7 @@ func (t trend) measured(e *evaluator, o outcome) string {
 	place := func(i int) string {
 		return e.d.dimensions[along].places[e.points[o.points[i]].at[along]].Text
 	}
-	return fmt.Sprintf("%s at %s %s, %s at %s %s", texts[from], t.along, place(from), texts[to], t.along, place(to))
+	return fmt.Sprintf("from %s at %s %s to %s at %s %s", texts[from], t.along, place(from), texts[to], t.along, place(to))
 }
 
 // worstStep returns where the step that is farthest from the claimed movement starts.

@@ -139,6 +139,15 @@ func (u unit) writeAll(values []float64) []string {
 	return texts
 }
 
+// writeDifference writes a positive number so that it does not look like 0.
+func (u unit) writeDifference(x float64) string {
+	text := u.write(x, 0)
+	for extra := 1; extra < maxExtra && !strings.ContainsAny(text, "123456789"); extra++ {
+		text = u.write(x, extra)
+	}
+	return text
+}
+
 // compare returns -1, 0 or 1. Values that differ by the rounding of a few operations are equal; whole numbers up to 10^13 never are.
 func compare(a, b float64) int {
 	switch {
