@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"os"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -85,5 +86,23 @@ func TestDocumentedExample(t *testing.T) {
 	}
 	if !strings.Contains(string(page), "```yaml\n"+string(configs.Text("example"))+"```") {
 		t.Error("docs/experiments.md does not show configs/example.yaml as it is")
+	}
+}
+
+// The page describes every key that an experiment file may have.
+func TestDocumentedKeys(t *testing.T) {
+	page, err := os.ReadFile("../../docs/experiments.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, owner := range []reflect.Type{
+		reflect.TypeFor[File](), reflect.TypeFor[Trace](), reflect.TypeFor[Policy](), reflect.TypeFor[Reference](), reflect.TypeFor[Figure](),
+		reflect.TypeFor[Table](), reflect.TypeFor[Claim](), reflect.TypeFor[Quick](),
+	} {
+		for _, key := range keyNames(owner) {
+			if !strings.Contains(string(page), "`"+key+"`") && !strings.Contains(string(page), " "+key+": ") {
+				t.Errorf("docs/experiments.md does not describe the key %s of %s", key, owner.Name())
+			}
+		}
 	}
 }
