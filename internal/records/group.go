@@ -20,6 +20,12 @@ var traits = []trait{
 	func(r *Record) string { return r.Cache + " cache" },
 	func(r *Record) string { return "capacity in " + r.CapacityUnit },
 	func(r *Record) string { return fmt.Sprintf("sample rate %v", r.SampleRate) },
+	func(r *Record) string {
+		if r.PerFile {
+			return "file by file"
+		}
+		return "as one sequence"
+	},
 	func(r *Record) string { return fmt.Sprintf("warm-up %d", r.Warmup) },
 	func(r *Record) string { return fmt.Sprintf("seed %d", r.Seed) },
 }

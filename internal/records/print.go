@@ -75,6 +75,9 @@ func title(g Group) string {
 	if first.SampleRate != 0 && first.SampleRate != 1 {
 		s += fmt.Sprintf(" (a sample of %s of the keys)", Share(first.SampleRate))
 	}
+	if first.PerFile {
+		s += ", each file through an empty cache"
+	}
 	if first.Warmup > 0 {
 		s += fmt.Sprintf(" after a warm-up of %s", Count(first.Warmup))
 	}
