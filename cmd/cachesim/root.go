@@ -101,6 +101,7 @@ policies and holds them against the offline optimum.
 		newCurveCommand(),
 		newCheckCommand(),
 		newSweepCommand(),
+		newReproduceCommand(),
 		newGendocsCommand(),
 	)
 	return root

@@ -80,6 +80,17 @@ func (f *sweepRunFlags) note(cmd *cobra.Command, format string, args ...any) {
 	}
 }
 
+// sweep writes the plan, runs what is missing of it, and collects the records.
+func (f *sweepRunFlags) sweep(cmd *cobra.Command, s *experiment.Sweep) (*experiment.Collection, error) {
+	if err := s.Write(); err != nil {
+		return nil, err
+	}
+	if err := f.runMissing(cmd, s, s.Cells); err != nil {
+		return nil, err
+	}
+	return s.Collect(s.Dir)
+}
+
 // runMissing runs those of the cells that are not finished yet.
 func (f *sweepRunFlags) runMissing(cmd *cobra.Command, s *experiment.Sweep, cells []experiment.Cell) error {
 	finished, err := experiment.ReadFinished(s.Cells, s.Dir)
@@ -173,13 +184,7 @@ func (f *sweepFlags) run(cmd *cobra.Command, args []string) error {
 	if f.dryRun {
 		return listCells(cmd, s, f.jobs, string(f.format))
 	}
-	if err := s.Write(); err != nil {
-		return err
-	}
-	if err := f.runMissing(cmd, s, s.Cells); err != nil {
-		return err
-	}
-	collection, err := s.Collect(s.Dir)
+	collection, err := f.sweep(cmd, s)
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -9,7 +11,9 @@ import (
 
 	"github.com/cachesim/cachesim/configs"
 	"github.com/cachesim/cachesim/internal/experiment"
+	"github.com/cachesim/cachesim/internal/experiment/claims"
 	"github.com/cachesim/cachesim/internal/experiment/report"
+	"github.com/cachesim/cachesim/internal/records"
 )
 
 // sweepReportFlags are the flags of the commands that end with the records of a whole sweep.
@@ -23,21 +27,53 @@ func (f *sweepReportFlags) register(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.strict, "strict", false, "exit with 1 if a claim does not hold")
 }
 
-// report writes figures and report into the folder of the sweep and prints its records.
+// report writes figures and report into the folder of the sweep and prints what they say.
 func (f *sweepReportFlags) report(cmd *cobra.Command, s *experiment.Sweep, c *experiment.Collection, quiet bool) error {
-	_, err := report.Write(s.Dir, report.Input{
-		File: s.File, Cells: s.Cells, Records: c.Records, Version: version(), Quick: isQuick(s.File), Command: sweepCommand(s.File),
-	})
+	summary, err := writeReport(s, c)
 	if err != nil {
 		return err
 	}
-	if err := printRecords(cmd.OutOrStdout(), c.Records, string(f.format)); err != nil {
+	if err := f.print(cmd.OutOrStdout(), summary, c.Records); err != nil {
 		return err
 	}
 	if !quiet {
 		fmt.Fprintf(cmd.ErrOrStderr(), "records (JSON lines, CSV, Parquet), timings, figures and %s are in %s\n", report.PageName, s.Dir)
 	}
-	return nil
+	return f.judge(summary)
+}
+
+// writeReport writes figures and report into the folder of the sweep.
+func writeReport(s *experiment.Sweep, c *experiment.Collection) (report.Summary, error) {
+	return report.Write(s.Dir, report.Input{
+		File: s.File, Cells: s.Cells, Records: c.Records, Version: version(), Quick: isQuick(s.File), Command: sweepCommand(s.File),
+	})
+}
+
+// print prints the claims with their verdicts or, where there are none, the records.
+func (f *sweepReportFlags) print(w io.Writer, summary report.Summary, recs []records.Record) error {
+	if len(summary.Claims) == 0 {
+		return printRecords(w, recs, string(f.format))
+	}
+	return f.printClaims(w, summary)
+}
+
+func (f *sweepReportFlags) printClaims(w io.Writer, summaries ...report.Summary) error {
+	return report.Print(w, summaries, string(f.format), report.PrintOptions{Color: isTerminal(w), Width: terminalWidth(w)})
+}
+
+// judge fails where claims must hold and one does not. One that cannot be checked here says nothing against the program.
+func (f *sweepReportFlags) judge(summaries ...report.Summary) error {
+	failing := 0
+	for _, s := range summaries {
+		failing += s.Count(claims.DoesNotHold)
+	}
+	switch {
+	case !f.strict || failing == 0:
+		return nil
+	case failing == 1:
+		return checkFailedError{errors.New("1 claim does not hold")}
+	}
+	return checkFailedError{fmt.Errorf("%d claims do not hold", failing)}
 }
 
 // quickChange is what an experiment says of itself once --quick has made it smaller.

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/claims"
@@ -51,14 +52,18 @@ func judge(f *experiment.File, recs []records.Record) (judged []Claim, err error
 	return judged, nil
 }
 
-// newClaim returns a claim without its verdict.
+// newClaim returns a claim without its verdict. Texts that span lines in the file are one line each.
 func newClaim(f *experiment.File, c experiment.Claim) Claim {
-	return Claim{Experiment: f.Name, At: c.At, Claim: c.Claim, Stated: c.Stated, Note: c.Note, Failing: []claims.Point{}}
+	return Claim{
+		Experiment: f.Name, At: oneLine(c.At), Claim: oneLine(c.Claim), Stated: oneLine(c.Stated), Note: oneLine(c.Note), Failing: []claims.Point{},
+	}
 }
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // NotRun returns the summary of an experiment that cannot be run: none of its claims is checkable.
 func NotRun(f *experiment.File, quick bool, reason string) Summary {
-	s := Summary{Name: f.Name, Title: f.Title, Source: f.Source, Quick: quick, Failure: reason}
+	s := Summary{Name: f.Name, Title: oneLine(f.Title), Source: oneLine(f.Source), Quick: quick, Failure: reason}
 	for _, c := range f.Claims {
 		claim := newClaim(f, c)
 		claim.Verdict, claim.Reason = claims.NotCheckable, reason

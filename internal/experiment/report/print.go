@@ -49,7 +49,7 @@ func printText(w io.Writer, summaries []Summary, options PrintOptions) error {
 	if len(summaries) > 1 {
 		t.WriteString("\n")
 		t.line("Figure by figure", bold)
-		t.WriteString("\n" + figuresTable(summaries).writer().Render() + "\n")
+		t.WriteString("\n" + t.figures(summaries) + "\n")
 	}
 	_, err := io.WriteString(w, t.String())
 	return err
@@ -93,6 +93,27 @@ func (t *terminal) summary(s Summary) {
 	for _, remark := range s.Remarks() {
 		t.line(remark, plain)
 	}
+}
+
+// figuresWidth is what the columns beside the figures take of a line.
+const figuresWidth = 68
+
+// figures returns the table figure by figure, on a terminal no wider than that and with each experiment named once.
+func (t *terminal) figures(summaries []Summary) string {
+	all := figuresTable(summaries)
+	if t.Width == 0 {
+		return all.writer().Render()
+	}
+	name := ""
+	for _, row := range all.Rows {
+		if row[0] == name {
+			row[0] = ""
+		} else {
+			name = row[0]
+		}
+		row[1] = strings.Join(t.broken(row[1], t.Width-figuresWidth), "\n")
+	}
+	return all.writer().Render()
 }
 
 // line writes a text, broken at the width.
@@ -235,7 +256,11 @@ func (t table) writer() pretty.Writer {
 	for _, cells := range t.Rows {
 		var row pretty.Row
 		for _, cell := range cells {
-			row = append(row, records.Printable(cell))
+			lines := strings.Split(cell, "\n")
+			for i := range lines {
+				lines[i] = records.Printable(lines[i])
+			}
+			row = append(row, strings.Join(lines, "\n"))
 		}
 		w.AppendRow(row)
 	}

@@ -41,7 +41,7 @@ func Write(dir string, in Input) (Summary, error) {
 	}
 	tables, more := pivots(in)
 	summary := Summary{
-		Name: in.File.Name, Title: in.File.Title, Source: in.File.Source, Quick: in.Quick,
+		Name: in.File.Name, Title: oneLine(in.File.Title), Source: oneLine(in.File.Source), Quick: in.Quick,
 		Cells: len(in.Cells), Missing: len(in.Missing), Claims: judged, Published: agreements(tables),
 		Notes: slices.Concat(notes, more), Page: filepath.Join(dir, PageName),
 	}

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cachesim/cachesim/configs"
+	"github.com/cachesim/cachesim/internal/atomicfile"
+	"github.com/cachesim/cachesim/internal/experiment"
+	"github.com/cachesim/cachesim/internal/experiment/report"
+	"github.com/cachesim/cachesim/internal/suggest"
+	"github.com/cachesim/cachesim/internal/workload"
+)
+
+// everyExperiment stands for all of them in the place of a name.
+const everyExperiment = "all"
+
+type reproduceFlags struct {
+	sweepRunFlags
+	sweepReportFlags
+	out   string
+	quick bool
+	list  bool
+}
+
+func newReproduceCommand() *cobra.Command {
+	f := &reproduceFlags{}
+	cmd := &cobra.Command{
+		Use:   "reproduce [--list] [NAME|all]...",
+		Short: "Reproduce figures of papers and check what the papers claim",
+		Long: `Runs the experiments that come with the program, each a figure or a table of a paper, as cachesim sweep does, and says claim by claim what
+was measured, what the paper states, and whether the claim holds. With several experiments a table follows, figure by figure.
+
+DIR/NAME holds what a sweep gives: records, figures and report.html. DIR/index.html links the reports, and DIR/reproduced.md is a table to paste.
+
+Traces are looked for in the current folder and in the folder that CACHESIM_TRACES names. With all, an experiment of which a trace is missing is
+left out with a note: nothing of it is checkable here. The quick versions need no trace files.
+
+Claims that do not hold change nothing else, unless --strict is given: then the exit code is 1. Claims that are not checkable here never do.`,
+		Example: `  cachesim reproduce --list
+  cachesim reproduce classic-block
+  CACHESIM_TRACES=~/traces cachesim reproduce all -o out
+  cachesim reproduce all --quick --strict`,
+		ValidArgs: append([]string{everyExperiment}, configs.Papers()...),
+		RunE:      f.run,
+	}
+	f.sweepRunFlags.register(cmd)
+	f.sweepReportFlags.register(cmd)
+	flags := cmd.Flags()
+	flags.StringVarP(&f.out, "output", "o", "out", "folder for a folder per experiment")
+	flags.BoolVar(&f.quick, "quick", false, "the smaller version of each experiment, of at most a minute")
+	flags.BoolVar(&f.list, "list", false, "list the experiments: source, traces, size")
+	return cmd
+}
+
+func (f *reproduceFlags) run(cmd *cobra.Command, names []string) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	files, err := f.load(names)
+	if err != nil {
+		return err
+	}
+	if f.list {
+		return printExperiments(cmd.OutOrStdout(), files, string(f.format))
+	}
+	if err := atomicfile.MakeFolder(f.out); err != nil {
+		return err
+	}
+	summaries, err := f.reproduceAll(cmd, files, slices.Contains(names, everyExperiment))
+	if err != nil {
+		return err
+	}
+	if err := report.WriteIndex(f.out, version(), summaries); err != nil {
+		return err
+	}
+	if err := f.printClaims(cmd.OutOrStdout(), summaries...); err != nil {
+		return err
+	}
+	f.note(cmd, "%s links the reports", filepath.Join(f.out, report.IndexName))
+	return f.judge(summaries...)
+}
+
+// reproduceAll runs one experiment after the other. A missing trace stops it, or is only noted: nothing of that experiment can be checked then.
+func (f *reproduceFlags) reproduceAll(cmd *cobra.Command, files []*experiment.File, goOn bool) (summaries []report.Summary, err error) {
+	for _, file := range files {
+		s, err := f.reproduce(cmd, file)
+		var missing *workload.MissingError
+		if goOn && errors.As(err, &missing) {
+			reason := fmt.Sprintf("trace %s is missing; set %s", missing.Path, workload.Env)
+			f.note(cmd, "%s is left out: %s", file.Name, reason)
+			s, err = report.NotRun(file, f.quick, reason), nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file.Name, err)
+		}
+		summaries = append(summaries, s)
+	}
+	return summaries, nil
+}
+
+// reproduce runs one experiment.
+func (f *reproduceFlags) reproduce(cmd *cobra.Command, file *experiment.File) (report.Summary, error) {
+	s, err := experiment.PlanSweep(cmd.Context(), file, filepath.Join(f.out, file.Name), version())
+	if err != nil {
+		return report.Summary{}, err
+	}
+	f.note(cmd, "%s: %s", file.Name, file.Title)
+	collection, err := f.sweep(cmd, s)
+	if err != nil {
+		return report.Summary{}, err
+	}
+	return writeReport(s, collection)
+}
+
+// load returns the experiments with these names; all where there is none to list.
+func (f *reproduceFlags) load(names []string) (files []*experiment.File, err error) {
+	known := configs.Papers()
+	switch {
+	case len(names) == 0 && !f.list:
+		return nil, fmt.Errorf("which experiment? Name some of %s, or all; --list describes them", strings.Join(known, ", "))
+	case len(names) == 0 || slices.Contains(names, everyExperiment):
+		names = known
+	}
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return nil, suggest.Unknown("experiment", name, append([]string{everyExperiment}, known...))
+		}
+		file, err := experiment.Load(name)
+		if err != nil {
+			return nil, err
+		}
+		if err := file.Apply(nil, f.quick); err != nil {
+			return nil, err
+		}
+		files = append(files, file)
+	}
+	return files, nil
+}
