@@ -97,7 +97,7 @@ func (f *reproduceFlags) reproduceAll(cmd *cobra.Command, files []*experiment.Fi
 			s, err = report.NotRun(file, f.quick, reason), nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", file.Name, err)
+			return nil, err
 		}
 		summaries = append(summaries, s)
 	}

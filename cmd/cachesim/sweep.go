@@ -141,7 +141,8 @@ func newSweepCommand() *cobra.Command {
 		Short: "Run an experiment: all its cells, figures, tables and claims",
 		Long: `Runs the experiment of a YAML file, or one of the program's own by its name: every policy at every capacity on every trace, each from
 every seed. DIR, out/NAME by default, then holds the records (JSON lines, CSV, Parquet), what each replay took (timings.csv), the
-figures and report.html, with the claims of the source and whether they hold.
+figures and report.html, with the claims of the source and whether they hold. The claims with their verdicts are printed; of an
+experiment without claims its records.
 
 Each cell that ends is kept in DIR/cells under the hash of everything that determines it. So the same command goes on where it
 was stopped, and after a change of the experiment runs only what is new.

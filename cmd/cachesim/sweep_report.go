@@ -6,12 +6,14 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/cachesim/cachesim/configs"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/claims"
+	"github.com/cachesim/cachesim/internal/experiment/cluster"
 	"github.com/cachesim/cachesim/internal/experiment/report"
 	"github.com/cachesim/cachesim/internal/records"
 )
@@ -37,9 +39,23 @@ func (f *sweepReportFlags) report(cmd *cobra.Command, s *experiment.Sweep, c *ex
 		return err
 	}
 	if !quiet {
-		fmt.Fprintf(cmd.ErrOrStderr(), "records (JSON lines, CSV, Parquet), timings, figures and %s are in %s\n", report.PageName, s.Dir)
+		fmt.Fprintf(cmd.ErrOrStderr(), "records (JSON lines, CSV, Parquet), figures and %s are in %s; the replays took %s in all (timings.csv)\n",
+			report.PageName, s.Dir, replayTime(c))
 	}
 	return f.judge(summary)
+}
+
+// replayTime returns how long the replays took together, each once.
+func replayTime(c *experiment.Collection) time.Duration {
+	seconds := map[string]float64{}
+	for _, t := range c.Timings {
+		seconds[t.Cell.Hash] = t.Seconds
+	}
+	total := 0.0
+	for _, s := range seconds {
+		total += s
+	}
+	return time.Duration(total * float64(time.Second)).Round(10 * time.Millisecond)
 }
 
 // writeReport writes figures and report into the folder of the sweep.
@@ -87,9 +103,24 @@ func sweepCommand(file *experiment.File) string {
 	if !slices.Contains(configs.Names(), name) {
 		name += ".yaml"
 	}
-	words := append([]string{"cachesim sweep", name}, file.Changes...)
+	words := []string{"cachesim sweep", name}
+	for _, change := range file.Changes {
+		flag, value, _ := strings.Cut(change, " ")
+		words = append(words, flagText(flag, value))
+	}
 	for _, only := range file.Only {
-		words = append(words, "--only "+only)
+		words = append(words, flagText("--only", only))
 	}
 	return strings.Join(words, " ")
+}
+
+// flagText writes a flag as a shell reads it.
+func flagText(flag, value string) string {
+	switch {
+	case value == "":
+		return flag
+	case strings.ContainsAny(value, " ()'\"$*?;&|<>#\\`"):
+		value = cluster.ShellQuote(value)
+	}
+	return flag + " " + value
 }

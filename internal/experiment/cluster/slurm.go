@@ -43,9 +43,9 @@ func (s Slurm) Script(j Job) (string, error) {
 		line("#SBATCH %s", directive(option))
 	}
 	if s.Traces != "" {
-		line("export CACHESIM_TRACES=%s", shellQuote(s.Traces))
+		line("export CACHESIM_TRACES=%s", ShellQuote(s.Traces))
 	}
-	line(`exec %s sweep run %s --shard "$SLURM_ARRAY_TASK_ID/%d" --jobs %d`, shellQuote(s.Program), shellQuote(j.Dir), j.Shards, j.CPUs)
+	line(`exec %s sweep run %s --shard "$SLURM_ARRAY_TASK_ID/%d" --jobs %d`, ShellQuote(s.Program), ShellQuote(j.Dir), j.Shards, j.CPUs)
 	return b.String(), nil
 }
 
@@ -151,8 +151,8 @@ func directive(option string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(option) + `"`
 }
 
-// shellQuote quotes a text for the shell, in which nothing means anything between single quotes.
-func shellQuote(text string) string {
+// ShellQuote quotes a text for the shell, in which nothing means anything between single quotes.
+func ShellQuote(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 

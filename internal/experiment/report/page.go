@@ -21,17 +21,16 @@ const longTable = 30
 // page is what the template shows, in the order in which it shows it.
 type page struct {
 	Input
-	Summary      Summary
-	Claims       []Claim
-	Counts       []count
-	Places       *table // nil where the claims stand in one place
-	Figures      []figure
-	Tables       []*records.Tables
-	Traces       table
-	Policies     table
-	Setup        []setting
-	Records      table
-	MissingCells table
+	Summary  Summary
+	Claims   []Claim
+	Counts   []count
+	Places   *table // nil where the claims stand in one place
+	Figures  []figure
+	Tables   []*records.Tables
+	Traces   table
+	Policies table
+	Setup    []setting
+	Records  table
 }
 
 // count is how many claims have a verdict.
@@ -77,16 +76,15 @@ func (t table) Long() bool { return len(t.Rows) >= longTable }
 
 func newPage(in Input, summary Summary) page {
 	return page{
-		Input:        in,
-		Summary:      summary,
-		Claims:       summary.Claims,
-		Counts:       counts(summary.Claims),
-		Places:       placesTable(summary.Claims),
-		Traces:       tracesTable(in),
-		Policies:     policiesTable(in.Cells),
-		Setup:        setup(in.File, in.Records),
-		Records:      recordsTable(in.File.Metrics, in.Records),
-		MissingCells: missingTable(in.Missing),
+		Input:    in,
+		Summary:  summary,
+		Claims:   summary.Claims,
+		Counts:   counts(summary.Claims),
+		Places:   placesTable(summary.Claims),
+		Traces:   tracesTable(in),
+		Policies: policiesTable(in.Cells),
+		Setup:    setup(in.File, in.Records),
+		Records:  recordsTable(in.File.Metrics, in.Records),
 	}
 }
 
@@ -369,12 +367,4 @@ func metricCell(r *records.Record, metric string) string {
 		return ""
 	}
 	return records.MetricText(metric, x)
-}
-
-func missingTable(cells []experiment.Cell) table {
-	t := table{Caption: "Missing cells", Columns: []column{{Name: "trace"}, {Name: "policy"}, {"capacity", number}, {"seed", number}, {"cell", number}}}
-	for _, c := range cells {
-		t.Rows = append(t.Rows, []string{c.Workload.Name, c.Label, c.Capacity, strconv.FormatUint(c.Seed, 10), strconv.Itoa(c.Number)})
-	}
-	return t
 }

@@ -21,15 +21,13 @@ const PageName = "report.html"
 type Input struct {
 	File    *experiment.File  // the effective experiment
 	Cells   []experiment.Cell // the whole plan
-	Missing []experiment.Cell // those cells that have not been run
-	Records []records.Record  // of the others, in the order of the plan, without auxiliary ones
+	Records []records.Record  // of its cells without auxiliary ones, in their order
 	Version string            // of the program
 	Quick   bool              // File is the quick version
 	Command string            // makes the same again
 }
 
-// Write draws the figures into dir/figures and writes dir/report.html; dir must exist. Claims that do not hold and cells that are missing are
-// no errors.
+// Write draws the figures into dir/figures and writes dir/report.html; dir must exist. A claim that does not hold is no error.
 func Write(dir string, in Input) (Summary, error) {
 	judged, err := judge(in.File, in.Records)
 	if err != nil {
@@ -42,7 +40,7 @@ func Write(dir string, in Input) (Summary, error) {
 	tables, more := pivots(in)
 	summary := Summary{
 		Name: in.File.Name, Title: oneLine(in.File.Title), Source: oneLine(in.File.Source), Quick: in.Quick,
-		Cells: len(in.Cells), Missing: len(in.Missing), Claims: judged, Published: agreements(tables),
+		Claims: judged, Published: agreements(tables),
 		Notes: slices.Concat(notes, more), Page: filepath.Join(dir, PageName),
 	}
 	p := newPage(in, summary)

@@ -6,18 +6,15 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/experiment/claims"
-	"github.com/cachesim/cachesim/internal/records"
 )
 
 // Summary is what a report says, in short.
 type Summary struct {
-	Name    string
-	Title   string
-	Source  string
-	Quick   bool
-	Cells   int // in the plan
-	Missing int // of them
-	Claims  []Claim
+	Name   string
+	Title  string
+	Source string
+	Quick  bool
+	Claims []Claim
 	// Published says of each reference how many of its numbers ours agree with: "table 1: 16 of 16 agree with ARC paper within 0.005 points".
 	Published []string
 	Notes     []string // figures and tables that could not be made, and why
@@ -46,7 +43,11 @@ func (s Summary) Verdict() string {
 			parts = append(parts, fmt.Sprintf("%d %s", n, o.words(n)))
 		}
 	}
-	return plural(len(s.Claims), "claim") + ": " + strings.Join(parts, ", ")
+	noun := "claims"
+	if len(s.Claims) == 1 {
+		noun = "claim"
+	}
+	return fmt.Sprintf("%d %s: %s", len(s.Claims), noun, strings.Join(parts, ", "))
 }
 
 // outcomes are the verdicts with the words for one claim and for several.
@@ -87,20 +88,10 @@ func places(judged []Claim) (all []place) {
 	return all
 }
 
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return records.Count(int64(n)) + " " + noun + "s"
-}
-
 // Remarks say what limits or supports what the summary says.
 func (s Summary) Remarks() (remarks []string) {
 	if s.Failure != "" {
 		remarks = append(remarks, s.Failure)
-	}
-	if s.Missing > 0 {
-		remarks = append(remarks, fmt.Sprintf("%d of %s are missing", s.Missing, plural(s.Cells, "cell")))
 	}
 	return slices.Concat(remarks, s.Published, s.Notes)
 }
