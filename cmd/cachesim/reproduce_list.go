@@ -85,7 +85,7 @@ func printExperiments(w io.Writer, files []*experiment.File, format string) erro
 	if format == "json" {
 		return printExperimentsJSON(w, all)
 	}
-	t := newListing()
+	t := records.NewTable()
 	width := terminalWidth(w)
 	narrow := format == "table" && width > 0
 	if narrow {

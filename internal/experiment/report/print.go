@@ -235,12 +235,7 @@ func verdictText(c Claim) string {
 
 // writer returns the table for a terminal or for Markdown.
 func (t table) writer() pretty.Writer {
-	w := pretty.NewWriter()
-	style := pretty.StyleLight
-	style.Options = pretty.Options{SeparateHeader: true}
-	style.Format.Header = text.FormatDefault
-	w.SetStyle(style)
-	w.SuppressTrailingSpaces()
+	w := records.NewTable()
 	var header pretty.Row
 	var configs []pretty.ColumnConfig
 	for i, c := range t.Columns {
