@@ -109,6 +109,12 @@ type figure struct {
 	name, policy string
 }
 
+// fixed is a figure at one place on a dimension, wherever the point is: misses(laru at noise = 1).
+type fixed struct {
+	of figure
+	at []condition // with =
+}
+
 // name is a word alone: a metric or a reference of the policies that "over" or "is first" speak of, a reference that knows no policies,
 // or the place on a dimension as a number.
 type name string
@@ -135,6 +141,7 @@ type over struct {
 
 func (number) parts() []expr      { return nil }
 func (figure) parts() []expr      { return nil }
+func (f fixed) parts() []expr     { return []expr{f.of} }
 func (name) parts() []expr        { return nil }
 func (o operation) parts() []expr { return []expr{o.left, o.right} }
 func (n negation) parts() []expr  { return []expr{n.of} }

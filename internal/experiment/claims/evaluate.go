@@ -54,23 +54,40 @@ func (e *evaluator) prepare() {
 // makeFilters readies the conditions.
 func (e *evaluator) makeFilters() {
 	for _, c := range e.claim.conditions {
-		dim := e.d.find(c.dimension)
-		if dim < 0 {
-			e.notCheckable("no record has a dimension %s", c.dimension)
-			return
-		}
-		f := filter{condition: c, dimension: dim}
-		for _, text := range c.values {
-			l := newLimit(text)
-			if ordered := !slices.Contains([]string{"=", "!=", "in", "not in"}, c.op); ordered && !l.isNumber {
-				if l.x, l.isNumber = e.capacityWritten(dim, text); !l.isNumber {
-					e.notCheckable("%s is no number, so %s %s %s has no meaning here", text, c.dimension, c.op, text)
-				}
-			}
-			f.limits = append(f.limits, l)
-		}
-		e.filters = append(e.filters, f)
+		e.filters = append(e.filters, e.newFilter(c))
 	}
+}
+
+func (e *evaluator) newFilter(c condition) filter {
+	f := filter{condition: c, dimension: e.d.find(c.dimension)}
+	if f.dimension < 0 {
+		e.notCheckable("no record has a dimension %s", c.dimension)
+	}
+	for _, text := range c.values {
+		l := newLimit(text)
+		if ordered := !slices.Contains([]string{"=", "!=", "in", "not in"}, c.op); ordered && !l.isNumber {
+			if l.x, l.isNumber = e.capacityWritten(f.dimension, text); !l.isNumber {
+				e.notCheckable("%s is no number, so %s %s %s has no meaning here", text, c.dimension, c.op, text)
+			}
+		}
+		f.limits = append(f.limits, l)
+	}
+	return f
+}
+
+// fixed takes a figure over each dimension of which it names a place, and there over that place alone.
+func (e *evaluator) fixed(x fixed, open bool) node {
+	n := e.compile(x.of, open)
+	for _, c := range x.at {
+		f := e.newFilter(c)
+		if f.dimension < 0 {
+			return n
+		}
+		o := &overDimension{take: "only", dimension: f.dimension, only: &f, of: n}
+		e.overs = append(e.overs, o)
+		n = o
+	}
+	return n
 }
 
 // capacityWritten returns the capacity that is written as text, 64MiB say, in some record.
@@ -94,6 +111,8 @@ func (c *Claim) speaksOf(dimension string) bool {
 	}
 	c.visitAll(func(x expr) {
 		switch x := x.(type) {
+		case fixed:
+			found = found || slices.ContainsFunc(x.at, func(c condition) bool { return c.dimension == dimension })
 		case name:
 			found = found || string(x) == dimension
 		case over:
@@ -125,6 +144,8 @@ func (e *evaluator) compile(x expr, open bool) node {
 			at = e.slot(x.policy, false)
 		}
 		return e.figure(x.name, x.policy, at)
+	case fixed:
+		return e.fixed(x, open)
 	case name:
 		return e.name(string(x), open)
 	case operation:
@@ -618,6 +639,7 @@ func (o overPolicies) free(e *evaluator) []bool { return o.of.free(e) }
 type overDimension struct {
 	take      string
 	dimension int
+	only      *filter // take the value where it holds, which is at one place; nil for others
 	of        node
 
 	isFree []bool
@@ -659,6 +681,16 @@ func (o *overDimension) group(e *evaluator) {
 	}
 }
 
+// selects reports whether a filter holds at a point, which it does where the point has no place on its dimension.
+func (e *evaluator) selects(f *filter, at int) bool {
+	p := e.points[at]
+	if p.at[f.dimension] == anywhere {
+		return true
+	}
+	i := slices.IndexFunc(p.cells, func(c int32) bool { return c != absent })
+	return f.holds(e.d, slotCell{at: p.at, recs: e.slots[i].cells[p.cells[i]].recs})
+}
+
 // sizes returns over how few and over how many places values were taken together.
 func (o *overDimension) sizes() (least, most int) {
 	least = math.MaxInt
@@ -669,6 +701,13 @@ func (o *overDimension) sizes() (least, most int) {
 }
 
 func (o *overDimension) takeTogether(e *evaluator, points []int, bound int) (float64, string) {
+	if o.only != nil {
+		points = slices.DeleteFunc(slices.Clone(points), func(at int) bool { return !e.selects(o.only, at) })
+		if len(points) != 1 {
+			return 0, fmt.Sprintf("%d places match %s %s, want one", len(points), o.only.condition.dimension, o.only.values[0])
+		}
+		return o.of.value(e, points[0], bound)
+	}
 	values := make([]float64, len(points))
 	for i, at := range points {
 		var why string

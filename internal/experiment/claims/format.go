@@ -110,6 +110,17 @@ func (f figure) write(w *strings.Builder, _ position) {
 	w.WriteString(quoted(f.name) + "(" + quotedSpec(f.policy) + ")")
 }
 
+func (f fixed) write(w *strings.Builder, _ position) {
+	w.WriteString(quoted(f.of.name) + "(" + quotedSpec(f.of.policy) + " at ")
+	for i, c := range f.at {
+		if i > 0 {
+			w.WriteString(" and ")
+		}
+		c.write(w)
+	}
+	w.WriteByte(')')
+}
+
 func (n name) write(w *strings.Builder, _ position) { w.WriteString(quoted(string(n))) }
 
 func (o operation) write(w *strings.Builder, at position) {

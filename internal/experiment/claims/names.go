@@ -77,6 +77,10 @@ func usesOf(x expr, open bool, all []use) []use {
 	switch x := x.(type) {
 	case figure:
 		all = append(all, use{x.name, asFigure}, use{x.policy, asPolicy})
+	case fixed:
+		for _, c := range x.at {
+			all = append(all, use{c.dimension, asDimension})
+		}
 	case name:
 		if open {
 			all = append(all, use{string(x), asOpenFigure})

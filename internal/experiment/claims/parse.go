@@ -520,12 +520,31 @@ func (p *parser) figure() expr {
 		return name(text)
 	}
 	p.next()
-	policy := p.spec()
+	f := figure{text, p.spec()}
+	var places []condition
+	if p.accept("at") {
+		places = p.fixedPlaces()
+	}
 	if p.err == nil && !p.is(")") {
 		p.unexpected(fmt.Sprintf("\")\": %s takes one policy, in quotes if its name has characters other than letters, digits, . - and _", text))
 	}
 	p.next()
-	return figure{text, policy}
+	if places != nil {
+		return fixed{f, places}
+	}
+	return f
+}
+
+// fixedPlaces reads "noise = 1 and capacity = 250".
+func (p *parser) fixedPlaces() []condition {
+	at := p.tok.start
+	places := p.conditions()
+	for _, c := range places {
+		if p.err == nil && c.op != "=" {
+			p.fail(at, "a figure stands at one place: write %s = PLACE", c.dimension)
+		}
+	}
+	return places
 }
 
 // refuse refuses claims that nothing measured could change, and tolerances in the wrong unit.

@@ -60,6 +60,7 @@ func TestParseErrors(t *testing.T) {
 		"argmax(hit_ratio(a)) > 1":                       `column 7: "(" is unexpected here; want "over DIMENSION of VALUE" after argmax`,
 		"abs over trace of hit_ratio(a) > 1":             `column 5: "over" is unexpected here; want "(" after abs`,
 		"hit_ratio(a) != 1 < 2":                          "column 19: != stands between two values only",
+		"hits(a at x < 1) > 1":                           "column 11: a figure stands at one place: write x = PLACE",
 		strings.Repeat("(", 100):                         "column 51: more than 50 expressions within each other",
 		strings.Repeat("a", 5000):                        "the claim has 5000 bytes, more than 4000",
 		"hit_ratio(\xff) > 1":                            "the claim is not valid UTF-8",
@@ -170,7 +171,11 @@ func drawExpr(t *rapid.T, depth int) expr {
 	case "over":
 		return over{rapid.SampledFrom([]string{"mean", "argmin"}).Draw(t, "take"), []string{drawDimension(t)}, drawExpr(t, depth-1)}
 	}
-	return figure{rapid.SampledFrom([]string{"misses", "published", "in"}).Draw(t, "metric"), rapid.SampledFrom(policyNames).Draw(t, "policy")}
+	f := figure{rapid.SampledFrom([]string{"misses", "published", "in"}).Draw(t, "metric"), rapid.SampledFrom(policyNames).Draw(t, "policy")}
+	if rapid.IntRange(0, 4).Draw(t, "fixed") == 0 {
+		return fixed{f, []condition{{"noise", "=", []string{"0.5"}}, {drawDimension(t), "=", []string{"it's"}}}}
+	}
+	return f
 }
 
 // What Parse reads, String writes, and it means the same: read again it has the same form.

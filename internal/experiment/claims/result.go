@@ -104,6 +104,7 @@ func (e *evaluator) remarks(all []outcome, r Result) (text string) {
 	for _, o := range e.overs {
 		least, most := o.sizes()
 		switch name := e.d.dimensions[o.dimension].name; {
+		case o.only != nil:
 		case least < most:
 			text += fmt.Sprintf("; over %d to %d places on %s", least, most, name)
 		case most == 1:

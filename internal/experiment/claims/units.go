@@ -50,6 +50,8 @@ func unitOf(x expr) unit {
 		}
 	case figure:
 		return metricUnits[x.name]
+	case fixed:
+		return unitOf(x.of)
 	case name:
 		return metricUnits[string(x)]
 	case operation:
