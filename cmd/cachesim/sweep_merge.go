@@ -38,6 +38,9 @@ func (f *sweepMergeFlags) run(cmd *cobra.Command, dirs []string) error {
 	if err != nil {
 		return err
 	}
+	if err := s.CheckVersion(version()); err != nil {
+		return err
+	}
 	collection, err := s.Collect(dirs...)
 	if errors.As(err, new(*experiment.MissingCellsError)) {
 		return checkFailedError{err}

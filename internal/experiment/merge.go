@@ -105,16 +105,48 @@ func markBest(outcomes []outcome) []records.Record {
 		byPoint[o.point] = append(byPoint[o.point], i)
 	}
 	for _, same := range byPoint {
-		byPlace := map[string][]int{}
-		for _, i := range same {
-			place := outcomes[i].place()
-			byPlace[place] = append(byPlace[place], i)
-		}
-		for _, here := range byPlace {
-			markBestAt(here, same, outcomes, recs)
+		places := byPlace(outcomes, same)
+		for _, p := range places {
+			competitors := pick(recs, p.members)
+			for _, other := range places {
+				if p.agrees(other.position) {
+					competitors = append(competitors, pick(recs, other.members)...)
+				}
+			}
+			sim.MarkBest(competitors)
+			for k, i := range p.members {
+				recs[i].Best = competitors[k].Best
+			}
 		}
 	}
 	return recs
+}
+
+// place is the outcomes that stand at the same place on every axis.
+type place struct {
+	position
+	members []int
+}
+
+func byPlace(outcomes []outcome, members []int) (places []*place) {
+	index := map[string]*place{}
+	for _, i := range members {
+		text := outcomes[i].place()
+		if index[text] == nil {
+			index[text] = &place{position: newPosition(text)}
+			places = append(places, index[text])
+		}
+		index[text].members = append(index[text].members, i)
+	}
+	return places
+}
+
+func pick(recs []records.Record, indices []int) []records.Record {
+	picked := make([]records.Record, len(indices))
+	for k, i := range indices {
+		picked[k] = recs[i]
+	}
+	return picked
 }
 
 // place returns where on the axes a record stands, the seed among them if it matters.
@@ -125,28 +157,10 @@ func (o *outcome) place() string {
 	return strings.TrimPrefix(fmt.Sprintf("%s,%s=%d", o.Axes, records.DimSeed, o.Seed), ",")
 }
 
-// markBestAt marks the best of the records here, all at one place, among all that are comparable with them.
-func markBestAt(here, all []int, outcomes []outcome, recs []records.Record) {
-	place := axes(outcomes[here[0]].place())
-	competitors := make([]records.Record, len(here), len(all))
-	for k, i := range here {
-		competitors[k] = recs[i]
-	}
-	for _, i := range all {
-		if place.agrees(axes(outcomes[i].place())) {
-			competitors = append(competitors, recs[i])
-		}
-	}
-	sim.MarkBest(competitors)
-	for k, i := range here {
-		recs[i].Best = competitors[k].Best
-	}
-}
-
 // position is a place on each of some axes.
 type position map[string]string
 
-func axes(text string) position {
+func newPosition(text string) position {
 	p := position{}
 	for axis := range strings.SplitSeq(text, ",") {
 		name, value, _ := strings.Cut(axis, "=")
