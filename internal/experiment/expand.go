@@ -186,7 +186,8 @@ func (f *File) capacitiesOf(index int) ([]sim.CapacitySpec, error) {
 		own, path = f.Capacities, []any{"capacities"}
 	}
 	if len(own) == 0 {
-		return nil, f.errorAt(fmt.Errorf("trace %s has no capacities; write some for all traces, for example capacities: [1%%, 10%%]", f.Traces[index].Name), "traces", index)
+		return nil, f.errorAt(fmt.Errorf("trace %s has no capacities; write some for all traces, for example capacities: [1%%, 10%%]",
+			f.Traces[index].Name), "traces", index)
 	}
 	specs, err := sim.ParseCapacities(strings.Join(own, ","))
 	if err != nil {

@@ -43,6 +43,14 @@ type File struct {
 	source source
 }
 
+// ShownMetrics returns the metrics that the report's table of records shows.
+func (f *File) ShownMetrics() []string {
+	if len(f.Metrics) == 0 {
+		return []string{"hit_ratio", "misses"}
+	}
+	return f.Metrics
+}
+
 // Trace is a workload: files or a generator.
 type Trace struct {
 	Name     string `yaml:"name"`

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -46,6 +47,23 @@ func (f *File) makeQuick() error {
 		}
 	}
 	return nil
+}
+
+// checkQuick makes the quick version of a copy, so that it is known to work before someone asks for it.
+func (f *File) checkQuick() error {
+	if f.Quick == nil || f.source.body == nil {
+		return nil
+	}
+	quick := &File{source: f.source}
+	if err := decode(f.source.body, quick); err != nil {
+		return f.source.locate(err)
+	}
+	err := quick.Apply(nil, true)
+	var placed *placedError
+	if errors.As(err, &placed) && quick.source.body == nil {
+		return f.errorAt(fmt.Errorf("the quick version: %s: %w", placed.path, placed.err), "quick")
+	}
+	return err
 }
 
 func (f *File) checkQuickNames(q *Quick) error {

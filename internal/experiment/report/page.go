@@ -84,7 +84,7 @@ func newPage(in Input, summary Summary) page {
 		Traces:   tracesTable(in),
 		Policies: policiesTable(in.Cells),
 		Setup:    setup(in.File, in.Records),
-		Records:  recordsTable(in.File.Metrics, in.Records),
+		Records:  recordsTable(in.File.ShownMetrics(), in.Records),
 	}
 }
 

@@ -1,0 +1,308 @@
+package experiment
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/experiment/claims"
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/suggest"
+)
+
+// This file checks that what figures, tables, references and claims speak of exists.
+
+// checkMetric refuses what is no figure of the records of a sweep.
+func checkMetric(name string) error {
+	switch {
+	case name == timeMetric:
+		return fmt.Errorf("metric %s: records of an experiment have no times, as they do not depend on the machine; timings.csv has them", name)
+	case !slices.Contains(metricNames(), name):
+		return suggest.Unknown("metric", name, metricNames())
+	}
+	return nil
+}
+
+// timeMetric is the one figure of records that those of an experiment do not have.
+const timeMetric = "ns_per_request"
+
+func metricNames() []string {
+	return slices.DeleteFunc(records.MetricNames(), func(name string) bool { return name == timeMetric })
+}
+
+func (f *File) checkMetrics() error {
+	for i, name := range f.Metrics {
+		if err := checkMetric(name); err != nil {
+			return f.errorAt(err, "metrics", i)
+		}
+	}
+	return nil
+}
+
+// axes returns the places on each axis of the experiment.
+func (f *File) axes() map[string][]string {
+	all := map[string][]string{}
+	add := func(owner string, with map[string]Values) {
+		for name, values := range with {
+			if f.isAmbiguous(name) {
+				name = owner + "." + name
+			}
+			all[name] = append(all[name], values...)
+		}
+	}
+	for _, t := range f.Traces {
+		add("trace", t.With)
+	}
+	for _, p := range f.Policies {
+		add("policy", p.With)
+	}
+	return all
+}
+
+// dimensionNames returns the names of all dimensions that records of the experiment may have.
+func (f *File) dimensionNames() []string {
+	return append(slices.Clone(dimensions), sortedKeys(f.axes())...)
+}
+
+// checkDimension refuses what is no dimension; "" is the default of its key.
+func (f *File) checkDimension(name string, path ...any) error {
+	if names := f.dimensionNames(); name != "" && !slices.Contains(names, name) && len(f.Changes) == 0 {
+		return f.errorAt(suggest.Unknown("dimension", name, names), path...)
+	}
+	return nil
+}
+
+// checkPlaces refuses places that are not on a dimension. The policies may be names of groups.
+func (f *File) checkPlaces(at map[string]Values, path ...any) error {
+	for _, dimension := range sortedKeys(at) {
+		here := append(slices.Clone(path), dimension)
+		if err := f.checkDimension(dimension, here...); err != nil {
+			return err
+		}
+		for _, place := range at[dimension] {
+			if err := f.checkPlace(dimension, place); err != nil {
+				return f.errorAt(err, here...)
+			}
+		}
+	}
+	return nil
+}
+
+func (f *File) checkPlace(dimension, place string) error {
+	exist := f.placesOn(dimension)
+	if len(f.Changes) > 0 || slices.ContainsFunc(exist, func(other string) bool { return samePlace(other, place) }) {
+		return nil
+	}
+	return suggest.Unknown(dimension, place, exist)
+}
+
+// placesOn returns the places on a dimension that records of the experiment may have, and what else may stand for some of them.
+func (f *File) placesOn(dimension string) (places []string) {
+	switch dimension {
+	case records.DimTrace:
+		return f.traceNames()
+	case records.DimPolicy:
+		return slices.Concat(f.labels(), sortedKeys(f.Groups), sortedKeys(f.Absent))
+	case records.DimCapacity:
+		for i := range f.Traces {
+			specs, _ := f.capacitiesOf(i) // they have been checked
+			for _, spec := range specs {
+				if !slices.Contains(places, spec.String()) {
+					places = append(places, spec.String())
+				}
+			}
+		}
+		return places
+	case records.DimSeed:
+		for _, seed := range f.seeds() {
+			places = append(places, strconv.FormatUint(seed, 10))
+		}
+		return places
+	}
+	return f.axes()[dimension]
+}
+
+func (f *File) checkReferences() error {
+	seen := map[string]bool{}
+	for i, r := range f.References {
+		if err := f.required([]any{"references", i}, "name", r.Name, "source", r.Source, "metric", r.Metric); err != nil {
+			return err
+		}
+		if seen[r.Name] {
+			return f.errorAt(fmt.Errorf("two references are called %s; give one of them another name", r.Name), "references", i)
+		}
+		seen[r.Name] = true
+		if err := checkMetric(r.Metric); err != nil {
+			return f.errorAt(err, "references", i, "metric")
+		}
+		if r.Within < 0 {
+			return f.errorAt(fmt.Errorf("within %v: want a difference, from 0", r.Within), "references", i, "within")
+		}
+		for k, p := range r.Points {
+			if err := p.check(); err != nil {
+				return f.errorAt(fmt.Errorf("reference %s: %w", r.Name, err), "references", i, "points", k)
+			}
+			if f.isAbsent(p) {
+				continue
+			}
+			if err := f.checkPlaces(p.At, "references", i, "points", k); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// isAbsent reports whether a number is that of a policy that is not in the experiment, whose axes are therefore not there either.
+func (f *File) isAbsent(p Point) bool {
+	labels := p.At[records.DimPolicy]
+	return len(labels) > 0 && !slices.ContainsFunc(labels, func(label string) bool { return f.Absent[label] == "" })
+}
+
+// check refuses a point that does not have one value for each of its places.
+func (p Point) check() error {
+	lists, places := 0, 1
+	for _, at := range p.At {
+		if len(at) > 1 {
+			lists, places = lists+1, len(at)
+		}
+	}
+	switch {
+	case len(p.At) == 0:
+		return fmt.Errorf("a point says where it is, for example {trace: oltp, policy: lru, capacity: 250, values: 16.47%%}")
+	case lists > 1:
+		return fmt.Errorf("a point has a list for one dimension only; write several points")
+	case len(p.Values) != places:
+		return fmt.Errorf("a point has %d values for %d places", len(p.Values), places)
+	}
+	return nil
+}
+
+func (f *File) referenceNames() (names []string) {
+	for _, r := range f.References {
+		names = append(names, r.Name)
+	}
+	return names
+}
+
+// referenceAxes returns the names of the dimensions that references have points on. Those of absent policies may have ones of their own.
+func (f *File) referenceAxes() (names []string) {
+	for _, r := range f.References {
+		for _, p := range r.Points {
+			names = append(names, sortedKeys(p.At)...)
+		}
+	}
+	return names
+}
+
+func (f *File) hasReference(name string) error {
+	if names := f.referenceNames(); !slices.Contains(names, name) {
+		return suggest.Unknown("reference", name, names)
+	}
+	return nil
+}
+
+// checkNames refuses what is no name of a file, or not the only one. Names that differ in case alone are the same to some file systems.
+func (f *File) checkName(name string, seen map[string]bool, path ...any) error {
+	switch {
+	case !fileName.MatchString(name) || len(name) > maxNameLength:
+		return f.errorAt(fmt.Errorf("name %q: want letters, digits, - and _, as it is the name of a file", name), path...)
+	case seen[strings.ToLower(name)]:
+		return f.errorAt(fmt.Errorf("the name %s is there twice", name), path...)
+	}
+	seen[strings.ToLower(name)] = true
+	return nil
+}
+
+// capacityShare is a number that figures may have as their x besides the dimensions.
+const capacityShare = "capacity_share"
+
+func (f *File) checkFigures() error {
+	seen := map[string]bool{}
+	for i, figure := range f.Figures {
+		if err := f.required([]any{"figures", i}, "name", figure.Name, "x", figure.X, "y", figure.Y); err != nil {
+			return err
+		}
+		if err := f.checkFigure(figure, seen, i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *File) checkFigure(figure Figure, seen map[string]bool, i int) error {
+	x := figure.X
+	if x == capacityShare {
+		x = ""
+	}
+	if err := checkMetric(figure.Y); err != nil {
+		return f.errorAt(err, "figures", i, "y")
+	}
+	for k, axis := range figure.Log {
+		if axis != "x" && axis != "y" {
+			return f.errorAt(fmt.Errorf("log: want x, y or both, not %q", axis), "figures", i, "log", k)
+		}
+	}
+	for _, name := range figure.References {
+		if err := f.hasReference(name); err != nil {
+			return f.errorAt(err, "figures", i, "references")
+		}
+	}
+	return cmp.Or(
+		f.checkName(figure.Name, seen, "figures", i, "name"),
+		f.checkDimension(x, "figures", i, "x"),
+		f.checkDimension(figure.Lines, "figures", i, "lines"),
+		f.checkDimension(figure.Panels, "figures", i, "panels"),
+		f.checkPlaces(figure.Only, "figures", i, "only"),
+	)
+}
+
+func (f *File) checkTables() error {
+	seen := map[string]bool{}
+	for i, table := range f.Tables {
+		if err := f.required([]any{"tables", i}, "name", table.Name, "cells", table.Cells); err != nil {
+			return err
+		}
+		if err := checkMetric(table.Cells); err != nil {
+			return f.errorAt(err, "tables", i, "cells")
+		}
+		if table.Against != "" {
+			if err := f.hasReference(table.Against); err != nil {
+				return f.errorAt(err, "tables", i, "against")
+			}
+		}
+		err := cmp.Or(
+			f.checkName(table.Name, seen, "tables", i, "name"),
+			f.checkDimension(table.Rows, "tables", i, "rows"),
+			f.checkDimension(table.Columns, "tables", i, "columns"),
+			f.checkDimension(table.Panels, "tables", i, "panels"),
+			f.checkPlaces(table.Only, "tables", i, "only"),
+		)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *File) checkClaims() error {
+	names := claims.Names{
+		Policies: append(f.labels(), sortedKeys(f.Absent)...), Groups: sortedKeys(f.Groups), Metrics: metricNames(), References: f.referenceNames(),
+		Axes: append(sortedKeys(f.axes()), f.referenceAxes()...),
+	}
+	for i, c := range f.Claims {
+		if err := f.required([]any{"claims", i}, "claim", c.Claim); err != nil {
+			return err
+		}
+		claim, err := claims.Parse(c.Claim)
+		if err == nil && len(f.Changes) == 0 {
+			err = claim.Check(names)
+		}
+		if err != nil {
+			return f.errorAt(err, "claims", i, "claim")
+		}
+	}
+	return nil
+}
