@@ -94,7 +94,7 @@ func inline(drawing []byte) template.HTML {
 // caption says what the figure shows beyond its title, axes and legend.
 func caption(c plots.Chart, recs []records.Record) string {
 	lines := cmp.Or(c.Lines, records.DimPolicy)
-	parts := []string{fmt.Sprintf("%s over %s, a line per %s", capitalised(records.MetricName(c.Y)), records.MetricName(c.X), records.MetricName(lines))}
+	parts := []string{fmt.Sprintf("%s over %s by %s", capitalised(records.MetricName(c.Y)), records.MetricName(c.X), records.MetricName(lines))}
 	if c.Panels != "" {
 		parts[0] += ", a panel per " + records.MetricName(c.Panels)
 	}

@@ -304,6 +304,12 @@ func setup(f *experiment.File, recs []records.Record) []setting {
 	if f.Warmup > 0 {
 		settings = append(settings, setting{"warm-up", records.Count(int64(f.Warmup)) + " requests before counting begins"})
 	}
+	if len(f.Changes) > 0 {
+		settings = append(settings, setting{"changed by", strings.Join(f.Changes, " ")})
+	}
+	if len(f.Only) > 0 {
+		settings = append(settings, setting{"only", strings.Join(f.Only, "; ")})
+	}
 	for _, axis := range records.AxisNames(recs) {
 		settings = append(settings, setting{"axis " + axis, each(recs, func(r *records.Record) string {
 			v, _ := r.Dim(axis)

@@ -1,8 +1,8 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
-	"strings"
 
 	"github.com/cachesim/cachesim/internal/records"
 )
@@ -28,20 +28,11 @@ func pivots(in Input) (tables []*records.Tables, notes []string) {
 	return tables, notes
 }
 
-// agreements says of each table beside published numbers how many of ours agree.
+// agreements says of each table beside published numbers how many of ours agree, which is the last of its notes.
 func agreements(tables []*records.Tables) (said []string) {
 	for _, t := range tables {
-		if t.Against == nil {
-			continue
-		}
-		title := t.Title
-		if title == "" {
-			title = records.MetricName(t.Pivot.Cells)
-		}
-		for _, note := range t.Notes {
-			if strings.Contains(note, t.Against.Name) {
-				said = append(said, title+": "+note)
-			}
+		if t.Against != nil {
+			said = append(said, cmp.Or(t.Title, records.MetricName(t.Pivot.Cells))+": "+t.Notes[len(t.Notes)-1])
 		}
 	}
 	return said
