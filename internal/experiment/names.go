@@ -3,6 +3,7 @@ package experiment
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,7 +42,7 @@ func (f *File) checkMetrics() error {
 	return nil
 }
 
-// axes returns the places on each axis of the experiment.
+// axes returns the places on each axis of the experiment, and on those of absent policies of which there are published numbers.
 func (f *File) axes() map[string][]string {
 	all := map[string][]string{}
 	add := func(owner string, with map[string]Values) {
@@ -57,6 +58,13 @@ func (f *File) axes() map[string][]string {
 	}
 	for _, p := range f.Policies {
 		add("policy", p.With)
+	}
+	for _, r := range f.References {
+		for _, p := range r.Points {
+			if f.isAbsent(p) {
+				add("policy", p.axes())
+			}
+		}
 	}
 	return all
 }
@@ -159,6 +167,13 @@ func (f *File) checkReferences() error {
 func (f *File) isAbsent(p Point) bool {
 	labels := p.At[records.DimPolicy]
 	return len(labels) > 0 && !slices.ContainsFunc(labels, func(label string) bool { return f.Absent[label] == "" })
+}
+
+// axes returns where the point lies on dimensions that not every record has.
+func (p Point) axes() map[string]Values {
+	further := maps.Clone(p.At)
+	maps.DeleteFunc(further, func(dimension string, _ Values) bool { return slices.Contains(dimensions, dimension) })
+	return further
 }
 
 // check refuses a point that does not have one value for each of its places.

@@ -27,6 +27,7 @@ func figures(dir string, in Input) (drawn []figure, notes []string, err error) {
 			notes = append(notes, fmt.Sprintf("figure %s: there are no records for it", f.Name))
 			continue
 		}
+		recs = append(recs, publishedAlone(in.File, f)...)
 		chart := chartOf(in.File, f)
 		chart.Styles = styles(in.Records, recs, cmp.Or(f.Lines, records.DimPolicy))
 		files, err := plots.DrawChart(filepath.Join(dir, figuresDir), chart, recs)

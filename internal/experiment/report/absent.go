@@ -1,0 +1,61 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/experiment"
+	"github.com/cachesim/cachesim/internal/records"
+)
+
+// publishedAlone returns what was published about policies that are not in the experiment, for a figure that refers to it, as records of
+// policies called "NAME (published)".
+func publishedAlone(f *experiment.File, figure experiment.Figure) (recs []records.Record) {
+	for _, name := range figure.References {
+		ref := reference(f, name)
+		if ref == nil || ref.Metric != figure.Y {
+			continue
+		}
+		for _, p := range ref.Points {
+			policy := p.At[records.DimPolicy]
+			// Without a place on the horizontal axis a number would become a line from end to end, which nobody published.
+			if _, placed := p.At[figure.X]; f.Absent[policy] != "" && placed {
+				recs = append(recs, publishedRecord(ref.Metric, p))
+			}
+		}
+	}
+	recs = selected(recs, figure.Only, f.Groups)
+	for i := range recs {
+		recs[i].Label += " (published)"
+	}
+	return recs
+}
+
+// publishedRecord returns a record with nothing but the number and its place.
+func publishedRecord(metric string, p records.PublishedPoint) records.Record {
+	rec := records.Record{
+		Trace: p.At[records.DimTrace], Label: p.At[records.DimPolicy], Kind: "online", CapacityText: p.At[records.DimCapacity],
+	}
+	var axes []string
+	for dimension, place := range p.At {
+		if !slices.Contains([]string{records.DimTrace, records.DimPolicy, records.DimCapacity, records.DimSeed}, dimension) {
+			axes = append(axes, dimension+"="+place)
+		}
+	}
+	slices.Sort(axes)
+	rec.Axes = strings.Join(axes, ",")
+	setFigure(&rec, metric, p.Value)
+	return rec
+}
+
+// setFigure sets a figure of the record by its name, which has been checked at loading. A published mean of counts is rounded where a record
+// has a count.
+func setFigure(rec *records.Record, metric string, x float64) {
+	for _, format := range []string{"{%q: %g}", "{%q: %.0f}"} {
+		if json.Unmarshal(fmt.Appendf(nil, format, metric, x), rec) == nil {
+			return
+		}
+	}
+}
