@@ -532,3 +532,13 @@ func TestDocumentation(t *testing.T) {
 		t.Errorf("found %d examples only", read)
 	}
 }
+
+// The members of a predefined group are those that have records at a point; a point at which one of them is alone ranks nobody.
+func TestPredefinedGroups(t *testing.T) {
+	in := Input{Records: recs(t, "t a 1 1/10 noise=0\n t b 1 2/10 noise=1\n t c 1 3/10 noise=1\n t opt 1 9/10\n u a 1 4/10")}
+	checkResult(t, in, "max over online of hits < max over offline of hits where trace = t",
+		"holds: at all 2 points; closest at t, capacity 1, noise 1: 3 < 9")
+	checkResult(t, in, "max over online of hits >= 1", "holds: 1 to 4, at all 3 points; closest at t, capacity 1, noise 0: 1 = 1")
+	checkResult(t, in, "hits(c) is first among online", "holds: c 3 is number 1 of 2, ahead of b 2 (t, capacity 1, noise 1); 1 point left out: no record of c")
+	checkResult(t, in, "hits(a) is first among online", "not checkable here: there is nobody to compare with")
+}
