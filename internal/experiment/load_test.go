@@ -94,6 +94,7 @@ func TestLoadErrors(t *testing.T) {
 		{base + "references: [{name: a, source: b, metric: misses, points: [{policy: lru, values: x}]}]\n", `x.yaml:7: want a number (0.05) or a percentage (5%), not "x"`},
 		{base + "claims:\n- claim: misses(lru) >\n", "x.yaml:8: "},
 		{base + "claims:\n- claim: misses(lru) > misses(arcc)\n", "x.yaml:8: unknown policy \"arcc\""},
+		{base + "claims:\n- claim: misses(lru) > 3 where trace = nowhere\n", "x.yaml:8: unknown trace \"nowhere\""},
 		{base + "quick: {traces: [oltp]}\n", `x.yaml:7: unknown trace "oltp"`},
 		{base + "quick: {set: [seeds=x]}\n", `x.yaml:7: seeds=x: seeds "x"`},
 		{base + "quick: {capacities: 1gb}\n", `x.yaml:7: the quick version: capacities: capacity "1gb"`},

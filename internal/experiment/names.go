@@ -305,7 +305,7 @@ func (f *File) checkTables() error {
 func (f *File) checkClaims() error {
 	names := claims.Names{
 		Policies: append(f.labels(), sortedKeys(f.Absent)...), Groups: sortedKeys(f.Groups), Metrics: metricNames(), References: f.referenceNames(),
-		Axes: append(sortedKeys(f.axes()), f.referenceAxes()...),
+		Axes: append(sortedKeys(f.axes()), f.referenceAxes()...), Traces: f.traceNames(),
 	}
 	for i, c := range f.Claims {
 		if err := f.required([]any{"claims", i}, "claim", c.Claim); err != nil {
