@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/cachesim/cachesim/internal/plots"
@@ -92,12 +91,7 @@ func (c *curve) print(w io.Writer, format string) error {
 	for _, s := range c.specs {
 		header = append(header, c.heading(s))
 	}
-	t.AppendHeader(header)
-	var configs []table.ColumnConfig
-	for i := range header {
-		configs = append(configs, table.ColumnConfig{Number: i + 1, Align: text.AlignRight, AlignHeader: text.AlignRight})
-	}
-	t.SetColumnConfigs(configs)
+	records.SetHeader(t, header, func(int) bool { return false })
 	for _, capacity := range c.capacities {
 		t.AppendRow(c.row(capacity))
 	}

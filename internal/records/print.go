@@ -114,17 +114,10 @@ func renderGroup(g Group, p paint) string {
 	t := NewTable()
 	columns := columnsFor(g)
 	var header table.Row
-	var configs []table.ColumnConfig
-	for i, c := range columns {
+	for _, c := range columns {
 		header = append(header, c.name)
-		align := text.AlignRight
-		if c.left {
-			align = text.AlignLeft
-		}
-		configs = append(configs, table.ColumnConfig{Number: i + 1, Align: align, AlignHeader: align})
 	}
-	t.AppendHeader(header)
-	t.SetColumnConfigs(configs)
+	SetHeader(t, header, func(i int) bool { return columns[i].left })
 	appendRows(t, byCapacity(g.Records), columns, p)
 	if p.markdown {
 		return t.RenderMarkdown()
@@ -141,6 +134,20 @@ func NewTable() table.Writer {
 	t.SetStyle(style)
 	t.SuppressTrailingSpaces()
 	return t
+}
+
+// SetHeader writes the names of the columns. Those that hold text, counted from 0, start at the left, those of numbers end at the right.
+func SetHeader(t table.Writer, names table.Row, isText func(column int) bool) {
+	configs := make([]table.ColumnConfig, len(names))
+	for i := range names {
+		align := text.AlignRight
+		if isText(i) {
+			align = text.AlignLeft
+		}
+		configs[i] = table.ColumnConfig{Number: i + 1, Align: align, AlignHeader: align}
+	}
+	t.AppendHeader(names)
+	t.SetColumnConfigs(configs)
 }
 
 // byCapacity brings the records of one capacity together; otherwise their order stays.

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/cachesim/cachesim/internal/suggest"
 )
@@ -59,18 +58,13 @@ func (t *Tables) Heading(i int) string {
 func (t *Table) render(p paint) string {
 	w := NewTable()
 	header := table.Row{t.Corner}
-	configs := []table.ColumnConfig{{Number: 1, Align: text.AlignLeft, AlignHeader: text.AlignLeft}}
 	for _, c := range t.Columns {
 		header = append(header, c.Name)
 		if c.Compared {
 			header = append(header, "published", "difference")
 		}
 	}
-	for i := range header[1:] {
-		configs = append(configs, table.ColumnConfig{Number: i + 2, Align: text.AlignRight, AlignHeader: text.AlignRight})
-	}
-	w.AppendHeader(header)
-	w.SetColumnConfigs(configs)
+	SetHeader(w, header, func(i int) bool { return i == 0 })
 	for _, r := range t.Rows {
 		w.AppendRow(t.printedRow(r, p))
 	}

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
@@ -160,18 +159,11 @@ func columns(moved []*Result) []column {
 func movedTable(moved []*Result) table.Writer {
 	t := records.NewTable()
 	var header table.Row
-	var configs []table.ColumnConfig
 	shown := columns(moved)
-	for i, c := range shown {
+	for _, c := range shown {
 		header = append(header, c.name)
-		align := text.AlignRight
-		if c.left {
-			align = text.AlignLeft
-		}
-		configs = append(configs, table.ColumnConfig{Number: i + 1, Align: align, AlignHeader: align})
 	}
-	t.AppendHeader(header)
-	t.SetColumnConfigs(configs)
+	records.SetHeader(t, header, func(i int) bool { return shown[i].left })
 	for _, r := range moved {
 		var row table.Row
 		for _, c := range shown {

@@ -237,17 +237,10 @@ func verdictText(c Claim) string {
 func (t table) writer() pretty.Writer {
 	w := records.NewTable()
 	var header pretty.Row
-	var configs []pretty.ColumnConfig
-	for i, c := range t.Columns {
-		align := text.AlignLeft
-		if c.Class == number {
-			align = text.AlignRight
-		}
+	for _, c := range t.Columns {
 		header = append(header, c.Name)
-		configs = append(configs, pretty.ColumnConfig{Number: i + 1, Align: align, AlignHeader: align})
 	}
-	w.AppendHeader(header)
-	w.SetColumnConfigs(configs)
+	records.SetHeader(w, header, func(i int) bool { return t.Columns[i].Class != number })
 	for _, cells := range t.Rows {
 		var row pretty.Row
 		for _, cell := range cells {
