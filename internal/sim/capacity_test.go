@@ -173,3 +173,33 @@ func TestParseBytes(t *testing.T) {
 		}
 	}
 }
+
+func TestCapacityModesAreNamed(t *testing.T) {
+	for _, mode := range []CapacityMode{CapacityAsWritten, CapacityUnitSize, CapacityBytes} {
+		if got, err := ParseCapacityMode(mode.String()); err != nil || got != mode {
+			t.Errorf("%s is read as %v: %v", mode, got, err)
+		}
+	}
+	if _, err := ParseCapacityMode("byte"); err == nil || !strings.Contains(err.Error(), `did you mean "bytes"?`) {
+		t.Errorf("byte: %v", err)
+	}
+}
+
+func TestCountsBytes(t *testing.T) {
+	for _, test := range []struct {
+		text string
+		mode CapacityMode
+		want bool
+	}{
+		{"10", CapacityAsWritten, false}, {"1%", CapacityAsWritten, false}, {"1MiB", CapacityAsWritten, true},
+		{"10", CapacityBytes, true}, {"1%", CapacityBytes, true}, {"1%", CapacityUnitSize, false},
+	} {
+		specs, err := ParseCapacities(test.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := specs[0].CountsBytes(test.mode); got != test.want {
+			t.Errorf("%s in mode %s counts bytes: %v", test.text, test.mode, got)
+		}
+	}
+}
