@@ -71,6 +71,20 @@ const (
 	wrapped = "wrap"   // long, may be broken anywhere
 )
 
+// withoutEmptyColumns returns the table without columns in which nothing stands.
+func (t table) withoutEmptyColumns() table {
+	for i := len(t.Columns) - 1; i >= 0; i-- {
+		if slices.ContainsFunc(t.Rows, func(row []string) bool { return row[i] != "" }) {
+			continue
+		}
+		t.Columns = slices.Delete(t.Columns, i, i+1)
+		for j := range t.Rows {
+			t.Rows[j] = slices.Delete(t.Rows[j], i, i+1)
+		}
+	}
+	return t
+}
+
 // Long reports whether the table is to be folded away.
 func (t table) Long() bool { return len(t.Rows) >= longTable }
 
@@ -130,7 +144,8 @@ func placesTable(judged []Claim) *table {
 // tracesTable says where each trace comes from and, as far as it was replayed, what is in it.
 func tracesTable(in Input) table {
 	t := table{Caption: "Traces", Columns: []column{
-		{Name: "trace"}, {"from", wrapped}, {"requests", number}, {"distinct objects", number}, {"capacities", wrapped}, {"SHA-256", wrapped},
+		{Name: "trace"}, {"from", wrapped}, {"requests", number}, {"distinct objects", number}, {"bytes of them", number},
+		{"capacities", wrapped}, {"SHA-256", wrapped},
 	}}
 	cells := map[string][]experiment.Cell{}
 	var names []string
@@ -144,11 +159,12 @@ func tracesTable(in Input) table {
 	for _, name := range names {
 		replayed := slices.DeleteFunc(slices.Clone(in.Records), func(r records.Record) bool { return r.Trace != name })
 		t.Rows = append(t.Rows, []string{
-			name, origin(in.File, cells[name]), span(replayed, requests, records.Count), span(replayed, objects, records.Count),
+			name, origin(in.File, cells[name]), span(replayed, requests, records.Count),
+			footprint(replayed, records.Objects), footprint(replayed, records.Bytes),
 			capacities(replayed), strings.TrimPrefix(cells[name][0].Workload.Checksum, "sha256:"),
 		})
 	}
-	return t
+	return t.withoutEmptyColumns()
 }
 
 // origin says where the requests of the cells of a trace come from and how they are read. A generator has all its parameters if it is the same
@@ -223,12 +239,14 @@ func span(recs []records.Record, value func(*records.Record) (int64, bool), writ
 
 func requests(r *records.Record) (int64, bool) { return r.Requests + r.Warmup, true }
 
-// objects are as many as the capacity says, which is also known as a share of them.
-func objects(r *records.Record) (int64, bool) {
-	if r.CapacityUnit != records.Objects || r.CapacityShare == nil || *r.CapacityShare == 0 {
-		return 0, false
-	}
-	return int64(math.Round(float64(r.Capacity) / *r.CapacityShare)), true
+// footprint is what the distinct objects of the records' trace are together: the capacity is also known as a share of it.
+func footprint(recs []records.Record, unit string) string {
+	return span(recs, func(r *records.Record) (int64, bool) {
+		if r.CapacityUnit != unit || r.CapacityShare == nil || *r.CapacityShare == 0 {
+			return 0, false
+		}
+		return int64(math.Round(float64(r.Capacity) / *r.CapacityShare)), true
+	}, func(n int64) string { return records.Capacity(n, unit) })
 }
 
 // capacities lists them as they are written, with their numbers where that is something else.
