@@ -144,7 +144,7 @@ func placesTable(judged []Claim) *table {
 // tracesTable says where each trace comes from and, as far as it was replayed, what is in it.
 func tracesTable(in Input) table {
 	t := table{Caption: "Traces", Columns: []column{
-		{Name: "trace"}, {"from", wrapped}, {"requests", number}, {"distinct objects", number}, {"bytes of them", number},
+		{Name: "trace"}, {"from", wrapped}, {"requests", number}, {"distinct objects", number}, {"footprint", number},
 		{"capacities", wrapped}, {"SHA-256", wrapped},
 	}}
 	cells := map[string][]experiment.Cell{}
