@@ -3,7 +3,6 @@ package experiment
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -520,6 +519,3 @@ type silentTask struct{}
 
 func (silentTask) Set(int64, int64) {}
 func (silentTask) End()             {}
-
-// Interrupted reports whether err says that the user stopped the run.
-func Interrupted(err error) bool { return errors.Is(err, context.Canceled) }

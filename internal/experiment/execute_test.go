@@ -177,7 +177,7 @@ func TestExecuteKeepsWhatEndedBeforeAnInterruption(t *testing.T) {
 		cancel()
 		return nil
 	}})
-	if !Interrupted(err) || finished == 0 || finished >= len(smallGrid()) {
+	if !errors.Is(err, context.Canceled) || finished == 0 || finished >= len(smallGrid()) {
 		t.Errorf("%d finished, error %v", finished, err)
 	}
 }
