@@ -2,10 +2,10 @@ package main
 
 import (
 	"io"
-	"sync"
-	"time"
+	"sync/atomic"
 
-	"github.com/schollz/progressbar/v3"
+	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/decor"
 )
 
 // progressUnit is what a progress bar counts.
@@ -18,11 +18,10 @@ const (
 
 // progress is a bar with rate and remaining time on a terminal, and nothing elsewhere. Its methods may be called from any goroutine.
 type progress struct {
-	mu    sync.Mutex
-	bar   *progressbar.ProgressBar // nil: silent
-	done  int64
-	total int64
-	scale int64 // the bar counts in this unit: single requests would fill the line with digits
+	container *mpb.Progress // nil: silent
+	bar       *mpb.Bar
+	done      atomic.Int64
+	scale     int64 // the bar counts in this unit: single requests would fill the line with digits
 }
 
 // newProgress returns a bar on w, silent where w is no terminal or quiet is set.
@@ -30,24 +29,24 @@ func newProgress(w io.Writer, quiet bool, what string, unit progressUnit) *progr
 	if quiet || !isTerminal(w) {
 		return &progress{}
 	}
-	options := []progressbar.Option{
-		progressbar.OptionSetWriter(w),
-		progressbar.OptionSetDescription(what),
-		progressbar.OptionSetWidth(24),
-		progressbar.OptionThrottle(100 * time.Millisecond),
-		progressbar.OptionClearOnFinish(),
-		progressbar.OptionSetPredictTime(true),
-		progressbar.OptionShowCount(),
-	}
-	p := &progress{scale: 1}
-	if unit == unitBytes {
-		options = append(options, progressbar.OptionShowBytes(true))
-	} else {
+	p := &progress{container: mpb.New(mpb.WithOutput(w), mpb.WithWidth(barWidth)), scale: 1}
+	counters, speed := decor.CountersKibiByte("% .1f / % .1f"), decor.AverageSpeed(decor.SizeB1024(0), "% .1f")
+	if unit == unitRequests {
 		p.scale = 1000
-		options = append(options, progressbar.OptionShowIts(), progressbar.OptionSetItsString("k requests"))
+		counters, speed = decor.CountersNoUnit("%d / %d k requests"), decor.AverageSpeed(0, "%.0f k/s")
 	}
-	p.bar = progressbar.NewOptions64(-1, options...)
+	// A bar without a total does not end by itself.
+	p.bar = p.container.New(0, barStyle(),
+		mpb.PrependDecorators(decor.Name(what+" ")),
+		mpb.AppendDecorators(decor.Name(" "), counters, decor.Name(", "), speed, decor.Name(", "), decor.AverageETA(decor.ET_STYLE_GO), decor.Name(" left")))
 	return p
+}
+
+// barWidth leaves room in 80 columns for the figures, and for the ^C that a terminal writes before them.
+const barWidth = 16
+
+func barStyle() mpb.BarFillerBuilder {
+	return mpb.BarStyle().Lbound("▕").Rbound("▏").Filler("█").Tip("").Padding(" ")
 }
 
 // set moves the bar to done of total; total 0 means unknown.
@@ -55,14 +54,11 @@ func (p *progress) set(done, total int64) {
 	if p.bar == nil {
 		return
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if total > 0 && total != p.total {
-		p.total = total
-		p.bar.ChangeMax64(max(1, total/p.scale))
+	if total > 0 {
+		p.bar.SetTotal(max(1, total/p.scale), false)
 	}
-	p.done = done
-	_ = p.bar.Set64(p.done / p.scale)
+	p.done.Store(done)
+	p.bar.SetCurrent(done / p.scale)
 }
 
 // add moves the bar forward.
@@ -70,10 +66,7 @@ func (p *progress) add(n int64) {
 	if p.bar == nil {
 		return
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.done += n
-	_ = p.bar.Set64(p.done / p.scale)
+	p.bar.SetCurrent(p.done.Add(n) / p.scale)
 }
 
 // finish removes the bar.
@@ -81,7 +74,6 @@ func (p *progress) finish() {
 	if p.bar == nil {
 		return
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	_ = p.bar.Clear()
+	p.bar.Abort(true)
+	p.container.Wait()
 }

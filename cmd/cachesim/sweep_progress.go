@@ -26,10 +26,7 @@ type sweepProgress struct {
 	running  map[*sweepTask]int // cells of each task
 }
 
-const (
-	sweepNameWidth = 46
-	sweepBarWidth  = 22
-)
+const sweepNameWidth = 50
 
 // newSweepProgress returns a display on w, or nil where w is no terminal or quiet is set.
 func newSweepProgress(w io.Writer, quiet bool, total int) *sweepProgress {
@@ -37,10 +34,10 @@ func newSweepProgress(w io.Writer, quiet bool, total int) *sweepProgress {
 		return nil
 	}
 	p := &sweepProgress{
-		container: mpb.New(mpb.WithOutput(w), mpb.WithWidth(sweepBarWidth)),
+		container: mpb.New(mpb.WithOutput(w), mpb.WithWidth(barWidth)),
 		total:     total, begin: time.Now(), running: map[*sweepTask]int{},
 	}
-	p.overall = p.container.New(int64(total)*shares, sweepBarStyle(), mpb.BarPriority(1<<30), mpb.BarRemoveOnComplete(),
+	p.overall = p.container.New(int64(total)*shares, barStyle(), mpb.BarPriority(1<<30), mpb.BarRemoveOnComplete(),
 		mpb.PrependDecorators(decor.Any(func(decor.Statistics) string { return sweepName(p.caption()) })),
 		mpb.AppendDecorators(decor.Percentage(decor.WC{W: 5})))
 	return p
@@ -48,10 +45,6 @@ func newSweepProgress(w io.Writer, quiet bool, total int) *sweepProgress {
 
 // shares is how finely the bar of the whole sweep counts each cell.
 const shares = 1000
-
-func sweepBarStyle() mpb.BarFillerBuilder {
-	return mpb.BarStyle().Lbound("▕").Rbound("▏").Filler("█").Tip("").Padding(" ")
-}
 
 // sweepName brings a name to the width of its column.
 func sweepName(name string) string {
@@ -94,7 +87,7 @@ func (p *sweepProgress) Replaying(cells []experiment.Cell) experiment.Task {
 }
 
 func (p *sweepProgress) begins(name string, cells int) experiment.Task {
-	bar := p.container.New(0, sweepBarStyle(), mpb.BarRemoveOnComplete(),
+	bar := p.container.New(0, barStyle(), mpb.BarRemoveOnComplete(),
 		mpb.PrependDecorators(decor.Name(sweepName(name))), mpb.AppendDecorators(decor.Percentage(decor.WC{W: 5})))
 	task := &sweepTask{progress: p, bar: bar}
 	p.mu.Lock()
