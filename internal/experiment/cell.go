@@ -37,10 +37,7 @@ func (c Cell) WithHash() Cell {
 // the trace, the policy and the axes are called does not matter, nor where the files lie if their checksum is known.
 func (c Cell) hash() string {
 	c.Number, c.Hash, c.Label, c.Axes, c.Against, c.Auxiliary = 0, "", "", "", nil, false
-	c.Workload.Name = ""
-	if c.Workload.Checksum != "" {
-		c.Workload.Files = nil
-	}
+	c.Workload = c.Workload.Identity()
 	text, err := json.Marshal(c)
 	if err != nil {
 		panic(err) // texts and numbers alone

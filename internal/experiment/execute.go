@@ -134,12 +134,7 @@ func (c parsedCell) simCell(t *traces.Trace) (sim.Cell, error) {
 
 // workloadKey names what is requested, however it is called and wherever its files lie.
 func (c Cell) workloadKey() string {
-	w := c.Workload
-	w.Name = ""
-	if w.Checksum != "" {
-		w.Files = nil
-	}
-	text, err := json.Marshal(w)
+	text, err := json.Marshal(c.Workload.Identity())
 	if err != nil {
 		panic(err) // texts and numbers alone
 	}

@@ -15,7 +15,7 @@ type Record struct {
 	Trace          string  `json:"trace" parquet:"trace"`
 	TraceFiles     string  `json:"trace_files" parquet:"trace_files"`         // paths, one per line, "-" for standard input; "" if generated
 	TraceGenerator string  `json:"trace_generator" parquet:"trace_generator"` // the generator with every parameter, its seed among them; "" for files
-	TraceChecksum  string  `json:"trace_checksum" parquet:"trace_checksum"`   // "sha256:" and the digest of the files' bytes, one after another; "" if generated or not taken
+	TraceChecksum  string  `json:"trace_checksum" parquet:"trace_checksum"`   // "sha256:" and the digest of the file's bytes, or of the digests of several; "" if generated or not taken
 	InputFormat    string  `json:"input_format" parquet:"input_format"`       // as for --input-format; "" where it was detected
 	Merge          bool    `json:"merge" parquet:"merge"`                     // files were merged by time
 	PerFile        bool    `json:"per_file" parquet:"per_file"`               // the cache was empty again at the start of each file; counts are sums

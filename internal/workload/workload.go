@@ -117,7 +117,17 @@ func (w Workload) find(dirs []string) (found []string, err error) {
 	return found, nil
 }
 
-// ReadChecksum returns "sha256:" and the digest of the bytes of all files, one after another; "" for a generator.
+// Identity returns what determines the requests, and nothing else: without the name and, where the checksum is known, without the paths.
+func (w Workload) Identity() Workload {
+	w.Name = ""
+	if w.Checksum != "" {
+		w.Files = nil
+	}
+	return w
+}
+
+// ReadChecksum returns "sha256:" and the digest of the file's bytes, of several files the digest of their digests, so that it also tells where one
+// ends and the next begins; "" for a generator.
 func (w Workload) ReadChecksum(ctx context.Context, dirs []string) (string, error) {
 	if w.Generator != "" {
 		return "", nil
@@ -131,24 +141,31 @@ func (w Workload) ReadChecksum(ctx context.Context, dirs []string) (string, erro
 
 func checksum(ctx context.Context, paths []string) (string, error) {
 	return interruptible.Call(ctx, func() (string, error) {
-		digest := sha256.New()
+		all := sha256.New()
+		var digest []byte
 		for _, path := range paths {
-			if err := addFile(digest, path); err != nil {
+			var err error
+			if digest, err = digestOf(path); err != nil {
 				return "", err
 			}
+			all.Write(digest)
 		}
-		return "sha256:" + hex.EncodeToString(digest.Sum(nil)), nil
+		if len(paths) > 1 {
+			digest = all.Sum(nil)
+		}
+		return "sha256:" + hex.EncodeToString(digest), nil
 	})
 }
 
-func addFile(w io.Writer, path string) error {
+func digestOf(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer f.Close()
-	_, err = io.Copy(w, f)
-	return err
+	digest := sha256.New()
+	_, err = io.Copy(digest, f)
+	return digest.Sum(nil), err
 }
 
 // Load reads or generates the trace. Where w has a checksum and the files do not match it, the error is a ChangedError; where a file is nowhere,

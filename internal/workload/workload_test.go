@@ -4,10 +4,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -52,7 +54,8 @@ func TestFilesAreLookedForInTheFolders(t *testing.T) {
 func TestChecksum(t *testing.T) {
 	dir := t.TempDir()
 	a, b := write(t, filepath.Join(dir, "a"), "1\n2\n"), write(t, filepath.Join(dir, "b"), "1\n")
-	sum := sha256.Sum256([]byte("1\n2\n1\n"))
+	first, second := sha256.Sum256([]byte("1\n2\n")), sha256.Sum256([]byte("1\n"))
+	sum := sha256.Sum256(slices.Concat(first[:], second[:]))
 	want := "sha256:" + hex.EncodeToString(sum[:])
 	w := Workload{Files: []string{a, b}}
 	got, err := w.ReadChecksum(t.Context(), nil)
@@ -72,6 +75,33 @@ func TestChecksum(t *testing.T) {
 	}
 	if _, err := (Workload{Files: []string{filepath.Join(dir, "none")}}).Load(t.Context(), Options{}); !errors.As(err, new(*MissingError)) {
 		t.Errorf("a missing file: %v", err)
+	}
+}
+
+// A file that ends elsewhere is another question where each file starts with an empty cache, or where files are merged.
+func TestChecksumTellsWhereFilesEnd(t *testing.T) {
+	dir := t.TempDir()
+	sum := func(contents ...string) string {
+		var w Workload
+		for i, content := range contents {
+			w.Files = append(w.Files, write(t, filepath.Join(dir, strconv.Itoa(i)), content))
+		}
+		got, err := w.ReadChecksum(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	seen := map[string][]string{}
+	for _, contents := range [][]string{{"1\n2\n1\n"}, {"1\n2\n", "1\n"}, {"1\n", "2\n1\n"}, {"1\n", "2\n", "1\n"}, {"1\n", "1\n2\n"}} {
+		got := sum(contents...)
+		if other, ok := seen[got]; ok {
+			t.Errorf("%q and %q have the same checksum", contents, other)
+		}
+		seen[got] = contents
+	}
+	if got, want := sum("1\n"), fmt.Sprintf("sha256:%x", sha256.Sum256([]byte("1\n"))); got != want {
+		t.Errorf("checksum of one file %s, want that of sha256sum, %s", got, want)
 	}
 }
 
