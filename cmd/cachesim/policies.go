@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -120,6 +121,12 @@ func terminalWidth(w io.Writer) int {
 	}
 	return width
 }
+
+// plainWidth is the width at which running text is broken where there is no terminal: in a log, say.
+const plainWidth = 100
+
+// textWidth returns the width at which running text on w is broken.
+func textWidth(w io.Writer) int { return cmp.Or(terminalWidth(w), plainWidth) }
 
 // describePolicies prints all there is to know about each policy.
 func describePolicies(w io.Writer, entries []policies.Entry) error {

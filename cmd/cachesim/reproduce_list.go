@@ -72,7 +72,7 @@ func (l experimentListing) traces() string {
 	return text + "missing: " + strings.Join(l.MissingTraces, ", ")
 }
 
-// printExperiments prints the list in one of outputFormats. On a terminal what is said of each stands in one column.
+// printExperiments prints the list in one of outputFormats. In a table what is said of each stands in one column.
 func printExperiments(w io.Writer, files []*experiment.File, format string) error {
 	var all []experimentListing
 	for _, file := range files {
@@ -86,8 +86,7 @@ func printExperiments(w io.Writer, files []*experiment.File, format string) erro
 		return printExperimentsJSON(w, all)
 	}
 	t := records.NewTable()
-	width := terminalWidth(w)
-	narrow := format == "table" && width > 0
+	narrow := format == "table"
 	if narrow {
 		t.AppendHeader(table.Row{"experiment", "what it is, source, size, traces"})
 	} else {
@@ -96,7 +95,7 @@ func printExperiments(w io.Writer, files []*experiment.File, format string) erro
 	for _, l := range all {
 		if narrow {
 			size := fmt.Sprintf("%s cells, %d claims", records.Count(int64(l.Cells)), l.Claims)
-			t.AppendRow(table.Row{l.Name, wrapLines(max(width-nameWidth, 40), l.Title, l.Source, size, "traces: "+l.traces())})
+			t.AppendRow(table.Row{l.Name, wrapLines(max(textWidth(w)-nameWidth, 40), l.Title, l.Source, size, "traces: "+l.traces())})
 			continue
 		}
 		t.AppendRow(table.Row{l.Name, l.Title, l.Source, strconv.Itoa(l.Cells), strconv.Itoa(l.Claims), l.traces()})

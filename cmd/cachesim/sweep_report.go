@@ -74,7 +74,7 @@ func (f *sweepReportFlags) print(w io.Writer, summary report.Summary, recs []rec
 }
 
 func (f *sweepReportFlags) printClaims(w io.Writer, summaries ...report.Summary) error {
-	return report.Print(w, summaries, string(f.format), report.PrintOptions{Color: isTerminal(w), Width: terminalWidth(w)})
+	return report.Print(w, summaries, string(f.format), report.PrintOptions{Color: isTerminal(w), Width: textWidth(w)})
 }
 
 // judge fails where claims must hold and one does not. One that cannot be checked here says nothing against the program.

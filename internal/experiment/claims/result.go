@@ -140,7 +140,7 @@ func (e *evaluator) summary(checked []outcome, r Result) string {
 	case r.Verdict == Holds:
 		return fmt.Sprintf("%s %d of %s; worst at %s: %s", in, r.Held, e.counted(n), at, measured)
 	default:
-		return fmt.Sprintf("%snot %s %d of %s; worst at %s: %s", e.span(checked), in, n-r.Held, e.counted(n), at, measured)
+		return fmt.Sprintf("%sfails %s %d of %s; worst at %s: %s", e.span(checked), in, n-r.Held, e.counted(n), at, measured)
 	}
 }
 

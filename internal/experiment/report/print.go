@@ -182,10 +182,10 @@ func details(c Claim) string {
 		parts = append(parts, c.Reason)
 	}
 	if c.Measured != "" {
-		parts = append(parts, "measured "+c.Measured)
+		parts = append(parts, "measured: "+c.Measured)
 	}
 	if c.Stated != "" {
-		parts = append(parts, "stated "+c.Stated)
+		parts = append(parts, "stated: "+c.Stated)
 	}
 	text := strings.Join(parts, "; ")
 	if c.At != "" {
