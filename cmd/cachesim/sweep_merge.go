@@ -38,7 +38,7 @@ func (f *sweepMergeFlags) run(cmd *cobra.Command, dirs []string) error {
 	if err != nil {
 		return err
 	}
-	if err := s.CheckVersion(version()); err != nil {
+	if err := s.Check(version()); err != nil {
 		return err
 	}
 	collection, err := s.Collect(dirs...)

@@ -49,7 +49,7 @@ func (f *sweepShardFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := s.CheckVersion(version()); err != nil {
+	if err := s.Check(version()); err != nil {
 		return err
 	}
 	cells := shard.Cells(s.Cells)

@@ -147,7 +147,7 @@ func openUnfinished(dir string) (*unfinished, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.CheckVersion(version()); err != nil {
+	if err := s.Check(version()); err != nil {
 		return nil, err
 	}
 	absolute, err := filepath.Abs(dir)

@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
+	"strings"
 	"syscall"
 
 	"github.com/cachesim/cachesim/internal/atomicfile"
@@ -31,6 +33,8 @@ func PlanSweep(ctx context.Context, f *File, dir, version string) (*Sweep, error
 	there, err := Load(filepath.Join(dir, sweepFileName))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, syscall.ENOTDIR):
+		return nil, fmt.Errorf("cannot write to %s: it is a file or lies below one, want a folder", dir)
 	case err != nil:
 		return nil, fmt.Errorf("%w; remove %s, or name another folder with -o", err, dir)
 	case there.Name != f.Name:
@@ -67,14 +71,25 @@ func LoadSweepFile(dir string) (*File, error) {
 	return f, err
 }
 
-// CheckVersion refuses a plan of another version of the program, whose results would be mixed up with those of this one.
-func (s *Sweep) CheckVersion(version string) error {
+// Check refuses a plan of another version of the program, whose results would be mixed up with those of this one, and a plan that is not that of
+// the experiment: cut off, or made before the experiment was changed.
+func (s *Sweep) Check(version string) error {
+	checksums := map[string]string{}
 	for _, c := range s.Cells {
 		if c.Version != version {
 			return fmt.Errorf("%s was planned by cachesim %s, this is %s; plan it again, or run that version", s.Dir, c.Version, version)
 		}
+		checksums[strings.Join(c.Workload.Files, "\n")] = c.Workload.Checksum
 	}
-	return nil
+	cells, err := s.File.Cells(CellOptions{Version: version, Checksum: func(w workload.Workload) (string, error) {
+		return checksums[strings.Join(w.Files, "\n")], nil
+	}})
+	if err == nil && !reflect.DeepEqual(cells, s.Cells) {
+		file := filepath.Join(s.Dir, sweepFileName)
+		err = fmt.Errorf("%s, with %d cells, is not the plan of %s, which has %d; write it again with cachesim sweep plan %s -o %s",
+			filepath.Join(s.Dir, planName), len(s.Cells), file, len(cells), file, s.Dir)
+	}
+	return err
 }
 
 // Write writes the experiment and the plan into the folder, which is created if missing.

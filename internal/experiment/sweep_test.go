@@ -3,15 +3,63 @@ package experiment
 import (
 	"strings"
 	"testing"
+
+	"github.com/cachesim/cachesim/configs"
+	"github.com/cachesim/cachesim/internal/workload"
 )
 
 func TestAPlanOfAnotherVersionIsRefused(t *testing.T) {
 	s := &Sweep{Dir: "out", Cells: smallGrid()}
-	if err := s.CheckVersion("test"); err != nil {
-		t.Error(err)
-	}
-	if err := s.CheckVersion("other"); err == nil || !strings.Contains(err.Error(), "out was planned by cachesim test, this is other") {
+	if err := s.Check("other"); err == nil || !strings.Contains(err.Error(), "out was planned by cachesim test, this is other") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// TestEveryPlanIsThatOfItsExperiment plans the program's own experiments, with checksums as if their traces were there, and reads the plans back.
+func TestEveryPlanIsThatOfItsExperiment(t *testing.T) {
+	for _, name := range configs.Names() {
+		f, err := Load(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &Sweep{Dir: t.TempDir(), File: f}
+		s.Cells, err = f.Cells(CellOptions{Version: "test", Checksum: func(w workload.Workload) (string, error) { return "sha256:" + w.Files[0], nil }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Write(); err != nil {
+			t.Fatal(err)
+		}
+		read, err := OpenSweep(s.Dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := read.Check("test"); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestAPlanThatIsNotThatOfTheExperimentIsRefused(t *testing.T) {
+	f, err := Load("example")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := PlanSweep(t.Context(), f, t.TempDir(), "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := s.Cells
+	for what, cells := range map[string][]Cell{"an empty": nil, "a cut off": whole[:len(whole)-1]} {
+		s.Cells = cells
+		if err := s.Check("test"); err == nil || !strings.Contains(err.Error(), "is not the plan of") {
+			t.Errorf("%s plan: error %v", what, err)
+		}
+	}
+	s.Cells = whole
+	s.File.Policies[2].As = "other"
+	if err := s.Check("test"); err == nil || !strings.Contains(err.Error(), "write it again") {
+		t.Errorf("another name in the experiment: error %v", err)
 	}
 }
 

@@ -31,29 +31,40 @@ type Chart struct {
 }
 
 // DrawChart draws recs into dir, which is created if missing, as NAME.svg, NAME.png and NAME.pdf, and returns the names of the files. The
-// same records give the same bytes. What records.Arrange refuses and a chart without any point that can be drawn are errors.
+// same records give the same bytes. What records.Arrange refuses and a chart without any point that can be drawn are an UndrawableError; other
+// errors are of writing.
 func DrawChart(dir string, c Chart, recs []records.Record) (files []string, err error) {
 	return c.save(dir, recs, asSVG, asPNG, asPDF)
 }
+
+// UndrawableError says why the records make no figure.
+type UndrawableError struct {
+	Figure string
+	Reason error
+}
+
+func (e *UndrawableError) Error() string { return fmt.Sprintf("figure %s: %v", e.Figure, e.Reason) }
+
+func (e *UndrawableError) Unwrap() error { return e.Reason }
 
 func (c Chart) save(dir string, recs []records.Record, formats ...format) (files []string, err error) {
 	c.Lines = cmp.Or(c.Lines, records.DimPolicy)
 	panels, err := records.Arrange(recs, records.Layout{Panels: c.Panels, Lines: c.Lines, Along: c.X, Metric: c.Y})
 	if err != nil {
-		return nil, fmt.Errorf("figure %s: %w", c.Name, err)
+		return nil, &UndrawableError{c.Name, err}
 	}
 	if err := atomicfile.MakeFolder(dir); err != nil {
 		return nil, err
 	}
 	d := newDrawing(c, panels)
 	if len(d.panels) == 0 {
-		return nil, fmt.Errorf("figure %s: no value of %s and %s is above 0, as its logarithmic axes need", c.Name, c.X, c.Y)
+		return nil, &UndrawableError{c.Name, fmt.Errorf("no value of %s and %s is above 0, as its logarithmic axes need", c.X, c.Y)}
 	}
 	var figures []*Figure
 	for _, p := range d.panels {
 		f, err := d.draw(p)
 		if err != nil {
-			return nil, fmt.Errorf("figure %s: %w", c.Name, err)
+			return nil, &UndrawableError{c.Name, err}
 		}
 		figures = append(figures, f)
 	}

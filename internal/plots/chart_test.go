@@ -3,6 +3,7 @@ package plots
 import (
 	"bytes"
 	"compress/zlib"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -210,7 +211,7 @@ func TestZeroOnLogarithmicAxes(t *testing.T) {
 	for i := range recs {
 		recs[i].HitRatio = 0
 	}
-	if _, err := DrawChart(dir, c, recs); err == nil || !strings.Contains(err.Error(), "figure noise: no value of noise and hit_ratio is above 0") {
+	if _, err := DrawChart(dir, c, recs); !errors.As(err, new(*UndrawableError)) || !strings.Contains(err.Error(), "figure noise: no value of noise and hit_ratio is above 0") {
 		t.Errorf("nothing above 0: got error %v", err)
 	}
 }

@@ -208,7 +208,7 @@ func (f *Figure) Save(dir, name string) error {
 
 func (f *Figure) saveAs(dir, name string, formats ...format) (files []string, err error) {
 	if err := f.check(); err != nil {
-		return nil, fmt.Errorf("figure %s: %w", name, err)
+		return nil, &UndrawableError{name, err}
 	}
 	width, height := f.size()
 	return save(dir, name, width, height, f.draw, formats)

@@ -73,7 +73,7 @@ func (s *sheet) legend() legend {
 func (s *sheet) saveAs(dir, name string, formats ...format) (files []string, err error) {
 	for _, f := range s.panels {
 		if err := f.check(); err != nil {
-			return nil, fmt.Errorf("figure %s: panel %s: %w", name, f.heading, err)
+			return nil, &UndrawableError{name, fmt.Errorf("panel %s: %w", f.heading, err)}
 		}
 	}
 	width, height := s.size()

@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"html/template"
 	"os"
@@ -31,9 +32,12 @@ func figures(dir string, in Input) (drawn []figure, notes []string, err error) {
 		chart := chartOf(in.File, f)
 		chart.Styles = styles(in.Records, recs, cmp.Or(f.Lines, records.DimPolicy))
 		files, err := plots.DrawChart(filepath.Join(dir, figuresDir), chart, recs)
-		if err != nil {
+		if errors.As(err, new(*plots.UndrawableError)) {
 			notes = append(notes, err.Error())
 			continue
+		}
+		if err != nil {
+			return nil, nil, err
 		}
 		shown, err := newFigure(dir, f, chart, recs, files)
 		if err != nil {

@@ -280,3 +280,13 @@ func TestWithoutRecords(t *testing.T) {
 		t.Errorf("%d claims are not checkable, want 3", n)
 	}
 }
+
+func TestAFigureThatCannotBeWrittenIsAnError(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, figuresDir), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Write(dir, sample()); err == nil || !strings.Contains(err.Error(), "it is a file, want a folder") {
+		t.Errorf("error %v", err)
+	}
+}
