@@ -34,7 +34,7 @@ func (d *drawing) addBars(f *Figure, p records.Panel) {
 	for i, s := range lines {
 		point := s.Points[0]
 		low, high := d.interval(point)
-		names[i] = shorten(s.Name, f.legend.style, min(labelWidth, f.width/3))
+		names[i] = shorten(s.Name, f.legend.style, min(labelWidth, f.width*5/9))
 		chart.bars = append(chart.bars, bar{
 			at: i, end: point.Mean, interval: interval{low, high},
 			color: d.styles[s.Name].Color, label: records.MetricText(d.Y, point.Mean),

@@ -19,9 +19,7 @@ func publishedAlone(f *experiment.File, figure experiment.Figure) (recs []record
 			continue
 		}
 		for _, p := range ref.Points {
-			policy := p.At[records.DimPolicy]
-			// Without a place on the horizontal axis a number would become a line from end to end, which nobody published.
-			if _, placed := p.At[figure.X]; f.Absent[policy] != "" && placed {
+			if f.Absent[p.At[records.DimPolicy]] != "" && hasPlace(figure, p) {
 				recs = append(recs, publishedRecord(ref.Metric, p))
 			}
 		}
@@ -33,6 +31,21 @@ func publishedAlone(f *experiment.File, figure experiment.Figure) (recs []record
 	return recs
 }
 
+// hasPlace reports whether a number has one place in the figure: without one on the horizontal axis it would become a line from end to end,
+// which nobody published, and numbers that differ on an axis that the figure does not have would stand there side by side.
+func hasPlace(figure experiment.Figure, p records.PublishedPoint) bool {
+	_, placed := p.At[figure.X]
+	for dimension := range p.At {
+		placed = placed && (isRecordDimension(dimension) || slices.Contains([]string{figure.X, figure.Lines, figure.Panels}, dimension))
+	}
+	return placed
+}
+
+// isRecordDimension reports whether a dimension is one that every record has, and no axis.
+func isRecordDimension(dimension string) bool {
+	return slices.Contains([]string{records.DimTrace, records.DimPolicy, records.DimCapacity, records.DimSeed}, dimension)
+}
+
 // publishedRecord returns a record with nothing but the number and its place.
 func publishedRecord(metric string, p records.PublishedPoint) records.Record {
 	rec := records.Record{
@@ -40,7 +53,7 @@ func publishedRecord(metric string, p records.PublishedPoint) records.Record {
 	}
 	var axes []string
 	for dimension, place := range p.At {
-		if !slices.Contains([]string{records.DimTrace, records.DimPolicy, records.DimCapacity, records.DimSeed}, dimension) {
+		if !isRecordDimension(dimension) {
 			axes = append(axes, dimension+"="+place)
 		}
 	}

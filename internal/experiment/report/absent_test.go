@@ -31,6 +31,14 @@ func TestPublishedAlone(t *testing.T) {
 			t.Errorf("record %d: %s of %s at %s: %d misses, want %d at %s", i, r.Label, r.Trace, r.Axes, r.Misses, want.misses, want.axes)
 		}
 	}
+	// Over the capacity the numbers of all sigmas would stand at one place.
+	f.References[0].Points[0].At["capacity"] = experiment.Values{"10"}
+	if recs := publishedAlone(f, experiment.Figure{X: "capacity", Y: "misses", References: experiment.Values{"paper"}}); len(recs) != 0 {
+		t.Errorf("numbers on an axis that the figure does not have: %+v", recs)
+	}
+	if recs := publishedAlone(f, experiment.Figure{X: "capacity", Y: "misses", Panels: "sigma", References: experiment.Values{"paper"}}); len(recs) != 2 {
+		t.Errorf("%d numbers over panels, want 2", len(recs))
+	}
 	figure.Y = "hit_ratio"
 	if recs := publishedAlone(f, figure); len(recs) != 0 {
 		t.Errorf("misses are drawn as hit ratios: %+v", recs)
