@@ -211,8 +211,14 @@ type executor struct {
 type group struct {
 	cells   []parsedCell
 	loading bool
-	jobs    []job // not started
+	queues  []queue // none that is empty
 	running int
+}
+
+// queue is the jobs of one policy that have not started.
+type queue struct {
+	policy string
+	jobs   []job
 }
 
 // job is one pass over a trace.
@@ -282,7 +288,7 @@ func (e *executor) next(ctx context.Context) (*group, *job) {
 	defer e.mu.Unlock()
 	for ctx.Err() == nil {
 		for _, g := range e.open {
-			if len(g.jobs) > 0 {
+			if len(g.queues) > 0 {
 				j := e.takeLongest(g)
 				g.running++
 				return g, &j
@@ -317,15 +323,18 @@ func (e *executor) roomForAnother() bool {
 // a policy has been timed it counts as long; one that has not even started comes first of all, so that it will be.
 func (e *executor) takeLongest(g *group) job {
 	best, longest := 0, -1.0
-	for i, j := range g.jobs {
-		if cost := e.cost(j); cost > longest {
+	for i, q := range g.queues {
+		if cost := e.cost(q.policy); cost > longest {
 			best, longest = i, cost
 		}
 	}
-	j := g.jobs[best]
-	g.jobs = slices.Delete(g.jobs, best, best+1)
-	if _, started := e.costs[j.policy()]; !started {
-		e.costs[j.policy()] = startedCost
+	q := &g.queues[best]
+	if _, started := e.costs[q.policy]; !started {
+		e.costs[q.policy] = startedCost
+	}
+	j := q.jobs[0]
+	if q.jobs = q.jobs[1:]; len(q.jobs) == 0 {
+		g.queues = slices.Delete(g.queues, best, best+1)
 	}
 	return j
 }
@@ -336,14 +345,30 @@ const (
 	unknownCost = 2e12
 )
 
-func (e *executor) cost(j job) float64 {
-	if cost, ok := e.costs[j.policy()]; ok {
+func (e *executor) cost(policy string) float64 {
+	if cost, ok := e.costs[policy]; ok {
 		return cost
 	}
 	return unknownCost
 }
 
 func (j job) policy() string { return j.replayed[0].Policy.String() }
+
+// inQueues returns jobs policy by policy, both in order of first appearance.
+func inQueues(jobs []job) (queues []queue) {
+	index := map[string]int{}
+	for _, j := range jobs {
+		policy := j.policy()
+		at, ok := index[policy]
+		if !ok {
+			at = len(queues)
+			index[policy] = at
+			queues = append(queues, queue{policy: policy})
+		}
+		queues[at].jobs = append(queues[at].jobs, j)
+	}
+	return queues
+}
 
 // ended keeps account of what next has given.
 func (e *executor) ended(g *group, j *job) {
@@ -354,7 +379,7 @@ func (e *executor) ended(g *group, j *job) {
 	} else {
 		g.running--
 	}
-	if !g.loading && g.running == 0 && len(g.jobs) == 0 {
+	if !g.loading && g.running == 0 && len(g.queues) == 0 {
 		e.open = slices.DeleteFunc(e.open, func(other *group) bool { return other == g })
 	}
 	e.changed.Broadcast()
@@ -383,7 +408,7 @@ func (e *executor) load(ctx context.Context, g *group) error {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	g.jobs = jobs
+	g.queues = inQueues(jobs)
 	e.largest = max(e.largest, len(t.Objects))
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/workload"
 )
 
@@ -245,5 +246,92 @@ func TestExecuteLetsGoOfTraces(t *testing.T) {
 		if limit := uint64(jobs+1) * 10 * megabyte; most > limit {
 			t.Errorf("%d jobs: %d MB are in use, want at most %d", jobs, most/megabyte, limit/megabyte)
 		}
+	}
+}
+
+// Cells that have the same outcome on a trace share a replay, and each gets it as its own.
+func TestCellsThatShareAReplayKeepTheirNames(t *testing.T) {
+	share, number, seeded := newCell(zipfA, "lru", "10%"), newCell(zipfA, "lru", "30"), newCell(zipfA, "lru", "30")
+	seeded.Seed = 7
+	cells := numbered(share, number, seeded)
+	results, err := execute(t, cells, Options{})
+	if err != nil || len(results) != 3 {
+		t.Fatalf("%d results, %v", len(results), err)
+	}
+	for _, c := range cells {
+		r := results[c.Hash]
+		if rec := r.Record; rec.CapacityText != c.Capacity || rec.Capacity != 30 || rec.Seed != c.Seed || rec.Cell != c.Hash {
+			t.Errorf("record of %s: %+v", c, rec)
+		}
+		if r.Seconds != results[share.hash()].Seconds || r.Seconds > 1.01*float64(20000)*(*r.NsPerRequest)/1e9/2 {
+			t.Errorf("%s took %v s, want a third of a pass of %v ns per request", c, r.Seconds, *r.NsPerRequest)
+		}
+	}
+}
+
+// A warm-up belongs to a cell, not to its trace.
+func TestExecuteWarmsUp(t *testing.T) {
+	cold, warm := newCell(zipfA, "lru", "10"), newCell(zipfA, "lru", "10")
+	warm.Warmup = 5000
+	cells := numbered(cold, warm)
+	results, err := execute(t, cells, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, counted := results[cells[0].Hash].Record, results[cells[1].Hash].Record
+	if whole.Requests != 20000 || whole.Warmup != 0 || counted.Requests != 15000 || counted.Warmup != 5000 {
+		t.Errorf("%d requests after %d, %d after %d", whole.Requests, whole.Warmup, counted.Requests, counted.Warmup)
+	}
+	if first := whole.Hits - counted.Hits; first <= 0 || first >= 5000 {
+		t.Errorf("%d hits, %d of them after the warm-up", whole.Hits, counted.Hits)
+	}
+}
+
+// Columns are loaded where a cell of the trace needs them, and do not show in the records of those that do not.
+func TestExecuteLoadsTheColumnsThatCellsNeed(t *testing.T) {
+	const timed = "zipf(objects=300,requests=20000,size=lognormal(mean=50,sigma=1,max=900))"
+	for _, policy := range []string{"ttl", "gdsf"} {
+		capacity := map[string]string{"ttl": "10", "gdsf": "1kB"}[policy]
+		plain, needs := newCell(timed, "lru", "10"), newCell(timed, policy, capacity)
+		alone, err := execute(t, numbered(plain), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		cells := numbered(plain, needs)
+		both, err := execute(t, cells, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := sameResult(cells[0], alone[cells[0].Hash], both[cells[0].Hash]); err != nil {
+			t.Errorf("lru beside %s: %v", policy, err)
+		}
+	}
+}
+
+// Each policy is timed once before any is replayed a second time; then the slowest comes first.
+func TestTheSlowestStartFirst(t *testing.T) {
+	e := &executor{costs: map[string]float64{}}
+	var jobs []job
+	for _, c := range []string{"lru 1", "lru 2", "fifo 1", "fifo 2", "arc 1", "lru 3"} {
+		policy, capacity, _ := strings.Cut(c, " ")
+		p, err := newCell(zipfA, policy, capacity).parse()
+		if err != nil {
+			t.Fatal(err)
+		}
+		jobs = append(jobs, job{replayed: []sim.Cell{{Policy: p.policy, Capacity: sim.Capacity{Text: capacity}}}})
+	}
+	g := &group{queues: inQueues(jobs)}
+	var order []string
+	take := func(n int) {
+		for range n {
+			j := e.takeLongest(g)
+			order = append(order, j.policy()+" "+j.replayed[0].Capacity.Text)
+		}
+	}
+	take(3)
+	e.costs["lru"], e.costs["fifo"], e.costs["arc"] = 10, 30, 20
+	take(3)
+	if got, want := strings.Join(order, ", "), "lru 1, fifo 1, arc 1, fifo 2, lru 2, lru 3"; got != want || len(g.queues) != 0 {
+		t.Errorf("order %s, want %s; %d policies left", got, want, len(g.queues))
 	}
 }

@@ -181,6 +181,7 @@ func TestHashTellsWhatMatters(t *testing.T) {
 		replace("a.csv", "a.csv, per-file: true"),
 		replace("file: a.csv", "files: [a.csv, b.csv], merge: true"),
 		replace("file: a.csv", "generate: zipf"),
+		replace("a.csv", "a.csv, merge: true"),
 		replace("s3fifo", "s3fifo(small=0.2)"),
 		replace("s3fifo", "lru"),
 		replace("1%", "2%"),

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -143,5 +144,60 @@ func TestTimingsStandApart(t *testing.T) {
 		if rec.NsPerRequest != nil {
 			t.Fatal(fmt.Sprint("a time is in the record of ", rec.Label))
 		}
+	}
+}
+
+// marks returns which of some records are the best.
+func marks(outcomes ...outcome) (best []bool) {
+	for _, rec := range markBest(outcomes) {
+		best = append(best, rec.Best)
+	}
+	return best
+}
+
+func TestWhoCompetesWithWhom(t *testing.T) {
+	at := func(point, policy, axes string, seed uint64, hitRatio float64) outcome {
+		return outcome{
+			Cell: Cell{Axes: axes, Seed: seed}, random: policy == "random", point: point, rec: records.Record{Policy: policy, HitRatio: hitRatio},
+		}
+	}
+	for _, test := range []struct {
+		name     string
+		outcomes []outcome
+		want     []bool
+	}{
+		{"a policy without the axis competes at each place", []outcome{
+			at("p", "lru", "", 0, 0.5), at("p", "s3fifo", "small=0.1", 0, 0.6), at("p", "s3fifo", "small=0.2", 0, 0.55), at("p", "s3fifo", "small=0.9", 0, 0.4),
+		}, []bool{false, true, true, false}},
+		{"draws of chance compete seed by seed", []outcome{
+			at("p", "random", "", 0, 0.6), at("p", "random", "", 1, 0.7), at("p", "marker", "", 0, 0.5), at("p", "lru", "", 0, 0.65),
+		}, []bool{false, true, false, false}},
+		{"and a seed without rivals is the best", []outcome{at("p", "random", "", 0, 0.6), at("p", "random", "", 1, 0.7)}, []bool{true, true}},
+		{"other points do not compete", []outcome{at("p", "lru", "", 0, 0.5), at("q", "arc", "", 0, 0.6)}, []bool{true, true}},
+		{"equals are all the best", []outcome{at("p", "lru", "", 0, 0.5), at("p", "arc", "", 0, 0.5)}, []bool{true, true}},
+		{"optima do not compete", []outcome{at("p", "lru", "", 0, 0.5), at("p", "opt", "", 0, 0.9)}, []bool{true, false}},
+	} {
+		if got := marks(test.outcomes...); !slices.Equal(got, test.want) {
+			t.Errorf("%s: %v, want %v", test.name, got, test.want)
+		}
+	}
+}
+
+// Traces that seeds make differ have the same name; they are points of their own.
+func TestTheBestIsMarkedTraceByTrace(t *testing.T) {
+	cells := mustExpand(t, mustParse(t, `
+traces: [{name: z, generate: "zipf(objects=300,requests=3000)"}]
+policies: [lru, fifo]
+capacities: 30
+seeds: 4
+`))
+	best := map[string]int{}
+	for _, rec := range collectAll(t, cells) {
+		if rec.Best {
+			best[rec.TraceGenerator]++
+		}
+	}
+	if len(best) != 4 {
+		t.Errorf("best of each trace: %v, want one for each of 4 seeds", best)
 	}
 }

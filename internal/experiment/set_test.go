@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -124,6 +125,30 @@ file 20 opt seed=0 (auxiliary)
 	f = mustParse(t, base[strings.Index(base, "traces"):])
 	if err := f.Apply(nil, true); err == nil || !strings.Contains(err.Error(), "test.yaml: has no quick version") {
 		t.Errorf("without a quick version: %v", err)
+	}
+}
+
+func TestQuickLimitsReplaceThoseOfTheTraces(t *testing.T) {
+	f := mustParse(t, `
+traces:
+  - {name: axis, file: a.csv, with: {limit: [1000, 2000]}}
+  - {name: long, file: a.csv, limit: 500}
+  - {name: short, file: a.csv, limit: 50}
+  - {name: all, generate: zipf, with: {alpha: [0.5, 1]}}
+policies: [lru]
+capacities: 10
+optimum: false
+quick: {limit: 100}
+`)
+	if err := f.Apply(nil, true); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, c := range mustExpand(t, f) {
+		got = append(got, fmt.Sprint(c.Workload.Name, " ", c.Workload.Limit, " ", c.Axes))
+	}
+	if want := []string{"axis 100 ", "long 100 ", "short 50 ", "all 100 alpha=0.5", "all 100 alpha=1"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

@@ -159,7 +159,6 @@ func fieldsOf(c Cell, r Result) (map[string]json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	rec.NsPerRequest = nil
 	text, err := json.Marshal(rec)
 	if err != nil {
 		return nil, err

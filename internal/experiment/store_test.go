@@ -107,7 +107,8 @@ func TestDamagedResultsAreRunAgain(t *testing.T) {
 	}
 	for name, damaged := range map[string]string{
 		"empty": "", "cut off": string(text[:len(text)/2]), "of another cell": string(other), "no result": "{}",
-		"not possible": strings.Replace(string(text), `"misses":`, `"misses":-`, 1),
+		"with the record of another": strings.Replace(string(text), `"cell":"`+cells[1].Hash+`"}`, `"cell":"`+cells[0].Hash+`"}`, 1),
+		"not possible":               strings.Replace(string(text), `"misses":`, `"misses":-`, 1),
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := sweep(t, cells, t.TempDir(), Options{})

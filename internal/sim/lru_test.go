@@ -54,3 +54,34 @@ func TestLRUInOnePassIsOneJob(t *testing.T) {
 		t.Errorf("%d requests for 50 capacities, want one pass of 1000", planned)
 	}
 }
+
+// Cells that are asked for at a time share a replay where their outcome is the same, and only there.
+func TestKeysTellOutcomesApart(t *testing.T) {
+	cell := func(policy string, seed uint64, c Capacity) string {
+		return Cell{Policy: specs(t, policy)[0], Capacity: c, Seed: seed}.Key()
+	}
+	plain := Capacity{Amount: 10, Simulated: 10}
+	if cell("lru", 0, plain) != cell("lru", 1, Capacity{Amount: 10, Simulated: 10, Text: "1%"}) {
+		t.Error("lru at 10 has two keys, though neither its seed nor how the capacity is written matters")
+	}
+	seen := map[string]bool{}
+	for _, key := range []string{
+		cell("random", 0, plain), cell("random", 1, plain), cell("lru", 0, plain), cell("s3fifo", 0, plain), cell("s3fifo(small=0.2)", 0, plain),
+		cell("lru", 0, Capacity{Amount: 10, Simulated: 10, Bytes: true}), cell("lru", 0, Capacity{Amount: 10, Simulated: 5}),
+		cell("lru", 0, Capacity{Amount: 11, Simulated: 10}),
+	} {
+		if seen[key] {
+			t.Errorf("%s stands for two outcomes", key)
+		}
+		seen[key] = true
+	}
+}
+
+// The bound of misses that no policy can undercut may lie between whole numbers; the ratio is to the bound itself.
+func TestHoldAgainstABound(t *testing.T) {
+	rec := records.Record{Misses: 10}
+	HoldAgainst(&rec, records.Record{Kind: policies.Bound.String(), Misses: 4, LowerBoundMisses: new(3.2)})
+	if *rec.LowerBoundMisses != 3.2 || *rec.CompetitiveRatioMax != 10/3.2 || rec.CompetitiveRatio != nil || rec.OptMisses != nil {
+		t.Errorf("bound %v, ratio up to %v", *rec.LowerBoundMisses, *rec.CompetitiveRatioMax)
+	}
+}

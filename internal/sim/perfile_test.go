@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"math"
 	"os"
 	"path/filepath"
 	"testing"
@@ -64,5 +65,20 @@ func TestPerFileBrightkite(t *testing.T) {
 		if rec.Misses != want[rec.Label] {
 			t.Errorf("%s misses %d, want %d", rec.Label, rec.Misses, want[rec.Label])
 		}
+	}
+}
+
+// The bound over files that each start empty is the sum of theirs.
+func TestPerFileSumsBounds(t *testing.T) {
+	all := testTrace(4, 4000, 200)
+	all.Starts = []int{0, 1500, 2500}
+	options := RunOptions{Policies: specs(t, "pfoo-l"), Capacities: []Capacity{{Amount: 300, Bytes: true, Simulated: 300}}}
+	var sum float64
+	for _, part := range all.Parts() {
+		sum += *mustRun(t, part, options)[0].LowerBoundMisses
+	}
+	rec := mustRun(t, all, options)[0]
+	if got := *rec.LowerBoundMisses; math.Abs(got-sum) > 1e-9 || rec.Misses != ceil(got) {
+		t.Errorf("bound of %v, %d misses; the files alone sum up to %v", got, rec.Misses, sum)
 	}
 }

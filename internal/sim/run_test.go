@@ -255,6 +255,7 @@ func TestHitRatioOfASample(t *testing.T) {
 		{"bcbcbc", 12, 0, 1 - 2.0/3},
 		{"bcbcbc", 4, 0, 0},
 		{"bcbcbc", 80, 3, 1},
+		{"bcbbcd", 80, 3, 1 - 1.0/10},
 	} {
 		sample := fromKeys(c.keys)
 		if sample.SampledFrom = c.sampledFrom; c.sampledFrom > 0 {

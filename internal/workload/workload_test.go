@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/traces"
 )
 
 func write(t *testing.T, path, text string) string {
@@ -182,5 +183,50 @@ func TestGeneratedWritesEveryParameter(t *testing.T) {
 		if err != nil || again.Generator != w.Generator {
 			t.Errorf("%s: read again it is %s, %v", w.Generator, again.Generator, err)
 		}
+	}
+}
+
+func TestIdentity(t *testing.T) {
+	w := Workload{Name: "a", Files: []string{"a.csv"}, Limit: 7}
+	if got := w.Identity(); got.Name != "" || !slices.Equal(got.Files, w.Files) || got.Limit != 7 {
+		t.Errorf("without a checksum the path says what is replayed: %+v", got)
+	}
+	w.Checksum = "sha256:0"
+	if got := w.Identity(); got.Files != nil || got.Checksum != w.Checksum || w.Name != "a" {
+		t.Errorf("with a checksum the path does not matter: %+v", got)
+	}
+}
+
+func TestLoadPassesOnHowATraceIsRead(t *testing.T) {
+	dir := t.TempDir()
+	var lines strings.Builder
+	for i := range 1000 {
+		fmt.Fprintln(&lines, i)
+	}
+	a, b := write(t, filepath.Join(dir, "a.txt"), lines.String()), write(t, filepath.Join(dir, "b.txt"), "1,5\n2,1\n")
+	load := func(w Workload) *traces.Trace {
+		loaded, err := w.Load(t.Context(), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return loaded
+	}
+	if got := load(Workload{Files: []string{a}, Limit: 40}); len(got.Objects) != 40 {
+		t.Errorf("%d requests, limited to 40", len(got.Objects))
+	}
+	if got := load(Workload{Files: []string{a, a}, PerFile: true}); len(got.Starts) != 2 {
+		t.Errorf("files start at %v", got.Starts)
+	}
+	first, again, other := load(Workload{Files: []string{a}, SampleRate: 0.5, SampleSeed: 1}), load(Workload{Files: []string{a}, SampleRate: 0.5, SampleSeed: 1}),
+		load(Workload{Files: []string{a}, SampleRate: 0.5, SampleSeed: 2})
+	if len(first.Objects) != len(again.Objects) || first.SampleRate != 0.5 || len(first.Objects) < 400 || len(first.Objects) > 600 {
+		t.Errorf("samples of %d and %d of 1000", len(first.Objects), len(again.Objects))
+	}
+	if len(first.Objects) == len(other.Objects) {
+		t.Errorf("both seeds sample %d objects", len(other.Objects))
+	}
+	merged := load(Workload{Files: []string{b, write(t, filepath.Join(dir, "c.txt"), "3,2\n")}, Format: "csv:time=1,key=2", Merge: true})
+	if !slices.Equal(merged.Objects, []uint32{0, 1, 2}) {
+		t.Errorf("merged to %v", merged.Objects)
 	}
 }

@@ -130,3 +130,49 @@ func TestTheLastRuleThatFitsCounts(t *testing.T) {
 		}
 	}
 }
+
+// A tolerance is for how often requests hit: it never excuses other requests, another capacity, or a figure that is only on one side.
+func TestWhatATolerancePasses(t *testing.T) {
+	was := records.Record{Capacity: 10, Requests: 1000, Hits: 500, Misses: 500, HitRatio: 0.5, Evictions: 490, ByteHitRatio: new(0.4), Bytes: new(int64(1000))}
+	missesOf := func(misses int64) func(*records.Record) {
+		return func(r *records.Record) { r.Misses, r.Hits, r.HitRatio = misses, 1000-misses, float64(1000-misses)/1000 }
+	}
+	for _, test := range []struct {
+		name   string
+		change func(*records.Record)
+		within bool
+	}{
+		{"nothing", func(*records.Record) {}, true},
+		{"1 point less", missesOf(510), true},
+		{"1 point more", missesOf(490), true},
+		{"1.1 points less", missesOf(511), false},
+		{"1.1 points more", missesOf(489), false},
+		{"evictions", func(r *records.Record) { r.Evictions++ }, true},
+		{"byte hit ratio by 1 point", func(r *records.Record) { r.ByteHitRatio = new(0.41) }, true},
+		{"byte hit ratio by 2 points", func(r *records.Record) { r.ByteHitRatio = new(0.42) }, false},
+		{"no byte hit ratio", func(r *records.Record) { r.ByteHitRatio = nil }, false},
+		{"capacity", func(r *records.Record) { r.Capacity++ }, false},
+		{"requests", func(r *records.Record) { r.Requests++ }, false},
+		// On a sample the hit ratio is no share of the requests that were replayed.
+		{"misses alone", func(r *records.Record) { r.Misses += 11 }, false},
+		{"hit ratio alone", func(r *records.Record) { r.HitRatio += 0.011 }, false},
+	} {
+		is := was
+		test.change(&is)
+		differences := compare(&was, &is)
+		if got := (Tolerance{Points: 1}).tolerates(&was, &is, differences); got != test.within {
+			t.Errorf("%s: within 1pp is %t; differences %+v", test.name, got, differences)
+		}
+		if exact := (Tolerance{}).tolerates(&was, &is, differences); exact != (test.name == "nothing") {
+			t.Errorf("%s: exactly the same is %t", test.name, exact)
+		}
+	}
+	// Fewer misses are a share of what was recorded too: 1% of a hit ratio of 50% is 5 requests.
+	for misses, within := range map[int64]bool{495: true, 494: false, 505: true, 506: false} {
+		is := was
+		missesOf(misses)(&is)
+		if got := (Tolerance{Relative: 1}).tolerates(&was, &is, compare(&was, &is)); got != within {
+			t.Errorf("%d misses instead of 500: within 1%%rel is %t", misses, got)
+		}
+	}
+}
