@@ -24,6 +24,26 @@ func (f *experimentFlags) register(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.set, "set", nil, "change a value of the experiment: capacities=1%,5%, seeds=3, policies.s3fifo.small=0.1,0.2; repeatable")
 	flags.StringArrayVar(&f.only, "only", nil, "run only these cells: policy=lru,arc, trace=oltp, capacity=1%, or places on another axis; repeatable")
 	flags.BoolVar(&f.quick, "quick", false, "the smaller version that the experiment defines, of at most a minute")
+	completeKeys(cmd, "set", (*experiment.File).Settings)
+	completeKeys(cmd, "only", (*experiment.File).Dimensions)
+}
+
+// completeKeys completes what stands before the = of a flag from the experiment that the command names.
+func completeKeys(cmd *cobra.Command, flag string, keys func(*experiment.File) []string) {
+	_ = cmd.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, args []string, _ string) (completions []string, _ cobra.ShellCompDirective) {
+		const directive = cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+		if len(args) == 0 {
+			return nil, directive
+		}
+		file, err := experiment.Load(args[0])
+		if err != nil {
+			return nil, directive
+		}
+		for _, key := range keys(file) {
+			completions = append(completions, key+"=")
+		}
+		return completions, directive
+	})
 }
 
 // given reports whether any of the flags changes the experiment.

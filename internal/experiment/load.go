@@ -50,8 +50,11 @@ func Load(nameOrPath string) (*File, error) {
 }
 
 func readFile(path string) ([]byte, error) {
+	if path == "-" {
+		return nil, errors.New("an experiment is not read from standard input; name its file")
+	}
 	f, err := os.Open(path)
-	if errors.Is(err, os.ErrNotExist) && filepath.Ext(path) == "" && filepath.Base(path) == path {
+	if errors.Is(err, os.ErrNotExist) && filepath.Ext(path) == "" && (path == "" || filepath.Base(path) == path) {
 		return nil, suggest.Unknown("experiment", path, configs.Names())
 	}
 	if err != nil {
@@ -360,6 +363,9 @@ func (f *File) Encode() ([]byte, error) {
 		absolute, err := filepath.Abs(dir)
 		if err != nil {
 			return nil, err
+		}
+		if strings.Contains(absolute, "\n") {
+			return nil, fmt.Errorf("the folder %q, in which traces are looked for, has a line break in its name, which an experiment file cannot say; rename it", absolute)
 		}
 		whole.TracesIn = absolute
 	}

@@ -117,11 +117,23 @@ func TestLoadWantsAnExperiment(t *testing.T) {
 		dir:                             "is a folder",
 		huge:                            "has at most 256 KiB",
 		filepath.Join(dir, "none.yaml"): "no such file",
+		"-":                             "is not read from standard input; name its file",
+		"":                              `unknown experiment "" (exists: classic-block`,
 		"zipf-skw":                      `unknown experiment "zipf-skw"; did you mean "zipf-skew"?`,
 	} {
 		if _, err := Load(path); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Load(%s) gives %v, want %s", path, err, want)
 		}
+	}
+}
+
+func TestAFolderThatTheFileCannotNameIsRefused(t *testing.T) {
+	f, err := parse([]byte(base), source{name: "x.yaml", dir: "/a\nb"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Encode(); err == nil || !strings.Contains(err.Error(), `the folder "/a\nb"`) {
+		t.Errorf("error %v", err)
 	}
 }
 

@@ -69,14 +69,14 @@ func (f *File) axes() map[string][]string {
 	return all
 }
 
-// dimensionNames returns the names of all dimensions that records of the experiment may have.
-func (f *File) dimensionNames() []string {
+// Dimensions returns the names of all dimensions that records of the experiment may have.
+func (f *File) Dimensions() []string {
 	return append(slices.Clone(dimensions), sortedKeys(f.axes())...)
 }
 
 // checkDimension refuses what is no dimension; "" is the default of its key.
 func (f *File) checkDimension(name string, path ...any) error {
-	if names := f.dimensionNames(); name != "" && !slices.Contains(names, name) && len(f.Changes) == 0 {
+	if names := f.Dimensions(); name != "" && !slices.Contains(names, name) && len(f.Changes) == 0 {
 		return f.errorAt(suggest.Unknown("dimension", name, names), path...)
 	}
 	return nil

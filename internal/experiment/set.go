@@ -49,6 +49,24 @@ var settings = []struct {
 	{"traces-in", func(f *File, value string) error { f.TracesIn = value; return nil }},
 }
 
+// Settings returns the keys that --set takes, with those of axes.
+func (f *File) Settings() (keys []string) {
+	for _, s := range settings {
+		keys = append(keys, s.key)
+	}
+	for _, t := range f.Traces {
+		for _, axis := range sortedKeys(t.With) {
+			keys = append(keys, "traces."+t.Name+"."+axis)
+		}
+	}
+	for _, p := range f.Policies {
+		for _, axis := range sortedKeys(p.With) {
+			keys = append(keys, "policies."+p.Label()+"."+axis)
+		}
+	}
+	return keys
+}
+
 // set changes one value of the experiment: "key=value".
 func (f *File) set(text string) error {
 	key, value, ok := strings.Cut(text, "=")

@@ -86,7 +86,7 @@ type groupedBar struct {
 }
 
 func (d *drawing) addGroupedBars(f *Figure, p records.Panel) {
-	g := groupedBars{base: d.base(p.Lines), count: len(p.Lines)}
+	g := groupedBars{base: d.base(p.Lines), count: d.abreast(p)}
 	for _, s := range p.Lines {
 		look := d.styles[s.Name].Color
 		for _, point := range s.Points {
@@ -107,12 +107,20 @@ func (d *drawing) addGroupedBars(f *Figure, p records.Panel) {
 	f.Plot.Add(g)
 }
 
+// abreast returns how many bars stand side by side in a category.
+func (d *drawing) abreast(p records.Panel) int {
+	if d.X == d.Lines { // each line has its own category
+		return 1
+	}
+	return len(p.Lines)
+}
+
 // dodge returns how far the bars of a line stand beside the middle of their category.
 func (d *drawing) dodge(p records.Panel, line string) float64 {
-	if !d.grouped(p) {
+	if !d.grouped(p) || d.abreast(p) == 1 {
 		return 0
 	}
-	n := float64(len(p.Lines))
+	n := float64(d.abreast(p))
 	at := slices.IndexFunc(p.Lines, func(s records.Series) bool { return s.Name == line })
 	return (float64(at) - (n-1)/2) * groupShare / n
 }

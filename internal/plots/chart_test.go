@@ -364,3 +364,22 @@ func TestAnyChart(t *testing.T) {
 		}
 	})
 }
+
+func TestBarsOfLinesThatAreCategoriesStandInTheirMiddle(t *testing.T) {
+	c := Chart{X: records.DimPolicy, Y: "hit_ratio", Lines: records.DimPolicy}
+	recs := experiment{policies: 3, capacities: []int64{500}, unit: records.Objects}.records()
+	panels, err := records.Arrange(recs, records.Layout{Lines: c.Lines, Along: c.X, Metric: c.Y})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := newDrawing(c, panels)
+	for _, line := range d.panels[0].Lines {
+		if at := d.dodge(d.panels[0], line.Name); at != 0 {
+			t.Errorf("%s stands %g beside its category", line.Name, at)
+		}
+	}
+	c.Lines = records.DimTrace
+	if d := newDrawing(c, panels); d.dodge(d.panels[0], d.panels[0].Lines[0].Name) == 0 {
+		t.Error("bars of lines that are no categories stand behind one another")
+	}
+}

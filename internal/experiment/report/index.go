@@ -68,7 +68,7 @@ func figuresTable(summaries []Summary) table {
 			in = []place{{}}
 		}
 		for _, p := range in {
-			cells := []string{s.Name, p.At}
+			cells := []string{s.Name, p.Name()}
 			for _, o := range outcomes {
 				cells = append(cells, strconv.Itoa(p.Count(o.verdict)))
 			}

@@ -129,7 +129,7 @@ func placesTable(judged []Claim) *table {
 		{"in the source", wrapped}, {"hold", number}, {"do not hold", number}, {"not checkable here", number},
 	}}
 	for _, place := range places(judged) {
-		row := []string{place.At}
+		row := []string{place.Name()}
 		for _, o := range outcomes {
 			row = append(row, strconv.Itoa(place.Count(o.verdict)))
 		}

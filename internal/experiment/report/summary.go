@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -74,6 +75,9 @@ type place struct {
 	At string
 	Summary
 }
+
+// Name is where it is, or a dash for claims that do not say where they stand.
+func (p place) Name() string { return cmp.Or(p.At, "–") }
 
 // places groups claims by where they stand, in order of first appearance.
 func places(judged []Claim) (all []place) {
