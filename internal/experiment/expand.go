@@ -55,8 +55,13 @@ func (f *File) Cells(options CellOptions) ([]Cell, error) {
 
 // Dim returns the cell's place on a dimension, as that of its record.
 func (c *Cell) Dim(name string) (records.Value, bool) {
-	rec := records.Record{Trace: c.Workload.Name, Label: c.Label, CapacityText: c.Capacity, Seed: c.Seed, Axes: c.Axes}
+	rec := c.names()
 	return rec.Dim(name)
+}
+
+// names returns a record with the cell's places alone.
+func (c *Cell) names() records.Record {
+	return records.Record{Trace: c.Workload.Name, Label: c.Label, CapacityText: c.Capacity, Seed: c.Seed, Axes: c.Axes}
 }
 
 // setting is one place on one axis.

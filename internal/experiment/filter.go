@@ -6,11 +6,12 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/suggest"
 )
 
 // Filter returns the cells that every one of only lets stay: "policy=lru,arc" those of two policies, likewise with trace, capacity, seed and the names of axes.
-// A cell that has no such axis stays. The optima that the remaining ones are held against stay as auxiliary cells. It is an error if
+// A cell that has no such axis stays, and on the dimension seed one that is run once, as its policy makes no random choices. The optima that the remaining ones are held against stay as auxiliary cells. It is an error if
 // nothing matches.
 func Filter(cells []Cell, only []string) ([]Cell, error) {
 	if len(only) == 0 {
@@ -26,7 +27,7 @@ func Filter(cells []Cell, only []string) ([]Cell, error) {
 			return nil, fmt.Errorf("--only %s: %w", condition, err)
 		}
 		for i := range cells {
-			stays[i] = stays[i] && match(&cells[i])
+			stays[i] = stays[i] && match(i)
 		}
 	}
 	if !slices.Contains(stays, true) {
@@ -36,7 +37,7 @@ func Filter(cells []Cell, only []string) ([]Cell, error) {
 }
 
 // parseCondition reads "dimension=place,place", both of which the cells must have.
-func parseCondition(text string, cells []Cell) (match func(*Cell) bool, err error) {
+func parseCondition(text string, cells []Cell) (match func(i int) bool, err error) {
 	name, list, ok := strings.Cut(text, "=")
 	name = strings.TrimSpace(name)
 	if !ok || list == "" {
@@ -56,10 +57,23 @@ func parseCondition(text string, cells []Cell) (match func(*Cell) bool, err erro
 			return nil, suggest.Unknown(name, wanted[i], exist)
 		}
 	}
-	return func(c *Cell) bool {
-		place, ok := c.Dim(name)
-		return !ok || slices.Contains(wanted, place.Text)
+	once := make([]bool, len(cells))
+	if name == records.DimSeed {
+		once = ranOnce(cells)
+	}
+	return func(i int) bool {
+		place, ok := cells[i].Dim(name)
+		return !ok || once[i] || slices.Contains(wanted, place.Text)
 	}, nil
+}
+
+// ranOnce is records.RanOnce of the records that cells will give.
+func ranOnce(cells []Cell) []bool {
+	recs := make([]records.Record, len(cells))
+	for i := range cells {
+		recs[i] = cells[i].names()
+	}
+	return records.RanOnce(recs)
 }
 
 // dimensionsOf returns the names of all dimensions of the cells.

@@ -110,3 +110,19 @@ func LowerIsBetter(metric string) bool {
 		"misses", "evictions", "oversized", "opt_misses", "competitive_ratio", "lower_bound_misses", "competitive_ratio_max", "ns_per_request",
 	}, metric)
 }
+
+// RanOnce reports for each record whether it is the only one of its policy on its trace at its capacity and place on the axes. Such a record,
+// of a policy that makes no random choices say, stands for every seed.
+func RanOnce(recs []Record) []bool {
+	type cell struct{ trace, label, capacity, axes string }
+	of := func(r *Record) cell { return cell{r.Trace, r.Label, r.CapacityText, r.Axes} }
+	seeds := map[cell]int{}
+	for i := range recs {
+		seeds[of(&recs[i])]++
+	}
+	once := make([]bool, len(recs))
+	for i := range recs {
+		once[i] = seeds[of(&recs[i])] == 1
+	}
+	return once
+}

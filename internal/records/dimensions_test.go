@@ -49,3 +49,13 @@ func TestMetrics(t *testing.T) {
 		t.Errorf("settings among the metrics %v", names)
 	}
 }
+
+func TestRanOnce(t *testing.T) {
+	recs := []Record{
+		{Label: "lru", CapacityText: "1%"}, {Label: "lru", CapacityText: "2%"}, {Label: "lru", CapacityText: "1%", Trace: "b"},
+		{Label: "random", CapacityText: "1%"}, {Label: "random", CapacityText: "1%", Seed: 1}, {Label: "random", CapacityText: "1%", Axes: "x=1", Seed: 1},
+	}
+	if got, want := RanOnce(recs), []bool{true, true, true, false, false, true}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}

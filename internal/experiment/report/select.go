@@ -8,18 +8,30 @@ import (
 )
 
 // selected returns the records that a figure or a table shows: on every dimension of only those at one of its places. A record without the
-// dimension stays. Places on the dimension policy may be names of groups.
+// dimension stays, and so does one that stands for every seed where the dimension is that. Places on the dimension policy may be names of groups.
 func selected(recs []records.Record, only map[string]experiment.Values, groups map[string][]string) []records.Record {
-	return slices.DeleteFunc(slices.Clone(recs), func(r records.Record) bool {
-		for dim, places := range only {
-			if v, ok := r.Dim(dim); ok && !slices.ContainsFunc(places, func(place string) bool {
-				return v.Is(place) || dim == records.DimPolicy && slices.Contains(groups[place], v.Text)
-			}) {
-				return true
-			}
+	once := records.RanOnce(recs)
+	var stay []records.Record
+	for i, r := range recs {
+		if !leftOut(&r, once[i], only, groups) {
+			stay = append(stay, r)
 		}
-		return false
-	})
+	}
+	return stay
+}
+
+func leftOut(r *records.Record, once bool, only map[string]experiment.Values, groups map[string][]string) bool {
+	for dim, places := range only {
+		if once && dim == records.DimSeed {
+			continue
+		}
+		if v, ok := r.Dim(dim); ok && !slices.ContainsFunc(places, func(place string) bool {
+			return v.Is(place) || dim == records.DimPolicy && slices.Contains(groups[place], v.Text)
+		}) {
+			return true
+		}
+	}
+	return false
 }
 
 // published returns the numbers of a reference, one by one.
