@@ -383,3 +383,27 @@ func TestBarsOfLinesThatAreCategoriesStandInTheirMiddle(t *testing.T) {
 		t.Error("bars of lines that are no categories stand behind one another")
 	}
 }
+
+// Lines go from left to right, whatever the order of the capacities in the experiment.
+func TestLinesGoFromLeftToRight(t *testing.T) {
+	recs := experiment{policies: 1, capacities: []int64{1000, 10, 100}}.records()
+	d := drawingOf(t, Chart{X: "capacity", Y: "hit_ratio"}, recs)
+	if l := d.line(d.panels[0].Lines[0]); !slices.Equal(l.X, []float64{10, 100, 1000}) || l.Y[0] != recs[1].HitRatio || l.Y[2] != recs[0].HitRatio {
+		t.Errorf("line over %v: %v", l.X, l.Y)
+	}
+}
+
+// A share lies between 0 and 1, and so does the interval of its mean; that of misses may be as wide as it is.
+func TestIntervalsOfSharesAreShares(t *testing.T) {
+	for _, test := range []struct{ mean, low, high float64 }{{0.5, 0.3, 0.7}, {0.9, 0.7, 1}, {0.1, 0, 0.3}} {
+		p := records.Point{Estimate: records.Estimate{Mean: test.mean, Margin: 0.2, Seeds: 2}}
+		d := drawing{Chart: Chart{Y: "hit_ratio"}}
+		if low, high := d.interval(p); math.Abs(low-test.low) > 1e-12 || math.Abs(high-test.high) > 1e-12 {
+			t.Errorf("%v ± 0.2 is drawn from %v to %v", test.mean, low, high)
+		}
+	}
+	d := drawing{Chart: Chart{Y: "misses"}}
+	if _, high := d.interval(records.Point{Estimate: records.Estimate{Mean: 9, Margin: 2}}); high != 11 {
+		t.Errorf("9 ± 2 misses are drawn up to %v", high)
+	}
+}

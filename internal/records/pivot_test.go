@@ -253,6 +253,11 @@ func TestPublishedPoints(t *testing.T) {
 			t.Errorf("%s at %d: got %v, %v, want %v", c.r.Label, c.r.Capacity, x, ok, c.want)
 		}
 	}
+	// The most exact one counts, wherever it stands.
+	slices.Reverse(p.Points)
+	if x, ok := p.For(new(cell("a", "lru", 250, 0))); !ok || x != 2 {
+		t.Errorf("reversed: got %v, %v", x, ok)
+	}
 	for _, r := range []Record{cell("a", "fifo", 250, 0), cell("a", "arc", 250, 0, axes("small=0.2"))} {
 		if x, ok := p.For(&r); ok {
 			t.Errorf("%s: got %v", r.Label, x)
@@ -273,7 +278,8 @@ func TestAgrees(t *testing.T) {
 		}
 	}
 	exact := Published{}
-	if !exact.Agrees(0.1+0.2, 0.3) || exact.Agrees(1_000_000, 1_000_001) {
+	tenth, fifth := 0.1, 0.2 // variables, because Go adds constants exactly
+	if tenth+fifth == 0.3 || !exact.Agrees(tenth+fifth, 0.3) || exact.Agrees(1_000_000, 1_000_001) {
 		t.Error("exact numbers agree up to rounding alone")
 	}
 }
@@ -300,6 +306,43 @@ func TestMetricText(t *testing.T) {
 	} {
 		if got := differenceText(c.metric, c.x); got != c.want {
 			t.Errorf("difference of %s of %v: %s, want %s", c.metric, c.x, got, c.want)
+		}
+	}
+}
+
+// What was published elsewhere along a line is part of its series; what was published about others is not.
+func TestPublishedPointsOfASeries(t *testing.T) {
+	p := Published{Points: []PublishedPoint{
+		{At: map[string]string{"policy": "lru", "capacity": "250"}, Value: 1},
+		{At: map[string]string{"policy": "lru", "capacity": "750"}, Value: 2},
+		{At: map[string]string{"policy": "arc", "capacity": "750"}, Value: 3},
+	}}
+	panels, err := Arrange([]Record{cell("a", "lru", 250, 0.1), cell("a", "lru", 500, 0.2)}, Layout{Lines: DimPolicy, Along: DimCapacity, Metric: "hit_ratio"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := ""
+	for _, point := range p.PointsOf(&panels[0].Lines[0], DimCapacity) {
+		got += fmt.Sprintf("%s: %v, ", point.Place.Text, point.Mean)
+	}
+	if want := "250: 1, 750: 2, "; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// 1% is another number on every trace, which is then no part of the head of a column that has several.
+func TestHeadingOfACapacityThatDiffers(t *testing.T) {
+	percent := func(r *Record) { r.CapacityText = "1%" }
+	for _, test := range []struct {
+		second int64
+		want   string
+	}{{48, "1% (48)"}, {90, "1%"}} {
+		tables, err := Pivot{Rows: DimTrace, Cells: "hit_ratio"}.Tables([]Record{cell("a", "lru", 48, 0.2, percent), cell("b", "lru", test.second, 0.3, percent)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := tables.Tables[0].Columns[0].Name; got != test.want {
+			t.Errorf("48 and %d: heading %q, want %q", test.second, got, test.want)
 		}
 	}
 }

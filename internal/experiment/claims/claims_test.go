@@ -542,3 +542,35 @@ func TestPredefinedGroups(t *testing.T) {
 	checkResult(t, in, "hits(c) is first among online", "holds: c 3 is number 1 of 2, ahead of b 2 (t, capacity 1, noise 1); 1 point left out: no record of c")
 	checkResult(t, in, "hits(a) is first among online", "not checkable here: there is nobody to compare with")
 }
+
+// The number of a rank is exact: who is first is not second.
+func TestRanksAreExact(t *testing.T) {
+	in := Input{Records: recs(t, "t a 1 4/10\nt b 1 3/10\nt c 1 2/10\nt d 1 1/10\n")}
+	for policy, rank := range map[string]string{"a": "first", "b": "second", "c": "third", "d": "last"} {
+		for _, said := range []string{"first", "second", "third", "last"} {
+			if got := verdictOf(t, in, fmt.Sprintf("hits(%s) is %s among a, b, c, d", policy, said)).Verdict == Holds; got != (said == rank) {
+				t.Errorf("%s, which is %s, is %s: %t", policy, rank, said, got)
+			}
+		}
+	}
+}
+
+// 1% and 250 may be the same capacity on a trace; it is one place of a trend.
+func TestACapacityWrittenTwiceIsOnePlace(t *testing.T) {
+	in := Input{Records: recs(t, "t a 250 3/10\nt a 1% 3/10\nt a 500 4/10\n")}
+	in.Records[1].Capacity = 250
+	checkResult(t, in, "hits(a) increases with capacity", "holds: from 3 at capacity 250 to 4 at capacity 500 (t)")
+}
+
+// Policies are compared where both have records; what only one has is not a point.
+func TestPlacesOfOnePolicyAreNoPoints(t *testing.T) {
+	in := Input{Records: recs(t, "t a 1 4/10 x=1\nt a 1 2/10 x=2\nt b 1 3/10 x=2\nt b 1 3/10 x=3\n")}
+	checkResult(t, in, "hits(a) < hits(b)", "holds: 2 < 3 (t, capacity 1, x 2)")
+}
+
+func TestAFigureAtSeveralPlacesIsNone(t *testing.T) {
+	in := Input{Records: recs(t, "t a 250 4/10\nt a 1% 4/10\nt a 500 6/10\n")}
+	in.Records[1].Capacity = 250
+	checkResult(t, in, "hits(a at capacity = 250) > 3", "not checkable here: 2 places match capacity 250, want one")
+	checkResult(t, in, "hits(a at capacity = 500) > 4", "holds: 6 > 4 (t)")
+}
