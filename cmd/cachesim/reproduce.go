@@ -106,7 +106,7 @@ func (f *reproduceFlags) reproduceAll(cmd *cobra.Command, files []*experiment.Fi
 
 // reproduce runs one experiment.
 func (f *reproduceFlags) reproduce(cmd *cobra.Command, file *experiment.File) (report.Summary, error) {
-	s, err := experiment.PlanSweep(cmd.Context(), file, filepath.Join(f.out, file.Name), version())
+	s, err := planSweep(cmd, file, filepath.Join(f.out, file.Name))
 	if err != nil {
 		return report.Summary{}, err
 	}

@@ -55,7 +55,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	case err == nil:
 		return exitFine
 	case ctx.Err() != nil:
-		if err == ctx.Err() || err == context.Cause(ctx) {
+		if errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx)) {
 			err = errors.New("interrupted: nothing is finished")
 		}
 		fmt.Fprintf(stderr, "cachesim: %v\n", err)

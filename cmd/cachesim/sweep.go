@@ -70,6 +70,15 @@ func sweepDir(given string, file *experiment.File) string {
 	return filepath.Join("out", file.Name)
 }
 
+// planSweep is experiment.PlanSweep with an error for the user who stops it.
+func planSweep(cmd *cobra.Command, file *experiment.File, dir string) (*experiment.Sweep, error) {
+	s, err := experiment.PlanSweep(cmd.Context(), file, dir, version())
+	if sim.Interrupted(err) {
+		return nil, fmt.Errorf("interrupted before a cell of %s was run; the same command goes on", file.Name)
+	}
+	return s, err
+}
+
 // completeExperiments completes the names of the program's own experiments, and files.
 func completeExperiments(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return configs.Names(), cobra.ShellCompDirectiveDefault
@@ -198,7 +207,7 @@ func (f *sweepFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	s, err := experiment.PlanSweep(cmd.Context(), file, sweepDir(f.out, file), version())
+	s, err := planSweep(cmd, file, sweepDir(f.out, file))
 	if err != nil {
 		return err
 	}

@@ -46,7 +46,7 @@ func (f *sweepPlanFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	s, err := experiment.PlanSweep(cmd.Context(), file, sweepDir(f.out, file), version())
+	s, err := planSweep(cmd, file, sweepDir(f.out, file))
 	if err != nil {
 		return err
 	}

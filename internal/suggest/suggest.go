@@ -3,7 +3,9 @@
 package suggest
 
 import (
+	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/agnivade/levenshtein"
@@ -21,14 +23,27 @@ func Unknown(kind, name string, exist []string) error {
 	return fmt.Errorf("unknown %s %q%s (exists: %s)", kind, name, hint, strings.Join(exist, ", "))
 }
 
-// Nearest returns the existing name with the smallest edit distance, if it is near enough to be a slip of the hand.
+// Nearest returns the existing name with the smallest edit distance, if it is near enough to be a slip of the hand. Of a name as short as arc
+// that is one letter, or two that have changed places.
 func Nearest(name string, exist []string) (string, bool) {
 	name = strings.ToLower(name)
 	best, bestDistance := "", len(name)/2+2
 	for _, e := range exist {
-		if d := levenshtein.ComputeDistance(name, strings.ToLower(e)); d < bestDistance {
+		other := strings.ToLower(e)
+		d := levenshtein.ComputeDistance(name, other)
+		if d > 1 && len(name) <= 3 && !sameLetters(name, other) {
+			continue
+		}
+		if d < bestDistance {
 			best, bestDistance = e, d
 		}
 	}
 	return best, best != ""
+}
+
+func sameLetters(a, b string) bool {
+	x, y := []byte(a), []byte(b)
+	slices.Sort(x)
+	slices.Sort(y)
+	return bytes.Equal(x, y)
 }

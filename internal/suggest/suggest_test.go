@@ -19,6 +19,7 @@ func TestNearest(t *testing.T) {
 		"lfuu":      "lfu",
 		"nonsense":  "",
 		"hyperbole": "",
+		"arc":       "",
 	} {
 		got, ok := Nearest(name, names)
 		if got != want || ok != (want != "") {
