@@ -15,19 +15,6 @@ import (
 	"github.com/cachesim/cachesim/internal/suggest"
 )
 
-const release = "0.1.0"
-
-// commit is set by `make build`.
-var commit string
-
-// version names what made a record: the release, and the commit where it is known.
-func version() string {
-	if commit == "" {
-		return release
-	}
-	return release + "+" + commit
-}
-
 // Exit codes. A user who stops the program with Ctrl-C gets the shell's code for that signal.
 const (
 	exitFine        = 0
