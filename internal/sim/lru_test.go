@@ -85,3 +85,35 @@ func TestHoldAgainstABound(t *testing.T) {
 		t.Errorf("bound %v, ratio up to %v", *rec.LowerBoundMisses, *rec.CompetitiveRatioMax)
 	}
 }
+
+// lru-stack is lru whichever of its capacities share a pass: in objects and bytes, with objects that are empty, change their size or exceed
+// the cache, over files that each start empty, and after a warm-up.
+func TestLRUStackEqualsLRU(t *testing.T) {
+	for seed := range uint64(40) {
+		tr := testTrace(seed, 2000, 100)
+		bytes, warmup := seed%2 == 0, 0
+		if seed%4 == 0 {
+			changeSizes(tr)
+		}
+		if seed%3 == 0 {
+			tr.Starts = []int{0, 500, 501, 1700}
+		} else {
+			warmup = int(seed) * 17
+		}
+		if seed%5 == 0 && tr.RequestSizes == nil {
+			tr.ObjectSizes[tr.Objects[3]], tr.ObjectSizes[tr.Objects[7]] = 0, 0
+		}
+		var capacities []Capacity
+		for _, c := range []int64{900, 3, 15, 40, 100, 333} {
+			capacities = append(capacities, Capacity{Amount: c, Bytes: bytes, Simulated: c})
+		}
+		recs := mustRun(t, tr, RunOptions{Policies: specs(t, "lru,lru-stack"), Capacities: capacities, Warmup: warmup})
+		for i := 0; i < len(recs); i += 2 {
+			lru, stack := recs[i], recs[i+1]
+			lru.Policy, lru.Label, lru.NsPerRequest, stack.NsPerRequest = stack.Policy, stack.Label, nil, nil
+			if !reflect.DeepEqual(lru, stack) {
+				t.Fatalf("seed %d, bytes %t:\nlru       %+v\nlru-stack %+v", seed, bytes, lru, stack)
+			}
+		}
+	}
+}

@@ -176,6 +176,31 @@ func TestSuiteDeterministic(t *testing.T) {
 	})
 }
 
+// A sweep runs a policy once, whatever the seeds, unless its entry says that it makes random choices.
+func TestSuiteSaysWhatDependsOnTheSeed(t *testing.T) {
+	for _, bytes := range []bool{false, true} {
+		forEachPolicy(t, bytes, func(t *testing.T, e policies.Entry) {
+			tr := testTrace(5, 20000, 500)
+			capacity := Capacity{Amount: 150, Simulated: 150, Bytes: bytes} // above the number of objects that policies sample
+			if bytes {
+				capacity = Capacity{Amount: 1500, Simulated: 1500, Bytes: bytes}
+			}
+			r := NewReplayer(tr, ReplayerOptions{})
+			outcomes := map[Counts]bool{}
+			for seed := range uint64(6) {
+				out, err := r.replayOne(t.Context(), Cell{Policy: specs(t, e.Name)[0], Capacity: capacity, Seed: seed})
+				if err != nil {
+					t.Fatal(err)
+				}
+				outcomes[out[0].counts] = true
+			}
+			if e.Random != (len(outcomes) > 1) {
+				t.Errorf("%d outcomes of 6 seeds, though Random is %t", len(outcomes), e.Random)
+			}
+		})
+	}
+}
+
 // TestSuiteRemove takes objects away from every policy, as expiry or a shrinking quota does. A policy that does not forget them
 // names one of them as a victim later, which panics, or runs out of victims.
 func TestSuiteRemove(t *testing.T) {
