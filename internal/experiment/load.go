@@ -162,6 +162,9 @@ func checkShape(node ast.Node, t reflect.Type, owner string) error {
 		t = reflect.TypeFor[plainPolicy]()
 	}
 	if reflect.PointerTo(t).Implements(reflect.TypeFor[yaml.NodeUnmarshaler]()) {
+		if node.Type() == ast.NullType { // the YAML library does not ask them then
+			return wrong(node, owner+" to have a value")
+		}
 		return nil
 	}
 	switch t.Kind() {

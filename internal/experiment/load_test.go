@@ -95,6 +95,11 @@ func TestLoadErrors(t *testing.T) {
 		{base + "claims:\n- claim: misses(lru) >\n", "x.yaml:8: "},
 		{base + "claims:\n- claim: misses(lru) > misses(arcc)\n", "x.yaml:8: unknown policy \"arcc\""},
 		{base + "claims:\n- claim: misses(lru) > 3 where trace = nowhere\n", "x.yaml:8: unknown trace \"nowhere\""},
+		{replace("arc", "{policy: s3fifo, with: {small: }}"), "x.yaml:5: want small to have a value, not nothing"},
+		{replace("[1%, 2%]", "[]"), "x.yaml:6: want a capacity (1%), a text with several (1%,5%,10%..40%x2) or a list of them, not an empty list"},
+		{base + "groups: {all: [arc]}\n", "x.yaml:7: group all has the name of a group that every experiment has"},
+		{base + "absent: {laru: ''}\n", "x.yaml:7: absent: laru has no reason; say why it is not there"},
+		{base + "quick: {limit: -1}\n", "x.yaml:7: limit -1: want a number of requests, from 1"},
 		{base + "quick: {traces: [oltp]}\n", `x.yaml:7: unknown trace "oltp"`},
 		{base + "quick: {set: [seeds=x]}\n", `x.yaml:7: seeds=x: seeds "x"`},
 		{base + "quick: {capacities: 1gb}\n", `x.yaml:7: the quick version: capacities: capacity "1gb"`},
@@ -264,7 +269,7 @@ func TestEncodeKeepsEverything(t *testing.T) {
 			References: []Reference{{Name: line.Draw(t, "reference"), Source: "s", Metric: "misses", Points: []Point{
 				{At: map[string]Values{"policy": {"lru"}}, Values: Numbers{number.Draw(t, "value")}},
 			}}},
-			Absent:  map[string]string{"absent " + line.Draw(t, "absent"): text.Draw(t, "why")},
+			Absent:  map[string]string{"absent " + line.Draw(t, "absent"): line.Draw(t, "why")},
 			Changes: Values{"--set " + line.Draw(t, "change")},
 		}
 		encoded, err := f.Encode()

@@ -21,7 +21,7 @@ func (f *File) makeQuick() error {
 	}
 	f.Quick = nil
 	f.Changes = append(f.Changes, quickFlag)
-	if err := f.checkQuickNames(q); err != nil {
+	if err := f.checkQuickValues(q); err != nil {
 		return err
 	}
 	if q.Traces != nil {
@@ -66,7 +66,10 @@ func (f *File) checkQuick() error {
 	return err
 }
 
-func (f *File) checkQuickNames(q *Quick) error {
+func (f *File) checkQuickValues(q *Quick) error {
+	if q.Limit < 0 {
+		return f.errorAt(fmt.Errorf("limit %d: want a number of requests, from 1", q.Limit), "quick", "limit")
+	}
 	for i, name := range q.Traces {
 		if names := f.traceNames(); !slices.Contains(names, name) {
 			return f.errorAt(suggest.Unknown("trace", name, names), "quick", "traces", i)

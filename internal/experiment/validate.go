@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cachesim/cachesim/internal/experiment/claims"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/sim"
@@ -177,6 +178,9 @@ func (f *File) checkPolicies() error {
 		if seen[label] {
 			return f.errorAt(fmt.Errorf("%s is absent, but it is one of the policies", label), "absent", label)
 		}
+		if strings.TrimSpace(f.Absent[label]) == "" {
+			return f.errorAt(fmt.Errorf("absent: %s has no reason; say why it is not there", label), "absent", label)
+		}
 	}
 	return nil
 }
@@ -185,6 +189,9 @@ func (f *File) checkGroups() error {
 	for _, name := range sortedKeys(f.Groups) {
 		if _, isPolicy := policies.Find(name); isPolicy || slices.Contains(f.labels(), name) {
 			return f.errorAt(fmt.Errorf("group %s has the name of a policy; take another", name), "groups", name)
+		}
+		if claims.IsPredefinedGroup(name) {
+			return f.errorAt(fmt.Errorf("group %s has the name of a group that every experiment has; take another", name), "groups", name)
 		}
 		if len(f.Groups[name]) == 0 {
 			return f.errorAt(fmt.Errorf("group %s is empty", name), "groups", name)

@@ -30,8 +30,11 @@ func describe(node ast.Node) string {
 	if isText(node) {
 		return "a text with tabs or control characters"
 	}
-	switch node.(type) {
+	switch n := node.(type) {
 	case *ast.SequenceNode:
+		if len(n.Values) == 0 {
+			return "an empty list"
+		}
 		return "a list"
 	case *ast.MappingNode, *ast.MappingValueNode:
 		return "keys with values"

@@ -498,7 +498,7 @@ func TestUnits(t *testing.T) {
 		{count, []float64{1999.96, -1234.5}, "2000.0 -1234.5"},
 		{plain, []float64{1.08349, 12}, "1.083 12"},
 		{plain, []float64{1.08349, 1.08351}, "1.083 1.084"},
-		{plain, []float64{1e20, 1.25e-7}, "100000000000000000000.0 1.25e-07"},
+		{plain, []float64{1e20, 1.25e-7}, "1e+20 1.25e-07"},
 	} {
 		if got := strings.Join(test.unit.writeAll(test.values), " "); got != test.want {
 			t.Errorf("%v: got %s, want %s", test.values, got, test.want)

@@ -40,6 +40,9 @@ const (
 
 var predefined = []string{groupAll, groupOnline, groupOffline}
 
+// IsPredefinedGroup reports whether a name means a group in every experiment.
+func IsPredefinedGroup(name string) bool { return slices.Contains(predefined, name) }
+
 // Dimensions that every record has, in the order in which points name them; axes come after them.
 var fixedDimensions = []string{records.DimTrace, records.DimCapacity, records.DimSeed}
 

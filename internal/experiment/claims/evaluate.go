@@ -237,7 +237,7 @@ func (e *evaluator) over(x over, open bool) node {
 
 func (e *evaluator) isGroup(name string) bool {
 	_, ok := e.d.in.Groups[name]
-	return ok || slices.Contains(predefined, name)
+	return ok || IsPredefinedGroup(name)
 }
 
 // members returns the slots of policies and groups, each once.
@@ -254,7 +254,7 @@ func (e *evaluator) members(names []string) (slots []int) {
 			for _, policy := range group {
 				add(e.slot(policy, false))
 			}
-		case slices.Contains(predefined, n):
+		case IsPredefinedGroup(n):
 			for _, label := range e.d.group(n) {
 				add(e.labelSlot(label, true))
 			}

@@ -107,14 +107,16 @@ func unitOfAll(all []expr) unit {
 // write writes x with as many digits as a reader of papers expects, and more of them if extra is set.
 func (u unit) write(x float64, extra int) string {
 	switch {
+	case math.Abs(x) >= 1e15:
+		return strconv.FormatFloat(x, 'g', 4+extra, 64)
 	case u == share:
 		return strconv.FormatFloat(x*100, 'f', 2+extra, 64) + "%"
-	case x == math.Trunc(x) && math.Abs(x) < 1e15:
+	case x == math.Trunc(x):
 		return records.Count(int64(x))
 	case u == count || math.Abs(x) >= 1000:
 		whole := math.Trunc(x)
 		digits := strconv.FormatFloat(math.Abs(x-whole), 'f', 1+extra, 64)
-		if math.Abs(x) >= 1e15 || digits[0] == '1' || x < 0 {
+		if digits[0] == '1' || x < 0 {
 			return strconv.FormatFloat(x, 'f', 1+extra, 64)
 		}
 		return records.Count(int64(whole)) + digits[1:]
