@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/atomicfile"
-	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/sim"
 )
@@ -37,44 +36,34 @@ func Collect(cells []Cell, finished *Finished) (*Collection, error) {
 		return nil, &MissingCellsError{missing, len(WithoutRepetitions(cells))}
 	}
 	c := &Collection{}
-	var all, asked []outcome
+	var all []outcome
 	for _, cell := range cells {
 		result := finished.results[cell.Hash]
-		o, err := newOutcome(cell, result)
+		rec, err := result.RecordOf(cell)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", cell, err)
 		}
 		c.Timings = append(c.Timings, Timing{cell, result.NsPerRequest, result.Seconds})
-		all = append(all, o)
+		all = append(all, outcome{cell, rec})
 	}
 	if err := holdAgainstOptima(all); err != nil {
 		return nil, err
 	}
 	for _, o := range all {
 		if !o.Auxiliary {
-			asked = append(asked, o)
+			c.Records = append(c.Records, o.rec)
 		}
 	}
-	c.Records = markBest(asked)
+	for _, same := range ByPoint(c.Records) {
+		MarkBest(c.Records, same)
+	}
 	return c, nil
 }
 
 // outcome is a cell with its record.
 type outcome struct {
 	Cell
-	random bool   // its policy makes random choices
-	point  string // what is requested at which capacity: where policies are compared
-	rec    records.Record
-}
-
-func newOutcome(c Cell, result Result) (outcome, error) {
-	spec, err := policies.ParseSpec(c.Policy)
-	if err != nil {
-		return outcome{}, err
-	}
-	rec, err := result.RecordOf(c)
-	point := fmt.Sprintf("%s|%s|%d|%d|%s", c.workloadKey(), c.Cache, c.Warmup, rec.Capacity, rec.CapacityUnit)
-	return outcome{c, spec.Entry.Random, point, rec}, err
+	rec records.Record
 }
 
 // holdAgainstOptima compares each record with those of the optimum cells of its own.
@@ -93,90 +82,6 @@ func holdAgainstOptima(all []outcome) error {
 		}
 	}
 	return nil
-}
-
-// markBest marks the best of the records that are comparable: of one workload and capacity and, as far as both have them, the same place on
-// every axis and the same seed. It returns all records in their order.
-func markBest(outcomes []outcome) []records.Record {
-	byPoint := map[string][]int{}
-	recs := make([]records.Record, len(outcomes))
-	for i, o := range outcomes {
-		recs[i] = o.rec
-		byPoint[o.point] = append(byPoint[o.point], i)
-	}
-	for _, same := range byPoint {
-		places := byPlace(outcomes, same)
-		for _, p := range places {
-			competitors := pick(recs, p.members)
-			for _, other := range places {
-				if p.agrees(other.position) {
-					competitors = append(competitors, pick(recs, other.members)...)
-				}
-			}
-			sim.MarkBest(competitors)
-			for k, i := range p.members {
-				recs[i].Best = competitors[k].Best
-			}
-		}
-	}
-	return recs
-}
-
-// place is the outcomes that stand at the same place on every axis.
-type place struct {
-	position
-	members []int
-}
-
-func byPlace(outcomes []outcome, members []int) (places []*place) {
-	index := map[string]*place{}
-	for _, i := range members {
-		text := outcomes[i].place()
-		if index[text] == nil {
-			index[text] = &place{position: newPosition(text)}
-			places = append(places, index[text])
-		}
-		index[text].members = append(index[text].members, i)
-	}
-	return places
-}
-
-func pick(recs []records.Record, indices []int) []records.Record {
-	picked := make([]records.Record, len(indices))
-	for k, i := range indices {
-		picked[k] = recs[i]
-	}
-	return picked
-}
-
-// place returns where on the axes a record stands, the seed among them if it matters.
-func (o *outcome) place() string {
-	if !o.random {
-		return o.Axes
-	}
-	return strings.TrimPrefix(fmt.Sprintf("%s,%s=%d", o.Axes, records.DimSeed, o.Seed), ",")
-}
-
-// position is a place on each of some axes.
-type position map[string]string
-
-func newPosition(text string) position {
-	p := position{}
-	for axis := range strings.SplitSeq(text, ",") {
-		name, value, _ := strings.Cut(axis, "=")
-		p[name] = value
-	}
-	return p
-}
-
-// agrees reports whether two positions are the same on every axis that both have.
-func (p position) agrees(other position) bool {
-	for name, value := range p {
-		if there, ok := other[name]; ok && there != value {
-			return false
-		}
-	}
-	return true
 }
 
 // Write writes records.jsonl, records.csv, records.parquet and timings.csv into a folder.

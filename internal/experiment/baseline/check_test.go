@@ -199,3 +199,25 @@ func TestNamesCannotBreakTheFormats(t *testing.T) {
 		t.Errorf("%d test cases, want 3", cases)
 	}
 }
+
+// An update marks the same records as the best as the sweep did, places on axes and seeds held apart.
+func TestAnUpdateMarksTheBestOfASweepAgain(t *testing.T) {
+	recs, dir := sweep(t)
+	moved := slices.Clone(recs)
+	for i := range moved {
+		moved[i].Misses++
+		moved[i].Hits--
+		moved[i].HitRatio = float64(moved[i].Hits) / float64(moved[i].Requests)
+		moved[i].Best = true // others were the best
+	}
+	updated, err := check(t, moved, dir).Updated()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range updated {
+		if r.Best != recs[i].Best || r.Misses != recs[i].Misses {
+			t.Errorf("%s at %s on %s, %s, seed %d: best is %t, %d misses; want %t, %d", r.Label, r.CapacityText, r.Trace, r.Axes, r.Seed, r.Best, r.Misses,
+				recs[i].Best, recs[i].Misses)
+		}
+	}
+}

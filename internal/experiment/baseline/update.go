@@ -3,8 +3,8 @@ package baseline
 import (
 	"fmt"
 
+	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/records"
-	"github.com/cachesim/cachesim/internal/sim"
 )
 
 // Outdated reports whether an update would change the baseline.
@@ -43,36 +43,16 @@ func (r *Result) updated() records.Record {
 	return is
 }
 
-// point is where policies are compared.
-type point struct {
-	trace, files, generator, axes string
-	capacity                      int64
-	unit                          string
-	seed, sampleSeed              uint64
-	warmup                        int64
-}
-
 // markBest marks the best policies anew where some were marked and a record is new.
 func (r *Report) markBest(recs []records.Record) {
-	groups := map[point][]int{}
-	for i, rec := range recs {
-		p := point{rec.Trace, rec.TraceFiles, rec.TraceGenerator, rec.Axes, rec.Capacity, rec.CapacityUnit, rec.Seed, rec.SampleSeed, rec.Warmup}
-		groups[p] = append(groups[p], i)
-	}
-	for _, group := range groups {
-		var here []records.Record
+	for _, same := range experiment.ByPoint(recs) {
 		marked, renewed := false, false
-		for _, i := range group {
-			here = append(here, recs[i])
+		for _, i := range same {
 			marked = marked || recs[i].Best
 			renewed = renewed || r.Results[i].Status != Equal
 		}
-		if !marked || !renewed {
-			continue
-		}
-		sim.MarkBest(here)
-		for k, i := range group {
-			recs[i].Best = here[k].Best
+		if marked && renewed {
+			experiment.MarkBest(recs, same)
 		}
 	}
 }

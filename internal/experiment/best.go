@@ -1,0 +1,124 @@
+package experiment
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/sim"
+)
+
+// point is what is requested at which capacity: where policies are compared.
+type point struct {
+	files, generator, checksum, format string
+	merge, perFile                     bool
+	limit                              int64
+	sampleRate                         float64
+	sampleSeed                         uint64
+	cache                              string
+	warmup, capacity                   int64
+	unit                               string
+}
+
+func pointOf(rec *records.Record) point {
+	p := point{
+		rec.TraceFiles, rec.TraceGenerator, rec.TraceChecksum, rec.InputFormat, rec.Merge, rec.PerFile, rec.Limit, rec.SampleRate, rec.SampleSeed,
+		rec.Cache, rec.Warmup, rec.Capacity, rec.CapacityUnit,
+	}
+	if p.checksum != "" {
+		p.files = ""
+	}
+	return p
+}
+
+// ByPoint returns the indices of the records of each workload and capacity, both in order of first appearance.
+func ByPoint(recs []records.Record) (points [][]int) {
+	index := map[point]int{}
+	for i := range recs {
+		p := pointOf(&recs[i])
+		at, ok := index[p]
+		if !ok {
+			at = len(points)
+			index[p] = at
+			points = append(points, nil)
+		}
+		points[at] = append(points[at], i)
+	}
+	return points
+}
+
+// MarkBest marks the best of the records of one point, given by their indices, that are comparable: as far as both have them, of the same place on every
+// axis and the same seed.
+func MarkBest(recs []records.Record, point []int) {
+	places := byPlace(recs, point)
+	for _, p := range places {
+		competitors := pick(recs, p.members)
+		for _, other := range places {
+			if p.agrees(other.position) {
+				competitors = append(competitors, pick(recs, other.members)...)
+			}
+		}
+		sim.MarkBest(competitors)
+		for k, i := range p.members {
+			recs[i].Best = competitors[k].Best
+		}
+	}
+}
+
+// place is the records that stand at the same place on every axis.
+type place struct {
+	position
+	members []int
+}
+
+func byPlace(recs []records.Record, members []int) (places []*place) {
+	index := map[string]*place{}
+	for _, i := range members {
+		text := placeOf(&recs[i])
+		if index[text] == nil {
+			index[text] = &place{position: newPosition(text)}
+			places = append(places, index[text])
+		}
+		index[text].members = append(index[text].members, i)
+	}
+	return places
+}
+
+func pick(recs []records.Record, indices []int) []records.Record {
+	picked := make([]records.Record, len(indices))
+	for k, i := range indices {
+		picked[k] = recs[i]
+	}
+	return picked
+}
+
+// placeOf returns where on the axes a record stands, the seed among them if it matters.
+func placeOf(rec *records.Record) string {
+	if e, _ := policies.Find(rec.Policy); !e.Random {
+		return rec.Axes
+	}
+	return strings.TrimPrefix(fmt.Sprintf("%s,%s=%d", rec.Axes, records.DimSeed, rec.Seed), ",")
+}
+
+// position is a place on each of some axes.
+type position map[string]string
+
+func newPosition(text string) position {
+	p := position{}
+	for axis := range strings.SplitSeq(text, ",") {
+		name, value, _ := strings.Cut(axis, "=")
+		p[name] = value
+	}
+	return p
+}
+
+// agrees reports whether two positions are the same on every axis that both have.
+func (p position) agrees(other position) bool {
+	for name, value := range p {
+		if there, ok := other[name]; ok && there != value {
+			return false
+		}
+	}
+	return true
+}
