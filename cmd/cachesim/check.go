@@ -143,7 +143,7 @@ func (f *checkFlags) traceDirs(path string) (dirs []string) {
 
 // print prints the report, and in GitHub Actions adds it to the summary of the job.
 func (f *checkFlags) print(cmd *cobra.Command, report *baseline.Report) error {
-	if err := report.Print(cmd.OutOrStdout(), f.format); err != nil {
+	if err := report.Print(cmd.OutOrStdout(), f.format, terminalWidth(cmd.OutOrStdout())); err != nil {
 		return err
 	}
 	summary := os.Getenv("GITHUB_STEP_SUMMARY")

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jedib0t/go-pretty/v6/text"
+
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/workload"
@@ -171,7 +173,7 @@ func TestNamesCannotBreakTheFormats(t *testing.T) {
 	}}
 	printed := func(format string) string {
 		var out strings.Builder
-		if err := report.Print(&out, format); err != nil {
+		if err := report.Print(&out, format, 0); err != nil {
 			t.Fatal(err)
 		}
 		return out.String()
@@ -218,6 +220,25 @@ func TestAnUpdateMarksTheBestOfASweepAgain(t *testing.T) {
 		if r.Best != recs[i].Best || r.Misses != recs[i].Misses {
 			t.Errorf("%s at %s on %s, %s, seed %d: best is %t, %d misses; want %t, %d", r.Label, r.CapacityText, r.Trace, r.Axes, r.Seed, r.Best, r.Misses,
 				recs[i].Best, recs[i].Misses)
+		}
+	}
+}
+
+func TestATableThatDoesNotFitIsWrittenInLines(t *testing.T) {
+	was := records.Record{Trace: "oltp", Policy: "lru", Label: "lru", Capacity: 1000, CapacityUnit: records.Objects, CapacityText: "1%", SampleRate: 1, Requests: 10000, Misses: 3000}
+	is := was
+	is.Misses, is.Evictions = 4000, 7
+	report := &Report{Baseline: "b", Results: []Result{{Was: was, Is: &is, Status: Moved, Differences: compare(&was, &is)}}}
+	for _, width := range []int{0, 40, 80, 1000} {
+		var out strings.Builder
+		if err := report.Print(&out, "table", width); err != nil {
+			t.Fatal(err)
+		}
+		if longest := text.LongestLineLen(out.String()); width == 40 && longest > width || width == 80 && longest > width {
+			t.Errorf("%d columns, the terminal has %d:\n%s", longest, width, &out)
+		}
+		if inLines := strings.Contains(out.String(), "moved: lru at 1% (1,000) on oltp\n"); inLines != (width == 40 || width == 80) {
+			t.Errorf("at %d columns:\n%s", width, &out)
 		}
 	}
 }

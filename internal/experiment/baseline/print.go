@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
@@ -19,11 +20,12 @@ import (
 var Formats = []string{"table", "json", "junit", "github"}
 
 // Print writes the report as a table of what moved, as JSON with every record, as JUnit XML with one test case per record, or as workflow commands of GitHub
-// Actions with one annotation per record that failed.
-func (r *Report) Print(w io.Writer, format string) error {
+// Actions with one annotation per record that failed. Where the table is wider than a terminal of width columns, each record has lines of its own;
+// 0 is no terminal.
+func (r *Report) Print(w io.Writer, format string, width int) error {
 	switch format {
 	case "table":
-		return r.printTable(w, false)
+		return r.printTable(w, func(moved []*Result) string { return fitted(moved, width) }, "")
 	case "json":
 		return r.printJSON(w)
 	case "junit":
@@ -35,25 +37,33 @@ func (r *Report) Print(w io.Writer, format string) error {
 }
 
 // PrintMarkdown writes what Print writes as a table, in Markdown.
-func (r *Report) PrintMarkdown(w io.Writer) error { return r.printTable(w, true) }
+func (r *Report) PrintMarkdown(w io.Writer) error {
+	return r.printTable(w, func(moved []*Result) string { return movedTable(moved).RenderMarkdown() }, "- ")
+}
+
+// fitted returns the table of what moved or, where it does not fit into width columns, the same in lines.
+func fitted(moved []*Result, width int) string {
+	rendered := movedTable(moved).Render()
+	if width <= 0 || text.LongestLineLen(rendered) <= width {
+		return rendered
+	}
+	const indent = "  "
+	var lines []string
+	for _, r := range moved {
+		says := text.WrapSoft(r.describe(), max(1, width-len(indent)))
+		lines = append(lines, fmt.Sprintf("%s: %s on %s", r.Status, cell(&r.Was), records.Printable(r.Was.Trace)), indent+strings.ReplaceAll(says, "\n", "\n"+indent))
+	}
+	return strings.Join(lines, "\n")
+}
 
 // printTable writes what moved and what could not be replayed, and then how many records that is.
-func (r *Report) printTable(w io.Writer, markdown bool) error {
+func (r *Report) printTable(w io.Writer, render func(moved []*Result) string, bullet string) error {
 	var parts []string
 	if moved := r.moved(); len(moved) > 0 {
-		t := movedTable(moved)
-		if markdown {
-			parts = append(parts, t.RenderMarkdown())
-		} else {
-			parts = append(parts, t.Render())
-		}
+		parts = append(parts, render(moved))
 	}
 	if problems := r.problems(); len(problems) > 0 {
-		if markdown {
-			parts = append(parts, "- "+strings.Join(problems, "\n- "))
-		} else {
-			parts = append(parts, strings.Join(problems, "\n"))
-		}
+		parts = append(parts, bullet+strings.Join(problems, "\n"+bullet))
 	}
 	_, err := fmt.Fprintln(w, strings.Join(append(parts, r.Summary()), "\n\n"))
 	return err
