@@ -97,6 +97,7 @@ func TestLoadErrors(t *testing.T) {
 		{base + "claims:\n- claim: misses(lru) > 3 where trace = nowhere\n", "x.yaml:8: unknown trace \"nowhere\""},
 		{replace("arc", "{policy: s3fifo, with: {small: }}"), "x.yaml:5: want small to have a value, not nothing"},
 		{replace("[1%, 2%]", "[]"), "x.yaml:6: want a capacity (1%), a text with several (1%,5%,10%..40%x2) or a list of them, not an empty list"},
+		{base + "seeds: [9223372036854775808]\n", `x.yaml:7: seed "9223372036854775808": want a whole number from 0 to 9223372036854775807`},
 		{base + "groups: {all: [arc]}\n", "x.yaml:7: group all has the name of a group that every experiment has"},
 		{base + "absent: {laru: ''}\n", "x.yaml:7: absent: laru has no reason; say why it is not there"},
 		{base + "quick: {limit: -1}\n", "x.yaml:7: limit -1: want a number of requests, from 1"},

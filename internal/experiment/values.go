@@ -167,9 +167,9 @@ func countSeeds(text string) (seeds Seeds, err error) {
 
 func parseSeeds(texts []string) (seeds Seeds, err error) {
 	for _, text := range texts {
-		seed, err := strconv.ParseUint(text, 10, 64)
+		seed, err := strconv.ParseUint(text, 10, 63) // what generators take
 		if err != nil {
-			return nil, fmt.Errorf("seed %q: want a whole number from 0", text)
+			return nil, fmt.Errorf("seed %q: want a whole number from 0 to %d", text, math.MaxInt64)
 		}
 		if slices.Contains(seeds, seed) {
 			return nil, fmt.Errorf("seed %d is listed twice", seed)
