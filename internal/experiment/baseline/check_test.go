@@ -242,3 +242,39 @@ func TestATableThatDoesNotFitIsWrittenInLines(t *testing.T) {
 		}
 	}
 }
+
+// A trace that was written anew, with the same requests, has another checksum, which an update takes even though nothing moved.
+func TestAnUpdateTakesNewChecksums(t *testing.T) {
+	recs, dir := sweep(t)
+	path := filepath.Join(dir, "keys.txt")
+	keys, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(strings.ReplaceAll(string(keys), "\n", "\r\n")), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if report := check(t, recs, dir); report.Passed() || report.Count(TraceChanged) == 0 {
+		t.Errorf("with the recorded checksum: %s", report.Summary())
+	}
+	report, err := Check(t.Context(), "base", recs, Options{Dirs: []string{dir}, Version: "2", NewTraces: true})
+	if err != nil || !report.Passed() || !report.Outdated() || !slices.Equal(report.NewTraces, []string{"squares"}) {
+		t.Fatalf("with that of the new file: %s, new traces %q, %v", report.Summary(), report.NewTraces, err)
+	}
+	updated, err := report.Updated()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range updated {
+		want := recs[i]
+		if r.Trace == "squares" {
+			if want.TraceChecksum == r.TraceChecksum {
+				t.Errorf("%s at %s keeps the checksum of the old file", r.Label, r.CapacityText)
+			}
+			want.TraceChecksum = r.TraceChecksum
+		}
+		if !reflect.DeepEqual(r, want) {
+			t.Errorf("got %+v\nwant %+v", r, want)
+		}
+	}
+}
