@@ -242,8 +242,9 @@ func TestExecuteLetsGoOfTraces(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// A trace takes 4 MB, its next uses 4 MB more; each job has one in use at most, and the one before may just be ending.
-		if limit := uint64(jobs+1) * 10 * megabyte; most > limit {
+		// A trace takes 4 MB and its next uses 4 MB more, or, while it loads, 10 MB, as its column is copied into a larger one; each job has one
+		// in use at most, and the one before may just be ending. All traces together take some 100 MB.
+		if limit := uint64(jobs+2) * 12 * megabyte; most > limit {
 			t.Errorf("%d jobs: %d MB are in use, want at most %d", jobs, most/megabyte, limit/megabyte)
 		}
 	}

@@ -2,7 +2,6 @@ package traces
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -42,6 +41,13 @@ func LoadReader(ctx context.Context, name string, r Reader, fields Fields, total
 	if err != nil {
 		return nil, err
 	}
+	length := total
+	if opts.Limit > 0 {
+		length = min(length, int64(opts.Limit))
+	}
+	if s.sampler == nil && length > maxCount {
+		return nil, fmt.Errorf("%s: %w", name, errTooManyRequests) // before memory is filled with them
+	}
 	l := &loader{scan: s, trace: &Trace{}, numbering: newNumbering()}
 	s.visit = l.add
 	if opts.Progress != nil {
@@ -49,7 +55,13 @@ func LoadReader(ctx context.Context, name string, r Reader, fields Fields, total
 		s.opts.Progress = func(int64, int64) { show(int64(s.seen), total) }
 	}
 	s.fields = fields
-	if err := errors.Join(l.begin(fields), s.readWhole(r)); err != nil {
+	if err := l.begin(fields); err != nil {
+		return nil, err
+	}
+	if s.sampler == nil {
+		l.expect(int(length))
+	}
+	if err := s.readWhole(r); err != nil {
 		return nil, err
 	}
 	return l.finish(), l.checkBytes()

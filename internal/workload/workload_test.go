@@ -230,3 +230,14 @@ func TestLoadPassesOnHowATraceIsRead(t *testing.T) {
 		t.Errorf("merged to %v", merged.Objects)
 	}
 }
+
+func TestGeneratorOfMoreRequestsThanATraceHas(t *testing.T) {
+	w := Workload{Generator: "zipf(requests=1000000000000,objects=10)"}
+	if _, err := w.Load(t.Context(), Options{}); err == nil || !strings.Contains(err.Error(), "--limit") {
+		t.Errorf("10^12 requests: %v", err)
+	}
+	w.Limit = 5
+	if loaded, err := w.Load(t.Context(), Options{}); err != nil || len(loaded.Objects) != 5 {
+		t.Errorf("5 of 10^12 requests: %v", err)
+	}
+}
