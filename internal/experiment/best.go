@@ -34,18 +34,11 @@ func pointOf(rec *records.Record) point {
 
 // ByPoint returns the indices of the records of each workload and capacity, both in order of first appearance.
 func ByPoint(recs []records.Record) (points [][]int) {
-	index := map[point]int{}
-	for i := range recs {
-		p := pointOf(&recs[i])
-		at, ok := index[p]
-		if !ok {
-			at = len(points)
-			index[p] = at
-			points = append(points, nil)
-		}
-		points[at] = append(points[at], i)
+	indices := make([]int, len(recs))
+	for i := range indices {
+		indices[i] = i
 	}
-	return points
+	return groupBy(indices, func(i int) point { return pointOf(&recs[i]) })
 }
 
 // MarkBest marks the best of the records of one point, given by their indices, that are comparable: as far as both have them, of the same place on every
@@ -72,15 +65,9 @@ type place struct {
 	members []int
 }
 
-func byPlace(recs []records.Record, members []int) (places []*place) {
-	index := map[string]*place{}
-	for _, i := range members {
-		text := placeOf(&recs[i])
-		if index[text] == nil {
-			index[text] = &place{position: newPosition(text)}
-			places = append(places, index[text])
-		}
-		index[text].members = append(index[text].members, i)
+func byPlace(recs []records.Record, members []int) (places []place) {
+	for _, same := range groupBy(members, func(i int) string { return placeOf(&recs[i]) }) {
+		places = append(places, place{newPosition(placeOf(&recs[same[0]])), same})
 	}
 	return places
 }

@@ -142,20 +142,7 @@ func (c Cell) workloadKey() string {
 }
 
 // byWorkload groups cells by what they replay, both in order of first appearance.
-func byWorkload(cells []Cell) (groups [][]Cell) {
-	index := map[string]int{}
-	for _, c := range cells {
-		key := c.workloadKey()
-		at, ok := index[key]
-		if !ok {
-			at = len(groups)
-			index[key] = at
-			groups = append(groups, nil)
-		}
-		groups[at] = append(groups[at], c)
-	}
-	return groups
-}
+func byWorkload(cells []Cell) [][]Cell { return groupBy(cells, Cell.workloadKey) }
 
 // WithoutRepetitions returns the cells without those that have the hash of an earlier one.
 func WithoutRepetitions(cells []Cell) (once []Cell) {
@@ -356,16 +343,8 @@ func (j job) policy() string { return j.replayed[0].Policy.String() }
 
 // inQueues returns jobs policy by policy, both in order of first appearance.
 func inQueues(jobs []job) (queues []queue) {
-	index := map[string]int{}
-	for _, j := range jobs {
-		policy := j.policy()
-		at, ok := index[policy]
-		if !ok {
-			at = len(queues)
-			index[policy] = at
-			queues = append(queues, queue{policy: policy})
-		}
-		queues[at].jobs = append(queues[at].jobs, j)
+	for _, same := range groupBy(jobs, job.policy) {
+		queues = append(queues, queue{policy: same[0].policy(), jobs: same})
 	}
 	return queues
 }

@@ -15,10 +15,10 @@ import (
 
 func TestScript(t *testing.T) {
 	full := Slurm{
-		Program: "/opt/cachesim/bin/cachesim", WorkDir: "/home/alice", Traces: "/data/traces", Pending: []int{0, 1, 2, 3, 4, 5, 6, 7},
+		Program: "/opt/cachesim/bin/cachesim", WorkDir: "/data/alice", Traces: "/data/traces", Pending: []int{0, 1, 2, 3, 4, 5, 6, 7},
 		Partition: "compute", Account: "storage-lab", Args: []string{"--constraint=avx512", "--comment=for the paper"},
 	}
-	hostile := Slurm{Program: `/opt/it's "new"/$HOME/cachesim`, WorkDir: "/home/a b`ls`", Traces: "/data/$(ls)/é\n", Pending: []int{0, 2, 3, 5}}
+	hostile := Slurm{Program: `/opt/it's "new"/$HOME/cachesim`, WorkDir: "/data/a b`ls`", Traces: "/data/$(ls)/é\n", Pending: []int{0, 2, 3, 5}}
 	for _, c := range []struct {
 		name string
 		job  Job
