@@ -40,7 +40,7 @@ func (f *sweepReportFlags) report(cmd *cobra.Command, s *experiment.Sweep, c *ex
 	}
 	if !quiet {
 		fmt.Fprintf(cmd.ErrOrStderr(), "records (JSON lines, CSV, Parquet), figures and %s are in %s; the replays took %s in all (timings.csv)\n",
-			report.PageName, s.Dir, replayTime(c))
+			experiment.PageName, s.Dir, replayTime(c))
 	}
 	return f.judge(summary)
 }

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,12 @@ import (
 
 // sweepFileName is the file in the folder of a sweep with its experiment, as it was after --quick, --set and --only.
 const sweepFileName = "experiment.yaml"
+
+// What package report adds to the folder of a sweep.
+const (
+	PageName   = "report.html"
+	FiguresDir = "figures"
+)
 
 // Sweep is an experiment, its plan, and the folder for what it gives.
 type Sweep struct {
@@ -92,13 +99,17 @@ func (s *Sweep) Check(version string) error {
 	return err
 }
 
-// Write writes the experiment and the plan into the folder, which is created if missing.
+// Write writes the experiment and the plan into the folder, which is created if missing. What another plan has given there is removed, except for the
+// results of its cells.
 func (s *Sweep) Write() error {
 	if err := records.CheckDir(s.Dir); err != nil {
 		return err
 	}
 	text, err := s.File.Encode()
 	if err != nil {
+		return err
+	}
+	if err := s.removeOutdated(text); err != nil {
 		return err
 	}
 	err = atomicfile.Write(filepath.Join(s.Dir, sweepFileName), func(w io.Writer) error {
@@ -109,6 +120,35 @@ func (s *Sweep) Write() error {
 		return err
 	}
 	return WritePlan(s.Dir, s.Cells)
+}
+
+// removeOutdated removes what another plan has given in the folder, so that it cannot be taken for what this one gives while the sweep runs, or when it
+// is stopped. The results of cells stay. text is the experiment as it will be written.
+func (s *Sweep) removeOutdated(text []byte) error {
+	path := filepath.Join(s.Dir, sweepFileName)
+	there, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	if cells, err := ReadPlan(s.Dir); err == nil && bytes.Equal(there, text) && SamePlan(cells, s.Cells) {
+		return nil
+	}
+	outdated := append(records.FileNames(), timingsName, PageName)
+	if before, err := Load(path); err == nil {
+		for _, figure := range before.Figures {
+			for _, kind := range []string{".svg", ".png", ".pdf"} {
+				outdated = append(outdated, filepath.Join(FiguresDir, figure.Name+kind))
+			}
+		}
+	}
+	for _, name := range outdated {
+		if err := os.Remove(filepath.Join(s.Dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
 }
 
 // Run replays cells of the plan and keeps their results in the folder. options.Finished is called behind that where it is set.

@@ -1,6 +1,10 @@
 package experiment
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -98,5 +102,56 @@ func TestASweepSplitOverFoldersIsOne(t *testing.T) {
 	}
 	if _, err := OpenSweeps([]string{dirs[0], dirs[1] + "/experiment.yaml"}); err == nil || !strings.Contains(err.Error(), "is a file") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// A sweep of a changed experiment that is stopped must not leave the records of the one before as if they were its own.
+func TestWhatAnotherPlanGaveIsRemoved(t *testing.T) {
+	dir := t.TempDir()
+	plan := func(sets ...string) {
+		f, err := Load("example")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Apply(sets, false); err != nil {
+			t.Fatal(err)
+		}
+		s, err := PlanSweep(t.Context(), f, dir, "test")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Write(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	there := func(name string) bool {
+		_, err := os.Stat(filepath.Join(dir, name))
+		return err == nil
+	}
+	plan()
+	given := []string{"records.jsonl", "records.csv", "records.parquet", "timings.csv", "report.html", "figures/scans.svg", "figures/scans.png", "figures/scans.pdf"}
+	own := []string{"cells/0123.json", "figures/mine.png", "notes.txt"}
+	for _, name := range slices.Concat(given, own) {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte("x"), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	plan()
+	for _, name := range slices.Concat(given, own) {
+		if !there(name) {
+			t.Errorf("%s is gone, though the plan is the same", name)
+		}
+	}
+	plan("capacities=7")
+	for _, name := range given {
+		if there(name) {
+			t.Errorf("%s of the plan before is still there", name)
+		}
+	}
+	for _, name := range own {
+		if !there(name) {
+			t.Errorf("%s is gone", name)
+		}
 	}
 }

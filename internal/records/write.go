@@ -21,6 +21,9 @@ const (
 	parquetName = "records.parquet"
 )
 
+// FileNames returns the names of the files that Write makes.
+func FileNames() []string { return []string{jsonName, csvName, parquetName} }
+
 // CheckDir creates dir if it is missing and makes sure that files can be written there, so that a long replay need not find out.
 func CheckDir(dir string) error {
 	if err := atomicfile.MakeFolder(dir); err != nil {

@@ -17,9 +17,6 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 )
 
-// figuresDir is the folder of the figures in the folder of an experiment.
-const figuresDir = "figures"
-
 // figures draws the figures of the experiment. One of which there are no records, or not enough, is left out with a note that says so.
 func figures(dir string, in Input) (drawn []figure, notes []string, err error) {
 	for _, f := range in.File.Figures {
@@ -31,7 +28,7 @@ func figures(dir string, in Input) (drawn []figure, notes []string, err error) {
 		recs = append(recs, publishedAlone(in.File, f)...)
 		chart := chartOf(in.File, f)
 		chart.Styles = styles(in.Records, recs, cmp.Or(f.Lines, records.DimPolicy))
-		files, err := plots.DrawChart(filepath.Join(dir, figuresDir), chart, recs)
+		files, err := plots.DrawChart(filepath.Join(dir, experiment.FiguresDir), chart, recs)
 		if errors.As(err, new(*plots.UndrawableError)) {
 			notes = append(notes, err.Error())
 			continue
@@ -75,11 +72,11 @@ func newFigure(dir string, f experiment.Figure, chart plots.Chart, recs []record
 	shown = figure{Name: f.Name, Caption: caption(chart, recs), Alt: altText(chart, recs)}
 	for _, name := range files {
 		kind := strings.ToUpper(strings.TrimPrefix(filepath.Ext(name), "."))
-		shown.Files = append(shown.Files, link{path.Join(figuresDir, name), kind})
+		shown.Files = append(shown.Files, link{path.Join(experiment.FiguresDir, name), kind})
 		if kind != "SVG" {
 			continue
 		}
-		text, err := os.ReadFile(filepath.Join(dir, figuresDir, name))
+		text, err := os.ReadFile(filepath.Join(dir, experiment.FiguresDir, name))
 		if err != nil {
 			return shown, err
 		}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/cachesim/cachesim/internal/atomicfile"
+	"github.com/cachesim/cachesim/internal/experiment"
 )
 
 // Names of what WriteIndex writes.
@@ -49,7 +50,7 @@ func newIndex(version string, summaries []Summary) index {
 		all = append(all, s.Claims...)
 		link := ""
 		if s.Page != "" {
-			link = s.Name + "/" + PageName
+			link = s.Name + "/" + experiment.PageName
 		}
 		x.Experiments = append(x.Experiments, indexed{s, link})
 	}

@@ -14,9 +14,6 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 )
 
-// PageName is the name of the page in the folder of an experiment.
-const PageName = "report.html"
-
 // Input is what a report is made of.
 type Input struct {
 	File    *experiment.File  // the effective experiment
@@ -41,7 +38,7 @@ func Write(dir string, in Input) (Summary, error) {
 	summary := Summary{
 		Name: in.File.Name, Title: oneLine(in.File.Title), Source: oneLine(in.File.Source), Quick: in.Quick,
 		Claims: judged, Published: agreements(tables),
-		Notes: slices.Concat(notes, more), Page: filepath.Join(dir, PageName),
+		Notes: slices.Concat(notes, more), Page: filepath.Join(dir, experiment.PageName),
 	}
 	p := newPage(in, summary)
 	p.Figures, p.Tables = drawn, tables

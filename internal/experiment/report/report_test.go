@@ -67,7 +67,7 @@ func write(t *testing.T, in Input) (page string, elements []*html.Node, summary 
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(filepath.Join(dir, PageName))
+	text, err := os.ReadFile(filepath.Join(dir, experiment.PageName))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +231,7 @@ func TestLinksLeadToFiles(t *testing.T) {
 	if _, err := Write(dir, sample()); err != nil {
 		t.Fatal(err)
 	}
-	page, err := os.ReadFile(filepath.Join(dir, PageName))
+	page, err := os.ReadFile(filepath.Join(dir, experiment.PageName))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -283,7 +283,7 @@ func TestWithoutRecords(t *testing.T) {
 
 func TestAFigureThatCannotBeWrittenIsAnError(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, figuresDir), nil, 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, experiment.FiguresDir), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Write(dir, sample()); err == nil || !strings.Contains(err.Error(), "it is a file, want a folder") {
