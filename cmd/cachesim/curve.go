@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -212,11 +211,7 @@ func lruGrid(t *traces.Trace, beside []sim.Capacity, n int) (grid []sim.Capacity
 	}
 	for i := range n {
 		amount := int64(math.Round(float64(low) * math.Pow(float64(high)/float64(low), float64(i)/float64(max(1, n-1)))))
-		c := sim.Capacity{Amount: amount, Bytes: bytes, Simulated: amount}
-		c.Text = strconv.FormatInt(amount, 10)
-		if bytes {
-			c.Text += "B"
-		}
+		c := sim.CapacityOf(amount, bytes)
 		if !slices.ContainsFunc(beside, c.Same) && !slices.Contains(grid, c) {
 			grid = append(grid, c)
 		}

@@ -61,7 +61,7 @@ func replayTime(c *experiment.Collection) time.Duration {
 // writeReport writes figures and report into the folder of the sweep.
 func writeReport(s *experiment.Sweep, c *experiment.Collection) (report.Summary, error) {
 	return report.Write(s.Dir, report.Input{
-		File: s.File, Cells: s.Cells, Records: c.Records, Version: version(), Quick: isQuick(s.File), Command: sweepCommand(s.File),
+		File: s.File, Cells: s.Cells, Records: c.Records, Version: version(), Quick: s.File.IsQuick(), Command: sweepCommand(s.File),
 	})
 }
 
@@ -91,11 +91,6 @@ func (f *sweepReportFlags) judge(summaries ...report.Summary) error {
 	}
 	return checkFailedError{fmt.Errorf("%d claims do not hold", failing)}
 }
-
-// quickChange is what an experiment says of itself once --quick has made it smaller.
-const quickChange = "--quick"
-
-func isQuick(file *experiment.File) bool { return slices.Contains(file.Changes, quickChange) }
 
 // sweepCommand returns what makes the same sweep again, wherever it was made.
 func sweepCommand(file *experiment.File) string {

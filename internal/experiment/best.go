@@ -7,29 +7,19 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/sim"
+	"github.com/cachesim/cachesim/internal/workload"
 )
 
 // point is what is requested at which capacity: where policies are compared.
 type point struct {
-	files, generator, checksum, format string
-	merge, perFile                     bool
-	limit                              int64
-	sampleRate                         float64
-	sampleSeed                         uint64
-	cache                              string
-	warmup, capacity                   int64
-	unit                               string
+	workload, cache  string
+	warmup, capacity int64
+	unit             string
 }
 
 func pointOf(rec *records.Record) point {
-	p := point{
-		rec.TraceFiles, rec.TraceGenerator, rec.TraceChecksum, rec.InputFormat, rec.Merge, rec.PerFile, rec.Limit, rec.SampleRate, rec.SampleSeed,
-		rec.Cache, rec.Warmup, rec.Capacity, rec.CapacityUnit,
-	}
-	if p.checksum != "" {
-		p.files = ""
-	}
-	return p
+	w, _ := workload.FromRecord(rec) // one that cannot be replayed has a key too
+	return point{w.Key(), rec.Cache, rec.Warmup, rec.Capacity, rec.CapacityUnit}
 }
 
 // ByPoint returns the indices of the records of each workload and capacity, both in order of first appearance.

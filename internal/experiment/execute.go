@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -132,17 +131,10 @@ func (c parsedCell) simCell(t *traces.Trace) (sim.Cell, error) {
 	return sim.Cell{Policy: c.policy, Capacity: capacity[0], Seed: c.Seed}, nil
 }
 
-// workloadKey names what is requested, however it is called and wherever its files lie.
-func (c Cell) workloadKey() string {
-	text, err := json.Marshal(c.Workload.Identity())
-	if err != nil {
-		panic(err) // texts and numbers alone
-	}
-	return string(text)
-}
-
 // byWorkload groups cells by what they replay, both in order of first appearance.
-func byWorkload(cells []Cell) [][]Cell { return groupBy(cells, Cell.workloadKey) }
+func byWorkload(cells []Cell) [][]Cell {
+	return groupBy(cells, func(c Cell) string { return c.Workload.Key() })
+}
 
 // WithoutRepetitions returns the cells without those that have the hash of an earlier one.
 func WithoutRepetitions(cells []Cell) (once []Cell) {

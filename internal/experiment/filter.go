@@ -43,7 +43,8 @@ func parseCondition(text string, cells []Cell) (match func(i int) bool, err erro
 	if !ok || list == "" {
 		return nil, fmt.Errorf("want a dimension and its places, for example policy=lru,arc")
 	}
-	if exist := dimensionsOf(cells); !slices.Contains(exist, name) {
+	names := namesOf(cells)
+	if exist := append(slices.Clone(dimensions), records.AxisNames(names)...); !slices.Contains(exist, name) {
 		return nil, suggest.Unknown("dimension", name, exist)
 	}
 	wanted, err := params.Split(list, ',')
@@ -59,7 +60,7 @@ func parseCondition(text string, cells []Cell) (match func(i int) bool, err erro
 	}
 	once := make([]bool, len(cells))
 	if name == records.DimSeed {
-		once = ranOnce(cells)
+		once = records.RanOnce(names)
 	}
 	return func(i int) bool {
 		place, ok := cells[i].Dim(name)
@@ -67,26 +68,13 @@ func parseCondition(text string, cells []Cell) (match func(i int) bool, err erro
 	}, nil
 }
 
-// ranOnce is records.RanOnce of the records that cells will give.
-func ranOnce(cells []Cell) []bool {
+// namesOf returns what the records of the cells will be called.
+func namesOf(cells []Cell) []records.Record {
 	recs := make([]records.Record, len(cells))
 	for i := range cells {
 		recs[i] = cells[i].names()
 	}
-	return records.RanOnce(recs)
-}
-
-// dimensionsOf returns the names of all dimensions of the cells.
-func dimensionsOf(cells []Cell) []string {
-	names := slices.Clone(dimensions)
-	for _, c := range cells {
-		for axis := range strings.SplitSeq(c.Axes, ",") {
-			if name, _, _ := strings.Cut(axis, "="); name != "" && !slices.Contains(names, name) {
-				names = append(names, name)
-			}
-		}
-	}
-	return names
+	return recs
 }
 
 // placesOn returns the places on a dimension at which there are cells.

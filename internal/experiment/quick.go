@@ -8,11 +8,15 @@ import (
 	"github.com/cachesim/cachesim/internal/suggest"
 )
 
+// quickFlag is what Changes says of an experiment that has been made smaller.
 const quickFlag = "--quick"
+
+// IsQuick reports whether the experiment is the quick version of another.
+func (f *File) IsQuick() bool { return slices.Contains(f.Changes, quickFlag) }
 
 // makeQuick turns the experiment into its quick version. One that is it already, as a sweep has left it, stays as it is.
 func (f *File) makeQuick() error {
-	if slices.Contains(f.Changes, quickFlag) {
+	if f.IsQuick() {
 		return nil
 	}
 	q := f.Quick

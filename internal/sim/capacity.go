@@ -27,6 +27,15 @@ func (c Capacity) Unit() string {
 	return "objects"
 }
 
+// CapacityOf returns the capacity of a number of objects or of bytes.
+func CapacityOf(amount int64, bytes bool) Capacity {
+	c := Capacity{Amount: amount, Bytes: bytes, Simulated: amount, Text: strconv.FormatInt(amount, 10)}
+	if bytes {
+		c.Text += "B"
+	}
+	return c
+}
+
 // Same reports whether two capacities are equal, however they were written.
 func (c Capacity) Same(other Capacity) bool { c.Text, other.Text = "", ""; return c == other }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -124,6 +125,15 @@ func (w Workload) Identity() Workload {
 		w.Files = nil
 	}
 	return w
+}
+
+// Key names what is requested: it is the same for workloads of the same Identity.
+func (w Workload) Key() string {
+	text, err := json.Marshal(w.Identity())
+	if err != nil {
+		panic(err) // texts and numbers alone
+	}
+	return string(text)
 }
 
 // ReadChecksum returns "sha256:" and the digest of the file's bytes, of several files the digest of their digests, so that it also tells where one

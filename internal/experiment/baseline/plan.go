@@ -45,12 +45,12 @@ func newPlanned(rec records.Record, w workload.Workload, version string) planned
 		policy = spec.String()
 	}
 	p.cell = experiment.Cell{
-		Workload: w, Cache: rec.Cache, Policy: policy, Label: rec.Label, Capacity: capacityText(&rec), Sizes: "unit",
+		Workload: w, Cache: rec.Cache, Policy: policy, Label: rec.Label, Capacity: capacityText(&rec), Sizes: sim.CapacityUnitSize.String(),
 		Seed: rec.Seed, Warmup: int(rec.Warmup), Axes: rec.Axes, Version: version,
 	}
 	bytes := rec.CapacityUnit == records.Bytes
 	if bytes {
-		p.cell.Sizes = "bytes"
+		p.cell.Sizes = sim.CapacityBytes.String()
 	}
 	if err != nil || rec.OptMisses == nil {
 		return p
