@@ -94,3 +94,6 @@ func TestLeCaRInvariants(t *testing.T) {
 		})
 	})
 }
+
+// has reports whether o is queued.
+func (q *logQueue) has(o Object) bool { return q.stamp[o] != 0 }

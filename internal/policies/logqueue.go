@@ -19,9 +19,6 @@ func newLogQueue(n int) logQueue {
 	return logQueue{log: make([]Object, 64), stamp: make([]uint32, n), tail: 1, end: 1}
 }
 
-// has reports whether o is queued.
-func (q *logQueue) has(o Object) bool { return q.stamp[o] != 0 }
-
 // push puts o, which is not queued, at the front.
 func (q *logQueue) push(o Object) {
 	q.live++
