@@ -149,9 +149,12 @@ func (f *formatFlag) Set(text string) error {
 }
 
 // completePolicies completes the last name of a comma-separated list of policies.
-func completePolicies(cmd *cobra.Command, flag string) {
+func completePolicies(cmd *cobra.Command, flag string) { completeNames(cmd, flag, policies.Names) }
+
+// completeNames completes each name of a list.
+func completeNames(cmd *cobra.Command, flag string, names func() []string) {
 	_ = cmd.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-		return completeList(typed, policies.Names()), cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+		return completeList(typed, names()), cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
 	})
 }
 

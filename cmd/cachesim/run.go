@@ -9,6 +9,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/plots"
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/workload"
@@ -18,11 +19,15 @@ import (
 const (
 	defaultPolicies   = "lru,arc,lirs,s3fifo,sieve,w-tinylfu,opt"
 	defaultCapacities = "1%,3%,10%,30%"
+	defaultPredictor  = "oracle"
 )
 
 type runFlags struct {
 	replayFlags
-	policies string
+	policies   string
+	predictors string
+	caches     string
+	models     string
 }
 
 func newRunCommand() *cobra.Command {
@@ -51,13 +56,23 @@ With --sample, --limit and --warmup count the requests of the sample.`,
 	}
 	f.register(cmd, defaultCapacities)
 	cmd.Flags().StringVar(&f.policies, "policy", defaultPolicies, "list of policies, with parameters as in 's3fifo(small=0.1),lru-k(k=2)'")
+	cmd.Flags().StringVar(&f.predictors, "predictor", defaultPredictor, "list of predictors for the policies that ask one, as in 'oracle,noisy(p=0.3)'")
+	cmd.Flags().StringVar(&f.caches, "cache", "exact", "list of kinds of caches: what a hit is and what may leave")
+	cmd.Flags().StringVar(&f.models, "model", "", "list of models of the time that requests take; none counts hits only")
 	completePolicies(cmd, "policy")
+	completeNames(cmd, "predictor", predict.Names)
+	completeNames(cmd, "cache", sim.CacheNames)
+	completeNames(cmd, "model", sim.ModelNames)
 	return cmd
 }
 
 func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	specs, err := policies.ParseList(f.policies)
 	if err != nil {
+		return err
+	}
+	options := f.options(specs)
+	if err := f.parts(&options); err != nil {
 		return err
 	}
 	capacities, mode, err := f.capacity.parse()
@@ -75,7 +90,6 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	options := f.options(specs)
 	if options.Capacities, err = sim.Resolve(capacities, mode, t); err != nil {
 		return err
 	}
@@ -83,7 +97,21 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil && !sim.Interrupted(err) {
 		return err
 	}
-	return errors.Join(f.report(cmd, recs), interruption(err, len(recs), len(specs)*len(options.Capacities)))
+	return errors.Join(f.report(cmd, recs), interruption(err, len(recs), options.Rows()))
+}
+
+// parts reads what the policies are combined with.
+func (f *runFlags) parts(options *sim.RunOptions) (err error) {
+	if options.Predictors, err = predict.ParseList(f.predictors); err != nil {
+		return err
+	}
+	if options.Caches, err = sim.ParseCaches(f.caches); err != nil {
+		return err
+	}
+	if f.models != "" {
+		options.Models, err = sim.ParseModels(f.models)
+	}
+	return err
 }
 
 // report prints the records and writes them, with figures, to the output folder.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/workload"
@@ -12,14 +11,14 @@ import (
 
 // point is what is requested at which capacity: where policies are compared.
 type point struct {
-	workload, cache  string
-	warmup, capacity int64
-	unit             string
+	workload, cache, model string
+	warmup, capacity       int64
+	unit                   string
 }
 
 func pointOf(rec *records.Record) point {
 	w, _ := workload.FromRecord(rec) // one that cannot be replayed has a key too
-	return point{w.Key(), rec.Cache, rec.Warmup, rec.Capacity, rec.CapacityUnit}
+	return point{w.Key(), rec.Cache, rec.Model, rec.Warmup, rec.Capacity, rec.CapacityUnit}
 }
 
 // ByPoint returns the indices of the records of each workload and capacity, both in order of first appearance.
@@ -72,7 +71,7 @@ func pick(recs []records.Record, indices []int) []records.Record {
 
 // placeOf returns where on the axes a record stands, the seed among them if it matters.
 func placeOf(rec *records.Record) string {
-	if e, _ := policies.Find(rec.Policy); !e.Random {
+	if !sim.DependsOnSeed(rec) {
 		return rec.Axes
 	}
 	return strings.TrimPrefix(fmt.Sprintf("%s,%s=%d", rec.Axes, records.DimSeed, rec.Seed), ",")

@@ -14,8 +14,10 @@ type Cell struct {
 	Number    int               `json:"number"` // its place in the plan, from 0
 	Hash      string            `json:"hash"`
 	Workload  workload.Workload `json:"workload"`
-	Cache     string            `json:"cache"`
-	Policy    string            `json:"policy"`              // with every parameter: "s3fifo(small=0.1,ghost=0.9)"
+	Cache     string            `json:"cache"`               // with every parameter, as policy, predictor and model
+	Policy    string            `json:"policy"`              // "s3fifo(small=0.1,ghost=0.9)"
+	Predictor string            `json:"predictor,omitempty"` // "" where the policy asks none
+	Model     string            `json:"model,omitempty"`     // "" where hits are counted and nothing else
 	Label     string            `json:"label"`               // its name in figures, tables and claims
 	Capacity  string            `json:"capacity"`            // as written: "1%"
 	Sizes     string            `json:"sizes"`               // "as-written", "bytes" or "unit": which sizes count, sim.CapacityMode

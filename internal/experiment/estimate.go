@@ -156,7 +156,7 @@ func requestsPerByte(w workload.Workload, dirs []string) (float64, error) {
 func (s *sample) replayAll(ctx context.Context, cells []parsedCell, seconds map[string]float64) error {
 	sharing := map[string]float64{} // by key: cells that share one pass over the trace
 	for _, c := range cells {
-		if c.policy.Entry.ReuseDistances {
+		if c.replay.Policy.Entry.ReuseDistances {
 			sharing[c.costKey()]++
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -94,14 +95,14 @@ func (c Cell) traceName() string {
 // parsedCell is a cell whose texts have been read.
 type parsedCell struct {
 	Cell
-	policy     policies.Spec
+	replay     sim.Cell           // without its capacity
 	capacities []sim.CapacitySpec // one
 	mode       sim.CapacityMode
 }
 
 func (c Cell) parse() (p parsedCell, err error) {
 	p = parsedCell{Cell: c}
-	if p.policy, err = policies.ParseSpec(c.Policy); err != nil {
+	if p.replay, err = c.parseReplay(); err != nil {
 		return p, err
 	}
 	if p.capacities, err = sim.ParseCapacities(c.Capacity); err != nil {
@@ -113,22 +114,47 @@ func (c Cell) parse() (p parsedCell, err error) {
 	if p.mode, err = sim.ParseCapacityMode(c.Sizes); err != nil {
 		return p, err
 	}
-	if c.Cache != "exact" {
-		return p, fmt.Errorf("cache %q: want exact", c.Cache)
-	}
 	return p, c.Workload.Describe(&records.Record{}) // what cannot be recorded is not worth replaying
+}
+
+// parseReplay reads what is replayed, whatever the capacity.
+func (c Cell) parseReplay() (replay sim.Cell, err error) {
+	replay.Seed = c.Seed
+	if replay.Policy, err = policies.ParseSpec(c.Policy); err != nil {
+		return replay, err
+	}
+	if replay.Cache, err = sim.ParseCache(c.Cache); err != nil {
+		return replay, err
+	}
+	if c.Predictor != "" {
+		predictor, err := predict.Parse(c.Predictor)
+		if err != nil {
+			return replay, err
+		}
+		replay.Predictor = &predictor
+	}
+	if c.Model != "" {
+		model, err := sim.ParseModel(c.Model)
+		if err != nil {
+			return replay, err
+		}
+		replay.Model = &model
+	}
+	return replay, nil
 }
 
 // simCell returns the cell for a trace.
 func (c parsedCell) simCell(t *traces.Trace) (sim.Cell, error) {
-	if c.Warmup < 0 || c.Warmup >= len(t.Objects) {
-		return sim.Cell{}, fmt.Errorf("a warm-up of %d requests: want a number from 0 to below the %d of the trace", c.Warmup, len(t.Objects))
+	if err := sim.CheckWarmup(t, c.Warmup); err != nil {
+		return sim.Cell{}, err
 	}
 	capacity, err := sim.Resolve(c.capacities, c.mode, t)
 	if err != nil {
 		return sim.Cell{}, err
 	}
-	return sim.Cell{Policy: c.policy, Capacity: capacity[0], Seed: c.Seed}, nil
+	replay := c.replay
+	replay.Capacity = capacity[0]
+	return replay, nil
 }
 
 // byWorkload groups cells by what they replay, both in order of first appearance.
@@ -388,7 +414,7 @@ func (e *executor) load(ctx context.Context, g *group) error {
 func columns(cells []parsedCell) (needed workload.Options) {
 	for _, c := range cells {
 		needed.Sizes = needed.Sizes || sim.NeedBytes(c.capacities, c.mode)
-		needed.Times = needed.Times || c.policy.Entry.NeedsTime
+		needed.Times = needed.Times || c.replay.Policy.Entry.NeedsTime
 	}
 	return needed
 }

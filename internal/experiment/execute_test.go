@@ -126,7 +126,7 @@ func TestExecuteStopsAtMistakes(t *testing.T) {
 		"capacity":   {set(func(c *Cell) { c.Capacity = "ten" }), "capacity"},
 		"capacities": {set(func(c *Cell) { c.Capacity = "1,2" }), "want one capacity, not 2"},
 		"sizes":      {set(func(c *Cell) { c.Sizes = "" }), "as-written"},
-		"cache":      {set(func(c *Cell) { c.Cache = "tree" }), "want exact"},
+		"cache":      {set(func(c *Cell) { c.Cache = "tree" }), "exists: exact"},
 		"no sizes":   {set(func(c *Cell) { c.Capacity = "1MiB" }), "has no sizes"},
 		"no clock":   {newCell(file, "ttl", "10"), "has no times"},
 		"warm-up":    {set(func(c *Cell) { c.Warmup = 20000 }), "below the 20000 of the trace"},
@@ -319,7 +319,7 @@ func TestTheSlowestStartFirst(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		jobs = append(jobs, job{replayed: []sim.Cell{{Policy: p.policy, Capacity: sim.Capacity{Text: capacity}}}})
+		jobs = append(jobs, job{replayed: []sim.Cell{{Policy: p.replay.Policy, Capacity: sim.Capacity{Text: capacity}}}})
 	}
 	g := &group{queues: inQueues(jobs)}
 	var order []string

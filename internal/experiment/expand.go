@@ -237,7 +237,7 @@ func (e *expansion) addTrace(index int) error {
 			}
 			w.Checksum = checksum
 			base := Cell{
-				Workload: w, Cache: "exact", Sizes: e.file.mode().String(), Warmup: e.file.Warmup, Axes: formatAxes(e.file.qualify("trace", slices.Clone(axes))),
+				Workload: w, Cache: sim.ExactCache().Full(), Sizes: e.file.mode().String(), Warmup: e.file.Warmup, Axes: formatAxes(e.file.qualify("trace", slices.Clone(axes))),
 				Version: e.options.Version,
 			}
 			for _, capacity := range capacities {
@@ -275,7 +275,7 @@ func (e *expansion) addCapacity(base Cell, capacity sim.CapacitySpec, seeds []ui
 		references = append(references, against...)
 		for _, seed := range seeds {
 			c := base
-			c.Policy, c.Label, c.Seed = fullPolicy(v.spec), v.label, seed
+			c.Policy, c.Label, c.Seed = v.spec.Full(), v.label, seed
 			c.Axes = strings.Trim(base.Axes+","+formatAxes(v.axes), ",")
 			for _, other := range against {
 				c.Against = append(c.Against, other.Hash)
@@ -304,19 +304,11 @@ func (e *expansion) references(base Cell, v variant, bytes bool, seed uint64) (c
 	}
 	for _, reference := range sim.References(sim.Cell{Policy: v.spec, Capacity: sim.Capacity{Bytes: bytes}}) {
 		c := base
-		c.Policy, c.Label, c.Seed, c.Auxiliary = fullPolicy(reference.Policy), reference.Policy.Entry.Name, seed, true
+		c.Policy, c.Label, c.Seed, c.Auxiliary = reference.Policy.Full(), reference.Policy.Entry.Name, seed, true
 		c.Hash = c.hash()
 		cells = append(cells, c)
 	}
 	return cells
-}
-
-// fullPolicy writes a policy with every parameter, so that it means the same where a default has changed.
-func fullPolicy(spec policies.Spec) string {
-	if len(spec.Entry.Params) == 0 {
-		return spec.Entry.Name
-	}
-	return spec.Entry.Name + "(" + spec.ParamString() + ")"
 }
 
 // paths returns the files of the trace; none for a generator.

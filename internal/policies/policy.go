@@ -1,11 +1,14 @@
 // Package policies holds the replacement policies and the registry that names them.
 // A policy chooses which resident object leaves; it does not know what a hit is, which is the cache's part (package sim).
 //
-// To add a policy, write one file with its type and its Entry, and add the Entry to the table in registry.go. It then
-// appears in `cachesim policies`, in the shared test suite and in every comparison.
+// To add a policy, write one file with its type and its Entry, and add the Entry to the table in registry.go; one of a system with a folder of its
+// own is registered there. It then appears in `cachesim policies`, in the shared test suite and in every comparison.
 package policies
 
-import "github.com/cachesim/cachesim/internal/oracle"
+import (
+	"github.com/cachesim/cachesim/internal/oracle"
+	"github.com/cachesim/cachesim/internal/predict"
+)
 
 // Object is the dense number of an object: 0 to n-1 in order of first appearance in the trace.
 type Object = uint32
@@ -86,4 +89,7 @@ type Config struct {
 	// NextUse gives, for each position of the trace, the position of the next request to the same object, or Never.
 	// Only entries of kind Offline get it; it is nil for all others.
 	NextUse []uint32
+
+	// Predictor is set for entries with Predicts, and for no others. The policy reports each request to it, after the eviction that it caused.
+	Predictor predict.Predictor
 }

@@ -43,16 +43,21 @@ type Entry struct {
 	ReuseDistances bool
 	NeedsTime      bool // cannot work on a trace without a clock
 	Random         bool // makes random choices, so that its counts depend on the seed
+	Predicts       bool // asks a predictor when objects come back: Config.Predictor
 	Params         []Param
 	New            func(Config) (Policy, error) // nil for a Bound
 	// LowerBound returns the least number of misses that any schedule can have on these requests; set for a Bound only.
 	LowerBound func(BoundInput) (misses float64, err error)
 }
 
+// Signature implements params.Named.
+func (e Entry) Signature() (string, []Param) { return e.Name, e.Params }
+
 // BoundInput is what a lower bound is computed from.
 type BoundInput = oracle.BoundInput
 
-// registry lists every policy, family by family, in the order in which `cachesim policies` prints them.
+// registry lists every policy of this package, family by family, in the order in which `cachesim policies` prints them; those of the packages
+// below this one come after them.
 var registry = []Entry{
 	// queues
 	fifoEntry,
@@ -92,6 +97,16 @@ var registry = []Entry{
 	optBypassEntry,
 	beladySizeEntry,
 	pfoolEntry,
+}
+
+// Register adds entries to the registry. Packages of policies below this one call it when the program starts, each once; package sim imports them.
+func Register(entries ...Entry) {
+	for _, e := range entries {
+		if _, ok := Find(e.Name); ok {
+			panic("policies: two policies are called " + e.Name)
+		}
+		registry = append(registry, e)
+	}
 }
 
 // All returns every entry in the order of the registry.

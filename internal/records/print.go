@@ -92,10 +92,35 @@ type column struct {
 }
 
 func columnsFor(g Group) []column {
+	has := func(present func(*Record) bool) bool {
+		return slices.ContainsFunc(g.Records, func(r Record) bool { return present(&r) })
+	}
 	columns := []column{
 		{"capacity", false, capacityCell},
 		{"policy", true, policyCell},
-		{"hit ratio", false, hitRatioCell},
+	}
+	for _, c := range []column{
+		{"predictor", true, func(r *Record) string { return r.Predictor }},
+		{"cache", true, func(r *Record) string { return r.Cache }},
+		{"model", true, func(r *Record) string { return r.Model }},
+	} {
+		if has(func(r *Record) bool { return c.cell(r) != "" && c.cell(r) != "exact" }) {
+			columns = append(columns, c)
+		}
+	}
+	columns = append(columns, column{"hit ratio", false, hitRatioCell})
+	for _, c := range []column{
+		{"token hit ratio", false, optionalCell(func(r *Record) *float64 { return r.TokenHitRatio }, percent)},
+		{"mean ms", false, optionalCell(func(r *Record) *float64 { return r.LatencyMean }, fourDigits)},
+		{"P50 ms", false, optionalCell(func(r *Record) *float64 { return r.LatencyP50 }, fourDigits)},
+		{"P95 ms", false, optionalCell(func(r *Record) *float64 { return r.LatencyP95 }, fourDigits)},
+		{"P99 ms", false, optionalCell(func(r *Record) *float64 { return r.LatencyP99 }, fourDigits)},
+		{"throughput", false, optionalCell(func(r *Record) *float64 { return r.Throughput }, fourDigits)},
+		{"predictions", false, optionalCell(func(r *Record) *int64 { return r.Predictions }, Count)},
+	} {
+		if has(func(r *Record) bool { return c.cell(r) != "" }) {
+			columns = append(columns, c)
+		}
 	}
 	if slices.ContainsFunc(g.Records, func(r Record) bool { return r.ByteHitRatio != nil }) {
 		columns = append(columns, column{"byte hit ratio", false, byteHitRatioCell})
@@ -242,6 +267,25 @@ func ratioCell(r *Record) string {
 		return low
 	}
 	return fmt.Sprintf("%s-%.2f", low, *r.CompetitiveRatioMax)
+}
+
+// optionalCell returns what writes a figure that not every record has.
+func optionalCell[T any](figure func(*Record) *T, write func(T) string) func(*Record) string {
+	return func(r *Record) string {
+		x := figure(r)
+		if x == nil {
+			return ""
+		}
+		return write(*x)
+	}
+}
+
+// fourDigits writes a number of no fixed scale.
+func fourDigits(x float64) string {
+	if x >= 1000 {
+		return Count(int64(math.Round(x)))
+	}
+	return strconv.FormatFloat(x, 'g', 4, 64)
 }
 
 func nsCell(r *Record) string {

@@ -27,7 +27,9 @@ type Record struct {
 	Params       string `json:"params" parquet:"params"`               // every parameter: "small=0.1,ghost=0.9"
 	Label        string `json:"label" parquet:"label"`                 // the policy as the user writes it: parameters that differ from the defaults only
 	Kind         string `json:"kind" parquet:"kind"`                   // online, offline or bound
-	Cache        string `json:"cache" parquet:"cache"`                 // "exact"
+	Predictor    string `json:"predictor" parquet:"predictor"`         // that the policy asks, with the parameters that differ from the defaults; "" where it asks none
+	Cache        string `json:"cache" parquet:"cache"`                 // what a hit is: "exact", "prefix", "sets(ways=32)"
+	Model        string `json:"model" parquet:"model"`                 // of the time that requests take; "" where hits are counted and nothing else
 	Capacity     int64  `json:"capacity" parquet:"capacity"`           // in CapacityUnit
 	CapacityUnit string `json:"capacity_unit" parquet:"capacity_unit"` // "objects" or "bytes"
 	CapacityText string `json:"capacity_text" parquet:"capacity_text"` // as the user wrote it: "1%", "64MiB", "1000"
@@ -48,6 +50,24 @@ type Record struct {
 	HitBytes     *int64   `json:"hit_bytes" parquet:"hit_bytes,optional"`
 	ByteHitRatio *float64 `json:"byte_hit_ratio" parquet:"byte_hit_ratio,optional"`
 
+	// Of caches that serve prompts; nil for others. Requests, hits and misses are blocks there.
+	Prompts       *int64   `json:"prompts" parquet:"prompts,optional"`
+	Tokens        *int64   `json:"tokens" parquet:"tokens,optional"` // of the prompts
+	HitTokens     *int64   `json:"hit_tokens" parquet:"hit_tokens,optional"`
+	TokenHitRatio *float64 `json:"token_hit_ratio" parquet:"token_hit_ratio,optional"`
+	BlockHitRatio *float64 `json:"block_hit_ratio" parquet:"block_hit_ratio,optional"`
+
+	// Of replays with a model; nil for others. Times are in milliseconds of the model's clock.
+	LatencyMean *float64 `json:"latency_mean_ms" parquet:"latency_mean_ms,optional"`
+	LatencyP50  *float64 `json:"latency_p50_ms" parquet:"latency_p50_ms,optional"`
+	LatencyP95  *float64 `json:"latency_p95_ms" parquet:"latency_p95_ms,optional"`
+	LatencyP99  *float64 `json:"latency_p99_ms" parquet:"latency_p99_ms,optional"`
+	Throughput  *float64 `json:"throughput" parquet:"throughput,optional"` // of what the model counts, per second of its clock
+
+	// Of policies that ask a predictor; nil for others.
+	PredictorCalls *int64 `json:"predictor_calls" parquet:"predictor_calls,optional"` // times it was asked
+	Predictions    *int64 `json:"predictions" parquet:"predictions,optional"`         // objects it was asked about
+
 	// Optimum names the optimum that plays by the same rules at the same capacity: opt, opt-bypass or, for sized objects, belady-size.
 	Optimum   string `json:"optimum" parquet:"optimum"`
 	OptMisses *int64 `json:"opt_misses" parquet:"opt_misses,optional"`
@@ -58,9 +78,11 @@ type Record struct {
 	CompetitiveRatioMax *float64 `json:"competitive_ratio_max" parquet:"competitive_ratio_max,optional"`
 
 	NsPerRequest *float64 `json:"ns_per_request" parquet:"ns_per_request,optional"` // nil where no time was taken, and in a sweep, whose records do not depend on the machine
-	Best         bool     `json:"best" parquet:"best"`                              // highest hit ratio among the online policies of this trace and capacity
-	Counters     string   `json:"counters" parquet:"counters"`                      // the policy's own figures: "name=value,name=value"
-	Version      string   `json:"version" parquet:"version"`                        // of the program
+	// PredictionNsPerRequest is the part of NsPerRequest that predictions took.
+	PredictionNsPerRequest *float64 `json:"prediction_ns_per_request" parquet:"prediction_ns_per_request,optional"`
+	Best                   bool     `json:"best" parquet:"best"`         // highest hit ratio among the online policies of this trace and capacity
+	Counters               string   `json:"counters" parquet:"counters"` // the policy's own figures: "name=value,name=value"
+	Version                string   `json:"version" parquet:"version"`   // of the program
 
 	Axes string `json:"axes" parquet:"axes"` // further axes of an experiment: "small=0.1,alpha=0.9"; "" outside of experiments
 	Cell string `json:"cell" parquet:"cell"` // hash of everything that determines this record; "" outside of experiments

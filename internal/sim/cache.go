@@ -12,12 +12,28 @@ type Cache interface {
 	Serve(w Window, c *Counts)
 }
 
+// Reporting is implemented by caches with counters, those of their policies among them.
+type Reporting interface {
+	Counters() []policies.Counter
+}
+
+// countersOf returns the counters of a policy that has some.
+func countersOf(p policies.Policy) []policies.Counter {
+	if reporter, ok := p.(policies.Reporter); ok {
+		return reporter.Counters()
+	}
+	return nil
+}
+
 // Window is a run of consecutive requests of a trace.
 type Window struct {
 	Objects []policies.Object
 	Sizes   []int64 // bytes per request; nil where the capacity counts objects
 	Times   []int64 // nanoseconds per request; nil without a clock
 	First   int     // position of the first request in the trace
+	// Groups are the positions in the trace at which the groups of this window begin, First the first of them: a window of a trace with groups
+	// holds whole ones. Nil where requests come alone.
+	Groups []int
 }
 
 // Counts are the sums over the requests that a cache served.
@@ -28,6 +44,11 @@ type Counts struct {
 	Oversized int64 // requests to objects larger than the cache: misses that bypass it
 	Bytes     int64 // requested bytes; 0 where the capacity counts objects
 	HitBytes  int64
+
+	// Of prompts; 0 in caches that do not serve any.
+	Prompts   int64
+	Tokens    int64 // of all prompts
+	HitTokens int64
 }
 
 // Misses returns the requests that did not hit.
@@ -42,6 +63,9 @@ func (c Counts) minus(earlier Counts) Counts {
 		Oversized: c.Oversized - earlier.Oversized,
 		Bytes:     c.Bytes - earlier.Bytes,
 		HitBytes:  c.HitBytes - earlier.HitBytes,
+		Prompts:   c.Prompts - earlier.Prompts,
+		Tokens:    c.Tokens - earlier.Tokens,
+		HitTokens: c.HitTokens - earlier.HitTokens,
 	}
 }
 
@@ -54,5 +78,8 @@ func (c Counts) plus(other Counts) Counts {
 		Oversized: c.Oversized + other.Oversized,
 		Bytes:     c.Bytes + other.Bytes,
 		HitBytes:  c.HitBytes + other.HitBytes,
+		Prompts:   c.Prompts + other.Prompts,
+		Tokens:    c.Tokens + other.Tokens,
+		HitTokens: c.HitTokens + other.HitTokens,
 	}
 }

@@ -4,21 +4,36 @@ import (
 	"fmt"
 
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/records"
 )
 
 // Cell is one replay: a policy at a capacity. It is the unit of work of a run and of a sweep.
 type Cell struct {
-	Policy   policies.Spec
-	Capacity Capacity
-	Seed     uint64 // of the policy's random choices
+	Policy    policies.Spec
+	Predictor *predict.Spec // set if the policy asks one, and for no other
+	Cache     CacheSpec
+	Model     *ModelSpec // of the time that requests take; nil: hits are counted and nothing else
+	Capacity  Capacity
+	Seed      uint64 // of all random choices
+}
+
+// Random reports whether the outcome depends on the seed.
+func (c Cell) Random() bool {
+	return c.Policy.Entry.Random || c.Predictor != nil && c.Predictor.Entry.Random
 }
 
 // Key names a cell among those of one trace: cells with the same key have the same outcome. Where the policy makes no random choice the
 // seed does not matter.
 func (c Cell) Key() string {
-	key := fmt.Sprintf("%s|%s|%d|%d", c.Policy, c.Capacity.Unit(), c.Capacity.Amount, c.Capacity.Simulated)
-	if c.Policy.Entry.Random {
+	key := fmt.Sprintf("%s|%s|%s|%d|%d", c.Policy, c.Cache, c.Capacity.Unit(), c.Capacity.Amount, c.Capacity.Simulated)
+	if c.Predictor != nil {
+		key += "|" + c.Predictor.String()
+	}
+	if c.Model != nil {
+		key += "|" + c.Model.String()
+	}
+	if c.Random() {
 		key += fmt.Sprintf("|%d", c.Seed)
 	}
 	return key
@@ -42,7 +57,9 @@ func WithoutRepetitions(cells, others []Cell) (once []Cell) {
 // References returns the cells that c is held against: the offline optimum under the same rules at the same capacity and, where sizes
 // count, the lower bound beside it. A policy that ignores its capacity is held against the compulsory misses, which need no replay.
 func References(c Cell) []Cell {
-	against := func(name string) Cell { return Cell{Policy: mustSpec(name), Capacity: c.Capacity, Seed: c.Seed} }
+	against := func(name string) Cell {
+		return Cell{Policy: mustSpec(name), Cache: c.Cache, Capacity: c.Capacity, Seed: c.Seed}
+	}
 	switch {
 	case c.Policy.Entry.Unbounded:
 		return nil
@@ -75,12 +92,12 @@ func over(misses int64, reference float64) *float64 {
 }
 
 // MarkBest marks the online policies with the highest hit ratio among the records of one trace and capacity. An unbounded cache is no
-// competitor.
+// competitor, nor is a policy whose predictor knows the future.
 func MarkBest(recs []records.Record) {
 	best := -1.0
 	competes := func(rec records.Record) bool {
 		e, _ := policies.Find(rec.Policy)
-		return e.Kind == policies.Online && !e.Unbounded
+		return e.Kind == policies.Online && !e.Unbounded && !knowsFuture(rec.Predictor)
 	}
 	for _, rec := range recs {
 		if competes(rec) {
@@ -90,6 +107,24 @@ func MarkBest(recs []records.Record) {
 	for i := range recs {
 		recs[i].Best = competes(recs[i]) && recs[i].HitRatio == best
 	}
+}
+
+// DependsOnSeed reports whether the counts of a record depend on its seed.
+func DependsOnSeed(rec *records.Record) bool {
+	e, known := policies.Find(rec.Policy)
+	return !known || e.Random || predictorOf(rec.Predictor).Random
+}
+
+// knowsFuture reports whether the predictor of a record sees more than what has been requested.
+func knowsFuture(predictor string) bool { return predictorOf(predictor).Future }
+
+// predictorOf returns the entry of the predictor that a record names, an empty one where it names none.
+func predictorOf(text string) predict.Entry {
+	spec, err := predict.Parse(text)
+	if err != nil {
+		return predict.Entry{}
+	}
+	return spec.Entry
 }
 
 // mustSpec returns a policy of the registry with its defaults.

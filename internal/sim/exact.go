@@ -6,6 +6,25 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 )
 
+var exactEntry = CacheEntry{
+	Name:    "exact",
+	Summary: "a request hits where its own object is resident; any object may leave",
+	Source:  "cachesim",
+	New:     func(c CacheConfig) (Cache, error) { return newExactCache(c) },
+}
+
+// newExactCache returns the exact-match cache of a policy: its batch path where it has one.
+func newExactCache(c CacheConfig) (Cache, error) {
+	p, err := c.Policy.Entry.New(c.policyConfig())
+	if err != nil {
+		return nil, err
+	}
+	if batch, ok := p.(policies.UnitReplayer); ok && c.Unit {
+		return batchExact{batch}, nil
+	}
+	return NewExact(p, c.Capacity, c.Trace.NumObjects), nil
+}
+
 // Exact is a cache in which a request hits where its own object is resident. It serves the requests one by one.
 type Exact struct {
 	policy   policies.Policy
@@ -23,6 +42,9 @@ func NewExact(p policies.Policy, capacity int64, objects int) *Exact {
 	c.expirer, _ = p.(policies.Expirer)
 	return c
 }
+
+// Counters implements Reporting.
+func (c *Exact) Counters() []policies.Counter { return countersOf(c.policy) }
 
 // Used returns how much of the capacity is taken.
 func (c *Exact) Used() int64 { return c.used }
@@ -105,6 +127,8 @@ func (c *Exact) expire(now int64, n *Counts) {
 type batchExact struct {
 	policy policies.UnitReplayer
 }
+
+func (c batchExact) Counters() []policies.Counter { return countersOf(c.policy) }
 
 func (c batchExact) Serve(w Window, n *Counts) {
 	hits, evictions := c.policy.ReplayUnit(w.Objects, w.First)

@@ -97,7 +97,7 @@ func (r *Replayer) stackPart(ctx context.Context, cells []Cell, t *traces.Trace,
 		n := counts
 		n.Hits, n.HitBytes = hits[k], hitBytes[k]
 		n.Evictions = n.Misses() - (after[k] - before[k]) // every miss loads an object, and it is here or was evicted
-		outcomes[k] = outcome{counts: n, elapsed: elapsed}
+		outcomes[k] = outcome{counts: n, served: int64(len(t.Objects)), elapsed: elapsed}
 	}
 	return outcomes, nil
 }

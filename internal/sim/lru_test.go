@@ -58,7 +58,7 @@ func TestLRUInOnePassIsOneJob(t *testing.T) {
 // Cells that are asked for at a time share a replay where their outcome is the same, and only there.
 func TestKeysTellOutcomesApart(t *testing.T) {
 	cell := func(policy string, seed uint64, c Capacity) string {
-		return Cell{Policy: specs(t, policy)[0], Capacity: c, Seed: seed}.Key()
+		return cellOf(t, policy, c, seed).Key()
 	}
 	plain := Capacity{Amount: 10, Simulated: 10}
 	if cell("lru", 0, plain) != cell("lru", 1, Capacity{Amount: 10, Simulated: 10, Text: "1%"}) {

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"slices"
 
 	"github.com/cachesim/cachesim/internal/traces"
 )
@@ -12,7 +13,7 @@ const windowLen = 1 << 15
 // ReplayOptions say how a trace is replayed.
 type ReplayOptions struct {
 	Bytes    bool        // capacity counts bytes: hand the sizes over
-	Warmup   int         // requests at the start that are served but not counted
+	Warmup   int         // requests at the start that are served but not counted; of a trace with groups it holds whole ones
 	Progress func(n int) // called with the number of requests served since the last call; may be nil
 }
 
@@ -28,6 +29,9 @@ func Replay(ctx context.Context, t *traces.Trace, c Cache, opt ReplayOptions) (C
 			return Counts{}, err
 		}
 		to := min(from+windowLen, len(t.Objects))
+		if t.Groups != nil {
+			to = groupEnd(t, to)
+		}
 		if from < opt.Warmup {
 			to = min(to, opt.Warmup)
 		}
@@ -43,9 +47,23 @@ func Replay(ctx context.Context, t *traces.Trace, c Cache, opt ReplayOptions) (C
 	return total.minus(warm), nil
 }
 
+// groupEnd returns where the group ends that holds the request before to.
+func groupEnd(t *traces.Trace, to int) int {
+	next, _ := slices.BinarySearch(t.Groups, to)
+	if next == len(t.Groups) {
+		return len(t.Objects)
+	}
+	return t.Groups[next]
+}
+
 // window returns the requests [from, to). Sizes per object are spread over the requests in the buffer.
 func window(t *traces.Trace, from, to int, bytes bool, buffer []int64) Window {
 	w := Window{Objects: t.Objects[from:to], First: from}
+	if t.Groups != nil {
+		first, _ := slices.BinarySearch(t.Groups, from)
+		end, _ := slices.BinarySearch(t.Groups, to)
+		w.Groups = t.Groups[first:end]
+	}
 	if t.Times != nil {
 		w.Times = t.Times[from:to]
 	}

@@ -12,6 +12,8 @@ import (
 	"github.com/cachesim/cachesim/internal/interruptible"
 	"github.com/cachesim/cachesim/internal/oracle"
 	"github.com/cachesim/cachesim/internal/policies"
+	_ "github.com/cachesim/cachesim/internal/policies/learned" // registers its policies
+	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/traces"
 )
@@ -109,6 +111,9 @@ func (r *Replayer) Check(c Cell) error {
 	if err := CheckUnits(e, c.Capacity.Bytes); err != nil {
 		return err
 	}
+	if err := r.checkParts(c); err != nil {
+		return err
+	}
 	switch {
 	case c.Capacity.Bytes && len(r.sizedOnly().trace.Objects) <= r.sizedOnly().warmup:
 		return fmt.Errorf("%s has no request of a size above 0 to count; capacities in objects ignore sizes", r.trace.Name)
@@ -116,6 +121,50 @@ func (r *Replayer) Check(c Cell) error {
 		return fmt.Errorf("policy %s needs a clock, but %s has no times", e.Name, r.trace.Name)
 	case len(r.trace.Starts) > 0 && r.options.Warmup > 0:
 		return fmt.Errorf("a warm-up of %d requests: each file of %s starts with an empty cache, so there is nothing to warm up", r.options.Warmup, r.trace.Name)
+	}
+	return nil
+}
+
+// checkParts refuses policies, predictors, caches and models that do not fit together, or not this trace.
+func (r *Replayer) checkParts(c Cell) error {
+	if err := CheckParts(c); err != nil {
+		return err
+	}
+	cache := c.Cache.Entry
+	switch {
+	case cache.Prompts && r.trace.Prompts != nil && r.options.Warmup >= len(r.trace.Groups):
+		return fmt.Errorf("a warm-up of %d prompts: want a number from 0 to below the %d of the trace", r.options.Warmup, len(r.trace.Groups))
+	case cache.Prompts && r.trace.Prompts == nil:
+		return fmt.Errorf("cache %s serves prompts, but %s has none; the formats that hold prompts are listed by: cachesim formats", cache.Name, r.trace.Name)
+	case c.Model != nil && len(r.trace.Starts) > 0:
+		return fmt.Errorf("model %s: %s is replayed file by file, each from time 0 on; leave out --per-file", c.Model.Name(), r.trace.Name)
+	}
+	return nil
+}
+
+// CheckParts refuses policies, predictors, caches and models that do not fit together, whatever the trace.
+func CheckParts(c Cell) error {
+	e, cache := c.Policy.Entry, c.Cache.Entry
+	switch {
+	case e.Predicts && c.Predictor == nil:
+		return fmt.Errorf("policy %s needs a predictor; write --predictor with one of: %s", e.Name, strings.Join(predict.Names(), ", "))
+	case cache.ObjectsOnly && c.Capacity.Bytes:
+		return fmt.Errorf("cache %s works with capacities in objects only, not in bytes", cache.Name)
+	case e.Kind == policies.Bound && cache.Name != exactEntry.Name:
+		return fmt.Errorf("%s is a bound for the exact cache, not for %s", e.Name, cache.Name)
+	case c.Model != nil && c.Model.Entry.Cache != cache.Name:
+		return fmt.Errorf("model %s works on the cache %s, not on %s; write --cache %s", c.Model.Name(), c.Model.Entry.Cache, cache.Name, c.Model.Entry.Cache)
+	}
+	if cache.Check != nil {
+		return cache.Check(c.Cache.Params, e)
+	}
+	return nil
+}
+
+// CheckWarmup refuses a warm-up that leaves nothing to count: n is a number of requests or, in caches that serve prompts, of prompts.
+func CheckWarmup(t *traces.Trace, n int) error {
+	if n < 0 || n >= len(t.Objects) {
+		return fmt.Errorf("a warm-up of %d requests: want a number from 0 to below the %d of the trace", n, len(t.Objects))
 	}
 	return nil
 }
@@ -134,16 +183,22 @@ func CheckUnits(e policies.Entry, bytes bool) error {
 // outcome is what a replay gave.
 type outcome struct {
 	counts   Counts
+	served   int64   // requests, those of the warm-up too
 	bound    float64 // a Bound's least number of misses
 	elapsed  time.Duration
 	counters []policies.Counter
+	cost     predict.Cost
+	latency  Latency // with a model
 }
 
 // add adds the outcome of the next part of a trace.
 func (o *outcome) add(part outcome) {
 	o.counts = o.counts.plus(part.counts)
+	o.served += part.served
 	o.bound += part.bound
 	o.elapsed += part.elapsed
+	o.cost = o.cost.Plus(part.cost)
+	o.latency = part.latency // a model replays a trace in one part
 	for _, c := range part.counters {
 		at := slices.IndexFunc(o.counters, func(have policies.Counter) bool { return have.Name == c.Name })
 		if at < 0 {
@@ -159,7 +214,7 @@ func (o *outcome) add(part outcome) {
 func (r *Replayer) Jobs(cells []Cell) (jobs [][]Cell) {
 	var stack []Cell
 	for _, c := range cells {
-		if c.Policy.Entry.ReuseDistances {
+		if c.Policy.Entry.ReuseDistances && c.Cache.Name() == exactEntry.Name && c.Model == nil {
 			stack = append(stack, c)
 		}
 	}
@@ -213,7 +268,7 @@ func (r *Replayer) replayOne(ctx context.Context, c Cell) ([]outcome, error) {
 			replay = r.boundPart
 		}
 		next := first + len(part.Objects)
-		out, err := replay(ctx, c, part, v.warmup, func() []uint32 { return v.nextUse()[first:next] })
+		out, err := replay(ctx, c, part, warmup(c, part, v.warmup), func() []uint32 { return v.nextUse()[first:next] })
 		if err != nil {
 			return nil, err
 		}
@@ -223,40 +278,65 @@ func (r *Replayer) replayOne(ctx context.Context, c Cell) ([]outcome, error) {
 	return []outcome{sum}, nil
 }
 
+// warmup returns how many requests only warm up: those of the first prompts where the cache serves prompts.
+func warmup(c Cell, t *traces.Trace, n int) int {
+	if !c.Cache.Entry.Prompts || n == 0 {
+		return n
+	}
+	return t.Groups[n]
+}
+
 func (r *Replayer) replayPart(ctx context.Context, c Cell, t *traces.Trace, warmup int, nextUse func() []uint32) (outcome, error) {
-	config := policies.Config{
-		Capacity: c.Capacity.Simulated, Unit: !c.Capacity.Bytes, Objects: t.NumObjects, Requests: len(t.Objects),
-		Seed: c.Seed, Params: c.Policy.Params,
+	config := CacheConfig{
+		Trace: t, Capacity: c.Capacity.Simulated, Unit: !c.Capacity.Bytes, Params: c.Cache.Params, Policy: c.Policy, Seed: c.Seed, NextUse: nextUse,
 	}
 	if c.Policy.Entry.Unbounded {
 		config.Capacity = unbounded(t, c.Capacity.Bytes)
 	}
-	p, err := interruptible.Call(ctx, func() (policies.Policy, error) {
-		if c.Policy.Entry.Kind == policies.Offline {
-			config.NextUse = nextUse()
+	var counted *predict.Counted
+	cache, err := interruptible.Call(ctx, func() (cache Cache, err error) {
+		if c.Predictor != nil {
+			if counted, err = r.predictor(c, t, nextUse); err != nil {
+				return nil, err
+			}
+			config.Predictor = counted
 		}
-		return c.Policy.Entry.New(config)
+		return c.Cache.Entry.New(config)
 	})
 	if err != nil {
 		return outcome{}, fmt.Errorf("policy %s: %w", c.Policy, err)
 	}
+	out := outcome{served: int64(len(t.Objects))}
+	options := ReplayOptions{Bytes: c.Capacity.Bytes, Warmup: warmup, Progress: r.progress()}
 	start := time.Now()
-	counts, err := Replay(ctx, t, newCache(p, config), ReplayOptions{
-		Bytes: c.Capacity.Bytes, Warmup: warmup, Progress: r.progress(),
-	})
-	out := outcome{counts: counts, elapsed: time.Since(start)}
-	if reporter, ok := p.(policies.Reporter); ok {
-		out.counters = reporter.Counters()
+	if c.Model == nil {
+		out.counts, err = Replay(ctx, t, cache, options)
+	} else {
+		out.counts, out.latency, err = c.Model.Entry.Run(ctx, t, cache, c.Model.Params, options)
+	}
+	out.elapsed = time.Since(start)
+	if reporting, ok := cache.(Reporting); ok {
+		out.counters = reporting.Counters()
+	}
+	if counted != nil {
+		out.cost = counted.Cost()
 	}
 	return out, err
 }
 
-// newCache returns the exact-match cache for a policy: its batch path where it has one.
-func newCache(p policies.Policy, config policies.Config) Cache {
-	if batch, ok := p.(policies.UnitReplayer); ok && config.Unit {
-		return batchExact{batch}
+// predictor builds the predictor of a cell for a part of the trace.
+func (r *Replayer) predictor(c Cell, t *traces.Trace, nextUse func() []uint32) (*predict.Counted, error) {
+	config := predict.Config{
+		Objects: t.Objects, Count: t.NumObjects, Groups: t.Groups, Times: t.Times, Seed: c.Seed, Params: c.Predictor.Params,
 	}
-	return NewExact(p, config.Capacity, config.Objects)
+	if c.Predictor.Entry.Future {
+		config.NextUse = nextUse()
+	}
+	p, err := c.Predictor.Entry.New(config)
+	if err != nil {
+		return nil, fmt.Errorf("predictor %s: %w", c.Predictor, err)
+	}
+	return &predict.Counted{Predictor: p}, nil
 }
 
 // unbounded returns a capacity that holds every object of the trace, whatever its size at the time.
@@ -318,7 +398,7 @@ func (r *Replayer) record(c Cell, out outcome) records.Record {
 	n := out.counts
 	rec := records.Record{
 		Trace: r.trace.Name, Policy: c.Policy.Entry.Name, Params: c.Policy.ParamString(), Label: c.Policy.String(),
-		Kind: c.Policy.Entry.Kind.String(), Cache: "exact",
+		Kind: c.Policy.Entry.Kind.String(), Cache: c.Cache.String(),
 		Capacity: c.Capacity.Amount, CapacityUnit: c.Capacity.Unit(), CapacityText: c.Capacity.Text, SimulatedCapacity: c.Capacity.Simulated,
 		Seed: c.Seed, SampleRate: r.trace.SampleRate, Warmup: int64(r.options.Warmup),
 		Requests: n.Requests, Hits: n.Hits, Misses: n.Misses(), HitRatio: r.hitRatio(n),
@@ -327,7 +407,7 @@ func (r *Replayer) record(c Cell, out outcome) records.Record {
 	if c.Policy.Entry.Kind == policies.Bound {
 		rec.LowerBoundMisses = new(out.bound)
 	} else {
-		rec.NsPerRequest = new(float64(out.elapsed.Nanoseconds()) / float64(max(1, n.Requests+int64(r.options.Warmup))))
+		rec.NsPerRequest = new(perRequest(out.elapsed, out.served))
 		if c.Capacity.Bytes {
 			rec.Bytes, rec.HitBytes = new(n.Bytes), new(n.HitBytes)
 			rec.ByteHitRatio = new(ratio(n.HitBytes, n.Bytes))
@@ -337,7 +417,26 @@ func (r *Replayer) record(c Cell, out outcome) records.Record {
 		rec.Optimum, rec.OptMisses, rec.CompetitiveRatio = "compulsory", new(rec.Misses), over(rec.Misses, float64(rec.Misses))
 	}
 	rec.CapacityShare = new(r.share(c.Capacity))
+	if c.Predictor != nil {
+		rec.Predictor = c.Predictor.String()
+		rec.PredictorCalls, rec.Predictions = new(out.cost.Calls), new(out.cost.Predictions)
+		rec.PredictionNsPerRequest = new(perRequest(out.cost.Elapsed, out.served))
+	}
+	if c.Cache.Entry.Prompts {
+		rec.Prompts, rec.Tokens, rec.HitTokens = new(n.Prompts), new(n.Tokens), new(n.HitTokens)
+		rec.TokenHitRatio, rec.BlockHitRatio = new(ratio(n.HitTokens, n.Tokens)), new(ratio(n.Hits, n.Requests))
+	}
+	if c.Model != nil {
+		rec.Model = c.Model.String()
+		rec.LatencyMean, rec.LatencyP50, rec.LatencyP95, rec.LatencyP99 = new(out.latency.Mean), new(out.latency.P50), new(out.latency.P95), new(out.latency.P99)
+		rec.Throughput = new(out.latency.Throughput)
+	}
 	return rec
+}
+
+// perRequest spreads a time over the requests that were served, in nanoseconds.
+func perRequest(elapsed time.Duration, served int64) float64 {
+	return float64(elapsed.Nanoseconds()) / float64(max(1, served))
 }
 
 // hitRatio returns hits/requests, and on a sample what that estimates of the whole trace: a sample may miss the hottest objects, whose

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/traces"
 )
@@ -15,6 +16,9 @@ import (
 // RunOptions say what Run replays and how.
 type RunOptions struct {
 	Policies   []policies.Spec
+	Predictors []predict.Spec // each policy that asks one is replayed with each of them
+	Caches     []CacheSpec    // none: the exact one
+	Models     []ModelSpec    // none: hits are counted and nothing else
 	Capacities []Capacity
 	// LRUCapacities are capacities at which lru is reported besides. Where its reuse distances tell, all of them together cost
 	// one pass over the trace; ns_per_request is then that of the pass.
@@ -25,6 +29,16 @@ type RunOptions struct {
 	Version       string
 	Planned       func(n int64) // called once, before the first replay, with how many requests Progress will report; may be nil
 	Progress      func(n int64) // called from all jobs with requests served since the last call; may be nil
+}
+
+// Rows returns how many records Capacities give.
+func (o RunOptions) Rows() int {
+	r := runner{options: o}
+	rows := 0
+	for _, setup := range r.setups() {
+		rows += len(r.cellsAt(setup, Capacity{}))
+	}
+	return rows * len(o.Capacities)
 }
 
 // Run replays every policy at every capacity, and the optimum that each is held against, on several cores over the shared trace.
@@ -49,8 +63,46 @@ type runner struct {
 	options RunOptions
 }
 
-func (r *runner) cell(spec policies.Spec, capacity Capacity) Cell {
-	return Cell{Policy: spec, Capacity: capacity, Seed: r.options.Seed}
+// lruCell is a cell of LRUCapacities.
+func (r *runner) lruCell(capacity Capacity) Cell {
+	return Cell{Policy: mustSpec("lru"), Cache: ExactCache(), Capacity: capacity, Seed: r.options.Seed}
+}
+
+// setups returns the caches and models asked for, each with each, as cells that lack a policy and a capacity.
+func (r *runner) setups() (setups []Cell) {
+	caches := r.options.Caches
+	if len(caches) == 0 {
+		caches = []CacheSpec{ExactCache()}
+	}
+	for _, cache := range caches {
+		c := Cell{Cache: cache, Seed: r.options.Seed}
+		if len(r.options.Models) == 0 {
+			setups = append(setups, c)
+		}
+		for i := range r.options.Models {
+			c.Model = &r.options.Models[i]
+			setups = append(setups, c)
+		}
+	}
+	return setups
+}
+
+// cellsAt returns the cells of all policies in one setup at one capacity, those that ask a predictor with each of the predictors.
+func (r *runner) cellsAt(setup Cell, capacity Capacity) (cells []Cell) {
+	setup.Capacity = capacity
+	for _, spec := range r.options.Policies {
+		c := setup
+		c.Policy = spec
+		if !spec.Entry.Predicts || len(r.options.Predictors) == 0 {
+			cells = append(cells, c)
+			continue
+		}
+		for i := range r.options.Predictors {
+			c.Predictor = &r.options.Predictors[i]
+			cells = append(cells, c)
+		}
+	}
+	return cells
 }
 
 // plan lists the cells to replay: those asked for, and the optima they are held against, each once. A job is a single cell, or
@@ -58,17 +110,18 @@ func (r *runner) cell(spec policies.Spec, capacity Capacity) Cell {
 func (r *runner) plan() (jobs [][]Cell, err error) {
 	var lru, cells []Cell
 	for _, capacity := range r.options.LRUCapacities {
-		lru = append(lru, r.cell(mustSpec("lru"), capacity))
+		lru = append(lru, r.lruCell(capacity))
 	}
 	shared, single := r.byPass(lru)
 	jobs = append(jobs, shared...)
 	for _, capacity := range r.options.Capacities {
-		for _, spec := range r.options.Policies {
-			c := r.cell(spec, capacity)
-			if err := r.Check(c); err != nil {
-				return nil, err
+		for _, setup := range r.setups() {
+			for _, c := range r.cellsAt(setup, capacity) {
+				if err := r.Check(c); err != nil {
+					return nil, err
+				}
+				cells = append(append(cells, c), References(c)...)
 			}
-			cells = append(append(cells, c), References(c)...)
 		}
 	}
 	return append(jobs, r.Jobs(WithoutRepetitions(slices.Concat(single, cells), slices.Concat(shared...)))...), nil
@@ -115,31 +168,31 @@ feed:
 	return done, context.Cause(ctx)
 }
 
-// records brings the records into order, capacity by capacity, and marks the best online policy of each.
+// records brings the records into order, capacity by capacity and setup by setup, and marks the best online policy of each.
 func (r *runner) records(done map[string]records.Record) []records.Record {
 	var all []records.Record
-	lru := mustSpec("lru")
 	for _, capacity := range r.options.Capacities {
-		specs := r.options.Policies
-		if slices.ContainsFunc(r.options.LRUCapacities, capacity.Same) && !slices.ContainsFunc(specs, isLRU) {
-			specs = append([]policies.Spec{lru}, specs...)
+		for _, setup := range r.setups() {
+			cells := r.cellsAt(setup, capacity)
+			if slices.ContainsFunc(r.options.LRUCapacities, capacity.Same) && !slices.ContainsFunc(r.options.Policies, isLRU) {
+				cells = append([]Cell{r.lruCell(capacity)}, cells...)
+			}
+			recs := held(cells, done)
+			MarkBest(recs)
+			all = append(all, recs...)
 		}
-		recs := r.recordsAt(capacity, specs, done)
-		MarkBest(recs)
-		all = append(all, recs...)
 	}
 	for _, capacity := range r.options.LRUCapacities {
 		if !slices.ContainsFunc(r.options.Capacities, capacity.Same) {
-			all = append(all, r.recordsAt(capacity, []policies.Spec{lru}, done)...)
+			all = append(all, held([]Cell{r.lruCell(capacity)}, done)...)
 		}
 	}
 	return all
 }
 
-// recordsAt returns the records of the policies that have ended at one capacity, held against those of their optima that have.
-func (r *runner) recordsAt(capacity Capacity, specs []policies.Spec, done map[string]records.Record) (recs []records.Record) {
-	for _, spec := range specs {
-		c := r.cell(spec, capacity)
+// held returns the records of the cells that have ended, held against those of their optima that have.
+func held(cells []Cell, done map[string]records.Record) (recs []records.Record) {
+	for _, c := range cells {
 		rec, ok := done[c.Key()]
 		if !ok {
 			continue

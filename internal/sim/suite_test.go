@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
@@ -65,11 +66,44 @@ func build(tb testing.TB, e policies.Entry, t *traces.Trace, capacity int64, uni
 	if e.Kind == policies.Offline {
 		cfg.NextUse = nextUse(t)
 	}
+	if e.Predicts {
+		cfg.Predictor = noisy(tb, t)
+	}
 	p, err := e.New(cfg)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return p
+}
+
+// noisy returns a predictor of which every third answer is wrong.
+func noisy(tb testing.TB, t *traces.Trace) predict.Predictor {
+	tb.Helper()
+	spec, err := predict.Parse("noisy(p=0.3)")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	p, err := spec.Entry.New(predict.Config{
+		Objects: t.Objects, Count: t.NumObjects, NextUse: nextUse(t), Times: t.Times, Seed: 7, Params: spec.Params,
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return p
+}
+
+// cellOf is a cell on the exact cache.
+func cellOf(t *testing.T, policy string, capacity Capacity, seed uint64) Cell {
+	t.Helper()
+	c := Cell{Policy: specs(t, policy)[0], Cache: ExactCache(), Capacity: capacity, Seed: seed}
+	if c.Policy.Entry.Predicts {
+		spec, err := predict.Parse("noisy(p=0.3)")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Predictor = &spec
+	}
+	return c
 }
 
 // forEachPolicy runs f for every policy that works in that unit of capacity.
@@ -188,7 +222,15 @@ func TestSuiteSaysWhatDependsOnTheSeed(t *testing.T) {
 			r := NewReplayer(tr, ReplayerOptions{})
 			outcomes := map[Counts]bool{}
 			for seed := range uint64(6) {
-				out, err := r.replayOne(t.Context(), Cell{Policy: specs(t, e.Name)[0], Capacity: capacity, Seed: seed})
+				c := cellOf(t, e.Name, capacity, seed)
+				if c.Predictor != nil { // the same predictions for every seed
+					exact, err := predict.Parse("oracle")
+					if err != nil {
+						t.Fatal(err)
+					}
+					c.Predictor = &exact
+				}
+				out, err := r.replayOne(t.Context(), c)
 				if err != nil {
 					t.Fatal(err)
 				}

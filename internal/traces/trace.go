@@ -6,6 +6,7 @@ package traces
 
 import (
 	"io"
+	"slices"
 	"strconv"
 )
 
@@ -29,6 +30,12 @@ type Trace struct {
 	Ops  []Op  // per request; nil where the format has none or they were not asked for
 	Keys []Key // per object: the key in the file; nil unless asked for
 
+	// Groups are the positions at which requests that come together begin, the first of them 0: the blocks of a prompt, the keys of a batch.
+	// Nil: each request comes alone.
+	Groups []int
+	// Prompts holds what is known of prompts and their blocks; nil unless the groups are prompts.
+	Prompts *Prompts
+
 	// Starts are the positions at which a file begins that is to be replayed through an empty cache, the first of them 0. Nil: the whole
 	// trace is one sequence.
 	Starts []int
@@ -38,6 +45,17 @@ type Trace struct {
 
 	SampledFrom int  // requests of which a sample was taken; 0 without sampling
 	Limited     bool // reading ended at LoadOptions.Limit
+}
+
+// Prompts are the requests to a language model. The blocks of a prompt are its group; an object is a block together with all that comes before
+// it in its prompt, so equal objects begin equal prefixes.
+type Prompts struct {
+	BlockTokens  int     // tokens in a full block
+	InputTokens  []int32 // per prompt; the last block holds what the others leave, from 1 to BlockTokens
+	OutputTokens []int32 // per prompt; nil where they are not known
+	Sessions     []int32 // per prompt: the dense number of its conversation; nil where it is not known
+	Arrivals     []int64 // nanoseconds, per prompt; nil without a clock
+	Parents      []int32 // per object: the block before it in its prompt, -1 for the first
 }
 
 // FileInfo says what a file was read as.
@@ -78,7 +96,37 @@ func (t *Trace) slice(from, to int) *Trace {
 	if t.Ops != nil {
 		part.Ops = t.Ops[from:to]
 	}
+	if t.Groups != nil {
+		part.Groups, part.Prompts = t.sliceGroups(from, to)
+	}
 	return &part
+}
+
+// sliceGroups returns the groups of the requests [from, to), which begin and end with one, as positions from 0 on, and what is known of their prompts.
+func (t *Trace) sliceGroups(from, to int) ([]int, *Prompts) {
+	first, _ := slices.BinarySearch(t.Groups, from)
+	end, _ := slices.BinarySearch(t.Groups, to)
+	groups := make([]int, end-first)
+	for i := range groups {
+		groups[i] = t.Groups[first+i] - from
+	}
+	if t.Prompts == nil {
+		return groups, nil
+	}
+	p := *t.Prompts
+	p.InputTokens = p.InputTokens[first:end]
+	p.OutputTokens = cut(p.OutputTokens, first, end)
+	p.Sessions = cut(p.Sessions, first, end)
+	p.Arrivals = cut(p.Arrivals, first, end)
+	return groups, &p
+}
+
+// cut returns a part of a column that may not be there.
+func cut[T any](column []T, from, to int) []T {
+	if column == nil {
+		return nil
+	}
+	return column[from:to]
 }
 
 // HasSizes reports whether requests carry sizes.

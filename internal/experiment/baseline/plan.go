@@ -45,7 +45,7 @@ func newPlanned(rec records.Record, w workload.Workload, version string) planned
 		policy = spec.String()
 	}
 	p.cell = experiment.Cell{
-		Workload: w, Cache: rec.Cache, Policy: policy, Label: rec.Label, Capacity: capacityText(&rec), Sizes: sim.CapacityUnitSize.String(),
+		Workload: w, Cache: rec.Cache, Policy: policy, Predictor: rec.Predictor, Model: rec.Model, Label: rec.Label, Capacity: capacityText(&rec), Sizes: sim.CapacityUnitSize.String(),
 		Seed: rec.Seed, Warmup: int(rec.Warmup), Axes: rec.Axes, Version: version,
 	}
 	bytes := rec.CapacityUnit == records.Bytes
@@ -58,6 +58,7 @@ func newPlanned(rec records.Record, w workload.Workload, version string) planned
 	for _, reference := range sim.References(sim.Cell{Policy: spec, Capacity: sim.Capacity{Bytes: bytes}}) {
 		c := p.cell
 		c.Policy, c.Label, c.Auxiliary = reference.Policy.String(), reference.Policy.String(), true
+		c.Predictor, c.Model = "", ""
 		p.against = append(p.against, c)
 	}
 	return p

@@ -11,8 +11,8 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
-	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/suggest"
 )
 
@@ -194,7 +194,12 @@ func details(rec *records.Record) (s string) {
 	if rec.Axes != "" {
 		s += ", " + records.Printable(strings.ReplaceAll(rec.Axes, ",", ", "))
 	}
-	if e, ok := policies.Find(rec.Policy); rec.Seed != 0 && (e.Random || !ok) {
+	for _, part := range []string{rec.Predictor, rec.Cache, rec.Model} {
+		if part != "" && part != sim.ExactCache().Name() {
+			s += ", " + records.Printable(part)
+		}
+	}
+	if rec.Seed != 0 && sim.DependsOnSeed(rec) {
 		s += fmt.Sprintf(", seed %d", rec.Seed)
 	}
 	if rec.Warmup != 0 {

@@ -1,0 +1,10 @@
+// Package learned holds the policies that follow predictions in one way or another, as far as they are no system of their own: those that LCR
+// compares LARU with (section 2) and those of the theory of algorithms with predictions.
+// All of them count objects, not bytes, and load every missed object.
+package learned
+
+import "github.com/cachesim/cachesim/internal/policies"
+
+func init() {
+	policies.Register(fpbEntry)
+}

@@ -1,0 +1,102 @@
+package predict
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/cachesim/cachesim/internal/oracle"
+	"github.com/cachesim/cachesim/internal/params"
+)
+
+var oracleEntry = Entry{
+	Name:    "oracle",
+	Summary: "the exact time of the next request, and the exact label of the optimum",
+	Source:  "Belady, A study of replacement algorithms for a virtual-storage computer, IBM Systems Journal 1966",
+	Future:  true,
+	New:     newOracle,
+}
+
+// Kinds of noise.
+const (
+	flip      = "flip"
+	replace   = "replace"
+	lognormal = "lognormal"
+)
+
+var noisyEntry = Entry{
+	Name:    "noisy",
+	Summary: "the exact time of the next request with noise that is drawn once per request and stays until the object is requested again",
+	Source:  "LCR, sections 2.2 (flip, binary) and 5.3 (replace); Antoniadis, Coester, Elias, Polak and Simon, ICML 2020 (lognormal)",
+	Future:  true,
+	Random:  true,
+	Params: []params.Param{
+		{Name: "kind", Default: flip, Choices: []string{flip, replace, lognormal}, Doc: "flip, replace: with probability p minus the true time ; " +
+			"lognormal: the time plus exp(sigma*N(0,1)) requests"},
+		{Name: "p", Default: 0.0, Min: 0, Max: 1, Doc: "probability that a prediction is wrong"},
+		{Name: "sigma", Default: 0.0, Min: 0, Max: 1000, Doc: "standard deviation of the logarithm of the lognormal noise"},
+	},
+	Check: checkNoise,
+	New:   newNoisy,
+}
+
+func checkNoise(v params.Values) error {
+	kind := v.Text("kind")
+	switch {
+	case kind == lognormal && v.Float("p") != 0:
+		return fmt.Errorf("predictor noisy: p=%v says nothing of lognormal noise; write sigma", v.Float("p"))
+	case kind != lognormal && v.Float("sigma") != 0:
+		return fmt.Errorf("predictor noisy: sigma=%v says nothing of kind=%s; write p, or kind=lognormal", v.Float("sigma"), kind)
+	}
+	return nil
+}
+
+// future predicts from the trace itself, with noise that is drawn when an object is observed and kept until it is observed again: noise that were
+// drawn anew at every question would average out (LARU specification, 4.1). What is drawn depends on the seed and the position alone, so it is
+// the same whoever asks.
+type future struct {
+	nextUse []uint32
+	next    []float64                                   // per object, as of its last observed request
+	disturb func(next float64, bits *rand.Rand) float64 // nil: exact
+	seed    uint64
+}
+
+func newOracle(c Config) (Predictor, error) {
+	return &future{nextUse: c.NextUse, next: make([]float64, c.Count)}, nil
+}
+
+func newNoisy(c Config) (Predictor, error) {
+	f := &future{nextUse: c.NextUse, next: make([]float64, c.Count), seed: c.Seed}
+	p, sigma := c.Params.Float("p"), c.Params.Float("sigma")
+	switch c.Params.Text("kind") {
+	case flip, replace:
+		f.disturb = func(next float64, bits *rand.Rand) float64 {
+			if bits.Float64() < p {
+				return -next
+			}
+			return next
+		}
+	case lognormal:
+		f.disturb = func(next float64, bits *rand.Rand) float64 { return next + math.Exp(sigma*bits.NormFloat64()) }
+	}
+	return f, nil
+}
+
+func (f *future) Observe(o Object, pos int) {
+	next := Never
+	if f.nextUse[pos] != oracle.Never {
+		next = float64(f.nextUse[pos])
+	}
+	if f.disturb != nil {
+		next = f.disturb(next, rand.New(rand.NewPCG(f.seed, uint64(pos))))
+	}
+	f.next[o] = next
+}
+
+func (f *future) Predict(objects []Object, _ int, next []float64) {
+	for i, o := range objects {
+		next[i] = f.next[o]
+	}
+}
+
+func (f *future) Steady() bool { return true }

@@ -1,0 +1,102 @@
+// Package predict answers when objects will be requested again: exactly, with noise of a stated kind, or from what has been seen so far.
+// Policies that act on predictions (packages policies/laru and policies/learned) ask a Predictor; it does not know who asks.
+//
+// To add a predictor, write one file with its type and its Entry, and add the Entry to the table in registry.go.
+package predict
+
+import (
+	"math"
+	"time"
+
+	"github.com/cachesim/cachesim/internal/params"
+)
+
+// Object is the dense number of an object, as in package policies.
+type Object = uint32
+
+// Never is the prediction that an object is not requested again.
+var Never = math.Inf(1)
+
+// Predictor predicts when objects are requested next. Times are on a clock of its own, usually the position in the trace; only their order means
+// something to who asks. Larger is later, Never is latest, and nothing forbids a time before now, even -Inf.
+type Predictor interface {
+	// Observe reports the request at position pos to object o, hit or miss. A policy calls it once for every request, after the eviction that the
+	// request caused, so that features describe the past only; positions grow from call to call.
+	Observe(o Object, pos int)
+	// Predict sets next[i] to the predicted time of the next request to objects[i], as of the request at position pos, which is not yet
+	// observed. All of the objects have been observed before.
+	Predict(objects []Object, pos int, next []float64)
+	// Steady reports whether the prediction for an object stays the same from one of its requests to the next, so that who asks may ask once
+	// after Observe and keep the answer.
+	Steady() bool
+}
+
+// Labeler is implemented by predictors that can also say whether the optimum would evict an object before its next request: the
+// binary priority of LCR, section 2.2.
+type Labeler interface {
+	// Evict returns the predicted label of o as of its last observed request.
+	Evict(o Object) bool
+}
+
+// Config is what a predictor is built from. Slices are those of the trace and must not be changed.
+type Config struct {
+	Objects []Object // per request; only predictors that know the future may look beyond what they have observed
+	Count   int      // distinct objects; every Object is below it
+	// NextUse gives, for each position, the position of the next request to the same object, or policies.Never. Only entries that know the future
+	// get it; it is nil for all others.
+	NextUse []uint32
+	// OptEvicts gives, for each position, whether the optimum of the cell evicts the requested object before its next request, and is set where
+	// NextUse is and the cache has such an optimum.
+	OptEvicts func() ([]bool, error)
+	// Groups are the positions at which requests that come together begin: the blocks of a prompt, the keys of a batch. Nil: each comes alone.
+	Groups []int
+	Times  []int64 // nanoseconds per request; nil without a clock
+	// Depth is the number of tokens from the root of the prefix tree to the end of a block, per object; nil where objects are no blocks.
+	Depth  []int32
+	Seed   uint64        // the only source of randomness
+	Params params.Values // every parameter of the Entry
+}
+
+// Cost is what predictions have cost.
+type Cost struct {
+	Calls       int64 // of Predict
+	Predictions int64 // objects predicted
+	Elapsed     time.Duration
+}
+
+// Plus returns the sum of two costs.
+func (c Cost) Plus(other Cost) Cost {
+	return Cost{c.Calls + other.Calls, c.Predictions + other.Predictions, c.Elapsed + other.Elapsed}
+}
+
+// Counted counts what the predictions of a Predictor cost.
+type Counted struct {
+	Predictor
+	cost  Cost
+	timed int64 // calls whose time was taken
+	spent time.Duration
+}
+
+// timedEvery is how many calls of a predictor share one reading of the clock, which costs as much as a short call.
+const timedEvery = 64
+
+// Predict implements Predictor.
+func (c *Counted) Predict(objects []Object, pos int, next []float64) {
+	c.cost.Predictions += int64(len(objects))
+	if c.cost.Calls++; c.cost.Calls%timedEvery != 0 {
+		c.Predictor.Predict(objects, pos, next)
+		return
+	}
+	start := time.Now()
+	c.Predictor.Predict(objects, pos, next)
+	c.timed, c.spent = c.timed+1, c.spent+time.Since(start)
+}
+
+// Cost returns what the calls of Predict have cost so far; the time is estimated from one call in 64.
+func (c *Counted) Cost() Cost {
+	cost := c.cost
+	if c.timed > 0 {
+		cost.Elapsed = time.Duration(float64(c.spent) * float64(cost.Calls) / float64(c.timed))
+	}
+	return cost
+}

@@ -1,0 +1,67 @@
+package predict
+
+import "github.com/cachesim/cachesim/internal/params"
+
+// Entry describes one predictor for the registry.
+type Entry struct {
+	Name    string
+	Summary string // one line: what it predicts from
+	Source  string // the paper or page that defines it
+	Future  bool   // knows the trace beyond the present request
+	Random  bool   // makes random choices, so that its predictions depend on the seed
+	Params  []params.Param
+	// Check refuses values of Params that exclude each other, or a file that cannot be read; nil where there are none such.
+	Check func(params.Values) error
+	New   func(Config) (Predictor, error)
+}
+
+// Signature implements params.Named.
+func (e Entry) Signature() (string, []params.Param) { return e.Name, e.Params }
+
+// registry lists every predictor in the order in which `cachesim predictors` prints them.
+var registry = []Entry{
+	oracleEntry,
+	noisyEntry,
+	noneEntry,
+}
+
+var family = params.Table("predictor", "oracle,'noisy(p=0.3)'", registry)
+
+// Spec is a predictor with its parameters: what a user writes as `noisy(p=0.3,kind=flip)`.
+type Spec = params.Spec[Entry]
+
+// All returns every entry in the order of the registry.
+func All() []Entry { return append([]Entry(nil), registry...) }
+
+// Names returns the names of all entries.
+func Names() []string { return family.Names() }
+
+// Parse reads one predictor.
+func Parse(text string) (Spec, error) {
+	s, err := family.Parse(text)
+	if err != nil {
+		return s, err
+	}
+	return s, check(s)
+}
+
+// ParseList reads a comma-separated list of predictors.
+func ParseList(text string) ([]Spec, error) {
+	specs, err := family.ParseList(text)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range specs {
+		if err := check(s); err != nil {
+			return nil, err
+		}
+	}
+	return specs, nil
+}
+
+func check(s Spec) error {
+	if s.Entry.Check == nil {
+		return nil
+	}
+	return s.Entry.Check(s.Params)
+}

@@ -1,0 +1,69 @@
+package sim
+
+import (
+	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/predict"
+	"github.com/cachesim/cachesim/internal/traces"
+)
+
+// CacheEntry describes one kind of cache.
+type CacheEntry struct {
+	Name    string
+	Summary string // one line: what a hit is and what may leave
+	Source  string
+	Params  []params.Param
+	// ObjectsOnly says that capacities count objects, whatever their sizes.
+	ObjectsOnly bool
+	// Prompts says that it serves prompts, chains of blocks, and so needs a trace of them; a warm-up then counts prompts.
+	Prompts bool
+	// Check refuses a policy that cannot work in such a cache; nil where all can.
+	Check func(values params.Values, policy policies.Entry) error
+	New   func(CacheConfig) (Cache, error)
+}
+
+// Signature implements params.Named.
+func (e CacheEntry) Signature() (string, []params.Param) { return e.Name, e.Params }
+
+// CacheConfig is what a cache is built from.
+type CacheConfig struct {
+	Trace    *traces.Trace // what will be served; a cache must not look ahead
+	Capacity int64
+	Unit     bool // capacity counts objects
+	Params   params.Values
+	Policy   policies.Spec
+	// Seed is that of the policy's random choices. A cache that has several policies makes one for each from it.
+	Seed    uint64
+	NextUse func() []uint32 // per position of Trace; only for policies that are offline
+	// Predictor is the one that all policies of the cache share; nil where the policy asks none.
+	Predictor predict.Predictor
+}
+
+// policyConfig returns what the policy of a cache that has only one is built from.
+func (c CacheConfig) policyConfig() policies.Config {
+	config := policies.Config{
+		Capacity: c.Capacity, Unit: c.Unit, Objects: c.Trace.NumObjects, Requests: len(c.Trace.Objects), Seed: c.Seed, Params: c.Policy.Params,
+		Predictor: c.Predictor,
+	}
+	if c.Policy.Entry.Kind == policies.Offline {
+		config.NextUse = c.NextUse()
+	}
+	return config
+}
+
+// CacheSpec is a kind of cache with its parameters: what a user writes as `sets(ways=64)`.
+type CacheSpec = params.Spec[CacheEntry]
+
+var caches = params.Table("cache", "exact", []CacheEntry{exactEntry})
+
+// ParseCache reads one kind of cache.
+func ParseCache(text string) (CacheSpec, error) { return caches.Parse(text) }
+
+// ParseCaches reads a comma-separated list of kinds of caches.
+func ParseCaches(text string) ([]CacheSpec, error) { return caches.ParseList(text) }
+
+// CacheNames returns the names of the kinds of caches.
+func CacheNames() []string { return caches.Names() }
+
+// ExactCache is the cache in which a request hits where its own object is resident.
+func ExactCache() CacheSpec { return CacheSpec{Entry: exactEntry, Params: params.Values{}} }
