@@ -60,8 +60,12 @@ func replayTime(c *experiment.Collection) time.Duration {
 
 // writeReport writes figures and report into the folder of the sweep.
 func writeReport(s *experiment.Sweep, c *experiment.Collection) (report.Summary, error) {
+	recs := c.Records
+	if s.File.SpeaksOfTimes() {
+		recs = c.Timed()
+	}
 	return report.Write(s.Dir, report.Input{
-		File: s.File, Cells: s.Cells, Records: c.Records, Version: version(), Quick: s.File.IsQuick(), Command: sweepCommand(s.File),
+		File: s.File, Cells: s.Cells, Records: recs, Version: version(), Quick: s.File.IsQuick(), Command: sweepCommand(s.File),
 	})
 }
 

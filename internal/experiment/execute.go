@@ -46,7 +46,9 @@ type Task interface {
 type Result struct {
 	Record       records.Record `json:"record"`         // without what compares it with others, and without its time
 	NsPerRequest *float64       `json:"ns_per_request"` // nil for a bound
-	Seconds      float64        `json:"seconds"`        // that the replay took; an equal share of them where several cells shared a pass
+	// PredictionNsPerRequest is the part of it that predictions took; nil where there are none.
+	PredictionNsPerRequest *float64 `json:"prediction_ns_per_request,omitempty"`
+	Seconds                float64  `json:"seconds"` // that the replay took; an equal share of them where several cells shared a pass
 }
 
 // RecordOf returns the record as that of c, which must have the hash of the cell that was run: with the names that c gives to what was
@@ -499,8 +501,8 @@ func (e *executor) learn(j job, seconds float64) {
 }
 
 func (e *executor) finish(c Cell, rec records.Record, seconds float64) error {
-	result := Result{NsPerRequest: rec.NsPerRequest, Seconds: seconds}
-	rec.NsPerRequest, rec.Version = nil, c.Version
+	result := Result{NsPerRequest: rec.NsPerRequest, PredictionNsPerRequest: rec.PredictionNsPerRequest, Seconds: seconds}
+	rec.NsPerRequest, rec.PredictionNsPerRequest, rec.Version = nil, nil, c.Version
 	result.Record = rec
 	var err error
 	if result.Record, err = result.RecordOf(c); err != nil {

@@ -38,6 +38,9 @@ func (f *File) Cells(options CellOptions) ([]Cell, error) {
 		}
 		e.policies = append(e.policies, more...)
 	}
+	if err := e.combine(); err != nil {
+		return nil, err
+	}
 	for i := range f.Traces {
 		if err := e.addTrace(i); err != nil {
 			return nil, err
@@ -67,25 +70,54 @@ func (c *Cell) names() records.Record {
 // setting is one place on one axis.
 type setting struct{ name, value string }
 
-// variant is a policy at one place on its axes.
+// variant is a policy at one place on its axes, with one predictor if it asks any.
 type variant struct {
-	index int // in File.Policies
-	label string
-	spec  policies.Spec
-	axes  []setting
+	index     int // in File.Policies
+	label     string
+	spec      policies.Spec
+	predictor partVariant
+	axes      []setting
 }
 
-// variants returns a policy at every place on its axes.
+// variants returns a policy at every place on its axes, with each of its predictors.
 func (f *File) variants(index int) (all []variant, err error) {
 	p := f.Policies[index]
+	predictors, err := f.predictorsOf(index)
+	if err != nil {
+		return nil, err
+	}
 	for axes := range places(p.With) {
 		spec, err := p.spec(axes)
 		if err != nil {
 			return nil, f.errorAt(err, "policies", index, "policy")
 		}
-		all = append(all, variant{index: index, label: p.Label(), spec: spec, axes: f.qualify("policy", axes)})
+		for _, predictor := range predictors {
+			all = append(all, variant{index, p.Label(), spec, predictor, append(f.qualify("policy", slices.Clone(axes)), predictor.axes...)})
+		}
 	}
 	return all, nil
+}
+
+// predictorsOf returns the predictors that a policy is run with; an empty one for a policy that asks none.
+func (f *File) predictorsOf(index int) ([]partVariant, error) {
+	p := f.Policies[index]
+	spec, err := p.spec(firstPlace(p.With))
+	if err != nil {
+		return nil, f.errorAt(err, "policies", index, "policy")
+	}
+	switch {
+	case !spec.Entry.Predicts && len(p.Predictors) > 0:
+		return nil, f.errorAt(fmt.Errorf("policy %s asks no predictor; leave its predictors out", p.Label()), "policies", index, "predictors")
+	case !spec.Entry.Predicts:
+		return []partVariant{{}}, nil
+	case len(f.Predictors) == 0:
+		return nil, f.errorAt(fmt.Errorf("policy %s needs a predictor; write some for all policies, for example predictors: [oracle]", p.Label()), "policies", index)
+	}
+	all, err := f.partVariants(predictorKind)
+	if err != nil || len(p.Predictors) == 0 {
+		return all, err
+	}
+	return slices.DeleteFunc(all, func(v partVariant) bool { return !slices.Contains(p.Predictors, v.label) }), nil
 }
 
 // Label returns the name of the policy in figures, tables and claims.
@@ -98,14 +130,7 @@ func (p Policy) Label() string {
 
 // spec returns the policy at a place on its axes.
 func (p Policy) spec(axes []setting) (policies.Spec, error) {
-	name, args, err := params.SplitCall(p.Policy)
-	if err != nil {
-		return policies.Spec{}, fmt.Errorf("policy %w", err)
-	}
-	if len(axes) == 0 {
-		return policies.ParseSpec(p.Policy)
-	}
-	return policies.ParseSpec(name + "(" + joinArgs(args, axes) + ")")
+	return policies.ParseSpec(withArgs(p.Policy, axes))
 }
 
 // joinArgs writes further parameters behind those in parentheses.
@@ -142,8 +167,8 @@ func places(with map[string]Values) func(yield func([]setting) bool) {
 	}
 }
 
-// qualify gives axes the names that they have in records: those of the parameters, with "trace." or "policy." before them where traces and policies
-// both have an axis of that name, or where it is the name of another dimension.
+// qualify gives axes the names that they have in records: those of the parameters, with what they belong to before them ("trace.", "policy.", "predictor.",
+// "cache.", "model.") where something else has an axis of that name, or where it is the name of another dimension.
 func (f *File) qualify(owner string, axes []setting) []setting {
 	for i, axis := range axes {
 		if f.isAmbiguous(axis.name) {
@@ -154,9 +179,20 @@ func (f *File) qualify(owner string, axes []setting) []setting {
 }
 
 func (f *File) isAmbiguous(axis string) bool {
-	ofTrace := slices.ContainsFunc(f.Traces, func(t Trace) bool { return t.With[axis] != nil })
-	ofPolicy := slices.ContainsFunc(f.Policies, func(p Policy) bool { return p.With[axis] != nil })
-	return ofTrace && ofPolicy || slices.Contains(dimensions, axis)
+	owners := 0
+	count := func(has bool) {
+		if has {
+			owners++
+		}
+	}
+	count(slices.ContainsFunc(f.Traces, func(t Trace) bool { return t.With[axis] != nil }))
+	count(slices.ContainsFunc(f.Policies, func(p Policy) bool { return p.With[axis] != nil }))
+	reserved := slices.Contains(dimensions, axis)
+	for _, kind := range partKinds {
+		count(slices.ContainsFunc(*kind.of(f), func(p Part) bool { return p.With[axis] != nil }))
+		reserved = reserved || kind.axis == axis
+	}
+	return owners > 1 || reserved
 }
 
 // dimensions are those that every record has.
@@ -213,7 +249,32 @@ type expansion struct {
 	file     *File
 	options  CellOptions
 	policies []variant
+	setups   []setup
 	cells    []Cell
+}
+
+// setup is what all policies of an experiment work in: a cache, and a model if there is one.
+type setup struct{ cache, model partVariant }
+
+// combine puts every cache and every model together.
+func (e *expansion) combine() error {
+	caches, err := e.file.partVariants(cacheKind)
+	if err != nil {
+		return err
+	}
+	models, err := e.file.partVariants(modelKind)
+	if err != nil {
+		return err
+	}
+	for _, cache := range caches {
+		if cache.full == "" {
+			cache.full = sim.ExactCache().Full()
+		}
+		for _, model := range models {
+			e.setups = append(e.setups, setup{cache, model})
+		}
+	}
+	return nil
 }
 
 // addTrace adds the cells of a trace at every place on its axes.
@@ -236,13 +297,16 @@ func (e *expansion) addTrace(index int) error {
 				return e.file.errorAt(fmt.Errorf("trace %s: %w", t.Name, err), "traces", index)
 			}
 			w.Checksum = checksum
-			base := Cell{
-				Workload: w, Cache: sim.ExactCache().Full(), Sizes: e.file.mode().String(), Warmup: e.file.Warmup, Axes: formatAxes(e.file.qualify("trace", slices.Clone(axes))),
-				Version: e.options.Version,
-			}
-			for _, capacity := range capacities {
-				if err := e.addCapacity(base, capacity, seeds); err != nil {
-					return err
+			for _, setup := range e.setups {
+				all := slices.Concat(e.file.qualify("trace", slices.Clone(axes)), setup.cache.axes, setup.model.axes)
+				base := Cell{
+					Workload: w, Cache: setup.cache.full, Model: setup.model.full, Sizes: e.file.mode().String(), Warmup: e.file.Warmup, Axes: formatAxes(all),
+					Version: e.options.Version,
+				}
+				for _, capacity := range capacities {
+					if err := e.addCapacity(base, capacity, seeds); err != nil {
+						return err
+					}
 				}
 			}
 		}
@@ -268,14 +332,15 @@ func (e *expansion) addCapacity(base Cell, capacity sim.CapacitySpec, seeds []ui
 	asked := map[string]bool{}
 	var references []Cell
 	for _, v := range e.policies {
-		if err := sim.CheckUnits(v.spec.Entry, bytes); err != nil {
+		replay, err := e.check(base, v, bytes)
+		if err != nil {
 			return e.file.errorAt(fmt.Errorf("capacity %s: %w", capacity, err), "policies", v.index)
 		}
 		against := e.references(base, v, bytes, seeds[0])
 		references = append(references, against...)
 		for _, seed := range seeds {
 			c := base
-			c.Policy, c.Label, c.Seed = v.spec.Full(), v.label, seed
+			c.Policy, c.Predictor, c.Label, c.Seed = v.spec.Full(), v.predictor.full, v.label, seed
 			c.Axes = strings.Trim(base.Axes+","+formatAxes(v.axes), ",")
 			for _, other := range against {
 				c.Against = append(c.Against, other.Hash)
@@ -283,7 +348,7 @@ func (e *expansion) addCapacity(base Cell, capacity sim.CapacitySpec, seeds []ui
 			c.Hash = c.hash()
 			asked[c.Hash] = true
 			e.cells = append(e.cells, c)
-			if !v.spec.Entry.Random {
+			if !replay.Random() {
 				break
 			}
 		}
@@ -297,6 +362,20 @@ func (e *expansion) addCapacity(base Cell, capacity sim.CapacitySpec, seeds []ui
 	return nil
 }
 
+// check refuses a policy that does not fit the rest of a cell.
+func (e *expansion) check(base Cell, v variant, bytes bool) (sim.Cell, error) {
+	base.Policy, base.Predictor = v.spec.Full(), v.predictor.full
+	replay, err := base.parseReplay()
+	if err != nil {
+		return replay, err
+	}
+	replay.Capacity.Bytes = bytes
+	if err := sim.CheckUnits(v.spec.Entry, bytes); err != nil {
+		return replay, err
+	}
+	return replay, sim.CheckParts(replay)
+}
+
 // references returns the cells that those of v at this capacity are held against.
 func (e *expansion) references(base Cell, v variant, bytes bool, seed uint64) (cells []Cell) {
 	if e.file.Optimum != nil && !*e.file.Optimum {
@@ -304,6 +383,7 @@ func (e *expansion) references(base Cell, v variant, bytes bool, seed uint64) (c
 	}
 	for _, reference := range sim.References(sim.Cell{Policy: v.spec, Capacity: sim.Capacity{Bytes: bytes}}) {
 		c := base
+		c.Model = "" // its hits alone matter
 		c.Policy, c.Label, c.Seed, c.Auxiliary = reference.Policy.Full(), reference.Policy.Entry.Name, seed, true
 		c.Hash = c.hash()
 		cells = append(cells, c)

@@ -10,8 +10,11 @@ type File struct {
 	About  string `yaml:"about,omitempty"` // what differs from the source, and why
 
 	Traces   []Trace  `yaml:"traces"`
-	Cache    string   `yaml:"cache,omitempty"` // what a hit is: "exact", the default
+	Caches   []Part   `yaml:"caches,omitempty"` // what a hit is; default: exact
 	Policies []Policy `yaml:"policies"`
+	// Predictors are those with each of which the policies are run that ask one.
+	Predictors []Part `yaml:"predictors,omitempty"`
+	Models     []Part `yaml:"models,omitempty"` // of the time that requests take; default: hits are counted and nothing else
 	// Capacities are written as for --capacity. A trace may have its own.
 	Capacities Capacities `yaml:"capacities,omitempty"`
 	Bytes      bool       `yaml:"bytes,omitempty"`     // bare numbers and shares count bytes
@@ -69,9 +72,10 @@ type Trace struct {
 
 // Policy is a policy with parameters; in YAML a text alone is its Policy.
 type Policy struct {
-	Policy string            `yaml:"policy"`         // "s3fifo(small=0.1)"
-	As     string            `yaml:"as,omitempty"`   // its name in figures, tables and claims; default: as written
-	With   map[string]Values `yaml:"with,omitempty"` // further parameters; each is an axis of that name, even where it has one value
+	Policy     string            `yaml:"policy"`               // "s3fifo(small=0.1)"
+	As         string            `yaml:"as,omitempty"`         // its name in figures, tables and claims; default: as written
+	With       map[string]Values `yaml:"with,omitempty"`       // further parameters; each is an axis of that name, even where it has one value
+	Predictors Values            `yaml:"predictors,omitempty"` // names of those it is run with; default: all
 }
 
 // Values is one value or a list of them, as texts.

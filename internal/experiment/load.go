@@ -150,16 +150,22 @@ func decode(node ast.Node, f *File) error {
 	return yaml.NodeToValue(node, f, yaml.Strict())
 }
 
+// keyedTypes are those that may be written as a text alone, and what they are read as where they are not.
+var keyedTypes = map[reflect.Type]reflect.Type{
+	reflect.TypeFor[Policy](): reflect.TypeFor[plainPolicy](),
+	reflect.TypeFor[Part]():   reflect.TypeFor[plainPart](),
+}
+
 // checkShape refuses a value that is not what its type wants, and keys that its type does not have. Types that read themselves refuse on their own.
 func checkShape(node ast.Node, t reflect.Type, owner string) error {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	if t == reflect.TypeFor[Policy]() {
+	if keyed, ok := keyedTypes[t]; ok {
 		if _, isText := scalar(node); isText {
 			return nil
 		}
-		t = reflect.TypeFor[plainPolicy]()
+		t = keyed
 	}
 	if reflect.PointerTo(t).Implements(reflect.TypeFor[yaml.NodeUnmarshaler]()) {
 		if node.Type() == ast.NullType { // the YAML library does not ask them then

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,9 +19,10 @@ const timingsName = "timings.csv"
 
 // Timing says what a cell cost.
 type Timing struct {
-	Cell         Cell
-	NsPerRequest *float64
-	Seconds      float64
+	Cell                   Cell
+	NsPerRequest           *float64
+	PredictionNsPerRequest *float64
+	Seconds                float64
 }
 
 // Collection is what a finished plan gave.
@@ -43,7 +45,7 @@ func Collect(cells []Cell, finished *Finished) (*Collection, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", cell, err)
 		}
-		c.Timings = append(c.Timings, Timing{cell, result.NsPerRequest, result.Seconds})
+		c.Timings = append(c.Timings, Timing{cell, result.NsPerRequest, result.PredictionNsPerRequest, result.Seconds})
 		all = append(all, outcome{cell, rec})
 	}
 	if err := holdAgainstOptima(all); err != nil {
@@ -58,6 +60,19 @@ func Collect(cells []Cell, finished *Finished) (*Collection, error) {
 		MarkBest(c.Records, same)
 	}
 	return c, nil
+}
+
+// Timed returns the records with the times that their replays took here. Unlike Records, they depend on the machine.
+func (c *Collection) Timed() []records.Record {
+	timed := slices.Clone(c.Records)
+	at := 0
+	for _, t := range c.Timings {
+		if !t.Cell.Auxiliary {
+			timed[at].NsPerRequest, timed[at].PredictionNsPerRequest = t.NsPerRequest, t.PredictionNsPerRequest
+			at++
+		}
+	}
+	return timed
 }
 
 // outcome is a cell with its record.
@@ -94,20 +109,24 @@ func (c *Collection) Write(dir string) error {
 
 func writeTimings(w io.Writer, timings []Timing) error {
 	out := csv.NewWriter(w)
-	out.Write([]string{"cell", "trace", "policy", "capacity", "seed", "axes", "auxiliary", "ns_per_request", "seconds"}) // errors stay in out until Flush
+	out.Write([]string{"cell", "trace", "policy", "capacity", "seed", "axes", "auxiliary", "ns_per_request", "prediction_ns_per_request", "seconds"}) // errors stay in out until Flush
 	for _, t := range timings {
-		ns := ""
-		if t.NsPerRequest != nil {
-			ns = strconv.FormatFloat(*t.NsPerRequest, 'f', 2, 64)
-		}
 		c := t.Cell
 		out.Write([]string{
 			c.Hash, c.traceName(), c.labelOrPolicy(), c.Capacity, strconv.FormatUint(c.Seed, 10), c.Axes, strconv.FormatBool(c.Auxiliary),
-			ns, strconv.FormatFloat(t.Seconds, 'f', 6, 64),
+			nanoseconds(t.NsPerRequest), nanoseconds(t.PredictionNsPerRequest), strconv.FormatFloat(t.Seconds, 'f', 6, 64),
 		})
 	}
 	out.Flush()
 	return out.Error()
+}
+
+// nanoseconds writes a time that may not have been taken.
+func nanoseconds(ns *float64) string {
+	if ns == nil {
+		return ""
+	}
+	return strconv.FormatFloat(*ns, 'f', 2, 64)
 }
 
 // MissingCellsError says that cells are not finished.

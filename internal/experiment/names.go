@@ -17,20 +17,32 @@ import (
 
 // checkMetric refuses what is no figure of the records of a sweep.
 func checkMetric(name string) error {
-	switch {
-	case name == timeMetric:
-		return fmt.Errorf("metric %s: records of an experiment have no times, as they do not depend on the machine; timings.csv has them", name)
-	case !slices.Contains(metricNames(), name):
-		return suggest.Unknown("metric", name, metricNames())
+	if names := records.MetricNames(); !slices.Contains(names, name) {
+		return suggest.Unknown("metric", name, names)
 	}
 	return nil
 }
 
-// timeMetric is the one figure of records that those of an experiment do not have.
-const timeMetric = "ns_per_request"
+// timeMetrics are the figures that depend on the machine. The records of an experiment do not have them; figures, tables and claims that speak
+// of them get them from its timings.
+var timeMetrics = []string{"ns_per_request", "prediction_ns_per_request"}
 
-func metricNames() []string {
-	return slices.DeleteFunc(records.MetricNames(), func(name string) bool { return name == timeMetric })
+// SpeaksOfTimes reports whether the experiment shows or claims something about the time of replays, so that what it prints depends on the machine.
+func (f *File) SpeaksOfTimes() bool {
+	var texts []string
+	for _, figure := range f.Figures {
+		texts = append(texts, figure.Y)
+	}
+	for _, t := range f.Tables {
+		texts = append(texts, t.Cells)
+	}
+	for _, c := range f.Claims {
+		texts = append(texts, c.Claim)
+	}
+	speaks := func(text string) bool {
+		return slices.ContainsFunc(timeMetrics, func(metric string) bool { return strings.Contains(text, metric) })
+	}
+	return slices.ContainsFunc(append(texts, f.Metrics...), speaks)
 }
 
 func (f *File) checkMetrics() error {
@@ -58,6 +70,15 @@ func (f *File) axes() map[string][]string {
 	}
 	for _, p := range f.Policies {
 		add("policy", p.With)
+	}
+	for _, kind := range partKinds {
+		parts := *kind.of(f)
+		for _, p := range parts {
+			add(kind.axis, p.With)
+		}
+		if len(parts) > 1 {
+			all[kind.axis] = labelsOf(parts)
+		}
 	}
 	for _, r := range f.References {
 		for _, p := range r.Points {
@@ -304,7 +325,7 @@ func (f *File) checkTables() error {
 
 func (f *File) checkClaims() error {
 	names := claims.Names{
-		Policies: append(f.labels(), sortedKeys(f.Absent)...), Groups: sortedKeys(f.Groups), Metrics: metricNames(), References: f.referenceNames(),
+		Policies: append(f.labels(), sortedKeys(f.Absent)...), Groups: sortedKeys(f.Groups), Metrics: records.MetricNames(), References: f.referenceNames(),
 		Axes: append(sortedKeys(f.axes()), f.referenceAxes()...), Traces: f.traceNames(),
 	}
 	for i, c := range f.Claims {

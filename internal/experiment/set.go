@@ -37,7 +37,9 @@ var settings = []struct {
 	key string
 	set func(f *File, value string) error
 }{
-	{"cache", func(f *File, value string) error { f.Cache = value; return nil }},
+	{cacheKind.key, cacheKind.setParts},
+	{predictorKind.key, predictorKind.setParts},
+	{modelKind.key, modelKind.setParts},
 	{"policies", (*File).setPolicies},
 	{"capacities", func(f *File, value string) error { f.setCapacities(splitList([]string{value})); return nil }},
 	{"bytes", func(f *File, value string) error { return setBool(&f.Bytes, value) }},
@@ -62,6 +64,13 @@ func (f *File) Settings() (keys []string) {
 	for _, p := range f.Policies {
 		for _, axis := range sortedKeys(p.With) {
 			keys = append(keys, "policies."+p.Label()+"."+axis)
+		}
+	}
+	for _, kind := range partKinds {
+		for _, p := range *kind.of(f) {
+			for _, axis := range sortedKeys(p.With) {
+				keys = append(keys, kind.key+"."+p.Label()+"."+axis)
+			}
 		}
 	}
 	return keys
@@ -89,6 +98,12 @@ func (f *File) set(text string) error {
 		return f.Policies[i].set(key, value)
 	}
 	names := []string{"traces.NAME.KEY", "policies.NAME.KEY"}
+	for _, kind := range partKinds {
+		if rest, ok := strings.CutPrefix(text, kind.key+"."); ok {
+			return kind.setParam(f, rest)
+		}
+		names = append(names, kind.key+".NAME.KEY")
+	}
 	for _, s := range settings {
 		if s.key == key {
 			return s.set(f, value)

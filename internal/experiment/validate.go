@@ -10,6 +10,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/experiment/claims"
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/suggest"
@@ -20,7 +21,7 @@ import (
 // validate refuses an experiment that cannot be run, or that speaks of what does not exist. The error names the line.
 func (f *File) validate() error {
 	for _, check := range []func() error{
-		f.checkHead, f.checkTraces, f.checkPolicies, f.checkGroups, f.checkSize, f.checkCells, f.checkMetrics, f.checkReferences, f.checkFigures,
+		f.checkHead, f.checkTraces, f.checkPolicies, f.checkParts, f.checkGroups, f.checkSize, f.checkCells, f.checkMetrics, f.checkReferences, f.checkFigures,
 		f.checkTables, f.checkClaims, f.checkQuick,
 	} {
 		if err := check(); err != nil {
@@ -59,8 +60,6 @@ func (f *File) checkHead() error {
 	switch {
 	case !experimentName.MatchString(f.Name) || len(f.Name) > maxNameLength:
 		return f.errorAt(fmt.Errorf("name %q: want letters, digits and -", f.Name), "name")
-	case f.Cache != "" && f.Cache != "exact":
-		return f.errorAt(suggest.Unknown("cache", f.Cache, []string{"exact"}), "cache")
 	case len(f.Traces) == 0:
 		return f.errorAt(fmt.Errorf("the experiment has no traces; write some, for example traces: [{name: oltp, file: oltp.lis}]"), "traces")
 	case len(f.Policies) == 0:
@@ -221,12 +220,11 @@ func (f *File) checkSize() error {
 		if err != nil {
 			return f.errorAt(err, "policies", i)
 		}
-		if spec.Entry.Random {
-			perSeed += countPlaces(p.With)
-		} else {
-			once += countPlaces(p.With)
-		}
+		alone, drawn := f.countPredictors(p, spec.Entry)
+		once += countPlaces(p.With) * alone
+		perSeed += countPlaces(p.With) * drawn
 	}
+	setups := countParts(f.Caches) * countParts(f.Models)
 	seeds := float64(len(f.seeds()))
 	cells, workloads, capacities := 0.0, 0.0, 0
 	for i, t := range f.Traces {
@@ -238,7 +236,7 @@ func (f *File) checkSize() error {
 		if t.dependsOnSeed(firstPlace(t.With)) {
 			each = (once + perSeed) * seeds
 		}
-		cells += countPlaces(t.With) * float64(len(specs)) * each
+		cells += setups * countPlaces(t.With) * float64(len(specs)) * each
 		workloads += countPlaces(t.With)
 		capacities = max(capacities, len(specs))
 	}
@@ -247,6 +245,37 @@ func (f *File) checkSize() error {
 			"policies with their axes %.0f, seeds %.0f; split it, or leave some out", cells, maxCells, workloads, capacities, once+perSeed, seeds))
 	}
 	return nil
+}
+
+// countPredictors returns with how many predictors, at all places on their axes, a policy is run: once, and for each seed.
+func (f *File) countPredictors(p Policy, e policies.Entry) (once, perSeed float64) {
+	count := func(n float64, random bool) {
+		if random {
+			perSeed += n
+		} else {
+			once += n
+		}
+	}
+	if !e.Predicts {
+		count(1, e.Random)
+		return once, perSeed
+	}
+	for _, part := range f.Predictors {
+		if len(p.Predictors) == 0 || slices.Contains(p.Predictors, part.Label()) {
+			spec, _ := predict.Parse(withArgs(part.Use, firstPlace(part.With))) // checked before
+			count(countPlaces(part.With), e.Random || spec.Entry.Random)
+		}
+	}
+	return once, perSeed
+}
+
+// countParts returns how many parts of a kind there are with all places on their axes; none at all is one.
+func countParts(parts []Part) float64 {
+	n := 0.0
+	for _, p := range parts {
+		n += countPlaces(p.With)
+	}
+	return max(1, n)
 }
 
 // countPlaces returns how many combinations of values there are.

@@ -303,15 +303,37 @@ func policiesTable(cells []experiment.Cell) table {
 	return t
 }
 
+// partsText lists what policies are combined with, and the places on the axes of each.
+func partsText(parts []experiment.Part, none string) string {
+	var texts []string
+	for _, p := range parts {
+		text := p.Use
+		if p.As != "" && p.As != p.Use {
+			text = p.As + " = " + text
+		}
+		for _, axis := range slices.Sorted(maps.Keys(p.With)) {
+			text += fmt.Sprintf(" with %s = %s", axis, strings.Join(p.With[axis], ", "))
+		}
+		texts = append(texts, text)
+	}
+	return cmp.Or(strings.Join(texts, "; "), none)
+}
+
 // setup lists the parameters that hold for all cells.
 func setup(f *experiment.File, recs []records.Record) []setting {
 	settings := []setting{
-		{"cache", cmp.Or(f.Cache, "exact")},
+		{"caches", partsText(f.Caches, "exact")},
 		{"seeds", seeds(f.Seeds)},
 		{"optimum", "the offline optimum under the same rules at every point"},
 	}
 	if f.Optimum != nil && !*f.Optimum {
 		settings[2].Value = "none"
+	}
+	if len(f.Predictors) > 0 {
+		settings = append(settings, setting{"predictors", partsText(f.Predictors, "")})
+	}
+	if len(f.Models) > 0 {
+		settings = append(settings, setting{"models", partsText(f.Models, "")})
 	}
 	switch {
 	case f.Bytes:

@@ -1,0 +1,207 @@
+package experiment
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/predict"
+	"github.com/cachesim/cachesim/internal/sim"
+	"github.com/cachesim/cachesim/internal/suggest"
+)
+
+// This file is about what policies are combined with: predictors, caches and models.
+
+// Part is a predictor, a cache or a model with parameters; in YAML a text alone is its Use.
+type Part struct {
+	Use  string            `yaml:"use"`            // "noisy(kind=flip)", "sets(ways=64)"
+	As   string            `yaml:"as,omitempty"`   // its place on the axis of its kind, where there are several; default: as written
+	With map[string]Values `yaml:"with,omitempty"` // further parameters; each is an axis of that name, even where it has one value
+}
+
+// Label returns the place of the part on the axis of its kind.
+func (p Part) Label() string {
+	if p.As != "" {
+		return p.As
+	}
+	return p.Use
+}
+
+type plainPart Part
+
+// UnmarshalYAML reads a part alone, or its keys.
+func (p *Part) UnmarshalYAML(node ast.Node) error {
+	if text, ok := scalar(node); ok {
+		*p = Part{Use: strings.TrimSpace(text)}
+		return nil
+	}
+	return yaml.NodeToValue(node, (*plainPart)(p), yaml.Strict())
+}
+
+// MarshalYAML writes a part without further keys as a text.
+func (p Part) MarshalYAML() (any, error) {
+	if p.As == "" && len(p.With) == 0 {
+		return p.Use, nil
+	}
+	return plainPart(p), nil
+}
+
+// partKind is one of the kinds of parts.
+type partKind struct {
+	axis string // the axis that several of them make
+	key  string // in the file
+	of   func(f *File) *[]Part
+	// read reads one and returns the entry's parameters and the text with every parameter.
+	read func(text string) (accepts []params.Param, full string, err error)
+}
+
+var (
+	predictorKind = partKind{"predictor", "predictors", func(f *File) *[]Part { return &f.Predictors }, readPart(predict.Parse)}
+	cacheKind     = partKind{"cache", "caches", func(f *File) *[]Part { return &f.Caches }, readPart(sim.ParseCache)}
+	modelKind     = partKind{"model", "models", func(f *File) *[]Part { return &f.Models }, readPart(sim.ParseModel)}
+	partKinds     = []partKind{cacheKind, predictorKind, modelKind}
+)
+
+func readPart[E params.Named](parse func(string) (params.Spec[E], error)) func(string) ([]params.Param, string, error) {
+	return func(text string) ([]params.Param, string, error) {
+		spec, err := parse(text)
+		if err != nil {
+			return nil, "", err
+		}
+		_, accepts := spec.Entry.Signature()
+		return accepts, spec.Full(), nil
+	}
+}
+
+// partVariant is a part at one place on its axes.
+type partVariant struct {
+	label string
+	full  string // with every parameter; "" where there is no part of its kind
+	axes  []setting
+}
+
+// partVariants returns the parts of a kind at every place on their axes; where there are none, one that is empty.
+func (f *File) partVariants(kind partKind) (all []partVariant, err error) {
+	parts := *kind.of(f)
+	if len(parts) == 0 {
+		return []partVariant{{}}, nil
+	}
+	for i, p := range parts {
+		for axes := range places(p.With) {
+			_, full, err := kind.read(withArgs(p.Use, axes))
+			if err != nil {
+				return nil, f.errorAt(err, kind.key, i)
+			}
+			axes = f.qualify(kind.axis, axes)
+			if len(parts) > 1 {
+				axes = append([]setting{{kind.axis, p.Label()}}, axes...)
+			}
+			all = append(all, partVariant{p.Label(), full, axes})
+		}
+	}
+	return all, nil
+}
+
+// withArgs writes further parameters into the parentheses of "name(args)". What cannot be cut stays as it is, for its reader to refuse.
+func withArgs(call string, more []setting) string {
+	name, args, err := params.SplitCall(call)
+	if err != nil || len(more) == 0 {
+		return call
+	}
+	return name + "(" + joinArgs(args, more) + ")"
+}
+
+// checkParts refuses parts that cannot be told from each other, or whose names cannot be places on an axis.
+func (f *File) checkParts() error {
+	for _, kind := range partKinds {
+		parts := *kind.of(f)
+		seen := map[string]bool{}
+		for i, p := range parts {
+			if err := f.required([]any{kind.key, i}, "use", p.Use); err != nil {
+				return err
+			}
+			label := p.Label()
+			if seen[label] {
+				return f.errorAt(fmt.Errorf("two %s are called %s; give one of them another name under as", kind.key, label), kind.key, i)
+			}
+			seen[label] = true
+			if err := f.checkAxes(p.With, kind.axis+" "+label, kind.key, i); err != nil {
+				return err
+			}
+			if len(parts) == 1 {
+				continue
+			}
+			if err := f.checkAxes(map[string]Values{kind.axis: {label}}, "several "+kind.key, kind.key, i); err != nil {
+				return f.errorAt(fmt.Errorf("the name %q cannot be a place on the axis %s; write a plain one under as", label, kind.axis), kind.key, i)
+			}
+		}
+		if _, err := f.partVariants(kind); err != nil {
+			return err
+		}
+	}
+	for i, p := range f.Policies {
+		for _, label := range p.Predictors {
+			if labels := labelsOf(f.Predictors); !slices.Contains(labels, label) {
+				return f.errorAt(suggest.Unknown("predictor", label, labels), "policies", i, "predictors")
+			}
+		}
+	}
+	return nil
+}
+
+func labelsOf(parts []Part) (labels []string) {
+	for _, p := range parts {
+		labels = append(labels, p.Label())
+	}
+	return labels
+}
+
+// setParts leaves the parts that are listed, with their parameters, and adds those that are new.
+func (k partKind) setParts(f *File, value string) error {
+	labels, err := params.Split(value, ',')
+	if err != nil {
+		return err
+	}
+	parts := k.of(f)
+	var chosen []Part
+	for _, label := range labels {
+		label = strings.TrimSpace(label)
+		if at := slices.IndexFunc(*parts, func(p Part) bool { return p.Label() == label }); at >= 0 {
+			chosen = append(chosen, (*parts)[at])
+		} else {
+			chosen = append(chosen, Part{Use: label})
+		}
+	}
+	*parts = chosen
+	return nil
+}
+
+// setParam sets the values of a parameter of one of the parts: "NAME.KEY=VALUE".
+func (k partKind) setParam(f *File, text string) error {
+	parts := *k.of(f)
+	i, key, value, err := cutOwner(k.axis, text, labelsOf(parts))
+	if err != nil {
+		return err
+	}
+	p := &parts[i]
+	accepts, _, err := k.read(p.Use)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(accepts, func(param params.Param) bool { return param.Name == key }) {
+		var names []string
+		for _, param := range accepts {
+			names = append(names, param.Name)
+		}
+		return suggest.Unknown("parameter of "+k.axis+" "+p.Label(), key, names)
+	}
+	label := p.Label()
+	if p.Use = withoutParam(p.Use, key); p.Use != label {
+		p.As = label
+	}
+	return setValues(&p.With, key, value)
+}

@@ -1,0 +1,93 @@
+package experiment
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cachesim/cachesim/internal/records"
+)
+
+const partsText = `
+traces: [{name: made, generate: "zipf(objects=10,seed=1)"}]
+policies: [lru, fpb, {policy: fpb, as: exact-fpb, predictors: oracle}]
+predictors: [oracle, {use: noisy(kind=flip), as: noisy, with: {p: [0.1, 0.5]}}]
+capacities: 3
+seeds: 2
+`
+
+func TestCellsWithPredictors(t *testing.T) {
+	got := summary(mustExpand(t, mustParse(t, partsText)))
+	want := []string{
+		"made 3 lru seed=0",
+		"made 3 fpb seed=0 predictor=oracle",
+		"made 3 fpb seed=0 predictor=noisy,p=0.1",
+		"made 3 fpb seed=1 predictor=noisy,p=0.1",
+		"made 3 fpb seed=0 predictor=noisy,p=0.5",
+		"made 3 fpb seed=1 predictor=noisy,p=0.5",
+		"made 3 exact-fpb seed=0 predictor=oracle",
+		"made 3 opt seed=0 (auxiliary)",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func TestPredictorIsPartOfTheHash(t *testing.T) {
+	hashes := map[string]string{}
+	for _, c := range mustExpand(t, mustParse(t, partsText)) {
+		key := c.Policy + c.Predictor + c.Cache + c.Model + string(rune('0'+c.Seed))
+		if other, ok := hashes[c.Hash]; ok && other != key {
+			t.Errorf("%s and %s have one hash", other, key)
+		}
+		hashes[c.Hash] = key
+	}
+	if len(hashes) != 7 { // fpb with the oracle is there twice
+		t.Errorf("%d hashes, want 7", len(hashes))
+	}
+}
+
+func TestSetChangesPredictors(t *testing.T) {
+	f := mustParse(t, partsText)
+	if err := f.Apply([]string{"predictors.noisy.p=0.2", "seeds=1"}, false); err != nil {
+		t.Fatal(err)
+	}
+	if got := summary(mustExpand(t, f))[2]; got != "made 3 fpb seed=0 predictor=noisy,p=0.2" {
+		t.Errorf("got %s", got)
+	}
+	if err := f.Apply([]string{"policies=lru,fpb", "predictors=none"}, false); err != nil {
+		t.Fatal(err)
+	}
+	cells := mustExpand(t, f)
+	if got := cells[1]; got.Predictor != "none" || got.Axes != "" {
+		t.Errorf("got predictor %q, axes %q", got.Predictor, got.Axes)
+	}
+}
+
+func TestPolicyNeedsAPredictor(t *testing.T) {
+	for text, want := range map[string]string{
+		"policies: [fpb]": "policy fpb needs a predictor",
+		"policies: [{policy: lru, predictors: oracle}]\npredictors: [oracle]": "policy lru asks no predictor",
+		"policies: [{policy: fpb, predictors: x}]\npredictors: [oracle]":      `unknown predictor "x"`,
+	} {
+		_, err := parseText("traces: [{name: t, generate: zipf}]\ncapacities: 3\n" + text)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s gives %v, want %s", text, err, want)
+		}
+	}
+}
+
+func TestTimesAreMetricsOfFigures(t *testing.T) {
+	f := mustParse(t, partsText+"figures: [{name: a, x: p, y: ns_per_request}]\n")
+	if !f.SpeaksOfTimes() || mustParse(t, partsText).SpeaksOfTimes() {
+		t.Error("only the experiment with a figure of times speaks of them")
+	}
+	c := Collection{
+		Records: make([]records.Record, 2),
+		Timings: []Timing{{NsPerRequest: new(1.5)}, {Cell: Cell{Auxiliary: true}, NsPerRequest: new(2.5)}, {NsPerRequest: new(3.5)}},
+	}
+	timed := c.Timed()
+	if *timed[0].NsPerRequest != 1.5 || *timed[1].NsPerRequest != 3.5 || c.Records[0].NsPerRequest != nil {
+		t.Error("times belong to the records of their cells, and to no others")
+	}
+}
