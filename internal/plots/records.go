@@ -47,12 +47,10 @@ var metrics = []metric{
 	{"hit_ratio", "Hit ratio", "hit ratio", Percent, 0, false, func(r *records.Record) (interval, bool) {
 		return interval{r.HitRatio, r.HitRatio}, true
 	}},
-	{"byte_hit_ratio", "Byte hit ratio", "byte hit ratio", Percent, 0, false, func(r *records.Record) (interval, bool) {
-		if r.ByteHitRatio == nil || r.Kind == "bound" {
-			return interval{}, false
-		}
-		return interval{*r.ByteHitRatio, *r.ByteHitRatio}, true
-	}},
+	{"byte_hit_ratio", "Byte hit ratio", "byte hit ratio", Percent, 0, false, optional(func(r *records.Record) *float64 { return r.ByteHitRatio })},
+	{"token_hit_ratio", "Token hit ratio", "token hit ratio", Percent, 0, false, optional(func(r *records.Record) *float64 { return r.TokenHitRatio })},
+	{"latency_mean", "Mean latency", "mean latency (ms)", Number, 0, true, optional(func(r *records.Record) *float64 { return r.LatencyMean })},
+	{"latency_p99", "P99 latency", "P99 latency (ms)", Number, 0, true, optional(func(r *records.Record) *float64 { return r.LatencyP99 })},
 	{"competitive_ratio", "Competitive ratio", "competitive ratio (misses / optimum)", Number, 1, true, func(r *records.Record) (interval, bool) {
 		if r.CompetitiveRatio == nil || r.Kind == "bound" {
 			return interval{}, false
@@ -65,13 +63,14 @@ var metrics = []metric{
 	}},
 }
 
-// WriteAll draws hit ratio, byte hit ratio and competitive ratio over capacity, as far as the records have them, into dir, which is
+// WriteAll draws hit ratio, byte and token hit ratio, competitive ratio and latency over capacity, as far as the records have them, into dir, which is
 // created if missing: lines, or bars where there is one capacity. Records of several traces, or replayed in several ways, give one set
 // of figures each, with the name of the group appended to the name of the file.
 func WriteAll(dir string, recs []records.Record) error {
 	if err := atomicfile.MakeFolder(dir); err != nil {
 		return err
 	}
+	recs = namedByPredictor(recs)
 	groups := records.Groups(recs)
 	suffixes := fileSuffixes(groups)
 	styles := StylesOf(recs, records.DimPolicy)
@@ -94,6 +93,37 @@ func WriteAll(dir string, recs []records.Record) error {
 		}
 	}
 	return nil
+}
+
+// namedByPredictor gives the lines of one policy with several predictors names of their own.
+func namedByPredictor(recs []records.Record) []records.Record {
+	predictors := map[string]bool{}
+	for _, r := range recs {
+		if r.Predictor != "" {
+			predictors[r.Predictor] = true
+		}
+	}
+	if len(predictors) < 2 {
+		return recs
+	}
+	recs = slices.Clone(recs)
+	for i := range recs {
+		if recs[i].Predictor != "" {
+			recs[i].Label += ", " + recs[i].Predictor
+		}
+	}
+	return recs
+}
+
+// optional returns what reads a figure that not every record has.
+func optional(figure func(*records.Record) *float64) func(*records.Record) (interval, bool) {
+	return func(r *records.Record) (interval, bool) {
+		x := figure(r)
+		if x == nil || r.Kind == "bound" {
+			return interval{}, false
+		}
+		return interval{*x, *x}, true
+	}
 }
 
 // figureOf returns the figure of one metric of one group.

@@ -18,6 +18,12 @@ type trait func(r *Record) string
 
 var traits = []trait{
 	func(r *Record) string { return r.Cache + " cache" },
+	func(r *Record) string {
+		if r.Model == "" {
+			return "no model"
+		}
+		return "model " + r.Model
+	},
 	func(r *Record) string { return "capacity in " + r.CapacityUnit },
 	func(r *Record) string { return fmt.Sprintf("sample rate %v", r.SampleRate) },
 	func(r *Record) string {

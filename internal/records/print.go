@@ -78,6 +78,11 @@ func title(g Group) string {
 	if first.PerFile {
 		s += ", each file through an empty cache"
 	}
+	for _, part := range []string{first.Cache, first.Model} {
+		if part != "" && part != "exact" && !strings.Contains(g.Name, part) {
+			s += ", " + part
+		}
+	}
 	if first.Warmup > 0 {
 		s += fmt.Sprintf(" after a warm-up of %s", Count(first.Warmup))
 	}
@@ -99,14 +104,8 @@ func columnsFor(g Group) []column {
 		{"capacity", false, capacityCell},
 		{"policy", true, policyCell},
 	}
-	for _, c := range []column{
-		{"predictor", true, func(r *Record) string { return r.Predictor }},
-		{"cache", true, func(r *Record) string { return r.Cache }},
-		{"model", true, func(r *Record) string { return r.Model }},
-	} {
-		if has(func(r *Record) bool { return c.cell(r) != "" && c.cell(r) != "exact" }) {
-			columns = append(columns, c)
-		}
+	if has(func(r *Record) bool { return r.Predictor != "" }) {
+		columns = append(columns, column{"predictor", true, func(r *Record) string { return r.Predictor }})
 	}
 	columns = append(columns, column{"hit ratio", false, hitRatioCell})
 	for _, c := range []column{
