@@ -298,6 +298,9 @@ func (e *expansion) addTrace(index int) error {
 			}
 			w.Checksum = checksum
 			for _, setup := range e.setups {
+				if !t.isServedBy(setup.cache.label) {
+					continue
+				}
 				all := slices.Concat(e.file.qualify("trace", slices.Clone(axes)), setup.cache.axes, setup.model.axes)
 				base := Cell{
 					Workload: w, Cache: setup.cache.full, Model: setup.model.full, Sizes: e.file.mode().String(), Warmup: e.file.Warmup, Axes: formatAxes(all),
@@ -312,6 +315,11 @@ func (e *expansion) addTrace(index int) error {
 		}
 	}
 	return nil
+}
+
+// isServedBy reports whether the trace is replayed in the caches of that name.
+func (t Trace) isServedBy(cache string) bool {
+	return len(t.Caches) == 0 || slices.Contains(t.Caches, cache)
 }
 
 // workloadSeeds returns the seeds of the experiment in groups that share a workload.

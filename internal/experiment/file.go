@@ -68,6 +68,7 @@ type Trace struct {
 	Limit      int               `yaml:"limit,omitempty"`
 	Sample     Number            `yaml:"sample,omitempty"`     // a share of the objects, by hashed keys
 	Capacities Capacities        `yaml:"capacities,omitempty"` // instead of those of the experiment
+	Caches     Values            `yaml:"caches,omitempty"`     // names of those it is replayed in; default: all
 }
 
 // Policy is a policy with parameters; in YAML a text alone is its Policy.

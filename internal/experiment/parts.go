@@ -144,10 +144,23 @@ func (f *File) checkParts() error {
 		}
 	}
 	for i, p := range f.Policies {
-		for _, label := range p.Predictors {
-			if labels := labelsOf(f.Predictors); !slices.Contains(labels, label) {
-				return f.errorAt(suggest.Unknown("predictor", label, labels), "policies", i, "predictors")
-			}
+		if err := f.checkPartNames(predictorKind, p.Predictors, "policies", i); err != nil {
+			return err
+		}
+	}
+	for i, t := range f.Traces {
+		if err := f.checkPartNames(cacheKind, t.Caches, "traces", i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkPartNames refuses names of parts that do not exist; the names stand under the key of their kind at path.
+func (f *File) checkPartNames(kind partKind, names Values, path ...any) error {
+	for _, name := range names {
+		if labels := labelsOf(*kind.of(f)); !slices.Contains(labels, name) && len(f.Changes) == 0 {
+			return f.errorAt(suggest.Unknown(kind.axis, name, labels), append(path, kind.key)...)
 		}
 	}
 	return nil

@@ -33,6 +33,17 @@ func TestCellsWithPredictors(t *testing.T) {
 	}
 }
 
+func TestTraceChoosesItsCaches(t *testing.T) {
+	text := "traces: [{name: a, generate: zipf, caches: plain}, {name: b, generate: zipf}]\npolicies: [lru]\ncapacities: 3\noptimum: false\n"
+	f := mustParse(t, text+"caches: [{use: exact, as: plain}]\n")
+	if got := len(mustExpand(t, f)); got != 2 {
+		t.Errorf("%d cells, want 2", got)
+	}
+	if _, err := parseText(text); err == nil || !strings.Contains(err.Error(), `unknown cache "plain"`) {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestPredictorIsPartOfTheHash(t *testing.T) {
 	hashes := map[string]string{}
 	for _, c := range mustExpand(t, mustParse(t, partsText)) {

@@ -224,7 +224,6 @@ func (f *File) checkSize() error {
 		once += countPlaces(p.With) * alone
 		perSeed += countPlaces(p.With) * drawn
 	}
-	setups := countParts(f.Caches) * countParts(f.Models)
 	seeds := float64(len(f.seeds()))
 	cells, workloads, capacities := 0.0, 0.0, 0
 	for i, t := range f.Traces {
@@ -236,6 +235,8 @@ func (f *File) checkSize() error {
 		if t.dependsOnSeed(firstPlace(t.With)) {
 			each = (once + perSeed) * seeds
 		}
+		served := slices.DeleteFunc(slices.Clone(f.Caches), func(p Part) bool { return !t.isServedBy(p.Label()) })
+		setups := countParts(served) * countParts(f.Models)
 		cells += setups * countPlaces(t.With) * float64(len(specs)) * each
 		workloads += countPlaces(t.With)
 		capacities = max(capacities, len(specs))
