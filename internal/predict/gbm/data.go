@@ -1,0 +1,175 @@
+package gbm
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Data is a table of training rows: the last Capacity ones that were added. It keeps rows binned from one training to the next, so that training
+// again after a few more rows bins only those.
+type Data struct {
+	names    []string
+	capacity int
+	rows     []float64 // row-major, a ring once it is full
+	labels   []float64
+	added    int // rows since the beginning; row i lies at i % capacity
+
+	edges    [][]float64 // per feature, ascending to largest; bin b > 0 holds the values up to and including edges[b-1], bin 0 is NaN
+	maxBins  int         // that edges were made for
+	edgesAt  int         // value of added when edges were made
+	binnedTo int         // value of added when rows were last binned
+	bins     [][]uint64  // per group of 8 features one word per row, the first feature in the lowest byte
+}
+
+// groupSize is how many features share a word of bins.
+const groupSize = 8
+
+// nanBin is the bin of missing values, in every feature.
+const nanBin = 0
+
+// largest is the magnitude up to which numbers are used, so that every threshold is finite.
+const largest = 1e300
+
+// NewData returns an empty table with the named features that keeps the last capacity rows.
+func NewData(names []string, capacity int) (*Data, error) {
+	if len(names) == 0 || capacity < 1 {
+		return nil, fmt.Errorf("training data of %d features and %d rows: want at least one of each", len(names), capacity)
+	}
+	return &Data{names: slices.Clone(names), capacity: capacity, bins: make([][]uint64, (len(names)+groupSize-1)/groupSize)}, nil
+}
+
+// Len returns the number of rows.
+func (d *Data) Len() int { return len(d.labels) }
+
+// Row returns the features and the label of row i, which are overwritten when the window moves on. After the table has filled up, rows
+// are in no particular order.
+func (d *Data) Row(i int) (features []float64, label float64) {
+	width := len(d.names)
+	return d.rows[i*width : (i+1)*width], d.labels[i]
+}
+
+// Add adds a row, in place of the oldest one if the table is full. NaN is a missing value. It fails if a feature or the label is infinite or
+// beyond 1e300, or the label is NaN, and panics if the row has another number of features than the table.
+func (d *Data) Add(row []float64, label float64) error {
+	if len(row) != len(d.names) {
+		panic(fmt.Sprintf("gbm: row of %d features added to a table of %d", len(row), len(d.names)))
+	}
+	for f, value := range row {
+		if math.Abs(value) > largest {
+			return fmt.Errorf("feature %s is %v: want a number up to %v, or NaN where it is missing", d.names[f], value, largest)
+		}
+	}
+	if !(math.Abs(label) <= largest) {
+		return fmt.Errorf("label is %v: want a number up to %v", label, largest)
+	}
+	at := d.added % d.capacity
+	d.added++
+	if at == len(d.labels) {
+		d.rows = append(d.rows, row...)
+		d.labels = append(d.labels, label)
+		return nil
+	}
+	copy(d.rows[at*len(row):], row)
+	d.labels[at] = label
+	return nil
+}
+
+// bin makes d.bins describe all rows with at most maxBins bins per feature. Edges are made anew once a quarter of the rows are newer than they.
+func (d *Data) bin(maxBins int) {
+	first := max(d.binnedTo, d.added-d.Len())
+	if d.edges == nil || d.maxBins != maxBins || 4*(d.added-d.edgesAt) >= d.Len() {
+		d.makeEdges(maxBins)
+		first = d.added - d.Len()
+	}
+	for g := range d.bins {
+		d.bins[g] = slices.Grow(d.bins[g], d.Len()-len(d.bins[g]))[:d.Len()]
+		for i := first; i < d.added; i++ {
+			at := i % d.capacity
+			d.bins[g][at] = d.word(g, at)
+		}
+	}
+	d.binnedTo = d.added
+}
+
+// word returns the bins of the features of group g in row at.
+func (d *Data) word(g, at int) (word uint64) {
+	row, _ := d.Row(at)
+	for f := g * groupSize; f < min((g+1)*groupSize, len(row)); f++ {
+		word |= uint64(binOf(d.edges[f], row[f])) << (8 * (f - g*groupSize))
+	}
+	return word
+}
+
+func binOf(edges []float64, value float64) uint8 {
+	if math.IsNaN(value) {
+		return nanBin
+	}
+	low, high := 0, len(edges)
+	for low < high {
+		if mid := (low + high) / 2; edges[mid] < value {
+			low = mid + 1
+		} else {
+			high = mid
+		}
+	}
+	return uint8(low + 1)
+}
+
+// edgeSample is how many rows the edges of the bins are made from.
+const edgeSample = 16384
+
+// makeEdges chooses for each feature the edges between at most maxBins bins of about equally many rows; the bin of missing values is one of them.
+func (d *Data) makeEdges(maxBins int) {
+	d.maxBins, d.edgesAt = maxBins, d.added
+	if d.edges == nil {
+		d.edges = make([][]float64, len(d.names))
+	}
+	stride := (d.Len() + edgeSample - 1) / edgeSample
+	values := make([]float64, 0, edgeSample)
+	for f := range d.names {
+		values = values[:0]
+		for i := 0; i < d.Len(); i += stride {
+			if row, _ := d.Row(i); !math.IsNaN(row[f]) {
+				values = append(values, row[f])
+			}
+		}
+		slices.Sort(values)
+		d.edges[f] = append(edgesOf(values, maxBins-1, d.edges[f][:0]), largest)
+	}
+}
+
+// edgesOf appends to edges the edges between at most bins bins of the sorted values. Each lies half-way between two neighbouring values.
+func edgesOf(sorted []float64, bins int, edges []float64) []float64 {
+	distinct := 0
+	for i, v := range sorted {
+		if i == 0 || v != sorted[i-1] {
+			distinct++
+		}
+	}
+	filled := 0 // rows in the bin that is being filled
+	left := bins
+	for i, v := range sorted {
+		filled++
+		if i+1 == len(sorted) || sorted[i+1] == v {
+			continue
+		}
+		remaining := len(sorted) - (i + 1 - filled)
+		if distinct <= bins || filled*left >= remaining {
+			edges = append(edges, between(v, sorted[i+1]))
+			filled, left = 0, left-1
+			if left == 1 {
+				break
+			}
+		}
+	}
+	return edges
+}
+
+// between returns a number t with low <= t < high, half-way if possible.
+func between(low, high float64) float64 {
+	if mid := low + (high-low)/2; mid < high {
+		return mid
+	}
+	return low
+}

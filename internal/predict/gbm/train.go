@@ -1,0 +1,202 @@
+package gbm
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+)
+
+// Options are how a model is trained. Names follow LightGBM's parameters.
+type Options struct {
+	Trees        int     // boosting rounds, at least 1
+	Leaves       int     // of a tree at most, at least 2
+	MaxDepth     int     // of a tree, in splits from the root to a leaf; 0: not limited
+	LearningRate float64 // above 0, at most 1
+	MinLeafRows  int     // rows in a leaf at least
+	Lambda       float64 // L2 regularisation of leaf values
+	Bagging      float64 // share of rows that a tree is trained on, above 0, at most 1
+	Features     float64 // share of features that a tree may split on, above 0, at most 1
+	MaxBins      int     // bins of a feature, from 3 to 256, one of them for missing values
+	// Validation is the share of rows, drawn at random, that is held back to measure the error after each tree. The model keeps the trees up to the
+	// smallest error, and training ends when Patience trees have not lowered it. 0: all rows are trained on and all trees are kept.
+	Validation float64
+	Patience   int    // trees; 0: no end before Trees
+	Seed       uint64 // the only source of randomness
+}
+
+// Defaults returns LightGBM's defaults.
+func Defaults() Options {
+	return Options{Trees: 100, Leaves: 31, LearningRate: 0.1, MinLeafRows: 20, Bagging: 1, Features: 1, MaxBins: 256}
+}
+
+// Check refuses options that mean nothing.
+func (o Options) Check() error {
+	switch {
+	case o.Trees < 1:
+		return fmt.Errorf("trees %d: want at least 1", o.Trees)
+	case o.Leaves < 2:
+		return fmt.Errorf("leaves %d: want at least 2 in a tree", o.Leaves)
+	case o.MaxDepth < 0:
+		return fmt.Errorf("depth %d: want a number of splits, or 0 for no limit", o.MaxDepth)
+	case !(o.LearningRate > 0 && o.LearningRate <= 1):
+		return fmt.Errorf("learning rate %v: want above 0, at most 1", o.LearningRate)
+	case o.MinLeafRows < 1:
+		return fmt.Errorf("rows in a leaf %d: want at least 1", o.MinLeafRows)
+	case !(o.Lambda >= 0 && o.Lambda <= largest):
+		return fmt.Errorf("lambda %v: want 0 or more", o.Lambda)
+	case !(o.Bagging > 0 && o.Bagging <= 1):
+		return fmt.Errorf("share of rows %v: want above 0, at most 1", o.Bagging)
+	case !(o.Features > 0 && o.Features <= 1):
+		return fmt.Errorf("share of features %v: want above 0, at most 1", o.Features)
+	case o.MaxBins < 3 || o.MaxBins > 256:
+		return fmt.Errorf("bins %d: want 3 to 256", o.MaxBins)
+	case !(o.Validation >= 0 && o.Validation < 1):
+		return fmt.Errorf("validation share %v: want 0 or more, below 1", o.Validation)
+	case o.Patience < 0:
+		return fmt.Errorf("patience %d: want a number of trees, or 0 for no early end", o.Patience)
+	case o.Patience > 0 && o.Validation == 0:
+		return fmt.Errorf("patience %d: early stopping needs validation rows", o.Patience)
+	}
+	return nil
+}
+
+// Trainer trains models with the same options. It keeps its buffers from one training to the next and must not be shared by goroutines.
+type Trainer struct {
+	options Options
+	grower  grower
+	bits    *rand.Rand
+	scores  []float64 // per row, the prediction of the trees so far
+	rows    []int32   // trained on
+	held    []int32   // for validation
+	bag     []int32   // rows of the present tree
+	outside []int32   // rows that are trained on, but not in the present tree
+	usable  []int     // features of the present tree
+}
+
+// NewTrainer returns a trainer, or an error where options mean nothing.
+func NewTrainer(o Options) (*Trainer, error) {
+	if err := o.Check(); err != nil {
+		return nil, err
+	}
+	return &Trainer{options: o}, nil
+}
+
+// Train returns a model of the data that minimises the squared error. Equal data, options and seed give equal models.
+func (t *Trainer) Train(d *Data) (*Model, error) {
+	if d.Len() == 0 {
+		return nil, errors.New("no rows to train on")
+	}
+	d.bin(t.options.MaxBins)
+	t.bits = rand.New(rand.NewPCG(t.options.Seed, uint64(d.Len())))
+	t.split(d.Len())
+	mean := t.mean(d)
+	t.scores = resize(t.scores, d.Len())
+	for i := range t.scores {
+		t.scores[i] = mean
+	}
+	m := &Model{names: d.names, objective: regression}
+	best, bestError := 0, t.error(d, t.held)
+	for len(m.trees) < t.options.Trees {
+		tree, ok := t.step(d)
+		if !ok {
+			break
+		}
+		m.trees = append(m.trees, tree)
+		if e := t.error(d, t.held); e < bestError {
+			best, bestError = len(m.trees), e
+		} else if t.options.Patience > 0 && len(m.trees)-best >= t.options.Patience {
+			break
+		}
+	}
+	if len(t.held) > 0 {
+		m.trees = m.trees[:best]
+	}
+	m.shift(mean)
+	return m, nil
+}
+
+// split draws the rows that are held back for validation.
+func (t *Trainer) split(rows int) {
+	t.rows, t.held = t.rows[:0], t.held[:0]
+	for i := range rows {
+		if t.options.Validation > 0 && t.bits.Float64() < t.options.Validation {
+			t.held = append(t.held, int32(i))
+		} else {
+			t.rows = append(t.rows, int32(i))
+		}
+	}
+	if len(t.rows) == 0 {
+		t.rows, t.held = t.held, t.rows
+	}
+}
+
+func (t *Trainer) mean(d *Data) (mean float64) {
+	for i, r := range t.rows {
+		mean += (d.labels[r] - mean) / float64(i+1)
+	}
+	return mean
+}
+
+// error returns the mean squared error over rows, or 0 if there are none.
+func (t *Trainer) error(d *Data, rows []int32) (sum float64) {
+	for _, r := range rows {
+		e := d.labels[r] - t.scores[r]
+		sum += e * e
+	}
+	return sum / float64(max(len(rows), 1))
+}
+
+// step grows one tree on what the trees so far leave over and adds it to the scores. It reports whether any split was worth it.
+func (t *Trainer) step(d *Data) (tree, bool) {
+	t.draw(len(d.names))
+	g := &t.grower
+	g.start(d, t.options, t.usable, t.bag, t.residual(d))
+	if !g.grow() {
+		return tree{}, false
+	}
+	g.eachLeaf(func(leaf int, rows []int32) {
+		for _, r := range rows {
+			t.scores[r] += g.values[leaf]
+		}
+	})
+	for _, rows := range [][]int32{t.outside, t.held} {
+		for _, r := range rows {
+			t.scores[r] += g.values[g.leafOf(r)]
+		}
+	}
+	return g.tree(), true
+}
+
+// residual returns what is left of a label, by row.
+func (t *Trainer) residual(d *Data) func(row int32) float64 {
+	return func(row int32) float64 { return d.labels[row] - t.scores[row] }
+}
+
+// draw chooses the rows and features of the next tree.
+func (t *Trainer) draw(features int) {
+	t.bag, t.outside = append(t.bag[:0], t.rows...), t.outside[:0]
+	if t.options.Bagging < 1 {
+		t.bag = t.bag[:0]
+		for _, r := range t.rows {
+			if t.bits.Float64() < t.options.Bagging {
+				t.bag = append(t.bag, r)
+			} else {
+				t.outside = append(t.outside, r)
+			}
+		}
+	}
+	t.usable = t.usable[:0]
+	for f := range features {
+		t.usable = append(t.usable, f)
+	}
+	if n := max(1, int(math.Round(t.options.Features*float64(features)))); n < features {
+		t.bits.Shuffle(features, func(i, j int) { t.usable[i], t.usable[j] = t.usable[j], t.usable[i] })
+		t.usable = t.usable[:n]
+		slices.Sort(t.usable)
+	}
+}
+
+// resize returns a slice of length n that reuses s if it can; its elements are not cleared.
+func resize[T any](s []T, n int) []T { return slices.Grow(s[:0], n)[:n] }
