@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -66,6 +67,7 @@ var goldenSpecs = map[string]string{
 	"uniform(requests=20000,objects=777,size=512)":                                          "94dd31cfb79b926b",
 	"scan(requests=20000,size=lognormal(),rate=33.3)":                                       "b3363d5baf575002",
 	"loop(requests=20000,objects=300,rate=0)":                                               "f92ac999462b3af2",
+	"sequence(requests=20000,order=3 1 2 2 5)":                                              "76873014475b25f6",
 	"zipf-drift(requests=20000,objects=1000,period=500,shift=30)":                           "2d998b71e24f5bd5",
 	"zipf-scan(requests=20000,objects=1000,scan-share=0.3,scan-length=50)":                  "746d38e1632bca4d",
 	"zipf-scan(requests=20000,objects=1000,scan-share=0.3,scan-length=50,scan-objects=800)": "b37ca1b653747f60",
@@ -114,7 +116,7 @@ func TestSeedsDiffer(t *testing.T) {
 				same++
 			}
 		}
-		random := e.Name != "scan" && e.Name != "loop"
+		random := e.Name != "scan" && e.Name != "loop" && e.Name != "sequence"
 		if random && same > len(a)/2 {
 			t.Errorf("%s: %d of %d requests equal under two seeds", e.Name, same, len(a))
 		}
@@ -233,6 +235,22 @@ func TestScanAndLoop(t *testing.T) {
 	for i, key := range keysOf(t, "loop(requests=1000,objects=7)") {
 		if key != uint64(i%7+1) {
 			t.Fatalf("loop: request %d is for %d", i, key)
+		}
+	}
+}
+
+func TestSequence(t *testing.T) {
+	want := []uint64{1, 3, 3, 2, 1, 3, 3}
+	if got := keysOf(t, "sequence(order=1 3  3 2,requests=7)"); !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	for _, order := range []string{"", "0", "1 x", "100001", "-1"} {
+		spec, err := Parse("sequence(order="+order+")", "")
+		if err == nil {
+			_, err = New(spec)
+		}
+		if err == nil {
+			t.Errorf("order=%s is taken", order)
 		}
 	}
 }

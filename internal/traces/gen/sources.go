@@ -3,6 +3,7 @@ package gen
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -62,6 +63,8 @@ func entries() []Entry {
 			nil, buildScan},
 		{"loop", "objects 1, 2, ..., objects, and from the start again",
 			[]params.Param{objectsParam}, buildLoop},
+		{"sequence", "the objects that are written out, and from the start again",
+			[]params.Param{orderParam}, buildSequence},
 		{"zipf-drift", "zipf whose ranks move: after each period of requests, rank r belongs to the object that had rank r+shift",
 			[]params.Param{objectsParam, alphaParam, periodParam, shiftParam}, buildDrift},
 		{"zipf-scan", "zipf interrupted by scans: runs of requests for new objects, or for a cycle of scan-objects others",
@@ -84,6 +87,8 @@ var (
 	scanLengthParam  = params.Param{Name: "scan-length", Default: 1000, Min: 1, Doc: "requests in each scan"}
 	scanObjectsParam = params.Param{Name: "scan-objects", Default: 0, Min: 0, Max: maxObjects,
 		Doc: "objects that the scans go through again and again, each scan from where the last stopped; 0: always new ones"}
+
+	orderParam = params.Param{Name: "order", Default: "1 2 3", Doc: "numbers of objects from 1 on, separated by spaces; at most 100,000 of them"}
 
 	phasesParam = params.Param{Name: "phases", Default: "zipf:50000;scan:10000",
 		Doc: "generator:requests, separated by semicolons; phases that are written alike continue one generator"}
@@ -153,6 +158,43 @@ func (l *loopSource) next() uint64 {
 	key := l.first + l.i
 	if l.i++; l.i == l.n {
 		l.i = 0
+	}
+	return key
+}
+
+// sequenceSource goes through keys that are written out.
+type sequenceSource struct {
+	keys []uint64
+	i    int
+}
+
+// maxSequence bounds the numbers of a sequence, and its greatest number.
+const maxSequence = 100_000
+
+func buildSequence(v params.Values, keys *keyspace, _ uint64) (source, error) {
+	words := strings.Fields(v.Text("order"))
+	if len(words) == 0 || len(words) > maxSequence {
+		return nil, fmt.Errorf("order has %d numbers, want 1 to %d", len(words), maxSequence)
+	}
+	s := &sequenceSource{}
+	for _, word := range words {
+		n, err := strconv.ParseUint(word, 10, 32)
+		if err != nil || n < 1 || n > maxSequence {
+			return nil, fmt.Errorf("order: %q is no number of an object, from 1 to %d", word, maxSequence)
+		}
+		s.keys = append(s.keys, n)
+	}
+	first, err := keys.reserve(int(slices.Max(s.keys)))
+	for i := range s.keys {
+		s.keys[i] += first - 1
+	}
+	return s, err
+}
+
+func (s *sequenceSource) next() uint64 {
+	key := s.keys[s.i]
+	if s.i++; s.i == len(s.keys) {
+		s.i = 0
 	}
 	return key
 }
