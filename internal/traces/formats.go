@@ -40,6 +40,7 @@ var formats = []Format{
 	csvFormat,
 	plainFormat,
 	arcFormat,
+	batchesFormat,
 	lirsFormat,
 	seqIDSizeFormat,
 	ratingFormat,

@@ -62,6 +62,10 @@ func FuzzSeqIDSize(f *testing.F) {
 	fuzzFormat(f, "seq-id-size", "1 0 68\n2 1 7454\n", "1 2 99999999999999999999\n", "1 2\n")
 }
 
+func FuzzBatches(f *testing.F) {
+	fuzzFormat(f, "batches", "1 2,3\n4\r\n\n", "a\t007\n", "1\n\n2", " , ,\n1")
+}
+
 func FuzzRating(f *testing.F) {
 	fuzzFormat(f, "rating", "1::1074638::7::1365029107\n1::2::3::4\n", "1::::3::4\n", "::::::::\n")
 }

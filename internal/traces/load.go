@@ -76,7 +76,9 @@ type loader struct {
 }
 
 func (l *loader) begin(fields Fields) error {
-	l.keep = Fields{Time: fields.Time && l.opts.Times, Size: fields.Size && l.opts.Sizes, Op: fields.Op && l.opts.Ops}
+	l.keep = Fields{
+		Time: fields.Time && l.opts.Times, Size: fields.Size && l.opts.Sizes, Op: fields.Op && l.opts.Ops, Groups: fields.Groups,
+	}
 	return nil
 }
 
@@ -139,6 +141,9 @@ func (l *loader) add(rec *Record) error {
 	number := l.numbering.ofRecord(rec)
 	if l.numbering.full {
 		return errTooManyObjects
+	}
+	if l.keep.Groups && rec.Begins {
+		l.trace.Groups = append(l.trace.Groups, len(l.trace.Objects))
 	}
 	l.trace.Objects = append(l.trace.Objects, number)
 	if l.keep.Size {
@@ -345,14 +350,20 @@ func (t *Trace) WithoutZeroSizes() (*Trace, int) {
 func (t *Trace) only(keep func(pos int) bool) *Trace {
 	kept := &Trace{Name: t.Name, Files: t.Files, SampleRate: t.SampleRate, SampledFrom: t.SampledFrom}
 	renumbered := make([]uint32, t.NumObjects) // per object of t: its new number plus one
-	starts := t.Starts
+	starts, groups, begins := t.Starts, t.Groups, false
 	for pos, object := range t.Objects {
 		if len(starts) > 0 && starts[0] == pos {
 			kept.startPart()
 			starts = starts[1:]
 		}
+		if len(groups) > 0 && groups[0] == pos {
+			groups, begins = groups[1:], true
+		}
 		if !keep(pos) {
 			continue
+		}
+		if begins {
+			kept.Groups, begins = append(kept.Groups, len(kept.Objects)), false
 		}
 		if renumbered[object] == 0 {
 			kept.NumObjects++

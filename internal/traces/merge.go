@@ -24,6 +24,9 @@ type mergeHead struct {
 func newMergeReader(streams []*Stream) (*mergeReader, error) {
 	m := &mergeReader{}
 	for i, s := range streams {
+		if s.Fields.Groups {
+			return nil, fmt.Errorf("%s: has groups of requests, which merging by time would tear apart; without merging, files are read one after another", s.Info.Path)
+		}
 		if !s.Fields.Time {
 			return nil, fmt.Errorf("%s: has no times to merge by; without merging, files are read one after another", s.Info.Path)
 		}

@@ -21,6 +21,8 @@ func anyRecord(t *rapid.T) Record {
 		Size: rapid.OneOf(rapid.Int64Range(0, 5), rapid.Int64Range(0, maxSize)).Draw(t, "size"),
 		Num:  key.Num,
 		Op:   Op(rapid.IntRange(int(OpUnknown), int(OpDelete)).Draw(t, "op")),
+
+		Begins: rapid.Bool().Draw(t, "begins"),
 	}
 	if key.Text != "" {
 		rec.Text = []byte(key.Text + rapid.SampledFrom([]string{"", ",", `"`, " x", "é"}).Draw(t, "suffix"))
@@ -30,15 +32,17 @@ func anyRecord(t *rapid.T) Record {
 
 // held returns what is left of a record in a format.
 func held(rec Record, format string, fields Fields) Record {
-	if !fields.Time || format == "plain" {
+	keysOnly := format == "plain" || format == "batches"
+	if !fields.Time || keysOnly {
 		rec.Time = 0
 	}
-	if !fields.Size || format == "plain" {
+	if !fields.Size || keysOnly {
 		rec.Size = 0
 	}
-	if !fields.Op || format == "plain" || format == "oraclegeneral" {
+	if !fields.Op || keysOnly || format == "oraclegeneral" {
 		rec.Op = OpUnknown
 	}
+	rec.Begins = rec.Begins && format == "batches"
 	if format == "oraclegeneral" {
 		rec.Time = rec.Time / 1e9 * 1e9
 		if rec.Text != nil {
@@ -55,6 +59,7 @@ func TestRoundTrips(t *testing.T) {
 	dir := t.TempDir()
 	inputFormats := map[string]string{
 		"csv": "csv:ops=all,delimiter=comma,header=true", "plain": "plain", "oraclegeneral": "oraclegeneral", "parquet": "parquet:ops=all",
+		"batches": "batches",
 	}
 	compressionNames := map[string]string{
 		"": "", ".gz": "gzip", ".zst": "zstd", ".xz": "xz", ".s2": "s2", ".sz": "snappy", ".lz4": "lz4",
@@ -63,9 +68,12 @@ func TestRoundTrips(t *testing.T) {
 	for _, format := range WritableFormats() {
 		t.Run(format, func(t *testing.T) {
 			rapid.Check(t, func(rt *rapid.T) {
-				fields := Fields{rapid.Bool().Draw(rt, "times"), rapid.Bool().Draw(rt, "sizes"), rapid.Bool().Draw(rt, "ops")}
+				fields := Fields{
+					Time: rapid.Bool().Draw(rt, "times"), Size: rapid.Bool().Draw(rt, "sizes"), Op: rapid.Bool().Draw(rt, "ops"), Groups: format == "batches",
+				}
 				records := rapid.SliceOfN(rapid.Custom(anyRecord), 1, 50).Draw(rt, "records")
 				want := make([]Record, len(records))
+				records[0].Begins = true
 				for i := range records {
 					makeFit(&records[i], format)
 					want[i] = held(records[i], format, fields)
@@ -95,8 +103,8 @@ func TestRoundTrips(t *testing.T) {
 // makeFit changes what a format refuses.
 func makeFit(rec *Record, format string) {
 	switch {
-	case format == "plain" && rec.Text != nil:
-		rec.Text = []byte(strings.ReplaceAll(string(rec.Text), " ", "_"))
+	case (format == "plain" || format == "batches") && rec.Text != nil:
+		rec.Text = []byte(strings.NewReplacer(" ", "_", ",", ".").Replace(string(rec.Text)))
 	case format == "oraclegeneral":
 		rec.Size = min(rec.Size, math.MaxUint32)
 		rec.Time = min(rec.Time, math.MaxUint32*1e9)
@@ -107,7 +115,7 @@ func makeFit(rec *Record, format string) {
 func TestWrittenFormatsAreDetected(t *testing.T) {
 	var records []Record
 	for i := range 3000 {
-		records = append(records, Record{Time: int64(i) * 1e9, Num: mix64(uint64(i % 700)), Size: int64(i % 700), Op: OpRead})
+		records = append(records, Record{Time: int64(i) * 1e9, Num: mix64(uint64(i % 700)), Size: int64(i % 700), Op: OpRead, Begins: i%7 == 0 || i%10 == 0})
 	}
 	for _, format := range WritableFormats() {
 		path := filepath.Join(t.TempDir(), "trace")

@@ -177,6 +177,7 @@ func (s *scan) openNext(path string) (*Stream, error) {
 		{"times", s.opts.Times, fields.Time, s.fields.Time},
 		{"sizes", s.opts.Sizes, fields.Size, s.fields.Size},
 		{"operations", s.opts.Ops, fields.Op, s.fields.Op},
+		{"groups of requests", true, fields.Groups, s.fields.Groups},
 	} {
 		if f.wanted && f.is != f.as {
 			return nil, fmt.Errorf("%s and %s do not go together: only one of them has %s", s.paths[0], path, f.name)
@@ -197,6 +198,7 @@ func (s *scan) close() error {
 // readAll visits the records of r one by one.
 func (s *scan) readAll(r Reader) error {
 	var rec Record
+	begins := true // a group, even if its first requests are not kept
 	for {
 		if err := s.check(); err != nil {
 			return err
@@ -208,10 +210,12 @@ func (s *scan) readAll(r Reader) error {
 				return err
 			}
 			s.seen++
+			begins = begins || rec.Begins
 			if s.sampler != nil && !s.sampler.keeps(&rec) {
 				continue
 			}
 			s.kept++
+			rec.Begins, begins = begins, false
 			if err := s.visit(&rec); err != nil {
 				return err
 			}

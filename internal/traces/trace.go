@@ -194,6 +194,8 @@ type Record struct {
 	Num  uint64
 	Text []byte // key text, nil for a numeric key; valid until the next call of Read
 	Op   Op
+
+	Begins bool // the request begins a group: see Trace.Groups
 }
 
 // Reader streams the records of one trace. Read fills rec and returns io.EOF after the last record. Every other error
@@ -205,6 +207,7 @@ type Reader interface {
 // Fields says what the records of a reader carry.
 type Fields struct {
 	Time, Size, Op bool
+	Groups         bool // requests come in groups, so that Record.Begins says something
 }
 
 // LoadOptions say what Load keeps and how it reads.

@@ -73,6 +73,7 @@ type writableFormat struct {
 var writableFormats = []writableFormat{
 	{"csv", []string{".csv"}, newCSVWriter},
 	{"plain", []string{".txt", ".keys", ".plain"}, newPlainWriter},
+	{"batches", []string{".batches"}, newBatchesWriter},
 	{"oraclegeneral", []string{".oraclegeneral", ".oraclegeneral.bin"}, newOracleGeneralWriter},
 	{"parquet", []string{".parquet"}, newParquetWriter},
 }

@@ -33,7 +33,7 @@ func tryWriteTrace(ctx context.Context, path string, opt CreateOptions, records 
 	return w.Close()
 }
 
-var allFields = Fields{Time: true, Size: true, Op: true}
+var allFields = Fields{Time: true, Size: true, Op: true, Groups: true}
 
 func TestCSVWriterExample(t *testing.T) {
 	records := []Record{
@@ -101,7 +101,7 @@ func TestCreateRefuses(t *testing.T) {
 
 func TestFormatIsToldByName(t *testing.T) {
 	for path, want := range map[string]string{
-		"a.csv": "csv", "a.CSV.GZ": "csv", "a.txt.zst": "plain", "-": "csv",
+		"a.csv": "csv", "a.CSV.GZ": "csv", "a.txt.zst": "plain", "-": "csv", "a.batches.gz": "batches",
 		"a.oracleGeneral": "oraclegeneral", "b/cloud.oracleGeneral.bin.zst": "oraclegeneral",
 	} {
 		format, err := chooseWritable(path, "")
@@ -125,7 +125,7 @@ func (d *fullDisk) Write(p []byte) (int, error) {
 func TestWriterReportsAFullDisk(t *testing.T) {
 	records := make([]Record, 100_000)
 	for _, format := range WritableFormats() {
-		err := tryWriteTrace(t.Context(), "-", CreateOptions{Format: format, Stdout: &fullDisk{100}}, records)
+		err := tryWriteTrace(t.Context(), "-", CreateOptions{Format: format, Fields: Fields{Groups: true}, Stdout: &fullDisk{100}}, records)
 		if err != os.ErrClosed {
 			t.Errorf("%s: got error %v, want that of the disk", format, err)
 		}
@@ -167,7 +167,7 @@ func TestWriterStopsWithItsContext(t *testing.T) {
 	for _, format := range WritableFormats() {
 		ctx, cancel := context.WithCancel(t.Context())
 		path := filepath.Join(t.TempDir(), "x.zst")
-		w, err := Create(ctx, path, CreateOptions{Format: format})
+		w, err := Create(ctx, path, CreateOptions{Format: format, Fields: Fields{Groups: true}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -21,6 +21,7 @@ const (
 	requestBits = iota + 1
 	sizeBits
 	keyBits
+	driftBits
 )
 
 // Common are the parameters that every generator takes.
@@ -137,6 +138,7 @@ type Generator struct {
 	hashSeed uint64
 	sizes    sizer
 	known    []int64 // size of key i+1, for the keys that are requested again and again
+	groups   grouped // the source where its requests come in groups, otherwise nil
 }
 
 // New prepares the generator of s; tables of popularity and sizes are made here.
@@ -158,7 +160,8 @@ func New(s Spec) (*Generator, error) {
 		source: src, requests: s.Params.Int("requests"), rate: s.Params.Float("rate"), sizes: sizes,
 		hash: s.Params.Text("keys") == "hashed", hashSeed: scramble(seed + keyBits),
 	}
-	g.Fields = traces.Fields{Time: g.rate > 0, Size: sizes != nil}
+	g.groups, _ = src.(grouped)
+	g.Fields = traces.Fields{Time: g.rate > 0, Size: sizes != nil, Groups: g.groups != nil}
 	if sizes != nil {
 		g.known = sizeTable(sizes, keys)
 	}
@@ -196,6 +199,7 @@ func (g *Generator) Read(rec *traces.Record) error {
 	if g.hash {
 		rec.Num = scramble(key ^ g.hashSeed)
 	}
+	rec.Begins = g.groups != nil && g.groups.begins()
 	if g.rate > 0 {
 		rec.Time = int64(float64(g.made) * 1e9 / g.rate)
 	}

@@ -71,6 +71,7 @@ var goldenSpecs = map[string]string{
 	"zipf-drift(requests=20000,objects=1000,period=500,shift=30)":                           "2d998b71e24f5bd5",
 	"zipf-scan(requests=20000,objects=1000,scan-share=0.3,scan-length=50)":                  "746d38e1632bca4d",
 	"zipf-scan(requests=20000,objects=1000,scan-share=0.3,scan-length=50,scan-objects=800)": "b37ca1b653747f60",
+	"dlrm(requests=20000,rows=5000,tables=3,pooling=10,batch=16,day=6000,drift=0.4)":        "03ad1eb33c08019e",
 	"mixed(requests=20000,phases=zipf(objects=500):3000;loop(objects=400):900;scan:700)":    "65d21cde35506f2b",
 }
 

@@ -15,6 +15,13 @@ type source interface {
 	next() (key uint64)
 }
 
+// grouped is implemented by sources whose requests come in groups.
+type grouped interface {
+	source
+	// begins reports whether the key that next returned last begins a group.
+	begins() bool
+}
+
 // keyspace hands out keys: each source reserves the keys of the objects that it requests again and again, one block after
 // another from 1 on; objects that are requested once get the keys after all blocks, one by one.
 type keyspace struct {
@@ -69,6 +76,8 @@ func entries() []Entry {
 			[]params.Param{objectsParam, alphaParam, periodParam, shiftParam}, buildDrift},
 		{"zipf-scan", "zipf interrupted by scans: runs of requests for new objects, or for a cycle of scan-objects others",
 			[]params.Param{objectsParam, alphaParam, scanShareParam, scanLengthParam, scanObjectsParam}, buildZipfScan},
+		{"dlrm", "batches of lookups into embedding tables: samples of pooling keys, the keys of each table by Zipf's law; each day part of the ranks moves",
+			[]params.Param{rowsParam, tablesParam, skewParam, poolingParam, batchParam, dayParam, driftParam}, buildDLRM},
 		{"mixed", "phases of other generators one after another, and from the first again",
 			[]params.Param{phasesParam}, buildMixed},
 	}
@@ -325,7 +334,11 @@ func buildPhase(text string, keys *keyspace, seed uint64) (source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("phase %q: %w", text, err)
 	}
-	return e.build(v, keys, seed)
+	src, err := e.build(v, keys, seed)
+	if _, isGrouped := src.(grouped); isGrouped {
+		return nil, fmt.Errorf("phase %q: comes in groups of requests, which a phase cannot", text)
+	}
+	return src, err
 }
 
 func (m *mixedSource) next() uint64 {

@@ -1,0 +1,185 @@
+package traces
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/params"
+)
+
+var batchesFormat = Format{
+	Name:      "batches",
+	Summary:   "keys that are looked up together: a batch, or a sample of one, per line, as of the lookups into embedding tables",
+	Example:   "4711 17 4711 903\n88,17",
+	Carries:   "key, batches",
+	Detection: "lines of whole numbers, not equally many in each, between blanks or commas; or such lines and a name that ends in .batches",
+	Options: []params.Param{{
+		Name: "lines", Default: 1, Min: 1, Doc: "lines that make a batch: more than 1 where a line is a sample; the last batch may have fewer",
+	}},
+	Detect: detectBatches,
+	Open:   openBatches,
+}
+
+// endsKey reports whether a byte separates keys or lines.
+func endsKey(c byte) bool { return isBlank(c) || c == ',' || c == '\n' || c == '\r' }
+
+// detectBatches leaves what looks like a table to the formats with columns, unless the name is sure.
+func detectBatches(head Head, name string) Confidence {
+	lines := withoutBlankEnd(head.Lines)
+	oneLong := len(lines) == 0 && len(head.Bytes) == headLen // no other text has such lines
+	if oneLong {
+		lines = [][]byte{head.Bytes}
+	}
+	several := false
+	for _, line := range lines {
+		keys := bytes.FieldsFunc(line, func(r rune) bool { return r < 0x80 && endsKey(byte(r)) })
+		if len(keys) == 0 || !allDigits(keys) {
+			return No
+		}
+		several = several || len(keys) > 1
+	}
+	if len(lines) > 0 && strings.HasSuffix(name, ".batches") {
+		return Certain
+	}
+	if !several {
+		return No
+	}
+	if _, table := guessDelimiter(lines); table && !oneLong {
+		return No
+	}
+	return Likely
+}
+
+// batchesReader reads key after key. It does not read whole lines, as a batch may be longer than any line of other formats.
+type batchesReader struct {
+	src           *Source
+	linesPerBatch int
+	lines         int  // begun of the present batch
+	inLine        bool // a key of the present line was read
+	blank         int  // number of the first line without keys, 0 for none
+	key           []byte
+	chunk         []byte // read from src, not yet looked at
+	buffer        [32 << 10]byte
+}
+
+func openBatches(src *Source, opts params.Values) (Reader, Fields, error) {
+	lines := opts.Int("lines")
+	src.line = 1
+	return &batchesReader{src: src, linesPerBatch: lines, lines: lines}, Fields{Groups: true}, nil
+}
+
+// Read implements Reader.
+func (b *batchesReader) Read(rec *Record) error {
+	c, err := b.skipToKey()
+	if err != nil {
+		return err
+	}
+	if b.blank > 0 {
+		b.src.line = b.blank
+		return b.src.LineErrorf("no key: blank lines may only end the file")
+	}
+	b.key = b.key[:0]
+	for ; err == nil && !endsKey(c); c, err = b.peek() {
+		if b.key = append(b.key, c); len(b.key) > maxLine {
+			return b.src.LineErrorf("a key longer than %d bytes; this is not a text trace", maxLine)
+		}
+		b.chunk = b.chunk[1:]
+	}
+	if err != nil && err != io.EOF {
+		return err
+	}
+	if _, controls := oddBytes(b.key); controls {
+		return b.src.LineErrorf("control characters in the key %.60q: this is not a text trace", b.key)
+	}
+	*rec = Record{Begins: b.begins()}
+	rec.setKey(b.key)
+	return nil
+}
+
+// begins reports whether the key that was read is the first of a batch.
+func (b *batchesReader) begins() bool {
+	if b.inLine {
+		return false
+	}
+	b.inLine = true
+	if b.lines < b.linesPerBatch {
+		b.lines++
+		return false
+	}
+	b.lines = 1
+	return true
+}
+
+// skipToKey goes to the next key, past the ends of lines, and returns its first byte.
+func (b *batchesReader) skipToKey() (byte, error) {
+	for {
+		c, err := b.peek()
+		if err != nil || !endsKey(c) {
+			return c, err
+		}
+		if c == '\n' {
+			if !b.inLine && b.blank == 0 {
+				b.blank = b.src.line
+			}
+			b.src.line++
+			b.inLine = false
+		}
+		b.chunk = b.chunk[1:]
+	}
+}
+
+// peek returns the next byte without going past it.
+func (b *batchesReader) peek() (byte, error) {
+	for len(b.chunk) == 0 {
+		n, err := b.src.Read(b.buffer[:])
+		if n == 0 && err != nil {
+			return 0, err
+		}
+		b.chunk = b.buffer[:n]
+	}
+	return b.chunk[0], nil
+}
+
+// batchesWriter writes a batch per line.
+type batchesWriter struct {
+	w       io.Writer
+	text    []byte
+	started bool
+}
+
+func newBatchesWriter(_ context.Context, w io.Writer, _ string, fields Fields) (recordWriter, error) {
+	if !fields.Groups {
+		return nil, fmt.Errorf("the requests do not come in batches: write plain text, CSV or Parquet instead")
+	}
+	return &batchesWriter{w: w}, nil
+}
+
+func (b *batchesWriter) write(rec *Record) error {
+	if bytes.ContainsAny(rec.Text, ", \t\r\n") || isBinary(rec.Text) {
+		return fmt.Errorf("key %q holds white space, commas or control characters, which cannot stand in a line of keys: write CSV or Parquet instead", rec.Text)
+	}
+	b.text = b.text[:0]
+	switch {
+	case b.started && rec.Begins:
+		b.text = append(b.text, '\n')
+	case b.started:
+		b.text = append(b.text, ' ')
+	}
+	b.started = true
+	b.text = appendKey(b.text, rec)
+	_, err := b.w.Write(b.text)
+	return err
+}
+
+func (b *batchesWriter) finish() error {
+	if !b.started {
+		return nil
+	}
+	_, err := io.WriteString(b.w, "\n")
+	return err
+}
+
+func (b *batchesWriter) discard() {}

@@ -1,0 +1,96 @@
+package gen
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/cachesim/cachesim/internal/params"
+)
+
+var (
+	rowsParam    = params.Param{Name: "rows", Default: 1_000_000, Min: 1, Max: maxObjects, Doc: "rows of all tables together"}
+	tablesParam  = params.Param{Name: "tables", Default: 1, Min: 1, Max: 100_000, Doc: "embedding tables, of equally many rows but for the rest of the division"}
+	skewParam    = params.Param{Name: "skew", Default: 0.9, Min: 0, Max: 10, Doc: "exponent of the popularity of the rows of a table; 0 is uniform"}
+	poolingParam = params.Param{Name: "pooling", Default: 50, Min: 1, Max: 1_000_000, Doc: "keys that a sample looks up, from the tables in turn"}
+	batchParam   = params.Param{Name: "batch", Default: 128, Min: 1, Max: 1_000_000, Doc: "samples that come together"}
+	dayParam     = params.Param{Name: "day", Default: 250_000, Min: 1, Doc: "requests after which ranks move"}
+	driftParam   = params.Param{Name: "drift", Default: 0.1, Min: 0, Max: 1, Doc: "share of the ranks that get another row each day"}
+)
+
+// dlrmSource looks up samples of keys in embedding tables, many samples at a time.
+type dlrmSource struct {
+	tables  []embeddingTable
+	pooling int
+	batch   int // keys
+	inBatch int // keys of the present batch that were returned
+	day     int
+	today   int // keys returned since the ranks moved last
+	drift   float64
+	bits    *rand.PCG // of lookups
+	moves   *rand.PCG
+}
+
+// embeddingTable is the rows of a table by popularity.
+type embeddingTable struct {
+	first uint64 // key of its row 0
+	ranks zipfTable
+	rowAt []uint32 // per rank
+}
+
+func buildDLRM(v params.Values, keys *keyspace, seed uint64) (source, error) {
+	rows, tables := v.Int("rows"), v.Int("tables")
+	if rows < tables {
+		return nil, fmt.Errorf("rows=%d: want at least one for each of the %d tables", rows, tables)
+	}
+	d := &dlrmSource{
+		tables: make([]embeddingTable, tables), pooling: v.Int("pooling"), batch: v.Int("pooling") * v.Int("batch"),
+		day: v.Int("day"), drift: v.Float("drift"), bits: stream(seed, requestBits), moves: stream(seed, driftBits),
+	}
+	for i := range d.tables {
+		n := rows / tables
+		if i < rows%tables {
+			n++
+		}
+		first, err := keys.reserve(n)
+		if err != nil {
+			return nil, err
+		}
+		d.tables[i] = newEmbeddingTable(first, n, v.Float("skew"))
+	}
+	return d, nil
+}
+
+func newEmbeddingTable(first uint64, rows int, skew float64) embeddingTable {
+	t := embeddingTable{first: first, ranks: newZipfTable(rows, skew), rowAt: make([]uint32, rows)}
+	for i := range t.rowAt {
+		t.rowAt[i] = uint32(i)
+	}
+	return t
+}
+
+func (d *dlrmSource) next() uint64 {
+	if d.today == d.day {
+		d.today = 0
+		for i := range d.tables {
+			d.tables[i].move(d.drift, d.moves)
+		}
+	}
+	d.today++
+	if d.inBatch == d.batch {
+		d.inBatch = 0
+	}
+	t := &d.tables[d.inBatch%d.pooling%len(d.tables)]
+	d.inBatch++
+	return t.first + uint64(t.rowAt[t.ranks.draw(d.bits)])
+}
+
+func (d *dlrmSource) begins() bool { return d.inBatch == 1 }
+
+// move swaps the rows of pairs of ranks that are drawn at random, so that about the given share of the ranks gets another row.
+func (t *embeddingTable) move(share float64, bits *rand.PCG) {
+	for range int(share * float64(len(t.rowAt)) / 2) {
+		a, _ := below(bits, len(t.rowAt))
+		b, _ := below(bits, len(t.rowAt))
+		t.rowAt[a], t.rowAt[b] = t.rowAt[b], t.rowAt[a]
+	}
+}
