@@ -327,7 +327,7 @@ func (r *Replayer) replayPart(ctx context.Context, c Cell, t *traces.Trace, warm
 // predictor builds the predictor of a cell for a part of the trace.
 func (r *Replayer) predictor(c Cell, t *traces.Trace, nextUse func() []uint32) (*predict.Counted, error) {
 	config := predict.Config{
-		Objects: t.Objects, Count: t.NumObjects, Groups: t.Groups, Times: t.Times, Seed: c.Seed, Params: c.Predictor.Params,
+		Objects: t.Objects, Count: t.NumObjects, Groups: t.Groups, Times: t.Times, Depth: t.Prompts.Depths(), Seed: c.Seed, Params: c.Predictor.Params,
 	}
 	if c.Predictor.Entry.Future {
 		config.NextUse = nextUse()

@@ -58,6 +58,22 @@ type Prompts struct {
 	Parents      []int32 // per object: the block before it in its prompt, -1 for the first
 }
 
+// Depths returns for each object the tokens from the root of the prefix tree to the end of the block, every block taken as full. Without
+// prompts it returns nil.
+func (p *Prompts) Depths() []int32 {
+	if p == nil {
+		return nil
+	}
+	depths := make([]int32, len(p.Parents))
+	for o, parent := range p.Parents {
+		depths[o] = int32(p.BlockTokens)
+		if parent >= 0 {
+			depths[o] += depths[parent] // it appeared first, so its number is lower
+		}
+	}
+	return depths
+}
+
 // FileInfo says what a file was read as.
 type FileInfo struct {
 	Path        string
