@@ -14,6 +14,11 @@ type Named interface {
 	Signature() (name string, params []Param)
 }
 
+// Checker is implemented by entries that refuse values which their parameters permit one by one.
+type Checker interface {
+	CheckValues(v Values) error
+}
+
 // Spec is an entry with its parameters: what a user writes as `lru-k(k=2)`.
 type Spec[E Named] struct {
 	Entry  E
@@ -72,6 +77,11 @@ func (f Family[E]) Parse(text string) (Spec[E], error) {
 	values, err := ParseArgs(ps, args)
 	if err != nil {
 		return Spec[E]{}, fmt.Errorf("%s %s: %w", f.Kind, name, err)
+	}
+	if checker, ok := any(e).(Checker); ok {
+		if err := checker.CheckValues(values); err != nil {
+			return Spec[E]{}, fmt.Errorf("%s %s: %w", f.Kind, name, err)
+		}
 	}
 	return Spec[E]{Entry: e, Params: values}, nil
 }

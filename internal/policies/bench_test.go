@@ -1,13 +1,16 @@
-package policies
+package policies_test
 
 import (
-	"math/rand/v2"
 	"os"
-	"slices"
 	"sync"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/oracle"
 	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/policies"
+	_ "github.com/cachesim/cachesim/internal/policies/laru"    // registers its policy
+	_ "github.com/cachesim/cachesim/internal/policies/learned" // registers its policies
+	"github.com/cachesim/cachesim/internal/predict"
 )
 
 // benchScale is the size of the benchmark's trace: Zipf(1.0), by default small enough for a quick look. CACHESIM_BENCH=full
@@ -23,64 +26,32 @@ func scaleOfBench() benchScale {
 
 // benchTrace is a Zipf(1.0) trace with its next-use column.
 type benchTrace struct {
-	objects    []Object
+	objects    []policies.Object
 	numObjects int
 	nextUse    []uint32
 }
 
 var zipfTrace = sync.OnceValue(func() benchTrace {
 	scale := scaleOfBench()
-	t := newZipfTrace(scale.requests, scale.ids)
-	t.nextUse = naiveNextUse(t.objects, t.numObjects)
-	return t
+	objects, numObjects := policies.NewZipfTrace(scale.requests, scale.ids)
+	return benchTrace{objects: objects, numObjects: numObjects, nextUse: oracle.NextUse(objects, numObjects)}
 })
 
-// newZipfTrace draws requests by inverting the cumulative distribution of 1/rank.
-func newZipfTrace(requests, ids int) benchTrace {
-	cumulative := make([]float64, ids)
-	sum := 0.0
-	for rank := range cumulative {
-		sum += 1 / float64(rank+1)
-		cumulative[rank] = sum
-	}
-	rng := rand.New(rand.NewPCG(1, 2))
-	number := make([]uint32, ids) // dense number of each rank, plus 1
-	t := benchTrace{objects: make([]Object, requests)}
-	for i := range t.objects {
-		rank, _ := slices.BinarySearch(cumulative, rng.Float64()*sum)
-		if number[rank] == 0 {
-			t.numObjects++
-			number[rank] = uint32(t.numObjects)
-		}
-		t.objects[i] = number[rank] - 1
-	}
-	return t
-}
-
-func naiveNextUse(objects []Object, numObjects int) []uint32 {
-	seen := slices.Repeat([]uint32{Never}, numObjects)
-	next := make([]uint32, len(objects))
-	for i, o := range slices.Backward(objects) {
-		next[i], seen[o] = seen[o], uint32(i)
-	}
-	return next
-}
-
-// BenchmarkReplay replays the trace through the batch path of every policy that has one.
+// BenchmarkReplay replays the trace through the batch path of every policy that has one; those that predict know the future.
 func BenchmarkReplay(b *testing.B) {
-	for _, e := range All() {
-		if e.Kind != Bound && e.Units != UnitsBytes {
+	for _, e := range policies.All() {
+		if e.Kind != policies.Bound && e.Units != policies.UnitsBytes {
 			b.Run(e.Name, func(b *testing.B) { benchReplay(b, e) })
 		}
 	}
 }
 
-func benchReplay(b *testing.B, e Entry) {
+func benchReplay(b *testing.B, e policies.Entry) {
 	t, capacity := zipfTrace(), scaleOfBench().capacity
-	cfg := Config{
+	cfg := policies.Config{
 		Capacity: int64(capacity), Unit: true, Objects: t.numObjects, Requests: len(t.objects), Seed: 1, Params: params.Defaults(e.Params),
 	}
-	if e.Kind == Offline {
+	if e.Kind == policies.Offline {
 		cfg.NextUse = t.nextUse
 	}
 	hits := 0
@@ -94,13 +65,16 @@ func benchReplay(b *testing.B, e Entry) {
 }
 
 // benchOnce builds the policy outside the clock and replays in windows as package sim does.
-func benchOnce(b *testing.B, e Entry, cfg Config, objects []Object) (hits int) {
+func benchOnce(b *testing.B, e policies.Entry, cfg policies.Config, objects []policies.Object) (hits int) {
 	b.StopTimer()
+	if e.Predicts {
+		cfg.Predictor = exactPredictor(b)
+	}
 	p, err := e.New(cfg)
 	if err != nil {
 		b.Fatal(err)
 	}
-	batch, ok := p.(UnitReplayer)
+	batch, ok := p.(policies.UnitReplayer)
 	if !ok {
 		b.Skip("has no batch path")
 	}
@@ -111,4 +85,18 @@ func benchOnce(b *testing.B, e Entry, cfg Config, objects []Object) (hits int) {
 		hits += h
 	}
 	return hits
+}
+
+// exactPredictor returns the predictor that package sim would hand over for oracle.
+func exactPredictor(b *testing.B) predict.Predictor {
+	spec, err := predict.Parse("oracle")
+	if err != nil {
+		b.Fatal(err)
+	}
+	t := zipfTrace()
+	p, err := spec.Entry.New(predict.Config{Objects: t.objects, Count: t.numObjects, NextUse: t.nextUse, Params: spec.Params})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return &predict.Counted{Predictor: p}
 }

@@ -90,6 +90,9 @@ type Config struct {
 	// Only entries of kind Offline get it; it is nil for all others.
 	NextUse []uint32
 
+	// Groups are the positions at which requests that come together begin, the keys of a batch, say. Nil: each comes alone.
+	Groups []int
+
 	// Predictor is set for entries with Predicts, and for no others. The policy reports each request to it, after the eviction that it caused.
 	Predictor predict.Predictor
 }

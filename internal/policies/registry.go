@@ -45,13 +45,23 @@ type Entry struct {
 	Random         bool // makes random choices, so that its counts depend on the seed
 	Predicts       bool // asks a predictor when objects come back: Config.Predictor
 	Params         []Param
-	New            func(Config) (Policy, error) // nil for a Bound
+	// Check refuses values of Params that mean nothing, alone or together; nil where their types and ranges say all.
+	Check func(Values) error
+	New   func(Config) (Policy, error) // nil for a Bound
 	// LowerBound returns the least number of misses that any schedule can have on these requests; set for a Bound only.
 	LowerBound func(BoundInput) (misses float64, err error)
 }
 
 // Signature implements params.Named.
 func (e Entry) Signature() (string, []Param) { return e.Name, e.Params }
+
+// CheckValues implements params.Checker.
+func (e Entry) CheckValues(v Values) error {
+	if e.Check == nil {
+		return nil
+	}
+	return e.Check(v)
+}
 
 // BoundInput is what a lower bound is computed from.
 type BoundInput = oracle.BoundInput

@@ -44,9 +44,9 @@ func checkNoise(v params.Values) error {
 	kind := v.Text("kind")
 	switch {
 	case kind == lognormal && v.Float("p") != 0:
-		return fmt.Errorf("predictor noisy: p=%v says nothing of lognormal noise; write sigma", v.Float("p"))
+		return fmt.Errorf("p=%v says nothing of lognormal noise; write sigma", v.Float("p"))
 	case kind != lognormal && v.Float("sigma") != 0:
-		return fmt.Errorf("predictor noisy: sigma=%v says nothing of kind=%s; write p, or kind=lognormal", v.Float("sigma"), kind)
+		return fmt.Errorf("sigma=%v says nothing of kind=%s; write p, or kind=lognormal", v.Float("sigma"), kind)
 	}
 	return nil
 }

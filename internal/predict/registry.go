@@ -18,6 +18,14 @@ type Entry struct {
 // Signature implements params.Named.
 func (e Entry) Signature() (string, []params.Param) { return e.Name, e.Params }
 
+// CheckValues implements params.Checker.
+func (e Entry) CheckValues(v params.Values) error {
+	if e.Check == nil {
+		return nil
+	}
+	return e.Check(v)
+}
+
 // registry lists every predictor in the order in which `cachesim predictors` prints them.
 var registry = []Entry{
 	oracleEntry,
@@ -37,31 +45,7 @@ func All() []Entry { return append([]Entry(nil), registry...) }
 func Names() []string { return family.Names() }
 
 // Parse reads one predictor.
-func Parse(text string) (Spec, error) {
-	s, err := family.Parse(text)
-	if err != nil {
-		return s, err
-	}
-	return s, check(s)
-}
+func Parse(text string) (Spec, error) { return family.Parse(text) }
 
 // ParseList reads a comma-separated list of predictors.
-func ParseList(text string) ([]Spec, error) {
-	specs, err := family.ParseList(text)
-	if err != nil {
-		return nil, err
-	}
-	for _, s := range specs {
-		if err := check(s); err != nil {
-			return nil, err
-		}
-	}
-	return specs, nil
-}
-
-func check(s Spec) error {
-	if s.Entry.Check == nil {
-		return nil
-	}
-	return s.Entry.Check(s.Params)
-}
+func ParseList(text string) ([]Spec, error) { return family.ParseList(text) }

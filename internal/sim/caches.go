@@ -43,7 +43,7 @@ type CacheConfig struct {
 func (c CacheConfig) policyConfig() policies.Config {
 	config := policies.Config{
 		Capacity: c.Capacity, Unit: c.Unit, Objects: c.Trace.NumObjects, Requests: len(c.Trace.Objects), Seed: c.Seed, Params: c.Policy.Params,
-		Predictor: c.Predictor,
+		Groups: c.Trace.Groups, Predictor: c.Predictor,
 	}
 	if c.Policy.Entry.Kind == policies.Offline {
 		config.NextUse = c.NextUse()

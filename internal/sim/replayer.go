@@ -12,6 +12,7 @@ import (
 	"github.com/cachesim/cachesim/internal/interruptible"
 	"github.com/cachesim/cachesim/internal/oracle"
 	"github.com/cachesim/cachesim/internal/policies"
+	_ "github.com/cachesim/cachesim/internal/policies/laru"    // registers its policy
 	_ "github.com/cachesim/cachesim/internal/policies/learned" // registers its policies
 	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/records"

@@ -1,0 +1,304 @@
+// Package laru holds LARU, the learning-augmented LRU of LCR: it evicts what a predictor says is needed last, and looks at ever fewer of
+// the least recently used objects the more often that turns out wrong. With exact predictions it misses as often as the optimum, with any others
+// it stays within a factor of the order of the capacity (LCR, arXiv 2509.20979, section 3 and appendices C to E).
+package laru
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/predict"
+)
+
+// Choices of parameters.
+const (
+	modeSync    = "sync"
+	modeAsync   = "async"
+	marksExact  = "exact"
+	marksBitset = "bitset"
+)
+
+var entry = policies.Entry{
+	Name: "laru",
+	Summary: "evicts the object predicted to be requested last among the least recently used ones, whose number shrinks whenever an object so evicted " +
+		"comes back too soon; then the least recently used object leaves",
+	Source:   "LCR (arXiv 2509.20979), algorithm 1",
+	Units:    policies.UnitsObjects,
+	Predicts: true,
+	Params: []policies.Param{
+		{Name: "mode", Default: modeSync, Choices: []string{modeSync, modeAsync}, Doc: "sync: predictions are made when an object is to leave ; " +
+			"async: those of a batch of requests when the next batch comes, and an object without one leaves first"},
+		{Name: "b", Default: 2.0, Min: 1.5, Max: 1e6, Doc: "factor by which the share of candidates shrinks; log_b k is at most the capacity k from 1.5 on"},
+		{Name: "decay", Default: "1", Doc: "fallbacks to LRU after which it shrinks: a whole number, or k/32 for the capacity divided by 32"},
+		{Name: "marks", Default: marksExact, Choices: []string{marksExact, marksBitset}, Doc: "what was evicted by prediction in a phase is noted " +
+			"per object, or in 8192 bits by hash"},
+		{Name: "batch", Default: 0, Min: 0, Max: 1e9, Doc: "requests per batch in mode async; 0: the groups of the trace, or each request alone where it has none"},
+		{Name: "latency", Default: 0, Min: 0, Max: 1e9, Doc: "requests after the end of a batch until its predictions are known in mode async; " +
+			"batches that end meanwhile are not predicted"},
+	},
+	Check: check,
+	New:   func(c policies.Config) (policies.Policy, error) { return newLARU(c) },
+}
+
+func init() { policies.Register(entry) }
+
+func check(v policies.Values) error {
+	if v.Text("mode") == modeSync && (v.Int("batch") != 0 || v.Int("latency") != 0) {
+		return fmt.Errorf("batch and latency say nothing of mode=%s; leave them out, or write mode=%s", modeSync, modeAsync)
+	}
+	_, err := parseDecay(v.Text("decay"), 1)
+	return err
+}
+
+// parseDecay returns the number of fallbacks after which the confidence shrinks.
+func parseDecay(text string, capacity int) (int, error) {
+	number, share := strings.CutPrefix(text, "k/")
+	n, err := strconv.Atoi(number)
+	if err != nil || n < 1 {
+		return 0, fmt.Errorf("decay=%s: want a whole number from 1, or k/32, where k stands for the capacity", text)
+	}
+	if share {
+		return max(1, capacity/n), nil
+	}
+	return n, nil
+}
+
+// laru follows algorithm 1 of LCR. The set O of its pseudo-code, what has been resident since the phase began and was not requested since, is
+// what recency calls old; its set E, what predictions have evicted in the phase, are the marks. An object of E that is resident again needs no mark:
+// only a prediction can evict it in this phase, and then it is marked anew.
+type laru struct {
+	predictor  predict.Predictor
+	steady     bool
+	background *background // mode=async; nil otherwise
+	recency    recency
+	capacity   int
+
+	b          float64
+	power      float64 // 1/lambda, where lambda is the confidence in predictions: only a share of lambda of the cache are candidates
+	candidates int
+	decayEvery int
+	fallbacks  int // since lambda last shrank, in this phase
+
+	phase  uint32     // the mark of objects evicted by prediction
+	bitset *markedSet // marks=bitset; nil otherwise
+
+	slots     []uint32 // of candidates whose predictions are asked for
+	asked     []policies.Object
+	predicted []float64
+
+	figures figures
+}
+
+// figures are what a replay says of itself.
+type figures struct {
+	phases, byPrediction, fallbacks, byRecency int64
+	lambda                                     float64
+}
+
+func newLARU(c policies.Config) (*laru, error) {
+	capacity := int(c.Capacity)
+	decayEvery, err := parseDecay(c.Params.Text("decay"), capacity)
+	if err != nil {
+		return nil, err
+	}
+	p := &laru{
+		predictor: c.Predictor, steady: c.Predictor.Steady(), recency: newRecency(c.Objects, capacity), capacity: capacity,
+		b: c.Params.Float("b"), power: 1, decayEvery: decayEvery,
+	}
+	if c.Params.Text("marks") == marksBitset {
+		p.bitset = &markedSet{}
+	}
+	if c.Params.Text("mode") == modeAsync {
+		p.background = newBackground(c)
+	}
+	return p, nil
+}
+
+func (p *laru) Hit(r policies.Request) {
+	p.begin(r.Pos)
+	p.recency.remove(r.Object, 0)
+	p.insert(r.Object, r.Pos)
+}
+
+func (p *laru) Miss(r policies.Request) { p.begin(r.Pos) }
+
+func (p *laru) Victim(r policies.Request) policies.Object { return p.evict(r.Object, r.Pos) }
+
+func (p *laru) Insert(r policies.Request) { p.insert(r.Object, r.Pos) }
+
+func (p *laru) Remove(o policies.Object) { p.recency.remove(o, 0) }
+
+func (p *laru) ReplayUnit(objects []policies.Object, first int) (hits, evictions int) {
+	r := &p.recency
+	for k, o := range objects {
+		pos := first + k
+		p.begin(pos)
+		switch {
+		case r.has(o):
+			hits++
+			r.remove(o, 0)
+		case r.live == p.capacity:
+			evictions++
+			p.evict(o, pos)
+		}
+		p.insert(o, pos)
+	}
+	return hits, evictions
+}
+
+// begin lets the background work before the request at pos.
+func (p *laru) begin(pos int) {
+	if p.background != nil && pos >= p.background.due {
+		p.background.work(p, pos)
+	}
+}
+
+// insert makes o the most recently used and reports the request.
+func (p *laru) insert(o policies.Object, pos int) {
+	p.recency.push(o)
+	p.predictor.Observe(o, pos)
+	if p.background != nil {
+		p.recency.learn(p.recency.end-1, p.background.next[o])
+		p.recency.known = p.recency.end
+		p.background.requested = append(p.background.requested, o)
+	}
+}
+
+// evict chooses and forgets an object to make room for o. A phase begins before o is looked up, so that no miss that begins one is held against
+// the predictor.
+func (p *laru) evict(o policies.Object, pos int) (victim policies.Object) {
+	if p.recency.old == 0 {
+		p.beginPhase()
+	}
+	p.figures.lambda += 1 / p.power
+	switch {
+	case p.marked(o):
+		victim = p.recency.leastRecent()
+		p.recency.remove(victim, 0)
+		p.figures.fallbacks++
+		p.loseConfidence()
+	case p.candidates == 1:
+		victim = p.recency.leastRecent()
+		p.recency.remove(victim, 0)
+		p.figures.byRecency++
+	default:
+		victim = p.latest(pos)
+		p.recency.remove(victim, p.mark(victim))
+		p.figures.byPrediction++
+	}
+	return victim
+}
+
+func (p *laru) beginPhase() {
+	p.recency.age()
+	p.power, p.candidates, p.fallbacks = 1, p.capacity, 0
+	p.phase++
+	if p.bitset != nil {
+		*p.bitset = markedSet{}
+	}
+	p.figures.phases++
+}
+
+// loseConfidence counts a fallback.
+func (p *laru) loseConfidence() {
+	if p.fallbacks++; p.fallbacks < p.decayEvery {
+		return
+	}
+	p.fallbacks = 0
+	p.power *= p.b
+	p.candidates = max(1, int(float64(p.capacity)/p.power))
+}
+
+// marked reports whether o, which is not resident, was evicted by prediction in this phase.
+func (p *laru) marked(o policies.Object) bool {
+	if p.bitset != nil {
+		return p.bitset.has(o)
+	}
+	return p.recency.place[o] == p.phase
+}
+
+// mark returns what to leave in the place of an object that is evicted by prediction.
+func (p *laru) mark(o policies.Object) uint32 {
+	if p.bitset != nil {
+		p.bitset.add(o)
+		return 0
+	}
+	return p.phase
+}
+
+// latest returns the candidate that is predicted to be requested last.
+func (p *laru) latest(pos int) policies.Object {
+	r := &p.recency
+	r.reach(p.candidates)
+	switch {
+	case p.background != nil: // all that is to be known is known
+	case p.steady:
+		p.ask(r.known, pos)
+		for i, slot := range p.slots {
+			r.learn(int(slot), p.predicted[i])
+		}
+		r.known = max(r.known, r.bound)
+	default:
+		p.ask(r.first, pos)
+		return p.asked[indexOfLatest(p.predicted)]
+	}
+	return r.latestBeforeBound()
+}
+
+// ask predicts the candidates from a slot on, in one batch.
+func (p *laru) ask(from, pos int) {
+	r := &p.recency
+	p.slots = r.appendSlots(p.slots[:0], from)
+	p.asked, p.predicted = p.asked[:0], p.predicted[:0]
+	for _, slot := range p.slots {
+		p.asked, p.predicted = append(p.asked, r.objects[slot]), append(p.predicted, 0)
+	}
+	if len(p.asked) > 0 {
+		p.predictor.Predict(p.asked, pos, p.predicted)
+	}
+}
+
+// indexOfLatest returns the index of the largest time, the first of equal ones.
+func indexOfLatest(next []float64) (latest int) {
+	for i, at := range next {
+		if at > next[latest] {
+			latest = i
+		}
+	}
+	return latest
+}
+
+// Counters implements policies.Reporter. Each is a sum, so that those of several caches can be added up; lambda_sum divided by all evictions is the mean
+// confidence.
+func (p *laru) Counters() []policies.Counter {
+	f := &p.figures
+	return []policies.Counter{
+		{Name: "phases", Value: float64(f.phases)},
+		{Name: "prediction_evictions", Value: float64(f.byPrediction)},
+		{Name: "fallback_evictions", Value: float64(f.fallbacks)},
+		{Name: "lru_evictions", Value: float64(f.byRecency)},
+		{Name: "lambda_sum", Value: f.lambda},
+	}
+}
+
+// markedSet is a set of objects that also has each object whose hash is that of a member.
+type markedSet [markedBits / 64]uint64
+
+const (
+	markedBits    = 8192
+	markedBitsLog = 13
+)
+
+func (s *markedSet) add(o policies.Object) { s[bit(o)>>6] |= 1 << (bit(o) & 63) }
+
+func (s *markedSet) has(o policies.Object) bool { return s[bit(o)>>6]>>(bit(o)&63)&1 != 0 }
+
+// bit hashes o (Steele, Lea and Flood, Fast splittable pseudorandom number generators, OOPSLA 2014).
+func bit(o policies.Object) uint64 {
+	h := (uint64(o) + 1) * 0x9e3779b97f4a7c15
+	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
+	h = (h ^ h>>27) * 0x94d049bb133111eb
+	return (h ^ h>>31) >> (64 - markedBitsLog)
+}

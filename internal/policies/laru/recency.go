@@ -1,0 +1,187 @@
+package laru
+
+import (
+	"math"
+	"math/bits"
+
+	"github.com/cachesim/cachesim/internal/policies"
+)
+
+// resident in the place of an object says that the rest is its slot.
+const resident = 1 << 31
+
+// recency holds the resident objects in the order of their last requests: a log in which a request takes the object's slot away and gives it the
+// next one. Where the log is full, its objects move to the start. It also knows which of them predictions are known of, and finds the latest of
+// these among the least recently used.
+//
+// The place of an object that is not resident is free for its owner to mark it, below resident.
+//
+// Memory: 4 bytes per object, and 26 per resident object. Operations take constant time, averaged,
+// except those on predictions, which take O(log k).
+type recency struct {
+	place    []uint32          // per object: resident + its slot, or a mark
+	objects  []policies.Object // per slot
+	occupied []uint64          // per slot a bit
+	next     maxima            // per slot before known: the rank of its prediction
+	first    int               // no object lies before it
+	end      int               // the slot of the next request
+	live     int               // resident objects
+
+	old    int // resident objects in slots before oldEnd
+	oldEnd int
+	below  int // resident objects in slots before bound
+	bound  int
+	known  int // predictions are known of the slots before it
+}
+
+// newRecency returns an empty recency for up to capacity of n objects.
+func newRecency(n, capacity int) recency {
+	slots := (2*min(capacity, n) + 127) &^ 63
+	return recency{
+		place: make([]uint32, n), objects: make([]policies.Object, slots), occupied: make([]uint64, slots/64), next: newMaxima(slots),
+	}
+}
+
+// has reports whether o is resident.
+func (r *recency) has(o policies.Object) bool { return r.place[o]&resident != 0 }
+
+// push makes o, which is not resident, the most recently used.
+func (r *recency) push(o policies.Object) {
+	if r.end == len(r.objects) {
+		r.compact()
+	}
+	slot := r.end
+	r.objects[slot] = o
+	r.occupied[slot>>6] |= 1 << (slot & 63)
+	r.place[o] = resident | uint32(slot)
+	r.end++
+	r.live++
+}
+
+// remove takes o, which is resident, out and leaves a mark in its place.
+func (r *recency) remove(o policies.Object, mark uint32) {
+	slot := int(r.place[o] &^ resident)
+	r.place[o] = mark
+	r.occupied[slot>>6] &^= 1 << (slot & 63)
+	r.live--
+	if slot < r.oldEnd {
+		r.old--
+	}
+	if slot < r.bound {
+		r.below--
+	}
+	if slot < r.known {
+		r.next.clear(slot)
+	}
+}
+
+// leastRecent returns the object that was requested longest ago. There must be one.
+func (r *recency) leastRecent() policies.Object { return r.objects[r.firstSlot()] }
+
+func (r *recency) firstSlot() int {
+	at := r.first >> 6
+	for r.occupied[at] == 0 {
+		at++
+	}
+	r.first = at<<6 | bits.TrailingZeros64(r.occupied[at])
+	return r.first
+}
+
+// age makes all resident objects old.
+func (r *recency) age() { r.old, r.oldEnd = r.live, r.end }
+
+// reach moves the bound so that count resident objects lie before it, or all where there are fewer. Moving costs a step per word passed:
+// between two calls with the same count the bound only advances, each slot once.
+func (r *recency) reach(count int) {
+	for r.below > count {
+		at := (r.bound - 1) >> 6
+		word := r.occupied[at] & (math.MaxUint64 >> (63 - (r.bound-1)&63))
+		for ; word != 0 && r.below > count; r.below-- {
+			word &^= 1 << (63 - bits.LeadingZeros64(word))
+		}
+		r.bound = at<<6 + 64 - bits.LeadingZeros64(word)
+	}
+	for r.below < count && r.bound < r.end {
+		at := r.bound >> 6
+		word := r.occupied[at] >> (r.bound & 63) << (r.bound & 63)
+		if n := bits.OnesCount64(word); n <= count-r.below {
+			r.below += n
+			r.bound = min((at+1)<<6, r.end)
+			continue
+		}
+		for ; r.below < count; r.below++ {
+			r.bound = at<<6 + bits.TrailingZeros64(word) + 1
+			word &= word - 1
+		}
+	}
+}
+
+// appendSlots appends the slots of the resident objects from a slot up to the bound.
+func (r *recency) appendSlots(slots []uint32, from int) []uint32 {
+	for at := from >> 6; at<<6 < r.bound; at++ {
+		word := r.occupied[at]
+		if at == from>>6 {
+			word = word >> (from & 63) << (from & 63)
+		}
+		for ; word != 0; word &= word - 1 {
+			slot := at<<6 | bits.TrailingZeros64(word)
+			if slot >= r.bound {
+				break
+			}
+			slots = append(slots, uint32(slot))
+		}
+	}
+	return slots
+}
+
+// learn notes the prediction of a slot of which none is known.
+func (r *recency) learn(slot int, next float64) { r.next.set(slot, rank(next)) }
+
+// relearn changes the known prediction of o, which is resident.
+func (r *recency) relearn(o policies.Object, next float64) {
+	slot := int(r.place[o] &^ resident)
+	if r.next.levels[0][slot] != rank(next) {
+		r.next.clear(slot)
+		r.learn(slot, next)
+	}
+}
+
+// latestBeforeBound returns the object with the latest prediction before the bound, the least recently used of equal ones. All predictions
+// before the bound must be known.
+func (r *recency) latestBeforeBound() policies.Object { return r.objects[r.next.largest(r.bound)] }
+
+// compact moves the objects to the start of the log.
+func (r *recency) compact() {
+	keys := r.next.levels[0]
+	end, known := 0, 0
+	for at, word := range r.occupied {
+		for ; word != 0; word &= word - 1 {
+			slot := at<<6 | bits.TrailingZeros64(word)
+			o := r.objects[slot]
+			r.objects[end], r.place[o] = o, resident|uint32(end)
+			if slot < r.known {
+				keys[end] = keys[slot]
+				known++
+			}
+			end++
+		}
+	}
+	r.next.rebuild(known)
+	r.first, r.end, r.known, r.bound, r.oldEnd = 0, end, known, r.below, r.old
+	clear(r.occupied)
+	for i := range end >> 6 {
+		r.occupied[i] = math.MaxUint64
+	}
+	if rest := end & 63; rest != 0 {
+		r.occupied[end>>6] = 1<<rest - 1
+	}
+}
+
+// rank maps predicted times to integers above 0 in the same order.
+func rank(next float64) uint64 {
+	b := math.Float64bits(next + 0) // + 0 makes one of the two zeros
+	if b>>63 != 0 {
+		return ^b
+	}
+	return b | 1<<63
+}

@@ -1,0 +1,49 @@
+package policies
+
+import (
+	"math/rand/v2"
+	"slices"
+)
+
+// zipfTrace is a Zipf(1.0) trace.
+type zipfTrace struct {
+	objects    []Object
+	numObjects int
+}
+
+// NewZipfTrace gives the trace to the benchmark, which stands outside the package: it also replays the policies of packages below this one.
+func NewZipfTrace(requests, ids int) (objects []Object, numObjects int) {
+	t := newZipfTrace(requests, ids)
+	return t.objects, t.numObjects
+}
+
+// newZipfTrace draws requests by inverting the cumulative distribution of 1/rank.
+func newZipfTrace(requests, ids int) zipfTrace {
+	cumulative := make([]float64, ids)
+	sum := 0.0
+	for rank := range cumulative {
+		sum += 1 / float64(rank+1)
+		cumulative[rank] = sum
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	number := make([]uint32, ids) // dense number of each rank, plus 1
+	t := zipfTrace{objects: make([]Object, requests)}
+	for i := range t.objects {
+		rank, _ := slices.BinarySearch(cumulative, rng.Float64()*sum)
+		if number[rank] == 0 {
+			t.numObjects++
+			number[rank] = uint32(t.numObjects)
+		}
+		t.objects[i] = number[rank] - 1
+	}
+	return t
+}
+
+func naiveNextUse(objects []Object, numObjects int) []uint32 {
+	seen := slices.Repeat([]uint32{Never}, numObjects)
+	next := make([]uint32, len(objects))
+	for i, o := range slices.Backward(objects) {
+		next[i], seen[o] = seen[o], uint32(i)
+	}
+	return next
+}
