@@ -44,7 +44,19 @@ func (h *lazyHeap) add(o Object, priority float64) {
 	h.clock++
 	h.live++
 	h.states[o] = heapState{priority: priority, stamp: h.clock, requests: 1}
-	e := heapEntry{priority: priority, stamp: h.clock, object: o}
+	h.push(o)
+}
+
+// putBack puts o, which popLeast took out last, in again as it was, or as calls of raise have left it since.
+func (h *lazyHeap) putBack(o Object) {
+	h.live++
+	h.states[o].requests++
+	h.push(o)
+}
+
+// push enters the state of o.
+func (h *lazyHeap) push(o Object) {
+	e := heapEntry{priority: h.states[o].priority, stamp: h.states[o].stamp, object: o}
 	if h.hole {
 		h.hole = false
 		h.siftDown(0, e)

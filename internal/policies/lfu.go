@@ -14,10 +14,14 @@ var lfuEntry = Entry{
 		if c.Params.Bool("perfect") {
 			past = make([]uint32, c.Objects)
 		}
-		if c.Params.Text("ties") == "fifo" {
-			heap := newLazyHeap(c.Objects)
-			heap.byLoad = true
-			return &lfuByLoad{heap: heap, past: past, free: c.Capacity}, nil
+		byLoad := c.Params.Text("ties") == "fifo"
+		if byLoad || c.Holds {
+			inHeap := lfuInHeap{heap: newLazyHeap(c.Objects), past: past, free: c.Capacity}
+			inHeap.heap.byLoad = byLoad
+			if c.Holds {
+				return newHoldingLFU(c, inHeap), nil
+			}
+			return &inHeap, nil
 		}
 		return &lfu{frequencies: NewFrequencies(c.Objects, c.Requests), past: past, free: c.Capacity}, nil
 	},
@@ -77,33 +81,34 @@ func (p *lfu) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
 	return hits, evictions
 }
 
-// lfuByLoad is LFU where of equally frequent objects the one loaded longest ago leaves. The order of loading does not
-// survive in lists that objects join as their frequency grows, so it needs a heap.
-type lfuByLoad struct {
+// lfuInHeap is LFU where of equally frequent objects the one loaded longest ago leaves: the order of loading does not
+// survive in lists that objects join as their frequency grows, so it needs a heap. So does a cache that holds objects, whose lists they would join out
+// of order when they are released; there either order of ties is possible.
+type lfuInHeap struct {
 	heap lazyHeap
 	past []uint32 // as in lfu
 	free int64
 }
 
-func (p *lfuByLoad) Hit(r Request) { p.hit(r.Object) }
+func (p *lfuInHeap) Hit(r Request) { p.hit(r.Object) }
 
-func (p *lfuByLoad) hit(o Object) { p.heap.raise(o, p.heap.states[o].priority+1) }
+func (p *lfuInHeap) hit(o Object) { p.heap.raise(o, p.heap.states[o].priority+1) }
 
-func (p *lfuByLoad) Miss(Request) {}
+func (p *lfuInHeap) Miss(Request) {}
 
-func (p *lfuByLoad) Victim(Request) Object {
+func (p *lfuInHeap) Victim(Request) Object {
 	v, frequency := p.heap.popLeast()
 	p.remember(v, frequency)
 	return v
 }
 
-func (p *lfuByLoad) remember(o Object, frequency float64) {
+func (p *lfuInHeap) remember(o Object, frequency float64) {
 	if p.past != nil {
 		p.past[o] = uint32(frequency)
 	}
 }
 
-func (p *lfuByLoad) Insert(r Request) {
+func (p *lfuInHeap) Insert(r Request) {
 	frequency := uint32(1)
 	if p.past != nil {
 		frequency += p.past[r.Object]
@@ -111,12 +116,12 @@ func (p *lfuByLoad) Insert(r Request) {
 	p.heap.add(r.Object, float64(frequency))
 }
 
-func (p *lfuByLoad) Remove(o Object) {
+func (p *lfuInHeap) Remove(o Object) {
 	p.remember(o, p.heap.states[o].priority)
 	p.heap.remove(o)
 }
 
-func (p *lfuByLoad) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
+func (p *lfuInHeap) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
 	for _, o := range objects {
 		if p.heap.has(o) {
 			hits++

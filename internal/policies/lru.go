@@ -4,7 +4,12 @@ var lruEntry = Entry{
 	Name:    "lru",
 	Summary: "evicts the object that was requested longest ago",
 	Source:  "Denning, The working set model for program behavior, CACM 1968",
-	New:     func(c Config) (Policy, error) { return newLRU(c), nil },
+	New: func(c Config) (Policy, error) {
+		if c.Holds {
+			return newHoldingQueue(c, false), nil
+		}
+		return newLRU(c), nil
+	},
 }
 
 var lruStackEntry = Entry{

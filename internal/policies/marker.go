@@ -5,7 +5,12 @@ var markerEntry = Entry{
 	Summary: "marks what is requested and evicts an unmarked object at random; where all are marked, all marks go and a phase begins",
 	Source:  "Fiat, Karp, Luby, McGeoch, Sleator and Young, Competitive paging algorithms, Journal of Algorithms 1991",
 	Random:  true,
-	New:     func(c Config) (Policy, error) { return newMarker(c), nil },
+	New: func(c Config) (Policy, error) {
+		if c.Holds {
+			return newHoldingMarker(c), nil
+		}
+		return newMarker(c), nil
+	},
 }
 
 // marker holds the resident objects in one array, the marked ones before the others.
@@ -27,7 +32,7 @@ func (p *marker) Miss(Request) {}
 
 func (p *marker) Victim(Request) Object { return p.evict() }
 
-func (p *marker) Insert(r Request) { p.insert(r.Object) }
+func (p *marker) Insert(r Request) { p.insert(r.Object, true) }
 
 func (p *marker) Remove(o Object) {
 	if int(p.place[o]) <= p.marked {
@@ -50,7 +55,7 @@ func (p *marker) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
 			p.evict()
 			evictions++
 		}
-		p.insert(o)
+		p.insert(o, true)
 	}
 	return hits, evictions
 }
@@ -62,10 +67,12 @@ func (p *marker) mark(o Object) {
 	}
 }
 
-func (p *marker) insert(o Object) {
+func (p *marker) insert(o Object, marked bool) {
 	p.resident = append(p.resident, o)
 	p.place[o] = uint32(len(p.resident))
-	p.mark(o)
+	if marked {
+		p.mark(o)
+	}
 }
 
 func (p *marker) evict() Object {

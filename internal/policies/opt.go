@@ -28,6 +28,7 @@ type opt struct {
 	nextUse    []uint32
 	coming     *oracle.Bitmap // positions at which a resident object is requested next
 	bypass     bool
+	holds      bool // coming and finished have only what is not held
 	numObjects int
 
 	// batch path
@@ -41,10 +42,10 @@ type opt struct {
 }
 
 func newOPT(c Config, bypass bool) *opt {
-	return &opt{nextUse: c.NextUse, coming: oracle.NewBitmap(c.Requests), bypass: bypass, numObjects: c.Objects, free: c.Capacity}
+	return &opt{nextUse: c.NextUse, coming: oracle.NewBitmap(c.Requests), bypass: bypass, holds: c.Holds, numObjects: c.Objects, free: c.Capacity}
 }
 
-func (p *opt) Hit(r Request) { p.hold(r) }
+func (p *opt) Hit(r Request) { p.renew(r) }
 
 func (p *opt) Miss(Request) {}
 
@@ -71,7 +72,7 @@ func (p *opt) Insert(r Request) {
 		p.due = make([]uint32, p.numObjects)
 		p.finished = oracle.NewBitmap(p.numObjects)
 	}
-	p.hold(r)
+	p.renew(r)
 }
 
 func (p *opt) Remove(o Object) {
@@ -82,16 +83,25 @@ func (p *opt) Remove(o Object) {
 	p.coming.Clear(p.due[o])
 }
 
-// hold keeps r's object under the position of its next request.
-func (p *opt) hold(r Request) {
-	next := p.nextUse[r.Pos]
-	p.due[r.Object] = next
+func (p *opt) Hold(o Object) { p.Remove(o) }
+
+// Release keeps o under the position of its next request.
+func (p *opt) Release(o Object) {
+	next := p.due[o]
 	if next == Never {
-		p.finished.Set(r.Object)
+		p.finished.Set(o)
 		return
 	}
 	p.coming.Set(next)
-	p.objectAt[next] = r.Object
+	p.objectAt[next] = o
+}
+
+// renew notes when r's object is requested next.
+func (p *opt) renew(r Request) {
+	p.due[r.Object] = p.nextUse[r.Pos]
+	if !p.holds {
+		p.Release(r.Object)
+	}
 }
 
 func (p *opt) ReplayUnit(objects []Object, first int) (hits, evictions int) {

@@ -86,6 +86,9 @@ type Config struct {
 	Seed     uint64 // the only source of randomness
 	Params   Values // every parameter of the Entry, defaults filled in
 
+	// Holds says that the cache holds objects: a policy that implements Holder is driven by its rules, others are not told.
+	Holds bool
+
 	// NextUse gives, for each position of the trace, the position of the next request to the same object, or Never.
 	// Only entries of kind Offline get it; it is nil for all others.
 	NextUse []uint32

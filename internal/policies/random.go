@@ -11,11 +11,12 @@ var randomEntry = Entry{
 type random struct {
 	resident slots[struct{}]
 	draws    draws
+	holds    bool  // resident has only what is not held
 	free     int64 // objects that still fit, batch path only
 }
 
 func newRandom(c Config) *random {
-	return &random{resident: newSlots[struct{}](c.Objects), draws: newDraws(c.Seed), free: c.Capacity}
+	return &random{resident: newSlots[struct{}](c.Objects), draws: newDraws(c.Seed), holds: c.Holds, free: c.Capacity}
 }
 
 func (p *random) Hit(Request)  {}
@@ -23,9 +24,17 @@ func (p *random) Miss(Request) {}
 
 func (p *random) Victim(Request) Object { return p.evict() }
 
-func (p *random) Insert(r Request) { p.resident.add(r.Object, struct{}{}) }
+func (p *random) Insert(r Request) {
+	if !p.holds {
+		p.resident.add(r.Object, struct{}{})
+	}
+}
 
 func (p *random) Remove(o Object) { p.resident.remove(o) }
+
+func (p *random) Hold(o Object) { p.resident.remove(o) }
+
+func (p *random) Release(o Object) { p.resident.add(o, struct{}{}) }
 
 func (p *random) evict() Object {
 	n := len(p.resident.dense())

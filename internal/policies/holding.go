@@ -1,0 +1,111 @@
+package policies
+
+import "github.com/cachesim/cachesim/internal/oracle"
+
+// holdingQueue is lru or fifo in a cache that holds objects: the one of those not held leaves that was requested, or loaded, longest ago. A hit only
+// takes the time, since nobody asks for the order of what is held.
+// Memory: 4 bytes per object, and a little over 4 per request.
+type holdingQueue struct {
+	byLoad   bool
+	last     []uint32 // per object: the position of its last request, or with byLoad of its load
+	free     *oracle.Bitmap
+	objectAt []Object // per position of an object that is not held
+	end      uint32   // free holds end-position, of which the largest is the oldest
+}
+
+func newHoldingQueue(c Config, byLoad bool) *holdingQueue {
+	return &holdingQueue{
+		byLoad: byLoad, last: make([]uint32, c.Objects), objectAt: make([]Object, c.Requests),
+		free: oracle.NewBitmap(c.Requests), end: uint32(c.Requests - 1),
+	}
+}
+
+func (p *holdingQueue) Hit(r Request) {
+	if !p.byLoad {
+		p.last[r.Object] = uint32(r.Pos)
+	}
+}
+
+func (p *holdingQueue) Miss(Request) {}
+
+func (p *holdingQueue) Victim(Request) Object {
+	oldest, _ := p.free.Max()
+	p.free.Clear(oldest)
+	return p.objectAt[p.end-oldest]
+}
+
+func (p *holdingQueue) Insert(r Request) { p.last[r.Object] = uint32(r.Pos) }
+
+func (p *holdingQueue) Remove(o Object) { p.free.Clear(p.end - p.last[o]) }
+
+func (p *holdingQueue) Hold(o Object) { p.Remove(o) }
+
+func (p *holdingQueue) Release(o Object) {
+	at := p.last[o]
+	p.objectAt[at] = o
+	p.free.Set(p.end - at)
+}
+
+// holdingLFU is lfu in a cache that holds objects. What is held stays in the heap until it comes to the top.
+type holdingLFU struct {
+	lfuInHeap
+	held   []bool
+	parked []bool // held, and taken from the heap
+}
+
+func newHoldingLFU(c Config, heap lfuInHeap) *holdingLFU {
+	return &holdingLFU{lfuInHeap: heap, held: make([]bool, c.Objects), parked: make([]bool, c.Objects)}
+}
+
+func (p *holdingLFU) Victim(r Request) Object {
+	for {
+		v := p.lfuInHeap.Victim(r)
+		if !p.held[v] {
+			return v
+		}
+		p.parked[v] = true
+	}
+}
+
+func (p *holdingLFU) Insert(r Request) {
+	p.lfuInHeap.Insert(r)
+	p.held[r.Object] = true
+}
+
+func (p *holdingLFU) Hold(o Object) { p.held[o] = true }
+
+func (p *holdingLFU) Release(o Object) {
+	p.held[o] = false
+	if p.parked[o] {
+		p.parked[o] = false
+		p.heap.putBack(o)
+	}
+}
+
+// holdingMarker is marker in a cache that holds objects: a phase ends where all that is not held is marked.
+type holdingMarker struct {
+	marker          // of what is not held
+	marks  []uint32 // per object: the phase in which it was last marked
+	phase  uint32
+}
+
+func newHoldingMarker(c Config) *holdingMarker {
+	return &holdingMarker{marker: *newMarker(c), marks: make([]uint32, c.Objects)}
+}
+
+func (p *holdingMarker) Hit(r Request) { p.marks[r.Object] = p.phase }
+
+func (p *holdingMarker) Insert(r Request) { p.marks[r.Object] = p.phase }
+
+func (p *holdingMarker) Victim(Request) Object {
+	if p.marked == len(p.resident) {
+		p.phase++
+	}
+	return p.evict()
+}
+
+func (p *holdingMarker) Hold(o Object) { p.Remove(o) }
+
+func (p *holdingMarker) Release(o Object) {
+	p.insert(o, p.marks[o] == p.phase)
+}
