@@ -1,0 +1,135 @@
+package event
+
+import (
+	"container/heap"
+	"math"
+	"time"
+)
+
+// Link carries bytes: a bus, a network, a memory, a disk. A transfer of n bytes is done Latency after its last byte has been sent; latency does
+// not keep the next transfer from being sent.
+type Link interface {
+	// Transfer sends bytes, at least 0, and calls done when they have arrived.
+	Transfer(bytes int64, done func())
+}
+
+// queuedLink sends one transfer after the other.
+type queuedLink struct {
+	loop      *Loop
+	latency   time.Duration
+	bandwidth float64 // bytes per second
+	// The link has been busy since start and will have sent the bytes of all transfers since then at free. Counting from start on, not from
+	// transfer to transfer, keeps roundings to the nanosecond from adding up.
+	start, free time.Duration
+	bytes       int64
+}
+
+// NewQueuedLink returns a link of so many bytes per second that sends transfers one after the other, first come first served.
+func NewQueuedLink(loop *Loop, latency time.Duration, bandwidth float64) Link {
+	return &queuedLink{loop: loop, latency: latency, bandwidth: bandwidth}
+}
+
+func (l *queuedLink) Transfer(bytes int64, done func()) {
+	if l.free <= l.loop.Now() {
+		l.start, l.bytes = l.loop.Now(), 0
+	}
+	l.bytes += bytes
+	l.free = l.start + nanoseconds(float64(l.bytes)/l.bandwidth)
+	l.loop.At(l.free+l.latency, done)
+}
+
+// sharedLink sends all transfers at once, each at an equal share of the bandwidth.
+type sharedLink struct {
+	loop      *Loop
+	latency   time.Duration
+	bandwidth float64 // bytes per second
+	flows     flows
+	start     time.Duration // since when the link has been busy
+	asOf      float64       // seconds since start at which sent was right
+	sent      float64       // bytes that each flow has been sent, or would have been, since start
+	next      Timer         // when the first of the flows ends
+	seq       uint64
+}
+
+// NewSharedLink returns a link of so many bytes per second that the transfers under way share equally (processor sharing): each of k gets the
+// k-th part of the bandwidth.
+func NewSharedLink(loop *Loop, latency time.Duration, bandwidth float64) Link {
+	return &sharedLink{loop: loop, latency: latency, bandwidth: bandwidth}
+}
+
+// flow is a transfer under way.
+type flow struct {
+	ends float64 // value of sharedLink.sent at which its last byte has been sent
+	seq  uint64  // flows that end at once end in the order in which they began
+	done func()
+}
+
+func (l *sharedLink) Transfer(bytes int64, done func()) {
+	l.advance()
+	if len(l.flows) == 0 {
+		l.start, l.asOf, l.sent = l.loop.Now(), 0, 0
+	}
+	l.seq++
+	heap.Push(&l.flows, flow{l.sent + float64(bytes), l.seq, done})
+	l.schedule()
+}
+
+// advance brings sent up to now and ends the flows whose last byte has been sent. A flow ends between two nanoseconds, and the others get their
+// larger share from then on; only what is told of it is rounded.
+func (l *sharedLink) advance() {
+	now := (l.loop.Now() - l.start).Seconds()
+	for len(l.flows) > 0 {
+		end := l.asOf + l.untilFirst()
+		if l.start+nanoseconds(end) > l.loop.Now() {
+			l.sent += (now - l.asOf) * l.bandwidth / float64(len(l.flows))
+			break
+		}
+		first := heap.Pop(&l.flows).(flow)
+		l.sent, l.asOf = first.ends, min(end, now)
+		l.loop.After(l.latency, first.done)
+	}
+	l.asOf = now
+}
+
+// untilFirst returns the seconds from asOf until the first flow ends if no other begins.
+func (l *sharedLink) untilFirst() float64 {
+	return max(0, l.flows[0].ends-l.sent) * float64(len(l.flows)) / l.bandwidth
+}
+
+func (l *sharedLink) schedule() {
+	l.loop.Cancel(l.next)
+	if len(l.flows) == 0 {
+		return
+	}
+	l.next = l.loop.At(max(l.loop.Now(), l.start+nanoseconds(l.asOf+l.untilFirst())), func() {
+		l.advance()
+		l.schedule()
+	})
+}
+
+// nanoseconds rounds seconds up to the clock.
+func nanoseconds(seconds float64) time.Duration {
+	// What a product of floating-point numbers lies above a whole number of nanoseconds is no time.
+	ns := math.Ceil(seconds*1e9 - 1e-4)
+	if ns >= math.MaxInt64 {
+		return math.MaxInt64
+	}
+	return time.Duration(ns)
+}
+
+// flows is a heap by end.
+type flows []flow
+
+func (f flows) Len() int { return len(f) }
+func (f flows) Less(i, j int) bool {
+	return f[i].ends < f[j].ends || f[i].ends == f[j].ends && f[i].seq < f[j].seq
+}
+func (f flows) Swap(i, j int) { f[i], f[j] = f[j], f[i] }
+func (f *flows) Push(x any)   { *f = append(*f, x.(flow)) }
+func (f *flows) Pop() any {
+	last := len(*f) - 1
+	x := (*f)[last]
+	(*f)[last] = flow{}
+	*f = (*f)[:last]
+	return x
+}

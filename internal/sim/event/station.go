@@ -1,0 +1,75 @@
+package event
+
+import "time"
+
+// Station is a number of equal servers with one queue, first come first served: the requests that run at once, the outstanding accesses of a
+// memory, a disk.
+type Station struct {
+	loop    *Loop
+	idle    int
+	waiting fifo[func()]
+}
+
+// NewStation returns a station with so many servers, at least one.
+func NewStation(loop *Loop, servers int) *Station {
+	return &Station{loop: loop, idle: servers}
+}
+
+// Acquire calls granted with a server of its own, at once where one is idle, otherwise when it comes first in the queue. Who was granted a
+// server gives it back with Release.
+func (s *Station) Acquire(granted func()) {
+	if s.idle == 0 {
+		s.waiting.push(granted)
+		return
+	}
+	s.idle--
+	granted()
+}
+
+// Release gives a server back, to the first that waits.
+func (s *Station) Release() {
+	if granted, ok := s.waiting.pop(); ok {
+		granted()
+		return
+	}
+	s.idle++
+}
+
+// Serve keeps a server busy for service and then calls done, which may be nil.
+func (s *Station) Serve(service time.Duration, done func()) {
+	s.Acquire(func() {
+		s.loop.After(service, func() {
+			s.Release()
+			if done != nil {
+				done()
+			}
+		})
+	})
+}
+
+// Waiting returns how many are in the queue.
+func (s *Station) Waiting() int { return s.waiting.len() }
+
+// fifo is a queue that gives back the memory of what has left.
+type fifo[T any] struct {
+	items []T
+	first int
+}
+
+func (f *fifo[T]) push(item T) { f.items = append(f.items, item) }
+
+func (f *fifo[T]) pop() (item T, ok bool) {
+	if f.first == len(f.items) {
+		return item, false
+	}
+	var none T
+	item, f.items[f.first] = f.items[f.first], none
+	f.first++
+	if f.first*2 >= len(f.items) {
+		f.items = f.items[:copy(f.items, f.items[f.first:])]
+		f.first = 0
+	}
+	return item, true
+}
+
+func (f *fifo[T]) len() int { return len(f.items) - f.first }
