@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -58,7 +59,8 @@ func detect(s *Source) (Format, error) {
 		}
 	}
 	// Any first bytes may begin a binary trace, but what looks like text and like JSON is JSON.
-	if best < Likely || !isBinary(head.Bytes) {
+	readsJSON := slices.ContainsFunc(candidates, func(f Format) bool { return f.JSON })
+	if !readsJSON && (best < Likely || !isBinary(head.Bytes)) {
 		if err := s.checkForeign(head); err != nil {
 			return Format{}, err
 		}
@@ -115,6 +117,19 @@ var foreign = []struct {
 	{"\x5d\x00\x00", "the compression of `lzma`", true},
 	{"\x02\x21\x4c\x18", "the legacy compression of `lz4 -l`", true},
 	{"LZIP", "the compression of `lzip`", true},
+}
+
+// looksLikeJSON says whether the file begins with a JSON object that has fields of these names.
+func looksLikeJSON(head Head, names ...string) bool {
+	if !bytes.HasPrefix(bytes.TrimLeft(head.Bytes, " \t\r\n"), []byte("{")) {
+		return false
+	}
+	for _, name := range names {
+		if !bytes.Contains(head.Bytes, []byte(`"`+name+`"`)) {
+			return false
+		}
+	}
+	return true
 }
 
 // checkForeign returns an error that says what the file is if it certainly is no trace.

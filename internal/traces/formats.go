@@ -21,6 +21,8 @@ type Format struct {
 	// Detect says how sure it is that a file is in this format, from its first (decompressed) bytes and its base name in lower
 	// case without the ending of a compression.
 	Detect func(head Head, name string) Confidence
+	// JSON says that its files begin like JSON, which all other formats refuse.
+	JSON bool
 	// Open starts reading. opts has a value for every one of Options.
 	Open func(src *Source, opts params.Values) (Reader, Fields, error)
 }
@@ -48,6 +50,7 @@ var formats = []Format{
 	oracleGeneralFormat,
 	vscsiFormat,
 	parquetFormat,
+	mooncakeFormat,
 }
 
 // Formats returns every format that can be read.

@@ -42,7 +42,7 @@ func LoadReader(ctx context.Context, name string, r Reader, fields Fields, total
 		return nil, err
 	}
 	length := total
-	if opts.Limit > 0 {
+	if opts.Limit > 0 && fields.BlockTokens == 0 {
 		length = min(length, int64(opts.Limit))
 	}
 	if s.sampler == nil && length > maxCount {
@@ -54,8 +54,8 @@ func LoadReader(ctx context.Context, name string, r Reader, fields Fields, total
 		show := opts.Progress
 		s.opts.Progress = func(int64, int64) { show(int64(s.seen), total) }
 	}
-	s.fields = fields
-	if err := l.begin(fields); err != nil {
+	s.begin = l.begin
+	if err := s.start(name, fields); err != nil {
 		return nil, err
 	}
 	if s.sampler == nil {
@@ -73,11 +73,16 @@ type loader struct {
 	trace     *Trace
 	numbering *numbering
 	keep      Fields
+	prompts   *promptColumns // nil where requests are no blocks of prompts
 }
 
 func (l *loader) begin(fields Fields) error {
 	l.keep = Fields{
 		Time: fields.Time && l.opts.Times, Size: fields.Size && l.opts.Sizes, Op: fields.Op && l.opts.Ops, Groups: fields.Groups,
+	}
+	if fields.BlockTokens > 0 {
+		l.prompts = newPromptColumns(fields)
+		l.numbering.limit = math.MaxInt32 // objects are numbers in Prompts.Parents
 	}
 	return nil
 }
@@ -91,6 +96,10 @@ func (l *loader) finish() *Trace {
 	t.Name = traceName(l.paths)
 	t.SampleRate = 1
 	t.Limited = l.opts.Limit > 0 && len(t.Objects) == l.opts.Limit
+	if l.prompts != nil {
+		t.Prompts = l.prompts.finish()
+		t.Limited = l.opts.Limit > 0 && len(t.Groups) == l.opts.Limit
+	}
 	if l.sampler != nil {
 		t.SampleRate, t.SampledFrom = l.opts.SampleRate, l.seen
 	}
@@ -144,6 +153,9 @@ func (l *loader) add(rec *Record) error {
 	}
 	if l.keep.Groups && rec.Begins {
 		l.trace.Groups = append(l.trace.Groups, len(l.trace.Objects))
+	}
+	if l.prompts != nil {
+		l.prompts.add(rec, number)
 	}
 	l.trace.Objects = append(l.trace.Objects, number)
 	if l.keep.Size {
@@ -298,7 +310,7 @@ func (l *loader) estimate() int {
 	if done, total := l.progress(); done > 0 && total > 0 {
 		guess = max(guess, min(have*float64(total)/float64(done)*spareRoom, have*maxGrowth))
 	}
-	if l.opts.Limit > 0 {
+	if l.opts.Limit > 0 && l.prompts == nil {
 		guess = min(guess, float64(l.opts.Limit))
 	}
 	return int(min(guess, maxCount))
@@ -346,7 +358,8 @@ func (t *Trace) WithoutZeroSizes() (*Trace, int) {
 	return t.only(func(pos int) bool { return t.Size(pos) != 0 }), zeros
 }
 
-// only returns the requests that keep chooses by position, as a trace of its own with objects numbered anew.
+// only returns the requests that keep chooses by position, as a trace of its own with objects numbered anew. It has the groups of t, but no prompts:
+// one that lost a block is none.
 func (t *Trace) only(keep func(pos int) bool) *Trace {
 	kept := &Trace{Name: t.Name, Files: t.Files, SampleRate: t.SampleRate, SampledFrom: t.SampledFrom}
 	renumbered := make([]uint32, t.NumObjects) // per object of t: its new number plus one

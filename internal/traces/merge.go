@@ -24,7 +24,7 @@ type mergeHead struct {
 func newMergeReader(streams []*Stream) (*mergeReader, error) {
 	m := &mergeReader{}
 	for i, s := range streams {
-		if s.Fields.Groups {
+		if s.Fields.Groups && s.Fields.BlockTokens == 0 { // the blocks of a prompt have the same time and stay together
 			return nil, fmt.Errorf("%s: has groups of requests, which merging by time would tear apart; without merging, files are read one after another", s.Info.Path)
 		}
 		if !s.Fields.Time {

@@ -22,15 +22,16 @@ func (s *Stream) Close() error { return s.in.close() }
 // Open opens the trace file at path, or standard input for "-", and recognises compression, tar archives and format from the
 // content. opts.Format forces a format; opts.Stdin is what "-" reads. The error names the file.
 func Open(path string, opts LoadOptions) (*Stream, error) {
-	return open(context.Background(), path, opts)
+	return open(context.Background(), path, opts, new(int))
 }
 
-// open is Open with a context that ends the waiting for a pipe.
-func open(ctx context.Context, path string, opts LoadOptions) (*Stream, error) {
+// open is Open with a context that ends the waiting for a pipe, and for a file that is read together with others: numbers counts them.
+func open(ctx context.Context, path string, opts LoadOptions, numbers *int) (*Stream, error) {
 	in, err := openInput(ctx, path, opts.Stdin)
 	if err != nil {
 		return nil, err
 	}
+	in.numbers = numbers
 	stream, err := in.stream(opts.Format)
 	if err != nil {
 		in.close()

@@ -32,6 +32,7 @@ func TestRealTraces(t *testing.T) {
 		{"dlrm/movietweetings-ratings.dat.zst", "zstd", "rating", "", 100000, 10506},
 		{"dlrm/movietweetings-ratings.dat.zst", "zstd", "rating", "rating:key=user", 100000, 16554},
 		{"learned/brightkite.tar.xz", "xz", "plain", "", 210000, 26142},
+		{"llm/mooncake-conversation.jsonl.zst", "zstd", "mooncake", "", 288500, 182790},
 		{"files/imagenet-10percent-names.txt.zst", "zstd", "plain", "", 128116, 128116},
 	} {
 		t.Run(c.file, func(t *testing.T) {

@@ -19,8 +19,10 @@ func (s *sampler) keeps(rec *Record) bool {
 	if rec.Text != nil {
 		key = hashText(rec.Text)
 	}
-	return mix64(key^s.seed) < s.threshold
+	return s.keepsNumber(key)
 }
+
+func (s *sampler) keepsNumber(key uint64) bool { return mix64(key^s.seed) < s.threshold }
 
 // Sample returns the requests that Load keeps at this sample rate, between 0 and 1, with this seed. t must have its keys and may not
 // be a sample itself. The result may have no requests.

@@ -43,12 +43,19 @@ type scan struct {
 
 	files    []FileInfo
 	fields   Fields
+	numbers  int // files that were numbered
 	seen     int // requests read
 	kept     int // requests that sampling kept
 	open     []*Stream
 	finished int64 // bytes of the files that were read and closed
 	total    int64 // bytes of all files, 0 if unknown
-	reported time.Time
+
+	// Of prompts.
+	chains      *chains
+	keepsPrompt bool // the present one belongs to the sample
+	prompts     int  // that were kept
+	blocksLeft  int  // of the last one kept
+	reported    time.Time
 }
 
 func newScan(ctx context.Context, paths []string, opts LoadOptions) (*scan, error) {
@@ -153,7 +160,7 @@ func (s *scan) readMerged() error {
 
 // openNext opens a file and makes sure that its fields are those of the files before it.
 func (s *scan) openNext(path string) (*Stream, error) {
-	stream, err := open(s.ctx, path, s.opts)
+	stream, err := open(s.ctx, path, s.opts, &s.numbers)
 	if err != nil {
 		return nil, err
 	}
@@ -167,8 +174,10 @@ func (s *scan) openNext(path string) (*Stream, error) {
 	fields := stream.Fields
 	s.files = append(s.files, stream.Info)
 	if len(s.files) == 1 {
-		s.fields = fields
-		return stream, s.begin(fields)
+		return stream, s.start(path, fields)
+	}
+	if err := s.checkPrompts(path, fields); err != nil {
+		return nil, err
 	}
 	for _, f := range []struct {
 		name           string
@@ -184,6 +193,32 @@ func (s *scan) openNext(path string) (*Stream, error) {
 		}
 	}
 	return stream, nil
+}
+
+// start takes the fields of the first file.
+func (s *scan) start(path string, fields Fields) error {
+	s.fields = fields
+	if fields.BlockTokens > 0 {
+		s.chains = newChains()
+		if s.sampler != nil && !fields.Sessions {
+			return fmt.Errorf("%s: its prompts belong to no conversations, and a sample of blocks would tear prompts apart: use --limit instead of --sample", path)
+		}
+	}
+	return s.begin(fields)
+}
+
+// checkPrompts refuses a file whose prompts are of another kind than those of the first.
+func (s *scan) checkPrompts(path string, fields Fields) error {
+	first := s.paths[0]
+	switch is, as := fields, s.fields; {
+	case (is.BlockTokens > 0) != (as.BlockTokens > 0):
+		return fmt.Errorf("%s and %s do not go together: only one of them has prompts", first, path)
+	case is.BlockTokens != as.BlockTokens:
+		return fmt.Errorf("%s and %s do not go together: blocks of %d and of %d tokens", first, path, as.BlockTokens, is.BlockTokens)
+	case is.BlockTokens > 0 && is.Sessions != as.Sessions:
+		return fmt.Errorf("%s and %s do not go together: only one of them says which prompts belong to one conversation", first, path)
+	}
+	return nil
 }
 
 func (s *scan) close() error {
@@ -211,7 +246,10 @@ func (s *scan) readAll(r Reader) error {
 			}
 			s.seen++
 			begins = begins || rec.Begins
-			if s.sampler != nil && !s.sampler.keeps(&rec) {
+			if s.fields.BlockTokens > 0 && !s.chains.resolve(&rec) {
+				return errTooManyObjects
+			}
+			if s.sampler != nil && !s.keeps(&rec) {
 				continue
 			}
 			s.kept++
@@ -219,11 +257,35 @@ func (s *scan) readAll(r Reader) error {
 			if err := s.visit(&rec); err != nil {
 				return err
 			}
-			if s.kept == s.opts.Limit {
+			if s.opts.Limit > 0 && s.atLimit(&rec) {
 				return errLimit
 			}
 		}
 	}
+}
+
+// keeps says whether rec belongs to the sample: of prompts, those of conversations whose hashed key does.
+func (s *scan) keeps(rec *Record) bool {
+	if s.fields.BlockTokens == 0 {
+		return s.sampler.keeps(rec)
+	}
+	if rec.Begins {
+		s.keepsPrompt = s.sampler.keepsNumber(rec.Prompt.Session)
+	}
+	return s.keepsPrompt
+}
+
+// atLimit says whether rec, which was kept, is the last request that may be: the last block of a prompt where prompts are counted.
+func (s *scan) atLimit(rec *Record) bool {
+	if s.fields.BlockTokens == 0 {
+		return s.kept == s.opts.Limit
+	}
+	if rec.Begins {
+		s.prompts++
+		s.blocksLeft = rec.Prompt.Blocks
+	}
+	s.blocksLeft--
+	return s.blocksLeft == 0 && s.prompts == s.opts.Limit
 }
 
 // check ends the reading with the context and reports progress.

@@ -28,6 +28,7 @@ type input struct {
 	size      int64 // 0 where unknown
 	bytesRead atomic.Int64
 	closers   []func() error
+	numbers   *int // how many files, and members of archives, were numbered so far; shared by all that are read together
 }
 
 // openInput opens the file at path, or takes stdin (os.Stdin if nil) for "-". A pipe may wait for ever to be opened and to be read: until ctx ends.
@@ -168,6 +169,13 @@ func strippedName(path string) string {
 			return name
 		}
 	}
+}
+
+// nextNumber gives the file or member its number among those that are read together, from 0 on in the order in which they are opened. A format asks once.
+func (s *Source) nextNumber() int {
+	n := *s.in.numbers
+	*s.in.numbers++
+	return n
 }
 
 // Line returns the next line without its line break (LF or CRLF) and io.EOF after the last, which need not end with a break.

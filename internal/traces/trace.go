@@ -50,12 +50,16 @@ type Trace struct {
 // Prompts are the requests to a language model. The blocks of a prompt are its group; an object is a block together with all that comes before
 // it in its prompt, so equal objects begin equal prefixes.
 type Prompts struct {
-	BlockTokens  int     // tokens in a full block
-	InputTokens  []int32 // per prompt; the last block holds what the others leave, from 1 to BlockTokens
+	BlockTokens int // tokens in a full block
+	// InputTokens are the lengths of the prompts. Block i of a prompt holds min(BlockTokens, InputTokens - i BlockTokens) tokens, so n leading blocks
+	// hold min(n BlockTokens, InputTokens). Files that leave out a last, partial block have up to BlockTokens-1 tokens beyond the blocks.
+	InputTokens  []int32
 	OutputTokens []int32 // per prompt; nil where they are not known
 	Sessions     []int32 // per prompt: the dense number of its conversation; nil where it is not known
-	Arrivals     []int64 // nanoseconds, per prompt; nil without a clock
+	Arrivals     []int64 // nanoseconds, per prompt, never negative; nil without a clock. Like Times they may go back where the file does
 	Parents      []int32 // per object: the block before it in its prompt, -1 for the first
+
+	SessionKeys []uint64 // per conversation: the number that it has in the file, or the hash of its name; nil as Sessions
 }
 
 // Depths returns for each object the tokens from the root of the prefix tree to the end of the block, every block taken as full. Without
@@ -211,7 +215,8 @@ type Record struct {
 	Text []byte // key text, nil for a numeric key; valid until the next call of Read
 	Op   Op
 
-	Begins bool // the request begins a group: see Trace.Groups
+	Begins bool        // the request begins a group: see Trace.Groups
+	Prompt *PromptHead // of the prompt that begins here; only where Fields.BlockTokens, and valid until the next call of Read
 }
 
 // Reader streams the records of one trace. Read fills rec and returns io.EOF after the last record. Every other error
@@ -223,17 +228,20 @@ type Reader interface {
 // Fields says what the records of a reader carry.
 type Fields struct {
 	Time, Size, Op bool
-	Groups         bool // requests come in groups, so that Record.Begins says something
+
+	Groups      bool // requests come in groups, so that Record.Begins says something
+	BlockTokens int  // tokens in a block of the prompts that the groups are, with Record.Prompt; 0: they are no prompts
+	Sessions    bool // prompts belong to conversations: PromptHead.Session
 }
 
 // LoadOptions say what Load keeps and how it reads.
 type LoadOptions struct {
 	Format string // "" to detect, or "NAME" or "NAME:opt=value,opt=value"
 	Merge  bool   // several files: merge by time instead of one after another
-	Limit  int    // keep at most this many requests (counted after sampling); 0 for all
+	Limit  int    // keep at most this many requests, or prompts of a trace that has prompts (counted after sampling); 0 for all
 
 	// SampleRate in (0,1) keeps the objects whose hashed key falls below that share (SHARDS, Waldspurger et al., FAST 2015);
-	// 0 or 1 keeps all. SampleSeed varies the hash.
+	// 0 or 1 keeps all. SampleSeed varies the hash. Of prompts, whole conversations are kept.
 	SampleRate float64
 	SampleSeed uint64
 

@@ -1,0 +1,245 @@
+package traces
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/cachesim/cachesim/internal/params"
+)
+
+var mooncakeFormat = Format{
+	Name:      "mooncake",
+	Summary:   "LLM prompts as JSON lines: arrival, lengths in tokens, and ids of the blocks of the prompt (Mooncake, FAST 2025)",
+	Example:   `{"timestamp": 27482, "input_length": 6955, "output_length": 52, "hash_ids": [46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 2353, 2354]}`,
+	Carries:   "prompts: blocks, lengths, time, session",
+	Detection: `a first line that is a JSON object with "input_length" and "hash_ids"`,
+	Options: []params.Param{
+		{Name: "block", Default: 0, Min: 0, Max: maxBlockTokens, Doc: "tokens in a block; 0: 512 if the first lines fit it, else the one power of two from 16 to 4096 that they fit"},
+		{Name: "time-unit", Default: "ms", Choices: []string{"s", "ms", "us", "ns"}, Doc: "unit of timestamp"},
+	},
+	JSON:   true,
+	Detect: detectMooncake,
+	Open:   openMooncake,
+}
+
+const (
+	defaultBlockTokens = 512
+	maxBlockTokens     = 1 << 20
+)
+
+func detectMooncake(head Head, _ string) Confidence {
+	if looksLikeJSON(head, "input_length", "hash_ids") {
+		return Certain
+	}
+	return No
+}
+
+// mooncakeReader reads one prompt per line.
+type mooncakeReader struct {
+	src         *Source
+	timeUnit    int64
+	blockTokens int
+	scanner     jsonScanner
+	expected    mooncakeFields // the fields that the first line has
+}
+
+// mooncakeFields is a set of the fields of a line.
+type mooncakeFields uint8
+
+const (
+	hasTimestamp mooncakeFields = 1 << iota
+	hasInputLength
+	hasOutputLength
+	hasHashIDs
+	hasSession
+)
+
+var mooncakeNames = []string{"timestamp", "input_length", "output_length", "hash_ids", "session_id"}
+
+// mooncakeLine is what a line says.
+type mooncakeLine struct {
+	prompt
+	has mooncakeFields
+}
+
+func openMooncake(src *Source, opts params.Values) (Reader, Fields, error) {
+	r := &mooncakeReader{src: src, timeUnit: timeUnits[opts.Text("time-unit")], blockTokens: opts.Int("block")}
+	lines, err := r.firstLines()
+	if err != nil {
+		return nil, Fields{}, err
+	}
+	if len(lines) > 0 {
+		r.expected = lines[0].has
+	}
+	if r.blockTokens == 0 {
+		if r.blockTokens = guessBlockTokens(lines); r.blockTokens == 0 {
+			return nil, Fields{}, src.Errorf("the first lines fit no usual number of tokens in a block, or several: state it, for example with --input-format mooncake:block=512")
+		}
+	}
+	fields := Fields{Time: r.expected&hasTimestamp != 0, Sessions: r.expected&hasSession != 0, Groups: true, BlockTokens: r.blockTokens}
+	return newPromptReader(src, r), fields, nil
+}
+
+// firstLines parses the lines at the beginning without consuming them, up to the first that is wrong, for which Read will find the words.
+func (r *mooncakeReader) firstLines() ([]mooncakeLine, error) {
+	head, err := r.src.head()
+	if err != nil {
+		return nil, err
+	}
+	if len(head.Lines) == 0 { // the first line is longer
+		b, err := r.src.Peek(maxLine)
+		if err != nil && err != io.EOF {
+			return nil, err
+		}
+		head = newHead(b, err == io.EOF)
+	}
+	var lines []mooncakeLine
+	for _, text := range head.Lines {
+		if len(trimBlanks(text)) == 0 {
+			continue
+		}
+		var line mooncakeLine
+		if r.parse(text, &line) != nil {
+			break
+		}
+		lines = append(lines, line)
+	}
+	return lines, nil
+}
+
+// guessBlockTokens returns the number of tokens in a block: 512 if that fits all prompts, else the one of the usual sizes that does. Where none does, it
+// goes by the first prompt alone, so that reading finds the line that is wrong. 0: the lines leave it open.
+func guessBlockTokens(lines []mooncakeLine) int {
+	for _, some := range [][]mooncakeLine{lines, lines[:min(1, len(lines))]} {
+		if fitAll(some, defaultBlockTokens) {
+			return defaultBlockTokens
+		}
+		if fitting := fittingSizes(some); len(fitting) > 0 {
+			return onlyOne(fitting)
+		}
+	}
+	return 0
+}
+
+// fittingSizes returns the usual numbers of tokens in a block that fit all prompts.
+func fittingSizes(lines []mooncakeLine) (sizes []int) {
+	for size := 16; size <= 4096; size *= 2 {
+		if fitAll(lines, size) {
+			sizes = append(sizes, size)
+		}
+	}
+	return sizes
+}
+
+// onlyOne returns the element of a list of one, else 0.
+func onlyOne(list []int) int {
+	if len(list) != 1 {
+		return 0
+	}
+	return list[0]
+}
+
+func fitAll(lines []mooncakeLine, blockTokens int) bool {
+	for _, line := range lines {
+		if !fitsBlocks(blockTokens, line.InputTokens, len(line.blocks)) {
+			return false
+		}
+	}
+	return true
+}
+
+// next implements promptSource.
+func (r *mooncakeReader) next(p *prompt) error {
+	text, err := r.src.Line()
+	if err != nil {
+		return err
+	}
+	if len(trimBlanks(text)) == 0 {
+		return r.src.onlyBlankLines()
+	}
+	line := mooncakeLine{prompt: prompt{blocks: p.blocks}}
+	if err := r.parse(text, &line); err != nil {
+		return r.src.lineSyntaxError(err)
+	}
+	if missing := (r.expected | hasInputLength | hasHashIDs) &^ line.has; missing != 0 {
+		return r.src.LineErrorf("no %s%s", missing.firstName(), r.asTheFirst(missing))
+	}
+	if extra := line.has &^ r.expected; extra != 0 {
+		return r.src.LineErrorf("has %s, which the first line has not", extra.firstName())
+	}
+	if err := checkBlocks(r.blockTokens, line.InputTokens, len(line.blocks)); err != nil {
+		return r.src.LineErrorf("%w; mooncake:block=N states another", err)
+	}
+	*p = line.prompt
+	return nil
+}
+
+// asTheFirst says that the first line has the missing field, where it may be missing in all.
+func (r *mooncakeReader) asTheFirst(missing mooncakeFields) string {
+	if missing&(hasInputLength|hasHashIDs) != 0 {
+		return ""
+	}
+	return ", which the first line has"
+}
+
+// firstName returns the name of the first field in the set.
+func (f mooncakeFields) firstName() string {
+	for i, name := range mooncakeNames {
+		if f>>i&1 != 0 {
+			return name
+		}
+	}
+	return ""
+}
+
+// parse reads a line. What it does not know it skips.
+func (r *mooncakeReader) parse(text []byte, line *mooncakeLine) error {
+	r.scanner = jsonScanner{text: text}
+	line.OutputTokens = -1
+	err := r.scanner.object(func(key []byte) error { return r.field(string(key), line) })
+	if err != nil {
+		return err
+	}
+	return r.scanner.end()
+}
+
+// field reads the value of a key.
+func (r *mooncakeReader) field(key string, line *mooncakeLine) (err error) {
+	var field mooncakeFields
+	switch key {
+	case "timestamp":
+		field = hasTimestamp
+		line.time, err = r.scanner.time(r.timeUnit)
+	case "input_length":
+		field = hasInputLength
+		line.InputTokens, err = r.scanner.tokens(1)
+	case "output_length":
+		field = hasOutputLength
+		line.OutputTokens, err = r.scanner.tokens(0)
+	case "hash_ids":
+		field = hasHashIDs
+		line.blocks, err = r.scanner.integers(line.blocks)
+	case "session_id":
+		field = hasSession
+		line.Session, err = r.scanner.sessionKey()
+	default:
+		return r.scanner.skip()
+	}
+	if err == nil && line.has&field != 0 {
+		err = fmt.Errorf("%s stands there twice", key)
+	}
+	line.has |= field
+	if err != nil {
+		return fmt.Errorf("%s: %w", key, err)
+	}
+	return nil
+}
+
+// lineSyntaxError returns an error about the line that Line returned last, with the place in it where it is one of syntax.
+func (s *Source) lineSyntaxError(err error) error {
+	if syntax, ok := errors.AsType[*syntaxError](err); ok {
+		return s.LineErrorf("column %d: %w", syntax.at+1, err)
+	}
+	return s.LineErrorf("%w", err)
+}
