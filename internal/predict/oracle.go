@@ -1,9 +1,11 @@
 package predict
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"sync"
 
 	"github.com/cachesim/cachesim/internal/oracle"
 	"github.com/cachesim/cachesim/internal/params"
@@ -22,6 +24,7 @@ const (
 	flip      = "flip"
 	replace   = "replace"
 	lognormal = "lognormal"
+	binary    = "binary"
 )
 
 var noisyEntry = Entry{
@@ -31,8 +34,9 @@ var noisyEntry = Entry{
 	Future:  true,
 	Random:  true,
 	Params: []params.Param{
-		{Name: "kind", Default: flip, Choices: []string{flip, replace, lognormal}, Doc: "flip, replace: with probability p minus the true time ; " +
-			"lognormal: the time plus exp(sigma*N(0,1)) requests"},
+		{Name: "kind", Default: flip, Choices: []string{flip, replace, lognormal, binary}, Doc: "flip, replace: with probability p minus the true time ; " +
+			"lognormal: the time plus exp(sigma*N(0,1)) requests ; binary: never or at once, as the optimum would evict the object before its next request or not, " +
+			"and with probability p the other way round"},
 		{Name: "p", Default: 0.0, Min: 0, Max: 1, Doc: "probability that a prediction is wrong"},
 		{Name: "sigma", Default: 0.0, Min: 0, Max: 1000, Doc: "standard deviation of the logarithm of the lognormal noise"},
 	},
@@ -62,24 +66,34 @@ type future struct {
 }
 
 func newOracle(c Config) (Predictor, error) {
-	return &future{nextUse: c.NextUse, next: make([]float64, c.Count)}, nil
+	return withLabels(newFuture(c), c, 0), nil
 }
 
 func newNoisy(c Config) (Predictor, error) {
-	f := &future{nextUse: c.NextUse, next: make([]float64, c.Count), seed: c.Seed}
+	f := newFuture(c)
 	p, sigma := c.Params.Float("p"), c.Params.Float("sigma")
 	switch c.Params.Text("kind") {
-	case flip, replace:
-		f.disturb = func(next float64, bits *rand.Rand) float64 {
-			if bits.Float64() < p {
-				return -next
-			}
-			return next
+	case binary:
+		if c.OptEvicts == nil {
+			return nil, errors.New("predictor noisy(kind=binary): the labels are those of the optimum of the exact cache, and other caches have none; " +
+				"write --cache exact, or another kind of noise")
 		}
+		return binaryPriority{newLabelled(f, c, p)}, nil
 	case lognormal:
 		f.disturb = func(next float64, bits *rand.Rand) float64 { return next + math.Exp(sigma*bits.NormFloat64()) }
+		return f, nil
 	}
-	return f, nil
+	f.disturb = func(next float64, bits *rand.Rand) float64 {
+		if bits.Float64() < p {
+			return -next
+		}
+		return next
+	}
+	return withLabels(f, c, p), nil
+}
+
+func newFuture(c Config) *future {
+	return &future{nextUse: c.NextUse, next: make([]float64, c.Count), seed: c.Seed}
 }
 
 func (f *future) Observe(o Object, pos int) {
@@ -88,10 +102,13 @@ func (f *future) Observe(o Object, pos int) {
 		next = float64(f.nextUse[pos])
 	}
 	if f.disturb != nil {
-		next = f.disturb(next, rand.New(rand.NewPCG(f.seed, uint64(pos))))
+		next = f.disturb(next, f.bits(pos))
 	}
 	f.next[o] = next
 }
+
+// bits returns what is random about the request at pos.
+func (f *future) bits(pos int) *rand.Rand { return rand.New(rand.NewPCG(f.seed, uint64(pos))) }
 
 func (f *future) Predict(objects []Object, _ int, next []float64) {
 	for i, o := range objects {
@@ -100,3 +117,47 @@ func (f *future) Predict(objects []Object, _ int, next []float64) {
 }
 
 func (f *future) Steady() bool { return true }
+
+// withLabels returns f, with the labels of the optimum where there are any.
+func withLabels(f *future, c Config, p float64) Predictor {
+	if c.OptEvicts == nil {
+		return f
+	}
+	return newLabelled(f, c, p)
+}
+
+// labelled is a future with the labels of the optimum, each wrong with probability p: where a time is flipped, so is the label.
+type labelled struct {
+	*future
+	evicts   func() []bool // per position
+	p        float64
+	observed []uint32 // per object: position of its last observed request
+}
+
+func newLabelled(f *future, c Config, p float64) *labelled {
+	return &labelled{future: f, evicts: sync.OnceValue(c.OptEvicts), p: p, observed: make([]uint32, c.Count)}
+}
+
+func (l *labelled) Observe(o Object, pos int) {
+	l.future.Observe(o, pos)
+	l.observed[o] = uint32(pos)
+}
+
+// Evict implements Labeler.
+func (l *labelled) Evict(o Object) bool {
+	pos := int(l.observed[o])
+	wrong := l.p > 0 && l.bits(pos).Float64() < l.p
+	return l.evicts()[pos] != wrong
+}
+
+// binaryPriority predicts that an object is requested never if its label says that it is to leave, and else at once.
+type binaryPriority struct{ *labelled }
+
+func (b binaryPriority) Predict(objects []Object, _ int, next []float64) {
+	for i, o := range objects {
+		next[i] = 0
+		if b.Evict(o) {
+			next[i] = Never
+		}
+	}
+}

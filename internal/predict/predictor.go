@@ -38,6 +38,15 @@ type Labeler interface {
 	Evict(o Object) bool
 }
 
+// LabelerOf returns what p, or the predictor that it counts the cost of, says of the optimum; false where it says nothing.
+func LabelerOf(p Predictor) (Labeler, bool) {
+	if c, ok := p.(*Counted); ok {
+		p = c.Predictor
+	}
+	l, ok := p.(Labeler)
+	return l, ok
+}
+
 // Config is what a predictor is built from. Slices are those of the trace and must not be changed.
 type Config struct {
 	Objects []Object // per request; only predictors that know the future may look beyond what they have observed
@@ -45,9 +54,9 @@ type Config struct {
 	// NextUse gives, for each position, the position of the next request to the same object, or policies.Never. Only entries that know the future
 	// get it; it is nil for all others.
 	NextUse []uint32
-	// OptEvicts gives, for each position, whether the optimum of the cell evicts the requested object before its next request, and is set where
-	// NextUse is and the cache has such an optimum.
-	OptEvicts func() ([]bool, error)
+	// OptEvicts gives, for each position, whether the requested object is gone when it is requested next, in the optimum of the cell; where it is
+	// not requested again, true. It is set where NextUse is and the cache is the exact one, with a capacity in objects.
+	OptEvicts func() []bool
 	// Groups are the positions at which requests that come together begin: the blocks of a prompt, the keys of a batch. Nil: each comes alone.
 	Groups []int
 	Times  []int64 // nanoseconds per request; nil without a clock

@@ -332,12 +332,35 @@ func (r *Replayer) predictor(c Cell, t *traces.Trace, nextUse func() []uint32) (
 	}
 	if c.Predictor.Entry.Future {
 		config.NextUse = nextUse()
+		if c.Cache.Name() == exactEntry.Name && !c.Capacity.Bytes {
+			config.OptEvicts = func() []bool { return optEvicts(t, config.NextUse, c.Capacity.Simulated) }
+		}
 	}
 	p, err := c.Predictor.Entry.New(config)
 	if err != nil {
 		return nil, fmt.Errorf("predictor %s: %w", c.Predictor, err)
 	}
 	return &predict.Counted{Predictor: p}, nil
+}
+
+// optEvicts returns for each position whether the requested object is gone when it is requested next, or is not requested again, under opt on the
+// exact cache.
+func optEvicts(t *traces.Trace, nextUse []uint32, capacity int64) []bool {
+	entry := mustSpec("opt").Entry
+	opt, err := entry.New(policies.Config{Capacity: capacity, Unit: true, Objects: t.NumObjects, Requests: len(t.Objects), NextUse: nextUse})
+	if err != nil {
+		panic(err) // opt takes no parameters that could be wrong
+	}
+	hit := make([]bool, len(t.Objects))
+	for pos := range t.Objects {
+		hits, _ := opt.(policies.UnitReplayer).ReplayUnit(t.Objects[pos:pos+1], pos)
+		hit[pos] = hits > 0
+	}
+	evicts := make([]bool, len(t.Objects))
+	for pos, next := range nextUse {
+		evicts[pos] = next == policies.Never || !hit[next]
+	}
+	return evicts
 }
 
 // unbounded returns a capacity that holds every object of the trace, whatever its size at the time.
