@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 )
 
 // Data is a table of training rows: the last Capacity ones that were added. It keeps rows binned from one training to the next, so that training
@@ -15,7 +16,7 @@ type Data struct {
 	labels   []float64
 	added    int // rows since the beginning; row i lies at i % capacity
 
-	edges    [][]float64 // per feature, ascending to largest; bin b > 0 holds the values up to and including edges[b-1], bin 0 is NaN
+	edges    [][]float64 // per feature, ascending to infinity; bin b > 0 holds the values up to and including edges[b-1], bin 0 is NaN
 	maxBins  int         // that edges were made for
 	edgesAt  int         // value of added when edges were made
 	binnedTo int         // value of added when rows were last binned
@@ -28,13 +29,18 @@ const groupSize = 8
 // nanBin is the bin of missing values, in every feature.
 const nanBin = 0
 
-// largest is the magnitude up to which numbers are used, so that every threshold is finite.
-const largest = 1e300
+// largest is the magnitude of labels up to which the sum of their squares is finite.
+const largest = 1e150
 
 // NewData returns an empty table with the named features that keeps the last capacity rows.
 func NewData(names []string, capacity int) (*Data, error) {
-	if len(names) == 0 || capacity < 1 {
-		return nil, fmt.Errorf("training data of %d features and %d rows: want at least one of each", len(names), capacity)
+	if len(names) == 0 || capacity < 1 || capacity > maxRows {
+		return nil, fmt.Errorf("training data of %d features and %d rows: want at least one of each, and at most %d rows", len(names), capacity, maxRows)
+	}
+	for _, name := range names {
+		if name == "" || strings.ContainsAny(name, " \t\r\n=[]{}\":,") {
+			return nil, fmt.Errorf("feature %q: want a name without blanks and =[]{}\":, because a LightGBM file could not hold it", name)
+		}
 	}
 	return &Data{names: slices.Clone(names), capacity: capacity, bins: make([][]uint64, (len(names)+groupSize-1)/groupSize)}, nil
 }
@@ -49,16 +55,11 @@ func (d *Data) Row(i int) (features []float64, label float64) {
 	return d.rows[i*width : (i+1)*width], d.labels[i]
 }
 
-// Add adds a row, in place of the oldest one if the table is full. NaN is a missing value. It fails if a feature or the label is infinite or
-// beyond 1e300, or the label is NaN, and panics if the row has another number of features than the table.
+// Add adds a row, in place of the oldest one if the table is full. NaN is a missing value, and infinite ones are the smallest and largest. It fails
+// if the label is NaN or beyond 1e150, and panics if the row has another number of features than the table.
 func (d *Data) Add(row []float64, label float64) error {
 	if len(row) != len(d.names) {
 		panic(fmt.Sprintf("gbm: row of %d features added to a table of %d", len(row), len(d.names)))
-	}
-	for f, value := range row {
-		if math.Abs(value) > largest {
-			return fmt.Errorf("feature %s is %v: want a number up to %v, or NaN where it is missing", d.names[f], value, largest)
-		}
 	}
 	if !(math.Abs(label) <= largest) {
 		return fmt.Errorf("label is %v: want a number up to %v", label, largest)
@@ -135,7 +136,7 @@ func (d *Data) makeEdges(maxBins int) {
 			}
 		}
 		slices.Sort(values)
-		d.edges[f] = append(edgesOf(values, maxBins-1, d.edges[f][:0]), largest)
+		d.edges[f] = append(edgesOf(values, maxBins-1, d.edges[f][:0]), math.Inf(1))
 	}
 }
 
@@ -172,4 +173,27 @@ func between(low, high float64) float64 {
 		return mid
 	}
 	return low
+}
+
+// infos describes each feature as LightGBM does: the range of its values.
+func (d *Data) infos() []string {
+	low, high := slices.Repeat([]float64{math.Inf(1)}, len(d.names)), slices.Repeat([]float64{math.Inf(-1)}, len(d.names))
+	for i := range d.Len() {
+		row, _ := d.Row(i)
+		for f, v := range row {
+			if v < low[f] {
+				low[f] = v
+			}
+			if v > high[f] {
+				high[f] = v
+			}
+		}
+	}
+	infos := slices.Repeat([]string{"none"}, len(d.names))
+	for f := range infos {
+		if low[f] <= high[f] {
+			infos[f] = "[" + number(low[f]) + ":" + number(high[f]) + "]"
+		}
+	}
+	return infos
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 )
 
 // Model is a trained model. It is safe for concurrent use.
@@ -15,7 +16,25 @@ type Model struct {
 	objective objective
 	average   bool // of the trees instead of their sum: a random forest
 	trees     []tree
+	infos     []string // per feature what LightGBM says of its values: [lowest:highest], or none; nil: not known
+	notes     []note
+	evaluator evaluator
 }
+
+// note is something that the file says about the model and evaluation does not use.
+type note struct{ key, value string }
+
+// Note returns what was noted about the model under key, and whether there is anything.
+func (m *Model) Note(key string) (value string, ok bool) {
+	i := slices.IndexFunc(m.notes, func(n note) bool { return n.key == key })
+	if i < 0 {
+		return "", false
+	}
+	return m.notes[i].value, true
+}
+
+// AddNote notes something about the model, on one line, which its file carries along.
+func (m *Model) AddNote(key, value string) { m.notes = append(m.notes, note{key, value}) }
 
 // Names returns the names of the features, in the order of a row.
 func (m *Model) Names() []string { return slices.Clone(m.names) }
@@ -25,7 +44,7 @@ func (m *Model) Trees() int { return len(m.trees) }
 
 // Predict returns the prediction for a row. NaN is a missing value. It panics if the row has another number of features than the model.
 func (m *Model) Predict(row []float64) float64 {
-	return m.objective.output(m.score(row))
+	return m.objective.transform(m.score(row))
 }
 
 // PredictRows sets out[i] to the prediction for the i-th of the rows, which lie one after the other.
@@ -41,14 +60,57 @@ func (m *Model) score(row []float64) float64 {
 	if len(row) != len(m.names) {
 		panic(fmt.Sprintf("gbm: row of %d features given to a model of %d", len(row), len(m.names)))
 	}
-	sum := 0.0
+	return m.overTrees(m.evaluator.sum(row))
+}
+
+// traverse is score without the evaluator: from the root of each tree to its leaf.
+func (m *Model) traverse(row []float64) (sum float64) {
 	for i := range m.trees {
 		sum += m.trees[i].predict(row)
 	}
+	return m.overTrees(sum)
+}
+
+func (m *Model) overTrees(sum float64) float64 {
 	if m.average {
-		sum /= float64(len(m.trees))
+		return sum / float64(len(m.trees))
 	}
 	return sum
+}
+
+// Importance returns per feature how many nodes split on it, and by how much they lower the squared error in all.
+func (m *Model) Importance() (splits []int, gain []float64) {
+	splits, gain = make([]int, len(m.names)), make([]float64, len(m.names))
+	for _, t := range m.trees {
+		for _, n := range t.nodes {
+			splits[n.feature]++
+			gain[n.feature] += n.gain
+		}
+	}
+	return splits, gain
+}
+
+// Match reports whether a row of the named features can be given to the model: it must have been trained on as many, under the same names unless it
+// has none of its own.
+func (m *Model) Match(features []string) error {
+	if len(m.names) != len(features) {
+		return fmt.Errorf("the model was trained on %d features (%s), but here a row has %d (%s)",
+			len(m.names), shorten(m.names), len(features), shorten(features))
+	}
+	for f, name := range m.names {
+		if name != features[f] && name != fmt.Sprintf("Column_%d", f) {
+			return fmt.Errorf("feature %d of the model is %s, but here it is %s: the model was trained on other features, or in another order", f+1, name, features[f])
+		}
+	}
+	return nil
+}
+
+// shorten lists the first of many names.
+func shorten(names []string) string {
+	if shown := 5; len(names) > shown {
+		return strings.Join(names[:shown], " ") + " ..."
+	}
+	return strings.Join(names, " ")
 }
 
 // shift adds a constant to the model's score.
@@ -65,13 +127,6 @@ func (m *Model) shift(by float64) {
 	}
 }
 
-// objective is what a model was trained for, and so what its score means.
-type objective string
-
-const regression objective = "regression"
-
-func (o objective) output(score float64) float64 { return score }
-
 type tree struct {
 	nodes     []treeNode // none: the tree is its only leaf
 	leaves    []treeLeaf
@@ -87,7 +142,8 @@ type treeNode struct {
 	defaultLeft bool
 	gain        float64
 	rows        int
-	value       float64 // it would have as a leaf
+	value       float64  // it would have as a leaf
+	categories  []uint32 // a bit per category that goes left; nil: the feature is a number
 }
 
 type treeLeaf struct {
@@ -126,6 +182,9 @@ const zero = float64(float32(1e-35))
 func isZero(value float64) bool { return value > -zero && value <= zero }
 
 func (n *treeNode) goesLeft(value float64) bool {
+	if n.categories != nil {
+		return n.has(value)
+	}
 	if math.IsNaN(value) {
 		if n.missing == missingNaN {
 			return n.defaultLeft
@@ -136,4 +195,13 @@ func (n *treeNode) goesLeft(value float64) bool {
 		return n.defaultLeft
 	}
 	return value <= n.threshold
+}
+
+// has reports whether a category goes left. It is a non-negative whole number; what comes after the point is cut off, and all else goes right.
+func (n *treeNode) has(value float64) bool {
+	if !(value > -1 && value < float64(32*len(n.categories))) {
+		return false
+	}
+	category := int(value)
+	return n.categories[category/32]>>(category%32)&1 == 1
 }

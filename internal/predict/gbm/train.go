@@ -1,6 +1,7 @@
 package gbm
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -114,6 +115,9 @@ func (t *Trainer) Train(d *Data) (*Model, error) {
 		m.trees = m.trees[:best]
 	}
 	m.shift(mean)
+	m.evaluator = newEvaluator(m.trees)
+	m.infos = d.infos()
+	t.options.note(m)
 	return m, nil
 }
 
@@ -200,3 +204,18 @@ func (t *Trainer) draw(features int) {
 
 // resize returns a slice of length n that reuses s if it can; its elements are not cleared.
 func resize[T any](s []T, n int) []T { return slices.Grow(s[:0], n)[:n] }
+
+// note writes the options down under the names that LightGBM has for them.
+func (o Options) note(m *Model) {
+	for _, n := range []struct {
+		key   string
+		value any
+	}{
+		{"boosting", "gbdt"}, {"objective", m.objective}, {"num_iterations", o.Trees}, {"learning_rate", o.LearningRate},
+		{"num_leaves", o.Leaves}, {"max_depth", cmp.Or(o.MaxDepth, -1)}, {"min_data_in_leaf", o.MinLeafRows}, {"lambda_l2", o.Lambda},
+		{"bagging_fraction", o.Bagging}, {"bagging_freq", 1}, {"feature_fraction", o.Features}, {"max_bin", o.MaxBins - 1},
+		{"early_stopping_round", o.Patience}, {"seed", o.Seed},
+	} {
+		m.AddNote(n.key, fmt.Sprint(n.value))
+	}
+}

@@ -1,0 +1,196 @@
+package gbm
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+)
+
+// evaluator sums trees for a row with bit masks, after QuickScorer (Lucchese et al., SIGIR 2015): each tree has a word with a bit per leaf, from left
+// to right. A node that sends the row right clears the bits of the leaves on its left; when all such nodes have been visited, feature by
+// feature in the order of their thresholds, the lowest bit that is left is the leaf. Trees with more than 64 leaves are walked from the root.
+// The sum is taken in the order of the trees, so that it is the same to the last bit.
+type evaluator struct {
+	blocks []block
+}
+
+// blockTrees is how many trees a block has at most; their words lie on the stack.
+const blockTrees = 128
+
+// block evaluates some consecutive trees, or is one large tree.
+type block struct {
+	large    *tree
+	features []conditions
+	first    []int32   // per tree, of its leaves in values
+	values   []float64 // of the leaves of all trees, each from left to right
+}
+
+// conditions are the nodes of a block that look at one feature.
+type conditions struct {
+	feature    int
+	thresholds []float64 // ascending; a value above it goes right
+	effects    []effect  // of a value above the threshold, in the same order
+	missing    []effect  // of NaN
+	// nodes that must be asked one by one: those that look at categories, and where some take 0 for missing and the value is 0, the others as well.
+	categories    []numbered
+	zeros         []numbered
+	zeroIsMissing bool
+}
+
+// effect is what a node that sends a row right does to the word of its tree.
+type effect struct {
+	keep uint64
+	tree int32
+}
+
+func newEvaluator(trees []tree) (e evaluator) {
+	for len(trees) > 0 {
+		n := 0
+		for n < min(len(trees), blockTrees) && len(trees[n].leaves) <= 64 {
+			n++
+		}
+		if n == 0 {
+			e.blocks = append(e.blocks, block{large: &trees[0]})
+			n = 1
+		} else {
+			e.blocks = append(e.blocks, newBlock(trees[:n]))
+		}
+		trees = trees[n:]
+	}
+	return e
+}
+
+// numbered is a node with its effect.
+type numbered struct {
+	*treeNode
+	effect
+}
+
+func newBlock(trees []tree) (b block) {
+	var nodes []numbered
+	for i := range trees {
+		b.first = append(b.first, int32(len(b.values)))
+		nodes = b.number(&trees[i], int32(i), nodes)
+	}
+	slices.SortStableFunc(nodes, func(a, b numbered) int {
+		switch {
+		case a.feature != b.feature:
+			return int(a.feature - b.feature)
+		case a.threshold < b.threshold:
+			return -1
+		case a.threshold > b.threshold:
+			return 1
+		}
+		return 0
+	})
+	for len(nodes) > 0 {
+		n := 1
+		for n < len(nodes) && nodes[n].feature == nodes[0].feature {
+			n++
+		}
+		b.features = append(b.features, newConditions(nodes[:n]))
+		nodes = nodes[n:]
+	}
+	return b
+}
+
+// number appends the leaves of a tree from left to right to the block's values, and its nodes to nodes.
+func (b *block) number(t *tree, index int32, nodes []numbered) []numbered {
+	if len(t.nodes) == 0 {
+		b.values = append(b.values, t.leaves[0].value)
+		return nodes
+	}
+	start := len(b.values)
+	var visit func(child int32)
+	visit = func(child int32) {
+		if child < 0 {
+			b.values = append(b.values, t.leaves[^child].value)
+			return
+		}
+		n := &t.nodes[child]
+		first := len(b.values) - start
+		visit(n.left)
+		cleared := uint64(1)<<(len(b.values)-start) - uint64(1)<<first
+		nodes = append(nodes, numbered{n, effect{keep: ^cleared, tree: index}})
+		visit(n.right)
+	}
+	visit(0)
+	return nodes
+}
+
+// newConditions takes the nodes of one feature in the order of their thresholds.
+func newConditions(nodes []numbered) conditions {
+	c := conditions{feature: int(nodes[0].feature)}
+	for _, n := range nodes {
+		if n.categories != nil {
+			c.categories = append(c.categories, n)
+			continue
+		}
+		c.thresholds = append(c.thresholds, n.threshold)
+		c.effects = append(c.effects, n.effect)
+		if !n.goesLeft(math.NaN()) {
+			c.missing = append(c.missing, n.effect)
+		}
+		c.zeros = append(c.zeros, n)
+		c.zeroIsMissing = c.zeroIsMissing || n.missing == missingZero
+	}
+	return c
+}
+
+func (e *evaluator) sum(row []float64) (sum float64) {
+	for i := range e.blocks {
+		b := &e.blocks[i]
+		if b.large != nil {
+			sum += b.large.predict(row)
+		} else {
+			sum = b.addTo(sum, row)
+		}
+	}
+	return sum
+}
+
+// addTo adds the trees of the block to sum, one after the other.
+func (b *block) addTo(sum float64, row []float64) float64 {
+	var words [blockTrees]uint64
+	for t := range b.first {
+		words[t&(blockTrees-1)] = ^uint64(0)
+	}
+	for i := range b.features {
+		b.features[i].apply(row, &words)
+	}
+	for t, first := range b.first {
+		sum += b.values[int(first)+bits.TrailingZeros64(words[t&(blockTrees-1)])]
+	}
+	return sum
+}
+
+func (c *conditions) apply(row []float64, words *[blockTrees]uint64) {
+	value := row[c.feature]
+	if len(c.categories) > 0 {
+		ask(c.categories, value, words)
+	}
+	switch {
+	case value != value:
+		for _, e := range c.missing {
+			words[e.tree&(blockTrees-1)] &= e.keep
+		}
+	case c.zeroIsMissing && isZero(value):
+		ask(c.zeros, value, words)
+	default:
+		for i, threshold := range c.thresholds {
+			if value <= threshold {
+				return
+			}
+			e := c.effects[i]
+			words[e.tree&(blockTrees-1)] &= e.keep
+		}
+	}
+}
+
+func ask(nodes []numbered, value float64, words *[blockTrees]uint64) {
+	for i := range nodes {
+		if n := &nodes[i]; !n.goesLeft(value) {
+			words[n.tree&(blockTrees-1)] &= n.keep
+		}
+	}
+}
