@@ -416,6 +416,7 @@ func (e *executor) load(ctx context.Context, g *group) error {
 func columns(cells []parsedCell) (needed workload.Options) {
 	for _, c := range cells {
 		needed.Sizes = needed.Sizes || sim.NeedBytes(c.capacities, c.mode)
+		needed.Keys = needed.Keys || c.replay.Cache.Entry.Keys
 		needed.Times = needed.Times || c.replay.Policy.Entry.NeedsTime
 	}
 	return needed

@@ -15,6 +15,8 @@ type CacheEntry struct {
 	Params  []params.Param
 	// ObjectsOnly says that capacities count objects, whatever their sizes.
 	ObjectsOnly bool
+	// Keys says that it hashes the keys of the trace, which must be loaded for it.
+	Keys bool
 	// Prompts says that it serves prompts, chains of blocks, and so needs a trace of them; a warm-up then counts prompts.
 	Prompts bool
 	// Check refuses a policy that cannot work in such a cache; nil where all can.
@@ -54,7 +56,7 @@ func (c CacheConfig) policyConfig() policies.Config {
 // CacheSpec is a kind of cache with its parameters: what a user writes as `sets(ways=64)`.
 type CacheSpec = params.Spec[CacheEntry]
 
-var caches = params.Table("cache", "exact", []CacheEntry{exactEntry})
+var caches = params.Table("cache", "exact", []CacheEntry{exactEntry, setsEntry})
 
 // ParseCache reads one kind of cache.
 func ParseCache(text string) (CacheSpec, error) { return caches.Parse(text) }
