@@ -5,8 +5,6 @@ package laru
 
 import (
 	"fmt"
-	"strconv"
-	"strings"
 
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/predict"
@@ -52,19 +50,6 @@ func check(v policies.Values) error {
 	return err
 }
 
-// parseDecay returns the number of fallbacks after which the confidence shrinks.
-func parseDecay(text string, capacity int) (int, error) {
-	number, share := strings.CutPrefix(text, "k/")
-	n, err := strconv.Atoi(number)
-	if err != nil || n < 1 {
-		return 0, fmt.Errorf("decay=%s: want a whole number from 1, or k/32, where k stands for the capacity", text)
-	}
-	if share {
-		return max(1, capacity/n), nil
-	}
-	return n, nil
-}
-
 // laru follows algorithm 1 of LCR. The set O of its pseudo-code, what has been resident since the phase began and was not requested since, is
 // what recency calls old; its set E, what predictions have evicted in the phase, are the marks. An object of E that is resident again needs no mark:
 // only a prediction can evict it in this phase, and then it is marked anew.
@@ -74,43 +59,32 @@ type laru struct {
 	background *background // mode=async; nil otherwise
 	recency    recency
 	capacity   int
-
-	b          float64
-	power      float64 // 1/lambda, where lambda is the confidence in predictions: only a share of lambda of the cache are candidates
-	candidates int
-	decayEvery int
-	fallbacks  int // since lambda last shrank, in this phase
+	confidence Confidence
 
 	phase  uint32     // the mark of objects evicted by prediction
-	bitset *markedSet // marks=bitset; nil otherwise
+	bitset *MarkedSet // marks=bitset; nil otherwise
 
 	slots     []uint32 // of candidates whose predictions are asked for
 	asked     []policies.Object
 	predicted []float64
 
-	figures figures
-}
-
-// figures are what a replay says of itself.
-type figures struct {
-	phases, byPrediction, fallbacks, byRecency int64
-	lambda                                     float64
+	figures Figures
 }
 
 func newLARU(c policies.Config) (*laru, error) {
 	capacity := int(c.Capacity)
-	decayEvery, err := parseDecay(c.Params.Text("decay"), capacity)
+	settings, err := Read(c.Params, capacity)
 	if err != nil {
 		return nil, err
 	}
 	p := &laru{
 		predictor: c.Predictor, steady: c.Predictor.Steady(), recency: newRecency(c.Objects, capacity), capacity: capacity,
-		b: c.Params.Float("b"), power: 1, decayEvery: decayEvery,
+		confidence: settings.Confidence,
 	}
-	if c.Params.Text("marks") == marksBitset {
-		p.bitset = &markedSet{}
+	if settings.Bitset {
+		p.bitset = &MarkedSet{}
 	}
-	if c.Params.Text("mode") == modeAsync {
+	if settings.Async {
 		p.background = newBackground(c)
 	}
 	return p, nil
@@ -172,49 +146,39 @@ func (p *laru) evict(o policies.Object, pos int) (victim policies.Object) {
 	if p.recency.old == 0 {
 		p.beginPhase()
 	}
-	p.figures.lambda += 1 / p.power
+	p.figures.Lambda += p.confidence.Lambda()
 	switch {
 	case p.marked(o):
 		victim = p.recency.leastRecent()
 		p.recency.remove(victim, 0)
-		p.figures.fallbacks++
-		p.loseConfidence()
-	case p.candidates == 1:
+		p.figures.Fallbacks++
+		p.confidence.Lose()
+	case p.confidence.Candidates() == 1:
 		victim = p.recency.leastRecent()
 		p.recency.remove(victim, 0)
-		p.figures.byRecency++
+		p.figures.ByRecency++
 	default:
 		victim = p.latest(pos)
 		p.recency.remove(victim, p.mark(victim))
-		p.figures.byPrediction++
+		p.figures.ByPrediction++
 	}
 	return victim
 }
 
 func (p *laru) beginPhase() {
 	p.recency.age()
-	p.power, p.candidates, p.fallbacks = 1, p.capacity, 0
+	p.confidence.Restore()
 	p.phase++
 	if p.bitset != nil {
-		*p.bitset = markedSet{}
+		*p.bitset = MarkedSet{}
 	}
-	p.figures.phases++
-}
-
-// loseConfidence counts a fallback.
-func (p *laru) loseConfidence() {
-	if p.fallbacks++; p.fallbacks < p.decayEvery {
-		return
-	}
-	p.fallbacks = 0
-	p.power *= p.b
-	p.candidates = max(1, int(float64(p.capacity)/p.power))
+	p.figures.Phases++
 }
 
 // marked reports whether o, which is not resident, was evicted by prediction in this phase.
 func (p *laru) marked(o policies.Object) bool {
 	if p.bitset != nil {
-		return p.bitset.has(o)
+		return p.bitset.Has(o)
 	}
 	return p.recency.place[o] == p.phase
 }
@@ -222,7 +186,7 @@ func (p *laru) marked(o policies.Object) bool {
 // mark returns what to leave in the place of an object that is evicted by prediction.
 func (p *laru) mark(o policies.Object) uint32 {
 	if p.bitset != nil {
-		p.bitset.add(o)
+		p.bitset.Add(o)
 		return 0
 	}
 	return p.phase
@@ -231,7 +195,7 @@ func (p *laru) mark(o policies.Object) uint32 {
 // latest returns the candidate that is predicted to be requested last.
 func (p *laru) latest(pos int) policies.Object {
 	r := &p.recency
-	r.reach(p.candidates)
+	r.reach(p.confidence.Candidates())
 	switch {
 	case p.background != nil: // all that is to be known is known
 	case p.steady:
@@ -270,35 +234,5 @@ func indexOfLatest(next []float64) (latest int) {
 	return latest
 }
 
-// Counters implements policies.Reporter. Each is a sum, so that those of several caches can be added up; lambda_sum divided by all evictions is the mean
-// confidence.
-func (p *laru) Counters() []policies.Counter {
-	f := &p.figures
-	return []policies.Counter{
-		{Name: "phases", Value: float64(f.phases)},
-		{Name: "prediction_evictions", Value: float64(f.byPrediction)},
-		{Name: "fallback_evictions", Value: float64(f.fallbacks)},
-		{Name: "lru_evictions", Value: float64(f.byRecency)},
-		{Name: "lambda_sum", Value: f.lambda},
-	}
-}
-
-// markedSet is a set of objects that also has each object whose hash is that of a member.
-type markedSet [markedBits / 64]uint64
-
-const (
-	markedBits    = 8192
-	markedBitsLog = 13
-)
-
-func (s *markedSet) add(o policies.Object) { s[bit(o)>>6] |= 1 << (bit(o) & 63) }
-
-func (s *markedSet) has(o policies.Object) bool { return s[bit(o)>>6]>>(bit(o)&63)&1 != 0 }
-
-// bit hashes o (Steele, Lea and Flood, Fast splittable pseudorandom number generators, OOPSLA 2014).
-func bit(o policies.Object) uint64 {
-	h := (uint64(o) + 1) * 0x9e3779b97f4a7c15
-	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
-	h = (h ^ h>>27) * 0x94d049bb133111eb
-	return (h ^ h>>31) >> (64 - markedBitsLog)
-}
+// Counters implements policies.Reporter.
+func (p *laru) Counters() []policies.Counter { return p.figures.Counters() }

@@ -109,16 +109,16 @@ func trail(t *testing.T, text, predictions, trace string, capacity int) (hits in
 		case evicted:
 			how := byRecency
 			switch {
-			case p.figures.byPrediction > before.byPrediction:
+			case p.figures.ByPrediction > before.ByPrediction:
 				how = byPrediction
-			case p.figures.fallbacks > before.fallbacks:
+			case p.figures.Fallbacks > before.Fallbacks:
 				how = byFallback
 			}
 			phase := ""
-			if p.figures.phases > before.phases {
+			if p.figures.Phases > before.Phases {
 				phase = "phase, "
 			}
-			evictions = append(evictions, fmt.Sprintf("t%d %s%c by %s, lambda %g", pos, phase, 'A'+victim, how, 1/p.power))
+			evictions = append(evictions, fmt.Sprintf("t%d %s%c by %s, lambda %g", pos, phase, 'A'+victim, how, 1/p.confidence.power))
 		}
 	}
 	return hits, evictions
@@ -243,24 +243,24 @@ func TestEqualsPseudoCode(t *testing.T) {
 // checkFigures compares what the policy counted with what happened.
 func checkFigures(t *testing.T, p *laru, want *naive) {
 	t.Helper()
-	var f figures
-	f.phases = int64(want.phases)
+	var f Figures
+	f.Phases = int64(want.phases)
 	for _, e := range want.evictions {
-		f.lambda += e.lambda
+		f.Lambda += e.lambda
 		switch e.how {
 		case byPrediction:
-			f.byPrediction++
+			f.ByPrediction++
 		case byFallback:
-			f.fallbacks++
+			f.Fallbacks++
 		case byRecency:
-			f.byRecency++
+			f.ByRecency++
 		}
 	}
 	got := p.figures
-	if math.Abs(got.lambda-f.lambda) > 1e-9*(1+f.lambda) {
-		t.Fatalf("sum of lambda %v, want %v", got.lambda, f.lambda)
+	if math.Abs(got.Lambda-f.Lambda) > 1e-9*(1+f.Lambda) {
+		t.Fatalf("sum of lambda %v, want %v", got.Lambda, f.Lambda)
 	}
-	got.lambda = f.lambda
+	got.Lambda = f.Lambda
 	if got != f {
 		t.Fatalf("figures %+v, want %+v", got, f)
 	}
@@ -310,8 +310,8 @@ func TestExactPredictionsAreOptimal(t *testing.T) {
 			for _, text := range []string{"laru", "laru(decay=k/32)", "laru(decay=5,b=3)"} {
 				p := newPolicy(t, text, capacity, count, nil, predictor(t, "oracle", objects, count))
 				got, _ := p.ReplayUnit(objects, 0)
-				if got != want || p.figures.fallbacks != 0 {
-					t.Fatalf("run %d, %s, capacity %d: %d hits, optimum %d; %d fallbacks", run, text, capacity, got, want, p.figures.fallbacks)
+				if got != want || p.figures.Fallbacks != 0 {
+					t.Fatalf("run %d, %s, capacity %d: %d hits, optimum %d; %d fallbacks", run, text, capacity, got, want, p.figures.Fallbacks)
 				}
 			}
 		}
@@ -351,7 +351,7 @@ func checkInvariants(t *testing.T, p *laru, what string, objects []policies.Obje
 			was = append(was, r)
 		}
 		hit, victim, evicted := step(p, resident, p.capacity, pos, o)
-		if p.figures.phases > before.phases {
+		if p.figures.Phases > before.Phases {
 			checkPhase(t, p, what, phase)
 			phase = phaseFigures{newcomers: map[policies.Object]bool{}}
 			clear(start)
@@ -367,7 +367,7 @@ func checkInvariants(t *testing.T, p *laru, what string, objects []policies.Obje
 		}
 		if evicted {
 			phase.evictions++
-			if p.figures.byPrediction > before.byPrediction {
+			if p.figures.ByPrediction > before.ByPrediction {
 				phase.byPrediction++
 			} else {
 				phase.byLRU++
@@ -381,8 +381,8 @@ func checkInvariants(t *testing.T, p *laru, what string, objects []policies.Obje
 			t.Fatalf("%s: after request %d: %d resident, the policy counts %d of %d; %d of them old, the policy counts %d",
 				what, pos, len(resident), p.recency.live, p.capacity, len(old), p.recency.old)
 		}
-		if j := math.Log(p.power) / math.Log(p.b); math.Abs(j-math.Round(j)) > 1e-9 {
-			t.Fatalf("%s: lambda is 1/%v, no power of 1/%v", what, p.power, p.b)
+		if j := math.Log(p.confidence.power) / math.Log(p.confidence.b); math.Abs(j-math.Round(j)) > 1e-9 {
+			t.Fatalf("%s: lambda is 1/%v, no power of 1/%v", what, p.confidence.power, p.confidence.b)
 		}
 	}
 	checkPhase(t, p, what, phase)
@@ -394,9 +394,9 @@ func checkPhase(t *testing.T, p *laru, what string, phase phaseFigures) {
 	t.Helper()
 	k, c := p.capacity, len(phase.newcomers)
 	bound := 2*k + c
-	if p.decayEvery == 1 {
+	if p.confidence.decayEvery == 1 {
 		// lambda*k falls below 2, so that LRU alone decides, after log_b(k/2) fallbacks, rounded up: no more than log_b k, rounded down, or one.
-		bound = k + c + max(1, int(math.Log(float64(k))/math.Log(p.b)+1e-9))
+		bound = k + c + max(1, int(math.Log(float64(k))/math.Log(p.confidence.b)+1e-9))
 	}
 	if phase.evictions > bound || phase.byLRU > k || phase.byPrediction > c+phase.byLRU {
 		t.Fatalf("%s: a phase of %d evictions, %d by prediction, %d by LRU; bound %d with %d new objects",
@@ -417,7 +417,7 @@ func TestBitsetIsCloseToExact(t *testing.T) {
 			replay := func(text string) (hits int, perPhase float64) {
 				p := newPolicy(t, text, 64, 100, nil, predictor(t, asked, objects, 100))
 				hits, evictions := p.ReplayUnit(objects, 0)
-				return hits, float64(evictions) / float64(p.figures.phases)
+				return hits, float64(evictions) / float64(p.figures.Phases)
 			}
 			exact, perPhase := replay("laru")
 			bits, _ := replay("laru(marks=bitset)")
@@ -444,8 +444,8 @@ func TestAsksOnlyWhatItNeeds(t *testing.T) {
 		p := newPolicy(t, "laru", capacity, count, nil, asked)
 		p.ReplayUnit(objects, 0)
 		cost := asked.Cost()
-		if cost.Predictions > int64(len(objects)) || cost.Calls > p.figures.byPrediction {
-			t.Errorf("capacity %d: %+v for %d evictions by prediction", capacity, cost, p.figures.byPrediction)
+		if cost.Predictions > int64(len(objects)) || cost.Calls > p.figures.ByPrediction {
+			t.Errorf("capacity %d: %+v for %d evictions by prediction", capacity, cost, p.figures.ByPrediction)
 		}
 		if capacity == 1 && cost.Calls != 0 {
 			t.Errorf("capacity 1: %d calls, though there is never a choice", cost.Calls)

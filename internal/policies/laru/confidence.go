@@ -1,0 +1,112 @@
+package laru
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/policies"
+)
+
+// Settings are what a cache that has LARU built in reads from its parameters.
+type Settings struct {
+	Confidence Confidence // of a cache that has just begun a phase
+	Bitset     bool       // marks are bits of a MarkedSet
+	Async      bool
+	Batch      int // requests per batch in mode async, 0 for those that the trace or the cache knows
+	Latency    int // requests from the end of a batch until its predictions are known in mode async
+}
+
+// Read returns the settings of a cache of so many objects.
+func Read(v policies.Values, capacity int) (Settings, error) {
+	decayEvery, err := parseDecay(v.Text("decay"), capacity)
+	if err != nil {
+		return Settings{}, err
+	}
+	return Settings{
+		Confidence: Confidence{b: v.Float("b"), power: 1, capacity: capacity, candidates: capacity, decayEvery: decayEvery},
+		Bitset:     v.Text("marks") == marksBitset, Async: v.Text("mode") == modeAsync, Batch: v.Int("batch"), Latency: v.Int("latency"),
+	}, nil
+}
+
+// parseDecay returns the number of fallbacks after which the confidence shrinks.
+func parseDecay(text string, capacity int) (int, error) {
+	number, share := strings.CutPrefix(text, "k/")
+	n, err := strconv.Atoi(number)
+	if err != nil || n < 1 {
+		return 0, fmt.Errorf("decay=%s: want a whole number from 1, or k/32, where k stands for the capacity", text)
+	}
+	if share {
+		return max(1, capacity/n), nil
+	}
+	return n, nil
+}
+
+// Confidence is how far predictions are followed: a share of lambda of the cache, the least recently used objects, are candidates for eviction
+// by prediction.
+type Confidence struct {
+	b          float64
+	power      float64 // 1/lambda
+	capacity   int
+	candidates int
+	decayEvery int
+	fallbacks  int // since lambda last shrank, in this phase
+}
+
+// Candidates returns how many of the least recently used objects are candidates, at least 1.
+func (c *Confidence) Candidates() int { return c.candidates }
+
+// Lambda returns the confidence, 1 or less.
+func (c *Confidence) Lambda() float64 { return 1 / c.power }
+
+// Restore begins a phase.
+func (c *Confidence) Restore() { c.power, c.candidates, c.fallbacks = 1, c.capacity, 0 }
+
+// Lose counts a fallback: an object that a prediction evicted in this phase was requested in it.
+func (c *Confidence) Lose() {
+	if c.fallbacks++; c.fallbacks < c.decayEvery {
+		return
+	}
+	c.fallbacks = 0
+	c.power *= c.b
+	c.candidates = max(1, int(float64(c.capacity)/c.power))
+}
+
+// Figures are what a replay says of itself.
+type Figures struct {
+	Phases, ByPrediction, Fallbacks, ByRecency int64   // evictions but for Phases
+	Lambda                                     float64 // sum over evictions
+}
+
+// Counters returns the figures as sums, so that those of several caches can be added up; lambda_sum divided by all evictions is the mean confidence.
+func (f Figures) Counters() []policies.Counter {
+	return []policies.Counter{
+		{Name: "phases", Value: float64(f.Phases)},
+		{Name: "prediction_evictions", Value: float64(f.ByPrediction)},
+		{Name: "fallback_evictions", Value: float64(f.Fallbacks)},
+		{Name: "lru_evictions", Value: float64(f.ByRecency)},
+		{Name: "lambda_sum", Value: f.Lambda},
+	}
+}
+
+// MarkedSet is a set of objects that also has each object whose hash is that of a member.
+type MarkedSet [markedBits / 64]uint64
+
+const (
+	markedBits    = 8192
+	markedBitsLog = 13
+)
+
+// Add adds o.
+func (s *MarkedSet) Add(o policies.Object) { s[bit(o)>>6] |= 1 << (bit(o) & 63) }
+
+// Has reports whether o, or an object with its hash, was added.
+func (s *MarkedSet) Has(o policies.Object) bool { return s[bit(o)>>6]>>(bit(o)&63)&1 != 0 }
+
+// bit hashes o (Steele, Lea and Flood, Fast splittable pseudorandom number generators, OOPSLA 2014).
+func bit(o policies.Object) uint64 {
+	h := (uint64(o) + 1) * 0x9e3779b97f4a7c15
+	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
+	h = (h ^ h>>27) * 0x94d049bb133111eb
+	return (h ^ h>>31) >> (64 - markedBitsLog)
+}
