@@ -1,0 +1,366 @@
+package sim
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"slices"
+
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/laru"
+	"github.com/cachesim/cachesim/internal/predict"
+)
+
+// slabRanked follows predictions among the least recently used slots of a set, in the order of slabLRU: by count, then by distance of the slab, then by
+// lane. Of equal predictions the first in that order leaves. All requests of a batch are observed before anything is loaded, so predictions are as of
+// its end.
+type slabRanked struct {
+	slabLRU
+	predictor  predict.Predictor
+	steady     bool
+	candidates int       // that fpb and hf look at; laru decides for itself
+	next       []float64 // per slot: the prediction that is known
+	marks      []setMarks
+	laru       *setsLARU   // nil for fpb and hf
+	background *setsWorker // mode=async of laru; nil otherwise
+	end        int         // of the present batch
+
+	asked     []policies.Object
+	predicted []float64
+}
+
+// setMarks mark slots of a set, one bit for each.
+type setMarks struct {
+	unknown uint64 // requested since their prediction was asked for
+	old     uint64 // of laru: resident since before the phase began, and not requested since
+}
+
+// setsLARU is LARU (algorithm 1 of LCR) with an instance per set.
+type setsLARU struct {
+	full    laru.Confidence
+	sets    []setsPhase
+	evicted []uint32         // per object: the phase of its set in which a prediction evicted it last; nil with bitsets
+	bitsets []laru.MarkedSet // per set; nil without
+	figures laru.Figures
+}
+
+type setsPhase struct {
+	number     uint32 // of the set's phase, from 1
+	confidence laru.Confidence
+}
+
+// newSlabRanked returns the server for fpb or hf, with so many candidates.
+func newSlabRanked(x *setIndex, predictor predict.Predictor, candidates int) *slabRanked {
+	r := &slabRanked{
+		slabLRU: *newSlabLRU(x), predictor: predictor, steady: predictor.Steady(), candidates: min(candidates, x.ways), marks: make([]setMarks, x.sets),
+	}
+	r.next = make([]float64, len(r.owner))
+	r.asked, r.predicted = make([]policies.Object, 0, x.ways), make([]float64, x.ways)
+	return r
+}
+
+// newSlabLARU returns the server for laru.
+func newSlabLARU(c CacheConfig, x *setIndex) (*slabRanked, error) {
+	settings, err := laru.Read(c.Policy.Params, x.ways)
+	if err != nil {
+		return nil, err
+	}
+	if settings.Batch != 0 {
+		return nil, fmt.Errorf("batch=%d: the cache sets has batches of its own; leave it out, and write --cache 'sets(batch=%d)'", settings.Batch, settings.Batch)
+	}
+	r := newSlabRanked(x, c.Predictor, x.ways)
+	r.laru = &setsLARU{full: settings.Confidence, sets: make([]setsPhase, x.sets)}
+	if settings.Bitset {
+		r.laru.bitsets = make([]laru.MarkedSet, x.sets)
+	} else {
+		r.laru.evicted = make([]uint32, len(x.home))
+	}
+	if settings.Async {
+		r.background = newSetsWorker(len(x.home), settings.Latency)
+	}
+	return r, nil
+}
+
+func (r *slabRanked) lookUp(objects []policies.Object, first int, _ []int64) (fetches int) {
+	place, counts, batch, shift := r.place, r.counts, r.batch, r.shift
+	lanes := uint32(1)<<shift - 1
+	for i, o := range objects {
+		r.predictor.Observe(o, first+i)
+		switch slot := place[o]; slot {
+		case 0:
+			place[o] = missing
+			r.missed = append(r.missed, o)
+			fetches++
+		case missing:
+		default:
+			slot--
+			counts[slot] = batch
+			m, lane := &r.marks[slot>>shift], uint64(1)<<(slot&lanes)
+			m.unknown |= lane
+			m.old &^= lane
+		}
+	}
+	if r.background != nil {
+		r.background.requested = append(r.background.requested, objects...)
+	}
+	return fetches
+}
+
+func (r *slabRanked) load(end int) (evictions int) {
+	r.end = end
+	if r.background != nil {
+		r.background.publish(r)
+	}
+	for _, o := range r.missed {
+		home := r.home[o]
+		slot, vacant := r.vacant(home)
+		if !vacant {
+			slot = r.victim(o, home)
+			evictions++
+		}
+		r.fill(slot, o, !vacant)
+		r.counts[slot] = r.batch
+		r.marks[slot>>r.shift].unknown |= r.lane(slot)
+		if r.background != nil {
+			r.next[slot] = r.background.known[o]
+		}
+	}
+	r.missed = r.missed[:0]
+	r.batch++
+	if r.background != nil {
+		r.background.begin(r.predictor, end)
+	}
+	return evictions
+}
+
+// lane returns the bit that stands for a slot in the marks of its set.
+func (r *slabRanked) lane(slot int) uint64 { return 1 << (slot & (1<<r.shift - 1)) }
+
+// victim chooses the slot that o, which its set has no room for, takes.
+func (r *slabRanked) victim(o policies.Object, home uint32) (slot int) {
+	if r.laru == nil {
+		return r.latest(home, r.candidates)
+	}
+	set := int(home) / r.slabs
+	l, marks, phase := r.laru, &r.marks[set], &r.laru.sets[set]
+	if marks.old == 0 {
+		marks.old = ^uint64(0) >> (maxWays - r.ways)
+		l.beginPhase(set)
+	}
+	l.figures.Lambda += phase.confidence.Lambda()
+	switch candidates := phase.confidence.Candidates(); {
+	case l.marked(o, set):
+		slot = r.oldest(home)
+		phase.confidence.Lose()
+		l.figures.Fallbacks++
+	case candidates == 1:
+		slot = r.oldest(home)
+		l.figures.ByRecency++
+	default:
+		slot = r.latest(home, candidates)
+		l.mark(r.owner[slot], set)
+		l.figures.ByPrediction++
+	}
+	marks.old &^= r.lane(slot)
+	return slot
+}
+
+func (l *setsLARU) beginPhase(set int) {
+	phase := &l.sets[set]
+	if phase.number == 0 {
+		phase.confidence = l.full
+	}
+	phase.number++
+	phase.confidence.Restore()
+	if l.bitsets != nil {
+		l.bitsets[set] = laru.MarkedSet{}
+	}
+	l.figures.Phases++
+}
+
+// marked reports whether a prediction evicted o in this phase of its set.
+func (l *setsLARU) marked(o policies.Object, set int) bool {
+	if l.bitsets != nil {
+		return l.bitsets[set].Has(o)
+	}
+	return l.evicted[o] == l.sets[set].number
+}
+
+func (l *setsLARU) mark(o policies.Object, set int) {
+	if l.bitsets != nil {
+		l.bitsets[set].Add(o)
+	} else {
+		l.evicted[o] = l.sets[set].number
+	}
+}
+
+// latest returns the slot of the candidate that is predicted to be requested last. Candidates are the first so many slots of a full set in order.
+func (r *slabRanked) latest(home uint32, candidates int) int {
+	set := int(home) / r.slabs
+	start := set << r.shift
+	counts, next := r.counts[start:start+r.ways], r.next[start:start+r.ways]
+	first := int(home) % r.slabs * r.lanes
+	among := ^uint64(0) >> (maxWays - r.ways)
+	if candidates < r.ways {
+		among = leastRecent(counts, first, r.lanes*r.slabs, candidates)
+	}
+	r.ask(set, among)
+	best := math.Inf(-1)
+	var ties uint64
+	for rest := among; rest != 0; rest &= rest - 1 {
+		i := bits.TrailingZeros64(rest)
+		switch at := next[i&(maxWays-1)]; {
+		case at > best:
+			best, ties = at, 1<<i
+		case at == best:
+			ties |= 1 << i
+		}
+	}
+	if ties == 0 { // predictions that are no numbers
+		ties = among
+	}
+	if ties&(ties-1) == 0 {
+		return start + bits.TrailingZeros64(ties)
+	}
+	oldest, slot := uint64(math.MaxUint64), 0
+	for ; ties != 0; ties &= ties - 1 {
+		i := bits.TrailingZeros64(ties)
+		if order := inOrder(counts[i], i, first, r.lanes*r.slabs); order < oldest {
+			oldest, slot = order, start+i
+		}
+	}
+	return slot
+}
+
+// inOrder returns a number that is smaller the earlier slot i of a set comes in the order of eviction, for a key that probes from slot first on.
+func inOrder(count uint32, i, first, slots int) uint64 {
+	if i -= first; i < 0 {
+		i += slots
+	}
+	return uint64(count)<<32 | uint64(i)
+}
+
+// leastRecent returns the first so many slots of a set in the order of eviction.
+func leastRecent(counts []uint32, first, slots, n int) (chosen uint64) {
+	var orders [maxWays]uint64
+	for i, count := range counts {
+		orders[i] = inOrder(count, i, first, slots)<<6 | uint64(i)
+	}
+	all := orders[:len(counts)]
+	smallestFirst(all, n)
+	for _, order := range all[:n] {
+		chosen |= 1 << (order & (maxWays - 1))
+	}
+	return chosen
+}
+
+// smallestFirst moves the n smallest of distinct numbers to the front, in any order (Hoare, Algorithm 65: find, CACM 1961).
+func smallestFirst(all []uint64, n int) {
+	for low, high := 0, len(all)-1; low < high; {
+		pivot := all[(low+high)/2]
+		i, j := low, high
+		for i <= j {
+			for all[i] < pivot {
+				i++
+			}
+			for all[j] > pivot {
+				j--
+			}
+			if i <= j {
+				all[i], all[j] = all[j], all[i]
+				i++
+				j--
+			}
+		}
+		if n <= j+1 {
+			high = j
+		} else if n > i {
+			low = i
+		} else {
+			return
+		}
+	}
+}
+
+// ask makes sure that the predictions of slots of a set are known. A steady predictor is asked once after each request to an object.
+func (r *slabRanked) ask(set int, slots uint64) {
+	if r.background != nil {
+		return // all that is to be known is known
+	}
+	if r.steady {
+		slots &= r.marks[set].unknown
+		r.marks[set].unknown &^= slots
+	}
+	if slots == 0 {
+		return
+	}
+	start := set << r.shift
+	r.asked = r.asked[:0]
+	for rest := slots; rest != 0; rest &= rest - 1 {
+		r.asked = append(r.asked, r.owner[start+bits.TrailingZeros64(rest)])
+	}
+	predicted := r.predicted[:len(r.asked)]
+	r.predictor.Predict(r.asked, r.end, predicted)
+	for i, rest := 0, slots; rest != 0; i, rest = i+1, rest&(rest-1) {
+		r.next[start+bits.TrailingZeros64(rest)] = predicted[i]
+	}
+}
+
+func (r *slabRanked) counters() []policies.Counter {
+	if r.laru == nil {
+		return nil
+	}
+	return r.laru.figures.Counters()
+}
+
+// setsWorker is the background worker of laru(mode=async). When a batch has been loaded and the worker is idle, it predicts the objects of the batch;
+// what it predicts is known latency requests after the end of the batch, and stays until the worker gets to the object again. An object of which nothing
+// is known yet leaves first.
+type setsWorker struct {
+	known     []float64         // per object
+	requested []policies.Object // of the present batch
+	pending   []policies.Object // being predicted, each once
+	coming    []float64
+	taken     []uint32 // per object: the last job that it was part of
+	jobs      uint32
+	latency   int
+	finishes  int // where the pending predictions are known; MaxInt while idle
+}
+
+func newSetsWorker(objects, latency int) *setsWorker {
+	return &setsWorker{
+		known: slices.Repeat([]float64{predict.Never}, objects), taken: make([]uint32, objects), latency: latency, finishes: math.MaxInt,
+	}
+}
+
+// publish makes the pending predictions known if they are finished when a batch is to be loaded.
+func (w *setsWorker) publish(r *slabRanked) {
+	if r.end-1 < w.finishes {
+		return
+	}
+	for i, o := range w.pending {
+		w.known[o] = w.coming[i]
+		if slot := r.place[o]; slot != 0 && slot != missing {
+			r.next[slot-1] = w.coming[i]
+		}
+	}
+	w.finishes = math.MaxInt
+}
+
+// begin takes up the batch that ended, if the worker is idle.
+func (w *setsWorker) begin(predictor predict.Predictor, end int) {
+	if w.finishes == math.MaxInt {
+		w.jobs++
+		w.pending = w.pending[:0]
+		for _, o := range w.requested {
+			if w.taken[o] != w.jobs {
+				w.taken[o] = w.jobs
+				w.pending = append(w.pending, o)
+			}
+		}
+		w.coming = slices.Grow(w.coming[:0], len(w.pending))[:len(w.pending)]
+		predictor.Predict(w.pending, end, w.coming)
+		w.finishes = end + w.latency
+	}
+	w.requested = w.requested[:0]
+}
