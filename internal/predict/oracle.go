@@ -39,6 +39,7 @@ var noisyEntry = Entry{
 			"and with probability p the other way round"},
 		{Name: "p", Default: 0.0, Min: 0, Max: 1, Doc: "probability that a prediction is wrong"},
 		{Name: "sigma", Default: 0.0, Min: 0, Max: 1000, Doc: "standard deviation of the logarithm of the lognormal noise"},
+		{Name: "never", Default: 0.0, Min: 0, Max: 1e9, Doc: "before noise, an object that does not come again is due after so many lengths of the trace; 0: never"},
 	},
 	Check: checkNoise,
 	New:   newNoisy,
@@ -60,6 +61,7 @@ func checkNoise(v params.Values) error {
 // the same whoever asks.
 type future struct {
 	nextUse []uint32
+	never   float64                                     // the time that stands for no further request
 	next    []float64                                   // per object, as of its last observed request
 	disturb func(next float64, bits *rand.Rand) float64 // nil: exact
 	seed    uint64
@@ -72,6 +74,9 @@ func newOracle(c Config) (Predictor, error) {
 func newNoisy(c Config) (Predictor, error) {
 	f := newFuture(c)
 	p, sigma := c.Params.Float("p"), c.Params.Float("sigma")
+	if lengths := c.Params.Float("never"); lengths > 0 {
+		f.never = lengths * float64(len(c.NextUse))
+	}
 	switch c.Params.Text("kind") {
 	case binary:
 		if c.OptEvicts == nil {
@@ -93,11 +98,11 @@ func newNoisy(c Config) (Predictor, error) {
 }
 
 func newFuture(c Config) *future {
-	return &future{nextUse: c.NextUse, next: make([]float64, c.Count), seed: c.Seed}
+	return &future{nextUse: c.NextUse, never: Never, next: make([]float64, c.Count), seed: c.Seed}
 }
 
 func (f *future) Observe(o Object, pos int) {
-	next := Never
+	next := f.never
 	if f.nextUse[pos] != oracle.Never {
 		next = float64(f.nextUse[pos])
 	}

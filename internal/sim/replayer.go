@@ -260,10 +260,12 @@ func (r *Replayer) replayOne(ctx context.Context, c Cell) ([]outcome, error) {
 	v := r.view(c.Capacity)
 	var sum outcome
 	first := 0
-	for _, part := range v.trace.Parts() {
+	for i, part := range v.trace.Parts() {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
+		c := c
+		c.Seed = partSeed(c.Seed, i)
 		replay := r.replayPart
 		if c.Policy.Entry.Kind == policies.Bound {
 			replay = r.boundPart
@@ -278,6 +280,10 @@ func (r *Replayer) replayOne(ctx context.Context, c Cell) ([]outcome, error) {
 	}
 	return []outcome{sum}, nil
 }
+
+// partSeed returns the seed of the random choices in part i of a trace, so that the parts choose independently of each other: with the same choices
+// in each, sums over them would spread as if there were one part only. The first has the seed of the cell.
+func partSeed(seed uint64, i int) uint64 { return seed ^ uint64(i)*0x9e3779b97f4a7c15 }
 
 // warmup returns how many requests only warm up: those of the first prompts where the cache serves prompts.
 func warmup(c Cell, t *traces.Trace, n int) int {

@@ -9,53 +9,59 @@ var fpbEntry = policies.Entry{
 	Name:     "fpb",
 	Aliases:  []string{"follow-pred", "blindoracle"},
 	Summary:  "follows predictions blindly: evicts the object that is predicted to be requested last; ties: least recently used",
-	Source:   "LCR (arXiv 2509.20979), section 2.2",
+	Source:   "LCR (arXiv 2509.20979), section 2.2; Wei, Better and simpler learning-augmented online caching, APPROX 2020 (BlindOracle)",
 	Units:    policies.UnitsObjects,
 	Predicts: true,
 	New:      func(c policies.Config) (policies.Policy, error) { return newFPB(c), nil },
 }
 
-// fpb keeps the resident objects in order of recency and asks for all predictions at each eviction.
+// fpb evicts what a forecast over all residents calls latest.
 type fpb struct {
 	predictor predict.Predictor
-	resident  []policies.Object // least recently used first
-	next      []float64
+	residents forecast
+	capacity  int // batch path only
 }
 
-func newFPB(c policies.Config) *fpb { return &fpb{predictor: c.Predictor} }
-
-func (p *fpb) Hit(r policies.Request) {
-	p.Remove(r.Object)
-	p.Insert(r)
+func newFPB(c policies.Config) *fpb {
+	return &fpb{predictor: c.Predictor, residents: newForecast(c.Predictor, c.Objects), capacity: int(c.Capacity)}
 }
+
+func (p *fpb) Hit(r policies.Request) { p.request(r.Object, r.Pos) }
 
 func (p *fpb) Miss(policies.Request) {}
 
+func (p *fpb) Victim(r policies.Request) policies.Object { return p.evict(r.Pos) }
+
 func (p *fpb) Insert(r policies.Request) {
-	p.resident = append(p.resident, r.Object)
-	p.next = append(p.next, 0)
-	p.predictor.Observe(r.Object, r.Pos)
+	p.residents.add(r.Object)
+	p.request(r.Object, r.Pos)
 }
 
-func (p *fpb) Victim(r policies.Request) policies.Object {
-	p.predictor.Predict(p.resident, r.Pos, p.next)
-	latest := 0
-	for i, at := range p.next {
-		if at > p.next[latest] {
-			latest = i
+func (p *fpb) Remove(o policies.Object) { p.residents.remove(o) }
+
+func (p *fpb) ReplayUnit(objects []policies.Object, first int) (hits, evictions int) {
+	for i, o := range objects {
+		if p.residents.has(o) {
+			hits++
+		} else {
+			if p.residents.size() == p.capacity {
+				p.evict(first + i)
+				evictions++
+			}
+			p.residents.add(o)
 		}
+		p.request(o, first+i)
 	}
-	v := p.resident[latest]
-	p.Remove(v)
+	return hits, evictions
+}
+
+func (p *fpb) request(o policies.Object, pos int) {
+	p.residents.request(o, pos)
+	p.predictor.Observe(o, pos)
+}
+
+func (p *fpb) evict(pos int) policies.Object {
+	v := p.residents.latest(pos)
+	p.residents.remove(v)
 	return v
-}
-
-func (p *fpb) Remove(o policies.Object) {
-	for i, other := range p.resident {
-		if other == o {
-			p.resident = append(p.resident[:i], p.resident[i+1:]...)
-			p.next = p.next[:len(p.next)-1]
-			return
-		}
-	}
 }

@@ -6,5 +6,17 @@ package learned
 import "github.com/cachesim/cachesim/internal/policies"
 
 func init() {
-	policies.Register(fpbEntry)
+	policies.Register(
+		fpbEntry,
+		hfEntry,
+		fpbMarkingEntry,
+		predictiveMarkerEntry,
+		lMarkerEntry,
+		lNonMarkerEntry,
+		blindOracleLRUEntry,
+		robustFTPEntry,
+		trustDoubtEntry,
+		markerOrLRUEntry,
+		optMarkingEntry,
+	)
 }

@@ -1,0 +1,236 @@
+package learned
+
+import (
+	"math/rand/v2"
+
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/predict"
+)
+
+var blindOracleLRUEntry = policies.Entry{
+	Name:    "blindoracle-lru",
+	Aliases: []string{"bo-lru"},
+	Summary: "simulates fpb and lru and follows one of them, until its misses are twice those of the other",
+	Source: "Wei, Better and simpler learning-augmented online caching, APPROX 2020, section 4; switching as in OptiSys-ZJU/Cache-Coliseum, or with " +
+		"gamma as in chledowski/ml_caching_with_guarantees",
+	Units: policies.UnitsObjects,
+	Params: []policies.Param{
+		{Name: "bound", Default: 2.0, Min: 1, Max: 1e6, Doc: "switch where the misses of the followed policy reach so many times those of the other"},
+		{Name: "gamma", Default: 0.0, Min: 0, Max: 100, Doc: "above 0: switch instead where they pass a number that starts at 1 and grows by this share at each switch"},
+	},
+	Predicts: true,
+	New:      newBlindOracleLRU,
+}
+
+func newBlindOracleLRU(c policies.Config) (policies.Policy, error) {
+	var s switching = &fixedBound{times: c.Params.Float("bound")}
+	if gamma := c.Params.Float("gamma"); gamma > 0 {
+		s = newGrowingBound(gamma)
+	}
+	return newCombination(c, s, fpbAlone, named("lru"))
+}
+
+var robustFTPEntry = policies.Entry{
+	Name:     "robust-ftp",
+	Summary:  "simulates marker and fpb and follows one of them at random, the one with fewer misses more probably",
+	Source:   "Antoniadis, Coester, Elias, Polak and Simon, Online metric algorithms with untrusted predictions, ICML 2020, section 3 (RobustFtP)",
+	Units:    policies.UnitsObjects,
+	Random:   true,
+	Params:   []policies.Param{epsilonParam},
+	Predicts: true,
+	New: func(c policies.Config) (policies.Policy, error) {
+		return newCombination(c, newWeights(c), named("marker"), fpbAlone)
+	},
+}
+
+var markerOrLRUEntry = policies.Entry{
+	Name:    "marker-or-lru",
+	Summary: "simulates marker and lru and follows one of them at random, the one with fewer misses more probably",
+	Source:  "Blum and Burch, On-line learning and the metrical task system problem, COLT 1997; Rnd(Marker,LRU) of adampolak/mts-with-predictions",
+	Units:   policies.UnitsObjects,
+	Random:  true,
+	Params:  []policies.Param{epsilonParam},
+	New: func(c policies.Config) (policies.Policy, error) {
+		return newCombination(c, newWeights(c), named("marker"), named("lru"))
+	},
+}
+
+var epsilonParam = policies.Param{
+	Name: "epsilon", Default: 0.5, Min: 0.001, Max: 1.999, Doc: "a miss of a policy multiplies its weight by 1-epsilon/2",
+}
+
+// A maker makes one of the policies of a combination.
+type maker func(policies.Config) (policies.Policy, error)
+
+func fpbAlone(c policies.Config) (policies.Policy, error) { return newFPB(c), nil }
+
+// named makes a policy of the registry with the defaults of its parameters.
+func named(name string) maker {
+	return func(c policies.Config) (policies.Policy, error) {
+		spec, err := policies.ParseSpec(name)
+		if err != nil {
+			return nil, err
+		}
+		c.Params = spec.Params
+		return spec.Entry.New(c)
+	}
+}
+
+// combination simulates two policies and lets a lazy cache follow one of them at a time.
+type combination struct {
+	predictor predict.Predictor // nil where neither policy asks one
+	policies  [2]*simulated
+	switching switching
+	followed  int
+	cache     lazy
+	switches  int
+}
+
+// switching decides which of two simulated policies is followed.
+type switching interface {
+	// follow returns which one is followed after a request, given which was and which of them missed it.
+	follow(was int, missed [2]bool) int
+}
+
+func newCombination(c policies.Config, s switching, makers ...maker) (policies.Policy, error) {
+	p := &combination{predictor: c.Predictor, switching: s, cache: newLazy(c.Objects, 2)}
+	for i, m := range makers {
+		sub, err := newSimulated(c, m)
+		if err != nil {
+			return nil, err
+		}
+		p.policies[i] = sub
+	}
+	return p, nil
+}
+
+func (p *combination) Hit(r policies.Request) {
+	p.serve(r)
+	p.observe(r)
+}
+
+func (p *combination) Miss(r policies.Request) { p.serve(r) }
+
+func (p *combination) Victim(r policies.Request) policies.Object {
+	return p.cache.evict(p.followed, r.Pos)
+}
+
+func (p *combination) Insert(r policies.Request) {
+	p.cache.insert(r.Object)
+	p.observe(r)
+}
+
+func (p *combination) Remove(o policies.Object) { p.cache.remove(o) }
+
+// Counters implements policies.Reporter.
+func (p *combination) Counters() []policies.Counter {
+	return []policies.Counter{{Name: "switches", Value: float64(p.switches)}}
+}
+
+func (p *combination) serve(r policies.Request) {
+	var missed [2]bool
+	for i, s := range p.policies {
+		victim, evicted, hit := s.serve(r)
+		missed[i] = !hit
+		if evicted {
+			p.cache.targetEvicts(i, victim)
+		}
+		p.cache.targetLoads(i, r.Object)
+	}
+	if !p.cache.resident[r.Object] { p.cache.request(r.Object, r.Pos) }
+	next := p.switching.follow(p.followed, missed)
+	if next != p.followed {
+		p.followed = next
+		p.switches++
+	}
+}
+
+func (p *combination) observe(r policies.Request) {
+	if p.predictor != nil {
+		p.predictor.Observe(r.Object, r.Pos)
+	}
+}
+
+// fixedBound follows the policy with fewer misses as soon as the followed one has `times` as many. Of equal ones it follows the first.
+type fixedBound struct {
+	times  float64
+	misses [2]int
+}
+
+func (b *fixedBound) follow(was int, missed [2]bool) int {
+	count(&b.misses, missed)
+	if !missed[was] {
+		return was
+	}
+	fewest := 0
+	if b.misses[1] < b.misses[0] {
+		fewest = 1
+	}
+	if float64(b.misses[was]) >= b.times*float64(b.misses[fewest]) {
+		return fewest
+	}
+	return was
+}
+
+// growingBound leaves the followed policy when its misses pass a bound, which then grows.
+type growingBound struct {
+	bound, growth float64
+	misses        [2]int
+}
+
+func newGrowingBound(gamma float64) *growingBound { return &growingBound{bound: 1, growth: 1 + gamma} }
+
+func (b *growingBound) follow(was int, missed [2]bool) int {
+	count(&b.misses, missed)
+	for float64(b.misses[was]) > b.bound {
+		was = 1 - was
+		b.bound *= b.growth
+	}
+	return was
+}
+
+func count(misses *[2]int, missed [2]bool) {
+	for i, m := range missed {
+		if m {
+			misses[i]++
+		}
+	}
+}
+
+// weights is the multiplicative-weights algorithm of Blum and Burch. Each policy has a weight, multiplied by beta at each of its misses, and is
+// followed with a probability in proportion. When the probability of the followed one falls from p to q, it is left with probability 1-q/p, so
+// that it is left as rarely as those probabilities permit.
+type weights struct {
+	beta  float64
+	share [2]float64 // the weights, normalised to a sum of 1
+	bits  *rand.Rand
+	begun bool
+}
+
+func newWeights(c policies.Config) *weights {
+	return &weights{beta: 1 - c.Params.Float("epsilon")/2, share: [2]float64{0.5, 0.5}, bits: rand.New(rand.NewPCG(c.Seed, 1))}
+}
+
+func (w *weights) follow(was int, missed [2]bool) int {
+	if !w.begun {
+		w.begun = true
+		was = w.bits.IntN(2)
+	}
+	if missed[0] == missed[1] {
+		return was
+	}
+	next := w.share
+	for i := range next {
+		if missed[i] {
+			next[i] *= w.beta
+		}
+	}
+	sum := next[0] + next[1]
+	next[0], next[1] = next[0]/sum, next[1]/sum
+	before := w.share[was]
+	w.share = next
+	if next[was] < before && w.bits.Float64() < (before-next[was])/before {
+		return 1 - was
+	}
+	return was
+}

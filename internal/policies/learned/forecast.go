@@ -1,0 +1,127 @@
+package learned
+
+import (
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/predict"
+)
+
+// forecast is a set of objects that knows which of them is predicted to be requested last; of equal predictions that is the object requested
+// longest ago. Predictions are asked for when they are first needed, those of many objects at a time, and kept until the object is requested
+// again if the predictor is steady; otherwise each question asks for all of them.
+//
+// With a steady predictor every operation takes the logarithm of the members, averaged; without, latest takes one prediction per member.
+// Memory: 8 bytes per object and 12 per member.
+type forecast struct {
+	predictor predict.Predictor
+	steady    bool
+	members   []policies.Object // the first ranked of them form a 4-ary heap with the latest on top
+	ranked    int
+	next      []float64 // per member; of those that are not ranked: unknown
+	place     []uint32  // per object: 1 + its index in members; 0 where it is no member
+	requested []uint32  // per object: the position of its last request
+}
+
+func newForecast(p predict.Predictor, objects int) forecast {
+	return forecast{predictor: p, steady: p.Steady(), place: make([]uint32, objects), requested: make([]uint32, objects)}
+}
+
+func (f *forecast) has(o policies.Object) bool { return f.place[o] != 0 }
+
+func (f *forecast) size() int { return len(f.members) }
+
+// add makes o, which is no member, one.
+func (f *forecast) add(o policies.Object) {
+	f.members = append(f.members, o)
+	f.next = append(f.next, 0)
+	f.place[o] = uint32(len(f.members))
+}
+
+// request notes a request to o, member or not: what was predicted of it is void.
+func (f *forecast) request(o policies.Object, pos int) {
+	f.requested[o] = uint32(pos)
+	if at := int(f.place[o]); at != 0 && at <= f.ranked {
+		f.unrank(at - 1)
+	}
+}
+
+// remove takes the member o out.
+func (f *forecast) remove(o policies.Object) {
+	if at := int(f.place[o]) - 1; at < f.ranked {
+		f.unrank(at)
+	}
+	last := len(f.members) - 1
+	f.swap(int(f.place[o])-1, last)
+	f.members, f.next = f.members[:last], f.next[:last]
+	f.place[o] = 0
+}
+
+// latest returns the member that is predicted to be requested last, as of the request at pos. There must be one.
+func (f *forecast) latest(pos int) policies.Object {
+	if fresh := f.members[f.ranked:]; len(fresh) > 0 {
+		f.predictor.Predict(fresh, pos, f.next[f.ranked:])
+	}
+	if !f.steady {
+		return f.latestOfAll()
+	}
+	for ; f.ranked < len(f.members); f.ranked++ {
+		f.siftUp(f.ranked)
+	}
+	return f.members[0]
+}
+
+func (f *forecast) latestOfAll() policies.Object {
+	latest := 0
+	for i := range f.members {
+		if f.later(i, latest) {
+			latest = i
+		}
+	}
+	return f.members[latest]
+}
+
+// later reports whether the member at i comes before the one at j.
+func (f *forecast) later(i, j int) bool {
+	return f.next[i] > f.next[j] || f.next[i] == f.next[j] && f.requested[f.members[i]] < f.requested[f.members[j]]
+}
+
+// unrank moves the ranked member at i out of the heap, behind it.
+func (f *forecast) unrank(i int) {
+	f.ranked--
+	f.swap(i, f.ranked)
+	if i < f.ranked && !f.siftUp(i) {
+		f.siftDown(i)
+	}
+}
+
+// siftUp moves the member at i to its place among those above it and reports whether it moved.
+func (f *forecast) siftUp(i int) (moved bool) {
+	for i > 0 && f.later(i, (i-1)/4) {
+		f.swap(i, (i-1)/4)
+		i = (i - 1) / 4
+		moved = true
+	}
+	return moved
+}
+
+func (f *forecast) siftDown(i int) {
+	for {
+		first := i
+		for child := 4*i + 1; child < min(4*i+5, f.ranked); child++ {
+			if f.later(child, first) {
+				first = child
+			}
+		}
+		if first == i {
+			return
+		}
+		f.swap(i, first)
+		i = first
+	}
+}
+
+func (f *forecast) swap(i, j int) {
+	a, b := f.members[i], f.members[j]
+	f.members[i], f.members[j] = b, a
+	f.next[i], f.next[j] = f.next[j], f.next[i]
+	f.place[b], f.place[a] = uint32(i+1), uint32(j+1)
+}

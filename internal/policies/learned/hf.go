@@ -1,0 +1,93 @@
+package learned
+
+import (
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/predict"
+)
+
+var hfEntry = policies.Entry{
+	Name:    "hf",
+	Aliases: []string{"heuristic-first"},
+	Summary: "evicts, of the few objects requested longest ago, the one that is predicted to be requested last; ties: least recently used",
+	Source:  "LCR (arXiv 2509.20979), sections 2.2 and 3.4, after HALP (Song et al., NSDI 2023)",
+	Units:   policies.UnitsObjects,
+	Params: []policies.Param{
+		{Name: "candidates", Default: 4, Min: 1, Max: 1 << 20, Doc: "objects at the least recent end among which predictions choose"},
+	},
+	Predicts: true,
+	New:      func(c policies.Config) (policies.Policy, error) { return newHF(c), nil },
+}
+
+// hf is LRU whose last few objects are put to the predictor at each eviction.
+type hf struct {
+	predictor  predict.Predictor
+	recency    policies.Lists // of residents, most recently used in front
+	candidates []policies.Object
+	next       []float64
+	resident   []bool // batch path only
+	room       int    // objects that still fit, batch path only
+}
+
+func newHF(c policies.Config) *hf {
+	n := min(c.Params.Int("candidates"), int(c.Capacity), c.Objects)
+	return &hf{
+		predictor: c.Predictor, recency: policies.NewLists(c.Objects, 1),
+		candidates: make([]policies.Object, 0, n), next: make([]float64, n),
+		resident: make([]bool, c.Objects), room: int(c.Capacity),
+	}
+}
+
+func (p *hf) Hit(r policies.Request) {
+	p.recency.MoveToFront(0, r.Object)
+	p.predictor.Observe(r.Object, r.Pos)
+}
+
+func (p *hf) Miss(policies.Request) {}
+
+func (p *hf) Victim(r policies.Request) policies.Object { return p.evict(r.Pos) }
+
+func (p *hf) Insert(r policies.Request) {
+	p.recency.PushFront(0, r.Object)
+	p.predictor.Observe(r.Object, r.Pos)
+}
+
+func (p *hf) Remove(o policies.Object) { p.recency.Unlink(o) }
+
+func (p *hf) ReplayUnit(objects []policies.Object, first int) (hits, evictions int) {
+	for i, o := range objects {
+		switch {
+		case p.resident[o]:
+			hits++
+			p.recency.MoveToFront(0, o)
+			p.predictor.Observe(o, first+i)
+			continue
+		case p.room > 0:
+			p.room--
+		default:
+			p.resident[p.evict(first+i)] = false
+			evictions++
+		}
+		p.resident[o] = true
+		p.recency.PushFront(0, o)
+		p.predictor.Observe(o, first+i)
+	}
+	return hits, evictions
+}
+
+func (p *hf) evict(pos int) policies.Object {
+	p.candidates = p.candidates[:0]
+	for o, ok := p.recency.Back(0); ok && len(p.candidates) < cap(p.candidates); o, ok = p.recency.Before(o) {
+		p.candidates = append(p.candidates, o)
+	}
+	next := p.next[:len(p.candidates)]
+	p.predictor.Predict(p.candidates, pos, next)
+	latest := 0
+	for i := range next {
+		if next[i] > next[latest] {
+			latest = i
+		}
+	}
+	v := p.candidates[latest]
+	p.recency.Unlink(v)
+	return v
+}

@@ -1,0 +1,114 @@
+package learned
+
+import (
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/predict"
+)
+
+// lazy is a cache that follows one of several others that are only simulated, its targets. It does not load what they load: on a miss it loads
+// the missed object alone and evicts, of the objects that its target does not hold, the one requested longest ago. So it never has more misses
+// than a target that it follows all the time, however often that changes its mind, and switching to another target costs nothing at once.
+//
+// Every operation takes the logarithm of the capacity. Memory: 1 byte per object, and 8 per object and target.
+type lazy struct {
+	resident []bool
+	surplus  []forecast // per target: residents that it does not hold, in order of recency
+}
+
+func newLazy(objects, targets int) lazy {
+	l := lazy{resident: make([]bool, objects), surplus: make([]forecast, targets)}
+	for t := range l.surplus {
+		l.surplus[t] = newForecast(equalPredictions{}, objects)
+	}
+	return l
+}
+
+// equalPredictions leave it to recency which member of a forecast is the latest.
+type equalPredictions struct{}
+
+func (equalPredictions) Observe(predict.Object, int) {}
+
+func (equalPredictions) Predict(_ []predict.Object, _ int, next []float64) { clear(next) }
+
+func (equalPredictions) Steady() bool { return true }
+
+// targetLoads notes that target t holds o from now on.
+func (l *lazy) targetLoads(t int, o policies.Object) {
+	if l.surplus[t].has(o) {
+		l.surplus[t].remove(o)
+	}
+}
+
+// targetEvicts notes that target t holds o no longer.
+func (l *lazy) targetEvicts(t int, o policies.Object) {
+	if l.resident[o] {
+		l.surplus[t].add(o)
+	}
+}
+
+// request notes a request to o, which every target now holds.
+func (l *lazy) request(o policies.Object, pos int) {
+	for t := range l.surplus {
+		l.surplus[t].request(o, pos)
+	}
+}
+
+// evict makes room for an object that is in target t, at the request at pos. As many objects are resident as t holds at most, so some of them are
+// not in t.
+func (l *lazy) evict(t, pos int) policies.Object {
+	v := l.surplus[t].latest(pos)
+	l.remove(v)
+	return v
+}
+
+func (l *lazy) insert(o policies.Object) { l.resident[o] = true }
+
+func (l *lazy) remove(o policies.Object) {
+	l.resident[o] = false
+	for t := range l.surplus {
+		l.targetLoads(t, o)
+	}
+}
+
+// simulated is a cache under some policy that nothing is stored in.
+type simulated struct {
+	policy   policies.Policy
+	resident []bool
+	held     int
+	capacity int
+}
+
+// newSimulated returns an empty cache under the policy that m makes. The predictor is told of each request by whoever simulates.
+func newSimulated(c policies.Config, m maker) (*simulated, error) {
+	if c.Predictor != nil {
+		c.Predictor = unobserved{c.Predictor}
+	}
+	policy, err := m(c)
+	if err != nil {
+		return nil, err
+	}
+	return &simulated{policy: policy, resident: make([]bool, c.Objects), capacity: int(c.Capacity)}, nil
+}
+
+// unobserved is a predictor that is told of requests by someone else.
+type unobserved struct{ predict.Predictor }
+
+func (unobserved) Observe(predict.Object, int) {}
+
+// serve serves one request; victim was evicted if evicted.
+func (s *simulated) serve(r policies.Request) (victim policies.Object, evicted, hit bool) {
+	if s.resident[r.Object] {
+		s.policy.Hit(r)
+		return 0, false, true
+	}
+	s.policy.Miss(r)
+	if s.held == s.capacity {
+		victim, evicted = s.policy.Victim(r), true
+		s.resident[victim] = false
+		s.held--
+	}
+	s.policy.Insert(r)
+	s.resident[r.Object] = true
+	s.held++
+	return victim, evicted, false
+}

@@ -1,0 +1,79 @@
+package learned
+
+import "github.com/cachesim/cachesim/internal/policies"
+
+var lNonMarkerEntry = policies.Entry{
+	Name: "lnonmarker",
+	Summary: "as lmarker, but what was evicted for an object that is new in the phase may, when it comes back, push out any object, marked or not; " +
+		"robust=true combines it with marker",
+	Source: "Rohatgi, Near-optimal bounds for online caching with machine learned advice, SODA 2020, section 4; combined as in " +
+		"adampolak/mts-with-predictions",
+	Units: policies.UnitsObjects,
+	Params: []policies.Param{
+		{Name: "robust", Default: false, Doc: "follow marker instead while that has fewer misses, and back, at a bound that grows by 1% each time"},
+	},
+	Random:   true,
+	Predicts: true,
+	New:      newLNonMarker,
+}
+
+func newLNonMarker(c policies.Config) (policies.Policy, error) {
+	if !c.Params.Bool("robust") {
+		return newPlainLNonMarker(c), nil
+	}
+	return newCombination(c, newGrowingBound(0.01), func(c policies.Config) (policies.Policy, error) { return newPlainLNonMarker(c), nil }, named("marker"))
+}
+
+// lNonMarker has the marks of a marking policy but does not always spare the marked. Its phases begin with the request to the (k+1)th distinct
+// object since the last one began, hit or miss, for a cache of k objects.
+type lNonMarker struct {
+	marks     *marking
+	arrivals  int               // distinct objects requested in this phase
+	arrivedIn []uint32          // per object: 1 + the last phase in which it was requested
+	evictedBy []policies.Object // per object: for whose request it was evicted last
+}
+
+func newPlainLNonMarker(c policies.Config) *lNonMarker {
+	return &lNonMarker{marks: newMarking(c), arrivedIn: make([]uint32, c.Objects), evictedBy: make([]policies.Object, c.Objects)}
+}
+
+func (p *lNonMarker) Hit(r policies.Request) {
+	p.arrive(r.Object)
+	p.marks.hit(r.Object, r.Pos)
+}
+
+func (p *lNonMarker) Miss(r policies.Request) { p.arrive(r.Object) }
+
+func (p *lNonMarker) Victim(r policies.Request) policies.Object {
+	v := p.choose(r)
+	p.marks.Remove(v)
+	p.evictedBy[v] = r.Object
+	return v
+}
+
+func (p *lNonMarker) Insert(r policies.Request) { p.marks.load(r.Object, r.Pos) }
+
+func (p *lNonMarker) Remove(o policies.Object) { p.marks.Remove(o) }
+
+func (p *lNonMarker) choose(r policies.Request) policies.Object {
+	switch {
+	case !p.marks.stale(r.Object):
+		return p.marks.unmarked.latest(r.Pos)
+	case p.marks.stale(p.evictedBy[r.Object]):
+		return p.marks.random()
+	}
+	return p.marks.randomOfAll()
+}
+
+// arrive begins a phase where o is one object too many for the present one.
+func (p *lNonMarker) arrive(o policies.Object) {
+	if p.arrivedIn[o] == p.marks.phase+1 {
+		return
+	}
+	if p.arrivals == p.marks.capacity {
+		p.marks.startPhase()
+		p.arrivals = 0
+	}
+	p.arrivals++
+	p.arrivedIn[o] = p.marks.phase + 1
+}

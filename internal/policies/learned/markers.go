@@ -1,0 +1,130 @@
+package learned
+
+import (
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/predict"
+)
+
+var fpbMarkingEntry = policies.Entry{
+	Name:     "fpb-marking",
+	Aliases:  []string{"follow-pred-marking"},
+	Summary:  "marks what is requested and evicts, of the unmarked objects, the one that is predicted to be requested last",
+	Source:   "FollowPredMarking of adampolak/mts-with-predictions (Antoniadis, Coester, Elias, Polak and Simon, ICML 2020)",
+	Units:    policies.UnitsObjects,
+	Predicts: true,
+	New:      func(c policies.Config) (policies.Policy, error) { return newFPBMarking(c), nil },
+}
+
+func newFPBMarking(c policies.Config) *marking {
+	m := newMarking(c)
+	m.choose = func(_ policies.Object, pos int) policies.Object { return m.unmarked.latest(pos) }
+	return m
+}
+
+var optMarkingEntry = policies.Entry{
+	Name:    "opt-marking",
+	Summary: "marks what is requested and evicts the unmarked object whose next request is farthest away: the best of all marking policies",
+	Source:  "OPTMarking of adampolak/mts-with-predictions (Antoniadis, Coester, Elias, Polak and Simon, ICML 2020)",
+	Kind:    policies.Offline,
+	Units:   policies.UnitsObjects,
+	New:     newOPTMarking,
+}
+
+func newOPTMarking(c policies.Config) (policies.Policy, error) {
+	oracle, err := predict.Parse("oracle")
+	if err != nil {
+		return nil, err
+	}
+	if c.Predictor, err = oracle.Entry.New(predict.Config{Count: c.Objects, NextUse: c.NextUse}); err != nil {
+		return nil, err
+	}
+	return newFPBMarking(c), nil
+}
+
+var lMarkerEntry = policies.Entry{
+	Name:     "lmarker",
+	Summary:  "marker that evicts by predictions for objects that are new in the phase, and at random for those that it evicted itself",
+	Source:   "Rohatgi, Near-optimal bounds for online caching with machine learned advice, SODA 2020, section 3",
+	Units:    policies.UnitsObjects,
+	Random:   true,
+	Predicts: true,
+	New:      func(c policies.Config) (policies.Policy, error) { return newLMarker(c), nil },
+}
+
+func newLMarker(c policies.Config) *marking {
+	m := newMarking(c)
+	m.choose = func(o policies.Object, pos int) policies.Object {
+		if m.stale(o) {
+			return m.random()
+		}
+		return m.unmarked.latest(pos)
+	}
+	return m
+}
+
+var predictiveMarkerEntry = policies.Entry{
+	Name:    "predictive-marker",
+	Aliases: []string{"pred-marker", "l-and-v"},
+	Summary: "marker that follows chains of evictions: the first H_k evictions of a chain are by predictions, further ones at random",
+	Source: "Lykouris and Vassilvitskii, Competitive caching with machine learned advice, ICML 2018, section 4; chains as in " +
+		"chledowski/ml_caching_with_guarantees",
+	Units:    policies.UnitsObjects,
+	Random:   true,
+	Predicts: true,
+	New:      func(c policies.Config) (policies.Policy, error) { return newPredictiveMarker(c), nil },
+}
+
+// chains are the chains of evictions of one phase. A clean request opens one with its victim; when the last victim of a chain is requested again,
+// the object that leaves for it takes its place.
+type chains struct {
+	phase  uint32
+	length []int    // per chain
+	of     []uint32 // per object: the chain of which it is the last victim
+	since  []uint32 // per object: the phase in which `of` was set
+}
+
+func newPredictiveMarker(c policies.Config) *marking {
+	m := newMarking(c)
+	limit := harmonic(int(c.Capacity))
+	ch := &chains{of: make([]uint32, c.Objects), since: make([]uint32, c.Objects)}
+	m.choose = func(o policies.Object, pos int) policies.Object {
+		ch.enter(m.phase)
+		chain, length := ch.extend(o)
+		var v policies.Object
+		if float64(length) <= limit {
+			v = m.unmarked.latest(pos)
+		} else {
+			v = m.random()
+		}
+		ch.of[v], ch.since[v] = chain, m.phase
+		return v
+	}
+	return m
+}
+
+// enter forgets the chains of earlier phases.
+func (c *chains) enter(phase uint32) {
+	if c.phase != phase {
+		c.phase, c.length = phase, c.length[:0]
+	}
+}
+
+// extend adds the eviction for a request to o to the chain that evicted o, or to a new one.
+func (c *chains) extend(o policies.Object) (chain uint32, length int) {
+	if c.since[o] == c.phase {
+		chain = c.of[o]
+	} else {
+		chain = uint32(len(c.length))
+		c.length = append(c.length, 0)
+	}
+	c.length[chain]++
+	return chain, c.length[chain]
+}
+
+// harmonic returns 1 + 1/2 + ... + 1/k.
+func harmonic(k int) (h float64) {
+	for i := 1; i <= k; i++ {
+		h += 1 / float64(i)
+	}
+	return h
+}

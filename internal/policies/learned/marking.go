@@ -1,0 +1,130 @@
+package learned
+
+import (
+	"math/rand/v2"
+
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/predict"
+)
+
+// marking is what the marking policies share. A request marks its object; a phase begins with the miss that finds every resident marked, and
+// then all marks go. Whoever has a mark stays until then. Resident at the start of the phase means stale, everything else is clean.
+//
+// A marking policy differs from another in which unmarked object it evicts.
+type marking struct {
+	predictor predict.Predictor
+	unmarked  forecast
+	marked    []policies.Object
+	place     []uint32 // per object: 1 + its index in marked; 0 where it is not there
+	phase     uint32   // counts phases
+	startedIn []uint32 // per object: the last phase at whose start it was resident
+	bits      *rand.Rand
+	capacity  int // batch path only
+
+	// choose returns the unmarked object to evict for a request to o at pos.
+	choose func(o policies.Object, pos int) policies.Object
+}
+
+func newMarking(c policies.Config) *marking {
+	return &marking{
+		predictor: c.Predictor, unmarked: newForecast(c.Predictor, c.Objects), place: make([]uint32, c.Objects),
+		startedIn: make([]uint32, c.Objects), bits: rand.New(rand.NewPCG(c.Seed, 0)), capacity: int(c.Capacity),
+	}
+}
+
+func (m *marking) Hit(r policies.Request) { m.hit(r.Object, r.Pos) }
+
+func (m *marking) Miss(policies.Request) {}
+
+func (m *marking) Victim(r policies.Request) policies.Object { return m.evict(r.Object, r.Pos) }
+
+func (m *marking) Insert(r policies.Request) { m.load(r.Object, r.Pos) }
+
+func (m *marking) Remove(o policies.Object) {
+	if m.unmarked.has(o) {
+		m.unmarked.remove(o)
+		return
+	}
+	at, last := m.place[o], m.marked[len(m.marked)-1]
+	m.marked[at-1], m.place[last] = last, at
+	m.marked = m.marked[:len(m.marked)-1]
+	m.place[o] = 0
+}
+
+func (m *marking) ReplayUnit(objects []policies.Object, first int) (hits, evictions int) {
+	for i, o := range objects {
+		if m.place[o] != 0 || m.unmarked.has(o) {
+			hits++
+			m.hit(o, first+i)
+			continue
+		}
+		if m.unmarked.size()+len(m.marked) == m.capacity {
+			m.evict(o, first+i)
+			evictions++
+		}
+		m.load(o, first+i)
+	}
+	return hits, evictions
+}
+
+func (m *marking) hit(o policies.Object, pos int) {
+	if m.unmarked.has(o) {
+		m.unmarked.remove(o)
+		m.mark(o)
+	}
+	m.observe(o, pos)
+}
+
+func (m *marking) load(o policies.Object, pos int) {
+	m.mark(o)
+	m.observe(o, pos)
+}
+
+func (m *marking) mark(o policies.Object) {
+	m.marked = append(m.marked, o)
+	m.place[o] = uint32(len(m.marked))
+}
+
+func (m *marking) observe(o policies.Object, pos int) {
+	m.unmarked.request(o, pos)
+	m.predictor.Observe(o, pos)
+}
+
+func (m *marking) evict(o policies.Object, pos int) policies.Object {
+	if m.unmarked.size() == 0 {
+		m.startPhase()
+	}
+	v := m.choose(o, pos)
+	m.unmarked.remove(v)
+	return v
+}
+
+func (m *marking) startPhase() {
+	m.phase++
+	for _, o := range m.unmarked.members {
+		m.startedIn[o] = m.phase
+	}
+	for _, o := range m.marked {
+		m.place[o] = 0
+		m.startedIn[o] = m.phase
+		m.unmarked.add(o)
+	}
+	m.marked = m.marked[:0]
+}
+
+// stale reports whether o was resident when the phase began.
+func (m *marking) stale(o policies.Object) bool { return m.startedIn[o] == m.phase && m.phase > 0 }
+
+// random returns one of the unmarked objects, each with the same probability.
+func (m *marking) random() policies.Object {
+	return m.unmarked.members[m.bits.IntN(m.unmarked.size())]
+}
+
+// randomOfAll returns one of the resident objects, each with the same probability.
+func (m *marking) randomOfAll() policies.Object {
+	i := m.bits.IntN(m.unmarked.size() + len(m.marked))
+	if i < len(m.marked) {
+		return m.marked[i]
+	}
+	return m.unmarked.members[i-len(m.marked)]
+}

@@ -1,0 +1,254 @@
+package learned
+
+import (
+	"math/rand/v2"
+
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/predict"
+)
+
+var trustDoubtEntry = policies.Entry{
+	Name:    "trust-doubt",
+	Aliases: []string{"trust-and-doubt"},
+	Summary: "trusts fpb about what to evict for an object that is new in the phase, and doubts it for twice as long each time that it was wrong",
+	Source: "Antoniadis, Coester, Elias, Polak and Simon, Online metric algorithms with untrusted predictions, ICML 2020, section 4 (Trust&Doubt); " +
+		"choices that it leaves open as LazyTrustDoubt of adampolak/mts-with-predictions",
+	Units:    policies.UnitsObjects,
+	Random:   true,
+	Predicts: true,
+	New:      newTrustDoubt,
+}
+
+// trustDoubt follows a simulated cache that may exchange objects which are not requested.
+//
+// A phase ends when more distinct objects were requested in it than fit. At its start the simulated cache holds ancient objects, requested neither
+// in the phase before nor now, and stale ones. First the ancient ones leave, those before all others that fpb does not hold. From then on an
+// object that arrives and is not stale is clean. To each clean object belongs a proxy, an object that fpb does not hold, and while the clean
+// object is trusted its proxy has to be out of the cache. A request to a proxy shows that fpb was wrong: another proxy takes its place, and the
+// clean object is doubted until as many objects have arrived as in its present interval, which then doubles. Apart from that, stale objects that
+// were not requested in the phase leave in a random order.
+//
+// A request costs the number of clean objects of the phase, one that needs a proxy or brings back a stale object the capacity.
+type trustDoubt struct {
+	predictor predict.Predictor
+	followed  *simulated // fpb
+	cache     lazy       // what is really resident
+	simulated members    // what it follows
+	capacity  int
+	bits      *rand.Rand
+
+	phase     uint32
+	marked    []policies.Object // requested in this phase
+	stale     []policies.Object // in the order in which they leave, requested in this phase or not
+	ancient   []policies.Object // still held
+	clean     []cleanObject
+	markedIn  []uint32 // per object: 1 + the last phase in which it was requested
+	staleIn   []uint32 // per object: 1 + the last phase at whose start it was stale
+	requested []uint32 // per object: the position of its last request
+	proxyOf   []uint32 // per object: index in clean of the one it was a proxy of last
+}
+
+// cleanObject is what is kept for an object that is new in the phase.
+type cleanObject struct {
+	proxy   policies.Object
+	trusted bool
+	since   int // objects that had arrived in the phase when the present interval began
+	length  int // of the interval, in arrivals
+}
+
+func newTrustDoubt(c policies.Config) (policies.Policy, error) {
+	followed, err := newSimulated(c, fpbAlone)
+	return &trustDoubt{
+		predictor: c.Predictor, followed: followed, cache: newLazy(c.Objects, 1), simulated: newMembers(c.Objects), capacity: int(c.Capacity),
+		bits: rand.New(rand.NewPCG(c.Seed, 0)), markedIn: make([]uint32, c.Objects), staleIn: make([]uint32, c.Objects),
+		requested: make([]uint32, c.Objects), proxyOf: make([]uint32, c.Objects),
+	}, err
+}
+
+func (p *trustDoubt) Hit(r policies.Request) {
+	p.serve(r)
+	p.predictor.Observe(r.Object, r.Pos)
+}
+
+func (p *trustDoubt) Miss(r policies.Request) { p.serve(r) }
+
+func (p *trustDoubt) Victim(r policies.Request) policies.Object { return p.cache.evict(0, r.Pos) }
+
+func (p *trustDoubt) Insert(r policies.Request) {
+	p.cache.insert(r.Object)
+	p.predictor.Observe(r.Object, r.Pos)
+}
+
+func (p *trustDoubt) Remove(o policies.Object) { p.cache.remove(o) }
+
+// serve brings the simulated cache into its state after r.
+func (p *trustDoubt) serve(r policies.Request) {
+	o := r.Object
+	p.followed.serve(r)
+	arrives := !p.isMarked(o)
+	if arrives && len(p.marked) == p.capacity {
+		p.startPhase(o)
+	}
+	if arrives {
+		p.marked = append(p.marked, o)
+		p.markedIn[o] = p.phase + 1
+	}
+	p.requested[o] = uint32(r.Pos)
+	switch {
+	case p.phase == 0:
+		if arrives {
+			p.load(o)
+		}
+	case len(p.ancient) > 0:
+		p.serveAmongAncient(o)
+	default:
+		p.serveAmongStale(o, arrives)
+	}
+	p.cache.request(o, r.Pos)
+}
+
+func (p *trustDoubt) isMarked(o policies.Object) bool { return p.markedIn[o] == p.phase+1 }
+
+func (p *trustDoubt) isStale(o policies.Object) bool { return p.staleIn[o] == p.phase+1 }
+
+// startPhase begins a phase with a request to o, which was not requested in the one before.
+func (p *trustDoubt) startPhase(o policies.Object) {
+	p.ancient, p.stale = p.ancient[:0], p.stale[:0]
+	for _, x := range p.simulated.list {
+		if p.isMarked(x) || x == o {
+			p.stale = append(p.stale, x)
+			p.staleIn[x] = p.phase + 2
+		} else {
+			p.ancient = append(p.ancient, x)
+		}
+	}
+	p.bits.Shuffle(len(p.stale), func(i, j int) { p.stale[i], p.stale[j] = p.stale[j], p.stale[i] })
+	p.phase++
+	p.marked, p.clean = p.marked[:0], p.clean[:0]
+}
+
+func (p *trustDoubt) load(o policies.Object) {
+	p.simulated.add(o)
+	p.cache.targetLoads(0, o)
+}
+
+func (p *trustDoubt) drop(o policies.Object) {
+	p.simulated.remove(o)
+	p.cache.targetEvicts(0, o)
+}
+
+// serveAmongAncient serves o while there are ancient objects.
+func (p *trustDoubt) serveAmongAncient(o policies.Object) {
+	leaves := o
+	if !p.simulated.has(o) {
+		leaves = p.leastRecentAncient()
+		p.drop(leaves)
+		p.load(o)
+	}
+	for i, x := range p.ancient {
+		if x == leaves {
+			p.ancient[i] = p.ancient[len(p.ancient)-1]
+			p.ancient = p.ancient[:len(p.ancient)-1]
+			return
+		}
+	}
+}
+
+// leastRecentAncient returns the ancient object requested longest ago, one that fpb does not hold if there are such.
+func (p *trustDoubt) leastRecentAncient() policies.Object {
+	first := p.ancient[0]
+	for _, x := range p.ancient[1:] {
+		if held := p.followed.resident[x]; held != p.followed.resident[first] && !held ||
+			held == p.followed.resident[first] && p.requested[x] < p.requested[first] {
+			first = x
+		}
+	}
+	return first
+}
+
+// serveAmongStale serves o when no ancient objects are left; it arrives if it was not requested in the phase before.
+func (p *trustDoubt) serveAmongStale(o policies.Object, arrives bool) {
+	if !p.simulated.has(o) {
+		p.drop(p.firstStale())
+		p.load(o)
+	}
+	if arrives && !p.isStale(o) {
+		proxy := p.newProxy()
+		p.proxyOf[proxy] = uint32(len(p.clean))
+		p.clean = append(p.clean, cleanObject{proxy: proxy, trusted: true, since: len(p.marked) - 1, length: 1})
+	}
+	if p.isProxy(o) {
+		c := &p.clean[p.proxyOf[o]]
+		proxy := p.newProxy()
+		p.proxyOf[proxy] = p.proxyOf[o]
+		c.proxy, c.trusted, c.since = proxy, false, len(p.marked)
+	}
+	if arrives {
+		p.endIntervals()
+	}
+}
+
+func (p *trustDoubt) isProxy(o policies.Object) bool {
+	i := int(p.proxyOf[o])
+	return i < len(p.clean) && p.clean[i].proxy == o
+}
+
+// firstStale returns the first in the order of the held stale objects that were not requested in this phase. There is one: otherwise all that is
+// held were marked, and the request that is served would be one more than fit.
+func (p *trustDoubt) firstStale() policies.Object {
+	for _, x := range p.stale {
+		if !p.isMarked(x) && p.simulated.has(x) {
+			return x
+		}
+	}
+	panic("trust-doubt: every object is marked")
+}
+
+// newProxy returns, of the stale and the marked objects that fpb does not hold and that are no proxies, the one requested longest ago. There is
+// one: stale and marked objects are as many as fit and one for each clean object, one of which has no proxy.
+func (p *trustDoubt) newProxy() (proxy policies.Object) {
+	best := uint32(policies.Never)
+	consider := func(x policies.Object) {
+		if !p.followed.resident[x] && !p.isProxy(x) && p.requested[x] < best {
+			proxy, best = x, p.requested[x]
+		}
+	}
+	for _, x := range p.stale {
+		consider(x)
+	}
+	for _, x := range p.marked {
+		consider(x)
+	}
+	return proxy
+}
+
+// endIntervals begins a new interval for each clean object whose present one is over: it is trusted, its proxy leaves, and the last stale object
+// in the order that may come back does so.
+func (p *trustDoubt) endIntervals() {
+	for i := range p.clean {
+		c := &p.clean[i]
+		if len(p.marked)-c.since != c.length {
+			continue
+		}
+		c.since = len(p.marked)
+		if !c.trusted {
+			c.length *= 2
+			c.trusted = true
+		}
+		if p.simulated.has(c.proxy) {
+			p.drop(c.proxy)
+			p.bringBackStale()
+		}
+	}
+}
+
+// bringBackStale loads the last in the order of the stale objects that are neither marked nor held nor the proxy of a trusted object.
+func (p *trustDoubt) bringBackStale() {
+	for i := len(p.stale) - 1; i >= 0; i-- {
+		x := p.stale[i]
+		if !p.isMarked(x) && !p.simulated.has(x) && !(p.isProxy(x) && p.clean[p.proxyOf[x]].trusted) {
+			p.load(x)
+			return
+		}
+	}
+}
