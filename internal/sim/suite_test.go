@@ -215,7 +215,7 @@ func TestSuiteSaysWhatDependsOnTheSeed(t *testing.T) {
 	for _, bytes := range []bool{false, true} {
 		forEachPolicy(t, bytes, func(t *testing.T, e policies.Entry) {
 			tr := testTrace(5, 20000, 500)
-			capacity := Capacity{Amount: 150, Simulated: 150, Bytes: bytes} // above the number of objects that policies sample
+			capacity := Capacity{Amount: 400, Simulated: 400, Bytes: bytes} // above the number of objects that policies sample
 			if bytes {
 				capacity = Capacity{Amount: 1500, Simulated: 1500, Bytes: bytes}
 			}

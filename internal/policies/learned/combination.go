@@ -137,7 +137,7 @@ func (p *combination) serve(r policies.Request) {
 		}
 		p.cache.targetLoads(i, r.Object)
 	}
-	if !p.cache.resident[r.Object] { p.cache.request(r.Object, r.Pos) }
+	p.cache.request(r.Object, r.Pos)
 	next := p.switching.follow(p.followed, missed)
 	if next != p.followed {
 		p.followed = next
