@@ -14,6 +14,7 @@ type progressUnit int
 const (
 	unitBytes progressUnit = iota
 	unitRequests
+	unitTrees
 )
 
 // progress is a bar with rate and remaining time on a terminal, and nothing elsewhere. Its methods may be called from any goroutine.
@@ -31,7 +32,10 @@ func newProgress(w io.Writer, quiet bool, what string, unit progressUnit) *progr
 	}
 	p := &progress{container: mpb.New(mpb.WithOutput(w), mpb.WithWidth(barWidth)), scale: 1}
 	counters, speed := decor.CountersKibiByte("% .1f / % .1f"), decor.AverageSpeed(decor.SizeB1024(0), "% .1f")
-	if unit == unitRequests {
+	switch unit {
+	case unitTrees:
+		counters, speed = decor.CountersNoUnit("%d / %d trees"), decor.AverageSpeed(0, "%.0f/s")
+	case unitRequests:
 		p.scale = 1000
 		counters, speed = decor.CountersNoUnit("%d / %d k requests"), decor.AverageSpeed(0, "%.0f k/s")
 	}

@@ -68,6 +68,7 @@ policies and holds them against the offline optimum.
   cachesim run trace.zst            a table of sensible policies and capacities
   cachesim stat trace.zst           what is in the trace
   cachesim curve trace.zst          hit ratio over all capacities
+  cachesim train trace.zst          boosted trees that predict when objects come back
   cachesim check baseline.jsonl     whether hit ratios are still what they were
   cachesim policies                 what policies exist, with parameters and sources
   cachesim formats                  what trace formats can be read`,
@@ -85,6 +86,7 @@ policies and holds them against the offline optimum.
 		newConvertCommand(),
 		newFormatsCommand(),
 		newStatCommand(),
+		newTrainCommand(),
 		newCurveCommand(),
 		newCheckCommand(),
 		newSweepCommand(),

@@ -34,8 +34,8 @@ const largest = 1e150
 
 // NewData returns an empty table with the named features that keeps the last capacity rows.
 func NewData(names []string, capacity int) (*Data, error) {
-	if len(names) == 0 || capacity < 1 || capacity > maxRows {
-		return nil, fmt.Errorf("training data of %d features and %d rows: want at least one of each, and at most %d rows", len(names), capacity, maxRows)
+	if len(names) == 0 || capacity < 1 || capacity > MaxRows {
+		return nil, fmt.Errorf("training data of %d features and %d rows: want at least one of each, and at most %d rows", len(names), capacity, MaxRows)
 	}
 	for _, name := range names {
 		if name == "" || strings.ContainsAny(name, " \t\r\n=[]{}\":,") {

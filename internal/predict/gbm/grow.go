@@ -14,8 +14,8 @@ const (
 	sumBits = 63 - countBits
 )
 
-// maxRows is how many rows a tree can be trained on.
-const maxRows = countMask
+// MaxRows is how many rows a model can be trained on.
+const MaxRows = countMask
 
 type histogram [groupSize][256]int64
 

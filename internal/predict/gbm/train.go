@@ -42,23 +42,23 @@ func (o Options) Check() error {
 	case o.MaxDepth < 0:
 		return fmt.Errorf("depth %d: want a number of splits, or 0 for no limit", o.MaxDepth)
 	case !(o.LearningRate > 0 && o.LearningRate <= 1):
-		return fmt.Errorf("learning rate %v: want above 0, at most 1", o.LearningRate)
+		return fmt.Errorf("learning-rate %v: want above 0, at most 1", o.LearningRate)
 	case o.MinLeafRows < 1:
-		return fmt.Errorf("rows in a leaf %d: want at least 1", o.MinLeafRows)
+		return fmt.Errorf("min-leaf %d: want at least 1 row in a leaf", o.MinLeafRows)
 	case !(o.Lambda >= 0 && o.Lambda <= largest):
 		return fmt.Errorf("lambda %v: want 0 or more", o.Lambda)
 	case !(o.Bagging > 0 && o.Bagging <= 1):
-		return fmt.Errorf("share of rows %v: want above 0, at most 1", o.Bagging)
+		return fmt.Errorf("bagging %v: want a share of the rows above 0, at most 1", o.Bagging)
 	case !(o.Features > 0 && o.Features <= 1):
-		return fmt.Errorf("share of features %v: want above 0, at most 1", o.Features)
+		return fmt.Errorf("feature-fraction %v: want a share of the features above 0, at most 1", o.Features)
 	case o.MaxBins < 3 || o.MaxBins > 256:
 		return fmt.Errorf("bins %d: want 3 to 256", o.MaxBins)
 	case !(o.Validation >= 0 && o.Validation < 1):
-		return fmt.Errorf("validation share %v: want 0 or more, below 1", o.Validation)
+		return fmt.Errorf("validation %v: want a share of the rows from 0 to below 1", o.Validation)
 	case o.Patience < 0:
 		return fmt.Errorf("patience %d: want a number of trees, or 0 for no early end", o.Patience)
 	case o.Patience > 0 && o.Validation == 0:
-		return fmt.Errorf("patience %d: early stopping needs validation rows", o.Patience)
+		return fmt.Errorf("patience %d: ending early needs rows that are held back; give a validation share, or leave out patience", o.Patience)
 	}
 	return nil
 }
@@ -74,6 +74,10 @@ type Trainer struct {
 	bag     []int32   // rows of the present tree
 	outside []int32   // rows that are trained on, but not in the present tree
 	usable  []int     // features of the present tree
+	mean    float64   // of the labels that are trained on
+
+	// Progress, where it is set, is called after each tree with their number.
+	Progress func(trees int)
 }
 
 // NewTrainer returns a trainer, or an error where options mean nothing.
@@ -92,10 +96,10 @@ func (t *Trainer) Train(d *Data) (*Model, error) {
 	d.bin(t.options.MaxBins)
 	t.bits = rand.New(rand.NewPCG(t.options.Seed, uint64(d.Len())))
 	t.split(d.Len())
-	mean := t.mean(d)
+	t.mean = t.meanLabel(d)
 	t.scores = resize(t.scores, d.Len())
 	for i := range t.scores {
-		t.scores[i] = mean
+		t.scores[i] = t.mean
 	}
 	m := &Model{names: d.names, objective: regression}
 	best, bestError := 0, t.error(d, t.held)
@@ -105,6 +109,9 @@ func (t *Trainer) Train(d *Data) (*Model, error) {
 			break
 		}
 		m.trees = append(m.trees, tree)
+		if t.Progress != nil {
+			t.Progress(len(m.trees))
+		}
 		if e := t.error(d, t.held); e < bestError {
 			best, bestError = len(m.trees), e
 		} else if t.options.Patience > 0 && len(m.trees)-best >= t.options.Patience {
@@ -114,7 +121,7 @@ func (t *Trainer) Train(d *Data) (*Model, error) {
 	if len(t.held) > 0 {
 		m.trees = m.trees[:best]
 	}
-	m.shift(mean)
+	m.shift(t.mean)
 	m.evaluator = newEvaluator(m.trees)
 	m.infos = d.infos()
 	t.options.note(m)
@@ -136,7 +143,7 @@ func (t *Trainer) split(rows int) {
 	}
 }
 
-func (t *Trainer) mean(d *Data) (mean float64) {
+func (t *Trainer) meanLabel(d *Data) (mean float64) {
 	for i, r := range t.rows {
 		mean += (d.labels[r] - mean) / float64(i+1)
 	}
@@ -150,6 +157,30 @@ func (t *Trainer) error(d *Data, rows []int32) (sum float64) {
 		sum += e * e
 	}
 	return sum / float64(max(len(rows), 1))
+}
+
+// Fit says how well a model predicts the labels of some rows.
+type Fit struct {
+	Rows     int
+	RMSE     float64 // of the model: the root of the mean squared error
+	MeanRMSE float64 // of the mean label of the rows that were trained on, in its place
+}
+
+// Fit returns how well m, which Train has just returned for d, predicts the rows that it was trained on, and those held back for validation.
+func (t *Trainer) Fit(d *Data, m *Model) (trained, held Fit) {
+	return t.fit(d, m, t.rows), t.fit(d, m, t.held)
+}
+
+func (t *Trainer) fit(d *Data, m *Model, rows []int32) Fit {
+	model, mean := 0.0, 0.0
+	for _, r := range rows {
+		row, label := d.Row(int(r))
+		e := m.Predict(row) - label
+		model += e * e
+		mean += (t.mean - label) * (t.mean - label)
+	}
+	n := float64(max(len(rows), 1))
+	return Fit{len(rows), math.Sqrt(model / n), math.Sqrt(mean / n)}
 }
 
 // step grows one tree on what the trees so far leave over and adds it to the scores. It reports whether any split was worth it.

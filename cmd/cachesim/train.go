@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cachesim/cachesim/internal/atomicfile"
+	"github.com/cachesim/cachesim/internal/interruptible"
+	"github.com/cachesim/cachesim/internal/predict"
+	"github.com/cachesim/cachesim/internal/predict/gbm"
+	"github.com/cachesim/cachesim/internal/predict/training"
+	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/workload"
+)
+
+type trainFlags struct {
+	trace    traceFlags
+	format   formatFlag
+	out      string
+	features int
+	rows     int
+	window   int
+	boosting gbm.Options
+}
+
+func newTrainCommand() *cobra.Command {
+	f := &trainFlags{boosting: gbm.Defaults()}
+	cmd := &cobra.Command{
+		Use:   "train TRACE... -o FILE",
+		Short: "Train boosted trees to predict when objects are requested again",
+		Long: `Trains gradient-boosted regression trees on the requests of a trace and writes them as a LightGBM text file, which predictor
+gbm(model=FILE), LightGBM itself and other readers of that format load. The trees predict the logarithm of 1 plus the number of requests
+until an object is requested again, or of finished prompts where the trace has prompts, from its history up to then.
+
+Each request gives a sample once its object is requested again, or after --window requests without it, then with twice that time. The
+newest --rows samples are learned from. A share of them is held back at random to measure the error after each tree: the trees up to
+the smallest error are kept, and training ends when --patience trees have not lowered it.
+
+Printed are the error (RMSE of log time) on the samples trained on and held back, beside the error of predicting the mean, and what
+each feature is worth: in how many splits it is used, and its share of what splits take off the squared error. Equal traces,
+flags and seeds give equal files.
+
+A model has seen the trace that it was trained on. Judge it on another, or train on the beginning with --limit.`,
+		Example: `  cachesim train day1.zst -o model.txt
+  cachesim train trace.zst --features 4 --trees 32 --leaves 32 -o model.txt
+  cachesim run day2.zst --policy laru --predictor 'gbm(model=model.txt)'`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+	}
+	f.trace.register(cmd)
+	f.format.register(cmd)
+	flags, b := cmd.Flags(), &f.boosting
+	flags.StringVarP(&f.out, "output", "o", "", "file to write the model to")
+	flags.IntVar(&f.features, "features", int(predict.LLMFeatures), "features of an object: 4 (timestamp, key, count, last interval) or 21 (age, 9 intervals, 10 decayed counters, depth)")
+	flags.IntVar(&f.rows, "rows", 500_000, "samples to learn from, the newest ones; 200 bytes of memory each")
+	flags.IntVar(&f.window, "window", 100_000, "requests after which an object that has not come back gives a sample")
+	flags.IntVar(&b.Trees, "trees", 500, "trees at most")
+	flags.IntVar(&b.Leaves, "leaves", b.Leaves, "leaves of a tree at most")
+	flags.IntVar(&b.MaxDepth, "depth", b.MaxDepth, "splits from the root to a leaf at most (0: not limited)")
+	flags.Float64Var(&b.LearningRate, "learning-rate", b.LearningRate, "share of each tree's correction that is made")
+	flags.IntVar(&b.MinLeafRows, "min-leaf", b.MinLeafRows, "samples in a leaf at least")
+	flags.Float64Var(&b.Lambda, "lambda", b.Lambda, "L2 regularisation of leaf values")
+	flags.Float64Var(&b.Bagging, "bagging", b.Bagging, "share of the samples that each tree is trained on")
+	flags.Float64Var(&b.Features, "feature-fraction", b.Features, "share of the features that each tree may split on")
+	flags.Float64Var(&b.Validation, "validation", 0.2, "share of the samples that is held back to measure the error")
+	flags.IntVar(&b.Patience, "patience", 50, "trees without a lower error after which training ends (0: never)")
+	return cmd
+}
+
+func (f *trainFlags) run(cmd *cobra.Command, args []string) error {
+	w, err := f.trace.workload(cmd, args)
+	if err != nil {
+		return err
+	}
+	options, err := f.options(cmd)
+	if err != nil {
+		return err
+	}
+	if err := checkNotInput(args, f.out); err != nil {
+		return err
+	}
+	out, err := atomicfile.Create(f.out)
+	if err != nil {
+		return err
+	}
+	defer out.Abort()
+	t, _, err := f.trace.load(cmd, w, workload.Options{}, false)
+	if err != nil {
+		return err
+	}
+	m, s, err := f.train(cmd, t, options)
+	if err != nil {
+		return err
+	}
+	if _, err := m.WriteTo(out); err != nil {
+		return err
+	}
+	if err := out.Commit(); err != nil {
+		return err
+	}
+	return s.Print(cmd.OutOrStdout(), string(f.format))
+}
+
+// options checks the flags before the trace is read.
+func (f *trainFlags) options(cmd *cobra.Command) (training.Options, error) {
+	o := training.Options{Features: predict.FeatureSet(f.features), Rows: f.rows, Window: f.window, Boosting: f.boosting}
+	o.Boosting.Seed = f.trace.seed
+	if o.Boosting.Validation == 0 && !cmd.Flags().Changed("patience") {
+		o.Boosting.Patience = 0
+	}
+	switch {
+	case f.out == "":
+		return o, errors.New("nowhere to write the model to: give its file with -o, for example -o model.txt")
+	case f.out == "-":
+		return o, errors.New("-o -: want the name of a file; standard output is for the summary")
+	case o.Features != predict.DLRMFeatures && o.Features != predict.LLMFeatures:
+		return o, fmt.Errorf("--features %d: want %d or %d", f.features, predict.DLRMFeatures, predict.LLMFeatures)
+	case f.rows < 1 || f.rows > gbm.MaxRows:
+		return o, fmt.Errorf("--rows %d: want a number of samples from 1 to %d", f.rows, gbm.MaxRows)
+	case f.window < 1 || f.window > maxWindow:
+		return o, fmt.Errorf("--window %d: want a number of requests from 1 to %d", f.window, maxWindow)
+	}
+	if err := o.Boosting.Check(); err != nil {
+		return o, fmt.Errorf("--%w", err)
+	}
+	return o, nil
+}
+
+// maxWindow is the largest window; it takes 4 bytes of memory per request.
+const maxWindow = 1 << 30
+
+func (f *trainFlags) train(cmd *cobra.Command, t *traces.Trace, o training.Options) (*gbm.Model, *training.Summary, error) {
+	bar := newProgress(cmd.ErrOrStderr(), f.trace.quiet, "training", unitTrees)
+	defer bar.finish()
+	type result struct {
+		model   *gbm.Model
+		summary *training.Summary
+	}
+	r, err := interruptible.Call(cmd.Context(), func() (result, error) {
+		m, s, err := training.Train(t, o, func(trees int) { bar.set(int64(trees), int64(o.Boosting.Trees)) })
+		return result{m, s}, err
+	})
+	if errors.Is(err, context.Canceled) {
+		return nil, nil, fmt.Errorf("interrupted: %s was not written", f.out)
+	}
+	return r.model, r.summary, err
+}
