@@ -66,16 +66,35 @@ type Config struct {
 	Params params.Values // every parameter of the Entry
 }
 
+// Learner is implemented by predictors that train models while they observe.
+type Learner interface {
+	// Training returns what training has cost so far.
+	Training() Training
+}
+
+// Training is what training has cost.
+type Training struct {
+	Models  int64         // that were trained
+	Work    int64         // rows times features times trees, over all of them: the same on every machine
+	Elapsed time.Duration // of this machine
+}
+
+// Plus returns the sum of two costs.
+func (t Training) Plus(other Training) Training {
+	return Training{t.Models + other.Models, t.Work + other.Work, t.Elapsed + other.Elapsed}
+}
+
 // Cost is what predictions have cost.
 type Cost struct {
-	Calls       int64 // of Predict
-	Predictions int64 // objects predicted
-	Elapsed     time.Duration
+	Calls       int64         // of Predict
+	Predictions int64         // objects predicted
+	Elapsed     time.Duration // of the calls and of training
+	Training    Training
 }
 
 // Plus returns the sum of two costs.
 func (c Cost) Plus(other Cost) Cost {
-	return Cost{c.Calls + other.Calls, c.Predictions + other.Predictions, c.Elapsed + other.Elapsed}
+	return Cost{c.Calls + other.Calls, c.Predictions + other.Predictions, c.Elapsed + other.Elapsed, c.Training.Plus(other.Training)}
 }
 
 // Counted counts what the predictions of a Predictor cost.
@@ -101,11 +120,15 @@ func (c *Counted) Predict(objects []Object, pos int, next []float64) {
 	c.timed, c.spent = c.timed+1, c.spent+time.Since(start)
 }
 
-// Cost returns what the calls of Predict have cost so far; the time is estimated from one call in 64.
+// Cost returns what predictions have cost so far, with the training of models. The time of the calls of Predict is estimated from one in 64.
 func (c *Counted) Cost() Cost {
 	cost := c.cost
 	if c.timed > 0 {
 		cost.Elapsed = time.Duration(float64(c.spent) * float64(cost.Calls) / float64(c.timed))
+	}
+	if l, ok := c.Predictor.(Learner); ok {
+		cost.Training = l.Training()
+		cost.Elapsed += cost.Training.Elapsed
 	}
 	return cost
 }

@@ -30,6 +30,10 @@ func (e Entry) CheckValues(v params.Values) error {
 var registry = []Entry{
 	oracleEntry,
 	noisyEntry,
+	gbmEntry,
+	ewmaEntry,
+	popuEntry,
+	plecoEntry,
 	noneEntry,
 }
 
@@ -43,6 +47,9 @@ func All() []Entry { return append([]Entry(nil), registry...) }
 
 // Names returns the names of all entries.
 func Names() []string { return family.Names() }
+
+// Find returns the entry with that name; case does not matter.
+func Find(name string) (Entry, bool) { return family.Find(name) }
 
 // Parse reads one predictor.
 func Parse(text string) (Spec, error) { return family.Parse(text) }

@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 
+	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/records"
@@ -118,13 +119,14 @@ func DependsOnSeed(rec *records.Record) bool {
 // knowsFuture reports whether the predictor of a record sees more than what has been requested.
 func knowsFuture(predictor string) bool { return predictorOf(predictor).Future }
 
-// predictorOf returns the entry of the predictor that a record names, an empty one where it names none.
+// predictorOf returns the entry of the predictor that a record names, an empty one where it names none. Files that its parameters name may be gone.
 func predictorOf(text string) predict.Entry {
-	spec, err := predict.Parse(text)
+	name, _, err := params.SplitCall(text)
 	if err != nil {
 		return predict.Entry{}
 	}
-	return spec.Entry
+	e, _ := predict.Find(name)
+	return e
 }
 
 // mustSpec returns a policy of the registry with its defaults.

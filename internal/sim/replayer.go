@@ -327,8 +327,17 @@ func (r *Replayer) replayPart(ctx context.Context, c Cell, t *traces.Trace, warm
 	}
 	if counted != nil {
 		out.cost = counted.Cost()
+		out.counters = append(out.counters, trainingCounters(out.cost.Training)...)
 	}
 	return out, err
+}
+
+// trainingCounters are what a record says of models that were trained during the replay.
+func trainingCounters(t predict.Training) []policies.Counter {
+	if t.Models == 0 {
+		return nil
+	}
+	return []policies.Counter{{Name: "trainings", Value: float64(t.Models)}, {Name: "training_work", Value: float64(t.Work)}}
 }
 
 // predictor builds the predictor of a cell for a part of the trace.

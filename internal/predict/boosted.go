@@ -1,0 +1,296 @@
+package predict
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/predict/gbm"
+)
+
+// autoFeatures stands for the features of the model where there is one, and for LLMFeatures where one is trained.
+const autoFeatures = "auto"
+
+// weakFeature is the only one that gbm(weak=true) looks at.
+const weakFeature = "interval_1"
+
+// learning are the parameters of gbm that say how models are trained.
+var learning = []params.Param{
+	{Name: "window", Default: 100_000, Min: 100, Max: 1 << 28, Doc: "samples to learn from, the newest; an object that is silent for as many requests gives one, too"},
+	{Name: "retrain", Default: 1000, Min: 1, Max: 1 << 30, Doc: "new samples after which a new model is trained, if budget allows"},
+	{Name: "budget", Default: 30_000, Min: 1, Max: 1 << 50, Doc: "what training may cost per request, in rows times features times trees; it is put off until that is kept"},
+	{Name: "trees", Default: 32, Min: 1, Max: 10_000, Doc: "trees of a model"},
+	{Name: "leaves", Default: 32, Min: 2, Max: 1024, Doc: "leaves of a tree at most"},
+	{Name: "rate", Default: 0.1, Min: 0.001, Max: 1, Doc: "learning rate"},
+	{Name: "weak", Default: false, Doc: "one feature, the last interval, and one tree, as in LCR, figure 10"},
+}
+
+var gbmEntry = Entry{
+	Name:    "gbm",
+	Summary: "boosted trees that are trained during the replay on what has been requested so far, or a trained model from a file",
+	Source:  "LCR, sections 3.2, 4.1, 4.3 and 5.1; samples, trees and rate as in LRB (Song et al., NSDI 2020)",
+	Random:  true,
+	Params: append([]params.Param{
+		{Name: "features", Default: autoFeatures, Choices: []string{autoFeatures, "4", "21"}, Doc: "4: timestamp, key, count, last interval ; " +
+			"21: age, 9 intervals, 10 decayed counters, depth ; auto: 21, or those of the model"},
+		{Name: "refresh", Default: 2.0, Min: 1, Max: 1e9, Doc: "factor by which an object's age must grow before the same model predicts it anew"},
+		{Name: "model", Default: "", Doc: "file of a LightGBM model that is used as it is; cachesim train writes such"},
+	}, learning...),
+	Check: checkBoosted,
+	New:   func(c Config) (Predictor, error) { return newBoosted(c) },
+}
+
+func checkBoosted(v params.Values) error {
+	if v.Text("model") == "" {
+		if v.Bool("weak") && v.Int("trees") != params.Defaults(learning).Int("trees") {
+			return errors.New("predictor gbm: weak=true means one tree; leave out trees")
+		}
+		return nil
+	}
+	for _, p := range learning {
+		if v[p.Name] != p.Default {
+			return fmt.Errorf("predictor gbm: %s says nothing of a model that is trained already; leave out %s or model", p.Name, p.Name)
+		}
+	}
+	_, _, err := readModel(v)
+	return err
+}
+
+// readModel reads the model that the parameters name.
+func readModel(v params.Values) (*gbm.Model, FeatureSet, error) {
+	m, err := gbm.ReadFile(v.Text("model"))
+	if err != nil {
+		return nil, 0, fmt.Errorf("predictor gbm: %w", err)
+	}
+	set := LLMFeatures
+	if v.Text("features") == "4" || v.Text("features") == autoFeatures && len(m.Names()) == int(DLRMFeatures) {
+		set = DLRMFeatures
+	}
+	if err := m.Match(set.Names()); err != nil {
+		return nil, 0, fmt.Errorf("predictor gbm: %s: %w", v.Text("model"), err)
+	}
+	return m, set, nil
+}
+
+// boosted predicts with boosted trees. What it has predicted for an object it repeats until the object is requested, its age has
+// grown by a factor, or there is another model. Before the first model an object is expected to stay away as long again as it already has, which is
+// the order of LRU.
+//
+// Memory: that of Samples or Features, 16 bytes per object, and 170 bytes per row of the window with 21 features.
+type boosted struct {
+	features *Features
+	learner  *learner // nil where the model is given
+	model    *gbm.Model
+	version  uint32 // of the model; 0: none yet
+	column   int    // the one feature that the model sees; -1: all
+	refresh  float64
+
+	answers []answer // per object
+	stale   []int    // indices of objects to predict
+	rows    []float64
+	scores  []float64
+}
+
+// answer is what was predicted for an object.
+type answer struct {
+	next    float64
+	version uint32 // of the model that said so; 0: none
+	until   int32  // time of the clock from which on it is to be predicted anew
+}
+
+// batchRows is how many rows are evaluated at a time, so that they stay in the processor's cache.
+const batchRows = 64
+
+func newBoosted(c Config) (*boosted, error) {
+	p := &boosted{column: -1, refresh: c.Params.Float("refresh"), answers: make([]answer, c.Count)}
+	if c.Params.Text("model") != "" {
+		m, set, err := readModel(c.Params)
+		if err != nil {
+			return nil, err
+		}
+		p.features, p.model, p.version = NewFeatures(set, c), m, 1
+		p.allocate(int(set))
+		return p, nil
+	}
+	set := LLMFeatures
+	if c.Params.Text("features") == strconv.Itoa(int(DLRMFeatures)) {
+		set = DLRMFeatures
+	}
+	if c.Params.Bool("weak") {
+		p.column = columnOf(weakFeature, set)
+	}
+	l, err := newLearner(set, p.column, c)
+	if err != nil {
+		return nil, err
+	}
+	p.learner, p.features = l, l.samples.Features
+	p.allocate(int(set))
+	return p, nil
+}
+
+func columnOf(name string, set FeatureSet) int {
+	for i, n := range set.Names() {
+		if n == name {
+			return i
+		}
+	}
+	panic("predict: no feature is called " + name)
+}
+
+func (p *boosted) allocate(features int) {
+	p.rows, p.scores = make([]float64, batchRows*features), make([]float64, batchRows)
+}
+
+func (p *boosted) Steady() bool { return false }
+
+func (p *boosted) Observe(o Object, pos int) {
+	p.answers[o] = answer{}
+	if p.learner == nil {
+		p.features.Observe(o, p.features.clock.at(pos))
+		return
+	}
+	if m := p.learner.observe(o, pos); m != nil {
+		p.model = m
+		p.version++
+	}
+}
+
+func (p *boosted) Predict(objects []Object, pos int, next []float64) {
+	now := p.features.clock.at(pos)
+	if p.version == 0 {
+		for i, o := range objects {
+			next[i] = float64(2*now - int(p.features.last[o]))
+		}
+		return
+	}
+	p.stale = p.stale[:0]
+	for i, o := range objects {
+		a := &p.answers[o]
+		if a.version != p.version || int(a.until) <= now {
+			p.stale = append(p.stale, i)
+		}
+		next[i] = a.next
+	}
+	for stale := p.stale; len(stale) > 0; {
+		n := min(len(stale), batchRows)
+		p.predict(objects, stale[:n], now, next)
+		stale = stale[n:]
+	}
+}
+
+// predict asks the model about objects[i] for each i of indices, at most batchRows of them.
+func (p *boosted) predict(objects []Object, indices []int, now int, next []float64) {
+	width := int(p.features.set)
+	for k, i := range indices {
+		p.features.Row(objects[i], now, p.rows[k*width:(k+1)*width])
+	}
+	rows := p.rows[:len(indices)*width]
+	if p.column >= 0 {
+		for k := range indices {
+			rows[k] = rows[k*width+p.column]
+		}
+		rows = rows[:len(indices)]
+	}
+	scores := p.scores[:len(indices)]
+	p.model.PredictRows(rows, scores)
+	for k, i := range indices {
+		next[i] = p.keep(objects[i], now, scores[k])
+	}
+}
+
+// keep turns the score of an object into a time and keeps that until it is stale.
+func (p *boosted) keep(o Object, now int, score float64) float64 {
+	last := int(p.features.last[o])
+	a := answer{version: p.version, until: math.MaxInt32}
+	if p.features.set.ages() {
+		a.next = float64(now) + math.Expm1(score)
+		a.until = int32(min(float64(last)+max(float64(now-last)*p.refresh, float64(now-last+1)), math.MaxInt32))
+	} else {
+		a.next = float64(last) + math.Expm1(score)
+	}
+	if p.refresh == 1 {
+		a.until = int32(now)
+	}
+	p.answers[o] = a
+	return a.next
+}
+
+// Training implements Learner.
+func (p *boosted) Training() Training {
+	if p.learner == nil {
+		return Training{}
+	}
+	return p.learner.training
+}
+
+// learner trains models on a sliding window of samples. A training costs rows times features times trees; it takes place when
+// there are enough new samples, and not before the requests since the last one have paid for it, so that training costs a bounded time per request
+// however large the window is.
+type learner struct {
+	samples  *Samples
+	data     *gbm.Data
+	trainer  *gbm.Trainer
+	column   int // the one feature to learn from; -1: all
+	retrain  int
+	fresh    int     // samples since the last training
+	budget   float64 // per request
+	saved    float64 // of the budget since the last training
+	perRow   float64 // features times trees
+	training Training
+}
+
+func newLearner(set FeatureSet, column int, c Config) (*learner, error) {
+	v := c.Params
+	names := set.Names()
+	options := gbm.Defaults()
+	options.Trees, options.Leaves, options.LearningRate, options.Seed = v.Int("trees"), v.Int("leaves"), v.Float("rate"), c.Seed
+	if column >= 0 {
+		names = names[column : column+1]
+		options.Trees = 1
+	}
+	trainer, err := gbm.NewTrainer(options)
+	if err != nil {
+		return nil, fmt.Errorf("predictor gbm: %w", err)
+	}
+	data, err := gbm.NewData(names, v.Int("window"))
+	if err != nil {
+		return nil, fmt.Errorf("predictor gbm: %w", err)
+	}
+	return &learner{
+		samples: NewSamples(set, v.Int("window"), c), data: data, trainer: trainer, column: column,
+		retrain: v.Int("retrain"), budget: float64(v.Int("budget")), perRow: float64(len(names) * options.Trees),
+	}, nil
+}
+
+// observe adds the request at pos and returns a new model where it is time for one, nil elsewhere.
+func (l *learner) observe(o Object, pos int) *gbm.Model {
+	l.saved += l.budget
+	l.samples.Observe(o, pos, l.add)
+	cost := float64(l.data.Len()) * l.perRow
+	if l.fresh < l.retrain || l.saved < cost {
+		return nil
+	}
+	l.fresh, l.saved = 0, 0
+	start := time.Now()
+	m, err := l.trainer.Train(l.data)
+	if err != nil {
+		panic(fmt.Sprintf("predict: training on %d samples: %v", l.data.Len(), err))
+	}
+	l.training.Models++
+	l.training.Work += int64(cost)
+	l.training.Elapsed += time.Since(start)
+	return m
+}
+
+func (l *learner) add(row []float64, label float64) {
+	if l.column >= 0 {
+		row = row[l.column : l.column+1]
+	}
+	if err := l.data.Add(row, label); err != nil {
+		panic(fmt.Sprintf("predict: sample: %v", err))
+	}
+	l.fresh++
+}

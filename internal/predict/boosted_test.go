@@ -1,0 +1,205 @@
+package predict
+
+import (
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cachesim/cachesim/internal/predict/gbm"
+)
+
+// mixed returns requests of which half go to objects that come back every few hundred requests and half to objects that come once.
+func mixed(requests int, seed uint64) Config {
+	bits := rand.New(rand.NewPCG(seed, 0))
+	c := Config{Count: requests + 100, Seed: seed}
+	for pos := range requests {
+		if bits.Float64() < 0.5 {
+			c.Objects = append(c.Objects, Object(bits.IntN(100)))
+		} else {
+			c.Objects = append(c.Objects, Object(100+pos))
+		}
+	}
+	return c
+}
+
+const quick = "gbm(window=500,retrain=100,trees=5,leaves=8)"
+
+func TestGBMTellsWhatComesBackFromWhatDoesNot(t *testing.T) {
+	const n = 6000
+	c := mixed(n, 1)
+	p := mustNew(t, "gbm(window=2000,retrain=500,trees=20)", c)
+	asked, later := 0, 0
+	for pos, o := range c.Objects {
+		p.Observe(o, pos)
+		once := c.Objects[pos/2]
+		if pos < n/2 || once < 100 {
+			continue
+		}
+		var next [2]float64
+		p.Predict([]Object{once, 0}, pos+1, next[:])
+		asked++
+		if next[0] > next[1] {
+			later++
+		}
+	}
+	if later < asked*95/100 {
+		t.Errorf("an object that came once is predicted later than one that comes often in %d of %d cases, want most", later, asked)
+	}
+}
+
+func TestPredictionsDoNotDependOnTheFuture(t *testing.T) {
+	for _, text := range []string{quick, "gbm(window=500,retrain=100,trees=5,features=4)", "gbm(window=500,retrain=100,weak=true)", "ewma", "popu", "pleco", "none"} {
+		t.Run(text, func(t *testing.T) {
+			for seed := range uint64(6) {
+				a := mixed(1200, seed)
+				cut := 600 + 100*int(seed)
+				b := a
+				b.Objects = slices.Clone(a.Objects)
+				for pos := cut; pos < len(b.Objects); pos++ {
+					b.Objects[pos] = Object(pos % 100)
+				}
+				first, second := predictions(mustNew(t, text, a), a.Objects), predictions(mustNew(t, text, b), b.Objects)
+				if !slices.Equal(first[:cut], second[:cut]) {
+					t.Fatalf("seed %d: predictions before request %d differ where only later requests do", seed, cut)
+				}
+				if text != "none" && slices.Equal(first[cut:], second[cut:]) {
+					t.Fatalf("seed %d: predictions after request %d are the same for other requests", seed, cut)
+				}
+			}
+		})
+	}
+}
+
+func TestTrainingIsDeterministic(t *testing.T) {
+	c := mixed(3000, 3)
+	if a, b := predictions(mustNew(t, quick, c), c.Objects), predictions(mustNew(t, quick, c), c.Objects); !slices.Equal(a, b) {
+		t.Error("the same requests and seed give other predictions")
+	}
+}
+
+func TestOrderOfLRUBeforeTheFirstModel(t *testing.T) {
+	c := mixed(50, 1)
+	p := mustNew(t, "gbm", c)
+	for o := range Object(3) {
+		p.Observe(o, int(o))
+	}
+	next := make([]float64, 3)
+	if p.Predict([]Object{0, 1, 2}, 10, next); !slices.Equal(next, []float64{20, 19, 18}) {
+		t.Errorf("predictions are %v, want 10 + age, the least recently used latest", next)
+	}
+}
+
+func TestBudgetPutsTrainingOff(t *testing.T) {
+	c := mixed(4000, 1)
+	// A training of 1000 rows costs 1000 x 21 x 10; that many requests have to pass at 210 per request.
+	const text = "gbm(window=1000,retrain=10,trees=10,budget=210)"
+	p := mustNew(t, text, c)
+	predictions(p, c.Objects)
+	training := p.(Learner).Training()
+	if training.Models < 4 || training.Work > 210*4000 {
+		t.Errorf("%d trainings cost %d, want several within the budget of %d", training.Models, training.Work, 210*4000)
+	}
+	plenty := mustNew(t, "gbm(window=1000,retrain=10,trees=10,budget=1000000000)", c)
+	predictions(plenty, c.Objects)
+	if n := plenty.(Learner).Training().Models; n < 4*training.Models {
+		t.Errorf("%d trainings without a limit, want one every 10 samples", n)
+	}
+}
+
+func TestAnswersAreKeptUntilTheAgeHasDoubled(t *testing.T) {
+	c := mixed(2000, 1)
+	p := mustNew(t, "gbm(window=500,retrain=1000,trees=20)", c)
+	predictions(p, c.Objects) // the one model is trained on the way
+	last := len(c.Objects)
+	p.Observe(7, last)
+	ask := func(age int) float64 {
+		var next [1]float64
+		p.Predict([]Object{7}, last+age, next[:])
+		return next[0]
+	}
+	first := ask(100)
+	for _, age := range []int{101, 150, 199} {
+		if got := ask(age); got != first {
+			t.Errorf("at age %d the answer is %v, want that of age 100: %v", age, got, first)
+		}
+	}
+	if again := ask(200); again == first {
+		t.Errorf("at age 200 the answer is still that of age 100: %v", again)
+	}
+}
+
+func TestAModelFromAFilePredictsAsThatModel(t *testing.T) {
+	c := mixed(3000, 1)
+	samples := NewSamples(DLRMFeatures, 500, c)
+	data, err := gbm.NewData(DLRMFeatures.Names(), 3000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for pos, o := range c.Objects {
+		samples.Observe(o, pos, func(row []float64, label float64) {
+			if err := data.Add(row, label); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	trainer, err := gbm.NewTrainer(gbm.Defaults())
+	if err != nil {
+		t.Fatal(err)
+	}
+	model, err := trainer.Train(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "model.txt")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := model.WriteTo(f); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	features := NewFeatures(DLRMFeatures, c)
+	row := make([]float64, DLRMFeatures)
+	got := predictions(mustNew(t, "gbm(model="+path+")", c), c.Objects)
+	for pos, o := range c.Objects {
+		features.Observe(o, pos)
+		features.Row(o, pos+1, row)
+		if want := float64(pos) + math.Expm1(model.Predict(row)); math.Abs(got[pos]-want) > 1e-9*math.Abs(want) {
+			t.Fatalf("request %d: %v, want %v", pos, got[pos], want)
+		}
+	}
+	for text, want := range map[string]string{
+		"gbm(features=21,model=" + path + ")":    "4 features",
+		"gbm(retrain=10,model=" + path + ")":     "trained already",
+		"gbm(model=" + path + ".missing)":        "no such file",
+		"gbm(weak=true,trees=3)":                 "one tree",
+		"gbm(features=5)":                        "features=5",
+		"gbm(window=1)":                          "window=1",
+		"gbm(weak=true,model=" + path + ")":      "weak",
+		"gbm(budget=1000000,model=" + path + ")": "budget",
+	} {
+		if _, err := Parse(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want an error with %q", text, err, want)
+		}
+	}
+}
+
+func TestCostHasTheTraining(t *testing.T) {
+	c := mixed(1000, 1)
+	counted := &Counted{Predictor: mustNew(t, quick, c)}
+	predictions(counted, c.Objects)
+	cost := counted.Cost()
+	if cost.Training.Models == 0 || cost.Elapsed < cost.Training.Elapsed || cost.Predictions != 1000 {
+		t.Errorf("cost is %+v, want trainings within the time of 1000 predictions", cost)
+	}
+	if twice := cost.Plus(cost); twice.Training.Models != 2*cost.Training.Models || twice.Training.Work != 2*cost.Training.Work {
+		t.Errorf("twice %+v is %+v", cost, twice)
+	}
+}
