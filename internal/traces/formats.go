@@ -51,6 +51,7 @@ var formats = []Format{
 	vscsiFormat,
 	parquetFormat,
 	mooncakeFormat,
+	agentFormat,
 }
 
 // Formats returns every format that can be read.

@@ -15,7 +15,7 @@ var mooncakeFormat = Format{
 	Carries:   "prompts: blocks, lengths, time, session",
 	Detection: `a first line that is a JSON object with "input_length" and "hash_ids"`,
 	Options: []params.Param{
-		{Name: "block", Default: 0, Min: 0, Max: maxBlockTokens, Doc: "tokens in a block; 0: 512 if the first lines fit it, else the one power of two from 16 to 4096 that they fit"},
+		{Name: "block", Default: 0, Min: 0, Max: maxBlockTokens, Doc: "tokens in a block; 0: what block_size says, else 512 if the first lines fit it, else the one power of two from 16 to 4096 that they fit"},
 		{Name: "time-unit", Default: "ms", Choices: []string{"s", "ms", "us", "ns"}, Doc: "unit of timestamp"},
 	},
 	JSON:   true,
@@ -53,14 +53,16 @@ const (
 	hasOutputLength
 	hasHashIDs
 	hasSession
+	hasBlockSize
 )
 
-var mooncakeNames = []string{"timestamp", "input_length", "output_length", "hash_ids", "session_id"}
+var mooncakeNames = []string{"timestamp", "input_length", "output_length", "hash_ids", "session_id", "block_size"}
 
 // mooncakeLine is what a line says.
 type mooncakeLine struct {
 	prompt
-	has mooncakeFields
+	has         mooncakeFields
+	blockTokens int
 }
 
 func openMooncake(src *Source, opts params.Values) (Reader, Fields, error) {
@@ -71,6 +73,9 @@ func openMooncake(src *Source, opts params.Values) (Reader, Fields, error) {
 	}
 	if len(lines) > 0 {
 		r.expected = lines[0].has
+		if r.blockTokens == 0 {
+			r.blockTokens = lines[0].blockTokens
+		}
 	}
 	if r.blockTokens == 0 {
 		if r.blockTokens = guessBlockTokens(lines); r.blockTokens == 0 {
@@ -78,7 +83,7 @@ func openMooncake(src *Source, opts params.Values) (Reader, Fields, error) {
 		}
 	}
 	fields := Fields{Time: r.expected&hasTimestamp != 0, Sessions: r.expected&hasSession != 0, Groups: true, BlockTokens: r.blockTokens}
-	return newPromptReader(src, r), fields, nil
+	return newPromptReader(src.nextNumber(), r), fields, nil
 }
 
 // firstLines parses the lines at the beginning without consuming them, up to the first that is wrong, for which Read will find the words.
@@ -168,6 +173,9 @@ func (r *mooncakeReader) next(p *prompt) error {
 	if extra := line.has &^ r.expected; extra != 0 {
 		return r.src.LineErrorf("has %s, which the first line has not", extra.firstName())
 	}
+	if r.expected&hasBlockSize != 0 && line.blockTokens != r.blockTokens {
+		return r.src.LineErrorf("block_size %d: this file is read with blocks of %d tokens", line.blockTokens, r.blockTokens)
+	}
 	if err := checkBlocks(r.blockTokens, line.InputTokens, len(line.blocks)); err != nil {
 		return r.src.LineErrorf("%w; mooncake:block=N states another", err)
 	}
@@ -220,6 +228,9 @@ func (r *mooncakeReader) field(key string, line *mooncakeLine) (err error) {
 	case "hash_ids":
 		field = hasHashIDs
 		line.blocks, err = r.scanner.integers(line.blocks)
+	case "block_size":
+		field = hasBlockSize
+		line.blockTokens, err = r.scanner.blockTokens()
 	case "session_id":
 		field = hasSession
 		line.Session, err = r.scanner.sessionKey()

@@ -38,8 +38,9 @@ type promptReader struct {
 	ownUsed uint64 // own blocks that were made
 }
 
-func newPromptReader(src *Source, source promptSource) *promptReader {
-	return &promptReader{source: source, scope: scopeOf(src.nextNumber())}
+// newPromptReader reads the prompts of the file with that number.
+func newPromptReader(number int, source promptSource) *promptReader {
+	return &promptReader{source: source, scope: scopeOf(number)}
 }
 
 // scopeOf returns what makes ids that only mean something within one file differ from those of other files. It is mixed with an id by xor and mix64.

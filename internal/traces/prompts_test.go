@@ -1,6 +1,8 @@
 package traces
 
 import (
+	"bytes"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -8,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"gonum.org/v1/gonum/stat"
 	"pgregory.net/rapid"
 )
 
@@ -202,6 +205,174 @@ func TestGroupsWithoutZeroSizes(t *testing.T) {
 	if want := []int{0, 1, 2}; zeros != 2 || !reflect.DeepEqual(got.Groups, want) {
 		t.Errorf("%d zeros, groups %v, want %v", zeros, got.Groups, want)
 	}
+}
+
+// drawPrompts draws records of prompts, in the form in which a reader gives them.
+func drawPrompts(t *rapid.T, fields Fields) (records []Record) {
+	for range rapid.IntRange(1, 8).Draw(t, "prompts") {
+		tokens := rapid.Int32Range(1, int32(5*fields.BlockTokens)).Draw(t, "tokens")
+		head := &PromptHead{Blocks: (int(tokens) + fields.BlockTokens - 1) / fields.BlockTokens, InputTokens: tokens, OutputTokens: rapid.Int32Range(0, 9).Draw(t, "output")}
+		if fields.Sessions {
+			head.Session = rapid.Uint64().Draw(t, "session")
+		}
+		var at int64
+		if fields.Time {
+			at = rapid.Int64Min(0).Draw(t, "time")
+		}
+		for i := range head.Blocks {
+			rec := Record{Time: at, Num: rapid.Uint64().Draw(t, "id"), Begins: i == 0}
+			if i == 0 {
+				rec.Prompt = head
+			}
+			records = append(records, rec)
+		}
+	}
+	return records
+}
+
+// TestMooncakeRoundTrip writes prompts and reads them back.
+func TestMooncakeRoundTrip(t *testing.T) {
+	dir := t.TempDir()
+	rapid.Check(t, func(t *rapid.T) {
+		fields := Fields{
+			Time: rapid.Bool().Draw(t, "times"), Sessions: rapid.Bool().Draw(t, "sessions"), Groups: true,
+			BlockTokens: rapid.SampledFrom([]int{1, 7, 16, 512}).Draw(t, "block"),
+		}
+		want := drawPrompts(t, fields)
+		path := filepath.Join(dir, "x.jsonl.gz")
+		if err := tryWriteTrace(t.Context(), path, CreateOptions{Fields: fields}, want); err != nil {
+			t.Fatal(err)
+		}
+		stream, err := Open(path, LoadOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer stream.Close()
+		if stream.Fields != fields {
+			t.Fatalf("fields %+v, want %+v", stream.Fields, fields)
+		}
+		for i := range want {
+			var got Record
+			if err := stream.Read(&got); err != nil || !reflect.DeepEqual(got, want[i]) {
+				t.Fatalf("record %d: got %+v and error %v, want %+v", i, got, err, want[i])
+			}
+		}
+	})
+}
+
+// TestMooncakeIsWrittenAsPublished: what was read is written byte by byte as it stood.
+func TestMooncakeIsWrittenAsPublished(t *testing.T) {
+	const content = `{"timestamp": 0, "input_length": 1100, "output_length": 7, "hash_ids": [5, 6, 7]}
+{"timestamp": 3.5, "input_length": 1024, "output_length": 0, "hash_ids": [5, 6]}
+{"timestamp": 5, "input_length": 12, "output_length": 1, "hash_ids": [8]}
+`
+	var out bytes.Buffer
+	var w *Writer
+	err := Scan(t.Context(), []string{"-"}, LoadOptions{Stdin: strings.NewReader(content)}, func(fields Fields) (err error) {
+		w, err = Create(t.Context(), "-", CreateOptions{Format: "mooncake", Fields: fields, Stdout: &out})
+		return err
+	}, func(rec *Record) error { return w.Write(rec) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil || out.String() != content {
+		t.Errorf("error %v, wrote:\n%s", err, out.String())
+	}
+}
+
+func TestMooncakeWriterRefuses(t *testing.T) {
+	head := &PromptHead{Blocks: 2, InputTokens: 20, OutputTokens: 1}
+	first, second := Record{Num: 1, Begins: true, Prompt: head}, Record{Num: 2}
+	fields := Fields{Groups: true, BlockTokens: 16}
+	for name, c := range map[string]struct {
+		fields  Fields
+		records []Record
+		want    string
+	}{
+		"no prompts":   {Fields{}, []Record{{Num: 1}}, "no prompts: write CSV or Parquet"},
+		"text":         {fields, []Record{{Text: []byte("a"), Begins: true, Prompt: head}}, "record 1: block \"a\""},
+		"early prompt": {fields, []Record{first, first}, "record 2: a prompt with another number"},
+		"late prompt":  {fields, []Record{first, second, second}, "record 3: a prompt with another number"},
+		"cut off":      {fields, []Record{first}, "the last prompt has fewer blocks"},
+	} {
+		err := tryWriteTrace(t.Context(), filepath.Join(t.TempDir(), "x.jsonl"), CreateOptions{Fields: c.fields}, c.records)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want one with %q", name, err, c.want)
+		}
+	}
+}
+
+const smallSession = `{"id": "trace_7", "block_size": 4, "hash_id_scope": "local", "requests": [
+ {"t": 0.5, "in": 9, "out": 3, "hash_ids": [1, 2], "type": "n"}, {"in": 3, "t": 1000.5, "out": 1, "hash_ids": []}, {"t": 1001, "in": 12, "hash_ids": [1, 2, 3]}], "totals": {}}`
+
+func TestAgentSessions(t *testing.T) {
+	paths := writeTexts(t, smallSession, smallSession)
+	got, err := Load(t.Context(), paths, LoadOptions{Format: "agent:arrivals=even,rate=0.01,max-gap=200", Merge: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The second session starts 100 s after the first and has blocks of its own.
+	if want := []uint32{0, 1, 2, 3, 4, 0, 1, 5, 6, 2, 3, 7}; !reflect.DeepEqual(got.Objects, want) {
+		t.Errorf("objects %v, want %v", got.Objects, want)
+	}
+	want := &Prompts{
+		BlockTokens: 4, InputTokens: []int32{9, 9, 3, 12, 3, 12}, Sessions: []int32{0, 0, 0, 0, 0, 0},
+		Arrivals: []int64{5e8, 1005e8, 2005e8, 2010e8, 3005e8, 3010e8},
+		Parents:  []int32{-1, 0, -1, 2, -1, 1, -1, 3}, SessionKeys: []uint64{hashText([]byte("trace_7"))},
+	}
+	if !reflect.DeepEqual(got.Prompts, want) {
+		t.Errorf("prompts %+v, want %+v", got.Prompts, want)
+	}
+}
+
+// TestAgentArrivals: the starts of sessions are a Poisson process, and the same for the same seed.
+func TestAgentArrivals(t *testing.T) {
+	const sessions, rate = 2000, 0.5
+	var gaps []float64
+	for i := range sessions {
+		gap := float64(sessionStart("poisson", i, rate, 3)) / 1e9
+		if i > 0 {
+			gap -= float64(sessionStart("poisson", i-1, rate, 3)) / 1e9
+		}
+		gaps = append(gaps, gap)
+	}
+	mean, sd := stat.MeanStdDev(gaps, nil)
+	if math.Abs(mean*rate-1) > 0.1 || math.Abs(sd*rate-1) > 0.1 {
+		t.Errorf("gaps of mean %v and deviation %v s, want %v of both", mean, sd, 1/rate)
+	}
+	if sessionStart("poisson", 5, rate, 3) == sessionStart("poisson", 5, rate, 4) || sessionStart("none", 5, rate, 3) != 0 {
+		t.Error("the start does not follow the seed, or the option")
+	}
+}
+
+func TestAgentErrors(t *testing.T) {
+	const head = `{"block_size": 4, "requests": [`
+	for name, c := range map[string]struct{ content, want string }{
+		"cut off":        {smallSession[:200], "byte 200: want a comma or a closing brace, got the end"},
+		"no requests":    {`{"block_size": 4}`, "an object with requests"},
+		"no size":        {`{"requests": []}`, "an object with a block_size"},
+		"twice":          {`{"requests": [], "requests": []}`, "the requests only once"},
+		"no array":       {`{"block_size": 4, "requests": 3}`, "an array of requests"},
+		"empty":          {head + `]}`, "holds no requests"},
+		"another scope":  {`{"hash_id_scope": "global"}`, "only ids that are local to their file"},
+		"size of 0":      {`{"block_size": 0}`, "want a whole number from 1"},
+		"huge size":      {`{"block_size": 2000000}`, "want at most 1048576"},
+		"time goes back": {head + `{"t": 2, "in": 4, "hash_ids": [1]}, {"t": 1, "in": 4, "hash_ids": [1]}]}`, "t goes back from 2 to 1 seconds"},
+		"negative time":  {head + `{"t": -2, "in": 4, "hash_ids": [1]}]}`, "time \"-2\""},
+		"empty prompt":   {head + `{"t": 2, "in": 0, "hash_ids": []}]}`, "want a whole number from 1"},
+		"wrong length":   {head + `{"t": 2, "in": 40, "hash_ids": [1]}]}`, "1 block ids for a prompt of 40 tokens: with 4 tokens in a block it has 10"},
+		"no ids":         {head + `{"t": 2, "in": 40}]}`, "without one of t, in and hash_ids"},
+		"after the end":  {head + `]} x`, "nothing after the object"},
+	} {
+		_, err := loadText(t, c.content, LoadOptions{Format: "agent"})
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want one with %q", name, err, c.want)
+		}
+	}
+}
+
+func FuzzAgent(f *testing.F) {
+	fuzzFormat(f, "agent", smallSession, `{"block_size":1,"requests":[{"t":1e9,"in":1,"hash_ids":[1]}]}`)
 }
 
 func FuzzMooncake(f *testing.F) {

@@ -3,8 +3,49 @@ package traces
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 )
+
+// TestRealPrompts holds the counts of prompts to those that other tools took.
+func TestRealPrompts(t *testing.T) {
+	folder := os.Getenv("CACHESIM_TRACES")
+	if folder == "" {
+		t.Skip("CACHESIM_TRACES does not name a folder with the published traces")
+	}
+	for _, c := range []struct {
+		files                               string
+		opts                                LoadOptions
+		sessions, prompts, blocks, distinct int
+		blockTokens, inputTokens            int
+	}{
+		{"llm/mooncake-conversation.jsonl.zst", LoadOptions{}, 0, 12031, 288500, 182790, 512, 144793823},
+		{"llm/agent-sessions/*.json.gz", LoadOptions{Merge: true}, 57, 3121, 5598039, 211780, 64, 358371663},
+		{"llm/agent-sessions/*.json.gz", LoadOptions{}, 57, 3121, 5598039, 211780, 64, 358371663},
+	} {
+		files, err := filepath.Glob(filepath.Join(folder, c.files))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := Load(t.Context(), files, c.opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tokens := 0
+		for _, n := range got.Prompts.InputTokens {
+			tokens += int(n)
+		}
+		p := got.Prompts
+		if len(got.Groups) != c.prompts || len(got.Objects) != c.blocks || got.NumObjects != c.distinct || len(p.SessionKeys) != c.sessions ||
+			p.BlockTokens != c.blockTokens || tokens != c.inputTokens {
+			t.Errorf("%s: %d prompts of %d conversations, %d blocks of %d tokens, %d distinct, %d tokens; want %+v",
+				c.files, len(got.Groups), len(p.SessionKeys), len(got.Objects), p.BlockTokens, got.NumObjects, tokens, c)
+		}
+		if c.opts.Merge && !slices.IsSorted(p.Arrivals) {
+			t.Errorf("%s: merged by time, but arrivals go back", c.files)
+		}
+	}
+}
 
 // TestRealTraces reads published traces, which are not part of the repository: CACHESIM_TRACES names the folder that holds them.
 // The counts were taken by decompressing and counting with other tools.

@@ -76,6 +76,7 @@ var writableFormats = []writableFormat{
 	{"batches", []string{".batches"}, newBatchesWriter},
 	{"oraclegeneral", []string{".oraclegeneral", ".oraclegeneral.bin"}, newOracleGeneralWriter},
 	{"parquet", []string{".parquet"}, newParquetWriter},
+	{"mooncake", []string{".jsonl"}, newMooncakeWriter},
 }
 
 // WritableFormats returns the names of the formats that Create writes.

@@ -124,7 +124,7 @@ func (d *fullDisk) Write(p []byte) (int, error) {
 
 func TestWriterReportsAFullDisk(t *testing.T) {
 	records := make([]Record, 100_000)
-	for _, format := range WritableFormats() {
+	for _, format := range recordFormats() {
 		err := tryWriteTrace(t.Context(), "-", CreateOptions{Format: format, Fields: Fields{Groups: true}, Stdout: &fullDisk{100}}, records)
 		if err != os.ErrClosed {
 			t.Errorf("%s: got error %v, want that of the disk", format, err)
@@ -164,7 +164,7 @@ func TestOracleGeneralWriterRefusesKeysThatBecomeOne(t *testing.T) {
 }
 
 func TestWriterStopsWithItsContext(t *testing.T) {
-	for _, format := range WritableFormats() {
+	for _, format := range recordFormats() {
 		ctx, cancel := context.WithCancel(t.Context())
 		path := filepath.Join(t.TempDir(), "x.zst")
 		w, err := Create(ctx, path, CreateOptions{Format: format, Fields: Fields{Groups: true}})

@@ -56,11 +56,14 @@ func (c *csvWriter) finish() error { return nil }
 func (c *csvWriter) discard()      {}
 
 // appendSeconds appends nanoseconds as decimal seconds without trailing zeros.
-func appendSeconds(line []byte, ns int64) []byte {
-	line = strconv.AppendInt(line, ns/1e9, 10)
-	if fraction := ns % 1e9; fraction != 0 {
-		digits := fmt.Sprintf("%09d", fraction)
-		line = append(append(line, '.'), strings.TrimRight(digits, "0")...)
+func appendSeconds(line []byte, ns int64) []byte { return appendDecimal(line, ns, 1e9, 9) }
+
+// appendDecimal appends nanoseconds in units of 10^digits of them, without trailing zeros.
+func appendDecimal(line []byte, ns, unit int64, digits int) []byte {
+	line = strconv.AppendInt(line, ns/unit, 10)
+	if fraction := ns % unit; fraction != 0 {
+		decimals := fmt.Sprintf("%0*d", digits, fraction)
+		line = append(append(line, '.'), strings.TrimRight(decimals, "0")...)
 	}
 	return line
 }

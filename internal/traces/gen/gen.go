@@ -22,6 +22,10 @@ const (
 	sizeBits
 	keyBits
 	driftBits
+	turnBits
+	lengthBits
+	systemBits
+	orderBits
 )
 
 // Common are the parameters that every generator takes.
@@ -40,6 +44,9 @@ func All() []Entry { return entries() }
 func Params() []params.Param {
 	var all []params.Param
 	seen := map[string]bool{}
+	for _, p := range Common {
+		seen[p.Name] = true
+	}
 	for _, e := range entries() {
 		for _, p := range e.Params {
 			if !seen[p.Name] {
@@ -85,8 +92,10 @@ func Parse(text, extra string) (Spec, error) {
 	if err != nil {
 		return Spec{}, err
 	}
-	if _, err := parseSizes(v.Text("size"), 0); err != nil {
-		return Spec{}, err
+	if e.build != nil {
+		if _, err := parseSizes(v.Text("size"), 0); err != nil {
+			return Spec{}, err
+		}
 	}
 	return Spec{e, v}, nil
 }
@@ -109,8 +118,11 @@ func hasParam(text, name string) bool {
 	})
 }
 
-// AllParams returns the parameters of the generator: its own, then the common ones.
+// AllParams returns the parameters of the generator: its own, then the common ones unless it makes prompts.
 func (e Entry) AllParams() []params.Param {
+	if e.prompts != nil {
+		return e.Params
+	}
 	return append(e.Params[:len(e.Params):len(e.Params)], Common...)
 }
 
@@ -123,7 +135,7 @@ func (s Spec) Full() string {
 }
 
 // HasSizes reports whether the objects of the trace have sizes.
-func (s Spec) HasSizes() bool { return s.Params.Text("size") != "none" }
+func (s Spec) HasSizes() bool { return s.Entry.build != nil && s.Params.Text("size") != "none" }
 
 // Generator makes the requests of one trace. It is a traces.Reader.
 type Generator struct {
@@ -139,10 +151,15 @@ type Generator struct {
 	sizes    sizer
 	known    []int64 // size of key i+1, for the keys that are requested again and again
 	groups   grouped // the source where its requests come in groups, otherwise nil
+
+	prompts *llmTrace // if set, all there is
 }
 
 // New prepares the generator of s; tables of popularity and sizes are made here.
 func New(s Spec) (*Generator, error) {
+	if s.Entry.prompts != nil {
+		return newPromptGenerator(s)
+	}
 	seed := uint64(s.Params.Int("seed"))
 	if err := checkClock(s.Params.Int("requests"), s.Params.Float("rate")); err != nil {
 		return nil, err
@@ -168,6 +185,15 @@ func New(s Spec) (*Generator, error) {
 	return g, nil
 }
 
+func newPromptGenerator(s Spec) (*Generator, error) {
+	t, err := s.Entry.prompts(s.Params)
+	if err != nil {
+		return nil, err
+	}
+	fields := traces.Fields{Time: t.rate > 0, Groups: true, BlockTokens: t.blockTokens, Sessions: true}
+	return &Generator{Fields: fields, prompts: t, requests: t.total}, nil
+}
+
 // checkClock refuses a trace whose last time stamp would not fit: 2^63 ns are 292 years.
 func checkClock(requests int, rate float64) error {
 	if rate > 0 && float64(requests)*1e9/rate >= math.MaxInt64 {
@@ -191,6 +217,9 @@ func (g *Generator) Requests() int { return g.requests }
 
 // Read makes the next request.
 func (g *Generator) Read(rec *traces.Record) error {
+	if g.prompts != nil {
+		return g.prompts.read(rec)
+	}
 	if g.made == g.requests {
 		return io.EOF
 	}

@@ -72,6 +72,8 @@ var goldenSpecs = map[string]string{
 	"zipf-scan(requests=20000,objects=1000,scan-share=0.3,scan-length=50)":                  "746d38e1632bca4d",
 	"zipf-scan(requests=20000,objects=1000,scan-share=0.3,scan-length=50,scan-objects=800)": "b37ca1b653747f60",
 	"dlrm(requests=20000,rows=5000,tables=3,pooling=10,batch=16,day=6000,drift=0.4)":        "03ad1eb33c08019e",
+	"llm(conversations=100,prompts=300,gap-mean=20,gap-sd=6,seed=3)":                        "312fb71fa3e67ea1",
+	"llm(shape=aibrix,conversations=50,prompts=200,systems=3,lengths=normal)":               "5e367e21aae6c6dc",
 	"mixed(requests=20000,phases=zipf(objects=500):3000;loop(objects=400):900;scan:700)":    "65d21cde35506f2b",
 }
 
@@ -110,9 +112,13 @@ func TestEveryGeneratorHasAGoldenChecksum(t *testing.T) {
 
 func TestSeedsDiffer(t *testing.T) {
 	for _, e := range All() {
-		a, b := keysOf(t, e.Name+"(requests=5000,seed=1)"), keysOf(t, e.Name+"(requests=5000,seed=2)")
+		length := "requests=5000"
+		if e.prompts != nil {
+			length = "conversations=200,prompts=500"
+		}
+		a, b := keysOf(t, e.Name+"("+length+",seed=1)"), keysOf(t, e.Name+"("+length+",seed=2)")
 		same := 0
-		for i := range a {
+		for i := range min(len(a), len(b)) {
 			if a[i] == b[i] {
 				same++
 			}

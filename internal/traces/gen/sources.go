@@ -57,29 +57,32 @@ type Entry struct {
 	Summary string // one line: which object comes next
 	Params  []params.Param
 	build   func(v params.Values, keys *keyspace, seed uint64) (source, error)
+	prompts func(v params.Values) (*llmTrace, error) // instead of build, and without the common parameters: makes blocks of prompts
 }
 
 // entries returns every generator in the order in which help prints them. It is a function because mixed refers back to it.
 func entries() []Entry {
 	return []Entry{
 		{"zipf", "object r is drawn with probability proportional to 1/r^alpha",
-			[]params.Param{objectsParam, alphaParam}, buildZipf},
+			[]params.Param{objectsParam, alphaParam}, buildZipf, nil},
 		{"uniform", "every object is drawn with the same probability",
-			[]params.Param{objectsParam}, buildUniform},
+			[]params.Param{objectsParam}, buildUniform, nil},
 		{"scan", "every request is for a new object",
-			nil, buildScan},
+			nil, buildScan, nil},
 		{"loop", "objects 1, 2, ..., objects, and from the start again",
-			[]params.Param{objectsParam}, buildLoop},
+			[]params.Param{objectsParam}, buildLoop, nil},
 		{"sequence", "the objects that are written out, and from the start again",
-			[]params.Param{orderParam}, buildSequence},
+			[]params.Param{orderParam}, buildSequence, nil},
 		{"zipf-drift", "zipf whose ranks move: after each period of requests, rank r belongs to the object that had rank r+shift",
-			[]params.Param{objectsParam, alphaParam, periodParam, shiftParam}, buildDrift},
+			[]params.Param{objectsParam, alphaParam, periodParam, shiftParam}, buildDrift, nil},
 		{"zipf-scan", "zipf interrupted by scans: runs of requests for new objects, or for a cycle of scan-objects others",
-			[]params.Param{objectsParam, alphaParam, scanShareParam, scanLengthParam, scanObjectsParam}, buildZipfScan},
+			[]params.Param{objectsParam, alphaParam, scanShareParam, scanLengthParam, scanObjectsParam}, buildZipfScan, nil},
 		{"dlrm", "batches of lookups into embedding tables: samples of pooling keys, the keys of each table by Zipf's law; each day part of the ranks moves",
-			[]params.Param{rowsParam, tablesParam, skewParam, poolingParam, batchParam, dayParam, driftParam}, buildDLRM},
+			[]params.Param{rowsParam, tablesParam, skewParam, poolingParam, batchParam, dayParam, driftParam}, buildDLRM, nil},
+		{"llm", "prompts of conversations with a language model, as chains of blocks: each repeats the turns before it; shapes of published workloads",
+			llmParams, nil, newLLMTrace},
 		{"mixed", "phases of other generators one after another, and from the first again",
-			[]params.Param{phasesParam}, buildMixed},
+			[]params.Param{phasesParam}, buildMixed, nil},
 	}
 }
 
@@ -326,6 +329,9 @@ func buildPhase(text string, keys *keyspace, seed uint64) (source, error) {
 	e, err := find(name)
 	if err != nil {
 		return nil, fmt.Errorf("phase %q: %w", text, err)
+	}
+	if e.build == nil {
+		return nil, fmt.Errorf("phase %q: makes prompts, which a phase cannot", text)
 	}
 	if name == "mixed" {
 		return nil, fmt.Errorf("phase %q: phases cannot be nested; list the inner phases instead", text)

@@ -1,0 +1,310 @@
+package gen
+
+import (
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/traces"
+)
+
+// asShape is the value of a parameter of llm that was left to the shape.
+const asShape = -1
+
+var llmParams = []params.Param{
+	{Name: "shape", Default: "online-qa", Choices: shapeNames(), Doc: "published workload that gives every parameter of -1 or shape its value"},
+	{Name: "conversations", Default: asShape, Min: asShape, Max: 1 << 24, Doc: "number of conversations"},
+	{Name: "prompts", Default: asShape, Min: asShape, Max: 1 << 26, Doc: "prompts of all conversations together"},
+	{Name: "turns", Default: "shape", Choices: []string{"shape", "geometric", "normal"}, Doc: "distribution of the prompts of a conversation, of mean prompts/conversations"},
+	{Name: "turns-sd", Default: float64(asShape), Min: asShape, Max: 1e6, Doc: "standard deviation of normal turns"},
+	{Name: "prompt-mean", Default: float64(asShape), Min: asShape, Max: 1e7, Doc: "mean length of a prompt in tokens, with all that it repeats; turns are scaled so that the trace has it"},
+	{Name: "lengths", Default: "shape", Choices: []string{"shape", "lognormal", "normal", "pareto"}, Doc: "distribution of the tokens that a turn adds, and of those of an output"},
+	{Name: "length-cv", Default: float64(asShape), Min: asShape, Max: 100, Doc: "standard deviation of lengths over their mean; pareto takes the shape 2 + 1/length-cv^2"},
+	{Name: "output-mean", Default: float64(asShape), Min: asShape, Max: 1e6, Doc: "mean length of an output in tokens"},
+	{Name: "history", Default: "shape", Choices: []string{"shape", "inputs", "all"}, Doc: "what a prompt repeats of earlier turns: their inputs, or their outputs too"},
+	{Name: "shared", Default: asShape, Min: asShape, Max: 1e7, Doc: "tokens of a system prompt, with which conversations begin"},
+	{Name: "systems", Default: asShape, Min: asShape, Max: 1 << 20, Doc: "system prompts; each conversation has one of them, all equally likely"},
+	{Name: "next-turn", Default: "shape", Choices: []string{"shape", "gaps", "closed"}, Doc: "when the next turn comes: after a lognormal number of foreign prompts, or when the output is complete"},
+	{Name: "gap-mean", Default: float64(asShape), Min: asShape, Max: 1e9, Doc: "mean of the foreign prompts between two of a conversation, with next-turn=gaps"},
+	{Name: "gap-sd", Default: float64(asShape), Min: asShape, Max: 1e9, Doc: "their standard deviation"},
+	{Name: "active", Default: asShape, Min: asShape, Max: 1 << 24, Doc: "conversations at a time, with next-turn=closed"},
+	{Name: "block", Default: 16, Min: 1, Max: 1 << 20, Doc: "tokens in a block"},
+	{Name: "rate", Default: 1.0, Min: 0, Max: 1e9, Doc: "prompts per second of the trace's clock, evenly spaced from 0 on; 0: no clock"},
+	{Name: "seed", Default: 0, Min: 0, Doc: "the only source of randomness"},
+}
+
+// shapes are the values of the parameters that are left to a shape.
+var shapes = []struct {
+	name   string
+	values params.Values
+}{
+	// Online-QA of LCR (arXiv 2509.20979, section 5.2): conversations, prompts, mean prompt, outputs of 256 tokens that no prompt repeats, and gaps as
+	// stated there. That turns are geometric and lengths lognormal with a standard deviation of their mean is our choice.
+	{"online-qa", params.Values{
+		"conversations": 2000, "prompts": 7268, "turns": "geometric", "turns-sd": 0.0, "prompt-mean": 3455.0, "lengths": "lognormal", "length-cv": 1.0,
+		"output-mean": 256.0, "history": "inputs", "shared": 0, "systems": 1, "next-turn": "gaps", "gap-mean": 266.0, "gap-sd": 77.5, "active": 1,
+	}},
+	// Aibrix-Synthetic, same section, by the generator multiturn_prefix_sharing of vllm-project/aibrix. The shared prefix follows from the distinct tokens
+	// that cache sizes and ratios imply; the deviation of the turns and the outputs are our choice.
+	{"aibrix", params.Values{
+		"conversations": 500, "prompts": 1817, "turns": "normal", "turns-sd": 1.0, "prompt-mean": 2761.0, "lengths": "pareto", "length-cv": 1.0,
+		"output-mean": 100.0, "history": "all", "shared": 2000, "systems": 1, "next-turn": "closed", "gap-mean": 0.0, "gap-sd": 0.0, "active": 5,
+	}},
+}
+
+func shapeNames() (names []string) {
+	for _, s := range shapes {
+		names = append(names, s.name)
+	}
+	return names
+}
+
+// shaped returns the parameters with those that were left to the shape filled in.
+func shaped(v params.Values) params.Values {
+	all := params.Values{}
+	for _, s := range shapes {
+		if s.name != v.Text("shape") {
+			continue
+		}
+		for name, value := range v {
+			if fromShape, ok := s.values[name]; ok && (value == asShape || value == float64(asShape) || value == "shape") {
+				value = fromShape
+			}
+			all[name] = value
+		}
+	}
+	return all
+}
+
+// conversation is one conversation of a trace of prompts.
+type conversation struct {
+	turns   []turn
+	shared  int    // tokens that its prompts begin with
+	system  int    // the system prompt that they are
+	firstID uint64 // of its first own block
+}
+
+// turn is a prompt of a conversation.
+type turn struct {
+	added  int // tokens beyond what is repeated
+	output int
+	prompt int // tokens in all
+}
+
+// llmTrace is the prompts of a generated trace, in order. Tokens of a conversation never change, so a block is told by the conversation, or the
+// system prompt, and its place.
+type llmTrace struct {
+	conversations []conversation
+	order         []int32 // conversation of each prompt
+	turnOf        []int32 // per conversation: turns that were given out
+	blockTokens   int
+	rate          float64
+	given         int // prompts
+
+	head  traces.PromptHead
+	block int // next of the present prompt
+	of    *conversation
+	total int // blocks of all prompts
+}
+
+func newLLMTrace(given params.Values) (*llmTrace, error) {
+	v := shaped(given)
+	conversations, prompts := v.Int("conversations"), v.Int("prompts")
+	switch {
+	case conversations < 1 || prompts < conversations:
+		return nil, fmt.Errorf("conversations=%d, prompts=%d: want at least one conversation, and a prompt for each", conversations, prompts)
+	case v.Int("systems") < 1:
+		return nil, fmt.Errorf("systems=%d: want at least 1; shared=0 means that there is no system prompt", v.Int("systems"))
+	}
+	if err := checkClock(prompts, v.Float("rate")); err != nil {
+		return nil, err
+	}
+	for _, p := range llmParams {
+		if n, ok := v[p.Name].(float64); ok && n < 0 {
+			return nil, fmt.Errorf("%s=%v: want a number from 0, or -1 for that of the shape", p.Name, n)
+		}
+	}
+	seed := uint64(v.Int("seed"))
+	t := &llmTrace{
+		conversations: make([]conversation, conversations), turnOf: make([]int32, conversations), blockTokens: v.Int("block"), rate: v.Float("rate"),
+	}
+	t.drawTurns(v, prompts, seed)
+	if err := t.drawLengths(v, seed); err != nil {
+		return nil, err
+	}
+	t.numberBlocks(v, seed)
+	order, err := newTurnOrder(v, t.conversations, prompts, seed)
+	if err != nil {
+		return nil, err
+	}
+	t.order = order
+	return t, nil
+}
+
+// drawTurns gives every conversation a number of turns, at least 1, of that distribution, and then moves single conversations up or down until there are
+// as many prompts as there shall be.
+func (t *llmTrace) drawTurns(v params.Values, prompts int, seed uint64) {
+	bits := stream(seed, turnBits)
+	mean := float64(prompts) / float64(len(t.conversations))
+	counts := make([]int, len(t.conversations))
+	sum := 0
+	for i := range counts {
+		if v.Text("turns") == "normal" {
+			counts[i] = int(math.Floor(mean + float64(v.Float("turns-sd")*normal(bits)) + 0.5))
+		} else {
+			counts[i] = geometric(mean, unit(bits))
+		}
+		counts[i] = min(max(counts[i], 1), prompts)
+		sum += counts[i]
+	}
+	for sum != prompts {
+		i, _ := below(bits, len(counts))
+		switch {
+		case sum < prompts:
+			counts[i]++
+			sum++
+		case counts[i] > 1:
+			counts[i]--
+			sum--
+		}
+	}
+	for i, n := range counts {
+		t.conversations[i].turns = make([]turn, n)
+	}
+}
+
+// geometric returns the number of trials until the first success, of that mean, for a number in [0,1).
+func geometric(mean, u float64) int {
+	if mean == 1 {
+		return 1
+	}
+	return 1 + int(naturalLog(1-u)/naturalLog(1-1/mean))
+}
+
+// drawLengths draws what each turn adds and its output, and scales what turns add so that prompts have their mean length.
+func (t *llmTrace) drawLengths(v params.Values, seed uint64) error {
+	draw, err := newLengths(v.Text("lengths"), v.Float("length-cv"))
+	if err != nil {
+		return err
+	}
+	bits := stream(seed, lengthBits)
+	repeatsOutputs := v.Text("history") == "all"
+	var prompts, fromTurns, others float64 // sums over all prompts: of 1, of drawn lengths in units, of tokens that are not scaled
+	units := make([][]float64, len(t.conversations))
+	for i := range t.conversations {
+		c := &t.conversations[i]
+		c.shared = v.Int("shared")
+		units[i] = make([]float64, len(c.turns))
+		var before, outputs float64
+		for k := range c.turns {
+			units[i][k] = draw(bits)
+			c.turns[k].output = int(round(v.Float("output-mean")))
+			if repeatsOutputs {
+				c.turns[k].output = int(round(v.Float("output-mean") * draw(bits)))
+			}
+			before += units[i][k]
+			prompts++
+			fromTurns += before
+			others += float64(c.shared) + outputs
+			if repeatsOutputs {
+				outputs += float64(c.turns[k].output)
+			}
+		}
+	}
+	scale := (v.Float("prompt-mean")*prompts - others) / fromTurns
+	if scale < 1 {
+		return fmt.Errorf("prompt-mean=%v: system prompts and outputs alone make prompts of %.0f tokens; want more, or less shared", v.Float("prompt-mean"), others/prompts)
+	}
+	for i := range t.conversations {
+		if err := t.conversations[i].setLengths(units[i], scale, repeatsOutputs, t.blockTokens); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setLengths sets the lengths of a conversation, of which the first prompt fills a block at least.
+func (c *conversation) setLengths(units []float64, scale float64, repeatsOutputs bool, blockTokens int) error {
+	tokens := c.shared
+	for k := range c.turns {
+		u := &c.turns[k]
+		u.added = int(max(round(min(units[k]*scale, 2*maxPrompt)), 1))
+		if k == 0 {
+			u.added = max(u.added, blockTokens-c.shared)
+		}
+		tokens += u.added
+		u.prompt = tokens
+		if tokens > maxPrompt || u.output > maxPrompt {
+			return fmt.Errorf("a prompt or an output of more than %d tokens was drawn: want a smaller prompt-mean, output-mean or length-cv", maxPrompt)
+		}
+		if repeatsOutputs {
+			tokens += u.output
+		}
+	}
+	return nil
+}
+
+// maxPrompt is the most tokens that a prompt may have.
+const maxPrompt = 1 << 30
+
+// numberBlocks chooses system prompts and gives each conversation the ids of its blocks: those of system prompts come first.
+func (t *llmTrace) numberBlocks(v params.Values, seed uint64) {
+	bits := stream(seed, systemBits)
+	perSystem := v.Int("shared") / t.blockTokens
+	next := uint64(1) + uint64(v.Int("systems")*perSystem)
+	for i := range t.conversations {
+		c := &t.conversations[i]
+		c.system, _ = below(bits, v.Int("systems"))
+		c.firstID = next
+		last := c.turns[len(c.turns)-1].prompt
+		next += uint64(last/t.blockTokens - perSystem)
+		for _, u := range c.turns {
+			t.total += u.prompt / t.blockTokens
+		}
+	}
+}
+
+// read makes the next block.
+func (t *llmTrace) read(rec *traces.Record) error {
+	begins := t.of == nil
+	if begins {
+		if t.given == len(t.order) {
+			return io.EOF
+		}
+		t.beginPrompt()
+	}
+	*rec = traces.Record{Num: t.of.id(t.block, t.blockTokens), Begins: begins}
+	if begins {
+		rec.Prompt = &t.head
+	}
+	if t.rate > 0 {
+		rec.Time = int64(float64(t.given-1) * 1e9 / t.rate)
+	}
+	if t.block++; t.block == t.head.Blocks {
+		t.of = nil
+	}
+	return nil
+}
+
+// beginPrompt goes on to the next prompt.
+func (t *llmTrace) beginPrompt() {
+	number := t.order[t.given]
+	t.of = &t.conversations[number]
+	u := t.of.turns[t.turnOf[number]]
+	t.head = traces.PromptHead{
+		Blocks: u.prompt / t.blockTokens, InputTokens: int32(u.prompt), OutputTokens: int32(u.output), Session: uint64(number) + 1,
+	}
+	t.block = 0
+	t.turnOf[number]++
+	t.given++
+}
+
+// id returns the id of a block of the conversation.
+func (c *conversation) id(block, blockTokens int) uint64 {
+	perSystem := c.shared / blockTokens
+	if block < perSystem {
+		return uint64(1 + c.system*perSystem + block)
+	}
+	return c.firstID + uint64(block-perSystem)
+}
