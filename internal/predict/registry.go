@@ -34,6 +34,7 @@ var registry = []Entry{
 	ewmaEntry,
 	popuEntry,
 	plecoEntry,
+	writtenEntry,
 	noneEntry,
 }
 

@@ -1,0 +1,192 @@
+// Package adversary looks for short traces, and predictions for them, on which a policy misses many more objects than the optimum: the measured
+// side of guarantees that are proven for the worst case. It climbs from many starts and reports the worst that it found, which bounds
+// the true worst case from below and says nothing from above.
+package adversary
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/predict"
+	"github.com/cachesim/cachesim/internal/sim"
+	"github.com/cachesim/cachesim/internal/traces"
+)
+
+// Options say how long and where a search looks.
+type Options struct {
+	Length   int    // a trace is a pattern of at most so many requests,
+	Requests int    // repeated until there are so many
+	Tries    int    // traces that are replayed in a search
+	Seed     uint64 // of all random choices
+}
+
+// The seeds under which a policy with random choices is replayed: few while searching, and others, more, for what is reported, so that a trace is
+// not reported for the luck that made it stand out.
+const (
+	searchSeeds = 4
+	finalSeeds  = 100
+)
+
+// patience is how many tries in a row may bring nothing before a search starts anew.
+const patience = 200
+
+// Found is the worst that a search has found.
+type Found struct {
+	Ratio     float64 // misses of the policy, over those of the optimum
+	Misses    float64 // of the policy, the mean over finalSeeds if it makes random choices
+	OptMisses int64
+	Trace     string // a generator as `cachesim run` takes it
+	Predictor string // likewise; "" where the policy asks none
+}
+
+// search is one search.
+type search struct {
+	options  Options
+	policy   policies.Spec
+	capacity int
+	exact    bool // predictions are those of the oracle; otherwise they are searched for
+	rng      *rand.Rand
+}
+
+// Exact searches a trace on which the policy does badly although its predictions are exact: the measured side of consistency.
+func Exact(ctx context.Context, policy policies.Spec, capacity int, options Options) (Found, error) {
+	return newSearch(policy, capacity, options, true).run(ctx)
+}
+
+// Any searches a trace and predictions with which the policy does badly: the measured side of robustness. A policy without predictions
+// gets a trace only.
+func Any(ctx context.Context, policy policies.Spec, capacity int, options Options) (Found, error) {
+	return newSearch(policy, capacity, options, false).run(ctx)
+}
+
+func newSearch(policy policies.Spec, capacity int, options Options, exact bool) *search {
+	// Each search has random numbers of its own, so that its result does not depend on what else is searched for.
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%s|%d|%t", policy.Full(), capacity, exact)
+	return &search{options: options, policy: policy, capacity: capacity, exact: exact, rng: rand.New(rand.NewPCG(options.Seed, h.Sum64()))}
+}
+
+func (s *search) run(ctx context.Context) (Found, error) {
+	best, err := s.climb(ctx)
+	if err != nil {
+		return Found{}, err
+	}
+	return s.replay(ctx, best, finalSeeds)
+}
+
+// slacks are what a ratio may lose in a step, so that a climb gets past small dips: it keeps this share of it. Each climb has its own.
+var slacks = []float64{1, 0.98, 0.95, 0.9}
+
+// climb changes a pattern as long as that makes it no better for the policy, or little, again and again from other starts.
+func (s *search) climb(ctx context.Context) (best pattern, err error) {
+	var current pattern
+	var bestRatio, ratio, slack float64
+	idle := patience // begin with a start
+	for range s.options.Tries {
+		next := s.start(best)
+		if idle < patience {
+			next = s.change(current)
+		}
+		found, err := s.replay(ctx, next, searchSeeds)
+		if err != nil {
+			return best, err
+		}
+		idle++
+		if idle > patience {
+			slack = slacks[s.rng.IntN(len(slacks))]
+		}
+		if idle > patience || found.Ratio > ratio {
+			idle = 0
+		}
+		if idle == 0 || found.Ratio >= slack*ratio {
+			current, ratio = next, found.Ratio
+		}
+		if ratio > bestRatio {
+			best, bestRatio = current, ratio
+		}
+	}
+	return best, nil
+}
+
+// replay holds the policy against the optimum on a pattern. Where it makes random choices, the misses are the mean over some seeds.
+func (s *search) replay(ctx context.Context, p pattern, seeds uint64) (Found, error) {
+	t := p.trace(s.options.Requests)
+	f := Found{Trace: p.generator(s.options.Requests)}
+	cell := sim.Cell{Policy: s.policy, Cache: sim.ExactCache(), Capacity: sim.CapacityOf(int64(s.capacity), false)}
+	if s.policy.Entry.Predicts {
+		f.Predictor = "oracle"
+		if !s.exact {
+			f.Predictor = p.predictor()
+		}
+		spec, err := predict.Parse(f.Predictor)
+		if err != nil {
+			return f, err
+		}
+		cell.Predictor = &spec
+	}
+	r := sim.NewReplayer(t, sim.ReplayerOptions{})
+	optimum := sim.References(cell)[0]
+	var err error
+	if f.OptMisses, err = misses(ctx, r, optimum); err != nil {
+		return f, err
+	}
+	if !cell.Random() {
+		seeds = 1
+	}
+	first := uint64(0)
+	if seeds == finalSeeds {
+		first = searchSeeds
+	}
+	for seed := range seeds {
+		cell.Seed = first + seed
+		n, err := misses(ctx, r, cell)
+		if err != nil {
+			return f, err
+		}
+		f.Misses += float64(n) / float64(seeds)
+	}
+	f.Ratio = f.Misses / float64(f.OptMisses)
+	return f, nil
+}
+
+func misses(ctx context.Context, r *sim.Replayer, cell sim.Cell) (int64, error) {
+	if err := r.Check(cell); err != nil {
+		return 0, err
+	}
+	recs, err := r.Replay(ctx, []sim.Cell{cell})
+	if err != nil {
+		return 0, err
+	}
+	return recs[0].Misses, nil
+}
+
+// Check refuses a policy that is no competitor of the optimum on traces of equal objects.
+func Check(e policies.Entry) error {
+	switch {
+	case e.Kind != policies.Online || e.Unbounded:
+		return fmt.Errorf("policy %s: only online policies of a bounded cache can be held against the optimum", e.Name)
+	case e.NeedsTime:
+		return fmt.Errorf("policy %s needs a clock, which the traces of a search do not have", e.Name)
+	case e.Units == policies.UnitsBytes:
+		return sim.CheckUnits(e, false)
+	}
+	return nil
+}
+
+// trace returns the pattern, repeated.
+func (p pattern) trace(requests int) *traces.Trace {
+	t := &traces.Trace{Name: "pattern", Objects: make([]uint32, requests), SampleRate: 1}
+	var number [maxObjects]uint32 // 1 + the number of an object of the pattern in the trace
+	for i := range t.Objects {
+		at := &number[p[i%len(p)].object]
+		if *at == 0 {
+			t.NumObjects++
+			*at = uint32(t.NumObjects)
+		}
+		t.Objects[i] = *at - 1
+	}
+	return t
+}

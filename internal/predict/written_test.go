@@ -1,0 +1,51 @@
+package predict
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestWrittenGoesRound(t *testing.T) {
+	spec, err := Parse("written(next=3 -  -2 0.5)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := spec.Entry.New(Config{Count: 3, Params: spec.Params})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for pos, o := range []Object{0, 1, 2, 0, 2} {
+		p.Observe(o, pos)
+	}
+	next := make([]float64, 3)
+	p.Predict([]Object{0, 1, 2}, 5, next)
+	if want := []float64{3.5, Never, 7}; !slices.Equal(next, want) {
+		t.Errorf("predicts %v, want %v", next, want)
+	}
+	labels := p.(Labeler)
+	if labels.Evict(0) || !labels.Evict(1) || labels.Evict(2) {
+		t.Error("labels are those of other objects than the one that is predicted never to return")
+	}
+}
+
+func TestWriteOutAndBack(t *testing.T) {
+	want := []float64{3, Never, -2, 0.5}
+	text := WriteOut(want)
+	if got, err := parseWritten(text); err != nil || !slices.Equal(got, want) {
+		t.Errorf("%q reads as %v, %v", text, got, err)
+	}
+}
+
+func TestWrittenErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		"written(next=)":     "next has 0 predictions",
+		"written(next=1 x)":  `"x" is no number of requests`,
+		"written(next=NaN)":  `"NaN" is no number of requests`,
+		"written(next=-Inf)": `"-Inf" is no number of requests`,
+	} {
+		if _, err := Parse(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}
