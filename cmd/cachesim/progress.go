@@ -15,6 +15,7 @@ const (
 	unitBytes progressUnit = iota
 	unitRequests
 	unitTrees
+	unitSearches
 )
 
 // progress is a bar with rate and remaining time on a terminal, and nothing elsewhere. Its methods may be called from any goroutine.
@@ -38,6 +39,8 @@ func newProgress(w io.Writer, quiet bool, what string, unit progressUnit) *progr
 	case unitRequests:
 		p.scale = 1000
 		counters, speed = decor.CountersNoUnit("%d / %d k requests"), decor.AverageSpeed(0, "%.0f k/s")
+	case unitSearches:
+		counters, speed = decor.CountersNoUnit("%d / %d"), decor.AverageSpeed(0, "%.1f/s")
 	}
 	// A bar without a total does not end by itself.
 	p.bar = p.container.New(0, barStyle(),

@@ -89,6 +89,7 @@ policies and holds them against the offline optimum.
 		newTrainCommand(),
 		newCurveCommand(),
 		newCheckCommand(),
+		newAdversaryCommand(),
 		newSweepCommand(),
 		newReproduceCommand(),
 		newGendocsCommand(),

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/predict"
@@ -179,14 +180,10 @@ func Check(e policies.Entry) error {
 // trace returns the pattern, repeated.
 func (p pattern) trace(requests int) *traces.Trace {
 	t := &traces.Trace{Name: "pattern", Objects: make([]uint32, requests), SampleRate: 1}
-	var number [maxObjects]uint32 // 1 + the number of an object of the pattern in the trace
+	numbers := p.numbers()
 	for i := range t.Objects {
-		at := &number[p[i%len(p)].object]
-		if *at == 0 {
-			t.NumObjects++
-			*at = uint32(t.NumObjects)
-		}
-		t.Objects[i] = *at - 1
+		t.Objects[i] = numbers[i%len(numbers)]
 	}
+	t.NumObjects = int(slices.Max(t.Objects)) + 1
 	return t
 }

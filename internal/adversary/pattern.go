@@ -83,10 +83,25 @@ func (s *search) change(p pattern) pattern {
 // generator returns what makes the trace: `sequence(order=1 2 3,requests=500)`.
 func (p pattern) generator(requests int) string {
 	words := make([]string, len(p))
-	for i, r := range p {
-		words[i] = fmt.Sprint(int(r.object) + 1)
+	for i, o := range p.numbers() {
+		words[i] = fmt.Sprint(o + 1)
 	}
 	return fmt.Sprintf("sequence(order=%s,requests=%d)", strings.Join(words, " "), requests)
+}
+
+// numbers returns the objects, numbered from 0 on in the order of their first requests.
+func (p pattern) numbers() []uint32 {
+	var known [maxObjects]uint32 // 1 + the number
+	count := uint32(0)
+	numbers := make([]uint32, len(p))
+	for i, r := range p {
+		if known[r.object] == 0 {
+			count++
+			known[r.object] = count
+		}
+		numbers[i] = known[r.object] - 1
+	}
+	return numbers
 }
 
 // predictor returns what predicts as the pattern says: `written(next=3 - 7)`.
