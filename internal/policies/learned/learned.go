@@ -18,5 +18,6 @@ func init() {
 		trustDoubtEntry,
 		markerOrLRUEntry,
 		optMarkingEntry,
+		guardEntry,
 	)
 }

@@ -1,0 +1,118 @@
+package learned
+
+import (
+	"math/rand/v2"
+
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/predict"
+)
+
+var guardEntry = policies.Entry{
+	Name: "guard",
+	Summary: "follows predictions; an object that was evicted in the same phase is guarded when it comes back: a random object that was not requested in the phase " +
+		"makes room, and it cannot leave before the next phase",
+	Source:   "Chen, Zhao, Zhang, Tang, Wang and Deng, Robustifying learning-augmented caching efficiently without compromising 1-consistency, NeurIPS 2025",
+	Units:    policies.UnitsObjects,
+	Predicts: true,
+	Random:   true,
+	New:      func(c policies.Config) (policies.Policy, error) { return newGuard(c), nil },
+}
+
+// guard begins a phase with a miss on a full cache that finds no old object: a resident since the phase began that was not requested since. Every
+// eviction in a phase is remembered until the next. Old objects are never guarded, so there is always one that may leave.
+type guard struct {
+	predictor predict.Predictor
+	unguarded forecast
+	guarded   members
+	old       members
+	phase     uint32
+	evictedIn []uint32 // per object: the last phase in which it was evicted; 0 for none
+	arms      bool     // the object that is loaded next will be guarded
+	bits      *rand.Rand
+	capacity  int // batch path only
+}
+
+func newGuard(c policies.Config) *guard {
+	return &guard{
+		predictor: c.Predictor, unguarded: newForecast(c.Predictor, c.Objects), guarded: newMembers(c.Objects), old: newMembers(c.Objects),
+		evictedIn: make([]uint32, c.Objects), bits: rand.New(rand.NewPCG(c.Seed, 0)), capacity: int(c.Capacity),
+	}
+}
+
+func (p *guard) Hit(r policies.Request) { p.request(r.Object, r.Pos) }
+
+func (p *guard) Miss(policies.Request) {}
+
+func (p *guard) Victim(r policies.Request) policies.Object { return p.evict(r.Object, r.Pos) }
+
+func (p *guard) Insert(r policies.Request) { p.load(r.Object, r.Pos) }
+
+func (p *guard) Remove(o policies.Object) {
+	if p.old.has(o) {
+		p.old.remove(o)
+	}
+	if p.guarded.has(o) {
+		p.guarded.remove(o)
+	} else {
+		p.unguarded.remove(o)
+	}
+}
+
+func (p *guard) ReplayUnit(objects []policies.Object, first int) (hits, evictions int) {
+	for i, o := range objects {
+		if p.unguarded.has(o) || p.guarded.has(o) {
+			hits++
+			p.request(o, first+i)
+			continue
+		}
+		if p.unguarded.size()+len(p.guarded.list) == p.capacity {
+			p.evict(o, first+i)
+			evictions++
+		}
+		p.load(o, first+i)
+	}
+	return hits, evictions
+}
+
+func (p *guard) load(o policies.Object, pos int) {
+	if p.arms {
+		p.guarded.add(o)
+		p.arms = false
+	} else {
+		p.unguarded.add(o)
+	}
+	p.request(o, pos)
+}
+
+func (p *guard) request(o policies.Object, pos int) {
+	if p.old.has(o) {
+		p.old.remove(o)
+	}
+	p.unguarded.request(o, pos)
+	p.predictor.Observe(o, pos)
+}
+
+func (p *guard) evict(o policies.Object, pos int) (victim policies.Object) {
+	if len(p.old.list) == 0 {
+		p.startPhase()
+	}
+	if p.arms = p.evictedIn[o] == p.phase; p.arms {
+		victim = p.old.list[p.bits.IntN(len(p.old.list))]
+	} else {
+		victim = p.unguarded.latest(pos)
+	}
+	p.evictedIn[victim] = p.phase
+	p.Remove(victim)
+	return victim
+}
+
+func (p *guard) startPhase() {
+	p.phase++
+	for _, o := range p.guarded.list {
+		p.unguarded.add(o)
+	}
+	p.guarded.clear()
+	for _, o := range p.unguarded.members {
+		p.old.add(o)
+	}
+}
