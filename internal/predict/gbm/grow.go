@@ -34,13 +34,14 @@ type grower struct {
 	nodes  []node // of the tree; thresholds are bins
 	values []float64
 
-	histograms []histogram // per leaf len(data.bins) of them
+	histograms []histogram // per slot len(data.bins) of them
 }
 
 // leaf is a leaf of the tree while it grows.
 type leaf struct {
 	first, last int // rows[first:last]
 	total       int64
+	slot        int // of its histograms
 	depth       int
 	parent      int // node whose child it is, -1 at the root
 	isRight     bool
@@ -63,8 +64,8 @@ type node struct {
 	total       int64 // cell of its rows
 }
 
-// start makes the tree one leaf with the given rows of d.
-func (g *grower) start(d *Data, o Options, usable []int, rows []int32, gradient func(row int32) float64) {
+// start makes the tree one leaf with the given rows of d, whose gradients are given for every row of d.
+func (g *grower) start(d *Data, o Options, usable []int, rows []int32, gradients []float64) {
 	g.data, g.options, g.usable = d, o, usable
 	g.groups = g.groups[:0]
 	for _, f := range usable {
@@ -74,7 +75,7 @@ func (g *grower) start(d *Data, o Options, usable []int, rows []int32, gradient 
 	}
 	g.rows = append(g.rows[:0], rows...)
 	g.spare = resize(g.spare, len(rows))
-	g.quantise(gradient)
+	g.quantise(gradients)
 	g.nodes, g.values = g.nodes[:0], g.values[:0]
 	g.histograms = resize(g.histograms, o.Leaves*len(d.bins))
 	g.leaves = append(g.leaves[:0], leaf{last: len(rows), parent: -1})
@@ -84,19 +85,19 @@ func (g *grower) start(d *Data, o Options, usable []int, rows []int32, gradient 
 }
 
 // quantise rounds gradients to integers small enough that no sum overflows.
-func (g *grower) quantise(gradient func(row int32) float64) {
+func (g *grower) quantise(gradients []float64) {
 	largest := 0.0
 	for _, r := range g.rows {
-		largest = max(largest, math.Abs(gradient(r)))
+		largest = max(largest, math.Abs(gradients[r]))
 	}
 	g.unit = largest / float64(int64(1)<<(sumBits-bits.Len(uint(len(g.rows)))))
+	perUnit := 0.0
+	if g.unit > 0 {
+		perUnit = 1 / g.unit
+	}
 	g.packed = resize(g.packed, g.data.Len())
 	for _, r := range g.rows {
-		q := int64(0)
-		if g.unit > 0 {
-			q = int64(math.Round(gradient(r) / g.unit))
-		}
-		g.packed[r] = q<<countBits + 1
+		g.packed[r] = int64(math.RoundToEven(gradients[r]*perUnit))<<countBits + 1
 	}
 }
 
@@ -132,8 +133,8 @@ func (g *grower) apply(l int) {
 		g.nodes[p].left = n
 	}
 	middle := g.partition(g.leaves[l].first, g.leaves[l].last, s)
-	right := leaf{first: middle, last: g.leaves[l].last, total: g.leaves[l].total - s.left, depth: g.leaves[l].depth + 1, parent: n, isRight: true}
-	left := leaf{first: g.leaves[l].first, last: middle, total: s.left, depth: right.depth, parent: n}
+	right := leaf{first: middle, last: g.leaves[l].last, total: g.leaves[l].total - s.left, depth: g.leaves[l].depth + 1, parent: n, isRight: true, slot: r}
+	left := leaf{first: g.leaves[l].first, last: middle, total: s.left, depth: right.depth, parent: n, slot: g.leaves[l].slot}
 	g.leaves[l] = left
 	g.leaves = append(g.leaves, right)
 	if len(g.leaves) == g.options.Leaves {
@@ -144,21 +145,23 @@ func (g *grower) apply(l int) {
 	g.leaves[r].best = g.bestSplit(r)
 }
 
-// partition moves the rows of a leaf that go left before those that go right and returns where the latter begin.
+// partition moves the rows of a leaf that go left before those that go right and returns where the latter begin. Which way a row goes is hard to
+// foresee, so it is looked up and added instead of branched on.
 func (g *grower) partition(first, last int, s split) int {
-	words, shift := g.data.bins[s.feature/groupSize], 8*(s.feature%groupSize)
-	rows := g.rows[first:last]
-	left, right := 0, 0
-	for _, r := range rows {
-		if s.goesLeft(uint8(words[r] >> shift)) {
-			rows[left] = r
-			left++
-		} else {
-			g.spare[right] = r
-			right++
+	var isLeft [256]uint8
+	for bin := range g.data.binsOf(s.feature) {
+		if s.goesLeft(uint8(bin)) {
+			isLeft[uint8(bin)] = 1
 		}
 	}
-	copy(rows[left:], g.spare[:right])
+	words, shift := g.data.bins[s.feature/groupSize], 8*(s.feature%groupSize)&63
+	rows, spare := g.rows[first:last], g.spare[:last-first]
+	left := 0
+	for i, r := range rows {
+		rows[left], spare[i-left] = r, r
+		left += int(isLeft[uint8(words[r]>>shift)])
+	}
+	copy(rows[left:], spare)
 	return first + left
 }
 
@@ -169,25 +172,22 @@ func (s split) goesLeft(bin uint8) bool {
 	return bin <= s.bin
 }
 
-// share makes the histograms of two children out of that of their parent, which is at l. Only the smaller one is counted.
+// share makes the histograms of two children out of that of their parent, which is that of l. Only the smaller one is counted.
 func (g *grower) share(l, r int) {
-	small, large := l, r
-	if g.leaves[r].last-g.leaves[r].first < g.leaves[l].last-g.leaves[l].first {
-		small, large = r, l
+	small, large := r, l
+	if g.leaves[l].last-g.leaves[l].first < g.leaves[r].last-g.leaves[r].first {
+		small, large = l, r
+		g.leaves[l].slot, g.leaves[r].slot = g.leaves[r].slot, g.leaves[l].slot
 	}
 	if !g.splittable(large) {
 		return
 	}
-	if small == l {
-		for _, group := range g.groups {
-			*g.histogram(r, group) = *g.histogram(l, group)
-		}
-	}
 	g.fill(small)
 	for _, f := range g.usable {
-		whole, part := &g.histogram(large, f/groupSize)[f%groupSize], &g.histogram(small, f/groupSize)[f%groupSize]
-		for b := range g.data.binsOf(f) {
-			whole[b&255] -= part[b&255]
+		n := g.data.binsOf(f)
+		whole, part := g.histogram(large, f/groupSize)[f%groupSize][:n], g.histogram(small, f/groupSize)[f%groupSize][:n]
+		for b, cell := range part {
+			whole[b] -= cell
 		}
 	}
 }
@@ -199,7 +199,7 @@ func (g *grower) splittable(l int) bool {
 }
 
 func (g *grower) histogram(leaf, group int) *histogram {
-	return &g.histograms[leaf*len(g.data.bins)+group]
+	return &g.histograms[g.leaves[leaf].slot*len(g.data.bins)+group]
 }
 
 // binsOf returns the number of bins of a feature, with that of missing values.
@@ -252,31 +252,34 @@ func (g *grower) bestSplit(l int) (best split) {
 	}
 	total := g.leaves[l].total
 	floor := g.score(total) * (1 + 1e-10) // below it a gain is rounding
+	least := floor
 	for _, f := range g.usable {
 		cells := g.histogram(l, f/groupSize)[f%groupSize][:g.data.binsOf(f)]
-		for _, missingLeft := range []bool{false, true} {
-			if missing := cells[nanBin]; missingLeft && missing == 0 {
-				continue
+		s := g.scan(cells, total, 0, least)
+		if cells[nanBin] != 0 {
+			if missingLeft := g.scan(cells, total, cells[nanBin], max(least, s.gain)); missingLeft.gain > 0 {
+				s = missingLeft
+				s.missingLeft = true
 			}
-			if s := g.scan(cells, total, missingLeft, floor+best.gain); s.gain > 0 {
-				s.gain -= floor
-				s.feature = f
-				best = s
-			}
+		} else {
+			// Values that are missing only later follow the larger part.
+			s.missingLeft = 2*(s.left&countMask) >= total&countMask
+		}
+		if s.gain > 0 {
+			best, least = s, s.gain
+			best.feature = f
 		}
 	}
+	best.gain = max(0, best.gain-floor)
 	return best
 }
 
-// scan returns the split of one feature that scores best, if it scores more than least, which is then its gain.
-func (g *grower) scan(cells []int64, total int64, missingLeft bool, least float64) (best split) {
-	missing := cells[nanBin]
-	left := int64(0)
-	if missingLeft {
-		left = missing
-	}
+// scan returns the split of one feature that scores best, with missing values where left says, if it scores more than least. Its gain is that score.
+func (g *grower) scan(cells []int64, total, left int64, least float64) (best split) {
 	low := int64(g.options.MinLeafRows)
 	high := total&countMask - low
+	all := float64(total >> countBits)
+	rows := float64(total & countMask)
 	for b := 1; b < len(cells); b++ {
 		if cells[b] == 0 {
 			continue
@@ -289,13 +292,14 @@ func (g *grower) scan(cells []int64, total int64, missingLeft bool, least float6
 		if n > high {
 			break
 		}
-		if score := g.score(left) + g.score(total-left); score > least {
-			least = score
-			best = split{gain: score, bin: uint8(b), missingLeft: missingLeft, left: left}
+		// The sum of the scores of both sides, as a fraction that is divided only where it is a new best.
+		sumLeft, weightLeft := float64(left>>countBits), float64(n)+g.options.Lambda
+		sumRight, weightRight := all-sumLeft, rows-float64(n)+g.options.Lambda
+		above, below := sumLeft*sumLeft*weightRight+sumRight*sumRight*weightLeft, weightLeft*weightRight
+		if above > least*below {
+			least = above / below
+			best = split{gain: least, bin: uint8(b), left: left}
 		}
-	}
-	if missing == 0 { // values that are missing only later follow the larger part
-		best.missingLeft = 2*(best.left&countMask) >= total&countMask
 	}
 	return best
 }

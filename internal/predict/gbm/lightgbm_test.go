@@ -1,6 +1,7 @@
 package gbm
 
 import (
+	"cmp"
 	"bytes"
 	"encoding/csv"
 	"math"
@@ -9,20 +10,31 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
-// lightgbm runs testdata/reference.py and returns the predictions that it prints. CACHESIM_PYTHON names a Python that has LightGBM.
-func lightgbm(t *testing.T, arguments ...string) (predictions []float64) {
-	t.Helper()
-	python := os.Getenv("CACHESIM_PYTHON")
-	if python == "" {
-		python = "python3"
+// python returns the Python that CACHESIM_PYTHON names, or python3, if it has LightGBM, and "" elsewhere.
+var python = sync.OnceValue(func() string {
+	name := cmp.Or(os.Getenv("CACHESIM_PYTHON"), "python3")
+	if exec.Command(name, "-c", "import lightgbm").Run() != nil {
+		return ""
 	}
-	if exec.Command(python, "-c", "import lightgbm").Run() != nil {
+	return name
+})
+
+// needsLightGBM skips a test that compares with LightGBM itself where it is not installed.
+func needsLightGBM(t *testing.T) {
+	t.Helper()
+	if python() == "" {
 		t.Skip("compares with LightGBM itself: set CACHESIM_PYTHON to a Python that has it (pip install lightgbm)")
 	}
-	out, err := exec.Command(python, append([]string{"testdata/reference.py"}, arguments...)...).Output()
+}
+
+// lightgbm runs testdata/reference.py and returns the predictions that it prints.
+func lightgbm(t *testing.T, arguments ...string) (predictions []float64) {
+	t.Helper()
+	out, err := exec.Command(python(), append([]string{"testdata/reference.py"}, arguments...)...).Output()
 	if err != nil {
 		t.Fatalf("%v: %v\n%s", arguments, err, err.(*exec.ExitError).Stderr)
 	}
@@ -73,6 +85,7 @@ func compare(t *testing.T, m *Model, d *Data, want []float64) {
 }
 
 func TestLightGBMLoadsWhatIsWritten(t *testing.T) {
+	needsLightGBM(t)
 	m := train(t, synthetic(t, 3000, 21, 1), Defaults())
 	path := filepath.Join(t.TempDir(), "model.txt")
 	var file bytes.Buffer
@@ -87,6 +100,7 @@ func TestLightGBMLoadsWhatIsWritten(t *testing.T) {
 }
 
 func TestModelsOfLightGBM(t *testing.T) {
+	needsLightGBM(t)
 	for _, parameters := range []string{
 		"objective=regression",
 		"objective=regression num_leaves=200",
@@ -126,6 +140,7 @@ func TestModelsOfLightGBM(t *testing.T) {
 }
 
 func TestModelsOfLightGBMThatAreRefused(t *testing.T) {
+	needsLightGBM(t)
 	for parameters, want := range map[string]string{
 		"objective=regression linear_tree=true": "is linear",
 		"objective=regression reg_sqrt=true":    "square roots",
@@ -147,6 +162,7 @@ func TestModelsOfLightGBMThatAreRefused(t *testing.T) {
 // Errors on new rows are within a few percent of LightGBM's with the same parameters, on average: for one draw of the rows it matters more where
 // the edges between bins happen to lie.
 func TestAsGoodAsLightGBM(t *testing.T) {
+	needsLightGBM(t)
 	for _, features := range []int{4, 21} {
 		ours, theirs := 0.0, 0.0
 		const draws = 6

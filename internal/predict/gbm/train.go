@@ -65,16 +65,17 @@ func (o Options) Check() error {
 
 // Trainer trains models with the same options. It keeps its buffers from one training to the next and must not be shared by goroutines.
 type Trainer struct {
-	options Options
-	grower  grower
-	bits    *rand.Rand
-	scores  []float64 // per row, the prediction of the trees so far
-	rows    []int32   // trained on
-	held    []int32   // for validation
-	bag     []int32   // rows of the present tree
-	outside []int32   // rows that are trained on, but not in the present tree
-	usable  []int     // features of the present tree
-	mean    float64   // of the labels that are trained on
+	options   Options
+	grower    grower
+	bits      *rand.Rand
+	scores    []float64 // per row, the prediction of the trees so far
+	gradients []float64 // per row, what they leave over of the label
+	rows      []int32   // trained on
+	held      []int32   // for validation
+	bag       []int32   // rows of the present tree
+	outside   []int32   // rows that are trained on, but not in the present tree
+	usable    []int     // features of the present tree
+	mean      float64   // of the labels that are trained on
 
 	// Progress, where it is set, is called after each tree with their number.
 	Progress func(trees int)
@@ -187,7 +188,11 @@ func (t *Trainer) fit(d *Data, m *Model, rows []int32) Fit {
 func (t *Trainer) step(d *Data) (tree, bool) {
 	t.draw(len(d.names))
 	g := &t.grower
-	g.start(d, t.options, t.usable, t.bag, t.residual(d))
+	t.gradients = resize(t.gradients, d.Len())
+	for i, label := range d.labels {
+		t.gradients[i] = label - t.scores[i]
+	}
+	g.start(d, t.options, t.usable, t.bag, t.gradients)
 	if !g.grow() {
 		return tree{}, false
 	}
@@ -202,11 +207,6 @@ func (t *Trainer) step(d *Data) (tree, bool) {
 		}
 	}
 	return g.tree(), true
-}
-
-// residual returns what is left of a label, by row.
-func (t *Trainer) residual(d *Data) func(row int32) float64 {
-	return func(row int32) float64 { return d.labels[row] - t.scores[row] }
 }
 
 // draw chooses the rows and features of the next tree.
