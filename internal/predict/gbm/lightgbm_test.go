@@ -1,8 +1,8 @@
 package gbm
 
 import (
-	"cmp"
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"math"
 	"os"
