@@ -4,6 +4,7 @@ var fifoEntry = Entry{
 	Name:    "fifo",
 	Summary: "evicts the object that was loaded longest ago",
 	Source:  "Belady, A study of replacement algorithms for a virtual-storage computer, IBM Systems Journal 1966",
+	Holds:   true,
 	New: func(c Config) (Policy, error) {
 		if c.Holds {
 			return newHoldingQueue(c, true), nil

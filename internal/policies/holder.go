@@ -1,7 +1,7 @@
 package policies
 
 // Holder is implemented by policies that can choose among some of the residents, as caches need in which one object may not leave before
-// another: the inner nodes of a prefix tree, or what running requests use. A cache asks for it with Config.Holds. Then an object is held from its Insert
+// another: the inner nodes of a prefix tree, or what running requests use. A cache asks entries with Holds for it through Config.Holds. Then an object is held from its Insert
 // until Release, and again from Hold until the next Release. Victim chooses among the objects that are not held and is called only while there is one.
 // Hit comes only to objects that are held, Remove only to others, and positions still grow from request to request.
 //

@@ -4,6 +4,7 @@ var lfuEntry = Entry{
 	Name:    "lfu",
 	Summary: "evicts the object requested least often since it was loaded",
 	Source:  "Shah, Mitra, Matani, An O(1) algorithm for implementing the LFU cache eviction scheme, 2010",
+	Holds:   true,
 	Params: []Param{
 		{Name: "ties", Default: "lru", Choices: []string{"lru", "fifo"},
 			Doc: "which of the least frequent objects leaves: the one requested longest ago, or the one loaded longest ago"},

@@ -4,6 +4,7 @@ var lruEntry = Entry{
 	Name:    "lru",
 	Summary: "evicts the object that was requested longest ago",
 	Source:  "Denning, The working set model for program behavior, CACM 1968",
+	Holds:   true,
 	New: func(c Config) (Policy, error) {
 		if c.Holds {
 			return newHoldingQueue(c, false), nil
@@ -17,6 +18,7 @@ var lruStackEntry = Entry{
 	Aliases:        []string{"mattson"},
 	Summary:        "lru, its hits at all capacities read off one pass over reuse distances",
 	Source:         "Mattson et al., Evaluation techniques for storage hierarchies, IBM Systems Journal 1970",
+	Holds:          true,
 	ReuseDistances: true,
 	New:            lruEntry.New,
 }

@@ -4,6 +4,7 @@ var markerEntry = Entry{
 	Name:    "marker",
 	Summary: "marks what is requested and evicts an unmarked object at random; where all are marked, all marks go and a phase begins",
 	Source:  "Fiat, Karp, Luby, McGeoch, Sleator and Young, Competitive paging algorithms, Journal of Algorithms 1991",
+	Holds:   true,
 	Random:  true,
 	New: func(c Config) (Policy, error) {
 		if c.Holds {

@@ -7,6 +7,7 @@ var optEntry = Entry{
 	Aliases: []string{"belady", "min"},
 	Summary: "evicts the object whose next request is farthest away; every miss is loaded (optimal where sizes are equal)",
 	Source:  "Belady, A study of replacement algorithms for a virtual-storage computer, IBM Systems Journal 1966",
+	Holds:   true,
 	Kind:    Offline,
 	New:     func(c Config) (Policy, error) { return newOPT(c, false), nil },
 }
@@ -15,6 +16,7 @@ var optBypassEntry = Entry{
 	Name:    "opt-bypass",
 	Summary: "as opt, but a missed object that is needed later than every resident one passes by (optimal where a miss may pass by)",
 	Source:  "McFarling, Cache replacement with dynamic exclusion, ISCA 1992",
+	Holds:   true,
 	Kind:    Offline,
 	Units:   UnitsObjects,
 	Bypass:  true,

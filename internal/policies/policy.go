@@ -86,7 +86,7 @@ type Config struct {
 	Seed     uint64 // the only source of randomness
 	Params   Values // every parameter of the Entry, defaults filled in
 
-	// Holds says that the cache holds objects: a policy that implements Holder is driven by its rules, others are not told.
+	// Holds says that the cache holds objects, so that a Holder is wanted. Only entries with Holds are told.
 	Holds bool
 
 	// NextUse gives, for each position of the trace, the position of the next request to the same object, or Never.

@@ -4,6 +4,7 @@ var randomEntry = Entry{
 	Name:    "random",
 	Summary: "evicts an object drawn at random, every resident one alike",
 	Source:  "Belady, A study of replacement algorithms for a virtual-storage computer, IBM Systems Journal 1966",
+	Holds:   true,
 	Random:  true,
 	New:     func(c Config) (Policy, error) { return newRandom(c), nil },
 }

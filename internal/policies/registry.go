@@ -43,6 +43,7 @@ type Entry struct {
 	ReuseDistances bool
 	NeedsTime      bool // cannot work on a trace without a clock
 	Random         bool // makes random choices, so that its counts depend on the seed
+	Holds          bool // New makes a Holder where Config.Holds is set
 	Predicts       bool // asks a predictor when objects come back: Config.Predictor
 	Params         []Param
 	// Check refuses values of Params that mean nothing, alone or together; nil where their types and ranges say all.

@@ -38,13 +38,21 @@ type Labeler interface {
 	Evict(o Object) bool
 }
 
-// LabelerOf returns what p, or the predictor that it counts the cost of, says of the optimum; false where it says nothing.
+// Wrapper is implemented by predictors that hand on what another one says.
+type Wrapper interface {
+	Unwrap() Predictor
+}
+
+// LabelerOf returns what p, or the predictor that it wraps, says of the optimum; false where it says nothing.
 func LabelerOf(p Predictor) (Labeler, bool) {
-	if c, ok := p.(*Counted); ok {
-		p = c.Predictor
+	for {
+		w, ok := p.(Wrapper)
+		if !ok {
+			l, ok := p.(Labeler)
+			return l, ok
+		}
+		p = w.Unwrap()
 	}
-	l, ok := p.(Labeler)
-	return l, ok
 }
 
 // Config is what a predictor is built from. Slices are those of the trace and must not be changed.
@@ -119,6 +127,9 @@ func (c *Counted) Predict(objects []Object, pos int, next []float64) {
 	c.Predictor.Predict(objects, pos, next)
 	c.timed, c.spent = c.timed+1, c.spent+time.Since(start)
 }
+
+// Unwrap implements Wrapper.
+func (c *Counted) Unwrap() Predictor { return c.Predictor }
 
 // Cost returns what predictions have cost so far, with the training of models. The time of the calls of Predict is estimated from one in 64.
 func (c *Counted) Cost() Cost {

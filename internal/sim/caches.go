@@ -56,7 +56,7 @@ func (c CacheConfig) policyConfig() policies.Config {
 // CacheSpec is a kind of cache with its parameters: what a user writes as `sets(ways=64)`.
 type CacheSpec = params.Spec[CacheEntry]
 
-var caches = params.Table("cache", "exact", []CacheEntry{exactEntry, setsEntry})
+var caches = params.Table("cache", "exact", []CacheEntry{exactEntry, setsEntry, prefixEntry})
 
 // ParseCache reads one kind of cache.
 func ParseCache(text string) (CacheSpec, error) { return caches.Parse(text) }

@@ -1,0 +1,203 @@
+package sim
+
+import (
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/predict"
+)
+
+// leafChooser makes a Holder of a policy that is none. Where the policy names a block that may not leave, a leaf behind it leaves in its place: that is
+// requested only when the block is, so it is worth no more. Of several blocks behind one the way to the leaf takes the one that was requested longest
+// ago. Where all leaves behind it are held, one behind the nearest block ahead of it leaves. The policy then hears that the leaf left and, when the
+// miss has been served, that the named block was requested and is resident again.
+//
+// A policy of this kind hears of the last block of a prompt first, so that most policies come to name a leaf before the blocks ahead of it. Not so if
+// it makes use of positions or of refusing blocks, which need the order of the requests.
+type leafChooser struct {
+	policy   policies.Policy
+	tree     *prefixTree
+	children policies.Lists   // list o: the resident blocks behind block o, the one requested last in front; the last list: those with none ahead
+	observer *silentPredictor // nil where the policy asks no predictor
+	// requested is per object the position of its last request, where the policy looks up its next one from there; nil otherwise.
+	requested []int
+
+	named   policies.Object // a block that the policy has forgotten and that has not left
+	isNamed bool
+	inner   int64 // blocks that were named in vain
+}
+
+func newLeafChooser(p policies.Policy, t *prefixTree, offline bool, observer *silentPredictor) *leafChooser {
+	c := &leafChooser{policy: p, tree: t, children: policies.NewLists(len(t.nodes), len(t.nodes)+1), observer: observer}
+	if offline {
+		c.requested = make([]int, len(t.nodes))
+	}
+	return c
+}
+
+// listOf returns the list on which o is while it is resident.
+func (c *leafChooser) listOf(o policies.Object) int {
+	if parent := c.tree.parents[o]; parent >= 0 {
+		return int(parent)
+	}
+	return len(c.tree.nodes)
+}
+
+func (c *leafChooser) Hit(r policies.Request) {
+	c.children.MoveToFront(c.listOf(r.Object), r.Object)
+	c.note(r)
+	c.policy.Hit(r)
+}
+
+// note takes the position of a request.
+func (c *leafChooser) note(r policies.Request) {
+	if c.requested != nil {
+		c.requested[r.Object] = r.Pos
+	}
+}
+
+func (c *leafChooser) Miss(r policies.Request) { c.policy.Miss(r) }
+
+func (c *leafChooser) Victim(r policies.Request) policies.Object {
+	v := c.policy.Victim(r)
+	if v == r.Object {
+		return v
+	}
+	leaf := c.leafNear(v)
+	if leaf == v {
+		c.children.Unlink(v)
+		return v
+	}
+	c.inner++
+	c.named, c.isNamed = v, true
+	c.Remove(leaf)
+	return leaf
+}
+
+func (c *leafChooser) Insert(r policies.Request) {
+	c.children.PushFront(c.listOf(r.Object), r.Object)
+	c.note(r)
+	c.policy.Insert(r)
+	if c.isNamed {
+		c.isNamed = false
+		c.reload(c.named, r)
+	}
+}
+
+func (c *leafChooser) Remove(o policies.Object) {
+	c.children.Unlink(o)
+	if c.isNamed && o == c.named { // the policy has forgotten it already
+		c.isNamed = false
+		return
+	}
+	c.policy.Remove(o)
+}
+
+// Hold and Release have nothing to do: the tree knows.
+func (c *leafChooser) Hold(policies.Object) {}
+
+func (c *leafChooser) Release(policies.Object) {}
+
+// leafNear returns a leaf that may leave: o itself, one behind it, or one behind the nearest block ahead of it. There must be one in the cache.
+func (c *leafChooser) leafNear(o policies.Object) policies.Object {
+	for {
+		if leaf, ok := c.leafFrom(o); ok {
+			return leaf
+		}
+		parent := c.tree.parents[o]
+		if parent < 0 {
+			leaf, _ := c.leafOn(len(c.tree.nodes))
+			return leaf
+		}
+		o = policies.Object(parent)
+	}
+}
+
+// leafFrom returns a leaf that may leave: o itself, or one behind it.
+func (c *leafChooser) leafFrom(o policies.Object) (leaf policies.Object, ok bool) {
+	if c.tree.mayLeave(o) {
+		return o, true
+	}
+	return c.leafOn(int(o))
+}
+
+// leafOn returns a leaf that may leave of the blocks on a list or behind them.
+func (c *leafChooser) leafOn(list int) (leaf policies.Object, ok bool) {
+	for child, more := c.children.Back(list); more; child, more = c.children.Before(child) {
+		if leaf, ok := c.leafFrom(child); ok {
+			return leaf, true
+		}
+	}
+	return 0, false
+}
+
+// reload tells the policy that o, which it has forgotten, is resident, at the time of r. That is no request of the trace, so no predictor hears of it.
+func (c *leafChooser) reload(o policies.Object, r policies.Request) {
+	c.observer.setSilent(true)
+	r.Object = o
+	if c.requested != nil {
+		r.Pos = c.requested[o]
+	}
+	c.policy.Miss(r)
+	c.policy.Insert(r)
+	c.observer.setSilent(false)
+}
+
+// expire drops what has expired and all behind it. A block that a running prompt holds stays, and its life begins anew.
+func (c *leafChooser) expire(expirer policies.Expirer, now int64, n *Counts) {
+	for {
+		o, ok := expirer.Expired(now)
+		switch {
+		case !ok:
+			return
+		case c.tree.nodes[o].locks > 0:
+			c.reload(o, policies.Request{Size: 1, Time: now})
+		default:
+			c.dropFrom(o, n)
+		}
+	}
+}
+
+// dropFrom drops o, which the policy has forgotten and nobody holds, and all behind it.
+func (c *leafChooser) dropFrom(o policies.Object, n *Counts) {
+	for {
+		leaf, _ := c.leafFrom(o)
+		if leaf == o {
+			c.children.Unlink(o)
+			c.tree.drop(o, n)
+			return
+		}
+		c.Remove(leaf)
+		c.tree.drop(leaf, n)
+	}
+}
+
+// silentPredictor is a predictor that can be kept from observing.
+type silentPredictor struct {
+	predict.Predictor
+	silent bool
+}
+
+// silence puts a silentPredictor into the config of a policy that asks a predictor.
+func silence(c *policies.Config) *silentPredictor {
+	if c.Predictor == nil {
+		return nil
+	}
+	s := &silentPredictor{Predictor: c.Predictor}
+	c.Predictor = s
+	return s
+}
+
+// Observe implements predict.Predictor.
+func (s *silentPredictor) Observe(o policies.Object, pos int) {
+	if !s.silent {
+		s.Predictor.Observe(o, pos)
+	}
+}
+
+// Unwrap implements predict.Wrapper.
+func (s *silentPredictor) Unwrap() predict.Predictor { return s.Predictor }
+
+func (s *silentPredictor) setSilent(silent bool) {
+	if s != nil {
+		s.silent = silent
+	}
+}

@@ -1,0 +1,259 @@
+package sim
+
+import (
+	"fmt"
+
+	"github.com/cachesim/cachesim/internal/policies"
+)
+
+// prefixTree keeps blocks so that with each the one before it is resident, back to the first of its prompts. So only leaves may leave: blocks with no
+// resident block behind them, and of these only such as no running prompt holds.
+//
+// Of a prompt, the blocks that are resident are its leading run. A block is put in for each that is missing, and one leaves for it where the cache is
+// full; what leaves is never of a running prompt. So a prompt fits that has no more blocks than the capacity less the blocks that others hold. The last
+// blocks of a longer one pass by: they are misses and not loaded.
+//
+// The optimum. Let the policy be Belady's: of all blocks that may leave, that one leaves which is requested last in the sequence of blocks. No other
+// schedule misses less, whether it keeps to the tree or not, as long as it loads what is missing as said above.
+//
+//   - It keeps to the tree by itself: of two resident blocks, one ahead of the other in its prompts, the deeper one is requested last. For each prompt
+//     that has the deeper one has the other too, at an earlier position; hence the next position of the other is smaller, or both are never requested
+//     again. (Without locks this fails: the newest block of a prompt must stay, and the one ahead of it may be the farthest of the rest.) So the block
+//     of largest next position among those of no running prompt is a leaf, or, where there are several that are never requested again, a leaf is among
+//     them; and it makes no difference which of these leaves.
+//   - No schedule that may evict any block of no running prompt misses fewer blocks. Take an optimal one, S, that agrees with Belady's up to a prompt at
+//     which Belady's drops x and S drops y instead, so that the next prompt with y is not later than that with x. Let S' drop x, and from there on do
+//     as S does, with y in its cache where S has x. If S drops x before y is requested, S' drops y, and both are equal. Otherwise there comes the
+//     first prompt with y: S loads y, and S' loads x in its place, which at that prompt is requested too, or later; from there on both are equal, and
+//     S' has loaded no more than S. What S' loads too early it may load later, or never. So S' is optimal and agrees with Belady's for longer; by
+//     repetition Belady's is optimal.
+//   - A schedule that does not keep to the tree has at most as many hits as it has requested blocks that are resident, since a hit is one of these.
+//
+// Blocks of equal next prompt differ only in position, which the second argument leaves open; so deeper-first ties cost nothing. That prompts hold their
+// blocks for longer than they are served (concurrency) changes nothing either, as long as all fit: what is held is the same in every schedule.
+type prefixTree struct {
+	policy   policies.Holder
+	groups   policies.GroupMisser // nil where the policy does not care what is missed together
+	admitter policies.Admitter    // nil where the policy admits everything
+	expire   func(now int64, n *Counts)
+	nodes    []prefixNode
+	parents  []int32
+	capacity int
+	used     int
+	locked   int // blocks that running prompts hold
+
+	// deepestFirst says that the policy hears of the last block of a prompt before the others, see leafChooser.
+	deepestFirst bool
+
+	// segments is nil where blocks leave one by one.
+	segments *segments
+}
+
+// prefixNode is the state of a block.
+type prefixNode struct {
+	children uint32 // blocks behind it that are resident
+	locks    uint32 // running prompts that hold it
+	resident bool
+}
+
+func newPrefixTree(c CacheConfig) (*prefixTree, error) {
+	t := &prefixTree{
+		nodes: make([]prefixNode, c.Trace.NumObjects), parents: c.Trace.Prompts.Parents,
+		capacity: int(min(c.Capacity, int64(c.Trace.NumObjects))),
+	}
+	// The optimum stays that over blocks: it is the reference of all policies.
+	if c.Params.Text("evict") == evictNode && c.Policy.Entry.Kind != policies.Offline {
+		t.segments = newSegments(c.Trace.NumObjects)
+	}
+	return t, t.usePolicy(c)
+}
+
+// usePolicy builds the policy, and makes it choose leaves where it does not by itself.
+func (t *prefixTree) usePolicy(c CacheConfig) error {
+	config := c.policyConfig()
+	config.Holds = c.Policy.Entry.Holds
+	silenced := silence(&config)
+	p, err := c.Policy.Entry.New(config)
+	if err != nil {
+		return err
+	}
+	t.admitter, _ = p.(policies.Admitter)
+	t.groups, _ = p.(policies.GroupMisser)
+	if config.Holds {
+		t.policy = p.(policies.Holder)
+		return nil
+	}
+	chooser := newLeafChooser(p, t, c.Policy.Entry.Kind == policies.Offline, silenced)
+	t.policy = chooser
+	t.deepestFirst = c.Policy.Entry.Kind == policies.Online && !c.Policy.Entry.Predicts && !c.Policy.Entry.Bypass
+	if expirer, ok := p.(policies.Expirer); ok {
+		t.expire = func(now int64, n *Counts) { chooser.expire(expirer, now, n) }
+	}
+	return nil
+}
+
+func (t *prefixTree) Counters() []policies.Counter {
+	if chooser, ok := t.policy.(*leafChooser); ok {
+		return append(countersOf(chooser.policy), policies.Counter{Name: "inner_victims", Value: float64(chooser.inner)})
+	}
+	return countersOf(t.policy)
+}
+
+func (t *prefixTree) begin(blocks []policies.Object, first int, now int64, n *Counts) (hits, held int) {
+	if t.expire != nil {
+		t.expire(now, n)
+	}
+	for hits < len(blocks) && t.nodes[blocks[hits]].resident {
+		hits++
+	}
+	held = t.lock(blocks, hits)
+	n.Oversized += int64(len(blocks) - held)
+	if t.segments != nil {
+		t.segments.match(blocks, hits, held)
+	}
+	r := policies.Request{Size: 1, Time: now}
+	if t.deepestFirst {
+		t.serveDeepestFirst(blocks[:held], hits, first, r, n)
+		return hits, held
+	}
+	loaded := t.serve(blocks[:held], hits, first, r, n)
+	t.unlock(blocks[loaded:held])
+	return hits, loaded
+}
+
+// serve reports the blocks of a prompt to the policy, of which the first hits are resident, and loads the others. It returns how many blocks are
+// resident thereafter, fewer than all if the policy refuses one.
+func (t *prefixTree) serve(blocks []policies.Object, hits, first int, r policies.Request, n *Counts) int {
+	for i, o := range blocks[:hits] {
+		r.Object, r.Pos = o, first+i
+		t.policy.Hit(r)
+	}
+	if t.groups != nil && hits < len(blocks) {
+		t.groups.MissGroup(blocks[hits:])
+	}
+	for i := hits; i < len(blocks); i++ {
+		r.Object, r.Pos = blocks[i], first+i
+		if !t.load(r, n) {
+			return i
+		}
+	}
+	return len(blocks)
+}
+
+// serveDeepestFirst is serve from the last block on. Positions are then no more than a clock.
+func (t *prefixTree) serveDeepestFirst(blocks []policies.Object, hits, first int, r policies.Request, n *Counts) {
+	r.Pos = first
+	for i := len(blocks) - 1; i >= 0; i-- {
+		r.Object = blocks[i]
+		if i >= hits {
+			t.load(r, n)
+		} else {
+			t.policy.Hit(r)
+		}
+		r.Pos++
+	}
+}
+
+// load makes r's block resident, unless the policy refuses it.
+func (t *prefixTree) load(r policies.Request, n *Counts) bool {
+	t.policy.Miss(r)
+	if t.admitter != nil && !t.admitter.Admit(r) {
+		return false
+	}
+	if t.used >= t.capacity {
+		v := t.policy.Victim(r)
+		if v == r.Object {
+			return false
+		}
+		t.evict(v, n)
+	}
+	t.policy.Insert(r)
+	t.nodes[r.Object].resident = true
+	t.used++
+	if parent := t.parents[r.Object]; parent >= 0 {
+		t.nodes[parent].children++
+	}
+	return true
+}
+
+// evict takes o, which the policy has forgotten, out of the accounts, and with it the rest of its segment where blocks leave together.
+func (t *prefixTree) evict(o policies.Object, n *Counts) {
+	if !t.mayLeave(o) {
+		panic(fmt.Sprintf("policy %T evicts block %d, which may not leave", t.policy, o))
+	}
+	t.drop(o, n)
+	if t.segments == nil {
+		return
+	}
+	for {
+		before, ok := t.segments.cut(o, t.parents[o])
+		if !ok {
+			return
+		}
+		t.policy.Remove(before)
+		t.drop(before, n)
+		o = before
+	}
+}
+
+// drop takes o out of the accounts.
+func (t *prefixTree) drop(o policies.Object, n *Counts) {
+	t.nodes[o].resident = false
+	t.used--
+	n.Evictions++
+	parent := t.parents[o]
+	if parent < 0 {
+		return
+	}
+	t.nodes[parent].children--
+	if t.mayLeave(policies.Object(parent)) {
+		t.policy.Release(policies.Object(parent))
+	}
+}
+
+// mayLeave reports whether o is a leaf that no running prompt holds.
+func (t *prefixTree) mayLeave(o policies.Object) bool {
+	node := &t.nodes[o]
+	return node.resident && node.children == 0 && node.locks == 0
+}
+
+// lock holds the blocks of a prompt of which the first hits are resident, as many as fit, and returns how many these are.
+func (t *prefixTree) lock(blocks []policies.Object, hits int) (held int) {
+	if hits > 0 && t.mayLeave(blocks[hits-1]) {
+		t.policy.Hold(blocks[hits-1])
+	}
+	t.lockAll(blocks[:hits])
+	held = min(len(blocks), hits+t.capacity-t.locked)
+	t.lockAll(blocks[hits:held])
+	return held
+}
+
+func (t *prefixTree) lockAll(blocks []policies.Object) {
+	for _, o := range blocks {
+		node := &t.nodes[o]
+		if node.locks == 0 {
+			t.locked++
+		}
+		node.locks++
+	}
+}
+
+func (t *prefixTree) unlock(blocks []policies.Object) {
+	for _, o := range blocks {
+		node := &t.nodes[o]
+		node.locks--
+		if node.locks == 0 {
+			t.locked--
+		}
+	}
+}
+
+func (t *prefixTree) finish(blocks []policies.Object) {
+	t.unlock(blocks)
+	if len(blocks) == 0 {
+		return
+	}
+	if last := blocks[len(blocks)-1]; t.mayLeave(last) {
+		t.policy.Release(last)
+	}
+}
