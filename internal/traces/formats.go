@@ -52,6 +52,7 @@ var formats = []Format{
 	parquetFormat,
 	mooncakeFormat,
 	agentFormat,
+	chatFormat,
 }
 
 // Formats returns every format that can be read.

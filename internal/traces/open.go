@@ -32,7 +32,7 @@ func open(ctx context.Context, path string, opts LoadOptions, numbers *int) (*St
 		return nil, err
 	}
 	in.numbers = numbers
-	stream, err := in.stream(opts.Format)
+	stream, err := in.stream(opts.Format, opts.Merge)
 	if err != nil {
 		in.close()
 		return nil, err
@@ -40,15 +40,15 @@ func open(ctx context.Context, path string, opts LoadOptions, numbers *int) (*St
 	return stream, nil
 }
 
-// stream finds out what the input holds and starts to read it.
-func (in *input) stream(spec string) (*Stream, error) {
+// stream finds out what the input holds and starts to read it; wholeMembers is for the members of an archive, should it be one.
+func (in *input) stream(spec string, wholeMembers bool) (*Stream, error) {
 	src, err := newSource(in, in.label, in.path, in)
 	if err != nil {
 		return nil, err
 	}
 	s := &Stream{in: in, Info: FileInfo{Path: in.path, Compression: src.compression}}
 	if src.isTar() {
-		members, err := openTar(src, spec)
+		members, err := openTar(src, spec, wholeMembers)
 		s.Reader, s.Fields, s.Info.Format = members, members.fields, members.format.Name
 		return s, err
 	}

@@ -375,6 +375,92 @@ func FuzzAgent(f *testing.F) {
 	fuzzFormat(f, "agent", smallSession, `{"block_size":1,"requests":[{"t":1e9,"in":1,"hash_ids":[1]}]}`)
 }
 
+const smallChat = `{"timestamp": 20, "input": "Hello, World! How are you?", "output": "Fine.", "session_id": "a", "x": 1}
+{"timestamp": 10, "input": "Hello, World! Été 2024", "output": "", "session_id": "b"}
+{"timestamp": 30, "input": "Good", "output": "Bye", "session_id": "a"}
+`
+
+func TestChat(t *testing.T) {
+	for history, want := range map[string]*Prompts{
+		// Tokens: Hello , World ! Été 2024 | Hello , World ! How are you ? | Good
+		"included": {
+			BlockTokens: 2, InputTokens: []int32{6, 8, 1}, OutputTokens: []int32{0, 2, 1}, Sessions: []int32{0, 1, 1}, Arrivals: []int64{1e4, 2e4, 3e4},
+			Parents: []int32{-1, 0, 1, 1, 3, -1},
+		},
+		"added": {
+			BlockTokens: 2, InputTokens: []int32{6, 8, 11}, OutputTokens: []int32{0, 2, 1}, Sessions: []int32{0, 1, 1}, Arrivals: []int64{1e4, 2e4, 3e4},
+			Parents: []int32{-1, 0, 1, 1, 3, 4},
+		},
+	} {
+		got := mustLoadText(t, smallChat, LoadOptions{Format: "chat:block=2,history=" + history})
+		want.SessionKeys = []uint64{hashText([]byte("b")), hashText([]byte("a"))}
+		if !reflect.DeepEqual(got.Prompts, want) {
+			t.Errorf("%s: prompts %+v, want %+v", history, got.Prompts, want)
+		}
+	}
+}
+
+func TestTokens(t *testing.T) {
+	for text, want := range map[string]int{
+		"": 0, " \t\n\u00a0": 0, "don't": 3, "x_1": 3, "ein Ärger": 2, "日本語": 1, "a\u0301b": 1, "...": 3, "\xff\xfe": 2, "🙂": 1,
+	} {
+		chain := blockChain{size: 4}
+		chain.add([]byte(text))
+		if chain.tokens != want {
+			t.Errorf("%q has %d tokens, want %d", text, chain.tokens, want)
+		}
+	}
+}
+
+func TestChatErrors(t *testing.T) {
+	const good = `{"timestamp": 1, "input": "a", "output": "b", "session_id": "a"}` + "\n"
+	for name, c := range map[string]struct{ content, want string }{
+		"no session":  {good + `{"timestamp": 1, "input": "a", "output": "b"}`, "line 2: want timestamp, session_id and input in every line"},
+		"no time":     {good + `{"session_id": 1, "input": "a"}`, "line 2: want timestamp"},
+		"no input":    {good + `{"session_id": 1, "timestamp": 1}`, "line 2: want timestamp"},
+		"no text":     {good + `{"input": 5}`, "line 2: column 11: want a string in double quotes"},
+		"empty":       {good + `{"timestamp": 1, "input": " ", "output": "b", "session_id": "a"}`, "line 2: a prompt of 0 tokens"},
+		"blank":       {good + "\n" + good, "line 2: "},
+		"cut off":     {good + `{"timestamp": 1, "inp`, "line 2: column 22: want the double quote that ends a string"},
+		"two objects": {good + `{"timestamp": 1, "input": "a", "session_id": "a"} {}`, "line 2: column 51: want nothing after the object"},
+	} {
+		_, err := loadText(t, c.content, LoadOptions{})
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want one with %q", name, err, c.want)
+		}
+	}
+}
+
+func FuzzChat(f *testing.F) { fuzzFormat(f, "chat:history=added,block=2", smallChat) }
+
+// TestMergeOfArchives: merging by time goes through the members of archives.
+func TestMergeOfArchives(t *testing.T) {
+	first, second := "time,key\n1,a\n4,b\n", "time,key\n2,c\n3,d\n"
+	path := filepath.Join(t.TempDir(), "x.tar")
+	writeFile(t, path, archive(t, "first", first, "second", second))
+	lone := filepath.Join(t.TempDir(), "lone.csv")
+	writeFile(t, lone, []byte("time,key\n2.5,e\n"))
+	for _, c := range []struct {
+		paths []string
+		merge bool
+		want  string
+	}{
+		{[]string{path}, false, "abcd"}, {[]string{path}, true, "acdb"}, {[]string{path, lone}, true, "acedb"}, {[]string{lone}, true, "e"},
+	} {
+		got, err := Load(t.Context(), c.paths, LoadOptions{Merge: c.merge, Keys: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys := ""
+		for _, object := range got.Objects {
+			keys += got.Keys[object].String()
+		}
+		if keys != c.want {
+			t.Errorf("%v, merged %v: %s, want %s", c.paths, c.merge, keys, c.want)
+		}
+	}
+}
+
 func FuzzMooncake(f *testing.F) {
 	fuzzFormat(f, "mooncake", threePrompts, `{"input_length":1,"hash_ids":[18446744073709551615,-9223372036854775808]}`, `{"session_id":"é\u00e9"}`)
 }

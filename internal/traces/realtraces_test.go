@@ -21,6 +21,7 @@ func TestRealPrompts(t *testing.T) {
 	}{
 		{"llm/mooncake-conversation.jsonl.zst", LoadOptions{}, 0, 12031, 288500, 182790, 512, 144793823},
 		{"llm/agent-sessions/*.json.gz", LoadOptions{Merge: true}, 57, 3121, 5598039, 211780, 64, 358371663},
+		{"llm/agent-text-taubench.tar.zst", LoadOptions{Merge: true}, 24, 471, 4958, 767, 16, 82570},
 		{"llm/agent-sessions/*.json.gz", LoadOptions{}, 57, 3121, 5598039, 211780, 64, 358371663},
 	} {
 		files, err := filepath.Glob(filepath.Join(folder, c.files))

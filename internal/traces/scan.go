@@ -120,7 +120,7 @@ func (s *scan) ended(err error) error {
 var errLimit = errors.New("limit reached")
 
 func (s *scan) readFiles() error {
-	if s.opts.Merge && len(s.paths) > 1 {
+	if s.opts.Merge {
 		return s.readMerged()
 	}
 	for _, path := range s.paths {
@@ -151,11 +151,32 @@ func (s *scan) readMerged() error {
 			return err
 		}
 	}
-	merged, err := newMergeReader(s.open)
+	streams, err := s.mergeable()
+	if err != nil {
+		return err
+	}
+	if len(streams) == 1 {
+		return s.readAll(streams[0])
+	}
+	merged, err := newMergeReader(streams)
 	if err != nil {
 		return err
 	}
 	return s.readAll(merged)
+}
+
+// mergeable returns the open files, and of archives the files in them.
+func (s *scan) mergeable() (streams []*Stream, err error) {
+	for _, stream := range s.open {
+		members := []*Stream{stream}
+		if archive, ok := stream.Reader.(*tarReader); ok {
+			if members, err = archive.members(stream); err != nil {
+				return nil, err
+			}
+		}
+		streams = append(streams, members...)
+	}
+	return streams, nil
 }
 
 // openNext opens a file and makes sure that its fields are those of the files before it.

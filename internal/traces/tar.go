@@ -36,6 +36,7 @@ type tarReader struct {
 	tar        *tar.Reader
 	ended      endWatch
 	spec       string // format that the user asked for, "" to detect it
+	whole      bool   // members are read into memory when they are opened, so that all can be open at the same time
 	format     Format
 	member     Reader
 	fields     Fields
@@ -55,8 +56,8 @@ func (w *endWatch) Read(p []byte) (int, error) {
 }
 
 // openTar starts reading the first member.
-func openTar(archive *Source, spec string) (*tarReader, error) {
-	t := &tarReader{archive: archive, ended: endWatch{r: archive}, spec: spec}
+func openTar(archive *Source, spec string, whole bool) (*tarReader, error) {
+	t := &tarReader{archive: archive, ended: endWatch{r: archive}, spec: spec, whole: whole}
 	t.tar = tar.NewReader(&t.ended)
 	err := t.next()
 	if err == io.EOF {
@@ -82,7 +83,15 @@ func (t *tarReader) next() error {
 
 // openMember starts reading a member, in the same format as those before.
 func (t *tarReader) openMember(name string) error {
-	src, err := newSource(t.archive.in, t.archive.place+": "+name, name, memberReader{t})
+	content := io.Reader(memberReader{t})
+	if t.whole {
+		text, err := io.ReadAll(content)
+		if err != nil {
+			return err
+		}
+		content = bytes.NewReader(text)
+	}
+	src, err := newSource(t.archive.in, t.archive.place+": "+name, name, content)
 	if err != nil {
 		return err
 	}
@@ -102,6 +111,19 @@ func (t *tarReader) openMember(name string) error {
 	}
 	t.format, t.member, t.fields = format, member, fields
 	return nil
+}
+
+// members opens all members of an archive that holds them in memory.
+func (t *tarReader) members(archive *Stream) ([]*Stream, error) {
+	var streams []*Stream
+	for {
+		streams = append(streams, &Stream{Reader: t.member, Info: archive.Info, Fields: t.fields, in: archive.in})
+		if err := t.next(); err == io.EOF {
+			return streams, nil
+		} else if err != nil {
+			return nil, err
+		}
+	}
 }
 
 // Read implements Reader.

@@ -1,0 +1,194 @@
+package traces
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/cachesim/cachesim/internal/params"
+)
+
+var chatFormat = Format{
+	Name:      "chat",
+	Summary:   "conversations with a language model as JSON lines with their texts, which are cut into tokens and blocks (LMCache agent traces)",
+	Example:   `{"timestamp": 1760587668883954, "input": "Hi! How can I help you today?", "output": "I have a reservation", "session_id": "dd81010a"}`,
+	Carries:   "prompts: blocks, lengths, time, session",
+	Detection: `a first line that is a JSON object with "input", "output" and "session_id"`,
+	Options: []params.Param{
+		{Name: "block", Default: 16, Min: 1, Max: maxBlockTokens, Doc: "tokens in a block; a last, partial block is left out"},
+		{Name: "history", Default: "included", Choices: []string{"included", "added"},
+			Doc: "included: input is the whole prompt; added: inputs and outputs of the earlier turns of the session come before it"},
+		{Name: "time-unit", Default: "us", Choices: []string{"s", "ms", "us", "ns"}, Doc: "unit of timestamp"},
+	},
+	JSON: true,
+	Detect: func(head Head, _ string) Confidence {
+		if looksLikeJSON(head, "input", "output", "session_id") {
+			return Certain
+		}
+		return No
+	},
+	Open: openChat,
+}
+
+// chatReader gives the turns of a file by time.
+type chatReader struct {
+	src         *Source
+	timeUnit    int64
+	scanner     jsonScanner
+	blockTokens int
+	turns       []chatTurn
+	histories   map[uint64]*blockChain // by session; nil where inputs are whole prompts
+}
+
+// chatTurn is a line.
+type chatTurn struct {
+	line          int
+	time          int64
+	session       uint64
+	input, output []byte
+	hasOutput     bool
+}
+
+func openChat(src *Source, opts params.Values) (Reader, Fields, error) {
+	c := &chatReader{src: src, timeUnit: timeUnits[opts.Text("time-unit")], blockTokens: opts.Int("block")}
+	if opts.Text("history") == "added" {
+		c.histories = map[uint64]*blockChain{}
+	}
+	if err := c.readTurns(); err != nil {
+		return nil, Fields{}, err
+	}
+	slices.SortStableFunc(c.turns, func(a, b chatTurn) int { return cmp.Compare(a.time, b.time) })
+	return newPromptReader(src.nextNumber(), c), Fields{Time: true, Sessions: true, Groups: true, BlockTokens: c.blockTokens}, nil
+}
+
+// readTurns reads all lines: they are not sorted by time.
+func (c *chatReader) readTurns() error {
+	for {
+		text, err := c.src.Line()
+		if err == nil && len(trimBlanks(text)) == 0 {
+			err = c.src.onlyBlankLines()
+		}
+		if err == io.EOF {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		turn, err := c.parse(text)
+		if err != nil {
+			return c.src.lineSyntaxError(err)
+		}
+		turn.line = c.src.line
+		c.turns = append(c.turns, turn)
+	}
+}
+
+// parse reads a line. What it does not know it skips.
+func (c *chatReader) parse(text []byte) (chatTurn, error) {
+	c.scanner = jsonScanner{text: text}
+	s := &c.scanner
+	turn := chatTurn{time: -1}
+	hasSession := false
+	err := s.object(func(key []byte) (err error) {
+		switch string(key) {
+		case "timestamp":
+			turn.time, err = s.time(c.timeUnit)
+		case "session_id":
+			hasSession = true
+			turn.session, err = s.sessionKey()
+		case "input":
+			turn.input, err = s.string()
+			turn.input = slices.Clone(turn.input)
+		case "output":
+			turn.hasOutput = true
+			turn.output, err = s.string()
+			turn.output = slices.Clone(turn.output)
+		default:
+			err = s.skip()
+		}
+		return err
+	})
+	switch {
+	case err != nil:
+		return turn, err
+	case turn.time < 0 || !hasSession || turn.input == nil:
+		return turn, fmt.Errorf("want timestamp, session_id and input in every line")
+	}
+	return turn, s.end()
+}
+
+// next implements promptSource.
+func (c *chatReader) next(p *prompt) error {
+	if len(c.turns) == 0 {
+		return io.EOF
+	}
+	turn := c.turns[0]
+	c.turns = c.turns[1:]
+	chain := c.historyOf(turn.session)
+	chain.add(turn.input)
+	if chain.tokens == 0 || chain.tokens > maxTokens {
+		c.src.line = turn.line
+		return c.src.LineErrorf("a prompt of %d tokens: want 1 to 2^31-1", chain.tokens)
+	}
+	p.PromptHead = PromptHead{InputTokens: int32(chain.tokens), OutputTokens: -1, Session: turn.session}
+	p.time = turn.time
+	p.blocks = append(p.blocks, chain.blocks...)
+	if turn.hasOutput {
+		before := chain.tokens
+		chain.add(turn.output)
+		p.OutputTokens = int32(chain.tokens - before)
+	}
+	return nil
+}
+
+// historyOf returns the blocks that come before the input of a session's next turn.
+func (c *chatReader) historyOf(session uint64) *blockChain {
+	if c.histories == nil {
+		return &blockChain{size: c.blockTokens}
+	}
+	if c.histories[session] == nil {
+		c.histories[session] = &blockChain{size: c.blockTokens}
+	}
+	return c.histories[session]
+}
+
+// blockChain cuts text into tokens and these into blocks. The id of a block is a hash of all tokens up to its end.
+type blockChain struct {
+	size   int // tokens in a block
+	tokens int
+	hash   uint64 // of all tokens
+	blocks []uint64
+}
+
+// add appends the tokens of a text. A token is a run of letters, digits and marks, or any other single character that is not white space.
+func (b *blockChain) add(text []byte) {
+	for len(text) > 0 {
+		r, width := utf8.DecodeRune(text)
+		end := width
+		if isWordRune(r) {
+			for end < len(text) {
+				r, width := utf8.DecodeRune(text[end:])
+				if !isWordRune(r) {
+					break
+				}
+				end += width
+			}
+		}
+		if !unicode.IsSpace(r) {
+			b.addToken(text[:end])
+		}
+		text = text[end:]
+	}
+}
+
+func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) }
+
+func (b *blockChain) addToken(token []byte) {
+	b.hash = mix64(b.hash ^ hashText(token))
+	b.tokens++
+	if b.tokens%b.size == 0 {
+		b.blocks = append(b.blocks, b.hash)
+	}
+}
