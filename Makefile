@@ -58,6 +58,8 @@ docs: build
 	$(BIN) gendocs docs/commands
 	$(BIN) policies --format markdown > docs/commands/list-of-policies.md
 	$(BIN) formats --format markdown > docs/commands/list-of-formats.md
+	$(BIN) caches --format markdown > docs/commands/list-of-caches.md
+	$(BIN) models --format markdown > docs/commands/list-of-models.md
 
 install: build
 	install -D -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/cachesim

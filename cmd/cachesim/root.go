@@ -82,6 +82,8 @@ policies and holds them against the offline optimum.
 		newRunCommand(),
 		newPlotCommand(),
 		newPoliciesCommand(),
+		newCachesCommand(),
+		newModelsCommand(),
 		newGenCommand(),
 		newConvertCommand(),
 		newFormatsCommand(),

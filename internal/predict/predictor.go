@@ -105,6 +105,20 @@ func (c Cost) Plus(other Cost) Cost {
 	return Cost{c.Calls + other.Calls, c.Predictions + other.Predictions, c.Elapsed + other.Elapsed, c.Training.Plus(other.Training)}
 }
 
+// Minus returns what c is above an earlier cost.
+func (c Cost) Minus(earlier Cost) Cost {
+	return Cost{c.Calls - earlier.Calls, c.Predictions - earlier.Predictions, c.Elapsed - earlier.Elapsed}
+}
+
+// Worker makes predictions in the background, a batch of them at a time, on the clock of a model: it says when those of the last batch are known.
+// A cache whose policy predicts in the background asks it instead of counting requests.
+type Worker interface {
+	// Busy reports whether the predictions of the last batch are still to come.
+	Busy() bool
+	// Start has the worker, which must not be busy, predict so many objects.
+	Start(objects int)
+}
+
 // Counted counts what the predictions of a Predictor cost.
 type Counted struct {
 	Predictor

@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"slices"
+
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/predict"
@@ -56,7 +58,12 @@ func (c CacheConfig) policyConfig() policies.Config {
 // CacheSpec is a kind of cache with its parameters: what a user writes as `sets(ways=64)`.
 type CacheSpec = params.Spec[CacheEntry]
 
-var caches = params.Table("cache", "exact", []CacheEntry{exactEntry, setsEntry, prefixEntry})
+var cacheEntries = []CacheEntry{exactEntry, setsEntry, prefixEntry}
+
+var caches = params.Table("cache", "exact", cacheEntries)
+
+// Caches returns every entry in the order in which `cachesim caches` prints them.
+func Caches() []CacheEntry { return slices.Clone(cacheEntries) }
 
 // ParseCache reads one kind of cache.
 func ParseCache(text string) (CacheSpec, error) { return caches.Parse(text) }

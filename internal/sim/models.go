@@ -2,8 +2,12 @@ package sim
 
 import (
 	"context"
+	"math"
+	"slices"
+	"time"
 
 	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
@@ -14,23 +18,62 @@ type ModelEntry struct {
 	Source  string // of the model and its constants
 	Params  []params.Param
 	Cache   string // the one kind of cache it works on
-	// Run replays t through the cache on a virtual clock. It stops early with ctx's error.
-	Run func(ctx context.Context, t *traces.Trace, cache Cache, values params.Values, options ReplayOptions) (Counts, Latency, error)
+	// Check refuses values of Params that exclude each other, and a trace that lacks what they need; nil where there are none such.
+	Check func(params.Values, *traces.Trace) error
+	// Run replays the trace through the cache on a virtual clock. It stops early with ctx's error.
+	Run func(ctx context.Context, c ModelConfig) (Counts, Latency, error)
 }
 
 // Signature implements params.Named.
 func (e ModelEntry) Signature() (string, []params.Param) { return e.Name, e.Params }
 
-// Latency is the time that what a model measures took, after the warm-up: the lookups of a batch, or a prompt until its first token.
+// ModelConfig is what a model runs on.
+type ModelConfig struct {
+	ReplayOptions
+	Trace  *traces.Trace
+	Cache  Cache
+	Params params.Values
+	// Cost returns what the predictions of the cache's policy have cost so far.
+	Cost func() predict.Cost
+}
+
+// Latency is the time that what a model measures took, after the warm-up: the lookups of a batch, or a prompt until its first token. A percentile is
+// the least of the times that so many per cent do not exceed (nearest rank).
 type Latency struct {
 	Mean, P50, P95, P99 float64 // milliseconds
 	Throughput          float64 // of what the model counts, per second of its clock
 }
 
-// ModelSpec is a model with its parameters: what a user writes as `sls(bandwidth=60)`.
+// newLatency sums up times; work is what was done in the span of the clock from the first arrival to the last end.
+func newLatency(times []time.Duration, work int64, span time.Duration) Latency {
+	if len(times) == 0 {
+		return Latency{}
+	}
+	sorted := slices.Sorted(slices.Values(times))
+	rank := func(share float64) float64 {
+		return milliseconds(sorted[int(math.Ceil(share*float64(len(sorted))))-1])
+	}
+	l := Latency{P50: rank(0.50), P95: rank(0.95), P99: rank(0.99)}
+	for _, t := range times {
+		l.Mean += milliseconds(t) / float64(len(times))
+	}
+	if span > 0 {
+		l.Throughput = float64(work) / span.Seconds()
+	}
+	return l
+}
+
+func milliseconds(t time.Duration) float64 { return float64(t) / float64(time.Millisecond) }
+
+// ModelSpec is a model with its parameters: what a user writes as `sls(host_gbs=120)`.
 type ModelSpec = params.Spec[ModelEntry]
 
-var models = params.Table("model", "sls", []ModelEntry{})
+var modelEntries = []ModelEntry{slsEntry, prefillEntry}
+
+var models = params.Table("model", "sls", modelEntries)
+
+// Models returns every entry in the order in which `cachesim models` prints them.
+func Models() []ModelEntry { return slices.Clone(modelEntries) }
 
 // ParseModel reads one model.
 func ParseModel(text string) (ModelSpec, error) { return models.Parse(text) }
@@ -40,3 +83,48 @@ func ParseModels(text string) ([]ModelSpec, error) { return models.ParseList(tex
 
 // ModelNames returns the names of the models.
 func ModelNames() []string { return models.Names() }
+
+// groupReplay serves the groups of a trace one by one, for a model that says when.
+type groupReplay struct {
+	ModelConfig
+	starts []int // positions at which the groups begin
+	total  Counts
+	warm   Counts // what of total was served before the warm-up ended
+	warmed int    // groups that begin before it ended
+}
+
+func newGroupReplay(c ModelConfig, starts []int) *groupReplay {
+	r := &groupReplay{ModelConfig: c, starts: starts}
+	r.warmed, _ = slices.BinarySearch(starts, c.Warmup)
+	return r
+}
+
+// served is what the cache had of a group.
+type served struct {
+	Window
+	misses    int64
+	hitTokens int64
+	cost      predict.Cost // of the predictions meanwhile
+}
+
+// serve has the cache serve group i.
+func (r *groupReplay) serve(i int, serve func(Window, *Counts)) served {
+	from, to := r.starts[i], len(r.Trace.Objects)
+	if i+1 < len(r.starts) {
+		to = r.starts[i+1]
+	}
+	if i == r.warmed {
+		r.warm = r.total
+	}
+	w := window(r.Trace, from, to, false, nil)
+	before, cost := r.total, r.Cost()
+	serve(w, &r.total)
+	if r.Progress != nil {
+		r.Progress(to - from)
+	}
+	now := r.total.minus(before)
+	return served{w, now.Misses(), now.HitTokens, r.Cost().Minus(cost)}
+}
+
+// counts returns what was served after the warm-up.
+func (r *groupReplay) counts() Counts { return r.total.minus(r.warm) }

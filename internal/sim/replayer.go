@@ -140,6 +140,9 @@ func (r *Replayer) checkParts(c Cell) error {
 	case c.Model != nil && len(r.trace.Starts) > 0:
 		return fmt.Errorf("model %s: %s is replayed file by file, each from time 0 on; leave out --per-file", c.Model.Name(), r.trace.Name)
 	}
+	if c.Model != nil && c.Model.Entry.Check != nil {
+		return c.Model.Entry.Check(c.Model.Params, r.trace)
+	}
 	return nil
 }
 
@@ -319,7 +322,11 @@ func (r *Replayer) replayPart(ctx context.Context, c Cell, t *traces.Trace, warm
 	if c.Model == nil {
 		out.counts, err = Replay(ctx, t, cache, options)
 	} else {
-		out.counts, out.latency, err = c.Model.Entry.Run(ctx, t, cache, c.Model.Params, options)
+		cost := func() predict.Cost { return predict.Cost{} }
+		if counted != nil {
+			cost = counted.Cost
+		}
+		out.counts, out.latency, err = c.Model.Entry.Run(ctx, ModelConfig{options, t, cache, c.Model.Params, cost})
 	}
 	out.elapsed = time.Since(start)
 	if reporting, ok := cache.(Reporting); ok {

@@ -110,6 +110,8 @@ func (b *batches) end(pos int) int {
 // miss, the others hit, since that fetch serves them. So misses are fetches, as they are in the exact cache.
 type batchServer interface {
 	lookUp(objects []policies.Object, first int, times []int64) (fetches int)
+	// appendMissed appends what the present batch has missed, each object once.
+	appendMissed(to []policies.Object) []policies.Object
 	// load loads what the batch missed, in the order of the first lookups; end is where the batch ends.
 	load(end int) (evictions int)
 	counters() []policies.Counter
@@ -121,6 +123,9 @@ type setsCache struct {
 	batches batches
 	server  batchServer
 	served  int // batches
+	// What the last batch missed; only for who wants to know it.
+	keepMissed bool
+	missed     []policies.Object
 }
 
 func newSets(c CacheConfig) (Cache, error) {
@@ -155,12 +160,33 @@ func (s *setsCache) Serve(w Window, n *Counts) {
 		}
 		n.Hits += int64(to - from - s.server.lookUp(w.Objects[from:to], w.First+from, times))
 		if w.First+to == end {
+			if s.keepMissed {
+				s.missed = s.server.appendMissed(s.missed[:0])
+			}
 			n.Evictions += int64(s.server.load(end))
 			s.served++
 		}
 		from = to
 	}
 	n.Requests += int64(len(w.Objects))
+}
+
+// batchStarts implements batchCache.
+func (s *setsCache) batchStarts() []int {
+	if s.batches.groups != nil {
+		return s.batches.groups
+	}
+	var starts []int
+	for at := 0; at < s.batches.length; at += s.batches.size {
+		starts = append(starts, at)
+	}
+	return starts
+}
+
+// watch implements batchCache.
+func (s *setsCache) watch() func() []policies.Object {
+	s.keepMissed = true
+	return func() []policies.Object { return s.missed }
 }
 
 // Counters implements Reporting.
@@ -184,6 +210,8 @@ type slots struct {
 
 // missing is the place of an object that the present batch has missed.
 const missing = math.MaxUint32
+
+func (s *slots) appendMissed(to []policies.Object) []policies.Object { return append(to, s.missed...) }
 
 func newSlots(x *setIndex) slots {
 	s := slots{setIndex: x, place: make([]uint32, len(x.home)), filled: make([]uint8, x.sets*x.slabs)}

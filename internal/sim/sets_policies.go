@@ -52,6 +52,13 @@ type lookup struct {
 	time   int64
 }
 
+func (p *policyPerSet) appendMissed(to []policies.Object) []policies.Object {
+	for _, m := range p.missed {
+		to = append(to, m.object)
+	}
+	return to
+}
+
 func newPolicyPerSet(c CacheConfig, x *setIndex, b batches) (*policyPerSet, error) {
 	p := &policyPerSet{setIndex: x, each: make([]oneSet, x.sets), local: make([]uint32, len(x.home)), states: make([]setState, len(x.home)), batch: 1}
 	p.number()

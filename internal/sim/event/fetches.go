@@ -6,6 +6,12 @@ type Fetches[K comparable] struct {
 	waiting map[K][]func()
 }
 
+// Fetching reports whether the thing is being fetched.
+func (f *Fetches[K]) Fetching(key K) bool {
+	_, fetching := f.waiting[key]
+	return fetching
+}
+
 // Begin calls fetch, which must call arrived once, when the thing is there. done is called then, after what waited longer. Where the thing
 // is being fetched already, fetch is not called and done waits for it.
 func (f *Fetches[K]) Begin(key K, fetch func(arrived func()), done func()) {
@@ -21,11 +27,11 @@ func (f *Fetches[K]) Begin(key K, fetch func(arrived func()), done func()) {
 
 // Wait calls done when the thing that is being fetched arrives. It reports false where it is not being fetched; done is not called then.
 func (f *Fetches[K]) Wait(key K, done func()) bool {
-	waiting, fetching := f.waiting[key]
-	if fetching {
-		f.waiting[key] = append(waiting, done)
+	if !f.Fetching(key) {
+		return false
 	}
-	return fetching
+	f.waiting[key] = append(f.waiting[key], done)
+	return true
 }
 
 func (f *Fetches[K]) arrive(key K) {

@@ -1,0 +1,137 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/sim/prefill"
+	"github.com/cachesim/cachesim/internal/traces"
+)
+
+var prefillEntry = ModelEntry{
+	Name:    "prefill",
+	Summary: "prompts to a language model: the time to the first token, for which what is not cached must be computed; throughput counts prompts",
+	Source:  "LCR (arXiv 2509.20979), section 5.1; constants in docs/models.md",
+	Cache:   "prefix",
+	Params: []params.Param{
+		{Name: "model", Default: "qwen2.5-32b-awq", Choices: prefill.Models(), Doc: "language model"},
+		{Name: "hardware", Default: "4xrtx4090", Choices: prefill.HardwareNames(), Doc: "cards it runs on"},
+		{Name: "concurrency", Default: 2, Min: 1, Max: 1e6, Doc: "prompts in flight; the others wait"},
+		{Name: "arrivals", Default: string(prefill.Closed), Choices: []string{string(prefill.Closed), string(prefill.FromTrace), string(prefill.Poisson)},
+			Doc: "closed: the next prompt comes when one is done, the next turn of a conversation after the one before it ; trace: at the times of the trace ; " +
+				"poisson: at random"},
+		{Name: "rate", Default: 0.0, Min: 0, Max: 1e9, Doc: "prompts per second of arrivals=poisson"},
+		{Name: "seed", Default: 1, Min: 0, Max: 1 << 53, Doc: "of arrivals=poisson, the same for all policies"},
+		{Name: "output", Default: -1, Min: -1, Max: 1 << 30, Doc: "output tokens of each prompt ; -1: those of the trace, 256 where it has none"},
+		{Name: "overhead_ms", Default: 5.0, Min: 0, Max: 1e9, Doc: "fixed cost of a prefill, in milliseconds"},
+		{Name: "predict_us", Default: 1.0, Min: 0, Max: 1e9, Doc: "time of the prediction for one block, in microseconds"},
+		{Name: "predict_call_us", Default: 0.0, Min: 0, Max: 1e9, Doc: "time of a question to the predictor besides, in microseconds"},
+		{Name: "decode_ms", Default: -1.0, Min: -1, Max: 1e9, Doc: "time of an output token, in milliseconds ; -1: that of the model"},
+		{Name: "active_b", Default: 0.0, Min: 0, Max: 1e9, Doc: "parameters that a token passes through, in 10^9 ; 0: those of the model"},
+		{Name: "weights_gb", Default: 0.0, Min: 0, Max: 1e9, Doc: "all parameters, in 10^9 bytes ; 0: those of the model"},
+		{Name: "attention_mflop", Default: 0.0, Min: 0, Max: 1e9, Doc: "operations of attention per token and token before it, in 10^6 ; 0: those of the model"},
+		{Name: "kv_kb", Default: 0.0, Min: 0, Max: 1e9, Doc: "keys and values of a token, in 10^3 bytes ; 0: those of the model"},
+		{Name: "peak_tflops", Default: 0.0, Min: 0, Max: 1e12, Doc: "operations per second of all cards, in 10^12 ; 0: those of the hardware"},
+		{Name: "bandwidth_gbs", Default: 0.0, Min: 0, Max: 1e12, Doc: "bandwidth of the memories of all cards, in 10^9 bytes per second ; 0: that of the hardware"},
+		{Name: "utilisation", Default: 0.0, Min: 0, Max: 1, Doc: "share of the peak that a prefill reaches ; 0: that of the hardware"},
+	},
+	Check: checkPrefill,
+	Run:   runPrefill,
+}
+
+// defaultOutput is how many output tokens a prompt has where neither trace nor user says (LCR, section 5.2).
+const defaultOutput = 256
+
+func checkPrefill(v params.Values, t *traces.Trace) error {
+	switch arrivals, rate := prefill.Arrivals(v.Text("arrivals")), v.Float("rate"); {
+	case arrivals == prefill.Poisson && rate == 0:
+		return fmt.Errorf("model prefill: arrivals=poisson needs a rate, in prompts per second: prefill(arrivals=poisson,rate=2)")
+	case arrivals != prefill.Poisson && rate != 0:
+		return fmt.Errorf("model prefill: rate=%v says nothing of arrivals=%s; leave it out, or write arrivals=poisson", rate, arrivals)
+	case arrivals == prefill.FromTrace && t.Prompts != nil && t.Prompts.Arrivals == nil:
+		return fmt.Errorf("model prefill: arrivals=trace, but %s has no times; write arrivals=closed or arrivals=poisson", t.Name)
+	}
+	return nil
+}
+
+// promptCache is a cache that serves prompts and holds their blocks while they run.
+type promptCache interface {
+	// Begin serves a prompt, counted from 0, and holds its blocks.
+	Begin(prompt int, n *Counts) (hitTokens int64)
+	// Finish lets the blocks of a prompt go that has begun.
+	Finish(prompt int)
+}
+
+func runPrefill(ctx context.Context, c ModelConfig) (Counts, Latency, error) {
+	cache, ok := c.Cache.(promptCache)
+	if !ok {
+		return Counts{}, Latency{}, fmt.Errorf("model prefill: a cache of type %T does not lock prompts", c.Cache)
+	}
+	replay := &prefillReplay{newGroupReplay(c, c.Trace.Groups), cache}
+	p := c.Trace.Prompts
+	prompts := prefill.Prompts{Tokens: p.InputTokens, Outputs: outputs(p, c.Params.Int("output")), Sessions: p.Sessions, Arrivals: p.Arrivals}
+	all, err := prefill.Run(ctx, prompts, replay, prefillConfig(c.Params))
+	if err != nil {
+		return Counts{}, Latency{}, err
+	}
+	counted := all[replay.warmed:]
+	var times []time.Duration
+	var end time.Duration
+	for _, s := range counted {
+		times = append(times, s.FirstToken-s.Arrived)
+		end = max(end, s.Done)
+	}
+	return replay.counts(), newLatency(times, int64(len(counted)), end-counted[0].Arrived), nil
+}
+
+// outputs returns the output tokens of each prompt.
+func outputs(p *traces.Prompts, fixed int) []int32 {
+	switch {
+	case fixed < 0 && p.OutputTokens != nil:
+		return p.OutputTokens
+	case fixed < 0:
+		fixed = defaultOutput
+	}
+	return slices.Repeat([]int32{int32(fixed)}, len(p.InputTokens))
+}
+
+// prefillConfig returns the constants: those of model and hardware, with what the user gives instead.
+func prefillConfig(v params.Values) prefill.Config {
+	c := prefill.Config{
+		Shape: prefill.ShapeOf(v.Text("model")), Hardware: prefill.HardwareOf(v.Text("hardware")),
+		Overhead:    microseconds(1e3 * v.Float("overhead_ms")),
+		PredictCall: microseconds(v.Float("predict_call_us")), PredictRow: microseconds(v.Float("predict_us")),
+		Concurrency: v.Int("concurrency"), Arrivals: prefill.Arrivals(v.Text("arrivals")), Rate: v.Float("rate"), Seed: uint64(v.Int("seed")),
+	}
+	for name, constant := range map[string]struct {
+		value *float64
+		unit  float64
+	}{
+		"active_b": {&c.Active, 1e9}, "weights_gb": {&c.Weights, 1e9}, "attention_mflop": {&c.Attention, 1e6}, "kv_kb": {&c.KV, 1e3},
+		"peak_tflops": {&c.Peak, 1e12}, "bandwidth_gbs": {&c.Bandwidth, 1e9}, "utilisation": {&c.Utilisation, 1},
+	} {
+		if given := v.Float(name); given > 0 {
+			*constant.value = given * constant.unit
+		}
+	}
+	if given := v.Float("decode_ms"); given >= 0 {
+		c.Decode = given / 1e3
+	}
+	return c
+}
+
+// prefillReplay is a cache as package prefill sees it.
+type prefillReplay struct {
+	*groupReplay
+	cache promptCache
+}
+
+func (r *prefillReplay) Begin(i int) prefill.Hit {
+	s := r.serve(i, func(_ Window, n *Counts) { r.cache.Begin(i, n) })
+	return prefill.Hit{Tokens: int(s.hitTokens), Calls: s.cost.Calls, Predictions: s.cost.Predictions}
+}
+
+func (r *prefillReplay) Finish(i int) { r.cache.Finish(i) }

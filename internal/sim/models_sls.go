@@ -1,0 +1,99 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/predict"
+	"github.com/cachesim/cachesim/internal/sim/sls"
+)
+
+var slsEntry = ModelEntry{
+	Name:    "sls",
+	Summary: "batches of embedding lookups: cached vectors are read from the memory of a GPU, the others from that of its host; throughput counts lookups",
+	Source:  "LCR (arXiv 2509.20979), section 4.1; constants in docs/models.md",
+	Cache:   "sets",
+	Params: []params.Param{
+		{Name: "launch_us", Default: 50.0, Min: 0, Max: 1e9, Doc: "fixed cost of a batch, in microseconds"},
+		{Name: "vector_bytes", Default: 512, Min: 1, Max: 1e9, Doc: "bytes of an embedding vector"},
+		{Name: "hbm_gbs", Default: 600.0, Min: 1e-6, Max: 1e9, Doc: "bandwidth of the GPU's memory, in 10^9 bytes per second"},
+		{Name: "host_gbs", Default: 60.0, Min: 1e-6, Max: 1e9, Doc: "bandwidth of random reads from the host's memory, in 10^9 bytes per second"},
+		{Name: "access_ns", Default: 1000.0, Min: 0, Max: 1e12, Doc: "time of one random access to the host's memory, in nanoseconds"},
+		{Name: "outstanding", Default: 1, Min: 1, Max: 1e9, Doc: "random accesses to the host's memory at a time"},
+		{Name: "predict_ns", Default: 80, Min: 0, Max: 1e12, Doc: "time of the prediction for one key, in nanoseconds"},
+		{Name: "inflight", Default: 1, Min: 1, Max: 1e6, Doc: "batches that run at a time"},
+		{Name: "rate", Default: 0.0, Min: 0, Max: 1e9, Doc: "batches that arrive per second, at random (Poisson) ; 0: each comes when one is done"},
+		{Name: "seed", Default: 1, Min: 0, Max: 1 << 53, Doc: "of the arrivals, the same for all policies"},
+	},
+	Run: runSLS,
+}
+
+// batchCache is a cache that serves the requests of a batch together.
+type batchCache interface {
+	Cache
+	// batchStarts returns the positions at which the batches begin.
+	batchStarts() []int
+	// watch returns a function that tells what the last batch missed, each object once. It is called before the first request.
+	watch() (missed func() []policies.Object)
+}
+
+// backgroundCache is a batchCache whose policy may have predictions made in the background.
+type backgroundCache interface {
+	// predictWith gives the policy the worker, before the first request, and reports whether it uses it.
+	predictWith(predict.Worker) bool
+}
+
+func runSLS(ctx context.Context, c ModelConfig) (Counts, Latency, error) {
+	cache, ok := c.Cache.(batchCache)
+	if !ok {
+		return Counts{}, Latency{}, fmt.Errorf("model sls: a cache of type %T does not serve batches", c.Cache)
+	}
+	v := c.Params
+	config := sls.Config{
+		Launch: microseconds(v.Float("launch_us")), VectorBytes: int64(v.Int("vector_bytes")),
+		HBM: 1e9 * v.Float("hbm_gbs"), Host: 1e9 * v.Float("host_gbs"),
+		Access: time.Duration(v.Float("access_ns")), Outstanding: v.Int("outstanding"),
+		PredictRow: time.Duration(v.Int("predict_ns")), InFlight: v.Int("inflight"), Rate: v.Float("rate"), Seed: uint64(v.Int("seed")),
+	}
+	replay := &slsReplay{groupReplay: newGroupReplay(c, cache.batchStarts()), cache: cache, missed: cache.watch()}
+	batches, err := sls.Run(ctx, len(replay.starts), replay, config)
+	if err != nil {
+		return Counts{}, Latency{}, err
+	}
+	counted := batches[replay.warmed:]
+	var times []time.Duration
+	var end time.Duration
+	for _, b := range counted {
+		times = append(times, b.Done-b.Arrived)
+		end = max(end, b.Done)
+	}
+	counts := replay.counts()
+	return counts, newLatency(times, counts.Requests, end-counted[0].Arrived), nil
+}
+
+func microseconds(us float64) time.Duration { return time.Duration(us * float64(time.Microsecond)) }
+
+// slsReplay is a cache as package sls sees it.
+type slsReplay struct {
+	*groupReplay
+	cache      batchCache
+	missed     func() []policies.Object
+	background bool // the policy does not wait for its predictions
+}
+
+func (r *slsReplay) Worker(w *sls.Worker) {
+	cache, ok := r.cache.(backgroundCache)
+	r.background = ok && cache.predictWith(w)
+}
+
+func (r *slsReplay) Lookup(i int) sls.Batch {
+	s := r.serve(i, r.cache.Serve)
+	b := sls.Batch{Keys: s.Objects, Missing: r.missed(), Predicted: s.cost.Predictions}
+	if r.background {
+		b.Predicted = 0
+	}
+	return b
+}

@@ -1,0 +1,192 @@
+// Package prefill models the time to first token (TTFT) of a language model that keeps the keys and values of prompts in a prefix tree: tokens
+// that are cached need not be computed again.
+//
+// The prefill of a prompt of which c tokens are cached and u are not takes
+//
+//	overhead + max(operations / (peak x utilisation), bytes / bandwidth)
+//	operations = 2 x active parameters x u + attention x (u x c + u x (u+1) / 2)
+//	bytes      = weights + KV x (c + u)
+//
+// (a roofline). At least one token is computed, since the first output comes from it. Prompts are prefilled one at a time, first come first
+// served; output tokens then take a stated time each beside the prefills of others, and the prompt's blocks stay locked until the last.
+package prefill
+
+import (
+	"context"
+	"time"
+
+	"github.com/cachesim/cachesim/internal/sim/event"
+)
+
+// Arrivals says when prompts come.
+type Arrivals string
+
+const (
+	// Closed keeps Concurrency prompts in flight: the next comes when one is done. The next turn of a conversation waits for the one before it.
+	Closed Arrivals = "closed"
+	// FromTrace takes the times of the trace; at most Concurrency prompts are in flight, the others wait.
+	FromTrace Arrivals = "trace"
+	// Poisson draws the times with Rate; at most Concurrency prompts are in flight, the others wait.
+	Poisson Arrivals = "poisson"
+)
+
+// Config are the constants of the model.
+type Config struct {
+	Shape
+	Hardware
+	Overhead    time.Duration // of a prefill
+	PredictCall time.Duration // of a question to the predictor for which a prompt waits
+	PredictRow  time.Duration // of the prediction for one block
+	Concurrency int           // prompts in flight, at least 1
+	Arrivals    Arrivals
+	Rate        float64 // prompts per second of Poisson arrivals
+	Seed        uint64  // of them
+}
+
+// Prefill returns how long it takes to compute the prompt's tokens beyond the cached ones.
+func (c Config) Prefill(tokens, cached int) time.Duration {
+	known := float64(min(cached, tokens-1))
+	computed := float64(tokens) - known
+	operations := 2*c.Active*computed + c.Attention*(computed*known+computed*(computed+1)/2)
+	bytes := c.Weights + c.KV*float64(tokens)
+	seconds := max(operations/(c.Peak*c.Utilisation), bytes/c.Bandwidth)
+	return c.Overhead + time.Duration(seconds*float64(time.Second))
+}
+
+// Prompts are what is requested.
+type Prompts struct {
+	Tokens   []int32 // per prompt, at least 1
+	Outputs  []int32 // per prompt
+	Sessions []int32 // per prompt: its conversation; nil where it is not known
+	Arrivals []int64 // nanoseconds, per prompt; needed for FromTrace
+}
+
+// Hit is what the cache had of a prompt.
+type Hit struct {
+	Tokens      int   // of the prompt that need not be computed
+	Calls       int64 // questions to the predictor that the policy waited for
+	Predictions int64 // blocks that it asked about in them
+}
+
+// Cache is the cache of keys and values.
+type Cache interface {
+	// Begin looks up prompt i, makes room for its blocks and locks them. It is called once for each prompt, in their order.
+	Begin(i int) Hit
+	// Finish unlocks the blocks of prompt i.
+	Finish(i int)
+}
+
+// Served says when a prompt came, when its first token was there and when its last.
+type Served struct {
+	Arrived, FirstToken, Done time.Duration
+}
+
+// Run serves the prompts in their order and returns when each was served. It stops early with ctx's error.
+func Run(ctx context.Context, prompts Prompts, cache Cache, c Config) ([]Served, error) {
+	loop := &event.Loop{}
+	m := &model{
+		Config: c, loop: loop, prompts: prompts, cache: cache, served: make([]Served, len(prompts.Tokens)),
+		slots: event.NewStation(loop, c.Concurrency), gpu: event.NewStation(loop, 1),
+	}
+	switch c.Arrivals {
+	case Closed:
+		m.openTurns()
+		m.sendReady()
+	case FromTrace:
+		m.arriveAt(0)
+	case Poisson:
+		event.Poisson(loop, len(m.served), c.Rate, c.Seed, m.request)
+	}
+	err := loop.Run(ctx)
+	return m.served, err
+}
+
+// model is one run.
+type model struct {
+	Config
+	loop    *event.Loop
+	prompts Prompts
+	cache   Cache
+	served  []Served
+	slots   *event.Station // of prompts in flight
+	gpu     *event.Station // prefills
+
+	// Of the closed loop.
+	next     int     // prompt to send
+	inFlight int     // prompts
+	before   []int32 // per prompt: the turn before it in its conversation, -1 for the first; nil where conversations are not known
+	done     []bool  // per prompt
+}
+
+// openTurns finds the turn before each.
+func (m *model) openTurns() {
+	m.done = make([]bool, len(m.served))
+	if m.prompts.Sessions == nil {
+		return
+	}
+	last := map[int32]int32{}
+	m.before = make([]int32, len(m.served))
+	for i, session := range m.prompts.Sessions {
+		before, ok := last[session]
+		if !ok {
+			before = -1
+		}
+		m.before[i], last[session] = before, int32(i)
+	}
+}
+
+// sendReady sends prompts while there are fewer than Concurrency in flight and the turn before the next one is done. Prompts keep the order of the
+// trace, which all policies see and the optimum knows; so one that waits for its turn holds up the others.
+func (m *model) sendReady() {
+	for m.next < len(m.served) && m.inFlight < m.Concurrency && m.turn(m.next) {
+		m.next++
+		m.inFlight++
+		m.request(m.next - 1)
+	}
+}
+
+// turn reports whether the turn before prompt i is done.
+func (m *model) turn(i int) bool {
+	return m.before == nil || m.before[i] < 0 || m.done[m.before[i]]
+}
+
+// arriveAt has prompt i and those after it come at the times of the trace, the first at 0. One whose time lies before that of an earlier prompt comes with it.
+func (m *model) arriveAt(i int) {
+	if i == len(m.served) {
+		return
+	}
+	at := time.Duration(m.prompts.Arrivals[i] - m.prompts.Arrivals[0])
+	m.loop.At(max(at, m.loop.Now()), func() {
+		m.request(i)
+		m.arriveAt(i + 1)
+	})
+}
+
+func (m *model) request(i int) {
+	m.served[i].Arrived = m.loop.Now()
+	m.slots.Acquire(func() {
+		m.gpu.Acquire(func() { m.prefill(i) })
+	})
+}
+
+func (m *model) prefill(i int) {
+	hit := m.cache.Begin(i)
+	predicting := time.Duration(hit.Calls)*m.PredictCall + time.Duration(hit.Predictions)*m.PredictRow
+	m.loop.After(predicting+m.Prefill(int(m.prompts.Tokens[i]), hit.Tokens), func() {
+		m.served[i].FirstToken = m.loop.Now()
+		decoding := time.Duration(float64(m.prompts.Outputs[i]) * m.Decode * float64(time.Second))
+		m.loop.After(decoding, func() { m.finish(i) })
+		m.gpu.Release()
+	})
+}
+
+func (m *model) finish(i int) {
+	m.served[i].Done = m.loop.Now()
+	m.cache.Finish(i)
+	m.slots.Release()
+	if m.Arrivals == Closed {
+		m.done[i] = true
+		m.inFlight--
+		m.sendReady()
+	}
+}

@@ -1,0 +1,191 @@
+package prefill
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// scripted is a cache whose answers are written down.
+type scripted struct {
+	hits   []Hit // per prompt
+	events []string
+}
+
+func (s *scripted) Begin(i int) Hit {
+	s.events = append(s.events, fmt.Sprintf("begin %d", i))
+	return s.hits[i]
+}
+
+func (s *scripted) Finish(i int) { s.events = append(s.events, fmt.Sprintf("finish %d", i)) }
+
+func mustRun(t testing.TB, p Prompts, cache *scripted, c Config) []Served {
+	t.Helper()
+	served, err := Run(t.Context(), p, cache, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return served
+}
+
+// perToken is a machine that takes 1 ms per computed token and 10 ms per output token, and nothing besides.
+func perToken() Config {
+	return Config{
+		Shape: Shape{Active: 0.5e9, Decode: 0.010}, Hardware: Hardware{Peak: 1e12, Bandwidth: 1e12, Utilisation: 1},
+		Concurrency: 1, Arrivals: Closed,
+	}
+}
+
+func prompts(tokens ...int32) Prompts {
+	return Prompts{Tokens: tokens, Outputs: slices.Repeat([]int32{2}, len(tokens))}
+}
+
+// TestPrefillOfQwen works out the roofline of 2048 tokens, 1024 of them cached, on four RTX 4090 by hand.
+func TestPrefillOfQwen(t *testing.T) {
+	c := Config{Shape: ShapeOf("qwen2.5-32b-awq"), Hardware: HardwareOf("4xrtx4090"), Overhead: 5 * time.Millisecond}
+	// 2 x 32.5e9 x 1024 = 66.56e12 for the parameters; attention 1,310,720 x (1024 x 1024 + 1024 x 1025 / 2) = 2.062e12.
+	operations := 66.56e12 + 1310720*(1024*1024+1024*1025/2)
+	want := 5 + 1e3*operations/(4*165.2e12*0.43)
+	if got := c.Prefill(2048, 1024).Seconds() * 1e3; math.Abs(got-want) > 1e-4 {
+		t.Errorf("prefill takes %.4f ms, want %.4f", got, want)
+	}
+	// One token is bound by memory: 19.3 GB of weights and 2048 x 262,144 bytes of keys and values at 4.032 TB/s.
+	want = 5 + 1e3*(19.3e9+2048*262144)/4.032e12
+	for _, cached := range []int{2047, 2048} {
+		if got := c.Prefill(2048, cached).Seconds() * 1e3; math.Abs(got-want) > 1e-4 {
+			t.Errorf("with %d cached prefill takes %.4f ms, want %.4f", cached, got, want)
+		}
+	}
+}
+
+// TestUtilisationOfDeepSeek holds the utilisation against what it was taken from: 32,200 computed tokens per second on eight H800.
+func TestUtilisationOfDeepSeek(t *testing.T) {
+	c := Config{Shape: ShapeOf("deepseek-r1"), Hardware: HardwareOf("8xh800")}
+	c.Attention = 0 // whose share is not published
+	const tokens = 100_000
+	rate := tokens / c.Prefill(tokens, 0).Seconds()
+	if published := 73.7e3 * (1 - 0.563); math.Abs(rate/published-1) > 0.01 {
+		t.Errorf("%.0f tokens per second, published %.0f", rate, published)
+	}
+}
+
+func TestAloneTTFTIsThePrefill(t *testing.T) {
+	cache := &scripted{hits: []Hit{{}, {Tokens: 60}, {Tokens: 100}, {Tokens: 60, Calls: 2, Predictions: 3000}}}
+	c := perToken()
+	c.PredictCall, c.PredictRow = 500*time.Microsecond, time.Microsecond
+	served := mustRun(t, prompts(100, 100, 100, 100), cache, c)
+	for i, want := range []time.Duration{100, 40, 1, 40 + 1 + 3} {
+		if got := served[i].FirstToken - served[i].Arrived; got != want*time.Millisecond {
+			t.Errorf("prompt %d: %v to the first token, want %d ms", i, got, want)
+		}
+		if i > 0 && served[i].Arrived != served[i-1].Done {
+			t.Errorf("prompt %d came at %v, the one before it was done at %v", i, served[i].Arrived, served[i-1].Done)
+		}
+		if got := served[i].Done - served[i].FirstToken; got != 20*time.Millisecond {
+			t.Errorf("prompt %d: %v for two output tokens", i, got)
+		}
+	}
+}
+
+// TestTwoInFlight: prefills come one at a time, decoding beside them, and prompts are locked from their prefill to their last token.
+func TestTwoInFlight(t *testing.T) {
+	cache := &scripted{hits: make([]Hit, 4)}
+	c := perToken()
+	c.Concurrency = 2
+	served := mustRun(t, prompts(10, 50, 5, 5), cache, c)
+	// 0 is prefilled 0-10 and decodes until 30; 1 waits, is prefilled 10-60 and decodes until 80; 2 comes at 30, waits for 1, 60-65, until 85.
+	ms := time.Millisecond
+	want := []Served{{0, 10 * ms, 30 * ms}, {0, 60 * ms, 80 * ms}, {30 * ms, 65 * ms, 85 * ms}, {80 * ms, 85 * ms, 105 * ms}}
+	if !slices.Equal(served, want) {
+		t.Errorf("served %v, want %v", served, want)
+	}
+	events := []string{"begin 0", "begin 1", "finish 0", "begin 2", "finish 1", "begin 3", "finish 2", "finish 3"}
+	if !slices.Equal(cache.events, events) {
+		t.Errorf("events %v, want %v", cache.events, events)
+	}
+}
+
+func TestTheNextTurnWaitsForTheOneBeforeIt(t *testing.T) {
+	p := prompts(10, 20, 10, 10)
+	p.Sessions = []int32{7, 7, 3, 7}
+	c := perToken()
+	c.Concurrency = 3
+	served := mustRun(t, p, &scripted{hits: make([]Hit, 4)}, c)
+	// 1 waits until 0 is done at 30, and 2 with it; 3 waits until 1 is done at 70.
+	for i, want := range []time.Duration{0, 30, 30, 70} {
+		if got := served[i].Arrived; got != want*time.Millisecond {
+			t.Errorf("prompt %d came at %v, want %d ms", i, got, want)
+		}
+	}
+}
+
+func TestArrivalsOfTheTrace(t *testing.T) {
+	p := prompts(10, 10, 10)
+	ms := int64(time.Millisecond)
+	p.Arrivals = []int64{1000 * ms, 1005 * ms, 1003 * ms}
+	c := perToken()
+	c.Concurrency, c.Arrivals = 5, FromTrace
+	served := mustRun(t, p, &scripted{hits: make([]Hit, 3)}, c)
+	for i, want := range []Served{{0, 10, 30}, {5, 20, 40}, {5, 30, 50}} {
+		if got := served[i]; got.Arrived != want.Arrived*time.Millisecond || got.FirstToken != want.FirstToken*time.Millisecond {
+			t.Errorf("prompt %d: %v, want %v ms", i, got, want)
+		}
+	}
+}
+
+// TestPoissonArrivals: equal prompts that come at random wait for the prefills before them as in M/D/1.
+func TestPoissonArrivals(t *testing.T) {
+	const n, rho = 60_000, 0.6
+	p := prompts(slices.Repeat([]int32{10}, n)...)
+	c := perToken()
+	c.Concurrency, c.Arrivals, c.Rate = n, Poisson, rho*100
+	served := mustRun(t, p, &scripted{hits: make([]Hit, n)}, c)
+	var sum time.Duration
+	for _, s := range served {
+		sum += s.FirstToken - s.Arrived
+	}
+	got, want := sum.Seconds()*1e3/n/10, 1+rho/(1-rho)/2
+	if math.Abs(got/want-1) > 0.05 {
+		t.Errorf("mean TTFT %.3f prefills, want %.3f", got, want)
+	}
+}
+
+// TestMoreIsNeverSlower: more cached tokens and better hardware never make a prefill longer, nor a first token later while prompts come at given times.
+func TestMoreIsNeverSlower(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := Config{
+			Shape: ShapeOf(rapid.SampledFrom(Models()).Draw(t, "model")), Hardware: HardwareOf(rapid.SampledFrom(HardwareNames()).Draw(t, "hardware")),
+			Concurrency: rapid.IntRange(1, 4).Draw(t, "concurrency"), Arrivals: Poisson, Rate: 2,
+		}
+		n := rapid.IntRange(1, 20).Draw(t, "n")
+		tokens, less, more := make([]int32, n), make([]Hit, n), make([]Hit, n)
+		for i := range n {
+			length := rapid.IntRange(1, 8000).Draw(t, "tokens")
+			tokens[i] = int32(length)
+			less[i].Tokens = rapid.IntRange(0, length).Draw(t, "hit")
+			more[i].Tokens = rapid.IntRange(less[i].Tokens, length).Draw(t, "more")
+		}
+		p := Prompts{Tokens: tokens, Outputs: slices.Repeat([]int32{10}, n)}
+		run := func(hits []Hit, c Config) []Served {
+			served, err := Run(t.Context(), p, &scripted{hits: hits}, c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return served
+		}
+		base := run(less, c)
+		better := c
+		better.Peak, better.Bandwidth = 1.5*c.Peak, 1.2*c.Bandwidth
+		for name, other := range map[string][]Served{"more hits": run(more, c), "better hardware": run(less, better)} {
+			for i := range n {
+				if other[i].Arrived != base[i].Arrived || other[i].FirstToken > base[i].FirstToken {
+					t.Fatalf("%s: prompt %d is served %v instead of %v", name, i, other[i], base[i])
+				}
+			}
+		}
+	})
+}
