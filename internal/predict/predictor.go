@@ -92,6 +92,11 @@ func (t Training) Plus(other Training) Training {
 	return Training{t.Models + other.Models, t.Work + other.Work, t.Elapsed + other.Elapsed}
 }
 
+// minus returns what t is above an earlier cost.
+func (t Training) minus(earlier Training) Training {
+	return Training{t.Models - earlier.Models, t.Work - earlier.Work, t.Elapsed - earlier.Elapsed}
+}
+
 // Cost is what predictions have cost.
 type Cost struct {
 	Calls       int64         // of Predict
@@ -107,7 +112,7 @@ func (c Cost) Plus(other Cost) Cost {
 
 // Minus returns what c is above an earlier cost.
 func (c Cost) Minus(earlier Cost) Cost {
-	return Cost{c.Calls - earlier.Calls, c.Predictions - earlier.Predictions, c.Elapsed - earlier.Elapsed}
+	return Cost{c.Calls - earlier.Calls, c.Predictions - earlier.Predictions, c.Elapsed - earlier.Elapsed, c.Training.minus(earlier.Training)}
 }
 
 // Worker makes predictions in the background, a batch of them at a time, on the clock of a model: it says when those of the last batch are known.
