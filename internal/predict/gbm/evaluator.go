@@ -30,7 +30,11 @@ type conditions struct {
 	feature    int
 	thresholds []float64 // ascending; a value above it goes right
 	effects    []effect  // of a value above the threshold, in the same order
-	missing    []effect  // of NaN
+	// sums are the words of all trees after 1<<shift effects, after twice as many, and so on: so many that taking over the words is not dearer.
+	sums    []uint64
+	trees   int
+	shift   int
+	missing []effect // of NaN
 	// nodes that must be asked one by one: those that look at categories, and where some take 0 for missing and the value is 0, the others as well.
 	categories    []numbered
 	zeros         []numbered
@@ -88,7 +92,7 @@ func newBlock(trees []tree) (b block) {
 		for n < len(nodes) && nodes[n].feature == nodes[0].feature {
 			n++
 		}
-		b.features = append(b.features, newConditions(nodes[:n]))
+		b.features = append(b.features, newConditions(nodes[:n], len(trees)))
 		nodes = nodes[n:]
 	}
 	return b
@@ -119,8 +123,8 @@ func (b *block) number(t *tree, index int32, nodes []numbered) []numbered {
 }
 
 // newConditions takes the nodes of one feature in the order of their thresholds.
-func newConditions(nodes []numbered) conditions {
-	c := conditions{feature: int(nodes[0].feature)}
+func newConditions(nodes []numbered, trees int) conditions {
+	c := conditions{feature: int(nodes[0].feature), trees: trees, shift: bits.Len(uint(trees - 1))}
 	for _, n := range nodes {
 		if n.categories != nil {
 			c.categories = append(c.categories, n)
@@ -134,7 +138,18 @@ func newConditions(nodes []numbered) conditions {
 		c.zeros = append(c.zeros, n)
 		c.zeroIsMissing = c.zeroIsMissing || n.missing == missingZero
 	}
+	c.sumUp()
 	return c
+}
+
+func (c *conditions) sumUp() {
+	words := slices.Repeat([]uint64{^uint64(0)}, c.trees)
+	for i, e := range c.effects {
+		words[e.tree] &= e.keep
+		if (i+1)&(1<<c.shift-1) == 0 {
+			c.sums = append(c.sums, words...)
+		}
+	}
 }
 
 func (e *evaluator) sum(row []float64) (sum float64) {
@@ -177,14 +192,34 @@ func (c *conditions) apply(row []float64, words *[blockTrees]uint64) {
 	case c.zeroIsMissing && isZero(value):
 		ask(c.zeros, value, words)
 	default:
-		for i, threshold := range c.thresholds {
-			if value <= threshold {
-				return
+		n := c.below(value)
+		sums := n >> (c.shift & 63)
+		if sums > 0 {
+			for t, word := range c.sums[(sums-1)*c.trees : sums*c.trees] {
+				words[t&(blockTrees-1)] &= word
 			}
-			e := c.effects[i]
+		}
+		for _, e := range c.effects[sums<<(c.shift&63) : n] {
 			words[e.tree&(blockTrees-1)] &= e.keep
 		}
 	}
+}
+
+// below returns the number of thresholds below a value. It halves the range without a branch that would have to be foreseen.
+func (c *conditions) below(value float64) int {
+	first, n := 0, len(c.thresholds)
+	for n > 1 {
+		half := n / 2
+		next := first
+		if c.thresholds[first+half-1] < value {
+			next = first + half
+		}
+		first, n = next, n-half
+	}
+	if n == 1 && c.thresholds[first] < value {
+		first++
+	}
+	return first
 }
 
 func ask(nodes []numbered, value float64, words *[blockTrees]uint64) {
