@@ -94,12 +94,12 @@ func (m *Model) Importance() (splits []int, gain []float64) {
 // has none of its own.
 func (m *Model) Match(features []string) error {
 	if len(m.names) != len(features) {
-		return fmt.Errorf("the model was trained on %d features (%s), but here a row has %d (%s)",
+		return fmt.Errorf("the model was trained on %d features (%s), but here a row has %d (%s); take the predictor's features that it was trained on, or train it anew",
 			len(m.names), shorten(m.names), len(features), shorten(features))
 	}
 	for f, name := range m.names {
 		if name != features[f] && name != fmt.Sprintf("Column_%d", f) {
-			return fmt.Errorf("feature %d of the model is %s, but here it is %s: the model was trained on other features, or in another order", f+1, name, features[f])
+			return fmt.Errorf("feature %d of the model is %s, but here it is %s: it was trained on other features, or in another order; train it anew", f+1, name, features[f])
 		}
 	}
 	return nil
