@@ -143,8 +143,14 @@ func newSets(c CacheConfig) (Cache, error) {
 // newBatchServer returns the server that knows the policy, or the one for all others.
 func newBatchServer(c CacheConfig, s *setsCache) (batchServer, error) {
 	switch c.Policy.Entry.Name {
-	case "lru":
+	case "lru", "lru-stack":
 		return newSlabLRU(s.index), nil
+	case "fpb":
+		return newSlabRanked(s.index, c.Predictor, s.index.ways), nil
+	case "hf":
+		return newSlabRanked(s.index, c.Predictor, c.Policy.Params.Int("candidates")), nil
+	case "laru":
+		return newSlabLARU(c, s.index)
 	}
 	return newPolicyPerSet(c, s.index, s.batches)
 }

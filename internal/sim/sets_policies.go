@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -13,8 +14,8 @@ import (
 // together take about as much memory as one for the whole trace.
 //
 // A policy sees each key of a batch once, however often the batch looks it up, when the batch ends: first the hits, then the misses, each in order.
-// Offline policies are told positions in that sequence of their set, as if all of a batch came in the order of the lookups. So `opt` is Belady on the
-// batches of each set: under these rules nothing else fetches less in sets of this size.
+// Offline policies may have the misses of a batch loaded in any order, and are told positions on the timeline of their set. With both, `opt` fetches as
+// seldom as sets of this size can.
 type policyPerSet struct {
 	*setIndex
 	each     []oneSet
@@ -169,6 +170,9 @@ func (p *policyPerSet) load(end int) (evictions int) {
 	for _, l := range p.hits {
 		p.set(l.object).policy.Hit(p.request(l))
 	}
+	if p.timeline != nil {
+		p.timeline.soonestLast(p)
+	}
 	for _, l := range p.missed {
 		evictions += p.loadOne(l)
 	}
@@ -235,44 +239,69 @@ func (p *policyPerSet) counters() (sums []policies.Counter) {
 	return sums
 }
 
-// setTimeline numbers the requests of each set, each object once per batch.
+// setTimeline numbers the requests of each set, each object once per batch, so that Belady's rule, the farthest number leaves, is optimal.
+//
+// Where all of a batch is looked up before anything is loaded, two objects that are requested next in the same batch are equally far, but not equally good
+// to keep: whichever of them is missed then is loaded and cannot leave at once, while the other may leave after its hit. So the one to miss is
+// the one that is wanted sooner after that batch: it has the larger number.
 type setTimeline struct {
-	at     []uint32 // per request: its number in its set; that of the first lookup of the batch where it repeats one
+	at     []uint32 // per request that is the first of its object in its batch: its number in its set
 	next   []uint32 // set by set, per number: the number of the next request to the same object, or policies.Never
 	starts []int    // per set: where it begins in next
 }
 
 func newSetTimeline(objects []policies.Object, x *setIndex, b batches) *setTimeline {
 	t := &setTimeline{at: make([]uint32, len(objects)), starts: make([]int, x.sets+1)}
-	last := slices.Repeat([]int{-1}, len(x.home)) // per object: position of its last request that is no repetition
-	first, end := 0, 0                            // of the batch
-	counts := make([]uint32, x.sets)
-	for pos, o := range objects {
-		if pos >= end {
-			first, end = pos, b.end(pos)
-		}
-		if last[o] >= first {
-			t.at[pos] = t.at[last[o]]
-			continue
-		}
-		last[o] = pos
-		set := int(x.home[o]) / x.slabs
-		t.at[pos] = counts[set]
-		counts[set]++
+	setOf := func(pos int) int { return int(x.home[objects[pos]]) / x.slabs }
+	firsts, ends := firstLookups(objects, len(x.home), b)
+	left := make([]uint32, x.sets) // per set: numbers that are not given yet
+	for _, pos := range firsts {
+		left[setOf(int(pos))]++
 	}
-	for set, n := range counts {
+	for set, n := range left {
 		t.starts[set+1] = t.starts[set] + int(n)
 	}
-	t.next = make([]uint32, t.starts[x.sets])
+	t.next = make([]uint32, len(firsts))
 	later := slices.Repeat([]uint32{policies.Never}, len(x.home)) // per object: the number of its next request
-	for pos, o := range slices.Backward(objects) {
-		slot := t.starts[int(x.home[o])/x.slabs] + int(t.at[pos])
-		if later[o] != t.at[pos] { // not the repetition of a batch
-			t.next[slot] = later[o]
+	for i := len(ends) - 1; i >= 0; i-- {
+		batch := firsts[:ends[i]]
+		if i > 0 {
+			batch = batch[ends[i-1]:]
 		}
-		later[o] = t.at[pos]
+		slices.SortFunc(batch, func(p, q uint32) int {
+			return cmp.Or(cmp.Compare(later[objects[p]], later[objects[q]]), cmp.Compare(p, q))
+		})
+		for _, pos := range batch {
+			set, o := setOf(int(pos)), objects[pos]
+			left[set]--
+			t.at[pos] = left[set]
+			t.next[t.starts[set]+int(left[set])] = later[o]
+			later[o] = left[set]
+		}
 	}
 	return t
+}
+
+// firstLookups returns the positions at which a batch looks an object up first, and per batch where its own end among them.
+func firstLookups(objects []policies.Object, count int, b batches) (firsts []uint32, ends []int) {
+	lastBatch := make([]uint32, count) // per object: 1 + the last batch that looked it up
+	for pos, end := 0, 0; pos < len(objects); {
+		end = b.end(pos)
+		for ; pos < end; pos++ {
+			if o := objects[pos]; lastBatch[o] != uint32(len(ends)+1) {
+				lastBatch[o] = uint32(len(ends) + 1)
+				firsts = append(firsts, uint32(pos))
+			}
+		}
+		ends = append(ends, len(firsts))
+	}
+	return firsts, ends
+}
+
+// soonestLast sorts what a batch missed by next requests, soonest last. What is loaded last cannot leave in the batch.
+func (t *setTimeline) soonestLast(p *policyPerSet) {
+	next := func(l lookup) uint32 { return t.next[t.starts[int(p.home[l.object])/p.slabs]+int(t.at[l.pos])] }
+	slices.SortStableFunc(p.missed, func(a, b lookup) int { return cmp.Compare(next(b), next(a)) })
 }
 
 func (t *setTimeline) nextUse(set int) []uint32 { return t.next[t.starts[set]:t.starts[set+1]] }

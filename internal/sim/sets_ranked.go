@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
-	"slices"
 
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/laru"
@@ -21,9 +20,9 @@ type slabRanked struct {
 	candidates int       // that fpb and hf look at; laru decides for itself
 	next       []float64 // per slot: the prediction that is known
 	marks      []setMarks
-	laru       *setsLARU   // nil for fpb and hf
-	background *setsWorker // mode=async of laru; nil otherwise
-	end        int         // of the present batch
+	laru       *setsLARU    // nil for fpb and hf
+	background *laru.Worker // mode=async of laru; nil otherwise
+	end        int          // of the present batch
 
 	asked     []policies.Object
 	predicted []float64
@@ -76,7 +75,7 @@ func newSlabLARU(c CacheConfig, x *setIndex) (*slabRanked, error) {
 		r.laru.evicted = make([]uint32, len(x.home))
 	}
 	if settings.Async {
-		r.background = newSetsWorker(len(x.home), settings.Latency)
+		r.background = laru.NewWorker(len(x.home), settings.Latency)
 	}
 	return r, nil
 }
@@ -101,7 +100,7 @@ func (r *slabRanked) lookUp(objects []policies.Object, first int, _ []int64) (fe
 		}
 	}
 	if r.background != nil {
-		r.background.requested = append(r.background.requested, objects...)
+		r.background.Request(objects...)
 	}
 	return fetches
 }
@@ -109,7 +108,7 @@ func (r *slabRanked) lookUp(objects []policies.Object, first int, _ []int64) (fe
 func (r *slabRanked) load(end int) (evictions int) {
 	r.end = end
 	if r.background != nil {
-		r.background.publish(r)
+		r.background.Publish(end-1, r.learn)
 	}
 	for _, o := range r.missed {
 		home := r.home[o]
@@ -122,15 +121,23 @@ func (r *slabRanked) load(end int) (evictions int) {
 		r.counts[slot] = r.batch
 		r.marks[slot>>r.shift].unknown |= r.lane(slot)
 		if r.background != nil {
-			r.next[slot] = r.background.known[o]
+			r.next[slot] = r.background.Known(o)
 		}
 	}
 	r.missed = r.missed[:0]
 	r.batch++
 	if r.background != nil {
-		r.background.begin(r.predictor, end)
+		r.background.Publish(end, r.learn)
+		r.background.EndBatch(r.predictor, end)
 	}
 	return evictions
+}
+
+// learn takes a prediction that the background has made.
+func (r *slabRanked) learn(o policies.Object, next float64) {
+	if slot := r.place[o]; slot != 0 && slot != missing {
+		r.next[slot-1] = next
+	}
 }
 
 // lane returns the bit that stands for a slot in the marks of its set.
@@ -237,7 +244,7 @@ func inOrder(count uint32, i, first, slots int) uint64 {
 	if i -= first; i < 0 {
 		i += slots
 	}
-	return uint64(count)<<32 | uint64(i)
+	return uint64(count)<<6 | uint64(i)
 }
 
 // leastRecent returns the first so many slots of a set in the order of eviction.
@@ -311,56 +318,4 @@ func (r *slabRanked) counters() []policies.Counter {
 		return nil
 	}
 	return r.laru.figures.Counters()
-}
-
-// setsWorker is the background worker of laru(mode=async). When a batch has been loaded and the worker is idle, it predicts the objects of the batch;
-// what it predicts is known latency requests after the end of the batch, and stays until the worker gets to the object again. An object of which nothing
-// is known yet leaves first.
-type setsWorker struct {
-	known     []float64         // per object
-	requested []policies.Object // of the present batch
-	pending   []policies.Object // being predicted, each once
-	coming    []float64
-	taken     []uint32 // per object: the last job that it was part of
-	jobs      uint32
-	latency   int
-	finishes  int // where the pending predictions are known; MaxInt while idle
-}
-
-func newSetsWorker(objects, latency int) *setsWorker {
-	return &setsWorker{
-		known: slices.Repeat([]float64{predict.Never}, objects), taken: make([]uint32, objects), latency: latency, finishes: math.MaxInt,
-	}
-}
-
-// publish makes the pending predictions known if they are finished when a batch is to be loaded.
-func (w *setsWorker) publish(r *slabRanked) {
-	if r.end-1 < w.finishes {
-		return
-	}
-	for i, o := range w.pending {
-		w.known[o] = w.coming[i]
-		if slot := r.place[o]; slot != 0 && slot != missing {
-			r.next[slot-1] = w.coming[i]
-		}
-	}
-	w.finishes = math.MaxInt
-}
-
-// begin takes up the batch that ended, if the worker is idle.
-func (w *setsWorker) begin(predictor predict.Predictor, end int) {
-	if w.finishes == math.MaxInt {
-		w.jobs++
-		w.pending = w.pending[:0]
-		for _, o := range w.requested {
-			if w.taken[o] != w.jobs {
-				w.taken[o] = w.jobs
-				w.pending = append(w.pending, o)
-			}
-		}
-		w.coming = slices.Grow(w.coming[:0], len(w.pending))[:len(w.pending)]
-		predictor.Predict(w.pending, end, w.coming)
-		w.finishes = end + w.latency
-	}
-	w.requested = w.requested[:0]
 }

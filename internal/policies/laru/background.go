@@ -8,57 +8,48 @@ import (
 	"github.com/cachesim/cachesim/internal/predict"
 )
 
-// background is the worker of mode=async. When a batch of requests has ended and the worker is idle, it predicts the objects of the batch as of
-// then, each once; their predictions are known latency requests later, and stay until the worker gets to the object again. An object of which
-// none is known yet is taken to be requested never, so that it leaves first.
+// Worker makes the predictions of mode=async. When a batch of requests has ended and it is idle, it predicts the objects of the batch as of then, each
+// once; their predictions are known latency requests later, and stay until it gets to the object again. An object of which none is known yet is taken
+// to be requested never, so that it leaves first.
 //
 // Memory: 12 bytes per object, and 16 to 20 per object of a batch.
-type background struct {
-	next      []float64 // per object: the prediction that is known
+type Worker struct {
+	known     []float64 // per object
 	requested []policies.Object
 	pending   []policies.Object // what is being predicted
 	coming    []float64         // its predictions
 	batchOf   []uint32          // per object: 1 + the last batch in which it was predicted
 	batches   uint32
 	busy      bool
-
-	size     int   // requests per batch; 0: groups
-	groups   []int // positions at which the batches begin that have not begun
-	latency  int
-	ends     int // where the present batch ends
-	finishes int // where pending is known
-	due      int // where there is something to do
+	latency   int
+	finishes  int // where pending is known
 }
 
-func newBackground(c policies.Config) *background {
-	w := &background{
-		next: slices.Repeat([]float64{predict.Never}, c.Objects), batchOf: make([]uint32, c.Objects),
-		size: c.Params.Int("batch"), groups: c.Groups, latency: c.Params.Int("latency"), finishes: math.MaxInt,
-	}
-	if w.size == 0 && w.groups == nil {
-		w.size = 1
-	}
-	return w
+// NewWorker returns an idle worker for so many objects.
+func NewWorker(objects, latency int) *Worker {
+	return &Worker{known: slices.Repeat([]float64{predict.Never}, objects), batchOf: make([]uint32, objects), latency: latency}
 }
 
-// work does what is due before the request at pos.
-func (w *background) work(p *laru, pos int) {
-	for pos >= w.due {
-		if w.busy && pos >= w.finishes {
-			w.publish(&p.recency)
-		}
-		if pos >= w.ends {
-			w.endBatch(p.predictor, pos)
-		}
-		w.due = w.ends
-		if w.busy {
-			w.due = min(w.due, w.finishes)
-		}
+// Known returns the prediction for o that is known.
+func (w *Worker) Known(o policies.Object) float64 { return w.known[o] }
+
+// Request adds requests to the present batch.
+func (w *Worker) Request(objects ...policies.Object) { w.requested = append(w.requested, objects...) }
+
+// Publish makes what is being predicted known, and passes it on, if it is finished before the request at pos.
+func (w *Worker) Publish(pos int, learn func(o policies.Object, next float64)) {
+	if !w.busy || pos < w.finishes {
+		return
 	}
+	for i, o := range w.pending {
+		w.known[o] = w.coming[i]
+		learn(o, w.coming[i])
+	}
+	w.busy = false
 }
 
-// endBatch predicts the objects of the batch that has ended, if there is a worker for them.
-func (w *background) endBatch(predictor predict.Predictor, pos int) {
+// EndBatch ends the batch before the request at end, and predicts its objects if the worker is idle.
+func (w *Worker) EndBatch(predictor predict.Predictor, end int) {
 	if !w.busy && len(w.requested) > 0 {
 		w.batches++
 		w.pending = w.pending[:0]
@@ -69,11 +60,42 @@ func (w *background) endBatch(predictor predict.Predictor, pos int) {
 			}
 		}
 		w.coming = slices.Grow(w.coming[:0], len(w.pending))[:len(w.pending)]
-		predictor.Predict(w.pending, pos, w.coming)
-		w.busy, w.finishes = true, w.ends+w.latency
+		predictor.Predict(w.pending, end, w.coming)
+		w.busy, w.finishes = true, end+w.latency
 	}
 	w.requested = w.requested[:0]
-	w.ends = w.nextEnd(pos)
+}
+
+// background is a Worker that finds out where batches end.
+type background struct {
+	*Worker
+	size   int   // requests per batch; 0: groups
+	groups []int // positions at which the batches begin that have not begun
+	ends   int   // where the present batch ends
+	due    int   // where there is something to do
+}
+
+func newBackground(c policies.Config) *background {
+	w := &background{Worker: NewWorker(c.Objects, c.Params.Int("latency")), size: c.Params.Int("batch"), groups: c.Groups}
+	if w.size == 0 && w.groups == nil {
+		w.size = 1
+	}
+	return w
+}
+
+// work does what is due before the request at pos.
+func (w *background) work(p *laru, pos int) {
+	for pos >= w.due {
+		w.Publish(pos, p.learn)
+		if pos >= w.ends {
+			w.EndBatch(p.predictor, w.ends)
+			w.ends = w.nextEnd(pos)
+		}
+		w.due = w.ends
+		if w.busy {
+			w.due = min(w.due, w.finishes)
+		}
+	}
 }
 
 // nextEnd returns where the batch of the request at pos ends.
@@ -88,15 +110,4 @@ func (w *background) nextEnd(pos int) int {
 		return math.MaxInt
 	}
 	return w.groups[0]
-}
-
-// publish makes the pending predictions known.
-func (w *background) publish(r *recency) {
-	for i, o := range w.pending {
-		w.next[o] = w.coming[i]
-		if r.has(o) {
-			r.relearn(o, w.coming[i])
-		}
-	}
-	w.busy = false
 }

@@ -134,9 +134,9 @@ func (p *laru) insert(o policies.Object, pos int) {
 	p.recency.push(o)
 	p.predictor.Observe(o, pos)
 	if p.background != nil {
-		p.recency.learn(p.recency.end-1, p.background.next[o])
+		p.recency.learn(p.recency.end-1, p.background.known[o])
 		p.recency.known = p.recency.end
-		p.background.requested = append(p.background.requested, o)
+		p.background.Request(o)
 	}
 }
 
@@ -163,6 +163,13 @@ func (p *laru) evict(o policies.Object, pos int) (victim policies.Object) {
 		p.figures.ByPrediction++
 	}
 	return victim
+}
+
+// learn takes a prediction that the background has made.
+func (p *laru) learn(o policies.Object, next float64) {
+	if p.recency.has(o) {
+		p.recency.relearn(o, next)
+	}
 }
 
 func (p *laru) beginPhase() {

@@ -1,0 +1,93 @@
+package sim
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/cachesim/cachesim/internal/oracle"
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/predict"
+	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/gen"
+)
+
+var benchZipf = sync.OnceValues(func() (*traces.Trace, []uint32) {
+	spec, err := gen.Parse("zipf(requests=2000000,objects=100000,alpha=1)", "")
+	if err != nil {
+		panic(err)
+	}
+	g, err := gen.New(spec)
+	if err != nil {
+		panic(err)
+	}
+	t := &traces.Trace{Name: "zipf", NumObjects: 100_000}
+	var rec traces.Record
+	for g.Read(&rec) == nil {
+		t.Objects = append(t.Objects, uint32(rec.Num-1))
+	}
+	return t, oracle.NextUse(t.Objects, t.NumObjects)
+})
+
+// BenchmarkSets replays Zipf(1.0) through sets of a tenth of the objects, beside the exact cache.
+func BenchmarkSets(b *testing.B) {
+	for _, c := range []struct{ cache, policy, predictor string }{
+		{"exact", "lru", ""},
+		{"exact", "laru", "oracle"},
+		{"sets", "lru", ""},
+		{"sets", "laru", "oracle"},
+		{"sets", "laru(marks=bitset)", "oracle"},
+		{"sets", "laru(mode=async)", "oracle"},
+		{"sets", "laru", "noisy(p=0.3)"},
+		{"sets", "fpb", "oracle"},
+		{"sets", "opt", ""},
+		{"sets", "fifo", ""},
+	} {
+		b.Run(c.cache+"/"+c.policy+"/"+c.predictor, func(b *testing.B) { benchSets(b, c.cache, c.policy, c.predictor) })
+	}
+}
+
+func benchSets(b *testing.B, cacheText, policyText, predictorText string) {
+	t, nextUse := benchZipf()
+	cache, err := ParseCache(cacheText)
+	if err != nil {
+		b.Fatal(err)
+	}
+	policy, err := policies.ParseSpec(policyText)
+	if err != nil {
+		b.Fatal(err)
+	}
+	config := CacheConfig{
+		Trace: t, Capacity: int64(t.NumObjects / 10), Unit: true, Params: cache.Params, Policy: policy, NextUse: func() []uint32 { return nextUse },
+	}
+	var n Counts
+	for b.Loop() {
+		b.StopTimer()
+		if policy.Entry.Predicts {
+			config.Predictor = countedPredictor(b, t, nextUse, predictorText)
+		}
+		c, err := cache.Entry.New(config)
+		if err != nil {
+			b.Fatal(err)
+		}
+		n = Counts{}
+		b.StartTimer()
+		for from := 0; from < len(t.Objects); from += windowLen {
+			c.Serve(window(t, from, min(from+windowLen, len(t.Objects)), false, nil), &n)
+		}
+	}
+	b.ReportMetric(float64(len(t.Objects))*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mreq/s")
+	b.ReportMetric(100*ratio(n.Hits, n.Requests), "%hit")
+}
+
+// countedPredictor builds a predictor as a replay does.
+func countedPredictor(b *testing.B, t *traces.Trace, nextUse []uint32, text string) predict.Predictor {
+	spec, err := predict.Parse(text)
+	if err != nil {
+		b.Fatal(err)
+	}
+	p, err := spec.Entry.New(predict.Config{Objects: t.Objects, Count: t.NumObjects, NextUse: nextUse, Seed: 1, Params: spec.Params})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return &predict.Counted{Predictor: p}
+}

@@ -1,0 +1,608 @@
+package sim
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/laru"
+	"github.com/cachesim/cachesim/internal/predict"
+	"github.com/cachesim/cachesim/internal/traces"
+)
+
+// naiveSets is the slab hash as its description has it: sets of slabs of slots, searched slab by slab.
+type naiveSets struct {
+	policy string // lru, fpb, hf, or laru with its parameters
+	sets   [][]naiveSlab
+	slabs  int
+	count  uint32
+	keys   []traces.Key
+	next   []float64 // per object: as of its last request, or what the background has made known
+	async  bool
+	coming map[uint32]float64
+	phases []naivePhase
+}
+
+type naiveSlab []naiveSlot
+
+type naiveSlot struct {
+	object uint32
+	used   bool
+	count  uint32
+}
+
+type naivePhase struct {
+	old     map[uint32]bool
+	evicted map[uint32]bool
+	bits    laru.MarkedSet
+	lambda  float64
+}
+
+func newNaiveSets(t *traces.Trace, policy string, capacity, ways, slabs int) *naiveSets {
+	ways = min(ways, capacity)
+	n := &naiveSets{policy: policy, slabs: slabs, count: 1, keys: t.Keys, next: make([]float64, t.NumObjects), async: strings.Contains(policy, "async")}
+	for o := range n.next {
+		n.next[o] = math.Inf(1)
+	}
+	lanes := (ways + slabs - 1) / slabs
+	for range capacity / ways {
+		var set []naiveSlab
+		for left := ways; len(set) < slabs; left -= lanes {
+			set = append(set, make(naiveSlab, min(lanes, max(0, left))))
+		}
+		n.sets = append(n.sets, set)
+		n.phases = append(n.phases, naivePhase{})
+	}
+	return n
+}
+
+func (n *naiveSets) home(o uint32) (set int, firstSlab int) {
+	key := traces.Key{Num: uint64(o)}
+	if n.keys != nil {
+		key = n.keys[o]
+	}
+	if key.Text != "" {
+		h := murmur3([]byte(key.Text), 0)
+		return int(h) % len(n.sets), int(h) % n.slabs
+	}
+	var bytes []byte
+	for i := range 8 {
+		bytes = append(bytes, byte(key.Num>>(8*i)))
+	}
+	return int(murmur3(bytes, 0)) % len(n.sets), int(key.Num % uint64(n.slabs))
+}
+
+// find returns the slot of o: a probe goes on to the next slab until it meets an empty slot.
+func (n *naiveSets) find(o uint32) *naiveSlot {
+	set, first := n.home(o)
+	for d := range n.slabs {
+		slab := n.sets[set][(first+d)%n.slabs]
+		for lane := range slab {
+			if !slab[lane].used {
+				return nil
+			}
+			if slab[lane].object == o {
+				return &slab[lane]
+			}
+		}
+	}
+	return nil
+}
+
+// serve serves a batch; next is what the predictor says after it.
+func (n *naiveSets) serve(batch []uint32, next []float64) (hits, evictions int) {
+	for o, at := range n.coming {
+		n.next[o] = at
+	}
+	n.coming = map[uint32]float64{}
+	var missed []uint32
+	for _, o := range batch {
+		if slot := n.find(o); slot != nil {
+			hits++
+			slot.count = n.count
+			set, _ := n.home(o)
+			delete(n.phases[set].old, o)
+		} else if slices.Contains(missed, o) {
+			hits++
+		} else {
+			missed = append(missed, o)
+		}
+		if n.async {
+			n.coming[o] = next[o]
+		} else {
+			n.next[o] = next[o]
+		}
+	}
+	for _, o := range missed {
+		evictions += n.replace(o)
+	}
+	n.count++
+	return hits, evictions
+}
+
+func (n *naiveSets) replace(o uint32) (evictions int) {
+	set, first := n.home(o)
+	type candidate struct {
+		slot           *naiveSlot
+		distance, lane int
+	}
+	var all []candidate
+	for d := range n.slabs {
+		slab := n.sets[set][(first+d)%n.slabs]
+		for lane := range slab {
+			if !slab[lane].used {
+				slab[lane] = naiveSlot{o, true, n.count}
+				return 0
+			}
+			all = append(all, candidate{&slab[lane], d, lane})
+		}
+	}
+	slices.SortFunc(all, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(a.slot.count, b.slot.count), cmp.Compare(a.distance, b.distance), cmp.Compare(a.lane, b.lane))
+	})
+	l := 1
+	phase := &n.phases[set]
+	byPrediction := false
+	switch name, _, _ := strings.Cut(n.policy, "("); name {
+	case "fpb":
+		l = len(all)
+	case "hf":
+		l = min(4, len(all))
+	case "laru":
+		if len(phase.old) == 0 {
+			*phase = naivePhase{old: map[uint32]bool{}, evicted: map[uint32]bool{}, lambda: 1}
+			for _, c := range all {
+				phase.old[c.slot.object] = true
+			}
+		}
+		if phase.evicted[o] || strings.Contains(n.policy, "bitset") && phase.bits.Has(o) {
+			phase.lambda /= 2
+		} else {
+			l = max(1, int(phase.lambda*float64(len(all))))
+			byPrediction = l > 1
+		}
+	}
+	victim := all[0].slot
+	for _, c := range all[:l] {
+		if n.next[c.slot.object] > n.next[victim.object] {
+			victim = c.slot
+		}
+	}
+	if byPrediction {
+		phase.evicted[victim.object] = true
+		phase.bits.Add(victim.object)
+	}
+	delete(phase.old, victim.object)
+	*victim = naiveSlot{o, true, n.count}
+	return 1
+}
+
+// batchedTrace is testTrace in batches of random lengths, with keys.
+func batchedTrace(seed uint64, n, m, longest int) *traces.Trace {
+	t := testTrace(seed, n, m)
+	rng := rand.New(rand.NewPCG(seed, 2))
+	for pos := 0; pos < n; pos += 1 + rng.IntN(longest) {
+		t.Groups = append(t.Groups, pos)
+	}
+	for range t.NumObjects {
+		key := traces.Key{Num: rng.Uint64()}
+		if rng.IntN(3) == 0 {
+			key = traces.Key{Text: fmt.Sprintf("key %d", key.Num)}
+		}
+		t.Keys = append(t.Keys, key)
+	}
+	return t
+}
+
+// setsOf builds the cache of a policy; predictor may be "".
+func setsOf(tb testing.TB, t *traces.Trace, cache, policy, predictor string, capacity int) Cache {
+	tb.Helper()
+	spec, err := ParseCache(cache)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	p, err := policies.ParseSpec(policy)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if spec.Entry.Check != nil {
+		if err := spec.Entry.Check(spec.Params, p.Entry); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	config := CacheConfig{
+		Trace: t, Capacity: int64(capacity), Unit: true, Params: spec.Params, Policy: p, Seed: 7, NextUse: func() []uint32 { return nextUse(t) },
+	}
+	if p.Entry.Predicts {
+		config.Predictor = predictorOfTrace(tb, t, predictor)
+	}
+	c, err := spec.Entry.New(config)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return c
+}
+
+func predictorOfTrace(tb testing.TB, t *traces.Trace, text string) predict.Predictor {
+	tb.Helper()
+	spec, err := predict.Parse(text)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	p, err := spec.Entry.New(predict.Config{Objects: t.Objects, Count: t.NumObjects, NextUse: nextUse(t), Groups: t.Groups, Seed: 3, Params: spec.Params})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return p
+}
+
+// serveInWindows serves a trace in windows of random lengths.
+func serveInWindows(t *traces.Trace, c Cache, seed uint64) (n Counts) {
+	rng := rand.New(rand.NewPCG(seed, 3))
+	for from := 0; from < len(t.Objects); {
+		to := min(from+1+rng.IntN(50), len(t.Objects))
+		c.Serve(window(t, from, to, false, nil), &n)
+		from = to
+	}
+	return n
+}
+
+// TestSetsEqualTheDescription holds the policies that the cache knows itself against the description of the kernel.
+func TestSetsEqualTheDescription(t *testing.T) {
+	for _, policy := range []string{"lru", "fpb", "laru", "laru(marks=bitset)", "laru(mode=async)"} {
+		t.Run(policy, func(t *testing.T) {
+			for seed := range uint64(150) {
+				rng := rand.New(rand.NewPCG(seed, 4))
+				tr := batchedTrace(seed, 800, 20+rng.IntN(200), 1+rng.IntN(60))
+				slabs := 1 + rng.IntN(4)
+				ways := slabs * (1 + rng.IntN(16))
+				capacity := 1 + rng.IntN(150)
+				predictor := []string{"oracle", "noisy(p=0.5)", "noisy(p=1)"}[rng.IntN(3)]
+				c := setsOf(t, tr, fmt.Sprintf("sets(ways=%d,slabs=%d)", ways, slabs), policy, predictor, capacity)
+				naive := newNaiveSets(tr, policy, capacity, ways, slabs)
+				p := predictorOfTrace(t, tr, predictor)
+				next := make([]float64, tr.NumObjects)
+				var got Counts
+				for i, from := range tr.Groups {
+					to := len(tr.Objects)
+					if i+1 < len(tr.Groups) {
+						to = tr.Groups[i+1]
+					}
+					batch := tr.Objects[from:to]
+					for k, o := range batch {
+						p.Observe(o, from+k)
+					}
+					for _, o := range batch {
+						p.Predict([]uint32{o}, to, next[o:o+1])
+					}
+					hits, evictions := naive.serve(batch, next)
+					before := got
+					c.Serve(window(tr, from, to, false, nil), &got)
+					delta := got.minus(before)
+					if int(delta.Hits) != hits || int(delta.Evictions) != evictions {
+						t.Fatalf("seed %d, %d objects in sets(ways=%d,slabs=%d), %s, batch %d: %d hits and %d evictions, want %d and %d",
+							seed, capacity, ways, slabs, predictor, i, delta.Hits, delta.Evictions, hits, evictions)
+					}
+				}
+			}
+		})
+	}
+}
+
+// numbered returns a trace whose keys are the numbers themselves, in batches.
+func numbered(groups ...[]uint64) *traces.Trace {
+	t := &traces.Trace{Name: "numbered", SampleRate: 1}
+	number := map[uint64]uint32{}
+	for _, group := range groups {
+		t.Groups = append(t.Groups, len(t.Objects))
+		for _, key := range group {
+			o, known := number[key]
+			if !known {
+				o = uint32(len(number))
+				number[key] = o
+				t.Keys = append(t.Keys, traces.Key{Num: key})
+			}
+			t.Objects = append(t.Objects, o)
+		}
+	}
+	t.NumObjects = len(number)
+	return t
+}
+
+// TestSlabTies looks at who leaves a set of 2 slabs of 2 slots. Even keys probe slab 0 first, odd ones slab 1.
+func TestSlabTies(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		groups [][]uint64
+		gone   []uint64
+	}{
+		{"the smallest count leaves", [][]uint64{{2, 4}, {1, 3}, {2}, {6}}, []uint64{4}},
+		{"of equal counts, the slab probed first", [][]uint64{{2, 4, 1, 3}, {5}}, []uint64{1}},
+		{"of equal counts in a slab, the lowest lane", [][]uint64{{2, 4, 1, 3}, {6}}, []uint64{2}},
+		{"a smaller count in the far slab goes before the near slab", [][]uint64{{2, 4, 1, 3}, {2, 4, 3}, {6}}, []uint64{1}},
+		{"an empty far slot goes before a victim in the near slab", [][]uint64{{2, 4}, {6, 8}, {10}}, []uint64{2}},
+		{"a hit that comes after a miss in the batch is safe from it", [][]uint64{{2, 4, 1, 3}, {6, 2}}, []uint64{4}},
+		{"loaded in the batch ties with hit in the batch", [][]uint64{{2, 4, 1, 3}, {2, 4, 1, 3, 6, 8}}, []uint64{2, 6}},
+		{"of all loaded in one batch, the last takes the place of the one before", [][]uint64{{2}, {4, 6, 8, 10, 12}}, []uint64{2, 10}},
+	} {
+		tr := numbered(c.groups...)
+		cache := setsOf(t, tr, "sets(ways=4)", "lru", "", 4).(*setsCache)
+		serveInWindows(tr, cache, 1)
+		var gone []uint64
+		for o, place := range cache.server.(*slabLRU).place {
+			if place == 0 {
+				gone = append(gone, tr.Keys[o].Num)
+			}
+		}
+		if !slices.Equal(gone, c.gone) {
+			t.Errorf("%s: %v are gone, want %v", c.name, gone, c.gone)
+		}
+	}
+}
+
+// TestLookUpsOfABatch counts the repetitions of a missing key as hits, and looks all keys up before any is loaded.
+func TestLookUpsOfABatch(t *testing.T) {
+	tr := numbered([]uint64{2, 2, 4, 2}, []uint64{6, 8, 2}, []uint64{2, 4})
+	for _, policy := range []string{"lru", "fifo", "opt"} {
+		got := serveInWindows(tr, setsOf(t, tr, "sets(ways=2,slabs=1)", policy, "", 2), 1)
+		// 2 and 4 miss, 2 hits twice; 6 and 8 miss and drive out both, but 2 hits before; 2 and 4 miss.
+		want := Counts{Requests: 9, Hits: 3, Evictions: 4}
+		if policy == "opt" {
+			want = Counts{Requests: 9, Hits: 4, Evictions: 3} // 6 takes the place of 4, and 8 that of 6, so that 2 hits again
+		}
+		if got != want {
+			t.Errorf("%s: %+v, want %+v", policy, got, want)
+		}
+	}
+}
+
+func TestSetsRoundCapacity(t *testing.T) {
+	tr := batchedTrace(1, 100, 50, 5)
+	for _, c := range []struct{ capacity, ways, sets, slots int }{
+		{64, 64, 1, 64}, {127, 64, 1, 64}, {128, 64, 2, 128}, {1000, 8, 125, 1000}, {10, 64, 1, 10}, {1, 64, 1, 1}, {7, 2, 3, 6},
+	} {
+		for _, policy := range []string{"lru", "fifo"} {
+			cache := setsOf(t, tr, fmt.Sprintf("sets(ways=%d)", c.ways), policy, "", c.capacity).(*setsCache)
+			if got := cache.Counters()[:2]; got[0].Value != float64(c.sets) || got[1].Value != float64(c.slots) {
+				t.Errorf("%d objects in sets of %d: %v, want %d sets and %d slots", c.capacity, c.ways, got, c.sets, c.slots)
+			}
+		}
+	}
+	spec, err := ParseCache("sets(ways=6,slabs=4)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lru, _ := policies.Find("lru")
+	if err := spec.Entry.Check(spec.Params, lru); err == nil {
+		t.Error("6 ways in 4 slabs are not refused")
+	}
+	infinite, _ := policies.Find("infinite")
+	if err := setsEntry.Check(params.Defaults(setsEntry.Params), infinite); err == nil {
+		t.Error("infinite is not refused")
+	}
+}
+
+// TestOneSetOfSingleRequestsIsExact holds every policy in one set, with batches of one request, to what it does in the exact cache.
+func TestOneSetOfSingleRequestsIsExact(t *testing.T) {
+	forEachPolicy(t, false, func(t *testing.T, e policies.Entry) {
+		if e.Random || e.Unbounded {
+			t.Skip("random choices differ, or the capacity is ignored")
+		}
+		for seed := range uint64(20) {
+			tr := testTrace(seed, 600, 20+int(seed)*5)
+			capacity := 1 + int(seed*seed)%maxWays
+			want := serveInWindows(tr, setsOf(t, tr, "exact", e.Name, "noisy(p=0.3)", capacity), seed)
+			got := serveInWindows(tr, setsOf(t, tr, "sets(batch=1,slabs=1)", e.Name, "noisy(p=0.3)", capacity), seed)
+			if got != want {
+				t.Fatalf("seed %d, capacity %d: %+v, exact %+v", seed, capacity, got, want)
+			}
+		}
+	})
+}
+
+// TestLARUInOneSetIsExact does the same for its modes.
+func TestLARUInOneSetIsExact(t *testing.T) {
+	for _, policy := range []string{"laru(decay=k/32)", "laru(b=3)", "laru(marks=bitset)", "laru(mode=async)", "laru(mode=async,latency=7)", "hf(candidates=3)"} {
+		if name, _, _ := strings.Cut(policy, "("); !slices.Contains(policies.Names(), name) {
+			continue
+		}
+		for seed := range uint64(60) {
+			tr := testTrace(seed, 600, 20+int(seed)*5)
+			capacity := 1 + int(seed*seed)%maxWays
+			exact := setsOf(t, tr, "exact", policy, "noisy(p=0.4)", capacity)
+			inSet := setsOf(t, tr, "sets(batch=1,slabs=1)", policy, "noisy(p=0.4)", capacity)
+			want, got := serveInWindows(tr, exact, seed), serveInWindows(tr, inSet, seed)
+			if got != want {
+				t.Fatalf("%s, seed %d, capacity %d: %+v, exact %+v", policy, seed, capacity, got, want)
+			}
+			if a, b := exact.(Reporting).Counters(), inSet.(Reporting).Counters()[3:]; !slices.Equal(a, b) {
+				t.Fatalf("%s, seed %d, capacity %d: counters %v, exact %v", policy, seed, capacity, b, a)
+			}
+		}
+	}
+}
+
+// TestOptInSets holds opt against all that can happen in small sets, and every other policy against opt.
+func TestOptInSets(t *testing.T) {
+	for seed := range uint64(1500) {
+		tr := batchedTrace(seed, 14, 3+int(seed%5), 4)
+		capacity := 1 + int(seed)%4
+		c := setsOf(t, tr, fmt.Sprintf("sets(ways=%d,slabs=1)", 1+int(seed/4)%2), "opt", "", capacity).(*setsCache)
+		got := serveInWindows(tr, c, seed).Misses()
+		var want int64
+		for set := range c.index.sets {
+			want += leastFetches(batchesOfSet(tr, c.index, set), nil, c.index.ways)
+		}
+		if got != want {
+			t.Fatalf("seed %d: opt fetches %d times, possible are %d", seed, got, want)
+		}
+	}
+}
+
+// batchesOfSet returns the keys of each batch that belong to a set, each once.
+func batchesOfSet(t *traces.Trace, x *setIndex, set int) (batches [][]uint32) {
+	for i, from := range t.Groups {
+		to := len(t.Objects)
+		if i+1 < len(t.Groups) {
+			to = t.Groups[i+1]
+		}
+		var batch []uint32
+		for _, o := range t.Objects[from:to] {
+			if int(x.home[o])/x.slabs == set && !slices.Contains(batch, o) {
+				batch = append(batch, o)
+			}
+		}
+		batches = append(batches, batch)
+	}
+	return batches
+}
+
+// leastFetches tries all ways to serve batches from a set with such contents, the misses of a batch loaded in any order.
+func leastFetches(batches [][]uint32, contents []uint32, ways int) int64 {
+	if len(batches) == 0 {
+		return 0
+	}
+	var missed []uint32
+	for _, o := range batches[0] {
+		if !slices.Contains(contents, o) {
+			missed = append(missed, o)
+		}
+	}
+	best := int64(math.MaxInt64)
+	loadInAnyOrder(missed, contents, ways, func(after []uint32) {
+		best = min(best, leastFetches(batches[1:], after, ways))
+	})
+	return best + int64(len(missed))
+}
+
+func loadInAnyOrder(missed, contents []uint32, ways int, then func([]uint32)) {
+	if len(missed) == 0 {
+		then(contents)
+	}
+	for i, o := range missed {
+		others := slices.Delete(slices.Clone(missed), i, i+1)
+		if len(contents) < ways {
+			loadInAnyOrder(others, append(slices.Clone(contents), o), ways, then)
+			continue
+		}
+		for k := range contents {
+			after := slices.Clone(contents)
+			after[k] = o
+			loadInAnyOrder(others, after, ways, then)
+		}
+	}
+}
+
+// TestNothingBeatsOptInSets also holds LARU with exact predictions, whatever the decay of its confidence, to the optimum where requests come alone.
+func TestNothingBeatsOptInSets(t *testing.T) {
+	for seed := range uint64(40) {
+		tr := batchedTrace(seed, 1500, 150, 1+int(seed*seed)%90)
+		cache, capacity := fmt.Sprintf("sets(ways=%d)", 2+2*int(seed%8)), 3+int(seed)*2
+		opt := serveInWindows(tr, setsOf(t, tr, cache, "opt", "", capacity), seed)
+		for _, e := range policies.All() {
+			if e.Kind == policies.Bound || e.Units == policies.UnitsBytes || e.Unbounded || e.Bypass {
+				continue
+			}
+			if got := serveInWindows(tr, setsOf(t, tr, cache, e.Name, "noisy(p=0.2)", capacity), seed); got.Hits > opt.Hits {
+				t.Errorf("seed %d: %s hits %d times, opt %d", seed, e.Name, got.Hits, opt.Hits)
+			}
+		}
+		alone := strings.Replace(cache, ")", ",batch=1)", 1)
+		tr.Groups = nil
+		opt = serveInWindows(tr, setsOf(t, tr, alone, "opt", "", capacity), seed)
+		for _, policy := range []string{"laru", "laru(decay=k/32)", "fpb"} {
+			got := serveInWindows(tr, setsOf(t, tr, alone, policy, "oracle", capacity), seed)
+			if got != opt {
+				t.Errorf("seed %d: %s with exact predictions: %+v, opt %+v", seed, policy, got, opt)
+			}
+		}
+	}
+}
+
+// TestWindowsDoNotMatter holds the counts of batches that several windows serve to those of one window.
+func TestWindowsDoNotMatter(t *testing.T) {
+	for _, policy := range []string{"lru", "laru", "laru(mode=async)", "s3fifo", "opt"} {
+		for seed := range uint64(20) {
+			tr := testTrace(seed, 2000, 200)
+			cache := "sets(ways=8,batch=37)"
+			var want Counts
+			setsOf(t, tr, cache, policy, "noisy(p=0.3)", 50).Serve(window(tr, 0, len(tr.Objects), false, nil), &want)
+			if got := serveInWindows(tr, setsOf(t, tr, cache, policy, "noisy(p=0.3)", 50), seed); got != want {
+				t.Errorf("%s, seed %d: %+v, in one window %+v", policy, seed, got, want)
+			}
+		}
+	}
+}
+
+// observing checks what a predictor is told.
+type observing struct {
+	t       *testing.T
+	objects []uint32
+	told    int
+}
+
+func (o *observing) Observe(object uint32, pos int) {
+	if pos != o.told || object != o.objects[pos] {
+		o.t.Fatalf("object %d at %d is observed after %d requests", object, pos, o.told)
+	}
+	o.told++
+}
+
+func (o *observing) Predict(objects []uint32, pos int, next []float64) {
+	if pos != o.told {
+		o.t.Fatalf("predictions are asked for as of %d after %d requests", pos, o.told)
+	}
+	for i, object := range objects {
+		next[i] = float64(object)
+	}
+}
+
+func (o *observing) Steady() bool { return false }
+
+func TestPredictorsObserveEveryRequestInOrder(t *testing.T) {
+	for _, e := range policies.All() {
+		if !e.Predicts {
+			continue
+		}
+		tr := batchedTrace(5, 1000, 100, 20)
+		o := &observing{t: t, objects: tr.Objects}
+		p, err := policies.ParseSpec(e.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		spec, err := ParseCache("sets(ways=4)")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := newSets(CacheConfig{Trace: tr, Capacity: 20, Unit: true, Params: spec.Params, Policy: p, Predictor: o, NextUse: func() []uint32 { return nextUse(tr) }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		serveInWindows(tr, c, 1)
+		if o.told != len(tr.Objects) {
+			t.Errorf("%s: %d of %d requests are observed", e.Name, o.told, len(tr.Objects))
+		}
+	}
+}
+
+func TestSmallestFirst(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	for range 3000 {
+		all := make([]uint64, 1+rng.IntN(maxWays))
+		for i := range all {
+			all[i] = uint64(rng.IntN(100))<<6 | uint64(i)
+		}
+		n := 1 + rng.IntN(len(all))
+		want := slices.Sorted(slices.Values(all))[:n]
+		smallestFirst(all, n)
+		if got := slices.Sorted(slices.Values(all[:n])); !slices.Equal(got, want) {
+			t.Fatalf("the first %d are %v, want %v", n, got, want)
+		}
+	}
+}
