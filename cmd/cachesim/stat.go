@@ -26,6 +26,7 @@ func newStatCommand() *cobra.Command {
 		Long: `Describes what is in a trace: requests and objects, compulsory misses, one-hit wonders, bytes and footprint, time span and rate,
 the skew of popularity with a fitted Zipf exponent, and the distributions of sizes, reuse distances (other distinct objects
 between two requests to an object) and reuse times. What a trace does not carry, sizes or times, is left out.
+Of prompts to a language model also how many they are, of how many conversations, their tokens, and how much of these an earlier prompt began with.
 
 With -o the folder gets stat.json, stat.csv, distributions.csv and figures (SVG and PNG).
 Quantiles are values that occur in the trace, exact to one part in 256.`,

@@ -358,12 +358,15 @@ func (t *Trace) WithoutZeroSizes() (*Trace, int) {
 	return t.only(func(pos int) bool { return t.Size(pos) != 0 }), zeros
 }
 
-// only returns the requests that keep chooses by position, as a trace of its own with objects numbered anew. It has the groups of t, but no prompts:
-// one that lost a block is none.
+// only returns the requests that keep chooses by position, as a trace of its own with objects numbered anew. It has the groups of t unless
+// they are prompts: one that lost a block is none.
 func (t *Trace) only(keep func(pos int) bool) *Trace {
 	kept := &Trace{Name: t.Name, Files: t.Files, SampleRate: t.SampleRate, SampledFrom: t.SampledFrom}
 	renumbered := make([]uint32, t.NumObjects) // per object of t: its new number plus one
 	starts, groups, begins := t.Starts, t.Groups, false
+	if t.Prompts != nil {
+		groups = nil
+	}
 	for pos, object := range t.Objects {
 		if len(starts) > 0 && starts[0] == pos {
 			kept.startPart()

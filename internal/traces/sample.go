@@ -25,7 +25,8 @@ func (s *sampler) keeps(rec *Record) bool {
 func (s *sampler) keepsNumber(key uint64) bool { return mix64(key^s.seed) < s.threshold }
 
 // Sample returns the requests that Load keeps at this sample rate, between 0 and 1, with this seed. t must have its keys and may not
-// be a sample itself. The result may have no requests.
+// be a sample itself. The result may have no requests. Blocks of prompts are sampled as the objects that they are for an exact cache, so that no prompts
+// are left, whereas Load keeps whole conversations.
 func (t *Trace) Sample(rate float64, seed uint64) *Trace {
 	s := newSampler(rate, seed)
 	chosen := make([]bool, t.NumObjects)

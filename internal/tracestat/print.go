@@ -47,6 +47,9 @@ func (s *Summary) rows() []row {
 	if s.Bytes != nil {
 		rows = append(rows, row{"bytes requested", byteCount(*s.Bytes)}, row{"footprint", byteCount(*s.Footprint)})
 	}
+	if s.Prompts != nil {
+		rows = append(s.Prompts.rows(), rows...)
+	}
 	rows = append(rows, s.clockRows()...)
 	if ops := s.Operations; ops != nil {
 		rows = append(rows, row{"operations", fmt.Sprintf("reads %s, writes %s, deletes %s, unknown %s",
@@ -106,13 +109,22 @@ type namedDistribution struct {
 // distributions returns those that the trace has.
 func (s *Summary) distributions() []namedDistribution {
 	var present []namedDistribution
-	for _, d := range []namedDistribution{
+	all := []namedDistribution{
 		{"object_sizes", "size, per object", s.ObjectSizes, writeBytes},
 		{"request_sizes", "size, per request", s.RequestSizes, writeBytes},
 		{"reuse_distance", "reuse distance, objects", s.ReuseDistance, number},
 		{"reuse_time_requests", "reuse time, requests", s.ReuseTimeRequests, number},
 		{"reuse_time_seconds", "reuse time, clock", s.ReuseTimeSeconds, duration},
-	} {
+	}
+	if p := s.Prompts; p != nil {
+		all = append([]namedDistribution{
+			{"prompt_lengths", "prompt, tokens", p.Lengths, number},
+			{"output_lengths", "output, tokens", p.OutputLengths, number},
+			{"prompts_per_conversation", "prompts per conversation", p.Turns, number},
+			{"foreign_prompts_in_between", "foreign prompts in between", p.ForeignPrompts, number},
+		}, all...)
+	}
+	for _, d := range all {
 		if d.Distribution != nil {
 			present = append(present, d)
 		}

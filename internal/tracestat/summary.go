@@ -36,6 +36,8 @@ type Summary struct {
 
 	Operations *Operations `json:"operations"`
 
+	Prompts *PromptSummary `json:"prompts"` // nil where the requests are no blocks of prompts
+
 	Zipf      *ZipfFit   `json:"zipf"` // nil for fewer than two objects
 	TopShares []TopShare `json:"top_shares"`
 
@@ -81,6 +83,9 @@ func Summarize(t *traces.Trace) (*Summary, error) {
 	}
 	if t.Ops != nil {
 		s.Operations = countOperations(t.Ops)
+	}
+	if t.Prompts != nil {
+		s.Prompts = summarizePrompts(t)
 	}
 	s.addPopularity(counts)
 	s.ReuseDistance = (<-distances).distribution(rate)

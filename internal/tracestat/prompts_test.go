@@ -1,0 +1,57 @@
+package tracestat
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/cachesim/cachesim/internal/traces"
+)
+
+// promptTrace is three prompts in blocks of 4 tokens, the second of which begins like the first and the third like the second.
+func promptTrace() *traces.Trace {
+	return &traces.Trace{
+		Objects: []uint32{0, 1, 0, 1, 2, 0, 3, 4}, NumObjects: 5, SampleRate: 1, Groups: []int{0, 2, 5},
+		Prompts: &traces.Prompts{
+			BlockTokens: 4, InputTokens: []int32{7, 14, 12}, OutputTokens: []int32{1, 2, 6}, Parents: []int32{-1, 0, 1, 0, 3},
+			Sessions: []int32{0, 1, 0}, SessionKeys: []uint64{70, 80},
+		},
+	}
+}
+
+func TestPrompts(t *testing.T) {
+	s, err := Summarize(promptTrace())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := s.Prompts
+	// Shared: nothing, two blocks, one block. Distinct: 4+3, 4 of the third block of the second prompt, 4+4.
+	if p.Prompts != 3 || *p.Conversations != 2 || p.InputTokens != 33 || *p.OutputTokens != 9 || p.SharedTokens != 12 || p.DistinctTokens != 19 {
+		t.Errorf("%+v", p)
+	}
+	if p.SharedPrefixRatio != 12.0/33 || p.Lengths.Max != 14 || p.OutputLengths.Mean != 3 || p.Turns.Max != 2 || p.ForeignPrompts.Mean != 1 {
+		t.Errorf("%+v", p)
+	}
+	var table strings.Builder
+	if err := s.Print(&table, "table"); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"shared prefixes", "12 tokens (36.36%)", "foreign prompts in between"} {
+		if !strings.Contains(table.String(), want) {
+			t.Errorf("no %q in\n%s", want, table.String())
+		}
+	}
+}
+
+// TestPromptsBeyondTheirBlocks: tokens beyond the blocks are in no cache.
+func TestPromptsBeyondTheirBlocks(t *testing.T) {
+	trace := promptTrace()
+	trace.Prompts.InputTokens = []int32{11, 15, 15}
+	trace.Prompts.OutputTokens, trace.Prompts.Sessions, trace.Prompts.SessionKeys = nil, nil, nil
+	s, err := Summarize(trace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := s.Prompts; p.SharedTokens != 12 || p.DistinctTokens != 20 || p.Conversations != nil || p.OutputTokens != nil || p.Turns != nil {
+		t.Errorf("%+v", p)
+	}
+}
