@@ -22,7 +22,7 @@ type trainFlags struct {
 	out      string
 	features int
 	rows     int
-	window   int
+	horizon  int
 	boosting gbm.Options
 }
 
@@ -35,7 +35,7 @@ func newTrainCommand() *cobra.Command {
 gbm(model=FILE), LightGBM itself and other readers of that format load. The trees predict the logarithm of 1 plus the number of requests
 until an object is requested again, or of finished prompts where the trace has prompts, from its history up to then.
 
-Each request gives a sample once its object is requested again, or after --window requests without it, then with twice that time. The
+Each request gives a sample once its object is requested again, or after --horizon requests without it, then with twice that time. The
 newest --rows samples are learned from. A share of them is held back at random to measure the error after each tree: the trees up to
 the smallest error are kept, and training ends when --patience trees have not lowered it.
 
@@ -56,7 +56,7 @@ A model has seen the trace that it was trained on. Judge it on another, or train
 	flags.StringVarP(&f.out, "output", "o", "", "file to write the model to")
 	flags.IntVar(&f.features, "features", int(predict.LLMFeatures), "features of an object: 4 (timestamp, key, count, last interval) or 21 (age, 9 intervals, 10 decayed counters, depth)")
 	flags.IntVar(&f.rows, "rows", 500_000, "samples to learn from, the newest ones; 200 bytes of memory each")
-	flags.IntVar(&f.window, "window", 100_000, "requests after which an object that has not come back gives a sample")
+	flags.IntVar(&f.horizon, "horizon", 20_000, "requests after which an object that has not come back gives a sample, with twice that time")
 	flags.IntVar(&b.Trees, "trees", 500, "trees at most")
 	flags.IntVar(&b.Leaves, "leaves", b.Leaves, "leaves of a tree at most")
 	flags.IntVar(&b.MaxDepth, "depth", b.MaxDepth, "splits from the root to a leaf at most (0: not limited)")
@@ -106,7 +106,7 @@ func (f *trainFlags) run(cmd *cobra.Command, args []string) error {
 
 // options checks the flags before the trace is read.
 func (f *trainFlags) options(cmd *cobra.Command) (training.Options, error) {
-	o := training.Options{Features: predict.FeatureSet(f.features), Rows: f.rows, Window: f.window, Boosting: f.boosting}
+	o := training.Options{Features: predict.FeatureSet(f.features), Rows: f.rows, Horizon: f.horizon, Boosting: f.boosting}
 	o.Boosting.Seed = f.trace.seed
 	if o.Boosting.Validation == 0 && !cmd.Flags().Changed("patience") {
 		o.Boosting.Patience = 0
@@ -120,8 +120,8 @@ func (f *trainFlags) options(cmd *cobra.Command) (training.Options, error) {
 		return o, fmt.Errorf("--features %d: want %d or %d", f.features, predict.DLRMFeatures, predict.LLMFeatures)
 	case f.rows < 1 || f.rows > gbm.MaxRows:
 		return o, fmt.Errorf("--rows %d: want a number of samples from 1 to %d", f.rows, gbm.MaxRows)
-	case f.window < 1 || f.window > maxWindow:
-		return o, fmt.Errorf("--window %d: want a number of requests from 1 to %d", f.window, maxWindow)
+	case f.horizon < 1 || f.horizon > maxHorizon:
+		return o, fmt.Errorf("--horizon %d: want a number of requests from 1 to %d", f.horizon, maxHorizon)
 	}
 	if err := o.Boosting.Check(); err != nil {
 		return o, fmt.Errorf("--%w", err)
@@ -129,8 +129,8 @@ func (f *trainFlags) options(cmd *cobra.Command) (training.Options, error) {
 	return o, nil
 }
 
-// maxWindow is the largest window; it takes 4 bytes of memory per request.
-const maxWindow = 1 << 30
+// maxHorizon is the largest horizon; it takes 4 bytes of memory per request.
+const maxHorizon = 1 << 30
 
 func (f *trainFlags) train(cmd *cobra.Command, t *traces.Trace, o training.Options) (*gbm.Model, *training.Summary, error) {
 	bar := newProgress(cmd.ErrOrStderr(), f.trace.quiet, "training", unitTrees)

@@ -46,13 +46,13 @@ var gbmEntry = Entry{
 func checkBoosted(v params.Values) error {
 	if v.Text("model") == "" {
 		if v.Bool("weak") && v.Int("trees") != params.Defaults(learning).Int("trees") {
-			return errors.New("predictor gbm: weak=true means one tree; leave out trees")
+			return errors.New("weak=true means one tree; leave out trees")
 		}
 		return nil
 	}
 	for _, p := range learning {
 		if v[p.Name] != p.Default {
-			return fmt.Errorf("predictor gbm: %s says nothing of a model that is trained already; leave out %s or model", p.Name, p.Name)
+			return fmt.Errorf("%s says nothing of a model that is trained already; leave out %s or model", p.Name, p.Name)
 		}
 	}
 	_, _, err := readModel(v)
@@ -63,14 +63,14 @@ func checkBoosted(v params.Values) error {
 func readModel(v params.Values) (*gbm.Model, FeatureSet, error) {
 	m, err := gbm.ReadFile(v.Text("model"))
 	if err != nil {
-		return nil, 0, fmt.Errorf("predictor gbm: %w", err)
+		return nil, 0, err
 	}
 	set := LLMFeatures
 	if v.Text("features") == "4" || v.Text("features") == autoFeatures && len(m.Names()) == int(DLRMFeatures) {
 		set = DLRMFeatures
 	}
 	if err := m.Match(set.Names()); err != nil {
-		return nil, 0, fmt.Errorf("predictor gbm: %s: %w", v.Text("model"), err)
+		return nil, 0, fmt.Errorf("%s: %w", v.Text("model"), err)
 	}
 	return m, set, nil
 }

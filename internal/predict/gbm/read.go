@@ -12,7 +12,7 @@ import (
 )
 
 // maxFile is how many bytes of a model are read; a tree of 31 leaves takes about 2 kB.
-const maxFile = 1 << 30
+const maxFile = 1 << 28
 
 // ReadFile reads a model from a file; see Read.
 func ReadFile(path string) (*Model, error) {
@@ -34,7 +34,7 @@ func Read(r io.Reader, name string) (*Model, error) {
 		return nil, fmt.Errorf("cannot read the model %s: %w", name, err)
 	}
 	if len(text) > maxFile {
-		return nil, fmt.Errorf("model %s: larger than 1 GiB, which no model for a cache is", name)
+		return nil, fmt.Errorf("model %s: larger than 256 MiB, which is 100,000 trees", name)
 	}
 	m, err := parse(string(text))
 	if err == nil {

@@ -15,7 +15,7 @@ import (
 type Options struct {
 	Features predict.FeatureSet
 	Rows     int // samples to learn from, the newest ones
-	Window   int // requests after which an object that has not come back gives a sample
+	Horizon  int // requests after which an object that has not come back gives a sample
 	Boosting gbm.Options
 }
 
@@ -83,7 +83,7 @@ func (s *Summary) sample(t *traces.Trace, o Options) (*gbm.Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	samples := predict.NewSamples(o.Features, o.Window, predict.Config{
+	samples := predict.NewSamples(o.Features, o.Horizon, predict.Config{
 		Objects: t.Objects, Count: t.NumObjects, Groups: t.Groups, Depth: t.Prompts.Depths(), Seed: o.Boosting.Seed,
 	})
 	add := func(row []float64, label float64) {
@@ -99,8 +99,8 @@ func (s *Summary) sample(t *traces.Trace, o Options) (*gbm.Data, error) {
 		return nil, err
 	}
 	if data.Len() == 0 {
-		return nil, fmt.Errorf("trace %s has nothing to learn from: of its %s requests none is to an object requested before, and none is older than the window of %s",
-			t.Name, records.Count(s.Requests), records.Count(int64(o.Window)))
+		return nil, fmt.Errorf("trace %s has nothing to learn from: of its %s requests none is to an object requested before, and none is older than the horizon of %s",
+			t.Name, records.Count(s.Requests), records.Count(int64(o.Horizon)))
 	}
 	return data, nil
 }

@@ -20,7 +20,7 @@ func loops(requests int) *traces.Trace {
 }
 
 func quick() Options {
-	o := Options{Features: predict.LLMFeatures, Rows: 5000, Window: 3000, Boosting: gbm.Defaults()}
+	o := Options{Features: predict.LLMFeatures, Rows: 5000, Horizon: 3000, Boosting: gbm.Defaults()}
 	o.Boosting.Trees, o.Boosting.Validation, o.Boosting.Patience = 60, 0.2, 10
 	return o
 }
