@@ -131,6 +131,15 @@ func TestStated(t *testing.T) {
 		{"laru", 8, Guarantee{"1", "k+log_b k+2 = 13"}},
 		{"laru(b=4)", 64, Guarantee{"1", "k+log_b k+2 = 69"}},
 		{"laru(decay=k/32)", 8, Guarantee{"1", "O(k)"}},
+		{"laru(mode=async)", 2, Guarantee{"", "k+log_b k+2 = 5"}},
+		{"laru(marks=bitset,decay=3)", 2, Guarantee{"", "O(k)"}},
+		{"blindoracle-lru", 4, Guarantee{"2", "2k = 8"}},
+		{"blindoracle-lru(bound=3)", 4, Guarantee{}},
+		{"lnonmarker", 4, Guarantee{"", "no bound"}},
+		{"lnonmarker(robust=true)", 4, Guarantee{}},
+		{"predictive-marker", 3, Guarantee{"2", "4H_k = 7.33"}},
+		{"guard", 3, Guarantee{"1", "2H_(k-1)+2 = 5"}},
+		{"guard", 1, Guarantee{"1", "2H_(k-1)+2 = 2"}},
 		{"s3fifo", 8, Guarantee{}},
 	} {
 		if got := Stated(policy(t, c.policy), c.capacity); got != c.want {

@@ -15,10 +15,18 @@ type Guarantee struct {
 	Robustness  string // with any
 }
 
-// Stated returns the guarantee of a policy at a capacity: those that LCR compares LARU with (section 2.3), and classics.
+// Stated returns the guarantee of a policy at a capacity: of those that LCR compares LARU with (section 2.3), and of classics. With other parameters
+// than the defaults nothing is stated, but of LARU.
 func Stated(policy policies.Spec, capacity int) Guarantee {
+	name := policy.Name()
+	switch {
+	case name == "laru":
+		return statedOfLARU(policy.Params, capacity)
+	case policy.String() != name:
+		return Guarantee{}
+	}
 	k := float64(capacity)
-	switch policy.Entry.Name {
+	switch name {
 	case "fpb":
 		return Guarantee{"1", "unbounded"}
 	case "blindoracle-lru":
@@ -29,11 +37,6 @@ func Stated(policy policies.Spec, capacity int) Guarantee {
 		return Guarantee{"", "no bound"}
 	case "follow-robust":
 		return Guarantee{"1", "O(log k)"}
-	case "laru":
-		if policy.Params.Text("decay") != "1" {
-			return Guarantee{"1", "O(k)"}
-		}
-		return Guarantee{"1", bound("k+log_b k+2", k+math.Log(k)/math.Log(policy.Params.Float("b"))+2)}
 	case "guard": // Chen et al., NeurIPS 2025
 		return Guarantee{"1", bound("2H_(k-1)+2", 2*harmonic(capacity-1)+2)}
 	case "lru", "lru-stack", "fifo", "clock": // Sleator and Tarjan, CACM 1985
@@ -42,6 +45,20 @@ func Stated(policy policies.Spec, capacity int) Guarantee {
 		return Guarantee{"", bound("2H_k", 2*harmonic(capacity))}
 	}
 	return Guarantee{}
+}
+
+// statedOfLARU: consistency takes predictions that are there in time and marks that are exact; the sharper bound takes a confidence that shrinks at
+// every fallback.
+func statedOfLARU(v policies.Values, capacity int) (g Guarantee) {
+	if v.Text("mode") == "sync" && v.Text("marks") == "exact" {
+		g.Consistency = "1"
+	}
+	g.Robustness = "O(k)"
+	if v.Text("decay") == "1" {
+		k := float64(capacity)
+		g.Robustness = bound("k+log_b k+2", k+math.Log(k)/math.Log(v.Float("b"))+2)
+	}
+	return g
 }
 
 // bound writes a formula with its value: "4H_k = 8.33".

@@ -181,7 +181,7 @@ var predictions = []string{"oracle", "noisy(p=0.05)", "noisy(p=0.5)", "noisy(p=1
 // TestEqualsPseudoCode holds every mode against a transcription of the algorithm, eviction by eviction.
 func TestEqualsPseudoCode(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
-	for run := range 600 {
+	for run := range 400 {
 		capacity := 1 + rng.IntN(40)
 		if run%20 == 0 {
 			capacity = 100 + rng.IntN(300)
@@ -190,7 +190,7 @@ func TestEqualsPseudoCode(t *testing.T) {
 		decay := []string{"1", "k/32", "k/8", "3"}[rng.IntN(4)]
 		b := []float64{2, 1.5, 3, 4}[rng.IntN(4)]
 		bitset, async := rng.IntN(2) == 0, rng.IntN(3) == 0
-		batch, latency := 1+rng.IntN(50), rng.IntN(3)*rng.IntN(60)
+		size, latency := 1+rng.IntN(50), rng.IntN(3)*rng.IntN(60)
 
 		decayEvery, err := parseDecay(decay, capacity)
 		if err != nil {
@@ -201,11 +201,11 @@ func TestEqualsPseudoCode(t *testing.T) {
 			text += ",marks=bitset"
 		}
 		if async {
-			text += fmt.Sprintf(",mode=async,batch=%d,latency=%d", batch, latency)
+			text += fmt.Sprintf(",mode=async,batch=%d,latency=%d", size, latency)
 		}
 		text += ")"
 		asked := predictions[rng.IntN(len(predictions))]
-		make := func() predict.Predictor {
+		newPredictor := func() predict.Predictor {
 			switch run % 5 {
 			case 0:
 				return drifting{uint64(run)}
@@ -215,10 +215,10 @@ func TestEqualsPseudoCode(t *testing.T) {
 			return predictor(t, asked, objects, count)
 		}
 		want := &naive{
-			predictor: make(), capacity: capacity, b: b, decayEvery: decayEvery, bitset: bitset, async: async, batch: batch, latency: latency,
+			predictor: newPredictor(), capacity: capacity, b: b, decayEvery: decayEvery, bitset: bitset, async: async, batch: size, latency: latency,
 			p: map[policies.Object]float64{},
 		}
-		p := newPolicy(t, text, capacity, count, nil, make())
+		p := newPolicy(t, text, capacity, count, nil, newPredictor())
 		resident := map[policies.Object]bool{}
 		for pos, o := range objects {
 			hits, evictions := want.hits, len(want.evictions)
@@ -237,7 +237,24 @@ func TestEqualsPseudoCode(t *testing.T) {
 			}
 		}
 		checkFigures(t, p, want)
+		batch := newPolicy(t, text, capacity, count, nil, newPredictor())
+		hits, evictions := replayInPieces(batch, objects)
+		if hits != want.hits || evictions != len(want.evictions) || batch.figures != p.figures {
+			t.Fatalf("run %d, %s, capacity %d, predictor %s: batch path %d hits, %d evictions; one by one %d, %d", run, text, capacity, asked,
+				hits, evictions, want.hits, len(want.evictions))
+		}
 	}
+}
+
+// replayInPieces replays through the batch path, in pieces of many lengths.
+func replayInPieces(p *laru, objects []policies.Object) (hits, evictions int) {
+	for from, length := 0, 1; from < len(objects); length = length*7%257 + 1 {
+		to := min(from+length, len(objects))
+		h, e := p.ReplayUnit(objects[from:to], from)
+		hits, evictions = hits+h, evictions+e
+		from = to
+	}
+	return hits, evictions
 }
 
 // checkFigures compares what the policy counted with what happened.

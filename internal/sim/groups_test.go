@@ -1,0 +1,23 @@
+package sim
+
+import "testing"
+
+// TestPoliciesKnowTheGroups: background predictions come where the groups of the trace end.
+func TestPoliciesKnowTheGroups(t *testing.T) {
+	tr := testTrace(4, 3000, 200)
+	hits := func(policy string) int64 {
+		recs, err := NewReplayer(tr, ReplayerOptions{}).Replay(t.Context(), []Cell{cellOf(t, policy, Capacity{Amount: 40, Simulated: 40}, 1)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return recs[0].Hits
+	}
+	alone := hits("laru(mode=async)")
+	want := hits("laru(mode=async,batch=30)")
+	for at := 0; at < len(tr.Objects); at += 30 {
+		tr.Groups = append(tr.Groups, at)
+	}
+	if got := hits("laru(mode=async)"); got != want || got == alone {
+		t.Errorf("%d hits in groups of 30, want %d as with batch=30; %d without groups", got, want, alone)
+	}
+}
