@@ -303,18 +303,30 @@ func (l *slabLRU) oldest(home uint32) int {
 	counts := l.counts[start : start+l.ways]
 	first := min(int(home)%l.slabs*l.lanes, l.ways)
 	near, far := counts[first:], counts[:first]
-	oldest := uint64(math.MaxUint64)
-	for i, count := range near {
-		oldest = min(oldest, uint64(count)<<32|uint64(i))
-	}
-	for i, count := range far {
-		oldest = min(oldest, uint64(count)<<32|uint64(len(near)+i))
-	}
+	oldest := min(smallestCount(near, 0), smallestCount(far, len(near)))
 	order := int(uint32(oldest))
 	if order < len(near) {
 		return start + first + order
 	}
 	return start + order - len(near)
+}
+
+// smallestCount returns the smallest count above its place, the first place counting as first. Four comparisons at a time do not wait for each other.
+func smallestCount(counts []uint32, first int) uint64 {
+	place := uint64(first)
+	a, b, c, d := uint64(math.MaxUint64), uint64(math.MaxUint64), uint64(math.MaxUint64), uint64(math.MaxUint64)
+	for ; len(counts) >= 4; counts = counts[4:] {
+		a = min(a, uint64(counts[0])<<32|place)
+		b = min(b, uint64(counts[1])<<32|(place+1))
+		c = min(c, uint64(counts[2])<<32|(place+2))
+		d = min(d, uint64(counts[3])<<32|(place+3))
+		place += 4
+	}
+	for _, count := range counts {
+		a = min(a, uint64(count)<<32|place)
+		place++
+	}
+	return min(a, b, c, d)
 }
 
 func (l *slabLRU) counters() []policies.Counter { return nil }

@@ -212,16 +212,11 @@ func (r *slabRanked) latest(home uint32, candidates int) int {
 		among = leastRecent(counts, first, r.lanes*r.slabs, candidates)
 	}
 	r.ask(set, among)
-	best := math.Inf(-1)
 	var ties uint64
-	for rest := among; rest != 0; rest &= rest - 1 {
-		i := bits.TrailingZeros64(rest)
-		switch at := next[i&(maxWays-1)]; {
-		case at > best:
-			best, ties = at, 1<<i
-		case at == best:
-			ties |= 1 << i
-		}
+	if candidates == r.ways {
+		ties = largest(next)
+	} else {
+		ties = largestOf(next, among)
 	}
 	if ties == 0 { // predictions that are no numbers
 		ties = among
@@ -237,6 +232,35 @@ func (r *slabRanked) latest(home uint32, candidates int) int {
 		}
 	}
 	return slot
+}
+
+// largest returns where the largest of up to 64 numbers stands, one bit for each place.
+func largest(numbers []float64) (places uint64) {
+	best := math.Inf(-1)
+	for i, number := range numbers {
+		if number >= best { // seldom, so that most of the loop is one comparison
+			if number > best {
+				best, places = number, 0
+			}
+			places |= 1 << (i & (maxWays - 1))
+		}
+	}
+	return places
+}
+
+// largestOf is largest for the numbers at some places.
+func largestOf(numbers []float64, among uint64) (places uint64) {
+	best := math.Inf(-1)
+	for ; among != 0; among &= among - 1 {
+		i := bits.TrailingZeros64(among)
+		if number := numbers[i]; number >= best {
+			if number > best {
+				best, places = number, 0
+			}
+			places |= 1 << i
+		}
+	}
+	return places
 }
 
 // inOrder returns a number that is smaller the earlier slot i of a set comes in the order of eviction, for a key that probes from slot first on.
