@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -262,78 +261,12 @@ func TestPrefixBeginFinish(t *testing.T) {
 	})
 }
 
-// naivePrefixLRU serves the prompts with a table of all resident blocks: of those with nothing behind them and not of the running prompts the one
-// requested, or loaded, longest ago leaves.
-func naivePrefixLRU(tr *traces.Trace, capacity, concurrency int, byLoad bool) (hits int64) {
-	last := map[uint32]int{}
-	holds := make([][]uint32, len(tr.Groups))
-	for i := range tr.Groups {
-		held := map[uint32]bool{}
-		for k := max(0, i-concurrency+1); k < i; k++ {
-			for _, o := range holds[k] {
-				held[o] = true
-			}
-		}
-		blocks := promptOf(tr, i)
-		run := 0
-		for ; run < len(blocks); run++ {
-			if _, resident := last[blocks[run]]; !resident {
-				break
-			}
-			held[blocks[run]] = true
-			if !byLoad {
-				last[blocks[run]] = i
-			}
-		}
-		hits += int64(run)
-		end := run
-		for ; end < len(blocks) && len(held) < capacity; end++ {
-			if len(last) == capacity {
-				delete(last, oldestLeaf(tr, last, held))
-			}
-			last[blocks[end]], held[blocks[end]] = i, true
-		}
-		holds[i] = blocks[:end]
-	}
-	return hits
-}
-
 func promptOf(tr *traces.Trace, i int) []uint32 {
 	end := len(tr.Objects)
 	if i+1 < len(tr.Groups) {
 		end = tr.Groups[i+1]
 	}
 	return tr.Objects[tr.Groups[i]:end]
-}
-
-func oldestLeaf(tr *traces.Trace, last map[uint32]int, held map[uint32]bool) (oldest uint32) {
-	inner := map[uint32]bool{}
-	for o := range last {
-		if parent := tr.Prompts.Parents[o]; parent >= 0 {
-			inner[uint32(parent)] = true
-		}
-	}
-	found := false
-	for o, at := range last {
-		if !inner[o] && !held[o] && (!found || at < last[oldest]) {
-			oldest, found = o, true
-		}
-	}
-	return oldest
-}
-
-func TestPrefixLRUAgainstNaive(t *testing.T) {
-	for seed := range uint64(200) {
-		rng := rand.New(rand.NewPCG(seed, 6))
-		tr := randomPrompts(rng, 60, 6, 4)
-		capacity, concurrency := 1+rng.IntN(25), 1+rng.IntN(3)
-		for policy, byLoad := range map[string]bool{"lru": false, "fifo": true} {
-			got := replayPrompts(t, tr, prefixCell(t, fmt.Sprintf("prefix(concurrency=%d)", concurrency), policy, "", int64(capacity)))
-			if want := naivePrefixLRU(tr, capacity, concurrency, byLoad); got.Hits != want {
-				t.Fatalf("seed %d, %s, capacity %d, concurrency %d: %d hits, want %d", seed, policy, capacity, concurrency, got.Hits, want)
-			}
-		}
-	}
 }
 
 // Blocks of prompts of one block each are those of an exact cache.

@@ -129,7 +129,7 @@ func (t *prefixTree) serve(blocks []policies.Object, hits, first int, r policies
 		t.policy.Hit(r)
 	}
 	if t.groups != nil && hits < len(blocks) {
-		t.groups.MissGroup(blocks[hits:])
+		t.groups.MissGroup(blocks[hits:], hits)
 	}
 	for i := hits; i < len(blocks); i++ {
 		r.Object, r.Pos = blocks[i], first+i

@@ -56,6 +56,9 @@ type Confidence struct {
 // Candidates returns how many of the least recently used objects are candidates, at least 1.
 func (c *Confidence) Candidates() int { return c.candidates }
 
+// CandidatesOf is Candidates where only so many objects may leave.
+func (c *Confidence) CandidatesOf(objects int) int { return max(1, int(float64(objects)/c.power)) }
+
 // Lambda returns the confidence, 1 or less.
 func (c *Confidence) Lambda() float64 { return 1 / c.power }
 

@@ -25,6 +25,7 @@ var entry = policies.Entry{
 	Source:   "LCR (arXiv 2509.20979), algorithm 1",
 	Units:    policies.UnitsObjects,
 	Predicts: true,
+	Holds:    true,
 	Params: []policies.Param{
 		{Name: "mode", Default: modeSync, Choices: []string{modeSync, modeAsync}, Doc: "sync: predictions are made when an object is to leave ; " +
 			"async: those of a batch of requests when the next batch comes, and an object without one leaves first"},
@@ -37,7 +38,12 @@ var entry = policies.Entry{
 			"batches that end meanwhile are not predicted"},
 	},
 	Check: check,
-	New:   func(c policies.Config) (policies.Policy, error) { return newLARU(c) },
+	New: func(c policies.Config) (policies.Policy, error) {
+		if c.Holds {
+			return newOnLeaves(c)
+		}
+		return newLARU(c)
+	},
 }
 
 func init() { policies.Register(entry) }

@@ -12,7 +12,13 @@ var fpbEntry = policies.Entry{
 	Source:   "LCR (arXiv 2509.20979), section 2.2; Wei, Better and simpler learning-augmented online caching, APPROX 2020 (BlindOracle)",
 	Units:    policies.UnitsObjects,
 	Predicts: true,
-	New:      func(c policies.Config) (policies.Policy, error) { return newFPB(c), nil },
+	Holds:    true,
+	New: func(c policies.Config) (policies.Policy, error) {
+		if c.Holds {
+			return holdingFPB{newFPB(c)}, nil
+		}
+		return newFPB(c), nil
+	},
 }
 
 // fpb evicts what a forecast over all residents calls latest.
@@ -65,3 +71,12 @@ func (p *fpb) evict(pos int) policies.Object {
 	p.residents.remove(v)
 	return v
 }
+
+// holdingFPB is fpb in a cache that holds objects: residents are only those that are not held.
+type holdingFPB struct{ *fpb }
+
+func (p holdingFPB) Insert(r policies.Request) { p.request(r.Object, r.Pos) }
+
+func (p holdingFPB) Hold(o policies.Object) { p.residents.remove(o) }
+
+func (p holdingFPB) Release(o policies.Object) { p.residents.add(o) }

@@ -15,6 +15,7 @@ var hfEntry = policies.Entry{
 		{Name: "candidates", Default: 4, Min: 1, Max: 1 << 20, Doc: "objects at the least recent end among which predictions choose"},
 	},
 	Predicts: true,
+	Holds:    true,
 	New:      func(c policies.Config) (policies.Policy, error) { return newHF(c), nil },
 }
 
@@ -24,17 +25,22 @@ type hf struct {
 	recency    policies.Lists // of residents, most recently used in front
 	candidates []policies.Object
 	next       []float64
+	held       []bool // nil where the cache holds nothing
 	resident   []bool // batch path only
 	room       int    // objects that still fit, batch path only
 }
 
 func newHF(c policies.Config) *hf {
 	n := min(c.Params.Int("candidates"), int(c.Capacity), c.Objects)
-	return &hf{
+	p := &hf{
 		predictor: c.Predictor, recency: policies.NewLists(c.Objects, 1),
 		candidates: make([]policies.Object, 0, n), next: make([]float64, n),
 		resident: make([]bool, c.Objects), room: int(c.Capacity),
 	}
+	if c.Holds {
+		p.held = make([]bool, c.Objects)
+	}
+	return p
 }
 
 func (p *hf) Hit(r policies.Request) {
@@ -49,9 +55,16 @@ func (p *hf) Victim(r policies.Request) policies.Object { return p.evict(r.Pos) 
 func (p *hf) Insert(r policies.Request) {
 	p.recency.PushFront(0, r.Object)
 	p.predictor.Observe(r.Object, r.Pos)
+	if p.held != nil {
+		p.held[r.Object] = true
+	}
 }
 
 func (p *hf) Remove(o policies.Object) { p.recency.Unlink(o) }
+
+func (p *hf) Hold(o policies.Object) { p.held[o] = true }
+
+func (p *hf) Release(o policies.Object) { p.held[o] = false }
 
 func (p *hf) ReplayUnit(objects []policies.Object, first int) (hits, evictions int) {
 	for i, o := range objects {
@@ -77,7 +90,9 @@ func (p *hf) ReplayUnit(objects []policies.Object, first int) (hits, evictions i
 func (p *hf) evict(pos int) policies.Object {
 	p.candidates = p.candidates[:0]
 	for o, ok := p.recency.Back(0); ok && len(p.candidates) < cap(p.candidates); o, ok = p.recency.Before(o) {
-		p.candidates = append(p.candidates, o)
+		if p.held == nil || !p.held[o] {
+			p.candidates = append(p.candidates, o)
+		}
 	}
 	next := p.next[:len(p.candidates)]
 	p.predictor.Predict(p.candidates, pos, next)

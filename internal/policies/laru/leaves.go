@@ -1,0 +1,297 @@
+package laru
+
+import (
+	"fmt"
+	"math/bits"
+
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/predict"
+)
+
+// onLeaves is LARU in a cache that holds objects, such as a prefix tree, whose requests come in groups, such as the blocks of a prompt. LCR says only
+// that leaves leave (section 5.1); the rest is our reading of it, so that what is proven of the exact cache stays true here:
+//
+//   - A group is one request. The candidates are the share lambda of the objects that are not held, the least recently used of them, at least one.
+//   - A phase begins where an object has to leave and none is old: resident since the phase began and not requested since. The objects of the group for
+//     which it begins are not old, as the requested object is not in the exact cache.
+//   - For each missing object of a group that predictions evicted in the phase, one object leaves by recency, in the place of a prediction.
+//   - The candidates of a group are predicted in one batch, where the first is to leave, and later only those that come to be released or within reach.
+//
+// With exact predictions it evicts what Belady's policy evicts. For let y leave by prediction in a phase with lambda = 1, and be requested again in
+// the phase. All that was not held then is requested no later than y, and so is what is old: it was resident and not requested by the group then
+// running. What of it is still resident has been requested before y is loaded (blocks ahead of y in its prompt are hits, and those behind it left before
+// y did). So nothing is old, and a new phase begins in which y is not marked: no object ever leaves by recency in the place of a prediction.
+type onLeaves struct {
+	predictor  predict.Predictor
+	steady     bool
+	order      leafOrder
+	confidence Confidence
+
+	phase  uint32     // the mark of objects evicted by prediction
+	bitset *MarkedSet // marks=bitset; nil otherwise
+
+	group   []policies.Object // missing objects of the group, until their marks are counted
+	credit  int               // objects that leave by recency for them
+	current int               // resident objects of the group
+	asked   bool              // predictions are known of the group's candidates
+	marks   bool              // the last victim was marked
+
+	slots     []uint32
+	objects   []policies.Object
+	predicted []float64
+
+	figures Figures
+}
+
+func newOnLeaves(c policies.Config) (*onLeaves, error) {
+	capacity := int(c.Capacity)
+	settings, err := Read(c.Params, capacity)
+	if err != nil {
+		return nil, err
+	}
+	if settings.Async {
+		return nil, fmt.Errorf("mode=%s predicts every requested object, not those that may leave; in this cache write mode=%s", modeAsync, modeSync)
+	}
+	p := &onLeaves{
+		predictor: c.Predictor, steady: c.Predictor.Steady(), order: newLeafOrder(c.Objects, capacity), confidence: settings.Confidence,
+	}
+	if settings.Bitset {
+		p.bitset = &MarkedSet{}
+	}
+	return p, nil
+}
+
+func (p *onLeaves) Hit(r policies.Request) {
+	p.order.renew(r.Object)
+	p.predictor.Observe(r.Object, r.Pos)
+}
+
+// MissGroup implements policies.GroupMisser.
+func (p *onLeaves) MissGroup(objects []policies.Object, hits int) {
+	p.group, p.credit, p.current, p.asked = objects, 0, hits, false
+}
+
+func (p *onLeaves) Miss(policies.Request) {}
+
+func (p *onLeaves) Victim(r policies.Request) (victim policies.Object) {
+	if p.order.old == 0 {
+		p.beginPhase()
+	}
+	p.countMarks()
+	p.figures.Lambda += p.confidence.Lambda()
+	candidates := p.confidence.CandidatesOf(p.order.live)
+	p.marks = false
+	switch {
+	case p.credit > 0:
+		p.credit--
+		victim = p.order.leastRecent()
+		p.figures.Fallbacks++
+		p.confidence.Lose()
+	case candidates == 1:
+		victim = p.order.leastRecent()
+		p.figures.ByRecency++
+	default:
+		victim = p.latest(candidates, r.Pos)
+		p.marks = true
+		p.figures.ByPrediction++
+	}
+	p.Remove(victim)
+	return victim
+}
+
+func (p *onLeaves) Insert(r policies.Request) {
+	p.current++
+	p.order.push(r.Object)
+	p.predictor.Observe(r.Object, r.Pos)
+}
+
+// Remove takes out what leaves along with the last victim, or that itself.
+func (p *onLeaves) Remove(o policies.Object) {
+	mark := uint32(0)
+	switch {
+	case p.marks && p.bitset != nil:
+		p.bitset.Add(o)
+	case p.marks:
+		mark = p.phase
+	}
+	p.order.remove(o, mark)
+}
+
+func (p *onLeaves) Hold(o policies.Object) { p.order.hold(o) }
+
+func (p *onLeaves) Release(o policies.Object) { p.order.release(o) }
+
+func (p *onLeaves) beginPhase() {
+	p.order.age(p.current)
+	p.confidence.Restore()
+	p.phase++
+	if p.bitset != nil {
+		*p.bitset = MarkedSet{}
+	}
+	p.credit = 0
+	p.figures.Phases++
+}
+
+// countMarks counts the missing objects of a group that are marked when the first object is to leave for it.
+func (p *onLeaves) countMarks() {
+	for _, o := range p.group {
+		if p.bitset != nil && p.bitset.Has(o) || p.bitset == nil && p.order.place[o] == p.phase {
+			p.credit++
+		}
+	}
+	p.group = nil
+}
+
+// latest returns the one of the candidates that is predicted to be requested last.
+func (p *onLeaves) latest(candidates, pos int) policies.Object {
+	if !p.steady && !p.asked {
+		p.order.forgetPredictions()
+	}
+	p.asked = true
+	p.order.reach(candidates)
+	p.slots = p.order.appendUnasked(p.slots[:0])
+	if len(p.slots) == 0 {
+		return p.order.latestBeforeBound()
+	}
+	p.objects, p.predicted = p.objects[:0], p.predicted[:0]
+	for _, slot := range p.slots {
+		p.objects, p.predicted = append(p.objects, p.order.objects[slot]), append(p.predicted, 0)
+	}
+	p.predictor.Predict(p.objects, pos, p.predicted)
+	for i, slot := range p.slots {
+		p.order.learn(int(slot), p.predicted[i])
+	}
+	return p.order.latestBeforeBound()
+}
+
+// Counters implements policies.Reporter.
+func (p *onLeaves) Counters() []policies.Counter { return p.figures.Counters() }
+
+// leafOrder is a recency of which only what is not held counts as live and occupies its slot. What is held has a slot, too, where it waits.
+// Memory: that of recency and 1 bit per slot.
+type leafOrder struct {
+	recency
+	residents int      // held or not
+	unasked   []uint64 // per slot a bit: it is occupied and its prediction is not known
+	unaskedAt int      // no unasked slot lies before it
+}
+
+func newLeafOrder(n, capacity int) leafOrder {
+	r := newRecency(n, capacity)
+	return leafOrder{recency: r, unasked: make([]uint64, len(r.occupied))}
+}
+
+// push makes o, which is not resident, the most recently used. It is held.
+func (l *leafOrder) push(o policies.Object) {
+	if l.end == len(l.objects) {
+		l.compact()
+	}
+	l.objects[l.end] = o
+	l.place[o] = resident | uint32(l.end)
+	l.end++
+	l.residents++
+}
+
+// renew makes o, which is held, the most recently used.
+func (l *leafOrder) renew(o policies.Object) {
+	l.leave(o, 0)
+	l.push(o)
+}
+
+// remove takes o, which is not held, out and leaves a mark in its place.
+func (l *leafOrder) remove(o policies.Object, mark uint32) {
+	l.hold(o)
+	l.leave(o, mark)
+}
+
+// leave takes o, which is held, out of its slot.
+func (l *leafOrder) leave(o policies.Object, mark uint32) {
+	if int(l.place[o]&^resident) < l.oldEnd {
+		l.old--
+	}
+	l.place[o] = mark
+	l.residents--
+}
+
+func (l *leafOrder) hold(o policies.Object) {
+	slot := int(l.place[o] &^ resident)
+	word, bit := slot>>6, uint64(1)<<(slot&63)
+	l.occupied[word] &^= bit
+	l.live--
+	if slot < l.bound {
+		l.below--
+	}
+	if l.unasked[word]&bit != 0 {
+		l.unasked[word] &^= bit
+	} else {
+		l.next.clear(slot)
+	}
+}
+
+func (l *leafOrder) release(o policies.Object) {
+	slot := int(l.place[o] &^ resident)
+	l.occupied[slot>>6] |= 1 << (slot & 63)
+	l.unasked[slot>>6] |= 1 << (slot & 63)
+	l.live++
+	if slot < l.bound {
+		l.below++
+	}
+	l.first = min(l.first, slot)
+	l.unaskedAt = min(l.unaskedAt, slot)
+}
+
+// age makes all resident objects old but those requested last.
+func (l *leafOrder) age(but int) { l.old, l.oldEnd = l.residents-but, l.end-but }
+
+// forgetPredictions makes all predictions unknown.
+func (l *leafOrder) forgetPredictions() {
+	l.next.rebuild(0)
+	copy(l.unasked, l.occupied)
+	l.unaskedAt = 0
+}
+
+// appendUnasked appends the slots before the bound whose predictions are not known, and takes them as known.
+func (l *leafOrder) appendUnasked(slots []uint32) []uint32 {
+	for at := l.unaskedAt >> 6; at<<6 < l.bound; at++ {
+		word := l.unasked[at]
+		if rest := l.bound - at<<6; rest < 64 {
+			word &= 1<<rest - 1
+		}
+		l.unasked[at] &^= word
+		for ; word != 0; word &= word - 1 {
+			slots = append(slots, uint32(at<<6|bits.TrailingZeros64(word)))
+		}
+	}
+	l.unaskedAt = max(l.unaskedAt, l.bound)
+	return slots
+}
+
+// compact moves the objects to the start of the log.
+func (l *leafOrder) compact() {
+	keys := l.next.levels[0]
+	end, bound, oldEnd := 0, 0, 0
+	for slot, o := range l.objects {
+		if l.place[o] != resident|uint32(slot) {
+			continue
+		}
+		l.objects[end], l.place[o], keys[end] = o, resident|uint32(end), keys[slot]
+		moveBit(l.occupied, slot, end)
+		moveBit(l.unasked, slot, end)
+		end++
+		if slot < l.bound {
+			bound = end
+		}
+		if slot < l.oldEnd {
+			oldEnd = end
+		}
+	}
+	l.next.rebuild(end)
+	l.first, l.end, l.bound, l.oldEnd, l.unaskedAt = 0, end, bound, oldEnd, 0
+}
+
+// moveBit moves a bit to a place at or before it that is not in use.
+func moveBit(words []uint64, from, to int) {
+	bit := words[from>>6] >> (from & 63) & 1
+	words[from>>6] &^= 1 << (from & 63)
+	words[to>>6] = words[to>>6]&^(1<<(to&63)) | bit<<(to&63)
+}
