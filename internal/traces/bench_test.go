@@ -62,3 +62,33 @@ func BenchmarkReadCSV(b *testing.B) {
 func BenchmarkReadQuotedCSV(b *testing.B) {
 	benchmarkRead(b, "csv", "time,key,size,op\n", func(i int, key uint64) string { return fmt.Sprintf("%d.25,\"%x\",%d,get\n", i, key, key&0xffff) })
 }
+
+// BenchmarkReadMooncake reads prompts of 24 blocks, about the mean of the published traces.
+func BenchmarkReadMooncake(b *testing.B) {
+	const prompts, blocks = 50_000, 24
+	var content bytes.Buffer
+	for i := range prompts {
+		fmt.Fprintf(&content, `{"timestamp": %d, "input_length": %d, "output_length": 500, "hash_ids": [`, i*300, 512*blocks)
+		for k := range blocks {
+			fmt.Fprintf(&content, "%d, ", i*blocks+k)
+		}
+		content.Truncate(content.Len() - len(", "))
+		content.WriteString("]}\n")
+	}
+	b.SetBytes(int64(content.Len()))
+	b.ReportAllocs()
+	for b.Loop() {
+		s, err := Open("-", LoadOptions{Stdin: bytes.NewReader(content.Bytes())})
+		if err != nil {
+			b.Fatal(err)
+		}
+		var rec Record
+		n := 0
+		for err = s.Read(&rec); err == nil; err = s.Read(&rec) {
+			n++
+		}
+		if n != prompts*blocks {
+			b.Fatalf("%d records, %v", n, err)
+		}
+	}
+}
