@@ -54,7 +54,7 @@ func rowsFile(t *testing.T, d *Data) string {
 	var file bytes.Buffer
 	w := csv.NewWriter(&file)
 	for i := range d.Len() {
-		row, label := d.Row(i)
+		row, label := d.row(i)
 		var cells []string
 		for _, x := range row {
 			cells = append(cells, number(x))
@@ -77,7 +77,7 @@ func compare(t *testing.T, m *Model, d *Data, want []float64) {
 		t.Fatalf("LightGBM predicts %d of %d rows", len(want), d.Len())
 	}
 	for i := range d.Len() {
-		row, _ := d.Row(i)
+		row, _ := d.row(i)
 		if got := m.Predict(row); math.Abs(got-want[i]) > 1e-12*max(1, math.Abs(want[i])) {
 			t.Fatalf("row %d: %v, LightGBM predicts %v for %v", i, got, want[i], row)
 		}
@@ -117,7 +117,7 @@ func TestModelsOfLightGBM(t *testing.T) {
 		t.Run(parameters, func(t *testing.T) {
 			d := synthetic(t, 1500, 4, 3)
 			for i := range d.Len() {
-				row, _ := d.Row(i)
+				row, _ := d.row(i)
 				row[2] = max(row[2], 0)
 				row[3] = math.Abs(math.Trunc(10 * row[3]))
 				if i%20 == 0 {

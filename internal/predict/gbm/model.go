@@ -24,15 +24,6 @@ type Model struct {
 // note is something that the file says about the model and evaluation does not use.
 type note struct{ key, value string }
 
-// Note returns what was noted about the model under key, and whether there is anything.
-func (m *Model) Note(key string) (value string, ok bool) {
-	i := slices.IndexFunc(m.notes, func(n note) bool { return n.key == key })
-	if i < 0 {
-		return "", false
-	}
-	return m.notes[i].value, true
-}
-
 // AddNote notes something about the model, on one line, which its file carries along.
 func (m *Model) AddNote(key, value string) { m.notes = append(m.notes, note{key, value}) }
 

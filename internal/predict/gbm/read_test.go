@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -63,8 +64,8 @@ func TestReadWorkedExample(t *testing.T) {
 			t.Errorf("age %v, count %v: %v, want %v", c.age, c.count, got, c.want)
 		}
 	}
-	if label, _ := m.Note("label"); label != "log" || m.Trees() != 2 {
-		t.Errorf("label %q and %d trees, want log and 2", label, m.Trees())
+	if want := []note{{"label", "log"}, {"data", `C:\x`}}; !slices.Equal(m.notes, want) || m.Trees() != 2 {
+		t.Errorf("notes %q and %d trees, want %q and 2", m.notes, m.Trees(), want)
 	}
 }
 

@@ -175,7 +175,7 @@ func (t *Trainer) Fit(d *Data, m *Model) (trained, held Fit) {
 func (t *Trainer) fit(d *Data, m *Model, rows []int32) Fit {
 	model, mean := 0.0, 0.0
 	for _, r := range rows {
-		row, label := d.Row(int(r))
+		row, label := d.row(int(r))
 		e := m.Predict(row) - label
 		model += e * e
 		mean += (t.mean - label) * (t.mean - label)

@@ -184,7 +184,7 @@ func TestTrainerAgreesWithItsModel(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range d.Len() {
-		row, _ := d.Row(i)
+		row, _ := d.row(i)
 		if got := m.Predict(row); math.Abs(got-trainer.scores[i]) > 1e-9 {
 			t.Fatalf("row %d: the model predicts %v, the trainer %v", i, got, trainer.scores[i])
 		}
@@ -235,7 +235,7 @@ func TestTrainingAgain(t *testing.T) {
 	}
 	source := synthetic(t, 3000, 4, 1)
 	for i := range source.Len() {
-		row, label := source.Row(i)
+		row, label := source.row(i)
 		if err := window.Add(row, label); err != nil {
 			t.Fatal(err)
 		}
@@ -251,7 +251,7 @@ func TestTrainingAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		for k := range window.Len() {
-			row, label := window.Row(k)
+			row, label := window.row(k)
 			if err := alone.Add(row, label); err != nil {
 				t.Fatal(err)
 			}
@@ -280,7 +280,7 @@ func TestRowsAreBinnedOnce(t *testing.T) {
 		d.bin(17)
 		for f := range 9 {
 			for i := range d.Len() {
-				row, _ := d.Row(i)
+				row, _ := d.row(i)
 				if got, want := uint8(d.bins[f/groupSize][i]>>(8*(f%groupSize))), binOf(d.edges[f], row[f]); got != want {
 					t.Fatalf("after %d rows, row %d, feature %d: bin %d, want %d", added, i, f, got, want)
 				}
