@@ -141,14 +141,16 @@ func (s *search) replay(ctx context.Context, p pattern, seeds uint64) (Found, er
 	if seeds == finalSeeds {
 		first = searchSeeds
 	}
+	total := int64(0)
 	for seed := range seeds {
 		cell.Seed = first + seed
 		n, err := misses(ctx, r, cell)
 		if err != nil {
 			return f, err
 		}
-		f.Misses += float64(n) / float64(seeds)
+		total += n
 	}
+	f.Misses = float64(total) / float64(seeds)
 	f.Ratio = f.Misses / float64(f.OptMisses)
 	return f, nil
 }

@@ -24,7 +24,7 @@ func policy(t *testing.T, text string) policies.Spec {
 }
 
 func TestExactPredictionsMakeSomeOptimal(t *testing.T) {
-	for _, name := range []string{"fpb", "laru", "laru(decay=k/32)"} {
+	for _, name := range []string{"fpb", "laru", "laru(decay=k/32)", "guard"} {
 		for _, capacity := range []int{1, 2, 3, 5} {
 			f, err := Exact(t.Context(), policy(t, name), capacity, quick)
 			if err != nil || f.Ratio != 1 {
