@@ -18,8 +18,8 @@ type ModelEntry struct {
 	Source  string // of the model and its constants
 	Params  []params.Param
 	Cache   string // the one kind of cache it works on
-	// Check refuses values of Params that exclude each other, and a trace that lacks what they need; nil where there are none such.
-	Check func(params.Values, *traces.Trace) error
+	// Check refuses values of Params that exclude each other or those of the cache, and a trace that lacks what they need; nil where there are none such.
+	Check func(v, cache params.Values, t *traces.Trace) error
 	// Run replays the trace through the cache on a virtual clock. It stops early with ctx's error.
 	Run func(ctx context.Context, c ModelConfig) (Counts, Latency, error)
 }

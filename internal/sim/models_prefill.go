@@ -45,12 +45,15 @@ var prefillEntry = ModelEntry{
 // defaultOutput is how many output tokens a prompt has where neither trace nor user says (LCR, section 5.2).
 const defaultOutput = 256
 
-func checkPrefill(v params.Values, t *traces.Trace) error {
+func checkPrefill(v, cache params.Values, t *traces.Trace) error {
 	switch arrivals, rate := prefill.Arrivals(v.Text("arrivals")), v.Float("rate"); {
 	case arrivals == prefill.Poisson && rate == 0:
 		return fmt.Errorf("model prefill: arrivals=poisson needs a rate, in prompts per second: prefill(arrivals=poisson,rate=2)")
 	case arrivals != prefill.Poisson && rate != 0:
 		return fmt.Errorf("model prefill: rate=%v says nothing of arrivals=%s; leave it out, or write arrivals=poisson", rate, arrivals)
+	case cache.Int("concurrency") != 1:
+		return fmt.Errorf("model prefill says how many prompts run at a time; leave out concurrency=%d of the cache, and write --model 'prefill(concurrency=%[1]d)'",
+			cache.Int("concurrency"))
 	case arrivals == prefill.FromTrace && t.Prompts != nil && t.Prompts.Arrivals == nil:
 		return fmt.Errorf("model prefill: arrivals=trace, but %s has no times; write arrivals=closed or arrivals=poisson", t.Name)
 	}

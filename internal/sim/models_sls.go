@@ -7,7 +7,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/policies"
-	"github.com/cachesim/cachesim/internal/predict"
+	"github.com/cachesim/cachesim/internal/policies/laru"
 	"github.com/cachesim/cachesim/internal/sim/sls"
 )
 
@@ -38,18 +38,19 @@ type batchCache interface {
 	batchStarts() []int
 	// watch returns a function that tells what the last batch missed, each object once. It is called before the first request.
 	watch() (missed func() []policies.Object)
-}
-
-// backgroundCache is a batchCache whose policy may have predictions made in the background.
-type backgroundCache interface {
-	// predictWith gives the policy the worker, before the first request, and reports whether it uses it.
-	predictWith(predict.Worker) bool
+	// background returns the worker that makes the policy's predictions in the background, nil where the policy waits for them or makes none.
+	background() *laru.Worker
 }
 
 func runSLS(ctx context.Context, c ModelConfig) (Counts, Latency, error) {
 	cache, ok := c.Cache.(batchCache)
 	if !ok {
 		return Counts{}, Latency{}, fmt.Errorf("model sls: a cache of type %T does not serve batches", c.Cache)
+	}
+	background := cache.background()
+	if background != nil && background.Latency() != 0 {
+		return Counts{}, Latency{}, fmt.Errorf("latency=%d: the model sls says how long predictions take; leave it out, and write --model 'sls(predict_ns=80)'",
+			background.Latency())
 	}
 	v := c.Params
 	config := sls.Config{
@@ -58,7 +59,7 @@ func runSLS(ctx context.Context, c ModelConfig) (Counts, Latency, error) {
 		Access: time.Duration(v.Float("access_ns")), Outstanding: v.Int("outstanding"),
 		PredictRow: time.Duration(v.Int("predict_ns")), InFlight: v.Int("inflight"), Rate: v.Float("rate"), Seed: uint64(v.Int("seed")),
 	}
-	replay := &slsReplay{groupReplay: newGroupReplay(c, cache.batchStarts()), cache: cache, missed: cache.watch()}
+	replay := &slsReplay{groupReplay: newGroupReplay(c, cache.batchStarts()), cache: cache, missed: cache.watch(), background: background}
 	batches, err := sls.Run(ctx, len(replay.starts), replay, config)
 	if err != nil {
 		return Counts{}, Latency{}, err
@@ -81,18 +82,19 @@ type slsReplay struct {
 	*groupReplay
 	cache      batchCache
 	missed     func() []policies.Object
-	background bool // the policy does not wait for its predictions
+	background *laru.Worker // nil where the policy waits for its predictions
 }
 
 func (r *slsReplay) Worker(w *sls.Worker) {
-	cache, ok := r.cache.(backgroundCache)
-	r.background = ok && cache.predictWith(w)
+	if r.background != nil {
+		r.background.UseClock(w)
+	}
 }
 
 func (r *slsReplay) Lookup(i int) sls.Batch {
 	s := r.serve(i, r.cache.Serve)
 	b := sls.Batch{Keys: s.Objects, Missing: r.missed(), Predicted: s.cost.Predictions}
-	if r.background {
+	if r.background != nil {
 		b.Predicted = 0
 	}
 	return b

@@ -119,6 +119,105 @@ func TestSLSCountsPredictionsOnce(t *testing.T) {
 	}
 }
 
+// TestSLSPredictsInTheBackground: predictions in the background cost no time; the later they are known, the fewer batches have theirs made, and at once
+// they are known to the next batch, as without a clock.
+func TestSLSPredictsInTheBackground(t *testing.T) {
+	trace := lookupTrace(400)
+	const policy = "laru(mode=async)"
+	plain := timed(t, trace, policy, "sets", "", 640, 0)[policy]
+	var before *records.Record
+	for _, ns := range []int{0, 80, 2000, 50_000} {
+		rec := timed(t, trace, policy, "sets", fmt.Sprintf("sls(predict_ns=%d)", ns), 640, 0)[policy]
+		if want := 0.050 + 100*512/600e6 + 0.001*float64(rec.Misses)/400 + 0.001; math.Abs(*rec.LatencyMean-want) > 5e-5 {
+			t.Errorf("%d ns: mean latency %v ms, want %v", ns, *rec.LatencyMean, want)
+		}
+		if ns <= 80 && (rec.Hits != plain.Hits || *rec.Predictions != *plain.Predictions) {
+			t.Errorf("%d ns: %d hits and %d predictions, without a clock %d and %d", ns, rec.Hits, *rec.Predictions, plain.Hits, *plain.Predictions)
+		}
+		if before != nil && *rec.Predictions > *before.Predictions {
+			t.Errorf("%d ns: %d predictions, with faster ones %d", ns, *rec.Predictions, *before.Predictions)
+		}
+		before = &rec
+	}
+	if *before.Predictions*4 > *plain.Predictions {
+		t.Errorf("%d predictions of 50 us each, %d without a clock", *before.Predictions, *plain.Predictions)
+	}
+}
+
+// conversationTrace is a trace of conversations whose turns repeat what was before, in blocks of 16 tokens.
+func conversationTrace(n int) *traces.Trace {
+	const turns, perTurn, block = 6, 5, 16
+	rng := rand.New(rand.NewPCG(3, 4))
+	t := &traces.Trace{Name: "prompts", SampleRate: 1, Prompts: &traces.Prompts{BlockTokens: block}}
+	var conversations [][]uint32
+	for i := range n {
+		if i%turns < 2 {
+			conversations = append(conversations, nil)
+		}
+		c := len(conversations) - 1 - rng.IntN(min(3, len(conversations)))
+		for range perTurn {
+			parent := int32(-1)
+			if k := len(conversations[c]); k > 0 {
+				parent = int32(conversations[c][k-1])
+			}
+			t.Prompts.Parents = append(t.Prompts.Parents, parent)
+			conversations[c] = append(conversations[c], uint32(t.NumObjects))
+			t.NumObjects++
+		}
+		t.Groups = append(t.Groups, len(t.Objects))
+		t.Objects = append(t.Objects, conversations[c]...)
+		t.Prompts.InputTokens = append(t.Prompts.InputTokens, int32(block*len(conversations[c])))
+		t.Prompts.Sessions = append(t.Prompts.Sessions, int32(c))
+		t.Prompts.Arrivals = append(t.Prompts.Arrivals, int64(i)*int64(100*time.Millisecond))
+	}
+	return t
+}
+
+// TestPrefillTimesWhatTheCacheCounts: one prompt at a time, a model changes no count, the mean TTFT is that of the tokens that are computed where
+// nothing but they cost time, and where all fits in the cache lru is infinite.
+func TestPrefillTimesWhatTheCacheCounts(t *testing.T) {
+	const n, warm = 120, 20
+	trace := conversationTrace(n)
+	// 1 ms per token, and nothing else.
+	const model = "prefill(concurrency=1,active_b=0.5,attention_mflop=1e-6,kv_kb=1e-6,weights_gb=1e-6,peak_tflops=1,utilisation=1,overhead_ms=0,predict_us=0)"
+	plain := timed(t, trace, "lru,opt", "prefix", "", 60, warm)
+	rec := timed(t, trace, "lru,opt", "prefix", model, 60, warm)
+	for name, rec := range rec {
+		if want := plain[name]; rec.Hits != want.Hits || *rec.HitTokens != *want.HitTokens || *rec.Prompts != n-warm {
+			t.Errorf("%s: %d hits and %d tokens with a model, %d and %d without", name, rec.Hits, *rec.HitTokens, want.Hits, *want.HitTokens)
+		}
+		want := float64(*rec.Tokens-*rec.HitTokens) / (n - warm)
+		if math.Abs(*rec.LatencyMean-want) > 1e-3 {
+			t.Errorf("%s: mean TTFT %v ms, want %v", name, *rec.LatencyMean, want)
+		}
+		checkOrder(t, name, rec)
+	}
+	if opt, lru := *rec["opt"].LatencyMean, *rec["lru"].LatencyMean; opt >= lru {
+		t.Errorf("mean TTFT of opt %v, of lru %v", opt, lru)
+	}
+	all := timed(t, trace, "lru,infinite", "prefix", model, int64(trace.NumObjects), warm)
+	if lru, infinite := *all["lru"].LatencyMean, *all["infinite"].LatencyMean; lru != infinite || lru > *rec["opt"].LatencyMean {
+		t.Errorf("with room for all mean TTFT of lru %v, of infinite %v, of opt with less room %v", lru, infinite, *rec["opt"].LatencyMean)
+	}
+}
+
+// TestPrefillSettings: every way of arriving serves all prompts and has its percentiles in order; predictions that are waited for cost time.
+func TestPrefillSettings(t *testing.T) {
+	trace := conversationTrace(100)
+	for _, model := range []string{"prefill(concurrency=4)", "prefill(arrivals=trace)", "prefill(concurrency=8,arrivals=poisson,rate=3)", "prefill(model=deepseek-r1,hardware=8xh800)"} {
+		rec := timed(t, trace, "lru", "prefix", model, 80, 0)["lru"]
+		if *rec.Prompts != 100 || rec.Requests != int64(len(trace.Objects)) {
+			t.Errorf("%s: %d prompts and %d blocks", model, *rec.Prompts, rec.Requests)
+		}
+		checkOrder(t, model, rec)
+	}
+	free := timed(t, trace, "laru", "prefix", "prefill(concurrency=1,predict_us=0)", 60, 0)["laru"]
+	paid := timed(t, trace, "laru", "prefix", "prefill(concurrency=1,predict_us=5)", 60, 0)["laru"]
+	if want := *free.LatencyMean + 5e-3*float64(*paid.Predictions)/100; *paid.Predictions == 0 || math.Abs(*paid.LatencyMean-want) > 1e-3 {
+		t.Errorf("%d predictions: mean TTFT %v ms, want %v", *paid.Predictions, *paid.LatencyMean, want)
+	}
+}
+
 // TestSLSWithRoomForAll: once everything is resident, every batch takes the closed form of a batch without misses.
 func TestSLSWithRoomForAll(t *testing.T) {
 	trace := lookupTrace(600)

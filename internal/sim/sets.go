@@ -7,6 +7,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/laru"
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
@@ -193,6 +194,14 @@ func (s *setsCache) batchStarts() []int {
 func (s *setsCache) watch() func() []policies.Object {
 	s.keepMissed = true
 	return func() []policies.Object { return s.missed }
+}
+
+// background implements batchCache.
+func (s *setsCache) background() *laru.Worker {
+	if ranked, ok := s.server.(*slabRanked); ok {
+		return ranked.background
+	}
+	return nil
 }
 
 // Counters implements Reporting.

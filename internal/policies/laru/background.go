@@ -22,12 +22,27 @@ type Worker struct {
 	batches   uint32
 	busy      bool
 	latency   int
-	finishes  int // where pending is known
+	finishes  int            // where pending is known
+	clock     predict.Worker // says when pending is known; nil: latency does
 }
 
 // NewWorker returns an idle worker for so many objects.
 func NewWorker(objects, latency int) *Worker {
 	return &Worker{known: slices.Repeat([]float64{predict.Never}, objects), batchOf: make([]uint32, objects), latency: latency}
+}
+
+// Latency returns how many requests after the end of a batch its predictions are known.
+func (w *Worker) Latency() int { return w.latency }
+
+// UseClock has clock say how long predictions take, instead of the latency. It is called before the first request.
+func (w *Worker) UseClock(clock predict.Worker) { w.clock = clock }
+
+// late reports whether what is being predicted is not known yet to the request at pos.
+func (w *Worker) late(pos int) bool {
+	if w.clock != nil {
+		return w.clock.Busy()
+	}
+	return pos < w.finishes
 }
 
 // Known returns the prediction for o that is known.
@@ -38,7 +53,7 @@ func (w *Worker) Request(objects ...policies.Object) { w.requested = append(w.re
 
 // Publish makes what is being predicted known, and passes it on, if it is finished before the request at pos.
 func (w *Worker) Publish(pos int, learn func(o policies.Object, next float64)) {
-	if !w.busy || pos < w.finishes {
+	if !w.busy || w.late(pos) {
 		return
 	}
 	for i, o := range w.pending {
@@ -62,6 +77,9 @@ func (w *Worker) EndBatch(predictor predict.Predictor, end int) {
 		w.coming = slices.Grow(w.coming[:0], len(w.pending))[:len(w.pending)]
 		predictor.Predict(w.pending, end, w.coming)
 		w.busy, w.finishes = true, end+w.latency
+		if w.clock != nil {
+			w.clock.Start(len(w.pending))
+		}
 	}
 	w.requested = w.requested[:0]
 }

@@ -81,7 +81,7 @@ func (l *Loop) Step() bool {
 }
 
 // contextEvery is how many events run between two looks at the context.
-const contextEvery = 1 << 12
+const contextEvery = 1 << 4
 
 // Run runs events until none is scheduled, or ctx ends, whose error it returns.
 func (l *Loop) Run(ctx context.Context) error {
