@@ -23,15 +23,15 @@ func newConvertCommand() *cobra.Command {
 		Use:   "convert IN... OUT",
 		Short: "Convert a trace to another format or compression",
 		Long: `Reads a trace in any format and writes it in the format that the name of OUT tells (.csv, .txt for plain keys,
-.batches, .oracleGeneral or .oracleGeneral.bin, .parquet) or that --output-format names, compressed if the name ends in .zst, .gz, .xz,
+.batches, .oracleGeneral or .oracleGeneral.bin, .parquet, .jsonl for prompts) or that --output-format names, compressed if the name ends in .zst, .gz, .xz,
 .s2, .sz or .lz4. IN may be - for standard input, OUT for standard output. Several INs are read one after another, or merged
 by time with --merge.
 
 Records stream through, so a trace of any length can be converted; only oracleGeneral needs memory for its objects and, beside OUT
 and for a while, as much disk as the trace uncompressed. OUT is replaced only when everything is written.
 
-Not every format holds everything. Plain text keeps only the keys, batches the keys and which of them come together; no other
-format keeps batches. oracleGeneral keeps no operations and only whole seconds, turns text
+Not every format holds everything. Plain text keeps only the keys, batches the keys and which of them come together, .jsonl prompts; no other
+format keeps batches or prompts. oracleGeneral keeps no operations and only whole seconds, turns text
 keys into 64-bit hashes (it is an error if two become one), and gives traces without sizes the size 1, as its
 readers skip requests of size 0.`,
 		Example: `  cachesim convert trace.oracleGeneral.zst trace.csv.gz
