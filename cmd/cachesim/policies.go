@@ -69,24 +69,42 @@ func findPolicies(names []string) ([]policies.Entry, error) {
 	return entries, nil
 }
 
-// printPolicyTable prints one row per policy as table, csv or markdown. On a terminal, where a row of five columns would not fit,
-// what the policy evicts, its parameters and its source stand below each other.
+// printPolicyTable prints one row per policy as table, csv or markdown.
 func printPolicyTable(w io.Writer, entries []policies.Entry, format string) error {
+	l := listing{noun: "policy", does: "evicts"}
+	for _, e := range entries {
+		l.rows = append(l.rows, listed{e.Name, e.Kind.String(), e.Summary, params.Format(e.Params, params.Defaults(e.Params)), e.Source})
+	}
+	return l.print(w, format)
+}
+
+// listing is a registry as a table.
+type listing struct {
+	noun string // what a row is
+	does string // what its summary says
+	rows []listed
+}
+
+// listed is an entry of a registry in a table.
+type listed struct{ name, kind, summary, params, source string }
+
+// print prints one row per entry as table, csv or markdown. On a terminal, where a row of five columns would not fit, what the entry does, its
+// parameters and its source stand below each other.
+func (l listing) print(w io.Writer, format string) error {
 	t := records.NewTable()
 	width := terminalWidth(w)
 	narrow := format == "table" && width > 0
 	if narrow {
-		t.AppendHeader(table.Row{"policy", "kind", "what it evicts, parameters, source"})
+		t.AppendHeader(table.Row{l.noun, "kind", "what it " + l.does + ", parameters, source"})
 	} else {
-		t.AppendHeader(table.Row{"policy", "kind", "evicts", "parameters", "source"})
+		t.AppendHeader(table.Row{l.noun, "kind", l.does, "parameters", "source"})
 	}
-	for _, e := range entries {
-		name, kind, params := e.Name, e.Kind.String(), params.Format(e.Params, params.Defaults(e.Params))
+	for _, r := range l.rows {
 		if narrow {
-			t.AppendRow(table.Row{name, kind, wrapLines(max(width-nameAndKindWidth, 40), e.Summary, params, e.Source)})
+			t.AppendRow(table.Row{r.name, r.kind, wrapLines(max(width-nameAndKindWidth, 40), r.summary, r.params, r.source)})
 			continue
 		}
-		t.AppendRow(table.Row{name, kind, e.Summary, params, e.Source})
+		t.AppendRow(table.Row{r.name, r.kind, r.summary, r.params, r.source})
 	}
 	return printListing(w, t, format)
 }
@@ -139,13 +157,18 @@ func describePolicies(w io.Writer, entries []policies.Entry) error {
 		for _, line := range policyTraits(e) {
 			fmt.Fprintf(&s, "  %s\n", line)
 		}
-		fmt.Fprintf(&s, "  source: %s\n", e.Source)
-		for _, p := range e.Params {
-			fmt.Fprintf(&s, "  %s=%v: %s (%s)\n", p.Name, p.Default, p.Doc, permitted(p))
-		}
+		describeSource(&s, e.Source, e.Params)
 	}
 	_, err := io.WriteString(w, s.String())
 	return err
+}
+
+// describeSource prints where an entry comes from and what its parameters mean.
+func describeSource(s *strings.Builder, source string, ps []params.Param) {
+	fmt.Fprintf(s, "  source: %s\n", source)
+	for _, p := range ps {
+		fmt.Fprintf(s, "  %s=%v: %s (%s)\n", p.Name, p.Default, p.Doc, permitted(p))
+	}
 }
 
 // policyTraits says what a user should know before choosing a policy.
@@ -163,6 +186,9 @@ func policyTraits(e policies.Entry) []string {
 	}
 	if e.NeedsTime {
 		lines = append(lines, "needs a trace with times")
+	}
+	if e.Predicts {
+		lines = append(lines, "asks a predictor when objects are requested again: see cachesim predictors")
 	}
 	return lines
 }
@@ -204,6 +230,7 @@ type policyJSON struct {
 	Bypass     bool        `json:"bypass"`
 	Unbounded  bool        `json:"unbounded"`
 	NeedsTime  bool        `json:"needs_time"`
+	Predicts   bool        `json:"predicts"`
 	Parameters []paramJSON `json:"parameters"`
 }
 
@@ -222,16 +249,22 @@ func printPoliciesJSON(w io.Writer, entries []policies.Entry) error {
 	for _, e := range entries {
 		p := policyJSON{
 			Name: e.Name, Aliases: append([]string{}, e.Aliases...), Kind: e.Kind.String(), Summary: e.Summary, Source: e.Source,
-			Capacity: unitsOf(e), Bypass: e.Bypass, Unbounded: e.Unbounded, NeedsTime: e.NeedsTime, Parameters: []paramJSON{},
-		}
-		for _, param := range e.Params {
-			p.Parameters = append(p.Parameters, newParamJSON(param))
+			Capacity: unitsOf(e), Bypass: e.Bypass, Unbounded: e.Unbounded, NeedsTime: e.NeedsTime, Predicts: e.Predicts, Parameters: paramsJSON(e.Params),
 		}
 		if err := encoder.Encode(p); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// paramsJSON returns an empty list where there are none.
+func paramsJSON(ps []policies.Param) []paramJSON {
+	list := []paramJSON{}
+	for _, p := range ps {
+		list = append(list, newParamJSON(p))
+	}
+	return list
 }
 
 func newParamJSON(p policies.Param) paramJSON {

@@ -84,6 +84,7 @@ policies and holds them against the offline optimum.
 		newPoliciesCommand(),
 		newCachesCommand(),
 		newModelsCommand(),
+		newPredictorsCommand(),
 		newGenCommand(),
 		newConvertCommand(),
 		newFormatsCommand(),
