@@ -90,6 +90,7 @@ policies and holds them against the offline optimum.
 		newFormatsCommand(),
 		newStatCommand(),
 		newTrainCommand(),
+		newPredictEvalCommand(),
 		newCurveCommand(),
 		newCheckCommand(),
 		newAdversaryCommand(),

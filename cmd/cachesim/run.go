@@ -19,7 +19,7 @@ import (
 const (
 	defaultPolicies   = "lru,arc,lirs,s3fifo,sieve,w-tinylfu,opt"
 	defaultCapacities = "1%,3%,10%,30%"
-	defaultPredictor  = "oracle"
+	defaultPredictor  = "gbm"
 )
 
 type runFlags struct {
@@ -56,7 +56,7 @@ With --sample, --limit and --warmup count the requests of the sample.`,
 	}
 	f.register(cmd, defaultCapacities)
 	cmd.Flags().StringVar(&f.policies, "policy", defaultPolicies, "list of policies, with parameters as in 's3fifo(small=0.1),lru-k(k=2)'")
-	cmd.Flags().StringVar(&f.predictors, "predictor", defaultPredictor, "list of predictors for the policies that ask one, as in 'oracle,noisy(p=0.3)'")
+	cmd.Flags().StringVar(&f.predictors, "predictor", defaultPredictor, "list of predictors for the policies that ask one, as in 'oracle,gbm'; others ignore it (see cachesim predictors)")
 	cmd.Flags().StringVar(&f.caches, "cache", "exact", "list of kinds of caches: what a hit is and what may leave")
 	cmd.Flags().StringVar(&f.models, "model", "", "list of models of the time that requests take; none counts hits only")
 	completePolicies(cmd, "policy")

@@ -19,7 +19,8 @@ const weakFeature = "interval_1"
 
 // learning are the parameters of gbm that say how models are trained.
 var learning = []params.Param{
-	{Name: "window", Default: 100_000, Min: 100, Max: 1 << 28, Doc: "samples to learn from, the newest; an object that is silent for as many requests gives one, too"},
+	{Name: "window", Default: 100_000, Min: 100, Max: 1 << 28, Doc: "samples to learn from, the newest ones"},
+	{Name: "horizon", Default: 100_000, Min: 1, Max: 1 << 30, Doc: "requests after which an object that has not come back gives a sample, with twice that time"},
 	{Name: "retrain", Default: 1000, Min: 1, Max: 1 << 30, Doc: "new samples after which a new model is trained, if budget allows"},
 	{Name: "budget", Default: 30_000, Min: 1, Max: 1 << 50, Doc: "what training may cost per request, in rows times features times trees; it is put off until that is kept"},
 	{Name: "trees", Default: 32, Min: 1, Max: 10_000, Doc: "trees of a model"},
@@ -260,7 +261,7 @@ func newLearner(set FeatureSet, column int, c Config) (*learner, error) {
 		return nil, fmt.Errorf("predictor gbm: %w", err)
 	}
 	return &learner{
-		samples: NewSamples(set, v.Int("window"), c), data: data, trainer: trainer, column: column,
+		samples: NewSamples(set, v.Int("horizon"), c), data: data, trainer: trainer, column: column,
 		retrain: v.Int("retrain"), budget: float64(v.Int("budget")), perRow: float64(len(names) * options.Trees),
 	}, nil
 }

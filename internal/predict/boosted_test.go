@@ -26,12 +26,12 @@ func mixed(requests int, seed uint64) Config {
 	return c
 }
 
-const quick = "gbm(window=500,retrain=100,trees=5,leaves=8)"
+const quick = "gbm(window=500,horizon=500,retrain=100,trees=5,leaves=8)"
 
 func TestGBMTellsWhatComesBackFromWhatDoesNot(t *testing.T) {
 	const n = 6000
 	c := mixed(n, 1)
-	p := mustNew(t, "gbm(window=2000,retrain=500,trees=20)", c)
+	p := mustNew(t, "gbm(window=2000,horizon=2000,retrain=500,trees=20)", c)
 	asked, later := 0, 0
 	for pos, o := range c.Objects {
 		p.Observe(o, pos)
@@ -52,7 +52,7 @@ func TestGBMTellsWhatComesBackFromWhatDoesNot(t *testing.T) {
 }
 
 func TestPredictionsDoNotDependOnTheFuture(t *testing.T) {
-	for _, text := range []string{quick, "gbm(window=500,retrain=100,trees=5,features=4)", "gbm(window=500,retrain=100,weak=true)", "ewma", "popu", "pleco", "none"} {
+	for _, text := range []string{quick, "gbm(window=500,horizon=500,retrain=100,trees=5,features=4)", "gbm(window=500,horizon=500,retrain=100,weak=true)", "ewma", "popu", "pleco", "none"} {
 		t.Run(text, func(t *testing.T) {
 			for seed := range uint64(6) {
 				a := mixed(1200, seed)
@@ -96,14 +96,14 @@ func TestOrderOfLRUBeforeTheFirstModel(t *testing.T) {
 func TestBudgetPutsTrainingOff(t *testing.T) {
 	c := mixed(4000, 1)
 	// A training of 1000 rows costs 1000 x 21 x 10; that many requests have to pass at 210 per request.
-	const text = "gbm(window=1000,retrain=10,trees=10,budget=210)"
+	const text = "gbm(window=1000,horizon=1000,retrain=10,trees=10,budget=210)"
 	p := mustNew(t, text, c)
 	predictions(p, c.Objects)
 	training := p.(Learner).Training()
 	if training.Models < 4 || training.Work > 210*4000 {
 		t.Errorf("%d trainings cost %d, want several within the budget of %d", training.Models, training.Work, 210*4000)
 	}
-	plenty := mustNew(t, "gbm(window=1000,retrain=10,trees=10,budget=1000000000)", c)
+	plenty := mustNew(t, "gbm(window=1000,horizon=1000,retrain=10,trees=10,budget=1000000000)", c)
 	predictions(plenty, c.Objects)
 	if n := plenty.(Learner).Training().Models; n < 4*training.Models {
 		t.Errorf("%d trainings without a limit, want one every 10 samples", n)
@@ -112,7 +112,7 @@ func TestBudgetPutsTrainingOff(t *testing.T) {
 
 func TestAnswersAreKeptUntilTheAgeHasDoubled(t *testing.T) {
 	c := mixed(2000, 1)
-	p := mustNew(t, "gbm(window=500,retrain=1000,trees=20)", c)
+	p := mustNew(t, "gbm(window=500,horizon=500,retrain=1000,trees=20)", c)
 	predictions(p, c.Objects) // the one model is trained on the way
 	last := len(c.Objects)
 	p.Observe(7, last)

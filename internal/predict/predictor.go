@@ -55,6 +55,16 @@ func LabelerOf(p Predictor) (Labeler, bool) {
 	}
 }
 
+// CountsPrompts reports whether the times that p, or the predictor that it counts the cost of, predicts are numbers of finished prompts. All
+// others predict positions.
+func CountsPrompts(p Predictor) bool {
+	if c, ok := p.(*Counted); ok {
+		p = c.Predictor
+	}
+	b, ok := p.(*boosted)
+	return ok && b.features.clock.prompts != nil
+}
+
 // Config is what a predictor is built from. Slices are those of the trace and must not be changed.
 type Config struct {
 	Objects []Object // per request; only predictors that know the future may look beyond what they have observed

@@ -32,7 +32,7 @@ func TestLabelsAreThoseOfTheOptimum(t *testing.T) {
 		tr := testTrace(seed, 400, 60)
 		next := nextUse(tr)
 		kept := keptByOpt(next, tr.Objects, 10)
-		for pos, evicts := range optEvicts(tr, next, 10) {
+		for pos, evicts := range OptEvicts(tr, next, 10) {
 			if evicts != !kept[pos] {
 				t.Fatalf("seed %d, request %d: label %v, but the optimum keeps it until its next request: %v", seed, pos, evicts, kept[pos])
 			}

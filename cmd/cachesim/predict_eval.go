@@ -1,0 +1,129 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cachesim/cachesim/internal/predict"
+	"github.com/cachesim/cachesim/internal/predict/accuracy"
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/sim"
+	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/workload"
+)
+
+type predictEvalFlags struct {
+	trace      traceFlags
+	format     formatFlag
+	predictors string
+	capacity   string
+	moments    int
+	warmup     int
+	out        string
+}
+
+func newPredictEvalCommand() *cobra.Command {
+	f := &predictEvalFlags{}
+	cmd := &cobra.Command{
+		Use:   "predict-eval TRACE...",
+		Short: "Measure how well predictors tell when objects are requested again",
+		Long: `Replays the trace and asks predictors, at evenly spaced requests, when the objects that a full cache with LRU holds are requested next.
+What they say is compared with what the trace does:
+
+  victims of opt    share of the moments at which the object predicted to be requested last is one that the optimum of that capacity
+                    evicts before its next request (ties: the least recently used one); by chance: the share of such objects in the cache
+  rank correlation  of predicted and true times (Spearman), of 50 objects drawn at each moment; never is latest
+  RMSE of log time  root of the mean squared error of log(1 + time from now), where predicted and true time are within the trace
+  said never        share of answers at or after the end of the trace, and in how many of these the object is indeed not requested again
+
+The second table gives the same by the true distance of the next request. Within a distance that few objects have, a predictor may be no
+better than chance and still choose good victims. Times are on the clock of the predictor: requests, or finished prompts for gbm on
+traces of prompts.
+
+With -o the folder gets accuracy.json, accuracy.csv and the figure calibration (SVG and PNG): for each tenth of the answers, by
+predicted time, the true times. There an object that is not requested again counts as requested at the end of the trace.`,
+		Example: `  cachesim predict-eval trace.zst
+  cachesim predict-eval trace.zst --predictor 'gbm,gbm(weak=true),ewma,popu' --capacity 1% -o out
+  cachesim predict-eval day2.zst --predictor 'gbm(model=model.txt)' --format json | jq .agreement`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+	}
+	f.trace.register(cmd)
+	f.format.register(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&f.predictors, "predictor", defaultPredictor, "list of predictors, as in 'gbm,noisy(p=0.3)'")
+	flags.StringVar(&f.capacity, "capacity", "3%", "objects (100) or share of the trace's objects (3%) that the cache holds")
+	flags.IntVar(&f.moments, "moments", 1000, "requests at which the predictors are asked")
+	flags.IntVar(&f.warmup, "warmup", 0, "requests before the first of them")
+	flags.StringVarP(&f.out, "output", "o", "", "folder for accuracy.json, accuracy.csv and the figure (SVG, PNG)")
+	completeNames(cmd, "predictor", predict.Names)
+	return cmd
+}
+
+func (f *predictEvalFlags) run(cmd *cobra.Command, args []string) error {
+	specs, capacities, err := f.parse()
+	if err != nil {
+		return err
+	}
+	w, err := f.trace.workload(cmd, args)
+	if err != nil {
+		return err
+	}
+	t, _, err := f.trace.load(cmd, w, workload.Options{}, false)
+	if err != nil {
+		return err
+	}
+	resolved, err := sim.Resolve(capacities, sim.CapacityUnitSize, t)
+	if err != nil {
+		return err
+	}
+	results, err := f.measure(cmd, t, specs, resolved[0].Simulated)
+	if err != nil {
+		return err
+	}
+	if err := accuracy.Print(cmd.OutOrStdout(), results, string(f.format)); err != nil || f.out == "" {
+		return err
+	}
+	return accuracy.Write(f.out, results)
+}
+
+// parse checks the flags before the trace is read.
+func (f *predictEvalFlags) parse() ([]predict.Spec, []sim.CapacitySpec, error) {
+	specs, err := predict.ParseList(f.predictors)
+	if err != nil {
+		return nil, nil, err
+	}
+	capacities, err := sim.ParseCapacities(f.capacity)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case len(capacities) != 1 || sim.NeedBytes(capacities, sim.CapacityAsWritten):
+		return nil, nil, fmt.Errorf("--capacity %s: want one capacity in objects, as in 1000 or 3%%", f.capacity)
+	case f.moments < 1:
+		return nil, nil, fmt.Errorf("--moments %d: want at least 1", f.moments)
+	case f.warmup < 0:
+		return nil, nil, fmt.Errorf("--warmup %d: want a number of requests from 0", f.warmup)
+	case f.out != "":
+		return specs, capacities, records.CheckDir(f.out)
+	}
+	return specs, capacities, nil
+}
+
+func (f *predictEvalFlags) measure(cmd *cobra.Command, t *traces.Trace, specs []predict.Spec, capacity int64) ([]*accuracy.Result, error) {
+	bar := newProgress(cmd.ErrOrStderr(), f.trace.quiet, "replaying", unitRequests)
+	defer bar.finish()
+	bar.set(0, int64(len(specs))*int64(len(t.Objects)))
+	options := accuracy.Options{
+		Capacity: capacity, Moments: f.moments, Warmup: f.warmup, Seed: f.trace.seed, Progress: func(n int) { bar.add(int64(n)) },
+	}
+	var results []*accuracy.Result
+	for _, spec := range specs {
+		r, err := accuracy.Measure(cmd.Context(), t, spec, options)
+		if err != nil {
+			return nil, err
+		}
+		results = append(results, r)
+	}
+	return results, nil
+}
