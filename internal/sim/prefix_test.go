@@ -3,6 +3,7 @@ package sim
 import (
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/policies"
@@ -292,4 +293,36 @@ func TestPrefixOfSingleBlocksIsExact(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestPrefixRefuses(t *testing.T) {
+	tr := promptTrace(16, "abc", "abd", "abc")
+	plain := *tr
+	plain.Prompts, plain.Groups = nil, nil
+	model, err := ParseModel("prefill")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		trace  *traces.Trace
+		cache  string
+		policy string
+		model  *ModelSpec
+		want   string
+	}{
+		{&plain, "prefix", "lru", nil, "has none"},
+		{tr, "prefix(evict=any,concurrency=2)", "lru", nil, "leave out concurrency=2"},
+		{tr, "prefix(concurrency=2)", "lru", &model, "leave out the concurrency of the cache"},
+		{tr, "prefix", "pfoo-l", nil, "bound for the exact cache"},
+	} {
+		c := prefixCell(t, test.cache, test.policy, "oracle", 2)
+		c.Model = test.model
+		if err := NewReplayer(test.trace, ReplayerOptions{}).Check(c); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s, %s: %v, want an error with %q", test.cache, test.policy, err, test.want)
+		}
+	}
+	async := prefixCell(t, "prefix", "laru(mode=async)", "oracle", 2)
+	if _, err := NewReplayer(tr, ReplayerOptions{}).replayOne(t.Context(), async); err == nil || !strings.Contains(err.Error(), "write mode=sync") {
+		t.Errorf("laru(mode=async): %v", err)
+	}
 }

@@ -159,6 +159,9 @@ func CheckParts(c Cell) error {
 	case c.Model != nil && c.Model.Entry.Cache != cache.Name:
 		return fmt.Errorf("model %s works on the cache %s, not on %s; write --cache %s", c.Model.Name(), c.Model.Entry.Cache, cache.Name, c.Model.Entry.Cache)
 	}
+	if c.Model != nil && cache.Name == prefixEntry.Name && c.Cache.Params.Int("concurrency") != 1 {
+		return fmt.Errorf("cache prefix: the model %s says how many prompts run at a time; leave out the concurrency of the cache", c.Model.Name())
+	}
 	if cache.Check != nil {
 		return cache.Check(c.Cache.Params, e)
 	}

@@ -1,0 +1,74 @@
+package sim
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/cachesim/cachesim/internal/traces"
+)
+
+// benchPrompts returns the Mooncake conversations, or nil where they are not at hand.
+func benchPrompts(b *testing.B) *traces.Trace {
+	dir := os.Getenv("CACHESIM_TRACES")
+	if dir == "" {
+		return nil
+	}
+	t, err := traces.Load(b.Context(), []string{filepath.Join(dir, "llm", "mooncake-conversation.jsonl.zst")}, traces.LoadOptions{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return t
+}
+
+// BenchmarkPrefix replays prompts through a prefix cache of a twentieth of the blocks.
+func BenchmarkPrefix(b *testing.B) {
+	rows := []struct{ cache, policy string }{
+		{"prefix", "lru"}, {"prefix(evict=node)", "lru"}, {"prefix(evict=any)", "lru"},
+		{"prefix", "fifo"}, {"prefix", "sieve"}, {"prefix", "opt"}, {"prefix", "fpb"}, {"prefix", "laru"},
+	}
+	for name, t := range map[string]*traces.Trace{"generated": conversations(b), "mooncake": benchPrompts(b)} {
+		if t == nil {
+			b.Logf("%s: set CACHESIM_TRACES to the folder of the traces", name)
+			continue
+		}
+		for _, row := range rows {
+			b.Run(name+"/"+row.cache+"/"+row.policy, func(b *testing.B) {
+				c := prefixCell(b, row.cache, row.policy, "oracle", int64(t.NumObjects/20))
+				r := NewReplayer(t, ReplayerOptions{})
+				for b.Loop() {
+					if _, err := r.replayOne(b.Context(), c); err != nil {
+						b.Fatal(err)
+					}
+				}
+				b.ReportMetric(float64(b.N)*float64(len(t.Objects))/1e6/b.Elapsed().Seconds(), "Mblocks/s")
+			})
+		}
+	}
+}
+
+// conversations is a long trace of growing prompts: each goes on one of 2000 conversations.
+func conversations(b *testing.B) *traces.Trace {
+	b.Helper()
+	t := &traces.Trace{Name: "conversations", SampleRate: 1, Prompts: &traces.Prompts{BlockTokens: 16}}
+	chains := make([][]uint32, 2000)
+	for i := 0; len(t.Objects) < 2_000_000; i++ {
+		chain := &chains[(i*i+i/7)%len(chains)]
+		if len(*chain) > 60 {
+			*chain = nil
+		}
+		for range 4 {
+			parent := int32(-1)
+			if n := len(*chain); n > 0 {
+				parent = int32((*chain)[n-1])
+			}
+			t.Prompts.Parents = append(t.Prompts.Parents, parent)
+			*chain = append(*chain, uint32(t.NumObjects))
+			t.NumObjects++
+		}
+		t.Groups = append(t.Groups, len(t.Objects))
+		t.Objects = append(t.Objects, *chain...)
+		t.Prompts.InputTokens = append(t.Prompts.InputTokens, int32(16*len(*chain)))
+	}
+	return t
+}
