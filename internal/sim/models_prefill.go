@@ -29,6 +29,7 @@ var prefillEntry = ModelEntry{
 		{Name: "overhead_ms", Default: 5.0, Min: 0, Max: 1e9, Doc: "fixed cost of a prefill, in milliseconds"},
 		{Name: "predict_us", Default: 1.0, Min: 0, Max: 1e9, Doc: "time of the prediction for one block, in microseconds"},
 		{Name: "predict_call_us", Default: 0.0, Min: 0, Max: 1e9, Doc: "time of a question to the predictor besides, in microseconds"},
+		{Name: "train_ns", Default: 0.0, Min: 0, Max: 1e9, Doc: "time of training per row, feature and tree, in nanoseconds, in which nothing is predicted ; 0: it runs beside"},
 		{Name: "decode_ms", Default: -1.0, Min: -1, Max: 1e9, Doc: "time of an output token, in milliseconds ; -1: that of the model"},
 		{Name: "active_b", Default: 0.0, Min: 0, Max: 1e9, Doc: "parameters that a token passes through, in 10^9 ; 0: those of the model"},
 		{Name: "weights_gb", Default: 0.0, Min: 0, Max: 1e9, Doc: "all parameters, in 10^9 bytes ; 0: those of the model"},
@@ -107,7 +108,7 @@ func prefillConfig(v params.Values) prefill.Config {
 		Shape: prefill.ShapeOf(v.Text("model")), Hardware: prefill.HardwareOf(v.Text("hardware")),
 		Overhead:    microseconds(1e3 * v.Float("overhead_ms")),
 		PredictCall: microseconds(v.Float("predict_call_us")), PredictRow: microseconds(v.Float("predict_us")),
-		Concurrency: v.Int("concurrency"), Arrivals: prefill.Arrivals(v.Text("arrivals")), Rate: v.Float("rate"), Seed: uint64(v.Int("seed")),
+		TrainUnit: v.Float("train_ns"), Concurrency: v.Int("concurrency"), Arrivals: prefill.Arrivals(v.Text("arrivals")), Rate: v.Float("rate"), Seed: uint64(v.Int("seed")),
 	}
 	for name, constant := range map[string]struct {
 		value *float64
@@ -134,7 +135,7 @@ type prefillReplay struct {
 
 func (r *prefillReplay) Begin(i int) prefill.Hit {
 	s := r.serve(i, func(_ Window, n *Counts) { r.cache.Begin(i, n) })
-	return prefill.Hit{Tokens: int(s.hitTokens), Calls: s.cost.Calls, Predictions: s.cost.Predictions}
+	return prefill.Hit{Tokens: int(s.hitTokens), Calls: s.cost.Calls, Predictions: s.cost.Predictions, Trained: s.cost.Training.Work}
 }
 
 func (r *prefillReplay) Finish(i int) { r.cache.Finish(i) }

@@ -24,6 +24,7 @@ var slsEntry = ModelEntry{
 		{Name: "access_ns", Default: 1000.0, Min: 0, Max: 1e12, Doc: "time of one random access to the host's memory, in nanoseconds"},
 		{Name: "outstanding", Default: 1, Min: 1, Max: 1e9, Doc: "random accesses to the host's memory at a time"},
 		{Name: "predict_ns", Default: 80, Min: 0, Max: 1e12, Doc: "time of the prediction for one key, in nanoseconds"},
+		{Name: "train_ns", Default: 0.0, Min: 0, Max: 1e9, Doc: "time of training per row, feature and tree, in nanoseconds, in which nothing is predicted ; 0: it runs beside"},
 		{Name: "inflight", Default: 1, Min: 1, Max: 1e6, Doc: "batches that run at a time"},
 		{Name: "rate", Default: 0.0, Min: 0, Max: 1e9, Doc: "batches that arrive per second, at random (Poisson) ; 0: each comes when one is done"},
 		{Name: "seed", Default: 1, Min: 0, Max: 1 << 53, Doc: "of the arrivals, the same for all policies"},
@@ -57,7 +58,7 @@ func runSLS(ctx context.Context, c ModelConfig) (Counts, Latency, error) {
 		Launch: microseconds(v.Float("launch_us")), VectorBytes: int64(v.Int("vector_bytes")),
 		HBM: 1e9 * v.Float("hbm_gbs"), Host: 1e9 * v.Float("host_gbs"),
 		Access: time.Duration(v.Float("access_ns")), Outstanding: v.Int("outstanding"),
-		PredictRow: time.Duration(v.Int("predict_ns")), InFlight: v.Int("inflight"), Rate: v.Float("rate"), Seed: uint64(v.Int("seed")),
+		PredictRow: time.Duration(v.Int("predict_ns")), TrainUnit: v.Float("train_ns"), InFlight: v.Int("inflight"), Rate: v.Float("rate"), Seed: uint64(v.Int("seed")),
 	}
 	replay := &slsReplay{groupReplay: newGroupReplay(c, cache.batchStarts()), cache: cache, missed: cache.watch(), background: background}
 	batches, err := sls.Run(ctx, len(replay.starts), replay, config)
@@ -82,10 +83,12 @@ type slsReplay struct {
 	*groupReplay
 	cache      batchCache
 	missed     func() []policies.Object
+	worker     *sls.Worker
 	background *laru.Worker // nil where the policy waits for its predictions
 }
 
 func (r *slsReplay) Worker(w *sls.Worker) {
+	r.worker = w
 	if r.background != nil {
 		r.background.UseClock(w)
 	}
@@ -93,9 +96,10 @@ func (r *slsReplay) Worker(w *sls.Worker) {
 
 func (r *slsReplay) Lookup(i int) sls.Batch {
 	s := r.serve(i, r.cache.Serve)
-	b := sls.Batch{Keys: s.Objects, Missing: r.missed(), Predicted: s.cost.Predictions}
+	b := sls.Batch{Keys: s.Objects, Missing: r.missed(), Predicted: s.cost.Predictions, Trained: s.cost.Training.Work}
 	if r.background != nil {
-		b.Predicted = 0
+		b.Predicted, b.Trained = 0, 0
+		r.worker.Train(s.cost.Training.Work)
 	}
 	return b
 }

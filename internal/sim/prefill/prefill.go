@@ -37,6 +37,7 @@ type Config struct {
 	Overhead    time.Duration // of a prefill
 	PredictCall time.Duration // of a question to the predictor for which a prompt waits
 	PredictRow  time.Duration // of the prediction for one block
+	TrainUnit   float64       // nanoseconds of training per row, feature and tree for which a prompt waits
 	Concurrency int           // prompts in flight, at least 1
 	Arrivals    Arrivals
 	Rate        float64 // prompts per second of Poisson arrivals
@@ -66,6 +67,7 @@ type Hit struct {
 	Tokens      int   // of the prompt that need not be computed
 	Calls       int64 // questions to the predictor that the policy waited for
 	Predictions int64 // blocks that it asked about in them
+	Trained     int64 // rows times features times trees of training meanwhile
 }
 
 // Cache is the cache of keys and values.
@@ -171,7 +173,8 @@ func (m *model) request(i int) {
 
 func (m *model) prefill(i int) {
 	hit := m.cache.Begin(i)
-	predicting := time.Duration(hit.Calls)*m.PredictCall + time.Duration(hit.Predictions)*m.PredictRow
+	predicting := time.Duration(hit.Calls)*m.PredictCall + time.Duration(hit.Predictions)*m.PredictRow +
+		time.Duration(m.TrainUnit*float64(hit.Trained))
 	m.loop.After(predicting+m.Prefill(int(m.prompts.Tokens[i]), hit.Tokens), func() {
 		m.served[i].FirstToken = m.loop.Now()
 		decoding := time.Duration(float64(m.prompts.Outputs[i]) * m.Decode * float64(time.Second))

@@ -74,11 +74,11 @@ func TestUtilisationOfDeepSeek(t *testing.T) {
 }
 
 func TestAloneTTFTIsThePrefill(t *testing.T) {
-	cache := &scripted{hits: []Hit{{}, {Tokens: 60}, {Tokens: 100}, {Tokens: 60, Calls: 2, Predictions: 3000}}}
+	cache := &scripted{hits: []Hit{{}, {Tokens: 60}, {Tokens: 100}, {Tokens: 60, Calls: 2, Predictions: 3000, Trained: 1000}}}
 	c := perToken()
-	c.PredictCall, c.PredictRow = 500*time.Microsecond, time.Microsecond
+	c.PredictCall, c.PredictRow, c.TrainUnit = 500*time.Microsecond, time.Microsecond, 6000
 	served := mustRun(t, prompts(100, 100, 100, 100), cache, c)
-	for i, want := range []time.Duration{100, 40, 1, 40 + 1 + 3} {
+	for i, want := range []time.Duration{100, 40, 1, 40 + 1 + 3 + 6} {
 		if got := served[i].FirstToken - served[i].Arrived; got != want*time.Millisecond {
 			t.Errorf("prompt %d: %v to the first token, want %d ms", i, got, want)
 		}

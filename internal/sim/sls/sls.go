@@ -27,6 +27,7 @@ type Config struct {
 	Access      time.Duration // of one random access to the host's memory
 	Outstanding int           // random accesses at once
 	PredictRow  time.Duration // of the prediction for one key
+	TrainUnit   float64       // nanoseconds of training per row, feature and tree
 	InFlight    int           // batches that run at once, at least 1
 	// Rate is of Poisson arrivals, batches per second; 0: a closed loop, in which the next batch comes when one is done.
 	Rate float64
@@ -43,6 +44,7 @@ type Batch struct {
 	Keys      []uint32 // that are looked up, with repetitions
 	Missing   []uint32 // each once; they are resident from now on
 	Predicted int64    // keys about which the policy asked its predictor meanwhile and waited for the answer
+	Trained   int64    // rows times features times trees of the training that it waited for
 }
 
 // Cache is the cache in the memory of the GPU.
@@ -57,6 +59,7 @@ type Cache interface {
 type Worker struct {
 	loop       *event.Loop
 	predictRow time.Duration
+	trainUnit  float64
 	until      time.Duration
 }
 
@@ -65,6 +68,11 @@ func (w *Worker) Busy() bool { return w.loop.Now() < w.until }
 
 // Start has the worker, which must not be busy, predict so many keys.
 func (w *Worker) Start(keys int) { w.until = w.loop.Now() + time.Duration(keys)*w.predictRow }
+
+// Train has the worker train, after what it is at, a model of so many rows times features times trees.
+func (w *Worker) Train(work int64) {
+	w.until = max(w.until, w.loop.Now()) + time.Duration(w.trainUnit*float64(work))
+}
 
 // Served says when a batch came and when its sums were there.
 type Served struct {
@@ -80,7 +88,7 @@ func Run(ctx context.Context, n int, cache Cache, c Config) ([]Served, error) {
 		hbm:   event.NewSharedLink(loop, 0, c.HBM),
 		host:  event.NewSharedLink(loop, c.Access, c.hostRate()),
 	}
-	cache.Worker(&Worker{loop: loop, predictRow: c.PredictRow})
+	cache.Worker(&Worker{loop: loop, predictRow: c.PredictRow, trainUnit: c.TrainUnit})
 	if c.Rate > 0 {
 		event.Poisson(loop, n, c.Rate, c.Seed, m.request)
 	} else {
@@ -133,7 +141,7 @@ func (m *model) lookup(i int) {
 		waiting++
 		m.fetches.Wait(other, arrived)
 	}
-	prepare := m.Launch + time.Duration(b.Predicted)*m.PredictRow
+	prepare := m.Launch + time.Duration(b.Predicted)*m.PredictRow + time.Duration(m.TrainUnit*float64(b.Trained))
 	missing := m.fetch(i, b.Missing)
 	if missing == 0 {
 		m.loop.After(prepare, arrived)

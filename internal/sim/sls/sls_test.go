@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/cachesim/cachesim/internal/sim/event"
 )
 
 // scripted is a cache whose answers are written down.
@@ -69,6 +71,9 @@ func TestLatencyOfABatchAlone(t *testing.T) {
 	limited.Access, limited.Outstanding = time.Microsecond, 4
 	waits := batch(0, 25600, 5000)
 	waits.Predicted = 25000
+	trains := batch(0, 25600, 0)
+	trains.Trained = 1e6
+	c.TrainUnit = 5
 	for _, test := range []struct {
 		name  string
 		batch Batch
@@ -80,6 +85,7 @@ func TestLatencyOfABatchAlone(t *testing.T) {
 		// Four accesses of a microsecond at a time are 4e6 vectors per second, far below the 117e6 of 60 GB/s.
 		{"few accesses at a time", batch(0, 25600, 5000), limited, 50e3 + 5000/4*1e3 + 1000 + 25600*512/600.0},
 		{"waiting for 25,000 predictions", waits, c, 50e3 + 2e6 + 5000*512/60.0 + 100 + 25600*512/600.0},
+		{"waiting for training", trains, c, 50e3 + 5e6 + 25600*512/600.0},
 	} {
 		served := mustRun(t, &scripted{batches: []Batch{test.batch}}, test.c)
 		within(t, test.name, served[0].Done-served[0].Arrived, test.want)
@@ -133,6 +139,15 @@ func TestWorker(t *testing.T) {
 	// They come every 0.9 ms: the worker is busy from 0 to 2 ms, from 2.7 to 4.7 ms and so on.
 	if want := []bool{false, true, true, false, true, true, false}; !slices.Equal(cache.busy, want) {
 		t.Errorf("busy %v, want %v", cache.busy, want)
+	}
+}
+
+func TestWorkerTrainsAfterWhatItIsAt(t *testing.T) {
+	w := &Worker{loop: &event.Loop{}, predictRow: 80, trainUnit: 5}
+	w.Start(100)
+	w.Train(1000)
+	if want := 13 * time.Microsecond; w.until != want || !w.Busy() {
+		t.Errorf("busy until %v, want %v", w.until, want)
 	}
 }
 
