@@ -199,7 +199,7 @@ func newPrefix(tb testing.TB, tr *traces.Trace, c Cell) *Prefix {
 		config.Capacity = int64(tr.NumObjects)
 	}
 	if c.Predictor != nil {
-		config.Predictor = noisy(tb, tr)
+		config.Predictor = noisy(tb, tr, c.Capacity.Simulated) // with labels of the exact cache
 	}
 	p, err := NewPrefix(config)
 	if err != nil {

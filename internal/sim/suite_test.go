@@ -67,7 +67,7 @@ func build(tb testing.TB, e policies.Entry, t *traces.Trace, capacity int64, uni
 		cfg.NextUse = nextUse(t)
 	}
 	if e.Predicts {
-		cfg.Predictor = noisy(tb, t)
+		cfg.Predictor = noisy(tb, t, capacity)
 	}
 	p, err := e.New(cfg)
 	if err != nil {
@@ -76,15 +76,17 @@ func build(tb testing.TB, e policies.Entry, t *traces.Trace, capacity int64, uni
 	return p
 }
 
-// noisy returns a predictor of which every third answer is wrong.
-func noisy(tb testing.TB, t *traces.Trace) predict.Predictor {
+// noisy returns a predictor of which every third answer is wrong, for a cache of that capacity.
+func noisy(tb testing.TB, t *traces.Trace, capacity int64) predict.Predictor {
 	tb.Helper()
 	spec, err := predict.Parse("noisy(p=0.3)")
 	if err != nil {
 		tb.Fatal(err)
 	}
+	next := nextUse(t)
 	p, err := spec.Entry.New(predict.Config{
-		Objects: t.Objects, Count: t.NumObjects, NextUse: nextUse(t), Times: t.Times, Seed: 7, Params: spec.Params,
+		Objects: t.Objects, Count: t.NumObjects, NextUse: next, Times: t.Times, Seed: 7, Params: spec.Params,
+		OptEvicts: func() []bool { return OptEvicts(t, next, capacity) },
 	})
 	if err != nil {
 		tb.Fatal(err)

@@ -72,14 +72,14 @@ func (l *lazy) remove(o policies.Object) {
 
 // simulated is a cache under some policy that nothing is stored in.
 type simulated struct {
+	members
 	policy   policies.Policy
-	resident []bool
-	held     int
 	capacity int
 }
 
 // newSimulated returns an empty cache under the policy that m makes. The predictor is told of each request by whoever simulates.
 func newSimulated(c policies.Config, m maker) (*simulated, error) {
+	c.Holds = false
 	if c.Predictor != nil {
 		c.Predictor = unobserved{c.Predictor}
 	}
@@ -87,7 +87,7 @@ func newSimulated(c policies.Config, m maker) (*simulated, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &simulated{policy: policy, resident: make([]bool, c.Objects), capacity: int(c.Capacity)}, nil
+	return &simulated{members: newMembers(c.Objects), policy: policy, capacity: int(c.Capacity)}, nil
 }
 
 // unobserved is a predictor that is told of requests by someone else.
@@ -97,18 +97,16 @@ func (unobserved) Observe(predict.Object, int) {}
 
 // serve serves one request; victim was evicted if evicted.
 func (s *simulated) serve(r policies.Request) (victim policies.Object, evicted, hit bool) {
-	if s.resident[r.Object] {
+	if s.has(r.Object) {
 		s.policy.Hit(r)
 		return 0, false, true
 	}
 	s.policy.Miss(r)
-	if s.held == s.capacity {
+	if len(s.list) == s.capacity {
 		victim, evicted = s.policy.Victim(r), true
-		s.resident[victim] = false
-		s.held--
+		s.remove(victim)
 	}
 	s.policy.Insert(r)
-	s.resident[r.Object] = true
-	s.held++
+	s.add(r.Object)
 	return victim, evicted, false
 }

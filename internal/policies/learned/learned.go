@@ -8,6 +8,7 @@ import "github.com/cachesim/cachesim/internal/policies"
 func init() {
 	policies.Register(
 		fpbEntry,
+		fpbBinaryEntry,
 		hfEntry,
 		fpbMarkingEntry,
 		predictiveMarkerEntry,
@@ -15,6 +16,7 @@ func init() {
 		lNonMarkerEntry,
 		blindOracleLRUEntry,
 		robustFTPEntry,
+		followRobustEntry,
 		trustDoubtEntry,
 		markerOrLRUEntry,
 		optMarkingEntry,

@@ -14,8 +14,7 @@ import (
 type marking struct {
 	predictor predict.Predictor
 	unmarked  forecast
-	marked    []policies.Object
-	place     []uint32 // per object: 1 + its index in marked; 0 where it is not there
+	marked    members
 	phase     uint32   // counts phases
 	startedIn []uint32 // per object: the last phase at whose start it was resident
 	bits      *rand.Rand
@@ -27,7 +26,7 @@ type marking struct {
 
 func newMarking(c policies.Config) *marking {
 	return &marking{
-		predictor: c.Predictor, unmarked: newForecast(c.Predictor, c.Objects), place: make([]uint32, c.Objects),
+		predictor: c.Predictor, unmarked: newForecast(c.Predictor, c.Objects), marked: newMembers(c.Objects),
 		startedIn: make([]uint32, c.Objects), bits: rand.New(rand.NewPCG(c.Seed, 0)), capacity: int(c.Capacity),
 	}
 }
@@ -45,20 +44,17 @@ func (m *marking) Remove(o policies.Object) {
 		m.unmarked.remove(o)
 		return
 	}
-	at, last := m.place[o], m.marked[len(m.marked)-1]
-	m.marked[at-1], m.place[last] = last, at
-	m.marked = m.marked[:len(m.marked)-1]
-	m.place[o] = 0
+	m.marked.remove(o)
 }
 
 func (m *marking) ReplayUnit(objects []policies.Object, first int) (hits, evictions int) {
 	for i, o := range objects {
-		if m.place[o] != 0 || m.unmarked.has(o) {
+		if m.marked.has(o) || m.unmarked.has(o) {
 			hits++
 			m.hit(o, first+i)
 			continue
 		}
-		if m.unmarked.size()+len(m.marked) == m.capacity {
+		if m.unmarked.size()+len(m.marked.list) == m.capacity {
 			m.evict(o, first+i)
 			evictions++
 		}
@@ -70,19 +66,14 @@ func (m *marking) ReplayUnit(objects []policies.Object, first int) (hits, evicti
 func (m *marking) hit(o policies.Object, pos int) {
 	if m.unmarked.has(o) {
 		m.unmarked.remove(o)
-		m.mark(o)
+		m.marked.add(o)
 	}
 	m.observe(o, pos)
 }
 
 func (m *marking) load(o policies.Object, pos int) {
-	m.mark(o)
+	m.marked.add(o)
 	m.observe(o, pos)
-}
-
-func (m *marking) mark(o policies.Object) {
-	m.marked = append(m.marked, o)
-	m.place[o] = uint32(len(m.marked))
 }
 
 func (m *marking) observe(o policies.Object, pos int) {
@@ -104,12 +95,11 @@ func (m *marking) startPhase() {
 	for _, o := range m.unmarked.members {
 		m.startedIn[o] = m.phase
 	}
-	for _, o := range m.marked {
-		m.place[o] = 0
+	for _, o := range m.marked.list {
 		m.startedIn[o] = m.phase
 		m.unmarked.add(o)
 	}
-	m.marked = m.marked[:0]
+	m.marked.clear()
 }
 
 // stale reports whether o was resident when the phase began.
@@ -122,9 +112,9 @@ func (m *marking) random() policies.Object {
 
 // randomOfAll returns one of the resident objects, each with the same probability.
 func (m *marking) randomOfAll() policies.Object {
-	i := m.bits.IntN(m.unmarked.size() + len(m.marked))
-	if i < len(m.marked) {
-		return m.marked[i]
+	i := m.bits.IntN(m.unmarked.size() + len(m.marked.list))
+	if i < len(m.marked.list) {
+		return m.marked.list[i]
 	}
-	return m.unmarked.members[i-len(m.marked)]
+	return m.unmarked.members[i-len(m.marked.list)]
 }

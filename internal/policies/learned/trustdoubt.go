@@ -158,8 +158,8 @@ func (p *trustDoubt) serveAmongAncient(o policies.Object) {
 func (p *trustDoubt) leastRecentAncient() policies.Object {
 	first := p.ancient[0]
 	for _, x := range p.ancient[1:] {
-		if held := p.followed.resident[x]; held != p.followed.resident[first] && !held ||
-			held == p.followed.resident[first] && p.requested[x] < p.requested[first] {
+		if held := p.followed.has(x); held != p.followed.has(first) && !held ||
+			held == p.followed.has(first) && p.requested[x] < p.requested[first] {
 			first = x
 		}
 	}
@@ -209,7 +209,7 @@ func (p *trustDoubt) firstStale() policies.Object {
 func (p *trustDoubt) newProxy() (proxy policies.Object) {
 	best := uint32(policies.Never)
 	consider := func(x policies.Object) {
-		if !p.followed.resident[x] && !p.isProxy(x) && p.requested[x] < best {
+		if !p.followed.has(x) && !p.isProxy(x) && p.requested[x] < best {
 			proxy, best = x, p.requested[x]
 		}
 	}

@@ -1,0 +1,96 @@
+package learned
+
+import (
+	"errors"
+	"math/rand/v2"
+
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/predict"
+)
+
+var fpbBinaryEntry = policies.Entry{
+	Name:     "fpb-binary",
+	Summary:  "evicts at random one of the objects that the optimum is predicted to evict before their next request, or of all where there is none",
+	Source:   "LCR (arXiv 2509.20979), section 2.2; BinaryEvictor of OptiSys-ZJU/Cache-Coliseum",
+	Units:    policies.UnitsObjects,
+	Random:   true,
+	Predicts: true,
+	New:      newFPBBinary,
+}
+
+// fpbBinary keeps the objects with the label apart from the others. A label stays from one request of an object to the next.
+type fpbBinary struct {
+	predictor predict.Predictor
+	labeler   predict.Labeler
+	leaving   members
+	staying   members
+	bits      *rand.Rand
+	capacity  int // batch path only
+}
+
+func newFPBBinary(c policies.Config) (policies.Policy, error) {
+	labeler, ok := predict.LabelerOf(c.Predictor)
+	if !ok {
+		return nil, errors.New("the predictor does not say what the optimum evicts; write --predictor oracle or 'noisy(p=0.1)', with the exact cache")
+	}
+	return &fpbBinary{
+		predictor: c.Predictor, labeler: labeler, leaving: newMembers(c.Objects), staying: newMembers(c.Objects),
+		bits: rand.New(rand.NewPCG(c.Seed, 0)), capacity: int(c.Capacity),
+	}, nil
+}
+
+func (p *fpbBinary) Hit(r policies.Request) { p.hit(r.Object, r.Pos) }
+
+func (p *fpbBinary) Miss(policies.Request) {}
+
+func (p *fpbBinary) Victim(policies.Request) policies.Object { return p.evict() }
+
+func (p *fpbBinary) Insert(r policies.Request) { p.load(r.Object, r.Pos) }
+
+func (p *fpbBinary) Remove(o policies.Object) {
+	if p.leaving.has(o) {
+		p.leaving.remove(o)
+	} else {
+		p.staying.remove(o)
+	}
+}
+
+func (p *fpbBinary) ReplayUnit(objects []policies.Object, first int) (hits, evictions int) {
+	for i, o := range objects {
+		if p.leaving.has(o) || p.staying.has(o) {
+			hits++
+			p.hit(o, first+i)
+			continue
+		}
+		if len(p.leaving.list)+len(p.staying.list) == p.capacity {
+			p.evict()
+			evictions++
+		}
+		p.load(o, first+i)
+	}
+	return hits, evictions
+}
+
+func (p *fpbBinary) hit(o policies.Object, pos int) {
+	p.Remove(o)
+	p.load(o, pos)
+}
+
+func (p *fpbBinary) load(o policies.Object, pos int) {
+	p.predictor.Observe(o, pos)
+	if p.labeler.Evict(o) {
+		p.leaving.add(o)
+	} else {
+		p.staying.add(o)
+	}
+}
+
+func (p *fpbBinary) evict() policies.Object {
+	among := &p.leaving
+	if len(among.list) == 0 {
+		among = &p.staying
+	}
+	v := among.list[p.bits.IntN(len(among.list))]
+	among.remove(v)
+	return v
+}
