@@ -1,0 +1,51 @@
+package sim
+
+import (
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/cachesim/cachesim/internal/traces"
+)
+
+// The source counts every block that hits as full, so that prompts may have more tokens that hit than they have.
+func TestPrefixLRUOnMooncakeIsAsPublished(t *testing.T) {
+	traceDir, numberDir := referenceDirs(t)
+	tr, err := traces.Load(t.Context(), []string{filepath.Join(traceDir, "llm", "mooncake-conversation.jsonl.zst")}, traces.LoadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	capacities := map[string]int64{"16K": 32, "64K": 128, "256K": 512, "1M": 2048, "4M": 8192, "16M": 32768, "unbounded": int64(tr.NumObjects)}
+	compared := 0
+	for _, row := range readTSV(t, filepath.Join(numberDir, "learned-and-llm-published.tsv")) {
+		if row["anchor"] != "token_hit_pct" {
+			continue
+		}
+		capacity, ok := capacities[strings.Fields(row["setting"])[1]]
+		if !ok {
+			t.Fatalf("setting %q: an unknown capacity", row["setting"])
+		}
+		warmup := 0
+		if strings.Contains(row["setting"], "last 50%") {
+			warmup = len(tr.Groups) / 2
+		}
+		out, err := NewReplayer(tr, ReplayerOptions{Warmup: warmup}).replayOne(t.Context(), prefixCell(t, "prefix(evict=any)", "lru", "", capacity))
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := out[0].counts
+		full := 100 * float64(n.Hits) * float64(tr.Prompts.BlockTokens) / float64(n.Tokens)
+		if got := fmt.Sprintf("%.1f", full); got != row["value"] {
+			t.Errorf("%s: %s%%, published are %s%%", row["setting"], got, row["value"])
+		}
+		if published, _ := strconv.ParseFloat(row["value"], 64); 100*float64(n.HitTokens)/float64(n.Tokens) < published-0.08 {
+			t.Errorf("%s: %d of %d tokens hit, far below %s%%", row["setting"], n.HitTokens, n.Tokens, row["value"])
+		}
+		compared++
+	}
+	if compared != 14 {
+		t.Errorf("%d numbers compared, want 14", compared)
+	}
+}
