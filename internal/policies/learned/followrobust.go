@@ -4,7 +4,6 @@ import (
 	"math/rand/v2"
 
 	"github.com/cachesim/cachesim/internal/policies"
-	"github.com/cachesim/cachesim/internal/predict"
 )
 
 var followRobustEntry = policies.Entry{
@@ -19,21 +18,21 @@ var followRobustEntry = policies.Entry{
 	New:      newFollowRobust,
 }
 
-// followRobust follows a simulated cache that is in one of two modes. As follower it evicts what was not in the cache of fpb when it last looked
+// followRobust simulates the cache that it follows, in one of two modes. As follower it evicts what was not in the cache of fpb when it last looked
 // there. It looks anew when it misses an object that was not there either; if by then it has missed an object that the optimum of the past did not,
 // it turns robust, for as many distinct objects as fit: the simulated cache then holds the last of those, and marks.
 //
-// A request costs constant time, one that looks into the cache of fpb or evicts the capacity.
+// A request costs the logarithm of the capacity, averaged.
 type followRobust struct {
-	predictor predict.Predictor
-	followed  *simulated // fpb
-	cache     lazy       // what is really resident
-	simulated members    // what it follows
-	predicted members    // the cache of fpb when it was last looked at
-	recent    *simulated // lru: the last distinct objects that fit
-	optimum   prefixOptimum
-	capacity  int
-	bits      *rand.Rand
+	following
+	recent   *simulated // lru: the last distinct objects that fit
+	optimum  prefixOptimum
+	capacity int
+	bits     *rand.Rand
+
+	predicted   members           // the cache of fpb when it was last looked at
+	changed     []policies.Object // what may have come into the cache of fpb or left it since, the first `capacity` of them
+	unpredicted members           // held, but not predicted
 
 	// follower
 	misses, optMisses int // since robust mode ended
@@ -42,48 +41,33 @@ type followRobust struct {
 	robust    bool
 	phase     uint32
 	arrivals  int
+	unmarked  members  // held, but not requested in this phase
 	marked    []uint32 // per object: the last phase in which it was requested
 	startedIn []uint32 // per object: the last phase at whose start it was held
 	window    uint32
-	missing   []uint32 // per object: the last window at whose start it was in the cache of fpb, but neither held nor marked
-	choice    []policies.Object
+	missing   []uint32 // per object: the last window at whose start it was predicted, but neither held nor marked
 }
 
 func newFollowRobust(c policies.Config) (policies.Policy, error) {
-	followed, err := newSimulated(c, fpbAlone)
+	f, err := newFollowing(c)
 	if err != nil {
 		return nil, err
 	}
 	recent, err := newSimulated(c, named("lru"))
-	return &followRobust{
-		predictor: c.Predictor, followed: followed, cache: newLazy(c.Objects, 1), simulated: newMembers(c.Objects),
-		predicted: newMembers(c.Objects), recent: recent, optimum: newPrefixOptimum(c), capacity: int(c.Capacity),
-		bits: rand.New(rand.NewPCG(c.Seed, 0)), marked: make([]uint32, c.Objects), startedIn: make([]uint32, c.Objects),
-		missing: make([]uint32, c.Objects),
-	}, err
+	p := &followRobust{
+		following: f, recent: recent, optimum: newPrefixOptimum(c), capacity: int(c.Capacity), bits: rand.New(rand.NewPCG(c.Seed, 0)),
+		predicted: newMembers(c.Objects), unpredicted: newMembers(c.Objects), unmarked: newMembers(c.Objects), marked: make([]uint32, c.Objects),
+		startedIn: make([]uint32, c.Objects), missing: make([]uint32, c.Objects),
+	}
+	p.serve = p.simulate
+	return p, err
 }
 
-func (p *followRobust) Hit(r policies.Request) {
-	p.serve(r)
-	p.predictor.Observe(r.Object, r.Pos)
-}
-
-func (p *followRobust) Miss(r policies.Request) { p.serve(r) }
-
-func (p *followRobust) Victim(r policies.Request) policies.Object { return p.cache.evict(0, r.Pos) }
-
-func (p *followRobust) Insert(r policies.Request) {
-	p.cache.insert(r.Object)
-	p.predictor.Observe(r.Object, r.Pos)
-}
-
-func (p *followRobust) Remove(o policies.Object) { p.cache.remove(o) }
-
-// serve brings the simulated cache into its state after r.
-func (p *followRobust) serve(r policies.Request) {
+// simulate brings the simulated cache into its state after r.
+func (p *followRobust) simulate(r policies.Request) {
 	o := r.Object
 	optHit := p.optimum.request(o, r.Pos)
-	p.followed.serve(r)
+	p.follow(r)
 	switch {
 	case p.robust:
 		p.serveRobust(o)
@@ -92,17 +76,33 @@ func (p *followRobust) serve(r policies.Request) {
 		if !optHit {
 			p.optMisses++
 		}
-		p.follow(o)
+		p.serveMiss(o)
 	}
 	p.recent.serve(r)
-	p.cache.request(o, r.Pos)
 }
 
-// follow serves a miss of the follower.
-func (p *followRobust) follow(o policies.Object) {
+// follow serves r in the cache of fpb.
+func (p *followRobust) follow(r policies.Request) {
+	victim, evicted, hit := p.followed.serve(r)
+	if !hit {
+		p.change(r.Object)
+	}
+	if evicted {
+		p.change(victim)
+	}
+}
+
+func (p *followRobust) change(o policies.Object) {
+	if len(p.changed) < p.capacity {
+		p.changed = append(p.changed, o)
+	}
+}
+
+// serveMiss serves a miss of the follower.
+func (p *followRobust) serveMiss(o policies.Object) {
 	switch {
 	case len(p.simulated.list) < p.capacity:
-		p.load(o)
+		p.hold(o)
 		return
 	case !p.predicted.has(o):
 		p.lookAtPredicted()
@@ -112,24 +112,25 @@ func (p *followRobust) follow(o policies.Object) {
 			return
 		}
 	}
-	p.exchange(p.randomUnpredicted(), o)
+	p.exchange(p.random(&p.unpredicted), o)
 }
 
 // turnRobust begins robust mode with the last distinct objects in the simulated cache.
 func (p *followRobust) turnRobust() {
 	p.robust, p.arrivals = true, 0
 	p.phase++
-	p.choice = append(p.choice[:0], p.simulated.list...)
-	for _, x := range p.choice {
-		if !p.recent.has(x) {
-			p.drop(x)
+	for i := len(p.simulated.list) - 1; i >= 0; i-- { // what is dropped is replaced by what is behind it
+		if x := p.simulated.list[i]; !p.recent.has(x) {
+			p.release(x)
 		}
 	}
+	p.unmarked.clear()
 	for _, x := range p.recent.list {
 		if !p.simulated.has(x) {
-			p.load(x)
+			p.hold(x)
 		}
 		p.startedIn[x] = p.phase
+		p.unmarked.add(x)
 	}
 }
 
@@ -139,6 +140,9 @@ func (p *followRobust) serveRobust(o policies.Object) {
 	if arrives {
 		p.marked[o] = p.phase
 		p.arrivals++
+		if p.unmarked.has(o) {
+			p.unmarked.remove(o)
+		}
 		if p.beginsWindow() {
 			p.startWindow()
 		}
@@ -156,9 +160,9 @@ func (p *followRobust) robustVictim(o policies.Object, arrives bool) policies.Ob
 	clean := p.startedIn[o] != p.phase
 	if arrives && (clean || p.missing[o] == p.window) {
 		p.lookAtPredicted()
-		return p.randomUnpredicted()
+		return p.random(&p.unpredicted)
 	}
-	return p.random(func(x policies.Object) bool { return p.marked[x] != p.phase })
+	return p.random(&p.unmarked)
 }
 
 // beginsWindow reports whether a window begins with the latest arrival: the i-th begins with arrival k-k/2^i+1, for a cache of k objects.
@@ -181,42 +185,61 @@ func (p *followRobust) startWindow() {
 	}
 }
 
-// lookAtPredicted takes over what the cache of fpb holds now.
+// lookAtPredicted takes over what the cache of fpb holds now. Where it may have changed in more places than are remembered, all are looked at.
 func (p *followRobust) lookAtPredicted() {
-	p.predicted.clear()
-	for _, x := range p.followed.list {
-		p.predicted.add(x)
+	if len(p.changed) == p.capacity {
+		p.changed = append(p.changed, p.predicted.list...)
+		p.changed = append(p.changed, p.followed.list...)
 	}
-}
-
-// randomUnpredicted returns a random object that was not in the cache of fpb when it was last looked at. There is one where the object that is
-// served was there, since it is not held.
-func (p *followRobust) randomUnpredicted() policies.Object {
-	return p.random(func(x policies.Object) bool { return !p.predicted.has(x) })
-}
-
-// random returns one of the held objects that are eligible, each with the same probability.
-func (p *followRobust) random(eligible func(policies.Object) bool) policies.Object {
-	p.choice = p.choice[:0]
-	for _, x := range p.simulated.list {
-		if eligible(x) {
-			p.choice = append(p.choice, x)
+	for _, x := range p.changed {
+		if now := p.followed.has(x); now != p.predicted.has(x) {
+			p.predict(x, now)
 		}
 	}
-	return p.choice[p.bits.IntN(len(p.choice))]
+	p.changed = p.changed[:0]
+}
+
+// predict takes x into what is predicted, or out of it.
+func (p *followRobust) predict(x policies.Object, now bool) {
+	if now {
+		p.predicted.add(x)
+	} else {
+		p.predicted.remove(x)
+	}
+	switch {
+	case !p.simulated.has(x):
+	case now:
+		p.unpredicted.remove(x)
+	default:
+		p.unpredicted.add(x)
+	}
+}
+
+// random returns one of a set, each with the same probability. There always is one to evict: what is served is not held, and it is predicted or, as
+// one of at most as many objects of the phase as fit, marked.
+func (p *followRobust) random(set *members) policies.Object {
+	return set.list[p.bits.IntN(len(set.list))]
 }
 
 func (p *followRobust) exchange(leaves, comes policies.Object) {
-	p.drop(leaves)
-	p.load(comes)
+	p.release(leaves)
+	p.hold(comes)
 }
 
-func (p *followRobust) load(o policies.Object) {
-	p.simulated.add(o)
-	p.cache.targetLoads(0, o)
+// hold loads o into the simulated cache.
+func (p *followRobust) hold(o policies.Object) {
+	p.load(o)
+	if !p.predicted.has(o) {
+		p.unpredicted.add(o)
+	}
 }
 
-func (p *followRobust) drop(o policies.Object) {
-	p.simulated.remove(o)
-	p.cache.targetEvicts(0, o)
+// release drops o from the simulated cache.
+func (p *followRobust) release(o policies.Object) {
+	p.drop(o)
+	for _, set := range []*members{&p.unpredicted, &p.unmarked} {
+		if set.has(o) {
+			set.remove(o)
+		}
+	}
 }

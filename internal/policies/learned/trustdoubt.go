@@ -4,7 +4,6 @@ import (
 	"math/rand/v2"
 
 	"github.com/cachesim/cachesim/internal/policies"
-	"github.com/cachesim/cachesim/internal/predict"
 )
 
 var trustDoubtEntry = policies.Entry{
@@ -19,7 +18,7 @@ var trustDoubtEntry = policies.Entry{
 	New:      newTrustDoubt,
 }
 
-// trustDoubt follows a simulated cache that may exchange objects which are not requested.
+// trustDoubt simulates the cache that it follows.
 //
 // A phase ends when more distinct objects were requested in it than fit. At its start the simulated cache holds ancient objects, requested neither
 // in the phase before nor now, and stale ones. First the ancient ones leave, those before all others that fpb does not hold. From then on an
@@ -30,12 +29,9 @@ var trustDoubtEntry = policies.Entry{
 //
 // A request costs the number of clean objects of the phase, one that needs a proxy or brings back a stale object the capacity.
 type trustDoubt struct {
-	predictor predict.Predictor
-	followed  *simulated // fpb
-	cache     lazy       // what is really resident
-	simulated members    // what it follows
-	capacity  int
-	bits      *rand.Rand
+	following
+	capacity int
+	bits     *rand.Rand
 
 	phase     uint32
 	marked    []policies.Object // requested in this phase
@@ -57,32 +53,17 @@ type cleanObject struct {
 }
 
 func newTrustDoubt(c policies.Config) (policies.Policy, error) {
-	followed, err := newSimulated(c, fpbAlone)
-	return &trustDoubt{
-		predictor: c.Predictor, followed: followed, cache: newLazy(c.Objects, 1), simulated: newMembers(c.Objects), capacity: int(c.Capacity),
-		bits: rand.New(rand.NewPCG(c.Seed, 0)), markedIn: make([]uint32, c.Objects), staleIn: make([]uint32, c.Objects),
-		requested: make([]uint32, c.Objects), proxyOf: make([]uint32, c.Objects),
-	}, err
+	f, err := newFollowing(c)
+	p := &trustDoubt{
+		following: f, capacity: int(c.Capacity), bits: rand.New(rand.NewPCG(c.Seed, 0)), markedIn: make([]uint32, c.Objects),
+		staleIn: make([]uint32, c.Objects), requested: make([]uint32, c.Objects), proxyOf: make([]uint32, c.Objects),
+	}
+	p.serve = p.simulate
+	return p, err
 }
 
-func (p *trustDoubt) Hit(r policies.Request) {
-	p.serve(r)
-	p.predictor.Observe(r.Object, r.Pos)
-}
-
-func (p *trustDoubt) Miss(r policies.Request) { p.serve(r) }
-
-func (p *trustDoubt) Victim(r policies.Request) policies.Object { return p.cache.evict(0, r.Pos) }
-
-func (p *trustDoubt) Insert(r policies.Request) {
-	p.cache.insert(r.Object)
-	p.predictor.Observe(r.Object, r.Pos)
-}
-
-func (p *trustDoubt) Remove(o policies.Object) { p.cache.remove(o) }
-
-// serve brings the simulated cache into its state after r.
-func (p *trustDoubt) serve(r policies.Request) {
+// simulate brings the simulated cache into its state after r.
+func (p *trustDoubt) simulate(r policies.Request) {
 	o := r.Object
 	p.followed.serve(r)
 	arrives := !p.isMarked(o)
@@ -104,7 +85,6 @@ func (p *trustDoubt) serve(r policies.Request) {
 	default:
 		p.serveAmongStale(o, arrives)
 	}
-	p.cache.request(o, r.Pos)
 }
 
 func (p *trustDoubt) isMarked(o policies.Object) bool { return p.markedIn[o] == p.phase+1 }
@@ -125,16 +105,6 @@ func (p *trustDoubt) startPhase(o policies.Object) {
 	p.bits.Shuffle(len(p.stale), func(i, j int) { p.stale[i], p.stale[j] = p.stale[j], p.stale[i] })
 	p.phase++
 	p.marked, p.clean = p.marked[:0], p.clean[:0]
-}
-
-func (p *trustDoubt) load(o policies.Object) {
-	p.simulated.add(o)
-	p.cache.targetLoads(0, o)
-}
-
-func (p *trustDoubt) drop(o policies.Object) {
-	p.simulated.remove(o)
-	p.cache.targetEvicts(0, o)
 }
 
 // serveAmongAncient serves o while there are ancient objects.

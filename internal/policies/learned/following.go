@@ -1,0 +1,55 @@
+package learned
+
+import (
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/predict"
+)
+
+// following is what policies share that consult the cache of fpb and let a lazy cache follow one that they simulate, which may exchange objects that
+// are not requested.
+type following struct {
+	predictor predict.Predictor
+	followed  *simulated // fpb
+	cache     lazy       // what is really resident
+	simulated members    // what it follows
+	// serve brings the simulated cache into its state after a request.
+	serve func(policies.Request)
+}
+
+func newFollowing(c policies.Config) (following, error) {
+	followed, err := newSimulated(c, fpbAlone)
+	return following{predictor: c.Predictor, followed: followed, cache: newLazy(c.Objects, 1), simulated: newMembers(c.Objects)}, err
+}
+
+func (f *following) Hit(r policies.Request) {
+	f.request(r)
+	f.predictor.Observe(r.Object, r.Pos)
+}
+
+func (f *following) Miss(r policies.Request) { f.request(r) }
+
+func (f *following) Victim(r policies.Request) policies.Object { return f.cache.evict(0, r.Pos) }
+
+func (f *following) Insert(r policies.Request) {
+	f.cache.insert(r.Object)
+	f.predictor.Observe(r.Object, r.Pos)
+}
+
+func (f *following) Remove(o policies.Object) { f.cache.remove(o) }
+
+func (f *following) request(r policies.Request) {
+	f.serve(r)
+	f.cache.request(r.Object, r.Pos)
+}
+
+// load puts o into the simulated cache.
+func (f *following) load(o policies.Object) {
+	f.simulated.add(o)
+	f.cache.targetLoads(0, o)
+}
+
+// drop takes o out of the simulated cache.
+func (f *following) drop(o policies.Object) {
+	f.simulated.remove(o)
+	f.cache.targetEvicts(0, o)
+}
