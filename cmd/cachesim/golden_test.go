@@ -14,8 +14,9 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// TestGoldenDemo holds the records of every policy on the demo trace, by objects and by bytes, to those in testdata/golden. A
-// number that moves there is a policy that changed its decisions. `cachesim check` replays the same files: they are baselines.
+// TestGoldenDemo holds the records of every policy on the demo trace, by objects and by bytes, to those in testdata/golden; those that ask a
+// predictor get one that is wrong now and then, so that they have to show what they do about it. A number that moves there is a policy, or a
+// predictor, that changed its decisions. `cachesim check` replays the same files: they are baselines.
 func TestGoldenDemo(t *testing.T) {
 	t.Chdir(filepath.Join("..", ".."))
 	trace := filepath.Join("testdata", "demo.oracleGeneral.zst")
@@ -23,8 +24,9 @@ func TestGoldenDemo(t *testing.T) {
 		name string
 		args []string
 	}{
-		{"demo-objects", []string{"--policy", everyPolicy(t, records.Objects), "--capacity", "1%,10%"}},
-		{"demo-bytes", []string{"--policy", everyPolicy(t, records.Bytes), "--capacity", "1%,10%", "--bytes"}},
+		{"demo-objects", []string{"--policy", everyPolicy(records.Objects), "--capacity", "1%,10%"}},
+		{"demo-bytes", []string{"--policy", everyPolicy(records.Bytes), "--capacity", "1%,10%", "--bytes"}},
+		{"demo-predictions", []string{"--policy", everyPredicting(), "--predictor", "noisy(p=0.3)", "--capacity", "1%,10%"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got := runForRecords(t, append([]string{"run", trace}, test.args...))
@@ -75,17 +77,25 @@ func TestCheckFindsOneMiss(t *testing.T) {
 	}
 }
 
-// everyPolicy lists all policies that work in that unit of capacity.
-func everyPolicy(t *testing.T, unit string) string {
-	t.Helper()
-	var list []byte
+// everyPolicy lists all policies that ask no predictor and work in that unit of capacity.
+func everyPolicy(unit string) string {
+	other := map[string]policies.Units{records.Bytes: policies.UnitsObjects, records.Objects: policies.UnitsBytes}[unit]
+	return policiesWith(func(e policies.Entry) bool { return !e.Predicts && e.Units != other })
+}
+
+// everyPredicting lists all policies that ask a predictor.
+func everyPredicting() string {
+	return policiesWith(func(e policies.Entry) bool { return e.Predicts })
+}
+
+func policiesWith(property func(policies.Entry) bool) string {
+	var names []string
 	for _, e := range policies.All() {
-		if e.Predicts || unit == records.Bytes && e.Units == policies.UnitsObjects || unit == records.Objects && e.Units == policies.UnitsBytes {
-			continue
+		if property(e) {
+			names = append(names, e.Name)
 		}
-		list = append(append(list, e.Name...), ',')
 	}
-	return string(bytes.TrimSuffix(list, []byte(",")))
+	return strings.Join(names, ",")
 }
 
 // runForRecords runs the program and returns its records without what changes from run to run.
@@ -100,7 +110,7 @@ func runForRecords(t *testing.T, args []string) []byte {
 		t.Fatal(err)
 	}
 	for i := range recs {
-		recs[i].NsPerRequest, recs[i].Version = nil, ""
+		recs[i].NsPerRequest, recs[i].PredictionNsPerRequest, recs[i].Version = nil, nil, ""
 	}
 	var normal bytes.Buffer
 	if err := records.EncodeJSON(&normal, recs); err != nil {

@@ -160,8 +160,12 @@ func (c *Counted) Predict(objects []Object, pos int, next []float64) {
 // Unwrap implements Wrapper.
 func (c *Counted) Unwrap() Predictor { return c.Predictor }
 
-// Cost returns what predictions have cost so far, with the training of models. The time of the calls of Predict is estimated from one in 64.
+// Cost returns what predictions have cost so far, with the training of models: nothing where c is nil. The time of the calls of Predict is estimated
+// from one in 64.
 func (c *Counted) Cost() Cost {
+	if c == nil {
+		return Cost{}
+	}
 	cost := c.cost
 	if c.timed > 0 {
 		cost.Elapsed = time.Duration(float64(c.spent) * float64(cost.Calls) / float64(c.timed))

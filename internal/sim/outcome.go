@@ -1,0 +1,46 @@
+package sim
+
+import (
+	"slices"
+	"time"
+
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/predict"
+)
+
+// outcome is what a replay gave.
+type outcome struct {
+	counts   Counts
+	served   int64   // requests, those of the warm-up too
+	bound    float64 // a Bound's least number of misses
+	elapsed  time.Duration
+	counters []policies.Counter
+	cost     predict.Cost
+	latency  Latency // with a model
+}
+
+// add adds the outcome of the next part of a trace.
+func (o *outcome) add(part outcome) {
+	o.counts = o.counts.plus(part.counts)
+	o.served += part.served
+	o.bound += part.bound
+	o.elapsed += part.elapsed
+	o.cost = o.cost.Plus(part.cost)
+	o.latency = part.latency // a model replays a trace in one part
+	for _, c := range part.counters {
+		at := slices.IndexFunc(o.counters, func(have policies.Counter) bool { return have.Name == c.Name })
+		if at < 0 {
+			o.counters = append(o.counters, c)
+		} else {
+			o.counters[at].Value += c.Value
+		}
+	}
+}
+
+// trainingCounters are what a record says of models that were trained during the replay.
+func trainingCounters(t predict.Training) []policies.Counter {
+	if t.Models == 0 {
+		return nil
+	}
+	return []policies.Counter{{Name: "trainings", Value: float64(t.Models)}, {Name: "training_work", Value: float64(t.Work)}}
+}
