@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"sync"
 
 	"github.com/cachesim/cachesim/internal/oracle"
@@ -27,6 +28,12 @@ const (
 	binary    = "binary"
 )
 
+// What noise is drawn for.
+const (
+	perRequest = "request"
+	perGroup   = "group"
+)
+
 var noisyEntry = Entry{
 	Name:    "noisy",
 	Summary: "the exact time of the next request with noise that is drawn once per request and stays until the object is requested again",
@@ -39,6 +46,8 @@ var noisyEntry = Entry{
 			"and with probability p the other way round"},
 		{Name: "p", Default: 0.0, Min: 0, Max: 1, Doc: "probability that a prediction is wrong"},
 		{Name: "sigma", Default: 0.0, Min: 0, Max: 1000, Doc: "standard deviation of the logarithm of the lognormal noise"},
+		{Name: "per", Default: perRequest, Choices: []string{perRequest, perGroup}, Doc: "what noise is drawn for: each request, or all requests that come together, as the " +
+			"blocks of a prompt do"},
 		{Name: "never", Default: 0.0, Min: 0, Max: 1e9, Doc: "before noise, an object that does not come again is due after so many lengths of the trace; 0: never"},
 	},
 	Check: checkNoise,
@@ -57,7 +66,7 @@ func checkNoise(v params.Values) error {
 }
 
 // future predicts from the trace itself, with noise that is drawn when an object is observed and kept until it is observed again: noise that were
-// drawn anew at every question would average out (LARU specification, 4.1). What is drawn depends on the seed and the position alone, so it is
+// drawn anew at every question would average out (LARU specification, 4.1). What is drawn depends on the seed and the position, or that of the group, alone, so it is
 // the same whoever asks.
 type future struct {
 	nextUse []uint32
@@ -65,6 +74,7 @@ type future struct {
 	next    []float64                                   // per object, as of its last observed request
 	disturb func(next float64, bits *rand.Rand) float64 // nil: exact
 	seed    uint64
+	groups  []int // where the noise of those that come together begins; nil: each request has its own
 }
 
 func newOracle(c Config) (Predictor, error) {
@@ -76,6 +86,11 @@ func newNoisy(c Config) (Predictor, error) {
 	p, sigma := c.Params.Float("p"), c.Params.Float("sigma")
 	if lengths := c.Params.Float("never"); lengths > 0 {
 		f.never = lengths * float64(len(c.NextUse))
+	}
+	if c.Params.Text("per") == perGroup {
+		if f.groups = c.Groups; f.groups == nil {
+			return nil, errors.New("predictor noisy(per=group): the requests of this trace come alone; leave per=group out")
+		}
 	}
 	switch c.Params.Text("kind") {
 	case binary:
@@ -113,7 +128,13 @@ func (f *future) Observe(o Object, pos int) {
 }
 
 // bits returns what is random about the request at pos.
-func (f *future) bits(pos int) *rand.Rand { return rand.New(rand.NewPCG(f.seed, uint64(pos))) }
+func (f *future) bits(pos int) *rand.Rand {
+	if f.groups != nil {
+		next, _ := slices.BinarySearch(f.groups, pos+1)
+		pos = f.groups[next-1]
+	}
+	return rand.New(rand.NewPCG(f.seed, uint64(pos)))
+}
 
 func (f *future) Predict(objects []Object, _ int, next []float64) {
 	for i, o := range objects {

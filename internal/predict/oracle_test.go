@@ -161,3 +161,29 @@ func TestNoLabelsWithoutTheOptimum(t *testing.T) {
 		t.Errorf("binary labels without an optimum: %v, want an error that names the exact cache", err)
 	}
 }
+
+func TestNoisePerGroup(t *testing.T) {
+	c := cyclic(7, 700)
+	for pos := 0; pos < len(c.Objects); pos += 5 {
+		c.Groups = append(c.Groups, pos)
+	}
+	next := predictions(mustNew(t, "noisy(p=0.5,per=group)", c), c.Objects)
+	wrong := 0
+	for pos := range next {
+		if next[pos] < 0 {
+			wrong++
+		}
+		if first := pos - pos%5; (next[pos] < 0) != (next[first] < 0) {
+			t.Fatalf("requests %d and %d of one group are not wrong together", first, pos)
+		}
+	}
+	if wrong < 200 || wrong > 500 {
+		t.Errorf("%d of 700 predictions are wrong, want about half", wrong)
+	}
+	c.Groups = nil
+	spec, _ := Parse("noisy(p=0.5,per=group)")
+	c.Params = spec.Params
+	if _, err := spec.Entry.New(c); err == nil {
+		t.Error("per=group is taken where requests come alone")
+	}
+}
