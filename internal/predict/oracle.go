@@ -75,6 +75,8 @@ type future struct {
 	disturb func(next float64, bits *rand.Rand) float64 // nil: exact
 	seed    uint64
 	groups  []int // where the noise of those that come together begins; nil: each request has its own
+	source  *rand.PCG
+	bits    *rand.Rand // from source
 }
 
 func newOracle(c Config) (Predictor, error) {
@@ -113,7 +115,8 @@ func newNoisy(c Config) (Predictor, error) {
 }
 
 func newFuture(c Config) *future {
-	return &future{nextUse: c.NextUse, never: Never, next: make([]float64, c.Count), seed: c.Seed}
+	source := &rand.PCG{}
+	return &future{nextUse: c.NextUse, never: Never, next: make([]float64, c.Count), seed: c.Seed, source: source, bits: rand.New(source)}
 }
 
 func (f *future) Observe(o Object, pos int) {
@@ -122,18 +125,19 @@ func (f *future) Observe(o Object, pos int) {
 		next = float64(f.nextUse[pos])
 	}
 	if f.disturb != nil {
-		next = f.disturb(next, f.bits(pos))
+		next = f.disturb(next, f.bitsOf(pos))
 	}
 	f.next[o] = next
 }
 
-// bits returns what is random about the request at pos.
-func (f *future) bits(pos int) *rand.Rand {
+// bitsOf returns what is random about the request at pos, until it is called again.
+func (f *future) bitsOf(pos int) *rand.Rand {
 	if f.groups != nil {
 		next, _ := slices.BinarySearch(f.groups, pos+1)
 		pos = f.groups[next-1]
 	}
-	return rand.New(rand.NewPCG(f.seed, uint64(pos)))
+	f.source.Seed(f.seed, uint64(pos))
+	return f.bits
 }
 
 func (f *future) Predict(objects []Object, _ int, next []float64) {
@@ -172,7 +176,7 @@ func (l *labelled) Observe(o Object, pos int) {
 // Evict implements Labeler.
 func (l *labelled) Evict(o Object) bool {
 	pos := int(l.observed[o])
-	wrong := l.p > 0 && l.bits(pos).Float64() < l.p
+	wrong := l.p > 0 && l.bitsOf(pos).Float64() < l.p
 	return l.evicts()[pos] != wrong
 }
 

@@ -76,3 +76,8 @@ func CacheNames() []string { return caches.Names() }
 
 // ExactCache is the cache in which a request hits where its own object is resident.
 func ExactCache() CacheSpec { return CacheSpec{Entry: exactEntry, Params: params.Values{}} }
+
+// NeedKeys reports whether any of the caches hashes the keys of the trace, so that they must be loaded.
+func NeedKeys(caches []CacheSpec) bool {
+	return slices.ContainsFunc(caches, func(c CacheSpec) bool { return c.Entry.Keys })
+}

@@ -44,7 +44,7 @@ func (r *Replayer) checkParts(c Cell) error {
 		return fmt.Errorf("model %s: %s is replayed file by file, each from time 0 on; leave out --per-file", c.Model.Name(), r.trace.Name)
 	}
 	if c.Model != nil && c.Model.Entry.Check != nil {
-		return c.Model.Entry.Check(c.Model.Params, c.Cache.Params, r.trace)
+		return c.Model.Entry.Check(c.Model.Params, r.trace)
 	}
 	return nil
 }

@@ -18,8 +18,8 @@ type ModelEntry struct {
 	Source  string // of the model and its constants
 	Params  []params.Param
 	Cache   string // the one kind of cache it works on
-	// Check refuses values of Params that exclude each other or those of the cache, and a trace that lacks what they need; nil where there are none such.
-	Check func(v, cache params.Values, t *traces.Trace) error
+	// Check refuses values of Params that exclude each other, and a trace that lacks what they need; nil where there are none such.
+	Check func(v params.Values, t *traces.Trace) error
 	// Run replays the trace through the cache on a virtual clock. It stops early with ctx's error.
 	Run func(ctx context.Context, c ModelConfig) (Counts, Latency, error)
 }
@@ -44,10 +44,19 @@ type Latency struct {
 	Throughput          float64 // of what the model counts, per second of its clock
 }
 
-// newLatency sums up times; work is what was done in the span of the clock from the first arrival to the last end.
-func newLatency(times []time.Duration, work int64, span time.Duration) Latency {
-	if len(times) == 0 {
+// waited are the times at which something came, had what its latency is the time to, and went.
+type waited struct{ arrived, served, done time.Duration }
+
+// newLatency sums up how long each of all waited; work is what was done in the meantime.
+func newLatency[E any](all []E, work int64, of func(E) waited) Latency {
+	if len(all) == 0 {
 		return Latency{}
+	}
+	times := make([]time.Duration, len(all))
+	var end time.Duration
+	for i, e := range all {
+		w := of(e)
+		times[i], end = w.served-w.arrived, max(end, w.done)
 	}
 	sorted := slices.Sorted(slices.Values(times))
 	rank := func(share float64) float64 {
@@ -57,7 +66,7 @@ func newLatency(times []time.Duration, work int64, span time.Duration) Latency {
 	for _, t := range times {
 		l.Mean += milliseconds(t) / float64(len(times))
 	}
-	if span > 0 {
+	if span := end - of(all[0]).arrived; span > 0 {
 		l.Throughput = float64(work) / span.Seconds()
 	}
 	return l

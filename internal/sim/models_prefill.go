@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/sim/prefill"
@@ -46,15 +45,12 @@ var prefillEntry = ModelEntry{
 // defaultOutput is how many output tokens a prompt has where neither trace nor user says (LCR, section 5.2).
 const defaultOutput = 256
 
-func checkPrefill(v, cache params.Values, t *traces.Trace) error {
+func checkPrefill(v params.Values, t *traces.Trace) error {
 	switch arrivals, rate := prefill.Arrivals(v.Text("arrivals")), v.Float("rate"); {
 	case arrivals == prefill.Poisson && rate == 0:
 		return fmt.Errorf("model prefill: arrivals=poisson needs a rate, in prompts per second: prefill(arrivals=poisson,rate=2)")
 	case arrivals != prefill.Poisson && rate != 0:
 		return fmt.Errorf("model prefill: rate=%v says nothing of arrivals=%s; leave it out, or write arrivals=poisson", rate, arrivals)
-	case cache.Int("concurrency") != 1:
-		return fmt.Errorf("model prefill says how many prompts run at a time; leave out concurrency=%d of the cache, and write --model 'prefill(concurrency=%[1]d)'",
-			cache.Int("concurrency"))
 	case arrivals == prefill.FromTrace && t.Prompts != nil && t.Prompts.Arrivals == nil:
 		return fmt.Errorf("model prefill: arrivals=trace, but %s has no times; write arrivals=closed or arrivals=poisson", t.Name)
 	}
@@ -82,13 +78,7 @@ func runPrefill(ctx context.Context, c ModelConfig) (Counts, Latency, error) {
 		return Counts{}, Latency{}, err
 	}
 	counted := all[replay.warmed:]
-	var times []time.Duration
-	var end time.Duration
-	for _, s := range counted {
-		times = append(times, s.FirstToken-s.Arrived)
-		end = max(end, s.Done)
-	}
-	return replay.counts(), newLatency(times, int64(len(counted)), end-counted[0].Arrived), nil
+	return replay.counts(), newLatency(counted, int64(len(counted)), func(s prefill.Served) waited { return waited{s.Arrived, s.FirstToken, s.Done} }), nil
 }
 
 // outputs returns the output tokens of each prompt.

@@ -11,6 +11,12 @@ import (
 	"github.com/cachesim/cachesim/internal/sim/sls"
 )
 
+// Choices of how batches use a memory.
+const (
+	memoryShared = "shared"
+	memoryQueued = "queued"
+)
+
 var slsEntry = ModelEntry{
 	Name:    "sls",
 	Summary: "batches of embedding lookups: cached vectors are read from the memory of a GPU, the others from that of its host; throughput counts lookups",
@@ -26,6 +32,8 @@ var slsEntry = ModelEntry{
 		{Name: "predict_ns", Default: 80, Min: 0, Max: 1e12, Doc: "time of the prediction for one key, in nanoseconds"},
 		{Name: "train_ns", Default: 0.0, Min: 0, Max: 1e9, Doc: "time of training per row, feature and tree, in nanoseconds, in which nothing is predicted ; 0: it runs beside"},
 		{Name: "inflight", Default: 1, Min: 1, Max: 1e6, Doc: "batches that run at a time"},
+		{Name: "memory", Default: memoryShared, Choices: []string{memoryShared, memoryQueued}, Doc: "what batches that run at a time do with the bandwidth " +
+			"of a memory ; shared: each gets an equal share ; queued: first come, first served"},
 		{Name: "rate", Default: 0.0, Min: 0, Max: 1e9, Doc: "batches that arrive per second, at random (Poisson) ; 0: each comes when one is done"},
 		{Name: "seed", Default: 1, Min: 0, Max: 1 << 53, Doc: "of the arrivals, the same for all policies"},
 	},
@@ -58,22 +66,16 @@ func runSLS(ctx context.Context, c ModelConfig) (Counts, Latency, error) {
 		Launch: microseconds(v.Float("launch_us")), VectorBytes: int64(v.Int("vector_bytes")),
 		HBM: 1e9 * v.Float("hbm_gbs"), Host: 1e9 * v.Float("host_gbs"),
 		Access: time.Duration(v.Float("access_ns")), Outstanding: v.Int("outstanding"),
-		PredictRow: time.Duration(v.Int("predict_ns")), TrainUnit: v.Float("train_ns"), InFlight: v.Int("inflight"), Rate: v.Float("rate"), Seed: uint64(v.Int("seed")),
+		PredictRow: time.Duration(v.Int("predict_ns")), TrainUnit: v.Float("train_ns"),
+		InFlight: v.Int("inflight"), Queued: v.Text("memory") == memoryQueued, Rate: v.Float("rate"), Seed: uint64(v.Int("seed")),
 	}
 	replay := &slsReplay{groupReplay: newGroupReplay(c, cache.batchStarts()), cache: cache, missed: cache.watch(), background: background}
 	batches, err := sls.Run(ctx, len(replay.starts), replay, config)
 	if err != nil {
 		return Counts{}, Latency{}, err
 	}
-	counted := batches[replay.warmed:]
-	var times []time.Duration
-	var end time.Duration
-	for _, b := range counted {
-		times = append(times, b.Done-b.Arrived)
-		end = max(end, b.Done)
-	}
 	counts := replay.counts()
-	return counts, newLatency(times, counts.Requests, end-counted[0].Arrived), nil
+	return counts, newLatency(batches[replay.warmed:], counts.Requests, func(b sls.Served) waited { return waited{b.Arrived, b.Done, b.Done} }), nil
 }
 
 func microseconds(us float64) time.Duration { return time.Duration(us * float64(time.Microsecond)) }

@@ -3,7 +3,6 @@ package sim
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/policies"
@@ -339,8 +338,3 @@ func smallestCount(counts []uint32, first int) uint64 {
 }
 
 func (l *slabLRU) counters() []policies.Counter { return nil }
-
-// NeedKeys reports whether any of the caches hashes the keys of the trace, so that they must be loaded.
-func NeedKeys(caches []CacheSpec) bool {
-	return slices.ContainsFunc(caches, func(c CacheSpec) bool { return c.Entry.Keys })
-}

@@ -78,6 +78,14 @@ func TestEvaluatorAgreesWithTraversal(t *testing.T) {
 	})
 }
 
+// traverse is score without the evaluator: from the root of each tree to its leaf.
+func (m *Model) traverse(row []float64) (sum float64) {
+	for i := range m.trees {
+		sum += m.trees[i].predict(row)
+	}
+	return m.overTrees(sum)
+}
+
 // More trees than a block holds.
 func TestEvaluatorOfManyTrees(t *testing.T) {
 	o := Defaults()

@@ -54,14 +54,6 @@ func (m *Model) score(row []float64) float64 {
 	return m.overTrees(m.evaluator.sum(row))
 }
 
-// traverse is score without the evaluator: from the root of each tree to its leaf.
-func (m *Model) traverse(row []float64) (sum float64) {
-	for i := range m.trees {
-		sum += m.trees[i].predict(row)
-	}
-	return m.overTrees(sum)
-}
-
 func (m *Model) overTrees(sum float64) float64 {
 	if m.average {
 		return sum / float64(len(m.trees))

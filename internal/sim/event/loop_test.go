@@ -157,27 +157,18 @@ func TestStationServesInTheOrderOfArrival(t *testing.T) {
 	var done []string
 	for i, service := range []time.Duration{10, 4, 1, 5, 1} {
 		l.At(time.Duration(i), func() {
-			s.Serve(service, func() { done = append(done, fmt.Sprintf("%d@%d", i, l.Now())) })
+			s.Acquire(func() {
+				l.After(service, func() {
+					done = append(done, fmt.Sprintf("%d@%d", i, l.Now()))
+					s.Release()
+				})
+			})
 		})
 	}
-	l.At(4, func() {
-		if s.Waiting() != 3 {
-			t.Errorf("%d wait, want 3", s.Waiting())
-		}
-	})
 	run(t, &l)
 	// 0 runs 0-10 and 1 1-5; then 2 5-6, 3 6-11 and, beside it, 4 10-11, which is granted later and so ends after 3.
 	if want := []string{"1@5", "2@6", "0@10", "3@11", "4@11"}; !slices.Equal(done, want) {
 		t.Errorf("done %v, want %v", done, want)
-	}
-}
-
-func TestServeWithoutDone(t *testing.T) {
-	var l Loop
-	NewStation(&l, 1).Serve(7, nil)
-	run(t, &l)
-	if l.Now() != 7 {
-		t.Errorf("ended at %d, want 7", l.Now())
 	}
 }
 

@@ -1,7 +1,5 @@
 package event
 
-import "time"
-
 // Station is a number of equal servers with one queue, first come first served: the requests that run at once, the outstanding accesses of a
 // memory, a disk.
 type Station struct {
@@ -35,21 +33,6 @@ func (s *Station) Release() {
 	s.idle++
 }
 
-// Serve keeps a server busy for service and then calls done, which may be nil.
-func (s *Station) Serve(service time.Duration, done func()) {
-	s.Acquire(func() {
-		s.loop.After(service, func() {
-			s.Release()
-			if done != nil {
-				done()
-			}
-		})
-	})
-}
-
-// Waiting returns how many are in the queue.
-func (s *Station) Waiting() int { return s.waiting.len() }
-
 // fifo is a queue that gives back the memory of what has left.
 type fifo[T any] struct {
 	items []T
@@ -71,5 +54,3 @@ func (f *fifo[T]) pop() (item T, ok bool) {
 	}
 	return item, true
 }
-
-func (f *fifo[T]) len() int { return len(f.items) - f.first }

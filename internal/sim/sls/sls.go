@@ -6,8 +6,8 @@
 //	launch + predictions + distinct misses x vector bytes / host rate + access + lookups x vector bytes / HBM bandwidth
 //
 // where the host rate is the bandwidth of the host's memory or, if that is less, what so many outstanding random accesses of so long each bring
-// (Little's law). The second line of the host is left out where nothing is missing. Batches that run at once share both memories fairly, and a
-// batch that finds a vector which another one is still fetching waits for it.
+// (Little's law). The second line of the host is left out where nothing is missing. Batches that run at once share both memories fairly, or
+// queue for them, and a batch that finds a vector which another one is still fetching waits for it.
 package sls
 
 import (
@@ -29,6 +29,7 @@ type Config struct {
 	PredictRow  time.Duration // of the prediction for one key
 	TrainUnit   float64       // nanoseconds of training per row, feature and tree
 	InFlight    int           // batches that run at once, at least 1
+	Queued      bool          // a memory serves one batch after the other; otherwise those that read from it share it equally
 	// Rate is of Poisson arrivals, batches per second; 0: a closed loop, in which the next batch comes when one is done.
 	Rate float64
 	Seed uint64 // of the arrivals
@@ -85,9 +86,12 @@ func Run(ctx context.Context, n int, cache Cache, c Config) ([]Served, error) {
 	m := &model{
 		Config: c, loop: loop, cache: cache, served: make([]Served, n), fetchedBy: map[uint32]int{},
 		slots: event.NewStation(loop, c.InFlight),
-		hbm:   event.NewSharedLink(loop, 0, c.HBM),
-		host:  event.NewSharedLink(loop, c.Access, c.hostRate()),
 	}
+	link := event.NewSharedLink
+	if c.Queued {
+		link = event.NewQueuedLink
+	}
+	m.hbm, m.host = link(loop, 0, c.HBM), link(loop, c.Access, c.hostRate())
 	cache.Worker(&Worker{loop: loop, predictRow: c.PredictRow, trainUnit: c.TrainUnit})
 	if c.Rate > 0 {
 		event.Poisson(loop, n, c.Rate, c.Seed, m.request)

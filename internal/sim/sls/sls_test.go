@@ -115,6 +115,16 @@ func TestBatchesShareTheMemories(t *testing.T) {
 	}
 }
 
+// TestBatchesQueueForTheMemories: of two equal batches the second has each memory when the first has done with it.
+func TestBatchesQueueForTheMemories(t *testing.T) {
+	c := config()
+	c.InFlight, c.Queued = 2, true
+	served := mustRun(t, &scripted{batches: []Batch{batch(0, 6000, 3000), batch(6000, 6000, 3000)}}, c)
+	const fetch, read = 3000 * 512 / 60.0, 6000 * 512 / 600.0
+	within(t, "the first of two batches", served[0].Done, 50e3+fetch+100+read)
+	within(t, "the second of two batches", served[1].Done, 50e3+2*fetch+100+read)
+}
+
 // TestDelayedHit: what another batch is fetching is waited for, whether the index has it already or has lost it again, and is not fetched twice.
 func TestDelayedHit(t *testing.T) {
 	c := config()
