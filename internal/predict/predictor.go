@@ -43,25 +43,27 @@ type Wrapper interface {
 	Unwrap() Predictor
 }
 
-// LabelerOf returns what p, or the predictor that it wraps, says of the optimum; false where it says nothing.
-func LabelerOf(p Predictor) (Labeler, bool) {
+// unwrapped returns the predictor whose predictions p hands on.
+func unwrapped(p Predictor) Predictor {
 	for {
 		w, ok := p.(Wrapper)
 		if !ok {
-			l, ok := p.(Labeler)
-			return l, ok
+			return p
 		}
 		p = w.Unwrap()
 	}
 }
 
-// CountsPrompts reports whether the times that p, or the predictor that it counts the cost of, predicts are numbers of finished prompts. All
-// others predict positions.
+// LabelerOf returns what p, or the predictor that it wraps, says of the optimum; false where it says nothing.
+func LabelerOf(p Predictor) (Labeler, bool) {
+	l, ok := unwrapped(p).(Labeler)
+	return l, ok
+}
+
+// CountsPrompts reports whether the times that p, or the predictor that it wraps, predicts are numbers of finished prompts. All others predict
+// positions.
 func CountsPrompts(p Predictor) bool {
-	if c, ok := p.(*Counted); ok {
-		p = c.Predictor
-	}
-	b, ok := p.(*boosted)
+	b, ok := unwrapped(p).(*boosted)
 	return ok && b.features.clock.prompts != nil
 }
 
