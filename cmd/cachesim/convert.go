@@ -46,7 +46,7 @@ readers skip requests of size 0.`,
 	}
 	f.trace.register(cmd)
 	formats := traces.WritableFormats()
-	cmd.Flags().StringVar(&f.outputFormat, "output-format", "", "format to write: "+strings.Join(formats, ", ")+" (default: told by the name of OUT; csv for -)")
+	cmd.Flags().StringVar(&f.outputFormat, "output-format", "", "format to write: "+strings.Join(formats, ", ")+" (default: told by the name of OUT; for -: csv, or mooncake for prompts and batches for batches)")
 	_ = cmd.RegisterFlagCompletionFunc("output-format", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }

@@ -130,6 +130,9 @@ func (f *curveFlags) specs(bytes bool) ([]policies.Spec, error) {
 		list = defaultCurvePolicies
 	}
 	specs, err := policies.ParseList(list)
+	if i := slices.IndexFunc(specs, func(s policies.Spec) bool { return s.Entry.Predicts }); err == nil && i >= 0 {
+		return nil, fmt.Errorf("--policy %s asks a predictor, and curve has none; use cachesim run --predictor with the capacities of the curve", specs[i])
+	}
 	return slices.DeleteFunc(specs, func(s policies.Spec) bool { return s.Entry.Name == "lru" }), err
 }
 

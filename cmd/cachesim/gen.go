@@ -55,7 +55,7 @@ Sizes, for --size:
 		flags.VarP(&paramFlag{p, fmt.Sprint(p.Default)}, p.Name, short, genFlagHelp(p))
 	}
 	flags.StringVarP(&f.out, "output", "o", "-", "file to write, - for standard output")
-	flags.StringVar(&f.format, "output-format", "", "format to write: "+strings.Join(traces.WritableFormats(), ", ")+" (default: told by the name of the file; csv for -)")
+	flags.StringVar(&f.format, "output-format", "", "format to write: "+strings.Join(traces.WritableFormats(), ", ")+" (default: told by the name of the file; for -: csv, or mooncake for prompts and batches for batches)")
 	flags.BoolVar(&f.quiet, "quiet", false, "no progress bar")
 	_ = cmd.RegisterFlagCompletionFunc("output-format", cobra.FixedCompletions(traces.WritableFormats(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd

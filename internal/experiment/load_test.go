@@ -85,7 +85,7 @@ func TestLoadErrors(t *testing.T) {
 		{base + "figures: [{name: ../a, x: capacity, y: misses}]\n", `x.yaml:7: name "../a": want letters, digits, - and _`},
 		{base + "figures:\n- {name: a, x: capacity, y: misses}\n- {name: A, x: capacity, y: misses}\n", "x.yaml:9: the name A is there twice"},
 		{base + "figures: [{name: a, x: alpha, y: misses}]\n", `x.yaml:7: unknown dimension "alpha" (exists: trace, policy, capacity, seed)`},
-		{base + "predictors: [oracle, 'noisy(p=0.1)']\n", "x.yaml:7: the name \"noisy(p=0.1)\" cannot be a place on the axis predictor; write a plain one under as"},
+		{base + "predictors: [oracle, 'noisy(p=0.1)']\n", "x.yaml:7: the name \"noisy(p=0.1)\" cannot be a place on the axis predictor; give it a plain one: {use: \"noisy(p=0.1)\", as: NAME}"},
 		{base + "predictors: [oracle, {use: noisy, as: oracle}]\n", "x.yaml:7: two predictors are called oracle"},
 		{base + "predictors: [orakel]\n", `x.yaml:7: unknown predictor "orakel"; did you mean "oracle"?`},
 		{base + "models: [quick]\n", `x.yaml:7: unknown model "quick"`},

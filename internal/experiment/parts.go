@@ -136,7 +136,7 @@ func (f *File) checkParts() error {
 				continue
 			}
 			if err := f.checkAxes(map[string]Values{kind.axis: {label}}, "several "+kind.key, kind.key, i); err != nil {
-				return f.errorAt(fmt.Errorf("the name %q cannot be a place on the axis %s; write a plain one under as", label, kind.axis), kind.key, i)
+				return f.errorAt(fmt.Errorf("the name %q cannot be a place on the axis %s; give it a plain one: {use: %[1]q, as: NAME}", label, kind.axis), kind.key, i)
 			}
 		}
 		if _, err := f.partVariants(kind); err != nil {

@@ -24,7 +24,7 @@ var learning = []params.Param{
 	{Name: "retrain", Default: 1000, Min: 1, Max: 1 << 30, Doc: "new samples after which a new model is trained, if budget allows"},
 	{Name: "budget", Default: 30_000, Min: 1, Max: 1 << 50, Doc: "what training may cost per request, in rows times features times trees; it is put off until that is kept"},
 	{Name: "trees", Default: 32, Min: 1, Max: 10_000, Doc: "trees of a model"},
-	{Name: "leaves", Default: 32, Min: 2, Max: 1024, Doc: "leaves of a tree at most"},
+	{Name: "leaves", Default: 32, Min: 2, Max: gbm.MaxLeaves, Doc: "leaves of a tree at most"},
 	{Name: "rate", Default: 0.1, Min: 0.001, Max: 1, Doc: "learning rate"},
 	{Name: "weak", Default: false, Doc: "one feature, the last interval, and one tree, as in LCR, figure 10"},
 }

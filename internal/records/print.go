@@ -73,7 +73,7 @@ func title(g Group) string {
 	first := &g.Records[0]
 	s := fmt.Sprintf("%s: %s requests", g.Name, Count(first.Requests))
 	if first.SampleRate != 0 && first.SampleRate != 1 {
-		s += fmt.Sprintf(" (a sample of %s of the keys)", Share(first.SampleRate))
+		s += fmt.Sprintf(" (a sample of %s)", Share(first.SampleRate))
 	}
 	if first.PerFile {
 		s += ", each file through an empty cache"

@@ -302,7 +302,13 @@ func (s CapacitySpec) resolve(mode CapacityMode, t *traces.Trace) (Capacity, err
 func wholeUnits(amount float64) int64 { return max(1, int64(withoutRounding(amount))) }
 
 // withoutRounding keeps a share like 7% of 100 objects, which may come out as 6.999999999999999, at 7.
-func withoutRounding(amount float64) float64 { return amount * (1 + 1e-12) }
+// Whole numbers stay what they are, however large.
+func withoutRounding(amount float64) float64 {
+	if amount == math.Trunc(amount) {
+		return amount
+	}
+	return amount * (1 + 1e-12)
+}
 
 // NeedBytes reports whether any of the capacities counts bytes, so that sizes must be loaded.
 func NeedBytes(specs []CapacitySpec, mode CapacityMode) bool {

@@ -51,6 +51,8 @@ func checkPrefill(v params.Values, t *traces.Trace) error {
 		return fmt.Errorf("model prefill: arrivals=poisson needs a rate, in prompts per second: prefill(arrivals=poisson,rate=2)")
 	case arrivals != prefill.Poisson && rate != 0:
 		return fmt.Errorf("model prefill: rate=%v says nothing of arrivals=%s; leave it out, or write arrivals=poisson", rate, arrivals)
+	case v.Float("decode_ms") < 0 && v.Float("decode_ms") != -1:
+		return fmt.Errorf("model prefill: decode_ms=%v: want a number from 0, or -1 for that of the model", v.Float("decode_ms"))
 	case arrivals == prefill.FromTrace && t.Prompts != nil && t.Prompts.Arrivals == nil:
 		return fmt.Errorf("model prefill: arrivals=trace, but %s has no times; write arrivals=closed or arrivals=poisson", t.Name)
 	}
@@ -75,7 +77,7 @@ func runPrefill(ctx context.Context, c ModelConfig) (Counts, Latency, error) {
 	prompts := prefill.Prompts{Tokens: p.InputTokens, Outputs: outputs(p, c.Params.Int("output")), Sessions: p.Sessions, Arrivals: p.Arrivals}
 	all, err := prefill.Run(ctx, prompts, replay, prefillConfig(c.Params))
 	if err != nil {
-		return Counts{}, Latency{}, err
+		return Counts{}, Latency{}, fmt.Errorf("model prefill: %w", err)
 	}
 	counted := all[replay.warmed:]
 	return replay.counts(), newLatency(counted, int64(len(counted)), func(s prefill.Served) waited { return waited{s.Arrived, s.FirstToken, s.Done} }), nil

@@ -72,7 +72,7 @@ func runSLS(ctx context.Context, c ModelConfig) (Counts, Latency, error) {
 	replay := &slsReplay{groupReplay: newGroupReplay(c, cache.batchStarts()), cache: cache, missed: cache.watch(), background: background}
 	batches, err := sls.Run(ctx, len(replay.starts), replay, config)
 	if err != nil {
-		return Counts{}, Latency{}, err
+		return Counts{}, Latency{}, fmt.Errorf("model sls: %w", err)
 	}
 	counts := replay.counts()
 	return counts, newLatency(batches[replay.warmed:], counts.Requests, func(b sls.Served) waited { return waited{b.Arrived, b.Done, b.Done} }), nil

@@ -267,3 +267,17 @@ func TestHitRatioOfASample(t *testing.T) {
 		}
 	}
 }
+
+// A sample of conversations is a smaller trace of prompts: its hit ratio is that of its own blocks, as its token hit ratio is of its tokens.
+func TestHitRatioOfSampledConversations(t *testing.T) {
+	sample := conversationTrace(30)
+	sample.SampleRate, sample.SampledFrom = 0.25, 40*len(sample.Objects)
+	cache, err := ParseCaches("prefix")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec := mustRun(t, sample, RunOptions{Policies: specs(t, "lru"), Caches: cache, Capacities: objects(40)})[0]
+	if want := float64(rec.Hits) / float64(rec.Requests); rec.HitRatio != want || *rec.BlockHitRatio != want {
+		t.Errorf("hit ratio %v, of blocks %v, want %v", rec.HitRatio, *rec.BlockHitRatio, want)
+	}
+}

@@ -88,10 +88,13 @@ func WritableFormats() []string {
 	return names
 }
 
-// Create starts a trace file at path; "-" is standard output, as CSV unless a format is given. An ending .gz, .zst, .xz, .s2, .sz
+// Create starts a trace file at path; "-" is standard output: prompts as mooncake, batches as batches and all else as CSV unless a format is given. An ending .gz, .zst, .xz, .s2, .sz
 // (snappy) or .lz4 compresses it. Create fails if the format is unknown or not told by the path, or if the file cannot be made. When ctx
 // ends, Write or Close soon return its error.
 func Create(ctx context.Context, path string, opt CreateOptions) (*Writer, error) {
+	if path == "-" {
+		opt.Format = cmp.Or(opt.Format, fullestFormat(opt.Fields))
+	}
 	format, err := chooseWritable(path, opt.Format)
 	if err != nil {
 		return nil, err
@@ -186,11 +189,19 @@ func (w *Writer) Discard() {
 	}
 }
 
+// fullestFormat returns the name of the text format that says most of what records with these fields are.
+func fullestFormat(fields Fields) string {
+	switch {
+	case fields.BlockTokens > 0:
+		return "mooncake"
+	case fields.Groups:
+		return "batches"
+	}
+	return "csv"
+}
+
 // chooseWritable returns the format of that name, or the one that the path tells.
 func chooseWritable(path, name string) (writableFormat, error) {
-	if name == "" && path == "-" {
-		name = "csv"
-	}
 	stem := strippedName(path)
 	for _, f := range writableFormats {
 		if f.name == name {

@@ -140,7 +140,7 @@ func (d *Distribution) quantiles() []float64 {
 func (s *Summary) printTables(w io.Writer, markdown bool) error {
 	title := s.Trace
 	if s.SampleRate < 1 {
-		title += fmt.Sprintf(" (a sample of %s of the objects; reuse distances and times scaled to the whole trace)", records.Share(s.SampleRate))
+		title += fmt.Sprintf(" (a sample of %s; reuse distances and times scaled to the whole trace)", records.Share(s.SampleRate))
 	}
 	if markdown {
 		title = "**" + title + "**"

@@ -191,7 +191,7 @@ func origin(f *experiment.File, cells []experiment.Cell) string {
 		parts = append(parts, fmt.Sprintf("the first %s requests", records.Count(int64(w.Limit))))
 	}
 	if w.SampleRate != 0 && w.SampleRate != 1 {
-		parts = append(parts, fmt.Sprintf("a sample of %s of the keys", records.Share(w.SampleRate)))
+		parts = append(parts, fmt.Sprintf("a sample of %s", records.Share(w.SampleRate)))
 	}
 	return strings.Join(parts, "; ")
 }

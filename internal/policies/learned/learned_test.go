@@ -418,3 +418,12 @@ func TestFPBBinaryNeedsLabels(t *testing.T) {
 		t.Error("a predictor without labels is accepted")
 	}
 }
+
+// H_k is of as many objects as can be resident, so that a cache far larger than the trace takes no longer.
+func TestPredictiveMarkerInAHugeCache(t *testing.T) {
+	objects := []policies.Object{0, 1, 2, 0, 1, 2}
+	p := mustMake(t, "predictive-marker", objects, 1<<60, "oracle", 0)
+	if misses := replay(t, p, objects, 1<<60, func(int, bool, policies.Object) {}); misses != 3 {
+		t.Errorf("%d misses, want 3", misses)
+	}
+}

@@ -85,7 +85,7 @@ type chains struct {
 
 func newPredictiveMarker(c policies.Config) *marking {
 	m := newMarking(c)
-	limit := harmonic(int(c.Capacity))
+	limit := harmonic(int(min(c.Capacity, int64(c.Objects)))) // nothing leaves a cache with room for all
 	ch := &chains{of: make([]uint32, c.Objects), since: make([]uint32, c.Objects)}
 	m.choose = func(o policies.Object, pos int) policies.Object {
 		ch.enter(m.phase)

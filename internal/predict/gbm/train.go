@@ -9,10 +9,13 @@ import (
 	"slices"
 )
 
+// MaxLeaves is the most leaves that a tree is grown with: each takes a histogram of every feature, 2 KiB.
+const MaxLeaves = 1024
+
 // Options are how a model is trained. Names follow LightGBM's parameters.
 type Options struct {
 	Trees        int     // boosting rounds, at least 1
-	Leaves       int     // of a tree at most, at least 2
+	Leaves       int     // of a tree at most, from 2 to MaxLeaves
 	MaxDepth     int     // of a tree, in splits from the root to a leaf; 0: not limited
 	LearningRate float64 // above 0, at most 1
 	MinLeafRows  int     // rows in a leaf at least
@@ -37,8 +40,8 @@ func (o Options) Check() error {
 	switch {
 	case o.Trees < 1:
 		return fmt.Errorf("trees %d: want at least 1", o.Trees)
-	case o.Leaves < 2:
-		return fmt.Errorf("leaves %d: want at least 2 in a tree", o.Leaves)
+	case o.Leaves < 2 || o.Leaves > MaxLeaves:
+		return fmt.Errorf("leaves %d: want 2 to %d in a tree", o.Leaves, MaxLeaves)
 	case o.MaxDepth < 0:
 		return fmt.Errorf("depth %d: want a number of splits, or 0 for no limit", o.MaxDepth)
 	case !(o.LearningRate > 0 && o.LearningRate <= 1):

@@ -34,8 +34,8 @@ func (l *queuedLink) Transfer(bytes int64, done func()) {
 		l.start, l.bytes = l.loop.Now(), 0
 	}
 	l.bytes += bytes
-	l.free = l.start + nanoseconds(float64(l.bytes)/l.bandwidth)
-	l.loop.At(l.free+l.latency, done)
+	l.free = Sum(l.start, nanoseconds(float64(l.bytes)/l.bandwidth))
+	l.loop.At(Sum(l.free, l.latency), done)
 }
 
 // sharedLink sends all transfers at once, each at an equal share of the bandwidth.
@@ -80,7 +80,7 @@ func (l *sharedLink) advance() {
 	now := (l.loop.Now() - l.start).Seconds()
 	for len(l.flows) > 0 {
 		end := l.asOf + l.untilFirst()
-		if l.start+nanoseconds(end) > l.loop.Now() {
+		if Sum(l.start, nanoseconds(end)) > l.loop.Now() {
 			l.sent += (now - l.asOf) * l.bandwidth / float64(len(l.flows))
 			break
 		}
@@ -101,7 +101,7 @@ func (l *sharedLink) schedule() {
 	if len(l.flows) == 0 {
 		return
 	}
-	l.next = l.loop.At(max(l.loop.Now(), l.start+nanoseconds(l.asOf+l.untilFirst())), func() {
+	l.next = l.loop.At(max(l.loop.Now(), Sum(l.start, nanoseconds(l.asOf+l.untilFirst()))), func() {
 		l.advance()
 		l.schedule()
 	})
@@ -110,11 +110,7 @@ func (l *sharedLink) schedule() {
 // nanoseconds rounds seconds up to the clock.
 func nanoseconds(seconds float64) time.Duration {
 	// What a product of floating-point numbers lies above a whole number of nanoseconds is no time.
-	ns := math.Ceil(seconds*1e9 - 1e-4)
-	if ns >= math.MaxInt64 {
-		return math.MaxInt64
-	}
-	return time.Duration(ns)
+	return Span(math.Ceil(seconds*1e9 - 1e-4))
 }
 
 // flows is a heap by end.

@@ -5,6 +5,7 @@ package event
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -50,7 +51,29 @@ func (l *Loop) At(when time.Duration, do func()) Timer {
 
 // After schedules do for delay after Now. What would lie beyond the end of the clock, 292 years, lies at its end.
 func (l *Loop) After(delay time.Duration, do func()) Timer {
-	return l.At(l.now+min(delay, math.MaxInt64-l.now), do)
+	return l.At(Sum(l.now, delay), do)
+}
+
+// endOfTime is where the clock ends.
+const endOfTime time.Duration = math.MaxInt64
+
+// errEndOfTime is what Run returns where something lies at the end of the clock.
+var errEndOfTime = errors.New("what is simulated takes longer than 292 years; make its times shorter, or its rates and bandwidths higher")
+
+// Span returns the time of ns nanoseconds, from 0, rounded down; what is longer than the clock ends with it.
+func Span(ns float64) time.Duration {
+	if !(ns < float64(endOfTime)) {
+		return endOfTime
+	}
+	return time.Duration(ns)
+}
+
+// Sum returns the sum of times from 0; what is longer than the clock ends with it.
+func Sum(spans ...time.Duration) (sum time.Duration) {
+	for _, span := range spans {
+		sum += min(span, endOfTime-sum)
+	}
+	return sum
 }
 
 // Cancel takes back what t names. It reports false where that has run or been cancelled before.
@@ -83,14 +106,17 @@ func (l *Loop) Step() bool {
 // contextEvery is how many events run between two looks at the context.
 const contextEvery = 1 << 4
 
-// Run runs events until none is scheduled, or ctx ends, whose error it returns.
+// Run runs events until none is scheduled, or ctx ends, whose error it returns. It is an error that the clock comes to its end.
 func (l *Loop) Run(ctx context.Context) error {
 	for n := 0; ; n++ {
 		if n%contextEvery == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if !l.Step() {
+		switch {
+		case !l.Step():
 			return nil
+		case l.now == endOfTime:
+			return errEndOfTime
 		}
 	}
 }

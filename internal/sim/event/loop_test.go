@@ -125,12 +125,35 @@ func TestThePastIsRefused(t *testing.T) {
 	l.At(4, func() {})
 }
 
-func TestAfterEndsAtTheEndOfTheClock(t *testing.T) {
-	var l Loop
-	l.After(10, func() { l.After(math.MaxInt64, func() {}) })
-	run(t, &l)
-	if l.Now() != math.MaxInt64 {
-		t.Errorf("ended at %d", l.Now())
+func TestTheEndOfTheClockIsAnError(t *testing.T) {
+	for name, schedule := range map[string]func(l *Loop, done func()){
+		"a delay":       func(l *Loop, done func()) { l.After(10, func() { l.After(math.MaxInt64, done) }) },
+		"arrivals":      func(l *Loop, done func()) { Poisson(l, 1, 1e-300, 1, func(int) { done() }) },
+		"a queued link": func(l *Loop, done func()) { NewQueuedLink(l, math.MaxInt64, 1e-300).Transfer(1, done) },
+		"a shared link": func(l *Loop, done func()) {
+			l.After(10, func() { NewSharedLink(l, math.MaxInt64, 1e-300).Transfer(1, done) })
+		},
+		"a service": func(l *Loop, done func()) { NewStation(l, 1).Serve(Sum(5, math.MaxInt64-1), done) },
+	} {
+		var l Loop
+		schedule(&l, func() {})
+		if err := l.Run(t.Context()); !errors.Is(err, errEndOfTime) || l.Now() != math.MaxInt64 {
+			t.Errorf("%s: ended at %d with %v", name, l.Now(), err)
+		}
+	}
+}
+
+func TestSpanAndSum(t *testing.T) {
+	for ns, want := range map[float64]time.Duration{0: 0, 1.9: 1, 1e300: endOfTime, math.Inf(1): endOfTime, 1 << 63: endOfTime} {
+		if got := Span(ns); got != want {
+			t.Errorf("Span(%v) = %d, want %d", ns, got, want)
+		}
+	}
+	if got := Sum(1, 2, 3); got != 6 {
+		t.Errorf("1+2+3 = %d", got)
+	}
+	if got := Sum(endOfTime, 1, endOfTime); got != endOfTime {
+		t.Errorf("beyond the end of the clock: %d", got)
 	}
 }
 

@@ -14,7 +14,7 @@ func Poisson(loop *Loop, n int, rate float64, seed uint64, arrive func(i int)) {
 		if i == n {
 			return
 		}
-		loop.After(time.Duration(bits.ExpFloat64()/rate*float64(time.Second)), func() {
+		loop.After(Span(bits.ExpFloat64()/rate*float64(time.Second)), func() {
 			arrive(i)
 			i++
 			next()

@@ -51,7 +51,7 @@ func (c Config) Prefill(tokens, cached int) time.Duration {
 	operations := 2*c.Active*computed + c.Attention*(computed*known+computed*(computed+1)/2)
 	bytes := c.Weights + c.KV*float64(tokens)
 	seconds := max(operations/(c.Peak*c.Utilisation), bytes/c.Bandwidth)
-	return c.Overhead + time.Duration(seconds*float64(time.Second))
+	return event.Sum(c.Overhead, event.Span(seconds*float64(time.Second)))
 }
 
 // Prompts are what is requested.
@@ -173,11 +173,11 @@ func (m *model) request(i int) {
 
 func (m *model) prefill(i int) {
 	hit := m.cache.Begin(i)
-	predicting := time.Duration(hit.Calls)*m.PredictCall + time.Duration(hit.Predictions)*m.PredictRow +
-		time.Duration(m.TrainUnit*float64(hit.Trained))
-	m.loop.After(predicting+m.Prefill(int(m.prompts.Tokens[i]), hit.Tokens), func() {
+	predicting := event.Sum(event.Span(float64(hit.Calls)*float64(m.PredictCall)), event.Span(float64(hit.Predictions)*float64(m.PredictRow)),
+		event.Span(m.TrainUnit*float64(hit.Trained)))
+	m.loop.After(event.Sum(predicting, m.Prefill(int(m.prompts.Tokens[i]), hit.Tokens)), func() {
 		m.served[i].FirstToken = m.loop.Now()
-		decoding := time.Duration(float64(m.prompts.Outputs[i]) * m.Decode * float64(time.Second))
+		decoding := event.Span(float64(m.prompts.Outputs[i]) * m.Decode * float64(time.Second))
 		m.loop.After(decoding, func() { m.finish(i) })
 		m.gpu.Release()
 	})

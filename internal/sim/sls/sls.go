@@ -68,12 +68,15 @@ type Worker struct {
 func (w *Worker) Busy() bool { return w.loop.Now() < w.until }
 
 // Start has the worker, which must not be busy, predict so many keys.
-func (w *Worker) Start(keys int) { w.until = w.loop.Now() + time.Duration(keys)*w.predictRow }
+func (w *Worker) Start(keys int) { w.until = event.Sum(w.loop.Now(), many(int64(keys), w.predictRow)) }
 
 // Train has the worker train, after what it is at, a model of so many rows times features times trees.
 func (w *Worker) Train(work int64) {
-	w.until = max(w.until, w.loop.Now()) + time.Duration(w.trainUnit*float64(work))
+	w.until = event.Sum(max(w.until, w.loop.Now()), event.Span(w.trainUnit*float64(work)))
 }
+
+// many returns the time of n things of which each takes so long.
+func many(n int64, each time.Duration) time.Duration { return event.Span(float64(n) * float64(each)) }
 
 // Served says when a batch came and when its sums were there.
 type Served struct {
@@ -145,7 +148,7 @@ func (m *model) lookup(i int) {
 		waiting++
 		m.fetches.Wait(other, arrived)
 	}
-	prepare := m.Launch + time.Duration(b.Predicted)*m.PredictRow + time.Duration(m.TrainUnit*float64(b.Trained))
+	prepare := event.Sum(m.Launch, many(b.Predicted, m.PredictRow), event.Span(m.TrainUnit*float64(b.Trained)))
 	missing := m.fetch(i, b.Missing)
 	if missing == 0 {
 		m.loop.After(prepare, arrived)

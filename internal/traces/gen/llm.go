@@ -120,6 +120,9 @@ func newLLMTrace(given params.Values) (*llmTrace, error) {
 	if err := checkClock(prompts, v.Float("rate")); err != nil {
 		return nil, err
 	}
+	if err := checkUsed(given, v); err != nil {
+		return nil, err
+	}
 	for _, p := range llmParams {
 		if n, ok := v[p.Name].(float64); ok && n < 0 {
 			return nil, fmt.Errorf("%s=%v: want a number from 0, or -1 for that of the shape", p.Name, n)
@@ -141,6 +144,25 @@ func newLLMTrace(given params.Values) (*llmTrace, error) {
 	t.order = order
 	return t, nil
 }
+
+// checkUsed refuses parameters that were given, but that others leave without a meaning.
+func checkUsed(given, v params.Values) error {
+	for _, use := range []struct{ name, with, is string }{
+		{"turns-sd", "turns", "normal"}, {"gap-mean", "next-turn", "gaps"}, {"gap-sd", "next-turn", "gaps"}, {"active", "next-turn", "closed"},
+	} {
+		value := given[use.name]
+		if value != asShape && value != float64(asShape) && v.Text(use.with) != use.is {
+			return fmt.Errorf("%s=%v says nothing of %s=%s; leave it out, or write %[3]s=%s", use.name, value, use.with, v.Text(use.with), use.is)
+		}
+	}
+	if mean := float64(v.Int("prompts")) / float64(v.Int("conversations")); v.Float("turns-sd") > maxTurnsSD*mean {
+		return fmt.Errorf("turns-sd=%v: want at most %d times the mean, which is %.4g turns", v.Float("turns-sd"), maxTurnsSD, mean)
+	}
+	return nil
+}
+
+// maxTurnsSD bounds how far the drawn numbers of turns are from their mean, to which they are brought one by one.
+const maxTurnsSD = 10
 
 // drawTurns gives every conversation a number of turns, at least 1, of that distribution, and then moves single conversations up or down until there are
 // as many prompts as there shall be.
