@@ -73,7 +73,8 @@ func perRequest(elapsed time.Duration, served int64) float64 {
 
 // hitRatio returns hits/requests, and on a sample what that estimates of the whole trace: a sample may miss the hottest objects, whose
 // requests are nearly all hits, or hold too many of them, but it has its share of the misses (the adjustment of Waldspurger et al.,
-// FAST 2015). A sample of conversations lacks the misses of those that it lacks, so its own ratio is the estimate. Requests that do not count, of a warm-up or of size 0, are taken to be the same share of the whole.
+// FAST 2015). A sample of conversations lacks the misses of those that it lacks, so its own ratio is the estimate. Requests that do not
+// count, of a warm-up or of size 0, are taken to be the same share of the whole.
 func (r *Replayer) hitRatio(n Counts) float64 {
 	if r.trace.SampledFrom == 0 || r.trace.Prompts != nil {
 		return ratio(n.Hits, n.Requests)

@@ -133,7 +133,6 @@ func TestTheEndOfTheClockIsAnError(t *testing.T) {
 		"a shared link": func(l *Loop, done func()) {
 			l.After(10, func() { NewSharedLink(l, math.MaxInt64, 1e-300).Transfer(1, done) })
 		},
-		"a service": func(l *Loop, done func()) { NewStation(l, 1).Serve(Sum(5, math.MaxInt64-1), done) },
 	} {
 		var l Loop
 		schedule(&l, func() {})
