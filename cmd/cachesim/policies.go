@@ -101,7 +101,8 @@ func (l listing) print(w io.Writer, format string) error {
 	}
 	for _, r := range l.rows {
 		if narrow {
-			t.AppendRow(table.Row{r.name, r.kind, wrapLines(max(width-nameAndKindWidth, 40), r.summary, r.params, r.source)})
+			spaced := strings.ReplaceAll(r.params, ",", ", ") // a break is only possible at a space
+			t.AppendRow(table.Row{r.name, r.kind, wrapLines(max(width-nameAndKindWidth, 40), r.summary, spaced, r.source)})
 			continue
 		}
 		t.AppendRow(table.Row{r.name, r.kind, r.summary, r.params, r.source})

@@ -45,7 +45,7 @@ func TestCSVWriterExample(t *testing.T) {
 		fields Fields
 		want   string
 	}{
-		{allFields, "time,key,size,op\n1.5,7,10,read\n2.000000001,007,0,delete\n0.000000001,\"a,\"\"b\"\"\",9223372036854775807,\n"},
+		{Fields{Time: true, Size: true, Op: true}, "time,key,size,op\n1.5,7,10,read\n2.000000001,007,0,delete\n0.000000001,\"a,\"\"b\"\"\",9223372036854775807,\n"},
 		{Fields{}, "key\n7\n007\n\"a,\"\"b\"\"\"\n"},
 		{Fields{Size: true}, "key,size\n7,10\n007,0\n\"a,\"\"b\"\"\",9223372036854775807\n"},
 	} {
@@ -101,7 +101,7 @@ func TestCreateRefuses(t *testing.T) {
 
 func TestFormatIsToldByName(t *testing.T) {
 	for path, want := range map[string]string{
-		"a.csv": "csv", "a.CSV.GZ": "csv", "a.txt.zst": "plain", "-": "csv", "a.batches.gz": "batches",
+		"a.csv": "csv", "a.CSV.GZ": "csv", "a.txt.zst": "plain", "a.batches.gz": "batches",
 		"a.oracleGeneral": "oraclegeneral", "b/cloud.oracleGeneral.bin.zst": "oraclegeneral",
 	} {
 		format, err := chooseWritable(path, "")
