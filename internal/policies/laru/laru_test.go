@@ -487,3 +487,15 @@ func TestErrors(t *testing.T) {
 		}
 	}
 }
+
+// Section 5.1 of LCR: lambda shrinks after k/32 fallbacks, rounded down, and after one where that is none.
+func TestDecayOfTheCapacity(t *testing.T) {
+	for _, c := range []struct {
+		text           string
+		capacity, want int
+	}{{"k/32", 1, 1}, {"k/32", 63, 1}, {"k/32", 64, 2}, {"k/32", 95, 2}, {"k/32", 1000, 31}, {"k/1", 7, 7}, {"5", 1000, 5}} {
+		if got, err := parseDecay(c.text, c.capacity); err != nil || got != c.want {
+			t.Errorf("decay=%s of %d objects: %d, %v; want %d", c.text, c.capacity, got, err, c.want)
+		}
+	}
+}
