@@ -7,12 +7,16 @@ import (
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
-// windowLen is how many requests a cache serves between two looks at the context: a few milliseconds of the slowest policy.
-const windowLen = 1 << 15
+// A cache serves so many requests between two looks at the context: a few milliseconds, also where each of them trains or predicts anew.
+const (
+	windowLen        = 1 << 15
+	learnedWindowLen = 4
+)
 
 // ReplayOptions say how a trace is replayed.
 type ReplayOptions struct {
 	Bytes    bool        // capacity counts bytes: hand the sizes over
+	Learned  bool        // requests are slow, as a predictor learns from them
 	Warmup   int         // requests at the start that are served but not counted; of a trace with groups it holds whole ones
 	Progress func(n int) // called with the number of requests served since the last call; may be nil
 }
@@ -21,19 +25,23 @@ type ReplayOptions struct {
 func Replay(ctx context.Context, t *traces.Trace, c Cache, opt ReplayOptions) (Counts, error) {
 	var total, warm Counts
 	var sizes []int64
-	if opt.Bytes && t.RequestSizes == nil {
-		sizes = make([]int64, windowLen)
+	length := windowLen
+	if opt.Learned {
+		length = learnedWindowLen
 	}
 	for from := 0; from < len(t.Objects); {
 		if err := ctx.Err(); err != nil {
 			return Counts{}, err
 		}
-		to := min(from+windowLen, len(t.Objects))
+		to := min(from+length, len(t.Objects))
 		if t.Groups != nil {
 			to = groupEnd(t, to)
 		}
 		if from < opt.Warmup {
 			to = min(to, opt.Warmup)
+		}
+		if opt.Bytes && t.RequestSizes == nil && len(sizes) < to-from {
+			sizes = make([]int64, to-from)
 		}
 		c.Serve(window(t, from, to, opt.Bytes, sizes), &total)
 		if to == opt.Warmup {

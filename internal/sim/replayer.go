@@ -202,7 +202,7 @@ func (r *Replayer) replayPart(ctx context.Context, c Cell, t *traces.Trace, warm
 		return outcome{}, fmt.Errorf("policy %s: %w", c.Policy, err)
 	}
 	out := outcome{served: int64(len(t.Objects))}
-	options := ReplayOptions{Bytes: c.Capacity.Bytes, Warmup: warmup, Progress: r.progress()}
+	options := ReplayOptions{Bytes: c.Capacity.Bytes, Learned: counted != nil && !counted.Steady(), Warmup: warmup, Progress: r.progress()}
 	start := time.Now()
 	if c.Model == nil {
 		out.counts, err = Replay(ctx, t, cache, options)
