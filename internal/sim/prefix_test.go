@@ -326,3 +326,26 @@ func TestPrefixRefuses(t *testing.T) {
 		t.Errorf("laru(mode=async): %v", err)
 	}
 }
+
+// A policy that does not know of leaves hears of the last block of a prompt first. So clock, which evicts in order of arrival, names leaves by itself.
+func TestPrefixTellsOfTheDeepestFirst(t *testing.T) {
+	tr := promptTrace(16, "abc", "def", "ghi", "abc", "jkl")
+	p := newPrefix(t, tr, prefixCell(t, "prefix", "clock", "", 6))
+	var n Counts
+	for i := range tr.Groups {
+		p.Begin(i, &n)
+		p.Finish(i)
+	}
+	counters := p.Counters()
+	if inner := counters[len(counters)-1]; n.Evictions != 9 || inner.Name != "inner_victims" || inner.Value != 0 {
+		t.Errorf("%d evictions, counters %v; want 9 and no inner_victims", n.Evictions, counters)
+	}
+}
+
+// Where a policy names a block with several behind it, the one requested longest ago leaves: mru names a, and ab leaves for d, not ac.
+func TestPrefixNamedBlockKeepsItsRecentChildren(t *testing.T) {
+	tr := promptTrace(16, "ab", "ac", "d", "ac")
+	if n := replayPrompts(t, tr, prefixCell(t, "prefix", "mru", "", 3)); n.Hits != 3 {
+		t.Errorf("%d hits, want 3: a, then a and ac", n.Hits)
+	}
+}
