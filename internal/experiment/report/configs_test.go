@@ -36,6 +36,9 @@ var knownNotToHold = map[string][]string{
 var slow = []string{"laru-fig9", "laru-fig10", "laru-fig11", "laru-fig12", "laru-fig13"}
 
 func TestQuickConfigsHold(t *testing.T) {
+	if testing.Short() {
+		t.Skip("trains trees for half a minute")
+	}
 	for _, name := range configs.Names() {
 		t.Run(name, func(t *testing.T) {
 			summary := runConfig(t, name, true)
