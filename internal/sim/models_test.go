@@ -24,6 +24,9 @@ func TestLatencyIsByNearestRank(t *testing.T) {
 	if got, want := newLatency(times, 400, from(time.Second, 3*time.Second)), (Latency{100.5, 100, 190, 198, 200}); got != want {
 		t.Errorf("got %v, want %v", got, want)
 	}
+	if got, want := newLatency(times[:10], 10, from(0, time.Second)), (Latency{195.5, 195, 200, 200, 10}); got != want {
+		t.Errorf("ten times: got %v, want %v", got, want)
+	}
 	if got, want := newLatency(times[:1], 1, from(0, 0)), (Latency{200, 200, 200, 200, 0}); got != want {
 		t.Errorf("one time: got %v, want %v", got, want)
 	}
