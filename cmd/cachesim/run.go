@@ -86,7 +86,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	t, w, err := f.load(cmd, w, specs, workload.Options{Sizes: sim.NeedBytes(capacities, mode), Keys: sim.NeedKeys(options.Caches)})
+	t, w, err := f.load(cmd, w, specs, workload.Options{Sizes: sim.NeedBytes(capacities, mode), Keys: sim.NeedKeys(options.Caches), Queries: sim.NeedQueries(options.Caches)})
 	if err != nil {
 		return err
 	}

@@ -417,6 +417,7 @@ func columns(cells []parsedCell) (needed workload.Options) {
 	for _, c := range cells {
 		needed.Sizes = needed.Sizes || sim.NeedBytes(c.capacities, c.mode)
 		needed.Keys = needed.Keys || c.replay.Cache.Entry.Keys
+		needed.Queries = needed.Queries || c.replay.Cache.Entry.Queries || c.replay.Policy.Entry.Relates
 		needed.Times = needed.Times || c.replay.Policy.Entry.NeedsTime
 	}
 	return needed
@@ -451,6 +452,7 @@ func (e *executor) jobs(t *traces.Trace, cells []parsedCell) (jobs []job, err er
 		served[k] = append(served[k], c)
 	}
 	for _, warmup := range warmups {
+		replayers[warmup].Expect(once[warmup])
 		for _, replayed := range replayers[warmup].Jobs(once[warmup]) {
 			j := job{replayed: replayed, replayer: replayers[warmup], requests: len(t.Objects)}
 			for _, s := range replayed {

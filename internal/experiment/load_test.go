@@ -77,7 +77,7 @@ func TestLoadErrors(t *testing.T) {
 		{base + "bytes: true\nunit-size: true\n", "x.yaml:8: bytes and unit-size exclude each other"},
 		{replace("capacities: [1%, 2%]\n", ""), "x.yaml:4: trace t has no capacities"},
 		{replace("[1%, 2%]", "1..9999+1") + "seeds: 9999\n", "x.yaml:1: the experiment has 199960002 cells, more than 100000: traces with their axes 1, capacities 9999, policies with their axes 2, seeds 9999"},
-		{base + "caches: [semantic]\n", `x.yaml:7: unknown cache "semantic"`},
+		{base + "caches: [magic]\n", `x.yaml:7: unknown cache "magic"`},
 		{base + "metrics:\n- misses\n- hit_rate\n", `x.yaml:9: unknown metric "hit_rate"; did you mean "hit_ratio"?`},
 		{base + "groups: {a: [lru, lruu]}\n", `x.yaml:7: group a: unknown policy "lruu"; did you mean "lru"?`},
 		{base + "groups: {lru: [arc]}\n", "x.yaml:7: group lru has the name of a policy"},

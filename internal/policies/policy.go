@@ -16,9 +16,11 @@ type Object = uint32
 // Request is one request as a policy sees it.
 type Request struct {
 	Object Object
-	Pos    int   // position in the replayed trace, from 0
-	Size   int64 // what the object is charged: bytes, or 1 where the capacity is in objects
-	Time   int64 // nanoseconds, never decreasing within a well-formed trace; 0 where the trace has no clock
+	// Query is the object that is asked for, where Config.Relations is set; Object is then the entry that answers it, or Query itself where none does.
+	Query Object
+	Pos   int   // position in the replayed trace, from 0
+	Size  int64 // what the object is charged: bytes, or 1 where the capacity is in objects
+	Time  int64 // nanoseconds, never decreasing within a well-formed trace; 0 where the trace has no clock
 }
 
 // Policy decides who leaves. A cache serves a request with these calls:
@@ -95,6 +97,9 @@ type Config struct {
 
 	// Groups are the positions at which requests that come together begin, the keys of a batch, say. Nil: each comes alone.
 	Groups []int
+
+	// Relations is set for entries with Relates in every cache, and for no others.
+	Relations *Relations
 
 	// Predictor is set for entries with Predicts, and for no others. The policy reports each request to it, after the eviction that it caused.
 	Predictor predict.Predictor

@@ -45,7 +45,13 @@ type Entry struct {
 	Random         bool // makes random choices, so that its counts depend on the seed
 	Holds          bool // New makes a Holder where Config.Holds is set
 	Predicts       bool // asks a predictor when objects come back: Config.Predictor
-	Params         []Param
+	Relates        bool // makes use of how objects relate: Config.Relations
+	// SimilarFrom returns the least similarity that the policy asks for, where an entry of the cache answers a query from hitFrom on. Only with Relates.
+	SimilarFrom func(v Values, hitFrom float64) float64
+	// Similar says that an Offline entry knows by similarity what will hit. Others know when the same object is requested next, and work only in caches in which that
+	// is what hits.
+	Similar bool
+	Params  []Param
 	// Check refuses values of Params that mean nothing, alone or together; nil where their types and ranges say all.
 	Check func(Values) error
 	New   func(Config) (Policy, error) // nil for a Bound

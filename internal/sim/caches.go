@@ -6,6 +6,7 @@ import (
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/predict"
+	"github.com/cachesim/cachesim/internal/similarity"
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
@@ -21,6 +22,8 @@ type CacheEntry struct {
 	Keys bool
 	// Prompts says that it serves prompts, chains of blocks, and so needs a trace of them; a warm-up then counts prompts.
 	Prompts bool
+	// Queries says that it serves queries with embeddings, and so needs a trace of them.
+	Queries bool
 	// Check refuses a policy that cannot work in such a cache; nil where all can.
 	Check func(values params.Values, policy policies.Entry) error
 	New   func(CacheConfig) (Cache, error)
@@ -39,6 +42,9 @@ type CacheConfig struct {
 	// Seed is that of the policy's random choices. A cache that has several policies makes one for each from it.
 	Seed    uint64
 	NextUse func() []uint32 // per position of Trace; only for policies that are offline
+	// Relations is what policies with Relates get to see; nil for others. Neighbours is set in caches of queries, and for no others.
+	Relations  *policies.Relations
+	Neighbours *similarity.Neighbours
 	// Predictor is the one that all policies of the cache share; nil where the policy asks none.
 	Predictor predict.Predictor
 }
@@ -47,7 +53,7 @@ type CacheConfig struct {
 func (c CacheConfig) policyConfig() policies.Config {
 	config := policies.Config{
 		Capacity: c.Capacity, Unit: c.Unit, Objects: c.Trace.NumObjects, Requests: len(c.Trace.Objects), Seed: c.Seed, Params: c.Policy.Params,
-		Groups: c.Trace.Groups, Predictor: c.Predictor,
+		Groups: c.Trace.Groups, Predictor: c.Predictor, Relations: c.Relations,
 	}
 	if c.Policy.Entry.Kind == policies.Offline {
 		config.NextUse = c.NextUse()
@@ -58,7 +64,7 @@ func (c CacheConfig) policyConfig() policies.Config {
 // CacheSpec is a kind of cache with its parameters: what a user writes as `sets(ways=64)`.
 type CacheSpec = params.Spec[CacheEntry]
 
-var cacheEntries = []CacheEntry{exactEntry, setsEntry, prefixEntry}
+var cacheEntries = []CacheEntry{exactEntry, setsEntry, prefixEntry, semanticEntry}
 
 var caches = params.Table("cache", "exact", cacheEntries)
 
@@ -80,4 +86,9 @@ func ExactCache() CacheSpec { return CacheSpec{Entry: exactEntry, Params: params
 // NeedKeys reports whether any of the caches hashes the keys of the trace, so that they must be loaded.
 func NeedKeys(caches []CacheSpec) bool {
 	return slices.ContainsFunc(caches, func(c CacheSpec) bool { return c.Entry.Keys })
+}
+
+// NeedQueries reports whether any of the caches serves queries, so that what is known of them must be loaded.
+func NeedQueries(caches []CacheSpec) bool {
+	return slices.ContainsFunc(caches, func(c CacheSpec) bool { return c.Entry.Queries })
 }

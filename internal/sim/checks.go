@@ -34,6 +34,9 @@ func (r *Replayer) checkParts(c Cell) error {
 	if err := CheckParts(c); err != nil {
 		return err
 	}
+	if err := checkQueries(c, r.trace); err != nil {
+		return err
+	}
 	cache := c.Cache.Entry
 	switch {
 	case cache.Prompts && r.trace.Prompts != nil && r.options.Warmup >= len(r.trace.Groups):

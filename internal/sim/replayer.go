@@ -31,6 +31,7 @@ type Replayer struct {
 	options   ReplayerOptions
 	asIs      func() *view // for capacities in objects
 	sizedOnly func() *view // for capacities in bytes: without requests of size 0
+	similar   *neighbourhoods
 }
 
 // WithProgress returns r with another function that is called from the replays it does; what cells share stays shared.
@@ -51,7 +52,7 @@ type view struct {
 
 // NewReplayer prepares the replays of t.
 func NewReplayer(t *traces.Trace, options ReplayerOptions) *Replayer {
-	r := &Replayer{trace: t, options: options}
+	r := &Replayer{trace: t, options: options, similar: &neighbourhoods{trace: t, least: identityOnly}}
 	r.asIs = sync.OnceValue(func() *view { return newView(t, options.Warmup) })
 	r.sizedOnly = sync.OnceValue(func() *view {
 		sized, zeros := t.WithoutZeroSizes()
@@ -196,7 +197,11 @@ func (r *Replayer) replayPart(ctx context.Context, c Cell, t *traces.Trace, warm
 				return nil, err
 			}
 		}
-		return c.Cache.Entry.New(cacheConfig(c, t, nextUse, counted))
+		config := cacheConfig(c, t, nextUse, counted)
+		if err := r.relate(ctx, c, t, &config); err != nil {
+			return nil, err
+		}
+		return c.Cache.Entry.New(config)
 	})
 	if err != nil {
 		return outcome{}, fmt.Errorf("policy %s: %w", c.Policy, err)

@@ -124,6 +124,7 @@ func (r *runner) plan() (jobs [][]Cell, err error) {
 			}
 		}
 	}
+	r.Expect(cells)
 	return append(jobs, r.Jobs(WithoutRepetitions(slices.Concat(single, cells), slices.Concat(shared...)))...), nil
 }
 

@@ -74,6 +74,7 @@ type loader struct {
 	numbering *numbering
 	keep      Fields
 	prompts   *promptColumns // nil where requests are no blocks of prompts
+	queries   *queryColumns  // nil where requests are no queries, or their columns were not asked for
 }
 
 func (l *loader) begin(fields Fields) error {
@@ -83,6 +84,10 @@ func (l *loader) begin(fields Fields) error {
 	if fields.BlockTokens > 0 {
 		l.prompts = newPromptColumns(fields)
 		l.numbering.limit = math.MaxInt32 // objects are numbers in Prompts.Parents
+	}
+	if fields.Queries && l.opts.Queries {
+		l.queries = newQueryColumns(l.opts.Vectors)
+		l.skip = l.queries.skip
 	}
 	return nil
 }
@@ -99,6 +104,9 @@ func (l *loader) finish() *Trace {
 	if l.prompts != nil {
 		t.Prompts = l.prompts.finish()
 		t.Limited = l.opts.Limit > 0 && len(t.Groups) == l.opts.Limit
+	}
+	if l.queries != nil {
+		t.Queries = l.queries.finish()
 	}
 	if l.sampler != nil {
 		t.SampleRate, t.SampledFrom = l.opts.SampleRate, l.seen
@@ -156,6 +164,11 @@ func (l *loader) add(rec *Record) error {
 	}
 	if l.prompts != nil {
 		l.prompts.add(rec, number)
+	}
+	if l.queries != nil {
+		if err := l.queries.add(rec, number); err != nil {
+			return fmt.Errorf("request %d: %w", l.seen, err)
+		}
 	}
 	l.trace.Objects = append(l.trace.Objects, number)
 	if l.keep.Size {
@@ -361,8 +374,8 @@ func (t *Trace) WithoutZeroSizes() (*Trace, int) {
 // only returns the requests that keep chooses by position, as a trace of its own with objects numbered anew. It has the groups of t unless
 // they are prompts: one that lost a block is none.
 func (t *Trace) only(keep func(pos int) bool) *Trace {
-	kept := &Trace{Name: t.Name, Files: t.Files, SampleRate: t.SampleRate, SampledFrom: t.SampledFrom}
-	renumbered := make([]uint32, t.NumObjects) // per object of t: its new number plus one
+	kept := &Trace{Name: t.Name, Files: t.Files, SampleRate: t.SampleRate, SampledFrom: t.SampledFrom} // queries stay behind: they have no sizes
+	renumbered := make([]uint32, t.NumObjects)                                                         // per object of t: its new number plus one
 	starts, groups, begins := t.Starts, t.Groups, false
 	if t.Prompts != nil {
 		groups = nil

@@ -38,6 +38,7 @@ type scan struct {
 
 	begin   func(Fields) error
 	visit   func(*Record) error
+	skip    func() error                     // if set, called for each request that is not kept
 	batches func(*oracleGeneralReader) error // if set, reads all of a file that is neither sampled nor merged
 	part    func()                           // if set, called where a file, or the next file in an archive, begins
 
@@ -271,6 +272,9 @@ func (s *scan) readAll(r Reader) error {
 				return errTooManyObjects
 			}
 			if s.sampler != nil && !s.keeps(&rec) {
+				if err := s.passBy(); err != nil {
+					return err
+				}
 				continue
 			}
 			s.kept++
@@ -283,6 +287,14 @@ func (s *scan) readAll(r Reader) error {
 			}
 		}
 	}
+}
+
+// passBy takes note of a request that is not kept.
+func (s *scan) passBy() error {
+	if s.skip == nil {
+		return nil
+	}
+	return s.skip()
 }
 
 // keeps says whether rec belongs to the sample: of prompts, those of conversations whose hashed key does.

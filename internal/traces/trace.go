@@ -35,6 +35,8 @@ type Trace struct {
 	Groups []int
 	// Prompts holds what is known of prompts and their blocks; nil unless the groups are prompts.
 	Prompts *Prompts
+	// Queries holds what is known of queries in words; nil unless the trace has them and they were asked for.
+	Queries *Queries
 
 	// Starts are the positions at which a file begins that is to be replayed through an empty cache, the first of them 0. Nil: the whole
 	// trace is one sequence.
@@ -118,6 +120,11 @@ func (t *Trace) slice(from, to int) *Trace {
 	}
 	if t.Groups != nil {
 		part.Groups, part.Prompts = t.sliceGroups(from, to)
+	}
+	if t.Queries != nil {
+		queries := *t.Queries
+		queries.Sessions = cut(queries.Sessions, from, to)
+		part.Queries = &queries
 	}
 	return &part
 }
@@ -217,6 +224,7 @@ type Record struct {
 
 	Begins bool        // the request begins a group: see Trace.Groups
 	Prompt *PromptHead // of the prompt that begins here; only where Fields.BlockTokens, and valid until the next call of Read
+	Query  *QueryHead  // only where Fields.Queries, and valid until the next call of Read
 }
 
 // Reader streams the records of one trace. Read fills rec and returns io.EOF after the last record. Every other error
@@ -232,6 +240,7 @@ type Fields struct {
 	Groups      bool // requests come in groups, so that Record.Begins says something
 	BlockTokens int  // tokens in a block of the prompts that the groups are, with Record.Prompt; 0: they are no prompts
 	Sessions    bool // prompts belong to conversations: PromptHead.Session
+	Queries     bool // requests are queries in words, with Record.Query
 }
 
 // LoadOptions say what Load keeps and how it reads.
@@ -252,6 +261,9 @@ type LoadOptions struct {
 	Times bool // keep times
 	Ops   bool // keep operations
 	Keys  bool // keep the keys
+
+	Queries bool         // keep what is known of queries
+	Vectors VectorReader // embeddings of the queries from beside the trace, one for each request of its files, in their order; nil: those in the trace
 
 	Stdin    io.Reader               // what "-" reads; nil: the standard input of the process
 	Progress func(done, total int64) // compressed bytes read so far; total is 0 where unknown; called now and then

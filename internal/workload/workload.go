@@ -46,6 +46,7 @@ type Options struct {
 	Times    bool
 	Ops      bool
 	Keys     bool
+	Queries  bool
 	Stdin    io.Reader
 	Progress func(done, total int64) // bytes, or requests of a generator
 }
@@ -196,7 +197,7 @@ func (w Workload) LoadSummed(ctx context.Context, options Options) (*traces.Trac
 func (w Workload) load(ctx context.Context, options Options, takeSum bool) (t *traces.Trace, sum string, err error) {
 	loading := traces.LoadOptions{
 		Format: w.Format, Merge: w.Merge, PerFile: w.PerFile, Limit: w.Limit, SampleRate: w.SampleRate, SampleSeed: w.SampleSeed,
-		Sizes: options.Sizes, Times: options.Times, Ops: options.Ops, Keys: options.Keys, Stdin: options.Stdin, Progress: options.Progress,
+		Sizes: options.Sizes, Times: options.Times, Ops: options.Ops, Keys: options.Keys, Queries: options.Queries, Stdin: options.Stdin, Progress: options.Progress,
 	}
 	if w.Generator != "" {
 		t, err = w.generate(ctx, loading)

@@ -1,0 +1,104 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/similarity"
+	"github.com/cachesim/cachesim/internal/traces"
+)
+
+// hitFrom returns the similarity from which on an entry answers a query in a cache.
+func hitFrom(c CacheSpec) float64 {
+	if !c.Entry.Queries {
+		return identityOnly
+	}
+	return semanticHitFrom(c.Params)
+}
+
+// similarFrom returns the least similarity that a cell asks for; ok is false where it asks for none.
+func similarFrom(c Cell) (from float64, ok bool) {
+	if !c.Cache.Entry.Queries {
+		return 0, false
+	}
+	from = hitFrom(c.Cache)
+	if c.Policy.Entry.Relates {
+		from = min(from, c.Policy.Entry.SimilarFrom(c.Policy.Params, from))
+	}
+	return from, true
+}
+
+// neighbourhoods keeps the similar pairs of a trace for all of its cells: those from the least similarity on that any of them asks for. Its methods may be called from
+// several goroutines.
+type neighbourhoods struct {
+	mu    sync.Mutex
+	trace *traces.Trace
+	least float64 // that is expected to be asked for; identityOnly where nothing is
+	have  *similarity.Neighbours
+}
+
+// expect says that cells are to come.
+func (h *neighbourhoods) expect(cells []Cell) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, c := range cells {
+		if from, ok := similarFrom(c); ok {
+			h.least = min(h.least, from)
+		}
+	}
+}
+
+// from returns the pairs that are at least from similar, and maybe others.
+func (h *neighbourhoods) from(ctx context.Context, from float64) (*similarity.Neighbours, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.have != nil && h.have.From <= float32(from) {
+		return h.have, nil
+	}
+	q := h.trace.Queries
+	var err error
+	h.have, err = similarity.Join(ctx, similarity.Vectors{Dim: q.Dim, Data: q.Vectors}, float32(min(from, h.least)))
+	return h.have, err
+}
+
+// Expect says which cells are to be replayed, so that what they share is made once for all of them.
+func (r *Replayer) Expect(cells []Cell) { r.similar.expect(cells) }
+
+// relate fills in what the cache and the policy of a cell may know of how objects relate.
+func (r *Replayer) relate(ctx context.Context, c Cell, t *traces.Trace, config *CacheConfig) error {
+	if from, ok := similarFrom(c); ok {
+		var err error
+		if config.Neighbours, err = r.similar.from(ctx, from); err != nil {
+			return err
+		}
+	}
+	if !c.Policy.Entry.Relates {
+		return nil
+	}
+	config.Relations = &policies.Relations{Similar: config.Neighbours, HitFrom: float32(hitFrom(c.Cache)), Topics: topics(t)}
+	if c.Policy.Entry.Kind == policies.Offline {
+		config.Relations.Sequence = t.Objects
+	}
+	return nil
+}
+
+// topics returns the label of each object, nil where there are none.
+func topics(t *traces.Trace) []int32 {
+	if t.Queries == nil {
+		return nil
+	}
+	return t.Queries.Topics
+}
+
+// checkQueries refuses a cache of queries for a trace that has none.
+func checkQueries(c Cell, t *traces.Trace) error {
+	switch {
+	case !c.Cache.Entry.Queries || t.Queries != nil && t.Queries.Dim > 0:
+		return nil
+	case t.Queries == nil:
+		return fmt.Errorf("cache %s serves queries, but %s has none; the formats that hold queries are listed by: cachesim formats", c.Cache.Name(), t.Name)
+	}
+	return fmt.Errorf("cache %s needs embeddings, but %s has none; make them with: cachesim embed", c.Cache.Name(), t.Name)
+}

@@ -1,0 +1,180 @@
+package sim
+
+import (
+	"fmt"
+
+	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/similarity"
+)
+
+// Choices of the parameters of the semantic cache.
+const (
+	matchSimilar  = "similar"
+	matchIdentity = "identity"
+	scopeGlobal   = "global"
+	scopeTopic    = "topic"
+)
+
+var semanticEntry = CacheEntry{
+	Name:        "semantic",
+	Summary:     "serves queries with embeddings: a query is answered by the resident entry that is most similar to it, if that is similar enough",
+	Source:      "RAC: Relation-Aware Cache Replacement for Large Language Models (arXiv 2602.21547), section 2; zilliztech/GPTCache",
+	ObjectsOnly: true,
+	Queries:     true,
+	Params: []params.Param{
+		{Name: "tau", Default: 0.85, Min: -1, Max: 1, Doc: "a resident entry answers a query from this similarity (cosine) on"},
+		{Name: "match", Default: matchSimilar, Choices: []string{matchSimilar, matchIdentity}, Doc: "what hits: similar: the nearest resident entry from tau on ; identity: " +
+			"the entry of the same query id alone, though policies still see similarities"},
+		{Name: "scope", Default: scopeGlobal, Choices: []string{scopeGlobal, scopeTopic}, Doc: "where an answer is looked for: global: among all entries ; topic: among those in " +
+			"the topic of the query, for policies that sort entries into topics"},
+	},
+	Check: checkSemantic,
+	New:   func(c CacheConfig) (Cache, error) { return newSemantic(c) },
+}
+
+func checkSemantic(v params.Values, p policies.Entry) error {
+	if v.Text("match") == matchIdentity {
+		return nil
+	}
+	switch {
+	case p.Kind == policies.Offline && !p.Similar:
+		return fmt.Errorf("policy %s knows when the same query comes again, which is not what hits in a semantic cache; write farthest-similar, or semantic(match=%s)",
+			p.Name, matchIdentity)
+	case p.Predicts:
+		return fmt.Errorf("policy %s asks when the same query comes again, which is not what hits in a semantic cache; write semantic(match=%s)", p.Name, matchIdentity)
+	}
+	return nil
+}
+
+// identityOnly is a threshold that no similarity reaches: only the entry of the same query answers.
+const identityOnly = 2
+
+// semanticHitFrom returns the similarity from which on an entry answers a query in a semantic cache with these parameters.
+func semanticHitFrom(v params.Values) float64 {
+	if v.Text("match") == matchIdentity {
+		return identityOnly
+	}
+	return v.Float("tau")
+}
+
+// Semantic is a cache of queries, each one an entry of size 1. A query hits where some resident entry is at least so similar to it as the threshold
+// says; the most similar one is touched, of equals the one that came first in the trace. A query that misses becomes an entry itself. That of a query that hits is not
+// kept.
+type Semantic struct {
+	policy     policies.Policy
+	scoper     policies.Scoper // nil where the whole cache is looked through
+	expirer    policies.Expirer
+	admitter   policies.Admitter
+	neighbours *similarity.Neighbours
+	from       float32
+	capacity   int64
+	used       int64
+	resident   []bool // per object
+}
+
+func newSemantic(c CacheConfig) (*Semantic, error) {
+	p, err := c.Policy.Entry.New(c.policyConfig())
+	if err != nil {
+		return nil, err
+	}
+	s := &Semantic{
+		policy: p, neighbours: c.Neighbours, from: float32(semanticHitFrom(c.Params)), capacity: c.Capacity,
+		resident: make([]bool, c.Trace.NumObjects),
+	}
+	s.expirer, _ = p.(policies.Expirer)
+	s.admitter, _ = p.(policies.Admitter)
+	if c.Params.Text("scope") == scopeTopic {
+		ok := false
+		if s.scoper, ok = p.(policies.Scoper); !ok {
+			return nil, fmt.Errorf("it sorts nothing into topics, which semantic(scope=%s) asks for", scopeTopic)
+		}
+	}
+	return s, nil
+}
+
+// Counters implements Reporting.
+func (s *Semantic) Counters() []policies.Counter { return countersOf(s.policy) }
+
+// Serve implements Cache.
+func (s *Semantic) Serve(w Window, n *Counts) {
+	r := policies.Request{Size: 1}
+	for i, o := range w.Objects {
+		r.Object, r.Query, r.Pos = o, o, w.First+i
+		if w.Times != nil {
+			r.Time = w.Times[i]
+		}
+		if s.expirer != nil {
+			s.expire(r.Time, n)
+		}
+		entry, ok := s.lookup(r)
+		if !ok {
+			s.miss(r, n)
+			continue
+		}
+		n.Hits++
+		r.Object = entry
+		s.policy.Hit(r)
+	}
+	n.Requests += int64(len(w.Objects))
+}
+
+// lookup returns the entry that answers a query.
+func (s *Semantic) lookup(r policies.Request) (entry policies.Object, ok bool) {
+	if s.resident[r.Query] && s.inScope(r, r.Query) {
+		return r.Query, true
+	}
+	ids, similarities := s.neighbours.Of(r.Query)
+	for i, id := range ids {
+		if similarities[i] < s.from {
+			break
+		}
+		if s.resident[id] && s.inScope(r, id) {
+			return id, true
+		}
+	}
+	return 0, false
+}
+
+func (s *Semantic) inScope(r policies.Request, o policies.Object) bool {
+	return s.scoper == nil || s.scoper.InScope(r, o)
+}
+
+// miss makes r's query an entry unless the policy refuses it.
+func (s *Semantic) miss(r policies.Request, n *Counts) {
+	s.policy.Miss(r)
+	if s.admitter != nil && !s.admitter.Admit(r) {
+		return
+	}
+	for s.used >= s.capacity {
+		v := s.policy.Victim(r)
+		if v == r.Object {
+			return
+		}
+		s.drop(v)
+		n.Evictions++
+	}
+	s.policy.Insert(r)
+	s.resident[r.Object] = true
+	s.used++
+}
+
+// drop takes o out of the cache. A policy that names an object twice, or one that is not here, is broken.
+func (s *Semantic) drop(o policies.Object) {
+	if !s.resident[o] {
+		panic(fmt.Sprintf("policy %T evicts object %d, which is not resident", s.policy, o))
+	}
+	s.resident[o] = false
+	s.used--
+}
+
+func (s *Semantic) expire(now int64, n *Counts) {
+	for {
+		o, ok := s.expirer.Expired(now)
+		if !ok {
+			return
+		}
+		s.drop(o)
+		n.Evictions++
+	}
+}

@@ -1,0 +1,34 @@
+// Package similarity finds which vectors lie close to each other: Join lists, for each of them, all that are at least so similar.
+// What it lists does not depend on the machine, the number of cores or the backend that did the work.
+package similarity
+
+// Vectors are embeddings of length 1 in one block.
+type Vectors struct {
+	Dim  int
+	Data []float32 // Dim per vector
+}
+
+// Len returns how many vectors there are.
+func (v Vectors) Len() int { return len(v.Data) / v.Dim }
+
+// At returns a vector.
+func (v Vectors) At(i int) []float32 { return v.Data[i*v.Dim : (i+1)*v.Dim] }
+
+// Similarity returns the cosine of the angle between two vectors, at most 1. It is summed up in float64 in a fixed order and rounded once, so that
+// every backend that asks it decides alike.
+func (v Vectors) Similarity(i, j int) float32 {
+	a, b := v.At(i), v.At(j)
+	b = b[:len(a)]
+	var s0, s1, s2, s3 float64
+	k := 0
+	for ; k+4 <= len(a); k += 4 {
+		s0 += float64(a[k]) * float64(b[k]) // a product of two float32 is exact in float64, fused or not
+		s1 += float64(a[k+1]) * float64(b[k+1])
+		s2 += float64(a[k+2]) * float64(b[k+2])
+		s3 += float64(a[k+3]) * float64(b[k+3])
+	}
+	for ; k < len(a); k++ {
+		s0 += float64(a[k]) * float64(b[k])
+	}
+	return min(1, float32((s0+s1)+(s2+s3)))
+}

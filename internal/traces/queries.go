@@ -1,0 +1,172 @@
+package traces
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+)
+
+// Queries are requests in words, which a semantic cache may answer with what it holds for a similar one. An object is a query id; what is said of an
+// object is what its first request says.
+// Memory: 4 bytes per dimension and object for Vectors, 4 per object for each of Topics and Answers, 4 per request for Sessions, and the texts.
+type Queries struct {
+	Dim     int       // numbers in a vector; 0 without embeddings
+	Vectors []float32 // Dim per object, of length 1; nil without embeddings
+
+	Texts    []string // per object; nil where the trace has none
+	Topics   []int32  // per object: the dense number of its topic, -1 where it is not known; nil where no object has one
+	Answers  []int32  // per object: the dense number of the right answer, -1 where it is not known; nil where no object has one
+	Sessions []int32  // per request: the dense number of its dialogue, -1 where it is not known; nil where no request has one
+
+	NumTopics, NumAnswers, NumSessions int
+	TopicNames                         []string // per topic
+}
+
+// QueryHead is what is known of a query beside its id. It is valid until the next call of Read.
+type QueryHead struct {
+	Session, Topic, Answer []byte // names; nil where they are not known
+	Text                   []byte // nil where it is not known
+	Vector                 []float32
+}
+
+// VectorReader gives the embeddings of the requests of a trace from beside it, one after another.
+type VectorReader interface {
+	Dim() int
+	// Read fills vector, Dim long, and returns io.EOF after the last. Other errors say which file is wrong, where and how.
+	Read(vector []float32) error
+}
+
+// queryColumns collects the queries of a trace while it loads.
+type queryColumns struct {
+	Queries
+	topics, answers, sessions names
+	row                       []float32 // of beside
+	beside                    VectorReader
+}
+
+// names numbers names in order of first appearance.
+type names struct {
+	numbers map[string]int32
+	all     []string
+}
+
+// number returns the dense number of a name, -1 of none.
+func (n *names) number(name []byte) int32 {
+	if name == nil {
+		return -1
+	}
+	number, ok := n.numbers[string(name)]
+	if !ok {
+		if n.numbers == nil {
+			n.numbers = map[string]int32{}
+		}
+		number = int32(len(n.all))
+		n.all = append(n.all, string(name))
+		n.numbers[n.all[number]] = number
+	}
+	return number
+}
+
+func newQueryColumns(beside VectorReader) *queryColumns {
+	c := &queryColumns{beside: beside}
+	if beside != nil {
+		c.row = make([]float32, beside.Dim())
+	}
+	return c
+}
+
+// skip passes over a request that is not kept.
+func (c *queryColumns) skip() error { return c.readBeside() }
+
+func (c *queryColumns) readBeside() error {
+	if c.beside == nil {
+		return nil
+	}
+	if err := c.beside.Read(c.row); err == io.EOF {
+		return errors.New("there are fewer embeddings than requests: want one for each request of the trace, in its order")
+	} else if err != nil {
+		return err
+	}
+	return nil
+}
+
+// add takes the next request, which is to an object.
+func (c *queryColumns) add(rec *Record, object uint32) error {
+	if err := c.readBeside(); err != nil {
+		return err
+	}
+	head := rec.Query
+	if head == nil {
+		head = &QueryHead{}
+	}
+	c.Sessions = append(c.Sessions, c.sessions.number(head.Session))
+	vector := head.Vector
+	if c.beside != nil {
+		vector = c.row
+	}
+	if int(object) < len(c.Topics) {
+		return nil
+	}
+	c.Topics = append(c.Topics, c.topics.number(head.Topic))
+	c.Answers = append(c.Answers, c.answers.number(head.Answer))
+	c.Texts = append(c.Texts, string(head.Text))
+	return c.addVector(vector)
+}
+
+// addVector appends the vector of the next object, made 1 long.
+func (c *queryColumns) addVector(vector []float32) error {
+	first := len(c.Topics) == 1
+	switch {
+	case first:
+		c.Dim = len(vector)
+	case len(vector) != c.Dim:
+		return fmt.Errorf("an embedding of %d numbers after others of %d: want the same length for all", len(vector), c.Dim)
+	}
+	if c.Dim == 0 {
+		return nil
+	}
+	c.Vectors = append(c.Vectors, vector...)
+	return Normalize(c.Vectors[len(c.Vectors)-c.Dim:])
+}
+
+// Normalize makes a vector 1 long. One that has no direction, or a number in it that is none, is an error.
+func Normalize(vector []float32) error {
+	var sum float64
+	for _, x := range vector {
+		sum += float64(x) * float64(x)
+	}
+	switch {
+	case math.IsNaN(sum) || math.IsInf(sum, 0):
+		return errors.New("an embedding with a number that is not finite: want finite numbers")
+	case sum == 0:
+		return errors.New("an embedding of zeros, which is similar to nothing: want a vector with a direction")
+	}
+	length := math.Sqrt(sum)
+	for i, x := range vector {
+		vector[i] = float32(float64(x) / length)
+	}
+	return nil
+}
+
+// finish returns the queries, without the columns that say nothing.
+func (c *queryColumns) finish() *Queries {
+	q := &c.Queries
+	q.NumTopics, q.TopicNames, q.NumAnswers, q.NumSessions = len(c.topics.all), c.topics.all, len(c.answers.all), len(c.sessions.all)
+	if q.NumTopics == 0 {
+		q.Topics = nil
+	}
+	if q.NumAnswers == 0 {
+		q.Answers = nil
+	}
+	if q.NumSessions == 0 {
+		q.Sessions = nil
+	}
+	for _, text := range q.Texts {
+		if text != "" {
+			return q
+		}
+	}
+	q.Texts = nil
+	return q
+}
