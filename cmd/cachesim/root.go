@@ -68,6 +68,7 @@ policies and holds them against the offline optimum.
 
   cachesim run trace.zst            a table of sensible policies and capacities
   cachesim stat trace.zst           what is in the trace
+  cachesim explain trace.zst        what hits and what leaves, request by request
   cachesim curve trace.zst          hit ratio over all capacities
   cachesim train trace.zst          boosted trees that predict when objects come back
   cachesim check baseline.jsonl     whether hit ratios are still what they were
@@ -81,6 +82,7 @@ policies and holds them against the offline optimum.
 	}
 	root.AddCommand(
 		newRunCommand(),
+		newExplainCommand(),
 		newPlotCommand(),
 		newPoliciesCommand(),
 		newCachesCommand(),

@@ -190,19 +190,7 @@ func warmup(c Cell, t *traces.Trace, n int) int {
 
 // replayPart replays a part of the trace, the first requests of which only warm up.
 func (r *Replayer) replayPart(ctx context.Context, c Cell, t *traces.Trace, warmup int, nextUse func() []uint32) (outcome, error) {
-	var counted *predict.Counted
-	cache, err := interruptible.Call(ctx, func() (cache Cache, err error) {
-		if c.Predictor != nil {
-			if counted, err = predictorOfCell(c, t, nextUse); err != nil {
-				return nil, err
-			}
-		}
-		config := cacheConfig(c, t, nextUse, counted)
-		if err := r.relate(ctx, c, t, &config); err != nil {
-			return nil, err
-		}
-		return c.Cache.Entry.New(config)
-	})
+	cache, counted, err := r.build(ctx, c, t, nextUse)
 	if err != nil {
 		return outcome{}, fmt.Errorf("policy %s: %w", c.Policy, err)
 	}
@@ -221,6 +209,23 @@ func (r *Replayer) replayPart(ctx context.Context, c Cell, t *traces.Trace, warm
 	out.cost = counted.Cost()
 	out.counters = append(out.counters, trainingCounters(out.cost.Training)...)
 	return out, err
+}
+
+// build returns the empty cache of a cell for a part of the trace, and the predictor that its policy asks, nil where it asks none.
+func (r *Replayer) build(ctx context.Context, c Cell, t *traces.Trace, nextUse func() []uint32) (cache Cache, counted *predict.Counted, err error) {
+	cache, err = interruptible.Call(ctx, func() (_ Cache, err error) {
+		if c.Predictor != nil {
+			if counted, err = predictorOfCell(c, t, nextUse); err != nil {
+				return nil, err
+			}
+		}
+		config := cacheConfig(c, t, nextUse, counted)
+		if err := r.relate(ctx, c, t, &config); err != nil {
+			return nil, err
+		}
+		return c.Cache.Entry.New(config)
+	})
+	return cache, counted, err
 }
 
 // cacheConfig returns what the cache of a cell is built from for a part of the trace; counted is nil where its policy asks no predictor.

@@ -1,0 +1,115 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/cachesim/cachesim/internal/policies"
+)
+
+// Decision is what a cache did with one request.
+type Decision struct {
+	Pos     int
+	Query   policies.Object   // what was asked for
+	Hit     bool              // Entry answered
+	Entry   policies.Object   // only with Hit; another than Query where similar ones answer
+	Loaded  bool              // Query is resident now and was not before
+	Evicted []policies.Object // in the order in which they left
+}
+
+// Explain replays a cell and hands over each of its decisions. Only caches that serve their requests one by one can be explained: exact and semantic.
+func (r *Replayer) Explain(ctx context.Context, c Cell, each func(Decision) error) error {
+	if err := r.Check(c); err != nil {
+		return err
+	}
+	switch {
+	case c.Cache.Name() != exactEntry.Name && c.Cache.Name() != semanticEntry.Name:
+		return fmt.Errorf("cache %s serves requests in groups, so that no single one tells why an object left; use exact or semantic", c.Cache.Name())
+	case c.Policy.Entry.Kind == policies.Bound:
+		return fmt.Errorf("%s is a bound: it decides nothing", c.Policy.Name())
+	}
+	w := &witness{}
+	c.Policy.Entry.New = w.watch(c.Policy.Entry.New)
+	v := r.view(c.Capacity)
+	cache, _, err := r.build(ctx, c, v.trace, v.nextUse)
+	if err != nil {
+		return fmt.Errorf("policy %s: %w", c.Policy, err)
+	}
+	sizes := make([]int64, 1)
+	for pos, o := range v.trace.Objects {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		w.seen = Decision{Pos: pos, Query: o}
+		cache.Serve(window(v.trace, pos, pos+1, c.Capacity.Bytes, sizes), &Counts{})
+		if err := each(w.seen); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// witness stands between a cache and its policy and notes what happens at a request.
+type witness struct {
+	policies.Policy
+	seen Decision
+}
+
+// watch returns the constructor of a policy that w watches.
+func (w *witness) watch(build func(policies.Config) (policies.Policy, error)) func(policies.Config) (policies.Policy, error) {
+	return func(c policies.Config) (policies.Policy, error) {
+		var err error
+		if w.Policy, err = build(c); err != nil {
+			return nil, err
+		}
+		if _, ok := w.Policy.(policies.Scoper); ok {
+			return scopedWitness{w}, nil
+		}
+		return w, nil
+	}
+}
+
+func (w *witness) Hit(r policies.Request) {
+	w.seen.Hit, w.seen.Entry = true, r.Object
+	w.Policy.Hit(r)
+}
+
+func (w *witness) Insert(r policies.Request) {
+	w.seen.Loaded = true
+	w.Policy.Insert(r)
+}
+
+func (w *witness) Victim(r policies.Request) policies.Object {
+	v := w.Policy.Victim(r)
+	if v != r.Object {
+		w.seen.Evicted = append(w.seen.Evicted, v)
+	}
+	return v
+}
+
+// Admit implements policies.Admitter, whether or not the policy does.
+func (w *witness) Admit(r policies.Request) bool {
+	admitter, ok := w.Policy.(policies.Admitter)
+	return !ok || admitter.Admit(r)
+}
+
+// Expired implements policies.Expirer, whether or not the policy does.
+func (w *witness) Expired(now int64) (policies.Object, bool) {
+	expirer, ok := w.Policy.(policies.Expirer)
+	if !ok {
+		return 0, false
+	}
+	o, ok := expirer.Expired(now)
+	if ok {
+		w.seen.Evicted = append(w.seen.Evicted, o)
+	}
+	return o, ok
+}
+
+// scopedWitness watches a policy that sorts what is resident into topics: a cache refuses others where it asks for topics.
+type scopedWitness struct{ *witness }
+
+// InScope implements policies.Scoper.
+func (w scopedWitness) InScope(r policies.Request, o policies.Object) bool {
+	return w.Policy.(policies.Scoper).InScope(r, o)
+}

@@ -1,0 +1,93 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/predict"
+	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/workload"
+)
+
+// What Explain tells adds up to what a replay counts, for every policy.
+func TestExplainAddsUp(t *testing.T) {
+	trace := zipfTrace(t, 3000, 200)
+	r := NewReplayer(trace, ReplayerOptions{})
+	for _, e := range policies.All() {
+		if e.Kind == policies.Bound || e.Units == policies.UnitsBytes || e.NeedsTime {
+			continue
+		}
+		c := Cell{Policy: mustSpec(e.Name), Cache: ExactCache(), Capacity: Capacity{Amount: 20, Simulated: 20, Text: "20"}}
+		if e.Predicts {
+			predictor, err := predict.Parse("oracle")
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.Predictor = &predictor
+		}
+		recs, err := r.Replay(t.Context(), []Cell{c})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var hits, evictions int64
+		if err := r.Explain(t.Context(), c, func(d Decision) error {
+			if d.Hit {
+				hits++
+			}
+			evictions += int64(len(d.Evicted))
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if hits != recs[0].Hits || evictions != recs[0].Evictions {
+			t.Errorf("%s: explained %d hits and %d evictions, replayed %d and %d", e.Name, hits, evictions, recs[0].Hits, recs[0].Evictions)
+		}
+	}
+}
+
+// zipfTrace returns a generated trace of objects that are numbered in order of first appearance.
+func zipfTrace(t *testing.T, requests, objects int) *traces.Trace {
+	t.Helper()
+	w, err := workload.Generated(fmt.Sprintf("zipf(requests=%d,objects=%d)", requests, objects), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trace, err := w.Load(t.Context(), workload.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return trace
+}
+
+func TestExplainRefuses(t *testing.T) {
+	r := NewReplayer(zipfTrace(t, 100, 20), ReplayerOptions{})
+	capacity := Capacity{Amount: 5, Simulated: 5, Text: "5"}
+	sets, err := ParseCache("sets")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		cell Cell
+		want string
+	}{
+		{Cell{Policy: mustSpec("lru"), Cache: sets, Capacity: capacity}, "use exact or semantic"},
+		{Cell{Policy: mustSpec("pfoo-l"), Cache: ExactCache(), Capacity: capacity}, "decides nothing"},
+	} {
+		err := r.Explain(t.Context(), test.cell, func(Decision) error { return nil })
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s in %s gives %v, want %s", test.cell.Policy, test.cell.Cache, err, test.want)
+		}
+	}
+	stop := errors.New("enough")
+	calls := 0
+	err = r.Explain(t.Context(), Cell{Policy: mustSpec("lru"), Cache: ExactCache(), Capacity: capacity}, func(Decision) error {
+		calls++
+		return stop
+	})
+	if err != stop || calls != 1 {
+		t.Errorf("after %d calls: %v, want the first to end it", calls, err)
+	}
+}
