@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/random"
 )
 
 var (
@@ -33,7 +34,7 @@ type dlrmSource struct {
 // embeddingTable is the rows of a table by popularity.
 type embeddingTable struct {
 	first uint64 // key of its row 0
-	ranks zipfTable
+	ranks random.Zipf
 	rowAt []uint32 // per rank
 }
 
@@ -44,7 +45,7 @@ func buildDLRM(v params.Values, keys *keyspace, seed uint64) (source, error) {
 	}
 	d := &dlrmSource{
 		tables: make([]embeddingTable, tables), pooling: v.Int("pooling"), batch: v.Int("pooling") * v.Int("batch"),
-		day: v.Int("day"), drift: v.Float("drift"), bits: stream(seed, requestBits), moves: stream(seed, driftBits),
+		day: v.Int("day"), drift: v.Float("drift"), bits: random.Stream(seed, requestBits), moves: random.Stream(seed, driftBits),
 	}
 	for i := range d.tables {
 		n := rows / tables
@@ -61,7 +62,7 @@ func buildDLRM(v params.Values, keys *keyspace, seed uint64) (source, error) {
 }
 
 func newEmbeddingTable(first uint64, rows int, skew float64) embeddingTable {
-	t := embeddingTable{first: first, ranks: newZipfTable(rows, skew), rowAt: make([]uint32, rows)}
+	t := embeddingTable{first: first, ranks: random.NewZipf(rows, skew), rowAt: make([]uint32, rows)}
 	for i := range t.rowAt {
 		t.rowAt[i] = uint32(i)
 	}
@@ -81,7 +82,7 @@ func (d *dlrmSource) next() uint64 {
 	}
 	t := &d.tables[d.inBatch%d.pooling%len(d.tables)]
 	d.inBatch++
-	return t.first + uint64(t.rowAt[t.ranks.draw(d.bits)])
+	return t.first + uint64(t.rowAt[t.ranks.Draw(d.bits)])
 }
 
 func (d *dlrmSource) begins() bool { return d.inBatch == 1 }
@@ -89,8 +90,8 @@ func (d *dlrmSource) begins() bool { return d.inBatch == 1 }
 // move swaps the rows of pairs of ranks that are drawn at random, so that about the given share of the ranks gets another row.
 func (t *embeddingTable) move(share float64, bits *rand.PCG) {
 	for range int(share * float64(len(t.rowAt)) / 2) {
-		a, _ := below(bits, len(t.rowAt))
-		b, _ := below(bits, len(t.rowAt))
+		a, _ := random.Below(bits, len(t.rowAt))
+		b, _ := random.Below(bits, len(t.rowAt))
 		t.rowAt[a], t.rowAt[b] = t.rowAt[b], t.rowAt[a]
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/random"
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
@@ -37,7 +38,7 @@ func TestDLRMBatches(t *testing.T) {
 func TestDLRMDrift(t *testing.T) {
 	const n, drift = 100_000, 0.3
 	table := newEmbeddingTable(1, n, 0.9)
-	table.move(drift, stream(3, driftBits))
+	table.move(drift, random.Stream(3, driftBits))
 	moved := 0
 	for rank, row := range table.rowAt {
 		if int(row) != rank {

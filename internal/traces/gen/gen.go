@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/random"
 	"github.com/cachesim/cachesim/internal/suggest"
 	"github.com/cachesim/cachesim/internal/traces"
 )
@@ -164,7 +165,7 @@ func New(s Spec) (*Generator, error) {
 	if err := checkClock(s.Params.Int("requests"), s.Params.Float("rate")); err != nil {
 		return nil, err
 	}
-	sizes, err := parseSizes(s.Params.Text("size"), scramble(seed+sizeBits))
+	sizes, err := parseSizes(s.Params.Text("size"), random.Scramble(seed+sizeBits))
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +176,7 @@ func New(s Spec) (*Generator, error) {
 	}
 	g := &Generator{
 		source: src, requests: s.Params.Int("requests"), rate: s.Params.Float("rate"), sizes: sizes,
-		hash: s.Params.Text("keys") == "hashed", hashSeed: scramble(seed + keyBits),
+		hash: s.Params.Text("keys") == "hashed", hashSeed: random.Scramble(seed + keyBits),
 	}
 	g.groups, _ = src.(grouped)
 	g.Fields = traces.Fields{Time: g.rate > 0, Size: sizes != nil, Groups: g.groups != nil}
@@ -226,7 +227,7 @@ func (g *Generator) Read(rec *traces.Record) error {
 	key := g.source.next()
 	*rec = traces.Record{Num: key}
 	if g.hash {
-		rec.Num = scramble(key ^ g.hashSeed)
+		rec.Num = random.Scramble(key ^ g.hashSeed)
 	}
 	rec.Begins = g.groups != nil && g.groups.begins()
 	if g.rate > 0 {

@@ -14,7 +14,6 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
-	"pgregory.net/rapid"
 
 	"github.com/cachesim/cachesim/internal/traces"
 )
@@ -181,26 +180,6 @@ func pool(counts, expected []float64) (pooledCounts, pooledExpected []float64) {
 	pooledCounts[last] += count
 	pooledExpected[last] += expect
 	return pooledCounts, pooledExpected
-}
-
-// The table itself, column by column, gives each rank its exact probability.
-func TestZipfTableIsExact(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.IntRange(1, 300).Draw(t, "n")
-		alpha := rapid.Float64Range(0, 3).Draw(t, "alpha")
-		table := newZipfTable(n, alpha)
-		got := make([]float64, n)
-		for i, c := range table {
-			own := float64(c.own) / (1 << 32)
-			got[i] += own / float64(n)
-			got[c.alias] += (1 - own) / float64(n)
-		}
-		for i, want := range zipfExpectation(n, alpha, 1) {
-			if math.Abs(got[i]-want) > 1e-9 {
-				t.Fatalf("n %d alpha %v rank %d: probability %v, want %v", n, alpha, i+1, got[i], want)
-			}
-		}
-	})
 }
 
 func TestUniformFrequencies(t *testing.T) {
@@ -467,19 +446,6 @@ func TestSpecString(t *testing.T) {
 	if _, err := Parse("zipf(alpha=0.5)", "alpha=1"); err == nil {
 		t.Error("a parameter given twice: no error")
 	}
-}
-
-func TestPortableFunctions(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		x := rapid.Float64Range(1e-300, 1e12).Draw(t, "x")
-		if got, want := naturalLog(x), math.Log(x); math.Abs(got-want) > 1e-14*math.Max(1, math.Abs(want)) {
-			t.Fatalf("ln %v = %v, want %v", x, got, want)
-		}
-		y := rapid.Float64Range(-690, 690).Draw(t, "y")
-		if got, want := exponential(y), math.Exp(y); math.Abs(got/want-1) > 1e-14 {
-			t.Fatalf("exp %v = %v, want %v", y, got, want)
-		}
-	})
 }
 
 func BenchmarkGenerators(b *testing.B) {

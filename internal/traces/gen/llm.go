@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/random"
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
@@ -167,21 +168,21 @@ const maxTurnsSD = 10
 // drawTurns gives every conversation a number of turns, at least 1, of that distribution, and then moves single conversations up or down until there are
 // as many prompts as there shall be.
 func (t *llmTrace) drawTurns(v params.Values, prompts int, seed uint64) {
-	bits := stream(seed, turnBits)
+	bits := random.Stream(seed, turnBits)
 	mean := float64(prompts) / float64(len(t.conversations))
 	counts := make([]int, len(t.conversations))
 	sum := 0
 	for i := range counts {
 		if v.Text("turns") == "normal" {
-			counts[i] = int(math.Floor(mean + float64(v.Float("turns-sd")*normal(bits)) + 0.5))
+			counts[i] = int(math.Floor(mean + float64(v.Float("turns-sd")*random.Normal(bits)) + 0.5))
 		} else {
-			counts[i] = geometric(mean, unit(bits))
+			counts[i] = random.Geometric(bits, mean)
 		}
 		counts[i] = min(max(counts[i], 1), prompts)
 		sum += counts[i]
 	}
 	for sum != prompts {
-		i, _ := below(bits, len(counts))
+		i, _ := random.Below(bits, len(counts))
 		switch {
 		case sum < prompts:
 			counts[i]++
@@ -196,21 +197,13 @@ func (t *llmTrace) drawTurns(v params.Values, prompts int, seed uint64) {
 	}
 }
 
-// geometric returns the number of trials until the first success, of that mean, for a number in [0,1).
-func geometric(mean, u float64) int {
-	if mean == 1 {
-		return 1
-	}
-	return 1 + int(naturalLog(1-u)/naturalLog(1-1/mean))
-}
-
 // drawLengths draws what each turn adds and its output, and scales what turns add so that prompts have their mean length.
 func (t *llmTrace) drawLengths(v params.Values, seed uint64) error {
 	draw, err := newLengths(v.Text("lengths"), v.Float("length-cv"))
 	if err != nil {
 		return err
 	}
-	bits := stream(seed, lengthBits)
+	bits := random.Stream(seed, lengthBits)
 	repeatsOutputs := v.Text("history") == "all"
 	var prompts, fromTurns, others float64 // sums over all prompts: of 1, of drawn lengths in units, of tokens that are not scaled
 	units := make([][]float64, len(t.conversations))
@@ -272,12 +265,12 @@ const maxPrompt = 1 << 30
 
 // numberBlocks chooses system prompts and gives each conversation the ids of its blocks: those of system prompts come first.
 func (t *llmTrace) numberBlocks(v params.Values, seed uint64) {
-	bits := stream(seed, systemBits)
+	bits := random.Stream(seed, systemBits)
 	perSystem := v.Int("shared") / t.blockTokens
 	next := uint64(1) + uint64(v.Int("systems")*perSystem)
 	for i := range t.conversations {
 		c := &t.conversations[i]
-		c.system, _ = below(bits, v.Int("systems"))
+		c.system, _ = random.Below(bits, v.Int("systems"))
 		c.firstID = next
 		last := c.turns[len(c.turns)-1].prompt
 		next += uint64(last/t.blockTokens - perSystem)

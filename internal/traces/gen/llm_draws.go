@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/random"
 )
 
 // newLengths returns what draws lengths of mean 1 with that standard deviation.
@@ -18,26 +19,18 @@ func newLengths(kind string, cv float64) (func(*rand.PCG) float64, error) {
 	case cv == 0:
 		return func(*rand.PCG) float64 { return 1 }, nil
 	case kind == "normal":
-		return func(bits *rand.PCG) float64 { return max(1+float64(cv*normal(bits)), 0) }, nil
+		return func(bits *rand.PCG) float64 { return max(1+float64(cv*random.Normal(bits)), 0) }, nil
 	case kind == "pareto":
 		shape := 2 + 1/(cv*cv)
 		least := (shape - 1) / shape
-		return func(bits *rand.PCG) float64 { return least * exponential(-naturalLog(1-unit(bits))/shape) }, nil
+		return func(bits *rand.PCG) float64 { return least * random.Exp(-random.Log(1-random.Unit(bits))/shape) }, nil
 	}
-	return lognormal(1, cv), nil
-}
-
-// lognormal returns what draws from a lognormal distribution of that mean and standard deviation.
-func lognormal(mean, sd float64) func(*rand.PCG) float64 {
-	ratio := sd / mean
-	variance := naturalLog(1 + float64(ratio*ratio))
-	mu, sigma := naturalLog(mean)-variance/2, math.Sqrt(variance)
-	return func(bits *rand.PCG) float64 { return exponential(min(mu+float64(sigma*normal(bits)), 600)) }
+	return random.Lognormal(1, cv), nil
 }
 
 // newTurnOrder returns the conversation of each prompt of the trace.
 func newTurnOrder(v params.Values, conversations []conversation, prompts int, seed uint64) ([]int32, error) {
-	bits := stream(seed, orderBits)
+	bits := random.Stream(seed, orderBits)
 	if v.Text("next-turn") == "closed" {
 		if v.Int("active") < 1 {
 			return nil, fmt.Errorf("active=%d: want at least one conversation at a time", v.Int("active"))
@@ -48,7 +41,7 @@ func newTurnOrder(v params.Values, conversations []conversation, prompts int, se
 	if mean <= 0 || sd < 0 {
 		return nil, fmt.Errorf("gap-mean=%v, gap-sd=%v: want a mean above 0 and a deviation from 0", mean, sd)
 	}
-	return gapOrder(conversations, prompts, mean, lognormal(mean, sd), bits), nil
+	return gapOrder(conversations, prompts, mean, random.Lognormal(mean, sd), bits), nil
 }
 
 // closedOrder lets so many conversations go on at a time. Each sends its next prompt when the output of the last is complete, and the next conversation
@@ -166,7 +159,7 @@ func (w *waitingRoom) take(place int, bits *rand.PCG) int32 {
 		turns = w.draw(bits)
 	}
 	class := w.byTurns[turns]
-	i, _ := below(bits, len(class))
+	i, _ := random.Below(bits, len(class))
 	number := class[i]
 	class[i] = class[len(class)-1]
 	w.byTurns[turns] = class[:len(class)-1]
@@ -176,7 +169,7 @@ func (w *waitingRoom) take(place int, bits *rand.PCG) int32 {
 
 // draw returns the number of turns of a conversation chosen at random.
 func (w *waitingRoom) draw(bits *rand.PCG) int {
-	i, _ := below(bits, w.left)
+	i, _ := random.Below(bits, w.left)
 	for turns, class := range w.byTurns {
 		if i < len(class) {
 			return turns

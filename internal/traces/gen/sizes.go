@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/random"
 	"github.com/cachesim/cachesim/internal/suggest"
 )
 
@@ -84,30 +85,30 @@ func fixedSizes(v params.Values, _ uint64) (sizer, error) {
 
 func lognormalSizes(v params.Values, seed uint64) (sizer, error) {
 	sigma := v.Float("sigma")
-	mu := naturalLog(v.Float("mean")) - float64(sigma*sigma)/2
+	mu := random.Log(v.Float("mean")) - float64(sigma*sigma)/2
 	low, high := int64(v.Int("min")), int64(v.Int("max"))
 	if low > high {
 		return nil, fmt.Errorf("sizes lognormal: min=%d is above max=%d", low, high)
 	}
 	return func(key uint64, _, _ int) int64 {
-		z := normal(stream(seed, scramble(key)))
+		z := random.Normal(random.Stream(seed, random.Scramble(key)))
 		logSize := mu + float64(sigma*z)
 		if logSize > 40 { // e^40 is far above every limit; keeps the conversion below in range
 			return high
 		}
-		return min(max(round(exponential(logSize)), low), high)
+		return min(max(round(random.Exp(logSize)), low), high)
 	}, nil
 }
 
 func popularitySizes(v params.Values, _ uint64) (sizer, error) {
 	first, last := float64(v.Int("first")), float64(v.Int("last"))
-	logRatio := naturalLog(last / first)
+	logRatio := random.Log(last / first)
 	return func(_ uint64, rank, n int) int64 {
 		if n == 1 {
 			return round(first)
 		}
-		exponent := logRatio * naturalLog(float64(rank)) / naturalLog(float64(n))
-		return round(first * exponential(exponent))
+		exponent := logRatio * random.Log(float64(rank)) / random.Log(float64(n))
+		return round(first * random.Exp(exponent))
 	}, nil
 }
 

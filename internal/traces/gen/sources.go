@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/random"
 )
 
 // A source chooses the object of each request. Objects are keys from 1 on.
@@ -109,7 +110,7 @@ var (
 // zipfSource draws by Zipf's law from n objects.
 type zipfSource struct {
 	first uint64
-	table zipfTable
+	table random.Zipf
 	bits  *rand.PCG
 }
 
@@ -119,14 +120,14 @@ func newZipf(v params.Values, keys *keyspace, seed uint64) (*zipfSource, error) 
 	if err != nil {
 		return nil, err
 	}
-	return &zipfSource{first, newZipfTable(n, v.Float("alpha")), stream(seed, requestBits)}, nil
+	return &zipfSource{first, random.NewZipf(n, v.Float("alpha")), random.Stream(seed, requestBits)}, nil
 }
 
 func buildZipf(v params.Values, keys *keyspace, seed uint64) (source, error) {
 	return newZipf(v, keys, seed)
 }
 
-func (z *zipfSource) next() uint64 { return z.first + uint64(z.table.draw(z.bits)) }
+func (z *zipfSource) next() uint64 { return z.first + uint64(z.table.Draw(z.bits)) }
 
 type uniformSource struct {
 	first uint64
@@ -137,11 +138,11 @@ type uniformSource struct {
 func buildUniform(v params.Values, keys *keyspace, seed uint64) (source, error) {
 	n := v.Int("objects")
 	first, err := keys.reserve(n)
-	return &uniformSource{first, n, stream(seed, requestBits)}, err
+	return &uniformSource{first, n, random.Stream(seed, requestBits)}, err
 }
 
 func (u *uniformSource) next() uint64 {
-	i, _ := below(u.bits, u.n)
+	i, _ := random.Below(u.bits, u.n)
 	return u.first + uint64(i)
 }
 
@@ -232,7 +233,7 @@ func (d *driftSource) next() uint64 {
 		d.offset = (d.offset + d.shift) % n
 	}
 	d.untilMove--
-	i := d.zipf.table.draw(d.zipf.bits) + d.offset
+	i := d.zipf.table.Draw(d.zipf.bits) + d.offset
 	if i >= n {
 		i -= n
 	}
@@ -264,7 +265,7 @@ func buildZipfScan(v params.Values, keys *keyspace, seed uint64) (source, error)
 }
 
 func (s *zipfScanSource) next() uint64 {
-	if s.left == 0 && unit(s.zipf.bits) < s.start {
+	if s.left == 0 && random.Unit(s.zipf.bits) < s.start {
 		s.left = s.length
 	}
 	if s.left == 0 {
@@ -296,7 +297,7 @@ func buildMixed(v params.Values, keys *keyspace, seed uint64) (source, error) {
 		}
 		src := started[text]
 		if src == nil {
-			if src, err = buildPhase(text, keys, scramble(seed+uint64(len(started)))); err != nil {
+			if src, err = buildPhase(text, keys, random.Scramble(seed+uint64(len(started)))); err != nil {
 				return nil, err
 			}
 			started[text] = src

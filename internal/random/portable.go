@@ -1,4 +1,4 @@
-package gen
+package random
 
 import "math"
 
@@ -7,8 +7,8 @@ import "math"
 // operations and square roots are exact by IEEE 754; the conversions float64(...) forbid the compiler to fuse a product with a sum.
 // Relative error of each: below 1e-14 for the arguments used here.
 
-// naturalLog returns ln x for finite x > 0: x = m 2^e with m near 1, and ln m = 2 atanh((m-1)/(m+1)) as a series.
-func naturalLog(x float64) float64 {
+// Log returns ln x for finite x > 0: x = m 2^e with m near 1, and ln m = 2 atanh((m-1)/(m+1)) as a series.
+func Log(x float64) float64 {
 	m, e := math.Frexp(x)
 	if m < math.Sqrt2/2 {
 		m *= 2
@@ -23,8 +23,8 @@ func naturalLog(x float64) float64 {
 	return float64(2*float64(s*sum)) + float64(float64(e)*math.Ln2)
 }
 
-// exponential returns e^x for |x| < 700: x = k ln 2 + r with |r| <= ln(2)/2, and e^r by its Taylor series.
-func exponential(x float64) float64 {
+// Exp returns e^x for |x| < 700: x = k ln 2 + r with |r| <= ln(2)/2, and e^r by its Taylor series.
+func Exp(x float64) float64 {
 	const ln2High = 0x1.62e42feep-1 // short enough that its product with k is exact
 	const ln2Low = math.Ln2 - ln2High
 	k := math.Floor(x/math.Ln2 + 0.5)

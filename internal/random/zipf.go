@@ -1,4 +1,4 @@
-package gen
+package random
 
 import (
 	"math"
@@ -9,22 +9,23 @@ import (
 // column is one column of an alias table: the column's own rank with probability own/2^32, the rank alias otherwise.
 type column struct{ own, alias uint32 }
 
-// zipfTable draws ranks 0..n-1 with probability proportional to 1/(rank+1)^alpha in constant time, from one random number and one
+// Zipf draws ranks 0..n-1 with probability proportional to 1/(rank+1)^alpha in constant time, from one random number and one
 // column (Walker's alias method, built as in Vose 1991). Probabilities are exact to 2^-32 of a column, which is 1/n.
 // It takes 8 bytes per rank, 16 while it is built.
-type zipfTable []column
+type Zipf []column
 
-func newZipfTable(n int, alpha float64) zipfTable {
+// NewZipf returns the table for n ranks.
+func NewZipf(n int, alpha float64) Zipf {
 	weights := make([]float64, n)
 	for i := range weights {
-		weights[i] = exponential(-alpha * naturalLog(float64(i+1)))
+		weights[i] = Exp(-alpha * Log(float64(i+1)))
 	}
 	return newAliasTable(weights)
 }
 
 // newAliasTable builds the table of weights, which must not increase. It overwrites them.
 // Columns with more than their share are then a prefix and lend to the others one after another.
-func newAliasTable(weights []float64) zipfTable {
+func newAliasTable(weights []float64) Zipf {
 	sum := 0.0
 	for _, w := range slices.Backward(weights) { // smallest first, for the precision of the sum
 		sum += w
@@ -36,7 +37,7 @@ func newAliasTable(weights []float64) zipfTable {
 	for poor > 0 && weights[poor-1] < 1 {
 		poor--
 	}
-	table := make(zipfTable, len(weights))
+	table := make(Zipf, len(weights))
 	for i := range poor {
 		table[i] = column{math.MaxUint32, uint32(i)}
 	}
@@ -55,9 +56,9 @@ func newAliasTable(weights []float64) zipfTable {
 	return table
 }
 
-// draw returns a rank, 0 for the most popular.
-func (t zipfTable) draw(bitSource *rand.PCG) int {
-	i, fraction := below(bitSource, len(t))
+// Draw returns a rank, 0 for the most popular.
+func (t Zipf) Draw(bitSource *rand.PCG) int {
+	i, fraction := Below(bitSource, len(t))
 	c := t[i]
 	rank := c.alias
 	if fraction < c.own { // a conditional move: a jump would be mispredicted often
