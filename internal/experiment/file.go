@@ -113,8 +113,9 @@ type Numbers []Number
 type Figure struct {
 	Name       string            `yaml:"name"`
 	Title      string            `yaml:"title,omitempty"`
-	X          string            `yaml:"x"`               // a dimension: capacity, or an axis; capacity_share too
+	X          string            `yaml:"x"`               // a dimension: capacity, or an axis; capacity_share too; with Along a metric
 	Y          string            `yaml:"y"`               // a metric
+	Along      string            `yaml:"along,omitempty"` // a dimension: the lines go from place to place on it, X against Y
 	Lines      string            `yaml:"lines,omitempty"` // one line per place on this dimension; default policy
 	Panels     string            `yaml:"panels,omitempty"`
 	Log        Values            `yaml:"log,omitempty"`  // x, y

@@ -273,6 +273,12 @@ func (f *File) checkFigure(figure Figure, seen map[string]bool, i int) error {
 	if x == capacityShare {
 		x = ""
 	}
+	if figure.Along != "" {
+		if err := f.checkAlong(figure, i); err != nil {
+			return err
+		}
+		x = figure.Along
+	}
 	if err := checkMetric(figure.Y); err != nil {
 		return f.errorAt(err, "figures", i, "y")
 	}
@@ -288,11 +294,30 @@ func (f *File) checkFigure(figure Figure, seen map[string]bool, i int) error {
 	}
 	return cmp.Or(
 		f.checkName(figure.Name, seen, "figures", i, "name"),
-		f.checkDimension(x, "figures", i, "x"),
+		f.checkDimension(x, "figures", i, dimensionKey(figure)),
 		f.checkDimension(figure.Lines, "figures", i, "lines"),
 		f.checkDimension(figure.Panels, "figures", i, "panels"),
 		f.checkPlaces(figure.Only, "figures", i, "only"),
 	)
+}
+
+// checkAlong refuses what makes no figure of one metric against another.
+func (f *File) checkAlong(figure Figure, i int) error {
+	if err := checkMetric(figure.X); err != nil {
+		return f.errorAt(fmt.Errorf("with along, x is a metric: %w", err), "figures", i, "x")
+	}
+	if len(figure.References) > 0 {
+		return f.errorAt(fmt.Errorf("references have one number for a point, and with along a point has two"), "figures", i, "references")
+	}
+	return nil
+}
+
+// dimensionKey returns the key of a figure that names the dimension of its lines.
+func dimensionKey(figure Figure) string {
+	if figure.Along != "" {
+		return "along"
+	}
+	return "x"
 }
 
 func (f *File) checkTables() error {

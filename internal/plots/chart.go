@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"gonum.org/v1/plot"
@@ -22,6 +23,7 @@ type Chart struct {
 	Title          string // "" for one made of X and Y
 	X              string // a dimension: records.DimCapacity, records.DimCapacityShare or an axis
 	Y              string // a metric
+	Along          string // a dimension: X is a metric then, and a line goes through its points in the order of the places on this dimension
 	Lines          string // a dimension; "" for records.DimPolicy
 	Panels         string // a dimension with one panel per place on it, or "" for one panel
 	LogX, LogY     bool
@@ -49,7 +51,7 @@ func (e *UndrawableError) Unwrap() error { return e.Reason }
 
 func (c Chart) save(dir string, recs []records.Record, formats ...format) (files []string, err error) {
 	c.Lines = cmp.Or(c.Lines, records.DimPolicy)
-	panels, err := records.Arrange(recs, records.Layout{Panels: c.Panels, Lines: c.Lines, Along: c.X, Metric: c.Y})
+	panels, err := c.arrange(recs)
 	if err != nil {
 		return nil, &UndrawableError{c.Name, err}
 	}
@@ -77,6 +79,62 @@ func (c Chart) save(dir string, recs []records.Record, formats ...format) (files
 		s.shareY()
 	}
 	return s.saveAs(dir, c.Name, formats...)
+}
+
+// arrange lays out the records.
+func (c Chart) arrange(recs []records.Record) ([]records.Panel, error) {
+	layout := records.Layout{Panels: c.Panels, Lines: c.Lines, Along: cmp.Or(c.Along, c.X), Metric: c.Y}
+	panels, err := records.Arrange(recs, layout)
+	if err != nil || c.Along == "" {
+		return panels, err
+	}
+	layout.Metric = c.X
+	across, err := records.Arrange(recs, layout)
+	if err != nil {
+		return nil, err
+	}
+	return against(panels, across), nil
+}
+
+// against replaces the places of points by the values of another metric at the same places. Points without one are left out.
+func against(panels, across []records.Panel) []records.Panel {
+	var out []records.Panel
+	for _, p := range panels {
+		at := slices.IndexFunc(across, func(other records.Panel) bool { return other.Place == p.Place })
+		if at < 0 {
+			continue
+		}
+		var lines []records.Series
+		for _, s := range p.Lines {
+			if s.Points = placedBy(s, across[at].Lines); len(s.Points) > 0 {
+				lines = append(lines, s)
+			}
+		}
+		if p.Lines = lines; len(lines) > 0 {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// placedBy returns the points of s, in the order of their places, at the values that the series of the same name has there.
+func placedBy(s records.Series, lines []records.Series) (points []records.Point) {
+	i := slices.IndexFunc(lines, func(other records.Series) bool { return other.Name == s.Name })
+	if i < 0 {
+		return nil
+	}
+	sorted := slices.Clone(s.Points)
+	slices.SortStableFunc(sorted, func(a, b records.Point) int { return cmp.Compare(a.Place.Number, b.Place.Number) })
+	for _, point := range sorted {
+		j := slices.IndexFunc(lines[i].Points, func(other records.Point) bool { return other.Place.Text == point.Place.Text })
+		if j < 0 {
+			continue
+		}
+		x := lines[i].Points[j].Mean
+		point.Place, point.Anywhere = records.Value{Text: strconv.FormatFloat(x, 'g', -1, 64), Number: x, IsNumber: true}, false
+		points = append(points, point)
+	}
+	return points
 }
 
 func (c Chart) title() string {
@@ -243,7 +301,9 @@ func (d *drawing) lastMean(s records.Series) float64 {
 func (d *drawing) line(s records.Series) Line {
 	l := Line{Label: s.Name, Style: d.styles[s.Name]}
 	points := slices.Clone(s.Points)
-	slices.SortStableFunc(points, func(a, b records.Point) int { return cmp.Compare(d.x(a.Place), d.x(b.Place)) })
+	if d.Along == "" {
+		slices.SortStableFunc(points, func(a, b records.Point) int { return cmp.Compare(d.x(a.Place), d.x(b.Place)) })
+	}
 	uncertain := false
 	for _, p := range points {
 		places := []float64{d.x(p.Place)}
@@ -333,7 +393,7 @@ func (d *drawing) setAxes(f *Figure, p records.Panel) {
 	if len(d.panels) > 1 {
 		f.Plot.X.Tick.Marker = ticker{scaleOf(d.LogX), unit, panelLabels}
 	}
-	if ticks := d.ticks(p); f.haveRoom(ticks) && len(ticks) > 1 {
+	if ticks := d.ticks(p); d.Along == "" && f.haveRoom(ticks) && len(ticks) > 1 {
 		f.Plot.X.Tick.Marker = plot.ConstantTicks(ticks)
 	}
 }

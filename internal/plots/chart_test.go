@@ -96,7 +96,15 @@ var kinds = map[string]struct {
 	"bar-panels":      {Chart{Title: "Misses", X: "capacity", Y: "misses", Panels: "trace"}, experiment{policies: 8, traces: 4, capacities: []int64{500}, unit: records.Objects}.records()},
 	"lines-by-axis":   {Chart{X: "capacity_share", Y: "hit_ratio", Lines: "noise", LogX: true}, experiment{policies: 2, capacities: wide, noise: []string{"0", "0.1", "0.5"}, unit: records.Bytes}.records()},
 	"seventy":         {Chart{X: "capacity", Y: "hit_ratio"}, experiment{policies: 70, capacities: wide, unit: records.Objects}.records()},
+	"against":         {Chart{X: "evictions", Y: "hit_ratio", Along: "noise"}, withEvictions(experiment{policies: 4, capacities: []int64{500}, seeds: 3, noise: []string{"0", "0.1", "0.5"}, unit: records.Objects}.records())},
 	"odd-names":       {Chart{Title: strings.Repeat("a long title & <more> ", 20), X: "capacity", Y: "hit_ratio", Panels: "trace", XLabel: strings.Repeat("größe ", 50), YLabel: strings.Repeat("キャッシュ ", 50)}, oddlyNamed()},
+}
+
+func withEvictions(recs []records.Record) []records.Record {
+	for i := range recs {
+		recs[i].Evictions = int64(i*i) % 97
+	}
+	return recs
 }
 
 func oddlyNamed() []records.Record {
@@ -142,7 +150,7 @@ func TestCharts(t *testing.T) {
 func drawingOf(t *testing.T, c Chart, recs []records.Record) *drawing {
 	t.Helper()
 	c.Lines = records.DimPolicy
-	panels, err := records.Arrange(recs, records.Layout{Panels: c.Panels, Lines: c.Lines, Along: c.X, Metric: c.Y})
+	panels, err := c.arrange(recs)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -390,6 +398,22 @@ func TestLinesGoFromLeftToRight(t *testing.T) {
 	d := drawingOf(t, Chart{X: "capacity", Y: "hit_ratio"}, recs)
 	if l := d.line(d.panels[0].Lines[0]); !slices.Equal(l.X, []float64{10, 100, 1000}) || l.Y[0] != recs[1].HitRatio || l.Y[2] != recs[0].HitRatio {
 		t.Errorf("line over %v: %v", l.X, l.Y)
+	}
+}
+
+// One metric against another: the lines go through their points in the order of the dimension, not from left to right.
+func TestMetricAgainstMetricGoesAlongTheDimension(t *testing.T) {
+	recs := experiment{policies: 1, capacities: []int64{1000, 10, 100}}.records()
+	for i, evictions := range []int64{3, 1, 7} {
+		recs[i].Evictions = evictions
+	}
+	d := drawingOf(t, Chart{X: "evictions", Y: "hit_ratio", Along: "capacity"}, recs)
+	l := d.line(d.panels[0].Lines[0])
+	if !slices.Equal(l.X, []float64{1, 7, 3}) || !slices.Equal(l.Y, []float64{recs[1].HitRatio, recs[2].HitRatio, recs[0].HitRatio}) {
+		t.Errorf("line over %v: %v", l.X, l.Y)
+	}
+	if _, err := (Chart{X: "nothing", Y: "hit_ratio", Along: "capacity"}).arrange(recs); err == nil {
+		t.Error("a metric that no record has is drawn")
 	}
 }
 

@@ -56,7 +56,7 @@ func styles(all, some []records.Record, lines string) plots.Styles {
 
 func chartOf(f *experiment.File, figure experiment.Figure) plots.Chart {
 	chart := plots.Chart{
-		Name: figure.Name, Title: figure.Title, X: figure.X, Y: figure.Y, Lines: figure.Lines, Panels: figure.Panels,
+		Name: figure.Name, Title: figure.Title, X: figure.X, Y: figure.Y, Along: figure.Along, Lines: figure.Lines, Panels: figure.Panels,
 		LogX: slices.Contains(figure.Log, "x"), LogY: slices.Contains(figure.Log, "y"), XLabel: figure.XLabel, YLabel: figure.YLabel,
 	}
 	for _, name := range figure.References {
@@ -97,6 +97,9 @@ func inline(drawing []byte) template.HTML {
 func caption(c plots.Chart, recs []records.Record) string {
 	lines := cmp.Or(c.Lines, records.DimPolicy)
 	parts := []string{fmt.Sprintf("%s over %s by %s", capitalised(records.MetricName(c.Y)), records.MetricName(c.X), records.MetricName(lines))}
+	if c.Along != "" {
+		parts[0] += ", a point per " + records.MetricName(c.Along)
+	}
 	if c.Panels != "" {
 		parts[0] += ", a panel per " + records.MetricName(c.Panels)
 	}
