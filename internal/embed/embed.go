@@ -1,0 +1,123 @@
+// Package embed turns texts into vectors, so that a semantic cache can tell which queries are alike: Texts with the built-in lexical embedder,
+// Ask with any service that speaks the embeddings API of OpenAI.
+// A vector depends on the text, the embedder and, where it says so, the other texts; it is 1 long.
+package embed
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/cachesim/cachesim/internal/params"
+)
+
+// Default is the embedder of queries that have texts and no embeddings.
+const Default = "lexical"
+
+// Entry describes a built-in embedder.
+type Entry struct {
+	Name    string
+	Summary string
+	Params  []params.Param
+	check   func(params.Values) error
+	embed   func(ctx context.Context, texts []string, v params.Values, progress func(done int)) (Embeddings, error)
+}
+
+// Signature implements params.Named.
+func (e Entry) Signature() (string, []params.Param) { return e.Name, e.Params }
+
+// CheckValues implements params.Checker.
+func (e Entry) CheckValues(v params.Values) error { return e.check(v) }
+
+// Spec is a built-in embedder with its parameters: "lexical(dim=256)".
+type Spec = params.Spec[Entry]
+
+// Embeddings are vectors 1 long of texts, one after another.
+type Embeddings struct {
+	Dim         int
+	Vectors     []float32 // Dim per text
+	Featureless int       // distinct texts without anything that the embedder looks at
+}
+
+// Parse reads an embedder with its parameters: "lexical", "lexical(dim=256,seed=7)".
+func Parse(text string) (Spec, error) {
+	return params.Table("embedder", Default, Entries()).Parse(text)
+}
+
+// Entries returns the built-in embedders.
+func Entries() []Entry { return []Entry{lexical} }
+
+// IsBuiltIn reports whether text names a built-in embedder, with or without parameters.
+func IsBuiltIn(text string) bool {
+	name, _, _ := strings.Cut(text, "(")
+	name = strings.TrimSpace(name)
+	return slices.ContainsFunc(Entries(), func(e Entry) bool { return strings.EqualFold(e.Name, name) })
+}
+
+// Texts embeds texts on all cores. Equal texts get equal vectors. progress, unless it is nil, hears from several goroutines how many distinct texts
+// are done. It stops with ctx's error.
+func Texts(ctx context.Context, spec Spec, texts []string, progress func(done int)) (Embeddings, error) {
+	distinct, numbers := Distinct(texts)
+	e, err := spec.Entry.embed(ctx, distinct, spec.Params, progress)
+	if err != nil {
+		return Embeddings{}, fmt.Errorf("%s: %w", spec, err)
+	}
+	e.Vectors = Spread(e.Vectors, e.Dim, numbers)
+	return e, nil
+}
+
+// Distinct returns each text once, in order of first appearance, and for each of texts which of them it is.
+func Distinct(texts []string) (distinct []string, numbers []int) {
+	seen := make(map[string]int, len(texts))
+	numbers = make([]int, len(texts))
+	for i, text := range texts {
+		number, ok := seen[text]
+		if !ok {
+			number = len(distinct)
+			seen[text] = number
+			distinct = append(distinct, text)
+		}
+		numbers[i] = number
+	}
+	return distinct, numbers
+}
+
+// Spread returns for each number the vector with that number.
+func Spread(vectors []float32, dim int, numbers []int) []float32 {
+	out := make([]float32, 0, len(numbers)*dim)
+	for _, number := range numbers {
+		out = append(out, vectors[number*dim:][:dim]...)
+	}
+	return out
+}
+
+// textsAtOnce is how many texts a goroutine takes at a time.
+const textsAtOnce = 256
+
+// inParallel calls visit for 0 to n-1 on all cores; each goroutine has a visit of its own, made by newVisit. done hears how many calls have ended.
+func inParallel(ctx context.Context, n int, newVisit func() func(i int), done func(int)) error {
+	var next, ended atomic.Int64
+	var group sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), n/textsAtOnce+1) {
+		group.Go(func() {
+			visit := newVisit()
+			for ctx.Err() == nil {
+				to := int(next.Add(textsAtOnce))
+				from := to - textsAtOnce
+				if from >= n {
+					return
+				}
+				for i := from; i < min(to, n); i++ {
+					visit(i)
+				}
+				done(int(ended.Add(int64(min(to, n) - from))))
+			}
+		})
+	}
+	group.Wait()
+	return ctx.Err()
+}
