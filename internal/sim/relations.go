@@ -59,7 +59,7 @@ func (h *neighbourhoods) from(ctx context.Context, from float64) (*similarity.Ne
 	}
 	q := h.trace.Queries
 	var err error
-	h.have, err = similarity.Join(ctx, similarity.Vectors{Dim: q.Dim, Data: q.Vectors}, float32(min(from, h.least)))
+	h.have, err = similarity.Join(ctx, similarity.Vectors{Dim: q.Dim, Data: q.Vectors}, float32(min(from, h.least)), similarity.Options{})
 	return h.have, err
 }
 

@@ -1,7 +1,8 @@
 package similarity
 
 import (
-	"cmp"
+	"context"
+	"math"
 	"slices"
 )
 
@@ -22,28 +23,80 @@ type Neighbours struct {
 
 // NewNeighbours makes lists of n vectors from the pairs that are at least from similar, each once, in any order.
 func NewNeighbours(n int, from float32, pairs []Pair) *Neighbours {
-	out := &Neighbours{From: from, starts: make([]int, n+1), ids: make([]uint32, 2*len(pairs)), similarities: make([]float32, 2*len(pairs))}
-	for _, p := range pairs {
-		out.starts[p.A+1]++
-		out.starts[p.B+1]++
+	out, err := newNeighbours(context.Background(), n, from, [][]Pair{pairs}, 1)
+	if err != nil {
+		panic(err) // only a context that ends is an error
+	}
+	return out
+}
+
+// newNeighbours sorts the pairs of all chunks into lists.
+func newNeighbours(ctx context.Context, n int, from float32, chunks [][]Pair, jobs int) (*Neighbours, error) {
+	out := &Neighbours{From: from, starts: make([]int, n+1)}
+	for _, pairs := range chunks {
+		for _, p := range pairs {
+			out.starts[p.A+1]++
+			out.starts[p.B+1]++
+		}
 	}
 	for i := range n {
 		out.starts[i+1] += out.starts[i]
 	}
-	// From the most similar on, so that the lists come out in order.
-	slices.SortFunc(pairs, func(a, b Pair) int {
-		return cmp.Or(cmp.Compare(b.Similarity, a.Similarity), cmp.Compare(a.A, b.A), cmp.Compare(a.B, b.B))
-	})
-	filled := slices.Clone(out.starts)
+	out.ids, out.similarities = make([]uint32, out.starts[n]), make([]float32, out.starts[n])
+	ends := slices.Clone(out.starts)
 	add := func(to, id uint32, similarity float32) {
-		out.ids[filled[to]], out.similarities[filled[to]] = id, similarity
-		filled[to]++
+		out.ids[ends[to]], out.similarities[ends[to]] = id, similarity
+		ends[to]++
 	}
-	for _, p := range pairs {
-		add(p.A, p.B, p.Similarity)
-		add(p.B, p.A, p.Similarity)
+	for _, pairs := range chunks {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		for _, p := range pairs {
+			add(p.A, p.B, p.Similarity)
+			add(p.B, p.A, p.Similarity)
+		}
 	}
-	return out
+	keys := make([][]uint64, jobs)
+	err := forEach(ctx, jobs, n, func(worker, i int) error {
+		keys[worker] = out.sort(i, keys[worker])
+		return nil
+	})
+	return out, err
+}
+
+// sort brings the list of a vector into order. Similarity and number make one integer, which sorts several times faster than by a comparison of both.
+func (n *Neighbours) sort(i int, keys []uint64) []uint64 {
+	ids, similarities := n.Of(uint32(i))
+	keys = keys[:0]
+	for k, id := range ids {
+		keys = append(keys, uint64(^rank(similarities[k]))<<32|uint64(id))
+	}
+	slices.Sort(keys)
+	for k, key := range keys {
+		ids[k], similarities[k] = uint32(key), fromRank(^uint32(key>>32))
+	}
+	return keys
+}
+
+// rank maps numbers to integers of the same order; 0 and -0 are one.
+func rank(x float32) uint32 {
+	bits := math.Float32bits(x)
+	if x == 0 {
+		bits = 0
+	}
+	if bits>>31 != 0 {
+		return ^bits
+	}
+	return bits | 1<<31
+}
+
+// fromRank is the inverse of rank.
+func fromRank(r uint32) float32 {
+	if r>>31 != 0 {
+		return math.Float32frombits(r &^ (1 << 31))
+	}
+	return math.Float32frombits(^r)
 }
 
 // Of returns the neighbours of a vector, without itself, and how similar they are: the most similar first, of equals the lower number.

@@ -2,6 +2,11 @@
 // What it lists does not depend on the machine, the number of cores or the backend that did the work.
 package similarity
 
+import (
+	"cmp"
+	"slices"
+)
+
 // Vectors are embeddings of length 1 in one block.
 type Vectors struct {
 	Dim  int
@@ -9,15 +14,21 @@ type Vectors struct {
 }
 
 // Len returns how many vectors there are.
-func (v Vectors) Len() int { return len(v.Data) / v.Dim }
+func (v Vectors) Len() int {
+	if v.Dim == 0 {
+		return 0
+	}
+	return len(v.Data) / v.Dim
+}
 
 // At returns a vector.
 func (v Vectors) At(i int) []float32 { return v.Data[i*v.Dim : (i+1)*v.Dim] }
 
 // Similarity returns the cosine of the angle between two vectors, at most 1. It is summed up in float64 in a fixed order and rounded once, so that
 // every backend that asks it decides alike.
-func (v Vectors) Similarity(i, j int) float32 {
-	a, b := v.At(i), v.At(j)
+func (v Vectors) Similarity(i, j int) float32 { return cosine(v.At(i), v.At(j)) }
+
+func cosine(a, b []float32) float32 {
 	b = b[:len(a)]
 	var s0, s1, s2, s3 float64
 	k := 0
@@ -31,4 +42,39 @@ func (v Vectors) Similarity(i, j int) float32 {
 		s0 += float64(a[k]) * float64(b[k])
 	}
 	return min(1, float32((s0+s1)+(s2+s3)))
+}
+
+// Nearest returns the k vectors that are most similar to a query of length 1, all if there are fewer, and how similar they are: the most similar first, of equals
+// the lower number. It looks at all vectors; what it decides by is Similarity.
+func (v Vectors) Nearest(query []float32, k int) (ids []uint32, similarities []float32) {
+	k = min(k, v.Len())
+	if k <= 0 {
+		return nil, nil
+	}
+	products := make([]float32, v.Len())
+	for i := range products {
+		products[i] = product(query, v.At(i))
+	}
+	// The k most similar are among those whose product is not further below the k-th largest than two products can be off.
+	sorted := slices.Clone(products)
+	slices.Sort(sorted)
+	from := float64(sorted[len(sorted)-k]) - 2*v.slack(max(v.longest(), squaredLength(query)))
+	var found []neighbour
+	for i, p := range products {
+		if float64(p) >= from {
+			found = append(found, neighbour{uint32(i), cosine(query, v.At(i))})
+		}
+	}
+	slices.SortFunc(found, func(a, b neighbour) int {
+		return cmp.Or(cmp.Compare(b.similarity, a.similarity), cmp.Compare(a.id, b.id))
+	})
+	for _, f := range found[:k] {
+		ids, similarities = append(ids, f.id), append(similarities, f.similarity)
+	}
+	return ids, similarities
+}
+
+type neighbour struct {
+	id         uint32
+	similarity float32
 }

@@ -1,0 +1,402 @@
+package similarity
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// naiveJoin asks Similarity about every pair and sorts by comparing.
+func naiveJoin(v Vectors, from float32) (ids [][]uint32, similarities [][]float32) {
+	for i := range v.Len() {
+		var list []neighbour
+		for j := range v.Len() {
+			if s := v.Similarity(min(i, j), max(i, j)); i != j && s >= from {
+				list = append(list, neighbour{uint32(j), s})
+			}
+		}
+		slices.SortStableFunc(list, func(a, b neighbour) int {
+			switch {
+			case a.similarity > b.similarity:
+				return -1
+			case a.similarity < b.similarity:
+				return 1
+			}
+			return 0
+		})
+		var of []uint32
+		var how []float32
+		for _, l := range list {
+			of, how = append(of, l.id), append(how, l.similarity)
+		}
+		ids, similarities = append(ids, of), append(similarities, how)
+	}
+	return ids, similarities
+}
+
+// check holds lists against those of naiveJoin.
+func check(t rapid.TB, v Vectors, from float32, got *Neighbours) {
+	t.Helper()
+	if got.Len() != v.Len() || got.From != from {
+		t.Fatalf("lists of %d vectors from %v, want %d from %v", got.Len(), got.From, v.Len(), from)
+	}
+	ids, similarities := naiveJoin(v, from)
+	for i := range v.Len() {
+		of, how := got.Of(uint32(i))
+		if !slices.Equal(of, ids[i]) || !slices.Equal(how, similarities[i]) {
+			t.Fatalf("%d vectors of %d from %v: neighbours of %d are %v %v, want %v %v", v.Len(), v.Dim, from, i, of, how, ids[i], similarities[i])
+		}
+	}
+}
+
+// randomVectors returns unit vectors around a few centres, every tenth a duplicate.
+func randomVectors(random *rand.Rand, n, dim int, spread float64) Vectors {
+	v := Vectors{Dim: dim, Data: make([]float32, 0, n*dim)}
+	centres := make([]float64, 3*dim)
+	for i := range centres {
+		centres[i] = random.NormFloat64()
+	}
+	for i := range n {
+		if i > 0 && random.IntN(10) == 0 {
+			v.Data = append(v.Data, v.At(random.IntN(i))...)
+			continue
+		}
+		centre := centres[random.IntN(3)*dim:][:dim]
+		row := make([]float64, dim)
+		var length float64
+		for k := range row {
+			row[k] = centre[k] + spread*random.NormFloat64()
+			length += row[k] * row[k]
+		}
+		for _, x := range row {
+			v.Data = append(v.Data, float32(x/math.Sqrt(length)))
+		}
+	}
+	return v
+}
+
+func TestJoinFindsWhatTheNaiveOneDoes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+		v := randomVectors(random, rapid.IntRange(0, 60).Draw(t, "n"), rapid.IntRange(1, 70).Draw(t, "dim"), rapid.SampledFrom([]float64{0.01, 0.5, 2}).Draw(t, "spread"))
+		from := rapid.SampledFrom([]float32{-2, -1, -0.3, 0, 0.5, 0.9, 0.9999, 1, 1.5}).Draw(t, "from")
+		if n := v.Len(); n > 1 && rapid.Bool().Draw(t, "at a similarity") {
+			a := random.IntN(n - 1)
+			from = v.Similarity(a, a+1+random.IntN(n-a-1))
+			from = rapid.SampledFrom([]float32{from, math.Nextafter32(from, 2), math.Nextafter32(from, -2)}).Draw(t, "beside")
+		}
+		options := Options{Jobs: rapid.IntRange(1, 5).Draw(t, "jobs"), Backend: smallBlocks{rapid.IntRange(1, 20).Draw(t, "side")}}
+		got, err := Join(t.Context(), v, from, options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		check(t, v, from, got)
+	})
+}
+
+// smallBlocks is the CPU backend with blocks so small that few vectors make many of them.
+type smallBlocks struct{ side int }
+
+func (smallBlocks) Name() string { return "small blocks" }
+func (s smallBlocks) Open(v Vectors) (Products, error) {
+	return smallProducts{cpuProducts{v}, s.side}, nil
+}
+
+type smallProducts struct {
+	cpuProducts
+	side int
+}
+
+func (p smallProducts) Side() int { return p.side }
+
+// Pairs whose product in float32 falls on the other side of the threshold than their similarity must be decided by the latter.
+func TestJoinDecidesInFloat64(t *testing.T) {
+	v := randomVectors(rand.New(rand.NewPCG(1, 1)), 120, 383, 0.3)
+	below, above := 0, 0
+	for b := range v.Len() {
+		for a := range b {
+			s, p := v.Similarity(a, b), product(v.At(b), v.At(a))
+			from := s
+			switch {
+			case p < s:
+				below++
+			case p > s:
+				above++
+				from = math.Nextafter32(s, 2)
+			default:
+				continue
+			}
+			two := Vectors{Dim: v.Dim, Data: slices.Concat(v.At(a), v.At(b))}
+			got, err := Join(t.Context(), two, from, Options{Jobs: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			check(t, two, from, got)
+		}
+	}
+	if below < 100 || above < 100 {
+		t.Errorf("%d pairs have a product below their similarity and %d above, too few to test anything", below, above)
+	}
+}
+
+// worstBackend is off by as much as the bound allows, proposes some pairs below the threshold too, and in disorder.
+type worstBackend struct{}
+
+func (worstBackend) Name() string                     { return "worst" }
+func (worstBackend) Open(v Vectors) (Products, error) { return worstProducts{v}, nil }
+
+type worstProducts struct{ v Vectors }
+
+func (worstProducts) Side() int { return 7 }
+func (worstProducts) Close()    {}
+func (p worstProducts) Propose(block Block, from float32, found []Candidate) ([]Candidate, error) {
+	off := p.v.slack(p.v.longest())
+	for b := block.EndB - 1; b >= block.FirstB; b-- {
+		for a := block.FirstA; a < min(b, block.EndA); a++ {
+			if s := float64(p.v.Similarity(a, b)); s-off*0.99 >= float64(from) || (a+b)%5 == 0 {
+				found = append(found, Candidate{uint32(a), uint32(b)})
+			}
+		}
+	}
+	return found, nil
+}
+
+func TestJoinDoesNotDependOnTheBackend(t *testing.T) {
+	v := randomVectors(rand.New(rand.NewPCG(2, 1)), 300, 33, 0.5)
+	for _, from := range []float32{-1, 0.5, v.Similarity(3, 17), v.Similarity(5, 8)} {
+		for _, backend := range []Backend{CPU, smallBlocks{19}, worstBackend{}} {
+			got, err := Join(t.Context(), v, from, Options{Backend: backend})
+			if err != nil {
+				t.Fatal(err)
+			}
+			check(t, v, from, got)
+		}
+	}
+}
+
+func TestJoinIsTheSameOnAnyNumberOfCores(t *testing.T) {
+	v := randomVectors(rand.New(rand.NewPCG(3, 1)), 1000, 20, 0.5)
+	want, err := Join(t.Context(), v, 0.6, Options{Jobs: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want.Pairs() == 0 || want.Pairs() == 1000*999/2 {
+		t.Fatalf("%d pairs test nothing", want.Pairs())
+	}
+	for _, jobs := range []int{0, 2, 3, 16} {
+		if got, err := Join(t.Context(), v, 0.6, Options{Jobs: jobs}); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%d jobs: other neighbours than one (%v)", jobs, err)
+		}
+	}
+}
+
+func TestSlackBoundsTheProduct(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+		v := randomVectors(random, 20, rapid.IntRange(1, 2000).Draw(t, "dim"), 0.1)
+		if rapid.Bool().Draw(t, "positive") { // no signs that let roundings cancel out
+			for i, x := range v.Data {
+				v.Data[i] = float32(math.Abs(float64(x)))
+			}
+		}
+		for b := range v.Len() {
+			for a := range b {
+				var s float64
+				for k, x := range v.At(a) {
+					s += float64(x) * float64(v.At(b)[k])
+				}
+				if off := math.Abs(float64(product(v.At(a), v.At(b))) - s); off > v.slack(v.longest()) {
+					t.Fatalf("a product of %d numbers is off by %v, more than the bound %v", v.Dim, off, v.slack(v.longest()))
+				}
+			}
+		}
+	})
+}
+
+func TestSlackIsSmallButCoversItself(t *testing.T) {
+	v := Vectors{Dim: 384}
+	if s := v.slack(1); s > 3e-5 {
+		t.Errorf("slack %v of 384 dimensions makes needless candidates", s)
+	}
+	if s := (Vectors{Dim: 1 << 24}).slack(1); !math.IsInf(s, 1) {
+		t.Errorf("slack %v of 2^24 dimensions, want that nothing is known", s)
+	}
+}
+
+func TestJoinRefusesTooManyPairs(t *testing.T) {
+	v := randomVectors(rand.New(rand.NewPCG(4, 1)), 600, 8, 0.1)
+	all := 600 * 599 / 2
+	if got, err := Join(t.Context(), v, -1, Options{MaxPairs: all}); err != nil || got.Pairs() != all {
+		t.Fatalf("as many pairs as allowed: %v", err)
+	}
+	var compared atomic.Int64
+	_, err := Join(t.Context(), v, -1, Options{MaxPairs: 1000, Jobs: 1, Progress: func(done, total int64) { compared.Store(done) }})
+	if err == nil || !strings.Contains(err.Error(), "more than 1000 pairs of the 600 vectors are at least -1 similar") || !strings.Contains(err.Error(), "raise the threshold") {
+		t.Errorf("error %v", err)
+	}
+	if compared.Load() >= int64(all) {
+		t.Error("it was noticed only after all pairs were there")
+	}
+}
+
+func TestJoinStops(t *testing.T) {
+	v := randomVectors(rand.New(rand.NewPCG(5, 1)), 2000, 8, 0.5)
+	ctx, cancel := context.WithCancel(t.Context())
+	var calls atomic.Int64
+	_, err := Join(ctx, v, 0.9, Options{Jobs: 2, Progress: func(done, total int64) {
+		calls.Add(1)
+		cancel()
+	}})
+	if !errors.Is(err, context.Canceled) || calls.Load() > 2 {
+		t.Errorf("%d blocks and error %v after it was cancelled in the first", calls.Load(), err)
+	}
+}
+
+func TestJoinReportsProgress(t *testing.T) {
+	v := randomVectors(rand.New(rand.NewPCG(6, 1)), 1000, 4, 0.5)
+	var most atomic.Int64
+	_, err := Join(t.Context(), v, 0.99, Options{Jobs: 1, Progress: func(done, total int64) {
+		if total != 1000*999/2 || done > total {
+			t.Errorf("%d of %d pairs", done, total)
+		}
+		most.Store(done)
+	}})
+	if err != nil || most.Load() != 1000*999/2 {
+		t.Errorf("progress ends at %d (%v)", most.Load(), err)
+	}
+}
+
+func TestJoinOfFewVectors(t *testing.T) {
+	for n := range 2 {
+		v := Vectors{Dim: 2, Data: []float32{1, 0}[:2*n]}
+		got, err := Join(t.Context(), v, -1, Options{})
+		if err != nil || got.Len() != n || got.Pairs() != 0 {
+			t.Errorf("%d vectors: %v, %v", n, got, err)
+		}
+	}
+	if got, err := Join(t.Context(), Vectors{}, 0.5, Options{}); err != nil || got.Len() != 0 {
+		t.Errorf("vectors without dimensions: %v, %v", got, err)
+	}
+}
+
+type brokenBackend struct{ open error }
+
+func (brokenBackend) Name() string                       { return "gpu" }
+func (b brokenBackend) Open(v Vectors) (Products, error) { return brokenProducts{}, b.open }
+
+type brokenProducts struct{}
+
+func (brokenProducts) Side() int { return 8 }
+func (brokenProducts) Close()    {}
+func (brokenProducts) Propose(Block, float32, []Candidate) ([]Candidate, error) {
+	return nil, errors.New("it fell off the bus")
+}
+
+func TestJoinNamesTheBackendThatFails(t *testing.T) {
+	v := randomVectors(rand.New(rand.NewPCG(7, 1)), 50, 4, 0.5)
+	for _, test := range []struct {
+		backend Backend
+		want    string
+	}{
+		{brokenBackend{errors.New("no driver")}, "backend gpu: no driver"},
+		{brokenBackend{}, "backend gpu: it fell off the bus"},
+	} {
+		if _, err := Join(t.Context(), v, 0.5, Options{Backend: test.backend}); err == nil || err.Error() != test.want {
+			t.Errorf("error %v, want %s", err, test.want)
+		}
+	}
+}
+
+func TestNeighboursFromPairsInAnyOrder(t *testing.T) {
+	n := NewNeighbours(4, -1, []Pair{{1, 3, 0.5}, {0, 3, 0.5}, {2, 3, -0.5}, {0, 1, float32(math.Copysign(0, -1))}, {0, 2, 0}})
+	for i, want := range [][]uint32{{3, 1, 2}, {3, 0}, {0, 3}, {0, 1, 2}} {
+		if got, _ := n.Of(uint32(i)); !slices.Equal(got, want) {
+			t.Errorf("neighbours of %d are %v, want %v", i, got, want)
+		}
+	}
+	if _, similarities := n.Of(3); !slices.Equal(similarities, []float32{0.5, 0.5, -0.5}) {
+		t.Errorf("similarities %v", similarities)
+	}
+}
+
+func TestNearestIsExact(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+		v := randomVectors(random, rapid.IntRange(1, 60).Draw(t, "n"), rapid.IntRange(1, 70).Draw(t, "dim"), rapid.SampledFrom([]float64{1e-6, 0.01, 2}).Draw(t, "spread"))
+		k := rapid.IntRange(0, 70).Draw(t, "k")
+		query := v.At(random.IntN(v.Len()))
+		ids, similarities := v.Nearest(query, k)
+		want := make([]uint32, v.Len())
+		for i := range want {
+			want[i] = uint32(i)
+		}
+		slices.SortStableFunc(want, func(a, b uint32) int {
+			if x, y := cosine(query, v.At(int(a))), cosine(query, v.At(int(b))); x != y {
+				return map[bool]int{true: -1, false: 1}[x > y]
+			}
+			return 0
+		})
+		if want = want[:min(k, len(want))]; !slices.Equal(ids, want) {
+			t.Fatalf("the %d nearest are %v, want %v", k, ids, want)
+		}
+		for i, id := range ids {
+			if similarities[i] != cosine(query, v.At(int(id))) {
+				t.Fatalf("similarity %v of %d", similarities[i], id)
+			}
+		}
+	})
+}
+
+// benchmarkJoin joins vectors that are nearly orthogonal but for groups of ten around a centre.
+func benchmarkJoin(b *testing.B, n, jobs int) {
+	random := rand.New(rand.NewPCG(1, 2))
+	v := Vectors{Dim: 384, Data: make([]float32, n*384)}
+	for i := range n {
+		row := v.At(i)
+		var length float64
+		for k := range row {
+			x := random.NormFloat64()
+			if i%10 != 0 {
+				x = float64(v.At(i - i%10)[k])*math.Sqrt(384)*2 + x
+			}
+			row[k] = float32(x)
+			length += x * x
+		}
+		for k := range row {
+			row[k] /= float32(math.Sqrt(length))
+		}
+	}
+	b.ResetTimer()
+	for range b.N {
+		got, err := Join(b.Context(), v, 0.6, Options{Jobs: jobs})
+		if err != nil || got.Pairs() < n {
+			b.Fatalf("%v", err)
+		}
+	}
+	b.ReportMetric(float64(b.N)*float64(n)*float64(n-1)/2*2*384/b.Elapsed().Seconds()/1e9, "Gflop/s")
+}
+
+func BenchmarkJoin10k(b *testing.B)         { benchmarkJoin(b, 10_000, 1) }
+func BenchmarkJoin10kAllCores(b *testing.B) { benchmarkJoin(b, 10_000, 0) }
+
+func BenchmarkJoin100k(b *testing.B) {
+	if testing.Short() {
+		b.Skip("minutes")
+	}
+	benchmarkJoin(b, 100_000, 1)
+}
+
+func BenchmarkNearest100k(b *testing.B) {
+	v := randomVectors(rand.New(rand.NewPCG(1, 2)), 100_000, 384, 2)
+	for b.Loop() {
+		v.Nearest(v.At(7), 10)
+	}
+}
