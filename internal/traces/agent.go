@@ -33,9 +33,6 @@ var agentFormat = Format{
 	Open: openAgent,
 }
 
-// maxSession is the most that a session may take in bytes, as it is read whole.
-const maxSession = 1 << 30
-
 // agentReader reads the requests of a session. The text was checked as a whole when it was opened.
 type agentReader struct {
 	src         *Source
@@ -50,12 +47,9 @@ type agentReader struct {
 }
 
 func openAgent(src *Source, opts params.Values) (Reader, Fields, error) {
-	text, err := io.ReadAll(io.LimitReader(src, maxSession+1))
+	text, err := src.readWhole("session of an agent")
 	if err != nil {
 		return nil, Fields{}, err
-	}
-	if len(text) > maxSession {
-		return nil, Fields{}, src.Errorf("longer than %d bytes: this is no session of an agent", maxSession)
 	}
 	number := src.nextNumber()
 	a := &agentReader{

@@ -120,8 +120,13 @@ var foreign = []struct {
 }
 
 // looksLikeJSON says whether the file begins with a JSON object that has fields of these names.
-func looksLikeJSON(head Head, names ...string) bool {
-	if !bytes.HasPrefix(bytes.TrimLeft(head.Bytes, " \t\r\n"), []byte("{")) {
+func looksLikeJSON(head Head, names ...string) bool { return beginsLikeJSON(head, "{", names) }
+
+// looksLikeJSONArray says whether the file begins with a JSON array in which are fields of these names.
+func looksLikeJSONArray(head Head, names ...string) bool { return beginsLikeJSON(head, "[", names) }
+
+func beginsLikeJSON(head Head, bracket string, names []string) bool {
+	if !bytes.HasPrefix(bytes.TrimLeft(head.Bytes, " \t\r\n"), []byte(bracket)) {
 		return false
 	}
 	for _, name := range names {

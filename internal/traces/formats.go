@@ -53,6 +53,8 @@ var formats = []Format{
 	mooncakeFormat,
 	agentFormat,
 	chatFormat,
+	sgdFormat,
+	qqpFormat,
 }
 
 // Formats returns every format that can be read.

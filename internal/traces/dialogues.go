@@ -1,0 +1,99 @@
+package traces
+
+import (
+	"bytes"
+	"io"
+	"strconv"
+)
+
+// dialogueQuery is a query as a file of dialogues or of questions gives it; what is not known is nil.
+type dialogueQuery struct{ text, session, topic, answer []byte }
+
+// dialogueReader gives queries as records. Equal texts are the same query, so the text is the key.
+type dialogueReader struct {
+	next func() (query dialogueQuery, ok bool)
+	head QueryHead
+}
+
+// openQueries returns a reader of queries without times: none of these files has a clock that fits the order in which they are asked.
+func openQueries(next func() (dialogueQuery, bool)) (Reader, Fields, error) {
+	return &dialogueReader{next: next}, Fields{Queries: true}, nil
+}
+
+// inOrder gives queries one after another.
+func inOrder(queries []dialogueQuery) func() (dialogueQuery, bool) {
+	at := -1
+	return func() (dialogueQuery, bool) {
+		if at++; at >= len(queries) {
+			return dialogueQuery{}, false
+		}
+		return queries[at], true
+	}
+}
+
+// Read implements Reader.
+func (r *dialogueReader) Read(rec *Record) error {
+	q, ok := r.next()
+	if !ok {
+		return io.EOF
+	}
+	r.head = QueryHead{Text: q.text, Session: q.session, Topic: q.topic, Answer: q.answer}
+	*rec = Record{Query: &r.head}
+	rec.setKey(q.text)
+	return nil
+}
+
+// scopedName is the name of what is told by a number or a name that means something only within its file.
+func scopedName(file int, name []byte) []byte {
+	return append(strconv.AppendInt(nil, int64(file), 10), append([]byte(":"), name...)...)
+}
+
+// maxWhole is the most bytes of a file that is read whole.
+const maxWhole = 1 << 30
+
+// readWhole reads the rest of the content; what says what it should be.
+func (s *Source) readWhole(what string) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(s, maxWhole+1))
+	if err == nil && len(text) > maxWhole {
+		err = s.Errorf("longer than %d bytes: this is no %s", maxWhole, what)
+	}
+	return text, err
+}
+
+// scanWhole reads a file that is one JSON value; read gets a scanner in front of it.
+func (s *Source) scanWhole(what string, read func(*jsonScanner) error) error {
+	text, err := s.readWhole(what)
+	if err != nil {
+		return err
+	}
+	scanner := &jsonScanner{text: text}
+	if err = read(scanner); err == nil {
+		err = scanner.end()
+	}
+	if err != nil {
+		return s.OffsetErrorf(int64(scanner.pos), "%w", err)
+	}
+	return nil
+}
+
+// words reads a string that says something.
+func (s *jsonScanner) words() ([]byte, error) {
+	s.peek()
+	start := s.pos
+	text, err := s.string()
+	if err == nil && len(bytes.TrimSpace(text)) == 0 {
+		s.pos = start
+		err = s.fail("a text that is not blank")
+	}
+	return text, err
+}
+
+// strings reads an array of strings.
+func (s *jsonScanner) strings() (all [][]byte, err error) {
+	err = s.array(func() error {
+		text, err := s.string()
+		all = append(all, text)
+		return err
+	})
+	return all, err
+}

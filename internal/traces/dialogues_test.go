@@ -1,0 +1,275 @@
+package traces
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// readQueries returns the queries of a file, each as "session topic answer: text" with - for what is not known.
+func readQueries(t testing.TB, content, format string) (queries []string, err error) {
+	s, err := openString(t, content, format)
+	if err != nil {
+		return nil, err
+	}
+	if !s.Fields.Queries {
+		t.Error("it does not say that its requests are queries")
+	}
+	known := func(name []byte) string {
+		if name == nil {
+			return "-"
+		}
+		return string(name)
+	}
+	var rec Record
+	for {
+		if err := s.Read(&rec); err == io.EOF {
+			return queries, nil
+		} else if err != nil {
+			return queries, err
+		}
+		q := rec.Query
+		if key := (Key{Num: rec.Num, Text: string(rec.Text)}); key.String() != string(q.Text) {
+			t.Errorf("key %v of the text %q", key, q.Text)
+		}
+		queries = append(queries, fmt.Sprintf("%s %s %s: %s", known(q.Session), known(q.Topic), known(q.Answer), q.Text))
+	}
+}
+
+const sgdTwoDialogues = `[
+ {"dialogue_id": "1_0", "services": ["Media_2", "Weather_1"], "turns": [
+  {"frames": [{"service": "Media_2", "state": {"slots": [[1], {}]}}], "speaker": "USER", "utterance": "A film, please."},
+  {"frames": [{"service": "Media_2"}], "speaker": "SYSTEM", "utterance": "Which \"one\"?"},
+  {"frames": [{"service": "Weather_1"}, {"service": "Media_2"}], "speaker": "USER", "utterance": "How is the weather?"},
+  {"frames": [], "speaker": "SYSTEM", "utterance": "7"},
+  {"frames": [{"service": "Weather_1"}, {"service": "Media_2"}], "speaker": "USER", "utterance": "No, the film."}]},
+ {"turns": [{"speaker": "USER", "utterance": "7"}], "more": null, "services": [], "dialogue_id": "1_1"}
+]`
+
+func TestDialogueFormats(t *testing.T) {
+	for name, c := range map[string]struct {
+		content, format string
+		want            []string
+	}{
+		"sgd": {sgdTwoDialogues, "", []string{"0:1_0 Media_2 -: A film, please.", "0:1_0 Weather_1 -: How is the weather?",
+			"0:1_0 Media_2 -: No, the film.", "0:1_1 - -: 7"}},
+		"sgd, both roles, topic of the dialogue": {sgdTwoDialogues, "sgd:roles=both,topic=dialogue", []string{
+			"0:1_0 Media_2+Weather_1 -: A film, please.", `0:1_0 Media_2+Weather_1 -: Which "one"?`, "0:1_0 Media_2+Weather_1 -: How is the weather?",
+			"0:1_0 Media_2+Weather_1 -: 7", "0:1_0 Media_2+Weather_1 -: No, the film.", "0:1_1 - -: 7"}},
+		"sgd without topics": {sgdTwoDialogues, "sgd:topic=none", []string{"0:1_0 - -: A film, please.", "0:1_0 - -: How is the weather?",
+			"0:1_0 - -: No, the film.", "0:1_1 - -: 7"}},
+		"qqp, one pair": {`[{"origin": "a?", "similar": "b?"}]`, "qqp:seed=1", []string{"- - 0:0: b?", "- - 0:0: a?"}},
+		"qqp, repeats beyond the questions": {`[{"origin": "a?", "similar": "b?"}]`, "qqp:repeats=3,distance=0", []string{
+			"- - 0:0: b?", "- - 0:0: a?", "- - 0:0: b?", "- - 0:0: a?"}},
+		"qqp, word for word": {`[{"origin": "a?", "similar": "b?"}]`, "qqp:requests=5,exact=1,distance=0", []string{
+			"- - 0:0: b?", "- - 0:0: b?", "- - 0:0: a?", "- - 0:0: a?", "- - 0:0: b?"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := readQueries(t, c.content, c.format)
+			if err != nil || !slices.Equal(got, c.want) {
+				t.Errorf("got %q, %v, want %q", got, err, c.want)
+			}
+		})
+	}
+}
+
+func TestDialogueFormatsRefuse(t *testing.T) {
+	deep := strings.Repeat("[", maxDepth+1) + strings.Repeat("]", maxDepth+1)
+	for name, c := range map[string]struct{ content, format, want string }{
+		"sgd, schema":            {`[{"service_name": "Alarm_1", "intents": []}]`, "", "holds no dialogues: leave schema.json out"},
+		"sgd, cut off":           {sgdTwoDialogues[:300], "", `byte 300: want a colon after the name "frames", got the end`},
+		"sgd, no dialogue":       {`[{"dialogue_id": "1"}]`, "sgd", "byte 21: a dialogue without dialogue_id or turns"},
+		"sgd, another speaker":   {`[{"dialogue_id": "1", "turns": [{"speaker": "BOT"}]}]`, "", `byte 44: want "USER" or "SYSTEM", got "\"BOT\"`},
+		"sgd, no utterance":      {`[{"dialogue_id": "1", "turns": [{"speaker": "USER"}]}]`, "", "a turn without speaker or utterance"},
+		"sgd, blank utterance":   {`[{"dialogue_id": "1", "turns": [{"speaker": "USER", "utterance": " "}]}]`, "", "want a text that is not blank"},
+		"sgd, a number":          {`[{"dialogue_id": 1, "turns": []}]`, "", "byte 17: want a string in double quotes"},
+		"sgd, too deep":          {`[{"dialogue_id": "1", "turns": [], "x": ` + deep + `}]`, "", "no more than 100 arrays and objects within each other"},
+		"sgd, nothing":           {`[]`, "sgd", "holds no requests"},
+		"sgd, more behind":       {`[] x`, "sgd", "byte 3: want nothing after the object"},
+		"qqp, cut off":           {`[{"origin": "a", "similar": "b"}, {"origin"`, "", "byte 43: want a colon after the name"},
+		"qqp, half a pair":       {`[{"origin": "a", "similar": "b"}, {"origin": "c"}]`, "", "byte 49: a pair without origin or similar"},
+		"qqp, blank question":    {`[{"origin": "", "similar": "b"}]`, "", "byte 12: want a text that is not blank"},
+		"qqp, no pairs":          {`[]`, "qqp", "holds no pairs of questions"},
+		"qqp, JSON lines":        {`{"origin": "a", "similar": "b"}`, "qqp", "byte 0: want an array in brackets"},
+		"JSON arrays of numbers": {"[1,2,3]", "", "looks like JSON, not a format that this version reads"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			queries, err := readQueries(t, c.content, c.format)
+			if err == nil && len(queries) == 0 {
+				_, err = LoadReader(t.Context(), "x", inOrderReader{}, Fields{}, 0, LoadOptions{})
+			}
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v, error %v, want %q", queries, err, c.want)
+			}
+		})
+	}
+}
+
+// inOrderReader has no records.
+type inOrderReader struct{}
+
+func (inOrderReader) Read(*Record) error { return io.EOF }
+
+// pairsOf writes pairs that make clusters of these sizes.
+func pairsOf(sizes ...int) string {
+	var pairs []string
+	for c, size := range sizes {
+		for q := 1; q < size; q++ {
+			pairs = append(pairs, fmt.Sprintf(`{"origin": "c%d q%d", "similar": "c%d q%d"}`, c, q, c, (q-1)/2))
+		}
+	}
+	return "[" + strings.Join(pairs, ",") + "]"
+}
+
+// TestQuestionsAreAskedOnce: without other wishes every question is asked once, and equal labels are questions of one cluster.
+func TestQuestionsAreAskedOnce(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		sizes := rapid.SliceOfN(rapid.IntRange(2, 9), 1, 20).Draw(t, "sizes")
+		format := fmt.Sprintf("qqp:seed=%d,distance=%d,gaps=%s", rapid.IntRange(0, 9).Draw(t, "seed"), rapid.IntRange(0, 30).Draw(t, "distance"),
+			rapid.SampledFrom([]string{"geometric", "uniform", "lognormal", "fixed"}).Draw(t, "gaps"))
+		s, err := Open("-", LoadOptions{Format: format, Stdin: strings.NewReader(pairsOf(sizes...))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		asked, labels, names := map[string]bool{}, map[string]string{}, map[string]bool{}
+		var rec Record
+		for s.Read(&rec) == nil {
+			text, label := string(rec.Query.Text), string(rec.Query.Answer)
+			cluster, _, _ := strings.Cut(text, " ")
+			if asked[text] || labels[cluster] != "" && labels[cluster] != label {
+				t.Fatalf("%q with label %s is asked again or its cluster has label %s too", text, label, labels[cluster])
+			}
+			asked[text], labels[cluster], names[label] = true, label, true
+		}
+		total := 0
+		for _, size := range sizes {
+			total += size
+		}
+		if len(asked) != total || len(names) != len(sizes) {
+			t.Fatalf("%d questions of %d clusters, want %d of %d", len(asked), len(names), total, len(sizes))
+		}
+	})
+}
+
+// askedDistances returns the numbers of other requests between the questions of the clusters, which are pairs that are each visited once.
+func askedDistances(t *testing.T, format string, pairs int) (distances []int) {
+	t.Helper()
+	queries, err := readQueries(t, pairsOf(slices.Repeat([]int{2}, pairs)...), format)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := map[string]int{}
+	for place, q := range queries {
+		label, _, _ := strings.Cut(q, ": ")
+		if before, ok := first[label]; ok {
+			distances = append(distances, place-before-1)
+		} else {
+			first[label] = place
+		}
+	}
+	return distances
+}
+
+func TestDistancesHitTheirMean(t *testing.T) {
+	for gaps, want := range map[string]struct{ deviation, most float64 }{
+		"geometric": {200, 3000}, "uniform": {200 / math.Sqrt(3), 404}, "lognormal": {400, 1e5}, "fixed": {7, 204},
+	} {
+		distances := askedDistances(t, "qqp:distance=200,gaps="+gaps, 20000)
+		var sum, squares float64
+		for _, d := range distances {
+			sum += float64(d)
+			squares += (float64(d) - 200) * (float64(d) - 200)
+		}
+		n := float64(len(distances))
+		mean, deviation := sum/n, math.Sqrt(squares/n)
+		if n != 20000 || math.Abs(mean-200) > 0.03*200 || math.Abs(deviation-want.deviation) > 0.1*want.deviation || float64(slices.Max(distances)) > want.most {
+			t.Errorf("%s: %v distances of mean %.1f, deviation %.1f, at most %d; want 20000, 200, %+v", gaps, n, mean, deviation, slices.Max(distances), want)
+		}
+		t.Logf("%s: mean %.2f, deviation %.2f, at most %d", gaps, mean, deviation, slices.Max(distances))
+	}
+}
+
+// TestPopularClusters: with a Zipf exponent the clusters are visited by it, again and again, and the stream ends where it was told to.
+func TestPopularClusters(t *testing.T) {
+	queries, err := readQueries(t, pairsOf(slices.Repeat([]int{2}, 50)...), "qqp:alpha=1,requests=40001,distance=3")
+	if err != nil || len(queries) != 40001 {
+		t.Fatalf("%d queries, %v", len(queries), err)
+	}
+	counts := map[string]int{}
+	for _, q := range queries {
+		label, _, _ := strings.Cut(q, ": ")
+		counts[label]++
+	}
+	var all []int
+	for _, n := range counts {
+		all = append(all, n)
+	}
+	slices.Sort(all)
+	slices.Reverse(all)
+	harmonic := 0.0
+	for rank := 1; rank <= 50; rank++ {
+		harmonic += 1 / float64(rank)
+	}
+	for rank := range 3 {
+		want := 40001 / harmonic / float64(rank+1)
+		if math.Abs(float64(all[rank])-want) > 0.1*want {
+			t.Errorf("rank %d: %d requests, want about %.0f", rank+1, all[rank], want)
+		}
+	}
+}
+
+func TestQuestionsFollowTheSeed(t *testing.T) {
+	content := pairsOf(slices.Repeat([]int{3}, 100)...)
+	one, _ := readQueries(t, content, "qqp:seed=1")
+	again, _ := readQueries(t, content, "qqp:seed=1")
+	other, err := readQueries(t, content, "qqp:seed=2")
+	if err != nil || !slices.Equal(one, again) || slices.Equal(one, other) {
+		t.Errorf("the same seed must give the same requests and another seed others: %v", err)
+	}
+}
+
+// TestRealDialogues holds counts to those taken with other tools.
+func TestRealDialogues(t *testing.T) {
+	folder := os.Getenv("CACHESIM_TRACES")
+	if folder == "" {
+		t.Skip("CACHESIM_TRACES does not name a folder with the published traces")
+	}
+	for _, c := range []struct {
+		files, format                                string
+		requests, objects, sessions, topics, answers int
+	}{
+		{"sgd-dev/dialogues_*.json.gz", "", 19384, 15941, 2098, 17, 0},
+		{"sgd-dev/dialogues_*.json.gz", "sgd:roles=both,topic=none", 38768, 31733, 2098, 0, 0},
+		{"qqp-duplicate-pairs.json.gz", "", 44769, 44769, 0, 0, 18105},
+	} {
+		files, err := filepath.Glob(filepath.Join(folder, "dialogue", c.files))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := Load(t.Context(), files, LoadOptions{Format: c.format, Queries: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := got.Queries
+		if len(got.Objects) != c.requests || got.NumObjects != c.objects || q.NumSessions != c.sessions || q.NumTopics != c.topics || q.NumAnswers != c.answers {
+			t.Errorf("%s: %d requests, %d objects, %d sessions, %d topics, %d answers, want %+v",
+				c.files, len(got.Objects), got.NumObjects, q.NumSessions, q.NumTopics, q.NumAnswers, c)
+		}
+	}
+}
+
+func FuzzSGD(f *testing.F) {
+	fuzzFormat(f, "sgd:roles=both", sgdTwoDialogues, sgdFormat.Example, `[{"dialogue_id":"1","turns":[]}]`)
+}
+
+func FuzzQQP(f *testing.F) {
+	fuzzFormat(f, "qqp:distance=3", qqpFormat.Example, pairsOf(2, 5, 3), `[{"origin":"7","similar":"7"}]`)
+}
