@@ -1,0 +1,117 @@
+package embed
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/cachesim/cachesim/internal/traces"
+)
+
+// answer is what a service says to a request for embeddings.
+type answer struct {
+	Data []struct {
+		Index     *int     `json:"index"`
+		Embedding []number `json:"embedding"`
+	} `json:"data"`
+	Error any `json:"error"`
+}
+
+// number is one of a vector. Unlike for a float32, null and texts are errors.
+type number float32
+
+func (n *number) UnmarshalJSON(text []byte) error {
+	x, err := strconv.ParseFloat(string(text), 32)
+	if err != nil {
+		return fmt.Errorf("an embedding with %.40q in it: want numbers within the range of float32", text)
+	}
+	*n = number(x)
+	return nil
+}
+
+// parseAnswer returns the vectors of an answer to count texts, in their order and made 1 long, each dim long or, where dim is 0, as long as the others.
+func parseAnswer(content []byte, count, dim int) ([]float32, error) {
+	var a answer
+	if err := json.Unmarshal(content, &a); err != nil {
+		return nil, fmt.Errorf("the answer cannot be read (%w): it begins %q", err, excerpt(content))
+	}
+	switch {
+	case len(a.Data) == 0 && a.Error != nil:
+		return nil, fmt.Errorf("the service answers with an error: %s", messageOf(content))
+	case len(a.Data) != count:
+		return nil, fmt.Errorf("the service answers with %d embeddings: want %d, one for each text", len(a.Data), count)
+	}
+	if dim == 0 {
+		dim = len(a.Data[0].Embedding)
+	}
+	if dim == 0 || dim > maxDim {
+		return nil, fmt.Errorf("an embedding of %d numbers: want 1 to %d", dim, maxDim)
+	}
+	vectors := make([]float32, count*dim)
+	given := make([]bool, count)
+	for _, item := range a.Data {
+		switch {
+		case item.Index == nil:
+			return nil, errors.New("an embedding without index: it could be of any text")
+		case *item.Index < 0 || *item.Index >= count:
+			return nil, fmt.Errorf("an embedding with the index %d: want 0 to %d, as there were %d texts", *item.Index, count-1, count)
+		case given[*item.Index]:
+			return nil, fmt.Errorf("two embeddings with the index %d", *item.Index)
+		case len(item.Embedding) != dim:
+			return nil, fmt.Errorf("an embedding of %d numbers among others of %d: want the same for all", len(item.Embedding), dim)
+		}
+		given[*item.Index] = true
+		vector := vectors[*item.Index*dim:][:dim]
+		for i, x := range item.Embedding {
+			vector[i] = float32(x)
+		}
+		if err := traces.Normalize(vector); err != nil {
+			return nil, err
+		}
+	}
+	return vectors, nil
+}
+
+// messageOf returns what an answer that is an error says: services wrap it in several ways.
+func messageOf(content []byte) string {
+	var wrapped struct{ Error, Message, Detail json.RawMessage }
+	if json.Unmarshal(content, &wrapped) != nil {
+		return excerpt(content)
+	}
+	for _, part := range []json.RawMessage{wrapped.Error, wrapped.Message, wrapped.Detail} {
+		var inner struct{ Message string }
+		var text string
+		switch {
+		case json.Unmarshal(part, &text) == nil && text != "":
+			return excerpt([]byte(text))
+		case json.Unmarshal(part, &inner) == nil && inner.Message != "":
+			return excerpt([]byte(inner.Message))
+		}
+	}
+	return excerpt(content)
+}
+
+// excerpt returns the beginning of what a service says as one printable line.
+func excerpt(content []byte) string {
+	const longest = 300
+	content = bytes.TrimSpace(content)
+	cut := len(content) > longest
+	content = content[:min(len(content), longest)]
+	line := strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case !unicode.IsPrint(r):
+			return '\uFFFD'
+		}
+		return r
+	}, strings.ToValidUTF8(string(content), ""))
+	if cut {
+		line += "..."
+	}
+	return line
+}

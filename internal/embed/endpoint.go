@@ -1,0 +1,241 @@
+package embed
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+)
+
+// Endpoint is a service that speaks the embeddings API of OpenAI (https://platform.openai.com/docs/api-reference/embeddings), and how to ask it.
+type Endpoint struct {
+	URL        string        // "http://localhost:11434/v1" or all of it: "http://localhost:11434/v1/embeddings"
+	Model      string        // as the service calls it
+	Dimensions int           // numbers in a vector, for models that can give fewer; 0: as many as the model gives
+	Key        string        // sent as bearer token; "" sends none
+	Batch      int           // texts in a request, at least 1
+	Timeout    time.Duration // of a request
+	Retries    int           // of a request that failed in a way that may pass
+	// Retrying, unless it is nil, hears of each failure that is retried, and of the wait before it is.
+	Retrying func(err error, wait time.Duration)
+
+	firstWait time.Duration // before the first retry, longer and longer after it; 0: that of the library
+}
+
+// The largest vectors that are accepted, and how much of an answer: 64 bytes a number, which is more than any of float64 takes, and as much again
+// for whatever else a service tells.
+const (
+	maxDim         = 65536
+	bytesPerNumber = 64
+	maxErrorBytes  = 1 << 16
+	// longestWait is the longest that a service can have us wait; after more, people rather start again themselves.
+	longestWait = 10 * time.Minute
+)
+
+// Check returns an error where e cannot be asked.
+func (e *Endpoint) Check() error {
+	_, err := e.address()
+	switch {
+	case err != nil:
+		return err
+	case e.Model == "":
+		return errors.New("no model: want the name that the service has for it")
+	case e.Dimensions < 0 || e.Dimensions > maxDim:
+		return fmt.Errorf("%d dimensions: want up to %d, or 0 for as many as the model gives", e.Dimensions, maxDim)
+	case e.Batch < 1:
+		return fmt.Errorf("%d texts in a request: want at least 1", e.Batch)
+	case e.Timeout <= 0:
+		return fmt.Errorf("a timeout of %v: want a time above 0, such as 30s", e.Timeout)
+	case e.Retries < 0:
+		return fmt.Errorf("%d retries: want 0 or more", e.Retries)
+	}
+	return nil
+}
+
+// address returns where requests go.
+func (e *Endpoint) address() (*url.URL, error) {
+	u, err := url.Parse(e.URL)
+	switch {
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		return nil, fmt.Errorf("endpoint %q: want a URL such as http://localhost:11434/v1", redacted(u, e.URL))
+	case u.User != nil:
+		return nil, fmt.Errorf("endpoint %s: a URL with a password in it; name the environment variable that holds the key instead", redacted(u, ""))
+	}
+	switch path := strings.TrimSuffix(u.Path, "/"); {
+	case strings.HasSuffix(path, "/embeddings"):
+		u.Path = path
+	case path == "":
+		u.Path = "/v1/embeddings"
+	default:
+		u.Path = path + "/embeddings"
+	}
+	return u, nil
+}
+
+// redacted is an address without what may be secret in it; text where it is none.
+func redacted(u *url.URL, text string) string {
+	if u == nil || u.Host == "" {
+		return text
+	}
+	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
+}
+
+// String names the service and the model, without secrets.
+func (e *Endpoint) String() string {
+	u, err := e.address()
+	if err != nil {
+		return e.Model
+	}
+	return e.Model + " at " + redacted(u, "")
+}
+
+// ask returns the vectors of a batch, one after another, as long as dim says unless it is 0. It retries what may pass.
+func (e *Endpoint) ask(ctx context.Context, texts []string, dim int) ([]float32, error) {
+	address, err := e.address()
+	if err != nil {
+		return nil, err
+	}
+	body, err := json.Marshal(struct {
+		Model      string   `json:"model"`
+		Input      []string `json:"input"`
+		Dimensions int      `json:"dimensions,omitempty"`
+	}{e.Model, texts, e.Dimensions})
+	if err != nil {
+		return nil, err
+	}
+	waits := backoff.NewExponentialBackOff()
+	if e.firstWait > 0 {
+		waits.InitialInterval = e.firstWait
+	}
+	tries := 0
+	content, err := backoff.Retry(ctx, func() ([]byte, error) {
+		tries++
+		return e.try(ctx, address, body, len(texts))
+	}, backoff.WithBackOff(waits), backoff.WithMaxTries(uint(e.Retries)+1), backoff.WithMaxElapsedTime(0), backoff.WithNotify(e.notify))
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	var vectors []float32
+	if err == nil {
+		vectors, err = parseAnswer(content, len(texts), dim)
+	}
+	switch {
+	case err != nil && tries > 1:
+		err = fmt.Errorf("%w (tried %d times)", e.withoutKey(err), tries)
+	case err != nil:
+		err = e.withoutKey(err)
+	}
+	return vectors, err
+}
+
+func (e *Endpoint) notify(err error, wait time.Duration) {
+	if e.Retrying != nil {
+		e.Retrying(e.withoutKey(err), wait)
+	}
+}
+
+// withoutKey is an error that does not tell the key, which services may repeat, and tells the service.
+func (e *Endpoint) withoutKey(err error) error {
+	text := err.Error()
+	if e.Key != "" {
+		text = strings.ReplaceAll(text, e.Key, "(the key)")
+	}
+	return fmt.Errorf("%s: %s", e, text)
+}
+
+// client asks once. A redirection is an error: it would turn the question into another.
+var client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+
+// try returns what the service answers to one request. Errors that cannot pass are marked as permanent.
+func (e *Endpoint) try(ctx context.Context, address *url.URL, body []byte, texts int) ([]byte, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, e.Timeout, fmt.Errorf("no complete answer within %v", e.Timeout))
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address.String(), bytes.NewReader(body))
+	if err != nil {
+		return nil, backoff.Permanent(withoutAddress(ctx, err))
+	}
+	request.Header.Set("Content-Type", "application/json")
+	if e.Key != "" {
+		request.Header.Set("Authorization", "Bearer "+e.Key)
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return nil, withoutAddress(ctx, err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return nil, e.refused(response)
+	}
+	dim := e.Dimensions
+	if dim == 0 {
+		dim = maxDim
+	}
+	limit := int64(texts)*int64(dim)*2*bytesPerNumber + maxErrorBytes
+	content, err := io.ReadAll(io.LimitReader(response.Body, limit+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("the answer breaks off after %d bytes: %w", len(content), withoutAddress(ctx, err))
+	case int64(len(content)) > limit:
+		return nil, backoff.Permanent(fmt.Errorf("an answer of more than %d bytes, which %d vectors of %d numbers do not take", limit, texts, dim))
+	}
+	return content, nil
+}
+
+// withoutAddress is an error of the network without the address, which may hold secrets, and with the cause where time ran out.
+func withoutAddress(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	var ofURL *url.Error
+	if errors.As(err, &ofURL) {
+		return ofURL.Err
+	}
+	return err
+}
+
+// refused returns the error that an answer with another status than 200 stands for.
+func (e *Endpoint) refused(response *http.Response) error {
+	content, _ := io.ReadAll(io.LimitReader(response.Body, maxErrorBytes)) // whatever can be read of it explains more than that it cannot
+	if e.Key != "" {                                                       // here too, as a cut may leave a part of it
+		content = bytes.ReplaceAll(content, []byte(e.Key), []byte("(the key)"))
+	}
+	text := response.Status
+	if message := messageOf(content); message != "" {
+		text += ": " + message
+	}
+	status := response.StatusCode
+	switch {
+	case status >= 300 && status < 400:
+		return backoff.Permanent(fmt.Errorf("%s: the service sends us elsewhere, to %q; give that address", text, response.Header.Get("Location")))
+	case status != http.StatusTooManyRequests && status != http.StatusRequestTimeout && status < 500:
+		return backoff.Permanent(errors.New(text))
+	}
+	wait, told := retryAfter(response.Header.Get("Retry-After"))
+	switch {
+	case wait > longestWait:
+		return backoff.Permanent(fmt.Errorf("%s; the service wants us to wait for %v, longer than the %v that we do: run the same command again then", text, wait, longestWait))
+	case told:
+		return fmt.Errorf("%s; %w", text, backoff.RetryAfter(int(wait.Seconds())))
+	}
+	return errors.New(text)
+}
+
+// retryAfter reads the header: seconds, or a date.
+func retryAfter(header string) (wait time.Duration, told bool) {
+	if seconds, err := strconv.ParseUint(header, 10, 31); err == nil {
+		return time.Duration(seconds) * time.Second, true
+	}
+	if date, err := http.ParseTime(header); err == nil {
+		return max(0, time.Until(date).Round(time.Second)), true
+	}
+	return 0, false
+}

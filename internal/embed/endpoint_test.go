@@ -1,0 +1,433 @@
+package embed
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// question is what a service is asked.
+type question struct {
+	Model      string
+	Input      []string
+	Dimensions int
+}
+
+// service is a server with the embeddings API. It answers requests by what handle says, which is given the number of the request, from 0 on; false
+// asks for the right answer.
+type service struct {
+	*httptest.Server
+	asked []question
+}
+
+func newService(t *testing.T, handle func(n int, w http.ResponseWriter, r *http.Request, q question) bool) *service {
+	t.Helper()
+	s := &service{}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var q question
+		if err := json.NewDecoder(r.Body).Decode(&q); err != nil {
+			t.Error(err)
+		}
+		n := len(s.asked)
+		s.asked = append(s.asked, q)
+		if handle == nil || !handle(n, w, r, q) {
+			fmt.Fprint(w, rightAnswer(q))
+		}
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// vectorOf is what the services of these tests make of a text.
+func vectorOf(text string) []float64 { return []float64{float64(len(text)), float64(text[0]), 1} }
+
+type item struct {
+	Index     int       `json:"index"`
+	Embedding []float64 `json:"embedding"`
+}
+
+// rightAnswer is an answer with the vectors in reverse order.
+func rightAnswer(q question) string {
+	var data []item
+	for i, text := range slices.Backward(q.Input) {
+		data = append(data, item{i, vectorOf(text)})
+	}
+	content, err := json.Marshal(map[string]any{"object": "list", "data": data})
+	if err != nil {
+		panic(err)
+	}
+	return string(content)
+}
+
+func (s *service) endpoint() *Endpoint {
+	return &Endpoint{URL: s.URL, Model: "m", Batch: 2, Timeout: 10 * time.Second, Retries: 2, firstWait: time.Millisecond}
+}
+
+var fiveTexts = []string{"one", "three", "five", "three", "seven", "eleven"} // five distinct ones
+
+func partialPath(t *testing.T) string { return filepath.Join(t.TempDir(), "out.npy.partial") }
+
+// checkVectors holds embeddings against what the services of these tests make.
+func checkVectors(t *testing.T, e Embeddings, texts []string) {
+	t.Helper()
+	if e.Dim != 3 || len(e.Vectors) != 3*len(texts) {
+		t.Fatalf("%d vectors of %d numbers, want %d of 3", len(e.Vectors), e.Dim, len(texts))
+	}
+	for i, text := range texts {
+		want := vectorOf(text)
+		length := math.Sqrt(want[0]*want[0] + want[1]*want[1] + want[2]*want[2])
+		for k, x := range e.row(i) {
+			if math.Abs(float64(x)-want[k]/length) > 1e-6 {
+				t.Errorf("%s: vector %v, want the direction of %v", text, e.row(i), want)
+			}
+		}
+	}
+}
+
+func TestEndpointAsksInBatches(t *testing.T) {
+	s := newService(t, func(_ int, _ http.ResponseWriter, r *http.Request, _ question) bool {
+		if r.Method != http.MethodPost || r.URL.Path != "/v1/embeddings" || r.Header.Get("Authorization") != "Bearer secret" {
+			t.Errorf("%s %s with %q", r.Method, r.URL, r.Header.Get("Authorization"))
+		}
+		return false
+	})
+	e := s.endpoint()
+	e.Key, e.Dimensions = "secret", 3
+	var heard []string
+	got, err := e.Embed(t.Context(), fiveTexts, partialPath(t), func(done, total int) { heard = append(heard, fmt.Sprint(done, "/", total)) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkVectors(t, got, fiveTexts)
+	want := []question{{"m", []string{"one", "three"}, 3}, {"m", []string{"five", "seven"}, 3}, {"m", []string{"eleven"}, 3}}
+	if fmt.Sprint(s.asked) != fmt.Sprint(want) {
+		t.Errorf("asked %v, want %v", s.asked, want)
+	}
+	if want := "[0/5 2/5 4/5 5/5]"; fmt.Sprint(heard) != want {
+		t.Errorf("progress %v, want %s", heard, want)
+	}
+}
+
+func TestEndpointAddresses(t *testing.T) {
+	for given, want := range map[string]string{
+		"http://localhost:11434":                        "http://localhost:11434/v1/embeddings",
+		"http://localhost:11434/":                       "http://localhost:11434/v1/embeddings",
+		"https://api.openai.com/v1":                     "https://api.openai.com/v1/embeddings",
+		"https://api.openai.com/v1/embeddings":          "https://api.openai.com/v1/embeddings",
+		"https://x.example/openai/embeddings?version=1": "https://x.example/openai/embeddings?version=1",
+	} {
+		got, err := (&Endpoint{URL: given}).address()
+		if err != nil || got.String() != want {
+			t.Errorf("%s: %v, %v, want %s", given, got, err, want)
+		}
+	}
+}
+
+// TestEndpointRetries: what may pass is asked again, and the waits that a service tells are kept.
+func TestEndpointRetries(t *testing.T) {
+	for name, fail := range map[string]func(http.ResponseWriter, *http.Request){
+		"overloaded": func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "come back later", http.StatusServiceUnavailable)
+		},
+		"too often": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", "0")
+			http.Error(w, `{"error":{"message":"slow down"}}`, http.StatusTooManyRequests)
+		},
+		"hangs up": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+		"breaks off": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "1000")
+			fmt.Fprint(w, `{"data":[`)
+		},
+		"is slow": func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newService(t, func(n int, w http.ResponseWriter, r *http.Request, _ question) bool {
+				if n < 2 {
+					fail(w, r)
+				}
+				return n < 2
+			})
+			e := s.endpoint()
+			e.Timeout = 300 * time.Millisecond
+			var failures []string
+			e.Retrying = func(err error, _ time.Duration) { failures = append(failures, err.Error()) }
+			got, err := e.Embed(t.Context(), fiveTexts, partialPath(t), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkVectors(t, got, fiveTexts)
+			if len(s.asked) != 5 || len(failures) != 2 {
+				t.Errorf("asked %d times after the failures %q, want 5 times and 2 failures", len(s.asked), failures)
+			}
+		})
+	}
+}
+
+func TestEndpointWaitsAsTold(t *testing.T) {
+	s := newService(t, func(n int, w http.ResponseWriter, _ *http.Request, _ question) bool {
+		if n == 0 {
+			w.Header().Set("Retry-After", "1")
+			w.WriteHeader(http.StatusTooManyRequests)
+		}
+		return n == 0
+	})
+	e := s.endpoint()
+	var told time.Duration
+	e.Retrying = func(_ error, wait time.Duration) { told = wait }
+	start := time.Now()
+	if _, err := e.Embed(t.Context(), fiveTexts, partialPath(t), nil); err != nil {
+		t.Fatal(err)
+	}
+	if told != time.Second || time.Since(start) < time.Second {
+		t.Errorf("waited %v, of them %v as told, want 1s", time.Since(start), told)
+	}
+}
+
+func TestRetryAfter(t *testing.T) {
+	if wait, told := retryAfter(time.Now().Add(90 * time.Second).UTC().Format(http.TimeFormat)); !told || wait < 88*time.Second || wait > 91*time.Second {
+		t.Errorf("a date 90 s ahead: %v, %v", wait, told)
+	}
+	if wait, told := retryAfter(time.Now().Add(-time.Hour).UTC().Format(http.TimeFormat)); !told || wait != 0 {
+		t.Errorf("a date that has passed: %v, %v", wait, told)
+	}
+	for _, header := range []string{"", "soon", "-1", "99999999999999999999"} {
+		if _, told := retryAfter(header); told {
+			t.Errorf("%q tells a time", header)
+		}
+	}
+}
+
+// TestEndpointErrors holds what people are told, and how often the service was asked.
+func TestEndpointErrors(t *testing.T) {
+	for name, c := range map[string]struct {
+		status int
+		header string // Retry-After
+		body   string
+		asked  int
+		want   string
+	}{
+		"wrong key":       {status: 401, body: `{"error":{"message":"Incorrect API key provided: secret"}}`, asked: 1, want: "401 Unauthorized: Incorrect API key provided: (the key)"},
+		"no such model":   {status: 404, body: `{"error":"model \"m\" not found"}`, asked: 1, want: `404 Not Found: model "m" not found`},
+		"page":            {status: 403, body: "<html>\n<p>no</p>", asked: 1, want: "403 Forbidden: <html> <p>no</p>"},
+		"redirection":     {status: 302, asked: 1, want: "give that address"},
+		"overloaded":      {status: 503, body: `{"detail":"overloaded"}`, asked: 3, want: "503 Service Unavailable: overloaded (tried 3 times)"},
+		"long wait":       {status: 429, header: "7200", asked: 1, want: "wants us to wait for 2h0m0s"},
+		"error in answer": {status: 200, body: `{"error":{"message":"out of memory, secret"}}`, asked: 1, want: "answers with an error: out of memory, (the key)"},
+		"garbage":         {status: 200, body: "hello", asked: 1, want: "cannot be read"},
+		"too few":         {status: 200, body: `{"data":[{"index":0,"embedding":[1,2]}]}`, asked: 1, want: "answers with 1 embeddings: want 2"},
+		"not a number":    {status: 200, body: `{"data":[{"index":0,"embedding":[1,2]},{"index":1,"embedding":[NaN,2]}]}`, asked: 1, want: "invalid character 'N'"},
+		"null":            {status: 200, body: `{"data":[{"index":0,"embedding":[1,2]},{"index":1,"embedding":[null,2]}]}`, asked: 1, want: `with "null" in it`},
+		"too large":       {status: 200, body: `{"data":[{"index":0,"embedding":[1,2]},{"index":1,"embedding":[1e40,2]}]}`, asked: 1, want: `with "1e40" in it`},
+		"zero":            {status: 200, body: `{"data":[{"index":0,"embedding":[1,2]},{"index":1,"embedding":[0,0]}]}`, asked: 1, want: "embedding of zeros"},
+		"lengths":         {status: 200, body: `{"data":[{"index":0,"embedding":[1,2]},{"index":1,"embedding":[1]}]}`, asked: 1, want: "of 1 numbers among others of 2"},
+		"empty":           {status: 200, body: `{"data":[{"index":0,"embedding":[]},{"index":1,"embedding":[]}]}`, asked: 1, want: "embedding of 0 numbers"},
+		"no index":        {status: 200, body: `{"data":[{"embedding":[1]},{"embedding":[1]}]}`, asked: 1, want: "without index"},
+		"same index":      {status: 200, body: `{"data":[{"index":1,"embedding":[1]},{"index":1,"embedding":[1]}]}`, asked: 1, want: "two embeddings with the index 1"},
+		"index":           {status: 200, body: `{"data":[{"index":0,"embedding":[1]},{"index":2,"embedding":[1]}]}`, asked: 1, want: "index 2: want 0 to 1"},
+		"endless":         {status: 200, body: strings.Repeat(" ", 1<<17), asked: 1, want: "an answer of more than"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newService(t, func(_ int, w http.ResponseWriter, _ *http.Request, _ question) bool {
+				if c.header != "" {
+					w.Header().Set("Retry-After", c.header)
+				}
+				w.WriteHeader(c.status)
+				fmt.Fprint(w, c.body)
+				return true
+			})
+			e := s.endpoint()
+			e.Key = "secret"
+			if name == "endless" {
+				e.Dimensions = 8
+			}
+			path := partialPath(t)
+			_, err := e.Embed(t.Context(), fiveTexts, path, nil)
+			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "m at "+s.URL) || strings.Contains(err.Error(), "secret") {
+				t.Errorf("error %v, want one with %q and the service, without the key", err, c.want)
+			}
+			if len(s.asked) != c.asked {
+				t.Errorf("asked %d times, want %d", len(s.asked), c.asked)
+			}
+			if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("a partial file of nothing: %v", err)
+			}
+		})
+	}
+}
+
+func TestEndpointChecks(t *testing.T) {
+	good := Endpoint{URL: "http://localhost:1", Model: "m", Batch: 1, Timeout: time.Second}
+	if err := good.Check(); err != nil {
+		t.Fatal(err)
+	}
+	for want, change := range map[string]func(*Endpoint){
+		"want a URL":         func(e *Endpoint) { e.URL = "localhost:11434" },
+		"with a password":    func(e *Endpoint) { e.URL = "http://me:secret@localhost" },
+		"no model":           func(e *Endpoint) { e.Model = "" },
+		"-1 dimensions":      func(e *Endpoint) { e.Dimensions = -1 },
+		"0 texts in a":       func(e *Endpoint) { e.Batch = 0 },
+		"a timeout of 0s":    func(e *Endpoint) { e.Timeout = 0 },
+		"-1 retries":         func(e *Endpoint) { e.Retries = -1 },
+		`endpoint "ht tp:/"`: func(e *Endpoint) { e.URL = "ht tp:/" },
+	} {
+		bad := good
+		change(&bad)
+		if err := bad.Check(); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("error %v, want one with %q", err, want)
+		}
+	}
+}
+
+// TestEndpointResumes: a service dies in the middle; the same call asks for the rest alone.
+func TestEndpointResumes(t *testing.T) {
+	dead := true
+	s := newService(t, func(n int, w http.ResponseWriter, _ *http.Request, _ question) bool {
+		if dead && n >= 1 {
+			w.WriteHeader(http.StatusBadGateway)
+			return true
+		}
+		return false
+	})
+	e := s.endpoint()
+	path := partialPath(t)
+	_, err := e.Embed(t.Context(), fiveTexts, path, nil)
+	if err == nil || !strings.Contains(err.Error(), "2 of 5 texts are embedded and kept in "+path) {
+		t.Fatalf("error %v, want one that tells what is kept", err)
+	}
+	cutOff(t, path, "half a vector")
+	dead, s.asked = false, nil
+	e.Batch = 3
+	got, err := e.Embed(t.Context(), fiveTexts, path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkVectors(t, got, fiveTexts)
+	if want := [][]string{{"five", "seven", "eleven"}}; len(s.asked) != 1 || !slices.Equal(s.asked[0].Input, want[0]) {
+		t.Errorf("asked %v, want %v", s.asked, want)
+	}
+	s.asked = nil
+	if got, err = e.Embed(t.Context(), fiveTexts, path, nil); err != nil || len(s.asked) != 0 {
+		t.Errorf("with everything there: asked %v, error %v", s.asked, err)
+	}
+	checkVectors(t, got, fiveTexts)
+}
+
+// cutOff appends what a write that was cut off leaves.
+func cutOff(t *testing.T, path, rest string) {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteString(rest[:6]); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestEndpointStops: an interruption ends the waiting at once and keeps what has arrived.
+func TestEndpointStops(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	s := newService(t, func(n int, _ http.ResponseWriter, r *http.Request, _ question) bool {
+		if n == 1 {
+			cancel()
+			<-r.Context().Done()
+		}
+		return n == 1
+	})
+	_, err := s.endpoint().Embed(ctx, fiveTexts, partialPath(t), nil)
+	if !errors.Is(err, context.Canceled) || !strings.HasPrefix(err.Error(), "interrupted; 2 of 5 texts") {
+		t.Errorf("error %v, want that of the context and what is kept", err)
+	}
+	if len(s.asked) != 2 {
+		t.Errorf("asked %d times, want 2", len(s.asked))
+	}
+}
+
+// TestPartialOfSomethingElse: what is kept is of these texts, this service and model, or it is refused and left as it is.
+func TestPartialOfSomethingElse(t *testing.T) {
+	s := newService(t, nil)
+	path := partialPath(t)
+	if _, err := s.endpoint().Embed(t.Context(), fiveTexts, path, nil); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	damaged := slices.Clone(before)
+	clear(damaged[len(damaged)-12:])
+	for name, c := range map[string]struct {
+		change func(*Endpoint)
+		texts  []string
+		file   []byte
+		want   string
+	}{
+		"texts":      {texts: []string{"one", "thre"}, want: "other texts"},
+		"model":      {change: func(e *Endpoint) { e.Model = "n" }, want: "another model, m"},
+		"service":    {change: func(e *Endpoint) { e.URL = "http://localhost:1" }, want: "another service, " + s.URL},
+		"dimensions": {change: func(e *Endpoint) { e.Dimensions = 3 }, want: "made with --dimensions 0"},
+		"no partial": {file: []byte("hello\n"), want: "not a file in which embeddings were kept"},
+		"too long":   {file: append(slices.Clone(before), before[len(before)-12:]...), want: "6 embeddings of 5 texts"},
+		"damaged":    {file: damaged, want: "damaged at embedding 4"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e, texts, file := s.endpoint(), fiveTexts, before
+			if c.change != nil {
+				c.change(e)
+			}
+			if c.texts != nil {
+				texts = c.texts
+			}
+			if c.file != nil {
+				file = c.file
+			}
+			if err := os.WriteFile(path, file, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			_, err := e.Embed(t.Context(), texts, path, nil)
+			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "delete it to start anew") {
+				t.Errorf("error %v, want one with %q and what to do", err, c.want)
+			}
+			if after, err := os.ReadFile(path); err != nil || !slices.Equal(after, file) {
+				t.Errorf("the file has changed, %v", err)
+			}
+		})
+	}
+}
+
+// FuzzAnswer: whatever a service answers, there are vectors 1 long for all texts, or an error.
+func FuzzAnswer(f *testing.F) {
+	f.Add([]byte(rightAnswer(question{Input: []string{"a", "bc"}})))
+	f.Add([]byte(`{"data":[{"index":0,"embedding":[1e-46,1]},{"index":1,"embedding":[null]}]}`))
+	f.Add([]byte(`{"error":{"message":"no"}}`))
+	f.Add([]byte(`{"data":[{"index":-1,"embedding":[3]},{"index":0}]}`))
+	f.Add([]byte(`{"detail":["` + strings.Repeat("\xff\x00", 300)))
+	f.Fuzz(func(t *testing.T, content []byte) {
+		if message := messageOf(content); len(message) > 3*300+3 {
+			t.Errorf("a message of %d bytes", len(message))
+		}
+		vectors, err := parseAnswer(content, 2, 0)
+		if err != nil {
+			return
+		}
+		dim := len(vectors) / 2
+		for _, vector := range [][]float32{vectors[:dim], vectors[dim:]} {
+			if err := checkLength(vector); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
