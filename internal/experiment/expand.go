@@ -344,7 +344,7 @@ func (e *expansion) addCapacity(base Cell, capacity sim.CapacitySpec, seeds []ui
 		if err != nil {
 			return e.file.errorAt(fmt.Errorf("capacity %s: %w", capacity, err), "policies", v.index)
 		}
-		against := e.references(base, v, bytes, seeds[0])
+		against := e.references(base, replay, seeds[0])
 		references = append(references, against...)
 		for _, seed := range seeds {
 			c := base
@@ -384,15 +384,15 @@ func (e *expansion) check(base Cell, v variant, bytes bool) (sim.Cell, error) {
 	return replay, sim.CheckParts(replay)
 }
 
-// references returns the cells that those of v at this capacity are held against.
-func (e *expansion) references(base Cell, v variant, bytes bool, seed uint64) (cells []Cell) {
+// references returns the cells that those of a policy are held against: replay is one of them, without its capacity.
+func (e *expansion) references(base Cell, replay sim.Cell, seed uint64) (cells []Cell) {
 	if e.file.Optimum != nil && !*e.file.Optimum {
 		return nil
 	}
-	for _, reference := range sim.References(sim.Cell{Policy: v.spec, Capacity: sim.Capacity{Bytes: bytes}}) {
+	for _, reference := range sim.References(replay) {
 		c := base
 		c.Model = "" // its hits alone matter
-		c.Policy, c.Label, c.Seed, c.Auxiliary = reference.Policy.Full(), reference.Policy.Entry.Name, seed, true
+		c.Cache, c.Policy, c.Label, c.Seed, c.Auxiliary = reference.Cache.Full(), reference.Policy.Full(), reference.Policy.Entry.Name, seed, true
 		c.Hash = c.hash()
 		cells = append(cells, c)
 	}

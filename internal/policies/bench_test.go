@@ -54,6 +54,9 @@ func benchReplay(b *testing.B, e policies.Entry) {
 	if e.Kind == policies.Offline {
 		cfg.NextUse = t.nextUse
 	}
+	if e.Relates {
+		cfg.Relations = &policies.Relations{HitFrom: 2, Sequence: t.objects}
+	}
 	hits := 0
 	for b.Loop() {
 		hits = benchOnce(b, e, cfg, t.objects)

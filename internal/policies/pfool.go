@@ -8,6 +8,6 @@ var pfoolEntry = Entry{
 	Source:  "Berger, Beckmann, Harchol-Balter, Practical bounds on optimal caching with variable object sizes, SIGMETRICS 2018",
 	Kind:    Bound,
 	LowerBound: func(in BoundInput) (float64, error) {
-		return float64(oracle.PFOOLower(in)), nil
+		return float64(oracle.PFOOLower(in.BoundInput)), nil
 	},
 }

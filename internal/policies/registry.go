@@ -48,8 +48,8 @@ type Entry struct {
 	Relates        bool // makes use of how objects relate: Config.Relations
 	// SimilarFrom returns the least similarity that the policy asks for, where an entry of the cache answers a query from hitFrom on. Only with Relates.
 	SimilarFrom func(v Values, hitFrom float64) float64
-	// Similar says that an Offline entry knows by similarity what will hit. Others know when the same object is requested next, and work only in caches in which that
-	// is what hits.
+	// Similar says that an Offline entry knows by similarity what will hit, and that a Bound holds where similar objects answer each other. Others know when the same
+	// object is requested next, and work only in caches in which that is what hits.
 	Similar bool
 	Params  []Param
 	// Check refuses values of Params that mean nothing, alone or together; nil where their types and ranges say all.
@@ -71,7 +71,10 @@ func (e Entry) CheckValues(v Values) error {
 }
 
 // BoundInput is what a lower bound is computed from.
-type BoundInput = oracle.BoundInput
+type BoundInput struct {
+	oracle.BoundInput
+	Relations *Relations // as in Config
+}
 
 // registry lists every policy of this package, family by family, in the order in which `cachesim policies` prints them; those of the packages
 // below this one come after them.
@@ -112,8 +115,11 @@ var registry = []Entry{
 	// offline
 	optEntry,
 	optBypassEntry,
+	farthestSimilarEntry,
+	farthestSimilarBypassEntry,
 	beladySizeEntry,
 	pfoolEntry,
+	pfooSimilarEntry,
 }
 
 // Register adds entries to the registry. Packages of policies below this one call it when the program starts, each once; package sim imports them.

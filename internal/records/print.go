@@ -109,6 +109,8 @@ func columnsFor(g Group) []column {
 	}
 	columns = append(columns, column{"hit ratio", false, hitRatioCell})
 	for _, c := range []column{
+		{"of infinite", false, optionalCell(func(r *Record) *float64 { return r.NormalizedHitRatio }, percent)},
+		{"wrong", false, optionalCell(func(r *Record) *float64 { return r.WrongAnswerRatio }, percent)},
 		{"token hit ratio", false, optionalCell(func(r *Record) *float64 { return r.TokenHitRatio }, percent)},
 		{"mean ms", false, optionalCell(func(r *Record) *float64 { return r.LatencyMean }, fourDigits)},
 		{"P50 ms", false, optionalCell(func(r *Record) *float64 { return r.LatencyP50 }, fourDigits)},
@@ -308,6 +310,12 @@ func footer(g Group, p paint) string {
 	if line := ratioLine(g.Records); line != "" {
 		lines = append(lines, line)
 	}
+	if slices.ContainsFunc(g.Records, func(r Record) bool { return r.NormalizedHitRatio != nil }) {
+		lines = append(lines, "of infinite: hits / hits of the infinite cache")
+	}
+	if slices.ContainsFunc(g.Records, func(r Record) bool { return r.WrongAnswerRatio != nil }) {
+		lines = append(lines, "wrong: requests that got another answer than their label says, of those with a label")
+	}
 	return p.lines(lines)
 }
 
@@ -343,9 +351,17 @@ func ratioLine(recs []Record) string {
 		s += " (" + strings.Join(others, "; ") + ")"
 	}
 	if interval {
-		s = "from " + s + " to misses / lower bound (pfoo-l)"
+		s = "from " + s + " to misses / lower bound (" + boundBeside(optima[0]) + ")"
 	}
 	return "ratio: " + s + ", at the same capacity"
+}
+
+// boundBeside names the bound that stands beside an optimum that is only stood in for.
+func boundBeside(optimum string) string {
+	if optimum == "belady-size" {
+		return "pfoo-l"
+	}
+	return "pfoo-similar"
 }
 
 var english = message.NewPrinter(language.English)

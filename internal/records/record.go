@@ -57,6 +57,16 @@ type Record struct {
 	TokenHitRatio *float64 `json:"token_hit_ratio" parquet:"token_hit_ratio,optional"`
 	BlockHitRatio *float64 `json:"block_hit_ratio" parquet:"block_hit_ratio,optional"`
 
+	// Of caches that serve queries; nil for others.
+	// NormalizedHitRatio is Hits over those of the infinite cache on the same requests. It can exceed 1 where similar queries answer each other.
+	NormalizedHitRatio *float64 `json:"normalized_hit_ratio" parquet:"normalized_hit_ratio,optional"`
+	// Where the trace says by labels which answer is right; nil for others.
+	LabelledRequests *int64   `json:"labelled_requests" parquet:"labelled_requests,optional"`   // requests with a label
+	LabelledHits     *int64   `json:"labelled_hits" parquet:"labelled_hits,optional"`           // those of them that hit an entry with a label
+	WrongHits        *int64   `json:"wrong_hits" parquet:"wrong_hits,optional"`                 // those of them that hit an entry with another label
+	WrongAnswerRatio *float64 `json:"wrong_answer_ratio" parquet:"wrong_answer_ratio,optional"` // WrongHits/LabelledRequests: users with a wrong answer
+	WrongHitRatio    *float64 `json:"wrong_hit_ratio" parquet:"wrong_hit_ratio,optional"`       // WrongHits/LabelledHits: answers from the cache that are wrong
+
 	// Of replays with a model; nil for others. Times are in milliseconds of the model's clock.
 	LatencyMean *float64 `json:"latency_mean_ms" parquet:"latency_mean_ms,optional"`
 	LatencyP50  *float64 `json:"latency_p50_ms" parquet:"latency_p50_ms,optional"`
@@ -68,11 +78,12 @@ type Record struct {
 	PredictorCalls *int64 `json:"predictor_calls" parquet:"predictor_calls,optional"` // times it was asked
 	Predictions    *int64 `json:"predictions" parquet:"predictions,optional"`         // objects it was asked about
 
-	// Optimum names the optimum that plays by the same rules at the same capacity: opt, opt-bypass or, for sized objects, belady-size.
+	// Optimum names the optimum that plays by the same rules at the same capacity: opt, opt-bypass or, where it is unknown, the
+	// schedule in its place: belady-size for sized objects, farthest-similar or farthest-similar-bypass where similar queries answer each other.
 	Optimum   string `json:"optimum" parquet:"optimum"`
 	OptMisses *int64 `json:"opt_misses" parquet:"opt_misses,optional"`
-	// CompetitiveRatio is Misses/OptMisses. For sized objects the optimum is unknown: CompetitiveRatio is then the lower end of the
-	// interval, Misses/misses(belady-size), and CompetitiveRatioMax the upper end, Misses/LowerBoundMisses (pfoo-l).
+	// CompetitiveRatio is Misses/OptMisses. For sized objects, and where similar queries answer each other, the optimum is unknown: CompetitiveRatio is then the lower end
+	// of the interval, Misses/misses(belady-size or farthest-similar), and CompetitiveRatioMax the upper end, Misses/LowerBoundMisses (pfoo-l or pfoo-similar).
 	CompetitiveRatio    *float64 `json:"competitive_ratio" parquet:"competitive_ratio,optional"`
 	LowerBoundMisses    *float64 `json:"lower_bound_misses" parquet:"lower_bound_misses,optional"`
 	CompetitiveRatioMax *float64 `json:"competitive_ratio_max" parquet:"competitive_ratio_max,optional"`

@@ -49,6 +49,11 @@ type Counts struct {
 	Prompts   int64
 	Tokens    int64 // of all prompts
 	HitTokens int64
+
+	// Of queries whose right answer is known by a label; 0 without labels, and in caches that do not serve queries.
+	Labelled     int64 // requests with a label
+	LabelledHits int64 // those of them that hit an entry with a label
+	WrongHits    int64 // those of them that hit an entry with another label than theirs
 }
 
 // Misses returns the requests that did not hit.
@@ -66,6 +71,10 @@ func (c Counts) minus(earlier Counts) Counts {
 		Prompts:   c.Prompts - earlier.Prompts,
 		Tokens:    c.Tokens - earlier.Tokens,
 		HitTokens: c.HitTokens - earlier.HitTokens,
+
+		Labelled:     c.Labelled - earlier.Labelled,
+		LabelledHits: c.LabelledHits - earlier.LabelledHits,
+		WrongHits:    c.WrongHits - earlier.WrongHits,
 	}
 }
 
@@ -81,5 +90,9 @@ func (c Counts) plus(other Counts) Counts {
 		Prompts:   c.Prompts + other.Prompts,
 		Tokens:    c.Tokens + other.Tokens,
 		HitTokens: c.HitTokens + other.HitTokens,
+
+		Labelled:     c.Labelled + other.Labelled,
+		LabelledHits: c.LabelledHits + other.LabelledHits,
+		WrongHits:    c.WrongHits + other.WrongHits,
 	}
 }

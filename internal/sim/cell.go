@@ -56,20 +56,33 @@ func WithoutRepetitions(cells, others []Cell) (once []Cell) {
 }
 
 // References returns the cells that c is held against: the offline optimum under the same rules at the same capacity and, where sizes
-// count, the lower bound beside it. A policy that ignores its capacity is held against the compulsory misses, which need no replay.
+// count or similar queries answer each other, a schedule that is feasible and a lower bound instead. A policy that ignores its capacity is held against the compulsory
+// misses, which need no replay. In a cache of queries the infinite cache is a reference, too.
 func References(c Cell) []Cell {
-	against := func(name string) Cell {
-		return Cell{Policy: mustSpec(name), Cache: c.Cache, Capacity: c.Capacity, Seed: c.Seed}
+	against := func(names ...string) (cells []Cell) {
+		for _, name := range names {
+			cells = append(cells, Cell{Policy: mustSpec(name), Cache: c.Cache, Capacity: c.Capacity, Seed: c.Seed})
+		}
+		return cells
 	}
 	switch {
+	case c.Cache.Entry.Queries:
+		c.Cache = inAllTopics(c.Cache)
+		return against(queryReferences(c)...)
 	case c.Policy.Entry.Unbounded:
 		return nil
 	case c.Capacity.Bytes:
-		return []Cell{against("belady-size"), against("pfoo-l")}
-	case c.Policy.Entry.Bypass:
-		return []Cell{against("opt-bypass")}
+		return against("belady-size", "pfoo-l")
 	}
-	return []Cell{against("opt")}
+	return against(optimum("opt", c.Policy.Entry))
+}
+
+// optimum returns the name of the optimum, or heuristic, that plays by the rules of a policy.
+func optimum(name string, e policies.Entry) string {
+	if e.Bypass {
+		return name + "-bypass"
+	}
+	return name
 }
 
 // HoldAgainst fills in what the record of one of the References of rec's cell says about rec. Under a warm-up both count the
@@ -80,16 +93,20 @@ func HoldAgainst(rec *records.Record, reference records.Record) {
 		rec.CompetitiveRatioMax = over(rec.Misses, *reference.LowerBoundMisses)
 		return
 	}
+	if e, _ := policies.Find(reference.Policy); e.Unbounded {
+		rec.NormalizedHitRatio = over(rec.Hits, float64(reference.Hits))
+		return
+	}
 	rec.Optimum, rec.OptMisses = reference.Policy, new(reference.Misses)
 	rec.CompetitiveRatio = over(rec.Misses, float64(reference.Misses))
 }
 
-// over returns misses/reference, or nil where the reference is 0 and the ratio does not exist.
-func over(misses int64, reference float64) *float64 {
+// over returns n/reference, or nil where the reference is 0 and the ratio does not exist.
+func over(n int64, reference float64) *float64 {
 	if reference == 0 {
 		return nil
 	}
-	return new(float64(misses) / reference)
+	return new(float64(n) / reference)
 }
 
 // MarkBest marks the online policies with the highest hit ratio among the records of one trace and capacity. An unbounded cache is no

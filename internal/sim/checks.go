@@ -60,7 +60,9 @@ func CheckParts(c Cell) error {
 		return fmt.Errorf("policy %s needs a predictor; write --predictor with one of: %s", e.Name, strings.Join(predict.Names(), ", "))
 	case cache.ObjectsOnly && c.Capacity.Bytes:
 		return fmt.Errorf("cache %s works with capacities in objects only, not in bytes", cache.Name)
-	case e.Kind == policies.Bound && cache.Name != exactEntry.Name:
+	case e.Similar && cache.Name != exactEntry.Name && !cache.Queries:
+		return fmt.Errorf("%s knows what hits in the caches exact and semantic, not in %s", e.Name, cache.Name)
+	case e.Kind == policies.Bound && !e.Similar && cache.Name != exactEntry.Name:
 		return fmt.Errorf("%s is a bound for the exact cache, not for %s", e.Name, cache.Name)
 	case c.Model != nil && c.Model.Entry.Cache != cache.Name:
 		return fmt.Errorf("model %s works on the cache %s, not on %s; write --cache %s", c.Model.Name(), c.Model.Entry.Cache, cache.Name, c.Model.Entry.Cache)

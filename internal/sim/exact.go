@@ -56,7 +56,7 @@ func (c *Exact) Resident(o policies.Object) bool { return c.stored[o] != 0 }
 func (c *Exact) Serve(w Window, n *Counts) {
 	r := policies.Request{Size: 1}
 	for i, o := range w.Objects {
-		r.Object, r.Pos = o, w.First+i
+		r.Object, r.Query, r.Pos = o, o, w.First+i
 		if w.Sizes != nil {
 			r.Size = w.Sizes[i]
 			n.Bytes += r.Size

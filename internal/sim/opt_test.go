@@ -212,10 +212,10 @@ func TestSuiteNeverBeatsLowerBoundInBytes(t *testing.T) {
 				capacity = 1 << 40
 			}
 			for _, warmup := range []int{0, 1000} {
-				lower, err := bound(policies.BoundInput{
+				lower, err := bound(policies.BoundInput{BoundInput: oracle.BoundInput{
 					Objects: tr.Objects, NumObjects: tr.NumObjects, ObjectSizes: tr.ObjectSizes, RequestSizes: tr.RequestSizes,
 					NextUse: nextUse(tr), Capacity: capacity, From: warmup,
-				})
+				}})
 				if err != nil {
 					t.Fatal(err)
 				}

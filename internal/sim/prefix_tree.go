@@ -125,14 +125,14 @@ func (t *prefixTree) begin(blocks []policies.Object, first int, now int64, n *Co
 // resident thereafter, fewer than all if the policy refuses one.
 func (t *prefixTree) serve(blocks []policies.Object, hits, first int, r policies.Request, n *Counts) int {
 	for i, o := range blocks[:hits] {
-		r.Object, r.Pos = o, first+i
+		r.Object, r.Query, r.Pos = o, o, first+i
 		t.policy.Hit(r)
 	}
 	if t.groups != nil && hits < len(blocks) {
 		t.groups.MissGroup(blocks[hits:], hits)
 	}
 	for i := hits; i < len(blocks); i++ {
-		r.Object, r.Pos = blocks[i], first+i
+		r.Object, r.Query, r.Pos = blocks[i], blocks[i], first+i
 		if !t.load(r, n) {
 			return i
 		}

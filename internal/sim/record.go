@@ -29,7 +29,7 @@ func (r *Replayer) record(c Cell, out outcome) records.Record {
 	if c.Capacity.Bytes {
 		recordBytes(&rec, n)
 	}
-	if c.Policy.Entry.Unbounded {
+	if c.Policy.Entry.Unbounded && !answersSimilar(c.Cache) {
 		rec.Optimum, rec.OptMisses, rec.CompetitiveRatio = "compulsory", new(rec.Misses), over(rec.Misses, float64(rec.Misses))
 	}
 	if c.Predictor != nil {
@@ -38,6 +38,9 @@ func (r *Replayer) record(c Cell, out outcome) records.Record {
 	}
 	if c.Cache.Entry.Prompts {
 		recordPrompts(&rec, n)
+	}
+	if n.Labelled > 0 {
+		recordAnswers(&rec, n)
 	}
 	if c.Model != nil {
 		rec.Model = c.Model.String()
@@ -59,6 +62,11 @@ func recordCost(rec *records.Record, out outcome) {
 func recordPrompts(rec *records.Record, n Counts) {
 	rec.Prompts, rec.Tokens, rec.HitTokens = new(n.Prompts), new(n.Tokens), new(n.HitTokens)
 	rec.TokenHitRatio, rec.BlockHitRatio = new(ratio(n.HitTokens, n.Tokens)), new(ratio(n.Hits, n.Requests))
+}
+
+func recordAnswers(rec *records.Record, n Counts) {
+	rec.LabelledRequests, rec.LabelledHits, rec.WrongHits = new(n.Labelled), new(n.LabelledHits), new(n.WrongHits)
+	rec.WrongAnswerRatio, rec.WrongHitRatio = over(n.WrongHits, float64(n.Labelled)), over(n.WrongHits, float64(n.LabelledHits))
 }
 
 func recordLatency(rec *records.Record, l Latency) {

@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"fmt"
+	"maps"
 	"sync"
 
 	"github.com/cachesim/cachesim/internal/policies"
@@ -18,7 +19,7 @@ func hitFrom(c CacheSpec) float64 {
 	return semanticHitFrom(c.Params)
 }
 
-// similarFrom returns the least similarity that a cell asks for; ok is false where it asks for none.
+// similarFrom returns the least similarity that a cell asks for; ok is false where it asks for none, or for more than any two queries have.
 func similarFrom(c Cell) (from float64, ok bool) {
 	if !c.Cache.Entry.Queries {
 		return 0, false
@@ -27,7 +28,7 @@ func similarFrom(c Cell) (from float64, ok bool) {
 	if c.Policy.Entry.Relates {
 		from = min(from, c.Policy.Entry.SimilarFrom(c.Policy.Params, from))
 	}
-	return from, true
+	return from, from <= 1
 }
 
 // neighbourhoods keeps the similar pairs of a trace for all of its cells: those from the least similarity on that any of them asks for. Its methods may be called from
@@ -66,22 +67,21 @@ func (h *neighbourhoods) from(ctx context.Context, from float64) (*similarity.Ne
 // Expect says which cells are to be replayed, so that what they share is made once for all of them.
 func (r *Replayer) Expect(cells []Cell) { r.similar.expect(cells) }
 
-// relate fills in what the cache and the policy of a cell may know of how objects relate.
-func (r *Replayer) relate(ctx context.Context, c Cell, t *traces.Trace, config *CacheConfig) error {
+// relate returns what the cache and the policy of a cell, or a bound, may know of how objects relate, for a part of the trace; nil where they are to know nothing.
+func (r *Replayer) relate(ctx context.Context, c Cell, t *traces.Trace) (similar *similarity.Neighbours, known *policies.Relations, err error) {
 	if from, ok := similarFrom(c); ok {
-		var err error
-		if config.Neighbours, err = r.similar.from(ctx, from); err != nil {
-			return err
+		if similar, err = r.similar.from(ctx, from); err != nil {
+			return nil, nil, err
 		}
 	}
 	if !c.Policy.Entry.Relates {
-		return nil
+		return similar, nil, nil
 	}
-	config.Relations = &policies.Relations{Similar: config.Neighbours, HitFrom: float32(hitFrom(c.Cache)), Topics: topics(t)}
+	known = &policies.Relations{Similar: similar, HitFrom: float32(hitFrom(c.Cache)), Topics: topics(t)}
 	if c.Policy.Entry.Kind == policies.Offline {
-		config.Relations.Sequence = t.Objects
+		known.Sequence = t.Objects
 	}
-	return nil
+	return similar, known, nil
 }
 
 // topics returns the label of each object, nil where there are none.
@@ -101,4 +101,32 @@ func checkQueries(c Cell, t *traces.Trace) error {
 		return fmt.Errorf("cache %s serves queries, but %s has none; the formats that hold queries are listed by: cachesim formats", c.Cache.Name(), t.Name)
 	}
 	return fmt.Errorf("cache %s needs embeddings, but %s has none; make them with: cachesim embed", c.Cache.Name(), t.Name)
+}
+
+// answersSimilar reports whether entries answer other queries than their own in a cache.
+func answersSimilar(c CacheSpec) bool { return hitFrom(c) <= 1 }
+
+// queryReferences returns the names of what a policy is held against in a cache of queries. The optimum is known where an entry answers its own query alone.
+func queryReferences(c Cell) (names []string) {
+	e := c.Policy.Entry
+	similar := answersSimilar(c.Cache)
+	switch {
+	case e.Unbounded:
+	case similar:
+		names = append(names, optimum("farthest-similar", e))
+	default:
+		names = append(names, optimum("opt", e))
+	}
+	if similar {
+		names = append(names, "pfoo-similar")
+	}
+	return append(names, "infinite")
+}
+
+// inAllTopics returns a cache of queries that looks for answers among all entries. What a policy could have had elsewhere counts against it, and a reference that
+// sorts nothing into topics can be replayed there.
+func inAllTopics(c CacheSpec) CacheSpec {
+	c.Params = maps.Clone(c.Params)
+	c.Params["scope"] = scopeGlobal
+	return c
 }

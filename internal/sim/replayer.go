@@ -220,7 +220,7 @@ func (r *Replayer) build(ctx context.Context, c Cell, t *traces.Trace, nextUse f
 			}
 		}
 		config := cacheConfig(c, t, nextUse, counted)
-		if err := r.relate(ctx, c, t, &config); err != nil {
+		if config.Neighbours, config.Relations, err = r.relate(ctx, c, t); err != nil {
 			return nil, err
 		}
 		return c.Cache.Entry.New(config)
@@ -265,14 +265,17 @@ func (r *Replayer) progress() func(int) {
 }
 
 func (r *Replayer) boundPart(ctx context.Context, c Cell, t *traces.Trace, warmup int, nextUse func() []uint32) (outcome, error) {
-	in := policies.BoundInput{
+	in := policies.BoundInput{BoundInput: oracle.BoundInput{
 		Objects: t.Objects, NumObjects: t.NumObjects, Capacity: c.Capacity.Simulated, From: warmup,
-	}
+	}}
 	if c.Capacity.Bytes {
 		in.ObjectSizes, in.RequestSizes = t.ObjectSizes, t.RequestSizes
 	}
 	var start time.Time
-	bound, err := interruptible.Call(ctx, func() (float64, error) {
+	bound, err := interruptible.Call(ctx, func() (_ float64, err error) {
+		if _, in.Relations, err = r.relate(ctx, c, t); err != nil {
+			return 0, err
+		}
 		in.NextUse = nextUse()
 		start = time.Now()
 		return c.Policy.Entry.LowerBound(in)

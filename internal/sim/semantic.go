@@ -58,16 +58,18 @@ func semanticHitFrom(v params.Values) float64 {
 	return v.Float("tau")
 }
 
-// Semantic is a cache of queries, each one an entry of size 1. A query hits where some resident entry is at least so similar to it as the threshold
-// says; the most similar one is touched, of equals the one that came first in the trace. A query that misses becomes an entry itself. That of a query that hits is not
-// kept.
+// Semantic is a cache of queries, each one an entry of size 1. A query hits where some resident entry is at least so similar to it as the threshold says, or is
+// its own. Its own entry is touched if it is resident, otherwise the most similar one, of equals that which came first in the trace. A query that misses becomes an
+// entry itself; that of a query that hits is not kept. So no two entries that are resident at the same time could answer each other, unless the cache looks
+// within topics only.
 type Semantic struct {
 	policy     policies.Policy
-	scoper     policies.Scoper // nil where the whole cache is looked through
-	expirer    policies.Expirer
-	admitter   policies.Admitter
-	neighbours *similarity.Neighbours
-	from       float32
+	scoper     policies.Scoper        // nil where the whole cache is looked through
+	expirer    policies.Expirer       // nil where nothing expires
+	admitter   policies.Admitter      // nil where the policy admits everything
+	neighbours *similarity.Neighbours // nil where only its own entry answers a query
+	from       float32                // similarity from which on an entry answers
+	answers    []int32                // per object: label of the right answer, -1 where it is not known; nil without labels
 	capacity   int64
 	used       int64
 	resident   []bool // per object
@@ -79,8 +81,13 @@ func newSemantic(c CacheConfig) (*Semantic, error) {
 		return nil, err
 	}
 	s := &Semantic{
-		policy: p, neighbours: c.Neighbours, from: float32(semanticHitFrom(c.Params)), capacity: c.Capacity,
-		resident: make([]bool, c.Trace.NumObjects),
+		policy: p, from: float32(semanticHitFrom(c.Params)), capacity: c.Capacity, resident: make([]bool, c.Trace.NumObjects),
+	}
+	if s.from <= 1 {
+		s.neighbours = c.Neighbours
+	}
+	if c.Trace.Queries != nil {
+		s.answers = c.Trace.Queries.Answers
 	}
 	s.expirer, _ = p.(policies.Expirer)
 	s.admitter, _ = p.(policies.Admitter)
@@ -107,8 +114,11 @@ func (s *Semantic) Serve(w Window, n *Counts) {
 		if s.expirer != nil {
 			s.expire(r.Time, n)
 		}
-		entry, ok := s.lookup(r)
-		if !ok {
+		entry, hit := s.lookup(r)
+		if s.answers != nil {
+			s.judge(o, entry, hit, n)
+		}
+		if !hit {
 			s.miss(r, n)
 			continue
 		}
@@ -121,23 +131,43 @@ func (s *Semantic) Serve(w Window, n *Counts) {
 
 // lookup returns the entry that answers a query.
 func (s *Semantic) lookup(r policies.Request) (entry policies.Object, ok bool) {
-	if s.resident[r.Query] && s.inScope(r, r.Query) {
+	if s.holds(r, r.Query) {
 		return r.Query, true
+	}
+	if s.neighbours == nil {
+		return 0, false
 	}
 	ids, similarities := s.neighbours.Of(r.Query)
 	for i, id := range ids {
 		if similarities[i] < s.from {
 			break
 		}
-		if s.resident[id] && s.inScope(r, id) {
+		if s.holds(r, id) {
 			return id, true
 		}
 	}
 	return 0, false
 }
 
-func (s *Semantic) inScope(r policies.Request, o policies.Object) bool {
-	return s.scoper == nil || s.scoper.InScope(r, o)
+// holds reports whether o is resident where the answer to r is looked for.
+func (s *Semantic) holds(r policies.Request, o policies.Object) bool {
+	return s.resident[o] && (s.scoper == nil || s.scoper.InScope(r, o))
+}
+
+// judge counts whether an entry answers a query as its label says.
+func (s *Semantic) judge(query, entry policies.Object, hit bool, n *Counts) {
+	want := s.answers[query]
+	if want < 0 {
+		return
+	}
+	n.Labelled++
+	if !hit || s.answers[entry] < 0 {
+		return
+	}
+	n.LabelledHits++
+	if s.answers[entry] != want {
+		n.WrongHits++
+	}
 }
 
 // miss makes r's query an entry unless the policy refuses it.

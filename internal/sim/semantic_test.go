@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/policies"
@@ -10,32 +12,135 @@ import (
 
 // A query is answered by the most similar resident entry, and what answers is what is touched.
 func TestSemanticTouchesTheNearest(t *testing.T) {
-	// Query 0 and 1 are entries; 2 is closer to 0 than to 1, though both would do. 3 then pushes out 1, so that 4, which only 1 answers, misses.
+	// 0 and 1 are entries; 2 is closer to 0 than to 1, though both would do. 3 then pushes out 1, so that 4, which only 1 answers, misses.
 	pairs := []similarity.Pair{{A: 0, B: 2, Similarity: 0.95}, {A: 1, B: 2, Similarity: 0.9}, {A: 1, B: 4, Similarity: 0.9}}
-	cache := newSemanticCache(t, "semantic", "lru", 2, []policies.Object{0, 1, 2, 3, 4}, pairs)
-	var n Counts
-	cache.Serve(Window{Objects: []policies.Object{1, 0, 2, 3, 4}}, &n)
+	n := serveSemantic(t, "semantic", "lru", 2, []policies.Object{1, 0, 2, 3, 4}, pairs)
 	if want := (Counts{Requests: 5, Hits: 1, Evictions: 2}); n != want {
 		t.Errorf("counts %+v, want %+v", n, want)
 	}
 }
 
-func newSemanticCache(t *testing.T, cache, policy string, capacity int64, objects []policies.Object, pairs []similarity.Pair) Cache {
+// Of equally similar entries the one answers that came first in the trace, whichever was loaded last.
+func TestSemanticTouchesTheFirstOfEquals(t *testing.T) {
+	pairs := []similarity.Pair{{A: 0, B: 2, Similarity: 0.9}, {A: 1, B: 2, Similarity: 0.9}, {A: 1, B: 4, Similarity: 0.9}}
+	n := serveSemantic(t, "semantic", "lru", 2, []policies.Object{0, 1, 2, 3, 4}, pairs)
+	if want := (Counts{Requests: 5, Hits: 1, Evictions: 2}); n != want {
+		t.Errorf("counts %+v, want %+v: 2 is to touch 0, so that 3 pushes out 1", n, want)
+	}
+}
+
+// The threshold itself hits, and is a float32 as similarities are: 0.85 is no such number.
+func TestSemanticThreshold(t *testing.T) {
+	at := float32(0.85)
+	for similar, hits := range map[float32]int64{at: 1, 0.84999: 0, 0.86: 1} {
+		n := serveSemantic(t, "semantic(tau=0.85)", "lru", 2, []policies.Object{0, 1}, []similarity.Pair{{A: 0, B: 1, Similarity: similar}})
+		if n.Hits != hits {
+			t.Errorf("similarity %v: %d hits, want %d", similar, n.Hits, hits)
+		}
+	}
+}
+
+// More room can hit less where similar queries answer each other, even room for all: 1 is answered by 0 as long as that is there, and so never becomes the entry that
+// answers 2 and 3.
+func TestInfiniteIsNoBoundOnSemanticHits(t *testing.T) {
+	objects := []policies.Object{0, 4, 1, 2, 3, 2, 3}
+	pairs := []similarity.Pair{{A: 0, B: 1, Similarity: 0.9}, {A: 1, B: 2, Similarity: 0.9}, {A: 1, B: 3, Similarity: 0.9}}
+	infinite := serveSemantic(t, "semantic", "infinite", 7, objects, pairs)
+	small := serveSemantic(t, "semantic", "lru", 1, objects, pairs)
+	if infinite.Hits != 3 || small.Hits != 4 {
+		t.Errorf("infinite hits %d times, one place %d times; want 3 and 4", infinite.Hits, small.Hits)
+	}
+}
+
+// Hits on an entry with another label are wrong; where one of the labels is not known nothing is.
+func TestSemanticCountsWrongHits(t *testing.T) {
+	var pairs []similarity.Pair
+	for o := uint32(1); o < 5; o++ {
+		pairs = append(pairs, similarity.Pair{A: 0, B: o, Similarity: 0.9})
+	}
+	r := pairsReplayer([]policies.Object{0, 1, 2, 3, 4, 0}, pairs, &traces.Queries{Answers: []int32{7, 7, 8, -1, 8}}, 0)
+	n := countsOf(t, r, queryCell(t, "semantic", "lru", 5))
+	if want := (Counts{Requests: 6, Hits: 5, Labelled: 5, LabelledHits: 4, WrongHits: 2}); n != want {
+		t.Errorf("counts %+v, want %+v", n, want)
+	}
+}
+
+// serveSemantic replays queries of which these pairs are similar.
+func serveSemantic(t *testing.T, cache, policy string, capacity int64, objects []policies.Object, pairs []similarity.Pair) Counts {
+	t.Helper()
+	r := pairsReplayer(objects, pairs, &traces.Queries{}, 0)
+	return countsOf(t, r, queryCell(t, cache, policy, capacity))
+}
+
+// pairsReplayer returns a replayer of queries of which these pairs are similar, instead of those that embeddings give.
+func pairsReplayer(objects []policies.Object, pairs []similarity.Pair, queries *traces.Queries, warmup int) *Replayer {
+	n := int(slices.Max(objects)) + 1
+	r := NewReplayer(&traces.Trace{Objects: objects, NumObjects: n, Queries: queries}, ReplayerOptions{Warmup: warmup})
+	r.similar.have = similarity.NewNeighbours(n, 0, pairs)
+	return r
+}
+
+func countsOf(t *testing.T, r *Replayer, c Cell) Counts {
+	t.Helper()
+	out, err := r.replayOne(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out[0].counts
+}
+
+// queryTrace is a random trace of n queries, some of them repeated. Their embeddings lie around a few directions, so that many are similar and similarity is not
+// transitive; every fifth has no label.
+func queryTrace(seed uint64, n, topics int, spread float64) *traces.Trace {
+	const dim = 6
+	rng := rand.New(rand.NewPCG(seed, 6))
+	direction := func() (v [dim]float64) {
+		for i := range v {
+			v[i] = rng.NormFloat64()
+		}
+		return v
+	}
+	var centers [][dim]float64
+	for range topics {
+		centers = append(centers, direction())
+	}
+	t := &traces.Trace{Name: "queries", SampleRate: 1, Queries: &traces.Queries{Dim: dim, NumTopics: topics, NumAnswers: 3 * topics}}
+	q := t.Queries
+	for i := range n {
+		t.Times = append(t.Times, int64(i)*1e9)
+		if i > 0 && rng.IntN(3) == 0 {
+			t.Objects = append(t.Objects, t.Objects[rng.IntN(i)])
+			continue
+		}
+		topic := rng.IntN(topics)
+		away := direction()
+		vector := make([]float32, dim)
+		for k := range vector {
+			vector[k] = float32(centers[topic][k] + spread*away[k])
+		}
+		if err := traces.Normalize(vector); err != nil {
+			panic(err)
+		}
+		q.Vectors = append(q.Vectors, vector...)
+		q.Topics = append(q.Topics, int32(topic))
+		q.Answers = append(q.Answers, int32(3*topic+rng.IntN(3)))
+		if t.NumObjects%5 == 4 {
+			q.Answers[t.NumObjects] = -1
+		}
+		t.Objects = append(t.Objects, uint32(t.NumObjects))
+		t.NumObjects++
+	}
+	return t
+}
+
+// queryCell is a cell in a cache of queries.
+func queryCell(t *testing.T, cache, policy string, capacity int64) Cell {
 	t.Helper()
 	spec, err := ParseCache(cache)
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := 0
-	for _, o := range objects {
-		n = max(n, int(o)+1)
-	}
-	c, err := spec.Entry.New(CacheConfig{
-		Trace: &traces.Trace{Objects: objects, NumObjects: n}, Capacity: capacity, Unit: true, Params: spec.Params, Policy: mustSpec(policy),
-		Neighbours: similarity.NewNeighbours(n, 0, pairs),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := cellOf(t, policy, Capacity{Amount: capacity, Simulated: capacity}, 7)
+	c.Cache = spec
 	return c
 }

@@ -35,6 +35,8 @@ func checkSets(v params.Values, policy policies.Entry) error {
 		return fmt.Errorf("cache sets: %d ways cannot be divided into %d slabs of equal size; name a number of slabs that divides the ways", ways, slabs)
 	case policy.Unbounded:
 		return fmt.Errorf("cache sets: policy %s ignores capacities, but a set has its ways and no more; use --cache exact", policy.Name)
+	case policy.Relates:
+		return fmt.Errorf("cache sets: policy %s works with how objects relate to each other, but each set decides for itself; use --cache exact", policy.Name)
 	}
 	return nil
 }

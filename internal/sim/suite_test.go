@@ -69,6 +69,9 @@ func build(tb testing.TB, e policies.Entry, t *traces.Trace, capacity int64, uni
 	if e.Predicts {
 		cfg.Predictor = noisy(tb, t, capacity)
 	}
+	if e.Relates {
+		cfg.Relations = &policies.Relations{HitFrom: identityOnly, Sequence: t.Objects}
+	}
 	p, err := e.New(cfg)
 	if err != nil {
 		tb.Fatal(err)

@@ -18,7 +18,7 @@ const (
 // compared are the figures that are compared: all that the requests and the cell determine, except what a policy counts for itself.
 var compared = []string{
 	capacityFigure, requestsFigure, missesFigure, hitRatioFigure, byteHitRatioFigure, "hits", "evictions", "oversized", "bytes", "hit_bytes",
-	"opt_misses", "lower_bound_misses",
+	"opt_misses", "lower_bound_misses", "normalized_hit_ratio", "labelled_requests", "labelled_hits", "wrong_hits",
 }
 
 // Difference is a figure that is not what the baseline says. Was or Is is nil where there is none.

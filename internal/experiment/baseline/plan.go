@@ -52,12 +52,14 @@ func newPlanned(rec records.Record, w workload.Workload, version string) planned
 	if bytes {
 		p.cell.Sizes = sim.CapacityBytes.String()
 	}
-	if err != nil || rec.OptMisses == nil {
+	cache, cacheErr := sim.ParseCache(rec.Cache) // an error is found where the cell is replayed
+	alone := rec.OptMisses == nil && rec.CompetitiveRatioMax == nil && rec.NormalizedHitRatio == nil
+	if err != nil || cacheErr != nil || alone {
 		return p
 	}
-	for _, reference := range sim.References(sim.Cell{Policy: spec, Capacity: sim.Capacity{Bytes: bytes}}) {
+	for _, reference := range sim.References(sim.Cell{Policy: spec, Cache: cache, Capacity: sim.Capacity{Bytes: bytes}}) {
 		c := p.cell
-		c.Policy, c.Label, c.Auxiliary = reference.Policy.String(), reference.Policy.String(), true
+		c.Cache, c.Policy, c.Label, c.Auxiliary = reference.Cache.String(), reference.Policy.String(), reference.Policy.String(), true
 		c.Predictor, c.Model = "", ""
 		p.against = append(p.against, c)
 	}

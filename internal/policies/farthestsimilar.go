@@ -1,0 +1,139 @@
+package policies
+
+import (
+	"sort"
+
+	"github.com/cachesim/cachesim/internal/similarity"
+)
+
+var farthestSimilarEntry = Entry{
+	Name:        "farthest-similar",
+	Summary:     "evicts the entry whose next similar request is farthest away; every miss is loaded (a heuristic, no optimum, where similar queries answer each other)",
+	Source:      "Belady's rule for queries that similar entries answer, cachesim",
+	Kind:        Offline,
+	Units:       UnitsObjects,
+	Relates:     true,
+	Similar:     true,
+	SimilarFrom: hitSimilarity,
+	New:         func(c Config) (Policy, error) { return newFarthestSimilar(c, false), nil },
+}
+
+var farthestSimilarBypassEntry = Entry{
+	Name:        "farthest-similar-bypass",
+	Summary:     "as farthest-similar, but a missed query passes by where the next request similar to it is no sooner than that of every resident entry",
+	Source:      "opt-bypass for queries that similar entries answer, cachesim",
+	Kind:        Offline,
+	Units:       UnitsObjects,
+	Bypass:      true,
+	Relates:     true,
+	Similar:     true,
+	SimilarFrom: hitSimilarity,
+	New:         func(c Config) (Policy, error) { return newFarthestSimilar(c, true), nil },
+}
+
+// hitSimilarity is the SimilarFrom of what looks only at what would hit.
+func hitSimilarity(_ Values, hitFrom float64) float64 { return hitFrom }
+
+// farthestSimilar is opt with similar requests in the place of those to the same object. An entry is due at the first coming request that it could
+// answer. That is no optimum: another entry may answer that request, and a miss may be worth more than a hit, as it lets a better entry in.
+//
+// A request is looked up in the list of its similar objects; each resident one among them was due now and is looked up in its own. Entries of one cache are not
+// similar to each other, so those are few.
+// Memory: 12 bytes per object and 8 to 16 per resident one, beside the positions of the next requests.
+type farthestSimilar struct {
+	nextUse []uint32
+	similar neighbourhood
+	bypass  bool
+	coming  []uint32 // per object: position of the next request to it, or Never
+	due     []uint32 // per resident: position of the next request that is similar to it, or Never; 0 while it is not resident
+	heap    farthestHeap
+	wanted  uint32 // when the missed object would be due
+}
+
+func newFarthestSimilar(c Config, bypass bool) *farthestSimilar {
+	p := &farthestSimilar{
+		nextUse: c.NextUse, similar: newNeighbourhood(c.Relations), bypass: bypass, coming: make([]uint32, c.Objects), due: make([]uint32, c.Objects),
+	}
+	for o := range p.coming {
+		p.coming[o] = Never
+	}
+	for pos, o := range c.Relations.Sequence {
+		p.coming[o] = min(p.coming[o], uint32(pos))
+	}
+	return p
+}
+
+func (p *farthestSimilar) Hit(r Request) { p.pass(r) }
+
+func (p *farthestSimilar) Miss(r Request) {
+	p.pass(r)
+	p.wanted = p.next(r.Object)
+}
+
+func (p *farthestSimilar) Victim(r Request) Object {
+	v, _ := p.heap.top(p.due)
+	if p.bypass && p.wanted >= p.due[v] {
+		return r.Object
+	}
+	p.Remove(v)
+	return v
+}
+
+func (p *farthestSimilar) Insert(r Request) {
+	p.due[r.Object] = p.wanted
+	p.heap.push(r.Object, p.due)
+}
+
+func (p *farthestSimilar) Remove(o Object) {
+	p.heap.giveUp()
+	p.due[o] = 0
+}
+
+// pass notes that r has come: what was due now is due later.
+func (p *farthestSimilar) pass(r Request) {
+	p.coming[r.Query] = p.nextUse[r.Pos]
+	p.postpone(r.Query)
+	for _, o := range p.similar.of(r.Query) {
+		p.postpone(o)
+	}
+}
+
+func (p *farthestSimilar) postpone(o Object) {
+	if p.due[o] == 0 {
+		return
+	}
+	p.heap.giveUp()
+	p.due[o] = p.next(o)
+	p.heap.push(o, p.due)
+}
+
+// next returns the position of the next request that is similar to o.
+func (p *farthestSimilar) next(o Object) uint32 {
+	next := p.coming[o]
+	for _, similar := range p.similar.of(o) {
+		next = min(next, p.coming[similar])
+	}
+	return next
+}
+
+// neighbourhood lists the objects that an object may answer, without itself: none where there are no embeddings.
+type neighbourhood struct {
+	neighbours *similarity.Neighbours
+	from       float32
+}
+
+func newNeighbourhood(r *Relations) neighbourhood {
+	if r.Similar == nil || r.HitFrom > 1 {
+		return neighbourhood{}
+	}
+	return neighbourhood{r.Similar, r.HitFrom}
+}
+
+func (n neighbourhood) of(o Object) []Object {
+	if n.neighbours == nil {
+		return nil
+	}
+	ids, similarities := n.neighbours.Of(o)
+	end := sort.Search(len(ids), func(i int) bool { return similarities[i] < n.from })
+	return ids[:end]
+}

@@ -1,0 +1,140 @@
+package sim
+
+import (
+	"math/bits"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/similarity"
+	"github.com/cachesim/cachesim/internal/traces"
+)
+
+// mostSemanticHits returns the most hits from a position on that any schedule can have where a query hits if an entry of answers[query], a set, is resident: by
+// trying every set of residents after every request. A query that hits does not become an entry; one that misses does, unless bypass lets it pass by. Any entry may
+// leave at any time.
+func mostSemanticHits(objects []policies.Object, answers []int, capacity int, bypass bool, from int) int {
+	best := make([]int, 1<<len(answers)) // most hits so far for each set of residents, -1 for those that cannot be
+	for set := range best {
+		best[set] = -1
+	}
+	best[0] = 0
+	for pos, o := range objects {
+		after := make([]int, len(best))
+		for set := range after {
+			after[set] = -1
+		}
+		for set, hits := range best {
+			if hits < 0 {
+				continue
+			}
+			may, must := set, 0
+			switch {
+			case set&answers[o] != 0 && pos >= from:
+				hits++
+			case set&answers[o] != 0:
+			case bypass:
+				may |= 1 << o
+			default:
+				may, must = set|1<<o, 1<<o
+			}
+			for stay := may; ; stay = (stay - 1) & may {
+				if bits.OnesCount(uint(stay)) <= capacity && stay&must == must {
+					after[stay] = max(after[stay], hits)
+				}
+				if stay == 0 {
+					break
+				}
+			}
+		}
+		best = after
+	}
+	most := 0
+	for _, hits := range best {
+		most = max(most, hits)
+	}
+	return most
+}
+
+// tinyQueries is a small random instance: requests, their similar pairs as a graph that is not transitive, and the same as sets of who answers whom.
+type tinyQueries struct {
+	objects []policies.Object
+	pairs   []similarity.Pair
+	answers []int
+}
+
+func newTinyQueries(rng *rand.Rand) (q tinyQueries) {
+	n, most := 3+rng.IntN(7), 2+rng.IntN(6)
+	for range n {
+		o := rng.IntN(len(q.answers) + 1)
+		if o == most {
+			o--
+		}
+		if o == len(q.answers) {
+			q.answers = append(q.answers, 1<<o)
+		}
+		q.objects = append(q.objects, policies.Object(o))
+	}
+	density := rng.Float64() * 0.6
+	for b := range q.answers {
+		for a := range b {
+			if rng.Float64() < density {
+				q.pairs = append(q.pairs, similarity.Pair{A: uint32(a), B: uint32(b), Similarity: 0.85 + 0.1*rng.Float32()})
+				q.answers[a] |= 1 << b
+				q.answers[b] |= 1 << a
+			}
+		}
+	}
+	return q
+}
+
+// No policy hits more often than the best schedule under its rules, and that hits no more often than the bound allows. How often the heuristic is as good as
+// the best schedule is stated in docs/optimum.md.
+func TestSemanticPoliciesBoundAndBruteForce(t *testing.T) {
+	instances := 400
+	if testing.Short() {
+		instances = 60
+	}
+	var optimal, reached, cases int
+	for seed := range uint64(instances) {
+		rng := rand.New(rand.NewPCG(seed, 9))
+		q := newTinyQueries(rng)
+		from := rng.IntN(2) * rng.IntN(len(q.objects))
+		r := pairsReplayer(q.objects, q.pairs, &traces.Queries{}, from)
+		for capacity := 1; capacity <= 3; capacity++ {
+			loading, passing := mostSemanticHits(q.objects, q.answers, capacity, false, from), mostSemanticHits(q.objects, q.answers, capacity, true, from)
+			if bound := int(countsOf(t, r, queryCell(t, "semantic", "pfoo-similar", int64(capacity))).Hits); bound < passing || passing < loading {
+				t.Fatalf("seed %d, capacity %d: at most %d hits by the bound, %d and %d by trying all", seed, capacity, bound, passing, loading)
+			} else if bound == passing {
+				reached++
+			}
+			for _, e := range policies.All() {
+				if e.Kind == policies.Bound || e.Units == policies.UnitsBytes || checkSemantic(params.Defaults(semanticEntry.Params), e) != nil || e.NeedsTime {
+					continue
+				}
+				most := loading
+				if e.Bypass {
+					most = passing
+				}
+				if e.Unbounded {
+					most = mostSemanticHits(q.objects, q.answers, len(q.answers), false, from)
+				}
+				hits := int(countsOf(t, r, queryCell(t, "semantic", e.Name, int64(capacity))).Hits)
+				if hits > most {
+					t.Fatalf("seed %d, capacity %d: %s hits %d times, at most %d are possible", seed, capacity, e.Name, hits, most)
+				}
+				if e.Name == "farthest-similar" && from == 0 {
+					cases++
+					if hits == most {
+						optimal++
+					}
+				}
+			}
+		}
+	}
+	t.Logf("farthest-similar is optimal in %d of %d cases; the bound is reached in %d", optimal, cases, reached)
+	if optimal*10 < cases*9 {
+		t.Errorf("farthest-similar is optimal in %d of %d cases, want 9 of 10", optimal, cases)
+	}
+}
