@@ -56,7 +56,7 @@ Sizes, for --size:
 	}
 	flags.StringVarP(&f.out, "output", "o", "-", "file to write, - for standard output")
 	flags.StringVar(&f.format, "output-format", "", "format to write: "+strings.Join(traces.WritableFormats(), ", ")+" (default: told by the name of the file; for -: csv, or mooncake for prompts and batches for batches)")
-	flags.BoolVar(&f.quiet, "quiet", false, "no progress bar")
+	flags.BoolVar(&f.quiet, "quiet", false, "no progress bar, and no line on how near targets were hit")
 	_ = cmd.RegisterFlagCompletionFunc("output-format", cobra.FixedCompletions(traces.WritableFormats(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -83,7 +83,14 @@ func (f *genFlags) run(cmd *cobra.Command, text string) error {
 	if err := copyRecords(cmd.Context(), w, g, written); err != nil {
 		return err
 	}
-	return w.Close()
+	if err := w.Close(); err != nil {
+		return err
+	}
+	bar.finish()
+	if note := g.Measured(); note != "" && !f.quiet {
+		fmt.Fprintln(cmd.ErrOrStderr(), note)
+	}
+	return nil
 }
 
 var errWroteNothing = errors.New("interrupted: nothing was written")

@@ -27,6 +27,11 @@ const (
 	lengthBits
 	systemBits
 	orderBits
+	familyBits
+	topicBits
+	repeatBits
+	paraphraseBits
+	directionBits
 )
 
 // Common are the parameters that every generator takes.
@@ -101,12 +106,18 @@ func Parse(text, extra string) (Spec, error) {
 	return Spec{e, v}, nil
 }
 
-// ParseSeeded is Parse for a generator whose seed is seed, unless text writes its own.
+// ParseSeeded is Parse for a generator whose seed is seed, unless text writes its own or the generator has no random choice.
 func ParseSeeded(text string, seed uint64) (Spec, error) {
-	if hasParam(text, "seed") {
+	name, _, _ := params.SplitCall(text)
+	e, err := find(name)
+	if hasParam(text, "seed") || err == nil && !e.takes("seed") {
 		return Parse(text, "")
 	}
 	return Parse(text, fmt.Sprintf("seed=%d", seed))
+}
+
+func (e Entry) takes(name string) bool {
+	return slices.ContainsFunc(e.AllParams(), func(p params.Param) bool { return p.Name == name })
 }
 
 // hasParam reports whether the parameter stands in the parentheses of text.
@@ -119,9 +130,9 @@ func hasParam(text, name string) bool {
 	})
 }
 
-// AllParams returns the parameters of the generator: its own, then the common ones unless it makes prompts.
+// AllParams returns the parameters of the generator: its own, then the common ones unless it makes prompts or queries.
 func (e Entry) AllParams() []params.Param {
-	if e.prompts != nil {
+	if e.records != nil {
 		return e.Params
 	}
 	return append(e.Params[:len(e.Params):len(e.Params)], Common...)
@@ -153,13 +164,13 @@ type Generator struct {
 	known    []int64 // size of key i+1, for the keys that are requested again and again
 	groups   grouped // the source where its requests come in groups, otherwise nil
 
-	prompts *llmTrace // if set, all there is
+	records recordSource // if set, all there is
 }
 
 // New prepares the generator of s; tables of popularity and sizes are made here.
 func New(s Spec) (*Generator, error) {
-	if s.Entry.prompts != nil {
-		return newPromptGenerator(s)
+	if s.Entry.records != nil {
+		return newRecordGenerator(s)
 	}
 	seed := uint64(s.Params.Int("seed"))
 	if err := checkClock(s.Params.Int("requests"), s.Params.Float("rate")); err != nil {
@@ -186,13 +197,12 @@ func New(s Spec) (*Generator, error) {
 	return g, nil
 }
 
-func newPromptGenerator(s Spec) (*Generator, error) {
-	t, err := s.Entry.prompts(s.Params)
+func newRecordGenerator(s Spec) (*Generator, error) {
+	r, err := s.Entry.records(s.Params)
 	if err != nil {
 		return nil, err
 	}
-	fields := traces.Fields{Time: t.rate > 0, Groups: true, BlockTokens: t.blockTokens, Sessions: true}
-	return &Generator{Fields: fields, prompts: t, requests: t.total}, nil
+	return &Generator{Fields: r.fields(), records: r, requests: r.requests()}, nil
 }
 
 // checkClock refuses a trace whose last time stamp would not fit: 2^63 ns are 292 years.
@@ -216,10 +226,18 @@ func sizeTable(sizes sizer, keys *keyspace) []int64 {
 // Requests returns the length of the trace.
 func (g *Generator) Requests() int { return g.requests }
 
+// Measured returns a line that says how near the trace comes to the targets that were set for it, "" where there are none.
+func (g *Generator) Measured() string {
+	if m, ok := g.records.(measured); ok {
+		return m.measured()
+	}
+	return ""
+}
+
 // Read makes the next request.
 func (g *Generator) Read(rec *traces.Record) error {
-	if g.prompts != nil {
-		return g.prompts.read(rec)
+	if g.records != nil {
+		return g.records.read(rec)
 	}
 	if g.made == g.requests {
 		return io.EOF

@@ -44,7 +44,18 @@ func readAll(t testing.TB, spec string) []traces.Record {
 		if err != nil {
 			t.Fatal(err)
 		}
+		rec.Text, rec.Query = slices.Clone(rec.Text), clone(rec.Query)
 		records = append(records, rec)
+	}
+}
+
+// clone returns what stays valid after the next call of Read.
+func clone(q *traces.QueryHead) *traces.QueryHead {
+	if q == nil {
+		return nil
+	}
+	return &traces.QueryHead{
+		Session: slices.Clone(q.Session), Topic: slices.Clone(q.Topic), Answer: slices.Clone(q.Answer), Text: slices.Clone(q.Text), Vector: slices.Clone(q.Vector),
 	}
 }
 
@@ -59,27 +70,35 @@ func keysOf(t testing.TB, spec string) []uint64 {
 
 // The checksums pin the bytes of each generator: a change here changes the traces of every user, and of testdata.
 var goldenSpecs = map[string]string{
-	"zipf(requests=20000,objects=1000)":                                                     "d0f629555d20f1c9",
-	"zipf(requests=20000,objects=50000,alpha=0.7,seed=7,keys=hashed)":                       "941a551cb9a25330",
-	"zipf(requests=20000,objects=1000,size=lognormal(mean=9000,sigma=1.5))":                 "70ef2731e1bc131c",
-	"zipf(requests=20000,objects=1000,alpha=2.5,size=popularity(first=100,last=50000))":     "584a208d33f66822",
-	"uniform(requests=20000,objects=777,size=512)":                                          "94dd31cfb79b926b",
-	"scan(requests=20000,size=lognormal(),rate=33.3)":                                       "b3363d5baf575002",
-	"loop(requests=20000,objects=300,rate=0)":                                               "f92ac999462b3af2",
-	"sequence(requests=20000,order=3 1 2 2 5)":                                              "76873014475b25f6",
-	"zipf-drift(requests=20000,objects=1000,period=500,shift=30)":                           "2d998b71e24f5bd5",
-	"zipf-scan(requests=20000,objects=1000,scan-share=0.3,scan-length=50)":                  "746d38e1632bca4d",
-	"zipf-scan(requests=20000,objects=1000,scan-share=0.3,scan-length=50,scan-objects=800)": "b37ca1b653747f60",
-	"dlrm(requests=20000,rows=5000,tables=3,pooling=10,batch=16,day=6000,drift=0.4)":        "03ad1eb33c08019e",
-	"llm(conversations=100,prompts=300,gap-mean=20,gap-sd=6,seed=3)":                        "312fb71fa3e67ea1",
-	"llm(shape=aibrix,conversations=50,prompts=200,systems=3,lengths=normal)":               "5e367e21aae6c6dc",
-	"mixed(requests=20000,phases=zipf(objects=500):3000;loop(objects=400):900;scan:700)":    "65d21cde35506f2b",
+	"zipf(requests=20000,objects=1000)":                                                                         "d0f629555d20f1c9",
+	"zipf(requests=20000,objects=50000,alpha=0.7,seed=7,keys=hashed)":                                           "941a551cb9a25330",
+	"zipf(requests=20000,objects=1000,size=lognormal(mean=9000,sigma=1.5))":                                     "70ef2731e1bc131c",
+	"zipf(requests=20000,objects=1000,alpha=2.5,size=popularity(first=100,last=50000))":                         "584a208d33f66822",
+	"uniform(requests=20000,objects=777,size=512)":                                                              "94dd31cfb79b926b",
+	"scan(requests=20000,size=lognormal(),rate=33.3)":                                                           "b3363d5baf575002",
+	"loop(requests=20000,objects=300,rate=0)":                                                                   "f92ac999462b3af2",
+	"sequence(requests=20000,order=3 1 2 2 5)":                                                                  "76873014475b25f6",
+	"zipf-drift(requests=20000,objects=1000,period=500,shift=30)":                                               "2d998b71e24f5bd5",
+	"zipf-scan(requests=20000,objects=1000,scan-share=0.3,scan-length=50)":                                      "746d38e1632bca4d",
+	"zipf-scan(requests=20000,objects=1000,scan-share=0.3,scan-length=50,scan-objects=800)":                     "b37ca1b653747f60",
+	"dlrm(requests=20000,rows=5000,tables=3,pooling=10,batch=16,day=6000,drift=0.4)":                            "03ad1eb33c08019e",
+	"llm(conversations=100,prompts=300,gap-mean=20,gap-sd=6,seed=3)":                                            "312fb71fa3e67ea1",
+	"llm(shape=aibrix,conversations=50,prompts=200,systems=3,lengths=normal)":                                   "5e367e21aae6c6dc",
+	"mixed(requests=20000,phases=zipf(objects=500):3000;loop(objects=400):900;scan:700)":                        "65d21cde35506f2b",
+	"dialogue(requests=2000,capacity=200,seed=5)":                                                               "daae7cdaeec21177",
+	"dialogue(requests=1000,topics=20,capacity=100,dim=64,families=2,paraphrases=1,require-anchor=true,rate=0)": "986064e68677f82f",
+	"rac-example(rate=2)": "a41f194b255706bc",
 }
 
 func checksum(records []traces.Record) string {
 	h := sha256.New()
 	for _, rec := range records {
 		binary.Write(h, binary.LittleEndian, []uint64{rec.Num, uint64(rec.Size), uint64(rec.Time)})
+		h.Write(rec.Text)
+		if q := rec.Query; q != nil {
+			fmt.Fprintf(h, "%s %s %s", q.Session, q.Topic, q.Answer)
+			binary.Write(h, binary.LittleEndian, q.Vector)
+		}
 	}
 	return fmt.Sprintf("%x", h.Sum(nil)[:8])
 }
@@ -111,8 +130,11 @@ func TestEveryGeneratorHasAGoldenChecksum(t *testing.T) {
 
 func TestSeedsDiffer(t *testing.T) {
 	for _, e := range All() {
+		if !e.takes("seed") {
+			continue
+		}
 		length := "requests=5000"
-		if e.prompts != nil {
+		if e.Name == "llm" {
 			length = "conversations=200,prompts=500"
 		}
 		a, b := keysOf(t, e.Name+"("+length+",seed=1)"), keysOf(t, e.Name+"("+length+",seed=2)")

@@ -109,7 +109,7 @@ type llmTrace struct {
 	total int // blocks of all prompts
 }
 
-func newLLMTrace(given params.Values) (*llmTrace, error) {
+func newLLMTrace(given params.Values) (recordSource, error) {
 	v := shaped(given)
 	conversations, prompts := v.Int("conversations"), v.Int("prompts")
 	switch {
@@ -279,6 +279,12 @@ func (t *llmTrace) numberBlocks(v params.Values, seed uint64) {
 		}
 	}
 }
+
+func (t *llmTrace) fields() traces.Fields {
+	return traces.Fields{Time: t.rate > 0, Groups: true, BlockTokens: t.blockTokens, Sessions: true}
+}
+
+func (t *llmTrace) requests() int { return t.total }
 
 // read makes the next block.
 func (t *llmTrace) read(rec *traces.Record) error {

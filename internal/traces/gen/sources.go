@@ -9,6 +9,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/random"
+	"github.com/cachesim/cachesim/internal/traces"
 )
 
 // A source chooses the object of each request. Objects are keys from 1 on.
@@ -58,7 +59,20 @@ type Entry struct {
 	Summary string // one line: which object comes next
 	Params  []params.Param
 	build   func(v params.Values, keys *keyspace, seed uint64) (source, error)
-	prompts func(v params.Values) (*llmTrace, error) // instead of build, and without the common parameters: makes blocks of prompts
+	records func(v params.Values) (recordSource, error) // instead of build, and without the common parameters
+}
+
+// A recordSource makes requests of which there is more to say than which object comes next: prompts, queries.
+type recordSource interface {
+	fields() traces.Fields
+	requests() int
+	read(rec *traces.Record) error // io.EOF after the last
+}
+
+// measured is implemented by recordSources that bring what they make to targets.
+type measured interface {
+	// measured returns a line that says how near they came.
+	measured() string
 }
 
 // entries returns every generator in the order in which help prints them. It is a function because mixed refers back to it.
@@ -82,6 +96,10 @@ func entries() []Entry {
 			[]params.Param{rowsParam, tablesParam, skewParam, poolingParam, batchParam, dayParam, driftParam}, buildDLRM, nil},
 		{"llm", "prompts of conversations with a language model, as chains of blocks: each repeats the turns before it; shapes of published workloads",
 			llmParams, nil, newLLMTrace},
+		{"dialogue", "queries of dialogues, with embeddings: whole sessions, their topics by Zipf's law, some asked again near by and some long after",
+			dialogueParams, nil, newDialogueTrace},
+		{"rac-example", "the 24 queries of Example 1 of the RAC paper: two topics that come back, each with one query that comes back itself",
+			racExampleParams, nil, newRACExample},
 		{"mixed", "phases of other generators one after another, and from the first again",
 			[]params.Param{phasesParam}, buildMixed, nil},
 	}
@@ -332,7 +350,7 @@ func buildPhase(text string, keys *keyspace, seed uint64) (source, error) {
 		return nil, fmt.Errorf("phase %q: %w", text, err)
 	}
 	if e.build == nil {
-		return nil, fmt.Errorf("phase %q: makes prompts, which a phase cannot", text)
+		return nil, fmt.Errorf("phase %q: makes prompts or queries, which a phase cannot", text)
 	}
 	if name == "mixed" {
 		return nil, fmt.Errorf("phase %q: phases cannot be nested; list the inner phases instead", text)

@@ -1,0 +1,284 @@
+package gen
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"strconv"
+
+	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/random"
+	"github.com/cachesim/cachesim/internal/traces"
+)
+
+var dialogueParams = []params.Param{
+	{Name: "topics", Default: 120, Min: 1, Max: 1 << 20, Doc: "number of topics"},
+	{Name: "sessions", Default: 40, Min: 1, Max: 1 << 16, Doc: "different sessions of a topic, each of 4 to 12 queries"},
+	{Name: "families", Default: 4, Min: 1, Max: 1 << 10, Doc: "families of a topic: groups of sessions that share one or two anchor queries"},
+	{Name: "requests", Default: 10_000, Min: 4, Max: 1 << 28, Doc: "queries of all sessions together, without those that require-anchor adds"},
+	{Name: "zipf", Default: 0.7, Min: 0, Max: 10, Doc: "exponent of the popularity of the topics, counted in sessions"},
+	{Name: "repeats", Default: 0.5, Min: 0, Max: 1, Doc: "share of the sessions that shall be earlier ones of their topic, asked again"},
+	{Name: "long", Default: 0.5, Min: 0, Max: 1, Doc: "share of the reuses that are long: more than capacity other queries came since the last use"},
+	{Name: "capacity", Default: 1000, Min: 1, Max: 1 << 28, Doc: "distinct queries beyond which a reuse is long"},
+	{Name: "paraphrases", Default: 0.5, Min: 0, Max: 1, Doc: "share of the reuses that come in other words: a query id of their own, of similarity 0.964"},
+	{Name: "require-anchor", Default: false, Doc: "each query that follows an anchor is preceded by a request for it"},
+	{Name: "dim", Default: 384, Min: 64, Max: 1 << 14, Doc: "numbers in an embedding"},
+	{Name: "a", Default: 0.45, Min: 0, Max: 1, Doc: "similarity of queries of one topic that are not related otherwise"},
+	{Name: "b", Default: 0.10, Min: 0, Max: 1, Doc: "what following the same anchor adds to the similarity of two queries"},
+	{Name: "rate", Default: 1.0, Min: 0, Max: 1e9, Doc: "requests per second of the trace's clock, evenly spaced from 0 on; 0: no clock"},
+	{Name: "seed", Default: 0, Min: 0, Doc: "the only source of randomness"},
+}
+
+// dialogueTrace is the queries of a generated trace of dialogues, in order.
+//
+// A question is what is asked, in whatever words: the entry that a cache should have. Its number tells it; a query is one wording of it and has an id.
+type dialogueTrace struct {
+	plan          *dialoguePlan
+	space         *dialogueSpace
+	paraphrases   float64
+	requireAnchor bool
+	rate          float64
+	total         int
+
+	bits     *rand.PCG // of paraphrases
+	asked    []bool    // per question
+	reworded uint64    // paraphrases that were given out
+
+	given   int // requests
+	episode int // next
+	turns   []dialogueTurn
+	turn    int // next of the present session
+	session int // 1 for the first
+	topic   int
+
+	head                   traces.QueryHead
+	sessionText, topicText []byte
+	answerText             []byte
+}
+
+// dialogueTurn is a request of a session.
+type dialogueTurn struct {
+	question int
+	anchor   int  // the one that it follows, -1 of an anchor
+	again    bool // is asked for what follows it: see require-anchor
+}
+
+func newDialogueTrace(v params.Values) (recordSource, error) {
+	if a, b := v.Float("a"), v.Float("b"); a+b > 1 {
+		return nil, fmt.Errorf("a=%v, b=%v: want a sum of at most 1, of which the rest is what is a query's own", a, b)
+	}
+	if need := 2 + maxAnchors*v.Int("families"); v.Int("dim") <= need {
+		return nil, fmt.Errorf("dim=%d: the directions of %d families need more than %d", v.Int("dim"), v.Int("families"), need)
+	}
+	if n := v.Int("topics") * max(v.Int("sessions"), v.Int("families")); n > maxPool {
+		return nil, fmt.Errorf("%d sessions or families of all topics: want at most %d", n, maxPool)
+	}
+	plan, err := newDialoguePlan(v)
+	if err != nil {
+		return nil, err
+	}
+	seed := uint64(v.Int("seed"))
+	t := &dialogueTrace{
+		plan: plan, space: newDialogueSpace(v.Int("dim"), v.Float("a"), v.Float("b"), seed),
+		paraphrases: v.Float("paraphrases"), requireAnchor: v.Bool("require-anchor"), rate: v.Float("rate"),
+		bits: random.Stream(seed, paraphraseBits), asked: make([]bool, plan.questions()),
+	}
+	t.total = t.countRequests()
+	return t, checkClock(t.total, t.rate)
+}
+
+// maxPool bounds the memory of the sessions from which a trace is made.
+const maxPool = 1 << 24
+
+func (t *dialogueTrace) fields() traces.Fields { return traces.Fields{Time: t.rate > 0, Queries: true} }
+
+func (t *dialogueTrace) requests() int { return t.total }
+
+func (t *dialogueTrace) measured() string {
+	p := t.plan
+	return fmt.Sprintf("%d sessions of %d topics, exponent of Zipf's law %.3f (wanted: %v); %d reuses of %d queries, %.1f%% long (wanted: %v%%)",
+		len(p.order), p.topics, p.gotZipf, p.zipf, p.reuses, p.distinct, 100*p.share, 100*p.long)
+}
+
+// countRequests returns the length of the trace.
+func (t *dialogueTrace) countRequests() int {
+	n := 0
+	for _, number := range t.plan.order {
+		n += len(t.turnsOf(number))
+	}
+	return n
+}
+
+// turnsOf returns the requests of a session, valid until the next call.
+func (t *dialogueTrace) turnsOf(number int32) []dialogueTurn {
+	t.turns = t.turns[:0]
+	anchor := -1
+	for _, question := range t.plan.questionsOf(number) {
+		if t.plan.isAnchor(question) {
+			anchor = question
+			t.turns = append(t.turns, dialogueTurn{question: question, anchor: -1})
+			continue
+		}
+		if t.requireAnchor {
+			t.turns = append(t.turns, dialogueTurn{question: anchor, anchor: -1, again: true})
+		}
+		t.turns = append(t.turns, dialogueTurn{question: question, anchor: anchor})
+	}
+	return t.turns
+}
+
+// read makes the next request.
+func (t *dialogueTrace) read(rec *traces.Record) error {
+	if t.turn == len(t.turns) || t.given == 0 {
+		if t.given == t.total {
+			return io.EOF
+		}
+		t.beginSession()
+	}
+	turn := t.turns[t.turn]
+	t.turn++
+	*rec = traces.Record{Num: uint64(turn.question) + 1, Query: &t.head}
+	if t.rate > 0 {
+		rec.Time = int64(float64(t.given) * 1e9 / t.rate)
+	}
+	t.given++
+	t.head.Vector = t.space.question(turn.question, turn.anchor)
+	if !turn.again && t.asked[turn.question] && random.Unit(t.bits) < t.paraphrases {
+		t.reworded++
+		rec.Num = uint64(len(t.asked)) + t.reworded
+		t.head.Vector = t.space.paraphrase(t.reworded)
+	}
+	t.asked[turn.question] = true
+	t.answerText = strconv.AppendInt(append(t.answerText[:0], 'q'), int64(turn.question)+1, 10)
+	t.head.Answer = t.answerText
+	return nil
+}
+
+// beginSession goes on to the next session.
+func (t *dialogueTrace) beginSession() {
+	number := t.plan.order[t.episode]
+	t.episode++
+	t.turnsOf(number)
+	t.turn = 0
+	topic := t.plan.pool[number].topic
+	t.space.enter(int(topic), t.plan.anchorsOfTopic(int(topic)))
+	t.topicText = strconv.AppendInt(append(t.topicText[:0], 't'), int64(topic)+1, 10)
+	t.sessionText = strconv.AppendInt(append(t.sessionText[:0], 's'), int64(t.episode), 10)
+	t.head.Topic, t.head.Session = t.topicText, t.sessionText
+}
+
+// dialogueSpace makes embeddings: sums of directions of topics, of anchors, and of single queries, drawn at random and made orthogonal to each other
+// within a topic. Those of different topics are orthogonal but for chance: their cosine has mean 0 and standard deviation 1/sqrt(dim).
+type dialogueSpace struct {
+	dim  int
+	a, b float64
+	key  uint64 // of the random directions
+
+	basis   [][]float64 // the directions of the present topic, and after it those of its anchors
+	anchors []int       // the questions that they are
+	vector  []float64   // of the last question
+	own     []float64
+	out     []float32
+}
+
+// Kinds of directions.
+const (
+	topicDirection = iota
+	anchorDirection
+	ownDirection
+	paraphraseDirection
+)
+
+func newDialogueSpace(dim int, a, b float64, seed uint64) *dialogueSpace {
+	return &dialogueSpace{
+		dim: dim, a: a, b: b, key: random.Stream(seed, directionBits).Uint64(), vector: make([]float64, dim), own: make([]float64, dim), out: make([]float32, dim),
+	}
+}
+
+// enter makes the directions of a topic with these anchors.
+func (s *dialogueSpace) enter(topic int, anchors []int) {
+	s.anchors = anchors
+	for len(s.basis) < 1+len(anchors) {
+		s.basis = append(s.basis, make([]float64, s.dim))
+	}
+	s.basis = s.basis[:1+len(anchors)]
+	s.direction(s.basis[0], topicDirection, uint64(topic), nil)
+	for i, anchor := range anchors {
+		s.direction(s.basis[1+i], anchorDirection, uint64(anchor), s.basis[:1+i])
+	}
+}
+
+// direction fills v with a random vector of length 1 that is orthogonal to others, which are so to each other. The number tells it from those of its kind.
+func (s *dialogueSpace) direction(v []float64, kind int, number uint64, others [][]float64) {
+	bits := rand.NewPCG(s.key+uint64(kind), random.Scramble(number))
+	for i := range v {
+		v[i] = sumOfUniform(bits)
+	}
+	for _, other := range others {
+		addScaled(v, -dot(v, other), other)
+	}
+	scale(v, 1/math.Sqrt(dot(v, v)))
+}
+
+// sumOfUniform returns the sum of four uniform numbers, less its mean: close to normal, exact, and made of 64 random bits.
+func sumOfUniform(bits *rand.PCG) float64 {
+	x := bits.Uint64()
+	return float64(int64(x&0xffff)+int64(x>>16&0xffff)+int64(x>>32&0xffff)+int64(x>>48)) - 2*0xffff
+}
+
+// question returns the embedding of a question of the present topic that follows an anchor, or is one where anchor is -1.
+func (s *dialogueSpace) question(number, anchor int) []float32 {
+	clear(s.vector)
+	addScaled(s.vector, math.Sqrt(s.a), s.basis[0])
+	if anchor < 0 {
+		addScaled(s.vector, math.Sqrt(1-s.a), s.ofAnchor(number))
+	} else {
+		addScaled(s.vector, math.Sqrt(s.b), s.ofAnchor(anchor))
+		s.direction(s.own, ownDirection, uint64(number), s.basis)
+		addScaled(s.vector, math.Sqrt(max(0, 1-s.a-s.b)), s.own)
+	}
+	return s.rounded(s.vector)
+}
+
+// ofAnchor returns the direction of an anchor of the present topic.
+func (s *dialogueSpace) ofAnchor(anchor int) []float64 { return s.basis[1+anchor-s.anchors[0]] }
+
+// paraphrase returns the embedding of other words for the question of which the embedding was made last.
+func (s *dialogueSpace) paraphrase(number uint64) []float32 {
+	const kept = 0.93
+	s.direction(s.own, paraphraseDirection, number, [][]float64{s.vector})
+	scale(s.own, math.Sqrt(1-kept))
+	addScaled(s.own, math.Sqrt(kept), s.vector)
+	return s.rounded(s.own)
+}
+
+func (s *dialogueSpace) rounded(v []float64) []float32 {
+	for i, x := range v {
+		s.out[i] = float32(x)
+	}
+	return s.out
+}
+
+// The products below are converted so that no compiler fuses them with the sums: see portable.go.
+
+func dot(a, b []float64) (sum float64) {
+	b = b[:len(a)]
+	for i, x := range a {
+		sum += float64(x * b[i])
+	}
+	return sum
+}
+
+func addScaled(v []float64, factor float64, of []float64) {
+	of = of[:len(v)]
+	for i := range v {
+		v[i] += float64(factor * of[i])
+	}
+}
+
+func scale(v []float64, factor float64) {
+	for i := range v {
+		v[i] *= factor
+	}
+}

@@ -1,0 +1,444 @@
+package gen
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/cachesim/cachesim/internal/oracle"
+	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/random"
+)
+
+// Sessions have from shortest to longest queries, and up to maxAnchors of them are anchors.
+const (
+	shortest   = 4
+	longest    = 12
+	meanLength = (shortest + longest) / 2
+	maxAnchors = 2
+)
+
+// within is how far the measured share of long reuses, and the measured exponent of Zipf's law, may be from what is wanted. The search for the former ends when it is
+// closeEnough, and at the latest after maxHalvings for each of maxDraws orders.
+const (
+	within      = 0.01
+	closeEnough = 0.001
+	maxHalvings = 12
+	maxDraws    = 5
+)
+
+// dialoguePlan says which sessions are asked one after another.
+//
+// Questions are numbered: first the anchors, maxAnchors for each family even where it has fewer, then what is private to a session.
+type dialoguePlan struct {
+	topics, families, sessions int
+	zipf, long, repeats        float64
+	capacity                   int
+
+	anchors []uint8 // per family: how many it has
+	topicOf []int32 // per place in the order
+	gotZipf float64
+	sessionOrder
+}
+
+// sessionOrder is one way to order sessions.
+type sessionOrder struct {
+	pool  []poolSession // sessions of topic 0, then those of topic 1, ...
+	order []int32       // the sessions as they are asked
+
+	share            float64 // of the reuses that are long
+	reuses, distinct int     // questions
+}
+
+// poolSession is a session that may be asked, once or often.
+type poolSession struct {
+	topic   int32
+	family  int32 // among those of all topics
+	length  int32 // queries, anchors among them
+	private int32 // number of the first question that is its own
+}
+
+func newDialoguePlan(v params.Values) (*dialoguePlan, error) {
+	p := &dialoguePlan{
+		topics: v.Int("topics"), families: v.Int("families"), sessions: v.Int("sessions"), zipf: v.Float("zipf"), long: v.Float("long"), repeats: v.Float("repeats"),
+		capacity: v.Int("capacity"),
+	}
+	seed, requests := uint64(v.Int("seed")), v.Int("requests")
+	p.drawPool(seed)
+	if err := p.drawTopics(max(1, (requests+meanLength/2)/meanLength), seed); err != nil {
+		return nil, err
+	}
+	return p, p.search(requests, seed)
+}
+
+// drawPool draws the sessions that there are.
+func (p *dialoguePlan) drawPool(seed uint64) {
+	families, lengths := random.Stream(seed, familyBits), random.Stream(seed, lengthBits)
+	p.anchors = make([]uint8, p.topics*p.families)
+	for i := range p.anchors {
+		n, _ := random.Below(families, maxAnchors)
+		p.anchors[i] = uint8(1 + n)
+	}
+	p.pool = make([]poolSession, p.topics*p.sessions)
+	for i := range p.pool {
+		topic := i / p.sessions
+		family, _ := random.Below(families, p.families)
+		more, _ := random.Below(lengths, longest-shortest+1)
+		p.pool[i] = poolSession{topic: int32(topic), family: int32(topic*p.families + family), length: int32(shortest + more)}
+	}
+}
+
+// drawTopics gives n places in the order a topic each. Places are shares of the cumulated popularity at equal steps from a random start, so that every topic has its
+// expected number of places but for rounding; then they are shuffled.
+func (p *dialoguePlan) drawTopics(n int, seed uint64) error {
+	bits := random.Stream(seed, topicBits)
+	weights := make([]float64, p.topics)
+	sum := 0.0
+	for i := range weights {
+		weights[i] = random.Exp(-p.zipf * random.Log(float64(i+1)))
+		sum += weights[i]
+	}
+	counts := make([]int, p.topics)
+	start := random.Unit(bits)
+	topic, upTo := 0, weights[0]
+	for i := range n {
+		for at := (float64(i) + start) / float64(n) * sum; at >= upTo && topic < p.topics-1; {
+			topic++
+			upTo += weights[topic]
+		}
+		counts[topic]++
+		p.topicOf = append(p.topicOf, int32(topic))
+	}
+	random.Shuffle(bits, p.topicOf)
+	p.gotZipf = p.zipf
+	if p.topics > 1 {
+		p.gotZipf = likelyExponent(counts)
+	}
+	if math.Abs(p.gotZipf-p.zipf) > within {
+		return fmt.Errorf("zipf=%v: the topics of %d sessions have the exponent %.3f at best; want more requests or fewer topics", p.zipf, n, p.gotZipf)
+	}
+	return nil
+}
+
+// likelyExponent returns the exponent of Zipf's law under which draws are most likely that gave these counts by rank: the one whose mean logarithm of the rank is
+// that of the draws.
+func likelyExponent(counts []int) float64 {
+	var sum, n float64
+	for i, c := range counts {
+		sum += float64(float64(c) * random.Log(float64(i+1)))
+		n += float64(c)
+	}
+	low, high := -20.0, 20.0
+	for high-low > 1e-6 {
+		middle := (low + high) / 2
+		if meanLogRank(len(counts), middle) > sum/n {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return (low + high) / 2
+}
+
+// meanLogRank returns the expected logarithm of the rank that Zipf's law draws from n.
+func meanLogRank(n int, exponent float64) float64 {
+	var sum, weights float64
+	for i := range n {
+		log := random.Log(float64(i + 1))
+		w := random.Exp(-exponent * log)
+		sum += float64(w * log)
+		weights += w
+	}
+	return sum / weights
+}
+
+// search orders sessions again and again until the share of long reuses is what is wanted, and keeps the order that comes nearest.
+func (p *dialoguePlan) search(requests int, seed uint64) error {
+	drawn, best := p.pool, sessionOrder{share: math.Inf(1)}
+	for draw := range maxDraws {
+		if p.missedBy(best) <= closeEnough {
+			break
+		}
+		if err := p.halve(drawn, &best, requests, random.Scramble(seed+uint64(draw))); err != nil {
+			return err
+		}
+	}
+	if p.missedBy(best) > within {
+		return fmt.Errorf("long=%v: the share of long reuses comes to %.3f at best; want %s", p.long, best.share, p.remedy(best.share))
+	}
+	p.sessionOrder = best
+	return nil
+}
+
+// missedBy returns how far an order is from the share of long reuses that is wanted.
+func (p *dialoguePlan) missedBy(o sessionOrder) float64 { return math.Abs(o.share - p.long) }
+
+// halve looks for the probability that a repeat shall be long by halving an interval: the share of long reuses grows with it, but for leaps, as each choice changes
+// what can be chosen later.
+func (p *dialoguePlan) halve(drawn []poolSession, best *sessionOrder, requests int, seed uint64) error {
+	low, high, probability := 0.0, 1.0, p.long
+	for range maxHalvings {
+		if err := p.try(drawn, probability, requests, random.Stream(seed, repeatBits)); err != nil {
+			return err
+		}
+		if p.missedBy(p.sessionOrder) < p.missedBy(*best) {
+			*best = p.sessionOrder
+		}
+		if p.missedBy(*best) <= closeEnough {
+			return nil
+		}
+		if p.share < p.long {
+			low = probability
+		} else {
+			high = probability
+		}
+		probability = (low + high) / 2
+	}
+	return nil
+}
+
+// remedy says what could bring a share of long reuses nearer to what is wanted.
+func (p *dialoguePlan) remedy(share float64) string {
+	if share < p.long {
+		return "more requests, a smaller capacity, a smaller zipf or more families"
+	}
+	return "a larger capacity, a larger zipf or fewer topics"
+}
+
+// try orders the sessions that were drawn and measures the share of long reuses.
+func (p *dialoguePlan) try(drawn []poolSession, probability float64, requests int, bits *rand.PCG) error {
+	p.sessionOrder = sessionOrder{pool: slices.Clone(drawn)}
+	places := newPlacement(p)
+	for _, topic := range p.topicOf {
+		repeat, long := random.Unit(bits) < p.repeats, random.Unit(bits) < probability
+		p.order = append(p.order, places.take(int(topic), repeat, long, random.Unit(bits)))
+	}
+	if err := p.fit(requests, bits); err != nil {
+		return err
+	}
+	p.number()
+	return p.measure()
+}
+
+// fit moves the lengths of sessions that are asked once, chosen at random, one by one until there are as many queries as there shall be.
+func (p *dialoguePlan) fit(requests int, bits *rand.PCG) error {
+	times := make([]int32, len(p.pool))
+	surplus := -requests
+	for _, number := range p.order {
+		times[number]++
+		surplus += int(p.pool[number].length)
+	}
+	var once []int32
+	for number, n := range times {
+		if n == 1 {
+			once = append(once, int32(number))
+		}
+	}
+	for surplus != 0 {
+		if len(once) == 0 {
+			return fmt.Errorf("requests=%d: whole sessions do not add up to it, as all are asked again and again; want fewer requests, or more sessions", requests)
+		}
+		i, _ := random.Below(bits, len(once))
+		s := &p.pool[once[i]]
+		switch {
+		case surplus > 0 && s.length > shortest:
+			s.length--
+			surplus--
+		case surplus < 0 && s.length < longest:
+			s.length++
+			surplus++
+		default:
+			once[i] = once[len(once)-1]
+			once = once[:len(once)-1]
+		}
+	}
+	return nil
+}
+
+// number gives sessions the numbers of their private questions.
+func (p *dialoguePlan) number() {
+	next := int32(maxAnchors * len(p.anchors))
+	for i := range p.pool {
+		s := &p.pool[i]
+		s.private = next
+		next += s.length - int32(p.anchors[s.family])
+	}
+}
+
+// questions returns how many numbers of questions there are.
+func (p *dialoguePlan) questions() int {
+	last := p.pool[len(p.pool)-1]
+	return int(last.private + last.length - int32(p.anchors[last.family]))
+}
+
+// questionsOf returns the questions of a session: an anchor and what follows it, and if there is a second anchor that one and the rest.
+func (p *dialoguePlan) questionsOf(number int32) []int {
+	s := p.pool[number]
+	anchors := int(p.anchors[s.family])
+	private := int(s.length) - anchors
+	questions := make([]int, 0, longest)
+	next := int(s.private)
+	for i := range anchors {
+		questions = append(questions, maxAnchors*int(s.family)+i)
+		for range (private + anchors - 1 - i) / anchors {
+			questions = append(questions, next)
+			next++
+		}
+	}
+	return questions
+}
+
+// isAnchor reports whether a question is an anchor.
+func (p *dialoguePlan) isAnchor(question int) bool { return question < maxAnchors*len(p.anchors) }
+
+// anchorsOfTopic returns the numbers that the anchors of a topic may have.
+func (p *dialoguePlan) anchorsOfTopic(topic int) []int {
+	numbers := make([]int, maxAnchors*p.families)
+	for i := range numbers {
+		numbers[i] = maxAnchors*p.families*topic + i
+	}
+	return numbers
+}
+
+// measure counts the reuses, and which of them are long.
+func (p *dialoguePlan) measure() error {
+	stack := oracle.NewLRUStack(p.questions())
+	var asked [longest]uint32
+	for _, number := range p.order {
+		session := asked[:0]
+		for _, question := range p.questionsOf(number) {
+			session = append(session, uint32(question))
+		}
+		stack.Serve(session, true)
+	}
+	p.distinct, p.reuses = stack.Seen(), 0
+	long := 0
+	for distance, n := range stack.Distances() {
+		p.reuses += int(n)
+		if distance > p.capacity {
+			long += int(n)
+		}
+	}
+	if p.reuses == 0 {
+		return errors.New("no query comes twice, so that there are no reuses of which a share could be long; want more requests or more repeats")
+	}
+	p.share = float64(long) / float64(p.reuses)
+	return nil
+}
+
+// placement knows, while sessions are ordered, which of them come long after their last use.
+type placement struct {
+	plan       *dialoguePlan
+	episode    int     // present
+	lastOf     []int32 // per session: the episode that asked it last, -1 before
+	anchorLast []int32 // per anchor
+	weights    []int   // per episode: questions that were asked in it last
+	far        int     // last episode after which at least capacity distinct questions came, -1 if there is none
+	since      int     // distinct questions that came after it
+
+	candidates, later []int32
+}
+
+func newPlacement(p *dialoguePlan) *placement {
+	m := &placement{
+		plan: p, lastOf: make([]int32, len(p.pool)), anchorLast: make([]int32, maxAnchors*len(p.anchors)),
+		weights: make([]int, len(p.topicOf)), far: -1,
+	}
+	for i := range m.lastOf {
+		m.lastOf[i] = -1
+	}
+	for i := range m.anchorLast {
+		m.anchorLast[i] = -1
+	}
+	return m
+}
+
+// take returns the session of a topic that comes next: one that is new, or one asked before, long ago or not; of several the one that which, in [0,1), tells.
+// Where there is none of that kind, a new one comes; where all are known, one of the other kind.
+func (m *placement) take(topic int, repeat, long bool, which float64) int32 {
+	number := int32(-1)
+	if repeat {
+		number = m.choose(topic, m.isKnown(long), long, which)
+	}
+	for _, kind := range []func(int32) bool{m.isNew, m.isKnown(long), m.isKnown(!long)} {
+		if number < 0 {
+			number = m.choose(topic, kind, long, which)
+		}
+	}
+	m.ask(number)
+	return number
+}
+
+// isNew reports whether a session was not asked yet.
+func (m *placement) isNew(number int32) bool { return m.lastOf[number] < 0 }
+
+// isKnown returns whether a session was asked before, long ago or not.
+func (m *placement) isKnown(long bool) func(number int32) bool {
+	return func(number int32) bool { return !m.isNew(number) && m.isFar(m.lastOf[number]) == long }
+}
+
+// isFar reports whether so much came after an episode that a reuse of what was asked in it is long.
+func (m *placement) isFar(episode int32) bool { return int(episode) <= m.far }
+
+// choose returns one of the sessions of a topic of that kind, -1 if there is none. For long reuses it takes those whose anchors come back late too, if there are any.
+func (m *placement) choose(topic int, isKind func(int32) bool, long bool, which float64) int32 {
+	m.candidates, m.later = m.candidates[:0], m.later[:0]
+	for i := range m.plan.sessions {
+		number := int32(topic*m.plan.sessions + i)
+		if !isKind(number) {
+			continue
+		}
+		m.candidates = append(m.candidates, number)
+		if m.anchorsFar(number) {
+			m.later = append(m.later, number)
+		}
+	}
+	from := m.candidates
+	if long && len(m.later) > 0 {
+		from = m.later
+	}
+	if len(from) == 0 {
+		return -1
+	}
+	return from[int(which*float64(len(from)))]
+}
+
+// anchorsFar reports whether no anchor of a session was asked lately.
+func (m *placement) anchorsFar(number int32) bool {
+	family := int(m.plan.pool[number].family)
+	for i := range int(m.plan.anchors[family]) {
+		if !m.isFar(m.anchorLast[maxAnchors*family+i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// ask notes that a session is asked in the present episode.
+func (m *placement) ask(number int32) {
+	s := m.plan.pool[number]
+	anchors := int(m.plan.anchors[s.family])
+	m.move(&m.lastOf[number], int(s.length)-anchors)
+	for i := range anchors {
+		m.move(&m.anchorLast[maxAnchors*int(s.family)+i], 1)
+	}
+	for m.far+1 < m.episode && m.since-m.weights[m.far+1] >= m.plan.capacity {
+		m.far++
+		m.since -= m.weights[m.far]
+	}
+	m.episode++
+}
+
+// move notes that n questions, last asked in the episode last, are asked in the present one.
+func (m *placement) move(last *int32, n int) {
+	if *last >= 0 {
+		m.weights[*last] -= n
+	}
+	if int(*last) <= m.far {
+		m.since += n
+	}
+	*last = int32(m.episode)
+	m.weights[m.episode] += n
+}

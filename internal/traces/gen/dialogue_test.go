@@ -1,0 +1,362 @@
+package gen
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/stat"
+	"pgregory.net/rapid"
+
+	"github.com/cachesim/cachesim/internal/similarity"
+	"github.com/cachesim/cachesim/internal/traces"
+)
+
+// dialogueSession is a session as the records tell it.
+type dialogueSession struct {
+	topic   string
+	answers []string
+}
+
+// fatalist is what tests and property tests have in common.
+type fatalist interface {
+	Fatalf(format string, args ...any)
+}
+
+// sessionsOf returns the sessions of a trace. None may come in two parts, or be of two topics.
+func sessionsOf(t fatalist, records []traces.Record) (sessions []dialogueSession) {
+	seen := map[string]bool{}
+	last := ""
+	for i, rec := range records {
+		q := rec.Query
+		if name := string(q.Session); name != last {
+			if seen[name] {
+				t.Fatalf("request %d: session %s comes in two parts", i, name)
+			}
+			seen[name], last = true, name
+			sessions = append(sessions, dialogueSession{topic: string(q.Topic)})
+		}
+		s := &sessions[len(sessions)-1]
+		if s.topic != string(q.Topic) {
+			t.Fatalf("request %d: session %s is of topics %s and %s", i, last, s.topic, q.Topic)
+		}
+		s.answers = append(s.answers, string(q.Answer))
+	}
+	return sessions
+}
+
+// longShare returns the share of reuses with more than capacity other answers since the last, by a list with the last one in front.
+func longShare(records []traces.Record, capacity int) float64 {
+	var stack []string
+	long, reuses := 0, 0
+	for _, rec := range records {
+		answer := string(rec.Query.Answer)
+		distance := slices.Index(stack, answer)
+		if distance >= 0 {
+			reuses++
+			stack = slices.Delete(stack, distance, distance+1)
+		}
+		if distance > capacity {
+			long++
+		}
+		stack = slices.Insert(stack, 0, answer)
+	}
+	return float64(long) / float64(reuses)
+}
+
+// mostLikely returns the exponent of Zipf's law, in steps of 0.001, under which sessions by topic are most likely.
+func mostLikely(sessions []dialogueSession, topics int) float64 {
+	var sum float64
+	for _, s := range sessions {
+		rank, _ := strconv.Atoi(strings.TrimPrefix(s.topic, "t"))
+		sum += math.Log(float64(rank))
+	}
+	best, least := 0.0, math.Inf(1)
+	for exponent := 0.0; exponent < 3; exponent += 0.001 {
+		var weights float64
+		for r := 1; r <= topics; r++ {
+			weights += math.Pow(float64(r), -exponent)
+		}
+		if cost := exponent*sum/float64(len(sessions)) + math.Log(weights); cost < least {
+			best, least = exponent, cost
+		}
+	}
+	return best
+}
+
+// The targets of the axes of the paper's figure 2 are hit within a point, as measured from the trace alone.
+func TestDialogueHitsItsTargets(t *testing.T) {
+	for i, c := range []struct{ zipf, long float64 }{{0.7, 0.5}, {0.7, 0.7}, {0.7, 0.9}, {0.9, 0.5}, {1.2, 0.5}} {
+		spec := fmt.Sprintf("dialogue(zipf=%v,long=%v,seed=%d,dim=64)", c.zipf, c.long, i)
+		records := readAll(t, spec)
+		if len(records) != 10_000 {
+			t.Errorf("%s: %d requests", spec, len(records))
+		}
+		if got := longShare(records, 1000); math.Abs(got-c.long) > 0.01 {
+			t.Errorf("%s: %.4f of the reuses are long", spec, got)
+		}
+		sessions := sessionsOf(t, records)
+		if got := mostLikely(sessions, 120); math.Abs(got-c.zipf) > 0.01 {
+			t.Errorf("%s: the exponent is %.3f", spec, got)
+		}
+		for _, s := range sessions {
+			if len(s.answers) < 4 || len(s.answers) > 12 {
+				t.Fatalf("%s: a session of %d queries", spec, len(s.answers))
+			}
+		}
+	}
+}
+
+// A session that comes again asks the same in the same order, and single queries belong to one session.
+func TestDialogueSessionsComeAgainWhole(t *testing.T) {
+	sessions := sessionsOf(t, readAll(t, "dialogue(seed=3,dim=64)"))
+	sessionWith, repeats, lengths := map[string]int{}, 0, make([]float64, 9)
+	families := map[string]map[string]bool{}
+	for i, s := range sessions {
+		anchor, last := s.answers[0], s.answers[len(s.answers)-1]
+		if families[s.topic] == nil {
+			families[s.topic] = map[string]bool{}
+		}
+		families[s.topic][anchor] = true
+		lengths[len(s.answers)-4]++
+		if before, ok := sessionWith[last]; !ok {
+			sessionWith[last] = i
+		} else if repeats++; !slices.Equal(s.answers, sessions[before].answers) {
+			t.Fatalf("sessions %v and %v end alike", s.answers, sessions[before].answers)
+		}
+	}
+	if share := float64(repeats) / float64(len(sessions)); share < 0.35 || share > 0.5 {
+		t.Errorf("%.2f of the sessions came before, want 0.5 but for those that could not", share)
+	}
+	for topic, anchors := range families {
+		if len(anchors) > 4 {
+			t.Errorf("topic %s has sessions with %d first queries, want one for each of 4 families", topic, len(anchors))
+		}
+	}
+	for i, n := range lengths {
+		if share := n / float64(len(sessions)); math.Abs(share-1.0/9) > 0.05 {
+			t.Errorf("%.3f of the sessions have %d queries", share, i+4)
+		}
+	}
+}
+
+// load returns a generated trace with its queries.
+func load(t *testing.T, spec string) *traces.Trace {
+	t.Helper()
+	g := open(t, spec)
+	trace, err := traces.LoadReader(t.Context(), spec, g, g.Fields, int64(g.Requests()), traces.LoadOptions{Queries: true, Times: true, Keys: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(trace.Objects) != g.Requests() {
+		t.Errorf("%s: %d requests, %d announced", spec, len(trace.Objects), g.Requests())
+	}
+	return trace
+}
+
+// Similarities are those that follow from the construction.
+func TestDialogueSimilarities(t *testing.T) {
+	trace := load(t, "dialogue(requests=2000,capacity=200,seed=1)")
+	q := trace.Queries
+	if q.Dim != 384 || q.NumTopics > 120 || q.NumSessions != 250 || q.NumAnswers == trace.NumObjects {
+		t.Fatalf("dim %d, %d topics, %d sessions, %d answers of %d queries", q.Dim, q.NumTopics, q.NumSessions, q.NumAnswers, trace.NumObjects)
+	}
+	plan := open(t, "dialogue(requests=2000,capacity=200,seed=1)").records.(*dialogueTrace).plan
+	// The first query of an answer is its first wording; its key is the number of the question, plus one.
+	anchorOf := map[uint64]uint64{}
+	for _, number := range plan.order {
+		var anchor uint64
+		for _, question := range plan.questionsOf(number) {
+			if plan.isAnchor(question) {
+				anchor = uint64(question) + 1
+			}
+			anchorOf[uint64(question)+1] = anchor
+		}
+	}
+	vectors := similarity.Vectors{Dim: q.Dim, Data: q.Vectors}
+	measured := map[string][]float64{}
+	for i := range trace.NumObjects {
+		for j := range i {
+			a, b := trace.Keys[j].Num, trace.Keys[i].Num
+			kind := kindOfPair(q, i, j, a, b, anchorOf)
+			measured[kind] = append(measured[kind], float64(vectors.Similarity(j, i)))
+		}
+	}
+	for kind, want := range map[string]struct{ mean, deviation float64 }{
+		"first wording and another":       {math.Sqrt(0.93), 1e-6},
+		"other wordings":                  {0.93, 0.07 / math.Sqrt(384)},
+		"anchor and what follows it":      {0.45 + math.Sqrt(0.055), 1e-6},
+		"following the same anchor":       {0.55, 0.45 / math.Sqrt(384)},
+		"an anchor and others of a topic": {0.45, 1e-6},
+		"others of a topic":               {0.45, 0.45 / math.Sqrt(384)},
+		"of two topics":                   {0, 1 / math.Sqrt(384)},
+	} {
+		mean, deviation := stat.MeanStdDev(measured[kind], nil)
+		// Topics are far fewer than pairs of queries, so that the mean of all pairs is not as near to 0 as their number suggests.
+		if n := len(measured[kind]); n < 20 || math.Abs(mean-want.mean) > 0.002+want.deviation/8 || deviation > 1.3*want.deviation+1e-6 || deviation < want.deviation/2-1e-6 {
+			t.Errorf("%s: %d pairs of mean %.4f and deviation %.4f, want %.4f and %.4f", kind, n, mean, deviation, want.mean, want.deviation)
+		}
+	}
+}
+
+// kindOfPair says how two queries relate; "" where other words for one of them make it another case.
+func kindOfPair(q *traces.Queries, i, j int, a, b uint64, anchorOf map[uint64]uint64) string {
+	first := func(key uint64) bool { return anchorOf[key] != 0 }
+	switch {
+	case q.Answers[i] == q.Answers[j] && (first(a) || first(b)):
+		return "first wording and another"
+	case q.Answers[i] == q.Answers[j]:
+		return "other wordings"
+	case !first(a) || !first(b):
+		return ""
+	case q.Topics[i] != q.Topics[j]:
+		return "of two topics"
+	case anchorOf[a] == b || anchorOf[b] == a:
+		return "anchor and what follows it"
+	case anchorOf[a] == a || anchorOf[b] == b:
+		return "an anchor and others of a topic"
+	case anchorOf[a] == anchorOf[b]:
+		return "following the same anchor"
+	}
+	return "others of a topic"
+}
+
+// With paraphrases=0 each answer has one query, with 1 no query comes twice.
+func TestDialogueParaphrases(t *testing.T) {
+	for paraphrases, wantQueries := range map[int]func(answers, requests int) int{
+		0: func(answers, _ int) int { return answers },
+		1: func(_, requests int) int { return requests },
+	} {
+		trace := load(t, fmt.Sprintf("dialogue(requests=2000,capacity=200,paraphrases=%d,dim=64)", paraphrases))
+		if want := wantQueries(trace.Queries.NumAnswers, len(trace.Objects)); trace.NumObjects != want {
+			t.Errorf("paraphrases=%d: %d queries, want %d", paraphrases, trace.NumObjects, want)
+		}
+	}
+}
+
+// With require-anchor each query that is no anchor comes right after its anchor, word for word; without these requests the trace is the same.
+func TestDialogueRequiresAnchors(t *testing.T) {
+	const spec = "dialogue(requests=1000,capacity=100,dim=64,seed=1"
+	plain, required := readAll(t, spec+")"), readAll(t, spec+",require-anchor=true)")
+	anchors := uint64(120 * 4 * maxAnchors)
+	var left []traces.Record
+	for i, rec := range required {
+		answer, _ := strconv.ParseUint(strings.TrimPrefix(string(rec.Query.Answer), "q"), 10, 64)
+		if answer <= anchors {
+			continue
+		}
+		if i == 0 || required[i-1].Num > anchors || string(required[i-1].Query.Session) != string(rec.Query.Session) {
+			t.Fatalf("request %d, for %d, is not preceded by its anchor", i, rec.Num)
+		}
+		left = append(left, rec)
+	}
+	others := slices.DeleteFunc(plain, func(rec traces.Record) bool {
+		answer, _ := strconv.ParseUint(strings.TrimPrefix(string(rec.Query.Answer), "q"), 10, 64)
+		return answer <= anchors
+	})
+	if len(required) != 1000+len(left) || len(others) != len(left) {
+		t.Fatalf("%d requests with anchors, of which %d are others; %d without", len(required), len(left), len(others))
+	}
+	for i := range left {
+		if left[i].Num != others[i].Num || !slices.Equal(left[i].Query.Vector, others[i].Query.Vector) {
+			t.Fatalf("request %d without anchors is for %d, not %d", i, left[i].Num, others[i].Num)
+		}
+	}
+}
+
+// Whatever the parameters, there is an error or a trace of whole sessions that hits its targets.
+func TestDialogueProperties(t *testing.T) {
+	made := 0
+	rapid.Check(t, func(t *rapid.T) {
+		one := func(name string, values ...float64) float64 { return rapid.SampledFrom(values).Draw(t, name) }
+		requests, capacity, long := int(one("requests", 4, 333, 1000, 2000)), int(one("capacity", 1, 40, 100, 150)), one("long", 0, 0.3, 0.5, 0.7)
+		spec, err := Parse(fmt.Sprintf("dialogue(requests=%d,capacity=%d,long=%v,topics=%v,sessions=%v,families=%v,zipf=%v,repeats=%v,dim=64,seed=%d)",
+			requests, capacity, long, one("topics", 1, 10, 20, 40), one("sessions", 1, 20, 40, 200), one("families", 1, 4, 7), one("zipf", 0, 0.7, 1),
+			one("repeats", 0, 0.3, 0.5, 0.8), rapid.IntRange(0, 1<<40).Draw(t, "seed")), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, err := New(spec)
+		if err != nil {
+			return
+		}
+		made++
+		var records []traces.Record
+		var rec traces.Record
+		for g.Read(&rec) == nil {
+			records = append(records, traces.Record{Num: rec.Num, Query: clone(rec.Query)})
+		}
+		sessionsOf(t, records)
+		if got := longShare(records, capacity); len(records) != requests || math.Abs(got-long) > within {
+			t.Fatalf("%d requests, want %d; %.4f of the reuses are long, want %v", len(records), requests, got, long)
+		}
+	})
+	if made < 5 {
+		t.Errorf("only %d of the parameters make a trace", made)
+	}
+}
+
+func TestDialogueErrors(t *testing.T) {
+	for spec, want := range map[string]string{
+		"dialogue(requests=3)":                               "from 4",
+		"dialogue(requests=100)":                             "the topics of 13 sessions have the exponent",
+		"dialogue(long=1.5)":                                 "from 0 to 1",
+		"dialogue(long=0.9,zipf=1.2)":                        "more families",
+		"dialogue(requests=900,topics=1,sessions=300)":       "0.000 at best; want more requests",
+		"dialogue(requests=10000,long=0)":                    "a larger capacity",
+		"dialogue(topics=1,requests=8)":                      "no query comes twice",
+		"dialogue(topics=1,sessions=1,requests=1000,long=0)": "whole sessions do not add up",
+		"dialogue(a=0.7,b=0.4)":                              "a sum of at most 1",
+		"dialogue(dim=63)":                                   "from 64",
+		"dialogue(dim=64,families=40)":                       "need more than 82",
+		"dialogue(topics=1000000,sessions=1000)":             "at most 16777216",
+		"dialogue(size=512)":                                 `unknown parameter "size"`,
+		"dialogue(rate=0.000001)":                            "292 years",
+		"rac-example(seed=1)":                                `unknown parameter "seed"`,
+		"mixed(phases=dialogue:100)":                         "makes prompts or queries, which a phase cannot",
+	} {
+		s, err := Parse(spec, "")
+		if err == nil {
+			_, err = New(s)
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want one with %q", spec, err, want)
+		}
+	}
+}
+
+// The example has the order, the labels and, but for those between others of a topic, the similarities of the paper.
+func TestRACExample(t *testing.T) {
+	trace := load(t, "rac-example")
+	q := trace.Queries
+	names := make([]string, trace.NumObjects)
+	for i, key := range trace.Keys {
+		names[i] = key.Text
+	}
+	var order []string
+	for _, o := range trace.Objects {
+		order = append(order, names[o])
+	}
+	const want = "a0 a1 a2 a3 a4 a5 b0 b1 b2 b3 b4 b5 a0 a1* a2* a3* a4* a5* b0* b1* b2 b3* b4* b5*"
+	if got := strings.Join(order, " "); got != want || q.NumTopics != 2 || q.NumSessions != 4 || q.NumAnswers != 22 {
+		t.Errorf("%s, %d topics, %d sessions, %d answers", got, q.NumTopics, q.NumSessions, q.NumAnswers)
+	}
+	vectors := similarity.Vectors{Dim: q.Dim, Data: q.Vectors}
+	for i, a := range names {
+		for j, b := range names[:i] {
+			want := 0.1 + 0.65*0.65/0.9
+			switch {
+			case a[0] != b[0]:
+				want = 0.1
+			case a == "a0" || a == "b2" || b == "a0" || b == "b2":
+				want = 0.75
+			}
+			if got := float64(vectors.Similarity(i, j)); math.Abs(got-want) > 1e-6 {
+				t.Errorf("%s and %s are %.4f similar, want %.4f", a, b, got, want)
+			}
+		}
+	}
+}

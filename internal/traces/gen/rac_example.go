@@ -1,0 +1,81 @@
+package gen
+
+import (
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/traces"
+)
+
+var racExampleParams = []params.Param{
+	{Name: "rate", Default: 1.0, Min: 0, Max: 1e9, Doc: "requests per second of the trace's clock, evenly spaced from 0 on; 0: no clock"},
+}
+
+// racExampleQueries are the queries of Example 1 of RAC (arXiv 2602.21547, section 1) as they come. The first letter is the topic; the anchors are a0 and b2, and
+// those with a star are new.
+var racExampleQueries = []string{
+	"a0", "a1", "a2", "a3", "a4", "a5", "b0", "b1", "b2", "b3", "b4", "b5",
+	"a0", "a1*", "a2*", "a3*", "a4*", "a5*", "b0*", "b1*", "b2", "b3*", "b4*", "b5*",
+}
+
+// racExample gives out the queries of Example 1.
+type racExample struct {
+	rate  float64
+	given int
+
+	directions map[string]int // per query: the coordinate that is its own
+	head       traces.QueryHead
+}
+
+func newRACExample(v params.Values) (recordSource, error) {
+	e := &racExample{rate: v.Float("rate"), directions: map[string]int{}}
+	for _, query := range racExampleQueries {
+		if _, ok := e.directions[query]; !ok {
+			e.directions[query] = 1 + len(e.directions)
+		}
+	}
+	return e, checkClock(len(racExampleQueries), e.rate)
+}
+
+func (e *racExample) fields() traces.Fields { return traces.Fields{Time: e.rate > 0, Queries: true} }
+
+func (e *racExample) requests() int { return len(racExampleQueries) }
+
+// read makes the next request.
+func (e *racExample) read(rec *traces.Record) error {
+	if e.given == len(racExampleQueries) {
+		return io.EOF
+	}
+	query := racExampleQueries[e.given]
+	topic := query[:1]
+	e.head = traces.QueryHead{
+		Topic: []byte(topic), Session: fmt.Appendf(nil, "%s%d", topic, 1+e.given/12), Answer: []byte(query), Vector: e.embedding(query),
+	}
+	*rec = traces.Record{Text: []byte(query), Query: &e.head}
+	if e.rate > 0 {
+		rec.Time = int64(float64(e.given) * 1e9 / e.rate)
+	}
+	e.given++
+	return nil
+}
+
+// embedding returns a vector that is 0.1 similar to those of the other topic, and 0.75 to the anchor of its own. Others of a topic are 0.57 similar to each
+// other: beside the anchor they have nothing in common, which is the least that so many of them can.
+func (e *racExample) embedding(query string) []float32 {
+	const (
+		acrossTopics = 0.1
+		toAnchor     = (0.75 - acrossTopics) / (1 - acrossTopics) // within what topics do not share
+	)
+	anchor := map[byte]string{'a': "a0", 'b': "b2"}[query[0]]
+	v := make([]float32, 1+len(e.directions))
+	v[0] = float32(math.Sqrt(acrossTopics))
+	own := math.Sqrt(1 - acrossTopics)
+	if query != anchor {
+		v[e.directions[anchor]] = float32(own * toAnchor)
+		own *= math.Sqrt(1 - toAnchor*toAnchor)
+	}
+	v[e.directions[query]] = float32(own)
+	return v
+}
