@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -52,7 +53,10 @@ Sizes, for --size:
 		if p.Name == "requests" {
 			short = "n"
 		}
-		flags.VarP(&paramFlag{p, fmt.Sprint(p.Default)}, p.Name, short, genFlagHelp(p))
+		flag := flags.VarPF(&paramFlag{p, fmt.Sprint(p.Default)}, p.Name, short, genFlagHelp(p))
+		if p.Default == false {
+			flag.NoOptDefVal = "true"
+		}
 	}
 	flags.StringVarP(&f.out, "output", "o", "-", "file to write, - for standard output")
 	flags.StringVar(&f.format, "output-format", "", "format to write: "+strings.Join(traces.WritableFormats(), ", ")+" (default: told by the name of the file; for -: csv, or mooncake for prompts and batches for batches)")
@@ -144,12 +148,17 @@ func copyRecords(ctx context.Context, w *traces.Writer, r traces.Reader, progres
 	}
 }
 
-// genFlagHelp is the help of a parameter's flag, with the generators that take it.
+// genFlagHelp is the help of a parameter's flag, with the generators that take it; of a common one, with those that have another default.
 func genFlagHelp(p params.Param) string {
+	common := slices.ContainsFunc(gen.Common, func(c params.Param) bool { return c.Name == p.Name })
 	var takers []string
 	for _, e := range gen.All() {
 		for _, q := range e.Params {
-			if q.Name == p.Name {
+			switch {
+			case q.Name != p.Name || common && q.Default == p.Default:
+			case common:
+				takers = append(takers, fmt.Sprintf("%s: %v", e.Name, q.Default))
+			default:
 				takers = append(takers, e.Name)
 			}
 		}

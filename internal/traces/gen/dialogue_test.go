@@ -269,33 +269,38 @@ func TestDialogueRequiresAnchors(t *testing.T) {
 
 // Whatever the parameters, there is an error or a trace of whole sessions that hits its targets.
 func TestDialogueProperties(t *testing.T) {
-	made := 0
 	rapid.Check(t, func(t *rapid.T) {
 		one := func(name string, values ...float64) float64 { return rapid.SampledFrom(values).Draw(t, name) }
-		requests, capacity, long := int(one("requests", 4, 333, 1000, 2000)), int(one("capacity", 1, 40, 100, 150)), one("long", 0, 0.3, 0.5, 0.7)
-		spec, err := Parse(fmt.Sprintf("dialogue(requests=%d,capacity=%d,long=%v,topics=%v,sessions=%v,families=%v,zipf=%v,repeats=%v,dim=64,seed=%d)",
-			requests, capacity, long, one("topics", 1, 10, 20, 40), one("sessions", 1, 20, 40, 200), one("families", 1, 4, 7), one("zipf", 0, 0.7, 1),
-			one("repeats", 0, 0.3, 0.5, 0.8), rapid.IntRange(0, 1<<40).Draw(t, "seed")), "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		g, err := New(spec)
-		if err != nil {
-			return
-		}
-		made++
-		var records []traces.Record
-		var rec traces.Record
-		for g.Read(&rec) == nil {
-			records = append(records, traces.Record{Num: rec.Num, Query: clone(rec.Query)})
-		}
-		sessionsOf(t, records)
-		if got := longShare(records, capacity); len(records) != requests || math.Abs(got-long) > within {
-			t.Fatalf("%d requests, want %d; %.4f of the reuses are long, want %v", len(records), requests, got, long)
-		}
+		requests, capacity, long := int(one("requests", 1000, 2000, 3000)), int(one("capacity", 40, 100, 150)), one("long", 0.3, 0.5, 0.7)
+		checkDialogue(t, fmt.Sprintf("requests=%d,capacity=%d,long=%v,topics=%v,sessions=%v,families=%v,zipf=%v,repeats=%v,seed=%d", requests, capacity, long,
+			one("topics", 10, 40), one("sessions", 40, 200), one("families", 4, 7), one("zipf", 0, 0.7, 1), one("repeats", 0.3, 0.5), rapid.IntRange(0, 1<<40).Draw(t, "seed")),
+			requests, capacity, long)
 	})
-	if made < 5 {
-		t.Errorf("only %d of the parameters make a trace", made)
+	rapid.Check(t, func(t *rapid.T) {
+		requests, capacity, long := rapid.IntRange(4, 1000).Draw(t, "requests"), rapid.IntRange(1, 1000).Draw(t, "capacity"), rapid.Float64Range(0, 1).Draw(t, "long")
+		checkDialogue(t, fmt.Sprintf("requests=%d,capacity=%d,long=%v,topics=%d,sessions=%d,families=%d,zipf=%v,repeats=%v", requests, capacity, long,
+			rapid.IntRange(1, 100).Draw(t, "topics"), rapid.IntRange(1, 100).Draw(t, "sessions"), rapid.IntRange(1, 30).Draw(t, "families"),
+			rapid.Float64Range(0, 10).Draw(t, "zipf"), rapid.Float64Range(0, 1).Draw(t, "repeats")), requests, capacity, long)
+	})
+}
+
+func checkDialogue(t *rapid.T, given string, requests, capacity int, long float64) {
+	spec, err := Parse("dialogue(dim=64,"+given+")", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := New(spec)
+	if err != nil {
+		return
+	}
+	var records []traces.Record
+	var rec traces.Record
+	for g.Read(&rec) == nil {
+		records = append(records, traces.Record{Num: rec.Num, Query: clone(rec.Query)})
+	}
+	sessionsOf(t, records)
+	if got := longShare(records, capacity); len(records) != requests || math.Abs(got-long) > within {
+		t.Fatalf("%d requests, want %d; %.4f of the reuses are long, want %v", len(records), requests, got, long)
 	}
 }
 
