@@ -53,6 +53,21 @@ const sgdTwoDialogues = `[
  {"turns": [{"speaker": "USER", "utterance": "7"}], "more": null, "services": [], "dialogue_id": "1_1"}
 ]`
 
+// oasstTrees has a tree of two branches after a second that is older, one without a message and one without a text.
+const oasstTrees = `{"message_tree_id": "t1", "tree_state": "ready_for_export", "prompt": {"replies": [{"message_id": "m2", "parent_id": "t1", "text": "7", "role": "assistant", "replies": [{"message_id": "m3", "text": "more", "role": "prompter", "lang": "en", "created_date": "2023-02-05T14:00:02.5+00:00", "replies": []}]}, {"message_id": "m4", "text": "other", "role": "assistant", "replies": [{"message_id": "m5", "text": "else", "role": "prompter", "lang": "de", "deleted": true}]}], "message_id": "t1", "parent_id": null, "text": "first", "role": "prompter", "lang": "en", "created_date": "2023-02-05T14:00:01+00:00", "emojis": {"+1": 2}, "labels": {"spam": {"value": 0.0, "count": 3}}}}
+{"message_tree_id": "t2", "prompt": {"message_id": "t2", "text": "second", "role": "prompter", "created_date": "2023-02-05T14:00:00.983374+00:00", "synthetic": false}, "origin": null}
+{"message_tree_id": "t3", "prompt": null}
+{"message_tree_id": "t4", "prompt": {"message_id": "t4", "text": " ", "role": "prompter", "created_date": "2023-02-05T14:00:00+00:00"}}
+`
+
+// oasstFlat has a reply before its parent, and one whose parent is not there.
+const oasstFlat = `{"message_id": "m3", "parent_id": "m2", "text": "more", "role": "prompter"}
+{"message_id": "t1", "parent_id": null, "text": "first", "role": "prompter", "message_tree_id": "t1", "lang": null, "replies": null}
+{"message_id": "m2", "parent_id": "t1", "text": "7", "role": "assistant", "message_tree_id": "t1"}
+{"message_id": "m4", "parent_id": "gone", "text": "other", "role": "assistant", "message_tree_id": "t1"}
+{"message_id": "lost", "parent_id": "away", "text": "alone", "role": "prompter", "created_date": null}
+`
+
 func TestDialogueFormats(t *testing.T) {
 	for name, c := range map[string]struct {
 		content, format string
@@ -70,6 +85,16 @@ func TestDialogueFormats(t *testing.T) {
 			"- - 0:0: b?", "- - 0:0: a?", "- - 0:0: b?", "- - 0:0: a?"}},
 		"qqp, word for word": {`[{"origin": "a?", "similar": "b?"}]`, "qqp:requests=5,exact=1,distance=0", []string{
 			"- - 0:0: b?", "- - 0:0: b?", "- - 0:0: a?", "- - 0:0: a?", "- - 0:0: b?"}},
+		"tiage": {`{"7": [["hi", "-1"], ["a\u00e9", "0"], ["b", "1"], ["hi", "1"]], "8": [["12", "1"], ["d", "0"]]}`, "", []string{
+			"0:7 0:7/0 -: hi", "0:7 0:7/0 -: aé", "0:7 0:7/1 -: b", "0:7 0:7/2 -: hi", "0:8 0:8/0 -: 12", "0:8 0:8/0 -: d"}},
+		"clinc, one split": {`{"oos_val": [["who", "oos"]], "val": [], "more": {"x": 1}, "train": [["a", "i"]], "oos_train": [["b", "oos"]]}`, "clinc:split=train", []string{
+			"- i i: a", "- oos oos: b: b"}},
+		"clinc without those out of scope": {`{"val": [["a", "i"]], "oos_val": [["who", "oos"]]}`, "clinc:oos=drop,requests=3", []string{"- i i: a", "- i i: a", "- i i: a"}},
+		"clinc in episodes":                {`{"val": [["a", "i"], ["b", "i"]]}`, "clinc:episode=1000", []string{"0:0 i i: b", "0:0 i i: a"}},
+		"oasst":                            {oasstTrees, "", []string{"t2 - -: second", "t1 - -: first", "t1 - -: more", "t1 - -: else"}},
+		"oasst, both roles":                {oasstTrees, "oasst:roles=both,deleted=drop", []string{"t2 - -: second", "t1 - -: first", "t1 - -: 7", "t1 - -: more", "t1 - -: other"}},
+		"oasst, a language":                {oasstTrees, "oasst:lang=de,roles=both", []string{"t1 - -: else"}},
+		"oasst, flat":                      {oasstFlat, "oasst:roles=both", []string{"t1 - -: first", "t1 - -: 7", "t1 - -: more", "t1 - -: other", "lost - -: alone"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := readQueries(t, c.content, c.format)
@@ -98,6 +123,25 @@ func TestDialogueFormatsRefuse(t *testing.T) {
 		"qqp, blank question":    {`[{"origin": "", "similar": "b"}]`, "", "byte 12: want a text that is not blank"},
 		"qqp, no pairs":          {`[]`, "qqp", "holds no pairs of questions"},
 		"qqp, JSON lines":        {`{"origin": "a", "similar": "b"}`, "qqp", "byte 0: want an array in brackets"},
+		"tiage, a mark":          {`{"1": [["a", "0"], ["b", "2"]]}`, "", "byte 19: want a text and \"1\", \"0\" or \"-1\""},
+		"tiage, one string":      {`{"1": [["a", "0"], ["b"]]}`, "", "byte 23: want a comma and a second string"},
+		"tiage, three strings":   {`{"1": [["a", "0"], ["b", "1", "2"]]}`, "", "byte 28: want a closing bracket after two strings"},
+		"tiage, cut off":         {`{"1": [["a", "0"], `, "", "byte 19: want a pair of strings in brackets, got the end"},
+		"tiage, a number":        {`{"1": [["a", "0"], ["b", 1]]}`, "", "byte 25: want a string in double quotes"},
+		"clinc, no such split":   {`{"val": [["a", "b"]]}`, "clinc:split=test", "holds no queries of the split test"},
+		"clinc, no query":        {`{"val": [["", "b"]]}`, "clinc", "byte 10: want a text that is not blank"},
+		"clinc, cut off":         {`{"val": [["a", "b"`, "clinc", "byte 18: want a closing bracket"},
+		"oasst, cut off":         {oasstTrees[:700], "", "line 2: column 28: want the double quote that ends a string, got the end"},
+		"oasst, no role":         {`{"message_id": "a", "text": "b", "replies": [{"role": "x"}]}`, "", `line 1: column 55: want "prompter" or "assistant"`},
+		"oasst, half a message":  {"{\"message_id\": \"a\", \"role\": \"prompter\", \"text\": \"b\"}\n{\"message_id\": \"c\"}\n", "", "line 2: a message without one of message_id, role and text"},
+		"oasst, no tree id":      {`{"prompt": {"message_id": "a", "role": "prompter", "text": "b"}}`, "", "line 1: a tree without message_tree_id"},
+		"oasst, twice":           {strings.Repeat(`{"message_id": "a", "role": "prompter", "text": "b"}`+"\n", 2), "", `line 2: the message_id "a" was there before`},
+		"oasst, a circle":        {`{"message_id": "a", "parent_id": "a", "role": "prompter", "text": "b"}`, "", "1 messages are replies to each other in a circle"},
+		"oasst, a date":          {`{"message_id": "a", "created_date": "x", "role": "prompter", "text": "b"}`, "", `line 1: time "x"`},
+		"oasst, some dates":      {oasstTrees + `{"message_id": "a", "role": "prompter", "text": "b"}`, "", "line 5: want a created_date in every tree or in none"},
+		"oasst, too deep":        {strings.Repeat(`{"message_id": "a", "text": "", "role": "prompter", "replies": [`, 1001), "", "no more than 1000 replies to each other"},
+		"oasst, more behind":     {`{"message_id": "a", "role": "prompter", "text": "b"} x`, "", "line 1: column 54: want nothing after the object"},
+		"oasst, no such part":    {oasstTrees, "oasst:part=1,length=2", "has 1 whole parts of 2 requests"},
 		"JSON arrays of numbers": {"[1,2,3]", "", "looks like JSON, not a format that this version reads"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -249,6 +293,12 @@ func TestRealDialogues(t *testing.T) {
 		{"sgd-dev/dialogues_*.json.gz", "", 19384, 15941, 2098, 17, 0},
 		{"sgd-dev/dialogues_*.json.gz", "sgd:roles=both,topic=none", 38768, 31733, 2098, 0, 0},
 		{"qqp-duplicate-pairs.json.gz", "", 44769, 44769, 0, 0, 18105},
+		{"clinc150.json.zst", "", 23700, 23695, 0, 151, 1350},
+		{"clinc150.json.zst", "clinc:oos=drop,split=test,episode=5", 4500, 4500, 974, 150, 150},
+		{"tiage-anno_*.json.zst", "", 7802, 7653, 500, 2005, 0},
+		{"oasst-en_100_tree.jsonl.zst", "oasst:roles=both", 1167, 1167, 100, 0, 0},
+		{"oasst-en_100_message.jsonl.zst", "oasst:roles=both", 1167, 1167, 100, 0, 0},
+		{"oasst-en_100_message.jsonl.zst", "oasst:part=1,length=200", 204, 204, 42, 0, 0},
 	} {
 		files, err := filepath.Glob(filepath.Join(folder, "dialogue", c.files))
 		if err != nil {
@@ -272,4 +322,14 @@ func FuzzSGD(f *testing.F) {
 
 func FuzzQQP(f *testing.F) {
 	fuzzFormat(f, "qqp:distance=3", qqpFormat.Example, pairsOf(2, 5, 3), `[{"origin":"7","similar":"7"}]`)
+}
+
+func FuzzOASST(f *testing.F) {
+	fuzzFormat(f, "oasst:roles=both", oasstTrees, oasstFlat, oasstFormat.Example)
+}
+
+func FuzzTIAGE(f *testing.F) { fuzzFormat(f, "tiage", tiageFormat.Example, `{"1":[]}`) }
+
+func FuzzCLINC(f *testing.F) {
+	fuzzFormat(f, "clinc:episode=2", clincFormat.Example, `{"oos_test":[["7","oos"]],"test":[["7","x"],["8","y"]]}`)
 }

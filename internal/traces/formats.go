@@ -54,7 +54,10 @@ var formats = []Format{
 	agentFormat,
 	chatFormat,
 	sgdFormat,
+	oasstFormat,
+	tiageFormat,
 	qqpFormat,
+	clincFormat,
 }
 
 // Formats returns every format that can be read.

@@ -193,6 +193,30 @@ func (s *Source) Line() ([]byte, error) {
 	return line, nil
 }
 
+// longLine is Line for formats whose lines may be longer, up to most bytes.
+func (s *Source) longLine(most int) ([]byte, error) {
+	var begun []byte
+	for {
+		part, err := s.buf.ReadSlice('\n')
+		if err == bufio.ErrBufferFull {
+			if begun = append(begun, part...); len(begun) <= most {
+				continue
+			}
+			s.line++
+			return nil, s.LineErrorf("longer than %d bytes", most)
+		}
+		if err != nil && (err != io.EOF || len(begun)+len(part) == 0) {
+			return nil, err
+		}
+		s.line++
+		line := part
+		if begun != nil {
+			line = append(begun, part...)
+		}
+		return bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r")), nil
+	}
+}
+
 // lastLine handles a line that does not end with a line break.
 func (s *Source) lastLine(line []byte, err error) ([]byte, error) {
 	switch {

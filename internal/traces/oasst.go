@@ -1,0 +1,373 @@
+package traces
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/cachesim/cachesim/internal/params"
+)
+
+var oasstFormat = Format{
+	Name:      "oasst",
+	Summary:   "message trees of OpenAssistant (OASST1, OASST2) as JSON lines, nested or flat: a message is a query, its tree the session",
+	Example:   `{"message_tree_id": "t1", "prompt": {"message_id": "t1", "text": "Hi!", "role": "prompter", "replies": [{"message_id": "m2", "text": "Hello.", "role": "assistant"}]}}`,
+	Carries:   "queries: text, session",
+	Detection: `a first line that is a JSON object with "message_id", "text" and "role"`,
+	Options: []params.Param{
+		{Name: "roles", Default: "user", Choices: []string{"user", "both"}, Doc: "messages that are requests: those of the prompter, or of both sides"},
+		{Name: "deleted", Default: "keep", Choices: []string{"keep", "drop"}, Doc: "messages that were deleted"},
+		{Name: "lang", Default: "all", Doc: "language of the messages that are requests, as the file names it: en, de, pt-BR, ..."},
+		{Name: "part", Default: -1, Min: -1, Doc: "only this part of the trace, counted from 0; -1: all of it"},
+		{Name: "length", Default: 10000, Min: 1, Doc: "requests of a part, which ends with the tree that brings it to so many"},
+	},
+	JSON: true,
+	Detect: func(head Head, _ string) Confidence {
+		if looksLikeJSON(head, "message_id", "text", "role") {
+			return Certain
+		}
+		return No
+	},
+	Open: openOASST,
+}
+
+const (
+	maxTreeLine   = 256 << 20 // bytes of a tree
+	maxReplyDepth = 1000      // replies to replies
+)
+
+// oasstMessage is a message in the tree of its thread. Links to messages are numbers in the file, -1 for none.
+type oasstMessage struct {
+	text                        []byte // nil if it is no request
+	id, parentID, tree          string // parentID only where the parent is not the message around it
+	line                        int
+	created                     int64 // nanoseconds; -1 if unknown
+	parent                      int32
+	firstReply, lastReply, next int32 // the first and the last reply to it, and the next reply to its parent
+}
+
+// oasstReader collects the messages of a file.
+type oasstReader struct {
+	src       *Source
+	scanner   jsonScanner
+	bothRoles bool
+	drop      bool   // deleted messages
+	lang      string // "" for all
+	messages  []oasstMessage
+}
+
+// oasstThread is a tree: the requests in it, by depth first.
+type oasstThread struct {
+	session []byte
+	created int64
+	texts   [][]byte
+	line    int
+}
+
+// openOASST reads the file whole, as trees are not sorted by time. Its memory is that of the texts that are requests, and 300 bytes per message.
+func openOASST(src *Source, opts params.Values) (Reader, Fields, error) {
+	r := &oasstReader{src: src, bothRoles: opts.Text("roles") == "both", drop: opts.Text("deleted") == "drop", lang: opts.Text("lang")}
+	if r.lang == "all" {
+		r.lang = ""
+	}
+	threads, err := r.read()
+	if err != nil {
+		return nil, Fields{}, err
+	}
+	if part := opts.Int("part"); part >= 0 {
+		if threads, err = partOf(threads, part, opts.Int("length")); err != nil {
+			return nil, Fields{}, src.Errorf("%w", err)
+		}
+	}
+	var queries []dialogueQuery
+	for _, t := range threads {
+		for _, text := range t.texts {
+			queries = append(queries, dialogueQuery{text: text, session: t.session})
+		}
+	}
+	return openQueries(inOrder(queries))
+}
+
+// read returns the threads by time.
+func (r *oasstReader) read() ([]oasstThread, error) {
+	if err := r.readLines(); err != nil {
+		return nil, err
+	}
+	if err := r.linkReplies(); err != nil {
+		return nil, err
+	}
+	threads, err := r.threads()
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range threads {
+		if (t.created < 0) != (threads[0].created < 0) {
+			r.src.line = t.line
+			return nil, r.src.LineErrorf("want a created_date in every tree or in none")
+		}
+	}
+	slices.SortStableFunc(threads, func(a, b oasstThread) int { return cmp.Compare(a.created, b.created) })
+	return threads, nil
+}
+
+func (r *oasstReader) readLines() error {
+	for {
+		text, err := r.src.longLine(maxTreeLine)
+		if err == nil && len(trimBlanks(text)) == 0 {
+			err = r.src.onlyBlankLines()
+		}
+		if err == io.EOF {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		r.scanner = jsonScanner{text: text}
+		if err := r.readLine(); err != nil {
+			return r.src.lineSyntaxError(err)
+		}
+	}
+}
+
+// readLine reads a tree or a message. What it does not know it skips.
+func (r *oasstReader) readLine() error {
+	s := &r.scanner
+	if !isTree(s.text) {
+		if err := r.message(-1, maxReplyDepth); err != nil {
+			return err
+		}
+		return s.end()
+	}
+	first := len(r.messages)
+	var tree []byte
+	err := s.object(func(key []byte) (err error) {
+		switch string(key) {
+		case "message_tree_id":
+			tree, err = s.words()
+		case "prompt":
+			if s.peek() == 'n' { // a tree that nobody wrote to
+				return s.skip()
+			}
+			err = r.message(-1, maxReplyDepth)
+		default:
+			err = s.skip()
+		}
+		return err
+	})
+	switch {
+	case err != nil:
+		return err
+	case tree == nil:
+		return fmt.Errorf("a tree without message_tree_id")
+	case first < len(r.messages):
+		r.messages[first].tree = string(tree)
+	}
+	return s.end()
+}
+
+// isTree says whether a line is a tree around its first message, and not a message.
+func isTree(line []byte) (tree bool) {
+	s := &jsonScanner{text: line}
+	known := errors.New("known")
+	s.object(func(key []byte) error {
+		switch string(key) {
+		case "prompt":
+			tree = true
+			return known
+		case "message_id":
+			return known
+		}
+		return s.skip()
+	}) // a line that is broken before is reported when it is read as a message
+	return tree
+}
+
+// message reads a message with the replies in it.
+func (r *oasstReader) message(parent int32, depth int) error {
+	s := &r.scanner
+	if depth == 0 {
+		return s.fail("no more than %d replies to each other", maxReplyDepth)
+	}
+	number := int32(len(r.messages))
+	r.messages = append(r.messages, oasstMessage{line: r.src.line, created: -1, parent: parent, firstReply: -1, lastReply: -1, next: -1})
+	var role, lang, text []byte
+	deleted := false
+	err := s.object(func(key []byte) (err error) {
+		m := &r.messages[number]
+		switch string(key) {
+		case "message_id":
+			m.id, err = s.optionalString()
+		case "parent_id":
+			m.parentID, err = s.optionalString()
+		case "message_tree_id":
+			m.tree, err = s.optionalString()
+		case "created_date":
+			m.created, err = s.date()
+		case "role":
+			role, err = s.role()
+		case "text":
+			text, err = s.string()
+		case "lang":
+			if s.peek() == 'n' {
+				return s.skip()
+			}
+			lang, err = s.string()
+		case "deleted":
+			deleted = s.peek() == 't'
+			err = s.skip()
+		case "replies":
+			if s.peek() == 'n' {
+				return s.skip()
+			}
+			err = s.array(func() error { return r.message(number, depth-1) })
+		default:
+			err = s.skip()
+		}
+		return err
+	})
+	m := &r.messages[number]
+	switch {
+	case err != nil:
+		return err
+	case m.id == "" || role == nil || text == nil:
+		return fmt.Errorf("a message without one of message_id, role and text")
+	}
+	if r.wants(string(role), string(lang), deleted) && len(bytes.TrimSpace(text)) > 0 {
+		m.text = bytes.Clone(text)
+	}
+	return nil
+}
+
+// wants says whether a message is a request.
+func (r *oasstReader) wants(role, lang string, deleted bool) bool {
+	return (r.bothRoles || role == "prompter") && (r.lang == "" || r.lang == lang) && !(r.drop && deleted)
+}
+
+// optionalString reads a string or null, which is "".
+func (s *jsonScanner) optionalString() (string, error) {
+	if s.peek() == 'n' {
+		return "", s.skip()
+	}
+	text, err := s.string()
+	return string(text), err
+}
+
+// role reads who wrote a message.
+func (s *jsonScanner) role() ([]byte, error) {
+	s.peek()
+	start := s.pos
+	name, err := s.string()
+	if err == nil && string(name) != "prompter" && string(name) != "assistant" {
+		s.pos = start
+		err = s.fail(`"prompter" or "assistant"`)
+	}
+	return name, err
+}
+
+// date reads a point in time as nanoseconds, -1 of null.
+func (s *jsonScanner) date() (int64, error) {
+	if s.peek() == 'n' {
+		return -1, s.skip()
+	}
+	text, err := s.string()
+	if err != nil {
+		return 0, err
+	}
+	return parseTime(text, 1e9)
+}
+
+// linkReplies finds the parents of messages that are not within them, and links all replies in the order of the file. A message whose
+// parent is not in the file has none.
+func (r *oasstReader) linkReplies() error {
+	numbers := make(map[string]int32, len(r.messages))
+	for i, m := range r.messages {
+		if _, ok := numbers[m.id]; ok {
+			r.src.line = m.line
+			return r.src.LineErrorf("the message_id %.60q was there before", m.id)
+		}
+		numbers[m.id] = int32(i)
+	}
+	for i := range r.messages {
+		m := &r.messages[i]
+		if m.parent < 0 {
+			parent, ok := numbers[m.parentID]
+			if !ok {
+				continue
+			}
+			m.parent = parent
+		}
+		parent := &r.messages[m.parent]
+		if parent.firstReply < 0 {
+			parent.firstReply = int32(i)
+		} else {
+			r.messages[parent.lastReply].next = int32(i)
+		}
+		parent.lastReply = int32(i)
+	}
+	return nil
+}
+
+// threads returns the trees in the order of the file. Messages of one tree without a common root, as the parents are not in the file, are one thread.
+func (r *oasstReader) threads() (threads []oasstThread, err error) {
+	numbers := map[string]int{}
+	visited := 0
+	for i, m := range r.messages {
+		if m.parent >= 0 {
+			continue
+		}
+		tree := cmp.Or(m.tree, m.id)
+		n, ok := numbers[tree]
+		if !ok {
+			n = len(threads)
+			numbers[tree] = n
+			threads = append(threads, oasstThread{session: []byte(tree), created: -1, line: m.line})
+		}
+		visited += r.flatten(&threads[n], int32(i))
+	}
+	if visited < len(r.messages) {
+		return nil, r.src.Errorf("%d messages are replies to each other in a circle: want trees", len(r.messages)-visited)
+	}
+	return threads, nil
+}
+
+// flatten appends the requests of a message and all below it by depth first, and returns how many messages these are.
+func (r *oasstReader) flatten(t *oasstThread, root int32) (visited int) {
+	for at := root; ; {
+		m := &r.messages[at]
+		visited++
+		if m.text != nil {
+			t.texts = append(t.texts, m.text)
+		}
+		if m.created >= 0 && (t.created < 0 || m.created < t.created) {
+			t.created = m.created
+		}
+		if m.firstReply >= 0 {
+			at = m.firstReply
+			continue
+		}
+		for at != root && r.messages[at].next < 0 {
+			at = r.messages[at].parent
+		}
+		if at == root {
+			return visited
+		}
+		at = r.messages[at].next
+	}
+}
+
+// partOf returns the threads of a part. Parts follow each other without gaps; each ends with the thread that brings it to length requests.
+func partOf(threads []oasstThread, part, length int) ([]oasstThread, error) {
+	start, requests, number := 0, 0, 0
+	for i, t := range threads {
+		if requests += len(t.texts); requests < length {
+			continue
+		}
+		if number == part {
+			return threads[start : i+1], nil
+		}
+		start, requests, number = i+1, 0, number+1
+	}
+	return nil, fmt.Errorf("has %d whole parts of %d requests: want a part below that, or another length", number, length)
+}
