@@ -51,7 +51,7 @@ func Join(ctx context.Context, v Vectors, from float32, options Options) (*Neigh
 	}
 	var chunks [][]Pair
 	for _, w := range j.workers {
-		chunks = append(chunks, w.chunks...)
+		chunks = append(chunks, w.pairs.chunks...)
 	}
 	return newNeighbours(ctx, v.Len(), from, chunks, options.Jobs)
 }
@@ -70,10 +70,8 @@ type join struct {
 // joinWorker is what one goroutine has found. Which of them finds a pair is left to chance; the lists are sorted afterwards.
 type joinWorker struct {
 	candidates []Candidate
-	chunks     [][]Pair
+	pairs      pairList
 }
-
-const chunkPairs = 1 << 15
 
 // sides returns how many blocks a side of the triangle of all pairs has.
 func (j *join) sides() int { return (j.v.Len() + j.products.Side() - 1) / j.products.Side() }
@@ -102,7 +100,7 @@ func (j *join) compare(worker, i int) (err error) {
 	found := 0
 	for _, c := range w.candidates {
 		if s := j.v.Similarity(int(c.A), int(c.B)); s >= j.from {
-			w.add(Pair{c.A, c.B, s})
+			w.pairs.add(Pair{c.A, c.B, s})
 			found++
 		}
 	}
@@ -116,16 +114,6 @@ func (j *join) compare(worker, i int) (err error) {
 		j.Progress(compared, n*(n-1)/2)
 	}
 	return nil
-}
-
-// add keeps a pair. Chunks are never copied into larger ones, which would take three times the memory for a while.
-func (w *joinWorker) add(p Pair) {
-	last := len(w.chunks) - 1
-	if last < 0 || len(w.chunks[last]) == chunkPairs {
-		w.chunks = append(w.chunks, nil)
-		last++
-	}
-	w.chunks[last] = append(w.chunks[last], p)
 }
 
 // forEach calls work for 0..n-1 on several goroutines, numbered from 0, and returns its first error or that of ctx.

@@ -12,6 +12,24 @@ type Pair struct {
 	Similarity float32
 }
 
+// pairList collects pairs. Its chunks are never copied into larger ones, which would take three times the memory for a while.
+type pairList struct{ chunks [][]Pair }
+
+const chunkPairs = 1 << 15
+
+func (l *pairList) add(p Pair) {
+	last := len(l.chunks) - 1
+	switch {
+	case last < 0: // it grows, as most lists are short
+		l.chunks = append(l.chunks, nil)
+		last++
+	case len(l.chunks[last]) == chunkPairs:
+		l.chunks = append(l.chunks, make([]Pair, 0, chunkPairs))
+		last++
+	}
+	l.chunks[last] = append(l.chunks[last], p)
+}
+
 // Neighbours lists for each vector those that are at least From similar to it. It is read-only and shared by all replays of a trace.
 // Memory: 16 bytes per pair and 8 per vector.
 type Neighbours struct {
