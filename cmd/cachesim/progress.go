@@ -1,8 +1,10 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"sync/atomic"
+	"time"
 
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
@@ -16,11 +18,13 @@ const (
 	unitRequests
 	unitTrees
 	unitSearches
+	unitPairs
 )
 
 // progress is a bar with rate and remaining time on a terminal, and nothing elsewhere. Its methods may be called from any goroutine.
 type progress struct {
-	container *mpb.Progress // nil: silent
+	container *mpb.Progress // nil: no bar
+	notes     io.Writer     // of lines for the user, which stand above the bar
 	bar       *mpb.Bar
 	done      atomic.Int64
 	scale     int64 // the bar counts in this unit: single requests would fill the line with digits
@@ -28,10 +32,17 @@ type progress struct {
 
 // newProgress returns a bar on w, silent where w is no terminal or quiet is set.
 func newProgress(w io.Writer, quiet bool, what string, unit progressUnit) *progress {
-	if quiet || !isTerminal(w) {
-		return &progress{}
+	if quiet {
+		w = io.Discard
 	}
-	p := &progress{container: mpb.New(mpb.WithOutput(w), mpb.WithWidth(barWidth)), scale: 1}
+	if !isTerminal(w) {
+		return &progress{notes: w}
+	}
+	return newBar(mpb.New(mpb.WithOutput(w), mpb.WithWidth(barWidth)), what, unit)
+}
+
+func newBar(container *mpb.Progress, what string, unit progressUnit) *progress {
+	p := &progress{container: container, notes: container, scale: 1}
 	counters, speed := decor.CountersKibiByte("% .1f / % .1f"), decor.AverageSpeed(decor.SizeB1024(0), "% .1f")
 	switch unit {
 	case unitTrees:
@@ -39,6 +50,9 @@ func newProgress(w io.Writer, quiet bool, what string, unit progressUnit) *progr
 	case unitRequests:
 		p.scale = 1000
 		counters, speed = decor.CountersNoUnit("%d / %d k requests"), decor.AverageSpeed(0, "%.0f k/s")
+	case unitPairs:
+		p.scale = 1_000_000
+		counters, speed = decor.CountersNoUnit("%d / %d M pairs"), decor.AverageSpeed(0, "%.0f M/s")
 	case unitSearches:
 		counters, speed = decor.CountersNoUnit("%d / %d"), decor.AverageSpeed(0, "%.1f/s")
 	}
@@ -75,6 +89,21 @@ func (p *progress) add(n int64) {
 	}
 	p.bar.SetCurrent(p.done.Add(n) / p.scale)
 }
+
+// interlude runs another bar below p's, until end is called, while p's stands still.
+func (p *progress) interlude(what string, unit progressUnit) (set func(done, total int64), end func()) {
+	if p.bar == nil {
+		return nil, func() {}
+	}
+	other := newBar(p.container, what, unit)
+	return other.set, func() {
+		other.bar.Abort(true)
+		p.bar.DecoratorAverageAdjust(time.Now())
+	}
+}
+
+// note writes a line for the user.
+func (p *progress) note(text string) { fmt.Fprintln(p.notes, text) }
 
 // finish removes the bar.
 func (p *progress) finish() {

@@ -23,6 +23,8 @@ type replayFlags struct {
 	warmup   int
 	jobs     int
 	out      string
+	// neighbours is a flag of commands whose caches may compare queries; for the others it says nothing.
+	neighbours neighboursFlag
 }
 
 func (f *replayFlags) register(cmd *cobra.Command, defaultCapacities string) {
@@ -42,9 +44,11 @@ func (f *replayFlags) check() error {
 		return fmt.Errorf("--jobs %d: want a number of replays at a time, or 0 for one per core", f.jobs)
 	}
 	if f.out != "" {
-		return records.CheckDir(f.out)
+		if err := records.CheckDir(f.out); err != nil {
+			return err
+		}
 	}
-	return nil
+	return f.neighbours.check()
 }
 
 // recorded reports whether records leave the program, which say what was replayed.
@@ -95,6 +99,7 @@ func (f *replayFlags) replay(cmd *cobra.Command, t *traces.Trace, w workload.Wor
 	defer bar.finish()
 	options.Planned = func(n int64) { bar.set(0, n) }
 	options.Progress = bar.add
+	options.Neighbours = f.neighbours.options(w, f.jobs, bar)
 	recs, err := sim.Run(cmd.Context(), t, options)
 	for i := range recs {
 		if err := w.Describe(&recs[i]); err != nil {

@@ -59,6 +59,7 @@ With --sample, --limit and --warmup count the requests of the sample.`,
 	cmd.Flags().StringVar(&f.predictors, "predictor", defaultPredictor, "list of predictors for the policies that ask one, as in 'oracle,gbm'; others ignore it (see cachesim predictors)")
 	cmd.Flags().StringVar(&f.caches, "cache", "exact", "list of kinds of caches: what a hit is and what may leave")
 	cmd.Flags().StringVar(&f.models, "model", "", "list of models of the time that requests take (default: hits are counted only)")
+	f.neighbours.register(cmd)
 	completePolicies(cmd, "policy")
 	completeNames(cmd, "predictor", predict.Names)
 	completeNames(cmd, "cache", sim.CacheNames)

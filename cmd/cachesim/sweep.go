@@ -86,20 +86,22 @@ func completeExperiments(*cobra.Command, []string, string) ([]string, cobra.Shel
 
 // sweepRunFlags are the flags of every command that runs cells.
 type sweepRunFlags struct {
-	jobs  int
-	quiet bool
+	jobs       int
+	quiet      bool
+	neighbours neighboursFlag
 }
 
 func (f *sweepRunFlags) register(cmd *cobra.Command) {
 	cmd.Flags().IntVar(&f.jobs, "jobs", 0, "replays at a time (0: one per core)")
 	cmd.Flags().BoolVar(&f.quiet, "quiet", false, "no progress bars and no notes")
+	f.neighbours.register(cmd)
 }
 
 func (f *sweepRunFlags) check() error {
 	if f.jobs < 0 {
 		return fmt.Errorf("--jobs %d: want a number of replays at a time, or 0 for one per core", f.jobs)
 	}
-	return nil
+	return f.neighbours.check()
 }
 
 // note writes one line for the user.
@@ -136,12 +138,12 @@ func (f *sweepRunFlags) runMissing(cmd *cobra.Command, s *experiment.Sweep, cell
 	if finished.Others > 0 {
 		f.note(cmd, "%s holds %d results of cells that are not in the plan; they are left alone", s.Dir, finished.Others)
 	}
-	options := experiment.Options{Jobs: f.jobs}
+	options := experiment.Options{Jobs: f.jobs, NeighbourDir: f.neighbours.folder(), Note: func(text string) { f.note(cmd, "%s", text) }}
 	ended := 0
 	options.Finished = func(experiment.Cell, experiment.Result) error { ended++; return nil }
 	if bars := newSweepProgress(cmd.ErrOrStderr(), f.quiet, len(missing)); bars != nil {
 		defer bars.finish()
-		options.Progress = bars
+		options.Progress, options.Note = bars, bars.note
 	}
 	err = s.Run(cmd.Context(), missing, options)
 	done := all - len(missing) + ended

@@ -77,6 +77,11 @@ func (p *sweepProgress) Loading(trace string) experiment.Task {
 	return p.begins("loading "+trace, 0)
 }
 
+// Comparing implements experiment.Progress.
+func (p *sweepProgress) Comparing(trace string) experiment.Task {
+	return p.begins("comparing queries of "+trace, 0)
+}
+
 // Replaying implements experiment.Progress.
 func (p *sweepProgress) Replaying(cells []experiment.Cell) experiment.Task {
 	name := cells[0].String()
@@ -95,6 +100,9 @@ func (p *sweepProgress) begins(name string, cells int) experiment.Task {
 	p.running[task] = cells
 	return task
 }
+
+// note writes a line above the bars.
+func (p *sweepProgress) note(text string) { fmt.Fprintln(p.container, text) }
 
 // finish removes the display.
 func (p *sweepProgress) finish() {

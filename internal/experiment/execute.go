@@ -28,11 +28,15 @@ type Options struct {
 	// it is nil the first failure stops the run.
 	Failed   func([]Cell, error) error
 	Progress Progress // may be nil
+	// NeighbourDir and Note are those of sim.NeighbourOptions.
+	NeighbourDir string
+	Note         func(text string)
 }
 
 // Progress hears what Execute is doing. Its methods, and those of its tasks, are called from several goroutines.
 type Progress interface {
 	Loading(trace string) Task
+	Comparing(trace string) Task // the queries of a trace with each other
 	Replaying(cells []Cell) Task // several where they share one pass over the trace
 }
 
@@ -432,7 +436,7 @@ func (e *executor) jobs(t *traces.Trace, cells []parsedCell) (jobs []job, err er
 	var warmups []int
 	for _, c := range cells {
 		if replayers[c.Warmup] == nil {
-			replayers[c.Warmup] = sim.NewReplayer(t, sim.ReplayerOptions{Warmup: c.Warmup})
+			replayers[c.Warmup] = sim.NewReplayer(t, sim.ReplayerOptions{Warmup: c.Warmup, Neighbours: e.neighbours(c.Cell)})
 			warmups = append(warmups, c.Warmup)
 		}
 		s, err := c.simCell(t)
@@ -534,6 +538,21 @@ func (e *executor) replayingTask(cells []Cell) Task {
 		return silentTask{}
 	}
 	return e.options.Progress.Replaying(cells)
+}
+
+// neighbours says where the similar queries of the trace of a cell are kept: nowhere those of a generator, which may never come again.
+func (e *executor) neighbours(c Cell) sim.NeighbourOptions {
+	options := sim.NeighbourOptions{Dir: e.options.NeighbourDir, Jobs: e.options.Jobs, Note: e.options.Note}
+	if c.Workload.Generator != "" {
+		options.Dir = ""
+	}
+	if e.options.Progress != nil {
+		options.Comparing = func() (func(done, total int64), func()) {
+			task := e.options.Progress.Comparing(c.traceName())
+			return task.Set, task.End
+		}
+	}
+	return options
 }
 
 // silentTask is a task that nobody watches.

@@ -196,6 +196,7 @@ func TestExecuteStopsWhereResultsCannotBeKept(t *testing.T) {
 type loads chan string
 
 func (l loads) Loading(trace string) Task { l <- trace; return silentTask{} }
+func (l loads) Comparing(string) Task     { return silentTask{} }
 func (l loads) Replaying([]Cell) Task     { return silentTask{} }
 
 func TestExecuteLoadsEachTraceOnce(t *testing.T) {

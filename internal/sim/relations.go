@@ -31,13 +31,30 @@ func similarFrom(c Cell) (from float64, ok bool) {
 	return from, from <= 1
 }
 
+// NeighbourOptions say how a Replayer finds which queries are similar to each other, and where it keeps that.
+type NeighbourOptions struct {
+	Dir  string // folder of side files, which is made if it is missing; "": not kept
+	Jobs int    // goroutines; 0 means one per core
+	// Comparing is called when queries begin to be compared. What it returns hears, from several goroutines, how many pairs are done, and when it ends. It may be nil.
+	Comparing func() (progress func(done, total int64), end func())
+	Note      func(text string) // hears of side files that cannot be read or written; no result depends on them; may be nil
+}
+
+func (o NeighbourOptions) note(format string, args ...any) {
+	if o.Note != nil {
+		o.Note(fmt.Sprintf(format, args...))
+	}
+}
+
 // neighbourhoods keeps the similar pairs of a trace for all of its cells: those from the least similarity on that any of them asks for. Its methods may be called from
 // several goroutines.
 type neighbourhoods struct {
-	mu    sync.Mutex
-	trace *traces.Trace
-	least float64 // that is expected to be asked for; identityOnly where nothing is
-	have  *similarity.Neighbours
+	options NeighbourOptions
+	mu      sync.Mutex
+	trace   *traces.Trace
+	least   float64 // that is expected to be asked for; identityOnly where nothing is
+	have    *similarity.Neighbours
+	failed  error // why there are none; those of a lower threshold would not be fewer
 }
 
 // expect says that cells are to come.
@@ -55,13 +72,59 @@ func (h *neighbourhoods) expect(cells []Cell) {
 func (h *neighbourhoods) from(ctx context.Context, from float64) (*similarity.Neighbours, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.have != nil && h.have.From <= float32(from) {
+	switch {
+	case h.have != nil && h.have.From <= float32(from):
 		return h.have, nil
+	case h.failed != nil:
+		return nil, h.failed
 	}
-	q := h.trace.Queries
-	var err error
-	h.have, err = similarity.Join(ctx, similarity.Vectors{Dim: q.Dim, Data: q.Vectors}, float32(min(from, h.least)), similarity.Options{})
-	return h.have, err
+	found, err := h.find(ctx, float32(min(from, h.least)))
+	switch {
+	case err == nil:
+		h.have = found
+	case ctx.Err() == nil: // each of the other cells would work as long to fail alike
+		h.failed = err
+	}
+	return found, err
+}
+
+// find takes the pairs from a side file, or joins the queries and keeps what that gives.
+func (h *neighbourhoods) find(ctx context.Context, from float32) (*similarity.Neighbours, error) {
+	v := similarity.Vectors{Dim: h.trace.Queries.Dim, Data: h.trace.Queries.Vectors}
+	switch {
+	case from > 1:
+		return similarity.NewNeighbours(v.Len(), from, nil), nil
+	case h.options.Dir == "":
+		return h.join(ctx, v, from)
+	}
+	folder, id := similarity.Folder(h.options.Dir), v.Identify()
+	kept, err := folder.Load(ctx, id, from)
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
+		h.options.note("%v; the queries are compared anew", err)
+	case kept != nil:
+		return kept, nil
+	}
+	found, err := h.join(ctx, v, from)
+	if err != nil {
+		return nil, err
+	}
+	if err := folder.Save(found, id); err != nil {
+		h.options.note("which queries are similar is not kept: %v", err)
+	}
+	return found, nil
+}
+
+func (h *neighbourhoods) join(ctx context.Context, v similarity.Vectors, from float32) (*similarity.Neighbours, error) {
+	options := similarity.Options{Jobs: h.options.Jobs}
+	if h.options.Comparing != nil {
+		progress, end := h.options.Comparing()
+		defer end()
+		options.Progress = progress
+	}
+	return similarity.Join(ctx, v, from, options)
 }
 
 // Expect says which cells are to be replayed, so that what they share is made once for all of them.

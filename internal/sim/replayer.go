@@ -19,9 +19,10 @@ import (
 
 // ReplayerOptions say how a Replayer replays.
 type ReplayerOptions struct {
-	Warmup   int // requests served before counting begins; 0 for a trace whose parts each start with an empty cache
-	Version  string
-	Progress func(n int64) // called from all replays with requests served since the last call; may be nil
+	Warmup     int // requests served before counting begins; 0 for a trace whose parts each start with an empty cache
+	Version    string
+	Progress   func(n int64) // called from all replays with requests served since the last call; may be nil
+	Neighbours NeighbourOptions
 }
 
 // Replayer replays the cells of one trace. What they share (next uses, the trace without empty objects) is made once, when the
@@ -52,7 +53,7 @@ type view struct {
 
 // NewReplayer prepares the replays of t.
 func NewReplayer(t *traces.Trace, options ReplayerOptions) *Replayer {
-	r := &Replayer{trace: t, options: options, similar: &neighbourhoods{trace: t, least: identityOnly}}
+	r := &Replayer{trace: t, options: options, similar: &neighbourhoods{options: options.Neighbours, trace: t, least: identityOnly}}
 	r.asIs = sync.OnceValue(func() *view { return newView(t, options.Warmup) })
 	r.sizedOnly = sync.OnceValue(func() *view {
 		sized, zeros := t.WithoutZeroSizes()

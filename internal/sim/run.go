@@ -29,6 +29,7 @@ type RunOptions struct {
 	Version       string
 	Planned       func(n int64) // called once, before the first replay, with how many requests Progress will report; may be nil
 	Progress      func(n int64) // called from all jobs with requests served since the last call; may be nil
+	Neighbours    NeighbourOptions
 }
 
 // Rows returns how many records Capacities give.
@@ -45,7 +46,9 @@ func (o RunOptions) Rows() int {
 // The records come capacity by capacity, policies in the order given; they do not depend on the number of jobs except in
 // ns_per_request. On cancellation it returns the records of the replays that had ended, with ctx's error.
 func Run(ctx context.Context, t *traces.Trace, options RunOptions) ([]records.Record, error) {
-	r := &runner{NewReplayer(t, ReplayerOptions{Warmup: options.Warmup, Version: options.Version, Progress: options.Progress}), options}
+	r := &runner{NewReplayer(t, ReplayerOptions{
+		Warmup: options.Warmup, Version: options.Version, Progress: options.Progress, Neighbours: options.Neighbours,
+	}), options}
 	jobs, err := r.plan()
 	if err != nil {
 		return nil, err

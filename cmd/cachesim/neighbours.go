@@ -1,0 +1,58 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/sim"
+	"github.com/cachesim/cachesim/internal/workload"
+)
+
+// neighboursFlag is --neighbours.
+type neighboursFlag string
+
+const neighboursOff = "off"
+
+func (f *neighboursFlag) register(cmd *cobra.Command) {
+	cmd.Flags().StringVar((*string)(f), "neighbours", "", "folder that keeps which queries of trace files are similar, for the next time; "+neighboursOff+
+		" keeps nothing (default: cachesim/neighbours in the user's cache folder)")
+	_ = cmd.MarkFlagDirname("neighbours")
+}
+
+// check refuses a folder that was named and cannot be written.
+func (f neighboursFlag) check() error {
+	if f == "" || f == neighboursOff {
+		return nil
+	}
+	return records.CheckDir(string(f))
+}
+
+// folder returns where neighbours are kept, "" for nowhere.
+func (f neighboursFlag) folder() string {
+	switch f {
+	case neighboursOff:
+		return ""
+	case "":
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			return ""
+		}
+		return filepath.Join(cache, "cachesim", "neighbours")
+	}
+	return string(f)
+}
+
+// options returns what replays of w do with neighbours; those of a generator, which may never come again, are not kept.
+func (f neighboursFlag) options(w workload.Workload, jobs int, bar *progress) sim.NeighbourOptions {
+	options := sim.NeighbourOptions{
+		Dir: f.folder(), Jobs: jobs, Note: bar.note,
+		Comparing: func() (func(done, total int64), func()) { return bar.interlude("comparing queries", unitPairs) },
+	}
+	if w.Generator != "" {
+		options.Dir = ""
+	}
+	return options
+}

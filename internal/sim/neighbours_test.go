@@ -1,0 +1,161 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/cachesim/cachesim/internal/traces"
+)
+
+// circleOfQueries returns a trace of n requests to queries whose embeddings lie on a circle, each a unit vector.
+func circleOfQueries(n int) *traces.Trace {
+	random := rand.New(rand.NewPCG(1, 1))
+	t := &traces.Trace{Name: "circle", NumObjects: n, Queries: &traces.Queries{Dim: 2}}
+	for i := range n {
+		angle := 2 * math.Pi * random.Float64()
+		t.Queries.Vectors = append(t.Queries.Vectors, float32(math.Cos(angle)), float32(math.Sin(angle)))
+		t.Objects = append(t.Objects, uint32(i))
+	}
+	return t
+}
+
+func semanticCell(t *testing.T, cache string) Cell {
+	t.Helper()
+	spec, err := ParseCache(cache)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Cell{Policy: mustSpec("lru"), Cache: spec, Capacity: Capacity{Amount: 20, Simulated: 20}}
+}
+
+// heard counts what NeighbourOptions tell.
+type heard struct {
+	joins int
+	notes []string
+}
+
+func (h *heard) options(dir string) NeighbourOptions {
+	return NeighbourOptions{
+		Dir: dir, Note: func(text string) { h.notes = append(h.notes, text) },
+		Comparing: func() (func(done, total int64), func()) { h.joins++; return nil, func() {} },
+	}
+}
+
+// hitsOf replays a cell alone.
+func hitsOf(t *testing.T, trace *traces.Trace, cell Cell, options NeighbourOptions) int64 {
+	t.Helper()
+	recs, err := NewReplayer(trace, ReplayerOptions{Neighbours: options}).Replay(t.Context(), []Cell{cell})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return recs[0].Hits
+}
+
+func TestNeighboursAreKeptForTheNextTime(t *testing.T) {
+	trace, dir := circleOfQueries(300), filepath.Join(t.TempDir(), "kept")
+	var h heard
+	want := map[string]int64{}
+	for _, cache := range []string{"semantic(tau=0.9999)", "semantic(tau=0.99999)"} {
+		want[cache] = hitsOf(t, trace, semanticCell(t, cache), NeighbourOptions{})
+		if got := hitsOf(t, trace, semanticCell(t, cache), h.options(dir)); got != want[cache] {
+			t.Errorf("%s: %d hits from the side file, %d without", cache, got, want[cache])
+		}
+	}
+	if want["semantic(tau=0.9999)"] <= want["semantic(tau=0.99999)"] {
+		t.Fatalf("hits %v: the thresholds make no difference", want)
+	}
+	if h.joins != 1 || len(h.notes) > 0 {
+		t.Errorf("%d joins, want 1, as the lists from the lower threshold serve both; notes %q", h.joins, h.notes)
+	}
+	if hitsOf(t, trace, semanticCell(t, "semantic(match=identity)"), h.options(dir)); h.joins != 1 || len(h.notes) > 0 {
+		t.Errorf("%d joins and notes %q for a cache that asks for no similarity", h.joins, h.notes)
+	}
+	if files, err := os.ReadDir(dir); err != nil || len(files) != 1 {
+		t.Errorf("%d side files, want 1 (%v)", len(files), err)
+	}
+}
+
+func TestDamagedNeighboursAreMadeAnew(t *testing.T) {
+	trace, dir := circleOfQueries(300), t.TempDir()
+	cell := semanticCell(t, "semantic(tau=0.9999)")
+	var h heard
+	want := hitsOf(t, trace, cell, h.options(dir))
+	files, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("side files %q, %v", files, err)
+	}
+	if err := os.Truncate(files[0], 100); err != nil {
+		t.Fatal(err)
+	}
+	if got := hitsOf(t, trace, cell, h.options(dir)); got != want {
+		t.Errorf("%d hits, want %d", got, want)
+	}
+	if h.joins != 2 || len(h.notes) != 1 || !strings.Contains(h.notes[0], files[0]) || !strings.Contains(h.notes[0], "cut off") {
+		t.Errorf("%d joins, want 2; notes %q", h.joins, h.notes)
+	}
+	if got := hitsOf(t, trace, cell, h.options(dir)); got != want || h.joins != 2 {
+		t.Errorf("the file was not made anew: %d joins", h.joins)
+	}
+}
+
+func TestNeighboursThatCannotBeKeptAreUsed(t *testing.T) {
+	trace := circleOfQueries(300)
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cell := semanticCell(t, "semantic(tau=0.9999)")
+	var h heard
+	if got, want := hitsOf(t, trace, cell, h.options(file)), hitsOf(t, trace, cell, NeighbourOptions{}); got != want {
+		t.Errorf("%d hits, want %d", got, want)
+	}
+	if len(h.notes) == 0 || !strings.Contains(h.notes[len(h.notes)-1], "is not kept") {
+		t.Errorf("notes %q", h.notes)
+	}
+}
+
+// All cells of a trace share one join, from the least threshold that any of them asks for.
+func TestCellsShareTheJoin(t *testing.T) {
+	var h heard
+	r := NewReplayer(circleOfQueries(300), ReplayerOptions{Neighbours: h.options("")})
+	cells := []Cell{semanticCell(t, "semantic(tau=0.99)"), semanticCell(t, "semantic(tau=0.9)"), semanticCell(t, "semantic(tau=0.95)")}
+	r.Expect(cells)
+	for _, c := range cells {
+		if _, err := r.Replay(t.Context(), []Cell{c}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if h.joins != 1 || r.similar.have.From != 0.9 {
+		t.Errorf("%d joins, the last from %v, want 1 from 0.9", h.joins, r.similar.have.From)
+	}
+}
+
+// A join that fails is not tried again by every other cell; one that is interrupted is.
+func TestAFailedJoinIsRemembered(t *testing.T) {
+	var h heard
+	similar := &neighbourhoods{options: h.options(""), trace: circleOfQueries(300), least: identityOnly}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := similar.from(ctx, 0.9); !errors.Is(err, context.Canceled) {
+		t.Fatalf("error %v", err)
+	}
+	got, err := similar.from(t.Context(), 0.9)
+	if err != nil || got.Pairs() == 0 {
+		t.Fatalf("after an interruption: %v", err)
+	}
+	similar.failed = errors.New("more pairs than allowed")
+	joins := h.joins
+	if _, err := similar.from(t.Context(), 0.5); err != similar.failed || h.joins != joins {
+		t.Errorf("error %v after %d further joins", err, h.joins-joins)
+	}
+	if again, err := similar.from(t.Context(), 0.95); err != nil || !reflect.DeepEqual(again, got) {
+		t.Errorf("what had been found before is lost: %v", err)
+	}
+}
