@@ -182,6 +182,9 @@ func policyTraits(e policies.Entry) []string {
 	if e.Bypass {
 		lines = append(lines, "may leave a missed object out, so that it is held against opt-bypass")
 	}
+	if e.BypassIf != nil {
+		lines = append(lines, "may leave a missed object out with some parameters, and is then held against opt-bypass")
+	}
 	if e.Unbounded {
 		lines = append(lines, "ignores the capacity")
 	}

@@ -37,6 +37,8 @@ type Entry struct {
 	Units   Units
 	// Bypass says that a missed object may be left out of the cache, so that the optimum under the same rules is opt-bypass.
 	Bypass bool
+	// BypassIf says the same where it depends on parameters; nil where it does not.
+	BypassIf func(Values) bool
 	// Unbounded says that capacity is ignored; its optimum has room for everything.
 	Unbounded bool
 	// ReuseDistances says that the policy is LRU and wants its counts at many capacities read off one pass over reuse distances.
@@ -61,6 +63,9 @@ type Entry struct {
 
 // Signature implements params.Named.
 func (e Entry) Signature() (string, []Param) { return e.Name, e.Params }
+
+// Bypasses reports whether a missed object may be left out of the cache under these parameters.
+func (e Entry) Bypasses(v Values) bool { return e.Bypass || e.BypassIf != nil && e.BypassIf(v) }
 
 // CheckValues implements params.Checker.
 func (e Entry) CheckValues(v Values) error {

@@ -74,12 +74,12 @@ func References(c Cell) []Cell {
 	case c.Capacity.Bytes:
 		return against("belady-size", "pfoo-l")
 	}
-	return against(optimum("opt", c.Policy.Entry))
+	return against(optimum("opt", c.Policy))
 }
 
 // optimum returns the name of the optimum, or heuristic, that plays by the rules of a policy.
-func optimum(name string, e policies.Entry) string {
-	if e.Bypass {
+func optimum(name string, p policies.Spec) string {
+	if p.Entry.Bypasses(p.Params) {
 		return name + "-bypass"
 	}
 	return name

@@ -85,7 +85,7 @@ func (t *prefixTree) usePolicy(c CacheConfig) error {
 	}
 	chooser := newLeafChooser(p, t, c.Policy.Entry.Kind == policies.Offline, silenced)
 	t.policy = chooser
-	t.deepestFirst = c.Policy.Entry.Kind == policies.Online && !c.Policy.Entry.Predicts && !c.Policy.Entry.Bypass
+	t.deepestFirst = c.Policy.Entry.Kind == policies.Online && !c.Policy.Entry.Predicts && !c.Policy.Entry.Bypasses(c.Policy.Params)
 	if expirer, ok := p.(policies.Expirer); ok {
 		t.expire = func(now int64, n *Counts) { chooser.expire(expirer, now, n) }
 	}

@@ -176,9 +176,9 @@ func queryReferences(c Cell) (names []string) {
 	switch {
 	case e.Unbounded:
 	case similar:
-		names = append(names, optimum("farthest-similar", e))
+		names = append(names, optimum("farthest-similar", c.Policy))
 	default:
-		names = append(names, optimum("opt", e))
+		names = append(names, optimum("opt", c.Policy))
 	}
 	if similar {
 		names = append(names, "pfoo-similar")

@@ -12,6 +12,7 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 	_ "github.com/cachesim/cachesim/internal/policies/laru"    // registers its policy
 	_ "github.com/cachesim/cachesim/internal/policies/learned" // registers its policies
+	_ "github.com/cachesim/cachesim/internal/policies/rac"     // registers its policies
 	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/traces"

@@ -129,9 +129,9 @@ func (s *Semantic) Serve(w Window, n *Counts) {
 	n.Requests += int64(len(w.Objects))
 }
 
-// lookup returns the entry that answers a query.
+// lookup returns the entry that answers a query: its own, in whichever topic that is, or the nearest one.
 func (s *Semantic) lookup(r policies.Request) (entry policies.Object, ok bool) {
-	if s.holds(r, r.Query) {
+	if s.resident[r.Query] {
 		return r.Query, true
 	}
 	if s.neighbours == nil {

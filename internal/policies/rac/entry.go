@@ -1,0 +1,212 @@
+// Package rac holds RAC, which evicts what is worth least by how much its topic is asked for and how much else in the topic builds on it, and
+// policies that sort entries into the same topics and look at less. The paper is "RAC: Relation-Aware Cache Replacement for Large Language
+// Models" (arXiv 2602.21547); docs/policies-rac.md says where it contradicts itself and what was done.
+package rac
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/policies"
+)
+
+const source = "RAC: Relation-Aware Cache Replacement for Large Language Models (arXiv 2602.21547)"
+
+// Choices of parameters.
+const (
+	variantFull  = "full"
+	variantNoTP  = "no-tp"
+	variantNoTSI = "no-tsi"
+
+	structureLinks    = "links"
+	structurePageRank = "pagerank"
+
+	routeSimilar = "similar"
+	routeLabel   = "label"
+)
+
+// defaultTau is the similarity from which on a query belongs to a topic and builds on another query. It must be below that from which on one answers
+// the other.
+const defaultTau = 0.6
+
+// routingParams say how requests are sorted into topics.
+var routingParams = []policies.Param{
+	{Name: "tau-route", Default: defaultTau, Min: 0, Max: 1, Doc: "a query joins a topic whose representative is at least this similar (cosine); at most that from which on " +
+		"an entry answers, or every topic has one entry"},
+	{Name: "shortlist", Default: 8, Min: 1, Max: 1e6, Doc: "topics with the nearest representatives that are looked at to route a query"},
+	{Name: "routing", Default: routeSimilar, Choices: []string{routeSimilar, routeLabel}, Doc: "similar: topics are found by similarity, in caches without it they are the " +
+		"labels or key prefixes of the trace or else single objects ; label: they are the topic labels of the trace"},
+}
+
+var racParams = append([]policies.Param{
+	{Name: "alpha", Default: "1/C", Doc: "fading of a topic's requests: they count half after 1/alpha requests; a number from 0 on, or one divided by the capacity, as 1/C"},
+	{Name: "lambda", Default: 1.0, Min: 0, Max: 1e9, Doc: "weight of requests to entries that build on an entry beside its own"},
+	{Name: "tau-edge", Default: defaultTau, Min: 0, Max: 1, Doc: "an entry may build on one that is at least this similar (cosine)"},
+	{Name: "window", Default: 32, Min: 1, Max: 1e9, Doc: "an entry may build on one that was requested within this many requests"},
+	{Name: "keep-tp", Default: 10, Min: 0, Max: 1e6, Doc: "topics without entries that are remembered, as a multiple of the capacity; the least prevalent is forgotten first"},
+	{Name: "protect-new", Default: true, Doc: "an entry is no candidate at its own insertion; otherwise it may be turned away at once"},
+	{Name: "reparent-if-gone", Default: true, Doc: "an entry looks for another to build on when that is not resident any more"},
+	{Name: "same-topic", Default: true, Doc: "entries build on entries of the same topic only"},
+	{Name: "variant", Default: variantFull, Choices: []string{variantFull, variantNoTP, variantNoTSI}, Doc: "full: prevalence times importance ; no-tp: importance alone ; " +
+		"no-tsi: prevalence alone, in a topic the least recently used entry leaves"},
+	{Name: "structure", Default: structureLinks, Choices: []string{structureLinks, structurePageRank}, Doc: "what entries that build on an entry add to its importance: " +
+		"links: their requests ; pagerank: its PageRank in the links"},
+	{Name: "damping", Default: 0.85, Min: 0, Max: 0.99, Doc: "of structure=pagerank: chance to follow a link"},
+	{Name: "strict", Default: false, Doc: "the letter of the paper: tau-route and tau-edge are the similarity that hits, and keep-tp, protect-new and reparent-if-gone are off"},
+}, routingParams...)
+
+var entry = policies.Entry{
+	Name:    "rac",
+	Aliases: []string{"relation-aware"},
+	Summary: "evicts the entry with the least product of its topic's prevalence, requests that fade with a half-life, and its structural importance, its own " +
+		"requests and those of entries that build on it",
+	Source:      source + ", algorithms 1 to 5",
+	Units:       policies.UnitsObjects,
+	BypassIf:    func(v policies.Values) bool { return !v.Bool("protect-new") || v.Bool("strict") },
+	Relates:     true,
+	SimilarFrom: similarFrom,
+	Params:      racParams,
+	Check:       check,
+	New:         newRAC,
+}
+
+var topicLRUEntry = policies.Entry{
+	Name:        "topic-lru",
+	Summary:     "evicts the least recently used entry of the topic that was requested longest ago; a request to any of its entries counts, and one that joins it",
+	Source:      "cachesim; topics as in " + source,
+	Units:       policies.UnitsObjects,
+	Relates:     true,
+	SimilarFrom: similarFrom,
+	Params:      routingParams,
+	New: func(c policies.Config) (policies.Policy, error) {
+		return newPolicy(c, settings{rule: byTopicRecency, tauRoute: float32(c.Params.Float("tau-route")), protectNew: true})
+	},
+}
+
+var topicLFUEntry = policies.Entry{
+	Name: "topic-lfu",
+	Summary: "evicts the least recently used entry of the topic with the fewest requests since it has entries; a request to any of them counts, and one that " +
+		"joins it",
+	Source:      "cachesim; topics as in " + source,
+	Units:       policies.UnitsObjects,
+	Relates:     true,
+	SimilarFrom: similarFrom,
+	Params:      routingParams,
+	New: func(c policies.Config) (policies.Policy, error) {
+		return newPolicy(c, settings{rule: byPrevalence, tauRoute: float32(c.Params.Float("tau-route")), protectNew: true})
+	},
+}
+
+func init() { policies.Register(entry, topicLRUEntry, topicLFUEntry) }
+
+// similarFrom returns the least similarity that the policy asks for.
+func similarFrom(v policies.Values, hitFrom float64) float64 {
+	from := hitFrom
+	if strict, ok := v["strict"]; ok && strict.(bool) {
+		return from
+	}
+	if v.Text("routing") == routeSimilar {
+		from = min(from, v.Float("tau-route"))
+	}
+	if edge, ok := v["tau-edge"]; ok {
+		from = min(from, edge.(float64))
+	}
+	return from
+}
+
+func check(v policies.Values) error {
+	if _, err := parseAlpha(v.Text("alpha"), 1); err != nil {
+		return err
+	}
+	if v.Text("structure") != structurePageRank && v.Float("damping") != 0.85 {
+		return fmt.Errorf("damping says nothing of structure=%s; leave it out, or write structure=%s", v.Text("structure"), structurePageRank)
+	}
+	if v.Bool("strict") {
+		return checkStrict(v)
+	}
+	return nil
+}
+
+// checkStrict refuses parameters that strict fixes.
+func checkStrict(v policies.Values) error {
+	for _, p := range racParams {
+		switch p.Name {
+		case "tau-route", "tau-edge", "keep-tp", "protect-new", "reparent-if-gone":
+			if v[p.Name] != p.Default {
+				return fmt.Errorf("strict=true fixes %s; leave one of them out", p.Name)
+			}
+		}
+	}
+	return nil
+}
+
+// parseAlpha reads the fading per request at a capacity.
+func parseAlpha(text string, capacity float64) (float64, error) {
+	number, perCapacity := strings.CutSuffix(text, "/C")
+	alpha, err := strconv.ParseFloat(number, 64)
+	if err != nil || !(alpha >= 0 && alpha <= maxAlpha) {
+		return 0, fmt.Errorf("alpha=%s: want a number from 0 to %d, or one divided by the capacity, as 1/C", text, maxAlpha)
+	}
+	if perCapacity {
+		alpha /= capacity
+	}
+	return alpha, nil
+}
+
+// maxAlpha is far above where topics fade from one request to the next.
+const maxAlpha = 1000
+
+// settings are the parameters of a policy.
+type settings struct {
+	rule       rule
+	alpha      float64
+	lambda     float64
+	tauRoute   float32
+	protectNew bool
+	keep       int // topics without entries that are remembered
+
+	links             bool // entries build on others
+	tauEdge           float32
+	window            uint32
+	reparent          bool
+	sameTopic         bool
+	pagerank          bool
+	damping           float64
+	dependantsPerUnit float64 // what one unit of entry.dependants counts
+}
+
+func newRAC(c policies.Config) (policies.Policy, error) {
+	v := c.Params
+	alpha, err := parseAlpha(v.Text("alpha"), float64(c.Capacity))
+	if err != nil {
+		return nil, err
+	}
+	s := settings{
+		rule: ruleOf(v.Text("variant")), alpha: alpha, lambda: v.Float("lambda"), tauRoute: float32(v.Float("tau-route")), protectNew: v.Bool("protect-new"),
+		keep: int(min(float64(v.Int("keep-tp"))*float64(c.Capacity), math.MaxInt32)), links: true, tauEdge: float32(v.Float("tau-edge")), window: uint32(v.Int("window")),
+		reparent: v.Bool("reparent-if-gone"), sameTopic: v.Bool("same-topic"), pagerank: v.Text("structure") == structurePageRank, damping: v.Float("damping"),
+		dependantsPerUnit: 1,
+	}
+	if s.pagerank {
+		s.dependantsPerUnit = 1.0 / pageRankUnit
+	}
+	if v.Bool("strict") {
+		s.keep, s.protectNew, s.reparent = 0, false, false
+		if c.Relations != nil {
+			s.tauRoute, s.tauEdge = c.Relations.HitFrom, c.Relations.HitFrom
+		}
+	}
+	return newPolicy(c, s)
+}
+
+func ruleOf(variant string) rule {
+	switch variant {
+	case variantNoTP:
+		return byImportance
+	case variantNoTSI:
+		return byPrevalence
+	}
+	return byValue
+}

@@ -1,0 +1,132 @@
+package rac
+
+import (
+	"math"
+
+	"github.com/cachesim/cachesim/internal/policies"
+)
+
+// touch counts the present request to o, links it to the entry that it builds on, and weighs it. The entry it builds on is moved to where it belongs by then.
+func (p *policy) touch(o policies.Object) {
+	e := &p.entries[o]
+	e.requests++
+	p.seen[o] = p.clock
+	if p.links {
+		p.link(o)
+	}
+	p.weigh(e)
+}
+
+func (p *policy) weigh(e *entryState) {
+	e.importance = float64(e.requests) + p.lambda*(float64(e.dependants)*p.dependantsPerUnit)
+}
+
+// link reports the request to o to the entry that o builds on.
+func (p *policy) link(o policies.Object) {
+	e := &p.entries[o]
+	isNew := false
+	if e.parent == none || p.reparent && !p.hasParent(e) {
+		e.parent = p.detectParent(o)
+		isNew = e.parent != none
+	}
+	switch {
+	case e.parent == none || p.seen[e.parent] == 0:
+		return
+	case isNew:
+		p.figures.links++
+		e.parentOf, e.given = p.entries[e.parent].inserted, 0
+	}
+	switch {
+	case !p.pagerank && isNew:
+		p.raise(e.parent, int64(e.requests))
+	case !p.pagerank:
+		p.raise(e.parent, 1)
+	case isNew:
+		p.give(o)
+	}
+}
+
+// hasParent reports whether the parent of e, which has one, is resident. With PageRank one that left and came back is another node.
+func (p *policy) hasParent(e *entryState) bool {
+	return p.seen[e.parent] != 0 && (!p.pagerank || p.entries[e.parent].inserted == e.parentOf)
+}
+
+// detectParent returns the entry that o, just requested, builds on: of those like it that were requested within the window and inserted before it, that with
+// the highest similarity per request since; of equals the more similar one, then the one requested last.
+func (p *policy) detectParent(o policies.Object) policies.Object {
+	if p.similar == nil {
+		return none
+	}
+	parent, best := none, -1.0
+	ids, similarities := p.similar.Of(o)
+	self := &p.entries[o]
+	for i, id := range ids {
+		similarity := similarities[i]
+		// None of those that follow is more similar, and none was requested more recently than one request ago.
+		if similarity < p.tauEdge || float64(similarity) < best {
+			break
+		}
+		seen := p.seen[id]
+		if seen == 0 || p.clock-seen > p.window {
+			continue
+		}
+		k := &p.entries[id]
+		if p.sameTopic && k.topic != self.topic || k.inserted >= self.inserted {
+			continue
+		}
+		if score := float64(similarity) / float64(p.clock-seen); score > best {
+			parent, best = id, score
+		}
+	}
+	return parent
+}
+
+// raise adds to what builds on o, which is resident, and moves it to where it belongs then.
+func (p *policy) raise(o policies.Object, amount int64) {
+	e := &p.entries[o]
+	if p.ranksMembers {
+		p.take(o)
+	}
+	e.dependants += amount
+	p.weigh(e)
+	if p.ranksMembers {
+		p.add(o)
+		p.rank(e.topic)
+	}
+}
+
+// pageRankUnit is into how many units a PageRank of 1 is divided. PageRank is counted in whole units, so that it does not depend on the order in which links came and
+// went.
+const pageRankUnit = 1 << 20
+
+// give brings what o adds to the PageRank of the entry that it builds on, and of those that this one builds on, up to date. A change shrinks by the damping
+// with every step, and ends when it is less than a unit.
+func (p *policy) give(o policies.Object) {
+	for {
+		e := &p.entries[o]
+		given := int64(math.Round(p.damping * float64(pageRankUnit+e.dependants)))
+		change := given - e.given
+		if change == 0 {
+			return
+		}
+		e.given = given
+		p.raise(e.parent, change)
+		o = e.parent
+		if up := &p.entries[o]; up.parent == none || !p.hasParent(up) {
+			return
+		}
+	}
+}
+
+// unlink takes back what o, which leaves, has added to the PageRank of others.
+func (p *policy) unlink(o policies.Object) {
+	e := &p.entries[o]
+	if !p.pagerank || e.parent == none || !p.hasParent(e) || e.given == 0 {
+		return
+	}
+	p.raise(e.parent, -e.given)
+	o = e.parent
+	if up := &p.entries[o]; up.parent != none && p.hasParent(up) {
+		p.give(o)
+	}
+}

@@ -1,0 +1,135 @@
+package rac
+
+import "github.com/cachesim/cachesim/internal/policies"
+
+// entryState is what is known of a resident entry, or of one that is about to be inserted.
+type entryState struct {
+	importance float64 // TSI
+	dependants int64   // dep: requests to entries that build on it, or its PageRank less one in units of 1/pageRankUnit
+	given      int64   // what it adds to dependants of its parent; structure=pagerank only
+	requests   uint32  // freq
+	inserted   uint32  // the request that made it an entry
+	topic      topicID
+	parent     policies.Object // on which it builds, or none
+	parentOf   uint32          // inserted of the parent when it was found, to tell it from one that came later under the same number
+	// The entries of a topic that may leave are a pairing heap with the least on top: it takes no memory beside these links, whatever topics grow and
+	// shrink, and costs constant time to add to and the logarithm of the topic's entries to take from, over many operations.
+	child, sibling, back policies.Object // back: the sibling before it or, of the first, the parent in the heap; of the top none
+}
+
+// before reports whether a leaves before b, both of one topic: the less important one or, of equals and where importance does not count, that requested longer ago.
+// No two were requested at the same time.
+func (p *policy) before(a, b policies.Object) bool {
+	if p.ranksMembers {
+		if x, y := p.entries[a].importance, p.entries[b].importance; x != y {
+			return x < y
+		}
+	}
+	return p.seen[a] < p.seen[b]
+}
+
+// meld makes one heap of two, either of which may be none, and returns its top. Neither top has siblings.
+func (p *policy) meld(a, b policies.Object) policies.Object {
+	switch {
+	case a == none:
+		return b
+	case b == none:
+		return a
+	case p.before(b, a):
+		a, b = b, a
+	}
+	top, under := &p.entries[a], &p.entries[b]
+	if under.sibling = top.child; top.child != none {
+		p.entries[top.child].back = b
+	}
+	top.child, under.back = b, a
+	return a
+}
+
+// add puts o among the entries of its topic that may leave.
+func (p *policy) add(o policies.Object) {
+	e := &p.entries[o]
+	e.child, e.sibling, e.back = none, none, none
+	t := &p.topics[e.topic]
+	t.least = p.meld(t.least, o)
+}
+
+// take takes o from the entries of its topic that may leave.
+func (p *policy) take(o policies.Object) {
+	e := &p.entries[o]
+	t := &p.topics[e.topic]
+	rest := p.meldSiblings(e.child)
+	if o == t.least {
+		t.least = rest
+		return
+	}
+	if p.entries[e.back].child == o {
+		p.entries[e.back].child = e.sibling
+	} else {
+		p.entries[e.back].sibling = e.sibling
+	}
+	if e.sibling != none {
+		p.entries[e.sibling].back = e.back
+	}
+	t.least = p.meld(t.least, rest)
+}
+
+// meldSiblings makes one heap of a list of heaps: of pairs from the first on, then of those from the last on.
+func (p *policy) meldSiblings(first policies.Object) policies.Object {
+	pairs := none // the last first, linked by sibling
+	for first != none {
+		a := first
+		b := p.entries[a].sibling
+		first = none
+		p.entries[a].sibling, p.entries[a].back = none, none
+		if b != none {
+			first = p.entries[b].sibling
+			p.entries[b].sibling, p.entries[b].back = none, none
+		}
+		pair := p.meld(a, b)
+		p.entries[pair].sibling = pairs
+		pairs = pair
+	}
+	top := none
+	for pairs != none {
+		next := p.entries[pairs].sibling
+		p.entries[pairs].sibling = none
+		top = p.meld(top, pairs)
+		pairs = next
+	}
+	return top
+}
+
+// mostImportant returns the most important entry of s that may leave; of equals the one requested last.
+func (p *policy) mostImportant(s topicID) policies.Object {
+	best := p.topics[s].least
+	for o := best; o != none; o = p.following(o) {
+		x, y := p.entries[o].importance, p.entries[best].importance
+		if x > y || x == y && p.seen[o] > p.seen[best] {
+			best = o
+		}
+	}
+	return best
+}
+
+// following returns the entry that comes after o in a walk through the heap of its topic, or none after the last.
+func (p *policy) following(o policies.Object) policies.Object {
+	if child := p.entries[o].child; child != none {
+		return child
+	}
+	for {
+		e := &p.entries[o]
+		if e.sibling != none {
+			return e.sibling
+		}
+		// Up to the parent in the heap: back along the siblings.
+		for e.back != none && p.entries[e.back].child != o {
+			o = e.back
+			e = &p.entries[o]
+		}
+		if e.back == none {
+			return none
+		}
+		o = e.back
+	}
+}

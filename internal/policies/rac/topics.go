@@ -1,0 +1,230 @@
+package rac
+
+import (
+	"fmt"
+
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/similarity"
+)
+
+// none stands for no object and no topic.
+const none = ^uint32(0)
+
+// topicID is the number of a topic. Numbers of forgotten topics are used again.
+type topicID = uint32
+
+// topic is what is known of a topic, with or without entries.
+type topic struct {
+	prevalence float64 // TP at the last request
+	last       uint32  // the last request
+	members    uint32  // entries, that which is about to be inserted among them
+	least      policies.Object
+
+	// The representative is the query that others are compared with to join the topic: the anchor or, once that has left, the last one until another is
+	// needed.
+	anchor         policies.Object
+	representative policies.Object
+
+	label       uint32
+	shortlisted uint32 // the last search that looked at it
+}
+
+// topicIndex finds the topic of a query: by similarity to representatives, or by label.
+type topicIndex struct {
+	topics []topic
+	unused []topicID
+
+	// Per label the topic, or none; nil where topics go by similarity. Objects without a label are a topic each, with a label of their own behind the others.
+	byLabel []topicID
+	labels  []int32
+	first   uint32 // own label of object 0
+
+	similar   *similarity.Neighbours // nil where nothing is known of similarities
+	from      float32
+	shortlist int
+	presents  []topicID // per object: the topic that it represents, or none
+	stale     int       // topics with entries and without anchor
+	searches  uint32
+	looked    []topicID // those of the last search
+
+	refreshes int64
+}
+
+func newTopicIndex(c policies.Config, from float32) (topicIndex, error) {
+	relations := c.Relations
+	if relations == nil {
+		relations = &policies.Relations{}
+	}
+	x := topicIndex{from: from, shortlist: c.Params.Int("shortlist"), similar: relations.Similar}
+	switch {
+	case c.Params.Text("routing") == routeLabel && relations.Topics == nil:
+		return x, fmt.Errorf("routing=%s needs a trace with topic labels, or with keys that have a prefix, and this one has neither", routeLabel)
+	case c.Params.Text("routing") == routeLabel || x.similar == nil:
+		x.useLabels(relations.Topics, c.Objects)
+		return x, nil
+	}
+	x.presents = make([]topicID, c.Objects)
+	for o := range x.presents {
+		x.presents[o] = none
+	}
+	return x, nil
+}
+
+func (x *topicIndex) useLabels(labels []int32, objects int) {
+	x.labels = labels
+	for _, label := range labels {
+		x.first = max(x.first, uint32(label+1))
+	}
+	x.byLabel = make([]topicID, int(x.first)+objects)
+	for i := range x.byLabel {
+		x.byLabel[i] = none
+	}
+}
+
+func (x *topicIndex) labelOf(o policies.Object) uint32 {
+	if x.labels != nil && x.labels[o] >= 0 {
+		return uint32(x.labels[o])
+	}
+	return x.first + o
+}
+
+// found makes a topic for a query that belongs to none.
+func (x *topicIndex) found(q policies.Object) topicID {
+	var s topicID
+	if n := len(x.unused); n > 0 {
+		s = x.unused[n-1]
+		x.unused = x.unused[:n-1]
+	} else {
+		s = topicID(len(x.topics))
+		x.topics = append(x.topics, topic{})
+	}
+	x.topics[s] = topic{least: none, anchor: none, representative: none}
+	if x.byLabel != nil {
+		x.topics[s].label = x.labelOf(q)
+		x.byLabel[x.labelOf(q)] = s
+	}
+	return s
+}
+
+// forget removes a topic without entries.
+func (x *topicIndex) forget(s topicID) {
+	if x.byLabel != nil {
+		x.byLabel[x.topics[s].label] = none
+	} else {
+		x.represent(s, none)
+	}
+	x.unused = append(x.unused, s)
+}
+
+// represent makes q the representative of s. It represents no other topic: one that it represented would have been nearest when it came to be an entry of s.
+func (x *topicIndex) represent(s topicID, q policies.Object) {
+	if old := x.topics[s].representative; old != none {
+		x.presents[old] = none
+	}
+	if x.topics[s].representative = q; q != none {
+		x.presents[q] = s
+	}
+}
+
+// stale is 1 where t has entries and none of them is its anchor.
+func (t *topic) stale() int {
+	if t.members > 0 && t.anchor == none {
+		return 1
+	}
+	return 0
+}
+
+// join counts o among the entries of s. A new entry is never more important than an anchor, since none is less important than a single request makes it.
+func (x *topicIndex) join(s topicID, o policies.Object) {
+	t := &x.topics[s]
+	x.stale -= t.stale()
+	t.members++
+	if t.anchor == none {
+		x.settle(s, o)
+	}
+}
+
+// settle makes o, an entry of s, its anchor.
+func (x *topicIndex) settle(s topicID, o policies.Object) {
+	t := &x.topics[s]
+	t.anchor = o
+	if x.byLabel == nil && t.representative != o {
+		x.represent(s, o)
+	}
+}
+
+// leave takes o off the entries of s. What represents s stays.
+func (x *topicIndex) leave(s topicID, o policies.Object) {
+	t := &x.topics[s]
+	x.stale -= t.stale()
+	t.members--
+	if t.anchor == o {
+		t.anchor = none
+	}
+	x.stale += t.stale()
+}
+
+// search returns the topic of a query: of the shortlist, that with the nearest representative, if it is near enough; of equals that whose representative came first
+// in the trace. Topics on the shortlist that have lost their anchor get another one first.
+func (p *policy) search(q policies.Object) topicID {
+	x := &p.topicIndex
+	if x.byLabel != nil {
+		return x.byLabel[x.labelOf(q)]
+	}
+	ids, similarities := x.similar.Of(q)
+	x.searches++
+	x.looked = x.looked[:0]
+	refreshed := 0
+	nearest := x.look(q)
+	for i, id := range ids {
+		if similarities[i] < x.from || x.stale == 0 && nearest != none || len(x.looked) == x.shortlist {
+			break
+		}
+		if s := x.look(id); nearest == none {
+			nearest = s
+		}
+	}
+	for _, s := range x.looked {
+		if x.topics[s].stale() == 1 {
+			x.stale--
+			x.settle(s, p.mostImportant(s))
+			refreshed++
+		}
+	}
+	if refreshed == 0 {
+		return nearest
+	}
+	x.refreshes += int64(refreshed)
+	return x.nearestLooked(q)
+}
+
+// look puts the topic that o represents on the shortlist, and returns it.
+func (x *topicIndex) look(o policies.Object) topicID {
+	s := x.presents[o]
+	if s != none {
+		x.topics[s].shortlisted = x.searches
+		x.looked = append(x.looked, s)
+	}
+	return s
+}
+
+// nearestLooked returns that topic of the shortlist whose representative is nearest to q.
+func (x *topicIndex) nearestLooked(q policies.Object) topicID {
+	if x.isLooked(x.presents[q]) {
+		return x.presents[q]
+	}
+	ids, similarities := x.similar.Of(q)
+	for i, id := range ids {
+		if similarities[i] < x.from {
+			break
+		}
+		if x.isLooked(x.presents[id]) {
+			return x.presents[id]
+		}
+	}
+	return none
+}
+
+func (x *topicIndex) isLooked(s topicID) bool {
+	return s != none && x.topics[s].shortlisted == x.searches
+}
