@@ -23,14 +23,9 @@ var agentFormat = Format{
 		{Name: "seed", Default: 0, Min: 0, Doc: "of the random starts"},
 		{Name: "max-gap", Default: 300.0, Min: 0, Max: 1e9, Doc: "longest time between two requests of a session in seconds, longer ones are cut; 0: none is"},
 	},
-	JSON: true,
-	Detect: func(head Head, _ string) Confidence {
-		if looksLikeJSON(head, "block_size", "requests", "hash_ids") {
-			return Certain
-		}
-		return No
-	},
-	Open: openAgent,
+	JSON:   true,
+	Detect: certainIf(func(head Head) bool { return looksLikeJSON(head, "block_size", "requests", "hash_ids") }),
+	Open:   openAgent,
 }
 
 // agentReader reads the requests of a session. The text was checked as a whole when it was opened.

@@ -23,14 +23,9 @@ var chatFormat = Format{
 			Doc: "included: input is the whole prompt; added: inputs and outputs of the earlier turns of the session come before it"},
 		{Name: "time-unit", Default: "us", Choices: []string{"s", "ms", "us", "ns"}, Doc: "unit of timestamp"},
 	},
-	JSON: true,
-	Detect: func(head Head, _ string) Confidence {
-		if looksLikeJSON(head, "input", "output", "session_id") {
-			return Certain
-		}
-		return No
-	},
-	Open: openChat,
+	JSON:   true,
+	Detect: certainIf(func(head Head) bool { return looksLikeJSON(head, "input", "output", "session_id") }),
+	Open:   openChat,
 }
 
 // chatReader gives the turns of a file by time.

@@ -2,6 +2,7 @@ package traces
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strconv"
 
 	"github.com/cachesim/cachesim/internal/params"
@@ -24,12 +25,10 @@ var clincFormat = Format{
 		{Name: "seed", Default: 0, Min: 0, Doc: "of all random choices"},
 	},
 	JSON: true,
-	Detect: func(head Head, _ string) Confidence {
-		if key, label, ok := firstPair(head); ok && clincSplits[string(key)] != "" && !isShiftLabel(label) {
-			return Certain
-		}
-		return No
-	},
+	Detect: certainIf(func(head Head) bool {
+		key, label, ok := firstPair(head)
+		return ok && clincSplits[string(key)] != "" && !slices.Contains(shiftLabels, string(label))
+	}),
 	Open: openCLINC,
 }
 

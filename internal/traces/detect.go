@@ -119,6 +119,16 @@ var foreign = []struct {
 	{"LZIP", "the compression of `lzip`", true},
 }
 
+// certainIf makes a Detect of what only one format looks like.
+func certainIf(looksSo func(Head) bool) func(Head, string) Confidence {
+	return func(head Head, _ string) Confidence {
+		if looksSo(head) {
+			return Certain
+		}
+		return No
+	}
+}
+
 // looksLikeJSON says whether the file begins with a JSON object that has fields of these names.
 func looksLikeJSON(head Head, names ...string) bool { return beginsLikeJSON(head, "{", names) }
 

@@ -3,6 +3,7 @@ package traces
 import (
 	"bytes"
 	"io"
+	"slices"
 	"strconv"
 )
 
@@ -84,6 +85,18 @@ func (s *jsonScanner) words() ([]byte, error) {
 	if err == nil && len(bytes.TrimSpace(text)) == 0 {
 		s.pos = start
 		err = s.fail("a text that is not blank")
+	}
+	return text, err
+}
+
+// oneOf reads a string that is one of those.
+func (s *jsonScanner) oneOf(known ...string) ([]byte, error) {
+	s.peek()
+	start := s.pos
+	text, err := s.string()
+	if err == nil && !slices.Contains(known, string(text)) {
+		s.pos = start
+		err = s.fail("one of %q", known)
 	}
 	return text, err
 }

@@ -24,14 +24,9 @@ var oasstFormat = Format{
 		{Name: "part", Default: -1, Min: -1, Doc: "only this part of the trace, counted from 0; -1: all of it"},
 		{Name: "length", Default: 10000, Min: 1, Doc: "requests of a part, which ends with the tree that brings it to so many"},
 	},
-	JSON: true,
-	Detect: func(head Head, _ string) Confidence {
-		if looksLikeJSON(head, "message_id", "text", "role") {
-			return Certain
-		}
-		return No
-	},
-	Open: openOASST,
+	JSON:   true,
+	Detect: certainIf(func(head Head) bool { return looksLikeJSON(head, "message_id", "text", "role") }),
+	Open:   openOASST,
 }
 
 const (
@@ -206,7 +201,7 @@ func (r *oasstReader) message(parent int32, depth int) error {
 		case "created_date":
 			m.created, err = s.date()
 		case "role":
-			role, err = s.role()
+			role, err = s.oneOf("prompter", "assistant")
 		case "text":
 			text, err = s.string()
 		case "lang":
@@ -252,18 +247,6 @@ func (s *jsonScanner) optionalString() (string, error) {
 	}
 	text, err := s.string()
 	return string(text), err
-}
-
-// role reads who wrote a message.
-func (s *jsonScanner) role() ([]byte, error) {
-	s.peek()
-	start := s.pos
-	name, err := s.string()
-	if err == nil && string(name) != "prompter" && string(name) != "assistant" {
-		s.pos = start
-		err = s.fail(`"prompter" or "assistant"`)
-	}
-	return name, err
 }
 
 // date reads a point in time as nanoseconds, -1 of null.

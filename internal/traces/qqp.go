@@ -11,10 +11,11 @@ import (
 )
 
 var qqpFormat = Format{
-	Name:    "qqp",
-	Summary: "pairs of questions that mean the same, a JSON array (Quora Question Pairs as in GPTCache): questions and, at controlled distances, their paraphrases",
-	Example: `[{"origin": "Is talcum powder cancerous?", "similar": "Does talcum powder really cause cancer?"}]`,
-	Carries: "queries: text, answer", Detection: `a JSON array of objects with "origin" and "similar"`,
+	Name:      "qqp",
+	Summary:   "pairs of questions that mean the same, a JSON array (Quora Question Pairs as in GPTCache): questions and, at controlled distances, their paraphrases",
+	Example:   `[{"origin": "Is talcum powder cancerous?", "similar": "Does talcum powder really cause cancer?"}]`,
+	Carries:   "queries: text, answer",
+	Detection: `a JSON array of objects with "origin" and "similar"`,
 	Options: []params.Param{
 		{Name: "requests", Default: 0, Min: 0, Doc: "requests; 0: those of as many visits as there are clusters"},
 		{Name: "repeats", Default: 0, Min: 0, Max: 1e6, Doc: "repeats in a visit; 0: as many as it takes to ask each question of the cluster once"},
@@ -25,14 +26,9 @@ var qqpFormat = Format{
 		{Name: "alpha", Default: 0.0, Min: 0, Max: 10, Doc: "Zipf exponent of the popularity of clusters; 0: every cluster is visited once before any comes again"},
 		{Name: "seed", Default: 0, Min: 0, Doc: "of all random choices"},
 	},
-	JSON: true,
-	Detect: func(head Head, _ string) Confidence {
-		if looksLikeJSONArray(head, "origin", "similar") {
-			return Certain
-		}
-		return No
-	},
-	Open: openQQP,
+	JSON:   true,
+	Detect: certainIf(func(head Head) bool { return looksLikeJSONArray(head, "origin", "similar") }),
+	Open:   openQQP,
 }
 
 // Purposes of the random bits of a stream of questions.

@@ -22,14 +22,9 @@ var sgdFormat = Format{
 		{Name: "topic", Default: "turn", Choices: []string{"turn", "dialogue", "none"},
 			Doc: "label of the topic: the service that the turn is about, all services of the dialogue, or none"},
 	},
-	JSON: true,
-	Detect: func(head Head, _ string) Confidence {
-		if looksLikeJSONArray(head, "dialogue_id", "turns") || isSGDSchema(head) {
-			return Certain
-		}
-		return No
-	},
-	Open: openSGD,
+	JSON:   true,
+	Detect: certainIf(func(head Head) bool { return looksLikeJSONArray(head, "dialogue_id", "turns") || isSGDSchema(head) }),
+	Open:   openSGD,
 }
 
 // isSGDSchema recognises the file of the data set that describes its services.
@@ -114,7 +109,7 @@ func (s *jsonScanner) sgdTurn() (t sgdTurn, err error) {
 	err = s.object(func(key []byte) (err error) {
 		switch string(key) {
 		case "speaker":
-			speaker, err = s.speaker()
+			speaker, err = s.oneOf("USER", "SYSTEM")
 		case "utterance":
 			t.text, err = s.words()
 		case "frames":
@@ -129,18 +124,6 @@ func (s *jsonScanner) sgdTurn() (t sgdTurn, err error) {
 	}
 	t.user = string(speaker) == "USER"
 	return t, err
-}
-
-// speaker reads who speaks.
-func (s *jsonScanner) speaker() ([]byte, error) {
-	s.peek()
-	start := s.pos
-	name, err := s.string()
-	if err == nil && string(name) != "USER" && string(name) != "SYSTEM" {
-		s.pos = start
-		err = s.fail(`"USER" or "SYSTEM"`)
-	}
-	return name, err
 }
 
 // sgdFrames reads the services of the frames of a turn.

@@ -1,6 +1,7 @@
 package traces
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/cachesim/cachesim/internal/params"
@@ -13,19 +14,15 @@ var tiageFormat = Format{
 	Carries:   "queries: text, session, topic",
 	Detection: `a JSON object of arrays of pairs of strings, the second of the first "-1", "0" or "1"`,
 	JSON:      true,
-	Detect: func(head Head, _ string) Confidence {
-		if _, label, ok := firstPair(head); ok && isShiftLabel(label) {
-			return Certain
-		}
-		return No
-	},
+	Detect: certainIf(func(head Head) bool {
+		_, label, ok := firstPair(head)
+		return ok && slices.Contains(shiftLabels, string(label))
+	}),
 	Open: openTIAGE,
 }
 
-// isShiftLabel knows the marks of turns: "1" where the topic shifts, "0" where it does not, "-1" at the first turn.
-func isShiftLabel(label []byte) bool {
-	return string(label) == "1" || string(label) == "0" || string(label) == "-1"
-}
+// shiftLabels mark turns: "1" where the topic shifts, "0" where it does not, "-1" at the first turn.
+var shiftLabels = []string{"1", "0", "-1"}
 
 // firstPair returns the first key of a JSON object of arrays of pairs of strings, and the second string of the first pair.
 func firstPair(head Head) (key, second []byte, ok bool) {
@@ -44,8 +41,8 @@ func firstPair(head Head) (key, second []byte, ok bool) {
 	return key, second, err == nil && s.take(']')
 }
 
-// pair reads an array of two strings, the first of which says something.
-func (s *jsonScanner) pair() (text, label []byte, err error) {
+// pair reads an array of two strings that say something, the second one of those labels if any are given.
+func (s *jsonScanner) pair(labels ...string) (text, label []byte, err error) {
 	if !s.take('[') {
 		return nil, nil, s.fail("a pair of strings in brackets")
 	}
@@ -55,7 +52,12 @@ func (s *jsonScanner) pair() (text, label []byte, err error) {
 	if !s.take(',') {
 		return nil, nil, s.fail("a comma and a second string")
 	}
-	if label, err = s.words(); err != nil {
+	if len(labels) > 0 {
+		label, err = s.oneOf(labels...)
+	} else {
+		label, err = s.words()
+	}
+	if err != nil {
 		return nil, nil, err
 	}
 	if !s.take(']') {
@@ -86,13 +88,7 @@ func (s *jsonScanner) tiageDialogue(to []dialogueQuery, session []byte) ([]dialo
 	topic := segmentName(session, segment)
 	first := true
 	err := s.array(func() error {
-		s.peek()
-		start := s.pos
-		text, label, err := s.pair()
-		if err == nil && !isShiftLabel(label) {
-			s.pos = start
-			err = s.fail(`a text and "1", "0" or "-1"`)
-		}
+		text, label, err := s.pair(shiftLabels...)
 		if string(label) == "1" && !first {
 			segment++
 			topic = segmentName(session, segment)
