@@ -71,13 +71,24 @@ func (f *convertFlags) run(cmd *cobra.Command, in []string, out string) error {
 }
 
 func (f *convertFlags) convert(cmd *cobra.Command, in []string, out string, options traces.LoadOptions) error {
+	creating := traces.CreateOptions{Format: f.outputFormat, Stdout: cmd.OutOrStdout()}
+	return copyTrace(cmd.Context(), in, out, options, creating, func(*traces.Record) error { return nil })
+}
+
+// copyTrace reads a trace and writes it anew, each record as change leaves it.
+func copyTrace(ctx context.Context, in []string, out string, reading traces.LoadOptions, creating traces.CreateOptions, change func(*traces.Record) error) error {
 	var w *traces.Writer
 	begin := func(fields traces.Fields) (err error) {
-		w, err = traces.Create(cmd.Context(), out, traces.CreateOptions{Format: f.outputFormat, Fields: fields, Stdout: cmd.OutOrStdout()})
+		creating.Fields = fields
+		w, err = traces.Create(ctx, out, creating)
 		return err
 	}
-	visit := func(rec *traces.Record) error { return w.Write(rec) }
-	err := traces.Scan(cmd.Context(), in, options, begin, visit)
+	err := traces.Scan(ctx, in, reading, begin, func(rec *traces.Record) error {
+		if err := change(rec); err != nil {
+			return err
+		}
+		return w.Write(rec)
+	})
 	if w == nil {
 		return err
 	}

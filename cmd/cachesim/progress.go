@@ -19,6 +19,7 @@ const (
 	unitTrees
 	unitSearches
 	unitPairs
+	unitTexts
 )
 
 // progress is a bar with rate and remaining time on a terminal, and nothing elsewhere. Its methods may be called from any goroutine.
@@ -53,6 +54,8 @@ func newBar(container *mpb.Progress, what string, unit progressUnit) *progress {
 	case unitPairs:
 		p.scale = 1_000_000
 		counters, speed = decor.CountersNoUnit("%d / %d M pairs"), decor.AverageSpeed(0, "%.0f M/s")
+	case unitTexts:
+		counters, speed = decor.CountersNoUnit("%d / %d texts"), decor.AverageSpeed(0, "%.0f/s")
 	case unitSearches:
 		counters, speed = decor.CountersNoUnit("%d / %d"), decor.AverageSpeed(0, "%.1f/s")
 	}

@@ -90,6 +90,7 @@ policies and holds them against the offline optimum.
 		newPredictorsCommand(),
 		newGenCommand(),
 		newConvertCommand(),
+		newEmbedCommand(),
 		newFormatsCommand(),
 		newStatCommand(),
 		newTrainCommand(),

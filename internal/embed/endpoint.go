@@ -81,6 +81,15 @@ func (e *Endpoint) address() (*url.URL, error) {
 	return u, nil
 }
 
+// Host returns the host that is asked, without the port; "" where the URL is wrong.
+func (e *Endpoint) Host() string {
+	u, err := e.address()
+	if err != nil {
+		return ""
+	}
+	return u.Hostname()
+}
+
 // redacted is an address without what may be secret in it; text where it is none.
 func redacted(u *url.URL, text string) string {
 	if u == nil || u.Host == "" {

@@ -121,13 +121,17 @@ func (c *queryColumns) addVector(vector []float32) error {
 	case first:
 		c.Dim = len(vector)
 	case len(vector) != c.Dim:
-		return fmt.Errorf("an embedding of %d numbers after others of %d: want the same length for all", len(vector), c.Dim)
+		return lengthError(len(vector), c.Dim)
 	}
 	if c.Dim == 0 {
 		return nil
 	}
 	c.Vectors = append(c.Vectors, vector...)
 	return Normalize(c.Vectors[len(c.Vectors)-c.Dim:])
+}
+
+func lengthError(got, want int) error {
+	return fmt.Errorf("an embedding of %d numbers after others of %d: want the same length for all", got, want)
 }
 
 // Normalize makes a vector 1 long. One that has no direction, or a number in it that is none, is an error.

@@ -64,19 +64,22 @@ type recordWriter interface {
 
 // writableFormat is a format that Create offers.
 type writableFormat struct {
-	name    string
-	endings []string // of file names in lower case, before the ending of a compression
-	create  func(ctx context.Context, w io.Writer, folder string, fields Fields) (recordWriter, error)
+	name       string
+	endings    []string // of file names in lower case, before the ending of a compression
+	create     func(ctx context.Context, w io.Writer, folder string, fields Fields) (recordWriter, error)
+	embeddings bool // it holds those of queries
 }
 
 // writableFormats lists them. To add one, write a recordWriter and a line here.
 var writableFormats = []writableFormat{
-	{"csv", []string{".csv"}, newCSVWriter},
-	{"plain", []string{".txt", ".keys", ".plain"}, newPlainWriter},
-	{"batches", []string{".batches"}, newBatchesWriter},
-	{"oraclegeneral", []string{".oraclegeneral", ".oraclegeneral.bin"}, newOracleGeneralWriter},
-	{"parquet", []string{".parquet"}, newParquetWriter},
-	{"mooncake", []string{".jsonl"}, newMooncakeWriter},
+	{"csv", []string{".csv"}, newCSVWriter, false},
+	{"plain", []string{".txt", ".keys", ".plain"}, newPlainWriter, false},
+	{"batches", []string{".batches"}, newBatchesWriter, false},
+	{"oraclegeneral", []string{".oraclegeneral", ".oraclegeneral.bin"}, newOracleGeneralWriter, false},
+	{"parquet", []string{".parquet"}, newParquetWriter, false},
+	{"mooncake", []string{".jsonl"}, newMooncakeWriter, false},
+	{"npy", []string{".npy"}, newNpyWriter, true},
+	{"fvecs", []string{".fvecs"}, newFvecsWriter, true},
 }
 
 // WritableFormats returns the names of the formats that Create writes.
@@ -86,6 +89,21 @@ func WritableFormats() []string {
 		names = append(names, f.name)
 	}
 	return names
+}
+
+// CheckHoldsEmbeddings returns an error where Create would write a format at path that has no place for the embeddings of queries.
+func CheckHoldsEmbeddings(path string) error {
+	format, err := chooseWritable(path, "")
+	if err == nil && format.embeddings {
+		return nil
+	}
+	var endings []string
+	for _, f := range writableFormats {
+		if f.embeddings {
+			endings = append(endings, f.endings...)
+		}
+	}
+	return fmt.Errorf("%s: want a name that tells a format with embeddings: %s", path, strings.Join(endings, ", "))
 }
 
 // Create starts a trace file at path; "-" is standard output: prompts as mooncake, batches as batches and all else as CSV unless a format is given. An ending .gz, .zst, .xz, .s2, .sz

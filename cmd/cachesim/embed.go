@@ -1,0 +1,252 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cachesim/cachesim/internal/embed"
+	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/traces"
+)
+
+type embedFlags struct {
+	trace    traceFlags
+	out      string
+	embedder string
+	service  embed.Endpoint
+	keyEnv   string
+}
+
+func newEmbedCommand() *cobra.Command {
+	f := &embedFlags{}
+	cmd := &cobra.Command{
+		Use:   "embed TRACE... -o FILE",
+		Short: "Make embeddings of the texts of queries",
+		Long: `Reads a trace of queries with texts, embeds each distinct text and writes the vectors, which semantic caches compare.
+FILE ends in .npy or .fvecs; row i belongs to request i. It appears when it is complete.
+
+Built in is a lexical embedder: it finds texts alike that are worded alike, whatever they mean. --endpoint asks a service
+instead, any with the embeddings API of OpenAI: ollama, llama.cpp, vLLM, LM Studio, OpenAI. What has arrived is kept in
+FILE.partial until all has: after an interruption or an error the same command goes on from there. A service is not asked
+again for a FILE that exists.
+
+Embedders:
+` + indent(embedderLines()),
+		Example: `  cachesim embed queries.jsonl -o queries.npy
+  cachesim embed queries.jsonl --embedder 'lexical(dim=768,words=2)' -o queries.npy
+  cachesim embed queries.jsonl --endpoint http://localhost:11434 --model nomic-embed-text -o queries.npy
+  cachesim embed queries.jsonl --endpoint https://api.openai.com --model text-embedding-3-small --dimensions 384 -o queries.npy`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: f.run,
+	}
+	f.trace.register(cmd)
+	flags := cmd.Flags()
+	flags.StringVarP(&f.out, "output", "o", "", "file to write, .npy or .fvecs")
+	flags.StringVar(&f.embedder, "embedder", embed.Default, "built-in embedder with its parameters")
+	flags.StringVar(&f.service.URL, "endpoint", "", "URL of a service to ask instead, for example http://localhost:11434")
+	flags.StringVar(&f.service.Model, "model", "", "model that the service uses")
+	flags.IntVar(&f.service.Dimensions, "dimensions", 0, "numbers in a vector, of models that can give fewer (0: as many as the model gives)")
+	flags.StringVar(&f.keyEnv, "key-env", "", "environment variable that holds the key of the service (default: "+openAIKey+" for "+openAIHost+", elsewhere no key)")
+	flags.IntVar(&f.service.Batch, "batch", 64, "texts in a request to the service")
+	flags.DurationVar(&f.service.Timeout, "timeout", 30*time.Second, "longest time that a request to the service takes")
+	flags.IntVar(&f.service.Retries, "retries", 5, "retries of a request that fails in a way that may pass: the network, 408, 429 and 5xx")
+	_ = cmd.MarkFlagRequired("output")
+	_ = cmd.MarkFlagFilename("output", "npy", "fvecs")
+	cmd.MarkFlagsMutuallyExclusive("embedder", "endpoint")
+	return cmd
+}
+
+// The service that is asked with a key without being told to, and where the key is looked for.
+const (
+	openAIHost = "api.openai.com"
+	openAIKey  = "OPENAI_API_KEY"
+)
+
+func embedderLines() []string {
+	var lines []string
+	for _, e := range embed.Entries() {
+		lines = append(lines, params.Signature(e.Name, e.Params)+": "+e.Summary)
+		for _, p := range e.Params {
+			lines = append(lines, "  "+p.Name+": "+p.Doc)
+		}
+	}
+	return lines
+}
+
+func (f *embedFlags) run(cmd *cobra.Command, in []string) error {
+	if err := f.check(cmd, in); err != nil {
+		return err
+	}
+	err := f.make(cmd, in)
+	if cmd.Context().Err() != nil && errors.Is(err, cmd.Context().Err()) {
+		var unfinished *embed.UnfinishedError
+		if errors.As(err, &unfinished) {
+			return errors.New(unfinished.Error())
+		}
+		return errWroteNothing
+	}
+	return err
+}
+
+// check refuses what cannot work before anything is read.
+func (f *embedFlags) check(cmd *cobra.Command, in []string) error {
+	if err := traces.CheckHoldsEmbeddings(f.out); err != nil {
+		return err
+	}
+	if slices.Contains(in, "-") {
+		return errors.New("a trace to embed is read twice, which standard input cannot be: name a file")
+	}
+	if f.trace.sample > 0 {
+		return fmt.Errorf("--sample: the rows of %s belong to all requests of the trace; give --sample when it is replayed", f.out)
+	}
+	if err := checkNotInput(in, f.out); err != nil {
+		return err
+	}
+	if f.service.URL == "" {
+		return f.checkNoService(cmd)
+	}
+	return f.checkService(cmd)
+}
+
+// checkNoService refuses flags that say how a service is asked where none is.
+func (f *embedFlags) checkNoService(cmd *cobra.Command) error {
+	for _, name := range []string{"endpoint", "model", "dimensions", "key-env", "batch", "timeout", "retries"} {
+		if cmd.Flags().Changed(name) {
+			return fmt.Errorf("--%s is for services: name one with --endpoint URL", name)
+		}
+	}
+	return nil
+}
+
+func (f *embedFlags) checkService(cmd *cobra.Command) error {
+	if err := f.readKey(); err != nil {
+		return err
+	}
+	if err := f.service.Check(); err != nil {
+		return err
+	}
+	if _, err := os.Lstat(f.out); !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s exists already, and asking a service again costs time and perhaps money: delete it first, or name another file", f.out)
+	}
+	return nil
+}
+
+// readKey takes the key of the service from the environment.
+func (f *embedFlags) readKey() error {
+	name := f.keyEnv
+	if name == "" && f.service.Host() == openAIHost {
+		name = openAIKey
+	}
+	if name == "" {
+		return nil
+	}
+	f.service.Key = strings.TrimSpace(os.Getenv(name))
+	if f.service.Key == "" {
+		return fmt.Errorf("the environment variable %s is empty: want the key of the service in it; --key-env names another", name)
+	}
+	return nil
+}
+
+// make reads the trace, embeds its texts and writes what comes out.
+func (f *embedFlags) make(cmd *cobra.Command, in []string) error {
+	start := time.Now()
+	spec, err := embed.Parse(f.embedder)
+	if err != nil {
+		return fmt.Errorf("--embedder %s: %w", f.embedder, err)
+	}
+	options, err := f.trace.loadOptions(cmd)
+	if err != nil {
+		return err
+	}
+	t, err := f.load(cmd, in, options)
+	if err != nil {
+		return err
+	}
+	var e embed.Embeddings
+	by := spec.Full()
+	if f.service.URL == "" {
+		e, err = f.embedHere(cmd, spec, t.Queries.Texts)
+	} else {
+		by = f.service.String()
+		e, err = f.ask(cmd, t.Queries.Texts)
+	}
+	if err != nil {
+		return err
+	}
+	if err := f.write(cmd, in, options, t.Objects, e); err != nil {
+		return err
+	}
+	if f.service.URL != "" {
+		if err := os.Remove(f.partial()); err != nil {
+			return err
+		}
+	}
+	distinct, _ := embed.Distinct(t.Queries.Texts)
+	fmt.Fprintf(cmd.OutOrStdout(), "%s: %d requests, %d distinct texts, %d dimensions, %s, %.1f s\n",
+		f.out, len(t.Objects), len(distinct), e.Dim, by, time.Since(start).Seconds())
+	if e.Featureless > 0 {
+		fmt.Fprintf(cmd.OutOrStdout(), "distinct texts without letter or digit: %d; each is similar to itself alone\n", e.Featureless)
+	}
+	return nil
+}
+
+// partial is the file where embeddings are kept until all have arrived.
+func (f *embedFlags) partial() string { return f.out + ".partial" }
+
+func (f *embedFlags) load(cmd *cobra.Command, in []string, options traces.LoadOptions) (*traces.Trace, error) {
+	bar := newProgress(cmd.ErrOrStderr(), f.trace.quiet, "loading", unitBytes)
+	defer bar.finish()
+	options.Queries, options.Progress = true, bar.set
+	t, err := traces.Load(cmd.Context(), in, options)
+	switch {
+	case err != nil:
+		return nil, err
+	case t.Queries == nil:
+		return nil, fmt.Errorf("%s: its requests are no queries, and have no texts to embed", t.Name)
+	case t.Queries.Texts == nil:
+		return nil, fmt.Errorf("%s: its queries have no texts to embed", t.Name)
+	}
+	return t, nil
+}
+
+func (f *embedFlags) embedHere(cmd *cobra.Command, spec embed.Spec, texts []string) (embed.Embeddings, error) {
+	bar := newProgress(cmd.ErrOrStderr(), f.trace.quiet, "embedding", unitTexts)
+	defer bar.finish()
+	return embed.Texts(cmd.Context(), spec, texts, func(done int) { bar.set(int64(done), int64(len(texts))) })
+}
+
+func (f *embedFlags) ask(cmd *cobra.Command, texts []string) (embed.Embeddings, error) {
+	if empty := slices.Index(texts, ""); empty >= 0 {
+		return embed.Embeddings{}, fmt.Errorf("query %d, counted by first appearance from 0, has no text, which services refuse: take it out of the trace, or use the built-in embedder", empty)
+	}
+	bar := newProgress(cmd.ErrOrStderr(), f.trace.quiet, "asking", unitTexts)
+	defer bar.finish()
+	f.service.Retrying = func(err error, wait time.Duration) {
+		bar.note(fmt.Sprintf("%v; again in %v", err, wait.Round(100*time.Millisecond)))
+	}
+	return f.service.Embed(cmd.Context(), texts, f.partial(), func(done, total int) { bar.set(int64(done), int64(total)) })
+}
+
+// write reads the trace once more and gives each request the vector of its query.
+func (f *embedFlags) write(cmd *cobra.Command, in []string, options traces.LoadOptions, objects []uint32, e embed.Embeddings) error {
+	bar := newProgress(cmd.ErrOrStderr(), f.trace.quiet, "writing", unitBytes)
+	defer bar.finish()
+	options.Progress = bar.set
+	options.Times, options.Sizes, options.Ops = true, true, true
+	next := 0
+	return copyTrace(cmd.Context(), in, f.out, options, traces.CreateOptions{}, func(rec *traces.Record) error {
+		if next == len(objects) {
+			return fmt.Errorf("%s: it has more requests than when it was read first", strings.Join(in, ", "))
+		}
+		rec.Query.Vector = e.Vectors[int(objects[next])*e.Dim:][:e.Dim]
+		next++
+		return nil
+	})
+}

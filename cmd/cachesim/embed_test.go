@@ -1,0 +1,91 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// embeddingService answers as a service with the embeddings API does. It dies when it has answered so many requests as alive says.
+type embeddingService struct {
+	*httptest.Server
+	alive int
+	texts []string // asked for
+}
+
+func newEmbeddingService(t *testing.T, alive int) *embeddingService {
+	t.Helper()
+	s := &embeddingService{alive: alive}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var question struct{ Input []string }
+		if err := json.NewDecoder(r.Body).Decode(&question); err != nil {
+			t.Error(err)
+		}
+		if s.alive == 0 {
+			http.Error(w, `{"error":{"message":"out of memory"}}`, http.StatusInternalServerError)
+			return
+		}
+		s.alive--
+		if got := r.Header.Get("Authorization"); got != "Bearer hidden" {
+			t.Errorf("authorization %q", got)
+		}
+		s.texts = append(s.texts, question.Input...)
+		var data []string
+		for i, text := range question.Input {
+			data = append(data, fmt.Sprintf(`{"index":%d,"embedding":[%d,1]}`, i, len(text)))
+		}
+		fmt.Fprintf(w, `{"data":[%s]}`, strings.Join(data, ","))
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// TestEmbedAsksAService: a service dies in the middle; the same command goes on from there, and cleans up.
+func TestEmbedAsksAService(t *testing.T) {
+	t.Setenv("EMBED_KEY", "hidden")
+	dir := t.TempDir()
+	trace, out := filepath.Join(dir, "pairs.json"), filepath.Join(dir, "out.npy")
+	if err := os.WriteFile(trace, []byte(`[{"origin":"a","similar":"bb"},{"origin":"ccc","similar":"dddd"}]`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	service := newEmbeddingService(t, 1)
+	args := []string{"embed", trace, "--limit", "4", "-o", out, "--endpoint", service.URL, "--model", "m", "--key-env", "EMBED_KEY", "--batch", "3", "--retries", "1"}
+	var stdout, stderr bytes.Buffer
+	if code := run(args, nil, &stdout, &stderr); code != exitWrongUse {
+		t.Errorf("exit code %d, want %d", code, exitWrongUse)
+	}
+	for _, want := range []string{
+		"500 Internal Server Error: out of memory; again in",
+		"(tried 2 times); 3 of 4 texts are embedded and kept in " + out + ".partial: the same command goes on from there",
+	} {
+		if !strings.Contains(stderr.String(), want) {
+			t.Errorf("stderr %q, want %q", stderr.String(), want)
+		}
+	}
+	if strings.Contains(stderr.String(), "hidden") {
+		t.Errorf("stderr tells the key: %s", stderr.String())
+	}
+	service.alive = 1
+	stderr.Reset()
+	if code := run(args, nil, &stdout, &stderr); code != exitFine {
+		t.Fatalf("exit code %d: %s", code, stderr.String())
+	}
+	slices.Sort(service.texts)
+	if want := []string{"a", "bb", "ccc", "dddd"}; !slices.Equal(service.texts, want) {
+		t.Errorf("asked for %q, want each of %q once", service.texts, want)
+	}
+	if want := out + ": 4 requests, 4 distinct texts, 2 dimensions, m at " + service.URL + "/v1/embeddings, "; !strings.HasPrefix(stdout.String(), want) {
+		t.Errorf("printed %q, want %q", stdout.String(), want)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 2 {
+		t.Errorf("files %v, %v, want the trace and the embeddings", entries, err)
+	}
+}

@@ -1,0 +1,93 @@
+package traces
+
+import (
+	"bytes"
+	"encoding/binary"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var threeVectors = [][]float32{{1, 2.5}, {-1, 0}, {3, 1e-20}}
+
+// writeVectors writes queries with these embeddings and returns the file.
+func writeVectors(t *testing.T, name string, vectors [][]float32) ([]byte, error) {
+	t.Helper()
+	var records []Record
+	for i, vector := range vectors {
+		records = append(records, Record{Num: uint64(i), Query: &QueryHead{Vector: vector}})
+	}
+	path := filepath.Join(t.TempDir(), name)
+	if err := tryWriteTrace(t.Context(), path, CreateOptions{Fields: Fields{Queries: true}}, records); err != nil {
+		return nil, err
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if entries, err := os.ReadDir(filepath.Dir(path)); err != nil || len(entries) != 1 {
+		t.Errorf("files %v, %v, want %s alone", entries, err, name)
+	}
+	return content, nil
+}
+
+func bytesOf(t *testing.T, values ...any) []byte {
+	t.Helper()
+	var b []byte
+	for _, v := range values {
+		var err error
+		if b, err = binary.Append(b, binary.LittleEndian, v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b
+}
+
+// TestNpy holds the file against the definition of version 1.0: magic, version, length of the header, a Python dictionary padded with spaces so that
+// the numbers begin at a multiple of 64, and the numbers row by row.
+func TestNpy(t *testing.T) {
+	got, err := writeVectors(t, "a.npy", threeVectors)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dictionary := "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 2), }"
+	header := "\x93NUMPY\x01\x00" + "\x76\x00" + dictionary + strings.Repeat(" ", 0x76-1-len(dictionary)) + "\n"
+	if want := append([]byte(header), bytesOf(t, threeVectors[0], threeVectors[1], threeVectors[2])...); !bytes.Equal(got, want) {
+		t.Errorf("got\n%q, want\n%q", got, want)
+	}
+	for rows := range int64(2000) {
+		if length := len(npyHeader(rows*rows*rows, 384)); length%64 != 0 {
+			t.Errorf("%d rows: a header of %d bytes, want a multiple of 64", rows*rows*rows, length)
+		}
+	}
+}
+
+func TestFvecs(t *testing.T) {
+	got, err := writeVectors(t, "a.fvecs", threeVectors)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dim := int32(2)
+	if want := bytesOf(t, dim, threeVectors[0], dim, threeVectors[1], dim, threeVectors[2]); !bytes.Equal(got, want) {
+		t.Errorf("got %x, want %x", got, want)
+	}
+}
+
+func TestVectorsRefused(t *testing.T) {
+	for _, name := range []string{"a.npy", "a.fvecs"} {
+		if _, err := writeVectors(t, name, slices.Concat(threeVectors, [][]float32{{1}})); err == nil || !strings.Contains(err.Error(), "record 4: an embedding of 1 numbers after others of 2") {
+			t.Errorf("%s: error %v, want one about the lengths", name, err)
+		}
+		if _, err := writeVectors(t, name, [][]float32{{1}, nil}); err == nil || !strings.Contains(err.Error(), "record 2: a query without embedding") {
+			t.Errorf("%s: error %v, want one about the missing embedding", name, err)
+		}
+	}
+	if err := CheckHoldsEmbeddings("a.csv.gz"); err == nil || !strings.Contains(err.Error(), ".npy, .fvecs") {
+		t.Errorf("CSV holds embeddings, or error %v does not say what does", err)
+	}
+	if err := CheckHoldsEmbeddings("A.NPY.gz"); err != nil {
+		t.Error(err)
+	}
+}
