@@ -47,6 +47,7 @@ choose the requests to print; all before them are replayed too.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	f.trace.register(cmd)
+	f.trace.registerEmbeddings(cmd)
 	f.capacity.register(cmd, "1%")
 	f.format.register(cmd)
 	flags := cmd.Flags()
@@ -72,6 +73,7 @@ func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	t, _, err := f.trace.load(cmd, w, workload.Options{
 		Sizes: sim.NeedBytes(capacities, mode), Times: cell.Policy.Entry.NeedsTime, Keys: true, Queries: cell.Cache.Entry.Queries || cell.Policy.Entry.Relates,
+		Vectors: cell.Cache.Entry.Queries,
 	}, false)
 	if err != nil {
 		return err

@@ -23,6 +23,7 @@ type traceFlags struct {
 	merge       bool
 	limit       int
 	sample      float64
+	embeddings  string
 	seed        uint64
 	quiet       bool
 }
@@ -36,6 +37,12 @@ func (f *traceFlags) register(cmd *cobra.Command) {
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of every random choice")
 	flags.BoolVar(&f.quiet, "quiet", false, "no progress bar and no notes")
 	completeTraceFormats(cmd)
+}
+
+// registerEmbeddings adds the flag of commands that replay queries.
+func (f *traceFlags) registerEmbeddings(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.embeddings, "embeddings", "",
+		"embeddings of queries: lexical(dim=384,...) makes them from the texts (default: those in the trace, lexical if it has texts alone)")
 }
 
 // loadOptions checks the flags and returns what traces.Load needs; the caller adds the columns that it wants.
@@ -70,7 +77,12 @@ func (f *traceFlags) workload(cmd *cobra.Command, args []string) (workload.Workl
 			return w, err
 		}
 	}
-	w.Limit, w.SampleRate = options.Limit, options.SampleRate
+	if f.embeddings != "" {
+		if err := workload.CheckEmbeddings(f.embeddings); err != nil {
+			return w, fmt.Errorf("--embeddings %s: %w", f.embeddings, err)
+		}
+	}
+	w.Limit, w.SampleRate, w.Embeddings = options.Limit, options.SampleRate, f.embeddings
 	if w.SampleRate > 0 {
 		w.SampleSeed = f.seed
 	}

@@ -55,6 +55,7 @@ With --sample, --limit and --warmup count the requests of the sample.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	f.register(cmd, defaultCapacities)
+	f.trace.registerEmbeddings(cmd)
 	cmd.Flags().StringVar(&f.policies, "policy", defaultPolicies, "list of policies, with parameters as in 's3fifo(small=0.1),lru-k(k=2)'")
 	cmd.Flags().StringVar(&f.predictors, "predictor", defaultPredictor, "list of predictors for the policies that ask one, as in 'oracle,gbm'; others ignore it (see cachesim predictors)")
 	cmd.Flags().StringVar(&f.caches, "cache", "exact", "list of kinds of caches: what a hit is and what may leave")
@@ -87,7 +88,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	t, w, err := f.load(cmd, w, specs, workload.Options{Sizes: sim.NeedBytes(capacities, mode), Keys: sim.NeedKeys(options.Caches), Queries: sim.NeedQueries(options.Caches)})
+	t, w, err := f.load(cmd, w, specs, workload.Options{Sizes: sim.NeedBytes(capacities, mode), Keys: sim.NeedKeys(options.Caches), Queries: sim.NeedQueries(options.Caches), Vectors: sim.NeedQueries(options.Caches)})
 	if err != nil {
 		return err
 	}

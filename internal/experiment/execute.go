@@ -422,6 +422,7 @@ func columns(cells []parsedCell) (needed workload.Options) {
 		needed.Sizes = needed.Sizes || sim.NeedBytes(c.capacities, c.mode)
 		needed.Keys = needed.Keys || c.replay.Cache.Entry.Keys
 		needed.Queries = needed.Queries || c.replay.Cache.Entry.Queries || c.replay.Policy.Entry.Relates
+		needed.Vectors = needed.Vectors || c.replay.Cache.Entry.Queries
 		needed.Times = needed.Times || c.replay.Policy.Entry.NeedsTime
 	}
 	return needed

@@ -448,7 +448,7 @@ func (t Trace) fixesSeed() bool {
 
 // workload returns what is replayed at a place on the trace's axes, without its checksum. A generator and a sample that have no seed of their own take this one.
 func (t Trace) workload(axes []setting, seed uint64) (w workload.Workload, err error) {
-	w = workload.Workload{Name: t.Name, Files: t.paths(), Format: t.Format, Merge: t.Merge, PerFile: t.PerFile, Limit: t.Limit}
+	w = workload.Workload{Name: t.Name, Files: t.paths(), Format: t.Format, Merge: t.Merge, PerFile: t.PerFile, Limit: t.Limit, Embeddings: t.Embeddings}
 	if w.SampleRate, err = t.sampleRate(axes); err != nil {
 		return w, err
 	}

@@ -67,6 +67,7 @@ type Trace struct {
 	PerFile    bool              `yaml:"per-file,omitempty"`
 	Limit      int               `yaml:"limit,omitempty"`
 	Sample     Number            `yaml:"sample,omitempty"`     // a share of the objects, by hashed keys
+	Embeddings string            `yaml:"embeddings,omitempty"` // of queries, as for --embeddings
 	Capacities Capacities        `yaml:"capacities,omitempty"` // instead of those of the experiment
 	Caches     Values            `yaml:"caches,omitempty"`     // names of those it is replayed in; default: all
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/cachesim/cachesim/internal/suggest"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/gen"
+	"github.com/cachesim/cachesim/internal/workload"
 )
 
 // validate refuses an experiment that cannot be run, or that speaks of what does not exist. The error names the line.
@@ -110,6 +111,8 @@ func (f *File) checkTrace(t Trace) error {
 		return fmt.Errorf("standard input cannot be read once for every cell; name a file")
 	case t.Generate != "" && (t.Format != "" || t.Merge || t.PerFile):
 		return fmt.Errorf("format, merge and per-file are for files, not for a generator")
+	case t.Embeddings != "" && workload.CheckEmbeddings(t.Embeddings) != nil:
+		return fmt.Errorf("embeddings %s: %w", t.Embeddings, workload.CheckEmbeddings(t.Embeddings))
 	case t.Merge && t.PerFile:
 		return fmt.Errorf("merge and per-file exclude each other")
 	case t.PerFile && f.Warmup > 0:

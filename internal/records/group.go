@@ -1,6 +1,7 @@
 package records
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,6 +33,7 @@ var traits = []trait{
 		}
 		return "as one sequence"
 	},
+	func(r *Record) string { return cmp.Or(r.Embeddings, "no embeddings") },
 	func(r *Record) string { return fmt.Sprintf("warm-up %d", r.Warmup) },
 	func(r *Record) string { return fmt.Sprintf("seed %d", r.Seed) },
 }

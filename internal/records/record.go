@@ -22,6 +22,8 @@ type Record struct {
 	Limit          int64   `json:"limit" parquet:"limit"`                     // requests read at most; 0 for all
 	SampleRate     float64 `json:"sample_rate" parquet:"sample_rate"`         // 1 without sampling
 	SampleSeed     uint64  `json:"sample_seed" parquet:"sample_seed"`         // which sample; 0 without sampling
+	// Embeddings says where those of queries come from: "trace", or an embedder with every parameter; "" where similarity plays no part.
+	Embeddings string `json:"embeddings" parquet:"embeddings"`
 
 	Policy       string `json:"policy" parquet:"policy"`               // name without parameters
 	Params       string `json:"params" parquet:"params"`               // every parameter: "small=0.1,ghost=0.9"

@@ -36,6 +36,9 @@ func (r *Replayer) record(c Cell, out outcome) records.Record {
 		rec.Predictor = c.Predictor.String()
 		recordCost(&rec, out)
 	}
+	if c.Cache.Entry.Queries {
+		rec.Embeddings = r.trace.Queries.Embeddings
+	}
 	if c.Cache.Entry.Prompts {
 		recordPrompts(&rec, n)
 	}

@@ -13,6 +13,8 @@ import (
 type Queries struct {
 	Dim     int       // numbers in a vector; 0 without embeddings
 	Vectors []float32 // Dim per object, of length 1; nil without embeddings
+	// Embeddings says where the vectors come from: "trace", or as Workload.Embeddings of package workload says it; "" without any.
+	Embeddings string
 
 	Texts    []string // per object; nil where the trace has none
 	Topics   []int32  // per object: the dense number of its topic, -1 where it is not known; nil where no object has one
@@ -22,6 +24,9 @@ type Queries struct {
 	NumTopics, NumAnswers, NumSessions int
 	TopicNames                         []string // per topic
 }
+
+// EmbeddingsInTrace says that the trace holds its embeddings.
+const EmbeddingsInTrace = "trace"
 
 // QueryHead is what is known of a query beside its id. It is valid until the next call of Read.
 type QueryHead struct {
@@ -156,6 +161,9 @@ func Normalize(vector []float32) error {
 // finish returns the queries, without the columns that say nothing.
 func (c *queryColumns) finish() *Queries {
 	q := &c.Queries
+	if q.Dim > 0 {
+		q.Embeddings = EmbeddingsInTrace
+	}
 	q.NumTopics, q.TopicNames, q.NumAnswers, q.NumSessions = len(c.topics.all), c.topics.all, len(c.answers.all), len(c.sessions.all)
 	if q.NumTopics == 0 {
 		q.Topics = nil

@@ -3,6 +3,7 @@
 package workload
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -16,6 +17,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cachesim/cachesim/internal/embed"
 	"github.com/cachesim/cachesim/internal/interruptible"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -36,7 +38,10 @@ type Workload struct {
 	Limit      int      `json:"limit,omitempty"`
 	SampleRate float64  `json:"sample_rate,omitempty"` // 0 or 1: all
 	SampleSeed uint64   `json:"sample_seed,omitempty"`
-	Checksum   string   `json:"checksum,omitempty"` // of the files, as Checksum returns it; "" accepts any
+	// Embeddings of queries: a built-in embedder with its parameters, "lexical(dim=384)", as package embed reads it; "": those in the trace, or those of
+	// embed.Default where it has none but texts.
+	Embeddings string `json:"embeddings,omitempty"`
+	Checksum   string `json:"checksum,omitempty"` // of the files, as Checksum returns it; "" accepts any
 }
 
 // Options say which columns are loaded, and whence.
@@ -46,7 +51,8 @@ type Options struct {
 	Times    bool
 	Ops      bool
 	Keys     bool
-	Queries  bool
+	Queries  bool // what is known of queries
+	Vectors  bool // with their embeddings; a trace of texts alone gets some
 	Stdin    io.Reader
 	Progress func(done, total int64) // bytes, or requests of a generator
 }
@@ -197,17 +203,50 @@ func (w Workload) LoadSummed(ctx context.Context, options Options) (*traces.Trac
 func (w Workload) load(ctx context.Context, options Options, takeSum bool) (t *traces.Trace, sum string, err error) {
 	loading := traces.LoadOptions{
 		Format: w.Format, Merge: w.Merge, PerFile: w.PerFile, Limit: w.Limit, SampleRate: w.SampleRate, SampleSeed: w.SampleSeed,
-		Sizes: options.Sizes, Times: options.Times, Ops: options.Ops, Keys: options.Keys, Queries: options.Queries, Stdin: options.Stdin, Progress: options.Progress,
+		Sizes: options.Sizes, Times: options.Times, Ops: options.Ops, Keys: options.Keys, Queries: options.Queries || options.Vectors, Stdin: options.Stdin, Progress: options.Progress,
 	}
 	if w.Generator != "" {
 		t, err = w.generate(ctx, loading)
 	} else {
 		t, sum, err = w.loadFiles(ctx, options.Dirs, loading, takeSum)
 	}
-	if err == nil && w.Name != "" {
+	if err != nil {
+		return nil, sum, err
+	}
+	if w.Name != "" {
 		t.Name = w.Name
 	}
+	if options.Vectors {
+		err = w.embed(ctx, t)
+	}
 	return t, sum, err
+}
+
+// CheckEmbeddings refuses what Workload.Embeddings does not take.
+func CheckEmbeddings(text string) error {
+	_, err := embed.Parse(text)
+	return err
+}
+
+// embed gives queries the embeddings that a built-in embedder makes of their texts, if that is asked for or they have no others.
+func (w Workload) embed(ctx context.Context, t *traces.Trace) error {
+	q := t.Queries
+	if q == nil || w.Embeddings == "" && (q.Dim > 0 || q.Texts == nil) {
+		return nil
+	}
+	spec, err := embed.Parse(cmp.Or(w.Embeddings, embed.Default))
+	if err != nil {
+		return err
+	}
+	if q.Texts == nil {
+		return fmt.Errorf("embeddings %s: the queries of %s have no texts", spec, t.Name)
+	}
+	e, err := embed.Texts(ctx, spec, q.Texts, nil)
+	if err != nil {
+		return err
+	}
+	q.Dim, q.Vectors, q.Embeddings = e.Dim, e.Vectors, spec.Full()
+	return nil
 }
 
 // loadFiles reads the files and, beside it, their checksum.
@@ -311,6 +350,9 @@ func FromRecord(rec *records.Record) (Workload, error) {
 	w := Workload{
 		Name: rec.Trace, Generator: rec.TraceGenerator, Checksum: rec.TraceChecksum, Format: rec.InputFormat, Merge: rec.Merge,
 		PerFile: rec.PerFile, Limit: int(rec.Limit), SampleRate: rec.SampleRate, SampleSeed: rec.SampleSeed,
+	}
+	if rec.Embeddings != traces.EmbeddingsInTrace {
+		w.Embeddings = rec.Embeddings
 	}
 	if rec.TraceFiles != "" {
 		w.Files = strings.Split(rec.TraceFiles, "\n")

@@ -187,6 +187,9 @@ func origin(f *experiment.File, cells []experiment.Cell) string {
 	if w.PerFile {
 		parts = append(parts, "each file through an empty cache")
 	}
+	if w.Embeddings != "" {
+		parts = append(parts, "embeddings: "+w.Embeddings)
+	}
 	if w.Limit > 0 {
 		parts = append(parts, fmt.Sprintf("the first %s requests", records.Count(int64(w.Limit))))
 	}
