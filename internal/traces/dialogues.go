@@ -16,9 +16,9 @@ type dialogueReader struct {
 	head QueryHead
 }
 
-// openQueries returns a reader of queries without times: none of these files has a clock that fits the order in which they are asked.
+// openQueries returns a reader of queries. None of these files has a clock that fits the order in which they are asked.
 func openQueries(next func() (dialogueQuery, bool)) (Reader, Fields, error) {
-	return &dialogueReader{next: next}, Fields{Queries: true}, nil
+	return &dialogueReader{next: next}, Fields{Queries: true, Counted: true}, nil
 }
 
 // inOrder gives queries one after another.

@@ -194,6 +194,7 @@ func (s *scan) openNext(path string) (*Stream, error) {
 		}
 	}
 	fields := stream.Fields
+	fields.Time = fields.Time || fields.Counted
 	s.files = append(s.files, stream.Info)
 	if len(s.files) == 1 {
 		return stream, s.start(path, fields)
@@ -206,6 +207,7 @@ func (s *scan) openNext(path string) (*Stream, error) {
 		wanted, is, as bool
 	}{
 		{"times", s.opts.Times, fields.Time, s.fields.Time},
+		{"a clock", s.opts.Times, !fields.Counted, !s.fields.Counted},
 		{"sizes", s.opts.Sizes, fields.Size, s.fields.Size},
 		{"operations", s.opts.Ops, fields.Op, s.fields.Op},
 		{"groups of requests", true, fields.Groups, s.fields.Groups},
@@ -265,6 +267,9 @@ func (s *scan) readAll(r Reader) error {
 				return nil
 			} else if err != nil {
 				return err
+			}
+			if s.fields.Counted {
+				rec.Time = int64(s.seen) * 1e9
 			}
 			s.seen++
 			begins = begins || rec.Begins

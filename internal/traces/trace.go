@@ -241,6 +241,10 @@ type Fields struct {
 	BlockTokens int  // tokens in a block of the prompts that the groups are, with Record.Prompt; 0: they are no prompts
 	Sessions    bool // prompts belong to conversations: PromptHead.Session
 	Queries     bool // requests are queries in words, with Record.Query
+
+	// Counted says that the file has no clock and that time counts requests: Scan and Load make Record.Time the number of the request among all
+	// that are read, from 0, in seconds.
+	Counted bool
 }
 
 // LoadOptions say what Load keeps and how it reads.
