@@ -24,7 +24,7 @@ test:
 # The packages in which goroutines share data; of the simulator the tests that replay on several, as its others are long and have one.
 race:
 	$(GO) test -race -short -run 'Run|LRU|PerFile|Groups' ./internal/sim
-	$(GO) test -race -short ./internal/traces/... ./internal/experiment/... ./cmd/cachesim
+	$(GO) test -race -short ./internal/traces/... ./internal/embed ./internal/experiment/... ./cmd/cachesim
 
 # 20 M requests, Zipf(1.0) over 1 M objects, capacity 100 000: Mreq/s and ns per request of every policy, beside the last record.
 bench:

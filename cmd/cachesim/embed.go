@@ -14,6 +14,7 @@ import (
 	"github.com/cachesim/cachesim/internal/embed"
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/workload"
 )
 
 type embedFlags struct {
@@ -81,10 +82,13 @@ func embedderLines() []string {
 }
 
 func (f *embedFlags) run(cmd *cobra.Command, in []string) error {
-	if err := f.check(cmd, in); err != nil {
-		return err
+	in, err := findAll(in)
+	if err == nil {
+		err = f.check(cmd, in)
 	}
-	err := f.make(cmd, in)
+	if err == nil {
+		err = f.make(cmd, in)
+	}
 	if cmd.Context().Err() != nil && errors.Is(err, cmd.Context().Err()) {
 		var unfinished *embed.UnfinishedError
 		if errors.As(err, &unfinished) {
@@ -93,6 +97,18 @@ func (f *embedFlags) run(cmd *cobra.Command, in []string) error {
 		return errWroteNothing
 	}
 	return err
+}
+
+// findAll returns where the files are, at their path or in the folder that the environment names.
+func findAll(paths []string) (found []string, err error) {
+	for _, path := range paths {
+		place, err := workload.Find(path, workload.Dirs(""))
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, place)
+	}
+	return found, nil
 }
 
 // check refuses what cannot work before anything is read.
