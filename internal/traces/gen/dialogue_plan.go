@@ -21,11 +21,11 @@ const (
 )
 
 // within is how far the measured share of long reuses, and the measured exponent of Zipf's law, may be from what is wanted. The search for the former ends when it is
-// closeEnough, and at the latest after maxHalvings for each of maxDraws orders.
+// closeEnough, and at the latest after maxSteps of bisection with each of maxDraws streams of choices.
 const (
 	within      = 0.01
 	closeEnough = 0.001
-	maxHalvings = 12
+	maxSteps    = 12
 	maxDraws    = 5
 )
 
@@ -161,7 +161,7 @@ func (p *dialoguePlan) search(requests int, seed uint64) error {
 		if p.missedBy(best) <= closeEnough {
 			break
 		}
-		if err := p.halve(drawn, &best, requests, random.Scramble(seed+uint64(draw))); err != nil {
+		if err := p.bisect(drawn, &best, requests, seed, repeatBits|uint64(draw)<<32); err != nil {
 			return err
 		}
 	}
@@ -175,12 +175,12 @@ func (p *dialoguePlan) search(requests int, seed uint64) error {
 // missedBy returns how far an order is from the share of long reuses that is wanted.
 func (p *dialoguePlan) missedBy(o sessionOrder) float64 { return math.Abs(o.share - p.long) }
 
-// halve looks for the probability that a repeat shall be long by halving an interval: the share of long reuses grows with it, but for leaps, as each choice changes
-// what can be chosen later.
-func (p *dialoguePlan) halve(drawn []poolSession, best *sessionOrder, requests int, seed uint64) error {
+// bisect looks for the probability that a repeat shall be long: the share of long reuses grows with it, but for leaps, as each choice changes what can be chosen
+// later.
+func (p *dialoguePlan) bisect(drawn []poolSession, best *sessionOrder, requests int, seed, purpose uint64) error {
 	low, high, probability := 0.0, 1.0, p.long
-	for range maxHalvings {
-		if err := p.try(drawn, probability, requests, random.Stream(seed, repeatBits)); err != nil {
+	for range maxSteps {
+		if err := p.try(drawn, probability, requests, random.Stream(seed, purpose)); err != nil {
 			return err
 		}
 		if p.missedBy(p.sessionOrder) < p.missedBy(*best) {
@@ -215,46 +215,38 @@ func (p *dialoguePlan) try(drawn []poolSession, probability float64, requests in
 		repeat, long := random.Unit(bits) < p.repeats, random.Unit(bits) < probability
 		p.order = append(p.order, places.take(int(topic), repeat, long, random.Unit(bits)))
 	}
-	if err := p.fit(requests, bits); err != nil {
-		return err
-	}
+	p.fit(requests, bits)
 	p.number()
 	return p.measure()
 }
 
-// fit moves the lengths of sessions that are asked once, chosen at random, one by one until there are as many queries as there shall be.
-func (p *dialoguePlan) fit(requests int, bits *rand.PCG) error {
-	times := make([]int32, len(p.pool))
-	surplus := -requests
+// fit moves the lengths of sessions, chosen at random, by one query at a time until there are as many requests as there shall be, or as near to it as whole sessions
+// come: one that is asked often moves them by more than one.
+func (p *dialoguePlan) fit(requests int, bits *rand.PCG) {
+	times := make([]int, len(p.pool))
+	missing := requests
+	var asked []int32
 	for _, number := range p.order {
-		times[number]++
-		surplus += int(p.pool[number].length)
-	}
-	var once []int32
-	for number, n := range times {
-		if n == 1 {
-			once = append(once, int32(number))
+		if times[number]++; times[number] == 1 {
+			asked = append(asked, number)
 		}
+		missing -= int(p.pool[number].length)
 	}
-	for surplus != 0 {
-		if len(once) == 0 {
-			return fmt.Errorf("requests=%d: whole sessions do not add up to it, as all are asked again and again; want fewer requests, or more sessions", requests)
-		}
-		i, _ := random.Below(bits, len(once))
-		s := &p.pool[once[i]]
+	for missing != 0 && len(asked) > 0 {
+		i, _ := random.Below(bits, len(asked))
+		s, n := &p.pool[asked[i]], times[asked[i]]
 		switch {
-		case surplus > 0 && s.length > shortest:
-			s.length--
-			surplus--
-		case surplus < 0 && s.length < longest:
+		case missing > 0 && n < 2*missing && s.length < longest:
 			s.length++
-			surplus++
+			missing -= n
+		case missing < 0 && n < -2*missing && s.length > shortest:
+			s.length--
+			missing += n
 		default:
-			once[i] = once[len(once)-1]
-			once = once[:len(once)-1]
+			asked[i] = asked[len(asked)-1]
+			asked = asked[:len(asked)-1]
 		}
 	}
-	return nil
 }
 
 // number gives sessions the numbers of their private questions.
@@ -326,119 +318,4 @@ func (p *dialoguePlan) measure() error {
 	}
 	p.share = float64(long) / float64(p.reuses)
 	return nil
-}
-
-// placement knows, while sessions are ordered, which of them come long after their last use.
-type placement struct {
-	plan       *dialoguePlan
-	episode    int     // present
-	lastOf     []int32 // per session: the episode that asked it last, -1 before
-	anchorLast []int32 // per anchor
-	weights    []int   // per episode: questions that were asked in it last
-	far        int     // last episode after which at least capacity distinct questions came, -1 if there is none
-	since      int     // distinct questions that came after it
-
-	candidates, later []int32
-}
-
-func newPlacement(p *dialoguePlan) *placement {
-	m := &placement{
-		plan: p, lastOf: make([]int32, len(p.pool)), anchorLast: make([]int32, maxAnchors*len(p.anchors)),
-		weights: make([]int, len(p.topicOf)), far: -1,
-	}
-	for i := range m.lastOf {
-		m.lastOf[i] = -1
-	}
-	for i := range m.anchorLast {
-		m.anchorLast[i] = -1
-	}
-	return m
-}
-
-// take returns the session of a topic that comes next: one that is new, or one asked before, long ago or not; of several the one that which, in [0,1), tells.
-// Where there is none of that kind, a new one comes; where all are known, one of the other kind.
-func (m *placement) take(topic int, repeat, long bool, which float64) int32 {
-	number := int32(-1)
-	if repeat {
-		number = m.choose(topic, m.isKnown(long), long, which)
-	}
-	for _, kind := range []func(int32) bool{m.isNew, m.isKnown(long), m.isKnown(!long)} {
-		if number < 0 {
-			number = m.choose(topic, kind, long, which)
-		}
-	}
-	m.ask(number)
-	return number
-}
-
-// isNew reports whether a session was not asked yet.
-func (m *placement) isNew(number int32) bool { return m.lastOf[number] < 0 }
-
-// isKnown returns whether a session was asked before, long ago or not.
-func (m *placement) isKnown(long bool) func(number int32) bool {
-	return func(number int32) bool { return !m.isNew(number) && m.isFar(m.lastOf[number]) == long }
-}
-
-// isFar reports whether so much came after an episode that a reuse of what was asked in it is long.
-func (m *placement) isFar(episode int32) bool { return int(episode) <= m.far }
-
-// choose returns one of the sessions of a topic of that kind, -1 if there is none. For long reuses it takes those whose anchors come back late too, if there are any.
-func (m *placement) choose(topic int, isKind func(int32) bool, long bool, which float64) int32 {
-	m.candidates, m.later = m.candidates[:0], m.later[:0]
-	for i := range m.plan.sessions {
-		number := int32(topic*m.plan.sessions + i)
-		if !isKind(number) {
-			continue
-		}
-		m.candidates = append(m.candidates, number)
-		if m.anchorsFar(number) {
-			m.later = append(m.later, number)
-		}
-	}
-	from := m.candidates
-	if long && len(m.later) > 0 {
-		from = m.later
-	}
-	if len(from) == 0 {
-		return -1
-	}
-	return from[int(which*float64(len(from)))]
-}
-
-// anchorsFar reports whether no anchor of a session was asked lately.
-func (m *placement) anchorsFar(number int32) bool {
-	family := int(m.plan.pool[number].family)
-	for i := range int(m.plan.anchors[family]) {
-		if !m.isFar(m.anchorLast[maxAnchors*family+i]) {
-			return false
-		}
-	}
-	return true
-}
-
-// ask notes that a session is asked in the present episode.
-func (m *placement) ask(number int32) {
-	s := m.plan.pool[number]
-	anchors := int(m.plan.anchors[s.family])
-	m.move(&m.lastOf[number], int(s.length)-anchors)
-	for i := range anchors {
-		m.move(&m.anchorLast[maxAnchors*int(s.family)+i], 1)
-	}
-	for m.far+1 < m.episode && m.since-m.weights[m.far+1] >= m.plan.capacity {
-		m.far++
-		m.since -= m.weights[m.far]
-	}
-	m.episode++
-}
-
-// move notes that n questions, last asked in the episode last, are asked in the present one.
-func (m *placement) move(last *int32, n int) {
-	if *last >= 0 {
-		m.weights[*last] -= n
-	}
-	if int(*last) <= m.far {
-		m.since += n
-	}
-	*last = int32(m.episode)
-	m.weights[m.episode] += n
 }

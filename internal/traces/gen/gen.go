@@ -1,7 +1,7 @@
 // Package gen makes synthetic traces from a seed. The same specification gives the same trace on every machine.
 //
-// A trace is written as a generator with parameters, "zipf(alpha=0.9,objects=1000000)". Every generator takes its own
-// parameters and the common ones: requests, seed, size, rate and keys. docs/generators.md describes them all.
+// A trace is written as a generator with parameters, "zipf(alpha=0.9,objects=1000000)". A generator takes its own
+// parameters and, unless it makes prompts or queries, the common ones: requests, seed, size, rate and keys. docs/generators.md describes them all.
 package gen
 
 import (

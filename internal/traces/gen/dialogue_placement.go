@@ -1,0 +1,116 @@
+package gen
+
+// placement knows, while sessions are ordered, which of them come long after their last use.
+type placement struct {
+	plan       *dialoguePlan
+	episode    int     // present
+	lastOf     []int32 // per session: the episode that asked it last, -1 before
+	anchorLast []int32 // per anchor
+	weights    []int   // per episode: questions that were asked in it last
+	far        int     // last episode after which at least capacity distinct questions came, -1 if there is none
+	since      int     // distinct questions that came after it
+
+	candidates, later []int32
+}
+
+func newPlacement(p *dialoguePlan) *placement {
+	m := &placement{
+		plan: p, lastOf: make([]int32, len(p.pool)), anchorLast: make([]int32, maxAnchors*len(p.anchors)),
+		weights: make([]int, len(p.topicOf)), far: -1,
+	}
+	for i := range m.lastOf {
+		m.lastOf[i] = -1
+	}
+	for i := range m.anchorLast {
+		m.anchorLast[i] = -1
+	}
+	return m
+}
+
+// take returns the session of a topic that comes next: one that is new, or one asked before, long ago or not; of several the one that which, in [0,1), tells.
+// Where there is none of that kind, a new one comes; where all are known, one of the other kind.
+func (m *placement) take(topic int, repeat, long bool, which float64) int32 {
+	number := int32(-1)
+	if repeat {
+		number = m.choose(topic, m.isKnown(long), long, which)
+	}
+	for _, kind := range []func(int32) bool{m.isNew, m.isKnown(long), m.isKnown(!long)} {
+		if number < 0 {
+			number = m.choose(topic, kind, long, which)
+		}
+	}
+	m.ask(number)
+	return number
+}
+
+// isNew reports whether a session was not asked yet.
+func (m *placement) isNew(number int32) bool { return m.lastOf[number] < 0 }
+
+// isKnown returns whether a session was asked before, long ago or not.
+func (m *placement) isKnown(long bool) func(number int32) bool {
+	return func(number int32) bool { return !m.isNew(number) && m.isFar(m.lastOf[number]) == long }
+}
+
+// isFar reports whether so much came after an episode that a reuse of what was asked in it is long.
+func (m *placement) isFar(episode int32) bool { return int(episode) <= m.far }
+
+// choose returns one of the sessions of a topic of that kind, -1 if there is none. For long reuses it takes those whose anchors come back late too, if there are any.
+func (m *placement) choose(topic int, isKind func(int32) bool, long bool, which float64) int32 {
+	m.candidates, m.later = m.candidates[:0], m.later[:0]
+	for i := range m.plan.sessions {
+		number := int32(topic*m.plan.sessions + i)
+		if !isKind(number) {
+			continue
+		}
+		m.candidates = append(m.candidates, number)
+		if m.anchorsFar(number) {
+			m.later = append(m.later, number)
+		}
+	}
+	from := m.candidates
+	if long && len(m.later) > 0 {
+		from = m.later
+	}
+	if len(from) == 0 {
+		return -1
+	}
+	return from[int(which*float64(len(from)))]
+}
+
+// anchorsFar reports whether no anchor of a session was asked lately.
+func (m *placement) anchorsFar(number int32) bool {
+	family := int(m.plan.pool[number].family)
+	for i := range int(m.plan.anchors[family]) {
+		if !m.isFar(m.anchorLast[maxAnchors*family+i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// ask notes that a session is asked in the present episode.
+func (m *placement) ask(number int32) {
+	s := m.plan.pool[number]
+	anchors := int(m.plan.anchors[s.family])
+	m.move(&m.lastOf[number], int(s.length)-anchors)
+	for i := range anchors {
+		m.move(&m.anchorLast[maxAnchors*int(s.family)+i], 1)
+	}
+	for m.far+1 < m.episode && m.since-m.weights[m.far+1] >= m.plan.capacity {
+		m.far++
+		m.since -= m.weights[m.far]
+	}
+	m.episode++
+}
+
+// move notes that n questions, last asked in the episode last, are asked in the present one.
+func (m *placement) move(last *int32, n int) {
+	if *last >= 0 {
+		m.weights[*last] -= n
+	}
+	if int(*last) <= m.far {
+		m.since += n
+	}
+	*last = int32(m.episode)
+	m.weights[m.episode] += n
+}
