@@ -23,17 +23,17 @@ func newConvertCommand() *cobra.Command {
 		Use:   "convert IN... OUT",
 		Short: "Convert a trace to another format or compression",
 		Long: `Reads a trace in any format and writes it in the format that the name of OUT tells (.csv, .txt for plain keys,
-.batches, .oracleGeneral or .oracleGeneral.bin, .parquet, .jsonl for prompts) or that --output-format names, compressed if the name ends in .zst, .gz, .xz,
-.s2, .sz or .lz4. IN may be - for standard input, OUT for standard output. Several INs are read one after another, or merged
+.batches, .oracleGeneral or .oracleGeneral.bin, .parquet, .jsonl for prompts and queries) or that --output-format names,
+compressed if the name ends in .zst, .gz, .xz, .s2, .sz or .lz4. IN may be - for standard input, OUT for standard output. Several INs are read one after another, or merged
 by time with --merge.
 
 Records stream through, so a trace of any length can be converted; only oracleGeneral needs memory for its objects and, beside OUT
 and for a while, as much disk as the trace uncompressed. OUT is replaced only when everything is written.
 
-Not every format holds everything. Plain text keeps only the keys, batches the keys and which of them come together, .jsonl prompts; no other
-format keeps batches or prompts. oracleGeneral keeps no operations and only whole seconds, turns text
-keys into 64-bit hashes (it is an error if two become one), and gives traces without sizes the size 1, as its
-readers skip requests of size 0.`,
+Not every format holds everything. Plain text keeps only the keys, batches the keys and which of them come together; .jsonl keeps
+prompts or queries, with what is known of them; no other format keeps batches, prompts or more of queries than their ids.
+oracleGeneral keeps no operations and only whole seconds, turns text keys into 64-bit hashes (it is an error if two become
+one), and gives traces without sizes the size 1, as its readers skip requests of size 0.`,
 		Example: `  cachesim convert trace.oracleGeneral.zst trace.csv.gz
   cachesim convert requests.csv --input-format csv:key=2,size=3 requests.oracleGeneral.zst
   cachesim convert --merge server1.csv server2.csv all.parquet
@@ -46,7 +46,7 @@ readers skip requests of size 0.`,
 	}
 	f.trace.register(cmd)
 	formats := traces.WritableFormats()
-	cmd.Flags().StringVar(&f.outputFormat, "output-format", "", "format to write: "+strings.Join(formats, ", ")+" (default: told by the name of OUT; for -: csv, or mooncake for prompts and batches for batches)")
+	cmd.Flags().StringVar(&f.outputFormat, "output-format", "", "format to write: "+strings.Join(formats, ", ")+" (default: told by the name of OUT; for -: csv, or mooncake for prompts, queries for queries and batches for batches)")
 	_ = cmd.RegisterFlagCompletionFunc("output-format", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }

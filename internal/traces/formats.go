@@ -53,6 +53,7 @@ var formats = []Format{
 	mooncakeFormat,
 	agentFormat,
 	chatFormat,
+	queriesFormat,
 	sgdFormat,
 	oasstFormat,
 	tiageFormat,

@@ -167,7 +167,7 @@ func (l *loader) add(rec *Record) error {
 	}
 	if l.queries != nil {
 		if err := l.queries.add(rec, number); err != nil {
-			return fmt.Errorf("request %d: %w", l.seen, err)
+			return fmt.Errorf("%s: request %d: %w", traceName(l.paths), l.seen, err)
 		}
 	}
 	l.trace.Objects = append(l.trace.Objects, number)

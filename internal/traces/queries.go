@@ -111,12 +111,38 @@ func (c *queryColumns) add(rec *Record, object uint32) error {
 		vector = c.row
 	}
 	if int(object) < len(c.Topics) {
-		return nil
+		return c.checkRepeat(rec, vector, object)
 	}
 	c.Topics = append(c.Topics, c.topics.number(head.Topic))
 	c.Answers = append(c.Answers, c.answers.number(head.Answer))
 	c.Texts = append(c.Texts, string(head.Text))
 	return c.addVector(vector)
+}
+
+// leastRepeat is the least similarity of the embeddings of two requests for the same query. Services that embed a text twice may differ in the last digits.
+const leastRepeat = 0.99
+
+// checkRepeat refuses another embedding than that of the first request for an object: a cache could not tell which of the two is meant.
+func (c *queryColumns) checkRepeat(rec *Record, vector []float32, object uint32) error {
+	if len(vector) != c.Dim {
+		return lengthError(len(vector), c.Dim)
+	}
+	if c.Dim == 0 {
+		return nil
+	}
+	length := squares(vector)
+	if err := checkDirection(length); err != nil {
+		return err
+	}
+	var product float64
+	for i, x := range c.Vectors[int(object)*c.Dim:][:c.Dim] {
+		product += float64(x) * float64(vector[i])
+	}
+	if similarity := product / math.Sqrt(length); similarity < leastRepeat {
+		return fmt.Errorf("the embedding of the query %.60q has a similarity of %.2f to that of its first request: want the same, or another id",
+			Key{Num: rec.Num, Text: string(rec.Text)}.String(), similarity)
+	}
+	return nil
 }
 
 // addVector appends the vector of the next object, made 1 long.
@@ -136,24 +162,46 @@ func (c *queryColumns) addVector(vector []float32) error {
 }
 
 func lengthError(got, want int) error {
+	switch {
+	case got == 0:
+		return fmt.Errorf("no embedding after others of %d numbers: want one for all queries or for none", want)
+	case want == 0:
+		return fmt.Errorf("an embedding of %d numbers after queries without any: want one for all queries or for none", got)
+	}
 	return fmt.Errorf("an embedding of %d numbers after others of %d: want the same length for all", got, want)
 }
 
 // Normalize makes a vector 1 long. One that has no direction, or a number in it that is none, is an error.
 func Normalize(vector []float32) error {
-	var sum float64
+	sum := squares(vector)
+	if err := checkDirection(sum); err != nil {
+		return err
+	}
+	length := math.Sqrt(sum)
+	for i, x := range vector {
+		vector[i] = float32(float64(x) / length)
+	}
+	return nil
+}
+
+// checkVector returns the error of Normalize and leaves the vector as it is.
+func checkVector(vector []float32) error { return checkDirection(squares(vector)) }
+
+// squares returns the sum of the squares.
+func squares(vector []float32) (sum float64) {
 	for _, x := range vector {
 		sum += float64(x) * float64(x)
 	}
+	return sum
+}
+
+// checkDirection refuses a vector with this sum of squares if it has no direction.
+func checkDirection(sum float64) error {
 	switch {
 	case math.IsNaN(sum) || math.IsInf(sum, 0):
 		return errors.New("an embedding with a number that is not finite: want finite numbers")
 	case sum == 0:
 		return errors.New("an embedding of zeros, which is similar to nothing: want a vector with a direction")
-	}
-	length := math.Sqrt(sum)
-	for i, x := range vector {
-		vector[i] = float32(float64(x) / length)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/atomicfile"
@@ -80,6 +81,7 @@ var writableFormats = []writableFormat{
 	{"mooncake", []string{".jsonl"}, newMooncakeWriter, false},
 	{"npy", []string{".npy"}, newNpyWriter, true},
 	{"fvecs", []string{".fvecs"}, newFvecsWriter, true},
+	{"queries", []string{".jsonl"}, newQueryLineWriter, true},
 }
 
 // WritableFormats returns the names of the formats that Create writes.
@@ -93,7 +95,7 @@ func WritableFormats() []string {
 
 // CheckHoldsEmbeddings returns an error where Create would write a format at path that has no place for the embeddings of queries.
 func CheckHoldsEmbeddings(path string) error {
-	format, err := chooseWritable(path, "")
+	format, err := chooseWritable(path, "", Fields{Queries: true})
 	if err == nil && format.embeddings {
 		return nil
 	}
@@ -106,14 +108,14 @@ func CheckHoldsEmbeddings(path string) error {
 	return fmt.Errorf("%s: want a name that tells a format with embeddings: %s", path, strings.Join(endings, ", "))
 }
 
-// Create starts a trace file at path; "-" is standard output: prompts as mooncake, batches as batches and all else as CSV unless a format is given. An ending .gz, .zst, .xz, .s2, .sz
+// Create starts a trace file at path; "-" is standard output: prompts as mooncake, queries as queries, batches as batches and all else as CSV unless a format is given. An ending .gz, .zst, .xz, .s2, .sz
 // (snappy) or .lz4 compresses it. Create fails if the format is unknown or not told by the path, or if the file cannot be made. When ctx
 // ends, Write or Close soon return its error.
 func Create(ctx context.Context, path string, opt CreateOptions) (*Writer, error) {
 	if path == "-" {
 		opt.Format = cmp.Or(opt.Format, fullestFormat(opt.Fields))
 	}
-	format, err := chooseWritable(path, opt.Format)
+	format, err := chooseWritable(path, opt.Format, opt.Fields)
 	if err != nil {
 		return nil, err
 	}
@@ -212,27 +214,34 @@ func fullestFormat(fields Fields) string {
 	switch {
 	case fields.BlockTokens > 0:
 		return "mooncake"
+	case fields.Queries:
+		return "queries"
 	case fields.Groups:
 		return "batches"
 	}
 	return "csv"
 }
 
-// chooseWritable returns the format of that name, or the one that the path tells.
-func chooseWritable(path, name string) (writableFormat, error) {
-	stem := strippedName(path)
+// chooseWritable returns the format of that name, or the one that the path tells: of two with that ending the one that is for such records.
+func chooseWritable(path, name string, fields Fields) (writableFormat, error) {
+	stem, fullest := strippedName(path), fullestFormat(fields)
+	var told []writableFormat
 	for _, f := range writableFormats {
 		if f.name == name {
 			return f, nil
 		}
-		for _, ending := range f.endings {
-			if name == "" && strings.HasSuffix(stem, ending) {
-				return f, nil
-			}
+		if slices.ContainsFunc(f.endings, func(ending string) bool { return strings.HasSuffix(stem, ending) }) {
+			told = append(told, f)
 		}
 	}
 	if name != "" {
 		return writableFormat{}, suggest.Unknown("output format", name, WritableFormats())
+	}
+	if i := slices.IndexFunc(told, func(f writableFormat) bool { return f.name == fullest }); i >= 0 {
+		return told[i], nil
+	}
+	if len(told) > 0 {
+		return told[0], nil
 	}
 	return writableFormat{}, fmt.Errorf("%s: the name does not tell the format to write: give it an ending like .csv.zst, or --output-format %s",
 		path, strings.Join(WritableFormats(), ", "))

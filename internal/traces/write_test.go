@@ -104,7 +104,7 @@ func TestFormatIsToldByName(t *testing.T) {
 		"a.csv": "csv", "a.CSV.GZ": "csv", "a.txt.zst": "plain", "a.batches.gz": "batches",
 		"a.oracleGeneral": "oraclegeneral", "b/cloud.oracleGeneral.bin.zst": "oraclegeneral",
 	} {
-		format, err := chooseWritable(path, "")
+		format, err := chooseWritable(path, "", Fields{})
 		if err != nil || format.name != want {
 			t.Errorf("%s: got %q and error %v, want %q", path, format.name, err, want)
 		}
