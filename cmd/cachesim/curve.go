@@ -87,7 +87,7 @@ func (f *curveFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	// The trace is loaded whole; samples are taken from it by the keys.
 	w.SampleRate, w.SampleSeed = 0, 0
-	t, w, err := f.load(cmd, w, specs, workload.Options{Keys: f.trace.sample > 0, Sizes: bytes})
+	t, w, err := f.load(cmd, w, specs, workload.Options{Keys: f.trace.sample > 0 || sim.NeedKeys([]sim.CacheSpec{sim.ExactCache()}, specs), Sizes: bytes})
 	if err != nil {
 		return err
 	}

@@ -88,7 +88,10 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	t, w, err := f.load(cmd, w, specs, workload.Options{Sizes: sim.NeedBytes(capacities, mode), Keys: sim.NeedKeys(options.Caches), Queries: sim.NeedQueries(options.Caches), Vectors: sim.NeedQueries(options.Caches)})
+	queries := sim.NeedQueries(options.Caches)
+	t, w, err := f.load(cmd, w, specs, workload.Options{
+		Sizes: sim.NeedBytes(capacities, mode), Keys: sim.NeedKeys(options.Caches, specs), Queries: queries, Vectors: queries,
+	})
 	if err != nil {
 		return err
 	}

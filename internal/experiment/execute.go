@@ -420,7 +420,7 @@ func (e *executor) load(ctx context.Context, g *group) error {
 func columns(cells []parsedCell) (needed workload.Options) {
 	for _, c := range cells {
 		needed.Sizes = needed.Sizes || sim.NeedBytes(c.capacities, c.mode)
-		needed.Keys = needed.Keys || c.replay.Cache.Entry.Keys
+		needed.Keys = needed.Keys || sim.NeedKeys([]sim.CacheSpec{c.replay.Cache}, []policies.Spec{c.replay.Policy})
 		needed.Queries = needed.Queries || c.replay.Cache.Entry.Queries || c.replay.Policy.Entry.Relates
 		needed.Vectors = needed.Vectors || c.replay.Cache.Entry.Queries
 		needed.Times = needed.Times || c.replay.Policy.Entry.NeedsTime

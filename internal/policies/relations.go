@@ -10,7 +10,8 @@ type Relations struct {
 	Similar *similarity.Neighbours
 	// HitFrom is the similarity from which on an entry of the cache answers a query; above 1 where only its own entry does.
 	HitFrom float32
-	// Topics are labels per object: dense numbers, -1 where there is none. Nil where the trace has no labels.
+	// Topics are labels per object: dense numbers, -1 where there is none. Those of objects that are no queries are the prefixes of their keys. Nil where no object has
+	// one.
 	Topics []int32
 	// Sequence are the objects by position: what will be asked. Only entries of kind Offline get it.
 	Sequence []Object

@@ -83,9 +83,11 @@ func CacheNames() []string { return caches.Names() }
 // ExactCache is the cache in which a request hits where its own object is resident.
 func ExactCache() CacheSpec { return CacheSpec{Entry: exactEntry, Params: params.Values{}} }
 
-// NeedKeys reports whether any of the caches hashes the keys of the trace, so that they must be loaded.
-func NeedKeys(caches []CacheSpec) bool {
-	return slices.ContainsFunc(caches, func(c CacheSpec) bool { return c.Entry.Keys })
+// NeedKeys reports whether the keys of the trace must be loaded: a cache hashes them, or a policy makes topics of their prefixes, in caches that know nothing better
+// of the objects.
+func NeedKeys(caches []CacheSpec, specs []policies.Spec) bool {
+	relates := slices.ContainsFunc(specs, func(p policies.Spec) bool { return p.Entry.Relates })
+	return slices.ContainsFunc(caches, func(c CacheSpec) bool { return c.Entry.Keys || relates && !c.Entry.Queries })
 }
 
 // NeedQueries reports whether any of the caches serves queries, so that what is known of them must be loaded.

@@ -140,19 +140,11 @@ func (r *Replayer) relate(ctx context.Context, c Cell, t *traces.Trace) (similar
 	if !c.Policy.Entry.Relates {
 		return similar, nil, nil
 	}
-	known = &policies.Relations{Similar: similar, HitFrom: float32(hitFrom(c.Cache)), Topics: topics(t)}
+	known = &policies.Relations{Similar: similar, HitFrom: float32(hitFrom(c.Cache)), Topics: r.topics()}
 	if c.Policy.Entry.Kind == policies.Offline {
 		known.Sequence = t.Objects
 	}
 	return similar, known, nil
-}
-
-// topics returns the label of each object, nil where there are none.
-func topics(t *traces.Trace) []int32 {
-	if t.Queries == nil {
-		return nil
-	}
-	return t.Queries.Topics
 }
 
 // checkQueries refuses a cache of queries for a trace that has none.

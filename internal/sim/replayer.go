@@ -34,6 +34,7 @@ type Replayer struct {
 	asIs      func() *view // for capacities in objects
 	sizedOnly func() *view // for capacities in bytes: without requests of size 0
 	similar   *neighbourhoods
+	topics    func() []int32 // labels of the objects
 }
 
 // WithProgress returns r with another function that is called from the replays it does; what cells share stays shared.
@@ -55,6 +56,7 @@ type view struct {
 // NewReplayer prepares the replays of t.
 func NewReplayer(t *traces.Trace, options ReplayerOptions) *Replayer {
 	r := &Replayer{trace: t, options: options, similar: &neighbourhoods{options: options.Neighbours, trace: t, least: identityOnly}}
+	r.topics = sync.OnceValue(func() []int32 { return topicsOf(t) })
 	r.asIs = sync.OnceValue(func() *view { return newView(t, options.Warmup) })
 	r.sizedOnly = sync.OnceValue(func() *view {
 		sized, zeros := t.WithoutZeroSizes()

@@ -102,6 +102,9 @@ func (p *policyPerSet) build(c CacheConfig, i int) error {
 		Capacity: int64(p.ways), Unit: true, Objects: len(set.members), Requests: len(c.Trace.Objects),
 		Seed: rand.NewPCG(c.Seed, uint64(i)).Uint64(), Params: c.Policy.Params,
 	}
+	if c.Relations != nil {
+		config.Relations = &policies.Relations{HitFrom: c.Relations.HitFrom, Topics: topicsIn(set.members, c.Relations.Topics)}
+	}
 	if p.timeline != nil {
 		config.NextUse = p.timeline.nextUse(i)
 		config.Requests = len(config.NextUse)
@@ -117,6 +120,18 @@ func (p *policyPerSet) build(c CacheConfig, i int) error {
 	set.expirer, _ = set.policy.(policies.Expirer)
 	p.expires = p.expires || set.expirer != nil
 	return nil
+}
+
+// topicsIn returns the labels of the members of a set.
+func topicsIn(members []policies.Object, labels []int32) []int32 {
+	if labels == nil {
+		return nil
+	}
+	topics := make([]int32, len(members))
+	for i, o := range members {
+		topics[i] = labels[o]
+	}
+	return topics
 }
 
 func (p *policyPerSet) lookUp(objects []policies.Object, first int, times []int64) (fetches int) {

@@ -75,6 +75,10 @@ func (n *naive) value(e *naiveEntry) float64 {
 		return n.importance(e)
 	case variantNoTSI:
 		return n.prevalence(e.topic)
+	case "topic-lru":
+		return float64(e.topic.hits[len(e.topic.hits)-1])
+	case "topic-lfu":
+		return float64(len(e.topic.hits))
 	}
 	return n.prevalence(e.topic) * n.importance(e)
 }

@@ -2,6 +2,7 @@ package rac
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -54,19 +55,13 @@ func randomGraph(seed uint64, n int) *graph {
 	return g
 }
 
-func parse(tb testing.TB, text string) policies.Spec {
+// newFor builds a policy over a graph.
+func newFor(tb rapid.TB, text string, capacity int, g *graph, hitFrom float32, labels []int32) *policy {
 	tb.Helper()
 	spec, err := policies.ParseSpec(text)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return spec
-}
-
-// newRACFor builds rac over a graph.
-func newRACFor(tb testing.TB, text string, capacity int, g *graph, hitFrom float32, labels []int32) *policy {
-	tb.Helper()
-	spec := parse(tb, text)
 	p, err := spec.Entry.New(policies.Config{
 		Capacity: int64(capacity), Unit: true, Objects: g.n, Params: spec.Params,
 		Relations: &policies.Relations{Similar: g.neighbours(), HitFrom: hitFrom, Topics: labels},
@@ -160,7 +155,7 @@ func example1() (g *graph, requests []policies.Object, names []string, topics []
 func TestExample1(t *testing.T) {
 	g, requests, names, topics := example1()
 	hits := func(params string) (n int, log []string, final []string) {
-		p := newRACFor(t, "rac(routing=label,"+params+")", 6, g, 2, topics)
+		p := newFor(t, "rac(routing=label,"+params+")", 6, g, 2, topics)
 		c := &cacheOf{policy: p, graph: g, tauHit: 2, capacity: 6, resident: map[policies.Object]bool{}}
 		for _, q := range requests {
 			_, hit, victims := c.serve(q)
@@ -202,95 +197,116 @@ func TestExample1(t *testing.T) {
 	}
 }
 
-// TestEqualsNaive holds the policy to an implementation that follows the specification and knows neither heaps nor lists.
+// TestEqualsNaive holds the policies to an implementation that follows the specification and knows neither heaps nor lists.
 func TestEqualsNaive(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := randomGraph(rapid.Uint64().Draw(t, "graph"), rapid.IntRange(2, 40).Draw(t, "queries"))
-		n := drawNaive(t, g)
-		alpha := n.alpha
-		text := fmt.Sprintf("rac(alpha=%v,lambda=%v,tau-route=%v,tau-edge=%v,window=%d,shortlist=%d,keep-tp=%d,protect-new=%v,reparent-if-gone=%v,same-topic=%v,"+
-			"variant=%s", alpha, n.lambda, n.tauRoute, n.tauEdge, n.window, n.shortlist, n.keep/n.capacity, n.protectNew, n.reparent, n.sameTopic, n.variant)
-		if n.pagerank {
-			text += fmt.Sprintf(",structure=pagerank,damping=%v", n.damping)
-		}
-		if n.labels != nil {
-			text += ",routing=label"
-		}
-		p := newRACForRapid(t, text+")", n.capacity, g, n.tauHit, n.labels)
-		c := &cacheOf{policy: p, graph: g, tauHit: n.tauHit, inTopic: n.inTopic, capacity: n.capacity, resident: map[policies.Object]bool{}}
-		requests := rapid.SliceOfN(rapid.Uint32Range(0, uint32(g.n-1)), 20, 300).Draw(t, "requests")
-		for i, q := range requests {
-			wantHit := n.arrive(q)
-			entry, hit, victims := c.serve(q)
-			if hit != (wantHit != nil) || hit && entry != wantHit.id {
-				t.Fatalf("request %d to %d: hits %d (%v), want %+v", i, q, entry, hit, wantHit)
-			}
-			for _, v := range victims {
-				want := n.victim()
-				got := n.resident[v]
-				// Values of different topics that are equal up to rounding may come out in either order.
-				near := alpha > 0 && got.topic != want.topic && n.value(got) <= n.value(want)*(1+1e-9)
-				if got != want && !near {
-					t.Fatalf("request %d to %d: %d leaves, worth %v, want %d, worth %v", i, q, v, n.value(got), want.id, n.value(want))
-				}
-				n.evict(got)
-			}
-			if rapid.IntRange(0, 20).Draw(t, "remove") == 0 && c.resident[q] {
-				p.Remove(q)
-				delete(c.resident, q)
-				n.evict(n.resident[q])
-			}
-			compare(t, p, n)
-		}
+		n, text := drawNaive(t, g, rapid.IntRange(1, 12).Draw(t, "capacity"))
+		replayBoth(t, newFor(t, text, n.capacity, g, n.tauHit, n.labels), n, g, rapid.SliceOfN(rapid.Uint32Range(0, uint32(g.n-1)), 20, 300).Draw(t, "requests"))
 	})
 }
 
-// drawNaive draws parameters.
-func drawNaive(t *rapid.T, g *graph) *naive {
-	flip := func(name string) bool { return rapid.Bool().Draw(t, name) }
-	n := &naive{
-		capacity: rapid.IntRange(1, 12).Draw(t, "capacity"), sim: g.sim, resident: map[policies.Object]*naiveEntry{},
-		alpha: rapid.SampledFrom([]float64{0, 0.013, 0.1, 0.25, 1}).Draw(t, "alpha"), lambda: rapid.SampledFrom([]float64{0, 0.3, 1, 5}).Draw(t, "lambda"),
-		damping: rapid.SampledFrom([]float64{0.3, 0.85}).Draw(t, "damping"), tauHit: rapid.SampledFrom([]float32{0.7, 0.85, 2}).Draw(t, "hit"),
-		tauRoute: rapid.SampledFrom([]float32{0.2, 0.5, 0.6, 0.85}).Draw(t, "route"), tauEdge: rapid.SampledFrom([]float32{0.2, 0.5, 0.7}).Draw(t, "edge"),
-		window: rapid.SampledFrom([]int{1, 5, 32}).Draw(t, "window"), shortlist: rapid.SampledFrom([]int{1, 2, 8}).Draw(t, "shortlist"),
-		protectNew: flip("protect"), reparent: flip("reparent"), sameTopic: flip("same topic"), pagerank: flip("pagerank"), inTopic: flip("in topic"),
-		variant: rapid.SampledFrom([]string{variantFull, variantNoTP, variantNoTSI}).Draw(t, "variant"),
+// TestEqualsNaiveAtLength is the same with more entries and longer, so that heaps have several levels.
+func TestEqualsNaiveAtLength(t *testing.T) {
+	example := rapid.Custom(func(t *rapid.T) func() {
+		g := randomGraph(rapid.Uint64().Draw(t, "graph"), 200)
+		n, text := drawNaive(t, g, 60)
+		return func() {
+			rng := rand.New(rand.NewPCG(5, 5))
+			requests := make([]policies.Object, 600)
+			for i := range requests {
+				requests[i] = policies.Object(float64(g.n) * rng.Float64() * rng.Float64())
+			}
+			replayBoth(t, newFor(t, text, n.capacity, g, n.tauHit, n.labels), n, g, requests)
+		}
+	})
+	for seed := range 40 {
+		example.Example(seed)()
 	}
-	n.keep = n.capacity * rapid.SampledFrom([]int{0, 1, 10}).Draw(t, "keep")
+}
+
+// drawNaive draws a policy and its parameters.
+func drawNaive(t *rapid.T, g *graph, capacity int) (n *naive, text string) {
+	flip := func(name string) bool { return rapid.Bool().Draw(t, name) }
+	n = &naive{
+		capacity: capacity, sim: g.sim, resident: map[policies.Object]*naiveEntry{},
+		tauHit:   rapid.SampledFrom([]float32{0.7, 0.85, 2}).Draw(t, "hit"),
+		tauRoute: rapid.SampledFrom([]float32{0.2, 0.5, 0.6, 0.85}).Draw(t, "route"), shortlist: rapid.SampledFrom([]int{1, 2, 8}).Draw(t, "shortlist"),
+		inTopic: flip("in topic"), protectNew: true,
+		variant: rapid.SampledFrom([]string{variantFull, variantFull, variantNoTP, variantNoTSI, "topic-lru", "topic-lfu"}).Draw(t, "variant"),
+	}
+	text = fmt.Sprintf("(tau-route=%v,shortlist=%d", n.tauRoute, n.shortlist)
 	if flip("label") {
+		text += ",routing=label"
 		n.labels = make([]int32, g.n)
 		for o := range n.labels {
 			n.labels[o] = int32(o % 5)
 		}
 	}
-	return n
+	if strings.HasPrefix(n.variant, "topic-") {
+		n.tauEdge = 3
+		return n, n.variant + text + ")"
+	}
+	n.alpha, n.lambda = rapid.SampledFrom([]float64{0, 0.013, 0.1, 0.25, 1}).Draw(t, "alpha"), rapid.SampledFrom([]float64{0, 0.3, 1, 5}).Draw(t, "lambda")
+	n.tauEdge, n.window = rapid.SampledFrom([]float32{0.2, 0.5, 0.7}).Draw(t, "edge"), rapid.SampledFrom([]int{1, 5, 32}).Draw(t, "window")
+	n.protectNew, n.reparent, n.sameTopic = flip("protect"), flip("reparent"), flip("same topic")
+	n.keep = n.capacity * rapid.SampledFrom([]int{0, 1, 10}).Draw(t, "keep")
+	text += fmt.Sprintf(",alpha=%v,lambda=%v,tau-edge=%v,window=%d,keep-tp=%d,protect-new=%v,reparent-if-gone=%v,same-topic=%v,variant=%s",
+		n.alpha, n.lambda, n.tauEdge, n.window, n.keep/n.capacity, n.protectNew, n.reparent, n.sameTopic, n.variant)
+	if n.pagerank = flip("pagerank"); n.pagerank {
+		n.damping = rapid.SampledFrom([]float64{0.3, 0.85}).Draw(t, "damping")
+		text += fmt.Sprintf(",structure=pagerank,damping=%v", n.damping)
+	}
+	return n, "rac" + text + ")"
 }
 
-func newRACForRapid(t *rapid.T, text string, capacity int, g *graph, hitFrom float32, labels []int32) *policy {
-	spec, err := policies.ParseSpec(text)
-	if err != nil {
-		t.Fatal(err)
+// replayBoth serves requests with p and n, which must come to the same state with each. Now and then an entry leaves for another reason. In the end all entries leave
+// after a while without requests, which changes no order.
+func replayBoth(t rapid.TB, p *policy, n *naive, g *graph, requests []policies.Object) {
+	t.Helper()
+	c := &cacheOf{policy: p, graph: g, tauHit: n.tauHit, inTopic: n.inTopic, capacity: n.capacity, resident: map[policies.Object]bool{}}
+	evict := func(v policies.Object) {
+		want, got := n.victim(), n.resident[v]
+		// Values of different topics that are equal up to rounding may come out in either order.
+		near := n.alpha > 0 && got.topic != want.topic && n.value(got) <= n.value(want)*(1+1e-9)
+		if got != want && !near {
+			t.Fatalf("request %d: %d leaves, worth %v, want %d, worth %v", n.now, v, n.value(got), want.id, n.value(want))
+		}
+		n.evict(got)
 	}
-	p, err := spec.Entry.New(policies.Config{
-		Capacity: int64(capacity), Unit: true, Objects: g.n, Params: spec.Params,
-		Relations: &policies.Relations{Similar: g.neighbours(), HitFrom: hitFrom, Topics: labels},
-	})
-	if err != nil {
-		t.Fatal(err)
+	for i, q := range requests {
+		wantHit := n.arrive(q)
+		entry, hit, victims := c.serve(q)
+		if hit != (wantHit != nil) || hit && entry != wantHit.id {
+			t.Fatalf("request %d to %d: hits %d (%v), want %+v", n.now, q, entry, hit, wantHit)
+		}
+		for _, v := range victims {
+			evict(v)
+		}
+		if i%20 == 7 && c.resident[q] {
+			p.Remove(q)
+			delete(c.resident, q)
+			n.evict(n.resident[q])
+		}
+		compare(t, p, n)
 	}
-	return p.(*policy)
+	n.newcomer = nil
+	n.now += 200
+	p.clock += 200
+	for range c.resident {
+		evict(p.Victim(policies.Request{}))
+	}
 }
 
 // compare fails where the policy has come to another state than the naive one.
-func compare(t *rapid.T, p *policy, n *naive) {
+func compare(t rapid.TB, p *policy, n *naive) {
 	number := map[*naiveTopic]topicID{}
 	for o, e := range n.resident {
 		got := p.entries[o]
 		if p.seen[o] == 0 || got.importance != n.importance(e) || int(got.requests) != e.freq {
 			t.Fatalf("request %d: entry %d is %+v, want importance %v and %d requests", n.now, o, got, n.importance(e), e.freq)
 		}
-		if (got.parent != none) != (e.parent != nil) || e.parent != nil && e.parent.id != got.parent {
+		if p.links && (got.parent != none) != (e.parent != nil) || p.links && e.parent != nil && e.parent.id != got.parent {
 			t.Fatalf("request %d: entry %d builds on %d, want %+v", n.now, o, got.parent, e.parent)
 		}
 		if s, ok := number[e.topic]; ok && s != got.topic {
@@ -303,6 +319,9 @@ func compare(t *rapid.T, p *policy, n *naive) {
 		if int(got.members) != len(s.members) || (got.anchor != none) != (s.src != nil) || s.src != nil && got.anchor != s.src.id {
 			t.Fatalf("request %d: topic %d is %+v, want %d entries and anchor %+v", n.now, id, got, len(s.members), s.src)
 		}
+		if tp := math.Exp2(p.lasting(&p.topics[id], 1) - p.alpha*float64(p.clock)); math.Abs(tp/n.prevalence(s)-1) > 1e-9 {
+			t.Fatalf("request %d: the prevalence of topic %d is %v, want %v", n.now, id, tp, n.prevalence(s))
+		}
 		if n.labels == nil && got.representative != s.rep {
 			t.Fatalf("request %d: topic %d is represented by %d, want %d", n.now, id, got.representative, s.rep)
 		}
@@ -312,5 +331,215 @@ func compare(t *rapid.T, p *policy, n *naive) {
 	}
 	if int(p.refreshes) != n.refreshes || int(p.figures.links) != n.newLinks {
 		t.Fatalf("request %d: %d refreshes and %d links, want %d and %d", n.now, p.refreshes, p.figures.links, n.refreshes, n.newLinks)
+	}
+}
+
+// requestsTo draws requests to n queries, most of them to few.
+func requestsTo(seed uint64, n, length int) []policies.Object {
+	rng := rand.New(rand.NewPCG(seed, 9))
+	requests := make([]policies.Object, length)
+	for i := range requests {
+		requests[i] = policies.Object(float64(n) * rng.Float64() * rng.Float64())
+	}
+	return requests
+}
+
+// TestDependantsAreRequestsOfChildren is Def. 2, as long as nothing leaves.
+func TestDependantsAreRequestsOfChildren(t *testing.T) {
+	for seed := range uint64(20) {
+		g := randomGraph(seed, 60)
+		p := newFor(t, "rac(tau-edge=0.5)", 60, g, 0.85, nil)
+		c := &cacheOf{policy: p, graph: g, tauHit: 0.85, capacity: 60, resident: map[policies.Object]bool{}}
+		for _, q := range requestsTo(seed, 60, 500) {
+			c.serve(q)
+		}
+		want, linked := map[policies.Object]int64{}, 0
+		for o := range c.resident {
+			if e := p.entries[o]; e.parent != none {
+				want[e.parent] += int64(e.requests)
+				linked++
+			}
+		}
+		for o := range c.resident {
+			if got := p.entries[o].dependants; got != want[o] {
+				t.Fatalf("seed %d: entry %d has %d requests to what builds on it, want %d", seed, o, got, want[o])
+			}
+		}
+		if linked == 0 || int64(linked) != p.figures.links {
+			t.Errorf("seed %d: %d entries build on others, %d links counted", seed, linked, p.figures.links)
+		}
+	}
+}
+
+// TestOneTopicWithoutStructureIsLFU compares with another policy of the registry.
+func TestOneTopicWithoutStructureIsLFU(t *testing.T) {
+	for seed := range uint64(20) {
+		g := randomGraph(seed, 80)
+		lfu, err := policies.ParseSpec("lfu")
+		if err != nil {
+			t.Fatal(err)
+		}
+		other, err := lfu.Entry.New(policies.Config{Capacity: 20, Unit: true, Objects: g.n, Params: lfu.Params})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := &cacheOf{policy: newFor(t, "rac(lambda=0,routing=label)", 20, g, 2, make([]int32, g.n)), graph: g, tauHit: 2, capacity: 20, resident: map[policies.Object]bool{}}
+		b := &cacheOf{policy: other, graph: g, tauHit: 2, capacity: 20, resident: map[policies.Object]bool{}}
+		for i, q := range requestsTo(seed, g.n, 2000) {
+			_, _, got := a.serve(q)
+			if _, _, want := b.serve(q); !slices.Equal(got, want) {
+				t.Fatalf("seed %d, request %d: %v leaves, want %v", seed, i, got, want)
+			}
+		}
+	}
+}
+
+// TestStrictDegenerates is section 10.1 of the specification: with one threshold every topic has one entry and none builds on another.
+func TestStrictDegenerates(t *testing.T) {
+	for seed := range uint64(20) {
+		g := randomGraph(seed, 80)
+		p := newFor(t, "rac(strict=true)", 15, g, 0.7, nil)
+		c := &cacheOf{policy: p, graph: g, tauHit: 0.7, capacity: 15, resident: map[policies.Object]bool{}}
+		hits := 0
+		for _, q := range requestsTo(seed, g.n, 1000) {
+			if _, hit, _ := c.serve(q); hit {
+				hits++
+			}
+			for o := range c.resident {
+				if s := p.entries[o].topic; p.topics[s].members != 1 {
+					t.Fatalf("seed %d: %d entries in a topic", seed, p.topics[s].members)
+				}
+			}
+		}
+		if p.figures.links != 0 || p.figures.joined != 0 || hits == 0 {
+			t.Errorf("seed %d: %d links, %d misses joined a topic, %d hits", seed, p.figures.links, p.figures.joined, hits)
+		}
+	}
+}
+
+// TestPageRank holds the importance that comes from links to PageRank as the paper defines it, computed by power iteration: in units of that of an entry on
+// which none builds, less one.
+func TestPageRank(t *testing.T) {
+	for seed := range uint64(10) {
+		const damping = 0.85
+		g := randomGraph(seed, 60)
+		p := newFor(t, "rac(structure=pagerank,routing=label,tau-edge=0.4)", 30, g, 2, make([]int32, g.n))
+		c := &cacheOf{policy: p, graph: g, tauHit: 2, capacity: 30, resident: map[policies.Object]bool{}}
+		for _, q := range requestsTo(seed, g.n, 1000) {
+			c.serve(q)
+		}
+		ranks := map[policies.Object]float64{}
+		for range 500 {
+			next, jumping := map[policies.Object]float64{}, 0.0
+			for o := range c.resident {
+				if e := &p.entries[o]; e.parent != none && p.hasParent(e) {
+					next[e.parent] += damping * ranks[o]
+				} else {
+					jumping += damping * ranks[o]
+				}
+			}
+			for o := range c.resident {
+				next[o] += (1 - damping + jumping) / float64(len(c.resident))
+			}
+			ranks = next
+		}
+		least := 1.0
+		for _, r := range ranks {
+			least = min(least, r)
+		}
+		most := 0.0
+		for o := range c.resident {
+			want := ranks[o]/least - 1
+			most = max(most, want)
+			if got := float64(p.entries[o].dependants) / pageRankUnit; math.Abs(got-want) > 1e-4 {
+				t.Errorf("seed %d: entry %d gets %v from links, want %v", seed, o, got, want)
+			}
+		}
+		if most < 1 {
+			t.Errorf("seed %d: the highest is %v, so hardly anything was tested", seed, most)
+		}
+	}
+}
+
+// TestLongIdleness has topics that fade far below what a number can hold.
+func TestLongIdleness(t *testing.T) {
+	g := randomGraph(1, 4)
+	p := newFor(t, "rac(alpha=1,routing=label)", 3, g, 2, []int32{0, 1, 1, 2})
+	c := &cacheOf{policy: p, graph: g, tauHit: 2, capacity: 3, resident: map[policies.Object]bool{}}
+	for _, q := range []policies.Object{1, 2, 0} {
+		c.serve(q)
+	}
+	p.clock += 1 << 30
+	if _, _, victims := c.serve(3); !slices.Equal(victims, []policies.Object{1}) {
+		t.Errorf("%v leaves, want 1: its topic was worth 0.75 when topic 0 was worth 1", victims)
+	}
+	c.serve(2)
+	if _, _, victims := c.serve(1); !slices.Equal(victims, []policies.Object{0}) {
+		t.Errorf("%v leaves, want 0, whose topic was idle", victims)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	for text, want := range map[string]string{
+		"rac(alpha=-1)":                     "alpha=-1: want a number from 0 to 1000, or one divided by the capacity",
+		"rac(alpha=NaN)":                    "alpha=NaN: want a number",
+		"rac(alpha=1/D)":                    "alpha=1/D: want a number",
+		"rac(damping=0.5)":                  "write structure=pagerank",
+		"rac(strict=true,tau-route=0.5)":    "strict=true fixes tau-route",
+		"rac(strict=true,keep-tp=0)":        "strict=true fixes keep-tp",
+		"rac(tau-edge=1.5)":                 "from 0 to 1",
+		"topic-lru(alpha=1)":                "alpha",
+		"rac(structure=trees)":              "want one of links, pagerank",
+		"rac(window=0)":                     "from 1",
+		"rac(shortlist=0)":                  "from 1",
+		"rac(variant=none,structure=links)": "want one of full",
+	} {
+		if _, err := policies.ParseSpec(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want one with %q", text, err, want)
+		}
+	}
+	spec, err := policies.ParseSpec("rac(routing=label)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := spec.Entry.New(policies.Config{Capacity: 1, Objects: 1, Params: spec.Params, Relations: &policies.Relations{}}); err == nil ||
+		!strings.Contains(err.Error(), "needs a trace with topic labels") {
+		t.Errorf("routing by labels without labels: error %v", err)
+	}
+}
+
+func TestAlpha(t *testing.T) {
+	for text, want := range map[string]float64{"1/C": 0.01, "0.5/C": 0.005, "0.05": 0.05, "0": 0, "0/C": 0} {
+		if got, err := parseAlpha(text, 100); err != nil || got != want {
+			t.Errorf("%s at a capacity of 100: %v, %v, want %v", text, got, err, want)
+		}
+	}
+}
+
+// TestSteadyStateAllocatesNothing replays until all topics have been seen, and then again.
+func TestSteadyStateAllocatesNothing(t *testing.T) {
+	g := randomGraph(3, 100)
+	p := newFor(t, "rac(keep-tp=1)", 20, g, 2, nil)
+	resident := make([]bool, g.n)
+	requests, held := requestsTo(2, g.n, 3000), 0
+	replay := func() {
+		for _, q := range requests {
+			r := policies.Request{Object: q, Query: q}
+			if resident[q] {
+				p.Hit(r)
+				continue
+			}
+			p.Miss(r)
+			for ; held >= 20; held-- {
+				resident[p.Victim(r)] = false
+			}
+			p.Insert(r)
+			resident[q] = true
+			held++
+		}
+	}
+	replay()
+	if n := testing.AllocsPerRun(3, replay); n > 0 {
+		t.Errorf("%v allocations per replay", n)
 	}
 }

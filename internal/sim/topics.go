@@ -1,0 +1,43 @@
+package sim
+
+import (
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/traces"
+)
+
+// topicsOf returns the topic label of each object, -1 where it has none: that of the trace or, where its objects are no queries with labels, the prefix of the
+// key. Nil: there are none.
+func topicsOf(t *traces.Trace) []int32 {
+	if t.Queries != nil && t.Queries.Topics != nil {
+		return t.Queries.Topics
+	}
+	numbers := map[string]int32{}
+	topics := make([]int32, len(t.Keys))
+	for o, key := range t.Keys {
+		prefix, ok := keyPrefix(key.Text)
+		if !ok {
+			topics[o] = -1
+			continue
+		}
+		number, ok := numbers[prefix]
+		if !ok {
+			number = int32(len(numbers))
+			numbers[prefix] = number
+		}
+		topics[o] = number
+	}
+	if len(numbers) == 0 {
+		return nil
+	}
+	return topics
+}
+
+// keyPrefix returns the folder of a key that is a path, what stands before the last "/", or else the tenant, what stands before the first ":".
+func keyPrefix(key string) (prefix string, ok bool) {
+	if at := strings.LastIndexByte(key, '/'); at >= 0 {
+		return key[:at], true
+	}
+	tenant, _, ok := strings.Cut(key, ":")
+	return tenant, ok
+}

@@ -1,0 +1,48 @@
+package sim
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/cachesim/cachesim/internal/traces"
+)
+
+func TestTopicsOf(t *testing.T) {
+	keys := []traces.Key{{Text: "/a/b/x"}, {Text: "/a/b/y"}, {Num: 7}, {Text: "t1:x:y"}, {Text: "/a/x"}, {Text: "plain"}, {Text: "t1:z"}, {Text: "s3://t1/x"}}
+	if got, want := topicsOf(&traces.Trace{Keys: keys}), []int32{0, 0, -1, 1, 2, -1, 1, 3}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if got := topicsOf(&traces.Trace{Keys: keys[2:3]}); got != nil {
+		t.Errorf("a trace without prefixes has topics %v", got)
+	}
+	if got := topicsOf(&traces.Trace{Keys: keys, Queries: &traces.Queries{Topics: []int32{5}}}); !slices.Equal(got, []int32{5}) {
+		t.Errorf("got %v, want the labels of the queries", got)
+	}
+}
+
+// TestTopicsReachPolicies asks for topics where the keys have tenants: of two, the one with fewer requests loses its entries, in every kind of cache.
+func TestTopicsReachPolicies(t *testing.T) {
+	tr := &traces.Trace{Name: "tenants", SampleRate: 1}
+	for i, text := range []string{"a:1", "a:2", "a:3", "b:1", "b:2"} {
+		tr.Keys = append(tr.Keys, traces.Key{Text: text})
+		tr.Objects = append(tr.Objects, uint32(i))
+	}
+	tr.NumObjects = len(tr.Keys)
+	tr.Objects = append(tr.Objects, 0, 1, 2)
+	for _, cache := range []string{"exact", "sets(ways=4,batch=1)"} {
+		spec, err := ParseCache(cache)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for policy, hits := range map[string]int64{"topic-lfu": 3, "lru": 0} {
+			c := Cell{Policy: specs(t, policy)[0], Cache: spec, Capacity: Capacity{Amount: 4, Simulated: 4}}
+			recs, err := NewReplayer(tr, ReplayerOptions{}).Replay(t.Context(), []Cell{c})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if recs[0].Hits != hits {
+				t.Errorf("%s in %s: %d hits, want %d", policy, cache, recs[0].Hits, hits)
+			}
+		}
+	}
+}
