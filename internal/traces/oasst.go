@@ -62,7 +62,7 @@ type oasstThread struct {
 	line    int
 }
 
-// openOASST reads the file whole, as trees are not sorted by time. Its memory is that of the texts that are requests, and 300 bytes per message.
+// openOASST reads the file whole, as trees are not sorted by time. Its memory is that of the texts that are requests, and 400 bytes per message.
 func openOASST(src *Source, opts params.Values) (Reader, Fields, error) {
 	r := &oasstReader{src: src, bothRoles: opts.Text("roles") == "both", drop: opts.Text("deleted") == "drop", lang: opts.Text("lang")}
 	if r.lang == "all" {
@@ -166,7 +166,7 @@ func (r *oasstReader) readLine() error {
 func isTree(line []byte) (tree bool) {
 	s := &jsonScanner{text: line}
 	known := errors.New("known")
-	s.object(func(key []byte) error {
+	err := s.object(func(key []byte) error {
 		switch string(key) {
 		case "prompt":
 			tree = true
@@ -175,8 +175,8 @@ func isTree(line []byte) (tree bool) {
 			return known
 		}
 		return s.skip()
-	}) // a line that is broken before is reported when it is read as a message
-	return tree
+	})
+	return tree && err == known // a line that is broken before is reported when it is read as a message
 }
 
 // message reads a message with the replies in it.
