@@ -26,10 +26,12 @@ race:
 	$(GO) test -race -short -run 'Run|LRU|PerFile|Groups' ./internal/sim
 	$(GO) test -race -short ./internal/traces/... ./internal/embed ./internal/experiment/... ./cmd/cachesim
 
-# 20 M requests, Zipf(1.0) over 1 M objects, capacity 100 000: Mreq/s and ns per request of every policy, beside the last record.
+# 20 M requests, Zipf(1.0) over 1 M objects, capacity 100 000: Mreq/s and ns per request of every policy; then the join of 10 000 vectors of 384
+# dimensions, on one core and on all. Beside the last record.
 bench:
 	@mkdir -p out
 	CACHESIM_BENCH=full $(GO) test -run '^$$' -bench Replay -benchtime $(BENCHTIME) -count $(BENCHCOUNT) -timeout 60m ./internal/policies > out/bench.txt
+	$(GO) test -run '^$$' -bench Join10k -benchtime $(BENCHTIME) -count $(BENCHCOUNT) ./internal/similarity >> out/bench.txt
 	$(TOOL) benchstat $(wildcard docs/bench.txt) out/bench.txt
 
 # The tables of docs/references, ours beside outside numbers; needs the traces and numbers in CACHESIM_TRACES.

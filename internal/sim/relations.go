@@ -127,6 +127,14 @@ func (h *neighbourhoods) join(ctx context.Context, v similarity.Vectors, from fl
 	return similarity.Join(ctx, v, from, options)
 }
 
+// FindNeighbours returns which queries of a trace are at least from similar; it may list others, too. They come from a side file if there is one.
+func FindNeighbours(ctx context.Context, t *traces.Trace, from float64, options NeighbourOptions) (*similarity.Neighbours, error) {
+	if err := checkEmbeddings(t, "a comparison of queries"); err != nil {
+		return nil, err
+	}
+	return (&neighbourhoods{options: options, trace: t}).find(ctx, float32(from))
+}
+
 // Expect says which cells are to be replayed, so that what they share is made once for all of them.
 func (r *Replayer) Expect(cells []Cell) { r.similar.expect(cells) }
 
@@ -149,13 +157,21 @@ func (r *Replayer) relate(ctx context.Context, c Cell, t *traces.Trace) (similar
 
 // checkQueries refuses a cache of queries for a trace that has none.
 func checkQueries(c Cell, t *traces.Trace) error {
-	switch {
-	case !c.Cache.Entry.Queries || t.Queries != nil && t.Queries.Dim > 0:
+	if !c.Cache.Entry.Queries {
 		return nil
-	case t.Queries == nil:
-		return fmt.Errorf("cache %s serves queries, but %s has none; the formats that hold queries are listed by: cachesim formats", c.Cache.Name(), t.Name)
 	}
-	return fmt.Errorf("cache %s needs embeddings, but %s has none; make them with: cachesim embed", c.Cache.Name(), t.Name)
+	return checkEmbeddings(t, "cache "+c.Cache.Name())
+}
+
+// checkEmbeddings refuses a trace without queries, or without embeddings of them, for what needs them.
+func checkEmbeddings(t *traces.Trace, who string) error {
+	switch {
+	case t.Queries == nil:
+		return fmt.Errorf("%s needs queries, but %s has none; the formats that hold queries are listed by: cachesim formats", who, t.Name)
+	case t.Queries.Dim == 0:
+		return fmt.Errorf("%s needs embeddings, but %s has none; make them with: cachesim embed", who, t.Name)
+	}
+	return nil
 }
 
 // answersSimilar reports whether entries answer other queries than their own in a cache.

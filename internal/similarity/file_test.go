@@ -82,7 +82,7 @@ func TestReadRefuses(t *testing.T) {
 	}{
 		{"empty", nil, v, 0.6, "it is cut off"},
 		{"half a header", good[:30], v, 0.6, "it is cut off"},
-		{"header alone", good[:72], v, 0.6, "it is cut off"},
+		{"header alone", good[:64], v, 0.6, "it is cut off"},
 		{"half", good[:len(good)/2], v, 0.6, "it is cut off"},
 		{"one byte less", good[:len(good)-1], v, 0.6, "it is cut off"},
 		{"something else", []byte(strings.Repeat("time,id,session\n", 20)), v, 0.6, "it is no file of neighbours"},

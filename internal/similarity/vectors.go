@@ -2,11 +2,6 @@
 // What it lists does not depend on the machine, the number of cores or the backend that did the work.
 package similarity
 
-import (
-	"cmp"
-	"slices"
-)
-
 // Vectors are embeddings of length 1 in one block.
 type Vectors struct {
 	Dim  int
@@ -42,39 +37,4 @@ func cosine(a, b []float32) float32 {
 		s0 += float64(a[k]) * float64(b[k])
 	}
 	return min(1, float32((s0+s1)+(s2+s3)))
-}
-
-// Nearest returns the k vectors that are most similar to a query of length 1, all if there are fewer, and how similar they are: the most similar first, of equals
-// the lower number. It looks at all vectors; what it decides by is Similarity.
-func (v Vectors) Nearest(query []float32, k int) (ids []uint32, similarities []float32) {
-	k = min(k, v.Len())
-	if k <= 0 {
-		return nil, nil
-	}
-	products := make([]float32, v.Len())
-	for i := range products {
-		products[i] = product(query, v.At(i))
-	}
-	// The k most similar are among those whose product is not further below the k-th largest than two products can be off.
-	sorted := slices.Clone(products)
-	slices.Sort(sorted)
-	from := float64(sorted[len(sorted)-k]) - 2*v.slack(max(v.longest(), squaredLength(query)))
-	var found []neighbour
-	for i, p := range products {
-		if float64(p) >= from {
-			found = append(found, neighbour{uint32(i), cosine(query, v.At(i))})
-		}
-	}
-	slices.SortFunc(found, func(a, b neighbour) int {
-		return cmp.Or(cmp.Compare(b.similarity, a.similarity), cmp.Compare(a.id, b.id))
-	})
-	for _, f := range found[:k] {
-		ids, similarities = append(ids, f.id), append(similarities, f.similarity)
-	}
-	return ids, similarities
-}
-
-type neighbour struct {
-	id         uint32
-	similarity float32
 }

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cachesim/cachesim/internal/atomicfile"
+	"github.com/cachesim/cachesim/internal/sim"
+	"github.com/cachesim/cachesim/internal/similarity"
+	"github.com/cachesim/cachesim/internal/similarity/overlap"
+	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/workload"
+)
+
+type joinFlags struct {
+	trace      traceFlags
+	format     formatFlag
+	neighbours neighboursFlag
+	taus       string
+	jobs       int
+	out        string
+}
+
+func newJoinCommand() *cobra.Command {
+	f := &joinFlags{}
+	cmd := &cobra.Command{
+		Use:   "join TRACE...",
+		Short: "Find which queries of a trace are similar, and how many requests that could answer",
+		Long: `Compares every query of a trace with every other by the cosine of their embeddings and prints a row for each threshold of --tau: how many pairs are at least
+that similar, how many similar queries (neighbours) a query has on average and at most, the share of queries without any, and the share of requests that come
+after one to a similar query or the same. No policy of the cache semantic(tau=...) has a higher hit ratio than that share.
+
+The search is exact: results do not depend on the machine or the number of cores. It takes as long for many thresholds as for the least of them. What it finds is
+kept in the folder of --neighbours, from which cachesim run takes it, too.
+
+With -o the similar pairs from the least threshold on are written as CSV with the columns first, second (ids of queries) and similarity.`,
+		Example: `  cachesim join queries.parquet
+  cachesim join queries.jsonl.zst --tau 0.7,0.8,0.9 --format json
+  cachesim join queries.jsonl.zst --tau 0.95 -o duplicates.csv`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: f.run,
+	}
+	f.trace.register(cmd)
+	f.format.register(cmd)
+	f.neighbours.register(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&f.taus, "tau", "0.6,0.7,0.85,0.95", "list of thresholds, each from -1 to 1")
+	flags.IntVar(&f.jobs, "jobs", 0, "cores to use (0: all)")
+	flags.StringVarP(&f.out, "output", "o", "", "file for the similar pairs, as CSV")
+	return cmd
+}
+
+func (f *joinFlags) run(cmd *cobra.Command, args []string) error {
+	taus, err := parseTaus(f.taus)
+	if err != nil {
+		return err
+	}
+	if err := f.check(); err != nil {
+		return err
+	}
+	w, err := f.trace.workload(cmd, args)
+	if err != nil {
+		return err
+	}
+	t, _, err := f.trace.load(cmd, w, workload.Options{Queries: true, Keys: f.out != ""}, false)
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	neighbours, err := f.join(cmd, t, w, slices.Min(taus))
+	if err != nil {
+		return err
+	}
+	rows := overlap.Measure(t, neighbours, taus)
+	for i := range rows {
+		rows[i].Seconds = time.Since(start).Seconds()
+	}
+	if err := overlap.Print(cmd.OutOrStdout(), rows, string(f.format)); err != nil || f.out == "" {
+		return err
+	}
+	return atomicfile.Write(f.out, func(w io.Writer) error { return overlap.WritePairs(w, t, neighbours, float32(slices.Min(taus))) })
+}
+
+func (f *joinFlags) check() error {
+	if f.jobs < 0 {
+		return fmt.Errorf("--jobs %d: want a number of cores, or 0 for all", f.jobs)
+	}
+	if f.out != "" {
+		out, err := atomicfile.Create(f.out)
+		if err != nil {
+			return err
+		}
+		out.Abort()
+	}
+	return f.neighbours.check()
+}
+
+func (f *joinFlags) join(cmd *cobra.Command, t *traces.Trace, w workload.Workload, from float64) (*similarity.Neighbours, error) {
+	bar := newProgress(cmd.ErrOrStderr(), f.trace.quiet, "comparing queries", unitPairs)
+	defer bar.finish()
+	options := f.neighbours.options(w, f.jobs, bar)
+	options.Comparing = func() (func(done, total int64), func()) { return bar.set, func() {} }
+	return sim.FindNeighbours(cmd.Context(), t, from, options)
+}
+
+// parseTaus reads a list of thresholds.
+func parseTaus(list string) (taus []float64, err error) {
+	for text := range strings.SplitSeq(list, ",") {
+		tau, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+		if err != nil || !(tau >= -1 && tau <= 1) {
+			return nil, fmt.Errorf("--tau %s: %q is no threshold; want numbers from -1 to 1, as in 0.6,0.85", list, text)
+		}
+		taus = append(taus, tau)
+	}
+	return taus, nil
+}

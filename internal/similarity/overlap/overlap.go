@@ -1,0 +1,83 @@
+// Package overlap says how much of a trace of queries could be answered by what was asked before, at any threshold of similarity. It counts pairs of similar
+// queries, and the requests that have a similar one before them, which no policy of a semantic cache can exceed in hits.
+package overlap
+
+import (
+	"sort"
+
+	"github.com/cachesim/cachesim/internal/similarity"
+	"github.com/cachesim/cachesim/internal/traces"
+)
+
+// Row is what holds at one threshold. The first fields are the same for all rows of a trace.
+type Row struct {
+	Trace     string  `json:"trace"`
+	Requests  int     `json:"requests"`
+	Queries   int     `json:"queries"` // distinct ones
+	Dimension int     `json:"dimension"`
+	Bytes     int64   `json:"bytes"`   // of memory that embeddings and neighbours take
+	Seconds   float64 `json:"seconds"` // that it took to find the neighbours, from the least threshold on
+
+	Tau        float64 `json:"tau"`
+	Pairs      int64   `json:"pairs"`           // of distinct queries at least that similar
+	Mean       float64 `json:"mean_neighbours"` // of a query
+	Most       int     `json:"most_neighbours"`
+	Lone       int     `json:"lone_queries"`        // without any neighbour
+	Answerable int     `json:"answerable_requests"` // that come after one to a similar query, or to the same
+}
+
+// AnswerableShare returns the share of requests that a semantic cache may answer: no policy has a higher hit ratio.
+func (r Row) AnswerableShare() float64 { return share(r.Answerable, r.Requests) }
+
+// LoneShare returns the share of queries that no other is similar to.
+func (r Row) LoneShare() float64 { return share(r.Lone, r.Queries) }
+
+func share(part, whole int) float64 {
+	if whole == 0 {
+		return 0
+	}
+	return float64(part) / float64(whole)
+}
+
+// Measure returns a row for each threshold. None of them may be below that of the neighbours.
+func Measure(t *traces.Trace, neighbours *similarity.Neighbours, taus []float64) []Row {
+	rows := make([]Row, len(taus))
+	for i, tau := range taus {
+		rows[i] = Row{
+			Trace: t.Name, Requests: len(t.Objects), Queries: t.NumObjects, Dimension: t.Queries.Dim,
+			Bytes: neighbours.Bytes() + 4*int64(len(t.Queries.Vectors)), Tau: tau,
+		}
+		rows[i].count(neighbours, float32(tau))
+	}
+	return rows
+}
+
+func (r *Row) count(neighbours *similarity.Neighbours, tau float32) {
+	listed, first := 0, 0 // first: requests to a query that nothing before is similar to
+	for o := range neighbours.Len() {
+		ids, similarities := neighbours.Of(uint32(o))
+		n := sort.Search(len(ids), func(k int) bool { return similarities[k] < tau })
+		listed += n
+		r.Most = max(r.Most, n)
+		if n == 0 {
+			r.Lone++
+		}
+		if !anyBelow(ids[:n], uint32(o)) {
+			first++
+		}
+	}
+	r.Pairs, r.Answerable = int64(listed/2), r.Requests-first
+	if r.Queries > 0 {
+		r.Mean = float64(listed) / float64(r.Queries)
+	}
+}
+
+// anyBelow reports whether one of ids is less than o. Queries are numbered as they first come, so that those below o have come before it.
+func anyBelow(ids []uint32, o uint32) bool {
+	for _, id := range ids {
+		if id < o {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,34 @@
+package overlap
+
+import (
+	"encoding/csv"
+	"io"
+	"strconv"
+
+	"github.com/cachesim/cachesim/internal/similarity"
+	"github.com/cachesim/cachesim/internal/traces"
+)
+
+// WritePairs writes the pairs that are at least from similar as CSV: the ids of both queries, the one that comes first before the other, and their similarity. They are in the order in which the
+// later one comes in the trace, with the most similar first. The trace must have its keys.
+func WritePairs(w io.Writer, t *traces.Trace, neighbours *similarity.Neighbours, from float32) error {
+	out := csv.NewWriter(w)
+	_ = out.Write([]string{"first", "second", "similarity"})
+	for o := range neighbours.Len() {
+		ids, similarities := neighbours.Of(uint32(o))
+		for k, id := range ids {
+			if similarities[k] < from {
+				break
+			}
+			if int(id) > o {
+				continue
+			}
+			similarity := strconv.FormatFloat(float64(similarities[k]), 'g', -1, 32)
+			if err := out.Write([]string{t.Keys[id].String(), t.Keys[o].String(), similarity}); err != nil {
+				return err
+			}
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
