@@ -28,15 +28,15 @@ func newPlacement(p *dialoguePlan) *placement {
 }
 
 // take returns the session of a topic that comes next: one that is new, or one asked before, long ago or not; of several the one that which, in [0,1), tells.
-// Where there is none of that kind, a new one comes; where all are known, one of the other kind.
-func (m *placement) take(topic int, repeat, long bool, which float64) int32 {
+// Where there is none of that kind, a new one comes; where all are known, one of the other kind. Those whose anchors were asked lately are spared if that is told, and others are there.
+func (m *placement) take(topic int, repeat, long, spare bool, which float64) int32 {
 	number := int32(-1)
 	if repeat {
-		number = m.choose(topic, m.isKnown(long), long, which)
+		number = m.choose(topic, m.isKnown(long), spare, which)
 	}
 	for _, kind := range []func(int32) bool{m.isNew, m.isKnown(long), m.isKnown(!long)} {
 		if number < 0 {
-			number = m.choose(topic, kind, long, which)
+			number = m.choose(topic, kind, spare, which)
 		}
 	}
 	m.ask(number)
@@ -54,8 +54,8 @@ func (m *placement) isKnown(long bool) func(number int32) bool {
 // isFar reports whether so much came after an episode that a reuse of what was asked in it is long.
 func (m *placement) isFar(episode int32) bool { return int(episode) <= m.far }
 
-// choose returns one of the sessions of a topic of that kind, -1 if there is none. For long reuses it takes those whose anchors come back late too, if there are any.
-func (m *placement) choose(topic int, isKind func(int32) bool, long bool, which float64) int32 {
+// choose returns one of the sessions of a topic of that kind, -1 if there is none.
+func (m *placement) choose(topic int, isKind func(int32) bool, spare bool, which float64) int32 {
 	m.candidates, m.later = m.candidates[:0], m.later[:0]
 	for i := range m.plan.sessions {
 		number := int32(topic*m.plan.sessions + i)
@@ -68,7 +68,7 @@ func (m *placement) choose(topic int, isKind func(int32) bool, long bool, which 
 		}
 	}
 	from := m.candidates
-	if long && len(m.later) > 0 {
+	if spare && len(m.later) > 0 {
 		from = m.later
 	}
 	if len(from) == 0 {

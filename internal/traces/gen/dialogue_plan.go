@@ -175,12 +175,11 @@ func (p *dialoguePlan) search(requests int, seed uint64) error {
 // missedBy returns how far an order is from the share of long reuses that is wanted.
 func (p *dialoguePlan) missedBy(o sessionOrder) float64 { return math.Abs(o.share - p.long) }
 
-// bisect looks for the probability that a repeat shall be long: the share of long reuses grows with it, but for leaps, as each choice changes what can be chosen
-// later.
+// bisect looks for the lateness of the choices: the share of long reuses grows with it, but for leaps, as each choice changes what can be chosen later.
 func (p *dialoguePlan) bisect(drawn []poolSession, best *sessionOrder, requests int, seed, purpose uint64) error {
-	low, high, probability := 0.0, 1.0, p.long
+	low, high, lateness := 0.0, 2.0, p.long
 	for range maxSteps {
-		if err := p.try(drawn, probability, requests, random.Stream(seed, purpose)); err != nil {
+		if err := p.try(drawn, lateness, requests, random.Stream(seed, purpose)); err != nil {
 			return err
 		}
 		if p.missedBy(p.sessionOrder) < p.missedBy(*best) {
@@ -190,11 +189,11 @@ func (p *dialoguePlan) bisect(drawn []poolSession, best *sessionOrder, requests 
 			return nil
 		}
 		if p.share < p.long {
-			low = probability
+			low = lateness
 		} else {
-			high = probability
+			high = lateness
 		}
-		probability = (low + high) / 2
+		lateness = (low + high) / 2
 	}
 	return nil
 }
@@ -207,13 +206,14 @@ func (p *dialoguePlan) remedy(share float64) string {
 	return "a larger capacity, a larger zipf or fewer topics"
 }
 
-// try orders the sessions that were drawn and measures the share of long reuses.
-func (p *dialoguePlan) try(drawn []poolSession, probability float64, requests int, bits *rand.PCG) error {
+// try orders the sessions that were drawn and measures the share of long reuses. Lateness up to 1 is the probability that a repeat shall be long. What it is above 1 is
+// the probability that a session shall be one whose anchors, too, were not asked lately.
+func (p *dialoguePlan) try(drawn []poolSession, lateness float64, requests int, bits *rand.PCG) error {
 	p.sessionOrder = sessionOrder{pool: slices.Clone(drawn)}
 	places := newPlacement(p)
 	for _, topic := range p.topicOf {
-		repeat, long := random.Unit(bits) < p.repeats, random.Unit(bits) < probability
-		p.order = append(p.order, places.take(int(topic), repeat, long, random.Unit(bits)))
+		repeat, late := random.Unit(bits) < p.repeats, random.Unit(bits)
+		p.order = append(p.order, places.take(int(topic), repeat, late < lateness, late < lateness-1, random.Unit(bits)))
 	}
 	p.fit(requests, bits)
 	p.number()

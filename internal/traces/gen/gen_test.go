@@ -85,8 +85,8 @@ var goldenSpecs = map[string]string{
 	"llm(conversations=100,prompts=300,gap-mean=20,gap-sd=6,seed=3)":                                            "312fb71fa3e67ea1",
 	"llm(shape=aibrix,conversations=50,prompts=200,systems=3,lengths=normal)":                                   "5e367e21aae6c6dc",
 	"mixed(requests=20000,phases=zipf(objects=500):3000;loop(objects=400):900;scan:700)":                        "65d21cde35506f2b",
-	"dialogue(requests=2000,capacity=200,seed=5)":                                                               "fdb40c10af28d532",
-	"dialogue(requests=1000,topics=20,capacity=100,dim=64,families=2,paraphrases=1,require-anchor=true,rate=0)": "12093aa9602ab7ef",
+	"dialogue(requests=2000,capacity=200,seed=5)":                                                               "a9184e8f961c295f",
+	"dialogue(requests=1000,topics=20,capacity=100,dim=64,families=2,paraphrases=1,require-anchor=true,rate=0)": "f807372d72003687",
 	"rac-example(rate=2)": "a41f194b255706bc",
 }
 
