@@ -62,7 +62,7 @@ func parseAnswer(content []byte, count, dim int) ([]float32, error) {
 		case given[*item.Index]:
 			return nil, fmt.Errorf("two embeddings with the index %d", *item.Index)
 		case len(item.Embedding) != dim:
-			return nil, fmt.Errorf("an embedding of %d numbers among others of %d: want the same for all", len(item.Embedding), dim)
+			return nil, fmt.Errorf("an embedding of %d numbers: want %d, as asked for or as others have", len(item.Embedding), dim)
 		}
 		given[*item.Index] = true
 		vector := vectors[*item.Index*dim:][:dim]

@@ -2,6 +2,7 @@ package embed
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -31,12 +32,11 @@ type Endpoint struct {
 	firstWait time.Duration // before the first retry, longer and longer after it; 0: that of the library
 }
 
-// The largest vectors that are accepted, and how much of an answer: 64 bytes a number, which is more than any of float64 takes, and as much again
-// for whatever else a service tells.
+// What is accepted of an answer.
 const (
-	maxDim         = 65536
-	bytesPerNumber = 64
-	maxErrorBytes  = 1 << 16
+	maxDim         = 32768
+	bytesPerNumber = 40      // any float64, and as much white space as indented JSON has
+	maxErrorBytes  = 1 << 16 // of what is no numbers
 	// longestWait is the longest that a service can have us wait; after more, people rather start again themselves.
 	longestWait = 10 * time.Minute
 )
@@ -125,10 +125,12 @@ func (e *Endpoint) ask(ctx context.Context, texts []string, dim int) ([]float32,
 	if e.firstWait > 0 {
 		waits.InitialInterval = e.firstWait
 	}
+	dim = cmp.Or(dim, e.Dimensions)
+	limit := int64(len(texts))*int64(cmp.Or(dim, maxDim))*bytesPerNumber + maxErrorBytes
 	tries := 0
 	content, err := backoff.Retry(ctx, func() ([]byte, error) {
 		tries++
-		return e.try(ctx, address, body, len(texts))
+		return e.try(ctx, address, body, limit)
 	}, backoff.WithBackOff(waits), backoff.WithMaxTries(uint(e.Retries)+1), backoff.WithMaxElapsedTime(0), backoff.WithNotify(e.notify))
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
@@ -164,8 +166,8 @@ func (e *Endpoint) withoutKey(err error) error {
 // client asks once. A redirection is an error: it would turn the question into another.
 var client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 
-// try returns what the service answers to one request. Errors that cannot pass are marked as permanent.
-func (e *Endpoint) try(ctx context.Context, address *url.URL, body []byte, texts int) ([]byte, error) {
+// try returns what the service answers to one request, up to limit bytes. Errors that cannot pass are marked as permanent.
+func (e *Endpoint) try(ctx context.Context, address *url.URL, body []byte, limit int64) ([]byte, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, e.Timeout, fmt.Errorf("no complete answer within %v", e.Timeout))
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address.String(), bytes.NewReader(body))
@@ -184,17 +186,12 @@ func (e *Endpoint) try(ctx context.Context, address *url.URL, body []byte, texts
 	if response.StatusCode != http.StatusOK {
 		return nil, e.refused(response)
 	}
-	dim := e.Dimensions
-	if dim == 0 {
-		dim = maxDim
-	}
-	limit := int64(texts)*int64(dim)*2*bytesPerNumber + maxErrorBytes
 	content, err := io.ReadAll(io.LimitReader(response.Body, limit+1))
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("the answer breaks off after %d bytes: %w", len(content), withoutAddress(ctx, err))
 	case int64(len(content)) > limit:
-		return nil, backoff.Permanent(fmt.Errorf("an answer of more than %d bytes, which %d vectors of %d numbers do not take", limit, texts, dim))
+		return nil, backoff.Permanent(fmt.Errorf("an answer of more than the %d bytes that the vectors can take", limit))
 	}
 	return content, nil
 }

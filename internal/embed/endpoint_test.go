@@ -215,6 +215,8 @@ func TestEndpointErrors(t *testing.T) {
 		body   string
 		asked  int
 		want   string
+
+		dimensions int
 	}{
 		"wrong key":       {status: 401, body: `{"error":{"message":"Incorrect API key provided: secret"}}`, asked: 1, want: "401 Unauthorized: Incorrect API key provided: (the key)"},
 		"no such model":   {status: 404, body: `{"error":"model \"m\" not found"}`, asked: 1, want: `404 Not Found: model "m" not found`},
@@ -229,12 +231,13 @@ func TestEndpointErrors(t *testing.T) {
 		"null":            {status: 200, body: `{"data":[{"index":0,"embedding":[1,2]},{"index":1,"embedding":[null,2]}]}`, asked: 1, want: `with "null" in it`},
 		"too large":       {status: 200, body: `{"data":[{"index":0,"embedding":[1,2]},{"index":1,"embedding":[1e40,2]}]}`, asked: 1, want: `with "1e40" in it`},
 		"zero":            {status: 200, body: `{"data":[{"index":0,"embedding":[1,2]},{"index":1,"embedding":[0,0]}]}`, asked: 1, want: "embedding of zeros"},
-		"lengths":         {status: 200, body: `{"data":[{"index":0,"embedding":[1,2]},{"index":1,"embedding":[1]}]}`, asked: 1, want: "of 1 numbers among others of 2"},
+		"lengths":         {status: 200, body: `{"data":[{"index":0,"embedding":[1,2]},{"index":1,"embedding":[1]}]}`, asked: 1, want: "of 1 numbers: want 2, as asked for or as others have"},
 		"empty":           {status: 200, body: `{"data":[{"index":0,"embedding":[]},{"index":1,"embedding":[]}]}`, asked: 1, want: "embedding of 0 numbers"},
 		"no index":        {status: 200, body: `{"data":[{"embedding":[1]},{"embedding":[1]}]}`, asked: 1, want: "without index"},
 		"same index":      {status: 200, body: `{"data":[{"index":1,"embedding":[1]},{"index":1,"embedding":[1]}]}`, asked: 1, want: "two embeddings with the index 1"},
 		"index":           {status: 200, body: `{"data":[{"index":0,"embedding":[1]},{"index":2,"embedding":[1]}]}`, asked: 1, want: "index 2: want 0 to 1"},
-		"endless":         {status: 200, body: strings.Repeat(" ", 1<<17), asked: 1, want: "an answer of more than"},
+		"endless":         {status: 200, body: strings.Repeat(" ", 1<<17), asked: 1, want: "an answer of more than", dimensions: 8},
+		"other length":    {status: 200, body: `{"data":[{"index":0,"embedding":[1,2]},{"index":1,"embedding":[2,1]}]}`, asked: 1, want: "of 2 numbers: want 8", dimensions: 8},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newService(t, func(_ int, w http.ResponseWriter, _ *http.Request, _ question) bool {
@@ -247,9 +250,7 @@ func TestEndpointErrors(t *testing.T) {
 			})
 			e := s.endpoint()
 			e.Key = "secret"
-			if name == "endless" {
-				e.Dimensions = 8
-			}
+			e.Dimensions = c.dimensions
 			path := partialPath(t)
 			_, err := e.Embed(t.Context(), fiveTexts, path, nil)
 			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "m at "+s.URL) || strings.Contains(err.Error(), "secret") {
