@@ -42,7 +42,7 @@ again for a FILE that exists.
 Embedders:
 ` + indent(embedderLines()),
 		Example: `  cachesim embed queries.jsonl -o queries.npy
-  cachesim embed queries.jsonl --embedder 'lexical(dim=768,words=2)' -o queries.npy
+  cachesim embed queries.jsonl --embedder 'lexical(dim=768,words=2)' -o embedded.jsonl.zst
   cachesim embed queries.jsonl --endpoint http://localhost:11434 --model nomic-embed-text -o queries.npy
   cachesim embed queries.jsonl --endpoint https://api.openai.com --model text-embedding-3-small --dimensions 384 -o queries.npy`,
 		Args: cobra.MinimumNArgs(1),
@@ -121,7 +121,7 @@ func (f *embedFlags) check(cmd *cobra.Command, in []string) error {
 		return errors.New("a trace to embed is read twice, which standard input cannot be: name a file")
 	}
 	if f.trace.sample > 0 {
-		return fmt.Errorf("--sample: the rows of %s belong to all requests of the trace; give --sample when it is replayed", f.out)
+		return errors.New("--sample: embed the whole trace, and give --sample when it is replayed")
 	}
 	if err := checkNotInput(in, f.out); err != nil {
 		return err
