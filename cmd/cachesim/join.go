@@ -40,13 +40,15 @@ The search is exact: results do not depend on the machine or the number of cores
 kept in the folder of --neighbours, from which cachesim run takes it, too.
 
 With -o the similar pairs from the least threshold on are written as CSV with the columns first, second (ids of queries) and similarity.`,
-		Example: `  cachesim join queries.parquet
+		Example: `  cachesim join queries.jsonl.zst
   cachesim join queries.jsonl.zst --tau 0.7,0.8,0.9 --format json
+  cachesim join qqp-duplicate-pairs.json.gz --embeddings 'lexical(dim=768)'
   cachesim join queries.jsonl.zst --tau 0.95 -o duplicates.csv`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: f.run,
 	}
 	f.trace.register(cmd)
+	f.trace.registerEmbeddings(cmd)
 	f.format.register(cmd)
 	f.neighbours.register(cmd)
 	flags := cmd.Flags()
@@ -68,7 +70,7 @@ func (f *joinFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	t, _, err := f.trace.load(cmd, w, workload.Options{Queries: true, Keys: f.out != ""}, false)
+	t, _, err := f.trace.load(cmd, w, workload.Options{Queries: true, Vectors: true, Keys: f.out != ""}, false)
 	if err != nil {
 		return err
 	}

@@ -68,7 +68,7 @@ policies and holds them against the offline optimum.
 
   cachesim run trace.zst            a table of sensible policies and capacities
   cachesim stat trace.zst           what is in the trace
-  cachesim join queries.parquet     which queries are similar, and what that could answer
+  cachesim join queries.jsonl       which queries are similar, and what that could answer
   cachesim explain trace.zst        what hits and what leaves, request by request
   cachesim curve trace.zst          hit ratio over all capacities
   cachesim train trace.zst          boosted trees that predict when objects come back

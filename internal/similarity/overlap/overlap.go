@@ -11,12 +11,13 @@ import (
 
 // Row is what holds at one threshold. The first fields are the same for all rows of a trace.
 type Row struct {
-	Trace     string  `json:"trace"`
-	Requests  int     `json:"requests"`
-	Queries   int     `json:"queries"` // distinct ones
-	Dimension int     `json:"dimension"`
-	Bytes     int64   `json:"bytes"`   // of memory that embeddings and neighbours take
-	Seconds   float64 `json:"seconds"` // that it took to find the neighbours, from the least threshold on
+	Trace      string  `json:"trace"`
+	Requests   int     `json:"requests"`
+	Queries    int     `json:"queries"` // distinct ones
+	Dimension  int     `json:"dimension"`
+	Embeddings string  `json:"embeddings"` // where they come from
+	Bytes      int64   `json:"bytes"`      // of memory that embeddings and neighbours take
+	Seconds    float64 `json:"seconds"`    // that it took to find the neighbours, from the least threshold on
 
 	Tau        float64 `json:"tau"`
 	Pairs      int64   `json:"pairs"`           // of distinct queries at least that similar
@@ -44,7 +45,7 @@ func Measure(t *traces.Trace, neighbours *similarity.Neighbours, taus []float64)
 	rows := make([]Row, len(taus))
 	for i, tau := range taus {
 		rows[i] = Row{
-			Trace: t.Name, Requests: len(t.Objects), Queries: t.NumObjects, Dimension: t.Queries.Dim,
+			Trace: t.Name, Requests: len(t.Objects), Queries: t.NumObjects, Dimension: t.Queries.Dim, Embeddings: t.Queries.Embeddings,
 			Bytes: neighbours.Bytes() + 4*int64(len(t.Queries.Vectors)), Tau: tau,
 		}
 		rows[i].count(neighbours, float32(tau))

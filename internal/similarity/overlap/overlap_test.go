@@ -13,7 +13,7 @@ import (
 func small() (*traces.Trace, *similarity.Neighbours) {
 	t := &traces.Trace{
 		Name: "small", Objects: []uint32{0, 1, 0, 2, 3, 3}, NumObjects: 4, Keys: []traces.Key{{Text: "q0"}, {Num: 17}, {Text: "a,b"}, {Text: "q3"}},
-		Queries: &traces.Queries{Dim: 2, Vectors: make([]float32, 8)},
+		Queries: &traces.Queries{Embeddings: "in the trace", Dim: 2, Vectors: make([]float32, 8)},
 	}
 	return t, similarity.NewNeighbours(4, 0.5, []similarity.Pair{{A: 0, B: 1, Similarity: 0.9}, {A: 1, B: 2, Similarity: 0.7}, {A: 0, B: 2, Similarity: 0.5}})
 }
@@ -27,7 +27,7 @@ func TestMeasure(t *testing.T) {
 		{Tau: 0.71, Pairs: 1, Mean: 0.5, Most: 1, Lone: 2, Answerable: 3},
 		{Tau: 0.95, Pairs: 0, Mean: 0, Most: 0, Lone: 4, Answerable: 2},
 	} {
-		want.Trace, want.Requests, want.Queries, want.Dimension, want.Bytes = "small", 6, 4, 2, 3*16+5*8+32
+		want.Trace, want.Requests, want.Queries, want.Dimension, want.Embeddings, want.Bytes = "small", 6, 4, 2, "in the trace", 3*16+5*8+32
 		if rows[i] != want {
 			t.Errorf("from %v: %+v, want %+v", want.Tau, rows[i], want)
 		}
@@ -58,9 +58,9 @@ func TestPrint(t *testing.T) {
 		rows[i].Seconds = 1.25
 	}
 	for format, want := range map[string]string{
-		"table":    "small: 6 requests to 4 queries, 2 dimensions; 1.25s, 120 B\n",
+		"table":    "small: 6 requests to 4 queries, 2 dimensions; 1.25s, 120 B\nembeddings: in the trace\n",
 		"markdown": "| 0.5 | 3 | 1.50 | 2 | 25% | 66.67% |\n",
-		"csv":      "small,6,4,2,120,1.25,0.7,2,1,2,1,4\n",
+		"csv":      "small,6,4,2,in the trace,120,1.25,0.7,2,1,2,1,4\n",
 		"json":     `"tau":0.7,"pairs":2,"mean_neighbours":1,"most_neighbours":2,"lone_queries":1,"answerable_requests":4}`,
 	} {
 		var out bytes.Buffer

@@ -35,8 +35,8 @@ func Print(w io.Writer, rows []Row, format string) error {
 	}
 	r := rows[0]
 	took := time.Duration(r.Seconds * float64(time.Second)).Round(time.Millisecond)
-	_, err := fmt.Fprintf(w, "%s: %s requests to %s queries, %d dimensions; %s, %s\n\n%s\n\n%s\n", r.Trace,
-		records.Count(int64(r.Requests)), records.Count(int64(r.Queries)), r.Dimension, took, records.Capacity(r.Bytes, records.Bytes), render(t),
+	_, err := fmt.Fprintf(w, "%s: %s requests to %s queries, %d dimensions; %s, %s\nembeddings: %s\n\n%s\n\n%s\n", r.Trace,
+		records.Count(int64(r.Requests)), records.Count(int64(r.Queries)), r.Dimension, took, records.Capacity(r.Bytes, records.Bytes), r.Embeddings, render(t),
 		"answerable: share of requests that come after one to a similar query or the same;\nno policy of a semantic cache has a higher hit ratio")
 	return err
 }
@@ -55,12 +55,12 @@ func encodeJSON(w io.Writer, rows []Row) error {
 func encodeCSV(w io.Writer, rows []Row) error {
 	out := csv.NewWriter(w)
 	_ = out.Write([]string{
-		"trace", "requests", "queries", "dimension", "bytes", "seconds", "tau", "pairs", "mean_neighbours", "most_neighbours", "lone_queries", "answerable_requests",
+		"trace", "requests", "queries", "dimension", "embeddings", "bytes", "seconds", "tau", "pairs", "mean_neighbours", "most_neighbours", "lone_queries", "answerable_requests",
 	})
 	number := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 	for _, r := range rows {
 		_ = out.Write([]string{
-			r.Trace, strconv.Itoa(r.Requests), strconv.Itoa(r.Queries), strconv.Itoa(r.Dimension), strconv.FormatInt(r.Bytes, 10), number(r.Seconds), number(r.Tau),
+			r.Trace, strconv.Itoa(r.Requests), strconv.Itoa(r.Queries), strconv.Itoa(r.Dimension), r.Embeddings, strconv.FormatInt(r.Bytes, 10), number(r.Seconds), number(r.Tau),
 			strconv.FormatInt(r.Pairs, 10), number(r.Mean), strconv.Itoa(r.Most), strconv.Itoa(r.Lone), strconv.Itoa(r.Answerable),
 		})
 	}
