@@ -46,3 +46,30 @@ func TestTopicsReachPolicies(t *testing.T) {
 		}
 	}
 }
+
+// TestRACIsHeldAgainstItsRules has the optimum that may turn entries away where rac does so, and rac never beats it.
+func TestRACIsHeldAgainstItsRules(t *testing.T) {
+	tr := testTrace(11, 3000, 200)
+	r := NewReplayer(tr, ReplayerOptions{})
+	for policy, optimum := range map[string]string{
+		"rac": "opt", "rac(strict=true)": "opt-bypass", "rac(protect-new=false)": "opt-bypass", "rac(variant=no-tp)": "opt", "topic-lru": "opt", "topic-lfu": "opt",
+	} {
+		c := Cell{Policy: specs(t, policy)[0], Cache: ExactCache(), Capacity: Capacity{Amount: 30, Simulated: 30}}
+		references := References(c)
+		if len(references) != 1 || references[0].Policy.String() != optimum {
+			t.Errorf("%s is held against %v, want %s", policy, references, optimum)
+			continue
+		}
+		var misses [2]int64
+		for i, cell := range []Cell{c, references[0]} {
+			recs, err := r.Replay(t.Context(), []Cell{cell})
+			if err != nil {
+				t.Fatal(err)
+			}
+			misses[i] = recs[0].Misses
+		}
+		if misses[0] < misses[1] {
+			t.Errorf("%s has %d misses, its optimum %d", policy, misses[0], misses[1])
+		}
+	}
+}

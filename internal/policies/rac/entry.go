@@ -58,8 +58,7 @@ var racParams = append([]policies.Param{
 }, routingParams...)
 
 var entry = policies.Entry{
-	Name:    "rac",
-	Aliases: []string{"relation-aware"},
+	Name: "rac",
 	Summary: "evicts the entry with the least product of its topic's prevalence, requests that fade with a half-life, and its structural importance, its own " +
 		"requests and those of entries that build on it",
 	Source:      source + ", algorithms 1 to 5",

@@ -373,21 +373,33 @@ func TestDependantsAreRequestsOfChildren(t *testing.T) {
 
 // TestOneTopicWithoutStructureIsLFU compares with another policy of the registry.
 func TestOneTopicWithoutStructureIsLFU(t *testing.T) {
+	equalVictims(t, "rac(lambda=0,routing=label)", "lfu", &policies.Relations{HitFrom: 2, Topics: make([]int32, 80)})
+}
+
+// TestTopicLRUOfSingleObjectsIsLRU has neither similarities nor labels, so that each object is a topic.
+func TestTopicLRUOfSingleObjectsIsLRU(t *testing.T) {
+	equalVictims(t, "topic-lru", "lru", nil)
+}
+
+// equalVictims replays requests to 80 queries, of which only the same one hits, under two policies, which must evict alike.
+func equalVictims(t *testing.T, a, b string, relations *policies.Relations) {
+	t.Helper()
+	cacheWith := func(text string) *cacheOf {
+		spec, err := policies.ParseSpec(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := spec.Entry.New(policies.Config{Capacity: 20, Unit: true, Objects: 80, Requests: 2000, Params: spec.Params, Relations: relations})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &cacheOf{policy: p, graph: &graph{n: 80}, tauHit: 2, capacity: 20, resident: map[policies.Object]bool{}}
+	}
 	for seed := range uint64(20) {
-		g := randomGraph(seed, 80)
-		lfu, err := policies.ParseSpec("lfu")
-		if err != nil {
-			t.Fatal(err)
-		}
-		other, err := lfu.Entry.New(policies.Config{Capacity: 20, Unit: true, Objects: g.n, Params: lfu.Params})
-		if err != nil {
-			t.Fatal(err)
-		}
-		a := &cacheOf{policy: newFor(t, "rac(lambda=0,routing=label)", 20, g, 2, make([]int32, g.n)), graph: g, tauHit: 2, capacity: 20, resident: map[policies.Object]bool{}}
-		b := &cacheOf{policy: other, graph: g, tauHit: 2, capacity: 20, resident: map[policies.Object]bool{}}
-		for i, q := range requestsTo(seed, g.n, 2000) {
-			_, _, got := a.serve(q)
-			if _, _, want := b.serve(q); !slices.Equal(got, want) {
+		x, y := cacheWith(a), cacheWith(b)
+		for i, q := range requestsTo(seed, 80, 2000) {
+			_, _, got := x.serve(q)
+			if _, _, want := y.serve(q); !slices.Equal(got, want) {
 				t.Fatalf("seed %d, request %d: %v leaves, want %v", seed, i, got, want)
 			}
 		}
@@ -396,14 +408,19 @@ func TestOneTopicWithoutStructureIsLFU(t *testing.T) {
 
 // TestStrictDegenerates is section 10.1 of the specification: with one threshold every topic has one entry and none builds on another.
 func TestStrictDegenerates(t *testing.T) {
+	refused := 0
 	for seed := range uint64(20) {
 		g := randomGraph(seed, 80)
-		p := newFor(t, "rac(strict=true)", 15, g, 0.7, nil)
-		c := &cacheOf{policy: p, graph: g, tauHit: 0.7, capacity: 15, resident: map[policies.Object]bool{}}
+		p := newFor(t, "rac(strict=true)", 8, g, 0.97, nil)
+		c := &cacheOf{policy: p, graph: g, tauHit: 0.97, capacity: 8, resident: map[policies.Object]bool{}}
 		hits := 0
 		for _, q := range requestsTo(seed, g.n, 1000) {
-			if _, hit, _ := c.serve(q); hit {
+			_, hit, victims := c.serve(q)
+			if hit {
 				hits++
+			}
+			if slices.Contains(victims, q) {
+				refused++
 			}
 			for o := range c.resident {
 				if s := p.entries[o].topic; p.topics[s].members != 1 {
@@ -411,9 +428,12 @@ func TestStrictDegenerates(t *testing.T) {
 				}
 			}
 		}
-		if p.figures.links != 0 || p.figures.joined != 0 || hits == 0 {
-			t.Errorf("seed %d: %d links, %d misses joined a topic, %d hits", seed, p.figures.links, p.figures.joined, hits)
+		if f := p.figures; f.links != 0 || f.joined != 0 || f.revived != 0 || hits == 0 {
+			t.Errorf("seed %d: %+v, %d hits; want hits, no links and no topic joined", seed, f, hits)
 		}
+	}
+	if refused == 0 {
+		t.Error("no entry was turned away at its insertion")
 	}
 }
 
