@@ -42,7 +42,7 @@ func (f *traceFlags) register(cmd *cobra.Command) {
 // registerEmbeddings adds the flag of commands that replay queries.
 func (f *traceFlags) registerEmbeddings(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.embeddings, "embeddings", "",
-		"embeddings of queries: lexical(dim=384,...) makes them from the texts (default: those in the trace, lexical if it has texts alone)")
+		"embeddings of queries: a file, .npy or .fvecs, with a row for each request; or lexical(dim=384,...), which makes them from the texts (default: those in the trace, lexical if it has texts alone)")
 }
 
 // loadOptions checks the flags and returns what traces.Load needs; the caller adds the columns that it wants.
@@ -77,12 +77,10 @@ func (f *traceFlags) workload(cmd *cobra.Command, args []string) (workload.Workl
 			return w, err
 		}
 	}
-	if f.embeddings != "" {
-		if err := workload.CheckEmbeddings(f.embeddings); err != nil {
-			return w, fmt.Errorf("--embeddings %s: %w", f.embeddings, err)
-		}
-	}
 	w.Limit, w.SampleRate, w.Embeddings = options.Limit, options.SampleRate, f.embeddings
+	if err := w.CheckEmbeddings(); err != nil {
+		return w, fmt.Errorf("--embeddings %s: %w", f.embeddings, err)
+	}
 	if w.SampleRate > 0 {
 		w.SampleSeed = f.seed
 	}

@@ -52,7 +52,7 @@ func newExperimentListing(f *experiment.File) (experimentListing, error) {
 
 // hasFiles reports whether every file of the workload is there.
 func hasFiles(w workload.Workload, dirs []string) bool {
-	for _, path := range w.Files {
+	for _, path := range w.Paths() {
 		if _, err := workload.Find(path, dirs); err != nil {
 			return false
 		}

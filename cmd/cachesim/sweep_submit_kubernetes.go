@@ -55,7 +55,7 @@ func volume(flag, text string) (cluster.Volume, error) {
 // checkTraces reports traces that a pod cannot find: it looks for them by their relative path in the volume.
 func (s *unfinished) checkTraces(tracesVolume string) error {
 	for _, c := range s.missing {
-		for _, file := range c.Workload.Files {
+		for _, file := range c.Workload.Paths() {
 			if tracesVolume == "" {
 				return fmt.Errorf("the sweep replays %s: say with --traces-volume pvc:CLAIM/FOLDER or host:/PATH where pods find it", file)
 			}

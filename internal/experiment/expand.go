@@ -286,7 +286,7 @@ func (e *expansion) addTrace(index int) error {
 	}
 	checksum := ""
 	if e.options.Checksum != nil && t.Generate == "" {
-		if checksum, err = e.options.Checksum(workload.Workload{Files: t.paths()}); err != nil {
+		if checksum, err = e.options.Checksum(workload.Workload{Files: t.paths(), Embeddings: t.Embeddings}); err != nil {
 			return e.file.errorAt(err, "traces", index)
 		}
 	}

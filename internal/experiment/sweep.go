@@ -86,10 +86,10 @@ func (s *Sweep) Check(version string) error {
 		if c.Version != version {
 			return fmt.Errorf("%s was planned by cachesim %s, this is %s; plan it again, or run that version", s.Dir, c.Version, version)
 		}
-		checksums[strings.Join(c.Workload.Files, "\n")] = c.Workload.Checksum
+		checksums[strings.Join(c.Workload.Paths(), "\n")] = c.Workload.Checksum
 	}
 	cells, err := s.File.Cells(CellOptions{Version: version, Checksum: func(w workload.Workload) (string, error) {
-		return checksums[strings.Join(w.Files, "\n")], nil
+		return checksums[strings.Join(w.Paths(), "\n")], nil
 	}})
 	if err == nil && !reflect.DeepEqual(cells, s.Cells) {
 		file := filepath.Join(s.Dir, sweepFileName)

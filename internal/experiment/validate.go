@@ -111,8 +111,6 @@ func (f *File) checkTrace(t Trace) error {
 		return fmt.Errorf("standard input cannot be read once for every cell; name a file")
 	case t.Generate != "" && (t.Format != "" || t.Merge || t.PerFile):
 		return fmt.Errorf("format, merge and per-file are for files, not for a generator")
-	case t.Embeddings != "" && workload.CheckEmbeddings(t.Embeddings) != nil:
-		return fmt.Errorf("embeddings %s: %w", t.Embeddings, workload.CheckEmbeddings(t.Embeddings))
 	case t.Merge && t.PerFile:
 		return fmt.Errorf("merge and per-file exclude each other")
 	case t.PerFile && f.Warmup > 0:
@@ -121,6 +119,10 @@ func (f *File) checkTrace(t Trace) error {
 		return fmt.Errorf("limit: want a number of requests, from 1, in one place")
 	case t.Sample < 0 || t.Sample > 1 || t.Sample > 0 && t.With[axisSample] != nil:
 		return fmt.Errorf("sample: want a share above 0, and up to 1, in one place")
+	}
+	beside := workload.Workload{Files: t.paths(), Generator: t.Generate, Merge: t.Merge, Embeddings: t.Embeddings}
+	if err := beside.CheckEmbeddings(); err != nil {
+		return fmt.Errorf("embeddings %s: %w", t.Embeddings, err)
 	}
 	for name := range t.With {
 		if t.Generate == "" && name != axisLimit && name != axisSample {

@@ -22,7 +22,7 @@ type Record struct {
 	Limit          int64   `json:"limit" parquet:"limit"`                     // requests read at most; 0 for all
 	SampleRate     float64 `json:"sample_rate" parquet:"sample_rate"`         // 1 without sampling
 	SampleSeed     uint64  `json:"sample_seed" parquet:"sample_seed"`         // which sample; 0 without sampling
-	// Embeddings says where those of queries come from: "trace", or an embedder with every parameter; "" where similarity plays no part.
+	// Embeddings says where those of queries come from: "trace", the file beside it, or an embedder with every parameter; "" where similarity plays no part.
 	Embeddings string `json:"embeddings" parquet:"embeddings"`
 
 	Policy       string `json:"policy" parquet:"policy"`               // name without parameters

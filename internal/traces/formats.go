@@ -54,6 +54,7 @@ var formats = []Format{
 	agentFormat,
 	chatFormat,
 	queriesFormat,
+	textFormat,
 	sgdFormat,
 	oasstFormat,
 	tiageFormat,

@@ -21,7 +21,10 @@ func Load(ctx context.Context, paths []string, opts LoadOptions) (*Trace, error)
 		return nil, err
 	}
 	l := &loader{scan: s, trace: &Trace{}, numbering: newNumbering()}
-	s.begin, s.visit, s.batches = l.begin, l.add, l.addFile
+	s.begin, s.visit = l.begin, l.add
+	if opts.Vectors == nil {
+		s.batches = l.addFile
+	}
 	if opts.PerFile {
 		s.part = l.trace.startPart
 	}
@@ -31,7 +34,7 @@ func Load(ctx context.Context, paths []string, opts LoadOptions) (*Trace, error)
 	if err := l.checkBytes(); err != nil {
 		return nil, err
 	}
-	return l.finish(), nil
+	return l.finish()
 }
 
 // LoadReader is Load for records that come from elsewhere, from a generator say. name is the name of the trace, fields what the records
@@ -64,7 +67,10 @@ func LoadReader(ctx context.Context, name string, r Reader, fields Fields, total
 	if err := s.readWhole(r); err != nil {
 		return nil, err
 	}
-	return l.finish(), l.checkBytes()
+	if err := l.checkBytes(); err != nil {
+		return nil, err
+	}
+	return l.finish()
 }
 
 // loader builds a Trace from the records of a scan.
@@ -85,14 +91,17 @@ func (l *loader) begin(fields Fields) error {
 		l.prompts = newPromptColumns(fields)
 		l.numbering.limit = math.MaxInt32 // objects are numbers in Prompts.Parents
 	}
-	if fields.Queries && l.opts.Queries {
+	if fields.BlockTokens > 0 && l.opts.Vectors != nil {
+		return fmt.Errorf("%s: its requests are blocks of prompts, which have no embeddings as those of %v", l.paths[0], l.opts.Vectors)
+	}
+	if l.opts.Queries && (fields.Queries || l.opts.Vectors != nil) {
 		l.queries = newQueryColumns(l.opts.Vectors)
-		l.skip = l.queries.skip
+		l.skip = l.queries.readBeside
 	}
 	return nil
 }
 
-func (l *loader) finish() *Trace {
+func (l *loader) finish() (*Trace, error) {
 	t := l.trace
 	t.dropEmptyPart()
 	t.NumObjects = l.numbering.len()
@@ -106,6 +115,9 @@ func (l *loader) finish() *Trace {
 		t.Limited = l.opts.Limit > 0 && len(t.Groups) == l.opts.Limit
 	}
 	if l.queries != nil {
+		if err := l.queries.checkRows(l.seen, !t.Limited); err != nil {
+			return nil, err
+		}
 		t.Queries = l.queries.finish()
 	}
 	if l.sampler != nil {
@@ -114,7 +126,7 @@ func (l *loader) finish() *Trace {
 	if l.opts.Keys {
 		t.Keys = l.numbering.allKeys()
 	}
-	return t
+	return t, nil
 }
 
 // checkBytes makes sure that the bytes of all requests, and with them every sum of sizes, fit an int64.
@@ -166,6 +178,9 @@ func (l *loader) add(rec *Record) error {
 		l.prompts.add(rec, number)
 	}
 	if l.queries != nil {
+		if err := l.queries.readBeside(); err != nil {
+			return err
+		}
 		if err := l.queries.add(rec, number); err != nil {
 			return fmt.Errorf("%s: request %d: %w", traceName(l.paths), l.seen, err)
 		}

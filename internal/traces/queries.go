@@ -37,6 +37,7 @@ type QueryHead struct {
 
 // VectorReader gives the embeddings of the requests of a trace from beside it, one after another.
 type VectorReader interface {
+	fmt.Stringer // what errors call it
 	Dim() int
 	// Read fills vector, Dim long, and returns io.EOF after the last. Other errors say which file is wrong, where and how.
 	Read(vector []float32) error
@@ -48,6 +49,8 @@ type queryColumns struct {
 	topics, answers, sessions names
 	row                       []float32 // of beside
 	beside                    VectorReader
+	besideRows                int
+	besideEnded               bool // before the requests did
 }
 
 // names numbers names in order of first appearance.
@@ -81,25 +84,40 @@ func newQueryColumns(beside VectorReader) *queryColumns {
 	return c
 }
 
-// skip passes over a request that is not kept.
-func (c *queryColumns) skip() error { return c.readBeside() }
-
+// readBeside reads the row beside the next request, which is kept or not.
 func (c *queryColumns) readBeside() error {
+	if c.beside == nil || c.besideEnded {
+		return nil
+	}
+	err := c.beside.Read(c.row)
+	if err == io.EOF {
+		c.besideEnded = true // the requests are still counted, so that the error can say how many there are
+		return nil
+	}
+	c.besideRows++
+	return err
+}
+
+// checkRows makes sure that there was a row beside for each request that was read, and if all were read, that there are no more.
+func (c *queryColumns) checkRows(requests int, all bool) error {
 	if c.beside == nil {
 		return nil
 	}
-	if err := c.beside.Read(c.row); err == io.EOF {
-		return errors.New("there are fewer embeddings than requests: want one for each request of the trace, in its order")
-	} else if err != nil {
-		return err
+	for all && !c.besideEnded {
+		if err := c.readBeside(); err != nil {
+			return err
+		}
 	}
-	return nil
+	if c.besideRows == requests || c.besideRows > requests && !all {
+		return nil
+	}
+	return fmt.Errorf("%v: %d embeddings for %d requests: want one for each request of the trace files, in their order", c.beside, c.besideRows, requests)
 }
 
-// add takes the next request, which is to an object.
+// add takes a request to an object. What is beside it was read.
 func (c *queryColumns) add(rec *Record, object uint32) error {
-	if err := c.readBeside(); err != nil {
-		return err
+	if c.besideEnded {
+		return nil
 	}
 	head := rec.Query
 	if head == nil {

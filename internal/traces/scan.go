@@ -68,6 +68,8 @@ func newScan(ctx context.Context, paths []string, opts LoadOptions) (*scan, erro
 		return nil, fmt.Errorf("limit %d: want a number of requests, 0 for all", opts.Limit)
 	case opts.PerFile && opts.Merge:
 		return nil, errors.New("files that are merged by time cannot be replayed one by one: ask for one or the other")
+	case opts.Vectors != nil && opts.Merge:
+		return nil, fmt.Errorf("%v: embeddings belong to requests in the order of their files, which merging changes: merge with cachesim convert first", opts.Vectors)
 	case math.IsNaN(opts.SampleRate) || opts.SampleRate < 0 || opts.SampleRate > 1:
 		return nil, fmt.Errorf("sample rate %v: want a share of the keys between 0 and 1", opts.SampleRate)
 	case opts.SampleRate > 0 && opts.SampleRate < 1:

@@ -155,7 +155,7 @@ func TestTextFormatsRefuse(t *testing.T) {
 // TestDetectionIsClear: the examples that the table of formats shows are recognised as what they are.
 func TestDetectionIsClear(t *testing.T) {
 	for _, f := range Formats() {
-		if f.Example == "" {
+		if f.Example == "" || f.Name == "text" { // which is never recognised
 			continue
 		}
 		s, err := openString(t, f.Example+"\n", "")

@@ -122,7 +122,7 @@ func (n *npyWriter) discard() {
 
 // npyHeader returns the header of version 1.0, which ends in spaces and a line break so that its length is a multiple of 64.
 func npyHeader(rows int64, dim int) []byte {
-	const magic, alignment = "\x93NUMPY\x01\x00", 64
+	const magic, alignment = npyMagic + "\x01\x00", 64
 	dictionary := fmt.Sprintf("{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d), }", rows, dim)
 	length := len(magic) + 2 + len(dictionary) + 1
 	dictionary += strings.Repeat(" ", (alignment-length%alignment)%alignment) + "\n"

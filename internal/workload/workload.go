@@ -38,10 +38,10 @@ type Workload struct {
 	Limit      int      `json:"limit,omitempty"`
 	SampleRate float64  `json:"sample_rate,omitempty"` // 0 or 1: all
 	SampleSeed uint64   `json:"sample_seed,omitempty"`
-	// Embeddings of queries: a built-in embedder with its parameters, "lexical(dim=384)", as package embed reads it; "": those in the trace, or those of
-	// embed.Default where it has none but texts.
+	// Embeddings of queries: a file of them, .npy or .fvecs, with a row for each request of Files; or a built-in embedder with its parameters,
+	// "lexical(dim=384)", as package embed reads it; "": those in the trace, or those of embed.Default where it has none but texts.
 	Embeddings string `json:"embeddings,omitempty"`
-	Checksum   string `json:"checksum,omitempty"` // of the files, as Checksum returns it; "" accepts any
+	Checksum   string `json:"checksum,omitempty"` // of the files, that of embeddings included, as ReadChecksum returns it; "" accepts any
 }
 
 // Options say which columns are loaded, and whence.
@@ -113,9 +113,25 @@ func Find(path string, dirs []string) (string, error) {
 	return "", &MissingError{path, dirs}
 }
 
-// find returns where all files are.
+// EmbeddingsFile returns the path of the file with the embeddings, "" where they come from elsewhere.
+func (w Workload) EmbeddingsFile() string {
+	if traces.IsVectorFile(w.Embeddings) && !embed.IsBuiltIn(w.Embeddings) {
+		return w.Embeddings
+	}
+	return ""
+}
+
+// Paths returns all files that are read: those of the trace, and then that of embeddings, if there is one.
+func (w Workload) Paths() []string {
+	if beside := w.EmbeddingsFile(); beside != "" {
+		return append(slices.Clone(w.Files), beside)
+	}
+	return w.Files
+}
+
+// find returns where all files are, in the order of Paths.
 func (w Workload) find(dirs []string) (found []string, err error) {
-	for _, path := range w.Files {
+	for _, path := range w.Paths() {
 		place, err := Find(path, dirs)
 		if err != nil {
 			return nil, err
@@ -130,6 +146,9 @@ func (w Workload) Identity() Workload {
 	w.Name = ""
 	if w.Checksum != "" {
 		w.Files = nil
+		if w.EmbeddingsFile() != "" {
+			w.Embeddings = "file"
+		}
 	}
 	return w
 }
@@ -143,8 +162,8 @@ func (w Workload) Key() string {
 	return string(text)
 }
 
-// ReadChecksum returns "sha256:" and the digest of the file's bytes, of several files the digest of their digests, so that it also tells where one
-// ends and the next begins; "" for a generator.
+// ReadChecksum returns "sha256:" and the digest of the file's bytes, of several files (see Paths) the digest of their digests, so that it also tells where
+// one ends and the next begins; "" for a generator.
 func (w Workload) ReadChecksum(ctx context.Context, dirs []string) (string, error) {
 	if w.Generator != "" {
 		return "", nil
@@ -205,10 +224,13 @@ func (w Workload) load(ctx context.Context, options Options, takeSum bool) (t *t
 		Format: w.Format, Merge: w.Merge, PerFile: w.PerFile, Limit: w.Limit, SampleRate: w.SampleRate, SampleSeed: w.SampleSeed,
 		Sizes: options.Sizes, Times: options.Times, Ops: options.Ops, Keys: options.Keys, Queries: options.Queries || options.Vectors, Stdin: options.Stdin, Progress: options.Progress,
 	}
+	if err := w.CheckEmbeddings(); err != nil {
+		return nil, "", fmt.Errorf("embeddings %s: %w", w.Embeddings, err)
+	}
 	if w.Generator != "" {
 		t, err = w.generate(ctx, loading)
 	} else {
-		t, sum, err = w.loadFiles(ctx, options.Dirs, loading, takeSum)
+		t, sum, err = w.loadFiles(ctx, options, loading, takeSum)
 	}
 	if err != nil {
 		return nil, sum, err
@@ -216,16 +238,31 @@ func (w Workload) load(ctx context.Context, options Options, takeSum bool) (t *t
 	if w.Name != "" {
 		t.Name = w.Name
 	}
-	if options.Vectors {
+	switch {
+	case !options.Vectors:
+	case w.EmbeddingsFile() != "":
+		t.Queries.Embeddings = w.Embeddings
+	default:
 		err = w.embed(ctx, t)
 	}
 	return t, sum, err
 }
 
-// CheckEmbeddings refuses what Workload.Embeddings does not take.
-func CheckEmbeddings(text string) error {
-	_, err := embed.Parse(text)
-	return err
+// CheckEmbeddings refuses what w.Embeddings does not take.
+func (w Workload) CheckEmbeddings() error {
+	if w.EmbeddingsFile() == "" {
+		if _, err := embed.Parse(cmp.Or(w.Embeddings, embed.Default)); err != nil {
+			return fmt.Errorf("%w; or name a file that ends in .npy or .fvecs", err)
+		}
+		return nil
+	}
+	switch {
+	case w.Generator != "":
+		return errors.New("a generator has no files that embeddings could belong to: write it to one with cachesim gen")
+	case w.Merge:
+		return errors.New("embeddings belong to requests in the order of their files, which merging changes: merge with cachesim convert first")
+	}
+	return nil
 }
 
 // embed gives queries the embeddings that a built-in embedder makes of their texts, if that is asked for or they have no others.
@@ -250,8 +287,8 @@ func (w Workload) embed(ctx context.Context, t *traces.Trace) error {
 }
 
 // loadFiles reads the files and, beside it, their checksum.
-func (w Workload) loadFiles(ctx context.Context, dirs []string, loading traces.LoadOptions, takeSum bool) (t *traces.Trace, sum string, err error) {
-	found, err := w.find(dirs)
+func (w Workload) loadFiles(ctx context.Context, options Options, loading traces.LoadOptions, takeSum bool) (t *traces.Trace, sum string, err error) {
+	found, err := w.find(options.Dirs)
 	if err != nil {
 		return nil, "", err
 	}
@@ -259,8 +296,12 @@ func (w Workload) loadFiles(ctx context.Context, dirs []string, loading traces.L
 	if special >= 0 && w.Checksum != "" {
 		return nil, "", fmt.Errorf("%s: no regular file, so its checksum cannot be compared with the recorded %s", found[special], w.Checksum)
 	}
+	beside := ""
+	if options.Vectors && len(found) > len(w.Files) {
+		beside = found[len(w.Files)]
+	}
 	if !takeSum || special >= 0 {
-		t, err = traces.Load(ctx, found, loading)
+		t, err = loadWith(ctx, found[:len(w.Files)], beside, loading)
 		return t, "", err
 	}
 	type summed struct {
@@ -274,7 +315,7 @@ func (w Workload) loadFiles(ctx context.Context, dirs []string, loading traces.L
 		sum, err := w.verified(ctx, found)
 		ended <- summed{sum, err}
 	}()
-	t, err = traces.Load(ctx, found, loading)
+	t, err = loadWith(ctx, found[:len(w.Files)], beside, loading)
 	if err != nil && w.Checksum == "" {
 		return nil, "", err
 	}
@@ -284,6 +325,19 @@ func (w Workload) loadFiles(ctx context.Context, dirs []string, loading traces.L
 		return nil, "", s.err
 	}
 	return t, s.sum, err
+}
+
+// loadWith loads files with the embeddings beside them, if there is such a file.
+func loadWith(ctx context.Context, files []string, beside string, loading traces.LoadOptions) (*traces.Trace, error) {
+	if beside != "" {
+		vectors, err := traces.OpenVectors(ctx, beside)
+		if err != nil {
+			return nil, err
+		}
+		defer vectors.Close()
+		loading.Vectors = vectors
+	}
+	return traces.Load(ctx, files, loading)
 }
 
 // isRegular reports whether the file can be read twice.
@@ -296,7 +350,7 @@ func isRegular(path string) bool {
 func (w Workload) verified(ctx context.Context, found []string) (string, error) {
 	sum, err := checksum(ctx, found)
 	if err == nil && w.Checksum != "" && sum != w.Checksum {
-		err = &ChangedError{w.Files, w.Checksum, sum}
+		err = &ChangedError{w.Paths(), w.Checksum, sum}
 	}
 	return sum, err
 }
@@ -334,7 +388,7 @@ func IsGenerator(text string) bool {
 
 // Describe writes what w is into the record of one of its replays. The name of the trace and the sample rate are left as they are.
 func (w Workload) Describe(rec *records.Record) error {
-	for _, path := range w.Files {
+	for _, path := range w.Paths() {
 		if strings.Contains(path, "\n") {
 			return fmt.Errorf("%q: a path with a line break cannot be recorded", path)
 		}
@@ -342,6 +396,9 @@ func (w Workload) Describe(rec *records.Record) error {
 	rec.TraceFiles, rec.TraceGenerator, rec.TraceChecksum = strings.Join(w.Files, "\n"), w.Generator, w.Checksum
 	rec.InputFormat, rec.Merge, rec.PerFile, rec.Limit = w.Format, w.Merge, w.PerFile, int64(w.Limit)
 	rec.SampleSeed = w.SampleSeed
+	if beside := w.EmbeddingsFile(); beside != "" {
+		rec.Embeddings = beside // also where similarity plays no part, as the checksum is that of all files
+	}
 	return nil
 }
 

@@ -241,3 +241,58 @@ func TestGeneratorOfMoreRequestsThanATraceHas(t *testing.T) {
 		t.Errorf("5 of 10^12 requests: %v", err)
 	}
 }
+
+// TestEmbeddingsFileIsPartOfTheTrace: its bytes count for the checksum, its path does not for the identity, and records lead back to it.
+func TestEmbeddingsFileIsPartOfTheTrace(t *testing.T) {
+	dir := t.TempDir()
+	const fvecs = "\x01\x00\x00\x00\x00\x00\x80?"
+	file := write(t, filepath.Join(dir, "keys"), "1\n2\n")
+	beside := write(t, filepath.Join(dir, "x.fvecs"), fvecs+fvecs)
+	w := Workload{Files: []string{file}, Embeddings: "x.fvecs"}
+	options := Options{Dirs: []string{dir}, Vectors: true}
+	trace, summed, err := w.LoadSummed(t.Context(), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if q := trace.Queries; !slices.Equal(q.Vectors, []float32{1, 1}) || q.Embeddings != "x.fvecs" {
+		t.Errorf("queries %+v", q)
+	}
+	if want, err := (Workload{Files: []string{file, beside}}).ReadChecksum(t.Context(), nil); err != nil || summed.Checksum != want {
+		t.Errorf("checksum %s, %v; want %s", summed.Checksum, err, want)
+	}
+	moved := summed
+	moved.Embeddings = beside
+	if moved.Key() != summed.Key() {
+		t.Errorf("%s is not %s", moved.Key(), summed.Key())
+	}
+	rec := records.Record{Trace: "keys"}
+	if err := summed.Describe(&rec); err != nil {
+		t.Fatal(err)
+	}
+	again, err := FromRecord(&rec)
+	if again.Name = ""; err != nil || !reflect.DeepEqual(again, summed) {
+		t.Errorf("from the record: %+v, %v; want %+v", again, err, summed)
+	}
+	write(t, beside, fvecs+"\x01\x00\x00\x00\x00\x00\x00?")
+	if _, err := again.Load(t.Context(), options); !errors.As(err, new(*ChangedError)) {
+		t.Errorf("a changed file of embeddings: %v", err)
+	}
+}
+
+func TestEmbeddingsThatCannotBe(t *testing.T) {
+	for _, c := range []struct {
+		w    Workload
+		want string
+	}{
+		{Workload{Files: []string{"a"}, Embeddings: "magic"}, `unknown embedder "magic"`},
+		{Workload{Files: []string{"a"}, Embeddings: "lexical(dim=1)"}, "dim=1"},
+		{Workload{Generator: "zipf", Embeddings: "x.npy"}, "a generator has no files that embeddings could belong to"},
+		{Workload{Files: []string{"a", "b"}, Merge: true, Embeddings: "x.npy.gz"}, "which merging changes"},
+		{Workload{Files: []string{"a", "b"}, Embeddings: "x.npy.gz"}, ""},
+		{Workload{Generator: "zipf", Embeddings: "lexical"}, ""},
+	} {
+		if err := c.w.CheckEmbeddings(); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: error %v, want %q", c.w, err, c.want)
+		}
+	}
+}

@@ -96,7 +96,7 @@ func takeNewTraces(ctx context.Context, all []planned, dirs []string) (changed [
 		if w.Checksum == "" {
 			continue
 		}
-		key := w.Checksum + strings.Join(w.Files, "\n")
+		key := w.Checksum + strings.Join(w.Paths(), "\n")
 		sum, known := sums[key]
 		if !known {
 			sum, err = w.ReadChecksum(ctx, dirs)

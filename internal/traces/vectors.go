@@ -1,0 +1,260 @@
+package traces
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// VectorFile reads embeddings row by row from a file that holds nothing else: a NumPy array (.npy, https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html)
+// or fvecs (http://corpus-texmex.irisa.fr), compressed or not, which it recognises by its content. It has a reader of npy of its own, as sbinet/npyio reads
+// an array whole, into memory for as many rows as the header claims.
+type VectorFile struct {
+	in       *input
+	src      *Source
+	dim      int
+	fvecs    bool // each row begins with its length
+	wide     bool // numbers of 64 bits
+	rows     int64
+	row      int64  // that is read next, from 0
+	rowBytes int    // of a row in the file
+	batch    []byte // rows at hand
+}
+
+// vectorEndings are the endings of the names of files that OpenVectors reads, before that of a compression.
+var vectorEndings = []string{".npy", ".fvecs"}
+
+// IsVectorFile says whether a path is that of embeddings alone, by its name: .npy or .fvecs, perhaps compressed.
+func IsVectorFile(path string) bool {
+	return slices.Contains(vectorEndings, filepath.Ext(strippedName(path)))
+}
+
+// maxDim is the most numbers of an embedding. What claims more is something else.
+const maxDim = 1 << 16
+
+// unknownRows is the number of rows where the file does not state it.
+const unknownRows = -1
+
+// OpenVectors opens a file of embeddings. The error names the file and says what is wrong with it; ctx ends the waiting for a pipe.
+func OpenVectors(ctx context.Context, path string) (*VectorFile, error) {
+	in, err := openInput(ctx, path, nil)
+	if err != nil {
+		return nil, err
+	}
+	v, err := newVectorFile(in)
+	if err != nil {
+		in.close()
+		return nil, err
+	}
+	return v, nil
+}
+
+func newVectorFile(in *input) (*VectorFile, error) {
+	src, err := newSource(in, in.label, in.path, in)
+	if err != nil {
+		return nil, err
+	}
+	v := &VectorFile{in: in, src: src}
+	head, err := src.Peek(len(npyMagic))
+	if err != nil && err != io.EOF {
+		return nil, err
+	}
+	if string(head) == npyMagic {
+		err = v.beginNpy()
+	} else {
+		err = v.beginFvecs(head)
+	}
+	return v, err
+}
+
+// Dim implements VectorReader.
+func (v *VectorFile) Dim() int { return v.dim }
+
+// String returns the path of the file.
+func (v *VectorFile) String() string { return v.src.place }
+
+// Close releases the file.
+func (v *VectorFile) Close() error { return v.in.close() }
+
+// Read implements VectorReader.
+func (v *VectorFile) Read(vector []float32) error {
+	if v.row == v.rows {
+		return v.end()
+	}
+	if len(v.batch) == 0 {
+		if err := v.fill(); err != nil {
+			return err
+		}
+	}
+	row := v.batch[:v.rowBytes]
+	v.batch = v.batch[v.rowBytes:]
+	if err := v.decode(row, vector); err != nil {
+		return v.src.Errorf("row %d, counted from 0: %w", v.row, err)
+	}
+	v.row++
+	return nil
+}
+
+// fill reads the next rows.
+func (v *VectorFile) fill() (err error) {
+	v.batch, err = v.src.Records(v.rowBytes)
+	if err == io.EOF && v.rows != unknownRows {
+		return v.src.Errorf("the file is cut off: its header states %d rows, %d are there", v.rows, v.row)
+	}
+	return err
+}
+
+// end makes sure that nothing follows the last row.
+func (v *VectorFile) end() error {
+	if len(v.batch) == 0 {
+		if _, err := v.src.Peek(1); err != nil {
+			return err // io.EOF at the end
+		}
+	}
+	return v.src.Errorf("bytes follow the %d rows of %d numbers that its header states", v.rows, v.dim)
+}
+
+// decode reads the numbers of a row and makes sure that they have a direction.
+func (v *VectorFile) decode(row []byte, vector []float32) error {
+	if v.fvecs {
+		if length := int32(binary.LittleEndian.Uint32(row)); int(length) != v.dim {
+			return lengthError(int(length), v.dim)
+		}
+		row = row[4:]
+	}
+	if !v.wide {
+		for i := range vector {
+			vector[i] = math.Float32frombits(binary.LittleEndian.Uint32(row[4*i:]))
+		}
+		return checkVector(vector)
+	}
+	for i := range vector {
+		x := math.Float64frombits(binary.LittleEndian.Uint64(row[8*i:]))
+		if vector[i] = float32(x); math.IsInf(float64(vector[i]), 0) && !math.IsInf(x, 0) {
+			return fmt.Errorf("the number %v: want numbers within the range of float32", x)
+		}
+	}
+	return checkVector(vector)
+}
+
+// beginFvecs takes the length of the first row for that of all.
+func (v *VectorFile) beginFvecs(head []byte) error {
+	const lengthBytes = 4
+	if len(head) < lengthBytes {
+		return v.src.Errorf("holds %d bytes: want embeddings as .npy or .fvecs", len(head))
+	}
+	length := binary.LittleEndian.Uint32(head)
+	if length == 0 || length > maxDim {
+		return v.src.Errorf("begins with %.8q: want embeddings as .npy, which begins with %q, or as .fvecs, which begins with the length of the first one, from 1 to %d, as int32",
+			head, npyMagic, maxDim)
+	}
+	v.fvecs, v.dim, v.rows, v.rowBytes = true, int(length), unknownRows, lengthBytes+4*int(length)
+	return nil
+}
+
+const npyMagic = "\x93NUMPY"
+
+// beginNpy reads the header of a NumPy array.
+func (v *VectorFile) beginNpy() error {
+	text, err := v.npyHeader()
+	if err != nil {
+		return err
+	}
+	if err := v.parseNpyHeader(text); err != nil {
+		return v.src.Errorf("%w", err)
+	}
+	v.rowBytes = 4 * v.dim
+	if v.wide {
+		v.rowBytes = 8 * v.dim
+	}
+	if size := v.src.Size(); size > 0 && size-v.src.Offset() != v.rows*int64(v.rowBytes) {
+		return v.src.Errorf("its header states %d rows of %d numbers, which are %d bytes, but %d follow it: the file is cut off or damaged",
+			v.rows, v.dim, v.rows*int64(v.rowBytes), size-v.src.Offset())
+	}
+	return nil
+}
+
+// npyHeader reads what stands before the numbers and returns the dictionary in it.
+func (v *VectorFile) npyHeader() (string, error) {
+	const maxHeader = 1 << 16 // those of arrays of numbers have 118 bytes
+	read := func(n int) ([]byte, error) {
+		b := make([]byte, n)
+		if _, err := io.ReadFull(v.src, b); err == io.EOF || err == io.ErrUnexpectedEOF {
+			return nil, v.src.Errorf("the file is cut off within the header of a NumPy array")
+		} else if err != nil {
+			return nil, err
+		}
+		return b, nil
+	}
+	start, err := read(len(npyMagic) + 2)
+	if err != nil {
+		return "", err
+	}
+	lengthBytes := 4
+	switch version := start[len(npyMagic)]; version {
+	case 1:
+		lengthBytes = 2
+	case 2, 3:
+	default:
+		return "", v.src.Errorf("a NumPy array of version %d: want 1, 2 or 3", version)
+	}
+	field, err := read(lengthBytes)
+	if err != nil {
+		return "", err
+	}
+	length := binary.LittleEndian.Uint32(append(field, 0, 0)[:4])
+	if length > maxHeader {
+		return "", v.src.Errorf("a NumPy array with a header of %d bytes: want at most %d", length, maxHeader)
+	}
+	text, err := read(int(length))
+	return string(text), err
+}
+
+// What the header of an array of plain numbers holds: a Python dictionary with these three keys.
+var (
+	npyType  = regexp.MustCompile(`['"]descr['"]\s*:\s*['"]([^'"]*)['"]`)
+	npyOrder = regexp.MustCompile(`['"]fortran_order['"]\s*:\s*(True|False)`)
+	npyShape = regexp.MustCompile(`['"]shape['"]\s*:\s*\(([0-9L,\s]*)\)`)
+)
+
+// parseNpyHeader takes the shape and the type of the numbers from the dictionary of a header.
+func (v *VectorFile) parseNpyHeader(text string) error {
+	shape, order := npyShape.FindStringSubmatch(text), npyOrder.FindStringSubmatch(text)
+	if shape == nil || order == nil || !strings.Contains(text, "descr") {
+		return fmt.Errorf("a NumPy array whose header %.80q lacks descr, fortran_order or shape", text)
+	}
+	const advice = "in Python: numpy.save(path, numpy.ascontiguousarray(x, dtype='<f4'))"
+	kind := npyType.FindStringSubmatch(text)
+	switch {
+	case kind == nil:
+		return fmt.Errorf("a NumPy array of records: want one of numbers, float32 or float64; %s", advice)
+	case kind[1] == "<f8":
+		v.wide = true
+	case kind[1] != "<f4":
+		return fmt.Errorf("a NumPy array of type %q: want little-endian float32 or float64, '<f4' or '<f8'; %s", kind[1], advice)
+	}
+	if order[1] == "True" {
+		return fmt.Errorf("a NumPy array in Fortran order, column by column: want it row by row; %s", advice)
+	}
+	lengths := strings.FieldsFunc(shape[1], func(r rune) bool { return !('0' <= r && r <= '9') })
+	if len(lengths) != 2 {
+		return fmt.Errorf("a NumPy array of the shape (%s): want two dimensions, (requests, numbers of an embedding)", shape[1])
+	}
+	rows, err := strconv.ParseInt(lengths[0], 10, 64)
+	if err != nil || rows > maxCount {
+		return fmt.Errorf("a NumPy array of %s rows: want at most %d", lengths[0], maxCount)
+	}
+	dim, err := strconv.Atoi(lengths[1])
+	if err != nil || dim == 0 || dim > maxDim {
+		return fmt.Errorf("a NumPy array with %s numbers in a row: want embeddings of 1 to %d numbers", lengths[1], maxDim)
+	}
+	v.rows, v.dim = rows, dim
+	return nil
+}
