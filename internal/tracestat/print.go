@@ -50,6 +50,9 @@ func (s *Summary) rows() []row {
 	if s.Prompts != nil {
 		rows = append(s.Prompts.rows(), rows...)
 	}
+	if s.Queries != nil {
+		rows = append(s.Queries.rows(), rows...)
+	}
 	rows = append(rows, s.clockRows()...)
 	if ops := s.Operations; ops != nil {
 		rows = append(rows, row{"operations", fmt.Sprintf("reads %s, writes %s, deletes %s, unknown %s",
@@ -123,6 +126,9 @@ func (s *Summary) distributions() []namedDistribution {
 			{"prompts_per_conversation", "prompts per conversation", p.Turns, number},
 			{"foreign_prompts_in_between", "foreign prompts in between", p.ForeignPrompts, number},
 		}, all...)
+	}
+	if q := s.Queries; q != nil {
+		all = append([]namedDistribution{{"queries_per_session", "queries per session", q.Turns, number}}, all...)
 	}
 	for _, d := range all {
 		if d.Distribution != nil {

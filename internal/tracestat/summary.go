@@ -37,6 +37,7 @@ type Summary struct {
 	Operations *Operations `json:"operations"`
 
 	Prompts *PromptSummary `json:"prompts"` // nil where the requests are no blocks of prompts
+	Queries *QuerySummary  `json:"queries"` // nil where the requests are no queries
 
 	Zipf      *ZipfFit   `json:"zipf"` // nil for fewer than two objects
 	TopShares []TopShare `json:"top_shares"`
@@ -86,6 +87,9 @@ func Summarize(t *traces.Trace) (*Summary, error) {
 	}
 	if t.Prompts != nil {
 		s.Prompts = summarizePrompts(t)
+	}
+	if t.Queries != nil {
+		s.Queries = summarizeQueries(t)
 	}
 	s.addPopularity(counts)
 	s.ReuseDistance = (<-distances).distribution(rate)
