@@ -72,7 +72,7 @@ func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	t, _, err := f.trace.load(cmd, w, workload.Options{
-		Sizes: sim.NeedBytes(capacities, mode), Times: cell.Policy.Entry.NeedsTime, Keys: true, Queries: cell.Cache.Entry.Queries || cell.Policy.Entry.Relates,
+		Sizes: sim.NeedBytes(capacities, mode), Times: policies.NeedsClock(cell.Policy), Keys: true, Queries: cell.Cache.Entry.Queries || cell.Policy.Entry.Relates,
 		Vectors: cell.Cache.Entry.Queries,
 	}, false)
 	if err != nil {

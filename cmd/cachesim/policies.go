@@ -188,13 +188,18 @@ func policyTraits(e policies.Entry) []string {
 	if e.Unbounded {
 		lines = append(lines, "ignores the capacity")
 	}
-	if e.NeedsTime {
+	if needsClock(e) {
 		lines = append(lines, "needs a trace with times")
 	}
 	if e.Predicts {
 		lines = append(lines, "asks a predictor when objects are requested again: see cachesim predictors")
 	}
 	return lines
+}
+
+// needsClock reports whether the policy with its defaults needs a trace with times.
+func needsClock(e policies.Entry) bool {
+	return policies.NeedsClock(policies.Spec{Entry: e, Params: params.Defaults(e.Params)})
 }
 
 func unitsOf(e policies.Entry) string {
@@ -253,7 +258,7 @@ func printPoliciesJSON(w io.Writer, entries []policies.Entry) error {
 	for _, e := range entries {
 		p := policyJSON{
 			Name: e.Name, Aliases: append([]string{}, e.Aliases...), Kind: e.Kind.String(), Summary: e.Summary, Source: e.Source,
-			Capacity: unitsOf(e), Bypass: e.Bypass, Unbounded: e.Unbounded, NeedsTime: e.NeedsTime, Predicts: e.Predicts, Parameters: paramsJSON(e.Params),
+			Capacity: unitsOf(e), Bypass: e.Bypass, Unbounded: e.Unbounded, NeedsTime: needsClock(e), Predicts: e.Predicts, Parameters: paramsJSON(e.Params),
 		}
 		if err := encoder.Encode(p); err != nil {
 			return err

@@ -76,7 +76,7 @@ func (f *replayFlags) workload(cmd *cobra.Command, args []string) (workload.Work
 
 // load reads the columns that options names, and those that the policies need.
 func (f *replayFlags) load(cmd *cobra.Command, w workload.Workload, specs []policies.Spec, options workload.Options) (*traces.Trace, workload.Workload, error) {
-	options.Times = slices.ContainsFunc(specs, func(s policies.Spec) bool { return s.Entry.NeedsTime })
+	options.Times = slices.ContainsFunc(specs, policies.NeedsClock)
 	options.Queries = options.Queries || slices.ContainsFunc(specs, func(s policies.Spec) bool { return s.Entry.Relates })
 	t, w, err := f.trace.load(cmd, w, options, f.recorded())
 	if err != nil {

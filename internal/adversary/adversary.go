@@ -171,7 +171,7 @@ func Check(e policies.Entry) error {
 	switch {
 	case e.Kind != policies.Online || e.Unbounded:
 		return fmt.Errorf("policy %s: only online policies of a bounded cache can be held against the optimum", e.Name)
-	case e.NeedsTime:
+	case e.NeedsTime != nil:
 		return fmt.Errorf("policy %s needs a clock, which the traces of a search do not have", e.Name)
 	case e.Units == policies.UnitsBytes:
 		return sim.CheckUnits(e, false)

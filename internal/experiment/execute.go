@@ -423,7 +423,7 @@ func columns(cells []parsedCell) (needed workload.Options) {
 		needed.Keys = needed.Keys || sim.NeedKeys([]sim.CacheSpec{c.replay.Cache}, []policies.Spec{c.replay.Policy})
 		needed.Queries = needed.Queries || c.replay.Cache.Entry.Queries || c.replay.Policy.Entry.Relates
 		needed.Vectors = needed.Vectors || c.replay.Cache.Entry.Queries
-		needed.Times = needed.Times || c.replay.Policy.Entry.NeedsTime
+		needed.Times = needed.Times || policies.NeedsClock(c.replay.Policy)
 	}
 	return needed
 }

@@ -265,6 +265,54 @@ func TestTTLExpiry(t *testing.T) {
 	}
 }
 
+// The life of an object counted in requests ends with the request that comes so many after the one that began it.
+func TestTTLInRequests(t *testing.T) {
+	for spec, want := range map[string][]int{ // at which requests something expires
+		"ttl(ttl=3,unit=requests)":                          {3, 5, 6, 7},
+		"ttl(ttl=3,unit=requests,renew=true)":               {5, 7, 8},
+		"ttl(ttl=0.3,unit=capacity,renew=true)":             {5, 7, 8},
+		"ttl(ttl=3,unit=requests,renew=true,order=fifo)":    {5, 7, 8},
+		"ttl(ttl=1e9,unit=requests)":                        nil,
+		"ttl(ttl=9000000000,unit=capacity)":                 nil,
+		"ttl(ttl=0.0000001,unit=requests,order=fifo)":       {1, 2, 3, 4, 5, 6, 7, 8},
+		"ttl(ttl=0.0000001,unit=seconds,order=fifo)":        nil, // the clock stands still
+		"ttl(ttl=0.0000001,unit=capacity,order=lru)":        {1, 2, 3, 4, 5, 6, 7, 8},
+		"ttl(ttl=0.0000001,unit=requests,renew=true)":       {1, 2, 3, 4, 5, 6, 7, 8},
+		"ttl(ttl=5,unit=requests,renew=true,order=fifo)":    {7},
+		"ttl(ttl=4,unit=requests,renew=false,order=fifo)":   {4, 6, 8},
+		"ttl(ttl=4.9,unit=requests,renew=false,order=fifo)": {4, 6, 8}, // whole requests
+	} {
+		p := drive(t, spec, Config{Capacity: 10, Unit: true, Objects: 5}).policy
+		resident := map[Object]bool{}
+		var got []int
+		for pos, o := range []Object{0, 0, 1, 0, 2, 0, 3, 4, 4} {
+			for {
+				expired, ok := p.(Expirer).Expired(0)
+				if !ok {
+					break
+				}
+				if !resident[expired] {
+					t.Fatalf("%s: object %d expires, which is not resident", spec, expired)
+				}
+				delete(resident, expired)
+				if len(got) == 0 || got[len(got)-1] != pos {
+					got = append(got, pos)
+				}
+			}
+			if r := (Request{Object: o, Pos: pos, Size: 1}); resident[o] {
+				p.Hit(r)
+			} else {
+				p.Miss(r)
+				p.Insert(r)
+				resident[o] = true
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: something expires at %v, want %v", spec, got, want)
+		}
+	}
+}
+
 func TestTTLOrder(t *testing.T) {
 	for order, want := range map[string][]Object{"lru": {1, 0}, "fifo": {0, 1}} {
 		d := drive(t, fmt.Sprintf("ttl(order=%s)", order), Config{Capacity: 2, Unit: true, Objects: 4})

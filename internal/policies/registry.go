@@ -43,7 +43,6 @@ type Entry struct {
 	Unbounded bool
 	// ReuseDistances says that the policy is LRU and wants its counts at many capacities read off one pass over reuse distances.
 	ReuseDistances bool
-	NeedsTime      bool // cannot work on a trace without a clock
 	Random         bool // makes random choices, so that its counts depend on the seed
 	Holds          bool // New makes a Holder where Config.Holds is set
 	Predicts       bool // asks a predictor when objects come back: Config.Predictor
@@ -53,7 +52,9 @@ type Entry struct {
 	// Similar says that an Offline entry knows by similarity what will hit, and that a Bound holds where similar objects answer each other. Others know when the same
 	// object is requested next, and work only in caches in which that is what hits.
 	Similar bool
-	Params  []Param
+	// NeedsTime reports whether it cannot work on a trace without a clock; nil: it can.
+	NeedsTime func(Values) bool
+	Params    []Param
 	// Check refuses values of Params that mean nothing, alone or together; nil where their types and ranges say all.
 	Check func(Values) error
 	New   func(Config) (Policy, error) // nil for a Bound
@@ -74,6 +75,9 @@ func (e Entry) CheckValues(v Values) error {
 	}
 	return e.Check(v)
 }
+
+// NeedsClock reports whether the policy of a spec cannot work on a trace without a clock.
+func NeedsClock(s Spec) bool { return s.Entry.NeedsTime != nil && s.Entry.NeedsTime(s.Params) }
 
 // BoundInput is what a lower bound is computed from.
 type BoundInput struct {
@@ -109,6 +113,7 @@ var registry = []Entry{
 	// sampled and learned
 	lecarEntry,
 	cacheusEntry,
+	tinyLFUEntry,
 	wTinyLFUEntry,
 	hyperbolicEntry,
 	lhdEntry,

@@ -1,44 +1,85 @@
 package policies
 
+import "errors"
+
+// Units of the life of an object under ttl.
+const (
+	ttlSeconds  = "seconds"
+	ttlRequests = "requests"
+	ttlCapacity = "capacity"
+)
+
 var ttlEntry = Entry{
 	Name:    "ttl",
-	Summary: "every object expires a fixed time after it was loaded; a full cache evicts the least recent or the oldest",
-	Source:  "expireAfterWrite of Caffeine; Jung, Berger and Balakrishnan, Modeling TTL-based Internet caches, INFOCOM 2003",
+	Summary: "every object expires a fixed time after it was loaded, or requested; a full cache evicts the least recent or the oldest",
+	Source:  "expireAfterWrite and expireAfterAccess of Caffeine; Jung, Berger and Balakrishnan, Modeling TTL-based Internet caches, INFOCOM 2003",
 	Params: []Param{
-		{Name: "ttl", Default: 3600.0, Min: 1e-9, Max: 9e9, Doc: "seconds from load to expiry; hits do not renew it"},
+		{Name: "ttl", Default: 3600.0, Min: 1e-9, Max: 9e9, Doc: "how long an object lives"},
+		{Name: "unit", Default: ttlSeconds, Choices: []string{ttlSeconds, ttlRequests, ttlCapacity}, Doc: "of ttl: seconds of the trace's clock; requests; or capacity: " +
+			"as many requests as the cache has room for objects"},
+		{Name: "renew", Default: false, Doc: "a hit lets the time begin anew"},
 		{Name: "order", Default: "lru", Choices: []string{"lru", "fifo"}, Doc: "what leaves a full cache: the object requested longest ago, or loaded longest ago"},
 	},
-	NeedsTime: true,
-	New:       func(c Config) (Policy, error) { return newTTL(c), nil },
+	NeedsTime: func(v Values) bool { return v.Text("unit") == ttlSeconds },
+	New:       func(c Config) (Policy, error) { return newTTL(c) },
 }
 
-// ttl needs the time of each request and so has no batch path.
+// ttl needs the time of each request and so has no batch path. Where it counts requests, those are the ones that it hears of.
 type ttl struct {
-	loads  logQueue // in order of loading, hence of expiry
-	recent logQueue // in order of the last request; unused where order is fifo
-	lru    bool
-	loaded []int64 // per resident object: nanoseconds
-	life   int64   // nanoseconds
+	expiry   logQueue // in order of expiry
+	order    logQueue // in order of leaving a full cache; unused where that is the order of expiry
+	byExpiry bool     // it is
+	lru      bool
+	renew    bool
+	begun    []int64 // per resident object: when its life began, in nanoseconds or requests
+	life     int64
+	requests bool  // are the unit
+	heard    int64 // requests so far
 }
 
-func newTTL(c Config) *ttl {
+func newTTL(c Config) (*ttl, error) {
 	p := &ttl{
-		loads: newLogQueue(c.Objects), lru: c.Params.Text("order") == "lru",
-		loaded: make([]int64, c.Objects), life: max(1, int64(c.Params.Float("ttl")*1e9)),
+		expiry: newLogQueue(c.Objects), lru: c.Params.Text("order") == "lru", renew: c.Params.Bool("renew"), begun: make([]int64, c.Objects),
+		requests: c.Params.Text("unit") != ttlSeconds,
 	}
-	if p.lru {
-		p.recent = newLogQueue(c.Objects)
+	p.byExpiry = p.lru == p.renew
+	if !p.byExpiry {
+		p.order = newLogQueue(c.Objects)
 	}
-	return p
+	units := c.Params.Float("ttl")
+	switch unit := c.Params.Text("unit"); {
+	case unit == ttlSeconds:
+		units *= 1e9
+	case unit == ttlCapacity && !c.Unit:
+		return nil, errors.New("unit=capacity counts objects; write unit=seconds or unit=requests where the capacity counts bytes")
+	case unit == ttlCapacity:
+		units *= float64(c.Capacity)
+	}
+	p.life = max(1, int64(min(units, longestLife)))
+	return p, nil
 }
 
-// Expired returns an object that was loaded ttl seconds before now, or earlier.
+// longestLife is more than a trace has nanoseconds or requests.
+const longestLife = 9e18
+
+// now returns the time of r, in the unit of life.
+func (p *ttl) now(r Request) int64 {
+	if p.requests {
+		return p.heard - 1 // r has been counted
+	}
+	return r.Time
+}
+
+// Expired returns an object whose life ended now or earlier.
 func (p *ttl) Expired(now int64) (Object, bool) {
-	if p.loads.live == 0 {
+	if p.expiry.live == 0 {
 		return 0, false
 	}
-	o := p.loads.back()
-	if now-p.loaded[o] < p.life {
+	if p.requests {
+		now = p.heard
+	}
+	o := p.expiry.back()
+	if now-p.begun[o] < p.life {
 		return 0, false
 	}
 	p.Remove(o)
@@ -46,33 +87,38 @@ func (p *ttl) Expired(now int64) (Object, bool) {
 }
 
 func (p *ttl) Hit(r Request) {
-	if p.lru {
-		p.recent.renew(r.Object)
+	p.heard++
+	if p.renew {
+		p.begun[r.Object] = p.now(r)
+		p.expiry.renew(r.Object)
+	}
+	if p.lru && !p.byExpiry {
+		p.order.renew(r.Object)
 	}
 }
 
-func (p *ttl) Miss(Request) {}
+func (p *ttl) Miss(Request) { p.heard++ }
 
 func (p *ttl) Victim(Request) Object {
-	if !p.lru {
-		return p.loads.pop()
+	if p.byExpiry {
+		return p.expiry.pop()
 	}
-	o := p.recent.pop()
-	p.loads.remove(o)
+	o := p.order.pop()
+	p.expiry.remove(o)
 	return o
 }
 
 func (p *ttl) Insert(r Request) {
-	p.loaded[r.Object] = r.Time
-	p.loads.push(r.Object)
-	if p.lru {
-		p.recent.push(r.Object)
+	p.begun[r.Object] = p.now(r)
+	p.expiry.push(r.Object)
+	if !p.byExpiry {
+		p.order.push(r.Object)
 	}
 }
 
 func (p *ttl) Remove(o Object) {
-	p.loads.remove(o)
-	if p.lru {
-		p.recent.remove(o)
+	p.expiry.remove(o)
+	if !p.byExpiry {
+		p.order.remove(o)
 	}
 }

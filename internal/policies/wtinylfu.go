@@ -5,15 +5,29 @@ var wTinyLFUEntry = Entry{
 	Aliases: []string{"wtinylfu"},
 	Summary: "a small LRU window before a segmented LRU that admits what was requested more often than its victim",
 	Source:  "Einziger, Friedman, Manes, TinyLFU: a highly efficient cache admission policy, ACM ToS 2017",
-	Params: []Param{
+	Params: append([]Param{
 		{Name: "window", Default: 0.01, Min: 0, Max: 1, Doc: "share of the capacity for the window, at least one object"},
 		{Name: "protected", Default: 0.8, Min: 0, Max: 1, Doc: "share of the main part for objects requested again"},
-		{Name: "counters", Default: 16, Min: 1, Max: 1024, Doc: "4-bit counters in the sketch per resident object, rounded up to a power of two in all"},
-		{Name: "sample", Default: 10, Min: 1, Max: 1000, Doc: "requests per resident object after which counts are halved"},
-		{Name: "doorkeeper", Default: false, Doc: "count an object only from its second request in a sample"},
-	},
+	}, sketchParams...),
 	Random: true,
 	New:    func(c Config) (Policy, error) { return newWTinyLFU(c), nil },
+}
+
+var tinyLFUEntry = Entry{
+	Name:    "tinylfu",
+	Summary: "LRU that admits what was requested more often than its victim",
+	Source:  "Einziger, Friedman, TinyLFU: a highly efficient cache admission policy, PDP 2014",
+	Bypass:  true,
+	Params:  sketchParams,
+	Random:  true,
+	New:     func(c Config) (Policy, error) { return newTinyLFU(c), nil },
+}
+
+// sketchParams are the parameters of the estimate of how often objects are requested.
+var sketchParams = []Param{
+	{Name: "counters", Default: 16, Min: 1, Max: 1024, Doc: "4-bit counters in the sketch per resident object, rounded up to a power of two in all"},
+	{Name: "sample", Default: 10, Min: 1, Max: 1000, Doc: "requests per resident object after which counts are halved"},
+	{Name: "doorkeeper", Default: false, Doc: "count an object only from its second request in a sample"},
 }
 
 // The segments of wTinyLFU, each a list in LRU order.
@@ -24,6 +38,7 @@ const (
 	notResident
 )
 
+// wTinyLFU is w-tinylfu; without a window, which holds nothing then, and without a protected segment it is tinylfu.
 type wTinyLFU struct {
 	lists    Lists
 	segment  []uint8
@@ -40,6 +55,14 @@ type wTinyLFU struct {
 }
 
 func newWTinyLFU(c Config) *wTinyLFU {
+	p := newTinyLFU(c)
+	main := min(int64(float64(c.Capacity)*(1-c.Params.Float("window"))), c.Capacity-1)
+	p.limit[inWindow] = c.Capacity - main
+	p.limit[inProtected] = int64(float64(main) * c.Params.Float("protected"))
+	return p
+}
+
+func newTinyLFU(c Config) *wTinyLFU {
 	p := &wTinyLFU{
 		lists:    NewLists(c.Objects, 3),
 		segment:  make([]uint8, c.Objects),
@@ -53,9 +76,6 @@ func newWTinyLFU(c Config) *wTinyLFU {
 	for o := range p.segment {
 		p.segment[o] = notResident
 	}
-	main := min(int64(float64(c.Capacity)*(1-c.Params.Float("window"))), c.Capacity-1)
-	p.limit[inWindow] = c.Capacity - main
-	p.limit[inProtected] = int64(float64(main) * c.Params.Float("protected"))
 	objects := min(c.Capacity, int64(c.Objects))
 	if !c.Unit {
 		objects = min(objects, 64)
@@ -172,9 +192,9 @@ func (p *wTinyLFU) Remove(o Object) {
 	p.resident--
 }
 
-func (p *wTinyLFU) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
-	for _, o := range objects {
-		r := Request{Object: o, Size: 1}
+func (p *wTinyLFU) ReplayUnit(objects []Object, first int) (hits, evictions int) {
+	for i, o := range objects {
+		r := Request{Object: o, Pos: first + i, Size: 1}
 		if p.segment[o] != notResident {
 			hits++
 			p.Hit(r)
@@ -183,8 +203,9 @@ func (p *wTinyLFU) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
 		p.Miss(r)
 		if p.free > 0 {
 			p.free--
+		} else if p.Victim(r) == o {
+			continue
 		} else {
-			p.Victim(r)
 			evictions++
 		}
 		p.Insert(r)

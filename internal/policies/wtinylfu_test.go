@@ -54,6 +54,9 @@ func (c *naiveWTinyLFU) serve(o Object) (hit bool, victims []Object) {
 		from = &c.protected
 	}
 	if len(*from) == 0 || c.counts[candidate] <= c.counts[(*from)[0]] {
+		if candidate == o { // never was resident
+			return false, nil
+		}
 		return false, []Object{candidate}
 	}
 	victim := (*from)[0]
@@ -67,8 +70,10 @@ func TestWTinyLFUEqualsNaive(t *testing.T) {
 		const objects = 30
 		trace := drawTrace(t, objects, 300)
 		capacity := rapid.IntRange(1, 25).Draw(t, "capacity")
-		spec := rapid.SampledFrom([]string{"window=0.5,protected=0.5", "window=0.01,protected=0.8", "window=0.2,protected=1"}).Draw(t, "spec")
-		got := drive(t, "w-tinylfu(counters=1024,sample=1000,"+spec+")",
+		spec := rapid.SampledFrom([]string{
+			"w-tinylfu(window=0.5,protected=0.5,", "w-tinylfu(window=0.01,protected=0.8,", "w-tinylfu(window=0.2,protected=1,", "tinylfu(",
+		}).Draw(t, "spec")
+		got := drive(t, spec+"counters=1024,sample=1000)",
 			Config{Capacity: int64(capacity), Unit: true, Objects: objects, Requests: len(trace)})
 		p := got.policy.(*wTinyLFU)
 		want := &naiveWTinyLFU{

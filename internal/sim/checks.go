@@ -21,7 +21,7 @@ func (r *Replayer) Check(c Cell) error {
 	switch {
 	case c.Capacity.Bytes && len(r.sizedOnly().trace.Objects) <= r.sizedOnly().warmup:
 		return fmt.Errorf("%s has no request of a size above 0 to count; capacities in objects ignore sizes", r.trace.Name)
-	case e.NeedsTime && r.trace.Times == nil:
+	case policies.NeedsClock(c.Policy) && r.trace.Times == nil:
 		return fmt.Errorf("policy %s needs a clock, but %s has no times", e.Name, r.trace.Name)
 	case len(r.trace.Starts) > 0 && r.options.Warmup > 0:
 		return fmt.Errorf("a warm-up of %d requests: each file of %s starts with an empty cache, so there is nothing to warm up", r.options.Warmup, r.trace.Name)

@@ -17,7 +17,7 @@ func TestExplainAddsUp(t *testing.T) {
 	trace := zipfTrace(t, 3000, 200)
 	r := NewReplayer(trace, ReplayerOptions{})
 	for _, e := range policies.All() {
-		if e.Kind == policies.Bound || e.Units == policies.UnitsBytes || e.NeedsTime {
+		if e.Kind == policies.Bound || e.Units == policies.UnitsBytes || e.NeedsTime != nil {
 			continue
 		}
 		c := Cell{Policy: mustSpec(e.Name), Cache: ExactCache(), Capacity: Capacity{Amount: 20, Simulated: 20, Text: "20"}}

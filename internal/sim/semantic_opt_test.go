@@ -110,7 +110,7 @@ func TestSemanticPoliciesBoundAndBruteForce(t *testing.T) {
 				reached++
 			}
 			for _, e := range policies.All() {
-				if e.Kind == policies.Bound || e.Units == policies.UnitsBytes || checkSemantic(params.Defaults(semanticEntry.Params), e) != nil || e.NeedsTime {
+				if e.Kind == policies.Bound || e.Units == policies.UnitsBytes || checkSemantic(params.Defaults(semanticEntry.Params), e) != nil || e.NeedsTime != nil {
 					continue
 				}
 				most := loading
