@@ -157,8 +157,12 @@ func (r *Replayer) relate(ctx context.Context, c Cell, t *traces.Trace) (similar
 
 // checkQueries refuses a cache of queries for a trace that has none.
 func checkQueries(c Cell, t *traces.Trace) error {
-	if !c.Cache.Entry.Queries {
+	switch {
+	case !c.Cache.Entry.Queries:
 		return nil
+	case t.SampledFrom > 0 && answersSimilar(c.Cache):
+		return fmt.Errorf("cache %s: a sample lacks most of the queries that answer each other, so its hit ratio says nothing of the whole of %s; leave out --sample (--limit keeps whole neighbourhoods), "+
+			"or write semantic(match=%s)", c.Cache.Name(), t.Name, matchIdentity)
 	}
 	return checkEmbeddings(t, "cache "+c.Cache.Name())
 }

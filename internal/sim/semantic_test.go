@@ -40,11 +40,15 @@ func TestSemanticThreshold(t *testing.T) {
 	}
 }
 
-// More room can hit less where similar queries answer each other, even room for all: 1 is answered by 0 as long as that is there, and so never becomes the entry that
-// answers 2 and 3.
+// infiniteIsNoBound is the example of docs/caches.md: 2 is answered by 0 as long as that is there, and so never becomes the entry that answers 3 and 4.
+func infiniteIsNoBound() ([]policies.Object, []similarity.Pair) {
+	return []policies.Object{0, 1, 2, 3, 4, 3, 4},
+		[]similarity.Pair{{A: 0, B: 2, Similarity: 0.9}, {A: 2, B: 3, Similarity: 0.9}, {A: 2, B: 4, Similarity: 0.9}}
+}
+
+// More room can hit less where similar queries answer each other, even room for all.
 func TestInfiniteIsNoBoundOnSemanticHits(t *testing.T) {
-	objects := []policies.Object{0, 4, 1, 2, 3, 2, 3}
-	pairs := []similarity.Pair{{A: 0, B: 1, Similarity: 0.9}, {A: 1, B: 2, Similarity: 0.9}, {A: 1, B: 3, Similarity: 0.9}}
+	objects, pairs := infiniteIsNoBound()
 	infinite := serveSemantic(t, "semantic", "infinite", 7, objects, pairs)
 	small := serveSemantic(t, "semantic", "lru", 1, objects, pairs)
 	if infinite.Hits != 3 || small.Hits != 4 {

@@ -1,0 +1,415 @@
+package sim
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/traces"
+)
+
+// forEachSemanticPolicy runs f for every policy that works where similar queries answer each other.
+func forEachSemanticPolicy(t *testing.T, f func(t *testing.T, e policies.Entry)) {
+	forEachPolicy(t, false, func(t *testing.T, e policies.Entry) {
+		if err := checkSemantic(params.Defaults(semanticEntry.Params), e); err != nil {
+			t.Skip(err)
+		}
+		f(t, e)
+	})
+}
+
+// naiveSemantic is the semantic cache after the letter of its rule: it compares each query with every entry.
+type naiveSemantic struct {
+	trace    *traces.Trace
+	policy   policies.Policy
+	tau      float64
+	capacity int
+	entries  []policies.Object
+}
+
+func (s *naiveSemantic) similarity(a, b policies.Object) (cosine float64) {
+	q := s.trace.Queries
+	for k := range q.Dim {
+		cosine += float64(q.Vectors[int(a)*q.Dim+k]) * float64(q.Vectors[int(b)*q.Dim+k])
+	}
+	return cosine
+}
+
+// nearest returns the entry that answers a query: its own, or else the most similar one.
+func (s *naiveSemantic) nearest(query policies.Object) (entry policies.Object, ok bool) {
+	best := -2.0
+	for _, e := range s.entries {
+		similar := s.similarity(query, e)
+		if e == query {
+			return e, true
+		}
+		if similar >= s.tau && (similar > best || similar == best && e < entry) {
+			entry, best, ok = e, similar, true
+		}
+	}
+	return entry, ok
+}
+
+func (s *naiveSemantic) drop(o policies.Object) {
+	at := slices.Index(s.entries, o)
+	s.entries = slices.Delete(s.entries, at, at+1)
+}
+
+func (s *naiveSemantic) serve(pos int) (d Decision) {
+	o := s.trace.Objects[pos]
+	r := policies.Request{Object: o, Query: o, Pos: pos, Size: 1, Time: s.trace.Times[pos]}
+	d = Decision{Pos: pos, Query: o}
+	if expirer, ok := s.policy.(policies.Expirer); ok {
+		for v, more := expirer.Expired(r.Time); more; v, more = expirer.Expired(r.Time) {
+			s.drop(v)
+			d.Evicted = append(d.Evicted, v)
+		}
+	}
+	if d.Entry, d.Hit = s.nearest(o); d.Hit {
+		r.Object = d.Entry
+		s.policy.Hit(r)
+		return d
+	}
+	s.policy.Miss(r)
+	if admitter, ok := s.policy.(policies.Admitter); ok && !admitter.Admit(r) {
+		return d
+	}
+	for len(s.entries) >= s.capacity {
+		v := s.policy.Victim(r)
+		if v == o {
+			return d
+		}
+		s.drop(v)
+		d.Evicted = append(d.Evicted, v)
+	}
+	s.policy.Insert(r)
+	s.entries = append(s.entries, o)
+	d.Loaded = true
+	return d
+}
+
+// ranking is a policy that looks at every entry for its victim: the one with the smallest rank.
+type ranking struct {
+	rank    func(e rankedEntry) int
+	entries []rankedEntry
+}
+
+type rankedEntry struct {
+	object               policies.Object
+	loaded, last, served int
+}
+
+func (p *ranking) at(o policies.Object) int {
+	return slices.IndexFunc(p.entries, func(e rankedEntry) bool { return e.object == o })
+}
+
+func (p *ranking) Hit(r policies.Request) {
+	e := &p.entries[p.at(r.Object)]
+	e.last = r.Pos
+	e.served++
+}
+
+func (p *ranking) Miss(policies.Request) {}
+
+func (p *ranking) Insert(r policies.Request) {
+	p.entries = append(p.entries, rankedEntry{r.Object, r.Pos, r.Pos, 1})
+}
+
+func (p *ranking) Victim(policies.Request) policies.Object {
+	v := slices.MinFunc(p.entries, func(a, b rankedEntry) int { return p.rank(a) - p.rank(b) }).object
+	p.Remove(v)
+	return v
+}
+
+func (p *ranking) Remove(o policies.Object) {
+	at := p.at(o)
+	p.entries = slices.Delete(p.entries, at, at+1)
+}
+
+// ranks are policies that are a rank and nothing else.
+var ranks = map[string]func(e rankedEntry) int{
+	"fifo": func(e rankedEntry) int { return e.loaded },
+	"lru":  func(e rankedEntry) int { return e.last },
+	"mru":  func(e rankedEntry) int { return -e.last },
+	"lfu":  func(e rankedEntry) int { return e.served*1e6 + e.last },
+}
+
+// Every policy decides alike in the cache that looks similar queries up and in the one that compares with every entry; the simplest ones are written anew for the latter.
+func TestSemanticSuiteEqualsNaive(t *testing.T) {
+	forEachSemanticPolicy(t, func(t *testing.T, e policies.Entry) {
+		for seed := range uint64(6) {
+			tr := queryTrace(seed, 500, 6, []float64{0.3, 0.6}[seed%2])
+			capacity := 1 + int(seed*seed)
+			c := queryCell(t, "semantic(tau=0.7)", e.Name, int64(capacity))
+			if e.Unbounded {
+				capacity = tr.NumObjects
+			}
+			r := NewReplayer(tr, ReplayerOptions{})
+			naive := &naiveSemantic{trace: tr, policy: policyOf(t, r, c), tau: float64(float32(0.7)), capacity: capacity}
+			if rank := ranks[e.Name]; rank != nil {
+				naive.policy = &ranking{rank: rank}
+			}
+			hits := 0
+			if err := r.Explain(t.Context(), c, func(got Decision) error {
+				want := naive.serve(got.Pos)
+				if !got.Hit {
+					want.Entry = 0
+				} else if got.Entry != got.Query {
+					hits++
+				}
+				if !reflect.DeepEqual(got, want) {
+					return fmt.Errorf("got %+v, naive %+v", got, want)
+				}
+				return nil
+			}); err != nil {
+				t.Fatalf("seed %d, capacity %d: %v", seed, capacity, err)
+			}
+			if capacity > 4 && hits < 20 {
+				t.Errorf("seed %d: %d hits of similar entries, too few to tell", seed, hits)
+			}
+		}
+	})
+}
+
+// policyOf returns a policy of its own for a cell.
+func policyOf(t *testing.T, r *Replayer, c Cell) policies.Policy {
+	t.Helper()
+	_, known, err := r.relate(t.Context(), c, r.trace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := cacheConfig(c, r.trace, func() []uint32 { return nextUse(r.trace) }, nil)
+	config.Relations = known
+	p, err := c.Policy.Entry.New(config.policyConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// Where an entry answers its own query alone, every policy does what it does in the exact cache, and is held against the same optimum.
+func TestSemanticOfIdenticalIsExact(t *testing.T) {
+	var identity []CacheSpec
+	for _, cache := range []string{"exact", "semantic(match=identity)"} {
+		spec, err := ParseCache(cache)
+		if err != nil {
+			t.Fatal(err)
+		}
+		identity = append(identity, spec)
+	}
+	for seed := range uint64(3) {
+		tr := queryTrace(seed, 1500, 8, 0.4)
+		forEachPolicy(t, false, func(t *testing.T, e policies.Entry) {
+			if e.Relates && !e.Similar {
+				t.Skip("sees similarities where there are embeddings")
+			}
+			var pair [2]records.Record
+			for i, cache := range identity {
+				c := cellOf(t, e.Name, Capacity{Amount: 30, Simulated: 30}, 7)
+				c.Cache = cache
+				cells := append([]Cell{c}, References(c)...)
+				r := NewReplayer(tr, ReplayerOptions{Warmup: 100})
+				done := map[string]records.Record{}
+				for _, c := range cells {
+					recs, err := r.Replay(t.Context(), []Cell{c})
+					if err != nil {
+						t.Fatal(err)
+					}
+					done[c.Key()] = recs[0]
+				}
+				pair[i] = held([]Cell{c}, done)[0]
+			}
+			exact, semantic := pair[0], pair[1]
+			if e.Unbounded && *semantic.NormalizedHitRatio != 1 {
+				t.Errorf("the infinite cache has %v of its own hits", *semantic.NormalizedHitRatio)
+			}
+			if *semantic.WrongHits != 0 || *semantic.LabelledHits == 0 {
+				t.Errorf("%d of %d hits on the own entry are wrong", *semantic.WrongHits, *semantic.LabelledHits)
+			}
+			for _, rec := range []*records.Record{&exact, &semantic} {
+				rec.Cache, rec.NsPerRequest, rec.PredictionNsPerRequest, rec.NormalizedHitRatio = "", nil, nil, nil
+				rec.LabelledRequests, rec.LabelledHits, rec.WrongHits, rec.WrongAnswerRatio, rec.WrongHitRatio = nil, nil, nil, nil, nil
+			}
+			if !reflect.DeepEqual(exact, semantic) {
+				t.Errorf("seed %d: exact %+v\nsemantic %+v", seed, exact, semantic)
+			}
+		})
+	}
+}
+
+// With one place, and with room for all, every policy does the only thing that it can do.
+func TestSemanticSuiteOfOneAndOfAll(t *testing.T) {
+	forEachSemanticPolicy(t, func(t *testing.T, e policies.Entry) {
+		tr := queryTrace(4, 1000, 8, 0.4)
+		r := NewReplayer(tr, ReplayerOptions{})
+		infinite := countsOf(t, r, queryCell(t, "semantic", "infinite", 1))
+		for _, capacity := range []int{tr.NumObjects, 1 << 40} {
+			n := countsOf(t, r, queryCell(t, "semantic", e.Name, int64(capacity)))
+			expires := e.NeedsTime != nil
+			splits := n.Evictions > 0 // s3fifo and the like give each part of the cache its share
+			if !expires && !splits && n != infinite {
+				t.Errorf("capacity %d: %+v, infinite %+v", capacity, n, infinite)
+			}
+		}
+		if e.Bypass || e.Unbounded {
+			return
+		}
+		lru := countsOf(t, r, queryCell(t, "semantic", "lru", 1))
+		if one := countsOf(t, r, queryCell(t, "semantic", e.Name, 1)); one != lru {
+			t.Errorf("one place: %+v, lru %+v", one, lru)
+		}
+	})
+}
+
+// What a policy hears does not depend on how the trace is cut into windows, nor on what else is replayed at the time; parts start with an empty cache, and a warm-up is not
+// counted.
+func TestSemanticSuiteParts(t *testing.T) {
+	forEachSemanticPolicy(t, func(t *testing.T, e policies.Entry) {
+		if e.Random {
+			t.Skip("each part draws for itself")
+		}
+		tr := queryTrace(5, 900, 8, 0.4)
+		c := queryCell(t, "semantic(tau=0.8)", e.Name, 20)
+		parted := *tr
+		parted.Starts = []int{0, 300, 600}
+		var sum Counts
+		for _, part := range parted.Parts() {
+			sum = sum.plus(countsOf(t, NewReplayer(part, ReplayerOptions{}), c))
+		}
+		if got := countsOf(t, NewReplayer(&parted, ReplayerOptions{}), c); got != sum {
+			t.Errorf("in parts %+v, their sum is %+v", got, sum)
+		}
+		first := *tr
+		first.Objects, first.Times = tr.Objects[:300], tr.Times[:300]
+		if e.Kind == policies.Offline {
+			return // it knows what comes after the warm-up
+		}
+		whole, head := countsOf(t, NewReplayer(tr, ReplayerOptions{}), c), countsOf(t, NewReplayer(&first, ReplayerOptions{}), c)
+		if got := countsOf(t, NewReplayer(tr, ReplayerOptions{Warmup: 300}), c); got != whole.minus(head) {
+			t.Errorf("after a warm-up %+v, want %+v", got, whole.minus(head))
+		}
+	})
+}
+
+func TestSemanticRunOnAnyNumberOfJobs(t *testing.T) {
+	var specs []policies.Spec
+	forEachSemanticPolicy(t, func(_ *testing.T, e policies.Entry) { specs = append(specs, mustSpec(e.Name)) })
+	specs = append(specs, mustSpec("pfoo-similar"))
+	semantic := []CacheSpec{queryCell(t, "semantic", "lru", 1).Cache, queryCell(t, "semantic(tau=0.7)", "lru", 1).Cache}
+	run := func(jobs int) []records.Record {
+		recs, err := Run(t.Context(), queryTrace(6, 1200, 8, 0.4), RunOptions{
+			Policies: specs, Caches: semantic, Capacities: []Capacity{CapacityOf(10, false), CapacityOf(50, false)}, Jobs: jobs, Seed: 3,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range recs {
+			recs[i].NsPerRequest = nil
+		}
+		return recs
+	}
+	one := run(1)
+	if other := run(3); !reflect.DeepEqual(one, other) {
+		t.Error("the records of 3 jobs differ from those of 1")
+	}
+	for _, rec := range one {
+		held := rec.CompetitiveRatioMax != nil && *rec.CompetitiveRatioMax >= 1 && rec.NormalizedHitRatio != nil
+		if rec.Policy != "infinite" {
+			held = held && strings.HasPrefix(rec.Optimum, "farthest-similar") && rec.CompetitiveRatio != nil
+		}
+		if rec.Kind == "bound" {
+			continue
+		}
+		if !held || rec.WrongHits == nil || *rec.WrongHits > *rec.LabelledHits {
+			t.Errorf("%s is not held against its references: %+v", rec.Label, rec)
+		}
+	}
+}
+
+// The infinite cache is no bound: more than all of its hits are possible.
+func TestNormalizedHitRatioAboveOne(t *testing.T) {
+	objects, pairs := infiniteIsNoBound()
+	r := pairsReplayer(objects, pairs, &traces.Queries{}, 0)
+	c := queryCell(t, "semantic", "lru", 1)
+	done := map[string]records.Record{}
+	for _, c := range append([]Cell{c}, References(c)...) {
+		recs, err := r.Replay(t.Context(), []Cell{c})
+		if err != nil {
+			t.Fatal(err)
+		}
+		done[c.Key()] = recs[0]
+	}
+	if rec := held([]Cell{c}, done)[0]; *rec.NormalizedHitRatio != 4.0/3 {
+		t.Errorf("normalized hit ratio %v, want 4/3", *rec.NormalizedHitRatio)
+	}
+}
+
+func TestSemanticRefuses(t *testing.T) {
+	tr := queryTrace(1, 100, 3, 0.4)
+	plain := testTrace(1, 100, 20)
+	bare := *tr
+	bare.Queries = &traces.Queries{}
+	sample := *tr
+	sample.SampleRate, sample.SampledFrom = 0.1, 1000
+	for _, test := range []struct {
+		trace         *traces.Trace
+		cache, policy string
+		want          string
+	}{
+		{plain, "semantic", "lru", "serves queries, but random-1 has none"},
+		{&bare, "semantic", "lru", "needs embeddings"},
+		{tr, "semantic", "opt", "write farthest-similar, or semantic(match=identity)"},
+		{tr, "semantic", "opt-bypass", "write farthest-similar"},
+		{tr, "semantic", "belady-size", "write farthest-similar"},
+		{tr, "semantic", "laru", "write semantic(match=identity)"},
+		{tr, "semantic", "pfoo-l", "a bound for the exact cache"},
+		{tr, "semantic(scope=topic)", "lru", ""},
+		{tr, "sets", "farthest-similar", "not in sets"},
+		{tr, "prefix", "pfoo-similar", "not in prefix"},
+		{&sample, "semantic", "lru", "a sample"},
+	} {
+		c := queryCell(t, test.cache, test.policy, 10)
+		err := NewReplayer(test.trace, ReplayerOptions{}).Check(c)
+		if test.want == "" {
+			if err != nil {
+				t.Errorf("%s in %s: %v", test.policy, test.cache, err)
+			}
+			continue
+		}
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s in %s gives %v, want %s", test.policy, test.cache, err, test.want)
+		}
+	}
+	if _, err := NewReplayer(tr, ReplayerOptions{}).Replay(t.Context(), []Cell{queryCell(t, "semantic(scope=topic)", "lru", 10)}); err == nil || !strings.Contains(err.Error(), "sorts nothing into topics") {
+		t.Errorf("scope=topic with lru gives %v", err)
+	}
+	identical := queryCell(t, "semantic(match=identity)", "lru", 10)
+	if err := NewReplayer(&sample, ReplayerOptions{}).Check(identical); err != nil {
+		t.Errorf("a sample in %s: %v", identical.Cache, err)
+	}
+}
+
+// No policy has fewer misses than the bound says, on traces that are too long to try all schedules.
+func TestSemanticSuiteKeepsToTheBound(t *testing.T) {
+	forEachSemanticPolicy(t, func(t *testing.T, e policies.Entry) {
+		for seed := range uint64(8) {
+			rng := rand.New(rand.NewPCG(seed, 3))
+			tr := queryTrace(seed, 800, 3+rng.IntN(10), 0.2+0.5*rng.Float64())
+			r := NewReplayer(tr, ReplayerOptions{Warmup: rng.IntN(2) * 200})
+			capacity := 1 + rng.Int64N(40)
+			if e.Unbounded {
+				capacity = int64(tr.NumObjects)
+			}
+			bound := countsOf(t, r, queryCell(t, "semantic", "pfoo-similar", capacity))
+			if n := countsOf(t, r, queryCell(t, "semantic", e.Name, capacity)); n.Hits > bound.Hits {
+				t.Fatalf("seed %d, capacity %d: %d hits, the bound is %d", seed, capacity, n.Hits, bound.Hits)
+			}
+		}
+	})
+}
