@@ -15,7 +15,7 @@ import (
 var update = flag.Bool("update", false, "write the golden files anew")
 
 // TestGoldenDemo holds the records of every policy on the demo trace, by objects and by bytes, to those in testdata/golden; those that ask a
-// predictor get one that is wrong now and then, so that they have to show what they do about it. A number that moves there is a policy, or a
+// predictor get one that is wrong now and then, so that they have to show what they do about it. Queries that answer each other are generated. A number that moves there is a policy, or a
 // predictor, that changed its decisions. `cachesim check` replays the same files: they are baselines.
 func TestGoldenDemo(t *testing.T) {
 	t.Chdir(filepath.Join("..", ".."))
@@ -24,12 +24,13 @@ func TestGoldenDemo(t *testing.T) {
 		name string
 		args []string
 	}{
-		{"demo-objects", []string{"--policy", everyPolicy(records.Objects), "--capacity", "1%,10%"}},
-		{"demo-bytes", []string{"--policy", everyPolicy(records.Bytes), "--capacity", "1%,10%", "--bytes"}},
-		{"demo-predictions", []string{"--policy", everyPredicting(), "--predictor", "noisy(p=0.3)", "--capacity", "1%,10%"}},
+		{"dialogue-semantic", []string{"dialogue(requests=2000,topics=30,dim=64,capacity=100)", "--cache", "semantic,semantic(tau=0.6)", "--policy", everySemantic(), "--capacity", "3%,12%"}},
+		{"demo-objects", []string{trace, "--policy", everyPolicy(records.Objects), "--capacity", "1%,10%"}},
+		{"demo-bytes", []string{trace, "--policy", everyPolicy(records.Bytes), "--capacity", "1%,10%", "--bytes"}},
+		{"demo-predictions", []string{trace, "--policy", everyPredicting(), "--predictor", "noisy(p=0.3)", "--capacity", "1%,10%"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got := runForRecords(t, append([]string{"run", trace}, test.args...))
+			got := runForRecords(t, append([]string{"run"}, test.args...))
 			golden := filepath.Join("testdata", "golden", test.name+".jsonl")
 			if *update {
 				if err := os.WriteFile(golden, got, 0o644); err != nil {
@@ -86,6 +87,13 @@ func everyPolicy(unit string) string {
 // everyPredicting lists all policies that ask a predictor.
 func everyPredicting() string {
 	return policiesWith(func(e policies.Entry) bool { return e.Predicts })
+}
+
+// everySemantic lists all policies that work where similar queries answer each other.
+func everySemantic() string {
+	return policiesWith(func(e policies.Entry) bool {
+		return !e.Predicts && e.Units != policies.UnitsBytes && (e.Kind == policies.Online || e.Similar)
+	})
 }
 
 func policiesWith(property func(policies.Entry) bool) string {

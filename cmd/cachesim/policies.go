@@ -189,7 +189,10 @@ func policyTraits(e policies.Entry) []string {
 		lines = append(lines, "ignores the capacity")
 	}
 	if needsClock(e) {
-		lines = append(lines, "needs a trace with times")
+		lines = append(lines, "needs a trace with times, unless its parameters say otherwise")
+	}
+	if e.Similar {
+		lines = append(lines, "of the caches exact and semantic")
 	}
 	if e.Predicts {
 		lines = append(lines, "asks a predictor when objects are requested again: see cachesim predictors")

@@ -33,7 +33,12 @@ var traits = []trait{
 		}
 		return "as one sequence"
 	},
-	func(r *Record) string { return cmp.Or(r.Embeddings, "no embeddings") },
+	func(r *Record) string {
+		if r.Embeddings == "trace" {
+			return "embeddings in the trace"
+		}
+		return cmp.Or(r.Embeddings, "no embeddings")
+	},
 	func(r *Record) string { return fmt.Sprintf("warm-up %d", r.Warmup) },
 	func(r *Record) string { return fmt.Sprintf("seed %d", r.Seed) },
 }

@@ -110,7 +110,6 @@ func columnsFor(g Group) []column {
 	columns = append(columns, column{"hit ratio", false, hitRatioCell})
 	for _, c := range []column{
 		{"of infinite", false, optionalCell(func(r *Record) *float64 { return r.NormalizedHitRatio }, percent)},
-		{"wrong", false, optionalCell(func(r *Record) *float64 { return r.WrongAnswerRatio }, percent)},
 		{"token hit ratio", false, optionalCell(func(r *Record) *float64 { return r.TokenHitRatio }, percent)},
 		{"mean ms", false, optionalCell(func(r *Record) *float64 { return r.LatencyMean }, fourDigits)},
 		{"P50 ms", false, optionalCell(func(r *Record) *float64 { return r.LatencyP50 }, fourDigits)},
@@ -122,6 +121,9 @@ func columnsFor(g Group) []column {
 		if has(func(r *Record) bool { return c.cell(r) != "" }) {
 			columns = append(columns, c)
 		}
+	}
+	if answersWrongly(g.Records) {
+		columns = append(columns, column{"wrong", false, optionalCell(func(r *Record) *float64 { return r.WrongAnswerRatio }, percent)})
 	}
 	if slices.ContainsFunc(g.Records, func(r Record) bool { return r.ByteHitRatio != nil }) {
 		columns = append(columns, column{"byte hit ratio", false, byteHitRatioCell})
@@ -313,10 +315,18 @@ func footer(g Group, p paint) string {
 	if slices.ContainsFunc(g.Records, func(r Record) bool { return r.NormalizedHitRatio != nil }) {
 		lines = append(lines, "of infinite: hits / hits of the infinite cache")
 	}
-	if slices.ContainsFunc(g.Records, func(r Record) bool { return r.WrongAnswerRatio != nil }) {
-		lines = append(lines, "wrong: requests that got another answer than their label says, of those with a label")
+	switch {
+	case answersWrongly(g.Records):
+		lines = append(lines, "wrong: requests that were answered by an entry with another label, of those with a label")
+	case slices.ContainsFunc(g.Records, func(r Record) bool { return r.LabelledHits != nil }):
+		lines = append(lines, "no hit is wrong by the labels of the trace")
 	}
 	return p.lines(lines)
+}
+
+// answersWrongly reports whether some request got an answer with a label that is not its own.
+func answersWrongly(recs []Record) bool {
+	return slices.ContainsFunc(recs, func(r Record) bool { return r.WrongHits != nil && *r.WrongHits > 0 })
 }
 
 // ratioLine says which optimum the ratios of which policies are against.

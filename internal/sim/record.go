@@ -21,6 +21,9 @@ func (r *Replayer) record(c Cell, out outcome) records.Record {
 		Requests: n.Requests, Hits: n.Hits, Misses: n.Misses(), HitRatio: r.hitRatio(n),
 		Evictions: n.Evictions, Oversized: n.Oversized, Version: r.options.Version, Counters: formatCounters(out.counters),
 	}
+	if c.Cache.Entry.Queries {
+		rec.Embeddings = r.trace.Queries.Embeddings
+	}
 	if c.Policy.Entry.Kind == policies.Bound {
 		rec.LowerBoundMisses = new(out.bound)
 		return rec
@@ -35,9 +38,6 @@ func (r *Replayer) record(c Cell, out outcome) records.Record {
 	if c.Predictor != nil {
 		rec.Predictor = c.Predictor.String()
 		recordCost(&rec, out)
-	}
-	if c.Cache.Entry.Queries {
-		rec.Embeddings = r.trace.Queries.Embeddings
 	}
 	if c.Cache.Entry.Prompts {
 		recordPrompts(&rec, n)
