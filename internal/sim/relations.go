@@ -183,17 +183,12 @@ func answersSimilar(c CacheSpec) bool { return hitFrom(c) <= 1 }
 
 // queryReferences returns the names of what a policy is held against in a cache of queries. The optimum is known where an entry answers its own query alone.
 func queryReferences(c Cell) (names []string) {
-	e := c.Policy.Entry
-	similar := answersSimilar(c.Cache)
 	switch {
-	case e.Unbounded:
-	case similar:
-		names = append(names, optimum("farthest-similar", c.Policy))
+	case c.Policy.Entry.Unbounded: // a bound at the capacity does not hold for it
+	case answersSimilar(c.Cache):
+		names = []string{optimum("farthest-similar", c.Policy), "pfoo-similar"}
 	default:
-		names = append(names, optimum("opt", c.Policy))
-	}
-	if similar {
-		names = append(names, "pfoo-similar")
+		names = []string{optimum("opt", c.Policy)}
 	}
 	return append(names, "infinite")
 }

@@ -148,3 +148,29 @@ func queryCell(t *testing.T, cache, policy string, capacity int64) Cell {
 	c.Cache = spec
 	return c
 }
+
+// byParity is a policy whose topics are the even and the odd objects.
+type byParity struct{ policies.Policy }
+
+func (byParity) InScope(r policies.Request, o policies.Object) bool { return (r.Query^o)&1 == 0 }
+
+// With scope=topic the nearest entry of the topic answers, and none of another.
+func TestSemanticScope(t *testing.T) {
+	pairs := []similarity.Pair{{A: 0, B: 2, Similarity: 0.9}, {A: 1, B: 2, Similarity: 0.95}, {A: 0, B: 3, Similarity: 0.9}}
+	r := pairsReplayer([]policies.Object{0, 1, 2, 3, 1}, pairs, &traces.Queries{}, 0)
+	c := queryCell(t, "semantic(scope=topic)", "lru", 2)
+	build := c.Policy.Entry.New
+	c.Policy.Entry.New = func(config policies.Config) (policies.Policy, error) {
+		p, err := build(config)
+		return byParity{p}, err
+	}
+	// 2 touches 0, though 1 is nearer, so that 3, which 0 does not answer, pushes out 1.
+	if got, want := countsOf(t, r, c), (Counts{Requests: 5, Hits: 1, Evictions: 2}); got != want {
+		t.Errorf("counts %+v, want %+v", got, want)
+	}
+	for _, reference := range References(c) {
+		if n := countsOf(t, r, reference); n.Hits < 1 {
+			t.Errorf("%s in %s: %+v", reference.Policy, reference.Cache, n)
+		}
+	}
+}
