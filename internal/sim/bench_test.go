@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"context"
 	"sync"
 	"testing"
 
@@ -10,7 +9,6 @@ import (
 	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/gen"
-	"github.com/cachesim/cachesim/internal/workload"
 )
 
 var benchZipf = sync.OnceValues(func() (*traces.Trace, []uint32) {
@@ -92,49 +90,4 @@ func countedPredictor(b *testing.B, t *traces.Trace, nextUse []uint32, text stri
 		b.Fatal(err)
 	}
 	return &predict.Counted{Predictor: p}
-}
-
-var benchDialogue = sync.OnceValues(func() (*traces.Trace, error) {
-	w, err := workload.Generated("dialogue(requests=20000)", 1)
-	if err != nil {
-		return nil, err
-	}
-	return w.Load(context.Background(), workload.Options{Queries: true})
-})
-
-// BenchmarkSemantic replays dialogues through a cache of 1000 queries, the join done before.
-func BenchmarkSemantic(b *testing.B) {
-	t, err := benchDialogue()
-	if err != nil {
-		b.Fatal(err)
-	}
-	r := NewReplayer(t, ReplayerOptions{})
-	for _, tau := range []string{"0.85", "0.4"} {
-		for _, name := range []string{"lru", "arc", "w-tinylfu", "farthest-similar"} {
-			b.Run(name+"/tau="+tau, func(b *testing.B) { benchSemantic(b, r, "semantic(tau="+tau+")", name) })
-		}
-	}
-}
-
-func benchSemantic(b *testing.B, r *Replayer, cacheText, name string) {
-	cache, err := ParseCache(cacheText)
-	if err != nil {
-		b.Fatal(err)
-	}
-	c := Cell{Policy: mustSpec(name), Cache: cache, Capacity: CapacityOf(1000, false)}
-	next := r.asIs().nextUse
-	b.ReportAllocs()
-	var n Counts
-	for b.Loop() {
-		b.StopTimer()
-		built, _, err := r.build(b.Context(), c, r.trace, next)
-		if err != nil {
-			b.Fatal(err)
-		}
-		n = Counts{}
-		b.StartTimer()
-		built.Serve(Window{Objects: r.trace.Objects}, &n)
-	}
-	b.ReportMetric(float64(n.Requests)*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mreq/s")
-	b.ReportMetric(100*ratio(n.Hits, n.Requests), "%hit")
 }

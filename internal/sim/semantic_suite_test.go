@@ -364,7 +364,7 @@ func TestSemanticRefuses(t *testing.T) {
 		cache, policy string
 		want          string
 	}{
-		{plain, "semantic", "lru", "serves queries, but random-1 has none"},
+		{plain, "semantic", "lru", "needs queries, but random-1 has none"},
 		{&bare, "semantic", "lru", "needs embeddings"},
 		{tr, "semantic", "opt", "write farthest-similar, or semantic(match=identity)"},
 		{tr, "semantic", "opt-bypass", "write farthest-similar"},
