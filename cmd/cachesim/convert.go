@@ -31,9 +31,10 @@ Records stream through, so a trace of any length can be converted; only oracleGe
 and for a while, as much disk as the trace uncompressed. OUT is replaced only when everything is written.
 
 Not every format holds everything. Plain text keeps only the keys, batches the keys and which of them come together; .jsonl keeps
-prompts or queries, with what is known of them; no other format keeps batches, prompts or more of queries than their ids.
-oracleGeneral keeps no operations and only whole seconds, turns text keys into 64-bit hashes (it is an error if two become
-one), and gives traces without sizes the size 1, as its readers skip requests of size 0.`,
+prompts or queries, with what is known of them, .parquet queries as well; no other format keeps batches, prompts or more of
+queries than their ids, but for .npy and .fvecs, which keep their embeddings alone. oracleGeneral keeps no operations and only
+whole seconds, turns text keys into 64-bit hashes (it is an error if two become one), and gives traces without sizes the size
+1, as its readers skip requests of size 0.`,
 		Example: `  cachesim convert trace.oracleGeneral.zst trace.csv.gz
   cachesim convert requests.csv --input-format csv:key=2,size=3 requests.oracleGeneral.zst
   cachesim convert --merge server1.csv server2.csv all.parquet

@@ -31,8 +31,8 @@ func newEmbedCommand() *cobra.Command {
 		Use:   "embed TRACE... -o FILE",
 		Short: "Make embeddings of the texts of queries",
 		Long: `Reads a trace of queries with texts, embeds each distinct text and writes the vectors, which semantic caches compare.
-FILE ends in .npy or .fvecs, where row i belongs to request i, or in .jsonl, which holds the queries as well. It appears when
-it is complete.
+FILE ends in .npy or .fvecs, where row i belongs to request i, or in .jsonl or .parquet, which hold the queries as well. It
+appears when it is complete.
 
 Built in is a lexical embedder: it finds texts alike that are worded alike, whatever they mean. --endpoint asks a service
 instead, any with the embeddings API of OpenAI: ollama, llama.cpp, vLLM, LM Studio, OpenAI. What has arrived is kept in
@@ -50,7 +50,7 @@ Embedders:
 	}
 	f.trace.register(cmd)
 	flags := cmd.Flags()
-	flags.StringVarP(&f.out, "output", "o", "", "file to write, .npy, .fvecs or .jsonl")
+	flags.StringVarP(&f.out, "output", "o", "", "file to write, .npy, .fvecs, .jsonl or .parquet")
 	flags.StringVar(&f.embedder, "embedder", embed.Default, "built-in embedder with its parameters")
 	flags.StringVar(&f.service.URL, "endpoint", "", "URL of a service to ask instead, for example http://localhost:11434")
 	flags.StringVar(&f.service.Model, "model", "", "model that the service uses")
@@ -60,7 +60,7 @@ Embedders:
 	flags.DurationVar(&f.service.Timeout, "timeout", 30*time.Second, "longest time that a request to the service takes")
 	flags.IntVar(&f.service.Retries, "retries", 5, "retries of a request that fails in a way that may pass: the network, 408, 429 and 5xx")
 	_ = cmd.MarkFlagRequired("output")
-	_ = cmd.MarkFlagFilename("output", "npy", "fvecs", "jsonl")
+	_ = cmd.MarkFlagFilename("output", "npy", "fvecs", "jsonl", "parquet")
 	cmd.MarkFlagsMutuallyExclusive("embedder", "endpoint")
 	return cmd
 }

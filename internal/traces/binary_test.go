@@ -278,7 +278,7 @@ func TestParquetThatClaimsMuch(t *testing.T) {
 	}
 }
 
-func FuzzParquet(f *testing.F) { fuzzFormat(f, "parquet", smallParquet(f)) }
+func FuzzParquet(f *testing.F) { fuzzFormat(f, "parquet", smallParquet(f), smallParquetOfQueries(f)) }
 
 func FuzzVSCSI(f *testing.F) {
 	fuzzFormat(f, "vscsi", string(encodeVSCSI(1, vscsiRecords)), string(encodeVSCSI(2, vscsiRecords)))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,10 +17,10 @@ import (
 
 var parquetFormat = Format{
 	Name:      "parquet",
-	Summary:   "Apache Parquet with named columns: an integer or string key, and time, size and operation if they are there",
-	Carries:   "key, and time, size, op where there are columns for them",
+	Summary:   "Apache Parquet with named columns: an integer or string key, and time, size and operation, or what is known of queries, if they are there",
+	Carries:   "key, and time, size, op where there are columns for them; queries: session, topic, answer, text, embedding",
 	Detection: "its signature PAR1",
-	Options:   append(columnOptions(), opsOption()),
+	Options:   slices.Concat(columnOptions(), []params.Param{opsOption()}, queryColumnOptions()),
 	Detect:    detectParquet,
 	Open:      openParquet,
 }
@@ -44,8 +45,9 @@ type parquetReader struct {
 	ops    opFilter
 
 	key            *parquetCursor
-	time, size, op *parquetCursor // nil without such a column
-	keyText        []byte         // of a negative number
+	time, size, op *parquetCursor  // nil without such a column
+	queries        *parquetQueries // nil where rows are no queries
+	keyText        []byte          // of a negative number
 }
 
 func openParquet(src *Source, opts params.Values) (r Reader, fields Fields, err error) {
@@ -106,7 +108,12 @@ func (p *parquetReader) chooseColumns(opts params.Values) (Fields, error) {
 			return Fields{}, p.src.Errorf("column %q cannot be the %s: it holds %s, want %w", cursor.column.Name(), c.use, describeColumn(cursor.column), err)
 		}
 	}
-	return chosen.fields(), nil
+	fields := chosen.fields()
+	if p.queries, err = newParquetQueries(&table, all, opts); err != nil {
+		return Fields{}, p.src.Errorf("%w", err)
+	}
+	fields.Queries = p.queries != nil
+	return fields, nil
 }
 
 func describeColumn(c *parquet.Column) string {
@@ -123,6 +130,9 @@ func (p *parquetReader) cursors() []*parquetCursor {
 		if c != nil {
 			cursors = append(cursors, c)
 		}
+	}
+	if p.queries != nil {
+		cursors = append(cursors, p.queries.cursors()...)
 	}
 	return cursors
 }
@@ -208,7 +218,10 @@ func (p *parquetReader) readRow(rec *Record) error {
 				p.op.column.Name(), op.ByteArray())
 		}
 	}
-	return nil
+	if p.queries != nil {
+		rec.Query, err = p.queries.read()
+	}
+	return err
 }
 
 // setKey takes a number as it is, except that negative ones are text, as they are in text formats.
@@ -345,6 +358,15 @@ func (c *parquetCursor) nextTime() (int64, error) {
 
 // next returns the next value, which is valid until the following call and never null.
 func (c *parquetCursor) next() (parquet.Value, error) {
+	v, err := c.nextOrNull()
+	if err == nil && v.IsNull() {
+		err = fmt.Errorf("column %q: the value is missing (null)", c.column.Name())
+	}
+	return v, err
+}
+
+// nextOrNull returns the next value, which is valid until the following call.
+func (c *parquetCursor) nextOrNull() (parquet.Value, error) {
 	if len(c.filled) == 0 {
 		if err := c.fill(); err == io.EOF {
 			return parquet.Value{}, fmt.Errorf("damaged Parquet: column %q has fewer values than its row group has rows", c.column.Name())
@@ -354,9 +376,6 @@ func (c *parquetCursor) next() (parquet.Value, error) {
 	}
 	v := c.filled[0]
 	c.filled = c.filled[1:]
-	if v.IsNull() {
-		return v, fmt.Errorf("column %q: the value is missing (null)", c.column.Name())
-	}
 	return v, nil
 }
 

@@ -1,10 +1,12 @@
 package traces
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"math"
+	"slices"
 )
 
 // Queries are requests in words, which a semantic cache may answer with what it holds for a similar one. An object is a query id; what is said of an
@@ -33,6 +35,26 @@ type QueryHead struct {
 	Session, Topic, Answer []byte // names; nil where they are not known
 	Text                   []byte // nil where it is not known
 	Vector                 []float32
+}
+
+// name returns the session, topic, answer or text, by that word; nil where it is not known.
+func (q *QueryHead) name(word string) []byte {
+	switch word {
+	case "session":
+		return q.Session
+	case "topic":
+		return q.Topic
+	case "answer":
+		return q.Answer
+	}
+	return q.Text
+}
+
+// clone returns what stays valid after the next call of Read.
+func (q *QueryHead) clone() *QueryHead {
+	return &QueryHead{
+		Session: bytes.Clone(q.Session), Topic: bytes.Clone(q.Topic), Answer: bytes.Clone(q.Answer), Text: bytes.Clone(q.Text), Vector: slices.Clone(q.Vector),
+	}
 }
 
 // VectorReader gives the embeddings of the requests of a trace from beside it, one after another.

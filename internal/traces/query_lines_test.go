@@ -6,7 +6,6 @@ import (
 	"math"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
@@ -23,10 +22,7 @@ func drainQueries(r Reader) (records []Record, err error) {
 			return records, err
 		}
 		rec.Text = bytes.Clone(rec.Text)
-		q := *rec.Query
-		rec.Query = &QueryHead{
-			Session: bytes.Clone(q.Session), Topic: bytes.Clone(q.Topic), Answer: bytes.Clone(q.Answer), Text: bytes.Clone(q.Text), Vector: slices.Clone(q.Vector),
-		}
+		rec.Query = rec.Query.clone()
 		records = append(records, rec)
 	}
 }
@@ -154,7 +150,8 @@ func TestQueriesRoundTrip(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(rt *rapid.T) {
 		want := anyQueries(rt)
-		path := filepath.Join(dir, rapid.SampledFrom([]string{"q.jsonl", "q.jsonl.zst"}).Draw(rt, "name"))
+		file := rapid.SampledFrom([]struct{ name, format string }{{"q.jsonl", "queries"}, {"q.jsonl.zst", "queries"}, {"q.parquet", "parquet"}}).Draw(rt, "file")
+		path := filepath.Join(dir, file.name)
 		if err := tryWriteTrace(t.Context(), path, CreateOptions{Fields: Fields{Time: true, Queries: true}}, want); err != nil {
 			rt.Fatal(err)
 		}
@@ -164,7 +161,7 @@ func TestQueriesRoundTrip(t *testing.T) {
 		}
 		defer s.Close()
 		got, err := drainQueries(s)
-		if err != nil || s.Info.Format != "queries" || !reflect.DeepEqual(got, want) {
+		if err != nil || s.Info.Format != file.format || !reflect.DeepEqual(got, want) {
 			rt.Fatalf("as %s: got %v and error %v, want %v", s.Info.Format, got, err, want)
 		}
 	})

@@ -206,13 +206,10 @@ func (r *rowReader) chooseColumns(format string, opts params.Values) (columns, e
 	}{{&c.key, "key", keyNames}, {&c.time, "time", timeNames}, {&c.size, "size", sizeNames}, {&c.op, "op", opNames}} {
 		choice := opts.Text(col.name)
 		var err error
-		switch {
-		case choice == "":
-			*col.index = r.known(col.known)
-		case choice == "none" && col.index != &c.key:
-			*col.index = -1
-		default:
+		if choice == "none" && col.index == &c.key {
 			*col.index, err = r.column(choice)
+		} else {
+			*col.index, err = r.choose(choice, col.known)
 		}
 		if err != nil {
 			return c, err
@@ -223,6 +220,17 @@ func (r *rowReader) chooseColumns(format string, opts params.Values) (columns, e
 			"(columns %s)", format, r.describeColumns())
 	}
 	return c, nil
+}
+
+// choose returns the index of the column that the user chose, for "" of one with a known name, or -1 for none.
+func (r *rowReader) choose(choice string, known []string) (int, error) {
+	switch choice {
+	case "":
+		return r.known(known), nil
+	case "none":
+		return -1, nil
+	}
+	return r.column(choice)
 }
 
 // named returns the index of the column with that name, whatever its case, or -1.

@@ -136,12 +136,22 @@ func (v *VectorFile) decode(row []byte, vector []float32) error {
 		return checkVector(vector)
 	}
 	for i := range vector {
-		x := math.Float64frombits(binary.LittleEndian.Uint64(row[8*i:]))
-		if vector[i] = float32(x); math.IsInf(float64(vector[i]), 0) && !math.IsInf(x, 0) {
-			return fmt.Errorf("the number %v: want numbers within the range of float32", x)
+		x, err := narrowed(math.Float64frombits(binary.LittleEndian.Uint64(row[8*i:])))
+		if err != nil {
+			return err
 		}
+		vector[i] = x
 	}
 	return checkVector(vector)
+}
+
+// narrowed returns x as float32; that it is finite and does not fit is an error.
+func narrowed(x float64) (float32, error) {
+	narrow := float32(x)
+	if math.IsInf(float64(narrow), 0) && !math.IsInf(x, 0) {
+		return 0, fmt.Errorf("the number %v: want numbers within the range of float32", x)
+	}
+	return narrow, nil
 }
 
 // beginFvecs takes the length of the first row for that of all.

@@ -77,7 +77,7 @@ var writableFormats = []writableFormat{
 	{"plain", []string{".txt", ".keys", ".plain"}, newPlainWriter, false},
 	{"batches", []string{".batches"}, newBatchesWriter, false},
 	{"oraclegeneral", []string{".oraclegeneral", ".oraclegeneral.bin"}, newOracleGeneralWriter, false},
-	{"parquet", []string{".parquet"}, newParquetWriter, false},
+	{"parquet", []string{".parquet"}, newParquetWriter, true},
 	{"mooncake", []string{".jsonl"}, newMooncakeWriter, false},
 	{"npy", []string{".npy"}, newNpyWriter, true},
 	{"fvecs", []string{".fvecs"}, newFvecsWriter, true},

@@ -9,24 +9,34 @@ import (
 	"github.com/parquet-go/parquet-go"
 )
 
-// parquetGroup is the number of rows in a row group: what is held in memory while writing.
-const parquetGroup = 1 << 16
+// parquetGroup is the number of rows in a row group, parquetQueryGroup that of queries, which are larger: what is held in memory while writing.
+const (
+	parquetGroup      = 1 << 16
+	parquetQueryGroup = 1 << 13
+)
 
-// parquetWriter writes the columns that the records carry: time (TIMESTAMP in ns), key (UINT_64, or a string if one of the first
-// parquetGroup keys is text), size (INT64, bytes) and op (a string).
+// parquetWriter writes the columns that the records carry: time (TIMESTAMP in ns), key (UINT_64, or a string if one of the first keys, as many as a row
+// group has rows, is text), size (INT64, bytes) and op (a string); of queries also session, topic, answer and text (strings or null) and embedding (a LIST of
+// FLOAT) if the first has one.
 type parquetWriter struct {
 	dst      io.Writer
 	fields   Fields
+	group    int      // rows in a row group
 	pending  []Record // before the type of the key is decided
 	out      *parquet.GenericWriter[any]
 	textKeys bool
+	dim      int // of embeddings, 0 without
 	rows     int
 	row      parquet.Row
-	index    columns // of the values in a row
+	columns  []string // their names, as their values follow each other in a row
 }
 
 func newParquetWriter(_ context.Context, w io.Writer, _ string, fields Fields) (recordWriter, error) {
-	return &parquetWriter{dst: w, fields: fields}, nil
+	p := &parquetWriter{dst: w, fields: fields, group: parquetGroup}
+	if fields.Queries {
+		p.group = parquetQueryGroup
+	}
+	return p, nil
 }
 
 func (p *parquetWriter) write(rec *Record) error {
@@ -35,8 +45,11 @@ func (p *parquetWriter) write(rec *Record) error {
 	}
 	copied := *rec
 	copied.Text = bytes.Clone(rec.Text)
+	if p.fields.Queries {
+		copied.Query = rec.Query.clone()
+	}
 	p.textKeys = p.textKeys || rec.Text != nil
-	if p.pending = append(p.pending, copied); len(p.pending) == parquetGroup {
+	if p.pending = append(p.pending, copied); len(p.pending) == p.group {
 		return p.begin()
 	}
 	return nil
@@ -57,19 +70,12 @@ func (p *parquetWriter) begin() error {
 	if p.fields.Op {
 		group["op"] = parquet.Encoded(parquet.String(), &parquet.RLEDictionary)
 	}
+	if p.fields.Queries {
+		p.addQueryColumns(group)
+	}
 	schema := parquet.NewSchema("trace", group)
-	p.row = make(parquet.Row, len(group))
-	for i, path := range schema.Columns() {
-		switch path[0] {
-		case "key":
-			p.index.key = i
-		case "time":
-			p.index.time = i
-		case "size":
-			p.index.size = i
-		case "op":
-			p.index.op = i
-		}
+	for _, path := range schema.Columns() {
+		p.columns = append(p.columns, path[0])
 	}
 	p.out = parquet.NewGenericWriter[any](p.dst, schema, parquet.Compression(&parquet.Zstd))
 	pending := p.pending
@@ -82,28 +88,78 @@ func (p *parquetWriter) begin() error {
 	return nil
 }
 
-func (p *parquetWriter) writeRow(rec *Record) error {
-	key, err := p.keyValue(rec)
-	if err != nil {
-		return err
+// addQueryColumns adds the columns of what is known of queries.
+func (p *parquetWriter) addQueryColumns(group parquet.Group) {
+	for _, name := range []string{"session", "topic", "answer"} {
+		group[name] = parquet.Optional(parquet.Encoded(parquet.String(), &parquet.RLEDictionary))
 	}
-	p.set(p.index.key, key)
-	if p.fields.Time {
-		p.set(p.index.time, parquet.Int64Value(rec.Time))
+	group["text"] = parquet.Optional(parquet.String())
+	if len(p.pending) > 0 && p.pending[0].Query.Vector != nil {
+		p.dim = len(p.pending[0].Query.Vector)
+		group["embedding"] = parquet.List(parquet.Leaf(parquet.FloatType))
 	}
-	if p.fields.Size {
-		p.set(p.index.size, parquet.Int64Value(rec.Size))
+}
+
+func (p *parquetWriter) writeRow(rec *Record) (err error) {
+	p.row = p.row[:0]
+	for i, name := range p.columns {
+		if err := p.appendValues(rec, name, i); err != nil {
+			return err
+		}
 	}
-	if p.fields.Op {
-		p.set(p.index.op, parquet.ByteArrayValue([]byte(rec.Op.String())))
+	if p.fields.Queries && len(rec.Query.Vector) != p.dim {
+		return lengthError(len(rec.Query.Vector), p.dim)
 	}
 	if _, err := p.out.WriteRows([]parquet.Row{p.row}); err != nil {
 		return err
 	}
-	if p.rows++; p.rows%parquetGroup == 0 {
+	if p.rows++; p.rows%p.group == 0 {
 		return p.out.Flush()
 	}
 	return nil
+}
+
+// appendValues appends to the row what a record has in a column.
+func (p *parquetWriter) appendValues(rec *Record, name string, column int) error {
+	var v parquet.Value
+	switch name {
+	case "key":
+		key, err := p.keyValue(rec)
+		if err != nil {
+			return err
+		}
+		v = key
+	case "time":
+		v = parquet.Int64Value(rec.Time)
+	case "size":
+		v = parquet.Int64Value(rec.Size)
+	case "op":
+		v = parquet.ByteArrayValue([]byte(rec.Op.String()))
+	case "embedding":
+		p.appendVector(rec.Query.Vector, column)
+		return nil
+	default:
+		p.appendText(rec.Query.name(name), column)
+		return nil
+	}
+	p.row = append(p.row, v.Level(0, 0, column))
+	return nil
+}
+
+// appendText appends a text, or null where there is none.
+func (p *parquetWriter) appendText(text []byte, column int) {
+	v := parquet.Value{}.Level(0, 0, column)
+	if text != nil {
+		v = parquet.ByteArrayValue(text).Level(0, 1, column)
+	}
+	p.row = append(p.row, v)
+}
+
+// appendVector appends the elements of a list, of which the first begins the row.
+func (p *parquetWriter) appendVector(vector []float32, column int) {
+	for i, x := range vector {
+		p.row = append(p.row, parquet.FloatValue(x).Level(min(i, 1), 1, column))
+	}
 }
 
 func (p *parquetWriter) keyValue(rec *Record) (parquet.Value, error) {
@@ -114,11 +170,7 @@ func (p *parquetWriter) keyValue(rec *Record) (parquet.Value, error) {
 		return parquet.Int64Value(int64(rec.Num)), nil
 	}
 	return parquet.Value{}, fmt.Errorf("key %q is text, but the first %d keys are numbers, so the column holds numbers: write CSV instead",
-		rec.Text, parquetGroup)
-}
-
-func (p *parquetWriter) set(column int, v parquet.Value) {
-	p.row[column] = v.Level(0, 0, column)
+		rec.Text, p.group)
 }
 
 func (p *parquetWriter) finish() error {

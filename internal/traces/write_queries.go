@@ -41,14 +41,12 @@ func (q *queryLineWriter) write(rec *Record) error {
 		q.line.WriteString(`,"id":`)
 		q.line.Write(strconv.AppendUint(q.line.AvailableBuffer(), rec.Num, 10))
 	}
-	for _, field := range []struct {
-		name string
-		text []byte
-	}{{"id", rec.Text}, {"session", head.Session}, {"topic", head.Topic}, {"answer", head.Answer}, {"text", head.Text}} {
-		if field.text != nil {
-			if err := q.writeText(field.name, field.text); err != nil {
-				return err
-			}
+	if err := q.writeText("id", rec.Text); err != nil {
+		return err
+	}
+	for _, name := range []string{"session", "topic", "answer", "text"} {
+		if err := q.writeText(name, head.name(name)); err != nil {
+			return err
 		}
 	}
 	if head.Vector != nil {
@@ -59,8 +57,11 @@ func (q *queryLineWriter) write(rec *Record) error {
 	return err
 }
 
-// writeText writes a field whose value is a text.
+// writeText writes a field whose value is a text, unless there is none.
 func (q *queryLineWriter) writeText(name string, text []byte) error {
+	if text == nil {
+		return nil
+	}
 	if !utf8.Valid(text) {
 		return fmt.Errorf("%s %q: it is not UTF-8, which JSON cannot hold", name, text)
 	}

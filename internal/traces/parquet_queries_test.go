@@ -1,0 +1,191 @@
+package traces
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/parquet-go/parquet-go"
+)
+
+// rowsOf writes rows, structs with tags, as Parquet and reads them as queries.
+func rowsOf[T any](t *testing.T, format string, rows ...T) ([]Record, error) {
+	t.Helper()
+	var out bytes.Buffer
+	w := parquet.NewGenericWriter[T](&out)
+	if _, err := w.Write(rows); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s, err := openString(t, out.String(), format)
+	if err != nil {
+		return nil, err
+	}
+	if !s.Fields.Queries {
+		return drain(s)
+	}
+	return drainQueries(s)
+}
+
+type queryRow struct {
+	Time      float64   `parquet:"time"`
+	ID        string    `parquet:"id"`
+	Session   int32     `parquet:"session"`
+	Topic     *string   `parquet:"topic,optional"`
+	Text      string    `parquet:"text"`
+	Embedding []float64 `parquet:"embedding,list"`
+}
+
+func TestParquetQueries(t *testing.T) {
+	topic := "film"
+	got, err := rowsOf(t, "", queryRow{0.5, "q17", 3, &topic, "", []float64{0.5, -1}}, queryRow{1, "18", -3, nil, "Dune", []float64{2, 0}})
+	want := []Record{
+		{Time: second / 2, Text: []byte("q17"), Query: &QueryHead{Session: []byte("3"), Topic: []byte("film"), Text: []byte{}, Vector: []float32{0.5, -1}}},
+		{Time: second, Num: 18, Query: &QueryHead{Session: []byte("-3"), Text: []byte("Dune"), Vector: []float32{2, 0}}},
+	}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v and error %v, want %v", got, err, want)
+	}
+	type repeated struct {
+		Key       int64     `parquet:"key"`
+		Embedding []float32 `parquet:"embedding"`
+	}
+	many := slices.Repeat([]repeated{{7, []float32{1, 2, 3}}}, 1000) // more numbers than are at hand at once
+	if got, err := rowsOf(t, "", many...); err != nil || len(got) != 1000 || !slices.Equal(got[999].Query.Vector, []float32{1, 2, 3}) {
+		t.Errorf("a repeated column: %d rows, error %v", len(got), err)
+	}
+	type other struct {
+		Key    string    `parquet:"key"`
+		Vector []float32 `parquet:"vec,list"`
+		Text   int64     `parquet:"text"`
+	}
+	got, err = rowsOf(t, "parquet:embedding=vec,text=key", other{"a b", []float32{1}, 7})
+	want = []Record{{Text: []byte("a b"), Query: &QueryHead{Text: []byte("a b"), Vector: []float32{1}}}}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("columns of other names: got %v and error %v, want %v", got, err, want)
+	}
+	type noQueries struct {
+		Key       string `parquet:"key"`
+		Topic     string `parquet:"topic"`
+		Embedding int64  `parquet:"embedding"`
+	}
+	if got, err := rowsOf(t, "parquet:embedding=none", noQueries{"a", "b", 7}); err != nil || got[0].Query != nil {
+		t.Errorf("a topic alone: got %v and error %v, want that it is no query", got, err)
+	}
+	if _, err := rowsOf(t, "", noQueries{"a", "b", 7}); err == nil || !strings.HasSuffix(err.Error(),
+		`column "embedding" cannot be the embedding: it holds INT(64,true), want lists of 32-bit or 64-bit floating-point numbers; parquet:embedding=none ignores it`) {
+		t.Errorf("error %v, want that a number is no embedding", err)
+	}
+}
+
+func TestParquetQueryErrors(t *testing.T) {
+	type row struct {
+		Key       int64      `parquet:"key"`
+		Embedding []*float64 `parquet:"embedding,list" parquet-element:",optional"`
+	}
+	of := func(numbers ...float64) []*float64 {
+		var list []*float64
+		for _, x := range numbers {
+			list = append(list, &x)
+		}
+		return list
+	}
+	for name, c := range map[string]struct {
+		rows []row
+		want string
+	}{
+		"null":        {[]row{{1, of(1, 2)}, {2, append(of(1), nil)}}, `row 2: column "embedding": a number is missing (null): want finite numbers`},
+		"lengths":     {[]row{{1, of(1, 2)}, {2, of(1)}}, "row 2: an embedding of 1 numbers after others of 2: want the same length for all"},
+		"empty":       {[]row{{1, of(1, 2)}, {2, nil}}, "row 2: no embedding after others of 2 numbers"},
+		"zeros":       {[]row{{1, of(0, 0)}}, "row 1: an embedding of zeros"},
+		"large":       {[]row{{1, of(1e300, 0)}}, `row 1: column "embedding": the number 1e+300: want numbers within the range of float32`},
+		"first empty": {[]row{{1, nil}, {2, of(1)}}, "row 2: an embedding of 1 numbers after queries without any"},
+	} {
+		if _, err := rowsOf(t, "", c.rows...); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want %s", name, err, c.want)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "x.parquet")
+	records := []Record{{Num: 1, Query: &QueryHead{Vector: []float32{1, 2}}}, {Num: 2, Query: &QueryHead{}}}
+	if err := tryWriteTrace(t.Context(), path, CreateOptions{Fields: Fields{Queries: true}}, records); err == nil || !strings.Contains(err.Error(), "no embedding after others of 2 numbers") {
+		t.Errorf("writing: error %v, want that an embedding is missing", err)
+	}
+}
+
+func TestParquetOfManyQueries(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.parquet")
+	var records []Record
+	for i := range 2*parquetQueryGroup + 5 {
+		records = append(records, Record{Num: uint64(i), Query: &QueryHead{Text: []byte{}, Vector: []float32{1, float32(i)}}})
+	}
+	writeTrace(t, path, Fields{Queries: true}, records)
+	s, err := Open(path, LoadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if got, err := drainQueries(s); err != nil || !reflect.DeepEqual(got, records) {
+		t.Errorf("%d queries and error %v, want %d", len(got), err, len(records))
+	}
+}
+
+// smallParquetOfQueries returns a file of two queries.
+func smallParquetOfQueries(t testing.TB) string {
+	path := filepath.Join(t.TempDir(), "q.parquet")
+	writeTrace(t, path, Fields{Time: true, Queries: true}, []Record{
+		{Text: []byte("a"), Query: &QueryHead{Text: []byte("x"), Vector: []float32{1, 2}}}, {Num: 7, Query: &QueryHead{Topic: []byte("t"), Vector: []float32{3, 4}}},
+	})
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(content)
+}
+
+// pyarrowQueries writes lists of each kind that pyarrow has, and checks what cachesim wrote.
+const pyarrowQueries = `
+import sys, pyarrow as pa, pyarrow.parquet as pq
+folder = sys.argv[1]
+for name, kind in [("list32", pa.list_(pa.float32())), ("list64", pa.list_(pa.float64())), ("fixed32", pa.list_(pa.float32(), 3)), ("large64", pa.large_list(pa.float64()))]:
+    table = pa.table({"time": pa.array([0.5, 1.0]), "id": ["a", "b"], "text": ["x", None], "embedding": pa.array([[1, 2, 3], [0.5, 0, -1]], type=kind)})
+    pq.write_table(table, f"{folder}/{name}.parquet")
+table = pq.read_table(f"{folder}/ours.parquet")
+assert table["embedding"].to_pylist() == [[1, 2, 3], [0.5, 0, -1]], table
+assert table["text"].to_pylist() == ["x", None] and table["key"].to_pylist() == ["a", "b"], table
+`
+
+func TestParquetQueriesOfPyarrow(t *testing.T) {
+	if err := exec.Command("python3", "-c", "import pyarrow").Run(); err != nil {
+		t.Skip("no python3 with pyarrow, to write and read Parquet with")
+	}
+	folder := t.TempDir()
+	want := []Record{
+		{Time: second / 2, Text: []byte("a"), Query: &QueryHead{Text: []byte("x"), Vector: []float32{1, 2, 3}}},
+		{Time: second, Text: []byte("b"), Query: &QueryHead{Vector: []float32{0.5, 0, -1}}},
+	}
+	writeTrace(t, filepath.Join(folder, "ours.parquet"), Fields{Time: true, Queries: true}, want)
+	if out, err := exec.Command("python3", "-c", pyarrowQueries, folder).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	files, err := os.ReadDir(folder)
+	if err != nil || len(files) != 5 {
+		t.Fatalf("files %v, %v", files, err)
+	}
+	for _, file := range files {
+		s, err := Open(filepath.Join(folder, file.Name()), LoadOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		if got, err := drainQueries(s); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: got %v and error %v, want %v", file.Name(), got, err, want)
+		}
+	}
+}
