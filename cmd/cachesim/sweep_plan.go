@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"runtime"
 	"strconv"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cachesim/cachesim/internal/experiment"
+	"github.com/cachesim/cachesim/internal/parallel"
 	"github.com/cachesim/cachesim/internal/records"
 )
 
@@ -85,10 +85,7 @@ func listCells(cmd *cobra.Command, s *experiment.Sweep, jobs int, format string)
 	if err := printCells(cmd, cells, format); err != nil {
 		return err
 	}
-	if jobs == 0 {
-		jobs = runtime.GOMAXPROCS(0)
-	}
-	_, err = fmt.Fprintf(cmd.ErrOrStderr(), "%s\n", costNote(s.Cells, missing, cost, jobs))
+	_, err = fmt.Fprintf(cmd.ErrOrStderr(), "%s\n", costNote(s.Cells, missing, cost, parallel.Jobs(jobs)))
 	return err
 }
 

@@ -2,9 +2,8 @@ package adversary
 
 import (
 	"context"
-	"runtime"
-	"sync"
 
+	"github.com/cachesim/cachesim/internal/parallel"
 	"github.com/cachesim/cachesim/internal/policies"
 )
 
@@ -20,49 +19,35 @@ type Row struct {
 // Table searches for every policy at every capacity, jobs searches at a time (0: one per core), and returns a row for each, policy by policy. It calls
 // ended after each of the Searches. The rows do not depend on jobs.
 func Table(ctx context.Context, specs []policies.Spec, capacities []int, options Options, jobs int, ended func()) ([]Row, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	var rows []Row
 	for _, spec := range specs {
 		for _, capacity := range capacities {
 			rows = append(rows, Row{Policy: spec, Capacity: capacity, Stated: Stated(spec, capacity)})
 		}
 	}
-	if jobs <= 0 {
-		jobs = runtime.GOMAXPROCS(0)
-	}
-	turn := make(chan struct{}, jobs)
-	var searches sync.WaitGroup
-	launch := func(search func() error) {
-		searches.Go(func() {
-			turn <- struct{}{}
-			defer func() { <-turn }()
-			if ctx.Err() != nil {
-				return
-			}
-			if err := search(); err != nil {
-				cancel(err)
-				return
-			}
-			ended()
-		})
-	}
+	var searches []func(context.Context) error
 	for i := range rows {
 		row := &rows[i]
-		launch(func() (err error) {
+		searches = append(searches, func(ctx context.Context) (err error) {
 			row.Any, err = Any(ctx, row.Policy, row.Capacity, options)
 			return err
 		})
 		if row.Policy.Entry.Predicts {
 			row.Exact = &Found{}
-			launch(func() (err error) {
+			searches = append(searches, func(ctx context.Context) (err error) {
 				*row.Exact, err = Exact(ctx, row.Policy, row.Capacity, options)
 				return err
 			})
 		}
 	}
-	searches.Wait()
-	return rows, context.Cause(ctx)
+	err := parallel.For(ctx, parallel.Jobs(jobs), len(searches), func(ctx context.Context, _, i int) error {
+		err := searches[i](ctx)
+		if err == nil {
+			ended()
+		}
+		return err
+	})
+	return rows, err
 }
 
 // Searches returns how many searches Table makes.

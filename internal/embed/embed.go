@@ -6,12 +6,11 @@ package embed
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 
+	"github.com/cachesim/cachesim/internal/parallel"
 	"github.com/cachesim/cachesim/internal/params"
 )
 
@@ -100,24 +99,17 @@ const textsAtOnce = 256
 
 // inParallel calls visit for 0 to n-1 on all cores; each goroutine has a visit of its own, made by newVisit. done hears how many calls have ended.
 func inParallel(ctx context.Context, n int, newVisit func() func(i int), done func(int)) error {
-	var next, ended atomic.Int64
-	var group sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), n/textsAtOnce+1) {
-		group.Go(func() {
-			visit := newVisit()
-			for ctx.Err() == nil {
-				to := int(next.Add(textsAtOnce))
-				from := to - textsAtOnce
-				if from >= n {
-					return
-				}
-				for i := from; i < min(to, n); i++ {
-					visit(i)
-				}
-				done(int(ended.Add(int64(min(to, n) - from))))
-			}
-		})
-	}
-	group.Wait()
-	return ctx.Err()
+	visits := make([]func(int), parallel.Jobs(0))
+	var ended atomic.Int64
+	return parallel.For(ctx, len(visits), (n+textsAtOnce-1)/textsAtOnce, func(_ context.Context, worker, piece int) error {
+		if visits[worker] == nil {
+			visits[worker] = newVisit()
+		}
+		from, to := piece*textsAtOnce, min((piece+1)*textsAtOnce, n)
+		for i := from; i < to; i++ {
+			visits[worker](i)
+		}
+		done(int(ended.Add(int64(to - from))))
+		return nil
+	})
 }

@@ -3,12 +3,12 @@ package experiment
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/cachesim/cachesim/internal/parallel"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/records"
@@ -191,12 +191,8 @@ func Execute(ctx context.Context, cells []Cell, options Options) error {
 	if err := e.plan(cells); err != nil {
 		return err
 	}
-	atOnce := options.Jobs
-	if atOnce <= 0 {
-		atOnce = runtime.GOMAXPROCS(0)
-	}
 	var workers sync.WaitGroup
-	for range min(atOnce, len(cells)) {
+	for range min(parallel.Jobs(options.Jobs), len(cells)) {
 		workers.Go(func() { e.work(ctx) })
 	}
 	workers.Wait()

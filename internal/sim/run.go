@@ -3,10 +3,10 @@ package sim
 import (
 	"context"
 	"errors"
-	"runtime"
 	"slices"
 	"sync"
 
+	"github.com/cachesim/cachesim/internal/parallel"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/records"
@@ -133,43 +133,21 @@ func (r *runner) plan() (jobs [][]Cell, err error) {
 
 // runAll does the jobs on options.Jobs goroutines and returns what has ended.
 func (r *runner) runAll(ctx context.Context, jobs [][]Cell) (map[string]records.Record, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	atOnce := r.options.Jobs
-	if atOnce <= 0 {
-		atOnce = runtime.GOMAXPROCS(0)
-	}
 	done := map[string]records.Record{}
-	queue := make(chan []Cell)
 	var mu sync.Mutex
-	var workers sync.WaitGroup
-	for range min(atOnce, len(jobs)) {
-		workers.Go(func() {
-			for job := range queue {
-				recs, err := r.Replay(ctx, job)
-				if err != nil {
-					cancel(err)
-					continue
-				}
-				mu.Lock()
-				for k, c := range job {
-					done[c.Key()] = recs[k]
-				}
-				mu.Unlock()
-			}
-		})
-	}
-feed:
-	for _, job := range jobs {
-		select {
-		case queue <- job:
-		case <-ctx.Done():
-			break feed
+	err := parallel.For(ctx, parallel.Jobs(r.options.Jobs), len(jobs), func(ctx context.Context, _, i int) error {
+		recs, err := r.Replay(ctx, jobs[i])
+		if err != nil {
+			return err
 		}
-	}
-	close(queue)
-	workers.Wait()
-	return done, context.Cause(ctx)
+		mu.Lock()
+		defer mu.Unlock()
+		for k, c := range jobs[i] {
+			done[c.Key()] = recs[k]
+		}
+		return nil
+	})
+	return done, err
 }
 
 // records brings the records into order, capacity by capacity and setup by setup, and marks the best online policy of each.

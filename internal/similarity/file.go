@@ -14,6 +14,8 @@ import (
 	"slices"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/cachesim/cachesim/internal/parallel"
 )
 
 // Identity tells vectors from others. Side files are kept under it.
@@ -180,7 +182,7 @@ func (f *fileReader) neighbours(ctx context.Context) (*Neighbours, error) {
 	if err := f.end(); err != nil {
 		return nil, err
 	}
-	return newNeighbours(ctx, int(f.header.Count), math.Float32frombits(f.header.From), f.pairs.chunks, Options{}.withDefaults().Jobs)
+	return newNeighbours(ctx, int(f.header.Count), math.Float32frombits(f.header.From), f.pairs.chunks, parallel.Jobs(0))
 }
 
 // ReadByte implements io.ByteReader.

@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"runtime"
-	"sync"
 	"sync/atomic"
+
+	"github.com/cachesim/cachesim/internal/parallel"
 )
 
 // Options say how Join works. None of them changes what it finds.
@@ -21,9 +21,7 @@ type Options struct {
 const DefaultMaxPairs = 1 << 27
 
 func (o Options) withDefaults() Options {
-	if o.Jobs <= 0 {
-		o.Jobs = runtime.GOMAXPROCS(0)
-	}
+	o.Jobs = parallel.Jobs(o.Jobs)
 	if o.MaxPairs <= 0 {
 		o.MaxPairs = DefaultMaxPairs
 	}
@@ -46,7 +44,7 @@ func Join(ctx context.Context, v Vectors, from float32, options Options) (*Neigh
 	}
 	defer products.Close()
 	j := &join{Options: options, v: v, from: from, proposeFrom: v.proposeFrom(from), products: products, workers: make([]joinWorker, options.Jobs)}
-	if err := forEach(ctx, options.Jobs, j.blocks(), j.compare); err != nil {
+	if err := parallel.For(ctx, options.Jobs, j.blocks(), j.compare); err != nil {
 		return nil, err
 	}
 	var chunks [][]Pair
@@ -92,7 +90,7 @@ func (j *join) block(i int) Block {
 }
 
 // compare finds the similar pairs of block number i.
-func (j *join) compare(worker, i int) (err error) {
+func (j *join) compare(_ context.Context, worker, i int) (err error) {
 	w, block := &j.workers[worker], j.block(i)
 	if w.candidates, err = j.products.Propose(block, j.proposeFrom, w.candidates[:0]); err != nil {
 		return fmt.Errorf("backend %s: %w", j.Backend.Name(), err)
@@ -112,32 +110,6 @@ func (j *join) compare(worker, i int) (err error) {
 	if j.Progress != nil {
 		n := int64(j.v.Len())
 		j.Progress(compared, n*(n-1)/2)
-	}
-	return nil
-}
-
-// forEach calls work for 0..n-1 on several goroutines, numbered from 0, and returns its first error or that of ctx.
-func forEach(ctx context.Context, jobs, n int, work func(worker, i int) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var next atomic.Int64
-	var all sync.WaitGroup
-	for worker := range min(jobs, n) {
-		all.Go(func() {
-			for ctx.Err() == nil {
-				i := int(next.Add(1)) - 1
-				if i >= n {
-					return
-				}
-				if err := work(worker, i); err != nil {
-					cancel(err)
-				}
-			}
-		})
-	}
-	all.Wait()
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
 	}
 	return nil
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"math"
 	"slices"
+
+	"github.com/cachesim/cachesim/internal/parallel"
 )
 
 // Pair is two vectors, A < B, and how similar they are.
@@ -76,7 +78,7 @@ func newNeighbours(ctx context.Context, n int, from float32, chunks [][]Pair, jo
 		}
 	}
 	keys := make([][]uint64, jobs)
-	err := forEach(ctx, jobs, n, func(worker, i int) error {
+	err := parallel.For(ctx, jobs, n, func(_ context.Context, worker, i int) error {
 		keys[worker] = out.sort(i, keys[worker])
 		return nil
 	})

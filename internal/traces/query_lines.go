@@ -64,7 +64,6 @@ type queryLineReader struct {
 	head      QueryHead
 	vector    []float32
 	dim       int // of all embeddings, -1 until the first line was read
-	numberID  []byte
 }
 
 func openQueryLines(src *Source, opts params.Values) (Reader, Fields, error) {

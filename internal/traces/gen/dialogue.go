@@ -48,8 +48,6 @@ type dialogueTrace struct {
 	episode int // next
 	turns   []dialogueTurn
 	turn    int // next of the present session
-	session int // 1 for the first
-	topic   int
 
 	head                   traces.QueryHead
 	sessionText, topicText []byte
