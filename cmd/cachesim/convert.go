@@ -15,6 +15,7 @@ import (
 type convertFlags struct {
 	trace        traceFlags
 	outputFormat string
+	embeddings   string
 }
 
 func newConvertCommand() *cobra.Command {
@@ -24,8 +25,8 @@ func newConvertCommand() *cobra.Command {
 		Short: "Convert a trace to another format or compression",
 		Long: `Reads a trace in any format and writes it in the format that the name of OUT tells (.csv, .txt for plain keys,
 .batches, .oracleGeneral or .oracleGeneral.bin, .parquet, .jsonl for prompts and queries) or that --output-format names,
-compressed if the name ends in .zst, .gz, .xz, .s2, .sz or .lz4. IN may be - for standard input, OUT for standard output. Several INs are read one after another, or merged
-by time with --merge.
+compressed if the name ends in .zst, .gz, .xz, .s2, .sz or .lz4. IN may be - for standard input, OUT for standard output.
+Several INs are read one after another, or merged by time with --merge.
 
 Records stream through, so a trace of any length can be converted; only oracleGeneral needs memory for its objects and, beside OUT
 and for a while, as much disk as the trace uncompressed. OUT is replaced only when everything is written.
@@ -34,10 +35,13 @@ Not every format holds everything. Plain text keeps only the keys, batches the k
 prompts or queries, with what is known of them, .parquet queries as well; no other format keeps batches, prompts or more of
 queries than their ids, but for .npy and .fvecs, which keep their embeddings alone. oracleGeneral keeps no operations and only
 whole seconds, turns text keys into 64-bit hashes (it is an error if two become one), and gives traces without sizes the size
-1, as its readers skip requests of size 0.`,
+1, as its readers skip requests of size 0.
+
+With --embeddings the requests, which may be keys alone, become queries with the embeddings of that file.`,
 		Example: `  cachesim convert trace.oracleGeneral.zst trace.csv.gz
   cachesim convert requests.csv --input-format csv:key=2,size=3 requests.oracleGeneral.zst
   cachesim convert --merge server1.csv server2.csv all.parquet
+  cachesim convert requests.csv --embeddings requests.npy requests.parquet
   cachesim convert trace.parquet --sample 0.01 --seed 1 sample.oracleGeneral
   zcat trace.gz | cachesim convert - - --output-format plain | head`,
 		Args: cobra.MinimumNArgs(2),
@@ -46,6 +50,7 @@ whole seconds, turns text keys into 64-bit hashes (it is an error if two become 
 		},
 	}
 	f.trace.register(cmd)
+	cmd.Flags().StringVar(&f.embeddings, "embeddings", "", "file, .npy or .fvecs, with a row for each request that becomes its embedding")
 	formats := traces.WritableFormats()
 	cmd.Flags().StringVar(&f.outputFormat, "output-format", "", "format to write: "+strings.Join(formats, ", ")+" (default: told by the name of OUT; for -: csv, or mooncake for prompts, queries for queries and batches for batches)")
 	_ = cmd.RegisterFlagCompletionFunc("output-format", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
@@ -64,11 +69,33 @@ func (f *convertFlags) run(cmd *cobra.Command, in []string, out string) error {
 	defer bar.finish()
 	options.Progress = bar.set
 	options.Times, options.Sizes, options.Ops = true, true, true
+	if f.embeddings != "" {
+		beside, err := f.openEmbeddings(cmd.Context(), out)
+		if err != nil {
+			return err
+		}
+		defer beside.Close()
+		options.Vectors = beside
+	}
 	err = f.convert(cmd, in, out, options)
 	if errors.Is(err, context.Canceled) {
 		return fmt.Errorf("interrupted: %s was not written", out)
 	}
 	return err
+}
+
+// openEmbeddings opens the file of embeddings that OUT will hold.
+func (f *convertFlags) openEmbeddings(ctx context.Context, out string) (*traces.VectorFile, error) {
+	if !traces.IsVectorFile(f.embeddings) {
+		return nil, fmt.Errorf("--embeddings %s: want a file whose name ends in .npy or .fvecs; cachesim embed makes embeddings and writes them into traces", f.embeddings)
+	}
+	if err := traces.CheckHoldsEmbeddings(out, f.outputFormat); err != nil {
+		return nil, err
+	}
+	if err := checkNotInput([]string{f.embeddings}, out); err != nil {
+		return nil, err
+	}
+	return traces.OpenVectors(ctx, f.embeddings)
 }
 
 func (f *convertFlags) convert(cmd *cobra.Command, in []string, out string, options traces.LoadOptions) error {

@@ -114,7 +114,7 @@ func findAll(paths []string) (found []string, err error) {
 
 // check refuses what cannot work before anything is read.
 func (f *embedFlags) check(cmd *cobra.Command, in []string) error {
-	if err := traces.CheckHoldsEmbeddings(f.out); err != nil {
+	if err := traces.CheckHoldsEmbeddings(f.out, ""); err != nil {
 		return err
 	}
 	if slices.Contains(in, "-") {

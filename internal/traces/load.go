@@ -34,7 +34,7 @@ func Load(ctx context.Context, paths []string, opts LoadOptions) (*Trace, error)
 	if err := l.checkBytes(); err != nil {
 		return nil, err
 	}
-	return l.finish()
+	return l.finish(), nil
 }
 
 // LoadReader is Load for records that come from elsewhere, from a generator say. name is the name of the trace, fields what the records
@@ -70,7 +70,7 @@ func LoadReader(ctx context.Context, name string, r Reader, fields Fields, total
 	if err := l.checkBytes(); err != nil {
 		return nil, err
 	}
-	return l.finish()
+	return l.finish(), nil
 }
 
 // loader builds a Trace from the records of a scan.
@@ -91,17 +91,13 @@ func (l *loader) begin(fields Fields) error {
 		l.prompts = newPromptColumns(fields)
 		l.numbering.limit = math.MaxInt32 // objects are numbers in Prompts.Parents
 	}
-	if fields.BlockTokens > 0 && l.opts.Vectors != nil {
-		return fmt.Errorf("%s: its requests are blocks of prompts, which have no embeddings as those of %v", l.paths[0], l.opts.Vectors)
-	}
-	if l.opts.Queries && (fields.Queries || l.opts.Vectors != nil) {
-		l.queries = newQueryColumns(l.opts.Vectors)
-		l.skip = l.queries.readBeside
+	if fields.Queries && l.opts.Queries {
+		l.queries = &queryColumns{}
 	}
 	return nil
 }
 
-func (l *loader) finish() (*Trace, error) {
+func (l *loader) finish() *Trace {
 	t := l.trace
 	t.dropEmptyPart()
 	t.NumObjects = l.numbering.len()
@@ -115,9 +111,6 @@ func (l *loader) finish() (*Trace, error) {
 		t.Limited = l.opts.Limit > 0 && len(t.Groups) == l.opts.Limit
 	}
 	if l.queries != nil {
-		if err := l.queries.checkRows(l.seen, !t.Limited); err != nil {
-			return nil, err
-		}
 		t.Queries = l.queries.finish()
 	}
 	if l.sampler != nil {
@@ -126,7 +119,7 @@ func (l *loader) finish() (*Trace, error) {
 	if l.opts.Keys {
 		t.Keys = l.numbering.allKeys()
 	}
-	return t, nil
+	return t
 }
 
 // checkBytes makes sure that the bytes of all requests, and with them every sum of sizes, fit an int64.
@@ -178,9 +171,6 @@ func (l *loader) add(rec *Record) error {
 		l.prompts.add(rec, number)
 	}
 	if l.queries != nil {
-		if err := l.queries.readBeside(); err != nil {
-			return err
-		}
 		if err := l.queries.add(rec, number); err != nil {
 			return fmt.Errorf("%s: request %d: %w", traceName(l.paths), l.seen, err)
 		}

@@ -1,9 +1,11 @@
 package traces
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 
 	"github.com/parquet-go/parquet-go"
@@ -129,16 +131,18 @@ func (q *parquetQueries) checkVector() error {
 	return checkVector(q.vector)
 }
 
-// parquetVectors reads lists of numbers: a LIST, as pyarrow writes lists and lists of a fixed size, or a repeated column.
+// parquetVectors reads lists of numbers: a LIST, as pyarrow writes lists and lists of a fixed size, or a repeated column. It also reads the bytes of
+// little-endian float32, of a fixed length or not, as writers without lists have them.
 type parquetVectors struct {
 	parquetCursor
 	name     string // of the column; that of the cursor is the one of the numbers in it
 	elements int    // the definition level from which on a value is an element, null or not
+	packed   bool   // a value is the bytes of a whole embedding
 }
 
 // newParquetVectors finds the numbers in a column of lists.
 func newParquetVectors(column *parquet.Column) (*parquetVectors, error) {
-	want := errors.New("lists of 32-bit or 64-bit floating-point numbers")
+	want := errors.New("lists of 32-bit or 64-bit floating-point numbers, or little-endian float32 as bytes")
 	v := &parquetVectors{name: column.Name()}
 	level := 0
 	for node := column; ; node = node.Columns()[0] {
@@ -157,7 +161,10 @@ func newParquetVectors(column *parquet.Column) (*parquetVectors, error) {
 		}
 	}
 	kind := v.column.Type().Kind()
-	if v.column.MaxRepetitionLevel() != 1 || kind != parquet.Float && kind != parquet.Double {
+	isList := v.column.MaxRepetitionLevel() == 1 && (kind == parquet.Float || kind == parquet.Double)
+	isBytes := (kind == parquet.ByteArray || kind == parquet.FixedLenByteArray) && v.column.Type().LogicalType() == nil
+	v.packed = column.Leaf() && v.column.MaxRepetitionLevel() == 0 && isBytes
+	if !isList && !v.packed {
 		return nil, want
 	}
 	return v, nil
@@ -165,6 +172,9 @@ func newParquetVectors(column *parquet.Column) (*parquetVectors, error) {
 
 // next appends the numbers of the next row: none where the list is empty or null.
 func (v *parquetVectors) next(to []float32) ([]float32, error) {
+	if v.packed {
+		return v.nextPacked(to)
+	}
 	for first := true; ; first = false {
 		if len(v.filled) == 0 {
 			if err := v.fill(); err == io.EOF && !first {
@@ -199,4 +209,20 @@ func (v *parquetVectors) next(to []float32) ([]float32, error) {
 			return nil, fmt.Errorf("more than %d numbers in a list: want embeddings of at most so many", maxDim)
 		}
 	}
+}
+
+// nextPacked appends the numbers in the next bytes: none where they are null.
+func (v *parquetVectors) nextPacked(to []float32) ([]float32, error) {
+	value, err := v.nextOrNull()
+	if err != nil || value.IsNull() {
+		return to, err
+	}
+	packed := value.ByteArray()
+	if len(packed)%4 != 0 || len(packed) > 4*maxDim {
+		return nil, fmt.Errorf("%d bytes: want embeddings of up to %d numbers of 4 bytes", len(packed), maxDim)
+	}
+	for ; len(packed) > 0; packed = packed[4:] {
+		to = append(to, math.Float32frombits(binary.LittleEndian.Uint32(packed)))
+	}
+	return to, nil
 }

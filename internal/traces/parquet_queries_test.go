@@ -2,6 +2,7 @@ package traces
 
 import (
 	"bytes"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -80,8 +81,38 @@ func TestParquetQueries(t *testing.T) {
 		t.Errorf("a topic alone: got %v and error %v, want that it is no query", got, err)
 	}
 	if _, err := rowsOf(t, "", noQueries{"a", "b", 7}); err == nil || !strings.HasSuffix(err.Error(),
-		`column "embedding" cannot be the embedding: it holds INT(64,true), want lists of 32-bit or 64-bit floating-point numbers; parquet:embedding=none ignores it`) {
+		`column "embedding" cannot be the embedding: it holds INT(64,true), want lists of 32-bit or 64-bit floating-point numbers, or little-endian float32 as bytes; parquet:embedding=none ignores it`) {
 		t.Errorf("error %v, want that a number is no embedding", err)
+	}
+}
+
+func TestParquetOfPackedEmbeddings(t *testing.T) {
+	type fixed struct {
+		Key       int64   `parquet:"key"`
+		Embedding [8]byte `parquet:"embedding"`
+	}
+	got, err := rowsOf(t, "", fixed{7, [8]byte(bytesOf(t, float32(1.5), float32(-2)))}, fixed{8, [8]byte(bytesOf(t, float32(0), float32(3)))})
+	want := []Record{{Num: 7, Query: &QueryHead{Vector: []float32{1.5, -2}}}, {Num: 8, Query: &QueryHead{Vector: []float32{0, 3}}}}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("bytes of a fixed length: got %v and error %v, want %v", got, err, want)
+	}
+	type bytes struct {
+		Key       int64  `parquet:"key"`
+		Embedding []byte `parquet:"embedding,optional"`
+	}
+	one := bytesOf(t, float32(1))
+	if got, err := rowsOf(t, "", bytes{7, one}); err != nil || !slices.Equal(got[0].Query.Vector, []float32{1}) {
+		t.Errorf("bytes: got %v and error %v", got, err)
+	}
+	for want, second := range map[string][]byte{
+		`row 2: column "embedding": 5 bytes: want embeddings of up to 65536 numbers of 4 bytes`: append(slices.Clone(one), 0),
+		"row 2: an embedding of 2 numbers after others of 1":                                    append(slices.Clone(one), one...),
+		"row 2: no embedding after others of 1 numbers":                                         nil,
+		"row 2: an embedding with a number that is not finite":                                  bytesOf(t, float32(math.NaN())),
+	} {
+		if _, err := rowsOf(t, "", bytes{7, one}, bytes{8, second}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %s", err, want)
+		}
 	}
 }
 
@@ -151,11 +182,12 @@ func smallParquetOfQueries(t testing.TB) string {
 
 // pyarrowQueries writes lists of each kind that pyarrow has, and checks what cachesim wrote.
 const pyarrowQueries = `
-import sys, pyarrow as pa, pyarrow.parquet as pq
+import struct, sys, pyarrow as pa, pyarrow.parquet as pq
 folder = sys.argv[1]
 for name, kind in [("list32", pa.list_(pa.float32())), ("list64", pa.list_(pa.float64())), ("fixed32", pa.list_(pa.float32(), 3)), ("large64", pa.large_list(pa.float64()))]:
     table = pa.table({"time": pa.array([0.5, 1.0]), "id": ["a", "b"], "text": ["x", None], "embedding": pa.array([[1, 2, 3], [0.5, 0, -1]], type=kind)})
     pq.write_table(table, f"{folder}/{name}.parquet")
+pq.write_table(table.set_column(3, "embedding", pa.array([struct.pack("<3f", 1, 2, 3), struct.pack("<3f", 0.5, 0, -1)], pa.binary(12))), f"{folder}/packed.parquet")
 table = pq.read_table(f"{folder}/ours.parquet")
 assert table["embedding"].to_pylist() == [[1, 2, 3], [0.5, 0, -1]], table
 assert table["text"].to_pylist() == ["x", None] and table["key"].to_pylist() == ["a", "b"], table
@@ -175,7 +207,7 @@ func TestParquetQueriesOfPyarrow(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	files, err := os.ReadDir(folder)
-	if err != nil || len(files) != 5 {
+	if err != nil || len(files) != 6 {
 		t.Fatalf("files %v, %v", files, err)
 	}
 	for _, file := range files {

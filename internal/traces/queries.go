@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 )
@@ -69,10 +68,6 @@ type VectorReader interface {
 type queryColumns struct {
 	Queries
 	topics, answers, sessions names
-	row                       []float32 // of beside
-	beside                    VectorReader
-	besideRows                int
-	besideEnded               bool // before the requests did
 }
 
 // names numbers names in order of first appearance.
@@ -98,65 +93,20 @@ func (n *names) number(name []byte) int32 {
 	return number
 }
 
-func newQueryColumns(beside VectorReader) *queryColumns {
-	c := &queryColumns{beside: beside}
-	if beside != nil {
-		c.row = make([]float32, beside.Dim())
-	}
-	return c
-}
-
-// readBeside reads the row beside the next request, which is kept or not.
-func (c *queryColumns) readBeside() error {
-	if c.beside == nil || c.besideEnded {
-		return nil
-	}
-	err := c.beside.Read(c.row)
-	if err == io.EOF {
-		c.besideEnded = true // the requests are still counted, so that the error can say how many there are
-		return nil
-	}
-	c.besideRows++
-	return err
-}
-
-// checkRows makes sure that there was a row beside for each request that was read, and if all were read, that there are no more.
-func (c *queryColumns) checkRows(requests int, all bool) error {
-	if c.beside == nil {
-		return nil
-	}
-	for all && !c.besideEnded {
-		if err := c.readBeside(); err != nil {
-			return err
-		}
-	}
-	if c.besideRows == requests || c.besideRows > requests && !all {
-		return nil
-	}
-	return fmt.Errorf("%v: %d embeddings for %d requests: want one for each request of the trace files, in their order", c.beside, c.besideRows, requests)
-}
-
-// add takes a request to an object. What is beside it was read.
+// add takes the next request, which is to an object.
 func (c *queryColumns) add(rec *Record, object uint32) error {
-	if c.besideEnded {
-		return nil
-	}
 	head := rec.Query
 	if head == nil {
 		head = &QueryHead{}
 	}
 	c.Sessions = append(c.Sessions, c.sessions.number(head.Session))
-	vector := head.Vector
-	if c.beside != nil {
-		vector = c.row
-	}
 	if int(object) < len(c.Topics) {
-		return c.checkRepeat(rec, vector, object)
+		return c.checkRepeat(rec, head.Vector, object)
 	}
 	c.Topics = append(c.Topics, c.topics.number(head.Topic))
 	c.Answers = append(c.Answers, c.answers.number(head.Answer))
 	c.Texts = append(c.Texts, string(head.Text))
-	return c.addVector(vector)
+	return c.addVector(head.Vector)
 }
 
 // leastRepeat is the least similarity of the embeddings of two requests for the same query. Services that embed a text twice may differ in the last digits.

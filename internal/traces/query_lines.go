@@ -73,7 +73,7 @@ func openQueryLines(src *Source, opts params.Values) (Reader, Fields, error) {
 		return nil, Fields{}, err
 	}
 	r.textsOnly = bytes.HasPrefix(trimBlanks(head.Bytes), []byte(`"`))
-	return r, Fields{Time: !r.textsOnly, Queries: true}, nil
+	return r, Fields{Time: !r.textsOnly, Counted: r.textsOnly, Queries: true}, nil
 }
 
 // Read implements Reader.

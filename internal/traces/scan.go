@@ -35,10 +35,10 @@ type scan struct {
 	opts    LoadOptions
 	paths   []string
 	sampler *sampler // nil to keep all
+	beside  *beside  // nil without embeddings beside the trace
 
 	begin   func(Fields) error
 	visit   func(*Record) error
-	skip    func() error                     // if set, called for each request that is not kept
 	batches func(*oracleGeneralReader) error // if set, reads all of a file that is neither sampled nor merged
 	part    func()                           // if set, called where a file, or the next file in an archive, begins
 
@@ -78,6 +78,9 @@ func newScan(ctx context.Context, paths []string, opts LoadOptions) (*scan, erro
 	if first := slices.Index(paths, "-"); first >= 0 && slices.Contains(paths[first+1:], "-") {
 		return nil, errors.New("standard input can be read only once: name - once")
 	}
+	if opts.Vectors != nil {
+		s.beside = newBeside(opts.Vectors)
+	}
 	s.total = totalSize(paths)
 	return s, nil
 }
@@ -114,6 +117,11 @@ func (s *scan) ended(err error) error {
 	}
 	if s.kept == 0 {
 		return s.nothingKept()
+	}
+	if s.beside != nil {
+		if checkErr := s.beside.check(s.seen, err != errLimit); checkErr != nil {
+			return checkErr
+		}
 	}
 	s.report(true)
 	return nil
@@ -223,6 +231,12 @@ func (s *scan) openNext(path string) (*Stream, error) {
 
 // start takes the fields of the first file.
 func (s *scan) start(path string, fields Fields) error {
+	if s.beside != nil {
+		if fields.BlockTokens > 0 {
+			return fmt.Errorf("%s: its requests are blocks of prompts, which have no embeddings as those of %v", path, s.opts.Vectors)
+		}
+		fields.Queries = true
+	}
 	s.fields = fields
 	if fields.BlockTokens > 0 {
 		s.chains = newChains()
@@ -274,34 +288,30 @@ func (s *scan) readAll(r Reader) error {
 				rec.Time = int64(s.seen) * 1e9
 			}
 			s.seen++
+			if s.beside != nil {
+				if err := s.beside.give(&rec); err != nil {
+					return err
+				}
+			}
 			begins = begins || rec.Begins
 			if s.fields.BlockTokens > 0 && !s.chains.resolve(&rec) {
 				return errTooManyObjects
 			}
 			if s.sampler != nil && !s.keeps(&rec) {
-				if err := s.passBy(); err != nil {
-					return err
-				}
 				continue
 			}
 			s.kept++
 			rec.Begins, begins = begins, false
-			if err := s.visit(&rec); err != nil {
-				return err
+			if s.beside == nil || !s.beside.ended {
+				if err := s.visit(&rec); err != nil {
+					return err
+				}
 			}
 			if s.opts.Limit > 0 && s.atLimit(&rec) {
 				return errLimit
 			}
 		}
 	}
-}
-
-// passBy takes note of a request that is not kept.
-func (s *scan) passBy() error {
-	if s.skip == nil {
-		return nil
-	}
-	return s.skip()
 }
 
 // keeps says whether rec belongs to the sample: of prompts, those of conversations whose hashed key does.

@@ -14,7 +14,7 @@ var textFormat = Format{
 	Detection: "nothing, as any text would do: name it",
 	Detect:    func(Head, string) Confidence { return No },
 	Open: func(src *Source, _ params.Values) (Reader, Fields, error) {
-		return &textReader{src: src}, Fields{Queries: true}, nil
+		return &textReader{src: src}, Fields{Queries: true, Counted: true}, nil
 	},
 }
 

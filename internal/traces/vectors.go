@@ -21,7 +21,7 @@ type VectorFile struct {
 	src      *Source
 	dim      int
 	fvecs    bool // each row begins with its length
-	wide     bool // numbers of 64 bits
+	width    int  // bytes of a number: 2, 4 or 8
 	rows     int64
 	row      int64  // that is read next, from 0
 	rowBytes int    // of a row in the file
@@ -129,20 +129,33 @@ func (v *VectorFile) decode(row []byte, vector []float32) error {
 		}
 		row = row[4:]
 	}
-	if !v.wide {
-		for i := range vector {
-			vector[i] = math.Float32frombits(binary.LittleEndian.Uint32(row[4*i:]))
-		}
-		return checkVector(vector)
-	}
 	for i := range vector {
-		x, err := narrowed(math.Float64frombits(binary.LittleEndian.Uint64(row[8*i:])))
-		if err != nil {
-			return err
+		switch number := row[i*v.width:]; v.width {
+		case 2:
+			vector[i] = halfFloat(binary.LittleEndian.Uint16(number))
+		case 4:
+			vector[i] = math.Float32frombits(binary.LittleEndian.Uint32(number))
+		default:
+			x, err := narrowed(math.Float64frombits(binary.LittleEndian.Uint64(number)))
+			if err != nil {
+				return err
+			}
+			vector[i] = x
 		}
-		vector[i] = x
 	}
 	return checkVector(vector)
+}
+
+// halfFloat returns the value of an IEEE 754 number of 16 bits.
+func halfFloat(bits uint16) float32 {
+	sign, exponent, fraction := uint32(bits>>15), uint32(bits>>10&31), uint32(bits&1023)
+	switch exponent {
+	case 0: // zero and numbers below 2^-14
+		return float32(math.Copysign(math.Ldexp(float64(fraction), -24), 1-2*float64(sign)))
+	case 31: // infinite or none
+		exponent = 255 - 112
+	}
+	return math.Float32frombits(sign<<31 | (exponent+112)<<23 | fraction<<13)
 }
 
 // narrowed returns x as float32; that it is finite and does not fit is an error.
@@ -165,7 +178,7 @@ func (v *VectorFile) beginFvecs(head []byte) error {
 		return v.src.Errorf("begins with %.8q: want embeddings as .npy, which begins with %q, or as .fvecs, which begins with the length of the first one, from 1 to %d, as int32",
 			head, npyMagic, maxDim)
 	}
-	v.fvecs, v.dim, v.rows, v.rowBytes = true, int(length), unknownRows, lengthBytes+4*int(length)
+	v.fvecs, v.width, v.dim, v.rows, v.rowBytes = true, 4, int(length), unknownRows, lengthBytes+4*int(length)
 	return nil
 }
 
@@ -180,10 +193,7 @@ func (v *VectorFile) beginNpy() error {
 	if err := v.parseNpyHeader(text); err != nil {
 		return v.src.Errorf("%w", err)
 	}
-	v.rowBytes = 4 * v.dim
-	if v.wide {
-		v.rowBytes = 8 * v.dim
-	}
+	v.rowBytes = v.width * v.dim
 	if size := v.src.Size(); size > 0 && size-v.src.Offset() != v.rows*int64(v.rowBytes) {
 		return v.src.Errorf("its header states %d rows of %d numbers, which are %d bytes, but %d follow it: the file is cut off or damaged",
 			v.rows, v.dim, v.rows*int64(v.rowBytes), size-v.src.Offset())
@@ -234,6 +244,9 @@ var (
 	npyShape = regexp.MustCompile(`['"]shape['"]\s*:\s*\(([0-9L,\s]*)\)`)
 )
 
+// npyWidths are the types of numbers that are read, and their bytes.
+var npyWidths = map[string]int{"<f2": 2, "<f4": 4, "<f8": 8}
+
 // parseNpyHeader takes the shape and the type of the numbers from the dictionary of a header.
 func (v *VectorFile) parseNpyHeader(text string) error {
 	shape, order := npyShape.FindStringSubmatch(text), npyOrder.FindStringSubmatch(text)
@@ -242,13 +255,11 @@ func (v *VectorFile) parseNpyHeader(text string) error {
 	}
 	const advice = "in Python: numpy.save(path, numpy.ascontiguousarray(x, dtype='<f4'))"
 	kind := npyType.FindStringSubmatch(text)
-	switch {
-	case kind == nil:
+	if kind == nil {
 		return fmt.Errorf("a NumPy array of records: want one of numbers, float32 or float64; %s", advice)
-	case kind[1] == "<f8":
-		v.wide = true
-	case kind[1] != "<f4":
-		return fmt.Errorf("a NumPy array of type %q: want little-endian float32 or float64, '<f4' or '<f8'; %s", kind[1], advice)
+	}
+	if v.width = npyWidths[kind[1]]; v.width == 0 {
+		return fmt.Errorf("a NumPy array of type %q: want little-endian floating-point numbers, '<f4', '<f8' or '<f2'; %s", kind[1], advice)
 	}
 	if order[1] == "True" {
 		return fmt.Errorf("a NumPy array in Fortran order, column by column: want it row by row; %s", advice)

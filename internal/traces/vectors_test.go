@@ -89,12 +89,14 @@ func TestVectorFilesRoundTrip(t *testing.T) {
 func TestNpyVariants(t *testing.T) {
 	want := [][]float32{{1, 2}, {3, 4}}
 	floats, doubles := []float32{1, 2, 3, 4}, []float64{1, 2, 3, 4}
+	halves := []uint16{0x3c00, 0x4000, 0x4200, 0x4400}
 	wide := "{\"shape\": (2L, 2L), \"fortran_order\": False, \"descr\": \"<f8\"}"
 	long := func(version byte) string {
 		return "\x93NUMPY" + string([]byte{version, 0}) + string(bytesOf(t, uint32(len(npyTwoByTwo)))) + npyTwoByTwo + string(bytesOf(t, floats))
 	}
 	for name, content := range map[string]string{
-		"version 1": npyOf(t, npyTwoByTwo, floats), "float64 in another order": npyOf(t, wide, doubles), "version 2": long(2), "version 3": long(3),
+		"version 1": npyOf(t, npyTwoByTwo, floats), "float64 in another order": npyOf(t, wide, doubles),
+		"float16": npyOf(t, strings.Replace(npyTwoByTwo, "<f4", "<f2", 1), halves), "version 2": long(2), "version 3": long(3),
 		"fvecs": string(bytesOf(t, int32(2), floats[:2], int32(2), floats[2:])),
 	} {
 		for _, piped := range []bool{false, true} {
@@ -110,7 +112,7 @@ func TestVectorFileErrors(t *testing.T) {
 	with := func(old, new string) string { return strings.Replace(npyTwoByTwo, old, new, 1) }
 	nan := float32(math.NaN())
 	for name, c := range map[string]struct{ content, want string }{
-		"big endian":    {npyOf(t, with("<f4", ">f4"), floats), `a NumPy array of type ">f4": want little-endian float32 or float64`},
+		"big endian":    {npyOf(t, with("<f4", ">f4"), floats), `a NumPy array of type ">f4": want little-endian floating-point numbers`},
 		"integers":      {npyOf(t, with("<f4", "<i4"), floats), `a NumPy array of type "<i4"`},
 		"objects":       {npyOf(t, with("<f4", "|O"), floats), `a NumPy array of type "|O"`},
 		"records":       {npyOf(t, with("'<f4'", "[('a', '<f4')]"), floats), "a NumPy array of records"},
@@ -275,4 +277,24 @@ func FuzzVectors(f *testing.F) {
 			t.Errorf("the error does not say where it is: %v", err)
 		}
 	})
+}
+
+// Every number of 16 bits is its sign, exponent and fraction, as IEEE 754 says.
+func TestHalfFloat(t *testing.T) {
+	for bits := range 1 << 16 {
+		sign, exponent, fraction := 1-2*float64(bits>>15), bits>>10&31, float64(bits&1023)
+		want := sign * math.Ldexp(1+fraction/1024, exponent-15)
+		switch {
+		case exponent == 0:
+			want = sign * math.Ldexp(fraction/1024, -14)
+		case exponent == 31 && fraction == 0:
+			want = math.Inf(int(sign))
+		case exponent == 31:
+			want = math.NaN()
+		}
+		got := float64(halfFloat(uint16(bits)))
+		if got != want && !(math.IsNaN(got) && math.IsNaN(want)) || math.Signbit(got) != (sign < 0) {
+			t.Fatalf("%#04x is %v, want %v", bits, got, want)
+		}
+	}
 }

@@ -93,11 +93,19 @@ func WritableFormats() []string {
 	return names
 }
 
-// CheckHoldsEmbeddings returns an error where Create would write a format at path that has no place for the embeddings of queries.
-func CheckHoldsEmbeddings(path string) error {
-	format, err := chooseWritable(path, "", Fields{Queries: true})
-	if err == nil && format.embeddings {
+// CheckHoldsEmbeddings returns an error where Create would write a format at path, that of this name if it is not "", that has no place for the
+// embeddings of queries.
+func CheckHoldsEmbeddings(path, name string) error {
+	queries := Fields{Queries: true}
+	if path == "-" {
+		name = cmp.Or(name, fullestFormat(queries))
+	}
+	format, err := chooseWritable(path, name, queries)
+	switch {
+	case err == nil && format.embeddings:
 		return nil
+	case err == nil && name != "":
+		return fmt.Errorf("the format %s has no place for embeddings", name)
 	}
 	var endings []string
 	for _, f := range writableFormats {

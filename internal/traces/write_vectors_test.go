@@ -84,10 +84,10 @@ func TestVectorsRefused(t *testing.T) {
 			t.Errorf("%s: error %v, want one about the missing embedding", name, err)
 		}
 	}
-	if err := CheckHoldsEmbeddings("a.csv.gz"); err == nil || !strings.Contains(err.Error(), ".npy, .fvecs") {
+	if err := CheckHoldsEmbeddings("a.csv.gz", ""); err == nil || !strings.Contains(err.Error(), ".npy, .fvecs") {
 		t.Errorf("CSV holds embeddings, or error %v does not say what does", err)
 	}
-	if err := CheckHoldsEmbeddings("A.NPY.gz"); err != nil {
+	if err := CheckHoldsEmbeddings("A.NPY.gz", ""); err != nil {
 		t.Error(err)
 	}
 }
