@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/sim"
@@ -433,17 +432,7 @@ func (t Trace) sampleRate(axes []setting) (float64, error) {
 // dependsOnSeed reports whether the requests differ from seed to seed: those of a generator that has none of its own, and those of a sample.
 func (t Trace) dependsOnSeed(axes []setting) bool {
 	rate, err := t.sampleRate(axes)
-	return err == nil && rate < 1 || t.Generate != "" && !t.fixesSeed()
-}
-
-// fixesSeed reports whether the generator is written with its seed.
-func (t Trace) fixesSeed() bool {
-	_, args, err := params.SplitCall(t.Generate)
-	items, splitErr := params.Split(args, ',')
-	return err == nil && splitErr == nil && slices.ContainsFunc(items, func(item string) bool {
-		key, _, _ := strings.Cut(item, "=")
-		return strings.TrimSpace(key) == "seed"
-	})
+	return err == nil && rate < 1 || t.Generate != "" && !gen.FixesSeed(t.Generate)
 }
 
 // workload returns what is replayed at a place on the trace's axes, without its checksum. A generator and a sample that have no seed of their own take this one.
@@ -470,7 +459,7 @@ func (t Trace) workload(axes []setting, seed uint64) (w workload.Workload, err e
 	if t.Generate == "" {
 		return w, nil
 	}
-	if !t.fixesSeed() {
+	if !gen.FixesSeed(t.Generate) {
 		ofGenerator = append(ofGenerator, setting{"seed", strconv.FormatUint(seed, 10)})
 	}
 	spec, err := gen.Parse(t.Generate, joinArgs("", ofGenerator))

@@ -329,7 +329,7 @@ func (d *drawing) line(s records.Series) Line {
 func (d *drawing) interval(p records.Point) (low, high float64) {
 	low, high = p.Mean-p.Margin, p.Mean+p.Margin
 	if records.IsShare(d.Y) {
-		low, high = max(low, 0), min(high, 1)
+		low, high = max(low, 0), min(high, max(p.Mean, 1)) // a normalized ratio may be above 1
 	}
 	if d.LogY && low <= 0 {
 		low = p.Mean / 10

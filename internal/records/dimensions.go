@@ -109,6 +109,7 @@ func LowerIsBetter(metric string) bool {
 	return slices.Contains([]string{
 		"misses", "evictions", "oversized", "opt_misses", "competitive_ratio", "lower_bound_misses", "competitive_ratio_max", "ns_per_request",
 		"prediction_ns_per_request", "predictor_calls", "predictions", "latency_mean_ms", "latency_p50_ms", "latency_p95_ms", "latency_p99_ms",
+		"wrong_hits", "wrong_answer_ratio", "wrong_hit_ratio",
 	}, metric)
 }
 

@@ -9,12 +9,14 @@ import (
 
 // IsShare reports whether a metric, or a dimension, is a part of 1 that people read as a percentage.
 func IsShare(name string) bool {
-	return slices.Contains([]string{"hit_ratio", "byte_hit_ratio", "token_hit_ratio", "block_hit_ratio", DimCapacityShare}, name)
+	return slices.Contains([]string{
+		"hit_ratio", "byte_hit_ratio", "token_hit_ratio", "block_hit_ratio", "normalized_hit_ratio", "wrong_answer_ratio", "wrong_hit_ratio", DimCapacityShare,
+	}, name)
 }
 
 // HigherIsBetter reports whether a metric is a gain. Some metrics are neither that nor a cost.
 func HigherIsBetter(metric string) bool {
-	return slices.Contains([]string{"hits", "hit_ratio", "hit_bytes", "byte_hit_ratio"}, metric)
+	return slices.Contains([]string{"hits", "hit_ratio", "hit_bytes", "byte_hit_ratio", "normalized_hit_ratio"}, metric)
 }
 
 // MetricName writes the name of a metric, or of a dimension, for people: "hit ratio".

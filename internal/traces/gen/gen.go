@@ -108,12 +108,17 @@ func Parse(text, extra string) (Spec, error) {
 
 // ParseSeeded is Parse for a generator whose seed is seed, unless text writes its own or the generator has no random choice.
 func ParseSeeded(text string, seed uint64) (Spec, error) {
-	name, _, _ := params.SplitCall(text)
-	e, err := find(name)
-	if hasParam(text, "seed") || err == nil && !e.takes("seed") {
+	if FixesSeed(text) {
 		return Parse(text, "")
 	}
 	return Parse(text, fmt.Sprintf("seed=%d", seed))
+}
+
+// FixesSeed reports whether text, a generator, writes its own seed or makes no random choice that would need one.
+func FixesSeed(text string) bool {
+	name, _, _ := params.SplitCall(text)
+	e, err := find(name)
+	return hasParam(text, "seed") || err == nil && !e.takes("seed")
 }
 
 func (e Entry) takes(name string) bool {
