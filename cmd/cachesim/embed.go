@@ -201,7 +201,7 @@ func (f *embedFlags) make(cmd *cobra.Command, in []string) error {
 		return err
 	}
 	if f.service.URL != "" {
-		if err := os.Remove(f.partial()); err != nil {
+		if err := os.Remove(f.partial()); err != nil && !errors.Is(err, fs.ErrNotExist) { // another process may have been as far
 			return err
 		}
 	}

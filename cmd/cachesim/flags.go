@@ -89,6 +89,9 @@ func (f *traceFlags) workload(cmd *cobra.Command, args []string) (workload.Workl
 
 // load reads or generates the trace with a progress bar. If recorded is set, the workload is returned with its checksum.
 func (f *traceFlags) load(cmd *cobra.Command, w workload.Workload, options workload.Options, recorded bool) (t *traces.Trace, _ workload.Workload, err error) {
+	if w.Embeddings != "" && !options.Vectors {
+		return nil, w, fmt.Errorf("--embeddings %s: nothing here compares queries; add --cache 'semantic(tau=0.85)', or leave --embeddings out", f.embeddings)
+	}
 	what, unit := "loading", unitBytes
 	if w.Generator != "" {
 		what, unit = "generating", unitRequests

@@ -70,6 +70,9 @@ func (f *joinFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	if err := f.checkOutput(w); err != nil {
+		return err
+	}
 	t, _, err := f.trace.load(cmd, w, workload.Options{Queries: true, Vectors: true, Keys: f.out != ""}, false)
 	if err != nil {
 		return err
@@ -93,14 +96,27 @@ func (f *joinFlags) check() error {
 	if f.jobs < 0 {
 		return fmt.Errorf("--jobs %d: want a number of cores, or 0 for all", f.jobs)
 	}
-	if f.out != "" {
-		out, err := atomicfile.Create(f.out)
-		if err != nil {
-			return err
-		}
-		out.Abort()
-	}
 	return f.neighbours.check()
+}
+
+// checkOutput refuses a file for the pairs that cannot be written, or that is read.
+func (f *joinFlags) checkOutput(w workload.Workload) error {
+	if f.out == "" {
+		return nil
+	}
+	in, err := findAll(w.Paths())
+	if err != nil {
+		return err
+	}
+	if err := checkNotInput(in, f.out); err != nil {
+		return err
+	}
+	out, err := atomicfile.Create(f.out)
+	if err != nil {
+		return err
+	}
+	out.Abort()
+	return nil
 }
 
 func (f *joinFlags) join(cmd *cobra.Command, t *traces.Trace, w workload.Workload, from float64) (*similarity.Neighbours, error) {

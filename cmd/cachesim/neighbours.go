@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/atomicfile"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/workload"
 )
@@ -22,12 +22,12 @@ func (f *neighboursFlag) register(cmd *cobra.Command) {
 	_ = cmd.MarkFlagDirname("neighbours")
 }
 
-// check refuses a folder that was named and cannot be written.
+// check refuses a folder that was named and is none. One that cannot be written still serves what it holds.
 func (f neighboursFlag) check() error {
 	if f == "" || f == neighboursOff {
 		return nil
 	}
-	return records.CheckDir(string(f))
+	return atomicfile.MakeFolder(string(f))
 }
 
 // folder returns where neighbours are kept, "" for nowhere.

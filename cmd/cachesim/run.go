@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -15,11 +16,13 @@ import (
 	"github.com/cachesim/cachesim/internal/workload"
 )
 
-// The defaults of `cachesim run TRACE`: one policy of each family beside the optimum, over a wide range of sizes.
+// The defaults of `cachesim run TRACE`: one policy of each family beside the optimum, over a wide range of sizes. Where similar queries answer each other no optimum
+// is known, and policies that look at similarity come in.
 const (
-	defaultPolicies   = "lru,arc,lirs,s3fifo,sieve,w-tinylfu,opt"
-	defaultCapacities = "1%,3%,10%,30%"
-	defaultPredictor  = "gbm"
+	defaultPolicies        = "lru,arc,lirs,s3fifo,sieve,w-tinylfu,opt"
+	defaultPoliciesSimilar = "lru,arc,lirs,s3fifo,sieve,w-tinylfu,topic-lru,rac,farthest-similar"
+	defaultCapacities      = "1%,3%,10%,30%"
+	defaultPredictor       = "gbm"
 )
 
 type runFlags struct {
@@ -56,7 +59,8 @@ With --sample, --limit and --warmup count the requests of the sample.`,
 	}
 	f.register(cmd, defaultCapacities)
 	f.trace.registerEmbeddings(cmd)
-	cmd.Flags().StringVar(&f.policies, "policy", defaultPolicies, "list of policies, with parameters as in 's3fifo(small=0.1),lru-k(k=2)'")
+	cmd.Flags().StringVar(&f.policies, "policy", "", "list of policies, with parameters as in 's3fifo(small=0.1),lru-k(k=2)' (default "+defaultPolicies+
+		", or "+defaultPoliciesSimilar+" where similar queries answer each other)")
 	cmd.Flags().StringVar(&f.predictors, "predictor", defaultPredictor, "list of predictors for the policies that ask one, as in 'oracle,gbm'; others ignore it (see cachesim predictors)")
 	cmd.Flags().StringVar(&f.caches, "cache", "exact", "list of kinds of caches: what a hit is and what may leave")
 	cmd.Flags().StringVar(&f.models, "model", "", "list of models of the time that requests take (default: hits are counted only)")
@@ -69,11 +73,16 @@ With --sample, --limit and --warmup count the requests of the sample.`,
 }
 
 func (f *runFlags) run(cmd *cobra.Command, args []string) error {
-	specs, err := policies.ParseList(f.policies)
+	caches, err := sim.ParseCaches(f.caches)
+	if err != nil {
+		return err
+	}
+	specs, err := f.specs(caches)
 	if err != nil {
 		return err
 	}
 	options := f.options(specs)
+	options.Caches = caches
 	if err := f.parts(&options); err != nil {
 		return err
 	}
@@ -105,12 +114,22 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	return errors.Join(f.report(cmd, recs), interruption(err, len(recs), options.Rows()))
 }
 
-// parts reads what the policies are combined with.
+// specs reads the policies, or returns those that make sense in the caches.
+func (f *runFlags) specs(caches []sim.CacheSpec) ([]policies.Spec, error) {
+	list := f.policies
+	switch {
+	case list != "":
+	case slices.ContainsFunc(caches, sim.AnswersSimilar):
+		list = defaultPoliciesSimilar
+	default:
+		list = defaultPolicies
+	}
+	return policies.ParseList(list)
+}
+
+// parts reads what else the policies are combined with.
 func (f *runFlags) parts(options *sim.RunOptions) (err error) {
 	if options.Predictors, err = predict.ParseList(f.predictors); err != nil {
-		return err
-	}
-	if options.Caches, err = sim.ParseCaches(f.caches); err != nil {
 		return err
 	}
 	if f.models != "" {

@@ -50,13 +50,13 @@ func (e *Endpoint) Check() error {
 	case e.Model == "":
 		return errors.New("no model: want the name that the service has for it")
 	case e.Dimensions < 0 || e.Dimensions > maxDim:
-		return fmt.Errorf("%d dimensions: want up to %d, or 0 for as many as the model gives", e.Dimensions, maxDim)
+		return fmt.Errorf("dimensions %d: want 1 to %d, or 0 for as many as the model gives", e.Dimensions, maxDim)
 	case e.Batch < 1:
-		return fmt.Errorf("%d texts in a request: want at least 1", e.Batch)
+		return fmt.Errorf("batch %d: want at least 1 text in a request", e.Batch)
 	case e.Timeout <= 0:
-		return fmt.Errorf("a timeout of %v: want a time above 0, such as 30s", e.Timeout)
+		return fmt.Errorf("timeout %v: want a time above 0, such as 30s", e.Timeout)
 	case e.Retries < 0:
-		return fmt.Errorf("%d retries: want 0 or more", e.Retries)
+		return fmt.Errorf("retries %d: want 0 or more", e.Retries)
 	}
 	return nil
 }

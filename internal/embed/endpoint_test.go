@@ -295,10 +295,10 @@ func TestEndpointChecks(t *testing.T) {
 		"want a URL":         func(e *Endpoint) { e.URL = "localhost:11434" },
 		"with a password":    func(e *Endpoint) { e.URL = "http://me:secret@localhost" },
 		"no model":           func(e *Endpoint) { e.Model = "" },
-		"-1 dimensions":      func(e *Endpoint) { e.Dimensions = -1 },
-		"0 texts in a":       func(e *Endpoint) { e.Batch = 0 },
-		"a timeout of 0s":    func(e *Endpoint) { e.Timeout = 0 },
-		"-1 retries":         func(e *Endpoint) { e.Retries = -1 },
+		"dimensions -1":      func(e *Endpoint) { e.Dimensions = -1 },
+		"batch 0":            func(e *Endpoint) { e.Batch = 0 },
+		"timeout 0s":         func(e *Endpoint) { e.Timeout = 0 },
+		"retries -1":         func(e *Endpoint) { e.Retries = -1 },
 		`endpoint "ht tp:/"`: func(e *Endpoint) { e.URL = "ht tp:/" },
 	} {
 		bad := good

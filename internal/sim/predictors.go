@@ -11,7 +11,7 @@ import (
 // predictorOfCell builds the predictor of a cell for a part of the trace.
 func predictorOfCell(c Cell, t *traces.Trace, nextUse func() []uint32) (*predict.Counted, error) {
 	var evicts func() []bool
-	exact := c.Cache.Name() == exactEntry.Name || c.Cache.Entry.Queries && !answersSimilar(c.Cache)
+	exact := c.Cache.Name() == exactEntry.Name || c.Cache.Entry.Queries && !AnswersSimilar(c.Cache)
 	if exact && !c.Capacity.Bytes {
 		evicts = func() []bool { return OptEvicts(t, nextUse(), c.Capacity.Simulated) }
 	}

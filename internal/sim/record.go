@@ -32,7 +32,7 @@ func (r *Replayer) record(c Cell, out outcome) records.Record {
 	if c.Capacity.Bytes {
 		recordBytes(&rec, n)
 	}
-	if c.Policy.Entry.Unbounded && !answersSimilar(c.Cache) {
+	if c.Policy.Entry.Unbounded && !AnswersSimilar(c.Cache) {
 		rec.Optimum, rec.OptMisses, rec.CompetitiveRatio = "compulsory", new(rec.Misses), over(rec.Misses, float64(rec.Misses))
 	}
 	if c.Predictor != nil {

@@ -160,7 +160,7 @@ func checkQueries(c Cell, t *traces.Trace) error {
 	switch {
 	case !c.Cache.Entry.Queries:
 		return nil
-	case t.SampledFrom > 0 && answersSimilar(c.Cache):
+	case t.SampledFrom > 0 && AnswersSimilar(c.Cache):
 		return fmt.Errorf("cache %s: a sample lacks most of the queries that answer each other, so its hit ratio says nothing of the whole of %s; leave out --sample (--limit keeps whole neighbourhoods), "+
 			"or write semantic(match=%s)", c.Cache.Name(), t.Name, matchIdentity)
 	}
@@ -173,19 +173,19 @@ func checkEmbeddings(t *traces.Trace, who string) error {
 	case t.Queries == nil:
 		return fmt.Errorf("%s needs queries, but %s has none; the formats that hold queries are listed by: cachesim formats", who, t.Name)
 	case t.Queries.Dim == 0:
-		return fmt.Errorf("%s needs embeddings, but %s has none; make them with: cachesim embed", who, t.Name)
+		return fmt.Errorf("%s needs embeddings, but %s has none, and no texts to make them from; name a file of them with --embeddings", who, t.Name)
 	}
 	return nil
 }
 
-// answersSimilar reports whether entries answer other queries than their own in a cache.
-func answersSimilar(c CacheSpec) bool { return hitFrom(c) <= 1 }
+// AnswersSimilar reports whether entries answer other queries than their own in a cache.
+func AnswersSimilar(c CacheSpec) bool { return hitFrom(c) <= 1 }
 
 // queryReferences returns the names of what a policy is held against in a cache of queries. The optimum is known where an entry answers its own query alone.
 func queryReferences(c Cell) (names []string) {
 	switch {
 	case c.Policy.Entry.Unbounded: // a bound at the capacity does not hold for it
-	case answersSimilar(c.Cache):
+	case AnswersSimilar(c.Cache):
 		names = []string{optimum("farthest-similar", c.Policy), "pfoo-similar"}
 	default:
 		names = []string{optimum("opt", c.Policy)}

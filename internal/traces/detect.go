@@ -67,8 +67,8 @@ func detect(s *Source) (Format, error) {
 	}
 	switch len(candidates) {
 	case 0:
-		return Format{}, s.Errorf("looks like %s in no known trace format; name one with --input-format NAME (%s)",
-			describe(head), strings.Join(FormatNames(), ", "))
+		return Format{}, s.Errorf("looks like %s in no known trace format; name one with --input-format NAME (%s)%s",
+			describe(head), strings.Join(FormatNames(), ", "), hint(head))
 	case 1:
 		return candidates[0], nil
 	}
@@ -86,6 +86,14 @@ func describe(h Head) string {
 	}
 	line, _, _ := bytes.Cut(h.Bytes, []byte("\n"))
 	return fmt.Sprintf("text (%.60q)", line)
+}
+
+// hint says how lines of text, which no format claims, may be read all the same.
+func hint(h Head) string {
+	if isBinary(h.Bytes) {
+		return ""
+	}
+	return "; if each line is a query in words: --input-format text"
 }
 
 // isBinary says whether b holds control characters that no text has.

@@ -136,6 +136,7 @@ func TestTextFormatsRefuse(t *testing.T) {
 		"JSON":                  {"{\"key\": 1}\n", "", "looks like JSON, not a format that this version reads"},
 		"zip":                   {"PK\x03\x04abcdefgh", "", "looks like a zip archive"},
 		"binary":                {"\x01\x02\x03\x04", "", "looks like binary data in no known trace format"},
+		"queries in words":      {"how are you\nwhat is this\n", "", "; if each line is a query in words: --input-format text"},
 		"prose":                 {"It was the best of times,\nit was the worst of times.\n", "", "looks like text (\"It was the best of times,\")"},
 		"lirs as arc":           {"1\n2\n", "arc", `line 1: "1": want 4 columns`},
 		"arc as seq":            {"1 1 0 0\n", "seq-id-size", "line 1: \"1 1 0 0\": want 3 columns"},

@@ -268,15 +268,15 @@ func (w Workload) CheckEmbeddings() error {
 // embed gives queries the embeddings that a built-in embedder makes of their texts, if that is asked for or they have no others.
 func (w Workload) embed(ctx context.Context, t *traces.Trace) error {
 	q := t.Queries
-	if q == nil || w.Embeddings == "" && (q.Dim > 0 || q.Texts == nil) {
+	if w.Embeddings == "" && (q == nil || q.Dim > 0 || q.Texts == nil) {
 		return nil
 	}
 	spec, err := embed.Parse(cmp.Or(w.Embeddings, embed.Default))
 	if err != nil {
 		return err
 	}
-	if q.Texts == nil {
-		return fmt.Errorf("embeddings %s: the queries of %s have no texts", spec, t.Name)
+	if q == nil || q.Texts == nil {
+		return fmt.Errorf("embeddings %s: %s has no queries with texts to make them of", spec, t.Name)
 	}
 	e, err := embed.Texts(ctx, spec, q.Texts, nil)
 	if err != nil {
