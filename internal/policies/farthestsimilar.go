@@ -32,7 +32,7 @@ var farthestSimilarBypassEntry = Entry{
 }
 
 // hitSimilarity is the SimilarFrom of what looks only at what would hit.
-func hitSimilarity(_ Values, hitFrom float64) float64 { return hitFrom }
+func hitSimilarity(_ Values, hitFrom, _ float64) float64 { return hitFrom }
 
 // farthestSimilar is opt with similar requests in the place of those to the same object. An entry is due at the first coming request that it could
 // answer. That is no optimum: another entry may answer that request, and a miss may be worth more than a hit, as it lets a better entry in.

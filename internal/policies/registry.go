@@ -47,8 +47,8 @@ type Entry struct {
 	Holds          bool // New makes a Holder where Config.Holds is set
 	Predicts       bool // asks a predictor when objects come back: Config.Predictor
 	Relates        bool // makes use of how objects relate: Config.Relations
-	// SimilarFrom returns the least similarity that the policy asks for, where an entry of the cache answers a query from hitFrom on. Only with Relates.
-	SimilarFrom func(v Values, hitFrom float64) float64
+	// SimilarFrom returns the least similarity that the policy asks for in a cache with these values of Relations.HitFrom and Relations.Tau. Only with Relates.
+	SimilarFrom func(v Values, hitFrom, tau float64) float64
 	// Similar says that an Offline entry knows by similarity what will hit, and that a Bound holds where similar objects answer each other. Others know when the same
 	// object is requested next, and work only in caches in which that is what hits.
 	Similar bool

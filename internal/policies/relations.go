@@ -10,6 +10,8 @@ type Relations struct {
 	Similar *similarity.Neighbours
 	// HitFrom is the similarity from which on an entry of the cache answers a query; above 1 where only its own entry does.
 	HitFrom float32
+	// Tau is the threshold that the cache names: HitFrom, or what it would be if entries answered similar queries, too.
+	Tau float32
 	// Topics are labels per object: dense numbers, -1 where there is none. Those of objects that are no queries are the prefixes of their keys. Nil where no object has
 	// one.
 	Topics []int32

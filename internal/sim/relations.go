@@ -19,6 +19,14 @@ func hitFrom(c CacheSpec) float64 {
 	return semanticHitFrom(c.Params)
 }
 
+// tauOf returns the threshold that a cache names, whether queries hit by it or by identity.
+func tauOf(c CacheSpec) float64 {
+	if !c.Entry.Queries {
+		return identityOnly
+	}
+	return c.Params.Float("tau")
+}
+
 // similarFrom returns the least similarity that a cell asks for; ok is false where it asks for none, or for more than any two queries have.
 func similarFrom(c Cell) (from float64, ok bool) {
 	if !c.Cache.Entry.Queries {
@@ -26,7 +34,7 @@ func similarFrom(c Cell) (from float64, ok bool) {
 	}
 	from = hitFrom(c.Cache)
 	if c.Policy.Entry.Relates {
-		from = min(from, c.Policy.Entry.SimilarFrom(c.Policy.Params, from))
+		from = min(from, c.Policy.Entry.SimilarFrom(c.Policy.Params, from, tauOf(c.Cache)))
 	}
 	return from, from <= 1
 }
@@ -148,7 +156,7 @@ func (r *Replayer) relate(ctx context.Context, c Cell, t *traces.Trace) (similar
 	if !c.Policy.Entry.Relates {
 		return similar, nil, nil
 	}
-	known = &policies.Relations{Similar: similar, HitFrom: float32(hitFrom(c.Cache)), Topics: r.topics()}
+	known = &policies.Relations{Similar: similar, HitFrom: float32(hitFrom(c.Cache)), Tau: float32(tauOf(c.Cache)), Topics: r.topics()}
 	if c.Policy.Entry.Kind == policies.Offline {
 		known.Sequence = t.Objects
 	}

@@ -174,3 +174,23 @@ func TestSemanticScope(t *testing.T) {
 		}
 	}
 }
+
+// By identity, too, strict RAC goes by the threshold that the cache names, and not by the labels of the trace.
+func TestStrictRACByIdentity(t *testing.T) {
+	pairs := []similarity.Pair{{A: 0, B: 1, Similarity: 0.95}, {A: 0, B: 2, Similarity: 0.8}}
+	r := pairsReplayer([]policies.Object{0, 1, 2}, pairs, &traces.Queries{Topics: []int32{0, 0, 0}, NumTopics: 1}, 0)
+	c := queryCell(t, "semantic(tau=0.9,match=identity)", "rac(strict=true)", 3)
+	if from, ok := similarFrom(c); from != 0.9 || !ok {
+		t.Errorf("asks for similarities from %v (%v), want 0.9", from, ok)
+	}
+	out, err := r.replayOne(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// 1 joins the topic of 0, and 2 founds one.
+	for _, want := range []policies.Counter{{Name: "topics_alive", Value: 2}, {Name: "routed", Value: 1}} {
+		if !slices.Contains(out[0].counters, want) {
+			t.Errorf("counters %v, want %v", out[0].counters, want)
+		}
+	}
+}

@@ -101,10 +101,10 @@ var topicLFUEntry = policies.Entry{
 func init() { policies.Register(entry, topicLRUEntry, topicLFUEntry) }
 
 // similarFrom returns the least similarity that the policy asks for.
-func similarFrom(v policies.Values, hitFrom float64) float64 {
+func similarFrom(v policies.Values, hitFrom, tau float64) float64 {
 	from := hitFrom
 	if strict, ok := v["strict"]; ok && strict.(bool) {
-		return from
+		return min(from, tau)
 	}
 	if v.Text("routing") == routeSimilar {
 		from = min(from, v.Float("tau-route"))
@@ -194,7 +194,7 @@ func newRAC(c policies.Config) (policies.Policy, error) {
 	if v.Bool("strict") {
 		s.keep, s.protectNew, s.reparent = 0, false, false
 		if c.Relations != nil {
-			s.tauRoute, s.tauEdge = c.Relations.HitFrom, c.Relations.HitFrom
+			s.tauRoute, s.tauEdge = c.Relations.Tau, c.Relations.Tau
 		}
 	}
 	return newPolicy(c, s)

@@ -64,7 +64,7 @@ func newFor(tb rapid.TB, text string, capacity int, g *graph, hitFrom float32, l
 	}
 	p, err := spec.Entry.New(policies.Config{
 		Capacity: int64(capacity), Unit: true, Objects: g.n, Params: spec.Params,
-		Relations: &policies.Relations{Similar: g.neighbours(), HitFrom: hitFrom, Topics: labels},
+		Relations: &policies.Relations{Similar: g.neighbours(), HitFrom: hitFrom, Tau: hitFrom, Topics: labels},
 	})
 	if err != nil {
 		tb.Fatal(err)
