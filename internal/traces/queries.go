@@ -10,7 +10,8 @@ import (
 
 // Queries are requests in words, which a semantic cache may answer with what it holds for a similar one. An object is a query id; what is said of an
 // object is what its first request says.
-// Memory: 4 bytes per dimension and object for Vectors, 4 per object for each of Topics and Answers, 4 per request for Sessions, and the texts.
+// Memory: 4 bytes per dimension and object for Vectors, 4 per object for each of Topics and Answers, 4 per request for Sessions, and 16 per object and the
+// bytes for the texts. While it loads, Vectors grows by moving, and takes up to three times as much.
 type Queries struct {
 	Dim     int       // numbers in a vector; 0 without embeddings
 	Vectors []float32 // Dim per object, of length 1; nil without embeddings
