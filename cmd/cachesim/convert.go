@@ -62,6 +62,9 @@ func (f *convertFlags) run(cmd *cobra.Command, in []string, out string) error {
 	if err != nil {
 		return err
 	}
+	if in, err = findAll(in); err != nil {
+		return err
+	}
 	if err := checkNotInput(in, out); err != nil {
 		return err
 	}
@@ -92,10 +95,14 @@ func (f *convertFlags) openEmbeddings(ctx context.Context, out string) (*traces.
 	if err := traces.CheckHoldsEmbeddings(out, f.outputFormat); err != nil {
 		return nil, err
 	}
-	if err := checkNotInput([]string{f.embeddings}, out); err != nil {
+	found, err := findAll([]string{f.embeddings})
+	if err != nil {
 		return nil, err
 	}
-	return traces.OpenVectors(ctx, f.embeddings)
+	if err := checkNotInput(found, out); err != nil {
+		return nil, err
+	}
+	return traces.OpenVectors(ctx, found[0])
 }
 
 func (f *convertFlags) convert(cmd *cobra.Command, in []string, out string, options traces.LoadOptions) error {

@@ -129,6 +129,9 @@ func optional(figure func(*records.Record) *float64) func(*records.Record) (inte
 // figureOf returns the figure of one metric of one group.
 func figureOf(g records.Group, m metric, all []series, styles Styles) (*Figure, error) {
 	title := fmt.Sprintf("%s: %s, %s requests", m.title, g.Name, records.Count(g.Records[0].Requests))
+	if setting := g.Setting(); setting != "" {
+		title += ", " + setting
+	}
 	if slices.ContainsFunc(all, series.isInterval) {
 		m.axis = "competitive ratio, up to the lower bound"
 	}

@@ -67,6 +67,17 @@ func Groups(recs []Record) []Group {
 	return groups
 }
 
+// Setting is the cache and the model of the records, as far as the name of the group leaves them out and they are not the usual ones.
+func (g Group) Setting() string {
+	var parts []string
+	for _, part := range []string{g.Records[0].Cache, g.Records[0].Model} {
+		if part != "" && part != "exact" && !strings.Contains(g.Name, part) {
+			parts = append(parts, part)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
 // Printable replaces what is no visible character, so that a file name can neither steer a terminal nor break an image.
 func Printable(s string) string {
 	return strings.Map(func(r rune) rune {

@@ -78,13 +78,11 @@ func title(g Group) string {
 	if first.PerFile {
 		s += ", each file through an empty cache"
 	}
-	for _, part := range []string{first.Cache, first.Model} {
-		if part != "" && part != "exact" && !strings.Contains(g.Name, part) {
-			s += ", " + part
-		}
+	if setting := g.Setting(); setting != "" {
+		s += ", " + setting
 	}
 	if first.Warmup > 0 {
-		s += fmt.Sprintf(" after a warm-up of %s", Count(first.Warmup))
+		s += fmt.Sprintf(", after a warm-up of %s", Count(first.Warmup))
 	}
 	return s
 }

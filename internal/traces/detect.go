@@ -116,7 +116,7 @@ var foreign = []struct {
 	{"<", "HTML or XML", false},
 	{"%PDF", "a PDF document", false},
 	{"\x7fELF", "a program", false},
-	{"\x93NUMPY", "a NumPy array", false},
+	{npyMagic, "a NumPy array", false},
 	{"\x89HDF", "an HDF5 file", false},
 	{"SQLite format 3", "an SQLite database", false},
 	{"PK\x03\x04", "a zip archive", true},
@@ -163,6 +163,8 @@ func (s *Source) checkForeign(head Head) error {
 		case !bytes.HasPrefix(text, []byte(f.signature)):
 		case f.packed:
 			return s.Errorf("looks like %s, which is not read here: unpack it, or pack it with gzip, zstd, xz, bzip2, lz4, s2 or tar", f.what)
+		case f.signature == npyMagic:
+			return s.Errorf("looks like %s, which holds no requests: if it holds their embeddings, name it with --embeddings, after the trace", f.what)
 		default:
 			return s.Errorf("looks like %s, not a format that this version reads; name one with --input-format NAME (%s)",
 				f.what, strings.Join(FormatNames(), ", "))
