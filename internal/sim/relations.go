@@ -156,11 +156,19 @@ func (r *Replayer) relate(ctx context.Context, c Cell, t *traces.Trace) (similar
 	if !c.Policy.Entry.Relates {
 		return similar, nil, nil
 	}
-	known = &policies.Relations{Similar: similar, HitFrom: float32(hitFrom(c.Cache)), Tau: float32(tauOf(c.Cache)), Topics: r.topics()}
+	known = &policies.Relations{Similar: similar, HitFrom: float32(hitFrom(c.Cache)), Tau: float32(tauOf(c.Cache)), Topics: r.topicsIn(c.Cache, t)}
 	if c.Policy.Entry.Kind == policies.Offline {
 		known.Sequence = t.Objects
 	}
 	return similar, known, nil
+}
+
+// topicsIn returns the topics of the objects in a cache. A cache of queries has those of the trace alone: the keys of queries, often texts, are no paths.
+func (r *Replayer) topicsIn(c CacheSpec, t *traces.Trace) []int32 {
+	if c.Entry.Queries {
+		return t.Queries.Topics
+	}
+	return r.topics()
 }
 
 // checkQueries refuses a cache of queries for a trace that has none.

@@ -1,7 +1,9 @@
 package sim
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/traces"
@@ -44,6 +46,19 @@ func TestTopicsReachPolicies(t *testing.T) {
 				t.Errorf("%s in %s: %d hits, want %d", policy, cache, recs[0].Hits, hits)
 			}
 		}
+	}
+}
+
+// The keys of queries are often texts, and a colon in one is no tenant: without labels, queries have no topics, whether keys are loaded or not.
+func TestQueriesHaveNoKeyPrefixes(t *testing.T) {
+	tr := queryTrace(1, 20, 3, 0.3)
+	tr.Queries.Topics = nil
+	for o := range tr.NumObjects {
+		tr.Keys = append(tr.Keys, traces.Key{Text: fmt.Sprintf("a: %d", o)})
+	}
+	_, err := NewReplayer(tr, ReplayerOptions{}).Replay(t.Context(), []Cell{queryCell(t, "semantic", "rac(routing=label)", 4)})
+	if err == nil || !strings.Contains(err.Error(), "needs a trace with topic labels") {
+		t.Errorf("error %v, want one that asks for labels", err)
 	}
 }
 
