@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -51,9 +50,7 @@ With --embeddings the requests, which may be keys alone, become queries with the
 	}
 	f.trace.register(cmd)
 	cmd.Flags().StringVar(&f.embeddings, "embeddings", "", "file, .npy or .fvecs, with a row for each request that becomes its embedding")
-	formats := traces.WritableFormats()
-	cmd.Flags().StringVar(&f.outputFormat, "output-format", "", "format to write: "+strings.Join(formats, ", ")+" (default: told by the name of OUT; for -: csv, or mooncake for prompts, queries for queries and batches for batches)")
-	_ = cmd.RegisterFlagCompletionFunc("output-format", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
+	registerOutputFormat(cmd, &f.outputFormat)
 	return cmd
 }
 

@@ -241,7 +241,8 @@ func (f *embedFlags) embedHere(cmd *cobra.Command, spec embed.Spec, texts []stri
 
 func (f *embedFlags) ask(cmd *cobra.Command, texts []string) (embed.Embeddings, error) {
 	if empty := slices.Index(texts, ""); empty >= 0 {
-		return embed.Embeddings{}, fmt.Errorf("query %d, counted by first appearance from 0, has no text, which services refuse: take it out of the trace, or use the built-in embedder", empty)
+		return embed.Embeddings{}, fmt.Errorf(
+			"query %d, counted by first appearance from 0, has no text, which services refuse: take it out of the trace, or use the built-in embedder", empty)
 	}
 	bar := newProgress(cmd.ErrOrStderr(), f.trace.quiet, "asking", unitTexts)
 	defer bar.finish()

@@ -6,6 +6,7 @@ import (
 	"os"
 	"runtime/debug"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -42,7 +43,8 @@ func (f *traceFlags) register(cmd *cobra.Command) {
 // registerEmbeddings adds the flag of commands that replay queries.
 func (f *traceFlags) registerEmbeddings(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.embeddings, "embeddings", "",
-		"embeddings of queries: a file, .npy or .fvecs, with a row for each request; or lexical(dim=384,...), which makes them from the texts (default: those in the trace, lexical if it has texts alone)")
+		"embeddings of queries: a file, .npy or .fvecs, with a row for each request; or lexical(dim=384,...), which makes them from the texts "+
+			"(default: those in the trace, lexical if it has texts alone)")
 }
 
 // loadOptions checks the flags and returns what traces.Load needs; the caller adds the columns that it wants.
@@ -179,6 +181,14 @@ func completeTraceFormats(cmd *cobra.Command) {
 		}
 		return names, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
 	})
+}
+
+// registerOutputFormat adds the flag of commands that write a trace.
+func registerOutputFormat(cmd *cobra.Command, format *string) {
+	names := traces.WritableFormats()
+	cmd.Flags().StringVar(format, "output-format", "", "format to write: "+strings.Join(names, ", ")+
+		" (default: told by the name of the file; for -: csv, or mooncake for prompts, queries for queries and batches for batches)")
+	_ = cmd.RegisterFlagCompletionFunc("output-format", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // completeList returns the list typed so far with each name in place of its last entry.

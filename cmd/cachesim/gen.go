@@ -59,9 +59,8 @@ Sizes, for --size:
 		}
 	}
 	flags.StringVarP(&f.out, "output", "o", "-", "file to write, - for standard output")
-	flags.StringVar(&f.format, "output-format", "", "format to write: "+strings.Join(traces.WritableFormats(), ", ")+" (default: told by the name of the file; for -: csv, or mooncake for prompts, queries for queries and batches for batches)")
+	registerOutputFormat(cmd, &f.format)
 	flags.BoolVar(&f.quiet, "quiet", false, "no progress bar, and no line on how near targets were hit")
-	_ = cmd.RegisterFlagCompletionFunc("output-format", cobra.FixedCompletions(traces.WritableFormats(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 

@@ -3,8 +3,9 @@ package policies
 import "slices"
 
 var pfooSimilarEntry = Entry{
-	Name:        "pfoo-similar",
-	Summary:     "lower bound on misses where similar queries answer each other: the hits that take the least room over time; with room for all, those with any similar query before them",
+	Name: "pfoo-similar",
+	Summary: "lower bound on misses where similar queries answer each other: the hits that take the least room over time; with room for all, " +
+		"those with any similar query before them",
 	Source:      "cachesim, after PFOO-L of Berger, Beckmann, Harchol-Balter, SIGMETRICS 2018",
 	Kind:        Bound,
 	Units:       UnitsObjects,

@@ -177,8 +177,8 @@ func checkQueries(c Cell, t *traces.Trace) error {
 	case !c.Cache.Entry.Queries:
 		return nil
 	case t.SampledFrom > 0 && AnswersSimilar(c.Cache):
-		return fmt.Errorf("cache %s: a sample lacks most of the queries that answer each other, so its hit ratio says nothing of the whole of %s; leave out --sample (--limit keeps whole neighbourhoods), "+
-			"or write semantic(match=%s)", c.Cache.Name(), t.Name, matchIdentity)
+		return fmt.Errorf("cache %s: a sample lacks most of the queries that answer each other, so its hit ratio says nothing of the whole of %s; "+
+			"leave out --sample (--limit keeps whole neighbourhoods), or write semantic(match=%s)", c.Cache.Name(), t.Name, matchIdentity)
 	}
 	return checkEmbeddings(t, "cache "+c.Cache.Name())
 }

@@ -116,9 +116,9 @@ func CheckHoldsEmbeddings(path, name string) error {
 	return fmt.Errorf("%s: want a name that tells a format with embeddings: %s", path, strings.Join(endings, ", "))
 }
 
-// Create starts a trace file at path; "-" is standard output: prompts as mooncake, queries as queries, batches as batches and all else as CSV unless a format is given. An ending .gz, .zst, .xz, .s2, .sz
-// (snappy) or .lz4 compresses it. Create fails if the format is unknown or not told by the path, or if the file cannot be made. When ctx
-// ends, Write or Close soon return its error.
+// Create starts a trace file at path; "-" is standard output: prompts as mooncake, queries as queries, batches as batches and all else as CSV unless a format is
+// given. An ending .gz, .zst, .xz, .s2, .sz (snappy) or .lz4 compresses it. Create fails if the format is unknown or not told by the path, or if the file cannot be
+// made. When ctx ends, Write or Close soon return its error.
 func Create(ctx context.Context, path string, opt CreateOptions) (*Writer, error) {
 	if path == "-" {
 		opt.Format = cmp.Or(opt.Format, fullestFormat(opt.Fields))

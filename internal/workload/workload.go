@@ -222,7 +222,8 @@ func (w Workload) LoadSummed(ctx context.Context, options Options) (*traces.Trac
 func (w Workload) load(ctx context.Context, options Options, takeSum bool) (t *traces.Trace, sum string, err error) {
 	loading := traces.LoadOptions{
 		Format: w.Format, Merge: w.Merge, PerFile: w.PerFile, Limit: w.Limit, SampleRate: w.SampleRate, SampleSeed: w.SampleSeed,
-		Sizes: options.Sizes, Times: options.Times, Ops: options.Ops, Keys: options.Keys, Queries: options.Queries || options.Vectors, Stdin: options.Stdin, Progress: options.Progress,
+		Sizes: options.Sizes, Times: options.Times, Ops: options.Ops, Keys: options.Keys, Queries: options.Queries || options.Vectors,
+		Stdin: options.Stdin, Progress: options.Progress,
 	}
 	if err := w.CheckEmbeddings(); err != nil {
 		return nil, "", fmt.Errorf("embeddings %s: %w", w.Embeddings, err)
