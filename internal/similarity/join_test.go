@@ -327,6 +327,14 @@ func TestNeighboursFromPairsInAnyOrder(t *testing.T) {
 	}
 }
 
+// Rounding can make a vector longer than 1. It is no more than the same as itself, so that a threshold of 1 means what it says.
+func TestSimilarityIsAtMostOne(t *testing.T) {
+	long := math.Nextafter32(1, 2)
+	if got := (Vectors{Dim: 1, Data: []float32{long, long}}).Similarity(0, 1); got != 1 {
+		t.Errorf("similarity %v, want 1", got)
+	}
+}
+
 func TestNearestIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))

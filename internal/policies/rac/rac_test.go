@@ -412,6 +412,9 @@ func TestStrictDegenerates(t *testing.T) {
 	for seed := range uint64(20) {
 		g := randomGraph(seed, 80)
 		p := newFor(t, "rac(strict=true)", 8, g, 0.97, nil)
+		if p.keep != 0 || p.protectNew || p.reparent {
+			t.Fatalf("strict, but %+v", p.settings)
+		}
 		c := &cacheOf{policy: p, graph: g, tauHit: 0.97, capacity: 8, resident: map[policies.Object]bool{}}
 		hits := 0
 		for _, q := range requestsTo(seed, g.n, 1000) {
@@ -434,6 +437,19 @@ func TestStrictDegenerates(t *testing.T) {
 	}
 	if refused == 0 {
 		t.Error("no entry was turned away at its insertion")
+	}
+}
+
+// TestForgetsLongestIdle has five topics of one request each pass through one place. Two without entries are remembered, all of them equally prevalent.
+func TestForgetsLongestIdle(t *testing.T) {
+	g := randomGraph(1, 6)
+	p := newFor(t, "rac(alpha=0,keep-tp=2,routing=label)", 1, g, 2, []int32{0, 1, 2, 3, 4, 4})
+	c := &cacheOf{policy: p, graph: g, tauHit: 2, capacity: 1, resident: map[policies.Object]bool{}}
+	for _, q := range []policies.Object{0, 1, 2, 3, 4} {
+		c.serve(q)
+	}
+	if p.byLabel[0] != none || p.byLabel[1] != none || p.byLabel[2] == none || p.byLabel[3] == none {
+		t.Errorf("topics by label %v, want 0 and 1 forgotten, 2 and 3 remembered", p.byLabel[:4])
 	}
 }
 
