@@ -104,11 +104,11 @@ func (f *convertFlags) openEmbeddings(ctx context.Context, out string) (*traces.
 
 func (f *convertFlags) convert(cmd *cobra.Command, in []string, out string, options traces.LoadOptions) error {
 	creating := traces.CreateOptions{Format: f.outputFormat, Stdout: cmd.OutOrStdout()}
-	return copyTrace(cmd.Context(), in, out, options, creating, func(*traces.Record) error { return nil })
+	return copyTrace(cmd.Context(), in, out, options, creating, func(*traces.Record) error { return nil }, func() error { return nil })
 }
 
 // copyTrace reads a trace and writes it anew, each record as change leaves it.
-func copyTrace(ctx context.Context, in []string, out string, reading traces.LoadOptions, creating traces.CreateOptions, change func(*traces.Record) error) error {
+func copyTrace(ctx context.Context, in []string, out string, reading traces.LoadOptions, creating traces.CreateOptions, change func(*traces.Record) error, end func() error) error {
 	var w *traces.Writer
 	begin := func(fields traces.Fields) (err error) {
 		creating.Fields = fields
@@ -125,6 +125,9 @@ func copyTrace(ctx context.Context, in []string, out string, reading traces.Load
 		return err
 	}
 	defer w.Discard()
+	if err == nil {
+		err = end()
+	}
 	if err != nil {
 		return err
 	}

@@ -197,7 +197,7 @@ func (f *embedFlags) make(cmd *cobra.Command, in []string) error {
 	if err != nil {
 		return err
 	}
-	if err := f.write(cmd, in, options, t.Objects, e); err != nil {
+	if err := f.write(cmd, in, options, t, e); err != nil {
 		return err
 	}
 	if f.service.URL != "" {
@@ -253,18 +253,33 @@ func (f *embedFlags) ask(cmd *cobra.Command, texts []string) (embed.Embeddings, 
 }
 
 // write reads the trace once more and gives each request the vector of its query.
-func (f *embedFlags) write(cmd *cobra.Command, in []string, options traces.LoadOptions, objects []uint32, e embed.Embeddings) error {
+func (f *embedFlags) write(cmd *cobra.Command, in []string, options traces.LoadOptions, t *traces.Trace, e embed.Embeddings) error {
 	bar := newProgress(cmd.ErrOrStderr(), f.trace.quiet, "writing", unitBytes)
 	defer bar.finish()
 	options.Progress = bar.set
 	options.Times, options.Sizes, options.Ops = true, true, true
-	next := 0
-	return copyTrace(cmd.Context(), in, f.out, options, traces.CreateOptions{}, func(rec *traces.Record) error {
-		if next == len(objects) {
-			return fmt.Errorf("%s: it has more requests than when it was read first", strings.Join(in, ", "))
+	changed := fmt.Errorf("%s: changed while its texts were embedded: run the command again", strings.Join(in, ", "))
+	next, known := 0, 0 // requests and queries that were read again
+	give := func(rec *traces.Record) error {
+		if next == len(t.Objects) {
+			return changed
 		}
-		rec.Query.Vector = e.Vectors[int(objects[next])*e.Dim:][:e.Dim]
+		object := int(t.Objects[next])
+		if object == known {
+			if string(rec.Query.Text) != t.Queries.Texts[object] {
+				return changed
+			}
+			known++
+		}
+		rec.Query.Vector = e.Vectors[object*e.Dim:][:e.Dim]
 		next++
 		return nil
-	})
+	}
+	end := func() error {
+		if next < len(t.Objects) {
+			return changed
+		}
+		return nil
+	}
+	return copyTrace(cmd.Context(), in, f.out, options, traces.CreateOptions{}, give, end)
 }

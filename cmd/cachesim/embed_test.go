@@ -89,3 +89,33 @@ func TestEmbedAsksAService(t *testing.T) {
 		t.Errorf("files %v, %v, want the trace and the embeddings", entries, err)
 	}
 }
+
+// TestEmbedNoticesAnotherTrace: what the trace has become while a service worked gets no embeddings of what it was.
+func TestEmbedNoticesAnotherTrace(t *testing.T) {
+	dir := t.TempDir()
+	trace, out := filepath.Join(dir, "lines.txt"), filepath.Join(dir, "out.npy")
+	const before = "how are you\nwhat is this\n"
+	for _, after := range []string{"how are you\n", "how are you\nwhat is that\n", before + "who is there\n"} {
+		if err := os.WriteFile(trace, []byte(before), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			if err := os.WriteFile(trace, []byte(after), 0o644); err != nil {
+				t.Error(err)
+			}
+			fmt.Fprint(w, `{"data":[{"index":0,"embedding":[1,0]},{"index":1,"embedding":[0,1]}]}`)
+		}))
+		var stdout, stderr bytes.Buffer
+		code := run([]string{"embed", trace, "-o", out, "--input-format", "text", "--endpoint", service.URL, "--model", "m"}, nil, &stdout, &stderr)
+		service.Close()
+		if code != exitWrongUse || !strings.Contains(stderr.String(), "changed while its texts were embedded") {
+			t.Errorf("%q: exit code %d: %s", after, code, stderr.String())
+		}
+		if _, err := os.Stat(out); err == nil {
+			t.Errorf("%q: %s was written", after, out)
+		}
+		if err := os.Remove(out + ".partial"); err != nil {
+			t.Error(err)
+		}
+	}
+}
