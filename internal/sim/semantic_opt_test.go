@@ -138,3 +138,14 @@ func TestSemanticPoliciesBoundAndBruteForce(t *testing.T) {
 		t.Errorf("farthest-similar is optimal in %d of %d cases, want 9 of 10", optimal, cases)
 	}
 }
+
+// Of several entries that could answer a query, the bound must count on the one that was of use last, wherever it stands in the list: 0 answers 2 after 3 has hit.
+func TestBoundCountsOnTheLatestUse(t *testing.T) {
+	objects := []policies.Object{1, 3, 3, 0, 2}
+	pairs := []similarity.Pair{{A: 0, B: 2, Similarity: 0.95}, {A: 1, B: 2, Similarity: 0.9}}
+	for _, policy := range []string{"lru", "pfoo-similar"} {
+		if n := serveSemantic(t, "semantic", policy, 1, objects, pairs); n.Hits != 2 {
+			t.Errorf("%s: %d hits, want 2", policy, n.Hits)
+		}
+	}
+}

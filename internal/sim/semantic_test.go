@@ -38,6 +38,10 @@ func TestSemanticThreshold(t *testing.T) {
 			t.Errorf("similarity %v: %d hits, want %d", similar, n.Hits, hits)
 		}
 	}
+	// Different queries with the same embedding.
+	if n := serveSemantic(t, "semantic(tau=1)", "lru", 2, []policies.Object{0, 1}, []similarity.Pair{{A: 0, B: 1, Similarity: 1}}); n.Hits != 1 {
+		t.Errorf("similarity 1, tau=1: %d hits, want 1", n.Hits)
+	}
 }
 
 // infiniteIsNoBound is the example of docs/caches.md: 2 is answered by 0 as long as that is there, and so never becomes the entry that answers 3 and 4.
@@ -62,9 +66,10 @@ func TestSemanticCountsWrongHits(t *testing.T) {
 	for o := uint32(1); o < 5; o++ {
 		pairs = append(pairs, similarity.Pair{A: 0, B: o, Similarity: 0.9})
 	}
-	r := pairsReplayer([]policies.Object{0, 1, 2, 3, 4, 0}, pairs, &traces.Queries{Answers: []int32{7, 7, 8, -1, 8}}, 0)
+	pairs = append(pairs, similarity.Pair{A: 5, B: 6, Similarity: 0.9})
+	r := pairsReplayer([]policies.Object{0, 1, 2, 3, 4, 0, 5, 6}, pairs, &traces.Queries{Answers: []int32{7, 7, 8, -1, 8, -1, 9}}, 0)
 	n := countsOf(t, r, queryCell(t, "semantic", "lru", 5))
-	if want := (Counts{Requests: 6, Hits: 5, Labelled: 5, LabelledHits: 4, WrongHits: 2}); n != want {
+	if want := (Counts{Requests: 8, Hits: 6, Labelled: 6, LabelledHits: 4, WrongHits: 2}); n != want {
 		t.Errorf("counts %+v, want %+v", n, want)
 	}
 }
