@@ -142,10 +142,9 @@ func (r *oasstReader) readLine() error {
 		case "message_tree_id":
 			tree, err = s.words()
 		case "prompt":
-			if s.peek() == 'n' { // a tree that nobody wrote to
-				return s.skip()
+			if !s.null() { // or else nobody wrote to it
+				err = r.message(-1, maxReplyDepth)
 			}
-			err = r.message(-1, maxReplyDepth)
 		default:
 			err = s.skip()
 		}
@@ -187,8 +186,8 @@ func (r *oasstReader) message(parent int32, depth int) error {
 	}
 	number := int32(len(r.messages))
 	r.messages = append(r.messages, oasstMessage{line: r.src.line, created: -1, parent: parent, firstReply: -1, lastReply: -1, next: -1})
-	var role, lang, text []byte
-	deleted := false
+	var role, text []byte
+	lang, deleted := "", false
 	err := s.object(func(key []byte) (err error) {
 		m := &r.messages[number]
 		switch string(key) {
@@ -205,18 +204,14 @@ func (r *oasstReader) message(parent int32, depth int) error {
 		case "text":
 			text, err = s.string()
 		case "lang":
-			if s.peek() == 'n' {
-				return s.skip()
-			}
-			lang, err = s.string()
+			lang, err = s.optionalString()
 		case "deleted":
 			deleted = s.peek() == 't'
 			err = s.skip()
 		case "replies":
-			if s.peek() == 'n' {
-				return s.skip()
+			if !s.null() {
+				err = s.array(func() error { return r.message(number, depth-1) })
 			}
-			err = s.array(func() error { return r.message(number, depth-1) })
 		default:
 			err = s.skip()
 		}
@@ -229,7 +224,7 @@ func (r *oasstReader) message(parent int32, depth int) error {
 	case m.id == "" || role == nil || text == nil:
 		return fmt.Errorf("a message without one of message_id, role and text")
 	}
-	if r.wants(string(role), string(lang), deleted) && len(bytes.TrimSpace(text)) > 0 {
+	if r.wants(string(role), lang, deleted) && len(bytes.TrimSpace(text)) > 0 {
 		m.text = bytes.Clone(text)
 	}
 	return nil
@@ -242,8 +237,8 @@ func (r *oasstReader) wants(role, lang string, deleted bool) bool {
 
 // optionalString reads a string or null, which is "".
 func (s *jsonScanner) optionalString() (string, error) {
-	if s.peek() == 'n' {
-		return "", s.skip()
+	if s.null() {
+		return "", nil
 	}
 	text, err := s.string()
 	return string(text), err
@@ -251,8 +246,8 @@ func (s *jsonScanner) optionalString() (string, error) {
 
 // date reads a point in time as nanoseconds, -1 of null.
 func (s *jsonScanner) date() (int64, error) {
-	if s.peek() == 'n' {
-		return -1, s.skip()
+	if s.null() {
+		return -1, nil
 	}
 	text, err := s.string()
 	if err != nil {
