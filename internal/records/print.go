@@ -313,6 +313,9 @@ func footer(g Group, p paint) string {
 	if slices.ContainsFunc(g.Records, func(r Record) bool { return r.NormalizedHitRatio != nil }) {
 		lines = append(lines, "of infinite: hits / hits of the infinite cache")
 	}
+	if e := g.Records[0].Embeddings; e != "" && e != "trace" {
+		lines = append(lines, "embeddings: "+e)
+	}
 	switch {
 	case answersWrongly(g.Records):
 		lines = append(lines, "wrong: requests that were answered by an entry with another label, of those with a label")
