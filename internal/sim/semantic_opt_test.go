@@ -152,3 +152,11 @@ func TestBoundCountsOnTheLatestUse(t *testing.T) {
 		}
 	}
 }
+
+// The entry stays whose next similar request is nearer, though none of the two is asked for again itself.
+func TestFarthestSimilarLooksAtSimilarRequests(t *testing.T) {
+	n := serveSemantic(t, "semantic", "farthest-similar", 2, []policies.Object{0, 1, 2, 3}, []similarity.Pair{{A: 1, B: 3, Similarity: 0.9}})
+	if n.Hits != 1 {
+		t.Errorf("%d hits, want 1", n.Hits)
+	}
+}
