@@ -131,6 +131,9 @@ func shareFrom(sorted []float32, tau float32) float64 {
 
 // TestLexicalSeparation measures what docs/embeddings.md tells: run it with -v for the tables, that of other parameters included.
 func TestLexicalSeparation(t *testing.T) {
+	if testing.Short() {
+		t.Skip("millions of pairs: minutes under the race detector")
+	}
 	for _, data := range []struct {
 		name string
 		read func(*testing.T) ([]string, pairs, pairs)
