@@ -63,16 +63,11 @@ func semanticHitFrom(v params.Values) float64 {
 // entry itself; that of a query that hits is not kept. So no two entries that are resident at the same time could answer each other, unless the cache looks
 // within topics only.
 type Semantic struct {
-	policy     policies.Policy
+	entries    *Exact                 // what is resident, and who leaves for a query that misses
 	scoper     policies.Scoper        // nil where the whole cache is looked through
-	expirer    policies.Expirer       // nil where nothing expires
-	admitter   policies.Admitter      // nil where the policy admits everything
 	neighbours *similarity.Neighbours // nil where only its own entry answers a query
 	from       float32                // similarity from which on an entry answers
 	answers    []int32                // per object: label of the right answer, -1 where it is not known; nil without labels
-	capacity   int64
-	used       int64
-	resident   []bool // per object
 }
 
 func newSemantic(c CacheConfig) (*Semantic, error) {
@@ -80,17 +75,13 @@ func newSemantic(c CacheConfig) (*Semantic, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Semantic{
-		policy: p, from: float32(semanticHitFrom(c.Params)), capacity: c.Capacity, resident: make([]bool, c.Trace.NumObjects),
-	}
+	s := &Semantic{entries: NewExact(p, c.Capacity, c.Trace.NumObjects), from: float32(semanticHitFrom(c.Params))}
 	if s.from <= 1 {
 		s.neighbours = c.Neighbours
 	}
 	if c.Trace.Queries != nil {
 		s.answers = c.Trace.Queries.Answers
 	}
-	s.expirer, _ = p.(policies.Expirer)
-	s.admitter, _ = p.(policies.Admitter)
 	if c.Params.Text("scope") == scopeTopic {
 		ok := false
 		if s.scoper, ok = p.(policies.Scoper); !ok {
@@ -101,7 +92,7 @@ func newSemantic(c CacheConfig) (*Semantic, error) {
 }
 
 // Counters implements Reporting.
-func (s *Semantic) Counters() []policies.Counter { return countersOf(s.policy) }
+func (s *Semantic) Counters() []policies.Counter { return s.entries.Counters() }
 
 // Serve implements Cache.
 func (s *Semantic) Serve(w Window, n *Counts) {
@@ -111,27 +102,27 @@ func (s *Semantic) Serve(w Window, n *Counts) {
 		if w.Times != nil {
 			r.Time = w.Times[i]
 		}
-		if s.expirer != nil {
-			s.expire(r.Time, n)
+		if s.entries.expirer != nil {
+			s.entries.expire(r.Time, n)
 		}
 		entry, hit := s.lookup(r)
 		if s.answers != nil {
 			s.judge(o, entry, hit, n)
 		}
 		if !hit {
-			s.miss(r, n)
+			s.entries.miss(r, n)
 			continue
 		}
 		n.Hits++
 		r.Object = entry
-		s.policy.Hit(r)
+		s.entries.policy.Hit(r)
 	}
 	n.Requests += int64(len(w.Objects))
 }
 
 // lookup returns the entry that answers a query: its own, in whichever topic that is, or the nearest one.
 func (s *Semantic) lookup(r policies.Request) (entry policies.Object, ok bool) {
-	if s.resident[r.Query] {
+	if s.entries.Resident(r.Query) {
 		return r.Query, true
 	}
 	if s.neighbours == nil {
@@ -151,7 +142,7 @@ func (s *Semantic) lookup(r policies.Request) (entry policies.Object, ok bool) {
 
 // holds reports whether o is resident where the answer to r is looked for.
 func (s *Semantic) holds(r policies.Request, o policies.Object) bool {
-	return s.resident[o] && (s.scoper == nil || s.scoper.InScope(r, o))
+	return s.entries.Resident(o) && (s.scoper == nil || s.scoper.InScope(r, o))
 }
 
 // judge counts whether an entry answers a query as its label says.
@@ -167,44 +158,5 @@ func (s *Semantic) judge(query, entry policies.Object, hit bool, n *Counts) {
 	n.LabelledHits++
 	if s.answers[entry] != want {
 		n.WrongHits++
-	}
-}
-
-// miss makes r's query an entry unless the policy refuses it.
-func (s *Semantic) miss(r policies.Request, n *Counts) {
-	s.policy.Miss(r)
-	if s.admitter != nil && !s.admitter.Admit(r) {
-		return
-	}
-	for s.used >= s.capacity {
-		v := s.policy.Victim(r)
-		if v == r.Object {
-			return
-		}
-		s.drop(v)
-		n.Evictions++
-	}
-	s.policy.Insert(r)
-	s.resident[r.Object] = true
-	s.used++
-}
-
-// drop takes o out of the cache. A policy that names an object twice, or one that is not here, is broken.
-func (s *Semantic) drop(o policies.Object) {
-	if !s.resident[o] {
-		panic(fmt.Sprintf("policy %T evicts object %d, which is not resident", s.policy, o))
-	}
-	s.resident[o] = false
-	s.used--
-}
-
-func (s *Semantic) expire(now int64, n *Counts) {
-	for {
-		o, ok := s.expirer.Expired(now)
-		if !ok {
-			return
-		}
-		s.drop(o)
-		n.Evictions++
 	}
 }
