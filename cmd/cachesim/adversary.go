@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cachesim/cachesim/internal/adversary"
+	"github.com/cachesim/cachesim/internal/jsonlines"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/sim"
@@ -232,8 +232,7 @@ func newFoundJSON(stated string, f adversary.Found) foundJSON {
 }
 
 func (f *adversaryFlags) printJSON(w io.Writer, rows []adversary.Row) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false)
+	var list []adversaryJSON
 	for _, r := range rows {
 		j := adversaryJSON{
 			Policy: r.Policy.String(), Capacity: r.Capacity, Seed: f.options.Seed, Length: f.options.Length, Requests: f.options.Requests,
@@ -242,11 +241,9 @@ func (f *adversaryFlags) printJSON(w io.Writer, rows []adversary.Row) error {
 		if r.Exact != nil {
 			j.Consistency = new(newFoundJSON(r.Stated.Consistency, *r.Exact))
 		}
-		if err := encoder.Encode(j); err != nil {
-			return err
-		}
+		list = append(list, j)
 	}
-	return nil
+	return jsonlines.Write(w, list)
 }
 
 func (f *adversaryFlags) printCSV(w io.Writer, rows []adversary.Row) error {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -10,6 +9,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
+	"github.com/cachesim/cachesim/internal/jsonlines"
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/suggest"
@@ -135,19 +135,12 @@ type formatJSON struct {
 }
 
 func printFormatsJSON(w io.Writer, formats []traces.Format) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false)
+	var list []formatJSON
 	for _, f := range formats {
-		j := formatJSON{
+		list = append(list, formatJSON{
 			Name: f.Name, Summary: f.Summary, Example: f.Example, Records: f.Carries, Recognised: f.Detection, Use: useOf(f),
-			Options: []paramJSON{},
-		}
-		for _, o := range f.Options {
-			j.Options = append(j.Options, newParamJSON(o))
-		}
-		if err := encoder.Encode(j); err != nil {
-			return err
-		}
+			Options: paramsJSON(f.Options),
+		})
 	}
-	return nil
+	return jsonlines.Write(w, list)
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -11,6 +10,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 
+	"github.com/cachesim/cachesim/internal/jsonlines"
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/sim"
@@ -162,16 +162,9 @@ type partJSON struct {
 }
 
 func printPartsJSON(w io.Writer, parts []part) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false)
+	var list []partJSON
 	for _, p := range parts {
-		j := partJSON{p.name, p.summary, p.source, append([]string{}, p.traits...), []paramJSON{}}
-		for _, param := range p.params {
-			j.Parameters = append(j.Parameters, newParamJSON(param))
-		}
-		if err := encoder.Encode(j); err != nil {
-			return err
-		}
+		list = append(list, partJSON{p.name, p.summary, p.source, append([]string{}, p.traits...), paramsJSON(p.params)})
 	}
-	return nil
+	return jsonlines.Write(w, list)
 }

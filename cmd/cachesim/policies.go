@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -13,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/cachesim/cachesim/internal/jsonlines"
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
@@ -256,18 +256,14 @@ type paramJSON struct {
 }
 
 func printPoliciesJSON(w io.Writer, entries []policies.Entry) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false)
+	var list []policyJSON
 	for _, e := range entries {
-		p := policyJSON{
+		list = append(list, policyJSON{
 			Name: e.Name, Aliases: append([]string{}, e.Aliases...), Kind: e.Kind.String(), Summary: e.Summary, Source: e.Source,
 			Capacity: unitsOf(e), Bypass: e.Bypass, Unbounded: e.Unbounded, NeedsTime: needsClock(e), Predicts: e.Predicts, Parameters: paramsJSON(e.Params),
-		}
-		if err := encoder.Encode(p); err != nil {
-			return err
-		}
+		})
 	}
-	return nil
+	return jsonlines.Write(w, list)
 }
 
 // paramsJSON returns an empty list where there are none.

@@ -1,13 +1,13 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/cachesim/cachesim/internal/jsonlines"
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/suggest"
@@ -104,15 +104,11 @@ type predictorJSON struct {
 }
 
 func printPredictorsJSON(w io.Writer, entries []predict.Entry) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false)
+	var list []predictorJSON
 	for _, e := range entries {
-		p := predictorJSON{
+		list = append(list, predictorJSON{
 			Name: e.Name, Kind: kindOfPredictor(e), Summary: e.Summary, Source: e.Source, Random: e.Random, Parameters: paramsJSON(e.Params),
-		}
-		if err := encoder.Encode(p); err != nil {
-			return err
-		}
+		})
 	}
-	return nil
+	return jsonlines.Write(w, list)
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
@@ -10,6 +9,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 
 	"github.com/cachesim/cachesim/internal/experiment"
+	"github.com/cachesim/cachesim/internal/jsonlines"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/workload"
 )
@@ -104,12 +104,5 @@ func printExperiments(w io.Writer, files []*experiment.File, format string) erro
 }
 
 func printExperimentsJSON(w io.Writer, all []experimentListing) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false)
-	for _, l := range all {
-		if err := encoder.Encode(l); err != nil {
-			return err
-		}
-	}
-	return nil
+	return jsonlines.Write(w, all)
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"time"
@@ -10,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cachesim/cachesim/internal/experiment"
+	"github.com/cachesim/cachesim/internal/jsonlines"
 	"github.com/cachesim/cachesim/internal/parallel"
 	"github.com/cachesim/cachesim/internal/records"
 )
@@ -114,14 +114,7 @@ func roughly(seconds float64) string {
 
 func printCells(cmd *cobra.Command, cells []listedCell, format string) error {
 	if format == "json" {
-		encoder := json.NewEncoder(cmd.OutOrStdout())
-		encoder.SetEscapeHTML(false)
-		for _, c := range cells {
-			if err := encoder.Encode(c); err != nil {
-				return err
-			}
-		}
-		return nil
+		return jsonlines.Write(cmd.OutOrStdout(), cells)
 	}
 	t := records.NewTable()
 	t.AppendHeader(table.Row{"cell", "trace", "policy", "capacity", "seed", "axes", "estimate"})

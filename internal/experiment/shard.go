@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/atomicfile"
+	"github.com/cachesim/cachesim/internal/jsonlines"
 )
 
 // planName is the file in the folder of a sweep with its numbered cells, one JSON object per line.
@@ -24,16 +25,7 @@ func WritePlan(dir string, cells []Cell) error {
 	if err := atomicfile.MakeFolder(dir); err != nil {
 		return err
 	}
-	return atomicfile.Write(filepath.Join(dir, planName), func(w io.Writer) error {
-		e := json.NewEncoder(w)
-		e.SetEscapeHTML(false)
-		for _, c := range cells {
-			if err := e.Encode(c); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	return atomicfile.Write(filepath.Join(dir, planName), func(w io.Writer) error { return jsonlines.Write(w, cells) })
 }
 
 // ReadPlan reads the cells of a sweep from its folder.

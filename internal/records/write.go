@@ -3,7 +3,6 @@ package records
 import (
 	"bufio"
 	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -12,6 +11,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"github.com/cachesim/cachesim/internal/atomicfile"
+	"github.com/cachesim/cachesim/internal/jsonlines"
 )
 
 // Names of the files that Write makes in a folder.
@@ -128,14 +128,7 @@ func EncodeJSON(w io.Writer, recs []Record) error {
 	if err := checkAll(recs); err != nil {
 		return err
 	}
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	for i := range recs {
-		if err := e.Encode(&recs[i]); err != nil {
-			return err
-		}
-	}
-	return nil
+	return jsonlines.Write(w, recs)
 }
 
 // EncodeCSV writes a line with the names of the fields and one line per record; null is an empty cell.

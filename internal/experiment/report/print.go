@@ -2,7 +2,6 @@ package report
 
 import (
 	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -12,6 +11,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/cachesim/cachesim/internal/experiment/claims"
+	"github.com/cachesim/cachesim/internal/jsonlines"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/suggest"
 )
@@ -268,13 +268,9 @@ func printCSV(w io.Writer, summaries []Summary) error {
 }
 
 func printJSON(w io.Writer, summaries []Summary) error {
-	out := json.NewEncoder(w)
-	out.SetEscapeHTML(false)
 	for _, s := range summaries {
-		for _, c := range s.Claims {
-			if err := out.Encode(c); err != nil {
-				return err
-			}
+		if err := jsonlines.Write(w, s.Claims); err != nil {
+			return err
 		}
 	}
 	return nil

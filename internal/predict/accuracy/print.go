@@ -2,7 +2,6 @@ package accuracy
 
 import (
 	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"image/color"
 	"io"
@@ -15,6 +14,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"github.com/cachesim/cachesim/internal/atomicfile"
+	"github.com/cachesim/cachesim/internal/jsonlines"
 	"github.com/cachesim/cachesim/internal/plots"
 	"github.com/cachesim/cachesim/internal/records"
 )
@@ -101,14 +101,7 @@ func share(x *float64) string {
 }
 
 func encodeJSON(w io.Writer, results []*Result) error {
-	out := json.NewEncoder(w)
-	out.SetEscapeHTML(false)
-	for _, r := range results {
-		if err := out.Encode(r); err != nil {
-			return err
-		}
-	}
-	return nil
+	return jsonlines.Write(w, results)
 }
 
 // encodeCSV writes one row per predictor and horizon; that of all questions has none.

@@ -2,7 +2,6 @@ package overlap
 
 import (
 	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
+	"github.com/cachesim/cachesim/internal/jsonlines"
 	"github.com/cachesim/cachesim/internal/records"
 )
 
@@ -42,14 +42,7 @@ func Print(w io.Writer, rows []Row, format string) error {
 }
 
 func encodeJSON(w io.Writer, rows []Row) error {
-	out := json.NewEncoder(w)
-	out.SetEscapeHTML(false)
-	for _, r := range rows {
-		if err := out.Encode(r); err != nil {
-			return err
-		}
-	}
-	return nil
+	return jsonlines.Write(w, rows)
 }
 
 func encodeCSV(w io.Writer, rows []Row) error {
