@@ -15,7 +15,11 @@ type field struct {
 	index    int
 	kind     reflect.Kind // of the value, or of what the pointer points to
 	optional bool         // a pointer: may be null
+	added    bool         // records of older programs lack it
 }
+
+// mayBeAbsent reports whether a file of records may lack the field.
+func (f field) mayBeAbsent() bool { return f.optional || f.added }
 
 var fields = describeFields()
 
@@ -24,7 +28,7 @@ func describeFields() []field {
 	all := make([]field, t.NumField())
 	for i := range all {
 		f := t.Field(i)
-		all[i] = field{name: f.Tag.Get("json"), index: i, kind: f.Type.Kind()}
+		all[i] = field{name: f.Tag.Get("json"), index: i, kind: f.Type.Kind(), added: f.Tag.Get("added") != ""}
 		if f.Type.Kind() == reflect.Pointer {
 			all[i].kind, all[i].optional = f.Type.Elem().Kind(), true
 		}
@@ -41,7 +45,7 @@ func fieldNames() []string {
 }
 
 // settings are the numbers of a Record that say what was replayed rather than what came of it.
-var settings = []string{"limit", "sample_rate", "sample_seed", "capacity", "capacity_share", "simulated_capacity", "seed", "warmup"}
+var settings = []string{"left_out", "limit", "sample_rate", "sample_seed", "capacity", "capacity_share", "simulated_capacity", "seed", "warmup"}
 
 func (f field) isMetric() bool {
 	return (f.kind == reflect.Int64 || f.kind == reflect.Float64) && !slices.Contains(settings, f.name)

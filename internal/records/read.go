@@ -125,7 +125,7 @@ func decodeObject(text []byte) (Record, error) {
 		raw, ok := values[f.name]
 		delete(values, f.name)
 		switch {
-		case f.optional && (!ok || string(raw) == "null"):
+		case f.optional && string(raw) == "null", !ok && f.mayBeAbsent():
 			continue
 		case !ok:
 			return Record{}, errMissing(f)
@@ -186,7 +186,7 @@ func decodeCSV(data []byte) ([]Record, error) {
 	}
 }
 
-// columnsOf returns the field of each column. Every field that cannot be null must be there, none twice.
+// columnsOf returns the field of each column. Every field that may not be absent must be there, none twice.
 func columnsOf(header []string) ([]field, error) {
 	columns := make([]field, len(header))
 	seen := map[string]bool{}
@@ -202,7 +202,7 @@ func columnsOf(header []string) ([]field, error) {
 		columns[i] = fields[at]
 	}
 	for _, f := range fields {
-		if !f.optional && !seen[f.name] {
+		if !f.mayBeAbsent() && !seen[f.name] {
 			return nil, errMissing(f)
 		}
 	}
@@ -262,7 +262,7 @@ func checkSchema(got *parquet.Schema) error {
 		}
 	}
 	for _, f := range fields {
-		if _, missing := want[f.name]; missing && !f.optional {
+		if _, missing := want[f.name]; missing && !f.mayBeAbsent() {
 			return errMissing(f)
 		}
 	}

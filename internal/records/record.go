@@ -10,6 +10,7 @@ const (
 
 // Record is the outcome of one policy at one capacity on one trace. Pointers are nil, and null in JSON, where the figure does
 // not exist: byte figures where the capacity counts objects, the interval where it counts them, ratios without an optimum.
+// A field that is tagged added:"later" may be absent in files, as programs wrote records before it existed; it is then zero.
 type Record struct {
 	// Trace names what was replayed; the fields up to SampleSeed say where it comes from and how it was read, so that it can be replayed again.
 	Trace          string  `json:"trace" parquet:"trace"`
@@ -17,6 +18,8 @@ type Record struct {
 	TraceGenerator string  `json:"trace_generator" parquet:"trace_generator"` // the generator with every parameter, its seed among them; "" for files
 	TraceChecksum  string  `json:"trace_checksum" parquet:"trace_checksum"`   // "sha256:" and the digest of the file's bytes, or of the digests of several; "" if generated or not taken
 	InputFormat    string  `json:"input_format" parquet:"input_format"`       // as for --input-format; "" where it was detected
+	ReadAs         string  `json:"read_as" parquet:"read_as" added:"later"`   // what the files were read as, for people; "" in records of older programs
+	LeftOut        int64   `json:"left_out" parquet:"left_out" added:"later"` // requests that were left out, of size 0 say
 	Merge          bool    `json:"merge" parquet:"merge"`                     // files were merged by time
 	PerFile        bool    `json:"per_file" parquet:"per_file"`               // the cache was empty again at the start of each file; counts are sums
 	Limit          int64   `json:"limit" parquet:"limit"`                     // requests read at most; 0 for all
