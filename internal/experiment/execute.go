@@ -455,7 +455,7 @@ func (e *executor) jobs(t *traces.Trace, cells []parsedCell) (jobs []job, err er
 	for _, warmup := range warmups {
 		replayers[warmup].Expect(once[warmup])
 		for _, replayed := range replayers[warmup].Jobs(once[warmup]) {
-			j := job{replayed: replayed, replayer: replayers[warmup], requests: len(t.Objects)}
+			j := job{replayed: replayed, replayer: replayers[warmup], requests: replayers[warmup].Requests(replayed[0].Capacity)}
 			for _, s := range replayed {
 				j.cells = append(j.cells, served[key(warmup, s)])
 			}

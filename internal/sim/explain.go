@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/traces"
 )
 
 // Decision is what a cache did with one request.
@@ -36,17 +37,47 @@ func (r *Replayer) Explain(ctx context.Context, c Cell, each func(Decision) erro
 		return fmt.Errorf("policy %s: %w", c.Policy, err)
 	}
 	sizes := make([]int64, 1)
+	place := placeInWhole{whole: r.trace, bytes: c.Capacity.Bytes}
 	for pos, o := range v.trace.Objects {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		w.seen = Decision{Pos: pos, Query: o}
+		w.seen = Decision{Query: o}
 		cache.Serve(window(v.trace, pos, pos+1, c.Capacity.Bytes, sizes), &Counts{})
-		if err := each(w.seen); err != nil {
+		if err := each(place.translate(w.seen)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// placeInWhole translates the decisions of a replay that leaves out requests of size 0, and numbers its objects anew, into the positions and
+// numbers of the whole trace.
+type placeInWhole struct {
+	whole   *traces.Trace
+	bytes   bool
+	next    int               // position of the request after the one translated last
+	objects []policies.Object // the number in the whole trace of each that was requested
+}
+
+// translate must be called for each request, in their order.
+func (p *placeInWhole) translate(d Decision) Decision {
+	for p.bytes && p.whole.Size(p.next) == 0 {
+		p.next++
+	}
+	d.Pos = p.next
+	p.next++
+	if int(d.Query) == len(p.objects) {
+		p.objects = append(p.objects, p.whole.Objects[d.Pos])
+	}
+	d.Query = p.objects[d.Query]
+	if d.Hit {
+		d.Entry = p.objects[d.Entry]
+	}
+	for i, o := range d.Evicted {
+		d.Evicted[i] = p.objects[o]
+	}
+	return d
 }
 
 // witness stands between a cache and its policy and notes what happens at a request.

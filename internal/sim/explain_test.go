@@ -48,6 +48,23 @@ func TestExplainAddsUp(t *testing.T) {
 	}
 }
 
+// Decisions name requests and objects of the whole trace where those of size 0 are left out.
+func TestExplainOverZeroSizes(t *testing.T) {
+	trace := fromKeys("abcbcb")
+	trace.ObjectSizes = []int64{0, 10, 10}
+	c := Cell{Policy: mustSpec("fifo"), Cache: ExactCache(), Capacity: CapacityOf(10, true)}
+	var told []string
+	if err := NewReplayer(trace, ReplayerOptions{}).Explain(t.Context(), c, func(d Decision) error {
+		told = append(told, fmt.Sprintf("%d:%d%v", d.Pos, d.Query, d.Evicted))
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := strings.Join(told, " "), "1:1[] 2:2[1] 3:1[2] 4:2[1] 5:1[2]"; got != want {
+		t.Errorf("explained %s, want %s", got, want)
+	}
+}
+
 // zipfTrace returns a generated trace of objects that are numbered in order of first appearance.
 func zipfTrace(t *testing.T, requests, objects int) *traces.Trace {
 	t.Helper()

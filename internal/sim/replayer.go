@@ -109,6 +109,10 @@ func (r *Replayer) view(c Capacity) *view {
 	return r.asIs()
 }
 
+// Requests returns how many requests a replay at a capacity serves, those of a warm-up included. The rest of the trace is of size 0, and left
+// out where sizes count.
+func (r *Replayer) Requests(c Capacity) int { return len(r.view(c).trace.Objects) }
+
 // Jobs groups cells into jobs for Replay: lru-stack at several capacities of one unit is one pass over the trace, every other cell a
 // replay of its own. The order of the cells stays.
 func (r *Replayer) Jobs(cells []Cell) (jobs [][]Cell) {

@@ -54,7 +54,11 @@ func Run(ctx context.Context, t *traces.Trace, options RunOptions) ([]records.Re
 		return nil, err
 	}
 	if options.Planned != nil {
-		options.Planned(int64(len(jobs)) * int64(len(t.Objects)))
+		var requests int64
+		for _, job := range jobs {
+			requests += int64(r.Requests(job[0].Capacity))
+		}
+		options.Planned(requests)
 	}
 	done, err := r.runAll(ctx, jobs)
 	return r.records(done), err

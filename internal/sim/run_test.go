@@ -196,6 +196,30 @@ func TestRunWarmupOverZeroSizes(t *testing.T) {
 	}
 }
 
+// A share of the bytes is one of those that are replayed: an object that first comes with size 0 counts with its next size.
+func TestByteSharesOverZeroSizes(t *testing.T) {
+	tr := fromKeys("abacbd")
+	tr.ObjectSizes = []int64{0, 40, 0, 0}
+	tr.RequestSizes = []int64{0, 40, 50, 0, 40, 110}
+	specified, err := ParseCapacities("1%,50%,100%")
+	if err != nil {
+		t.Fatal(err)
+	}
+	resolved, err := Resolve(specified, CapacityBytes, tr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	recs := mustRun(t, tr, RunOptions{Policies: specs(t, "infinite"), Capacities: resolved})
+	for i, want := range []struct {
+		capacity int64
+		share    float64
+	}{{2, 0.01}, {100, 0.5}, {200, 1}} {
+		if rec := recs[i]; rec.Capacity != want.capacity || *rec.CapacityShare != want.share || rec.Requests != 4 {
+			t.Errorf("%s: capacity %d, share %v, %d requests; want %d, %v, 4", rec.CapacityText, rec.Capacity, *rec.CapacityShare, rec.Requests, want.capacity, want.share)
+		}
+	}
+}
+
 func TestRunStopsAndKeepsFinishedRows(t *testing.T) {
 	tr := testTrace(4, 200_000, 500)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -223,9 +247,16 @@ func TestRunReportsProgressOfEveryRequest(t *testing.T) {
 	var planned int64
 	options.Planned = func(n int64) { planned = n }
 	options.Progress = func(n int64) { served.Add(n) }
-	mustRun(t, tr, options)
-	if planned == 0 || served.Load() != planned {
-		t.Errorf("progress of %d requests, announced %d", served.Load(), planned)
+	for _, zeros := range []int{0, 100} {
+		for i := range zeros {
+			tr.ObjectSizes[i] = 0
+		}
+		planned = 0
+		served.Store(0)
+		mustRun(t, tr, options)
+		if planned == 0 || served.Load() != planned {
+			t.Errorf("progress of %d requests, announced %d", served.Load(), planned)
+		}
 	}
 }
 

@@ -362,14 +362,7 @@ func withRoom[T any](column []T, n int) []T {
 // WithoutZeroSizes returns t without the requests of size 0 and how many those are, as libCacheSim skips them. Objects are numbered
 // anew. The result is t itself if there are none, or no sizes, and shares no column with t otherwise. It may have no requests.
 func (t *Trace) WithoutZeroSizes() (*Trace, int) {
-	zeros := 0
-	if t.HasSizes() {
-		for pos := range t.Objects {
-			if t.Size(pos) == 0 {
-				zeros++
-			}
-		}
-	}
+	zeros := t.EmptyRequests()
 	if zeros == 0 {
 		return t, 0
 	}

@@ -483,6 +483,9 @@ func TestWithoutZeroSizes(t *testing.T) {
 		if dropped == 0 && got != trace {
 			t.Fatal("nothing to drop, but a copy")
 		}
+		if trace.EmptyRequests() != dropped || trace.Footprint() != got.Footprint() {
+			t.Fatalf("%d requests of size 0 and a footprint of %d bytes, want %d and %d", trace.EmptyRequests(), trace.Footprint(), dropped, got.Footprint())
+		}
 		if len(nonzero) > 0 {
 			checkColumns(t, got, naiveTrace(nonzero, fields))
 		} else if len(got.Objects) != 0 || got.NumObjects != 0 || !got.HasSizes() {

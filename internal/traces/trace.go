@@ -167,13 +167,38 @@ func (t *Trace) Size(pos int) int64 {
 	return t.ObjectSizes[t.Objects[pos]]
 }
 
-// Footprint returns the sum of the objects' (first) sizes in bytes.
+// Footprint returns the bytes of all objects: the sum of the first sizes above 0 that they have. It is that of WithoutZeroSizes, too.
 func (t *Trace) Footprint() int64 {
 	var sum int64
+	empty := false
 	for _, s := range t.ObjectSizes {
 		sum += s
+		empty = empty || s == 0
+	}
+	if !empty || t.RequestSizes == nil {
+		return sum
+	}
+	counted := make([]bool, t.NumObjects) // of objects that begin empty
+	for pos, object := range t.Objects {
+		if size := t.RequestSizes[pos]; size > 0 && t.ObjectSizes[object] == 0 && !counted[object] {
+			counted[object] = true
+			sum += size
+		}
 	}
 	return sum
+}
+
+// EmptyRequests returns how many requests have size 0.
+func (t *Trace) EmptyRequests() (n int) {
+	if !t.HasSizes() || t.RequestSizes == nil && !slices.Contains(t.ObjectSizes, 0) {
+		return 0
+	}
+	for pos := range t.Objects {
+		if t.Size(pos) == 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // Op is what a request does.

@@ -46,6 +46,9 @@ func (s *Summary) rows() []row {
 	}
 	if s.Bytes != nil {
 		rows = append(rows, row{"bytes requested", byteCount(*s.Bytes)}, row{"footprint", byteCount(*s.Footprint)})
+		if n := *s.EmptyRequests; n > 0 {
+			rows = append(rows, row{"requests of size 0", s.ofRequests(n, float64(n)/float64(s.Requests))})
+		}
 	}
 	if s.Prompts != nil {
 		rows = append(s.Prompts.rows(), rows...)

@@ -28,7 +28,9 @@ type Summary struct {
 	OneHitRequestShare float64 `json:"one_hit_request_share"`
 
 	Bytes     *int64 `json:"bytes"`     // sum of the sizes of all requests
-	Footprint *int64 `json:"footprint"` // sum of the (first) sizes of all objects, bytes
+	Footprint *int64 `json:"footprint"` // sum of the first sizes above 0 of all objects, bytes
+	// EmptyRequests have size 0: replays leave them out where capacities count bytes.
+	EmptyRequests *int64 `json:"empty_requests"`
 
 	SpanSeconds       *float64 `json:"span_seconds"`        // from the earliest to the latest request
 	RequestsPerSecond *float64 `json:"requests_per_second"` // (Requests-1) / SpanSeconds
@@ -171,8 +173,7 @@ func (s *Summary) addSizes(t *traces.Trace, counts []uint32) error {
 	for pos := range t.Objects {
 		bytes += t.Size(pos)
 	}
-	footprint := t.Footprint()
-	s.Bytes, s.Footprint = &bytes, &footprint
+	s.Bytes, s.Footprint, s.EmptyRequests = &bytes, new(t.Footprint()), new(int64(t.EmptyRequests()))
 	s.ObjectSizes, s.RequestSizes = perObject.distribution(1), perRequest.distribution(1)
 	return nil
 }
