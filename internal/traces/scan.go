@@ -144,7 +144,7 @@ func (s *scan) readFiles() error {
 		} else {
 			err = s.readAll(stream)
 		}
-		if err != nil {
+		if err = s.unchanged(err); err != nil {
 			return err
 		}
 		done, _ := stream.Progress()
@@ -167,13 +167,27 @@ func (s *scan) readMerged() error {
 		return err
 	}
 	if len(streams) == 1 {
-		return s.readAll(streams[0])
+		return s.unchanged(s.readAll(streams[0]))
 	}
 	merged, err := newMergeReader(streams)
 	if err != nil {
 		return err
 	}
-	return s.readAll(merged)
+	return s.unchanged(s.readAll(merged))
+}
+
+// unchanged makes of the error with which reading the open files ended that they changed meanwhile, if they did, as that explains any other. Where a limit
+// ended it, what was read is all there, whatever is written behind it.
+func (s *scan) unchanged(err error) error {
+	if err == errLimit {
+		return err
+	}
+	for _, stream := range s.open {
+		if changed := stream.in.opened.Check(); changed != nil {
+			return changed
+		}
+	}
+	return err
 }
 
 // mergeable returns the open files, and of archives the files in them.

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/cachesim/cachesim/internal/filestate"
 	"github.com/cachesim/cachesim/internal/interruptible"
 )
 
@@ -26,6 +27,7 @@ type input struct {
 	file      *os.File // nil for standard input that is not a file
 	r         io.Reader
 	size      int64 // 0 where unknown
+	opened    filestate.State
 	bytesRead atomic.Int64
 	closers   []func() error
 	numbers   *int // how many files, and members of archives, were numbered so far; shared by all that are read together
@@ -48,7 +50,7 @@ func openInput(ctx context.Context, path string, stdin io.Reader) (*input, error
 	case info.IsDir():
 		err = fmt.Errorf("%s: is a directory; name the trace files in it", path)
 	case info.Mode().IsRegular():
-		in.size = info.Size()
+		in.size, in.opened = info.Size(), filestate.New(path, info)
 	default:
 		in.r = &pipe{ctx: ctx, r: file}
 	}

@@ -1,6 +1,7 @@
 package traces
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -83,8 +84,16 @@ func (v *VectorFile) String() string { return v.src.place }
 // Close releases the file.
 func (v *VectorFile) Close() error { return v.in.close() }
 
-// Read implements VectorReader.
+// Read implements VectorReader. That the file changed meanwhile explains any error, and is one at the end, too.
 func (v *VectorFile) Read(vector []float32) error {
+	err := v.read(vector)
+	if err == nil {
+		return nil
+	}
+	return cmp.Or(v.in.opened.Check(), err)
+}
+
+func (v *VectorFile) read(vector []float32) error {
 	if v.row == v.rows {
 		return v.end()
 	}

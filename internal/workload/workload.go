@@ -18,6 +18,7 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/embed"
+	"github.com/cachesim/cachesim/internal/filestate"
 	"github.com/cachesim/cachesim/internal/interruptible"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -194,13 +195,19 @@ func checksum(ctx context.Context, paths []string) (string, error) {
 }
 
 func digestOf(path string) ([]byte, error) {
+	state, err := filestate.Of(path)
+	if err != nil {
+		return nil, err
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
 	digest := sha256.New()
-	_, err = io.Copy(digest, f)
+	if _, err = io.Copy(digest, f); err == nil {
+		err = state.Check()
+	}
 	return digest.Sum(nil), err
 }
 
@@ -305,6 +312,14 @@ func (w Workload) loadFiles(ctx context.Context, options Options, loading traces
 		t, err = loadWith(ctx, found[:len(w.Files)], beside, loading)
 		return t, "", err
 	}
+	var opened []filestate.State // the checksum opens the files a second time
+	for _, path := range found {
+		state, err := filestate.Of(path)
+		if err != nil {
+			return nil, "", err
+		}
+		opened = append(opened, state)
+	}
 	type summed struct {
 		sum string
 		err error
@@ -320,8 +335,13 @@ func (w Workload) loadFiles(ctx context.Context, options Options, loading traces
 	if err != nil && w.Checksum == "" {
 		return nil, "", err
 	}
-	// That the file is another one explains why it cannot be read, so it is said first.
+	// That the file is another one, or is being written, explains why it cannot be read, so it is said first.
 	s := <-ended
+	for _, state := range opened {
+		if err := state.Check(); err != nil {
+			return nil, "", err
+		}
+	}
 	if s.err != nil {
 		return nil, "", s.err
 	}

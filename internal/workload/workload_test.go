@@ -170,6 +170,24 @@ func TestLoadSummedTakesTheChecksum(t *testing.T) {
 	}
 }
 
+// The checksum is one of what was loaded, also where only the requests before a limit are.
+func TestLoadSummedNoticesAnotherFile(t *testing.T) {
+	path := write(t, filepath.Join(t.TempDir(), "x.txt"), "1\n2\n1\n")
+	replaced := false
+	_, _, err := Workload{Files: []string{path}, Limit: 1}.LoadSummed(t.Context(), Options{Progress: func(int64, int64) {
+		if replaced {
+			return
+		}
+		replaced = true
+		if err := os.Rename(write(t, path+".new", "3\n4\n3\n"), path); err != nil {
+			t.Error(err)
+		}
+	}})
+	if err == nil || !strings.Contains(err.Error(), "was replaced by another file while it was read") {
+		t.Errorf("error %v, want one that says that the file was replaced", err)
+	}
+}
+
 func TestGeneratedWritesEveryParameter(t *testing.T) {
 	for _, test := range []struct{ text, want string }{
 		{"loop", "loop(objects=100000,requests=1000000,seed=5,size=none,rate=1000,keys=plain)"},

@@ -1,0 +1,77 @@
+package traces
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A file that changes while it is read gives an error, whatever could be read of it.
+func TestFileThatChangesWhileItIsRead(t *testing.T) {
+	var records []Record
+	for i := range 100_000 {
+		records = append(records, Record{Time: int64(i) * 1e9, Num: uint64(i % 5000), Size: 100})
+	}
+	cut := func(t *testing.T, path string) {
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Truncate(path, info.Size()/3/oracleGeneralRecord*oracleGeneralRecord); err != nil {
+			t.Fatal(err)
+		}
+	}
+	extend := func(t *testing.T, path string) {
+		file, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close()
+		if _, err := file.Write(make([]byte, oracleGeneralRecord)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"t.oraclegeneral", "t.csv", "t.csv.gz", "t.parquet", "t.txt.zst"} {
+		for what, change := range map[string]func(*testing.T, string){"cut": cut, "extended": extend} {
+			for _, merge := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s %s, merge %v", name, what, merge), func(t *testing.T) {
+					path := filepath.Join(t.TempDir(), name)
+					writeTrace(t, path, Fields{Time: true, Size: true}, records)
+					opts := LoadOptions{Merge: merge}
+					changed := false
+					opts.Progress = func(int64, int64) {
+						if !changed {
+							change(t, path)
+							changed = true
+						}
+					}
+					_, err := Load(t.Context(), []string{path}, opts)
+					if err == nil || !strings.Contains(err.Error(), path+": changed while it was read, from ") {
+						t.Errorf("error %v, want one that says that the file changed", err)
+					}
+				})
+			}
+		}
+	}
+}
+
+// What is written behind the requests that a limit keeps is no matter.
+func TestFileThatGrowsBehindALimit(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "t.csv")
+	writeFile(t, path, []byte("key\n"+strings.Repeat("a\n", 100)))
+	opts := LoadOptions{Limit: 10, Progress: func(int64, int64) {
+		file, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close()
+		if _, err := file.WriteString("b\n"); err != nil {
+			t.Fatal(err)
+		}
+	}}
+	if trace, err := Load(t.Context(), []string{path}, opts); err != nil || len(trace.Objects) != 10 {
+		t.Errorf("error %v, want 10 requests", err)
+	}
+}
