@@ -30,37 +30,48 @@ const (
 
 // metric is one figure that records give.
 type metric struct {
-	name  string // of the file
+	file  string
 	title string
 	axis  string
-	unit  Unit
+	name  string  // in records
 	base  float64 // where bars begin
-	// lowIsGood says that the best value is the lowest, which then stands at the top of the bars.
-	lowIsGood bool
-	value     func(*records.Record) (v interval, ok bool)
+	value func(*records.Record) (v interval, ok bool)
 }
 
 // interval is a value known to lie between low and high; mostly they are the same.
 type interval struct{ low, high float64 }
 
 var metrics = []metric{
-	{"hit_ratio", "Hit ratio", "hit ratio", Percent, 0, false, func(r *records.Record) (interval, bool) {
+	{"hit_ratio", "Hit ratio", "hit ratio", "hit_ratio", 0, func(r *records.Record) (interval, bool) {
 		return interval{r.HitRatio, r.HitRatio}, true
 	}},
-	{"byte_hit_ratio", "Byte hit ratio", "byte hit ratio", Percent, 0, false, optional(func(r *records.Record) *float64 { return r.ByteHitRatio })},
-	{"token_hit_ratio", "Token hit ratio", "token hit ratio", Percent, 0, false, optional(func(r *records.Record) *float64 { return r.TokenHitRatio })},
-	{"latency_mean", "Mean latency", "mean latency (ms)", Number, 0, true, optional(func(r *records.Record) *float64 { return r.LatencyMean })},
-	{"latency_p99", "P99 latency", "P99 latency (ms)", Number, 0, true, optional(func(r *records.Record) *float64 { return r.LatencyP99 })},
-	{"competitive_ratio", "Competitive ratio", "competitive ratio (misses / optimum)", Number, 1, true, func(r *records.Record) (interval, bool) {
-		if r.CompetitiveRatio == nil || r.Kind == "bound" {
-			return interval{}, false
-		}
-		v := interval{*r.CompetitiveRatio, *r.CompetitiveRatio}
-		if r.CompetitiveRatioMax != nil {
-			v.high = *r.CompetitiveRatioMax
-		}
-		return v, true
-	}},
+	optional("byte_hit_ratio", "Byte hit ratio", "byte hit ratio", "byte_hit_ratio"),
+	optional("token_hit_ratio", "Token hit ratio", "token hit ratio", "token_hit_ratio"),
+	optional("latency_mean", "Mean latency", "mean latency (ms)", "latency_mean_ms"),
+	optional("latency_p99", "P99 latency", "P99 latency (ms)", "latency_p99_ms"),
+	{
+		"competitive_ratio", "Competitive ratio", "competitive ratio (misses / optimum)",
+		"competitive_ratio", 1, competitiveRatio,
+	},
+}
+
+func competitiveRatio(r *records.Record) (interval, bool) {
+	if r.CompetitiveRatio == nil || r.Kind == "bound" {
+		return interval{}, false
+	}
+	v := interval{*r.CompetitiveRatio, *r.CompetitiveRatio}
+	if r.CompetitiveRatioMax != nil {
+		v.high = *r.CompetitiveRatioMax
+	}
+	return v, true
+}
+
+// unit returns what the axis of the metric counts.
+func (m metric) unit() Unit {
+	if records.IsShare(m.name) {
+		return Percent
+	}
+	return Number
 }
 
 // WriteAll draws hit ratio, byte and token hit ratio, competitive ratio and latency over capacity, as far as the records have them, into dir, which is
@@ -87,7 +98,7 @@ func WriteAll(dir string, recs []records.Record) error {
 			if err != nil {
 				return err
 			}
-			if err := f.Save(dir, m.name+suffixes[i]); err != nil {
+			if err := f.Save(dir, m.file+suffixes[i]); err != nil {
 				return err
 			}
 		}
@@ -115,15 +126,12 @@ func namedByPredictor(recs []records.Record) []records.Record {
 	return recs
 }
 
-// optional returns what reads a figure that not every record has.
-func optional(figure func(*records.Record) *float64) func(*records.Record) (interval, bool) {
-	return func(r *records.Record) (interval, bool) {
-		x := figure(r)
-		if x == nil || r.Kind == "bound" {
-			return interval{}, false
-		}
-		return interval{*x, *x}, true
-	}
+// optional returns a metric that not every record has, and that says nothing of a bound.
+func optional(file, title, axis, name string) metric {
+	return metric{file, title, axis, name, 0, func(r *records.Record) (interval, bool) {
+		x, ok := r.Metric(name)
+		return interval{x, x}, ok && r.Kind != "bound"
+	}}
 }
 
 // figureOf returns the figure of one metric of one group.
@@ -262,9 +270,9 @@ func lineFigure(title string, m metric, all []series, styles Styles, capacityUni
 	if ticks := capacityTicks(all, capacityUnit); f.haveRoom(ticks) {
 		p.X.Tick.Marker = plot.ConstantTicks(ticks)
 	}
-	f.SetY(Linear, m.unit)
-	if m.unit == Number {
-		f.SetY(scaleFor(p.Y.Min, p.Y.Max), m.unit)
+	f.SetY(Linear, m.unit())
+	if m.unit() == Number {
+		f.SetY(scaleFor(p.Y.Min, p.Y.Max), Number)
 	}
 	if p.Y.Min == p.Y.Max { // a flat line in the middle of a narrow range instead of gonum's 1 below and above
 		p.Y.Min, p.Y.Max = max(0, p.Y.Min-0.05), p.Y.Max+0.05
@@ -337,8 +345,8 @@ var barKinds = []struct {
 
 func barFigure(title string, m metric, all []series) *Figure {
 	f := New(title, m.axis, "")
-	f.SetX(Linear, m.unit)
-	if m.lowIsGood {
+	f.SetX(Linear, m.unit())
+	if records.LowerIsBetter(m.name) { // the best value stands on top
 		slices.Reverse(all)
 	}
 	chart := bars{base: m.base, style: f.legend.style}
@@ -347,7 +355,8 @@ func barFigure(title string, m metric, all []series) *Figure {
 		v := s.points[0].interval
 		at := len(all) - 1 - i // the axis counts upwards
 		names[at] = shorten(s.label, f.legend.style, labelWidth)
-		chart.bars = append(chart.bars, bar{at: at, end: v.low, interval: v, color: s.barColor(), label: valueLabel(v, m.unit)})
+		b := bar{at: at, end: v.low, interval: v, color: s.barColor(), label: valueLabel(v, m.name)}
+		chart.bars = append(chart.bars, b)
 	}
 	f.addBars(&chart, names)
 	for _, k := range barKinds {
@@ -372,12 +381,10 @@ func (s series) barColor() color.NRGBA {
 }
 
 // valueLabel writes the value at the end of a bar.
-func valueLabel(v interval, u Unit) string {
-	if u == Percent {
-		return fmt.Sprintf("%.2f%%", v.low*100)
-	}
+func valueLabel(v interval, metric string) string {
+	label := records.MetricText(metric, v.low)
 	if v.low == v.high {
-		return fmt.Sprintf("%.2f", v.low)
+		return label
 	}
-	return fmt.Sprintf("%.2f-%.2f", v.low, v.high)
+	return label + "-" + records.MetricText(metric, v.high)
 }

@@ -104,15 +104,6 @@ func MetricNames() (names []string) {
 	return names
 }
 
-// LowerIsBetter reports whether a metric is a cost.
-func LowerIsBetter(metric string) bool {
-	return slices.Contains([]string{
-		"misses", "evictions", "oversized", "opt_misses", "competitive_ratio", "lower_bound_misses", "competitive_ratio_max", "ns_per_request",
-		"prediction_ns_per_request", "predictor_calls", "predictions", "latency_mean_ms", "latency_p50_ms", "latency_p95_ms", "latency_p99_ms",
-		"wrong_hits", "wrong_answer_ratio", "wrong_hit_ratio",
-	}, metric)
-}
-
 // RanOnce reports for each record whether it is the only one of its policy on its trace at its capacity and place on the axes. Such a record,
 // of a policy that makes no random choices say, stands for every seed.
 func RanOnce(recs []Record) []bool {

@@ -70,6 +70,9 @@ func (p Pivot) Tables(recs []Record) (*Tables, error) {
 	for _, panel := range panels {
 		t.Tables = append(t.Tables, p.table(panel))
 	}
+	if note := SampleNote(recs); note != "" {
+		t.Notes = append(t.Notes, note)
+	}
 	t.note()
 	return t, nil
 }

@@ -72,7 +72,7 @@ func printTables(w io.Writer, recs []Record, p paint) error {
 func title(g Group) string {
 	first := &g.Records[0]
 	s := fmt.Sprintf("%s: %s requests", g.Name, Count(first.Requests))
-	if first.SampleRate != 0 && first.SampleRate != 1 {
+	if first.IsSample() {
 		s += fmt.Sprintf(" (a sample of %s)", Share(first.SampleRate))
 	}
 	if first.PerFile {
@@ -109,11 +109,11 @@ func columnsFor(g Group) []column {
 	for _, c := range []column{
 		{"of infinite", false, optionalCell(func(r *Record) *float64 { return r.NormalizedHitRatio }, percent)},
 		{"token hit ratio", false, optionalCell(func(r *Record) *float64 { return r.TokenHitRatio }, percent)},
-		{"mean ms", false, optionalCell(func(r *Record) *float64 { return r.LatencyMean }, fourDigits)},
-		{"P50 ms", false, optionalCell(func(r *Record) *float64 { return r.LatencyP50 }, fourDigits)},
-		{"P95 ms", false, optionalCell(func(r *Record) *float64 { return r.LatencyP95 }, fourDigits)},
-		{"P99 ms", false, optionalCell(func(r *Record) *float64 { return r.LatencyP99 }, fourDigits)},
-		{"throughput", false, optionalCell(func(r *Record) *float64 { return r.Throughput }, fourDigits)},
+		metricColumn("mean ms", "latency_mean_ms"),
+		metricColumn("P50 ms", "latency_p50_ms"),
+		metricColumn("P95 ms", "latency_p95_ms"),
+		metricColumn("P99 ms", "latency_p99_ms"),
+		metricColumn("throughput", "throughput"),
 		{"predictions", false, optionalCell(func(r *Record) *int64 { return r.Predictions }, Count)},
 	} {
 		if has(func(r *Record) bool { return c.cell(r) != "" }) {
@@ -126,7 +126,11 @@ func columnsFor(g Group) []column {
 	if slices.ContainsFunc(g.Records, func(r Record) bool { return r.ByteHitRatio != nil }) {
 		columns = append(columns, column{"byte hit ratio", false, byteHitRatioCell})
 	}
-	columns = append(columns, column{"misses", false, missesCell})
+	misses := "misses"
+	if g.Records[0].IsSample() {
+		misses = "misses of the sample" // beside a hit ratio of the whole trace
+	}
+	columns = append(columns, column{misses, false, missesCell})
 	if slices.ContainsFunc(g.Records, func(r Record) bool { return r.CompetitiveRatio != nil || r.CompetitiveRatioMax != nil }) {
 		columns = append(columns, column{"ratio", false, ratioCell})
 	}
@@ -281,12 +285,15 @@ func optionalCell[T any](figure func(*Record) *T, write func(T) string) func(*Re
 	}
 }
 
-// fourDigits writes a number of no fixed scale.
-func fourDigits(x float64) string {
-	if x >= 1000 {
-		return Count(int64(math.Round(x)))
-	}
-	return strconv.FormatFloat(x, 'g', 4, 64)
+// metricColumn returns the column of a metric that not every record has.
+func metricColumn(name, metric string) column {
+	return column{name, false, func(r *Record) string {
+		x, ok := r.Metric(metric)
+		if !ok {
+			return ""
+		}
+		return MetricText(metric, x)
+	}}
 }
 
 func nsCell(r *Record) string {
@@ -312,6 +319,9 @@ func footer(g Group, p paint) string {
 	}
 	if slices.ContainsFunc(g.Records, func(r Record) bool { return r.NormalizedHitRatio != nil }) {
 		lines = append(lines, "of infinite: hits / hits of the infinite cache")
+	}
+	if note := SampleNote(g.Records); note != "" {
+		lines = append(lines, note)
 	}
 	if e := g.Records[0].Embeddings; e != "" && e != "trace" {
 		lines = append(lines, "embeddings: "+e)

@@ -182,3 +182,30 @@ func TestCheckDir(t *testing.T) {
 		t.Errorf("got error %v", err)
 	}
 }
+
+// The hit ratio of a sample is that of the whole trace, the misses are not, which a reader must be told.
+func TestPrintSaysWhatIsOfTheSample(t *testing.T) {
+	recs := inObjects()
+	if text := printed(t, recs, "table", PrintOptions{}); strings.Contains(text, "sample") {
+		t.Errorf("no sample was replayed:\n%s", text)
+	}
+	for i := range recs {
+		recs[i].SampleRate = 0.1
+	}
+	text := printed(t, recs, "table", PrintOptions{})
+	for _, want := range []string{
+		"misses of the sample", "sample of 10%: capacities and hit ratios are scaled to the whole trace",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in:\n%s", want, text)
+		}
+	}
+	tables, err := Pivot{Cells: "misses"}.Tables(recs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	notes := strings.Join(tables.Notes, "\n")
+	if !strings.Contains(notes, "counts and other ratios are those of the sample") {
+		t.Errorf("notes of the table of misses: %s", notes)
+	}
+}

@@ -347,6 +347,9 @@ func setup(f *experiment.File, recs []records.Record) []setting {
 	if f.Warmup > 0 {
 		settings = append(settings, setting{"warm-up", records.Count(int64(f.Warmup)) + " requests before counting begins"})
 	}
+	if _, says, ok := strings.Cut(records.SampleNote(recs), ": "); ok {
+		settings = append(settings, setting{"samples", says})
+	}
 	if len(f.Changes) > 0 {
 		settings = append(settings, setting{"changed by", strings.Join(f.Changes, " ")})
 	}

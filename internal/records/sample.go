@@ -1,0 +1,30 @@
+package records
+
+import (
+	"slices"
+	"strings"
+)
+
+// IsSample reports whether a sample of the trace was replayed.
+func (r *Record) IsSample() bool { return r.SampleRate != 0 && r.SampleRate != 1 }
+
+// SampleNote says which figures of records are those of a sample and which speak of the whole trace; "" where no record is of a sample.
+func SampleNote(recs []Record) string {
+	var rates []string
+	prompts := false
+	for i := range recs {
+		r := &recs[i]
+		if rate := Share(r.SampleRate); r.IsSample() && !slices.Contains(rates, rate) {
+			rates = append(rates, rate)
+		}
+		prompts = prompts || r.IsSample() && r.Prompts != nil
+	}
+	if len(rates) == 0 {
+		return ""
+	}
+	says := "capacities and hit ratios are scaled to the whole trace; counts and other ratios are those of the sample"
+	if prompts {
+		says = "capacities are scaled to the whole trace; counts and ratios are those of the sample"
+	}
+	return "sample of " + strings.Join(rates, ", ") + ": " + says
+}
