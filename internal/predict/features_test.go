@@ -89,6 +89,7 @@ func TestThePromptIsTheClock(t *testing.T) {
 type sample struct{ age, label float64 }
 
 func samplesOf(requests []Object, window int, c Config) (samples []sample) {
+	c.Objects = requests
 	s := NewSamples(LLMFeatures, window, c)
 	for pos, o := range requests {
 		s.Observe(o, pos, func(row []float64, label float64) { samples = append(samples, sample{row[0], label}) })

@@ -71,8 +71,8 @@ func benchSets(b *testing.B, cacheText, policyText, predictorText string) {
 		}
 		n = Counts{}
 		b.StartTimer()
-		for from := 0; from < len(t.Objects); from += windowLen {
-			c.Serve(window(t, from, min(from+windowLen, len(t.Objects)), false, nil), &n)
+		for from := 0; from < len(t.Objects); from += longestWindow {
+			c.Serve(window(t, from, min(from+longestWindow, len(t.Objects)), false, nil), &n)
 		}
 	}
 	b.ReportMetric(float64(len(t.Objects))*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mreq/s")

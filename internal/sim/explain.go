@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/cachesim/cachesim/internal/interruptible"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/traces"
 )
@@ -19,7 +20,13 @@ type Decision struct {
 }
 
 // Explain replays a cell and hands over each of its decisions. Only caches that serve their requests one by one can be explained: exact and semantic.
+// When ctx ends it does not wait for a request that takes long; the decision about that one may still be handed over.
 func (r *Replayer) Explain(ctx context.Context, c Cell, each func(Decision) error) error {
+	_, err := interruptible.Call(ctx, func() (struct{}, error) { return struct{}{}, r.explain(ctx, c, each) })
+	return err
+}
+
+func (r *Replayer) explain(ctx context.Context, c Cell, each func(Decision) error) error {
 	if err := r.Check(c); err != nil {
 		return err
 	}

@@ -104,7 +104,7 @@ func (r *Replayer) stackPart(ctx context.Context, cells []Cell, t *traces.Trace,
 
 // serveStack hands requests to the stack, with an eye on ctx.
 func (r *Replayer) serveStack(ctx context.Context, stack lruStack, objects []uint32, counted bool) error {
-	for window := range slices.Chunk(objects, windowLen) {
+	for window := range slices.Chunk(objects, longestWindow) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}

@@ -3,20 +3,33 @@ package sim
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
-// A cache serves so many requests between two looks at the context: a few milliseconds, also where each of them trains or predicts anew.
+// A cache serves a window of requests between two looks at the context. Windows take about windowTime: they are long where a
+// request takes nanoseconds, and short where each of them trains, predicts or draws a million candidates.
 const (
-	windowLen        = 1 << 15
-	learnedWindowLen = 4
+	windowTime     = 5 * time.Millisecond
+	shortestWindow = 4
+	longestWindow  = 1 << 15
 )
+
+// nextWindow returns how long the window after one of that length should be, which took so long.
+func nextWindow(length int, took time.Duration) int {
+	switch {
+	case took > windowTime:
+		return max(length/2, shortestWindow)
+	case took < windowTime/4:
+		return min(2*length, longestWindow)
+	}
+	return length
+}
 
 // ReplayOptions say how a trace is replayed.
 type ReplayOptions struct {
 	Bytes    bool        // capacity counts bytes: hand the sizes over
-	Learned  bool        // requests are slow, as a predictor learns from them
 	Warmup   int         // requests at the start that are served but not counted; of a trace with groups it holds whole ones
 	Progress func(n int) // called with the number of requests served since the last call; may be nil
 }
@@ -25,10 +38,8 @@ type ReplayOptions struct {
 func Replay(ctx context.Context, t *traces.Trace, c Cache, opt ReplayOptions) (Counts, error) {
 	var total, warm Counts
 	var sizes []int64
-	length := windowLen
-	if opt.Learned {
-		length = learnedWindowLen
-	}
+	length := shortestWindow
+	last := time.Now()
 	for from := 0; from < len(t.Objects); {
 		if err := ctx.Err(); err != nil {
 			return Counts{}, err
@@ -41,7 +52,7 @@ func Replay(ctx context.Context, t *traces.Trace, c Cache, opt ReplayOptions) (C
 			to = min(to, opt.Warmup)
 		}
 		if opt.Bytes && t.RequestSizes == nil && len(sizes) < to-from {
-			sizes = make([]int64, to-from)
+			sizes = make([]int64, max(to-from, longestWindow))
 		}
 		c.Serve(window(t, from, to, opt.Bytes, sizes), &total)
 		if to == opt.Warmup {
@@ -51,6 +62,8 @@ func Replay(ctx context.Context, t *traces.Trace, c Cache, opt ReplayOptions) (C
 			opt.Progress(to - from)
 		}
 		from = to
+		now := time.Now()
+		length, last = nextWindow(length, now.Sub(last)), now
 	}
 	return total.minus(warm), nil
 }

@@ -1,16 +1,23 @@
 package sim
 
-import "testing"
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/cachesim/cachesim/internal/policies"
+)
 
 // TestGroupsLongerThanAWindow replays a trace whose groups do not end where windows do, with sizes that are spread over the requests.
 func TestGroupsLongerThanAWindow(t *testing.T) {
-	tr := testTrace(3, 3*windowLen, 200)
+	tr := testTrace(3, 3*longestWindow, 200)
 	want, err := Run(t.Context(), tr, RunOptions{Policies: specs(t, "lru"), Capacities: []Capacity{{Amount: 500, Simulated: 500, Bytes: true}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	grouped := *tr
-	grouped.Groups = []int{0, 10, windowLen + 7, 2*windowLen + 9}
+	grouped.Groups = []int{0, 10, longestWindow + 7, 2*longestWindow + 9}
 	got, err := Run(t.Context(), &grouped, RunOptions{Policies: specs(t, "lru"), Capacities: []Capacity{{Amount: 500, Simulated: 500, Bytes: true}}})
 	if err != nil {
 		t.Fatal(err)
@@ -20,14 +27,77 @@ func TestGroupsLongerThanAWindow(t *testing.T) {
 	}
 }
 
-// TestLearnedReplaysLookUpOften: whoever interrupts a replay in which each request trains or predicts anew does not wait for thousands of them.
-func TestLearnedReplaysLookUpOften(t *testing.T) {
-	tr := testTrace(4, 1000, 50)
+// slowPolicy takes its time for each request.
+type slowPolicy struct {
+	policies.Policy
+	wait func()
+}
+
+func (p slowPolicy) Hit(r policies.Request)  { p.wait(); p.Policy.Hit(r) }
+func (p slowPolicy) Miss(r policies.Request) { p.wait(); p.Policy.Miss(r) }
+
+// slowed returns a cell of lru, each request of which waits.
+func slowed(t *testing.T, wait func()) Cell {
+	t.Helper()
+	c := cellOf(t, "lru", Capacity{Amount: 10, Simulated: 10}, 0)
+	inner := c.Policy.Entry.New
+	c.Policy.Entry.New = func(config policies.Config) (policies.Policy, error) {
+		p, err := inner(config)
+		return slowPolicy{p, wait}, err
+	}
+	return c
+}
+
+// Whoever interrupts a replay in which each request trains or predicts anew does not wait for thousands of them.
+func TestWindowsAreShortWhereRequestsAreSlow(t *testing.T) {
+	tr := testTrace(4, 100, 50)
 	longest := 0
-	_, err := Replay(t.Context(), tr, NewExact(build(t, mustSpec("lru").Entry, tr, 10, true), 10, tr.NumObjects), ReplayOptions{
-		Learned: true, Progress: func(n int) { longest = max(longest, n) },
-	})
-	if err != nil || longest > learnedWindowLen {
-		t.Errorf("%d requests between two looks at the context, want %d at most; error %v", longest, learnedWindowLen, err)
+	progress := func(n int64) { longest = max(longest, int(n)) }
+	c := slowed(t, func() { time.Sleep(windowTime) })
+	if _, err := NewReplayer(tr, ReplayerOptions{Progress: progress}).Replay(t.Context(), []Cell{c}); err != nil {
+		t.Fatal(err)
+	}
+	if longest > shortestWindow {
+		t.Errorf("%d requests between two looks at the context, want %d at most", longest, shortestWindow)
+	}
+}
+
+func TestWindowsGrowWhereRequestsAreFast(t *testing.T) {
+	for _, c := range []struct {
+		length int
+		took   time.Duration
+		want   int
+	}{
+		{shortestWindow, 0, 2 * shortestWindow},
+		{longestWindow, 0, longestWindow},
+		{64, windowTime / 2, 64},
+		{64, 2 * windowTime, 32},
+		{shortestWindow, time.Hour, shortestWindow},
+	} {
+		if got := nextWindow(c.length, c.took); got != c.want {
+			t.Errorf("after %d requests in %v: %d, want %d", c.length, c.took, got, c.want)
+		}
+	}
+}
+
+// A single request may take for ever: nobody waits for it after the context has ended.
+func TestReplayDoesNotWaitForARequest(t *testing.T) {
+	tr := testTrace(4, 100, 50)
+	forever := make(chan struct{})
+	defer close(forever)
+	for name, replay := range map[string]func(context.Context, Cell) error{
+		"replay": func(ctx context.Context, c Cell) error {
+			_, err := NewReplayer(tr, ReplayerOptions{}).Replay(ctx, []Cell{c})
+			return err
+		},
+		"explain": func(ctx context.Context, c Cell) error {
+			return NewReplayer(tr, ReplayerOptions{}).Explain(ctx, c, func(Decision) error { return nil })
+		},
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		err := replay(ctx, slowed(t, func() { cancel(); <-forever }))
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: error %v, want %v", name, err, context.Canceled)
+		}
 	}
 }

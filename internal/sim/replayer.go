@@ -139,15 +139,14 @@ func (r *Replayer) Jobs(cells []Cell) (jobs [][]Cell) {
 }
 
 // Replay replays a job and returns the record of each of its cells. The fields that compare cells with each other are left out: HoldAgainst and
-// MarkBest fill them in.
+// MarkBest fill them in. When ctx ends it does not wait for a request or a bound that takes long.
 func (r *Replayer) Replay(ctx context.Context, job []Cell) ([]records.Record, error) {
-	var outcomes []outcome
-	var err error
-	if len(job) > 1 {
-		outcomes, err = r.replayStack(ctx, job)
-	} else {
-		outcomes, err = r.replayOne(ctx, job[0])
-	}
+	outcomes, err := interruptible.Call(ctx, func() ([]outcome, error) {
+		if len(job) > 1 {
+			return r.replayStack(ctx, job)
+		}
+		return r.replayOne(ctx, job[0])
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -203,7 +202,7 @@ func (r *Replayer) replayPart(ctx context.Context, c Cell, t *traces.Trace, warm
 		return outcome{}, fmt.Errorf("policy %s: %w", c.Policy, err)
 	}
 	out := outcome{served: int64(len(t.Objects))}
-	options := ReplayOptions{Bytes: c.Capacity.Bytes, Learned: counted != nil && !counted.Steady(), Warmup: warmup, Progress: r.progress()}
+	options := ReplayOptions{Bytes: c.Capacity.Bytes, Warmup: warmup, Progress: r.progress()}
 	start := time.Now()
 	if c.Model == nil {
 		out.counts, err = Replay(ctx, t, cache, options)
@@ -221,18 +220,16 @@ func (r *Replayer) replayPart(ctx context.Context, c Cell, t *traces.Trace, warm
 
 // build returns the empty cache of a cell for a part of the trace, and the predictor that its policy asks, nil where it asks none.
 func (r *Replayer) build(ctx context.Context, c Cell, t *traces.Trace, nextUse func() []uint32) (cache Cache, counted *predict.Counted, err error) {
-	cache, err = interruptible.Call(ctx, func() (_ Cache, err error) {
-		if c.Predictor != nil {
-			if counted, err = predictorOfCell(c, t, nextUse); err != nil {
-				return nil, err
-			}
+	if c.Predictor != nil {
+		if counted, err = predictorOfCell(c, t, nextUse); err != nil {
+			return nil, nil, err
 		}
-		config := cacheConfig(c, t, nextUse, counted)
-		if config.Neighbours, config.Relations, err = r.relate(ctx, c, t); err != nil {
-			return nil, err
-		}
-		return c.Cache.Entry.New(config)
-	})
+	}
+	config := cacheConfig(c, t, nextUse, counted)
+	if config.Neighbours, config.Relations, err = r.relate(ctx, c, t); err != nil {
+		return nil, nil, err
+	}
+	cache, err = c.Cache.Entry.New(config)
 	return cache, counted, err
 }
 
@@ -279,15 +276,13 @@ func (r *Replayer) boundPart(ctx context.Context, c Cell, t *traces.Trace, warmu
 	if c.Capacity.Bytes {
 		in.ObjectSizes, in.RequestSizes = t.ObjectSizes, t.RequestSizes
 	}
-	var start time.Time
-	bound, err := interruptible.Call(ctx, func() (_ float64, err error) {
-		if _, in.Relations, err = r.relate(ctx, c, t); err != nil {
-			return 0, err
-		}
-		in.NextUse = nextUse()
-		start = time.Now()
-		return c.Policy.Entry.LowerBound(in)
-	})
+	var err error
+	if _, in.Relations, err = r.relate(ctx, c, t); err != nil {
+		return outcome{}, fmt.Errorf("bound %s: %w", c.Policy, err)
+	}
+	in.NextUse = nextUse()
+	start := time.Now()
+	bound, err := c.Policy.Entry.LowerBound(in)
 	if err != nil {
 		return outcome{}, fmt.Errorf("bound %s: %w", c.Policy, err)
 	}

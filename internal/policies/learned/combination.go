@@ -1,6 +1,7 @@
 package learned
 
 import (
+	"fmt"
 	"math/rand/v2"
 
 	"github.com/cachesim/cachesim/internal/policies"
@@ -16,11 +17,20 @@ var blindOracleLRUEntry = policies.Entry{
 	Units: policies.UnitsObjects,
 	Params: []policies.Param{
 		{Name: "bound", Default: 2.0, Min: 1, Max: 1e6, Doc: "switch where the misses of the followed policy reach so many times those of the other"},
-		{Name: "gamma", Default: 0.0, Min: 0, Max: 100, Doc: "above 0: switch instead where they pass a number that starts at 1 and grows by this share at each switch"},
+		{Name: "gamma", Default: 0.0, Min: 0, Max: 100, Doc: "above 0 (from 0.0001): switch instead where they pass a number that starts at 1 and grows by this share at each switch"},
 	},
 	Predicts: true,
-	New:      newBlindOracleLRU,
+	Check: func(v policies.Values) error {
+		if gamma := v.Float("gamma"); gamma > 0 && gamma < minGamma {
+			return fmt.Errorf("gamma=%v: want 0, or a number from %v: the bound would grow to the number of misses in countless steps", gamma, minGamma)
+		}
+		return nil
+	},
+	New: newBlindOracleLRU,
 }
+
+// minGamma keeps the steps in which a bound grows, over a whole trace, to about 20/minGamma.
+const minGamma = 1e-4
 
 func newBlindOracleLRU(c policies.Config) (policies.Policy, error) {
 	var s switching = &fixedBound{times: c.Params.Float("bound")}

@@ -12,6 +12,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/cachesim/cachesim/internal/interruptible"
 	"github.com/cachesim/cachesim/internal/oracle"
 	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/sim"
@@ -87,8 +88,12 @@ type answer struct {
 	distance        float64 // true, in requests
 }
 
-// Measure replays t once and asks the predictor on the way. It fails where the cache does not fill up before the end, and with ctx's error.
+// Measure replays t once and asks the predictor on the way. It fails where the cache does not fill up before the end, and with ctx's error as soon as ctx ends.
 func Measure(ctx context.Context, t *traces.Trace, spec predict.Spec, o Options) (*Result, error) {
+	return interruptible.Call(ctx, func() (*Result, error) { return compare(ctx, t, spec, o) })
+}
+
+func compare(ctx context.Context, t *traces.Trace, spec predict.Spec, o Options) (*Result, error) {
 	if n := len(t.Objects); max(o.Warmup, filled(t, o.Capacity)) >= n {
 		return nil, fmt.Errorf("%s: after a warm-up of %d requests and those that fill a cache of %d objects, none of its %d requests is left to ask at",
 			t.Name, o.Warmup, o.Capacity, n)
@@ -133,14 +138,17 @@ func (m *measurement) replay(ctx context.Context) error {
 	stride := max(1, (n-first)/m.options.Moments)
 	for pos, o := range m.trace.Objects {
 		if pos >= first && (pos-first)%stride == 0 && m.moments < m.options.Moments {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
 			m.ask(pos)
 		}
 		m.predictor.Observe(o, pos)
 		m.last[o] = pos
-		if m.options.Progress != nil && (pos+1)%progressEvery == 0 {
+		if (pos+1)%progressEvery != 0 {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if m.options.Progress != nil {
 			m.options.Progress(progressEvery)
 		}
 	}

@@ -2,6 +2,7 @@ package accuracy
 
 import (
 	"bytes"
+	"context"
 	"math"
 	"os"
 	"path/filepath"
@@ -145,5 +146,31 @@ func TestWriteIsWholeAndDeterministic(t *testing.T) {
 		if len(a[i]) == 0 || !bytes.Equal(a[i], b[i]) {
 			t.Errorf("file %d differs from run to run, or is empty", i)
 		}
+	}
+}
+
+// deaf is a predictor that calls wait at each request.
+type deaf struct {
+	predict.Predictor
+	wait func()
+}
+
+func (d deaf) Observe(predict.Object, int) { d.wait() }
+
+func TestMeasureDoesNotWaitForAPredictor(t *testing.T) {
+	forever := make(chan struct{})
+	defer close(forever)
+	ctx, cancel := context.WithCancel(t.Context())
+	spec, err := predict.Parse("ewma")
+	if err != nil {
+		t.Fatal(err)
+	}
+	inner := spec.Entry.New
+	spec.Entry.New = func(c predict.Config) (predict.Predictor, error) {
+		p, err := inner(c)
+		return deaf{p, func() { cancel(); <-forever }}, err
+	}
+	if _, err := Measure(ctx, alternating(10, 4000), spec, Options{Capacity: 20, Moments: 10}); err != context.Canceled {
+		t.Errorf("error %v, want %v", err, context.Canceled)
 	}
 }
