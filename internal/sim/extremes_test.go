@@ -1,0 +1,137 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/predict"
+	"github.com/cachesim/cachesim/internal/traces"
+)
+
+// extremes returns an entry with each of its parameters alone at the least and at the most that it accepts, or at each of its choices.
+func extremes(name string, ps []params.Param) (texts []string) {
+	add := func(p params.Param, value string) {
+		texts = append(texts, fmt.Sprintf("%s(%s=%s)", name, p.Name, value))
+	}
+	for _, p := range ps {
+		switch p.Default.(type) {
+		case int:
+			most := int(p.Max)
+			if most == 0 {
+				most = 1 << 40
+			}
+			add(p, strconv.Itoa(int(p.Min)))
+			add(p, strconv.Itoa(most))
+		case float64:
+			most := p.Max
+			if most == 0 {
+				most = 1e12
+			}
+			for _, x := range []float64{p.Min, most, 5e-324, 1e-308} {
+				add(p, strconv.FormatFloat(x, 'g', -1, 64))
+			}
+		case bool:
+			add(p, "true")
+			add(p, "false")
+		case string:
+			for _, choice := range p.Choices {
+				add(p, choice)
+			}
+		}
+	}
+	return texts
+}
+
+// patience is how long a short trace may take at most with extreme parameters: far longer than it does, and far shorter than for ever.
+const patience = time.Minute
+
+// replayExtreme replays a cell at the least and the largest capacities, in every unit that it works in.
+func replayExtreme(t *testing.T, tr *traces.Trace, c Cell) {
+	t.Helper()
+	r := NewReplayer(tr, ReplayerOptions{})
+	for _, amount := range []int64{1, 2, 50, 1 << 40} {
+		for _, bytes := range []bool{false, true} {
+			c.Capacity = Capacity{Amount: amount, Simulated: amount, Bytes: bytes}
+			if r.Check(c) != nil {
+				continue
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			_, err := r.Replay(ctx, []Cell{c})
+			if errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%s: not replayed within %v", c.Key(), patience)
+			}
+			cancel()
+		}
+	}
+}
+
+// TestExtremeParameters: whatever values a part accepts, a short trace is soon replayed.
+func TestExtremeParameters(t *testing.T) {
+	plain, prompts, queries := testTrace(9, 400, 150), conversationTrace(30), queryTrace(3, 300, 20, 0.3)
+	noisy, err := predict.Parse("noisy(p=0.3)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range policies.All() {
+		for _, text := range append(extremes(e.Name, e.Params), e.Name) {
+			spec, err := policies.ParseSpec(text)
+			if err != nil {
+				continue // refused
+			}
+			c := Cell{Policy: spec, Cache: ExactCache()}
+			if e.Predicts {
+				c.Predictor = &noisy
+			}
+			replayExtreme(t, plain, c)
+			c.Cache = mustCache(t, "semantic")
+			replayExtreme(t, queries, c)
+			c.Cache = mustCache(t, "prefix")
+			replayExtreme(t, prompts, c)
+		}
+	}
+	for _, e := range predict.All() {
+		for _, text := range extremes(e.Name, e.Params) {
+			if spec, err := predict.Parse(text); err == nil {
+				replayExtreme(t, plain, Cell{Policy: mustSpec("fpb"), Predictor: &spec, Cache: ExactCache()})
+				replayExtreme(t, plain, Cell{Policy: mustSpec("laru"), Predictor: &spec, Cache: ExactCache()})
+			}
+		}
+	}
+	for _, text := range cacheExtremes() {
+		if spec, err := ParseCache(text); err == nil {
+			for _, tr := range []*traces.Trace{plain, prompts, queries} {
+				replayExtreme(t, tr, Cell{Policy: mustSpec("lru"), Cache: spec})
+			}
+		}
+	}
+	for _, e := range modelEntries {
+		for _, text := range extremes(e.Name, e.Params) {
+			if spec, err := ParseModel(text); err == nil {
+				replayExtreme(t, plain, Cell{Policy: mustSpec("lru"), Cache: ExactCache(), Model: &spec})
+				replayExtreme(t, prompts, Cell{Policy: mustSpec("lru"), Cache: mustCache(t, "prefix"), Model: &spec})
+			}
+		}
+	}
+}
+
+func cacheExtremes() (texts []string) {
+	for _, e := range cacheEntries {
+		texts = append(texts, extremes(e.Name, e.Params)...)
+	}
+	return texts
+}
+
+func mustCache(t *testing.T, text string) CacheSpec {
+	t.Helper()
+	spec, err := ParseCache(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return spec
+}
