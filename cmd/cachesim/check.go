@@ -65,6 +65,7 @@ more; 2 wrong use, among it that all is well but for traces that are missing.`,
 	flags.StringVar(&f.traceDir, "trace-dir", "", "folder in which traces are looked for")
 	flags.IntVar(&f.jobs, "jobs", 0, "replays at a time (0: one per core)")
 	flags.BoolVar(&f.quiet, "quiet", false, "no progress bar and no notes")
+	registerMemory(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(baseline.Formats, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }

@@ -37,6 +37,7 @@ func (f *traceFlags) register(cmd *cobra.Command) {
 	flags.Float64Var(&f.sample, "sample", 0, "keep this share of the objects (of prompts: of the conversations), chosen by hashed key, and scale capacities (0 < R < 1)")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of every random choice")
 	flags.BoolVar(&f.quiet, "quiet", false, "no progress bar and no notes")
+	registerMemory(cmd)
 	completeTraceFormats(cmd)
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cachesim/cachesim/internal/memory"
 	"github.com/cachesim/cachesim/internal/suggest"
 )
 
@@ -20,6 +21,7 @@ const (
 	exitFine        = 0
 	exitCheckFailed = 1
 	exitWrongUse    = 2
+	exitOutOfMemory = 3
 	exitInterrupted = 130
 )
 
@@ -33,15 +35,30 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // the second Ctrl-C ends what does not look at ctx in time
+	ctx, outOfMemory := context.WithCancelCause(ctx)
+	defer outOfMemory(nil)
 	root := newRootCommand()
+	endWatch := func() {}
+	defer func() { endWatch() }()
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		end, err := watchMemory(cmd, outOfMemory, stderr)
+		if err == nil {
+			endWatch = end
+		}
+		return err
+	}
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
+	var tooMuch *memory.Error
 	switch {
 	case err == nil:
 		return exitFine
+	case errors.As(context.Cause(ctx), &tooMuch) || errors.As(err, &tooMuch):
+		fmt.Fprintf(stderr, "cachesim: %v\n", tooMuch)
+		return exitOutOfMemory
 	case ctx.Err() != nil:
 		if errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx)) {
 			err = errors.New("interrupted: nothing is finished")

@@ -94,6 +94,7 @@ type sweepRunFlags struct {
 func (f *sweepRunFlags) register(cmd *cobra.Command) {
 	cmd.Flags().IntVar(&f.jobs, "jobs", 0, "replays at a time (0: one per core)")
 	cmd.Flags().BoolVar(&f.quiet, "quiet", false, "no progress bars and no notes")
+	registerMemory(cmd)
 	f.neighbours.register(cmd)
 }
 

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cachesim/cachesim/internal/memory"
+	"github.com/cachesim/cachesim/internal/sim"
+)
+
+// leastMemory is what the program takes without any trace, and a little more.
+const leastMemory = 64 << 20
+
+// memoryFlag is --memory: a number of bytes, or a share of what there is.
+type memoryFlag struct {
+	text  string
+	bytes int64   // 0 where share is given
+	share float64 // 0 where bytes are given
+}
+
+// registerMemory adds the flag of commands whose memory depends on a trace.
+func registerMemory(cmd *cobra.Command) {
+	cmd.Flags().Var(&memoryFlag{}, "memory",
+		"most memory to take, 8GiB say, or a share of what the machine or its control group has (default 75%)")
+}
+
+func (f *memoryFlag) String() string { return f.text }
+func (f *memoryFlag) Type() string   { return "SIZE" }
+
+// Set implements pflag.Value.
+func (f *memoryFlag) Set(text string) (err error) {
+	f.text = text
+	if percent, ok := strings.CutSuffix(text, "%"); ok {
+		share, err := strconv.ParseFloat(percent, 64)
+		if err != nil || !(share > 0 && share <= 100) {
+			return fmt.Errorf("want a share above 0%% and of at most 100%%")
+		}
+		f.share = share / 100
+		return nil
+	}
+	f.bytes, err = sim.ParseBytes(text)
+	if err == nil && f.bytes < leastMemory {
+		err = fmt.Errorf("want at least %s: the program takes nearly that without a trace", memory.Bytes(leastMemory))
+	}
+	return err
+}
+
+// budget returns the memory that the flag allows.
+func (f *memoryFlag) budget() (*memory.Budget, error) {
+	switch {
+	case f == nil || f.text == "":
+		return memory.Default(), nil
+	case f.share > 0:
+		return memory.Share(f.share, f.text), nil
+	}
+	return memory.New(f.bytes, "--memory "+f.text)
+}
+
+// budgetKey is the key of the budget among the values of a command's context.
+type budgetKey struct{}
+
+// budgetOf returns the memory that a command may take.
+func budgetOf(cmd *cobra.Command) *memory.Budget {
+	budget, _ := cmd.Context().Value(budgetKey{}).(*memory.Budget)
+	return budget
+}
+
+// watchMemory gives a command its budget and ends it, through stop, before it takes more.
+func watchMemory(cmd *cobra.Command, stop context.CancelCauseFunc, stderr io.Writer) (end func(), err error) {
+	var flag *memoryFlag
+	if f := cmd.Flags().Lookup("memory"); f != nil {
+		flag, _ = f.Value.(*memoryFlag) // that of sweep submit means the memory of another machine
+	}
+	budget, err := flag.budget()
+	if err != nil {
+		return nil, err
+	}
+	cmd.SetContext(context.WithValue(cmd.Context(), budgetKey{}, budget))
+	return budget.Watch(stop, func(err error) {
+		fmt.Fprintf(stderr, "cachesim: %v\n", err)
+		os.Exit(exitOutOfMemory)
+	}), nil
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// measured is what became of a run of the program.
+type measured struct {
+	exit   int
+	stdout string
+	stderr string
+	peak   int64 // bytes of memory
+}
+
+// measure runs the program as a process of its own, which TestMain makes of this test under its name.
+func measure(t *testing.T, args ...string) measured {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(t.TempDir(), "cachesim")
+	if err := os.Symlink(self, program); err != nil {
+		t.Fatal(err)
+	}
+	var stdout, stderr strings.Builder
+	cmd := exec.Command(program, args...)
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil && !errors.As(err, new(*exec.ExitError)) {
+		t.Fatal(err)
+	}
+	usage := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+	return measured{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String(), usage.Maxrss << 10}
+}
+
+// wantRefusal makes sure that a run ended with an exit code and one line that holds a text, and took at most so many bytes.
+func (m measured) wantRefusal(t *testing.T, exit int, text string, most int64) {
+	t.Helper()
+	if m.exit != exit || strings.Count(m.stderr, "\n") != 1 || !strings.Contains(m.stderr, text) {
+		t.Errorf("exit code %d, want %d and one line with %q:\n%.2000s", m.exit, exit, text, m.stderr)
+	}
+	if m.peak > most {
+		t.Errorf("it took %d MiB, want at most %d", m.peak>>20, most>>20)
+	}
+}
+
+func TestTooLargeARunEndsWithALineAndACodeOfItsOwn(t *testing.T) {
+	m := measure(t, "stat", "zipf(requests=30000000,objects=20000000)", "--memory", "96MiB", "--quiet")
+	m.wantRefusal(t, exitOutOfMemory, "out of memory", 200<<20)
+}

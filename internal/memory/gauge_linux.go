@@ -1,0 +1,64 @@
+package memory
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// newGauge returns what tells how much memory the process takes: pages that it has written to, as a control group counts them. Where the shell
+// bounds the address space, room that was never written to counts, too.
+func newGauge() func() int64 {
+	statm, err := os.Open("/proc/self/statm")
+	if err != nil {
+		return runtimeBytes
+	}
+	page := int64(os.Getpagesize())
+	_, bounded := addressSpace()
+	first, _, _ := readPages(statm)
+	return func() int64 {
+		size, resident, ok := readPages(statm)
+		switch {
+		case !ok:
+			return runtimeBytes()
+		case bounded:
+			return max(resident, size-first) * page
+		}
+		return resident * page
+	}
+}
+
+// readPages returns the pages of the address space and those of them that are the process's own memory.
+func readPages(statm *os.File) (size, resident int64, ok bool) {
+	var text [128]byte
+	n, _ := statm.ReadAt(text[:], 0)
+	fields := strings.Fields(string(text[:n]))
+	if len(fields) < 3 {
+		return 0, 0, false
+	}
+	var numbers [3]int64
+	for i := range numbers {
+		var err error
+		if numbers[i], err = strconv.ParseInt(fields[i], 10, 64); err != nil {
+			return 0, 0, false
+		}
+	}
+	return numbers[0], numbers[1] - numbers[2], true // without the files that are mapped
+}
+
+// addressSpace returns how much larger the address space may become, if that is bounded.
+func addressSpace() (bytes uint64, bounded bool) {
+	var limit syscall.Rlimit
+	if syscall.Getrlimit(syscall.RLIMIT_AS, &limit) != nil || limit.Cur >= 1<<62 {
+		return 0, false
+	}
+	statm, err := os.Open("/proc/self/statm")
+	if err != nil {
+		return limit.Cur, true
+	}
+	defer statm.Close()
+	size, _, _ := readPages(statm)
+	taken := uint64(size) * uint64(os.Getpagesize())
+	return max(limit.Cur, taken+1) - taken, true
+}

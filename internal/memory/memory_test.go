@@ -1,0 +1,98 @@
+package memory
+
+import (
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+func TestNeedRefusesWhatIsNotLeft(t *testing.T) {
+	b := Fixed(1000, 400)
+	if err := b.Need(600, "that"); err != nil {
+		t.Errorf("600 of 600 bytes that are left: %v", err)
+	}
+	err := b.Need(601, "that", "--limit")
+	var refused *Error
+	if !errors.As(err, &refused) || refused.Need != 601 || refused.Left != 600 {
+		t.Fatalf("601 of 600 bytes that are left: %v", err)
+	}
+	for _, part := range []string{"that would take about 601 bytes", "600 bytes are left", "1000 bytes", "--limit, a larger --memory"} {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("the error does not say %q: %v", part, err)
+		}
+	}
+}
+
+func TestNoBudgetHasNoBound(t *testing.T) {
+	var b *Budget
+	if err := b.Need(1<<62, "all"); err != nil {
+		t.Error(err)
+	}
+	if part := b.Part(0.25, 1<<30); part != 1<<30 {
+		t.Errorf("a part of no budget is %d, want the most that was asked for", part)
+	}
+}
+
+func TestThereIsMemory(t *testing.T) {
+	available, limit := Available()
+	if available <= 0 || limit == "" {
+		t.Fatalf("%d bytes %s", available, limit)
+	}
+	b := Default()
+	if got := float64(b.Total()) / float64(available); got < 0.74 || got > 0.76 {
+		t.Errorf("the default is %v of what there is, want three quarters", got)
+	}
+	if left := b.Left(); left <= 0 || left >= b.Total() {
+		t.Errorf("%d of %d bytes are left: want that the test itself takes some", left, b.Total())
+	}
+	if _, err := New(available+1, "--memory X"); err == nil {
+		t.Error("a budget of more than there is was taken")
+	}
+}
+
+func TestWatchStopsAndThenAborts(t *testing.T) {
+	var used atomic.Int64
+	b := &Budget{total: 1000, used: used.Load}
+	stops, aborts := make(chan error, 10), make(chan error, 10)
+	end := b.Watch(func(err error) { stops <- err }, func(err error) { aborts <- err })
+	defer end()
+	used.Store(1001)
+	if err := <-stops; !errors.As(err, new(*Error)) {
+		t.Errorf("stopped with %v", err)
+	}
+	used.Store(900) // it did stop
+	time.Sleep(3 * lookEvery)
+	if len(aborts) > 0 {
+		t.Error("aborted although it gave memory back")
+	}
+	used.Store(1200)
+	<-aborts
+	if len(stops) > 0 {
+		t.Error("stopped twice")
+	}
+}
+
+func TestGaugeSeesWhatIsWritten(t *testing.T) {
+	gauge := newGauge()
+	before := gauge()
+	block := make([]byte, 64<<20)
+	for i := range block {
+		block[i] = 1
+	}
+	if grown := gauge() - before; grown < 48<<20 || grown > 256<<20 {
+		t.Errorf("64 MiB were written and the gauge went up by %d bytes", grown)
+	}
+	if block[len(block)-1] != 1 {
+		t.Fatal()
+	}
+}
+
+func TestBytes(t *testing.T) {
+	for n, want := range map[int64]string{0: "0 bytes", 1023: "1023 bytes", 1536: "1.5 KiB", 300 << 20: "300 MiB", 17 << 30: "17.0 GiB"} {
+		if got := Bytes(n); got != want {
+			t.Errorf("%d bytes: %q, want %q", n, got, want)
+		}
+	}
+}
