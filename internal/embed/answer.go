@@ -1,7 +1,6 @@
 package embed
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,24 +23,29 @@ type answer struct {
 // number is one of a vector. Unlike for a float32, null and texts are errors.
 type number float32
 
+const longestNumber = 40 // that is worth quoting
+
 func (n *number) UnmarshalJSON(text []byte) error {
 	x, err := strconv.ParseFloat(string(text), 32)
-	if err != nil {
-		return fmt.Errorf("an embedding with %.40q in it: want numbers within the range of float32", text)
+	switch {
+	case err != nil && len(text) > longestNumber: // its beginning may be a part of the key
+		return fmt.Errorf("an embedding with %d bytes of something else in it: want numbers within the range of float32", len(text))
+	case err != nil:
+		return fmt.Errorf("an embedding with %q in it: want numbers within the range of float32", text)
 	}
 	*n = number(x)
 	return nil
 }
 
 // parseAnswer returns the vectors of an answer to count texts, in their order and made 1 long, each dim long or, where dim is 0, as long as the others.
-func parseAnswer(content []byte, count, dim int) ([]float32, error) {
+func (e *Endpoint) parseAnswer(content []byte, count, dim int) ([]float32, error) {
 	var a answer
 	if err := json.Unmarshal(content, &a); err != nil {
-		return nil, fmt.Errorf("the answer cannot be read (%w): it begins %q", err, excerpt(content))
+		return nil, fmt.Errorf("the answer cannot be read (%w): it begins %q", err, e.quote(content))
 	}
 	switch {
 	case len(a.Data) == 0 && a.Error != nil:
-		return nil, fmt.Errorf("the service answers with an error: %s", messageOf(content))
+		return nil, fmt.Errorf("the service answers with an error: %s", e.messageOf(content))
 	case len(a.Data) != count:
 		return nil, fmt.Errorf("the service answers with %d embeddings: want %d, one for each text", len(a.Data), count)
 	}
@@ -77,31 +81,30 @@ func parseAnswer(content []byte, count, dim int) ([]float32, error) {
 }
 
 // messageOf returns what an answer that is an error says: services wrap it in several ways.
-func messageOf(content []byte) string {
+func (e *Endpoint) messageOf(content []byte) string {
 	var wrapped struct{ Error, Message, Detail json.RawMessage }
 	if json.Unmarshal(content, &wrapped) != nil {
-		return excerpt(content)
+		return e.quote(content)
 	}
 	for _, part := range []json.RawMessage{wrapped.Error, wrapped.Message, wrapped.Detail} {
 		var inner struct{ Message string }
 		var text string
 		switch {
 		case json.Unmarshal(part, &text) == nil && text != "":
-			return excerpt([]byte(text))
+			return e.quote([]byte(text))
 		case json.Unmarshal(part, &inner) == nil && inner.Message != "":
-			return excerpt([]byte(inner.Message))
+			return e.quote([]byte(inner.Message))
 		}
 	}
-	return excerpt(content)
+	return e.quote(content)
 }
 
-// excerpt returns the beginning of what a service says as one printable line.
-func excerpt(content []byte) string {
+// quote returns the beginning of what a service says as one printable line, without the key: the cut must not leave a part of that.
+func (e *Endpoint) quote(content []byte) string {
 	const longest = 300
-	content = bytes.TrimSpace(content)
-	cut := len(content) > longest
-	content = content[:min(len(content), longest)]
-	line := strings.Map(func(r rune) rune {
+	content = content[:min(len(content), maxErrorBytes)]
+	text := secret(e.Key).hidden(strings.ToValidUTF8(string(content), ""))
+	line := strings.TrimSpace(strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsSpace(r):
 			return ' '
@@ -109,9 +112,9 @@ func excerpt(content []byte) string {
 			return '\uFFFD'
 		}
 		return r
-	}, strings.ToValidUTF8(string(content), ""))
-	if cut {
-		line += "..."
+	}, text))
+	if len(line) > longest {
+		return strings.ToValidUTF8(line[:longest], "") + "..."
 	}
 	return line
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
@@ -23,6 +24,7 @@ type Endpoint struct {
 	Model      string        // as the service calls it
 	Dimensions int           // numbers in a vector, for models that can give fewer; 0: as many as the model gives
 	Key        string        // sent as bearer token; "" sends none
+	KeyInClear bool          // the key may be sent over http to another machine, where others can read it on its way
 	Batch      int           // texts in a request, at least 1
 	Timeout    time.Duration // of a request
 	Retries    int           // of a request that failed in a way that may pass
@@ -37,22 +39,27 @@ const (
 	maxDim         = 32768
 	bytesPerNumber = 40      // any float64, and as much white space as indented JSON has
 	maxErrorBytes  = 1 << 16 // of what is no numbers
+	maxAnswer      = 1 << 30
+	maxBatch       = 4096
 	// longestWait is the longest that a service can have us wait; after more, people rather start again themselves.
 	longestWait = 10 * time.Minute
 )
 
 // Check returns an error where e cannot be asked.
 func (e *Endpoint) Check() error {
-	_, err := e.address()
+	address, err := e.address()
 	switch {
 	case err != nil:
 		return err
+	case e.Key != "" && address.Scheme == "http" && !isLoopback(address.Hostname()) && !e.KeyInClear:
+		return fmt.Errorf("endpoint %s: the key would travel to another machine without encryption, where others can read it: "+
+			"want https://, or --key-in-clear on a network that you trust", redacted(address))
 	case e.Model == "":
 		return errors.New("no model: want the name that the service has for it")
 	case e.Dimensions < 0 || e.Dimensions > maxDim:
 		return fmt.Errorf("dimensions %d: want 1 to %d, or 0 for as many as the model gives", e.Dimensions, maxDim)
-	case e.Batch < 1:
-		return fmt.Errorf("batch %d: want at least 1 text in a request", e.Batch)
+	case e.Batch < 1 || e.Batch > maxBatch:
+		return fmt.Errorf("batch %d: want 1 to %d texts in a request", e.Batch, maxBatch)
 	case e.Timeout <= 0:
 		return fmt.Errorf("timeout %v: want a time above 0, such as 30s", e.Timeout)
 	case e.Retries < 0:
@@ -61,14 +68,20 @@ func (e *Endpoint) Check() error {
 	return nil
 }
 
+// isLoopback reports whether a host is this machine, so that nothing travels.
+func isLoopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.IsLoopback() || host == "localhost" || strings.HasSuffix(host, ".localhost")
+}
+
 // address returns where requests go.
 func (e *Endpoint) address() (*url.URL, error) {
 	u, err := url.Parse(e.URL)
 	switch {
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		return nil, fmt.Errorf("endpoint %q: want a URL such as http://localhost:11434/v1", redacted(u, e.URL))
+		return nil, fmt.Errorf("endpoint %s: want a URL such as http://localhost:11434/v1", shownOf(e.URL))
 	case u.User != nil:
-		return nil, fmt.Errorf("endpoint %s: a URL with a password in it; name the environment variable that holds the key instead", redacted(u, ""))
+		return nil, fmt.Errorf("endpoint %s: a URL with a password in it; name the environment variable that holds the key instead", redacted(u))
 	}
 	switch path := strings.TrimSuffix(u.Path, "/"); {
 	case strings.HasSuffix(path, "/embeddings"):
@@ -90,12 +103,18 @@ func (e *Endpoint) Host() string {
 	return u.Hostname()
 }
 
-// redacted is an address without what may be secret in it; text where it is none.
-func redacted(u *url.URL, text string) string {
-	if u == nil || u.Host == "" {
-		return text
-	}
+// redacted is an address without what may be secret in it.
+func redacted(u *url.URL) string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
+}
+
+// shownOf is what an error says of a text that is no URL, in which a password and a key stand where they like.
+func shownOf(text string) string {
+	const longest = 80
+	if strings.ContainsAny(text, "@?#") {
+		return "(not shown, as it may hold a password)"
+	}
+	return fmt.Sprintf("%.*q", longest, text)
 }
 
 // String names the service and the model, without secrets.
@@ -104,7 +123,7 @@ func (e *Endpoint) String() string {
 	if err != nil {
 		return e.Model
 	}
-	return e.Model + " at " + redacted(u, "")
+	return e.Model + " at " + redacted(u)
 }
 
 // ask returns the vectors of a batch, one after another, as long as dim says unless it is 0. It retries what may pass.
@@ -126,7 +145,7 @@ func (e *Endpoint) ask(ctx context.Context, texts []string, dim int) ([]float32,
 		waits.InitialInterval = e.firstWait
 	}
 	dim = cmp.Or(dim, e.Dimensions)
-	limit := int64(len(texts))*int64(cmp.Or(dim, maxDim))*bytesPerNumber + maxErrorBytes
+	limit := min(int64(len(texts))*int64(cmp.Or(dim, maxDim))*bytesPerNumber+maxErrorBytes, maxAnswer)
 	tries := 0
 	content, err := backoff.Retry(ctx, func() ([]byte, error) {
 		tries++
@@ -137,7 +156,7 @@ func (e *Endpoint) ask(ctx context.Context, texts []string, dim int) ([]float32,
 	}
 	var vectors []float32
 	if err == nil {
-		vectors, err = parseAnswer(content, len(texts), dim)
+		vectors, err = e.parseAnswer(content, len(texts), dim)
 	}
 	switch {
 	case err != nil && tries > 1:
@@ -156,11 +175,7 @@ func (e *Endpoint) notify(err error, wait time.Duration) {
 
 // withoutKey is an error that does not tell the key, which services may repeat, and tells the service.
 func (e *Endpoint) withoutKey(err error) error {
-	text := err.Error()
-	if e.Key != "" {
-		text = strings.ReplaceAll(text, e.Key, "(the key)")
-	}
-	return fmt.Errorf("%s: %s", e, text)
+	return fmt.Errorf("%s: %s", e, secret(e.Key).hidden(err.Error()))
 }
 
 // client asks once. A redirection is an error: it would turn the question into another.
@@ -183,6 +198,10 @@ func (e *Endpoint) try(ctx context.Context, address *url.URL, body []byte, limit
 		return nil, withoutAddress(ctx, err)
 	}
 	defer response.Body.Close()
+	defer context.AfterFunc(ctx, func() { response.Body.Close() })() // the body of a connection that was switched to another protocol does not look at ctx
+	if response.StatusCode < 200 {                                   // what follows is in a protocol that nobody asked for, and may never end
+		return nil, backoff.Permanent(fmt.Errorf("%s: want an answer to a request for embeddings", e.quote([]byte(response.Status))))
+	}
 	if response.StatusCode != http.StatusOK {
 		return nil, e.refused(response)
 	}
@@ -211,17 +230,14 @@ func withoutAddress(ctx context.Context, err error) error {
 // refused returns the error that an answer with another status than 200 stands for.
 func (e *Endpoint) refused(response *http.Response) error {
 	content, _ := io.ReadAll(io.LimitReader(response.Body, maxErrorBytes)) // whatever can be read of it explains more than that it cannot
-	if e.Key != "" {                                                       // here too, as a cut may leave a part of it
-		content = bytes.ReplaceAll(content, []byte(e.Key), []byte("(the key)"))
-	}
-	text := response.Status
-	if message := messageOf(content); message != "" {
+	text := e.quote([]byte(response.Status))
+	if message := e.messageOf(content); message != "" {
 		text += ": " + message
 	}
 	status := response.StatusCode
 	switch {
 	case status >= 300 && status < 400:
-		return backoff.Permanent(fmt.Errorf("%s: the service sends us elsewhere, to %q; give that address", text, response.Header.Get("Location")))
+		return backoff.Permanent(fmt.Errorf("%s: the service sends us elsewhere, to %s; give that address", text, e.quote([]byte(response.Header.Get("Location")))))
 	case status != http.StatusTooManyRequests && status != http.StatusRequestTimeout && status < 500:
 		return backoff.Permanent(errors.New(text))
 	}

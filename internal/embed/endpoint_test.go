@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -286,16 +288,93 @@ func TestEndpointErrors(t *testing.T) {
 	}
 }
 
+// rawService is a server that writes what answer says on each connection, and then keeps it open until the test ends.
+func rawService(t *testing.T, answer string) *Endpoint {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	go func() {
+		for {
+			connection, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			t.Cleanup(func() { connection.Close() })
+			go io.Copy(io.Discard, connection)
+			go io.WriteString(connection, answer)
+		}
+	}()
+	return &Endpoint{URL: "http://" + listener.Addr().String(), Model: "m", Batch: 2, Timeout: 500 * time.Millisecond, Key: "secret"}
+}
+
+// TestEndpointsThatBreakTheProtocol: each is an error within the time limit, which shows neither the key nor what moves a cursor.
+func TestEndpointsThatBreakTheProtocol(t *testing.T) {
+	for name, c := range map[string]struct{ answer, want string }{
+		"switches protocols": {"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n", "101 Switching Protocols: want an answer"},
+		"status with colour": {"HTTP/1.1 400 \x1b[31mred\x1b[0m\r\nContent-Length: 0\r\n\r\n", "400 \uFFFD[31mred\uFFFD[0m"},
+		"status with key":    {"HTTP/1.1 400 sec\tret\r\nContent-Length: 0\r\n\r\n", "which is not shown"},
+		"key in two lines":   {"HTTP/1.1 400 Bad\r\nContent-Length: 14\r\n\r\nkey: sec\nret!!", "400 Bad: (a text with the key in it"},
+		"key behind the cut": {"HTTP/1.1 400 Bad\r\nContent-Length: 303\r\n\r\n" + strings.Repeat("x", 297) + "secret", "400 Bad: xxx"},
+		"place with key":     {"HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: /?k=%73ecret\r\n\r\n", "sends us elsewhere, to (a text with the key"},
+		"nothing":            {"HTTP/1.1 204 No Content\r\n\r\n", "204 No Content"},
+		"never answers":      {"", "no complete answer within 500ms"},
+		"headers never end":  {"HTTP/1.1 200 OK\r\nX-", "no complete answer within 500ms"},
+		"body never ends":    {"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{", "breaks off after 1 bytes: no complete answer within 500ms"},
+		"refusal never ends": {"HTTP/1.1 400 Bad\r\nContent-Length: 100\r\n\r\nno", "400 Bad: no"},
+		"no HTTP":            {"SSH-2.0 \x1b[2J secret\r\n\r\n", "malformed HTTP"},
+		"too much header":    {"HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 11<<20), "response headers exceeded"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := rawService(t, c.answer)
+			_, err := e.Embed(t.Context(), fiveTexts, partialPath(t), nil)
+			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "secr") || strings.Contains(err.Error(), "sec\n") || strings.ContainsAny(err.Error(), "\x1b\n") {
+				t.Errorf("error %q, want one with %q", err, c.want)
+			}
+		})
+	}
+}
+
+// A key goes over http to this machine alone, unless the user wants it to.
+func TestKeysInClear(t *testing.T) {
+	for url, refused := range map[string]bool{
+		"http://localhost": false, "http://a.localhost:80": false, "http://127.0.0.5:11434/v1": false, "http://[::1]": false, "https://example.com": false,
+		"http://example.com": true, "http://10.0.0.1:8000": true, "http://localhost.example.com": true, "http://[::2]:1": true, "http://0.0.0.0": true,
+	} {
+		e := Endpoint{URL: url, Model: "m", Batch: 1, Timeout: time.Second}
+		if err := e.Check(); err != nil {
+			t.Errorf("%s without a key: %v", url, err)
+		}
+		e.Key = "secret"
+		if err := e.Check(); (err != nil) != refused {
+			t.Errorf("%s with a key: error %v, want one: %v", url, err, refused)
+		}
+		e.KeyInClear = true
+		if err := e.Check(); err != nil {
+			t.Errorf("%s with a key that may be seen: %v", url, err)
+		}
+	}
+}
+
 func TestEndpointChecks(t *testing.T) {
 	good := Endpoint{URL: "http://localhost:1", Model: "m", Batch: 1, Timeout: time.Second}
 	if err := good.Check(); err != nil {
 		t.Fatal(err)
 	}
 	for want, change := range map[string]func(*Endpoint){
-		"want a URL":         func(e *Endpoint) { e.URL = "localhost:11434" },
-		"with a password":    func(e *Endpoint) { e.URL = "http://me:secret@localhost" },
-		"no model":           func(e *Endpoint) { e.Model = "" },
-		"dimensions -1":      func(e *Endpoint) { e.Dimensions = -1 },
+		"want a URL":                func(e *Endpoint) { e.URL = "localhost:11434" },
+		"with a password":           func(e *Endpoint) { e.URL = "http://me:secret@localhost" },
+		"no model":                  func(e *Endpoint) { e.Model = "" },
+		"dimensions -1":             func(e *Endpoint) { e.Dimensions = -1 },
+		"batch 4097":                func(e *Endpoint) { e.Batch = 4097 },
+		"batch 9223372036854775807": func(e *Endpoint) { e.Batch = math.MaxInt },
+		"not shown":                 func(e *Endpoint) { e.URL = "http://me:secret word@localhost" },
+		"endpoint (not shown, as it may hold a password)": func(e *Endpoint) { e.URL = "me:secret@localhost:80" },
+		"want a URL such":    func(e *Endpoint) { e.URL = "http://localhost:port/?key=secret" },
+		"want https://":      func(e *Endpoint) { e.URL, e.Key = "http://192.0.2.1", "secret" },
 		"batch 0":            func(e *Endpoint) { e.Batch = 0 },
 		"timeout 0s":         func(e *Endpoint) { e.Timeout = 0 },
 		"retries -1":         func(e *Endpoint) { e.Retries = -1 },
@@ -436,11 +515,12 @@ func FuzzAnswer(f *testing.F) {
 	f.Add([]byte(`{"error":{"message":"no"}}`))
 	f.Add([]byte(`{"data":[{"index":-1,"embedding":[3]},{"index":0}]}`))
 	f.Add([]byte(`{"detail":["` + strings.Repeat("\xff\x00", 300)))
+	e := &Endpoint{Key: "secret"}
 	f.Fuzz(func(t *testing.T, content []byte) {
-		if message := messageOf(content); len(message) > 3*300+3 {
+		if message := e.messageOf(content); len(message) > 3*300+3 {
 			t.Errorf("a message of %d bytes", len(message))
 		}
-		vectors, err := parseAnswer(content, 2, 0)
+		vectors, err := e.parseAnswer(content, 2, 0)
 		if err != nil {
 			return
 		}

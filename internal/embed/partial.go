@@ -56,7 +56,7 @@ func (e *Endpoint) Embed(ctx context.Context, texts []string, path string, progr
 	distinct, numbers := Distinct(texts)
 	address, _ := e.address()
 	p, err := openPartial(path, partialHeader{
-		Texts: checksumOf(distinct), Count: len(distinct), Endpoint: redacted(address, ""), Model: e.Model, Dimensions: e.Dimensions,
+		Texts: checksumOf(distinct), Count: len(distinct), Endpoint: redacted(address), Model: e.Model, Dimensions: e.Dimensions,
 	})
 	if err != nil {
 		return Embeddings{}, err
@@ -98,7 +98,7 @@ func (e *Endpoint) fill(ctx context.Context, p *partial, texts []string, progres
 		if done == len(texts) {
 			return nil
 		}
-		vectors, err := e.ask(ctx, texts[done:min(done+e.Batch, len(texts))], p.about.Dim)
+		vectors, err := e.ask(ctx, texts[done:][:min(e.Batch, len(texts)-done)], p.about.Dim)
 		if err == nil {
 			err = p.add(vectors, min(e.Batch, len(texts)-done))
 		}

@@ -1,0 +1,89 @@
+package embed
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"html"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// secret is the key of a service, which no message may tell, in whatever form the service repeats it.
+type secret string
+
+// hidden returns text without the key: where it stands as it is, the rest is kept; where it stands in another form, nothing is.
+func (s secret) hidden(text string) string {
+	if s == "" {
+		return text
+	}
+	text = strings.ReplaceAll(text, string(s), "(the key)")
+	if s.disguisedIn(text) {
+		return "(a text with the key in it, which is not shown)"
+	}
+	return text
+}
+
+// disguisedIn reports whether text holds the key with line breaks or other marks within, escaped as in URLs, JSON or HTML, in base64 or in hexadecimal.
+func (s secret) disguisedIn(text string) bool {
+	const shortest = 4 // of an encoded form: less stands everywhere
+	letters := lettersOf(text)
+	for _, form := range inBase64(string(s)) {
+		if len(form) >= shortest && strings.Contains(letters, form) {
+			return true
+		}
+	}
+	digits := hex.EncodeToString([]byte(s))
+	if len(digits) >= shortest && strings.Contains(strings.ToLower(letters), digits) {
+		return true
+	}
+	// Twice, as one escaped text may stand within another.
+	return contains(letters, lettersOf(string(s))) || contains(lettersOf(unescaped(unescaped(text))), lettersOf(unescaped(string(s))))
+}
+
+// contains reports whether part stands in text and is not empty.
+func contains(text, part string) bool { return part != "" && strings.Contains(text, part) }
+
+// lettersOf keeps letters and digits alone.
+func lettersOf(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return r
+		}
+		return -1
+	}, text)
+}
+
+var (
+	percentEscape   = regexp.MustCompile(`%[0-9a-fA-F]{2}`)
+	backslashEscape = regexp.MustCompile(`\\(?:u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|.)`)
+)
+
+// unescaped undoes the escapes of URLs, of strings in JSON and Go, and of HTML. White space that is escaped falls out.
+func unescaped(text string) string {
+	text = percentEscape.ReplaceAllStringFunc(text, func(escape string) string {
+		plain, _ := url.PathUnescape(escape)
+		return plain
+	})
+	text = backslashEscape.ReplaceAllStringFunc(text, func(escape string) string {
+		if len(escape) < 4 {
+			return strings.TrimLeft(escape[1:], "nrtbfv")
+		}
+		code, _ := strconv.ParseUint(escape[2:], 16, 16)
+		return string(rune(code))
+	})
+	return html.UnescapeString(text)
+}
+
+// inBase64 returns what a text in base64 has of key, letters and digits alone, wherever in the text it begins.
+func inBase64(key string) (forms []string) {
+	for before := range 3 {
+		encoded := base64.RawStdEncoding.EncodeToString([]byte(strings.Repeat("\x00", before) + key))
+		first := (before*8 + 5) / 6 // what comes before has a share in these characters,
+		last := (before + len(key)) * 8 / 6
+		forms = append(forms, lettersOf(encoded[first:max(first, last)])) // and what comes after in those from here on
+	}
+	return forms
+}
