@@ -97,7 +97,7 @@ func (f *checkFlags) replay(cmd *cobra.Command, path string, recs []records.Reco
 	var display *sweepProgress
 	defer func() { display.finish() }()
 	return baseline.Check(cmd.Context(), path, recs, baseline.Options{
-		Rules: rules, Dirs: f.traceDirs(path), Jobs: f.jobs, Version: version(), NewTraces: f.newTraces,
+		Rules: rules, Dirs: f.traceDirs(path), Jobs: f.jobs, Memory: budgetOf(cmd), Version: version(), NewTraces: f.newTraces,
 		Progress: func(cells int) experiment.Progress {
 			if display = newSweepProgress(cmd.ErrOrStderr(), f.quiet, cells); display == nil {
 				return nil

@@ -58,7 +58,7 @@ func (f *traceFlags) loadOptions(cmd *cobra.Command) (traces.LoadOptions, error)
 	}
 	return traces.LoadOptions{
 		Format: f.inputFormat, Merge: f.merge, Limit: f.limit,
-		SampleRate: f.sample, SampleSeed: f.seed, Stdin: cmd.InOrStdin(),
+		SampleRate: f.sample, SampleSeed: f.seed, Memory: budgetOf(cmd), Stdin: cmd.InOrStdin(),
 	}, nil
 }
 
@@ -101,7 +101,7 @@ func (f *traceFlags) load(cmd *cobra.Command, w workload.Workload, options workl
 	}
 	bar := newProgress(cmd.ErrOrStderr(), f.quiet, what, unit)
 	defer bar.finish()
-	options.Dirs, options.Stdin, options.Progress = workload.Dirs(""), cmd.InOrStdin(), bar.set
+	options.Dirs, options.Memory, options.Stdin, options.Progress = workload.Dirs(""), budgetOf(cmd), cmd.InOrStdin(), bar.set
 	if recorded {
 		t, w, err = w.LoadSummed(cmd.Context(), options)
 	} else {

@@ -56,7 +56,10 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	switch {
 	case err == nil:
 		return exitFine
-	case errors.As(context.Cause(ctx), &tooMuch) || errors.As(err, &tooMuch):
+	case errors.As(err, &tooMuch):
+		fmt.Fprintf(stderr, "cachesim: %v\n", err)
+		return exitOutOfMemory
+	case errors.As(context.Cause(ctx), &tooMuch):
 		fmt.Fprintf(stderr, "cachesim: %v\n", tooMuch)
 		return exitOutOfMemory
 	case ctx.Err() != nil:

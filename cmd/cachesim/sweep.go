@@ -139,7 +139,9 @@ func (f *sweepRunFlags) runMissing(cmd *cobra.Command, s *experiment.Sweep, cell
 	if finished.Others > 0 {
 		f.note(cmd, "%s holds %d results of cells that are not in the plan; they are left alone", s.Dir, finished.Others)
 	}
-	options := experiment.Options{Jobs: f.jobs, NeighbourDir: f.neighbours.folder(), Note: func(text string) { f.note(cmd, "%s", text) }}
+	options := experiment.Options{
+		Jobs: f.jobs, Memory: budgetOf(cmd), NeighbourDir: f.neighbours.folder(), Note: func(text string) { f.note(cmd, "%s", text) },
+	}
 	ended := 0
 	options.Finished = func(experiment.Cell, experiment.Result) error { ended++; return nil }
 	if bars := newSweepProgress(cmd.ErrOrStderr(), f.quiet, len(missing)); bars != nil {

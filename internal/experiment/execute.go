@@ -2,12 +2,14 @@ package experiment
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/cachesim/cachesim/internal/memory"
 	"github.com/cachesim/cachesim/internal/parallel"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/predict"
@@ -27,7 +29,8 @@ type Options struct {
 	// Failed, where it is set, gets the cells that cannot be replayed with the reason, and the others go on unless it returns an error. Where
 	// it is nil the first failure stops the run.
 	Failed   func([]Cell, error) error
-	Progress Progress // may be nil
+	Progress Progress       // may be nil
+	Memory   *memory.Budget // what all of it may take; nil: all that there is
 	// NeighbourDir and Note are those of sim.NeighbourOptions.
 	NeighbourDir string
 	Note         func(text string)
@@ -258,9 +261,9 @@ func (e *executor) plan(cells []Cell) error {
 	return nil
 }
 
-// report hands a failure on; what it returns stops the run.
+// report hands a failure on; what it returns stops the run. What is short of memory says nothing about the cells, and always does.
 func (e *executor) report(cells []Cell, err error) error {
-	if e.options.Failed == nil {
+	if e.options.Failed == nil || errors.As(err, new(*memory.Error)) {
 		return err
 	}
 	e.reporting.Lock()
@@ -388,7 +391,7 @@ func (e *executor) ended(g *group, j *job) {
 func (e *executor) load(ctx context.Context, g *group) error {
 	first := g.cells[0]
 	loading := columns(g.cells)
-	loading.Dirs = e.options.Dirs
+	loading.Dirs, loading.Memory = e.options.Dirs, e.options.Memory
 	task := e.loadingTask(first.traceName())
 	defer task.End()
 	loading.Progress = task.Set

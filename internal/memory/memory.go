@@ -83,7 +83,10 @@ func (b *Budget) Left() int64 {
 
 // Part returns a share of the budget, and at most so many bytes: what one of several users of memory may take.
 func (b *Budget) Part(share float64, most int64) int64 {
-	return min(most, int64(share*float64(b.Total())))
+	if b == nil {
+		return most
+	}
+	return min(most, int64(share*float64(b.total)))
 }
 
 // Need refuses bytes that are not left. what names who needs them, help says what would make it less.

@@ -59,7 +59,7 @@ func openZstd(in *input, r *bufio.Reader) (io.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	in.closers = append(in.closers, func() error { d.Close(); return nil })
+	in.onClose(func() error { d.Close(); return nil })
 	return d, nil
 }
 

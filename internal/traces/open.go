@@ -31,7 +31,7 @@ func open(ctx context.Context, path string, opts LoadOptions, numbers *int) (*St
 	if err != nil {
 		return nil, err
 	}
-	in.numbers = numbers
+	in.numbers, in.budget = numbers, opts.Memory
 	stream, err := in.stream(opts.Format, opts.Merge)
 	if err != nil {
 		in.close()

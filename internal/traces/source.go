@@ -10,11 +10,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 
 	"github.com/cachesim/cachesim/internal/filestate"
 	"github.com/cachesim/cachesim/internal/interruptible"
+	"github.com/cachesim/cachesim/internal/memory"
 )
 
 // maxLine is the longest line that is read, in bytes, and the size of a Source's buffer.
@@ -31,6 +33,21 @@ type input struct {
 	bytesRead atomic.Int64
 	closers   []func() error
 	numbers   *int // how many files, and members of archives, were numbered so far; shared by all that are read together
+	budget    *memory.Budget
+	archive   *input // that this is a member of; nil for a file of its own
+}
+
+// member returns the input of a member of an archive. What is opened for it can be closed before the archive is.
+func (in *input) member() *input {
+	return &input{path: in.path, label: in.label, numbers: in.numbers, budget: in.budget, archive: in}
+}
+
+// taken returns how many bytes of the file were read.
+func (in *input) taken() int64 {
+	if in.archive != nil {
+		return in.archive.taken()
+	}
+	return in.bytesRead.Load()
 }
 
 // openInput opens the file at path, or takes stdin (os.Stdin if nil) for "-". A pipe may wait for ever to be opened and to be read: until ctx ends.
@@ -101,10 +118,13 @@ func (in *input) ReadAt(p []byte, offset int64) (int, error) {
 	return n, err
 }
 
+// onClose adds what close does. What was added last is done first, as it may use what was opened before it.
+func (in *input) onClose(release func() error) { in.closers = append(in.closers, release) }
+
 func (in *input) close() error {
 	var errs []error
-	for _, c := range in.closers {
-		errs = append(errs, c())
+	for _, release := range slices.Backward(in.closers) {
+		errs = append(errs, release())
 	}
 	in.closers = nil
 	return errors.Join(errs...)
@@ -114,9 +134,10 @@ func (in *input) close() error {
 // lines (Line), by fixed records (Records), as a plain io.Reader, or at random (ReaderAt). All its errors name the file.
 type Source struct {
 	in          *input
-	place       string // file, and member of an archive, that errors begin with
-	name        string // base name in lower case without endings of compressions
-	compression string // "" for none
+	place       string        // file, and member of an archive, that errors begin with
+	name        string        // base name in lower case without endings of compressions
+	compression string        // "" for none
+	held        *bytes.Reader // the content, where it is in memory
 	buf         *bufio.Reader
 	line        int   // number of the line that Line returned last
 	offset      int64 // decompressed bytes that Records and Read returned
@@ -131,11 +152,15 @@ func newSource(in *input, place, name string, r io.Reader) (*Source, error) {
 	content := io.Reader(d)
 	if d.compression != "" && r == io.Reader(in) && in.size > 0 { // a pipe may be silent for ever, and then nothing could be closed
 		ahead := newReadAhead(d)
-		in.closers = append([]func() error{ahead.stop}, in.closers...)
+		in.onClose(ahead.stop)
 		content = ahead
 	}
+	held, _ := r.(*bytes.Reader)
+	if d.compression != "" {
+		held = nil
+	}
 	s := &Source{
-		in: in, place: place, name: strippedName(name),
+		in: in, held: held, place: place, name: strippedName(name),
 		compression: d.compression, buf: bufio.NewReaderSize(content, maxLine),
 	}
 	if _, err := s.buf.Peek(1); err == io.EOF {
@@ -303,14 +328,8 @@ func (s *Source) ReaderAt() (io.ReaderAt, int64, error) {
 	if s.isWholeFile() {
 		return s.in, s.in.size, nil
 	}
-	temp, err := os.CreateTemp("", "cachesim-*")
-	if err != nil {
-		return nil, 0, s.Errorf("temporary copy for random access: %w", err)
+	if s.held != nil {
+		return s.held, s.held.Size(), nil
 	}
-	s.in.closers = append(s.in.closers, temp.Close, func() error { return os.Remove(temp.Name()) })
-	size, err := s.buf.WriteTo(temp)
-	if err != nil {
-		return nil, 0, s.Errorf("temporary copy for random access: %w", err)
-	}
-	return temp, size, nil
+	return s.copyToFile()
 }

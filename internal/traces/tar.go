@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"math"
 	"strconv"
 )
 
@@ -37,6 +38,8 @@ type tarReader struct {
 	ended      endWatch
 	spec       string // format that the user asked for, "" to detect it
 	whole      bool   // members are read into memory when they are opened, so that all can be open at the same time
+	held       int64  // bytes of members in memory
+	open       *input // of the member that is read
 	format     Format
 	member     Reader
 	fields     Fields
@@ -59,6 +62,7 @@ func (w *endWatch) Read(p []byte) (int, error) {
 func openTar(archive *Source, spec string, whole bool) (*tarReader, error) {
 	t := &tarReader{archive: archive, ended: endWatch{r: archive}, spec: spec, whole: whole}
 	t.tar = tar.NewReader(&t.ended)
+	archive.in.onClose(t.closeMember)
 	err := t.next()
 	if err == io.EOF {
 		err = archive.Errorf("the tar archive holds no files with data")
@@ -75,23 +79,41 @@ func (t *tarReader) next() error {
 			return t.checkEnd()
 		case err != nil:
 			return t.fail(err)
-		case header.Typeflag == tar.TypeReg && header.Size > 0:
-			return t.openMember(header.Name)
+		case (header.Typeflag == tar.TypeReg || header.Typeflag == tar.TypeGNUSparse) && header.Size > 0:
+			return t.openMember(header)
 		}
 	}
 }
 
+// closeMember releases what was opened for the present member.
+func (t *tarReader) closeMember() error {
+	if t.open == nil {
+		return nil
+	}
+	return t.open.close()
+}
+
 // openMember starts reading a member, in the same format as those before.
-func (t *tarReader) openMember(name string) error {
+func (t *tarReader) openMember(header *tar.Header) error {
 	content := io.Reader(memberReader{t})
-	if t.whole {
-		text, err := io.ReadAll(content)
+	place := t.archive.place + ": " + header.Name
+	switch {
+	case t.whole:
+		text, err := t.hold(place, header.Size)
 		if err != nil {
 			return err
 		}
 		content = bytes.NewReader(text)
+		if t.open == nil {
+			t.open = t.archive.in.member() // of all of them together
+		}
+	default:
+		if err := t.closeMember(); err != nil {
+			return err
+		}
+		t.open = t.archive.in.member()
 	}
-	src, err := newSource(t.archive.in, t.archive.place+": "+name, name, content)
+	src, err := newSource(t.open, place, header.Name, content)
 	if err != nil {
 		return err
 	}
@@ -111,6 +133,24 @@ func (t *tarReader) openMember(name string) error {
 	}
 	t.format, t.member, t.fields = format, member, fields
 	return nil
+}
+
+// heldShare is the part of the budget that members in memory may take.
+const heldShare = 0.5
+
+// hold reads the present member into memory. What it claims may be much more than the archive holds, where it is sparse.
+func (t *tarReader) hold(place string, size int64) ([]byte, error) {
+	budget := t.archive.in.budget
+	if size > budget.Part(heldShare, math.MaxInt64)-t.held {
+		return nil, budget.Refuse(t.held+size, place+": merging an archive holds its files in memory, which",
+			"to unpack it and name its files")
+	}
+	text := make([]byte, size)
+	if _, err := io.ReadFull(memberReader{t}, text); err != nil {
+		return nil, err
+	}
+	t.held += size
+	return text, nil
 }
 
 // members opens all members of an archive that holds them in memory.

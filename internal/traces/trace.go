@@ -8,6 +8,8 @@ import (
 	"io"
 	"slices"
 	"strconv"
+
+	"github.com/cachesim/cachesim/internal/memory"
 )
 
 // Trace is a sequence of requests in columns. It is read-only after Load and shared by all replays.
@@ -294,6 +296,7 @@ type LoadOptions struct {
 	Queries bool         // keep what is known of queries
 	Vectors VectorReader // embeddings of the queries from beside the trace, one for each request of its files, in their order; nil: those in the trace
 
+	Memory   *memory.Budget          // what may be taken; nil: all that there is
 	Stdin    io.Reader               // what "-" reads; nil: the standard input of the process
 	Progress func(done, total int64) // compressed bytes read so far; total is 0 where unknown; called now and then
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/cachesim/cachesim/internal/embed"
 	"github.com/cachesim/cachesim/internal/filestate"
 	"github.com/cachesim/cachesim/internal/interruptible"
+	"github.com/cachesim/cachesim/internal/memory"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/gen"
@@ -52,8 +53,9 @@ type Options struct {
 	Times    bool
 	Ops      bool
 	Keys     bool
-	Queries  bool // what is known of queries
-	Vectors  bool // with their embeddings; a trace of texts alone gets some
+	Queries  bool           // what is known of queries
+	Vectors  bool           // with their embeddings; a trace of texts alone gets some
+	Memory   *memory.Budget // nil: all that there is
 	Stdin    io.Reader
 	Progress func(done, total int64) // bytes, or requests of a generator
 }
@@ -230,7 +232,7 @@ func (w Workload) load(ctx context.Context, options Options, takeSum bool) (t *t
 	loading := traces.LoadOptions{
 		Format: w.Format, Merge: w.Merge, PerFile: w.PerFile, Limit: w.Limit, SampleRate: w.SampleRate, SampleSeed: w.SampleSeed,
 		Sizes: options.Sizes, Times: options.Times, Ops: options.Ops, Keys: options.Keys, Queries: options.Queries || options.Vectors,
-		Stdin: options.Stdin, Progress: options.Progress,
+		Memory: options.Memory, Stdin: options.Stdin, Progress: options.Progress,
 	}
 	if err := w.CheckEmbeddings(); err != nil {
 		return nil, "", fmt.Errorf("embeddings %s: %w", w.Embeddings, err)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/experiment"
+	"github.com/cachesim/cachesim/internal/memory"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/workload"
@@ -16,10 +17,11 @@ import (
 
 // Options say how Check replays and compares.
 type Options struct {
-	Rules   []Rule   // the last that fits a cell counts; cells that none fits must be exactly as recorded
-	Dirs    []string // folders in which traces are looked for, as in workload.Options
-	Jobs    int      // replays at a time; 0 means one per core
-	Version string   // of the program
+	Rules   []Rule         // the last that fits a cell counts; cells that none fits must be exactly as recorded
+	Dirs    []string       // folders in which traces are looked for, as in workload.Options
+	Jobs    int            // replays at a time; 0 means one per core
+	Version string         // of the program
+	Memory  *memory.Budget // nil: all that there is
 	// Progress is called with the number of cells to replay, for the display that shows it; both may be nil.
 	Progress func(cells int) experiment.Progress
 	// NewTraces takes traces as they are now where their checksum is not the recorded one.
@@ -140,7 +142,7 @@ func replay(ctx context.Context, all []planned, options Options) (*replayed, err
 		progress = options.Progress(len(cells))
 	}
 	return done, experiment.Execute(ctx, cells, experiment.Options{
-		Jobs: options.Jobs, Dirs: options.Dirs, Progress: progress,
+		Jobs: options.Jobs, Memory: options.Memory, Dirs: options.Dirs, Progress: progress,
 		Finished: func(c experiment.Cell, result experiment.Result) error {
 			done.results[c.Hash] = result
 			return nil

@@ -1,0 +1,166 @@
+package traces
+
+import (
+	"archive/tar"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/cachesim/cachesim/internal/memory"
+)
+
+// tarOf returns an archive of files with the same content.
+func tarOf(t *testing.T, files int, content []byte) []byte {
+	t.Helper()
+	var archive bytes.Buffer
+	w := tar.NewWriter(&archive)
+	for i := range files {
+		if err := w.WriteHeader(&tar.Header{Name: fmt.Sprintf("%04d", i), Mode: 0o644, Size: int64(len(content))}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write(content); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return archive.Bytes()
+}
+
+// parquetOf returns a Parquet file of a few keys.
+func parquetOf(t *testing.T) []byte {
+	t.Helper()
+	type row struct {
+		Key int64 `parquet:"key"`
+	}
+	return []byte(writeParquetRows(t, []row{{1}, {2}, {1}}))
+}
+
+// Members of an archive are closed when they end: each of these has a temporary file.
+func TestMembersOfArchivesAreClosed(t *testing.T) {
+	const files = 40
+	path := filepath.Join(t.TempDir(), "x.tar")
+	if err := os.WriteFile(path, tarOf(t, files, parquetOf(t)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	before := openFiles(t)
+	stream, err := Open(path, LoadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Close()
+	var rec Record
+	requests, most := 0, 0
+	for err = stream.Read(&rec); err == nil; err = stream.Read(&rec) {
+		requests++
+		most = max(most, openFiles(t)-before)
+	}
+	if err != io.EOF || requests != 3*files {
+		t.Fatalf("%d requests, then %v; want %d", requests, err, 3*files)
+	}
+	if most > 4 {
+		t.Errorf("up to %d files were open at a time, want the archive and a temporary file", most)
+	}
+}
+
+// openFiles returns how many files this process has open.
+func openFiles(t *testing.T) int {
+	t.Helper()
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Skip("this system does not list the open files")
+	}
+	return len(entries)
+}
+
+// A temporary copy has no name, and does not become as large as a small file says.
+func TestTemporaryCopiesAreBounded(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	path := filepath.Join(t.TempDir(), "x.zst")
+	var small bytes.Buffer
+	w, err := zstd.NewWriter(&small)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Write([]byte(parquetMagic))
+	zeros := make([]byte, 1<<20)
+	for range 256 {
+		w.Write(zeros)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, small.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Open(path, LoadOptions{})
+	if err == nil || !strings.Contains(err.Error(), "inflates to 80.0 MiB and more") {
+		t.Errorf("%d bytes that inflate to 256 MiB: %v", small.Len(), err)
+	}
+	_, err = Open(path, LoadOptions{Memory: memory.Fixed(10<<20, 0)})
+	if !errors.As(err, new(*memory.Error)) {
+		t.Errorf("with a budget of 10 MiB: %v", err)
+	}
+
+	named := filepath.Join(t.TempDir(), "x.parquet.zst")
+	if err := os.WriteFile(named, zstdOf(t, parquetOf(t)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	stream, err := Open(named, LoadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Close()
+	if left, _ := os.ReadDir(os.Getenv("TMPDIR")); len(left) > 0 {
+		t.Errorf("%v can be seen in the folder of temporary files", left)
+	}
+}
+
+func zstdOf(t *testing.T, content []byte) []byte {
+	t.Helper()
+	w, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w.EncodeAll(content, nil)
+}
+
+// Merging holds the files of an archive in memory: as much as the budget allows, and not what a sparse file claims.
+func TestMergedArchivesStayInTheBudget(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.tar")
+	archive := append(sparseHeader("holes.csv", 8<<30), tarOf(t, 1, []byte("time,key\n1,2\n"))...)
+	if err := os.WriteFile(path, archive, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Load(t.Context(), []string{path}, LoadOptions{Merge: true, Memory: memory.Fixed(1<<30, 0)})
+	if !errors.As(err, new(*memory.Error)) || !strings.Contains(err.Error(), "holes.csv") || !strings.Contains(err.Error(), "unpack it") {
+		t.Errorf("a file of 8 GiB of nothing: %v", err)
+	}
+}
+
+// sparseHeader returns the header of a file that is all hole but for nothing, in the old format of GNU tar.
+func sparseHeader(name string, size int64) []byte {
+	h := make([]byte, tarBlock)
+	copy(h, name)
+	copy(h[100:], "0000644\x000000000\x000000000\x00")
+	copy(h[124:], fmt.Sprintf("%011o\x00", 0))
+	copy(h[136:], fmt.Sprintf("%011o\x00", 0))
+	copy(h[148:], "        S")
+	copy(h[257:], "ustar  \x00")
+	copy(h[386:], fmt.Sprintf("%011o\x00%011o\x00", size, 0))
+	copy(h[483:], fmt.Sprintf("%011o\x00", size))
+	sum := 0
+	for _, b := range h {
+		sum += int(b)
+	}
+	copy(h[148:], fmt.Sprintf("%06o\x00 ", sum))
+	return h
+}
