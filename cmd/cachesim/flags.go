@@ -2,14 +2,11 @@ package main
 
 import (
 	"fmt"
-	"io"
-	"os"
 	"runtime/debug"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/sim"
@@ -205,10 +202,4 @@ func completeList(typed string, names []string) []string {
 		out[i] = head + name
 	}
 	return out
-}
-
-// isTerminal reports whether w is a terminal.
-func isTerminal(w io.Writer) bool {
-	file, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(file.Fd()))
 }

@@ -4,13 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/cachesim/cachesim/internal/jsonlines"
 	"github.com/cachesim/cachesim/internal/params"
@@ -126,19 +124,6 @@ func wrapLines(width int, texts ...string) string {
 		}
 	}
 	return strings.Join(lines, "\n")
-}
-
-// terminalWidth returns the width of the terminal that w is, or 0 where it is none.
-func terminalWidth(w io.Writer) int {
-	f, ok := w.(*os.File)
-	if !ok {
-		return 0
-	}
-	width, _, err := term.GetSize(int(f.Fd()))
-	if err != nil {
-		return 0
-	}
-	return width
 }
 
 // plainWidth is the width at which running text is broken where there is no terminal: in a log, say.

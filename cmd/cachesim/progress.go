@@ -39,7 +39,8 @@ func newProgress(w io.Writer, quiet bool, what string, unit progressUnit) *progr
 	if !isTerminal(w) {
 		return &progress{notes: w}
 	}
-	return newBar(mpb.New(mpb.WithOutput(w), mpb.WithWidth(barWidth)), what, unit)
+	file, _ := fileOf(w)
+	return newBar(mpb.New(mpb.WithOutput(file), mpb.WithWidth(barWidth)), what, unit)
 }
 
 func newBar(container *mpb.Progress, what string, unit progressUnit) *progress {
@@ -106,7 +107,7 @@ func (p *progress) interlude(what string, unit progressUnit) (set func(done, tot
 }
 
 // note writes a line for the user.
-func (p *progress) note(text string) { fmt.Fprintln(p.notes, text) }
+func (p *progress) note(text string) { fmt.Fprintf(p.notes, "%s\n", printable([]byte(text))) }
 
 // finish removes the bar.
 func (p *progress) finish() {

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -30,7 +32,9 @@ const (
 const gcPercent = 25
 
 // run is the program without its process: it returns the exit code.
-func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+func run(args []string, stdin io.Reader, stdoutFile, stderrFile io.Writer) int {
+	stdout, stderr := newStdout(stdoutFile), newStderr(stderrFile)
+	log.SetOutput(io.Discard) // net/http writes there, and quotes what servers send
 	debug.SetGCPercent(gcPercent)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -51,7 +55,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	err := root.ExecuteContext(ctx)
+	err := cmp.Or(root.ExecuteContext(ctx), stdout.failed())
 	var tooMuch *memory.Error
 	switch {
 	case err == nil:

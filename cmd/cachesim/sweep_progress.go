@@ -33,8 +33,9 @@ func newSweepProgress(w io.Writer, quiet bool, total int) *sweepProgress {
 	if quiet || total == 0 || !isTerminal(w) {
 		return nil
 	}
+	file, _ := fileOf(w)
 	p := &sweepProgress{
-		container: mpb.New(mpb.WithOutput(w), mpb.WithWidth(barWidth)),
+		container: mpb.New(mpb.WithOutput(file), mpb.WithWidth(barWidth)),
 		total:     total, begin: time.Now(), running: map[*sweepTask]int{},
 	}
 	p.overall = p.container.New(int64(total)*shares, barStyle(), mpb.BarPriority(1<<30), mpb.BarRemoveOnComplete(),
@@ -102,7 +103,7 @@ func (p *sweepProgress) begins(name string, cells int) experiment.Task {
 }
 
 // note writes a line above the bars.
-func (p *sweepProgress) note(text string) { fmt.Fprintln(p.container, text) }
+func (p *sweepProgress) note(text string) { fmt.Fprintf(p.container, "%s\n", printable([]byte(text))) }
 
 // finish removes the display.
 func (p *sweepProgress) finish() {

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestPrintable(t *testing.T) {
+	for text, want := range map[string]string{
+		"plain, \tZürich\n":              "plain, \tZürich\n",
+		"\x1b[2J\x1b]0;title\a\r\b":      `\x1b[2J\x1b]0;title\a\r\b`,
+		"\x1b[1mbold\x1b[0m \x1b[32mok":  "\x1b[1mbold\x1b[0m \x1b[32mok",
+		"\x1b[8mhidden \x1b[1;31mred":    `\x1b[8mhidden \x1b[1;31mred`,
+		"\u009b31m \x7f \u202d caf\xe9.": "\\u009b31m \\x7f \u202d caf\xe9.",
+	} {
+		if got := string(printable([]byte(text))); got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}
+
+// The name of a member of an archive stands in errors, and could clear the terminal.
+func TestErrorsMoveNoCursor(t *testing.T) {
+	var archive bytes.Buffer
+	w := tar.NewWriter(&archive)
+	const content = "1 2 3\n4\x00\x01\xff\n"
+	if err := w.WriteHeader(&tar.Header{Name: "a\x1b[2J\x1b[31mb", Size: int64(len(content)), Mode: 0o644}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write([]byte(content)); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	path := filepath.Join(t.TempDir(), "a.tar")
+	if err := os.WriteFile(path, archive.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var stdout, stderr bytes.Buffer
+	if code := run([]string{"run", path}, nil, &stdout, &stderr); code != exitWrongUse {
+		t.Errorf("exit code %d, want %d", code, exitWrongUse)
+	}
+	if text := stderr.String(); !strings.Contains(text, `a\x1b[2J`) || strings.Contains(text, "\x1b[2J") {
+		t.Errorf("%q", text)
+	}
+}
+
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+
+// cobra does not look at whether its help was written.
+func TestHelpThatCannotBeWritten(t *testing.T) {
+	for _, args := range [][]string{{"--help"}, {"run", "--help"}, {"help", "gen"}, {"--version"}, {"policies"}, {"completion", "bash"}, {}, {"__complete", "run", "--pol"}} {
+		var stderr bytes.Buffer
+		if code := run(args, nil, full{}, &stderr); code != exitWrongUse || !strings.Contains(stderr.String(), "no space left on device") {
+			t.Errorf("%q: exit code %d, %q", args, code, stderr.String())
+		}
+	}
+}
