@@ -19,8 +19,9 @@ var batchesFormat = Format{
 	Options: []params.Param{{
 		Name: "lines", Default: 1, Min: 1, Doc: "lines that make a batch: more than 1 where a line is a sample; the last batch may have fewer",
 	}},
-	Detect: detectBatches,
-	Open:   openBatches,
+	Detect:     detectBatches,
+	Impossible: noTextTrace,
+	Open:       openBatches,
 }
 
 // endsKey reports whether a byte separates keys or lines.

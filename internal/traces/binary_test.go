@@ -74,7 +74,7 @@ func TestVSCSIErrors(t *testing.T) {
 	}{
 		{many, fmt.Sprintf("byte %d: the record states version 2: want 1", (headLen/32+1)*32)},
 		{late, "byte 40: time 9223372036854776 us"},
-		{make([]byte, 80), "is no vscsi trace"},
+		{bytes.Repeat([]byte{9}, 80), "is no vscsi trace: want records of 32 bytes"},
 	} {
 		if _, err := readAll(t, string(c.content), "vscsi"); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("got error %v, want %s", err, c.want)

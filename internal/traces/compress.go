@@ -183,7 +183,7 @@ func recogniseCompression(r *bufio.Reader) (compression, bool, error) {
 		if c.begins(head) {
 			return c, true, nil
 		}
-		if len(head) >= 3 && len(head) < len(c.magic) && c.matches(head) {
+		if c.isCutIn(head) {
 			return c, false, fmt.Errorf("%s data is cut off after %d bytes", c.name, len(head))
 		}
 	}
@@ -193,6 +193,21 @@ func recogniseCompression(r *bufio.Reader) (compression, bool, error) {
 // begins says whether head begins with the magic bytes of c.
 func (c compression) begins(head []byte) bool {
 	return len(head) >= len(c.magic) && c.matches(head[:len(c.magic)])
+}
+
+// isCutIn says whether head, the whole of a file, is less than the magic bytes of c and begins with them, and is no short word.
+func (c compression) isCutIn(head []byte) bool {
+	return len(head) < len(c.magic) && c.matches(head) && (len(head) >= 3 || !isASCII(head))
+}
+
+// isASCII says whether b has ASCII letters, digits and signs alone.
+func isASCII(b []byte) bool {
+	for _, c := range b {
+		if c < ' ' || c > '~' {
+			return false
+		}
+	}
+	return true
 }
 
 // matches says whether the magic bytes of c begin with head.

@@ -141,7 +141,7 @@ func TestDialogueFormatsRefuse(t *testing.T) {
 		"oasst, too deep":        {strings.Repeat(`{"message_id": "a", "text": "", "role": "prompter", "replies": [`, 1001), "", "no more than 1000 replies to each other"},
 		"oasst, more behind":     {`{"message_id": "a", "role": "prompter", "text": "b"} x`, "", "line 1: column 54: want nothing after the object"},
 		"oasst, no such part":    {oasstTrees, "oasst:part=1,length=2", "has 1 whole parts of 2 requests"},
-		"JSON arrays of numbers": {"[1,2,3]", "", "looks like JSON, not a format that this version reads"},
+		"JSON arrays of numbers": {"[1,2,3]", "", "looks like JSON, not a format that is read here"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			queries, err := readQueries(t, c.content, c.format)

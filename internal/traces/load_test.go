@@ -122,7 +122,7 @@ func drawOracleGeneral(t *rapid.T, maxLen int) ([]Record, []int64) {
 		}
 		last[records[i].Num] = int64(i) + 1
 		if wrong && rapid.Bool().Draw(t, "wrong here") {
-			next[i] = rapid.OneOf(rapid.Int64Range(-1, int64(len(records))+2), rapid.Int64()).Draw(t, "next")
+			next[i] = rapid.OneOf(rapid.Int64Range(-1, int64(len(records))+2), rapid.Int64Range(leastNextAccess, maxNextAccess)).Draw(t, "next")
 		}
 	}
 	return records, next
@@ -388,7 +388,7 @@ func TestLoadErrors(t *testing.T) {
 }
 
 func TestCutOffOracleGeneral(t *testing.T) {
-	records := []Record{{Num: 1, Size: 2}, {Num: 1, Size: 2}, {Num: 2, Size: 1}}
+	records := []Record{{Time: 1e9, Num: 1, Size: 2}, {Time: 1e9, Num: 1, Size: 2}, {Time: 1e9, Num: 2, Size: 1}}
 	whole := encodeOracleGeneral(records, []int64{2, -1, -1})
 	path := filepath.Join(t.TempDir(), "x")
 	for n := range whole {

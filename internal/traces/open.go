@@ -63,9 +63,20 @@ func (in *input) stream(spec string, wholeMembers bool) (*Stream, error) {
 
 // chooseFormat returns the format that spec asks for, or the one that the content looks like.
 func (s *Source) chooseFormat(spec string) (Format, params.Values, error) {
-	if spec != "" {
-		return parseFormat(spec)
+	head, err := s.head()
+	if err == nil {
+		err = s.checkWritten(head)
 	}
-	format, err := detect(s)
+	if err != nil {
+		return Format{}, nil, err
+	}
+	if spec != "" {
+		format, opts, err := parseFormat(spec)
+		if err == nil {
+			err = s.checkNamed(head, format)
+		}
+		return format, opts, err
+	}
+	format, err := detect(s, head)
 	return format, params.Defaults(format.Options), err
 }

@@ -2,6 +2,7 @@ package traces
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
 	"strings"
 
@@ -9,12 +10,14 @@ import (
 )
 
 var oracleGeneralFormat = Format{
-	Name:      "oraclegeneral",
-	Summary:   "libCacheSim's oracleGeneral: packed little-endian records of 24 bytes, uint32 time in seconds, uint64 key, uint32 size, int64 next access",
-	Carries:   "time, key, size",
-	Detection: "times that do not decrease and next accesses that lead to the same key",
-	Detect:    detectOracleGeneral,
-	Open:      openOracleGeneral,
+	Name:       "oraclegeneral",
+	Summary:    "libCacheSim's oracleGeneral: packed little-endian records of 24 bytes, uint32 time in seconds, uint64 key, uint32 size, int64 next access",
+	Carries:    "time, key, size",
+	Detection:  "times that do not decrease and next accesses that lead to the same key",
+	Detect:     detectOracleGeneral,
+	Binary:     true,
+	Impossible: noOracleGeneral,
+	Open:       openOracleGeneral,
 }
 
 // A record is oracleGeneralRecord bytes long. Its next access is the position in the file, counted from 1, of the object's next
@@ -36,7 +39,7 @@ func oracleGeneralFields(record []byte) (seconds uint32, key uint64, size uint32
 // detectOracleGeneral follows the next accesses at the beginning of the file.
 func detectOracleGeneral(head Head, name string) Confidence {
 	records := head.Bytes[:len(head.Bytes)/oracleGeneralRecord*oracleGeneralRecord]
-	if len(records) == 0 {
+	if len(records) == 0 || noOracleGeneral(head) != "" {
 		return No
 	}
 	named := strings.Contains(name, "oraclegeneral")
@@ -69,6 +72,62 @@ func plausibleNext(records []byte, pos int, key uint64, next int64) bool {
 	}
 	offset := (next - 1) * oracleGeneralRecord
 	return offset >= int64(len(records)) || binary.LittleEndian.Uint64(records[offset+4:]) == key
+}
+
+// What the first records of oracleGeneral may hold. Traces that were cut, sampled, merged or shuffled state next accesses that are wrong, and times
+// that go back, and yet are read for their keys. But a position of 2^40, in a file of 26 TB, is none, nor is a negative one, except for those that
+// stand for none (-1) and unknown (-2).
+const (
+	leastNextAccess = -2
+	maxNextAccess   = 1 << 40
+	maxImpossible   = 1. / 4 // share of records with other next accesses, as those may be damaged
+	maxBack         = 1. / 4 // share of times that go back, unless the sizes are plausible
+	hugeSize        = 1 << 30
+	fewRecords      = 32 // whose shares tell nothing
+)
+
+// noOracleGeneral says why the first records of a file are none of oracleGeneral, "" if they may be.
+func noOracleGeneral(head Head) string {
+	var impossible, first, back, huge, empty, shifted, n int
+	var stated int64
+	last := uint32(0)
+	for records := head.Bytes; len(records) >= oracleGeneralRecord; records = records[oracleGeneralRecord:] {
+		seconds, key, size, next := oracleGeneralFields(records)
+		n++
+		if next < leastNextAccess || next > maxNextAccess && next != math.MaxInt64 {
+			if impossible++; impossible == 1 {
+				first, stated = n, next
+			}
+		}
+		back += count(seconds < last)
+		huge += count(size > hugeSize)
+		empty += count(size == 0)
+		shifted += count(size == 0 && key != 0 && uint32(key) == 0)
+		last = seconds
+	}
+	share := func(counted int) float64 { return float64(counted) / float64(n) }
+	odd := n >= fewRecords && share(back) > maxBack
+	switch {
+	case n > 0 && share(impossible) > maxImpossible:
+		return fmt.Sprintf("%d of the first %d records state a next access that cannot be, the first of them record %d (byte %d): %d; "+
+			"want the number of a later request, or %d for none",
+			impossible, n, first, (first-1)*oracleGeneralRecord, stated, oracleGeneralNever)
+	case n >= fewRecords && shifted == n:
+		return fmt.Sprintf("the first %d records have size 0 and keys whose lower 32 bits are 0, as in a list of whole numbers of 64 bits", n)
+	case odd && empty == n:
+		return fmt.Sprintf("the first %d records have size 0, and the times of %d go back", n, back)
+	case odd && share(huge) > 0.5:
+		return fmt.Sprintf("of the first %d records %d are larger than 1 GiB, and the times of %d go back", n, huge, back)
+	}
+	return ""
+}
+
+// count returns 1 for true.
+func count(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
 }
 
 // oracleGeneralReader reads one record after another. Load takes them in batches from src instead.

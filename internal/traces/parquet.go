@@ -16,13 +16,15 @@ import (
 )
 
 var parquetFormat = Format{
-	Name:      "parquet",
-	Summary:   "Apache Parquet with named columns: an integer or string key, and time, size and operation, or what is known of queries, if they are there",
-	Carries:   "key, and time, size, op where there are columns for them; queries: session, topic, answer, text, embedding",
-	Detection: "its signature PAR1",
-	Options:   slices.Concat(columnOptions(), []params.Param{opsOption()}, queryColumnOptions()),
-	Detect:    detectParquet,
-	Open:      openParquet,
+	Name:       "parquet",
+	Summary:    "Apache Parquet with named columns: an integer or string key, and time, size and operation, or what is known of queries, if they are there",
+	Carries:    "key, and time, size, op where there are columns for them; queries: session, topic, answer, text, embedding",
+	Detection:  "its signature PAR1",
+	Options:    slices.Concat(columnOptions(), []params.Param{opsOption()}, queryColumnOptions()),
+	Detect:     detectParquet,
+	Binary:     true,
+	Impossible: noParquet,
+	Open:       openParquet,
 }
 
 const parquetMagic = "PAR1"
@@ -32,6 +34,14 @@ func detectParquet(head Head, _ string) Confidence {
 		return Certain
 	}
 	return No
+}
+
+// noParquet says why a file is no Parquet.
+func noParquet(head Head) string {
+	if strings.HasPrefix(string(head.Bytes), parquetMagic) {
+		return ""
+	}
+	return fmt.Sprintf("it does not begin with %q", parquetMagic)
 }
 
 // parquetReader reads the chosen columns side by side, one row group after another.

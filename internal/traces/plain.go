@@ -16,8 +16,9 @@ var plainFormat = Format{
 		Name: "spaces", Default: false,
 		Doc: "keys may contain white space; otherwise it is an error, as the file is likely to have columns",
 	}},
-	Detect: detectPlain,
-	Open:   openPlain,
+	Detect:     detectPlain,
+	Impossible: noTextTrace,
+	Open:       openPlain,
 }
 
 // detectPlain accepts lines of one word each; a blank line may only end the file.

@@ -133,7 +133,7 @@ func TestTextFormatsRefuse(t *testing.T) {
 		"option":                {"1\n", "csv:kye=1", `trace format csv: unknown parameter "kye"`},
 		"option without value":  {"1\n", "csv:key", `trace format csv: parameter "key": want name=value`},
 		"choice":                {"1\n", "seq-id-size:key=size", "key=size: want one of id-size, id"},
-		"JSON":                  {"{\"key\": 1}\n", "", "looks like JSON, not a format that this version reads"},
+		"JSON":                  {"{\"key\": 1}\n", "", "looks like JSON, not a format that is read here"},
 		"zip":                   {"PK\x03\x04abcdefgh", "", "looks like a zip archive"},
 		"binary":                {"\x01\x02\x03\x04", "", "looks like binary data in no known trace format"},
 		"queries in words":      {"how are you\nwhat is this\n", "", "; if each line is a query in words: --input-format text"},

@@ -15,8 +15,10 @@ var vscsiFormat = Format{
 	Options: []params.Param{{
 		Name: "version", Default: "auto", Choices: []string{"auto", "1", "2"}, Doc: "version of the records",
 	}},
-	Detect: detectVSCSI,
-	Open:   openVSCSI,
+	Detect:     detectVSCSI,
+	Binary:     true,
+	Impossible: noVSCSI,
+	Open:       openVSCSI,
 }
 
 // vscsiLayout says where the fields of a record lie, in bytes from its beginning. (As in libCacheSim's vscsi.h.)
@@ -59,6 +61,14 @@ func detectVSCSI(head Head, _ string) Confidence {
 		return Likely
 	}
 	return Possible
+}
+
+// noVSCSI says why a file is no vscsi trace.
+func noVSCSI(head Head) string {
+	if _, ok := recogniseVSCSI(head.Bytes); ok {
+		return ""
+	}
+	return "want records of 32 bytes that state version 1, or of 40 bytes that state version 2"
 }
 
 type vscsiReader struct {

@@ -1,0 +1,186 @@
+package traces
+
+import (
+	"encoding/binary"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// entry is a record of oracleGeneral.
+type entry struct {
+	rec  Record
+	next int64
+}
+
+// zipfEntries returns n records with times, sizes and next accesses as in a trace of a store of objects.
+func zipfEntries(n int, from int64) []entry {
+	r := rand.New(rand.NewPCG(1, 2))
+	popularity := rand.NewZipf(r, 1.1, 1, 1000)
+	entries, last := make([]entry, n), map[uint64]int{}
+	for i := range entries {
+		key := popularity.Uint64()*0x9e3779b97f4a7c15 + 1
+		entries[i] = entry{Record{Time: (from + int64(i/10)) * 1e9, Num: key, Size: int64(r.ExpFloat64() * 1e6)}, oracleGeneralNever}
+		if before, again := last[key]; again {
+			entries[before].next = int64(i) + 1
+		}
+		last[key] = i
+	}
+	return entries
+}
+
+func encodeEntries(entries []entry) string {
+	var records []Record
+	var next []int64
+	for _, e := range entries {
+		records, next = append(records, e.rec), append(next, e.next)
+	}
+	return string(encodeOracleGeneral(records, next))
+}
+
+// change returns a copy in which each record is changed.
+func change(entries []entry, each func(e *entry)) []entry {
+	changed := slices.Clone(entries)
+	for i := range changed {
+		each(&changed[i])
+	}
+	return changed
+}
+
+// Traces that were cut, sampled, merged or shuffled have next accesses and times that are wrong; who names the format reads them for their keys.
+func TestPlausibleOracleGeneralIsRead(t *testing.T) {
+	whole := zipfEntries(20_000, 1_700_000_000)
+	var sampled, merged []entry
+	for i, e := range whole {
+		if e.rec.Num%10 == 3 {
+			sampled = append(sampled, e)
+		}
+		if i < 10_000 {
+			merged = append(merged, e, whole[i+10_000])
+		}
+	}
+	shuffled := slices.Clone(whole)
+	rand.New(rand.NewPCG(3, 4)).Shuffle(len(shuffled), func(i, k int) { shuffled[i], shuffled[k] = shuffled[k], shuffled[i] })
+	reversed := slices.Clone(whole)
+	slices.Reverse(reversed)
+	for name, entries := range map[string][]entry{
+		"whole":            whole,
+		"one record":       whole[:1],
+		"two, reversed":    {whole[5000], whole[0]},
+		"its end":          whole[15_000:],
+		"sampled":          sampled,
+		"merged":           merged,
+		"concatenated":     slices.Concat(whole[:100], whole[:100], whole),
+		"shuffled":         shuffled,
+		"reversed":         reversed,
+		"no next accesses": change(shuffled, func(e *entry) { e.next = 0 }),
+		"never again":      change(shuffled, func(e *entry) { e.next = oracleGeneralNever }),
+		"another never": change(shuffled, func(e *entry) {
+			e.next = max(e.next, 0) + (math.MaxInt64-1)*int64(count(e.next < 0)) + int64(count(e.next < 0))
+		}),
+		"unknown":         change(whole, func(e *entry) { e.next = -2 }),
+		"no times":        change(shuffled, func(e *entry) { e.rec.Time = 0 }),
+		"no sizes":        change(whole, func(e *entry) { e.rec.Size = 0 }),
+		"keys alone":      change(whole, func(e *entry) { *e = entry{rec: Record{Num: e.rec.Num}} }),
+		"large objects":   change(whole, func(e *entry) { e.rec.Size = math.MaxUint32 }),
+		"small keys":      change(shuffled, func(e *entry) { e.rec.Num %= 100 }),
+		"few are damaged": append(change(whole[:1], func(e *entry) { e.next = math.MinInt64 }), whole...),
+	} {
+		records, err := readAll(t, encodeEntries(entries), "oraclegeneral")
+		if err != nil || len(records) != len(entries) {
+			t.Errorf("%s: %d of %d records, error %v", name, len(records), len(entries), err)
+		}
+	}
+}
+
+// lists returns a file of numbers, each of width bytes.
+func lists(width, n int, number func(r *rand.Rand) uint64) string {
+	r := rand.New(rand.NewPCG(5, 6))
+	var content []byte
+	for range n {
+		content = append(content, binary.LittleEndian.AppendUint64(nil, number(r))[:width]...)
+	}
+	return string(content)
+}
+
+// What is in no record of oracleGeneral is refused although the format was named, and said to be what it looks like.
+func TestNonsenseIsNoOracleGeneral(t *testing.T) {
+	var vscsi []Record
+	for i := range 3000 {
+		vscsi = append(vscsi, Record{Time: int64(i) * 1e9, Num: uint64(i) * 77 % 1000, Size: 4096, Op: OpRead})
+	}
+	below := func(n uint64) func(*rand.Rand) uint64 { return func(r *rand.Rand) uint64 { return r.Uint64N(n) } }
+	clock := uint64(1_700_000_000)
+	for name, c := range map[string]struct{ content, want string }{
+		"csv":             {"time,key,size\n" + strings.Repeat("17,4711,4096\n", 2400) + "17,4711,64", "looks like csv"},
+		"one line":        {"/images/2023/logo.jpg,17", "want the number of a later request"},
+		"random":          {lists(8, 9000, (*rand.Rand).Uint64), "looks like binary data"},
+		"int32":           {lists(4, 18_000, below(500_000)), "state a next access that cannot be"},
+		"int64":           {lists(8, 9000, below(500_000)), "whole numbers of 64 bits"},
+		"times in int64":  {lists(8, 9000, func(r *rand.Rand) uint64 { clock += r.Uint64N(9); return clock }), "whole numbers of 64 bits"},
+		"float64":         {lists(8, 9000, func(r *rand.Rand) uint64 { return math.Float64bits(r.Float64()) }), "state a next access that cannot be"},
+		"vscsi":           {string(encodeVSCSI(1, vscsi)), "looks like vscsi"},
+		"vscsi 2":         {string(encodeVSCSI(2, vscsi)), "looks like vscsi"},
+		"zeros":           {string(make([]byte, 24*5000)), "nothing but zeros in its first 65536 bytes"},
+		"a record of 0":   {string(make([]byte, 24)), "nothing but zeros"},
+		"huge, shuffled":  {encodeEntries(change(zipfEntries(5000, 0), func(e *entry) { e.rec.Size = math.MaxUint32; e.rec.Time = int64(e.rec.Num%1000) * 1e9 })), "larger than 1 GiB"},
+		"empty, shuffled": {encodeEntries(change(zipfEntries(5000, 0), func(e *entry) { e.rec.Size = 0; e.rec.Time = int64(e.rec.Num%1000) * 1e9 })), "have size 0, and the times of"},
+	} {
+		for _, named := range []string{"oraclegeneral", "vscsi", "parquet"} {
+			if named == "vscsi" && strings.HasPrefix(name, named) {
+				continue
+			}
+			_, err := readAll(t, c.content, named)
+			switch {
+			case err == nil:
+				t.Errorf("%s as %s: no error", name, named)
+			case named == "oraclegeneral" && (!strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "looks like oraclegeneral")):
+				t.Errorf("%s: error %v, want %q", name, err, c.want)
+			}
+		}
+	}
+}
+
+// The error about binary data that nothing claims names the formats that can read it, and no other.
+func TestUnknownBinaryDataNamesWhatCanReadIt(t *testing.T) {
+	shuffled := zipfEntries(1000, 0)
+	slices.Reverse(shuffled)
+	for content, want := range map[string]string{
+		encodeEntries(shuffled):                           "name it: --input-format oraclegeneral",
+		lists(8, 9000, (*rand.Rand).Uint64):               "none of the binary formats that are read here fits",
+		lists(8, 3, func(*rand.Rand) uint64 { return 1 }): "name it: --input-format oraclegeneral",
+	} {
+		_, err := readAll(t, content, "")
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "csv") {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+}
+
+func TestJSONIsNoTextTrace(t *testing.T) {
+	content := `{"key":"a"}` + "\n" + `{"key":"b"}` + "\n"
+	for _, named := range []string{"plain", "batches"} {
+		if _, err := readAll(t, content, named); err == nil || !strings.Contains(err.Error(), "is no "+named+" trace: line 1 is JSON") {
+			t.Errorf("as %s: error %v", named, err)
+		}
+	}
+}
+
+// What is left of a file that was cut within its first bytes is no text.
+func TestFilesCutWithinTheirFirstBytes(t *testing.T) {
+	for content, want := range map[string]string{
+		"P": "with which Parquet begins", "PA": "with which Parquet begins", "PAR": "with which Parquet begins", "PAR1": "want a signature, metadata",
+		"\x28\xb5": "zstd data is cut off after 2 bytes", "\x1f": "gzip data is cut off", "\xfd": "xz data is cut off", "\x00\x00": "nothing but zeros",
+	} {
+		if _, err := readAll(t, content, ""); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: error %v, want %q", content, err, want)
+		}
+	}
+	for _, content := range []string{"P\n", "PAR2", "B", "BZ", "("} {
+		if records, err := readAll(t, content, ""); err != nil || len(records) != 1 {
+			t.Errorf("%q: %v, error %v; want one key", content, records, err)
+		}
+	}
+}
