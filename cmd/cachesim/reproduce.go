@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"github.com/cachesim/cachesim/internal/atomicfile"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/report"
+	"github.com/cachesim/cachesim/internal/parallel"
 	"github.com/cachesim/cachesim/internal/suggest"
 	"github.com/cachesim/cachesim/internal/workload"
 )
@@ -62,7 +64,7 @@ func (f *reproduceFlags) run(cmd *cobra.Command, names []string) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	files, err := f.load(names)
+	files, err := f.load(cmd.Context(), names)
 	if err != nil {
 		return err
 	}
@@ -119,7 +121,7 @@ func (f *reproduceFlags) reproduce(cmd *cobra.Command, file *experiment.File) (r
 }
 
 // load returns the experiments with these names; all where there is none to list.
-func (f *reproduceFlags) load(names []string) (files []*experiment.File, err error) {
+func (f *reproduceFlags) load(ctx context.Context, names []string) (files []*experiment.File, err error) {
 	known := configs.Papers()
 	switch {
 	case len(names) == 0 && !f.list:
@@ -131,14 +133,13 @@ func (f *reproduceFlags) load(names []string) (files []*experiment.File, err err
 		if !slices.Contains(known, name) {
 			return nil, suggest.Unknown("experiment", name, append([]string{everyExperiment}, known...))
 		}
-		file, err := experiment.Load(name)
-		if err != nil {
-			return nil, err
-		}
-		if err := file.Apply(nil, f.quick); err != nil {
-			return nil, err
-		}
-		files = append(files, file)
 	}
-	return files, nil
+	files = make([]*experiment.File, len(names))
+	err = parallel.For(ctx, parallel.Jobs(0), len(names), func(_ context.Context, _, i int) (err error) {
+		if files[i], err = experiment.Load(names[i]); err == nil {
+			err = files[i].Apply(nil, f.quick)
+		}
+		return err
+	})
+	return files, err
 }

@@ -30,21 +30,21 @@ type experimentListing struct {
 
 func newExperimentListing(f *experiment.File) (experimentListing, error) {
 	l := experimentListing{Name: f.Name, Title: f.Title, Source: f.Source, Claims: len(f.Claims), Traces: []string{}, MissingTraces: []string{}}
-	cells, err := f.Cells(experiment.CellOptions{Version: version()})
+	extent, err := f.Extent()
 	if err != nil {
 		return l, err
 	}
-	l.Cells = len(cells)
+	l.Cells = extent.Cells
 	seen := map[string]bool{}
-	for _, c := range cells {
-		if seen[c.Workload.Name] {
+	for _, w := range extent.Workloads {
+		if seen[w.Name] {
 			continue
 		}
-		seen[c.Workload.Name] = true
-		if hasFiles(c.Workload, f.Dirs()) {
-			l.Traces = append(l.Traces, c.Workload.Name)
+		seen[w.Name] = true
+		if hasFiles(w, f.Dirs()) {
+			l.Traces = append(l.Traces, w.Name)
 		} else {
-			l.MissingTraces = append(l.MissingTraces, c.Workload.Name)
+			l.MissingTraces = append(l.MissingTraces, w.Name)
 		}
 	}
 	return l, nil

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -30,20 +31,8 @@ type CellOptions struct {
 // Cells may have the same hash (a policy under two labels); one result serves them all.
 func (f *File) Cells(options CellOptions) ([]Cell, error) {
 	e := expansion{file: f, options: options}
-	for i := range f.Policies {
-		more, err := f.variants(i)
-		if err != nil {
-			return nil, err
-		}
-		e.policies = append(e.policies, more...)
-	}
-	if err := e.combine(); err != nil {
+	if err := e.expand(); err != nil {
 		return nil, err
-	}
-	for i := range f.Traces {
-		if err := e.addTrace(i); err != nil {
-			return nil, err
-		}
 	}
 	cells, err := Filter(e.cells, f.Only)
 	if err != nil {
@@ -53,6 +42,41 @@ func (f *File) Cells(options CellOptions) ([]Cell, error) {
 		cells[i].Number = i
 	}
 	return cells, nil
+}
+
+// Extent is how much an experiment is.
+type Extent struct {
+	Cells     int
+	Workloads []workload.Workload // without their checksums
+}
+
+// Extent counts the cells of the experiment, before Only leaves out some, and refuses the same as Cells. It makes none
+// of them, which would take most of the time.
+func (f *File) Extent() (Extent, error) {
+	e := expansion{file: f, counting: true}
+	err := e.expand()
+	return e.extent, err
+}
+
+// expand goes through the experiment.
+func (e *expansion) expand() error {
+	e.fitted, e.asked, e.hashes = map[fitKey]fit{}, map[task]bool{}, map[reference]string{}
+	for i := range e.file.Policies {
+		more, err := e.file.variants(i)
+		if err != nil {
+			return err
+		}
+		e.policies = append(e.policies, more...)
+	}
+	if err := e.combine(); err != nil {
+		return err
+	}
+	for i := range e.file.Traces {
+		if err := e.addTrace(i); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Dim returns the cell's place on a dimension, as that of its record.
@@ -74,8 +98,9 @@ type variant struct {
 	index     int // in File.Policies
 	label     string
 	spec      policies.Spec
+	full      string // spec with every parameter
 	predictor partVariant
-	axes      []setting
+	axesText  string
 }
 
 // variants returns a policy at every place on its axes, with each of its predictors.
@@ -91,7 +116,8 @@ func (f *File) variants(index int) (all []variant, err error) {
 			return nil, f.errorAt(err, "policies", index, "policy")
 		}
 		for _, predictor := range predictors {
-			all = append(all, variant{index, p.Label(), spec, predictor, append(f.qualify("policy", slices.Clone(axes)), predictor.axes...)})
+			both := append(f.qualify("policy", slices.Clone(axes)), predictor.axes...)
+			all = append(all, variant{index, p.Label(), spec, spec.Full(), predictor, formatAxes(both)})
 		}
 	}
 	return all, nil
@@ -249,8 +275,31 @@ type expansion struct {
 	options  CellOptions
 	policies []variant
 	setups   []setup
+	fitted   map[fitKey]fit // what has been found out about a policy once holds for all traces and capacities
 	cells    []Cell
+	counting bool // there are no cells, only the extent
+	extent   Extent
+	// Of one capacity, here to be used again.
+	asked  map[task]bool
+	hashes map[reference]string
 }
+
+// fitKey is what decides whether a policy fits the rest of a cell, and what it is held against.
+type fitKey struct {
+	cache, model, policy, predictor string
+	bytes                           bool
+}
+
+// fit says whether a policy fits the rest of a cell, whether it makes random choices there, and what it is held
+// against.
+type fit struct {
+	err     error
+	random  bool
+	against []reference
+}
+
+// reference is what a policy is held against, with every parameter.
+type reference struct{ cache, policy, label string }
 
 // setup is what all policies of an experiment work in: a cache, and a model if there is one.
 type setup struct{ cache, model partVariant }
@@ -296,6 +345,7 @@ func (e *expansion) addTrace(index int) error {
 				return e.file.errorAt(fmt.Errorf("trace %s: %w", t.Name, err), "traces", index)
 			}
 			w.Checksum = checksum
+			e.extent.Workloads = append(e.extent.Workloads, w)
 			for _, setup := range e.setups {
 				if !t.isServedBy(setup.cache.label) {
 					continue
@@ -336,66 +386,111 @@ func (e *expansion) workloadSeeds(t Trace, axes []setting) (groups [][]uint64) {
 func (e *expansion) addCapacity(base Cell, capacity sim.CapacitySpec, seeds []uint64) error {
 	base.Capacity = capacity.String()
 	bytes := capacity.CountsBytes(e.file.mode())
-	asked := map[string]bool{}
+	clear(e.asked)
+	clear(e.hashes)
 	var references []Cell
 	for _, v := range e.policies {
-		replay, err := e.check(base, v, bytes)
-		if err != nil {
-			return e.file.errorAt(fmt.Errorf("capacity %s: %w", capacity, err), "policies", v.index)
+		fit := e.fit(base, v, bytes)
+		if fit.err != nil {
+			return e.file.errorAt(fmt.Errorf("capacity %s: %w", capacity, fit.err), "policies", v.index)
 		}
-		against := e.references(base, replay, seeds[0])
-		references = append(references, against...)
-		for _, seed := range seeds {
-			c := base
-			c.Policy, c.Predictor, c.Label, c.Seed = v.spec.Full(), v.predictor.full, v.label, seed
-			c.Axes = strings.Trim(base.Axes+","+formatAxes(v.axes), ",")
-			for _, other := range against {
-				c.Against = append(c.Against, other.Hash)
+		var against []string
+		for _, r := range fit.against {
+			if _, ok := e.hashes[r]; !ok {
+				references = append(references, e.named(r.cell(base, seeds[0])))
+				e.hashes[r] = references[len(references)-1].Hash
 			}
-			c.Hash = c.hash()
-			asked[c.Hash] = true
-			e.cells = append(e.cells, c)
-			if !replay.Random() {
+			if !e.counting {
+				against = append(against, e.hashes[r])
+			}
+		}
+		for _, seed := range seeds {
+			c := v.cell(base, seed)
+			c.Against = slices.Clone(against)
+			e.add(c)
+			if !fit.random {
 				break
 			}
 		}
 	}
 	for _, c := range references {
-		if !asked[c.Hash] {
-			e.cells = append(e.cells, c)
+		if !e.asked[c.task()] {
+			e.add(c)
 		}
-		asked[c.Hash] = true
 	}
 	return nil
 }
 
-// check refuses a policy that does not fit the rest of a cell.
-func (e *expansion) check(base Cell, v variant, bytes bool) (sim.Cell, error) {
-	base.Policy, base.Predictor = v.spec.Full(), v.predictor.full
-	replay, err := base.parseReplay()
-	if err != nil {
-		return replay, err
+// add adds a cell, or counts it.
+func (e *expansion) add(c Cell) {
+	e.asked[c.task()] = true
+	e.extent.Cells++
+	if !e.counting {
+		e.cells = append(e.cells, e.named(c))
 	}
-	replay.Capacity.Bytes = bytes
-	if err := sim.CheckUnits(v.spec.Entry, bytes); err != nil {
-		return replay, err
-	}
-	return replay, sim.CheckParts(replay)
 }
 
-// references returns the cells that those of a policy are held against: replay is one of them, without its capacity.
-func (e *expansion) references(base Cell, replay sim.Cell, seed uint64) (cells []Cell) {
+// named gives the cell its hash. One that is only counted needs none.
+func (e *expansion) named(c Cell) Cell {
+	if e.counting || c.Hash != "" {
+		return c
+	}
+	return c.WithHash()
+}
+
+// task is what tells the cells of one workload and capacity apart.
+type task struct {
+	cache, policy, predictor, model string
+	seed                            uint64
+}
+
+func (c *Cell) task() task { return task{c.Cache, c.Policy, c.Predictor, c.Model, c.Seed} }
+
+// cell returns the cell of a policy in the rest of a cell.
+func (v *variant) cell(base Cell, seed uint64) Cell {
+	base.Policy, base.Predictor, base.Label, base.Seed = v.full, v.predictor.full, v.label, seed
+	if v.axesText != "" {
+		base.Axes = strings.Trim(base.Axes+","+v.axesText, ",")
+	}
+	return base
+}
+
+// fit finds out about a policy in the rest of a cell.
+func (e *expansion) fit(base Cell, v variant, bytes bool) fit {
+	key := fitKey{base.Cache, base.Model, v.full, v.predictor.full, bytes}
+	found, ok := e.fitted[key]
+	if !ok {
+		found = e.findFit(base, v, bytes)
+		e.fitted[key] = found
+	}
+	return found
+}
+
+func (e *expansion) findFit(base Cell, v variant, bytes bool) (f fit) {
+	base.Policy, base.Predictor = v.full, v.predictor.full
+	replay, err := base.parseReplay()
+	if err != nil {
+		return fit{err: err}
+	}
+	replay.Capacity.Bytes = bytes
+	if err := cmp.Or(sim.CheckUnits(v.spec.Entry, bytes), sim.CheckParts(replay)); err != nil {
+		return fit{err: err}
+	}
+	f.random = replay.Random()
 	if e.file.Optimum != nil && !*e.file.Optimum {
-		return nil
+		return f
 	}
-	for _, reference := range sim.References(replay) {
-		c := base
-		c.Model = "" // its hits alone matter
-		c.Cache, c.Policy, c.Label, c.Seed, c.Auxiliary = reference.Cache.Full(), reference.Policy.Full(), reference.Policy.Entry.Name, seed, true
-		c.Hash = c.hash()
-		cells = append(cells, c)
+	for _, r := range sim.References(replay) {
+		f.against = append(f.against, reference{r.Cache.Full(), r.Policy.Full(), r.Policy.Entry.Name})
 	}
-	return cells
+	return f
+}
+
+// cell returns the cell of a reference beside others.
+func (r reference) cell(base Cell, seed uint64) Cell {
+	base.Model = "" // its hits alone matter
+	base.Cache, base.Policy, base.Label, base.Seed, base.Auxiliary = r.cache, r.policy, r.label, seed, true
+	return base
 }
 
 // paths returns the files of the trace; none for a generator.

@@ -322,6 +322,9 @@ func (f *File) checkCells() error {
 				"for example size=fixed(bytes=1)", t.Name), "traces", i)
 		}
 	}
-	_, err := f.Cells(CellOptions{})
+	_, err := f.Extent()
+	if err == nil && len(f.Only) > 0 {
+		_, err = f.Cells(CellOptions{})
+	}
 	return err
 }

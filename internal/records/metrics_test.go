@@ -26,8 +26,9 @@ func TestTimesKeepThreeDigits(t *testing.T) {
 		x      float64
 		want   string
 	}{
-		{"latency_mean_ms", 1.155, "1.155"}, {"latency_p99_ms", 12345.678, "12,345.678"}, {"latency_p50_ms", 0.00012345, "0.000123"},
-		{"latency_p95_ms", 0.050004, "0.0500"}, {"latency_p95_ms", 0, "0.000"}, {"throughput", 0.8125, "0.812"}, {"throughput", 78424.94, "78,424.9"},
+		{"latency_mean_ms", 1.155, "1.155"}, {"latency_p99_ms", 12345.678, "12,345.678"},
+		{"latency_p50_ms", 0.00012345, "0.000123"}, {"latency_p95_ms", 0.050004, "0.0500"}, {"latency_p95_ms", 0, "0.000"},
+		{"throughput", 0.8125, "0.812"}, {"throughput", 78424.94, "78,424.9"},
 		{"prediction_ns_per_request", 3.456, "3.46"},
 	} {
 		if got := MetricText(c.metric, c.x); got != c.want {
@@ -56,8 +57,8 @@ func TestTheBestOfEachMetricIsMarked(t *testing.T) {
 		}
 		want := []bool{LowerIsBetter(metric), HigherIsBetter(metric), false}
 		for i, row := range tables.Tables[0].Rows {
-			if row.Cells[0].Best != want[i] {
-				t.Errorf("%s of %s: %s marked %v, want %v", metric, row.Name, row.Cells[0].Text, row.Cells[0].Best, want[i])
+			if c := row.Cells[0]; c.Best != want[i] {
+				t.Errorf("%s of %s: %s marked %v, want %v", metric, row.Name, c.Text, c.Best, want[i])
 			}
 		}
 	}
