@@ -203,13 +203,14 @@ func (f *submitFlags) write(cmd *cobra.Command, dir, name, text string) (path st
 		_, err = io.WriteString(cmd.OutOrStdout(), text)
 		return "", err
 	}
-	if path = f.out; path == "" {
-		path = filepath.Join(dir, name)
-	}
-	return path, atomicfile.Write(path, func(w io.Writer) error {
+	write := func(w io.Writer) error {
 		_, err := io.WriteString(w, text)
 		return err
-	})
+	}
+	if f.out != "" {
+		return f.out, atomicfile.Write(f.out, write)
+	}
+	return filepath.Join(dir, name), atomicfile.WriteIn(dir, name, write)
 }
 
 // collect makes the records, now that all cells are finished.

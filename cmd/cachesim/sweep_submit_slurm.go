@@ -25,7 +25,7 @@ func (f *submitFlags) slurm(cmd *cobra.Command, s *unfinished, job cluster.Job) 
 	if err != nil {
 		return err
 	}
-	if err := atomicfile.MakeFolder(filepath.Join(s.dir, cluster.LogsDir)); err != nil {
+	if _, err := atomicfile.MakeFolderIn(s.dir, cluster.LogsDir); err != nil {
 		return err
 	}
 	path, err := f.write(cmd, s.Dir, "submit.sbatch", script)

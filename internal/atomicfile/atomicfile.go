@@ -1,5 +1,9 @@
-// Package atomicfile writes output files that appear under their name only when they are complete: an error, a full disk or
-// an interruption leaves what was there before. It wraps renameio with errors that name the output and say what to do.
+// Package atomicfile writes output files that appear under their name only when they are complete: an error, a full
+// disk or an interruption leaves what was there before. A symbolic link where the file will stand is replaced, never
+// followed.
+//
+// All that the program writes goes through here. A killed program leaves at most hidden files, which the next one that
+// writes into the folder removes.
 package atomicfile
 
 import (
@@ -10,47 +14,75 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
-	"github.com/google/renameio/v2"
+	"github.com/cachesim/cachesim/internal/faults"
 )
 
 // File is an output that is being written. It ends with Commit or Abort.
 type File struct {
-	path    string // as the user gave it, for errors
-	out     *os.File
-	pending *renameio.PendingFile // nil where out is a device or a pipe, which cannot be replaced
-	ended   bool
+	path  string // as the user gave it, for errors
+	out   *os.File
+	temp  *temporary // nil where out is a device or a pipe, which cannot be replaced
+	ended bool
 }
 
-// Create starts a new file that will stand at path, in place of a file that is there already; its folder must exist.
-// Until Commit the bytes are in a hidden file in the same folder. A device or a named pipe at path is written directly,
-// and a symbolic link keeps standing: the file it points to is replaced.
+// Create starts a new file at a path that the user has named; its folder must exist. Until Commit the bytes are in a
+// hidden file in the same folder, which then takes the place of what is there. A device, a named pipe and an output of
+// this process, such as /dev/stdout, are written directly.
 func Create(path string) (*File, error) {
-	target := path
-	if resolved, err := filepath.EvalSymlinks(path); err == nil {
-		target = resolved
-	}
-	info, err := os.Stat(target)
-	switch {
-	case err == nil && info.IsDir():
-		return nil, fmt.Errorf("cannot write %s: it is a folder, want the name of a file", path)
-	case err == nil && !info.Mode().IsRegular():
-		out, err := os.OpenFile(target, os.O_WRONLY, 0)
+	info, err := os.Stat(path)
+	if err == nil && !info.IsDir() && (!info.Mode().IsRegular() || isOpenFile(path)) {
+		out, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
 		if err != nil {
 			return nil, writeError(path, err)
 		}
 		return &File{path: path, out: out}, nil
 	}
-	pending, err := renameio.NewPendingFile(target, renameio.WithTempDir(filepath.Dir(target)),
-		renameio.WithPermissions(0o644), renameio.WithExistingPermissions())
+	return createRegular(path)
+}
+
+// CreateIn starts a new file in an output folder. Whatever has its name there is replaced and not opened, a device or a
+// pipe too.
+func CreateIn(dir, name string) (*File, error) { return createRegular(filepath.Join(dir, name)) }
+
+// isOpenFile reports whether path is a link of the system to a file that a process has open, as /dev/stdout is.
+func isOpenFile(path string) bool {
+	info, err := os.Lstat(path)
+	if err != nil || info.Mode()&fs.ModeSymlink == 0 {
+		return false
+	}
+	dir, err := filepath.EvalSymlinks(filepath.Dir(path))
+	return err == nil && (dir == "/dev" || dir == "/dev/fd" || strings.HasPrefix(dir, "/proc/"))
+}
+
+func createRegular(path string) (*File, error) {
+	info, err := os.Lstat(path)
+	switch {
+	case err == nil && info.IsDir():
+		return nil, fmt.Errorf("cannot write %s: it is a folder, want the name of a file", path)
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return nil, createError(path, err)
+	}
+	temp, err := newTemporary(filepath.Dir(path))
 	if err != nil {
 		return nil, createError(path, err)
 	}
-	return &File{path: path, out: pending.File, pending: pending}, nil
+	if info != nil && info.Mode().IsRegular() {
+		if err := temp.Chmod(info.Mode().Perm()); err != nil {
+			temp.drop()
+			return nil, writeError(path, err)
+		}
+	}
+	return &File{path: path, out: temp.File, temp: temp}, nil
 }
 
 // Write implements io.Writer.
 func (f *File) Write(p []byte) (int, error) {
+	if err := faults.At(faults.Write, f.path); err != nil {
+		n, _ := f.out.Write(p[:len(p)/2])
+		return n, writeError(f.path, err)
+	}
 	n, err := f.out.Write(p)
 	return n, writeError(f.path, err)
 }
@@ -61,14 +93,18 @@ func (f *File) Commit() error {
 		return nil
 	}
 	f.ended = true
-	if f.pending == nil {
+	if f.temp == nil {
 		return writeError(f.path, f.out.Close())
 	}
-	err := f.pending.CloseAtomicallyReplace()
-	if err != nil {
-		f.pending.Cleanup()
+	err := faults.At(faults.Sync, f.path)
+	if err == nil {
+		err = f.temp.Sync()
 	}
-	return writeError(f.path, err)
+	if err != nil {
+		f.temp.drop()
+		return writeError(f.path, err)
+	}
+	return writeError(f.path, f.temp.moveTo(f.path))
 }
 
 // Abort drops what was written. After Commit it does nothing, so that it can be deferred.
@@ -77,19 +113,33 @@ func (f *File) Abort() {
 		return
 	}
 	f.ended = true
-	if f.pending == nil {
+	if f.temp == nil {
 		f.out.Close()
 		return
 	}
-	f.pending.Cleanup()
+	f.temp.drop()
 }
 
-// Write creates the file at path with what write writes, through a buffer, or changes nothing.
+// Write creates the file at a path that the user has named with what write writes, through a buffer, or changes
+// nothing.
 func Write(path string, write func(io.Writer) error) error {
 	f, err := Create(path)
 	if err != nil {
 		return err
 	}
+	return f.fill(write)
+}
+
+// WriteIn is Write for a file in an output folder.
+func WriteIn(dir, name string, write func(io.Writer) error) error {
+	f, err := CreateIn(dir, name)
+	if err != nil {
+		return err
+	}
+	return f.fill(write)
+}
+
+func (f *File) fill(write func(io.Writer) error) error {
 	defer f.Abort()
 	buffer := bufio.NewWriter(f)
 	if err := write(buffer); err != nil {
@@ -101,37 +151,54 @@ func Write(path string, write func(io.Writer) error) error {
 	return f.Commit()
 }
 
-// WriteNew creates the file at path with a content, unless there is one already: then the error is fs.ErrExist. Of several programs that do so
-// at a time, on machines that share the folder too, one succeeds. It does not wait for the disk, so a power failure may leave the file empty.
-func WriteNew(path string, content []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+// WriteNew creates a file in an output folder with a content, unless there is one already: then the error is
+// fs.ErrExist. Of several programs that do so at a time, on machines that share the folder too, one succeeds. It does
+// not wait for the disk, so a power failure may leave the file empty.
+func WriteNew(dir, name string, content []byte) error {
+	path := filepath.Join(dir, name)
+	temp, err := newTemporary(dir)
 	if err != nil {
 		return createError(path, err)
 	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(content)
-	if err := errors.Join(err, f.Chmod(0o644), f.Close()); err != nil {
-		return writeError(path, err)
+	f := &File{path: path, out: temp.File, temp: temp}
+	if _, err := f.Write(content); err != nil {
+		f.Abort()
+		return err
 	}
-	err = os.Link(f.Name(), path)
-	switch {
-	case errors.Is(err, fs.ErrExist):
-		return fs.ErrExist
-	case err != nil: // a file system without links
-		return renameNew(f.Name(), path)
-	}
-	return nil
-}
-
-// renameNew puts a file under a name that is free; between the look and the renaming another program may take it.
-func renameNew(from, path string) error {
-	if _, err := os.Lstat(path); err == nil {
+	err = temp.moveToNew(path)
+	if errors.Is(err, fs.ErrExist) {
 		return fs.ErrExist
 	}
-	return writeError(path, os.Rename(from, path))
+	return writeError(path, err)
 }
 
-// MakeFolder creates the folder dir, and those above it, unless it exists.
+// Spool is a file for what is written now and read again by the same program.
+type Spool struct{ temporary }
+
+// NewSpool creates a spool in a folder. It lasts until Discard or until the program ends, however it ends.
+func NewSpool(dir string) (*Spool, error) {
+	temp, err := newTemporary(dir)
+	if err != nil {
+		return nil, err
+	}
+	if faults.At(faults.Remove, temp.Name()) == nil {
+		os.Remove(temp.Name()) // fails where a file that is open cannot be removed; Discard does it there
+	}
+	return &Spool{*temp}, nil
+}
+
+// Write implements io.Writer.
+func (s *Spool) Write(p []byte) (int, error) {
+	if err := faults.At(faults.Write, s.Name()); err != nil {
+		return 0, err
+	}
+	return s.File.Write(p)
+}
+
+// Discard closes and removes the spool.
+func (s *Spool) Discard() { s.drop() }
+
+// MakeFolder creates a folder that the user has named, and those above it, unless it exists.
 func MakeFolder(dir string) error {
 	info, err := os.Stat(dir)
 	switch {
@@ -140,10 +207,23 @@ func MakeFolder(dir string) error {
 	case err == nil:
 		return fmt.Errorf("cannot write to %s: it is a file, want a folder", dir)
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err = faults.At(faults.MakeFolder, dir); err == nil {
+		err = os.MkdirAll(dir, 0o755)
+	}
+	if err != nil {
 		return fmt.Errorf("cannot create the folder %s: %w", dir, cause(err))
 	}
 	return nil
+}
+
+// MakeFolderIn creates the folder of a name in an output folder and returns its path. A symbolic link in its place is
+// an error, as what is written would land outside of the output folder.
+func MakeFolderIn(dir, name string) (path string, err error) {
+	path = filepath.Join(dir, name)
+	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		return path, fmt.Errorf("cannot write to %s: it is a symbolic link, want a folder; remove it", path)
+	}
+	return path, MakeFolder(path)
 }
 
 // createError explains why no file can be created at path.
@@ -180,4 +260,25 @@ func cause(err error) error {
 		return linkErr.Err
 	}
 	return err
+}
+
+// ReadFile returns the content of a file that the program has written. What is no regular file is an error: a pipe in
+// its place would never end.
+func ReadFile(path string) ([]byte, error) {
+	if err := faults.At(faults.Open, path); err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is no regular file", path)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return io.ReadAll(faults.Reader(file, path))
 }

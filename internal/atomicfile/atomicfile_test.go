@@ -108,27 +108,73 @@ func TestFailedWriteKeepsTheOldFile(t *testing.T) {
 	wantNames(t, dir, "out")
 }
 
-func TestPermissionsAndLinksStay(t *testing.T) {
+func TestPermissionsStay(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := Write(path, text("new")); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Lstat(path)
+	if err != nil || mustRead(t, path) != "new" || info.Mode() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+}
+
+// A link is replaced, whether it leads to a file, to a folder that is not there, or to itself; what it leads to stays.
+func TestLinksAreReplaced(t *testing.T) {
+	for _, target := range []string{"victim", "nowhere/at/all", "link"} {
+		for way, write := range map[string]func(dir string) error{
+			"Write":   func(dir string) error { return Write(filepath.Join(dir, "link"), text("new")) },
+			"WriteIn": func(dir string) error { return WriteIn(dir, "link", text("new")) },
+		} {
+			dir := t.TempDir()
+			victim, link := filepath.Join(dir, "victim"), filepath.Join(dir, "link")
+			if err := os.WriteFile(victim, []byte("precious"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Symlink(target, link); err != nil {
+				t.Fatal(err)
+			}
+			if err := write(dir); err != nil {
+				t.Errorf("%s over a link to %s: %v", way, target, err)
+				continue
+			}
+			info, err := os.Lstat(link)
+			if err != nil || !info.Mode().IsRegular() || mustRead(t, link) != "new" {
+				t.Errorf("%s over a link to %s: %v, %v", way, target, info, err)
+			}
+			if got := mustRead(t, victim); got != "precious" {
+				t.Errorf("%s over a link to %s: the victim holds %q", way, target, got)
+			}
+			wantNames(t, dir, "link", "victim")
+		}
+	}
+}
+
+func TestWriteNewDoesNotFollowLinks(t *testing.T) {
 	dir := t.TempDir()
-	real, link := filepath.Join(dir, "real"), filepath.Join(dir, "link")
-	if err := os.WriteFile(real, nil, 0o600); err != nil {
+	if err := os.Symlink("victim", filepath.Join(dir, "link")); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink("real", link); err != nil {
+	if err := WriteNew(dir, "link", []byte("new")); err != fs.ErrExist {
+		t.Errorf("error %v, want %v", err, fs.ErrExist)
+	}
+	wantNames(t, dir, "link")
+}
+
+func TestFolderThatIsALink(t *testing.T) {
+	dir, elsewhere := t.TempDir(), t.TempDir()
+	if err := os.Symlink(elsewhere, filepath.Join(dir, "cells")); err != nil {
 		t.Fatal(err)
 	}
-	if err := Write(link, text("through the link")); err != nil {
-		t.Fatal(err)
+	_, err := MakeFolderIn(dir, "cells")
+	if err == nil || !strings.Contains(err.Error(), "is a symbolic link, want a folder") {
+		t.Errorf("error %v", err)
 	}
-	info, err := os.Lstat(real)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := mustRead(t, real); got != "through the link" || info.Mode() != 0o600 {
-		t.Errorf("target holds %q with mode %v", got, info.Mode())
-	}
-	if _, err := os.Readlink(link); err != nil {
-		t.Errorf("the link is gone: %v", err)
+	if err := MakeFolder(filepath.Join(dir, "cells")); err != nil {
+		t.Errorf("a link that the user named: %v", err)
 	}
 }
 
@@ -213,7 +259,7 @@ func TestWriteNewKeepsTheFirst(t *testing.T) {
 	const writers = 8
 	errs := make(chan error, writers)
 	for i := range writers {
-		go func() { errs <- WriteNew(path, bytes.Repeat([]byte{byte('a' + i)}, 10_000)) }()
+		go func() { errs <- WriteNew(dir, "new", bytes.Repeat([]byte{byte('a' + i)}, 10_000)) }()
 	}
 	written := 0
 	for range writers {
@@ -249,7 +295,7 @@ func TestWriteNewWithoutLinks(t *testing.T) {
 
 func TestWriteNewNamesTheFolder(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "nowhere")
-	if err := WriteNew(filepath.Join(dir, "new"), nil); err == nil || !strings.Contains(err.Error(), dir+" does not exist") {
+	if err := WriteNew(dir, "new", nil); err == nil || !strings.Contains(err.Error(), dir+" does not exist") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -104,7 +103,7 @@ func (c *Collection) Write(dir string) error {
 	if err := records.Write(dir, c.Records); err != nil {
 		return err
 	}
-	return atomicfile.Write(filepath.Join(dir, timingsName), func(w io.Writer) error { return writeTimings(w, c.Timings) })
+	return atomicfile.WriteIn(dir, timingsName, func(w io.Writer) error { return writeTimings(w, c.Timings) })
 }
 
 func writeTimings(w io.Writer, timings []Timing) error {

@@ -25,7 +25,7 @@ func WritePlan(dir string, cells []Cell) error {
 	if err := atomicfile.MakeFolder(dir); err != nil {
 		return err
 	}
-	return atomicfile.Write(filepath.Join(dir, planName), func(w io.Writer) error { return jsonlines.Write(w, cells) })
+	return atomicfile.WriteIn(dir, planName, func(w io.Writer) error { return jsonlines.Write(w, cells) })
 }
 
 // ReadPlan reads the cells of a sweep from its folder.

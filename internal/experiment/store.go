@@ -30,8 +30,8 @@ type storedResult struct {
 
 // OpenStore returns the store in the folder of a sweep, and creates it if it is missing.
 func OpenStore(dir string) (*Store, error) {
-	s := &Store{filepath.Join(dir, cellsDir)}
-	return s, atomicfile.MakeFolder(s.dir)
+	cells, err := atomicfile.MakeFolderIn(dir, cellsDir)
+	return &Store{cells}, err
 }
 
 // Finished says what is finished of a plan.
@@ -105,7 +105,7 @@ func resultFiles(dir string) (paths []string, err error) {
 
 // readResult reads a file that should be of the cell with a hash.
 func readResult(path, hash string) (Result, error) {
-	text, err := os.ReadFile(path)
+	text, err := atomicfile.ReadFile(path)
 	if err != nil {
 		return Result{}, err
 	}
@@ -175,14 +175,15 @@ func (s *Store) Put(c Cell, r Result) error {
 		return fmt.Errorf("%s: %w", c, err)
 	}
 	text = append(text, '\n')
-	path := filepath.Join(s.dir, c.Hash+".json")
-	err = atomicfile.WriteNew(path, text)
+	name := c.Hash + ".json"
+	path := filepath.Join(s.dir, name)
+	err = atomicfile.WriteNew(s.dir, name, text)
 	if !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	there, err := readResult(path, c.Hash)
 	if err != nil { // damaged: that is why the cell was run again
-		return atomicfile.Write(path, func(w io.Writer) error { _, err := w.Write(text); return err })
+		return atomicfile.WriteIn(s.dir, name, func(w io.Writer) error { _, err := w.Write(text); return err })
 	}
 	different := sameResult(c, there, r)
 	if different == nil {
@@ -198,9 +199,9 @@ func (s *Store) Put(c Cell, r Result) error {
 // putBeside keeps a result under the first free name beside that of its cell.
 func (s *Store) putBeside(c Cell, text []byte) (path string, err error) {
 	for n := 2; ; n++ {
-		path = filepath.Join(s.dir, fmt.Sprintf("%s.%d.json", c.Hash, n))
-		if err = atomicfile.WriteNew(path, text); !errors.Is(err, fs.ErrExist) {
-			return path, err
+		name := fmt.Sprintf("%s.%d.json", c.Hash, n)
+		if err = atomicfile.WriteNew(s.dir, name, text); !errors.Is(err, fs.ErrExist) {
+			return filepath.Join(s.dir, name), err
 		}
 	}
 }

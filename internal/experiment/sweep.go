@@ -112,7 +112,7 @@ func (s *Sweep) Write() error {
 	if err := s.removeOutdated(text); err != nil {
 		return err
 	}
-	err = atomicfile.Write(filepath.Join(s.Dir, sweepFileName), func(w io.Writer) error {
+	err = atomicfile.WriteIn(s.Dir, sweepFileName, func(w io.Writer) error {
 		_, err := w.Write(text)
 		return err
 	})

@@ -3,7 +3,6 @@ package plots
 import (
 	"bytes"
 	"io"
-	"path/filepath"
 	"time"
 
 	"codeberg.org/go-pdf/fpdf"
@@ -60,7 +59,7 @@ func save(dir, name string, width, height vg.Length, paint func(draw.Canvas), fo
 	for _, f := range formats {
 		canvas := f.newCanvas(width, height)
 		paint(draw.New(canvas))
-		err := atomicfile.Write(filepath.Join(dir, name+f.ext), func(w io.Writer) error { return encode(w, canvas) })
+		err := atomicfile.WriteIn(dir, name+f.ext, func(w io.Writer) error { return encode(w, canvas) })
 		if err != nil {
 			return files, err
 		}

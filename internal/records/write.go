@@ -29,7 +29,7 @@ func CheckDir(dir string) error {
 	if err := atomicfile.MakeFolder(dir); err != nil {
 		return err
 	}
-	f, err := atomicfile.Create(filepath.Join(dir, jsonName))
+	f, err := atomicfile.CreateIn(dir, jsonName)
 	if err != nil {
 		return err
 	}
@@ -39,12 +39,21 @@ func CheckDir(dir string) error {
 
 // output is a file of records to write.
 type output struct {
-	path   string
-	encode func(io.Writer, []Record) error
+	create func() (*atomicfile.File, error)
+	encode encoder
 }
 
+type encoder func(io.Writer, []Record) error
+
 // encoders are the formats by the names of their files.
-var encoders = []output{{jsonName, EncodeJSON}, {csvName, EncodeCSV}, {parquetName, encodeParquet}}
+var encoders = []struct {
+	name   string
+	encode encoder
+}{{jsonName, EncodeJSON}, {csvName, EncodeCSV}, {parquetName, encodeParquet}}
+
+func outputIn(dir, name string, encode encoder) output {
+	return output{func() (*atomicfile.File, error) { return atomicfile.CreateIn(dir, name) }, encode}
+}
 
 // Write writes recs as records.jsonl, records.csv and records.parquet into dir, which is created if missing.
 // After an error none of the three has changed, unless renaming one of them itself failed.
@@ -54,7 +63,7 @@ func Write(dir string, recs []Record) error {
 	}
 	var outputs []output
 	for _, e := range encoders {
-		outputs = append(outputs, output{filepath.Join(dir, e.path), e.encode})
+		outputs = append(outputs, outputIn(dir, e.name, e.encode))
 	}
 	return writeAll(outputs, recs)
 }
@@ -71,20 +80,20 @@ func Rewrite(path string, recs []Record) error {
 		if err != nil {
 			return err
 		}
-		return writeAll([]output{{path, encode}}, recs)
+		create := func() (*atomicfile.File, error) { return atomicfile.Create(path) }
+		return writeAll([]output{{create, encode}}, recs)
 	}
 	var outputs []output
 	for _, e := range encoders {
-		file := filepath.Join(path, e.path)
-		if _, err := os.Stat(file); err == nil {
-			outputs = append(outputs, output{file, e.encode})
+		if _, err := os.Stat(filepath.Join(path, e.name)); err == nil {
+			outputs = append(outputs, outputIn(path, e.name, e.encode))
 		}
 	}
 	return writeAll(outputs, recs)
 }
 
 // encoderOf returns what writes the format of the records in a file.
-func encoderOf(path string) (func(io.Writer, []Record) error, error) {
+func encoderOf(path string) (encoder, error) {
 	data, err := os.ReadFile(path)
 	switch {
 	case err != nil:
@@ -101,7 +110,7 @@ func encoderOf(path string) (func(io.Writer, []Record) error, error) {
 func writeAll(outputs []output, recs []Record) error {
 	var files []*atomicfile.File
 	for _, out := range outputs {
-		f, err := atomicfile.Create(out.path)
+		f, err := out.create()
 		if err != nil {
 			return err
 		}

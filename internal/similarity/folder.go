@@ -68,5 +68,5 @@ func (f Folder) Save(n *Neighbours, id Identity) error {
 	if err := atomicfile.MakeFolder(string(f)); err != nil {
 		return err
 	}
-	return atomicfile.Write(filepath.Join(string(f), id.name(n.From)), func(w io.Writer) error { return n.Write(w, id) })
+	return atomicfile.WriteIn(string(f), id.name(n.From), func(w io.Writer) error { return n.Write(w, id) })
 }

@@ -7,7 +7,8 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
+
+	"github.com/cachesim/cachesim/internal/atomicfile"
 )
 
 // oracleGeneralWriter writes oracleGeneral. A record there says when its object is requested next, so the records first go to a
@@ -20,7 +21,7 @@ type oracleGeneralWriter struct {
 	ctx       context.Context
 	dst       io.Writer
 	fields    Fields
-	spool     *os.File
+	spool     *atomicfile.Spool
 	buffer    *bufio.Writer
 	numbering *numbering
 	hasText   bool
@@ -28,7 +29,7 @@ type oracleGeneralWriter struct {
 }
 
 func newOracleGeneralWriter(ctx context.Context, w io.Writer, folder string, fields Fields) (recordWriter, error) {
-	spool, err := os.CreateTemp(folder, "oraclegeneral-*.part")
+	spool, err := atomicfile.NewSpool(folder)
 	if err != nil {
 		return nil, err
 	}
@@ -91,10 +92,7 @@ func (o *oracleGeneralWriter) finish() error {
 	return err
 }
 
-func (o *oracleGeneralWriter) discard() {
-	o.spool.Close()
-	os.Remove(o.spool.Name())
-}
+func (o *oracleGeneralWriter) discard() { o.spool.Discard() }
 
 // fillNextAccesses replaces the dense numbers in the spool by next accesses, block by block from the end.
 func (o *oracleGeneralWriter) fillNextAccesses() error {

@@ -8,8 +8,9 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"strings"
+
+	"github.com/cachesim/cachesim/internal/atomicfile"
 )
 
 // vectorWriter is what the formats that hold the embeddings of queries alone, one per request, have in common.
@@ -73,7 +74,7 @@ type npyWriter struct {
 	vectorWriter
 	ctx    context.Context
 	dst    io.Writer
-	spool  *os.File
+	spool  *atomicfile.Spool
 	buffer *bufio.Writer
 }
 
@@ -81,7 +82,7 @@ func newNpyWriter(ctx context.Context, w io.Writer, folder string, fields Fields
 	if !fields.Queries {
 		return nil, errNoQueries
 	}
-	spool, err := os.CreateTemp(folder, "npy-*.part")
+	spool, err := atomicfile.NewSpool(folder)
 	if err != nil {
 		return nil, err
 	}
@@ -115,10 +116,7 @@ func (n *npyWriter) finish() error {
 	return err
 }
 
-func (n *npyWriter) discard() {
-	n.spool.Close()
-	os.Remove(n.spool.Name())
-}
+func (n *npyWriter) discard() { n.spool.Discard() }
 
 // npyHeader returns the header of version 1.0, which ends in spaces and a line break so that its length is a multiple of 64.
 func npyHeader(rows int64, dim int) []byte {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strconv"
 
@@ -258,7 +257,7 @@ func (s *Summary) Write(dir string) error {
 	for name, encode := range map[string]func(io.Writer) error{
 		"stat.json": s.encodeIndentedJSON, "stat.csv": s.encodeCSV, "distributions.csv": s.encodeBins,
 	} {
-		if err := atomicfile.Write(filepath.Join(dir, name), encode); err != nil {
+		if err := atomicfile.WriteIn(dir, name, encode); err != nil {
 			return err
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cachesim/cachesim/internal/atomicfile"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/plots"
 	"github.com/cachesim/cachesim/internal/records"
@@ -19,6 +20,13 @@ import (
 
 // figures draws the figures of the experiment. One of which there are no records, or not enough, is left out with a note that says so.
 func figures(dir string, in Input) (drawn []figure, notes []string, err error) {
+	if len(in.File.Figures) == 0 {
+		return nil, nil, nil
+	}
+	folder, err := atomicfile.MakeFolderIn(dir, experiment.FiguresDir)
+	if err != nil {
+		return nil, nil, err
+	}
 	for _, f := range in.File.Figures {
 		recs := selected(in.Records, f.Only, in.File.Groups)
 		if len(recs) == 0 {
@@ -28,7 +36,7 @@ func figures(dir string, in Input) (drawn []figure, notes []string, err error) {
 		recs = append(recs, publishedAlone(in.File, f)...)
 		chart := chartOf(in.File, f)
 		chart.Styles = styles(in.Records, recs, cmp.Or(f.Lines, records.DimPolicy))
-		files, err := plots.DrawChart(filepath.Join(dir, experiment.FiguresDir), chart, recs)
+		files, err := plots.DrawChart(folder, chart, recs)
 		if errors.As(err, new(*plots.UndrawableError)) {
 			notes = append(notes, err.Error())
 			continue

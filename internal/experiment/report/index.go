@@ -2,7 +2,6 @@ package report
 
 import (
 	"io"
-	"path/filepath"
 	"strconv"
 
 	"github.com/cachesim/cachesim/internal/atomicfile"
@@ -18,13 +17,13 @@ const (
 // WriteIndex writes a page that links the reports of several experiments, which are in the folders of dir that bear their names, and a table
 // in Markdown of what was reproduced, figure by figure.
 func WriteIndex(dir, version string, summaries []Summary) error {
-	err := atomicfile.Write(filepath.Join(dir, IndexName), func(w io.Writer) error {
+	err := atomicfile.WriteIn(dir, IndexName, func(w io.Writer) error {
 		return pageTemplate.ExecuteTemplate(w, "index.html", newIndex(version, summaries))
 	})
 	if err != nil {
 		return err
 	}
-	return atomicfile.Write(filepath.Join(dir, MarkdownName), func(w io.Writer) error {
+	return atomicfile.WriteIn(dir, MarkdownName, func(w io.Writer) error {
 		return Print(w, summaries, "markdown", PrintOptions{})
 	})
 }

@@ -42,7 +42,8 @@ func Write(dir string, in Input) (Summary, error) {
 	}
 	p := newPage(in, summary)
 	p.Figures, p.Tables = drawn, tables
-	return summary, atomicfile.Write(summary.Page, func(w io.Writer) error { return pageTemplate.Execute(w, p) })
+	err = atomicfile.WriteIn(dir, experiment.PageName, func(w io.Writer) error { return pageTemplate.Execute(w, p) })
+	return summary, err
 }
 
 //go:embed page.html parts.html index.html page.css

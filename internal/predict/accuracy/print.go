@@ -6,7 +6,6 @@ import (
 	"image/color"
 	"io"
 	"math"
-	"path/filepath"
 	"strconv"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -143,7 +142,7 @@ func Write(dir string, results []*Result) error {
 		return err
 	}
 	for name, encode := range map[string]func(io.Writer, []*Result) error{"accuracy.json": encodeJSON, "accuracy.csv": encodeCSV} {
-		if err := atomicfile.Write(filepath.Join(dir, name), func(w io.Writer) error { return encode(w, results) }); err != nil {
+		if err := atomicfile.WriteIn(dir, name, func(w io.Writer) error { return encode(w, results) }); err != nil {
 			return err
 		}
 	}

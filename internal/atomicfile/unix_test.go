@@ -1,0 +1,124 @@
+//go:build unix
+
+package atomicfile
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// In an output folder a pipe is replaced, while one that the user names is written.
+func TestPipeInAFolderIsNotOpened(t *testing.T) {
+	dir := t.TempDir()
+	pipe := filepath.Join(dir, "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Skip(err)
+	}
+	read := make(chan string, 1)
+	go func() {
+		content, _ := os.ReadFile(pipe)
+		read <- string(content)
+	}()
+	if err := Write(pipe, text("through the pipe")); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-read; got != "through the pipe" {
+		t.Errorf("read %q", got)
+	}
+	if err := WriteIn(dir, "pipe", text("file")); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Lstat(pipe); err != nil || !info.Mode().IsRegular() || mustRead(t, pipe) != "file" {
+		t.Errorf("%v, %v", info, err)
+	}
+}
+
+// /dev/stdout is a link, too, and must stay one, wherever standard output goes.
+func TestOutputsOfTheProcess(t *testing.T) {
+	if os.Getenv("ATOMICFILE_STDOUT") != "" {
+		if err := Write("/dev/stdout", text("out")); err != nil {
+			t.Fatal(err)
+		}
+		os.Exit(0)
+	}
+	before, err := os.Readlink("/dev/stdout")
+	if err != nil {
+		t.Skip(err)
+	}
+	path := filepath.Join(t.TempDir(), "file")
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	child := exec.Command(os.Args[0], "-test.run=^TestOutputsOfTheProcess$")
+	child.Env, child.Stdout = append(os.Environ(), "ATOMICFILE_STDOUT=1"), file
+	if err := child.Run(); err != nil {
+		t.Fatal(err)
+	}
+	after, err := os.Readlink("/dev/stdout")
+	if err != nil || after != before || mustRead(t, path) != "out" {
+		t.Errorf("/dev/stdout leads to %q, before to %q (%v); the file holds %q", after, before, err, mustRead(t, path))
+	}
+}
+
+// What a killed program leaves is removed, what a running one is writing is not.
+func TestLeftoversAreRemoved(t *testing.T) {
+	if dir := os.Getenv("ATOMICFILE_KILLED"); dir != "" {
+		if _, err := Create(filepath.Join(dir, "killed")); err != nil {
+			t.Fatal(err)
+		}
+		syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	}
+	dir := t.TempDir()
+	running, err := Create(filepath.Join(dir, "running"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	child := exec.Command(os.Args[0], "-test.run=^TestLeftoversAreRemoved$")
+	child.Env = append(os.Environ(), "ATOMICFILE_KILLED="+dir)
+	if err := child.Run(); err == nil {
+		t.Fatal("the child was not killed")
+	}
+	foreign := filepath.Join(dir, temporaryPrefix+"0badcafe-x"+temporarySuffix)
+	old := filepath.Join(dir, temporaryPrefix+"0badcafe-y"+temporarySuffix)
+	for _, path := range []string{foreign, old} {
+		if err := os.WriteFile(path, nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	long := time.Now().Add(-2 * leftoverAge)
+	if err := os.Chtimes(old, long, long); err != nil {
+		t.Fatal(err)
+	}
+	searched.Delete(dir) // as in a new program
+	if err := WriteIn(dir, "new", text("new")); err != nil {
+		t.Fatal(err)
+	}
+	if err := running.Commit(); err != nil {
+		t.Errorf("the file of a running program was removed: %v", err)
+	}
+	wantNames(t, dir, filepath.Base(foreign), "new", "running")
+}
+
+func TestSpoolLeavesNothing(t *testing.T) {
+	dir := t.TempDir()
+	spool, err := NewSpool(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantNames(t, dir)
+	if _, err := spool.Write([]byte("kept")); err != nil {
+		t.Fatal(err)
+	}
+	content := make([]byte, 4)
+	if _, err := spool.ReadAt(content, 0); err != nil || string(content) != "kept" {
+		t.Errorf("read %q, %v", content, err)
+	}
+	spool.Discard()
+	wantNames(t, dir)
+}
