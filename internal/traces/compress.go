@@ -2,19 +2,16 @@ package traces
 
 import (
 	"bufio"
-	"bytes"
 	"compress/bzip2"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/s2"
 	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
-	"github.com/ulikunitz/xz"
 )
 
 // maxWindow is the most memory in bytes that a compressed file may ask for as its window or dictionary: that of `zstd --ultra -22`,
@@ -61,87 +58,6 @@ func openZstd(in *input, r *bufio.Reader) (io.Reader, error) {
 	}
 	in.onClose(func() error { d.Close(); return nil })
 	return d, nil
-}
-
-func openXZ(_ *input, r *bufio.Reader) (io.Reader, error) {
-	if size, ok := xzDictionary(r); ok && size > maxWindow {
-		return nil, fmt.Errorf("%w: it asks for %d MiB", errWindow, size>>20)
-	}
-	tail := &xzTail{r: r}
-	x, err := xz.NewReader(bufio.NewReader(tail))
-	return &xzReader{x, tail}, err
-}
-
-// xzReader reads an xz file and wants a footer at its end: the xz package takes a file that is cut off between its blocks and the index
-// after them for a whole one.
-type xzReader struct {
-	x    *xz.Reader
-	tail *xzTail
-}
-
-func (x *xzReader) Read(p []byte) (int, error) {
-	n, err := x.x.Read(p)
-	if err == io.EOF && !x.tail.isFooter() {
-		err = io.ErrUnexpectedEOF
-	}
-	return n, err
-}
-
-// xzFooter is the length of the footer of an xz stream in bytes. (The .xz file format, section 2.1.2.)
-const xzFooter = 12
-
-// xzTail passes bytes on and remembers the last of them, leaving out zeros at the end, as they may be padding.
-type xzTail struct {
-	r     io.Reader
-	last  []byte // up to xzFooter bytes, the last one not zero
-	zeros int    // that followed them
-}
-
-func (t *xzTail) Read(p []byte) (int, error) {
-	n, err := t.r.Read(p)
-	end := len(bytes.TrimRight(p[:n], "\x00"))
-	if end == 0 {
-		t.zeros += n
-		return n, err
-	}
-	t.last = append(t.last, make([]byte, min(t.zeros, xzFooter))...)
-	t.last = append(t.last, p[max(0, end-xzFooter):end]...)
-	t.last = t.last[max(0, len(t.last)-xzFooter):]
-	t.zeros = n - end
-	return n, err
-}
-
-// isFooter says whether the bytes so far end with a footer, by its magic bytes and its checksum.
-func (t *xzTail) isFooter() bool {
-	return len(t.last) == xzFooter && string(t.last[10:]) == "YZ" &&
-		binary.LittleEndian.Uint32(t.last) == crc32.ChecksumIEEE(t.last[4:10])
-}
-
-// xzDictionary returns the size of the dictionary that the first block of an xz file asks for. The xz package allocates whatever it
-// is told. (The .xz file format, sections 2.1.1, 3.1 and 5.3.1.)
-func xzDictionary(r *bufio.Reader) (bytes int64, ok bool) {
-	const streamHeader, blockHeader = 12, 1024
-	head, _ := r.Peek(streamHeader + blockHeader)
-	if len(head) < streamHeader+2 {
-		return 0, false
-	}
-	flags, fields := head[streamHeader+1], head[streamHeader+2:]
-	for _, sizeField := range []byte{0x40, 0x80} { // compressed and uncompressed size
-		if flags&sizeField == 0 {
-			continue
-		}
-		_, n := binary.Uvarint(fields)
-		if n <= 0 {
-			return 0, false
-		}
-		fields = fields[n:]
-	}
-	const lzma2 = 0x21
-	if len(fields) < 3 || fields[0] != lzma2 || fields[2] > 40 {
-		return 0, false
-	}
-	code := fields[2]
-	return int64(2|code&1) << (code/2 + 11), true
 }
 
 // decompressed is the decompressed content of a file. Errors name the file and how far it could be read.

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
+	"github.com/ulikunitz/xz"
 
 	"github.com/cachesim/cachesim/internal/memory"
 )
@@ -163,4 +164,52 @@ func sparseHeader(name string, size int64) []byte {
 	}
 	copy(h[148:], fmt.Sprintf("%06o\x00 ", sum))
 	return h
+}
+
+// Every block of an xz file is held to the largest dictionary, in the first stream and in later ones.
+func TestXZDictionariesOfLaterBlocks(t *testing.T) {
+	text := bytes.Repeat([]byte("1\n2\n3\n4\n"), 4000)
+	inBlocks := func() []byte {
+		var b bytes.Buffer
+		w, err := xz.WriterConfig{BlockSize: 10_000}.NewWriter(&b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write(text); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return b.Bytes()
+	}
+	stream := inBlocks()
+	twice := append(append(bytes.Clone(stream), make([]byte, 8)...), stream...) // with padding between
+	if n, _, err := readBytes(twice); err != nil || n != 2*16000 {
+		t.Fatalf("%d requests, %v", n, err)
+	}
+	for at := len(twice) - 1; at > 100; at -= 97 {
+		if cut := len(stream); at >= cut && at <= cut+8 && (at-cut)%4 == 0 {
+			continue // whole streams
+		}
+		if _, _, err := readBytes(twice[:at]); err == nil {
+			t.Errorf("cut off after %d of %d bytes: no error", at, len(twice))
+		}
+	}
+	header := []byte{0x21, 0x01} // LZMA2 and the length of its properties
+	blocks := 0
+	for i := range twice {
+		if !bytes.HasPrefix(twice[i:], header) || i%4 != 2 {
+			continue
+		}
+		blocks++
+		damaged := bytes.Clone(twice)
+		damaged[i+2] = 40 // a dictionary of 4 GiB
+		if _, _, err := readBytes(damaged); err == nil || !strings.Contains(err.Error(), "it asks for 4096 MiB") {
+			t.Errorf("dictionary of the block at byte %d: %v", i, err)
+		}
+	}
+	if blocks < 8 {
+		t.Errorf("only %d blocks were tried", blocks)
+	}
 }
