@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/format"
 )
 
 // encodeVSCSI writes records in a version of vscsi.
@@ -269,11 +270,11 @@ func TestParquetThatClaimsMuch(t *testing.T) {
 		0, 'x',
 	}
 	check := parquetCheck{r: bytes.NewReader(header), size: int64(len(header))}
-	if _, err := check.page(0, int64(len(header))); err == nil || !strings.Contains(err.Error(), "claims 2 values in 2147483647 bytes") {
+	if _, err := check.page(format.Uncompressed, 0, int64(len(header))); err == nil || !strings.Contains(err.Error(), "claims 2 values in 2147483647 bytes") {
 		t.Errorf("got error %v", err)
 	}
 	header[3], header[4], header[5], header[6], header[7] = 0x82, 0x80, 0x80, 0x80, 0x00 // 1 byte
-	if n, err := check.page(0, int64(len(header))); err != nil || n != int64(len(header)) {
+	if n, err := check.page(format.Uncompressed, 0, int64(len(header))); err != nil || n != int64(len(header)) {
 		t.Errorf("got length %d and error %v, want %d", n, err, len(header))
 	}
 }

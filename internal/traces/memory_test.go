@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/compress"
 	"github.com/ulikunitz/xz"
 
 	"github.com/cachesim/cachesim/internal/memory"
@@ -211,5 +213,84 @@ func TestXZDictionariesOfLaterBlocks(t *testing.T) {
 	}
 	if blocks < 8 {
 		t.Errorf("only %d blocks were tried", blocks)
+	}
+}
+
+// A Parquet page is held to what it claims, however it is compressed.
+func TestParquetPagesInflateToWhatTheyClaim(t *testing.T) {
+	type row struct {
+		Key  int64  `parquet:"key"`
+		Size *int64 `parquet:"size,optional"`
+	}
+	rows := make([]row, 3000)
+	for i := range rows {
+		rows[i] = row{int64(i * i % 1000), new(int64(i))}
+	}
+	for _, codec := range []compress.Codec{&parquet.Snappy, &parquet.Gzip, &parquet.Brotli, &parquet.Zstd, &parquet.Lz4Raw} {
+		for version := 1; version <= 2; version++ {
+			if codec == &parquet.Lz4Raw && version == 1 {
+				continue // the Parquet package does not read the levels that it writes there
+			}
+			name := fmt.Sprintf("%s, pages of version %d", codec, version)
+			options := []parquet.WriterOption{parquet.DataPageVersion(version), parquet.PageBufferSize(10_000)}
+			honest := writeParquetRows(t, rows, append(options, parquet.Compression(codec))...)
+			if n, _, err := readBytes([]byte(honest)); err != nil || n != len(rows) {
+				t.Errorf("%s: %d of %d rows, %v", name, n, len(rows), err)
+			}
+			for _, more := range []int{1, 100, 4 << 20} {
+				lying := writeParquetRows(t, rows, append(options, parquet.Compression(inflating{codec, more}))...)
+				_, _, err := readBytes([]byte(lying))
+				if err == nil || more > 1<<20 && !strings.Contains(err.Error(), "inflates to more") {
+					t.Errorf("%s, %d bytes more than it claims: %v", name, more, err)
+				}
+			}
+		}
+	}
+}
+
+// inflating compresses more than it is given.
+type inflating struct {
+	compress.Codec
+	more int
+}
+
+func (c inflating) Encode(dst, src []byte) ([]byte, error) {
+	return c.Codec.Encode(dst, append(bytes.Clone(src), make([]byte, c.more)...))
+}
+
+// A damaged block of LZ4 is an error, and not room that doubles for ever.
+func TestDamagedLZ4Page(t *testing.T) {
+	type row struct {
+		Key int64 `parquet:"key"`
+	}
+	file := []byte(writeParquetRows(t, make([]row, 1000), parquet.Compression(damaging{&parquet.Lz4Raw})))
+	if _, _, err := readBytes(file); err == nil || !strings.Contains(err.Error(), "LZ4 data is damaged") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// damaging compresses to what cannot be read.
+type damaging struct{ compress.Codec }
+
+func (c damaging) Encode(dst, src []byte) ([]byte, error) {
+	packed, err := c.Codec.Encode(dst, src)
+	for i := range packed {
+		packed[i] = 0xff
+	}
+	return packed, err
+}
+
+func TestParquetPagesStayInTheBudget(t *testing.T) {
+	type row struct {
+		Key int64 `parquet:"key"`
+	}
+	path := filepath.Join(t.TempDir(), "x.parquet")
+	content := writeParquetRows(t, make([]row, 200_000), parquet.PageBufferSize(1<<20))
+	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Load(t.Context(), []string{path}, LoadOptions{Memory: memory.Fixed(4<<20, 0)})
+	if !errors.As(err, new(*memory.Error)) || !strings.Contains(err.Error(), "Parquet page") {
+		t.Errorf("error %v", err)
 	}
 }

@@ -66,7 +66,10 @@ func openParquet(src *Source, opts params.Values) (r Reader, fields Fields, err 
 	if err != nil {
 		return nil, Fields{}, err
 	}
-	check := &parquetCheck{r: content, size: size}
+	check := &parquetCheck{r: content, size: size, budget: src.in.budget}
+	if in, ok := content.(*input); ok {
+		check.r = in.file // what is looked at ahead is no progress
+	}
 	if err := check.footer(); err != nil {
 		return nil, Fields{}, src.Errorf("%w", err)
 	}

@@ -8,12 +8,16 @@ import (
 	"io"
 
 	"github.com/parquet-go/parquet-go/format"
+
+	"github.com/cachesim/cachesim/internal/memory"
 )
 
 // parquetCheck looks at the sizes that a Parquet file claims before the Parquet package allocates what they say.
 type parquetCheck struct {
-	r    io.ReaderAt
-	size int64
+	r         io.ReaderAt
+	size      int64
+	budget    *memory.Budget
+	inflation inflation
 }
 
 // Limits of what a Parquet file may ask for. Writers make pages of about 1 MiB, and footers of some KiB per row group.
@@ -63,7 +67,7 @@ func (p *parquetCheck) chunk(chunk format.ColumnChunk) error {
 		return fmt.Errorf("damaged Parquet: it claims the bytes %d to %d of a file of %d", start, start+length, p.size)
 	}
 	for end := start + length; start < end; {
-		pageLength, err := p.page(start, end)
+		pageLength, err := p.page(chunk.MetaData.Codec, start, end)
 		if err != nil {
 			return err
 		}
@@ -72,8 +76,11 @@ func (p *parquetCheck) chunk(chunk format.ColumnChunk) error {
 	return nil
 }
 
+// pageShare is the part of the budget that a page may take: several columns are read side by side, and a page is held a few times.
+const pageShare = 0.125
+
 // page checks the page at an offset and returns its length with its header.
-func (p *parquetCheck) page(start, end int64) (int64, error) {
+func (p *parquetCheck) page(codec format.CompressionCodec, start, end int64) (int64, error) {
 	w, err := p.pageHeader(start, end)
 	if err != nil {
 		return 0, err
@@ -84,6 +91,18 @@ func (p *parquetCheck) page(start, end int64) (int64, error) {
 		return 0, fmt.Errorf("damaged Parquet: the page at byte %d claims %d values in %d bytes, compressed to %d (the most read here are %d values in %d bytes)",
 			start, w.values, w.uncompressed, w.compressed, maxParquetValues, maxParquetPage)
 	}
+	if w.uncompressed > p.budget.Part(pageShare, maxParquetPage) {
+		return 0, p.budget.Refuse(0, fmt.Sprintf("the Parquet page at byte %d has %s", start, memory.Bytes(w.uncompressed)), "smaller pages")
+	}
+	if w.levels < 0 || w.levels > min(w.compressed, w.uncompressed) {
+		return 0, errParquetDamaged
+	}
+	if !w.plain {
+		body := io.NewSectionReader(p.r, start+int64(w.pos)+w.levels, w.compressed-w.levels)
+		if err := p.inflation.check(codec, body, w.uncompressed-w.levels); err != nil {
+			return 0, fmt.Errorf("damaged Parquet: the page at byte %d: %w", start, err)
+		}
+	}
 	return int64(w.pos) + w.compressed, nil
 }
 
@@ -91,6 +110,8 @@ func (p *parquetCheck) page(start, end int64) (int64, error) {
 type pageHeader struct {
 	thriftWalk
 	compressed, uncompressed, values int64
+	levels                           int64 // bytes before the values that are never compressed
+	plain                            bool  // nothing is compressed, whatever the column is
 }
 
 // pageHeader decodes the header at an offset. Nearly all are short; statistics of long keys make some longer.
@@ -108,7 +129,8 @@ func (p *parquetCheck) pageHeader(start, end int64) (*pageHeader, error) {
 	return nil, fmt.Errorf("damaged Parquet: want the header of a page at byte %d", start)
 }
 
-// note takes an integer of a page header. (parquet.thrift: PageHeader, and num_values of the three kinds of pages.)
+// note takes an integer of a page header, or a truth value as 1 or 0. (parquet.thrift: PageHeader, num_values of the three kinds of pages, and
+// what DataPageHeaderV2 says of levels and compression.)
 func (h *pageHeader) note(outer, field int, value int64) {
 	switch {
 	case outer == 0 && field == 2:
@@ -117,6 +139,10 @@ func (h *pageHeader) note(outer, field int, value int64) {
 		h.compressed = value
 	case (outer == 5 || outer == 7 || outer == 8) && field == 1:
 		h.values = value
+	case outer == 8 && (field == 5 || field == 6):
+		h.levels += value
+	case outer == 8 && field == 7:
+		h.plain = value == 0
 	}
 }
 
@@ -146,7 +172,7 @@ const (
 	thriftStruct
 )
 
-// structure walks over a structure and calls note, if not nil, for the integers in it and in the structures directly in it.
+// structure walks over a structure and calls note, if not nil, for the integers and truth values in it and in the structures directly in it.
 func (w *thriftWalk) structure(note func(outer, field int, value int64)) {
 	const maxDepth = 32
 	w.depth++
@@ -173,6 +199,9 @@ func (w *thriftWalk) structure(note func(outer, field int, value int64)) {
 func (w *thriftWalk) field(kind, field int, note func(outer, field int, value int64)) {
 	switch kind {
 	case thriftTrue, thriftFalse: // the value is the type
+		if note != nil && w.depth <= 2 {
+			note(w.outer, field, int64(thriftFalse-kind))
+		}
 	case thriftI16, thriftI32, thriftI64:
 		value := w.zigzag()
 		if note != nil && w.depth <= 2 {
