@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -77,7 +78,7 @@ func (f *convertFlags) run(cmd *cobra.Command, in []string, out string) error {
 		defer beside.Close()
 		options.Vectors = beside
 	}
-	err = f.convert(cmd, in, out, options)
+	err = f.convert(cmd, in, out, options, bar)
 	if errors.Is(err, context.Canceled) {
 		return fmt.Errorf("interrupted: %s was not written", out)
 	}
@@ -102,36 +103,45 @@ func (f *convertFlags) openEmbeddings(ctx context.Context, out string) (*traces.
 	return traces.OpenVectors(ctx, found[0])
 }
 
-func (f *convertFlags) convert(cmd *cobra.Command, in []string, out string, options traces.LoadOptions) error {
+func (f *convertFlags) convert(cmd *cobra.Command, in []string, out string, options traces.LoadOptions, bar *progress) error {
 	creating := traces.CreateOptions{Format: f.outputFormat, Stdout: cmd.OutOrStdout()}
-	return copyTrace(cmd.Context(), in, out, options, creating, func(*traces.Record) error { return nil }, func() error { return nil })
+	read, lost, err := copyTrace(cmd.Context(), in, out, options, creating, func(*traces.Record) error { return nil }, func() error { return nil })
+	if err != nil {
+		return err
+	}
+	sayReadings(bar, read, "")
+	if len(lost) > 0 {
+		bar.note(fmt.Sprintf("%s holds less than was read; lost are: %s", out, strings.Join(lost, "; ")))
+	}
+	return nil
 }
 
-// copyTrace reads a trace and writes it anew, each record as change leaves it.
-func copyTrace(ctx context.Context, in []string, out string, reading traces.LoadOptions, creating traces.CreateOptions, change func(*traces.Record) error, end func() error) error {
+// copyTrace reads a trace and writes it anew, each record as change leaves it. It returns what was read, and what of it is lost.
+func copyTrace(ctx context.Context, in []string, out string, reading traces.LoadOptions, creating traces.CreateOptions,
+	change func(*traces.Record) error, end func() error) (read []traces.Reading, lost []string, err error) {
 	var w *traces.Writer
 	begin := func(fields traces.Fields) (err error) {
 		creating.Fields = fields
 		w, err = traces.Create(ctx, out, creating)
 		return err
 	}
-	err := traces.Scan(ctx, in, reading, begin, func(rec *traces.Record) error {
+	read, err = traces.Scan(ctx, in, reading, begin, func(rec *traces.Record) error {
 		if err := change(rec); err != nil {
 			return err
 		}
 		return w.Write(rec)
 	})
 	if w == nil {
-		return err
+		return nil, nil, err
 	}
 	defer w.Discard()
 	if err == nil {
 		err = end()
 	}
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	return w.Close()
+	return read, w.Lost(), w.Close()
 }
 
 // checkNotInput makes sure that no input is replaced.

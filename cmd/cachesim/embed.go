@@ -231,6 +231,7 @@ func (f *embedFlags) load(cmd *cobra.Command, in []string, options traces.LoadOp
 	case t.Queries.Texts == nil:
 		return nil, fmt.Errorf("%s: its queries have no texts to embed", t.Name)
 	}
+	sayReadings(bar, t.Readings, "")
 	return t, nil
 }
 
@@ -282,5 +283,6 @@ func (f *embedFlags) write(cmd *cobra.Command, in []string, options traces.LoadO
 		}
 		return nil
 	}
-	return copyTrace(cmd.Context(), in, f.out, options, traces.CreateOptions{}, give, end)
+	_, _, err := copyTrace(cmd.Context(), in, f.out, options, traces.CreateOptions{}, give, end)
+	return err
 }

@@ -28,12 +28,11 @@ type Options struct {
 	Finished func(Cell, Result) error
 	// Failed, where it is set, gets the cells that cannot be replayed with the reason, and the others go on unless it returns an error. Where
 	// it is nil the first failure stops the run.
-	Failed   func([]Cell, error) error
-	Progress Progress       // may be nil
-	Memory   *memory.Budget // what all of it may take; nil: all that there is
-	// NeighbourDir and Note are those of sim.NeighbourOptions.
-	NeighbourDir string
-	Note         func(text string)
+	Failed       func([]Cell, error) error
+	Progress     Progress          // may be nil
+	Memory       *memory.Budget    // what all of it may take; nil: all that there is
+	NeighbourDir string            // that of sim.NeighbourOptions
+	Note         func(text string) // hears what traces were read as, and what sim.NeighbourOptions.Note does; may be nil
 }
 
 // Progress hears what Execute is doing. Its methods, and those of its tasks, are called from several goroutines.
@@ -404,6 +403,7 @@ func (e *executor) load(ctx context.Context, g *group) error {
 	}
 	// What numbered the keys is garbage now. Returned at once, it leaves room for the tables of the replays, which are of like size.
 	debug.FreeOSMemory()
+	e.sayReadings(t, loading.Sizes)
 	jobs, err := e.jobs(t, g.cells)
 	if err != nil {
 		return err
@@ -413,6 +413,22 @@ func (e *executor) load(ctx context.Context, g *group) error {
 	g.queues = inQueues(jobs)
 	e.largest = max(e.largest, len(t.Objects))
 	return nil
+}
+
+// sayReadings tells what the files of a trace were read as. What a generator makes is said by its name.
+func (e *executor) sayReadings(t *traces.Trace, sizesCount bool) {
+	if e.options.Note == nil || t.ReadAs() == "" {
+		return
+	}
+	remark := ""
+	if !sizesCount {
+		remark = " (not used)"
+	}
+	e.reporting.Lock()
+	defer e.reporting.Unlock()
+	for _, line := range traces.Lines(t.Readings, remark) {
+		e.options.Note(line)
+	}
 }
 
 // columns says which columns of their trace cells need.

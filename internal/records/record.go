@@ -17,9 +17,9 @@ type Record struct {
 	TraceFiles     string  `json:"trace_files" parquet:"trace_files"`         // paths, one per line, "-" for standard input; "" if generated
 	TraceGenerator string  `json:"trace_generator" parquet:"trace_generator"` // the generator with every parameter, its seed among them; "" for files
 	TraceChecksum  string  `json:"trace_checksum" parquet:"trace_checksum"`   // "sha256:" and the digest of the file's bytes, or of the digests of several; "" if generated or not taken
-	InputFormat    string  `json:"input_format" parquet:"input_format"`       // as for --input-format; "" where it was detected
+	InputFormat    string  `json:"input_format" parquet:"input_format"`       // as for --input-format: what reads the files the same way again; "" if generated, or if that is another for each file
 	ReadAs         string  `json:"read_as" parquet:"read_as" added:"later"`   // what the files were read as, for people; "" in records of older programs
-	LeftOut        int64   `json:"left_out" parquet:"left_out" added:"later"` // requests that were left out, of size 0 say
+	LeftOut        int64   `json:"left_out" parquet:"left_out" added:"later"` // rows of the files and requests, of size 0 say, that were left out
 	Merge          bool    `json:"merge" parquet:"merge"`                     // files were merged by time
 	PerFile        bool    `json:"per_file" parquet:"per_file"`               // the cache was empty again at the start of each file; counts are sums
 	Limit          int64   `json:"limit" parquet:"limit"`                     // requests read at most; 0 for all

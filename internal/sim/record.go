@@ -13,7 +13,8 @@ import (
 func (r *Replayer) record(c Cell, out outcome) records.Record {
 	n := out.counts
 	rec := records.Record{
-		Trace: r.trace.Name, Policy: c.Policy.Entry.Name, Params: c.Policy.ParamString(), Label: c.Policy.String(),
+		Trace: r.trace.Name, InputFormat: r.trace.InputFormat(), ReadAs: r.trace.ReadAs(), LeftOut: r.trace.LeftOut(),
+		Policy: c.Policy.Entry.Name, Params: c.Policy.ParamString(), Label: c.Policy.String(),
 		Kind: c.Policy.Entry.Kind.String(), Cache: c.Cache.String(),
 		Capacity: c.Capacity.Amount, CapacityUnit: c.Capacity.Unit(), CapacityText: c.Capacity.Text, SimulatedCapacity: c.Capacity.Simulated,
 		CapacityShare: new(r.share(c.Capacity)),

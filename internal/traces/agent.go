@@ -54,6 +54,7 @@ func openAgent(src *Source, opts params.Values) (Reader, Fields, error) {
 	if err := a.readHead(); err != nil {
 		return nil, Fields{}, a.place(err)
 	}
+	src.reading.Time = "time in s from session starts that are made up (arrivals=" + opts.Text("arrivals") + ")"
 	return newPromptReader(number, a), Fields{Time: true, Sessions: true, Groups: true, BlockTokens: a.blockTokens}, nil
 }
 

@@ -18,6 +18,7 @@ var arcFormat = Format{
 	Detection: "four whole numbers a line, and the third is 0 or the name ends in .lis",
 	Detect:    detectARC,
 	Open: func(src *Source, _ params.Values) (Reader, Fields, error) {
+		src.reading.Key = "key block, of runs of blocks"
 		return &arcReader{src: src}, Fields{}, nil
 	},
 }

@@ -68,6 +68,10 @@ type batchesReader struct {
 
 func openBatches(src *Source, opts params.Values) (Reader, Fields, error) {
 	lines := opts.Int("lines")
+	src.reading.Request = "a batch of keys per line"
+	if lines > 1 {
+		src.reading.Request = fmt.Sprintf("a batch of keys per %d lines", lines)
+	}
 	src.line = 1
 	return &batchesReader{src: src, linesPerBatch: lines, lines: lines}, Fields{Groups: true}, nil
 }

@@ -76,6 +76,10 @@ func openCacheLib(src *Source, opts params.Values) (Reader, Fields, error) {
 			return nil, Fields{}, src.LineErrorf("no column %s in the header; want %s", col.name, cacheLibColumns)
 		}
 	}
+	src.reading.Time, src.reading.Why = "time op_time in s", "not "+opts.Text("ops")
+	if c.withKey {
+		src.reading.Size = "size key_size+size"
+	}
 	return c, Fields{Time: c.time >= 0, Size: true, Op: true}, nil
 }
 
@@ -89,6 +93,7 @@ func (c *cacheLibReader) Read(rec *Record) error {
 			return c.rows.src.LineErrorf("%w", err)
 		}
 		if !c.ops.has(c.last.Op) {
+			c.rows.src.reading.LeftOut++
 			c.left = 0
 		}
 	}

@@ -55,6 +55,7 @@ func openChat(src *Source, opts params.Values) (Reader, Fields, error) {
 	if err := c.readTurns(); err != nil {
 		return nil, Fields{}, err
 	}
+	src.reading.Layout, src.reading.Time = "sorted by time", "time in "+opts.Text("time-unit")
 	slices.SortStableFunc(c.turns, func(a, b chatTurn) int { return cmp.Compare(a.time, b.time) })
 	return newPromptReader(src.nextNumber(), c), Fields{Time: true, Sessions: true, Groups: true, BlockTokens: c.blockTokens}, nil
 }

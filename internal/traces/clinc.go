@@ -49,6 +49,7 @@ const (
 
 // openCLINC reads the file whole: its memory is that of the text and of 60 bytes per query.
 func openCLINC(src *Source, opts params.Values) (Reader, Fields, error) {
+	src.reading.Request = "queries in an order that is made up"
 	file := src.nextNumber()
 	r := &clincReader{split: opts.Text("split"), dropOOS: opts.Text("oos") == "drop", numbers: map[string]int{}}
 	err := src.scanWhole("file of queries with intents", func(s *jsonScanner) error {

@@ -69,10 +69,10 @@ func packedKeys(t testing.TB) map[string][]byte {
 }
 
 // readBytes opens data as standard input and counts its records.
-func readBytes(data []byte) (records int, info FileInfo, err error) {
+func readBytes(data []byte) (records int, info *Reading, err error) {
 	s, err := Open("-", LoadOptions{Stdin: bytes.NewReader(data)})
 	if err != nil {
-		return 0, FileInfo{}, err
+		return 0, nil, err
 	}
 	defer s.Close()
 	all, err := drain(s)

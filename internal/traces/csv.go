@@ -1,8 +1,10 @@
 package traces
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/cachesim/cachesim/internal/params"
 )
@@ -85,7 +87,36 @@ func openCSV(src *Source, opts params.Values) (Reader, Fields, error) {
 	if c.columns, err = c.rows.chooseColumns("csv", opts); err != nil {
 		return nil, Fields{}, err
 	}
+	c.state(opts)
 	return c, c.columns.fields(), nil
+}
+
+// state says what the table is read as.
+func (c *csvReader) state(opts params.Values) {
+	r := &c.rows
+	r.state(c.columns, opts)
+	for _, d := range delimiters {
+		if d.char == r.delimiter {
+			r.src.reading.Layout = d.name
+			opts["delimiter"] = d.name
+		}
+	}
+	if r.header == nil {
+		r.src.reading.Layout += ", no header"
+	}
+	opts["header"] = strconv.FormatBool(r.header != nil)
+	if c.time >= 0 {
+		r.src.reading.Time += timeKind(r.firstRow, c.time, opts.Text("time-unit"))
+	}
+	r.src.reading.Why = "not " + opts.Text("ops")
+}
+
+// timeKind says what the times in a column are, by the first row: dates, or numbers of units.
+func timeKind(row [][]byte, column int, unit string) string {
+	if column < len(row) && bytes.ContainsAny(row[column], ":") {
+		return " as dates"
+	}
+	return " in " + unit
 }
 
 // begin finds out the delimiter and whether there is a header, and reads the first row.
@@ -109,8 +140,12 @@ func (r *rowReader) begin(opts params.Values) error {
 	}
 	wanted := []string{opts.Text("key"), opts.Text("time"), opts.Text("size"), opts.Text("op")}
 	if h := opts.Text("header"); h == "true" || (h == "auto" && guessHeader(lines, r.delimiter, wanted)) {
+		if len(lines) > 1 {
+			r.firstRow = cutLoosely(nil, bytes.Clone(lines[1]), r.delimiter)
+		}
 		return r.readHeader()
 	}
+	r.firstRow = cutLoosely(nil, bytes.Clone(lines[0]), r.delimiter)
 	return r.next()
 }
 
@@ -128,6 +163,7 @@ func (c *csvReader) Read(rec *Record) error {
 		if c.ops.has(rec.Op) {
 			return nil
 		}
+		c.rows.src.reading.LeftOut++
 	}
 }
 

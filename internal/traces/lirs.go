@@ -14,6 +14,7 @@ var lirsFormat = Format{
 	Detection: "every line is a whole number, with marks or blank lines between them or a name that ends in .trace or .trc",
 	Detect:    detectLIRS,
 	Open: func(src *Source, _ params.Values) (Reader, Fields, error) {
+		src.reading.Key, src.reading.Why = "key block", "marks"
 		return &lirsReader{src: src}, Fields{}, nil
 	},
 }
@@ -64,5 +65,6 @@ func (l *lirsReader) Read(rec *Record) error {
 		if !isMark(text) {
 			return l.src.LineErrorf("block %.60q: want a whole number from 0, below 2^64, or a mark *", text)
 		}
+		l.src.reading.LeftOut++
 	}
 }

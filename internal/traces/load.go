@@ -58,6 +58,10 @@ func LoadReader(ctx context.Context, name string, r Reader, fields Fields, total
 		s.opts.Progress = func(int64, int64) { show(int64(s.seen), total) }
 	}
 	s.begin = l.begin
+	reading := &Reading{Name: name}
+	reading.complete(Format{Name: "generated"}, nil, fields)
+	reading.Spec = ""
+	s.together.join(reading)
 	if err := s.start(name, fields); err != nil {
 		return nil, err
 	}
@@ -102,7 +106,7 @@ func (l *loader) finish() *Trace {
 	t.dropEmptyPart()
 	t.NumObjects = l.numbering.len()
 	t.Objects = t.Objects[:len(t.Objects):len(t.Objects)]
-	t.Files = l.files
+	t.Readings = l.together.list()
 	t.Name = traceName(l.paths)
 	t.SampleRate = 1
 	t.Limited = l.opts.Limit > 0 && len(t.Objects) == l.opts.Limit
@@ -372,8 +376,8 @@ func (t *Trace) WithoutZeroSizes() (*Trace, int) {
 // only returns the requests that keep chooses by position, as a trace of its own with objects numbered anew. It has the groups of t unless
 // they are prompts: one that lost a block is none.
 func (t *Trace) only(keep func(pos int) bool) *Trace {
-	kept := &Trace{Name: t.Name, Files: t.Files, SampleRate: t.SampleRate, SampledFrom: t.SampledFrom} // queries stay behind: they have no sizes
-	renumbered := make([]uint32, t.NumObjects)                                                         // per object of t: its new number plus one
+	kept := &Trace{Name: t.Name, Readings: t.Readings, SampleRate: t.SampleRate, SampledFrom: t.SampledFrom} // queries stay behind: they have no sizes
+	renumbered := make([]uint32, t.NumObjects)                                                               // per object of t: its new number plus one
 	starts, groups, begins := t.Starts, t.Groups, false
 	if t.Prompts != nil {
 		groups = nil

@@ -254,8 +254,8 @@ func TestSeveralFiles(t *testing.T) {
 		if have := strings.Join(requests, " "); have != c.want {
 			t.Errorf("merge %v: got %s, want %s", c.merge, have, c.want)
 		}
-		if got.Name != "a.csv+b.csv+c.csv" || len(got.Files) != 3 || got.Files[1].Path != paths[1] {
-			t.Errorf("name %q, files %v", got.Name, got.Files)
+		if got.Name != "a.csv+b.csv+c.csv" || len(got.Readings) != 1 || got.Readings[0].Paths != 3 {
+			t.Errorf("name %q, readings %v", got.Name, got.Readings)
 		}
 	}
 }

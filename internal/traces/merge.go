@@ -25,10 +25,10 @@ func newMergeReader(streams []*Stream) (*mergeReader, error) {
 	m := &mergeReader{}
 	for i, s := range streams {
 		if s.Fields.Groups && s.Fields.BlockTokens == 0 { // the blocks of a prompt have the same time and stay together
-			return nil, fmt.Errorf("%s: has groups of requests, which merging by time would tear apart; without merging, files are read one after another", s.Info.Path)
+			return nil, fmt.Errorf("%s: has groups of requests, which merging by time would tear apart; without merging, files are read one after another", s.in.path)
 		}
 		if !s.Fields.Time {
-			return nil, fmt.Errorf("%s: has no times to merge by; without merging, files are read one after another", s.Info.Path)
+			return nil, fmt.Errorf("%s: has no times to merge by; without merging, files are read one after another", s.in.path)
 		}
 		head := &mergeHead{stream: s, order: i}
 		if err := s.Read(&head.rec); err == nil {

@@ -82,6 +82,8 @@ func openMooncake(src *Source, opts params.Values) (Reader, Fields, error) {
 			return nil, Fields{}, src.Errorf("the first lines fit no usual number of tokens in a block, or several: state it, for example with --input-format mooncake:block=512")
 		}
 	}
+	opts["block"] = r.blockTokens
+	src.reading.Time = "time in " + opts.Text("time-unit")
 	fields := Fields{Time: r.expected&hasTimestamp != 0, Sessions: r.expected&hasSession != 0, Groups: true, BlockTokens: r.blockTokens}
 	return newPromptReader(src.nextNumber(), r), fields, nil
 }

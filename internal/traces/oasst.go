@@ -64,6 +64,7 @@ type oasstThread struct {
 
 // openOASST reads the file whole, as trees are not sorted by time. Its memory is that of the texts that are requests, and 400 bytes per message.
 func openOASST(src *Source, opts params.Values) (Reader, Fields, error) {
+	src.reading.Request = "messages as queries (roles=" + opts.Text("roles") + ")"
 	r := &oasstReader{src: src, bothRoles: opts.Text("roles") == "both", drop: opts.Text("deleted") == "drop", lang: opts.Text("lang")}
 	if r.lang == "all" {
 		r.lang = ""

@@ -7,7 +7,7 @@ import "github.com/cachesim/cachesim/internal/params"
 // Stream is an opened trace: its records, and what they were read as.
 type Stream struct {
 	Reader
-	Info   FileInfo
+	Info   *Reading // of the first file where it is an archive
 	Fields Fields
 	in     *input
 }
@@ -22,16 +22,16 @@ func (s *Stream) Close() error { return s.in.close() }
 // Open opens the trace file at path, or standard input for "-", and recognises compression, tar archives and format from the
 // content. opts.Format forces a format; opts.Stdin is what "-" reads. The error names the file.
 func Open(path string, opts LoadOptions) (*Stream, error) {
-	return open(context.Background(), path, opts, new(int))
+	return open(context.Background(), path, opts, new(together))
 }
 
-// open is Open with a context that ends the waiting for a pipe, and for a file that is read together with others: numbers counts them.
-func open(ctx context.Context, path string, opts LoadOptions, numbers *int) (*Stream, error) {
+// open is Open with a context that ends the waiting for a pipe, and for a file that is read together with others: t is what they share.
+func open(ctx context.Context, path string, opts LoadOptions, t *together) (*Stream, error) {
 	in, err := openInput(ctx, path, opts.Stdin)
 	if err != nil {
 		return nil, err
 	}
-	in.numbers, in.budget = numbers, opts.Memory
+	in.together, in.budget = t, opts.Memory
 	stream, err := in.stream(opts.Format, opts.Merge)
 	if err != nil {
 		in.close()
@@ -46,19 +46,31 @@ func (in *input) stream(spec string, wholeMembers bool) (*Stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Stream{in: in, Info: FileInfo{Path: in.path, Compression: src.compression}}
+	s := &Stream{in: in}
 	if src.isTar() {
 		members, err := openTar(src, spec, wholeMembers)
-		s.Reader, s.Fields, s.Info.Format = members, members.fields, members.format.Name
+		s.Reader, s.Fields, s.Info = members, members.fields, members.reading
 		return s, err
 	}
-	format, opts, err := src.chooseFormat(spec)
-	if err != nil {
-		return nil, err
-	}
-	s.Info.Format = format.Name
-	s.Reader, s.Fields, err = format.Open(src, opts)
+	s.Reader, s.Fields, err = src.open(spec, newReading(in.path, src.compression))
+	s.Info = src.reading
 	return s, err
+}
+
+// open recognises the format, unless spec asks for one, and starts to read. What the file was read as goes into reading.
+func (s *Source) open(spec string, reading *Reading) (Reader, Fields, error) {
+	format, opts, err := s.chooseFormat(spec)
+	if err != nil {
+		return nil, Fields{}, err
+	}
+	s.reading = reading
+	reader, fields, err := format.Open(s, opts)
+	if err != nil {
+		return nil, Fields{}, err
+	}
+	s.reading.complete(format, opts, fields)
+	s.reading = s.in.together.join(s.reading)
+	return reader, fields, nil
 }
 
 // chooseFormat returns the format that spec asks for, or the one that the content looks like.

@@ -137,6 +137,7 @@ type oracleGeneralReader struct {
 }
 
 func openOracleGeneral(src *Source, _ params.Values) (Reader, Fields, error) {
+	src.reading.Time = "time in s"
 	return &oracleGeneralReader{src: src}, Fields{Time: true, Size: true}, nil
 }
 

@@ -78,6 +78,7 @@ func openParquet(src *Source, opts params.Values) (r Reader, fields Fields, err 
 		return nil, Fields{}, src.Errorf("damaged Parquet: %w", err)
 	}
 	p := &parquetReader{src: src, file: file, check: check, groups: file.RowGroups(), ops: newOpFilter(opts.Text("ops"))}
+	src.reading.Why = "not " + opts.Text("ops")
 	fields, err = p.chooseColumns(opts)
 	return p, fields, err
 }
@@ -120,6 +121,10 @@ func (p *parquetReader) chooseColumns(opts params.Values) (Fields, error) {
 		if err := c.parse(cursor); err != nil {
 			return Fields{}, p.src.Errorf("column %q cannot be the %s: it holds %s, want %w", cursor.column.Name(), c.use, describeColumn(cursor.column), err)
 		}
+	}
+	table.state(chosen, opts)
+	if p.time != nil {
+		p.src.reading.Time += " in " + unitName(p.time.unit)
 	}
 	fields := chosen.fields()
 	if p.queries, err = newParquetQueries(&table, all, opts); err != nil {
@@ -168,6 +173,7 @@ func (p *parquetReader) Read(rec *Record) error {
 		if p.ops.has(rec.Op) {
 			return nil
 		}
+		p.src.reading.LeftOut++
 	}
 }
 

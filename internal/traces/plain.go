@@ -54,6 +54,7 @@ type plainReader struct {
 }
 
 func openPlain(src *Source, opts params.Values) (Reader, Fields, error) {
+	src.reading.Key = "one key per line"
 	return &plainReader{src: src, spaces: opts.Bool("spaces")}, Fields{}, nil
 }
 

@@ -268,7 +268,7 @@ func TestMooncakeIsWrittenAsPublished(t *testing.T) {
 `
 	var out bytes.Buffer
 	var w *Writer
-	err := Scan(t.Context(), []string{"-"}, LoadOptions{Stdin: strings.NewReader(content)}, func(fields Fields) (err error) {
+	_, err := Scan(t.Context(), []string{"-"}, LoadOptions{Stdin: strings.NewReader(content)}, func(fields Fields) (err error) {
 		w, err = Create(t.Context(), "-", CreateOptions{Format: "mooncake", Fields: fields, Stdout: &out})
 		return err
 	}, func(rec *Record) error { return w.Write(rec) })

@@ -73,6 +73,10 @@ func openQueryLines(src *Source, opts params.Values) (Reader, Fields, error) {
 		return nil, Fields{}, err
 	}
 	r.textsOnly = bytes.HasPrefix(trimBlanks(head.Bytes), []byte(`"`))
+	src.reading.Key, src.reading.Time = "id", "time in "+opts.Text("time-unit")
+	if r.textsOnly {
+		src.reading.Key, src.reading.Time = "id is the text", ""
+	}
 	return r, Fields{Time: !r.textsOnly, Counted: r.textsOnly, Queries: true}, nil
 }
 

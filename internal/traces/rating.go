@@ -36,11 +36,13 @@ func detectRating(head Head, _ string) Confidence {
 }
 
 func openRating(src *Source, opts params.Values) (Reader, Fields, error) {
+	src.reading.Key, src.reading.Time = "key "+opts.Text("key"), "time in s"
 	r := &ratingReader{src: src, keyColumn: 1}
 	if opts.Text("key") == "user" {
 		r.keyColumn = 0
 	}
 	if opts.Bool("sort") {
+		src.reading.Layout = "sorted by time"
 		return &sortedReader{r: r}, Fields{Time: true}, nil
 	}
 	return r, Fields{Time: true}, nil

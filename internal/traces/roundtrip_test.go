@@ -134,8 +134,8 @@ func TestWrittenFormatsAreDetected(t *testing.T) {
 		}
 		want := naiveTrace(records, Fields{Time: got.Times != nil, Size: got.HasSizes(), Op: got.Ops != nil})
 		checkColumns(t, got, want)
-		if got.Files[0].Format != format {
-			t.Errorf("%s is read as %s", format, got.Files[0].Format)
+		if got.Readings[0].Format != format {
+			t.Errorf("%s is read as %s", format, got.Readings[0].Format)
 		}
 	}
 }

@@ -21,6 +21,7 @@ type rowReader struct {
 	delimiter byte
 	columns   int      // cells per row, 0 before the first
 	header    []string // names of the columns, nil without a header
+	firstRow  [][]byte // cut loosely
 	cells     [][]byte // of the last row; valid until the next
 
 	quoted *csv.Reader // reads the rows that hold quotes, from feed
@@ -191,6 +192,16 @@ func columnOptions() []params.Param {
 // timeUnits in nanoseconds.
 var timeUnits = map[string]int64{"s": 1e9, "ms": 1e6, "us": 1e3, "ns": 1}
 
+// unitName returns the name of a unit of so many nanoseconds.
+func unitName(ns int64) string {
+	for name, unit := range timeUnits {
+		if unit == ns {
+			return name
+		}
+	}
+	return fmt.Sprintf("%d ns", ns)
+}
+
 // columns are the indexes of the columns to read, -1 for none.
 type columns struct{ key, time, size, op int }
 
@@ -220,6 +231,52 @@ func (r *rowReader) chooseColumns(format string, opts params.Values) (columns, e
 			"(columns %s)", format, r.describeColumns())
 	}
 	return c, nil
+}
+
+// state says in the reading which columns are read, and in opts how to choose them again.
+func (r *rowReader) state(c columns, opts params.Values) {
+	for _, col := range []struct {
+		index  int
+		option string
+		stated *string
+	}{{c.key, "key", &r.src.reading.Key}, {c.time, "time", &r.src.reading.Time}, {c.size, "size", &r.src.reading.Size}, {c.op, "op", &r.src.reading.Op}} {
+		if col.index >= 0 {
+			*col.stated = col.option
+			if name := r.describeColumn(col.index); name != col.option {
+				*col.stated += " " + name
+			}
+			opts[col.option] = r.choiceOf(col.index)
+		}
+	}
+}
+
+// describeColumn returns the name of a column for people, or its number.
+func (r *rowReader) describeColumn(i int) string {
+	if r.header == nil || r.header[i] == "" {
+		return fmt.Sprintf("column %d", i+1)
+	}
+	return shortName(r.header[i])
+}
+
+// choiceOf returns what chooses a column again: its name, if that is plain and no other column has it, or else its number.
+func (r *rowReader) choiceOf(i int) string {
+	if r.header != nil && isPlainChoice(r.header[i]) {
+		if again, err := r.column(r.header[i]); err == nil && again == i {
+			return r.header[i]
+		}
+	}
+	return strconv.Itoa(i + 1)
+}
+
+// isPlainChoice says whether a name can stand as the value of an option and is not taken for a number or for "none".
+func isPlainChoice(name string) bool {
+	for i, c := range name {
+		letter := c|' ' >= 'a' && c|' ' <= 'z' || c == '_'
+		if !letter && (i == 0 || !strings.ContainsRune("0123456789-.", c)) {
+			return false
+		}
+	}
+	return name != "" && name != "none"
 }
 
 // choose returns the index of the column that the user chose, for "" of one with a known name, or -1 for none.

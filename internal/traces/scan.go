@@ -20,13 +20,17 @@ const checkEvery = 1 << 12
 // Scan streams the records of trace files, one file after another or merged by time, sampled and limited as opts says: begin is
 // called once with what the records carry, then visit for each. A record is valid until visit returns. All files must carry
 // the same of the fields that opts asks for. Not to find any request is an error. When ctx ends, Scan returns its error at once.
-func Scan(ctx context.Context, paths []string, opts LoadOptions, begin func(Fields) error, visit func(*Record) error) error {
+// It returns what the files were read as, each way once.
+func Scan(ctx context.Context, paths []string, opts LoadOptions, begin func(Fields) error, visit func(*Record) error) ([]Reading, error) {
 	s, err := newScan(ctx, paths, opts)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	s.begin, s.visit = begin, visit
-	return s.run()
+	if err := s.run(); err != nil {
+		return nil, err
+	}
+	return s.together.list(), nil
 }
 
 // scan is the state of Scan and of Load.
@@ -42,9 +46,9 @@ type scan struct {
 	batches func(*oracleGeneralReader) error // if set, reads all of a file that is neither sampled nor merged
 	part    func()                           // if set, called where a file, or the next file in an archive, begins
 
-	files    []FileInfo
+	together together
+	opened   int // files
 	fields   Fields
-	numbers  int // files that were numbered
 	seen     int // requests read
 	kept     int // requests that sampling kept
 	open     []*Stream
@@ -206,7 +210,7 @@ func (s *scan) mergeable() (streams []*Stream, err error) {
 
 // openNext opens a file and makes sure that its fields are those of the files before it.
 func (s *scan) openNext(path string) (*Stream, error) {
-	stream, err := open(s.ctx, path, s.opts, &s.numbers)
+	stream, err := open(s.ctx, path, s.opts, &s.together)
 	if err != nil {
 		return nil, err
 	}
@@ -219,8 +223,7 @@ func (s *scan) openNext(path string) (*Stream, error) {
 	}
 	fields := stream.Fields
 	fields.Time = fields.Time || fields.Counted
-	s.files = append(s.files, stream.Info)
-	if len(s.files) == 1 {
+	if s.opened++; s.opened == 1 {
 		return stream, s.start(path, fields)
 	}
 	if err := s.checkPrompts(path, fields); err != nil {

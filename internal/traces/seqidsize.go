@@ -18,6 +18,7 @@ var seqIDSizeFormat = Format{
 	}},
 	Detect: detectSeqIDSize,
 	Open: func(src *Source, opts params.Values) (Reader, Fields, error) {
+		src.reading.Key = "key " + opts.Text("key")
 		return &seqIDSizeReader{src: src, pair: opts.Text("key") == "id-size"}, Fields{Size: true}, nil
 	},
 }

@@ -55,6 +55,7 @@ type sgdTurn struct {
 
 // openSGD reads the file whole: its memory is that of the text and of 120 bytes per turn.
 func openSGD(src *Source, opts params.Values) (Reader, Fields, error) {
+	src.reading.Request = "turns as queries (roles=" + opts.Text("roles") + ")"
 	if head, err := src.head(); err != nil {
 		return nil, Fields{}, err
 	} else if isSGDSchema(head) {

@@ -32,14 +32,14 @@ type input struct {
 	opened    filestate.State
 	bytesRead atomic.Int64
 	closers   []func() error
-	numbers   *int // how many files, and members of archives, were numbered so far; shared by all that are read together
+	together  *together
 	budget    *memory.Budget
 	archive   *input // that this is a member of; nil for a file of its own
 }
 
 // member returns the input of a member of an archive. What is opened for it can be closed before the archive is.
 func (in *input) member() *input {
-	return &input{path: in.path, label: in.label, numbers: in.numbers, budget: in.budget, archive: in}
+	return &input{path: in.path, label: in.label, together: in.together, budget: in.budget, archive: in}
 }
 
 // taken returns how many bytes of the file were read.
@@ -138,6 +138,7 @@ type Source struct {
 	name        string        // base name in lower case without endings of compressions
 	compression string        // "" for none
 	held        *bytes.Reader // the content, where it is in memory
+	reading     *Reading
 	buf         *bufio.Reader
 	line        int   // number of the line that Line returned last
 	offset      int64 // decompressed bytes that Records and Read returned
@@ -200,8 +201,8 @@ func strippedName(path string) string {
 
 // nextNumber gives the file or member its number among those that are read together, from 0 on in the order in which they are opened. A format asks once.
 func (s *Source) nextNumber() int {
-	n := *s.in.numbers
-	*s.in.numbers++
+	n := s.in.together.numbered
+	s.in.together.numbered++
 	return n
 }
 

@@ -3,6 +3,7 @@ package traces
 import (
 	"archive/tar"
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"math"
@@ -36,11 +37,11 @@ type tarReader struct {
 	archive    *Source
 	tar        *tar.Reader
 	ended      endWatch
-	spec       string // format that the user asked for, "" to detect it
-	whole      bool   // members are read into memory when they are opened, so that all can be open at the same time
-	held       int64  // bytes of members in memory
-	open       *input // of the member that is read
-	format     Format
+	spec       string   // format that the user asked for, "" to detect it
+	whole      bool     // members are read into memory when they are opened, so that all can be open at the same time
+	held       int64    // bytes of members in memory
+	open       *input   // of the member that is read
+	reading    *Reading // of the present member
 	member     Reader
 	fields     Fields
 	nextMember func() // if set, called before the first record of each member but the first
@@ -117,21 +118,18 @@ func (t *tarReader) openMember(header *tar.Header) error {
 	if err != nil {
 		return err
 	}
-	format, opts, err := src.chooseFormat(t.spec)
-	if err != nil {
+	reading := newReading(t.archive.in.path, cmp.Or(src.compression, t.archive.compression))
+	reading.Archive = true
+	member, fields, err := src.open(t.spec, reading)
+	switch {
+	case err != nil:
 		return err
-	}
-	if t.member != nil && format.Name != t.format.Name {
-		return src.Errorf("looks like %s but the files before it like %s; name the right one with --input-format NAME", format.Name, t.format.Name)
-	}
-	member, fields, err := format.Open(src, opts)
-	if err != nil {
-		return err
-	}
-	if t.member != nil && fields != t.fields {
+	case t.member != nil && src.reading.Format != t.reading.Format:
+		return src.Errorf("looks like %s but the files before it like %s; name the right one with --input-format NAME", src.reading.Format, t.reading.Format)
+	case t.member != nil && fields != t.fields:
 		return src.Errorf("has other columns than the files before it in the archive")
 	}
-	t.format, t.member, t.fields = format, member, fields
+	t.reading, t.member, t.fields = src.reading, member, fields
 	return nil
 }
 

@@ -14,6 +14,7 @@ var textFormat = Format{
 	Detection: "nothing, as any text would do: name it",
 	Detect:    func(Head, string) Confidence { return No },
 	Open: func(src *Source, _ params.Values) (Reader, Fields, error) {
+		src.reading.Key = "each line is a query"
 		return &textReader{src: src}, Fields{Queries: true, Counted: true}, nil
 	},
 }

@@ -68,6 +68,7 @@ func (s *jsonScanner) pair(labels ...string) (text, label []byte, err error) {
 
 // openTIAGE reads the file whole: its memory is that of the text and of 120 bytes per turn.
 func openTIAGE(src *Source, _ params.Values) (Reader, Fields, error) {
+	src.reading.Request = "turns as queries"
 	file := src.nextNumber()
 	var queries []dialogueQuery
 	err := src.scanWhole("file of dialogues", func(s *jsonScanner) error {

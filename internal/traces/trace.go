@@ -44,8 +44,8 @@ type Trace struct {
 	// trace is one sequence.
 	Starts []int
 
-	Files      []FileInfo
-	SampleRate float64 // share of the keys that were kept, 1 without sampling
+	Readings   []Reading // what the files, or the generator, were read as, each way once
+	SampleRate float64   // share of the keys that were kept, 1 without sampling
 
 	SampledFrom int  // requests of which a sample was taken; 0 without sampling
 	Limited     bool // reading ended at LoadOptions.Limit
@@ -80,13 +80,6 @@ func (p *Prompts) Depths() []int32 {
 		}
 	}
 	return depths
-}
-
-// FileInfo says what a file was read as.
-type FileInfo struct {
-	Path        string
-	Format      string // name of the format
-	Compression string // "zstd", "gzip", ... or "" for none
 }
 
 // Parts returns the sequences of the trace that are each replayed through an empty cache, with the object numbers of the whole: the

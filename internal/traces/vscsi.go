@@ -95,6 +95,8 @@ func openVSCSI(src *Source, opts params.Values) (Reader, Fields, error) {
 			return nil, Fields{}, src.Errorf("is no vscsi trace: want records of 32 bytes that state version 1, or of 40 bytes that state version 2")
 		}
 	}
+	opts["version"] = r.layout.version
+	src.reading.Layout, src.reading.Key, src.reading.Time = "version "+r.layout.version, "key block", "time in us"
 	return r, Fields{Time: true, Size: true, Op: true}, nil
 }
 

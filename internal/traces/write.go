@@ -31,6 +31,7 @@ type CreateOptions struct {
 type Writer struct {
 	path     string
 	records  int64
+	lost     []string
 	file     *atomicfile.File // nil for standard output
 	sink     *sink
 	buffer   *bufio.Writer
@@ -68,20 +69,42 @@ type writableFormat struct {
 	name       string
 	endings    []string // of file names in lower case, before the ending of a compression
 	create     func(ctx context.Context, w io.Writer, folder string, fields Fields) (recordWriter, error)
-	embeddings bool // it holds those of queries
+	embeddings bool   // it holds those of queries
+	holds      Fields // what it has a place for; BlockTokens: any number of them
 }
 
 // writableFormats lists them. To add one, write a recordWriter and a line here.
 var writableFormats = []writableFormat{
-	{"csv", []string{".csv"}, newCSVWriter, false},
-	{"plain", []string{".txt", ".keys", ".plain"}, newPlainWriter, false},
-	{"batches", []string{".batches"}, newBatchesWriter, false},
-	{"oraclegeneral", []string{".oraclegeneral", ".oraclegeneral.bin"}, newOracleGeneralWriter, false},
-	{"parquet", []string{".parquet"}, newParquetWriter, true},
-	{"mooncake", []string{".jsonl"}, newMooncakeWriter, false},
-	{"npy", []string{".npy"}, newNpyWriter, true},
-	{"fvecs", []string{".fvecs"}, newFvecsWriter, true},
-	{"queries", []string{".jsonl"}, newQueryLineWriter, true},
+	{"csv", []string{".csv"}, newCSVWriter, false, Fields{Time: true, Size: true, Op: true}},
+	{"plain", []string{".txt", ".keys", ".plain"}, newPlainWriter, false, Fields{}},
+	{"batches", []string{".batches"}, newBatchesWriter, false, Fields{Groups: true}},
+	{"oraclegeneral", []string{".oraclegeneral", ".oraclegeneral.bin"}, newOracleGeneralWriter, false, Fields{Time: true, Size: true}},
+	{"parquet", []string{".parquet"}, newParquetWriter, true, Fields{Time: true, Size: true, Op: true, Queries: true}},
+	{"mooncake", []string{".jsonl"}, newMooncakeWriter, false, Fields{Time: true, Groups: true, BlockTokens: 1}},
+	{"npy", []string{".npy"}, newNpyWriter, true, Fields{}},
+	{"fvecs", []string{".fvecs"}, newFvecsWriter, true, Fields{}},
+	{"queries", []string{".jsonl"}, newQueryLineWriter, true, Fields{Time: true, Queries: true}},
+}
+
+// lost says what records with these fields lose in the format, in words.
+func (f writableFormat) lost(fields Fields) (lost []string) {
+	for _, part := range []struct {
+		lost bool
+		name string
+	}{
+		{fields.Time && !fields.Counted && !f.holds.Time, "times"},
+		{fields.Size && !f.holds.Size, "sizes"},
+		{fields.Op && !f.holds.Op, "operations"},
+		{fields.BlockTokens > 0 && f.holds.BlockTokens == 0, "which blocks make a prompt, lengths and conversations"},
+		{fields.BlockTokens == 0 && fields.Groups && !f.holds.Groups, "which keys come together"},
+		{fields.Queries && !f.holds.Queries && f.embeddings, "all of the queries but their embeddings"},
+		{fields.Queries && !f.holds.Queries && !f.embeddings, "all of the queries but their ids"},
+	} {
+		if part.lost {
+			lost = append(lost, part.name)
+		}
+	}
+	return lost
 }
 
 // WritableFormats returns the names of the formats that Create writes.
@@ -131,7 +154,7 @@ func Create(ctx context.Context, path string, opt CreateOptions) (*Writer, error
 	if err != nil {
 		return nil, err
 	}
-	w := &Writer{path: path}
+	w := &Writer{path: path, lost: format.lost(opt.Fields)}
 	if err := w.openSink(ctx, opt.Stdout); err != nil {
 		return nil, err
 	}
@@ -167,6 +190,9 @@ func (w *Writer) spoolFolder() string {
 	}
 	return filepath.Dir(w.path)
 }
+
+// Lost says what of the records has no place in the format, in words: "times".
+func (w *Writer) Lost() []string { return w.lost }
 
 // Write adds a record. It keeps nothing of rec. An error names the record and ends the writing; call Discard then.
 func (w *Writer) Write(rec *Record) error {

@@ -409,7 +409,8 @@ func IsGenerator(text string) bool {
 	return slices.ContainsFunc(gen.All(), func(e gen.Entry) bool { return e.Name == strings.TrimSpace(name) })
 }
 
-// Describe writes what w is into the record of one of its replays. The name of the trace and the sample rate are left as they are.
+// Describe writes what w is into the record of one of its replays. The name of the trace, the sample rate, and the format that was found out
+// are left as they are.
 func (w Workload) Describe(rec *records.Record) error {
 	for _, path := range w.Paths() {
 		if strings.Contains(path, "\n") {
@@ -417,7 +418,7 @@ func (w Workload) Describe(rec *records.Record) error {
 		}
 	}
 	rec.TraceFiles, rec.TraceGenerator, rec.TraceChecksum = strings.Join(w.Files, "\n"), w.Generator, w.Checksum
-	rec.InputFormat, rec.Merge, rec.PerFile, rec.Limit = w.Format, w.Merge, w.PerFile, int64(w.Limit)
+	rec.InputFormat, rec.Merge, rec.PerFile, rec.Limit = cmp.Or(rec.InputFormat, w.Format), w.Merge, w.PerFile, int64(w.Limit)
 	rec.SampleSeed = w.SampleSeed
 	if beside := w.EmbeddingsFile(); beside != "" {
 		rec.Embeddings = beside // also where similarity plays no part, as the checksum is that of all files

@@ -1,0 +1,26 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/cachesim/cachesim/internal/traces"
+)
+
+// sayReadings tells the user what files were read as.
+func sayReadings(bar *progress, readings []traces.Reading, remark string) {
+	for _, line := range traces.Lines(readings, remark) {
+		bar.note(line)
+	}
+}
+
+// sizeRemark says of sizes that are in a trace whether they count, and what would make them count.
+func sizeRemark(cmd *cobra.Command, used bool) string {
+	unitSize := cmd.Flags().Lookup("unit-size")
+	switch {
+	case used:
+		return ""
+	case cmd.Flags().Lookup("bytes") == nil || unitSize != nil && unitSize.Changed:
+		return " (not used)"
+	}
+	return " (not used; --bytes counts it)"
+}

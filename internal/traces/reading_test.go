@@ -1,0 +1,131 @@
+package traces
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// readingsOf writes files, reads them together and returns what they were read as.
+func readingsOf(t *testing.T, opts LoadOptions, files ...[2]string) *Trace {
+	t.Helper()
+	dir := t.TempDir()
+	var paths []string
+	for _, f := range files {
+		path := filepath.Join(dir, f[0])
+		if err := os.WriteFile(path, []byte(f[1]), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, path)
+	}
+	got, err := Load(t.Context(), paths, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// What a file was read as is said in a line, and as a format that needs no detection.
+func TestReading(t *testing.T) {
+	for name, c := range map[string]struct{ file, content, format, line, spec string }{
+		"named columns": {
+			"a.csv", "when_,timestamp,url,bytes\nx,1,/a,10\nx,2,/b,20\n", "", "a.csv: csv, comma; key url, time timestamp in s, size bytes (!)",
+			"csv:key=url,time=timestamp,size=bytes,delimiter=comma,header=true",
+		},
+		"columns named by what they are": {
+			"a.tsv", "time\tkey\tsize\n1\tx\t10\n", "", "a.tsv: csv, tab; key, time in s, size (!)", "csv:key=key,time=time,size=size,delimiter=tab,header=true",
+		},
+		"dates": {
+			"a.csv", "time,key\n2023-11-16 18:17:03,x\n", "", "a.csv: csv, comma; key, time as dates", "csv:key=key,time=time,delimiter=comma,header=true",
+		},
+		"no header": {
+			"a.csv", "7,x,1\n8,y,2\n", "csv:key=2,size=3", "a.csv: csv, comma, no header; key column 2, size column 3 (!)",
+			"csv:key=2,size=3,delimiter=comma,header=false",
+		},
+		"names that no option takes": {
+			"a.csv", "time,\"k,=(\",key\n1,x,y\n", "csv:key=2", `a.csv: csv, comma; key "k,=(", time in s`, "csv:key=2,time=time,delimiter=comma,header=true",
+		},
+		"a name that is a number": {
+			"a.csv", "key,2,size\nx,y,3\n", "csv:header=true,key=2", `a.csv: csv, comma; key "2", size (!)`, "csv:key=2,size=size,delimiter=comma,header=true",
+		},
+		"other units and rows left out": {
+			"a.csv", "ts,key,op\n1,x,get\n2,x,set\n3,y,set\n", "csv:time-unit=ms,ops=reads", "a.csv: csv, comma; key, time ts in ms, op; 2 rows left out (not reads)",
+			"csv:key=key,time=ts,op=op,time-unit=ms,delimiter=comma,header=true,ops=reads",
+		},
+		"a list": {"a.txt", "x\ny\n", "", "a.txt: plain; one key per line", "plain"},
+		"marks":  {"a.trace", "1\n*\n2\n", "", "a.trace: lirs; key block; 1 row left out (marks)", "lirs"},
+		"prompts": {
+			"a.jsonl", `{"timestamp": 5, "input_length": 1100, "output_length": 5, "hash_ids": [1, 2, 3]}`, "",
+			"a.jsonl: mooncake; prompts in blocks of 512 tokens, time in ms", "mooncake:block=512",
+		},
+		"queries": {"a.jsonl", `{"time":0,"id":"q17","text":"A film with sandworms?"}`, "", "a.jsonl: queries; id, time in s", "queries"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := readingsOf(t, LoadOptions{Format: c.format}, [2]string{c.file, c.content})
+			if line := got.Readings[0].Line(" (!)"); line != c.line {
+				t.Errorf("said %q, want %q", line, c.line)
+			}
+			if got.InputFormat() != c.spec {
+				t.Errorf("read again as %q, want %q", got.InputFormat(), c.spec)
+			}
+			if said := strings.TrimPrefix(got.Readings[0].Line(""), c.file+": "); !strings.HasPrefix(said, got.ReadAs()) {
+				t.Errorf("recorded as %q, said %q", got.ReadAs(), said)
+			}
+		})
+	}
+}
+
+// Every example of a format is read the same way again by the format that the trace names.
+func TestReadAgain(t *testing.T) {
+	everything := LoadOptions{Sizes: true, Times: true, Ops: true, Keys: true, Queries: true}
+	for _, f := range Formats() {
+		if f.Example == "" {
+			continue
+		}
+		path := filepath.Join(t.TempDir(), "example")
+		if err := os.WriteFile(path, []byte(f.Example+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		first, err := Load(t.Context(), []string{path}, everything)
+		if err != nil {
+			opts := everything
+			opts.Format = f.Name
+			if first, err = Load(t.Context(), []string{path}, opts); err != nil {
+				t.Fatal(err)
+			}
+		}
+		opts := everything
+		opts.Format = first.InputFormat()
+		again, err := Load(t.Context(), []string{path}, opts)
+		if err != nil {
+			t.Errorf("%s: %v", opts.Format, err)
+		} else if !reflect.DeepEqual(again, first) {
+			t.Errorf("%s: got %+v, want %+v", opts.Format, again, first)
+		}
+	}
+}
+
+// Files that are read alike are told in one line, others one by one up to a number.
+func TestReadingsOfSeveralFiles(t *testing.T) {
+	first, other := "key,size\nx,1\n", "id,bytes\nx,1\n"
+	alike := readingsOf(t, LoadOptions{}, [2]string{"a.csv", first}, [2]string{"b.csv", first}, [2]string{"c.csv", first})
+	if got := Lines(alike.Readings, ""); len(got) != 1 || got[0] != "a.csv and 2 more: csv, comma; key, size" {
+		t.Errorf("alike: got %q", got)
+	}
+	two := readingsOf(t, LoadOptions{}, [2]string{"a.csv", first}, [2]string{"b.csv", other}, [2]string{"c.csv", first})
+	if got := Lines(two.Readings, ""); len(got) != 2 || got[0] != "a.csv and 1 more: csv, comma; key, size" || got[1] != "b.csv: csv, comma; key id, size bytes" {
+		t.Errorf("two kinds: got %q", got)
+	}
+	if two.InputFormat() != "" || two.ReadAs() != "csv, comma; key, size + csv, comma; key id, size bytes" {
+		t.Errorf("two kinds: recorded as %q, read again as %q", two.ReadAs(), two.InputFormat())
+	}
+	var many []Reading
+	for range 10 {
+		many = append(many, Reading{Name: "a.csv", Format: "csv", Files: 1, Paths: 1})
+	}
+	if got := Lines(many, ""); len(got) != 9 || got[8] != "... and 2 more ways in which files were read" {
+		t.Errorf("many kinds: got %q", got)
+	}
+}
