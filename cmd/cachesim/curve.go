@@ -60,7 +60,7 @@ With --format csv or json the records are printed: those of LRU at every point, 
 	flags.Lookup("sample").Usage = "replay on samples of this share of the objects, chosen by hashed key (0 < R < 1)"
 	flags.StringVar(&f.policies, "policy", "", "list of policies beside lru (default "+defaultCurvePolicies+", or "+defaultCurvePoliciesBytes+" where capacities count bytes)")
 	flags.IntVar(&f.points, "points", 200, "further capacities at which LRU is exact, in geometric steps")
-	flags.IntVar(&f.samples, "samples", 5, "number of samples with --sample, from 2")
+	flags.IntVar(&f.samples, "samples", 5, "number of samples with --sample, 2 to 1000")
 	completePolicies(cmd, "policy")
 	return cmd
 }
@@ -119,6 +119,9 @@ func (f *curveFlags) planned(c *curve, options sim.RunOptions) int {
 // maxCurvePoints is more than a figure can show.
 const maxCurvePoints = 10000
 
+// maxSamples makes the standard error about a thirtieth of the spread of samples.
+const maxSamples = 1000
+
 // specs returns the policies beside lru, which the curve has in any case.
 func (f *curveFlags) specs(bytes bool) ([]policies.Spec, error) {
 	list := f.policies
@@ -140,8 +143,8 @@ func (f *curveFlags) checkSamples(cmd *cobra.Command) error {
 	switch {
 	case f.points < 0 || f.points > maxCurvePoints:
 		return fmt.Errorf("--points %d: want a number of capacities up to %d, or 0 for those of the table only", f.points, maxCurvePoints)
-	case f.samples < 2:
-		return fmt.Errorf("--samples %d: want at least 2, as one sample shows no error", f.samples)
+	case f.samples < 2 || f.samples > maxSamples:
+		return fmt.Errorf("--samples %d: want 2 to %d: one sample shows no error, and thousands say little more about it", f.samples, maxSamples)
 	case cmd.Flags().Changed("samples") && !cmd.Flags().Changed("sample"):
 		return fmt.Errorf("--samples %d: only with --sample, which says how large a sample is", f.samples)
 	}

@@ -321,6 +321,9 @@ func (e *executor) next(ctx context.Context) (*group, *job) {
 // fewRequests is how many requests, of all traces together, are little beside the memory of any machine: some 100 MB.
 const fewRequests = 1 << 24
 
+// manyRequests is how many requests a trace has whose garbage is worth a collection of its own.
+const manyRequests = 1 << 20
+
 // roomForAnother reports whether another trace may be loaded: always while none is being loaded; beside others if they are known to be small,
 // so that many small traces load on all cores, and large ones one after another.
 func (e *executor) roomForAnother() bool {
@@ -401,8 +404,11 @@ func (e *executor) load(ctx context.Context, g *group) error {
 	if err != nil {
 		return e.report(plain(g.cells), fmt.Errorf("trace %s: %w", first.traceName(), err))
 	}
-	// What numbered the keys is garbage now. Returned at once, it leaves room for the tables of the replays, which are of like size.
-	debug.FreeOSMemory()
+	// What numbered the keys is garbage now. Returned at once, it leaves room for the tables of the replays, which are of like size. Of a short
+	// trace it is little, and an experiment may have thousands of those.
+	if len(t.Objects) > manyRequests {
+		debug.FreeOSMemory()
+	}
 	e.sayReadings(t, loading.Sizes)
 	jobs, err := e.jobs(t, g.cells)
 	if err != nil {

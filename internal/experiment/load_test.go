@@ -5,8 +5,10 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -315,4 +317,33 @@ func FuzzLoad(f *testing.F) {
 			t.Errorf("%v: not the same experiment: %s", err, encoded)
 		}
 	})
+}
+
+// An axis with as many places as a file has room for is read in time that grows with their number, not with its square.
+func TestLongAxes(t *testing.T) {
+	var places []string
+	for i := range 34_000 {
+		places = append(places, strconv.Itoa(i+1))
+	}
+	text := strings.Replace(base, "[lru, arc]", "[{policy: lru-k, with: {crp: ["+strings.Join(places, ",")+"]}}]", 1)
+	start := time.Now()
+	f, err := parse([]byte(text), source{name: "x.yaml"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(f.Policies[0].With["crp"]); n != len(places) {
+		t.Errorf("%d places, want %d", n, len(places))
+	}
+	if took := time.Since(start); took > time.Minute {
+		t.Errorf("took %v", took)
+	}
+}
+
+func TestPlacesThatAreThereTwice(t *testing.T) {
+	for _, places := range []string{"0.1, 0.10", "0, -0.0", "1e3, 5, 1000", "1, 2, 1"} {
+		text := strings.Replace(base, "[lru, arc]", "[{policy: lru-k, with: {k: ["+places+"]}}]", 1)
+		if _, err := parse([]byte(text), source{name: "x.yaml"}); err == nil || !strings.Contains(err.Error(), "is there twice") {
+			t.Errorf("[%s]: error %v", places, err)
+		}
+	}
 }

@@ -110,21 +110,21 @@ func (f *File) checkPlaces(at map[string]Values, path ...any) error {
 		if err := f.checkDimension(dimension, here...); err != nil {
 			return err
 		}
+		if len(f.Changes) > 0 {
+			continue
+		}
+		exist := f.placesOn(dimension)
+		known := make(map[string]bool, len(exist))
+		for _, place := range exist {
+			known[axisValue(place)] = true
+		}
 		for _, place := range at[dimension] {
-			if err := f.checkPlace(dimension, place); err != nil {
-				return f.errorAt(err, here...)
+			if !known[axisValue(place)] {
+				return f.errorAt(suggest.Unknown(dimension, place, exist), here...)
 			}
 		}
 	}
 	return nil
-}
-
-func (f *File) checkPlace(dimension, place string) error {
-	exist := f.placesOn(dimension)
-	if len(f.Changes) > 0 || slices.ContainsFunc(exist, func(other string) bool { return samePlace(other, place) }) {
-		return nil
-	}
-	return suggest.Unknown(dimension, place, exist)
 }
 
 // placesOn returns the places on a dimension that records of the experiment may have, and what else may stand for some of them.
@@ -135,11 +135,13 @@ func (f *File) placesOn(dimension string) (places []string) {
 	case records.DimPolicy:
 		return slices.Concat(f.labels(), sortedKeys(f.Groups), sortedKeys(f.Absent))
 	case records.DimCapacity:
+		seen := map[string]bool{}
 		for i := range f.Traces {
 			specs, _ := f.capacitiesOf(i) // they have been checked
 			for _, spec := range specs {
-				if !slices.Contains(places, spec.String()) {
-					places = append(places, spec.String())
+				if text := spec.String(); !seen[text] {
+					seen[text] = true
+					places = append(places, text)
 				}
 			}
 		}

@@ -141,23 +141,28 @@ func (f *File) checkAxes(with map[string]Values, owner string, path ...any) erro
 		if name == records.DimSeed {
 			return refuse("is no axis; write the seeds of the experiment under seeds")
 		}
-		for i, value := range with[name] {
+		seen := make(map[string]bool, len(with[name]))
+		for _, value := range with[name] {
+			place := axisValue(value)
 			switch {
 			case strings.ContainsAny(value, ",=\n") || strings.TrimSpace(value) != value || value == "":
 				return refuse("%q cannot be a place on an axis; write it in parentheses behind the name, or leave out commas, = and spaces", value)
-			case slices.ContainsFunc(with[name][:i], func(other string) bool { return samePlace(other, value) }):
+			case seen[place]:
 				return refuse("%s is there twice", value)
 			}
+			seen[place] = true
 		}
 	}
 	return nil
 }
 
-// samePlace reports whether two texts mean the same place on an axis: 0.1 and 0.10 do.
-func samePlace(a, b string) bool {
-	x, errX := strconv.ParseFloat(a, 64)
-	y, errY := strconv.ParseFloat(b, 64)
-	return a == b || errX == nil && errY == nil && x == y
+// axisValue returns the same text for all that mean one place on an axis, as 0.1 and 0.10 do.
+func axisValue(value string) string {
+	x, err := strconv.ParseFloat(value, 64)
+	if err != nil {
+		return value
+	}
+	return strconv.FormatFloat(x+0, 'g', -1, 64) // -0 + 0 is 0
 }
 
 func (f *File) checkPolicies() error {

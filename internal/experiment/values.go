@@ -3,7 +3,6 @@ package experiment
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -166,14 +165,16 @@ func countSeeds(text string) (seeds Seeds, err error) {
 }
 
 func parseSeeds(texts []string) (seeds Seeds, err error) {
+	seen := make(map[uint64]bool, len(texts))
 	for _, text := range texts {
 		seed, err := strconv.ParseUint(text, 10, 63) // what generators take
 		if err != nil {
 			return nil, fmt.Errorf("seed %q: want a whole number from 0 to %d", text, math.MaxInt64)
 		}
-		if slices.Contains(seeds, seed) {
+		if seen[seed] {
 			return nil, fmt.Errorf("seed %d is listed twice", seed)
 		}
+		seen[seed] = true
 		seeds = append(seeds, seed)
 	}
 	return seeds, nil

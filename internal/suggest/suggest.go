@@ -20,12 +20,28 @@ func Unknown(kind, name string, exist []string) error {
 	if near, ok := Nearest(name, exist); ok {
 		hint = fmt.Sprintf("; did you mean %q?", near)
 	}
-	return fmt.Errorf("unknown %s %q%s (exists: %s)", kind, name, hint, strings.Join(exist, ", "))
+	return fmt.Errorf("unknown %s %q%s (exists: %s)", kind, name, hint, listOf(exist))
 }
+
+// mostListed is more than any registry has; an axis of an experiment may have thousands of places.
+const mostListed = 100
+
+func listOf(names []string) string {
+	if len(names) <= mostListed {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:mostListed], ", "), len(names)-mostListed)
+}
+
+// longestName is more than any name has. The distance of two texts takes time with the product of their lengths.
+const longestName = 200
 
 // Nearest returns the existing name with the smallest edit distance, if it is near enough to be a slip of the hand. Of a name as short as arc
 // that is one letter, or two that have changed places.
 func Nearest(name string, exist []string) (string, bool) {
+	if len(name) > longestName {
+		return "", false
+	}
 	name = strings.ToLower(name)
 	best, bestDistance := "", len(name)/2+2
 	for _, e := range exist {

@@ -1,6 +1,7 @@
 package suggest
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -61,5 +62,20 @@ func TestUnknown(t *testing.T) {
 	}
 	if !strings.HasPrefix(Unknown("trace format", "x", names).Error(), "unknown trace format") {
 		t.Error("the kind is not named")
+	}
+}
+
+// An axis of an experiment may have thousands of places, and a name the length of a file.
+func TestLongListsAreCut(t *testing.T) {
+	var exist []string
+	for i := range 34_000 {
+		exist = append(exist, strconv.Itoa(i))
+	}
+	text := Unknown("place", "x", exist).Error()
+	if !strings.HasSuffix(text, ", 98, 99 and 33900 more)") || len(text) > 500 {
+		t.Errorf("%s", text)
+	}
+	if near, ok := Nearest(strings.Repeat("x", 1<<20), exist); ok {
+		t.Errorf("%q", near)
 	}
 }
