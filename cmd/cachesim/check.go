@@ -98,6 +98,13 @@ func (f *checkFlags) replay(cmd *cobra.Command, path string, recs []records.Reco
 	defer func() { display.finish() }()
 	return baseline.Check(cmd.Context(), path, recs, baseline.Options{
 		Rules: rules, Dirs: f.traceDirs(path), Jobs: f.jobs, Memory: budgetOf(cmd), Version: version(), NewTraces: f.newTraces,
+		Note: func(text string) {
+			if display != nil {
+				display.note(text)
+			} else {
+				note(cmd, f.quiet, text)
+			}
+		},
 		Progress: func(cells int) experiment.Progress {
 			if display = newSweepProgress(cmd.ErrOrStderr(), f.quiet, cells); display == nil {
 				return nil

@@ -158,6 +158,7 @@ func (f *curveFlags) replaySamples(cmd *cobra.Command, t *traces.Trace, w worklo
 	if c.exact, err = f.replay(cmd, t, w, lru); err != nil {
 		return err
 	}
+	options.Note = func(string) {} // what there is to say was said of the whole trace
 	warmup := *t
 	warmup.Objects = t.Objects[:f.warmup]
 	for i := range uint64(f.samples) {

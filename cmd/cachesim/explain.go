@@ -87,7 +87,8 @@ func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	cell.Capacity = resolved[0]
 	out := newExplainPrinter(cmd.OutOrStdout(), string(f.format), t)
-	err = sim.NewReplayer(t, sim.ReplayerOptions{}).Explain(cmd.Context(), cell, func(d sim.Decision) error {
+	options := sim.ReplayerOptions{Note: func(text string) { note(cmd, f.trace.quiet, text) }}
+	err = sim.NewReplayer(t, options).Explain(cmd.Context(), cell, func(d sim.Decision) error {
 		switch {
 		case f.to > 0 && d.Pos >= f.to:
 			return errExplained

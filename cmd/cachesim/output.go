@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"sync"
 
+	"github.com/spf13/cobra"
 	"golang.org/x/term"
 )
 
@@ -73,6 +74,13 @@ func fileOf(w io.Writer) (*os.File, bool) {
 	}
 	file, ok := w.(*os.File)
 	return file, ok
+}
+
+// note writes a line for the user, unless quiet is set.
+func note(cmd *cobra.Command, quiet bool, text string) {
+	if !quiet {
+		fmt.Fprintln(cmd.ErrOrStderr(), text)
+	}
 }
 
 // isTerminal reports whether w is a terminal.

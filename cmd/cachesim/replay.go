@@ -99,6 +99,9 @@ func (f *replayFlags) replay(cmd *cobra.Command, t *traces.Trace, w workload.Wor
 	defer bar.finish()
 	options.Planned = func(n int64) { bar.set(0, n) }
 	options.Progress = bar.add
+	if options.Note == nil {
+		options.Note = bar.note
+	}
 	options.Neighbours = f.neighbours.options(w, f.jobs, bar)
 	recs, err := sim.Run(cmd.Context(), t, options)
 	for i := range recs {

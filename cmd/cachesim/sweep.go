@@ -107,9 +107,7 @@ func (f *sweepRunFlags) check() error {
 
 // note writes one line for the user.
 func (f *sweepRunFlags) note(cmd *cobra.Command, format string, args ...any) {
-	if !f.quiet {
-		fmt.Fprintf(cmd.ErrOrStderr(), format+"\n", args...)
-	}
+	note(cmd, f.quiet, fmt.Sprintf(format, args...))
 }
 
 // sweep writes the plan, runs what is missing of it, and collects the records.
@@ -140,7 +138,7 @@ func (f *sweepRunFlags) runMissing(cmd *cobra.Command, s *experiment.Sweep, cell
 		f.note(cmd, "%s holds %d results of cells that are not in the plan; they are left alone", s.Dir, finished.Others)
 	}
 	options := experiment.Options{
-		Jobs: f.jobs, Memory: budgetOf(cmd), NeighbourDir: f.neighbours.folder(), Note: func(text string) { f.note(cmd, "%s", text) },
+		Jobs: f.jobs, Memory: budgetOf(cmd), NeighbourDir: f.neighbours.folder(), Note: func(text string) { note(cmd, f.quiet, text) },
 	}
 	ended := 0
 	options.Finished = func(experiment.Cell, experiment.Result) error { ended++; return nil }

@@ -29,10 +29,11 @@ type Options struct {
 	// Failed, where it is set, gets the cells that cannot be replayed with the reason, and the others go on unless it returns an error. Where
 	// it is nil the first failure stops the run.
 	Failed       func([]Cell, error) error
-	Progress     Progress          // may be nil
-	Memory       *memory.Budget    // what all of it may take; nil: all that there is
-	NeighbourDir string            // that of sim.NeighbourOptions
-	Note         func(text string) // hears what traces were read as, and what sim.NeighbourOptions.Note does; may be nil
+	Progress     Progress       // may be nil
+	Memory       *memory.Budget // what all of it may take; nil: all that there is
+	NeighbourDir string         // that of sim.NeighbourOptions
+	// Note hears what traces were read as, and what sim.NeighbourOptions and sim.ReplayerOptions have to say, the same once; may be nil.
+	Note func(text string)
 }
 
 // Progress hears what Execute is doing. Its methods, and those of its tasks, are called from several goroutines.
@@ -206,6 +207,7 @@ type executor struct {
 	options Options
 	cancel  context.CancelCauseFunc
 
+	noted     sync.Map   // the notes that options.Note has heard
 	reporting sync.Mutex // one call of options.Finished or Failed at a time
 
 	mu      sync.Mutex // of all that follows
@@ -458,7 +460,7 @@ func (e *executor) jobs(t *traces.Trace, cells []parsedCell) (jobs []job, err er
 	var warmups []int
 	for _, c := range cells {
 		if replayers[c.Warmup] == nil {
-			replayers[c.Warmup] = sim.NewReplayer(t, sim.ReplayerOptions{Warmup: c.Warmup, Neighbours: e.neighbours(c.Cell)})
+			replayers[c.Warmup] = sim.NewReplayer(t, sim.ReplayerOptions{Warmup: c.Warmup, Neighbours: e.neighbours(c.Cell), Note: e.note})
 			warmups = append(warmups, c.Warmup)
 		}
 		s, err := c.simCell(t)
@@ -564,7 +566,7 @@ func (e *executor) replayingTask(cells []Cell) Task {
 
 // neighbours says where the similar queries of the trace of a cell are kept: nowhere those of a generator, which may never come again.
 func (e *executor) neighbours(c Cell) sim.NeighbourOptions {
-	options := sim.NeighbourOptions{Dir: e.options.NeighbourDir, Jobs: e.options.Jobs, Note: e.options.Note}
+	options := sim.NeighbourOptions{Dir: e.options.NeighbourDir, Jobs: e.options.Jobs, Note: e.note}
 	if c.Workload.Generator != "" {
 		options.Dir = ""
 	}
@@ -575,6 +577,13 @@ func (e *executor) neighbours(c Cell) sim.NeighbourOptions {
 		}
 	}
 	return options
+}
+
+// note passes on what was not said before.
+func (e *executor) note(text string) {
+	if _, said := e.noted.LoadOrStore(text, true); !said && e.options.Note != nil {
+		e.options.Note(text)
+	}
 }
 
 // silentTask is a task that nobody watches.

@@ -13,7 +13,7 @@ import (
 func (r *Replayer) record(c Cell, out outcome) records.Record {
 	n := out.counts
 	rec := records.Record{
-		Trace: r.trace.Name, InputFormat: r.trace.InputFormat(), ReadAs: r.trace.ReadAs(), LeftOut: r.trace.LeftOut(),
+		Trace: r.trace.Name, InputFormat: r.trace.InputFormat(), ReadAs: r.trace.ReadAs(), LeftOut: r.leftOut(c.Capacity),
 		Policy: c.Policy.Entry.Name, Params: c.Policy.ParamString(), Label: c.Policy.String(),
 		Kind: c.Policy.Entry.Kind.String(), Cache: c.Cache.String(),
 		Capacity: c.Capacity.Amount, CapacityUnit: c.Capacity.Unit(), CapacityText: c.Capacity.Text, SimulatedCapacity: c.Capacity.Simulated,
@@ -51,6 +51,11 @@ func (r *Replayer) record(c Cell, out outcome) records.Record {
 		recordLatency(&rec, out.latency)
 	}
 	return rec
+}
+
+// leftOut returns how many requests of the files are not replayed: those that the reader left out, and those of size 0 where sizes count.
+func (r *Replayer) leftOut(c Capacity) int64 {
+	return r.trace.LeftOut() + int64(len(r.trace.Objects)-r.Requests(c))
 }
 
 func recordBytes(rec *records.Record, n Counts) {

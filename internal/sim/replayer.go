@@ -24,6 +24,7 @@ type ReplayerOptions struct {
 	Version    string
 	Progress   func(n int64) // called from all replays with requests served since the last call; may be nil
 	Neighbours NeighbourOptions
+	Note       func(text string) // hears, once, of requests that are left out; may be nil
 }
 
 // Replayer replays the cells of one trace. What they share (next uses, the trace without empty objects) is made once, when the
@@ -64,6 +65,9 @@ func NewReplayer(t *traces.Trace, options ReplayerOptions) *Replayer {
 			v := *r.asIs()
 			v.measure()
 			return &v
+		}
+		if options.Note != nil {
+			options.Note(fmt.Sprintf("%s: %d of %d requests have size 0 and are left out where capacities count bytes", t.Name, zeros, len(t.Objects)))
 		}
 		v := newView(sized, sizedBefore(t, options.Warmup))
 		v.measure()

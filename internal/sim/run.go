@@ -30,6 +30,7 @@ type RunOptions struct {
 	Planned       func(n int64) // called once, before the first replay, with how many requests Progress will report; may be nil
 	Progress      func(n int64) // called from all jobs with requests served since the last call; may be nil
 	Neighbours    NeighbourOptions
+	Note          func(text string) // as of ReplayerOptions
 }
 
 // Rows returns how many records Capacities give.
@@ -48,6 +49,7 @@ func (o RunOptions) Rows() int {
 func Run(ctx context.Context, t *traces.Trace, options RunOptions) ([]records.Record, error) {
 	r := &runner{NewReplayer(t, ReplayerOptions{
 		Warmup: options.Warmup, Version: options.Version, Progress: options.Progress, Neighbours: options.Neighbours,
+		Note: options.Note,
 	}), options}
 	jobs, err := r.plan()
 	if err != nil {

@@ -24,6 +24,7 @@ type Options struct {
 	Memory  *memory.Budget // nil: all that there is
 	// Progress is called with the number of cells to replay, for the display that shows it; both may be nil.
 	Progress func(cells int) experiment.Progress
+	Note     func(text string) // as of experiment.Options
 	// NewTraces takes traces as they are now where their checksum is not the recorded one.
 	NewTraces bool
 }
@@ -142,7 +143,7 @@ func replay(ctx context.Context, all []planned, options Options) (*replayed, err
 		progress = options.Progress(len(cells))
 	}
 	return done, experiment.Execute(ctx, cells, experiment.Options{
-		Jobs: options.Jobs, Memory: options.Memory, Dirs: options.Dirs, Progress: progress,
+		Jobs: options.Jobs, Memory: options.Memory, Dirs: options.Dirs, Progress: progress, Note: options.Note,
 		Finished: func(c experiment.Cell, result experiment.Result) error {
 			done.results[c.Hash] = result
 			return nil
