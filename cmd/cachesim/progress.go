@@ -39,12 +39,17 @@ func newProgress(w io.Writer, quiet bool, what string, unit progressUnit) *progr
 	if !isTerminal(w) {
 		return &progress{notes: w}
 	}
+	return newBar(newContainer(w), what, unit)
+}
+
+// newContainer returns what draws bars on a terminal.
+func newContainer(w io.Writer) *mpb.Progress {
 	file, _ := fileOf(w)
-	return newBar(mpb.New(mpb.WithOutput(file), mpb.WithWidth(barWidth)), what, unit)
+	return mpb.New(mpb.WithOutput(file), mpb.WithWidth(barWidth))
 }
 
 func newBar(container *mpb.Progress, what string, unit progressUnit) *progress {
-	p := &progress{container: container, notes: container, scale: 1}
+	p := &progress{container: container, notes: newStderr(container), scale: 1}
 	counters, speed := decor.CountersKibiByte("% .1f / % .1f"), decor.AverageSpeed(decor.SizeB1024(0), "% .1f")
 	switch unit {
 	case unitTrees:

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -36,9 +39,11 @@ func newReproduceCommand() *cobra.Command {
 		Use:   "reproduce [--list] [NAME|all]...",
 		Short: "Reproduce figures of papers and check what the papers claim",
 		Long: `Runs the experiments that come with the program, each a figure or a table of a paper, as cachesim sweep does, and says claim by claim what
-was measured, what the paper states, and whether the claim holds. With several experiments a table follows, figure by figure.
+was measured, what the paper states, and whether the claim holds; below one that does not hold, why, in two lines at
+most: the report has the whole. With several experiments a table follows, figure by figure, and the total.
 
-DIR/NAME holds what a sweep gives: records, figures and report.html. DIR/index.html links the reports, and DIR/reproduced.md is a table to paste.
+DIR/NAME holds what a sweep gives: records, figures and report.html. DIR/index.html links the reports, also those that
+earlier calls of the same version of the program have left in DIR, and DIR/reproduced.md has the tables to paste.
 
 Traces are looked for in the current folder and in the folder that CACHESIM_TRACES names. With all, an experiment of which a trace is missing is
 left out with a note: nothing of it is checkable here. The quick versions need no trace files.
@@ -74,18 +79,79 @@ func (f *reproduceFlags) run(cmd *cobra.Command, names []string) error {
 	if err := atomicfile.MakeFolder(f.out); err != nil {
 		return err
 	}
+	begin := time.Now()
 	summaries, err := f.reproduceAll(cmd, files, slices.Contains(names, everyExperiment))
 	if err != nil {
 		return err
 	}
-	if err := report.WriteIndex(f.out, version(), summaries); err != nil {
+	took := time.Since(begin)
+	indexed := f.withEarlier(cmd, summaries)
+	if err := report.WriteIndex(f.out, version(), indexed); err != nil {
 		return err
 	}
 	if err := f.printClaims(cmd.OutOrStdout(), summaries...); err != nil {
 		return err
 	}
-	f.note(cmd, "%s links the reports", filepath.Join(f.out, report.IndexName))
+	f.note(cmd, "%s; %s links %s", tookText(len(summaries), took), filepath.Join(f.out, report.IndexName),
+		linked(len(indexed), len(summaries)))
 	return f.judge(summaries...)
+}
+
+// withEarlier adds the experiments that earlier calls have left in the folder, and returns all in the order of the
+// list.
+func (f *reproduceFlags) withEarlier(cmd *cobra.Command, now []report.Summary) (all []report.Summary) {
+	for _, name := range configs.Papers() {
+		at := slices.IndexFunc(now, func(s report.Summary) bool { return s.Name == name })
+		if at >= 0 && now[at].Failure == "" {
+			all = append(all, now[at])
+			continue
+		}
+		s, err := f.earlier(name)
+		switch {
+		case err == nil:
+			all = append(all, s)
+			continue
+		case !errors.Is(err, fs.ErrNotExist):
+			why, _, _ := strings.Cut(err.Error(), "\n") // without a list of cells
+			f.note(cmd, "%s is not in the index: %s", filepath.Join(f.out, name), strings.TrimSuffix(why, ":"))
+		}
+		if at >= 0 {
+			all = append(all, now[at])
+		}
+	}
+	return all
+}
+
+// earlier summarizes the experiment that an earlier call has left in the folder; fs.ErrNotExist where there is none.
+func (f *reproduceFlags) earlier(name string) (report.Summary, error) {
+	dir := filepath.Join(f.out, name)
+	if _, err := os.Stat(filepath.Join(dir, experiment.PageName)); err != nil {
+		return report.Summary{}, err
+	}
+	s, collection, err := experiment.Reopen(dir, version())
+	if err != nil {
+		return report.Summary{}, err
+	}
+	if s.File.Name != name || s.File.IsChanged() {
+		return report.Summary{}, fmt.Errorf("it is a sweep of a changed experiment")
+	}
+	return report.Summarize(dir, reportInput(s, collection))
+}
+
+// tookText says how long the experiments took.
+func tookText(n int, took time.Duration) string {
+	if n == 1 {
+		return "the experiment took " + took.Round(time.Second).String()
+	}
+	return fmt.Sprintf("the %d experiments took %s", n, took.Round(time.Second))
+}
+
+// linked says what the index links.
+func linked(all, now int) string {
+	if all == now {
+		return "the reports"
+	}
+	return fmt.Sprintf("their reports and %d of earlier calls", all-now)
 }
 
 // reproduceAll runs one experiment after the other. A missing trace stops it, or is only noted: nothing of that experiment can be checked then.

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
@@ -11,64 +12,69 @@ import (
 	"github.com/vbauerster/mpb/v8/decor"
 
 	"github.com/cachesim/cachesim/internal/experiment"
+	"github.com/cachesim/cachesim/internal/records"
 )
 
-// sweepProgress shows a bar for the whole sweep with the remaining time, and above it one for each cell that runs. All of them fit into
-// 80 columns. It implements experiment.Progress.
+// sweepProgress shows one bar for the whole sweep, with the remaining time and what has been running longest. It is one
+// line whatever the number of jobs: lines that come and go faster than a terminal is drawn stay in its scrollback. It
+// implements experiment.Progress.
 type sweepProgress struct {
 	container *mpb.Progress
-	overall   *mpb.Bar
+	bar       *mpb.Bar
 	total     int // cells to run
 	begin     time.Time
 
 	mu       sync.Mutex
 	finished int
-	running  map[*sweepTask]int // cells of each task
+	running  []*sweepTask // in the order in which they began
 }
-
-const sweepNameWidth = 50
 
 // newSweepProgress returns a display on w, or nil where w is no terminal or quiet is set.
 func newSweepProgress(w io.Writer, quiet bool, total int) *sweepProgress {
 	if quiet || total == 0 || !isTerminal(w) {
 		return nil
 	}
-	file, _ := fileOf(w)
-	p := &sweepProgress{
-		container: mpb.New(mpb.WithOutput(file), mpb.WithWidth(barWidth)),
-		total:     total, begin: time.Now(), running: map[*sweepTask]int{},
-	}
-	p.overall = p.container.New(int64(total)*shares, barStyle(), mpb.BarPriority(1<<30), mpb.BarRemoveOnComplete(),
-		mpb.PrependDecorators(decor.Any(func(decor.Statistics) string { return sweepName(p.caption()) })),
-		mpb.AppendDecorators(decor.Percentage(decor.WC{W: 5})))
+	return newSweepBar(newContainer(w), total)
+}
+
+func newSweepBar(container *mpb.Progress, total int) *sweepProgress {
+	p := &sweepProgress{container: container, total: total, begin: time.Now()}
+	caption := decor.Any(func(s decor.Statistics) string { return p.caption(roomBeside(s)) })
+	p.bar = p.container.New(int64(total)*shares, barStyle(), mpb.BarRemoveOnComplete(),
+		mpb.AppendDecorators(decor.Percentage(decor.WC{W: 5}), caption))
 	return p
 }
 
-// shares is how finely the bar of the whole sweep counts each cell.
+// shares is how finely the bar counts each cell.
 const shares = 1000
 
-// sweepName brings a name to the width of its column.
-func sweepName(name string) string {
-	return text.Pad(text.Snip(name, sweepNameWidth, "…"), sweepNameWidth, ' ')
-}
+// roomBeside returns the columns that are left for text beside a bar. The last one stays free: a terminal would wrap.
+func roomBeside(s decor.Statistics) int { return s.AvailableWidth - s.RequestedWidth - 3 }
 
-// caption says how many cells are finished and how long the others will take if they are like those before.
-func (p *sweepProgress) caption() string {
+// caption says, in at most that many columns, how many cells are finished, how long the others will take if they are
+// like those before, and what runs.
+func (p *sweepProgress) caption(width int) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s := fmt.Sprintf("%d of %d cells", p.finished, p.total)
+	s := fmt.Sprintf("  %d of %d cells", p.finished, p.total)
 	if done := p.done(); done > 0 {
 		left := float64(time.Since(p.begin)) * (float64(p.total) - done) / done
 		s += fmt.Sprintf(", %s left", time.Duration(left).Round(time.Second))
 	}
-	return s
+	if len(p.running) > 0 {
+		s += ": " + p.running[0].name
+	}
+	if width <= 0 {
+		return ""
+	}
+	return text.Snip(records.Printable(s), width, "…")
 }
 
 // done returns the number of cells that are finished, with the shares done of those that run.
 func (p *sweepProgress) done() float64 {
 	done := float64(p.finished)
-	for task, cells := range p.running {
-		done += float64(cells) * task.share
+	for _, task := range p.running {
+		done += float64(task.cells) * task.share
 	}
 	return done
 }
@@ -93,31 +99,30 @@ func (p *sweepProgress) Replaying(cells []experiment.Cell) experiment.Task {
 }
 
 func (p *sweepProgress) begins(name string, cells int) experiment.Task {
-	bar := p.container.New(0, barStyle(), mpb.BarRemoveOnComplete(),
-		mpb.PrependDecorators(decor.Name(sweepName(name))), mpb.AppendDecorators(decor.Percentage(decor.WC{W: 5})))
-	task := &sweepTask{progress: p, bar: bar}
+	task := &sweepTask{progress: p, name: name, cells: cells}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.running[task] = cells
+	p.running = append(p.running, task)
 	return task
 }
 
-// note writes a line above the bars.
-func (p *sweepProgress) note(text string) { fmt.Fprintf(p.container, "%s\n", printable([]byte(text))) }
+// note writes a line above the bar.
+func (p *sweepProgress) note(text string) { fmt.Fprintln(newStderr(p.container), text) }
 
 // finish removes the display.
 func (p *sweepProgress) finish() {
 	if p == nil {
 		return
 	}
-	p.overall.Abort(true)
+	p.bar.Abort(true)
 	p.container.Wait()
 }
 
-// sweepTask is the line of one task.
+// sweepTask is one of the things that run.
 type sweepTask struct {
 	progress *sweepProgress
-	bar      *mpb.Bar
+	name     string
+	cells    int
 	share    float64 // done; guarded by progress.mu
 }
 
@@ -126,26 +131,28 @@ func (t *sweepTask) Set(done, total int64) {
 	if total <= 0 {
 		return
 	}
-	t.bar.SetTotal(total, false)
-	t.bar.SetCurrent(min(done, total))
-	t.progress.moved(t, min(1, float64(done)/float64(total)))
+	p := t.progress
+	p.mu.Lock()
+	t.share = min(1, float64(done)/float64(total))
+	p.mu.Unlock()
+	p.move()
 }
 
 // End implements experiment.Task.
 func (t *sweepTask) End() {
-	t.bar.Abort(true)
 	p := t.progress
 	p.mu.Lock()
-	p.finished += p.running[t]
-	delete(p.running, t)
+	p.finished += t.cells
+	p.running = slices.DeleteFunc(p.running, func(other *sweepTask) bool { return other == t })
 	p.mu.Unlock()
-	p.moved(t, 1)
+	p.move()
 }
 
-func (p *sweepProgress) moved(t *sweepTask, share float64) {
+// move brings the bar to where the sweep is. It stays below its end until finish removes it: a bar that ends is drawn
+// once more.
+func (p *sweepProgress) move() {
 	p.mu.Lock()
-	t.share = share
 	done := p.done()
 	p.mu.Unlock()
-	p.overall.SetCurrent(int64(shares * done))
+	p.bar.SetCurrent(min(int64(shares*done), int64(p.total)*shares-1))
 }

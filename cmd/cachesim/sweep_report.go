@@ -60,13 +60,18 @@ func replayTime(c *experiment.Collection) time.Duration {
 
 // writeReport writes figures and report into the folder of the sweep.
 func writeReport(s *experiment.Sweep, c *experiment.Collection) (report.Summary, error) {
+	return report.Write(s.Dir, reportInput(s, c))
+}
+
+// reportInput is what the report of a sweep is made of.
+func reportInput(s *experiment.Sweep, c *experiment.Collection) report.Input {
 	recs := c.Records
 	if s.File.SpeaksOfTimes() {
 		recs = c.Timed()
 	}
-	return report.Write(s.Dir, report.Input{
+	return report.Input{
 		File: s.File, Cells: s.Cells, Records: recs, Version: version(), Quick: s.File.IsQuick(), Command: sweepCommand(s.File),
-	})
+	}
 }
 
 // print prints the claims with their verdicts or, where there are none, the records.

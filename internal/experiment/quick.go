@@ -14,6 +14,11 @@ const quickFlag = "--quick"
 // IsQuick reports whether the experiment is the quick version of another.
 func (f *File) IsQuick() bool { return slices.Contains(f.Changes, quickFlag) }
 
+// IsChanged reports whether the experiment is another than the one of its name, and than the quick version of that.
+func (f *File) IsChanged() bool {
+	return len(f.Only) > 0 || slices.ContainsFunc(f.Changes, func(change string) bool { return change != quickFlag })
+}
+
 // makeQuick turns the experiment into its quick version. One that is it already, as a sweep has left it, stays as it is.
 func (f *File) makeQuick() error {
 	if f.IsQuick() {

@@ -181,6 +181,26 @@ func (s *Sweep) Collect(dirs ...string) (*Collection, error) {
 	return c, c.Write(s.Dir)
 }
 
+// Reopen reads a sweep that is finished in dir, and what it gave. A sweep of another version of the program, or one of
+// which cells are missing, is an error.
+func Reopen(dir, version string) (*Sweep, *Collection, error) {
+	s, err := OpenSweep(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, c := range s.Cells {
+		if c.Version != version {
+			return nil, nil, fmt.Errorf("%s is of cachesim %s, this is %s", dir, c.Version, version)
+		}
+	}
+	finished, err := ReadFinished(s.Cells, dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := Collect(s.Cells, finished)
+	return s, c, err
+}
+
 // OpenSweeps opens the parts of a sweep that lie in several folders, each with a copy of the same plan. The first is that of the whole.
 func OpenSweeps(dirs []string) (*Sweep, error) {
 	first, err := OpenSweep(dirs[0])

@@ -49,14 +49,22 @@ func (e *UndrawableError) Error() string { return fmt.Sprintf("figure %s: %v", e
 
 func (e *UndrawableError) Unwrap() error { return e.Reason }
 
+// CheckChart returns the error that DrawChart would return, and draws nothing.
+func CheckChart(c Chart, recs []records.Record) error {
+	_, err := c.save("", recs)
+	return err
+}
+
 func (c Chart) save(dir string, recs []records.Record, formats ...format) (files []string, err error) {
 	c.Lines = cmp.Or(c.Lines, records.DimPolicy)
 	panels, err := c.arrange(recs)
 	if err != nil {
 		return nil, &UndrawableError{c.Name, err}
 	}
-	if err := atomicfile.MakeFolder(dir); err != nil {
-		return nil, err
+	if len(formats) > 0 {
+		if err := atomicfile.MakeFolder(dir); err != nil {
+			return nil, err
+		}
 	}
 	d := newDrawing(c, panels)
 	if len(d.panels) == 0 {

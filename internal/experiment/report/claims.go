@@ -72,6 +72,14 @@ func NotRun(f *experiment.File, quick bool, reason string) Summary {
 	return s
 }
 
+// Why says why a claim does not hold, as far as someone has found out; "" of others.
+func (c Claim) Why() string {
+	if c.Verdict != claims.DoesNotHold {
+		return ""
+	}
+	return c.Note
+}
+
 // Mark is the sign of the verdict.
 func (c Claim) Mark() string {
 	switch c.Verdict {

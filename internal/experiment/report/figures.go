@@ -18,7 +18,8 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 )
 
-// figures draws the figures of the experiment. One of which there are no records, or not enough, is left out with a note that says so.
+// figures draws the figures of the experiment. One of which there are no records, or not enough, is left out with a
+// note that says so.
 func figures(dir string, in Input) (drawn []figure, notes []string, err error) {
 	if len(in.File.Figures) == 0 {
 		return nil, nil, nil
@@ -27,6 +28,29 @@ func figures(dir string, in Input) (drawn []figure, notes []string, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	notes, err = eachChart(in, func(f experiment.Figure, chart plots.Chart, recs []records.Record) error {
+		files, err := plots.DrawChart(folder, chart, recs)
+		if err != nil {
+			return err
+		}
+		shown, err := newFigure(dir, f, chart, recs, files)
+		drawn = append(drawn, shown)
+		return err
+	})
+	return drawn, notes, err
+}
+
+// undrawable returns the notes of figures and draws nothing.
+func undrawable(in Input) (notes []string, err error) {
+	return eachChart(in, func(_ experiment.Figure, chart plots.Chart, recs []records.Record) error {
+		return plots.CheckChart(chart, recs)
+	})
+}
+
+type drawFunc func(experiment.Figure, plots.Chart, []records.Record) error
+
+// eachChart calls a function with each figure of the experiment and its records, and notes which cannot be drawn.
+func eachChart(in Input, draw drawFunc) (notes []string, err error) {
 	for _, f := range in.File.Figures {
 		recs := selected(in.Records, f.Only, in.File.Groups)
 		if len(recs) == 0 {
@@ -36,21 +60,16 @@ func figures(dir string, in Input) (drawn []figure, notes []string, err error) {
 		recs = append(recs, publishedAlone(in.File, f)...)
 		chart := chartOf(in.File, f)
 		chart.Styles = styles(in.Records, recs, cmp.Or(f.Lines, records.DimPolicy))
-		files, err := plots.DrawChart(folder, chart, recs)
+		err := draw(f, chart, recs)
 		if errors.As(err, new(*plots.UndrawableError)) {
 			notes = append(notes, err.Error())
 			continue
 		}
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		shown, err := newFigure(dir, f, chart, recs, files)
-		if err != nil {
-			return nil, nil, err
-		}
-		drawn = append(drawn, shown)
 	}
-	return drawn, notes, nil
+	return notes, nil
 }
 
 // styles returns the looks of the lines in a figure of some of all records: the same in all figures, unless there are so many lines that those

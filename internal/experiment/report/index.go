@@ -31,6 +31,7 @@ func WriteIndex(dir, version string, summaries []Summary) error {
 // index is what the template of the index shows.
 type index struct {
 	Version     string
+	Total       string
 	Counts      []count
 	Figures     table
 	Experiments []indexed
@@ -43,7 +44,7 @@ type indexed struct {
 }
 
 func newIndex(version string, summaries []Summary) index {
-	x := index{Version: version, Figures: figuresTable(summaries)}
+	x := index{Version: version, Total: Total(summaries), Figures: figuresTable(summaries)}
 	var all []Claim
 	for _, s := range summaries {
 		all = append(all, s.Claims...)

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/csv"
 	"fmt"
 	"io"
@@ -49,7 +50,8 @@ func printText(w io.Writer, summaries []Summary, options PrintOptions) error {
 	if len(summaries) > 1 {
 		t.WriteString("\n")
 		t.line("Figure by figure", bold)
-		t.WriteString("\n" + t.figures(summaries) + "\n")
+		t.WriteString("\n" + t.figures(summaries) + "\n\n")
+		t.line("In all: "+Total(summaries), bold)
 	}
 	_, err := io.WriteString(w, t.String())
 	return err
@@ -87,6 +89,9 @@ func (t *terminal) summary(s Summary) {
 		if text := details(c); text != "" {
 			t.paragraph(" ", plain, text, dim)
 		}
+		if why := c.Why(); why != "" {
+			t.paragraph(" ", plain, t.brief("why: "+why), dim)
+		}
 	}
 	t.WriteString("\n")
 	t.line(s.Verdict(), bold)
@@ -114,6 +119,20 @@ func (t *terminal) figures(summaries []Summary) string {
 		row[1] = strings.Join(t.broken(row[1], t.Width-figuresWidth), "\n")
 	}
 	return all.writer().Render()
+}
+
+// whyLines is how many lines the reason why a claim does not hold may take; the report has the whole.
+const whyLines = 2
+
+// brief cuts a text to whyLines lines.
+func (t *terminal) brief(content string) string {
+	lines := t.broken(content, t.Width-2)
+	if t.Width == 0 || len(lines) <= whyLines {
+		return content
+	}
+	lines = lines[:whyLines]
+	lines[whyLines-1] = text.Snip(lines[whyLines-1], t.Width-3, "") + "…"
+	return strings.Join(lines, "\n")
 }
 
 // line writes a text, broken at the width.
@@ -197,7 +216,7 @@ func details(c Claim) string {
 func printMarkdown(w io.Writer, summaries []Summary) error {
 	var s strings.Builder
 	if len(summaries) > 1 {
-		fmt.Fprintf(&s, "%s\n\n", figuresTable(summaries).writer().RenderMarkdown())
+		fmt.Fprintf(&s, "In all: %s.\n\n%s\n\n", Total(summaries), figuresTable(summaries).writer().RenderMarkdown())
 	}
 	if t := claimsTable(summaries); len(t.Rows) > 0 {
 		fmt.Fprintf(&s, "%s\n\n", t.writer().RenderMarkdown())
@@ -227,8 +246,8 @@ func claimsTable(summaries []Summary) table {
 // verdictText is the verdict with its reason.
 func verdictText(c Claim) string {
 	text := c.Mark() + " " + string(c.Verdict)
-	if c.Reason != "" {
-		text += ": " + c.Reason
+	if why := cmp.Or(c.Reason, c.Why()); why != "" {
+		text += ": " + why
 	}
 	return text
 }

@@ -35,15 +35,32 @@ func Write(dir string, in Input) (Summary, error) {
 		return Summary{}, err
 	}
 	tables, more := pivots(in)
-	summary := Summary{
-		Name: in.File.Name, Title: oneLine(in.File.Title), Source: oneLine(in.File.Source), Quick: in.Quick,
-		Claims: judged, Published: agreements(tables),
-		Notes: slices.Concat(notes, more), Page: filepath.Join(dir, experiment.PageName),
-	}
+	summary := summaryOf(dir, in, judged, tables, slices.Concat(notes, more))
 	p := newPage(in, summary)
 	p.Figures, p.Tables = drawn, tables
 	err = atomicfile.WriteIn(dir, experiment.PageName, func(w io.Writer) error { return pageTemplate.Execute(w, p) })
 	return summary, err
+}
+
+// Summarize returns what Write has returned for the same input, and writes nothing.
+func Summarize(dir string, in Input) (Summary, error) {
+	judged, err := judge(in.File, in.Records)
+	if err != nil {
+		return Summary{}, err
+	}
+	notes, err := undrawable(in)
+	if err != nil {
+		return Summary{}, err
+	}
+	tables, more := pivots(in)
+	return summaryOf(dir, in, judged, tables, slices.Concat(notes, more)), nil
+}
+
+func summaryOf(dir string, in Input, judged []Claim, tables []*records.Tables, notes []string) Summary {
+	return Summary{
+		Name: in.File.Name, Title: oneLine(in.File.Title), Source: oneLine(in.File.Source), Quick: in.Quick,
+		Claims: judged, Published: agreements(tables), Notes: notes, Page: filepath.Join(dir, experiment.PageName),
+	}
 }
 
 //go:embed page.html parts.html index.html page.css

@@ -51,6 +51,26 @@ func (s Summary) Verdict() string {
 	return fmt.Sprintf("%d %s: %s", len(s.Claims), noun, strings.Join(parts, ", "))
 }
 
+// Total counts the claims of several experiments: "3 experiments, 1 of them not run; 12 claims: 11 hold, 1 does not
+// hold".
+func Total(summaries []Summary) string {
+	all, notRun := Summary{}, 0
+	for _, s := range summaries {
+		all.Claims = append(all.Claims, s.Claims...)
+		if s.Failure != "" {
+			notRun++
+		}
+	}
+	text := fmt.Sprintf("%d experiments", len(summaries))
+	if len(summaries) == 1 {
+		text = "1 experiment"
+	}
+	if notRun > 0 {
+		text += fmt.Sprintf(", %d of them not run", notRun)
+	}
+	return text + "; " + all.Verdict()
+}
+
 // outcomes are the verdicts with the words for one claim and for several.
 var outcomes = []outcome{
 	{claims.Holds, "holds", "hold"},

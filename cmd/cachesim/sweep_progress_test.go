@@ -1,0 +1,34 @@
+package main
+
+import (
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/vbauerster/mpb/v8"
+
+	"github.com/cachesim/cachesim/internal/experiment"
+)
+
+// However many cells run, and however fast they come and go, all that is said of them fits into one line.
+func TestSweepProgressFitsIntoItsLine(t *testing.T) {
+	p := newSweepBar(mpb.New(mpb.WithOutput(io.Discard)), 1000)
+	var running []experiment.Task
+	for range 100 {
+		running = append(running, p.Loading("a trace with a rather long name"))
+	}
+	for i := range 900 {
+		p.Loading("another").End()
+		running[0].Set(int64(i), 900)
+	}
+	for _, width := range []int{-3, 0, 1, 20, 60, 200} {
+		text := p.caption(width)
+		if n := len([]rune(text)); n > max(width, 0) {
+			t.Errorf("%d columns for %q, which has %d", width, text, n)
+		}
+	}
+	if text := p.caption(200); !strings.Contains(text, "0 of 1000 cells") || !strings.Contains(text, "loading a trace") {
+		t.Errorf("caption %q, want what is done and what has been running longest", text)
+	}
+	p.finish()
+}

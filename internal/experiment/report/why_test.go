@@ -1,0 +1,55 @@
+package report
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/cachesim/cachesim/internal/experiment/claims"
+)
+
+func failing() Summary {
+	note := "Generated traces stand in for those of the source. " + strings.Repeat("There the gap is wider than here. ", 20)
+	return Summary{Name: "fig", Title: "T", Claims: []Claim{
+		{Claim: "a > b", Verdict: claims.DoesNotHold, Measured: "1 > 2", Stated: "twice as much", Note: note},
+		{Claim: "a > c", Verdict: claims.Holds, Note: "nobody needs to know"},
+	}}
+}
+
+// Why a claim does not hold stands wherever its verdict does, briefly on a terminal.
+func TestPrintSaysWhyAClaimDoesNotHold(t *testing.T) {
+	for _, format := range []string{"table", "markdown"} {
+		var out bytes.Buffer
+		if err := Print(&out, []Summary{failing()}, format, PrintOptions{Width: 80}); err != nil {
+			t.Fatal(err)
+		}
+		text := out.String()
+		if !strings.Contains(text, "Generated traces stand in") || strings.Contains(text, "nobody") {
+			t.Errorf("%s: want why the first claim does not hold and nothing of the second:\n%s", format, text)
+		}
+		if n := strings.Count(text, "\n"); format == "table" && n > 12 {
+			t.Errorf("%d lines, want two at most about why:\n%s", n, text)
+		}
+		for line := range strings.Lines(text) {
+			if width := len([]rune(strings.TrimRight(line, "\n"))); format == "table" && width > 80 {
+				t.Errorf("a line of %d columns: %s", width, line)
+			}
+		}
+	}
+	var whole bytes.Buffer
+	if err := Print(&whole, []Summary{failing()}, "table", PrintOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(whole.String(), strings.TrimSpace(failing().Claims[0].Note)) {
+		t.Errorf("without a width nothing is cut:\n%s", whole.String())
+	}
+}
+
+func TestTotal(t *testing.T) {
+	notRun := Summary{Failure: "trace a is missing", Claims: []Claim{{Verdict: claims.NotCheckable}}}
+	got := Total([]Summary{failing(), notRun})
+	want := "2 experiments, 1 of them not run; 3 claims: 1 holds, 1 does not hold, 1 is not checkable here"
+	if got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
