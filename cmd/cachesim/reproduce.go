@@ -179,6 +179,11 @@ func (f *reproduceFlags) reproduce(cmd *cobra.Command, file *experiment.File) (r
 		return report.Summary{}, err
 	}
 	f.note(cmd, "%s: %s", file.Name, file.Title)
+	lock, err := lockSweep(cmd, s.Dir, f.quiet)
+	if err != nil {
+		return report.Summary{}, err
+	}
+	defer lock.Unlock()
 	collection, err := f.sweep(cmd, s)
 	if err != nil {
 		return report.Summary{}, err

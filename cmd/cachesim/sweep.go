@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cachesim/cachesim/configs"
+	"github.com/cachesim/cachesim/internal/atomicfile"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/sim"
 )
@@ -108,6 +109,29 @@ func (f *sweepRunFlags) check() error {
 // note writes one line for the user.
 func (f *sweepRunFlags) note(cmd *cobra.Command, format string, args ...any) {
 	note(cmd, f.quiet, fmt.Sprintf(format, args...))
+}
+
+// lockSweep locks the folder of a sweep for this program alone.
+func lockSweep(cmd *cobra.Command, dir string, quiet bool) (*atomicfile.Lock, error) {
+	l, err := atomicfile.LockFolder(dir)
+	return l, noteLock(cmd, dir, l, err, quiet)
+}
+
+// noteLock says where a lock cannot protect the folder.
+func noteLock(cmd *cobra.Command, dir string, l *atomicfile.Lock, err error, quiet bool) error {
+	if err == nil && !l.Works() && !quiet {
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s is on a file system without locks: make sure that no other cachesim works there\n", dir)
+	}
+	return err
+}
+
+// shareSweep locks the folder of a sweep beside others that run shares of the plan or make records of their results.
+func shareSweep(cmd *cobra.Command, dir string, quiet bool) (*atomicfile.Lock, error) {
+	if _, err := experiment.LoadSweepFile(dir); err != nil {
+		return nil, err // nothing to lock
+	}
+	l, err := atomicfile.ShareFolder(dir)
+	return l, noteLock(cmd, dir, l, err, quiet)
 }
 
 // sweep writes the plan, runs what is missing of it, and collects the records.
@@ -217,6 +241,11 @@ func (f *sweepFlags) run(cmd *cobra.Command, args []string) error {
 	if f.dryRun {
 		return listCells(cmd, s, f.jobs, string(f.format))
 	}
+	lock, err := lockSweep(cmd, s.Dir, f.quiet)
+	if err != nil {
+		return err
+	}
+	defer lock.Unlock()
 	collection, err := f.sweep(cmd, s)
 	if err != nil {
 		return err

@@ -34,6 +34,11 @@ more than their times are an error.`,
 }
 
 func (f *sweepMergeFlags) run(cmd *cobra.Command, dirs []string) error {
+	lock, err := shareSweep(cmd, dirs[0], f.quiet)
+	if err != nil {
+		return err
+	}
+	defer lock.Unlock()
 	s, err := experiment.OpenSweeps(dirs)
 	if err != nil {
 		return err

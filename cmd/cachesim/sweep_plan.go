@@ -50,6 +50,11 @@ func (f *sweepPlanFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	lock, err := lockSweep(cmd, s.Dir, f.quiet)
+	if err != nil {
+		return err
+	}
+	defer lock.Unlock()
 	if err := s.Write(); err != nil {
 		return err
 	}

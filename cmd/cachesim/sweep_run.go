@@ -45,6 +45,11 @@ func (f *sweepShardFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	lock, err := shareSweep(cmd, args[0], f.quiet)
+	if err != nil {
+		return err
+	}
+	defer lock.Unlock()
 	s, err := experiment.OpenSweep(args[0])
 	if err != nil {
 		return err

@@ -262,6 +262,24 @@ func cause(err error) error {
 	return err
 }
 
+// Remove removes a file from an output folder, if it is there. A folder in the name may not be a link that leads out of
+// the output folder.
+func Remove(dir, name string) error {
+	path := filepath.Join(dir, name)
+	root, err := os.OpenRoot(dir)
+	if err == nil {
+		defer root.Close()
+		err = faults.At(faults.Remove, path)
+	}
+	if err == nil {
+		err = root.Remove(name)
+	}
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return fmt.Errorf("cannot remove %s: %w", path, cause(err))
+}
+
 // ReadFile returns the content of a file that the program has written. What is no regular file is an error: a pipe in
 // its place would never end.
 func ReadFile(path string) ([]byte, error) {

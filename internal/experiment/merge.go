@@ -34,16 +34,18 @@ type Collection struct {
 // those that compete are marked. The records are the same whoever ran the cells, and in which order.
 func Collect(cells []Cell, finished *Finished) (*Collection, error) {
 	if missing := finished.Missing(cells); len(missing) > 0 {
-		return nil, &MissingCellsError{missing, len(WithoutRepetitions(cells))}
+		return nil, &MissingCellsError{missing, len(WithoutRepetitions(cells)), finished.Damaged}
 	}
 	c := &Collection{}
 	var all []outcome
+	plan := PlanDigest(cells)
 	for _, cell := range cells {
 		result := finished.results[cell.Hash]
 		rec, err := result.RecordOf(cell)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", cell, err)
 		}
+		rec.Plan = plan
 		c.Timings = append(c.Timings, Timing{cell, result.NsPerRequest, result.PredictionNsPerRequest, result.Seconds})
 		all = append(all, outcome{cell, rec})
 	}
@@ -132,6 +134,8 @@ func nanoseconds(ns *float64) string {
 type MissingCellsError struct {
 	Cells []Cell
 	Of    int // cells in the plan
+
+	Damaged []string // files of results that are damaged, whose cells count as missing
 }
 
 // maxListed is how many cells an error lists.
@@ -145,6 +149,9 @@ func (e *MissingCellsError) Error() string {
 	}
 	if more := len(e.Cells) - maxListed; more > 0 {
 		fmt.Fprintf(b, "\n  and %d more", more)
+	}
+	for _, path := range e.Damaged[:min(maxListed, len(e.Damaged))] {
+		fmt.Fprintf(b, "\n%s is damaged; its cell has to be run again", path)
 	}
 	return b.String()
 }

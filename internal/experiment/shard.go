@@ -1,13 +1,12 @@
 package experiment
 
 import (
-	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -15,44 +14,98 @@ import (
 
 	"github.com/cachesim/cachesim/internal/atomicfile"
 	"github.com/cachesim/cachesim/internal/jsonlines"
+	"github.com/cachesim/cachesim/internal/seal"
 )
 
-// planName is the file in the folder of a sweep with its numbered cells, one JSON object per line.
+// planName is the file in the folder of a sweep with its numbered cells, one JSON object per line, and its end.
 const planName = "plan.jsonl"
 
-// WritePlan writes the cells of a sweep into its folder, which is created if missing.
-func WritePlan(dir string, cells []Cell) error {
+// planEnd is the last line of a plan, which is sealed with a digest of all lines.
+type planEnd struct {
+	Cells      int    `json:"cells"`
+	Experiment string `json:"experiment"` // digest of the file with the experiment
+}
+
+// WritePlan writes the cells of a sweep into its folder, which is created if missing, beside its experiment, whose text
+// is given.
+func WritePlan(dir string, cells []Cell, experiment []byte) error {
 	if err := atomicfile.MakeFolder(dir); err != nil {
 		return err
 	}
-	return atomicfile.WriteIn(dir, planName, func(w io.Writer) error { return jsonlines.Write(w, cells) })
+	end, err := json.Marshal(planEnd{len(cells), seal.Digest(experiment)})
+	if err != nil {
+		return err
+	}
+	text := seal.JSON(append(planLines(cells), end...))
+	return atomicfile.WriteIn(dir, planName, func(w io.Writer) error { _, err := w.Write(text); return err })
 }
 
+// planLines returns the lines of the cells.
+func planLines(cells []Cell) []byte {
+	var lines bytes.Buffer
+	if err := jsonlines.Write(&lines, cells); err != nil {
+		panic(err) // texts and numbers alone
+	}
+	return lines.Bytes()
+}
+
+// PlanDigest names a plan by all that it says of its cells. It stands in the result of each cell that was run for the
+// plan, and in the records. The hash of a cell says which result it is, whatever the plan: other plans may use it too.
+func PlanDigest(cells []Cell) string { return seal.Digest(planLines(cells))[:20] }
+
 // ReadPlan reads the cells of a sweep from its folder.
-func ReadPlan(dir string) (cells []Cell, err error) {
+func ReadPlan(dir string) ([]Cell, error) {
+	cells, _, err := readPlan(dir)
+	return cells, err
+}
+
+// readPlan returns the digest of the experiment, too.
+func readPlan(dir string) (cells []Cell, experiment string, err error) {
 	path := filepath.Join(dir, planName)
-	f, err := os.Open(path)
+	text, err := atomicfile.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s holds no plan (%s); write one with cachesim sweep plan FILE -o %s", dir, planName, dir)
+		return nil, "", &noPlanError{dir}
 	}
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	defer f.Close()
-	decoder := json.NewDecoder(bufio.NewReader(f))
+	again := fmt.Sprintf("write it again with cachesim sweep plan FILE -o %s", dir)
+	if text, err = seal.Open(text); err != nil {
+		return nil, "", fmt.Errorf("%s: %w; %s", path, err, again)
+	}
+	cells, end, err := decodePlan(text)
+	if err != nil {
+		return nil, "", fmt.Errorf("%s, %w; %s", path, err, again)
+	}
+	return cells, end.Experiment, nil
+}
+
+// noPlanError says that a folder holds no plan.
+type noPlanError struct{ dir string }
+
+func (e *noPlanError) Error() string {
+	return fmt.Sprintf("%s holds no plan (%s); write one with cachesim sweep plan FILE -o %s", e.dir, planName, e.dir)
+}
+
+// decodePlan reads the lines of a plan.
+func decodePlan(text []byte) (cells []Cell, end planEnd, err error) {
+	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
-	for {
+	lines := bytes.Count(text, []byte("\n"))
+	for n := range lines - 1 {
 		var c Cell
-		if err := decoder.Decode(&c); err == io.EOF {
-			return cells, nil
-		} else if err != nil {
-			return nil, fmt.Errorf("%s, cell %d: %w; write the plan again", path, len(cells), err)
+		if err := decoder.Decode(&c); err != nil {
+			return nil, end, fmt.Errorf("cell %d: %w", n, err)
 		}
-		if c.Number != len(cells) || c.Hash != c.hash() {
-			return nil, fmt.Errorf("%s, cell %d: has been changed after it was planned; write the plan again", path, len(cells))
+		if c.Number != n || c.Hash != c.hash() {
+			return nil, end, fmt.Errorf("cell %d: is not the one that was planned", n)
 		}
 		cells = append(cells, c)
 	}
+	if err := decoder.Decode(&end); err != nil || end.Cells != len(cells) {
+		return nil, end, fmt.Errorf("line %d: want the end of a plan of %d cells", lines, len(cells))
+	}
+	return cells, end, nil
 }
 
 // SamePlan reports whether two plans have the same cells, so that their results can be merged.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/seal"
 	"pgregory.net/rapid"
 )
 
@@ -90,7 +91,7 @@ func TestShardFromEnvironment(t *testing.T) {
 func TestPlansAreReadBackAndChangesFound(t *testing.T) {
 	dir := t.TempDir()
 	cells := smallGrid()
-	if err := WritePlan(dir, cells); err != nil {
+	if err := WritePlan(dir, cells, []byte("experiment")); err != nil {
 		t.Fatal(err)
 	}
 	read, err := ReadPlan(dir)
@@ -103,22 +104,37 @@ func TestPlansAreReadBackAndChangesFound(t *testing.T) {
 	if SamePlan(read, cells[1:]) || SamePlan(slices.Concat(cells[1:], cells[:1]), cells) {
 		t.Error("different plans are said to be the same")
 	}
+	if PlanDigest(read) != PlanDigest(cells) || PlanDigest(cells) == PlanDigest(cells[1:]) {
+		t.Error("the digest does not tell plans apart")
+	}
 	path := filepath.Join(dir, planName)
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
+	opened, err := seal.Open(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sealed := func(old, new string) string {
+		return string(seal.JSON([]byte(strings.Replace(string(opened), old, new, 1))))
+	}
+	lines := strings.SplitAfter(string(opened), "\n")
 	for name, changed := range map[string]string{
-		"capacity": strings.Replace(string(text), `"capacity":"5"`, `"capacity":"6"`, 1),
-		"order":    strings.Replace(string(text), `"number":0`, `"number":7`, 1),
-		"key":      strings.Replace(string(text), `"number":0`, `"number":0,"more":1`, 1),
-		"cut off":  string(text[:len(text)-10]),
-		"no JSON":  "plan",
+		"capacity":      strings.Replace(string(text), `"capacity":"5"`, `"capacity":"6"`, 1),
+		"cut off":       string(text[:len(text)-10]),
+		"no JSON":       "plan",
+		"without end":   strings.Join(lines[:len(lines)-2], ""),
+		"another cell":  sealed(`"capacity":"5"`, `"capacity":"6"`),
+		"order":         sealed(`"number":0`, `"number":7`),
+		"key":           sealed(`"number":0`, `"number":0,"more":1`),
+		"a cell less":   sealed(lines[len(lines)-3], ""),
+		"number in end": sealed(`{"cells":`, `{"cells":1`),
 	} {
 		if err := os.WriteFile(path, []byte(changed), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := ReadPlan(dir); err == nil || !strings.Contains(err.Error(), "write the plan again") {
+		if _, err := ReadPlan(dir); err == nil || !strings.Contains(err.Error(), "write it again") {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}

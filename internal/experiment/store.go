@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/atomicfile"
+	"github.com/cachesim/cachesim/internal/seal"
 )
 
 // cellsDir is the folder in the folder of a sweep that holds one file per finished cell, named by its hash.
@@ -20,18 +21,22 @@ const cellsDir = "cells"
 
 // Store keeps the results of finished cells in a folder, one file each. A file appears only when it is whole, so that several programs, on
 // several machines that share the folder, may write at a time.
-type Store struct{ dir string }
+type Store struct {
+	dir  string
+	plan string // digest of the plan for which cells are run
+}
 
-// storedResult is the content of a file.
+// storedResult is the content of a file, which is sealed with a digest.
 type storedResult struct {
-	Cell Cell `json:"cell"`
+	Plan string `json:"plan"` // digest of the plan for which the cell was run
+	Cell Cell   `json:"cell"`
 	Result
 }
 
-// OpenStore returns the store in the folder of a sweep, and creates it if it is missing.
-func OpenStore(dir string) (*Store, error) {
+// OpenStore returns the store in the folder of a sweep for the results of a plan, and creates it if it is missing.
+func OpenStore(dir string, plan []Cell) (*Store, error) {
 	cells, err := atomicfile.MakeFolderIn(dir, cellsDir)
-	return &Store{cells}, err
+	return &Store{cells, PlanDigest(plan)}, err
 }
 
 // Finished says what is finished of a plan.
@@ -109,11 +114,16 @@ func readResult(path, hash string) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	var stored storedResult
-	if err := json.Unmarshal(text, &stored); err != nil {
+	if text, err = seal.Open(text); err != nil {
 		return Result{}, err
 	}
-	if stored.Record.Cell != hash || stored.Cell.Hash != hash {
+	var stored storedResult
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&stored); err != nil {
+		return Result{}, err
+	}
+	if stored.Record.Cell != hash || stored.Cell.Hash != hash || stored.Cell.hash() != hash {
 		return Result{}, fmt.Errorf("is of cell %q", stored.Record.Cell)
 	}
 	return stored.Result, stored.Record.Check()
@@ -170,11 +180,11 @@ func fieldsOf(c Cell, r Result) (map[string]json.RawMessage, error) {
 // Put keeps the result of a cell. Where another program has finished the cell meanwhile, one of them is kept if they are the same; otherwise
 // both are, and the error is a DifferentError.
 func (s *Store) Put(c Cell, r Result) error {
-	text, err := json.Marshal(storedResult{c, r})
+	text, err := json.Marshal(storedResult{s.plan, c, r})
 	if err != nil {
 		return fmt.Errorf("%s: %w", c, err)
 	}
-	text = append(text, '\n')
+	text = seal.JSON(text)
 	name := c.Hash + ".json"
 	path := filepath.Join(s.dir, name)
 	err = atomicfile.WriteNew(s.dir, name, text)

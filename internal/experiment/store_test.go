@@ -7,12 +7,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/cachesim/cachesim/internal/seal"
 )
 
 // sweep runs cells into a folder and returns it.
 func sweep(t *testing.T, cells []Cell, dir string, options Options) string {
 	t.Helper()
-	store, err := OpenStore(dir)
+	store, err := OpenStore(dir, cells)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,10 +107,23 @@ func TestDamagedResultsAreRunAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	opened, err := seal.Open(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sealed := func(old, new string) string {
+		changed := strings.Replace(string(opened), old, new, 1)
+		if changed == string(opened) {
+			t.Errorf("%s is not in %s", old, opened)
+		}
+		return string(seal.JSON([]byte(changed)))
+	}
 	for name, damaged := range map[string]string{
 		"empty": "", "cut off": string(text[:len(text)/2]), "of another cell": string(other), "no result": "{}",
-		"with the record of another": strings.Replace(string(text), `"cell":"`+cells[1].Hash+`"}`, `"cell":"`+cells[0].Hash+`"}`, 1),
-		"not possible":               strings.Replace(string(text), `"misses":`, `"misses":-`, 1),
+		"unknown field":              sealed(`"misses":`, `"misces":`),
+		"with the record of another": sealed(`"cell":"`+cells[1].Hash+`"`, `"cell":"`+cells[0].Hash+`"`),
+		"of another capacity":        sealed(`"capacity":"5"`, `"capacity":"6"`),
+		"not possible":               sealed(`"misses":`, `"misses":-`),
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := sweep(t, cells, t.TempDir(), Options{})
@@ -145,7 +160,7 @@ func changeHits(t *testing.T, path string) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return text
+	return seal.JSON(text)
 }
 
 func TestDifferentResultsOfACellAreRefused(t *testing.T) {
@@ -178,7 +193,7 @@ func TestPutKeepsBothOfDifferentResults(t *testing.T) {
 	if err := os.WriteFile(path, changed, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	store, err := OpenStore(dir)
+	store, err := OpenStore(dir, cells)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/atomicfile"
 	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/seal"
 	"github.com/cachesim/cachesim/internal/workload"
 )
 
@@ -66,16 +67,37 @@ func OpenSweep(dir string) (*Sweep, error) {
 	return &Sweep{dir, f, cells}, err
 }
 
-// LoadSweepFile reads the experiment of the sweep in dir.
+// LoadSweepFile reads the experiment of the sweep in dir. It is an error if it is not the one that was planned there.
 func LoadSweepFile(dir string) (*File, error) {
-	f, err := Load(filepath.Join(dir, sweepFileName))
+	path := filepath.Join(dir, sweepFileName)
+	f, err := Load(path)
 	if errors.Is(err, syscall.ENOTDIR) {
 		return nil, fmt.Errorf("%s is a file, want the folder of a sweep; make one of an experiment with cachesim sweep plan FILE -o DIR", dir)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s holds no sweep (%s); start one with cachesim sweep FILE -o %s", dir, sweepFileName, dir)
 	}
-	return f, err
+	if err != nil {
+		return nil, err
+	}
+	return f, checkPlanned(dir, path)
+}
+
+// checkPlanned refuses the file of an experiment that is not the one that was planned in dir, if a plan is there yet.
+func checkPlanned(dir, path string) error {
+	_, planned, err := readPlan(dir)
+	if errors.As(err, new(*noPlanError)) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	text, err := readFile(path)
+	if err == nil && seal.Digest(text) != planned {
+		err = fmt.Errorf("%s has been changed, or damaged, since it was planned; if it is as it should be, plan it with cachesim sweep plan %s -o %s",
+			path, path, dir)
+	}
+	return err
 }
 
 // Check refuses a plan of another version of the program, whose results would be mixed up with those of this one, and a plan that is not that of
@@ -99,17 +121,17 @@ func (s *Sweep) Check(version string) error {
 	return err
 }
 
-// Write writes the experiment and the plan into the folder, which is created if missing. What another plan has given there is removed, except for the
-// results of its cells.
+// Write writes the experiment and the plan into the folder, which is created if missing. What another plan has given
+// there is removed, except for the results of its cells. The caller has locked the folder.
 func (s *Sweep) Write() error {
 	if err := records.CheckDir(s.Dir); err != nil {
 		return err
 	}
 	text, err := s.File.Encode()
-	if err != nil {
+	if err != nil || s.isPlanned(text) {
 		return err
 	}
-	if err := s.removeOutdated(text); err != nil {
+	if err := s.removeOutdated(); err != nil {
 		return err
 	}
 	err = atomicfile.WriteIn(s.Dir, sweepFileName, func(w io.Writer) error {
@@ -119,24 +141,25 @@ func (s *Sweep) Write() error {
 	if err != nil {
 		return err
 	}
-	return WritePlan(s.Dir, s.Cells)
+	return WritePlan(s.Dir, s.Cells, text)
 }
 
-// removeOutdated removes what another plan has given in the folder, so that it cannot be taken for what this one gives while the sweep runs, or when it
-// is stopped. The results of cells stay. text is the experiment as it will be written.
-func (s *Sweep) removeOutdated(text []byte) error {
-	path := filepath.Join(s.Dir, sweepFileName)
-	there, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	} else if err != nil {
-		return err
+// isPlanned reports whether the folder holds this plan, of an experiment with this text.
+func (s *Sweep) isPlanned(text []byte) bool {
+	cells, planned, err := readPlan(s.Dir)
+	if err != nil || planned != seal.Digest(text) || PlanDigest(cells) != PlanDigest(s.Cells) {
+		return false
 	}
-	if cells, err := ReadPlan(s.Dir); err == nil && bytes.Equal(there, text) && SamePlan(cells, s.Cells) {
-		return nil
-	}
-	outdated := append(records.FileNames(), timingsName, PageName)
-	if before, err := Load(path); err == nil {
+	there, err := atomicfile.ReadFile(filepath.Join(s.Dir, sweepFileName))
+	return err == nil && bytes.Equal(there, text)
+}
+
+// removeOutdated removes what another plan has given in the folder, so that it cannot be taken for what this one gives
+// while the sweep runs, or when it is stopped: the plan first, as what is there is then of none. The results of cells
+// stay.
+func (s *Sweep) removeOutdated() error {
+	outdated := append([]string{planName, timingsName, PageName}, records.FileNames()...)
+	if before, err := Load(filepath.Join(s.Dir, sweepFileName)); err == nil {
 		for _, figure := range before.Figures {
 			for _, kind := range []string{".svg", ".png", ".pdf"} {
 				outdated = append(outdated, filepath.Join(FiguresDir, figure.Name+kind))
@@ -144,7 +167,7 @@ func (s *Sweep) removeOutdated(text []byte) error {
 		}
 	}
 	for _, name := range outdated {
-		if err := os.Remove(filepath.Join(s.Dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := atomicfile.Remove(s.Dir, name); err != nil {
 			return err
 		}
 	}
@@ -153,7 +176,7 @@ func (s *Sweep) removeOutdated(text []byte) error {
 
 // Run replays cells of the plan and keeps their results in the folder. options.Finished is called behind that where it is set.
 func (s *Sweep) Run(ctx context.Context, cells []Cell, options Options) error {
-	store, err := OpenStore(s.Dir)
+	store, err := OpenStore(s.Dir, s.Cells)
 	if err != nil {
 		return err
 	}

@@ -95,7 +95,7 @@ func TestASweepSplitOverFoldersIsOne(t *testing.T) {
 	if whole.Dir != dirs[0] || whole.File.Name != "zipf-skew" || len(whole.Cells) == 0 {
 		t.Errorf("%s: %s, %d cells", whole.Dir, whole.File.Name, len(whole.Cells))
 	}
-	if err := WritePlan(dirs[2], whole.Cells[1:]); err == nil {
+	if err := WritePlan(dirs[2], whole.Cells[1:], nil); err == nil {
 		if _, err := OpenSweeps(dirs); err == nil {
 			t.Error("different plans are taken for one")
 		}

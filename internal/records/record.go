@@ -102,4 +102,6 @@ type Record struct {
 
 	Axes string `json:"axes" parquet:"axes"` // further axes of an experiment: "small=0.1,alpha=0.9"; "" outside of experiments
 	Cell string `json:"cell" parquet:"cell"` // hash of everything that determines this record; "" outside of experiments
+	// Plan is the digest of the plan of a sweep that this record was made for; "" outside of experiments.
+	Plan string `json:"plan" parquet:"plan" added:"later"`
 }

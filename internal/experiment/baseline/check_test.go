@@ -58,7 +58,7 @@ seeds: 2
 	if err != nil {
 		t.Fatal(err)
 	}
-	store, err := experiment.OpenStore(dir)
+	store, err := experiment.OpenStore(dir, cells)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -121,7 +121,7 @@ func runConfig(t *testing.T, name string, quick bool) Summary {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	store, err := experiment.OpenStore(dir)
+	store, err := experiment.OpenStore(dir, cells)
 	if err != nil {
 		t.Fatal(err)
 	}

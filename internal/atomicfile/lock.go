@@ -1,0 +1,76 @@
+package atomicfile
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/gofrs/flock"
+)
+
+// lockName is the file by which programs that work in a folder know of each other. The last of them removes it.
+const lockName = ".cachesim.lock"
+
+// Lock keeps other programs from working in a folder. It ends with its process, however that ends.
+type Lock struct {
+	file *flock.Flock // nil where the file system has no locks
+	path string
+}
+
+// LockedError says that another program works in a folder.
+type LockedError struct{ Dir string }
+
+func (e *LockedError) Error() string {
+	return fmt.Sprintf("another cachesim is at work in %s: wait until it has ended, or name another folder", e.Dir)
+}
+
+// LockFolder locks a folder, which is created if it is missing, for this program alone.
+func LockFolder(dir string) (*Lock, error) {
+	if err := MakeFolder(dir); err != nil {
+		return nil, err
+	}
+	return lock(dir, (*flock.Flock).TryLock)
+}
+
+// ShareFolder locks a folder, which must exist, for this program and others that share it.
+func ShareFolder(dir string) (*Lock, error) { return lock(dir, (*flock.Flock).TryRLock) }
+
+func lock(dir string, try func(*flock.Flock) (bool, error)) (*Lock, error) {
+	l := &Lock{path: filepath.Join(dir, lockName)}
+	for {
+		if info, err := os.Lstat(l.path); err == nil && !info.Mode().IsRegular() {
+			os.Remove(l.path) // a link, which would be followed; a folder stays and is an error below
+		}
+		l.file = flock.New(l.path, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o666))
+		locked, err := try(l.file)
+		switch {
+		case errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.ENOLCK):
+			os.Remove(l.path)
+			l.file = nil
+			return l, nil
+		case err != nil:
+			return nil, createError(l.path, err)
+		case !locked:
+			return nil, &LockedError{dir}
+		case isAt(l.file, l.path):
+			return l, nil
+		}
+		l.file.Unlock() // the file was removed between its opening and its locking
+	}
+}
+
+// Works reports whether the file system has locks, so that the folder is protected.
+func (l *Lock) Works() bool { return l.file != nil }
+
+// Unlock lets others work in the folder.
+func (l *Lock) Unlock() {
+	if l.file == nil {
+		return
+	}
+	if alone, err := l.file.TryLock(); alone && err == nil {
+		os.Remove(l.path)
+	}
+	l.file.Unlock()
+}

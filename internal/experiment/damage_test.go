@@ -1,0 +1,124 @@
+package experiment
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// flipBit changes one bit.
+func flipBit(random *rand.Rand, text []byte) []byte {
+	at := random.IntN(8 * len(text))
+	text[at/8] ^= 1 << (at % 8)
+	return text
+}
+
+// damages are what happens to files besides.
+var damages = []func(random *rand.Rand, text []byte) []byte{
+	func(random *rand.Rand, text []byte) []byte { return text[:random.IntN(len(text))] },
+	func(random *rand.Rand, text []byte) []byte { // a block of zeros
+		at := random.IntN(len(text))
+		clear(text[at:min(len(text), at+1+random.IntN(512))])
+		return text
+	},
+	func(random *rand.Rand, text []byte) []byte { // a field twice
+		fields := bytes.Split(text, []byte(","))
+		at := random.IntN(len(fields))
+		return bytes.Join(slices.Insert(fields, at, fields[at]), []byte(","))
+	},
+	func(random *rand.Rand, text []byte) []byte { // two fields, or lines, in each other's place
+		fields := bytes.SplitAfter(text, []byte{",\n"[random.IntN(2)]})
+		i, j := random.IntN(len(fields)), random.IntN(len(fields))
+		fields[i], fields[j] = fields[j], fields[i]
+		return bytes.Join(fields, nil)
+	},
+	func(random *rand.Rand, text []byte) []byte { // a digit for another
+		for {
+			at := random.IntN(len(text))
+			if text[at] >= '0' && text[at] <= '8' {
+				text[at]++
+				return text
+			}
+		}
+	},
+	func(random *rand.Rand, text []byte) []byte { return append(text, text[:random.IntN(len(text))]...) },
+}
+
+// damaged returns 150 contents with a bit flipped and 60 with other damages.
+func damaged(text []byte) (all [][]byte) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 150 {
+		all = append(all, flipBit(random, bytes.Clone(text)))
+	}
+	for i := range 60 {
+		all = append(all, damages[i%len(damages)](random, bytes.Clone(text)))
+	}
+	return all
+}
+
+// Whatever happens to the file of a cell, its records are never published: the cell counts as missing.
+func TestDamageInCellsIsFound(t *testing.T) {
+	cells := grid([]string{zipfA}, []string{"lru", "random"}, []string{"5", "10"})
+	dir := sweep(t, cells, t.TempDir(), Options{})
+	for i, c := range WithoutRepetitions(cells) {
+		path := filepath.Join(dir, cellsDir, c.Hash+".json")
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, content := range damaged(text) {
+			if err := os.WriteFile(path, content, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			finished, err := ReadFinished(cells, dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if finished.Has(c) && !bytes.Equal(content, text) {
+				t.Errorf("cell %d passes as %s", i, content)
+			}
+		}
+		if err := os.WriteFile(path, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A plan, and an experiment beside it, that are not as they were written do not open.
+func TestDamageInPlansIsFound(t *testing.T) {
+	f, err := Load("example")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := PlanSweep(t.Context(), f, t.TempDir(), "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Write(); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{planName, sweepFileName} {
+		path := filepath.Join(s.Dir, name)
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, content := range damaged(text) {
+			if err := os.WriteFile(path, content, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := OpenSweep(s.Dir); err == nil && !bytes.Equal(content, text) {
+				t.Errorf("%s passes as %s", name, content)
+			}
+		}
+		if err := os.WriteFile(path, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := OpenSweep(s.Dir); err != nil {
+		t.Error(err)
+	}
+}

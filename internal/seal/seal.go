@@ -1,0 +1,44 @@
+// Package seal ends what the program keeps on the disk, to read it again, with a digest of all that stands before it.
+// Whatever has happened to the content since, the digest does not fit any more.
+package seal
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+)
+
+// ErrDamaged says that a content is not one that was sealed: it has been changed or cut off, or had no digest.
+var ErrDamaged = errors.New("its digest is missing or wrong: it is damaged, or was written by an older version")
+
+// The last field of a sealed JSON object.
+const (
+	fieldStart = `,"digest":"`
+	fieldEnd   = "\"}\n"
+	fieldLen   = len(fieldStart) + 2*sha256.Size + len(fieldEnd)
+)
+
+// JSON seals a text that ends in a JSON object with a field or more: the digest becomes the last field of the object.
+func JSON(text []byte) []byte {
+	body := bytes.TrimSuffix(bytes.TrimSuffix(text, []byte("\n")), []byte("}"))
+	return append(bytes.Clone(body), fieldStart+Digest(body)+fieldEnd...)
+}
+
+// Open returns what was sealed, or ErrDamaged where a text is not as JSON has sealed it.
+func Open(text []byte) ([]byte, error) {
+	if len(text) < fieldLen {
+		return nil, ErrDamaged
+	}
+	body, field := text[:len(text)-fieldLen], text[len(text)-fieldLen:]
+	if string(field) != fieldStart+Digest(body)+fieldEnd {
+		return nil, ErrDamaged
+	}
+	return append(bytes.Clone(body), "}\n"...), nil
+}
+
+// Digest returns the SHA-256 of a content in hexadecimal.
+func Digest(content []byte) string {
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:])
+}

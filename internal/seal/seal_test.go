@@ -1,0 +1,51 @@
+package seal
+
+import (
+	"encoding/json"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestSealedTextIsJSON(t *testing.T) {
+	for _, text := range []string{`{"a":1}`, "{\"a\":1}\n"} {
+		sealed := JSON([]byte(text))
+		var fields struct {
+			A      int
+			Digest string
+		}
+		if err := json.Unmarshal(sealed, &fields); err != nil || fields.A != 1 || fields.Digest != Digest([]byte(`{"a":1`)) {
+			t.Errorf("%s: %s, %v", text, sealed, err)
+		}
+		if opened, err := Open(sealed); err != nil || string(opened) != "{\"a\":1}\n" {
+			t.Errorf("%s opened is %s, %v", sealed, opened, err)
+		}
+	}
+}
+
+// Nothing but the sealed text passes: no bit may be another one, nothing may be missing or added.
+func TestEveryChangeIsFound(t *testing.T) {
+	sealed := JSON([]byte(`{"misses":346168,"hit_ratio":0.25}`))
+	passes := func(text []byte) bool {
+		_, err := Open(text)
+		return err == nil
+	}
+	for i := range 8 * len(sealed) {
+		sealed[i/8] ^= 1 << (i % 8)
+		if passes(sealed) {
+			t.Errorf("bit %d of byte %d may be another", i%8, i/8)
+		}
+		sealed[i/8] ^= 1 << (i % 8)
+	}
+	for n := range sealed {
+		if passes(sealed[:n]) {
+			t.Errorf("it may end after %d bytes", n)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		other := rapid.SliceOfN(rapid.Byte(), 0, 200).Draw(t, "text")
+		if passes(other) || passes(append(sealed[:len(sealed):len(sealed)], append(other, 0)...)) {
+			t.Errorf("%q passes", other)
+		}
+	})
+}
