@@ -120,7 +120,8 @@ func lockSweep(cmd *cobra.Command, dir string, quiet bool) (*atomicfile.Lock, er
 // noteLock says where a lock cannot protect the folder.
 func noteLock(cmd *cobra.Command, dir string, l *atomicfile.Lock, err error, quiet bool) error {
 	if err == nil && !l.Works() && !quiet {
-		fmt.Fprintf(cmd.ErrOrStderr(), "%s is on a file system without locks: make sure that no other cachesim works there\n", dir)
+		fmt.Fprintf(cmd.ErrOrStderr(),
+			"%s is on a file system without locks: make sure that no other cachesim works there\n", dir)
 	}
 	return err
 }

@@ -94,8 +94,8 @@ func checkPlanned(dir, path string) error {
 	}
 	text, err := readFile(path)
 	if err == nil && seal.Digest(text) != planned {
-		err = fmt.Errorf("%s has been changed, or damaged, since it was planned; if it is as it should be, plan it with cachesim sweep plan %s -o %s",
-			path, path, dir)
+		err = fmt.Errorf("%s has been changed, or damaged, since it was planned; "+
+			"if it is as it should be, plan it with cachesim sweep plan %s -o %s", path, path, dir)
 	}
 	return err
 }

@@ -32,8 +32,8 @@ func (r *Result) updated() records.Record {
 		kept.TraceChecksum = is.TraceChecksum
 		return kept
 	}
-	is.Trace, is.Policy, is.Label, is.CapacityText, is.Axes = was.Trace, was.Policy, was.Label, was.CapacityText, was.Axes
-	is.Cell, is.Plan = was.Cell, was.Plan
+	is.Trace, is.Policy, is.Label, is.CapacityText = was.Trace, was.Policy, was.Label, was.CapacityText
+	is.Axes, is.Cell, is.Plan = was.Axes, was.Cell, was.Plan
 	is.Best = was.Best
 	if was.NsPerRequest != nil {
 		is.NsPerRequest = r.ns
