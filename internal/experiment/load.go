@@ -20,6 +20,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 
 	"github.com/cachesim/cachesim/configs"
+	"github.com/cachesim/cachesim/internal/filestate"
 	"github.com/cachesim/cachesim/internal/suggest"
 	"github.com/cachesim/cachesim/internal/workload"
 )
@@ -53,7 +54,7 @@ func readFile(path string) ([]byte, error) {
 	if path == "-" {
 		return nil, errors.New("an experiment is not read from standard input; name its file")
 	}
-	f, err := os.Open(path)
+	f, err := filestate.Open(path)
 	if errors.Is(err, os.ErrNotExist) && filepath.Ext(path) == "" && (path == "" || filepath.Base(path) == path) {
 		return nil, suggest.Unknown("experiment", path, configs.Names())
 	}
@@ -61,13 +62,6 @@ func readFile(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if info.IsDir() {
-		return nil, fmt.Errorf("%s: is a folder; name an experiment file in it", path)
-	}
 	text, err := io.ReadAll(io.LimitReader(f, maxFileSize+1))
 	if err != nil {
 		return nil, err

@@ -18,6 +18,7 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
+	"github.com/cachesim/cachesim/internal/filestate"
 	"github.com/cachesim/cachesim/internal/suggest"
 )
 
@@ -34,7 +35,7 @@ func Read(path string, stdin io.Reader) ([]Record, error) {
 			return nil, err
 		}
 	}
-	f, err := os.Open(path)
+	f, err := filestate.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s does not exist; want a file of records, or a folder that run -o wrote", path)
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/atomicfile"
+	"github.com/cachesim/cachesim/internal/filestate"
 )
 
 // Folder keeps neighbours in side files, one for each set of vectors and threshold. Several programs may use one at a time.
@@ -33,7 +34,7 @@ func (f Folder) Load(ctx context.Context, id Identity, from float32) (*Neighbour
 	if err != nil || path == "" {
 		return nil, err
 	}
-	file, err := os.Open(path)
+	file, err := filestate.Open(path)
 	if err != nil {
 		return nil, err
 	}

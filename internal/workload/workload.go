@@ -201,7 +201,7 @@ func digestOf(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := os.Open(path)
+	f, err := filestate.Open(path)
 	if err != nil {
 		return nil, err
 	}

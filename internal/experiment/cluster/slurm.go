@@ -7,12 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/cachesim/cachesim/internal/filestate"
 )
 
 // LogsDir is the folder in the folder of the sweep in which Slurm writes one log per task.
@@ -234,7 +235,7 @@ func messages(stderr string, err error) string {
 // LastLines returns the end of a log, at most n lines of it, and none of an empty one.
 func LastLines(path string, n int) ([]string, error) {
 	const tail = 16 << 10
-	f, err := os.Open(path)
+	f, err := filestate.Open(path)
 	if err != nil {
 		return nil, err
 	}

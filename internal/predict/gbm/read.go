@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/cachesim/cachesim/internal/filestate"
 )
 
 // maxFile is how many bytes of a model are read; a tree of 31 leaves takes about 2 kB.
@@ -16,7 +17,7 @@ const maxFile = 1 << 28
 
 // ReadFile reads a model from a file; see Read.
 func ReadFile(path string) (*Model, error) {
-	f, err := os.Open(path)
+	f, err := filestate.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the model: %w", err)
 	}

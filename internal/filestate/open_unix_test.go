@@ -1,0 +1,53 @@
+//go:build unix
+
+package filestate
+
+import (
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// Nothing but a regular file is opened, and nothing is waited for.
+func TestOpen(t *testing.T) {
+	dir := t.TempDir()
+	regular, link, pipe, socket := filepath.Join(dir, "regular"), filepath.Join(dir, "link"), filepath.Join(dir, "pipe"), filepath.Join(dir, "socket")
+	if err := os.WriteFile(regular, []byte("content"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(regular, link); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo(pipe, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	for _, path := range []string{regular, link} {
+		file, err := Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close()
+		if text, err := io.ReadAll(file); err != nil || string(text) != "content" {
+			t.Errorf("%s: %q, %v", path, text, err)
+		}
+	}
+	for path, want := range map[string]string{
+		dir: "is a folder: want a regular file", pipe: "is a pipe", "/dev/zero": "is a device", socket: "is a socket", filepath.Join(dir, "none"): "no such file",
+	} {
+		if file, err := Open(path); err == nil {
+			file.Close()
+			t.Errorf("%s was opened", path)
+		} else if !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want one with %q", path, err, want)
+		}
+	}
+}
