@@ -126,8 +126,10 @@ policies and holds them against the offline optimum.
 		newAdversaryCommand(),
 		newSweepCommand(),
 		newReproduceCommand(),
+		newVersionCommand(),
 		newGendocsCommand(),
 	)
+	root.SetFlagErrorFunc(explainFlag)
 	return root
 }
 

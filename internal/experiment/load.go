@@ -110,6 +110,13 @@ func parseYAML(text []byte, name string) (ast.Node, error) {
 	}
 	doc, err := parser.ParseBytes(bytes.TrimPrefix(text, []byte("\ufeff")), 0, parser.AllowDuplicateMapKey())
 	if err != nil {
+		var at yaml.Error
+		if errors.As(err, &at) && at.GetToken() != nil {
+			line := at.GetToken().Position.Line
+			if hint := quoteColon(text, line); hint != "" {
+				return nil, fmt.Errorf("%s:%d: %s", name, line, hint)
+			}
+		}
 		return nil, source{name: name}.locate(err)
 	}
 	switch {
@@ -138,6 +145,9 @@ func deepLine(text []byte) int {
 
 // decode fills in f, after a look at what the YAML library lets pass (1.5 as a whole number) or says without the key.
 func decode(node ast.Node, f *File) error {
+	if err := checkCommas(node); err != nil {
+		return err
+	}
 	if err := checkShape(node, reflect.TypeFor[File](), "the experiment"); err != nil {
 		return err
 	}

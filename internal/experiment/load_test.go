@@ -37,6 +37,13 @@ func TestLoadErrors(t *testing.T) {
 		{base + "about: " + strings.Repeat("[", 100000), "x.yaml:7: is nested more than 100 levels deep"},
 		{base + "about:\n" + strings.Repeat("- ", 5000), "x.yaml:8: is nested more than 100 levels deep"},
 
+		{replace("[lru, arc]", "[lru, s3fifo(small=0.1,ghost=0.9)]"),
+			"x.yaml:5: the comma ends the text s3fifo(small=0.1; put it in quotes: 's3fifo(small=0.1,ghost=0.9)'"},
+		{replace("generate: zipf", "generate: zipf(objects=10,alpha=1)"),
+			"x.yaml:4: the comma ends the text zipf(objects=10; put it in quotes: 'zipf(objects=10,alpha=1)'"},
+		{replace("[lru, arc]", "[lru, 's3fifo(small=0.1,ghost=0.9)', arc(]"), `x.yaml:5: policy "arc("`},
+		{replace("a test", "a: test, it's"),
+			"x.yaml:2: a text with a colon and a space in it needs quotes: title: 'a: test, it''s'"},
 		{base + "figurs: []\n", `x.yaml:7: unknown key "figurs"; did you mean "figures"? (exists: name, title, `},
 		{base + "figures:\n  - {name: a, x: capacity, y: misses,\n     panel: trace}\n", `x.yaml:9: unknown key "panel"; did you mean "panels"?`},
 		{base + "figures:\n  - {name: a, x: capacity, y: misses, along: capacity}\n", `x.yaml:8: with along, x is a metric: unknown metric "capacity"`},

@@ -43,7 +43,7 @@ func Nearest(name string, exist []string) (string, bool) {
 		return "", false
 	}
 	name = strings.ToLower(name)
-	best, bestDistance := "", len(name)/2+2
+	best, bestDistance := "", len(name)/3+2
 	for _, e := range exist {
 		other := strings.ToLower(e)
 		d := levenshtein.ComputeDistance(name, other)

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-var names = []string{"lru", "lfu", "s3fifo", "w-tinylfu", "opt-bypass"}
+var names = []string{"lru", "lfu", "s3fifo", "w-tinylfu", "opt-bypass", "policy", "train"}
 
 func TestNearest(t *testing.T) {
 	for name, want := range map[string]string{
@@ -20,6 +20,8 @@ func TestNearest(t *testing.T) {
 		"lfuu":      "lfu",
 		"nonsense":  "",
 		"hyperbole": "",
+		"policies":  "policy",
+		"version":   "",
 		"arc":       "",
 	} {
 		got, ok := Nearest(name, names)
@@ -52,8 +54,8 @@ func TestUnknown(t *testing.T) {
 		exist []string
 		want  string
 	}{
-		{"s3fif", names, `unknown policy "s3fif"; did you mean "s3fifo"? (exists: lru, lfu, s3fifo, w-tinylfu, opt-bypass)`},
-		{"nonsense", names, `unknown policy "nonsense" (exists: lru, lfu, s3fifo, w-tinylfu, opt-bypass)`},
+		{"s3fif", names, `unknown policy "s3fif"; did you mean "s3fifo"? (exists: lru, lfu, s3fifo, w-tinylfu, opt-bypass, policy, train)`},
+		{"nonsense", names, `unknown policy "nonsense" (exists: lru, lfu, s3fifo, w-tinylfu, opt-bypass, policy, train)`},
 		{"k", nil, `unknown policy "k": there is none to give here`},
 	} {
 		if got := Unknown("policy", c.name, c.exist).Error(); got != c.want {
