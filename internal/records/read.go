@@ -213,7 +213,7 @@ func columnsOf(header []string) ([]field, error) {
 func decodeParquet(data []byte) (recs []Record, err error) {
 	defer func() { // the library panics on some damaged files
 		if r := recover(); r != nil {
-			recs, err = nil, fmt.Errorf("damaged Parquet file: %v", r)
+			recs, err = nil, errors.New("damaged Parquet file: what it says of its columns contradicts what they hold")
 		}
 	}()
 	file, err := parquet.OpenFile(bytes.NewReader(data), int64(len(data)))

@@ -83,10 +83,13 @@ func openParquet(src *Source, opts params.Values) (r Reader, fields Fields, err 
 	return p, fields, err
 }
 
+// contradictoryParquet is said where the Parquet package panics: what it says then is about its own code.
+const contradictoryParquet = "damaged Parquet: what it says of its columns contradicts what they hold"
+
 // recoverParquet turns a panic of the Parquet package into an error: it panics on some damaged files.
 func recoverParquet(err *error, src *Source) {
 	if r := recover(); r != nil {
-		*err = src.Errorf("damaged Parquet: %v", r)
+		*err = src.Errorf("%s", contradictoryParquet)
 	}
 }
 
@@ -402,7 +405,7 @@ func (c *parquetCursor) nextOrNull() (parquet.Value, error) {
 func (c *parquetCursor) fill() (err error) {
 	defer func() {
 		if r := recover(); r != nil { // the package panics on some damaged files
-			err = fmt.Errorf("column %q: damaged Parquet: %v", c.column.Name(), r)
+			err = fmt.Errorf("column %q: %s", c.column.Name(), contradictoryParquet)
 		}
 	}()
 	for {

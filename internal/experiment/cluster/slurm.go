@@ -92,20 +92,39 @@ func (s Slurm) check(j Job) error {
 	return nil
 }
 
-// setHere are the options without which a task would run the wrong shard or its log would not be found.
-var setHere = []string{"--array", "-a", "--output", "-o", "--error", "-e"}
+// setHere are the options without which a task would run the wrong shard or its log would not be found, by their letters.
+var setHere = map[byte]string{'a': "--array", 'o': "--output", 'e': "--error"}
+
+// flagLetters are options of sbatch that take no value, so that another may follow in the same word: -Ha 3 is --hold --array=3.
+const flagLetters = "HIOQVWXhksuv"
 
 func checkSbatchArg(arg string) error {
-	if !strings.HasPrefix(arg, "-") || strings.ContainsRune(arg, '\n') {
+	if !strings.HasPrefix(arg, "-") || strings.Trim(arg, "-") == "" || strings.ContainsRune(arg, '\n') {
 		return fmt.Errorf("--sbatch-arg %q: want one option of sbatch, --constraint=avx512 say", arg)
 	}
-	for _, option := range setHere {
-		long := strings.HasPrefix(option, "--")
-		if name, _, _ := strings.Cut(arg, "="); long && name == option || !long && strings.HasPrefix(arg, option) && !strings.HasPrefix(arg, "--") {
-			return fmt.Errorf("--sbatch-arg %q: %s is set by cachesim; --shards and --parallel change the array", arg, option)
-		}
+	if option, ok := optionSetHere(arg); ok {
+		return fmt.Errorf("--sbatch-arg %q: %s is set by cachesim; --shards and --parallel change the array", arg, option)
 	}
 	return nil
+}
+
+// optionSetHere returns the option of setHere that sbatch would read in arg. It takes abbreviations: --arr is --array.
+func optionSetHere(arg string) (option string, ok bool) {
+	if !strings.HasPrefix(arg, "--") {
+		letters := strings.TrimLeft(arg[1:], flagLetters)
+		if letters == "" {
+			return "", false
+		}
+		option, ok = setHere[letters[0]]
+		return option, ok
+	}
+	name, _, _ := strings.Cut(arg, "=")
+	for _, option := range setHere {
+		if strings.HasPrefix(option, name) {
+			return option, true
+		}
+	}
+	return "", false
 }
 
 // array writes the shards to run as Slurm does: 0-3,7 and %2 for two at a time.

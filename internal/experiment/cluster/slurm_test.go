@@ -84,7 +84,7 @@ func TestScriptErrors(t *testing.T) {
 		"the working folder":     func(j *Job, s *Slurm) { s.WorkDir = "/a\nb" },
 		"--partition":            func(j *Job, s *Slurm) { s.Partition = "a\n#SBATCH --exclusive" },
 		"--array is set":         func(j *Job, s *Slurm) { s.Args = []string{"--array=1"} },
-		"-o is set":              func(j *Job, s *Slurm) { s.Args = []string{"-o/tmp/x"} },
+		"--output is set":        func(j *Job, s *Slurm) { s.Args = []string{"-o/tmp/x"} },
 		"want one option":        func(j *Job, s *Slurm) { s.Args = []string{"constraint=avx512"} },
 	} {
 		j, s := good, Slurm{Program: "/bin/cachesim", WorkDir: "/", Pending: []int{0, 1, 2, 3}}
@@ -176,6 +176,22 @@ func TestLastLines(t *testing.T) {
 		got, err := LastLines(path, 2)
 		if err != nil || strings.Join(got, "|") != c.want {
 			t.Errorf("%v, %v; want %s", got, err, c.want)
+		}
+	}
+}
+
+// sbatch reads abbreviations of its options, and letters in one word.
+func TestOptionsThatCachesimSets(t *testing.T) {
+	for _, arg := range []string{
+		"--array=1", "--arr=1-3", "--arr", "--a", "--outp=x", "--err=x", "-a1", "-Ha3", "-Qo", "-ex", "--output", "-o", "--", "-", "---", "array=3", "--x\n--array=1",
+	} {
+		if err := checkSbatchArg(arg); err == nil {
+			t.Errorf("%q passes", arg)
+		}
+	}
+	for _, arg := range []string{"--account=lab", "--export=ALL", "--open-mode=append", "--oversubscribe", "-H", "-pa", "-Aoffice", "-C a", "--exclusive", "--comment=--array"} {
+		if err := checkSbatchArg(arg); err != nil {
+			t.Errorf("%q: %v", arg, err)
 		}
 	}
 }
