@@ -7,7 +7,10 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/cachesim/cachesim/internal/memory"
 )
 
 // Load reads trace files into columns and numbers their objects. Several files are one trace: one after another, or merged by time
@@ -347,9 +350,19 @@ func (l *loader) afford(n int) error {
 	if l.opts.Memory == nil || need <= left {
 		return nil
 	}
-	share := max(left/need, 1e-6)
-	return l.opts.Memory.Refuse(int64(need), fmt.Sprintf("%s: its requests, about %.3g of them,", traceName(l.paths), float64(n)),
-		fmt.Sprintf("--sample %.1g", 0.8*share), fmt.Sprintf("--limit %d", int64(0.8*share*float64(n))))
+	share := spareShare * max(left/need, 1e-6)
+	return l.opts.Memory.Refuse(int64(need), fmt.Sprintf("%s: its requests, about %s,", traceName(l.paths), memory.Count(float64(n))),
+		fmt.Sprintf("--sample %g", roundedDown(share, 1)), fmt.Sprintf("--limit %.0f", roundedDown(share*float64(n), 2)))
+}
+
+// spareShare is how much of the room that is left a trace that fits may take for its requests, so that objects have room, too.
+const spareShare = 0.7
+
+// roundedDown returns x with its first digits alone.
+func roundedDown(x float64, digits int) float64 {
+	unit := math.Pow10(int(math.Floor(math.Log10(x))) + 1 - digits)
+	down, _ := strconv.ParseFloat(strconv.FormatFloat(math.Floor(x/unit)*unit, 'g', digits, 64), 64)
+	return down
 }
 
 // requestBytes returns what the columns take for each request.
