@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
+
+	"github.com/cachesim/cachesim/internal/quote"
 )
 
 // output is a stream to the user. It keeps the first error, as not all that write look at theirs. Towards people it shows control
@@ -79,7 +81,7 @@ func fileOf(w io.Writer) (*os.File, bool) {
 // note writes a line for the user, unless quiet is set.
 func note(cmd *cobra.Command, quiet bool, text string) {
 	if !quiet {
-		fmt.Fprintln(cmd.ErrOrStderr(), text)
+		fmt.Fprintln(cmd.ErrOrStderr(), quote.Shorten(text))
 	}
 }
 

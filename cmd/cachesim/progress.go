@@ -8,6 +8,8 @@ import (
 
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
+
+	"github.com/cachesim/cachesim/internal/quote"
 )
 
 // progressUnit is what a progress bar counts.
@@ -112,7 +114,9 @@ func (p *progress) interlude(what string, unit progressUnit) (set func(done, tot
 }
 
 // note writes a line for the user.
-func (p *progress) note(text string) { fmt.Fprintf(p.notes, "%s\n", printable([]byte(text))) }
+func (p *progress) note(text string) {
+	fmt.Fprintf(p.notes, "%s\n", printable([]byte(quote.Shorten(text))))
+}
 
 // finish removes the bar.
 func (p *progress) finish() {

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cachesim/cachesim/internal/memory"
+	"github.com/cachesim/cachesim/internal/quote"
 	"github.com/cachesim/cachesim/internal/suggest"
 )
 
@@ -61,23 +62,28 @@ func run(args []string, stdin io.Reader, stdoutFile, stderrFile io.Writer) int {
 	case err == nil:
 		return exitFine
 	case errors.As(err, &tooMuch):
-		fmt.Fprintf(stderr, "cachesim: %v\n", err)
+		sayError(stderr, err)
 		return exitOutOfMemory
 	case errors.As(context.Cause(ctx), &tooMuch):
-		fmt.Fprintf(stderr, "cachesim: %v\n", tooMuch)
+		sayError(stderr, tooMuch)
 		return exitOutOfMemory
 	case ctx.Err() != nil:
 		if errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx)) {
 			err = errors.New("interrupted: nothing is finished")
 		}
-		fmt.Fprintf(stderr, "cachesim: %v\n", err)
+		sayError(stderr, err)
 		return exitInterrupted
 	}
-	fmt.Fprintf(stderr, "cachesim: %v\n", err)
+	sayError(stderr, err)
 	if errors.As(err, new(checkFailedError)) {
 		return exitCheckFailed
 	}
 	return exitWrongUse
+}
+
+// sayError prints what went wrong, and of what it quotes so much as a person reads.
+func sayError(stderr io.Writer, err error) {
+	fmt.Fprintf(stderr, "cachesim: %s\n", quote.Shorten(err.Error()))
 }
 
 // checkFailedError says that a check did not hold. Nothing was wrong with how the program was used.

@@ -12,6 +12,7 @@ import (
 	"github.com/vbauerster/mpb/v8/decor"
 
 	"github.com/cachesim/cachesim/internal/experiment"
+	"github.com/cachesim/cachesim/internal/quote"
 	"github.com/cachesim/cachesim/internal/records"
 )
 
@@ -107,7 +108,7 @@ func (p *sweepProgress) begins(name string, cells int) experiment.Task {
 }
 
 // note writes a line above the bar.
-func (p *sweepProgress) note(text string) { fmt.Fprintln(newStderr(p.container), text) }
+func (p *sweepProgress) note(text string) { fmt.Fprintln(newStderr(p.container), quote.Shorten(text)) }
 
 // finish removes the display.
 func (p *sweepProgress) finish() {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/memory"
+	"github.com/cachesim/cachesim/internal/quote"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/workload"
@@ -165,6 +166,7 @@ func (d *replayed) result(p planned, options Options) Result {
 	}
 	if r.Problem != nil {
 		r.Status, r.Problem = classify(r.Problem)
+		r.Problem = errors.New(quote.Shorten(r.Problem.Error()))
 		return r
 	}
 	result := d.results[p.cell.Hash]
