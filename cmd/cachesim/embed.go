@@ -231,7 +231,7 @@ func (f *embedFlags) load(cmd *cobra.Command, in []string, options traces.LoadOp
 	case t.Queries.Texts == nil:
 		return nil, fmt.Errorf("%s: its queries have no texts to embed", t.Name)
 	}
-	sayReadings(bar, t.Readings, "")
+	sayTrace(cmd, bar, t, true)
 	return t, nil
 }
 

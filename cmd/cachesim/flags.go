@@ -105,7 +105,7 @@ func (f *traceFlags) load(cmd *cobra.Command, w workload.Workload, options workl
 		t, err = w.Load(cmd.Context(), options)
 	}
 	if err == nil {
-		sayReadings(bar, t.Readings, sizeRemark(cmd, options.Sizes))
+		sayTrace(cmd, bar, t, options.Sizes)
 	}
 	// What numbered the keys is garbage now. Returned at once, it leaves room for the tables of the replays, which are of like size.
 	debug.FreeOSMemory()

@@ -13,6 +13,14 @@ func sayReadings(bar *progress, readings []traces.Reading, remark string) {
 	}
 }
 
+// sayTrace tells the user what a trace was read as, and what may be wrong with that.
+func sayTrace(cmd *cobra.Command, bar *progress, t *traces.Trace, sizesCount bool) {
+	sayReadings(bar, t.Readings, sizeRemark(cmd, sizesCount))
+	for _, warning := range t.Warnings {
+		bar.note(warning)
+	}
+}
+
 // sizeRemark says of sizes that are in a trace whether they count, and what would make them count.
 func sizeRemark(cmd *cobra.Command, used bool) string {
 	unitSize := cmd.Flags().Lookup("unit-size")

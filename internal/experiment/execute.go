@@ -434,7 +434,7 @@ func (e *executor) sayReadings(t *traces.Trace, sizesCount bool) {
 	}
 	e.reporting.Lock()
 	defer e.reporting.Unlock()
-	for _, line := range traces.Lines(t.Readings, remark) {
+	for _, line := range slices.Concat(traces.Lines(t.Readings, remark), t.Warnings) {
 		e.options.Note(line)
 	}
 }

@@ -144,6 +144,11 @@ func TestParquetColumns(t *testing.T) {
 		Key     int32   `parquet:"key"`
 		Other   uint64  `parquet:"other,optional,delta"`
 	}
+	type floats struct { // as pandas writes integers of which some are missing
+		ID   float64 `parquet:"id"`
+		Size float32 `parquet:"size"`
+		Time float64 `parquet:"time"`
+	}
 	stampedRows := []stamped{{1, "7", 3, "GET"}, {2, "07", 4, "set"}}
 	numberedRows := []numbered{{1.5, -7, 1 << 63}, {2, 7, 5}}
 	for _, c := range []struct {
@@ -155,6 +160,7 @@ func TestParquetColumns(t *testing.T) {
 		{writeParquetRows(t, stampedRows), "parquet:ops=reads,time=none", []Record{{Num: 7, Size: 3, Op: OpRead}}},
 		{writeParquetRows(t, stampedRows), "parquet:op=none,key=bytes,size=none", []Record{{Time: 1000, Num: 3}, {Time: 2000, Num: 4}}},
 		{writeParquetRows(t, numberedRows), "", []Record{{Time: 1.5e9, Text: []byte("-7")}, {Time: 2e9, Num: 7}}},
+		{writeParquetRows(t, []floats{{5, 4096, 1}, {-3, 0, 2}}), "", []Record{{Num: 5, Size: 4096, Time: 1e9}, {Text: []byte("-3"), Time: 2e9}}},
 		{writeParquetRows(t, numberedRows), "parquet:key=other,time-unit=ms", []Record{{Time: 1.5e6, Num: 1 << 63}, {Time: 2e6, Num: 5}}},
 	} {
 		got, err := readAll(t, c.content, c.format)
@@ -185,9 +191,12 @@ func TestParquetErrors(t *testing.T) {
 		{row{Key: &key, Time: -1}, "", `row 1: column "time": time -1`},
 		{row{Key: &key, Time: math.MaxInt64}, "", `row 1: column "time": time 9223372036854775807`},
 		{row{Key: &key, Real: math.NaN()}, "parquet:time=real", `row 1: column "real": time NaN`},
-		{row{}, "parquet:key=list", `column "list" cannot be the key: it holds nested or repeated values, want integers or strings`},
-		{row{}, "parquet:key=real", `column "real" cannot be the key: it holds DOUBLE, want integers or strings`},
-		{row{}, "parquet:size=key", `column "key" cannot be the size: it holds STRING, want integers`},
+		{row{}, "parquet:key=list", `column "list" cannot be the key: it holds nested or repeated values, want whole numbers or strings`},
+		{row{Key: &key, Real: 5.5}, "parquet:key=real", `row 1: column "real": key 5.5: want a whole number`},
+		{row{Key: &key, Real: 1 << 53}, "parquet:key=real", `row 1: column "real": key 9.007199254740992e+15: want a whole number, and in`},
+		{row{Key: &key, Real: 5.5}, "parquet:size=real", `row 1: column "real": size 5.5: want a whole number of bytes`},
+		{row{Key: &key, Real: math.NaN()}, "parquet:size=real", `row 1: column "real": size NaN: want a whole number of bytes`},
+		{row{}, "parquet:size=key", `column "key" cannot be the size: it holds STRING, want whole numbers`},
 		{row{}, "parquet:op=size", `column "size" cannot be the operation`},
 		{row{}, "parquet:time=key", `column "key" cannot be the time`},
 		{row{}, "parquet:key=no", `unknown column "no"`},

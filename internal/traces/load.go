@@ -34,7 +34,11 @@ func Load(ctx context.Context, paths []string, opts LoadOptions) (*Trace, error)
 	if err := l.checkBytes(); err != nil {
 		return nil, err
 	}
-	return l.finish(), nil
+	t := l.finish()
+	if t.neverRepeats() && !l.fields.Queries {
+		t.Warnings = append(t.Warnings, keyWarning(ctx, paths[0], t.Readings[0], opts))
+	}
+	return t, ctx.Err()
 }
 
 // LoadReader is Load for records that come from elsewhere, from a generator say. name is the name of the trace, fields what the records

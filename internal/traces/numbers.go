@@ -41,14 +41,51 @@ func parseLongNumber(text []byte) (uint64, bool) {
 	return n*10 + digit, true
 }
 
-// setKey sets the key of rec to the number that text is, or to text itself, which must stay valid until the next Read.
+// setKey sets the key of rec to the number that text is, or to text itself, which must stay valid until the next Read. A whole number is one also
+// where it is written with a fraction of zeros, as pandas writes all integers of a column in which some are missing.
 func (rec *Record) setKey(text []byte) {
 	var ok bool
-	if rec.Num, ok = parseNumber(text); ok {
+	if rec.Num, ok = parseNumber(text); !ok {
+		rec.Num, ok = parseNumber(withoutZeroFraction(text))
+	}
+	if ok {
 		rec.Text = nil
 	} else {
 		rec.Text = text
 	}
+}
+
+// withoutZeroFraction returns "5" of "5.0", and any other text as it is.
+func withoutZeroFraction(text []byte) []byte {
+	end := len(text)
+	for end > 0 && text[end-1] == '0' {
+		end--
+	}
+	if end > 1 && end < len(text) && text[end-1] == '.' {
+		return text[:end-1]
+	}
+	return text
+}
+
+// parseWhole reads a whole number below 2^53, also where it is written as 5.0 or 1e3, and any other below 2^64 in digits.
+func parseWhole(text []byte) (uint64, bool) {
+	if n, ok := parseDigits(text); ok {
+		return n, true
+	}
+	f, err := strconv.ParseFloat(string(text), 64)
+	if err != nil || !isFloatText(text) {
+		return 0, false
+	}
+	return wholeNumber(f)
+}
+
+// wholeNumber returns the whole number from 0 to below 2^53 that f is.
+func wholeNumber(f float64) (uint64, bool) {
+	const exact = 1 << 53 // from here on not every whole number is a float64
+	if f != math.Trunc(f) || f < 0 || f >= exact {
+		return 0, false
+	}
+	return uint64(f), true
 }
 
 // parseDigits reads a decimal number with or without leading zeros, below 2^64.
@@ -71,7 +108,7 @@ func isDigits(text []byte) bool {
 
 // parseSize reads a size in bytes.
 func parseSize(text []byte) (int64, error) {
-	n, ok := parseDigits(text)
+	n, ok := parseWhole(text)
 	if !ok || n > maxSize {
 		return 0, fmt.Errorf("size %.60q: want a whole number of bytes from 0 to 2^50", text)
 	}

@@ -225,8 +225,9 @@ func (p *parquetReader) readRow(rec *Record) error {
 		if err != nil {
 			return err
 		}
-		if rec.Size = integer(size, p.size.unsigned); rec.Size < 0 || rec.Size > maxSize {
-			return fmt.Errorf("column %q: size %v: want a number of bytes from 0 to 2^50", p.size.column.Name(), size)
+		var ok bool
+		if rec.Size, ok = whole(size, p.size.unsigned); !ok || rec.Size < 0 || rec.Size > maxSize {
+			return fmt.Errorf("column %q: size %v: want a whole number of bytes from 0 to 2^50", p.size.column.Name(), size)
 		}
 	}
 	if p.op != nil {
@@ -249,8 +250,11 @@ func (p *parquetReader) readRow(rec *Record) error {
 // setKey takes a number as it is, except that negative ones are text, as they are in text formats.
 func (p *parquetReader) setKey(rec *Record, key parquet.Value) error {
 	switch key.Kind() {
-	case parquet.Int32, parquet.Int64:
-		n := integer(key, p.key.unsigned)
+	case parquet.Int32, parquet.Int64, parquet.Float, parquet.Double:
+		n, ok := whole(key, p.key.unsigned)
+		if !ok {
+			return fmt.Errorf("column %q: key %v: want a whole number, and in a column of floating-point numbers one below 2^53", p.key.column.Name(), key)
+		}
 		rec.Num = uint64(n)
 		if n < 0 && !p.key.unsigned {
 			p.keyText = strconv.AppendInt(p.keyText[:0], n, 10)
@@ -275,6 +279,27 @@ func integer(v parquet.Value, unsigned bool) int64 {
 		return int64(v.Uint32())
 	}
 	return int64(v.Int32())
+}
+
+// whole is integer for numbers that may be FLOAT or DOUBLE, which pandas makes of a column of integers where some are missing. ok says that it is whole.
+func whole(v parquet.Value, unsigned bool) (n int64, ok bool) {
+	f, isFloat := float(v)
+	if !isFloat {
+		return integer(v, unsigned), true
+	}
+	size, ok := wholeNumber(math.Abs(f))
+	return int64(math.Copysign(float64(size), f)), ok
+}
+
+// float returns a FLOAT or DOUBLE; ok is false where v is something else.
+func float(v parquet.Value) (f float64, ok bool) {
+	switch v.Kind() {
+	case parquet.Float:
+		return float64(v.Float()), true
+	case parquet.Double:
+		return v.Double(), true
+	}
+	return 0, false
 }
 
 // parquetCursor reads the values of one column.
@@ -303,6 +328,14 @@ func (c *parquetCursor) isInteger() bool {
 	return kind == parquet.Int32 || kind == parquet.Int64
 }
 
+func (c *parquetCursor) isFloat() bool {
+	if !c.column.Leaf() || c.column.Repeated() {
+		return false
+	}
+	kind := c.column.Type().Kind()
+	return kind == parquet.Float || kind == parquet.Double
+}
+
 func (c *parquetCursor) isBytes() bool {
 	if !c.column.Leaf() || c.column.Repeated() {
 		return false
@@ -312,15 +345,15 @@ func (c *parquetCursor) isBytes() bool {
 }
 
 func (c *parquetCursor) acceptKey() error {
-	if !c.isInteger() && !c.isBytes() {
-		return errors.New("integers or strings")
+	if !c.isInteger() && !c.isFloat() && !c.isBytes() {
+		return errors.New("whole numbers or strings")
 	}
 	return nil
 }
 
 func (c *parquetCursor) acceptInteger() error {
-	if !c.isInteger() {
-		return errors.New("integers")
+	if !c.isInteger() && !c.isFloat() {
+		return errors.New("whole numbers")
 	}
 	return nil
 }
@@ -335,8 +368,7 @@ func (c *parquetCursor) acceptText() error {
 // acceptTime takes timestamps, which say their unit, and numbers of units.
 func (c *parquetCursor) acceptTime(unit int64) error {
 	c.unit = unit
-	isFloat := c.column.Leaf() && !c.column.Repeated() && (c.column.Type().Kind() == parquet.Double || c.column.Type().Kind() == parquet.Float)
-	if !c.isInteger() && !isFloat {
+	if !c.isInteger() && !c.isFloat() {
 		return errors.New("timestamps or numbers")
 	}
 	logical := c.column.Type().LogicalType()
@@ -359,21 +391,12 @@ func (c *parquetCursor) nextTime() (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	var units float64
-	switch v.Kind() {
-	case parquet.Double:
-		units = v.Double()
-	case parquet.Float:
-		units = float64(v.Float())
-	default:
-		n := integer(v, c.unsigned)
-		if n < 0 || n > math.MaxInt64/c.unit {
-			return 0, fmt.Errorf("column %q: time %v: want a number from 0 that fits 2^63 nanoseconds", c.column.Name(), v)
+	if f, ok := float(v); ok {
+		if ns := math.Round(f * float64(c.unit)); ns >= 0 && ns < math.MaxInt64 {
+			return int64(ns), nil
 		}
+	} else if n := integer(v, c.unsigned); n >= 0 && n <= math.MaxInt64/c.unit {
 		return n * c.unit, nil
-	}
-	if ns := math.Round(units * float64(c.unit)); ns >= 0 && ns < math.MaxInt64 {
-		return int64(ns), nil
 	}
 	return 0, fmt.Errorf("column %q: time %v: want a number from 0 that fits 2^63 nanoseconds", c.column.Name(), v)
 }

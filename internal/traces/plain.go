@@ -71,8 +71,12 @@ func (p *plainReader) Read(rec *Record) error {
 	return p.readText(rec, line)
 }
 
-// readText handles a line that is no number.
+// readText handles a line that is not all digits.
 func (p *plainReader) readText(rec *Record, line []byte) error {
+	if num, ok := parseNumber(withoutZeroFraction(line)); ok {
+		*rec = Record{Num: num}
+		return nil
+	}
 	blanks, controls := oddBytes(line)
 	switch {
 	case len(line) == 0:

@@ -76,7 +76,7 @@ func (r *promptReader) addOwnBlock() {
 
 // parseTokens reads a number of tokens of at least least.
 func parseTokens(text []byte, least int32) (int32, error) {
-	n, ok := parseNumber(text)
+	n, ok := parseWhole(text)
 	if !ok || n > maxTokens || int32(n) < least {
 		return 0, fmt.Errorf("%.40q tokens: want a whole number from %d to 2^31-1", text, least)
 	}

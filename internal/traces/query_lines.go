@@ -170,7 +170,7 @@ func (r *queryLineReader) readID(rec *Record) error {
 		s.pos = start
 		return s.fail("an id, which is a text or a whole number")
 	}
-	if !isDigits(bytes.TrimPrefix(id, []byte("-"))) {
+	if !isDigits(withoutZeroFraction(bytes.TrimPrefix(id, []byte("-")))) {
 		s.pos = start
 		return s.fail("a whole number or a text in double quotes as the id")
 	}

@@ -30,6 +30,8 @@ type Reading struct {
 	Size    string
 	Op      string
 
+	Others []string // columns that are not read and may be keys, as the option key takes them
+
 	LeftOut int64  // rows that are no requests
 	Why     string // they were left out
 

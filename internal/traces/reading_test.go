@@ -54,8 +54,15 @@ func TestReading(t *testing.T) {
 			"a.csv", "ts,key,op\n1,x,get\n2,x,set\n3,y,set\n", "csv:time-unit=ms,ops=reads", "a.csv: csv, comma; key, time ts in ms, op; 2 rows left out (not reads)",
 			"csv:key=key,time=ts,op=op,time-unit=ms,delimiter=comma,header=true,ops=reads",
 		},
-		"a list": {"a.txt", "x\ny\n", "", "a.txt: plain; one key per line", "plain"},
-		"marks":  {"a.trace", "1\n*\n2\n", "", "a.trace: lirs; key block; 1 row left out (marks)", "lirs"},
+		"an id beside a better name": {
+			"a.csv", "id,timestamp,url,bytes_sent\n1,1,/a,10\n2,2,/a,10\n", "", "a.csv: csv, comma; key url, time timestamp in s, size bytes_sent (!)",
+			"csv:key=url,time=timestamp,size=bytes_sent,delimiter=comma,header=true",
+		},
+		"an id alone": {"a.csv", "id,object_size\n1,10\n", "", "a.csv: csv, comma; key id, size object_size (!)", "csv:key=id,size=object_size,delimiter=comma,header=true"},
+		"a path":      {"a.csv", "name,path\nx,/a\n", "", "a.csv: csv, comma; key path", "csv:key=path,delimiter=comma,header=true"},
+		"a cache key": {"a.csv", "url,Cache-Key\nx,/a\n", "", "a.csv: csv, comma; key Cache-Key", "csv:key=Cache-Key,delimiter=comma,header=true"},
+		"a list":      {"a.txt", "x\ny\n", "", "a.txt: plain; one key per line", "plain"},
+		"marks":       {"a.trace", "1\n*\n2\n", "", "a.trace: lirs; key block; 1 row left out (marks)", "lirs"},
 		"prompts": {
 			"a.jsonl", `{"timestamp": 5, "input_length": 1100, "output_length": 5, "hash_ids": [1, 2, 3]}`, "",
 			"a.jsonl: mooncake; prompts in blocks of 512 tokens, time in ms", "mooncake:block=512",

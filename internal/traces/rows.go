@@ -248,6 +248,17 @@ func (r *rowReader) state(c columns, opts params.Values) {
 			opts[col.option] = r.choiceOf(col.index)
 		}
 	}
+	for i := range r.columns {
+		if i != c.key && i != c.time && i != c.size && i != c.op && !(r.header != nil && isNoKey(r.header[i])) {
+			r.src.reading.Others = append(r.src.reading.Others, r.choiceOf(i))
+		}
+	}
+}
+
+// isNoKey says whether a name is a known one of something else than a key.
+func isNoKey(name string) bool {
+	plain := plainName(name)
+	return slices.Contains(timeNames, plain) || slices.Contains(sizeNames, plain) || slices.Contains(opNames, plain)
 }
 
 // describeColumn returns the name of a column for people, or its number.
@@ -315,10 +326,15 @@ func plainName(name string) string {
 	}, strings.ToLower(name))
 }
 
-// Columns that are recognised by their names, as plainName writes them.
+// Columns that are recognised by their names, as plainName writes them. Of several the first in this order is read. An id comes late, as it
+// often numbers the requests where another column names the object; a name comes last, as it may be that of anything.
 var (
-	keyNames  = []string{"key", "objid", "objectid", "obj", "object", "id", "item", "itemid", "lbn", "lba", "block", "blockid", "url"}
-	sizeNames = []string{"size", "objsize", "objectsize", "bytes", "length", "len"}
+	keyNames = []string{
+		"key", "cachekey", "objid", "objectid", "obj", "object", "url", "uri", "path", "item", "itemid", "lbn", "lba", "block", "blockid", "id", "name",
+	}
+	sizeNames = []string{
+		"size", "objsize", "objectsize", "bytes", "bytessent", "bodybytessent", "contentlength", "length", "len",
+	}
 	timeNames = []string{"time", "timestamp", "ts", "optime", "clocktime", "realtime", "datetime", "date", "clock"}
 	opNames   = []string{"op", "operation", "opcode", "command", "cmd"}
 )

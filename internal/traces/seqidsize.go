@@ -2,6 +2,7 @@ package traces
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/cachesim/cachesim/internal/params"
 )
@@ -18,7 +19,7 @@ var seqIDSizeFormat = Format{
 	}},
 	Detect: detectSeqIDSize,
 	Open: func(src *Source, opts params.Values) (Reader, Fields, error) {
-		src.reading.Key = "key " + opts.Text("key")
+		src.reading.Key = "key " + strings.ReplaceAll(opts.Text("key"), "-", " and ")
 		return &seqIDSizeReader{src: src, pair: opts.Text("key") == "id-size"}, Fields{Size: true}, nil
 	},
 }

@@ -48,9 +48,11 @@ func TestTextFormats(t *testing.T) {
 		"milliseconds":        {"time,key,size,op\n500,a,10,get\n1e3,2,20,set\n", "csv:time-unit=ms", csvWant()},
 		"no header, named so": {"1,2\n3,4\n", "csv:header=false,key=2", []Record{num(2), num(4)}},
 		"a header of numbers": {"1,2\n3,4\n", "csv:header=true,key=2", []Record{num(4)}},
-		"columns left out":    {"time,key,size,op\nx,a,y,z\n", "csv:time=none,size=none,op=none", []Record{text("a")}},
-		"one column":          {"key\na\n2\n", "", []Record{text("a"), num(2)}},
-		"only a key":          {"key,color\na,red\n2,\n", "", []Record{text("a"), num(2)}},
+		"floats that are whole": {"key,size\n5.0,4096.0\n5,1e3\n5.5,.5e1\n", "", []Record{
+			{Num: 5, Size: 4096}, {Num: 5, Size: 1000}, {Text: []byte("5.5"), Size: 5}}},
+		"columns left out": {"time,key,size,op\nx,a,y,z\n", "csv:time=none,size=none,op=none", []Record{text("a")}},
+		"one column":       {"key\na\n2\n", "", []Record{text("a"), num(2)}},
+		"only a key":       {"key,color\na,red\n2,\n", "", []Record{text("a"), num(2)}},
 		"commas and breaks in quotes": {"key,size\n\"a,\"\"b\"\"\nc\",1\n\"\"\"\",2\n", "", []Record{
 			{Text: []byte("a,\"b\"\nc"), Size: 1}, {Text: []byte("\""), Size: 2}}},
 		"accesses are no deletions": {"key,op\n1,get\n1,delete\n1,\n", "csv:ops=accesses", []Record{{Num: 1, Op: OpRead}, {Num: 1}}},
@@ -117,7 +119,7 @@ func TestTextFormatsRefuse(t *testing.T) {
 		"csv, name, no header":  {"1,2\n", "csv:key=id,header=false", `there is no column "id", as the file has no header`},
 		"csv, name twice":       {"key,key,size\n1,2,3\n", "csv:key=key", `column "key" is there twice`},
 		"csv, empty key":        {"key,size\n,2\n", "", "line 2: column 1: the key is empty"},
-		"csv, size":             {"key,size\na,2.5\n", "", `line 2: column 2: size "2.5"`},
+		"csv, size":             {"key,size\na,2.5\n", "", `line 2: column 2: size "2.5": want a whole number of bytes`},
 		"csv, negative size":    {"key,size\na,-2\n", "", `line 2: column 2: size "-2"`},
 		"csv, size too large":   {"key,size\na,99999999999999999999\n", "", `column 2: size "99999999999999999999"`},
 		"csv, no size":          {"key,size\na,\n", "", `line 2: column 2: size ""`},

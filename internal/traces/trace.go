@@ -45,6 +45,7 @@ type Trace struct {
 	Starts []int
 
 	Readings   []Reading // what the files, or the generator, were read as, each way once
+	Warnings   []string  // of what is read in a way that makes little sense
 	SampleRate float64   // share of the keys that were kept, 1 without sampling
 
 	SampledFrom int  // requests of which a sample was taken; 0 without sampling
@@ -220,7 +221,7 @@ func (o Op) String() string {
 }
 
 // Key is the name of an object in a trace file: a number, or text that is not a canonical decimal number.
-// "7" is the number 7; "007" and "+7" are text, so that different spellings stay different objects.
+// "7" and "7.0" are the number 7; "007" and "+7" are text, so that different spellings stay different objects.
 type Key struct {
 	Num  uint64
 	Text string // "" for a number

@@ -1,0 +1,96 @@
+package traces
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Bounds of the search for a better key.
+const (
+	fewestUnrepeated = 200    // requests without a repetition that are worth a warning
+	candidateRows    = 20_000 // that are looked at in each column
+	mostCandidates   = 50     // columns that are looked at
+	namedCandidates  = 3      // columns that are named
+)
+
+// neverRepeats reports whether the trace is long enough to wonder why no object is requested twice.
+func (t *Trace) neverRepeats() bool {
+	return t.NumObjects == len(t.Objects) && t.NumObjects >= fewestUnrepeated
+}
+
+// keyWarning says that no key repeats in a file and, where other columns could be the key, which. A pipe cannot be read again to find out.
+func keyWarning(ctx context.Context, path string, r Reading, opts LoadOptions) string {
+	const nothing = "no key ever repeats"
+	if len(r.Others) == 0 {
+		return nothing + ", so that no cache can hit"
+	}
+	s := nothing + " in column " + strconv.Quote(strings.TrimPrefix(strings.TrimPrefix(r.Key, "key "), "column "))
+	if !isRegular(path) {
+		names := strings.Join(r.Others[:min(len(r.Others), namedCandidates)], ", ")
+		return fmt.Sprintf("%s; if another holds the key (%s): --input-format %s:key=NAME", s, names, r.Format)
+	}
+	better := r.better(ctx, path, opts)
+	if len(better) == 0 {
+		return s + ", and no other looks like one of keys, so that no cache can hit"
+	}
+	s += fmt.Sprintf("; %q does", better[0])
+	for _, name := range better[1:min(len(better), namedCandidates)] {
+		s += fmt.Sprintf(", and %q", name)
+	}
+	return fmt.Sprintf("%s: --input-format %s:key=%s", s, r.Format, better[0])
+}
+
+func isRegular(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// better returns the columns that are not read and in which keys repeat, the best first: those with a known name, then those with more keys.
+func (r *Reading) better(ctx context.Context, path string, opts LoadOptions) []string {
+	type candidate struct {
+		column   string
+		known    int // place among the known names
+		distinct int
+	}
+	var found []candidate
+	for _, column := range r.Others[:min(len(r.Others), mostCandidates)] {
+		rows, distinct := countKeys(ctx, path, r.Format+":key="+column, opts)
+		if distinct < 2 || distinct == rows {
+			continue
+		}
+		known := slices.Index(keyNames, plainName(column))
+		if known < 0 {
+			known = len(keyNames)
+		}
+		found = append(found, candidate{column, known, distinct})
+	}
+	slices.SortStableFunc(found, func(a, b candidate) int { return cmp.Or(a.known-b.known, b.distinct-a.distinct) })
+	var columns []string
+	for _, c := range found {
+		columns = append(columns, c.column)
+	}
+	return columns
+}
+
+// countKeys counts rows at the beginning of a file that is read once more, and the keys in them. It counts none where they cannot be read.
+func countKeys(ctx context.Context, path, format string, opts LoadOptions) (rows, distinct int) {
+	stream, err := open(ctx, path, LoadOptions{Format: format + ",time=none,size=none,op=none", Memory: opts.Memory}, new(together))
+	if err != nil {
+		return 0, 0
+	}
+	defer stream.Close()
+	seen := newNumbering()
+	var rec Record
+	for rows = 0; rows < candidateRows && ctx.Err() == nil; rows++ {
+		if stream.Read(&rec) != nil {
+			break
+		}
+		seen.ofRecord(&rec)
+	}
+	return rows, seen.len()
+}

@@ -1,0 +1,70 @@
+package traces
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A key that never repeats gets a warning that names the columns that do, known names first.
+func TestAKeyThatNeverRepeats(t *testing.T) {
+	var log, numbers strings.Builder
+	log.WriteString("id,timestamp,request,zone,name,constant,bytes_sent\n")
+	for i := range 300 {
+		fmt.Fprintf(&log, "%d,%d,/%d,z%d,n%d,x,7\n", i, i, i%40, i%90, i%10)
+		fmt.Fprintf(&numbers, "%d,%d\n", i, i%7)
+	}
+	type row struct {
+		ID  int64  `parquet:"id"`
+		URI string `parquet:"request_uri"`
+	}
+	var rows []row
+	for i := range 300 {
+		rows = append(rows, row{int64(i), fmt.Sprint("/", i%20)})
+	}
+	for name, c := range map[string]struct{ content, format, want string }{
+		"csv": {log.String(), "", `no key ever repeats in column "id"; "name" does, and "zone", and "request": --input-format csv:key=name`},
+		"parquet": {
+			string(writeParquetRows(t, rows)), "", `no key ever repeats in column "id"; "request_uri" does: --input-format parquet:key=request_uri`,
+		},
+		"no header":     {numbers.String(), "csv:key=1", `no key ever repeats in column "1"; "2" does: --input-format csv:key=2`},
+		"a good key":    {log.String(), "csv:key=request", ""},
+		"no column":     {"key,size\n" + numbersOnly(300), "", "no key ever repeats, so that no cache can hit"},
+		"a short trace": {"key,size\n" + numbersOnly(100), "", ""},
+		"text alone":    {"key,what\n" + numbersOnly(300), "", `no key ever repeats in column "key", and no other looks like one of keys, so that no cache can hit`},
+		"queries":       {numbersOnly(300), "text", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "a")
+			if err := os.WriteFile(path, []byte(c.content), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			got, err := Load(t.Context(), []string{path}, LoadOptions{Format: c.format})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if have := strings.Join(got.Warnings, "|"); have != c.want {
+				t.Errorf("warned %q, want %q", have, c.want)
+			}
+		})
+	}
+	piped, err := Load(t.Context(), []string{"-"}, LoadOptions{Stdin: strings.NewReader(log.String())})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `no key ever repeats in column "id"; if another holds the key (request, zone, name): --input-format csv:key=NAME`
+	if len(piped.Warnings) != 1 || piped.Warnings[0] != want {
+		t.Errorf("from a pipe: warned %q, want %q", piped.Warnings, want)
+	}
+}
+
+// numbersOnly returns rows of a number that never repeats and another.
+func numbersOnly(n int) string {
+	var s strings.Builder
+	for i := range n {
+		fmt.Fprintf(&s, "%d,%d\n", i, 1)
+	}
+	return s.String()
+}
