@@ -425,7 +425,7 @@ func (e *executor) load(ctx context.Context, g *group) error {
 
 // sayReadings tells what the files of a trace were read as. What a generator makes is said by its name.
 func (e *executor) sayReadings(t *traces.Trace, sizesCount bool) {
-	if e.options.Note == nil || t.ReadAs() == "" {
+	if t.ReadAs() == "" {
 		return
 	}
 	remark := ""
@@ -435,7 +435,7 @@ func (e *executor) sayReadings(t *traces.Trace, sizesCount bool) {
 	e.reporting.Lock()
 	defer e.reporting.Unlock()
 	for _, line := range slices.Concat(traces.Lines(t.Readings, remark), t.Warnings) {
-		e.options.Note(line)
+		e.note(line)
 	}
 }
 

@@ -36,6 +36,7 @@ func (r *Replayer) explain(ctx context.Context, c Cell, each func(Decision) erro
 	case c.Policy.Entry.Kind == policies.Bound:
 		return fmt.Errorf("%s is a bound: it decides nothing", c.Policy.Name())
 	}
+	r.Expect([]Cell{c})
 	w := &witness{}
 	c.Policy.Entry.New = w.watch(c.Policy.Entry.New)
 	v := r.view(c.Capacity)

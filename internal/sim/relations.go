@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 
 	"github.com/cachesim/cachesim/internal/policies"
@@ -144,7 +145,13 @@ func FindNeighbours(ctx context.Context, t *traces.Trace, from float64, options 
 }
 
 // Expect says which cells are to be replayed, so that what they share is made once for all of them.
-func (r *Replayer) Expect(cells []Cell) { r.similar.expect(cells) }
+func (r *Replayer) Expect(cells []Cell) {
+	r.similar.expect(cells)
+	servesPrompts := func(c Cell) bool { return c.Cache.Entry.Prompts }
+	if r.trace.Prompts != nil && r.options.Note != nil && !slices.ContainsFunc(cells, servesPrompts) {
+		r.options.Note(r.trace.Name + ": the blocks of its prompts are replayed one by one; cachesim run --cache prefix replays whole prompts")
+	}
+}
 
 // relate returns what the cache and the policy of a cell, or a bound, may know of how objects relate, for a part of the trace; nil where they are to know nothing.
 func (r *Replayer) relate(ctx context.Context, c Cell, t *traces.Trace) (similar *similarity.Neighbours, known *policies.Relations, err error) {

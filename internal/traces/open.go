@@ -52,7 +52,7 @@ func (in *input) stream(spec string, wholeMembers bool) (*Stream, error) {
 		s.Reader, s.Fields, s.Info = members, members.fields, members.reading
 		return s, err
 	}
-	s.Reader, s.Fields, err = src.open(spec, newReading(in.path, src.compression))
+	s.Reader, s.Fields, err = src.open(spec, newReading(in, src.compression))
 	s.Info = src.reading
 	return s, err
 }

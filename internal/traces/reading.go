@@ -35,7 +35,7 @@ type Reading struct {
 	LeftOut int64  // rows that are no requests
 	Why     string // they were left out
 
-	path string // of the last of the files
+	from *input // of the last of the files
 }
 
 // Text says in one line what the files were read as, without their names. It is the same for all files that are read alike.
@@ -108,13 +108,13 @@ func shortName(name string) string {
 	return strconv.Quote(name)
 }
 
-// newReading returns the reading of the file at a path, which is open as far as its compression.
-func newReading(path, compression string) *Reading {
-	name := filepath.Base(path)
-	if path == "-" {
-		name = "standard input"
+// newReading returns the reading of an input, of which only the compression is known.
+func newReading(in *input, compression string) *Reading {
+	name := filepath.Base(in.path)
+	if in.path == "-" {
+		name = in.label
 	}
-	return &Reading{Name: name, path: path, Compression: compression}
+	return &Reading{Name: name, from: in, Compression: compression}
 }
 
 // counted writes a number with its noun, which takes an s.
@@ -173,10 +173,10 @@ func (t *together) join(r *Reading) *Reading {
 	for _, earlier := range t.readings {
 		if earlier.Spec == r.Spec && earlier.Text() == r.Text() {
 			earlier.Files++
-			if earlier.path != r.path {
+			if earlier.from != r.from {
 				earlier.Paths++
 			}
-			earlier.path = r.path
+			earlier.from = r.from
 			earlier.LeftOut += r.LeftOut
 			return earlier
 		}
@@ -191,6 +191,7 @@ func (t *together) list() []Reading {
 	all := make([]Reading, len(t.readings))
 	for i, r := range t.readings {
 		all[i] = *r
+		all[i].from = nil // which would stay in memory
 	}
 	return all
 }

@@ -118,7 +118,7 @@ func (t *tarReader) openMember(header *tar.Header) error {
 	if err != nil {
 		return err
 	}
-	reading := newReading(t.archive.in.path, cmp.Or(src.compression, t.archive.compression))
+	reading := newReading(t.archive.in, cmp.Or(src.compression, t.archive.compression))
 	reading.Archive = true
 	member, fields, err := src.open(t.spec, reading)
 	switch {
