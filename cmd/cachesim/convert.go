@@ -103,9 +103,12 @@ func (f *convertFlags) openEmbeddings(ctx context.Context, out string) (*traces.
 	return traces.OpenVectors(ctx, found[0])
 }
 
-func (f *convertFlags) convert(cmd *cobra.Command, in []string, out string, options traces.LoadOptions, bar *progress) error {
+func (f *convertFlags) convert(
+	cmd *cobra.Command, in []string, out string, options traces.LoadOptions, bar *progress,
+) error {
 	creating := traces.CreateOptions{Format: f.outputFormat, Stdout: cmd.OutOrStdout()}
-	read, lost, err := copyTrace(cmd.Context(), in, out, options, creating, func(*traces.Record) error { return nil }, func() error { return nil })
+	asItIs, end := func(*traces.Record) error { return nil }, func() error { return nil }
+	read, lost, err := copyTrace(cmd.Context(), in, out, options, creating, asItIs, end)
 	if err != nil {
 		return err
 	}

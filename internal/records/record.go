@@ -13,18 +13,21 @@ const (
 // A field that is tagged added:"later" may be absent in files, as programs wrote records before it existed; it is then zero.
 type Record struct {
 	// Trace names what was replayed; the fields up to SampleSeed say where it comes from and how it was read, so that it can be replayed again.
-	Trace          string  `json:"trace" parquet:"trace"`
-	TraceFiles     string  `json:"trace_files" parquet:"trace_files"`         // paths, one per line, "-" for standard input; "" if generated
-	TraceGenerator string  `json:"trace_generator" parquet:"trace_generator"` // the generator with every parameter, its seed among them; "" for files
-	TraceChecksum  string  `json:"trace_checksum" parquet:"trace_checksum"`   // "sha256:" and the digest of the file's bytes, or of the digests of several; "" if generated or not taken
-	InputFormat    string  `json:"input_format" parquet:"input_format"`       // as for --input-format: what reads the files the same way again; "" if generated, or if that is another for each file
-	ReadAs         string  `json:"read_as" parquet:"read_as" added:"later"`   // what the files were read as, for people; "" in records of older programs
-	LeftOut        int64   `json:"left_out" parquet:"left_out" added:"later"` // rows of the files and requests, of size 0 say, that were left out
-	Merge          bool    `json:"merge" parquet:"merge"`                     // files were merged by time
-	PerFile        bool    `json:"per_file" parquet:"per_file"`               // the cache was empty again at the start of each file; counts are sums
-	Limit          int64   `json:"limit" parquet:"limit"`                     // requests read at most; 0 for all
-	SampleRate     float64 `json:"sample_rate" parquet:"sample_rate"`         // 1 without sampling
-	SampleSeed     uint64  `json:"sample_seed" parquet:"sample_seed"`         // which sample; 0 without sampling
+	Trace          string `json:"trace" parquet:"trace"`
+	TraceFiles     string `json:"trace_files" parquet:"trace_files"`         // paths, one per line, "-" for standard input; "" if generated
+	TraceGenerator string `json:"trace_generator" parquet:"trace_generator"` // the generator with every parameter, its seed among them; "" for files
+	TraceChecksum  string `json:"trace_checksum" parquet:"trace_checksum"`   // "sha256:" and the digest of the file's bytes, or of the digests of several; "" if generated or not taken
+	// InputFormat reads the files the same way again, as for --input-format; "" if generated, or if that is another for each file.
+	InputFormat string `json:"input_format" parquet:"input_format"`
+	// ReadAs says for people what the files were read as; "" in records of older programs.
+	ReadAs string `json:"read_as" parquet:"read_as" added:"later"`
+	// LeftOut counts rows of the files and requests, those of size 0 say, that were left out.
+	LeftOut    int64   `json:"left_out" parquet:"left_out" added:"later"`
+	Merge      bool    `json:"merge" parquet:"merge"`             // files were merged by time
+	PerFile    bool    `json:"per_file" parquet:"per_file"`       // the cache was empty again at the start of each file; counts are sums
+	Limit      int64   `json:"limit" parquet:"limit"`             // requests read at most; 0 for all
+	SampleRate float64 `json:"sample_rate" parquet:"sample_rate"` // 1 without sampling
+	SampleSeed uint64  `json:"sample_seed" parquet:"sample_seed"` // which sample; 0 without sampling
 	// Embeddings says where those of queries come from: "trace", the file beside it, or an embedder with every parameter; "" where similarity plays no part.
 	Embeddings string `json:"embeddings" parquet:"embeddings"`
 

@@ -149,7 +149,8 @@ func (r *Replayer) Expect(cells []Cell) {
 	r.similar.expect(cells)
 	servesPrompts := func(c Cell) bool { return c.Cache.Entry.Prompts }
 	if r.trace.Prompts != nil && r.options.Note != nil && !slices.ContainsFunc(cells, servesPrompts) {
-		r.options.Note(r.trace.Name + ": the blocks of its prompts are replayed one by one; cachesim run --cache prefix replays whole prompts")
+		const flat = "the blocks of its prompts are replayed one by one; cachesim run --cache prefix replays whole prompts"
+		r.options.Note(r.trace.Name + ": " + flat)
 	}
 }
 

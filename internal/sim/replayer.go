@@ -24,7 +24,8 @@ type ReplayerOptions struct {
 	Version    string
 	Progress   func(n int64) // called from all replays with requests served since the last call; may be nil
 	Neighbours NeighbourOptions
-	Note       func(text string) // hears, once, of requests that are left out, and of prompts that are taken apart; may be nil
+	// Note hears, once, of requests that are left out, and of prompts that are taken apart; may be nil.
+	Note func(text string)
 }
 
 // Replayer replays the cells of one trace. What they share (next uses, the trace without empty objects) is made once, when the

@@ -23,7 +23,8 @@ func (t *Trace) neverRepeats() bool {
 	return t.NumObjects == len(t.Objects) && t.NumObjects >= fewestUnrepeated
 }
 
-// keyWarning says that no key repeats in a file and, where other columns could be the key, which. A pipe cannot be read again to find out.
+// keyWarning says that no key repeats in a file and, where other columns could be the key, which. A pipe cannot be read
+// again to find out.
 func keyWarning(ctx context.Context, path string, r Reading, opts LoadOptions) string {
 	const nothing = "no key ever repeats"
 	if len(r.Others) == 0 {
@@ -50,7 +51,8 @@ func isRegular(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// better returns the columns that are not read and in which keys repeat, the best first: those with a known name, then those with more keys.
+// better returns the columns that are not read and in which keys repeat, the best first: those with a known name, then
+// those with more keys.
 func (r *Reading) better(ctx context.Context, path string, opts LoadOptions) []string {
 	type candidate struct {
 		column   string
@@ -77,9 +79,11 @@ func (r *Reading) better(ctx context.Context, path string, opts LoadOptions) []s
 	return columns
 }
 
-// countKeys counts rows at the beginning of a file that is read once more, and the keys in them. It counts none where they cannot be read.
+// countKeys counts rows at the beginning of a file that is read once more, and the keys in them. It counts none where
+// they cannot be read.
 func countKeys(ctx context.Context, path, format string, opts LoadOptions) (rows, distinct int) {
-	stream, err := open(ctx, path, LoadOptions{Format: format + ",time=none,size=none,op=none", Memory: opts.Memory}, new(together))
+	keysAlone := LoadOptions{Format: format + ",time=none,size=none,op=none", Memory: opts.Memory}
+	stream, err := open(ctx, path, keysAlone, new(together))
 	if err != nil {
 		return 0, 0
 	}

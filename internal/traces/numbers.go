@@ -41,8 +41,9 @@ func parseLongNumber(text []byte) (uint64, bool) {
 	return n*10 + digit, true
 }
 
-// setKey sets the key of rec to the number that text is, or to text itself, which must stay valid until the next Read. A whole number is one also
-// where it is written with a fraction of zeros, as pandas writes all integers of a column in which some are missing.
+// setKey sets the key of rec to the number that text is, or to text itself, which must stay valid until the next Read.
+// A whole number is one also where it is written with a fraction of zeros, as pandas writes all integers of a column in
+// which some are missing.
 func (rec *Record) setKey(text []byte) {
 	var ok bool
 	if rec.Num, ok = parseNumber(text); !ok {
@@ -67,7 +68,8 @@ func withoutZeroFraction(text []byte) []byte {
 	return text
 }
 
-// parseWhole reads a whole number below 2^53, also where it is written as 5.0 or 1e3, and any other below 2^64 in digits.
+// parseWhole reads a whole number below 2^53, also where it is written as 5.0 or 1e3, and any other below 2^64 in
+// digits.
 func parseWhole(text []byte) (uint64, bool) {
 	if n, ok := parseDigits(text); ok {
 		return n, true

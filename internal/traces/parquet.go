@@ -253,7 +253,8 @@ func (p *parquetReader) setKey(rec *Record, key parquet.Value) error {
 	case parquet.Int32, parquet.Int64, parquet.Float, parquet.Double:
 		n, ok := whole(key, p.key.unsigned)
 		if !ok {
-			return fmt.Errorf("column %q: key %v: want a whole number, and in a column of floating-point numbers one below 2^53", p.key.column.Name(), key)
+			return fmt.Errorf("column %q: key %v: want a whole number, and in a column of floating-point numbers one below 2^53",
+				p.key.column.Name(), key)
 		}
 		rec.Num = uint64(n)
 		if n < 0 && !p.key.unsigned {
@@ -281,7 +282,8 @@ func integer(v parquet.Value, unsigned bool) int64 {
 	return int64(v.Int32())
 }
 
-// whole is integer for numbers that may be FLOAT or DOUBLE, which pandas makes of a column of integers where some are missing. ok says that it is whole.
+// whole is integer for numbers that may be FLOAT or DOUBLE, which pandas makes of a column of integers where some are
+// missing. ok says that it is whole.
 func whole(v parquet.Value, unsigned bool) (n int64, ok bool) {
 	f, isFloat := float(v)
 	if !isFloat {

@@ -11,8 +11,8 @@ import (
 	"github.com/cachesim/cachesim/internal/params"
 )
 
-// Reading says what files, or files in archives, were read as: for people by Text and Line, and by Spec as a format that reads them the same way
-// again. A Format's Open states what it knows beyond the Fields.
+// Reading says what files, or files in archives, were read as: for people by Text and Line, and by Spec as a format
+// that reads them the same way again. A Format's Open states what it knows beyond the Fields.
 type Reading struct {
 	Name  string // of the first of the files, or of a generator
 	Files int    // that were read like this, those in archives counted one by one
@@ -38,7 +38,8 @@ type Reading struct {
 	from *input // of the last of the files
 }
 
-// Text says in one line what the files were read as, without their names. It is the same for all files that are read alike.
+// Text says in one line what the files were read as, without their names. It is the same for all files that are read
+// alike.
 func (r *Reading) Text() string { return r.text("") }
 
 // text is Text with a remark behind the sizes.
@@ -224,8 +225,8 @@ func (t *Trace) ReadAs() string {
 	return strings.Join(texts, " + ")
 }
 
-// InputFormat returns the format that reads all files of the trace the same way again, as LoadOptions.Format takes it; "" where there is none,
-// because each file has another or there are no files.
+// InputFormat returns the format that reads all files of the trace the same way again, as LoadOptions.Format takes it;
+// "" where there is none, because each file has another or there are no files.
 func (t *Trace) InputFormat() string {
 	for _, r := range t.Readings {
 		if r.Spec != t.Readings[0].Spec {

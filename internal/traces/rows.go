@@ -326,8 +326,9 @@ func plainName(name string) string {
 	}, strings.ToLower(name))
 }
 
-// Columns that are recognised by their names, as plainName writes them. Of several the first in this order is read. An id comes late, as it
-// often numbers the requests where another column names the object; a name comes last, as it may be that of anything.
+// Columns that are recognised by their names, as plainName writes them. Of several the first in this order is read. An
+// id comes late, as it often numbers the requests where another column names the object; a name comes last, as it may
+// be that of anything.
 var (
 	keyNames = []string{
 		"key", "cachekey", "objid", "objectid", "obj", "object", "url", "uri", "path", "item", "itemid", "lbn", "lba", "block", "blockid", "id", "name",
