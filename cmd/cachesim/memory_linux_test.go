@@ -54,3 +54,29 @@ func TestTooLargeARunEndsWithALineAndACodeOfItsOwn(t *testing.T) {
 	m := measure(t, "stat", "zipf(requests=30000000,objects=20000000)", "--memory", "96MiB", "--quiet")
 	m.wantRefusal(t, exitOutOfMemory, "out of memory", 200<<20)
 }
+
+// A run that would not fit is refused before it loads the trace, with what would help.
+func TestRunsAreRefusedBeforeTheyStart(t *testing.T) {
+	generator := "zipf(requests=60000000,objects=1000)"
+	m := measure(t, "run", generator, "--policy", "lru", "--capacity", "10", "--memory", "128MiB", "--quiet")
+	m.wantRefusal(t, exitOutOfMemory, "about 60 million, would take about 458 MiB", 100<<20)
+	for _, help := range []string{"--sample 0.1", "--limit 11000000", "a larger --memory"} {
+		if !strings.Contains(m.stderr, help) {
+			t.Errorf("the error does not mention %q: %s", help, m.stderr)
+		}
+	}
+	m = measure(t, "run", generator, "--policy", "lru", "--capacity", "10", "--memory", "128MiB", "--quiet", "--limit", "1000000")
+	if m.exit != exitFine {
+		t.Errorf("what the error says would help did not: %s", m.stderr)
+	}
+}
+
+func TestSweepsAreRefusedBeforeTheyStart(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "large.yaml")
+	text := "name: large\ntitle: Large\nsource: none\nabout: none\ntraces:\n  - {name: zipf, generate: \"zipf(requests=60000000,objects=1000)\"}\npolicies: [lru]\ncapacities: [10]\n"
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	m := measure(t, "sweep", file, "-o", filepath.Join(t.TempDir(), "out"), "--memory", "128MiB", "--quiet")
+	m.wantRefusal(t, exitOutOfMemory, "about 60 million", 100<<20)
+}

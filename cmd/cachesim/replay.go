@@ -76,6 +76,7 @@ func (f *replayFlags) workload(cmd *cobra.Command, args []string) (workload.Work
 
 // load reads the columns that options names, and those that the policies need.
 func (f *replayFlags) load(cmd *cobra.Command, w workload.Workload, specs []policies.Spec, options workload.Options) (*traces.Trace, workload.Workload, error) {
+	options.RequestBytes = sim.NextUseBytes
 	options.Times = slices.ContainsFunc(specs, policies.NeedsClock)
 	options.Queries = options.Queries || slices.ContainsFunc(specs, func(s policies.Spec) bool { return s.Entry.Relates })
 	t, w, err := f.trace.load(cmd, w, options, f.recorded())
@@ -103,6 +104,7 @@ func (f *replayFlags) replay(cmd *cobra.Command, t *traces.Trace, w workload.Wor
 		options.Note = bar.note
 	}
 	options.Neighbours = f.neighbours.options(w, f.jobs, bar)
+	options.Memory, options.Note = budgetOf(cmd), bar.note
 	recs, err := sim.Run(cmd.Context(), t, options)
 	for i := range recs {
 		if err := w.Describe(&recs[i]); err != nil {

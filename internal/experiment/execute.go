@@ -215,12 +215,16 @@ type executor struct {
 	waiting []*group   // whose trace is not loaded, in order
 	open    []*group   // whose trace is in memory or on its way there
 	largest int        // requests of the largest trace so far
+	taken   int64      // estimate of the memory of the jobs that are running
+	bounded bool       // it was said that memory bounds them
 	costs   map[string]float64
 }
 
 // group is the cells of one trace.
 type group struct {
 	cells   []parsedCell
+	bytes   int64 // of the trace and what its replays share
+	need    int64 // estimate of what the largest of its jobs takes
 	loading bool
 	queues  []queue // none that is empty
 	running int
@@ -234,6 +238,7 @@ type queue struct {
 
 // job is one pass over a trace.
 type job struct {
+	need     int64          // estimate of the memory that it takes
 	cells    [][]parsedCell // for each cell of the replay the cells of the experiment that it serves
 	replayed []sim.Cell
 	replayer *sim.Replayer
@@ -299,25 +304,56 @@ func (e *executor) next(ctx context.Context) (*group, *job) {
 	defer e.mu.Unlock()
 	for ctx.Err() == nil {
 		for _, g := range e.open {
-			if len(g.queues) > 0 {
+			if len(g.queues) > 0 && e.fits(g) {
 				j := e.takeLongest(g)
 				g.running++
+				e.taken += j.need
 				return g, &j
 			}
 		}
-		if len(e.waiting) > 0 && e.roomForAnother() {
+		held := slices.ContainsFunc(e.open, func(g *group) bool { return len(g.queues) > 0 })
+		if len(e.waiting) > 0 && !held && e.roomForAnother() {
 			g := e.waiting[0]
 			e.waiting = e.waiting[1:]
 			e.open = append(e.open, g)
 			g.loading = true
 			return g, nil
 		}
-		if len(e.waiting) == 0 && !slices.ContainsFunc(e.open, func(g *group) bool { return g.loading }) {
+		if len(e.waiting) == 0 && !held && !slices.ContainsFunc(e.open, func(g *group) bool { return g.loading }) {
 			return nil, nil
 		}
 		e.changed.Wait()
 	}
 	return nil, nil
+}
+
+// largestNeed returns the estimated memory of the largest job; that it does not fit beside its trace is an error.
+func (e *executor) largestNeed(jobs []job) (need int64, err error) {
+	for _, j := range jobs {
+		if err := j.replayer.Fits(j.replayed, e.options.Memory); err != nil {
+			return 0, err
+		}
+		need = max(need, j.need)
+	}
+	return need, nil
+}
+
+// ownBytes is the memory of the program itself, about.
+const ownBytes = 64 << 20
+
+// fits reports whether a job of g may run beside those that do: always where none does.
+func (e *executor) fits(g *group) bool {
+	left := e.options.Memory.Total() - ownBytes - e.taken
+	for _, other := range e.open {
+		left -= other.bytes
+	}
+	fits := e.taken == 0 || g.need <= left
+	if !fits && !e.bounded && e.options.Note != nil {
+		e.bounded = true
+		e.options.Note(fmt.Sprintf("fewer replays run at a time than --jobs allows, as more do not fit into %s of memory (--memory)",
+			memory.Bytes(e.options.Memory.Total())))
+	}
+	return fits
 }
 
 // fewRequests is how many requests, of all traces together, are little beside the memory of any machine: some 100 MB.
@@ -384,6 +420,7 @@ func (e *executor) ended(g *group, j *job) {
 		g.loading = false
 	} else {
 		g.running--
+		e.taken -= j.need
 	}
 	if !g.loading && g.running == 0 && len(g.queues) == 0 {
 		e.open = slices.DeleteFunc(e.open, func(other *group) bool { return other == g })
@@ -395,7 +432,7 @@ func (e *executor) ended(g *group, j *job) {
 func (e *executor) load(ctx context.Context, g *group) error {
 	first := g.cells[0]
 	loading := columns(g.cells)
-	loading.Dirs, loading.Memory = e.options.Dirs, e.options.Memory
+	loading.Dirs, loading.Memory, loading.RequestBytes = e.options.Dirs, e.options.Memory, sim.NextUseBytes
 	task := e.loadingTask(first.traceName())
 	defer task.End()
 	loading.Progress = task.Set
@@ -416,8 +453,13 @@ func (e *executor) load(ctx context.Context, g *group) error {
 	if err != nil {
 		return err
 	}
+	need, err := e.largestNeed(jobs)
+	if err != nil {
+		return err
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	g.bytes, g.need = t.Bytes()+sim.NextUseBytes*int64(len(t.Objects)), need
 	g.queues = inQueues(jobs)
 	e.largest = max(e.largest, len(t.Objects))
 	return nil
@@ -483,6 +525,7 @@ func (e *executor) jobs(t *traces.Trace, cells []parsedCell) (jobs []job, err er
 		replayers[warmup].Expect(once[warmup])
 		for _, replayed := range replayers[warmup].Jobs(once[warmup]) {
 			j := job{replayed: replayed, replayer: replayers[warmup], requests: replayers[warmup].Requests(replayed[0].Capacity)}
+			j.need = replayers[warmup].Need(replayed)
 			for _, s := range replayed {
 				j.cells = append(j.cells, served[key(warmup, s)])
 			}

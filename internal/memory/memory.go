@@ -122,6 +122,16 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s; the budget is %s (%s); what would help: %s", s, Bytes(e.Total), e.Origin, strings.Join(help, ", "))
 }
 
+// Count writes a large number with three digits.
+func Count(n float64) string {
+	units := []string{"", " thousand", " million", " billion"}
+	i := 0
+	for ; n >= 1000 && i+1 < len(units); i++ {
+		n /= 1000
+	}
+	return fmt.Sprintf("%.3g%s", n, units[i])
+}
+
 // Bytes writes a number of bytes in the largest unit that it fills.
 func Bytes(n int64) string {
 	units := []string{"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"}

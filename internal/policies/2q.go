@@ -2,6 +2,7 @@ package policies
 
 var twoQEntry = Entry{
 	Name:    "2q",
+	Memory:  Memory{PerObject: 22, PerSlot: 14},
 	Aliases: []string{"twoq"},
 	Summary: "a FIFO queue for new objects, a ghost queue of what it evicted, and an LRU queue for those requested again while in the ghost",
 	Source:  "Johnson and Shasha, 2Q: a low overhead high performance buffer management replacement algorithm, VLDB 1994, full version",

@@ -4,6 +4,7 @@ import "math"
 
 var arcEntry = Entry{
 	Name:    "arc",
+	Memory:  Memory{PerObject: 9, PerSlot: 0},
 	Summary: "splits the cache between objects seen once and more often; hits on evicted objects move the split",
 	Source:  "Megiddo, Modha, ARC: a self-tuning, low overhead replacement cache, FAST 2003",
 	Params: []Param{

@@ -8,6 +8,7 @@ import (
 
 var beladySizeEntry = Entry{
 	Name:    "belady-size",
+	Memory:  Memory{PerObject: 28, PerSlot: 15},
 	Summary: "evicts what takes the most room until it is needed: the largest size x time to the next request; every miss is loaded",
 	Source:  "Belady-Size in Berger, Beckmann, Harchol-Balter, Practical bounds on optimal caching with variable object sizes, SIGMETRICS 2018",
 	Kind:    Offline,

@@ -2,6 +2,7 @@ package policies
 
 var carEntry = Entry{
 	Name:    "car",
+	Memory:  Memory{PerObject: 10, PerSlot: 0},
 	Summary: "arc with two clocks instead of two LRU lists: a hit only sets a bit",
 	Source:  "Bansal, Modha, CAR: clock with adaptive replacement, FAST 2004",
 	New:     func(c Config) (Policy, error) { return newCAR(c), nil },

@@ -2,6 +2,7 @@ package policies
 
 var clockEntry = Entry{
 	Name:    "clock",
+	Memory:  Memory{PerObject: 9, PerSlot: 4},
 	Aliases: []string{"second-chance", "fifo-reinsertion"},
 	Summary: "evicts in order of arrival, but an object that was requested since the hand last passed stays for another turn",
 	Source:  "Corbató, A paging experiment with the Multics system, MIT Project MAC 1968",

@@ -2,6 +2,7 @@ package policies
 
 var fifoEntry = Entry{
 	Name:    "fifo",
+	Memory:  Memory{PerObject: 5, PerSlot: 4},
 	Summary: "evicts the object that was loaded longest ago",
 	Source:  "Belady, A study of replacement algorithms for a virtual-storage computer, IBM Systems Journal 1966",
 	Holds:   true,

@@ -2,6 +2,7 @@ package policies
 
 var lfuEntry = Entry{
 	Name:    "lfu",
+	Memory:  Memory{PerObject: 12, PerSlot: 0},
 	Summary: "evicts the object requested least often since it was loaded",
 	Source:  "Shah, Mitra, Matani, An O(1) algorithm for implementing the LFU cache eviction scheme, 2010",
 	Holds:   true,

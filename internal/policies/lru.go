@@ -2,6 +2,7 @@ package policies
 
 var lruEntry = Entry{
 	Name:    "lru",
+	Memory:  Memory{PerObject: 12, PerSlot: 0},
 	Summary: "evicts the object that was requested longest ago",
 	Source:  "Denning, The working set model for program behavior, CACM 1968",
 	Holds:   true,
@@ -15,6 +16,7 @@ var lruEntry = Entry{
 
 var lruStackEntry = Entry{
 	Name:           "lru-stack",
+	Memory:         Memory{PerObject: 12, PerSlot: 0},
 	Aliases:        []string{"mattson"},
 	Summary:        "lru, its hits at all capacities read off one pass over reuse distances",
 	Source:         "Mattson et al., Evaluation techniques for storage hierarchies, IBM Systems Journal 1970",

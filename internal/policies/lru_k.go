@@ -2,6 +2,7 @@ package policies
 
 var lruKEntry = Entry{
 	Name:    "lru-k",
+	Memory:  Memory{PerObject: 33, PerSlot: 16},
 	Aliases: []string{"lruk", "lru-2"},
 	Summary: "evicts the object whose k-th last request is longest ago",
 	Source:  "O'Neil, O'Neil, Weikum, The LRU-K page replacement algorithm for database disk buffering, SIGMOD 1993",

@@ -2,6 +2,7 @@ package policies
 
 var mruEntry = Entry{
 	Name:    "mru",
+	Memory:  Memory{PerObject: 9, PerSlot: 0},
 	Summary: "evicts the object that was requested last",
 	Source:  "Chou and DeWitt, An evaluation of buffer management strategies for relational database systems, VLDB 1985",
 	New:     func(c Config) (Policy, error) { return newMRU(c), nil },

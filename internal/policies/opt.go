@@ -4,6 +4,7 @@ import "github.com/cachesim/cachesim/internal/oracle"
 
 var optEntry = Entry{
 	Name:    "opt",
+	Memory:  Memory{PerObject: 1, PerSlot: 0},
 	Aliases: []string{"belady", "min"},
 	Summary: "evicts the object whose next request is farthest away; every miss is loaded (optimal where sizes are equal)",
 	Source:  "Belady, A study of replacement algorithms for a virtual-storage computer, IBM Systems Journal 1966",
@@ -14,6 +15,7 @@ var optEntry = Entry{
 
 var optBypassEntry = Entry{
 	Name:    "opt-bypass",
+	Memory:  Memory{PerObject: 1, PerSlot: 0},
 	Summary: "as opt, but a missed object that is needed later than every resident one passes by (optimal where a miss may pass by)",
 	Source:  "McFarling, Cache replacement with dynamic exclusion, ISCA 1992",
 	Holds:   true,

@@ -2,6 +2,7 @@ package policies
 
 var randomEntry = Entry{
 	Name:    "random",
+	Memory:  Memory{PerObject: 4, PerSlot: 5},
 	Summary: "evicts an object drawn at random, every resident one alike",
 	Source:  "Belady, A study of replacement algorithms for a virtual-storage computer, IBM Systems Journal 1966",
 	Holds:   true,

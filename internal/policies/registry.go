@@ -54,12 +54,36 @@ type Entry struct {
 	Similar bool
 	// NeedsTime reports whether it cannot work on a trace without a clock; nil: it can.
 	NeedsTime func(Values) bool
-	Params    []Param
+	// Memory is what it takes beside the trace, with its default parameters; the zero Memory stands for that of a policy that keeps little.
+	Memory Memory
+	Params []Param
 	// Check refuses values of Params that mean nothing, alone or together; nil where their types and ranges say all.
 	Check func(Values) error
 	New   func(Config) (Policy, error) // nil for a Bound
 	// LowerBound returns the least number of misses that any schedule can have on these requests; set for a Bound only.
 	LowerBound func(BoundInput) (misses float64, err error)
+}
+
+// Memory is what a policy takes, in bytes.
+type Memory struct {
+	Fixed     float64
+	PerObject float64 // of the trace
+	PerSlot   float64 // for an object that fits into the cache
+}
+
+// sizeBytes is what sizes, and links between objects of different size, take per object where capacities count bytes.
+const sizeBytes = 16
+
+// Bytes returns what a policy takes for a trace with so many objects and a cache that holds so many of them.
+func (m Memory) Bytes(objects, slots int64, bytes bool) int64 {
+	if m.PerObject+m.PerSlot == 0 {
+		m.PerObject, m.PerSlot = 32, 16
+	}
+	total := m.Fixed + m.PerObject*float64(objects) + m.PerSlot*float64(slots)
+	if bytes {
+		total += sizeBytes * float64(objects)
+	}
+	return int64(total)
 }
 
 // Signature implements params.Named.

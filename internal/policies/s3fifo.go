@@ -4,6 +4,7 @@ import "fmt"
 
 var s3fifoEntry = Entry{
 	Name:    "s3fifo",
+	Memory:  Memory{PerObject: 15, PerSlot: 21},
 	Aliases: []string{"s3-fifo"},
 	Summary: "three FIFO queues: a small one that new objects must pass, a main one with second chances, and a ghost of what the small one evicted",
 	Source:  "Yang, Zhang, Qiu, Yue and Rashmi, FIFO queues are all you need for cache eviction, SOSP 2023, algorithm 1",

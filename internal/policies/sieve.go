@@ -2,6 +2,7 @@ package policies
 
 var sieveEntry = Entry{
 	Name:    "sieve",
+	Memory:  Memory{PerObject: 9, PerSlot: 8},
 	Summary: "a hand moves from the oldest object to the newest and evicts the first not requested since it last passed; objects keep their places",
 	Source:  "Zhang, Yang, Yue, Vigfusson and Rashmi, SIEVE is simpler than LRU, NSDI 2024, algorithm 1",
 	New:     func(c Config) (Policy, error) { return newSieve(c), nil },

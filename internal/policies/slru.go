@@ -4,6 +4,7 @@ import "slices"
 
 var slruEntry = Entry{
 	Name:    "slru",
+	Memory:  Memory{PerObject: 9, PerSlot: 0},
 	Summary: "LRU segments one above another: a hit lifts an object to the next, what overflows a segment falls to the one below",
 	Source:  "Karedla, Love and Wherry, Caching strategies to improve disk system performance, IEEE Computer 1994 (2 segments); Huang et al., An analysis of Facebook photo caching, SOSP 2013 (n segments)",
 	Params: []Param{

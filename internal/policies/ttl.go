@@ -11,6 +11,7 @@ const (
 
 var ttlEntry = Entry{
 	Name:    "ttl",
+	Memory:  Memory{PerObject: 24, PerSlot: 43},
 	Summary: "every object expires a fixed time after it was loaded, or requested; a full cache evicts the least recent or the oldest",
 	Source:  "expireAfterWrite and expireAfterAccess of Caffeine; Jung, Berger and Balakrishnan, Modeling TTL-based Internet caches, INFOCOM 2003",
 	Params: []Param{

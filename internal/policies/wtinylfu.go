@@ -2,6 +2,7 @@ package policies
 
 var wTinyLFUEntry = Entry{
 	Name:    "w-tinylfu",
+	Memory:  Memory{PerObject: 9, PerSlot: 14},
 	Aliases: []string{"wtinylfu"},
 	Summary: "a small LRU window before a segmented LRU that admits what was requested more often than its victim",
 	Source:  "Einziger, Friedman, Manes, TinyLFU: a highly efficient cache admission policy, ACM ToS 2017",
@@ -15,6 +16,7 @@ var wTinyLFUEntry = Entry{
 
 var tinyLFUEntry = Entry{
 	Name:    "tinylfu",
+	Memory:  Memory{PerObject: 9, PerSlot: 14},
 	Summary: "LRU that admits what was requested more often than its victim",
 	Source:  "Einziger, Friedman, TinyLFU: a highly efficient cache admission policy, PDP 2014",
 	Bypass:  true,

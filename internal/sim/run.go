@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/cachesim/cachesim/internal/memory"
 	"github.com/cachesim/cachesim/internal/parallel"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/predict"
@@ -30,6 +31,7 @@ type RunOptions struct {
 	Planned       func(n int64) // called once, before the first replay, with how many requests Progress will report; may be nil
 	Progress      func(n int64) // called from all jobs with requests served since the last call; may be nil
 	Neighbours    NeighbourOptions
+	Memory        *memory.Budget    // nil: all that there is
 	Note          func(text string) // as of ReplayerOptions
 }
 
@@ -55,6 +57,14 @@ func Run(ctx context.Context, t *traces.Trace, options RunOptions) ([]records.Re
 	if err != nil {
 		return nil, err
 	}
+	wanted := parallel.Jobs(options.Jobs)
+	atATime, err := r.AtATime(jobs, wanted, options.Memory)
+	if err != nil {
+		return nil, err
+	}
+	if atATime < min(wanted, len(jobs)) && options.Note != nil {
+		options.Note(fewerAtATime(atATime, wanted, options.Memory))
+	}
 	if options.Planned != nil {
 		var requests int64
 		for _, job := range jobs {
@@ -62,7 +72,7 @@ func Run(ctx context.Context, t *traces.Trace, options RunOptions) ([]records.Re
 		}
 		options.Planned(requests)
 	}
-	done, err := r.runAll(ctx, jobs)
+	done, err := r.runAll(ctx, jobs, atATime)
 	return r.records(done), err
 }
 
@@ -137,11 +147,11 @@ func (r *runner) plan() (jobs [][]Cell, err error) {
 	return append(jobs, r.Jobs(WithoutRepetitions(slices.Concat(single, cells), slices.Concat(shared...)))...), nil
 }
 
-// runAll does the jobs on options.Jobs goroutines and returns what has ended.
-func (r *runner) runAll(ctx context.Context, jobs [][]Cell) (map[string]records.Record, error) {
+// runAll does the jobs, so many at a time, and returns what has ended.
+func (r *runner) runAll(ctx context.Context, jobs [][]Cell, atATime int) (map[string]records.Record, error) {
 	done := map[string]records.Record{}
 	var mu sync.Mutex
-	err := parallel.For(ctx, parallel.Jobs(r.options.Jobs), len(jobs), func(ctx context.Context, _, i int) error {
+	err := parallel.For(ctx, atATime, len(jobs), func(ctx context.Context, _, i int) error {
 		recs, err := r.Replay(ctx, jobs[i])
 		if err != nil {
 			return err

@@ -7,7 +7,10 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/cachesim/cachesim/internal/memory"
 )
 
 // Load reads trace files into columns and numbers their objects. Several files are one trace: one after another, or merged by time
@@ -70,6 +73,9 @@ func LoadReader(ctx context.Context, name string, r Reader, fields Fields, total
 		return nil, err
 	}
 	if s.sampler == nil {
+		if err := l.afford(int(length)); err != nil {
+			return nil, err
+		}
 		l.expect(int(length))
 	}
 	if err := s.readWhole(r); err != nil {
@@ -221,7 +227,14 @@ func (t *Trace) addSize(number uint32, size int64) {
 // compared, and where the hint is missing or wrong the key is looked up as always, so the numbers never depend on that field.
 func (l *loader) addFile(r *oracleGeneralReader) error {
 	first := len(l.trace.Objects)
-	l.expect(int(min(r.src.Size()/oracleGeneralRecord, maxCount)))
+	length := int(min(r.src.Size()/oracleGeneralRecord, maxCount))
+	if l.opts.Limit > 0 {
+		length = min(length, l.opts.Limit)
+	}
+	if err := l.afford(length); err != nil {
+		return err
+	}
+	l.expect(length)
 	for {
 		if err := l.check(); err != nil {
 			return err
@@ -325,8 +338,50 @@ func (l *loader) makeRoom(n int) error {
 	if have+n > maxCount {
 		return errTooManyRequests
 	}
-	l.expect(max(have+n, firstRoom, l.estimate()))
+	estimate := l.estimate()
+	if err := l.afford(max(have+n, int(float64(estimate)/spareRoom))); err != nil {
+		return err
+	}
+	l.expect(max(have+n, firstRoom, estimate))
 	return nil
+}
+
+// afford refuses a trace of n requests that the budget has no room for. Objects are not counted: nobody knows how many there will be.
+func (l *loader) afford(n int) error {
+	have := len(l.trace.Objects)
+	need := float64(n-have)*l.requestBytes() + float64(n)*l.opts.RequestBytes
+	left := float64(l.opts.Memory.Left())
+	if l.opts.Memory == nil || need <= left {
+		return nil
+	}
+	share := spareShare * max(left/need, 1e-6)
+	return l.opts.Memory.Refuse(int64(need), fmt.Sprintf("%s: its requests, about %s,", traceName(l.paths), memory.Count(float64(n))),
+		fmt.Sprintf("--sample %g", roundedDown(share, 1)), fmt.Sprintf("--limit %.0f", roundedDown(share*float64(n), 2)))
+}
+
+// spareShare is how much of the room that is left a trace that fits may take for its requests, so that objects have room, too.
+const spareShare = 0.7
+
+// roundedDown returns x with its first digits alone.
+func roundedDown(x float64, digits int) float64 {
+	unit := math.Pow10(int(math.Floor(math.Log10(x))) + 1 - digits)
+	down, _ := strconv.ParseFloat(strconv.FormatFloat(math.Floor(x/unit)*unit, 'g', digits, 64), 64)
+	return down
+}
+
+// requestBytes returns what the columns take for each request.
+func (l *loader) requestBytes() float64 {
+	bytes := 4.0
+	if l.keep.Time {
+		bytes += 8
+	}
+	if l.trace.RequestSizes != nil {
+		bytes += 8
+	}
+	if l.keep.Op {
+		bytes++
+	}
+	return bytes
 }
 
 // estimate guesses how many requests the trace will have from the share of its files that was read.

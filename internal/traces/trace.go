@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"unsafe"
 
 	"github.com/cachesim/cachesim/internal/memory"
 )
@@ -152,6 +153,30 @@ func cut[T any](column []T, from, to int) []T {
 	return column[from:to]
 }
 
+// Bytes returns the memory that the columns take. Room that nothing was written to is none.
+func (t *Trace) Bytes() int64 {
+	bytes := column(t.Objects) + column(t.ObjectSizes) + column(t.RequestSizes) + column(t.Times) + column(t.Ops) + column(t.Groups) + column(t.Keys)
+	for _, k := range t.Keys {
+		bytes += int64(len(k.Text))
+	}
+	if p := t.Prompts; p != nil {
+		bytes += column(p.InputTokens) + column(p.OutputTokens) + column(p.Sessions) + column(p.Arrivals) + column(p.Parents) + column(p.SessionKeys)
+	}
+	if q := t.Queries; q != nil {
+		bytes += column(q.Vectors) + column(q.Texts) + column(q.Topics) + column(q.Answers) + column(q.Sessions)
+		for _, text := range q.Texts {
+			bytes += int64(len(text))
+		}
+	}
+	return bytes
+}
+
+// column returns the bytes of a column.
+func column[T any](values []T) int64 {
+	var one T
+	return int64(len(values)) * int64(unsafe.Sizeof(one))
+}
+
 // HasSizes reports whether requests carry sizes.
 func (t *Trace) HasSizes() bool { return t.ObjectSizes != nil }
 
@@ -290,7 +315,10 @@ type LoadOptions struct {
 	Queries bool         // keep what is known of queries
 	Vectors VectorReader // embeddings of the queries from beside the trace, one for each request of its files, in their order; nil: those in the trace
 
-	Memory   *memory.Budget          // what may be taken; nil: all that there is
+	Memory *memory.Budget // what may be taken; nil: all that there is
+	// RequestBytes is what the caller will take for each request once the trace is loaded, so that a trace which leaves no room for it is refused before.
+	RequestBytes float64
+
 	Stdin    io.Reader               // what "-" reads; nil: the standard input of the process
 	Progress func(done, total int64) // compressed bytes read so far; total is 0 where unknown; called now and then
 }

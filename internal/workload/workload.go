@@ -48,16 +48,18 @@ type Workload struct {
 
 // Options say which columns are loaded, and whence.
 type Options struct {
-	Dirs     []string // folders in which files are looked for, in this order, if they are not at their path
-	Sizes    bool
-	Times    bool
-	Ops      bool
-	Keys     bool
-	Queries  bool           // what is known of queries
-	Vectors  bool           // with their embeddings; a trace of texts alone gets some
-	Memory   *memory.Budget // nil: all that there is
-	Stdin    io.Reader
-	Progress func(done, total int64) // bytes, or requests of a generator
+	Dirs    []string // folders in which files are looked for, in this order, if they are not at their path
+	Sizes   bool
+	Times   bool
+	Ops     bool
+	Keys    bool
+	Queries bool           // what is known of queries
+	Vectors bool           // with their embeddings; a trace of texts alone gets some
+	Memory  *memory.Budget // nil: all that there is
+	// RequestBytes is that of traces.LoadOptions.
+	RequestBytes float64
+	Stdin        io.Reader
+	Progress     func(done, total int64) // bytes, or requests of a generator
 }
 
 // MissingError says that a trace file is nowhere.
@@ -232,7 +234,7 @@ func (w Workload) load(ctx context.Context, options Options, takeSum bool) (t *t
 	loading := traces.LoadOptions{
 		Format: w.Format, Merge: w.Merge, PerFile: w.PerFile, Limit: w.Limit, SampleRate: w.SampleRate, SampleSeed: w.SampleSeed,
 		Sizes: options.Sizes, Times: options.Times, Ops: options.Ops, Keys: options.Keys, Queries: options.Queries || options.Vectors,
-		Memory: options.Memory, Stdin: options.Stdin, Progress: options.Progress,
+		Memory: options.Memory, RequestBytes: options.RequestBytes, Stdin: options.Stdin, Progress: options.Progress,
 	}
 	if err := w.CheckEmbeddings(); err != nil {
 		return nil, "", fmt.Errorf("embeddings %s: %w", w.Embeddings, err)

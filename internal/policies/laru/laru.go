@@ -19,7 +19,8 @@ const (
 )
 
 var entry = policies.Entry{
-	Name: "laru",
+	Name:   "laru",
+	Memory: policies.Memory{PerObject: 16, PerSlot: 44},
 	Summary: "evicts the object predicted to be requested last among the least recently used ones, whose number shrinks whenever an object so evicted " +
 		"comes back too soon; then the least recently used object leaves",
 	Source:   "LCR (arXiv 2509.20979), algorithm 1",

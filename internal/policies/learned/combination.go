@@ -10,6 +10,7 @@ import (
 
 var blindOracleLRUEntry = policies.Entry{
 	Name:    "blindoracle-lru",
+	Memory:  policies.Memory{PerObject: 65, PerSlot: 56},
 	Aliases: []string{"bo-lru"},
 	Summary: "simulates fpb and lru and follows one of them, until its misses are twice those of the other",
 	Source: "Wei, Better and simpler learning-augmented online caching, APPROX 2020, section 4; switching as in OptiSys-ZJU/Cache-Coliseum, or with " +
@@ -42,6 +43,7 @@ func newBlindOracleLRU(c policies.Config) (policies.Policy, error) {
 
 var robustFTPEntry = policies.Entry{
 	Name:     "robust-ftp",
+	Memory:   policies.Memory{PerObject: 57, PerSlot: 32},
 	Summary:  "simulates marker and fpb and follows one of them at random, the one with fewer misses more probably",
 	Source:   "Antoniadis, Coester, Elias, Polak and Simon, Online metric algorithms with untrusted predictions, ICML 2020, section 3 (RobustFtP)",
 	Units:    policies.UnitsObjects,
@@ -55,6 +57,7 @@ var robustFTPEntry = policies.Entry{
 
 var markerOrLRUEntry = policies.Entry{
 	Name:    "marker-or-lru",
+	Memory:  policies.Memory{PerObject: 49, PerSlot: 45},
 	Summary: "simulates marker and lru and follows one of them at random, the one with fewer misses more probably",
 	Source:  "Blum and Burch, On-line learning and the metrical task system problem, COLT 1997; Rnd(Marker,LRU) of adampolak/mts-with-predictions",
 	Units:   policies.UnitsObjects,

@@ -8,6 +8,7 @@ import (
 
 var followRobustEntry = policies.Entry{
 	Name:    "follow-robust",
+	Memory:  policies.Memory{PerObject: 100, PerSlot: 76},
 	Aliases: []string{"f&r"},
 	Summary: "follows fpb while it misses only what the optimum of the past misses too, otherwise marks for a phase and consults fpb at ever shorter intervals",
 	Source: "Abdel Sadek and Elias, Algorithms for caching and MTS with reduced number of predictions, ICLR 2024 (F&R), with a prediction for every " +

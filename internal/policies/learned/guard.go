@@ -8,7 +8,8 @@ import (
 )
 
 var guardEntry = policies.Entry{
-	Name: "guard",
+	Name:   "guard",
+	Memory: policies.Memory{PerObject: 32, PerSlot: 19},
 	Summary: "follows predictions; an object that was evicted in the same phase is guarded when it comes back: a random object that was not requested in the phase " +
 		"makes room, and it cannot leave before the next phase",
 	Source:   "Chen, Zhao, Zhang, Tang, Wang and Deng, Robustifying learning-augmented caching efficiently without compromising 1-consistency, NeurIPS 2025",

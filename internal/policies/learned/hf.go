@@ -7,6 +7,7 @@ import (
 
 var hfEntry = policies.Entry{
 	Name:    "hf",
+	Memory:  policies.Memory{PerObject: 21, PerSlot: 0},
 	Aliases: []string{"heuristic-first"},
 	Summary: "evicts, of the few objects requested longest ago, the one that is predicted to be requested last; ties: least recently used",
 	Source:  "LCR (arXiv 2509.20979), sections 2.2 and 3.4, after HALP (Song et al., NSDI 2023)",

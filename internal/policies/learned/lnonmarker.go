@@ -3,7 +3,8 @@ package learned
 import "github.com/cachesim/cachesim/internal/policies"
 
 var lNonMarkerEntry = policies.Entry{
-	Name: "lnonmarker",
+	Name:   "lnonmarker",
+	Memory: policies.Memory{PerObject: 44, PerSlot: 19},
 	Summary: "as lmarker, but what was evicted for an object that is new in the phase may, when it comes back, push out any object, marked or not; " +
 		"robust=true combines it with marker",
 	Source: "Rohatgi, Near-optimal bounds for online caching with machine learned advice, SODA 2020, section 4; combined as in " +

@@ -7,6 +7,7 @@ import (
 
 var fpbMarkingEntry = policies.Entry{
 	Name:     "fpb-marking",
+	Memory:   policies.Memory{PerObject: 28, PerSlot: 19},
 	Aliases:  []string{"follow-pred-marking"},
 	Summary:  "marks what is requested and evicts, of the unmarked objects, the one that is predicted to be requested last",
 	Source:   "FollowPredMarking of adampolak/mts-with-predictions (Antoniadis, Coester, Elias, Polak and Simon, ICML 2020)",
@@ -23,6 +24,7 @@ func newFPBMarking(c policies.Config) *marking {
 
 var optMarkingEntry = policies.Entry{
 	Name:    "opt-marking",
+	Memory:  policies.Memory{PerObject: 24, PerSlot: 19},
 	Summary: "marks what is requested and evicts the unmarked object whose next request is farthest away: the best of all marking policies",
 	Source:  "OPTMarking of adampolak/mts-with-predictions (Antoniadis, Coester, Elias, Polak and Simon, ICML 2020)",
 	Kind:    policies.Offline,
@@ -43,6 +45,7 @@ func newOPTMarking(c policies.Config) (policies.Policy, error) {
 
 var lMarkerEntry = policies.Entry{
 	Name:     "lmarker",
+	Memory:   policies.Memory{PerObject: 28, PerSlot: 19},
 	Summary:  "marker that evicts by predictions for objects that are new in the phase, and at random for those that it evicted itself",
 	Source:   "Rohatgi, Near-optimal bounds for online caching with machine learned advice, SODA 2020, section 3",
 	Units:    policies.UnitsObjects,
@@ -64,6 +67,7 @@ func newLMarker(c policies.Config) *marking {
 
 var predictiveMarkerEntry = policies.Entry{
 	Name:    "predictive-marker",
+	Memory:  policies.Memory{PerObject: 36, PerSlot: 24},
 	Aliases: []string{"pred-marker", "l-and-v"},
 	Summary: "marker that follows chains of evictions: the first H_k evictions of a chain are by predictions, further ones at random",
 	Source: "Lykouris and Vassilvitskii, Competitive caching with machine learned advice, ICML 2018, section 4; chains as in " +

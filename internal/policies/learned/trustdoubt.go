@@ -8,6 +8,7 @@ import (
 
 var trustDoubtEntry = policies.Entry{
 	Name:    "trust-doubt",
+	Memory:  policies.Memory{PerObject: 61, PerSlot: 50},
 	Aliases: []string{"trust-and-doubt"},
 	Summary: "trusts fpb about what to evict for an object that is new in the phase, and doubts it for twice as long each time that it was wrong",
 	Source: "Antoniadis, Coester, Elias, Polak and Simon, Online metric algorithms with untrusted predictions, ICML 2020, section 4 (Trust&Doubt); " +

@@ -1,0 +1,111 @@
+package sim
+
+import (
+	"errors"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/cachesim/cachesim/internal/memory"
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/predict"
+	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/workload"
+)
+
+func generated(t *testing.T, generator string) *traces.Trace {
+	t.Helper()
+	w, err := workload.Generated(generator, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trace, err := w.Load(t.Context(), workload.Options{Sizes: true, Times: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return trace
+}
+
+// What an Entry says about its memory is held against what the policy takes, at a capacity and in units for which it may not have been measured.
+func TestPoliciesTakeTheMemoryThatTheySay(t *testing.T) {
+	trace := generated(t, "zipf(requests=60000,objects=40000,alpha=0.6,size=lognormal)")
+	oracle, err := predict.Parse("oracle")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range policies.All() {
+		if e.New == nil || e.Relates {
+			continue // of similar queries the similarity takes most
+		}
+		c := Cell{Policy: mustSpec(e.Name), Cache: ExactCache(), Capacity: CapacityOf(int64(trace.NumObjects)/5, false)}
+		if e.Units == policies.UnitsBytes {
+			c.Capacity = CapacityOf(trace.Footprint()/5, true)
+		}
+		if e.Predicts {
+			c.Predictor = &oracle
+		}
+		r := NewReplayer(trace, ReplayerOptions{})
+		taken := memoryOf(t, r, c)
+		said := e.Memory.Bytes(int64(trace.NumObjects), r.slots(c), c.Capacity.Bytes)
+		const constant = 400 << 10 // small tables of their own
+		if taken > 2*said+constant || said > 3*taken+constant {
+			t.Errorf("%s takes %d bytes and says %d", e.Name, taken, said)
+		}
+	}
+}
+
+// memoryOf returns the bytes on the heap that the cache of a cell takes after its replay.
+func memoryOf(t *testing.T, r *Replayer, c Cell) int64 {
+	t.Helper()
+	v := r.view(c.Capacity)
+	v.nextUse()
+	before := liveHeap()
+	cache, counted, err := r.build(t.Context(), c, v.trace, v.nextUse)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Replay(t.Context(), v.trace, cache, ReplayOptions{Bytes: c.Capacity.Bytes}); err != nil {
+		t.Fatal(err)
+	}
+	after := liveHeap()
+	runtime.KeepAlive(cache)
+	runtime.KeepAlive(counted)
+	return max(0, after-before)
+}
+
+func liveHeap() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+func TestReplaysThatDoNotFitTogetherRunOneAfterAnother(t *testing.T) {
+	trace := generated(t, "zipf(requests=100000,objects=50000)")
+	capacities := []Capacity{CapacityOf(10, false), CapacityOf(1000, false), CapacityOf(10000, false)}
+	options := RunOptions{Policies: []policies.Spec{mustSpec("lirs")}, Capacities: capacities, Jobs: 8}
+	want, err := Run(t.Context(), trace, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var notes []string
+	options.Note = func(text string) { notes = append(notes, text) }
+	options.Memory = memory.Fixed(100<<20, 97<<20)
+	got, err := Run(t.Context(), trace, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range want {
+		if got[i].Hits != want[i].Hits {
+			t.Errorf("%d hits, want %d", got[i].Hits, want[i].Hits)
+		}
+	}
+	if len(notes) != 1 || !strings.HasPrefix(notes[0], "1 at a time instead of 8") {
+		t.Errorf("notes %q", notes)
+	}
+	options.Memory = memory.Fixed(100<<20, 99<<20)
+	_, err = Run(t.Context(), trace, options)
+	if !errors.As(err, new(*memory.Error)) || !strings.Contains(err.Error(), "the replay of lirs") {
+		t.Errorf("a replay that does not fit alone: %v", err)
+	}
+}
