@@ -188,19 +188,13 @@ func (c *curve) figure() (*plots.Figure, error) {
 	f := plots.New(fmt.Sprintf("Hit ratio: %s, from %d samples of %s", c.trace, len(c.seeds()), records.Share(c.rate)), axis, "hit ratio")
 	lru := slices.DeleteFunc(slices.Clone(c.exact), func(r records.Record) bool { return r.Label != "lru" })
 	slices.SortFunc(lru, func(a, b records.Record) int { return cmp.Compare(a.Capacity, b.Capacity) })
-	line := plots.Line{Label: "lru (exact)", Style: plots.SeriesStyle(0)}
+	line := plots.Line{Label: "lru (exact)", Style: plots.PolicyStyle("lru", "lru", "online")}
 	for _, r := range lru {
 		line.X, line.Y = append(line.X, float64(r.Capacity)), append(line.Y, r.HitRatio)
 	}
-	lines := append([]plots.Line{line}, c.sampledLines("lru", plots.SeriesStyle(1))...)
-	for i, s := range c.specs {
-		style := plots.SeriesStyle(2 + i)
-		switch s.Entry.Kind {
-		case policies.Offline:
-			style = plots.OptimumStyle()
-		case policies.Bound:
-			style = plots.BoundStyle()
-		}
+	lines := append([]plots.Line{line}, c.sampledLines("lru", plots.PolicyStyle("lru", "lru (sampled)", "online"))...)
+	for _, s := range c.specs {
+		style := plots.PolicyStyle(s.Entry.Name, s.String(), s.Entry.Kind.String())
 		lines = append(lines, c.sampledLines(s.String(), style)...)
 	}
 	for _, l := range lines {

@@ -37,7 +37,7 @@ func (d *drawing) addBars(f *Figure, p records.Panel) {
 		names[i] = shorten(s.Name, f.legend.style, min(labelWidth, f.width*5/9))
 		chart.bars = append(chart.bars, bar{
 			at: i, end: point.Mean, interval: interval{low, high},
-			color: d.styles[s.Name].Color, label: records.MetricText(d.Y, point.Mean),
+			color: d.color(s.Name), label: records.MetricText(d.Y, point.Mean),
 		})
 	}
 	f.addBars(&chart, names)
@@ -45,7 +45,7 @@ func (d *drawing) addBars(f *Figure, p records.Panel) {
 		var all marks
 		for at, s := range lines {
 			if x, ok := published.For(s.Points[0].Record); ok && !(d.LogY && x <= 0) {
-				all.marks = append(all.marks, mark{plotter.XY{X: x, Y: float64(at)}, d.styles[s.Name].Color})
+				all.marks = append(all.marks, mark{plotter.XY{X: x, Y: float64(at)}, d.color(s.Name)})
 				chart.bars[at].mark = x
 			}
 		}
@@ -88,7 +88,7 @@ type groupedBar struct {
 func (d *drawing) addGroupedBars(f *Figure, p records.Panel) {
 	g := groupedBars{base: d.base(p.Lines), count: d.abreast(p)}
 	for _, s := range p.Lines {
-		look := d.styles[s.Name].Color
+		look := d.color(s.Name)
 		for _, point := range s.Points {
 			at := []float64{d.x(point.Place)}
 			if point.Anywhere {

@@ -3,6 +3,7 @@ package plots
 import (
 	"cmp"
 	"fmt"
+	"image/color"
 	"maps"
 	"math"
 	"slices"
@@ -158,10 +159,11 @@ type drawing struct {
 	Chart
 	panels     []records.Panel // without what cannot be drawn
 	styles     Styles
-	categories []string // texts on the horizontal axis; nil where it has numbers
-	bars       bool     // no panel has more than one place
-	xMin, xMax float64  // of the numbers on the horizontal axis
-	skipped    int      // points that a logarithmic axis cannot show
+	faded      map[string]bool // lines that are grey
+	categories []string        // texts on the horizontal axis; nil where it has numbers
+	bars       bool            // no panel has more than one place
+	xMin, xMax float64         // of the numbers on the horizontal axis
+	skipped    int             // points that a logarithmic axis cannot show
 }
 
 func newDrawing(c Chart, panels []records.Panel) *drawing {
@@ -176,7 +178,7 @@ func newDrawing(c Chart, panels []records.Panel) *drawing {
 	for _, p := range d.panels {
 		places := map[string]bool{}
 		for _, s := range p.Lines {
-			d.styles.add(s.Name, kindOnLines(s.Points[0].Record, c.Lines))
+			d.styles.add(s.Name, s.Points[0].Record, c.Lines)
 			for _, point := range s.Points {
 				if !point.Anywhere {
 					places[point.Place.Text] = true
@@ -186,7 +188,35 @@ func newDrawing(c Chart, panels []records.Panel) *drawing {
 		}
 		d.bars = d.bars && len(places) <= 1
 	}
+	d.styles.apart()
+	d.faded = faded(d.ranked(), c.Y)
 	return d
+}
+
+// ranked returns the lines of all panels with their values.
+func (d *drawing) ranked() (all []ranked) {
+	for _, p := range d.panels {
+		for _, s := range p.Lines {
+			i := slices.IndexFunc(all, func(l ranked) bool { return l.name == s.Name })
+			if i < 0 {
+				i = len(all)
+				r := s.Points[0].Record
+				all = append(all, ranked{s.Name, isReference(r.Policy, r.Kind), map[string]float64{}})
+			}
+			for _, point := range s.Points {
+				all[i].values[p.Place+"\n"+point.Place.Text] = point.Mean
+			}
+		}
+	}
+	return all
+}
+
+// color returns the colour of a line.
+func (d *drawing) color(line string) color.NRGBA {
+	if d.faded[line] {
+		return fadedStyle().Color
+	}
+	return d.styles[line].Color
 }
 
 // findCategories collects the places on the horizontal axis if any of them is no number.
@@ -252,9 +282,9 @@ func (d *drawing) draw(p records.Panel) (*Figure, error) {
 	return f, nil
 }
 
-// grouped reports whether the panel has groups of bars, which more lines than colours would make hard to read.
+// grouped reports whether the panel has groups of bars, which many lines would make hard to read.
 func (d *drawing) grouped(p records.Panel) bool {
-	return d.categories != nil && len(p.Lines) <= len(palette)
+	return d.categories != nil && len(p.Lines) <= mostColoured
 }
 
 // x returns the place of a point on the horizontal axis.
@@ -291,12 +321,19 @@ func (d *drawing) addLines(f *Figure, p records.Panel) error {
 	if len(d.panels) == 1 { // in the order in which they end at the right
 		slices.SortStableFunc(lines, func(a, b records.Series) int { return cmp.Compare(d.lastMean(b), d.lastMean(a)) })
 	}
+	lines = greyFirst(lines, func(s records.Series) bool { return d.faded[s.Name] })
 	for _, s := range lines {
 		if err := f.AddLine(d.line(s)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// greyFirst returns the lines in the order in which they are drawn: those that are grey lie behind the others.
+func greyFirst[T any](lines []T, isGrey func(T) bool) []T {
+	isColoured := func(l T) bool { return !isGrey(l) }
+	return append(slices.DeleteFunc(slices.Clone(lines), isColoured), slices.DeleteFunc(slices.Clone(lines), isGrey)...)
 }
 
 // lastMean returns the value at the right end.
@@ -307,7 +344,7 @@ func (d *drawing) lastMean(s records.Series) float64 {
 
 // line returns the line of a series, with a band or bars where there are several seeds.
 func (d *drawing) line(s records.Series) Line {
-	l := Line{Label: s.Name, Style: d.styles[s.Name]}
+	l := Line{Label: s.Name, Style: d.styles[s.Name], Faded: d.faded[s.Name]}
 	points := slices.Clone(s.Points)
 	if d.Along == "" {
 		slices.SortStableFunc(points, func(a, b records.Point) int { return cmp.Compare(d.x(a.Place), d.x(b.Place)) })
@@ -317,7 +354,6 @@ func (d *drawing) line(s records.Series) Line {
 		places := []float64{d.x(p.Place)}
 		if p.Anywhere { // a horizontal line from end to end
 			places = []float64{d.xMin, d.xMax}
-			l.Style.Marker = nil
 		}
 		low, high := d.interval(p)
 		for _, x := range places {
@@ -354,7 +390,8 @@ func (d *drawing) addMarks(f *Figure, p records.Panel) {
 				if !d.shows(point) || !d.within(point) {
 					continue
 				}
-				all.marks = append(all.marks, mark{plotter.XY{X: d.x(point.Place) + d.dodge(p, s.Name), Y: point.Mean}, d.styles[s.Name].Color})
+				at := plotter.XY{X: d.x(point.Place) + d.dodge(p, s.Name), Y: point.Mean}
+				all.marks = append(all.marks, mark{at, d.color(s.Name)})
 			}
 		}
 		d.addMarksTo(f, p, all, i, published.Name)

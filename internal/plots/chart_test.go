@@ -190,7 +190,7 @@ func TestBandIsTheConfidenceInterval(t *testing.T) {
 func TestRecordWithoutTheAxisIsALevelLine(t *testing.T) {
 	kind := kinds["axis"]
 	d := drawingOf(t, kind.chart, kind.recs)
-	if l := d.line(seriesNamed(t, d.panels[0], "policy-0")); !slices.Equal(l.X, []float64{0, 0.5}) || l.Y[0] != l.Y[1] || l.Style.Marker != nil {
+	if l := d.line(seriesNamed(t, d.panels[0], "policy-0")); !slices.Equal(l.X, []float64{0, 0.5}) || l.Y[0] != l.Y[1] || l.Style.Marker == nil {
 		t.Errorf("line without the axis: x %v, y %v", l.X, l.Y)
 	}
 	if l := d.line(seriesNamed(t, d.panels[0], "policy-1")); !slices.Equal(l.X, []float64{0, 0.1, 0.5}) {
@@ -255,7 +255,7 @@ func TestStylesStay(t *testing.T) {
 	d := drawingOf(t, Chart{X: "capacity", Y: "hit_ratio", Styles: styles}, all)
 	seen := map[string]string{}
 	for _, s := range d.panels[0].Lines {
-		look := fmt.Sprint(d.styles[s.Name].Color, d.styles[s.Name].Dashes)
+		look := d.styles[s.Name].look()
 		if other, ok := seen[look]; ok {
 			t.Errorf("%s looks like %s", s.Name, other)
 		}
@@ -270,7 +270,7 @@ func TestStylesStay(t *testing.T) {
 		t.Errorf("%d looks of the experiment, %d of the chart", len(styles), len(d.styles))
 	}
 	for name, style := range StylesOf(all, "noise") {
-		if strings.HasPrefix(name, "noise=") && style.Color == OptimumStyle().Color {
+		if strings.HasPrefix(name, "noise=") && style.Color == ReferenceStyle().Color {
 			t.Errorf("%s looks like the optimum", name)
 		}
 	}

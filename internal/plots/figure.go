@@ -39,6 +39,7 @@ type Figure struct {
 	xLabel  string     // both drawn here: gonum makes room for them in the wrong place of a logarithmic axis
 	yLabel  string
 	bands   *layer // behind every line
+	ends    *endLabels
 	legend  legend
 	heading string    // of a panel, instead of a title
 	note    string    // below the plot
@@ -61,7 +62,9 @@ func New(title, xLabel, yLabel string) *Figure {
 }
 
 func newFigure(title, xLabel, yLabel string, width, height vg.Length) *Figure {
-	f := &Figure{Plot: plot.New(), bands: &layer{}, legend: newLegend(), width: width, height: height}
+	f := &Figure{
+		Plot: plot.New(), bands: &layer{}, legend: newLegend(), ends: newEndLabels(), width: width, height: height,
+	}
 	p := f.Plot
 	p.Title.TextStyle.Font = sans(12)
 	p.Title.Text = shorten(title, p.Title.TextStyle, width)
@@ -76,7 +79,7 @@ func newFigure(title, xLabel, yLabel string, width, height vg.Length) *Figure {
 	f.SetY(Linear, Number)
 	grid := plotter.NewGrid()
 	grid.Horizontal.Color, grid.Vertical.Color = color.Gray{230}, color.Gray{230}
-	p.Add(grid, f.bands)
+	p.Add(grid, f.bands, f.ends)
 	return f
 }
 
@@ -104,6 +107,7 @@ type Line struct {
 	Shift vg.Length // how far to the right of their points the bars stand, so that those of several lines do not hide each other
 	Steps bool      // hold each value until the next one, as a distribution function does
 	Style Style
+	Faded bool // grey behind the others, with its name at its end instead of in the legend
 }
 
 // AddLine adds a line. Lengths that differ and values that are no finite numbers are errors.
@@ -117,6 +121,12 @@ func (f *Figure) AddLine(l Line) error {
 	xys := make(plotter.XYs, len(l.X))
 	for i := range xys {
 		xys[i] = plotter.XY{X: l.X[i], Y: l.Y[i]}
+	}
+	if l.Faded {
+		l.Style = fadedStyle()
+		f.ends.add(xys[len(xys)-1].X, xys[len(xys)-1].Y, l.Label)
+		l.Label, l.High = "", nil
+		f.height = max(f.height, f.ends.height()+vg.Inch)
 	}
 	line, err := plotter.NewLine(xys)
 	if err != nil {
@@ -238,12 +248,15 @@ func checkRange(label string, axis *plot.Axis) error {
 // size returns the size of the whole figure: the plot and, beside it, the legend.
 func (f *Figure) size() (width, height vg.Length) {
 	legend := f.legend.size(f.legend.columnsFor(maxLegendRows))
-	width, height = f.width+2*margin, max(f.height+f.noteHeight(), legend.Y)+2*margin
+	width, height = f.fullWidth()+2*margin, max(f.height+f.noteHeight(), legend.Y)+2*margin
 	if legend.X > 0 {
 		width += legend.X + margin
 	}
 	return width, height
 }
+
+// fullWidth is the width of the plot with the names at the ends of its lines.
+func (f *Figure) fullWidth() vg.Length { return f.width + f.ends.width() }
 
 func (f *Figure) noteHeight() vg.Length {
 	if f.note == "" {
@@ -255,7 +268,7 @@ func (f *Figure) noteHeight() vg.Length {
 func (f *Figure) draw(c draw.Canvas) {
 	inner := blank(c)
 	plotArea := inner
-	plotArea.Max.X = plotArea.Min.X + f.width
+	plotArea.Max.X = plotArea.Min.X + f.fullWidth()
 	drawNote(plotArea, f.note)
 	plotArea.Min.Y += f.noteHeight()
 	f.drawPlot(plotArea)

@@ -3,7 +3,6 @@ package plots
 import (
 	"cmp"
 	"fmt"
-	"image/color"
 	"slices"
 	"strings"
 	"unicode"
@@ -85,6 +84,7 @@ func WriteAll(dir string, recs []records.Record) error {
 	groups := records.Groups(recs)
 	suffixes := fileSuffixes(groups)
 	styles := StylesOf(recs, records.DimPolicy)
+	styles.apart()
 	for i, g := range groups {
 		if err := checkDistinct(g); err != nil {
 			return err
@@ -146,7 +146,7 @@ func figureOf(g records.Group, m metric, all []series, styles Styles) (*Figure, 
 	first := g.Records[0].Capacity
 	if !slices.ContainsFunc(g.Records, func(r records.Record) bool { return r.Capacity != first }) {
 		title += ", capacity " + records.Capacity(first, g.Records[0].CapacityUnit)
-		return barFigure(title, m, all), nil
+		return barFigure(title, m, all, styles), nil
 	}
 	return lineFigure(title, m, all, styles, g.Records[0].CapacityUnit)
 }
@@ -198,10 +198,11 @@ func checkDistinct(g records.Group) error {
 
 // series are the values of one policy, by ascending capacity.
 type series struct {
-	label  string
-	kind   string
-	best   bool
-	points []point
+	label     string
+	kind      string
+	reference bool
+	best      bool
+	points    []point
 }
 
 type point struct {
@@ -224,11 +225,12 @@ func seriesOf(g records.Group, m metric) []series {
 		}
 		s := byLabel[r.Label]
 		if s == nil {
-			s = &series{label: r.Label, kind: r.Kind, best: r.Best}
+			s = &series{label: r.Label, kind: r.Kind, reference: isReference(r.Policy, r.Kind)}
 			byLabel[r.Label] = s
 			order = append(order, r.Label)
 		}
 		s.points = append(s.points, point{float64(r.Capacity), v})
+		s.best = s.best || r.Best
 	}
 	var all []series
 	for _, label := range order {
@@ -248,8 +250,9 @@ func lineFigure(title string, m metric, all []series, styles Styles, capacityUni
 	}
 	intervals := countIntervals(all)
 	shift := -intervalShift * vg.Length(intervals-1) / 2
-	for _, s := range all {
-		l := Line{Label: s.label, Style: styles[s.label]}
+	behind := fadedSeries(all, m)
+	for _, s := range greyFirst(all, func(s series) bool { return behind[s.label] }) {
+		l := Line{Label: s.label, Style: styles[s.label], Faded: behind[s.label]}
 		for _, p := range s.points {
 			l.X = append(l.X, p.capacity)
 			l.Y = append(l.Y, p.low)
@@ -332,52 +335,53 @@ func countIntervals(all []series) int {
 	return n
 }
 
-// barKinds are what a bar can stand for, with its colour.
-var barKinds = []struct {
-	name  string
-	color color.NRGBA
-}{
-	{"best online", color.NRGBA{0x00, 0x9e, 0x73, 0xff}},
-	{"online", color.NRGBA{0x56, 0xb4, 0xe9, 0xff}},
-	{"offline", color.NRGBA{0x40, 0x40, 0x40, 0xff}},
-	{"bound", color.NRGBA{0xa0, 0xa0, 0xa0, 0xff}},
+// fadedSeries returns the labels of the lines that are grey.
+func fadedSeries(all []series, m metric) map[string]bool {
+	var lines []ranked
+	for _, s := range all {
+		l := ranked{s.label, s.reference, map[string]float64{}}
+		for _, p := range s.points {
+			l.values[fmt.Sprint(p.capacity)] = p.low
+		}
+		lines = append(lines, l)
+	}
+	return faded(lines, m.name)
 }
 
-func barFigure(title string, m metric, all []series) *Figure {
+// barFigure draws one bar for each policy in its colour, the best on top.
+func barFigure(title string, m metric, all []series, styles Styles) *Figure {
 	f := New(title, m.axis, "")
 	f.SetX(Linear, m.unit())
-	if records.LowerIsBetter(m.name) { // the best value stands on top
+	if records.LowerIsBetter(m.name) {
 		slices.Reverse(all)
 	}
+	behind := fadedSeries(all, m)
 	chart := bars{base: m.base, style: f.legend.style}
 	names := make([]string, len(all))
 	for i, s := range all {
 		v := s.points[0].interval
 		at := len(all) - 1 - i // the axis counts upwards
-		names[at] = shorten(s.label, f.legend.style, labelWidth)
-		b := bar{at: at, end: v.low, interval: v, color: s.barColor(), label: valueLabel(v, m.name)}
+		names[at] = shorten(s.name(), f.legend.style, labelWidth)
+		b := bar{at: at, end: v.low, interval: v, color: styles[s.label].Color, label: valueLabel(v, m.name)}
+		if behind[s.label] {
+			b.color = fadedStyle().Color
+		}
+		if s.best {
+			b.label += " *"
+			f.note = "* highest hit ratio of the online policies"
+		}
 		chart.bars = append(chart.bars, b)
 	}
 	f.addBars(&chart, names)
-	for _, k := range barKinds {
-		if slices.ContainsFunc(all, func(s series) bool { return s.barColor() == k.color }) {
-			f.legend.add(k.name, swatch{k.color})
-		}
-	}
 	return f
 }
 
-func (s series) barColor() color.NRGBA {
-	kind := s.kind
-	if s.best {
-		kind = "best online"
+// name is the label with the kind of a policy that is not online.
+func (s series) name() string {
+	if s.kind == "online" {
+		return s.label
 	}
-	for _, k := range barKinds {
-		if k.name == kind {
-			return k.color
-		}
-	}
-	return color.NRGBA{A: 0xff}
+	return s.label + " (" + s.kind + ")"
 }
 
 // valueLabel writes the value at the end of a bar.

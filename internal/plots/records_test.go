@@ -161,18 +161,3 @@ func TestWriteAllErrors(t *testing.T) {
 		t.Errorf("a file as folder: got error %v", err)
 	}
 }
-
-func TestEachPolicyHasOneLook(t *testing.T) {
-	styles := StylesOf(sweep("oltp", 30, records.Objects, 100), records.DimPolicy)
-	seen := map[string]string{}
-	for label, s := range styles {
-		look := fmt.Sprintf("%v %v", s.Color, s.Dashes)
-		if other, ok := seen[look]; ok {
-			t.Errorf("%s and %s look alike", label, other)
-		}
-		seen[look] = label
-	}
-	if len(styles) != 31 {
-		t.Errorf("%d looks, want 31", len(styles))
-	}
-}

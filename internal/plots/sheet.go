@@ -86,8 +86,13 @@ func (s *sheet) rowHeight() vg.Length {
 	return tallest.height
 }
 
+// width is that of the columns, each of the width of the widest panel.
 func (s *sheet) width() vg.Length {
-	return vg.Length(s.columns())*(panelWidth+panelGap) - panelGap
+	widest := vg.Length(0)
+	for _, f := range s.panels {
+		widest = max(widest, f.fullWidth())
+	}
+	return vg.Length(s.columns())*(widest+panelGap) - panelGap
 }
 
 func (s *sheet) titleHeight() vg.Length { return textStyle(12).FontExtents().Height + margin }

@@ -1,7 +1,10 @@
 package plots
 
 import (
+	"fmt"
 	"image/color"
+	"maps"
+	"slices"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -46,25 +49,24 @@ var markers = []draw.GlyphDrawer{
 	draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}, draw.CrossGlyph{}, draw.RingGlyph{}, draw.PlusGlyph{}, draw.SquareGlyph{},
 }
 
-// SeriesStyle returns the look of series i, counted from 0. The first 50 differ in colour or dashes, the first 70 in colour or marker.
+// SeriesStyle returns the look of series i, counted from 0, where the lines are no policies. The first 50 differ in
+// colour or dashes, the first 70 in colour or marker.
 func SeriesStyle(i int) Style {
 	return Style{
 		Color:  palette[i%len(palette)],
 		Dashes: dashes[i/len(palette)%len(dashes)],
 		Marker: markers[i%len(markers)],
-		Width:  1.4,
+		Width:  lineWidth,
 	}
 }
 
-// OptimumStyle returns the look of the offline optimum.
-func OptimumStyle() Style {
-	return Style{Color: color.NRGBA{A: 0xff}, Dashes: []vg.Length{6, 3}, Width: 1.6}
-}
+const lineWidth = vg.Length(1.4)
 
-// BoundStyle returns the look of a bound that no policy can pass.
-func BoundStyle() Style {
-	return Style{Color: color.NRGBA{0x70, 0x70, 0x70, 0xff}, Dashes: []vg.Length{1.5, 3}, Width: 1.6}
-}
+// fadedText is the colour of the names of faded lines, which are read and need more contrast than lines.
+var fadedText = color.NRGBA{0x60, 0x60, 0x60, 0xff}
+
+// fadedStyle returns the look of a line that is only there to be seen beside others.
+func fadedStyle() Style { return Style{Color: color.NRGBA{0xb4, 0xb4, 0xb4, 0xff}, Width: 0.9} }
 
 func (s Style) line() draw.LineStyle {
 	return draw.LineStyle{Color: s.Color, Width: s.Width, Dashes: s.Dashes}
@@ -83,11 +85,8 @@ func translucent(c color.NRGBA) color.NRGBA {
 // Styles are the looks of lines by their names.
 type Styles map[string]Style
 
-// EasilyTold is how many lines in one figure are easy to tell apart: those that share a colour differ in being solid or dashed.
-const EasilyTold = 12
-
-// StylesOf gives each place on the dimension lines one look. With all records of an experiment it gives each policy the same look in all
-// of its figures.
+// StylesOf gives each place on the dimension lines one look. That of a policy is its own everywhere; those of other
+// lines are given out in turn, and are the same in several figures if all records of these are given here.
 func StylesOf(recs []records.Record, lines string) Styles {
 	styles := Styles{}
 	for i := range recs {
@@ -95,45 +94,36 @@ func StylesOf(recs []records.Record, lines string) Styles {
 		if v, ok := recs[i].Dim(lines); ok {
 			name = records.PlaceName(lines, v)
 		}
-		styles.add(name, kindOnLines(&recs[i], lines))
+		styles.add(name, &recs[i], lines)
 	}
 	return styles
 }
 
-// kindOnLines returns the kind of policy that a line stands for. A line that is a trace or a parameter stands for none.
-func kindOnLines(r *records.Record, lines string) string {
-	if _, ok := r.Dim(lines); ok && lines != records.DimPolicy {
-		return "online"
-	}
-	return r.Kind
-}
-
-// add gives a line of a kind of policies the next look that is free.
-func (s Styles) add(name, kind string) {
+// add gives a line a look.
+func (s Styles) add(name string, r *records.Record, lines string) {
 	if _, ok := s[name]; ok {
 		return
 	}
-	switch kind {
-	case "offline":
-		s[name] = OptimumStyle()
-		if n := s.count(OptimumStyle().Color); n > 1 {
-			other := OptimumStyle()
-			other.Dashes = dashes[1+(n-1)%(len(dashes)-1)]
-			s[name] = other
+	if _, ok := r.Dim(lines); ok && lines != records.DimPolicy {
+		s[name] = SeriesStyle(len(s))
+		return
+	}
+	s[name] = policyStyle(r, name)
+}
+
+// apart gives lines that would look alike other dashes, so that they keep their colours and marks. Few do: those of
+// policies with other parameters or other names than their own.
+func (s Styles) apart() {
+	taken := map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(s)) {
+		style := s[name]
+		for i := 0; i < len(dashes) && taken[style.look()]; i++ {
+			style.Dashes = dashes[i]
 		}
-	case "bound":
-		s[name] = BoundStyle()
-	default:
-		s[name] = SeriesStyle(len(s) - s.count(OptimumStyle().Color) - s.count(BoundStyle().Color))
+		taken[style.look()] = true
+		s[name] = style
 	}
 }
 
-// count returns the number of lines in a colour.
-func (s Styles) count(c color.NRGBA) (n int) {
-	for _, style := range s {
-		if style.Color == c {
-			n++
-		}
-	}
-	return n
-}
+// look is what tells lines apart.
+func (s Style) look() string { return fmt.Sprintf("%v %T %v", s.Color, s.Marker, s.Dashes) }

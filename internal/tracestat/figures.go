@@ -47,7 +47,7 @@ func (s *Summary) popularityFigure(dir string) error {
 }
 
 func (s *Summary) fittedLine(ranks []float64) plots.Line {
-	style := plots.OptimumStyle()
+	style := plots.ReferenceStyle()
 	line := plots.Line{Label: fmt.Sprintf("Zipf, exponent %.3f", s.Zipf.Alpha), X: ranks, Style: style}
 	scale := float64(s.Requests) / harmonic(len(s.popularity), s.Zipf.Alpha)
 	for _, rank := range ranks {

@@ -59,7 +59,7 @@ func eachChart(in Input, draw drawFunc) (notes []string, err error) {
 		}
 		recs = append(recs, publishedAlone(in.File, f)...)
 		chart := chartOf(in.File, f)
-		chart.Styles = styles(in.Records, recs, cmp.Or(f.Lines, records.DimPolicy))
+		chart.Styles = plots.StylesOf(in.Records, cmp.Or(f.Lines, records.DimPolicy))
 		err := draw(f, chart, recs)
 		if errors.As(err, new(*plots.UndrawableError)) {
 			notes = append(notes, err.Error())
@@ -70,15 +70,6 @@ func eachChart(in Input, draw drawFunc) (notes []string, err error) {
 		}
 	}
 	return notes, nil
-}
-
-// styles returns the looks of the lines in a figure of some of all records: the same in all figures, unless there are so many lines that those
-// of one figure would look alike.
-func styles(all, some []records.Record, lines string) plots.Styles {
-	if same := plots.StylesOf(all, lines); len(same) <= plots.EasilyTold {
-		return same
-	}
-	return plots.StylesOf(some, lines)
 }
 
 func chartOf(f *experiment.File, figure experiment.Figure) plots.Chart {

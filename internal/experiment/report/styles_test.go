@@ -4,22 +4,49 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/cachesim/cachesim/configs"
+	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/plots"
-	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/policies"
 )
 
-// The lines of one figure out of many policies are as easy to tell apart as if there were no others.
-func TestStylesOfFewAmongMany(t *testing.T) {
-	var all []records.Record
-	for i := range 3 * plots.EasilyTold {
-		all = append(all, records.Record{Label: fmt.Sprintf("policy-%d", i), Kind: "online"})
+// look is what a reader tells a line by.
+func look(s plots.Style) string { return fmt.Sprintf("%v %T %v", s.Color, s.Marker, s.Dashes) }
+
+// Each policy of the program has a look of its own.
+func TestNoTwoPoliciesLookAlike(t *testing.T) {
+	seen := map[string]string{}
+	for _, name := range policies.Names() {
+		e, _ := policies.Find(name)
+		if e.Kind == policies.Bound {
+			continue // there is one in a figure
+		}
+		style := plots.PolicyStyle(name, name, e.Kind.String())
+		if other, ok := seen[look(style)]; ok && e.Kind == policies.Online {
+			t.Errorf("%s looks like %s; give it a row of its own in policyLooks", name, other)
+		}
+		seen[look(style)] = name
 	}
-	if got := styles(all[:plots.EasilyTold], all[:1], records.DimPolicy); len(got) != plots.EasilyTold {
-		t.Errorf("%d styles for %d policies, want the same in all figures", len(got), plots.EasilyTold)
-	}
-	some := []records.Record{all[0], all[6], all[12]} // the same colour, were they styled among all
-	got := styles(all, some, records.DimPolicy)
-	if got["policy-0"].Color == got["policy-6"].Color || got["policy-6"].Color == got["policy-12"].Color {
-		t.Errorf("policies share a colour: %v", got)
+}
+
+// So has each policy of an experiment, by whatever name it goes there.
+func TestNoTwoPoliciesOfAnExperimentLookAlike(t *testing.T) {
+	for _, name := range configs.Names() {
+		f, err := experiment.Load(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := map[string]string{}
+		for _, p := range f.Policies {
+			spec, err := policies.ParseSpec(p.Policy)
+			if err != nil {
+				continue // its parameters are axes
+			}
+			style := look(plots.PolicyStyle(spec.Entry.Name, p.Label(), spec.Entry.Kind.String()))
+			if other, ok := seen[style]; ok && spec.Entry.Kind == policies.Online {
+				t.Errorf("%s: %s looks like %s", name, p.Label(), other)
+			}
+			seen[style] = p.Label()
+		}
 	}
 }
