@@ -171,6 +171,7 @@ func (k Kubernetes) Manifest(j Job) ([]byte, error) {
 		},
 	}
 	var b bytes.Buffer
+	b.WriteString(failureComment)
 	err := yaml.NewEncoder(&b, yaml.IndentSequence(true)).Encode(manifest)
 	return b.Bytes(), err
 }
@@ -188,13 +189,18 @@ func (k Kubernetes) check() error {
 }
 
 // failurePolicy gives a shard up at once where the program says that it cannot do it (a trace is missing, say), so that another try would end
-// the same, and does not count a pod that the cluster itself took away.
+// the same, and does not count a pod that the cluster itself took away. A shard that ran out of memory (exit code 3) is tried again like one that was
+// killed: its finished cells stay, so that less is left to do.
 func failurePolicy() podFailurePolicy {
 	return podFailurePolicy{Rules: []failureRule{
 		{Action: "FailIndex", OnExitCodes: &exitCodes{ContainerName: containerName, Operator: "In", Values: []int{2}}},
 		{Action: "Ignore", OnPodConditions: []podCondition{{Type: "DisruptionTarget"}}},
 	}}
 }
+
+const failureComment = `# A shard that ends with exit code 2 cannot be done and is given up. One that ends with 3 ran out of memory: it is tried again, as its
+# finished cells stay; if that does not help, submit again with a larger --memory.
+`
 
 func (k Kubernetes) pod(j Job) podSpec {
 	amounts := map[string]string{"cpu": strconv.Itoa(j.CPUs)}
@@ -206,7 +212,7 @@ func (k Kubernetes) pod(j Job) podSpec {
 	c := container{
 		Name:         containerName,
 		Image:        k.Image,
-		Command:      []string{k.Program, "sweep", "run", dirMount, "--jobs", strconv.Itoa(j.CPUs)},
+		Command:      append([]string{k.Program, "sweep", "run", dirMount, "--jobs", strconv.Itoa(j.CPUs)}, j.memoryFlag()...),
 		Env:          []envVar{{"CACHESIM_SHARDS", strconv.Itoa(j.Shards)}},
 		Resources:    resources{Requests: amounts, Limits: limits},
 		VolumeMounts: []mount{k.Dir.mount("sweep", dirMount, false)},
