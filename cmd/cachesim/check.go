@@ -79,6 +79,9 @@ func (f *checkFlags) run(cmd *cobra.Command, path string) error {
 	if err != nil {
 		return err
 	}
+	without, incomplete := records.WithoutDigest(path, recs), records.Incomplete(path, recs)
+	note(cmd, f.quiet, without)
+	note(cmd, f.quiet, incomplete)
 	report, err := f.replay(cmd, path, recs, rules)
 	if err != nil {
 		return err
@@ -87,7 +90,7 @@ func (f *checkFlags) run(cmd *cobra.Command, path string) error {
 		return err
 	}
 	if f.update {
-		return f.rewrite(cmd, path, report)
+		return f.rewrite(cmd, path, report, without+incomplete != "")
 	}
 	return verdict(report)
 }
@@ -169,9 +172,9 @@ func appendTo(path string, write func(io.Writer) error) error {
 	return errors.Join(write(file), file.Close())
 }
 
-// rewrite brings the baseline up to date.
-func (f *checkFlags) rewrite(cmd *cobra.Command, path string, report *baseline.Report) error {
-	if !report.Outdated() {
+// rewrite brings the baseline up to date, and gives it digests anew where it must.
+func (f *checkFlags) rewrite(cmd *cobra.Command, path string, report *baseline.Report, must bool) error {
+	if !report.Outdated() && !must {
 		return nil
 	}
 	recs, err := report.Updated()

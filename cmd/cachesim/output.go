@@ -80,7 +80,7 @@ func fileOf(w io.Writer) (*os.File, bool) {
 
 // note writes a line for the user, unless quiet is set.
 func note(cmd *cobra.Command, quiet bool, text string) {
-	if !quiet {
+	if !quiet && text != "" {
 		fmt.Fprintln(cmd.ErrOrStderr(), quote.Shorten(text))
 	}
 }

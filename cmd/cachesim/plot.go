@@ -24,6 +24,7 @@ RECORDS is a file of records as JSON lines, CSV or Parquet, told apart by conten
 			if err != nil {
 				return err
 			}
+			note(cmd, false, records.WithoutDigest(args[0], recs))
 			return plots.WriteAll(out, recs)
 		},
 	}

@@ -45,7 +45,7 @@ func fieldNames() []string {
 }
 
 // settings are the numbers of a Record that say what was replayed rather than what came of it.
-var settings = []string{"left_out", "limit", "sample_rate", "sample_seed", "capacity", "capacity_share", "simulated_capacity", "seed", "warmup"}
+var settings = []string{"file_records", "left_out", "limit", "sample_rate", "sample_seed", "capacity", "capacity_share", "simulated_capacity", "seed", "warmup"}
 
 func (f field) isMetric() bool {
 	return (f.kind == reflect.Int64 || f.kind == reflect.Float64) && !slices.Contains(settings, f.name)
@@ -79,7 +79,7 @@ func (f field) text(r *Record) string {
 	}
 	switch f.kind {
 	case reflect.String:
-		return strings.ToValidUTF8(v.String(), "\uFFFD")
+		return string([]rune(v.String()))
 	case reflect.Float64:
 		return strconv.FormatFloat(v.Float(), 'g', -1, 64)
 	}

@@ -116,9 +116,9 @@ func decodeObject(text []byte) (Record, error) {
 	if !utf8.Valid(text) {
 		return Record{}, errors.New("not UTF-8 text")
 	}
-	var values map[string]json.RawMessage
-	if err := json.Unmarshal(text, &values); err != nil {
-		return Record{}, fmt.Errorf("want one JSON object: %w", err)
+	values, err := objectFields(text)
+	if err != nil {
+		return Record{}, err
 	}
 	var r Record
 	v := reflect.ValueOf(&r).Elem()
@@ -140,7 +140,33 @@ func decodeObject(text []byte) (Record, error) {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		return Record{}, suggest.Unknown("field", name, fieldNames())
 	}
-	return r, r.Check()
+	return r, r.checkRead()
+}
+
+// objectFields returns the fields of a JSON object that is all of text, and in which none is there twice.
+func objectFields(text []byte) (map[string]json.RawMessage, error) {
+	var values map[string]json.RawMessage
+	if err := json.Unmarshal(text, &values); err != nil {
+		return nil, fmt.Errorf("want one JSON object: %w", err)
+	}
+	seen := map[string]bool{}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.Token() // that text is an object is known, as are its braces
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return nil, err
+		}
+		if name := fmt.Sprint(name); seen[name] {
+			return nil, fmt.Errorf("field %.80q appears twice", name)
+		}
+		seen[fmt.Sprint(name)] = true
+		var value json.RawMessage
+		if err := d.Decode(&value); err != nil {
+			return nil, err
+		}
+	}
+	return values, nil
 }
 
 func errMissing(f field) error {
@@ -179,7 +205,7 @@ func decodeCSV(data []byte) ([]Record, error) {
 				return nil, fmt.Errorf("line %d: %w", line, err)
 			}
 		}
-		if err := r.Check(); err != nil {
+		if err := r.checkRead(); err != nil {
 			line, _ := c.FieldPos(0)
 			return nil, fmt.Errorf("line %d: %w", line, err)
 		}
@@ -231,7 +257,7 @@ func decodeParquet(data []byte) (recs []Record, err error) {
 		var n int
 		n, err = r.Read(batch)
 		for i := range batch[:n] {
-			if err := batch[i].Check(); err != nil {
+			if err := batch[i].checkRead(); err != nil {
 				return nil, fmt.Errorf("record %d: %w", len(recs)+1, err)
 			}
 			recs = append(recs, batch[i])

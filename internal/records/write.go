@@ -137,7 +137,7 @@ func EncodeJSON(w io.Writer, recs []Record) error {
 	if err := checkAll(recs); err != nil {
 		return err
 	}
-	return jsonlines.Write(w, recs)
+	return jsonlines.Write(w, sealed(recs))
 }
 
 // EncodeCSV writes a line with the names of the fields and one line per record; null is an empty cell.
@@ -147,6 +147,7 @@ func EncodeCSV(w io.Writer, recs []Record) error {
 	}
 	c := csv.NewWriter(w)
 	c.Write(fieldNames()) // errors stay in c until Flush
+	recs = sealed(recs)
 	row := make([]string, len(fields))
 	for i := range recs {
 		for j, f := range fields {
@@ -163,7 +164,7 @@ func encodeParquet(w io.Writer, recs []Record) error {
 		return err
 	}
 	p := parquet.NewGenericWriter[Record](w, parquet.Compression(&parquet.Zstd))
-	if _, err := p.Write(recs); err != nil {
+	if _, err := p.Write(sealed(recs)); err != nil {
 		return err
 	}
 	return p.Close()

@@ -1,0 +1,128 @@
+package records
+
+import (
+	"bytes"
+	"encoding/json"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// A record has the same digest in every format, also with nulls left out, and with texts that formats write in their
+// own ways.
+func TestDigestIsThatOfTheRecord(t *testing.T) {
+	recs := sample()
+	recs[0].Trace, recs[1].Trace, recs[2].Trace = "a\xff\xfe\x1b[31mb", "two\r\nlines\nof, \"text\"", " <&>\u2028"
+	digests := map[string]bool{}
+	for name, encode := range map[string]encoder{"JSON": EncodeJSON, "CSV": EncodeCSV, "Parquet": encodeParquet} {
+		var data bytes.Buffer
+		if err := encode(&data, recs); err != nil {
+			t.Fatal(err)
+		}
+		got, err := decode(data.Bytes())
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		for _, r := range got {
+			digests[r.Digest] = true
+		}
+	}
+	if len(digests) != len(recs) {
+		t.Errorf("digests %v of %d records", digests, len(recs))
+	}
+	var lines bytes.Buffer
+	if err := EncodeJSON(&lines, recs); err != nil {
+		t.Fatal(err)
+	}
+	for line := range bytes.Lines(lines.Bytes()) {
+		var fields map[string]any
+		if err := json.Unmarshal(line, &fields); err != nil {
+			t.Fatal(err)
+		}
+		for name, value := range fields {
+			if value == nil {
+				delete(fields, name)
+			}
+		}
+		short, err := json.Marshal(fields) // in another order, too
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := decode(short); err != nil {
+			t.Errorf("without nulls: %v", err)
+		}
+	}
+}
+
+// Whatever happens to a file of records, none is read as something else than was written.
+func TestDamagedRecordsAreRefused(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	j, c, p := encoded(t)
+	for name, content := range map[string]string{"JSON": j, "CSV": c, "Parquet": string(p)} {
+		for i := range 300 {
+			text := []byte(content)
+			at := random.IntN(len(text))
+			switch i % 4 {
+			case 0, 1:
+				text[at] ^= 1 << random.IntN(8)
+			case 2:
+				clear(text[at:min(len(text), at+1+random.IntN(64))])
+			case 3:
+				from := random.IntN(len(text))
+				text = append(text[:at:at], text[from:]...) // a piece is lost, or there twice
+			}
+			recs, err := decode(text)
+			if err != nil {
+				continue
+			}
+			for _, r := range recs {
+				if r.Digest != "" && !isOneOf(r, sealed(sample())) {
+					t.Errorf("%s: %+v passes", name, r)
+				}
+			}
+		}
+	}
+}
+
+func isOneOf(r Record, recs []Record) bool {
+	for _, other := range recs {
+		if reflect.DeepEqual(r, other) {
+			return true
+		}
+	}
+	return false
+}
+
+func TestWhatDigestsDoNotShowIsSaid(t *testing.T) {
+	j, _, _ := encoded(t)
+	whole, err := decode([]byte(j))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lost, err := decode([]byte(j[:strings.LastIndex(j[:len(j)-1], "\n")+1]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	twice, err := decode([]byte(j + j))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		name                string
+		recs                []Record
+		without, incomplete string
+	}{
+		{"whole", whole, "", ""},
+		{"joined", twice, "", ""},
+		{"cut off", lost, "", "x: 2 of the 3 records that were written together are there"},
+		{"older", sample(), "x: 3 of 3 records have no digest, as those of older programs; damage in them cannot be seen", ""},
+	} {
+		if got := WithoutDigest("x", test.recs); got != test.without {
+			t.Errorf("%s: %q", test.name, got)
+		}
+		if got := Incomplete("x", test.recs); got != test.incomplete {
+			t.Errorf("%s: %q", test.name, got)
+		}
+	}
+}
