@@ -64,9 +64,10 @@ func Average(samples []float64) Estimate {
 	return e
 }
 
-// Arrange lays out the records that have the metric and averages over their seeds. A record without a dimension of the layout stands for
-// all places on it. Records that differ in yet another dimension become series of their own, named by their places on it, so that nothing
-// else is averaged. Unknown dimensions and metrics, and two results for one point and seed, are errors.
+// Arrange lays out the records that have the metric and averages over their seeds. A record without a dimension of the
+// layout stands for all places on it. Records that differ in yet another dimension become series of their own, named by
+// their places on it, so that nothing else is averaged. Unknown dimensions and metrics, and two results for one point
+// and seed, are errors.
 func Arrange(recs []Record, l Layout) ([]Panel, error) {
 	if err := l.check(recs); err != nil {
 		return nil, err

@@ -72,7 +72,8 @@ func Incomplete(path string, recs []Record) string {
 	}
 	for _, together := range slices.Sorted(maps.Keys(there)) {
 		if n := there[together]; together > 0 && n%together != 0 {
-			return fmt.Sprintf("%s: %d of the %d records that were written together are there", path, n%together, together)
+			return fmt.Sprintf("%s: %d of the %d records that were written together are there",
+				path, n%together, together)
 		}
 	}
 	return ""

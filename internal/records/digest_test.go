@@ -116,7 +116,8 @@ func TestWhatDigestsDoNotShowIsSaid(t *testing.T) {
 		{"whole", whole, "", ""},
 		{"joined", twice, "", ""},
 		{"cut off", lost, "", "x: 2 of the 3 records that were written together are there"},
-		{"older", sample(), "x: 3 of 3 records have no digest, as those of older programs; damage in them cannot be seen", ""},
+		{"older", sample(), "x: 3 of 3 records have no digest, as those of older programs; " +
+			"damage in them cannot be seen", ""},
 	} {
 		if got := WithoutDigest("x", test.recs); got != test.without {
 			t.Errorf("%s: %q", test.name, got)

@@ -34,9 +34,9 @@ func newValue(text string) Value {
 	return Value{Text: text, Number: x, IsNumber: true}
 }
 
-// Dim returns the record's place on a dimension: DimTrace, DimPolicy, DimCapacity, DimCapacityShare, DimSeed or the name of one of its Axes. ok is
-// false where the record has no such dimension; what is said of all places on it then holds for the record too (lru has no
-// "small", so it is the same at every small).
+// Dim returns the record's place on a dimension: DimTrace, DimPolicy, DimCapacity, DimCapacityShare, DimSeed or the
+// name of one of its Axes. ok is false where the record has no such dimension; what is said of all places on it then
+// holds for the record too (lru has no "small", so it is the same at every small).
 func (r *Record) Dim(name string) (v Value, ok bool) {
 	switch name {
 	case DimTrace:
@@ -77,8 +77,8 @@ func AxisNames(recs []Record) (names []string) {
 	return names
 }
 
-// Metric returns a figure of the record by its name in JSON ("hit_ratio", "misses"), or a counter of the policy. ok is false where
-// this record does not have it.
+// Metric returns a figure of the record by its name in JSON ("hit_ratio", "misses"), or a counter of the policy. ok is
+// false where this record does not have it.
 func (r *Record) Metric(name string) (x float64, ok bool) {
 	for _, f := range fields {
 		if f.name == name {
@@ -104,8 +104,8 @@ func MetricNames() (names []string) {
 	return names
 }
 
-// RanOnce reports for each record whether it is the only one of its policy on its trace at its capacity and place on the axes. Such a record,
-// of a policy that makes no random choices say, stands for every seed.
+// RanOnce reports for each record whether it is the only one of its policy on its trace at its capacity and place on
+// the axes. Such a record, of a policy that makes no random choices say, stands for every seed.
 func RanOnce(recs []Record) []bool {
 	type cell struct{ trace, label, capacity, axes string }
 	of := func(r *Record) cell { return cell{r.Trace, r.Label, r.CapacityText, r.Axes} }

@@ -12,7 +12,8 @@ type Pivot struct {
 	Rows    string // a dimension; "" for DimPolicy
 	Columns string // a dimension; "" for DimCapacity
 	Cells   string // a metric
-	// Panels is the dimension that has one table per place on it; "" for DimTrace, or a single table where that makes rows or columns.
+	// Panels is the dimension that has one table per place on it; "" for DimTrace, or a single table where that makes
+	// rows or columns.
 	Panels  string
 	Against *Published // numbers to stand beside ours, or nil
 }
@@ -117,7 +118,8 @@ func (p Pivot) table(panel Panel) Table {
 	return t
 }
 
-// placesOf returns the texts of the places in a panel, in the order of the records; one without a name if the panel has none.
+// placesOf returns the texts of the places in a panel, in the order of the records; one without a name if the panel has
+// none.
 func placesOf(panel Panel) (places []string) {
 	for _, s := range panel.Lines {
 		for _, point := range s.Points {
@@ -189,8 +191,8 @@ func (p Pivot) cell(point Point) TableCell {
 	return c
 }
 
-// markBest marks the best policies of each column, or of each row where policies make the columns; of other things the best value of each
-// column. Where all are equal none is the best.
+// markBest marks the best policies of each column, or of each row where policies make the columns; of other things the
+// best value of each column. Where all are equal none is the best.
 func (p Pivot) markBest(t *Table, panel Panel) {
 	if !HigherIsBetter(p.Cells) && !LowerIsBetter(p.Cells) {
 		return
@@ -219,7 +221,8 @@ func (p Pivot) markBest(t *Table, panel Panel) {
 	}
 }
 
-// competes reports whether a record is one of an online policy that has to choose: a cache without bounds is no competitor.
+// competes reports whether a record is one of an online policy that has to choose: a cache without bounds is no
+// competitor.
 func competes(r *Record) bool { return r.Kind == "online" && r.Policy != "infinite" }
 
 func markBestOf(cells []*TableCell, lowest bool) {

@@ -182,7 +182,8 @@ func TestAverage(t *testing.T) {
 	}
 }
 
-// Every record is in exactly one series of each of its panels, and every mean lies between the least and the largest value.
+// Every record is in exactly one series of each of its panels, and every mean lies between the least and the largest
+// value.
 func TestArrangeKeepsEverything(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		dims := []string{"trace", "policy", "capacity", "seed", "small"}

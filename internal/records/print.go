@@ -166,7 +166,8 @@ func NewTable() table.Writer {
 	return t
 }
 
-// SetHeader writes the names of the columns. Those that hold text, counted from 0, start at the left, those of numbers end at the right.
+// SetHeader writes the names of the columns. Those that hold text, counted from 0, start at the left, those of numbers
+// end at the right.
 func SetHeader(t table.Writer, names table.Row, isText func(column int) bool) {
 	configs := make([]table.ColumnConfig, len(names))
 	for i := range names {
@@ -390,7 +391,8 @@ var english = message.NewPrinter(language.English)
 // Count writes a whole number with separators between the thousands: 914,145.
 func Count(n int64) string { return english.Sprintf("%d", n) }
 
-// Capacity writes a capacity: 1,000 for objects, 64 MiB for bytes. Bytes that are no multiple of a unit are rounded to four digits.
+// Capacity writes a capacity: 1,000 for objects, 64 MiB for bytes. Bytes that are no multiple of a unit are rounded to
+// four digits.
 func Capacity(n int64, unit string) string {
 	if unit != Bytes {
 		return Count(n)

@@ -17,6 +17,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/format"
 
 	"github.com/cachesim/cachesim/internal/filestate"
 	"github.com/cachesim/cachesim/internal/suggest"
@@ -242,11 +243,17 @@ func decodeParquet(data []byte) (recs []Record, err error) {
 			recs, err = nil, errors.New("damaged Parquet file: what it says of its columns contradicts what they hold")
 		}
 	}()
+	if err := checkParquet(data); err != nil {
+		return nil, err
+	}
 	file, err := parquet.OpenFile(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
 		return nil, fmt.Errorf("damaged Parquet file: %w", err)
 	}
 	if err := checkSchema(file.Schema()); err != nil {
+		return nil, err
+	}
+	if err := checkCodecs(file.Metadata()); err != nil {
 		return nil, err
 	}
 	r := parquet.NewGenericReader[Record](file)
@@ -270,6 +277,19 @@ func decodeParquet(data []byte) (recs []Record, err error) {
 		return nil, fmt.Errorf("damaged Parquet file: %d records, want %d", len(recs), file.NumRows())
 	}
 	return recs, nil
+}
+
+// checkCodecs refuses LZ4, which nobody writes records with: the library takes ever more memory for a page that is
+// damaged.
+func checkCodecs(m *format.FileMetaData) error {
+	for _, group := range m.RowGroups {
+		for _, column := range group.Columns {
+			if codec := column.MetaData.Codec; codec == format.Lz4 || codec == format.Lz4Raw {
+				return fmt.Errorf("damaged Parquet file, or one with compression %s; want zstd, snappy, gzip or none", codec)
+			}
+		}
+	}
+	return nil
 }
 
 // checkSchema refuses columns that the library would drop, fill with zeros or convert.

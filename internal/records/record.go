@@ -108,8 +108,10 @@ type Record struct {
 	// Plan is the digest of the plan of a sweep that this record was made for; "" outside of experiments.
 	Plan string `json:"plan" parquet:"plan" added:"later"`
 
-	// FileRecords is how many records were written together with this one, itself among them, so that it is seen if some are lost.
+	// FileRecords is how many records were written together with this one, itself among them, so that it is seen if
+	// some are lost.
 	FileRecords int64 `json:"file_records" parquet:"file_records" added:"later"`
-	// Digest is that of all other fields that are set. It is made where a record is written, and checked where it is read.
+	// Digest is that of all other fields that are set. It is made where a record is written, and checked where it is
+	// read.
 	Digest string `json:"digest" parquet:"digest" added:"later"`
 }

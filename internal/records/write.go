@@ -8,8 +8,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/parquet-go/parquet-go"
-
 	"github.com/cachesim/cachesim/internal/atomicfile"
 	"github.com/cachesim/cachesim/internal/jsonlines"
 )
@@ -163,11 +161,11 @@ func encodeParquet(w io.Writer, recs []Record) error {
 	if err := checkAll(recs); err != nil {
 		return err
 	}
-	p := parquet.NewGenericWriter[Record](w, parquet.Compression(&parquet.Zstd))
-	if _, err := p.Write(sealed(recs)); err != nil {
-		return err
+	file, err := encodedParquet(sealed(recs))
+	if err == nil {
+		_, err = w.Write(file)
 	}
-	return p.Close()
+	return err
 }
 
 // checkAll refuses to write what Read would refuse.
