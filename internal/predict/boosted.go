@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"time"
 
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/predict/gbm"
@@ -20,9 +19,13 @@ const weakFeature = "interval_1"
 // learning are the parameters of gbm that say how models are trained.
 var learning = []params.Param{
 	{Name: "window", Default: 100_000, Min: 100, Max: 1 << 28, Doc: "samples to learn from, the newest ones"},
-	{Name: "horizon", Default: 100_000, Min: 1, Max: 1 << 30, Doc: "requests after which an object that has not come back gives a sample, with twice that time"},
-	{Name: "retrain", Default: 1000, Min: 1, Max: 1 << 30, Doc: "new samples after which a new model is trained, if budget allows"},
-	{Name: "budget", Default: 30_000, Min: 1, Max: 1 << 50, Doc: "what training may cost per request, in rows times features times trees; it is put off until that is kept"},
+	{Name: "horizon", Default: 100_000, Min: 1, Max: 1 << 30,
+		Doc: "requests after which an object that has not come back gives a sample, with twice that time"},
+	{Name: "retrain", Default: 1000, Min: 1, Max: 1 << 30,
+		Doc: "new samples, at least a tenth of all, after which a new model is trained, if budget allows"},
+	{Name: "budget", Default: defaultBudget,
+		Doc: "time per request for training and predicting, by a fixed table of costs and not by the clock; " +
+			"training is put off until it is kept"},
 	{Name: "trees", Default: 32, Min: 1, Max: 10_000, Doc: "trees of a model"},
 	{Name: "leaves", Default: 32, Min: 2, Max: gbm.MaxLeaves, Doc: "leaves of a tree at most"},
 	{Name: "rate", Default: 0.1, Min: 0.001, Max: 1, Doc: "learning rate"},
@@ -45,6 +48,9 @@ var gbmEntry = Entry{
 }
 
 func checkBoosted(v params.Values) error {
+	if _, err := parseBudget(v.Text("budget")); err != nil {
+		return err
+	}
 	if v.Text("model") == "" {
 		if v.Bool("weak") && v.Int("trees") != params.Defaults(learning).Int("trees") {
 			return errors.New("weak=true means one tree; leave out trees")
@@ -76,9 +82,9 @@ func readModel(v params.Values) (*gbm.Model, FeatureSet, error) {
 	return m, set, nil
 }
 
-// boosted predicts with boosted trees. What it has predicted for an object it repeats until the object is requested, its age has
-// grown by a factor, or there is another model. Before the first model an object is expected to stay away as long again as it already has, which is
-// the order of LRU.
+// boosted predicts with boosted trees. What it has predicted for an object it repeats until the object is requested,
+// its age has grown by a factor, or there is another model. Before the first model all objects are expected never, so
+// that ties decide.
 //
 // Memory: that of Samples or Features, 16 bytes per object, and 170 bytes per row of the window with 21 features.
 type boosted struct {
@@ -101,6 +107,9 @@ type answer struct {
 	version uint32 // of the model that said so; 0: none
 	until   int32  // time of the clock from which on it is to be predicted anew
 }
+
+// awayShare is the share of the time that an object is predicted to stay away for which that prediction lasts at least.
+const awayShare = 0.05
 
 // batchRows is how many rows are evaluated at a time, so that they stay in the processor's cache.
 const batchRows = 64
@@ -162,8 +171,8 @@ func (p *boosted) Observe(o Object, pos int) {
 func (p *boosted) Predict(objects []Object, pos int, next []float64) {
 	now := p.features.clock.at(pos)
 	if p.version == 0 {
-		for i, o := range objects {
-			next[i] = float64(2*now - int(p.features.last[o]))
+		for i := range objects {
+			next[i] = Never
 		}
 		return
 	}
@@ -197,18 +206,22 @@ func (p *boosted) predict(objects []Object, indices []int, now int, next []float
 	}
 	scores := p.scores[:len(indices)]
 	p.model.PredictRows(rows, scores)
+	if p.learner != nil {
+		p.learner.charge(len(indices))
+	}
 	for k, i := range indices {
 		next[i] = p.keep(objects[i], now, scores[k])
 	}
 }
 
-// keep turns the score of an object into a time and keeps that until it is stale.
+// keep turns the score of an object into a time and keeps that until it is stale: until the object's age has grown by
+// a factor, and at least by a share of the time that it was predicted to stay away.
 func (p *boosted) keep(o Object, now int, score float64) float64 {
 	last := int(p.features.last[o])
 	a := answer{version: p.version, until: math.MaxInt32}
 	if p.features.set.ages() {
 		a.next = float64(now) + math.Expm1(score)
-		a.until = int32(min(float64(last)+max(float64(now-last)*p.refresh, float64(now-last+1)), math.MaxInt32))
+		a.until = int32(min(float64(now)+max(float64(now-last)*(p.refresh-1), 1, awayShare*math.Expm1(score)), math.MaxInt32))
 	} else {
 		a.next = float64(last) + math.Expm1(score)
 	}
@@ -219,79 +232,24 @@ func (p *boosted) keep(o Object, now int, score float64) float64 {
 	return a.next
 }
 
+// Now implements Lasting.
+func (p *boosted) Now(pos int) int { return p.features.clock.at(pos) }
+
+// Until implements Lasting.
+func (p *boosted) Until(o Object) int32 {
+	if p.version == 0 {
+		return Forever
+	}
+	return p.answers[o].until
+}
+
+// Generation implements Lasting.
+func (p *boosted) Generation() uint32 { return p.version }
+
 // Training implements Learner.
 func (p *boosted) Training() Training {
 	if p.learner == nil {
 		return Training{}
 	}
 	return p.learner.training
-}
-
-// learner trains models on a sliding window of samples. A training costs rows times features times trees; it takes place when
-// there are enough new samples, and not before the requests since the last one have paid for it, so that training costs a bounded time per request
-// however large the window is.
-type learner struct {
-	samples  *Samples
-	data     *gbm.Data
-	trainer  *gbm.Trainer
-	column   int // the one feature to learn from; -1: all
-	retrain  int
-	fresh    int     // samples since the last training
-	budget   float64 // per request
-	saved    float64 // of the budget since the last training
-	perRow   float64 // features times trees
-	training Training
-}
-
-func newLearner(set FeatureSet, column int, c Config) (*learner, error) {
-	v := c.Params
-	names := set.Names()
-	options := gbm.Defaults()
-	options.Trees, options.Leaves, options.LearningRate, options.Seed = v.Int("trees"), v.Int("leaves"), v.Float("rate"), c.Seed
-	if column >= 0 {
-		names = names[column : column+1]
-		options.Trees = 1
-	}
-	trainer, err := gbm.NewTrainer(options)
-	if err != nil {
-		return nil, fmt.Errorf("predictor gbm: %w", err)
-	}
-	data, err := gbm.NewData(names, v.Int("window"))
-	if err != nil {
-		return nil, fmt.Errorf("predictor gbm: %w", err)
-	}
-	return &learner{
-		samples: NewSamples(set, v.Int("horizon"), c), data: data, trainer: trainer, column: column,
-		retrain: v.Int("retrain"), budget: float64(v.Int("budget")), perRow: float64(len(names) * options.Trees),
-	}, nil
-}
-
-// observe adds the request at pos and returns a new model where it is time for one, nil elsewhere.
-func (l *learner) observe(o Object, pos int) *gbm.Model {
-	l.saved += l.budget
-	l.samples.Observe(o, pos, l.add)
-	cost := float64(l.data.Len()) * l.perRow
-	if l.fresh < l.retrain || l.saved < cost {
-		return nil
-	}
-	l.fresh, l.saved = 0, 0
-	start := time.Now()
-	m, err := l.trainer.Train(l.data)
-	if err != nil {
-		panic(fmt.Sprintf("predict: training on %d samples: %v", l.data.Len(), err))
-	}
-	l.training.Models++
-	l.training.Work += int64(cost)
-	l.training.Elapsed += time.Since(start)
-	return m
-}
-
-func (l *learner) add(row []float64, label float64) {
-	if l.column >= 0 {
-		row = row[l.column : l.column+1]
-	}
-	if err := l.data.Add(row, label); err != nil {
-		panic(fmt.Sprintf("predict: sample: %v", err))
-	}
-	l.fresh++
 }

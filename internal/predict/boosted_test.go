@@ -81,32 +81,76 @@ func TestTrainingIsDeterministic(t *testing.T) {
 	}
 }
 
-func TestOrderOfLRUBeforeTheFirstModel(t *testing.T) {
+func TestTiesBeforeTheFirstModel(t *testing.T) {
 	c := mixed(50, 1)
 	p := mustNew(t, "gbm", c)
 	for o := range Object(3) {
 		p.Observe(o, int(o))
 	}
 	next := make([]float64, 3)
-	if p.Predict([]Object{0, 1, 2}, 10, next); !slices.Equal(next, []float64{20, 19, 18}) {
-		t.Errorf("predictions are %v, want 10 + age, the least recently used latest", next)
+	if p.Predict([]Object{0, 1, 2}, 10, next); !slices.Equal(next, []float64{Never, Never, Never}) {
+		t.Errorf("predictions are %v, want never for all", next)
 	}
 }
 
 func TestBudgetPutsTrainingOff(t *testing.T) {
 	c := mixed(4000, 1)
-	// A training of 1000 rows costs 1000 x 21 x 10; that many requests have to pass at 210 per request.
-	const text = "gbm(window=1000,horizon=1000,retrain=10,trees=10,budget=210)"
-	p := mustNew(t, text, c)
-	predictions(p, c.Objects)
-	training := p.(Learner).Training()
-	if training.Models < 4 || training.Work > 210*4000 {
-		t.Errorf("%d trainings cost %d, want several within the budget of %d", training.Models, training.Work, 210*4000)
+	const settings = "gbm(window=500,horizon=500,retrain=10,trees=10,leaves=4,budget="
+	trainings := func(budget string) int64 {
+		p := mustNew(t, settings+budget+")", c)
+		predictions(p, c.Objects)
+		training := p.(Learner).Training()
+		allowed, _ := parseBudget(budget)
+		if most := (allowed*float64(len(c.Objects)) + credit(allowed)) / trainingCost; float64(training.Work) > most {
+			t.Errorf("budget %s: %d trainings cost %d, more than %.0f", budget, training.Models, training.Work, most)
+		}
+		return training.Models
 	}
-	plenty := mustNew(t, "gbm(window=1000,horizon=1000,retrain=10,trees=10,budget=1000000000)", c)
-	predictions(plenty, c.Objects)
-	if n := plenty.(Learner).Training().Models; n < 4*training.Models {
-		t.Errorf("%d trainings without a limit, want one every 10 samples", n)
+	few, plenty := trainings("1ns"), trainings("1us")
+	if few < 2 || plenty < 2*few {
+		t.Errorf("%d trainings with 1 ns a request, %d with 1 us: want some, and many more", few, plenty)
+	}
+}
+
+func TestBudgetIsATime(t *testing.T) {
+	for _, budget := range []string{"30000", "0s", "-1us", "2h", "quick"} {
+		text := "gbm(budget=" + budget + ")"
+		if _, err := Parse(text); err == nil || !strings.Contains(err.Error(), "time per request") {
+			t.Errorf("%s: %v, want an error that asks for a time per request", text, err)
+		}
+	}
+}
+
+// TestSamplesThinOut where the error no longer falls, and come back where it rises.
+func TestSamplesThinOut(t *testing.T) {
+	var th thinner
+	look := func(e float64) (halvings int) {
+		for range judgedAfter {
+			th.measure(e)
+			halvings = th.judge(true)
+		}
+		return halvings
+	}
+	for _, e := range []float64{4, 2, 1} {
+		if n := look(e); n != 0 {
+			t.Fatalf("%d halvings while the error falls", n)
+		}
+	}
+	for range 20 {
+		look(1)
+	}
+	if n := look(1); n != thinnest {
+		t.Fatalf("%d halvings while the error stays, want %d", n, thinnest)
+	}
+	if n := look(2); n != thinnest-1 {
+		t.Fatalf("%d halvings after the error has risen, want %d", n, thinnest-1)
+	}
+	var full thinner
+	for range 100 {
+		full.measure(1)
+		if n := full.judge(false); n != 0 {
+			t.Fatalf("%d halvings before the window is full", n)
+		}
 	}
 }
 
@@ -176,14 +220,14 @@ func TestAModelFromAFilePredictsAsThatModel(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"gbm(features=21,model=" + path + ")":    "4 features",
-		"gbm(retrain=10,model=" + path + ")":     "trained already",
-		"gbm(model=" + path + ".missing)":        "no such file",
-		"gbm(weak=true,trees=3)":                 "one tree",
-		"gbm(features=5)":                        "features=5",
-		"gbm(window=1)":                          "window=1",
-		"gbm(weak=true,model=" + path + ")":      "weak",
-		"gbm(budget=1000000,model=" + path + ")": "budget",
+		"gbm(features=21,model=" + path + ")": "4 features",
+		"gbm(retrain=10,model=" + path + ")":  "trained already",
+		"gbm(model=" + path + ".missing)":     "no such file",
+		"gbm(weak=true,trees=3)":              "one tree",
+		"gbm(features=5)":                     "features=5",
+		"gbm(window=1)":                       "window=1",
+		"gbm(weak=true,model=" + path + ")":   "weak",
+		"gbm(budget=1ms,model=" + path + ")":  "budget",
 	} {
 		if _, err := Parse(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want an error with %q", text, err, want)

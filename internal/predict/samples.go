@@ -19,6 +19,7 @@ type Samples struct {
 	pending []int    // per object: 1 plus the position of its last request, 0 once that has given its sample
 	seen    int      // positions before this one have been observed
 	bits    *rand.Rand
+	thin    int // of 1<<thin samples one is emitted, drawn at random
 	row     []float64
 }
 
@@ -65,6 +66,9 @@ func (s *Samples) expire(pos, now int, emit func(row []float64, label float64)) 
 
 // emit emits the sample of o's last request, at an age below a limit.
 func (s *Samples) emit(o Object, limit, interval int, emit func(row []float64, label float64)) {
+	if s.thin > 0 && s.bits.Uint64()>>(64-s.thin) != 0 {
+		return
+	}
 	age := 0
 	if s.set.ages() {
 		age = int(math.Exp(s.bits.Float64()*math.Log1p(float64(limit)))) - 1

@@ -63,7 +63,8 @@ func check(v policies.Values) error {
 type laru struct {
 	predictor  predict.Predictor
 	steady     bool
-	background *background // mode=async; nil otherwise
+	kept       predict.Kept // where the predictor is not steady
+	background *background  // mode=async; nil otherwise
 	recency    recency
 	capacity   int
 	confidence Confidence
@@ -85,8 +86,8 @@ func newLARU(c policies.Config) (*laru, error) {
 		return nil, err
 	}
 	p := &laru{
-		predictor: c.Predictor, steady: c.Predictor.Steady(), recency: newRecency(c.Objects, capacity), capacity: capacity,
-		confidence: settings.Confidence,
+		predictor: c.Predictor, steady: c.Predictor.Steady(), kept: predict.NewKept(c.Predictor, c.Objects),
+		recency: newRecency(c.Objects, capacity), capacity: capacity, confidence: settings.Confidence,
 	}
 	if settings.Bitset {
 		p.bitset = &MarkedSet{}
@@ -213,25 +214,53 @@ func (p *laru) latest(pos int) policies.Object {
 	switch {
 	case p.background != nil: // all that is to be known is known
 	case p.steady:
-		p.ask(r.known, pos)
-		for i, slot := range p.slots {
-			r.learn(int(slot), p.predicted[i])
-		}
-		r.known = max(r.known, r.bound)
+		p.learnNew(pos)
+	case p.kept.Lasts():
+		p.relearnVoid(pos)
+		p.learnNew(pos)
+		p.kept.Note(p.asked)
 	default:
-		p.ask(r.first, pos)
+		p.ask(r.appendSlots(p.slots[:0], r.first), pos)
 		return p.asked[indexOfLatest(p.predicted)]
 	}
 	return r.latestBeforeBound()
 }
 
-// ask predicts the candidates from a slot on, in one batch.
-func (p *laru) ask(from, pos int) {
+// learnNew asks about the candidates of which no prediction is known.
+func (p *laru) learnNew(pos int) {
 	r := &p.recency
-	p.slots = r.appendSlots(p.slots[:0], from)
-	p.asked, p.predicted = p.asked[:0], p.predicted[:0]
-	for _, slot := range p.slots {
-		p.asked, p.predicted = append(p.asked, r.objects[slot]), append(p.predicted, 0)
+	p.ask(r.appendSlots(p.slots[:0], r.known), pos)
+	for i, slot := range p.slots {
+		r.learn(int(slot), p.predicted[i])
+	}
+	r.known = max(r.known, r.bound)
+}
+
+// relearnVoid asks again about the objects whose predictions were known and are void as of the request at pos.
+func (p *laru) relearnVoid(pos int) {
+	r := &p.recency
+	if p.kept.Renewed() {
+		r.forget()
+		return
+	}
+	p.slots = p.slots[:0]
+	for _, o := range p.kept.Void(pos) {
+		if slot := r.place[o] &^ resident; r.has(o) && int(slot) < r.known {
+			p.slots = append(p.slots, slot)
+		}
+	}
+	p.ask(p.slots, pos)
+	for i, o := range p.asked {
+		r.relearn(o, p.predicted[i])
+	}
+	p.kept.Note(p.asked)
+}
+
+// ask predicts the objects in some slots, in one batch.
+func (p *laru) ask(slots []uint32, pos int) {
+	p.slots, p.asked, p.predicted = slots, p.asked[:0], p.predicted[:0]
+	for _, slot := range slots {
+		p.asked, p.predicted = append(p.asked, p.recency.objects[slot]), append(p.predicted, 0)
 	}
 	if len(p.asked) > 0 {
 		p.predictor.Predict(p.asked, pos, p.predicted)

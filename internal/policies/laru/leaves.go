@@ -24,6 +24,7 @@ import (
 type onLeaves struct {
 	predictor  predict.Predictor
 	steady     bool
+	kept       predict.Kept // where the predictor is not steady
 	order      leafOrder
 	confidence Confidence
 
@@ -53,7 +54,8 @@ func newOnLeaves(c policies.Config) (*onLeaves, error) {
 		return nil, fmt.Errorf("mode=%s predicts every requested object, not those that may leave; in this cache write mode=%s", modeAsync, modeSync)
 	}
 	p := &onLeaves{
-		predictor: c.Predictor, steady: c.Predictor.Steady(), order: newLeafOrder(c.Objects, capacity), confidence: settings.Confidence,
+		predictor: c.Predictor, steady: c.Predictor.Steady(), kept: predict.NewKept(c.Predictor, c.Objects),
+		order: newLeafOrder(c.Objects, capacity), confidence: settings.Confidence,
 	}
 	if settings.Bitset {
 		p.bitset = &MarkedSet{}
@@ -145,7 +147,7 @@ func (p *onLeaves) countMarks() {
 // latest returns the one of the candidates that is predicted to be requested last.
 func (p *onLeaves) latest(candidates, pos int) policies.Object {
 	if !p.steady && !p.asked {
-		p.order.forgetPredictions()
+		p.forgetVoid(pos)
 	}
 	p.asked = true
 	p.order.reach(candidates)
@@ -161,7 +163,21 @@ func (p *onLeaves) latest(candidates, pos int) policies.Object {
 	for i, slot := range p.slots {
 		p.order.learn(int(slot), p.predicted[i])
 	}
+	if p.kept.Lasts() {
+		p.kept.Note(p.objects)
+	}
 	return p.order.latestBeforeBound()
+}
+
+// forgetVoid makes the predictions unknown that are void as of the request at pos.
+func (p *onLeaves) forgetVoid(pos int) {
+	if !p.kept.Lasts() || p.kept.Renewed() {
+		p.order.forgetPredictions()
+		return
+	}
+	for _, o := range p.kept.Void(pos) {
+		p.order.forget(o)
+	}
 }
 
 // Counters implements policies.Reporter.
@@ -248,6 +264,18 @@ func (l *leafOrder) forgetPredictions() {
 	l.next.rebuild(0)
 	copy(l.unasked, l.occupied)
 	l.unaskedAt = 0
+}
+
+// forget makes the prediction for o unknown, if it is known.
+func (l *leafOrder) forget(o policies.Object) {
+	slot := int(l.place[o] &^ resident)
+	word, bit := slot>>6, uint64(1)<<(slot&63)
+	if !l.has(o) || l.occupied[word]&bit == 0 || l.unasked[word]&bit != 0 {
+		return
+	}
+	l.next.clear(slot)
+	l.unasked[word] |= bit
+	l.unaskedAt = min(l.unaskedAt, slot)
 }
 
 // appendUnasked appends the slots before the bound whose predictions are not known, and takes them as known.

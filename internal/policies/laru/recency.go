@@ -146,6 +146,12 @@ func (r *recency) relearn(o policies.Object, next float64) {
 	}
 }
 
+// forget makes all predictions unknown.
+func (r *recency) forget() {
+	r.next.rebuild(0)
+	r.known = 0
+}
+
 // latestBeforeBound returns the object with the latest prediction before the bound, the least recently used of equal ones. All predictions
 // before the bound must be known.
 func (r *recency) latestBeforeBound() policies.Object { return r.objects[r.next.largest(r.bound)] }

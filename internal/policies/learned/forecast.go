@@ -7,13 +7,14 @@ import (
 
 // forecast is a set of objects that knows which of them is predicted to be requested last; of equal predictions that is the object requested
 // longest ago. Predictions are asked for when they are first needed, those of many objects at a time, and kept until the object is requested
-// again if the predictor is steady; otherwise each question asks for all of them.
+// again if the predictor is steady, or until they are void if they last; otherwise each question asks for all of them.
 //
-// With a steady predictor every operation takes the logarithm of the members, averaged; without, latest takes one prediction per member.
-// Memory: 8 bytes per object and 12 per member.
+// Where predictions can be kept every operation takes the logarithm of the members, averaged; elsewhere latest takes
+// one prediction per member. Memory: 8 bytes per object and 12 per member, and that of predict.Kept.
 type forecast struct {
 	predictor predict.Predictor
 	steady    bool
+	kept      predict.Kept      // where the predictor is not steady
 	members   []policies.Object // the first ranked of them form a 4-ary heap with the latest on top
 	ranked    int
 	next      []float64 // per member; of those that are not ranked: unknown
@@ -22,7 +23,10 @@ type forecast struct {
 }
 
 func newForecast(p predict.Predictor, objects int) forecast {
-	return forecast{predictor: p, steady: p.Steady(), place: make([]uint32, objects), requested: make([]uint32, objects)}
+	return forecast{
+		predictor: p, steady: p.Steady(), kept: predict.NewKept(p, objects),
+		place: make([]uint32, objects), requested: make([]uint32, objects),
+	}
 }
 
 func (f *forecast) has(o policies.Object) bool { return f.place[o] != 0 }
@@ -57,16 +61,35 @@ func (f *forecast) remove(o policies.Object) {
 
 // latest returns the member that is predicted to be requested last, as of the request at pos. There must be one.
 func (f *forecast) latest(pos int) policies.Object {
+	if f.kept.Lasts() {
+		f.unrankVoid(pos)
+	}
 	if fresh := f.members[f.ranked:]; len(fresh) > 0 {
 		f.predictor.Predict(fresh, pos, f.next[f.ranked:])
+		if f.kept.Lasts() {
+			f.kept.Note(fresh)
+		}
 	}
-	if !f.steady {
+	if !f.steady && !f.kept.Lasts() {
 		return f.latestOfAll()
 	}
 	for ; f.ranked < len(f.members); f.ranked++ {
 		f.siftUp(f.ranked)
 	}
 	return f.members[0]
+}
+
+// unrankVoid moves the members out of the heap whose predictions are void as of the request at pos.
+func (f *forecast) unrankVoid(pos int) {
+	if f.kept.Renewed() {
+		f.ranked = 0
+		return
+	}
+	for _, o := range f.kept.Void(pos) {
+		if at := int(f.place[o]); at != 0 && at <= f.ranked {
+			f.unrank(at - 1)
+		}
+	}
 }
 
 func (f *forecast) latestOfAll() policies.Object {

@@ -6,10 +6,12 @@ import (
 	"slices"
 )
 
-// evaluator sums trees for a row with bit masks, after QuickScorer (Lucchese et al., SIGIR 2015): each tree has a word with a bit per leaf, from left
-// to right. A node that sends the row right clears the bits of the leaves on its left; when all such nodes have been visited, feature by
-// feature in the order of their thresholds, the lowest bit that is left is the leaf. Trees with more than 64 leaves are walked from the root.
-// The sum is taken in the order of the trees, so that it is the same to the last bit.
+// evaluator sums trees for a row with bit masks, after QuickScorer (Lucchese et al., SIGIR 2015): each tree has a
+// word with a bit per leaf, from left to right. A node that sends the row right clears the bits of the leaves on its
+// left; when all such nodes have been visited, feature by feature in the order of their thresholds, the lowest bit
+// that is left is the leaf. Where no tree of a block has more than 32 leaves, two trees share a word. Trees with more
+// than 64 leaves are walked from the root. The sum is taken in the order of the trees, so that it is the same to the
+// last bit.
 type evaluator struct {
 	blocks []block
 }
@@ -20,6 +22,7 @@ const blockTrees = 128
 // block evaluates some consecutive trees, or is one large tree.
 type block struct {
 	large    *tree
+	lane     int // bits of a word that a tree has: 32 or 64
 	features []conditions
 	first    []int32   // per tree, of its leaves in values
 	values   []float64 // of the leaves of all trees, each from left to right
@@ -30,11 +33,12 @@ type conditions struct {
 	feature    int
 	thresholds []float64 // ascending; a value above it goes right
 	effects    []effect  // of a value above the threshold, in the same order
-	// sums are the words of all trees after 1<<shift effects, after twice as many, and so on: so many that taking over the words is not dearer.
+	// sums are all words after 1<<shift effects, after twice as many, and so on: so many that taking over the words is
+	// not dearer.
 	sums    []uint64
-	trees   int
+	words   int
 	shift   int
-	missing []effect // of NaN
+	missing []uint64 // all words after a NaN; nil: it changes none
 	// nodes that must be asked one by one: those that look at categories, and where some take 0 for missing and the value is 0, the others as well.
 	categories    []numbered
 	zeros         []numbered
@@ -44,7 +48,7 @@ type conditions struct {
 // effect is what a node that sends a row right does to the word of its tree.
 type effect struct {
 	keep uint64
-	tree int32
+	word int32
 }
 
 func newEvaluator(trees []tree) (e evaluator) {
@@ -71,6 +75,12 @@ type numbered struct {
 }
 
 func newBlock(trees []tree) (b block) {
+	b.lane = 32
+	for i := range trees {
+		if len(trees[i].leaves) > 32 {
+			b.lane = 64
+		}
+	}
 	var nodes []numbered
 	for i := range trees {
 		b.first = append(b.first, int32(len(b.values)))
@@ -92,7 +102,7 @@ func newBlock(trees []tree) (b block) {
 		for n < len(nodes) && nodes[n].feature == nodes[0].feature {
 			n++
 		}
-		b.features = append(b.features, newConditions(nodes[:n], len(trees)))
+		b.features = append(b.features, newConditions(nodes[:n], (len(trees)*b.lane+63)/64))
 		nodes = nodes[n:]
 	}
 	return b
@@ -115,7 +125,8 @@ func (b *block) number(t *tree, index int32, nodes []numbered) []numbered {
 		first := len(b.values) - start
 		visit(n.left)
 		cleared := uint64(1)<<(len(b.values)-start) - uint64(1)<<first
-		nodes = append(nodes, numbered{n, effect{keep: ^cleared, tree: index}})
+		at := int(index) * b.lane
+		nodes = append(nodes, numbered{n, effect{keep: ^(cleared << (at & 63)), word: int32(at / 64)}})
 		visit(n.right)
 	}
 	visit(0)
@@ -123,8 +134,8 @@ func (b *block) number(t *tree, index int32, nodes []numbered) []numbered {
 }
 
 // newConditions takes the nodes of one feature in the order of their thresholds.
-func newConditions(nodes []numbered, trees int) conditions {
-	c := conditions{feature: int(nodes[0].feature), trees: trees, shift: bits.Len(uint(trees - 1))}
+func newConditions(nodes []numbered, words int) conditions {
+	c := conditions{feature: int(nodes[0].feature), words: words, shift: bits.Len(uint(words - 1))}
 	for _, n := range nodes {
 		if n.categories != nil {
 			c.categories = append(c.categories, n)
@@ -133,7 +144,10 @@ func newConditions(nodes []numbered, trees int) conditions {
 		c.thresholds = append(c.thresholds, n.threshold)
 		c.effects = append(c.effects, n.effect)
 		if !n.goesLeft(math.NaN()) {
-			c.missing = append(c.missing, n.effect)
+			if c.missing == nil {
+				c.missing = c.unchanged()
+			}
+			c.missing[n.word] &= n.keep
 		}
 		c.zeros = append(c.zeros, n)
 		c.zeroIsMissing = c.zeroIsMissing || n.missing == missingZero
@@ -142,10 +156,13 @@ func newConditions(nodes []numbered, trees int) conditions {
 	return c
 }
 
+// unchanged returns all words without an effect.
+func (c *conditions) unchanged() []uint64 { return slices.Repeat([]uint64{^uint64(0)}, c.words) }
+
 func (c *conditions) sumUp() {
-	words := slices.Repeat([]uint64{^uint64(0)}, c.trees)
+	words := c.unchanged()
 	for i, e := range c.effects {
-		words[e.tree] &= e.keep
+		words[e.word] &= e.keep
 		if (i+1)&(1<<c.shift-1) == 0 {
 			c.sums = append(c.sums, words...)
 		}
@@ -167,11 +184,17 @@ func (e *evaluator) sum(row []float64) (sum float64) {
 // addTo adds the trees of the block to sum, one after the other.
 func (b *block) addTo(sum float64, row []float64) float64 {
 	var words [blockTrees]uint64
-	for t := range b.first {
-		words[t&(blockTrees-1)] = ^uint64(0)
+	for i := range (len(b.first)*b.lane + 63) / 64 {
+		words[i&(blockTrees-1)] = ^uint64(0)
 	}
 	for i := range b.features {
 		b.features[i].apply(row, &words)
+	}
+	if b.lane == 32 {
+		for t, first := range b.first {
+			sum += b.values[int(first)+bits.TrailingZeros32(uint32(words[t>>1&(blockTrees-1)]>>(t&1<<5)))]
+		}
+		return sum
 	}
 	for t, first := range b.first {
 		sum += b.values[int(first)+bits.TrailingZeros64(words[t&(blockTrees-1)])]
@@ -186,8 +209,8 @@ func (c *conditions) apply(row []float64, words *[blockTrees]uint64) {
 	}
 	switch {
 	case value != value:
-		for _, e := range c.missing {
-			words[e.tree&(blockTrees-1)] &= e.keep
+		for i, word := range c.missing {
+			words[i&(blockTrees-1)] &= word
 		}
 	case c.zeroIsMissing && isZero(value):
 		ask(c.zeros, value, words)
@@ -195,12 +218,12 @@ func (c *conditions) apply(row []float64, words *[blockTrees]uint64) {
 		n := c.below(value)
 		sums := n >> (c.shift & 63)
 		if sums > 0 {
-			for t, word := range c.sums[(sums-1)*c.trees : sums*c.trees] {
-				words[t&(blockTrees-1)] &= word
+			for i, word := range c.sums[(sums-1)*c.words : sums*c.words] {
+				words[i&(blockTrees-1)] &= word
 			}
 		}
 		for _, e := range c.effects[sums<<(c.shift&63) : n] {
-			words[e.tree&(blockTrees-1)] &= e.keep
+			words[e.word&(blockTrees-1)] &= e.keep
 		}
 	}
 }
@@ -225,7 +248,7 @@ func (c *conditions) below(value float64) int {
 func ask(nodes []numbered, value float64, words *[blockTrees]uint64) {
 	for i := range nodes {
 		if n := &nodes[i]; !n.goesLeft(value) {
-			words[n.tree&(blockTrees-1)] &= n.keep
+			words[n.word&(blockTrees-1)] &= n.keep
 		}
 	}
 }

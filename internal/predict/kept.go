@@ -1,0 +1,180 @@
+package predict
+
+import "math/bits"
+
+// Lasting is implemented by predictors that are not steady, but whose predictions last for a while: who asks may keep
+// one until the time that the predictor names, and need not ask about thousands of objects again at each eviction.
+type Lasting interface {
+	// Now returns the time at the request at a position, on the clock of the predictor.
+	Now(pos int) int
+	// Until returns the time from which on the last prediction for o is void, Forever if only a request to o ends it. It
+	// is after the time as of which the prediction was made.
+	Until(o Object) int32
+	// Generation changes where all predictions are void.
+	Generation() uint32
+}
+
+// Forever is the end of a prediction that lasts until its object is requested.
+const Forever = 1<<31 - 1
+
+// lastingOf returns p, or the predictor that it wraps, where its predictions last; nil where who asks must always ask
+// again.
+func lastingOf(p Predictor) Lasting {
+	p = unwrapped(p)
+	if b, ok := p.(*boosted); ok && b.refresh == 1 {
+		return nil
+	}
+	l, _ := p.(Lasting)
+	return l
+}
+
+// Kept tells who keeps predictions which of them are void. It is for predictors that are not steady.
+// Memory: 4 bytes per object, and 8 to 16 per prediction that is kept.
+type Kept struct {
+	predictor  Lasting // nil: nothing can be kept
+	generation uint32
+	noted      []int32 // per object: until when its last prediction was to last
+	ends       radixHeap
+	full       int // size of ends at which those are thrown out that mean nothing any longer
+	void       []Object
+}
+
+// fewestEnds is how many ends are kept before it is worth throwing any out.
+const fewestEnds = 1024
+
+// NewKept returns what tells of the predictions of p for so many objects.
+func NewKept(p Predictor, objects int) Kept {
+	k := Kept{full: fewestEnds}
+	if p.Steady() {
+		return k
+	}
+	if k.predictor = lastingOf(p); k.predictor != nil {
+		k.noted = make([]int32, objects)
+	}
+	return k
+}
+
+// Lasts reports whether predictions last at all.
+func (k *Kept) Lasts() bool { return k.predictor != nil }
+
+// Renewed reports whether all predictions have become void since it was last asked.
+func (k *Kept) Renewed() bool {
+	g := k.predictor.Generation()
+	if g == k.generation {
+		return false
+	}
+	k.generation = g
+	k.ends.clear()
+	clear(k.noted)
+	return true
+}
+
+// Note notes until when predictions last that have just been made.
+func (k *Kept) Note(objects []Object) {
+	for _, o := range objects {
+		until := k.predictor.Until(o)
+		if until != k.noted[o] && until != Forever {
+			k.ends.push(end{until, o})
+		}
+		k.noted[o] = until
+	}
+	if k.ends.size > k.full {
+		k.ends.filter(k.counts)
+		k.full = max(2*k.ends.size, fewestEnds)
+	}
+}
+
+// counts reports whether an end is that of the prediction for its object that was noted last.
+func (k *Kept) counts(e end) bool { return k.noted[e.object] == e.until }
+
+// Void returns the objects whose predictions have become void as of the request at a position, each once, until the
+// next call. They may have been requested meanwhile, or be gone.
+func (k *Kept) Void(pos int) []Object {
+	k.void = k.void[:0]
+	now := int32(k.predictor.Now(pos))
+	for {
+		e, ok := k.ends.pop(now)
+		if !ok {
+			return k.void
+		}
+		if k.counts(e) {
+			k.noted[e.object] = 0
+			k.void = append(k.void, e.object)
+		}
+	}
+}
+
+// end is when a prediction becomes void.
+type end struct {
+	until  int32
+	object Object
+}
+
+// radixHeap gives ends out in the order of time, of which none lies before one that was given out (Ahuja, Mehlhorn,
+// Orlin and Tarjan, JACM 1990): bucket b holds those that differ from the last in bit b-1 and in none above, so that
+// each moves to a lower bucket at most 31 times.
+type radixHeap struct {
+	buckets [32][]end
+	first   [32]int32 // per bucket that is not empty, its earliest end
+	last    int32
+	size    int
+}
+
+func (h *radixHeap) push(e end) {
+	b := bits.Len32(uint32(e.until ^ h.last))
+	if len(h.buckets[b]) == 0 || e.until < h.first[b] {
+		h.first[b] = e.until
+	}
+	h.buckets[b] = append(h.buckets[b], e)
+	h.size++
+}
+
+// pop takes out an end up to a time, if there is one.
+func (h *radixHeap) pop(now int32) (e end, ok bool) {
+	if len(h.buckets[0]) == 0 && !h.advance(now) {
+		return end{}, false
+	}
+	n := len(h.buckets[0]) - 1
+	e, h.buckets[0] = h.buckets[0][n], h.buckets[0][:n]
+	h.size--
+	return e, true
+}
+
+// advance moves the earliest ends to the first bucket, if they are not after a time.
+func (h *radixHeap) advance(now int32) bool {
+	b := 1
+	for b < len(h.buckets) && len(h.buckets[b]) == 0 {
+		b++
+	}
+	if b == len(h.buckets) || h.first[b] > now {
+		return false
+	}
+	moving := h.buckets[b]
+	h.buckets[b] = moving[:0]
+	h.size -= len(moving)
+	h.last = h.first[b]
+	for _, e := range moving {
+		h.push(e)
+	}
+	return true
+}
+
+// filter throws out the ends that do not count.
+func (h *radixHeap) filter(counts func(end) bool) {
+	for b, ends := range h.buckets {
+		h.buckets[b] = h.buckets[b][:0]
+		h.size -= len(ends)
+		for _, e := range ends {
+			if counts(e) {
+				h.push(e)
+			}
+		}
+	}
+}
+
+func (h *radixHeap) clear() {
+	for b := range h.buckets {
+		h.buckets[b] = h.buckets[b][:0]
+	}
+	h.size = 0
+}
