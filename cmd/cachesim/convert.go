@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -35,7 +34,7 @@ Not every format holds everything. Plain text keeps only the keys, batches the k
 prompts or queries, with what is known of them, .parquet queries as well; no other format keeps batches, prompts or more of
 queries than their ids, but for .npy and .fvecs, which keep their embeddings alone. oracleGeneral keeps no operations and only
 whole seconds, turns text keys into 64-bit hashes (it is an error if two become one), and gives traces without sizes the size
-1, as its readers skip requests of size 0.
+1, as its readers skip requests of size 0. What is lost of a trace, and what is made up, is said when OUT is written.
 
 With --embeddings the requests, which may be keys alone, become queries with the embeddings of that file.`,
 		Example: `  cachesim convert trace.oracleGeneral.zst trace.csv.gz
@@ -108,20 +107,21 @@ func (f *convertFlags) convert(
 ) error {
 	creating := traces.CreateOptions{Format: f.outputFormat, Stdout: cmd.OutOrStdout()}
 	asItIs, end := func(*traces.Record) error { return nil }, func() error { return nil }
-	read, lost, err := copyTrace(cmd.Context(), in, out, options, creating, asItIs, end)
+	read, remarks, err := copyTrace(cmd.Context(), in, out, options, creating, asItIs, end)
 	if err != nil {
 		return err
 	}
 	sayReadings(bar, read, "")
-	if len(lost) > 0 {
-		bar.note(fmt.Sprintf("%s holds less than was read; lost are: %s", out, strings.Join(lost, "; ")))
+	if remarks != "" {
+		bar.note(out + ": " + remarks)
 	}
 	return nil
 }
 
-// copyTrace reads a trace and writes it anew, each record as change leaves it. It returns what was read, and what of it is lost.
+// copyTrace reads a trace and writes it anew, each record as change leaves it. It returns what was read, and the
+// remarks of the writer.
 func copyTrace(ctx context.Context, in []string, out string, reading traces.LoadOptions, creating traces.CreateOptions,
-	change func(*traces.Record) error, end func() error) (read []traces.Reading, lost []string, err error) {
+	change func(*traces.Record) error, end func() error) (read []traces.Reading, remarks string, err error) {
 	var w *traces.Writer
 	begin := func(fields traces.Fields) (err error) {
 		creating.Fields = fields
@@ -135,16 +135,19 @@ func copyTrace(ctx context.Context, in []string, out string, reading traces.Load
 		return w.Write(rec)
 	})
 	if w == nil {
-		return nil, nil, err
+		return nil, "", err
 	}
 	defer w.Discard()
 	if err == nil {
 		err = end()
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, "", err
 	}
-	return read, w.Lost(), w.Close()
+	if err := w.Close(); err != nil {
+		return nil, "", err
+	}
+	return read, w.Remarks(), nil
 }
 
 // checkNotInput makes sure that no input is replaced.

@@ -133,7 +133,9 @@ func (p *parquetReader) chooseColumns(opts params.Values) (Fields, error) {
 	if p.queries, err = newParquetQueries(&table, all, opts); err != nil {
 		return Fields{}, p.src.Errorf("%w", err)
 	}
-	fields.Queries = p.queries != nil
+	if fields.Queries = p.queries != nil; fields.Queries {
+		p.src.reading.Request = "queries"
+	}
 	return fields, nil
 }
 

@@ -99,9 +99,8 @@ func (r *Reading) name() string {
 
 // shortName brings the name of a column into a line: quoted where it is no plain word, and cut.
 func shortName(name string) string {
-	const most = 80
-	if len(name) > most {
-		name = strings.ToValidUTF8(name[:most], "") + "..."
+	if len(name) > maxChoice {
+		name = strings.ToValidUTF8(name[:maxChoice], "") + "..."
 	}
 	if isPlainChoice(name) {
 		return name

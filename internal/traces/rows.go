@@ -287,8 +287,11 @@ func isPlainChoice(name string) bool {
 			return false
 		}
 	}
-	return name != "" && name != "none"
+	return name != "" && name != "none" && len(name) <= maxChoice
 }
+
+// maxChoice is the longest name of a column that is written out, in bytes; a longer one stands as its number.
+const maxChoice = 80
 
 // choose returns the index of the column that the user chose, for "" of one with a known name, or -1 for none.
 func (r *rowReader) choose(choice string, known []string) (int, error) {

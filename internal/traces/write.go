@@ -32,6 +32,7 @@ type Writer struct {
 	path     string
 	records  int64
 	lost     []string
+	madeUp   []string
 	file     *atomicfile.File // nil for standard output
 	sink     *sink
 	buffer   *bufio.Writer
@@ -84,6 +85,20 @@ var writableFormats = []writableFormat{
 	{"npy", []string{".npy"}, newNpyWriter, true, Fields{}},
 	{"fvecs", []string{".fvecs"}, newFvecsWriter, true, Fields{}},
 	{"queries", []string{".jsonl"}, newQueryLineWriter, true, Fields{Time: true, Queries: true}},
+}
+
+// madeUp says what the format states of records with these fields although nobody knows it, in words.
+func (f writableFormat) madeUp(fields Fields) (madeUp []string) {
+	switch {
+	case fields.Counted && f.holds.Time:
+		madeUp = append(madeUp, "times (the requests are numbered)")
+	case !fields.Time && f.name == oracleGeneralFormat.Name:
+		madeUp = append(madeUp, "times (all 0)")
+	}
+	if !fields.Size && f.name == oracleGeneralFormat.Name {
+		madeUp = append(madeUp, "sizes (all 1)")
+	}
+	return madeUp
 }
 
 // lost says what records with these fields lose in the format, in words.
@@ -154,7 +169,7 @@ func Create(ctx context.Context, path string, opt CreateOptions) (*Writer, error
 	if err != nil {
 		return nil, err
 	}
-	w := &Writer{path: path, lost: format.lost(opt.Fields)}
+	w := &Writer{path: path, lost: format.lost(opt.Fields), madeUp: format.madeUp(opt.Fields)}
 	if err := w.openSink(ctx, opt.Stdout); err != nil {
 		return nil, err
 	}
@@ -191,8 +206,25 @@ func (w *Writer) spoolFolder() string {
 	return filepath.Dir(w.path)
 }
 
-// Lost says what of the records has no place in the format, in words: "times".
-func (w *Writer) Lost() []string { return w.lost }
+// loser is a recordWriter that loses more than its fields tell.
+type loser interface{ losses() []string }
+
+// Remarks says what the file lacks of the records, as the format has no place for it, and what it states although
+// nobody knows it; "" where it is neither. It is known when all records are written.
+func (w *Writer) Remarks() string {
+	lost := slices.Clone(w.lost)
+	if l, ok := w.format.(loser); ok {
+		lost = append(lost, l.losses()...)
+	}
+	var parts []string
+	if len(lost) > 0 {
+		parts = append(parts, "lost are "+strings.Join(lost, ", "))
+	}
+	if len(w.madeUp) > 0 {
+		parts = append(parts, "made up are "+strings.Join(w.madeUp, ", "))
+	}
+	return strings.Join(parts, "; ")
+}
 
 // Write adds a record. It keeps nothing of rec. An error names the record and ends the writing; call Discard then.
 func (w *Writer) Write(rec *Record) error {

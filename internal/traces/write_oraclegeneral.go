@@ -25,6 +25,7 @@ type oracleGeneralWriter struct {
 	buffer    *bufio.Writer
 	numbering *numbering
 	hasText   bool
+	cutsTimes bool // some time is no whole number of seconds
 	records   int64
 }
 
@@ -47,6 +48,7 @@ func (o *oracleGeneralWriter) write(rec *Record) error {
 	seconds, size, id := int64(0), int64(1), rec.Num
 	if o.fields.Time {
 		seconds = rec.Time / 1e9
+		o.cutsTimes = o.cutsTimes || rec.Time%1e9 != 0
 	}
 	if o.fields.Size {
 		size = rec.Size
@@ -90,6 +92,17 @@ func (o *oracleGeneralWriter) finish() error {
 	}
 	_, err := io.Copy(o.dst, o.spool)
 	return err
+}
+
+// losses implements loser.
+func (o *oracleGeneralWriter) losses() (lost []string) {
+	if o.cutsTimes {
+		lost = append(lost, "fractions of seconds")
+	}
+	if o.hasText {
+		lost = append(lost, "texts of keys (they are hashed)")
+	}
+	return lost
 }
 
 func (o *oracleGeneralWriter) discard() { o.spool.Discard() }
