@@ -18,25 +18,30 @@ import (
 // that clear a terminal or write over it.
 type output struct {
 	to     io.Writer
-	people bool
+	hidden *regexp.Regexp // what is shown instead of sent; nil: nothing
 
 	mu  sync.Mutex
 	err error
 }
 
 // newStdout returns standard output, which people read on a terminal; elsewhere it may be any data.
-func newStdout(w io.Writer) *output { return &output{to: w, people: isTerminal(w)} }
+func newStdout(w io.Writer) *output {
+	if !isTerminal(w) {
+		return &output{to: w}
+	}
+	return &output{to: w, hidden: unstyled}
+}
 
 // newStderr returns standard error, which people read on a terminal and in logs.
-func newStderr(w io.Writer) *output { return &output{to: w, people: true} }
+func newStderr(w io.Writer) *output { return &output{to: w, hidden: controls} }
 
 // Write implements io.Writer.
 func (o *output) Write(text []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	shown := text
-	if o.people {
-		shown = printable(text)
+	if o.hidden != nil {
+		shown = escaped(text, o.hidden)
 	}
 	_, err := o.to.Write(shown)
 	if err != nil {
@@ -55,16 +60,21 @@ func (o *output) failed() error {
 	return o.err
 }
 
-// controls are the control characters except tab and line feed, and the styles that tables are written in, which stay.
-var controls = regexp.MustCompile(`\x1b\[(?:[012]|3[123])m|[\x00-\x08\x0b-\x1f\x7f\x{80}-\x{9f}]`)
+// Control characters except tab and line feed; and the same with the styles that tables are written in, which go first and stay.
+var (
+	controls = regexp.MustCompile(`[\x00-\x08\x0b-\x1f\x7f\x{80}-\x{9f}]`)
+	unstyled = regexp.MustCompile(`\x1b\[(?:[012]|3[123])m|` + controls.String())
+)
 
 // printable returns text with its control characters as Go writes them in quotes.
-func printable(text []byte) []byte {
-	return controls.ReplaceAllFunc(text, func(control []byte) []byte {
-		if control[len(control)-1] == 'm' {
-			return control
+func printable(text string) string { return string(escaped([]byte(text), controls)) }
+
+func escaped(text []byte, hidden *regexp.Regexp) []byte {
+	return hidden.ReplaceAllFunc(text, func(found []byte) []byte {
+		if found[len(found)-1] == 'm' { // a style
+			return found
 		}
-		quoted := fmt.Sprintf("%+q", control)
+		quoted := fmt.Sprintf("%+q", found)
 		return []byte(quoted[1 : len(quoted)-1])
 	})
 }

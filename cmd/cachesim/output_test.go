@@ -10,16 +10,19 @@ import (
 	"testing"
 )
 
-func TestPrintable(t *testing.T) {
-	for text, want := range map[string]string{
-		"plain, \tZürich\n":              "plain, \tZürich\n",
-		"\x1b[2J\x1b]0;title\a\r\b":      `\x1b[2J\x1b]0;title\a\r\b`,
-		"\x1b[1mbold\x1b[0m \x1b[32mok":  "\x1b[1mbold\x1b[0m \x1b[32mok",
-		"\x1b[8mhidden \x1b[1;31mred":    `\x1b[8mhidden \x1b[1;31mred`,
-		"\u009b31m \x7f \u202d caf\xe9.": "\\u009b31m \\x7f \u202d caf\xe9.",
+func TestControlCharactersAreShown(t *testing.T) {
+	for text, want := range map[string]struct{ plain, styled string }{
+		"plain, \tZürich\n":              {"plain, \tZürich\n", "plain, \tZürich\n"},
+		"\x1b[2J\x1b]0;title\a\r\b":      {`\x1b[2J\x1b]0;title\a\r\b`, `\x1b[2J\x1b]0;title\a\r\b`},
+		"\x1b[1mbold\x1b[0m \x1b[32mok":  {`\x1b[1mbold\x1b[0m \x1b[32mok`, "\x1b[1mbold\x1b[0m \x1b[32mok"},
+		"\x1b[8mhidden \x1b[1;31mred":    {`\x1b[8mhidden \x1b[1;31mred`, `\x1b[8mhidden \x1b[1;31mred`},
+		"\u009b31m \x7f \u202d caf\xe9.": {"\\u009b31m \\x7f \u202d caf\xe9.", "\\u009b31m \\x7f \u202d caf\xe9."},
 	} {
-		if got := string(printable([]byte(text))); got != want {
-			t.Errorf("%q: got %q, want %q", text, got, want)
+		if got := printable(text); got != want.plain {
+			t.Errorf("%q: got %q, want %q", text, got, want.plain)
+		}
+		if got := string(escaped([]byte(text), unstyled)); got != want.styled {
+			t.Errorf("%q in a table: got %q, want %q", text, got, want.styled)
 		}
 	}
 }
@@ -44,7 +47,7 @@ func TestErrorsMoveNoCursor(t *testing.T) {
 	if code := run([]string{"run", path}, nil, &stdout, &stderr); code != exitWrongUse {
 		t.Errorf("exit code %d, want %d", code, exitWrongUse)
 	}
-	if text := stderr.String(); !strings.Contains(text, `a\x1b[2J`) || strings.Contains(text, "\x1b[2J") {
+	if text := stderr.String(); !strings.Contains(text, `a\x1b[2J`) || strings.Contains(text, "\x1b") {
 		t.Errorf("%q", text)
 	}
 }

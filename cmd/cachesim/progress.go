@@ -114,9 +114,7 @@ func (p *progress) interlude(what string, unit progressUnit) (set func(done, tot
 }
 
 // note writes a line for the user.
-func (p *progress) note(text string) {
-	fmt.Fprintf(p.notes, "%s\n", printable([]byte(quote.Shorten(text))))
-}
+func (p *progress) note(text string) { fmt.Fprintf(p.notes, "%s\n", printable(quote.Shorten(text))) }
 
 // finish removes the bar.
 func (p *progress) finish() {
