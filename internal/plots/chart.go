@@ -188,8 +188,13 @@ func newDrawing(c Chart, panels []records.Panel) *drawing {
 		}
 		d.bars = d.bars && len(places) <= 1
 	}
-	d.styles.apart()
-	d.faded = faded(d.ranked(), c.Y)
+	lines := d.ranked()
+	var names []string
+	for _, l := range lines {
+		names = append(names, l.name)
+	}
+	d.styles.apart(names)
+	d.faded = faded(lines, c.Y)
 	return d
 }
 

@@ -137,6 +137,9 @@ func (f *Figure) AddLine(l Line) error {
 			return err
 		}
 	}
+	if len(xys) == 1 && l.Style.Marker == nil {
+		l.Style.Marker = levelGlyph{} // a line of one point is nothing to see
+	}
 	line.LineStyle = l.Style.line()
 	if l.Steps {
 		line.StepStyle = plotter.PostStep

@@ -38,26 +38,26 @@ const (
 // policyLooks are the colours and marks of the policies, which are their own in every figure. Those that are compared most
 // differ in colour; no two have the same of both.
 var policyLooks = map[string]struct{ color, marker int }{
-	"lru": {blue, circle}, "lru-k": {blue, box}, "slru": {blue, triangle}, "mru": {blue, cross}, "lru-stack": {blue, plus},
-	"arc": {vermilion, box}, "laru": {vermilion, triangle}, "car": {vermilion, ring}, "cacheus": {vermilion, plus},
+	"lru": {blue, circle}, "mru": {blue, cross}, "lru-stack": {blue, plus},
+	"arc": {vermilion, box}, "laru": {vermilion, triangle}, "cacheus": {vermilion, plus},
 	"s3fifo": {green, triangle}, "tinylfu": {green, cross}, "fpb": {green, circle}, "fpb-binary": {green, ring},
-	"fpb-marking": {green, plus},
-	"sieve":       {purple, cross}, "hyperbolic": {purple, circle}, "guard": {purple, square},
+	"fpb-marking": {green, plus}, "lru-k": {green, box},
+	"sieve": {purple, cross}, "hyperbolic": {purple, circle}, "slru": {purple, triangle}, "guard": {purple, square},
 	"w-tinylfu": {orange, ring}, "lfu-da": {orange, circle}, "predictive-marker": {orange, box},
 	"robust-ftp": {orange, triangle},
 	"lirs":       {sky, plus}, "2q": {sky, box}, "blindoracle-lru": {sky, circle}, "follow-robust": {sky, triangle},
-	"lhd": {indigo, square}, "lfu": {indigo, circle}, "lmarker": {indigo, box}, "gdsf": {indigo, cross},
-	"rac": {wine, circle}, "trust-doubt": {wine, plus},
+	"lhd": {indigo, square}, "lmarker": {indigo, box}, "gdsf": {indigo, cross},
+	"rac": {wine, circle}, "car": {wine, box}, "trust-doubt": {wine, plus},
 	"clock": {olive, box}, "marker": {olive, circle}, "mq": {olive, triangle}, "marker-or-lru": {olive, cross},
 	"lnonmarker": {olive, plus}, "lecar": {olive, square}, "topic-lru": {olive, ring},
 	"fifo": {brown, triangle}, "random": {brown, circle}, "ttl": {brown, cross}, "uniform": {brown, ring},
-	"hf": {brown, box}, "topic-lfu": {brown, plus},
+	"hf": {brown, box}, "topic-lfu": {brown, plus}, "lfu": {brown, square},
 }
 
 // referenceDashes tell apart what policies are held against, which is black.
 var referenceDashes = map[string][]vg.Length{
-	"opt": {6, 3}, "opt-bypass": {6, 2, 1.5, 2}, "opt-marking": {9, 3}, "belady-size": {6, 3}, "farthest-similar": {6, 3},
-	"farthest-similar-bypass": {6, 2, 1.5, 2}, "infinite": {1, 2},
+	"opt": {6, 3}, "opt-bypass": {6, 2, 1.5, 2}, "opt-marking": {10, 3}, "belady-size": {8, 3}, "farthest-similar": {7, 3},
+	"farthest-similar-bypass": {7, 2, 1.5, 2}, "infinite": {1, 2},
 }
 
 var (

@@ -36,7 +36,7 @@ func TestAPolicyLooksTheSameInEveryFigure(t *testing.T) {
 
 func TestLinesThatWouldLookAlikeGetOtherDashes(t *testing.T) {
 	styles := Styles{"a": SeriesStyle(0), "b": SeriesStyle(0), "c": SeriesStyle(0)}
-	styles.apart()
+	styles.apart([]string{"a", "b", "c"})
 	seen := map[string]bool{}
 	for name, style := range styles {
 		if seen[style.look()] || style.Color != SeriesStyle(0).Color {
@@ -79,5 +79,16 @@ func TestSpread(t *testing.T) {
 		if got := spread(c.wanted, 10, 0, 100); !slices.Equal(got, c.want) {
 			t.Errorf("%v: %v, want %v", c.wanted, got, c.want)
 		}
+	}
+}
+
+// A line without marks that has one point only is seen all the same.
+func TestOnePointIsMarked(t *testing.T) {
+	f := New("", "", "")
+	if err := f.AddLine(Line{Label: "opt", X: []float64{1}, Y: []float64{1}, Style: ReferenceStyle()}); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(f.legend.entries[0].thumbs); n != 2 {
+		t.Errorf("%d parts in the legend, want a line and a mark", n)
 	}
 }

@@ -3,6 +3,7 @@ package plots
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -84,7 +85,7 @@ func WriteAll(dir string, recs []records.Record) error {
 	groups := records.Groups(recs)
 	suffixes := fileSuffixes(groups)
 	styles := StylesOf(recs, records.DimPolicy)
-	styles.apart()
+	styles.apart(slices.Collect(maps.Keys(styles)))
 	for i, g := range groups {
 		if err := checkDistinct(g); err != nil {
 			return err

@@ -3,7 +3,6 @@ package plots
 import (
 	"fmt"
 	"image/color"
-	"maps"
 	"slices"
 
 	"gonum.org/v1/plot/vg"
@@ -111,13 +110,13 @@ func (s Styles) add(name string, r *records.Record, lines string) {
 	s[name] = policyStyle(r, name)
 }
 
-// apart gives lines that would look alike other dashes, so that they keep their colours and marks. Few do: those of
-// policies with other parameters or other names than their own.
-func (s Styles) apart() {
+// apart gives lines of one figure that would look alike other dashes, so that they keep their colours and marks. Few do:
+// those of policies with other parameters or other names than their own.
+func (s Styles) apart(names []string) {
 	taken := map[string]bool{}
-	for _, name := range slices.Sorted(maps.Keys(s)) {
+	for _, name := range slices.Sorted(slices.Values(names)) {
 		style := s[name]
-		for i := 0; i < len(dashes) && taken[style.look()]; i++ {
+		for i := 1; i < len(dashes) && taken[style.look()]; i++ {
 			style.Dashes = dashes[i]
 		}
 		taken[style.look()] = true
@@ -127,3 +126,12 @@ func (s Styles) apart() {
 
 // look is what tells lines apart.
 func (s Style) look() string { return fmt.Sprintf("%v %T %v", s.Color, s.Marker, s.Dashes) }
+
+// levelGlyph is a short level line, which marks the only point of a line without marks.
+type levelGlyph struct{}
+
+// DrawGlyph implements draw.GlyphDrawer.
+func (levelGlyph) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
+	line := draw.LineStyle{Color: style.Color, Width: 1.6}
+	c.StrokeLine2(line, at.X-2*style.Radius, at.Y, at.X+2*style.Radius, at.Y)
+}
