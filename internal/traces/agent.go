@@ -42,17 +42,13 @@ type agentReader struct {
 }
 
 func openAgent(src *Source, opts params.Values) (Reader, Fields, error) {
-	text, err := src.readWhole("session of an agent")
-	if err != nil {
-		return nil, Fields{}, err
-	}
 	number := src.nextNumber()
 	a := &agentReader{
-		src: src, scanner: jsonScanner{text: text}, scope: scopeOf(number), maxGap: int64(opts.Float("max-gap") * 1e9),
+		src: src, scope: scopeOf(number), maxGap: int64(opts.Float("max-gap") * 1e9),
 		now: sessionStart(opts.Text("arrivals"), number, opts.Float("rate"), uint64(opts.Int("seed"))),
 	}
 	if err := a.readHead(); err != nil {
-		return nil, Fields{}, a.place(err)
+		return nil, Fields{}, err
 	}
 	src.reading.Time = "time in s from session starts that are made up (arrivals=" + opts.Text("arrivals") + ")"
 	return newPromptReader(number, a), Fields{Time: true, Sessions: true, Groups: true, BlockTokens: a.blockTokens}, nil
@@ -73,12 +69,11 @@ func sessionStart(arrivals string, number int, rate float64, seed uint64) int64 
 	return int64(math.Round(starts/rate*1e6) * 1e3)
 }
 
-// readHead reads everything but the requests and leaves the scanner in front of them.
+// readHead reads the file and leaves the scanner in front of the requests, which are held and read one by one.
 func (a *agentReader) readHead() error {
-	s := &a.scanner
 	a.session = a.scope
-	requests := -1
-	err := s.object(func(key []byte) (err error) {
+	hasRequests := false
+	err := a.src.scanObject("session of an agent", func(key []byte, s *jsonScanner) (err error) {
 		switch string(key) {
 		case "id":
 			a.session, err = s.sessionKey()
@@ -87,11 +82,11 @@ func (a *agentReader) readHead() error {
 		case "hash_id_scope":
 			err = s.localScope()
 		case "requests":
-			if requests >= 0 {
+			if hasRequests {
 				return s.fail("the requests only once")
 			}
-			s.peek()
-			requests = s.pos
+			hasRequests = true
+			a.scanner = jsonScanner{text: s.text, at: s.at}
 			err = s.skip()
 		default:
 			err = s.skip()
@@ -101,15 +96,11 @@ func (a *agentReader) readHead() error {
 	switch {
 	case err != nil:
 		return err
-	case requests < 0:
-		return s.fail("an object with requests")
+	case !hasRequests:
+		return a.src.Errorf("want an object with requests")
 	case a.blockTokens == 0:
-		return s.fail("an object with a block_size")
+		return a.src.Errorf("want an object with a block_size")
 	}
-	if err := s.end(); err != nil {
-		return err
-	}
-	s.pos = requests
 	return nil
 }
 
@@ -133,7 +124,7 @@ func (s *jsonScanner) localScope() error {
 
 // place says where in the file an error is.
 func (a *agentReader) place(err error) error {
-	return a.src.OffsetErrorf(int64(a.scanner.pos), "%w", err)
+	return a.src.OffsetErrorf(a.scanner.at+int64(a.scanner.pos), "%w", err)
 }
 
 // next implements promptSource.

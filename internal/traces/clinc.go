@@ -52,14 +52,12 @@ func openCLINC(src *Source, opts params.Values) (Reader, Fields, error) {
 	src.reading.Request = "queries in an order that is made up"
 	file := src.nextNumber()
 	r := &clincReader{split: opts.Text("split"), dropOOS: opts.Text("oos") == "drop", numbers: map[string]int{}}
-	err := src.scanWhole("file of queries with intents", func(s *jsonScanner) error {
-		return s.object(func(key []byte) error {
-			split := clincSplits[string(key)]
-			if split == "" || r.split != "all" && r.split != split {
-				return s.skip()
-			}
-			return s.array(func() error { return r.read(s) })
-		})
+	err := src.scanObject("file of queries with intents", func(key []byte, s *jsonScanner) error {
+		split := clincSplits[string(key)]
+		if split == "" || r.split != "all" && r.split != split {
+			return s.skip()
+		}
+		return s.array(func() error { return r.read(s) })
 	})
 	if err != nil {
 		return nil, Fields{}, err

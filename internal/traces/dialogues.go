@@ -49,34 +49,6 @@ func scopedName(file int, name []byte) []byte {
 	return append(strconv.AppendInt(nil, int64(file), 10), append([]byte(":"), name...)...)
 }
 
-// maxWhole is the most bytes of a file that is read whole.
-const maxWhole = 1 << 30
-
-// readWhole reads the rest of the content; what says what it should be.
-func (s *Source) readWhole(what string) ([]byte, error) {
-	text, err := io.ReadAll(io.LimitReader(s, maxWhole+1))
-	if err == nil && len(text) > maxWhole {
-		err = s.Errorf("longer than %d bytes: this is no %s", maxWhole, what)
-	}
-	return text, err
-}
-
-// scanWhole reads a file that is one JSON value; read gets a scanner in front of it.
-func (s *Source) scanWhole(what string, read func(*jsonScanner) error) error {
-	text, err := s.readWhole(what)
-	if err != nil {
-		return err
-	}
-	scanner := &jsonScanner{text: text}
-	if err = read(scanner); err == nil {
-		err = scanner.end()
-	}
-	if err != nil {
-		return s.OffsetErrorf(int64(scanner.pos), "%w", err)
-	}
-	return nil
-}
-
 // words reads a string that says something.
 func (s *jsonScanner) words() ([]byte, error) {
 	s.peek()

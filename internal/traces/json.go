@@ -13,6 +13,7 @@ const maxDepth = 100
 type jsonScanner struct {
 	text []byte
 	pos  int
+	at   int64 // of the text in the content of the file
 }
 
 // syntaxError says what was expected at a byte of the text.

@@ -294,3 +294,38 @@ func TestParquetPagesStayInTheBudget(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// unending is a beginning and then the same text for ever; it counts what was read of it.
+type unending struct {
+	begin, then string
+	read        int
+}
+
+func (e *unending) Read(p []byte) (int, error) {
+	n := copy(p, e.begin)
+	e.begin = e.begin[n:]
+	for n < len(p) {
+		n += copy(p[n:], e.then)
+	}
+	e.read += n
+	return n, nil
+}
+
+// What is no file of a format is found where it begins, and not once all of it is in memory.
+func TestJSONIsJudgedAsItIsRead(t *testing.T) {
+	const much = 16 << 20
+	for _, format := range []string{"qqp", "sgd", "clinc", "tiage", "agent", "oasst"} {
+		for _, file := range []*unending{
+			{then: "\x00"},
+			{begin: `[{"origin": "a", "similar": "b"}, {"origin": "`, then: "\x01"},
+			{begin: `{"id": "a", "requests": [`, then: "?"},
+			{begin: `[{"dialogue_id": "`, then: "a"},
+			{begin: `{"a": `, then: "["},
+		} {
+			_, err := Load(t.Context(), []string{"-"}, LoadOptions{Format: format, Queries: true, Stdin: file, Memory: memory.Fixed(32<<20, 0)})
+			if err == nil || file.read > much {
+				t.Errorf("%s: %d bytes were read of %.20q for ever: %.200v", format, file.read, file.then, err)
+			}
+		}
+	}
+}

@@ -49,9 +49,7 @@ type questionPairs struct {
 func openQQP(src *Source, opts params.Values) (Reader, Fields, error) {
 	src.reading.Request = "questions as queries in an order that is made up"
 	pairs := &questionPairs{numbers: map[string]int32{}}
-	err := src.scanWhole("file of question pairs", func(s *jsonScanner) error {
-		return s.array(func() error { return pairs.read(s) })
-	})
+	err := src.scanArray("file of question pairs", pairs.read)
 	if err != nil {
 		return nil, Fields{}, err
 	}

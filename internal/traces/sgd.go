@@ -53,7 +53,7 @@ type sgdTurn struct {
 	services [][]byte
 }
 
-// openSGD reads the file whole: its memory is that of the text and of 120 bytes per turn.
+// openSGD reads the file whole: its memory is that of the utterances and of 120 bytes per turn.
 func openSGD(src *Source, opts params.Values) (Reader, Fields, error) {
 	src.reading.Request = "turns as queries (roles=" + opts.Text("roles") + ")"
 	if head, err := src.head(); err != nil {
@@ -65,14 +65,12 @@ func openSGD(src *Source, opts params.Values) (Reader, Fields, error) {
 		file: src.nextNumber(), bothRoles: opts.Text("roles") == "both",
 		topicOfTurn: opts.Text("topic") == "turn", topicOfWhole: opts.Text("topic") == "dialogue",
 	}
-	err := src.scanWhole("file of dialogues", func(s *jsonScanner) error {
-		return s.array(func() error {
-			dialogue, err := s.sgdDialogue()
-			if err == nil {
-				r.add(dialogue)
-			}
-			return err
-		})
+	err := src.scanArray("file of dialogues", func(s *jsonScanner) error {
+		dialogue, err := s.sgdDialogue()
+		if err == nil {
+			r.add(dialogue)
+		}
+		return err
 	})
 	if err != nil {
 		return nil, Fields{}, err
@@ -149,10 +147,10 @@ func (r *sgdReader) add(d sgdDialogue) {
 	var service []byte
 	for _, turn := range d.turns {
 		service = turnedTo(turn.services, service)
-		q := dialogueQuery{text: turn.text, session: session}
+		q := dialogueQuery{text: bytes.Clone(turn.text), session: session} // the text of the dialogue has more to it
 		switch {
 		case r.topicOfTurn:
-			q.topic = service
+			q.topic = bytes.Clone(service)
 		case r.topicOfWhole && len(whole) > 0:
 			q.topic = whole
 		}

@@ -227,11 +227,11 @@ func (s *Source) longLine(most int) ([]byte, error) {
 	for {
 		part, err := s.buf.ReadSlice('\n')
 		if err == bufio.ErrBufferFull {
-			if begun = append(begun, part...); len(begun) <= most {
-				continue
+			begun = append(begun, part...)
+			if err := s.checkLong(begun, part, most); err != nil {
+				return nil, err
 			}
-			s.line++
-			return nil, s.LineErrorf("longer than %d bytes", most)
+			continue
 		}
 		if err != nil && (err != io.EOF || len(begun)+len(part) == 0) {
 			return nil, err
@@ -243,6 +243,23 @@ func (s *Source) longLine(most int) ([]byte, error) {
 		}
 		return bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r")), nil
 	}
+}
+
+// checkLong refuses a line that is too long or no text, of which part was read last.
+func (s *Source) checkLong(begun, part []byte, most int) error {
+	_, controls := oddBytes(part)
+	mayHold := int(s.in.budget.Part(valueShare, int64(most)))
+	if !controls && len(begun) <= mayHold {
+		return nil
+	}
+	s.line++
+	switch {
+	case controls:
+		return s.LineErrorf("control characters: this is not a text trace")
+	case mayHold < most:
+		return s.in.budget.Refuse(0, fmt.Sprintf("%s: line %d: a line of more than %s", s.place, s.line, memory.Bytes(int64(mayHold))))
+	}
+	return s.LineErrorf("longer than %d bytes", most)
 }
 
 // lastLine handles a line that does not end with a line break.

@@ -71,11 +71,9 @@ func openTIAGE(src *Source, _ params.Values) (Reader, Fields, error) {
 	src.reading.Request = "turns as queries"
 	file := src.nextNumber()
 	var queries []dialogueQuery
-	err := src.scanWhole("file of dialogues", func(s *jsonScanner) error {
-		return s.object(func(key []byte) (err error) {
-			queries, err = s.tiageDialogue(queries, scopedName(file, key))
-			return err
-		})
+	err := src.scanObject("file of dialogues", func(key []byte, s *jsonScanner) (err error) {
+		queries, err = s.tiageDialogue(queries, scopedName(file, key))
+		return err
 	})
 	if err != nil {
 		return nil, Fields{}, err
