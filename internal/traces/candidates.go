@@ -60,7 +60,7 @@ func (r *Reading) better(ctx context.Context, path string, opts LoadOptions) []s
 		distinct int
 	}
 	var found []candidate
-	for _, column := range r.Others[:min(len(r.Others), mostCandidates)] {
+	for _, column := range r.Others {
 		rows, distinct := countKeys(ctx, path, r.Format+":key="+column, opts)
 		if distinct < 2 || distinct == rows {
 			continue

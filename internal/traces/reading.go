@@ -181,6 +181,11 @@ func (t *together) join(r *Reading) *Reading {
 			return earlier
 		}
 	}
+	if len(t.readings) == mostReadingsKept {
+		last := t.readings[mostReadingsKept-1]
+		last.LeftOut += r.LeftOut
+		return last
+	}
 	r.Files, r.Paths = 1, 1
 	t.readings = append(t.readings, r)
 	return r
@@ -196,16 +201,20 @@ func (t *together) list() []Reading {
 	return all
 }
 
-// mostReadings is how many ways of reading are told one by one.
-const mostReadings = 8
+// mostReadings is how many ways of reading are told one by one. mostReadingsKept are remembered: more than anybody
+// looks at, and no one format reads all of them.
+const (
+	mostReadings     = 8
+	mostReadingsKept = 64
+)
 
 // Lines says in a line for each way of reading what files were read as; see Reading.Line.
 func Lines(readings []Reading, remark string) (lines []string) {
 	for _, r := range readings[:min(len(readings), mostReadings)] {
 		lines = append(lines, r.Line(remark))
 	}
-	if more := len(readings) - mostReadings; more > 0 {
-		lines = append(lines, fmt.Sprintf("... and %d more ways in which files were read", more))
+	if len(readings) > mostReadings {
+		lines = append(lines, "... and more files, read in other ways")
 	}
 	return lines
 }
@@ -218,8 +227,8 @@ func (t *Trace) ReadAs() string {
 			texts = append(texts, r.Text())
 		}
 	}
-	if more := len(texts) - mostReadings; more > 0 {
-		texts = append(texts[:mostReadings], fmt.Sprintf("%d more", more))
+	if len(texts) > mostReadings {
+		texts = append(texts[:mostReadings], "others")
 	}
 	return strings.Join(texts, " + ")
 }

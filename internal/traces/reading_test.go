@@ -1,6 +1,7 @@
 package traces
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -132,7 +133,33 @@ func TestReadingsOfSeveralFiles(t *testing.T) {
 	for range 10 {
 		many = append(many, Reading{Name: "a.csv", Format: "csv", Files: 1, Paths: 1})
 	}
-	if got := Lines(many, ""); len(got) != 9 || got[8] != "... and 2 more ways in which files were read" {
+	if got := Lines(many, ""); len(got) != 9 || got[8] != "... and more files, read in other ways" {
 		t.Errorf("many kinds: got %q", got)
+	}
+}
+
+// Many files that are each read in a way of their own take little memory and time.
+func TestManyReadings(t *testing.T) {
+	var shared together
+	for i := range 1000 {
+		shared.join(&Reading{Name: "a.csv", Format: "csv", Spec: fmt.Sprintf("csv:key=k%d", i), LeftOut: 1})
+	}
+	trace := Trace{Readings: shared.list()}
+	if len(trace.Readings) != mostReadingsKept || trace.LeftOut() != 1000 || trace.InputFormat() != "" {
+		t.Errorf("kept %d, left out %d, read again as %q", len(trace.Readings), trace.LeftOut(), trace.InputFormat())
+	}
+}
+
+// A table of very many columns opens at once: the columns beside those that are read are looked at up to a number.
+func TestManyColumns(t *testing.T) {
+	names := []string{"key"}
+	for i := range 8_000 {
+		names = append(names, fmt.Sprintf("c%d", i))
+	}
+	row := "x" + strings.Repeat(",1", len(names)-1)
+	content := strings.Join(names, ",") + "\n" + row + "\n"
+	got := readingsOf(t, LoadOptions{Format: "csv:header=true"}, [2]string{"a.csv", content})
+	if n := len(got.Readings[0].Others); n != mostCandidates {
+		t.Errorf("%d columns are remembered, want %d", n, mostCandidates)
 	}
 }

@@ -248,7 +248,7 @@ func (r *rowReader) state(c columns, opts params.Values) {
 			opts[col.option] = r.choiceOf(col.index)
 		}
 	}
-	for i := range r.columns {
+	for i := 0; i < r.columns && len(r.src.reading.Others) < mostCandidates; i++ {
 		if i != c.key && i != c.time && i != c.size && i != c.op && !(r.header != nil && isNoKey(r.header[i])) {
 			r.src.reading.Others = append(r.src.reading.Others, r.choiceOf(i))
 		}
