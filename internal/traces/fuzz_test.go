@@ -15,7 +15,7 @@ func fuzzFormat(f *testing.F, spec string, seeds ...string) {
 	f.Fuzz(func(t *testing.T, data []byte) { readAnything(t, data, spec) })
 }
 
-// readAnything reads up to a million records.
+// readAnything reads up to ten thousand records: one line of arc may stand for a thousand million.
 func readAnything(t *testing.T, data []byte, spec string) {
 	s, err := Open("-", LoadOptions{Format: spec, Stdin: bytes.NewReader(data)})
 	if err == nil {
@@ -29,7 +29,7 @@ func readAnything(t *testing.T, data []byte, spec string) {
 
 func checkRecords(t *testing.T, s *Stream) error {
 	var rec Record
-	for range 1_000_000 {
+	for range 10_000 {
 		if err := s.Read(&rec); err != nil {
 			if err.Error() == "EOF" {
 				return nil
