@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -12,6 +13,9 @@ import (
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/workload"
 )
+
+// answerTime is what a predictor takes to be asked about an object, and the answer to be judged.
+const answerTime = 400 * time.Nanosecond
 
 type predictEvalFlags struct {
 	trace      traceFlags
@@ -117,6 +121,10 @@ func (f *predictEvalFlags) measure(cmd *cobra.Command, t *traces.Trace, specs []
 	options := accuracy.Options{
 		Capacity: capacity, Moments: f.moments, Warmup: f.warmup, Seed: f.trace.seed, Progress: func(n int) { bar.add(int64(n)) },
 	}
+	questions := int64(f.moments) * capacity
+	if note := longNote(specs, int64(len(t.Objects)), questions); note != "" {
+		bar.note(note)
+	}
 	var results []*accuracy.Result
 	for _, spec := range specs {
 		r, err := accuracy.Measure(cmd.Context(), t, spec, options)
@@ -126,4 +134,16 @@ func (f *predictEvalFlags) measure(cmd *cobra.Command, t *traces.Trace, specs []
 		results = append(results, r)
 	}
 	return results, nil
+}
+
+// longNote says how long predictors are expected to take, one after the other, where that is long.
+func longNote(specs []predict.Spec, requests, questions int64) string {
+	var jobs [][]sim.Cell
+	for i := range specs {
+		jobs = append(jobs, []sim.Cell{{Predictor: &specs[i]}})
+	}
+	return sim.LongNote(jobs, 1, func(job []sim.Cell) time.Duration {
+		spec := job[0].Predictor
+		return spec.Entry.Duration(spec.Params, requests) + time.Duration(questions)*answerTime
+	}, int(requests))
 }

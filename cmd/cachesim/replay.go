@@ -104,7 +104,7 @@ func (f *replayFlags) replay(cmd *cobra.Command, t *traces.Trace, w workload.Wor
 		options.Note = bar.note
 	}
 	options.Neighbours = f.neighbours.options(w, f.jobs, bar)
-	options.Memory, options.Note = budgetOf(cmd), bar.note
+	options.Memory = budgetOf(cmd)
 	recs, err := sim.Run(cmd.Context(), t, options)
 	for i := range recs {
 		if err := w.Describe(&recs[i]); err != nil {

@@ -453,6 +453,7 @@ func (e *executor) load(ctx context.Context, g *group) error {
 	if err != nil {
 		return err
 	}
+	e.sayDuration(t, jobs)
 	need, err := e.largestNeed(jobs)
 	if err != nil {
 		return err
@@ -478,6 +479,21 @@ func (e *executor) sayReadings(t *traces.Trace, sizesCount bool) {
 	defer e.reporting.Unlock()
 	for _, line := range slices.Concat(traces.Lines(t.Readings, remark), t.Warnings) {
 		e.note(line)
+	}
+}
+
+// sayDuration tells what the replays of a trace are expected to take where that is long.
+func (e *executor) sayDuration(t *traces.Trace, jobs []job) {
+	if len(jobs) == 0 {
+		return
+	}
+	passes := make([][]sim.Cell, len(jobs))
+	for i, j := range jobs {
+		passes[i] = j.replayed
+	}
+	note := sim.LongNote(passes, parallel.Jobs(e.options.Jobs), jobs[0].replayer.Duration, len(t.Objects))
+	if note != "" {
+		e.note(t.Name + ": " + note)
 	}
 }
 

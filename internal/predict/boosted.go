@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"time"
 
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/predict/gbm"
@@ -44,7 +45,23 @@ var gbmEntry = Entry{
 		{Name: "model", Default: "", Doc: "file of a LightGBM model that is used as it is; cachesim train writes such"},
 	}, learning...),
 	Check: checkBoosted,
+	Time:  boostedTime,
 	New:   func(c Config) (Predictor, error) { return newBoosted(c) },
+}
+
+// boostedTime is what following requests takes, and the budget, of which early requests pay in advance as far as
+// there are samples to train on.
+func boostedTime(v params.Values, requests int64) time.Duration {
+	const following, early, earlyRequests = 2 * time.Microsecond, 15 * time.Microsecond, 150_000
+	d := time.Duration(requests) * following
+	if v.Text("model") != "" {
+		return d
+	}
+	budget, err := time.ParseDuration(v.Text("budget"))
+	if err != nil || v.Bool("weak") {
+		return d
+	}
+	return d + time.Duration(requests)*budget + time.Duration(min(requests, earlyRequests))*early
 }
 
 func checkBoosted(v params.Values) error {
@@ -108,8 +125,12 @@ type answer struct {
 	until   int32  // time of the clock from which on it is to be predicted anew
 }
 
-// awayShare is the share of the time that an object is predicted to stay away for which that prediction lasts at least.
-const awayShare = 0.05
+// Shares of the time that an object is predicted to stay away for which that prediction lasts at least: the second
+// where predictions have taken more than their part of the budget.
+const (
+	awayShare       = 0.05
+	awayShareOfLate = 0.5
+)
 
 // batchRows is how many rows are evaluated at a time, so that they stay in the processor's cache.
 const batchRows = 64
@@ -214,6 +235,14 @@ func (p *boosted) predict(objects []Object, indices []int, now int, next []float
 	}
 }
 
+// awayShare returns how long predictions last at least.
+func (p *boosted) awayShare() float64 {
+	if p.learner != nil && p.learner.late() {
+		return awayShareOfLate
+	}
+	return awayShare
+}
+
 // keep turns the score of an object into a time and keeps that until it is stale: until the object's age has grown by
 // a factor, and at least by a share of the time that it was predicted to stay away.
 func (p *boosted) keep(o Object, now int, score float64) float64 {
@@ -221,7 +250,8 @@ func (p *boosted) keep(o Object, now int, score float64) float64 {
 	a := answer{version: p.version, until: math.MaxInt32}
 	if p.features.set.ages() {
 		a.next = float64(now) + math.Expm1(score)
-		a.until = int32(min(float64(now)+max(float64(now-last)*(p.refresh-1), 1, awayShare*math.Expm1(score)), math.MaxInt32))
+		lasts := max(float64(now-last)*(p.refresh-1), 1, p.awayShare()*math.Expm1(score))
+		a.until = int32(min(float64(now)+lasts, math.MaxInt32))
 	} else {
 		a.next = float64(last) + math.Expm1(score)
 	}

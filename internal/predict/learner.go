@@ -15,7 +15,7 @@ const (
 	// creditRequests are how many requests pay in advance: trainings are cheap while a replay begins, and worth most.
 	creditRequests = 1_500_000
 	// mostPredicting is the share of the budget that predictions may take from training.
-	mostPredicting = 0.75
+	mostPredicting = 0.4
 )
 
 const defaultBudget = "2us"
@@ -91,6 +91,9 @@ func newLearner(set FeatureSet, column int, c Config) (*learner, error) {
 		perRow: float64(len(names) * options.Trees), perAnswer: predictionCost * float64(options.Trees),
 	}, nil
 }
+
+// late reports whether predictions have taken more than their part of the budget, and of what is paid in advance.
+func (l *learner) late() bool { return l.predictions > credit(l.budget)/4 }
 
 // charge takes predictions from the budget.
 func (l *learner) charge(predictions int) { l.predictions += float64(predictions) * l.perAnswer }

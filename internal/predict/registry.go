@@ -1,6 +1,13 @@
 package predict
 
-import "github.com/cachesim/cachesim/internal/params"
+import (
+	"time"
+
+	"github.com/cachesim/cachesim/internal/params"
+)
+
+// usualTime is what a predictor takes for a request that follows a formula or knows the future.
+const usualTime = 300 * time.Nanosecond
 
 // Entry describes one predictor for the registry.
 type Entry struct {
@@ -10,6 +17,8 @@ type Entry struct {
 	Future  bool   // knows the trace beyond the present request
 	Random  bool   // makes random choices, so that its predictions depend on the seed
 	Params  []params.Param
+	// Time estimates what the predictor takes for so many requests; nil: usualTime for each.
+	Time func(v params.Values, requests int64) time.Duration
 	// Check refuses values of Params that exclude each other, or a file that cannot be read; nil where there are none such.
 	Check func(params.Values) error
 	New   func(Config) (Predictor, error)
@@ -24,6 +33,14 @@ func (e Entry) CheckValues(v params.Values) error {
 		return nil
 	}
 	return e.Check(v)
+}
+
+// Duration estimates what the predictor takes for so many requests, with the policy that asks it.
+func (e Entry) Duration(v params.Values, requests int64) time.Duration {
+	if e.Time == nil {
+		return time.Duration(requests) * usualTime
+	}
+	return e.Time(v, requests)
 }
 
 // registry lists every predictor in the order in which `cachesim predictors` prints them.

@@ -74,8 +74,42 @@ func (p Pivot) Tables(recs []Record) (*Tables, error) {
 	if note := SampleNote(recs); note != "" {
 		t.Notes = append(t.Notes, note)
 	}
+	if note := predictorNote(recs); note != "" {
+		t.Notes = append(t.Notes, note)
+	}
 	t.note()
 	return t, nil
+}
+
+// predictorNote says which predictors policies ask, where their rows do not: where each policy asks a single one.
+func predictorNote(recs []Record) string {
+	asked := map[string]string{} // by label of the policy
+	var policies, predictors []string
+	for i := range recs {
+		r := &recs[i]
+		if r.Predictor == "" {
+			continue
+		}
+		if before, ok := asked[r.Label]; !ok {
+			asked[r.Label] = r.Predictor
+			policies = append(policies, r.Label)
+		} else if before != r.Predictor {
+			return ""
+		}
+		if !slices.Contains(predictors, r.Predictor) {
+			predictors = append(predictors, r.Predictor)
+		}
+	}
+	if len(predictors) == 0 {
+		return ""
+	}
+	if len(predictors) > 1 {
+		for i, label := range policies {
+			policies[i] = label + " " + asked[label]
+		}
+		return Printable("predictors: " + strings.Join(policies, ", "))
+	}
+	return Printable(fmt.Sprintf("predictor of %s: %s", strings.Join(policies, ", "), predictors[0]))
 }
 
 func (p Pivot) withDefaults() Pivot {

@@ -209,7 +209,7 @@ func appendRows(t table.Writer, recs []Record, columns []column, p paint) {
 			case j == 0 && again && !p.markdown:
 				s = ""
 			case j == 0 || s == "":
-			case r.Best && p.markdown && c.left:
+			case r.Best && p.markdown && c.name == "policy":
 				s = p.bold(r.Label) + ` \*` // the mark inside would end the emphasis
 			case r.Best:
 				s = p.bold(s)

@@ -65,6 +65,9 @@ func Run(ctx context.Context, t *traces.Trace, options RunOptions) ([]records.Re
 	if atATime < min(wanted, len(jobs)) && options.Note != nil {
 		options.Note(fewerAtATime(atATime, wanted, options.Memory))
 	}
+	if note := LongNote(jobs, atATime, r.Duration, len(t.Objects)); note != "" && options.Note != nil {
+		options.Note(note)
+	}
 	if options.Planned != nil {
 		var requests int64
 		for _, job := range jobs {

@@ -1,0 +1,69 @@
+package sim
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/cachesim/cachesim/internal/records"
+)
+
+// longReplay is the time from which on replays are announced with an estimate of what they take.
+const longReplay = time.Minute
+
+// usualTime is what a request takes under most policies.
+const usualTime = 100 * time.Nanosecond
+
+// Duration estimates the time that a job takes: that of the policy and that of the predictor it asks, per request. It is a rough figure, from a
+// server; what similarity and models of time take is not in it.
+func (r *Replayer) Duration(job []Cell) time.Duration {
+	c := job[0] // several share one pass
+	requests := int64(r.Requests(c.Capacity))
+	d := time.Duration(requests) * usualTime
+	if c.Predictor != nil {
+		d += c.Predictor.Entry.Duration(c.Predictor.Params, requests)
+	}
+	return d
+}
+
+// LongNote says how long jobs are expected to take with so many at a time, and which of them longest. It is empty where that is no more than a minute.
+func LongNote(jobs [][]Cell, atATime int, durationOf func(job []Cell) time.Duration, requests int) string {
+	var sum, longest time.Duration
+	var slowest Cell
+	for _, job := range jobs {
+		d := durationOf(job)
+		sum += d
+		if d > longest {
+			longest, slowest = d, job[0]
+		}
+	}
+	total := max(sum/time.Duration(max(1, min(atATime, len(jobs)))), longest)
+	if total <= longReplay {
+		return ""
+	}
+	replays := fmt.Sprintf("%d replays", len(jobs))
+	if len(jobs) == 1 {
+		replays = "a replay"
+	}
+	return fmt.Sprintf("about %s: %s of %s requests (%s: %.2g us a request)",
+		aboutTime(total), replays, records.Count(int64(requests)), learners(slowest),
+		float64(longest)/float64(time.Microsecond)/float64(max(1, requests)))
+}
+
+// learners names the policy of a cell and the predictor that it asks, as far as there are such.
+func learners(c Cell) string {
+	switch {
+	case c.Predictor == nil:
+		return c.Policy.String()
+	case c.Policy.Entry.Name == "":
+		return c.Predictor.String()
+	}
+	return c.Policy.String() + " with " + c.Predictor.String()
+}
+
+// aboutTime writes a duration of a minute or more in minutes, and in hours from two on.
+func aboutTime(d time.Duration) string {
+	if d < 2*time.Hour {
+		return fmt.Sprintf("%.0f min", d.Minutes())
+	}
+	return fmt.Sprintf("%.0f h", d.Hours())
+}

@@ -1,0 +1,42 @@
+package sim
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/predict"
+)
+
+func TestLongReplaysAreAnnounced(t *testing.T) {
+	laru, err := policies.ParseSpec("laru")
+	if err != nil {
+		t.Fatal(err)
+	}
+	gbm, err := predict.Parse("gbm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const requests = 10_000_000
+	duration := func(job []Cell) time.Duration {
+		if job[0].Predictor == nil {
+			return requests * usualTime
+		}
+		return job[0].Predictor.Entry.Duration(gbm.Params, requests)
+	}
+	learned, plain := []Cell{{Policy: laru, Predictor: &gbm}}, []Cell{{Policy: mustSpec("lru")}}
+	note := LongNote([][]Cell{learned, plain, learned}, 1, duration, requests)
+	for _, want := range []string{"about ", " min: 3 replays of 10,000,000 requests (laru with gbm: ", " us a request)"} {
+		if !strings.Contains(note, want) {
+			t.Errorf("%q lacks %q", note, want)
+		}
+	}
+	if note := LongNote([][]Cell{plain, plain}, 1, duration, requests); note != "" {
+		t.Errorf("two seconds are announced: %s", note)
+	}
+	if one, two := LongNote([][]Cell{learned, learned}, 1, duration, requests),
+		LongNote([][]Cell{learned, learned}, 2, duration, requests); one == two {
+		t.Errorf("two at a time take as long as one: %s", two)
+	}
+}
