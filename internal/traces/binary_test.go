@@ -160,7 +160,8 @@ func TestParquetColumns(t *testing.T) {
 		{writeParquetRows(t, stampedRows), "parquet:ops=reads,time=none", []Record{{Num: 7, Size: 3, Op: OpRead}}},
 		{writeParquetRows(t, stampedRows), "parquet:op=none,key=bytes,size=none", []Record{{Time: 1000, Num: 3}, {Time: 2000, Num: 4}}},
 		{writeParquetRows(t, numberedRows), "", []Record{{Time: 1.5e9, Text: []byte("-7")}, {Time: 2e9, Num: 7}}},
-		{writeParquetRows(t, []floats{{5, 4096, 1}, {-3, 0, 2}}), "", []Record{{Num: 5, Size: 4096, Time: 1e9}, {Text: []byte("-3"), Time: 2e9}}},
+		{writeParquetRows(t, []floats{{5, 4096, 1}, {-3, 0, 2}}), "", []Record{
+			{Num: 5, Size: 4096, Time: 1e9}, {Text: []byte("-3"), Time: 2e9}}},
 		{writeParquetRows(t, numberedRows), "parquet:key=other,time-unit=ms", []Record{{Time: 1.5e6, Num: 1 << 63}, {Time: 2e6, Num: 5}}},
 	} {
 		got, err := readAll(t, c.content, c.format)

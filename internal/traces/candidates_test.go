@@ -25,16 +25,25 @@ func TestAKeyThatNeverRepeats(t *testing.T) {
 		rows = append(rows, row{int64(i), fmt.Sprint("/", i%20)})
 	}
 	for name, c := range map[string]struct{ content, format, want string }{
-		"csv": {log.String(), "", `no key ever repeats in column "id"; "name" does, and "zone", and "request": --input-format csv:key=name`},
-		"parquet": {
-			string(writeParquetRows(t, rows)), "", `no key ever repeats in column "id"; "request_uri" does: --input-format parquet:key=request_uri`,
+		"csv": {
+			log.String(), "",
+			`no key ever repeats in column "id"; "name" does, and "zone", and "request": --input-format csv:key=name`,
 		},
-		"no header":     {numbers.String(), "csv:key=1", `no key ever repeats in column "1"; "2" does: --input-format csv:key=2`},
+		"parquet": {
+			string(writeParquetRows(t, rows)), "",
+			`no key ever repeats in column "id"; "request_uri" does: --input-format parquet:key=request_uri`,
+		},
+		"no header": {
+			numbers.String(), "csv:key=1", `no key ever repeats in column "1"; "2" does: --input-format csv:key=2`,
+		},
 		"a good key":    {log.String(), "csv:key=request", ""},
 		"no column":     {"key,size\n" + numbersOnly(300), "", "no key ever repeats, so that no cache can hit"},
 		"a short trace": {"key,size\n" + numbersOnly(100), "", ""},
-		"text alone":    {"key,what\n" + numbersOnly(300), "", `no key ever repeats in column "key", and no other looks like one of keys, so that no cache can hit`},
-		"queries":       {numbersOnly(300), "text", ""},
+		"text alone": {
+			"key,what\n" + numbersOnly(300), "",
+			`no key ever repeats in column "key", and no other looks like one of keys, so that no cache can hit`,
+		},
+		"queries": {numbersOnly(300), "text", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "a")
@@ -54,7 +63,8 @@ func TestAKeyThatNeverRepeats(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `no key ever repeats in column "id"; if another holds the key (request, zone, name): --input-format csv:key=NAME`
+	want := `no key ever repeats in column "id"; ` +
+		`if another holds the key (request, zone, name): --input-format csv:key=NAME`
 	if len(piped.Warnings) != 1 || piped.Warnings[0] != want {
 		t.Errorf("from a pipe: warned %q, want %q", piped.Warnings, want)
 	}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -32,43 +33,62 @@ func readingsOf(t *testing.T, opts LoadOptions, files ...[2]string) *Trace {
 func TestReading(t *testing.T) {
 	for name, c := range map[string]struct{ file, content, format, line, spec string }{
 		"named columns": {
-			"a.csv", "when_,timestamp,url,bytes\nx,1,/a,10\nx,2,/b,20\n", "", "a.csv: csv, comma; key url, time timestamp in s, size bytes (!)",
+			"a.csv", "when_,timestamp,url,bytes\nx,1,/a,10\nx,2,/b,20\n", "",
+			"a.csv: csv, comma; key url, time timestamp in s, size bytes (!)",
 			"csv:key=url,time=timestamp,size=bytes,delimiter=comma,header=true",
 		},
 		"columns named by what they are": {
-			"a.tsv", "time\tkey\tsize\n1\tx\t10\n", "", "a.tsv: csv, tab; key, time in s, size (!)", "csv:key=key,time=time,size=size,delimiter=tab,header=true",
+			"a.tsv", "time\tkey\tsize\n1\tx\t10\n", "", "a.tsv: csv, tab; key, time in s, size (!)",
+			"csv:key=key,time=time,size=size,delimiter=tab,header=true",
 		},
 		"dates": {
-			"a.csv", "time,key\n2023-11-16 18:17:03,x\n", "", "a.csv: csv, comma; key, time as dates", "csv:key=key,time=time,delimiter=comma,header=true",
+			"a.csv", "time,key\n2023-11-16 18:17:03,x\n", "", "a.csv: csv, comma; key, time as dates",
+			"csv:key=key,time=time,delimiter=comma,header=true",
 		},
 		"no header": {
-			"a.csv", "7,x,1\n8,y,2\n", "csv:key=2,size=3", "a.csv: csv, comma, no header; key column 2, size column 3 (!)",
+			"a.csv", "7,x,1\n8,y,2\n", "csv:key=2,size=3",
+			"a.csv: csv, comma, no header; key column 2, size column 3 (!)",
 			"csv:key=2,size=3,delimiter=comma,header=false",
 		},
 		"names that no option takes": {
-			"a.csv", "time,\"k,=(\",key\n1,x,y\n", "csv:key=2", `a.csv: csv, comma; key "k,=(", time in s`, "csv:key=2,time=time,delimiter=comma,header=true",
+			"a.csv", "time,\"k,=(\",key\n1,x,y\n", "csv:key=2", `a.csv: csv, comma; key "k,=(", time in s`,
+			"csv:key=2,time=time,delimiter=comma,header=true",
 		},
 		"a name that is a number": {
-			"a.csv", "key,2,size\nx,y,3\n", "csv:header=true,key=2", `a.csv: csv, comma; key "2", size (!)`, "csv:key=2,size=size,delimiter=comma,header=true",
+			"a.csv", "key,2,size\nx,y,3\n", "csv:header=true,key=2", `a.csv: csv, comma; key "2", size (!)`,
+			"csv:key=2,size=size,delimiter=comma,header=true",
 		},
 		"other units and rows left out": {
-			"a.csv", "ts,key,op\n1,x,get\n2,x,set\n3,y,set\n", "csv:time-unit=ms,ops=reads", "a.csv: csv, comma; key, time ts in ms, op; 2 rows left out (not reads)",
+			"a.csv", "ts,key,op\n1,x,get\n2,x,set\n3,y,set\n", "csv:time-unit=ms,ops=reads",
+			"a.csv: csv, comma; key, time ts in ms, op; 2 rows left out (not reads)",
 			"csv:key=key,time=ts,op=op,time-unit=ms,delimiter=comma,header=true,ops=reads",
 		},
 		"an id beside a better name": {
-			"a.csv", "id,timestamp,url,bytes_sent\n1,1,/a,10\n2,2,/a,10\n", "", "a.csv: csv, comma; key url, time timestamp in s, size bytes_sent (!)",
+			"a.csv", "id,timestamp,url,bytes_sent\n1,1,/a,10\n2,2,/a,10\n", "",
+			"a.csv: csv, comma; key url, time timestamp in s, size bytes_sent (!)",
 			"csv:key=url,time=timestamp,size=bytes_sent,delimiter=comma,header=true",
 		},
-		"an id alone": {"a.csv", "id,object_size\n1,10\n", "", "a.csv: csv, comma; key id, size object_size (!)", "csv:key=id,size=object_size,delimiter=comma,header=true"},
-		"a path":      {"a.csv", "name,path\nx,/a\n", "", "a.csv: csv, comma; key path", "csv:key=path,delimiter=comma,header=true"},
-		"a cache key": {"a.csv", "url,Cache-Key\nx,/a\n", "", "a.csv: csv, comma; key Cache-Key", "csv:key=Cache-Key,delimiter=comma,header=true"},
-		"a list":      {"a.txt", "x\ny\n", "", "a.txt: plain; one key per line", "plain"},
-		"marks":       {"a.trace", "1\n*\n2\n", "", "a.trace: lirs; key block; 1 row left out (marks)", "lirs"},
+		"an id alone": {
+			"a.csv", "id,object_size\n1,10\n", "", "a.csv: csv, comma; key id, size object_size (!)",
+			"csv:key=id,size=object_size,delimiter=comma,header=true",
+		},
+		"a path": {
+			"a.csv", "name,path\nx,/a\n", "", "a.csv: csv, comma; key path", "csv:key=path,delimiter=comma,header=true",
+		},
+		"a cache key": {
+			"a.csv", "url,Cache-Key\nx,/a\n", "", "a.csv: csv, comma; key Cache-Key",
+			"csv:key=Cache-Key,delimiter=comma,header=true",
+		},
+		"a list": {"a.txt", "x\ny\n", "", "a.txt: plain; one key per line", "plain"},
+		"marks":  {"a.trace", "1\n*\n2\n", "", "a.trace: lirs; key block; 1 row left out (marks)", "lirs"},
 		"prompts": {
 			"a.jsonl", `{"timestamp": 5, "input_length": 1100, "output_length": 5, "hash_ids": [1, 2, 3]}`, "",
 			"a.jsonl: mooncake; prompts in blocks of 512 tokens, time in ms", "mooncake:block=512",
 		},
-		"queries": {"a.jsonl", `{"time":0,"id":"q17","text":"A film with sandworms?"}`, "", "a.jsonl: queries; id, time in s", "queries"},
+		"queries": {
+			"a.jsonl", `{"time":0,"id":"q17","text":"A film with sandworms?"}`, "", "a.jsonl: queries; id, time in s",
+			"queries",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := readingsOf(t, LoadOptions{Format: c.format}, [2]string{c.file, c.content})
@@ -123,7 +143,8 @@ func TestReadingsOfSeveralFiles(t *testing.T) {
 		t.Errorf("alike: got %q", got)
 	}
 	two := readingsOf(t, LoadOptions{}, [2]string{"a.csv", first}, [2]string{"b.csv", other}, [2]string{"c.csv", first})
-	if got := Lines(two.Readings, ""); len(got) != 2 || got[0] != "a.csv and 1 more: csv, comma; key, size" || got[1] != "b.csv: csv, comma; key id, size bytes" {
+	want := []string{"a.csv and 1 more: csv, comma; key, size", "b.csv: csv, comma; key id, size bytes"}
+	if got := Lines(two.Readings, ""); !slices.Equal(got, want) {
 		t.Errorf("two kinds: got %q", got)
 	}
 	if two.InputFormat() != "" || two.ReadAs() != "csv, comma; key, size + csv, comma; key id, size bytes" {
