@@ -75,7 +75,7 @@ func (f *checkFlags) run(cmd *cobra.Command, path string) error {
 	if err != nil {
 		return err
 	}
-	recs, err := records.Read(path, cmd.InOrStdin())
+	recs, err := readRecords(cmd, path)
 	if err != nil {
 		return err
 	}

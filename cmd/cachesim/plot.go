@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/cachesim/cachesim/internal/interruptible"
 	"github.com/cachesim/cachesim/internal/plots"
 	"github.com/cachesim/cachesim/internal/records"
 )
@@ -20,14 +21,19 @@ RECORDS is a file of records as JSON lines, CSV or Parquet, told apart by conten
   cachesim run trace.zst --format json | grep -v '"policy":"mru"' | cachesim plot - -o figures`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			recs, err := records.Read(args[0], cmd.InOrStdin())
+			recs, err := readRecords(cmd, args[0])
 			if err != nil {
 				return err
 			}
 			note(cmd, false, records.WithoutDigest(args[0], recs))
-			return plots.WriteAll(out, recs)
+			return plots.WriteAll(cmd.Context(), out, recs)
 		},
 	}
 	cmd.Flags().StringVarP(&out, "output", "o", ".", "folder for the figures; created if missing")
 	return cmd
+}
+
+// readRecords reads records until the user stops it: there may be many of them, and standard input may wait for ever.
+func readRecords(cmd *cobra.Command, path string) ([]records.Record, error) {
+	return interruptible.Call(cmd.Context(), func() ([]records.Record, error) { return records.Read(path, cmd.InOrStdin()) })
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -149,7 +150,7 @@ func (f *runFlags) report(cmd *cobra.Command, recs []records.Record) error {
 	if f.out == "" {
 		return nil
 	}
-	if err := writeResults(f.out, recs); err != nil {
+	if err := writeResults(cmd.Context(), f.out, recs); err != nil {
 		return err
 	}
 	if !f.trace.quiet {
@@ -163,12 +164,15 @@ func printRecords(w io.Writer, recs []records.Record, format string) error {
 	return records.Print(w, recs, format, records.PrintOptions{Color: isTerminal(w)})
 }
 
-// writeResults writes records and figures to a folder.
-func writeResults(dir string, recs []records.Record) error {
+// writeResults writes records and figures to a folder. What had ended before an interrupt is written whole; a later one stops the figures.
+func writeResults(ctx context.Context, dir string, recs []records.Record) error {
+	if ctx.Err() != nil {
+		ctx = context.WithoutCancel(ctx)
+	}
 	if err := records.Write(dir, recs); err != nil {
 		return err
 	}
-	return plots.WriteAll(dir, recs)
+	return plots.WriteAll(ctx, dir, recs)
 }
 
 // interruption is the error that tells a partial result from a whole one.

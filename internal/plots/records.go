@@ -2,6 +2,7 @@ package plots
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -77,7 +78,7 @@ func (m metric) unit() Unit {
 // WriteAll draws hit ratio, byte and token hit ratio, competitive ratio and latency over capacity, as far as the records have them, into dir, which is
 // created if missing: lines, or bars where there is one capacity. Records of several traces, or replayed in several ways, give one set
 // of figures each, with the name of the group appended to the name of the file.
-func WriteAll(dir string, recs []records.Record) error {
+func WriteAll(ctx context.Context, dir string, recs []records.Record) error {
 	if err := atomicfile.MakeFolder(dir); err != nil {
 		return err
 	}
@@ -94,6 +95,9 @@ func WriteAll(dir string, recs []records.Record) error {
 			all := seriesOf(g, m)
 			if len(all) == 0 {
 				continue
+			}
+			if err := ctx.Err(); err != nil {
+				return err
 			}
 			f, err := figureOf(g, m, all, styles)
 			if err != nil {

@@ -77,7 +77,7 @@ func TestWriteAllFigures(t *testing.T) {
 			if keep := os.Getenv("KEEP_FIGURES"); keep != "" { // to look at them
 				dir = filepath.Join(keep, strings.ReplaceAll(name, " ", "-"))
 			}
-			if err := WriteAll(dir, recs); err != nil {
+			if err := WriteAll(t.Context(), dir, recs); err != nil {
 				t.Fatal(err)
 			}
 			want := []string{"competitive_ratio", "hit_ratio"}
@@ -99,7 +99,7 @@ func TestWriteAllFigures(t *testing.T) {
 func TestSameRecordsSameFigures(t *testing.T) {
 	a, b := t.TempDir(), t.TempDir()
 	for _, dir := range []string{a, b} {
-		if err := WriteAll(dir, sweep("cdn.zst", 8, records.Bytes, 1<<20, 1<<24)); err != nil {
+		if err := WriteAll(t.Context(), dir, sweep("cdn.zst", 8, records.Bytes, 1<<20, 1<<24)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -118,7 +118,7 @@ func TestOneSetOfFiguresPerTrace(t *testing.T) {
 		sweep("a/b?c.zst", 2, records.Objects, 100, 1000),
 	)
 	dir := t.TempDir()
-	if err := WriteAll(dir, recs); err != nil {
+	if err := WriteAll(t.Context(), dir, recs); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{
@@ -138,7 +138,7 @@ func TestDegenerateRecords(t *testing.T) {
 		recs[i].Label = strings.Repeat("x", 200) + recs[i].Label
 	}
 	dir := t.TempDir()
-	if err := WriteAll(dir, recs); err != nil {
+	if err := WriteAll(t.Context(), dir, recs); err != nil {
 		t.Fatal(err)
 	}
 	checkFigure(t, dir, "hit_ratio")
@@ -149,7 +149,7 @@ func TestDegenerateRecords(t *testing.T) {
 
 func TestWriteAllErrors(t *testing.T) {
 	recs := sweep("oltp", 2, records.Objects, 100, 200)
-	err := WriteAll(t.TempDir(), append(recs, recs[0]))
+	err := WriteAll(t.Context(), t.TempDir(), append(recs, recs[0]))
 	if err == nil || !strings.Contains(err.Error(), "two records of policy-0 at capacity 100 objects") {
 		t.Errorf("the same point twice: got error %v", err)
 	}
@@ -157,7 +157,7 @@ func TestWriteAllErrors(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := WriteAll(file, recs); err == nil || !strings.Contains(err.Error(), "is a file, want a folder") {
+	if err := WriteAll(t.Context(), file, recs); err == nil || !strings.Contains(err.Error(), "is a file, want a folder") {
 		t.Errorf("a file as folder: got error %v", err)
 	}
 }
