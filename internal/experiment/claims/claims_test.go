@@ -417,7 +417,7 @@ func TestCheck(t *testing.T) {
 		"hit_ratio(lru) > nois":                        `unknown dimension or reference "nois"; did you mean "noise"? (exists: trace, capacity, seed, noise, published)`,
 		"hit_ratio(lru) > max over baseline of misses": `unknown dimension, policy or group "baseline"; did you mean "baselines"? (exists: trace, capacity, seed, noise, lru, arc(int=true), baselines, all, online, offline)`,
 		"hit_ratio(lru) > max over all of mises":       `unknown metric, reference or dimension "mises"; did you mean "misses"? (exists: hit_ratio, misses, published, trace, capacity, seed, noise)`,
-		"hit_ratio(lru) increases with size":           `unknown dimension "size"; did you mean "seed"? (exists: trace, capacity, seed, noise)`,
+		"hit_ratio(lru) increases with size":           `unknown dimension "size" (exists: trace, capacity, seed, noise)`,
 		"hit_ratio(lru) is first among lru, mru":       `unknown policy or group "mru"; did you mean "lru"? (exists: lru, arc(int=true), baselines, all, online, offline)`,
 		"hit_ratio(lru) > 1 where nose = 1":            `unknown dimension "nose"; did you mean "noise"? (exists: trace, capacity, seed, noise)`,
 		"hit_ratio(lru) > 1 where trace in oltp, glu":  `unknown trace "glu"; did you mean "gli"? (exists: oltp, gli)`,

@@ -251,8 +251,15 @@ func (p *parser) refuseRanking(start int, r ranking) {
 		p.fail(start, "%s is compared with itself only", r.subject)
 	}
 	metrics := metricsOf(r.value)
-	if len(metrics) != 1 && r.rank != highest && r.rank != lowest {
+	if r.rank == highest || r.rank == lowest {
+		return
+	}
+	if len(metrics) != 1 {
 		p.fail(start, "with several metrics there is no best: say highest or lowest")
+		return
+	}
+	if m, ok := records.LookupMetric(metrics[0]); ok && m.Better == records.Neither {
+		p.fail(start, "of %s more is neither better nor worse: say highest or lowest", records.MetricName(m.Name))
 	}
 }
 

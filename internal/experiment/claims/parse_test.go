@@ -37,6 +37,7 @@ func TestParseErrors(t *testing.T) {
 		"hit_ratio(a) is first":                          `column 22: the end is unexpected here; want "among" POLICIES`,
 		"hit_ratio(a) is first among a":                  "column 1: a is compared with itself only",
 		"hit_ratio(a)/hit_ratio(b) is first among c, d":  "column 1: what is ranked must speak of one policy; here of 2. With several, compare: A > max over POLICIES of B",
+		"evictions(a) is first among c, d":               "column 1: of evictions more is neither better nor worse: say highest or lowest",
 		"(hit_ratio(a) + misses(a)) is first among c, d": "column 1: with several metrics there is no best: say highest or lowest",
 		"hit_ratio(a) > max over b of hit_ratio + 1":     `column 40: it is not clear what "+" belongs to; put "... over ... of ...", or all that comes after its "of", in parentheses`,
 		"hit_ratio(a) > max over b hit_ratio":            `column 27: "hit_ratio" is unexpected here; want "of" and a value`,

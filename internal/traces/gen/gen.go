@@ -44,7 +44,7 @@ var Common = []params.Param{
 }
 
 // All returns every generator.
-func All() []Entry { return entries() }
+func All() []Entry { return slices.Clone(entries()) }
 
 // Params returns every parameter of any generator, each once: those of the generators first, then the common ones.
 func Params() []params.Param {

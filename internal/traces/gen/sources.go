@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/random"
@@ -75,8 +76,19 @@ type measured interface {
 	measured() string
 }
 
-// entries returns every generator in the order in which help prints them. It is a function because mixed refers back to it.
+// entries returns every generator in the order in which help prints them. It is a function because mixed refers back to
+// it, and makes them once: an experiment asks for every cell.
 func entries() []Entry {
+	makeEntries.Do(func() { allEntries = newEntries() })
+	return allEntries
+}
+
+var (
+	makeEntries sync.Once
+	allEntries  []Entry
+)
+
+func newEntries() []Entry {
 	return []Entry{
 		{"zipf", "object r is drawn with probability proportional to 1/r^alpha",
 			[]params.Param{objectsParam, alphaParam}, buildZipf, nil},
