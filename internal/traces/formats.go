@@ -27,7 +27,8 @@ type Format struct {
 	Binary     bool // its files are no text
 	// JSON says that its files begin like JSON, which all other formats refuse.
 	JSON bool
-	// Open starts reading. opts has a value for every one of Options.
+	// Open starts reading. opts has a value for every one of Options. What it finds out itself it writes into opts, so
+	// that the file can be read the same way again, and what a user should know of it into the Source's reading.
 	Open func(src *Source, opts params.Values) (Reader, Fields, error)
 }
 
