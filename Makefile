@@ -50,17 +50,19 @@ lint:
 	$(GO) vet ./...
 	$(TOOL) staticcheck ./...
 
-# Every fuzz target for FUZZTIME, each package built once. An input that reaches new code is kept as it is: to make each smaller takes
-# a minute, in which nothing else is tried, and FuzzParquet came to 5 inputs in half a minute. What takes more memory than
-# FUZZMEMORY, in KiB of addresses, fails. What was found in long runs is in testdata/fuzz, and every test tries it again.
+# Every fuzz target for FUZZTIME, each package built once. An input that reaches new code is kept as it is: to make each
+# smaller takes a minute, in which nothing else is tried, and FuzzParquet came to 5 inputs in half a minute. What takes
+# more memory than FUZZMEMORY, in KiB of addresses, fails. What long runs found is in testdata/fuzz: every test tries it.
 fuzz:
 	@mkdir -p out
-	@set -e; for dir in $$(grep -rl --include='*_test.go' '^func Fuzz' cmd internal | xargs -n 1 dirname | sort -u); do \
+	@set -e; cache=$$($(GO) env GOCACHE)/fuzz/cachesim; \
+	for dir in $$(grep -rl --include='*_test.go' '^func Fuzz' cmd internal | xargs -n 1 dirname | sort -u); do \
 	  $(GO) test -c -fuzz=. -o out/fuzz.test ./$$dir; \
 	  for target in $$(out/fuzz.test -test.list '^Fuzz'); do \
 	    echo "$$dir $$target"; \
-	    (cd $$dir; ulimit -v $(FUZZMEMORY); GOMEMLIMIT=1GiB $(CURDIR)/out/fuzz.test -test.run '^$$' -test.fuzz "^$$target$$" \
-	      -test.fuzztime $(FUZZTIME) -test.fuzzminimizetime 1x -test.fuzzcachedir "$$($(GO) env GOCACHE)/fuzz/cachesim/$$dir"); \
+	    (cd $$dir; ulimit -v $(FUZZMEMORY); export GOMEMLIMIT=1GiB; \
+	      $(CURDIR)/out/fuzz.test -test.run '^$$' -test.fuzz "^$$target$$" -test.fuzztime $(FUZZTIME) \
+	        -test.fuzzminimizetime 1x -test.fuzzcachedir $$cache/$$dir); \
 	  done; \
 	done
 

@@ -22,7 +22,8 @@ func TestMessagesQuoteLittle(t *testing.T) {
 	}
 	trace := file("t.csv", "key,size\na,1\nb,2\na,1\n")
 	baseline := filepath.Join(dir, "baseline")
-	if code := run([]string{"run", trace, "--policy", "lru", "--capacity", "1", "--quiet", "-o", baseline}, nil, &bytes.Buffer{}, &bytes.Buffer{}); code != exitFine {
+	if code := run([]string{"run", trace, "--policy", "lru", "--capacity", "1", "--quiet", "-o", baseline}, nil,
+		&bytes.Buffer{}, &bytes.Buffer{}); code != exitFine {
 		t.Fatalf("exit code %d", code)
 	}
 	records, err := os.ReadFile(filepath.Join(baseline, "records.jsonl"))
@@ -31,29 +32,33 @@ func TestMessagesQuoteLittle(t *testing.T) {
 	}
 	experiment := "name: x\ntitle: t\nsource: s\ntraces:\n  - name: z\n    file: t.csv\npolicies: [lru, fifo]\ncapacities: [1]\n"
 	for name, args := range map[string][]string{
-		"command":       {long},
-		"flag":          {"run", trace, "--" + long},
-		"policy":        {"run", trace, "--policy", long},
-		"parameter":     {"run", trace, "--policy", "lru(" + long + "=1)"},
-		"capacity":      {"run", trace, "--capacity", long},
-		"format":        {"run", trace, "--format", long},
-		"number":        {"run", trace, "--limit", long},
-		"input format":  {"run", trace, "--input-format", long},
-		"column":        {"run", trace, "--input-format", "csv:key=" + long},
-		"embeddings":    {"run", trace, "--embeddings", long},
-		"file":          {"run", long},
-		"memory":        {"stat", trace, "--memory", long},
-		"generator":     {"gen", long, "-o", "x.csv"},
-		"size":          {"stat", file("size.csv", "key,size\na,"+long+"\n")},
-		"key":           {"stat", file("key.csv", "key,size\n"+long+"\x01,2\n")},
-		"header":        {"stat", file("header.csv", long+",b\n1,2\n")},
-		"JSON":          {"stat", file("j.jsonl", `{"timestamp":"`+long+`","input_length":1,"output_length":1,"hash_ids":[1]}`+"\n")},
-		"YAML name":     {"sweep", file("a.yaml", strings.Replace(experiment, "name: x", "name: "+long, 1)), "-o", dir},
-		"YAML key":      {"sweep", file("b.yaml", experiment+long+": 1\n"), "-o", dir},
-		"YAML policy":   {"sweep", file("c.yaml", strings.Replace(experiment, "fifo", long, 1)), "-o", dir},
-		"claim":         {"sweep", file("d.yaml", experiment+"claims:\n  - claim: "+long+"\n    stated: x\n    at: y\n"), "-o", dir},
-		"record":        {"plot", file("r.jsonl", strings.Replace(string(records), `"requests":`, `"`+long+`":`, 1)), "-o", dir},
-		"recorded text": {"check", file("s.jsonl", strings.Replace(string(records), `"policy":"lru"`, `"policy":"`+long+`"`, 1))},
+		"command":      {long},
+		"flag":         {"run", trace, "--" + long},
+		"policy":       {"run", trace, "--policy", long},
+		"parameter":    {"run", trace, "--policy", "lru(" + long + "=1)"},
+		"capacity":     {"run", trace, "--capacity", long},
+		"format":       {"run", trace, "--format", long},
+		"number":       {"run", trace, "--limit", long},
+		"input format": {"run", trace, "--input-format", long},
+		"column":       {"run", trace, "--input-format", "csv:key=" + long},
+		"embeddings":   {"run", trace, "--embeddings", long},
+		"file":         {"run", long},
+		"memory":       {"stat", trace, "--memory", long},
+		"generator":    {"gen", long, "-o", "x.csv"},
+		"size":         {"stat", file("size.csv", "key,size\na,"+long+"\n")},
+		"key":          {"stat", file("key.csv", "key,size\n"+long+"\x01,2\n")},
+		"header":       {"stat", file("header.csv", long+",b\n1,2\n")},
+		"JSON": {"stat", file("j.jsonl",
+			`{"timestamp":"`+long+`","input_length":1,"output_length":1,"hash_ids":[1]}`+"\n")},
+		"YAML name":   {"sweep", file("a.yaml", strings.Replace(experiment, "name: x", "name: "+long, 1)), "-o", dir},
+		"YAML key":    {"sweep", file("b.yaml", experiment+long+": 1\n"), "-o", dir},
+		"YAML policy": {"sweep", file("c.yaml", strings.Replace(experiment, "fifo", long, 1)), "-o", dir},
+		"claim": {"sweep", file("d.yaml",
+			experiment+"claims:\n  - claim: "+long+"\n    stated: x\n    at: y\n"), "-o", dir},
+		"record": {"plot", file("r.jsonl", strings.Replace(string(records), `"requests":`, `"`+long+`":`, 1)),
+			"-o", dir},
+		"recorded text": {"check", file("s.jsonl", strings.Replace(string(records), `"policy":"lru"`,
+			`"policy":"`+long+`"`, 1))},
 	} {
 		var stdout, stderr bytes.Buffer
 		code := run(args, strings.NewReader(""), &stdout, &stderr)

@@ -163,7 +163,10 @@ func (f *sweepRunFlags) runMissing(cmd *cobra.Command, s *experiment.Sweep, cell
 		f.note(cmd, "%s holds %d results of cells that are not in the plan; they are left alone", s.Dir, finished.Others)
 	}
 	options := experiment.Options{
-		Jobs: f.jobs, Memory: budgetOf(cmd), NeighbourDir: f.neighbours.folder(), Note: func(text string) { note(cmd, f.quiet, text) },
+		Jobs: f.jobs, Memory: budgetOf(cmd), NeighbourDir: f.neighbours.folder(), Note: func(text string) {
+			note(cmd,
+				f.quiet, text)
+		},
 	}
 	ended := 0
 	options.Finished = func(experiment.Cell, experiment.Result) error { ended++; return nil }

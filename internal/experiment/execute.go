@@ -32,7 +32,8 @@ type Options struct {
 	Progress     Progress       // may be nil
 	Memory       *memory.Budget // what all of it may take; nil: all that there is
 	NeighbourDir string         // that of sim.NeighbourOptions
-	// Note hears what traces were read as, and what sim.NeighbourOptions and sim.ReplayerOptions have to say, the same once; may be nil.
+	// Note hears what traces were read as, and what sim.NeighbourOptions and sim.ReplayerOptions have to say, the same
+	// once; may be nil.
 	Note func(text string)
 }
 
@@ -518,7 +519,8 @@ func (e *executor) jobs(t *traces.Trace, cells []parsedCell) (jobs []job, err er
 	var warmups []int
 	for _, c := range cells {
 		if replayers[c.Warmup] == nil {
-			replayers[c.Warmup] = sim.NewReplayer(t, sim.ReplayerOptions{Warmup: c.Warmup, Neighbours: e.neighbours(c.Cell), Note: e.note})
+			replayers[c.Warmup] = sim.NewReplayer(t, sim.ReplayerOptions{Warmup: c.Warmup,
+				Neighbours: e.neighbours(c.Cell), Note: e.note})
 			warmups = append(warmups, c.Warmup)
 		}
 		s, err := c.simCell(t)
@@ -540,7 +542,8 @@ func (e *executor) jobs(t *traces.Trace, cells []parsedCell) (jobs []job, err er
 	for _, warmup := range warmups {
 		replayers[warmup].Expect(once[warmup])
 		for _, replayed := range replayers[warmup].Jobs(once[warmup]) {
-			j := job{replayed: replayed, replayer: replayers[warmup], requests: replayers[warmup].Requests(replayed[0].Capacity)}
+			j := job{replayed: replayed, replayer: replayers[warmup],
+				requests: replayers[warmup].Requests(replayed[0].Capacity)}
 			j.need = replayers[warmup].Need(replayed)
 			for _, s := range replayed {
 				j.cells = append(j.cells, served[key(warmup, s)])

@@ -32,8 +32,8 @@ func New(path string, info fs.FileInfo) State {
 	return State{path, info}
 }
 
-// Check returns an error if the file at the path is not as it was. A file that is gone is no error, as who has it open can read on, nor is
-// what is no regular file.
+// Check returns an error if the file at the path is not as it was. A file that is gone is no error, as who has it open
+// can read on, nor is what is no regular file.
 func (s State) Check() error {
 	if s.info == nil {
 		return nil
@@ -47,9 +47,11 @@ func (s State) Check() error {
 	case !os.SameFile(was, now):
 		return fmt.Errorf("%s: was replaced by another file while it was read: %s", s.path, advice)
 	case now.Size() != was.Size():
-		return fmt.Errorf("%s: changed while it was read, from %d bytes to %d: %s", s.path, was.Size(), now.Size(), advice)
+		return fmt.Errorf("%s: changed while it was read, from %d bytes to %d: %s", s.path, was.Size(), now.Size(),
+			advice)
 	case !now.ModTime().Equal(was.ModTime()):
-		return fmt.Errorf("%s: changed while it was read, at %s: %s", s.path, now.ModTime().Format(time.TimeOnly), advice)
+		return fmt.Errorf("%s: changed while it was read, at %s: %s", s.path, now.ModTime().Format(time.TimeOnly),
+			advice)
 	}
 	return nil
 }

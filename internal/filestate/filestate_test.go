@@ -21,9 +21,11 @@ func TestCheck(t *testing.T) {
 	}{
 		"unchanged": {func(*testing.T, string) {}, ""},
 		"gone":      {func(t *testing.T, path string) { os.Remove(path) }, ""},
-		"cut":       {func(t *testing.T, path string) { os.Truncate(path, 2) }, "changed while it was read, from 7 bytes to 2"},
-		"longer":    {func(t *testing.T, path string) { write(t, path, "content and more") }, "from 7 bytes to 16"},
-		"written":   {func(t *testing.T, path string) { os.Chtimes(path, time.Time{}, time.Now().Add(time.Hour)) }, "changed while it was read, at "},
+		"cut": {func(t *testing.T, path string) { os.Truncate(path, 2) },
+			"changed while it was read, from 7 bytes to 2"},
+		"longer": {func(t *testing.T, path string) { write(t, path, "content and more") }, "from 7 bytes to 16"},
+		"written": {func(t *testing.T, path string) { os.Chtimes(path, time.Time{}, time.Now().Add(time.Hour)) },
+			"changed while it was read, at "},
 		"replaced": {func(t *testing.T, path string) {
 			write(t, path+".new", "CONTENT")
 			os.Rename(path+".new", path)
@@ -40,7 +42,8 @@ func TestCheck(t *testing.T) {
 			switch err := state.Check(); {
 			case test.want == "" && err != nil:
 				t.Errorf("error %v", err)
-			case test.want != "" && (err == nil || !strings.Contains(err.Error(), path+": ") || !strings.Contains(err.Error(), test.want)):
+			case test.want != "" && (err == nil || !strings.Contains(err.Error(), path+": ") ||
+				!strings.Contains(err.Error(), test.want)):
 				t.Errorf("error %v, want one with %q", err, test.want)
 			}
 		})

@@ -1,5 +1,6 @@
 // Package quote keeps messages short that repeat what a user or a file said.
-// Whoever makes an error quotes its input whole; where the error is shown, Shorten cuts what is longer than a person reads.
+// Whoever makes an error quotes its input whole; where the error is shown, Shorten cuts what is longer than a person
+// reads.
 package quote
 
 import (
@@ -19,8 +20,8 @@ const (
 // quoteOrWord matches what stands in quotes, as %q writes it, or a word.
 var quoteOrWord = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|[^\s"]+`)
 
-// Shorten returns a message with at most 80 characters of what it quotes, and its other words, and itself, cut where they are longer than any that
-// the program writes. What is cut loses its middle.
+// Shorten returns a message with at most 80 characters of what it quotes, and its other words, and itself, cut where
+// they are longer than any that the program writes. What is cut loses its middle.
 func Shorten(message string) string {
 	if len(message) <= maxQuote {
 		return message

@@ -16,13 +16,21 @@ func TestShorten(t *testing.T) {
 	for message, want := range map[string]string{
 		"":           "",
 		"a.csv: bad": "a.csv: bad",
-		fmt.Sprintf("unknown policy %q; did you mean %q?", long, "lru"): `unknown policy "` + strings.Repeat("x", 40) + "…" + strings.Repeat("x", 39) + `"; did you mean "lru"?`,
-		fmt.Sprintf("%s: line 1: size %q", path, long+"end"):            path + `: line 1: size "` + strings.Repeat("x", 40) + "…" + strings.Repeat("x", 36) + `end"`,
-		"--embeddings " + long + ": nothing here":                       "--embeddings " + strings.Repeat("x", 125) + "…" + strings.Repeat("x", 123) + ": nothing here",
-		fmt.Sprintf("%q is no number", strings.Repeat("é", 80)):         fmt.Sprintf("%q is no number", strings.Repeat("é", 80)),
-		fmt.Sprintf("%q is no number", strings.Repeat("é", 81)):         `"` + strings.Repeat("é", 40) + "…" + strings.Repeat("é", 39) + `" is no number`,
-		fmt.Sprintf("in %q", strings.Repeat("a \"quote\"\n", 30)):       "in " + strconv.Quote(cut(strings.Repeat("a \"quote\"\n", 30), 80)),
-		"an open quote " + strconv.Quote(long)[:50_000]:                 "an open quote \"" + cut(long[:49_999], maxWord),
+		fmt.Sprintf("unknown policy %q; did you mean %q?", long, "lru"): `unknown policy "` + strings.Repeat("x",
+			40) + "…" + strings.Repeat("x", 39) + `"; did you mean "lru"?`,
+		fmt.Sprintf("%s: line 1: size %q", path,
+			long+"end"): path + `: line 1: size "` + strings.Repeat("x", 40) + "…" + strings.Repeat("x",
+			36) + `end"`,
+		"--embeddings " + long + ": nothing here": "--embeddings " + strings.Repeat("x",
+			125) + "…" + strings.Repeat("x", 123) + ": nothing here",
+		fmt.Sprintf("%q is no number", strings.Repeat("é", 80)): fmt.Sprintf("%q is no number",
+			strings.Repeat("é", 80)),
+		fmt.Sprintf("%q is no number", strings.Repeat("é", 81)): `"` + strings.Repeat("é",
+			40) + "…" + strings.Repeat("é", 39) + `" is no number`,
+		fmt.Sprintf("in %q", strings.Repeat("a \"quote\"\n",
+			30)): "in " + strconv.Quote(cut(strings.Repeat("a \"quote\"\n", 30), 80)),
+		"an open quote " + strconv.Quote(long)[:50_000]: "an open quote \"" + cut(long[:49_999],
+			maxWord),
 	} {
 		if got := Shorten(message); got != want {
 			t.Errorf("%.300q\nwant %.300q", got, want)

@@ -59,8 +59,8 @@ func (r *Replayer) explain(ctx context.Context, c Cell, each func(Decision) erro
 	return nil
 }
 
-// placeInWhole translates the decisions of a replay that leaves out requests of size 0, and numbers its objects anew, into the positions and
-// numbers of the whole trace.
+// placeInWhole translates the decisions of a replay that leaves out requests of size 0, and numbers its objects anew,
+// into the positions and numbers of the whole trace.
 type placeInWhole struct {
 	whole   *traces.Trace
 	bytes   bool

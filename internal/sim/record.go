@@ -13,8 +13,9 @@ import (
 func (r *Replayer) record(c Cell, out outcome) records.Record {
 	n := out.counts
 	rec := records.Record{
-		Trace: r.trace.Name, InputFormat: r.trace.InputFormat(), ReadAs: r.trace.ReadAs(), LeftOut: r.leftOut(c.Capacity),
-		Policy: c.Policy.Entry.Name, Params: c.Policy.ParamString(), Label: c.Policy.String(),
+		Trace: r.trace.Name, InputFormat: r.trace.InputFormat(), ReadAs: r.trace.ReadAs(),
+		LeftOut: r.leftOut(c.Capacity),
+		Policy:  c.Policy.Entry.Name, Params: c.Policy.ParamString(), Label: c.Policy.String(),
 		Kind: c.Policy.Entry.Kind.String(), Cache: c.Cache.String(),
 		Capacity: c.Capacity.Amount, CapacityUnit: c.Capacity.Unit(), CapacityText: c.Capacity.Text, SimulatedCapacity: c.Capacity.Simulated,
 		CapacityShare: new(r.share(c.Capacity)),
@@ -53,7 +54,8 @@ func (r *Replayer) record(c Cell, out outcome) records.Record {
 	return rec
 }
 
-// leftOut returns how many requests of the files are not replayed: those that the reader left out, and those of size 0 where sizes count.
+// leftOut returns how many requests of the files are not replayed: those that the reader left out, and those of size 0
+// where sizes count.
 func (r *Replayer) leftOut(c Capacity) int64 {
 	return r.trace.LeftOut() + int64(len(r.trace.Objects)-r.Requests(c))
 }

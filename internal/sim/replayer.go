@@ -68,7 +68,8 @@ func NewReplayer(t *traces.Trace, options ReplayerOptions) *Replayer {
 			return &v
 		}
 		if options.Note != nil {
-			options.Note(fmt.Sprintf("%s: %d of %d requests have size 0 and are left out where capacities count bytes", t.Name, zeros, len(t.Objects)))
+			options.Note(fmt.Sprintf("%s: %d of %d requests have size 0 and are left out where capacities count bytes",
+				t.Name, zeros, len(t.Objects)))
 		}
 		v := newView(sized, sizedBefore(t, options.Warmup))
 		v.measure()
@@ -114,8 +115,8 @@ func (r *Replayer) view(c Capacity) *view {
 	return r.asIs()
 }
 
-// Requests returns how many requests a replay at a capacity serves, those of a warm-up included. The rest of the trace is of size 0, and left
-// out where sizes count.
+// Requests returns how many requests a replay at a capacity serves, those of a warm-up included. The rest of the trace
+// is of size 0, and left out where sizes count.
 func (r *Replayer) Requests(c Capacity) int { return len(r.view(c).trace.Objects) }
 
 // Jobs groups cells into jobs for Replay: lru-stack at several capacities of one unit is one pass over the trace, every other cell a

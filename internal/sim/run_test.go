@@ -196,7 +196,8 @@ func TestRunWarmupOverZeroSizes(t *testing.T) {
 	}
 }
 
-// A share of the bytes is one of those that are replayed: an object that first comes with size 0 counts with its next size.
+// A share of the bytes is one of those that are replayed: an object that first comes with size 0 counts with its next
+// size.
 func TestByteSharesOverZeroSizes(t *testing.T) {
 	tr := fromKeys("abacbd")
 	tr.ObjectSizes = []int64{0, 40, 0, 0}
@@ -215,7 +216,8 @@ func TestByteSharesOverZeroSizes(t *testing.T) {
 		share    float64
 	}{{2, 0.01}, {100, 0.5}, {200, 1}} {
 		if rec := recs[i]; rec.Capacity != want.capacity || *rec.CapacityShare != want.share || rec.Requests != 4 {
-			t.Errorf("%s: capacity %d, share %v, %d requests; want %d, %v, 4", rec.CapacityText, rec.Capacity, *rec.CapacityShare, rec.Requests, want.capacity, want.share)
+			t.Errorf("%s: capacity %d, share %v, %d requests; want %d, %v, 4", rec.CapacityText, rec.Capacity,
+				*rec.CapacityShare, rec.Requests, want.capacity, want.share)
 		}
 	}
 }

@@ -111,7 +111,8 @@ func (a *arcReader) begin(start, count uint64) error {
 		return a.src.LineErrorf("number of blocks %d: want a whole number from 1 to %d", count, maxRun)
 	}
 	if start > math.MaxUint64-(count-1) {
-		return a.src.LineErrorf("a run of %d blocks from %d goes beyond block 2^64-1, the last that can be", count, start)
+		return a.src.LineErrorf("a run of %d blocks from %d goes beyond block 2^64-1, the last that can be", count,
+			start)
 	}
 	a.next, a.left = start, count
 	return nil

@@ -111,7 +111,8 @@ func (c compression) begins(head []byte) bool {
 	return len(head) >= len(c.magic) && c.matches(head[:len(c.magic)])
 }
 
-// isCutIn says whether head, the whole of a file, is less than the magic bytes of c and begins with them, and is no short word.
+// isCutIn says whether head, the whole of a file, is less than the magic bytes of c and begins with them, and is no
+// short word.
 func (c compression) isCutIn(head []byte) bool {
 	return len(head) < len(c.magic) && c.matches(head) && (len(head) >= 3 || !isASCII(head))
 }

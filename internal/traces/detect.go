@@ -47,7 +47,8 @@ func detect(s *Source, head Head) (Format, error) {
 		return Format{}, s.Errorf("begins with nothing but blank lines: want a trace (formats: %s)", strings.Join(FormatNames(), ", "))
 	}
 	if len(head.Bytes) < len(parquetMagic) && strings.HasPrefix(parquetMagic, string(head.Bytes)) {
-		return Format{}, s.Errorf("holds %q and nothing else, with which Parquet begins: the file is cut off", head.Bytes)
+		return Format{}, s.Errorf("holds %q and nothing else, with which Parquet begins: the file is cut off",
+			head.Bytes)
 	}
 	candidates, best := surest(head, s.name)
 	// Any first bytes may begin a binary trace, but what looks like text and like JSON is JSON.
@@ -63,7 +64,8 @@ func detect(s *Source, head Head) (Format, error) {
 	case 1:
 		return candidates[0], nil
 	}
-	return Format{}, s.Errorf("could be %s; name the right one with --input-format NAME", strings.Join(namesOf(candidates), " or "))
+	return Format{}, s.Errorf("could be %s; name the right one with --input-format NAME",
+		strings.Join(namesOf(candidates), " or "))
 }
 
 // surest returns the formats that are surest of a file, and how sure.
@@ -79,8 +81,8 @@ func surest(head Head, name string) (candidates []Format, best Confidence) {
 	return candidates, best
 }
 
-// checkNamed refuses a file that cannot be in the format that the user named, and says what it looks like instead. Binary data is in another binary
-// format if its records say so and those of the named one do not.
+// checkNamed refuses a file that cannot be in the format that the user named, and says what it looks like instead.
+// Binary data is in another binary format if its records say so and those of the named one do not.
 func (s *Source) checkNamed(head Head, format Format) error {
 	if format.Impossible == nil {
 		return nil
@@ -106,7 +108,8 @@ func (s *Source) checkWritten(head Head) error {
 	if len(bytes.TrimLeft(head.Bytes, "\x00")) > 0 {
 		return nil
 	}
-	return s.Errorf("holds nothing but zeros in its first %d bytes: want a trace; was the file written to its end?", len(head.Bytes))
+	return s.Errorf("holds nothing but zeros in its first %d bytes: want a trace; was the file written to its end?",
+		len(head.Bytes))
 }
 
 // noTextTrace says why lines are none of a text format that would take any word for a key: they are JSON.
@@ -154,7 +157,8 @@ func advice(head Head) string {
 	binary := isBinary(head.Bytes)
 	var possible []string
 	for _, f := range formats {
-		if f.Binary == binary && !f.JSON && f.Name != textFormat.Name && (f.Impossible == nil || f.Impossible(head) == "") {
+		if f.Binary == binary && !f.JSON && f.Name != textFormat.Name && (f.Impossible == nil ||
+			f.Impossible(head) == "") {
 			possible = append(possible, f.Name)
 		}
 	}

@@ -122,7 +122,8 @@ func drawOracleGeneral(t *rapid.T, maxLen int) ([]Record, []int64) {
 		}
 		last[records[i].Num] = int64(i) + 1
 		if wrong && rapid.Bool().Draw(t, "wrong here") {
-			next[i] = rapid.OneOf(rapid.Int64Range(-1, int64(len(records))+2), rapid.Int64Range(leastNextAccess, maxNextAccess)).Draw(t, "next")
+			next[i] = rapid.OneOf(rapid.Int64Range(-1, int64(len(records))+2), rapid.Int64Range(leastNextAccess,
+				maxNextAccess)).Draw(t, "next")
 		}
 	}
 	return records, next
@@ -484,7 +485,8 @@ func TestWithoutZeroSizes(t *testing.T) {
 			t.Fatal("nothing to drop, but a copy")
 		}
 		if trace.EmptyRequests() != dropped || trace.Footprint() != got.Footprint() {
-			t.Fatalf("%d requests of size 0 and a footprint of %d bytes, want %d and %d", trace.EmptyRequests(), trace.Footprint(), dropped, got.Footprint())
+			t.Fatalf("%d requests of size 0 and a footprint of %d bytes, want %d and %d", trace.EmptyRequests(),
+				trace.Footprint(), dropped, got.Footprint())
 		}
 		if len(nonzero) > 0 {
 			checkColumns(t, got, naiveTrace(nonzero, fields))

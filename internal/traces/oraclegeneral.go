@@ -74,9 +74,9 @@ func plausibleNext(records []byte, pos int, key uint64, next int64) bool {
 	return offset >= int64(len(records)) || binary.LittleEndian.Uint64(records[offset+4:]) == key
 }
 
-// What the first records of oracleGeneral may hold. Traces that were cut, sampled, merged or shuffled state next accesses that are wrong, and times
-// that go back, and yet are read for their keys. But a position of 2^40, in a file of 26 TB, is none, nor is a negative one, except for those that
-// stand for none (-1) and unknown (-2).
+// What the first records of oracleGeneral may hold. Traces that were cut, sampled, merged or shuffled state next
+// accesses that are wrong, and times that go back, and yet are read for their keys. But a position of 2^40, in a file
+// of 26 TB, is none, nor is a negative one, except for those that stand for none (-1) and unknown (-2).
 const (
 	leastNextAccess = -2
 	maxNextAccess   = 1 << 40
@@ -117,7 +117,8 @@ func noOracleGeneral(head Head) string {
 	case odd && empty == n:
 		return fmt.Sprintf("the first %d records have size 0, and the times of %d go back", n, back)
 	case odd && share(huge) > 0.5:
-		return fmt.Sprintf("of the first %d records %d are larger than 1 GiB, and the times of %d go back", n, huge, back)
+		return fmt.Sprintf("of the first %d records %d are larger than 1 GiB, and the times of %d go back", n, huge,
+			back)
 	}
 	return ""
 }

@@ -22,7 +22,8 @@ func zipfEntries(n int, from int64) []entry {
 	entries, last := make([]entry, n), map[uint64]int{}
 	for i := range entries {
 		key := popularity.Uint64()*0x9e3779b97f4a7c15 + 1
-		entries[i] = entry{Record{Time: (from + int64(i/10)) * 1e9, Num: key, Size: int64(r.ExpFloat64() * 1e6)}, oracleGeneralNever}
+		entries[i] = entry{Record{Time: (from + int64(i/10)) * 1e9, Num: key, Size: int64(r.ExpFloat64() * 1e6)},
+			oracleGeneralNever}
 		if before, again := last[key]; again {
 			entries[before].next = int64(i) + 1
 		}
@@ -49,7 +50,8 @@ func change(entries []entry, each func(e *entry)) []entry {
 	return changed
 }
 
-// Traces that were cut, sampled, merged or shuffled have next accesses and times that are wrong; who names the format reads them for their keys.
+// Traces that were cut, sampled, merged or shuffled have next accesses and times that are wrong; who names the format
+// reads them for their keys.
 func TestPlausibleOracleGeneralIsRead(t *testing.T) {
 	whole := zipfEntries(20_000, 1_700_000_000)
 	var sampled, merged []entry
@@ -62,7 +64,10 @@ func TestPlausibleOracleGeneralIsRead(t *testing.T) {
 		}
 	}
 	shuffled := slices.Clone(whole)
-	rand.New(rand.NewPCG(3, 4)).Shuffle(len(shuffled), func(i, k int) { shuffled[i], shuffled[k] = shuffled[k], shuffled[i] })
+	rand.New(rand.NewPCG(3, 4)).Shuffle(len(shuffled), func(i, k int) {
+		shuffled[i], shuffled[k] = shuffled[k],
+			shuffled[i]
+	})
 	reversed := slices.Clone(whole)
 	slices.Reverse(reversed)
 	for name, entries := range map[string][]entry{
@@ -114,19 +119,26 @@ func TestNonsenseIsNoOracleGeneral(t *testing.T) {
 	below := func(n uint64) func(*rand.Rand) uint64 { return func(r *rand.Rand) uint64 { return r.Uint64N(n) } }
 	clock := uint64(1_700_000_000)
 	for name, c := range map[string]struct{ content, want string }{
-		"csv":             {"time,key,size\n" + strings.Repeat("17,4711,4096\n", 2400) + "17,4711,64", "looks like csv"},
-		"one line":        {"/images/2023/logo.jpg,17", "want the number of a later request"},
-		"random":          {lists(8, 9000, (*rand.Rand).Uint64), "looks like binary data"},
-		"int32":           {lists(4, 18_000, below(500_000)), "state a next access that cannot be"},
-		"int64":           {lists(8, 9000, below(500_000)), "whole numbers of 64 bits"},
-		"times in int64":  {lists(8, 9000, func(r *rand.Rand) uint64 { clock += r.Uint64N(9); return clock }), "whole numbers of 64 bits"},
-		"float64":         {lists(8, 9000, func(r *rand.Rand) uint64 { return math.Float64bits(r.Float64()) }), "state a next access that cannot be"},
-		"vscsi":           {string(encodeVSCSI(1, vscsi)), "looks like vscsi"},
-		"vscsi 2":         {string(encodeVSCSI(2, vscsi)), "looks like vscsi"},
-		"zeros":           {string(make([]byte, 24*5000)), "nothing but zeros in its first 65536 bytes"},
-		"a record of 0":   {string(make([]byte, 24)), "nothing but zeros"},
-		"huge, shuffled":  {encodeEntries(change(zipfEntries(5000, 0), func(e *entry) { e.rec.Size = math.MaxUint32; e.rec.Time = int64(e.rec.Num%1000) * 1e9 })), "larger than 1 GiB"},
-		"empty, shuffled": {encodeEntries(change(zipfEntries(5000, 0), func(e *entry) { e.rec.Size = 0; e.rec.Time = int64(e.rec.Num%1000) * 1e9 })), "have size 0, and the times of"},
+		"csv": {"time,key,size\n" + strings.Repeat("17,4711,4096\n", 2400) + "17,4711,64",
+			"looks like csv"},
+		"one line": {"/images/2023/logo.jpg,17", "want the number of a later request"},
+		"random":   {lists(8, 9000, (*rand.Rand).Uint64), "looks like binary data"},
+		"int32":    {lists(4, 18_000, below(500_000)), "state a next access that cannot be"},
+		"int64":    {lists(8, 9000, below(500_000)), "whole numbers of 64 bits"},
+		"times in int64": {lists(8, 9000, func(r *rand.Rand) uint64 { clock += r.Uint64N(9); return clock }),
+			"whole numbers of 64 bits"},
+		"float64": {lists(8, 9000, func(r *rand.Rand) uint64 { return math.Float64bits(r.Float64()) }),
+			"state a next access that cannot be"},
+		"vscsi":         {string(encodeVSCSI(1, vscsi)), "looks like vscsi"},
+		"vscsi 2":       {string(encodeVSCSI(2, vscsi)), "looks like vscsi"},
+		"zeros":         {string(make([]byte, 24*5000)), "nothing but zeros in its first 65536 bytes"},
+		"a record of 0": {string(make([]byte, 24)), "nothing but zeros"},
+		"huge, shuffled": {encodeEntries(change(zipfEntries(5000, 0),
+			func(e *entry) { e.rec.Size = math.MaxUint32; e.rec.Time = int64(e.rec.Num%1000) * 1e9 })),
+			"larger than 1 GiB"},
+		"empty, shuffled": {encodeEntries(change(zipfEntries(5000, 0),
+			func(e *entry) { e.rec.Size = 0; e.rec.Time = int64(e.rec.Num%1000) * 1e9 })),
+			"have size 0, and the times of"},
 	} {
 		for _, named := range []string{"oraclegeneral", "vscsi", "parquet"} {
 			if named == "vscsi" && strings.HasPrefix(name, named) {
@@ -136,7 +148,8 @@ func TestNonsenseIsNoOracleGeneral(t *testing.T) {
 			switch {
 			case err == nil:
 				t.Errorf("%s as %s: no error", name, named)
-			case named == "oraclegeneral" && (!strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "looks like oraclegeneral")):
+			case named == "oraclegeneral" && (!strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(),
+				"looks like oraclegeneral")):
 				t.Errorf("%s: error %v, want %q", name, err, c.want)
 			}
 		}
@@ -162,7 +175,8 @@ func TestUnknownBinaryDataNamesWhatCanReadIt(t *testing.T) {
 func TestJSONIsNoTextTrace(t *testing.T) {
 	content := `{"key":"a"}` + "\n" + `{"key":"b"}` + "\n"
 	for _, named := range []string{"plain", "batches"} {
-		if _, err := readAll(t, content, named); err == nil || !strings.Contains(err.Error(), "is no "+named+" trace: line 1 is JSON") {
+		if _, err := readAll(t, content, named); err == nil || !strings.Contains(err.Error(),
+			"is no "+named+" trace: line 1 is JSON") {
 			t.Errorf("as %s: error %v", named, err)
 		}
 	}
@@ -171,8 +185,10 @@ func TestJSONIsNoTextTrace(t *testing.T) {
 // What is left of a file that was cut within its first bytes is no text.
 func TestFilesCutWithinTheirFirstBytes(t *testing.T) {
 	for content, want := range map[string]string{
-		"P": "with which Parquet begins", "PA": "with which Parquet begins", "PAR": "with which Parquet begins", "PAR1": "want a signature, metadata",
-		"\x28\xb5": "zstd data is cut off after 2 bytes", "\x1f": "gzip data is cut off", "\xfd": "xz data is cut off", "\x00\x00": "nothing but zeros",
+		"P": "with which Parquet begins", "PA": "with which Parquet begins", "PAR": "with which Parquet begins",
+		"PAR1":     "want a signature, metadata",
+		"\x28\xb5": "zstd data is cut off after 2 bytes", "\x1f": "gzip data is cut off", "\xfd": "xz data is cut off",
+		"\x00\x00": "nothing but zeros",
 	} {
 		if _, err := readAll(t, content, ""); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want %q", content, err, want)

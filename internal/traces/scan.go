@@ -180,8 +180,8 @@ func (s *scan) readMerged() error {
 	return s.unchanged(s.readAll(merged))
 }
 
-// unchanged makes of the error with which reading the open files ended that they changed meanwhile, if they did, as that explains any other. Where a limit
-// ended it, what was read is all there, whatever is written behind it.
+// unchanged makes of the error with which reading the open files ended that they changed meanwhile, if they did, as
+// that explains any other. Where a limit ended it, what was read is all there, whatever is written behind it.
 func (s *scan) unchanged(err error) error {
 	if err == errLimit {
 		return err

@@ -16,7 +16,8 @@ func TestTextFormats(t *testing.T) {
 	}{
 		"arc":                {"7 2 0 0\n3 1 0 1\n", "", []Record{num(7), num(8), num(3)}},
 		"arc by its content": {"1 1 0 0\r\n 2\t1  0 9 \r\n\n", "", []Record{num(1), num(2)}},
-		"arc, last block":    {"18446744073709551614 2 5 0\n1 1 0 0\n", "arc", []Record{num(1<<64 - 2), num(1<<64 - 1), num(1)}},
+		"arc, last block": {"18446744073709551614 2 5 0\n1 1 0 0\n", "arc", []Record{num(1<<64 - 2), num(1<<64 - 1),
+			num(1)}},
 
 		"lirs":             {"*\n5\n\n6\n*\n5\n\n", "", []Record{num(5), num(6), num(5)}},
 		"lirs with blanks": {" 5 \r\n *\r\n06\r\n", "lirs", []Record{num(5), num(6)}},
@@ -76,10 +77,11 @@ func csvWant() []Record {
 func TestTextFormatsRefuse(t *testing.T) {
 	const cacheLibHeader = "op_time,key,key_size,op,op_count,size\n"
 	for name, c := range map[string]struct{ content, format, want string }{
-		"arc, count 0":          {"1 1 0 0\n1 0 0 0\n", "", `line 2: number of blocks 0: want a whole number from 1`},
-		"arc, negative":         {"1 -1 0 0\n", "arc", `line 1: number of blocks "-1"`},
-		"arc, huge count":       {"1 1000000001 0 0\n", "", `number of blocks 1000000001`},
-		"arc, overflow":         {"18446744073709551615 2 0 0\n", "", "a run of 2 blocks from 18446744073709551615 goes beyond block 2^64-1"},
+		"arc, count 0":    {"1 1 0 0\n1 0 0 0\n", "", `line 2: number of blocks 0: want a whole number from 1`},
+		"arc, negative":   {"1 -1 0 0\n", "arc", `line 1: number of blocks "-1"`},
+		"arc, huge count": {"1 1000000001 0 0\n", "", `number of blocks 1000000001`},
+		"arc, overflow": {"18446744073709551615 2 0 0\n", "",
+			"a run of 2 blocks from 18446744073709551615 goes beyond block 2^64-1"},
 		"arc, start too large":  {"18446744073709551616 1 0 0\n", "", `start block "18446744073709551616"`},
 		"arc, three columns":    {"1 1 0 0\n1 1 0\n", "arc", "line 2: \"1 1 0\": want 4 columns"},
 		"arc, cut off":          {"1 1 0 0\n1 1 0 ", "arc", "line 2"},

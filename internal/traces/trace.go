@@ -188,7 +188,8 @@ func (t *Trace) Size(pos int) int64 {
 	return t.ObjectSizes[t.Objects[pos]]
 }
 
-// Footprint returns the bytes of all objects: the sum of the first sizes above 0 that they have. It is that of WithoutZeroSizes, too.
+// Footprint returns the bytes of all objects: the sum of the first sizes above 0 that they have. It is that of
+// WithoutZeroSizes, too.
 func (t *Trace) Footprint() int64 {
 	var sum int64
 	empty := false

@@ -174,7 +174,8 @@ func TestLoadSummedTakesTheChecksum(t *testing.T) {
 func TestLoadSummedNoticesAnotherFile(t *testing.T) {
 	path := write(t, filepath.Join(t.TempDir(), "x.txt"), "1\n2\n1\n")
 	replaced := false
-	_, _, err := Workload{Files: []string{path}, Limit: 1}.LoadSummed(t.Context(), Options{Progress: func(int64, int64) {
+	_, _, err := Workload{Files: []string{path}, Limit: 1}.LoadSummed(t.Context(), Options{Progress: func(int64,
+		int64) {
 		if replaced {
 			return
 		}
