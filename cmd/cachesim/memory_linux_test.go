@@ -18,8 +18,8 @@ type measured struct {
 	peak   int64 // bytes of memory
 }
 
-// measure runs the program as a process of its own, which TestMain makes of this test under its name.
-func measure(t *testing.T, args ...string) measured {
+// programOf returns a name of this test under which TestMain makes it the program.
+func programOf(t *testing.T) string {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -29,8 +29,21 @@ func measure(t *testing.T, args ...string) measured {
 	if err := os.Symlink(self, program); err != nil {
 		t.Fatal(err)
 	}
+	return program
+}
+
+// measure runs the program as a process of its own.
+func measure(t *testing.T, args ...string) measured {
+	t.Helper()
+	return measureCommand(t, exec.Command(programOf(t), args...))
+}
+
+func measureCommand(t *testing.T, cmd *exec.Cmd) measured {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("the race detector, which runs the short tests, takes more memory than the program")
+	}
 	var stdout, stderr strings.Builder
-	cmd := exec.Command(program, args...)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil && !errors.As(err, new(*exec.ExitError)) {
 		t.Fatal(err)
@@ -79,4 +92,16 @@ func TestSweepsAreRefusedBeforeTheyStart(t *testing.T) {
 	}
 	m := measure(t, "sweep", file, "-o", filepath.Join(t.TempDir(), "out"), "--memory", "128MiB", "--quiet")
 	m.wantRefusal(t, exitOutOfMemory, "about 60 million", 100<<20)
+}
+
+// The limit of the shell bounds the address space. A failed allocation would end with a dump of the runtime.
+func TestNothingEndsInADumpUnderUlimit(t *testing.T) {
+	for _, args := range []string{
+		"stat 'zipf(requests=200000000,objects=150000000)' --quiet", // the generator alone
+		"stat 'zipf(requests=400000000,objects=1000)' --quiet",      // the columns
+		"stat 'zipf(requests=40000000,objects=20000000)' --quiet",   // what grows while it loads
+	} {
+		m := measureCommand(t, exec.Command("sh", "-c", "ulimit -v 3000000; exec "+programOf(t)+" "+args))
+		m.wantRefusal(t, exitOutOfMemory, "that ulimit -v leaves", 2<<30)
+	}
 }

@@ -385,6 +385,9 @@ func (w Workload) generate(ctx context.Context, loading traces.LoadOptions) (*tr
 	if err != nil {
 		return nil, err
 	}
+	if err := loading.Memory.Need(spec.Bytes(), spec.String()+": the generator", "fewer objects"); err != nil {
+		return nil, err
+	}
 	g, err := interruptible.Call(ctx, func() (*gen.Generator, error) { return gen.New(spec) })
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", w.Generator, err)

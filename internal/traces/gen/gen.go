@@ -81,6 +81,17 @@ type Spec struct {
 	Params params.Values // the entry's and the common ones
 }
 
+// objectBytes is what a generator takes for each object at most: a weight, and a place in a random order.
+const objectBytes = 16
+
+// Bytes estimates the memory that the generator takes.
+func (s Spec) Bytes() int64 {
+	if !s.Entry.takes(objectsParam.Name) {
+		return 0
+	}
+	return objectBytes * int64(s.Params.Int(objectsParam.Name))
+}
+
 // Parse reads a specification such as "zipf(alpha=0.9,requests=1000)". extra, of the form "name=value,name=value", is read as if it stood in the parentheses too.
 func Parse(text, extra string) (Spec, error) {
 	name, args, err := params.SplitCall(text)
