@@ -188,7 +188,7 @@ func (f *reproduceFlags) reproduce(cmd *cobra.Command, file *experiment.File) (r
 	if err != nil {
 		return report.Summary{}, err
 	}
-	return writeReport(s, collection)
+	return writeReport(cmd.Context(), s, collection)
 }
 
 // load returns the experiments with these names; all where there is none to list.

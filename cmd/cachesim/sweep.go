@@ -143,7 +143,7 @@ func (f *sweepRunFlags) sweep(cmd *cobra.Command, s *experiment.Sweep) (*experim
 	if err := f.runMissing(cmd, s, s.Cells); err != nil {
 		return nil, err
 	}
-	return s.Collect(s.Dir)
+	return collect(cmd.Context(), s, s.Dir)
 }
 
 // runMissing runs those of the cells that are not finished yet.

@@ -46,7 +46,7 @@ func (f *sweepMergeFlags) run(cmd *cobra.Command, dirs []string) error {
 	if err := s.Check(version()); err != nil {
 		return err
 	}
-	collection, err := s.Collect(dirs...)
+	collection, err := collect(cmd.Context(), s, dirs...)
 	if errors.As(err, new(*experiment.MissingCellsError)) {
 		return checkFailedError{err}
 	}

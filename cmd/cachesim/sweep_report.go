@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -15,7 +16,9 @@ import (
 	"github.com/cachesim/cachesim/internal/experiment/claims"
 	"github.com/cachesim/cachesim/internal/experiment/cluster"
 	"github.com/cachesim/cachesim/internal/experiment/report"
+	"github.com/cachesim/cachesim/internal/interruptible"
 	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/sim"
 )
 
 // sweepReportFlags are the flags of the commands that end with the records of a whole sweep.
@@ -31,7 +34,7 @@ func (f *sweepReportFlags) register(cmd *cobra.Command) {
 
 // report writes figures and report into the folder of the sweep and prints what they say.
 func (f *sweepReportFlags) report(cmd *cobra.Command, s *experiment.Sweep, c *experiment.Collection, quiet bool) error {
-	summary, err := writeReport(s, c)
+	summary, err := writeReport(cmd.Context(), s, c)
 	if err != nil {
 		return err
 	}
@@ -59,8 +62,23 @@ func replayTime(c *experiment.Collection) time.Duration {
 }
 
 // writeReport writes figures and report into the folder of the sweep.
-func writeReport(s *experiment.Sweep, c *experiment.Collection) (report.Summary, error) {
-	return report.Write(s.Dir, reportInput(s, c))
+func writeReport(ctx context.Context, s *experiment.Sweep, c *experiment.Collection) (report.Summary, error) {
+	return reporting(ctx, func() (report.Summary, error) { return report.Write(s.Dir, reportInput(s, c)) })
+}
+
+// collect makes the records of a sweep from the results in the folders.
+func collect(ctx context.Context, s *experiment.Sweep, dirs ...string) (*experiment.Collection, error) {
+	return reporting(ctx, func() (*experiment.Collection, error) { return s.Collect(dirs...) })
+}
+
+// reporting does work that comes after the replays, until the user stops it. Some of its files may be missing then; those that
+// are there are whole.
+func reporting[T any](ctx context.Context, work func() (T, error)) (T, error) {
+	result, err := interruptible.Call(ctx, work)
+	if sim.Interrupted(err) {
+		err = errors.New("interrupted: the cells are finished and the report is not; the same command makes it")
+	}
+	return result, err
 }
 
 // reportInput is what the report of a sweep is made of.

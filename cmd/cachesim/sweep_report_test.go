@@ -1,0 +1,21 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"testing"
+)
+
+// Who stops a sweep while its report is made does not wait for it, and hears that the cells are there.
+func TestReportingDoesNotWaitForFigures(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	forever := make(chan int)
+	defer close(forever)
+	_, err := reporting(ctx, func() (int, error) {
+		cancel()
+		return <-forever, nil
+	})
+	if err == nil || !strings.HasPrefix(err.Error(), "interrupted: the cells are finished") {
+		t.Errorf("error %v", err)
+	}
+}
