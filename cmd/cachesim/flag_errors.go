@@ -35,7 +35,8 @@ func unknownFlag(cmd *cobra.Command, name string) error {
 		}
 	})
 	if near, ok := suggest.Nearest(name, exist); ok {
-		return fmt.Errorf("unknown flag --%s; did you mean --%s? (cachesim %s--help lists the flags)", name, near, pathBehind(cmd))
+		return fmt.Errorf("unknown flag --%s; did you mean --%s? (cachesim %s--help lists the flags)",
+			name, near, pathBehind(cmd))
 	}
 	return fmt.Errorf("unknown flag --%s (cachesim %s--help lists the flags)", name, pathBehind(cmd))
 }

@@ -154,7 +154,8 @@ func linked(all, now int) string {
 	return fmt.Sprintf("their reports and %d of earlier calls", all-now)
 }
 
-// reproduceAll runs one experiment after the other. A missing trace stops it, or is only noted: nothing of that experiment can be checked then.
+// reproduceAll runs one experiment after the other. A missing trace stops it, or is only noted: nothing of that
+// experiment can be checked then.
 func (f *reproduceFlags) reproduceAll(cmd *cobra.Command, files []*experiment.File, goOn bool) (summaries []report.Summary, err error) {
 	for _, file := range files {
 		s, err := f.reproduce(cmd, file)

@@ -27,7 +27,8 @@ func TestSweepProgressFitsIntoItsLine(t *testing.T) {
 			t.Errorf("%d columns for %q, which has %d", width, text, n)
 		}
 	}
-	if text := p.caption(200); !strings.Contains(text, "0 of 1000 cells") || !strings.Contains(text, "loading a trace") {
+	text := p.caption(200)
+	if !strings.Contains(text, "0 of 1000 cells") || !strings.Contains(text, "loading a trace") {
 		t.Errorf("caption %q, want what is done and what has been running longest", text)
 	}
 	p.finish()

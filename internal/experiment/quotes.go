@@ -11,8 +11,8 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// checkCommas refuses a text without quotes that a comma cuts: within brackets and braces "s3fifo(small=0.1,ghost=0.9)" is two
-// texts to YAML, and what is wrong with them would be said in other words.
+// checkCommas refuses a text without quotes that a comma cuts: within brackets and braces "s3fifo(small=0.1,ghost=0.9)"
+// is two texts to YAML, and what is wrong with them would be said in other words.
 func checkCommas(node ast.Node) error {
 	v := &commaFinder{}
 	ast.Walk(v, node)
@@ -75,10 +75,8 @@ func cutByComma(first ast.Node, rest []ast.Node) error {
 	if open(whole) != 0 {
 		return nil
 	}
-	return &yaml.SyntaxError{
-		Message: fmt.Sprintf("the comma ends the text %s; put it in quotes: %s", shortened(at.Value), quotedYAML(whole)),
-		Token:   at,
-	}
+	message := fmt.Sprintf("the comma ends the text %s; put it in quotes: %s", shortened(at.Value), quotedYAML(whole))
+	return &yaml.SyntaxError{Message: message, Token: at}
 }
 
 // colonWithin matches a line with a text that has a colon and a space in it.

@@ -75,8 +75,8 @@ func (e *endLabels) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
 	return []plot.GlyphBox{{X: 1, Y: 0.5, Rectangle: vg.Rectangle{Max: vg.Point{X: e.width()}}}}
 }
 
-// spread moves places, which descend, so far apart that they are a pitch from each other, and keeps them between low and
-// high as far as there is room.
+// spread moves places, which descend, so far apart that they are a pitch from each other, and keeps them between low
+// and high as far as there is room.
 func spread(wanted []vg.Length, pitch, low, high vg.Length) []vg.Length {
 	at := slices.Clone(wanted)
 	for i := range at {

@@ -35,8 +35,8 @@ const (
 	square
 )
 
-// policyLooks are the colours and marks of the policies, which are their own in every figure. Those that are compared most
-// differ in colour; no two have the same of both.
+// policyLooks are the colours and marks of the policies, which are their own in every figure. Those that are compared
+// most differ in colour; no two have the same of both.
 var policyLooks = map[string]struct{ color, marker int }{
 	"lru": {blue, circle}, "mru": {blue, cross}, "lru-stack": {blue, plus},
 	"arc": {vermilion, box}, "laru": {vermilion, triangle}, "cacheus": {vermilion, plus},
@@ -56,8 +56,8 @@ var policyLooks = map[string]struct{ color, marker int }{
 
 // referenceDashes tell apart what policies are held against, which is black.
 var referenceDashes = map[string][]vg.Length{
-	"opt": {6, 3}, "opt-bypass": {6, 2, 1.5, 2}, "opt-marking": {10, 3}, "belady-size": {8, 3}, "farthest-similar": {7, 3},
-	"farthest-similar-bypass": {7, 2, 1.5, 2}, "infinite": {1, 2},
+	"opt": {6, 3}, "opt-bypass": {6, 2, 1.5, 2}, "opt-marking": {10, 3}, "belady-size": {8, 3},
+	"farthest-similar": {7, 3}, "farthest-similar-bypass": {7, 2, 1.5, 2}, "infinite": {1, 2},
 }
 
 var (
@@ -65,8 +65,8 @@ var (
 	grey  = color.NRGBA{0x70, 0x70, 0x70, 0xff}
 )
 
-// PolicyStyle returns the look of a policy by its name. That of one with other parameters, or under another name, has the
-// colour of the policy, and a mark and dashes that depend on the name it goes by.
+// PolicyStyle returns the look of a policy by its name. That of one with other parameters, or under another name, has
+// the colour of the policy, and a mark and dashes that depend on the name it goes by.
 func PolicyStyle(policy, name, kind string) Style {
 	style := Style{Width: lineWidth}
 	switch {

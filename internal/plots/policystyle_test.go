@@ -22,7 +22,8 @@ func TestAPolicyLooksTheSameInEveryFigure(t *testing.T) {
 	for n := range all {
 		for name, style := range StylesOf(all[n:], records.DimPolicy) {
 			if style.look() != want[name].look() {
-				t.Errorf("%s looks like %s among %d, and like %s among all", name, style.look(), len(all)-n, want[name].look())
+				t.Errorf("%s looks like %s among %d, and like %s among all",
+					name, style.look(), len(all)-n, want[name].look())
 			}
 		}
 	}

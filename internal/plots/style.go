@@ -19,8 +19,9 @@ type Style struct {
 	Width  vg.Length
 }
 
-// palette begins with that of Okabe and Ito (Color universal design, 2008), which people with any colour vision can tell apart, without its
-// black (the optimum) and its yellow (too pale for lines). The darker ones after it are of Tol (Colour schemes, 2021: muted) and a brown.
+// palette begins with that of Okabe and Ito (Color universal design, 2008), which people with any colour vision can
+// tell apart, without its black (the optimum) and its yellow (too pale for lines). The darker ones after it are of Tol
+// (Colour schemes, 2021: muted) and a brown.
 var palette = []color.NRGBA{
 	{0x00, 0x72, 0xb2, 0xff}, // blue
 	{0xd5, 0x5e, 0x00, 0xff}, // vermilion
@@ -110,8 +111,8 @@ func (s Styles) add(name string, r *records.Record, lines string) {
 	s[name] = policyStyle(r, name)
 }
 
-// apart gives lines of one figure that would look alike other dashes, so that they keep their colours and marks. Few do:
-// those of policies with other parameters or other names than their own.
+// apart gives lines of one figure that would look alike other dashes, so that they keep their colours and marks. Few
+// do: those of policies with other parameters or other names than their own.
 func (s Styles) apart(names []string) {
 	taken := map[string]bool{}
 	for _, name := range slices.Sorted(slices.Values(names)) {

@@ -27,7 +27,8 @@ func TestTimesKeepThreeDigits(t *testing.T) {
 		want   string
 	}{
 		{"latency_mean_ms", 1.155, "1.155"}, {"latency_p99_ms", 12345.678, "12,345.678"},
-		{"latency_p50_ms", 0.00012345, "0.000123"}, {"latency_p95_ms", 0.050004, "0.0500"}, {"latency_p95_ms", 0, "0.000"},
+		{"latency_p50_ms", 0.00012345, "0.000123"},
+		{"latency_p95_ms", 0.050004, "0.0500"}, {"latency_p95_ms", 0, "0.000"},
 		{"throughput", 0.8125, "0.812"}, {"throughput", 78424.94, "78,424.9"},
 		{"prediction_ns_per_request", 3.456, "3.46"},
 	} {

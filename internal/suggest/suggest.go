@@ -36,8 +36,8 @@ func listOf(names []string) string {
 // longestName is more than any name has. The distance of two texts takes time with the product of their lengths.
 const longestName = 200
 
-// Nearest returns the existing name with the smallest edit distance, if it is near enough to be a slip of the hand. Of a name as short as arc
-// that is one letter, or two that have changed places.
+// Nearest returns the existing name with the smallest edit distance, if it is near enough to be a slip of the hand. Of
+// a name as short as arc that is one letter, or two that have changed places.
 func Nearest(name string, exist []string) (string, bool) {
 	if len(name) > longestName {
 		return "", false

@@ -14,8 +14,8 @@ const (
 	MarkdownName = "reproduced.md"
 )
 
-// WriteIndex writes a page that links the reports of several experiments, which are in the folders of dir that bear their names, and a table
-// in Markdown of what was reproduced, figure by figure.
+// WriteIndex writes a page that links the reports of several experiments, which are in the folders of dir that bear
+// their names, and a table in Markdown of what was reproduced, figure by figure.
 func WriteIndex(dir, version string, summaries []Summary) error {
 	err := atomicfile.WriteIn(dir, IndexName, func(w io.Writer) error {
 		return pageTemplate.ExecuteTemplate(w, "index.html", newIndex(version, summaries))

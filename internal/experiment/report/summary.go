@@ -16,7 +16,8 @@ type Summary struct {
 	Source string
 	Quick  bool
 	Claims []Claim
-	// Published says of each reference how many of its numbers ours agree with: "table 1: 16 of 16 agree with ARC paper within 0.005 points".
+	// Published says of each reference how many of its numbers ours agree with: "table 1: 16 of 16 agree with ARC paper
+	// within 0.005 points".
 	Published []string
 	Notes     []string // figures and tables that could not be made, and why
 	Failure   string   // why the experiment could not be run; "" where it was

@@ -9,7 +9,8 @@ import (
 )
 
 func failing() Summary {
-	note := "Generated traces stand in for those of the source. " + strings.Repeat("There the gap is wider than here. ", 20)
+	note := "Generated traces stand in for those of the source. " +
+		strings.Repeat("There the gap is wider than here. ", 20)
 	return Summary{Name: "fig", Title: "T", Claims: []Claim{
 		{Claim: "a > b", Verdict: claims.DoesNotHold, Measured: "1 > 2", Stated: "twice as much", Note: note},
 		{Claim: "a > c", Verdict: claims.Holds, Note: "nobody needs to know"},
