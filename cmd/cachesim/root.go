@@ -37,6 +37,7 @@ func run(args []string, stdin io.Reader, stdoutFile, stderrFile io.Writer) int {
 	stdout, stderr := newStdout(stdoutFile), newStderr(stderrFile)
 	log.SetOutput(io.Discard) // net/http writes there, and quotes what servers send
 	debug.SetGCPercent(gcPercent)
+	hearFileSizeSignal()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // the second Ctrl-C ends what does not look at ctx in time

@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/cachesim/cachesim/internal/faults"
 )
@@ -245,6 +246,9 @@ func createError(path string, err error) error {
 func writeError(path string, err error) error {
 	if err == nil {
 		return nil
+	}
+	if errors.Is(err, syscall.EFBIG) {
+		return fmt.Errorf("cannot write %s: %w; ulimit -f and the file system say how large a file may be", path, cause(err))
 	}
 	return fmt.Errorf("cannot write %s: %w", path, cause(err))
 }
