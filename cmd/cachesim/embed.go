@@ -248,6 +248,9 @@ func (f *embedFlags) ask(cmd *cobra.Command, texts []string) (embed.Embeddings, 
 	}
 	bar := newProgress(cmd.ErrOrStderr(), f.trace.quiet, "asking", unitTexts)
 	defer bar.finish()
+	f.service.Damaged = func(count int) {
+		bar.note(fmt.Sprintf("%s: %d embeddings in it are damaged, and asked for again", f.partial(), count))
+	}
 	f.service.Retrying = func(err error, wait time.Duration) {
 		bar.note(fmt.Sprintf("%v; again in %v", err, wait.Round(100*time.Millisecond)))
 	}

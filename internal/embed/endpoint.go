@@ -30,6 +30,8 @@ type Endpoint struct {
 	Retries    int           // of a request that failed in a way that may pass
 	// Retrying, unless it is nil, hears of each failure that is retried, and of the wait before it is.
 	Retrying func(err error, wait time.Duration)
+	// Damaged, unless it is nil, hears how many of the embeddings that were kept are damaged, and asked for again.
+	Damaged func(count int)
 
 	firstWait time.Duration // before the first retry, longer and longer after it; 0: that of the library
 }

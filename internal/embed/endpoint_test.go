@@ -2,6 +2,7 @@ package embed
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -474,8 +475,6 @@ func TestPartialOfSomethingElse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	damaged := slices.Clone(before)
-	clear(damaged[len(damaged)-12:])
 	for name, c := range map[string]struct {
 		change func(*Endpoint)
 		texts  []string
@@ -487,8 +486,7 @@ func TestPartialOfSomethingElse(t *testing.T) {
 		"service":    {change: func(e *Endpoint) { e.URL = "http://localhost:1" }, want: "another service, " + s.URL},
 		"dimensions": {change: func(e *Endpoint) { e.Dimensions = 3 }, want: "made with --dimensions 0"},
 		"no partial": {file: []byte("hello\n"), want: "not a file in which embeddings were kept"},
-		"too long":   {file: append(slices.Clone(before), before[len(before)-12:]...), want: "6 embeddings of 5 texts"},
-		"damaged":    {file: damaged, want: "damaged at embedding 4"},
+		"header":     {file: bytes.Replace(before, []byte(`"count":5`), []byte(`"count":4`), 1), want: "damaged at its beginning"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e, texts, file := s.endpoint(), fiveTexts, before
@@ -512,6 +510,78 @@ func TestPartialOfSomethingElse(t *testing.T) {
 				t.Errorf("the file has changed, %v", err)
 			}
 		})
+	}
+}
+
+// TestDamageInPartial: what is damaged in the file is dropped, said and asked for again, and nothing else.
+func TestDamageInPartial(t *testing.T) {
+	s := newService(t, nil)
+	path := partialPath(t)
+	if _, err := s.endpoint().Embed(t.Context(), fiveTexts, path, nil); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := bytes.IndexByte(whole, '\n') + 1
+	row := (len(whole) - start) / 5
+	swapped := slices.Concat(whole[:start], whole[start+row:][:row], whole[start:][:row], whole[start+2*row:])
+	zeros := slices.Clone(whole)
+	clear(zeros[start+row+2:][:2*row])
+	tests := map[string]struct {
+		file    []byte
+		damaged int
+		asked   int
+	}{
+		"two rows swapped": {swapped, 2, 2}, "zeros": {zeros, 3, 3}, "cut off": {whole[:len(whole)-3], 0, 1},
+		"a row too many": {append(slices.Clone(whole), whole[start:][:row]...), 1, 0},
+	}
+	for i := range 8 * row * 5 {
+		flipped := slices.Clone(whole)
+		flipped[start+i/8] ^= 1 << (i % 8)
+		tests[fmt.Sprintf("bit %d", i)] = struct {
+			file    []byte
+			damaged int
+			asked   int
+		}{flipped, 1, 1}
+	}
+	for name, test := range tests {
+		if err := os.WriteFile(path, test.file, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		s.asked = nil
+		e, damaged := s.endpoint(), 0
+		e.Damaged = func(count int) { damaged = count }
+		e.Batch = 5
+		got, err := e.Embed(t.Context(), fiveTexts, path, nil)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		checkVectors(t, got, fiveTexts)
+		asked := 0
+		for _, q := range s.asked {
+			asked += len(q.Input)
+		}
+		if damaged != test.damaged || asked != test.asked {
+			t.Errorf("%s: %d damaged, %d asked for; want %d, %d", name, damaged, asked, test.damaged, test.asked)
+		}
+		if after, err := os.ReadFile(path); err != nil || !bytes.Equal(after, whole) {
+			t.Errorf("%s: not mended, %v", name, err)
+		}
+	}
+}
+
+// TestPartialIsNoLink: what is kept is never written through a link.
+func TestPartialIsNoLink(t *testing.T) {
+	s := newService(t, nil)
+	path := partialPath(t)
+	if err := os.Symlink("victim", path); err != nil {
+		t.Fatal(err)
+	}
+	_, err := s.endpoint().Embed(t.Context(), fiveTexts, path, nil)
+	if err == nil || !strings.Contains(err.Error(), "want a file; remove it") || len(s.asked) > 0 {
+		t.Errorf("error %v", err)
 	}
 }
 

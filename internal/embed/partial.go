@@ -2,6 +2,7 @@ package embed
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -11,16 +12,24 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
+
+	"github.com/cachesim/cachesim/internal/atomicfile"
+	"github.com/cachesim/cachesim/internal/faults"
+	"github.com/cachesim/cachesim/internal/seal"
 )
 
-// partial is a file with the embeddings that have arrived so far: a line of JSON that says of what, and then the vectors of the first distinct texts, as
-// little-endian float32. A vector stands at the place that its number tells, so that what was cut off in the middle is written over.
+// partial is a file with the embeddings that have arrived so far: a line of JSON that says of what, sealed with a
+// digest, and then a row for each distinct text: its vector, as little-endian float32, and a digest of its number and
+// its vector. A row stands at the place that its number tells; one that is missing, cut off or damaged is asked for
+// again.
 type partial struct {
-	file    *os.File
+	file    *atomicfile.Journal
 	about   partialHeader
-	start   int64 // where the first vector begins
+	start   int64 // where the first row begins
 	vectors []float32
+	has     []bool // of each text
+	count   int    // how many of them
+	next    int    // all before this one have arrived
 }
 
 // partialHeader says what the vectors of a partial file are of.
@@ -57,7 +66,7 @@ func (e *Endpoint) Embed(ctx context.Context, texts []string, path string, progr
 	address, _ := e.address()
 	p, err := openPartial(path, partialHeader{
 		Texts: checksumOf(distinct), Count: len(distinct), Endpoint: redacted(address), Model: e.Model, Dimensions: e.Dimensions,
-	})
+	}, e.Damaged)
 	if err != nil {
 		return Embeddings{}, err
 	}
@@ -91,33 +100,42 @@ func (e *UnfinishedError) Unwrap() error { return e.Err }
 // fill asks for what p does not hold yet.
 func (e *Endpoint) fill(ctx context.Context, p *partial, texts []string, progress func(done, total int)) error {
 	for {
-		done := p.len()
 		if progress != nil {
-			progress(done, len(texts))
+			progress(p.count, len(texts))
 		}
-		if done == len(texts) {
+		numbers := p.missing(e.Batch)
+		if len(numbers) == 0 {
 			return nil
 		}
-		vectors, err := e.ask(ctx, texts[done:][:min(e.Batch, len(texts)-done)], p.about.Dim)
+		batch := make([]string, len(numbers))
+		for i, n := range numbers {
+			batch[i] = texts[n]
+		}
+		vectors, err := e.ask(ctx, batch, p.about.Dim)
 		if err == nil {
-			err = p.add(vectors, min(e.Batch, len(texts)-done))
+			err = p.add(numbers, vectors)
 		}
 		if err != nil {
-			return &UnfinishedError{Done: done, Total: len(texts), Path: p.file.Name(), Err: err}
+			return &UnfinishedError{Done: p.count, Total: len(texts), Path: p.file.Name(), Err: err}
 		}
 	}
 }
 
-// openPartial opens the file at path, or creates it, and reads what it holds. That it is of something else, or damaged, is an error.
-func openPartial(path string, about partialHeader) (*partial, error) {
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+// openPartial opens the file at path, or creates it, and reads what it holds. That it is of something else is an error.
+// damaged, unless it is nil, hears how many embeddings in it are not as they were written.
+func openPartial(path string, about partialHeader, damaged func(rows int)) (*partial, error) {
+	file, err := atomicfile.OpenJournal(path)
 	if err != nil {
 		return nil, fmt.Errorf("cannot keep what arrives: %w", err)
 	}
-	p := &partial{file: file, about: about}
-	if err := p.read(); err != nil {
-		file.Close()
+	p := &partial{file: file, about: about, has: make([]bool, about.Count)}
+	rows, err := p.read()
+	if err != nil {
+		file.Close(true)
 		return nil, fmt.Errorf("%s: %w; delete it to start anew, or name another output", path, err)
+	}
+	if rows > 0 && damaged != nil {
+		damaged(rows)
 	}
 	return p, nil
 }
@@ -125,37 +143,86 @@ func openPartial(path string, about partialHeader) (*partial, error) {
 // longestHeader is more than the header of a partial file takes.
 const longestHeader = 1 << 16
 
-// read takes over the vectors in the file, all of them that are complete.
-func (p *partial) read() error {
+// digestLen is how many bytes a digest of a row has.
+const digestLen = 8
+
+// digestOf returns the digest of a row: of a number and a vector.
+func digestOf(number int, vector []byte) []byte {
+	sum := sha256.New()
+	binary.Write(sum, binary.LittleEndian, uint64(number))
+	sum.Write(vector)
+	return sum.Sum(nil)[:digestLen]
+}
+
+// read takes over the vectors in the file, and returns how many of them are damaged.
+func (p *partial) read() (damaged int, err error) {
 	info, err := p.file.Stat()
 	if err != nil || info.Size() == 0 {
-		return err
+		return 0, err
 	}
-	r := bufio.NewReaderSize(p.file, longestHeader)
+	r := bufio.NewReaderSize(faults.Reader(p.file, p.file.Name()), longestHeader)
 	line, err := r.ReadSlice('\n')
-	var found partialHeader
-	if err != nil || json.Unmarshal(line, &found) != nil || found.Dim < 1 || found.Dim > maxDim {
-		return errors.New("not a file in which embeddings were kept")
+	if err != nil && err != io.EOF {
+		return 0, err
+	}
+	found, err := openHeader(line)
+	if err != nil {
+		return 0, err
 	}
 	if err := p.about.compare(found); err != nil {
-		return err
+		return 0, err
 	}
-	p.about.Dim, p.start = found.Dim, int64(len(line))
-	rows := (info.Size() - p.start) / int64(4*found.Dim)
-	if rows > int64(p.about.Count) {
-		return fmt.Errorf("damaged: it holds %d embeddings of %d texts", rows, p.about.Count)
-	}
-	vectors := make([]float32, int(rows)*found.Dim)
-	if err := binary.Read(r, binary.LittleEndian, vectors); err != nil {
-		return fmt.Errorf("damaged: %w", err)
-	}
-	for i := range int(rows) {
-		if err := checkLength(vectors[i*found.Dim:][:found.Dim]); err != nil {
-			return fmt.Errorf("damaged at embedding %d: %w", i, err)
+	p.setDim(found.Dim, int64(len(line)))
+	row := make([]byte, p.rowLen())
+	for number := range p.has {
+		_, err := io.ReadFull(r, row)
+		switch {
+		case err == io.EOF || err == io.ErrUnexpectedEOF:
+			return damaged, nil // cut off where the program was stopped
+		case err != nil:
+			return 0, err
+		case !p.take(number, row):
+			damaged++
 		}
 	}
-	p.vectors = vectors
-	return nil
+	if _, err := r.ReadByte(); err != io.EOF {
+		damaged++ // something follows
+		err := p.file.Truncate(p.start + int64(len(p.has))*int64(p.rowLen()))
+		return damaged, err
+	}
+	return damaged, nil
+}
+
+// openHeader reads the line that says of what the vectors are.
+func openHeader(line []byte) (h partialHeader, err error) {
+	text, err := seal.Open(line)
+	if err != nil || json.Unmarshal(text, &h) != nil || h.Dim < 1 || h.Dim > maxDim {
+		return h, errors.New("not a file in which embeddings were kept, or damaged at its beginning")
+	}
+	return h, nil
+}
+
+// setDim makes room for vectors of a dimension, which begin at a place in the file.
+func (p *partial) setDim(dim int, start int64) {
+	p.about.Dim, p.start = dim, start
+	p.vectors = make([]float32, p.about.Count*dim)
+}
+
+func (p *partial) rowLen() int { return 4*p.about.Dim + digestLen }
+
+// take takes over a row, if it is as it was written.
+func (p *partial) take(number int, row []byte) bool {
+	content, digest := row[:4*p.about.Dim], row[4*p.about.Dim:]
+	vector := p.vectors[number*p.about.Dim:][:p.about.Dim]
+	for i := range vector {
+		vector[i] = math.Float32frombits(binary.LittleEndian.Uint32(content[4*i:]))
+	}
+	if !bytes.Equal(digest, digestOf(number, content)) || checkLength(vector) != nil {
+		return false
+	}
+	p.has[number] = true
+	p.count++
+	return true
 }
 
 // checkLength returns an error where a vector is not 1 long.
@@ -185,43 +252,58 @@ func (want partialHeader) compare(found partialHeader) error {
 	return nil
 }
 
-// len returns of how many texts p holds the embeddings.
-func (p *partial) len() int {
-	if p.about.Dim == 0 {
-		return 0
+// missing returns the numbers of the next texts, at most as many as said, whose embeddings have not arrived.
+func (p *partial) missing(most int) (numbers []int) {
+	for p.next < len(p.has) && p.has[p.next] {
+		p.next++
 	}
-	return len(p.vectors) / p.about.Dim
+	for number := p.next; number < len(p.has) && len(numbers) < most; number++ {
+		if !p.has[number] {
+			numbers = append(numbers, number)
+		}
+	}
+	return numbers
 }
 
-// add keeps the vectors of the next texts, so many as count says.
-func (p *partial) add(vectors []float32, count int) error {
-	var content []byte
+// add keeps the vectors of the texts of these numbers.
+func (p *partial) add(numbers []int, vectors []float32) error {
 	if p.about.Dim == 0 {
-		p.about.Dim = len(vectors) / count
-		header, err := json.Marshal(p.about)
+		if err := p.begin(len(vectors) / len(numbers)); err != nil {
+			return err
+		}
+	}
+	for i, number := range numbers {
+		vector := vectors[i*p.about.Dim:][:p.about.Dim]
+		row, err := binary.Append(nil, binary.LittleEndian, vector)
 		if err != nil {
 			return err
 		}
-		content = append(header, '\n')
-		p.start = int64(len(content))
+		row = append(row, digestOf(number, row)...)
+		if _, err := p.file.WriteAt(row, p.start+int64(number)*int64(len(row))); err != nil {
+			return fmt.Errorf("cannot keep what arrives: %w", err)
+		}
+		copy(p.vectors[number*p.about.Dim:], vector)
+		p.has[number] = true
+		p.count++
 	}
-	at := p.start + int64(4*len(p.vectors)) - int64(len(content))
-	content, err := binary.Append(content, binary.LittleEndian, vectors)
+	return nil
+}
+
+// begin writes the header, now that the length of the vectors is known.
+func (p *partial) begin(dim int) error {
+	header := p.about
+	header.Dim = dim
+	text, err := json.Marshal(header)
 	if err != nil {
 		return err
 	}
-	if _, err := p.file.WriteAt(content, at); err != nil {
+	text = seal.JSON(text)
+	if _, err := p.file.WriteAt(text, 0); err != nil {
 		return fmt.Errorf("cannot keep what arrives: %w", err)
 	}
-	p.vectors = append(p.vectors, vectors...)
+	p.setDim(dim, int64(len(text)))
 	return nil
 }
 
 // close closes the file, and deletes it if nothing has arrived.
-func (p *partial) close() error {
-	err := p.file.Close()
-	if p.len() == 0 {
-		return errors.Join(err, os.Remove(p.file.Name()))
-	}
-	return err
-}
+func (p *partial) close() error { return p.file.Close(p.count > 0) }
