@@ -18,6 +18,7 @@ import (
 	"syscall"
 
 	"github.com/cachesim/cachesim/internal/faults"
+	"github.com/cachesim/cachesim/internal/filestate"
 )
 
 // File is an output that is being written. It ends with Commit or Abort.
@@ -290,14 +291,7 @@ func ReadFile(path string) ([]byte, error) {
 	if err := faults.At(faults.Open, path); err != nil {
 		return nil, err
 	}
-	info, err := os.Stat(path)
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is no regular file", path)
-	}
-	file, err := os.Open(path)
+	file, err := filestate.Open(path)
 	if err != nil {
 		return nil, err
 	}

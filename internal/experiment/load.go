@@ -20,6 +20,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 
 	"github.com/cachesim/cachesim/configs"
+	"github.com/cachesim/cachesim/internal/faults"
 	"github.com/cachesim/cachesim/internal/filestate"
 	"github.com/cachesim/cachesim/internal/suggest"
 	"github.com/cachesim/cachesim/internal/workload"
@@ -62,7 +63,7 @@ func readFile(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxFileSize+1))
+	text, err := io.ReadAll(faults.Reader(io.LimitReader(f, maxFileSize+1), path))
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
+
+	"github.com/cachesim/cachesim/internal/faults"
 )
 
 // Budget is how much memory the program may use. A nil Budget has no bound.
@@ -91,7 +93,7 @@ func (b *Budget) Part(share float64, most int64) int64 {
 
 // Need refuses bytes that are not left. what names who needs them, help says what would make it less.
 func (b *Budget) Need(bytes int64, what string, help ...string) error {
-	if b == nil || bytes <= b.Left() {
+	if b == nil || bytes <= b.Left() && faults.At(faults.Allocate, what) == nil {
 		return nil
 	}
 	return b.Refuse(bytes, what, help...)

@@ -19,6 +19,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
 
+	"github.com/cachesim/cachesim/internal/faults"
 	"github.com/cachesim/cachesim/internal/filestate"
 	"github.com/cachesim/cachesim/internal/suggest"
 )
@@ -44,7 +45,7 @@ func Read(path string, stdin io.Reader) ([]Record, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return readFrom(path, f)
+	return readFrom(path, faults.Reader(f, path))
 }
 
 // findIn returns the file of records in dir.

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/cachesim/cachesim/internal/faults"
 	"github.com/cachesim/cachesim/internal/filestate"
 	"github.com/cachesim/cachesim/internal/interruptible"
 	"github.com/cachesim/cachesim/internal/memory"
@@ -103,6 +104,9 @@ func withoutPath(err error) error {
 
 // Read makes input a reader that counts what was read.
 func (in *input) Read(p []byte) (int, error) {
+	if err := faults.At(faults.Read, in.path); err != nil {
+		return 0, err
+	}
 	n, err := in.r.Read(p)
 	in.bytesRead.Add(int64(n))
 	if err != nil && err != io.EOF {
@@ -113,6 +117,9 @@ func (in *input) Read(p []byte) (int, error) {
 
 // ReadAt reads from a regular file and counts what was read.
 func (in *input) ReadAt(p []byte, offset int64) (int, error) {
+	if err := faults.At(faults.Read, in.path); err != nil {
+		return 0, err
+	}
 	n, err := in.file.ReadAt(p, offset)
 	in.bytesRead.Store(min(in.bytesRead.Load()+int64(n), in.size))
 	return n, err

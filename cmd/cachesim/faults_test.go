@@ -1,0 +1,304 @@
+//go:build unix
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"image/png"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/cachesim/cachesim/internal/experiment"
+	"github.com/cachesim/cachesim/internal/faults"
+	"github.com/cachesim/cachesim/internal/records"
+)
+
+// A command under failing operations: what it works on, and what must be on the disk afterwards.
+type faultyCommand struct {
+	name    string
+	prepare func(t *testing.T, dir string) // fills a new folder
+	args    func(dir string) []string
+	keeps   []string // files that may be left, of those that a good run does not
+	again   bool     // what is left is worked on: the command goes on from there
+}
+
+const faultyExperiment = `name: small
+title: A small experiment
+source: ours
+traces:
+  - {name: zipf, generate: "zipf(objects=100,requests=500,seed=1)"}
+policies: [lru, fifo]
+capacities: [10]
+claims:
+  - claim: hit_ratio(lru) > 0
+`
+
+func writeFile(t *testing.T, path, content string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func mustRun(t *testing.T, args ...string) {
+	t.Helper()
+	if code, _, stderr := runCachesim(t, args...); code != exitFine {
+		t.Fatalf("%q: exit code %d, %s", args, code, stderr)
+	}
+}
+
+// embeddings answers as a service does.
+func embeddings(w http.ResponseWriter, r *http.Request) {
+	var q struct{ Input []string }
+	if err := json.NewDecoder(r.Body).Decode(&q); err != nil {
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	var rows []string
+	for i, text := range q.Input {
+		rows = append(rows, fmt.Sprintf(`{"index":%d,"embedding":[1,%d]}`, i, len(text)))
+	}
+	io.Copy(io.Discard, r.Body)
+	fmt.Fprintf(w, `{"data":[%s]}`, strings.Join(rows, ","))
+}
+
+func faultyCommands(t *testing.T) []faultyCommand {
+	service := httptest.NewServer(http.HandlerFunc(embeddings))
+	t.Cleanup(service.Close)
+	const queries = `{"time":0,"id":"a","text":"one"}
+{"time":1,"id":"b","text":"three"}
+{"time":2,"id":"c","text":"five"}
+`
+	sweep := func(t *testing.T, dir string) { writeFile(t, filepath.Join(dir, "small.yaml"), faultyExperiment) }
+	return []faultyCommand{
+		{
+			name: "run",
+			prepare: func(t *testing.T, dir string) {
+				writeFile(t, filepath.Join(dir, "trace.txt"), strings.Repeat("a\nb\nc\na\n", 50))
+			},
+			args: func(dir string) []string {
+				return []string{"run", filepath.Join(dir, "trace.txt"), "--policy", "lru,fifo", "--capacity", "1,2", "--jobs", "1",
+					"-o", filepath.Join(dir, "out")}
+			},
+		},
+		{
+			name: "sweep", prepare: sweep, again: true,
+			args: func(dir string) []string {
+				return []string{"sweep", filepath.Join(dir, "small.yaml"), "--jobs", "1", "-o", filepath.Join(dir, "out")}
+			},
+		},
+		{
+			name: "merge", again: true,
+			prepare: func(t *testing.T, dir string) {
+				sweep(t, dir)
+				out := filepath.Join(dir, "out")
+				mustRun(t, "sweep", "plan", filepath.Join(dir, "small.yaml"), "-o", out)
+				mustRun(t, "sweep", "run", out, "--shard", "0/1")
+			},
+			args: func(dir string) []string { return []string{"sweep", "merge", filepath.Join(dir, "out")} },
+		},
+		{
+			name:    "embed",
+			prepare: func(t *testing.T, dir string) { writeFile(t, filepath.Join(dir, "queries.jsonl"), queries) },
+			args: func(dir string) []string {
+				return []string{"embed", filepath.Join(dir, "queries.jsonl"), "-o", filepath.Join(dir, "queries.npy")}
+			},
+		},
+		{
+			name: "embed by a service", keeps: []string{"queries.npy.partial"}, again: true,
+			prepare: func(t *testing.T, dir string) { writeFile(t, filepath.Join(dir, "queries.jsonl"), queries) },
+			args: func(dir string) []string {
+				return []string{"embed", filepath.Join(dir, "queries.jsonl"), "-o", filepath.Join(dir, "queries.npy"),
+					"--endpoint", service.URL, "--model", "m", "--batch", "1", "--retries", "0"}
+			},
+		},
+		{
+			name: "convert",
+			prepare: func(t *testing.T, dir string) {
+				mustRun(t, "gen", "zipf", "-n", "3000", "--objects", "50", "-o", filepath.Join(dir, "in.csv.zst"))
+			},
+			args: func(dir string) []string {
+				return []string{"convert", filepath.Join(dir, "in.csv.zst"), filepath.Join(dir, "out.oracleGeneral.zst")}
+			},
+		},
+		{
+			name: "convert to Parquet",
+			prepare: func(t *testing.T, dir string) {
+				mustRun(t, "gen", "zipf", "-n", "3000", "--objects", "50", "-o", filepath.Join(dir, "in.csv"))
+				writeFile(t, filepath.Join(dir, "out.parquet"), "old")
+			},
+			args: func(dir string) []string {
+				return []string{"convert", filepath.Join(dir, "in.csv"), filepath.Join(dir, "out.parquet")}
+			},
+		},
+	}
+}
+
+// Whichever operation on files fails, and memory that is asked for, too: the command ends with one error, and what is
+// on the disk is whole, as a good run writes it, or as it was before, or absent. Where the command goes on with what is
+// there, it then comes to the same end.
+func TestEveryFailureLeavesWholeFiles(t *testing.T) {
+	for _, c := range faultyCommands(t) {
+		t.Run(c.name, func(t *testing.T) {
+			good := t.TempDir()
+			c.prepare(t, good)
+			mustRun(t, c.args(good)...)
+			step := 1
+			if testing.Short() && c.again { // a sweep has many
+				step = 7
+			}
+			failures := map[faults.Operation]int{}
+			for n := 1; ; n += step {
+				op, ok := c.failAt(t, n, good)
+				if !ok {
+					break
+				}
+				failures[op]++
+			}
+			for _, op := range []faults.Operation{faults.Create, faults.Write, faults.Rename, faults.Read} {
+				if failures[op] == 0 && step == 1 {
+					t.Errorf("no %s has failed: %v", op, failures)
+				}
+			}
+			t.Log(failures)
+		})
+	}
+}
+
+// failAt runs the command with its n-th operation failing; false means that it has fewer.
+func (c faultyCommand) failAt(t *testing.T, n int, good string) (failed faults.Operation, ok bool) {
+	t.Helper()
+	dir := t.TempDir()
+	c.prepare(t, dir)
+	before := filesIn(t, dir)
+	done := 0
+	var where string
+	restore := faults.Inject(func(op faults.Operation, path string) error {
+		if done++; done == n {
+			failed, where = op, path
+			return syscall.EIO
+		}
+		return nil
+	})
+	code, _, stderr := runCachesim(t, c.args(dir)...)
+	restore()
+	if failed == "" {
+		return "", false
+	}
+	what := fmt.Sprintf("operation %d, %s %s", n, failed, strings.TrimPrefix(where, dir))
+	c.checkEnd(t, what, failed, code, stderr)
+	leftBehind := failed == faults.Remove // of a temporary file, which the next program removes
+	for name, content := range filesIn(t, dir) {
+		switch {
+		case strings.HasPrefix(filepath.Base(name), ".cachesim-") && leftBehind, slices.Contains(c.keeps, name):
+		case content == before[name]:
+		default:
+			checkWhole(t, what, dir, good, name)
+		}
+	}
+	if c.again && !leftBehind {
+		if _, err := os.Stat(filepath.Join(dir, "queries.npy")); err == nil {
+			return failed, true // there is nothing left to do
+		}
+		mustRun(t, c.args(dir)...)
+		for name := range filesIn(t, good) {
+			checkWhole(t, what+", and again", dir, good, name)
+		}
+	}
+	return failed, true
+}
+
+// checkEnd wants one error, or a command that has done its work all the same.
+func (c faultyCommand) checkEnd(t *testing.T, what string, failed faults.Operation, code int, stderr string) {
+	t.Helper()
+	want := exitWrongUse
+	if failed == faults.Allocate {
+		want = exitOutOfMemory
+	}
+	if c.name == "merge" && strings.Contains(stderr, "is damaged") { // a result that cannot be read
+		want = exitCheckFailed
+	}
+	if code != exitFine && (code != want || strings.Count(stderr, "cachesim: ") != 1) {
+		t.Errorf("%s: exit code %d, %s", what, code, stderr)
+	}
+	if code == exitFine && (failed == faults.Write || failed == faults.Rename || failed == faults.Sync) {
+		t.Errorf("%s: exit code 0, %s", what, stderr)
+	}
+}
+
+// filesIn returns the contents of all files below a folder by their names.
+func filesIn(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(dir, path)
+		if err == nil {
+			files[name] = mustReadFile(t, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// checkWhole wants a file to be that of a good run; where it holds times, to be whole.
+func checkWhole(t *testing.T, what, dir, good, name string) {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Errorf("%s: %v", what, err)
+		return
+	}
+	switch {
+	case strings.HasPrefix(filepath.Base(name), "records."):
+		var recs, want []records.Record
+		if recs, err = records.Read(path, nil); err == nil {
+			want, err = records.Read(filepath.Join(good, name), nil)
+		}
+		if err == nil && len(recs) != len(want) {
+			err = fmt.Errorf("%d records, want %d", len(recs), len(want))
+		}
+	case filepath.Base(filepath.Dir(name)) == "cells":
+		var cells []experiment.Cell
+		var finished *experiment.Finished
+		if cells, err = experiment.ReadPlan(filepath.Join(dir, "out")); err == nil {
+			finished, err = experiment.ReadFinished(cells, filepath.Join(dir, "out"))
+		}
+		if err == nil && len(finished.Damaged) > 0 {
+			err = fmt.Errorf("damaged: %v", finished.Damaged)
+		}
+	case filepath.Base(name) == "timings.csv":
+		if lines := strings.Count(string(content), "\n"); lines != 4 || content[len(content)-1] != '\n' {
+			err = fmt.Errorf("%d lines", lines)
+		}
+	case filepath.Base(name) == "plan.jsonl": // holds the digest of the experiment, which names its folder
+		_, err = experiment.ReadPlan(filepath.Dir(path))
+	case filepath.Ext(name) == ".png":
+		_, err = png.Decode(strings.NewReader(string(content)))
+	case filepath.Ext(name) == ".svg":
+		if !strings.HasSuffix(strings.TrimSpace(string(content)), "</svg>") {
+			err = fmt.Errorf("cut off")
+		}
+	default:
+		if strings.ReplaceAll(string(content), dir, good) != mustReadFile(t, filepath.Join(good, name)) {
+			err = fmt.Errorf("not as a good run writes it: %.200q", content)
+		}
+	}
+	if err != nil {
+		t.Errorf("%s: %s: %v", what, name, err)
+	}
+}
