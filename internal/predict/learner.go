@@ -13,12 +13,12 @@ const (
 	trainingCost   = 2.0  // of a row, feature and tree
 	predictionCost = 12.0 // of a tree
 	// creditRequests are how many requests pay in advance: trainings are cheap while a replay begins, and worth most.
-	creditRequests = 1_500_000
+	creditRequests = 2_000_000
 	// mostPredicting is the share of the budget that predictions may take from training.
 	mostPredicting = 0.4
 )
 
-const defaultBudget = "2us"
+const defaultBudget = "1.5us"
 
 // parseBudget reads a time per request and returns nanoseconds.
 func parseBudget(text string) (float64, error) {

@@ -63,7 +63,11 @@ func LabelerOf(p Predictor) (Labeler, bool) {
 // CountsPrompts reports whether the times that p, or the predictor that it wraps, predicts are numbers of finished prompts. All others predict
 // positions.
 func CountsPrompts(p Predictor) bool {
-	b, ok := unwrapped(p).(*boosted)
+	p = unwrapped(p)
+	if a, ok := p.(*auto); ok {
+		p = a.boosted
+	}
+	b, ok := p.(*boosted)
 	return ok && b.features.clock.prompts != nil
 }
 

@@ -48,6 +48,7 @@ var registry = []Entry{
 	oracleEntry,
 	noisyEntry,
 	gbmEntry,
+	autoEntry,
 	ewmaEntry,
 	popuEntry,
 	plecoEntry,

@@ -44,3 +44,16 @@ func trainingCounters(t predict.Training) []policies.Counter {
 	}
 	return []policies.Counter{{Name: "trainings", Value: float64(t.Models)}, {Name: "training_work", Value: float64(t.Work)}}
 }
+
+// pickCounters are what a record says of a predictor that picks one of several: the requests during which each was
+// asked.
+func pickCounters(p predict.Predictor) (counters []policies.Counter) {
+	picks, changes := predict.Picks(p)
+	for _, pick := range picks {
+		counters = append(counters, policies.Counter{Name: "asked_" + pick.Name, Value: float64(pick.Requests)})
+	}
+	if len(picks) > 0 {
+		counters = append(counters, policies.Counter{Name: "predictor_changes", Value: float64(changes)})
+	}
+	return counters
+}

@@ -221,6 +221,9 @@ func (r *Replayer) replayPart(ctx context.Context, c Cell, t *traces.Trace, warm
 	}
 	out.cost = counted.Cost()
 	out.counters = append(out.counters, trainingCounters(out.cost.Training)...)
+	if counted != nil {
+		out.counters = append(out.counters, pickCounters(counted)...)
+	}
 	return out, err
 }
 
