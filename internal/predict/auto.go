@@ -1,23 +1,19 @@
 package predict
 
 import (
-	"math"
-	"math/rand/v2"
 	"time"
 
 	"github.com/cachesim/cachesim/internal/params"
 )
 
 var autoEntry = Entry{
-	Name: "auto",
-	Summary: "ewma, popu or gbm, whichever has lately been best at telling which of some objects comes back last; " +
-		"all three follow the trace",
-	Source: "cachesim",
-	Random: true,
+	Name:    "auto",
+	Summary: "ewma, popu or gbm, whichever a small cache that follows it has lately hit most with; all three follow the trace",
+	Source:  "cachesim",
+	Random:  true,
 	Params: []params.Param{
-		{Name: "every", Default: 32, Min: 1, Max: 1 << 20, Doc: "requests from one trial of the predictors to the next"},
-		{Name: "margin", Default: 0.03, Min: 0.0, Max: 1.0,
-			Doc: "by how much the error of another predictor must be lower to be taken instead; errors are from 0 to 1"},
+		{Name: "margin", Default: 0.01, Min: 0.0, Max: 1.0,
+			Doc: "by how much the hit ratio with another predictor must be higher for it to be taken instead"},
 	},
 	Time: func(_ params.Values, requests int64) time.Duration {
 		return boostedTime(params.Defaults(gbmEntry.Params), requests) + time.Duration(requests)*time.Microsecond
@@ -26,38 +22,38 @@ var autoEntry = Entry{
 }
 
 const (
-	trialObjects = 8
-	// trialAge is the largest age of the objects of a trial, and trialLength how long one lasts at most, in requests.
-	trialAge, trialLength = 1 << 13, 1 << 12
-	// fewestTrials must have ended before the first change, and trialMemory is about how many count.
-	fewestTrials, trialMemory = 32, 128
+	// miniatureShare is the share of the objects that miniatures serve, as a power of two, and miniatureSlots how many
+	// one holds: as many as a cache of 1024 objects holds of these.
+	miniatureShare, miniatureSlots = 4, 64
+	// judgedEvery is how many requests of these objects pass between two looks, and remembered how many count.
+	judgedEvery, remembered = 128, 2048
 )
 
-// auto asks the predictor that has been best so far, gbm first. Every now and then there is a trial: some objects that were requested lately, their ages uniform
-// in the logarithm, are put to all predictors. Each names the one that it would evict. Its error is the share of the others that are not
-// requested before that one, within the length of a trial. Trials in which all name the same object say nothing and do not count.
+// auto asks the predictor that has been best so far, gbm first. Each has a miniature: a small cache that serves one
+// object of 16, drawn by a hash, and follows the predictor blindly. The best is the one whose miniature has lately
+// hit most.
 //
-// Its clock is that of gbm. Memory: that of the predictors, and 8 bytes per object.
+// Its clock is that of gbm. Memory: that of the predictors, and 5 bytes per object.
 type auto struct {
 	entrants []entrant
 	boosted  *boosted
 	chosen   int
 	changes  uint32
 	last     []int32 // per object: position of its last request
-
-	objects []Object // of the trace; looked at only up to what has been observed
-	every   int
-	margin  float64
-	bits    *rand.Rand
-	trials  trials
+	inside   []uint8 // per object: a bit per entrant, set while its miniature holds the object
+	served   int     // requests of the miniatures
+	margin   float64
+	seed     uint64
+	next     [miniatureSlots]float64
 }
 
 // entrant is a predictor on trial.
 type entrant struct {
 	Predictor
 	name  string
-	error float64
-	asked int64 // requests during which it was the chosen one
+	held  []Object // by its miniature
+	hits  float64  // share of the last requests of the miniature
+	asked int64    // requests during which it was the chosen one
 }
 
 func newAuto(c Config) (*auto, error) {
@@ -69,9 +65,8 @@ func newAuto(c Config) (*auto, error) {
 	}
 	return &auto{
 		entrants: []entrant{{Predictor: newEWMA(c), name: "ewma"}, {Predictor: newPOPU(c), name: "popu"}, {Predictor: b, name: "gbm"}},
-		boosted:  b, chosen: 2, last: make([]int32, c.Count), objects: c.Objects,
-		every: own.Int("every"), margin: own.Float("margin"),
-		bits: rand.New(rand.NewPCG(c.Seed, 0x6175746f)), trials: trials{of: make([]int32, c.Count)},
+		boosted:  b, chosen: 2, last: make([]int32, c.Count), inside: make([]uint8, c.Count),
+		margin: own.Float("margin"), seed: c.Seed,
 	}, nil
 }
 
@@ -83,6 +78,9 @@ func (p *auto) Predict(objects []Object, pos int, next []float64) {
 
 func (p *auto) Observe(o Object, pos int) {
 	p.entrants[p.chosen].asked++
+	if (uint64(o)+p.seed+1)*0x9e3779b97f4a7c15>>(64-miniatureShare) == 0 {
+		p.serve(o, pos)
+	}
 	now := p.Now(pos)
 	for i := range p.entrants {
 		if e := &p.entrants[i]; e.Predictor == Predictor(p.boosted) {
@@ -92,60 +90,55 @@ func (p *auto) Observe(o Object, pos int) {
 		}
 	}
 	p.last[o] = int32(pos)
-	p.trials.observe(o, pos, p.judge)
-	if pos%p.every == 0 && pos >= trialObjects {
-		p.begin(pos)
-	}
 }
 
-// begin puts some objects to all predictors, as of the request after pos.
-func (p *auto) begin(pos int) {
-	var t trial
-	for range trialObjects {
-		age := int(math.Exp(p.bits.Float64() * math.Log(float64(min(pos, trialAge)))))
-		if o := p.objects[pos-age]; p.trials.of[o] == 0 && !t.has(o) {
-			t.objects[t.count] = o
-			t.count++
-		}
-	}
-	if t.count < 2 {
-		return
-	}
-	differ := false
+// serve serves a request in all miniatures.
+func (p *auto) serve(o Object, pos int) {
+	p.served++
+	weight := 1 / float64(min(p.served, remembered))
 	for i := range p.entrants {
-		t.victims[i] = p.victim(p.entrants[i], t.objects[:t.count], pos+1)
-		differ = differ || t.victims[i] != t.victims[0]
+		e := &p.entrants[i]
+		hit := 0.0
+		switch {
+		case p.inside[o]>>i&1 == 1:
+			hit = 1
+		case len(e.held) < miniatureSlots:
+			e.held = append(e.held, o)
+		default:
+			v := p.victim(e, pos)
+			p.inside[e.held[v]] &^= 1 << i
+			e.held[v] = o
+		}
+		p.inside[o] |= 1 << i
+		e.hits += (hit - e.hits) * weight
 	}
-	if differ {
-		p.trials.begin(t, pos)
+	if p.served%judgedEvery == 0 {
+		p.judge()
 	}
 }
 
-// victim returns the index of the object that a predictor expects last; ties go to the least recently used.
-func (p *auto) victim(e entrant, objects []Object, pos int) int8 {
-	var next [trialObjects]float64
-	e.Predict(objects, pos, next[:len(objects)])
+// victim returns where the object lies that a predictor expects last; ties go to the least recently used.
+func (p *auto) victim(e *entrant, pos int) int {
+	next := p.next[:len(e.held)]
+	e.Predict(e.held, pos, next)
 	v := 0
-	for i, o := range objects {
-		if next[i] > next[v] || next[i] == next[v] && p.last[o] < p.last[objects[v]] {
+	for i, o := range e.held {
+		if next[i] > next[v] || next[i] == next[v] && p.last[o] < p.last[e.held[v]] {
 			v = i
 		}
 	}
-	return int8(v)
+	return v
 }
 
-// judge takes what a trial has told, and changes to another predictor if that has become clearly better.
-func (p *auto) judge(t *trial, ended int) {
-	weight := 1 / float64(min(ended, trialMemory))
-	best := 0
+// judge changes to another predictor if that has become clearly better.
+func (p *auto) judge() {
+	best := p.chosen
 	for i := range p.entrants {
-		e := &p.entrants[i]
-		e.error += (t.error(t.victims[i]) - e.error) * weight
-		if e.error < p.entrants[best].error {
+		if p.entrants[i].hits > p.entrants[best].hits {
 			best = i
 		}
 	}
-	if ended >= fewestTrials && p.entrants[best].error+p.margin < p.entrants[p.chosen].error {
+	if p.entrants[best].hits > p.entrants[p.chosen].hits+p.margin {
 		p.chosen = best
 		p.changes++
 	}
@@ -189,75 +182,4 @@ func Picks(p Predictor) (picks []Pick, changes int64) {
 		picks = append(picks, Pick{e.name, e.asked})
 	}
 	return picks, int64(a.changes)
-}
-
-// trial is some objects of which each predictor has named one.
-type trial struct {
-	objects  [trialObjects]Object
-	rank     [trialObjects]int8 // per object: how many were requested before it, 1 more; 0: it has not been requested
-	victims  [3]int8            // per predictor
-	count    int8               // of the objects
-	returned int8
-	begun    int
-}
-
-func (t *trial) has(o Object) bool {
-	for _, other := range t.objects[:t.count] {
-		if other == o {
-			return true
-		}
-	}
-	return false
-}
-
-// error returns the share of the other objects that were not requested before a victim; 0 if that was not requested at all.
-func (t *trial) error(victim int8) float64 {
-	if t.rank[victim] == 0 {
-		return 0
-	}
-	return float64(t.count-t.rank[victim]) / float64(t.count-1)
-}
-
-// trials are those under way, in the order in which they began.
-type trials struct {
-	of    []int32 // per object: 1 plus the number of the trial that it is part of; 0: none
-	open  []trial
-	first int // number of open[0]
-	ended int
-}
-
-func (ts *trials) begin(t trial, pos int) {
-	t.begun = pos
-	ts.open = append(ts.open, t)
-	for _, o := range t.objects[:t.count] {
-		ts.of[o] = int32(ts.first + len(ts.open))
-	}
-}
-
-// observe notes a request, and ends the trials that have lasted long enough.
-func (ts *trials) observe(o Object, pos int, judge func(t *trial, ended int)) {
-	if n := ts.of[o]; n > 0 {
-		t := &ts.open[int(n)-1-ts.first]
-		ts.of[o] = 0
-		t.returned++
-		for i, other := range t.objects[:t.count] {
-			if other == o {
-				t.rank[i] = t.returned
-			}
-		}
-	}
-	for len(ts.open) > 0 && ts.open[0].begun+trialLength <= pos {
-		ts.end(judge)
-	}
-}
-
-func (ts *trials) end(judge func(t *trial, ended int)) {
-	t := &ts.open[0]
-	for _, o := range t.objects[:t.count] {
-		ts.of[o] = 0
-	}
-	ts.ended++
-	judge(t, ts.ended)
-	ts.open = ts.open[1:]
-	ts.first++
 }
