@@ -7,10 +7,11 @@ import (
 )
 
 var autoEntry = Entry{
-	Name:    "auto",
-	Summary: "ewma, popu or gbm, whichever a small cache that follows it has lately hit most with; all three follow the trace",
-	Source:  "cachesim",
-	Random:  true,
+	Name: "auto",
+	Summary: "ewma, popu or gbm, whichever a small cache that follows it has lately hit most with; " +
+		"all three follow the trace",
+	Source: "cachesim",
+	Random: true,
 	Params: []params.Param{
 		{Name: "margin", Default: 0.01, Min: 0.0, Max: 1.0,
 			Doc: "by how much the hit ratio with another predictor must be higher for it to be taken instead"},
