@@ -65,8 +65,10 @@ func newAuto(c Config) (*auto, error) {
 		return nil, err
 	}
 	return &auto{
-		entrants: []entrant{{Predictor: newEWMA(c), name: "ewma"}, {Predictor: newPOPU(c), name: "popu"}, {Predictor: b, name: "gbm"}},
-		boosted:  b, chosen: 2, last: make([]int32, c.Count), inside: make([]uint8, c.Count),
+		entrants: []entrant{
+			{Predictor: newEWMA(c), name: "ewma"}, {Predictor: newPOPU(c), name: "popu"}, {Predictor: b, name: "gbm"},
+		},
+		boosted: b, chosen: 2, last: make([]int32, c.Count), inside: make([]uint8, c.Count),
 		margin: own.Float("margin"), seed: c.Seed,
 	}, nil
 }
@@ -156,7 +158,8 @@ func (p *auto) Until(o Object) int32 {
 	return Forever
 }
 
-// Generation implements Lasting: all predictions are void where another predictor is chosen, or gbm is and has a new model.
+// Generation implements Lasting: all predictions are void where another predictor is chosen, or gbm is and has a new
+// model.
 func (p *auto) Generation() uint32 {
 	if p.entrants[p.chosen].Predictor == Predictor(p.boosted) {
 		return p.changes<<16 + p.boosted.Generation() + 1
@@ -173,7 +176,8 @@ type Pick struct {
 	Requests int64
 }
 
-// Picks returns the predictors that p picks among with the requests of each, and how often it changed; none where it does not pick.
+// Picks returns the predictors that p picks among with the requests of each, and how often it changed; none where it
+// does not pick.
 func Picks(p Predictor) (picks []Pick, changes int64) {
 	a, ok := unwrapped(p).(*auto)
 	if !ok {
