@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/workload"
@@ -265,10 +267,41 @@ func TestCellsThatShareAReplayKeepTheirNames(t *testing.T) {
 		if rec := r.Record; rec.CapacityText != c.Capacity || rec.Capacity != 30 || rec.Seed != c.Seed || rec.Cell != c.Hash {
 			t.Errorf("record of %s: %+v", c, rec)
 		}
-		if r.Seconds != results[share.hash()].Seconds || r.Seconds > 1.01*float64(20000)*(*r.NsPerRequest)/1e9/2 {
-			t.Errorf("%s took %v s, want a third of a pass of %v ns per request", c, r.Seconds, *r.NsPerRequest)
-		}
 	}
+}
+
+// slowReplays is the progress of replays that take three seconds of the test's clock each.
+type slowReplays struct{ loads }
+
+func (slowReplays) Replaying([]Cell) Task { return &slowTask{} }
+
+type slowTask struct {
+	silentTask
+	slept bool
+}
+
+func (t *slowTask) Set(int64, int64) {
+	if !t.slept {
+		t.slept = true
+		time.Sleep(3 * time.Second)
+	}
+}
+
+// Cells that share a pass over the trace have equal shares of its time.
+func TestCellsThatShareAReplayShareItsTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		share, number, seeded := newCell(zipfA, "lru", "10%"), newCell(zipfA, "lru", "30"), newCell(zipfA, "lru", "30")
+		seeded.Seed = 7
+		results, err := execute(t, numbered(share, number, seeded), Options{Progress: slowReplays{make(loads, 1)}})
+		if err != nil || len(results) != 3 {
+			t.Fatalf("%d results, %v", len(results), err)
+		}
+		for _, r := range results {
+			if r.Seconds != 1 {
+				t.Errorf("%s at %s took %v s, want a third of three", r.Record.Label, r.Record.CapacityText, r.Seconds)
+			}
+		}
+	})
 }
 
 // A warm-up belongs to a cell, not to its trace.
