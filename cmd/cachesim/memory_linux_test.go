@@ -52,7 +52,8 @@ func measureCommand(t *testing.T, cmd *exec.Cmd) measured {
 	return measured{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String(), usage.Maxrss << 10}
 }
 
-// wantRefusal makes sure that a run ended with an exit code and one line that holds a text, and took at most so many bytes.
+// wantRefusal makes sure that a run ended with an exit code and one line that holds a text, and took at most so many
+// bytes.
 func (m measured) wantRefusal(t *testing.T, exit int, text string, most int64) {
 	t.Helper()
 	if m.exit != exit || strings.Count(m.stderr, "\n") != 1 || !strings.Contains(m.stderr, text) {

@@ -13,9 +13,9 @@ import (
 	"github.com/cachesim/cachesim/internal/quote"
 )
 
-// output is a stream to the user. It keeps the first error, as not all that write look at theirs. Towards people it shows control
-// characters instead of sending them: names of files, members of archives, keys of traces and what services answer may hold some
-// that clear a terminal or write over it.
+// output is a stream to the user. It keeps the first error, as not all that write look at theirs. Towards people it
+// shows control characters instead of sending them: names of files, members of archives, keys of traces and what
+// services answer may hold some that clear a terminal or write over it.
 type output struct {
 	to     io.Writer
 	hidden *regexp.Regexp // what is shown instead of sent; nil: nothing
@@ -60,7 +60,8 @@ func (o *output) failed() error {
 	return o.err
 }
 
-// Control characters except tab and line feed; and the same with the styles that tables are written in, which go first and stay.
+// Control characters except tab and line feed; and the same with the styles that tables are written in, which go first
+// and stay.
 var (
 	controls = regexp.MustCompile(`[\x00-\x08\x0b-\x1f\x7f\x{80}-\x{9f}]`)
 	unstyled = regexp.MustCompile(`\x1b\[(?:[012]|3[123])m|` + controls.String())

@@ -164,7 +164,8 @@ func printRecords(w io.Writer, recs []records.Record, format string) error {
 	return records.Print(w, recs, format, records.PrintOptions{Color: isTerminal(w)})
 }
 
-// writeResults writes records and figures to a folder. What had ended before an interrupt is written whole; a later one stops the figures.
+// writeResults writes records and figures to a folder. What had ended before an interrupt is written whole; a later one
+// stops the figures.
 func writeResults(ctx context.Context, dir string, recs []records.Record) error {
 	if ctx.Err() != nil {
 		ctx = context.WithoutCancel(ctx)

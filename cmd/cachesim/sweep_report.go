@@ -71,8 +71,8 @@ func collect(ctx context.Context, s *experiment.Sweep, dirs ...string) (*experim
 	return reporting(ctx, func() (*experiment.Collection, error) { return s.Collect(dirs...) })
 }
 
-// reporting does work that comes after the replays, until the user stops it. Some of its files may be missing then; those that
-// are there are whole.
+// reporting does work that comes after the replays, until the user stops it. Some of its files may be missing then;
+// those that are there are whole.
 func reporting[T any](ctx context.Context, work func() (T, error)) (T, error) {
 	result, err := interruptible.Call(ctx, work)
 	if sim.Interrupted(err) {

@@ -99,7 +99,8 @@ func (e *Endpoint) messageOf(content []byte) string {
 	return e.quote(content)
 }
 
-// quote returns the beginning of what a service says as one printable line, without the key: the cut must not leave a part of that.
+// quote returns the beginning of what a service says as one printable line, without the key: the cut must not leave a
+// part of that.
 func (e *Endpoint) quote(content []byte) string {
 	const longest = 300
 	content = content[:min(len(content), maxErrorBytes)]

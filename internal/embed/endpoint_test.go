@@ -315,7 +315,8 @@ func rawService(t *testing.T, answer string) *Endpoint {
 	return &Endpoint{URL: "http://" + listener.Addr().String(), Model: "m", Batch: 2, Timeout: time.Minute, Key: "secret"}
 }
 
-// TestEndpointsThatBreakTheProtocol: each is an error within the time limit, which shows neither the key nor what moves a cursor.
+// TestEndpointsThatBreakTheProtocol: each is an error within the time limit, which shows neither the key nor what moves
+// a cursor.
 func TestEndpointsThatBreakTheProtocol(t *testing.T) {
 	for name, c := range map[string]struct{ answer, want string }{
 		"switches protocols": {"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n", "101 Switching Protocols: want an answer"},

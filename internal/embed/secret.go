@@ -14,7 +14,8 @@ import (
 // secret is the key of a service, which no message may tell, in whatever form the service repeats it.
 type secret string
 
-// hidden returns text without the key: where it stands as it is, the rest is kept; where it stands in another form, nothing is.
+// hidden returns text without the key: where it stands as it is, the rest is kept; where it stands in another form,
+// nothing is.
 func (s secret) hidden(text string) string {
 	if s == "" {
 		return text
@@ -26,7 +27,8 @@ func (s secret) hidden(text string) string {
 	return text
 }
 
-// disguisedIn reports whether text holds the key with line breaks or other marks within, escaped as in URLs, JSON or HTML, in base64 or in hexadecimal.
+// disguisedIn reports whether text holds the key with line breaks or other marks within, escaped as in URLs, JSON or
+// HTML, in base64 or in hexadecimal.
 func (s secret) disguisedIn(text string) bool {
 	const shortest = 4 // of an encoded form: less stands everywhere
 	letters := lettersOf(text)

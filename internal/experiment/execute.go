@@ -268,7 +268,8 @@ func (e *executor) plan(cells []Cell) error {
 	return nil
 }
 
-// report hands a failure on; what it returns stops the run. What is short of memory says nothing about the cells, and always does.
+// report hands a failure on; what it returns stops the run. What is short of memory says nothing about the cells, and
+// always does.
 func (e *executor) report(cells []Cell, err error) error {
 	if e.options.Failed == nil || errors.As(err, new(*memory.Error)) {
 		return err
@@ -444,8 +445,8 @@ func (e *executor) load(ctx context.Context, g *group) error {
 	if err != nil {
 		return e.report(plain(g.cells), fmt.Errorf("trace %s: %w", first.traceName(), err))
 	}
-	// What numbered the keys is garbage now. Returned at once, it leaves room for the tables of the replays, which are of like size. Of a short
-	// trace it is little, and an experiment may have thousands of those.
+	// What numbered the keys is garbage now. Returned at once, it leaves room for the tables of the replays, which are
+	// of like size. Of a short trace it is little, and an experiment may have thousands of those.
 	if len(t.Objects) > manyRequests {
 		debug.FreeOSMemory()
 	}

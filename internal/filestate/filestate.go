@@ -1,5 +1,6 @@
-// Package filestate opens regular files, and nothing else, and notices that one changes while it is read, so that no result comes from a file that
-// was half written or cut. Whatever is read besides traces goes through Open; traces may be pipes. Take the State of a file when it is opened, and ask it when all has been read.
+// Package filestate opens regular files, and nothing else, and notices that one changes while it is read, so that no
+// result comes from a file that was half written or cut. Whatever is read besides traces goes through Open; traces may
+// be pipes. Take the State of a file when it is opened, and ask it when all has been read.
 package filestate
 
 import (

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// Open opens a regular file to be read. A directory, a pipe, a device and a socket are errors at once: a pipe may wait for ever, and a
-// device may never end.
+// Open opens a regular file to be read. A directory, a pipe, a device and a socket are errors at once: a pipe may wait
+// for ever, and a device may never end.
 func Open(path string) (*os.File, error) {
 	info, err := os.Stat(path)
 	if err != nil {

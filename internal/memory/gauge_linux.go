@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// newGauge returns what tells how much memory the process takes: pages that it has written to, as a control group counts them. Where the shell
-// bounds the address space, room that was never written to counts, too.
+// newGauge returns what tells how much memory the process takes: pages that it has written to, as a control group
+// counts them. Where the shell bounds the address space, room that was never written to counts, too.
 func newGauge() func() int64 {
 	statm, err := os.Open("/proc/self/statm")
 	if err != nil {

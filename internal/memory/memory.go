@@ -1,5 +1,6 @@
 // Package memory keeps the program within the memory that it may use.
-// A Budget says how much that is; whoever is about to take much asks it first, and Watch ends the program before it takes more.
+// A Budget says how much that is; whoever is about to take much asks it first, and Watch ends the program before it
+// takes more.
 package memory
 
 import (
@@ -23,8 +24,8 @@ type Budget struct {
 // DefaultShare is the part of what there is that the program takes without being told.
 const DefaultShare = 0.75
 
-// Available returns how much memory there is, in bytes: that of the machine or less, where a control group or the shell sets a limit.
-// limit says which of them it is.
+// Available returns how much memory there is, in bytes: that of the machine or less, where a control group or the shell
+// sets a limit. limit says which of them it is.
 func Available() (bytes int64, limit string) {
 	bytes, limit = math.MaxInt64, "no known limit"
 	take := func(n uint64, err error, what string) {

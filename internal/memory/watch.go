@@ -18,9 +18,9 @@ const (
 	hardShare = 1.1
 )
 
-// Watch makes the collector keep to the budget and calls stop as soon as the program takes more than it, with the error to end with. A program that takes
-// yet more, or has not given memory back a while later, is not going to stop by itself: then Watch calls abort, which must end it.
-// The function that Watch returns ends the watch.
+// Watch makes the collector keep to the budget and calls stop as soon as the program takes more than it, with the error
+// to end with. A program that takes yet more, or has not given memory back a while later, is not going to stop by
+// itself: then Watch calls abort, which must end it. The function that Watch returns ends the watch.
 func (b *Budget) Watch(stop, abort func(error)) (end func()) {
 	before := debug.SetMemoryLimit(int64(softShare * float64(b.total)))
 	quit, ended := make(chan struct{}), make(chan struct{})

@@ -54,7 +54,8 @@ type Entry struct {
 	Similar bool
 	// NeedsTime reports whether it cannot work on a trace without a clock; nil: it can.
 	NeedsTime func(Values) bool
-	// Memory is what it takes beside the trace, with its default parameters; the zero Memory stands for that of a policy that keeps little.
+	// Memory is what it takes beside the trace, with its default parameters; the zero Memory stands for that of a
+	// policy that keeps little.
 	Memory Memory
 	Params []Param
 	// Check refuses values of Params that mean nothing, alone or together; nil where their types and ranges say all.

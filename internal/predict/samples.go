@@ -23,8 +23,8 @@ type Samples struct {
 	row     []float64
 }
 
-// NewSamples returns the samples of a trace that has not begun. Memory beyond that of Features: 4 bytes per request of the window, or of the trace
-// where the window is longer, and 8 per object.
+// NewSamples returns the samples of a trace that has not begun. Memory beyond that of Features: 4 bytes per request of
+// the window, or of the trace where the window is longer, and 8 per object.
 func NewSamples(set FeatureSet, window int, c Config) *Samples {
 	window = min(window, max(1, len(c.Objects))) // in a longer one, too, nothing expires
 	return &Samples{

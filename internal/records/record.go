@@ -10,14 +10,16 @@ const (
 
 // Record is the outcome of one policy at one capacity on one trace. Pointers are nil, and null in JSON, where the figure does
 // not exist: byte figures where the capacity counts objects, the interval where it counts them, ratios without an optimum.
-// A field that is tagged added:"later" may be absent in files, as programs wrote records before it existed; it is then zero.
+// A field that is tagged added:"later" may be absent in files, as programs wrote records before it existed; it is then
+// zero.
 type Record struct {
 	// Trace names what was replayed; the fields up to SampleSeed say where it comes from and how it was read, so that it can be replayed again.
 	Trace          string `json:"trace" parquet:"trace"`
 	TraceFiles     string `json:"trace_files" parquet:"trace_files"`         // paths, one per line, "-" for standard input; "" if generated
 	TraceGenerator string `json:"trace_generator" parquet:"trace_generator"` // the generator with every parameter, its seed among them; "" for files
 	TraceChecksum  string `json:"trace_checksum" parquet:"trace_checksum"`   // "sha256:" and the digest of the file's bytes, or of the digests of several; "" if generated or not taken
-	// InputFormat reads the files the same way again, as for --input-format; "" if generated, or if that is another for each file.
+	// InputFormat reads the files the same way again, as for --input-format; "" if generated, or if that is another for
+	// each file.
 	InputFormat string `json:"input_format" parquet:"input_format"`
 	// ReadAs says for people what the files were read as; "" in records of older programs.
 	ReadAs string `json:"read_as" parquet:"read_as" added:"later"`

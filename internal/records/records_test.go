@@ -273,7 +273,8 @@ func TestParquetWithLZ4IsRefused(t *testing.T) {
 	}
 }
 
-// Bytes all over a Parquet file spoilt in turn, and the file cut there: an error or records, never a panic, nor what one says of the program.
+// Bytes all over a Parquet file spoilt in turn, and the file cut there: an error or records, never a panic, nor what
+// one says of the program.
 func TestDamagedParquetNeverPanics(t *testing.T) {
 	_, _, p := encoded(t)
 	for i := 0; i < len(p); i += 97 {

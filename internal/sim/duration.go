@@ -13,8 +13,8 @@ const longReplay = time.Minute
 // usualTime is what a request takes under most policies.
 const usualTime = 100 * time.Nanosecond
 
-// Duration estimates the time that a job takes: that of the policy and that of the predictor it asks, per request. It is a rough figure, from a
-// server; what similarity and models of time take is not in it.
+// Duration estimates the time that a job takes: that of the policy and that of the predictor it asks, per request. It
+// is a rough figure, from a server; what similarity and models of time take is not in it.
 func (r *Replayer) Duration(job []Cell) time.Duration {
 	c := job[0] // several share one pass
 	requests := int64(r.Requests(c.Capacity))
@@ -25,7 +25,8 @@ func (r *Replayer) Duration(job []Cell) time.Duration {
 	return d
 }
 
-// LongNote says how long jobs are expected to take with so many at a time, and which of them longest. It is empty where that is no more than a minute.
+// LongNote says how long jobs are expected to take with so many at a time, and which of them longest. It is empty where
+// that is no more than a minute.
 func LongNote(jobs [][]Cell, atATime int, durationOf func(job []Cell) time.Duration, requests int) string {
 	var sum, longest time.Duration
 	var slowest Cell

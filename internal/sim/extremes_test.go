@@ -14,7 +14,8 @@ import (
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
-// extremes returns an entry with each of its parameters alone at the least and at the most that it accepts, or at each of its choices.
+// extremes returns an entry with each of its parameters alone at the least and at the most that it accepts, or at each
+// of its choices.
 func extremes(name string, ps []params.Param) (texts []string) {
 	add := func(p params.Param, value string) {
 		texts = append(texts, fmt.Sprintf("%s(%s=%s)", name, p.Name, value))
@@ -48,7 +49,8 @@ func extremes(name string, ps []params.Param) (texts []string) {
 	return texts
 }
 
-// patience is how long a short trace may take at most with extreme parameters: far longer than it does, and far shorter than for ever.
+// patience is how long a short trace may take at most with extreme parameters: far longer than it does, and far shorter
+// than for ever.
 const patience = time.Minute
 
 // replayExtreme replays a cell at the least and the largest capacities, in every unit that it works in.

@@ -7,7 +7,8 @@ import (
 	"github.com/cachesim/cachesim/internal/memory"
 )
 
-// NextUseBytes is what next uses take for each request. The replays of a trace share them, and nearly all need them, as the optimum does.
+// NextUseBytes is what next uses take for each request. The replays of a trace share them, and nearly all need them, as
+// the optimum does.
 const NextUseBytes = 4
 
 // Estimates of what the policies do not take themselves, in bytes.
@@ -46,7 +47,8 @@ func (r *Replayer) slots(c Cell) int64 {
 // sharedNeed estimates the memory of what replays share, before it is made.
 func (r *Replayer) sharedNeed() int64 { return NextUseBytes * int64(len(r.trace.Objects)) }
 
-// AtATime returns how many of the jobs fit into so many bytes at a time, whichever those are: at most wanted. It is an error if one does not fit alone.
+// AtATime returns how many of the jobs fit into so many bytes at a time, whichever those are: at most wanted. It is an
+// error if one does not fit alone.
 func (r *Replayer) AtATime(jobs [][]Cell, wanted int, budget *memory.Budget) (int, error) {
 	if budget == nil || len(jobs) == 0 {
 		return wanted, nil

@@ -26,7 +26,8 @@ func generated(t *testing.T, generator string) *traces.Trace {
 	return trace
 }
 
-// What an Entry says about its memory is held against what the policy takes, at a capacity and in units for which it may not have been measured.
+// What an Entry says about its memory is held against what the policy takes, at a capacity and in units for which it
+// may not have been measured.
 func TestPoliciesTakeTheMemoryThatTheySay(t *testing.T) {
 	trace := generated(t, "zipf(requests=60000,objects=40000,alpha=0.6,size=lognormal)")
 	oracle, err := predict.Parse("oracle")

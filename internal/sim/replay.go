@@ -8,8 +8,8 @@ import (
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
-// A cache serves a window of requests between two looks at the context. Windows take about windowTime: they are long where a
-// request takes nanoseconds, and short where each of them trains, predicts or draws a million candidates.
+// A cache serves a window of requests between two looks at the context. Windows take about windowTime: they are long
+// where a request takes nanoseconds, and short where each of them trains, predicts or draws a million candidates.
 const (
 	windowTime     = 5 * time.Millisecond
 	shortestWindow = 4

@@ -14,15 +14,16 @@ const (
 	valueShare = 0.125     // of the budget; the text is held twice while it grows
 )
 
-// jsonStream reads a file that is one JSON array or object, value by value, so that what is wrong is found where it stands and no more of the text is held
-// than one of them.
+// jsonStream reads a file that is one JSON array or object, value by value, so that what is wrong is found where it
+// stands and no more of the text is held than one of them.
 type jsonStream struct {
 	src  *Source
 	what string // the file should be
 	at   int64  // bytes before the present one
 }
 
-// scanArray calls element with a scanner in front of each element of the array that the file must be; what says what it should hold.
+// scanArray calls element with a scanner in front of each element of the array that the file must be; what says what it
+// should hold.
 func (s *Source) scanArray(what string, element func(*jsonScanner) error) error {
 	j := &jsonStream{src: s, what: what}
 	if err := j.want('[', "an array in brackets"); err != nil {
@@ -35,7 +36,8 @@ func (s *Source) scanArray(what string, element func(*jsonScanner) error) error 
 	return j.end()
 }
 
-// scanObject calls field with the name of each value of the object that the file must be, and a scanner in front of the value.
+// scanObject calls field with the name of each value of the object that the file must be, and a scanner in front of the
+// value.
 func (s *Source) scanObject(what string, field func(key []byte, s *jsonScanner) error) error {
 	j := &jsonStream{src: s, what: what}
 	if err := j.want('{', "an object in braces"); err != nil {
@@ -168,7 +170,8 @@ func (j *jsonStream) value(read func(*jsonScanner) error) error {
 	return nil
 }
 
-// cut returns the text of the next value. Where that is no JSON, it is cut off a little later, so that a scanner finds out what is wrong.
+// cut returns the text of the next value. Where that is no JSON, it is cut off a little later, so that a scanner finds
+// out what is wrong.
 func (j *jsonStream) cut() (text []byte, err error) {
 	var end valueEnd
 	most := int(j.src.in.budget.Part(valueShare, maxValue))
@@ -196,7 +199,8 @@ func (j *jsonStream) cut() (text []byte, err error) {
 	}
 }
 
-// valueEnd finds where a value ends. It looks at brackets and quotes, and knows which bytes cannot stand in JSON at all.
+// valueEnd finds where a value ends. It looks at brackets and quotes, and knows which bytes cannot stand in JSON at
+// all.
 type valueEnd struct {
 	depth             int
 	begun             bool
@@ -204,7 +208,8 @@ type valueEnd struct {
 	wrong             bool
 }
 
-// jsonBytes can stand outside of strings: brackets, punctuation, blanks, and the letters of numbers, true, false and null.
+// jsonBytes can stand outside of strings: brackets, punctuation, blanks, and the letters of numbers, true, false and
+// null.
 var jsonBytes = func() (allowed [256]bool) {
 	for _, c := range []byte("{}[]:,\" \t\r\n+-.0123456789Eaeflnrstu") {
 		allowed[c] = true

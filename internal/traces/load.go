@@ -346,7 +346,8 @@ func (l *loader) makeRoom(n int) error {
 	return nil
 }
 
-// afford refuses a trace of n requests that the budget has no room for. Objects are not counted: nobody knows how many there will be.
+// afford refuses a trace of n requests that the budget has no room for. Objects are not counted: nobody knows how many
+// there will be.
 func (l *loader) afford(n int) error {
 	have := len(l.trace.Objects)
 	need := float64(n-have)*l.requestBytes() + float64(n)*l.opts.RequestBytes
@@ -359,7 +360,8 @@ func (l *loader) afford(n int) error {
 		fmt.Sprintf("--sample %g", roundedDown(share, 1)), fmt.Sprintf("--limit %.0f", roundedDown(share*float64(n), 2)))
 }
 
-// spareShare is how much of the room that is left a trace that fits may take for its requests, so that objects have room, too.
+// spareShare is how much of the room that is left a trace that fits may take for its requests, so that objects have
+// room, too.
 const spareShare = 0.7
 
 // roundedDown returns x with its first digits alone.

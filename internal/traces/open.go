@@ -25,7 +25,8 @@ func Open(path string, opts LoadOptions) (*Stream, error) {
 	return open(context.Background(), path, opts, new(together))
 }
 
-// open is Open with a context that ends the waiting for a pipe, and for a file that is read together with others: t is what they share.
+// open is Open with a context that ends the waiting for a pipe, and for a file that is read together with others: t is
+// what they share.
 func open(ctx context.Context, path string, opts LoadOptions, t *together) (*Stream, error) {
 	in, err := openInput(ctx, path, opts.Stdin)
 	if err != nil {
@@ -57,7 +58,8 @@ func (in *input) stream(spec string, wholeMembers bool) (*Stream, error) {
 	return s, err
 }
 
-// open recognises the format, unless spec asks for one, and starts to read. What the file was read as goes into reading.
+// open recognises the format, unless spec asks for one, and starts to read. What the file was read as goes into
+// reading.
 func (s *Source) open(spec string, reading *Reading) (Reader, Fields, error) {
 	format, opts, err := s.chooseFormat(spec)
 	if err != nil {

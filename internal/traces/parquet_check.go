@@ -76,7 +76,8 @@ func (p *parquetCheck) chunk(chunk format.ColumnChunk) error {
 	return nil
 }
 
-// pageShare is the part of the budget that a page may take: several columns are read side by side, and a page is held a few times.
+// pageShare is the part of the budget that a page may take: several columns are read side by side, and a page is held a
+// few times.
 const pageShare = 0.125
 
 // page checks the page at an offset and returns its length with its header.
@@ -129,8 +130,8 @@ func (p *parquetCheck) pageHeader(start, end int64) (*pageHeader, error) {
 	return nil, fmt.Errorf("damaged Parquet: want the header of a page at byte %d", start)
 }
 
-// note takes an integer of a page header, or a truth value as 1 or 0. (parquet.thrift: PageHeader, num_values of the three kinds of pages, and
-// what DataPageHeaderV2 says of levels and compression.)
+// note takes an integer of a page header, or a truth value as 1 or 0. (parquet.thrift: PageHeader, num_values of the
+// three kinds of pages, and what DataPageHeaderV2 says of levels and compression.)
 func (h *pageHeader) note(outer, field int, value int64) {
 	switch {
 	case outer == 0 && field == 2:
@@ -172,7 +173,8 @@ const (
 	thriftStruct
 )
 
-// structure walks over a structure and calls note, if not nil, for the integers and truth values in it and in the structures directly in it.
+// structure walks over a structure and calls note, if not nil, for the integers and truth values in it and in the
+// structures directly in it.
 func (w *thriftWalk) structure(note func(outer, field int, value int64)) {
 	const maxDepth = 32
 	w.depth++

@@ -15,8 +15,9 @@ import (
 	"github.com/cachesim/cachesim/internal/memory"
 )
 
-// inflation looks at the compressed bytes of Parquet pages before the Parquet package inflates them, as it goes on as long as anything comes out, whatever the
-// page claims. Most pages are told from their framing; those that are not are inflated once, into nothing.
+// inflation looks at the compressed bytes of Parquet pages before the Parquet package inflates them, as it goes on as
+// long as anything comes out, whatever the page claims. Most pages are told from their framing; those that are not are
+// inflated once, into nothing.
 type inflation struct {
 	zstd  *zstd.Decoder
 	gzip  *gzip.Reader
@@ -62,8 +63,8 @@ func checkSnappy(page *io.SectionReader, claim int64) error {
 	return nil
 }
 
-// checkLZ4 inflates a block into as much room as it claims. The Parquet package doubles the room for as long as a block does not fit, even
-// if that is because it is damaged.
+// checkLZ4 inflates a block into as much room as it claims. The Parquet package doubles the room for as long as a block
+// does not fit, even if that is because it is damaged.
 func (f *inflation) checkLZ4(page *io.SectionReader, claim int64) error {
 	need := int(page.Size() + claim)
 	if cap(f.block) < need {
@@ -99,7 +100,8 @@ func checkZstd(page *io.SectionReader, claim int64) (told bool, err error) {
 	return most <= 2*claim+2*zstdMaxBlock, nil
 }
 
-// zstdFrame returns the length of the frame that r begins with, and the most bytes that it can hold; ok is false if it is none.
+// zstdFrame returns the length of the frame that r begins with, and the most bytes that it can hold; ok is false if it
+// is none.
 func zstdFrame(r *io.SectionReader) (length, holds int64, ok bool) {
 	var head [18]byte
 	n, _ := r.ReadAt(head[:], 0)
@@ -147,7 +149,8 @@ func zstdFrame(r *io.SectionReader) (length, holds int64, ok bool) {
 // deflateMost is the most bytes that a byte of deflate can stand for.
 const deflateMost = 1032
 
-// checkGzip trusts a page that says the same about its length at its end, if it is too short to hold more than any page may.
+// checkGzip trusts a page that says the same about its length at its end, if it is too short to hold more than any page
+// may.
 func checkGzip(page *io.SectionReader, claim int64) (told bool, err error) {
 	var length [4]byte
 	if page.Size() < int64(len(length)) || page.Size()*deflateMost > maxParquetPage {

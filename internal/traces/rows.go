@@ -269,7 +269,8 @@ func (r *rowReader) describeColumn(i int) string {
 	return shortName(r.header[i])
 }
 
-// choiceOf returns what chooses a column again: its name, if that is plain and no other column has it, or else its number.
+// choiceOf returns what chooses a column again: its name, if that is plain and no other column has it, or else its
+// number.
 func (r *rowReader) choiceOf(i int) string {
 	if r.header != nil && isPlainChoice(r.header[i]) {
 		if again, err := r.column(r.header[i]); err == nil && again == i {

@@ -136,7 +136,8 @@ func (t *tarReader) openMember(header *tar.Header) error {
 // heldShare is the part of the budget that members in memory may take.
 const heldShare = 0.5
 
-// hold reads the present member into memory. What it claims may be much more than the archive holds, where it is sparse.
+// hold reads the present member into memory. What it claims may be much more than the archive holds, where it is
+// sparse.
 func (t *tarReader) hold(place string, size int64) ([]byte, error) {
 	budget := t.archive.in.budget
 	if size > budget.Part(heldShare, math.MaxInt64)-t.held {

@@ -18,7 +18,8 @@ const (
 	spareDisk    = 256 << 20 // bytes that stay free
 )
 
-// copyToFile copies the content to a temporary file. It has no name, so that nothing of it stays behind however the program ends.
+// copyToFile copies the content to a temporary file. It has no name, so that nothing of it stays behind however the
+// program ends.
 func (s *Source) copyToFile() (io.ReaderAt, int64, error) {
 	temp, err := os.CreateTemp("", "cachesim-*")
 	if err != nil {

@@ -317,7 +317,8 @@ type LoadOptions struct {
 	Vectors VectorReader // embeddings of the queries from beside the trace, one for each request of its files, in their order; nil: those in the trace
 
 	Memory *memory.Budget // what may be taken; nil: all that there is
-	// RequestBytes is what the caller will take for each request once the trace is loaded, so that a trace which leaves no room for it is refused before.
+	// RequestBytes is what the caller will take for each request once the trace is loaded, so that a trace which leaves
+	// no room for it is refused before.
 	RequestBytes float64
 
 	Stdin    io.Reader               // what "-" reads; nil: the standard input of the process

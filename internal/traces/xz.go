@@ -36,9 +36,10 @@ func (x *xzReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// xzGuard passes an xz file on and follows its streams, blocks and chunks, without decompressing any. The xz package makes a dictionary of whatever size
-// the header of a block asks for, and takes a file that is cut off between its blocks and the index after them for a whole one.
-// (The .xz file format, https://tukaani.org/xz/xz-file-format.txt; LZMA2 as the Linux kernel documents it.)
+// xzGuard passes an xz file on and follows its streams, blocks and chunks, without decompressing any. The xz package
+// makes a dictionary of whatever size the header of a block asks for, and takes a file that is cut off between its
+// blocks and the index after them for a whole one. (The .xz file format, https://tukaani.org/xz/xz-file-format.txt;
+// LZMA2 as the Linux kernel documents it.)
 type xzGuard struct {
 	r    io.Reader
 	err  error

@@ -414,8 +414,8 @@ func IsGenerator(text string) bool {
 	return slices.ContainsFunc(gen.All(), func(e gen.Entry) bool { return e.Name == strings.TrimSpace(name) })
 }
 
-// Describe writes what w is into the record of one of its replays. The name of the trace, the sample rate, and the format that was found out
-// are left as they are.
+// Describe writes what w is into the record of one of its replays. The name of the trace, the sample rate, and the
+// format that was found out are left as they are.
 func (w Workload) Describe(rec *records.Record) error {
 	for _, path := range w.Paths() {
 		if strings.Contains(path, "\n") {

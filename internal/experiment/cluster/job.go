@@ -39,7 +39,8 @@ func (j Job) Check() error {
 // ceil divides and rounds up: a limit of 1.5 MiB or minutes is no limit of 1.
 func ceil(n, unit int64) int64 { return (n + unit - 1) / unit }
 
-// memoryFlag tells a shard its memory: nine tenths of what the cluster gives it, so that it ends by itself, with an error that says why, before it is killed.
+// memoryFlag tells a shard its memory: nine tenths of what the cluster gives it, so that it ends by itself, with an
+// error that says why, before it is killed.
 func (j Job) memoryFlag() []string {
 	if j.Memory == 0 {
 		return nil

@@ -189,8 +189,8 @@ func (k Kubernetes) check() error {
 }
 
 // failurePolicy gives a shard up at once where the program says that it cannot do it (a trace is missing, say), so that another try would end
-// the same, and does not count a pod that the cluster itself took away. A shard that ran out of memory (exit code 3) is tried again like one that was
-// killed: its finished cells stay, so that less is left to do.
+// the same, and does not count a pod that the cluster itself took away. A shard that ran out of memory (exit code 3) is
+// tried again like one that was killed: its finished cells stay, so that less is left to do.
 func failurePolicy() podFailurePolicy {
 	return podFailurePolicy{Rules: []failureRule{
 		{Action: "FailIndex", OnExitCodes: &exitCodes{ContainerName: containerName, Operator: "In", Values: []int{2}}},

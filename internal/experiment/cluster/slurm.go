@@ -93,10 +93,12 @@ func (s Slurm) check(j Job) error {
 	return nil
 }
 
-// setHere are the options without which a task would run the wrong shard or its log would not be found, by their letters.
+// setHere are the options without which a task would run the wrong shard or its log would not be found, by their
+// letters.
 var setHere = map[byte]string{'a': "--array", 'o': "--output", 'e': "--error"}
 
-// flagLetters are options of sbatch that take no value, so that another may follow in the same word: -Ha 3 is --hold --array=3.
+// flagLetters are options of sbatch that take no value, so that another may follow in the same word: -Ha 3 is --hold
+// --array=3.
 const flagLetters = "HIOQVWXhksuv"
 
 func checkSbatchArg(arg string) error {

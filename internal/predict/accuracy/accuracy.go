@@ -88,7 +88,8 @@ type answer struct {
 	distance        float64 // true, in requests
 }
 
-// Measure replays t once and asks the predictor on the way. It fails where the cache does not fill up before the end, and with ctx's error as soon as ctx ends.
+// Measure replays t once and asks the predictor on the way. It fails where the cache does not fill up before the end,
+// and with ctx's error as soon as ctx ends.
 func Measure(ctx context.Context, t *traces.Trace, spec predict.Spec, o Options) (*Result, error) {
 	return interruptible.Call(ctx, func() (*Result, error) { return compare(ctx, t, spec, o) })
 }
