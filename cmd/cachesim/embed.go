@@ -56,7 +56,8 @@ Embedders:
 	flags.StringVar(&f.service.Model, "model", "", "model that the service uses")
 	flags.IntVar(&f.service.Dimensions, "dimensions", 0, "numbers in a vector, of models that can give fewer (0: as many as the model gives)")
 	flags.StringVar(&f.keyEnv, "key-env", "", "environment variable that holds the key of the service (default: "+openAIKey+" for "+openAIHost+", elsewhere no key)")
-	flags.BoolVar(&f.service.KeyInClear, "key-in-clear", false, "send the key over http:// to another machine, too, where others can read it on its way")
+	flags.BoolVar(&f.service.KeyInClear, "key-in-clear", false,
+		"send the key over http:// to another machine, too, where others can read it on its way")
 	flags.IntVar(&f.service.Batch, "batch", 64, "texts in a request to the service, at most 4096")
 	flags.DurationVar(&f.service.Timeout, "timeout", 30*time.Second, "longest time that a request to the service takes")
 	flags.IntVar(&f.service.Retries, "retries", 5, "retries of a request that fails in a way that may pass: the network, 408, 429 and 5xx")
@@ -135,7 +136,8 @@ func (f *embedFlags) check(cmd *cobra.Command, in []string) error {
 
 // checkNoService refuses flags that say how a service is asked where none is.
 func (f *embedFlags) checkNoService(cmd *cobra.Command) error {
-	for _, name := range []string{"endpoint", "model", "dimensions", "key-env", "key-in-clear", "batch", "timeout", "retries"} {
+	for _, name := range []string{"endpoint", "model", "dimensions", "key-env", "key-in-clear", "batch", "timeout",
+		"retries"} {
 		if cmd.Flags().Changed(name) {
 			return fmt.Errorf("--%s is for services: name one with --endpoint URL", name)
 		}

@@ -79,7 +79,8 @@ func TestRunsAreRefusedBeforeTheyStart(t *testing.T) {
 			t.Errorf("the error does not mention %q: %s", help, m.stderr)
 		}
 	}
-	m = measure(t, "run", generator, "--policy", "lru", "--capacity", "10", "--memory", "128MiB", "--quiet", "--limit", "1000000")
+	m = measure(t, "run", generator, "--policy", "lru", "--capacity", "10", "--memory", "128MiB", "--quiet",
+		"--limit", "1000000")
 	if m.exit != exitFine {
 		t.Errorf("what the error says would help did not: %s", m.stderr)
 	}

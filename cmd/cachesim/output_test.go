@@ -58,9 +58,11 @@ func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on 
 
 // cobra does not look at whether its help was written.
 func TestHelpThatCannotBeWritten(t *testing.T) {
-	for _, args := range [][]string{{"--help"}, {"run", "--help"}, {"help", "gen"}, {"--version"}, {"policies"}, {"completion", "bash"}, {}, {"__complete", "run", "--pol"}} {
+	for _, args := range [][]string{{"--help"}, {"run", "--help"}, {"help", "gen"}, {"--version"}, {"policies"},
+		{"completion", "bash"}, {}, {"__complete", "run", "--pol"}} {
 		var stderr bytes.Buffer
-		if code := run(args, nil, full{}, &stderr); code != exitWrongUse || !strings.Contains(stderr.String(), "no space left on device") {
+		if code := run(args, nil, full{}, &stderr); code != exitWrongUse ||
+			!strings.Contains(stderr.String(), "no space left on device") {
 			t.Errorf("%q: exit code %d, %q", args, code, stderr.String())
 		}
 	}

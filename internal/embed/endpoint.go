@@ -202,7 +202,8 @@ func (e *Endpoint) try(ctx context.Context, address *url.URL, body []byte, limit
 	defer response.Body.Close()
 	defer context.AfterFunc(ctx, func() { response.Body.Close() })() // the body of a connection that was switched to another protocol does not look at ctx
 	if response.StatusCode < 200 {                                   // what follows is in a protocol that nobody asked for, and may never end
-		return nil, backoff.Permanent(fmt.Errorf("%s: want an answer to a request for embeddings", e.quote([]byte(response.Status))))
+		return nil, backoff.Permanent(fmt.Errorf("%s: want an answer to a request for embeddings",
+			e.quote([]byte(response.Status))))
 	}
 	if response.StatusCode != http.StatusOK {
 		return nil, e.refused(response)
@@ -239,7 +240,8 @@ func (e *Endpoint) refused(response *http.Response) error {
 	status := response.StatusCode
 	switch {
 	case status >= 300 && status < 400:
-		return backoff.Permanent(fmt.Errorf("%s: the service sends us elsewhere, to %s; give that address", text, e.quote([]byte(response.Header.Get("Location")))))
+		return backoff.Permanent(fmt.Errorf("%s: the service sends us elsewhere, to %s; give that address", text,
+			e.quote([]byte(response.Header.Get("Location")))))
 	case status != http.StatusTooManyRequests && status != http.StatusRequestTimeout && status < 500:
 		return backoff.Permanent(errors.New(text))
 	}

@@ -319,16 +319,21 @@ func rawService(t *testing.T, answer string) *Endpoint {
 // a cursor.
 func TestEndpointsThatBreakTheProtocol(t *testing.T) {
 	for name, c := range map[string]struct{ answer, want string }{
-		"switches protocols": {"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n", "101 Switching Protocols: want an answer"},
+		"switches protocols": {"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n",
+			"101 Switching Protocols: want an answer"},
 		"status with colour": {"HTTP/1.1 400 \x1b[31mred\x1b[0m\r\nContent-Length: 0\r\n\r\n", "400 \uFFFD[31mred\uFFFD[0m"},
 		"status with key":    {"HTTP/1.1 400 sec\tret\r\nContent-Length: 0\r\n\r\n", "which is not shown"},
-		"key in two lines":   {"HTTP/1.1 400 Bad\r\nContent-Length: 14\r\n\r\nkey: sec\nret!!", "400 Bad: (a text with the key in it"},
-		"key behind the cut": {"HTTP/1.1 400 Bad\r\nContent-Length: 303\r\n\r\n" + strings.Repeat("x", 297) + "secret", "400 Bad: xxx"},
-		"place with key":     {"HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: /?k=%73ecret\r\n\r\n", "sends us elsewhere, to (a text with the key"},
-		"nothing":            {"HTTP/1.1 204 No Content\r\n\r\n", "204 No Content"},
-		"never answers":      {"", "no complete answer within 500ms"},
-		"headers never end":  {"HTTP/1.1 200 OK\r\nX-", "no complete answer within 500ms"},
-		"body never ends":    {"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{", "breaks off after 1 bytes: no complete answer within 500ms"},
+		"key in two lines": {"HTTP/1.1 400 Bad\r\nContent-Length: 14\r\n\r\nkey: sec\nret!!",
+			"400 Bad: (a text with the key in it"},
+		"key behind the cut": {"HTTP/1.1 400 Bad\r\nContent-Length: 303\r\n\r\n" +
+			strings.Repeat("x", 297) + "secret", "400 Bad: xxx"},
+		"place with key": {"HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: /?k=%73ecret\r\n\r\n",
+			"sends us elsewhere, to (a text with the key"},
+		"nothing":           {"HTTP/1.1 204 No Content\r\n\r\n", "204 No Content"},
+		"never answers":     {"", "no complete answer within 500ms"},
+		"headers never end": {"HTTP/1.1 200 OK\r\nX-", "no complete answer within 500ms"},
+		"body never ends": {"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{",
+			"breaks off after 1 bytes: no complete answer within 500ms"},
 		"refusal never ends": {"HTTP/1.1 400 Bad\r\nContent-Length: 100\r\n\r\nno", "400 Bad: no"},
 		"no HTTP":            {"SSH-2.0 \x1b[2J secret\r\n\r\n", "malformed HTTP"},
 		"too much header":    {"HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 11<<20), "response headers exceeded"},
@@ -340,7 +345,8 @@ func TestEndpointsThatBreakTheProtocol(t *testing.T) {
 				e.Timeout = 500 * time.Millisecond
 			}
 			_, err := e.Embed(t.Context(), fiveTexts, partialPath(t), nil)
-			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "secr") || strings.Contains(err.Error(), "sec\n") || strings.ContainsAny(err.Error(), "\x1b\n") {
+			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "secr") ||
+				strings.Contains(err.Error(), "sec\n") || strings.ContainsAny(err.Error(), "\x1b\n") {
 				t.Errorf("error %q, want one with %q", err, c.want)
 			}
 		})
@@ -487,7 +493,8 @@ func TestPartialOfSomethingElse(t *testing.T) {
 		"service":    {change: func(e *Endpoint) { e.URL = "http://localhost:1" }, want: "another service, " + s.URL},
 		"dimensions": {change: func(e *Endpoint) { e.Dimensions = 3 }, want: "made with --dimensions 0"},
 		"no partial": {file: []byte("hello\n"), want: "not a file in which embeddings were kept"},
-		"header":     {file: bytes.Replace(before, []byte(`"count":5`), []byte(`"count":4`), 1), want: "damaged at its beginning"},
+		"header": {file: bytes.Replace(before, []byte(`"count":5`), []byte(`"count":4`), 1),
+			want: "damaged at its beginning"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e, texts, file := s.endpoint(), fiveTexts, before

@@ -42,7 +42,8 @@ func (s secret) disguisedIn(text string) bool {
 		return true
 	}
 	// Twice, as one escaped text may stand within another.
-	return contains(letters, lettersOf(string(s))) || contains(lettersOf(unescaped(unescaped(text))), lettersOf(unescaped(string(s))))
+	return contains(letters, lettersOf(string(s))) || contains(lettersOf(unescaped(unescaped(text))),
+		lettersOf(unescaped(string(s))))
 }
 
 // contains reports whether part stands in text and is not empty.

@@ -349,7 +349,8 @@ func TestLongAxes(t *testing.T) {
 func TestPlacesThatAreThereTwice(t *testing.T) {
 	for _, places := range []string{"0.1, 0.10", "0, -0.0", "1e3, 5, 1000", "1, 2, 1"} {
 		text := strings.Replace(base, "[lru, arc]", "[{policy: lru-k, with: {k: ["+places+"]}}]", 1)
-		if _, err := parse([]byte(text), source{name: "x.yaml"}); err == nil || !strings.Contains(err.Error(), "is there twice") {
+		if _, err := parse([]byte(text), source{name: "x.yaml"}); err == nil ||
+			!strings.Contains(err.Error(), "is there twice") {
 			t.Errorf("[%s]: error %v", places, err)
 		}
 	}

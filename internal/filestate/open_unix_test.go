@@ -15,7 +15,8 @@ import (
 // Nothing but a regular file is opened, and nothing is waited for.
 func TestOpen(t *testing.T) {
 	dir := t.TempDir()
-	regular, link, pipe, socket := filepath.Join(dir, "regular"), filepath.Join(dir, "link"), filepath.Join(dir, "pipe"), filepath.Join(dir, "socket")
+	regular, link, pipe, socket := filepath.Join(dir, "regular"), filepath.Join(dir, "link"), filepath.Join(dir,
+		"pipe"), filepath.Join(dir, "socket")
 	if err := os.WriteFile(regular, []byte("content"), 0o644); err != nil {
 		t.Fatal(err)
 	}

@@ -122,7 +122,8 @@ func (e *Error) Error() string {
 		}
 	}
 	help := append(e.Help[:len(e.Help):len(e.Help)], "a larger --memory")
-	return fmt.Sprintf("%s; the budget is %s (%s); what would help: %s", s, Bytes(e.Total), e.Origin, strings.Join(help, ", "))
+	return fmt.Sprintf("%s; the budget is %s (%s); what would help: %s", s, Bytes(e.Total), e.Origin,
+		strings.Join(help, ", "))
 }
 
 // Count writes a large number with three digits.

@@ -18,7 +18,8 @@ func TestNeedRefusesWhatIsNotLeft(t *testing.T) {
 	if !errors.As(err, &refused) || refused.Need != 601 || refused.Left != 600 {
 		t.Fatalf("601 of 600 bytes that are left: %v", err)
 	}
-	for _, part := range []string{"that would take about 601 bytes", "600 bytes are left", "1000 bytes", "--limit, a larger --memory"} {
+	for _, part := range []string{"that would take about 601 bytes", "600 bytes are left", "1000 bytes",
+		"--limit, a larger --memory"} {
 		if !strings.Contains(err.Error(), part) {
 			t.Errorf("the error does not say %q: %v", part, err)
 		}
@@ -90,7 +91,8 @@ func TestGaugeSeesWhatIsWritten(t *testing.T) {
 }
 
 func TestBytes(t *testing.T) {
-	for n, want := range map[int64]string{0: "0 bytes", 1023: "1023 bytes", 1536: "1.5 KiB", 300 << 20: "300 MiB", 17 << 30: "17.0 GiB"} {
+	for n, want := range map[int64]string{0: "0 bytes", 1023: "1023 bytes", 1536: "1.5 KiB", 300 << 20: "300 MiB",
+		17 << 30: "17.0 GiB"} {
 		if got := Bytes(n); got != want {
 			t.Errorf("%d bytes: %q, want %q", n, got, want)
 		}

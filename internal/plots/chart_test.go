@@ -190,7 +190,8 @@ func TestBandIsTheConfidenceInterval(t *testing.T) {
 func TestRecordWithoutTheAxisIsALevelLine(t *testing.T) {
 	kind := kinds["axis"]
 	d := drawingOf(t, kind.chart, kind.recs)
-	if l := d.line(seriesNamed(t, d.panels[0], "policy-0")); !slices.Equal(l.X, []float64{0, 0.5}) || l.Y[0] != l.Y[1] || l.Style.Marker == nil {
+	if l := d.line(seriesNamed(t, d.panels[0], "policy-0")); !slices.Equal(l.X, []float64{0, 0.5}) ||
+		l.Y[0] != l.Y[1] || l.Style.Marker == nil {
 		t.Errorf("line without the axis: x %v, y %v", l.X, l.Y)
 	}
 	if l := d.line(seriesNamed(t, d.panels[0], "policy-1")); !slices.Equal(l.X, []float64{0, 0.1, 0.5}) {

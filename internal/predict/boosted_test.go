@@ -52,7 +52,8 @@ func TestGBMTellsWhatComesBackFromWhatDoesNot(t *testing.T) {
 }
 
 func TestPredictionsDoNotDependOnTheFuture(t *testing.T) {
-	for _, text := range []string{quick, "gbm(window=500,horizon=500,retrain=100,trees=5,features=4)", "gbm(window=500,horizon=500,retrain=100,weak=true)", "ewma", "popu", "pleco", "none", "auto"} {
+	for _, text := range []string{quick, "gbm(window=500,horizon=500,retrain=100,trees=5,features=4)",
+		"gbm(window=500,horizon=500,retrain=100,weak=true)", "ewma", "popu", "pleco", "none", "auto"} {
 		t.Run(text, func(t *testing.T) {
 			for seed := range uint64(6) {
 				a := mixed(1200, seed)

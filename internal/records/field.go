@@ -45,7 +45,8 @@ func fieldNames() []string {
 }
 
 // settings are the numbers of a Record that say what was replayed rather than what came of it.
-var settings = []string{"file_records", "left_out", "limit", "sample_rate", "sample_seed", "capacity", "capacity_share", "simulated_capacity", "seed", "warmup"}
+var settings = []string{"file_records", "left_out", "limit", "sample_rate", "sample_seed", "capacity",
+	"capacity_share", "simulated_capacity", "seed", "warmup"}
 
 func (f field) isMetric() bool {
 	return (f.kind == reflect.Int64 || f.kind == reflect.Float64) && !slices.Contains(settings, f.name)

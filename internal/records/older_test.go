@@ -16,7 +16,8 @@ func TestRecordsOfAnOlderProgram(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(recs) == 0 || recs[0].Requests != 1000 || recs[0].Label != "lru" || recs[0].ReadAs != "" || recs[0].LeftOut != 0 {
+		if len(recs) == 0 || recs[0].Requests != 1000 || recs[0].Label != "lru" || recs[0].ReadAs != "" ||
+			recs[0].LeftOut != 0 {
 			t.Errorf("%s: got %+v", name, recs)
 		}
 		if first == nil {

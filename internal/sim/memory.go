@@ -83,11 +83,13 @@ func (r *Replayer) AtATime(jobs [][]Cell, wanted int, budget *memory.Budget) (in
 // Fits refuses a job that does not fit into what is left of a budget. What replays share must not be made yet.
 func (r *Replayer) Fits(job []Cell, budget *memory.Budget) error {
 	c := job[0]
-	return budget.Need(r.Need(job)+r.sharedNeed(), fmt.Sprintf("the replay of %s at %s on %s", c.Policy, c.Capacity.Text, r.trace.Name),
+	return budget.Need(r.Need(job)+r.sharedNeed(), fmt.Sprintf("the replay of %s at %s on %s", c.Policy,
+		c.Capacity.Text, r.trace.Name),
 		"--sample", "--limit", "a smaller capacity")
 }
 
 // fewerAtATime is the note that not as many replays run at a time as were asked for.
 func fewerAtATime(fit, wanted int, budget *memory.Budget) string {
-	return fmt.Sprintf("%d at a time instead of %d, as more replays do not fit into %s of memory (--memory)", fit, wanted, memory.Bytes(budget.Total()))
+	return fmt.Sprintf("%d at a time instead of %d, as more replays do not fit into %s of memory (--memory)", fit,
+		wanted, memory.Bytes(budget.Total()))
 }

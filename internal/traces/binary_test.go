@@ -194,9 +194,11 @@ func TestParquetErrors(t *testing.T) {
 		{row{Key: &key, Real: math.NaN()}, "parquet:time=real", `row 1: column "real": time NaN`},
 		{row{}, "parquet:key=list", `column "list" cannot be the key: it holds nested or repeated values, want whole numbers or strings`},
 		{row{Key: &key, Real: 5.5}, "parquet:key=real", `row 1: column "real": key 5.5: want a whole number`},
-		{row{Key: &key, Real: 1 << 53}, "parquet:key=real", `row 1: column "real": key 9.007199254740992e+15: want a whole number, and in`},
+		{row{Key: &key, Real: 1 << 53}, "parquet:key=real",
+			`row 1: column "real": key 9.007199254740992e+15: want a whole number, and in`},
 		{row{Key: &key, Real: 5.5}, "parquet:size=real", `row 1: column "real": size 5.5: want a whole number of bytes`},
-		{row{Key: &key, Real: math.NaN()}, "parquet:size=real", `row 1: column "real": size NaN: want a whole number of bytes`},
+		{row{Key: &key, Real: math.NaN()}, "parquet:size=real",
+			`row 1: column "real": size NaN: want a whole number of bytes`},
 		{row{}, "parquet:size=key", `column "key" cannot be the size: it holds STRING, want whole numbers`},
 		{row{}, "parquet:op=size", `column "size" cannot be the operation`},
 		{row{}, "parquet:time=key", `column "key" cannot be the time`},
@@ -280,7 +282,8 @@ func TestParquetThatClaimsMuch(t *testing.T) {
 		0, 'x',
 	}
 	check := parquetCheck{r: bytes.NewReader(header), size: int64(len(header))}
-	if _, err := check.page(format.Uncompressed, 0, int64(len(header))); err == nil || !strings.Contains(err.Error(), "claims 2 values in 2147483647 bytes") {
+	if _, err := check.page(format.Uncompressed, 0, int64(len(header))); err == nil ||
+		!strings.Contains(err.Error(), "claims 2 values in 2147483647 bytes") {
 		t.Errorf("got error %v", err)
 	}
 	header[3], header[4], header[5], header[6], header[7] = 0x82, 0x80, 0x80, 0x80, 0x00 // 1 byte

@@ -192,7 +192,8 @@ func (j *jsonStream) cut() (text []byte, err error) {
 		case over:
 			return text, nil
 		case len(text) > most && most < maxValue:
-			return nil, j.src.in.budget.Refuse(0, fmt.Sprintf("%s: byte %d: a single value of more than %s", j.src.place, j.at, memory.Bytes(int64(most))))
+			return nil, j.src.in.budget.Refuse(0, fmt.Sprintf("%s: byte %d: a single value of more than %s",
+				j.src.place, j.at, memory.Bytes(int64(most))))
 		case len(text) > most:
 			return nil, j.src.OffsetErrorf(j.at, "a value longer than %d bytes: this is no %s", most, j.what)
 		}

@@ -356,7 +356,8 @@ func (l *loader) afford(n int) error {
 		return nil
 	}
 	share := spareShare * max(left/need, 1e-6)
-	return l.opts.Memory.Refuse(int64(need), fmt.Sprintf("%s: its requests, about %s,", traceName(l.paths), memory.Count(float64(n))),
+	return l.opts.Memory.Refuse(int64(need), fmt.Sprintf("%s: its requests, about %s,", traceName(l.paths),
+		memory.Count(float64(n))),
 		fmt.Sprintf("--sample %g", roundedDown(share, 1)), fmt.Sprintf("--limit %.0f", roundedDown(share*float64(n), 2)))
 }
 

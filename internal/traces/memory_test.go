@@ -25,7 +25,8 @@ func tarOf(t *testing.T, files int, content []byte) []byte {
 	var archive bytes.Buffer
 	w := tar.NewWriter(&archive)
 	for i := range files {
-		if err := w.WriteHeader(&tar.Header{Name: fmt.Sprintf("%04d", i), Mode: 0o644, Size: int64(len(content))}); err != nil {
+		if err := w.WriteHeader(&tar.Header{Name: fmt.Sprintf("%04d", i), Mode: 0o644,
+			Size: int64(len(content))}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := w.Write(content); err != nil {
@@ -144,7 +145,8 @@ func TestMergedArchivesStayInTheBudget(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := Load(t.Context(), []string{path}, LoadOptions{Merge: true, Memory: memory.Fixed(1<<30, 0)})
-	if !errors.As(err, new(*memory.Error)) || !strings.Contains(err.Error(), "holes.csv") || !strings.Contains(err.Error(), "unpack it") {
+	if !errors.As(err, new(*memory.Error)) || !strings.Contains(err.Error(), "holes.csv") ||
+		!strings.Contains(err.Error(), "unpack it") {
 		t.Errorf("a file of 8 GiB of nothing: %v", err)
 	}
 }
@@ -226,7 +228,8 @@ func TestParquetPagesInflateToWhatTheyClaim(t *testing.T) {
 	for i := range rows {
 		rows[i] = row{int64(i * i % 1000), new(int64(i))}
 	}
-	for _, codec := range []compress.Codec{&parquet.Snappy, &parquet.Gzip, &parquet.Brotli, &parquet.Zstd, &parquet.Lz4Raw} {
+	for _, codec := range []compress.Codec{&parquet.Snappy, &parquet.Gzip, &parquet.Brotli, &parquet.Zstd,
+		&parquet.Lz4Raw} {
 		for version := 1; version <= 2; version++ {
 			if codec == &parquet.Lz4Raw && version == 1 {
 				continue // the Parquet package does not read the levels that it writes there
@@ -322,7 +325,8 @@ func TestJSONIsJudgedAsItIsRead(t *testing.T) {
 			{begin: `[{"dialogue_id": "`, then: "a"},
 			{begin: `{"a": `, then: "["},
 		} {
-			_, err := Load(t.Context(), []string{"-"}, LoadOptions{Format: format, Queries: true, Stdin: file, Memory: memory.Fixed(32<<20, 0)})
+			_, err := Load(t.Context(), []string{"-"}, LoadOptions{Format: format, Queries: true, Stdin: file,
+				Memory: memory.Fixed(32<<20, 0)})
 			if err == nil || file.read > much {
 				t.Errorf("%s: %d bytes were read of %.20q for ever: %.200v", format, file.read, file.then, err)
 			}

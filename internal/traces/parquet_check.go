@@ -93,7 +93,8 @@ func (p *parquetCheck) page(codec format.CompressionCodec, start, end int64) (in
 			start, w.values, w.uncompressed, w.compressed, maxParquetValues, maxParquetPage)
 	}
 	if w.uncompressed > p.budget.Part(pageShare, maxParquetPage) {
-		return 0, p.budget.Refuse(0, fmt.Sprintf("the Parquet page at byte %d has %s", start, memory.Bytes(w.uncompressed)), "smaller pages")
+		return 0, p.budget.Refuse(0, fmt.Sprintf("the Parquet page at byte %d has %s", start,
+			memory.Bytes(w.uncompressed)), "smaller pages")
 	}
 	if w.levels < 0 || w.levels > min(w.compressed, w.uncompressed) {
 		return 0, errParquetDamaged

@@ -179,7 +179,8 @@ func (f *inflation) open(codec format.CompressionCodec, page *io.SectionReader) 
 	switch codec {
 	case format.Zstd:
 		if f.zstd == nil {
-			f.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderLowmem(true))
+			f.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow),
+				zstd.WithDecoderLowmem(true))
 		}
 		if err == nil {
 			err = f.zstd.Reset(page)

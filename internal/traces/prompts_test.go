@@ -268,10 +268,11 @@ func TestMooncakeIsWrittenAsPublished(t *testing.T) {
 `
 	var out bytes.Buffer
 	var w *Writer
-	_, err := Scan(t.Context(), []string{"-"}, LoadOptions{Stdin: strings.NewReader(content)}, func(fields Fields) (err error) {
-		w, err = Create(t.Context(), "-", CreateOptions{Format: "mooncake", Fields: fields, Stdout: &out})
-		return err
-	}, func(rec *Record) error { return w.Write(rec) })
+	_, err := Scan(t.Context(), []string{"-"}, LoadOptions{Stdin: strings.NewReader(content)},
+		func(fields Fields) (err error) {
+			w, err = Create(t.Context(), "-", CreateOptions{Format: "mooncake", Fields: fields, Stdout: &out})
+			return err
+		}, func(rec *Record) error { return w.Write(rec) })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -239,7 +239,8 @@ func (r *rowReader) state(c columns, opts params.Values) {
 		index  int
 		option string
 		stated *string
-	}{{c.key, "key", &r.src.reading.Key}, {c.time, "time", &r.src.reading.Time}, {c.size, "size", &r.src.reading.Size}, {c.op, "op", &r.src.reading.Op}} {
+	}{{c.key, "key", &r.src.reading.Key}, {c.time, "time", &r.src.reading.Time}, {c.size, "size",
+		&r.src.reading.Size}, {c.op, "op", &r.src.reading.Op}} {
 		if col.index >= 0 {
 			*col.stated = col.option
 			if name := r.describeColumn(col.index); name != col.option {

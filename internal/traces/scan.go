@@ -21,7 +21,8 @@ const checkEvery = 1 << 12
 // called once with what the records carry, then visit for each. A record is valid until visit returns. All files must carry
 // the same of the fields that opts asks for. Not to find any request is an error. When ctx ends, Scan returns its error at once.
 // It returns what the files were read as, each way once.
-func Scan(ctx context.Context, paths []string, opts LoadOptions, begin func(Fields) error, visit func(*Record) error) ([]Reading, error) {
+func Scan(ctx context.Context, paths []string, opts LoadOptions, begin func(Fields) error,
+	visit func(*Record) error) ([]Reading, error) {
 	s, err := newScan(ctx, paths, opts)
 	if err != nil {
 		return nil, err

@@ -264,7 +264,8 @@ func (s *Source) checkLong(begun, part []byte, most int) error {
 	case controls:
 		return s.LineErrorf("control characters: this is not a text trace")
 	case mayHold < most:
-		return s.in.budget.Refuse(0, fmt.Sprintf("%s: line %d: a line of more than %s", s.place, s.line, memory.Bytes(int64(mayHold))))
+		return s.in.budget.Refuse(0, fmt.Sprintf("%s: line %d: a line of more than %s", s.place, s.line,
+			memory.Bytes(int64(mayHold))))
 	}
 	return s.LineErrorf("longer than %d bytes", most)
 }

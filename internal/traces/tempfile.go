@@ -54,7 +54,8 @@ func (s *Source) checkCopy(temp *os.File, size int64) error {
 			memory.Bytes(size), memory.Bytes(taken))
 	}
 	if size > s.in.budget.Part(1, math.MaxInt64) {
-		return s.in.budget.Refuse(0, fmt.Sprintf("%s: its temporary copy for random access has %s", s.place, memory.Bytes(size)), unpack)
+		return s.in.budget.Refuse(0, fmt.Sprintf("%s: its temporary copy for random access has %s", s.place,
+			memory.Bytes(size)), unpack)
 	}
 	if free, ok := freeDisk(temp.Name()); ok && free < spareDisk {
 		return s.Errorf("temporary copy for random access: after %s only %s are free in %s; TMPDIR names another folder",

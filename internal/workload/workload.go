@@ -423,7 +423,8 @@ func (w Workload) Describe(rec *records.Record) error {
 		}
 	}
 	rec.TraceFiles, rec.TraceGenerator, rec.TraceChecksum = strings.Join(w.Files, "\n"), w.Generator, w.Checksum
-	rec.InputFormat, rec.Merge, rec.PerFile, rec.Limit = cmp.Or(rec.InputFormat, w.Format), w.Merge, w.PerFile, int64(w.Limit)
+	rec.InputFormat, rec.Merge, rec.PerFile, rec.Limit = cmp.Or(rec.InputFormat,
+		w.Format), w.Merge, w.PerFile, int64(w.Limit)
 	rec.SampleSeed = w.SampleSeed
 	if beside := w.EmbeddingsFile(); beside != "" {
 		rec.Embeddings = beside // also where similarity plays no part, as the checksum is that of all files

@@ -210,9 +210,10 @@ func (k Kubernetes) pod(j Job) podSpec {
 		limits = map[string]string{"memory": amounts["memory"]}
 	}
 	c := container{
-		Name:         containerName,
-		Image:        k.Image,
-		Command:      append([]string{k.Program, "sweep", "run", dirMount, "--jobs", strconv.Itoa(j.CPUs)}, j.memoryFlag()...),
+		Name:  containerName,
+		Image: k.Image,
+		Command: append([]string{k.Program, "sweep", "run", dirMount, "--jobs", strconv.Itoa(j.CPUs)},
+			j.memoryFlag()...),
 		Env:          []envVar{{"CACHESIM_SHARDS", strconv.Itoa(j.Shards)}},
 		Resources:    resources{Requests: amounts, Limits: limits},
 		VolumeMounts: []mount{k.Dir.mount("sweep", dirMount, false)},

@@ -47,7 +47,8 @@ func (s Slurm) Script(j Job) (string, error) {
 		line("export CACHESIM_TRACES=%s", ShellQuote(s.Traces))
 	}
 	line(`exec %s sweep run %s --shard "$SLURM_ARRAY_TASK_ID/%d" --jobs %d%s`,
-		ShellQuote(s.Program), ShellQuote(j.Dir), j.Shards, j.CPUs, strings.Join(append([]string{""}, j.memoryFlag()...), " "))
+		ShellQuote(s.Program), ShellQuote(j.Dir), j.Shards, j.CPUs, strings.Join(append([]string{""},
+			j.memoryFlag()...), " "))
 	return b.String(), nil
 }
 

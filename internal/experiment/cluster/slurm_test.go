@@ -189,7 +189,8 @@ func TestOptionsThatCachesimSets(t *testing.T) {
 			t.Errorf("%q passes", arg)
 		}
 	}
-	for _, arg := range []string{"--account=lab", "--export=ALL", "--open-mode=append", "--oversubscribe", "-H", "-pa", "-Aoffice", "-C a", "--exclusive", "--comment=--array"} {
+	for _, arg := range []string{"--account=lab", "--export=ALL", "--open-mode=append", "--oversubscribe", "-H",
+		"-pa", "-Aoffice", "-C a", "--exclusive", "--comment=--array"} {
 		if err := checkSbatchArg(arg); err != nil {
 			t.Errorf("%q: %v", arg, err)
 		}
