@@ -14,6 +14,7 @@ import (
 type State struct {
 	path string
 	info fs.FileInfo // nil for what is no regular file
+	now  func() (fs.FileInfo, error)
 }
 
 // Of returns the state of the file that is at path now.
@@ -27,10 +28,23 @@ func Of(path string) (State, error) {
 
 // New returns the state of an open file, which was found at path.
 func New(path string, info fs.FileInfo) State {
+	return state(path, info, func() (fs.FileInfo, error) { return os.Stat(path) })
+}
+
+// OfOpen returns the state of an open file whose path is not known, such as standard input.
+func OfOpen(name string, file *os.File) State {
+	info, err := file.Stat()
+	if err != nil {
+		return State{path: name}
+	}
+	return state(name, info, file.Stat)
+}
+
+func state(path string, info fs.FileInfo, now func() (fs.FileInfo, error)) State {
 	if !info.Mode().IsRegular() {
 		return State{path: path}
 	}
-	return State{path, info}
+	return State{path, info, now}
 }
 
 // Check returns an error if the file at the path is not as it was. A file that is gone is no error, as who has it open
@@ -39,7 +53,7 @@ func (s State) Check() error {
 	if s.info == nil {
 		return nil
 	}
-	now, err := os.Stat(s.path)
+	now, err := s.now()
 	if err != nil {
 		return nil
 	}

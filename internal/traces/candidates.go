@@ -18,9 +18,29 @@ const (
 	namedCandidates  = 3      // columns that are named
 )
 
-// neverRepeats reports whether the trace is long enough to wonder why no object is requested twice.
+// neverRepeats reports whether the trace is long enough to wonder why no object is requested twice, in any of the files
+// that are replayed one by one.
 func (t *Trace) neverRepeats() bool {
-	return t.NumObjects == len(t.Objects) && t.NumObjects >= fewestUnrepeated
+	if len(t.Objects) < fewestUnrepeated {
+		return false
+	}
+	if t.NumObjects == len(t.Objects) || len(t.Starts) < 2 {
+		return t.NumObjects == len(t.Objects)
+	}
+	in := make([]int, t.NumObjects) // the last file with the object, from 1
+	for part, start := range t.Starts {
+		end := len(t.Objects)
+		if part+1 < len(t.Starts) {
+			end = t.Starts[part+1]
+		}
+		for _, o := range t.Objects[start:end] {
+			if in[o] == part+1 {
+				return false
+			}
+			in[o] = part + 1
+		}
+	}
+	return true
 }
 
 // keyWarning says that no key repeats in a file and, where other columns could be the key, which. A pipe cannot be read

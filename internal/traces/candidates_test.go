@@ -59,6 +59,20 @@ func TestAKeyThatNeverRepeats(t *testing.T) {
 			}
 		})
 	}
+	// Keys that repeat from file to file alone never do where each file is replayed through an empty cache.
+	var files []string
+	for i := range 2 {
+		files = append(files, filepath.Join(t.TempDir(), fmt.Sprint(i)))
+		if err := os.WriteFile(files[i], []byte(log.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for perFile, want := range map[bool]int{true: 1, false: 0} {
+		got, err := Load(t.Context(), files, LoadOptions{PerFile: perFile, Format: "csv:key=id"})
+		if err != nil || len(got.Warnings) != want {
+			t.Errorf("two files, one by one %v: %v, warned %q", perFile, err, got.Warnings)
+		}
+	}
 	piped, err := Load(t.Context(), []string{"-"}, LoadOptions{Stdin: strings.NewReader(log.String())})
 	if err != nil {
 		t.Fatal(err)

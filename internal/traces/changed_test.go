@@ -75,3 +75,55 @@ func TestFileThatGrowsBehindALimit(t *testing.T) {
 		t.Errorf("error %v, want 10 requests", err)
 	}
 }
+
+// Standard input may be a file that the shell has opened.
+func TestStandardInputThatChangesWhileItIsRead(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "t.csv")
+	writeFile(t, path, []byte("key\n"+strings.Repeat("a\n", 1<<20)))
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	_, err = Load(t.Context(), []string{"-"}, LoadOptions{Stdin: file, Progress: func(int64, int64) {
+		if err := os.Truncate(path, 1<<19); err != nil {
+			t.Fatal(err)
+		}
+	}})
+	if err == nil || !strings.Contains(err.Error(), "standard input: changed while it was read, from ") {
+		t.Errorf("error %v, want one that says that the file changed", err)
+	}
+}
+
+// A program that was stopped while it wrote, or a disk that filled up, may leave a file of its full length.
+func TestOracleGeneralThatEndsWithZeros(t *testing.T) {
+	var records []Record
+	for i := range 10_000 {
+		records = append(records, Record{Time: int64(i) * 1e9, Num: uint64(i % 500), Size: 100})
+	}
+	path := filepath.Join(t.TempDir(), "t.oraclegeneral")
+	writeTrace(t, path, Fields{Time: true, Size: true}, records)
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		zeros int
+		merge bool
+		want  string
+	}{
+		{100_000, false, "byte 240000: the file ends with 100000 records of nothing but zeros"},
+		{100_000, true, "byte 240000: the file ends with 100000 records of nothing but zeros"},
+		{manyZeros, false, "head -c 240000"},
+		{manyZeros - 1, false, ""},
+	} {
+		writeFile(t, path, append(whole[:len(whole):len(whole)], make([]byte, c.zeros*oracleGeneralRecord)...))
+		trace, err := Load(t.Context(), []string{path}, LoadOptions{Merge: c.merge})
+		switch {
+		case c.want == "" && (err != nil || len(trace.Objects) != len(records)+c.zeros):
+			t.Errorf("%d records of zeros: %v", c.zeros, err)
+		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
+			t.Errorf("%d records of zeros: error %v, want %q", c.zeros, err, c.want)
+		}
+	}
+}

@@ -239,7 +239,7 @@ func (l *loader) addFile(r *oracleGeneralReader) error {
 		if err := l.check(); err != nil {
 			return err
 		}
-		batch, err := r.src.Records(oracleGeneralRecord)
+		batch, err := r.records()
 		if err == io.EOF {
 			return nil
 		} else if err != nil {

@@ -3,6 +3,7 @@ package traces
 import (
 	"encoding/binary"
 	"fmt"
+	"io"
 	"math"
 	"strings"
 
@@ -135,6 +136,34 @@ func count(is bool) int {
 type oracleGeneralReader struct {
 	src   *Source
 	batch []byte // records not yet returned
+	zeros int    // records of nothing but zeros that were taken last
+}
+
+// manyZeros is how many records of nothing but zeros a trace does not end with by chance.
+const manyZeros = 32
+
+// records takes the next records from src. A file that ends with zeros was not written to its end.
+func (o *oracleGeneralReader) records() ([]byte, error) {
+	batch, err := o.src.Records(oracleGeneralRecord)
+	if err == io.EOF && o.zeros >= manyZeros {
+		whole := o.src.Offset() - int64(o.zeros)*oracleGeneralRecord
+		if whole > 0 { // or all of them are so: requests without times and sizes for the object 0
+			return nil, o.src.OffsetErrorf(whole, "the file ends with %d records of nothing but zeros: it was not written "+
+				"to its end; head -c %d has the records before them", o.zeros, whole)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	n := len(batch)
+	for n > 0 && *(*[oracleGeneralRecord]byte)(batch[n-oracleGeneralRecord:]) == [oracleGeneralRecord]byte{} {
+		n -= oracleGeneralRecord
+	}
+	if n > 0 {
+		o.zeros = 0
+	}
+	o.zeros += (len(batch) - n) / oracleGeneralRecord
+	return batch, nil
 }
 
 func openOracleGeneral(src *Source, _ params.Values) (Reader, Fields, error) {
@@ -146,7 +175,7 @@ func openOracleGeneral(src *Source, _ params.Values) (Reader, Fields, error) {
 func (o *oracleGeneralReader) Read(rec *Record) error {
 	if len(o.batch) == 0 {
 		var err error
-		if o.batch, err = o.src.Records(oracleGeneralRecord); err != nil {
+		if o.batch, err = o.records(); err != nil {
 			return err
 		}
 	}

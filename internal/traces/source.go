@@ -51,10 +51,11 @@ func (in *input) taken() int64 {
 	return in.bytesRead.Load()
 }
 
-// openInput opens the file at path, or takes stdin (os.Stdin if nil) for "-". A pipe may wait for ever to be opened and to be read: until ctx ends.
+// openInput opens the file at path, or takes stdin (os.Stdin if nil) for "-". A pipe may wait for ever to be opened and
+// to be read: until ctx ends.
 func openInput(ctx context.Context, path string, stdin io.Reader) (*input, error) {
 	if path == "-" {
-		return &input{path: path, label: "standard input", r: &pipe{ctx: ctx, r: cmp.Or[io.Reader](stdin, os.Stdin)}}, nil
+		return standardInput(ctx, cmp.Or[io.Reader](stdin, os.Stdin)), nil
 	}
 	file, err := interruptible.Call(ctx, func() (*os.File, error) { return os.Open(path) })
 	if err != nil {
@@ -77,6 +78,15 @@ func openInput(ctx context.Context, path string, stdin io.Reader) (*input, error
 		return nil, err
 	}
 	return in, nil
+}
+
+// standardInput reads from stdin, which may be a file that the shell has opened.
+func standardInput(ctx context.Context, stdin io.Reader) *input {
+	in := &input{path: "-", label: "standard input", r: &pipe{ctx: ctx, r: stdin}}
+	if file, ok := stdin.(*os.File); ok {
+		in.opened = filestate.OfOpen(in.label, file)
+	}
+	return in
 }
 
 // pipe reads from a pipe or a terminal, where a read may wait for ever, until the context ends.
