@@ -56,7 +56,7 @@ func TestCheckFindsOneMiss(t *testing.T) {
 	}
 	check := func(path string) (code int, stdout, stderr string) {
 		var out, errors bytes.Buffer
-		code = run([]string{"check", path}, nil, &out, &errors)
+		code = run([]string{"check", path, "--quiet"}, nil, &out, &errors)
 		return code, out.String(), errors.String()
 	}
 	if code, stdout, stderr := check(golden); code != exitFine || stderr != "" {
