@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -169,7 +170,12 @@ func (f *embedFlags) readKey() error {
 	}
 	f.service.Key = strings.TrimSpace(os.Getenv(name))
 	if f.service.Key == "" {
-		return fmt.Errorf("the environment variable %s is empty: want the key of the service in it; --key-env names another", name)
+		return fmt.Errorf("the environment variable %s is empty: want the key of the service in it; "+
+			"--key-env names another", name)
+	}
+	if strings.ContainsFunc(f.service.Key, unicode.IsControl) {
+		return fmt.Errorf("the environment variable %s holds a line break or another control character: "+
+			"want the key of the service alone", name)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"slices"
@@ -70,7 +71,7 @@ func (f *joinFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := f.checkOutput(w); err != nil {
+	if err := f.checkOutput(cmd.Context(), w); err != nil {
 		return err
 	}
 	t, _, err := f.trace.load(cmd, w, workload.Options{Queries: true, Vectors: true, Keys: f.out != ""}, false)
@@ -89,7 +90,9 @@ func (f *joinFlags) run(cmd *cobra.Command, args []string) error {
 	if err := overlap.Print(cmd.OutOrStdout(), rows, string(f.format)); err != nil || f.out == "" {
 		return err
 	}
-	return atomicfile.Write(f.out, func(w io.Writer) error { return overlap.WritePairs(w, t, neighbours, float32(slices.Min(taus))) })
+	return atomicfile.Write(cmd.Context(), f.out, func(w io.Writer) error {
+		return overlap.WritePairs(w, t, neighbours, float32(slices.Min(taus)))
+	})
 }
 
 func (f *joinFlags) check() error {
@@ -100,7 +103,7 @@ func (f *joinFlags) check() error {
 }
 
 // checkOutput refuses a file for the pairs that cannot be written, or that is read.
-func (f *joinFlags) checkOutput(w workload.Workload) error {
+func (f *joinFlags) checkOutput(ctx context.Context, w workload.Workload) error {
 	if f.out == "" {
 		return nil
 	}
@@ -111,7 +114,7 @@ func (f *joinFlags) checkOutput(w workload.Workload) error {
 	if err := checkNotInput(in, f.out); err != nil {
 		return err
 	}
-	out, err := atomicfile.Create(f.out)
+	out, err := atomicfile.Create(ctx, f.out)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -98,12 +99,17 @@ func TestSweepsAreRefusedBeforeTheyStart(t *testing.T) {
 
 // The limit of the shell bounds the address space. A failed allocation would end with a dump of the runtime.
 func TestNothingEndsInADumpUnderUlimit(t *testing.T) {
-	for _, args := range []string{
-		"stat 'zipf(requests=200000000,objects=150000000)' --quiet", // the generator alone
-		"stat 'zipf(requests=400000000,objects=1000)' --quiet",      // the columns
-		"stat 'zipf(requests=40000000,objects=20000000)' --quiet",   // what grows while it loads
+	for _, c := range []struct {
+		kibibytes   int
+		args, wants string
+	}{
+		{1_900_000, "stat 'zipf(requests=1000)' --quiet", "the Go runtime would take about 2.0 GiB"},
+		{3_000_000, "stat 'zipf(requests=200000000,objects=150000000)' --quiet", "that ulimit -v leaves"},
+		{3_000_000, "stat 'zipf(requests=400000000,objects=1000)' --quiet", "that ulimit -v leaves"},
+		{2_300_000, "stat 'zipf(requests=40000000,objects=20000000)' --quiet", "that ulimit -v leaves"},
 	} {
-		m := measureCommand(t, exec.Command("sh", "-c", "ulimit -v 3000000; exec "+programOf(t)+" "+args))
-		m.wantRefusal(t, exitOutOfMemory, "that ulimit -v leaves", 2<<30)
+		script := fmt.Sprintf("ulimit -v %d; exec %s %s", c.kibibytes, programOf(t), c.args)
+		m := measureCommand(t, exec.Command("sh", "-c", script))
+		m.wantRefusal(t, exitOutOfMemory, c.wants, 2<<30)
 	}
 }

@@ -37,6 +37,10 @@ func run(args []string, stdin io.Reader, stdoutFile, stderrFile io.Writer) int {
 	stdout, stderr := newStdout(stdoutFile), newStderr(stderrFile)
 	log.SetOutput(io.Discard) // net/http writes there, and quotes what servers send
 	debug.SetGCPercent(gcPercent)
+	if err := memory.CheckLimits(); err != nil { // at once: the first goroutine may be one too many
+		sayError(stderr, err)
+		return exitOutOfMemory
+	}
 	hearFileSizeSignal()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -208,7 +208,7 @@ func (f *submitFlags) write(cmd *cobra.Command, dir, name, text string) (path st
 		return err
 	}
 	if f.out != "" {
-		return f.out, atomicfile.Write(f.out, write)
+		return f.out, atomicfile.Write(cmd.Context(), f.out, write)
 	}
 	return filepath.Join(dir, name), atomicfile.WriteIn(dir, name, write)
 }

@@ -82,7 +82,7 @@ func (f *trainFlags) run(cmd *cobra.Command, args []string) error {
 	if err := checkNotInput(args, f.out); err != nil {
 		return err
 	}
-	out, err := atomicfile.Create(f.out)
+	out, err := atomicfile.Create(cmd.Context(), f.out)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,8 @@ package atomicfile
 
 import (
 	"bufio"
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -19,29 +21,36 @@ import (
 
 	"github.com/cachesim/cachesim/internal/faults"
 	"github.com/cachesim/cachesim/internal/filestate"
+	"github.com/cachesim/cachesim/internal/interruptible"
 )
 
 // File is an output that is being written. It ends with Commit or Abort.
 type File struct {
 	path  string // as the user gave it, for errors
 	out   *os.File
-	temp  *temporary // nil where out is a device or a pipe, which cannot be replaced
+	temp  *temporary      // nil where out is a device or a pipe, which cannot be replaced
+	ctx   context.Context // ends the wait for who reads from a pipe; nil where there is nothing to wait for
 	ended bool
 }
 
 // Create starts a new file at a path that the user has named; its folder must exist. Until Commit the bytes are in a
 // hidden file in the same folder, which then takes the place of what is there. A device, a named pipe and an output of
-// this process, such as /dev/stdout, are written directly.
-func Create(path string) (*File, error) {
+// this process, such as /dev/stdout, are written directly; where nobody reads from a pipe, that waits until ctx ends.
+func Create(ctx context.Context, path string) (*File, error) {
 	info, err := os.Stat(path)
-	if err == nil && !info.IsDir() && (!info.Mode().IsRegular() || isOpenFile(path)) {
-		out, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
-		if err != nil {
-			return nil, writeError(path, err)
-		}
-		return &File{path: path, out: out}, nil
+	if err != nil || info.IsDir() || info.Mode().IsRegular() && !isOpenFile(path) {
+		return createRegular(path)
 	}
-	return createRegular(path)
+	out, err := interruptible.Call(ctx, func() (*os.File, error) {
+		return os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	})
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
+		return nil, writeError(path, err)
+	}
+	return &File{path: path, out: out, ctx: ctx}, nil
 }
 
 // CreateIn starts a new file in an output folder. Whatever has its name there is replaced and not opened, a device or a
@@ -85,7 +94,20 @@ func (f *File) Write(p []byte) (int, error) {
 		n, _ := f.out.Write(p[:len(p)/2])
 		return n, writeError(f.path, err)
 	}
+	if f.ctx != nil {
+		return f.writeDirectly(p)
+	}
 	n, err := f.out.Write(p)
+	return n, writeError(f.path, err)
+}
+
+// writeDirectly writes to a pipe, whose reader may be slow or asleep.
+func (f *File) writeDirectly(p []byte) (int, error) {
+	left := bytes.Clone(p) // of a write that may be left behind
+	n, err := interruptible.Call(f.ctx, func() (int, error) { return f.out.Write(left) })
+	if f.ctx.Err() != nil {
+		return 0, f.ctx.Err()
+	}
 	return n, writeError(f.path, err)
 }
 
@@ -124,8 +146,8 @@ func (f *File) Abort() {
 
 // Write creates the file at a path that the user has named with what write writes, through a buffer, or changes
 // nothing.
-func Write(path string, write func(io.Writer) error) error {
-	f, err := Create(path)
+func Write(ctx context.Context, path string, write func(io.Writer) error) error {
+	f, err := Create(ctx, path)
 	if err != nil {
 		return err
 	}

@@ -48,7 +48,7 @@ func TestWriteCreatesAndReplaces(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "out")
 	for _, content := range []string{"first", "2"} {
-		if err := Write(path, text(content)); err != nil {
+		if err := Write(t.Context(), path, text(content)); err != nil {
 			t.Fatal(err)
 		}
 		if got := mustRead(t, path); got != content {
@@ -61,7 +61,7 @@ func TestWriteCreatesAndReplaces(t *testing.T) {
 func TestNothingAppearsBeforeCommit(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "out")
-	f, err := Create(path)
+	f, err := Create(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestNothingAppearsBeforeCommit(t *testing.T) {
 
 func TestAbortAfterCommitKeepsTheFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "out")
-	f, err := Create(path)
+	f, err := Create(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestFailedWriteKeepsTheOldFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	broken := errors.New("source broke off")
-	err := Write(path, func(w io.Writer) error {
+	err := Write(t.Context(), path, func(w io.Writer) error {
 		io.WriteString(w, "new")
 		return broken
 	})
@@ -113,7 +113,7 @@ func TestPermissionsStay(t *testing.T) {
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := Write(path, text("new")); err != nil {
+	if err := Write(t.Context(), path, text("new")); err != nil {
 		t.Fatal(err)
 	}
 	info, err := os.Lstat(path)
@@ -126,7 +126,7 @@ func TestPermissionsStay(t *testing.T) {
 func TestLinksAreReplaced(t *testing.T) {
 	for _, target := range []string{"victim", "nowhere/at/all", "link"} {
 		for way, write := range map[string]func(dir string) error{
-			"Write":   func(dir string) error { return Write(filepath.Join(dir, "link"), text("new")) },
+			"Write":   func(dir string) error { return Write(t.Context(), filepath.Join(dir, "link"), text("new")) },
 			"WriteIn": func(dir string) error { return WriteIn(dir, "link", text("new")) },
 		} {
 			dir := t.TempDir()
@@ -179,7 +179,7 @@ func TestFolderThatIsALink(t *testing.T) {
 }
 
 func TestDeviceIsWrittenNotReplaced(t *testing.T) {
-	if err := Write(os.DevNull, text("gone")); err != nil {
+	if err := Write(t.Context(), os.DevNull, text("gone")); err != nil {
 		t.Fatal(err)
 	}
 	info, err := os.Stat(os.DevNull)
@@ -192,7 +192,7 @@ func TestFullDisk(t *testing.T) {
 	if _, err := os.Stat("/dev/full"); err != nil {
 		t.Skip("no /dev/full here")
 	}
-	err := Write("/dev/full", text("too much"))
+	err := Write(t.Context(), "/dev/full", text("too much"))
 	if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "cannot write /dev/full") {
 		t.Errorf("got error %v, want one that names the file and the full disk", err)
 	}
@@ -211,7 +211,7 @@ func TestErrors(t *testing.T) {
 		{"long name", filepath.Join(dir, strings.Repeat("x", 300)), "name too long"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			err := Write(c.path, text("x"))
+			err := Write(t.Context(), c.path, text("x"))
 			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), c.path) {
 				t.Errorf("got error %v, want one with %q and the path", err, c.want)
 			}
@@ -228,7 +228,7 @@ func TestNoPermission(t *testing.T) {
 	if err := os.Chmod(dir, 0o555); err != nil {
 		t.Fatal(err)
 	}
-	if err := Write(filepath.Join(dir, "out"), text("x")); err == nil || !strings.Contains(err.Error(), "no permission") {
+	if err := Write(t.Context(), filepath.Join(dir, "out"), text("x")); err == nil || !strings.Contains(err.Error(), "no permission") {
 		t.Errorf("got error %v, want one about the permission", err)
 	}
 }
@@ -242,7 +242,7 @@ func TestMakeFolder(t *testing.T) {
 		}
 	}
 	file := filepath.Join(deep, "file")
-	if err := Write(file, text("x")); err != nil {
+	if err := Write(t.Context(), file, text("x")); err != nil {
 		t.Fatal(err)
 	}
 	if err := MakeFolder(file); err == nil || !strings.Contains(err.Error(), "is a file, want a folder") {

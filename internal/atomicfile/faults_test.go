@@ -14,7 +14,7 @@ import (
 // Whatever fails, the old file or the whole new one is there, and nothing else.
 func TestEveryFailureLeavesTheOldOrTheNew(t *testing.T) {
 	for name, write := range map[string]func(dir string) error{
-		"Write":    func(dir string) error { return Write(filepath.Join(dir, "file"), text("new")) },
+		"Write":    func(dir string) error { return Write(t.Context(), filepath.Join(dir, "file"), text("new")) },
 		"WriteIn":  func(dir string) error { return WriteIn(dir, "file", text("new")) },
 		"WriteNew": func(dir string) error { return WriteNew(dir, "other", []byte("new")) },
 	} {

@@ -23,7 +23,7 @@ func TestPipeInAFolderIsNotOpened(t *testing.T) {
 		content, _ := os.ReadFile(pipe)
 		read <- string(content)
 	}()
-	if err := Write(pipe, text("through the pipe")); err != nil {
+	if err := Write(t.Context(), pipe, text("through the pipe")); err != nil {
 		t.Fatal(err)
 	}
 	if got := <-read; got != "through the pipe" {
@@ -40,7 +40,7 @@ func TestPipeInAFolderIsNotOpened(t *testing.T) {
 // /dev/stdout is a link, too, and must stay one, wherever standard output goes.
 func TestOutputsOfTheProcess(t *testing.T) {
 	if os.Getenv("ATOMICFILE_STDOUT") != "" {
-		if err := Write("/dev/stdout", text("out")); err != nil {
+		if err := Write(t.Context(), "/dev/stdout", text("out")); err != nil {
 			t.Fatal(err)
 		}
 		os.Exit(0)
@@ -69,13 +69,13 @@ func TestOutputsOfTheProcess(t *testing.T) {
 // What a killed program leaves is removed, what a running one is writing is not.
 func TestLeftoversAreRemoved(t *testing.T) {
 	if dir := os.Getenv("ATOMICFILE_KILLED"); dir != "" {
-		if _, err := Create(filepath.Join(dir, "killed")); err != nil {
+		if _, err := Create(t.Context(), filepath.Join(dir, "killed")); err != nil {
 			t.Fatal(err)
 		}
 		syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	}
 	dir := t.TempDir()
-	running, err := Create(filepath.Join(dir, "running"))
+	running, err := Create(t.Context(), filepath.Join(dir, "running"))
 	if err != nil {
 		t.Fatal(err)
 	}

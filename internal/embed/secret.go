@@ -31,6 +31,7 @@ func (s secret) hidden(text string) string {
 // HTML, in base64 or in hexadecimal.
 func (s secret) disguisedIn(text string) bool {
 	const shortest = 4 // of an encoded form: less stands everywhere
+	text = terminalEscape.ReplaceAllString(text, "")
 	letters := lettersOf(text)
 	for _, form := range inBase64(string(s)) {
 		if len(form) >= shortest && strings.Contains(letters, form) {
@@ -42,8 +43,21 @@ func (s secret) disguisedIn(text string) bool {
 		return true
 	}
 	// Twice, as one escaped text may stand within another.
-	return contains(letters, lettersOf(string(s))) || contains(lettersOf(unescaped(unescaped(text))),
-		lettersOf(unescaped(string(s))))
+	return partIn(letters, lettersOf(string(s))) ||
+		partIn(lettersOf(unescaped(unescaped(text))), lettersOf(unescaped(string(s))))
+}
+
+// partIn reports whether text holds part, or so much of it that it should not be shown, in capitals or not. The last
+// four characters, by which services name a key, may be.
+func partIn(text, part string) bool {
+	const most = 8
+	text, part = strings.ToLower(text), strings.ToLower(part)
+	for from := 0; from+most <= len(part); from++ {
+		if strings.Contains(text, part[from:from+most]) {
+			return true
+		}
+	}
+	return len(part) < most && contains(text, part)
 }
 
 // contains reports whether part stands in text and is not empty.
@@ -60,6 +74,7 @@ func lettersOf(text string) string {
 }
 
 var (
+	terminalEscape  = regexp.MustCompile("\x1b(?:\\[[0-?]*[ -/]*[@-~]|.)")
 	percentEscape   = regexp.MustCompile(`%[0-9a-fA-F]{2}`)
 	backslashEscape = regexp.MustCompile(`\\(?:u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|.)`)
 )

@@ -27,6 +27,9 @@ func TestKeysAreHidden(t *testing.T) {
 		"base64 of URLs":  in(base64.URLEncoding.EncodeToString, key),
 		"base64 with one": in(base64.StdEncoding.EncodeToString, "Bearer "+key+" was sent"),
 		"base64 with two": in(base64.StdEncoding.EncodeToString, "me:xx:yy"+key+"!"),
+		"a style within":  key[:9] + "\x1b[0m" + key[9:],
+		"in capitals":     strings.ToUpper(key),
+		"most of it":      "key ending in " + key[len(key)-12:],
 		"hexadecimal":     in(hex.EncodeToString, key),
 		"HEXADECIMAL":     strings.ToUpper(in(hex.EncodeToString, key)),
 	} {
@@ -43,6 +46,10 @@ func TestWhatIsNoKeyIsShown(t *testing.T) {
 		if got := secret(key).hidden(text); got != text && key != "x" {
 			t.Errorf("key %q: %q", key, got)
 		}
+	}
+	// Services name a key by its last characters.
+	if got := secret("sk-proj-1234567890abcd").hidden("wrong key: sk-***abcd"); got != "wrong key: sk-***abcd" {
+		t.Errorf("%q", got)
 	}
 	if got := secret("secret").hidden("Incorrect API key provided: secret"); got != "Incorrect API key provided: (the key)" {
 		t.Errorf("%q", got)

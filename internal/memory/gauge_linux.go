@@ -47,6 +47,22 @@ func readPages(statm *os.File) (size, resident int64, ok bool) {
 	return numbers[0], numbers[1] - numbers[2], true // without the files that are mapped
 }
 
+// leastAddressSpace is what the Go runtime needs to work at all: it reserves address space in large pieces, and where it
+// cannot have one it ends the program with a dump.
+const leastAddressSpace = 2 << 30
+
+// CheckLimits refuses a limit of the shell under which the program may end in a dump, whatever it does.
+func CheckLimits() error {
+	var limit syscall.Rlimit
+	if syscall.Getrlimit(syscall.RLIMIT_AS, &limit) != nil || limit.Cur >= leastAddressSpace {
+		return nil
+	}
+	return &Error{
+		What: "the Go runtime", Need: leastAddressSpace, Left: int64(limit.Cur), Total: int64(limit.Cur),
+		Origin: "that is ulimit -v", Help: []string{"ulimit -v unlimited, with --memory as the bound"},
+	}
+}
+
 // addressSpace returns how much larger the address space may become, if that is bounded.
 func addressSpace() (bytes uint64, bounded bool) {
 	var limit syscall.Rlimit

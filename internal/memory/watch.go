@@ -62,7 +62,7 @@ func (b *Budget) watch(quit chan struct{}, stop, abort func(error)) {
 func (b *Budget) exceeded() error {
 	return &Error{
 		What: "the run was stopped before it took more than its budget", Total: b.total, Origin: b.origin,
-		Help: []string{"--sample", "--limit", "fewer --jobs"},
+		Help: []string{"--sample", "--limit"},
 	}
 }
 

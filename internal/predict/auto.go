@@ -12,6 +12,7 @@ var autoEntry = Entry{
 		"all three follow the trace",
 	Source: "cachesim",
 	Random: true,
+	Trains: true,
 	Params: []params.Param{
 		{Name: "margin", Default: 0.01, Min: 0.0, Max: 1.0,
 			Doc: "by how much the hit ratio with another predictor must be higher for it to be taken instead"},

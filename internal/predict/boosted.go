@@ -38,6 +38,7 @@ var gbmEntry = Entry{
 	Summary: "boosted trees that are trained during the replay on what has been requested so far, or a trained model from a file",
 	Source:  "LCR, sections 3.2, 4.1, 4.3 and 5.1; samples, trees and rate as in LRB (Song et al., NSDI 2020)",
 	Random:  true,
+	Trains:  true,
 	Params: append([]params.Param{
 		{Name: "features", Default: autoFeatures, Choices: []string{autoFeatures, "4", "21"}, Doc: "4: timestamp, key, count, last interval ; " +
 			"21: age, 9 intervals, 10 decayed counters, depth ; auto: 21, or those of the model"},

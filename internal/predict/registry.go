@@ -16,6 +16,7 @@ type Entry struct {
 	Source  string // the paper or page that defines it
 	Future  bool   // knows the trace beyond the present request
 	Random  bool   // makes random choices, so that its predictions depend on the seed
+	Trains  bool   // learns during the replay: it keeps a history of every object, and samples
 	Params  []params.Param
 	// Time estimates what the predictor takes for so many requests; nil: usualTime for each.
 	Time func(v params.Values, requests int64) time.Duration

@@ -78,7 +78,7 @@ func Rewrite(path string, recs []Record) error {
 		if err != nil {
 			return err
 		}
-		create := func() (*atomicfile.File, error) { return atomicfile.Create(path) }
+		create := func() (*atomicfile.File, error) { return atomicfile.CreateIn(filepath.Split(path)) }
 		return writeAll([]output{{create, encode}}, recs)
 	}
 	var outputs []output

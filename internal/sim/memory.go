@@ -13,7 +13,8 @@ const NextUseBytes = 4
 
 // Estimates of what the policies do not take themselves, in bytes.
 const (
-	learnedBytes = 100       // per object, of a predictor that keeps a history
+	formulaBytes = 16        // per object, of a predictor that follows a formula
+	learnedBytes = 100       // per object, of one that learns from a history
 	windowBytes  = 128 << 20 // of the rows that such a predictor is trained on
 	queryBytes   = 8         // per request, of caches of queries
 	replayBytes  = 1 << 20   // of any replay
@@ -25,8 +26,12 @@ func (r *Replayer) Need(job []Cell) int64 {
 	t := r.trace
 	objects := int64(t.NumObjects)
 	need := replayBytes + c.Policy.Entry.Memory.Bytes(objects, r.slots(c), c.Capacity.Bytes)
-	if c.Predictor != nil && !c.Predictor.Entry.Future {
+	switch {
+	case c.Predictor == nil || c.Predictor.Entry.Future:
+	case c.Predictor.Entry.Trains:
 		need += learnedBytes*objects + min(windowBytes, 200*int64(len(t.Objects)))
+	default:
+		need += formulaBytes * objects
 	}
 	if c.Cache.Entry.Queries {
 		need += queryBytes * int64(len(t.Objects))

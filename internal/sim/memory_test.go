@@ -110,3 +110,23 @@ func TestReplaysThatDoNotFitTogetherRunOneAfterAnother(t *testing.T) {
 		t.Errorf("a replay that does not fit alone: %v", err)
 	}
 }
+
+// A predictor that follows a formula needs no room for the rows that others learn from.
+func TestPredictorsNeedWhatTheyKeep(t *testing.T) {
+	trace := generated(t, "zipf(requests=100000,objects=1000)")
+	need := func(name string) int64 {
+		predictor, err := predict.Parse(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := Cell{Policy: mustSpec("laru"), Cache: ExactCache(), Capacity: CapacityOf(100, false), Predictor: &predictor}
+		return NewReplayer(trace, ReplayerOptions{}).Need([]Cell{c})
+	}
+	for _, learns := range []string{"gbm", "auto"} {
+		for _, other := range []string{"ewma", "popu", "oracle"} {
+			if more := need(learns) - need(other); more < 10<<20 {
+				t.Errorf("%s needs %d bytes more than %s, want those of its rows", learns, more, other)
+			}
+		}
+	}
+}

@@ -355,11 +355,17 @@ func (l *loader) afford(n int) error {
 	if l.opts.Memory == nil || need <= left {
 		return nil
 	}
-	share := spareShare * max(left/need, 1e-6)
-	return l.opts.Memory.Refuse(int64(need), fmt.Sprintf("%s: its requests, about %s,", traceName(l.paths),
-		memory.Count(float64(n))),
-		fmt.Sprintf("--sample %g", roundedDown(share, 1)), fmt.Sprintf("--limit %.0f", roundedDown(share*float64(n), 2)))
+	var help []string
+	if share := spareShare * left / need; share*float64(n) >= leastWorthwhile {
+		help = append(help, fmt.Sprintf("--sample %g", roundedDown(share, 1)),
+			fmt.Sprintf("--limit %.0f", roundedDown(share*float64(n), 2)))
+	}
+	what := fmt.Sprintf("%s: its requests, about %s,", traceName(l.paths), memory.Count(float64(n)))
+	return l.opts.Memory.Refuse(int64(need), what, help...)
 }
+
+// leastWorthwhile is how many requests must fit for a part of the trace to be worth suggesting.
+const leastWorthwhile = 1000
 
 // spareShare is how much of the room that is left a trace that fits may take for its requests, so that objects have
 // room, too.

@@ -193,7 +193,7 @@ func (w *Writer) openSink(ctx context.Context, stdout io.Writer) (err error) {
 		w.path, w.sink = "standard output", &sink{Writer: stdout, ctx: ctx}
 		return nil
 	}
-	if w.file, err = atomicfile.Create(w.path); err == nil {
+	if w.file, err = atomicfile.Create(ctx, w.path); err == nil {
 		w.sink = &sink{Writer: w.file, ctx: ctx}
 	}
 	return err
