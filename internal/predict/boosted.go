@@ -53,7 +53,7 @@ var gbmEntry = Entry{
 // boostedTime is what following requests takes, and the budget, of which early requests pay in advance as far as
 // there are samples to train on.
 func boostedTime(v params.Values, requests int64) time.Duration {
-	const following, early, earlyRequests = 2 * time.Microsecond, 15 * time.Microsecond, 150_000
+	const following, early, earlyRequests = 2 * time.Microsecond, 15 * time.Microsecond, 300_000
 	d := time.Duration(requests) * following
 	if v.Text("model") != "" {
 		return d
@@ -186,7 +186,9 @@ func (p *boosted) Observe(o Object, pos int) {
 	}
 	if m := p.learner.observe(o, pos); m != nil {
 		p.model = m
-		p.version++
+		if p.version == 0 || !p.learner.late() {
+			p.version++
+		}
 	}
 }
 

@@ -124,11 +124,11 @@ func TestBudgetIsATime(t *testing.T) {
 
 // TestSamplesThinOut where the error no longer falls, and come back where it rises.
 func TestSamplesThinOut(t *testing.T) {
-	var th thinner
+	th := thinner{window: 100}
 	look := func(e float64) (halvings int) {
-		for range judgedAfter {
+		for range th.window {
 			th.measure(e)
-			halvings = th.judge(true)
+			halvings = th.judge()
 		}
 		return halvings
 	}
@@ -146,11 +146,15 @@ func TestSamplesThinOut(t *testing.T) {
 	if n := look(2); n != thinnest-1 {
 		t.Fatalf("%d halvings after the error has risen, want %d", n, thinnest-1)
 	}
-	var full thinner
-	for range 100 {
-		full.measure(1)
-		if n := full.judge(false); n != 0 {
-			t.Fatalf("%d halvings before the window is full", n)
+}
+
+// TestSamplesThinOutOncePerWindow at most, however many trainings fall into it.
+func TestSamplesThinOutOncePerWindow(t *testing.T) {
+	th := thinner{window: 100}
+	for i := range 2*th.window - 1 {
+		th.measure(1)
+		if n := th.judge(); n != 0 {
+			t.Fatalf("%d halvings after %d samples", n, i+1)
 		}
 	}
 }

@@ -19,6 +19,10 @@ type evaluator struct {
 // blockTrees is how many trees a block has at most; their words lie on the stack.
 const blockTrees = 128
 
+// sumWords is how many words the sums of a block have at most, so that they stay in the processor's second cache. Those
+// of 32 trees of 32 leaves fit for every effect.
+const sumWords = 1 << 14
+
 // block evaluates some consecutive trees, or is one large tree.
 type block struct {
 	large    *tree
@@ -31,10 +35,9 @@ type block struct {
 // conditions are the nodes of a block that look at one feature.
 type conditions struct {
 	feature    int
-	thresholds []float64 // ascending; a value above it goes right
-	effects    []effect  // of a value above the threshold, in the same order
-	// sums are all words after 1<<shift effects, after twice as many, and so on: so many that taking over the words is
-	// not dearer.
+	thresholds []uint64 // keys of them, ascending; a value above it goes right
+	effects    []effect // of a value above the threshold, in the same order
+	// sums are all words after 1<<shift effects, after twice as many, and so on.
 	sums    []uint64
 	words   int
 	shift   int
@@ -97,12 +100,14 @@ func newBlock(trees []tree) (b block) {
 		}
 		return 0
 	})
+	words := (len(trees)*b.lane + 63) / 64
+	shift := bits.Len(uint(len(nodes) * words / sumWords))
 	for len(nodes) > 0 {
 		n := 1
 		for n < len(nodes) && nodes[n].feature == nodes[0].feature {
 			n++
 		}
-		b.features = append(b.features, newConditions(nodes[:n], (len(trees)*b.lane+63)/64))
+		b.features = append(b.features, newConditions(nodes[:n], words, shift))
 		nodes = nodes[n:]
 	}
 	return b
@@ -134,14 +139,14 @@ func (b *block) number(t *tree, index int32, nodes []numbered) []numbered {
 }
 
 // newConditions takes the nodes of one feature in the order of their thresholds.
-func newConditions(nodes []numbered, words int) conditions {
-	c := conditions{feature: int(nodes[0].feature), words: words, shift: bits.Len(uint(words - 1))}
+func newConditions(nodes []numbered, words, shift int) conditions {
+	c := conditions{feature: int(nodes[0].feature), words: words, shift: shift}
 	for _, n := range nodes {
 		if n.categories != nil {
 			c.categories = append(c.categories, n)
 			continue
 		}
-		c.thresholds = append(c.thresholds, n.threshold)
+		c.thresholds = append(c.thresholds, keyOf(n.threshold))
 		c.effects = append(c.effects, n.effect)
 		if !n.goesLeft(math.NaN()) {
 			if c.missing == nil {
@@ -228,21 +233,29 @@ func (c *conditions) apply(row []float64, words *[blockTrees]uint64) {
 	}
 }
 
-// below returns the number of thresholds below a value. It halves the range without a branch that would have to be foreseen.
+// below returns the number of thresholds below a value. It halves the range without a branch that would have to be
+// foreseen: the comparison of whole numbers is a borrow, where that of floating-point numbers is a jump.
 func (c *conditions) below(value float64) int {
+	key := keyOf(value)
 	first, n := 0, len(c.thresholds)
 	for n > 1 {
 		half := n / 2
-		next := first
-		if c.thresholds[first+half-1] < value {
-			next = first + half
-		}
-		first, n = next, n-half
+		_, isBelow := bits.Sub64(c.thresholds[first+half-1], key, 0)
+		first += half & -int(isBelow)
+		n -= half
 	}
-	if n == 1 && c.thresholds[first] < value {
-		first++
+	if n == 1 {
+		_, isBelow := bits.Sub64(c.thresholds[first], key, 0)
+		first += int(isBelow)
 	}
 	return first
+}
+
+// keyOf returns a number whose order among keys is that of a value that is not NaN.
+func keyOf(value float64) uint64 {
+	const sign = 1 << 63
+	key := math.Float64bits(value + 0) // -0 becomes 0
+	return key ^ (uint64(int64(key)>>63) | sign)
 }
 
 func ask(nodes []numbered, value float64, words *[blockTrees]uint64) {
