@@ -159,6 +159,25 @@ func TestSamplesThinOutOncePerWindow(t *testing.T) {
 	}
 }
 
+// TestNewModelsEndAnswers unless predictions have taken more than their part of the budget.
+func TestNewModelsEndAnswers(t *testing.T) {
+	c := mixed(4000, 1)
+	for _, late := range []bool{false, true} {
+		p := mustNew(t, "gbm(window=500,horizon=500,retrain=100,trees=5)", c).(*boosted)
+		models := map[*gbm.Model]bool{}
+		for pos, o := range c.Objects {
+			if p.model != nil && late {
+				p.learner.predictions = credit(p.learner.budget)
+			}
+			p.Observe(o, pos)
+			models[p.model] = true
+		}
+		if len(models) < 3 || late != (p.Generation() == 1) {
+			t.Errorf("late %v: generation %d after %d models", late, p.Generation(), len(models)-1)
+		}
+	}
+}
+
 func TestAnswersAreKeptUntilTheAgeHasDoubled(t *testing.T) {
 	c := mixed(2000, 1)
 	p := mustNew(t, "gbm(window=500,horizon=500,retrain=1000,trees=20)", c)
