@@ -7,9 +7,9 @@ import (
 	"github.com/cachesim/cachesim/internal/predict/gbm"
 )
 
-// Costs of learning, in nanoseconds, rounded from profiles of fpb on a generated trace on one core of a shared server:
-// trainings took 2.1 to 2.7, and predictions with their features 18 to 27. Elsewhere they take more or less; results
-// depend on these constants, and so they are the same on every machine.
+// Costs of learning, in nanoseconds, rounded from profiles of fpb on a generated trace on one core of a loaded server:
+// trainings took 2.5 to 2.7, and predictions with their features 24 to 27, of which the trees alone took 7 to 10 on an
+// idle one. Other machines differ; results depend on these constants, and so they are the same everywhere.
 const (
 	trainingCost   = 2.5  // of a row, feature and tree
 	predictionCost = 20.0 // of a tree
