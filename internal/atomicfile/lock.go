@@ -6,12 +6,19 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+	"time"
 
 	"github.com/gofrs/flock"
 )
 
 // lockName is the file by which programs that work in a folder know of each other. The last of them removes it.
 const lockName = ".cachesim.lock"
+
+// How long to wait for a lock, and how often to look.
+const (
+	lockPatience = 300 * time.Millisecond
+	lookAgain    = 10 * time.Millisecond
+)
 
 // Lock keeps other programs from working in a folder. It ends with its process, however that ends.
 type Lock struct {
@@ -39,6 +46,7 @@ func ShareFolder(dir string) (*Lock, error) { return lock(dir, (*flock.Flock).Tr
 
 func lock(dir string, try func(*flock.Flock) (bool, error)) (*Lock, error) {
 	l := &Lock{path: filepath.Join(dir, lockName)}
+	patience := time.Now().Add(lockPatience)
 	for {
 		if info, err := os.Lstat(l.path); err == nil && !info.Mode().IsRegular() {
 			os.Remove(l.path) // a link, which would be followed; a folder stays and is an error below
@@ -52,6 +60,9 @@ func lock(dir string, try func(*flock.Flock) (bool, error)) (*Lock, error) {
 			return l, nil
 		case err != nil:
 			return nil, createError(l.path, err)
+		case !locked && time.Now().Before(patience):
+			time.Sleep(lookAgain) // one that shares the folder holds it alone for the moment in which it ends
+			continue
 		case !locked:
 			return nil, &LockedError{dir}
 		case isAt(l.file, l.path):

@@ -57,7 +57,7 @@ func createTemporary(path string) (*temporary, error) {
 	t := &temporary{File: file, lock: flock.New(path, flock.SetFlag(os.O_RDONLY))}
 	locked, err := t.lock.TryLock()
 	switch {
-	case err == nil && (!locked || !isAt(t.lock, path)):
+	case errors.Is(err, fs.ErrNotExist) || err == nil && (!locked || !isAt(t.lock, path)):
 		t.drop()
 		return nil, fs.ErrExist
 	case err != nil:

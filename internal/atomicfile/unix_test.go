@@ -3,6 +3,8 @@
 package atomicfile
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -103,6 +105,60 @@ func TestLeftoversAreRemoved(t *testing.T) {
 		t.Errorf("the file of a running program was removed: %v", err)
 	}
 	wantNames(t, dir, filepath.Base(foreign), "new", "running")
+}
+
+// A program that starts looks for leftovers while others write, as the shards of a sweep do.
+func TestFilesBeingCreatedAreNoLeftovers(t *testing.T) {
+	dir := t.TempDir()
+	const writers, files = 4, 500
+	errs := make(chan error, writers)
+	for w := range writers {
+		go func() {
+			var all []error
+			for i := range files {
+				all = append(all, WriteNew(dir, fmt.Sprintf("%d-%d", w, i), []byte("whole")))
+			}
+			errs <- errors.Join(all...)
+		}()
+	}
+	for ended := 0; ended < writers; {
+		select {
+		case err := <-errs:
+			if err != nil {
+				t.Error(err)
+			}
+			ended++
+		default:
+			removeLeftoversNow(dir)
+		}
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != writers*files {
+		t.Errorf("%d files, want %d (%v)", len(entries), writers*files, err)
+	}
+}
+
+// Programs that share a folder come and go; none is told that another has it alone.
+func TestSharingAFolderThatOthersLeave(t *testing.T) {
+	dir := t.TempDir()
+	errs := make(chan error, 4)
+	for range cap(errs) {
+		go func() {
+			var all []error
+			for range 500 {
+				lock, err := ShareFolder(dir)
+				if err == nil {
+					lock.Unlock()
+				}
+				all = append(all, err)
+			}
+			errs <- errors.Join(all...)
+		}()
+	}
+	for range cap(errs) {
+		if err := <-errs; err != nil {
+			t.Errorf("%.300v", err)
+		}
+	}
 }
 
 func TestSpoolLeavesNothing(t *testing.T) {
