@@ -42,16 +42,17 @@ func newAdversaryCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "adversary",
 		Short: "Search short traces and predictions on which policies miss far more than the optimum",
-		Long: `Looks for the worst ratio of a policy's misses to those of the optimum, and prints it beside what is proven: with exact predictions
-(consistency) and with any predictions, which are searched for together with the trace (robustness). The search climbs from many starts,
-random requests and loops among them, and changes a few requests or predictions at a time. What it prints is the worst that it has
-found: the true worst case is at least as bad.
+		Long: `Looks for the worst ratio of a policy's misses to those of the optimum, and prints it beside what is proven:
+with exact predictions (consistency) and with any predictions, which are searched for together with the trace
+(robustness). The search climbs from many starts, random requests and loops among them, and changes a few requests or
+predictions at a time. What it prints is the worst that it has found: the true worst case is at least as bad.
 
-A trace is a pattern of at most --length requests, repeated up to --requests, through a cache that starts empty; guarantees hold up to a
-constant number of misses. Where a policy makes random choices, misses are the mean over 100 seeds that the search has not seen.
+A trace is a pattern of at most --length requests, repeated up to --requests, through a cache that starts empty;
+guarantees hold up to a constant number of misses. Where a policy makes random choices, misses are the mean over 100
+seeds that the search has not seen.
 
-Below the table stands, for each policy, the command that replays the worst of its traces; with --format csv or json each row has its traces and
-predictions.`,
+Below the table stands, for each policy, the command that replays the worst of its traces; with --format csv or json
+each row has its traces and predictions.`,
 		Example: `  cachesim adversary
   cachesim adversary --policy laru,fpb,lru --capacity 2..8+1 --tries 20000
   cachesim adversary --policy 'laru(decay=k/32)' --format json | jq -r .robustness.trace`,
@@ -60,7 +61,8 @@ predictions.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.policies, "policy", "", "list of policies (default all that ask a predictor)")
-	flags.StringVar(&f.capacities, "capacity", defaultSearchSizes, fmt.Sprintf("list of objects and ranges (2..8+1), at most %d", adversary.MaxCapacity))
+	flags.StringVar(&f.capacities, "capacity", defaultSearchSizes, fmt.Sprintf("list of objects and ranges (2..8+1), at "+
+		"most %d", adversary.MaxCapacity))
 	flags.IntVar(&f.options.Length, "length", 24, "requests in a pattern, at most")
 	flags.IntVar(&f.options.Requests, "requests", 500, "requests in a trace: the pattern, repeated")
 	flags.IntVar(&f.options.Tries, "tries", 5000, "traces that each search replays")
@@ -167,10 +169,12 @@ func (f *adversaryFlags) printTable(w io.Writer, rows []adversary.Row) error {
 		if r.Exact != nil {
 			exact = ratioText(r.Exact.Ratio)
 		}
-		t.AppendRow(table.Row{r.Policy.String(), r.Capacity, r.Stated.Consistency, exact, r.Stated.Robustness, ratioText(r.Any.Ratio)})
+		t.AppendRow(table.Row{r.Policy.String(), r.Capacity, r.Stated.Consistency, exact, r.Stated.Robustness,
+			ratioText(r.Any.Ratio)})
 	}
 	var s strings.Builder
-	fmt.Fprintf(&s, "misses / misses of the optimum: as stated, and the worst found in %s tries per search on traces of %s requests\n\n",
+	fmt.Fprintf(&s, "misses / misses of the optimum: as stated, and the worst found in %s tries per search on traces of "+
+		"%s requests\n\n",
 		records.Count(int64(f.options.Tries)), records.Count(int64(f.options.Requests)))
 	if f.format == "markdown" {
 		s.WriteString(t.RenderMarkdown())
@@ -235,8 +239,13 @@ func (f *adversaryFlags) printJSON(w io.Writer, rows []adversary.Row) error {
 	var list []adversaryJSON
 	for _, r := range rows {
 		j := adversaryJSON{
-			Policy: r.Policy.String(), Capacity: r.Capacity, Seed: f.options.Seed, Length: f.options.Length, Requests: f.options.Requests,
-			Tries: f.options.Tries, Robustness: newFoundJSON(r.Stated.Robustness, r.Any),
+			Policy:     r.Policy.String(),
+			Capacity:   r.Capacity,
+			Seed:       f.options.Seed,
+			Length:     f.options.Length,
+			Requests:   f.options.Requests,
+			Tries:      f.options.Tries,
+			Robustness: newFoundJSON(r.Stated.Robustness, r.Any),
 		}
 		if r.Exact != nil {
 			j.Consistency = new(newFoundJSON(r.Stated.Consistency, *r.Exact))

@@ -33,23 +33,25 @@ func newCheckCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check BASELINE",
 		Short: "Replay what a baseline recorded and tell what moved",
-		Long: `Replays every record of BASELINE, the records of a run, a curve or a sweep: a file, or the folder that -o wrote. It compares
-hit ratios, byte hit ratios, misses and the other figures cell by cell, prints what moved, and exits with 1 if something did.
+		Long: `Replays every record of BASELINE, the records of a run, a curve or a sweep: a file, or the folder that -o
+wrote. It compares hit ratios, byte hit ratios, misses and the other figures cell by cell, prints what moved, and exits
+with 1 if something did.
 
-By default everything must be exactly as recorded; policies with random choices repeat theirs, as the seed is recorded. With
---tolerance 0.1pp hit ratios and byte hit ratios may move by 0.1 percentage points, with 1%rel by 1% of what was recorded; other
-figures do not count then, except that the requests and the capacity must be the same. Conditions before a colon limit a tolerance to
-some cells, and the last one that fits a cell counts: --tolerance 0.1pp --tolerance policy=lhd,trace=oltp.zst:0.5pp.
-Conditions name a trace, policy, capacity, seed or an axis of an experiment.
+By default everything must be exactly as recorded; policies with random choices repeat theirs, as the seed is recorded.
+With --tolerance 0.1pp hit ratios and byte hit ratios may move by 0.1 percentage points, with 1%rel by 1% of what was
+recorded; other figures do not count then, except that the requests and the capacity must be the same. Conditions before
+a colon limit a tolerance to some cells, and the last one that fits a cell counts: --tolerance 0.1pp --tolerance
+policy=lhd,trace=oltp.zst:0.5pp. Conditions name a trace, policy, capacity, seed or an axis of an experiment.
 
-Trace files are looked for where the baseline says, in --trace-dir, in the folder of the baseline, in the one above it, and in
-$CACHESIM_TRACES. One whose checksum is not the recorded one is a failure of its own, and the other traces are still checked.
+Trace files are looked for where the baseline says, in --trace-dir, in the folder of the baseline, in the one above it,
+and in $CACHESIM_TRACES. One whose checksum is not the recorded one is a failure of its own, and the other traces are
+still checked.
 
---update replaces the records that moved, in every format that BASELINE has. It changes nothing if a record cannot be replayed; where
-traces were changed on purpose, --new-traces takes them as they are.
+--update replaces the records that moved, in every format that BASELINE has. It changes nothing if a record cannot be
+replayed; where traces were changed on purpose, --new-traces takes them as they are.
 
-Exit codes: 0 all is as recorded or within its tolerance, or was updated; 1 something moved, a trace has changed or a policy does not exist any
-more; 2 wrong use, among it that all is well but for traces that are missing.`,
+Exit codes: 0 all is as recorded or within its tolerance, or was updated; 1 something moved, a trace has changed or a
+policy does not exist any more; 2 wrong use, among it that all is well but for traces that are missing.`,
 		Example: `  cachesim run trace.zst --policy lru,s3fifo,opt --capacity 1%,10% -o baseline
   cachesim check baseline
   cachesim check baseline/records.jsonl --tolerance 0.1pp --format github
@@ -58,7 +60,8 @@ more; 2 wrong use, among it that all is well but for traces that are missing.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
 	}
 	flags := cmd.Flags()
-	flags.StringArrayVar(&f.tolerances, "tolerance", nil, "how far hit ratios may move: 0.1pp (percentage points), 1%rel (of the recorded ratio) or exact, for some cells as in policy=lhd:0.5pp; repeatable (default exact)")
+	flags.StringArrayVar(&f.tolerances, "tolerance", nil, "how far hit ratios may move: 0.1pp (percentage points), "+
+		"1%rel (of the recorded ratio) or exact, for some cells as in policy=lhd:0.5pp; repeatable (default exact)")
 	flags.StringVar(&f.format, "format", "table", "how to print: "+strings.Join(baseline.Formats, ", "))
 	flags.BoolVar(&f.update, "update", false, "rewrite the records that moved")
 	flags.BoolVar(&f.newTraces, "new-traces", false, "with --update: take traces that have changed as they are now")
@@ -66,7 +69,8 @@ more; 2 wrong use, among it that all is well but for traces that are missing.`,
 	flags.IntVar(&f.jobs, "jobs", 0, "replays at a time (0: one per core)")
 	flags.BoolVar(&f.quiet, "quiet", false, "no progress bar and no notes")
 	registerMemory(cmd)
-	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(baseline.Formats, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(baseline.Formats,
+		cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
@@ -96,11 +100,17 @@ func (f *checkFlags) run(cmd *cobra.Command, path string) error {
 }
 
 // replay runs the check with a progress bar.
-func (f *checkFlags) replay(cmd *cobra.Command, path string, recs []records.Record, rules []baseline.Rule) (*baseline.Report, error) {
+func (f *checkFlags) replay(cmd *cobra.Command, path string, recs []records.Record,
+	rules []baseline.Rule) (*baseline.Report, error) {
 	var display *sweepProgress
 	defer func() { display.finish() }()
 	return baseline.Check(cmd.Context(), path, recs, baseline.Options{
-		Rules: rules, Dirs: f.traceDirs(path), Jobs: f.jobs, Memory: budgetOf(cmd), Version: version(), NewTraces: f.newTraces,
+		Rules:     rules,
+		Dirs:      f.traceDirs(path),
+		Jobs:      f.jobs,
+		Memory:    budgetOf(cmd),
+		Version:   version(),
+		NewTraces: f.newTraces,
 		Note: func(text string) {
 			if display != nil {
 				display.note(text)

@@ -24,17 +24,18 @@ func newConvertCommand() *cobra.Command {
 		Short: "Convert a trace to another format or compression",
 		Long: `Reads a trace in any format and writes it in the format that the name of OUT tells (.csv, .txt for plain keys,
 .batches, .oracleGeneral or .oracleGeneral.bin, .parquet, .jsonl for prompts and queries) or that --output-format names,
-compressed if the name ends in .zst, .gz, .xz, .s2, .sz or .lz4. IN may be - for standard input, OUT for standard output.
-Several INs are read one after another, or merged by time with --merge.
+compressed if the name ends in .zst, .gz, .xz, .s2, .sz or .lz4. IN may be - for standard input, OUT for standard
+output. Several INs are read one after another, or merged by time with --merge.
 
-Records stream through, so a trace of any length can be converted; only oracleGeneral needs memory for its objects and, beside OUT
-and for a while, as much disk as the trace uncompressed. OUT is replaced only when everything is written.
+Records stream through, so a trace of any length can be converted; only oracleGeneral needs memory for its objects and,
+beside OUT and for a while, as much disk as the trace uncompressed. OUT is replaced only when everything is written.
 
-Not every format holds everything. Plain text keeps only the keys, batches the keys and which of them come together; .jsonl keeps
-prompts or queries, with what is known of them, .parquet queries as well; no other format keeps batches, prompts or more of
-queries than their ids, but for .npy and .fvecs, which keep their embeddings alone. oracleGeneral keeps no operations and only
-whole seconds, turns text keys into 64-bit hashes (it is an error if two become one), and gives traces without sizes the size
-1, as its readers skip requests of size 0. What is lost of a trace, and what is made up, is said when OUT is written.
+Not every format holds everything. Plain text keeps only the keys, batches the keys and which of them come together;
+.jsonl keeps prompts or queries, with what is known of them, .parquet queries as well; no other format keeps batches,
+prompts or more of queries than their ids, but for .npy and .fvecs, which keep their embeddings alone. oracleGeneral
+keeps no operations and only whole seconds, turns text keys into 64-bit hashes (it is an error if two become one), and
+gives traces without sizes the size 1, as its readers skip requests of size 0. What is lost of a trace, and what is made
+up, is said when OUT is written.
 
 With --embeddings the requests, which may be keys alone, become queries with the embeddings of that file.`,
 		Example: `  cachesim convert trace.oracleGeneral.zst trace.csv.gz
@@ -49,7 +50,8 @@ With --embeddings the requests, which may be keys alone, become queries with the
 		},
 	}
 	f.trace.register(cmd)
-	cmd.Flags().StringVar(&f.embeddings, "embeddings", "", "file, .npy or .fvecs, with a row for each request that becomes its embedding")
+	cmd.Flags().StringVar(&f.embeddings, "embeddings", "", "file, .npy or .fvecs, with a row for each request that "+
+		"becomes its embedding")
 	registerOutputFormat(cmd, &f.outputFormat)
 	return cmd
 }
@@ -87,7 +89,8 @@ func (f *convertFlags) run(cmd *cobra.Command, in []string, out string) error {
 // openEmbeddings opens the file of embeddings that OUT will hold.
 func (f *convertFlags) openEmbeddings(ctx context.Context, out string) (*traces.VectorFile, error) {
 	if !traces.IsVectorFile(f.embeddings) {
-		return nil, fmt.Errorf("--embeddings %s: want a file whose name ends in .npy or .fvecs; cachesim embed makes embeddings and writes them into traces", f.embeddings)
+		return nil, fmt.Errorf("--embeddings %s: want a file whose name ends in .npy or .fvecs; cachesim embed makes "+
+			"embeddings and writes them into traces", f.embeddings)
 	}
 	if err := traces.CheckHoldsEmbeddings(out, f.outputFormat); err != nil {
 		return nil, err

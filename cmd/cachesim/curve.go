@@ -35,18 +35,19 @@ func newCurveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "curve TRACE...",
 		Short: "Hit ratio over all capacities: LRU exact in one pass, the optimum and others at chosen points",
-		Long: `Prints hit ratios from the smallest to the largest cache. LRU needs one pass over the trace for all capacities together: it is
-exact at each capacity of the table, and at --points more in the records and the figure. The optimum, or the policies that
---policy lists, are replayed at the capacities of the table.
+		Long: `Prints hit ratios from the smallest to the largest cache. LRU needs one pass over the trace for all capacities
+together: it is exact at each capacity of the table, and at --points more in the records and the figure. The optimum, or
+the policies that --policy lists, are replayed at the capacities of the table.
 
 With --sample R these replays run on samples: the requests of that share of the objects, chosen by hashed key, with the
-capacity scaled alike (SHARDS, Waldspurger et al., FAST 2015). The hit ratio is 1 - misses / (R x requests of the trace), because a
-sample may lack the hottest objects, whose requests are hits. Several samples, with the seeds --seed, --seed + 1, ..., give a
-mean and its standard error. Samples share what bias small caches bring, and their spread does not show it, so LRU is replayed on them, too,
-and its error against the exact curve is printed beside: expect as much of the other policies. The trace is still loaded whole.
-Capacities of less than one object after scaling are left out.
+capacity scaled alike (SHARDS, Waldspurger et al., FAST 2015). The hit ratio is 1 - misses / (R x requests of the
+trace), because a sample may lack the hottest objects, whose requests are hits. Several samples, with the seeds --seed,
+--seed + 1, ..., give a mean and its standard error. Samples share what bias small caches bring, and their spread does
+not show it, so LRU is replayed on them, too, and its error against the exact curve is printed beside: expect as much of
+the other policies. The trace is still loaded whole. Capacities of less than one object after scaling are left out.
 
-Where capacities count bytes, LRU is exact in one pass from the largest object on, if no object changes its size; else it is replayed.
+Where capacities count bytes, LRU is exact in one pass from the largest object on, if no object changes its size; else
+it is replayed.
 
 With --format csv or json the records are printed: those of LRU at every point, and those of every sample.`,
 		Example: `  cachesim curve trace.zst -o out
@@ -58,7 +59,12 @@ With --format csv or json the records are printed: those of LRU at every point, 
 	f.register(cmd, defaultCurveCapacities)
 	flags := cmd.Flags()
 	flags.Lookup("sample").Usage = "replay on samples of this share of the objects, chosen by hashed key (0 < R < 1)"
-	flags.StringVar(&f.policies, "policy", "", "list of policies beside lru (default "+defaultCurvePolicies+", or "+defaultCurvePoliciesBytes+" where capacities count bytes)")
+	flags.StringVar(
+		&f.policies,
+		"policy",
+		"",
+		"list of policies beside lru (default "+defaultCurvePolicies+", or "+defaultCurvePoliciesBytes+" where capacities count bytes)",
+	)
 	flags.IntVar(&f.points, "points", 200, "further capacities at which LRU is exact, in geometric steps")
 	flags.IntVar(&f.samples, "samples", 5, "number of samples with --sample, 2 to 1000")
 	completePolicies(cmd, "policy")
@@ -87,7 +93,8 @@ func (f *curveFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	// The trace is loaded whole; samples are taken from it by the keys.
 	w.SampleRate, w.SampleSeed = 0, 0
-	t, w, err := f.load(cmd, w, specs, workload.Options{Keys: f.trace.sample > 0 || sim.NeedKeys([]sim.CacheSpec{sim.ExactCache()}, specs), Sizes: bytes})
+	t, w, err := f.load(cmd, w, specs, workload.Options{Keys: f.trace.sample > 0 ||
+		sim.NeedKeys([]sim.CacheSpec{sim.ExactCache()}, specs), Sizes: bytes})
 	if err != nil {
 		return err
 	}
@@ -134,7 +141,8 @@ func (f *curveFlags) specs(bytes bool) ([]policies.Spec, error) {
 	}
 	specs, err := policies.ParseList(list)
 	if i := slices.IndexFunc(specs, func(s policies.Spec) bool { return s.Entry.Predicts }); err == nil && i >= 0 {
-		return nil, fmt.Errorf("--policy %s asks a predictor, and curve has none; use cachesim run --predictor with the capacities of the curve", specs[i])
+		return nil, fmt.Errorf("--policy %s asks a predictor, and curve has none; use cachesim run --predictor with the "+
+			"capacities of the curve", specs[i])
 	}
 	return slices.DeleteFunc(specs, func(s policies.Spec) bool { return s.Entry.Name == "lru" }), err
 }
@@ -142,9 +150,17 @@ func (f *curveFlags) specs(bytes bool) ([]policies.Spec, error) {
 func (f *curveFlags) checkSamples(cmd *cobra.Command) error {
 	switch {
 	case f.points < 0 || f.points > maxCurvePoints:
-		return fmt.Errorf("--points %d: want a number of capacities up to %d, or 0 for those of the table only", f.points, maxCurvePoints)
+		return fmt.Errorf(
+			"--points %d: want a number of capacities up to %d, or 0 for those of the table only",
+			f.points,
+			maxCurvePoints,
+		)
 	case f.samples < 2 || f.samples > maxSamples:
-		return fmt.Errorf("--samples %d: want 2 to %d: one sample shows no error, and thousands say little more about it", f.samples, maxSamples)
+		return fmt.Errorf(
+			"--samples %d: want 2 to %d: one sample shows no error, and thousands say little more about it",
+			f.samples,
+			maxSamples,
+		)
 	case cmd.Flags().Changed("samples") && !cmd.Flags().Changed("sample"):
 		return fmt.Errorf("--samples %d: only with --sample, which says how large a sample is", f.samples)
 	}
@@ -152,7 +168,8 @@ func (f *curveFlags) checkSamples(cmd *cobra.Command) error {
 }
 
 // replaySamples replays LRU on the whole trace, and everything on each sample.
-func (f *curveFlags) replaySamples(cmd *cobra.Command, t *traces.Trace, w workload.Workload, options sim.RunOptions, c *curve) (err error) {
+func (f *curveFlags) replaySamples(cmd *cobra.Command, t *traces.Trace, w workload.Workload, options sim.RunOptions,
+	c *curve) (err error) {
 	lru := options
 	lru.Capacities, lru.Policies = nil, nil
 	if c.exact, err = f.replay(cmd, t, w, lru); err != nil {
@@ -199,13 +216,15 @@ func curveCapacities(specs []sim.CapacitySpec, mode sim.CapacityMode, t *traces.
 	slices.SortFunc(capacities, func(a, b sim.Capacity) int { return cmp.Compare(a.Amount, b.Amount) })
 	for _, c := range capacities {
 		if c.Bytes != capacities[0].Bytes {
-			return nil, fmt.Errorf("some capacities count objects and some bytes, which makes two curves: ask for one at a time, or add --bytes")
+			return nil, fmt.Errorf("some capacities count objects and some bytes, which makes two curves: ask for one at a " +
+				"time, or add --bytes")
 		}
 	}
 	return capacities, nil
 }
 
-// lruGrid returns about n further capacities in geometric steps: from one object, or from the largest object's bytes, to all.
+// lruGrid returns about n further capacities in geometric steps: from one object, or from the largest object's bytes,
+// to all.
 func lruGrid(t *traces.Trace, beside []sim.Capacity, n int) (grid []sim.Capacity) {
 	bytes := beside[0].Bytes
 	low, high := int64(1), int64(t.NumObjects)

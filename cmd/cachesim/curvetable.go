@@ -50,8 +50,8 @@ func (c *curve) sampledAt(label string, capacity int64) (e estimate, ok bool) {
 	var ratios []float64
 	for _, r := range c.sampled {
 		if r.Label == label && r.Capacity == capacity {
-			// Misses, not requests: a sample may miss the hottest objects, whose requests are nearly all hits, and hold their share of
-			// all others (the adjustment of Waldspurger et al., FAST 2015).
+			// Misses, not requests: a sample may miss the hottest objects, whose requests are nearly all hits, and hold their
+			// share of all others (the adjustment of Waldspurger et al., FAST 2015).
 			ratios = append(ratios, max(0, 1-float64(r.Misses)/(c.rate*float64(c.requests()))))
 		}
 	}
@@ -151,7 +151,8 @@ func (c *curve) footer() string {
 		return "lru: exact at every capacity; the others are replayed at these"
 	}
 	seeds := c.seeds()
-	lines := []string{fmt.Sprintf("lru: exact; the others: mean and standard error of %d samples of %s of the objects, in percentage points",
+	lines := []string{fmt.Sprintf("lru: exact; the others: mean and standard error of %d samples of %s of the objects, "+
+		"in percentage points",
 		len(seeds), records.Share(c.rate))}
 	if errors := c.lruErrors(); len(errors) > 0 {
 		sum, largest := 0.0, 0.0
@@ -159,7 +160,8 @@ func (c *curve) footer() string {
 			sum += math.Abs(e)
 			largest = max(largest, math.Abs(e))
 		}
-		lines = append(lines, fmt.Sprintf("error: of lru on the samples, %.2f on average and %.2f at most; expect as much of the others",
+		lines = append(lines, fmt.Sprintf("error: of lru on the samples, %.2f on average and %.2f at most; expect as much "+
+			"of the others",
 			100*sum/float64(len(errors)), 100*largest))
 	}
 	if held := scaled(c.capacities, c.rate); len(held) < len(c.capacities) {
@@ -185,7 +187,8 @@ func (c *curve) figure() (*plots.Figure, error) {
 	if c.capacities[0].Bytes {
 		axis, unit = "capacity", plots.Bytes
 	}
-	f := plots.New(fmt.Sprintf("Hit ratio: %s, from %d samples of %s", c.trace, len(c.seeds()), records.Share(c.rate)), axis, "hit ratio")
+	f := plots.New(fmt.Sprintf("Hit ratio: %s, from %d samples of %s", c.trace, len(c.seeds()),
+		records.Share(c.rate)), axis, "hit ratio")
 	lru := slices.DeleteFunc(slices.Clone(c.exact), func(r records.Record) bool { return r.Label != "lru" })
 	slices.SortFunc(lru, func(a, b records.Record) int { return cmp.Compare(a.Capacity, b.Capacity) })
 	line := plots.Line{Label: "lru (exact)", Style: plots.PolicyStyle("lru", "lru", "online")}

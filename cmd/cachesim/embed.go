@@ -31,14 +31,14 @@ func newEmbedCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "embed TRACE... -o FILE",
 		Short: "Make embeddings of the texts of queries",
-		Long: `Reads a trace of queries with texts, embeds each distinct text and writes the vectors, which semantic caches compare.
-FILE ends in .npy or .fvecs, where row i belongs to request i, or in .jsonl or .parquet, which hold the queries as well. It
-appears when it is complete.
+		Long: `Reads a trace of queries with texts, embeds each distinct text and writes the vectors, which semantic caches
+compare. FILE ends in .npy or .fvecs, where row i belongs to request i, or in .jsonl or .parquet, which hold the queries
+as well. It appears when it is complete.
 
-Built in is a lexical embedder: it finds texts alike that are worded alike, whatever they mean. --endpoint asks a service
-instead, any with the embeddings API of OpenAI: ollama, llama.cpp, vLLM, LM Studio, OpenAI. What has arrived is kept in
-FILE.partial until all has: after an interruption or an error the same command goes on from there. A service is not asked
-again for a FILE that exists.
+Built in is a lexical embedder: it finds texts alike that are worded alike, whatever they mean. --endpoint asks a
+service instead, any with the embeddings API of OpenAI: ollama, llama.cpp, vLLM, LM Studio, OpenAI. What has arrived is
+kept in FILE.partial until all has: after an interruption or an error the same command goes on from there. A service is
+not asked again for a FILE that exists.
 
 Embedders:
 ` + indent(embedderLines()),
@@ -55,13 +55,20 @@ Embedders:
 	flags.StringVar(&f.embedder, "embedder", embed.Default, "built-in embedder with its parameters")
 	flags.StringVar(&f.service.URL, "endpoint", "", "URL of a service to ask instead, for example http://localhost:11434")
 	flags.StringVar(&f.service.Model, "model", "", "model that the service uses")
-	flags.IntVar(&f.service.Dimensions, "dimensions", 0, "numbers in a vector, of models that can give fewer (0: as many as the model gives)")
-	flags.StringVar(&f.keyEnv, "key-env", "", "environment variable that holds the key of the service (default: "+openAIKey+" for "+openAIHost+", elsewhere no key)")
+	flags.IntVar(&f.service.Dimensions, "dimensions", 0, "numbers in a vector, of models that can give fewer (0: as "+
+		"many as the model gives)")
+	flags.StringVar(
+		&f.keyEnv,
+		"key-env",
+		"",
+		"environment variable that holds the key of the service (default: "+openAIKey+" for "+openAIHost+", elsewhere no key)",
+	)
 	flags.BoolVar(&f.service.KeyInClear, "key-in-clear", false,
 		"send the key over http:// to another machine, too, where others can read it on its way")
 	flags.IntVar(&f.service.Batch, "batch", 64, "texts in a request to the service, at most 4096")
 	flags.DurationVar(&f.service.Timeout, "timeout", 30*time.Second, "longest time that a request to the service takes")
-	flags.IntVar(&f.service.Retries, "retries", 5, "retries of a request that fails in a way that may pass: the network, 408, 429 and 5xx")
+	flags.IntVar(&f.service.Retries, "retries", 5, "retries of a request that fails in a way that may pass: the "+
+		"network, 408, 429 and 5xx")
 	_ = cmd.MarkFlagRequired("output")
 	_ = cmd.MarkFlagFilename("output", "npy", "fvecs", "jsonl", "parquet")
 	cmd.MarkFlagsMutuallyExclusive("embedder", "endpoint")
@@ -154,7 +161,8 @@ func (f *embedFlags) checkService(cmd *cobra.Command) error {
 		return err
 	}
 	if _, err := os.Lstat(f.out); !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s exists already, and asking a service again costs time and perhaps money: delete it first, or name another file", f.out)
+		return fmt.Errorf("%s exists already, and asking a service again costs time and perhaps money: delete it first, or "+
+			"name another file", f.out)
 	}
 	return nil
 }
@@ -210,7 +218,8 @@ func (f *embedFlags) make(cmd *cobra.Command, in []string) error {
 		return err
 	}
 	if f.service.URL != "" {
-		if err := os.Remove(f.partial()); err != nil && !errors.Is(err, fs.ErrNotExist) { // another process may have been as far
+		// another process may have been as far
+		if err := os.Remove(f.partial()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
@@ -218,7 +227,8 @@ func (f *embedFlags) make(cmd *cobra.Command, in []string) error {
 	fmt.Fprintf(cmd.OutOrStdout(), "%s: %d requests, %d distinct texts, %d dimensions, %s, %.1f s\n",
 		f.out, len(t.Objects), len(distinct), e.Dim, by, time.Since(start).Seconds())
 	if e.Featureless > 0 {
-		fmt.Fprintf(cmd.OutOrStdout(), "distinct texts without letter or digit: %d; each is similar to itself alone\n", e.Featureless)
+		fmt.Fprintf(cmd.OutOrStdout(), "distinct texts without letter or digit: %d; each is similar to itself alone\n",
+			e.Featureless)
 	}
 	return nil
 }
@@ -252,7 +262,8 @@ func (f *embedFlags) embedHere(cmd *cobra.Command, spec embed.Spec, texts []stri
 func (f *embedFlags) ask(cmd *cobra.Command, texts []string) (embed.Embeddings, error) {
 	if empty := slices.Index(texts, ""); empty >= 0 {
 		return embed.Embeddings{}, fmt.Errorf(
-			"query %d, counted by first appearance from 0, has no text, which services refuse: take it out of the trace, or use the built-in embedder", empty)
+			"query %d, counted by first appearance from 0, has no text, which services refuse: take it out of the trace, or "+
+				"use the built-in embedder", empty)
 	}
 	bar := newProgress(cmd.ErrOrStderr(), f.trace.quiet, "asking", unitTexts)
 	defer bar.finish()
@@ -266,7 +277,8 @@ func (f *embedFlags) ask(cmd *cobra.Command, texts []string) (embed.Embeddings, 
 }
 
 // write reads the trace once more and gives each request the vector of its query.
-func (f *embedFlags) write(cmd *cobra.Command, in []string, options traces.LoadOptions, t *traces.Trace, e embed.Embeddings) error {
+func (f *embedFlags) write(cmd *cobra.Command, in []string, options traces.LoadOptions, t *traces.Trace,
+	e embed.Embeddings) error {
 	bar := newProgress(cmd.ErrOrStderr(), f.trace.quiet, "writing", unitBytes)
 	defer bar.finish()
 	options.Progress = bar.set

@@ -13,7 +13,8 @@ import (
 	"testing"
 )
 
-// embeddingService answers as a service with the embeddings API does. It dies when it has answered so many requests as alive says.
+// embeddingService answers as a service with the embeddings API does. It dies when it has answered so many requests as
+// alive says.
 type embeddingService struct {
 	*httptest.Server
 	alive int
@@ -52,11 +53,32 @@ func TestEmbedAsksAService(t *testing.T) {
 	t.Setenv("EMBED_KEY", "hidden")
 	dir := t.TempDir()
 	trace, out := filepath.Join(dir, "pairs.json"), filepath.Join(dir, "out.npy")
-	if err := os.WriteFile(trace, []byte(`[{"origin":"a","similar":"bb"},{"origin":"ccc","similar":"dddd"}]`), 0o644); err != nil {
+	if err := os.WriteFile(
+		trace,
+		[]byte(`[{"origin":"a","similar":"bb"},{"origin":"ccc","similar":"dddd"}]`),
+		0o644,
+	); err != nil {
 		t.Fatal(err)
 	}
 	service := newEmbeddingService(t, 1)
-	args := []string{"embed", trace, "--limit", "4", "-o", out, "--endpoint", service.URL, "--model", "m", "--key-env", "EMBED_KEY", "--batch", "3", "--retries", "1"}
+	args := []string{
+		"embed",
+		trace,
+		"--limit",
+		"4",
+		"-o",
+		out,
+		"--endpoint",
+		service.URL,
+		"--model",
+		"m",
+		"--key-env",
+		"EMBED_KEY",
+		"--batch",
+		"3",
+		"--retries",
+		"1",
+	}
 	var stdout, stderr bytes.Buffer
 	if code := run(args, nil, &stdout, &stderr); code != exitWrongUse {
 		t.Errorf("exit code %d, want %d", code, exitWrongUse)
@@ -81,7 +103,8 @@ func TestEmbedAsksAService(t *testing.T) {
 	if want := []string{"a", "bb", "ccc", "dddd"}; !slices.Equal(service.texts, want) {
 		t.Errorf("asked for %q, want each of %q once", service.texts, want)
 	}
-	if want := out + ": 4 requests, 4 distinct texts, 2 dimensions, m at " + service.URL + "/v1/embeddings, "; !strings.HasPrefix(stdout.String(), want) {
+	if want := out + ": 4 requests, 4 distinct texts, 2 dimensions, m at " + service.URL +
+		"/v1/embeddings, "; !strings.HasPrefix(stdout.String(), want) {
 		t.Errorf("printed %q, want %q", stdout.String(), want)
 	}
 	entries, err := os.ReadDir(dir)
@@ -106,7 +129,8 @@ func TestEmbedNoticesAnotherTrace(t *testing.T) {
 			fmt.Fprint(w, `{"data":[{"index":0,"embedding":[1,0]},{"index":1,"embedding":[0,1]}]}`)
 		}))
 		var stdout, stderr bytes.Buffer
-		code := run([]string{"embed", trace, "-o", out, "--input-format", "text", "--endpoint", service.URL, "--model", "m"}, nil, &stdout, &stderr)
+		code := run([]string{"embed", trace, "-o", out, "--input-format", "text", "--endpoint", service.URL, "--model",
+			"m"}, nil, &stdout, &stderr)
 		service.Close()
 		if code != exitWrongUse || !strings.Contains(stderr.String(), "changed while its texts were embedded") {
 			t.Errorf("%q: exit code %d: %s", after, code, stderr.String())

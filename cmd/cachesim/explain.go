@@ -35,11 +35,11 @@ func newExplainCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain TRACE...",
 		Short: "Tell request by request what a policy does: what hits, and what leaves for what",
-		Long: `Replays the trace under one policy at one capacity and prints a row for each request: whether it hit, and on which entry where another than
-its own answered it; whether what missed was loaded; and which objects left for it.
+		Long: `Replays the trace under one policy at one capacity and prints a row for each request: whether it hit, and on
+which entry where another than its own answered it; whether what missed was loaded; and which objects left for it.
 
-It is meant for examples of a paper, for a first look at a policy of one's own, and for the place at which two policies part. --from and --to
-choose the requests to print; all before them are replayed too.`,
+It is meant for examples of a paper, for a first look at a policy of one's own, and for the place at which two policies
+part. --from and --to choose the requests to print; all before them are replayed too.`,
 		Example: `  cachesim explain trace.csv --policy arc --capacity 10 --to 100
   cachesim explain rac-example --cache 'semantic(match=identity)' --policy rac --capacity 6
   cachesim explain trace.zst --policy s3fifo --format json | jq -c 'select(.loaded == false and .hit == false)'`,
@@ -72,7 +72,13 @@ func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	t, _, err := f.trace.load(cmd, w, workload.Options{
-		Sizes: sim.NeedBytes(capacities, mode), Times: policies.NeedsClock(cell.Policy), Keys: true, Queries: cell.Cache.Entry.Queries || cell.Policy.Entry.Relates,
+		Sizes: sim.NeedBytes(
+			capacities,
+			mode,
+		),
+		Times:   policies.NeedsClock(cell.Policy),
+		Keys:    true,
+		Queries: cell.Cache.Entry.Queries || cell.Policy.Entry.Relates,
 		Vectors: cell.Cache.Entry.Queries,
 	}, false)
 	if err != nil {
@@ -184,7 +190,14 @@ func (p *explainPrinter) print(d sim.Decision) error {
 		return p.json.Encode(row)
 	case p.csv != nil:
 		return p.csv.Write([]string{
-			strconv.Itoa(row.Position), row.Request, strconv.FormatBool(row.Hit), row.Entry, strconv.FormatBool(row.Loaded), evicted,
+			strconv.Itoa(
+				row.Position,
+			),
+			row.Request,
+			strconv.FormatBool(row.Hit),
+			row.Entry,
+			strconv.FormatBool(row.Loaded),
+			evicted,
 		})
 	}
 	p.table.AppendRow(table.Row{row.Position, row.Request, row.outcome(), evicted})

@@ -28,10 +28,12 @@ type traceFlags struct {
 
 func (f *traceFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.inputFormat, "input-format", "", "trace format as NAME or NAME:opt=value,... (default: detected; see cachesim formats)")
+	flags.StringVar(&f.inputFormat, "input-format", "", "trace format as NAME or NAME:opt=value,... (default: detected; "+
+		"see cachesim formats)")
 	flags.BoolVar(&f.merge, "merge", false, "merge several traces by time instead of reading one after another")
 	flags.IntVar(&f.limit, "limit", 0, "read at most this many requests, or prompts where the trace has prompts (0: all)")
-	flags.Float64Var(&f.sample, "sample", 0, "keep this share of the objects (of prompts: of the conversations), chosen by hashed key, and scale capacities (0 < R < 1)")
+	flags.Float64Var(&f.sample, "sample", 0, "keep this share of the objects (of prompts: of the conversations), chosen "+
+		"by hashed key, and scale capacities (0 < R < 1)")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of every random choice")
 	flags.BoolVar(&f.quiet, "quiet", false, "no progress bar and no notes")
 	registerMemory(cmd)
@@ -41,7 +43,8 @@ func (f *traceFlags) register(cmd *cobra.Command) {
 // registerEmbeddings adds the flag of commands that replay queries.
 func (f *traceFlags) registerEmbeddings(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.embeddings, "embeddings", "",
-		"embeddings of queries: a file, .npy or .fvecs, with a row for each request; or lexical(dim=384,...), which makes them from the texts "+
+		"embeddings of queries: a file, .npy or .fvecs, with a row for each request; or lexical(dim=384,...), which makes "+
+			"them from the texts "+
 			"(default: those in the trace, lexical if it has texts alone)")
 }
 
@@ -87,10 +90,13 @@ func (f *traceFlags) workload(cmd *cobra.Command, args []string) (workload.Workl
 	return w, nil
 }
 
-// load reads or generates the trace with a progress bar. If recorded is set, the workload is returned with its checksum.
-func (f *traceFlags) load(cmd *cobra.Command, w workload.Workload, options workload.Options, recorded bool) (t *traces.Trace, _ workload.Workload, err error) {
+// load reads or generates the trace with a progress bar. If recorded is set, the workload is returned with its
+// checksum.
+func (f *traceFlags) load(cmd *cobra.Command, w workload.Workload, options workload.Options,
+	recorded bool) (t *traces.Trace, _ workload.Workload, err error) {
 	if w.Embeddings != "" && !options.Vectors {
-		return nil, w, fmt.Errorf("--embeddings %s: nothing here compares queries; add --cache 'semantic(tau=0.85)', or leave --embeddings out", f.embeddings)
+		return nil, w, fmt.Errorf("--embeddings %s: nothing here compares queries; add --cache 'semantic(tau=0.85)', or "+
+			"leave --embeddings out", f.embeddings)
 	}
 	what, unit := "loading", unitBytes
 	if w.Generator != "" {
@@ -98,7 +104,11 @@ func (f *traceFlags) load(cmd *cobra.Command, w workload.Workload, options workl
 	}
 	bar := newProgress(cmd.ErrOrStderr(), f.quiet, what, unit)
 	defer bar.finish()
-	options.Dirs, options.Memory, options.Stdin, options.Progress = workload.Dirs(""), budgetOf(cmd), cmd.InOrStdin(), bar.set
+	options.Dirs, options.Memory, options.Stdin, options.Progress = workload.Dirs(
+		"",
+	), budgetOf(
+		cmd,
+	), cmd.InOrStdin(), bar.set
 	if recorded {
 		t, w, err = w.LoadSummed(cmd.Context(), options)
 	} else {
@@ -107,7 +117,8 @@ func (f *traceFlags) load(cmd *cobra.Command, w workload.Workload, options workl
 	if err == nil {
 		sayTrace(cmd, bar, t, options.Sizes)
 	}
-	// What numbered the keys is garbage now. Returned at once, it leaves room for the tables of the replays, which are of like size.
+	// What numbered the keys is garbage now. Returned at once, it leaves room for the tables of the replays, which are of
+	// like size.
 	debug.FreeOSMemory()
 	return t, w, err
 }
@@ -121,7 +132,8 @@ type capacityFlags struct {
 
 func (f *capacityFlags) register(cmd *cobra.Command, defaultList string) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.list, "capacity", defaultList, "list of objects (100), bytes (64MiB), shares of the trace (1%) and ranges (1%..20%x2, 100..500+100)")
+	flags.StringVar(&f.list, "capacity", defaultList, "list of objects (100), bytes (64MiB), shares of the trace (1%) "+
+		"and ranges (1%..20%x2, 100..500+100)")
 	flags.BoolVar(&f.unitSize, "unit-size", false, "ignore the sizes in the trace: every object counts 1")
 	flags.BoolVar(&f.bytes, "bytes", false, "capacities count bytes, also bare numbers and shares (of the footprint)")
 	cmd.MarkFlagsMutuallyExclusive("unit-size", "bytes")
@@ -169,13 +181,15 @@ func completePolicies(cmd *cobra.Command, flag string) { completeNames(cmd, flag
 
 // completeNames completes each name of a list.
 func completeNames(cmd *cobra.Command, flag string, names func() []string) {
-	_ = cmd.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	_ = cmd.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, typed string) ([]string,
+		cobra.ShellCompDirective) {
 		return completeList(typed, names()), cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
 	})
 }
 
 func completeTraceFormats(cmd *cobra.Command) {
-	_ = cmd.RegisterFlagCompletionFunc("input-format", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	_ = cmd.RegisterFlagCompletionFunc("input-format", func(*cobra.Command, []string, string) ([]string,
+		cobra.ShellCompDirective) {
 		var names []string
 		for _, f := range traces.Formats() {
 			names = append(names, f.Name)
@@ -188,7 +202,8 @@ func completeTraceFormats(cmd *cobra.Command) {
 func registerOutputFormat(cmd *cobra.Command, format *string) {
 	names := traces.WritableFormats()
 	cmd.Flags().StringVar(format, "output-format", "", "format to write: "+strings.Join(names, ", ")+
-		" (default: told by the name of the file; for -: csv, or mooncake for prompts, queries for queries and batches for batches)")
+		" (default: told by the name of the file; for -: csv, or mooncake for prompts, queries for queries and batches for "+
+		"batches)")
 	_ = cmd.RegisterFlagCompletionFunc("output-format", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
 }
 

@@ -27,8 +27,9 @@ func newFormatsCommand() *cobra.Command {
 		Long: `Lists every trace format: what its records carry, how it is recognised, and its options with their defaults.
 With names, describes these with an example and what each option means.
 
-Compression by gzip, zstd, xz, bzip2, lz4, s2 and snappy and tar archives are recognised from the content of a file, whatever its name.
-Embeddings of queries are part of some formats, or lie in a .npy or .fvecs file beside a trace (--embeddings).`,
+Compression by gzip, zstd, xz, bzip2, lz4, s2 and snappy and tar archives are recognised from the content of a file,
+whatever its name. Embeddings of queries are part of some formats, or lie in a .npy or .fvecs file beside a trace
+(--embeddings).`,
 		Example: `  cachesim formats
   cachesim formats csv
   cachesim run --input-format csv:key=2,size=3,header=false requests.csv`,
@@ -69,8 +70,8 @@ func findFormats(names []string) ([]traces.Format, error) {
 	return formats, nil
 }
 
-// printFormatTable prints one row per format as table, csv or markdown. On a terminal, where a row of five columns would not fit, they
-// stand below each other.
+// printFormatTable prints one row per format as table, csv or markdown. On a terminal, where a row of five columns
+// would not fit, they stand below each other.
 func printFormatTable(w io.Writer, formats []traces.Format, format string) error {
 	t := records.NewTable()
 	width := terminalWidth(w)
@@ -84,7 +85,8 @@ func printFormatTable(w io.Writer, formats []traces.Format, format string) error
 		options := params.Format(f.Options, params.Defaults(f.Options))
 		if narrow {
 			options = strings.ReplaceAll(options, ",", ", ") // where the line may break
-			t.AppendRow(table.Row{f.Name, wrapLines(max(width-formatNameWidth, 40), f.Summary, "recognised by "+f.Detection, options)})
+			t.AppendRow(table.Row{f.Name, wrapLines(max(width-formatNameWidth, 40), f.Summary, "recognised by "+f.Detection,
+				options)})
 			continue
 		}
 		t.AppendRow(table.Row{f.Name, f.Carries, useOf(f), f.Detection, options})

@@ -28,10 +28,12 @@ func newGenCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "gen GENERATOR",
 		Short: "Generate a synthetic trace from a seed",
-		Long: `Generates a trace and writes it in the format that the name of the output tells (or --output-format), compressed if the
-name ends in .zst, .gz, .xz, .s2, .sz or .lz4. The same parameters and seed give the same requests on every machine.
+		Long: `Generates a trace and writes it in the format that the name of the output tells (or --output-format),
+compressed if the name ends in .zst, .gz, .xz, .s2, .sz or .lz4. The same parameters and seed give the same requests on
+every machine.
 
-Parameters stand in parentheses after the generator or are given as flags; a flag that the generator does not know is an error.
+Parameters stand in parentheses after the generator or are given as flags; a flag that the generator does not know is an
+error.
 
 Generators:
 ` + indent(generatorLines()) + `
@@ -75,7 +77,8 @@ func (f *genFlags) run(cmd *cobra.Command, text string) error {
 	} else if err != nil {
 		return fmt.Errorf("gen %s: %w", text, err)
 	}
-	w, err := traces.Create(cmd.Context(), f.out, traces.CreateOptions{Format: f.format, Fields: g.Fields, Stdout: cmd.OutOrStdout()})
+	w, err := traces.Create(cmd.Context(), f.out, traces.CreateOptions{Format: f.format, Fields: g.Fields,
+		Stdout: cmd.OutOrStdout()})
 	if err != nil {
 		return err
 	}
@@ -147,7 +150,8 @@ func copyRecords(ctx context.Context, w *traces.Writer, r traces.Reader, progres
 	}
 }
 
-// genFlagHelp is the help of a parameter's flag, with the generators that take it; of a common one, with those that have another default.
+// genFlagHelp is the help of a parameter's flag, with the generators that take it; of a common one, with those that
+// have another default.
 func genFlagHelp(p params.Param) string {
 	common := slices.ContainsFunc(gen.Common, func(c params.Param) bool { return c.Name == p.Name })
 	var takers []string

@@ -63,7 +63,8 @@ func TestTestdataRegenerates(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(got, want) {
-			t.Errorf("%s: its command gives other bytes (%d, stored %d): a generator, a writer or a compressor has changed; set UPDATE=1 if that is meant",
+			t.Errorf("%s: its command gives other bytes (%d, stored %d): a generator, a writer or a compressor has changed; "+
+				"set UPDATE=1 if that is meant",
 				stored, len(got), len(want))
 		}
 	}

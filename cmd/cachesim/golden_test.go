@@ -14,9 +14,10 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// TestGoldenDemo holds the records of every policy on the demo trace, by objects and by bytes, to those in testdata/golden; those that ask a
-// predictor get one that is wrong now and then, so that they have to show what they do about it. Queries that answer each other are generated. A number that moves there is a policy, or a
-// predictor, that changed its decisions. `cachesim check` replays the same files: they are baselines.
+// TestGoldenDemo holds the records of every policy on the demo trace, by objects and by bytes, to those in
+// testdata/golden; those that ask a predictor get one that is wrong now and then, so that they have to show what they
+// do about it. Queries that answer each other are generated. A number that moves there is a policy, or a predictor,
+// that changed its decisions. `cachesim check` replays the same files: they are baselines.
 func TestGoldenDemo(t *testing.T) {
 	t.Chdir(filepath.Join("..", ".."))
 	trace := filepath.Join("testdata", "demo.oracleGeneral.zst")
@@ -27,7 +28,8 @@ func TestGoldenDemo(t *testing.T) {
 		{"dialogue-semantic", []string{"dialogue(requests=2000,topics=30,dim=64,capacity=100)", "--cache", "semantic,semantic(tau=0.6)", "--policy", everySemantic(), "--capacity", "3%,12%"}},
 		{"demo-objects", []string{trace, "--policy", everyPolicy(records.Objects), "--capacity", "1%,10%"}},
 		{"demo-bytes", []string{trace, "--policy", everyPolicy(records.Bytes), "--capacity", "1%,10%", "--bytes"}},
-		{"demo-predictions", []string{trace, "--policy", everyPredicting(), "--predictor", "noisy(p=0.3)", "--capacity", "1%,10%"}},
+		{"demo-predictions", []string{trace, "--policy", everyPredicting(), "--predictor", "noisy(p=0.3)", "--capacity",
+			"1%,10%"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got := runForRecords(t, append([]string{"run"}, test.args...))

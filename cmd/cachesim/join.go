@@ -33,14 +33,16 @@ func newJoinCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "join TRACE...",
 		Short: "Find which queries of a trace are similar, and how many requests that could answer",
-		Long: `Compares every query of a trace with every other by the cosine of their embeddings and prints a row for each threshold of --tau: how many pairs are at least
-that similar, how many similar queries (neighbours) a query has on average and at most, the share of queries without any, and the share of requests that come
-after one to a similar query or the same. No policy of the cache semantic(tau=...) has a higher hit ratio than that share.
+		Long: `Compares every query of a trace with every other by the cosine of their embeddings and prints a row for each
+threshold of --tau: how many pairs are at least that similar, how many similar queries (neighbours) a query has on
+average and at most, the share of queries without any, and the share of requests that come after one to a similar query
+or the same. No policy of the cache semantic(tau=...) has a higher hit ratio than that share.
 
-The search is exact: results do not depend on the machine or the number of cores. It takes as long for many thresholds as for the least of them. What it finds is
-kept in the folder of --neighbours, from which cachesim run takes it, too.
+The search is exact: results do not depend on the machine or the number of cores. It takes as long for many thresholds
+as for the least of them. What it finds is kept in the folder of --neighbours, from which cachesim run takes it, too.
 
-With -o the similar pairs from the least threshold on are written as CSV with the columns first, second (ids of queries) and similarity.`,
+With -o the similar pairs from the least threshold on are written as CSV with the columns first, second (ids of queries)
+and similarity.`,
 		Example: `  cachesim join queries.jsonl.zst
   cachesim join queries.jsonl.zst --tau 0.7,0.8,0.9 --format json
   cachesim join qqp-duplicate-pairs.json.gz --embeddings 'lexical(dim=768)'
@@ -122,7 +124,8 @@ func (f *joinFlags) checkOutput(ctx context.Context, w workload.Workload) error 
 	return nil
 }
 
-func (f *joinFlags) join(cmd *cobra.Command, t *traces.Trace, w workload.Workload, from float64) (*similarity.Neighbours, error) {
+func (f *joinFlags) join(cmd *cobra.Command, t *traces.Trace, w workload.Workload,
+	from float64) (*similarity.Neighbours, error) {
 	bar := newProgress(cmd.ErrOrStderr(), f.trace.quiet, "comparing queries", unitPairs)
 	defer bar.finish()
 	options := f.neighbours.options(w, f.jobs, bar)

@@ -30,7 +30,8 @@ func TestMessagesQuoteLittle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	experiment := "name: x\ntitle: t\nsource: s\ntraces:\n  - name: z\n    file: t.csv\npolicies: [lru, fifo]\ncapacities: [1]\n"
+	experiment := "name: x\ntitle: t\nsource: s\ntraces:\n  - name: z\n    file: t.csv\npolicies: [lru, " +
+		"fifo]\ncapacities: [1]\n"
 	for name, args := range map[string][]string{
 		"command":      {long},
 		"flag":         {"run", trace, "--" + long},

@@ -1,4 +1,5 @@
-// Command cachesim replays traces of requests through caches under many policies and compares them with the offline optimum.
+// Command cachesim replays traces of requests through caches under many policies and compares them with the offline
+// optimum.
 package main
 
 import "os"

@@ -89,7 +89,8 @@ func TestRunsAreRefusedBeforeTheyStart(t *testing.T) {
 
 func TestSweepsAreRefusedBeforeTheyStart(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "large.yaml")
-	text := "name: large\ntitle: Large\nsource: none\nabout: none\ntraces:\n  - {name: zipf, generate: \"zipf(requests=60000000,objects=1000)\"}\npolicies: [lru]\ncapacities: [10]\n"
+	text := "name: large\ntitle: Large\nsource: none\nabout: none\ntraces:\n  - {name: zipf, generate: " +
+		"\"zipf(requests=60000000,objects=1000)\"}\npolicies: [lru]\ncapacities: [10]\n"
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}

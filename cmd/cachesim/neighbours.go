@@ -17,7 +17,8 @@ type neighboursFlag string
 const neighboursOff = "off"
 
 func (f *neighboursFlag) register(cmd *cobra.Command) {
-	cmd.Flags().StringVar((*string)(f), "neighbours", "", "folder that keeps which queries of trace files are similar, for the next time; "+neighboursOff+
+	cmd.Flags().StringVar((*string)(f), "neighbours", "", "folder that keeps which queries of trace files are similar, "+
+		"for the next time; "+neighboursOff+
 		" keeps nothing (default: cachesim/neighbours in the user's cache folder)")
 	_ = cmd.MarkFlagDirname("neighbours")
 }

@@ -55,7 +55,8 @@ func modelParts() (parts []part) {
 	return parts
 }
 
-// newPartsCommand returns the command that lists parts of a kind; what says what a part decides, flag where one is chosen.
+// newPartsCommand returns the command that lists parts of a kind; what says what a part decides, flag where one is
+// chosen.
 func newPartsCommand(kind, what, flag, example string, parts []part) *cobra.Command {
 	var format formatFlag
 	names := make([]string, len(parts))
@@ -100,7 +101,8 @@ cachesim %[3]s. With names, describes these with what each parameter means and w
 // partWidth is what the column of names takes on a terminal, with the gaps.
 const partWidth = 13
 
-// printPartTable prints one row per part as table, csv or markdown. On a terminal its columns but the first stand below each other.
+// printPartTable prints one row per part as table, csv or markdown. On a terminal its columns but the first stand below
+// each other.
 func printPartTable(w io.Writer, kind, what string, parts []part, format string) error {
 	t := records.NewTable()
 	width := terminalWidth(w)

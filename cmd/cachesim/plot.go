@@ -13,10 +13,11 @@ func newPlotCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plot RECORDS",
 		Short: "Draw the figures of a run again from its records",
-		Long: `Draws hit ratio, byte hit ratio (where sizes counted) and competitive ratio over capacity as SVG and PNG: a line per policy, or bars
-where there is one capacity. Several traces give one set of figures each.
+		Long: `Draws hit ratio, byte hit ratio (where sizes counted) and competitive ratio over capacity as SVG and PNG: a
+line per policy, or bars where there is one capacity. Several traces give one set of figures each.
 
-RECORDS is a file of records as JSON lines, CSV or Parquet, told apart by content; a folder that run -o wrote; or - for standard input.`,
+RECORDS is a file of records as JSON lines, CSV or Parquet, told apart by content; a folder that run -o wrote; or - for
+standard input.`,
 		Example: `  cachesim run trace.zst -o out && cachesim plot out -o figures
   cachesim run trace.zst --format json | grep -v '"policy":"mru"' | cachesim plot - -o figures`,
 		Args: cobra.ExactArgs(1),
@@ -35,5 +36,8 @@ RECORDS is a file of records as JSON lines, CSV or Parquet, told apart by conten
 
 // readRecords reads records until the user stops it: there may be many of them, and standard input may wait for ever.
 func readRecords(cmd *cobra.Command, path string) ([]records.Record, error) {
-	return interruptible.Call(cmd.Context(), func() ([]records.Record, error) { return records.Read(path, cmd.InOrStdin()) })
+	return interruptible.Call(cmd.Context(), func() ([]records.Record,
+		error) {
+		return records.Read(path, cmd.InOrStdin())
+	})
 }

@@ -25,9 +25,9 @@ func newPoliciesCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "policies [NAME...]",
 		Short: "List the policies with their parameters and sources, or describe some of them",
-		Long: `Lists every policy: its kind (online policies see the past only, offline ones the whole trace, a bound is no policy but a number of
-misses that none can undercut), what it evicts, its parameters with their defaults, and the paper or page that defines it.
-With names, describes these with what each parameter means and which values it takes.`,
+		Long: `Lists every policy: its kind (online policies see the past only, offline ones the whole trace, a bound is no
+policy but a number of misses that none can undercut), what it evicts, its parameters with their defaults, and the paper
+or page that defines it. With names, describes these with what each parameter means and which values it takes.`,
 		Example: `  cachesim policies
   cachesim policies s3fifo lirs
   cachesim policies --format json | jq .name`,
@@ -71,7 +71,8 @@ func findPolicies(names []string) ([]policies.Entry, error) {
 func printPolicyTable(w io.Writer, entries []policies.Entry, format string) error {
 	l := listing{noun: "policy", does: "evicts"}
 	for _, e := range entries {
-		l.rows = append(l.rows, listed{e.Name, e.Kind.String(), e.Summary, params.Format(e.Params, params.Defaults(e.Params)), e.Source})
+		l.rows = append(l.rows, listed{e.Name, e.Kind.String(), e.Summary, params.Format(e.Params, params.Defaults(e.Params)),
+			e.Source})
 	}
 	return l.print(w, format)
 }
@@ -86,8 +87,8 @@ type listing struct {
 // listed is an entry of a registry in a table.
 type listed struct{ name, kind, summary, params, source string }
 
-// print prints one row per entry as table, csv or markdown. On a terminal, where a row of five columns would not fit, what the entry does, its
-// parameters and its source stand below each other.
+// print prints one row per entry as table, csv or markdown. On a terminal, where a row of five columns would not fit,
+// what the entry does, its parameters and its source stand below each other.
 func (l listing) print(w io.Writer, format string) error {
 	t := records.NewTable()
 	width := terminalWidth(w)
@@ -244,8 +245,19 @@ func printPoliciesJSON(w io.Writer, entries []policies.Entry) error {
 	var list []policyJSON
 	for _, e := range entries {
 		list = append(list, policyJSON{
-			Name: e.Name, Aliases: append([]string{}, e.Aliases...), Kind: e.Kind.String(), Summary: e.Summary, Source: e.Source,
-			Capacity: unitsOf(e), Bypass: e.Bypass, Unbounded: e.Unbounded, NeedsTime: needsClock(e), Predicts: e.Predicts, Parameters: paramsJSON(e.Params),
+			Name:    e.Name,
+			Aliases: append([]string{}, e.Aliases...),
+			Kind:    e.Kind.String(),
+			Summary: e.Summary,
+			Source:  e.Source,
+			Capacity: unitsOf(
+				e,
+			),
+			Bypass:     e.Bypass,
+			Unbounded:  e.Unbounded,
+			NeedsTime:  needsClock(e),
+			Predicts:   e.Predicts,
+			Parameters: paramsJSON(e.Params),
 		})
 	}
 	return jsonlines.Write(w, list)

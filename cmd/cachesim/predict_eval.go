@@ -32,8 +32,8 @@ func newPredictEvalCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "predict-eval TRACE...",
 		Short: "Measure how well predictors tell when objects are requested again",
-		Long: `Replays the trace and asks predictors, at evenly spaced requests, when the objects that a full cache with LRU holds are requested next.
-What they say is compared with what the trace does:
+		Long: `Replays the trace and asks predictors, at evenly spaced requests, when the objects that a full cache with LRU
+holds are requested next. What they say is compared with what the trace does:
 
   victims of opt    share of the moments at which the object predicted to be requested last is one that the optimum of that capacity
                     evicts before its next request (ties: the least recently used one); by chance: the share of such objects in the cache
@@ -41,12 +41,13 @@ What they say is compared with what the trace does:
   RMSE of log time  root of the mean squared error of log(1 + time from now), where predicted and true time are within the trace
   said never        share of answers at or after the end of the trace, and in how many of these the object is indeed not requested again
 
-The second table gives the same by the true distance of the next request. Within a distance that few objects have, a predictor may be no
-better than chance and still choose good victims. Times are on the clock of the predictor: requests, or finished prompts for gbm on
-traces of prompts.
+The second table gives the same by the true distance of the next request. Within a distance that few objects have, a
+predictor may be no better than chance and still choose good victims. Times are on the clock of the predictor: requests,
+or finished prompts for gbm on traces of prompts.
 
-With -o the folder gets accuracy.json, accuracy.csv and the figure calibration (SVG and PNG): for each tenth of the answers, by
-predicted time, the true times. There an object that is not requested again counts as requested at the end of the trace.`,
+With -o the folder gets accuracy.json, accuracy.csv and the figure calibration (SVG and PNG): for each tenth of the
+answers, by predicted time, the true times. There an object that is not requested again counts as requested at the end
+of the trace.`,
 		Example: `  cachesim predict-eval trace.zst
   cachesim predict-eval trace.zst --predictor 'gbm,gbm(weak=true),ewma,popu' --capacity 1% -o out
   cachesim predict-eval day2.zst --predictor 'gbm(model=model.txt)' --format json | jq .agreement`,
@@ -57,7 +58,8 @@ predicted time, the true times. There an object that is not requested again coun
 	f.format.register(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.predictors, "predictor", defaultPredictor, "list of predictors, as in 'gbm,noisy(p=0.3)'")
-	flags.StringVar(&f.capacity, "capacity", "3%", "objects (100) or share of the trace's objects (3%) that the cache holds")
+	flags.StringVar(&f.capacity, "capacity", "3%", "objects (100) or share of the trace's objects (3%) that the cache "+
+		"holds")
 	flags.IntVar(&f.moments, "moments", 1000, "requests at which the predictors are asked")
 	flags.IntVar(&f.warmup, "warmup", 0, "requests before the first of them")
 	flags.StringVarP(&f.out, "output", "o", "", "folder for accuracy.json, accuracy.csv and the figure (SVG, PNG)")
@@ -114,12 +116,17 @@ func (f *predictEvalFlags) parse() ([]predict.Spec, []sim.CapacitySpec, error) {
 	return specs, capacities, nil
 }
 
-func (f *predictEvalFlags) measure(cmd *cobra.Command, t *traces.Trace, specs []predict.Spec, capacity int64) ([]*accuracy.Result, error) {
+func (f *predictEvalFlags) measure(cmd *cobra.Command, t *traces.Trace, specs []predict.Spec,
+	capacity int64) ([]*accuracy.Result, error) {
 	bar := newProgress(cmd.ErrOrStderr(), f.trace.quiet, "replaying", unitRequests)
 	defer bar.finish()
 	bar.set(0, int64(len(specs))*int64(len(t.Objects)))
 	options := accuracy.Options{
-		Capacity: capacity, Moments: f.moments, Warmup: f.warmup, Seed: f.trace.seed, Progress: func(n int) { bar.add(int64(n)) },
+		Capacity: capacity,
+		Moments:  f.moments,
+		Warmup:   f.warmup,
+		Seed:     f.trace.seed,
+		Progress: func(n int) { bar.add(int64(n)) },
 	}
 	questions := int64(f.moments) * capacity
 	if note := longNote(specs, int64(len(t.Objects)), questions); note != "" {

@@ -18,10 +18,10 @@ func newPredictorsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "predictors [NAME...]",
 		Short: "List the predictors with their parameters and sources, or describe some of them",
-		Long: `Lists every predictor that policies may ask when an object is requested again: its kind (online predictors see the past only,
-offline ones the whole trace), what it predicts, its parameters with their defaults, and the paper or page that defines it.
-With names, describes these with what each parameter means and which values it takes. Of each policy,
-` + "`cachesim policies NAME`" + ` says whether it asks a predictor; those that do not ignore it.`,
+		Long: `Lists every predictor that policies may ask when an object is requested again: its kind (online predictors see
+the past only, offline ones the whole trace), what it predicts, its parameters with their defaults, and the paper or
+page that defines it. With names, describes these with what each parameter means and which values it takes. Of each
+policy, ` + "`cachesim policies NAME`" + ` says whether it asks a predictor; those that do not ignore it.`,
 		Example: `  cachesim predictors
   cachesim predictors gbm noisy
   cachesim run trace.zst --policy laru --predictor 'gbm,noisy(p=0.3)'`,
@@ -64,7 +64,8 @@ func findPredictors(names []string) ([]predict.Entry, error) {
 func printPredictorTable(w io.Writer, entries []predict.Entry, format string) error {
 	l := listing{noun: "predictor", does: "predicts"}
 	for _, e := range entries {
-		l.rows = append(l.rows, listed{e.Name, kindOfPredictor(e), e.Summary, params.Format(e.Params, params.Defaults(e.Params)), e.Source})
+		l.rows = append(l.rows, listed{e.Name, kindOfPredictor(e), e.Summary,
+			params.Format(e.Params, params.Defaults(e.Params)), e.Source})
 	}
 	return l.print(w, format)
 }
@@ -107,7 +108,12 @@ func printPredictorsJSON(w io.Writer, entries []predict.Entry) error {
 	var list []predictorJSON
 	for _, e := range entries {
 		list = append(list, predictorJSON{
-			Name: e.Name, Kind: kindOfPredictor(e), Summary: e.Summary, Source: e.Source, Random: e.Random, Parameters: paramsJSON(e.Params),
+			Name:       e.Name,
+			Kind:       kindOfPredictor(e),
+			Summary:    e.Summary,
+			Source:     e.Source,
+			Random:     e.Random,
+			Parameters: paramsJSON(e.Params),
 		})
 	}
 	return jsonlines.Write(w, list)

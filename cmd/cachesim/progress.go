@@ -24,7 +24,8 @@ const (
 	unitTexts
 )
 
-// progress is a bar with rate and remaining time on a terminal, and nothing elsewhere. Its methods may be called from any goroutine.
+// progress is a bar with rate and remaining time on a terminal, and nothing elsewhere. Its methods may be called from
+// any goroutine.
 type progress struct {
 	container *mpb.Progress // nil: no bar
 	notes     io.Writer     // of lines for the user, which stand above the bar
@@ -68,9 +69,20 @@ func newBar(container *mpb.Progress, what string, unit progressUnit) *progress {
 		counters, speed = decor.CountersNoUnit("%d / %d"), decor.AverageSpeed(0, "%.1f/s")
 	}
 	// A bar without a total does not end by itself.
-	p.bar = p.container.New(0, barStyle(),
+	p.bar = p.container.New(
+		0,
+		barStyle(),
 		mpb.PrependDecorators(decor.Name(what+" ")),
-		mpb.AppendDecorators(decor.Name(" "), counters, decor.Name(", "), speed, decor.Name(", "), decor.AverageETA(decor.ET_STYLE_GO), decor.Name(" left")))
+		mpb.AppendDecorators(
+			decor.Name(" "),
+			counters,
+			decor.Name(", "),
+			speed,
+			decor.Name(", "),
+			decor.AverageETA(decor.ET_STYLE_GO),
+			decor.Name(" left"),
+		),
+	)
 	return p
 }
 

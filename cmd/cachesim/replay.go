@@ -32,7 +32,8 @@ func (f *replayFlags) register(cmd *cobra.Command, defaultCapacities string) {
 	f.capacity.register(cmd, defaultCapacities)
 	f.format.register(cmd)
 	flags := cmd.Flags()
-	flags.BoolVar(&f.perFile, "per-file", false, "replay each file, and each file in an archive, through an empty cache, and sum up")
+	flags.BoolVar(&f.perFile, "per-file", false, "replay each file, and each file in an archive, through an empty "+
+		"cache, and sum up")
 	flags.IntVar(&f.warmup, "warmup", 0, "serve this many requests before counting begins")
 	flags.IntVar(&f.jobs, "jobs", 0, "replays at a time (0: one per core)")
 	flags.StringVarP(&f.out, "output", "o", "", "folder for records (JSON lines, CSV, Parquet) and figures (SVG, PNG)")
@@ -65,7 +66,8 @@ func (f *replayFlags) workload(cmd *cobra.Command, args []string) (workload.Work
 	case f.perFile && f.trace.merge:
 		return w, errors.New("--per-file and --merge: files that are merged by time cannot be replayed one by one")
 	case f.perFile && f.warmup > 0:
-		return w, fmt.Errorf("--per-file and --warmup %d: each file starts with an empty cache, so there is nothing to warm up", f.warmup)
+		return w, fmt.Errorf("--per-file and --warmup %d: each file starts with an empty cache, so there is nothing to "+
+			"warm up", f.warmup)
 	}
 	w.PerFile = f.perFile
 	if f.recorded() {
@@ -75,7 +77,8 @@ func (f *replayFlags) workload(cmd *cobra.Command, args []string) (workload.Work
 }
 
 // load reads the columns that options names, and those that the policies need.
-func (f *replayFlags) load(cmd *cobra.Command, w workload.Workload, specs []policies.Spec, options workload.Options) (*traces.Trace, workload.Workload, error) {
+func (f *replayFlags) load(cmd *cobra.Command, w workload.Workload, specs []policies.Spec,
+	options workload.Options) (*traces.Trace, workload.Workload, error) {
 	options.RequestBytes = sim.NextUseBytes
 	options.Times = slices.ContainsFunc(specs, policies.NeedsClock)
 	options.Queries = options.Queries || slices.ContainsFunc(specs, func(s policies.Spec) bool { return s.Entry.Relates })
@@ -84,7 +87,11 @@ func (f *replayFlags) load(cmd *cobra.Command, w workload.Workload, specs []poli
 		return nil, w, err
 	}
 	if f.warmup < 0 || f.warmup >= len(t.Objects) {
-		return nil, w, fmt.Errorf("--warmup %d: want a number of requests from 0 to below the %d of the trace", f.warmup, len(t.Objects))
+		return nil, w, fmt.Errorf(
+			"--warmup %d: want a number of requests from 0 to below the %d of the trace",
+			f.warmup,
+			len(t.Objects),
+		)
 	}
 	return t, w, nil
 }
@@ -95,7 +102,8 @@ func (f *replayFlags) options(specs []policies.Spec) sim.RunOptions {
 }
 
 // replay runs the replays with a progress bar and writes into each record what w is.
-func (f *replayFlags) replay(cmd *cobra.Command, t *traces.Trace, w workload.Workload, options sim.RunOptions) ([]records.Record, error) {
+func (f *replayFlags) replay(cmd *cobra.Command, t *traces.Trace, w workload.Workload,
+	options sim.RunOptions) ([]records.Record, error) {
 	bar := newProgress(cmd.ErrOrStderr(), f.trace.quiet, "replaying", unitRequests)
 	defer bar.finish()
 	options.Planned = func(n int64) { bar.set(0, n) }

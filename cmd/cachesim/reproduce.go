@@ -38,17 +38,20 @@ func newReproduceCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "reproduce [--list] [NAME|all]...",
 		Short: "Reproduce figures of papers and check what the papers claim",
-		Long: `Runs the experiments that come with the program, each a figure or a table of a paper, as cachesim sweep does, and says claim by claim what
-was measured, what the paper states, and whether the claim holds; below one that does not hold, why, in two lines at
-most: the report has the whole. With several experiments a table follows, figure by figure, and the total.
+		Long: `Runs the experiments that come with the program, each a figure or a table of a paper, as cachesim sweep does,
+and says claim by claim what was measured, what the paper states, and whether the claim holds; below one that does not
+hold, why, in two lines at most: the report has the whole. With several experiments a table follows, figure by figure,
+and the total.
 
 DIR/NAME holds what a sweep gives: records, figures and report.html. DIR/index.html links the reports, also those that
 earlier calls of the same version of the program have left in DIR, and DIR/reproduced.md has the tables to paste.
 
-Traces are looked for in the current folder and in the folder that CACHESIM_TRACES names. With all, an experiment of which a trace is missing is
-left out with a note: nothing of it is checkable here. The quick versions need no trace files.
+Traces are looked for in the current folder and in the folder that CACHESIM_TRACES names. With all, an experiment of
+which a trace is missing is left out with a note: nothing of it is checkable here. The quick versions need no trace
+files.
 
-Claims that do not hold change nothing else, unless --strict is given: then the exit code is 1. Claims that are not checkable here never do.`,
+Claims that do not hold change nothing else, unless --strict is given: then the exit code is 1. Claims that are not
+checkable here never do.`,
 		Example: `  cachesim reproduce --list
   cachesim reproduce classic-block
   CACHESIM_TRACES=~/traces cachesim reproduce all -o out
@@ -156,7 +159,8 @@ func linked(all, now int) string {
 
 // reproduceAll runs one experiment after the other. A missing trace stops it, or is only noted: nothing of that
 // experiment can be checked then.
-func (f *reproduceFlags) reproduceAll(cmd *cobra.Command, files []*experiment.File, goOn bool) (summaries []report.Summary, err error) {
+func (f *reproduceFlags) reproduceAll(cmd *cobra.Command, files []*experiment.File,
+	goOn bool) (summaries []report.Summary, err error) {
 	for _, file := range files {
 		s, err := f.reproduce(cmd, file)
 		var missing *workload.MissingError

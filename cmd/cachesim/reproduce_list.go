@@ -29,7 +29,8 @@ type experimentListing struct {
 }
 
 func newExperimentListing(f *experiment.File) (experimentListing, error) {
-	l := experimentListing{Name: f.Name, Title: f.Title, Source: f.Source, Claims: len(f.Claims), Traces: []string{}, MissingTraces: []string{}}
+	l := experimentListing{Name: f.Name, Title: f.Title, Source: f.Source, Claims: len(f.Claims), Traces: []string{},
+		MissingTraces: []string{}}
 	extent, err := f.Extent()
 	if err != nil {
 		return l, err
@@ -95,7 +96,8 @@ func printExperiments(w io.Writer, files []*experiment.File, format string) erro
 	for _, l := range all {
 		if narrow {
 			size := fmt.Sprintf("%s cells, %d claims", records.Count(int64(l.Cells)), l.Claims)
-			t.AppendRow(table.Row{l.Name, wrapLines(max(textWidth(w)-nameWidth, 40), l.Title, l.Source, size, "traces: "+l.traces())})
+			t.AppendRow(table.Row{l.Name, wrapLines(max(textWidth(w)-nameWidth, 40), l.Title, l.Source, size,
+				"traces: "+l.traces())})
 			continue
 		}
 		t.AppendRow(table.Row{l.Name, l.Title, l.Source, strconv.Itoa(l.Cells), strconv.Itoa(l.Claims), l.traces()})

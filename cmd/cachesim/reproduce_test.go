@@ -75,7 +75,10 @@ claims:
 	if err != nil {
 		t.Fatal(err)
 	}
-	if page := string(index); strings.Contains(page, `href="first/`) || !strings.Contains(page, `href="second/report.html"`) {
+	if page := string(
+		index,
+	); strings.Contains(page, `href="first/`) ||
+		!strings.Contains(page, `href="second/report.html"`) {
 		t.Error("the index should link the second report alone")
 	}
 }

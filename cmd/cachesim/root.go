@@ -98,8 +98,8 @@ func newRootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "cachesim",
 		Short: "Replay traces through caches and compare policies with the offline optimum",
-		Long: `cachesim replays traces of requests (compressed files, real ones) through caches under classic and recent replacement
-policies and holds them against the offline optimum.
+		Long: `cachesim replays traces of requests (compressed files, real ones) through caches under classic and recent
+replacement policies and holds them against the offline optimum.
 
   cachesim run trace.zst            a table of sensible policies and capacities
   cachesim stat trace.zst           what is in the trace

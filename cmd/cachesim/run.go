@@ -17,8 +17,8 @@ import (
 	"github.com/cachesim/cachesim/internal/workload"
 )
 
-// The defaults of `cachesim run TRACE`: one policy of each family beside the optimum, over a wide range of sizes. Where similar queries answer each other no optimum
-// is known, and policies that look at similarity come in.
+// The defaults of `cachesim run TRACE`: one policy of each family beside the optimum, over a wide range of sizes. Where
+// similar queries answer each other no optimum is known, and policies that look at similarity come in.
 const (
 	defaultPolicies        = "lru,arc,lirs,s3fifo,sieve,w-tinylfu,opt"
 	defaultPoliciesSimilar = "lru,arc,lirs,s3fifo,sieve,w-tinylfu,topic-lru,rac,farthest-similar"
@@ -39,15 +39,17 @@ func newRunCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run TRACE...",
 		Short: "Replay traces under policies and capacities, beside the offline optimum",
-		Long: `Replays the trace under every policy at every capacity and prints one row for each: hit ratio, byte hit ratio where sizes
-count, misses, competitive ratio (misses divided by those of the optimum under the same rules), and time per request. The
-best online policy of each capacity is marked.
+		Long: `Replays the trace under every policy at every capacity and prints one row for each: hit ratio, byte hit ratio
+where sizes count, misses, competitive ratio (misses divided by those of the optimum under the same rules), and time per
+request. The best online policy of each capacity is marked.
 
 Traces are files in any format that ` + "`cachesim formats`" + ` lists, compressed or not, or - for standard input.
-Several files are read one after another as one trace, or merged by time with --merge, or each replayed through an empty cache
+Several files are read one after another as one trace, or merged by time with --merge, or each replayed through an empty
+cache
 with --per-file. A generator in the place of a file makes its requests on the spot (see ` + "`cachesim gen`" + `); its seed is --seed unless it names one.
 
-A capacity in objects ignores sizes; a capacity in bytes (64MiB, or any with --bytes) counts them. Requests of size 0 are then left out.
+A capacity in objects ignores sizes; a capacity in bytes (64MiB, or any with --bytes) counts them. Requests of size 0
+are then left out.
 
 With --sample, --limit and --warmup count the requests of the sample.`,
 		Example: `  cachesim run trace.zst
@@ -60,11 +62,14 @@ With --sample, --limit and --warmup count the requests of the sample.`,
 	}
 	f.register(cmd, defaultCapacities)
 	f.trace.registerEmbeddings(cmd)
-	cmd.Flags().StringVar(&f.policies, "policy", "", "list of policies, with parameters as in 's3fifo(small=0.1),lru-k(k=2)' (default "+defaultPolicies+
+	cmd.Flags().StringVar(&f.policies, "policy", "", "list of policies, with parameters as in "+
+		"'s3fifo(small=0.1),lru-k(k=2)' (default "+defaultPolicies+
 		", or "+defaultPoliciesSimilar+" where similar queries answer each other)")
-	cmd.Flags().StringVar(&f.predictors, "predictor", defaultPredictor, "list of predictors for the policies that ask one, as in 'oracle,gbm'; others ignore it (see cachesim predictors)")
+	cmd.Flags().StringVar(&f.predictors, "predictor", defaultPredictor, "list of predictors for the policies that ask "+
+		"one, as in 'oracle,gbm'; others ignore it (see cachesim predictors)")
 	cmd.Flags().StringVar(&f.caches, "cache", "exact", "list of kinds of caches: what a hit is and what may leave")
-	cmd.Flags().StringVar(&f.models, "model", "", "list of models of the time that requests take (default: hits are counted only)")
+	cmd.Flags().StringVar(&f.models, "model", "", "list of models of the time that requests take (default: hits are "+
+		"counted only)")
 	f.neighbours.register(cmd)
 	completePolicies(cmd, "policy")
 	completeNames(cmd, "predictor", predict.Names)

@@ -16,14 +16,16 @@ import (
 	"time"
 )
 
-// slurm is a cluster of one node, of four cores whatever the machine has, that lives in a temporary folder and talks on loopback alone.
+// slurm is a cluster of one node, of four cores whatever the machine has, that lives in a temporary folder and talks on
+// loopback alone.
 type slurm struct {
 	t   *testing.T
 	dir string
 	env []string // of its commands
 }
 
-// slurmConf needs neither systemd nor cgroups nor a database. The small MinJobAge makes sbatch --wait ask every two seconds.
+// slurmConf needs neither systemd nor cgroups nor a database. The small MinJobAge makes sbatch --wait ask every two
+// seconds.
 var slurmConf = template.Must(template.New("").Parse(`ClusterName=test
 SlurmctldHost=localhost(127.0.0.1)
 CommunicationParameters=NoCtldInAddrAny,NoInAddrAny
@@ -55,8 +57,8 @@ NodeName=localhost NodeHostname={{.Host}} NodeAddr=127.0.0.1 CPUs=4 RealMemory=4
 PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 `))
 
-// startSlurm starts the daemons and waits until the node takes jobs. They end with the test. Where Slurm is not installed the test is
-// skipped.
+// startSlurm starts the daemons and waits until the node takes jobs. They end with the test. Where Slurm is not
+// installed the test is skipped.
 func startSlurm(t *testing.T) *slurm {
 	t.Helper()
 	needSlurm(t)
@@ -68,8 +70,17 @@ func startSlurm(t *testing.T) *slurm {
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	s := &slurm{t: t, dir: dir, env: append(os.Environ(), "SLURM_CONF="+filepath.Join(dir, "slurm.conf"))}
 	s.configure()
-	s.start("munged", "--foreground", "--force", "--num-threads=1", "--key-file="+s.path("munge.key"), "--socket="+s.path("munge.sock"),
-		"--pid-file="+s.path("munged.pid"), "--log-file="+s.path("munged.log"), "--seed-file="+s.path("munge.seed"))
+	s.start(
+		"munged",
+		"--foreground",
+		"--force",
+		"--num-threads=1",
+		"--key-file="+s.path("munge.key"),
+		"--socket="+s.path("munge.sock"),
+		"--pid-file="+s.path("munged.pid"),
+		"--log-file="+s.path("munged.log"),
+		"--seed-file="+s.path("munge.seed"),
+	)
 	s.waitFor("munged", func() bool { _, err := os.Stat(s.path("munge.sock")); return err == nil })
 	s.start("slurmctld", "-D", "-f", s.path("slurm.conf"))
 	s.start("slurmd", "-D", "-N", "localhost", "-f", s.path("slurm.conf"))
@@ -107,7 +118,8 @@ func (s *slurm) configure() {
 	host, _, _ = strings.Cut(host, ".")
 	var conf bytes.Buffer
 	ports := freePorts(s.t, 2)
-	err = slurmConf.Execute(&conf, map[string]any{"Dir": s.dir, "Host": host, "ControllerPort": ports[0], "NodePort": ports[1]})
+	err = slurmConf.Execute(&conf, map[string]any{"Dir": s.dir, "Host": host, "ControllerPort": ports[0],
+		"NodePort": ports[1]})
 	key := make([]byte, 1024)
 	rand.Read(key)
 	err = errors.Join(err,

@@ -23,11 +23,12 @@ func newStatCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "stat TRACE...",
 		Short: "Describe a trace: requests, objects, bytes, popularity, reuse",
-		Long: `Describes what is in a trace: requests and objects, compulsory misses, one-hit wonders, bytes and footprint, time span and rate,
-the skew of popularity with a fitted Zipf exponent, and the distributions of sizes, reuse distances (other distinct objects
-between two requests to an object) and reuse times. What a trace does not carry, sizes or times, is left out.
-Of prompts to a language model also how many they are, of how many conversations, their tokens, and how much of these an earlier prompt began with;
-of queries how many are distinct, their texts, topics, sessions and answer labels as far as they are known, and the length of their embeddings.
+		Long: `Describes what is in a trace: requests and objects, compulsory misses, one-hit wonders, bytes and footprint,
+time span and rate, the skew of popularity with a fitted Zipf exponent, and the distributions of sizes, reuse distances
+(other distinct objects between two requests to an object) and reuse times. What a trace does not carry, sizes or times,
+is left out. Of prompts to a language model also how many they are, of how many conversations, their tokens, and how
+much of these an earlier prompt began with; of queries how many are distinct, their texts, topics, sessions and answer
+labels as far as they are known, and the length of their embeddings.
 
 With -o the folder gets stat.json, stat.csv, distributions.csv and figures (SVG and PNG).
 Quantiles are values that occur in the trace, exact to one part in 256.`,
@@ -41,7 +42,8 @@ Quantiles are values that occur in the trace, exact to one part in 256.`,
 	f.trace.register(cmd)
 	f.trace.registerEmbeddings(cmd)
 	f.format.register(cmd)
-	cmd.Flags().StringVarP(&f.out, "output", "o", "", "folder for stat.json, stat.csv, distributions.csv and figures (SVG, PNG)")
+	cmd.Flags().StringVarP(&f.out, "output", "o", "", "folder for stat.json, stat.csv, distributions.csv and figures "+
+		"(SVG, PNG)")
 	return cmd
 }
 
@@ -55,7 +57,8 @@ func (f *statFlags) run(cmd *cobra.Command, args []string) error {
 			return err
 		}
 	}
-	t, _, err := f.trace.load(cmd, w, workload.Options{Sizes: true, Times: true, Ops: true, Queries: true, Vectors: w.Embeddings != ""}, false)
+	t, _, err := f.trace.load(cmd, w, workload.Options{Sizes: true, Times: true, Ops: true, Queries: true,
+		Vectors: w.Embeddings != ""}, false)
 	if err != nil {
 		return err
 	}

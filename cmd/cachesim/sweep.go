@@ -22,8 +22,10 @@ type experimentFlags struct {
 
 func (f *experimentFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringArrayVar(&f.set, "set", nil, "change a value of the experiment: capacities=1%,5%, seeds=3, policies.s3fifo.small=0.1,0.2; repeatable")
-	flags.StringArrayVar(&f.only, "only", nil, "run only these cells: policy=lru,arc, trace=oltp, capacity=1%, or places on another axis; repeatable")
+	flags.StringArrayVar(&f.set, "set", nil, "change a value of the experiment: capacities=1%,5%, seeds=3, "+
+		"policies.s3fifo.small=0.1,0.2; repeatable")
+	flags.StringArrayVar(&f.only, "only", nil, "run only these cells: policy=lru,arc, trace=oltp, capacity=1%, or "+
+		"places on another axis; repeatable")
 	flags.BoolVar(&f.quick, "quick", false, "the smaller version that the experiment defines, of at most a minute")
 	completeKeys(cmd, "set", (*experiment.File).Settings)
 	completeKeys(cmd, "only", (*experiment.File).Dimensions)
@@ -31,7 +33,8 @@ func (f *experimentFlags) register(cmd *cobra.Command) {
 
 // completeKeys completes what stands before the = of a flag from the experiment that the command names.
 func completeKeys(cmd *cobra.Command, flag string, keys func(*experiment.File) []string) {
-	_ = cmd.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, args []string, _ string) (completions []string, _ cobra.ShellCompDirective) {
+	_ = cmd.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, args []string, _ string) (completions []string,
+		_ cobra.ShellCompDirective) {
 		const directive = cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
 		if len(args) == 0 {
 			return nil, directive
@@ -199,13 +202,13 @@ func newSweepCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sweep FILE|NAME",
 		Short: "Run an experiment: all its cells, figures, tables and claims",
-		Long: `Runs the experiment of a YAML file, or one of the program's own by its name: every policy at every capacity on every trace, each from
-every seed. DIR, out/NAME by default, then holds the records (JSON lines, CSV, Parquet), what each replay took (timings.csv), the
-figures and report.html, with the claims of the source and whether they hold. The claims with their verdicts are printed; of an
-experiment without claims its records.
+		Long: `Runs the experiment of a YAML file, or one of the program's own by its name: every policy at every capacity on
+every trace, each from every seed. DIR, out/NAME by default, then holds the records (JSON lines, CSV, Parquet), what
+each replay took (timings.csv), the figures and report.html, with the claims of the source and whether they hold. The
+claims with their verdicts are printed; of an experiment without claims its records.
 
-Each cell that ends is kept in DIR/cells under the hash of everything that determines it. So the same command goes on where it
-was stopped, and after a change of the experiment runs only what is new.
+Each cell that ends is kept in DIR/cells under the hash of everything that determines it. So the same command goes on
+where it was stopped, and after a change of the experiment runs only what is new.
 
 A sweep that is too big for one machine is planned, run in shares and merged: see cachesim sweep plan, run and merge.
 
@@ -225,7 +228,8 @@ Claims that do not hold are reported and change nothing else, unless --strict is
 	flags := cmd.Flags()
 	flags.StringVarP(&f.out, "output", "o", "", "folder for cells, records, figures and report (default out/NAME)")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "list the cells and estimate what they cost; write nothing")
-	flags.BoolVar(&f.resume, "resume", false, "go on with the sweep in DIR; without FILE with the experiment as it is there")
+	flags.BoolVar(&f.resume, "resume", false, "go on with the sweep in DIR; without FILE with the experiment as it is "+
+		"there")
 	cmd.AddCommand(newSweepPlanCommand(), newSweepRunCommand(), newSweepMergeCommand(), newSweepSubmitCommand())
 	return cmd
 }
@@ -263,7 +267,8 @@ func (f *sweepFlags) file(args []string) (*experiment.File, error) {
 	case f.resume && f.out == "" && len(args) == 0:
 		return nil, fmt.Errorf("--resume: which sweep? Name its folder with -o DIR, or its experiment")
 	case f.resume && len(args) == 0 && f.given():
-		return nil, fmt.Errorf("--resume goes on with the experiment as it is in %s; to change it with --set, --only or --quick name its FILE too", f.out)
+		return nil, fmt.Errorf("--resume goes on with the experiment as it is in %s; to change it with --set, --only or "+
+			"--quick name its FILE too", f.out)
 	case f.resume && len(args) == 0:
 		return experiment.LoadSweepFile(f.out)
 	case len(args) == 0:

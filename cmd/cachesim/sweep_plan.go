@@ -25,9 +25,10 @@ func newSweepPlanCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan FILE|NAME -o DIR",
 		Short: "Write the numbered cells of an experiment, to be run in shares",
-		Long: `Writes the experiment, as it is after --quick, --set and --only, as DIR/experiment.yaml and its numbered cells as DIR/plan.jsonl, with the
-checksums of the traces and the version of the program. cachesim sweep run DIR --shard I/N then runs a share of them, on any machine
-that sees DIR and the traces, and cachesim sweep merge DIR makes records, figures and report of the results.`,
+		Long: `Writes the experiment, as it is after --quick, --set and --only, as DIR/experiment.yaml and its numbered cells
+as DIR/plan.jsonl, with the checksums of the traces and the version of the program. cachesim sweep run DIR --shard I/N
+then runs a share of them, on any machine that sees DIR and the traces, and cachesim sweep merge DIR makes records,
+figures and report of the results.`,
 		Example: `  cachesim sweep plan classic-block -o out/block
   cachesim sweep run out/block --shard 0/2 & cachesim sweep run out/block --shard 1/2; wait
   cachesim sweep merge out/block`,
@@ -99,7 +100,8 @@ func costNote(cells, missing []experiment.Cell, cost experiment.Cost, jobs int) 
 	if len(missing) == 0 {
 		return fmt.Sprintf("all %d cells are finished", all)
 	}
-	return fmt.Sprintf("%d of %d cells are finished; the others take about %s with %d jobs (an estimate from the first requests of each trace)",
+	return fmt.Sprintf("%d of %d cells are finished; the others take about %s with %d jobs (an estimate from the first "+
+		"requests of each trace)",
 		all-len(missing), all, roughly(cost.Total(missing, jobs)), jobs)
 }
 

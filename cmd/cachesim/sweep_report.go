@@ -42,7 +42,8 @@ func (f *sweepReportFlags) report(cmd *cobra.Command, s *experiment.Sweep, c *ex
 		return err
 	}
 	if !quiet {
-		fmt.Fprintf(cmd.ErrOrStderr(), "records (JSON lines, CSV, Parquet), figures and %s are in %s; the replays took %s in all (timings.csv)\n",
+		fmt.Fprintf(cmd.ErrOrStderr(), "records (JSON lines, CSV, Parquet), figures and %s are in %s; the replays took %s "+
+			"in all (timings.csv)\n",
 			experiment.PageName, s.Dir, replayTime(c))
 	}
 	return f.judge(summary)
@@ -88,7 +89,12 @@ func reportInput(s *experiment.Sweep, c *experiment.Collection) report.Input {
 		recs = c.Timed()
 	}
 	return report.Input{
-		File: s.File, Cells: s.Cells, Records: recs, Version: version(), Quick: s.File.IsQuick(), Command: sweepCommand(s.File),
+		File:    s.File,
+		Cells:   s.Cells,
+		Records: recs,
+		Version: version(),
+		Quick:   s.File.IsQuick(),
+		Command: sweepCommand(s.File),
 	}
 }
 
@@ -104,7 +110,8 @@ func (f *sweepReportFlags) printClaims(w io.Writer, summaries ...report.Summary)
 	return report.Print(w, summaries, string(f.format), report.PrintOptions{Color: isTerminal(w), Width: textWidth(w)})
 }
 
-// judge fails where claims must hold and one does not. One that cannot be checked here says nothing against the program.
+// judge fails where claims must hold and one does not. One that cannot be checked here says nothing against the
+// program.
 func (f *sweepReportFlags) judge(summaries ...report.Summary) error {
 	failing := 0
 	for _, s := range summaries {

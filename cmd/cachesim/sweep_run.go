@@ -18,13 +18,14 @@ func newSweepRunCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run DIR --shard I/N",
 		Short: "Run one of N equal shares of a planned sweep",
-		Long: `Runs share I, from 0 to N-1, of the cells that cachesim sweep plan has written into DIR, and keeps their results in DIR/cells. Shares are cut
-so that each loads as few traces as possible, each once. Several may run at a time, on machines that share DIR too. A share that was
-killed is given again, and does what is missing; so is one that another machine has done already.
+		Long: `Runs share I, from 0 to N-1, of the cells that cachesim sweep plan has written into DIR, and keeps their
+results in DIR/cells. Shares are cut so that each loads as few traces as possible, each once. Several may run at a time,
+on machines that share DIR too. A share that was killed is given again, and does what is missing; so is one that another
+machine has done already.
 
 Without --shard, I and N are those of the task in a Slurm array (SLURM_ARRAY_TASK_ID, less SLURM_ARRAY_TASK_MIN, and
-SLURM_ARRAY_TASK_COUNT) or in an indexed job of Kubernetes (JOB_COMPLETION_INDEX). Where CACHESIM_SHARDS is set it is N, and
-the tasks of a Slurm array count from 0, whatever part of it runs; Kubernetes needs it.
+SLURM_ARRAY_TASK_COUNT) or in an indexed job of Kubernetes (JOB_COMPLETION_INDEX). Where CACHESIM_SHARDS is set it is N,
+and the tasks of a Slurm array count from 0, whatever part of it runs; Kubernetes needs it.
 
 It is an error if DIR was planned by another version of the program, or if a trace has changed since.`,
 		Example: `  cachesim sweep run out/block --shard 3/16

@@ -54,13 +54,13 @@ func newSweepSubmitCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "submit DIR",
 		Short: "Hand a planned sweep to Slurm or Kubernetes",
-		Long: `Writes what a cluster needs to run the sweep that cachesim sweep plan has written into DIR: for Slurm the batch script of an array
-job, DIR/submit.sbatch; for Kubernetes the manifest of an Indexed Job, DIR/job.yaml. Every task runs one shard of the cells, and all
-of them must reach DIR under the same path, or through --dir-volume.
+		Long: `Writes what a cluster needs to run the sweep that cachesim sweep plan has written into DIR: for Slurm the batch
+script of an array job, DIR/submit.sbatch; for Kubernetes the manifest of an Indexed Job, DIR/job.yaml. Every task runs
+one shard of the cells, and all of them must reach DIR under the same path, or through --dir-volume.
 
-Cells that are finished are not run again. If a task was killed, submit again: a Slurm job is given only the shards that still
-miss cells. With --wait the command submits the job, waits until it is over, and collects the records as cachesim sweep merge
-does; it fails, and shows the end of the logs, if cells are missing then.
+Cells that are finished are not run again. If a task was killed, submit again: a Slurm job is given only the shards that
+still miss cells. With --wait the command submits the job, waits until it is over, and collects the records as cachesim
+sweep merge does; it fails, and shows the end of the logs, if cells are missing then.
 
 --cpus, --memory and --time are those of one shard.`,
 		Example: `  cachesim sweep plan classic-block -o out
@@ -72,21 +72,26 @@ does; it fails, and shows the end of the logs, if cells are missing then.
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.engine, "engine", "", strings.Join(engines, " or "))
-	flags.StringVarP(&f.out, "output", "o", "", "file to write, - for standard output (default DIR/submit.sbatch or DIR/job.yaml)")
-	flags.StringVar(&f.program, "program", "", "cachesim on the machines of the cluster (default: the path of this one for Slurm, the one in the image's PATH for Kubernetes)")
+	flags.StringVarP(&f.out, "output", "o", "", "file to write, - for standard output (default DIR/submit.sbatch or "+
+		"DIR/job.yaml)")
+	flags.StringVar(&f.program, "program", "", "cachesim on the machines of the cluster (default: the path of this one "+
+		"for Slurm, the one in the image's PATH for Kubernetes)")
 	flags.IntVar(&f.shards, "shards", 8, "how many tasks share the cells")
-	flags.IntVar(&f.parallel, "parallel", 0, "run at most this many shards at a time (0: as many as the cluster has room for)")
+	flags.IntVar(&f.parallel, "parallel", 0, "run at most this many shards at a time (0: as many as the cluster has "+
+		"room for)")
 	flags.IntVar(&f.cpus, "cpus", 1, "cores of each shard")
 	flags.StringVar(&f.memory, "memory", "", "memory of each shard, 8GiB say (default: what the cluster gives)")
 	flags.DurationVar(&f.time, "time", 0, "stop a shard after this time, 2h30m say (default: what the cluster allows)")
 	flags.StringVar(&f.partition, "partition", "", "Slurm: the partition")
 	flags.StringVar(&f.account, "account", "", "Slurm: the account that is charged")
-	flags.StringArrayVar(&f.sbatchArgs, "sbatch-arg", nil, "Slurm: another option of sbatch, --sbatch-arg=--qos=long say; can be repeated")
+	flags.StringArrayVar(&f.sbatchArgs, "sbatch-arg", nil, "Slurm: another option of sbatch, --sbatch-arg=--qos=long "+
+		"say; can be repeated")
 	flags.BoolVar(&f.submit, "submit", false, "Slurm: submit the script")
 	flags.BoolVar(&f.wait, "wait", false, "Slurm: submit the script, wait until the job is over, collect the records")
 	flags.StringVar(&f.image, "image", "", "Kubernetes: an image that holds cachesim")
 	flags.StringVar(&f.dirVolume, "dir-volume", "", "Kubernetes: where pods find DIR: pvc:CLAIM/FOLDER or host:/PATH")
-	flags.StringVar(&f.tracesVolume, "traces-volume", "", "Kubernetes: where pods find the traces: pvc:CLAIM/FOLDER or host:/PATH")
+	flags.StringVar(&f.tracesVolume, "traces-volume", "", "Kubernetes: where pods find the traces: pvc:CLAIM/FOLDER or "+
+		"host:/PATH")
 	flags.IntVar(&f.retries, "retries", 3, "Kubernetes: how often a failed shard is tried again")
 	_ = cmd.RegisterFlagCompletionFunc("engine", cobra.FixedCompletions(engines, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -186,7 +191,8 @@ func (s *unfinished) pending(shards int) (pending []int) {
 }
 
 func (f *submitFlags) job(s *unfinished) (cluster.Job, error) {
-	j := cluster.Job{Name: s.File.Name, Dir: s.dir, Shards: min(f.shards, s.cells()), Parallel: f.parallel, CPUs: f.cpus, Time: f.time}
+	j := cluster.Job{Name: s.File.Name, Dir: s.dir, Shards: min(f.shards, s.cells()), Parallel: f.parallel, CPUs: f.cpus,
+		Time: f.time}
 	if f.memory != "" {
 		bytes, err := sim.ParseBytes(f.memory)
 		if err != nil {

@@ -34,9 +34,11 @@ func (f *submitFlags) writeManifest(cmd *cobra.Command, s *unfinished, job clust
 		return err
 	}
 	out := cmd.OutOrStdout()
-	fmt.Fprintf(out, "%s: a job of %s; %d of %d cells are left to run\n", path, shardCount(job.Shards), len(s.missing), s.cells())
+	fmt.Fprintf(out, "%s: a job of %s; %d of %d cells are left to run\n", path, shardCount(job.Shards), len(s.missing),
+		s.cells())
 	fmt.Fprintf(out, "start it:  kubectl create -f %s\n", path)
-	fmt.Fprintf(out, "wait:      kubectl wait --for=condition=complete --timeout=-1s job/%s\n", cluster.KubernetesName(job))
+	fmt.Fprintf(out, "wait:      kubectl wait --for=condition=complete --timeout=-1s job/%s\n",
+		cluster.KubernetesName(job))
 	fmt.Fprintf(out, "collect:   cachesim sweep merge %s\n", s.Dir)
 	return nil
 }
@@ -57,10 +59,14 @@ func (s *unfinished) checkTraces(tracesVolume string) error {
 	for _, c := range s.missing {
 		for _, file := range c.Workload.Paths() {
 			if tracesVolume == "" {
-				return fmt.Errorf("the sweep replays %s: say with --traces-volume pvc:CLAIM/FOLDER or host:/PATH where pods find it", file)
+				return fmt.Errorf(
+					"the sweep replays %s: say with --traces-volume pvc:CLAIM/FOLDER or host:/PATH where pods find it",
+					file,
+				)
 			}
 			if filepath.IsAbs(file) {
-				return fmt.Errorf("%s: pods look for traces in --traces-volume; write its path relative to that in the experiment, name the folder in %s here, and plan again", file, workload.Env)
+				return fmt.Errorf("%s: pods look for traces in --traces-volume; write its path relative to that in the "+
+					"experiment, name the folder in %s here, and plan again", file, workload.Env)
 			}
 		}
 	}

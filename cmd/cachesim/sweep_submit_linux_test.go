@@ -33,8 +33,8 @@ seeds: [7]
 // killedShard is the one that is killed in the first run.
 const killedShard = 2
 
-// TestSlurm runs a sweep as an array of four tasks on a real Slurm, kills one task halfway, submits again, and compares the records with
-// those of the same sweep on one machine.
+// TestSlurm runs a sweep as an array of four tasks on a real Slurm, kills one task halfway, submits again, and compares
+// the records with those of the same sweep on one machine.
 func TestSlurm(t *testing.T) {
 	cluster := startSlurm(t)
 	s := &slurmSweep{t: t, cluster: cluster, base: filepath.Join(t.TempDir(), `it's a "sweep", 100% $HOME`)}
@@ -43,13 +43,15 @@ func TestSlurm(t *testing.T) {
 	s.run(exitFine, "sweep", "experiment.yaml", "-o", "single", "--quiet")
 	s.run(exitFine, "sweep", "plan", "experiment.yaml", "-o", "out")
 
-	ended := s.start(exitCheckFailed, "sweep", "submit", "out", "--engine", "slurm", "--shards", "4", "--memory", "512MiB", "--time", "5m", "--wait")
+	ended := s.start(exitCheckFailed, "sweep", "submit", "out", "--engine", "slurm", "--shards", "4", "--memory", "512MiB",
+		"--time", "5m", "--wait")
 	var job string
 	cluster.waitFor("the job", func() bool { job = cluster.firstJob(); return job != "" })
 	cluster.waitFor("the first cell of a shard", func() bool { finished, _ := s.cells(killedShard); return finished > 0 })
 	s.kill(killedShard)
 	message := <-ended
-	if !strings.Contains(message, "missing, of 1 shard:") || !strings.Contains(message, "shard 2, out/logs/"+job+"_2.log:\n    wrote nothing;") {
+	if !strings.Contains(message, "missing, of 1 shard:") ||
+		!strings.Contains(message, "shard 2, out/logs/"+job+"_2.log:\n    wrote nothing;") {
 		t.Errorf("submit says %q", message)
 	}
 	for shard := range 4 {
@@ -72,7 +74,8 @@ func TestSlurm(t *testing.T) {
 		}
 	}
 	if got, want := s.read("out/records.jsonl"), s.read("single/records.jsonl"); got != want || want == "" {
-		t.Errorf("the records of four tasks, one of them killed and run again, differ from those of one machine: %d and %d bytes", len(got), len(want))
+		t.Errorf("the records of four tasks, one of them killed and run again, differ from those of one machine: %d and %d "+
+			"bytes", len(got), len(want))
 	}
 }
 
@@ -117,7 +120,8 @@ func (s *slurmSweep) run(code int, args ...string) {
 	<-s.start(code, args...)
 }
 
-// start starts the program; the channel gets what it wrote to standard error when it ends, as it must, with an exit code.
+// start starts the program; the channel gets what it wrote to standard error when it ends, as it must, with an exit
+// code.
 func (s *slurmSweep) start(code int, args ...string) <-chan string {
 	s.t.Helper()
 	cmd := s.cluster.command(s.program, args...)

@@ -32,7 +32,8 @@ func (f *submitFlags) slurm(cmd *cobra.Command, s *unfinished, job cluster.Job) 
 	if err != nil || path == "" {
 		return err
 	}
-	fmt.Fprintf(out, "%s: %s of %d; %d of %d cells are left to run\n", path, shardCount(len(options.Pending)), job.Shards, len(s.missing), s.cells())
+	fmt.Fprintf(out, "%s: %s of %d; %d of %d cells are left to run\n", path, shardCount(len(options.Pending)), job.Shards,
+		len(s.missing), s.cells())
 	if !f.submit && !f.wait {
 		fmt.Fprintf(out, "submit it: sbatch %s\n", path)
 		fmt.Fprintf(out, "collect:   cachesim sweep merge %s\n", s.Dir)
@@ -42,7 +43,8 @@ func (f *submitFlags) slurm(cmd *cobra.Command, s *unfinished, job cluster.Job) 
 }
 
 func (f *submitFlags) slurmOptions(s *unfinished, job cluster.Job) (cluster.Slurm, error) {
-	options := cluster.Slurm{Program: f.program, Partition: f.partition, Account: f.account, Args: f.sbatchArgs, Pending: s.pending(job.Shards)}
+	options := cluster.Slurm{Program: f.program, Partition: f.partition, Account: f.account, Args: f.sbatchArgs,
+		Pending: s.pending(job.Shards)}
 	if traces := os.Getenv(workload.Env); traces != "" {
 		absolute, err := filepath.Abs(traces)
 		if err != nil {
@@ -65,12 +67,18 @@ func (f *submitFlags) submitScript(cmd *cobra.Command, s *unfinished, job cluste
 	var number string
 	err := cluster.Submit(cmd.Context(), path, f.wait, func(n string) {
 		number = n
-		fmt.Fprintf(cmd.OutOrStdout(), "job %s is submitted; its logs are %s\n", n, filepath.Join(s.Dir, cluster.LogsDir, n+"_*.log"))
+		fmt.Fprintf(cmd.OutOrStdout(), "job %s is submitted; its logs are %s\n", n,
+			filepath.Join(s.Dir, cluster.LogsDir, n+"_*.log"))
 	})
 	failed := new(cluster.FailedError)
 	switch {
 	case cmd.Context().Err() != nil && number != "":
-		return fmt.Errorf("interrupted: job %s goes on; scancel %s ends it, cachesim sweep merge %s collects its results", number, number, s.Dir)
+		return fmt.Errorf(
+			"interrupted: job %s goes on; scancel %s ends it, cachesim sweep merge %s collects its results",
+			number,
+			number,
+			s.Dir,
+		)
 	case errors.As(err, &failed):
 		// The cells tell more than the exit code: they may be there all the same.
 	case err != nil:
@@ -99,7 +107,8 @@ const (
 func (s *unfinished) unfinishedError(job cluster.Job, number string) error {
 	var b strings.Builder
 	pending := s.pending(job.Shards)
-	fmt.Fprintf(&b, "job %s is over, but %d of %d cells are missing, of %s:", number, len(s.missing), s.cells(), shardCount(len(pending)))
+	fmt.Fprintf(&b, "job %s is over, but %d of %d cells are missing, of %s:", number, len(s.missing), s.cells(),
+		shardCount(len(pending)))
 	for _, shard := range pending[:min(logsShown, len(pending))] {
 		path := cluster.LogFile(s.Dir, number, shard)
 		fmt.Fprintf(&b, "\n  shard %d, %s:", shard, path)

@@ -31,17 +31,18 @@ func newTrainCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "train TRACE... -o FILE",
 		Short: "Train boosted trees to predict when objects are requested again",
-		Long: `Trains gradient-boosted regression trees on the requests of a trace and writes them as a LightGBM text file, which predictor
-gbm(model=FILE), LightGBM itself and other readers of that format load. The trees predict the logarithm of 1 plus the number of requests
-until an object is requested again, or of finished prompts where the trace has prompts, from its history up to then.
+		Long: `Trains gradient-boosted regression trees on the requests of a trace and writes them as a LightGBM text file,
+which predictor gbm(model=FILE), LightGBM itself and other readers of that format load. The trees predict the logarithm
+of 1 plus the number of requests until an object is requested again, or of finished prompts where the trace has prompts,
+from its history up to then.
 
-Each request gives a sample once its object is requested again, or after --horizon requests without it, then with twice that time. The
-newest --rows samples are learned from. A share of them is held back at random to measure the error after each tree: the trees up to
-the smallest error are kept, and training ends when --patience trees have not lowered it.
+Each request gives a sample once its object is requested again, or after --horizon requests without it, then with twice
+that time. The newest --rows samples are learned from. A share of them is held back at random to measure the error after
+each tree: the trees up to the smallest error are kept, and training ends when --patience trees have not lowered it.
 
-Printed are the error (RMSE of log time) on the samples trained on and held back, beside the error of predicting the mean, and what
-each feature is worth: in how many splits it is used, and its share of what splits take off the squared error. Equal traces,
-flags and seeds give equal files.
+Printed are the error (RMSE of log time) on the samples trained on and held back, beside the error of predicting the
+mean, and what each feature is worth: in how many splits it is used, and its share of what splits take off the squared
+error. Equal traces, flags and seeds give equal files.
 
 A model has seen the trace that it was trained on. Judge it on another, or train on the beginning with --limit.`,
 		Example: `  cachesim train day1.zst -o model.txt
@@ -54,9 +55,11 @@ A model has seen the trace that it was trained on. Judge it on another, or train
 	f.format.register(cmd)
 	flags, b := cmd.Flags(), &f.boosting
 	flags.StringVarP(&f.out, "output", "o", "", "file to write the model to")
-	flags.IntVar(&f.features, "features", int(predict.LLMFeatures), "features of an object: 4 (timestamp, key, count, last interval) or 21 (age, 9 intervals, 10 decayed counters, depth)")
+	flags.IntVar(&f.features, "features", int(predict.LLMFeatures), "features of an object: 4 (timestamp, key, count, "+
+		"last interval) or 21 (age, 9 intervals, 10 decayed counters, depth)")
 	flags.IntVar(&f.rows, "rows", 500_000, "samples to learn from, the newest ones; 200 bytes of memory each")
-	flags.IntVar(&f.horizon, "horizon", 20_000, "requests after which an object that has not come back gives a sample, with twice that time")
+	flags.IntVar(&f.horizon, "horizon", 20_000, "requests after which an object that has not come back gives a sample, "+
+		"with twice that time")
 	flags.IntVar(&b.Trees, "trees", 500, "trees at most")
 	flags.IntVar(&b.Leaves, "leaves", b.Leaves, "leaves of a tree at most")
 	flags.IntVar(&b.MaxDepth, "depth", b.MaxDepth, "splits from the root to a leaf at most (0: not limited)")
@@ -132,7 +135,8 @@ func (f *trainFlags) options(cmd *cobra.Command) (training.Options, error) {
 // maxHorizon is the largest horizon; it takes 4 bytes of memory per request.
 const maxHorizon = 1 << 30
 
-func (f *trainFlags) train(cmd *cobra.Command, t *traces.Trace, o training.Options) (*gbm.Model, *training.Summary, error) {
+func (f *trainFlags) train(cmd *cobra.Command, t *traces.Trace, o training.Options) (*gbm.Model, *training.Summary,
+	error) {
 	bar := newProgress(cmd.ErrOrStderr(), f.trace.quiet, "training", unitTrees)
 	defer bar.finish()
 	type result struct {

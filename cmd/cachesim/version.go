@@ -15,8 +15,8 @@ const release = "0.1.0"
 // commit is set by `make build`.
 var commit string
 
-// version names what made a record: the release, and the commit where it is known. It is part of what names the cells of a sweep, so that results of
-// another program are not taken for its own.
+// version names what made a record: the release, and the commit where it is known. It is part of what names the cells
+// of a sweep, so that results of another program are not taken for its own.
 var version = sync.OnceValue(func() string {
 	var settings []debug.BuildSetting
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -27,8 +27,8 @@ var version = sync.OnceValue(func() string {
 
 const dirty = "-dirty"
 
-// versionOf takes the commit from the settings of the build if it is not given. Changes that are not committed make programs that have the same
-// commit and give other results, so that the program is told by its digest then.
+// versionOf takes the commit from the settings of the build if it is not given. Changes that are not committed make
+// programs that have the same commit and give other results, so that the program is told by its digest then.
 func versionOf(commit string, settings []debug.BuildSetting, digest func() string) string {
 	if commit == "" {
 		commit = stamped(settings)

@@ -1,6 +1,6 @@
-// Package adversary looks for short traces, and predictions for them, on which a policy misses many more objects than the optimum: the measured
-// side of guarantees that are proven for the worst case. It climbs from many starts and reports the worst that it found, which bounds
-// the true worst case from below and says nothing from above.
+// Package adversary looks for short traces, and predictions for them, on which a policy misses many more objects than
+// the optimum: the measured side of guarantees that are proven for the worst case. It climbs from many starts and
+// reports the worst that it found, which bounds the true worst case from below and says nothing from above.
 package adversary
 
 import (
@@ -24,8 +24,8 @@ type Options struct {
 	Seed     uint64 // of all random choices
 }
 
-// The seeds under which a policy with random choices is replayed: few while searching, and others, more, for what is reported, so that a trace is
-// not reported for the luck that made it stand out.
+// The seeds under which a policy with random choices is replayed: few while searching, and others, more, for what is
+// reported, so that a trace is not reported for the luck that made it stand out.
 const (
 	searchSeeds = 4
 	finalSeeds  = 100
@@ -52,13 +52,14 @@ type search struct {
 	rng      *rand.Rand
 }
 
-// Exact searches a trace on which the policy does badly although its predictions are exact: the measured side of consistency.
+// Exact searches a trace on which the policy does badly although its predictions are exact: the measured side of
+// consistency.
 func Exact(ctx context.Context, policy policies.Spec, capacity int, options Options) (Found, error) {
 	return newSearch(policy, capacity, options, true).run(ctx)
 }
 
-// Any searches a trace and predictions with which the policy does badly: the measured side of robustness. A policy without predictions
-// gets a trace only.
+// Any searches a trace and predictions with which the policy does badly: the measured side of robustness. A policy
+// without predictions gets a trace only.
 func Any(ctx context.Context, policy policies.Spec, capacity int, options Options) (Found, error) {
 	return newSearch(policy, capacity, options, false).run(ctx)
 }
@@ -67,7 +68,8 @@ func newSearch(policy policies.Spec, capacity int, options Options, exact bool) 
 	// Each search has random numbers of its own, so that its result does not depend on what else is searched for.
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s|%d|%t", policy.Full(), capacity, exact)
-	return &search{options: options, policy: policy, capacity: capacity, exact: exact, rng: rand.New(rand.NewPCG(options.Seed, h.Sum64()))}
+	return &search{options: options, policy: policy, capacity: capacity, exact: exact,
+		rng: rand.New(rand.NewPCG(options.Seed, h.Sum64()))}
 }
 
 func (s *search) run(ctx context.Context) (Found, error) {
@@ -78,10 +80,12 @@ func (s *search) run(ctx context.Context) (Found, error) {
 	return s.replay(ctx, best, finalSeeds)
 }
 
-// slacks are what a ratio may lose in a step, so that a climb gets past small dips: it keeps this share of it. Each climb has its own.
+// slacks are what a ratio may lose in a step, so that a climb gets past small dips: it keeps this share of it. Each
+// climb has its own.
 var slacks = []float64{1, 0.98, 0.95, 0.9}
 
-// climb changes a pattern as long as that makes it no better for the policy, or little, again and again from other starts.
+// climb changes a pattern as long as that makes it no better for the policy, or little, again and again from other
+// starts.
 func (s *search) climb(ctx context.Context) (best pattern, err error) {
 	var current pattern
 	var bestRatio, ratio, slack float64
@@ -112,7 +116,8 @@ func (s *search) climb(ctx context.Context) (best pattern, err error) {
 	return best, nil
 }
 
-// replay holds the policy against the optimum on a pattern. Where it makes random choices, the misses are the mean over some seeds.
+// replay holds the policy against the optimum on a pattern. Where it makes random choices, the misses are the mean over
+// some seeds.
 func (s *search) replay(ctx context.Context, p pattern, seeds uint64) (Found, error) {
 	t := p.trace(s.options.Requests)
 	f := Found{Trace: p.generator(s.options.Requests)}

@@ -8,15 +8,15 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 )
 
-// Guarantee is what is proven of the ratio of a policy's misses to those of the optimum, up to a constant number of misses, as it is stated in the
-// literature; "" where nothing is.
+// Guarantee is what is proven of the ratio of a policy's misses to those of the optimum, up to a constant number of
+// misses, as it is stated in the literature; "" where nothing is.
 type Guarantee struct {
 	Consistency string // with exact predictions
 	Robustness  string // with any
 }
 
-// Stated returns the guarantee of a policy at a capacity: of those that LCR compares LARU with (section 2.3), and of classics. With other parameters
-// than the defaults nothing is stated, but of LARU.
+// Stated returns the guarantee of a policy at a capacity: of those that LCR compares LARU with (section 2.3), and of
+// classics. With other parameters than the defaults nothing is stated, but of LARU.
 func Stated(policy policies.Spec, capacity int) Guarantee {
 	name := policy.Name()
 	switch {
@@ -47,8 +47,8 @@ func Stated(policy policies.Spec, capacity int) Guarantee {
 	return Guarantee{}
 }
 
-// statedOfLARU: consistency takes predictions that are there in time and marks that are exact; the sharper bound takes a confidence that shrinks at
-// every fallback.
+// statedOfLARU: consistency takes predictions that are there in time and marks that are exact; the sharper bound takes
+// a confidence that shrinks at every fallback.
 func statedOfLARU(v policies.Values, capacity int) (g Guarantee) {
 	if v.Text("mode") == "sync" && v.Text("marks") == "exact" {
 		g.Consistency = "1"

@@ -25,7 +25,8 @@ const (
 // objects returns how many objects a pattern may have.
 func (s *search) objects() int { return 2*s.capacity + 2 }
 
-// start returns a pattern to climb from: random requests, a loop over one object more than fits, which defeats LRU, or the best so far, shaken.
+// start returns a pattern to climb from: random requests, a loop over one object more than fits, which defeats LRU, or
+// the best so far, shaken.
 func (s *search) start(best pattern) pattern {
 	switch kind := s.rng.IntN(3); {
 	case kind == 0 && best != nil:

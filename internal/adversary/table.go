@@ -16,9 +16,10 @@ type Row struct {
 	Any      Found  // with any predictions
 }
 
-// Table searches for every policy at every capacity, jobs searches at a time (0: one per core), and returns a row for each, policy by policy. It calls
-// ended after each of the Searches. The rows do not depend on jobs.
-func Table(ctx context.Context, specs []policies.Spec, capacities []int, options Options, jobs int, ended func()) ([]Row, error) {
+// Table searches for every policy at every capacity, jobs searches at a time (0: one per core), and returns a row for
+// each, policy by policy. It calls ended after each of the Searches. The rows do not depend on jobs.
+func Table(ctx context.Context, specs []policies.Spec, capacities []int, options Options, jobs int,
+	ended func()) ([]Row, error) {
 	var rows []Row
 	for _, spec := range specs {
 		for _, capacity := range capacities {

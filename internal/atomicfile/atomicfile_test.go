@@ -228,7 +228,8 @@ func TestNoPermission(t *testing.T) {
 	if err := os.Chmod(dir, 0o555); err != nil {
 		t.Fatal(err)
 	}
-	if err := Write(t.Context(), filepath.Join(dir, "out"), text("x")); err == nil || !strings.Contains(err.Error(), "no permission") {
+	if err := Write(t.Context(), filepath.Join(dir, "out"), text("x")); err == nil ||
+		!strings.Contains(err.Error(), "no permission") {
 		t.Errorf("got error %v, want one about the permission", err)
 	}
 }

@@ -29,7 +29,10 @@ func (n *number) UnmarshalJSON(text []byte) error {
 	x, err := strconv.ParseFloat(string(text), 32)
 	switch {
 	case err != nil && len(text) > longestNumber: // its beginning may be a part of the key
-		return fmt.Errorf("an embedding with %d bytes of something else in it: want numbers within the range of float32", len(text))
+		return fmt.Errorf(
+			"an embedding with %d bytes of something else in it: want numbers within the range of float32",
+			len(text),
+		)
 	case err != nil:
 		return fmt.Errorf("an embedding with %q in it: want numbers within the range of float32", text)
 	}
@@ -37,7 +40,8 @@ func (n *number) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// parseAnswer returns the vectors of an answer to count texts, in their order and made 1 long, each dim long or, where dim is 0, as long as the others.
+// parseAnswer returns the vectors of an answer to count texts, in their order and made 1 long, each dim long or, where
+// dim is 0, as long as the others.
 func (e *Endpoint) parseAnswer(content []byte, count, dim int) ([]float32, error) {
 	var a answer
 	if err := json.Unmarshal(content, &a); err != nil {
@@ -62,11 +66,20 @@ func (e *Endpoint) parseAnswer(content []byte, count, dim int) ([]float32, error
 		case item.Index == nil:
 			return nil, errors.New("an embedding without index: it could be of any text")
 		case *item.Index < 0 || *item.Index >= count:
-			return nil, fmt.Errorf("an embedding with the index %d: want 0 to %d, as there were %d texts", *item.Index, count-1, count)
+			return nil, fmt.Errorf(
+				"an embedding with the index %d: want 0 to %d, as there were %d texts",
+				*item.Index,
+				count-1,
+				count,
+			)
 		case given[*item.Index]:
 			return nil, fmt.Errorf("two embeddings with the index %d", *item.Index)
 		case len(item.Embedding) != dim:
-			return nil, fmt.Errorf("an embedding of %d numbers: want %d, as asked for or as others have", len(item.Embedding), dim)
+			return nil, fmt.Errorf(
+				"an embedding of %d numbers: want %d, as asked for or as others have",
+				len(item.Embedding),
+				dim,
+			)
 		}
 		given[*item.Index] = true
 		vector := vectors[*item.Index*dim:][:dim]

@@ -1,6 +1,6 @@
-// Package embed turns texts into vectors, so that a semantic cache can tell which queries are alike: Texts with the built-in lexical embedder,
-// Ask with any service that speaks the embeddings API of OpenAI.
-// A vector depends on the text, the embedder and, where it says so, the other texts; it is 1 long.
+// Package embed turns texts into vectors, so that a semantic cache can tell which queries are alike: Texts with the
+// built-in lexical embedder, Ask with any service that speaks the embeddings API of OpenAI. A vector depends on the
+// text, the embedder and, where it says so, the other texts; it is 1 long.
 package embed
 
 import (
@@ -57,8 +57,8 @@ func IsBuiltIn(text string) bool {
 	return slices.ContainsFunc(Entries(), func(e Entry) bool { return strings.EqualFold(e.Name, name) })
 }
 
-// Texts embeds texts on all cores. Equal texts get equal vectors. progress, unless it is nil, hears from several goroutines how many distinct texts
-// are done. It stops with ctx's error.
+// Texts embeds texts on all cores. Equal texts get equal vectors. progress, unless it is nil, hears from several
+// goroutines how many distinct texts are done. It stops with ctx's error.
 func Texts(ctx context.Context, spec Spec, texts []string, progress func(done int)) (Embeddings, error) {
 	distinct, numbers := Distinct(texts)
 	e, err := spec.Entry.embed(ctx, distinct, spec.Params, progress)
@@ -97,7 +97,8 @@ func Spread(vectors []float32, dim int, numbers []int) []float32 {
 // textsAtOnce is how many texts a goroutine takes at a time.
 const textsAtOnce = 256
 
-// inParallel calls visit for 0 to n-1 on all cores; each goroutine has a visit of its own, made by newVisit. done hears how many calls have ended.
+// inParallel calls visit for 0 to n-1 on all cores; each goroutine has a visit of its own, made by newVisit. done hears
+// how many calls have ended.
 func inParallel(ctx context.Context, n int, newVisit func() func(i int), done func(int)) error {
 	visits := make([]func(int), parallel.Jobs(0))
 	var ended atomic.Int64

@@ -18,7 +18,8 @@ import (
 	"github.com/cenkalti/backoff/v5"
 )
 
-// Endpoint is a service that speaks the embeddings API of OpenAI (https://platform.openai.com/docs/api-reference/embeddings), and how to ask it.
+// Endpoint is a service that speaks the embeddings API of OpenAI
+// (https://platform.openai.com/docs/api-reference/embeddings), and how to ask it.
 type Endpoint struct {
 	URL        string        // "http://localhost:11434/v1" or all of it: "http://localhost:11434/v1/embeddings"
 	Model      string        // as the service calls it
@@ -54,8 +55,11 @@ func (e *Endpoint) Check() error {
 	case err != nil:
 		return err
 	case e.Key != "" && address.Scheme == "http" && !isLoopback(address.Hostname()) && !e.KeyInClear:
-		return fmt.Errorf("endpoint %s: the key would travel to another machine without encryption, where others can read it: "+
-			"want https://, or --key-in-clear on a network that you trust", redacted(address))
+		return fmt.Errorf(
+			"endpoint %s: the key would travel to another machine without encryption, where others can read it: "+
+				"want https://, or --key-in-clear on a network that you trust",
+			redacted(address),
+		)
 	case e.Model == "":
 		return errors.New("no model: want the name that the service has for it")
 	case e.Dimensions < 0 || e.Dimensions > maxDim:
@@ -83,7 +87,8 @@ func (e *Endpoint) address() (*url.URL, error) {
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
 		return nil, fmt.Errorf("endpoint %s: want a URL such as http://localhost:11434/v1", shownOf(e.URL))
 	case u.User != nil:
-		return nil, fmt.Errorf("endpoint %s: a URL with a password in it; name the environment variable that holds the key instead", redacted(u))
+		return nil, fmt.Errorf("endpoint %s: a URL with a password in it; name the environment variable that holds the key "+
+			"instead", redacted(u))
 	}
 	switch path := strings.TrimSuffix(u.Path, "/"); {
 	case strings.HasSuffix(path, "/embeddings"):
@@ -183,7 +188,8 @@ func (e *Endpoint) withoutKey(err error) error {
 // client asks once. A redirection is an error: it would turn the question into another.
 var client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 
-// try returns what the service answers to one request, up to limit bytes. Errors that cannot pass are marked as permanent.
+// try returns what the service answers to one request, up to limit bytes. Errors that cannot pass are marked as
+// permanent.
 func (e *Endpoint) try(ctx context.Context, address *url.URL, body []byte, limit int64) ([]byte, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, e.Timeout, fmt.Errorf("no complete answer within %v", e.Timeout))
 	defer cancel()
@@ -200,8 +206,10 @@ func (e *Endpoint) try(ctx context.Context, address *url.URL, body []byte, limit
 		return nil, withoutAddress(ctx, err)
 	}
 	defer response.Body.Close()
-	defer context.AfterFunc(ctx, func() { response.Body.Close() })() // the body of a connection that was switched to another protocol does not look at ctx
-	if response.StatusCode < 200 {                                   // what follows is in a protocol that nobody asked for, and may never end
+	// the body of a connection that was switched to another protocol does not look at ctx
+	defer context.AfterFunc(ctx, func() { response.Body.Close() })()
+	// what follows is in a protocol that nobody asked for, and may never end
+	if response.StatusCode < 200 {
 		return nil, backoff.Permanent(fmt.Errorf("%s: want an answer to a request for embeddings",
 			e.quote([]byte(response.Status))))
 	}
@@ -218,7 +226,8 @@ func (e *Endpoint) try(ctx context.Context, address *url.URL, body []byte, limit
 	return content, nil
 }
 
-// withoutAddress is an error of the network without the address, which may hold secrets, and with the cause where time ran out.
+// withoutAddress is an error of the network without the address, which may hold secrets, and with the cause where time
+// ran out.
 func withoutAddress(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
@@ -232,7 +241,8 @@ func withoutAddress(ctx context.Context, err error) error {
 
 // refused returns the error that an answer with another status than 200 stands for.
 func (e *Endpoint) refused(response *http.Response) error {
-	content, _ := io.ReadAll(io.LimitReader(response.Body, maxErrorBytes)) // whatever can be read of it explains more than that it cannot
+	// whatever can be read of it explains more than that it cannot
+	content, _ := io.ReadAll(io.LimitReader(response.Body, maxErrorBytes))
 	text := e.quote([]byte(response.Status))
 	if message := e.messageOf(content); message != "" {
 		text += ": " + message
@@ -248,7 +258,8 @@ func (e *Endpoint) refused(response *http.Response) error {
 	wait, told := retryAfter(response.Header.Get("Retry-After"))
 	switch {
 	case wait > longestWait:
-		return backoff.Permanent(fmt.Errorf("%s; the service wants us to wait for %v, longer than the %v that we do: run the same command again then", text, wait, longestWait))
+		return backoff.Permanent(fmt.Errorf("%s; the service wants us to wait for %v, longer than the %v that we do: run "+
+			"the same command again then", text, wait, longestWait))
 	case told:
 		return fmt.Errorf("%s; %w", text, backoff.RetryAfter(int(wait.Seconds())))
 	}

@@ -28,8 +28,8 @@ type question struct {
 	Dimensions int
 }
 
-// service is a server with the embeddings API. It answers requests by what handle says, which is given the number of the request, from 0 on; false
-// asks for the right answer.
+// service is a server with the embeddings API. It answers requests by what handle says, which is given the number of
+// the request, from 0 on; false asks for the right answer.
 type service struct {
 	*httptest.Server
 	asked []question
@@ -109,12 +109,17 @@ func TestEndpointAsksInBatches(t *testing.T) {
 	e := s.endpoint()
 	e.Key, e.Dimensions = "secret", 3
 	var heard []string
-	got, err := e.Embed(t.Context(), fiveTexts, partialPath(t), func(done, total int) { heard = append(heard, fmt.Sprint(done, "/", total)) })
+	got, err := e.Embed(t.Context(), fiveTexts, partialPath(t),
+		func(done, total int) { heard = append(heard, fmt.Sprint(done, "/", total)) })
 	if err != nil {
 		t.Fatal(err)
 	}
 	checkVectors(t, got, fiveTexts)
-	want := []question{{"m", []string{"one", "three"}, 3}, {"m", []string{"five", "seven"}, 3}, {"m", []string{"eleven"}, 3}}
+	want := []question{
+		{"m", []string{"one", "three"}, 3},
+		{"m", []string{"five", "seven"}, 3},
+		{"m", []string{"eleven"}, 3},
+	}
 	if fmt.Sprint(s.asked) != fmt.Sprint(want) {
 		t.Errorf("asked %v, want %v", s.asked, want)
 	}
@@ -218,7 +223,8 @@ func TestEndpointWaitsAsTold(t *testing.T) {
 }
 
 func TestRetryAfter(t *testing.T) {
-	if wait, told := retryAfter(time.Now().Add(90 * time.Second).UTC().Format(http.TimeFormat)); !told || wait < 88*time.Second || wait > 91*time.Second {
+	if wait, told := retryAfter(time.Now().Add(90 * time.Second).UTC().Format(http.TimeFormat)); !told ||
+		wait < 88*time.Second || wait > 91*time.Second {
 		t.Errorf("a date 90 s ahead: %v, %v", wait, told)
 	}
 	if wait, told := retryAfter(time.Now().Add(-time.Hour).UTC().Format(http.TimeFormat)); !told || wait != 0 {
@@ -260,8 +266,9 @@ func TestEndpointErrors(t *testing.T) {
 		"no index":        {status: 200, body: `{"data":[{"embedding":[1]},{"embedding":[1]}]}`, asked: 1, want: "without index"},
 		"same index":      {status: 200, body: `{"data":[{"index":1,"embedding":[1]},{"index":1,"embedding":[1]}]}`, asked: 1, want: "two embeddings with the index 1"},
 		"index":           {status: 200, body: `{"data":[{"index":0,"embedding":[1]},{"index":2,"embedding":[1]}]}`, asked: 1, want: "index 2: want 0 to 1"},
-		"endless":         {status: 200, body: strings.Repeat(" ", 1<<17), asked: 1, want: "an answer of more than", dimensions: 8},
-		"other length":    {status: 200, body: `{"data":[{"index":0,"embedding":[1,2]},{"index":1,"embedding":[2,1]}]}`, asked: 1, want: "of 2 numbers: want 8", dimensions: 8},
+		"endless": {status: 200, body: strings.Repeat(" ",
+			1<<17), asked: 1, want: "an answer of more than", dimensions: 8},
+		"other length": {status: 200, body: `{"data":[{"index":0,"embedding":[1,2]},{"index":1,"embedding":[2,1]}]}`, asked: 1, want: "of 2 numbers: want 8", dimensions: 8},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newService(t, func(_ int, w http.ResponseWriter, _ *http.Request, _ question) bool {
@@ -277,7 +284,8 @@ func TestEndpointErrors(t *testing.T) {
 			e.Dimensions = c.dimensions
 			path := partialPath(t)
 			_, err := e.Embed(t.Context(), fiveTexts, path, nil)
-			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "m at "+s.URL) || strings.Contains(err.Error(), "secret") {
+			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "m at "+s.URL) ||
+				strings.Contains(err.Error(), "secret") {
 				t.Errorf("error %v, want one with %q and the service, without the key", err, c.want)
 			}
 			if len(s.asked) != c.asked {
@@ -471,7 +479,8 @@ func TestEndpointStops(t *testing.T) {
 	}
 }
 
-// TestPartialOfSomethingElse: what is kept is of these texts, this service and model, or it is refused and left as it is.
+// TestPartialOfSomethingElse: what is kept is of these texts, this service and model, or it is refused and left as it
+// is.
 func TestPartialOfSomethingElse(t *testing.T) {
 	s := newService(t, nil)
 	path := partialPath(t)
@@ -511,7 +520,8 @@ func TestPartialOfSomethingElse(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err := e.Embed(t.Context(), texts, path, nil)
-			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "delete it to start anew") {
+			if err == nil || !strings.Contains(err.Error(), c.want) ||
+				!strings.Contains(err.Error(), "delete it to start anew") {
 				t.Errorf("error %v, want one with %q and what to do", err, c.want)
 			}
 			if after, err := os.ReadFile(path); err != nil || !slices.Equal(after, file) {

@@ -23,14 +23,17 @@ const shortestPart = 3
 
 var lexical = Entry{
 	Name: "lexical",
-	Summary: "the words and parts of words that a text consists of, weighted by how rare they are in the trace (TF-IDF) and hashed into dim numbers; " +
+	Summary: "the words and parts of words that a text consists of, weighted by how rare they are in the trace (TF-IDF) " +
+		"and hashed into dim numbers; " +
 		"texts are similar where they are worded alike, whatever they mean",
 	Params: []params.Param{
 		{Name: "dim", Default: 384, Min: 8, Max: 65536, Doc: "numbers in a vector"},
 		{Name: "seed", Default: 1, Doc: "seed of the hash that places features in the vector"},
-		{Name: "words", Default: 1, Max: 5, Doc: "longest run of words that is a feature; 0: no words; 2 and more tell the order of words"},
+		{Name: "words", Default: 1, Max: 5, Doc: "longest run of words that is a feature; 0: no words; 2 and more tell the " +
+			"order of words"},
 		{Name: "chars", Default: 5, Max: 8,
-			Doc: fmt.Sprintf("longest run of characters of a word, its start and end included, that is a feature; the shortest is %d; 0: none", shortestPart)},
+			Doc: fmt.Sprintf("longest run of characters of a word, its start and end included, that is a feature; the "+
+				"shortest is %d; 0: none", shortestPart)},
 	},
 	check: checkLexical,
 	embed: embedLexical,
@@ -46,9 +49,10 @@ func checkLexical(v params.Values) error {
 	return nil
 }
 
-// embedLexical embeds distinct texts by feature hashing (Weinberger et al., Feature Hashing for Large Scale Multitask Learning, ICML 2009) of
-// TF-IDF weights (Salton and Buckley 1988: sublinear frequencies; the document frequencies are smoothed by one text that holds every feature).
-// Memory: 4 bytes per text and dimension, and about 40 per distinct feature.
+// embedLexical embeds distinct texts by feature hashing (Weinberger et al., Feature Hashing for Large Scale Multitask
+// Learning, ICML 2009) of TF-IDF weights (Salton and Buckley 1988: sublinear frequencies; the document frequencies are
+// smoothed by one text that holds every feature). Memory: 4 bytes per text and dimension, and about 40 per distinct
+// feature.
 func embedLexical(ctx context.Context, texts []string, v params.Values, progress func(done int)) (Embeddings, error) {
 	if progress == nil {
 		progress = func(int) {}
@@ -89,7 +93,8 @@ func inverseFrequencies(n int) []float64 {
 	return rarity
 }
 
-// documentCounts tells how many texts hold a feature. It is split up by hash so that goroutines seldom wait for one another.
+// documentCounts tells how many texts hold a feature. It is split up by hash so that goroutines seldom wait for one
+// another.
 type documentCounts [256]struct {
 	sync.Mutex
 	texts map[uint64]int32
@@ -225,7 +230,8 @@ func newProjection(dim, seed int) *projection {
 	return &projection{seed: scramble(uint64(seed)), sums: make([]float64, dim)}
 }
 
-// project fills vector with the weighted features of a text. It reports false where there are none, or where they cancel out.
+// project fills vector with the weighted features of a text. It reports false where there are none, or where they
+// cancel out.
 func (p *projection) project(vector []float32, features []feature, counts *documentCounts, rarity []float64) bool {
 	clear(p.sums)
 	for _, f := range features {
@@ -247,7 +253,8 @@ func (p *projection) project(vector []float32, features []feature, counts *docum
 	return traces.Normalize(vector) == nil
 }
 
-// projectWhole fills vector with signs that are a hash of the text as it stands, so that the text is similar to itself and hardly to any other.
+// projectWhole fills vector with signs that are a hash of the text as it stands, so that the text is similar to itself
+// and hardly to any other.
 func (p *projection) projectWhole(vector []float32, text string) {
 	state := hash(kindWhole, []byte(text)) ^ p.seed
 	for i := range vector {

@@ -64,7 +64,8 @@ func TestLexicalWeights(t *testing.T) {
 	}
 }
 
-// TestLexicalParts: the parts of "cat" are ^ca, cat, at$, ^cat, cat$ and ^cat$, where ^ and $ are its borders; "cats" shares ^ca, cat and ^cat.
+// TestLexicalParts: the parts of "cat" are ^ca, cat, at$, ^cat, cat$ and ^cat$, where ^ and $ are its borders; "cats"
+// shares ^ca, cat and ^cat.
 func TestLexicalParts(t *testing.T) {
 	e := embedded(t, "lexical(words=0,chars=5,"+wide+")", []string{"cat", "cats"})
 	shared, own := 1.0, math.Log(1.5)+1
@@ -117,7 +118,8 @@ func TestFeatureless(t *testing.T) {
 func TestLexicalOfAnyText(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		texts := rapid.SliceOfN(rapid.OneOf(rapid.String(), rapid.StringMatching(`[ab ?\xff]{0,12}`)), 1, 20).Draw(t, "texts")
-		spec, err := Parse(fmt.Sprintf("lexical(dim=%d,seed=%d,words=%d)", rapid.IntRange(8, 64).Draw(t, "dim"), rapid.IntRange(0, 9).Draw(t, "seed"),
+		spec, err := Parse(fmt.Sprintf("lexical(dim=%d,seed=%d,words=%d)", rapid.IntRange(8, 64).Draw(t, "dim"),
+			rapid.IntRange(0, 9).Draw(t, "seed"),
 			rapid.IntRange(0, 3).Draw(t, "words")))
 		if err != nil {
 			t.Fatal(err)

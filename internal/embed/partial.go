@@ -54,18 +54,25 @@ func checksumOf(texts []string) string {
 	return "sha256:" + hex.EncodeToString(sum.Sum(nil))
 }
 
-// Embed returns the embeddings of texts, each distinct text asked for once. What has arrived is kept in the file at path, where the same call goes on
-// after an error or an interruption; the caller deletes it when it has stored the embeddings. progress, unless it is nil, hears how many of the
-// distinct texts are embedded.
-// Memory: 4 bytes per number of all vectors, of distinct texts twice.
-func (e *Endpoint) Embed(ctx context.Context, texts []string, path string, progress func(done, total int)) (Embeddings, error) {
+// Embed returns the embeddings of texts, each distinct text asked for once. What has arrived is kept in the file at
+// path, where the same call goes on after an error or an interruption; the caller deletes it when it has stored the
+// embeddings. progress, unless it is nil, hears how many of the distinct texts are embedded. Memory: 4 bytes per number
+// of all vectors, of distinct texts twice.
+func (e *Endpoint) Embed(ctx context.Context, texts []string, path string, progress func(done, total int)) (Embeddings,
+	error) {
 	if err := e.Check(); err != nil {
 		return Embeddings{}, err
 	}
 	distinct, numbers := Distinct(texts)
 	address, _ := e.address()
 	p, err := openPartial(path, partialHeader{
-		Texts: checksumOf(distinct), Count: len(distinct), Endpoint: redacted(address), Model: e.Model, Dimensions: e.Dimensions,
+		Texts: checksumOf(
+			distinct,
+		),
+		Count:      len(distinct),
+		Endpoint:   redacted(address),
+		Model:      e.Model,
+		Dimensions: e.Dimensions,
 	}, e.Damaged)
 	if err != nil {
 		return Embeddings{}, err
@@ -92,7 +99,13 @@ func (e *UnfinishedError) Error() string {
 	if e.Done == 0 {
 		return text
 	}
-	return fmt.Sprintf("%s; %d of %d texts are embedded and kept in %s: the same command goes on from there", text, e.Done, e.Total, e.Path)
+	return fmt.Sprintf(
+		"%s; %d of %d texts are embedded and kept in %s: the same command goes on from there",
+		text,
+		e.Done,
+		e.Total,
+		e.Path,
+	)
 }
 
 func (e *UnfinishedError) Unwrap() error { return e.Err }

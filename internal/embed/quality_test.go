@@ -16,7 +16,8 @@ import (
 	"github.com/cachesim/cachesim/internal/similarity"
 )
 
-// readDialogues reads a JSON file with published texts, which are not part of the repository: CACHESIM_TRACES names the folder that holds them.
+// readDialogues reads a JSON file with published texts, which are not part of the repository: CACHESIM_TRACES names the
+// folder that holds them.
 func readDialogues(t *testing.T, name string, to any) {
 	t.Helper()
 	folder := os.Getenv("CACHESIM_TRACES")
@@ -110,8 +111,8 @@ func clinc(t *testing.T) (texts []string, same, different pairs) {
 	return texts, same, different
 }
 
-// auc returns how often a pair of the one kind is more similar than one of the other: 1 where the two are kept apart, 0.5 where they are not told
-// apart. Both are sorted.
+// auc returns how often a pair of the one kind is more similar than one of the other: 1 where the two are kept apart,
+// 0.5 where they are not told apart. Both are sorted.
 func auc(same, different []float32) float64 {
 	below, wins := 0, 0.0
 	for _, s := range same {
@@ -129,7 +130,8 @@ func shareFrom(sorted []float32, tau float32) float64 {
 	return 1 - float64(at)/float64(len(sorted))
 }
 
-// TestLexicalSeparation measures what docs/embeddings.md tells: run it with -v for the tables, that of other parameters included.
+// TestLexicalSeparation measures what docs/embeddings.md tells: run it with -v for the tables, that of other parameters
+// included.
 func TestLexicalSeparation(t *testing.T) {
 	if testing.Short() {
 		t.Skip("millions of pairs: minutes under the race detector")

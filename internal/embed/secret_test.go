@@ -51,7 +51,9 @@ func TestWhatIsNoKeyIsShown(t *testing.T) {
 	if got := secret("sk-proj-1234567890abcd").hidden("wrong key: sk-***abcd"); got != "wrong key: sk-***abcd" {
 		t.Errorf("%q", got)
 	}
-	if got := secret("secret").hidden("Incorrect API key provided: secret"); got != "Incorrect API key provided: (the key)" {
+	if got := secret(
+		"secret",
+	).hidden("Incorrect API key provided: secret"); got != "Incorrect API key provided: (the key)" {
 		t.Errorf("%q", got)
 	}
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/cachesim/cachesim/internal/sim"
 )
 
-// BenchmarkExecute holds the time of a sweep against what it is made of: over a trace of 4 M requests, 16 policies at 4 capacities. It reports
+// BenchmarkExecute holds the time of a sweep against what it is made of: over a trace of 4 M requests, 16 policies at 4
+// capacities. It reports
 //
 //	ratio       time of the sweep less that of loading the trace, over the sum of the replays, each done alone before, divided by the cores;
 //	            the aim is at most 1.1, on a machine with nothing else to do
@@ -21,7 +22,22 @@ import (
 func BenchmarkExecute(b *testing.B) {
 	const trace = "zipf(objects=200000,requests=4000000)"
 	policies := []string{
-		"lru", "fifo", "clock", "sieve", "s3fifo", "2q", "slru", "arc", "car", "lirs", "mq", "lfu", "w-tinylfu", "lecar", "random", "opt",
+		"lru",
+		"fifo",
+		"clock",
+		"sieve",
+		"s3fifo",
+		"2q",
+		"slru",
+		"arc",
+		"car",
+		"lirs",
+		"mq",
+		"lfu",
+		"w-tinylfu",
+		"lecar",
+		"random",
+		"opt",
 	}
 	var cells []Cell
 	for _, capacity := range []string{"0.1%", "1%", "5%", "20%"} {

@@ -30,8 +30,8 @@ func ByPoint(recs []records.Record) (points [][]int) {
 	return groupBy(indices, func(i int) point { return pointOf(&recs[i]) })
 }
 
-// MarkBest marks the best of the records of one point, given by their indices, that are comparable: as far as both have them, of the same place on every
-// axis and the same seed.
+// MarkBest marks the best of the records of one point, given by their indices, that are comparable: as far as both have
+// them, of the same place on every axis and the same seed.
 func MarkBest(recs []records.Record, point []int) {
 	places := byPlace(recs, point)
 	for _, p := range places {

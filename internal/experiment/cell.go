@@ -8,8 +8,8 @@ import (
 	"github.com/cachesim/cachesim/internal/workload"
 )
 
-// Cell is the unit of work: one policy at one capacity on one trace from one seed. It holds all that determines its record, so that it can be
-// run anywhere.
+// Cell is the unit of work: one policy at one capacity on one trace from one seed. It holds all that determines its
+// record, so that it can be run anywhere.
 type Cell struct {
 	Number    int               `json:"number"` // its place in the plan, from 0
 	Hash      string            `json:"hash"`
@@ -20,13 +20,16 @@ type Cell struct {
 	Model     string            `json:"model,omitempty"`     // "" where hits are counted and nothing else
 	Label     string            `json:"label"`               // its name in figures, tables and claims
 	Capacity  string            `json:"capacity"`            // as written: "1%"
-	Sizes     string            `json:"sizes"`               // "as-written", "bytes" or "unit": which sizes count, sim.CapacityMode
-	Seed      uint64            `json:"seed"`                // the first one for a policy that makes no random choices, unless the requests depend on it
-	Warmup    int               `json:"warmup,omitempty"`    // requests
-	Axes      string            `json:"axes,omitempty"`      // "small=0.1,alpha=0.9"
-	Against   []string          `json:"against,omitempty"`   // hashes of the optimum cells that its record is held against
-	Auxiliary bool              `json:"auxiliary,omitempty"` // only there because others are held against it: no record of its own
-	Version   string            `json:"version"`             // of the program
+	// "as-written", "bytes" or "unit": which sizes count, sim.CapacityMode
+	Sizes string `json:"sizes"`
+	// the first one for a policy that makes no random choices, unless the requests depend on it
+	Seed    uint64   `json:"seed"`
+	Warmup  int      `json:"warmup,omitempty"`  // requests
+	Axes    string   `json:"axes,omitempty"`    // "small=0.1,alpha=0.9"
+	Against []string `json:"against,omitempty"` // hashes of the optimum cells that its record is held against
+	// only there because others are held against it: no record of its own
+	Auxiliary bool   `json:"auxiliary,omitempty"`
+	Version   string `json:"version"` // of the program
 }
 
 // WithHash returns c named by everything that determines its record.
@@ -35,8 +38,9 @@ func (c Cell) WithHash() Cell {
 	return c
 }
 
-// hash names the cell by everything that determines its record: what is requested, of which cache and policy, and by which version. How
-// the trace, the policy and the axes are called does not matter, nor where the files lie if their checksum is known.
+// hash names the cell by everything that determines its record: what is requested, of which cache and policy, and by
+// which version. How the trace, the policy and the axes are called does not matter, nor where the files lie if their
+// checksum is known.
 func (c Cell) hash() string {
 	c.Number, c.Hash, c.Label, c.Axes, c.Against, c.Auxiliary = 0, "", "", "", nil, false
 	c.Workload = c.Workload.Identity()

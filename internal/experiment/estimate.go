@@ -30,9 +30,10 @@ func (c Cost) Total(cells []Cell, jobs int) float64 {
 // measuredRequests is how many requests at the start of a trace an estimate replays.
 const measuredRequests = 100_000
 
-// EstimateCost estimates what cells cost: it loads the first requests of each trace, once for all variants of it, replays them under each policy at
-// the first of its capacities, and scales what that took to the length of the trace. A cache fills up as it is replayed, and a large one misses the
-// caches of the processor, so the estimate is a rough one.
+// EstimateCost estimates what cells cost: it loads the first requests of each trace, once for all variants of it,
+// replays them under each policy at the first of its capacities, and scales what that took to the length of the trace.
+// A cache fills up as it is replayed, and a large one misses the caches of the processor, so the estimate is a rough
+// one.
 func EstimateCost(ctx context.Context, cells []Cell, dirs []string) (Cost, error) {
 	cost := Cost{Cells: map[string]float64{}}
 	samples := map[string]*sample{} // by name of the trace
@@ -105,10 +106,12 @@ func takeSample(ctx context.Context, cells []parsedCell, dirs []string) (*sample
 	return s, nil
 }
 
-// countedRequests is how many requests at the start of a file tell how long it is: enough that what is read ahead matters little.
+// countedRequests is how many requests at the start of a file tell how long it is: enough that what is read ahead
+// matters little.
 const countedRequests = 1_000_000
 
-// requests estimates how many requests the files of a workload hold: as many per byte as the first of them at its start.
+// requests estimates how many requests the files of a workload hold: as many per byte as the first of them at its
+// start.
 func requests(w workload.Workload, dirs []string) (float64, error) {
 	var bytes int64
 	for _, path := range w.Files {

@@ -37,13 +37,20 @@ func TestEstimatesGrowWithTheTrace(t *testing.T) {
 			t.Fatal(err)
 		}
 		if s.scale < 0.9*test.want || s.scale > 1.1*test.want {
-			t.Errorf("%s, at most %d requests: is taken to be %v times what is measured, want %v", test.cell, test.cell.Workload.Limit, s.scale, test.want)
+			t.Errorf(
+				"%s, at most %d requests: is taken to be %v times what is measured, want %v",
+				test.cell,
+				test.cell.Workload.Limit,
+				s.scale,
+				test.want,
+			)
 		}
 	}
 }
 
 func TestEstimateCountsSharedPassesOnce(t *testing.T) {
-	cells := numbered(newCell(zipfA, "lru-stack", "5"), newCell(zipfA, "lru-stack", "10"), newCell(zipfA, "lru", "5"), newCell(zipfA, "lru", "10"), newCell(zipfB, "lru", "10"))
+	cells := numbered(newCell(zipfA, "lru-stack", "5"), newCell(zipfA, "lru-stack", "10"), newCell(zipfA, "lru", "5"),
+		newCell(zipfA, "lru", "10"), newCell(zipfB, "lru", "10"))
 	cost, err := EstimateCost(t.Context(), cells, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -77,7 +84,8 @@ func TestEstimateCountsSharedPassesOnce(t *testing.T) {
 
 func TestEstimateNamesTheCellThatCannotBeRun(t *testing.T) {
 	for trace, want := range map[string]string{"nowhere.csv": "trace nowhere.csv: nowhere.csv: no such trace file", zipfA: "lru at 1MiB on zipf"} {
-		if _, err := EstimateCost(t.Context(), numbered(newCell(trace, "lru", "1MiB")), nil); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := EstimateCost(t.Context(), numbered(newCell(trace, "lru", "1MiB")), nil); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}

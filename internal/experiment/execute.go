@@ -23,11 +23,11 @@ import (
 type Options struct {
 	Jobs int      // replays at a time; 0 means one per core
 	Dirs []string // folders in which traces are looked for, as in workload.Options
-	// Finished gets the result of each cell, one call at a time, in the order in which cells end. Of cells with the same hash it gets the first
-	// only; Result.RecordOf gives the records of the others. An error stops the run.
+	// Finished gets the result of each cell, one call at a time, in the order in which cells end. Of cells with the same
+	// hash it gets the first only; Result.RecordOf gives the records of the others. An error stops the run.
 	Finished func(Cell, Result) error
-	// Failed, where it is set, gets the cells that cannot be replayed with the reason, and the others go on unless it returns an error. Where
-	// it is nil the first failure stops the run.
+	// Failed, where it is set, gets the cells that cannot be replayed with the reason, and the others go on unless it
+	// returns an error. Where it is nil the first failure stops the run.
 	Failed       func([]Cell, error) error
 	Progress     Progress       // may be nil
 	Memory       *memory.Budget // what all of it may take; nil: all that there is
@@ -56,11 +56,12 @@ type Result struct {
 	NsPerRequest *float64       `json:"ns_per_request"` // nil for a bound
 	// PredictionNsPerRequest is the part of it that predictions took; nil where there are none.
 	PredictionNsPerRequest *float64 `json:"prediction_ns_per_request,omitempty"`
-	Seconds                float64  `json:"seconds"` // that the replay took; an equal share of them where several cells shared a pass
+	// that the replay took; an equal share of them where several cells shared a pass
+	Seconds float64 `json:"seconds"`
 }
 
-// RecordOf returns the record as that of c, which must have the hash of the cell that was run: with the names that c gives to what was
-// replayed.
+// RecordOf returns the record as that of c, which must have the hash of the cell that was run: with the names that c
+// gives to what was replayed.
 func (r Result) RecordOf(c Cell) (records.Record, error) {
 	rec := r.Record
 	if c.Workload.Name != "" {
@@ -184,9 +185,9 @@ func WithoutRepetitions(cells []Cell) (once []Cell) {
 	return once
 }
 
-// Execute replays cells on several cores, trace by trace in the order of the cells. A trace is loaded once, when the first of its cells can
-// start, and dropped when its last cell has ended. On cancellation, and after a failure, it returns the error; cells that ended before have
-// been handed to options.Finished.
+// Execute replays cells on several cores, trace by trace in the order of the cells. A trace is loaded once, when the
+// first of its cells can start, and dropped when its last cell has ended. On cancellation, and after a failure, it
+// returns the error; cells that ended before have been handed to options.Finished.
 func Execute(ctx context.Context, cells []Cell, options Options) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -299,8 +300,8 @@ func (e *executor) work(ctx context.Context) {
 	}
 }
 
-// next waits for a job of a trace in memory, the first trace first, or for room to load another trace, which is then meant by a nil job. A nil
-// group means that there is nothing left to start.
+// next waits for a job of a trace in memory, the first trace first, or for room to load another trace, which is then
+// meant by a nil job. A nil group means that there is nothing left to start.
 func (e *executor) next(ctx context.Context) (*group, *job) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -352,7 +353,8 @@ func (e *executor) fits(g *group) bool {
 	fits := e.taken == 0 || g.need <= left
 	if !fits && !e.bounded && e.options.Note != nil {
 		e.bounded = true
-		e.options.Note(fmt.Sprintf("fewer replays run at a time than --jobs allows, as more do not fit into %s of memory (--memory)",
+		e.options.Note(fmt.Sprintf("fewer replays run at a time than --jobs allows, as more do not fit into %s of memory "+
+			"(--memory)",
 			memory.Bytes(e.options.Memory.Total())))
 	}
 	return fits
@@ -364,15 +366,16 @@ const fewRequests = 1 << 24
 // manyRequests is how many requests a trace has whose garbage is worth a collection of its own.
 const manyRequests = 1 << 20
 
-// roomForAnother reports whether another trace may be loaded: always while none is being loaded; beside others if they are known to be small,
-// so that many small traces load on all cores, and large ones one after another.
+// roomForAnother reports whether another trace may be loaded: always while none is being loaded; beside others if they
+// are known to be small, so that many small traces load on all cores, and large ones one after another.
 func (e *executor) roomForAnother() bool {
 	loading := slices.ContainsFunc(e.open, func(g *group) bool { return g.loading })
 	return !loading || e.largest > 0 && (len(e.open)+1)*e.largest <= fewRequests
 }
 
-// takeLongest takes the job of g that is expected to take longest, so that cores do not stand idle at the end beside one that is late. Until
-// a policy has been timed it counts as long; one that has not even started comes first of all, so that it will be.
+// takeLongest takes the job of g that is expected to take longest, so that cores do not stand idle at the end beside
+// one that is late. Until a policy has been timed it counts as long; one that has not even started comes first of all,
+// so that it will be.
 func (e *executor) takeLongest(g *group) job {
 	best, longest := 0, -1.0
 	for i, q := range g.queues {
@@ -511,7 +514,8 @@ func columns(cells []parsedCell) (needed workload.Options) {
 	return needed
 }
 
-// jobs returns the passes over t that cells need. Cells that are the same for this trace, 1% and 100 say, share one, and so do those of lru-stack.
+// jobs returns the passes over t that cells need. Cells that are the same for this trace, 1% and 100 say, share one,
+// and so do those of lru-stack.
 func (e *executor) jobs(t *traces.Trace, cells []parsedCell) (jobs []job, err error) {
 	replayers := map[int]*sim.Replayer{}
 	once := map[int][]sim.Cell{}
@@ -627,7 +631,8 @@ func (e *executor) replayingTask(cells []Cell) Task {
 	return e.options.Progress.Replaying(cells)
 }
 
-// neighbours says where the similar queries of the trace of a cell are kept: nowhere those of a generator, which may never come again.
+// neighbours says where the similar queries of the trace of a cell are kept: nowhere those of a generator, which may
+// never come again.
 func (e *executor) neighbours(c Cell) sim.NeighbourOptions {
 	options := sim.NeighbourOptions{Dir: e.options.NeighbourDir, Jobs: e.options.Jobs, Note: e.note}
 	if c.Workload.Generator != "" {

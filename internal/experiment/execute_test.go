@@ -97,7 +97,8 @@ func TestExecuteRunsEveryCellOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if rec.Trace != c.Workload.Name || rec.TraceGenerator != c.Workload.Generator || rec.Label != c.Label || rec.Cell != c.Hash ||
+		if rec.Trace != c.Workload.Name || rec.TraceGenerator != c.Workload.Generator || rec.Label != c.Label ||
+			rec.Cell != c.Hash ||
 			rec.CapacityText != c.Capacity || rec.Version != "test" || rec.Requests != 20000 {
 			t.Errorf("record of %s: %+v", c, rec)
 		}
@@ -146,7 +147,8 @@ func TestExecuteStopsAtMistakes(t *testing.T) {
 }
 
 func TestExecuteGoesOnWhereFailuresAreTaken(t *testing.T) {
-	cells := numbered(newCell("nowhere.csv", "lru", "10"), newCell(zipfA, "lru", "1MiB"), newCell(zipfA, "lru", "10"), newCell(zipfA, "lru", "x"))
+	cells := numbered(newCell("nowhere.csv", "lru", "10"), newCell(zipfA, "lru", "1MiB"), newCell(zipfA, "lru",
+		"10"), newCell(zipfA, "lru", "x"))
 	var failed []string
 	results, err := execute(t, cells, Options{Failed: func(cells []Cell, err error) error {
 		for _, c := range cells {
@@ -204,7 +206,10 @@ func (l loads) Replaying([]Cell) Task     { return silentTask{} }
 func TestExecuteLoadsEachTraceOnce(t *testing.T) {
 	cells := smallGrid()
 	// The traces in turn: they are brought together.
-	slices.SortStableFunc(cells, func(a, b Cell) int { return strings.Compare(fmt.Sprint(a.Number%15), fmt.Sprint(b.Number%15)) })
+	slices.SortStableFunc(cells, func(a, b Cell) int {
+		return strings.Compare(fmt.Sprint(a.Number%15),
+			fmt.Sprint(b.Number%15))
+	})
 	loaded := make(loads, len(cells))
 	if _, err := execute(t, cells, Options{Jobs: 4, Progress: loaded}); err != nil {
 		t.Fatal(err)
@@ -245,8 +250,8 @@ func TestExecuteLetsGoOfTraces(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// A trace takes 4 MB and its next uses 4 MB more, or, while it loads, 10 MB, as its column is copied into a larger one; each job has one
-		// in use at most, and the one before may just be ending. All traces together take some 100 MB.
+		// A trace takes 4 MB and its next uses 4 MB more, or, while it loads, 10 MB, as its column is copied into a larger
+		// one; each job has one in use at most, and the one before may just be ending. All traces together take some 100 MB.
 		if limit := uint64(jobs+2) * 12 * megabyte; most > limit {
 			t.Errorf("%d jobs: %d MB are in use, want at most %d", jobs, most/megabyte, limit/megabyte)
 		}
@@ -366,7 +371,8 @@ func TestTheSlowestStartFirst(t *testing.T) {
 	take(3)
 	e.costs["lru"], e.costs["fifo"], e.costs["arc"] = 10, 30, 20
 	take(3)
-	if got, want := strings.Join(order, ", "), "lru 1, fifo 1, arc 1, fifo 2, lru 2, lru 3"; got != want || len(g.queues) != 0 {
+	if got, want := strings.Join(order, ", "), "lru 1, fifo 1, arc 1, fifo 2, lru 2, lru 3"; got != want ||
+		len(g.queues) != 0 {
 		t.Errorf("order %s, want %s; %d policies left", got, want, len(g.queues))
 	}
 }

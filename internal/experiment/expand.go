@@ -20,13 +20,14 @@ const maxCells = 100_000
 // CellOptions are what the cells depend on besides the experiment.
 type CellOptions struct {
 	Version string
-	// Checksum returns that of a trace's files; it is asked once for each trace. Where it is nil, the cells have no checksum, and their hashes,
-	// which then depend on the paths, are those of no result.
+	// Checksum returns that of a trace's files; it is asked once for each trace. Where it is nil, the cells have no
+	// checksum, and their hashes, which then depend on the paths, are those of no result.
 	Checksum func(workload.Workload) (string, error)
 }
 
-// Cells expands the experiment: trace by trace, and for each of its workloads capacity by capacity, policy by policy and seed by seed, with the optima
-// that these are held against, as far as they are not among them, behind the policies of their capacity. What Only leaves out is not there.
+// Cells expands the experiment: trace by trace, and for each of its workloads capacity by capacity, policy by policy
+// and seed by seed, with the optima that these are held against, as far as they are not among them, behind the policies
+// of their capacity. What Only leaves out is not there.
 //
 // Cells may have the same hash (a policy under two labels); one result serves them all.
 func (f *File) Cells(options CellOptions) ([]Cell, error) {
@@ -132,11 +133,13 @@ func (f *File) predictorsOf(index int) ([]partVariant, error) {
 	}
 	switch {
 	case !spec.Entry.Predicts && len(p.Predictors) > 0:
-		return nil, f.errorAt(fmt.Errorf("policy %s asks no predictor; leave its predictors out", p.Label()), "policies", index, "predictors")
+		return nil, f.errorAt(fmt.Errorf("policy %s asks no predictor; leave its predictors out",
+			p.Label()), "policies", index, "predictors")
 	case !spec.Entry.Predicts:
 		return []partVariant{{}}, nil
 	case len(f.Predictors) == 0:
-		return nil, f.errorAt(fmt.Errorf("policy %s needs a predictor; write some for all policies, for example predictors: [oracle]", p.Label()), "policies", index)
+		return nil, f.errorAt(fmt.Errorf("policy %s needs a predictor; write some for all policies, for example "+
+			"predictors: [oracle]", p.Label()), "policies", index)
 	}
 	all, err := f.partVariants(predictorKind)
 	if err != nil || len(p.Predictors) == 0 {
@@ -170,7 +173,8 @@ func joinArgs(args string, more []setting) string {
 	return strings.Join(all, ",")
 }
 
-// places goes through every combination of values, those of the last name first. Without parameters there is one, which is empty.
+// places goes through every combination of values, those of the last name first. Without parameters there is one, which
+// is empty.
 func places(with map[string]Values) func(yield func([]setting) bool) {
 	names := sortedKeys(with)
 	return func(yield func([]setting) bool) {
@@ -192,8 +196,9 @@ func places(with map[string]Values) func(yield func([]setting) bool) {
 	}
 }
 
-// qualify gives axes the names that they have in records: those of the parameters, with what they belong to before them ("trace.", "policy.", "predictor.",
-// "cache.", "model.") where something else has an axis of that name, or where it is the name of another dimension.
+// qualify gives axes the names that they have in records: those of the parameters, with what they belong to before them
+// ("trace.", "policy.", "predictor.", "cache.", "model.") where something else has an axis of that name, or where it is
+// the name of another dimension.
 func (f *File) qualify(owner string, axes []setting) []setting {
 	for i, axis := range axes {
 		if f.isAmbiguous(axis.name) {
@@ -252,7 +257,8 @@ func (f *File) capacitiesOf(index int) ([]sim.CapacitySpec, error) {
 		own, path = f.Capacities, []any{"capacities"}
 	}
 	if len(own) == 0 {
-		return nil, f.errorAt(fmt.Errorf("trace %s has no capacities; write some for all traces, for example capacities: [1%%, 10%%]",
+		return nil, f.errorAt(fmt.Errorf("trace %s has no capacities; write some for all traces, for example capacities: "+
+			"[1%%, 10%%]",
 			f.Traces[index].Name), "traces", index)
 	}
 	specs, err := sim.ParseCapacities(strings.Join(own, ","))
@@ -352,8 +358,13 @@ func (e *expansion) addTrace(index int) error {
 				}
 				all := slices.Concat(e.file.qualify("trace", slices.Clone(axes)), setup.cache.axes, setup.model.axes)
 				base := Cell{
-					Workload: w, Cache: setup.cache.full, Model: setup.model.full, Sizes: e.file.mode().String(), Warmup: e.file.Warmup, Axes: formatAxes(all),
-					Version: e.options.Version,
+					Workload: w,
+					Cache:    setup.cache.full,
+					Model:    setup.model.full,
+					Sizes:    e.file.mode().String(),
+					Warmup:   e.file.Warmup,
+					Axes:     formatAxes(all),
+					Version:  e.options.Version,
 				}
 				for _, capacity := range capacities {
 					if err := e.addCapacity(base, capacity, seeds); err != nil {
@@ -524,15 +535,18 @@ func (t Trace) sampleRate(axes []setting) (float64, error) {
 	return float64(t.Sample), nil
 }
 
-// dependsOnSeed reports whether the requests differ from seed to seed: those of a generator that has none of its own, and those of a sample.
+// dependsOnSeed reports whether the requests differ from seed to seed: those of a generator that has none of its own,
+// and those of a sample.
 func (t Trace) dependsOnSeed(axes []setting) bool {
 	rate, err := t.sampleRate(axes)
 	return err == nil && rate < 1 || t.Generate != "" && !gen.FixesSeed(t.Generate)
 }
 
-// workload returns what is replayed at a place on the trace's axes, without its checksum. A generator and a sample that have no seed of their own take this one.
+// workload returns what is replayed at a place on the trace's axes, without its checksum. A generator and a sample that
+// have no seed of their own take this one.
 func (t Trace) workload(axes []setting, seed uint64) (w workload.Workload, err error) {
-	w = workload.Workload{Name: t.Name, Files: t.paths(), Format: t.Format, Merge: t.Merge, PerFile: t.PerFile, Limit: t.Limit, Embeddings: t.Embeddings}
+	w = workload.Workload{Name: t.Name, Files: t.paths(), Format: t.Format, Merge: t.Merge, PerFile: t.PerFile,
+		Limit: t.Limit, Embeddings: t.Embeddings}
 	if w.SampleRate, err = t.sampleRate(axes); err != nil {
 		return w, err
 	}

@@ -231,7 +231,8 @@ figures: [{name: f, x: size, y: misses}]
 	}
 	f.Policies[0] = Policy{Policy: "s3fifo", With: map[string]Values{"small": {"0.1"}}}
 	f.Traces[0].With["small"] = Values{"1"}
-	if got := formatAxes(f.qualify("policy", []setting{{"small", "0.1"}, {"ghost", "1"}})); got != "policy.small=0.1,ghost=1" {
+	if got := formatAxes(f.qualify("policy", []setting{{"small", "0.1"}, {"ghost",
+		"1"}})); got != "policy.small=0.1,ghost=1" {
 		t.Errorf("axes %q", got)
 	}
 }
@@ -258,20 +259,25 @@ optimum: false
 func TestBoundsStandBesideTheOptimumInBytes(t *testing.T) {
 	f := mustParse(t, "traces: [{name: t, file: a.csv}]\npolicies: [lru]\ncapacities: [1MiB, 1%]\n")
 	got := strings.Join(summary(mustExpand(t, f)), "\n")
-	want := "t 1MiB lru seed=0\nt 1MiB belady-size seed=0 (auxiliary)\nt 1MiB pfoo-l seed=0 (auxiliary)\nt 1% lru seed=0\nt 1% opt seed=0 (auxiliary)"
+	want := "t 1MiB lru seed=0\nt 1MiB belady-size seed=0 (auxiliary)\nt 1MiB pfoo-l seed=0 (auxiliary)\nt 1% lru " +
+		"seed=0\nt 1% opt seed=0 (auxiliary)"
 	if got != want {
 		t.Errorf("got\n%s", got)
 	}
 }
 
 func TestChecksumIsAskedOncePerTrace(t *testing.T) {
-	f := mustParse(t, "traces: [{name: t, file: a.csv, with: {limit: [1, 2]}}, {name: g, generate: zipf}]\npolicies: [lru]\ncapacities: [1, 2]\n")
+	f := mustParse(t, "traces: [{name: t, file: a.csv, with: {limit: [1, 2]}}, {name: g, generate: zipf}]\npolicies: "+
+		"[lru]\ncapacities: [1, 2]\n")
 	asked := 0
 	_, err := f.Cells(CellOptions{Checksum: func(workload.Workload) (string, error) { asked++; return "sha256:0", nil }})
 	if err != nil || asked != 1 {
 		t.Errorf("asked %d times: %v", asked, err)
 	}
-	_, err = f.Cells(CellOptions{Checksum: func(workload.Workload) (string, error) { return "", errors.New("unreadable") }})
+	_, err = f.Cells(CellOptions{Checksum: func(workload.Workload) (string, error) {
+		return "",
+			errors.New("unreadable")
+	}})
 	if err == nil || err.Error() != "test.yaml:4: unreadable" {
 		t.Errorf("got %v", err)
 	}

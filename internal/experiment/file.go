@@ -1,8 +1,10 @@
-// Package experiment turns an experiment file into independent cells, runs them, here or shared out over many machines, and makes records,
-// tables, figures and checked claims of what they gave. A cell is one policy at one capacity on one trace from one seed.
+// Package experiment turns an experiment file into independent cells, runs them, here or shared out over many machines,
+// and makes records, tables, figures and checked claims of what they gave. A cell is one policy at one capacity on one
+// trace from one seed.
 package experiment
 
-// File is an experiment as it stands in a YAML file. configs/ holds those of the papers; docs/experiments.md describes every key.
+// File is an experiment as it stands in a YAML file. configs/ holds those of the papers; docs/experiments.md describes
+// every key.
 type File struct {
 	Name   string `yaml:"name"`            // letters, digits and -
 	Title  string `yaml:"title"`           // one line
@@ -14,14 +16,16 @@ type File struct {
 	Policies []Policy `yaml:"policies"`
 	// Predictors are those with each of which the policies are run that ask one.
 	Predictors []Part `yaml:"predictors,omitempty"`
-	Models     []Part `yaml:"models,omitempty"` // of the time that requests take; default: hits are counted and nothing else
+	// of the time that requests take; default: hits are counted and nothing else
+	Models []Part `yaml:"models,omitempty"`
 	// Capacities are written as for --capacity. A trace may have its own.
 	Capacities Capacities `yaml:"capacities,omitempty"`
 	Bytes      bool       `yaml:"bytes,omitempty"`     // bare numbers and shares count bytes
 	UnitSize   bool       `yaml:"unit-size,omitempty"` // every object has size 1
 	Warmup     int        `yaml:"warmup,omitempty"`    // requests
 	Seeds      Seeds      `yaml:"seeds,omitempty"`     // default: 0 alone
-	// Optimum adds the offline optimum under the same rules at every point, so that records have competitive ratios. Default true.
+	// Optimum adds the offline optimum under the same rules at every point, so that records have competitive ratios.
+	// Default true.
 	Optimum *bool  `yaml:"optimum,omitempty"`
 	Metrics Values `yaml:"metrics,omitempty"` // those that the report's table of records shows; default hit_ratio, misses
 
@@ -36,11 +40,11 @@ type File struct {
 
 	// TracesIn is the folder in which trace files are looked for; default the folder of the experiment file.
 	TracesIn string `yaml:"traces-in,omitempty"`
-	// Only restricts the cells as --only does, "policy=lru,arc"; figures and claims see no other records. Policies, traces and capacities that
-	// are left out so stay in the lists above.
+	// Only restricts the cells as --only does, "policy=lru,arc"; figures and claims see no other records. Policies, traces
+	// and capacities that are left out so stay in the lists above.
 	Only Values `yaml:"only,omitempty"`
-	// Changes says how this experiment differs from the one it was made from: "--quick", "--set seeds=3". Where there are any, figures,
-	// references and claims may speak of traces, policies and places that are no longer here.
+	// Changes says how this experiment differs from the one it was made from: "--quick", "--set seeds=3". Where there are
+	// any, figures, references and claims may speak of traces, policies and places that are no longer here.
 	Changes Values `yaml:"changes,omitempty"`
 
 	source source
@@ -56,11 +60,13 @@ func (f *File) ShownMetrics() []string {
 
 // Trace is a workload: files or a generator.
 type Trace struct {
-	Name     string `yaml:"name"`
-	File     string `yaml:"file,omitempty"`     // relative to the folder of the experiment file or to $CACHESIM_TRACES
-	Files    Values `yaml:"files,omitempty"`    // several, one after another
-	Generate string `yaml:"generate,omitempty"` // a generator, "zipf(objects=10000)"; the seed is that of the cell unless it is written here
-	// With are further parameters of the generator, and sample and limit. Each is an axis of that name, even where it has one value.
+	Name  string `yaml:"name"`
+	File  string `yaml:"file,omitempty"`  // relative to the folder of the experiment file or to $CACHESIM_TRACES
+	Files Values `yaml:"files,omitempty"` // several, one after another
+	// a generator, "zipf(objects=10000)"; the seed is that of the cell unless it is written here
+	Generate string `yaml:"generate,omitempty"`
+	// With are further parameters of the generator, and sample and limit. Each is an axis of that name, even where it has
+	// one value.
 	With       map[string]Values `yaml:"with,omitempty"`
 	Format     string            `yaml:"format,omitempty"` // as for --input-format
 	Merge      bool              `yaml:"merge,omitempty"`
@@ -74,9 +80,11 @@ type Trace struct {
 
 // Policy is a policy with parameters; in YAML a text alone is its Policy.
 type Policy struct {
-	Policy     string            `yaml:"policy"`               // "s3fifo(small=0.1)"
-	As         string            `yaml:"as,omitempty"`         // its name in figures, tables and claims; default: as written
-	With       map[string]Values `yaml:"with,omitempty"`       // further parameters; each is an axis of that name, even where it has one value
+	Policy string `yaml:"policy"` // "s3fifo(small=0.1)"
+	// its name in figures, tables and claims; default: as written
+	As string `yaml:"as,omitempty"`
+	// further parameters; each is an axis of that name, even where it has one value
+	With       map[string]Values `yaml:"with,omitempty"`
 	Predictors Values            `yaml:"predictors,omitempty"` // names of those it is run with; default: all
 }
 
@@ -91,14 +99,16 @@ type Seeds []uint64
 
 // Reference holds numbers that others published, beside which ours are shown.
 type Reference struct {
-	Name   string  `yaml:"name"` // in figures, tables and claims
-	Source string  `yaml:"source"`
-	Metric string  `yaml:"metric"`
-	Within Number  `yaml:"within,omitempty"` // the difference up to which ours agree: half of the last printed digit, say; default 0
+	Name   string `yaml:"name"` // in figures, tables and claims
+	Source string `yaml:"source"`
+	Metric string `yaml:"metric"`
+	// the difference up to which ours agree: half of the last printed digit, say; default 0
+	Within Number  `yaml:"within,omitempty"`
 	Points []Point `yaml:"points"`
 }
 
-// Point is one published number, or several along the one dimension that has a list: {trace: oltp, policy: lru, capacity: [250, 500], values: [16.47%, 23.45%]}.
+// Point is one published number, or several along the one dimension that has a list: {trace: oltp, policy: lru,
+// capacity: [250, 500], values: [16.47%, 23.45%]}.
 type Point struct {
 	At     map[string]Values `yaml:",inline"` // dimension to place
 	Values Numbers           `yaml:"values"`
@@ -112,11 +122,13 @@ type Numbers []Number
 
 // Figure is a plot of records.
 type Figure struct {
-	Name       string            `yaml:"name"`
-	Title      string            `yaml:"title,omitempty"`
-	X          string            `yaml:"x"`               // a dimension: capacity, or an axis; capacity_share too; with Along a metric
-	Y          string            `yaml:"y"`               // a metric
-	Along      string            `yaml:"along,omitempty"` // a dimension: the lines go from place to place on it, X against Y
+	Name  string `yaml:"name"`
+	Title string `yaml:"title,omitempty"`
+	// a dimension: capacity, or an axis; capacity_share too; with Along a metric
+	X string `yaml:"x"`
+	Y string `yaml:"y"` // a metric
+	// a dimension: the lines go from place to place on it, X against Y
+	Along      string            `yaml:"along,omitempty"`
 	Lines      string            `yaml:"lines,omitempty"` // one line per place on this dimension; default policy
 	Panels     string            `yaml:"panels,omitempty"`
 	Log        Values            `yaml:"log,omitempty"`  // x, y

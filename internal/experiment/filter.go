@@ -10,9 +10,10 @@ import (
 	"github.com/cachesim/cachesim/internal/suggest"
 )
 
-// Filter returns the cells that every one of only lets stay: "policy=lru,arc" those of two policies, likewise with trace, capacity, seed and the names of axes.
-// A cell that has no such axis stays, and on the dimension seed one that is run once, as its policy makes no random choices. The optima that the remaining ones are held against stay as auxiliary cells. It is an error if
-// nothing matches.
+// Filter returns the cells that every one of only lets stay: "policy=lru,arc" those of two policies, likewise with
+// trace, capacity, seed and the names of axes. A cell that has no such axis stays, and on the dimension seed one that
+// is run once, as its policy makes no random choices. The optima that the remaining ones are held against stay as
+// auxiliary cells. It is an error if nothing matches.
 func Filter(cells []Cell, only []string) ([]Cell, error) {
 	if len(only) == 0 {
 		return cells, nil

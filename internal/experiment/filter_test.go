@@ -18,9 +18,12 @@ seeds: 2
 		{"policy=lru trace=a capacity=2%", "a 2% lru seed=0\na 2% opt seed=0 (auxiliary)"},
 		{"policy=opt trace=b capacity=1%", "b 1% opt seed=0"},
 		{"policy=random,opt trace=a capacity=1%", "a 1% random seed=0\na 1% random seed=1\na 1% opt seed=0"},
-		{"seed=1 trace=a capacity=1%", "a 1% lru seed=0\na 1% random seed=1\na 1% s3fifo seed=0 small=0.1\na 1% s3fifo seed=0 small=0.2\na 1% opt seed=0"},
-		// What makes no random choices is run once, for all seeds, and what has no such axis is the same at every place on it.
-		{"small=0.2 trace=a capacity=1% seed=0", "a 1% lru seed=0\na 1% random seed=0\na 1% s3fifo seed=0 small=0.2\na 1% opt seed=0"},
+		{"seed=1 trace=a capacity=1%", "a 1% lru seed=0\na 1% random seed=1\na 1% s3fifo seed=0 small=0.1\na 1% s3fifo " +
+			"seed=0 small=0.2\na 1% opt seed=0"},
+		// What makes no random choices is run once, for all seeds, and what has no such axis is the same at every place on
+		// it.
+		{"small=0.2 trace=a capacity=1% seed=0", "a 1% lru seed=0\na 1% random seed=0\na 1% s3fifo seed=0 small=0.2\na 1% " +
+			"opt seed=0"},
 	} {
 		f.Only = strings.Fields(test.only)
 		cells := mustExpand(t, f)

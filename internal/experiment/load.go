@@ -38,8 +38,8 @@ type source struct {
 	body ast.Node // nil once the experiment has been changed: lines then say nothing
 }
 
-// Load reads an experiment: a YAML file, or one of the program's own by its name (see package configs). Every name in it is checked. The error
-// names the file, the line and what was expected.
+// Load reads an experiment: a YAML file, or one of the program's own by its name (see package configs). Every name in
+// it is checked. The error names the file, the line and what was expected.
 func Load(nameOrPath string) (*File, error) {
 	if slices.Contains(configs.Names(), nameOrPath) {
 		return parse(configs.Text(nameOrPath), source{name: "configs/" + nameOrPath + ".yaml"})
@@ -161,7 +161,8 @@ var keyedTypes = map[reflect.Type]reflect.Type{
 	reflect.TypeFor[Part]():   reflect.TypeFor[plainPart](),
 }
 
-// checkShape refuses a value that is not what its type wants, and keys that its type does not have. Types that read themselves refuse on their own.
+// checkShape refuses a value that is not what its type wants, and keys that its type does not have. Types that read
+// themselves refuse on their own.
 func checkShape(node ast.Node, t reflect.Type, owner string) error {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -297,8 +298,8 @@ type placedError struct {
 func (e *placedError) Error() string { return e.where + ": " + e.err.Error() }
 func (e *placedError) Unwrap() error { return e.err }
 
-// errorAt returns err with the file and the line of the value that the path of keys and places in lists leads to; of the innermost one on
-// it that exists. In a changed experiment lines say nothing, so the path itself is named.
+// errorAt returns err with the file and the line of the value that the path of keys and places in lists leads to; of
+// the innermost one on it that exists. In a changed experiment lines say nothing, so the path itself is named.
 func (f *File) errorAt(err error, path ...any) error {
 	text := pathText(path)
 	if f.source.body == nil {
@@ -369,8 +370,8 @@ func pathText(path []any) string {
 	return b.String()
 }
 
-// Encode writes the experiment as YAML that Load reads back to the same File. The folder in which it looks for traces is written with it, so that it
-// may lie elsewhere.
+// Encode writes the experiment as YAML that Load reads back to the same File. The folder in which it looks for traces
+// is written with it, so that it may lie elsewhere.
 func (f *File) Encode() ([]byte, error) {
 	whole := *f
 	if dir := f.tracesDir(); dir != "" {
@@ -379,7 +380,8 @@ func (f *File) Encode() ([]byte, error) {
 			return nil, err
 		}
 		if strings.Contains(absolute, "\n") {
-			return nil, fmt.Errorf("the folder %q, in which traces are looked for, has a line break in its name, which an experiment file cannot say; rename it", absolute)
+			return nil, fmt.Errorf("the folder %q, in which traces are looked for, has a line break in its name, which an "+
+				"experiment file cannot say; rename it", absolute)
 		}
 		whole.TracesIn = absolute
 	}

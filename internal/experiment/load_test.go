@@ -73,31 +73,41 @@ func TestLoadErrors(t *testing.T) {
 		{replace("arc", "arcc"), `x.yaml:5: unknown policy "arcc"; did you mean "arc"?`},
 		{replace("arc", "lru"), "x.yaml:5: two policies are called lru; give one of them another name under as"},
 		{replace("arc", "{policy: s3fifo, with: {smal: 0.1}}"), `x.yaml:5: policy s3fifo: unknown parameter "smal"; did you mean "small"?`},
-		{replace("arc", "{policy: s3fifo(small=0.1), with: {small: 0.2}}"), "x.yaml:5: policy s3fifo: parameter small is given twice"},
-		{replace("arc", "{policy: s3fifo, with: {small: [0.1, 0.10]}}"), "x.yaml:5: policy s3fifo: with: small: 0.10 is there twice"},
+		{replace("arc", "{policy: s3fifo(small=0.1), with: {small: 0.2}}"), "x.yaml:5: policy s3fifo: parameter small is " +
+			"given twice"},
+		{replace("arc", "{policy: s3fifo, with: {small: [0.1, 0.10]}}"), "x.yaml:5: policy s3fifo: with: small: 0.10 is " +
+			"there twice"},
 		{replace("generate: zipf", "generate: zipff"), `x.yaml:4: trace t: unknown generator "zipff"; did you mean "zipf"?`},
-		{replace("generate: zipf", "generate: zipf, with: {seed: [1, 2]}"), "x.yaml:4: t: with: seed: is no axis; write the seeds of the experiment under seeds"},
-		{replace("generate: zipf", "generate: zipf, with: {size: 'lognormal(mean=1,sigma=1)'}"), "x.yaml:4: t: with: size: \"lognormal(mean=1,sigma=1)\" cannot be a place on an axis"},
-		{replace("generate: zipf", "generate: zipf, file: a"), "x.yaml:4: trace t: want exactly one of file, files and generate"},
+		{replace("generate: zipf", "generate: zipf, with: {seed: [1, 2]}"), "x.yaml:4: t: with: seed: is no axis; write " +
+			"the seeds of the experiment under seeds"},
+		{replace("generate: zipf", "generate: zipf, with: {size: 'lognormal(mean=1,sigma=1)'}"), "x.yaml:4: t: with: size: " +
+			"\"lognormal(mean=1,sigma=1)\" cannot be a place on an axis"},
+		{replace("generate: zipf", "generate: zipf, file: a"), "x.yaml:4: trace t: want exactly one of file, files and " +
+			"generate"},
 		{replace("generate: zipf", "file: a, format: csb"), `x.yaml:4: trace t: unknown trace format "csb"; did you mean "csv"?`},
 		{replace("name: t,", "name: a b,"), "x.yaml:4: trace a b: want letters, digits, - and _ in its name"},
 		{replace("[1%, 2%]", "1gb"), `x.yaml:6: capacity "1gb": unknown unit "gb"; did you mean 1GB or 1GiB?`},
 		{replace("[1%, 2%]", "[1%, 1%]"), "x.yaml:6: capacity 1% is there twice"},
 		{replace("[1%, 2%]", "64MiB"), "x.yaml:4: trace t: its capacities count bytes, but its objects have no sizes"},
-		{replace("[1%, 2%]", "64MiB") + "unit-size: true\n", "x.yaml:7: trace t: its capacities count bytes, but unit-size ignores sizes"},
-		{strings.NewReplacer("generate: zipf", "file: a", "arc", "opt-bypass", "[1%, 2%]", "64MiB").Replace(base), "x.yaml:5: capacity 64MiB: policy opt-bypass works with capacities in objects only, not in bytes"},
+		{replace("[1%, 2%]", "64MiB") + "unit-size: true\n", "x.yaml:7: trace t: its capacities count bytes, but unit-size " +
+			"ignores sizes"},
+		{strings.NewReplacer("generate: zipf", "file: a", "arc", "opt-bypass", "[1%, 2%]",
+			"64MiB").Replace(base), "x.yaml:5: capacity 64MiB: policy opt-bypass works with capacities in objects only, not in bytes"},
 		{base + "bytes: true\nunit-size: true\n", "x.yaml:8: bytes and unit-size exclude each other"},
 		{replace("capacities: [1%, 2%]\n", ""), "x.yaml:4: trace t has no capacities"},
-		{replace("[1%, 2%]", "1..9999+1") + "seeds: 9999\n", "x.yaml:1: the experiment has 199960002 cells, more than 100000: traces with their axes 1, capacities 9999, policies with their axes 2, seeds 9999"},
+		{replace("[1%, 2%]", "1..9999+1") + "seeds: 9999\n", "x.yaml:1: the experiment has 199960002 cells, more than " +
+			"100000: traces with their axes 1, capacities 9999, policies with their axes 2, seeds 9999"},
 		{base + "caches: [magic]\n", `x.yaml:7: unknown cache "magic"`},
 		{base + "metrics:\n- misses\n- hit_rate\n", `x.yaml:9: unknown metric "hit_rate"; did you mean "hit_ratio"?`},
 		{base + "groups: {a: [lru, lruu]}\n", `x.yaml:7: group a: unknown policy "lruu"; did you mean "lru"?`},
 		{base + "groups: {lru: [arc]}\n", "x.yaml:7: group lru has the name of a policy"},
 		{base + "absent: {lru: why}\n", "x.yaml:7: lru is absent, but it is one of the policies"},
 		{base + "figures: [{name: ../a, x: capacity, y: misses}]\n", `x.yaml:7: name "../a": want letters, digits, - and _`},
-		{base + "figures:\n- {name: a, x: capacity, y: misses}\n- {name: A, x: capacity, y: misses}\n", "x.yaml:9: the name A is there twice"},
+		{base + "figures:\n- {name: a, x: capacity, y: misses}\n- {name: A, x: capacity, y: misses}\n", "x.yaml:9: the " +
+			"name A is there twice"},
 		{base + "figures: [{name: a, x: alpha, y: misses}]\n", `x.yaml:7: unknown dimension "alpha" (exists: trace, policy, capacity, seed)`},
-		{base + "predictors: [oracle, 'noisy(p=0.1)']\n", "x.yaml:7: the name \"noisy(p=0.1)\" cannot be a place on the axis predictor; give it a plain one: {use: \"noisy(p=0.1)\", as: NAME}"},
+		{base + "predictors: [oracle, 'noisy(p=0.1)']\n", "x.yaml:7: the name \"noisy(p=0.1)\" cannot be a place on the " +
+			"axis predictor; give it a plain one: {use: \"noisy(p=0.1)\", as: NAME}"},
 		{base + "predictors: [oracle, {use: noisy, as: oracle}]\n", "x.yaml:7: two predictors are called oracle"},
 		{base + "predictors: [orakel]\n", `x.yaml:7: unknown predictor "orakel"; did you mean "oracle"?`},
 		{base + "models: [quick]\n", `x.yaml:7: unknown model "quick"`},
@@ -106,13 +116,15 @@ func TestLoadErrors(t *testing.T) {
 		{base + "figures: [{name: a, x: capacity, y: misses, references: paper}]\n", `x.yaml:7: unknown reference "paper"`},
 		{base + "figures: [{name: a, x: capacity, y: misses, log: z}]\n", `x.yaml:7: log: want x, y or both, not "z"`},
 		{base + "tables: [{name: a}]\n", "x.yaml:7: tables[0] has no cells; write one"},
-		{base + "references: [{name: a, source: b, metric: misses, points: [{policy: lru, capacity: [1%, 2%], values: 1}]}]\n", "x.yaml:7: reference a: a point has 1 values for 2 places"},
+		{base + "references: [{name: a, source: b, metric: misses, points: [{policy: lru, capacity: [1%, 2%], values: " +
+			"1}]}]\n", "x.yaml:7: reference a: a point has 1 values for 2 places"},
 		{base + "references: [{name: a, source: b, metric: misses, points: [{policy: lru, values: x}]}]\n", `x.yaml:7: want a number (0.05) or a percentage (5%), not "x"`},
 		{base + "claims:\n- claim: misses(lru) >\n", "x.yaml:8: "},
 		{base + "claims:\n- claim: misses(lru) > misses(arcc)\n", "x.yaml:8: unknown policy \"arcc\""},
 		{base + "claims:\n- claim: misses(lru) > 3 where trace = nowhere\n", "x.yaml:8: unknown trace \"nowhere\""},
 		{replace("arc", "{policy: s3fifo, with: {small: }}"), "x.yaml:5: want small to have a value, not nothing"},
-		{replace("[1%, 2%]", "[]"), "x.yaml:6: want a capacity (1%), a text with several (1%,5%,10%..40%x2) or a list of them, not an empty list"},
+		{replace("[1%, 2%]", "[]"), "x.yaml:6: want a capacity (1%), a text with several (1%,5%,10%..40%x2) or a list of " +
+			"them, not an empty list"},
 		{base + "seeds: [9223372036854775808]\n", `x.yaml:7: seed "9223372036854775808": want a whole number from 0 to 9223372036854775807`},
 		{base + "groups: {all: [arc]}\n", "x.yaml:7: group all has the name of a group that every experiment has"},
 		{base + "absent: {laru: ''}\n", "x.yaml:7: absent: laru has no reason; say why it is not there"},
@@ -164,7 +176,8 @@ func TestTracesAreLookedForBesideTheFile(t *testing.T) {
 	t.Setenv(workload.Env, "/traces")
 	dir := t.TempDir()
 	path := filepath.Join(dir, "x.yaml")
-	for text, want := range map[string]string{base: dir, base + "traces-in: sub\n": filepath.Join(dir, "sub"), base + "traces-in: /abs\n": "/abs"} {
+	for text, want := range map[string]string{base: dir, base + "traces-in: sub\n": filepath.Join(dir, "sub"),
+		base + "traces-in: /abs\n": "/abs"} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -208,11 +221,13 @@ references:
 	for _, test := range []struct{ got, want any }{
 		{f.About, "Two lines."},
 		{f.Traces[0].With, map[string]Values{"alpha": {"0.90"}}},
-		{f.Policies, []Policy{{Policy: "lru"}, {Policy: "s3fifo", As: "s3", With: map[string]Values{"small": {"0.1", "0.20"}}}}},
+		{f.Policies, []Policy{{Policy: "lru"}, {Policy: "s3fifo", As: "s3", With: map[string]Values{"small": {"0.1",
+			"0.20"}}}}},
 		{f.Capacities, Capacities{"1%", "2%..8%x2"}},
 		{f.Seeds, Seeds{0, 1, 2}},
 		{f.References[0].Within, Number(0.00005)},
-		{f.References[0].Points, []Point{{At: map[string]Values{"policy": {"lru"}, "capacity": {"1%", "2%"}}, Values: Numbers{0.1647, 0.2}}}},
+		{f.References[0].Points, []Point{{At: map[string]Values{"policy": {"lru"}, "capacity": {"1%",
+			"2%"}}, Values: Numbers{0.1647, 0.2}}}},
 	} {
 		if !reflect.DeepEqual(test.got, test.want) {
 			t.Errorf("got %#v, want %#v", test.got, test.want)
@@ -275,7 +290,8 @@ func TestEncodeKeepsEverything(t *testing.T) {
 			Name: "test", Title: line.Draw(t, "title"), Source: line.Draw(t, "source"), About: text.Draw(t, "about"),
 			Traces: []Trace{
 				{Name: "on", Generate: "zipf(objects=10)", With: map[string]Values{"alpha": values.Draw(t, "alpha")}},
-				{Name: "123", Files: Values{line.Draw(t, "file"), "true"}, Limit: rapid.IntRange(0, 9).Draw(t, "limit"), Capacities: Capacities{"7"}},
+				{Name: "123", Files: Values{line.Draw(t, "file"), "true"}, Limit: rapid.IntRange(0, 9).Draw(t, "limit"),
+					Capacities: Capacities{"7"}},
 			},
 			Policies:   []Policy{{Policy: "lru"}, {Policy: "s3fifo", As: line.Draw(t, "as")}, {Policy: "lfu-da"}},
 			Capacities: rapid.SampledFrom([]Capacities{{"1%"}, {"10", "1%..4%x2"}}).Draw(t, "capacities"),

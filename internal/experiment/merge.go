@@ -13,7 +13,8 @@ import (
 	"github.com/cachesim/cachesim/internal/sim"
 )
 
-// timingsName is the file beside the records that says how long each replay took: apart from them, as it depends on the machine.
+// timingsName is the file beside the records that says how long each replay took: apart from them, as it depends on the
+// machine.
 const timingsName = "timings.csv"
 
 // Timing says what a cell cost.
@@ -30,8 +31,9 @@ type Collection struct {
 	Timings []Timing         // of all cells
 }
 
-// Collect makes records of the results of a plan, which must all be there: each is held against the optimum of its cell, and the best of
-// those that compete are marked. The records are the same whoever ran the cells, and in which order.
+// Collect makes records of the results of a plan, which must all be there: each is held against the optimum of its
+// cell, and the best of those that compete are marked. The records are the same whoever ran the cells, and in which
+// order.
 func Collect(cells []Cell, finished *Finished) (*Collection, error) {
 	if missing := finished.Missing(cells); len(missing) > 0 {
 		return nil, &MissingCellsError{missing, len(WithoutRepetitions(cells)), finished.Damaged}
@@ -110,11 +112,14 @@ func (c *Collection) Write(dir string) error {
 
 func writeTimings(w io.Writer, timings []Timing) error {
 	out := csv.NewWriter(w)
-	out.Write([]string{"cell", "trace", "policy", "capacity", "seed", "axes", "auxiliary", "ns_per_request", "prediction_ns_per_request", "seconds"}) // errors stay in out until Flush
+	// errors stay in out until Flush
+	out.Write([]string{"cell", "trace", "policy", "capacity", "seed", "axes", "auxiliary", "ns_per_request",
+		"prediction_ns_per_request", "seconds"})
 	for _, t := range timings {
 		c := t.Cell
 		out.Write([]string{
-			c.Hash, c.traceName(), c.labelOrPolicy(), c.Capacity, strconv.FormatUint(c.Seed, 10), c.Axes, strconv.FormatBool(c.Auxiliary),
+			c.Hash, c.traceName(), c.labelOrPolicy(), c.Capacity, strconv.FormatUint(c.Seed,
+				10), c.Axes, strconv.FormatBool(c.Auxiliary),
 			nanoseconds(t.NsPerRequest), nanoseconds(t.PredictionNsPerRequest), strconv.FormatFloat(t.Seconds, 'f', 6, 64),
 		})
 	}

@@ -44,15 +44,24 @@ func TestRecordsComeInTheOrderOfThePlanBesideTheirOptima(t *testing.T) {
 		if rec.Cell != asked[i].Hash {
 			t.Errorf("record %d is of %s at %s", i, rec.Label, rec.CapacityText)
 		}
-		if rec.Optimum != "opt" || *rec.OptMisses > rec.Misses || *rec.CompetitiveRatio != float64(rec.Misses)/float64(*rec.OptMisses) {
-			t.Errorf("%s: %d misses beside %d of %s, ratio %v", asked[i], rec.Misses, *rec.OptMisses, rec.Optimum, *rec.CompetitiveRatio)
+		if rec.Optimum != "opt" || *rec.OptMisses > rec.Misses ||
+			*rec.CompetitiveRatio != float64(rec.Misses)/float64(*rec.OptMisses) {
+			t.Errorf(
+				"%s: %d misses beside %d of %s, ratio %v",
+				asked[i],
+				rec.Misses,
+				*rec.OptMisses,
+				rec.Optimum,
+				*rec.CompetitiveRatio,
+			)
 		}
 	}
 }
 
 func TestSizedRecordsLieBetweenBounds(t *testing.T) {
 	const trace = "zipf(objects=300,requests=5000,size=lognormal)"
-	feasible, bound, lru := newCell(trace, "belady-size", "5%"), newCell(trace, "pfoo-l", "5%"), newCell(trace, "lru", "5%")
+	feasible, bound, lru := newCell(trace, "belady-size", "5%"), newCell(trace, "pfoo-l", "5%"), newCell(trace, "lru",
+		"5%")
 	for _, c := range []*Cell{&feasible, &bound, &lru} {
 		c.Sizes = "bytes"
 	}
@@ -76,7 +85,8 @@ func TestAnOptimumThatIsNotInThePlanIsAnError(t *testing.T) {
 	}
 }
 
-// TestTheBestIsMarkedPlaceByPlace: a policy without an axis competes at every place on it, and one without random choices whatever the seed.
+// TestTheBestIsMarkedPlaceByPlace: a policy without an axis competes at every place on it, and one without random
+// choices whatever the seed.
 func TestTheBestIsMarkedPlaceByPlace(t *testing.T) {
 	at := func(policy, axes string, seed uint64) Cell {
 		c := newCell(zipfA, policy, "10")
@@ -90,7 +100,8 @@ func TestTheBestIsMarkedPlaceByPlace(t *testing.T) {
 		at("lru-k(k=2)", "k=2", 0), at("lru-k(k=4)", "k=4", 0),
 	))
 	best := func(i int) float64 { return recs[i].HitRatio }
-	rivals := map[int][]int{0: {2, 3, 4, 5, 6, 7}, 2: {0, 4, 5, 6, 7}, 3: {0, 4, 5, 6, 7}, 4: {0, 2, 3, 6, 7}, 5: {0, 2, 3, 6, 7}, 6: {0, 2, 3, 4, 5}, 7: {0, 2, 3, 4, 5}}
+	rivals := map[int][]int{0: {2, 3, 4, 5, 6, 7}, 2: {0, 4, 5, 6, 7}, 3: {0, 4, 5, 6, 7}, 4: {0, 2, 3, 6, 7},
+		5: {0, 2, 3, 6, 7}, 6: {0, 2, 3, 4, 5}, 7: {0, 2, 3, 4, 5}}
 	marked := 0
 	for i, rec := range recs {
 		want := i != 1
@@ -113,7 +124,8 @@ func TestTwoNamesOfAReplayGiveTwoRecords(t *testing.T) {
 	first, second := newCell(zipfA, "lru", "10"), newCell(zipfA, "lru", "10")
 	second.Label, second.Workload.Name, second.Axes = "again", "other", "x=1"
 	recs := collectAll(t, numbered(first, second))
-	if len(recs) != 2 || recs[0].Misses != recs[1].Misses || recs[1].Label != "again" || recs[1].Trace != "other" || recs[1].Axes != "x=1" {
+	if len(recs) != 2 || recs[0].Misses != recs[1].Misses || recs[1].Label != "again" || recs[1].Trace != "other" ||
+		recs[1].Axes != "x=1" {
 		t.Errorf("records %+v", recs)
 	}
 }
@@ -173,10 +185,14 @@ func TestWhoCompetesWithWhom(t *testing.T) {
 		{"draws of chance compete seed by seed", []records.Record{
 			at("p", "random", "", 0, 0.6), at("p", "random", "", 1, 0.7), at("p", "marker", "", 0, 0.5), at("p", "lru", "", 0, 0.65),
 		}, []bool{false, true, false, false}},
-		{"and a seed without rivals is the best", []records.Record{at("p", "random", "", 0, 0.6), at("p", "random", "", 1, 0.7)}, []bool{true, true}},
-		{"other points do not compete", []records.Record{at("p", "lru", "", 0, 0.5), at("q", "arc", "", 0, 0.6)}, []bool{true, true}},
-		{"equals are all the best", []records.Record{at("p", "lru", "", 0, 0.5), at("p", "arc", "", 0, 0.5)}, []bool{true, true}},
-		{"optima do not compete", []records.Record{at("p", "lru", "", 0, 0.5), at("p", "opt", "", 0, 0.9)}, []bool{true, false}},
+		{"and a seed without rivals is the best", []records.Record{at("p", "random", "", 0,
+			0.6), at("p", "random", "", 1, 0.7)}, []bool{true, true}},
+		{"other points do not compete", []records.Record{at("p", "lru", "", 0,
+			0.5), at("q", "arc", "", 0, 0.6)}, []bool{true, true}},
+		{"equals are all the best", []records.Record{at("p", "lru", "", 0,
+			0.5), at("p", "arc", "", 0, 0.5)}, []bool{true, true}},
+		{"optima do not compete", []records.Record{at("p", "lru", "", 0,
+			0.5), at("p", "opt", "", 0, 0.9)}, []bool{true, false}},
 	} {
 		if got := marks(test.recs...); !slices.Equal(got, test.want) {
 			t.Errorf("%s: %v, want %v", test.name, got, test.want)

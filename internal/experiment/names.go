@@ -23,11 +23,12 @@ func checkMetric(name string) error {
 	return nil
 }
 
-// timeMetrics are the figures that depend on the machine. The records of an experiment do not have them; figures, tables and claims that speak
-// of them get them from its timings.
+// timeMetrics are the figures that depend on the machine. The records of an experiment do not have them; figures,
+// tables and claims that speak of them get them from its timings.
 var timeMetrics = []string{"ns_per_request", "prediction_ns_per_request"}
 
-// SpeaksOfTimes reports whether the experiment shows or claims something about the time of replays, so that what it prints depends on the machine.
+// SpeaksOfTimes reports whether the experiment shows or claims something about the time of replays, so that what it
+// prints depends on the machine.
 func (f *File) SpeaksOfTimes() bool {
 	var texts []string
 	for _, figure := range f.Figures {
@@ -54,7 +55,8 @@ func (f *File) checkMetrics() error {
 	return nil
 }
 
-// axes returns the places on each axis of the experiment, and on those of absent policies of which there are published numbers.
+// axes returns the places on each axis of the experiment, and on those of absent policies of which there are published
+// numbers.
 func (f *File) axes() map[string][]string {
 	all := map[string][]string{}
 	add := func(owner string, with map[string]Values) {
@@ -127,7 +129,8 @@ func (f *File) checkPlaces(at map[string]Values, path ...any) error {
 	return nil
 }
 
-// placesOn returns the places on a dimension that records of the experiment may have, and what else may stand for some of them.
+// placesOn returns the places on a dimension that records of the experiment may have, and what else may stand for some
+// of them.
 func (f *File) placesOn(dimension string) (places []string) {
 	switch dimension {
 	case records.DimTrace:
@@ -186,7 +189,8 @@ func (f *File) checkReferences() error {
 	return nil
 }
 
-// isAbsent reports whether a number is that of a policy that is not in the experiment, whose axes are therefore not there either.
+// isAbsent reports whether a number is that of a policy that is not in the experiment, whose axes are therefore not
+// there either.
 func (f *File) isAbsent(p Point) bool {
 	labels := p.At[records.DimPolicy]
 	return len(labels) > 0 && !slices.ContainsFunc(labels, func(label string) bool { return f.Absent[label] == "" })
@@ -225,7 +229,8 @@ func (f *File) referenceNames() (names []string) {
 	return names
 }
 
-// referenceAxes returns the names of the dimensions that references have points on. Those of absent policies may have ones of their own.
+// referenceAxes returns the names of the dimensions that references have points on. Those of absent policies may have
+// ones of their own.
 func (f *File) referenceAxes() (names []string) {
 	for _, r := range f.References {
 		for _, p := range r.Points {
@@ -242,7 +247,8 @@ func (f *File) hasReference(name string) error {
 	return nil
 }
 
-// checkNames refuses what is no name of a file, or not the only one. Names that differ in case alone are the same to some file systems.
+// checkNames refuses what is no name of a file, or not the only one. Names that differ in case alone are the same to
+// some file systems.
 func (f *File) checkName(name string, seen map[string]bool, path ...any) error {
 	switch {
 	case !fileName.MatchString(name) || len(name) > maxNameLength:
@@ -309,7 +315,12 @@ func (f *File) checkAlong(figure Figure, i int) error {
 		return f.errorAt(fmt.Errorf("with along, x is a metric: %w", err), "figures", i, "x")
 	}
 	if len(figure.References) > 0 {
-		return f.errorAt(fmt.Errorf("references have one number for a point, and with along a point has two"), "figures", i, "references")
+		return f.errorAt(
+			fmt.Errorf("references have one number for a point, and with along a point has two"),
+			"figures",
+			i,
+			"references",
+		)
 	}
 	return nil
 }
@@ -352,8 +363,14 @@ func (f *File) checkTables() error {
 
 func (f *File) checkClaims() error {
 	names := claims.Names{
-		Policies: append(f.labels(), sortedKeys(f.Absent)...), Groups: sortedKeys(f.Groups), Metrics: records.MetricNames(), References: f.referenceNames(),
-		Axes: append(sortedKeys(f.axes()), f.referenceAxes()...), Traces: f.traceNames(),
+		Policies: append(
+			f.labels(),
+			sortedKeys(f.Absent)...),
+		Groups:     sortedKeys(f.Groups),
+		Metrics:    records.MetricNames(),
+		References: f.referenceNames(),
+		Axes:       append(sortedKeys(f.axes()), f.referenceAxes()...),
+		Traces:     f.traceNames(),
 	}
 	for i, c := range f.Claims {
 		if err := f.required([]any{"claims", i}, "claim", c.Claim); err != nil {

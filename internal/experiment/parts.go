@@ -18,9 +18,11 @@ import (
 
 // Part is a predictor, a cache or a model with parameters; in YAML a text alone is its Use.
 type Part struct {
-	Use  string            `yaml:"use"`            // "noisy(kind=flip)", "sets(ways=64)"
-	As   string            `yaml:"as,omitempty"`   // its place on the axis of its kind, where there are several; default: as written
-	With map[string]Values `yaml:"with,omitempty"` // further parameters; each is an axis of that name, even where it has one value
+	Use string `yaml:"use"` // "noisy(kind=flip)", "sets(ways=64)"
+	// its place on the axis of its kind, where there are several; default: as written
+	As string `yaml:"as,omitempty"`
+	// further parameters; each is an axis of that name, even where it has one value
+	With map[string]Values `yaml:"with,omitempty"`
 }
 
 // Label returns the place of the part on the axis of its kind.
@@ -60,10 +62,15 @@ type partKind struct {
 }
 
 var (
-	predictorKind = partKind{"predictor", "predictors", func(f *File) *[]Part { return &f.Predictors }, readPart(predict.Parse)}
-	cacheKind     = partKind{"cache", "caches", func(f *File) *[]Part { return &f.Caches }, readPart(sim.ParseCache)}
-	modelKind     = partKind{"model", "models", func(f *File) *[]Part { return &f.Models }, readPart(sim.ParseModel)}
-	partKinds     = []partKind{cacheKind, predictorKind, modelKind}
+	predictorKind = partKind{
+		"predictor",
+		"predictors",
+		func(f *File) *[]Part { return &f.Predictors },
+		readPart(predict.Parse),
+	}
+	cacheKind = partKind{"cache", "caches", func(f *File) *[]Part { return &f.Caches }, readPart(sim.ParseCache)}
+	modelKind = partKind{"model", "models", func(f *File) *[]Part { return &f.Models }, readPart(sim.ParseModel)}
+	partKinds = []partKind{cacheKind, predictorKind, modelKind}
 )
 
 func readPart[E params.Named](parse func(string) (params.Spec[E], error)) func(string) ([]params.Param, string, error) {
@@ -106,7 +113,8 @@ func (f *File) partVariants(kind partKind) (all []partVariant, err error) {
 	return all, nil
 }
 
-// withArgs writes further parameters into the parentheses of "name(args)". What cannot be cut stays as it is, for its reader to refuse.
+// withArgs writes further parameters into the parentheses of "name(args)". What cannot be cut stays as it is, for its
+// reader to refuse.
 func withArgs(call string, more []setting) string {
 	name, args, err := params.SplitCall(call)
 	if err != nil || len(more) == 0 {
@@ -126,7 +134,8 @@ func (f *File) checkParts() error {
 			}
 			label := p.Label()
 			if seen[label] {
-				return f.errorAt(fmt.Errorf("two %s are called %s; give one of them another name under as", kind.key, label), kind.key, i)
+				return f.errorAt(fmt.Errorf("two %s are called %s; give one of them another name under as", kind.key,
+					label), kind.key, i)
 			}
 			seen[label] = true
 			if err := f.checkAxes(p.With, kind.axis+" "+label, kind.key, i); err != nil {
@@ -136,7 +145,8 @@ func (f *File) checkParts() error {
 				continue
 			}
 			if err := f.checkAxes(map[string]Values{kind.axis: {label}}, "several "+kind.key, kind.key, i); err != nil {
-				return f.errorAt(fmt.Errorf("the name %q cannot be a place on the axis %s; give it a plain one: {use: %[1]q, as: NAME}", label, kind.axis), kind.key, i)
+				return f.errorAt(fmt.Errorf("the name %q cannot be a place on the axis %s; give it a plain one: {use: %[1]q, as: "+
+					"NAME}", label, kind.axis), kind.key, i)
 			}
 		}
 		if _, err := f.partVariants(kind); err != nil {

@@ -34,7 +34,8 @@ func TestCellsWithPredictors(t *testing.T) {
 }
 
 func TestTraceChoosesItsCaches(t *testing.T) {
-	text := "traces: [{name: a, generate: zipf, caches: plain}, {name: b, generate: zipf}]\npolicies: [lru]\ncapacities: 3\noptimum: false\n"
+	text := "traces: [{name: a, generate: zipf, caches: plain}, {name: b, generate: zipf}]\npolicies: " +
+		"[lru]\ncapacities: 3\noptimum: false\n"
 	f := mustParse(t, text+"caches: [{use: exact, as: plain}]\n")
 	if got := len(mustExpand(t, f)); got != 2 {
 		t.Errorf("%d cells, want 2", got)
@@ -95,7 +96,8 @@ func TestTimesAreMetricsOfFigures(t *testing.T) {
 	}
 	c := Collection{
 		Records: make([]records.Record, 2),
-		Timings: []Timing{{NsPerRequest: new(1.5)}, {Cell: Cell{Auxiliary: true}, NsPerRequest: new(2.5)}, {NsPerRequest: new(3.5)}},
+		Timings: []Timing{{NsPerRequest: new(1.5)}, {Cell: Cell{Auxiliary: true}, NsPerRequest: new(2.5)},
+			{NsPerRequest: new(3.5)}},
 	}
 	timed := c.Timed()
 	if *timed[0].NsPerRequest != 1.5 || *timed[1].NsPerRequest != 3.5 || c.Records[0].NsPerRequest != nil {

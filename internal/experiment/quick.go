@@ -19,7 +19,8 @@ func (f *File) IsChanged() bool {
 	return len(f.Only) > 0 || slices.ContainsFunc(f.Changes, func(change string) bool { return change != quickFlag })
 }
 
-// makeQuick turns the experiment into its quick version. One that is it already, as a sweep has left it, stays as it is.
+// makeQuick turns the experiment into its quick version. One that is it already, as a sweep has left it, stays as it
+// is.
 func (f *File) makeQuick() error {
 	if f.IsQuick() {
 		return nil

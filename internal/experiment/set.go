@@ -12,8 +12,9 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/gen"
 )
 
-// Apply makes the experiment its quick version, if quick is set, and then changes one value after the other: "capacities=1%,5%", "traces.zipf.alpha=0.9,1.1",
-// "policies.s3fifo.small=0.1,0.2". The changed experiment is checked anew; after an error it is of no use.
+// Apply makes the experiment its quick version, if quick is set, and then changes one value after the other:
+// "capacities=1%,5%", "traces.zipf.alpha=0.9,1.1", "policies.s3fifo.small=0.1,0.2". The changed experiment is checked
+// anew; after an error it is of no use.
 func (f *File) Apply(sets []string, quick bool) error {
 	if !quick && len(sets) == 0 {
 		return nil // it has been checked as it is
@@ -116,8 +117,8 @@ func (f *File) set(text string) error {
 	return suggest.Unknown("key", key, names)
 }
 
-// cutOwner cuts "name.key=value" and returns which of names it is. A name may have dots and = in it, so that it is looked for as a whole, and
-// the longest is taken.
+// cutOwner cuts "name.key=value" and returns which of names it is. A name may have dots and = in it, so that it is
+// looked for as a whole, and the longest is taken.
 func cutOwner(kind, text string, names []string) (index int, key, value string, err error) {
 	index = -1
 	for i, name := range names {

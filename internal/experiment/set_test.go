@@ -90,7 +90,8 @@ func TestApplyErrors(t *testing.T) {
 		"traces.made.capacities=": "want key=value",
 	} {
 		f := mustParse(t, forChanges)
-		if err := f.Apply([]string{set}, false); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+		if err := f.Apply([]string{set}, false); (err == nil) != (want == "") || err != nil &&
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("--set %s gives %v, want %s", set, err, want)
 		}
 	}
@@ -116,7 +117,8 @@ file 20 opt seed=0 (auxiliary)
 	if c := cells[0]; c.Workload.Limit != 100 || c.Warmup != 7 {
 		t.Errorf("limit %d, warm-up %d", c.Workload.Limit, c.Warmup)
 	}
-	if !slices.Equal(f.Changes, []string{"--quick", "--set seeds=1"}) || f.Absent["arc"] != "left out by --quick" || f.Quick != nil {
+	if !slices.Equal(f.Changes, []string{"--quick", "--set seeds=1"}) || f.Absent["arc"] != "left out by --quick" ||
+		f.Quick != nil {
 		t.Errorf("changes %q, absent %q", f.Changes, f.Absent)
 	}
 	if err := f.Apply(nil, true); err != nil || len(f.Changes) != 2 {
@@ -147,7 +149,16 @@ quick: {limit: 100}
 	for _, c := range mustExpand(t, f) {
 		got = append(got, fmt.Sprint(c.Workload.Name, " ", c.Workload.Limit, " ", c.Axes))
 	}
-	if want := []string{"axis 100 ", "long 100 ", "short 50 ", "all 100 alpha=0.5", "all 100 alpha=1"}; !slices.Equal(got, want) {
+	if want := []string{
+		"axis 100 ",
+		"long 100 ",
+		"short 50 ",
+		"all 100 alpha=0.5",
+		"all 100 alpha=1",
+	}; !slices.Equal(
+		got,
+		want,
+	) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

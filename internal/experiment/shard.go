@@ -132,8 +132,8 @@ func (s Shard) String() string { return fmt.Sprintf("%d/%d", s.Index, s.Of) }
 // Cells returns the shard's cells.
 func (s Shard) Cells(cells []Cell) []Cell { return Cut(cells, s.Of)[s.Index] }
 
-// Cut returns the cells of all of n shards. Cells are brought together by trace and then cut into stretches of equal length, so that a shard
-// loads as few traces as possible.
+// Cut returns the cells of all of n shards. Cells are brought together by trace and then cut into stretches of equal
+// length, so that a shard loads as few traces as possible.
 func Cut(cells []Cell, n int) (shards [][]Cell) {
 	sorted := slices.Concat(byWorkload(WithoutRepetitions(cells))...)
 	for i := range n {
@@ -142,12 +142,14 @@ func Cut(cells []Cell, n int) (shards [][]Cell) {
 	return shards
 }
 
-// ShardsVariable is the environment variable that says how many shards there are where the engine that runs them does not.
+// ShardsVariable is the environment variable that says how many shards there are where the engine that runs them does
+// not.
 const ShardsVariable = "CACHESIM_SHARDS"
 
-// ShardFromEnvironment returns the shard that a task of an array should run: of Slurm (SLURM_ARRAY_TASK_ID, counted from SLURM_ARRAY_TASK_MIN,
-// of SLURM_ARRAY_TASK_COUNT) or of an indexed job of Kubernetes (JOB_COMPLETION_INDEX of CACHESIM_SHARDS). CACHESIM_SHARDS goes before
-// SLURM_ARRAY_TASK_COUNT: an array that repeats a few tasks of a larger one is counted from 0 too.
+// ShardFromEnvironment returns the shard that a task of an array should run: of Slurm (SLURM_ARRAY_TASK_ID, counted
+// from SLURM_ARRAY_TASK_MIN, of SLURM_ARRAY_TASK_COUNT) or of an indexed job of Kubernetes (JOB_COMPLETION_INDEX of
+// CACHESIM_SHARDS). CACHESIM_SHARDS goes before SLURM_ARRAY_TASK_COUNT: an array that repeats a few tasks of a larger
+// one is counted from 0 too.
 func ShardFromEnvironment(lookup func(string) (string, bool)) (Shard, error) {
 	e := environment{lookup: lookup}
 	var s Shard
@@ -162,16 +164,24 @@ func ShardFromEnvironment(lookup func(string) (string, bool)) (Shard, error) {
 	} else if index, ok := e.number("JOB_COMPLETION_INDEX"); ok {
 		s = Shard{index, total}
 		if !totalIsSet && e.err == nil {
-			return s, fmt.Errorf("JOB_COMPLETION_INDEX is set, but not %s: set it to the number of completions of the job", ShardsVariable)
+			return s, fmt.Errorf(
+				"JOB_COMPLETION_INDEX is set, but not %s: set it to the number of completions of the job",
+				ShardsVariable,
+			)
 		}
 	} else if e.err == nil {
-		return s, fmt.Errorf("which shard? Write --shard I/N, I from 0 to N-1; it is taken from SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX where they are set")
+		return s, fmt.Errorf("which shard? Write --shard I/N, I from 0 to N-1; it is taken from SLURM_ARRAY_TASK_ID or " +
+			"JOB_COMPLETION_INDEX where they are set")
 	}
 	switch {
 	case e.err != nil:
 		return s, e.err
 	case s.Index < 0 || s.Index >= s.Of:
-		return s, fmt.Errorf("the environment says shard %d of %d: want one from 0 to below their number; write --shard I/N", s.Index, s.Of)
+		return s, fmt.Errorf(
+			"the environment says shard %d of %d: want one from 0 to below their number; write --shard I/N",
+			s.Index,
+			s.Of,
+		)
 	}
 	return s, nil
 }

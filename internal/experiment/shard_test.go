@@ -81,8 +81,13 @@ func TestShardFromEnvironment(t *testing.T) {
 			name, value, _ := strings.Cut(field, "=")
 			variables[name] = value
 		}
-		shard, err := ShardFromEnvironment(func(name string) (string, bool) { value, ok := variables[name]; return value, ok })
-		if got := fmt.Sprint(shard); err == nil && got != test.want || err != nil && !strings.Contains(err.Error(), test.want) {
+		shard, err := ShardFromEnvironment(func(name string) (string, bool) {
+			value, ok := variables[name]
+			return value,
+				ok
+		})
+		if got := fmt.Sprint(shard); err == nil && got != test.want || err != nil &&
+			!strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %s, %v; want %s", test.environment, got, err, test.want)
 		}
 	}

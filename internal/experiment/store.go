@@ -19,8 +19,8 @@ import (
 // cellsDir is the folder in the folder of a sweep that holds one file per finished cell, named by its hash.
 const cellsDir = "cells"
 
-// Store keeps the results of finished cells in a folder, one file each. A file appears only when it is whole, so that several programs, on
-// several machines that share the folder, may write at a time.
+// Store keeps the results of finished cells in a folder, one file each. A file appears only when it is whole, so that
+// several programs, on several machines that share the folder, may write at a time.
 type Store struct {
 	dir  string
 	plan string // digest of the plan for which cells are run
@@ -57,9 +57,9 @@ func (f *Finished) Missing(cells []Cell) []Cell {
 	return slices.DeleteFunc(WithoutRepetitions(cells), f.Has)
 }
 
-// ReadFinished reads what is finished of cells from the folders of sweeps. Nothing is finished in a folder that does not exist. A cell may be
-// there several times, in several folders or copied under a name that starts with its hash; it is an error if its results differ in more than
-// their times.
+// ReadFinished reads what is finished of cells from the folders of sweeps. Nothing is finished in a folder that does
+// not exist. A cell may be there several times, in several folders or copied under a name that starts with its hash; it
+// is an error if its results differ in more than their times.
 func ReadFinished(cells []Cell, dirs ...string) (*Finished, error) {
 	f := &Finished{results: map[string]Result{}}
 	planned := map[string]Cell{}
@@ -94,7 +94,8 @@ func ReadFinished(cells []Cell, dirs ...string) (*Finished, error) {
 	return f, nil
 }
 
-// resultFiles lists the files of finished cells. Hidden ones are still being written, or were when their program was killed.
+// resultFiles lists the files of finished cells. Hidden ones are still being written, or were when their program was
+// killed.
 func resultFiles(dir string) (paths []string, err error) {
 	entries, err := os.ReadDir(filepath.Join(dir, cellsDir))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -137,7 +138,13 @@ type DifferentError struct {
 }
 
 func (e *DifferentError) Error() string {
-	return fmt.Sprintf("%s and %s are results of the same cell (%s) and differ: %v; find out which is wrong and remove it", e.First, e.Second, e.Cell, e.Difference)
+	return fmt.Sprintf(
+		"%s and %s are results of the same cell (%s) and differ: %v; find out which is wrong and remove it",
+		e.First,
+		e.Second,
+		e.Cell,
+		e.Difference,
+	)
 }
 
 // sameResult compares two results of c in everything but their times and the names they were run under.
@@ -177,8 +184,8 @@ func fieldsOf(c Cell, r Result) (map[string]json.RawMessage, error) {
 	return fields, json.Unmarshal(text, &fields)
 }
 
-// Put keeps the result of a cell. Where another program has finished the cell meanwhile, one of them is kept if they are the same; otherwise
-// both are, and the error is a DifferentError.
+// Put keeps the result of a cell. Where another program has finished the cell meanwhile, one of them is kept if they
+// are the same; otherwise both are, and the error is a DifferentError.
 func (s *Store) Put(c Cell, r Result) error {
 	text, err := json.Marshal(storedResult{s.plan, c, r})
 	if err != nil {

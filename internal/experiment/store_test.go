@@ -177,7 +177,8 @@ func TestDifferentResultsOfACellAreRefused(t *testing.T) {
 		}
 		_, err := ReadFinished(cells, dir, other)
 		var different *DifferentError
-		if !errors.As(err, &different) || !strings.Contains(err.Error(), "hits is") || !strings.Contains(err.Error(), copied) {
+		if !errors.As(err, &different) || !strings.Contains(err.Error(), "hits is") ||
+			!strings.Contains(err.Error(), copied) {
 			t.Errorf("error %v", err)
 		}
 		os.Remove(copied)

@@ -35,8 +35,8 @@ type Sweep struct {
 	Cells []Cell
 }
 
-// PlanSweep expands an experiment for a version of the program, and takes the checksums of its traces. Nothing is written. It is an error if
-// dir holds a sweep of an experiment with another name.
+// PlanSweep expands an experiment for a version of the program, and takes the checksums of its traces. Nothing is
+// written. It is an error if dir holds a sweep of an experiment with another name.
 func PlanSweep(ctx context.Context, f *File, dir, version string) (*Sweep, error) {
 	there, err := Load(filepath.Join(dir, sweepFileName))
 	switch {
@@ -72,7 +72,8 @@ func LoadSweepFile(dir string) (*File, error) {
 	path := filepath.Join(dir, sweepFileName)
 	f, err := Load(path)
 	if errors.Is(err, syscall.ENOTDIR) {
-		return nil, fmt.Errorf("%s is a file, want the folder of a sweep; make one of an experiment with cachesim sweep plan FILE -o DIR", dir)
+		return nil, fmt.Errorf("%s is a file, want the folder of a sweep; make one of an experiment with cachesim sweep "+
+			"plan FILE -o DIR", dir)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s holds no sweep (%s); start one with cachesim sweep FILE -o %s", dir, sweepFileName, dir)
@@ -100,13 +101,18 @@ func checkPlanned(dir, path string) error {
 	return err
 }
 
-// Check refuses a plan of another version of the program, whose results would be mixed up with those of this one, and a plan that is not that of
-// the experiment: cut off, or made before the experiment was changed.
+// Check refuses a plan of another version of the program, whose results would be mixed up with those of this one, and a
+// plan that is not that of the experiment: cut off, or made before the experiment was changed.
 func (s *Sweep) Check(version string) error {
 	checksums := map[string]string{}
 	for _, c := range s.Cells {
 		if c.Version != version {
-			return fmt.Errorf("%s was planned by cachesim %s, this is %s; plan it again, or run that version", s.Dir, c.Version, version)
+			return fmt.Errorf(
+				"%s was planned by cachesim %s, this is %s; plan it again, or run that version",
+				s.Dir,
+				c.Version,
+				version,
+			)
 		}
 		checksums[strings.Join(c.Workload.Paths(), "\n")] = c.Workload.Checksum
 	}
@@ -115,7 +121,8 @@ func (s *Sweep) Check(version string) error {
 	}})
 	if err == nil && !reflect.DeepEqual(cells, s.Cells) {
 		file := filepath.Join(s.Dir, sweepFileName)
-		err = fmt.Errorf("%s, with %d cells, is not the plan of %s, which has %d; write it again with cachesim sweep plan %s -o %s",
+		err = fmt.Errorf("%s, with %d cells, is not the plan of %s, which has %d; write it again with cachesim sweep plan "+
+			"%s -o %s",
 			filepath.Join(s.Dir, planName), len(s.Cells), file, len(cells), file, s.Dir)
 	}
 	return err
@@ -174,7 +181,8 @@ func (s *Sweep) removeOutdated() error {
 	return nil
 }
 
-// Run replays cells of the plan and keeps their results in the folder. options.Finished is called behind that where it is set.
+// Run replays cells of the plan and keeps their results in the folder. options.Finished is called behind that where it
+// is set.
 func (s *Sweep) Run(ctx context.Context, cells []Cell, options Options) error {
 	store, err := OpenStore(s.Dir, s.Cells)
 	if err != nil {
@@ -224,7 +232,8 @@ func Reopen(dir, version string) (*Sweep, *Collection, error) {
 	return s, c, err
 }
 
-// OpenSweeps opens the parts of a sweep that lie in several folders, each with a copy of the same plan. The first is that of the whole.
+// OpenSweeps opens the parts of a sweep that lie in several folders, each with a copy of the same plan. The first is
+// that of the whole.
 func OpenSweeps(dirs []string) (*Sweep, error) {
 	first, err := OpenSweep(dirs[0])
 	if err != nil {
@@ -243,7 +252,11 @@ func OpenSweeps(dirs []string) (*Sweep, error) {
 			return nil, err
 		}
 		if !SamePlan(first.Cells, cells) {
-			return nil, fmt.Errorf("%s and %s are sweeps of different plans, so their results do not belong together", dirs[0], dir)
+			return nil, fmt.Errorf(
+				"%s and %s are sweeps of different plans, so their results do not belong together",
+				dirs[0],
+				dir,
+			)
 		}
 	}
 	return first, nil

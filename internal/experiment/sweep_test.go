@@ -14,12 +14,14 @@ import (
 
 func TestAPlanOfAnotherVersionIsRefused(t *testing.T) {
 	s := &Sweep{Dir: "out", Cells: smallGrid()}
-	if err := s.Check("other"); err == nil || !strings.Contains(err.Error(), "out was planned by cachesim test, this is other") {
+	if err := s.Check("other"); err == nil || !strings.Contains(err.Error(), "out was planned by cachesim test, this is "+
+		"other") {
 		t.Errorf("error %v", err)
 	}
 }
 
-// TestEveryPlanIsThatOfItsExperiment plans the program's own experiments, with checksums as if their traces were there, and reads the plans back.
+// TestEveryPlanIsThatOfItsExperiment plans the program's own experiments, with checksums as if their traces were there,
+// and reads the plans back.
 func TestEveryPlanIsThatOfItsExperiment(t *testing.T) {
 	for _, name := range configs.Names() {
 		f, err := Load(name)
@@ -27,7 +29,10 @@ func TestEveryPlanIsThatOfItsExperiment(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := &Sweep{Dir: t.TempDir(), File: f}
-		s.Cells, err = f.Cells(CellOptions{Version: "test", Checksum: func(w workload.Workload) (string, error) { return "sha256:" + w.Files[0], nil }})
+		s.Cells, err = f.Cells(CellOptions{Version: "test", Checksum: func(w workload.Workload) (string,
+			error) {
+			return "sha256:" + w.Files[0], nil
+		}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -100,7 +105,8 @@ func TestASweepSplitOverFoldersIsOne(t *testing.T) {
 			t.Error("different plans are taken for one")
 		}
 	}
-	if _, err := OpenSweeps([]string{dirs[0], dirs[1] + "/experiment.yaml"}); err == nil || !strings.Contains(err.Error(), "is a file") {
+	if _, err := OpenSweeps([]string{dirs[0], dirs[1] + "/experiment.yaml"}); err == nil ||
+		!strings.Contains(err.Error(), "is a file") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -129,7 +135,16 @@ func TestWhatAnotherPlanGaveIsRemoved(t *testing.T) {
 		return err == nil
 	}
 	plan()
-	given := []string{"records.jsonl", "records.csv", "records.parquet", "timings.csv", "report.html", "figures/scans.svg", "figures/scans.png", "figures/scans.pdf"}
+	given := []string{
+		"records.jsonl",
+		"records.csv",
+		"records.parquet",
+		"timings.csv",
+		"report.html",
+		"figures/scans.svg",
+		"figures/scans.png",
+		"figures/scans.pdf",
+	}
 	own := []string{"cells/0123.json", "figures/mine.png", "notes.txt"}
 	for _, name := range slices.Concat(given, own) {
 		path := filepath.Join(dir, name)

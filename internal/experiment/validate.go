@@ -62,11 +62,18 @@ func (f *File) checkHead() error {
 	case !experimentName.MatchString(f.Name) || len(f.Name) > maxNameLength:
 		return f.errorAt(fmt.Errorf("name %q: want letters, digits and -", f.Name), "name")
 	case len(f.Traces) == 0:
-		return f.errorAt(fmt.Errorf("the experiment has no traces; write some, for example traces: [{name: oltp, file: oltp.lis}]"), "traces")
+		return f.errorAt(fmt.Errorf("the experiment has no traces; write some, for example traces: [{name: oltp, file: "+
+			"oltp.lis}]"), "traces")
 	case len(f.Policies) == 0:
-		return f.errorAt(fmt.Errorf("the experiment has no policies; write some, for example policies: [lru, arc]"), "policies")
+		return f.errorAt(
+			fmt.Errorf("the experiment has no policies; write some, for example policies: [lru, arc]"),
+			"policies",
+		)
 	case f.Bytes && f.UnitSize:
-		return f.errorAt(fmt.Errorf("bytes and unit-size exclude each other: the one counts sizes, the other ignores them"), "unit-size")
+		return f.errorAt(
+			fmt.Errorf("bytes and unit-size exclude each other: the one counts sizes, the other ignores them"),
+			"unit-size",
+		)
 	case f.Warmup < 0:
 		return f.errorAt(fmt.Errorf("warmup %d: want a number of requests, from 0", f.Warmup), "warmup")
 	}
@@ -105,7 +112,8 @@ func (f *File) checkTrace(t Trace) error {
 		return fmt.Errorf("want letters, digits, - and _ in its name")
 	case given != 1:
 		return fmt.Errorf("want exactly one of file, files and generate")
-	case slices.Contains(t.paths(), "") || slices.ContainsFunc(t.paths(), func(path string) bool { return strings.Contains(path, "\n") }):
+	case slices.Contains(t.paths(), "") || slices.ContainsFunc(t.paths(),
+		func(path string) bool { return strings.Contains(path, "\n") }):
 		return fmt.Errorf("want the path of a file, without line breaks")
 	case slices.Contains(t.paths(), "-"):
 		return fmt.Errorf("standard input cannot be read once for every cell; name a file")
@@ -132,11 +140,13 @@ func (f *File) checkTrace(t Trace) error {
 	return traces.CheckFormat(t.Format)
 }
 
-// checkAxes refuses parameters that cannot be axes. Whether the trace or policy has them at all is seen when it is put together.
+// checkAxes refuses parameters that cannot be axes. Whether the trace or policy has them at all is seen when it is put
+// together.
 func (f *File) checkAxes(with map[string]Values, owner string, path ...any) error {
 	for _, name := range sortedKeys(with) {
 		refuse := func(format string, args ...any) error {
-			return f.errorAt(fmt.Errorf("%s: with: %s: %w", owner, name, fmt.Errorf(format, args...)), append(path, "with", name)...)
+			return f.errorAt(fmt.Errorf("%s: with: %s: %w", owner, name, fmt.Errorf(format, args...)), append(path, "with",
+				name)...)
 		}
 		if name == records.DimSeed {
 			return refuse("is no axis; write the seeds of the experiment under seeds")
@@ -146,7 +156,8 @@ func (f *File) checkAxes(with map[string]Values, owner string, path ...any) erro
 			place := axisValue(value)
 			switch {
 			case strings.ContainsAny(value, ",=\n") || strings.TrimSpace(value) != value || value == "":
-				return refuse("%q cannot be a place on an axis; write it in parentheses behind the name, or leave out commas, = and spaces", value)
+				return refuse("%q cannot be a place on an axis; write it in parentheses behind the name, or leave out commas, = "+
+					"and spaces", value)
 			case seen[place]:
 				return refuse("%s is there twice", value)
 			}
@@ -174,9 +185,12 @@ func (f *File) checkPolicies() error {
 		label := p.Label()
 		switch {
 		case seen[label]:
-			return f.errorAt(fmt.Errorf("two policies are called %s; give one of them another name under as", label), "policies", i)
-		case strings.ContainsFunc(label, func(c rune) bool { return c < ' ' }) || strings.TrimSpace(label) != label || len(label) > maxNameLength:
-			return f.errorAt(fmt.Errorf("the name %q of a policy: want one line of at most %d letters, without spaces around it", label, maxNameLength), "policies", i)
+			return f.errorAt(fmt.Errorf("two policies are called %s; give one of them another name under as",
+				label), "policies", i)
+		case strings.ContainsFunc(label, func(c rune) bool { return c < ' ' }) || strings.TrimSpace(label) != label ||
+			len(label) > maxNameLength:
+			return f.errorAt(fmt.Errorf("the name %q of a policy: want one line of at most %d letters, without spaces around it",
+				label, maxNameLength), "policies", i)
 		}
 		seen[label] = true
 		if err := f.checkAxes(p.With, "policy "+label, "policies", i); err != nil {
@@ -200,7 +214,8 @@ func (f *File) checkGroups() error {
 			return f.errorAt(fmt.Errorf("group %s has the name of a policy; take another", name), "groups", name)
 		}
 		if claims.IsPredefinedGroup(name) {
-			return f.errorAt(fmt.Errorf("group %s has the name of a group that every experiment has; take another", name), "groups", name)
+			return f.errorAt(fmt.Errorf("group %s has the name of a group that every experiment has; take another",
+				name), "groups", name)
 		}
 		if len(f.Groups[name]) == 0 {
 			return f.errorAt(fmt.Errorf("group %s is empty", name), "groups", name)
@@ -252,13 +267,16 @@ func (f *File) checkSize() error {
 		capacities = max(capacities, len(specs))
 	}
 	if cells > maxCells {
-		return f.errorAt(fmt.Errorf("the experiment has %.0f cells, more than %d: traces with their axes %.0f, capacities %d, "+
-			"policies with their axes %.0f, seeds %.0f; split it, or leave some out", cells, maxCells, workloads, capacities, once+perSeed, seeds))
+		return f.errorAt(
+			fmt.Errorf("the experiment has %.0f cells, more than %d: traces with their axes %.0f, capacities %d, "+
+				"policies with their axes %.0f, seeds %.0f; split it, or leave some out", cells, maxCells, workloads, capacities, once+perSeed, seeds),
+		)
 	}
 	return nil
 }
 
-// countPredictors returns with how many predictors, at all places on their axes, a policy is run: once, and for each seed.
+// countPredictors returns with how many predictors, at all places on their axes, a policy is run: once, and for each
+// seed.
 func (f *File) countPredictors(p Policy, e policies.Entry) (once, perSeed float64) {
 	count := func(n float64, random bool) {
 		if random {
@@ -316,7 +334,8 @@ func (f *File) checkCells() error {
 			continue
 		}
 		if f.UnitSize {
-			return f.errorAt(fmt.Errorf("trace %s: its capacities count bytes, but unit-size ignores sizes; write numbers of objects, "+
+			return f.errorAt(fmt.Errorf("trace %s: its capacities count bytes, but unit-size ignores sizes; write numbers of "+
+				"objects, "+
 				"or leave unit-size out", t.Name), "unit-size")
 		}
 		if t.Generate == "" {

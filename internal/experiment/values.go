@@ -43,8 +43,8 @@ func describe(node ast.Node) string {
 	return "nothing"
 }
 
-// scalar returns the text of a single value as it was written: 0.10 stays "0.10". A text over several lines is joined into one, as titles,
-// names and sentences are shown on one.
+// scalar returns the text of a single value as it was written: 0.10 stays "0.10". A text over several lines is joined
+// into one, as titles, names and sentences are shown on one.
 func scalar(node ast.Node) (text string, ok bool) {
 	switch n := node.(type) {
 	case *ast.StringNode:
@@ -77,7 +77,10 @@ func oneLine(text string) string {
 
 // isPrintable reports whether a text has no control characters, which no name or sentence needs, nor tabs.
 func isPrintable(text string) bool {
-	return !strings.ContainsFunc(text, func(c rune) bool { return !unicode.IsPrint(c) && !unicode.IsSpace(c) || unicode.IsControl(c) })
+	return !strings.ContainsFunc(text, func(c rune) bool {
+		return !unicode.IsPrint(c) && !unicode.IsSpace(c) ||
+			unicode.IsControl(c)
+	})
 }
 
 // scalars returns the texts of one value or of a list of values.

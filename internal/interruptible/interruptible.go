@@ -3,8 +3,8 @@ package interruptible
 
 import "context"
 
-// Call returns what work returns, or ctx's error as soon as ctx ends. Then work goes on in the background until it ends or the program
-// does, and what it returns is dropped; so it must not change what others read.
+// Call returns what work returns, or ctx's error as soon as ctx ends. Then work goes on in the background until it ends
+// or the program does, and what it returns is dropped; so it must not change what others read.
 func Call[T any](ctx context.Context, work func() (T, error)) (T, error) {
 	type result struct {
 		value T

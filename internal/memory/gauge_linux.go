@@ -47,8 +47,8 @@ func readPages(statm *os.File) (size, resident int64, ok bool) {
 	return numbers[0], numbers[1] - numbers[2], true // without the files that are mapped
 }
 
-// leastAddressSpace is what the Go runtime needs to work at all: it reserves address space in large pieces, and where it
-// cannot have one it ends the program with a dump.
+// leastAddressSpace is what the Go runtime needs to work at all: it reserves address space in large pieces, and where
+// it cannot have one it ends the program with a dump.
 const leastAddressSpace = 2 << 30
 
 // CheckLimits refuses a limit of the shell under which the program may end in a dump, whatever it does.

@@ -1,7 +1,7 @@
 package oracle
 
-// fenwick holds the sums of a column of counters that change one at a time (Fenwick, A new data structure for cumulative
-// frequency tables, Software: Practice and Experience 1994).
+// fenwick holds the sums of a column of counters that change one at a time (Fenwick, A new data structure for
+// cumulative frequency tables, Software: Practice and Experience 1994).
 type fenwick []int64
 
 // add raises counter i.

@@ -5,14 +5,15 @@ import (
 	"slices"
 )
 
-// LRUByteStack gives LRU's hits at several capacities in bytes in one pass, for objects of different but constant sizes.
+// LRUByteStack gives LRU's hits at several capacities in bytes in one pass, for objects of different but constant
+// sizes.
 //
 // An LRU cache that makes room from the least recent end holds the longest run of most recently requested objects that
 // fits: a hit within the run changes neither its members nor what follows, and a miss puts one object on top and drops
 // from the end until the run fits again. So a request hits exactly if its object, with all that were requested after
-// it, fits. That breaks where an object larger than the cache passes by without pushing anything out, or where an object comes
-// back with another size; LRU is then no stack algorithm. Hence every capacity must be at least the largest size, and smaller
-// ones have to be replayed.
+// it, fits. That breaks where an object larger than the cache passes by without pushing anything out, or where an
+// object comes back with another size; LRU is then no stack algorithm. Hence every capacity must be at least the
+// largest size, and smaller ones have to be replayed.
 //
 // Time per request: the logarithm of the objects; memory: about 30 bytes per object.
 type LRUByteStack struct {
@@ -27,14 +28,18 @@ type LRUByteStack struct {
 	hitBytes []int64
 }
 
-// NewLRUByteStack returns the stack for a trace of objects with these sizes, and the capacities to count at: ascending, at least
-// the largest size.
+// NewLRUByteStack returns the stack for a trace of objects with these sizes, and the capacities to count at: ascending,
+// at least the largest size.
 func NewLRUByteStack(sizes, capacities []int64) (*LRUByteStack, error) {
 	if !slices.IsSorted(capacities) {
 		return nil, fmt.Errorf("capacities are not in ascending order")
 	}
 	if largest := slices.Max(append([]int64{0}, sizes...)); len(capacities) > 0 && capacities[0] < largest {
-		return nil, fmt.Errorf("capacity %d bytes is below the largest object, %d bytes: LRU needs a replay there", capacities[0], largest)
+		return nil, fmt.Errorf(
+			"capacity %d bytes is below the largest object, %d bytes: LRU needs a replay there",
+			capacities[0],
+			largest,
+		)
 	}
 	s := newSlots(len(sizes))
 	return &LRUByteStack{
@@ -45,7 +50,8 @@ func NewLRUByteStack(sizes, capacities []int64) (*LRUByteStack, error) {
 	}, nil
 }
 
-// Serve goes through the next requests of the trace. Where counted is false, as in a warm-up, they only move the objects.
+// Serve goes through the next requests of the trace. Where counted is false, as in a warm-up, they only move the
+// objects.
 func (s *LRUByteStack) Serve(objects []uint32, counted bool) {
 	for _, o := range objects {
 		depth, seen := s.request(o)
@@ -84,7 +90,8 @@ func (s *LRUByteStack) Resident() []int64 {
 	return resident
 }
 
-// request moves o to the top and returns the bytes of o and of all objects that were above it; seen is false where o is new.
+// request moves o to the top and returns the bytes of o and of all objects that were above it; seen is false where o is
+// new.
 func (s *LRUByteStack) request(o uint32) (depth int64, seen bool) {
 	slot, seen := s.slots.slotOf(o)
 	if seen {

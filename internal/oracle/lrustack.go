@@ -1,14 +1,15 @@
 package oracle
 
-// LRUStack measures reuse distances: how many other distinct objects are requested between two requests to an object, which
-// is the object's depth in the stack of an LRU cache. LRU of capacity c hits exactly the requests of a distance below c
-// (Mattson et al., Evaluation techniques for storage hierarchies, IBM Systems Journal 1970), so that one pass
+// LRUStack measures reuse distances: how many other distinct objects are requested between two requests to an object,
+// which is the object's depth in the stack of an LRU cache. LRU of capacity c hits exactly the requests of a distance
+// below c (Mattson et al., Evaluation techniques for storage hierarchies, IBM Systems Journal 1970), so that one pass
 // over the trace gives it at every capacity.
 //
 // Every object seen holds one slot; a request moves its object to the next free slot, so that the slots are in order of
-// last request, and the distance is the number of occupied slots above the object's old one. Occupied slots are bits, counted
-// a word at a time within a block of 512 slots and by a Fenwick tree over the blocks before. When the slots run out,
-// the objects move together again. Time per request: the logarithm of the objects / 512, amortised. Memory: about 13 bytes per object.
+// last request, and the distance is the number of occupied slots above the object's old one. Occupied slots are bits,
+// counted a word at a time within a block of 512 slots and by a Fenwick tree over the blocks before. When the slots run
+// out, the objects move together again. Time per request: the logarithm of the objects / 512, amortised. Memory: about
+// 13 bytes per object.
 type LRUStack struct {
 	slots  slots
 	blocks fenwick // occupied slots of each finished block; the block that is being filled is not in it yet
@@ -25,7 +26,8 @@ func NewLRUStack(numObjects int) *LRUStack {
 	return s
 }
 
-// Serve goes through the next requests of the trace. Where counted is false, as in a warm-up, they only move the objects.
+// Serve goes through the next requests of the trace. Where counted is false, as in a warm-up, they only move the
+// objects.
 func (s *LRUStack) Serve(objects []uint32, counted bool) {
 	for _, o := range objects {
 		distance, seen := s.request(o)
@@ -48,7 +50,8 @@ func (s *LRUStack) Cold() int64 { return s.cold }
 // Distances returns, for each distance, the number of counted requests that have it. The slice is the stack's own.
 func (s *LRUStack) Distances() []int64 { return s.counts }
 
-// Hits returns LRU's hits for every capacity in objects, from 0 to the number of objects; larger ones hit no more than the last.
+// Hits returns LRU's hits for every capacity in objects, from 0 to the number of objects; larger ones hit no more than
+// the last.
 func (s *LRUStack) Hits() []int64 {
 	return append([]int64{0}, runningSums(s.counts)...)
 }

@@ -1,6 +1,6 @@
 // Package oracle holds what can be said about a trace once its future is known: when every object comes back, the least
-// number of misses that any schedule can have, bounds on it for objects of different sizes, and the reuse distances that
-// give LRU at every capacity in one pass. Policies that play by this knowledge are in package policies.
+// number of misses that any schedule can have, bounds on it for objects of different sizes, and the reuse distances
+// that give LRU at every capacity in one pass. Policies that play by this knowledge are in package policies.
 package oracle
 
 import "math"
@@ -8,8 +8,8 @@ import "math"
 // Never is the next-use position of an object that is not requested again.
 const Never = math.MaxUint32
 
-// NextUse returns for each position of the trace the position of the next request to the same object, or Never.
-// Every object must be below numObjects. Time: one backward pass; memory: 4 bytes per request and, while it runs, per object.
+// NextUse returns for each position of the trace the position of the next request to the same object, or Never. Every
+// object must be below numObjects. Time: one backward pass; memory: 4 bytes per request and, while it runs, per object.
 func NextUse(objects []uint32, numObjects int) []uint32 {
 	next := make([]uint32, len(objects))
 	soonest := make([]uint32, numObjects)

@@ -10,31 +10,32 @@ import (
 type BoundInput struct {
 	Objects    []uint32
 	NumObjects int
-	// Sizes in bytes, as in traces.Trace: RequestSizes only where an object changes its size; both nil where each request is
-	// charged 1. The largest sizes of all objects together must stay below 2^63.
+	// Sizes in bytes, as in traces.Trace: RequestSizes only where an object changes its size; both nil where each request
+	// is charged 1. The largest sizes of all objects together must stay below 2^63.
 	ObjectSizes  []int64
 	RequestSizes []int64
 	NextUse      []uint32 // of NextUse
 	Capacity     int64    // bytes, or objects where every request is charged 1
-	From         int      // count misses from this position on (warm-up); the requests before it are served but not counted
+	// count misses from this position on (warm-up); the requests before it are served but not counted
+	From int
 }
 
-// PFOOLower returns a number of misses that no schedule of a cache of objects of different sizes can undercut, on line or
-// off line, whether a miss may pass by or must be loaded. It is the bound PFOO-L of Berger, Beckmann and Harchol-Balter
-// (Practical Bounds on Optimal Caching with Variable Object Sizes, SIGMETRICS 2018, section 5.1), with the tighter
-// resources described below. Misses are counted in requests, not in bytes.
+// PFOOLower returns a number of misses that no schedule of a cache of objects of different sizes can undercut, on line
+// or off line, whether a miss may pass by or must be loaded. It is the bound PFOO-L of Berger, Beckmann and
+// Harchol-Balter (Practical Bounds on Optimal Caching with Variable Object Sizes, SIGMETRICS 2018, section 5.1), with
+// the tighter resources described below. Misses are counted in requests, not in bytes.
 //
 // Proof. A request at j whose object was last requested at i can hit only if the object is resident after each of the
 // requests i, ..., j-1, so a hit uses size x (j-i) of the cache's room over time. The cache offers at most its capacity
-// after each request, and no use can be made of more than the sizes of all intervals open at that time:
-// the sum over t of min(capacity, size of the intervals open after request t) is all there is. The most hits that fit into
-// this sum are those with the smallest use, taken in order until the next does not fit. (The paper offers the
-// full capacity at every request, which is never less, and takes a fraction of the last interval; a count of hits is whole.)
+// after each request, and no use can be made of more than the sizes of all intervals open at that time: the sum over t
+// of min(capacity, size of the intervals open after request t) is all there is. The most hits that fit into this sum
+// are those with the smallest use, taken in order until the next does not fit. (The paper offers the full capacity at
+// every request, which is never less, and takes a fraction of the last interval; a count of hits is whole.)
 //
-// With a warm-up, only hits from From on are counted, and of every interval only the part after request From-1, against the
-// room offered since then: both sides of the inequality lose their earlier terms. An object whose size changes keeps the size
-// with which it was loaded, at the least the smallest it has had so far; that is what an interval is charged. An object
-// that has always been larger than the cache cannot hit.
+// With a warm-up, only hits from From on are counted, and of every interval only the part after request From-1, against
+// the room offered since then: both sides of the inequality lose their earlier terms. An object whose size changes
+// keeps the size with which it was loaded, at the least the smallest it has had so far; that is what an interval is
+// charged. An object that has always been larger than the cache cannot hit.
 //
 // Time: two passes and the sorting of a small part of the intervals. Memory: about 9 bytes per object.
 func PFOOLower(in BoundInput) int64 {
@@ -123,7 +124,8 @@ type costClass struct {
 // costClassBits is the number of leading bits by which costs are told apart.
 const costClassBits = 11
 
-// costClassOf returns the class of a cost: classes rise with the costs, and costs of one class agree in their leading bits.
+// costClassOf returns the class of a cost: classes rise with the costs, and costs of one class agree in their leading
+// bits.
 func costClassOf(cost uint64) int {
 	shift := max(0, bits.Len64(cost)-costClassBits)
 	return shift<<(costClassBits-1) + int(cost>>shift)

@@ -38,7 +38,8 @@ func TestPFOOLowerIsTight(t *testing.T) {
 		for o := range sizes {
 			sizes[o] = 1 + rng.Int64N(8)
 		}
-		bounds += int(PFOOLower(BoundInput{Objects: objects, NumObjects: 6, ObjectSizes: sizes, NextUse: NextUse(objects, 6), Capacity: 10}))
+		bounds += int(PFOOLower(BoundInput{Objects: objects, NumObjects: 6, ObjectSizes: sizes, NextUse: NextUse(objects, 6),
+			Capacity: 10}))
 		optima += BruteForce(objects, sizes, 10, true)
 	}
 	if 100*bounds < 85*optima {
@@ -49,7 +50,8 @@ func TestPFOOLowerIsTight(t *testing.T) {
 func TestPFOOLowerByHand(t *testing.T) {
 	objects := []uint32{0, 1, 2, 0, 1, 2, 0}
 	in := BoundInput{Objects: objects, NumObjects: 3, NextUse: NextUse(objects, 3)}
-	// Four intervals of three requests; the room after the six first requests is min(capacity, 1, 2, 3, 3, 2, 1 open intervals).
+	// Four intervals of three requests; the room after the six first requests is min(capacity, 1, 2, 3, 3, 2, 1 open
+	// intervals).
 	for capacity, want := range map[int64]int64{1: 7 - 6/3, 2: 7 - 10/3, 3: 3, 100: 3} {
 		in.Capacity = capacity
 		if got := PFOOLower(in); got != want {
@@ -122,8 +124,8 @@ func TestCostClassesRise(t *testing.T) {
 	}
 }
 
-// TestPFOOLowerOfChangingSizes tries every schedule where an object has another size at each request. A resident object keeps
-// the size it was loaded with.
+// TestPFOOLowerOfChangingSizes tries every schedule where an object has another size at each request. A resident object
+// keeps the size it was loaded with.
 func TestPFOOLowerOfChangingSizes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		objects, numObjects := drawTrace(t, 9, 4)

@@ -51,7 +51,9 @@ func (p *slots) push(o uint32) (slot int) {
 func (p *slots) count(from, to int) (n int) {
 	first, last := from/slotsPerWord, to/slotsPerWord
 	if first == last {
-		return bits.OnesCount64(p.occupied[first] >> (from % slotsPerWord) << (from % slotsPerWord) & (1<<(to%slotsPerWord) - 1))
+		return bits.OnesCount64(
+			p.occupied[first] >> (from % slotsPerWord) << (from % slotsPerWord) & (1<<(to%slotsPerWord) - 1),
+		)
 	}
 	n = bits.OnesCount64(p.occupied[first] >> (from % slotsPerWord))
 	for _, w := range p.occupied[first+1 : last] {

@@ -16,8 +16,9 @@ func Jobs(n int) int {
 	return runtime.GOMAXPROCS(0)
 }
 
-// For calls work for the pieces 0 to n-1, each once and the lower ones first, on up to jobs goroutines, which are numbered from 0. It returns when all of them
-// have ended. After the first error, which it returns, and when ctx ends, no other piece begins, and the context that work may ask has ended.
+// For calls work for the pieces 0 to n-1, each once and the lower ones first, on up to jobs goroutines, which are
+// numbered from 0. It returns when all of them have ended. After the first error, which it returns, and when ctx ends,
+// no other piece begins, and the context that work may ask has ended.
 func For(ctx context.Context, jobs, n int, work func(ctx context.Context, worker, piece int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

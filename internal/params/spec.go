@@ -31,7 +31,8 @@ func (s Spec[E]) Name() string {
 	return name
 }
 
-// ParamString returns every parameter with its value, in the order of the entry: "small=0.1,ghost=0.9"; "" without parameters.
+// ParamString returns every parameter with its value, in the order of the entry: "small=0.1,ghost=0.9"; "" without
+// parameters.
 func (s Spec[E]) ParamString() string {
 	_, ps := s.Entry.Signature()
 	return Format(ps, s.Params)
@@ -67,7 +68,11 @@ func (f Family[E]) Parse(text string) (Spec[E], error) {
 		return Spec[E]{}, fmt.Errorf("%s %w", f.Kind, err)
 	}
 	if name == "" {
-		return Spec[E]{}, fmt.Errorf("%s list has an empty entry; write names separated by commas, for example %s", f.Kind, f.Example)
+		return Spec[E]{}, fmt.Errorf(
+			"%s list has an empty entry; write names separated by commas, for example %s",
+			f.Kind,
+			f.Example,
+		)
 	}
 	e, ok := f.Find(name)
 	if !ok {
@@ -86,7 +91,8 @@ func (f Family[E]) Parse(text string) (Spec[E], error) {
 	return Spec[E]{Entry: e, Params: values}, nil
 }
 
-// ParseList reads a comma-separated list of specs: "lru,s3fifo(small=0.1,ghost=0.9),lru-k(k=2)". Repeated specs are an error.
+// ParseList reads a comma-separated list of specs: "lru,s3fifo(small=0.1,ghost=0.9),lru-k(k=2)". Repeated specs are an
+// error.
 func (f Family[E]) ParseList(text string) ([]Spec[E], error) {
 	items, err := Split(text, ',')
 	if err != nil {

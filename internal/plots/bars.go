@@ -50,7 +50,8 @@ func (b bars) Plot(c draw.Canvas, p *plot.Plot) {
 		half := (y(1) - y(0)) * barShare / 2
 		c.SetColor(r.color)
 		from, to := x(min(b.base, r.end)), x(max(b.base, r.end))
-		c.Fill(vg.Rectangle{Min: vg.Point{X: from, Y: middle - half}, Max: vg.Point{X: max(to, from+barLeast), Y: middle + half}}.Path())
+		c.Fill(vg.Rectangle{Min: vg.Point{X: from, Y: middle - half},
+			Max: vg.Point{X: max(to, from+barLeast), Y: middle + half}}.Path())
 		if r.high > r.low {
 			line := draw.LineStyle{Color: color.Black, Width: 1}
 			c.StrokeLine2(line, x(r.low), middle, x(r.high), middle)

@@ -17,25 +17,28 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 )
 
-// Chart is a figure of an experiment: a metric of its records along a dimension, averaged over seeds, with a band of 95% confidence around
-// the mean of several. Places that are no numbers make groups of bars, a single place makes one bar per line.
+// Chart is a figure of an experiment: a metric of its records along a dimension, averaged over seeds, with a band of
+// 95% confidence around the mean of several. Places that are no numbers make groups of bars, a single place makes one
+// bar per line.
 type Chart struct {
-	Name           string // of the files
-	Title          string // "" for one made of X and Y
-	X              string // a dimension: records.DimCapacity, records.DimCapacityShare or an axis
-	Y              string // a metric
-	Along          string // a dimension: X is a metric then, and a line goes through its points in the order of the places on this dimension
+	Name  string // of the files
+	Title string // "" for one made of X and Y
+	X     string // a dimension: records.DimCapacity, records.DimCapacityShare or an axis
+	Y     string // a metric
+	// a dimension: X is a metric then, and a line goes through its points in the order of the places on this dimension
+	Along          string
 	Lines          string // a dimension; "" for records.DimPolicy
 	Panels         string // a dimension with one panel per place on it, or "" for one panel
 	LogX, LogY     bool
-	XLabel, YLabel string              // "" for the names of the dimension and the metric
-	Marks          []records.Published // drawn as hollow marks in the colours of their lines, as far as they are of the metric Y and lie between our numbers
-	Styles         Styles              // the looks of the lines, to be the same in several figures; others are chosen here
+	XLabel, YLabel string // "" for the names of the dimension and the metric
+	// drawn as hollow marks in the colours of their lines, as far as they are of the metric Y and lie between our numbers
+	Marks  []records.Published
+	Styles Styles // the looks of the lines, to be the same in several figures; others are chosen here
 }
 
-// DrawChart draws recs into dir, which is created if missing, as NAME.svg, NAME.png and NAME.pdf, and returns the names of the files. The
-// same records give the same bytes. What records.Arrange refuses and a chart without any point that can be drawn are an UndrawableError; other
-// errors are of writing.
+// DrawChart draws recs into dir, which is created if missing, as NAME.svg, NAME.png and NAME.pdf, and returns the names
+// of the files. The same records give the same bytes. What records.Arrange refuses and a chart without any point that
+// can be drawn are an UndrawableError; other errors are of writing.
 func DrawChart(dir string, c Chart, recs []records.Record) (files []string, err error) {
 	return c.save(dir, recs, asSVG, asPNG, asPDF)
 }
@@ -69,7 +72,8 @@ func (c Chart) save(dir string, recs []records.Record, formats ...format) (files
 	}
 	d := newDrawing(c, panels)
 	if len(d.panels) == 0 {
-		return nil, &UndrawableError{c.Name, fmt.Errorf("no value of %s and %s is above 0, as its logarithmic axes need", c.X, c.Y)}
+		return nil, &UndrawableError{c.Name, fmt.Errorf("no value of %s and %s is above 0, as its logarithmic axes need", c.X,
+			c.Y)}
 	}
 	var figures []*Figure
 	for _, p := range d.panels {
@@ -105,7 +109,8 @@ func (c Chart) arrange(recs []records.Record) ([]records.Panel, error) {
 	return against(panels, across), nil
 }
 
-// against replaces the places of points by the values of another metric at the same places. Points without one are left out.
+// against replaces the places of points by the values of another metric at the same places. Points without one are left
+// out.
 func against(panels, across []records.Panel) []records.Panel {
 	var out []records.Panel
 	for _, p := range panels {
@@ -126,7 +131,8 @@ func against(panels, across []records.Panel) []records.Panel {
 	return out
 }
 
-// placedBy returns the points of s, in the order of their places, at the values that the series of the same name has there.
+// placedBy returns the points of s, in the order of their places, at the values that the series of the same name has
+// there.
 func placedBy(s records.Series, lines []records.Series) (points []records.Point) {
 	i := slices.IndexFunc(lines, func(other records.Series) bool { return other.Name == s.Name })
 	if i < 0 {
@@ -140,7 +146,8 @@ func placedBy(s records.Series, lines []records.Series) (points []records.Point)
 			continue
 		}
 		x := lines[i].Points[j].Mean
-		point.Place, point.Anywhere = records.Value{Text: strconv.FormatFloat(x, 'g', -1, 64), Number: x, IsNumber: true}, false
+		point.Place, point.Anywhere = records.Value{Text: strconv.FormatFloat(x, 'g', -1, 64), Number: x,
+			IsNumber: true}, false
 		points = append(points, point)
 	}
 	return points

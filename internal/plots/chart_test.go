@@ -19,8 +19,8 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 )
 
-// experiment returns records of policies on traces at capacities, from seeds, at places on an axis "noise", which the first policy does
-// not have.
+// experiment returns records of policies on traces at capacities, from seeds, at places on an axis "noise", which the
+// first policy does not have.
 type experiment struct {
 	policies, traces int
 	capacities       []int64
@@ -40,15 +40,26 @@ func (e experiment) records() (recs []records.Record) {
 			for _, capacity := range e.capacities {
 				for at, place := range noise {
 					for seed := range max(e.seeds, 1) {
-						ratio := 0.05*float64(trace+1) + 0.1*math.Log10(float64(capacity)) + 0.008*float64(policy) - 0.03*float64(at) + 0.01*random.Float64()
+						ratio := 0.05*float64(trace+1) + 0.1*math.Log10(float64(capacity)) + 0.008*float64(policy) - 0.03*float64(at) +
+							0.01*random.Float64()
 						if e.seeds == 0 {
 							ratio = math.Round(ratio*1e4) / 1e4
 						}
 						share := float64(capacity) / 1e6
 						r := records.Record{
-							Trace: fmt.Sprintf("trace-%d", trace), Policy: fmt.Sprintf("policy-%d", policy), Kind: "online", Cache: "exact",
-							Capacity: capacity, CapacityText: fmt.Sprint(capacity), CapacityUnit: e.unit, CapacityShare: &share, Seed: uint64(seed),
-							Requests: 1e6, HitRatio: ratio, Hits: int64(ratio * 1e6), Misses: 1e6 - int64(ratio*1e6),
+							Trace:         fmt.Sprintf("trace-%d", trace),
+							Policy:        fmt.Sprintf("policy-%d", policy),
+							Kind:          "online",
+							Cache:         "exact",
+							Capacity:      capacity,
+							CapacityText:  fmt.Sprint(capacity),
+							CapacityUnit:  e.unit,
+							CapacityShare: &share,
+							Seed:          uint64(seed),
+							Requests:      1e6,
+							HitRatio:      ratio,
+							Hits:          int64(ratio * 1e6),
+							Misses:        1e6 - int64(ratio*1e6),
 						}
 						r.Label = r.Policy
 						if place != "" {
@@ -84,20 +95,47 @@ var kinds = map[string]struct {
 	chart Chart
 	recs  []records.Record
 }{
-	"classic":    {Chart{Title: "Hit ratio over capacity", X: "capacity", Y: "hit_ratio", Panels: "trace", LogX: true, Marks: []records.Published{paper}}, experiment{policies: 26, traces: 3, capacities: wide, unit: records.Objects}.records()},
-	"one-panel":  {Chart{X: "capacity", Y: "misses", LogX: true, LogY: true}, experiment{policies: 26, capacities: wide, unit: records.Bytes}.records()},
-	"seeds":      {Chart{X: "capacity", Y: "hit_ratio", LogX: true, Marks: []records.Published{paper}}, experiment{policies: 4, capacities: wide, seeds: 10, unit: records.Objects}.records()},
-	"axis":       {Chart{X: "noise", Y: "hit_ratio", Marks: []records.Published{paper}}, experiment{policies: 4, capacities: []int64{500}, seeds: 3, noise: []string{"0", "0.1", "0.5"}, unit: records.Objects}.records()},
-	"categories": {Chart{X: "noise", Y: "hit_ratio", Marks: []records.Published{paper}}, experiment{policies: 4, capacities: []int64{500}, seeds: 3, noise: []string{"none", "0.1", "big"}, unit: records.Objects}.records()},
-	"category-panels": {Chart{X: "noise", Y: "hit_ratio", Panels: "capacity", Marks: []records.Published{paper}}, experiment{policies: 5, capacities: []int64{500, 5000, 50000, 500000}, seeds: 3,
-		noise: []string{"none", "lognormal with a very long name", "big", "bigger-still"}, unit: records.Objects}.records()},
-	"many-categories": {Chart{X: "noise", Y: "hit_ratio"}, experiment{policies: 12, capacities: []int64{500}, noise: []string{"none", "some", "much"}, unit: records.Objects}.records()},
-	"bars":            {Chart{X: "capacity", Y: "hit_ratio", Marks: []records.Published{paper}}, experiment{policies: 26, capacities: []int64{500}, seeds: 5, unit: records.Objects}.records()},
-	"bar-panels":      {Chart{Title: "Misses", X: "capacity", Y: "misses", Panels: "trace"}, experiment{policies: 8, traces: 4, capacities: []int64{500}, unit: records.Objects}.records()},
-	"lines-by-axis":   {Chart{X: "capacity_share", Y: "hit_ratio", Lines: "noise", LogX: true}, experiment{policies: 2, capacities: wide, noise: []string{"0", "0.1", "0.5"}, unit: records.Bytes}.records()},
-	"seventy":         {Chart{X: "capacity", Y: "hit_ratio"}, experiment{policies: 70, capacities: wide, unit: records.Objects}.records()},
-	"against":         {Chart{X: "evictions", Y: "hit_ratio", Along: "noise"}, withEvictions(experiment{policies: 4, capacities: []int64{500}, seeds: 3, noise: []string{"0", "0.1", "0.5"}, unit: records.Objects}.records())},
-	"odd-names":       {Chart{Title: strings.Repeat("a long title & <more> ", 20), X: "capacity", Y: "hit_ratio", Panels: "trace", XLabel: strings.Repeat("größe ", 50), YLabel: strings.Repeat("キャッシュ ", 50)}, oddlyNamed()},
+	"classic": {
+		Chart{
+			Title:  "Hit ratio over capacity",
+			X:      "capacity",
+			Y:      "hit_ratio",
+			Panels: "trace",
+			LogX:   true,
+			Marks: []records.Published{
+				paper,
+			},
+		},
+		experiment{policies: 26, traces: 3, capacities: wide, unit: records.Objects}.records(),
+	},
+	"one-panel": {Chart{X: "capacity", Y: "misses", LogX: true, LogY: true},
+		experiment{policies: 26, capacities: wide, unit: records.Bytes}.records()},
+	"seeds": {Chart{X: "capacity", Y: "hit_ratio", LogX: true, Marks: []records.Published{paper}},
+		experiment{policies: 4, capacities: wide, seeds: 10, unit: records.Objects}.records()},
+	"axis": {Chart{X: "noise", Y: "hit_ratio", Marks: []records.Published{paper}},
+		experiment{policies: 4, capacities: []int64{500}, seeds: 3, noise: []string{"0", "0.1",
+			"0.5"}, unit: records.Objects}.records()},
+	"categories": {Chart{X: "noise", Y: "hit_ratio", Marks: []records.Published{paper}},
+		experiment{policies: 4, capacities: []int64{500}, seeds: 3, noise: []string{"none", "0.1",
+			"big"}, unit: records.Objects}.records()},
+	"category-panels": {Chart{X: "noise", Y: "hit_ratio", Panels: "capacity", Marks: []records.Published{paper}},
+		experiment{policies: 5, capacities: []int64{500, 5000, 50000, 500000}, seeds: 3,
+			noise: []string{"none", "lognormal with a very long name", "big", "bigger-still"}, unit: records.Objects}.records()},
+	"many-categories": {Chart{X: "noise", Y: "hit_ratio"}, experiment{policies: 12, capacities: []int64{500},
+		noise: []string{"none", "some", "much"}, unit: records.Objects}.records()},
+	"bars": {Chart{X: "capacity", Y: "hit_ratio", Marks: []records.Published{paper}},
+		experiment{policies: 26, capacities: []int64{500}, seeds: 5, unit: records.Objects}.records()},
+	"bar-panels": {Chart{Title: "Misses", X: "capacity", Y: "misses", Panels: "trace"},
+		experiment{policies: 8, traces: 4, capacities: []int64{500}, unit: records.Objects}.records()},
+	"lines-by-axis": {Chart{X: "capacity_share", Y: "hit_ratio", Lines: "noise", LogX: true},
+		experiment{policies: 2, capacities: wide, noise: []string{"0", "0.1", "0.5"}, unit: records.Bytes}.records()},
+	"seventy": {Chart{X: "capacity", Y: "hit_ratio"},
+		experiment{policies: 70, capacities: wide, unit: records.Objects}.records()},
+	"against": {Chart{X: "evictions", Y: "hit_ratio", Along: "noise"},
+		withEvictions(experiment{policies: 4, capacities: []int64{500}, seeds: 3, noise: []string{"0", "0.1", "0.5"},
+			unit: records.Objects}.records())},
+	"odd-names": {Chart{Title: strings.Repeat("a long title & <more> ", 20), X: "capacity", Y: "hit_ratio",
+		Panels: "trace", XLabel: strings.Repeat("größe ", 50), YLabel: strings.Repeat("キャッシュ ", 50)}, oddlyNamed()},
 }
 
 func withEvictions(recs []records.Record) []records.Record {
@@ -181,7 +219,8 @@ func TestBandIsTheConfidenceInterval(t *testing.T) {
 		}
 		mean := sum / 10
 		margin := 2.26216 * math.Sqrt((squares-10*mean*mean)/9/10)
-		if l.X[i] != float64(capacity) || math.Abs(l.Y[i]-mean) > 1e-9 || math.Abs(l.Low[i]-(mean-margin)) > 1e-6 || math.Abs(l.High[i]-(mean+margin)) > 1e-6 {
+		if l.X[i] != float64(capacity) || math.Abs(l.Y[i]-mean) > 1e-9 || math.Abs(l.Low[i]-(mean-margin)) > 1e-6 ||
+			math.Abs(l.High[i]-(mean+margin)) > 1e-6 {
 			t.Errorf("at %v: %v from %v to %v, want %v ± %v", l.X[i], l.Y[i], l.Low[i], l.High[i], mean, margin)
 		}
 	}
@@ -204,7 +243,8 @@ func TestZeroOnLogarithmicAxes(t *testing.T) {
 	recs[0].HitRatio, recs[1].HitRatio = 0, 0 // all of policy-0 on trace-0
 	c := Chart{Name: "zero", X: "capacity", Y: "hit_ratio", LogX: true, LogY: true}
 	d := drawingOf(t, c, recs[:4])
-	if len(d.panels) != 1 || len(d.panels[0].Lines) != 1 || d.note() != "Not shown: 2 points at 0 or below, where a logarithmic axis has no place." {
+	if len(d.panels) != 1 || len(d.panels[0].Lines) != 1 || d.note() != "Not shown: 2 points at 0 or below, where a "+
+		"logarithmic axis has no place." {
 		t.Errorf("%d panels, note %q", len(d.panels), d.note())
 	}
 	dir := t.TempDir()
@@ -213,14 +253,16 @@ func TestZeroOnLogarithmicAxes(t *testing.T) {
 	}
 	checkFigure(t, dir, "zero")
 	c.X, c.Name = "noise", "noise"
-	recs = experiment{policies: 2, capacities: []int64{100}, noise: []string{"0", "0.1", "1"}, unit: records.Objects}.records()
+	recs = experiment{policies: 2, capacities: []int64{100}, noise: []string{"0", "0.1",
+		"1"}, unit: records.Objects}.records()
 	if _, err := DrawChart(dir, c, recs); err != nil { // noise 0, and a line from end to end
 		t.Fatal(err)
 	}
 	for i := range recs {
 		recs[i].HitRatio = 0
 	}
-	if _, err := DrawChart(dir, c, recs); !errors.As(err, new(*UndrawableError)) || !strings.Contains(err.Error(), "figure noise: no value of noise and hit_ratio is above 0") {
+	if _, err := DrawChart(dir, c, recs); !errors.As(err, new(*UndrawableError)) ||
+		!strings.Contains(err.Error(), "figure noise: no value of noise and hit_ratio is above 0") {
 		t.Errorf("nothing above 0: got error %v", err)
 	}
 }
@@ -244,7 +286,8 @@ func TestDrawChartErrors(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := DrawChart(file, Chart{Name: "f", X: "capacity", Y: "hit_ratio"}, recs); err == nil || !strings.Contains(err.Error(), "is a file, want a folder") {
+	if _, err := DrawChart(file, Chart{Name: "f", X: "capacity", Y: "hit_ratio"}, recs); err == nil ||
+		!strings.Contains(err.Error(), "is a file, want a folder") {
 		t.Errorf("a file as folder: got error %v", err)
 	}
 }
@@ -353,10 +396,12 @@ func TestAnyChart(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		dims := []string{"trace", "policy", "capacity", "capacity_share", "seed", "noise"}
 		e := experiment{
-			policies: rapid.IntRange(1, 8).Draw(t, "policies"), traces: rapid.IntRange(1, 3).Draw(t, "traces"), seeds: rapid.IntRange(0, 3).Draw(t, "seeds"),
+			policies: rapid.IntRange(1, 8).Draw(t, "policies"), traces: rapid.IntRange(1, 3).Draw(t,
+				"traces"), seeds: rapid.IntRange(0, 3).Draw(t, "seeds"),
 			capacities: rapid.SliceOfNDistinct(rapid.Int64Range(1, 1<<62), 1, 4, rapid.ID).Draw(t, "capacities"),
-			noise:      rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"0", "0.1", "1e300", "-3", "big", "NaN", "Inf"}), 1, 4, rapid.ID).Draw(t, "noise"),
-			unit:       rapid.SampledFrom([]string{records.Objects, records.Bytes}).Draw(t, "unit"),
+			noise: rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"0", "0.1", "1e300", "-3", "big", "NaN",
+				"Inf"}), 1, 4, rapid.ID).Draw(t, "noise"),
+			unit: rapid.SampledFrom([]string{records.Objects, records.Bytes}).Draw(t, "unit"),
 		}
 		recs := e.records()
 		for i := range recs {
@@ -364,11 +409,13 @@ func TestAnyChart(t *testing.T) {
 			recs[i].Evictions = rapid.SampledFrom([]int64{0, 1, 1 << 62}).Draw(t, "evictions")
 		}
 		c := Chart{
-			Name: "any", X: rapid.SampledFrom(dims).Draw(t, "x"), Y: rapid.SampledFrom([]string{"hit_ratio", "evictions"}).Draw(t, "y"),
+			Name: "any", X: rapid.SampledFrom(dims).Draw(t, "x"), Y: rapid.SampledFrom([]string{"hit_ratio",
+				"evictions"}).Draw(t, "y"),
 			Lines: rapid.SampledFrom(dims).Draw(t, "lines"), Panels: rapid.SampledFrom(append(dims, "")).Draw(t, "panels"),
 			LogX: rapid.Bool().Draw(t, "log x"), LogY: rapid.Bool().Draw(t, "log y"), Marks: []records.Published{paper},
 		}
-		if _, err := c.save(dir, recs, asSVG); err != nil && !strings.Contains(err.Error(), "above 0") && !strings.Contains(err.Error(), "unknown dimension") {
+		if _, err := c.save(dir, recs, asSVG); err != nil && !strings.Contains(err.Error(), "above 0") &&
+			!strings.Contains(err.Error(), "unknown dimension") {
 			t.Fatalf("%+v: %v", c, err)
 		}
 	})
@@ -397,7 +444,8 @@ func TestBarsOfLinesThatAreCategoriesStandInTheirMiddle(t *testing.T) {
 func TestLinesGoFromLeftToRight(t *testing.T) {
 	recs := experiment{policies: 1, capacities: []int64{1000, 10, 100}}.records()
 	d := drawingOf(t, Chart{X: "capacity", Y: "hit_ratio"}, recs)
-	if l := d.line(d.panels[0].Lines[0]); !slices.Equal(l.X, []float64{10, 100, 1000}) || l.Y[0] != recs[1].HitRatio || l.Y[2] != recs[0].HitRatio {
+	if l := d.line(d.panels[0].Lines[0]); !slices.Equal(l.X, []float64{10, 100, 1000}) || l.Y[0] != recs[1].HitRatio ||
+		l.Y[2] != recs[0].HitRatio {
 		t.Errorf("line over %v: %v", l.X, l.Y)
 	}
 }
@@ -410,7 +458,8 @@ func TestMetricAgainstMetricGoesAlongTheDimension(t *testing.T) {
 	}
 	d := drawingOf(t, Chart{X: "evictions", Y: "hit_ratio", Along: "capacity"}, recs)
 	l := d.line(d.panels[0].Lines[0])
-	if !slices.Equal(l.X, []float64{1, 7, 3}) || !slices.Equal(l.Y, []float64{recs[1].HitRatio, recs[2].HitRatio, recs[0].HitRatio}) {
+	if !slices.Equal(l.X, []float64{1, 7, 3}) || !slices.Equal(l.Y,
+		[]float64{recs[1].HitRatio, recs[2].HitRatio, recs[0].HitRatio}) {
 		t.Errorf("line over %v: %v", l.X, l.Y)
 	}
 	if _, err := (Chart{X: "nothing", Y: "hit_ratio", Along: "capacity"}).arrange(recs); err == nil {

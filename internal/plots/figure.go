@@ -104,8 +104,9 @@ type Line struct {
 	Low   []float64 // nil, or per point the lower end of the interval around Y, which begins at Y otherwise
 	High  []float64 // nil, or per point the upper end of the interval; drawn as a band
 	Bars  bool      // draw the intervals as vertical bars at the points instead
-	Shift vg.Length // how far to the right of their points the bars stand, so that those of several lines do not hide each other
-	Steps bool      // hold each value until the next one, as a distribution function does
+	// how far to the right of their points the bars stand, so that those of several lines do not hide each other
+	Shift vg.Length
+	Steps bool // hold each value until the next one, as a distribution function does
 	Style Style
 	Faded bool // grey behind the others, with its name at its end instead of in the legend
 }
@@ -113,7 +114,14 @@ type Line struct {
 // AddLine adds a line. Lengths that differ and values that are no finite numbers are errors.
 func (f *Figure) AddLine(l Line) error {
 	if len(l.X) != len(l.Y) || l.High != nil && len(l.High) != len(l.X) || l.Low != nil && len(l.Low) != len(l.High) {
-		return fmt.Errorf("line %q: %d x, %d y, %d lower and %d upper values, want the same number of each", l.Label, len(l.X), len(l.Y), len(l.Low), len(l.High))
+		return fmt.Errorf(
+			"line %q: %d x, %d y, %d lower and %d upper values, want the same number of each",
+			l.Label,
+			len(l.X),
+			len(l.Y),
+			len(l.Low),
+			len(l.High),
+		)
 	}
 	if len(l.X) == 0 {
 		return fmt.Errorf("line %q has no points", l.Label)
@@ -190,7 +198,8 @@ func (f *Figure) addIntervals(l Line) error {
 	return nil
 }
 
-// thinLine leaves out the points that fall onto their predecessor, so that a line of a million points makes a small file.
+// thinLine leaves out the points that fall onto their predecessor, so that a line of a million points makes a small
+// file.
 type thinLine struct{ line *plotter.Line }
 
 // DataRange implements plot.DataRanger.
@@ -323,7 +332,8 @@ func (f *Figure) drawXLabel(plotted draw.Canvas) {
 	style := f.Plot.X.Label.TextStyle
 	style.XAlign, style.YAlign = draw.XCenter, draw.YBottom
 	data := f.Plot.DataCanvas(plotted)
-	plotted.FillText(style, vg.Point{X: data.Center().X, Y: plotted.Min.Y - f.xLabelHeight()}, shorten(f.xLabel, style, data.Max.X-data.Min.X+margin))
+	plotted.FillText(style, vg.Point{X: data.Center().X, Y: plotted.Min.Y - f.xLabelHeight()},
+		shorten(f.xLabel, style, data.Max.X-data.Min.X+margin))
 }
 
 // drawYLabel writes the label on the left of the area that the plot was drawn in.

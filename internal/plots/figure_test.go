@@ -180,7 +180,8 @@ func TestSaveErrors(t *testing.T) {
 	if err := f.Save(dir, "zero"); err == nil || !strings.Contains(err.Error(), `logarithmic axis "size"`) {
 		t.Errorf("zero on a logarithmic axis: got error %v", err)
 	}
-	if err := ramp(t, 1).Save(filepath.Join(dir, "none"), "figure"); err == nil || !strings.Contains(err.Error(), "does not exist") {
+	if err := ramp(t, 1).Save(filepath.Join(dir, "none"), "figure"); err == nil ||
+		!strings.Contains(err.Error(), "does not exist") {
 		t.Errorf("missing folder: got error %v", err)
 	}
 	if entries, _ := os.ReadDir(dir); len(entries) > 0 {
@@ -210,7 +211,8 @@ func TestOnePointOnEveryScale(t *testing.T) {
 func TestLogAxisFillsTheWidth(t *testing.T) {
 	f := New("title", "a label that is long enough to take more than half of the axis", "y")
 	f.SetX(Log, Number)
-	if err := f.AddLine(Line{X: []float64{1, 1500}, Y: []float64{0.5, 0.5}, Style: Style{Color: palette[0], Width: 2}}); err != nil {
+	if err := f.AddLine(Line{X: []float64{1, 1500}, Y: []float64{0.5, 0.5},
+		Style: Style{Color: palette[0], Width: 2}}); err != nil {
 		t.Fatal(err)
 	}
 	width, height := f.size()

@@ -19,12 +19,13 @@ import (
 const (
 	// logRatio is the ratio of the ends of an axis from which it is logarithmic.
 	logRatio = 8
-	// maxIntervals is the number of policies up to which each one's interval is drawn. They differ only in proportion to the
-	// policy's misses, so that with more policies the interval of the optimum says enough.
+	// maxIntervals is the number of policies up to which each one's interval is drawn. They differ only in proportion to
+	// the policy's misses, so that with more policies the interval of the optimum says enough.
 	maxIntervals = 12
 	// intervalShift is the distance between the intervals of two policies at one capacity.
 	intervalShift = vg.Length(4)
-	// tickGap is the least room between two labels of the capacity axis, axisShare the part of the width that is left for the axis.
+	// tickGap is the least room between two labels of the capacity axis, axisShare the part of the width that is left for
+	// the axis.
 	tickGap   = vg.Length(8)
 	axisShare = 0.85
 )
@@ -75,9 +76,10 @@ func (m metric) unit() Unit {
 	return Number
 }
 
-// WriteAll draws hit ratio, byte and token hit ratio, competitive ratio and latency over capacity, as far as the records have them, into dir, which is
-// created if missing: lines, or bars where there is one capacity. Records of several traces, or replayed in several ways, give one set
-// of figures each, with the name of the group appended to the name of the file.
+// WriteAll draws hit ratio, byte and token hit ratio, competitive ratio and latency over capacity, as far as the
+// records have them, into dir, which is created if missing: lines, or bars where there is one capacity. Records of
+// several traces, or replayed in several ways, give one set of figures each, with the name of the group appended to the
+// name of the file.
 func WriteAll(ctx context.Context, dir string, recs []records.Record) error {
 	if err := atomicfile.MakeFolder(dir); err != nil {
 		return err
@@ -217,8 +219,8 @@ type point struct {
 
 func (s series) last() float64 { return s.points[len(s.points)-1].low }
 
-// seriesOf returns the policies that have values of m, the highest value at the largest capacity first, which is the order in
-// which the lines end at the right.
+// seriesOf returns the policies that have values of m, the highest value at the largest capacity first, which is the
+// order in which the lines end at the right.
 func seriesOf(g records.Group, m metric) []series {
 	byLabel := map[string]*series{}
 	var order []string

@@ -122,8 +122,14 @@ func TestOneSetOfFiguresPerTrace(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{
-		"competitive_ratio-a-b-c.zst-2.png", "competitive_ratio-a-b-c.zst-2.svg", "competitive_ratio-a-b-c.zst.png", "competitive_ratio-a-b-c.zst.svg",
-		"hit_ratio-a-b-c.zst-2.png", "hit_ratio-a-b-c.zst-2.svg", "hit_ratio-a-b-c.zst.png", "hit_ratio-a-b-c.zst.svg",
+		"competitive_ratio-a-b-c.zst-2.png",
+		"competitive_ratio-a-b-c.zst-2.svg",
+		"competitive_ratio-a-b-c.zst.png",
+		"competitive_ratio-a-b-c.zst.svg",
+		"hit_ratio-a-b-c.zst-2.png",
+		"hit_ratio-a-b-c.zst-2.svg",
+		"hit_ratio-a-b-c.zst.png",
+		"hit_ratio-a-b-c.zst.svg",
 	}
 	if got := fileNames(t, dir); !slices.Equal(got, want) {
 		t.Errorf("got files %v, want %v", got, want)

@@ -55,7 +55,8 @@ func (c westernText) FillString(f font.Face, at vg.Point, s string) {
 }
 
 // save draws one image in several formats into dir, which must exist, and returns the names of the files.
-func save(dir, name string, width, height vg.Length, paint func(draw.Canvas), formats []format) (files []string, err error) {
+func save(dir, name string, width, height vg.Length, paint func(draw.Canvas), formats []format) (files []string,
+	err error) {
 	for _, f := range formats {
 		canvas := f.newCanvas(width, height)
 		paint(draw.New(canvas))
@@ -68,14 +69,15 @@ func save(dir, name string, width, height vg.Length, paint func(draw.Canvas), fo
 	return files, nil
 }
 
-// encode writes the image. An SVG names only the font that was measured; the names added here have the same widths or are
-// what every viewer has.
+// encode writes the image. An SVG names only the font that was measured; the names added here have the same widths or
+// are what every viewer has.
 func encode(w io.Writer, canvas io.WriterTo) error {
 	var image bytes.Buffer
 	if _, err := canvas.WriteTo(&image); err != nil {
 		return err
 	}
-	data := bytes.ReplaceAll(image.Bytes(), []byte("font-family:Liberation Sans;"), []byte("font-family:Liberation Sans,Arial,Helvetica,sans-serif;"))
+	data := bytes.ReplaceAll(image.Bytes(), []byte("font-family:Liberation Sans;"), []byte("font-family:Liberation "+
+		"Sans,Arial,Helvetica,sans-serif;"))
 	_, err := w.Write(data)
 	return err
 }

@@ -26,7 +26,8 @@ type sheet struct {
 	note   string
 }
 
-// border keeps the same room at the edges of all panels, whatever is drawn there, so that their axes lie on one line. It draws nothing.
+// border keeps the same room at the edges of all panels, whatever is drawn there, so that their axes lie on one line.
+// It draws nothing.
 type border struct{}
 
 // Plot implements plot.Plotter.
@@ -132,8 +133,8 @@ func (s *sheet) draw(c draw.Canvas) {
 	s.drawPanels(c)
 }
 
-// drawPanels aligns the panels, whose labels need different room. The label of the vertical axis stands in the first column, that of the
-// horizontal axis, unless the panels differ in it, below the lowest panel of each column.
+// drawPanels aligns the panels, whose labels need different room. The label of the vertical axis stands in the first
+// column, that of the horizontal axis, unless the panels differ in it, below the lowest panel of each column.
 func (s *sheet) drawPanels(c draw.Canvas) {
 	grid := make([][]*plot.Plot, s.rows())
 	for i := range grid {

@@ -46,7 +46,13 @@ var dashes = [][]vg.Length{
 
 // markers share no factor with the number of colours, so that colour and marker together repeat late.
 var markers = []draw.GlyphDrawer{
-	draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}, draw.CrossGlyph{}, draw.RingGlyph{}, draw.PlusGlyph{}, draw.SquareGlyph{},
+	draw.CircleGlyph{},
+	draw.BoxGlyph{},
+	draw.PyramidGlyph{},
+	draw.CrossGlyph{},
+	draw.RingGlyph{},
+	draw.PlusGlyph{},
+	draw.SquareGlyph{},
 }
 
 // SeriesStyle returns the look of series i, counted from 0, where the lines are no policies. The first 50 differ in

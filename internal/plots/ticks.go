@@ -114,7 +114,8 @@ func (t ticker) logLevels(low, high float64) [][]float64 {
 }
 
 var (
-	durations      = []float64{1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1, 10, 60, 600, 3600, 6 * 3600, 86400, 7 * 86400, 30 * 86400, 365 * 86400}
+	durations = []float64{1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1, 10, 60, 600, 3600, 6 * 3600, 86400,
+		7 * 86400, 30 * 86400, 365 * 86400}
 	wholeDurations = []float64{1e-9, 1e-6, 1e-3, 1, 60, 3600, 86400, 30 * 86400, 365 * 86400}
 )
 
@@ -172,7 +173,8 @@ type clockUnit struct {
 	name    string
 }
 
-var clockUnits = []clockUnit{{365 * 86400, "y"}, {86400, "d"}, {3600, "h"}, {60, "min"}, {1, "s"}, {1e-3, "ms"}, {1e-6, "us"}, {1e-9, "ns"}}
+var clockUnits = []clockUnit{{365 * 86400, "y"}, {86400, "d"}, {3600, "h"}, {60, "min"}, {1, "s"}, {1e-3, "ms"},
+	{1e-6, "us"}, {1e-9, "ns"}}
 
 // clockUnitOf returns the largest unit in which v seconds are at least 1.
 func clockUnitOf(v float64) clockUnit {

@@ -4,8 +4,10 @@ var twoQEntry = Entry{
 	Name:    "2q",
 	Memory:  Memory{PerObject: 22, PerSlot: 14},
 	Aliases: []string{"twoq"},
-	Summary: "a FIFO queue for new objects, a ghost queue of what it evicted, and an LRU queue for those requested again while in the ghost",
-	Source:  "Johnson and Shasha, 2Q: a low overhead high performance buffer management replacement algorithm, VLDB 1994, full version",
+	Summary: "a FIFO queue for new objects, a ghost queue of what it evicted, and an LRU queue for those requested " +
+		"again while in the ghost",
+	Source: "Johnson and Shasha, 2Q: a low overhead high performance buffer management replacement algorithm, VLDB " +
+		"1994, full version",
 	Params: []Param{
 		{Name: "kin", Default: 0.25, Min: 0, Max: 1, Doc: "share of the capacity for the FIFO queue of new objects"},
 		{Name: "kout", Default: 0.5, Min: 0, Max: 16, Doc: "capacity of the ghost queue as a share of the cache's"},
@@ -74,7 +76,8 @@ func (p *twoQ) Insert(r Request) {
 
 func (p *twoQ) Remove(o Object) { p.take(o) }
 
-// twoQBatch is the batch path: the queue of new objects is a ring, and the ghost, from whose middle objects return, a log.
+// twoQBatch is the batch path: the queue of new objects is a ring, and the ghost, from whose middle objects return, a
+// log.
 type twoQBatch struct {
 	place     []uint8
 	in        ring

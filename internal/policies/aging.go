@@ -5,11 +5,11 @@ package policies
 //	age + requests since it was loaded * cost / size
 //
 // and the age of the cache is the priority of its last victim, the object of lowest priority. So what is no longer
-// requested is overtaken in time. The two differ in the cost of a miss. Of equal priorities the least recently requested
-// leaves.
+// requested is overtaken in time. The two differ in the cost of a miss. Of equal priorities the least recently
+// requested leaves.
 
-// newAging returns the policy for that cost per size. Where every object has the same size, the order of the priorities is
-// that of age + requests, whatever the cost.
+// newAging returns the policy for that cost per size. Where every object has the same size, the order of the priorities
+// is that of age + requests, whatever the cost.
 func newAging(c Config, cost func(size float64) float64) Policy {
 	if c.Unit {
 		return newUnitAging(c, min(agingWindow, ceilPowerOfTwo(c.Requests+1)))

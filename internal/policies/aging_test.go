@@ -71,7 +71,8 @@ func TestGDSFPrefersSmallObjects(t *testing.T) {
 	// Priorities: 0 has 2 requests / size 8 = 1/4, 1 has 1/2, 2 has 1/4 and was requested later than 0.
 	d := drive(t, "gdsf", Config{Capacity: 14, Objects: 4, Requests: 5})
 	var victims []Object
-	for i, r := range []Request{{Object: 0, Size: 8}, {Object: 0, Size: 8}, {Object: 1, Size: 2}, {Object: 2, Size: 4}, {Object: 3, Size: 11}} {
+	for i, r := range []Request{{Object: 0, Size: 8}, {Object: 0, Size: 8}, {Object: 1, Size: 2}, {Object: 2, Size: 4},
+		{Object: 3, Size: 11}} {
 		_, v := d.serve(r.Object, r.Size, i)
 		victims = append(victims, v...)
 	}

@@ -7,23 +7,27 @@ import (
 )
 
 var beladySizeEntry = Entry{
-	Name:    "belady-size",
-	Memory:  Memory{PerObject: 28, PerSlot: 15},
-	Summary: "evicts what takes the most room until it is needed: the largest size x time to the next request; every miss is loaded",
-	Source:  "Belady-Size in Berger, Beckmann, Harchol-Balter, Practical bounds on optimal caching with variable object sizes, SIGMETRICS 2018",
-	Kind:    Offline,
+	Name:   "belady-size",
+	Memory: Memory{PerObject: 28, PerSlot: 15},
+	Summary: "evicts what takes the most room until it is needed: the largest size x time to the next request; every " +
+		"miss is loaded",
+	Source: "Belady-Size in Berger, Beckmann, Harchol-Balter, Practical bounds on optimal caching with variable object " +
+		"sizes, SIGMETRICS 2018",
+	Kind: Offline,
 	Params: []Param{
-		{Name: "classes", Default: 16, Min: 1, Max: 1024, Doc: "size classes per doubling of the size; the choice is exact up to their width"},
+		{Name: "classes", Default: 16, Min: 1, Max: 1024, Doc: "size classes per doubling of the size; the choice is exact " +
+			"up to their width"},
 	},
 	New: func(c Config) (Policy, error) { return newBeladySize(c), nil },
 }
 
-// beladySize evicts the object with the largest size x distance to its next request, objects without one first.
-// The products change with every request, so they cannot be kept in order. Among objects of one size, though, the farthest
+// beladySize evicts the object with the largest size x distance to its next request, objects without one first. The
+// products change with every request, so they cannot be kept in order. Among objects of one size, though, the farthest
 // has the largest: residents are grouped in narrow classes of size, each ordered by next request, and the victim is the
-// best of the farthest of each class. That is the largest product of all where the objects of a class have one size, and
-// at least 1/(1 + 1/classes) of it otherwise. (libCacheSim's BeladySize takes the best of 128 residents drawn at random.)
-// An eviction looks at every class that occurs; a hit or a load costs the logarithm of the residents of a class.
+// best of the farthest of each class. That is the largest product of all where the objects of a class have one size,
+// and at least 1/(1 + 1/classes) of it otherwise. (libCacheSim's BeladySize takes the best of 128 residents drawn at
+// random.) An eviction looks at every class that occurs; a hit or a load costs the logarithm of the residents of a
+// class.
 type beladySize struct {
 	nextUse  []uint32
 	perTwo   int // classes per doubling of the size
@@ -43,7 +47,8 @@ type heldObject struct {
 func newBeladySize(c Config) *beladySize {
 	return &beladySize{
 		nextUse: c.NextUse, perTwo: c.Params.Int("classes"),
-		classAt: map[int]int{}, finished: oracle.NewBitmap(c.Objects), due: make([]uint32, c.Objects), held: make([]heldObject, c.Objects),
+		classAt: map[int]int{}, finished: oracle.NewBitmap(c.Objects), due: make([]uint32,
+			c.Objects), held: make([]heldObject, c.Objects),
 	}
 }
 
@@ -107,7 +112,8 @@ func (p *beladySize) expect(r Request) {
 	p.classes[p.held[r.Object].class].push(r.Object, p.due)
 }
 
-// sizeClassOf returns the number of the class of size: perTwo classes of equal width between a power of two and the next.
+// sizeClassOf returns the number of the class of size: perTwo classes of equal width between a power of two and the
+// next.
 func sizeClassOf(size int64, perTwo int) int {
 	fraction, exponent := math.Frexp(float64(max(1, size)))
 	return exponent*perTwo + int((2*fraction-1)*float64(perTwo))

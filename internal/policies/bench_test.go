@@ -13,8 +13,8 @@ import (
 	"github.com/cachesim/cachesim/internal/predict"
 )
 
-// benchScale is the size of the benchmark's trace: Zipf(1.0), by default small enough for a quick look. CACHESIM_BENCH=full
-// takes the size at which the project compares itself with other simulators.
+// benchScale is the size of the benchmark's trace: Zipf(1.0), by default small enough for a quick look.
+// CACHESIM_BENCH=full takes the size at which the project compares itself with other simulators.
 type benchScale struct{ requests, ids, capacity int }
 
 func scaleOfBench() benchScale {
@@ -37,7 +37,8 @@ var zipfTrace = sync.OnceValue(func() benchTrace {
 	return benchTrace{objects: objects, numObjects: numObjects, nextUse: oracle.NextUse(objects, numObjects)}
 })
 
-// BenchmarkReplay replays the trace through the batch path of every policy that has one; those that predict know the future.
+// BenchmarkReplay replays the trace through the batch path of every policy that has one; those that predict know the
+// future.
 func BenchmarkReplay(b *testing.B) {
 	for _, e := range policies.All() {
 		if e.Kind != policies.Bound && e.Units != policies.UnitsBytes {
@@ -49,7 +50,14 @@ func BenchmarkReplay(b *testing.B) {
 func benchReplay(b *testing.B, e policies.Entry) {
 	t, capacity := zipfTrace(), scaleOfBench().capacity
 	cfg := policies.Config{
-		Capacity: int64(capacity), Unit: true, Objects: t.numObjects, Requests: len(t.objects), Seed: 1, Params: params.Defaults(e.Params),
+		Capacity: int64(
+			capacity,
+		),
+		Unit:     true,
+		Objects:  t.numObjects,
+		Requests: len(t.objects),
+		Seed:     1,
+		Params:   params.Defaults(e.Params),
 	}
 	if e.Kind == policies.Offline {
 		cfg.NextUse = t.nextUse
@@ -97,7 +105,8 @@ func exactPredictor(b *testing.B) predict.Predictor {
 		b.Fatal(err)
 	}
 	t := zipfTrace()
-	p, err := spec.Entry.New(predict.Config{Objects: t.objects, Count: t.numObjects, NextUse: t.nextUse, Params: spec.Params})
+	p, err := spec.Entry.New(predict.Config{Objects: t.objects, Count: t.numObjects, NextUse: t.nextUse,
+		Params: spec.Params})
 	if err != nil {
 		b.Fatal(err)
 	}

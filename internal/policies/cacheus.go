@@ -11,7 +11,8 @@ var cacheusEntry = Entry{
 	Summary: "evicts by a scan-resistant LRU or a churn-resistant LFU, at random with weights whose learning rate adapts",
 	Source:  "Rodriguez et al., Learning cache replacement with CACHEUS, FAST 2021",
 	Params: []Param{
-		{Name: "history", Default: 0.5, Doc: "bound on the evicted objects remembered for each of the two, as a multiple of the capacity"},
+		{Name: "history", Default: 0.5, Doc: "bound on the evicted objects remembered for each of the two, as a multiple " +
+			"of the capacity"},
 	},
 	Random: true,
 	New:    func(c Config) (Policy, error) { return newCacheus(c), nil },

@@ -127,7 +127,15 @@ func (p *cacheus) check(t rapid.TB, stored map[Object]int64, sizes []int64) {
 		}
 	}
 	if demoted != p.demoted || fresh != p.fresh || int(resident) != len(stored) || resident != p.resident {
-		t.Fatalf("demoted %d, fresh %d, resident %d; counted %d, %d, %d", demoted, fresh, resident, p.demoted, p.fresh, p.resident)
+		t.Fatalf(
+			"demoted %d, fresh %d, resident %d; counted %d, %d, %d",
+			demoted,
+			fresh,
+			resident,
+			p.demoted,
+			p.fresh,
+			p.resident,
+		)
 	}
 	if !near(p.weights[0]+p.weights[1], 1) || p.rate.started() && (p.rate.now <= 0 || p.rate.now > 1.2) {
 		t.Fatalf("weights %v, learning rate %v", p.weights, p.rate.now)
@@ -192,7 +200,8 @@ func TestLearningRateStuck(t *testing.T) {
 			seen[l.stuck(test.gain, rng)] = true
 		}
 		for got := range seen {
-			if len(seen) != len(test.want) || !slices.ContainsFunc(test.want, func(want float64) bool { return near(got, want) }) {
+			if len(seen) != len(test.want) || !slices.ContainsFunc(test.want,
+				func(want float64) bool { return near(got, want) }) {
 				t.Errorf("%+v: got %v", test, seen)
 			}
 		}

@@ -7,13 +7,14 @@ var clockEntry = Entry{
 	Summary: "evicts in order of arrival, but an object that was requested since the hand last passed stays for another turn",
 	Source:  "Corbató, A paging experiment with the Multics system, MIT Project MAC 1968",
 	Params: []Param{
-		{Name: "bits", Default: 1, Min: 1, Max: 7, Doc: "width of an object's counter of requests: it stays for up to 2^bits-1 turns"},
+		{Name: "bits", Default: 1, Min: 1, Max: 7, Doc: "width of an object's counter of requests: it stays for up to " +
+			"2^bits-1 turns"},
 	},
 	New: func(c Config) (Policy, error) { return newClock(c), nil },
 }
 
-// clock keeps the turns that each object has left. One by one, an object whose turn is used up goes to the front of a queue;
-// the batch path leaves it in place and moves a hand instead, which is the same order.
+// clock keeps the turns that each object has left. One by one, an object whose turn is used up goes to the front of a
+// queue; the batch path leaves it in place and moves a hand instead, which is the same order.
 type clock struct {
 	turns []uint8
 	top   uint8

@@ -1,8 +1,9 @@
 package policies
 
-// farthestHeap orders objects by when they are due, the latest on top. Each entry holds a position in its upper half and an object in its lower one.
-// An entry whose object is due at another position by now stays: it sinks as time passes, until half of all entries are such. The positions are kept by
-// the caller, who must not give an object the same position twice: due per object, 0 for those that are in no heap.
+// farthestHeap orders objects by when they are due, the latest on top. Each entry holds a position in its upper half
+// and an object in its lower one. An entry whose object is due at another position by now stays: it sinks as time
+// passes, until half of all entries are such. The positions are kept by the caller, who must not give an object the
+// same position twice: due per object, 0 for those that are in no heap.
 type farthestHeap struct {
 	entries []uint64
 	live    int // entries that stand for an object

@@ -7,8 +7,9 @@ import (
 )
 
 var farthestSimilarEntry = Entry{
-	Name:        "farthest-similar",
-	Summary:     "evicts the entry whose next similar request is farthest away; every miss is loaded (a heuristic, no optimum, where similar queries answer each other)",
+	Name: "farthest-similar",
+	Summary: "evicts the entry whose next similar request is farthest away; every miss is loaded (a heuristic, no " +
+		"optimum, where similar queries answer each other)",
 	Source:      "Belady's rule for queries that similar entries answer, cachesim",
 	Kind:        Offline,
 	Units:       UnitsObjects,
@@ -19,8 +20,9 @@ var farthestSimilarEntry = Entry{
 }
 
 var farthestSimilarBypassEntry = Entry{
-	Name:        "farthest-similar-bypass",
-	Summary:     "as farthest-similar, but a missed query passes by where the next request similar to it is no sooner than that of every resident entry",
+	Name: "farthest-similar-bypass",
+	Summary: "as farthest-similar, but a missed query passes by where the next request similar to it is no sooner " +
+		"than that of every resident entry",
 	Source:      "opt-bypass for queries that similar entries answer, cachesim",
 	Kind:        Offline,
 	Units:       UnitsObjects,
@@ -34,25 +36,28 @@ var farthestSimilarBypassEntry = Entry{
 // hitSimilarity is the SimilarFrom of what looks only at what would hit.
 func hitSimilarity(_ Values, hitFrom, _ float64) float64 { return hitFrom }
 
-// farthestSimilar is opt with similar requests in the place of those to the same object. An entry is due at the first coming request that it could
-// answer. That is no optimum: another entry may answer that request, and a miss may be worth more than a hit, as it lets a better entry in.
+// farthestSimilar is opt with similar requests in the place of those to the same object. An entry is due at the first
+// coming request that it could answer. That is no optimum: another entry may answer that request, and a miss may be
+// worth more than a hit, as it lets a better entry in.
 //
-// A request is looked up in the list of its similar objects; each resident one among them was due now and is looked up in its own. Entries of one cache are not
-// similar to each other, so those are few.
-// Memory: 12 bytes per object and 8 to 16 per resident one, beside the positions of the next requests.
+// A request is looked up in the list of its similar objects; each resident one among them was due now and is looked up
+// in its own. Entries of one cache are not similar to each other, so those are few. Memory: 12 bytes per object and 8
+// to 16 per resident one, beside the positions of the next requests.
 type farthestSimilar struct {
 	nextUse []uint32
 	similar neighbourhood
 	bypass  bool
 	coming  []uint32 // per object: position of the next request to it, or Never
-	due     []uint32 // per resident: position of the next request that is similar to it, or Never; 0 while it is not resident
-	heap    farthestHeap
-	wanted  uint32 // when the missed object would be due
+	// per resident: position of the next request that is similar to it, or Never; 0 while it is not resident
+	due    []uint32
+	heap   farthestHeap
+	wanted uint32 // when the missed object would be due
 }
 
 func newFarthestSimilar(c Config, bypass bool) *farthestSimilar {
 	p := &farthestSimilar{
-		nextUse: c.NextUse, similar: newNeighbourhood(c.Relations), bypass: bypass, coming: make([]uint32, c.Objects), due: make([]uint32, c.Objects),
+		nextUse: c.NextUse, similar: newNeighbourhood(c.Relations), bypass: bypass, coming: make([]uint32,
+			c.Objects), due: make([]uint32, c.Objects),
 	}
 	for o := range p.coming {
 		p.coming[o] = Never

@@ -98,7 +98,8 @@ func (f *Frequencies) Touch(o Object) {
 	}
 }
 
-// touchAbove is Touch where o is above the ceiling; otherwise it does nothing and returns false. Unlike Touch it is inlined.
+// touchAbove is Touch where o is above the ceiling; otherwise it does nothing and returns false. Unlike Touch it is
+// inlined.
 func (f *Frequencies) touchAbove(o Object) bool {
 	node := &f.nodes[o]
 	if node.list != aboveCeiling {

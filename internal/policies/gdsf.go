@@ -4,7 +4,8 @@ var gdsfEntry = Entry{
 	Name:    "gdsf",
 	Memory:  Memory{PerObject: 20, PerSlot: 0},
 	Summary: "greedy dual size frequency: evicts the smallest sum of requests * cost / size and age at the last request",
-	Source:  "Cherkasova, Improving WWW proxies performance with greedy-dual-size-frequency caching policy, HPL-98-69R1, 1998",
+	Source: "Cherkasova, Improving WWW proxies performance with greedy-dual-size-frequency caching policy, " +
+		"HPL-98-69R1, 1998",
 	Params: []Param{{
 		Name: "cost", Default: "one", Choices: []string{"one", "packets"},
 		Doc: "what a miss costs: one saves misses, packets (2 + size/536) also saves traffic",

@@ -2,9 +2,9 @@ package policies
 
 import "github.com/cachesim/cachesim/internal/oracle"
 
-// holdingQueue is lru or fifo in a cache that holds objects: the one of those not held leaves that was requested, or loaded, longest ago. A hit only
-// takes the time, since nobody asks for the order of what is held.
-// Memory: 4 bytes per object, and a little over 4 per request.
+// holdingQueue is lru or fifo in a cache that holds objects: the one of those not held leaves that was requested, or
+// loaded, longest ago. A hit only takes the time, since nobody asks for the order of what is held. Memory: 4 bytes per
+// object, and a little over 4 per request.
 type holdingQueue struct {
 	byLoad   bool
 	last     []uint32 // per object: the position of its last request, or with byLoad of its load

@@ -8,7 +8,8 @@ var hyperbolicEntry = Entry{
 	Summary: "evicts, of a random sample, the object with the fewest requests per time since it was loaded (and byte)",
 	Source:  "Blankstein, Sen, Freedman, Hyperbolic caching: flexible caching for Web applications, USENIX ATC 2017",
 	Params: []Param{
-		{Name: "samples", Default: 64, Min: 1, Max: 1 << 20, Doc: "resident objects drawn per eviction, with replacement; all are looked at where there are no more than that"},
+		{Name: "samples", Default: 64, Min: 1, Max: 1 << 20, Doc: "resident objects drawn per eviction, with replacement; " +
+			"all are looked at where there are no more than that"},
 		{Name: "sized", Default: true, Doc: "divide the priority by the object's size"},
 	},
 	Random: true,

@@ -1,10 +1,11 @@
 package policies
 
 var infiniteEntry = Entry{
-	Name:      "infinite",
-	Memory:    Memory{PerObject: 1, PerSlot: 0},
-	Summary:   "has room for everything: only the first request to an object misses",
-	Source:    "the compulsory misses of Hill and Smith, Evaluating associativity in CPU caches, IEEE Transactions on Computers 1989",
+	Name:    "infinite",
+	Memory:  Memory{PerObject: 1, PerSlot: 0},
+	Summary: "has room for everything: only the first request to an object misses",
+	Source: "the compulsory misses of Hill and Smith, Evaluating associativity in CPU caches, IEEE Transactions on " +
+		"Computers 1989",
 	Unbounded: true,
 	New:       func(c Config) (Policy, error) { return &infinite{seen: make([]bool, c.Objects)}, nil },
 }

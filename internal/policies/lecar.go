@@ -12,9 +12,12 @@ var lecarEntry = Entry{
 	Source:  "Vietri et al., Driving cache replacement with ML-based LeCaR, HotStorage 2018",
 	Params: []Param{
 		{Name: "rate", Default: 0.45, Doc: "learning rate"},
-		{Name: "discount", Default: 0.005, Min: 1e-12, Max: 1, Doc: "what is left of a regret after as many requests as objects are resident"},
-		{Name: "history", Default: 1.0, Doc: "bound on the evicted objects remembered for each of the two, as a multiple of the capacity"},
-		{Name: "counts", Default: true, Doc: "a remembered object continues its request count; false starts again at 1, as libCacheSim does"},
+		{Name: "discount", Default: 0.005, Min: 1e-12, Max: 1, Doc: "what is left of a regret after as many requests as " +
+			"objects are resident"},
+		{Name: "history", Default: 1.0, Doc: "bound on the evicted objects remembered for each of the two, as a multiple " +
+			"of the capacity"},
+		{Name: "counts", Default: true, Doc: "a remembered object continues its request count; false starts again at 1, as " +
+			"libCacheSim does"},
 	},
 	Random: true,
 	New:    func(c Config) (Policy, error) { return newLeCaR(c), nil },

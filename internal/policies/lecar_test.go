@@ -74,7 +74,8 @@ func TestLeCaRInvariants(t *testing.T) {
 			var live [2]int
 			for o, at := range p.where {
 				_, resident := d.stored[Object(o)]
-				if (at == lecarResident) != resident || p.frequencies.Has(Object(o)) != resident || p.recent.has(Object(o)) != resident {
+				if (at == lecarResident) != resident || p.frequencies.Has(Object(o)) != resident ||
+					p.recent.has(Object(o)) != resident {
 					t.Fatalf("object %d: resident %v, place %d", o, resident, at)
 				}
 				if at >= lecarEvicted {

@@ -9,7 +9,11 @@ var lfuEntry = Entry{
 	Params: []Param{
 		{Name: "ties", Default: "lru", Choices: []string{"lru", "fifo"},
 			Doc: "which of the least frequent objects leaves: the one requested longest ago, or the one loaded longest ago"},
-		{Name: "perfect", Default: false, Doc: "keep counting while an object is not resident, instead of starting again at 1"},
+		{
+			Name:    "perfect",
+			Default: false,
+			Doc:     "keep counting while an object is not resident, instead of starting again at 1",
+		},
 	},
 	New: func(c Config) (Policy, error) {
 		var past []uint32
@@ -84,8 +88,8 @@ func (p *lfu) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
 }
 
 // lfuInHeap is LFU where of equally frequent objects the one loaded longest ago leaves: the order of loading does not
-// survive in lists that objects join as their frequency grows, so it needs a heap. So does a cache that holds objects, whose lists they would join out
-// of order when they are released; there either order of ties is possible.
+// survive in lists that objects join as their frequency grows, so it needs a heap. So does a cache that holds objects,
+// whose lists they would join out of order when they are released; there either order of ties is possible.
 type lfuInHeap struct {
 	heap lazyHeap
 	past []uint32 // as in lfu

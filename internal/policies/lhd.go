@@ -12,9 +12,16 @@ var lhdEntry = Entry{
 	Source:  "Beckmann, Chen, Cidon, LHD: improving cache hit rate by maximizing hit density, NSDI 2018",
 	Params: []Param{
 		{Name: "samples", Default: 32, Min: 1, Max: 1 << 20, Doc: "resident objects drawn per eviction, with replacement"},
-		{Name: "recent", Default: 8, Min: 0, Max: 1 << 10, Doc: "newly loaded objects of low rank that are looked at as well"},
+		{
+			Name:    "recent",
+			Default: 8,
+			Min:     0,
+			Max:     1 << 10,
+			Doc:     "newly loaded objects of low rank that are looked at as well",
+		},
 		{Name: "classes", Default: 16, Min: 1, Max: 64, Doc: "classes of objects, by the time between their last requests"},
-		{Name: "ages", Default: 20000, Min: 16, Max: math.MaxUint16, Doc: "ages that are told apart; they span at least 100 times the number of resident objects"},
+		{Name: "ages", Default: 20000, Min: 16, Max: math.MaxUint16, Doc: "ages that are told apart; they span at least " +
+			"100 times the number of resident objects"},
 		{Name: "period", Default: 1 << 20, Min: 1, Doc: "requests between two computations of the ranks"},
 		{Name: "decay", Default: 0.9, Min: 0, Max: 1, Doc: "weight of the past at each computation"},
 	},
@@ -201,8 +208,8 @@ func (p *lhd) Victim(r Request) Object {
 	return p.slots.empty(victim)
 }
 
-// leastOfSample returns the slot of lowest rank, and the rank, of which the first drawn counts. The loop has no branch that
-// could not be predicted: what the processor loads ahead is never in vain.
+// leastOfSample returns the slot of lowest rank, and the rank, of which the first drawn counts. The loop has no branch
+// that could not be predicted: what the processor loads ahead is never in vain.
 func (p *lhd) leastOfSample(now uint32) (slot uint32, rank float32) {
 	infos, densities, draws := p.slots.dense(), p.densities, p.draws
 	shift, ages, plain := p.ageShift, uint64(p.ages), p.charges == nil

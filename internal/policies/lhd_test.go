@@ -7,8 +7,10 @@ import (
 )
 
 func TestLHDDensities(t *testing.T) {
-	p := drive(t, "lhd(ages=16,classes=2,decay=1)", Config{Capacity: 10, Unit: true, Objects: 10, Requests: 1}).policy.(*lhd)
-	// Class 1: of two lives one ends in a hit at age 0 after one unit of time, the other in an eviction at age 2 after three.
+	p := drive(t, "lhd(ages=16,classes=2,decay=1)", Config{Capacity: 10, Unit: true, Objects: 10,
+		Requests: 1}).policy.(*lhd)
+	// Class 1: of two lives one ends in a hit at age 0 after one unit of time, the other in an eviction at age 2 after
+	// three.
 	p.hits[16], p.evictions[16+2] = 1, 1
 	p.compute()
 	for age, want := range []float32{0.5 / 2, 0, 0, 0} {
@@ -30,7 +32,8 @@ func TestLHDDensities(t *testing.T) {
 }
 
 func TestLHDDecay(t *testing.T) {
-	p := drive(t, "lhd(ages=16,classes=1,decay=0.5)", Config{Capacity: 10, Unit: true, Objects: 10, Requests: 1}).policy.(*lhd)
+	p := drive(t, "lhd(ages=16,classes=1,decay=0.5)", Config{Capacity: 10, Unit: true, Objects: 10,
+		Requests: 1}).policy.(*lhd)
 	p.hits[3], p.evictions[4] = 8, 4
 	p.compute()
 	p.compute()
@@ -166,7 +169,8 @@ func TestSampledPoliciesBeatRandomReplacement(t *testing.T) {
 	const capacity = 500
 	random := randomReplacementMisses(trace.objects, capacity)
 	for _, spec := range []string{"hyperbolic", "hyperbolic(samples=8)", "lhd", "lhd(period=20000)", "w-tinylfu", "w-tinylfu(doorkeeper=true)"} {
-		d := drive(t, spec, Config{Capacity: capacity, Unit: true, Objects: trace.numObjects, Requests: len(trace.objects), Seed: 1})
+		d := drive(t, spec, Config{Capacity: capacity, Unit: true, Objects: trace.numObjects, Requests: len(trace.objects),
+			Seed: 1})
 		hits, _ := d.policy.(UnitReplayer).ReplayUnit(trace.objects, 0)
 		if misses := len(trace.objects) - hits; float64(misses) > 0.9*float64(random) {
 			t.Errorf("%s: %d misses, random replacement has %d", spec, misses, random)

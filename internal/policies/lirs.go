@@ -8,9 +8,11 @@ var lirsEntry = Entry{
 	Summary: "keeps the objects whose last two requests were closest together; evicts from a small queue of the others",
 	Source:  "Jiang, Zhang, LIRS: an efficient low inter-reference recency set replacement policy, SIGMETRICS 2002",
 	Params: []Param{
-		{Name: "hir", Default: 0.01, Max: 1, Doc: "share of the capacity for HIR objects; at least 2 objects where capacity counts objects"},
+		{Name: "hir", Default: 0.01, Max: 1, Doc: "share of the capacity for HIR objects; at least 2 objects where " +
+			"capacity counts objects"},
 		{Name: "stack", Default: 2500.0, Min: 1, Doc: "bound on the stack, as a multiple of the capacity"},
-		{Name: "nonresident", Default: 0.0, Doc: "bound on the evicted objects in the stack, as a multiple of the capacity; 0 means none"},
+		{Name: "nonresident", Default: 0.0, Doc: "bound on the evicted objects in the stack, as a multiple of the " +
+			"capacity; 0 means none"},
 	},
 	New: func(c Config) (Policy, error) { return newLIRS(c), nil },
 }

@@ -3,8 +3,8 @@ package policies
 // Lists are intrusive doubly linked lists over the objects 0..n-1. Each object is on at most one list at a time.
 // Memory: 8 bytes per object. Front is the most recent end by convention, Back the next to leave.
 //
-// The ends of the lists lie apart from the links: a sentinel among the links would be stored and loaded by every operation,
-// and processors then hold back each load until all earlier stores know their addresses.
+// The ends of the lists lie apart from the links: a sentinel among the links would be stored and loaded by every
+// operation, and processors then hold back each load until all earlier stores know their addresses.
 type Lists struct {
 	prev, next []uint32 // n+k stands for the end of list k
 	ends       []listEnds

@@ -1,9 +1,9 @@
 package policies
 
-// logQueue is a queue of objects kept as a log. Pushing an object appends it; renewing it appends it anew, and the older
-// entry goes stale, to be skipped when the tail gets there. Where the log is full, its live entries move to the start.
-// Next to a linked list it writes two places per move instead of six, and it reads and writes the log in order, which
-// counts where the objects do not fit the processor's cache.
+// logQueue is a queue of objects kept as a log. Pushing an object appends it; renewing it appends it anew, and the
+// older entry goes stale, to be skipped when the tail gets there. Where the log is full, its live entries move to the
+// start. Next to a linked list it writes two places per move instead of six, and it reads and writes the log in order,
+// which counts where the objects do not fit the processor's cache.
 //
 // Memory: 4 bytes per object, and 16 to 32 bytes per queued object. Every operation takes constant time, averaged.
 type logQueue struct {
@@ -59,8 +59,9 @@ func (q *logQueue) remove(o Object) {
 	q.live--
 }
 
-// compact moves the live entries to the start of the log, which doubles where they fill more than a quarter of it.
-// It stays out of line so that renew is inlined. Whether an entry is live cannot be predicted: the loop does not branch on it.
+// compact moves the live entries to the start of the log, which doubles where they fill more than a quarter of it. It
+// stays out of line so that renew is inlined. Whether an entry is live cannot be predicted: the loop does not branch on
+// it.
 //
 //go:noinline
 func (q *logQueue) compact() {

@@ -25,8 +25,9 @@ var lruStackEntry = Entry{
 	New:            lruEntry.New,
 }
 
-// maxChained is the number of objects up to which the batch path keeps a linked list. A hit on a list writes six places that
-// are likely in the processor's cache; for more objects than that the log of logQueue, which writes two, is twice as fast.
+// maxChained is the number of objects up to which the batch path keeps a linked list. A hit on a list writes six places
+// that are likely in the processor's cache; for more objects than that the log of logQueue, which writes two, is twice
+// as fast.
 const maxChained = 4 << 20
 
 type lru struct {
@@ -60,8 +61,8 @@ func (p *lru) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
 	return p.replayLog(objects)
 }
 
-// chain is a list of all resident objects by recency. Links are 1 + the object, 0 is none; an object whose prev is 0 is not
-// resident, or it is the head.
+// chain is a list of all resident objects by recency. Links are 1 + the object, 0 is none; an object whose prev is 0 is
+// not resident, or it is the head.
 type chain struct {
 	prev, next []uint32 // index 0 takes the writes that go past an end
 	head, tail uint32

@@ -8,8 +8,10 @@ var lruKEntry = Entry{
 	Source:  "O'Neil, O'Neil, Weikum, The LRU-K page replacement algorithm for database disk buffering, SIGMOD 1993",
 	Params: []Param{
 		{Name: "k", Default: 2, Min: 1, Max: 64, Doc: "how many requests back"},
-		{Name: "crp", Default: 0, Max: 1 << 31, Doc: "correlated reference period: requests this soon after another count as one with it"},
-		{Name: "history", Default: 1.0, Doc: "bound on evicted objects whose requests are remembered, as a multiple of the capacity"},
+		{Name: "crp", Default: 0, Max: 1 << 31, Doc: "correlated reference period: requests this soon after another count " +
+			"as one with it"},
+		{Name: "history", Default: 1.0, Doc: "bound on evicted objects whose requests are remembered, as a multiple of the " +
+			"capacity"},
 	},
 	New: func(c Config) (Policy, error) { return newLRUK(c), nil },
 }

@@ -1,12 +1,13 @@
 package policies
 
 var markerEntry = Entry{
-	Name:    "marker",
-	Memory:  Memory{PerObject: 4, PerSlot: 5},
-	Summary: "marks what is requested and evicts an unmarked object at random; where all are marked, all marks go and a phase begins",
-	Source:  "Fiat, Karp, Luby, McGeoch, Sleator and Young, Competitive paging algorithms, Journal of Algorithms 1991",
-	Holds:   true,
-	Random:  true,
+	Name:   "marker",
+	Memory: Memory{PerObject: 4, PerSlot: 5},
+	Summary: "marks what is requested and evicts an unmarked object at random; where all are marked, all marks go and a " +
+		"phase begins",
+	Source: "Fiat, Karp, Luby, McGeoch, Sleator and Young, Competitive paging algorithms, Journal of Algorithms 1991",
+	Holds:  true,
+	Random: true,
 	New: func(c Config) (Policy, error) {
 		if c.Holds {
 			return newHoldingMarker(c), nil

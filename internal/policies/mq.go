@@ -12,8 +12,10 @@ var mqEntry = Entry{
 	Source:  "Zhou, Philbin, Li, The multi-queue replacement algorithm for second level buffer caches, USENIX 2001",
 	Params: []Param{
 		{Name: "queues", Default: 8, Min: 1, Max: 32, Doc: "number of queues"},
-		{Name: "lifetime", Default: 0, Max: 1 << 40, Doc: "requests without a hit after which an object sinks; 0 means the measured peak temporal distance"},
-		{Name: "ghost", Default: 4.0, Doc: "bound on evicted objects whose request count is remembered, as a multiple of the capacity"},
+		{Name: "lifetime", Default: 0, Max: 1 << 40, Doc: "requests without a hit after which an object sinks; 0 means the " +
+			"measured peak temporal distance"},
+		{Name: "ghost", Default: 4.0, Doc: "bound on evicted objects whose request count is remembered, as a multiple of " +
+			"the capacity"},
 	},
 	New: func(c Config) (Policy, error) { return newMQ(c), nil },
 }

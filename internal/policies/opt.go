@@ -14,15 +14,16 @@ var optEntry = Entry{
 }
 
 var optBypassEntry = Entry{
-	Name:    "opt-bypass",
-	Memory:  Memory{PerObject: 1, PerSlot: 0},
-	Summary: "as opt, but a missed object that is needed later than every resident one passes by (optimal where a miss may pass by)",
-	Source:  "McFarling, Cache replacement with dynamic exclusion, ISCA 1992",
-	Holds:   true,
-	Kind:    Offline,
-	Units:   UnitsObjects,
-	Bypass:  true,
-	New:     func(c Config) (Policy, error) { return newOPT(c, true), nil },
+	Name:   "opt-bypass",
+	Memory: Memory{PerObject: 1, PerSlot: 0},
+	Summary: "as opt, but a missed object that is needed later than every resident one passes by (optimal where a miss " +
+		"may pass by)",
+	Source: "McFarling, Cache replacement with dynamic exclusion, ISCA 1992",
+	Holds:  true,
+	Kind:   Offline,
+	Units:  UnitsObjects,
+	Bypass: true,
+	New:    func(c Config) (Policy, error) { return newOPT(c, true), nil },
 }
 
 // opt is Belady's policy. A resident object is held as the position of its next request, so the request at position i
@@ -46,7 +47,8 @@ type opt struct {
 }
 
 func newOPT(c Config, bypass bool) *opt {
-	return &opt{nextUse: c.NextUse, coming: oracle.NewBitmap(c.Requests), bypass: bypass, holds: c.Holds, numObjects: c.Objects, free: c.Capacity}
+	return &opt{nextUse: c.NextUse, coming: oracle.NewBitmap(c.Requests), bypass: bypass, holds: c.Holds,
+		numObjects: c.Objects, free: c.Capacity}
 }
 
 func (p *opt) Hit(r Request) { p.renew(r) }

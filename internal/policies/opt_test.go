@@ -75,7 +75,8 @@ func TestBeladySizeExample(t *testing.T) {
 	// When 3 asks for room, 0 takes 6 x 3 until it is needed, 1 takes 2 x 4, 2 is never needed again.
 	// When 4 does, 0 takes 6 x 2 and 1 takes 2 x 3.
 	objects, sizes := []Object{0, 1, 2, 3, 4, 3, 0, 1}, []int64{6, 2, 1, 1, 1}
-	d := drive(t, "belady-size", Config{Capacity: 9, Objects: 5, Requests: len(objects), NextUse: naiveNextUse(objects, 5)})
+	d := drive(t, "belady-size", Config{Capacity: 9, Objects: 5, Requests: len(objects),
+		NextUse: naiveNextUse(objects, 5)})
 	var victims []Object
 	for i, o := range objects[:5] {
 		_, v := d.serve(o, sizes[o], i)
@@ -92,7 +93,8 @@ func TestBeladySizePrunes(t *testing.T) {
 	for i := range objects {
 		objects[i] = Object(i % 2)
 	}
-	d := drive(t, "belady-size", Config{Capacity: 2, Objects: 2, Requests: len(objects), NextUse: naiveNextUse(objects, 2)})
+	d := drive(t, "belady-size", Config{Capacity: 2, Objects: 2, Requests: len(objects),
+		NextUse: naiveNextUse(objects, 2)})
 	d.serveAll(objects...)
 	for _, c := range d.policy.(*beladySize).classes {
 		if cap(c.entries) > 300 {

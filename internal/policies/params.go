@@ -13,7 +13,8 @@ type Spec = params.Spec[Entry]
 
 var family = params.Family[Entry]{Kind: "policy", Example: "lru,arc", Find: Find, Names: Names}
 
-// ParseList reads a comma-separated list of specs: "lru,s3fifo(small=0.1,ghost=0.9),lru-k(k=2)". Repeated specs are an error.
+// ParseList reads a comma-separated list of specs: "lru,s3fifo(small=0.1,ghost=0.9),lru-k(k=2)". Repeated specs are an
+// error.
 func ParseList(text string) ([]Spec, error) { return family.ParseList(text) }
 
 // ParseSpec reads one policy: a name, or a name with parameters in parentheses.

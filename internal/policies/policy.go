@@ -1,8 +1,9 @@
-// Package policies holds the replacement policies and the registry that names them.
-// A policy chooses which resident object leaves; it does not know what a hit is, which is the cache's part (package sim).
+// Package policies holds the replacement policies and the registry that names them. A policy chooses which resident
+// object leaves; it does not know what a hit is, which is the cache's part (package sim).
 //
-// To add a policy, write one file with its type and its Entry, and add the Entry to the table in registry.go; one of a system with a folder of its
-// own is registered there. It then appears in `cachesim policies`, in the shared test suite and in every comparison.
+// To add a policy, write one file with its type and its Entry, and add the Entry to the table in registry.go; one of a
+// system with a folder of its own is registered there. It then appears in `cachesim policies`, in the shared test suite
+// and in every comparison.
 package policies
 
 import (
@@ -16,7 +17,8 @@ type Object = uint32
 // Request is one request as a policy sees it.
 type Request struct {
 	Object Object
-	// Query is the object that is asked for, where Config.Relations is set; Object is then the entry that answers it, or Query itself where none does.
+	// Query is the object that is asked for, where Config.Relations is set; Object is then the entry that answers it, or
+	// Query itself where none does.
 	Query Object
 	Pos   int   // position in the replayed trace, from 0
 	Size  int64 // what the object is charged: bytes, or 1 where the capacity is in objects
@@ -32,7 +34,8 @@ type Request struct {
 type Policy interface {
 	// Hit reports a request to a resident object. The stored size stays what it was at Insert.
 	Hit(r Request)
-	// Miss reports a request to an object that is not resident. Ghosts and statistics are updated here, before room is made.
+	// Miss reports a request to an object that is not resident. Ghosts and statistics are updated here, before room is
+	// made.
 	Miss(r Request)
 	// Victim chooses and forgets one resident object to make room for r. The answer r.Object means: do not admit r;
 	// then the cache neither asks again nor calls Insert. It is called only while at least one object is resident,
@@ -60,7 +63,8 @@ type Admitter interface {
 }
 
 // Expirer is implemented by policies with timers. Before each request the cache calls Expired with the request's time
-// until it answers false, and drops each object it gets. The policy has forgotten the object already: Remove is not called.
+// until it answers false, and drops each object it gets. The policy has forgotten the object already: Remove is not
+// called.
 type Expirer interface {
 	Expired(now int64) (o Object, ok bool)
 }
@@ -95,12 +99,14 @@ type Config struct {
 	// Only entries of kind Offline get it; it is nil for all others.
 	NextUse []uint32
 
-	// Groups are the positions at which requests that come together begin, the keys of a batch, say. Nil: each comes alone.
+	// Groups are the positions at which requests that come together begin, the keys of a batch, say. Nil: each comes
+	// alone.
 	Groups []int
 
 	// Relations is set for entries with Relates in every cache, and for no others.
 	Relations *Relations
 
-	// Predictor is set for entries with Predicts, and for no others. The policy reports each request to it, after the eviction that it caused.
+	// Predictor is set for entries with Predicts, and for no others. The policy reports each request to it, after the
+	// eviction that it caused.
 	Predictor predict.Predictor
 }

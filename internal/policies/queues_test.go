@@ -9,8 +9,8 @@ import (
 
 // The policies below are written once more on slices, oldest object first, for objects of one size.
 
-// naiveS3FIFO is algorithm 1 of the S3-FIFO paper as libCacheSim reads it: what the small queue hands on while it looks for a
-// victim may take the main queue over its share.
+// naiveS3FIFO is algorithm 1 of the S3-FIFO paper as libCacheSim reads it: what the small queue hands on while it looks
+// for a victim may take the main queue over its share.
 type naiveS3FIFO struct {
 	capacity, smallLimit, ghostLimit int
 	small, main, ghost               []Object
@@ -18,7 +18,8 @@ type naiveS3FIFO struct {
 }
 
 func newNaiveS3FIFO(capacity int) *naiveS3FIFO {
-	return &naiveS3FIFO{capacity: capacity, smallLimit: max(1, capacity/10), ghostLimit: capacity * 9 / 10, requests: map[Object]int{}}
+	return &naiveS3FIFO{capacity: capacity, smallLimit: max(1, capacity/10), ghostLimit: capacity * 9 / 10,
+		requests: map[Object]int{}}
 }
 
 func (c *naiveS3FIFO) serve(o Object, _ int64, _ int) (hit bool, victims []Object) {

@@ -41,7 +41,8 @@ func TestQueueExamples(t *testing.T) {
 		{"the last request goes", "mru", 2, []Object{0, 1, 0, 2, 3}, []Object{0, 2}},
 
 		{"0 was requested again and gets one turn", "clock", 3, []Object{0, 1, 2, 0, 0, 3, 4, 5}, []Object{1, 2, 0}},
-		{"with 2 bits its two requests give two turns", "clock(bits=2)", 3, []Object{0, 1, 2, 0, 0, 3, 4, 5}, []Object{1, 2, 3}},
+		{"with 2 bits its two requests give two turns", "clock(bits=2)", 3, []Object{0, 1, 2, 0, 0, 3, 4, 5}, []Object{1, 2,
+			3}},
 		{"3 turns are the most that 2 bits count", "clock(bits=2)", 1, []Object{0, 0, 0, 0, 0, 0, 1}, []Object{0}},
 
 		// The hand passes 0, takes 1 and stays between the old 0 and the arrivals, which it takes one after another.
@@ -56,10 +57,12 @@ func TestQueueExamples(t *testing.T) {
 		{"one does not", "s3fifo(small=0.5)", 4, []Object{0, 0, 1, 2, 3, 4}, []Object{0}},
 		{"unless move=1", "s3fifo(small=0.5,move=1)", 4, []Object{0, 0, 1, 2, 3, 4}, []Object{1}},
 		// 1 and 3 come back from the ghost into the main queue, which is then over its 2 and evicts 0.
-		{"the ghost leads to the main queue", "s3fifo(small=0.5)", 4, []Object{0, 0, 0, 1, 2, 3, 4, 1, 5, 3, 6}, []Object{1, 2, 3, 4, 0}},
+		{"the ghost leads to the main queue", "s3fifo(small=0.5)", 4, []Object{0, 0, 0, 1, 2, 3, 4, 1, 5, 3, 6}, []Object{1,
+			2, 3, 4, 0}},
 		{"a request in the main queue gives another turn", "s3fifo(small=0.5)", 4,
 			[]Object{0, 0, 0, 1, 2, 3, 4, 0, 1, 5, 3, 6}, []Object{1, 2, 3, 4, 1}},
-		{"without a ghost nothing comes back", "s3fifo(small=0.5,ghost=0)", 4, []Object{0, 1, 2, 3, 4, 0, 5, 6, 7, 8}, []Object{0, 1, 2, 3, 4, 0}},
+		{"without a ghost nothing comes back", "s3fifo(small=0.5,ghost=0)", 4, []Object{0, 1, 2, 3, 4, 0, 5, 6, 7,
+			8}, []Object{0, 1, 2, 3, 4, 0}},
 
 		// Kin 1, Kout 2. 0 returns from A1out into Am; 1 was dropped from A1out by 2 and 3 and is new again.
 		{"A1out leads to Am", "2q", 4, []Object{0, 1, 2, 3, 4, 0, 5, 6, 1, 3, 4, 5}, []Object{0, 1, 2, 3, 4, 5, 6, 0}},
@@ -161,7 +164,12 @@ func TestExtremeParameters(t *testing.T) {
 						sum += size
 					}
 					if sum != d.used || sum > d.capacity {
-						t.Fatalf("objects of %d in a cache of %d that counts %d: an object left that was not there", sum, d.capacity, d.used)
+						t.Fatalf(
+							"objects of %d in a cache of %d that counts %d: an object left that was not there",
+							sum,
+							d.capacity,
+							d.used,
+						)
 					}
 				})
 			})
@@ -220,8 +228,8 @@ func TestMarkerKeepsThePhase(t *testing.T) {
 	})
 }
 
-// Over many seeds, each of four candidates is the victim about equally often: the random policy chooses among all, and a
-// phase of the marker begins with all unmarked.
+// Over many seeds, each of four candidates is the victim about equally often: the random policy chooses among all, and
+// a phase of the marker begins with all unmarked.
 func TestRandomChoice(t *testing.T) {
 	const seeds, candidates = 6000, 4
 	for _, spec := range []string{"random", "marker"} {

@@ -35,22 +35,26 @@ type Entry struct {
 	Source  string   // the paper or page that defines it
 	Kind    Kind
 	Units   Units
-	// Bypass says that a missed object may be left out of the cache, so that the optimum under the same rules is opt-bypass.
+	// Bypass says that a missed object may be left out of the cache, so that the optimum under the same rules is
+	// opt-bypass.
 	Bypass bool
 	// BypassIf says the same where it depends on parameters; nil where it does not.
 	BypassIf func(Values) bool
 	// Unbounded says that capacity is ignored; its optimum has room for everything.
 	Unbounded bool
-	// ReuseDistances says that the policy is LRU and wants its counts at many capacities read off one pass over reuse distances.
+	// ReuseDistances says that the policy is LRU and wants its counts at many capacities read off one pass over reuse
+	// distances.
 	ReuseDistances bool
 	Random         bool // makes random choices, so that its counts depend on the seed
 	Holds          bool // New makes a Holder where Config.Holds is set
 	Predicts       bool // asks a predictor when objects come back: Config.Predictor
 	Relates        bool // makes use of how objects relate: Config.Relations
-	// SimilarFrom returns the least similarity that the policy asks for in a cache with these values of Relations.HitFrom and Relations.Tau. Only with Relates.
+	// SimilarFrom returns the least similarity that the policy asks for in a cache with these values of Relations.HitFrom
+	// and Relations.Tau. Only with Relates.
 	SimilarFrom func(v Values, hitFrom, tau float64) float64
-	// Similar says that an Offline entry knows by similarity what will hit, and that a Bound holds where similar objects answer each other. Others know when the same
-	// object is requested next, and work only in caches in which that is what hits.
+	// Similar says that an Offline entry knows by similarity what will hit, and that a Bound holds where similar objects
+	// answer each other. Others know when the same object is requested next, and work only in caches in which that is what
+	// hits.
 	Similar bool
 	// NeedsTime reports whether it cannot work on a trace without a clock; nil: it can.
 	NeedsTime func(Values) bool
@@ -110,8 +114,8 @@ type BoundInput struct {
 	Relations *Relations // as in Config
 }
 
-// registry lists every policy of this package, family by family, in the order in which `cachesim policies` prints them; those of the packages
-// below this one come after them.
+// registry lists every policy of this package, family by family, in the order in which `cachesim policies` prints them;
+// those of the packages below this one come after them.
 var registry = []Entry{
 	// queues
 	fifoEntry,
@@ -157,7 +161,8 @@ var registry = []Entry{
 	pfooSimilarEntry,
 }
 
-// Register adds entries to the registry. Packages of policies below this one call it when the program starts, each once; package sim imports them.
+// Register adds entries to the registry. Packages of policies below this one call it when the program starts, each
+// once; package sim imports them.
 func Register(entries ...Entry) {
 	for _, e := range entries {
 		if _, ok := Find(e.Name); ok {

@@ -6,12 +6,14 @@ var s3fifoEntry = Entry{
 	Name:    "s3fifo",
 	Memory:  Memory{PerObject: 15, PerSlot: 21},
 	Aliases: []string{"s3-fifo"},
-	Summary: "three FIFO queues: a small one that new objects must pass, a main one with second chances, and a ghost of what the small one evicted",
-	Source:  "Yang, Zhang, Qiu, Yue and Rashmi, FIFO queues are all you need for cache eviction, SOSP 2023, algorithm 1",
+	Summary: "three FIFO queues: a small one that new objects must pass, a main one with second chances, and a ghost of " +
+		"what the small one evicted",
+	Source: "Yang, Zhang, Qiu, Yue and Rashmi, FIFO queues are all you need for cache eviction, SOSP 2023, algorithm 1",
 	Params: []Param{
 		{Name: "small", Default: 0.1, Min: 0, Max: 1, Doc: "share of the capacity for the small queue"},
 		{Name: "ghost", Default: 0.9, Min: 0, Max: 16, Doc: "capacity of the ghost queue as a share of the cache's"},
-		{Name: "move", Default: 2, Min: 0, Max: 63, Doc: "requests in the small queue, after the first, that move an object to the main queue"},
+		{Name: "move", Default: 2, Min: 0, Max: 63, Doc: "requests in the small queue, after the first, that move an " +
+			"object to the main queue"},
 		{Name: "bits", Default: 2, Min: 1, Max: 6, Doc: "width of an object's counter of requests"},
 	},
 	New: newS3FIFO,
@@ -66,8 +68,8 @@ func (p *s3fifo) Miss(r Request) {
 // Admit refuses an object that would take the whole small queue, as all others would leave it at once.
 func (p *s3fifo) Admit(r Request) bool { return p.charged == nil || r.Size < p.limit[s3Small] }
 
-// Victim is taken from the main queue where that is over its limit, otherwise from the small one. Objects that the small queue
-// hands on meanwhile may take the main queue over its limit.
+// Victim is taken from the main queue where that is over its limit, otherwise from the small one. Objects that the
+// small queue hands on meanwhile may take the main queue over its limit.
 func (p *s3fifo) Victim(Request) Object {
 	if p.used[s3Main] > p.limit[s3Main] {
 		return p.evictMain()

@@ -1,11 +1,12 @@
 package policies
 
 var sieveEntry = Entry{
-	Name:    "sieve",
-	Memory:  Memory{PerObject: 9, PerSlot: 8},
-	Summary: "a hand moves from the oldest object to the newest and evicts the first not requested since it last passed; objects keep their places",
-	Source:  "Zhang, Yang, Yue, Vigfusson and Rashmi, SIEVE is simpler than LRU, NSDI 2024, algorithm 1",
-	New:     func(c Config) (Policy, error) { return newSieve(c), nil },
+	Name:   "sieve",
+	Memory: Memory{PerObject: 9, PerSlot: 8},
+	Summary: "a hand moves from the oldest object to the newest and evicts the first not requested since it last " +
+		"passed; objects keep their places",
+	Source: "Zhang, Yang, Yue, Vigfusson and Rashmi, SIEVE is simpler than LRU, NSDI 2024, algorithm 1",
+	New:    func(c Config) (Policy, error) { return newSieve(c), nil },
 }
 
 // What sieve knows of an object.
@@ -66,9 +67,10 @@ func (p *sieve) Remove(o Object) {
 	p.list.Unlink(o)
 }
 
-// sieveLog holds the resident objects in order of arrival, oldest first, for the batch path. An evicted object's entry is
-// overwritten with the number gone, which no object has and whose state stays sieveAbsent. Where the log is full, what is
-// left moves to its start: the log is twice as long as the cache, so that this costs constant time per eviction.
+// sieveLog holds the resident objects in order of arrival, oldest first, for the batch path. An evicted object's entry
+// is overwritten with the number gone, which no object has and whose state stays sieveAbsent. Where the log is full,
+// what is left moves to its start: the log is twice as long as the cache, so that this costs constant time per
+// eviction.
 type sieveLog struct {
 	entries []Object
 	end     int // entries in use
@@ -106,8 +108,8 @@ func (p *sieve) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
 	return hits, evictions
 }
 
-// evict takes out the first unvisited object from the hand on. The newest entry is never gone, since each eviction makes room
-// for an arrival; so a hand that has reached the end has passed every object.
+// evict takes out the first unvisited object from the hand on. The newest entry is never gone, since each eviction
+// makes room for an arrival; so a hand that has reached the end has passed every object.
 func (l *sieveLog) evict(state []uint8) {
 	entries, at := l.entries[:l.end], l.hand
 	for {

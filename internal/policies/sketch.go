@@ -26,7 +26,8 @@ const (
 // newSketch returns a sketch with at least that many counters, rounded up to a power of two.
 func newSketch(counters, sample int, doorkeeper bool, seed uint64) sketch {
 	blocks := ceilPowerOfTwo((counters + blockWords*wordCounters - 1) / (blockWords * wordCounters))
-	s := sketch{words: make([]uint64, blocks*blockWords), blockMask: uint64(blocks - 1), seed: seed, sample: max(sample, 1)}
+	s := sketch{words: make([]uint64, blocks*blockWords), blockMask: uint64(blocks - 1), seed: seed,
+		sample: max(sample, 1)}
 	if doorkeeper {
 		s.door = make([]uint64, blocks*blockWords*wordCounters/64)
 	}

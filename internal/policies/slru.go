@@ -3,13 +3,16 @@ package policies
 import "slices"
 
 var slruEntry = Entry{
-	Name:    "slru",
-	Memory:  Memory{PerObject: 9, PerSlot: 0},
-	Summary: "LRU segments one above another: a hit lifts an object to the next, what overflows a segment falls to the one below",
-	Source:  "Karedla, Love and Wherry, Caching strategies to improve disk system performance, IEEE Computer 1994 (2 segments); Huang et al., An analysis of Facebook photo caching, SOSP 2013 (n segments)",
+	Name:   "slru",
+	Memory: Memory{PerObject: 9, PerSlot: 0},
+	Summary: "LRU segments one above another: a hit lifts an object to the next, what overflows a segment falls to the " +
+		"one below",
+	Source: "Karedla, Love and Wherry, Caching strategies to improve disk system performance, IEEE Computer 1994 (2 " +
+		"segments); Huang et al., An analysis of Facebook photo caching, SOSP 2013 (n segments)",
 	Params: []Param{
 		{Name: "segments", Default: 2, Min: 1, Max: 64, Doc: "number of segments"},
-		{Name: "protected", Default: 0.0, Min: 0, Max: 1, Doc: "share of the capacity for the segments above the lowest, in equal parts; 0 makes all segments equal"},
+		{Name: "protected", Default: 0.0, Min: 0, Max: 1, Doc: "share of the capacity for the segments above the lowest, " +
+			"in equal parts; 0 makes all segments equal"},
 	},
 	New: func(c Config) (Policy, error) { return newSLRU(c), nil },
 }
@@ -69,7 +72,8 @@ func (p *slru) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
 	return hits, evictions
 }
 
-// miss is Victim and Insert where every object is charged 1. In a full cache o mostly takes the place of the victim, in the lowest segment.
+// miss is Victim and Insert where every object is charged 1. In a full cache o mostly takes the place of the victim, in
+// the lowest segment.
 func (p *slru) miss(o Object) (evicted bool) {
 	if p.filled < p.capacity {
 		p.filled++
@@ -87,8 +91,8 @@ func (p *slru) miss(o Object) (evicted bool) {
 	return true
 }
 
-// lift is hit where every object is charged 1 and o is in segment k-1: o moves to segment k, and where that is full its last object
-// takes the place that o left.
+// lift is hit where every object is charged 1 and o is in segment k-1: o moves to segment k, and where that is full its
+// last object takes the place that o left.
 func (p *slru) lift(o Object, k int) {
 	list, segment := &p.list, p.segment
 	list.Unlink(o)

@@ -10,22 +10,27 @@ const (
 )
 
 var ttlEntry = Entry{
-	Name:    "ttl",
-	Memory:  Memory{PerObject: 24, PerSlot: 43},
-	Summary: "every object expires a fixed time after it was loaded, or requested; a full cache evicts the least recent or the oldest",
-	Source:  "expireAfterWrite and expireAfterAccess of Caffeine; Jung, Berger and Balakrishnan, Modeling TTL-based Internet caches, INFOCOM 2003",
+	Name:   "ttl",
+	Memory: Memory{PerObject: 24, PerSlot: 43},
+	Summary: "every object expires a fixed time after it was loaded, or requested; a full cache evicts the least recent " +
+		"or the oldest",
+	Source: "expireAfterWrite and expireAfterAccess of Caffeine; Jung, Berger and Balakrishnan, Modeling TTL-based " +
+		"Internet caches, INFOCOM 2003",
 	Params: []Param{
 		{Name: "ttl", Default: 3600.0, Min: 1e-9, Max: 9e9, Doc: "how long an object lives"},
-		{Name: "unit", Default: ttlSeconds, Choices: []string{ttlSeconds, ttlRequests, ttlCapacity}, Doc: "of ttl: seconds of the trace's clock; requests; or capacity: " +
+		{Name: "unit", Default: ttlSeconds, Choices: []string{ttlSeconds, ttlRequests, ttlCapacity}, Doc: "of ttl: seconds " +
+			"of the trace's clock; requests; or capacity: " +
 			"as many requests as the cache has room for objects"},
 		{Name: "renew", Default: false, Doc: "a hit lets the time begin anew"},
-		{Name: "order", Default: "lru", Choices: []string{"lru", "fifo"}, Doc: "what leaves a full cache: the object requested longest ago, or loaded longest ago"},
+		{Name: "order", Default: "lru", Choices: []string{"lru", "fifo"}, Doc: "what leaves a full cache: the object " +
+			"requested longest ago, or loaded longest ago"},
 	},
 	NeedsTime: func(v Values) bool { return v.Text("unit") == ttlSeconds },
 	New:       func(c Config) (Policy, error) { return newTTL(c) },
 }
 
-// ttl needs the time of each request and so has no batch path. Where it counts requests, those are the ones that it hears of.
+// ttl needs the time of each request and so has no batch path. Where it counts requests, those are the ones that it
+// hears of.
 type ttl struct {
 	expiry   logQueue // in order of expiry
 	order    logQueue // in order of leaving a full cache; unused where that is the order of expiry
@@ -40,7 +45,12 @@ type ttl struct {
 
 func newTTL(c Config) (*ttl, error) {
 	p := &ttl{
-		expiry: newLogQueue(c.Objects), lru: c.Params.Text("order") == "lru", renew: c.Params.Bool("renew"), begun: make([]int64, c.Objects),
+		expiry: newLogQueue(
+			c.Objects,
+		),
+		lru:      c.Params.Text("order") == "lru",
+		renew:    c.Params.Bool("renew"),
+		begun:    make([]int64, c.Objects),
 		requests: c.Params.Text("unit") != ttlSeconds,
 	}
 	p.byExpiry = p.lru == p.renew
@@ -52,7 +62,8 @@ func newTTL(c Config) (*ttl, error) {
 	case unit == ttlSeconds:
 		units *= 1e9
 	case unit == ttlCapacity && !c.Unit:
-		return nil, errors.New("unit=capacity counts objects; write unit=seconds or unit=requests where the capacity counts bytes")
+		return nil, errors.New("unit=capacity counts objects; write unit=seconds or unit=requests where the capacity " +
+			"counts bytes")
 	case unit == ttlCapacity:
 		units *= float64(c.Capacity)
 	}

@@ -4,9 +4,10 @@ var uniformEntry = Entry{
 	Name:    "uniform",
 	Memory:  Memory{PerObject: 1, PerSlot: 0},
 	Summary: "loads objects until the cache is full and never evicts: what a cache without replacement gives",
-	Source:  "the MinIO cache of Mohan, Phanishayee, Raniwala and Chidambaram, Analyzing and mitigating data stalls in DNN training, VLDB 2021",
-	Bypass:  true,
-	New:     func(c Config) (Policy, error) { return newUniform(c), nil },
+	Source: "the MinIO cache of Mohan, Phanishayee, Raniwala and Chidambaram, Analyzing and mitigating data stalls in " +
+		"DNN training, VLDB 2021",
+	Bypass: true,
+	New:    func(c Config) (Policy, error) { return newUniform(c), nil },
 }
 
 type uniform struct {

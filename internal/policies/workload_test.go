@@ -13,7 +13,8 @@ type workload struct {
 	config Config
 }
 
-// drawTrace draws 1 to longest requests. Their number is drawn first: rapid's slices of open length have about 6 elements.
+// drawTrace draws 1 to longest requests. Their number is drawn first: rapid's slices of open length have about 6
+// elements.
 func drawTrace(t *rapid.T, objects Object, longest int) []Object {
 	requests := rapid.IntRange(1, longest).Draw(t, "requests")
 	return rapid.SliceOfN(rapid.Uint32Range(0, objects-1), requests, requests).Draw(t, "trace")

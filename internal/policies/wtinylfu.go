@@ -27,7 +27,8 @@ var tinyLFUEntry = Entry{
 
 // sketchParams are the parameters of the estimate of how often objects are requested.
 var sketchParams = []Param{
-	{Name: "counters", Default: 16, Min: 1, Max: 1024, Doc: "4-bit counters in the sketch per resident object, rounded up to a power of two in all"},
+	{Name: "counters", Default: 16, Min: 1, Max: 1024, Doc: "4-bit counters in the sketch per resident object, rounded " +
+		"up to a power of two in all"},
 	{Name: "sample", Default: 10, Min: 1, Max: 1000, Doc: "requests per resident object after which counts are halved"},
 	{Name: "doorkeeper", Default: false, Doc: "count an object only from its second request in a sample"},
 }

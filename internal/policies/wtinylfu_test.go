@@ -71,19 +71,33 @@ func TestWTinyLFUEqualsNaive(t *testing.T) {
 		trace := drawTrace(t, objects, 300)
 		capacity := rapid.IntRange(1, 25).Draw(t, "capacity")
 		spec := rapid.SampledFrom([]string{
-			"w-tinylfu(window=0.5,protected=0.5,", "w-tinylfu(window=0.01,protected=0.8,", "w-tinylfu(window=0.2,protected=1,", "tinylfu(",
+			"w-tinylfu(window=0.5,protected=0.5,",
+			"w-tinylfu(window=0.01,protected=0.8,",
+			"w-tinylfu(window=0.2,protected=1,",
+			"tinylfu(",
 		}).Draw(t, "spec")
 		got := drive(t, spec+"counters=1024,sample=1000)",
 			Config{Capacity: int64(capacity), Unit: true, Objects: objects, Requests: len(trace)})
 		p := got.policy.(*wTinyLFU)
 		want := &naiveWTinyLFU{
-			capacity: capacity, windowLimit: int(p.limit[inWindow]), protectedLimit: int(p.limit[inProtected]), counts: map[Object]int{},
+			capacity:       capacity,
+			windowLimit:    int(p.limit[inWindow]),
+			protectedLimit: int(p.limit[inProtected]),
+			counts:         map[Object]int{},
 		}
 		for i, o := range trace {
 			hit, victims := got.serve(o, 1, i)
 			wantHit, wantVictims := want.serve(o)
 			if hit != wantHit || !slices.Equal(victims, wantVictims) {
-				t.Fatalf("request %d (object %d): hit %v, victims %v; naive: hit %v, victims %v", i, o, hit, victims, wantHit, wantVictims)
+				t.Fatalf(
+					"request %d (object %d): hit %v, victims %v; naive: hit %v, victims %v",
+					i,
+					o,
+					hit,
+					victims,
+					wantHit,
+					wantVictims,
+				)
 			}
 		}
 	})
@@ -133,7 +147,8 @@ func TestWTinyLFULargeObjects(t *testing.T) {
 	}
 }
 
-// A large object competes with one object only: having won against 2 it also replaces 3, which was requested more often.
+// A large object competes with one object only: having won against 2 it also replaces 3, which was requested more
+// often.
 func TestWTinyLFULargeObjectCompetesOnce(t *testing.T) {
 	d := drive(t, "w-tinylfu", Config{Capacity: 100, Objects: 4, Requests: 8})
 	for i, o := range []Object{2, 3, 3, 3} {
@@ -160,10 +175,21 @@ func TestWTinyLFUAccountsInBytes(t *testing.T) {
 				t.Fatalf("segments hold %d bytes, the cache %d", sum, d.used)
 			}
 			if p.used[inWindow] > p.limit[inWindow] || p.used[inProtected] > p.limit[inProtected] {
-				t.Fatalf("window %d of %d, protected %d of %d", p.used[inWindow], p.limit[inWindow], p.used[inProtected], p.limit[inProtected])
+				t.Fatalf(
+					"window %d of %d, protected %d of %d",
+					p.used[inWindow],
+					p.limit[inWindow],
+					p.used[inProtected],
+					p.limit[inProtected],
+				)
 			}
 			if p.resident != len(d.stored) || p.resident*p.counters > len(p.sketch.words)*wordCounters {
-				t.Fatalf("%d resident objects counted, %d stored, %d counters", p.resident, len(d.stored), len(p.sketch.words)*wordCounters)
+				t.Fatalf(
+					"%d resident objects counted, %d stored, %d counters",
+					p.resident,
+					len(d.stored),
+					len(p.sketch.words)*wordCounters,
+				)
 			}
 		}
 	})

@@ -11,7 +11,8 @@ type zipfTrace struct {
 	numObjects int
 }
 
-// NewZipfTrace gives the trace to the benchmark, which stands outside the package: it also replays the policies of packages below this one.
+// NewZipfTrace gives the trace to the benchmark, which stands outside the package: it also replays the policies of
+// packages below this one.
 func NewZipfTrace(requests, ids int) (objects []Object, numObjects int) {
 	t := newZipfTrace(requests, ids)
 	return t.objects, t.numObjects

@@ -34,15 +34,18 @@ var learning = []params.Param{
 }
 
 var gbmEntry = Entry{
-	Name:    "gbm",
-	Summary: "boosted trees that are trained during the replay on what has been requested so far, or a trained model from a file",
-	Source:  "LCR, sections 3.2, 4.1, 4.3 and 5.1; samples, trees and rate as in LRB (Song et al., NSDI 2020)",
-	Random:  true,
-	Trains:  true,
+	Name: "gbm",
+	Summary: "boosted trees that are trained during the replay on what has been requested so far, or a trained model " +
+		"from a file",
+	Source: "LCR, sections 3.2, 4.1, 4.3 and 5.1; samples, trees and rate as in LRB (Song et al., NSDI 2020)",
+	Random: true,
+	Trains: true,
 	Params: append([]params.Param{
-		{Name: "features", Default: autoFeatures, Choices: []string{autoFeatures, "4", "21"}, Doc: "4: timestamp, key, count, last interval ; " +
+		{Name: "features", Default: autoFeatures, Choices: []string{autoFeatures, "4", "21"}, Doc: "4: timestamp, key, " +
+			"count, last interval ; " +
 			"21: age, 9 intervals, 10 decayed counters, depth ; auto: 21, or those of the model"},
-		{Name: "refresh", Default: 2.0, Min: 1, Max: 1e9, Doc: "factor by which an object's age must grow before the same model predicts it anew"},
+		{Name: "refresh", Default: 2.0, Min: 1, Max: 1e9, Doc: "factor by which an object's age must grow before the same " +
+			"model predicts it anew"},
 		{Name: "model", Default: "", Doc: "file of a LightGBM model that is used as it is; cachesim train writes such"},
 	}, learning...),
 	Check: checkBoosted,

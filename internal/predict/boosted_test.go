@@ -12,7 +12,8 @@ import (
 	"github.com/cachesim/cachesim/internal/predict/gbm"
 )
 
-// mixed returns requests of which half go to objects that come back every few hundred requests and half to objects that come once.
+// mixed returns requests of which half go to objects that come back every few hundred requests and half to objects that
+// come once.
 func mixed(requests int, seed uint64) Config {
 	bits := rand.New(rand.NewPCG(seed, 0))
 	c := Config{Count: requests + 100, Seed: seed}
@@ -47,7 +48,11 @@ func TestGBMTellsWhatComesBackFromWhatDoesNot(t *testing.T) {
 		}
 	}
 	if later < asked*95/100 {
-		t.Errorf("an object that came once is predicted later than one that comes often in %d of %d cases, want most", later, asked)
+		t.Errorf(
+			"an object that came once is predicted later than one that comes often in %d of %d cases, want most",
+			later,
+			asked,
+		)
 	}
 }
 
@@ -77,7 +82,8 @@ func TestPredictionsDoNotDependOnTheFuture(t *testing.T) {
 
 func TestTrainingIsDeterministic(t *testing.T) {
 	c := mixed(3000, 3)
-	if a, b := predictions(mustNew(t, quick, c), c.Objects), predictions(mustNew(t, quick, c), c.Objects); !slices.Equal(a, b) {
+	if a, b := predictions(mustNew(t, quick, c), c.Objects), predictions(mustNew(t, quick, c), c.Objects); !slices.Equal(a,
+		b) {
 		t.Error("the same requests and seed give other predictions")
 	}
 }
@@ -267,7 +273,8 @@ func TestCostHasTheTraining(t *testing.T) {
 	if cost.Training.Models == 0 || cost.Elapsed < cost.Training.Elapsed || cost.Predictions != 1000 {
 		t.Errorf("cost is %+v, want trainings within the time of 1000 predictions", cost)
 	}
-	if twice := cost.Plus(cost); twice.Training.Models != 2*cost.Training.Models || twice.Training.Work != 2*cost.Training.Work {
+	if twice := cost.Plus(cost); twice.Training.Models != 2*cost.Training.Models ||
+		twice.Training.Work != 2*cost.Training.Work {
 		t.Errorf("twice %+v is %+v", cost, twice)
 	}
 }

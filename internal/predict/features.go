@@ -5,16 +5,19 @@ import (
 	"math"
 )
 
-// FeatureSet says how objects are described to a model: by how many numbers, as the number of features is how LCR tells its two sets apart.
+// FeatureSet says how objects are described to a model: by how many numbers, as the number of features is how LCR tells
+// its two sets apart.
 type FeatureSet int
 
 const (
-	// DLRMFeatures describe an object as of its last request (LCR, section 4.1): the time of that request, the object's number, how often it has
-	// been requested, and the interval before the last request. Objects are numbered in the order in which they first appear.
+	// DLRMFeatures describe an object as of its last request (LCR, section 4.1): the time of that request, the object's
+	// number, how often it has been requested, and the interval before the last request. Objects are numbered in the order
+	// in which they first appear.
 	DLRMFeatures FeatureSet = 4
-	// LLMFeatures describe an object as of the time of asking (LCR, section 5.1): 10 intervals, 10 exponentially decayed counters and the tokens
-	// from the root of the prefix tree to the end of the block, 0 for what is no block. As in LRB (NSDI 2020), the first of the intervals is the
-	// one that has not ended, the age, and the counters are decayed up to the time of asking.
+	// LLMFeatures describe an object as of the time of asking (LCR, section 5.1): 10 intervals, 10 exponentially decayed
+	// counters and the tokens from the root of the prefix tree to the end of the block, 0 for what is no block. As in LRB
+	// (NSDI 2020), the first of the intervals is the one that has not ended, the age, and the counters are decayed up to
+	// the time of asking.
 	LLMFeatures FeatureSet = 21
 )
 
@@ -41,8 +44,8 @@ func (s FeatureSet) Names() []string {
 // ages reports whether the features depend on the time of asking.
 func (s FeatureSet) ages() bool { return s == LLMFeatures }
 
-// Features keeps the history of each object and describes objects to a model. Its clock counts finished prompts where the trace has prompts, and
-// requests elsewhere. Memory: 12 bytes per object for DLRMFeatures, 84 for LLMFeatures.
+// Features keeps the history of each object and describes objects to a model. Its clock counts finished prompts where
+// the trace has prompts, and requests elsewhere. Memory: 12 bytes per object for DLRMFeatures, 84 for LLMFeatures.
 type Features struct {
 	set    FeatureSet
 	clock  clock
@@ -56,7 +59,8 @@ type Features struct {
 
 // NewFeatures returns the features of objects that have not been requested yet.
 func NewFeatures(set FeatureSet, c Config) *Features {
-	f := &Features{set: set, clock: newClock(c), depth: c.Depth, last: make([]int32, c.Count), count: make([]uint32, c.Count), recent: 1}
+	f := &Features{set: set, clock: newClock(c), depth: c.Depth, last: make([]int32, c.Count),
+		count: make([]uint32, c.Count), recent: 1}
 	if set == LLMFeatures {
 		f.recent = intervals
 		f.edc = make([]float32, counters*c.Count)
@@ -90,12 +94,12 @@ func (f *Features) Observe(o Object, now int) {
 	}
 }
 
-// slowestDecay returns by what the last of the counters decays in an interval; it is 2^(-interval/2^19), and each counter before decays by the square
-// of what the next one does.
+// slowestDecay returns by what the last of the counters decays in an interval; it is 2^(-interval/2^19), and each
+// counter before decays by the square of what the next one does.
 func slowestDecay(interval float64) float64 { return math.Exp2(-interval / (1 << (9 + counters))) }
 
-// Row describes an object that has been requested, as of that time of the clock. An interval that is missing, infinite in LCR, is NaN: the
-// missing value of LightGBM.
+// Row describes an object that has been requested, as of that time of the clock. An interval that is missing, infinite
+// in LCR, is NaN: the missing value of LightGBM.
 func (f *Features) Row(o Object, now int, row []float64) {
 	if f.set == DLRMFeatures {
 		row[0], row[1], row[2], row[3] = float64(f.last[o]), float64(o), float64(f.count[o]), float64(f.ended[o])

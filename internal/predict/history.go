@@ -5,29 +5,34 @@ import (
 	"slices"
 )
 
-// Predictors that follow a formula over the requests seen so far. Their clock is the position in the trace, and each says what it has to say when an
-// object is requested.
+// Predictors that follow a formula over the requests seen so far. Their clock is the position in the trace, and each
+// says what it has to say when an object is requested.
 
 var ewmaEntry = Entry{
-	Name:    "ewma",
-	Summary: "half the average interval after the last request, where each interval weighs twice as much as the one before; never after a single request",
-	Source:  "cachesim",
-	New:     func(c Config) (Predictor, error) { return newEWMA(c), nil },
+	Name: "ewma",
+	Summary: "half the average interval after the last request, where each interval weighs twice as much as the one " +
+		"before; never after a single request",
+	Source: "cachesim",
+	New:    func(c Config) (Predictor, error) { return newEWMA(c), nil },
 }
 
 var popuEntry = Entry{
-	Name:    "popu",
-	Summary: "as long after the last request as the requests to the object so far have been apart on average since the trace began: t + t/count",
-	Source:  "POPU in the code of Chledowski, Polak, Szabucki and Zolna, Robust learning-augmented caching: an experimental study, ICML 2021",
-	New:     func(c Config) (Predictor, error) { return newPOPU(c), nil },
+	Name: "popu",
+	Summary: "as long after the last request as the requests to the object so far have been apart on average since the " +
+		"trace began: t + t/count",
+	Source: "POPU in the code of Chledowski, Polak, Szabucki and Zolna, Robust learning-augmented caching: an " +
+		"experimental study, ICML 2021",
+	New: func(c Config) (Predictor, error) { return newPOPU(c), nil },
 }
 
 var plecoEntry = Entry{
 	Name: "pleco",
-	Summary: "1/p requests after the last one, where p is the object's share of past requests, each weighted by its age n with a power law " +
+	Summary: "1/p requests after the last one, where p is the object's share of past requests, each weighted by its age " +
+		"n with a power law " +
 		"and exponential cutoff: (n+10)^-1.8 e^(-n/670)",
-	Source: "Anderson, Kumar, Tomkins and Vassilvitskii, The dynamics of repeat consumption, WWW 2014; constants of the code of Chledowski et al., ICML 2021",
-	New:    func(c Config) (Predictor, error) { return newPLECO(c), nil },
+	Source: "Anderson, Kumar, Tomkins and Vassilvitskii, The dynamics of repeat consumption, WWW 2014; constants of the " +
+		"code of Chledowski et al., ICML 2021",
+	New: func(c Config) (Predictor, error) { return newPLECO(c), nil },
 }
 
 // answered keeps what was predicted when an object was last requested.
@@ -52,7 +57,8 @@ type ewma struct {
 }
 
 func newEWMA(c Config) *ewma {
-	return &ewma{last: make([]int, c.Count), average: slices.Repeat([]float64{math.NaN()}, c.Count), answered: newAnswered(c)}
+	return &ewma{last: make([]int, c.Count), average: slices.Repeat([]float64{math.NaN()}, c.Count),
+		answered: newAnswered(c)}
 }
 
 func (p *ewma) Observe(o Object, pos int) {
@@ -86,19 +92,21 @@ func (p *popu) Observe(o Object, pos int) {
 // plecoMemory is how many requests pleco looks back: what is older weighs less than the last digit of what it adds to.
 const plecoMemory = 1 << 14
 
-// pleco walks through the past requests of an object along a ring of the last plecoMemory requests. An object with a share s of the requests
-// costs s times plecoMemory steps each time.
+// pleco walks through the past requests of an object along a ring of the last plecoMemory requests. An object with a
+// share s of the requests costs s times plecoMemory steps each time.
 type pleco struct {
 	answered
-	weights  []float64 // of a request n requests ago, n from 1 to plecoMemory
-	sum      float64   // of the weights of all requests so far
-	previous []int     // per position, modulo plecoMemory: 1 plus the position of the request to the same object before, 0 if there is none
-	last     []int     // per object: 1 plus the position of its last request
-	seen     int       // positions before this one are in sum
+	weights []float64 // of a request n requests ago, n from 1 to plecoMemory
+	sum     float64   // of the weights of all requests so far
+	// per position, modulo plecoMemory: 1 plus the position of the request to the same object before, 0 if there is none
+	previous []int
+	last     []int // per object: 1 plus the position of its last request
+	seen     int   // positions before this one are in sum
 }
 
 func newPLECO(c Config) *pleco {
-	p := &pleco{answered: newAnswered(c), weights: make([]float64, plecoMemory+1), previous: make([]int, plecoMemory), last: make([]int, c.Count)}
+	p := &pleco{answered: newAnswered(c), weights: make([]float64, plecoMemory+1), previous: make([]int, plecoMemory),
+		last: make([]int, c.Count)}
 	for n := range p.weights {
 		p.weights[n] = math.Pow(float64(n)+10, -1.8) * math.Exp(-float64(n)/670)
 	}

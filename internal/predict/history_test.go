@@ -17,7 +17,8 @@ func TestEWMA(t *testing.T) {
 
 func TestPOPU(t *testing.T) {
 	c := Config{Objects: []Object{0, 1, 0, 0}, Count: 2}
-	if got, want := predictions(mustNew(t, "popu", c), c.Objects), []float64{1, 3, 3.5, 3 + 4./3}; !slices.Equal(got, want) {
+	if got, want := predictions(mustNew(t, "popu", c), c.Objects), []float64{1, 3, 3.5, 3 + 4./3}; !slices.Equal(got,
+		want) {
 		t.Errorf("predictions are %v, want %v", got, want)
 	}
 }

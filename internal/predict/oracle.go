@@ -35,20 +35,26 @@ const (
 )
 
 var noisyEntry = Entry{
-	Name:    "noisy",
-	Summary: "the exact time of the next request with noise that is drawn once per request and stays until the object is requested again",
-	Source:  "LCR, sections 2.2 (flip, binary) and 5.3 (replace); Antoniadis, Coester, Elias, Polak and Simon, ICML 2020 (lognormal)",
-	Future:  true,
-	Random:  true,
+	Name: "noisy",
+	Summary: "the exact time of the next request with noise that is drawn once per request and stays until the object " +
+		"is requested again",
+	Source: "LCR, sections 2.2 (flip, binary) and 5.3 (replace); Antoniadis, Coester, Elias, Polak and Simon, ICML " +
+		"2020 (lognormal)",
+	Future: true,
+	Random: true,
 	Params: []params.Param{
-		{Name: "kind", Default: flip, Choices: []string{flip, replace, lognormal, binary}, Doc: "flip, replace: with probability p minus the true time ; " +
-			"lognormal: the time plus exp(sigma*N(0,1)) requests ; binary: never or at once, as the optimum would evict the object before its next request or not, " +
+		{Name: "kind", Default: flip, Choices: []string{flip, replace, lognormal, binary}, Doc: "flip, replace: with " +
+			"probability p minus the true time ; " +
+			"lognormal: the time plus exp(sigma*N(0,1)) requests ; binary: never or at once, as the optimum would evict the " +
+			"object before its next request or not, " +
 			"and with probability p the other way round"},
 		{Name: "p", Default: 0.0, Min: 0, Max: 1, Doc: "probability that a prediction is wrong"},
 		{Name: "sigma", Default: 0.0, Min: 0, Max: 1000, Doc: "standard deviation of the logarithm of the lognormal noise"},
-		{Name: "per", Default: perRequest, Choices: []string{perRequest, perGroup}, Doc: "what noise is drawn for: each request, or all requests that come together, as the " +
+		{Name: "per", Default: perRequest, Choices: []string{perRequest, perGroup}, Doc: "what noise is drawn for: each " +
+			"request, or all requests that come together, as the " +
 			"blocks of a prompt do"},
-		{Name: "never", Default: 0.0, Min: 0, Max: 1e9, Doc: "before noise, an object that does not come again is due after so many lengths of the trace; 0: never"},
+		{Name: "never", Default: 0.0, Min: 0, Max: 1e9, Doc: "before noise, an object that does not come again is due " +
+			"after so many lengths of the trace; 0: never"},
 	},
 	Check: checkNoise,
 	New:   newNoisy,
@@ -65,9 +71,9 @@ func checkNoise(v params.Values) error {
 	return nil
 }
 
-// future predicts from the trace itself, with noise that is drawn when an object is observed and kept until it is observed again: noise that were
-// drawn anew at every question would average out (LARU specification, 4.1). What is drawn depends on the seed and the position, or that of the group, alone, so it is
-// the same whoever asks.
+// future predicts from the trace itself, with noise that is drawn when an object is observed and kept until it is
+// observed again: noise that were drawn anew at every question would average out (LARU specification, 4.1). What is
+// drawn depends on the seed and the position, or that of the group, alone, so it is the same whoever asks.
 type future struct {
 	nextUse []uint32
 	never   float64                                     // the time that stands for no further request
@@ -97,7 +103,8 @@ func newNoisy(c Config) (Predictor, error) {
 	switch c.Params.Text("kind") {
 	case binary:
 		if c.OptEvicts == nil {
-			return nil, errors.New("predictor noisy(kind=binary): the labels are those of the optimum of the exact cache, and other caches have none; " +
+			return nil, errors.New("predictor noisy(kind=binary): the labels are those of the optimum of the exact cache, and " +
+				"other caches have none; " +
 				"write --cache exact, or another kind of noise")
 		}
 		return binaryPriority{newLabelled(f, c, p)}, nil
@@ -116,7 +123,8 @@ func newNoisy(c Config) (Predictor, error) {
 
 func newFuture(c Config) *future {
 	source := &rand.PCG{}
-	return &future{nextUse: c.NextUse, never: Never, next: make([]float64, c.Count), seed: c.Seed, source: source, bits: rand.New(source)}
+	return &future{nextUse: c.NextUse, never: Never, next: make([]float64, c.Count), seed: c.Seed, source: source,
+		bits: rand.New(source)}
 }
 
 func (f *future) Observe(o Object, pos int) {
@@ -156,7 +164,8 @@ func withLabels(f *future, c Config, p float64) Predictor {
 	return newLabelled(f, c, p)
 }
 
-// labelled is a future with the labels of the optimum, each wrong with probability p: where a time is flipped, so is the label.
+// labelled is a future with the labels of the optimum, each wrong with probability p: where a time is flipped, so is
+// the label.
 type labelled struct {
 	*future
 	evicts   func() []bool // per position

@@ -88,7 +88,8 @@ func TestLognormalNoise(t *testing.T) {
 		sum, squares = sum+log, squares+log*log
 	}
 	mean := sum / n
-	if deviation := math.Sqrt(squares/n - mean*mean); math.Abs(mean) > 4*sigma/math.Sqrt(n) || math.Abs(deviation-sigma) > 0.05 {
+	if deviation := math.Sqrt(squares/n - mean*mean); math.Abs(mean) > 4*sigma/math.Sqrt(n) ||
+		math.Abs(deviation-sigma) > 0.05 {
 		t.Errorf("logarithm of the noise has mean %.3f and standard deviation %.3f, want 0 and %v", mean, deviation, sigma)
 	}
 }

@@ -1,5 +1,6 @@
-// Package predict answers when objects will be requested again: exactly, with noise of a stated kind, or from what has been seen so far.
-// Policies that act on predictions (packages policies/laru and policies/learned) ask a Predictor; it does not know who asks.
+// Package predict answers when objects will be requested again: exactly, with noise of a stated kind, or from what has
+// been seen so far. Policies that act on predictions (packages policies/laru and policies/learned) ask a Predictor; it
+// does not know who asks.
 //
 // To add a predictor, write one file with its type and its Entry, and add the Entry to the table in registry.go.
 package predict
@@ -17,22 +18,24 @@ type Object = uint32
 // Never is the prediction that an object is not requested again.
 var Never = math.Inf(1)
 
-// Predictor predicts when objects are requested next. Times are on a clock of its own, usually the position in the trace; only their order means
-// something to who asks. Larger is later, Never is latest, and nothing forbids a time before now, even -Inf.
+// Predictor predicts when objects are requested next. Times are on a clock of its own, usually the position in the
+// trace; only their order means something to who asks. Larger is later, Never is latest, and nothing forbids a time
+// before now, even -Inf.
 type Predictor interface {
-	// Observe reports the request at position pos to object o, hit or miss. A policy calls it once for every request, after the eviction that the
-	// request caused, so that features describe the past only; positions grow from call to call.
+	// Observe reports the request at position pos to object o, hit or miss. A policy calls it once for every request,
+	// after the eviction that the request caused, so that features describe the past only; positions grow from call to
+	// call.
 	Observe(o Object, pos int)
-	// Predict sets next[i] to the predicted time of the next request to objects[i], as of the request at position pos, which is not yet
-	// observed. All of the objects have been observed before.
+	// Predict sets next[i] to the predicted time of the next request to objects[i], as of the request at position pos,
+	// which is not yet observed. All of the objects have been observed before.
 	Predict(objects []Object, pos int, next []float64)
-	// Steady reports whether the prediction for an object stays the same from one of its requests to the next, so that who asks may ask once
-	// after Observe and keep the answer.
+	// Steady reports whether the prediction for an object stays the same from one of its requests to the next, so that who
+	// asks may ask once after Observe and keep the answer.
 	Steady() bool
 }
 
-// Labeler is implemented by predictors that can also say whether the optimum would evict an object before its next request: the
-// binary priority of LCR, section 2.2.
+// Labeler is implemented by predictors that can also say whether the optimum would evict an object before its next
+// request: the binary priority of LCR, section 2.2.
 type Labeler interface {
 	// Evict returns the predicted label of o as of its last observed request.
 	Evict(o Object) bool
@@ -60,8 +63,8 @@ func LabelerOf(p Predictor) (Labeler, bool) {
 	return l, ok
 }
 
-// CountsPrompts reports whether the times that p, or the predictor that it wraps, predicts are numbers of finished prompts. All others predict
-// positions.
+// CountsPrompts reports whether the times that p, or the predictor that it wraps, predicts are numbers of finished
+// prompts. All others predict positions.
 func CountsPrompts(p Predictor) bool {
 	p = unwrapped(p)
 	if a, ok := p.(*auto); ok {
@@ -75,16 +78,19 @@ func CountsPrompts(p Predictor) bool {
 type Config struct {
 	Objects []Object // per request; only predictors that know the future may look beyond what they have observed
 	Count   int      // distinct objects; every Object is below it
-	// NextUse gives, for each position, the position of the next request to the same object, or policies.Never. Only entries that know the future
-	// get it; it is nil for all others.
+	// NextUse gives, for each position, the position of the next request to the same object, or policies.Never. Only
+	// entries that know the future get it; it is nil for all others.
 	NextUse []uint32
-	// OptEvicts gives, for each position, whether the requested object is gone when it is requested next, in the optimum of the cell; where it is
-	// not requested again, true. It is set where NextUse is and the cache is the exact one, with a capacity in objects.
+	// OptEvicts gives, for each position, whether the requested object is gone when it is requested next, in the optimum
+	// of the cell; where it is not requested again, true. It is set where NextUse is and the cache is the exact one, with
+	// a capacity in objects.
 	OptEvicts func() []bool
-	// Groups are the positions at which requests that come together begin: the blocks of a prompt, the keys of a batch. Nil: each comes alone.
+	// Groups are the positions at which requests that come together begin: the blocks of a prompt, the keys of a batch.
+	// Nil: each comes alone.
 	Groups []int
 	Times  []int64 // nanoseconds per request; nil without a clock
-	// Depth is the number of tokens from the root of the prefix tree to the end of a block, per object; nil where objects are no blocks.
+	// Depth is the number of tokens from the root of the prefix tree to the end of a block, per object; nil where objects
+	// are no blocks.
 	Depth  []int32
 	Seed   uint64        // the only source of randomness
 	Params params.Values // every parameter of the Entry
@@ -123,16 +129,18 @@ type Cost struct {
 
 // Plus returns the sum of two costs.
 func (c Cost) Plus(other Cost) Cost {
-	return Cost{c.Calls + other.Calls, c.Predictions + other.Predictions, c.Elapsed + other.Elapsed, c.Training.Plus(other.Training)}
+	return Cost{c.Calls + other.Calls, c.Predictions + other.Predictions, c.Elapsed + other.Elapsed,
+		c.Training.Plus(other.Training)}
 }
 
 // Minus returns what c is above an earlier cost.
 func (c Cost) Minus(earlier Cost) Cost {
-	return Cost{c.Calls - earlier.Calls, c.Predictions - earlier.Predictions, c.Elapsed - earlier.Elapsed, c.Training.minus(earlier.Training)}
+	return Cost{c.Calls - earlier.Calls, c.Predictions - earlier.Predictions, c.Elapsed - earlier.Elapsed,
+		c.Training.minus(earlier.Training)}
 }
 
-// Worker makes predictions in the background, a batch of them at a time, on the clock of a model: it says when those of the last batch are known.
-// A cache whose policy predicts in the background asks it instead of counting requests.
+// Worker makes predictions in the background, a batch of them at a time, on the clock of a model: it says when those of
+// the last batch are known. A cache whose policy predicts in the background asks it instead of counting requests.
 type Worker interface {
 	// Busy reports whether the predictions of the last batch are still to come.
 	Busy() bool
@@ -166,8 +174,8 @@ func (c *Counted) Predict(objects []Object, pos int, next []float64) {
 // Unwrap implements Wrapper.
 func (c *Counted) Unwrap() Predictor { return c.Predictor }
 
-// Cost returns what predictions have cost so far, with the training of models: nothing where c is nil. The time of the calls of Predict is estimated
-// from one in 64.
+// Cost returns what predictions have cost so far, with the training of models: nothing where c is nil. The time of the
+// calls of Predict is estimated from one in 64.
 func (c *Counted) Cost() Cost {
 	if c == nil {
 		return Cost{}

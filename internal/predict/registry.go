@@ -20,7 +20,8 @@ type Entry struct {
 	Params  []params.Param
 	// Time estimates what the predictor takes for so many requests; nil: usualTime for each.
 	Time func(v params.Values, requests int64) time.Duration
-	// Check refuses values of Params that exclude each other, or a file that cannot be read; nil where there are none such.
+	// Check refuses values of Params that exclude each other, or a file that cannot be read; nil where there are none
+	// such.
 	Check func(params.Values) error
 	New   func(Config) (Predictor, error)
 }

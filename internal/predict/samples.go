@@ -5,13 +5,13 @@ import (
 	"math/rand/v2"
 )
 
-// Samples makes what a model learns from out of requests: a row of features, and as label the logarithm of 1 plus the time from there to the next
-// request of the object. Each request gives one sample, once its object is requested again. If that has not happened after a window of
-// requests, the label is that of twice the time that has passed, as in LRB (NSDI 2020, section 4.3): without such samples a model would only
-// learn from objects that come back.
+// Samples makes what a model learns from out of requests: a row of features, and as label the logarithm of 1 plus the
+// time from there to the next request of the object. Each request gives one sample, once its object is requested again.
+// If that has not happened after a window of requests, the label is that of twice the time that has passed, as in LRB
+// (NSDI 2020, section 4.3): without such samples a model would only learn from objects that come back.
 //
-// Where features depend on the time of asking, a sample describes its object at an age between 0 and the interval, drawn uniformly
-// in the logarithm, so that a model learns what a long silence means.
+// Where features depend on the time of asking, a sample describes its object at an age between 0 and the interval,
+// drawn uniformly in the logarithm, so that a model learns what a long silence means.
 type Samples struct {
 	*Features
 	window  int
@@ -33,8 +33,8 @@ func NewSamples(set FeatureSet, window int, c Config) *Samples {
 	}
 }
 
-// Observe adds the request at a position, positions growing from call to call, and calls emit with each sample that it completes. The row is
-// valid during that call.
+// Observe adds the request at a position, positions growing from call to call, and calls emit with each sample that it
+// completes. The row is valid during that call.
 func (s *Samples) Observe(o Object, pos int, emit func(row []float64, label float64)) {
 	now := s.clock.at(pos)
 	if s.pending[o] > 0 {

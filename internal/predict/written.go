@@ -10,12 +10,14 @@ import (
 )
 
 var writtenEntry = Entry{
-	Name:    "written",
-	Summary: "the predictions that are written out, one per request, and from the start again: for worked examples and for what a search has found",
-	Source:  "cachesim",
-	Future:  true, // whoever wrote them may have known it
+	Name: "written",
+	Summary: "the predictions that are written out, one per request, and from the start again: for worked examples and " +
+		"for what a search has found",
+	Source: "cachesim",
+	Future: true, // whoever wrote them may have known it
 	Params: []params.Param{
-		{Name: "next", Default: writtenNever, Doc: "for each request after how many requests its object is predicted to be requested again, or - for never, " +
+		{Name: "next", Default: writtenNever, Doc: "for each request after how many requests its object is predicted to be " +
+			"requested again, or - for never, " +
 			"separated by spaces; at most 100,000 of them"},
 	},
 	Check: func(v params.Values) error {

@@ -1,5 +1,6 @@
-// Package random draws random numbers that are the same on every machine for the same seed: generators and the formats that order queries by chance
-// use it. Logarithms and powers are computed here, as those of package math may differ in the last bit.
+// Package random draws random numbers that are the same on every machine for the same seed: generators and the formats
+// that order queries by chance use it. Logarithms and powers are computed here, as those of package math may differ in
+// the last bit.
 package random
 
 import (
@@ -11,7 +12,8 @@ import (
 // Stream returns an independent source of random bits for one purpose of one seed.
 func Stream(seed, purpose uint64) *rand.PCG { return rand.NewPCG(Scramble(seed), Scramble(^purpose)) }
 
-// Scramble is a bijection of the 64-bit numbers without visible structure: the finalizer of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+// Scramble is a bijection of the 64-bit numbers without visible structure: the finalizer of SplitMix64 (Steele, Lea and
+// Flood, OOPSLA 2014).
 func Scramble(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
@@ -19,7 +21,8 @@ func Scramble(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// Below returns a number in 0..n-1 and a fraction of 2^32 that is independent of it but for n in 2^32. The bias is below n in 2^64.
+// Below returns a number in 0..n-1 and a fraction of 2^32 that is independent of it but for n in 2^32. The bias is
+// below n in 2^64.
 func Below(bitSource *rand.PCG, n int) (number int, fraction uint32) {
 	high, low := bits.Mul64(bitSource.Uint64(), uint64(n))
 	return int(high), uint32(low >> 32)

@@ -118,7 +118,8 @@ func (l Layout) check(recs []Record) error {
 	}
 	for _, dim := range []string{l.Panels, l.Lines, l.Along} {
 		if dim != "" && !slices.ContainsFunc(recs, func(r Record) bool { _, ok := r.Dim(dim); return ok }) {
-			return suggest.Unknown("dimension", dim, append([]string{DimTrace, DimPolicy, DimCapacity, DimCapacityShare, DimSeed}, AxisNames(recs)...))
+			return suggest.Unknown("dimension", dim, append([]string{DimTrace, DimPolicy, DimCapacity, DimCapacityShare,
+				DimSeed}, AxisNames(recs)...))
 		}
 	}
 	return nil

@@ -6,7 +6,8 @@ import (
 )
 
 func TestDimensions(t *testing.T) {
-	r := Record{Trace: "oltp", Policy: "s3fifo", Label: "s3", Capacity: 489, CapacityText: "1%", Seed: 7, Axes: "small=0.1,kind=flip"}
+	r := Record{Trace: "oltp", Policy: "s3fifo", Label: "s3", Capacity: 489, CapacityText: "1%", Seed: 7,
+		Axes: "small=0.1,kind=flip"}
 	for name, want := range map[string]Value{
 		"trace":    {Text: "oltp"},
 		"policy":   {Text: "s3"},
@@ -52,8 +53,10 @@ func TestMetrics(t *testing.T) {
 
 func TestRanOnce(t *testing.T) {
 	recs := []Record{
-		{Label: "lru", CapacityText: "1%"}, {Label: "lru", CapacityText: "2%"}, {Label: "lru", CapacityText: "1%", Trace: "b"},
-		{Label: "random", CapacityText: "1%"}, {Label: "random", CapacityText: "1%", Seed: 1}, {Label: "random", CapacityText: "1%", Axes: "x=1", Seed: 1},
+		{Label: "lru", CapacityText: "1%"}, {Label: "lru", CapacityText: "2%"}, {Label: "lru", CapacityText: "1%",
+			Trace: "b"},
+		{Label: "random", CapacityText: "1%"}, {Label: "random", CapacityText: "1%", Seed: 1}, {Label: "random",
+			CapacityText: "1%", Axes: "x=1", Seed: 1},
 	}
 	if got, want := RanOnce(recs), []bool{true, true, true, false, false, true}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)

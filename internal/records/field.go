@@ -68,8 +68,8 @@ func (f field) number(r *Record) (x float64, ok bool) {
 	return 0, false
 }
 
-// text writes the figure as it stands in CSV: "" for null, floats with as many digits as reading them back takes, and what is no
-// UTF-8 in the name of a file replaced, as encoding/json does.
+// text writes the figure as it stands in CSV: "" for null, floats with as many digits as reading them back takes, and
+// what is no UTF-8 in the name of a file replaced, as encoding/json does.
 func (f field) text(r *Record) string {
 	v := reflect.ValueOf(r).Elem().Field(f.index)
 	if f.optional {

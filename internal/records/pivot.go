@@ -314,7 +314,8 @@ func (t *Tables) note() {
 	if agree < compared {
 		t.Notes = append(t.Notes, "! differs by more than it may")
 	}
-	t.Notes = append(t.Notes, fmt.Sprintf("%d of %d agree with %s%s", agree, compared, t.Against.Name, t.Against.tolerance()))
+	t.Notes = append(t.Notes, fmt.Sprintf("%d of %d agree with %s%s", agree, compared, t.Against.Name,
+		t.Against.tolerance()))
 }
 
 // tolerance says up to which difference numbers agree: " within 0.005 points".

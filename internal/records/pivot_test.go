@@ -41,12 +41,25 @@ func seed(n uint64) func(*Record) {
 // classic is what a table of policies over capacities is made from.
 func classic() []Record {
 	return []Record{
-		cell("oltp", "lru", 250, 0.1647), cell("oltp", "lru", 1000, 0.32834),
-		cell("oltp", "arc", 250, 0.20411, seed(0)), cell("oltp", "arc", 1000, 0.38926),
-		cell("oltp", "random", 250, 0.17, seed(0)), cell("oltp", "random", 250, 0.17, seed(1)), cell("oltp", "random", 250, 0.17, seed(2)),
-		cell("oltp", "opt", 250, 0.3839), cell("oltp", "opt", 1000, 0.5361),
-		cell("oltp", "pfoo-l", 250, 0.4), cell("oltp", "infinite", 250, 0.9),
-		cell("gli", "lru", 250, 0.0091), cell("gli", "arc", 250, 0.0091),
+		cell("oltp", "lru", 250, 0.1647),
+		cell("oltp", "lru", 1000, 0.32834),
+		cell("oltp", "arc", 250, 0.20411, seed(0)),
+		cell("oltp", "arc", 1000, 0.38926),
+		cell(
+			"oltp",
+			"random",
+			250,
+			0.17,
+			seed(0),
+		),
+		cell("oltp", "random", 250, 0.17, seed(1)),
+		cell("oltp", "random", 250, 0.17, seed(2)),
+		cell("oltp", "opt", 250, 0.3839),
+		cell("oltp", "opt", 1000, 0.5361),
+		cell("oltp", "pfoo-l", 250, 0.4),
+		cell("oltp", "infinite", 250, 0.9),
+		cell("gli", "lru", 250, 0.0091),
+		cell("gli", "arc", 250, 0.0091),
 	}
 }
 
@@ -67,19 +80,71 @@ var pivots = map[string]struct {
 	"policies": {Pivot{Cells: "hit_ratio"}, classic()},
 	"misses":   {Pivot{Title: "Misses", Cells: "misses"}, classic()},
 	"against":  {Pivot{Title: "Beside the paper", Cells: "hit_ratio", Against: published}, classic()},
-	"shares": {Pivot{Rows: "trace", Columns: "policy", Cells: "hit_ratio"}, []Record{
-		cell("a", "lru", 10, 0.1), cell("a", "arc", 10, 0.2), cell("a", "opt", 10, 0.5), cell("b", "lru", 10, 0.3), cell("b", "arc", 10, 0.3),
-	}},
-	"axis": {Pivot{Columns: "small", Cells: "hit_ratio", Panels: "capacity"}, []Record{
-		cell("oltp", "s3fifo", 250, 0.2, axes("small=0.1")), cell("oltp", "s3fifo", 250, 0.21, axes("small=0.2")), cell("oltp", "lru", 250, 0.205),
-		cell("oltp", "s3fifo", 500, 0.3, axes("small=0.1")), cell("oltp", "s3fifo", 500, 0.31, axes("small=0.2")), cell("oltp", "lru", 500, 0.305),
-	}},
-	"apart": {Pivot{Cells: "hit_ratio"}, []Record{
-		cell("oltp", "s3fifo", 250, 0.2, axes("small=0.1")), cell("oltp", "s3fifo", 250, 0.21, axes("small=0.2")), cell("oltp", "lru", 250, 0.205),
-	}},
-	"percents": {Pivot{Cells: "hit_ratio"}, []Record{
-		cell("a", "lru", 48, 0.2, func(r *Record) { r.CapacityText = "1%" }), cell("a", "lru", 48<<20, 0.9, func(r *Record) { r.CapacityText, r.CapacityUnit = "20%", Bytes }),
-	}},
+	"shares": {
+		Pivot{Rows: "trace", Columns: "policy", Cells: "hit_ratio"},
+		[]Record{
+			cell(
+				"a",
+				"lru",
+				10,
+				0.1,
+			),
+			cell("a", "arc", 10, 0.2),
+			cell("a", "opt", 10, 0.5),
+			cell("b", "lru", 10, 0.3),
+			cell("b", "arc", 10, 0.3),
+		},
+	},
+	"axis": {
+		Pivot{Columns: "small", Cells: "hit_ratio", Panels: "capacity"},
+		[]Record{
+			cell(
+				"oltp",
+				"s3fifo",
+				250,
+				0.2,
+				axes("small=0.1"),
+			),
+			cell("oltp", "s3fifo", 250, 0.21, axes("small=0.2")),
+			cell("oltp", "lru", 250, 0.205),
+			cell(
+				"oltp",
+				"s3fifo",
+				500,
+				0.3,
+				axes("small=0.1"),
+			),
+			cell("oltp", "s3fifo", 500, 0.31, axes("small=0.2")),
+			cell("oltp", "lru", 500, 0.305),
+		},
+	},
+	"apart": {
+		Pivot{Cells: "hit_ratio"},
+		[]Record{
+			cell(
+				"oltp",
+				"s3fifo",
+				250,
+				0.2,
+				axes("small=0.1"),
+			),
+			cell("oltp", "s3fifo", 250, 0.21, axes("small=0.2")),
+			cell("oltp", "lru", 250, 0.205),
+		},
+	},
+	"percents": {
+		Pivot{Cells: "hit_ratio"},
+		[]Record{
+			cell(
+				"a",
+				"lru",
+				48,
+				0.2,
+				func(r *Record) { r.CapacityText = "1%" },
+			),
+			cell("a", "lru", 48<<20, 0.9, func(r *Record) { r.CapacityText, r.CapacityUnit = "20%", Bytes }),
+		},
+	},
 	"odd": {Pivot{Cells: "hit_ratio"}, []Record{cell("a|b\x1b[31m", "lru\n|*x*", 250, 0.2)}},
 }
 
@@ -125,28 +190,36 @@ func TestArrangeErrors(t *testing.T) {
 		"dimension":  {Layout{Lines: "polcy", Along: "capacity", Metric: "misses"}, recs, `unknown dimension "polcy"; did you mean "policy"?`},
 		"metric":     {Layout{Lines: "policy", Along: "capacity", Metric: "mises"}, recs, `unknown metric "mises"; did you mean "misses"?`},
 		"absent":     {Layout{Lines: "policy", Along: "capacity", Metric: "byte_hit_ratio"}, recs, `unknown metric "byte_hit_ratio"`},
-		"twice": {Layout{Lines: "policy", Along: "capacity", Metric: "misses"}, []Record{cell("a", "lru", 10, 0.1), cell("a", "lru", 10, 0.2)},
+		"twice": {Layout{Lines: "policy", Along: "capacity", Metric: "misses"}, []Record{cell("a", "lru", 10, 0.1), cell("a",
+			"lru", 10, 0.2)},
 			"lru: two records of lru on a at capacity 10 from seed 0: misses is 900000 and 800000"},
 	} {
 		if _, err := Arrange(c.recs, c.layout); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got error %v, want %q", name, err, c.want)
 		}
 	}
-	if _, err := (Pivot{Cells: "misses", Rows: "x"}).Tables(recs); err == nil || !strings.Contains(err.Error(), "table of misses: unknown dimension") {
+	if _, err := (Pivot{Cells: "misses", Rows: "x"}).Tables(recs); err == nil ||
+		!strings.Contains(err.Error(), "table of misses: unknown dimension") {
 		t.Errorf("pivot: got error %v", err)
 	}
 	tables, err := Pivot{Cells: "misses"}.Tables(recs)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := tables.Print(&strings.Builder{}, "json", PrintOptions{}); err == nil || !strings.Contains(err.Error(), `unknown format "json"`) {
+	if err := tables.Print(
+		&strings.Builder{},
+		"json",
+		PrintOptions{},
+	); err == nil ||
+		!strings.Contains(err.Error(), `unknown format "json"`) {
 		t.Errorf("format: got error %v", err)
 	}
 }
 
 // Of a bound only hits and misses mean something, and a record that is there twice counts once.
 func TestArrangeLeavesOut(t *testing.T) {
-	panels, err := Arrange(append(classic(), classic()...), Layout{Lines: "policy", Along: "capacity", Panels: "trace", Metric: "evictions"})
+	panels, err := Arrange(append(classic(), classic()...),
+		Layout{Lines: "policy", Along: "capacity", Panels: "trace", Metric: "evictions"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +269,8 @@ func TestArrangeKeepsEverything(t *testing.T) {
 			for _, policy := range []string{"lru", "s3fifo"} {
 				for seedOf := range rapid.Uint64Range(1, 3).Draw(t, "seeds") {
 					for _, small := range []string{"small=0.1", "small=0.2"} {
-						r := cell(trace, policy, 10, rapid.Float64Range(0, 1).Draw(t, "ratio"), axes(small), func(r *Record) { r.Seed = seedOf })
+						r := cell(trace, policy, 10, rapid.Float64Range(0, 1).Draw(t, "ratio"), axes(small),
+							func(r *Record) { r.Seed = seedOf })
 						if policy == "lru" && small != "small=0.1" {
 							continue
 						}
@@ -318,7 +392,8 @@ func TestPublishedPointsOfASeries(t *testing.T) {
 		{At: map[string]string{"policy": "lru", "capacity": "750"}, Value: 2},
 		{At: map[string]string{"policy": "arc", "capacity": "750"}, Value: 3},
 	}}
-	panels, err := Arrange([]Record{cell("a", "lru", 250, 0.1), cell("a", "lru", 500, 0.2)}, Layout{Lines: DimPolicy, Along: DimCapacity, Metric: "hit_ratio"})
+	panels, err := Arrange([]Record{cell("a", "lru", 250, 0.1), cell("a", "lru", 500,
+		0.2)}, Layout{Lines: DimPolicy, Along: DimCapacity, Metric: "hit_ratio"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -338,7 +413,8 @@ func TestHeadingOfACapacityThatDiffers(t *testing.T) {
 		second int64
 		want   string
 	}{{48, "1% (48)"}, {90, "1%"}} {
-		tables, err := Pivot{Rows: DimTrace, Cells: "hit_ratio"}.Tables([]Record{cell("a", "lru", 48, 0.2, percent), cell("b", "lru", test.second, 0.3, percent)})
+		tables, err := Pivot{Rows: DimTrace, Cells: "hit_ratio"}.Tables([]Record{cell("a", "lru", 48, 0.2, percent), cell("b",
+			"lru", test.second, 0.3, percent)})
 		if err != nil {
 			t.Fatal(err)
 		}

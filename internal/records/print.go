@@ -121,7 +121,8 @@ func columnsFor(g Group) []column {
 		}
 	}
 	if answersWrongly(g.Records) {
-		columns = append(columns, column{"wrong", false, optionalCell(func(r *Record) *float64 { return r.WrongAnswerRatio }, percent)})
+		columns = append(columns, column{"wrong", false, optionalCell(func(r *Record) *float64 { return r.WrongAnswerRatio },
+			percent)})
 	}
 	if slices.ContainsFunc(g.Records, func(r Record) bool { return r.ByteHitRatio != nil }) {
 		columns = append(columns, column{"byte hit ratio", false, byteHitRatioCell})
@@ -131,7 +132,10 @@ func columnsFor(g Group) []column {
 		misses = "misses of the sample" // beside a hit ratio of the whole trace
 	}
 	columns = append(columns, column{misses, false, missesCell})
-	if slices.ContainsFunc(g.Records, func(r Record) bool { return r.CompetitiveRatio != nil || r.CompetitiveRatioMax != nil }) {
+	if slices.ContainsFunc(g.Records, func(r Record) bool {
+		return r.CompetitiveRatio != nil ||
+			r.CompetitiveRatioMax != nil
+	}) {
 		columns = append(columns, column{"ratio", false, ratioCell})
 	}
 	if slices.ContainsFunc(g.Records, func(r Record) bool { return r.NsPerRequest != nil }) {

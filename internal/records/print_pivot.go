@@ -133,7 +133,8 @@ func (t *Tables) encodeCSV(w io.Writer) error {
 					continue
 				}
 				e := c.Estimate
-				line := []string{t.Tables[i].Place, r.Name, t.Tables[i].Columns[j].Place, number(e.Mean), number(e.Margin), strconv.Itoa(e.Seeds)}
+				line := []string{t.Tables[i].Place, r.Name, t.Tables[i].Columns[j].Place, number(e.Mean), number(e.Margin),
+					strconv.Itoa(e.Seeds)}
 				if t.Against != nil {
 					line = append(line, c.agreement()...)
 				}

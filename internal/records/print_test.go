@@ -30,7 +30,8 @@ func inObjects() []Record {
 		} {
 			misses := p.misses * 489 / capacity
 			recs = append(recs, Record{
-				Trace: "cloudPhysicsIO.oracleGeneral.bin.zst", Policy: strings.SplitN(p.label, "(", 2)[0], Label: p.label, Kind: p.kind, Cache: "exact",
+				Trace: "cloudPhysicsIO.oracleGeneral.bin.zst", Policy: strings.SplitN(p.label, "(",
+					2)[0], Label: p.label, Kind: p.kind, Cache: "exact",
 				Capacity: capacity, CapacityUnit: Objects, CapacityShare: ptr(float64(capacity) / 48_974), SampleRate: 1,
 				Requests: 113_872, Hits: 113_872 - misses, Misses: misses, HitRatio: 1 - float64(misses)/113_872,
 				Optimum: p.optimum, OptMisses: ptr(int64(70_000)), CompetitiveRatio: ptr(float64(p.misses) / 70_000),
@@ -90,7 +91,8 @@ func TestTableFitsTheTerminal(t *testing.T) {
 	recs := sample()
 	recs[0].Requests, recs[0].Misses = 1_000_000_000, 600_000_000
 	recs[0].Capacity = 123_456_789_012
-	for _, text := range []string{printed(t, inObjects(), "table", PrintOptions{}), printed(t, recs, "table", PrintOptions{})} {
+	for _, text := range []string{printed(t, inObjects(), "table", PrintOptions{}),
+		printed(t, recs, "table", PrintOptions{})} {
 		for line := range strings.Lines(text) {
 			if n := utf8.RuneCountInString(strings.TrimSpace(line)); n > 100 {
 				t.Errorf("%d columns: %s", n, line)

@@ -71,7 +71,8 @@ func (p *Published) PointsOf(s *Series, along string) (points []Point) {
 		}
 		place := newValue(text)
 		if place.IsNumber && !s.has(text) {
-			points = append(points, Point{Place: place, Estimate: Estimate{Mean: p.Points[i].Value, Seeds: 1}, Record: s.Points[0].Record})
+			points = append(points, Point{Place: place, Estimate: Estimate{Mean: p.Points[i].Value, Seeds: 1},
+				Record: s.Points[0].Record})
 		}
 	}
 	return points

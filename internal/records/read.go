@@ -24,9 +24,9 @@ import (
 	"github.com/cachesim/cachesim/internal/suggest"
 )
 
-// Read reads records from a file, from a folder that Write filled, or from stdin where path is "-". JSON lines, CSV and Parquet are told
-// apart by their content. A field that is unknown or missing, a value of the wrong type, a number out of range and a file
-// that breaks off are errors with file and line.
+// Read reads records from a file, from a folder that Write filled, or from stdin where path is "-". JSON lines, CSV and
+// Parquet are told apart by their content. A field that is unknown or missing, a value of the wrong type, a number out
+// of range and a file that breaks off are errors with file and line.
 func Read(path string, stdin io.Reader) ([]Record, error) {
 	if path == "-" {
 		return readFrom("standard input", stdin)
@@ -189,7 +189,8 @@ func decodeCSV(data []byte) ([]Record, error) {
 		return nil, fmt.Errorf("line 1: %w", err)
 	}
 	if data[len(data)-1] != '\n' {
-		return nil, fmt.Errorf("line %d: breaks off, want a line end after the last record", bytes.Count(data, []byte("\n"))+1)
+		return nil, fmt.Errorf("line %d: breaks off, want a line end after the last record", bytes.Count(data,
+			[]byte("\n"))+1)
 	}
 	var recs []Record
 	for {

@@ -148,7 +148,8 @@ func TestWriteRefusesAndLeavesNothing(t *testing.T) {
 		spoil(&recs[1])
 		dir := t.TempDir()
 		err := Write(dir, recs)
-		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "record 2 (belady-size at 67108864)") {
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "record 2 (belady-size at "+
+			"67108864)") {
 			t.Errorf("got error %v, want %q", err, want)
 		}
 		if entries, _ := os.ReadDir(dir); len(entries) > 0 {

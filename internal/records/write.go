@@ -22,7 +22,8 @@ const (
 // FileNames returns the names of the files that Write makes.
 func FileNames() []string { return []string{jsonName, csvName, parquetName} }
 
-// CheckDir creates dir if it is missing and makes sure that files can be written there, so that a long replay need not find out.
+// CheckDir creates dir if it is missing and makes sure that files can be written there, so that a long replay need not
+// find out.
 func CheckDir(dir string) error {
 	if err := atomicfile.MakeFolder(dir); err != nil {
 		return err
@@ -66,8 +67,8 @@ func Write(dir string, recs []Record) error {
 	return writeAll(outputs, recs)
 }
 
-// Rewrite writes recs in place of those that Read finds at path, a file or a folder, in every format in which they are there.
-// After an error nothing has changed, unless renaming a file itself failed.
+// Rewrite writes recs in place of those that Read finds at path, a file or a folder, in every format in which they are
+// there. After an error nothing has changed, unless renaming a file itself failed.
 func Rewrite(path string, recs []Record) error {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -57,7 +57,12 @@ func benchSets(b *testing.B, cacheText, policyText, predictorText string) {
 		b.Fatal(err)
 	}
 	config := CacheConfig{
-		Trace: t, Capacity: int64(t.NumObjects / 10), Unit: true, Params: cache.Params, Policy: policy, NextUse: func() []uint32 { return nextUse },
+		Trace:    t,
+		Capacity: int64(t.NumObjects / 10),
+		Unit:     true,
+		Params:   cache.Params,
+		Policy:   policy,
+		NextUse:  func() []uint32 { return nextUse },
 	}
 	var n Counts
 	for b.Loop() {
@@ -85,7 +90,8 @@ func countedPredictor(b *testing.B, t *traces.Trace, nextUse []uint32, text stri
 	if err != nil {
 		b.Fatal(err)
 	}
-	p, err := spec.Entry.New(predict.Config{Objects: t.Objects, Count: t.NumObjects, NextUse: nextUse, Seed: 1, Params: spec.Params})
+	p, err := spec.Entry.New(predict.Config{Objects: t.Objects, Count: t.NumObjects, NextUse: nextUse, Seed: 1,
+		Params: spec.Params})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -11,11 +11,13 @@ import (
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
-// TestPublishedBrightkite holds policies with predictions against the total misses of adampolak/mts-with-predictions at the ends and in the middle of its
-// noise: means of 10 runs there, of 4 here. The experiment learned-brightkite compares all of them with as many seeds.
+// TestPublishedBrightkite holds policies with predictions against the total misses of adampolak/mts-with-predictions at
+// the ends and in the middle of its noise: means of 10 runs there, of 4 here. The experiment learned-brightkite
+// compares all of them with as many seeds.
 func TestPublishedBrightkite(t *testing.T) {
 	traceDir, numberDir := referenceDirs(t)
-	tr, err := traces.Load(t.Context(), []string{filepath.Join(traceDir, "learned", "brightkite.tar.xz")}, traces.LoadOptions{PerFile: true})
+	tr, err := traces.Load(t.Context(), []string{filepath.Join(traceDir, "learned", "brightkite.tar.xz")},
+		traces.LoadOptions{PerFile: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +45,8 @@ func TestPublishedBrightkite(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					recs := mustRun(t, tr, RunOptions{Policies: specs(t, policy), Predictors: predictors, Capacities: objects(10), Seed: seed})
+					recs := mustRun(t, tr, RunOptions{Policies: specs(t, policy), Predictors: predictors, Capacities: objects(10),
+						Seed: seed})
 					sum += float64(recs[0].Misses)
 				}
 				want, ok := published[algorithm+" "+sigma]

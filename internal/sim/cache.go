@@ -1,6 +1,6 @@
-// Package sim replays traces through caches and turns what happened into records.
-// A cache decides what a hit is and how full it is, a policy (package policies) decides who leaves; Replay drives the two
-// over a trace, and Run does so for many policies and capacities on all cores.
+// Package sim replays traces through caches and turns what happened into records. A cache decides what a hit is and how
+// full it is, a policy (package policies) decides who leaves; Replay drives the two over a trace, and Run does so for
+// many policies and capacities on all cores.
 package sim
 
 import "github.com/cachesim/cachesim/internal/policies"
@@ -31,8 +31,8 @@ type Window struct {
 	Sizes   []int64 // bytes per request; nil where the capacity counts objects
 	Times   []int64 // nanoseconds per request; nil without a clock
 	First   int     // position of the first request in the trace
-	// Groups are the positions in the trace at which the groups of this window begin, First the first of them: a window of a trace with groups
-	// holds whole ones. Nil where requests come alone.
+	// Groups are the positions in the trace at which the groups of this window begin, First the first of them: a window of
+	// a trace with groups holds whole ones. Nil where requests come alone.
 	Groups []int
 }
 

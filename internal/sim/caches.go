@@ -42,7 +42,8 @@ type CacheConfig struct {
 	// Seed is that of the policy's random choices. A cache that has several policies makes one for each from it.
 	Seed    uint64
 	NextUse func() []uint32 // per position of Trace; only for policies that are offline
-	// Relations is what policies with Relates get to see; nil for others. Neighbours is set in caches of queries, and for no others.
+	// Relations is what policies with Relates get to see; nil for others. Neighbours is set in caches of queries, and for
+	// no others.
 	Relations  *policies.Relations
 	Neighbours *similarity.Neighbours
 	// Predictor is the one that all policies of the cache share; nil where the policy asks none.
@@ -52,8 +53,15 @@ type CacheConfig struct {
 // policyConfig returns what the policy of a cache that has only one is built from.
 func (c CacheConfig) policyConfig() policies.Config {
 	config := policies.Config{
-		Capacity: c.Capacity, Unit: c.Unit, Objects: c.Trace.NumObjects, Requests: len(c.Trace.Objects), Seed: c.Seed, Params: c.Policy.Params,
-		Groups: c.Trace.Groups, Predictor: c.Predictor, Relations: c.Relations,
+		Capacity:  c.Capacity,
+		Unit:      c.Unit,
+		Objects:   c.Trace.NumObjects,
+		Requests:  len(c.Trace.Objects),
+		Seed:      c.Seed,
+		Params:    c.Policy.Params,
+		Groups:    c.Trace.Groups,
+		Predictor: c.Predictor,
+		Relations: c.Relations,
 	}
 	if c.Policy.Entry.Kind == policies.Offline {
 		config.NextUse = c.NextUse()
@@ -83,8 +91,8 @@ func CacheNames() []string { return caches.Names() }
 // ExactCache is the cache in which a request hits where its own object is resident.
 func ExactCache() CacheSpec { return CacheSpec{Entry: exactEntry, Params: params.Values{}} }
 
-// NeedKeys reports whether the keys of the trace must be loaded: a cache hashes them, or a policy makes topics of their prefixes, in caches that know nothing better
-// of the objects.
+// NeedKeys reports whether the keys of the trace must be loaded: a cache hashes them, or a policy makes topics of their
+// prefixes, in caches that know nothing better of the objects.
 func NeedKeys(caches []CacheSpec, specs []policies.Spec) bool {
 	relates := slices.ContainsFunc(specs, func(p policies.Spec) bool { return p.Entry.Relates })
 	return slices.ContainsFunc(caches, func(c CacheSpec) bool { return c.Entry.Keys || relates && !c.Entry.Queries })

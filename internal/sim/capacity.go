@@ -39,7 +39,8 @@ func CapacityOf(amount int64, bytes bool) Capacity {
 // Same reports whether two capacities are equal, however they were written.
 func (c Capacity) Same(other Capacity) bool { c.Text, other.Text = "", ""; return c == other }
 
-// OnSample returns what stands for c on a sample of that share of the keys; ok is false where that is less than one object or byte.
+// OnSample returns what stands for c on a sample of that share of the keys; ok is false where that is less than one
+// object or byte.
 func (c Capacity) OnSample(rate float64) (_ Capacity, ok bool) {
 	amount := float64(c.Amount) * rate
 	c.Simulated = wholeUnits(amount)
@@ -93,7 +94,8 @@ const (
 	capacityShare
 )
 
-// byteUnits are the accepted suffixes. Anything else, "gb" say, is an error: a guess would be off by up to a factor of 8.
+// byteUnits are the accepted suffixes. Anything else, "gb" say, is an error: a guess would be off by up to a factor of
+// 8.
 var byteUnits = map[string]float64{
 	"B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12,
 	"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40,
@@ -161,7 +163,8 @@ func parseCapacityItem(item string) ([]CapacitySpec, error) {
 	return specs, nil
 }
 
-// writeCapacity writes one value of a range. Fractions of an object or byte, which multiplication may leave, are dropped as Resolve drops them.
+// writeCapacity writes one value of a range. Fractions of an object or byte, which multiplication may leave, are
+// dropped as Resolve drops them.
 func writeCapacity(kind capacityKind, v float64) string {
 	switch kind {
 	case capacityShare:
@@ -207,7 +210,11 @@ func parseCapacity(text string) (CapacitySpec, error) {
 	switch factor, known := byteUnits[unit]; {
 	case unit == "":
 		if strings.Contains(number, ".") {
-			return CapacitySpec{}, fmt.Errorf("%s is not a whole number of objects; for a share of the distinct objects write %v%%", number, roundTo(value*100, 6))
+			return CapacitySpec{}, fmt.Errorf(
+				"%s is not a whole number of objects; for a share of the distinct objects write %v%%",
+				number,
+				roundTo(value*100, 6),
+			)
 		}
 	case unit == "%":
 		spec.kind = capacityShare
@@ -250,7 +257,8 @@ func unknownUnit(number, unit string) error {
 	if len(near) == 0 {
 		return fmt.Errorf("unknown unit %q; bytes are written with %s, shares with %%", unit, byteUnitNames)
 	}
-	return fmt.Errorf("unknown unit %q; did you mean %s? (bytes are written with %s)", unit, strings.Join(near, " or "), byteUnitNames)
+	return fmt.Errorf("unknown unit %q; did you mean %s? (bytes are written with %s)", unit, strings.Join(near,
+		" or "), byteUnitNames)
 }
 
 func roundTo(x float64, digits int) float64 {
@@ -277,7 +285,9 @@ func Resolve(specs []CapacitySpec, mode CapacityMode, t *traces.Trace) ([]Capaci
 func (s CapacitySpec) resolve(mode CapacityMode, t *traces.Trace) (Capacity, error) {
 	c := Capacity{Bytes: s.CountsBytes(mode), Text: s.String()}
 	if s.kind == capacityBytes && mode == CapacityUnitSize {
-		return c, fmt.Errorf("counts bytes, but --unit-size ignores sizes; write a number of objects, or leave --unit-size out")
+		return c, fmt.Errorf(
+			"counts bytes, but --unit-size ignores sizes; write a number of objects, or leave --unit-size out",
+		)
 	}
 	if c.Bytes && !t.HasSizes() {
 		return c, fmt.Errorf("counts bytes, but %s has no sizes", t.Name)

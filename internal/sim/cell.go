@@ -24,8 +24,8 @@ func (c Cell) Random() bool {
 	return c.Policy.Entry.Random || c.Predictor != nil && c.Predictor.Entry.Random
 }
 
-// Key names a cell among those of one trace: cells with the same key have the same outcome. Where the policy makes no random choice the
-// seed does not matter.
+// Key names a cell among those of one trace: cells with the same key have the same outcome. Where the policy makes no
+// random choice the seed does not matter.
 func (c Cell) Key() string {
 	key := fmt.Sprintf("%s|%s|%s|%d|%d", c.Policy, c.Cache, c.Capacity.Unit(), c.Capacity.Amount, c.Capacity.Simulated)
 	if c.Predictor != nil {
@@ -55,9 +55,10 @@ func WithoutRepetitions(cells, others []Cell) (once []Cell) {
 	return once
 }
 
-// References returns the cells that c is held against: the offline optimum under the same rules at the same capacity and, where sizes
-// count or similar queries answer each other, a schedule that is feasible and a lower bound instead. A policy that ignores its capacity is held against the compulsory
-// misses, which need no replay. In a cache of queries the infinite cache is a reference, too.
+// References returns the cells that c is held against: the offline optimum under the same rules at the same capacity
+// and, where sizes count or similar queries answer each other, a schedule that is feasible and a lower bound instead. A
+// policy that ignores its capacity is held against the compulsory misses, which need no replay. In a cache of queries
+// the infinite cache is a reference, too.
 func References(c Cell) []Cell {
 	against := func(names ...string) (cells []Cell) {
 		for _, name := range names {
@@ -85,8 +86,8 @@ func optimum(name string, p policies.Spec) string {
 	return name
 }
 
-// HoldAgainst fills in what the record of one of the References of rec's cell says about rec. Under a warm-up both count the
-// requests after it.
+// HoldAgainst fills in what the record of one of the References of rec's cell says about rec. Under a warm-up both
+// count the requests after it.
 func HoldAgainst(rec *records.Record, reference records.Record) {
 	if reference.Kind == policies.Bound.String() {
 		rec.LowerBoundMisses = reference.LowerBoundMisses
@@ -109,8 +110,8 @@ func over(n int64, reference float64) *float64 {
 	return new(float64(n) / reference)
 }
 
-// MarkBest marks the online policies with the highest hit ratio among the records of one trace and capacity. An unbounded cache is no
-// competitor, nor is a policy whose predictor knows the future.
+// MarkBest marks the online policies with the highest hit ratio among the records of one trace and capacity. An
+// unbounded cache is no competitor, nor is a policy whose predictor knows the future.
 func MarkBest(recs []records.Record) {
 	best := -1.0
 	competes := func(rec records.Record) bool {
@@ -136,7 +137,8 @@ func DependsOnSeed(rec *records.Record) bool {
 // knowsFuture reports whether the predictor of a record sees more than what has been requested.
 func knowsFuture(predictor string) bool { return predictorOf(predictor).Future }
 
-// predictorOf returns the entry of the predictor that a record names, an empty one where it names none. Files that its parameters name may be gone.
+// predictorOf returns the entry of the predictor that a record names, an empty one where it names none. Files that its
+// parameters name may be gone.
 func predictorOf(text string) predict.Entry {
 	name, _, err := params.SplitCall(text)
 	if err != nil {

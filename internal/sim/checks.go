@@ -24,7 +24,8 @@ func (r *Replayer) Check(c Cell) error {
 	case policies.NeedsClock(c.Policy) && r.trace.Times == nil:
 		return fmt.Errorf("policy %s needs a clock, but %s has no times", e.Name, r.trace.Name)
 	case len(r.trace.Starts) > 0 && r.options.Warmup > 0:
-		return fmt.Errorf("a warm-up of %d requests: each file of %s starts with an empty cache, so there is nothing to warm up", r.options.Warmup, r.trace.Name)
+		return fmt.Errorf("a warm-up of %d requests: each file of %s starts with an empty cache, so there is nothing to "+
+			"warm up", r.options.Warmup, r.trace.Name)
 	}
 	return nil
 }
@@ -40,11 +41,20 @@ func (r *Replayer) checkParts(c Cell) error {
 	cache := c.Cache.Entry
 	switch {
 	case cache.Prompts && r.trace.Prompts != nil && r.options.Warmup >= len(r.trace.Groups):
-		return fmt.Errorf("a warm-up of %d prompts: want a number from 0 to below the %d of the trace", r.options.Warmup, len(r.trace.Groups))
+		return fmt.Errorf(
+			"a warm-up of %d prompts: want a number from 0 to below the %d of the trace",
+			r.options.Warmup,
+			len(r.trace.Groups),
+		)
 	case cache.Prompts && r.trace.Prompts == nil:
-		return fmt.Errorf("cache %s serves prompts, but %s has none; the formats that hold prompts are listed by: cachesim formats", cache.Name, r.trace.Name)
+		return fmt.Errorf("cache %s serves prompts, but %s has none; the formats that hold prompts are listed by: cachesim "+
+			"formats", cache.Name, r.trace.Name)
 	case c.Model != nil && len(r.trace.Starts) > 0:
-		return fmt.Errorf("model %s: %s is replayed file by file, each from time 0 on; leave out --per-file", c.Model.Name(), r.trace.Name)
+		return fmt.Errorf(
+			"model %s: %s is replayed file by file, each from time 0 on; leave out --per-file",
+			c.Model.Name(),
+			r.trace.Name,
+		)
 	}
 	if c.Model != nil && c.Model.Entry.Check != nil {
 		return c.Model.Entry.Check(c.Model.Params, r.trace)
@@ -57,7 +67,11 @@ func CheckParts(c Cell) error {
 	e, cache := c.Policy.Entry, c.Cache.Entry
 	switch {
 	case e.Predicts && c.Predictor == nil:
-		return fmt.Errorf("policy %s needs a predictor; write --predictor with one of: %s", e.Name, strings.Join(predict.Names(), ", "))
+		return fmt.Errorf(
+			"policy %s needs a predictor; write --predictor with one of: %s",
+			e.Name,
+			strings.Join(predict.Names(), ", "),
+		)
 	case cache.ObjectsOnly && c.Capacity.Bytes:
 		return fmt.Errorf("cache %s works with capacities in objects only, not in bytes", cache.Name)
 	case e.Similar && cache.Name != exactEntry.Name && !cache.Queries:
@@ -65,10 +79,17 @@ func CheckParts(c Cell) error {
 	case e.Kind == policies.Bound && !e.Similar && cache.Name != exactEntry.Name:
 		return fmt.Errorf("%s is a bound for the exact cache, not for %s", e.Name, cache.Name)
 	case c.Model != nil && c.Model.Entry.Cache != cache.Name:
-		return fmt.Errorf("model %s works on the cache %s, not on %s; write --cache %s", c.Model.Name(), c.Model.Entry.Cache, cache.Name, c.Model.Entry.Cache)
+		return fmt.Errorf(
+			"model %s works on the cache %s, not on %s; write --cache %s",
+			c.Model.Name(),
+			c.Model.Entry.Cache,
+			cache.Name,
+			c.Model.Entry.Cache,
+		)
 	}
 	if c.Model != nil && cache.Name == prefixEntry.Name && c.Cache.Params.Int("concurrency") != 1 {
-		return fmt.Errorf("cache prefix: the model %s says how many prompts run at a time; leave out the concurrency of the cache", c.Model.Name())
+		return fmt.Errorf("cache prefix: the model %s says how many prompts run at a time; leave out the concurrency of "+
+			"the cache", c.Model.Name())
 	}
 	if cache.Check != nil {
 		return cache.Check(c.Cache.Params, e)
@@ -76,7 +97,8 @@ func CheckParts(c Cell) error {
 	return nil
 }
 
-// CheckWarmup refuses a warm-up that leaves nothing to count: n is a number of requests or, in caches that serve prompts, of prompts.
+// CheckWarmup refuses a warm-up that leaves nothing to count: n is a number of requests or, in caches that serve
+// prompts, of prompts.
 func CheckWarmup(t *traces.Trace, n int) error {
 	if n < 0 || n >= len(t.Objects) {
 		return fmt.Errorf("a warm-up of %d requests: want a number from 0 to below the %d of the trace", n, len(t.Objects))

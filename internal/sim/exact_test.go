@@ -6,8 +6,8 @@ import (
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
-// Five requests followed by hand: the second asks for more bytes of an object than it was loaded with, which changes nothing in
-// the cache, the third is for an object larger than the cache, and the last needs room.
+// Five requests followed by hand: the second asks for more bytes of an object than it was loaded with, which changes
+// nothing in the cache, the third is for an object larger than the cache, and the last needs room.
 func TestExactCounts(t *testing.T) {
 	tr := &traces.Trace{
 		Name: "by hand", SampleRate: 1, NumObjects: 4, Objects: []uint32{0, 0, 1, 2, 3},
@@ -34,10 +34,12 @@ func TestExactCounts(t *testing.T) {
 func TestExactExpiry(t *testing.T) {
 	tr := fromKeys("aaabb")
 	tr.Times = []int64{0, 1999999999, 2e9, 5e9, 6e9}
-	for warmup, want := range map[int]Counts{0: {Requests: 5, Hits: 2, Evictions: 2}, 2: {Requests: 3, Hits: 1, Evictions: 2}} {
+	for warmup, want := range map[int]Counts{0: {Requests: 5, Hits: 2, Evictions: 2},
+		2: {Requests: 3, Hits: 1, Evictions: 2}} {
 		options := RunOptions{Policies: specs(t, "ttl(ttl=2)"), Capacities: objects(3), Warmup: warmup}
 		rec := mustRun(t, tr, options)[0]
-		if got := (Counts{Requests: rec.Requests, Hits: rec.Hits, Evictions: rec.Evictions}); got != want || rec.Misses != want.Misses() {
+		if got := (Counts{Requests: rec.Requests, Hits: rec.Hits, Evictions: rec.Evictions}); got != want ||
+			rec.Misses != want.Misses() {
 			t.Errorf("after a warm-up of %d: %+v, want %+v", warmup, got, want)
 		}
 	}

@@ -19,8 +19,9 @@ type Decision struct {
 	Evicted []policies.Object // in the order in which they left
 }
 
-// Explain replays a cell and hands over each of its decisions. Only caches that serve their requests one by one can be explained: exact and semantic.
-// When ctx ends it does not wait for a request that takes long; the decision about that one may still be handed over.
+// Explain replays a cell and hands over each of its decisions. Only caches that serve their requests one by one can be
+// explained: exact and semantic. When ctx ends it does not wait for a request that takes long; the decision about that
+// one may still be handed over.
 func (r *Replayer) Explain(ctx context.Context, c Cell, each func(Decision) error) error {
 	_, err := interruptible.Call(ctx, func() (struct{}, error) { return struct{}{}, r.explain(ctx, c, each) })
 	return err
@@ -32,7 +33,8 @@ func (r *Replayer) explain(ctx context.Context, c Cell, each func(Decision) erro
 	}
 	switch {
 	case c.Cache.Name() != exactEntry.Name && c.Cache.Name() != semanticEntry.Name:
-		return fmt.Errorf("cache %s serves requests in groups, so that no single one tells why an object left; use exact or semantic", c.Cache.Name())
+		return fmt.Errorf("cache %s serves requests in groups, so that no single one tells why an object left; use exact "+
+			"or semantic", c.Cache.Name())
 	case c.Policy.Entry.Kind == policies.Bound:
 		return fmt.Errorf("%s is a bound: it decides nothing", c.Policy.Name())
 	}
@@ -95,7 +97,8 @@ type witness struct {
 }
 
 // watch returns the constructor of a policy that w watches.
-func (w *witness) watch(build func(policies.Config) (policies.Policy, error)) func(policies.Config) (policies.Policy, error) {
+func (w *witness) watch(build func(policies.Config) (policies.Policy, error)) func(policies.Config) (policies.Policy,
+	error) {
 	return func(c policies.Config) (policies.Policy, error) {
 		var err error
 		if w.Policy, err = build(c); err != nil {
@@ -145,7 +148,8 @@ func (w *witness) Expired(now int64) (policies.Object, bool) {
 	return o, ok
 }
 
-// scopedWitness watches a policy that sorts what is resident into topics: a cache refuses others where it asks for topics.
+// scopedWitness watches a policy that sorts what is resident into topics: a cache refuses others where it asks for
+// topics.
 type scopedWitness struct{ *witness }
 
 // InScope implements policies.Scoper.

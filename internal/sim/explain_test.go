@@ -43,7 +43,14 @@ func TestExplainAddsUp(t *testing.T) {
 			t.Fatal(err)
 		}
 		if hits != recs[0].Hits || evictions != recs[0].Evictions {
-			t.Errorf("%s: explained %d hits and %d evictions, replayed %d and %d", e.Name, hits, evictions, recs[0].Hits, recs[0].Evictions)
+			t.Errorf(
+				"%s: explained %d hits and %d evictions, replayed %d and %d",
+				e.Name,
+				hits,
+				evictions,
+				recs[0].Hits,
+				recs[0].Evictions,
+			)
 		}
 	}
 }
@@ -100,7 +107,8 @@ func TestExplainRefuses(t *testing.T) {
 	}
 	stop := errors.New("enough")
 	calls := 0
-	err = r.Explain(t.Context(), Cell{Policy: mustSpec("lru"), Cache: ExactCache(), Capacity: capacity}, func(Decision) error {
+	err = r.Explain(t.Context(), Cell{Policy: mustSpec("lru"), Cache: ExactCache(),
+		Capacity: capacity}, func(Decision) error {
 		calls++
 		return stop
 	})

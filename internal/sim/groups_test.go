@@ -6,7 +6,8 @@ import "testing"
 func TestPoliciesKnowTheGroups(t *testing.T) {
 	tr := testTrace(4, 3000, 200)
 	hits := func(policy string) int64 {
-		recs, err := NewReplayer(tr, ReplayerOptions{}).Replay(t.Context(), []Cell{cellOf(t, policy, Capacity{Amount: 40, Simulated: 40}, 1)})
+		recs, err := NewReplayer(tr, ReplayerOptions{}).Replay(t.Context(),
+			[]Cell{cellOf(t, policy, Capacity{Amount: 40, Simulated: 40}, 1)})
 		if err != nil {
 			t.Fatal(err)
 		}

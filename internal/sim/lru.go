@@ -13,9 +13,11 @@ import (
 
 func isLRU(s policies.Spec) bool { return s.Entry.Name == "lru" }
 
-// byPass groups LRU cells that one pass over reuse distances can serve, those of one unit and seed in ascending order; the others are to be replayed.
+// byPass groups LRU cells that one pass over reuse distances can serve, those of one unit and seed in ascending order;
+// the others are to be replayed.
 func (r *Replayer) byPass(cells []Cell) (shared [][]Cell, single []Cell) {
-	sorted := slices.SortedStableFunc(slices.Values(cells), func(a, b Cell) int { return cmp.Compare(a.Capacity.Simulated, b.Capacity.Simulated) })
+	sorted := slices.SortedStableFunc(slices.Values(cells),
+		func(a, b Cell) int { return cmp.Compare(a.Capacity.Simulated, b.Capacity.Simulated) })
 	type pass struct {
 		bytes bool
 		seed  uint64
@@ -38,8 +40,8 @@ func (r *Replayer) byPass(cells []Cell) (shared [][]Cell, single []Cell) {
 	return shared, single
 }
 
-// onePass reports whether LRU's counts at c can be read off one pass over reuse distances: always where c counts objects;
-// where it counts bytes, as long as no object changes its size or is larger than the cache.
+// onePass reports whether LRU's counts at c can be read off one pass over reuse distances: always where c counts
+// objects; where it counts bytes, as long as no object changes its size or is larger than the cache.
 func (r *Replayer) onePass(c Capacity) bool {
 	return !c.Bytes || r.sizedOnly().trace.RequestSizes == nil && c.Simulated >= r.sizedOnly().largest
 }
@@ -53,8 +55,8 @@ type lruStack interface {
 	hits() (hits, hitBytes []int64)
 }
 
-// replayStack replays the trace once for LRU cells of one unit of capacity, in ascending order, for all of which onePass holds.
-// The time per request is that of the pass, which serves all of them.
+// replayStack replays the trace once for LRU cells of one unit of capacity, in ascending order, for all of which
+// onePass holds. The time per request is that of the pass, which serves all of them.
 func (r *Replayer) replayStack(ctx context.Context, cells []Cell) ([]outcome, error) {
 	v := r.view(cells[0].Capacity)
 	sums := make([]outcome, len(cells))

@@ -81,13 +81,14 @@ func TestKeysTellOutcomesApart(t *testing.T) {
 func TestHoldAgainstABound(t *testing.T) {
 	rec := records.Record{Misses: 10}
 	HoldAgainst(&rec, records.Record{Kind: policies.Bound.String(), Misses: 4, LowerBoundMisses: new(3.2)})
-	if *rec.LowerBoundMisses != 3.2 || *rec.CompetitiveRatioMax != 10/3.2 || rec.CompetitiveRatio != nil || rec.OptMisses != nil {
+	if *rec.LowerBoundMisses != 3.2 || *rec.CompetitiveRatioMax != 10/3.2 || rec.CompetitiveRatio != nil ||
+		rec.OptMisses != nil {
 		t.Errorf("bound %v, ratio up to %v", *rec.LowerBoundMisses, *rec.CompetitiveRatioMax)
 	}
 }
 
-// lru-stack is lru whichever of its capacities share a pass: in objects and bytes, with objects that are empty, change their size or exceed
-// the cache, over files that each start empty, and after a warm-up.
+// lru-stack is lru whichever of its capacities share a pass: in objects and bytes, with objects that are empty, change
+// their size or exceed the cache, over files that each start empty, and after a warm-up.
 func TestLRUStackEqualsLRU(t *testing.T) {
 	for seed := range uint64(40) {
 		tr := testTrace(seed, 2000, 100)

@@ -18,7 +18,8 @@ type ModelEntry struct {
 	Source  string // of the model and its constants
 	Params  []params.Param
 	Cache   string // the one kind of cache it works on
-	// Check refuses values of Params that exclude each other, and a trace that lacks what they need; nil where there are none such.
+	// Check refuses values of Params that exclude each other, and a trace that lacks what they need; nil where there are
+	// none such.
 	Check func(v params.Values, t *traces.Trace) error
 	// Run replays the trace through the cache on a virtual clock. It stops early with ctx's error.
 	Run func(ctx context.Context, c ModelConfig) (Counts, Latency, error)
@@ -37,8 +38,8 @@ type ModelConfig struct {
 	Cost func() predict.Cost
 }
 
-// Latency is the time that what a model measures took, after the warm-up: the lookups of a batch, or a prompt until its first token. A percentile is
-// the least of the times that so many per cent do not exceed (nearest rank).
+// Latency is the time that what a model measures took, after the warm-up: the lookups of a batch, or a prompt until its
+// first token. A percentile is the least of the times that so many per cent do not exceed (nearest rank).
 type Latency struct {
 	Mean, P50, P95, P99 float64 // milliseconds
 	Throughput          float64 // of what the model counts, per second of its clock

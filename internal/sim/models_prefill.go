@@ -11,32 +11,45 @@ import (
 )
 
 var prefillEntry = ModelEntry{
-	Name:    "prefill",
-	Summary: "prompts to a language model: the time to the first token, for which what is not cached must be computed; throughput counts prompts",
-	Source:  "LCR (arXiv 2509.20979), section 5.1; constants in docs/models.md",
-	Cache:   "prefix",
+	Name: "prefill",
+	Summary: "prompts to a language model: the time to the first token, for which what is not cached must be computed; " +
+		"throughput counts prompts",
+	Source: "LCR (arXiv 2509.20979), section 5.1; constants in docs/models.md",
+	Cache:  "prefix",
 	Params: []params.Param{
 		{Name: "model", Default: "qwen2.5-32b-awq", Choices: prefill.Models(), Doc: "language model"},
 		{Name: "hardware", Default: "4xrtx4090", Choices: prefill.HardwareNames(), Doc: "cards it runs on"},
 		{Name: "concurrency", Default: 2, Min: 1, Max: 1e6, Doc: "prompts in flight; the others wait"},
-		{Name: "arrivals", Default: string(prefill.Closed), Choices: []string{string(prefill.Closed), string(prefill.FromTrace), string(prefill.Poisson)},
-			Doc: "closed: the next prompt comes when one is done, the next turn of a conversation after the one before it ; trace: at the times of the trace ; " +
+		{Name: "arrivals", Default: string(prefill.Closed), Choices: []string{string(prefill.Closed),
+			string(prefill.FromTrace), string(prefill.Poisson)},
+			Doc: "closed: the next prompt comes when one is done, the next turn of a conversation after the one before it ; " +
+				"trace: at the times of the trace ; " +
 				"poisson: at random"},
 		{Name: "rate", Default: 0.0, Min: 0, Max: 1e9, Doc: "prompts per second of arrivals=poisson"},
 		{Name: "seed", Default: 1, Min: 0, Max: 1 << 53, Doc: "of arrivals=poisson, the same for all policies"},
-		{Name: "output", Default: -1, Min: -1, Max: 1 << 30, Doc: "output tokens of each prompt ; -1: those of the trace, 256 where it has none"},
+		{Name: "output", Default: -1, Min: -1, Max: 1 << 30, Doc: "output tokens of each prompt ; -1: those of the trace, " +
+			"256 where it has none"},
 		{Name: "overhead_ms", Default: 5.0, Min: 0, Max: 1e9, Doc: "fixed cost of a prefill, in milliseconds"},
 		{Name: "predict_us", Default: 1.0, Min: 0, Max: 1e9, Doc: "time of the prediction for one block, in microseconds"},
-		{Name: "predict_call_us", Default: 0.0, Min: 0, Max: 1e9, Doc: "time of a question to the predictor besides, in microseconds"},
-		{Name: "train_ns", Default: 0.0, Min: 0, Max: 1e9, Doc: "time of training per row, feature and tree, in nanoseconds, in which nothing is predicted ; 0: it runs beside"},
-		{Name: "decode_ms", Default: -1.0, Min: -1, Max: 1e9, Doc: "time of an output token, in milliseconds ; -1: that of the model"},
-		{Name: "active_b", Default: 0.0, Min: 0, Max: 1e9, Doc: "parameters that a token passes through, in 10^9 ; 0: those of the model"},
+		{Name: "predict_call_us", Default: 0.0, Min: 0, Max: 1e9, Doc: "time of a question to the predictor besides, in " +
+			"microseconds"},
+		{Name: "train_ns", Default: 0.0, Min: 0, Max: 1e9, Doc: "time of training per row, feature and tree, in " +
+			"nanoseconds, in which nothing is predicted ; 0: it runs beside"},
+		{Name: "decode_ms", Default: -1.0, Min: -1, Max: 1e9, Doc: "time of an output token, in milliseconds ; -1: that of " +
+			"the model"},
+		{Name: "active_b", Default: 0.0, Min: 0, Max: 1e9, Doc: "parameters that a token passes through, in 10^9 ; 0: " +
+			"those of the model"},
 		{Name: "weights_gb", Default: 0.0, Min: 0, Max: 1e9, Doc: "all parameters, in 10^9 bytes ; 0: those of the model"},
-		{Name: "attention_mflop", Default: 0.0, Min: 0, Max: 1e9, Doc: "operations of attention per token and token before it, in 10^6 ; 0: those of the model"},
-		{Name: "kv_kb", Default: 0.0, Min: 0, Max: 1e9, Doc: "keys and values of a token, in 10^3 bytes ; 0: those of the model"},
-		{Name: "peak_tflops", Default: 0.0, Min: 0, Max: 1e12, Doc: "operations per second of all cards, in 10^12 ; 0: those of the hardware"},
-		{Name: "bandwidth_gbs", Default: 0.0, Min: 0, Max: 1e12, Doc: "bandwidth of the memories of all cards, in 10^9 bytes per second ; 0: that of the hardware"},
-		{Name: "utilisation", Default: 0.0, Min: 0, Max: 1, Doc: "share of the peak that a prefill reaches ; 0: that of the hardware"},
+		{Name: "attention_mflop", Default: 0.0, Min: 0, Max: 1e9, Doc: "operations of attention per token and token before " +
+			"it, in 10^6 ; 0: those of the model"},
+		{Name: "kv_kb", Default: 0.0, Min: 0, Max: 1e9, Doc: "keys and values of a token, in 10^3 bytes ; 0: those of the " +
+			"model"},
+		{Name: "peak_tflops", Default: 0.0, Min: 0, Max: 1e12, Doc: "operations per second of all cards, in 10^12 ; 0: " +
+			"those of the hardware"},
+		{Name: "bandwidth_gbs", Default: 0.0, Min: 0, Max: 1e12, Doc: "bandwidth of the memories of all cards, in 10^9 " +
+			"bytes per second ; 0: that of the hardware"},
+		{Name: "utilisation", Default: 0.0, Min: 0, Max: 1, Doc: "share of the peak that a prefill reaches ; 0: that of " +
+			"the hardware"},
 	},
 	Check: checkPrefill,
 	Run:   runPrefill,
@@ -48,13 +61,24 @@ const defaultOutput = 256
 func checkPrefill(v params.Values, t *traces.Trace) error {
 	switch arrivals, rate := prefill.Arrivals(v.Text("arrivals")), v.Float("rate"); {
 	case arrivals == prefill.Poisson && rate == 0:
-		return fmt.Errorf("model prefill: arrivals=poisson needs a rate, in prompts per second: prefill(arrivals=poisson,rate=2)")
+		return fmt.Errorf("model prefill: arrivals=poisson needs a rate, in prompts per second: " +
+			"prefill(arrivals=poisson,rate=2)")
 	case arrivals != prefill.Poisson && rate != 0:
-		return fmt.Errorf("model prefill: rate=%v says nothing of arrivals=%s; leave it out, or write arrivals=poisson", rate, arrivals)
+		return fmt.Errorf(
+			"model prefill: rate=%v says nothing of arrivals=%s; leave it out, or write arrivals=poisson",
+			rate,
+			arrivals,
+		)
 	case v.Float("decode_ms") < 0 && v.Float("decode_ms") != -1:
-		return fmt.Errorf("model prefill: decode_ms=%v: want a number from 0, or -1 for that of the model", v.Float("decode_ms"))
+		return fmt.Errorf(
+			"model prefill: decode_ms=%v: want a number from 0, or -1 for that of the model",
+			v.Float("decode_ms"),
+		)
 	case arrivals == prefill.FromTrace && t.Prompts != nil && t.Prompts.Arrivals == nil:
-		return fmt.Errorf("model prefill: arrivals=trace, but %s has no times; write arrivals=closed or arrivals=poisson", t.Name)
+		return fmt.Errorf(
+			"model prefill: arrivals=trace, but %s has no times; write arrivals=closed or arrivals=poisson",
+			t.Name,
+		)
 	}
 	return nil
 }
@@ -74,13 +98,15 @@ func runPrefill(ctx context.Context, c ModelConfig) (Counts, Latency, error) {
 	}
 	replay := &prefillReplay{newGroupReplay(c, c.Trace.Groups), cache}
 	p := c.Trace.Prompts
-	prompts := prefill.Prompts{Tokens: p.InputTokens, Outputs: outputs(p, c.Params.Int("output")), Sessions: p.Sessions, Arrivals: p.Arrivals}
+	prompts := prefill.Prompts{Tokens: p.InputTokens, Outputs: outputs(p,
+		c.Params.Int("output")), Sessions: p.Sessions, Arrivals: p.Arrivals}
 	all, err := prefill.Run(ctx, prompts, replay, prefillConfig(c.Params))
 	if err != nil {
 		return Counts{}, Latency{}, fmt.Errorf("model prefill: %w", err)
 	}
 	counted := all[replay.warmed:]
-	return replay.counts(), newLatency(counted, int64(len(counted)), func(s prefill.Served) waited { return waited{s.Arrived, s.FirstToken, s.Done} }), nil
+	return replay.counts(), newLatency(counted, int64(len(counted)),
+		func(s prefill.Served) waited { return waited{s.Arrived, s.FirstToken, s.Done} }), nil
 }
 
 // outputs returns the output tokens of each prompt.
@@ -97,16 +123,25 @@ func outputs(p *traces.Prompts, fixed int) []int32 {
 // prefillConfig returns the constants: those of model and hardware, with what the user gives instead.
 func prefillConfig(v params.Values) prefill.Config {
 	c := prefill.Config{
-		Shape: prefill.ShapeOf(v.Text("model")), Hardware: prefill.HardwareOf(v.Text("hardware")),
+		Shape:       prefill.ShapeOf(v.Text("model")),
+		Hardware:    prefill.HardwareOf(v.Text("hardware")),
 		Overhead:    microseconds(1e3 * v.Float("overhead_ms")),
-		PredictCall: microseconds(v.Float("predict_call_us")), PredictRow: microseconds(v.Float("predict_us")),
-		TrainUnit: v.Float("train_ns"), Concurrency: v.Int("concurrency"), Arrivals: prefill.Arrivals(v.Text("arrivals")), Rate: v.Float("rate"), Seed: uint64(v.Int("seed")),
+		PredictCall: microseconds(v.Float("predict_call_us")),
+		PredictRow:  microseconds(v.Float("predict_us")),
+		TrainUnit: v.Float(
+			"train_ns",
+		),
+		Concurrency: v.Int("concurrency"),
+		Arrivals:    prefill.Arrivals(v.Text("arrivals")),
+		Rate:        v.Float("rate"),
+		Seed:        uint64(v.Int("seed")),
 	}
 	for name, constant := range map[string]struct {
 		value *float64
 		unit  float64
 	}{
-		"active_b": {&c.Active, 1e9}, "weights_gb": {&c.Weights, 1e9}, "attention_mflop": {&c.Attention, 1e6}, "kv_kb": {&c.KV, 1e3},
+		"active_b": {&c.Active, 1e9}, "weights_gb": {&c.Weights, 1e9}, "attention_mflop": {&c.Attention,
+			1e6}, "kv_kb": {&c.KV, 1e3},
 		"peak_tflops": {&c.Peak, 1e12}, "bandwidth_gbs": {&c.Bandwidth, 1e9}, "utilisation": {&c.Utilisation, 1},
 	} {
 		if given := v.Float(name); given > 0 {
@@ -127,7 +162,8 @@ type prefillReplay struct {
 
 func (r *prefillReplay) Begin(i int) prefill.Hit {
 	s := r.serve(i, func(_ Window, n *Counts) { r.cache.Begin(i, n) })
-	return prefill.Hit{Tokens: int(s.hitTokens), Calls: s.cost.Calls, Predictions: s.cost.Predictions, Trained: s.cost.Training.Work}
+	return prefill.Hit{Tokens: int(s.hitTokens), Calls: s.cost.Calls, Predictions: s.cost.Predictions,
+		Trained: s.cost.Training.Work}
 }
 
 func (r *prefillReplay) Finish(i int) { r.cache.Finish(i) }

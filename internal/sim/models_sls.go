@@ -18,23 +18,30 @@ const (
 )
 
 var slsEntry = ModelEntry{
-	Name:    "sls",
-	Summary: "batches of embedding lookups: cached vectors are read from the memory of a GPU, the others from that of its host; throughput counts lookups",
-	Source:  "LCR (arXiv 2509.20979), section 4.1; constants in docs/models.md",
-	Cache:   "sets",
+	Name: "sls",
+	Summary: "batches of embedding lookups: cached vectors are read from the memory of a GPU, the others from that of " +
+		"its host; throughput counts lookups",
+	Source: "LCR (arXiv 2509.20979), section 4.1; constants in docs/models.md",
+	Cache:  "sets",
 	Params: []params.Param{
 		{Name: "launch_us", Default: 50.0, Min: 0, Max: 1e9, Doc: "fixed cost of a batch, in microseconds"},
 		{Name: "vector_bytes", Default: 512, Min: 1, Max: 1e9, Doc: "bytes of an embedding vector"},
-		{Name: "hbm_gbs", Default: 600.0, Min: 1e-6, Max: 1e9, Doc: "bandwidth of the GPU's memory, in 10^9 bytes per second"},
-		{Name: "host_gbs", Default: 60.0, Min: 1e-6, Max: 1e9, Doc: "bandwidth of random reads from the host's memory, in 10^9 bytes per second"},
-		{Name: "access_ns", Default: 1000.0, Min: 0, Max: 1e12, Doc: "time of one random access to the host's memory, in nanoseconds"},
+		{Name: "hbm_gbs", Default: 600.0, Min: 1e-6, Max: 1e9, Doc: "bandwidth of the GPU's memory, in 10^9 bytes per " +
+			"second"},
+		{Name: "host_gbs", Default: 60.0, Min: 1e-6, Max: 1e9, Doc: "bandwidth of random reads from the host's memory, in " +
+			"10^9 bytes per second"},
+		{Name: "access_ns", Default: 1000.0, Min: 0, Max: 1e12, Doc: "time of one random access to the host's memory, in " +
+			"nanoseconds"},
 		{Name: "outstanding", Default: 1, Min: 1, Max: 1e9, Doc: "random accesses to the host's memory at a time"},
 		{Name: "predict_ns", Default: 80, Min: 0, Max: 1e12, Doc: "time of the prediction for one key, in nanoseconds"},
-		{Name: "train_ns", Default: 0.0, Min: 0, Max: 1e9, Doc: "time of training per row, feature and tree, in nanoseconds, in which nothing is predicted ; 0: it runs beside"},
+		{Name: "train_ns", Default: 0.0, Min: 0, Max: 1e9, Doc: "time of training per row, feature and tree, in " +
+			"nanoseconds, in which nothing is predicted ; 0: it runs beside"},
 		{Name: "inflight", Default: 1, Min: 1, Max: 1e6, Doc: "batches that run at a time"},
-		{Name: "memory", Default: memoryShared, Choices: []string{memoryShared, memoryQueued}, Doc: "what batches that run at a time do with the bandwidth " +
+		{Name: "memory", Default: memoryShared, Choices: []string{memoryShared, memoryQueued}, Doc: "what batches that run " +
+			"at a time do with the bandwidth " +
 			"of a memory ; shared: each gets an equal share ; queued: first come, first served"},
-		{Name: "rate", Default: 0.0, Min: 0, Max: 1e9, Doc: "batches that arrive per second, at random (Poisson) ; 0: each comes when one is done"},
+		{Name: "rate", Default: 0.0, Min: 0, Max: 1e9, Doc: "batches that arrive per second, at random (Poisson) ; 0: each " +
+			"comes when one is done"},
 		{Name: "seed", Default: 1, Min: 0, Max: 1 << 53, Doc: "of the arrivals, the same for all policies"},
 	},
 	Run: runSLS,
@@ -45,9 +52,11 @@ type batchCache interface {
 	Cache
 	// batchStarts returns the positions at which the batches begin.
 	batchStarts() []int
-	// watch returns a function that tells what the last batch missed, each object once. It is called before the first request.
+	// watch returns a function that tells what the last batch missed, each object once. It is called before the first
+	// request.
 	watch() (missed func() []policies.Object)
-	// background returns the worker that makes the policy's predictions in the background, nil where the policy waits for them or makes none.
+	// background returns the worker that makes the policy's predictions in the background, nil where the policy waits for
+	// them or makes none.
 	background() *laru.Worker
 }
 
@@ -58,24 +67,36 @@ func runSLS(ctx context.Context, c ModelConfig) (Counts, Latency, error) {
 	}
 	background := cache.background()
 	if background != nil && background.Latency() != 0 {
-		return Counts{}, Latency{}, fmt.Errorf("latency=%d: the model sls says how long predictions take; leave it out, and write --model 'sls(predict_ns=80)'",
+		return Counts{}, Latency{}, fmt.Errorf("latency=%d: the model sls says how long predictions take; leave it out, "+
+			"and write --model 'sls(predict_ns=80)'",
 			background.Latency())
 	}
 	v := c.Params
 	config := sls.Config{
-		Launch: microseconds(v.Float("launch_us")), VectorBytes: int64(v.Int("vector_bytes")),
-		HBM: 1e9 * v.Float("hbm_gbs"), Host: 1e9 * v.Float("host_gbs"),
-		Access: time.Duration(v.Float("access_ns")), Outstanding: v.Int("outstanding"),
-		PredictRow: time.Duration(v.Int("predict_ns")), TrainUnit: v.Float("train_ns"),
-		InFlight: v.Int("inflight"), Queued: v.Text("memory") == memoryQueued, Rate: v.Float("rate"), Seed: uint64(v.Int("seed")),
+		Launch:      microseconds(v.Float("launch_us")),
+		VectorBytes: int64(v.Int("vector_bytes")),
+		HBM:         1e9 * v.Float("hbm_gbs"),
+		Host:        1e9 * v.Float("host_gbs"),
+		Access:      time.Duration(v.Float("access_ns")),
+		Outstanding: v.Int("outstanding"),
+		PredictRow:  time.Duration(v.Int("predict_ns")),
+		TrainUnit:   v.Float("train_ns"),
+		InFlight: v.Int(
+			"inflight",
+		),
+		Queued: v.Text("memory") == memoryQueued,
+		Rate:   v.Float("rate"),
+		Seed:   uint64(v.Int("seed")),
 	}
-	replay := &slsReplay{groupReplay: newGroupReplay(c, cache.batchStarts()), cache: cache, missed: cache.watch(), background: background}
+	replay := &slsReplay{groupReplay: newGroupReplay(c, cache.batchStarts()), cache: cache, missed: cache.watch(),
+		background: background}
 	batches, err := sls.Run(ctx, len(replay.starts), replay, config)
 	if err != nil {
 		return Counts{}, Latency{}, fmt.Errorf("model sls: %w", err)
 	}
 	counts := replay.counts()
-	return counts, newLatency(batches[replay.warmed:], counts.Requests, func(b sls.Served) waited { return waited{b.Arrived, b.Done, b.Done} }), nil
+	return counts, newLatency(batches[replay.warmed:], counts.Requests,
+		func(b sls.Served) waited { return waited{b.Arrived, b.Done, b.Done} }), nil
 }
 
 func microseconds(us float64) time.Duration { return time.Duration(us * float64(time.Microsecond)) }

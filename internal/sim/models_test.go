@@ -21,7 +21,8 @@ func TestLatencyIsByNearestRank(t *testing.T) {
 	from := func(start, done time.Duration) func(time.Duration) waited {
 		return func(latency time.Duration) waited { return waited{start, start + latency, done} }
 	}
-	if got, want := newLatency(times, 400, from(time.Second, 3*time.Second)), (Latency{100.5, 100, 190, 198, 200}); got != want {
+	if got, want := newLatency(times, 400, from(time.Second, 3*time.Second)), (Latency{100.5, 100, 190, 198,
+		200}); got != want {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	if got, want := newLatency(times[:10], 10, from(0, time.Second)), (Latency{195.5, 195, 200, 200, 10}); got != want {
@@ -47,7 +48,8 @@ func lookupTrace(n int) *traces.Trace {
 }
 
 // timed replays t under the policies with a model and returns their records by policy.
-func timed(t *testing.T, trace *traces.Trace, policies, cache, model string, capacity int64, warmup int) map[string]records.Record {
+func timed(t *testing.T, trace *traces.Trace, policies, cache, model string, capacity int64,
+	warmup int) map[string]records.Record {
 	t.Helper()
 	caches, err := ParseCaches(cache)
 	if err != nil {
@@ -57,7 +59,8 @@ func timed(t *testing.T, trace *traces.Trace, policies, cache, model string, cap
 	if err != nil {
 		t.Fatal(err)
 	}
-	options := RunOptions{Policies: specs(t, policies), Predictors: oracle, Caches: caches, Capacities: objects(capacity), Warmup: warmup}
+	options := RunOptions{Policies: specs(t, policies), Predictors: oracle, Caches: caches, Capacities: objects(capacity),
+		Warmup: warmup}
 	if model != "" {
 		if options.Models, err = ParseModels(model); err != nil {
 			t.Fatal(err)
@@ -78,8 +81,8 @@ func checkOrder(t *testing.T, name string, rec records.Record) {
 	}
 }
 
-// TestSLSTimesWhatTheCacheCounts: a model changes no count, and with one batch at a time the mean latency is a fixed cost and a microsecond per miss, so
-// that policies are ordered by their misses.
+// TestSLSTimesWhatTheCacheCounts: a model changes no count, and with one batch at a time the mean latency is a fixed
+// cost and a microsecond per miss, so that policies are ordered by their misses.
 func TestSLSTimesWhatTheCacheCounts(t *testing.T) {
 	const batches, warm = 400, 100
 	trace := lookupTrace(batches)
@@ -101,7 +104,8 @@ func TestSLSTimesWhatTheCacheCounts(t *testing.T) {
 		}
 		checkOrder(t, name, rec)
 	}
-	if opt, laru, lru := *model["opt"].LatencyMean, *model["laru"].LatencyMean, *model["lru"].LatencyMean; opt >= lru || laru >= lru {
+	if opt, laru, lru := *model["opt"].LatencyMean, *model["laru"].LatencyMean, *model["lru"].LatencyMean; opt >= lru ||
+		laru >= lru {
 		t.Errorf("mean latency of opt %v, of laru %v, of lru %v", opt, laru, lru)
 	}
 }
@@ -125,8 +129,8 @@ func TestSLSCountsPredictionsOnce(t *testing.T) {
 	}
 }
 
-// TestSLSPredictsInTheBackground: predictions in the background cost no time; the later they are known, the fewer batches have theirs made, and at once
-// they are known to the next batch, as without a clock.
+// TestSLSPredictsInTheBackground: predictions in the background cost no time; the later they are known, the fewer
+// batches have theirs made, and at once they are known to the next batch, as without a clock.
 func TestSLSPredictsInTheBackground(t *testing.T) {
 	trace := lookupTrace(400)
 	const policy = "laru(mode=async)"
@@ -138,7 +142,14 @@ func TestSLSPredictsInTheBackground(t *testing.T) {
 			t.Errorf("%d ns: mean latency %v ms, want %v", ns, *rec.LatencyMean, want)
 		}
 		if ns <= 80 && (rec.Hits != plain.Hits || *rec.Predictions != *plain.Predictions) {
-			t.Errorf("%d ns: %d hits and %d predictions, without a clock %d and %d", ns, rec.Hits, *rec.Predictions, plain.Hits, *plain.Predictions)
+			t.Errorf(
+				"%d ns: %d hits and %d predictions, without a clock %d and %d",
+				ns,
+				rec.Hits,
+				*rec.Predictions,
+				plain.Hits,
+				*plain.Predictions,
+			)
 		}
 		if before != nil && *rec.Predictions > *before.Predictions {
 			t.Errorf("%d ns: %d predictions, with faster ones %d", ns, *rec.Predictions, *before.Predictions)
@@ -179,8 +190,8 @@ func conversationTrace(n int) *traces.Trace {
 	return t
 }
 
-// TestPrefillTimesWhatTheCacheCounts: one prompt at a time, a model changes no count, the mean TTFT is that of the tokens that are computed where
-// nothing but they cost time, and where all fits in the cache lru is infinite.
+// TestPrefillTimesWhatTheCacheCounts: one prompt at a time, a model changes no count, the mean TTFT is that of the
+// tokens that are computed where nothing but they cost time, and where all fits in the cache lru is infinite.
 func TestPrefillTimesWhatTheCacheCounts(t *testing.T) {
 	const n, warm = 120, 20
 	trace := conversationTrace(n)
@@ -190,7 +201,14 @@ func TestPrefillTimesWhatTheCacheCounts(t *testing.T) {
 	rec := timed(t, trace, "lru,opt", "prefix", model, 60, warm)
 	for name, rec := range rec {
 		if want := plain[name]; rec.Hits != want.Hits || *rec.HitTokens != *want.HitTokens || *rec.Prompts != n-warm {
-			t.Errorf("%s: %d hits and %d tokens with a model, %d and %d without", name, rec.Hits, *rec.HitTokens, want.Hits, *want.HitTokens)
+			t.Errorf(
+				"%s: %d hits and %d tokens with a model, %d and %d without",
+				name,
+				rec.Hits,
+				*rec.HitTokens,
+				want.Hits,
+				*want.HitTokens,
+			)
 		}
 		want := float64(*rec.Tokens-*rec.HitTokens) / (n - warm)
 		if math.Abs(*rec.LatencyMean-want) > 1e-3 {
@@ -202,12 +220,19 @@ func TestPrefillTimesWhatTheCacheCounts(t *testing.T) {
 		t.Errorf("mean TTFT of opt %v, of lru %v", opt, lru)
 	}
 	all := timed(t, trace, "lru,infinite", "prefix", model, int64(trace.NumObjects), warm)
-	if lru, infinite := *all["lru"].LatencyMean, *all["infinite"].LatencyMean; lru != infinite || lru > *rec["opt"].LatencyMean {
-		t.Errorf("with room for all mean TTFT of lru %v, of infinite %v, of opt with less room %v", lru, infinite, *rec["opt"].LatencyMean)
+	if lru, infinite := *all["lru"].LatencyMean, *all["infinite"].LatencyMean; lru != infinite ||
+		lru > *rec["opt"].LatencyMean {
+		t.Errorf(
+			"with room for all mean TTFT of lru %v, of infinite %v, of opt with less room %v",
+			lru,
+			infinite,
+			*rec["opt"].LatencyMean,
+		)
 	}
 }
 
-// TestPrefillSettings: every way of arriving serves all prompts and has its percentiles in order; predictions that are waited for cost time.
+// TestPrefillSettings: every way of arriving serves all prompts and has its percentiles in order; predictions that are
+// waited for cost time.
 func TestPrefillSettings(t *testing.T) {
 	trace := conversationTrace(100)
 	for _, model := range []string{"prefill(concurrency=4)", "prefill(arrivals=trace)", "prefill(concurrency=8,arrivals=poisson,rate=3)", "prefill(model=deepseek-r1,hardware=8xh800)"} {
@@ -219,7 +244,8 @@ func TestPrefillSettings(t *testing.T) {
 	}
 	free := timed(t, trace, "laru", "prefix", "prefill(concurrency=1,predict_us=0)", 60, 0)["laru"]
 	paid := timed(t, trace, "laru", "prefix", "prefill(concurrency=1,predict_us=5)", 60, 0)["laru"]
-	if want := *free.LatencyMean + 5e-3*float64(*paid.Predictions)/100; *paid.Predictions == 0 || math.Abs(*paid.LatencyMean-want) > 1e-3 {
+	if want := *free.LatencyMean + 5e-3*float64(*paid.Predictions)/100; *paid.Predictions == 0 ||
+		math.Abs(*paid.LatencyMean-want) > 1e-3 {
 		t.Errorf("%d predictions: mean TTFT %v ms, want %v", *paid.Predictions, *paid.LatencyMean, want)
 	}
 }
@@ -242,7 +268,8 @@ func TestSLSWithRoomForAll(t *testing.T) {
 	}
 }
 
-// TestSLSSettings: several batches at once and arrivals at a rate keep the counts; more of a memory never makes it slower.
+// TestSLSSettings: several batches at once and arrivals at a rate keep the counts; more of a memory never makes it
+// slower.
 func TestSLSSettings(t *testing.T) {
 	trace := lookupTrace(200)
 	base := timed(t, trace, "lru", "sets", "sls", 640, 0)["lru"]
@@ -292,7 +319,8 @@ func TestModelErrors(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = Run(t.Context(), trace, RunOptions{Policies: specs(t, "lru"), Caches: caches, Models: models, Capacities: objects(10)})
+		_, err = Run(t.Context(), trace, RunOptions{Policies: specs(t, "lru"), Caches: caches, Models: models,
+			Capacities: objects(10)})
 		if fmt.Sprint(err) != test.want {
 			t.Errorf("%s on %s: %v, want %s", test.model, test.cache, err, test.want)
 		}

@@ -27,7 +27,12 @@ func TestMurmur3(t *testing.T) {
 			t.Errorf("%q, seed %#x: %#x, want %#x", c.text, c.seed, got, c.want)
 		}
 	}
-	if got, want := murmur3OfNumber(0x0807060504030201), murmur3([]byte("\x01\x02\x03\x04\x05\x06\x07\x08"), 0); got != want {
+	if got, want := murmur3OfNumber(
+		0x0807060504030201,
+	), murmur3(
+		[]byte("\x01\x02\x03\x04\x05\x06\x07\x08"),
+		0,
+	); got != want {
 		t.Errorf("a number hashes to %#x, its bytes to %#x", got, want)
 	}
 }

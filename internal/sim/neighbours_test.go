@@ -97,7 +97,8 @@ func TestDamagedNeighboursAreMadeAnew(t *testing.T) {
 	if got := hitsOf(t, trace, cell, h.options(dir)); got != want {
 		t.Errorf("%d hits, want %d", got, want)
 	}
-	if h.joins != 2 || len(h.notes) != 1 || !strings.Contains(h.notes[0], files[0]) || !strings.Contains(h.notes[0], "cut off") {
+	if h.joins != 2 || len(h.notes) != 1 || !strings.Contains(h.notes[0], files[0]) ||
+		!strings.Contains(h.notes[0], "cut off") {
 		t.Errorf("%d joins, want 2; notes %q", h.joins, h.notes)
 	}
 	if got := hitsOf(t, trace, cell, h.options(dir)); got != want || h.joins != 2 {
@@ -125,7 +126,8 @@ func TestNeighboursThatCannotBeKeptAreUsed(t *testing.T) {
 func TestCellsShareTheJoin(t *testing.T) {
 	var h heard
 	r := NewReplayer(circleOfQueries(300), ReplayerOptions{Neighbours: h.options("")})
-	cells := []Cell{semanticCell(t, "semantic(tau=0.99)"), semanticCell(t, "semantic(tau=0.9)"), semanticCell(t, "semantic(tau=0.95)")}
+	cells := []Cell{semanticCell(t, "semantic(tau=0.99)"), semanticCell(t, "semantic(tau=0.9)"),
+		semanticCell(t, "semantic(tau=0.95)")}
 	r.Expect(cells)
 	for _, c := range cells {
 		if _, err := r.Replay(t.Context(), []Cell{c}); err != nil {

@@ -40,7 +40,8 @@ func (p *orderlyPredictor) Steady() bool { return false }
 
 func (p *orderlyPredictor) Evict(o predict.Object) bool { return o%2 == 0 }
 
-// Every policy reports each request once, after the eviction that it caused, and asks as of the request before it is reported.
+// Every policy reports each request once, after the eviction that it caused, and asks as of the request before it is
+// reported.
 func TestPredictorsAreToldInOrder(t *testing.T) {
 	bits := rand.New(rand.NewPCG(1, 2))
 	objects := make([]policies.Object, 2000)

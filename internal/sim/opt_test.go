@@ -84,9 +84,9 @@ func TestOPTEqualsBruteForceOnAllTinyTraces(t *testing.T) {
 	}
 }
 
-// scheduledMisses is the optimum by interval scheduling, without knowledge of the future: going through the requests, each
-// reuse interval goes to the machine that became free last before the interval began, if there is one. A machine is a
-// place of the cache, and the intervals that found one are the hits. Where every miss is loaded, one place always
+// scheduledMisses is the optimum by interval scheduling, without knowledge of the future: going through the requests,
+// each reuse interval goes to the machine that became free last before the interval began, if there is one. A machine
+// is a place of the cache, and the intervals that found one are the hits. Where every miss is loaded, one place always
 // belongs to the object just requested and an interval needs a machine only strictly between its two requests.
 func scheduledMisses(tr *traces.Trace, capacity int, bypass bool) int {
 	// Position p+1 stands for the request p, position 0 for the start. machines[p] became free there; free links

@@ -42,7 +42,8 @@ func trainingCounters(t predict.Training) []policies.Counter {
 	if t.Models == 0 {
 		return nil
 	}
-	return []policies.Counter{{Name: "trainings", Value: float64(t.Models)}, {Name: "training_work", Value: float64(t.Work)}}
+	return []policies.Counter{{Name: "trainings", Value: float64(t.Models)},
+		{Name: "training_work", Value: float64(t.Work)}}
 }
 
 // pickCounters are what a record says of a predictor that picks one of several: the requests during which each was

@@ -9,7 +9,8 @@ import (
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
-// Each file starts with an empty cache, and the counts are sums: under lru, opt, a policy without batch path, and reuse distances.
+// Each file starts with an empty cache, and the counts are sums: under lru, opt, a policy without batch path, and reuse
+// distances.
 func TestPerFileStartsEmpty(t *testing.T) {
 	dir := t.TempDir()
 	texts := []string{"1\n2\n1\n3\n", "1\n2\n1\n3\n1\n1\n", "4\n2\n"}
@@ -25,7 +26,8 @@ func TestPerFileStartsEmpty(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, rec := range mustRun(t, alone, RunOptions{Policies: specs(t, "lru,lru-stack,opt,marker,random"), Capacities: objects(1, 2)}) {
+		for _, rec := range mustRun(t, alone, RunOptions{Policies: specs(t, "lru,lru-stack,opt,marker,random"),
+			Capacities: objects(1, 2)}) {
 			sum := want[rec.Label]
 			sum[rec.Capacity-1] += rec.Misses
 			sum[rec.Capacity+1] += rec.Evictions
@@ -36,27 +38,39 @@ func TestPerFileStartsEmpty(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, rec := range mustRun(t, all, RunOptions{Policies: specs(t, "lru,lru-stack,opt,marker,random"), Capacities: objects(1, 2)}) {
+	for _, rec := range mustRun(t, all, RunOptions{Policies: specs(t, "lru,lru-stack,opt,marker,random"),
+		Capacities: objects(1, 2)}) {
 		sum := want[rec.Label]
 		if rec.Misses != sum[rec.Capacity-1] || rec.Evictions != sum[rec.Capacity+1] || rec.Requests != 12 {
-			t.Errorf("%s at %d: %d misses, %d evictions, %d requests; the files alone sum up to %v", rec.Label, rec.Capacity, rec.Misses, rec.Evictions, rec.Requests, sum)
+			t.Errorf(
+				"%s at %d: %d misses, %d evictions, %d requests; the files alone sum up to %v",
+				rec.Label,
+				rec.Capacity,
+				rec.Misses,
+				rec.Evictions,
+				rec.Requests,
+				sum,
+			)
 		}
 		if rec.OptMisses == nil || *rec.OptMisses != want["opt"][rec.Capacity-1] {
 			t.Errorf("%s at %d is held against %v misses", rec.Label, rec.Capacity, rec.OptMisses)
 		}
 	}
-	if _, err := Run(t.Context(), all, RunOptions{Policies: specs(t, "lru"), Capacities: objects(1), Warmup: 1}); err == nil {
+	if _, err := Run(t.Context(), all, RunOptions{Policies: specs(t, "lru"), Capacities: objects(1),
+		Warmup: 1}); err == nil {
 		t.Error("a warm-up on files that each start empty was accepted")
 	}
 }
 
-// 33990 misses of the optimum and 43883 of LRU at capacity 10 stand in results/caching_bk_paper.json of adampolak/mts-with-predictions.
+// 33990 misses of the optimum and 43883 of LRU at capacity 10 stand in results/caching_bk_paper.json of
+// adampolak/mts-with-predictions.
 func TestPerFileBrightkite(t *testing.T) {
 	dir := os.Getenv("CACHESIM_TRACES")
 	if dir == "" {
 		t.Skip("CACHESIM_TRACES is not set")
 	}
-	trace, err := traces.Load(t.Context(), []string{filepath.Join(dir, "learned", "brightkite.tar.xz")}, traces.LoadOptions{PerFile: true})
+	trace, err := traces.Load(t.Context(), []string{filepath.Join(dir, "learned", "brightkite.tar.xz")},
+		traces.LoadOptions{PerFile: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,11 +18,18 @@ func predictorOfCell(c Cell, t *traces.Trace, nextUse func() []uint32) (*predict
 	return NewPredictor(*c.Predictor, t, c.Seed, nextUse, evicts)
 }
 
-// NewPredictor builds a predictor for a replay of t. Only one that knows the future gets to see nextUse and optEvicts (see predict.Config), of which
-// the latter may be nil.
-func NewPredictor(spec predict.Spec, t *traces.Trace, seed uint64, nextUse func() []uint32, optEvicts func() []bool) (*predict.Counted, error) {
+// NewPredictor builds a predictor for a replay of t. Only one that knows the future gets to see nextUse and optEvicts
+// (see predict.Config), of which the latter may be nil.
+func NewPredictor(spec predict.Spec, t *traces.Trace, seed uint64, nextUse func() []uint32,
+	optEvicts func() []bool) (*predict.Counted, error) {
 	config := predict.Config{
-		Objects: t.Objects, Count: t.NumObjects, Groups: t.Groups, Times: t.Times, Depth: t.Prompts.Depths(), Seed: seed, Params: spec.Params,
+		Objects: t.Objects,
+		Count:   t.NumObjects,
+		Groups:  t.Groups,
+		Times:   t.Times,
+		Depth:   t.Prompts.Depths(),
+		Seed:    seed,
+		Params:  spec.Params,
 	}
 	if spec.Entry.Future {
 		config.NextUse, config.OptEvicts = nextUse(), optEvicts
@@ -34,11 +41,12 @@ func NewPredictor(spec predict.Spec, t *traces.Trace, seed uint64, nextUse func(
 	return &predict.Counted{Predictor: p}, nil
 }
 
-// OptEvicts returns for each position whether the requested object is gone when it is requested next, or is not requested again, under opt on the
-// exact cache.
+// OptEvicts returns for each position whether the requested object is gone when it is requested next, or is not
+// requested again, under opt on the exact cache.
 func OptEvicts(t *traces.Trace, nextUse []uint32, capacity int64) []bool {
 	entry := mustSpec("opt").Entry
-	opt, err := entry.New(policies.Config{Capacity: capacity, Unit: true, Objects: t.NumObjects, Requests: len(t.Objects), NextUse: nextUse})
+	opt, err := entry.New(policies.Config{Capacity: capacity, Unit: true, Objects: t.NumObjects, Requests: len(t.Objects),
+		NextUse: nextUse})
 	if err != nil {
 		panic(err) // opt takes no parameters that could be wrong
 	}

@@ -17,17 +17,22 @@ const (
 
 var prefixEntry = CacheEntry{
 	Name: "prefix",
-	Summary: "serves prompts, which are chains of blocks: the leading run of resident blocks hits, and a block leaves before those that come ahead of it " +
+	Summary: "serves prompts, which are chains of blocks: the leading run of resident blocks hits, and a block leaves " +
+		"before those that come ahead of it " +
 		"in its prompts",
-	Source: "Zheng et al., SGLang: efficient execution of structured language model programs, NeurIPS 2024, and its radix_cache.py; Kwon et al., " +
+	Source: "Zheng et al., SGLang: efficient execution of structured language model programs, NeurIPS 2024, and its " +
+		"radix_cache.py; Kwon et al., " +
 		"Efficient memory management for large language model serving with PagedAttention, SOSP 2023",
 	ObjectsOnly: true,
 	Prompts:     true,
 	Params: []params.Param{
-		{Name: "evict", Default: evictLeaf, Choices: []string{evictLeaf, evictNode, evictAny}, Doc: "what leaves: leaf: the last block of a resident " +
-			"prefix ; node: such a block with all blocks before it back to the last fork or the end of an earlier prompt, as in SGLang ; any: any block, " +
+		{Name: "evict", Default: evictLeaf, Choices: []string{evictLeaf, evictNode, evictAny}, Doc: "what leaves: leaf: " +
+			"the last block of a resident " +
+			"prefix ; node: such a block with all blocks before it back to the last fork or the end of an earlier prompt, as " +
+			"in SGLang ; any: any block, " +
 			"so that blocks behind it stay, though they cannot hit"},
-		{Name: "concurrency", Default: 1, Min: 1, Max: 1e6, Doc: "prompts that run at a time, in order of arrival: none of their blocks may leave; not with evict=any"},
+		{Name: "concurrency", Default: 1, Min: 1, Max: 1e6, Doc: "prompts that run at a time, in order of arrival: none of " +
+			"their blocks may leave; not with evict=any"},
 	},
 	Check: checkPrefix,
 	New:   func(c CacheConfig) (Cache, error) { return NewPrefix(c) },
@@ -35,15 +40,21 @@ var prefixEntry = CacheEntry{
 
 func checkPrefix(v params.Values, _ policies.Entry) error {
 	if v.Text("evict") == evictAny && v.Int("concurrency") != 1 {
-		return fmt.Errorf("cache prefix: with evict=%s running prompts hold nothing; leave out concurrency=%d", evictAny, v.Int("concurrency"))
+		return fmt.Errorf(
+			"cache prefix: with evict=%s running prompts hold nothing; leave out concurrency=%d",
+			evictAny,
+			v.Int("concurrency"),
+		)
 	}
 	return nil
 }
 
-// Prefix is the cache of prompts: chains of blocks, of which an object stands for a block with all that comes before it. Requests, hits and evictions
-// are those of blocks. Of a prompt's tokens hit those of its leading blocks that are resident.
+// Prefix is the cache of prompts: chains of blocks, of which an object stands for a block with all that comes before
+// it. Requests, hits and evictions are those of blocks. Of a prompt's tokens hit those of its leading blocks that are
+// resident.
 //
-// Serve replays prompts in order, as many at a time as the parameter concurrency says. A model with a clock calls Begin and Finish instead.
+// Serve replays prompts in order, as many at a time as the parameter concurrency says. A model with a clock calls Begin
+// and Finish instead.
 type Prefix struct {
 	store   blockStore
 	trace   *traces.Trace
@@ -54,8 +65,8 @@ type Prefix struct {
 
 // blockStore is what a Prefix keeps its blocks in.
 type blockStore interface {
-	// begin serves the blocks of a prompt, the first of them requested at position first. It returns the length of the leading run of blocks that were
-	// resident, and how many blocks from the first on it holds until finish.
+	// begin serves the blocks of a prompt, the first of them requested at position first. It returns the length of the
+	// leading run of blocks that were resident, and how many blocks from the first on it holds until finish.
 	begin(blocks []policies.Object, first int, now int64, n *Counts) (hits, held int)
 	// finish lets blocks go that begin held.
 	finish(blocks []policies.Object)
@@ -88,8 +99,9 @@ func (p *Prefix) Serve(w Window, n *Counts) {
 	}
 }
 
-// Begin serves a prompt, counted from 0, and adds what happened to n: its blocks are requested, and what is missing is loaded. Of a prompt that does
-// not fit beside what is held, the first blocks are loaded and the others pass by. Its blocks are held until Finish. It returns how many tokens hit.
+// Begin serves a prompt, counted from 0, and adds what happened to n: its blocks are requested, and what is missing is
+// loaded. Of a prompt that does not fit beside what is held, the first blocks are loaded and the others pass by. Its
+// blocks are held until Finish. It returns how many tokens hit.
 func (p *Prefix) Begin(prompt int, n *Counts) (hitTokens int64) {
 	blocks, first := p.blocks(prompt)
 	now := int64(0)

@@ -2,11 +2,13 @@ package sim
 
 import "github.com/cachesim/cachesim/internal/policies"
 
-// looseBlocks keeps blocks in an exact cache, which does not know that they are chained: the first block of a prompt is requested first, and any may
-// leave, so that blocks behind it take room and cannot hit. A prompt that is longer than the cache drives its own first blocks out.
+// looseBlocks keeps blocks in an exact cache, which does not know that they are chained: the first block of a prompt is
+// requested first, and any may leave, so that blocks behind it take room and cannot hit. A prompt that is longer than
+// the cache drives its own first blocks out.
 //
-// Belady's policy does not have the most hits here, since it does not know either. But the blocks that it finds resident, leading or not, are as many as
-// any schedule finds, and so no fewer than any has hits: in the optima each of them counts as a hit, which makes them a bound.
+// Belady's policy does not have the most hits here, since it does not know either. But the blocks that it finds
+// resident, leading or not, are as many as any schedule finds, and so no fewer than any has hits: in the optima each of
+// them counts as a hit, which makes them a bound.
 type looseBlocks struct {
 	exact  *Exact
 	bound  bool
@@ -19,7 +21,8 @@ func newLooseBlocks(c CacheConfig) (*looseBlocks, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &looseBlocks{exact: NewExact(p, c.Capacity, c.Trace.NumObjects), bound: c.Policy.Entry.Kind == policies.Offline}, nil
+	return &looseBlocks{exact: NewExact(p, c.Capacity, c.Trace.NumObjects),
+		bound: c.Policy.Entry.Kind == policies.Offline}, nil
 }
 
 func (b *looseBlocks) Counters() []policies.Counter { return b.exact.Counters() }

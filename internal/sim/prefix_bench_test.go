@@ -14,7 +14,8 @@ func benchPrompts(b *testing.B) *traces.Trace {
 	if dir == "" {
 		return nil
 	}
-	t, err := traces.Load(b.Context(), []string{filepath.Join(dir, "llm", "mooncake-conversation.jsonl.zst")}, traces.LoadOptions{})
+	t, err := traces.Load(b.Context(), []string{filepath.Join(dir, "llm", "mooncake-conversation.jsonl.zst")},
+		traces.LoadOptions{})
 	if err != nil {
 		b.Fatal(err)
 	}

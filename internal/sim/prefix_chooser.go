@@ -5,19 +5,22 @@ import (
 	"github.com/cachesim/cachesim/internal/predict"
 )
 
-// leafChooser makes a Holder of a policy that is none. Where the policy names a block that may not leave, a leaf behind it leaves in its place: that is
-// requested only when the block is, so it is worth no more. Of several blocks behind one the way to the leaf takes the one that was requested longest
-// ago. Where all leaves behind it are held, one behind the nearest block ahead of it leaves. The policy then hears that the leaf left and, when the
-// miss has been served, that the named block was requested and is resident again.
+// leafChooser makes a Holder of a policy that is none. Where the policy names a block that may not leave, a leaf behind
+// it leaves in its place: that is requested only when the block is, so it is worth no more. Of several blocks behind
+// one the way to the leaf takes the one that was requested longest ago. Where all leaves behind it are held, one behind
+// the nearest block ahead of it leaves. The policy then hears that the leaf left and, when the miss has been served,
+// that the named block was requested and is resident again.
 //
-// A policy of this kind hears of the last block of a prompt first, so that most policies come to name a leaf before the blocks ahead of it. Not so if
-// it makes use of positions or of refusing blocks, which need the order of the requests.
+// A policy of this kind hears of the last block of a prompt first, so that most policies come to name a leaf before the
+// blocks ahead of it. Not so if it makes use of positions or of refusing blocks, which need the order of the requests.
 type leafChooser struct {
-	policy   policies.Policy
-	tree     *prefixTree
-	children policies.Lists   // list o: the resident blocks behind block o, the one requested last in front; the last list: those with none ahead
+	policy policies.Policy
+	tree   *prefixTree
+	// list o: the resident blocks behind block o, the one requested last in front; the last list: those with none ahead
+	children policies.Lists
 	observer *silentPredictor // nil where the policy asks no predictor
-	// requested is per object the position of its last request, where the policy looks up its next one from there; nil otherwise.
+	// requested is per object the position of its last request, where the policy looks up its next one from there; nil
+	// otherwise.
 	requested []int
 
 	named   policies.Object // a block that the policy has forgotten and that has not left
@@ -96,7 +99,8 @@ func (c *leafChooser) Hold(policies.Object) {}
 
 func (c *leafChooser) Release(policies.Object) {}
 
-// leafNear returns a leaf that may leave: o itself, one behind it, or one behind the nearest block ahead of it. There must be one in the cache.
+// leafNear returns a leaf that may leave: o itself, one behind it, or one behind the nearest block ahead of it. There
+// must be one in the cache.
 func (c *leafChooser) leafNear(o policies.Object) policies.Object {
 	for {
 		if leaf, ok := c.leafFrom(o); ok {
@@ -129,7 +133,8 @@ func (c *leafChooser) leafOn(list int) (leaf policies.Object, ok bool) {
 	return 0, false
 }
 
-// reload tells the policy that o, which it has forgotten, is resident, at the time of r. That is no request of the trace, so no predictor hears of it.
+// reload tells the policy that o, which it has forgotten, is resident, at the time of r. That is no request of the
+// trace, so no predictor hears of it.
 func (c *leafChooser) reload(o policies.Object, r policies.Request) {
 	c.observer.setSilent(true)
 	r.Object = o

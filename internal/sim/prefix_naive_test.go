@@ -129,7 +129,8 @@ func (c naiveHF) victim(t *naiveTree, leaves []uint32) uint32 {
 	return t.latest(leaves[:min(c.candidates, len(leaves))])
 }
 
-// naiveLARU is algorithm 1 of LCR with a prompt for a request and leaves for the cache, as the specification says it in 6.2.
+// naiveLARU is algorithm 1 of LCR with a prompt for a request and leaves for the cache, as the specification says it in
+// 6.2.
 type naiveLARU struct {
 	decayEvery   int
 	old, evicted map[uint32]bool // O and E
@@ -196,7 +197,11 @@ func TestPrefixPoliciesAgainstNaive(t *testing.T) {
 		capacity, concurrency := 1+rng.IntN(40), 1+rng.IntN(3)
 		laru, slow := &naiveLARU{decayEvery: 1}, &naiveLARU{decayEvery: 3}
 		choosers := map[string]naiveChooser{
-			"lru": naiveLRU{}, "fifo": naiveFIFO{}, "hf": naiveHF{candidates: 4}, "fpb": naiveHF{candidates: tr.NumObjects}, "laru": laru,
+			"lru":           naiveLRU{},
+			"fifo":          naiveFIFO{},
+			"hf":            naiveHF{candidates: 4},
+			"fpb":           naiveHF{candidates: tr.NumObjects},
+			"laru":          laru,
 			"laru(decay=3)": slow,
 		}
 		for _, policy := range slices.Sorted(maps.Keys(choosers)) {
@@ -213,7 +218,15 @@ func TestPrefixPoliciesAgainstNaive(t *testing.T) {
 			}
 			got, want := replayPrompts(t, tr, c), naive.replay(concurrency, choosers[policy])
 			if got.Hits != want {
-				t.Fatalf("seed %d, %s, capacity %d, concurrency %d: %d hits, want %d", seed, policy, capacity, concurrency, got.Hits, want)
+				t.Fatalf(
+					"seed %d, %s, capacity %d, concurrency %d: %d hits, want %d",
+					seed,
+					policy,
+					capacity,
+					concurrency,
+					got.Hits,
+					want,
+				)
 			}
 		}
 		fallbacks += laru.fallbacks + slow.fallbacks

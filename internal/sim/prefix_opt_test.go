@@ -8,7 +8,8 @@ import (
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
-// schedules finds the most hits that any schedule has on a tiny trace of prompts, by following all sets of resident blocks.
+// schedules finds the most hits that any schedule has on a tiny trace of prompts, by following all sets of resident
+// blocks.
 type schedules struct {
 	trace    *traces.Trace
 	capacity int
@@ -93,8 +94,16 @@ func TestPrefixOptimumAgainstBruteForce(t *testing.T) {
 				if want := (schedules{trace: tr, capacity: capacity, closed: closed}).most(); got.Hits != int64(want) {
 					t.Fatalf("seed %d, capacity %d, closed %v: opt has %d hits of %d", seed, capacity, closed, got.Hits, want)
 				}
-				if want := (schedules{trace: tr, capacity: capacity, closed: closed, bypass: true}).most(); bypass.Hits != int64(want) {
-					t.Fatalf("seed %d, capacity %d, closed %v: opt-bypass has %d hits of %d", seed, capacity, closed, bypass.Hits, want)
+				if want := (schedules{trace: tr, capacity: capacity, closed: closed,
+					bypass: true}).most(); bypass.Hits != int64(want) {
+					t.Fatalf(
+						"seed %d, capacity %d, closed %v: opt-bypass has %d hits of %d",
+						seed,
+						capacity,
+						closed,
+						bypass.Hits,
+						want,
+					)
 				}
 			}
 		}
@@ -152,7 +161,14 @@ func TestLooseOptimumIsABound(t *testing.T) {
 			most := looseOptimum(tr, capacity)
 			lru := replayPrompts(t, tr, prefixCell(t, "prefix(evict=any)", "lru", "", int64(capacity)))
 			if bound.Hits < int64(most) || int64(most) < lru.Hits {
-				t.Fatalf("seed %d, capacity %d: opt finds %d blocks, the most hits are %d, lru has %d", seed, capacity, bound.Hits, most, lru.Hits)
+				t.Fatalf(
+					"seed %d, capacity %d: opt finds %d blocks, the most hits are %d, lru has %d",
+					seed,
+					capacity,
+					bound.Hits,
+					most,
+					lru.Hits,
+				)
 			}
 		}
 	}

@@ -13,11 +13,20 @@ import (
 // The source counts every block that hits as full, so that prompts may have more tokens that hit than they have.
 func TestPrefixLRUOnMooncakeIsAsPublished(t *testing.T) {
 	traceDir, numberDir := referenceDirs(t)
-	tr, err := traces.Load(t.Context(), []string{filepath.Join(traceDir, "llm", "mooncake-conversation.jsonl.zst")}, traces.LoadOptions{})
+	tr, err := traces.Load(t.Context(), []string{filepath.Join(traceDir, "llm", "mooncake-conversation.jsonl.zst")},
+		traces.LoadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	capacities := map[string]int64{"16K": 32, "64K": 128, "256K": 512, "1M": 2048, "4M": 8192, "16M": 32768, "unbounded": int64(tr.NumObjects)}
+	capacities := map[string]int64{
+		"16K":       32,
+		"64K":       128,
+		"256K":      512,
+		"1M":        2048,
+		"4M":        8192,
+		"16M":       32768,
+		"unbounded": int64(tr.NumObjects),
+	}
 	compared := 0
 	for _, row := range readTSV(t, filepath.Join(numberDir, "learned-and-llm-published.tsv")) {
 		if row["anchor"] != "token_hit_pct" {
@@ -31,7 +40,8 @@ func TestPrefixLRUOnMooncakeIsAsPublished(t *testing.T) {
 		if strings.Contains(row["setting"], "last 50%") {
 			warmup = len(tr.Groups) / 2
 		}
-		out, err := NewReplayer(tr, ReplayerOptions{Warmup: warmup}).replayOne(t.Context(), prefixCell(t, "prefix(evict=any)", "lru", "", capacity))
+		out, err := NewReplayer(tr, ReplayerOptions{Warmup: warmup}).replayOne(t.Context(),
+			prefixCell(t, "prefix(evict=any)", "lru", "", capacity))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,9 +2,9 @@ package sim
 
 import "github.com/cachesim/cachesim/internal/policies"
 
-// segments are the nodes of a radix tree: runs of blocks that entered together and have neither forked nor ended a prompt since (SGLang,
-// radix_cache.py). Since all blocks of a segment were requested by the same prompts, what a policy knows of one it knows of all: a split copies
-// nothing.
+// segments are the nodes of a radix tree: runs of blocks that entered together and have neither forked nor ended a
+// prompt since (SGLang, radix_cache.py). Since all blocks of a segment were requested by the same prompts, what a
+// policy knows of one it knows of all: a split copies nothing.
 type segments struct {
 	behind []int32 // per block: the block behind it in its segment, -1 for the last
 }
@@ -17,7 +17,8 @@ func newSegments(objects int) *segments {
 	return s
 }
 
-// match splits the segment in which the leading run of a prompt ends, and makes a new one of the blocks that are to be loaded.
+// match splits the segment in which the leading run of a prompt ends, and makes a new one of the blocks that are to be
+// loaded.
 func (s *segments) match(blocks []policies.Object, hits, held int) {
 	if hits > 0 {
 		s.behind[blocks[hits-1]] = -1

@@ -11,7 +11,8 @@ import (
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
-// promptTrace makes a trace of prompts out of texts in which each letter is a block. A block is an object together with all before it.
+// promptTrace makes a trace of prompts out of texts in which each letter is a block. A block is an object together with
+// all before it.
 func promptTrace(blockTokens int, texts ...string) *traces.Trace {
 	t := &traces.Trace{Name: "prompts", SampleRate: 1, Prompts: &traces.Prompts{BlockTokens: blockTokens}}
 	numbers := map[string]uint32{}
@@ -92,12 +93,13 @@ func TestPrefixWorkedExample(t *testing.T) {
 		texts    []string
 		hits     int64
 	}{
-		{"prefix", 4, []string{"abc", "abd", "abc"}, 2 + 3},       // all four blocks fit
-		{"prefix", 3, []string{"abc", "abd", "abc"}, 2 + 2},       // c and d drive each other out
-		{"prefix", 3, []string{"ab", "c", "d", "ab", "a"}, 1 + 1}, // d takes the place of b, behind a, though c and d are younger
-		{"prefix", 2, []string{"abcd", "abcd"}, 2},                // c and d pass by
-		{"prefix(evict=any)", 2, []string{"abcd", "abcd"}, 0},     // the prompt drives its own beginning out
-		{"prefix(evict=any)", 3, []string{"abc", "x", "abc"}, 0},  // x drives a out, and so b and c cannot hit
+		{"prefix", 4, []string{"abc", "abd", "abc"}, 2 + 3}, // all four blocks fit
+		{"prefix", 3, []string{"abc", "abd", "abc"}, 2 + 2}, // c and d drive each other out
+		// d takes the place of b, behind a, though c and d are younger
+		{"prefix", 3, []string{"ab", "c", "d", "ab", "a"}, 1 + 1},
+		{"prefix", 2, []string{"abcd", "abcd"}, 2},               // c and d pass by
+		{"prefix(evict=any)", 2, []string{"abcd", "abcd"}, 0},    // the prompt drives its own beginning out
+		{"prefix(evict=any)", 3, []string{"abc", "x", "abc"}, 0}, // x drives a out, and so b and c cannot hit
 		{"prefix", 3, []string{"abc", "x", "abc"}, 2},
 		{"prefix(evict=node)", 3, []string{"abc", "x", "abc"}, 0},       // a, b and c leave together
 		{"prefix(evict=node)", 3, []string{"ab", "abc", "x", "abc"}, 4}, // split behind b: only c leaves
@@ -105,12 +107,21 @@ func TestPrefixWorkedExample(t *testing.T) {
 		{"prefix(evict=node)", 4, []string{"abc", "abd", "xy", "ab"}, 4},
 		{"prefix(concurrency=2)", 4, []string{"ab", "cd", "ef", "ab", "cd"}, 0},
 		{"prefix(concurrency=3)", 4, []string{"ab", "cd", "ef", "ab", "cd"}, 4}, // ef finds all held and passes by
-		{"prefix(concurrency=2)", 3, []string{"ab", "cd", "ab", "cde"}, 2 + 1},  // there is room for c only, and it stays while ab runs
+		// there is room for c only, and it stays while ab runs
+		{"prefix(concurrency=2)", 3, []string{"ab", "cd", "ab", "cde"}, 2 + 1},
 	} {
 		tr := promptTrace(16, test.texts...)
 		got := replayPrompts(t, tr, prefixCell(t, test.cache, "lru", "", test.capacity))
 		if got.Hits != test.hits || got.HitTokens != 16*test.hits {
-			t.Errorf("%s of %d blocks, prompts %q: %d hits, %d tokens; want %d hits", test.cache, test.capacity, test.texts, got.Hits, got.HitTokens, test.hits)
+			t.Errorf(
+				"%s of %d blocks, prompts %q: %d hits, %d tokens; want %d hits",
+				test.cache,
+				test.capacity,
+				test.texts,
+				got.Hits,
+				got.HitTokens,
+				test.hits,
+			)
 		}
 	}
 }
@@ -119,7 +130,8 @@ func TestPrefixTokens(t *testing.T) {
 	tr := promptTrace(512, "abc", "abc", "ab", "ax")
 	tr.Prompts.InputTokens = []int32{1030, 1030, 1024, 700}
 	got := replayPrompts(t, tr, prefixCell(t, "prefix", "lru", "", 10))
-	want := Counts{Requests: 10, Hits: 3 + 2 + 1, Prompts: 4, Tokens: 1030 + 1030 + 1024 + 700, HitTokens: 1030 + 1024 + 512}
+	want := Counts{Requests: 10, Hits: 3 + 2 + 1, Prompts: 4, Tokens: 1030 + 1030 + 1024 + 700,
+		HitTokens: 1030 + 1024 + 512}
 	if got != want {
 		t.Errorf("counts %+v, want %+v", got, want)
 	}
@@ -176,7 +188,14 @@ func checkTree(tb testing.TB, tree *prefixTree) {
 		}
 	}
 	if used != tree.used || used > tree.capacity || locked != tree.locked {
-		tb.Fatalf("%d blocks resident, %d held; counted %d and %d, of a capacity of %d", used, locked, tree.used, tree.locked, tree.capacity)
+		tb.Fatalf(
+			"%d blocks resident, %d held; counted %d and %d, of a capacity of %d",
+			used,
+			locked,
+			tree.used,
+			tree.locked,
+			tree.capacity,
+		)
 	}
 }
 
@@ -196,7 +215,13 @@ func newPrefix(tb testing.TB, tr *traces.Trace, c Cell) *Prefix {
 	tb.Helper()
 	next := nextUse(tr)
 	config := CacheConfig{
-		Trace: tr, Capacity: c.Capacity.Simulated, Unit: true, Params: c.Cache.Params, Policy: c.Policy, Seed: c.Seed, NextUse: func() []uint32 { return next },
+		Trace:    tr,
+		Capacity: c.Capacity.Simulated,
+		Unit:     true,
+		Params:   c.Cache.Params,
+		Policy:   c.Policy,
+		Seed:     c.Seed,
+		NextUse:  func() []uint32 { return next },
 	}
 	if c.Policy.Entry.Unbounded {
 		config.Capacity = int64(tr.NumObjects)
@@ -295,7 +320,14 @@ func TestPrefixOfSingleBlocksIsExact(t *testing.T) {
 			got := replayPrompts(t, &tr, c)
 			c.Cache = ExactCache()
 			if want := replayPrompts(t, exact, c); got.Hits != want.Hits || got.Evictions != want.Evictions {
-				t.Fatalf("seed %d: %d hits and %d evictions, in the exact cache %d and %d", seed, got.Hits, got.Evictions, want.Hits, want.Evictions)
+				t.Fatalf(
+					"seed %d: %d hits and %d evictions, in the exact cache %d and %d",
+					seed,
+					got.Hits,
+					got.Evictions,
+					want.Hits,
+					want.Evictions,
+				)
 			}
 		}
 	})
@@ -323,17 +355,20 @@ func TestPrefixRefuses(t *testing.T) {
 	} {
 		c := prefixCell(t, test.cache, test.policy, "oracle", 2)
 		c.Model = test.model
-		if err := NewReplayer(test.trace, ReplayerOptions{}).Check(c); err == nil || !strings.Contains(err.Error(), test.want) {
+		if err := NewReplayer(test.trace, ReplayerOptions{}).Check(c); err == nil ||
+			!strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s, %s: %v, want an error with %q", test.cache, test.policy, err, test.want)
 		}
 	}
 	async := prefixCell(t, "prefix", "laru(mode=async)", "oracle", 2)
-	if _, err := NewReplayer(tr, ReplayerOptions{}).replayOne(t.Context(), async); err == nil || !strings.Contains(err.Error(), "write mode=sync") {
+	if _, err := NewReplayer(tr, ReplayerOptions{}).replayOne(t.Context(), async); err == nil ||
+		!strings.Contains(err.Error(), "write mode=sync") {
 		t.Errorf("laru(mode=async): %v", err)
 	}
 }
 
-// A policy that does not know of leaves hears of the last block of a prompt first. So clock, which evicts in order of arrival, names leaves by itself.
+// A policy that does not know of leaves hears of the last block of a prompt first. So clock, which evicts in order of
+// arrival, names leaves by itself.
 func TestPrefixTellsOfTheDeepestFirst(t *testing.T) {
 	tr := promptTrace(16, "abc", "def", "ghi", "abc", "jkl")
 	p := newPrefix(t, tr, prefixCell(t, "prefix", "clock", "", 6))
@@ -348,7 +383,8 @@ func TestPrefixTellsOfTheDeepestFirst(t *testing.T) {
 	}
 }
 
-// Where a policy names a block with several behind it, the one requested longest ago leaves: mru names a, and ab leaves for d, not ac.
+// Where a policy names a block with several behind it, the one requested longest ago leaves: mru names a, and ab leaves
+// for d, not ac.
 func TestPrefixNamedBlockKeepsItsRecentChildren(t *testing.T) {
 	tr := promptTrace(16, "ab", "ac", "d", "ac")
 	if n := replayPrompts(t, tr, prefixCell(t, "prefix", "mru", "", 3)); n.Hits != 3 {

@@ -6,31 +6,37 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 )
 
-// prefixTree keeps blocks so that with each the one before it is resident, back to the first of its prompts. So only leaves may leave: blocks with no
-// resident block behind them, and of these only such as no running prompt holds.
+// prefixTree keeps blocks so that with each the one before it is resident, back to the first of its prompts. So only
+// leaves may leave: blocks with no resident block behind them, and of these only such as no running prompt holds.
 //
-// Of a prompt, the blocks that are resident are its leading run. A block is put in for each that is missing, and one leaves for it where the cache is
-// full; what leaves is never of a running prompt. So a prompt fits that has no more blocks than the capacity less the blocks that others hold. The last
-// blocks of a longer one pass by: they are misses and not loaded.
+// Of a prompt, the blocks that are resident are its leading run. A block is put in for each that is missing, and one
+// leaves for it where the cache is full; what leaves is never of a running prompt. So a prompt fits that has no more
+// blocks than the capacity less the blocks that others hold. The last blocks of a longer one pass by: they are misses
+// and not loaded.
 //
-// The optimum. Let the policy be Belady's: of all blocks that may leave, that one leaves which is requested last in the sequence of blocks. No other
-// schedule misses less, whether it keeps to the tree or not, as long as it loads what is missing as said above.
+// The optimum. Let the policy be Belady's: of all blocks that may leave, that one leaves which is requested last in the
+// sequence of blocks. No other schedule misses less, whether it keeps to the tree or not, as long as it loads what is
+// missing as said above.
 //
-//   - It keeps to the tree by itself: of two resident blocks, one ahead of the other in its prompts, the deeper one is requested last. For each prompt
-//     that has the deeper one has the other too, at an earlier position; hence the next position of the other is smaller, or both are never requested
-//     again. (Without locks this fails: the newest block of a prompt must stay, and the one ahead of it may be the farthest of the rest.) So the block
-//     of largest next position among those of no running prompt is a leaf, or, where there are several that are never requested again, a leaf is among
-//     them; and it makes no difference which of these leaves.
-//   - No schedule that may evict any block of no running prompt misses fewer blocks. Take an optimal one, S, that agrees with Belady's up to a prompt at
-//     which Belady's drops x and S drops y instead, so that the next prompt with y is not later than that with x. Let S' drop x, and from there on do
-//     as S does, with y in its cache where S has x. If S drops x before y is requested, S' drops y, and both are equal. Otherwise there comes the
-//     first prompt with y: S loads y, and S' loads x in its place, which at that prompt is requested too, or later; from there on both are equal, and
-//     S' has loaded no more than S. What S' loads too early it may load later, or never. So S' is optimal and agrees with Belady's for longer; by
-//     repetition Belady's is optimal.
-//   - A schedule that does not keep to the tree has at most as many hits as it has requested blocks that are resident, since a hit is one of these.
+//   - It keeps to the tree by itself: of two resident blocks, one ahead of the other in its prompts, the deeper one is
+//     requested last. For each prompt that has the deeper one has the other too, at an earlier position; hence the next
+//     position of the other is smaller, or both are never requested again. (Without locks this fails: the newest block
+//     of a prompt must stay, and the one ahead of it may be the farthest of the rest.) So the block of largest next
+//     position among those of no running prompt is a leaf, or, where there are several that are never requested again,
+//     a leaf is among them; and it makes no difference which of these leaves.
+//   - No schedule that may evict any block of no running prompt misses fewer blocks. Take an optimal one, S, that
+//     agrees with Belady's up to a prompt at which Belady's drops x and S drops y instead, so that the next prompt with
+//     y is not later than that with x. Let S' drop x, and from there on do as S does, with y in its cache where S has
+//     x. If S drops x before y is requested, S' drops y, and both are equal. Otherwise there comes the first prompt
+//     with y: S loads y, and S' loads x in its place, which at that prompt is requested too, or later; from there on
+//     both are equal, and S' has loaded no more than S. What S' loads too early it may load later, or never. So S' is
+//     optimal and agrees with Belady's for longer; by repetition Belady's is optimal.
+//   - A schedule that does not keep to the tree has at most as many hits as it has requested blocks that are resident,
+//     since a hit is one of these.
 //
-// Blocks of equal next prompt differ only in position, which the second argument leaves open; so deeper-first ties cost nothing. That prompts hold their
-// blocks for longer than they are served (concurrency) changes nothing either, as long as all fit: what is held is the same in every schedule.
+// Blocks of equal next prompt differ only in position, which the second argument leaves open; so deeper-first ties cost
+// nothing. That prompts hold their blocks for longer than they are served (concurrency) changes nothing either, as long
+// as all fit: what is held is the same in every schedule.
 type prefixTree struct {
 	policy   policies.Holder
 	groups   policies.GroupMisser // nil where the policy does not care what is missed together
@@ -85,7 +91,8 @@ func (t *prefixTree) usePolicy(c CacheConfig) error {
 	}
 	chooser := newLeafChooser(p, t, c.Policy.Entry.Kind == policies.Offline, silenced)
 	t.policy = chooser
-	t.deepestFirst = c.Policy.Entry.Kind == policies.Online && !c.Policy.Entry.Predicts && !c.Policy.Entry.Bypasses(c.Policy.Params)
+	t.deepestFirst = c.Policy.Entry.Kind == policies.Online && !c.Policy.Entry.Predicts &&
+		!c.Policy.Entry.Bypasses(c.Policy.Params)
 	if expirer, ok := p.(policies.Expirer); ok {
 		t.expire = func(now int64, n *Counts) { chooser.expire(expirer, now, n) }
 	}
@@ -121,8 +128,8 @@ func (t *prefixTree) begin(blocks []policies.Object, first int, now int64, n *Co
 	return hits, loaded
 }
 
-// serve reports the blocks of a prompt to the policy, of which the first hits are resident, and loads the others. It returns how many blocks are
-// resident thereafter, fewer than all if the policy refuses one.
+// serve reports the blocks of a prompt to the policy, of which the first hits are resident, and loads the others. It
+// returns how many blocks are resident thereafter, fewer than all if the policy refuses one.
 func (t *prefixTree) serve(blocks []policies.Object, hits, first int, r policies.Request, n *Counts) int {
 	for i, o := range blocks[:hits] {
 		r.Object, r.Query, r.Pos = o, o, first+i
@@ -176,7 +183,8 @@ func (t *prefixTree) load(r policies.Request, n *Counts) bool {
 	return true
 }
 
-// evict takes o, which the policy has forgotten, out of the accounts, and with it the rest of its segment where blocks leave together.
+// evict takes o, which the policy has forgotten, out of the accounts, and with it the rest of its segment where blocks
+// leave together.
 func (t *prefixTree) evict(o policies.Object, n *Counts) {
 	if !t.mayLeave(o) {
 		panic(fmt.Sprintf("policy %T evicts block %d, which may not leave", t.policy, o))
@@ -217,7 +225,8 @@ func (t *prefixTree) mayLeave(o policies.Object) bool {
 	return node.resident && node.children == 0 && node.locks == 0
 }
 
-// lock holds the blocks of a prompt of which the first hits are resident, as many as fit, and returns how many these are.
+// lock holds the blocks of a prompt of which the first hits are resident, as many as fit, and returns how many these
+// are.
 func (t *prefixTree) lock(blocks []policies.Object, hits int) (held int) {
 	if hits > 0 && t.mayLeave(blocks[hits-1]) {
 		t.policy.Hold(blocks[hits-1])

@@ -13,15 +13,31 @@ import (
 func (r *Replayer) record(c Cell, out outcome) records.Record {
 	n := out.counts
 	rec := records.Record{
-		Trace: r.trace.Name, InputFormat: r.trace.InputFormat(), ReadAs: r.trace.ReadAs(),
-		LeftOut: r.leftOut(c.Capacity),
-		Policy:  c.Policy.Entry.Name, Params: c.Policy.ParamString(), Label: c.Policy.String(),
-		Kind: c.Policy.Entry.Kind.String(), Cache: c.Cache.String(),
-		Capacity: c.Capacity.Amount, CapacityUnit: c.Capacity.Unit(), CapacityText: c.Capacity.Text, SimulatedCapacity: c.Capacity.Simulated,
-		CapacityShare: new(r.share(c.Capacity)),
-		Seed:          c.Seed, SampleRate: r.trace.SampleRate, Warmup: int64(r.options.Warmup),
-		Requests: n.Requests, Hits: n.Hits, Misses: n.Misses(), HitRatio: r.hitRatio(n),
-		Evictions: n.Evictions, Oversized: n.Oversized, Version: r.options.Version, Counters: formatCounters(out.counters),
+		Trace:             r.trace.Name,
+		InputFormat:       r.trace.InputFormat(),
+		ReadAs:            r.trace.ReadAs(),
+		LeftOut:           r.leftOut(c.Capacity),
+		Policy:            c.Policy.Entry.Name,
+		Params:            c.Policy.ParamString(),
+		Label:             c.Policy.String(),
+		Kind:              c.Policy.Entry.Kind.String(),
+		Cache:             c.Cache.String(),
+		Capacity:          c.Capacity.Amount,
+		CapacityUnit:      c.Capacity.Unit(),
+		CapacityText:      c.Capacity.Text,
+		SimulatedCapacity: c.Capacity.Simulated,
+		CapacityShare:     new(r.share(c.Capacity)),
+		Seed:              c.Seed,
+		SampleRate:        r.trace.SampleRate,
+		Warmup:            int64(r.options.Warmup),
+		Requests:          n.Requests,
+		Hits:              n.Hits,
+		Misses:            n.Misses(),
+		HitRatio:          r.hitRatio(n),
+		Evictions:         n.Evictions,
+		Oversized:         n.Oversized,
+		Version:           r.options.Version,
+		Counters:          formatCounters(out.counters),
 	}
 	if c.Cache.Entry.Queries {
 		rec.Embeddings = r.trace.Queries.Embeddings
@@ -35,7 +51,8 @@ func (r *Replayer) record(c Cell, out outcome) records.Record {
 		recordBytes(&rec, n)
 	}
 	if c.Policy.Entry.Unbounded && !AnswersSimilar(c.Cache) {
-		rec.Optimum, rec.OptMisses, rec.CompetitiveRatio = "compulsory", new(rec.Misses), over(rec.Misses, float64(rec.Misses))
+		rec.Optimum, rec.OptMisses, rec.CompetitiveRatio = "compulsory", new(rec.Misses), over(rec.Misses,
+			float64(rec.Misses))
 	}
 	if c.Predictor != nil {
 		rec.Predictor = c.Predictor.String()
@@ -77,7 +94,8 @@ func recordPrompts(rec *records.Record, n Counts) {
 
 func recordAnswers(rec *records.Record, n Counts) {
 	rec.LabelledRequests, rec.LabelledHits, rec.WrongHits = new(n.Labelled), new(n.LabelledHits), new(n.WrongHits)
-	rec.WrongAnswerRatio, rec.WrongHitRatio = over(n.WrongHits, float64(n.Labelled)), over(n.WrongHits, float64(n.LabelledHits))
+	rec.WrongAnswerRatio, rec.WrongHitRatio = over(n.WrongHits, float64(n.Labelled)), over(n.WrongHits,
+		float64(n.LabelledHits))
 }
 
 func recordLatency(rec *records.Record, l Latency) {
@@ -90,10 +108,11 @@ func perRequest(elapsed time.Duration, served int64) float64 {
 	return float64(elapsed.Nanoseconds()) / float64(max(1, served))
 }
 
-// hitRatio returns hits/requests, and on a sample what that estimates of the whole trace: a sample may miss the hottest objects, whose
-// requests are nearly all hits, or hold too many of them, but it has its share of the misses (the adjustment of Waldspurger et al.,
-// FAST 2015). A sample of conversations lacks the misses of those that it lacks, so its own ratio is the estimate. Requests that do not
-// count, of a warm-up or of size 0, are taken to be the same share of the whole.
+// hitRatio returns hits/requests, and on a sample what that estimates of the whole trace: a sample may miss the hottest
+// objects, whose requests are nearly all hits, or hold too many of them, but it has its share of the misses (the
+// adjustment of Waldspurger et al., FAST 2015). A sample of conversations lacks the misses of those that it lacks, so
+// its own ratio is the estimate. Requests that do not count, of a warm-up or of size 0, are taken to be the same share
+// of the whole.
 func (r *Replayer) hitRatio(n Counts) float64 {
 	if r.trace.SampledFrom == 0 || r.trace.Prompts != nil {
 		return ratio(n.Hits, n.Requests)

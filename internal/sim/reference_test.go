@@ -19,9 +19,9 @@ import (
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
-// These tests hold our results against numbers that other programs printed or published on real traces. Neither traces nor
-// numbers are part of the repository: CACHESIM_TRACES names the folder of the traces, and the numbers lie in ../reference
-// beside it. docs/references.md explains every band that is not 0.
+// These tests hold our results against numbers that other programs printed or published on real traces. Neither traces
+// nor numbers are part of the repository: CACHESIM_TRACES names the folder of the traces, and the numbers lie in
+// ../reference beside it. docs/references.md explains every band that is not 0.
 
 // referenceDirs returns the folders of the traces and of the numbers, or skips the test.
 func referenceDirs(t *testing.T) (traceDir, numberDir string) {
@@ -235,7 +235,8 @@ func TestPublishedHitRatios(t *testing.T) {
 				checkMisses(t, rec, rec.Requests-parseInt(t, row["hits"]), c.band)
 				return
 			}
-			report.add(table, name+", hit ratio in %", rec, strconv.FormatFloat(100*rec.HitRatio, 'f', 2, 64), row["hit_ratio_pct"])
+			report.add(table, name+", hit ratio in %", rec, strconv.FormatFloat(100*rec.HitRatio, 'f', 2, 64),
+				row["hit_ratio_pct"])
 			checkPrinted(t, rec, row["hit_ratio_pct"], c.band)
 		})
 	}
@@ -256,7 +257,14 @@ func checkPrinted(t *testing.T, rec records.Record, printed string, band float64
 		tolerance = 100 * band
 	}
 	if math.Abs(got-want) > tolerance {
-		t.Errorf("%s at %d: hit ratio %.4f%%, reference %s%%, permitted difference %v", rec.Label, rec.Capacity, got, printed, tolerance)
+		t.Errorf(
+			"%s at %d: hit ratio %.4f%%, reference %s%%, permitted difference %v",
+			rec.Label,
+			rec.Capacity,
+			got,
+			printed,
+			tolerance,
+		)
 	}
 }
 
@@ -269,7 +277,8 @@ func parseInt(t *testing.T, text string) int64 {
 	return n
 }
 
-// comparisonReport collects the comparisons of a test as Markdown tables: `make references` writes them to docs/references.
+// comparisonReport collects the comparisons of a test as Markdown tables: `make references` writes them to
+// docs/references.
 type comparisonReport struct {
 	tables []*comparisonTable
 }
@@ -333,7 +342,8 @@ func (r *comparisonReport) markdown() string {
 	var b strings.Builder
 	b.WriteString("<!-- written by `make references` -->\n")
 	for _, t := range r.tables {
-		fmt.Fprintf(&b, "\n### %s\n\n| reference | ours | capacity: ours (reference, where it differs) |\n|---|---|---|\n", t.title)
+		fmt.Fprintf(&b, "\n### %s\n\n| reference | ours | capacity: ours (reference, where it differs) |\n|---|---|---|\n",
+			t.title)
 		for _, row := range t.rows {
 			fmt.Fprintf(&b, "| %s | `%s` | %s |\n", row.reference, row.ours, strings.Join(row.cells, "; "))
 		}

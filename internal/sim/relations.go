@@ -28,7 +28,8 @@ func tauOf(c CacheSpec) float64 {
 	return c.Params.Float("tau")
 }
 
-// similarFrom returns the least similarity that a cell asks for; ok is false where it asks for none, or for more than any two queries have.
+// similarFrom returns the least similarity that a cell asks for; ok is false where it asks for none, or for more than
+// any two queries have.
 func similarFrom(c Cell) (from float64, ok bool) {
 	if !c.Cache.Entry.Queries {
 		return 0, false
@@ -44,9 +45,11 @@ func similarFrom(c Cell) (from float64, ok bool) {
 type NeighbourOptions struct {
 	Dir  string // folder of side files, which is made if it is missing; "": not kept
 	Jobs int    // goroutines; 0 means one per core
-	// Comparing is called when queries begin to be compared. What it returns hears, from several goroutines, how many pairs are done, and when it ends. It may be nil.
+	// Comparing is called when queries begin to be compared. What it returns hears, from several goroutines, how many
+	// pairs are done, and when it ends. It may be nil.
 	Comparing func() (progress func(done, total int64), end func())
-	Note      func(text string) // hears of side files that cannot be read or written; no result depends on them; may be nil
+	// hears of side files that cannot be read or written; no result depends on them; may be nil
+	Note func(text string)
 }
 
 func (o NeighbourOptions) note(format string, args ...any) {
@@ -55,8 +58,8 @@ func (o NeighbourOptions) note(format string, args ...any) {
 	}
 }
 
-// neighbourhoods keeps the similar pairs of a trace for all of its cells: those from the least similarity on that any of them asks for. Its methods may be called from
-// several goroutines.
+// neighbourhoods keeps the similar pairs of a trace for all of its cells: those from the least similarity on that any
+// of them asks for. Its methods may be called from several goroutines.
 type neighbourhoods struct {
 	options NeighbourOptions
 	mu      sync.Mutex
@@ -136,8 +139,10 @@ func (h *neighbourhoods) join(ctx context.Context, v similarity.Vectors, from fl
 	return similarity.Join(ctx, v, from, options)
 }
 
-// FindNeighbours returns which queries of a trace are at least from similar; it may list others, too. They come from a side file if there is one.
-func FindNeighbours(ctx context.Context, t *traces.Trace, from float64, options NeighbourOptions) (*similarity.Neighbours, error) {
+// FindNeighbours returns which queries of a trace are at least from similar; it may list others, too. They come from a
+// side file if there is one.
+func FindNeighbours(ctx context.Context, t *traces.Trace, from float64,
+	options NeighbourOptions) (*similarity.Neighbours, error) {
 	if err := checkEmbeddings(t, "a comparison of queries"); err != nil {
 		return nil, err
 	}
@@ -154,8 +159,10 @@ func (r *Replayer) Expect(cells []Cell) {
 	}
 }
 
-// relate returns what the cache and the policy of a cell, or a bound, may know of how objects relate, for a part of the trace; nil where they are to know nothing.
-func (r *Replayer) relate(ctx context.Context, c Cell, t *traces.Trace) (similar *similarity.Neighbours, known *policies.Relations, err error) {
+// relate returns what the cache and the policy of a cell, or a bound, may know of how objects relate, for a part of the
+// trace; nil where they are to know nothing.
+func (r *Replayer) relate(ctx context.Context, c Cell, t *traces.Trace) (similar *similarity.Neighbours,
+	known *policies.Relations, err error) {
 	if from, ok := similarFrom(c); ok {
 		if similar, err = r.similar.from(ctx, from); err != nil {
 			return nil, nil, err
@@ -164,14 +171,16 @@ func (r *Replayer) relate(ctx context.Context, c Cell, t *traces.Trace) (similar
 	if !c.Policy.Entry.Relates {
 		return similar, nil, nil
 	}
-	known = &policies.Relations{Similar: similar, HitFrom: float32(hitFrom(c.Cache)), Tau: float32(tauOf(c.Cache)), Topics: r.topicsIn(c.Cache, t)}
+	known = &policies.Relations{Similar: similar, HitFrom: float32(hitFrom(c.Cache)), Tau: float32(tauOf(c.Cache)),
+		Topics: r.topicsIn(c.Cache, t)}
 	if c.Policy.Entry.Kind == policies.Offline {
 		known.Sequence = t.Objects
 	}
 	return similar, known, nil
 }
 
-// topicsIn returns the topics of the objects in a cache. A cache of queries has those of the trace alone: the keys of queries, often texts, are no paths.
+// topicsIn returns the topics of the objects in a cache. A cache of queries has those of the trace alone: the keys of
+// queries, often texts, are no paths.
 func (r *Replayer) topicsIn(c CacheSpec, t *traces.Trace) []int32 {
 	if c.Entry.Queries {
 		return t.Queries.Topics
@@ -185,7 +194,8 @@ func checkQueries(c Cell, t *traces.Trace) error {
 	case !c.Cache.Entry.Queries:
 		return nil
 	case t.SampledFrom > 0 && AnswersSimilar(c.Cache):
-		return fmt.Errorf("cache %s: a sample lacks most of the queries that answer each other, so its hit ratio says nothing of the whole of %s; "+
+		return fmt.Errorf("cache %s: a sample lacks most of the queries that answer each other, so its hit ratio says "+
+			"nothing of the whole of %s; "+
 			"leave out --sample (--limit keeps whole neighbourhoods), or write semantic(match=%s)", c.Cache.Name(), t.Name, matchIdentity)
 	}
 	return checkEmbeddings(t, "cache "+c.Cache.Name())
@@ -195,9 +205,14 @@ func checkQueries(c Cell, t *traces.Trace) error {
 func checkEmbeddings(t *traces.Trace, who string) error {
 	switch {
 	case t.Queries == nil:
-		return fmt.Errorf("%s needs queries, but %s has none; the formats that hold queries are listed by: cachesim formats", who, t.Name)
+		return fmt.Errorf(
+			"%s needs queries, but %s has none; the formats that hold queries are listed by: cachesim formats",
+			who,
+			t.Name,
+		)
 	case t.Queries.Dim == 0:
-		return fmt.Errorf("%s needs embeddings, but %s has none, and no texts to make them from; name a file of them with --embeddings", who, t.Name)
+		return fmt.Errorf("%s needs embeddings, but %s has none, and no texts to make them from; name a file of them with "+
+			"--embeddings", who, t.Name)
 	}
 	return nil
 }
@@ -205,7 +220,8 @@ func checkEmbeddings(t *traces.Trace, who string) error {
 // AnswersSimilar reports whether entries answer other queries than their own in a cache.
 func AnswersSimilar(c CacheSpec) bool { return hitFrom(c) <= 1 }
 
-// queryReferences returns the names of what a policy is held against in a cache of queries. The optimum is known where an entry answers its own query alone.
+// queryReferences returns the names of what a policy is held against in a cache of queries. The optimum is known where
+// an entry answers its own query alone.
 func queryReferences(c Cell) (names []string) {
 	switch {
 	case c.Policy.Entry.Unbounded: // a bound at the capacity does not hold for it
@@ -217,8 +233,8 @@ func queryReferences(c Cell) (names []string) {
 	return append(names, "infinite")
 }
 
-// inAllTopics returns a cache of queries that looks for answers among all entries. What a policy could have had elsewhere counts against it, and a reference that
-// sorts nothing into topics can be replayed there.
+// inAllTopics returns a cache of queries that looks for answers among all entries. What a policy could have had
+// elsewhere counts against it, and a reference that sorts nothing into topics can be replayed there.
 func inAllTopics(c CacheSpec) CacheSpec {
 	c.Params = maps.Clone(c.Params)
 	c.Params["scope"] = scopeGlobal

@@ -29,8 +29,9 @@ func nextWindow(length int, took time.Duration) int {
 
 // ReplayOptions say how a trace is replayed.
 type ReplayOptions struct {
-	Bytes    bool        // capacity counts bytes: hand the sizes over
-	Warmup   int         // requests at the start that are served but not counted; of a trace with groups it holds whole ones
+	Bytes bool // capacity counts bytes: hand the sizes over
+	// requests at the start that are served but not counted; of a trace with groups it holds whole ones
+	Warmup   int
 	Progress func(n int) // called with the number of requests served since the last call; may be nil
 }
 

@@ -9,16 +9,19 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 )
 
-// TestGroupsLongerThanAWindow replays a trace whose groups do not end where windows do, with sizes that are spread over the requests.
+// TestGroupsLongerThanAWindow replays a trace whose groups do not end where windows do, with sizes that are spread over
+// the requests.
 func TestGroupsLongerThanAWindow(t *testing.T) {
 	tr := testTrace(3, 3*longestWindow, 200)
-	want, err := Run(t.Context(), tr, RunOptions{Policies: specs(t, "lru"), Capacities: []Capacity{{Amount: 500, Simulated: 500, Bytes: true}}})
+	want, err := Run(t.Context(), tr, RunOptions{Policies: specs(t, "lru"),
+		Capacities: []Capacity{{Amount: 500, Simulated: 500, Bytes: true}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	grouped := *tr
 	grouped.Groups = []int{0, 10, longestWindow + 7, 2*longestWindow + 9}
-	got, err := Run(t.Context(), &grouped, RunOptions{Policies: specs(t, "lru"), Capacities: []Capacity{{Amount: 500, Simulated: 500, Bytes: true}}})
+	got, err := Run(t.Context(), &grouped, RunOptions{Policies: specs(t, "lru"),
+		Capacities: []Capacity{{Amount: 500, Simulated: 500, Bytes: true}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,8 +28,8 @@ type ReplayerOptions struct {
 	Note func(text string)
 }
 
-// Replayer replays the cells of one trace. What they share (next uses, the trace without empty objects) is made once, when the
-// first needs it. Its methods may be called from several goroutines.
+// Replayer replays the cells of one trace. What they share (next uses, the trace without empty objects) is made once,
+// when the first needs it. Its methods may be called from several goroutines.
 type Replayer struct {
 	trace     *traces.Trace
 	options   ReplayerOptions
@@ -57,7 +57,8 @@ type view struct {
 
 // NewReplayer prepares the replays of t.
 func NewReplayer(t *traces.Trace, options ReplayerOptions) *Replayer {
-	r := &Replayer{trace: t, options: options, similar: &neighbourhoods{options: options.Neighbours, trace: t, least: identityOnly}}
+	r := &Replayer{trace: t, options: options, similar: &neighbourhoods{options: options.Neighbours, trace: t,
+		least: identityOnly}}
 	r.topics = sync.OnceValue(func() []int32 { return topicsOf(t) })
 	r.asIs = sync.OnceValue(func() *view { return newView(t, options.Warmup) })
 	r.sizedOnly = sync.OnceValue(func() *view {
@@ -119,8 +120,8 @@ func (r *Replayer) view(c Capacity) *view {
 // is of size 0, and left out where sizes count.
 func (r *Replayer) Requests(c Capacity) int { return len(r.view(c).trace.Objects) }
 
-// Jobs groups cells into jobs for Replay: lru-stack at several capacities of one unit is one pass over the trace, every other cell a
-// replay of its own. The order of the cells stays.
+// Jobs groups cells into jobs for Replay: lru-stack at several capacities of one unit is one pass over the trace, every
+// other cell a replay of its own. The order of the cells stays.
 func (r *Replayer) Jobs(cells []Cell) (jobs [][]Cell) {
 	var stack []Cell
 	for _, c := range cells {
@@ -144,8 +145,9 @@ func (r *Replayer) Jobs(cells []Cell) (jobs [][]Cell) {
 	return jobs
 }
 
-// Replay replays a job and returns the record of each of its cells. The fields that compare cells with each other are left out: HoldAgainst and
-// MarkBest fill them in. When ctx ends it does not wait for a request or a bound that takes long.
+// Replay replays a job and returns the record of each of its cells. The fields that compare cells with each other are
+// left out: HoldAgainst and MarkBest fill them in. When ctx ends it does not wait for a request or a bound that takes
+// long.
 func (r *Replayer) Replay(ctx context.Context, job []Cell) ([]records.Record, error) {
 	outcomes, err := interruptible.Call(ctx, func() ([]outcome, error) {
 		if len(job) > 1 {
@@ -189,8 +191,9 @@ func (r *Replayer) replayOne(ctx context.Context, c Cell) ([]outcome, error) {
 	return []outcome{sum}, nil
 }
 
-// partSeed returns the seed of the random choices in part i of a trace, so that the parts choose independently of each other: with the same choices
-// in each, sums over them would spread as if there were one part only. The first has the seed of the cell.
+// partSeed returns the seed of the random choices in part i of a trace, so that the parts choose independently of each
+// other: with the same choices in each, sums over them would spread as if there were one part only. The first has the
+// seed of the cell.
 func partSeed(seed uint64, i int) uint64 { return seed ^ uint64(i)*0x9e3779b97f4a7c15 }
 
 // warmup returns how many requests only warm up: those of the first prompts where the cache serves prompts.
@@ -202,7 +205,8 @@ func warmup(c Cell, t *traces.Trace, n int) int {
 }
 
 // replayPart replays a part of the trace, the first requests of which only warm up.
-func (r *Replayer) replayPart(ctx context.Context, c Cell, t *traces.Trace, warmup int, nextUse func() []uint32) (outcome, error) {
+func (r *Replayer) replayPart(ctx context.Context, c Cell, t *traces.Trace, warmup int,
+	nextUse func() []uint32) (outcome, error) {
 	cache, counted, err := r.build(ctx, c, t, nextUse)
 	if err != nil {
 		return outcome{}, fmt.Errorf("policy %s: %w", c.Policy, err)
@@ -227,8 +231,10 @@ func (r *Replayer) replayPart(ctx context.Context, c Cell, t *traces.Trace, warm
 	return out, err
 }
 
-// build returns the empty cache of a cell for a part of the trace, and the predictor that its policy asks, nil where it asks none.
-func (r *Replayer) build(ctx context.Context, c Cell, t *traces.Trace, nextUse func() []uint32) (cache Cache, counted *predict.Counted, err error) {
+// build returns the empty cache of a cell for a part of the trace, and the predictor that its policy asks, nil where it
+// asks none.
+func (r *Replayer) build(ctx context.Context, c Cell, t *traces.Trace, nextUse func() []uint32) (cache Cache,
+	counted *predict.Counted, err error) {
 	if c.Predictor != nil {
 		if counted, err = predictorOfCell(c, t, nextUse); err != nil {
 			return nil, nil, err
@@ -242,10 +248,17 @@ func (r *Replayer) build(ctx context.Context, c Cell, t *traces.Trace, nextUse f
 	return cache, counted, err
 }
 
-// cacheConfig returns what the cache of a cell is built from for a part of the trace; counted is nil where its policy asks no predictor.
+// cacheConfig returns what the cache of a cell is built from for a part of the trace; counted is nil where its policy
+// asks no predictor.
 func cacheConfig(c Cell, t *traces.Trace, nextUse func() []uint32, counted *predict.Counted) CacheConfig {
 	config := CacheConfig{
-		Trace: t, Capacity: c.Capacity.Simulated, Unit: !c.Capacity.Bytes, Params: c.Cache.Params, Policy: c.Policy, Seed: c.Seed, NextUse: nextUse,
+		Trace:    t,
+		Capacity: c.Capacity.Simulated,
+		Unit:     !c.Capacity.Bytes,
+		Params:   c.Cache.Params,
+		Policy:   c.Policy,
+		Seed:     c.Seed,
+		NextUse:  nextUse,
 	}
 	if c.Policy.Entry.Unbounded {
 		config.Capacity = unbounded(t, c.Capacity.Bytes)
@@ -278,7 +291,8 @@ func (r *Replayer) progress() func(int) {
 	return func(n int) { r.options.Progress(int64(n)) }
 }
 
-func (r *Replayer) boundPart(ctx context.Context, c Cell, t *traces.Trace, warmup int, nextUse func() []uint32) (outcome, error) {
+func (r *Replayer) boundPart(ctx context.Context, c Cell, t *traces.Trace, warmup int,
+	nextUse func() []uint32) (outcome, error) {
 	in := policies.BoundInput{BoundInput: oracle.BoundInput{
 		Objects: t.Objects, NumObjects: t.NumObjects, Capacity: c.Capacity.Simulated, From: warmup,
 	}}

@@ -21,18 +21,19 @@ type RunOptions struct {
 	Caches     []CacheSpec    // none: the exact one
 	Models     []ModelSpec    // none: hits are counted and nothing else
 	Capacities []Capacity
-	// LRUCapacities are capacities at which lru is reported besides. Where its reuse distances tell, all of them together cost
-	// one pass over the trace; ns_per_request is then that of the pass.
+	// LRUCapacities are capacities at which lru is reported besides. Where its reuse distances tell, all of them together
+	// cost one pass over the trace; ns_per_request is then that of the pass.
 	LRUCapacities []Capacity
 	Seed          uint64
 	Warmup        int // requests served before counting begins
 	Jobs          int // replays at a time; 0 means one per core
 	Version       string
-	Planned       func(n int64) // called once, before the first replay, with how many requests Progress will report; may be nil
-	Progress      func(n int64) // called from all jobs with requests served since the last call; may be nil
-	Neighbours    NeighbourOptions
-	Memory        *memory.Budget    // nil: all that there is
-	Note          func(text string) // as of ReplayerOptions
+	// called once, before the first replay, with how many requests Progress will report; may be nil
+	Planned    func(n int64)
+	Progress   func(n int64) // called from all jobs with requests served since the last call; may be nil
+	Neighbours NeighbourOptions
+	Memory     *memory.Budget    // nil: all that there is
+	Note       func(text string) // as of ReplayerOptions
 }
 
 // Rows returns how many records Capacities give.
@@ -45,9 +46,10 @@ func (o RunOptions) Rows() int {
 	return rows * len(o.Capacities)
 }
 
-// Run replays every policy at every capacity, and the optimum that each is held against, on several cores over the shared trace.
-// The records come capacity by capacity, policies in the order given; they do not depend on the number of jobs except in
-// ns_per_request. On cancellation it returns the records of the replays that had ended, with ctx's error.
+// Run replays every policy at every capacity, and the optimum that each is held against, on several cores over the
+// shared trace. The records come capacity by capacity, policies in the order given; they do not depend on the number of
+// jobs except in ns_per_request. On cancellation it returns the records of the replays that had ended, with ctx's
+// error.
 func Run(ctx context.Context, t *traces.Trace, options RunOptions) ([]records.Record, error) {
 	r := &runner{NewReplayer(t, ReplayerOptions{
 		Warmup: options.Warmup, Version: options.Version, Progress: options.Progress, Neighbours: options.Neighbours,
@@ -109,7 +111,8 @@ func (r *runner) setups() (setups []Cell) {
 	return setups
 }
 
-// cellsAt returns the cells of all policies in one setup at one capacity, those that ask a predictor with each of the predictors.
+// cellsAt returns the cells of all policies in one setup at one capacity, those that ask a predictor with each of the
+// predictors.
 func (r *runner) cellsAt(setup Cell, capacity Capacity) (cells []Cell) {
 	setup.Capacity = capacity
 	for _, spec := range r.options.Policies {
@@ -127,8 +130,8 @@ func (r *runner) cellsAt(setup Cell, capacity Capacity) (cells []Cell) {
 	return cells
 }
 
-// plan lists the cells to replay: those asked for, and the optima they are held against, each once. A job is a single cell, or
-// several of lru that share one pass.
+// plan lists the cells to replay: those asked for, and the optima they are held against, each once. A job is a single
+// cell, or several of lru that share one pass.
 func (r *runner) plan() (jobs [][]Cell, err error) {
 	var lru, cells []Cell
 	for _, capacity := range r.options.LRUCapacities {
@@ -169,7 +172,8 @@ func (r *runner) runAll(ctx context.Context, jobs [][]Cell, atATime int) (map[st
 	return done, err
 }
 
-// records brings the records into order, capacity by capacity and setup by setup, and marks the best online policy of each.
+// records brings the records into order, capacity by capacity and setup by setup, and marks the best online policy of
+// each.
 func (r *runner) records(done map[string]records.Record) []records.Record {
 	var all []records.Record
 	for _, capacity := range r.options.Capacities {

@@ -54,7 +54,8 @@ func mustRun(t *testing.T, tr *traces.Trace, options RunOptions) []records.Recor
 	return recs
 }
 
-// The textbook string of Belady's anomaly (Belady, Nelson, Shedler, CACM 1969): FIFO misses 9 times with 3 frames and 10 with 4.
+// The textbook string of Belady's anomaly (Belady, Nelson, Shedler, CACM 1969): FIFO misses 9 times with 3 frames and
+// 10 with 4.
 func TestRunBeladysAnomaly(t *testing.T) {
 	recs := mustRun(t, fromKeys("123412512345"), RunOptions{Policies: specs(t, "fifo,lru,opt"), Capacities: objects(3, 4)})
 	want := []int64{9, 10, 7, 10, 8, 6}
@@ -64,7 +65,15 @@ func TestRunBeladysAnomaly(t *testing.T) {
 		}
 		opt := recs[i/3*3+2].Misses
 		if *rec.OptMisses != opt || *rec.CompetitiveRatio != float64(rec.Misses)/float64(opt) || rec.Optimum != "opt" {
-			t.Errorf("%s at %d: against %s with %d misses, ratio %v; want opt with %d", rec.Label, rec.Capacity, rec.Optimum, *rec.OptMisses, *rec.CompetitiveRatio, opt)
+			t.Errorf(
+				"%s at %d: against %s with %d misses, ratio %v; want opt with %d",
+				rec.Label,
+				rec.Capacity,
+				rec.Optimum,
+				*rec.OptMisses,
+				*rec.CompetitiveRatio,
+				opt,
+			)
 		}
 	}
 	if recs[0].Best != true || recs[1].Best || recs[2].Best || !recs[4].Best {
@@ -73,7 +82,8 @@ func TestRunBeladysAnomaly(t *testing.T) {
 }
 
 func TestRunUsesTheOptimumOfTheSameRules(t *testing.T) {
-	recs := mustRun(t, testTrace(1, 3000, 200), RunOptions{Policies: specs(t, "uniform,opt-bypass,opt,lru,infinite"), Capacities: objects(20)})
+	recs := mustRun(t, testTrace(1, 3000, 200), RunOptions{Policies: specs(t, "uniform,opt-bypass,opt,lru,infinite"),
+		Capacities: objects(20)})
 	names := []string{"opt-bypass", "opt-bypass", "opt", "opt", "compulsory"}
 	for i, rec := range recs {
 		if rec.Optimum != names[i] || *rec.CompetitiveRatio < 1 {
@@ -90,7 +100,8 @@ func TestRunUsesTheOptimumOfTheSameRules(t *testing.T) {
 
 func TestRunSizedInterval(t *testing.T) {
 	tr := testTrace(2, 3000, 200)
-	recs := mustRun(t, tr, RunOptions{Policies: specs(t, "lru,belady-size,pfoo-l"), Capacities: []Capacity{{Amount: 300, Bytes: true, Simulated: 300}}})
+	recs := mustRun(t, tr, RunOptions{Policies: specs(t, "lru,belady-size,pfoo-l"),
+		Capacities: []Capacity{{Amount: 300, Bytes: true, Simulated: 300}}})
 	lru, feasible, bound := recs[0], recs[1], recs[2]
 	if !(*lru.CompetitiveRatio >= 1 && *lru.CompetitiveRatioMax >= *lru.CompetitiveRatio) {
 		t.Errorf("interval [%v, %v] of lru", *lru.CompetitiveRatio, *lru.CompetitiveRatioMax)
@@ -98,8 +109,15 @@ func TestRunSizedInterval(t *testing.T) {
 	if want := float64(lru.Misses) / *lru.LowerBoundMisses; *lru.CompetitiveRatioMax != want {
 		t.Errorf("upper end of lru's ratio is %v, want %v", *lru.CompetitiveRatioMax, want)
 	}
-	if *lru.OptMisses != feasible.Misses || *lru.LowerBoundMisses != *bound.LowerBoundMisses || bound.Misses > feasible.Misses {
-		t.Errorf("feasible schedule misses %d, bound %d; lru was held against %d and %v", feasible.Misses, bound.Misses, *lru.OptMisses, *lru.LowerBoundMisses)
+	if *lru.OptMisses != feasible.Misses || *lru.LowerBoundMisses != *bound.LowerBoundMisses ||
+		bound.Misses > feasible.Misses {
+		t.Errorf(
+			"feasible schedule misses %d, bound %d; lru was held against %d and %v",
+			feasible.Misses,
+			bound.Misses,
+			*lru.OptMisses,
+			*lru.LowerBoundMisses,
+		)
 	}
 	var bytes, misses int64
 	for i := range tr.Objects {
@@ -115,7 +133,8 @@ func TestRunInfiniteHasRoomForAll(t *testing.T) {
 	tr := testTrace(6, 3000, 200)
 	for _, capacity := range []Capacity{{Amount: 5, Simulated: 5}, {Amount: 5, Simulated: 5, Bytes: true}} {
 		recs := mustRun(t, tr, RunOptions{Policies: specs(t, "infinite,lru"), Capacities: []Capacity{capacity}})
-		if infinite := recs[0]; infinite.Misses != int64(tr.NumObjects) || infinite.Evictions != 0 || infinite.Best || !recs[1].Best {
+		if infinite := recs[0]; infinite.Misses != int64(tr.NumObjects) || infinite.Evictions != 0 || infinite.Best ||
+			!recs[1].Best {
 			t.Errorf("%+v: infinite %+v; want %d misses, and lru marked as the best", capacity, infinite, tr.NumObjects)
 		}
 	}
@@ -136,7 +155,8 @@ func TestRunUsesTheSeed(t *testing.T) {
 func TestRunCapacityShare(t *testing.T) {
 	tr := testTrace(8, 3000, 200)
 	tr.SampleRate = 0.5
-	recs := mustRun(t, tr, RunOptions{Policies: specs(t, "lru"), Capacities: []Capacity{{Amount: 40, Simulated: 20}, {Amount: 600, Simulated: 300, Bytes: true}}})
+	recs := mustRun(t, tr, RunOptions{Policies: specs(t, "lru"),
+		Capacities: []Capacity{{Amount: 40, Simulated: 20}, {Amount: 600, Simulated: 300, Bytes: true}}})
 	for i, want := range []float64{20 / float64(tr.NumObjects), 300 / float64(tr.Footprint())} {
 		if got := *recs[i].CapacityShare; got != want {
 			t.Errorf("%d %s: share %v, want %v", recs[i].Capacity, recs[i].CapacityUnit, got, want)
@@ -147,7 +167,8 @@ func TestRunCapacityShare(t *testing.T) {
 func TestRunSameOnAnyNumberOfJobs(t *testing.T) {
 	tr := testTrace(3, 20000, 500)
 	run := func(jobs int) []records.Record {
-		recs := mustRun(t, tr, RunOptions{Policies: specs(t, "lru,random,lhd,opt"), Capacities: objects(10, 50, 100), Seed: 5, Jobs: jobs})
+		recs := mustRun(t, tr, RunOptions{Policies: specs(t, "lru,random,lhd,opt"), Capacities: objects(10, 50, 100), Seed: 5,
+			Jobs: jobs})
 		for i := range recs {
 			recs[i].NsPerRequest = nil
 		}
@@ -172,7 +193,11 @@ func TestRunTellsSimulatedCapacitiesApart(t *testing.T) {
 		Policies: specs(t, "lru"), Capacities: []Capacity{{Amount: 3, Simulated: 2}, {Amount: 3, Simulated: 3}},
 	})
 	if recs[0].Misses != 9 || recs[1].Misses != 3 {
-		t.Errorf("a loop of 3 objects misses %d times in 2 places and %d times in 3, want 9 and 3", recs[0].Misses, recs[1].Misses)
+		t.Errorf(
+			"a loop of 3 objects misses %d times in 2 places and %d times in 3, want 9 and 3",
+			recs[0].Misses,
+			recs[1].Misses,
+		)
 	}
 }
 
@@ -180,12 +205,21 @@ func TestRunTellsSimulatedCapacitiesApart(t *testing.T) {
 func TestRunWarmupOverZeroSizes(t *testing.T) {
 	tr := fromKeys("abccad")
 	tr.ObjectSizes = []int64{0, 0, 5, 5}
-	options := RunOptions{Policies: specs(t, "lru,belady-size,infinite,pfoo-l"), Capacities: []Capacity{{Amount: 10, Bytes: true, Simulated: 10}}}
+	options := RunOptions{Policies: specs(t, "lru,belady-size,infinite,pfoo-l"),
+		Capacities: []Capacity{{Amount: 10, Bytes: true, Simulated: 10}}}
 	for warmup, want := range map[int]int64{0: 3, 2: 3, 3: 2, 5: 1} {
 		options.Warmup = warmup
 		for _, rec := range mustRun(t, tr, options) {
 			if rec.Requests != want || rec.Hits+rec.Misses != want {
-				t.Errorf("%s after a warm-up of %d: %d requests, %d hits, %d misses; want %d requests", rec.Label, warmup, rec.Requests, rec.Hits, rec.Misses, want)
+				t.Errorf(
+					"%s after a warm-up of %d: %d requests, %d hits, %d misses; want %d requests",
+					rec.Label,
+					warmup,
+					rec.Requests,
+					rec.Hits,
+					rec.Misses,
+					want,
+				)
 			}
 		}
 	}
@@ -245,7 +279,8 @@ func TestRunStopsAndKeepsFinishedRows(t *testing.T) {
 func TestRunReportsProgressOfEveryRequest(t *testing.T) {
 	tr := testTrace(5, 100_000, 500)
 	var served atomic.Int64
-	options := RunOptions{Policies: specs(t, "lru,belady-size"), Capacities: append(objects(10), Capacity{Amount: 100, Bytes: true, Simulated: 100})}
+	options := RunOptions{Policies: specs(t, "lru,belady-size"),
+		Capacities: append(objects(10), Capacity{Amount: 100, Bytes: true, Simulated: 100})}
 	var planned int64
 	options.Planned = func(n int64) { planned = n }
 	options.Progress = func(n int64) { served.Add(n) }
@@ -267,14 +302,15 @@ func TestRunRefuses(t *testing.T) {
 	for list, capacity := range map[string]Capacity{
 		"ttl": {Amount: 2, Simulated: 2},
 	} {
-		if _, err := Run(t.Context(), tr, RunOptions{Policies: specs(t, list), Capacities: []Capacity{capacity}}); err == nil {
+		if _, err := Run(t.Context(), tr, RunOptions{Policies: specs(t, list),
+			Capacities: []Capacity{capacity}}); err == nil {
 			t.Errorf("%s ran on a trace that it cannot run on", list)
 		}
 	}
 }
 
-// The hit ratio of a sample is that of the requests it was expected to have, R times those of the whole trace: all but the misses are hits.
-// It is never negative, and a warm-up takes its share of the expected requests.
+// The hit ratio of a sample is that of the requests it was expected to have, R times those of the whole trace: all but
+// the misses are hits. It is never negative, and a warm-up takes its share of the expected requests.
 func TestHitRatioOfASample(t *testing.T) {
 	for _, c := range []struct {
 		keys        string
@@ -301,7 +337,8 @@ func TestHitRatioOfASample(t *testing.T) {
 	}
 }
 
-// A sample of conversations is a smaller trace of prompts: its hit ratio is that of its own blocks, as its token hit ratio is of its tokens.
+// A sample of conversations is a smaller trace of prompts: its hit ratio is that of its own blocks, as its token hit
+// ratio is of its tokens.
 func TestHitRatioOfSampledConversations(t *testing.T) {
 	sample := conversationTrace(30)
 	sample.SampleRate, sample.SampledFrom = 0.25, 40*len(sample.Objects)

@@ -17,16 +17,26 @@ const (
 )
 
 var semanticEntry = CacheEntry{
-	Name:        "semantic",
-	Summary:     "serves queries with embeddings: a query is answered by the resident entry that is most similar to it, if that is similar enough",
-	Source:      "RAC: Relation-Aware Cache Replacement for Large Language Models (arXiv 2602.21547), section 2; zilliztech/GPTCache",
+	Name: "semantic",
+	Summary: "serves queries with embeddings: a query is answered by the resident entry that is most similar to it, " +
+		"if that is similar enough",
+	Source: "RAC: Relation-Aware Cache Replacement for Large Language Models (arXiv 2602.21547), section 2; " +
+		"zilliztech/GPTCache",
 	ObjectsOnly: true,
 	Queries:     true,
 	Params: []params.Param{
-		{Name: "tau", Default: 0.85, Min: -1, Max: 1, Doc: "a resident entry answers a query from this similarity (cosine) on"},
-		{Name: "match", Default: matchSimilar, Choices: []string{matchSimilar, matchIdentity}, Doc: "what hits: similar: the nearest resident entry from tau on ; identity: " +
+		{
+			Name:    "tau",
+			Default: 0.85,
+			Min:     -1,
+			Max:     1,
+			Doc:     "a resident entry answers a query from this similarity (cosine) on",
+		},
+		{Name: "match", Default: matchSimilar, Choices: []string{matchSimilar, matchIdentity}, Doc: "what hits: similar: " +
+			"the nearest resident entry from tau on ; identity: " +
 			"the entry of the same query id alone, though policies still see similarities"},
-		{Name: "scope", Default: scopeGlobal, Choices: []string{scopeGlobal, scopeTopic}, Doc: "where an answer is looked for: global: among all entries ; topic: among those in " +
+		{Name: "scope", Default: scopeGlobal, Choices: []string{scopeGlobal, scopeTopic}, Doc: "where an answer is looked " +
+			"for: global: among all entries ; topic: among those in " +
 			"the topic of the query, for policies that sort entries into topics"},
 	},
 	Check: checkSemantic,
@@ -39,10 +49,12 @@ func checkSemantic(v params.Values, p policies.Entry) error {
 	}
 	switch {
 	case p.Kind == policies.Offline && !p.Similar:
-		return fmt.Errorf("policy %s knows when the same query comes again, which is not what hits in a semantic cache; write farthest-similar, or semantic(match=%s)",
+		return fmt.Errorf("policy %s knows when the same query comes again, which is not what hits in a semantic cache; "+
+			"write farthest-similar, or semantic(match=%s)",
 			p.Name, matchIdentity)
 	case p.Predicts:
-		return fmt.Errorf("policy %s asks when the same query comes again, which is not what hits in a semantic cache; write semantic(match=%s)", p.Name, matchIdentity)
+		return fmt.Errorf("policy %s asks when the same query comes again, which is not what hits in a semantic cache; "+
+			"write semantic(match=%s)", p.Name, matchIdentity)
 	}
 	return nil
 }
@@ -50,7 +62,8 @@ func checkSemantic(v params.Values, p policies.Entry) error {
 // identityOnly is a threshold that no similarity reaches: only the entry of the same query answers.
 const identityOnly = 2
 
-// semanticHitFrom returns the similarity from which on an entry answers a query in a semantic cache with these parameters.
+// semanticHitFrom returns the similarity from which on an entry answers a query in a semantic cache with these
+// parameters.
 func semanticHitFrom(v params.Values) float64 {
 	if v.Text("match") == matchIdentity {
 		return identityOnly
@@ -58,16 +71,18 @@ func semanticHitFrom(v params.Values) float64 {
 	return v.Float("tau")
 }
 
-// Semantic is a cache of queries, each one an entry of size 1. A query hits where some resident entry is at least so similar to it as the threshold says, or is
-// its own. Its own entry is touched if it is resident, otherwise the most similar one, of equals that which came first in the trace. A query that misses becomes an
-// entry itself; that of a query that hits is not kept. So no two entries that are resident at the same time could answer each other, unless the cache looks
-// within topics only.
+// Semantic is a cache of queries, each one an entry of size 1. A query hits where some resident entry is at least so
+// similar to it as the threshold says, or is its own. Its own entry is touched if it is resident, otherwise the most
+// similar one, of equals that which came first in the trace. A query that misses becomes an entry itself; that of a
+// query that hits is not kept. So no two entries that are resident at the same time could answer each other, unless the
+// cache looks within topics only.
 type Semantic struct {
 	entries    *Exact                 // what is resident, and who leaves for a query that misses
 	scoper     policies.Scoper        // nil where the whole cache is looked through
 	neighbours *similarity.Neighbours // nil where only its own entry answers a query
 	from       float32                // similarity from which on an entry answers
-	answers    []int32                // per object: label of the right answer, -1 where it is not known; nil without labels
+	// per object: label of the right answer, -1 where it is not known; nil without labels
+	answers []int32
 }
 
 func newSemantic(c CacheConfig) (*Semantic, error) {

@@ -11,8 +11,8 @@ import (
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
-// benchQueries is a trace of 200,000 requests to 100,000 queries in topics of 50. Every second pair within a topic is similar from 0.6 on, and two queries
-// of a topic answer each other. So a query has 24 neighbours.
+// benchQueries is a trace of 200,000 requests to 100,000 queries in topics of 50. Every second pair within a topic is
+// similar from 0.6 on, and two queries of a topic answer each other. So a query has 24 neighbours.
 var benchQueries = sync.OnceValues(func() (*traces.Trace, *similarity.Neighbours) {
 	const queries, ofTopic = 100_000, 50
 	rng := rand.New(rand.NewPCG(1, 1))
@@ -39,8 +39,8 @@ var benchQueries = sync.OnceValues(func() (*traces.Trace, *similarity.Neighbours
 	return t, similarity.NewNeighbours(queries, 0.6, pairs)
 })
 
-// BenchmarkSemantic replays queries whose neighbours are known already. The targets of one core at a capacity of 1000 are 300,000 queries/s for lru and
-// 100,000 for rac.
+// BenchmarkSemantic replays queries whose neighbours are known already. The targets of one core at a capacity of 1000
+// are 300,000 queries/s for lru and 100,000 for rac.
 func BenchmarkSemantic(b *testing.B) {
 	for _, policy := range []string{"lru", "topic-lru", "topic-lfu", "rac", "rac(structure=pagerank)"} {
 		for _, capacity := range []int64{100, 1000, 10_000} {
@@ -59,8 +59,9 @@ func benchSemantic(b *testing.B, policyText string, capacity int64) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	config := CacheConfig{Trace: t, Capacity: capacity, Unit: true, Params: cache.Params, Policy: policy, Neighbours: neighbours,
-		Relations: &policies.Relations{Similar: neighbours, HitFrom: 0.85}}
+	config := CacheConfig{Trace: t, Capacity: capacity, Unit: true, Params: cache.Params, Policy: policy,
+		Neighbours: neighbours,
+		Relations:  &policies.Relations{Similar: neighbours, HitFrom: 0.85}}
 	var n Counts
 	for b.Loop() {
 		c, err := cache.Entry.New(config)

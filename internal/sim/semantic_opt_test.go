@@ -11,9 +11,9 @@ import (
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
-// mostSemanticHits returns the most hits from a position on that any schedule can have where a query hits if an entry of answers[query], a set, is resident: by
-// trying every set of residents after every request. A query that hits does not become an entry; one that misses does, unless bypass lets it pass by. Any entry may
-// leave at any time.
+// mostSemanticHits returns the most hits from a position on that any schedule can have where a query hits if an entry
+// of answers[query], a set, is resident: by trying every set of residents after every request. A query that hits does
+// not become an entry; one that misses does, unless bypass lets it pass by. Any entry may leave at any time.
 func mostSemanticHits(objects []policies.Object, answers []int, capacity int, bypass bool, from int) int {
 	best := make([]int, 1<<len(answers)) // most hits so far for each set of residents, -1 for those that cannot be
 	for set := range best {
@@ -57,7 +57,8 @@ func mostSemanticHits(objects []policies.Object, answers []int, capacity int, by
 	return most
 }
 
-// tinyQueries is a small random instance: requests, their similar pairs as a graph that is not transitive, and the same as sets of who answers whom.
+// tinyQueries is a small random instance: requests, their similar pairs as a graph that is not transitive, and the same
+// as sets of who answers whom.
 type tinyQueries struct {
 	objects []policies.Object
 	pairs   []similarity.Pair
@@ -89,8 +90,8 @@ func newTinyQueries(rng *rand.Rand) (q tinyQueries) {
 	return q
 }
 
-// No policy hits more often than the best schedule under its rules, and that hits no more often than the bound allows. How often the heuristic is as good as
-// the best schedule is stated in docs/optimum.md.
+// No policy hits more often than the best schedule under its rules, and that hits no more often than the bound allows.
+// How often the heuristic is as good as the best schedule is stated in docs/optimum.md.
 func TestSemanticPoliciesBoundAndBruteForce(t *testing.T) {
 	instances := 400
 	if testing.Short() {
@@ -103,14 +104,24 @@ func TestSemanticPoliciesBoundAndBruteForce(t *testing.T) {
 		from := rng.IntN(2) * rng.IntN(len(q.objects))
 		r := pairsReplayer(q.objects, q.pairs, &traces.Queries{}, from)
 		for capacity := 1; capacity <= 3; capacity++ {
-			loading, passing := mostSemanticHits(q.objects, q.answers, capacity, false, from), mostSemanticHits(q.objects, q.answers, capacity, true, from)
-			if bound := int(countsOf(t, r, queryCell(t, "semantic", "pfoo-similar", int64(capacity))).Hits); bound < passing || passing < loading {
-				t.Fatalf("seed %d, capacity %d: at most %d hits by the bound, %d and %d by trying all", seed, capacity, bound, passing, loading)
+			loading, passing := mostSemanticHits(q.objects, q.answers, capacity, false, from), mostSemanticHits(q.objects,
+				q.answers, capacity, true, from)
+			if bound := int(countsOf(t, r, queryCell(t, "semantic", "pfoo-similar", int64(capacity))).Hits); bound < passing ||
+				passing < loading {
+				t.Fatalf(
+					"seed %d, capacity %d: at most %d hits by the bound, %d and %d by trying all",
+					seed,
+					capacity,
+					bound,
+					passing,
+					loading,
+				)
 			} else if bound == passing {
 				reached++
 			}
 			for _, e := range policies.All() {
-				if e.Kind == policies.Bound || e.Units == policies.UnitsBytes || checkSemantic(params.Defaults(semanticEntry.Params), e) != nil || e.NeedsTime != nil {
+				if e.Kind == policies.Bound || e.Units == policies.UnitsBytes ||
+					checkSemantic(params.Defaults(semanticEntry.Params), e) != nil || e.NeedsTime != nil {
 					continue
 				}
 				most := loading
@@ -142,7 +153,8 @@ func TestSemanticPoliciesBoundAndBruteForce(t *testing.T) {
 	}
 }
 
-// Of several entries that could answer a query, the bound must count on the one that was of use last, wherever it stands in the list: 0 answers 2 after 3 has hit.
+// Of several entries that could answer a query, the bound must count on the one that was of use last, wherever it
+// stands in the list: 0 answers 2 after 3 has hit.
 func TestBoundCountsOnTheLatestUse(t *testing.T) {
 	objects := []policies.Object{1, 3, 3, 0, 2}
 	pairs := []similarity.Pair{{A: 0, B: 2, Similarity: 0.95}, {A: 1, B: 2, Similarity: 0.9}}
@@ -155,7 +167,8 @@ func TestBoundCountsOnTheLatestUse(t *testing.T) {
 
 // The entry stays whose next similar request is nearer, though none of the two is asked for again itself.
 func TestFarthestSimilarLooksAtSimilarRequests(t *testing.T) {
-	n := serveSemantic(t, "semantic", "farthest-similar", 2, []policies.Object{0, 1, 2, 3}, []similarity.Pair{{A: 1, B: 3, Similarity: 0.9}})
+	n := serveSemantic(t, "semantic", "farthest-similar", 2, []policies.Object{0, 1, 2, 3},
+		[]similarity.Pair{{A: 1, B: 3, Similarity: 0.9}})
 	if n.Hits != 1 {
 		t.Errorf("%d hits, want 1", n.Hits)
 	}

@@ -140,7 +140,8 @@ var ranks = map[string]func(e rankedEntry) int{
 	"lfu":  func(e rankedEntry) int { return e.served*1e6 + e.last },
 }
 
-// Every policy decides alike in the cache that looks similar queries up and in the one that compares with every entry; the simplest ones are written anew for the latter.
+// Every policy decides alike in the cache that looks similar queries up and in the one that compares with every entry;
+// the simplest ones are written anew for the latter.
 func TestSemanticSuiteEqualsNaive(t *testing.T) {
 	forEachSemanticPolicy(t, func(t *testing.T, e policies.Entry) {
 		for seed := range uint64(6) {
@@ -193,7 +194,8 @@ func policyOf(t *testing.T, r *Replayer, c Cell) policies.Policy {
 	return p
 }
 
-// Where an entry answers its own query alone, every policy does what it does in the exact cache, and is held against the same optimum.
+// Where an entry answers its own query alone, every policy does what it does in the exact cache, and is held against
+// the same optimum.
 func TestSemanticOfIdenticalIsExact(t *testing.T) {
 	var identity []CacheSpec
 	for _, cache := range []string{"exact", "semantic(match=identity)"} {
@@ -267,8 +269,8 @@ func TestSemanticSuiteOfOneAndOfAll(t *testing.T) {
 	})
 }
 
-// What a policy hears does not depend on how the trace is cut into windows, nor on what else is replayed at the time; parts start with an empty cache, and a warm-up is not
-// counted.
+// What a policy hears does not depend on how the trace is cut into windows, nor on what else is replayed at the time;
+// parts start with an empty cache, and a warm-up is not counted.
 func TestSemanticSuiteParts(t *testing.T) {
 	forEachSemanticPolicy(t, func(t *testing.T, e policies.Entry) {
 		if e.Random {
@@ -290,7 +292,8 @@ func TestSemanticSuiteParts(t *testing.T) {
 		if e.Kind == policies.Offline {
 			return // it knows what comes after the warm-up
 		}
-		whole, head := countsOf(t, NewReplayer(tr, ReplayerOptions{}), c), countsOf(t, NewReplayer(&first, ReplayerOptions{}), c)
+		whole, head := countsOf(t, NewReplayer(tr, ReplayerOptions{}), c), countsOf(t,
+			NewReplayer(&first, ReplayerOptions{}), c)
 		if got := countsOf(t, NewReplayer(tr, ReplayerOptions{Warmup: 300}), c); got != whole.minus(head) {
 			t.Errorf("after a warm-up %+v, want %+v", got, whole.minus(head))
 		}
@@ -304,7 +307,8 @@ func TestSemanticRunOnAnyNumberOfJobs(t *testing.T) {
 	semantic := []CacheSpec{queryCell(t, "semantic", "lru", 1).Cache, queryCell(t, "semantic(tau=0.7)", "lru", 1).Cache}
 	run := func(jobs int) []records.Record {
 		recs, err := Run(t.Context(), queryTrace(6, 1200, 8, 0.4), RunOptions{
-			Policies: specs, Caches: semantic, Capacities: []Capacity{CapacityOf(2, false), CapacityOf(10, false), CapacityOf(50, false)}, Jobs: jobs, Seed: 3,
+			Policies: specs, Caches: semantic, Capacities: []Capacity{CapacityOf(2, false), CapacityOf(10, false),
+				CapacityOf(50, false)}, Jobs: jobs, Seed: 3,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -326,7 +330,8 @@ func TestSemanticRunOnAnyNumberOfJobs(t *testing.T) {
 		if rec.Policy == "infinite" {
 			held = held && rec.CompetitiveRatioMax == nil && rec.LowerBoundMisses == nil
 		} else {
-			held = held && strings.HasPrefix(rec.Optimum, "farthest-similar") && rec.CompetitiveRatio != nil && *rec.CompetitiveRatioMax >= 1
+			held = held && strings.HasPrefix(rec.Optimum, "farthest-similar") && rec.CompetitiveRatio != nil &&
+				*rec.CompetitiveRatioMax >= 1
 		}
 		if !held || rec.WrongHits == nil || *rec.WrongHits > *rec.LabelledHits {
 			t.Errorf("%s is not held against its references: %+v", rec.Label, rec)
@@ -388,7 +393,9 @@ func TestSemanticRefuses(t *testing.T) {
 			t.Errorf("%s in %s gives %v, want %s", test.policy, test.cache, err, test.want)
 		}
 	}
-	if _, err := NewReplayer(tr, ReplayerOptions{}).Replay(t.Context(), []Cell{queryCell(t, "semantic(scope=topic)", "lru", 10)}); err == nil || !strings.Contains(err.Error(), "sorts nothing into topics") {
+	if _, err := NewReplayer(tr, ReplayerOptions{}).Replay(t.Context(),
+		[]Cell{queryCell(t, "semantic(scope=topic)", "lru", 10)}); err == nil ||
+		!strings.Contains(err.Error(), "sorts nothing into topics") {
 		t.Errorf("scope=topic with lru gives %v", err)
 	}
 	identical := queryCell(t, "semantic(match=identity)", "lru", 10)

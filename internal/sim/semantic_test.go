@@ -12,8 +12,10 @@ import (
 
 // A query is answered by the most similar resident entry, and what answers is what is touched.
 func TestSemanticTouchesTheNearest(t *testing.T) {
-	// 0 and 1 are entries; 2 is closer to 0 than to 1, though both would do. 3 then pushes out 1, so that 4, which only 1 answers, misses.
-	pairs := []similarity.Pair{{A: 0, B: 2, Similarity: 0.95}, {A: 1, B: 2, Similarity: 0.9}, {A: 1, B: 4, Similarity: 0.9}}
+	// 0 and 1 are entries; 2 is closer to 0 than to 1, though both would do. 3 then pushes out 1, so that 4, which only 1
+	// answers, misses.
+	pairs := []similarity.Pair{{A: 0, B: 2, Similarity: 0.95}, {A: 1, B: 2, Similarity: 0.9},
+		{A: 1, B: 4, Similarity: 0.9}}
 	n := serveSemantic(t, "semantic", "lru", 2, []policies.Object{1, 0, 2, 3, 4}, pairs)
 	if want := (Counts{Requests: 5, Hits: 1, Evictions: 2}); n != want {
 		t.Errorf("counts %+v, want %+v", n, want)
@@ -33,18 +35,21 @@ func TestSemanticTouchesTheFirstOfEquals(t *testing.T) {
 func TestSemanticThreshold(t *testing.T) {
 	at := float32(0.85)
 	for similar, hits := range map[float32]int64{at: 1, 0.84999: 0, 0.86: 1} {
-		n := serveSemantic(t, "semantic(tau=0.85)", "lru", 2, []policies.Object{0, 1}, []similarity.Pair{{A: 0, B: 1, Similarity: similar}})
+		n := serveSemantic(t, "semantic(tau=0.85)", "lru", 2, []policies.Object{0, 1},
+			[]similarity.Pair{{A: 0, B: 1, Similarity: similar}})
 		if n.Hits != hits {
 			t.Errorf("similarity %v: %d hits, want %d", similar, n.Hits, hits)
 		}
 	}
 	// Different queries with the same embedding.
-	if n := serveSemantic(t, "semantic(tau=1)", "lru", 2, []policies.Object{0, 1}, []similarity.Pair{{A: 0, B: 1, Similarity: 1}}); n.Hits != 1 {
+	if n := serveSemantic(t, "semantic(tau=1)", "lru", 2, []policies.Object{0, 1},
+		[]similarity.Pair{{A: 0, B: 1, Similarity: 1}}); n.Hits != 1 {
 		t.Errorf("similarity 1, tau=1: %d hits, want 1", n.Hits)
 	}
 }
 
-// infiniteIsNoBound is the example of docs/caches.md: 2 is answered by 0 as long as that is there, and so never becomes the entry that answers 3 and 4.
+// infiniteIsNoBound is the example of docs/caches.md: 2 is answered by 0 as long as that is there, and so never becomes
+// the entry that answers 3 and 4.
 func infiniteIsNoBound() ([]policies.Object, []similarity.Pair) {
 	return []policies.Object{0, 1, 2, 3, 4, 3, 4},
 		[]similarity.Pair{{A: 0, B: 2, Similarity: 0.9}, {A: 2, B: 3, Similarity: 0.9}, {A: 2, B: 4, Similarity: 0.9}}
@@ -67,7 +72,8 @@ func TestSemanticCountsWrongHits(t *testing.T) {
 		pairs = append(pairs, similarity.Pair{A: 0, B: o, Similarity: 0.9})
 	}
 	pairs = append(pairs, similarity.Pair{A: 5, B: 6, Similarity: 0.9})
-	r := pairsReplayer([]policies.Object{0, 1, 2, 3, 4, 0, 5, 6}, pairs, &traces.Queries{Answers: []int32{7, 7, 8, -1, 8, -1, 9}}, 0)
+	r := pairsReplayer([]policies.Object{0, 1, 2, 3, 4, 0, 5, 6}, pairs,
+		&traces.Queries{Answers: []int32{7, 7, 8, -1, 8, -1, 9}}, 0)
 	n := countsOf(t, r, queryCell(t, "semantic", "lru", 5))
 	if want := (Counts{Requests: 8, Hits: 6, Labelled: 6, LabelledHits: 4, WrongHits: 2}); n != want {
 		t.Errorf("counts %+v, want %+v", n, want)
@@ -75,7 +81,8 @@ func TestSemanticCountsWrongHits(t *testing.T) {
 }
 
 // serveSemantic replays queries of which these pairs are similar.
-func serveSemantic(t *testing.T, cache, policy string, capacity int64, objects []policies.Object, pairs []similarity.Pair) Counts {
+func serveSemantic(t *testing.T, cache, policy string, capacity int64, objects []policies.Object,
+	pairs []similarity.Pair) Counts {
 	t.Helper()
 	r := pairsReplayer(objects, pairs, &traces.Queries{}, 0)
 	return countsOf(t, r, queryCell(t, cache, policy, capacity))
@@ -98,8 +105,8 @@ func countsOf(t *testing.T, r *Replayer, c Cell) Counts {
 	return out[0].counts
 }
 
-// queryTrace is a random trace of n queries, some of them repeated. Their embeddings lie around a few directions, so that many are similar and similarity is not
-// transitive; every fifth has no label.
+// queryTrace is a random trace of n queries, some of them repeated. Their embeddings lie around a few directions, so
+// that many are similar and similarity is not transitive; every fifth has no label.
 func queryTrace(seed uint64, n, topics int, spread float64) *traces.Trace {
 	const dim = 6
 	rng := rand.New(rand.NewPCG(seed, 6))
@@ -113,7 +120,8 @@ func queryTrace(seed uint64, n, topics int, spread float64) *traces.Trace {
 	for range topics {
 		centers = append(centers, direction())
 	}
-	t := &traces.Trace{Name: "queries", SampleRate: 1, Queries: &traces.Queries{Dim: dim, NumTopics: topics, NumAnswers: 3 * topics}}
+	t := &traces.Trace{Name: "queries", SampleRate: 1, Queries: &traces.Queries{Dim: dim, NumTopics: topics,
+		NumAnswers: 3 * topics}}
 	q := t.Queries
 	for i := range n {
 		t.Times = append(t.Times, int64(i)*1e9)
@@ -161,7 +169,8 @@ func (byParity) InScope(r policies.Request, o policies.Object) bool { return (r.
 
 // With scope=topic the nearest entry of the topic answers, and none of another.
 func TestSemanticScope(t *testing.T) {
-	pairs := []similarity.Pair{{A: 0, B: 2, Similarity: 0.9}, {A: 1, B: 2, Similarity: 0.95}, {A: 0, B: 3, Similarity: 0.9}}
+	pairs := []similarity.Pair{{A: 0, B: 2, Similarity: 0.9}, {A: 1, B: 2, Similarity: 0.95},
+		{A: 0, B: 3, Similarity: 0.9}}
 	r := pairsReplayer([]policies.Object{0, 1, 2, 3, 1}, pairs, &traces.Queries{}, 0)
 	c := queryCell(t, "semantic(scope=topic)", "lru", 2)
 	build := c.Policy.Entry.New

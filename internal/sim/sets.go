@@ -12,13 +12,17 @@ import (
 
 var setsEntry = CacheEntry{
 	Name: "sets",
-	Summary: "set-associative as the slab hash of HugeCTR: a key may lie in the slots of one set only, and requests come in batches that are looked up " +
+	Summary: "set-associative as the slab hash of HugeCTR: a key may lie in the slots of one set only, and requests " +
+		"come in batches that are looked up " +
 		"as a whole before what they miss is loaded",
 	Source: "NVIDIA-Merlin/HugeCTR, gpu_cache; LCR (arXiv 2509.20979), section 4.1",
 	Params: []params.Param{
-		{Name: "ways", Default: 64, Min: 1, Max: maxWays, Doc: "slots of a set; the capacity is rounded down to whole sets, and to one set of fewer slots below that"},
-		{Name: "slabs", Default: 2, Min: 1, Max: maxWays, Doc: "slabs that the slots of a set are divided into, in equal shares"},
-		{Name: "batch", Default: 128, Min: 1, Max: 1 << 30, Doc: "requests that come together where the trace does not group them"},
+		{Name: "ways", Default: 64, Min: 1, Max: maxWays, Doc: "slots of a set; the capacity is rounded down to whole " +
+			"sets, and to one set of fewer slots below that"},
+		{Name: "slabs", Default: 2, Min: 1, Max: maxWays, Doc: "slabs that the slots of a set are divided into, in equal " +
+			"shares"},
+		{Name: "batch", Default: 128, Min: 1, Max: 1 << 30, Doc: "requests that come together where the trace does not " +
+			"group them"},
 	},
 	ObjectsOnly: true,
 	Keys:        true,
@@ -32,20 +36,25 @@ const maxWays = 64
 func checkSets(v params.Values, policy policies.Entry) error {
 	switch ways, slabs := v.Int("ways"), v.Int("slabs"); {
 	case ways%slabs != 0:
-		return fmt.Errorf("cache sets: %d ways cannot be divided into %d slabs of equal size; name a number of slabs that divides the ways", ways, slabs)
+		return fmt.Errorf("cache sets: %d ways cannot be divided into %d slabs of equal size; name a number of slabs that "+
+			"divides the ways", ways, slabs)
 	case policy.Unbounded:
-		return fmt.Errorf("cache sets: policy %s ignores capacities, but a set has its ways and no more; use --cache exact", policy.Name)
+		return fmt.Errorf(
+			"cache sets: policy %s ignores capacities, but a set has its ways and no more; use --cache exact",
+			policy.Name,
+		)
 	case policy.Relates:
-		return fmt.Errorf("cache sets: policy %s works with how objects relate to each other, but each set decides for itself; use --cache exact", policy.Name)
+		return fmt.Errorf("cache sets: policy %s works with how objects relate to each other, but each set decides for "+
+			"itself; use --cache exact", policy.Name)
 	}
 	return nil
 }
 
 // setIndex says where each object may lie.
 //
-// A key belongs to the set MurmurHash3_32(key) mod the number of sets, and is looked for in the slab key mod slabs first, as in HugeCTR. Keys of a
-// trace are hashed as the 8 bytes of a little-endian number, texts as their bytes, with the hash in the place of the key to find the slab; objects of
-// a trace without keys have their dense numbers for keys.
+// A key belongs to the set MurmurHash3_32(key) mod the number of sets, and is looked for in the slab key mod slabs
+// first, as in HugeCTR. Keys of a trace are hashed as the 8 bytes of a little-endian number, texts as their bytes, with
+// the hash in the place of the key to find the slab; objects of a trace without keys have their dense numbers for keys.
 type setIndex struct {
 	sets  int
 	ways  int // slots of a set
@@ -105,11 +114,12 @@ func (b *batches) end(pos int) int {
 	return b.groups[0]
 }
 
-// batchServer serves batches: it looks up every request of one against the contents at its beginning, in one call of lookUp or several, and then
-// loads what was missed.
+// batchServer serves batches: it looks up every request of one against the contents at its beginning, in one call of
+// lookUp or several, and then loads what was missed.
 //
-// Each key of a batch is looked up as often as it is requested, but what it misses is fetched once: of the lookups of a missing key the first is a
-// miss, the others hit, since that fetch serves them. So misses are fetches, as they are in the exact cache.
+// Each key of a batch is looked up as often as it is requested, but what it misses is fetched once: of the lookups of a
+// missing key the first is a miss, the others hit, since that fetch serves them. So misses are fetches, as they are in
+// the exact cache.
 type batchServer interface {
 	lookUp(objects []policies.Object, first int, times []int64) (fetches int)
 	// appendMissed appends what the present batch has missed, each object once.
@@ -135,7 +145,8 @@ func newSets(c CacheConfig) (Cache, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &setsCache{index: index, batches: batches{groups: c.Trace.Groups, size: c.Params.Int("batch"), length: len(c.Trace.Objects)}}
+	s := &setsCache{index: index, batches: batches{groups: c.Trace.Groups, size: c.Params.Int("batch"),
+		length: len(c.Trace.Objects)}}
 	if s.server, err = newBatchServer(c, s); err != nil {
 		return nil, err
 	}
@@ -217,8 +228,9 @@ func (s *setsCache) Counters() []policies.Counter {
 // slots are where the objects of sets lie: slab by slab, each filled from its first lane on and never emptied again.
 type slots struct {
 	*setIndex
-	shift  int               // a set begins at slot set<<shift
-	place  []uint32          // per object: its slot plus 1, 0 while it is absent, missing between its miss and the end of the batch
+	shift int // a set begins at slot set<<shift
+	// per object: its slot plus 1, 0 while it is absent, missing between its miss and the end of the batch
+	place  []uint32
 	owner  []policies.Object // per slot
 	filled []uint8           // per slab: slots in use
 	missed []policies.Object // of the present batch, in order of their first lookups
@@ -238,7 +250,8 @@ func newSlots(x *setIndex) slots {
 	return s
 }
 
-// vacant returns a free slot of the set for an object that probes slab by slab from its home on, and takes it; ok is false if the set is full.
+// vacant returns a free slot of the set for an object that probes slab by slab from its home on, and takes it; ok is
+// false if the set is full.
 func (s *slots) vacant(home uint32) (slot int, ok bool) {
 	set, first := int(home)/s.slabs, int(home)%s.slabs
 	for distance := range s.slabs {
@@ -261,8 +274,9 @@ func (s *slots) fill(slot int, o policies.Object, evict bool) {
 	s.place[o] = uint32(slot) + 1
 }
 
-// slabLRU is HugeCTR's own replacement. One counter goes up by one with every batch; a slot has the count of the last batch that looked it up or
-// loaded it, and the smallest count leaves: of equal ones that in the slab nearest to the one that is probed first, then that in the lowest lane.
+// slabLRU is HugeCTR's own replacement. One counter goes up by one with every batch; a slot has the count of the last
+// batch that looked it up or loaded it, and the smallest count leaves: of equal ones that in the slab nearest to the
+// one that is probed first, then that in the lowest lane.
 type slabLRU struct {
 	slots
 	batch  uint32
@@ -307,7 +321,8 @@ func (l *slabLRU) load(int) (evictions int) {
 	return evictions
 }
 
-// oldest returns the slot whose count is the smallest. Slots in order of distance and lane are those from the home slab on, and then those before it.
+// oldest returns the slot whose count is the smallest. Slots in order of distance and lane are those from the home slab
+// on, and then those before it.
 func (l *slabLRU) oldest(home uint32) int {
 	start := int(home) / l.slabs << l.shift
 	counts := l.counts[start : start+l.ways]
@@ -321,7 +336,8 @@ func (l *slabLRU) oldest(home uint32) int {
 	return start + order - len(near)
 }
 
-// smallestCount returns the smallest count above its place, the first place counting as first. Four comparisons at a time do not wait for each other.
+// smallestCount returns the smallest count above its place, the first place counting as first. Four comparisons at a
+// time do not wait for each other.
 func smallestCount(counts []uint32, first int) uint64 {
 	place := uint64(first)
 	a, b, c, d := uint64(math.MaxUint64), uint64(math.MaxUint64), uint64(math.MaxUint64), uint64(math.MaxUint64)

@@ -10,12 +10,12 @@ import (
 	"github.com/cachesim/cachesim/internal/predict"
 )
 
-// policyPerSet has an instance of a policy for each set, with the objects of the set numbered 0, 1, ... in order of their numbers, so that all of them
-// together take about as much memory as one for the whole trace.
+// policyPerSet has an instance of a policy for each set, with the objects of the set numbered 0, 1, ... in order of
+// their numbers, so that all of them together take about as much memory as one for the whole trace.
 //
-// A policy sees each key of a batch once, however often the batch looks it up, when the batch ends: first the hits, then the misses, each in order.
-// Offline policies may have the misses of a batch loaded in any order, and are told positions on the timeline of their set. With both, `opt` fetches as
-// seldom as sets of this size can.
+// A policy sees each key of a batch once, however often the batch looks it up, when the batch ends: first the hits,
+// then the misses, each in order. Offline policies may have the misses of a batch loaded in any order, and are told
+// positions on the timeline of their set. With both, `opt` fetches as seldom as sets of this size can.
 type policyPerSet struct {
 	*setIndex
 	each     []oneSet
@@ -61,7 +61,8 @@ func (p *policyPerSet) appendMissed(to []policies.Object) []policies.Object {
 }
 
 func newPolicyPerSet(c CacheConfig, x *setIndex, b batches) (*policyPerSet, error) {
-	p := &policyPerSet{setIndex: x, each: make([]oneSet, x.sets), local: make([]uint32, len(x.home)), states: make([]setState, len(x.home)), batch: 1}
+	p := &policyPerSet{setIndex: x, each: make([]oneSet, x.sets), local: make([]uint32, len(x.home)),
+		states: make([]setState, len(x.home)), batch: 1}
 	p.number()
 	if c.Policy.Entry.Kind == policies.Offline {
 		p.timeline = newSetTimeline(c.Trace.Objects, x, b)
@@ -103,7 +104,8 @@ func (p *policyPerSet) build(c CacheConfig, i int) error {
 		Seed: rand.NewPCG(c.Seed, uint64(i)).Uint64(), Params: c.Policy.Params,
 	}
 	if c.Relations != nil {
-		config.Relations = &policies.Relations{HitFrom: c.Relations.HitFrom, Topics: topicsIn(set.members, c.Relations.Topics)}
+		config.Relations = &policies.Relations{HitFrom: c.Relations.HitFrom,
+			Topics: topicsIn(set.members, c.Relations.Topics)}
 	}
 	if p.timeline != nil {
 		config.NextUse = p.timeline.nextUse(i)
@@ -254,11 +256,13 @@ func (p *policyPerSet) counters() (sums []policies.Counter) {
 	return sums
 }
 
-// setTimeline numbers the requests of each set, each object once per batch, so that Belady's rule, the farthest number leaves, is optimal.
+// setTimeline numbers the requests of each set, each object once per batch, so that Belady's rule, the farthest number
+// leaves, is optimal.
 //
-// Where all of a batch is looked up before anything is loaded, two objects that are requested next in the same batch are equally far, but not equally good
-// to keep: whichever of them is missed then is loaded and cannot leave at once, while the other may leave after its hit. So the one to miss is
-// the one that is wanted sooner after that batch: it has the larger number.
+// Where all of a batch is looked up before anything is loaded, two objects that are requested next in the same batch
+// are equally far, but not equally good to keep: whichever of them is missed then is loaded and cannot leave at once,
+// while the other may leave after its hit. So the one to miss is the one that is wanted sooner after that batch: it has
+// the larger number.
 type setTimeline struct {
 	at     []uint32 // per request that is the first of its object in its batch: its number in its set
 	next   []uint32 // set by set, per number: the number of the next request to the same object, or policies.Never
@@ -297,7 +301,8 @@ func newSetTimeline(objects []policies.Object, x *setIndex, b batches) *setTimel
 	return t
 }
 
-// firstLookups returns the positions at which a batch looks an object up first, and per batch where its own end among them.
+// firstLookups returns the positions at which a batch looks an object up first, and per batch where its own end among
+// them.
 func firstLookups(objects []policies.Object, count int, b batches) (firsts []uint32, ends []int) {
 	lastBatch := make([]uint32, count) // per object: 1 + the last batch that looked it up
 	for pos, end := 0, 0; pos < len(objects); {
@@ -321,8 +326,8 @@ func (t *setTimeline) soonestLast(p *policyPerSet) {
 
 func (t *setTimeline) nextUse(set int) []uint32 { return t.next[t.starts[set]:t.starts[set+1]] }
 
-// sharedPredictor is the predictor of a whole trace, which the cache itself tells about every lookup: a batch is known when it comes, so that its
-// predictions are those as of its end.
+// sharedPredictor is the predictor of a whole trace, which the cache itself tells about every lookup: a batch is known
+// when it comes, so that its predictions are those as of its end.
 type sharedPredictor struct {
 	predictor predict.Predictor
 	now       int // where the batch ends that is being loaded

@@ -10,9 +10,9 @@ import (
 	"github.com/cachesim/cachesim/internal/predict"
 )
 
-// slabRanked follows predictions among the least recently used slots of a set, in the order of slabLRU: by count, then by distance of the slab, then by
-// lane. Of equal predictions the first in that order leaves. All requests of a batch are observed before anything is loaded, so predictions are as of
-// its end.
+// slabRanked follows predictions among the least recently used slots of a set, in the order of slabLRU: by count, then
+// by distance of the slab, then by lane. Of equal predictions the first in that order leaves. All requests of a batch
+// are observed before anything is loaded, so predictions are as of its end.
 type slabRanked struct {
 	slabLRU
 	predictor  predict.Predictor
@@ -51,7 +51,8 @@ type setsPhase struct {
 // newSlabRanked returns the server for fpb or hf, with so many candidates.
 func newSlabRanked(x *setIndex, predictor predict.Predictor, candidates int) *slabRanked {
 	r := &slabRanked{
-		slabLRU: *newSlabLRU(x), predictor: predictor, steady: predictor.Steady(), candidates: min(candidates, x.ways), marks: make([]setMarks, x.sets),
+		slabLRU: *newSlabLRU(x), predictor: predictor, steady: predictor.Steady(), candidates: min(candidates,
+			x.ways), marks: make([]setMarks, x.sets),
 	}
 	r.next = make([]float64, len(r.owner))
 	r.asked, r.predicted = make([]policies.Object, 0, x.ways), make([]float64, x.ways)
@@ -65,7 +66,8 @@ func newSlabLARU(c CacheConfig, x *setIndex) (*slabRanked, error) {
 		return nil, err
 	}
 	if settings.Batch != 0 {
-		return nil, fmt.Errorf("batch=%d: the cache sets has batches of its own; leave it out, and write --cache 'sets(batch=%d)'", settings.Batch, settings.Batch)
+		return nil, fmt.Errorf("batch=%d: the cache sets has batches of its own; leave it out, and write --cache "+
+			"'sets(batch=%d)'", settings.Batch, settings.Batch)
 	}
 	r := newSlabRanked(x, c.Predictor, x.ways)
 	r.laru = &setsLARU{full: settings.Confidence, sets: make([]setsPhase, x.sets)}
@@ -201,7 +203,8 @@ func (l *setsLARU) mark(o policies.Object, set int) {
 	}
 }
 
-// latest returns the slot of the candidate that is predicted to be requested last. Candidates are the first so many slots of a full set in order.
+// latest returns the slot of the candidate that is predicted to be requested last. Candidates are the first so many
+// slots of a full set in order.
 func (r *slabRanked) latest(home uint32, candidates int) int {
 	set := int(home) / r.slabs
 	start := set << r.shift
@@ -263,7 +266,8 @@ func largestOf(numbers []float64, among uint64) (places uint64) {
 	return places
 }
 
-// inOrder returns a number that is smaller the earlier slot i of a set comes in the order of eviction, for a key that probes from slot first on.
+// inOrder returns a number that is smaller the earlier slot i of a set comes in the order of eviction, for a key that
+// probes from slot first on.
 func inOrder(count uint32, i, first, slots int) uint64 {
 	if i -= first; i < 0 {
 		i += slots
@@ -285,7 +289,8 @@ func leastRecent(counts []uint32, first, slots, n int) (chosen uint64) {
 	return chosen
 }
 
-// smallestFirst moves the n smallest of distinct numbers to the front, in any order (Hoare, Algorithm 65: find, CACM 1961).
+// smallestFirst moves the n smallest of distinct numbers to the front, in any order (Hoare, Algorithm 65: find, CACM
+// 1961).
 func smallestFirst(all []uint64, n int) {
 	for low, high := 0, len(all)-1; low < high; {
 		pivot := all[(low+high)/2]
@@ -313,7 +318,8 @@ func smallestFirst(all []uint64, n int) {
 	}
 }
 
-// ask makes sure that the predictions of slots of a set are known. A steady predictor is asked once after each request to an object.
+// ask makes sure that the predictions of slots of a set are known. A steady predictor is asked once after each request
+// to an object.
 func (r *slabRanked) ask(set int, slots uint64) {
 	if r.background != nil {
 		return // all that is to be known is known

@@ -46,7 +46,8 @@ type naivePhase struct {
 
 func newNaiveSets(t *traces.Trace, policy string, capacity, ways, slabs int) *naiveSets {
 	ways = min(ways, capacity)
-	n := &naiveSets{policy: policy, slabs: slabs, count: 1, keys: t.Keys, next: make([]float64, t.NumObjects), async: strings.Contains(policy, "async")}
+	n := &naiveSets{policy: policy, slabs: slabs, count: 1, keys: t.Keys, next: make([]float64, t.NumObjects),
+		async: strings.Contains(policy, "async")}
 	for o := range n.next {
 		n.next[o] = math.Inf(1)
 	}
@@ -144,7 +145,8 @@ func (n *naiveSets) replace(o uint32) (evictions int) {
 		}
 	}
 	slices.SortFunc(all, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(a.slot.count, b.slot.count), cmp.Compare(a.distance, b.distance), cmp.Compare(a.lane, b.lane))
+		return cmp.Or(cmp.Compare(a.slot.count, b.slot.count), cmp.Compare(a.distance, b.distance),
+			cmp.Compare(a.lane, b.lane))
 	})
 	l := 1
 	phase := &n.phases[set]
@@ -217,7 +219,13 @@ func setsOf(tb testing.TB, t *traces.Trace, cache, policy, predictor string, cap
 		}
 	}
 	config := CacheConfig{
-		Trace: t, Capacity: int64(capacity), Unit: true, Params: spec.Params, Policy: p, Seed: 7, NextUse: func() []uint32 { return nextUse(t) },
+		Trace:    t,
+		Capacity: int64(capacity),
+		Unit:     true,
+		Params:   spec.Params,
+		Policy:   p,
+		Seed:     7,
+		NextUse:  func() []uint32 { return nextUse(t) },
 	}
 	if p.Entry.Predicts {
 		config.Predictor = predictorOfTrace(tb, t, predictor)
@@ -235,7 +243,8 @@ func predictorOfTrace(tb testing.TB, t *traces.Trace, text string) predict.Predi
 	if err != nil {
 		tb.Fatal(err)
 	}
-	p, err := spec.Entry.New(predict.Config{Objects: t.Objects, Count: t.NumObjects, NextUse: nextUse(t), Groups: t.Groups, Seed: 3, Params: spec.Params})
+	p, err := spec.Entry.New(predict.Config{Objects: t.Objects, Count: t.NumObjects, NextUse: nextUse(t), Groups: t.Groups,
+		Seed: 3, Params: spec.Params})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -329,7 +338,8 @@ func TestSlabTies(t *testing.T) {
 		{"an empty far slot goes before a victim in the near slab", [][]uint64{{2, 4}, {6, 8}, {10}}, []uint64{2}},
 		{"a hit that comes after a miss in the batch is safe from it", [][]uint64{{2, 4, 1, 3}, {6, 2}}, []uint64{4}},
 		{"loaded in the batch ties with hit in the batch", [][]uint64{{2, 4, 1, 3}, {2, 4, 1, 3, 6, 8}}, []uint64{2, 6}},
-		{"of all loaded in one batch, the last takes the place of the one before", [][]uint64{{2}, {4, 6, 8, 10, 12}}, []uint64{2, 10}},
+		{"of all loaded in one batch, the last takes the place of the one before", [][]uint64{{2},
+			{4, 6, 8, 10, 12}}, []uint64{2, 10}},
 	} {
 		tr := numbered(c.groups...)
 		cache := setsOf(t, tr, "sets(ways=4)", "lru", "", 4).(*setsCache)
@@ -365,7 +375,8 @@ func TestLookUpsOfABatch(t *testing.T) {
 func TestSetsRoundCapacity(t *testing.T) {
 	tr := batchedTrace(1, 100, 50, 5)
 	for _, c := range []struct{ capacity, ways, sets, slots int }{
-		{64, 64, 1, 64}, {127, 64, 1, 64}, {128, 64, 2, 128}, {1000, 8, 125, 1000}, {10, 64, 1, 10}, {1, 64, 1, 1}, {7, 2, 3, 6},
+		{64, 64, 1, 64}, {127, 64, 1, 64}, {128, 64, 2, 128}, {1000, 8, 125, 1000}, {10, 64, 1, 10}, {1, 64, 1, 1}, {7, 2,
+			3, 6},
 	} {
 		for _, policy := range []string{"lru", "fifo"} {
 			cache := setsOf(t, tr, fmt.Sprintf("sets(ways=%d)", c.ways), policy, "", c.capacity).(*setsCache)
@@ -388,7 +399,8 @@ func TestSetsRoundCapacity(t *testing.T) {
 	}
 }
 
-// TestOneSetOfSingleRequestsIsExact holds every policy in one set, with batches of one request, to what it does in the exact cache.
+// TestOneSetOfSingleRequestsIsExact holds every policy in one set, with batches of one request, to what it does in the
+// exact cache.
 func TestOneSetOfSingleRequestsIsExact(t *testing.T) {
 	forEachPolicy(t, false, func(t *testing.T, e policies.Entry) {
 		if e.Random || e.Unbounded || e.Relates {
@@ -463,7 +475,8 @@ func batchesOfSet(t *traces.Trace, x *setIndex, set int) (batches [][]uint32) {
 	return batches
 }
 
-// leastFetches tries all ways to serve batches from a set with such contents, the misses of a batch loaded in any order.
+// leastFetches tries all ways to serve batches from a set with such contents, the misses of a batch loaded in any
+// order.
 func leastFetches(batches [][]uint32, contents []uint32, ways int) int64 {
 	if len(batches) == 0 {
 		return 0
@@ -502,14 +515,16 @@ func loadInAnyOrder(missed, contents []uint32, ways int, then func([]uint32)) {
 // exactOnly is a policy that follows what the optimum of the exact cache does, which other caches do not have.
 const exactOnly = "fpb-binary"
 
-// TestNothingBeatsOptInSets also holds LARU with exact predictions, whatever the decay of its confidence, to the optimum where requests come alone.
+// TestNothingBeatsOptInSets also holds LARU with exact predictions, whatever the decay of its confidence, to the
+// optimum where requests come alone.
 func TestNothingBeatsOptInSets(t *testing.T) {
 	for seed := range uint64(40) {
 		tr := batchedTrace(seed, 1500, 150, 1+int(seed*seed)%90)
 		cache, capacity := fmt.Sprintf("sets(ways=%d)", 2+2*int(seed%8)), 3+int(seed)*2
 		opt := serveInWindows(tr, setsOf(t, tr, cache, "opt", "", capacity), seed)
 		for _, e := range policies.All() {
-			if e.Kind == policies.Bound || e.Units == policies.UnitsBytes || e.Unbounded || e.Bypass || e.Relates || e.Name == exactOnly {
+			if e.Kind == policies.Bound || e.Units == policies.UnitsBytes || e.Unbounded || e.Bypass || e.Relates ||
+				e.Name == exactOnly {
 				continue
 			}
 			if got := serveInWindows(tr, setsOf(t, tr, cache, e.Name, "noisy(p=0.2)", capacity), seed); got.Hits > opt.Hits {
@@ -583,7 +598,8 @@ func TestPredictorsObserveEveryRequestInOrder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := newSets(CacheConfig{Trace: tr, Capacity: 20, Unit: true, Params: spec.Params, Policy: p, Predictor: o, NextUse: func() []uint32 { return nextUse(tr) }})
+		c, err := newSets(CacheConfig{Trace: tr, Capacity: 20, Unit: true, Params: spec.Params, Policy: p, Predictor: o,
+			NextUse: func() []uint32 { return nextUse(tr) }})
 		if err != nil {
 			t.Fatal(err)
 		}

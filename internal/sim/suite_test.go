@@ -157,8 +157,8 @@ func TestSuiteNeverAboveCapacity(t *testing.T) {
 	}
 }
 
-// TestSuiteLoadsEveryMiss holds every policy to the rules that its Entry states, by which its optimum is chosen: where capacity
-// counts objects, all but those with Bypass load what was missed.
+// TestSuiteLoadsEveryMiss holds every policy to the rules that its Entry states, by which its optimum is chosen: where
+// capacity counts objects, all but those with Bypass load what was missed.
 func TestSuiteLoadsEveryMiss(t *testing.T) {
 	forEachPolicy(t, false, func(t *testing.T, e policies.Entry) {
 		refused := false
@@ -248,8 +248,8 @@ func TestSuiteSaysWhatDependsOnTheSeed(t *testing.T) {
 	}
 }
 
-// TestSuiteRemove takes objects away from every policy, as expiry or a shrinking quota does. A policy that does not forget them
-// names one of them as a victim later, which panics, or runs out of victims.
+// TestSuiteRemove takes objects away from every policy, as expiry or a shrinking quota does. A policy that does not
+// forget them names one of them as a victim later, which panics, or runs out of victims.
 func TestSuiteRemove(t *testing.T) {
 	for _, bytes := range []bool{false, true} {
 		t.Run(fmt.Sprintf("bytes=%v", bytes), func(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
-// topicsOf returns the topic label of each object, -1 where it has none: that of the trace or, where its objects are no queries with labels, the prefix of the
-// key. Nil: there are none.
+// topicsOf returns the topic label of each object, -1 where it has none: that of the trace or, where its objects are no
+// queries with labels, the prefix of the key. Nil: there are none.
 func topicsOf(t *traces.Trace) []int32 {
 	if t.Queries != nil && t.Queries.Topics != nil {
 		return t.Queries.Topics
@@ -33,7 +33,8 @@ func topicsOf(t *traces.Trace) []int32 {
 	return topics
 }
 
-// keyPrefix returns the folder of a key that is a path, what stands before the last "/", or else the tenant, what stands before the first ":".
+// keyPrefix returns the folder of a key that is a path, what stands before the last "/", or else the tenant, what
+// stands before the first ":".
 func keyPrefix(key string) (prefix string, ok bool) {
 	if at := strings.LastIndexByte(key, '/'); at >= 0 {
 		return key[:at], true

@@ -10,19 +10,22 @@ import (
 )
 
 func TestTopicsOf(t *testing.T) {
-	keys := []traces.Key{{Text: "/a/b/x"}, {Text: "/a/b/y"}, {Num: 7}, {Text: "t1:x:y"}, {Text: "/a/x"}, {Text: "plain"}, {Text: "t1:z"}, {Text: "s3://t1/x"}}
+	keys := []traces.Key{{Text: "/a/b/x"}, {Text: "/a/b/y"}, {Num: 7}, {Text: "t1:x:y"}, {Text: "/a/x"}, {Text: "plain"},
+		{Text: "t1:z"}, {Text: "s3://t1/x"}}
 	if got, want := topicsOf(&traces.Trace{Keys: keys}), []int32{0, 0, -1, 1, 2, -1, 1, 3}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	if got := topicsOf(&traces.Trace{Keys: keys[2:3]}); got != nil {
 		t.Errorf("a trace without prefixes has topics %v", got)
 	}
-	if got := topicsOf(&traces.Trace{Keys: keys, Queries: &traces.Queries{Topics: []int32{5}}}); !slices.Equal(got, []int32{5}) {
+	if got := topicsOf(&traces.Trace{Keys: keys, Queries: &traces.Queries{Topics: []int32{5}}}); !slices.Equal(got,
+		[]int32{5}) {
 		t.Errorf("got %v, want the labels of the queries", got)
 	}
 }
 
-// TestTopicsReachPolicies asks for topics where the keys have tenants: of two, the one with fewer requests loses its entries, in every kind of cache.
+// TestTopicsReachPolicies asks for topics where the keys have tenants: of two, the one with fewer requests loses its
+// entries, in every kind of cache.
 func TestTopicsReachPolicies(t *testing.T) {
 	tr := &traces.Trace{Name: "tenants", SampleRate: 1}
 	for i, text := range []string{"a:1", "a:2", "a:3", "b:1", "b:2"} {
@@ -49,14 +52,16 @@ func TestTopicsReachPolicies(t *testing.T) {
 	}
 }
 
-// The keys of queries are often texts, and a colon in one is no tenant: without labels, queries have no topics, whether keys are loaded or not.
+// The keys of queries are often texts, and a colon in one is no tenant: without labels, queries have no topics, whether
+// keys are loaded or not.
 func TestQueriesHaveNoKeyPrefixes(t *testing.T) {
 	tr := queryTrace(1, 20, 3, 0.3)
 	tr.Queries.Topics = nil
 	for o := range tr.NumObjects {
 		tr.Keys = append(tr.Keys, traces.Key{Text: fmt.Sprintf("a: %d", o)})
 	}
-	_, err := NewReplayer(tr, ReplayerOptions{}).Replay(t.Context(), []Cell{queryCell(t, "semantic", "rac(routing=label)", 4)})
+	_, err := NewReplayer(tr, ReplayerOptions{}).Replay(t.Context(),
+		[]Cell{queryCell(t, "semantic", "rac(routing=label)", 4)})
 	if err == nil || !strings.Contains(err.Error(), "needs a trace with topic labels") {
 		t.Errorf("error %v, want one that asks for labels", err)
 	}

@@ -10,7 +10,8 @@ import (
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
-// TestTrainedPredictionsOnARealTrace replays the first 30000 ratings of MovieTweetings with models small enough for a test.
+// TestTrainedPredictionsOnARealTrace replays the first 30000 ratings of MovieTweetings with models small enough for a
+// test.
 func TestTrainedPredictionsOnARealTrace(t *testing.T) {
 	dir := os.Getenv("CACHESIM_TRACES")
 	if dir == "" {
@@ -21,12 +22,15 @@ func TestTrainedPredictionsOnARealTrace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	predictors, err := predict.ParseList("gbm(window=10000,horizon=10000,retrain=2000),gbm(window=10000,horizon=10000,weak=true)")
+	predictors, err := predict.ParseList(
+		"gbm(window=10000,horizon=10000,retrain=2000),gbm(window=10000,horizon=10000,weak=true)",
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
 	hits := map[string]float64{}
-	for _, rec := range mustRun(t, trace, RunOptions{Policies: specs(t, "lru,laru,fpb"), Predictors: predictors, Capacities: objects(180)}) {
+	for _, rec := range mustRun(t, trace, RunOptions{Policies: specs(t, "lru,laru,fpb"), Predictors: predictors,
+		Capacities: objects(180)}) {
 		hits[rec.Label+" "+rec.Predictor] = rec.HitRatio
 		if rec.Predictor != "" && !strings.Contains(rec.Counters, "trainings=") {
 			t.Errorf("%s with %s: counters %q do not say how often it was trained", rec.Label, rec.Predictor, rec.Counters)
@@ -34,7 +38,8 @@ func TestTrainedPredictionsOnARealTrace(t *testing.T) {
 	}
 	trained, weak := predictors[0].String(), predictors[1].String()
 	lru := hits["lru "]
-	for label, least := range map[string]float64{"laru " + trained: lru + 0.03, "fpb " + trained: lru + 0.07, "laru " + weak: lru - 0.02} {
+	for label, least := range map[string]float64{"laru " + trained: lru + 0.03, "fpb " + trained: lru + 0.07, "laru " +
+		weak: lru - 0.02} {
 		if hits[label] < least {
 			t.Errorf("%s hits %.4f of the requests, LRU %.4f: want at least %.4f", label, hits[label], lru, least)
 		}

@@ -2,8 +2,8 @@ package similarity
 
 import "github.com/viterin/vek/vek32"
 
-// Backend is what computes products of vectors, in float32. It only proposes pairs: Join decides about each by Similarity, so that results do not depend on the
-// backend.
+// Backend is what computes products of vectors, in float32. It only proposes pairs: Join decides about each by
+// Similarity, so that results do not depend on the backend.
 type Backend interface {
 	Name() string
 	// Open prepares for the products of v.
@@ -14,7 +14,8 @@ type Backend interface {
 type Products interface {
 	// Side returns how many vectors a block should have per side, at least 1.
 	Side() int
-	// Propose appends to found all pairs of a block whose product is at least from. Others may be among them, but none twice.
+	// Propose appends to found all pairs of a block whose product is at least from. Others may be among them, but none
+	// twice.
 	Propose(block Block, from float32, found []Candidate) ([]Candidate, error)
 	// Close releases what Open took.
 	Close()
@@ -23,7 +24,8 @@ type Products interface {
 // Block is the pairs A < B with FirstA <= A < EndA and FirstB <= B < EndB.
 type Block struct{ FirstA, EndA, FirstB, EndB int }
 
-// pairs returns how many pairs the block has. It is one of a triangle cut into squares: both sides are the same vectors, or FirstB >= EndA.
+// pairs returns how many pairs the block has. It is one of a triangle cut into squares: both sides are the same
+// vectors, or FirstB >= EndA.
 func (b Block) pairs() int64 {
 	if b.FirstA == b.FirstB {
 		n := int64(b.EndA - b.FirstA)
@@ -46,8 +48,9 @@ func (cpu) Open(v Vectors) (Products, error) { return cpuProducts{v}, nil }
 type cpuProducts struct{ v Vectors }
 
 const (
-	cpuSide  = 256
-	l1Floats = 6 << 10 // 24 KiB, what of the 32 KiB or more of a first-level cache is left beside the one vector that goes through it
+	cpuSide = 256
+	// 24 KiB, what of the 32 KiB or more of a first-level cache is left beside the one vector that goes through it
+	l1Floats = 6 << 10
 )
 
 func (p cpuProducts) Side() int { return cpuSide }

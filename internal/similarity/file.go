@@ -39,10 +39,11 @@ func (v Vectors) Identify() Identity {
 	return id
 }
 
-// fileHeader opens a side file; all integers are little-endian. A zstd frame follows, which holds the lists of the vectors in their order: how many of the vectors
-// before this one are similar to it, their numbers in ascending order, each as the distance from the one before, and in the same order how far the similarities are
-// above the threshold, in steps of float32. All of these are uvarints. Each pair is in the list of its higher number alone. The frame ends with a SHA-256 of the
-// header and of everything before it.
+// fileHeader opens a side file; all integers are little-endian. A zstd frame follows, which holds the lists of the
+// vectors in their order: how many of the vectors before this one are similar to it, their numbers in ascending order,
+// each as the distance from the one before, and in the same order how far the similarities are above the threshold, in
+// steps of float32. All of these are uvarints. Each pair is in the list of its higher number alone. The frame ends with
+// a SHA-256 of the header and of everything before it.
 type fileHeader struct {
 	Magic      [8]byte
 	Version    uint32
@@ -57,7 +58,8 @@ const fileVersion = 1
 var fileMagic = [8]byte{'c', 's', 'i', 'm', 'n', 'e', 'a', 'r'}
 
 func headerOf(n *Neighbours, id Identity) fileHeader {
-	return fileHeader{fileMagic, fileVersion, uint32(id.Dim), uint32(id.Count), math.Float32bits(n.From), uint64(n.Pairs()), id.Sum}
+	return fileHeader{fileMagic, fileVersion, uint32(id.Dim), uint32(id.Count), math.Float32bits(n.From),
+		uint64(n.Pairs()), id.Sum}
 }
 
 // Write writes the neighbours of the vectors of an identity. The same lists give the same bytes.
@@ -96,7 +98,8 @@ func (n *Neighbours) Write(w io.Writer, id Identity) error {
 	return frame.Close()
 }
 
-// below returns the neighbours of a vector that have lower numbers, ascending: the number in the upper half, the rank of the similarity in the lower.
+// below returns the neighbours of a vector that have lower numbers, ascending: the number in the upper half, the rank
+// of the similarity in the lower.
 func (n *Neighbours) below(i int, keys []uint64) []uint64 {
 	ids, similarities := n.Of(uint32(i))
 	for k, id := range ids {
@@ -108,8 +111,8 @@ func (n *Neighbours) below(i int, keys []uint64) []uint64 {
 	return keys
 }
 
-// Read reads what Write wrote for the vectors of an identity. It is an error if that was for others, from a higher threshold on than asked for, or has been damaged
-// since.
+// Read reads what Write wrote for the vectors of an identity. It is an error if that was for others, from a higher
+// threshold on than asked for, or has been damaged since.
 func Read(ctx context.Context, r io.Reader, id Identity, from float32) (*Neighbours, error) {
 	raw := make([]byte, binary.Size(fileHeader{}))
 	if _, err := io.ReadFull(r, raw); err != nil {
@@ -122,7 +125,8 @@ func Read(ctx context.Context, r io.Reader, id Identity, from float32) (*Neighbo
 	if err := header.check(id, from); err != nil {
 		return nil, err
 	}
-	frame, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
+	frame, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+		zstd.WithDecoderMaxWindow(maxWindow))
 	if err != nil {
 		return nil, err
 	}

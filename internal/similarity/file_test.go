@@ -93,10 +93,12 @@ func TestReadRefuses(t *testing.T) {
 		{"another version", header(func(h *fileHeader) { h.Version = 7 }), v, 0.6, "it has version 7 of the format, want 1"},
 		{"threshold NaN", header(func(h *fileHeader) { h.From = math.Float32bits(float32(math.NaN())) }), v, 0.6, "it lists pairs from a similarity of NaN on"},
 		{"absurd count", header(func(h *fileHeader) { h.Count = math.MaxUint32 }), v, 0.6, "it is about 4294967295 vectors"},
-		{"absurd pairs", header(func(h *fileHeader) { h.Pairs = math.MaxUint64 }), v, 0.6, "it says that it lists 18446744073709551615 pairs, more than 100 vectors have"},
+		{"absurd pairs", header(func(h *fileHeader) { h.Pairs = math.MaxUint64 }), v, 0.6, "it says that it lists " +
+			"18446744073709551615 pairs, more than 100 vectors have"},
 		{"a pair less", header(func(h *fileHeader) { h.Pairs-- }), v, 0.6, "it is damaged"},
 		{"a pair more", header(func(h *fileHeader) { h.Pairs++ }), v, 0.6, "it is damaged"},
-		{"threshold a bit lower", header(func(h *fileHeader) { h.From -= 3 }), v, 0.6, "its checksum is wrong: it is damaged"},
+		{"threshold a bit lower", header(func(h *fileHeader) { h.From -= 3 }), v, 0.6, "its checksum is wrong: it is " +
+			"damaged"},
 	} {
 		_, err := Read(t.Context(), bytes.NewReader(test.file), test.v.Identify(), test.from)
 		if err == nil || !strings.Contains(err.Error(), test.want) {
@@ -151,12 +153,14 @@ func FuzzRead(f *testing.F) {
 	}
 	id := v.Identify()
 	f.Fuzz(func(t *testing.T, pairs uint32, from float32, content []byte) {
-		header := fileHeader{fileMagic, fileVersion, uint32(id.Dim), uint32(id.Count), math.Float32bits(from), uint64(pairs), id.Sum}
+		header := fileHeader{fileMagic, fileVersion, uint32(id.Dim), uint32(id.Count), math.Float32bits(from), uint64(pairs),
+			id.Sum}
 		if header.check(id, 0.6) != nil {
 			return
 		}
 		sum := sha256.Sum256(content)
-		got, err := newFileReader(nil, header, io.MultiReader(bytes.NewReader(content), bytes.NewReader(sum[:]))).neighbours(t.Context())
+		got, err := newFileReader(nil, header, io.MultiReader(bytes.NewReader(content),
+			bytes.NewReader(sum[:]))).neighbours(t.Context())
 		if err != nil {
 			return
 		}
@@ -166,7 +170,8 @@ func FuzzRead(f *testing.F) {
 		for i := range got.Len() {
 			ids, similarities := got.Of(uint32(i))
 			for k, id := range ids {
-				if int(id) >= got.Len() || int(id) == i || similarities[k] < from || similarities[k] > 1 || k > 0 && similarities[k] > similarities[k-1] {
+				if int(id) >= got.Len() || int(id) == i || similarities[k] < from || similarities[k] > 1 || k > 0 &&
+					similarities[k] > similarities[k-1] {
 					t.Fatalf("the neighbours of %d are %v %v", i, ids, similarities)
 				}
 			}
@@ -211,7 +216,8 @@ func TestFolderNamesTheDamagedFile(t *testing.T) {
 	if err := os.Truncate(path, 80); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := folder.Load(t.Context(), id, 0.5); err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "cut off") {
+	if _, err := folder.Load(t.Context(), id, 0.5); err == nil || !strings.Contains(err.Error(), path) ||
+		!strings.Contains(err.Error(), "cut off") {
 		t.Errorf("error %v", err)
 	}
 }

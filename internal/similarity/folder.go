@@ -15,20 +15,22 @@ import (
 	"github.com/cachesim/cachesim/internal/filestate"
 )
 
-// Folder keeps neighbours in side files, one for each set of vectors and threshold. Several programs may use one at a time.
+// Folder keeps neighbours in side files, one for each set of vectors and threshold. Several programs may use one at a
+// time.
 type Folder string
 
 const fileSuffix = ".neighbours"
 
-// name returns what the file of an identity and a threshold is called. The first half of the checksum is enough in a name; the file has all of it.
+// name returns what the file of an identity and a threshold is called. The first half of the checksum is enough in a
+// name; the file has all of it.
 func (id Identity) name(from float32) string {
 	return fmt.Sprintf("%s%s%s", id.prefix(), strconv.FormatFloat(float64(from), 'g', -1, 32), fileSuffix)
 }
 
 func (id Identity) prefix() string { return fmt.Sprintf("%x-", id.Sum[:16]) }
 
-// Load returns the neighbours of the vectors of an identity that are at least from similar, or maybe others too, nil where the folder has none. An error says which
-// file is wrong and how.
+// Load returns the neighbours of the vectors of an identity that are at least from similar, or maybe others too, nil
+// where the folder has none. An error says which file is wrong and how.
 func (f Folder) Load(ctx context.Context, id Identity, from float32) (*Neighbours, error) {
 	path, err := f.find(id, from)
 	if err != nil || path == "" {

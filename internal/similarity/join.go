@@ -43,7 +43,8 @@ func Join(ctx context.Context, v Vectors, from float32, options Options) (*Neigh
 		return nil, fmt.Errorf("backend %s: %w", options.Backend.Name(), err)
 	}
 	defer products.Close()
-	j := &join{Options: options, v: v, from: from, proposeFrom: v.proposeFrom(from), products: products, workers: make([]joinWorker, options.Jobs)}
+	j := &join{Options: options, v: v, from: from, proposeFrom: v.proposeFrom(from), products: products,
+		workers: make([]joinWorker, options.Jobs)}
 	if err := parallel.For(ctx, options.Jobs, j.blocks(), j.compare); err != nil {
 		return nil, err
 	}
@@ -65,7 +66,8 @@ type join struct {
 	compared    atomic.Int64 // pairs
 }
 
-// joinWorker is what one goroutine has found. Which of them finds a pair is left to chance; the lists are sorted afterwards.
+// joinWorker is what one goroutine has found. Which of them finds a pair is left to chance; the lists are sorted
+// afterwards.
 type joinWorker struct {
 	candidates []Candidate
 	pairs      pairList
@@ -103,7 +105,8 @@ func (j *join) compare(_ context.Context, worker, i int) (err error) {
 		}
 	}
 	if j.found.Add(int64(found)) > int64(j.MaxPairs) {
-		return fmt.Errorf("more than %d pairs of the %d vectors are at least %v similar, which needs more memory than is allowed; raise the threshold",
+		return fmt.Errorf("more than %d pairs of the %d vectors are at least %v similar, which needs more memory than is "+
+			"allowed; raise the threshold",
 			j.MaxPairs, j.v.Len(), j.from)
 	}
 	compared := j.compared.Add(block.pairs())

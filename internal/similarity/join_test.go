@@ -52,7 +52,17 @@ func check(t rapid.TB, v Vectors, from float32, got *Neighbours) {
 	for i := range v.Len() {
 		of, how := got.Of(uint32(i))
 		if !slices.Equal(of, ids[i]) || !slices.Equal(how, similarities[i]) {
-			t.Fatalf("%d vectors of %d from %v: neighbours of %d are %v %v, want %v %v", v.Len(), v.Dim, from, i, of, how, ids[i], similarities[i])
+			t.Fatalf(
+				"%d vectors of %d from %v: neighbours of %d are %v %v, want %v %v",
+				v.Len(),
+				v.Dim,
+				from,
+				i,
+				of,
+				how,
+				ids[i],
+				similarities[i],
+			)
 		}
 	}
 }
@@ -86,14 +96,16 @@ func randomVectors(random *rand.Rand, n, dim int, spread float64) Vectors {
 func TestJoinFindsWhatTheNaiveOneDoes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
-		v := randomVectors(random, rapid.IntRange(0, 60).Draw(t, "n"), rapid.IntRange(1, 70).Draw(t, "dim"), rapid.SampledFrom([]float64{0.01, 0.5, 2}).Draw(t, "spread"))
+		v := randomVectors(random, rapid.IntRange(0, 60).Draw(t, "n"), rapid.IntRange(1, 70).Draw(t, "dim"),
+			rapid.SampledFrom([]float64{0.01, 0.5, 2}).Draw(t, "spread"))
 		from := rapid.SampledFrom([]float32{-2, -1, -0.3, 0, 0.5, 0.9, 0.9999, 1, 1.5}).Draw(t, "from")
 		if n := v.Len(); n > 1 && rapid.Bool().Draw(t, "at a similarity") {
 			a := random.IntN(n - 1)
 			from = v.Similarity(a, a+1+random.IntN(n-a-1))
 			from = rapid.SampledFrom([]float32{from, math.Nextafter32(from, 2), math.Nextafter32(from, -2)}).Draw(t, "beside")
 		}
-		options := Options{Jobs: rapid.IntRange(1, 5).Draw(t, "jobs"), Backend: smallBlocks{rapid.IntRange(1, 20).Draw(t, "side")}}
+		options := Options{Jobs: rapid.IntRange(1, 5).Draw(t, "jobs"),
+			Backend: smallBlocks{rapid.IntRange(1, 20).Draw(t, "side")}}
 		got, err := Join(t.Context(), v, from, options)
 		if err != nil {
 			t.Fatal(err)
@@ -117,7 +129,8 @@ type smallProducts struct {
 
 func (p smallProducts) Side() int { return p.side }
 
-// Pairs whose product in float32 falls on the other side of the threshold than their similarity must be decided by the latter.
+// Pairs whose product in float32 falls on the other side of the threshold than their similarity must be decided by the
+// latter.
 func TestJoinDecidesInFloat64(t *testing.T) {
 	v := randomVectors(rand.New(rand.NewPCG(1, 1)), 120, 383, 0.3)
 	below, above := 0, 0
@@ -238,8 +251,10 @@ func TestJoinRefusesTooManyPairs(t *testing.T) {
 		t.Fatalf("as many pairs as allowed: %v", err)
 	}
 	var compared atomic.Int64
-	_, err := Join(t.Context(), v, -1, Options{MaxPairs: 1000, Jobs: 1, Progress: func(done, total int64) { compared.Store(done) }})
-	if err == nil || !strings.Contains(err.Error(), "more than 1000 pairs of the 600 vectors are at least -1 similar") || !strings.Contains(err.Error(), "raise the threshold") {
+	_, err := Join(t.Context(), v, -1, Options{MaxPairs: 1000, Jobs: 1,
+		Progress: func(done, total int64) { compared.Store(done) }})
+	if err == nil || !strings.Contains(err.Error(), "more than 1000 pairs of the 600 vectors are at least -1 similar") ||
+		!strings.Contains(err.Error(), "raise the threshold") {
 		t.Errorf("error %v", err)
 	}
 	if compared.Load() >= int64(all) {
@@ -316,7 +331,8 @@ func TestJoinNamesTheBackendThatFails(t *testing.T) {
 }
 
 func TestNeighboursFromPairsInAnyOrder(t *testing.T) {
-	n := NewNeighbours(4, -1, []Pair{{1, 3, 0.5}, {0, 3, 0.5}, {2, 3, -0.5}, {0, 1, float32(math.Copysign(0, -1))}, {0, 2, 0}})
+	n := NewNeighbours(4, -1, []Pair{{1, 3, 0.5}, {0, 3, 0.5}, {2, 3, -0.5}, {0, 1, float32(math.Copysign(0, -1))},
+		{0, 2, 0}})
 	for i, want := range [][]uint32{{3, 1, 2}, {3, 0}, {0, 3}, {0, 1, 2}} {
 		if got, _ := n.Of(uint32(i)); !slices.Equal(got, want) {
 			t.Errorf("neighbours of %d are %v, want %v", i, got, want)
@@ -327,7 +343,8 @@ func TestNeighboursFromPairsInAnyOrder(t *testing.T) {
 	}
 }
 
-// Rounding can make a vector longer than 1. It is no more than the same as itself, so that a threshold of 1 means what it says.
+// Rounding can make a vector longer than 1. It is no more than the same as itself, so that a threshold of 1 means what
+// it says.
 func TestSimilarityIsAtMostOne(t *testing.T) {
 	long := math.Nextafter32(1, 2)
 	if got := (Vectors{Dim: 1, Data: []float32{long, long}}).Similarity(0, 1); got != 1 {
@@ -338,7 +355,8 @@ func TestSimilarityIsAtMostOne(t *testing.T) {
 func TestNearestIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
-		v := randomVectors(random, rapid.IntRange(1, 60).Draw(t, "n"), rapid.IntRange(1, 70).Draw(t, "dim"), rapid.SampledFrom([]float64{1e-6, 0.01, 2}).Draw(t, "spread"))
+		v := randomVectors(random, rapid.IntRange(1, 60).Draw(t, "n"), rapid.IntRange(1, 70).Draw(t, "dim"),
+			rapid.SampledFrom([]float64{1e-6, 0.01, 2}).Draw(t, "spread"))
 		searcher := NewSearcher(v)
 		searcher.Nearest(v.At(0), 1+random.IntN(10)) // a search leaves nothing behind for the next one
 		k := rapid.IntRange(0, 70).Draw(t, "k")

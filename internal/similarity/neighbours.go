@@ -14,7 +14,8 @@ type Pair struct {
 	Similarity float32
 }
 
-// pairList collects pairs. Its chunks are never copied into larger ones, which would take three times the memory for a while.
+// pairList collects pairs. Its chunks are never copied into larger ones, which would take three times the memory for a
+// while.
 type pairList struct{ chunks [][]Pair }
 
 const chunkPairs = 1 << 15
@@ -32,8 +33,8 @@ func (l *pairList) add(p Pair) {
 	l.chunks[last] = append(l.chunks[last], p)
 }
 
-// Neighbours lists for each vector those that are at least From similar to it. It is read-only and shared by all replays of a trace.
-// Memory: 16 bytes per pair and 8 per vector.
+// Neighbours lists for each vector those that are at least From similar to it. It is read-only and shared by all
+// replays of a trace. Memory: 16 bytes per pair and 8 per vector.
 type Neighbours struct {
 	From         float32
 	starts       []int // per vector: where its list begins, and the end of the last
@@ -85,7 +86,8 @@ func newNeighbours(ctx context.Context, n int, from float32, chunks [][]Pair, jo
 	return out, err
 }
 
-// sort brings the list of a vector into order. Similarity and number make one integer, which sorts several times faster than by a comparison of both.
+// sort brings the list of a vector into order. Similarity and number make one integer, which sorts several times faster
+// than by a comparison of both.
 func (n *Neighbours) sort(i int, keys []uint64) []uint64 {
 	ids, similarities := n.Of(uint32(i))
 	keys = keys[:0]
@@ -119,7 +121,8 @@ func fromRank(r uint32) float32 {
 	return math.Float32frombits(^r)
 }
 
-// Of returns the neighbours of a vector, without itself, and how similar they are: the most similar first, of equals the lower number.
+// Of returns the neighbours of a vector, without itself, and how similar they are: the most similar first, of equals
+// the lower number.
 func (n *Neighbours) Of(i uint32) (ids []uint32, similarities []float32) {
 	from, to := n.starts[i], n.starts[i+1]
 	return n.ids[from:to], n.similarities[from:to]

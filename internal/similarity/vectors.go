@@ -1,5 +1,5 @@
-// Package similarity finds which vectors lie close to each other: Join lists, for each of them, all that are at least so similar.
-// What it lists does not depend on the machine, the number of cores or the backend that did the work.
+// Package similarity finds which vectors lie close to each other: Join lists, for each of them, all that are at least
+// so similar. What it lists does not depend on the machine, the number of cores or the backend that did the work.
 package similarity
 
 // Vectors are embeddings of length 1 in one block.
@@ -19,8 +19,8 @@ func (v Vectors) Len() int {
 // At returns a vector.
 func (v Vectors) At(i int) []float32 { return v.Data[i*v.Dim : (i+1)*v.Dim] }
 
-// Similarity returns the cosine of the angle between two vectors, at most 1. It is summed up in float64 in a fixed order and rounded once, so that
-// every backend that asks it decides alike.
+// Similarity returns the cosine of the angle between two vectors, at most 1. It is summed up in float64 in a fixed
+// order and rounded once, so that every backend that asks it decides alike.
 func (v Vectors) Similarity(i, j int) float32 { return cosine(v.At(i), v.At(j)) }
 
 func cosine(a, b []float32) float32 {

@@ -11,17 +11,23 @@ import (
 )
 
 var agentFormat = Format{
-	Name:      "agent",
-	Summary:   "sessions of coding agents, one JSON object per file: the requests of a session with lengths and ids of blocks (kv-cache-tester)",
+	Name: "agent",
+	Summary: "sessions of coding agents, one JSON object per file: the requests of a session with lengths and ids of " +
+		"blocks (kv-cache-tester)",
 	Example:   `{"id": "trace_0013", "block_size": 64, "hash_id_scope": "local", "requests": [{"t": 0.0, "in": 150, "out": 53, "hash_ids": [1, 2]}]}`,
 	Carries:   "prompts: blocks, lengths, time, session",
 	Detection: `a JSON object with "block_size", "requests" and "hash_ids"`,
 	Options: []params.Param{
-		{Name: "arrivals", Default: "poisson", Choices: []string{"poisson", "even", "none"},
-			Doc: "when the sessions start, in the order of the files: at random with exponential gaps, at equal gaps, or all at 0"},
+		{
+			Name:    "arrivals",
+			Default: "poisson",
+			Choices: []string{"poisson", "even", "none"},
+			Doc:     "when the sessions start, in the order of the files: at random with exponential gaps, at equal gaps, or all at 0",
+		},
 		{Name: "rate", Default: 0.02, Min: 0.001, Max: 1e6, Doc: "sessions that start per second"},
 		{Name: "seed", Default: 0, Min: 0, Doc: "of the random starts"},
-		{Name: "max-gap", Default: 300.0, Min: 0, Max: 1e9, Doc: "longest time between two requests of a session in seconds, longer ones are cut; 0: none is"},
+		{Name: "max-gap", Default: 300.0, Min: 0, Max: 1e9, Doc: "longest time between two requests of a session in " +
+			"seconds, longer ones are cut; 0: none is"},
 	},
 	JSON:   true,
 	Detect: certainIf(func(head Head) bool { return looksLikeJSON(head, "block_size", "requests", "hash_ids") }),

@@ -7,12 +7,14 @@ import (
 	"github.com/cachesim/cachesim/internal/params"
 )
 
-// maxRun is the longest run of blocks of one request. At 512 bytes a block that is 512 GB: a larger count is no real request.
+// maxRun is the longest run of blocks of one request. At 512 bytes a block that is 512 GB: a larger count is no real
+// request.
 const maxRun = 1_000_000_000
 
 var arcFormat = Format{
-	Name:      "arc",
-	Summary:   "ARC traces (.lis): start block, number of blocks, ignored, request number; a line requests a run of blocks",
+	Name: "arc",
+	Summary: "ARC traces (.lis): start block, number of blocks, ignored, request number; a line requests a run of " +
+		"blocks",
 	Example:   "36443 1 0 0\n4000 16 0 1",
 	Carries:   "key (the block)",
 	Detection: "four whole numbers a line, and the third is 0 or the name ends in .lis",
@@ -23,7 +25,8 @@ var arcFormat = Format{
 	},
 }
 
-// detectARC wants four numbers in every line. Other files have four numbers too, so that the name or the unused column must agree.
+// detectARC wants four numbers in every line. Other files have four numbers too, so that the name or the unused column
+// must agree.
 func detectARC(head Head, name string) Confidence {
 	lines := withoutBlankEnd(head.Lines)
 	if len(lines) == 0 {
@@ -48,8 +51,8 @@ func allDigits(words [][]byte) bool {
 	return true
 }
 
-// arcReader reads runs of blocks and gives out block after block. (Megiddo and Modha, "ARC: A Self-Tuning, Low Overhead Replacement
-// Cache", FAST 2003; the format is that of the traces published with it.)
+// arcReader reads runs of blocks and gives out block after block. (Megiddo and Modha, "ARC: A Self-Tuning, Low Overhead
+// Replacement Cache", FAST 2003; the format is that of the traces published with it.)
 type arcReader struct {
 	src  *Source
 	next uint64 // block to give out next

@@ -11,13 +11,16 @@ import (
 )
 
 var batchesFormat = Format{
-	Name:      "batches",
-	Summary:   "keys that are looked up together: a batch, or a sample of one, per line, as of the lookups into embedding tables",
-	Example:   "4711 17 4711 903\n88,17",
-	Carries:   "key, batches",
-	Detection: "lines of whole numbers, not equally many in each, between blanks or commas; or such lines and a name that ends in .batches",
+	Name: "batches",
+	Summary: "keys that are looked up together: a batch, or a sample of one, per line, as of the lookups into " +
+		"embedding tables",
+	Example: "4711 17 4711 903\n88,17",
+	Carries: "key, batches",
+	Detection: "lines of whole numbers, not equally many in each, between blanks or commas; or such lines and a name " +
+		"that ends in .batches",
 	Options: []params.Param{{
-		Name: "lines", Default: 1, Min: 1, Doc: "lines that make a batch: more than 1 where a line is a sample; the last batch may have fewer",
+		Name: "lines", Default: 1, Min: 1, Doc: "lines that make a batch: more than 1 where a line is a sample; the last " +
+			"batch may have fewer",
 	}},
 	Detect:     detectBatches,
 	Impossible: noTextTrace,
@@ -54,7 +57,8 @@ func detectBatches(head Head, name string) Confidence {
 	return Likely
 }
 
-// batchesReader reads key after key. It does not read whole lines, as a batch may be longer than any line of other formats.
+// batchesReader reads key after key. It does not read whole lines, as a batch may be longer than any line of other
+// formats.
 type batchesReader struct {
 	src           *Source
 	linesPerBatch int
@@ -164,7 +168,8 @@ func newBatchesWriter(_ context.Context, w io.Writer, _ string, fields Fields) (
 
 func (b *batchesWriter) write(rec *Record) error {
 	if bytes.ContainsAny(rec.Text, ", \t\r\n") || isBinary(rec.Text) {
-		return fmt.Errorf("key %q holds white space, commas or control characters, which cannot stand in a line of keys: write CSV or Parquet instead", rec.Text)
+		return fmt.Errorf("key %q holds white space, commas or control characters, which cannot stand in a line of keys: "+
+			"write CSV or Parquet instead", rec.Text)
 	}
 	b.text = b.text[:0]
 	switch {

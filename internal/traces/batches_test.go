@@ -20,7 +20,8 @@ func TestBatches(t *testing.T) {
 		{"words", "batches", "a b\na", "a b a", []int{0, 2}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := Load(t.Context(), []string{"-"}, LoadOptions{Format: c.format, Keys: true, Stdin: strings.NewReader(c.text)})
+			got, err := Load(t.Context(), []string{"-"}, LoadOptions{Format: c.format, Keys: true,
+				Stdin: strings.NewReader(c.text)})
 			if err != nil {
 				t.Fatal(err)
 			}

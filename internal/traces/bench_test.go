@@ -52,15 +52,24 @@ func BenchmarkReadARC(b *testing.B) {
 }
 
 func BenchmarkReadSeqIDSize(b *testing.B) {
-	benchmarkRead(b, "seq-id-size", "", func(i int, key uint64) string { return fmt.Sprintf("%d %d %d\n", i, key, key&0xffff) })
+	benchmarkRead(b, "seq-id-size", "", func(i int, key uint64) string {
+		return fmt.Sprintf("%d %d %d\n", i, key,
+			key&0xffff)
+	})
 }
 
 func BenchmarkReadCSV(b *testing.B) {
-	benchmarkRead(b, "csv", "time,key,size,op\n", func(i int, key uint64) string { return fmt.Sprintf("%d.25,%d,%d,get\n", i, key, key&0xffff) })
+	benchmarkRead(b, "csv", "time,key,size,op\n", func(i int, key uint64) string {
+		return fmt.Sprintf("%d.25,%d,%d,get\n",
+			i, key, key&0xffff)
+	})
 }
 
 func BenchmarkReadQuotedCSV(b *testing.B) {
-	benchmarkRead(b, "csv", "time,key,size,op\n", func(i int, key uint64) string { return fmt.Sprintf("%d.25,\"%x\",%d,get\n", i, key, key&0xffff) })
+	benchmarkRead(b, "csv", "time,key,size,op\n", func(i int,
+		key uint64) string {
+		return fmt.Sprintf("%d.25,\"%x\",%d,get\n", i, key, key&0xffff)
+	})
 }
 
 // BenchmarkReadMooncake reads prompts of 24 blocks, about the mean of the published traces.

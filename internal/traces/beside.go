@@ -53,5 +53,10 @@ func (b *beside) check(requests int, all bool) error {
 	if b.rows == requests || b.rows > requests && !all {
 		return nil
 	}
-	return fmt.Errorf("%v: %d embeddings for %d requests: want one for each request of the trace files, in their order", b.vectors, b.rows, requests)
+	return fmt.Errorf(
+		"%v: %d embeddings for %d requests: want one for each request of the trace files, in their order",
+		b.vectors,
+		b.rows,
+		requests,
+	)
 }

@@ -57,7 +57,8 @@ func TestVSCSI(t *testing.T) {
 				if err != nil || len(got) != n/length {
 					t.Errorf("version %d, %d bytes: got %v and error %v", version, n, got, err)
 				}
-			case err == nil || n > length && !strings.Contains(err.Error(), fmt.Sprintf("byte %d: the file is cut off", n/length*length)):
+			case err == nil || n > length && !strings.Contains(err.Error(), fmt.Sprintf("byte %d: the file is cut off",
+				n/length*length)):
 				t.Errorf("version %d, %d bytes: got error %v", version, n, err)
 			}
 		}
@@ -86,7 +87,8 @@ func TestVSCSIErrors(t *testing.T) {
 // TestBinaryIsDetectedWhateverItsFirstByte begins files with the bytes that other kinds of files begin with.
 func TestBinaryIsDetectedWhateverItsFirstByte(t *testing.T) {
 	for first := range 256 {
-		records := []Record{{Time: int64(first) * 1e9, Num: 1 << 50, Size: 9}, {Time: 3e11, Num: 1 << 50, Size: 9}, {Time: 3e11, Num: 2, Size: 9}}
+		records := []Record{{Time: int64(first) * 1e9, Num: 1 << 50, Size: 9}, {Time: 3e11, Num: 1 << 50, Size: 9},
+			{Time: 3e11, Num: 2, Size: 9}}
 		s, err := openString(t, string(encodeOracleGeneral(records, []int64{2, -1, -1})), "")
 		if err != nil || s.Info.Format != "oraclegeneral" {
 			t.Errorf("first byte %d: got error %v", first, err)
@@ -158,11 +160,13 @@ func TestParquetColumns(t *testing.T) {
 		{writeParquetRows(t, stampedRows), "", []Record{
 			{Time: 1000, Num: 7, Size: 3, Op: OpRead}, {Time: 2000, Text: []byte("07"), Size: 4, Op: OpWrite}}},
 		{writeParquetRows(t, stampedRows), "parquet:ops=reads,time=none", []Record{{Num: 7, Size: 3, Op: OpRead}}},
-		{writeParquetRows(t, stampedRows), "parquet:op=none,key=bytes,size=none", []Record{{Time: 1000, Num: 3}, {Time: 2000, Num: 4}}},
+		{writeParquetRows(t, stampedRows), "parquet:op=none,key=bytes,size=none",
+			[]Record{{Time: 1000, Num: 3}, {Time: 2000, Num: 4}}},
 		{writeParquetRows(t, numberedRows), "", []Record{{Time: 1.5e9, Text: []byte("-7")}, {Time: 2e9, Num: 7}}},
 		{writeParquetRows(t, []floats{{5, 4096, 1}, {-3, 0, 2}}), "", []Record{
 			{Num: 5, Size: 4096, Time: 1e9}, {Text: []byte("-3"), Time: 2e9}}},
-		{writeParquetRows(t, numberedRows), "parquet:key=other,time-unit=ms", []Record{{Time: 1.5e6, Num: 1 << 63}, {Time: 2e6, Num: 5}}},
+		{writeParquetRows(t, numberedRows), "parquet:key=other,time-unit=ms",
+			[]Record{{Time: 1.5e6, Num: 1 << 63}, {Time: 2e6, Num: 5}}},
 	} {
 		got, err := readAll(t, c.content, c.format)
 		if err != nil || !reflect.DeepEqual(got, c.want) {
@@ -210,7 +214,8 @@ func TestParquetErrors(t *testing.T) {
 		}
 	}
 	type keyless struct{ Real float64 }
-	if _, err := readAll(t, writeParquetRows(t, []keyless{{1}}), ""); err == nil || !strings.Contains(err.Error(), "no column is known to hold the key") {
+	if _, err := readAll(t, writeParquetRows(t, []keyless{{1}}), ""); err == nil ||
+		!strings.Contains(err.Error(), "no column is known to hold the key") {
 		t.Errorf("without a key: got error %v", err)
 	}
 }
@@ -335,7 +340,10 @@ func FuzzWriters(f *testing.F) {
 			if err := tryWriteTrace(t.Context(), path, CreateOptions{Format: format, Fields: allFields}, records); err != nil {
 				continue
 			}
-			stream, err := Open(path, LoadOptions{Format: map[string]string{"csv": "csv:ops=all,delimiter=comma,header=true"}[format]})
+			stream, err := Open(
+				path,
+				LoadOptions{Format: map[string]string{"csv": "csv:ops=all,delimiter=comma,header=true"}[format]},
+			)
 			if err != nil {
 				os.Remove(path)
 				continue // plain text that looks like something else

@@ -20,7 +20,8 @@ var cacheLibFormat = Format{
 		opsOption(),
 		{Name: "repeat", Default: false, Doc: "a row stands for op_count requests, as in CacheBench; false: for one"},
 		{Name: "size", Default: "key+value", Choices: []string{"key+value", "value"},
-			Doc: "what an object takes: key_size + size, or size alone; where size is 0, that of a miss, it is unknown and stays 0"},
+			Doc: "what an object takes: key_size + size, or size alone; where size is 0, that of a miss, it is unknown and " +
+				"stays 0"},
 	},
 	Detect: detectCacheLib,
 	Open:   openCacheLib,
@@ -43,7 +44,8 @@ func detectCacheLib(head Head, _ string) Confidence {
 	return Certain
 }
 
-// cacheLibReader reads the key-value traces of Berg et al., "The CacheLib Caching Engine", OSDI 2020, in the format of CacheBench.
+// cacheLibReader reads the key-value traces of Berg et al., "The CacheLib Caching Engine", OSDI 2020, in the format of
+// CacheBench.
 type cacheLibReader struct {
 	rows                                   rowReader
 	time, key, keySize, op, opCount, value int // index of the column, -1 for none

@@ -1,13 +1,15 @@
 package traces
 
-// chains gives blocks of prompts their keys. A block is the tokens that its id stands for together with all that comes before them in the prompt: it is
-// identified by the block before it and by its id, as a node of a trie. Its key is its id where the id was first seen behind that block, so
-// ids that are hashes of the whole prefix stay what they are. An id that also comes behind another block, or twice in a prompt, gets a key there that is made of both.
+// chains gives blocks of prompts their keys. A block is the tokens that its id stands for together with all that comes
+// before them in the prompt: it is identified by the block before it and by its id, as a node of a trie. Its key is its
+// id where the id was first seen behind that block, so ids that are hashes of the whole prefix stay what they are. An
+// id that also comes behind another block, or twice in a prompt, gets a key there that is made of both.
 type chains struct {
-	ids     *numbering // ids that were seen, and keys that were made
-	parents []uint64   // per number: the key before it where it was first seen; only of those that are neither in roots nor in made
-	roots   bitset     // per number: it was first seen at the start of a prompt
-	made    bitset     // per number: it is a key of others
+	ids *numbering // ids that were seen, and keys that were made
+	// per number: the key before it where it was first seen; only of those that are neither in roots nor in made
+	parents []uint64
+	roots   bitset // per number: it was first seen at the start of a prompt
+	made    bitset // per number: it is a key of others
 	others  map[chainLink]uint64
 	before  uint64 // key of the last block
 }
@@ -20,7 +22,8 @@ type chainLink struct {
 
 func newChains() *chains { return &chains{ids: newNumbering(), others: map[chainLink]uint64{}} }
 
-// resolve turns the id in rec, the next block of its prompt, into the key of the block. It says no if there are more ids than a trace can have objects.
+// resolve turns the id in rec, the next block of its prompt, into the key of the block. It says no if there are more
+// ids than a trace can have objects.
 func (c *chains) resolve(rec *Record) bool {
 	link := chainLink{id: rec.Num, root: rec.Begins}
 	if !rec.Begins {

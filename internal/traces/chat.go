@@ -12,15 +12,18 @@ import (
 )
 
 var chatFormat = Format{
-	Name:      "chat",
-	Summary:   "conversations with a language model as JSON lines with their texts, which are cut into tokens and blocks (LMCache agent traces)",
+	Name: "chat",
+	Summary: "conversations with a language model as JSON lines with their texts, which are cut into tokens and " +
+		"blocks (LMCache agent traces)",
 	Example:   `{"timestamp": 1760587668883954, "input": "Hi! How can I help you today?", "output": "I have a reservation", "session_id": "dd81010a"}`,
 	Carries:   "prompts: blocks, lengths, time, session",
 	Detection: `a first line that is a JSON object with "input", "output" and "session_id"`,
 	Options: []params.Param{
-		{Name: "block", Default: 16, Min: 1, Max: maxBlockTokens, Doc: "tokens in a block; a last, partial block is left out"},
+		{Name: "block", Default: 16, Min: 1, Max: maxBlockTokens,
+			Doc: "tokens in a block; a last, partial block is left out"},
 		{Name: "history", Default: "included", Choices: []string{"included", "added"},
-			Doc: "included: input is the whole prompt; added: inputs and outputs of the earlier turns of the session come before it"},
+			Doc: "included: input is the whole prompt; added: inputs and outputs of the earlier turns of the session come " +
+				"before it"},
 		{Name: "time-unit", Default: "us", Choices: []string{"s", "ms", "us", "ns"}, Doc: "unit of timestamp"},
 	},
 	JSON:   true,
@@ -57,7 +60,8 @@ func openChat(src *Source, opts params.Values) (Reader, Fields, error) {
 	}
 	src.reading.Layout, src.reading.Time = "sorted by time", "time in "+opts.Text("time-unit")
 	slices.SortStableFunc(c.turns, func(a, b chatTurn) int { return cmp.Compare(a.time, b.time) })
-	return newPromptReader(src.nextNumber(), c), Fields{Time: true, Sessions: true, Groups: true, BlockTokens: c.blockTokens}, nil
+	return newPromptReader(src.nextNumber(), c), Fields{Time: true, Sessions: true, Groups: true,
+		BlockTokens: c.blockTokens}, nil
 }
 
 // readTurns reads all lines: they are not sorted by time.
@@ -158,7 +162,8 @@ type blockChain struct {
 	blocks []uint64
 }
 
-// add appends the tokens of a text. A token is a run of letters, digits and marks, or any other single character that is not white space.
+// add appends the tokens of a text. A token is a run of letters, digits and marks, or any other single character that
+// is not white space.
 func (b *blockChain) add(text []byte) {
 	for len(text) > 0 {
 		r, width := utf8.DecodeRune(text)

@@ -10,8 +10,9 @@ import (
 )
 
 var clincFormat = Format{
-	Name:      "clinc",
-	Summary:   "queries with their intents, a JSON object of splits (CLINC150): queries in a random order, by popularity and in episodes of an intent if you like",
+	Name: "clinc",
+	Summary: "queries with their intents, a JSON object of splits (CLINC150): queries in a random order, by " +
+		"popularity and in episodes of an intent if you like",
 	Example:   `{"val": [["what is my balance", "balance"]], "oos_val": [["a show on broadway", "oos"]]}`,
 	Carries:   "queries: text, topic, answer; session with episodes",
 	Detection: `a JSON object of arrays of pairs of strings with a first key train, val, test, oos_train, oos_val or oos_test`,
@@ -20,8 +21,10 @@ var clincFormat = Format{
 		{Name: "oos", Default: "own", Choices: []string{"own", "drop"},
 			Doc: "queries out of scope: own: they are asked, and no other query has the same answer; drop: they are left out"},
 		{Name: "requests", Default: 0, Min: 0, Doc: "requests; 0: as many as there are queries"},
-		{Name: "alpha", Default: 0.0, Min: 0, Max: 10, Doc: "Zipf exponent of the popularity of intents; 0: every query is asked once before any comes again"},
-		{Name: "episode", Default: 1.0, Min: 1, Max: 1e6, Doc: "mean number of requests in a row for one intent (geometric), which are a session; 1: no episodes"},
+		{Name: "alpha", Default: 0.0, Min: 0, Max: 10, Doc: "Zipf exponent of the popularity of intents; 0: every query is " +
+			"asked once before any comes again"},
+		{Name: "episode", Default: 1.0, Min: 1, Max: 1e6, Doc: "mean number of requests in a row for one intent " +
+			"(geometric), which are a session; 1: no episodes"},
 		{Name: "seed", Default: 0, Min: 0, Doc: "of all random choices"},
 	},
 	JSON: true,

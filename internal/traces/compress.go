@@ -14,8 +14,8 @@ import (
 	"github.com/pierrec/lz4/v4"
 )
 
-// maxWindow is the most memory in bytes that a compressed file may ask for as its window or dictionary: that of `zstd --ultra -22`,
-// twice that of `xz -9`.
+// maxWindow is the most memory in bytes that a compressed file may ask for as its window or dictionary: that of `zstd
+// --ultra -22`, twice that of `xz -9`.
 const maxWindow = 128 << 20
 
 // errWindow is the error for a file that asks for more.
@@ -52,7 +52,8 @@ func openS2(_ *input, r *bufio.Reader) (io.Reader, error) { return s2.NewReader(
 
 func openZstd(in *input, r *bufio.Reader) (io.Reader, error) {
 	// One goroutine was the fastest in trials; decoding ahead only moves the work.
-	d, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderLowmem(true))
+	d, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow),
+		zstd.WithDecoderLowmem(true))
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +138,8 @@ func (c compression) matches(head []byte) bool {
 	return true
 }
 
-// isSkippableFrame says whether head begins with a frame of user data, which zstd and lz4 share (RFC 8878, section 3.1.2).
+// isSkippableFrame says whether head begins with a frame of user data, which zstd and lz4 share (RFC 8878, section
+// 3.1.2).
 func isSkippableFrame(head []byte) bool {
 	return len(head) >= 8 && head[0]&0xf0 == 0x50 && head[1] == 0x2a && head[2] == 0x4d && head[3] == 0x18
 }
@@ -179,5 +181,11 @@ func (d *decompressed) fail(err error) error {
 	if errors.Is(err, errWindow) {
 		return fmt.Errorf("%s: %s data %w", d.place, d.compression, err)
 	}
-	return fmt.Errorf("%s: %s data is damaged or of an unsupported kind after %d decompressed bytes: %w", d.place, d.compression, d.n, err)
+	return fmt.Errorf(
+		"%s: %s data is damaged or of an unsupported kind after %d decompressed bytes: %w",
+		d.place,
+		d.compression,
+		d.n,
+		err,
+	)
 }

@@ -90,8 +90,9 @@ func TestEveryCompressionIsRecognised(t *testing.T) {
 	}
 }
 
-// TestCutCompression cuts every compression at every byte: there is an error, however short the rest. s2 and snappy have no end mark, so
-// that a cut between two of their chunks cannot be seen; the file here is one chunk, and what is before it is empty.
+// TestCutCompression cuts every compression at every byte: there is an error, however short the rest. s2 and snappy
+// have no end mark, so that a cut between two of their chunks cannot be seen; the file here is one chunk, and what is
+// before it is empty.
 func TestCutCompression(t *testing.T) {
 	for name, data := range packedKeys(t) {
 		for cut := 3; cut < len(data); cut++ {
@@ -122,7 +123,8 @@ func TestCutLongCompression(t *testing.T) {
 	}
 }
 
-// TestDamagedCompression flips each byte in turn. Either there is an error or, where a byte means nothing (a time stamp), the right records.
+// TestDamagedCompression flips each byte in turn. Either there is an error or, where a byte means nothing (a time
+// stamp), the right records.
 func TestDamagedCompression(t *testing.T) {
 	for name, data := range packedKeys(t) {
 		if name == "lz4" || name == "zstd" {
@@ -194,7 +196,8 @@ func TestSkippableFrames(t *testing.T) {
 // TestHugeWindowIsRefused: a header of a few bytes must not make the reader allocate gigabytes.
 func TestHugeWindowIsRefused(t *testing.T) {
 	zstdHeader := []byte{0x28, 0xb5, 0x2f, 0xfd, 0x00, 0xa8, 0x01, 0, 0, 0} // a window of 2 GiB
-	if _, _, err := readBytes(zstdHeader); err == nil || !strings.Contains(err.Error(), "zstd data needs a window of more than 128 MiB") {
+	if _, _, err := readBytes(zstdHeader); err == nil || !strings.Contains(err.Error(), "zstd data needs a window of "+
+		"more than 128 MiB") {
 		t.Errorf("zstd: %v", err)
 	}
 	xzFile := packedKeys(t)["xz"]
@@ -273,8 +276,9 @@ func TestTarRefuses(t *testing.T) {
 		data []byte
 		want string
 	}{
-		"no file":       {archive(t, "d/", ""), "holds no files with data"},
-		"other format":  {archive(t, "a", fiveKeys, "b", "key,size\n1,2\n"), "b: looks like csv but the files before it like plain"},
+		"no file": {archive(t, "d/", ""), "holds no files with data"},
+		"other format": {archive(t, "a", fiveKeys, "b", "key,size\n1,2\n"), "b: looks like csv but the files before it " +
+			"like plain"},
 		"other columns": {archive(t, "a", "key,size\n1,2\n", "b", "key,time\n1,2\n"), "b: has other columns"},
 		"bad line":      {archive(t, "a", fiveKeys, "b", "1\n*\n"), "b: looks like lirs"},
 		"no end mark":   {two[:4*512], "the tar archive is cut off"},
@@ -287,7 +291,8 @@ func TestTarRefuses(t *testing.T) {
 	}
 }
 
-// TestCutTar cuts an archive at every 13th byte and around every block; only the padding after the end mark may go missing.
+// TestCutTar cuts an archive at every 13th byte and around every block; only the padding after the end mark may go
+// missing.
 func TestCutTar(t *testing.T) {
 	data := archive(t, "a", fiveKeys, "b", fiveKeys)
 	for cut := 2; cut < 4*512+1024; cut++ { // a single byte is a key
@@ -372,7 +377,8 @@ func TestRecords(t *testing.T) {
 		if extra == 0 && !errors.Is(err, io.EOF) {
 			t.Errorf("error %v at the end", err)
 		}
-		if want := "byte 400000: the file is cut off within a record: want 4 bytes, 3 are left"; extra > 0 && !strings.Contains(err.Error(), want) {
+		if want := "byte 400000: the file is cut off within a record: want 4 bytes, 3 are left"; extra > 0 &&
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}

@@ -17,14 +17,16 @@ var csvFormat = Format{
 	Detection: "a header with a known name for the key, or lines of equally many columns",
 	Options: append(columnOptions(),
 		params.Param{Name: "delimiter", Default: "auto", Choices: delimiterNames(), Doc: "what separates columns"},
-		params.Param{Name: "header", Default: "auto", Choices: []string{"auto", "true", "false"}, Doc: "whether the first line names the columns"},
+		params.Param{Name: "header", Default: "auto", Choices: []string{"auto", "true", "false"}, Doc: "whether the first " +
+			"line names the columns"},
 		opsOption(),
 	),
 	Detect: detectCSV,
 	Open:   openCSV,
 }
 
-// detectCSV is sure of a header with a column for the key; other tables are possible, and opening them says which columns to name.
+// detectCSV is sure of a header with a column for the key; other tables are possible, and opening them says which
+// columns to name.
 func detectCSV(head Head, _ string) Confidence {
 	lines := withoutBlankEnd(head.Lines)
 	if len(lines) == 0 || isBinary(head.Bytes) {
@@ -192,7 +194,8 @@ func (c *csvReader) parse(rec *Record) error {
 	if c.op >= 0 {
 		var ok bool
 		if rec.Op, ok = parseOp(cells[c.op]); !ok {
-			return fmt.Errorf("column %d: operation %.60q: want one such as get, set, read, write or delete, or csv:op=none to ignore the column",
+			return fmt.Errorf("column %d: operation %.60q: want one such as get, set, read, write or delete, or csv:op=none "+
+				"to ignore the column",
 				c.op+1, cells[c.op])
 		}
 	}

@@ -44,7 +44,10 @@ func (s *Source) head() (Head, error) {
 // detect returns the format that s looks like by its beginning.
 func detect(s *Source, head Head) (Format, error) {
 	if len(bytes.TrimLeft(head.Bytes, "\r\n")) == 0 {
-		return Format{}, s.Errorf("begins with nothing but blank lines: want a trace (formats: %s)", strings.Join(FormatNames(), ", "))
+		return Format{}, s.Errorf(
+			"begins with nothing but blank lines: want a trace (formats: %s)",
+			strings.Join(FormatNames(), ", "),
+		)
 	}
 	if len(head.Bytes) < len(parquetMagic) && strings.HasPrefix(parquetMagic, string(head.Bytes)) {
 		return Format{}, s.Errorf("holds %q and nothing else, with which Parquet begins: the file is cut off",
@@ -164,7 +167,10 @@ func advice(head Head) string {
 	}
 	switch {
 	case !binary:
-		return fmt.Sprintf("name one with --input-format NAME (%s); if each line is a query in words: --input-format text", strings.Join(possible, ", "))
+		return fmt.Sprintf(
+			"name one with --input-format NAME (%s); if each line is a query in words: --input-format text",
+			strings.Join(possible, ", "),
+		)
 	case len(possible) > 0:
 		return fmt.Sprintf("if it is one all the same, name it: --input-format %s", strings.Join(possible, " or "))
 	}
@@ -240,9 +246,11 @@ func (s *Source) checkForeign(head Head) error {
 		switch {
 		case !bytes.HasPrefix(text, []byte(f.signature)):
 		case f.packed:
-			return s.Errorf("looks like %s, which is not read here: unpack it, or pack it with gzip, zstd, xz, bzip2, lz4, s2 or tar", f.what)
+			return s.Errorf("looks like %s, which is not read here: unpack it, or pack it with gzip, zstd, xz, bzip2, lz4, s2 "+
+				"or tar", f.what)
 		case f.signature == npyMagic:
-			return s.Errorf("looks like %s, which holds no requests: if it holds their embeddings, name it with --embeddings, after the trace", f.what)
+			return s.Errorf("looks like %s, which holds no requests: if it holds their embeddings, name it with --embeddings, "+
+				"after the trace", f.what)
 		default:
 			return s.Errorf("looks like %s, not a format that is read here%s", f.what, adviceJSON(f.what))
 		}

@@ -78,7 +78,8 @@ func TestDialogueFormats(t *testing.T) {
 		"sgd, both roles, topic of the dialogue": {sgdTwoDialogues, "sgd:roles=both,topic=dialogue", []string{
 			"0:1_0 Media_2+Weather_1 -: A film, please.", `0:1_0 Media_2+Weather_1 -: Which "one"?`, "0:1_0 Media_2+Weather_1 -: How is the weather?",
 			"0:1_0 Media_2+Weather_1 -: 7", "0:1_0 Media_2+Weather_1 -: No, the film.", "0:1_1 - -: 7"}},
-		"sgd without topics": {sgdTwoDialogues, "sgd:topic=none", []string{"0:1_0 - -: A film, please.", "0:1_0 - -: How is the weather?",
+		"sgd without topics": {sgdTwoDialogues, "sgd:topic=none", []string{"0:1_0 - -: A film, please.", "0:1_0 - -: How " +
+			"is the weather?",
 			"0:1_0 - -: No, the film.", "0:1_1 - -: 7"}},
 		"qqp, one pair": {`[{"origin": "a?", "similar": "b?"}]`, "qqp:seed=1", []string{"- - 0:0: b?", "- - 0:0: a?"}},
 		"qqp, repeats beyond the questions": {`[{"origin": "a?", "similar": "b?"}]`, "qqp:repeats=3,distance=0", []string{
@@ -91,10 +92,13 @@ func TestDialogueFormats(t *testing.T) {
 			"- i i: a", "- oos oos: b: b"}},
 		"clinc without those out of scope": {`{"val": [["a", "i"]], "oos_val": [["who", "oos"]]}`, "clinc:oos=drop,requests=3", []string{"- i i: a", "- i i: a", "- i i: a"}},
 		"clinc in episodes":                {`{"val": [["a", "i"], ["b", "i"]]}`, "clinc:episode=1000", []string{"0:0 i i: b", "0:0 i i: a"}},
-		"oasst":                            {oasstTrees, "", []string{"t2 - -: second", "t1 - -: first", "t1 - -: more", "t1 - -: else"}},
-		"oasst, both roles":                {oasstTrees, "oasst:roles=both,deleted=drop", []string{"t2 - -: second", "t1 - -: first", "t1 - -: 7", "t1 - -: more", "t1 - -: other"}},
-		"oasst, a language":                {oasstTrees, "oasst:lang=de,roles=both", []string{"t1 - -: else"}},
-		"oasst, flat":                      {oasstFlat, "oasst:roles=both", []string{"t1 - -: first", "t1 - -: 7", "t1 - -: more", "t1 - -: other", "lost - -: alone"}},
+		"oasst": {oasstTrees, "", []string{"t2 - -: second", "t1 - -: first", "t1 - -: more",
+			"t1 - -: else"}},
+		"oasst, both roles": {oasstTrees, "oasst:roles=both,deleted=drop", []string{"t2 - -: second",
+			"t1 - -: first", "t1 - -: 7", "t1 - -: more", "t1 - -: other"}},
+		"oasst, a language": {oasstTrees, "oasst:lang=de,roles=both", []string{"t1 - -: else"}},
+		"oasst, flat": {oasstFlat, "oasst:roles=both", []string{"t1 - -: first", "t1 - -: 7",
+			"t1 - -: more", "t1 - -: other", "lost - -: alone"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := readQueries(t, c.content, c.format)
@@ -108,31 +112,33 @@ func TestDialogueFormats(t *testing.T) {
 func TestDialogueFormatsRefuse(t *testing.T) {
 	deep := strings.Repeat("[", maxDepth+1) + strings.Repeat("]", maxDepth+1)
 	for name, c := range map[string]struct{ content, format, want string }{
-		"sgd, schema":            {`[{"service_name": "Alarm_1", "intents": []}]`, "", "holds no dialogues: leave schema.json out"},
-		"sgd, cut off":           {sgdTwoDialogues[:300], "", `byte 300: want a colon after the name "frames", got the end`},
-		"sgd, no dialogue":       {`[{"dialogue_id": "1"}]`, "sgd", "byte 21: a dialogue without dialogue_id or turns"},
-		"sgd, another speaker":   {`[{"dialogue_id": "1", "turns": [{"speaker": "BOT"}]}]`, "", `byte 44: want one of ["USER" "SYSTEM"], got "\"BOT\"`},
-		"sgd, no utterance":      {`[{"dialogue_id": "1", "turns": [{"speaker": "USER"}]}]`, "", "a turn without speaker or utterance"},
-		"sgd, blank utterance":   {`[{"dialogue_id": "1", "turns": [{"speaker": "USER", "utterance": " "}]}]`, "", "want a text that is not blank"},
-		"sgd, a number":          {`[{"dialogue_id": 1, "turns": []}]`, "", "byte 17: want a string in double quotes"},
-		"sgd, too deep":          {`[{"dialogue_id": "1", "turns": [], "x": ` + deep + `}]`, "", "no more than 100 arrays and objects within each other"},
-		"sgd, more behind":       {`[] x`, "sgd", "byte 3: want nothing after the object"},
-		"qqp, cut off":           {`[{"origin": "a", "similar": "b"}, {"origin"`, "", "byte 43: want a colon after the name"},
-		"qqp, half a pair":       {`[{"origin": "a", "similar": "b"}, {"origin": "c"}]`, "", "byte 49: a pair without origin or similar"},
-		"qqp, blank question":    {`[{"origin": "", "similar": "b"}]`, "", "byte 12: want a text that is not blank"},
-		"qqp, no pairs":          {`[]`, "qqp", "holds no pairs of questions"},
-		"qqp, JSON lines":        {`{"origin": "a", "similar": "b"}`, "qqp", "byte 0: want an array in brackets"},
-		"tiage, a mark":          {`{"1": [["a", "0"], ["b", "2"]]}`, "", `byte 25: want one of ["1" "0" "-1"], got "\"2\"`},
-		"tiage, one string":      {`{"1": [["a", "0"], ["b"]]}`, "", "byte 23: want a comma and a second string"},
-		"tiage, three strings":   {`{"1": [["a", "0"], ["b", "1", "2"]]}`, "", "byte 28: want a closing bracket after two strings"},
-		"tiage, cut off":         {`{"1": [["a", "0"], `, "", "byte 19: want a pair of strings in brackets, got the end"},
-		"tiage, a number":        {`{"1": [["a", "0"], ["b", 1]]}`, "", "byte 25: want a string in double quotes"},
-		"clinc, no such split":   {`{"val": [["a", "b"]]}`, "clinc:split=test", "holds no queries of the split test"},
-		"clinc, no query":        {`{"val": [["", "b"]]}`, "clinc", "byte 10: want a text that is not blank"},
-		"clinc, cut off":         {`{"val": [["a", "b"`, "clinc", "byte 18: want a closing bracket"},
-		"oasst, cut off":         {oasstTrees[:700], "", "line 2: column 28: want the double quote that ends a string, got the end"},
-		"oasst, no role":         {`{"message_id": "a", "text": "b", "replies": [{"role": "x"}]}`, "", `line 1: column 55: want one of ["prompter" "assistant"]`},
-		"oasst, half a message":  {"{\"message_id\": \"a\", \"role\": \"prompter\", \"text\": \"b\"}\n{\"message_id\": \"c\"}\n", "", "line 2: a message without one of message_id, role and text"},
+		"sgd, schema":          {`[{"service_name": "Alarm_1", "intents": []}]`, "", "holds no dialogues: leave schema.json out"},
+		"sgd, cut off":         {sgdTwoDialogues[:300], "", `byte 300: want a colon after the name "frames", got the end`},
+		"sgd, no dialogue":     {`[{"dialogue_id": "1"}]`, "sgd", "byte 21: a dialogue without dialogue_id or turns"},
+		"sgd, another speaker": {`[{"dialogue_id": "1", "turns": [{"speaker": "BOT"}]}]`, "", `byte 44: want one of ["USER" "SYSTEM"], got "\"BOT\"`},
+		"sgd, no utterance":    {`[{"dialogue_id": "1", "turns": [{"speaker": "USER"}]}]`, "", "a turn without speaker or utterance"},
+		"sgd, blank utterance": {`[{"dialogue_id": "1", "turns": [{"speaker": "USER", "utterance": " "}]}]`, "", "want a text that is not blank"},
+		"sgd, a number":        {`[{"dialogue_id": 1, "turns": []}]`, "", "byte 17: want a string in double quotes"},
+		"sgd, too deep":        {`[{"dialogue_id": "1", "turns": [], "x": ` + deep + `}]`, "", "no more than 100 arrays and objects within each other"},
+		"sgd, more behind":     {`[] x`, "sgd", "byte 3: want nothing after the object"},
+		"qqp, cut off":         {`[{"origin": "a", "similar": "b"}, {"origin"`, "", "byte 43: want a colon after the name"},
+		"qqp, half a pair":     {`[{"origin": "a", "similar": "b"}, {"origin": "c"}]`, "", "byte 49: a pair without origin or similar"},
+		"qqp, blank question":  {`[{"origin": "", "similar": "b"}]`, "", "byte 12: want a text that is not blank"},
+		"qqp, no pairs":        {`[]`, "qqp", "holds no pairs of questions"},
+		"qqp, JSON lines":      {`{"origin": "a", "similar": "b"}`, "qqp", "byte 0: want an array in brackets"},
+		"tiage, a mark":        {`{"1": [["a", "0"], ["b", "2"]]}`, "", `byte 25: want one of ["1" "0" "-1"], got "\"2\"`},
+		"tiage, one string":    {`{"1": [["a", "0"], ["b"]]}`, "", "byte 23: want a comma and a second string"},
+		"tiage, three strings": {`{"1": [["a", "0"], ["b", "1", "2"]]}`, "", "byte 28: want a closing bracket after two strings"},
+		"tiage, cut off":       {`{"1": [["a", "0"], `, "", "byte 19: want a pair of strings in brackets, got the end"},
+		"tiage, a number":      {`{"1": [["a", "0"], ["b", 1]]}`, "", "byte 25: want a string in double quotes"},
+		"clinc, no such split": {`{"val": [["a", "b"]]}`, "clinc:split=test", "holds no queries of the split test"},
+		"clinc, no query":      {`{"val": [["", "b"]]}`, "clinc", "byte 10: want a text that is not blank"},
+		"clinc, cut off":       {`{"val": [["a", "b"`, "clinc", "byte 18: want a closing bracket"},
+		"oasst, cut off": {oasstTrees[:700], "", "line 2: column 28: want the double quote that ends a string, got " +
+			"the end"},
+		"oasst, no role": {`{"message_id": "a", "text": "b", "replies": [{"role": "x"}]}`, "", `line 1: column 55: want one of ["prompter" "assistant"]`},
+		"oasst, half a message": {"{\"message_id\": \"a\", \"role\": \"prompter\", \"text\": \"b\"}\n{\"message_id\": " +
+			"\"c\"}\n", "", "line 2: a message without one of message_id, role and text"},
 		"oasst, no tree id":      {`{"prompt": {"message_id": "a", "role": "prompter", "text": "b"}}`, "", "line 1: a tree without message_tree_id"},
 		"oasst, twice":           {strings.Repeat(`{"message_id": "a", "role": "prompter", "text": "b"}`+"\n", 2), "", `line 2: the message_id "a" was there before`},
 		"oasst, a circle":        {`{"message_id": "a", "parent_id": "a", "role": "prompter", "text": "b"}`, "", "1 messages are replies to each other in a circle"},
@@ -173,11 +179,13 @@ func pairsOf(sizes ...int) string {
 	return "[" + strings.Join(pairs, ",") + "]"
 }
 
-// TestQuestionsAreAskedOnce: without other wishes every question is asked once, and equal labels are questions of one cluster.
+// TestQuestionsAreAskedOnce: without other wishes every question is asked once, and equal labels are questions of one
+// cluster.
 func TestQuestionsAreAskedOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		sizes := rapid.SliceOfN(rapid.IntRange(2, 9), 1, 20).Draw(t, "sizes")
-		format := fmt.Sprintf("qqp:seed=%d,distance=%d,gaps=%s", rapid.IntRange(0, 9).Draw(t, "seed"), rapid.IntRange(0, 30).Draw(t, "distance"),
+		format := fmt.Sprintf("qqp:seed=%d,distance=%d,gaps=%s", rapid.IntRange(0, 9).Draw(t, "seed"), rapid.IntRange(0,
+			30).Draw(t, "distance"),
 			rapid.SampledFrom([]string{"geometric", "uniform", "lognormal", "fixed"}).Draw(t, "gaps"))
 		s, err := Open("-", LoadOptions{Format: format, Stdin: strings.NewReader(pairsOf(sizes...))})
 		if err != nil {
@@ -204,7 +212,8 @@ func TestQuestionsAreAskedOnce(t *testing.T) {
 	})
 }
 
-// askedDistances returns the numbers of other requests between the questions of the clusters, which are pairs that are each visited once.
+// askedDistances returns the numbers of other requests between the questions of the clusters, which are pairs that are
+// each visited once.
 func askedDistances(t *testing.T, format string, pairs int) (distances []int) {
 	t.Helper()
 	queries, err := readQueries(t, pairsOf(slices.Repeat([]int{2}, pairs)...), format)
@@ -235,14 +244,24 @@ func TestDistancesHitTheirMean(t *testing.T) {
 		}
 		n := float64(len(distances))
 		mean, deviation := sum/n, math.Sqrt(squares/n)
-		if n != 20000 || math.Abs(mean-200) > 0.03*200 || math.Abs(deviation-want.deviation) > 0.1*want.deviation || float64(slices.Max(distances)) > want.most {
-			t.Errorf("%s: %v distances of mean %.1f, deviation %.1f, at most %d; want 20000, 200, %+v", gaps, n, mean, deviation, slices.Max(distances), want)
+		if n != 20000 || math.Abs(mean-200) > 0.03*200 || math.Abs(deviation-want.deviation) > 0.1*want.deviation ||
+			float64(slices.Max(distances)) > want.most {
+			t.Errorf(
+				"%s: %v distances of mean %.1f, deviation %.1f, at most %d; want 20000, 200, %+v",
+				gaps,
+				n,
+				mean,
+				deviation,
+				slices.Max(distances),
+				want,
+			)
 		}
 		t.Logf("%s: mean %.2f, deviation %.2f, at most %d", gaps, mean, deviation, slices.Max(distances))
 	}
 }
 
-// TestPopularClusters: with a Zipf exponent the clusters are visited by it, again and again, and the stream ends where it was told to.
+// TestPopularClusters: with a Zipf exponent the clusters are visited by it, again and again, and the stream ends where
+// it was told to.
 func TestPopularClusters(t *testing.T) {
 	queries, err := readQueries(t, pairsOf(slices.Repeat([]int{2}, 50)...), "qqp:alpha=1,requests=40001,distance=3")
 	if err != nil || len(queries) != 40001 {
@@ -310,7 +329,8 @@ func TestRealDialogues(t *testing.T) {
 			t.Fatal(err)
 		}
 		q := got.Queries
-		if len(got.Objects) != c.requests || got.NumObjects != c.objects || q.NumSessions != c.sessions || q.NumTopics != c.topics || q.NumAnswers != c.answers {
+		if len(got.Objects) != c.requests || got.NumObjects != c.objects || q.NumSessions != c.sessions ||
+			q.NumTopics != c.topics || q.NumAnswers != c.answers {
 			t.Errorf("%s: %d requests, %d objects, %d sessions, %d topics, %d answers, want %+v",
 				c.files, len(got.Objects), got.NumObjects, q.NumSessions, q.NumTopics, q.NumAnswers, c)
 		}

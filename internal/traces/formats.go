@@ -18,8 +18,8 @@ type Format struct {
 	Detection string // what it is recognised by
 	Options   []params.Param
 
-	// Detect says how sure it is that a file is in this format, from its first (decompressed) bytes and its base name in lower
-	// case without the ending of a compression.
+	// Detect says how sure it is that a file is in this format, from its first (decompressed) bytes and its base name in
+	// lower case without the ending of a compression.
 	Detect func(head Head, name string) Confidence
 	// Impossible says what speaks clearly against a file in this format, "" if nothing does. It is asked where the user
 	// named the format. nil: the reader refuses what it cannot read.

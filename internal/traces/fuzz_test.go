@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// fuzzFormat reads whatever it gets in one format. Nothing may panic or go on for ever, records must be sane, and every error must say
-// where it is.
+// fuzzFormat reads whatever it gets in one format. Nothing may panic or go on for ever, records must be sane, and every
+// error must say where it is.
 func fuzzFormat(f *testing.F, spec string, seeds ...string) {
 	for _, seed := range seeds {
 		f.Add([]byte(seed))
@@ -76,7 +76,8 @@ func FuzzCacheLib(f *testing.F) {
 }
 
 func FuzzCSV(f *testing.F) {
-	fuzzFormat(f, "csv", "time,key,size,op\n0.5,a,10,get\n1,2,20,set\n", "\"key\"\t\"size\"\n\"a\"\"b\n\"\t7\n", "id;ts\n1;2023-11-16 18:17:03.97\n")
+	fuzzFormat(f, "csv", "time,key,size,op\n0.5,a,10,get\n1,2,20,set\n", "\"key\"\t\"size\"\n\"a\"\"b\n\"\t7\n",
+		"id;ts\n1;2023-11-16 18:17:03.97\n")
 }
 
 func FuzzCSVByNumber(f *testing.F) {

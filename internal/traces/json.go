@@ -9,7 +9,8 @@ import (
 // maxDepth is how deep arrays and objects may lie in each other where they are skipped.
 const maxDepth = 100
 
-// jsonScanner reads JSON text from memory, value by value, without building any: several times as fast as a decoder for all of JSON.
+// jsonScanner reads JSON text from memory, value by value, without building any: several times as fast as a decoder for
+// all of JSON.
 type jsonScanner struct {
 	text []byte
 	pos  int
@@ -176,7 +177,8 @@ func (s *jsonScanner) integers(to []uint64) ([]uint64, error) {
 	return to, err
 }
 
-// digits appends the numbers, without sign and each with a comma behind it, that come next: most of an array, without a call for each.
+// digits appends the numbers, without sign and each with a comma behind it, that come next: most of an array, without a
+// call for each.
 func (s *jsonScanner) digits(to []uint64) []uint64 {
 	text := s.text
 	for at := s.pos; ; {

@@ -42,8 +42,8 @@ func detectLIRS(head Head, name string) Confidence {
 // isMark says whether a line is blank or marks a point in the trace.
 func isMark(text []byte) bool { return len(text) == 0 || (len(text) == 1 && text[0] == '*') }
 
-// lirsReader reads the traces that Jiang and Zhang published with "LIRS: An Efficient Low Inter-reference Recency Set Replacement
-// Policy", SIGMETRICS 2002.
+// lirsReader reads the traces that Jiang and Zhang published with "LIRS: An Efficient Low Inter-reference Recency Set
+// Replacement Policy", SIGMETRICS 2002.
 type lirsReader struct{ src *Source }
 
 // Read implements Reader.

@@ -13,11 +13,12 @@ import (
 	"github.com/cachesim/cachesim/internal/memory"
 )
 
-// Load reads trace files into columns and numbers their objects. Several files are one trace: one after another, or merged by time
-// (then each must have times). The same key is the same object in all of them. Times stay as the files state them, so
-// where a clock goes back, or the next file begins earlier, they go back too; requests keep their order.
+// Load reads trace files into columns and numbers their objects. Several files are one trace: one after another, or
+// merged by time (then each must have times). The same key is the same object in all of them. Times stay as the files
+// state them, so where a clock goes back, or the next file begins earlier, they go back too; requests keep their order.
 //
-// The error says which file cannot be read and why; that no request was found is one as well. When ctx ends, Load returns its error.
+// The error says which file cannot be read and why; that no request was found is one as well. When ctx ends, Load
+// returns its error.
 func Load(ctx context.Context, paths []string, opts LoadOptions) (*Trace, error) {
 	s, err := newScan(ctx, paths, opts)
 	if err != nil {
@@ -44,9 +45,10 @@ func Load(ctx context.Context, paths []string, opts LoadOptions) (*Trace, error)
 	return t, ctx.Err()
 }
 
-// LoadReader is Load for records that come from elsewhere, from a generator say. name is the name of the trace, fields what the records
-// carry, total how many there are (0 if unknown), as Progress reports them.
-func LoadReader(ctx context.Context, name string, r Reader, fields Fields, total int64, opts LoadOptions) (*Trace, error) {
+// LoadReader is Load for records that come from elsewhere, from a generator say. name is the name of the trace, fields
+// what the records carry, total how many there are (0 if unknown), as Progress reports them.
+func LoadReader(ctx context.Context, name string, r Reader, fields Fields, total int64, opts LoadOptions) (*Trace,
+	error) {
 	s, err := newScan(ctx, []string{name}, opts)
 	if err != nil {
 		return nil, err
@@ -99,7 +101,8 @@ type loader struct {
 
 func (l *loader) begin(fields Fields) error {
 	l.keep = Fields{
-		Time: fields.Time && l.opts.Times, Size: fields.Size && l.opts.Sizes, Op: fields.Op && l.opts.Ops, Groups: fields.Groups,
+		Time: fields.Time && l.opts.Times, Size: fields.Size && l.opts.Sizes, Op: fields.Op &&
+			l.opts.Ops, Groups: fields.Groups,
 	}
 	if fields.BlockTokens > 0 {
 		l.prompts = newPromptColumns(fields)
@@ -152,7 +155,8 @@ func (l *loader) checkBytes() error {
 	var sum int64
 	for pos := range t.Objects {
 		if sum += t.Size(pos); sum < 0 {
-			return fmt.Errorf("%s: the sizes of the requests sum up to 2^63 bytes or more: want sizes in bytes; --unit-size ignores them", l.paths[0])
+			return fmt.Errorf("%s: the sizes of the requests sum up to 2^63 bytes or more: want sizes in bytes; --unit-size "+
+				"ignores them", l.paths[0])
 		}
 	}
 	return nil
@@ -202,7 +206,8 @@ func (l *loader) add(rec *Record) error {
 	return nil
 }
 
-// addSize appends the size of the last request, whose object has that number. Sizes are kept per object until one changes.
+// addSize appends the size of the last request, whose object has that number. Sizes are kept per object until one
+// changes.
 func (t *Trace) addSize(number uint32, size int64) {
 	if int(number) == len(t.ObjectSizes) {
 		t.ObjectSizes = append(t.ObjectSizes, size)
@@ -222,9 +227,10 @@ func (t *Trace) addSize(number uint32, size int64) {
 
 // addFile reads a whole oracleGeneral file, batch by batch.
 //
-// The next access of a record says where its object comes again, so its number can be left there and need not be looked up then.
-// It is left in the unused part of the Objects column, plus one, as 0 is where nothing was left. It is only a hint: the key is
-// compared, and where the hint is missing or wrong the key is looked up as always, so the numbers never depend on that field.
+// The next access of a record says where its object comes again, so its number can be left there and need not be looked
+// up then. It is left in the unused part of the Objects column, plus one, as 0 is where nothing was left. It is only a
+// hint: the key is compared, and where the hint is missing or wrong the key is looked up as always, so the numbers
+// never depend on that field.
 func (l *loader) addFile(r *oracleGeneralReader) error {
 	first := len(l.trace.Objects)
 	length := int(min(r.src.Size()/oracleGeneralRecord, maxCount))
@@ -315,13 +321,17 @@ func (l *loader) addColumns(batch []byte) {
 }
 
 var (
-	errTooManyObjects  = fmt.Errorf("more than %d different keys, the most that a trace can have: use --sample or --limit", maxCount)
-	errTooManyRequests = fmt.Errorf("more than %d requests, the most that a trace can have: use --sample or --limit", maxCount)
+	errTooManyObjects = fmt.Errorf("more than %d different keys, the most that a trace can have: use --sample or "+
+		"--limit", maxCount)
+	errTooManyRequests = fmt.Errorf(
+		"more than %d requests, the most that a trace can have: use --sample or --limit",
+		maxCount,
+	)
 )
 
-// Growth of the columns: they begin at firstRoom, and then are made as large as the share of the file that was read lets expect and
-// half as large again, as files begin with new keys that compress badly; but at most maxGrowth and at least minGrowth times as large as they
-// are. Room that is never written to costs no memory.
+// Growth of the columns: they begin at firstRoom, and then are made as large as the share of the file that was read
+// lets expect and half as large again, as files begin with new keys that compress badly; but at most maxGrowth and at
+// least minGrowth times as large as they are. Room that is never written to costs no memory.
 const (
 	firstRoom = 1 << 17
 	spareRoom = 1.5
@@ -431,8 +441,9 @@ func withRoom[T any](column []T, n int) []T {
 	return append(make([]T, 0, n), column...)
 }
 
-// WithoutZeroSizes returns t without the requests of size 0 and how many those are, as libCacheSim skips them. Objects are numbered
-// anew. The result is t itself if there are none, or no sizes, and shares no column with t otherwise. It may have no requests.
+// WithoutZeroSizes returns t without the requests of size 0 and how many those are, as libCacheSim skips them. Objects
+// are numbered anew. The result is t itself if there are none, or no sizes, and shares no column with t otherwise. It
+// may have no requests.
 func (t *Trace) WithoutZeroSizes() (*Trace, int) {
 	zeros := t.EmptyRequests()
 	if zeros == 0 {
@@ -441,11 +452,13 @@ func (t *Trace) WithoutZeroSizes() (*Trace, int) {
 	return t.only(func(pos int) bool { return t.Size(pos) != 0 }), zeros
 }
 
-// only returns the requests that keep chooses by position, as a trace of its own with objects numbered anew. It has the groups of t unless
-// they are prompts: one that lost a block is none.
+// only returns the requests that keep chooses by position, as a trace of its own with objects numbered anew. It has the
+// groups of t unless they are prompts: one that lost a block is none.
 func (t *Trace) only(keep func(pos int) bool) *Trace {
-	kept := &Trace{Name: t.Name, Readings: t.Readings, SampleRate: t.SampleRate, SampledFrom: t.SampledFrom} // queries stay behind: they have no sizes
-	renumbered := make([]uint32, t.NumObjects)                                                               // per object of t: its new number plus one
+	// queries stay behind: they have no sizes
+	kept := &Trace{Name: t.Name, Readings: t.Readings, SampleRate: t.SampleRate, SampledFrom: t.SampledFrom}
+	// per object of t: its new number plus one
+	renumbered := make([]uint32, t.NumObjects)
 	starts, groups, begins := t.Starts, t.Groups, false
 	if t.Prompts != nil {
 		groups = nil

@@ -20,8 +20,8 @@ func zipfRecords(count int) []Record {
 	return records
 }
 
-// BenchmarkLoadOracleGeneral loads 2 million requests, from a file as it is and from one in zstd; "decompress" reads the latter and does
-// nothing with it.
+// BenchmarkLoadOracleGeneral loads 2 million requests, from a file as it is and from one in zstd; "decompress" reads
+// the latter and does nothing with it.
 func BenchmarkLoadOracleGeneral(b *testing.B) {
 	const count = 2_000_000
 	records := zipfRecords(count)

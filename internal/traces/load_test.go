@@ -281,7 +281,12 @@ func TestSampling(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(got.Objects) != 2*got.NumObjects {
-			t.Errorf("rate %v: %d requests of %d objects, want all requests of an object or none", rate, len(got.Objects), got.NumObjects)
+			t.Errorf(
+				"rate %v: %d requests of %d objects, want all requests of an object or none",
+				rate,
+				len(got.Objects),
+				got.NumObjects,
+			)
 		}
 		want := rate * keys
 		if d := math.Abs(float64(got.NumObjects) - want); d > 5*math.Sqrt(want) {

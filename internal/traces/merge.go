@@ -6,8 +6,8 @@ import (
 	"io"
 )
 
-// mergeReader merges streams by time. Of requests at the same time those of the stream that was named first come first. Each
-// stream keeps its own order: where its clock goes back, the late request follows the one before it.
+// mergeReader merges streams by time. Of requests at the same time those of the stream that was named first come first.
+// Each stream keeps its own order: where its clock goes back, the late request follows the one before it.
 type mergeReader struct {
 	heads   mergeHeap
 	started bool
@@ -25,7 +25,8 @@ func newMergeReader(streams []*Stream) (*mergeReader, error) {
 	m := &mergeReader{}
 	for i, s := range streams {
 		if s.Fields.Groups && s.Fields.BlockTokens == 0 { // the blocks of a prompt have the same time and stay together
-			return nil, fmt.Errorf("%s: has groups of requests, which merging by time would tear apart; without merging, files are read one after another", s.in.path)
+			return nil, fmt.Errorf("%s: has groups of requests, which merging by time would tear apart; without merging, "+
+				"files are read one after another", s.in.path)
 		}
 		if !s.Fields.Time {
 			return nil, fmt.Errorf("%s: has no times to merge by; without merging, files are read one after another", s.in.path)

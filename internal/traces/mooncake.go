@@ -9,13 +9,15 @@ import (
 )
 
 var mooncakeFormat = Format{
-	Name:      "mooncake",
-	Summary:   "LLM prompts as JSON lines: arrival, lengths in tokens, and ids of the blocks of the prompt (Mooncake, FAST 2025)",
+	Name: "mooncake",
+	Summary: "LLM prompts as JSON lines: arrival, lengths in tokens, and ids of the blocks of the prompt (Mooncake, " +
+		"FAST 2025)",
 	Example:   `{"timestamp": 27482, "input_length": 6955, "output_length": 52, "hash_ids": [46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 2353, 2354]}`,
 	Carries:   "prompts: blocks, lengths, time, session",
 	Detection: `a first line that is a JSON object with "input_length" and "hash_ids"`,
 	Options: []params.Param{
-		{Name: "block", Default: 0, Min: 0, Max: maxBlockTokens, Doc: "tokens in a block; 0: what block_size says, else 512 if the first lines fit it, else the one power of two from 16 to 4096 that they fit"},
+		{Name: "block", Default: 0, Min: 0, Max: maxBlockTokens, Doc: "tokens in a block; 0: what block_size says, else " +
+			"512 if the first lines fit it, else the one power of two from 16 to 4096 that they fit"},
 		{Name: "time-unit", Default: "ms", Choices: []string{"s", "ms", "us", "ns"}, Doc: "unit of timestamp"},
 	},
 	JSON:   true,
@@ -79,16 +81,19 @@ func openMooncake(src *Source, opts params.Values) (Reader, Fields, error) {
 	}
 	if r.blockTokens == 0 {
 		if r.blockTokens = guessBlockTokens(lines); r.blockTokens == 0 {
-			return nil, Fields{}, src.Errorf("the first lines fit no usual number of tokens in a block, or several: state it, for example with --input-format mooncake:block=512")
+			return nil, Fields{}, src.Errorf("the first lines fit no usual number of tokens in a block, or several: state it, " +
+				"for example with --input-format mooncake:block=512")
 		}
 	}
 	opts["block"] = r.blockTokens
 	src.reading.Time = "time in " + opts.Text("time-unit")
-	fields := Fields{Time: r.expected&hasTimestamp != 0, Sessions: r.expected&hasSession != 0, Groups: true, BlockTokens: r.blockTokens}
+	fields := Fields{Time: r.expected&hasTimestamp != 0, Sessions: r.expected&hasSession != 0, Groups: true,
+		BlockTokens: r.blockTokens}
 	return newPromptReader(src.nextNumber(), r), fields, nil
 }
 
-// firstLines parses the lines at the beginning without consuming them, up to the first that is wrong, for which Read will find the words.
+// firstLines parses the lines at the beginning without consuming them, up to the first that is wrong, for which Read
+// will find the words.
 func (r *mooncakeReader) firstLines() ([]mooncakeLine, error) {
 	head, err := r.src.head()
 	if err != nil {
@@ -115,8 +120,9 @@ func (r *mooncakeReader) firstLines() ([]mooncakeLine, error) {
 	return lines, nil
 }
 
-// guessBlockTokens returns the number of tokens in a block: 512 if that fits all prompts, else the one of the usual sizes that does. Where none does, it
-// goes by the first prompt alone, so that reading finds the line that is wrong. 0: the lines leave it open.
+// guessBlockTokens returns the number of tokens in a block: 512 if that fits all prompts, else the one of the usual
+// sizes that does. Where none does, it goes by the first prompt alone, so that reading finds the line that is wrong. 0:
+// the lines leave it open.
 func guessBlockTokens(lines []mooncakeLine) int {
 	for _, some := range [][]mooncakeLine{lines, lines[:min(1, len(lines))]} {
 		if fitAll(some, defaultBlockTokens) {
@@ -249,7 +255,8 @@ func (r *mooncakeReader) field(key string, line *mooncakeLine) (err error) {
 	return nil
 }
 
-// lineSyntaxError returns an error about the line that Line returned last, with the place in it where it is one of syntax.
+// lineSyntaxError returns an error about the line that Line returned last, with the place in it where it is one of
+// syntax.
 func (s *Source) lineSyntaxError(err error) error {
 	if syntax, ok := errors.AsType[*syntaxError](err); ok {
 		return s.LineErrorf("column %d: %w", syntax.at+1, err)

@@ -11,8 +11,9 @@ import (
 // maxCount bounds the requests and the objects of a trace, so that a number plus one fits a uint32.
 const maxCount = 1<<32 - 2
 
-// numbering gives keys dense numbers 0, 1, 2, ... in order of first appearance. Keys are compared in full, never by hash alone.
-// Its hashes are seeded anew each time, so that no file can be written to make them collide; the numbers do not depend on them.
+// numbering gives keys dense numbers 0, 1, 2, ... in order of first appearance. Keys are compared in full, never by
+// hash alone. Its hashes are seeded anew each time, so that no file can be written to make them collide; the numbers do
+// not depend on them.
 type numbering struct {
 	seed     uint64
 	textSeed maphash.Seed
@@ -120,9 +121,9 @@ func (n *numbering) allKeys() []Key {
 	return keys
 }
 
-// hashIndex is a hash table with open addressing and linear probing. A slot is one word: the tag, which is the upper half of the
-// key's hash, and the key's number plus one; 0 is an empty slot. The home of a key is given by the upper bits of its tag, so
-// growing copies the slots in order and looks at no key.
+// hashIndex is a hash table with open addressing and linear probing. A slot is one word: the tag, which is the upper
+// half of the key's hash, and the key's number plus one; 0 is an empty slot. The home of a key is given by the upper
+// bits of its tag, so growing copies the slots in order and looks at no key.
 type hashIndex struct {
 	slots []uint64
 	shift int // home = tag >> shift

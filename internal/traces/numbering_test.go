@@ -38,7 +38,8 @@ func TestNumberingEqualsMap(t *testing.T) {
 }
 
 func anyKey(t *rapid.T) Key {
-	num := rapid.OneOf(rapid.Uint64Range(0, 300), rapid.Uint64Range(math.MaxUint64-3, math.MaxUint64), rapid.Uint64()).Draw(t, "num")
+	num := rapid.OneOf(rapid.Uint64Range(0, 300), rapid.Uint64Range(math.MaxUint64-3, math.MaxUint64),
+		rapid.Uint64()).Draw(t, "num")
 	if rapid.Bool().Draw(t, "text") {
 		return Key{Text: "k" + strconv.FormatUint(num, 10)}
 	}

@@ -117,8 +117,8 @@ func parseSize(text []byte) (int64, error) {
 	return int64(n), nil
 }
 
-// parseNumbers reads a line of exactly len(numbers) whole numbers below 10^19 with blanks between them. Where it cannot, it says no and
-// leaves the reason to slower code.
+// parseNumbers reads a line of exactly len(numbers) whole numbers below 10^19 with blanks between them. Where it
+// cannot, it says no and leaves the reason to slower code.
 func parseNumbers(line []byte, numbers []uint64) bool {
 	const maxDigits = 19
 	column, digits := 0, 0
@@ -187,8 +187,14 @@ func cutWords(line []byte, words [][]byte) bool {
 	return len(words[len(words)-1]) > 0 && len(extra) == 0
 }
 
-// dateLayouts are the written dates that parseTime reads. Without a zone they are UTC. Fractions of a second may follow in all.
-var dateLayouts = []string{"2006-01-02 15:04:05Z07:00", "2006-01-02T15:04:05Z07:00", "2006-01-02 15:04:05", "2006-01-02T15:04:05"}
+// dateLayouts are the written dates that parseTime reads. Without a zone they are UTC. Fractions of a second may follow
+// in all.
+var dateLayouts = []string{
+	"2006-01-02 15:04:05Z07:00",
+	"2006-01-02T15:04:05Z07:00",
+	"2006-01-02 15:04:05",
+	"2006-01-02T15:04:05",
+}
 
 // parseTime reads a point in time, a number of units (of so many nanoseconds) or a date, and returns nanoseconds.
 func parseTime(text []byte, unit int64) (int64, error) {
@@ -202,10 +208,12 @@ func parseTime(text []byte, unit int64) (int64, error) {
 			}
 		}
 	}
-	if f, err := strconv.ParseFloat(string(text), 64); err == nil && isFloatText(text) && f >= 0 && f*float64(unit) < math.MaxInt64 {
+	if f, err := strconv.ParseFloat(string(text), 64); err == nil && isFloatText(text) && f >= 0 &&
+		f*float64(unit) < math.MaxInt64 {
 		return int64(math.Round(f * float64(unit))), nil
 	}
-	return 0, fmt.Errorf("time %.60q: want a number from 0 that fits 2^63 nanoseconds, or a date such as 2023-11-16 18:17:03.97", text)
+	return 0, fmt.Errorf("time %.60q: want a number from 0 that fits 2^63 nanoseconds, or a date such as 2023-11-16 "+
+		"18:17:03.97", text)
 }
 
 // isFloatText says whether text is written as 1.5e9; ParseFloat also takes hexadecimal numbers, underscores and names.
@@ -218,7 +226,8 @@ func isFloatText(text []byte) bool {
 	return true
 }
 
-// parseDecimal reads digits with an optional fraction, exactly, in units of so many nanoseconds. Digits below a nanosecond are dropped.
+// parseDecimal reads digits with an optional fraction, exactly, in units of so many nanoseconds. Digits below a
+// nanosecond are dropped.
 func parseDecimal(text []byte, unit int64) (int64, bool) {
 	whole, fraction := text, []byte(nil)
 	for i, c := range text {

@@ -12,17 +12,25 @@ import (
 )
 
 var oasstFormat = Format{
-	Name:      "oasst",
-	Summary:   "message trees of OpenAssistant (OASST1, OASST2) as JSON lines, nested or flat: a message is a query, its tree the session",
+	Name: "oasst",
+	Summary: "message trees of OpenAssistant (OASST1, OASST2) as JSON lines, nested or flat: a message is a query, " +
+		"its tree the session",
 	Example:   `{"message_tree_id": "t1", "prompt": {"message_id": "t1", "text": "Hi!", "role": "prompter", "replies": [{"message_id": "m2", "text": "Hello.", "role": "assistant"}]}}`,
 	Carries:   "queries: text, session",
 	Detection: `a first line that is a JSON object with "message_id", "text" and "role"`,
 	Options: []params.Param{
-		{Name: "roles", Default: "user", Choices: []string{"user", "both"}, Doc: "messages that are requests: those of the prompter, or of both sides"},
+		{Name: "roles", Default: "user", Choices: []string{"user", "both"}, Doc: "messages that are requests: those of the " +
+			"prompter, or of both sides"},
 		{Name: "deleted", Default: "keep", Choices: []string{"keep", "drop"}, Doc: "messages that were deleted"},
-		{Name: "lang", Default: "all", Doc: "language of the messages that are requests, as the file names it: en, de, pt-BR, ..."},
+		{Name: "lang", Default: "all", Doc: "language of the messages that are requests, as the file names it: en, de, " +
+			"pt-BR, ..."},
 		{Name: "part", Default: -1, Min: -1, Doc: "only this part of the trace, counted from 0; -1: all of it"},
-		{Name: "length", Default: 10000, Min: 1, Doc: "requests of a part, which ends with the tree that brings it to so many"},
+		{
+			Name:    "length",
+			Default: 10000,
+			Min:     1,
+			Doc:     "requests of a part, which ends with the tree that brings it to so many",
+		},
 	},
 	JSON:   true,
 	Detect: certainIf(func(head Head) bool { return looksLikeJSON(head, "message_id", "text", "role") }),
@@ -62,10 +70,16 @@ type oasstThread struct {
 	line    int
 }
 
-// openOASST reads the file whole, as trees are not sorted by time. Its memory is that of the texts that are requests, and 400 bytes per message.
+// openOASST reads the file whole, as trees are not sorted by time. Its memory is that of the texts that are requests,
+// and 400 bytes per message.
 func openOASST(src *Source, opts params.Values) (Reader, Fields, error) {
 	src.reading.Request = "messages as queries (roles=" + opts.Text("roles") + ")"
-	r := &oasstReader{src: src, bothRoles: opts.Text("roles") == "both", drop: opts.Text("deleted") == "drop", lang: opts.Text("lang")}
+	r := &oasstReader{
+		src:       src,
+		bothRoles: opts.Text("roles") == "both",
+		drop:      opts.Text("deleted") == "drop",
+		lang:      opts.Text("lang"),
+	}
 	if r.lang == "all" {
 		r.lang = ""
 	}
@@ -186,7 +200,8 @@ func (r *oasstReader) message(parent int32, depth int) error {
 		return s.fail("no more than %d replies to each other", maxReplyDepth)
 	}
 	number := int32(len(r.messages))
-	r.messages = append(r.messages, oasstMessage{line: r.src.line, created: -1, parent: parent, firstReply: -1, lastReply: -1, next: -1})
+	r.messages = append(r.messages, oasstMessage{line: r.src.line, created: -1, parent: parent, firstReply: -1,
+		lastReply: -1, next: -1})
 	var role, text []byte
 	lang, deleted := "", false
 	err := s.object(func(key []byte) (err error) {
@@ -257,8 +272,8 @@ func (s *jsonScanner) date() (int64, error) {
 	return parseTime(text, 1e9)
 }
 
-// linkReplies finds the parents of messages that are not within them, and links all replies in the order of the file. A message whose
-// parent is not in the file has none.
+// linkReplies finds the parents of messages that are not within them, and links all replies in the order of the file. A
+// message whose parent is not in the file has none.
 func (r *oasstReader) linkReplies() error {
 	numbers := make(map[string]int32, len(r.messages))
 	for i, m := range r.messages {
@@ -288,7 +303,8 @@ func (r *oasstReader) linkReplies() error {
 	return nil
 }
 
-// threads returns the trees in the order of the file. Messages of one tree without a common root, as the parents are not in the file, are one thread.
+// threads returns the trees in the order of the file. Messages of one tree without a common root, as the parents are
+// not in the file, are one thread.
 func (r *oasstReader) threads() (threads []oasstThread, err error) {
 	numbers := map[string]int{}
 	visited := 0
@@ -336,7 +352,8 @@ func (r *oasstReader) flatten(t *oasstThread, root int32) (visited int) {
 	}
 }
 
-// partOf returns the threads of a part. Parts follow each other without gaps; each ends with the thread that brings it to length requests.
+// partOf returns the threads of a part. Parts follow each other without gaps; each ends with the thread that brings it
+// to length requests.
 func partOf(threads []oasstThread, part, length int) ([]oasstThread, error) {
 	start, requests, number := 0, 0, 0
 	for i, t := range threads {

@@ -39,10 +39,19 @@ func drawTree(t *rapid.T, number, second int) *exported {
 	var grow func(parent *exported, depth int) *exported
 	grow = func(parent *exported, depth int) *exported {
 		m := &exported{
-			ID: fmt.Sprintf("t%d-%d", number, 0), User: "u", Role: "prompter", Lang: rapid.SampledFrom([]string{"en", "de"}).Draw(t, "lang"),
-			Deleted: rapid.IntRange(0, 4).Draw(t, "deleted") == 0, Emojis: map[string]int{"+1": 1, "_skip_reply": 2},
+			ID: fmt.Sprintf(
+				"t%d-%d",
+				number,
+				0,
+			),
+			User:    "u",
+			Role:    "prompter",
+			Lang:    rapid.SampledFrom([]string{"en", "de"}).Draw(t, "lang"),
+			Deleted: rapid.IntRange(0, 4).Draw(t, "deleted") == 0,
+			Emojis:  map[string]int{"+1": 1, "_skip_reply": 2},
 			Labels:  map[string]map[string]float64{"spam": {"value": 0.25, "count": 3}},
-			Created: exportEpoch.Add(time.Duration(second)*time.Second + time.Duration(depth)*time.Hour).Format(time.RFC3339Nano),
+			Created: exportEpoch.Add(time.Duration(second)*time.Second +
+				time.Duration(depth)*time.Hour).Format(time.RFC3339Nano),
 		}
 		if root == nil {
 			root = m
@@ -78,7 +87,8 @@ func jsonLine(t *rapid.T, value any) string {
 func exports(t *rapid.T, trees []*exported) (nested, messages, flat string) {
 	var n, m, f strings.Builder
 	for _, tree := range trees {
-		n.WriteString(jsonLine(t, map[string]any{"message_tree_id": tree.ID, "tree_state": "ready_for_export", "prompt": tree}))
+		n.WriteString(jsonLine(t, map[string]any{"message_tree_id": tree.ID, "tree_state": "ready_for_export",
+			"prompt": tree}))
 		m.WriteString(jsonLine(t, tree))
 		for _, message := range tree.messages {
 			alone := *message
@@ -89,8 +99,8 @@ func exports(t *rapid.T, trees []*exported) (nested, messages, flat string) {
 	return n.String(), m.String(), f.String()
 }
 
-// TestExportsAgree: trees, nested and flat messages are one stream: the trees by their first date, each whole and by depth first; and its parts are
-// contiguous pieces of it that hold whole trees and no more of them than they need.
+// TestExportsAgree: trees, nested and flat messages are one stream: the trees by their first date, each whole and by
+// depth first; and its parts are contiguous pieces of it that hold whole trees and no more of them than they need.
 func TestExportsAgree(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		seconds := rapid.Permutation([]int{0, 1, 2, 3, 4, 5, 6, 7}).Draw(rt, "seconds")
@@ -108,7 +118,8 @@ func TestExportsAgree(t *testing.T) {
 		for _, tree := range inTime {
 			before := len(want)
 			for _, m := range tree.messages {
-				if (roles == "both" || m.Role == "prompter") && (deleted == "keep" || !m.Deleted) && (lang == "all" || lang == m.Lang) {
+				if (roles == "both" || m.Role == "prompter") && (deleted == "keep" || !m.Deleted) &&
+					(lang == "all" || lang == m.Lang) {
 					want = append(want, fmt.Sprintf("%s - -: %s", tree.ID, m.Text))
 				}
 			}

@@ -12,15 +12,15 @@ type Stream struct {
 	in     *input
 }
 
-// Progress returns how many bytes of the file (compressed, if it is) were read so far and its size, 0 where that is unknown.
-// Any goroutine may call it.
+// Progress returns how many bytes of the file (compressed, if it is) were read so far and its size, 0 where that is
+// unknown. Any goroutine may call it.
 func (s *Stream) Progress() (done, total int64) { return s.in.bytesRead.Load(), s.in.size }
 
 // Close releases the file.
 func (s *Stream) Close() error { return s.in.close() }
 
-// Open opens the trace file at path, or standard input for "-", and recognises compression, tar archives and format from the
-// content. opts.Format forces a format; opts.Stdin is what "-" reads. The error names the file.
+// Open opens the trace file at path, or standard input for "-", and recognises compression, tar archives and format
+// from the content. opts.Format forces a format; opts.Stdin is what "-" reads. The error names the file.
 func Open(path string, opts LoadOptions) (*Stream, error) {
 	return open(context.Background(), path, opts, new(together))
 }
@@ -41,7 +41,8 @@ func open(ctx context.Context, path string, opts LoadOptions, t *together) (*Str
 	return stream, nil
 }
 
-// stream finds out what the input holds and starts to read it; wholeMembers is for the members of an archive, should it be one.
+// stream finds out what the input holds and starts to read it; wholeMembers is for the members of an archive, should it
+// be one.
 func (in *input) stream(spec string, wholeMembers bool) (*Stream, error) {
 	src, err := newSource(in, in.label, in.path, in)
 	if err != nil {

@@ -8,16 +8,43 @@ import (
 
 // opWords are the words for operations, in lower case, that traces in text use.
 var opWords = map[string]Op{
-	"": OpUnknown, "unknown": OpUnknown,
+	"":        OpUnknown,
+	"unknown": OpUnknown,
 
-	"r": OpRead, "read": OpRead, "pread": OpRead, "get": OpRead, "gets": OpRead, "get_lease": OpRead, "getlease": OpRead,
-	"lookup": OpRead, "head": OpRead,
+	"r":         OpRead,
+	"read":      OpRead,
+	"pread":     OpRead,
+	"get":       OpRead,
+	"gets":      OpRead,
+	"get_lease": OpRead,
+	"getlease":  OpRead,
+	"lookup":    OpRead,
+	"head":      OpRead,
 
-	"w": OpWrite, "write": OpWrite, "pwrite": OpWrite, "set": OpWrite, "set_lease": OpWrite, "setlease": OpWrite, "put": OpWrite,
-	"add": OpWrite, "replace": OpWrite, "cas": OpWrite, "append": OpWrite, "prepend": OpWrite, "incr": OpWrite, "decr": OpWrite,
-	"update": OpWrite, "insert": OpWrite, "post": OpWrite,
+	"w":         OpWrite,
+	"write":     OpWrite,
+	"pwrite":    OpWrite,
+	"set":       OpWrite,
+	"set_lease": OpWrite,
+	"setlease":  OpWrite,
+	"put":       OpWrite,
+	"add":       OpWrite,
+	"replace":   OpWrite,
+	"cas":       OpWrite,
+	"append":    OpWrite,
+	"prepend":   OpWrite,
+	"incr":      OpWrite,
+	"decr":      OpWrite,
+	"update":    OpWrite,
+	"insert":    OpWrite,
+	"post":      OpWrite,
 
-	"d": OpDelete, "delete": OpDelete, "del": OpDelete, "remove": OpDelete, "trim": OpDelete, "unlink": OpDelete,
+	"d":      OpDelete,
+	"delete": OpDelete,
+	"del":    OpDelete,
+	"remove": OpDelete,
+	"trim":   OpDelete,
+	"unlink": OpDelete,
 }
 
 // parseOp returns the operation that a word stands for.

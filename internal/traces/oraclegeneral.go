@@ -11,8 +11,9 @@ import (
 )
 
 var oracleGeneralFormat = Format{
-	Name:       "oraclegeneral",
-	Summary:    "libCacheSim's oracleGeneral: packed little-endian records of 24 bytes, uint32 time in seconds, uint64 key, uint32 size, int64 next access",
+	Name: "oraclegeneral",
+	Summary: "libCacheSim's oracleGeneral: packed little-endian records of 24 bytes, uint32 time in seconds, uint64 " +
+		"key, uint32 size, int64 next access",
 	Carries:    "time, key, size",
 	Detection:  "times that do not decrease and next accesses that lead to the same key",
 	Detect:     detectOracleGeneral,
@@ -21,8 +22,8 @@ var oracleGeneralFormat = Format{
 	Open:       openOracleGeneral,
 }
 
-// A record is oracleGeneralRecord bytes long. Its next access is the position in the file, counted from 1, of the object's next
-// request; oracleGeneralNever, or the largest int64 in some files, says that there is none.
+// A record is oracleGeneralRecord bytes long. Its next access is the position in the file, counted from 1, of the
+// object's next request; oracleGeneralNever, or the largest int64 in some files, says that there is none.
 const (
 	oracleGeneralRecord = 24
 	oracleGeneralNever  = -1
@@ -62,8 +63,8 @@ func detectOracleGeneral(head Head, name string) Confidence {
 	return No
 }
 
-// plausibleNext says whether the next access of the record at a position (from 1) can be true: none, not stated (0), or a later
-// position, where the same key is if that is among the records at hand.
+// plausibleNext says whether the next access of the record at a position (from 1) can be true: none, not stated (0), or
+// a later position, where the same key is if that is among the records at hand.
 func plausibleNext(records []byte, pos int, key uint64, next int64) bool {
 	if next == oracleGeneralNever || next == math.MaxInt64 || next == 0 {
 		return true
@@ -110,11 +111,13 @@ func noOracleGeneral(head Head) string {
 	odd := n >= fewRecords && share(back) > maxBack
 	switch {
 	case n > 0 && share(impossible) > maxImpossible:
-		return fmt.Sprintf("%d of the first %d records state a next access that cannot be, the first of them record %d (byte %d): %d; "+
+		return fmt.Sprintf("%d of the first %d records state a next access that cannot be, the first of them record %d "+
+			"(byte %d): %d; "+
 			"want the number of a later request, or %d for none",
 			impossible, n, first, (first-1)*oracleGeneralRecord, stated, oracleGeneralNever)
 	case n >= fewRecords && shifted == n:
-		return fmt.Sprintf("the first %d records have size 0 and keys whose lower 32 bits are 0, as in a list of whole numbers of 64 bits", n)
+		return fmt.Sprintf("the first %d records have size 0 and keys whose lower 32 bits are 0, as in a list of whole "+
+			"numbers of 64 bits", n)
 	case odd && empty == n:
 		return fmt.Sprintf("the first %d records have size 0, and the times of %d go back", n, back)
 	case odd && share(huge) > 0.5:

@@ -16,9 +16,11 @@ import (
 )
 
 var parquetFormat = Format{
-	Name:       "parquet",
-	Summary:    "Apache Parquet with named columns: an integer or string key, and time, size and operation, or what is known of queries, if they are there",
-	Carries:    "key, and time, size, op where there are columns for them; queries: session, topic, answer, text, embedding",
+	Name: "parquet",
+	Summary: "Apache Parquet with named columns: an integer or string key, and time, size and operation, or what is " +
+		"known of queries, if they are there",
+	Carries: "key, and time, size, op where there are columns for them; queries: session, topic, answer, text, " +
+		"embedding",
 	Detection:  "its signature PAR1",
 	Options:    slices.Concat(columnOptions(), []params.Param{opsOption()}, queryColumnOptions()),
 	Detect:     detectParquet,
@@ -122,7 +124,13 @@ func (p *parquetReader) chooseColumns(opts params.Values) (Fields, error) {
 		cursor := &parquetCursor{column: all[c.index]}
 		*c.cursor = cursor
 		if err := c.parse(cursor); err != nil {
-			return Fields{}, p.src.Errorf("column %q cannot be the %s: it holds %s, want %w", cursor.column.Name(), c.use, describeColumn(cursor.column), err)
+			return Fields{}, p.src.Errorf(
+				"column %q cannot be the %s: it holds %s, want %w",
+				cursor.column.Name(),
+				c.use,
+				describeColumn(cursor.column),
+				err,
+			)
 		}
 	}
 	table.state(chosen, opts)
@@ -239,7 +247,8 @@ func (p *parquetReader) readRow(rec *Record) error {
 		}
 		var ok bool
 		if rec.Op, ok = parseOp(op.ByteArray()); !ok {
-			return fmt.Errorf("column %q: operation %.60q: want one such as get, set, read, write or delete, or parquet:op=none to ignore the column",
+			return fmt.Errorf("column %q: operation %.60q: want one such as get, set, read, write or delete, or "+
+				"parquet:op=none to ignore the column",
 				p.op.column.Name(), op.ByteArray())
 		}
 	}
@@ -418,7 +427,10 @@ func (c *parquetCursor) next() (parquet.Value, error) {
 func (c *parquetCursor) nextOrNull() (parquet.Value, error) {
 	if len(c.filled) == 0 {
 		if err := c.fill(); err == io.EOF {
-			return parquet.Value{}, fmt.Errorf("damaged Parquet: column %q has fewer values than its row group has rows", c.column.Name())
+			return parquet.Value{}, fmt.Errorf(
+				"damaged Parquet: column %q has fewer values than its row group has rows",
+				c.column.Name(),
+			)
 		} else if err != nil {
 			return parquet.Value{}, err
 		}

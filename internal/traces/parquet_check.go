@@ -87,9 +87,11 @@ func (p *parquetCheck) page(codec format.CompressionCodec, start, end int64) (in
 		return 0, err
 	}
 	left := end - start - int64(w.pos)
-	if w.compressed < 0 || w.compressed > min(left, maxParquetPage) || w.uncompressed < 0 || w.uncompressed > maxParquetPage ||
+	if w.compressed < 0 || w.compressed > min(left, maxParquetPage) || w.uncompressed < 0 ||
+		w.uncompressed > maxParquetPage ||
 		w.values < 0 || w.values > maxParquetValues {
-		return 0, fmt.Errorf("damaged Parquet: the page at byte %d claims %d values in %d bytes, compressed to %d (the most read here are %d values in %d bytes)",
+		return 0, fmt.Errorf("damaged Parquet: the page at byte %d claims %d values in %d bytes, compressed to %d (the "+
+			"most read here are %d values in %d bytes)",
 			start, w.values, w.uncompressed, w.compressed, maxParquetValues, maxParquetPage)
 	}
 	if w.uncompressed > p.budget.Part(pageShare, maxParquetPage) {
@@ -148,7 +150,8 @@ func (h *pageHeader) note(outer, field int, value int64) {
 	}
 }
 
-// thriftWalk goes over a structure in the Thrift compact protocol without building it, and fails where a length exceeds what is left.
+// thriftWalk goes over a structure in the Thrift compact protocol without building it, and fails where a length exceeds
+// what is left.
 type thriftWalk struct {
 	data   []byte
 	pos    int
@@ -223,7 +226,8 @@ func (w *thriftWalk) field(kind, field int, note func(outer, field int, value in
 	}
 }
 
-// value walks over a value that stands in a list, or in a field where it is neither a truth value, an integer nor a structure.
+// value walks over a value that stands in a list, or in a field where it is neither a truth value, an integer nor a
+// structure.
 func (w *thriftWalk) value(kind int) {
 	switch kind {
 	case thriftTrue, thriftFalse, thriftByte:

@@ -195,5 +195,6 @@ func (f *inflation) open(codec format.CompressionCodec, page *io.SectionReader) 
 	case format.Brotli:
 		return brotli.NewReader(page), nil
 	}
-	return nil, errors.New("compressed in a way that cannot be read here; want none, snappy, gzip, brotli, zstd or lz4_raw")
+	return nil, errors.New("compressed in a way that cannot be read here; want none, snappy, gzip, brotli, zstd or " +
+		"lz4_raw")
 }

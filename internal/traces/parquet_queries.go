@@ -13,12 +13,14 @@ import (
 	"github.com/cachesim/cachesim/internal/params"
 )
 
-// queryColumnNames are the names of the columns of what is known of a query, beside key and time, and of the options that name others.
+// queryColumnNames are the names of the columns of what is known of a query, beside key and time, and of the options
+// that name others.
 var queryColumnNames = []string{"session", "topic", "answer", "text", "embedding"}
 
 func queryColumnOptions() (options []params.Param) {
 	for _, name := range queryColumnNames {
-		options = append(options, params.Param{Name: name, Default: "", Doc: fmt.Sprintf("of queries, column of the %s (none: ignore it); by default one of that name", name)})
+		options = append(options, params.Param{Name: name, Default: "", Doc: fmt.Sprintf("of queries, column of the %s "+
+			"(none: ignore it); by default one of that name", name)})
 	}
 	return options
 }
@@ -131,8 +133,9 @@ func (q *parquetQueries) checkVector() error {
 	return checkVector(q.vector)
 }
 
-// parquetVectors reads lists of numbers: a LIST, as pyarrow writes lists and lists of a fixed size, or a repeated column. It also reads the bytes of
-// little-endian float32, of a fixed length or not, as writers without lists have them.
+// parquetVectors reads lists of numbers: a LIST, as pyarrow writes lists and lists of a fixed size, or a repeated
+// column. It also reads the bytes of little-endian float32, of a fixed length or not, as writers without lists have
+// them.
 type parquetVectors struct {
 	parquetCursor
 	name     string // of the column; that of the cursor is the one of the numbers in it

@@ -46,9 +46,14 @@ type queryRow struct {
 
 func TestParquetQueries(t *testing.T) {
 	topic := "film"
-	got, err := rowsOf(t, "", queryRow{0.5, "q17", 3, &topic, "", []float64{0.5, -1}}, queryRow{1, "18", -3, nil, "Dune", []float64{2, 0}})
+	got, err := rowsOf(t, "", queryRow{0.5, "q17", 3, &topic, "", []float64{0.5, -1}},
+		queryRow{1, "18", -3, nil, "Dune", []float64{2, 0}})
 	want := []Record{
-		{Time: second / 2, Text: []byte("q17"), Query: &QueryHead{Session: []byte("3"), Topic: []byte("film"), Text: []byte{}, Vector: []float32{0.5, -1}}},
+		{
+			Time:  second / 2,
+			Text:  []byte("q17"),
+			Query: &QueryHead{Session: []byte("3"), Topic: []byte("film"), Text: []byte{}, Vector: []float32{0.5, -1}},
+		},
 		{Time: second, Num: 18, Query: &QueryHead{Session: []byte("-3"), Text: []byte("Dune"), Vector: []float32{2, 0}}},
 	}
 	if err != nil || !reflect.DeepEqual(got, want) {
@@ -59,7 +64,8 @@ func TestParquetQueries(t *testing.T) {
 		Embedding []float32 `parquet:"embedding"`
 	}
 	many := slices.Repeat([]repeated{{7, []float32{1, 2, 3}}}, 1000) // more numbers than are at hand at once
-	if got, err := rowsOf(t, "", many...); err != nil || len(got) != 1000 || !slices.Equal(got[999].Query.Vector, []float32{1, 2, 3}) {
+	if got, err := rowsOf(t, "", many...); err != nil || len(got) != 1000 ||
+		!slices.Equal(got[999].Query.Vector, []float32{1, 2, 3}) {
 		t.Errorf("a repeated column: %d rows, error %v", len(got), err)
 	}
 	type other struct {
@@ -80,8 +86,10 @@ func TestParquetQueries(t *testing.T) {
 	if got, err := rowsOf(t, "parquet:embedding=none", noQueries{"a", "b", 7}); err != nil || got[0].Query != nil {
 		t.Errorf("a topic alone: got %v and error %v, want that it is no query", got, err)
 	}
-	if _, err := rowsOf(t, "", noQueries{"a", "b", 7}); err == nil || !strings.HasSuffix(err.Error(),
-		`column "embedding" cannot be the embedding: it holds INT(64,true), want lists of 32-bit or 64-bit floating-point numbers, or little-endian float32 as bytes; parquet:embedding=none ignores it`) {
+	if _, err := rowsOf(t, "", noQueries{"a", "b", 7}); err == nil || !strings.HasSuffix(
+		err.Error(),
+		`column "embedding" cannot be the embedding: it holds INT(64,true), want lists of 32-bit or 64-bit floating-point numbers, or little-endian float32 as bytes; parquet:embedding=none ignores it`,
+	) {
 		t.Errorf("error %v, want that a number is no embedding", err)
 	}
 }
@@ -91,8 +99,10 @@ func TestParquetOfPackedEmbeddings(t *testing.T) {
 		Key       int64   `parquet:"key"`
 		Embedding [8]byte `parquet:"embedding"`
 	}
-	got, err := rowsOf(t, "", fixed{7, [8]byte(bytesOf(t, float32(1.5), float32(-2)))}, fixed{8, [8]byte(bytesOf(t, float32(0), float32(3)))})
-	want := []Record{{Num: 7, Query: &QueryHead{Vector: []float32{1.5, -2}}}, {Num: 8, Query: &QueryHead{Vector: []float32{0, 3}}}}
+	got, err := rowsOf(t, "", fixed{7, [8]byte(bytesOf(t, float32(1.5), float32(-2)))},
+		fixed{8, [8]byte(bytesOf(t, float32(0), float32(3)))})
+	want := []Record{{Num: 7, Query: &QueryHead{Vector: []float32{1.5, -2}}},
+		{Num: 8, Query: &QueryHead{Vector: []float32{0, 3}}}}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("bytes of a fixed length: got %v and error %v, want %v", got, err, want)
 	}
@@ -106,9 +116,11 @@ func TestParquetOfPackedEmbeddings(t *testing.T) {
 	}
 	for want, second := range map[string][]byte{
 		`row 2: column "embedding": 5 bytes: want embeddings of up to 65536 numbers of 4 bytes`: append(slices.Clone(one), 0),
-		"row 2: an embedding of 2 numbers after others of 1":                                    append(slices.Clone(one), one...),
-		"row 2: no embedding after others of 1 numbers":                                         nil,
-		"row 2: an embedding with a number that is not finite":                                  bytesOf(t, float32(math.NaN())),
+		"row 2: an embedding of 2 numbers after others of 1": append(slices.Clone(one),
+			one...),
+		"row 2: no embedding after others of 1 numbers": nil,
+		"row 2: an embedding with a number that is not finite": bytesOf(t,
+			float32(math.NaN())),
 	} {
 		if _, err := rowsOf(t, "", bytes{7, one}, bytes{8, second}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %s", err, want)
@@ -132,8 +144,9 @@ func TestParquetQueryErrors(t *testing.T) {
 		rows []row
 		want string
 	}{
-		"null":        {[]row{{1, of(1, 2)}, {2, append(of(1), nil)}}, `row 2: column "embedding": a number is missing (null): want finite numbers`},
-		"lengths":     {[]row{{1, of(1, 2)}, {2, of(1)}}, "row 2: an embedding of 1 numbers after others of 2: want the same length for all"},
+		"null": {[]row{{1, of(1, 2)}, {2, append(of(1), nil)}}, `row 2: column "embedding": a number is missing (null): want finite numbers`},
+		"lengths": {[]row{{1, of(1, 2)}, {2, of(1)}}, "row 2: an embedding of 1 numbers after others of 2: want the " +
+			"same length for all"},
 		"empty":       {[]row{{1, of(1, 2)}, {2, nil}}, "row 2: no embedding after others of 2 numbers"},
 		"zeros":       {[]row{{1, of(0, 0)}}, "row 1: an embedding of zeros"},
 		"large":       {[]row{{1, of(1e300, 0)}}, `row 1: column "embedding": the number 1e+300: want numbers within the range of float32`},
@@ -145,7 +158,8 @@ func TestParquetQueryErrors(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "x.parquet")
 	records := []Record{{Num: 1, Query: &QueryHead{Vector: []float32{1, 2}}}, {Num: 2, Query: &QueryHead{}}}
-	if err := tryWriteTrace(t.Context(), path, CreateOptions{Fields: Fields{Queries: true}}, records); err == nil || !strings.Contains(err.Error(), "no embedding after others of 2 numbers") {
+	if err := tryWriteTrace(t.Context(), path, CreateOptions{Fields: Fields{Queries: true}}, records); err == nil ||
+		!strings.Contains(err.Error(), "no embedding after others of 2 numbers") {
 		t.Errorf("writing: error %v, want that an embedding is missing", err)
 	}
 }
@@ -171,7 +185,8 @@ func TestParquetOfManyQueries(t *testing.T) {
 func smallParquetOfQueries(t testing.TB) string {
 	path := filepath.Join(t.TempDir(), "q.parquet")
 	writeTrace(t, path, Fields{Time: true, Queries: true}, []Record{
-		{Text: []byte("a"), Query: &QueryHead{Text: []byte("x"), Vector: []float32{1, 2}}}, {Num: 7, Query: &QueryHead{Topic: []byte("t"), Vector: []float32{3, 4}}},
+		{Text: []byte("a"), Query: &QueryHead{Text: []byte("x"), Vector: []float32{1,
+			2}}}, {Num: 7, Query: &QueryHead{Topic: []byte("t"), Vector: []float32{3, 4}}},
 	})
 	content, err := os.ReadFile(path)
 	if err != nil {

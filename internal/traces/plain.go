@@ -84,7 +84,8 @@ func (p *plainReader) readText(rec *Record, line []byte) error {
 	case controls:
 		return p.src.LineErrorf("control characters in the key %.60q: this is not a text trace", line)
 	case blanks && !p.spaces:
-		return p.src.LineErrorf("white space in the key %.60q: want one key per line; plain:spaces=true takes the whole line as the key", line)
+		return p.src.LineErrorf("white space in the key %.60q: want one key per line; plain:spaces=true takes the whole "+
+			"line as the key", line)
 	case !p.sawText && len(line) == 1 && line[0] == '*' && p.src.line > 1:
 		return p.src.LineErrorf("a mark * between numbers: this looks like the format lirs, read it with --input-format lirs")
 	}

@@ -24,7 +24,8 @@ type prompt struct {
 	blocks []uint64 // ids
 }
 
-// promptSource reads prompts. next fills p, whose blocks are empty and may be appended to, and returns io.EOF after the last.
+// promptSource reads prompts. next fills p, whose blocks are empty and may be appended to, and returns io.EOF after the
+// last.
 type promptSource interface {
 	next(p *prompt) error
 }
@@ -43,7 +44,8 @@ func newPromptReader(number int, source promptSource) *promptReader {
 	return &promptReader{source: source, scope: scopeOf(number)}
 }
 
-// scopeOf returns what makes ids that only mean something within one file differ from those of other files. It is mixed with an id by xor and mix64.
+// scopeOf returns what makes ids that only mean something within one file differ from those of other files. It is mixed
+// with an id by xor and mix64.
 func scopeOf(file int) uint64 { return mix64(uint64(file) + 1) }
 
 // Read implements Reader.
@@ -66,7 +68,8 @@ func (r *promptReader) Read(rec *Record) error {
 	return nil
 }
 
-// addOwnBlock gives a prompt that is shorter than a block, and for which its file states none, a block of its own, so that it is requested at all.
+// addOwnBlock gives a prompt that is shorter than a block, and for which its file states none, a block of its own, so
+// that it is requested at all.
 func (r *promptReader) addOwnBlock() {
 	if len(r.prompt.blocks) == 0 {
 		r.ownUsed++
@@ -100,7 +103,13 @@ func checkBlocks(blockTokens int, tokens int32, blocks int) error {
 	if partial > 0 {
 		want += fmt.Sprintf(", or %d with the last partial one", full+1)
 	}
-	return fmt.Errorf("%d block ids for a prompt of %d tokens: with %d tokens in a block it has %s", blocks, tokens, blockTokens, want)
+	return fmt.Errorf(
+		"%d block ids for a prompt of %d tokens: with %d tokens in a block it has %s",
+		blocks,
+		tokens,
+		blockTokens,
+		want,
+	)
 }
 
 // promptColumns collects the prompts of a trace while it loads.

@@ -47,7 +47,8 @@ func TestMooncakeColumns(t *testing.T) {
 		t.Errorf("times %v, want %v", got.Times, want)
 	}
 	want := &Prompts{
-		BlockTokens: 512, InputTokens: []int32{1100, 1024, 30}, OutputTokens: []int32{7, 0, 1}, Arrivals: []int64{0, 3.5e6, 4e6},
+		BlockTokens: 512, InputTokens: []int32{1100, 1024, 30}, OutputTokens: []int32{7, 0, 1}, Arrivals: []int64{0, 3.5e6,
+			4e6},
 		Parents: []int32{-1, 0, 1, -1},
 	}
 	if !reflect.DeepEqual(got.Prompts, want) {
@@ -167,12 +168,25 @@ func TestPromptLimitCountsPrompts(t *testing.T) {
 func TestSampleOfPromptsKeepsConversations(t *testing.T) {
 	var content strings.Builder
 	for i := range 400 {
-		content.WriteString(`{"session_id": "s` + string(rune('A'+i%20)) + `", "input_length": 600, "hash_ids": [1, ` + string(rune('2'+i%8)) + "]}\n")
+		content.WriteString(
+			`{"session_id": "s` + string(
+				rune('A'+i%20),
+			) + `", "input_length": 600, "hash_ids": [1, ` + string(
+				rune('2'+i%8),
+			) + "]}\n",
+		)
 	}
 	got := mustLoadText(t, content.String(), LoadOptions{SampleRate: 0.5})
 	sessions := len(got.Prompts.SessionKeys)
-	if sessions < 3 || sessions > 17 || len(got.Groups) != 20*sessions || len(got.Objects) != 40*sessions || got.SampledFrom != 800 {
-		t.Errorf("%d conversations with %d prompts and %d blocks out of %d", sessions, len(got.Groups), len(got.Objects), got.SampledFrom)
+	if sessions < 3 || sessions > 17 || len(got.Groups) != 20*sessions || len(got.Objects) != 40*sessions ||
+		got.SampledFrom != 800 {
+		t.Errorf(
+			"%d conversations with %d prompts and %d blocks out of %d",
+			sessions,
+			len(got.Groups),
+			len(got.Objects),
+			got.SampledFrom,
+		)
 	}
 	_, err := loadText(t, threePrompts, LoadOptions{SampleRate: 0.5})
 	if err == nil || !strings.Contains(err.Error(), "use --limit instead") {
@@ -193,14 +207,16 @@ func TestPromptFilesThatDoNotGoTogether(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{"64": "blocks of 512 and of 64 tokens", "keys": "only one of them has prompts"} {
-		if _, err := Load(t.Context(), []string{paths["512"], paths[name]}, LoadOptions{}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Load(t.Context(), []string{paths["512"], paths[name]}, LoadOptions{}); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
 func TestGroupsWithoutZeroSizes(t *testing.T) {
-	trace := &Trace{Objects: []uint32{0, 1, 2, 1, 0}, NumObjects: 3, ObjectSizes: []int64{5, 0, 7}, Groups: []int{0, 1, 2, 3, 4}}
+	trace := &Trace{Objects: []uint32{0, 1, 2, 1, 0}, NumObjects: 3, ObjectSizes: []int64{5, 0, 7},
+		Groups: []int{0, 1, 2, 3, 4}}
 	got, zeros := trace.WithoutZeroSizes()
 	if want := []int{0, 1, 2}; zeros != 2 || !reflect.DeepEqual(got.Groups, want) {
 		t.Errorf("%d zeros, groups %v, want %v", zeros, got.Groups, want)
@@ -211,7 +227,8 @@ func TestGroupsWithoutZeroSizes(t *testing.T) {
 func drawPrompts(t *rapid.T, fields Fields) (records []Record) {
 	for range rapid.IntRange(1, 8).Draw(t, "prompts") {
 		tokens := rapid.Int32Range(1, int32(5*fields.BlockTokens)).Draw(t, "tokens")
-		head := &PromptHead{Blocks: (int(tokens) + fields.BlockTokens - 1) / fields.BlockTokens, InputTokens: tokens, OutputTokens: rapid.Int32Range(0, 9).Draw(t, "output")}
+		head := &PromptHead{Blocks: (int(tokens) + fields.BlockTokens - 1) / fields.BlockTokens, InputTokens: tokens,
+			OutputTokens: rapid.Int32Range(0, 9).Draw(t, "output")}
 		if fields.Sessions {
 			head.Session = rapid.Uint64().Draw(t, "session")
 		}
@@ -341,7 +358,8 @@ func TestAgentArrivals(t *testing.T) {
 	if math.Abs(mean*rate-1) > 0.1 || math.Abs(sd*rate-1) > 0.1 {
 		t.Errorf("gaps of mean %v and deviation %v s, want %v of both", mean, sd, 1/rate)
 	}
-	if sessionStart("poisson", 5, rate, 3) == sessionStart("poisson", 5, rate, 4) || sessionStart("none", 5, rate, 3) != 0 {
+	if sessionStart("poisson", 5, rate, 3) == sessionStart("poisson", 5, rate, 4) ||
+		sessionStart("none", 5, rate, 3) != 0 {
 		t.Error("the start does not follow the seed, or the option")
 	}
 }
@@ -385,11 +403,13 @@ func TestChat(t *testing.T) {
 	for history, want := range map[string]*Prompts{
 		// Tokens: Hello , World ! Été 2024 | Hello , World ! How are you ? | Good
 		"included": {
-			BlockTokens: 2, InputTokens: []int32{6, 8, 1}, OutputTokens: []int32{0, 2, 1}, Sessions: []int32{0, 1, 1}, Arrivals: []int64{1e4, 2e4, 3e4},
+			BlockTokens: 2, InputTokens: []int32{6, 8, 1}, OutputTokens: []int32{0, 2, 1}, Sessions: []int32{0, 1,
+				1}, Arrivals: []int64{1e4, 2e4, 3e4},
 			Parents: []int32{-1, 0, 1, 1, 3, -1},
 		},
 		"added": {
-			BlockTokens: 2, InputTokens: []int32{6, 8, 11}, OutputTokens: []int32{0, 2, 1}, Sessions: []int32{0, 1, 1}, Arrivals: []int64{1e4, 2e4, 3e4},
+			BlockTokens: 2, InputTokens: []int32{6, 8, 11}, OutputTokens: []int32{0, 2, 1}, Sessions: []int32{0, 1,
+				1}, Arrivals: []int64{1e4, 2e4, 3e4},
 			Parents: []int32{-1, 0, 1, 1, 3, 4},
 		},
 	} {
@@ -446,7 +466,8 @@ func TestMergeOfArchives(t *testing.T) {
 		merge bool
 		want  string
 	}{
-		{[]string{path}, false, "abcd"}, {[]string{path}, true, "acdb"}, {[]string{path, lone}, true, "acedb"}, {[]string{lone}, true, "e"},
+		{[]string{path}, false, "abcd"}, {[]string{path}, true, "acdb"}, {[]string{path, lone}, true,
+			"acedb"}, {[]string{lone}, true, "e"},
 	} {
 		got, err := Load(t.Context(), c.paths, LoadOptions{Merge: c.merge, Keys: true})
 		if err != nil {
@@ -463,7 +484,13 @@ func TestMergeOfArchives(t *testing.T) {
 }
 
 func FuzzMooncake(f *testing.F) {
-	fuzzFormat(f, "mooncake", threePrompts, `{"input_length":1,"hash_ids":[18446744073709551615,-9223372036854775808]}`, `{"session_id":"é\u00e9"}`)
+	fuzzFormat(
+		f,
+		"mooncake",
+		threePrompts,
+		`{"input_length":1,"hash_ids":[18446744073709551615,-9223372036854775808]}`,
+		`{"session_id":"é\u00e9"}`,
+	)
 }
 
 func TestDepthsCountTheTokensFromTheRoot(t *testing.T) {

@@ -11,19 +11,30 @@ import (
 )
 
 var qqpFormat = Format{
-	Name:      "qqp",
-	Summary:   "pairs of questions that mean the same, a JSON array (Quora Question Pairs as in GPTCache): questions and, at controlled distances, their paraphrases",
+	Name: "qqp",
+	Summary: "pairs of questions that mean the same, a JSON array (Quora Question Pairs as in GPTCache): questions " +
+		"and, at controlled distances, their paraphrases",
 	Example:   `[{"origin": "Is talcum powder cancerous?", "similar": "Does talcum powder really cause cancer?"}]`,
 	Carries:   "queries: text, answer",
 	Detection: `a JSON array of objects with "origin" and "similar"`,
 	Options: []params.Param{
 		{Name: "requests", Default: 0, Min: 0, Doc: "requests; 0: those of as many visits as there are clusters"},
-		{Name: "repeats", Default: 0, Min: 0, Max: 1e6, Doc: "repeats in a visit; 0: as many as it takes to ask each question of the cluster once"},
-		{Name: "distance", Default: 100, Min: 0, Max: 1e9, Doc: "mean number of other requests between a question of a visit and the next"},
+		{Name: "repeats", Default: 0, Min: 0, Max: 1e6, Doc: "repeats in a visit; 0: as many as it takes to ask each " +
+			"question of the cluster once"},
+		{Name: "distance", Default: 100, Min: 0, Max: 1e9, Doc: "mean number of other requests between a question of a " +
+			"visit and the next"},
 		{Name: "gaps", Default: "geometric", Choices: []string{"geometric", "uniform", "lognormal", "fixed"},
-			Doc: "distribution of the distance: geometric, uniform from 0 to twice the mean, lognormal with twice the mean as standard deviation, or always the mean"},
-		{Name: "exact", Default: 0.0, Min: 0, Max: 1, Doc: "share of the repeats that ask the last question again word for word"},
-		{Name: "alpha", Default: 0.0, Min: 0, Max: 10, Doc: "Zipf exponent of the popularity of clusters; 0: every cluster is visited once before any comes again"},
+			Doc: "distribution of the distance: geometric, uniform from 0 to twice the mean, lognormal with twice the mean as " +
+				"standard deviation, or always the mean"},
+		{
+			Name:    "exact",
+			Default: 0.0,
+			Min:     0,
+			Max:     1,
+			Doc:     "share of the repeats that ask the last question again word for word",
+		},
+		{Name: "alpha", Default: 0.0, Min: 0, Max: 10, Doc: "Zipf exponent of the popularity of clusters; 0: every cluster " +
+			"is visited once before any comes again"},
 		{Name: "seed", Default: 0, Min: 0, Doc: "of all random choices"},
 	},
 	JSON:   true,
@@ -120,9 +131,10 @@ func (p *questionPairs) clusters() (clusters [][][]byte) {
 	return clusters
 }
 
-// questionStream asks questions. A visit to a cluster asks one of its questions and repeats it by others: each repeat is due a random number of requests
-// after the question before it, and comes at the first place from there on that no earlier one takes. Every place that no repeat is due for begins
-// a visit. So distances are those drawn, and longer by the few requests that wait for the same place.
+// questionStream asks questions. A visit to a cluster asks one of its questions and repeats it by others: each repeat
+// is due a random number of requests after the question before it, and comes at the first place from there on that no
+// earlier one takes. Every place that no repeat is due for begins a visit. So distances are those drawn, and longer by
+// the few requests that wait for the same place.
 type questionStream struct {
 	clusters   []questionCluster
 	popularity random.Zipf // nil: one cluster after another, over and over
@@ -159,7 +171,8 @@ func newQuestionStream(clusters [][][]byte, file int, opts params.Values) *quest
 	order := random.Stream(seed, qqpOrderBits)
 	for i, questions := range clusters {
 		random.Shuffle(order, questions)
-		s.clusters = append(s.clusters, questionCluster{name: scopedName(file, strconv.AppendInt(nil, int64(i), 10)), questions: questions})
+		s.clusters = append(s.clusters, questionCluster{name: scopedName(file, strconv.AppendInt(nil, int64(i), 10)),
+			questions: questions})
 	}
 	random.Shuffle(order, s.clusters)
 	if alpha := opts.Float("alpha"); alpha > 0 {

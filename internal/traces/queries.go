@@ -8,20 +8,23 @@ import (
 	"slices"
 )
 
-// Queries are requests in words, which a semantic cache may answer with what it holds for a similar one. An object is a query id; what is said of an
-// object is what its first request says.
-// Memory: 4 bytes per dimension and object for Vectors, 4 per object for each of Topics and Answers, 4 per request for Sessions, and 16 per object and the
-// bytes for the texts. While it loads, Vectors grows by moving, and takes up to three times as much.
+// Queries are requests in words, which a semantic cache may answer with what it holds for a similar one. An object is a
+// query id; what is said of an object is what its first request says. Memory: 4 bytes per dimension and object for
+// Vectors, 4 per object for each of Topics and Answers, 4 per request for Sessions, and 16 per object and the bytes for
+// the texts. While it loads, Vectors grows by moving, and takes up to three times as much.
 type Queries struct {
 	Dim     int       // numbers in a vector; 0 without embeddings
 	Vectors []float32 // Dim per object, of length 1; nil without embeddings
-	// Embeddings says where the vectors come from: "trace", or as Workload.Embeddings of package workload says it; "" without any.
+	// Embeddings says where the vectors come from: "trace", or as Workload.Embeddings of package workload says it; ""
+	// without any.
 	Embeddings string
 
-	Texts    []string // per object; nil where the trace has none
-	Topics   []int32  // per object: the dense number of its topic, -1 where it is not known; nil where no object has one
-	Answers  []int32  // per object: the dense number of the right answer, -1 where it is not known; nil where no object has one
-	Sessions []int32  // per request: the dense number of its dialogue, -1 where it is not known; nil where no request has one
+	Texts  []string // per object; nil where the trace has none
+	Topics []int32  // per object: the dense number of its topic, -1 where it is not known; nil where no object has one
+	// per object: the dense number of the right answer, -1 where it is not known; nil where no object has one
+	Answers []int32
+	// per request: the dense number of its dialogue, -1 where it is not known; nil where no request has one
+	Sessions []int32
 
 	NumTopics, NumAnswers, NumSessions int
 	TopicNames                         []string // per topic
@@ -53,7 +56,13 @@ func (q *QueryHead) name(word string) []byte {
 // clone returns what stays valid after the next call of Read.
 func (q *QueryHead) clone() *QueryHead {
 	return &QueryHead{
-		Session: bytes.Clone(q.Session), Topic: bytes.Clone(q.Topic), Answer: bytes.Clone(q.Answer), Text: bytes.Clone(q.Text), Vector: slices.Clone(q.Vector),
+		Session: bytes.Clone(
+			q.Session,
+		),
+		Topic:  bytes.Clone(q.Topic),
+		Answer: bytes.Clone(q.Answer),
+		Text:   bytes.Clone(q.Text),
+		Vector: slices.Clone(q.Vector),
 	}
 }
 
@@ -110,10 +119,12 @@ func (c *queryColumns) add(rec *Record, object uint32) error {
 	return c.addVector(head.Vector)
 }
 
-// leastRepeat is the least similarity of the embeddings of two requests for the same query. Services that embed a text twice may differ in the last digits.
+// leastRepeat is the least similarity of the embeddings of two requests for the same query. Services that embed a text
+// twice may differ in the last digits.
 const leastRepeat = 0.99
 
-// checkRepeat refuses another embedding than that of the first request for an object: a cache could not tell which of the two is meant.
+// checkRepeat refuses another embedding than that of the first request for an object: a cache could not tell which of
+// the two is meant.
 func (c *queryColumns) checkRepeat(rec *Record, vector []float32, object uint32) error {
 	if len(vector) != c.Dim {
 		return lengthError(len(vector), c.Dim)
@@ -130,7 +141,8 @@ func (c *queryColumns) checkRepeat(rec *Record, vector []float32, object uint32)
 		product += float64(x) * float64(vector[i])
 	}
 	if similarity := product / math.Sqrt(length); similarity < leastRepeat {
-		return fmt.Errorf("the embedding of the query %.60q has a similarity of %.2f to that of its first request: want the same, or another id",
+		return fmt.Errorf("the embedding of the query %.60q has a similarity of %.2f to that of its first request: want "+
+			"the same, or another id",
 			Key{Num: rec.Num, Text: string(rec.Text)}.String(), similarity)
 	}
 	return nil
@@ -203,7 +215,13 @@ func (c *queryColumns) finish() *Queries {
 	if q.Dim > 0 {
 		q.Embeddings = EmbeddingsInTrace
 	}
-	q.NumTopics, q.TopicNames, q.NumAnswers, q.NumSessions = len(c.topics.all), c.topics.all, len(c.answers.all), len(c.sessions.all)
+	q.NumTopics, q.TopicNames, q.NumAnswers, q.NumSessions = len(
+		c.topics.all,
+	), c.topics.all, len(
+		c.answers.all,
+	), len(
+		c.sessions.all,
+	)
 	if q.NumTopics == 0 {
 		q.Topics = nil
 	}

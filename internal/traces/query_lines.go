@@ -15,10 +15,11 @@ var queriesFormat = Format{
 	Carries: "queries: time, id, and session, topic, answer, text, embedding where they are known",
 	Detection: `a first line that is a JSON object with "id" and "time" outside of what is within it; or lines that are JSON strings, one of them of ` +
 		`several words`,
-	Options: []params.Param{{Name: "time-unit", Default: "s", Choices: []string{"s", "ms", "us", "ns"}, Doc: "unit of time"}},
-	JSON:    true,
-	Detect:  detectQueries,
-	Open:    openQueryLines,
+	Options: []params.Param{{Name: "time-unit", Default: "s", Choices: []string{"s", "ms", "us", "ns"},
+		Doc: "unit of time"}},
+	JSON:   true,
+	Detect: detectQueries,
+	Open:   openQueryLines,
 }
 
 func detectQueries(head Head, _ string) Confidence {
@@ -28,7 +29,8 @@ func detectQueries(head Head, _ string) Confidence {
 	return No
 }
 
-// beginsLikeQuery says whether the first line, which an embedding may make longer than what is known of it, is an object with an id and a time.
+// beginsLikeQuery says whether the first line, which an embedding may make longer than what is known of it, is an
+// object with an id and a time.
 func beginsLikeQuery(head []byte) bool {
 	line, _, _ := bytes.Cut(head, []byte("\n"))
 	s := jsonScanner{text: line}

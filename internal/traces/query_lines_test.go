@@ -37,13 +37,23 @@ func readQueryRecords(t *testing.T, content, format string) ([]Record, error) {
 }
 
 func TestQueryLines(t *testing.T) {
-	got, err := readQueryRecords(t, `{"time": 0.5, "id": "q17", "more": {"id": [null]}, "session": "s1", "topic": "..", "answer": 7, "text": "A \"film\"?", "embedding": [0.6, -8e-1]}
+	got, err := readQueryRecords(
+		t,
+		`{"time": 0.5, "id": "q17", "more": {"id": [null]}, "session": "s1", "topic": "..", "answer": 7, "text": "A \"film\"?", "embedding": [0.6, -8e-1]}
 {"embedding":[1,0],"id":17,"time":1}
 
-`, "")
+`,
+		"",
+	)
 	want := []Record{
 		{Time: second / 2, Text: []byte("q17"), Query: &QueryHead{
-			Session: []byte("s1"), Topic: []byte(".."), Answer: []byte("7"), Text: []byte(`A "film"?`), Vector: []float32{0.6, -0.8},
+			Session: []byte(
+				"s1",
+			),
+			Topic:  []byte(".."),
+			Answer: []byte("7"),
+			Text:   []byte(`A "film"?`),
+			Vector: []float32{0.6, -0.8},
 		}},
 		{Time: second, Num: 17, Query: &QueryHead{Vector: []float32{1, 0}}},
 	}
@@ -96,7 +106,8 @@ func TestQueryLineErrors(t *testing.T) {
 	}
 }
 
-// TestQueryLinesAreDetected: also where the first line is longer than what detection sees, and neither prompts nor dialogues are taken for queries.
+// TestQueryLinesAreDetected: also where the first line is longer than what detection sees, and neither prompts nor
+// dialogues are taken for queries.
 func TestQueryLinesAreDetected(t *testing.T) {
 	long := `{"id":1,"time":0,"embedding":[1` + strings.Repeat(",0.25", headLen/5) + "]}\n"
 	for content, want := range map[string]string{
@@ -150,9 +161,11 @@ func TestQueriesRoundTrip(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(rt *rapid.T) {
 		want := anyQueries(rt)
-		file := rapid.SampledFrom([]struct{ name, format string }{{"q.jsonl", "queries"}, {"q.jsonl.zst", "queries"}, {"q.parquet", "parquet"}}).Draw(rt, "file")
+		file := rapid.SampledFrom([]struct{ name, format string }{{"q.jsonl", "queries"}, {"q.jsonl.zst",
+			"queries"}, {"q.parquet", "parquet"}}).Draw(rt, "file")
 		path := filepath.Join(dir, file.name)
-		if err := tryWriteTrace(t.Context(), path, CreateOptions{Fields: Fields{Time: true, Queries: true}}, want); err != nil {
+		if err := tryWriteTrace(t.Context(), path, CreateOptions{Fields: Fields{Time: true, Queries: true}},
+			want); err != nil {
 			rt.Fatal(err)
 		}
 		s, err := Open(path, LoadOptions{})
@@ -182,7 +195,8 @@ func TestQueryLineWriter(t *testing.T) {
 		}
 	}
 	err = w.Write(&Record{Num: 1, Query: &QueryHead{Text: []byte("\xff")}})
-	if want := `standard output: record 3: text "\xff": it is not UTF-8, which JSON cannot hold`; err == nil || err.Error() != want {
+	if want := `standard output: record 3: text "\xff": it is not UTF-8, which JSON cannot hold`; err == nil ||
+		err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
 	if err := w.Close(); err != nil {
@@ -194,11 +208,19 @@ func TestQueryLineWriter(t *testing.T) {
 	if out.String() != want {
 		t.Errorf("wrote\n%swant\n%s", out.String(), want)
 	}
-	if _, err := Create(t.Context(), filepath.Join(t.TempDir(), "x.jsonl"), CreateOptions{Format: "queries"}); err == nil || !strings.Contains(err.Error(), "no queries") {
+	if _, err := Create(t.Context(), filepath.Join(t.TempDir(), "x.jsonl"),
+		CreateOptions{Format: "queries"}); err == nil || !strings.Contains(err.Error(), "no queries") {
 		t.Errorf("error %v, want that there are no queries", err)
 	}
 }
 
 func FuzzQueryLines(f *testing.F) {
-	fuzzFormat(f, "queries", queriesFormat.Example, `{"time":1e-9,"id":-3,"session":null}`+"\n\n", "\"a\"\n\"\\ud800\"\n", `{"time":0,"id":1,"embedding":[1e38,0.1,-0]}`)
+	fuzzFormat(
+		f,
+		"queries",
+		queriesFormat.Example,
+		`{"time":1e-9,"id":-3,"session":null}`+"\n\n",
+		"\"a\"\n\"\\ud800\"\n",
+		`{"time":0,"id":1,"embedding":[1e38,0.1,-0]}`,
+	)
 }

@@ -18,7 +18,11 @@ var ratingFormat = Format{
 	Detection: "four columns separated by ::",
 	Options: []params.Param{
 		{Name: "key", Default: "item", Choices: []string{"item", "user"}, Doc: "which column is requested"},
-		{Name: "sort", Default: true, Doc: "sort by time in memory first, ratings of the same second in the order of the file"},
+		{
+			Name:    "sort",
+			Default: true,
+			Doc:     "sort by time in memory first, ratings of the same second in the order of the file",
+		},
 	},
 	Detect: detectRating,
 	Open:   openRating,
@@ -26,7 +30,8 @@ var ratingFormat = Format{
 
 var ratingSeparator = []byte("::")
 
-// detectRating looks at the first line only: nothing else looks like it, and a bad line after it must not make the file something else.
+// detectRating looks at the first line only: nothing else looks like it, and a bad line after it must not make the file
+// something else.
 func detectRating(head Head, _ string) Confidence {
 	var cells [4][]byte
 	if len(head.Lines) > 0 && cutRating(head.Lines[0], cells[:]) && isNumber(cells[2]) && isNumber(cells[3]) {
@@ -96,8 +101,8 @@ func cutRating(line []byte, cells [][]byte) bool {
 	return !bytes.Contains(line, ratingSeparator)
 }
 
-// sortedReader reads all records of r and gives them out by time; equal times stay in order. It takes 56 bytes per request and the
-// texts of the keys.
+// sortedReader reads all records of r and gives them out by time; equal times stay in order. It takes 56 bytes per
+// request and the texts of the keys.
 type sortedReader struct {
 	r       Reader
 	records []Record

@@ -20,7 +20,8 @@ type chunk struct {
 	err    error
 }
 
-// newReadAhead starts to read r, a call of which must not wait for long. The caller must call stop before it closes what r reads.
+// newReadAhead starts to read r, a call of which must not wait for long. The caller must call stop before it closes
+// what r reads.
 func newReadAhead(r io.Reader) *readAhead {
 	const buffers, bufferSize = 4, 128 << 10
 	a := &readAhead{

@@ -37,7 +37,8 @@ func TestRealPrompts(t *testing.T) {
 			tokens += int(n)
 		}
 		p := got.Prompts
-		if len(got.Groups) != c.prompts || len(got.Objects) != c.blocks || got.NumObjects != c.distinct || len(p.SessionKeys) != c.sessions ||
+		if len(got.Groups) != c.prompts || len(got.Objects) != c.blocks || got.NumObjects != c.distinct ||
+			len(p.SessionKeys) != c.sessions ||
 			p.BlockTokens != c.blockTokens || tokens != c.inputTokens {
 			t.Errorf("%s: %d prompts of %d conversations, %d blocks of %d tokens, %d distinct, %d tokens; want %+v",
 				c.files, len(got.Groups), len(p.SessionKeys), len(got.Objects), p.BlockTokens, got.NumObjects, tokens, c)
@@ -48,8 +49,8 @@ func TestRealPrompts(t *testing.T) {
 	}
 }
 
-// TestRealTraces reads published traces, which are not part of the repository: CACHESIM_TRACES names the folder that holds them.
-// The counts were taken by decompressing and counting with other tools.
+// TestRealTraces reads published traces, which are not part of the repository: CACHESIM_TRACES names the folder that
+// holds them. The counts were taken by decompressing and counting with other tools.
 func TestRealTraces(t *testing.T) {
 	folder := os.Getenv("CACHESIM_TRACES")
 	if folder == "" {

@@ -58,8 +58,11 @@ func held(rec Record, format string, fields Fields) Record {
 func TestRoundTrips(t *testing.T) {
 	dir := t.TempDir()
 	inputFormats := map[string]string{
-		"csv": "csv:ops=all,delimiter=comma,header=true", "plain": "plain", "oraclegeneral": "oraclegeneral", "parquet": "parquet:ops=all",
-		"batches": "batches",
+		"csv":           "csv:ops=all,delimiter=comma,header=true",
+		"plain":         "plain",
+		"oraclegeneral": "oraclegeneral",
+		"parquet":       "parquet:ops=all",
+		"batches":       "batches",
 	}
 	compressionNames := map[string]string{
 		"": "", ".gz": "gzip", ".zst": "zstd", ".xz": "xz", ".s2": "s2", ".sz": "snappy", ".lz4": "lz4",
@@ -69,7 +72,8 @@ func TestRoundTrips(t *testing.T) {
 		t.Run(format, func(t *testing.T) {
 			rapid.Check(t, func(rt *rapid.T) {
 				fields := Fields{
-					Time: rapid.Bool().Draw(rt, "times"), Size: rapid.Bool().Draw(rt, "sizes"), Op: rapid.Bool().Draw(rt, "ops"), Groups: format == "batches",
+					Time: rapid.Bool().Draw(rt, "times"), Size: rapid.Bool().Draw(rt, "sizes"), Op: rapid.Bool().Draw(rt,
+						"ops"), Groups: format == "batches",
 				}
 				records := rapid.SliceOfN(rapid.Custom(anyRecord), 1, 50).Draw(rt, "records")
 				want := make([]Record, len(records))
@@ -102,7 +106,10 @@ func TestRoundTrips(t *testing.T) {
 
 // recordFormats returns the formats that hold any records, not prompts or queries alone.
 func recordFormats() []string {
-	return slices.DeleteFunc(WritableFormats(), func(name string) bool { return slices.Contains([]string{"mooncake", "queries", "npy", "fvecs"}, name) })
+	return slices.DeleteFunc(WritableFormats(), func(name string) bool {
+		return slices.Contains([]string{"mooncake",
+			"queries", "npy", "fvecs"}, name)
+	})
 }
 
 // makeFit changes what a format refuses.
@@ -120,7 +127,8 @@ func makeFit(rec *Record, format string) {
 func TestWrittenFormatsAreDetected(t *testing.T) {
 	var records []Record
 	for i := range 3000 {
-		records = append(records, Record{Time: int64(i) * 1e9, Num: mix64(uint64(i % 700)), Size: int64(i % 700), Op: OpRead, Begins: i%7 == 0 || i%10 == 0})
+		records = append(records, Record{Time: int64(i) * 1e9, Num: mix64(uint64(i % 700)), Size: int64(i % 700), Op: OpRead,
+			Begins: i%7 == 0 || i%10 == 0})
 	}
 	for _, format := range recordFormats() {
 		path := filepath.Join(t.TempDir(), "trace")

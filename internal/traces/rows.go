@@ -14,8 +14,8 @@ import (
 	"github.com/cachesim/cachesim/internal/suggest"
 )
 
-// rowReader cuts lines into cells and wants the same number of cells in every row. Cells may be quoted as in RFC 4180, except where
-// spaces separate them.
+// rowReader cuts lines into cells and wants the same number of cells in every row. Cells may be quoted as in RFC 4180,
+// except where spaces separate them.
 type rowReader struct {
 	src       *Source
 	delimiter byte
@@ -53,7 +53,8 @@ func (r *rowReader) next() error {
 	return nil
 }
 
-// cutSimple appends the cells of a line whose quotes, if any, enclose whole cells and nothing that is special in quotes.
+// cutSimple appends the cells of a line whose quotes, if any, enclose whole cells and nothing that is special in
+// quotes.
 func cutSimple(cells [][]byte, line []byte, delimiter byte) (_ [][]byte, ok bool) {
 	if delimiter == ' ' || bytes.IndexByte(line, '"') < 0 {
 		return cutCells(cells, line, delimiter), true
@@ -82,7 +83,8 @@ func cutSimple(cells [][]byte, line []byte, delimiter byte) (_ [][]byte, ok bool
 	}
 }
 
-// cutCells appends the cells of a line without quotes. A run of spaces and tabs is one delimiter if the delimiter is a space.
+// cutCells appends the cells of a line without quotes. A run of spaces and tabs is one delimiter if the delimiter is a
+// space.
 func cutCells(cells [][]byte, line []byte, delimiter byte) [][]byte {
 	if delimiter == ' ' {
 		for {
@@ -173,7 +175,11 @@ func (r *rowReader) column(choice string) (int, error) {
 	case err == nil:
 		return -1, r.src.Errorf("there is no column %d: the file has %d", n, r.columns)
 	case r.header == nil:
-		return -1, r.src.Errorf("there is no column %q, as the file has no header: give a number from 1 to %d", choice, r.columns)
+		return -1, r.src.Errorf(
+			"there is no column %q, as the file has no header: give a number from 1 to %d",
+			choice,
+			r.columns,
+		)
 	}
 	return -1, r.src.Errorf("%w", suggest.Unknown("column", choice, r.header))
 }
@@ -181,11 +187,16 @@ func (r *rowReader) column(choice string) (int, error) {
 // columnOptions are the options of formats that have named columns.
 func columnOptions() []params.Param {
 	return []params.Param{
-		{Name: "key", Default: "", Doc: "column of the key: a name in the header or a number from 1; by default one named " + strings.Join(keyNames, ", ") + " (case and the signs _-.# do not matter)"},
-		{Name: "time", Default: "", Doc: "column of the time (none: ignore it); by default one named " + strings.Join(timeNames, ", ")},
-		{Name: "size", Default: "", Doc: "column of the size in bytes (none: ignore it); by default one named " + strings.Join(sizeNames, ", ")},
-		{Name: "op", Default: "", Doc: "column of the operation (none: ignore it); by default one named " + strings.Join(opNames, ", ")},
-		{Name: "time-unit", Default: "s", Choices: []string{"s", "ms", "us", "ns"}, Doc: "unit of times that are numbers; fractions are fine"},
+		{Name: "key", Default: "", Doc: "column of the key: a name in the header or a number from 1; by default one named " +
+			strings.Join(keyNames, ", ") + " (case and the signs _-.# do not matter)"},
+		{Name: "time", Default: "", Doc: "column of the time (none: ignore it); by default one named " +
+			strings.Join(timeNames, ", ")},
+		{Name: "size", Default: "", Doc: "column of the size in bytes (none: ignore it); by default one named " +
+			strings.Join(sizeNames, ", ")},
+		{Name: "op", Default: "", Doc: "column of the operation (none: ignore it); by default one named " +
+			strings.Join(opNames, ", ")},
+		{Name: "time-unit", Default: "s", Choices: []string{"s", "ms", "us", "ns"}, Doc: "unit of times that are numbers; " +
+			"fractions are fine"},
 	}
 }
 
@@ -227,7 +238,8 @@ func (r *rowReader) chooseColumns(format string, opts params.Values) (columns, e
 		}
 	}
 	if c.key < 0 {
-		return c, r.src.Errorf("no column is known to hold the key; name one with --input-format %s:key=NAME, or key=NUMBER counted from 1 "+
+		return c, r.src.Errorf("no column is known to hold the key; name one with --input-format %s:key=NAME, or "+
+			"key=NUMBER counted from 1 "+
 			"(columns %s)", format, r.describeColumns())
 	}
 	return c, nil
@@ -311,7 +323,8 @@ func (r *rowReader) named(name string) int {
 	return slices.IndexFunc(r.header, func(h string) bool { return strings.EqualFold(h, name) })
 }
 
-// known returns the index of the first column in the header whose name is one of names, the first of names before the second, or -1.
+// known returns the index of the first column in the header whose name is one of names, the first of names before the
+// second, or -1.
 func (r *rowReader) known(names []string) int {
 	for _, name := range names {
 		if i := slices.IndexFunc(r.header, func(h string) bool { return plainName(h) == name }); i >= 0 {
@@ -336,7 +349,23 @@ func plainName(name string) string {
 // be that of anything.
 var (
 	keyNames = []string{
-		"key", "cachekey", "objid", "objectid", "obj", "object", "url", "uri", "path", "item", "itemid", "lbn", "lba", "block", "blockid", "id", "name",
+		"key",
+		"cachekey",
+		"objid",
+		"objectid",
+		"obj",
+		"object",
+		"url",
+		"uri",
+		"path",
+		"item",
+		"itemid",
+		"lbn",
+		"lba",
+		"block",
+		"blockid",
+		"id",
+		"name",
 	}
 	sizeNames = []string{
 		"size", "objsize", "objectsize", "bytes", "bytessent", "bodybytessent", "contentlength", "length", "len",
@@ -378,8 +407,8 @@ func delimiterNames() []string {
 	return names
 }
 
-// guessDelimiter returns the delimiter that cuts the first lines into the same number of cells, two at least; one that finds a
-// known name in the first line goes before others. ok is false where none does.
+// guessDelimiter returns the delimiter that cuts the first lines into the same number of cells, two at least; one that
+// finds a known name in the first line goes before others. ok is false where none does.
 func guessDelimiter(lines [][]byte) (delimiter byte, ok bool) {
 	for _, d := range delimiters {
 		if slices.ContainsFunc(cutLoosely(nil, lines[0], d.char), isKnownName) && bytes.IndexByte(lines[0], d.char) >= 0 {
@@ -394,8 +423,9 @@ func guessDelimiter(lines [][]byte) (delimiter byte, ok bool) {
 	return 0, false
 }
 
-// cutsEvenly says whether lines have the same number of cells, and more than one. Up to half of them may differ, so that one bad line
-// does not turn a table into something else but is found when it is read; where blanks are the delimiter, none may, as prose has blanks.
+// cutsEvenly says whether lines have the same number of cells, and more than one. Up to half of them may differ, so
+// that one bad line does not turn a table into something else but is found when it is read; where blanks are the
+// delimiter, none may, as prose has blanks.
 func cutsEvenly(lines [][]byte, delimiter byte) bool {
 	var cells [][]byte
 	columns, even := 0, 0
@@ -428,8 +458,8 @@ func cutLoosely(cells [][]byte, line []byte, delimiter byte) [][]byte {
 	return append(cells, bytes.Trim(line[start:], `"`))
 }
 
-// guessHeader says whether the first line names the columns: it holds no numbers, and either a known name (or one of wanted), or the
-// second line has numbers.
+// guessHeader says whether the first line names the columns: it holds no numbers, and either a known name (or one of
+// wanted), or the second line has numbers.
 func guessHeader(lines [][]byte, delimiter byte, wanted []string) bool {
 	first := cutLoosely(nil, lines[0], delimiter)
 	if slices.ContainsFunc(first, isNumber) {

@@ -2,9 +2,9 @@ package traces
 
 import "math"
 
-// sampler keeps a share of the keys: those whose 64-bit hash falls below that share of its range (SHARDS, Waldspurger et al.,
-// FAST 2015, section 2.2). All requests of an object are kept or none, and the same key and seed decide alike in every file and
-// format.
+// sampler keeps a share of the keys: those whose 64-bit hash falls below that share of its range (SHARDS, Waldspurger
+// et al., FAST 2015, section 2.2). All requests of an object are kept or none, and the same key and seed decide alike
+// in every file and format.
 type sampler struct {
 	threshold uint64
 	seed      uint64
@@ -24,9 +24,9 @@ func (s *sampler) keeps(rec *Record) bool {
 
 func (s *sampler) keepsNumber(key uint64) bool { return mix64(key^s.seed) < s.threshold }
 
-// Sample returns the requests that Load keeps at this sample rate, between 0 and 1, with this seed. t must have its keys and may not
-// be a sample itself. The result may have no requests. Blocks of prompts are sampled as the objects that they are for an exact cache, so that no prompts
-// are left, whereas Load keeps whole conversations.
+// Sample returns the requests that Load keeps at this sample rate, between 0 and 1, with this seed. t must have its
+// keys and may not be a sample itself. The result may have no requests. Blocks of prompts are sampled as the objects
+// that they are for an exact cache, so that no prompts are left, whereas Load keeps whole conversations.
 func (t *Trace) Sample(rate float64, seed uint64) *Trace {
 	s := newSampler(rate, seed)
 	chosen := make([]bool, t.NumObjects)
@@ -52,7 +52,8 @@ func (t *Trace) Sample(rate float64, seed uint64) *Trace {
 	return sample
 }
 
-// mix64 maps 64 bits one to one onto 64 bits that look random: the finalizer of SplitMix64 (Steele et al., OOPSLA 2014).
+// mix64 maps 64 bits one to one onto 64 bits that look random: the finalizer of SplitMix64 (Steele et al., OOPSLA
+// 2014).
 func mix64(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
@@ -60,7 +61,8 @@ func mix64(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// hashText is FNV-1a with its bits mixed; it is part of the file format that oracleGeneralWriter writes, so it never changes.
+// hashText is FNV-1a with its bits mixed; it is part of the file format that oracleGeneralWriter writes, so it never
+// changes.
 func hashText(text []byte) uint64 {
 	hash := uint64(0xcbf29ce484222325)
 	for _, b := range text {

@@ -23,7 +23,8 @@ func TestSampleAfterLoadEqualsSampleAtLoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	for seed := range uint64(3) {
-		want, err := Load(t.Context(), []string{path}, LoadOptions{Keys: true, Sizes: true, Times: true, SampleRate: 0.3, SampleSeed: seed})
+		want, err := Load(t.Context(), []string{path}, LoadOptions{Keys: true, Sizes: true, Times: true, SampleRate: 0.3,
+			SampleSeed: seed})
 		if err != nil {
 			t.Fatal(err)
 		}

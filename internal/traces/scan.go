@@ -17,10 +17,10 @@ const progressEvery = 50 * time.Millisecond
 // checkEvery is the number of records between two looks at the clock and at the context.
 const checkEvery = 1 << 12
 
-// Scan streams the records of trace files, one file after another or merged by time, sampled and limited as opts says: begin is
-// called once with what the records carry, then visit for each. A record is valid until visit returns. All files must carry
-// the same of the fields that opts asks for. Not to find any request is an error. When ctx ends, Scan returns its error at once.
-// It returns what the files were read as, each way once.
+// Scan streams the records of trace files, one file after another or merged by time, sampled and limited as opts says:
+// begin is called once with what the records carry, then visit for each. A record is valid until visit returns. All
+// files must carry the same of the fields that opts asks for. Not to find any request is an error. When ctx ends, Scan
+// returns its error at once. It returns what the files were read as, each way once.
 func Scan(ctx context.Context, paths []string, opts LoadOptions, begin func(Fields) error,
 	visit func(*Record) error) ([]Reading, error) {
 	s, err := newScan(ctx, paths, opts)
@@ -74,7 +74,8 @@ func newScan(ctx context.Context, paths []string, opts LoadOptions) (*scan, erro
 	case opts.PerFile && opts.Merge:
 		return nil, errors.New("files that are merged by time cannot be replayed one by one: ask for one or the other")
 	case opts.Vectors != nil && opts.Merge:
-		return nil, fmt.Errorf("%v: embeddings belong to requests in the order of their files, which merging changes: merge with cachesim convert first", opts.Vectors)
+		return nil, fmt.Errorf("%v: embeddings belong to requests in the order of their files, which merging changes: "+
+			"merge with cachesim convert first", opts.Vectors)
 	case math.IsNaN(opts.SampleRate) || opts.SampleRate < 0 || opts.SampleRate > 1:
 		return nil, fmt.Errorf("sample rate %v: want a share of the keys between 0 and 1", opts.SampleRate)
 	case opts.SampleRate > 0 && opts.SampleRate < 1:
@@ -251,7 +252,11 @@ func (s *scan) openNext(path string) (*Stream, error) {
 func (s *scan) start(path string, fields Fields) error {
 	if s.beside != nil {
 		if fields.BlockTokens > 0 {
-			return fmt.Errorf("%s: its requests are blocks of prompts, which have no embeddings as those of %v", path, s.opts.Vectors)
+			return fmt.Errorf(
+				"%s: its requests are blocks of prompts, which have no embeddings as those of %v",
+				path,
+				s.opts.Vectors,
+			)
 		}
 		fields.Queries = true
 	}
@@ -259,7 +264,8 @@ func (s *scan) start(path string, fields Fields) error {
 	if fields.BlockTokens > 0 {
 		s.chains = newChains()
 		if s.sampler != nil && !fields.Sessions {
-			return fmt.Errorf("%s: its prompts belong to no conversations, and a sample of blocks would tear prompts apart: use --limit instead of --sample", path)
+			return fmt.Errorf("%s: its prompts belong to no conversations, and a sample of blocks would tear prompts apart: "+
+				"use --limit instead of --sample", path)
 		}
 	}
 	return s.begin(fields)
@@ -272,9 +278,19 @@ func (s *scan) checkPrompts(path string, fields Fields) error {
 	case (is.BlockTokens > 0) != (as.BlockTokens > 0):
 		return fmt.Errorf("%s and %s do not go together: only one of them has prompts", first, path)
 	case is.BlockTokens != as.BlockTokens:
-		return fmt.Errorf("%s and %s do not go together: blocks of %d and of %d tokens", first, path, as.BlockTokens, is.BlockTokens)
+		return fmt.Errorf(
+			"%s and %s do not go together: blocks of %d and of %d tokens",
+			first,
+			path,
+			as.BlockTokens,
+			is.BlockTokens,
+		)
 	case is.BlockTokens > 0 && is.Sessions != as.Sessions:
-		return fmt.Errorf("%s and %s do not go together: only one of them says which prompts belong to one conversation", first, path)
+		return fmt.Errorf(
+			"%s and %s do not go together: only one of them says which prompts belong to one conversation",
+			first,
+			path,
+		)
 	}
 	return nil
 }
@@ -343,7 +359,8 @@ func (s *scan) keeps(rec *Record) bool {
 	return s.keepsPrompt
 }
 
-// atLimit says whether rec, which was kept, is the last request that may be: the last block of a prompt where prompts are counted.
+// atLimit says whether rec, which was kept, is the last request that may be: the last block of a prompt where prompts
+// are counted.
 func (s *scan) atLimit(rec *Record) bool {
 	if s.fields.BlockTokens == 0 {
 		return s.kept == s.opts.Limit
@@ -392,5 +409,10 @@ func (s *scan) nothingKept() error {
 	if s.seen == 0 {
 		return fmt.Errorf("%s: holds no requests", s.paths[0])
 	}
-	return fmt.Errorf("%s: sampling at %v kept none of %d requests: use a higher rate or another seed", s.paths[0], s.opts.SampleRate, s.seen)
+	return fmt.Errorf(
+		"%s: sampling at %v kept none of %d requests: use a higher rate or another seed",
+		s.paths[0],
+		s.opts.SampleRate,
+		s.seen,
+	)
 }

@@ -15,7 +15,8 @@ var seqIDSizeFormat = Format{
 	Detection: "three whole numbers a line, and the first counts the lines",
 	Options: []params.Param{{
 		Name: "key", Default: "id-size", Choices: []string{"id-size", "id"},
-		Doc: "what an object is: the pair of id and size, as in AdaptSize, so that a changed size is a new object; or the id alone",
+		Doc: "what an object is: the pair of id and size, as in AdaptSize, so that a changed size is a new object; or the " +
+			"id alone",
 	}},
 	Detect: detectSeqIDSize,
 	Open: func(src *Source, opts params.Values) (Reader, Fields, error) {
@@ -45,8 +46,8 @@ func detectSeqIDSize(head Head, _ string) Confidence {
 	return Likely
 }
 
-// seqIDSizeReader reads the traces of Berger, Sitaraman and Harchol-Balter, "AdaptSize: Orchestrating the Hot Object Memory Cache in a
-// Content Delivery Network", NSDI 2017.
+// seqIDSizeReader reads the traces of Berger, Sitaraman and Harchol-Balter, "AdaptSize: Orchestrating the Hot Object
+// Memory Cache in a Content Delivery Network", NSDI 2017.
 type seqIDSizeReader struct {
 	src  *Source
 	pair bool   // an object is an (id, size) pair

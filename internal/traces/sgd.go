@@ -9,11 +9,13 @@ import (
 )
 
 // rolesOption says whose turns are requests.
-var rolesOption = params.Param{Name: "roles", Default: "user", Choices: []string{"user", "both"}, Doc: "turns that are requests: those of the user, or of both sides"}
+var rolesOption = params.Param{Name: "roles", Default: "user", Choices: []string{"user",
+	"both"}, Doc: "turns that are requests: those of the user, or of both sides"}
 
 var sgdFormat = Format{
-	Name:      "sgd",
-	Summary:   "task-oriented dialogues with services, a JSON array per file (Schema-Guided Dialogue): a turn is a query, its dialogue the session",
+	Name: "sgd",
+	Summary: "task-oriented dialogues with services, a JSON array per file (Schema-Guided Dialogue): a turn is a " +
+		"query, its dialogue the session",
 	Example:   `[{"dialogue_id": "1_00000", "services": ["Restaurants_2"], "turns": [{"speaker": "USER", "utterance": "A table for 2", "frames": [{"service": "Restaurants_2"}]}]}]`,
 	Carries:   "queries: text, session, topic",
 	Detection: `a JSON array of objects with "dialogue_id" and "turns"`,
@@ -22,9 +24,12 @@ var sgdFormat = Format{
 		{Name: "topic", Default: "turn", Choices: []string{"turn", "dialogue", "none"},
 			Doc: "label of the topic: the service that the turn is about, all services of the dialogue, or none"},
 	},
-	JSON:   true,
-	Detect: certainIf(func(head Head) bool { return looksLikeJSONArray(head, "dialogue_id", "turns") || isSGDSchema(head) }),
-	Open:   openSGD,
+	JSON: true,
+	Detect: certainIf(func(head Head) bool {
+		return looksLikeJSONArray(head, "dialogue_id", "turns") ||
+			isSGDSchema(head)
+	}),
+	Open: openSGD,
 }
 
 // isSGDSchema recognises the file of the data set that describes its services.
@@ -59,7 +64,8 @@ func openSGD(src *Source, opts params.Values) (Reader, Fields, error) {
 	if head, err := src.head(); err != nil {
 		return nil, Fields{}, err
 	} else if isSGDSchema(head) {
-		return nil, Fields{}, src.Errorf("describes services and holds no dialogues: leave schema.json out and name the dialogues_*.json files")
+		return nil, Fields{}, src.Errorf("describes services and holds no dialogues: leave schema.json out and name the " +
+			"dialogues_*.json files")
 	}
 	r := &sgdReader{
 		file: src.nextNumber(), bothRoles: opts.Text("roles") == "both",
@@ -160,8 +166,9 @@ func (r *sgdReader) add(d sgdDialogue) {
 	}
 }
 
-// turnedTo returns the service that a turn is about: of those in its frames the first that is not the one of the turn before, as a turn that goes on
-// to another service has a frame for each. A turn without frames stays with the one before.
+// turnedTo returns the service that a turn is about: of those in its frames the first that is not the one of the turn
+// before, as a turn that goes on to another service has a frame for each. A turn without frames stays with the one
+// before.
 func turnedTo(services [][]byte, before []byte) []byte {
 	i := slices.IndexFunc(services, func(s []byte) bool { return !bytes.Equal(s, before) })
 	switch {

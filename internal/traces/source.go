@@ -147,8 +147,9 @@ func (in *input) close() error {
 	return errors.Join(errs...)
 }
 
-// Source is what a Format reads from: the decompressed bytes of one file or of one member of a tar archive. It is read either by
-// lines (Line), by fixed records (Records), as a plain io.Reader, or at random (ReaderAt). All its errors name the file.
+// Source is what a Format reads from: the decompressed bytes of one file or of one member of a tar archive. It is read
+// either by lines (Line), by fixed records (Records), as a plain io.Reader, or at random (ReaderAt). All its errors
+// name the file.
 type Source struct {
 	in          *input
 	place       string        // file, and member of an archive, that errors begin with
@@ -168,7 +169,8 @@ func newSource(in *input, place, name string, r io.Reader) (*Source, error) {
 		return nil, err
 	}
 	content := io.Reader(d)
-	if d.compression != "" && r == io.Reader(in) && in.size > 0 { // a pipe may be silent for ever, and then nothing could be closed
+	// a pipe may be silent for ever, and then nothing could be closed
+	if d.compression != "" && r == io.Reader(in) && in.size > 0 {
 		ahead := newReadAhead(d)
 		in.onClose(ahead.stop)
 		content = ahead
@@ -216,15 +218,16 @@ func strippedName(path string) string {
 	}
 }
 
-// nextNumber gives the file or member its number among those that are read together, from 0 on in the order in which they are opened. A format asks once.
+// nextNumber gives the file or member its number among those that are read together, from 0 on in the order in which
+// they are opened. A format asks once.
 func (s *Source) nextNumber() int {
 	n := s.in.together.numbered
 	s.in.together.numbered++
 	return n
 }
 
-// Line returns the next line without its line break (LF or CRLF) and io.EOF after the last, which need not end with a break.
-// The slice is valid until the next call.
+// Line returns the next line without its line break (LF or CRLF) and io.EOF after the last, which need not end with a
+// break. The slice is valid until the next call.
 func (s *Source) Line() ([]byte, error) {
 	line, err := s.buf.ReadSlice('\n')
 	if err != nil {
@@ -300,8 +303,8 @@ func (s *Source) LineErrorf(format string, args ...any) error {
 	return fmt.Errorf("%s: line %d: %w", s.place, s.line, fmt.Errorf(format, args...))
 }
 
-// Records returns whole records of size bytes each, at least one and as many as are at hand, and io.EOF at the end. A rest that is
-// shorter than a record is an error. The slice is valid until the next call.
+// Records returns whole records of size bytes each, at least one and as many as are at hand, and io.EOF at the end. A
+// rest that is shorter than a record is an error. The slice is valid until the next call.
 func (s *Source) Records(size int) ([]byte, error) {
 	if s.buf.Buffered() < size {
 		head, err := s.buf.Peek(size)
@@ -309,7 +312,8 @@ func (s *Source) Records(size int) ([]byte, error) {
 		case err == io.EOF && len(head) == 0:
 			return nil, io.EOF
 		case err == io.EOF:
-			return nil, s.OffsetErrorf(s.offset, "the file is cut off within a record: want %d bytes, %d are left", size, len(head))
+			return nil, s.OffsetErrorf(s.offset, "the file is cut off within a record: want %d bytes, %d are left", size,
+				len(head))
 		case err != nil:
 			return nil, err
 		}
@@ -332,7 +336,8 @@ func (s *Source) Read(p []byte) (int, error) {
 // Offset returns the number of decompressed bytes that Records and Read returned so far.
 func (s *Source) Offset() int64 { return s.offset }
 
-// Peek returns the next n bytes without consuming them, fewer with io.EOF where the input ends before; n is at most 1 MiB.
+// Peek returns the next n bytes without consuming them, fewer with io.EOF where the input ends before; n is at most 1
+// MiB.
 func (s *Source) Peek(n int) ([]byte, error) { return s.buf.Peek(n) }
 
 // OffsetErrorf returns an error about the byte at offset of the decompressed content: "FILE: byte 2400: ...".
@@ -358,8 +363,8 @@ func (s *Source) isWholeFile() bool {
 	return s.compression == "" && s.place == s.in.label && s.in.file != nil && s.in.size > 0
 }
 
-// ReaderAt gives random access to the content and its length. Compressed input, archives and pipes are copied to a temporary file
-// that Close removes. Nothing may have been consumed before.
+// ReaderAt gives random access to the content and its length. Compressed input, archives and pipes are copied to a
+// temporary file that Close removes. Nothing may have been consumed before.
 func (s *Source) ReaderAt() (io.ReaderAt, int64, error) {
 	if s.isWholeFile() {
 		return s.in, s.in.size, nil

@@ -125,7 +125,11 @@ func (t *tarReader) openMember(header *tar.Header) error {
 	case err != nil:
 		return err
 	case t.member != nil && src.reading.Format != t.reading.Format:
-		return src.Errorf("looks like %s but the files before it like %s; name the right one with --input-format NAME", src.reading.Format, t.reading.Format)
+		return src.Errorf(
+			"looks like %s but the files before it like %s; name the right one with --input-format NAME",
+			src.reading.Format,
+			t.reading.Format,
+		)
 	case t.member != nil && fields != t.fields:
 		return src.Errorf("has other columns than the files before it in the archive")
 	}

@@ -8,8 +8,9 @@ import (
 )
 
 var tiageFormat = Format{
-	Name:      "tiage",
-	Summary:   "chats with marks where the topic shifts, a JSON object per file (TIAGE): a turn is a query, its dialogue the session",
+	Name: "tiage",
+	Summary: "chats with marks where the topic shifts, a JSON object per file (TIAGE): a turn is a query, its " +
+		"dialogue the session",
 	Example:   `{"1": [["hello , how are you ?", "-1"], ["i am well .", "0"], ["i love this season .", "1"]]}`,
 	Carries:   "queries: text, session, topic",
 	Detection: `a JSON object of arrays of pairs of strings, the second of the first "-1", "0" or "1"`,
@@ -24,7 +25,8 @@ var tiageFormat = Format{
 // shiftLabels mark turns: "1" where the topic shifts, "0" where it does not, "-1" at the first turn.
 var shiftLabels = []string{"1", "0", "-1"}
 
-// firstPair returns the first key of a JSON object of arrays of pairs of strings, and the second string of the first pair.
+// firstPair returns the first key of a JSON object of arrays of pairs of strings, and the second string of the first
+// pair.
 func firstPair(head Head) (key, second []byte, ok bool) {
 	s := &jsonScanner{text: head.Bytes}
 	if !s.take('{') {

@@ -13,36 +13,36 @@ import (
 	"github.com/cachesim/cachesim/internal/memory"
 )
 
-// Trace is a sequence of requests in columns. It is read-only after Load and shared by all replays.
-// Memory: 4 bytes per request, plus 8 per object for sizes, plus 8 per request for each of RequestSizes and Times and 1 for Ops where
+// Trace is a sequence of requests in columns. It is read-only after Load and shared by all replays. Memory: 4 bytes per
+// request, plus 8 per object for sizes, plus 8 per request for each of RequestSizes and Times and 1 for Ops where
 // present, plus 24 per object and the text for Keys. While it loads, 20 to 30 more per object find the number of a key.
 type Trace struct {
 	Name       string   // how the trace is named in records: the base name of its file, or several joined with "+"
 	Objects    []uint32 // per request: the object's dense number, 0 to NumObjects-1 in order of first appearance
 	NumObjects int
 
-	// Sizes in bytes. Both nil: the trace has no sizes, or they were not asked for. RequestSizes is set only where an object
-	// changes its size within the trace; then ObjectSizes holds each object's first size.
+	// Sizes in bytes. Both nil: the trace has no sizes, or they were not asked for. RequestSizes is set only where an
+	// object changes its size within the trace; then ObjectSizes holds each object's first size.
 	ObjectSizes  []int64
 	RequestSizes []int64
 
-	// Times in nanoseconds, per request; nil where the trace has no clock or it was not asked for. They are those of the files, and so may
-	// go back.
+	// Times in nanoseconds, per request; nil where the trace has no clock or it was not asked for. They are those of the
+	// files, and so may go back.
 	Times []int64
 
 	Ops  []Op  // per request; nil where the format has none or they were not asked for
 	Keys []Key // per object: the key in the file; nil unless asked for
 
-	// Groups are the positions at which requests that come together begin, the first of them 0: the blocks of a prompt, the keys of a batch.
-	// Nil: each request comes alone.
+	// Groups are the positions at which requests that come together begin, the first of them 0: the blocks of a prompt,
+	// the keys of a batch. Nil: each request comes alone.
 	Groups []int
 	// Prompts holds what is known of prompts and their blocks; nil unless the groups are prompts.
 	Prompts *Prompts
 	// Queries holds what is known of queries in words; nil unless the trace has them and they were asked for.
 	Queries *Queries
 
-	// Starts are the positions at which a file begins that is to be replayed through an empty cache, the first of them 0. Nil: the whole
-	// trace is one sequence.
+	// Starts are the positions at which a file begins that is to be replayed through an empty cache, the first of them 0.
+	// Nil: the whole trace is one sequence.
 	Starts []int
 
 	Readings   []Reading // what the files, or the generator, were read as, each way once
@@ -53,23 +53,25 @@ type Trace struct {
 	Limited     bool // reading ended at LoadOptions.Limit
 }
 
-// Prompts are the requests to a language model. The blocks of a prompt are its group; an object is a block together with all that comes before
-// it in its prompt, so equal objects begin equal prefixes.
+// Prompts are the requests to a language model. The blocks of a prompt are its group; an object is a block together
+// with all that comes before it in its prompt, so equal objects begin equal prefixes.
 type Prompts struct {
 	BlockTokens int // tokens in a full block
-	// InputTokens are the lengths of the prompts. Block i of a prompt holds min(BlockTokens, InputTokens - i BlockTokens) tokens, so n leading blocks
-	// hold min(n BlockTokens, InputTokens). Files that leave out a last, partial block have up to BlockTokens-1 tokens beyond the blocks.
+	// InputTokens are the lengths of the prompts. Block i of a prompt holds min(BlockTokens, InputTokens - i BlockTokens)
+	// tokens, so n leading blocks hold min(n BlockTokens, InputTokens). Files that leave out a last, partial block have up
+	// to BlockTokens-1 tokens beyond the blocks.
 	InputTokens  []int32
 	OutputTokens []int32 // per prompt; nil where they are not known
 	Sessions     []int32 // per prompt: the dense number of its conversation; nil where it is not known
-	Arrivals     []int64 // nanoseconds, per prompt, never negative; nil without a clock. Like Times they may go back where the file does
-	Parents      []int32 // per object: the block before it in its prompt, -1 for the first
+	// nanoseconds, per prompt, never negative; nil without a clock. Like Times they may go back where the file does
+	Arrivals []int64
+	Parents  []int32 // per object: the block before it in its prompt, -1 for the first
 
 	SessionKeys []uint64 // per conversation: the number that it has in the file, or the hash of its name; nil as Sessions
 }
 
-// Depths returns for each object the tokens from the root of the prefix tree to the end of the block, every block taken as full. Without
-// prompts it returns nil.
+// Depths returns for each object the tokens from the root of the prefix tree to the end of the block, every block taken
+// as full. Without prompts it returns nil.
 func (p *Prompts) Depths() []int32 {
 	if p == nil {
 		return nil
@@ -84,8 +86,8 @@ func (p *Prompts) Depths() []int32 {
 	return depths
 }
 
-// Parts returns the sequences of the trace that are each replayed through an empty cache, with the object numbers of the whole: the
-// trace itself where Starts is nil.
+// Parts returns the sequences of the trace that are each replayed through an empty cache, with the object numbers of
+// the whole: the trace itself where Starts is nil.
 func (t *Trace) Parts() []*Trace {
 	if len(t.Starts) == 0 {
 		return []*Trace{t}
@@ -126,7 +128,8 @@ func (t *Trace) slice(from, to int) *Trace {
 	return &part
 }
 
-// sliceGroups returns the groups of the requests [from, to), which begin and end with one, as positions from 0 on, and what is known of their prompts.
+// sliceGroups returns the groups of the requests [from, to), which begin and end with one, as positions from 0 on, and
+// what is known of their prompts.
 func (t *Trace) sliceGroups(from, to int) ([]int, *Prompts) {
 	first, _ := slices.BinarySearch(t.Groups, from)
 	end, _ := slices.BinarySearch(t.Groups, to)
@@ -155,12 +158,14 @@ func cut[T any](column []T, from, to int) []T {
 
 // Bytes returns the memory that the columns take. Room that nothing was written to is none.
 func (t *Trace) Bytes() int64 {
-	bytes := column(t.Objects) + column(t.ObjectSizes) + column(t.RequestSizes) + column(t.Times) + column(t.Ops) + column(t.Groups) + column(t.Keys)
+	bytes := column(t.Objects) + column(t.ObjectSizes) + column(t.RequestSizes) + column(t.Times) + column(t.Ops) +
+		column(t.Groups) + column(t.Keys)
 	for _, k := range t.Keys {
 		bytes += int64(len(k.Text))
 	}
 	if p := t.Prompts; p != nil {
-		bytes += column(p.InputTokens) + column(p.OutputTokens) + column(p.Sessions) + column(p.Arrivals) + column(p.Parents) + column(p.SessionKeys)
+		bytes += column(p.InputTokens) + column(p.OutputTokens) + column(p.Sessions) + column(p.Arrivals) +
+			column(p.Parents) + column(p.SessionKeys)
 	}
 	if q := t.Queries; q != nil {
 		bytes += column(q.Vectors) + column(q.Texts) + column(q.Topics) + column(q.Answers) + column(q.Sessions)
@@ -269,9 +274,10 @@ type Record struct {
 	Text []byte // key text, nil for a numeric key; valid until the next call of Read
 	Op   Op
 
-	Begins bool        // the request begins a group: see Trace.Groups
-	Prompt *PromptHead // of the prompt that begins here; only where Fields.BlockTokens, and valid until the next call of Read
-	Query  *QueryHead  // only where Fields.Queries, and valid until the next call of Read
+	Begins bool // the request begins a group: see Trace.Groups
+	// of the prompt that begins here; only where Fields.BlockTokens, and valid until the next call of Read
+	Prompt *PromptHead
+	Query  *QueryHead // only where Fields.Queries, and valid until the next call of Read
 }
 
 // Reader streams the records of one trace. Read fills rec and returns io.EOF after the last record. Every other error
@@ -289,8 +295,8 @@ type Fields struct {
 	Sessions    bool // prompts belong to conversations: PromptHead.Session
 	Queries     bool // requests are queries in words, with Record.Query
 
-	// Counted says that the file has no clock and that time counts requests: Scan and Load make Record.Time the number of the request among all
-	// that are read, from 0, in seconds.
+	// Counted says that the file has no clock and that time counts requests: Scan and Load make Record.Time the number of
+	// the request among all that are read, from 0, in seconds.
 	Counted bool
 }
 
@@ -298,10 +304,11 @@ type Fields struct {
 type LoadOptions struct {
 	Format string // "" to detect, or "NAME" or "NAME:opt=value,opt=value"
 	Merge  bool   // several files: merge by time instead of one after another
-	Limit  int    // keep at most this many requests, or prompts of a trace that has prompts (counted after sampling); 0 for all
+	// keep at most this many requests, or prompts of a trace that has prompts (counted after sampling); 0 for all
+	Limit int
 
-	// SampleRate in (0,1) keeps the objects whose hashed key falls below that share (SHARDS, Waldspurger et al., FAST 2015);
-	// 0 or 1 keeps all. SampleSeed varies the hash. Of prompts, whole conversations are kept.
+	// SampleRate in (0,1) keeps the objects whose hashed key falls below that share (SHARDS, Waldspurger et al., FAST
+	// 2015); 0 or 1 keeps all. SampleSeed varies the hash. Of prompts, whole conversations are kept.
 	SampleRate float64
 	SampleSeed uint64
 
@@ -313,8 +320,10 @@ type LoadOptions struct {
 	Ops   bool // keep operations
 	Keys  bool // keep the keys
 
-	Queries bool         // keep what is known of queries
-	Vectors VectorReader // embeddings of the queries from beside the trace, one for each request of its files, in their order; nil: those in the trace
+	Queries bool // keep what is known of queries
+	// embeddings of the queries from beside the trace, one for each request of its files, in their order; nil: those in
+	// the trace
+	Vectors VectorReader
 
 	Memory *memory.Budget // what may be taken; nil: all that there is
 	// RequestBytes is what the caller will take for each request once the trace is loaded, so that a trace which leaves

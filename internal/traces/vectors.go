@@ -14,9 +14,10 @@ import (
 	"strings"
 )
 
-// VectorFile reads embeddings row by row from a file that holds nothing else: a NumPy array (.npy, https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html)
-// or fvecs (http://corpus-texmex.irisa.fr), compressed or not, which it recognises by its content. It has a reader of npy of its own, as sbinet/npyio reads
-// an array whole, into memory for as many rows as the header claims.
+// VectorFile reads embeddings row by row from a file that holds nothing else: a NumPy array (.npy,
+// https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html) or fvecs (http://corpus-texmex.irisa.fr),
+// compressed or not, which it recognises by its content. It has a reader of npy of its own, as sbinet/npyio reads an
+// array whole, into memory for as many rows as the header claims.
 type VectorFile struct {
 	in       *input
 	src      *Source
@@ -43,7 +44,8 @@ const maxDim = 1 << 16
 // unknownRows is the number of rows where the file does not state it.
 const unknownRows = -1
 
-// OpenVectors opens a file of embeddings. The error names the file and says what is wrong with it; ctx ends the waiting for a pipe.
+// OpenVectors opens a file of embeddings. The error names the file and says what is wrong with it; ctx ends the waiting
+// for a pipe.
 func OpenVectors(ctx context.Context, path string) (*VectorFile, error) {
 	in, err := openInput(ctx, path, nil)
 	if err != nil {
@@ -184,7 +186,8 @@ func (v *VectorFile) beginFvecs(head []byte) error {
 	}
 	length := binary.LittleEndian.Uint32(head)
 	if length == 0 || length > maxDim {
-		return v.src.Errorf("begins with %.8q: want embeddings as .npy, which begins with %q, or as .fvecs, which begins with the length of the first one, from 1 to %d, as int32",
+		return v.src.Errorf("begins with %.8q: want embeddings as .npy, which begins with %q, or as .fvecs, which begins "+
+			"with the length of the first one, from 1 to %d, as int32",
 			head, npyMagic, maxDim)
 	}
 	v.fvecs, v.width, v.dim, v.rows, v.rowBytes = true, 4, int(length), unknownRows, lengthBytes+4*int(length)
@@ -204,7 +207,8 @@ func (v *VectorFile) beginNpy() error {
 	}
 	v.rowBytes = v.width * v.dim
 	if size := v.src.Size(); size > 0 && size-v.src.Offset() != v.rows*int64(v.rowBytes) {
-		return v.src.Errorf("its header states %d rows of %d numbers, which are %d bytes, but %d follow it: the file is cut off or damaged",
+		return v.src.Errorf("its header states %d rows of %d numbers, which are %d bytes, but %d follow it: the file is "+
+			"cut off or damaged",
 			v.rows, v.dim, v.rows*int64(v.rowBytes), size-v.src.Offset())
 	}
 	return nil
@@ -268,14 +272,21 @@ func (v *VectorFile) parseNpyHeader(text string) error {
 		return fmt.Errorf("a NumPy array of records: want one of numbers, float32 or float64; %s", advice)
 	}
 	if v.width = npyWidths[kind[1]]; v.width == 0 {
-		return fmt.Errorf("a NumPy array of type %q: want little-endian floating-point numbers, '<f4', '<f8' or '<f2'; %s", kind[1], advice)
+		return fmt.Errorf(
+			"a NumPy array of type %q: want little-endian floating-point numbers, '<f4', '<f8' or '<f2'; %s",
+			kind[1],
+			advice,
+		)
 	}
 	if order[1] == "True" {
 		return fmt.Errorf("a NumPy array in Fortran order, column by column: want it row by row; %s", advice)
 	}
 	lengths := strings.FieldsFunc(shape[1], func(r rune) bool { return !('0' <= r && r <= '9') })
 	if len(lengths) != 2 {
-		return fmt.Errorf("a NumPy array of the shape (%s): want two dimensions, (requests, numbers of an embedding)", shape[1])
+		return fmt.Errorf(
+			"a NumPy array of the shape (%s): want two dimensions, (requests, numbers of an embedding)",
+			shape[1],
+		)
 	}
 	rows, err := strconv.ParseInt(lengths[0], 10, 64)
 	if err != nil || rows > maxCount {

@@ -61,7 +61,8 @@ func TestVectorFilesRoundTrip(t *testing.T) {
 			row[0] = rapid.Float32Range(0.5, 1).Draw(t, "not zero")
 			return row
 		}), 1, 100).Draw(rt, "rows")
-		path := filepath.Join(dir, rapid.SampledFrom([]string{"x.npy", "x.fvecs", "x.npy.zst", "x.fvecs.gz"}).Draw(rt, "name"))
+		path := filepath.Join(dir, rapid.SampledFrom([]string{"x.npy", "x.fvecs", "x.npy.zst", "x.fvecs.gz"}).Draw(rt,
+			"name"))
 		var records []Record
 		for i, row := range want {
 			records = append(records, Record{Num: uint64(i), Query: &QueryHead{Vector: row}})
@@ -92,11 +93,13 @@ func TestNpyVariants(t *testing.T) {
 	halves := []uint16{0x3c00, 0x4000, 0x4200, 0x4400}
 	wide := "{\"shape\": (2L, 2L), \"fortran_order\": False, \"descr\": \"<f8\"}"
 	long := func(version byte) string {
-		return "\x93NUMPY" + string([]byte{version, 0}) + string(bytesOf(t, uint32(len(npyTwoByTwo)))) + npyTwoByTwo + string(bytesOf(t, floats))
+		return "\x93NUMPY" + string([]byte{version, 0}) + string(bytesOf(t, uint32(len(npyTwoByTwo)))) + npyTwoByTwo +
+			string(bytesOf(t, floats))
 	}
 	for name, content := range map[string]string{
 		"version 1": npyOf(t, npyTwoByTwo, floats), "float64 in another order": npyOf(t, wide, doubles),
-		"float16": npyOf(t, strings.Replace(npyTwoByTwo, "<f4", "<f2", 1), halves), "version 2": long(2), "version 3": long(3),
+		"float16": npyOf(t, strings.Replace(npyTwoByTwo, "<f4", "<f2", 1),
+			halves), "version 2": long(2), "version 3": long(3),
 		"fvecs": string(bytesOf(t, int32(2), floats[:2], int32(2), floats[2:])),
 	} {
 		for _, piped := range []bool{false, true} {
@@ -112,27 +115,34 @@ func TestVectorFileErrors(t *testing.T) {
 	with := func(old, new string) string { return strings.Replace(npyTwoByTwo, old, new, 1) }
 	nan := float32(math.NaN())
 	for name, c := range map[string]struct{ content, want string }{
-		"big endian":    {npyOf(t, with("<f4", ">f4"), floats), `a NumPy array of type ">f4": want little-endian floating-point numbers`},
-		"integers":      {npyOf(t, with("<f4", "<i4"), floats), `a NumPy array of type "<i4"`},
-		"objects":       {npyOf(t, with("<f4", "|O"), floats), `a NumPy array of type "|O"`},
-		"records":       {npyOf(t, with("'<f4'", "[('a', '<f4')]"), floats), "a NumPy array of records"},
-		"Fortran order": {npyOf(t, with("False", "True"), floats), "in Fortran order, column by column: want it row by row; in Python: numpy.save(path, numpy.ascontiguousarray("},
+		"big endian": {npyOf(t, with("<f4", ">f4"), floats), `a NumPy array of type ">f4": want little-endian floating-point numbers`},
+		"integers":   {npyOf(t, with("<f4", "<i4"), floats), `a NumPy array of type "<i4"`},
+		"objects":    {npyOf(t, with("<f4", "|O"), floats), `a NumPy array of type "|O"`},
+		"records":    {npyOf(t, with("'<f4'", "[('a', '<f4')]"), floats), "a NumPy array of records"},
+		"Fortran order": {npyOf(t, with("False", "True"), floats), "in Fortran order, column by column: want it row by " +
+			"row; in Python: numpy.save(path, numpy.ascontiguousarray("},
 		"one dimension": {npyOf(t, with("(2, 2)", "(4,)"), floats), "of the shape (4,): want two dimensions"},
 		"three":         {npyOf(t, with("(2, 2)", "(2, 2, 1)"), floats), "of the shape (2, 2, 1): want two dimensions"},
-		"no numbers":    {npyOf(t, with("(2, 2)", "(2, 0)")), "with 0 numbers in a row: want embeddings of 1 to 65536 numbers"},
-		"wide rows":     {npyOf(t, with("(2, 2)", "(2, 9999999999999999999)")), "with 9999999999999999999 numbers in a row"},
-		"many rows":     {npyOf(t, with("(2, 2)", "(99999999999999999999, 2)")), "of 99999999999999999999 rows: want at most 4294967294"},
-		"no shape":      {npyOf(t, with("shape", "form"), floats), "lacks descr, fortran_order or shape"},
-		"version":       {"\x93NUMPY\x04\x00aaaaaaaaaa", "a NumPy array of version 4: want 1, 2 or 3"},
-		"long header":   {"\x93NUMPY\x02\x00\xff\xff\xff\x7f", "a header of 2147483647 bytes: want at most 65536"},
-		"cut header":    {npyOf(t, npyTwoByTwo)[:40], "cut off within the header of a NumPy array"},
-		"not finite":    {npyOf(t, npyTwoByTwo, []float32{1, 2, nan, 4}), "row 1, counted from 0: an embedding with a number that is not finite"},
-		"too large":     {npyOf(t, with("<f4", "<f8"), []float64{1, 2, 1e300, 4}), "row 1, counted from 0: the number 1e+300: want numbers within the range of float32"},
-		"zeros":         {npyOf(t, npyTwoByTwo, []float32{0, 0, 3, 4}), "row 0, counted from 0: an embedding of zeros"},
-		"other length":  {string(bytesOf(t, int32(2), floats[:2], int32(1), floats[:2])), "row 1, counted from 0: an embedding of 1 numbers after others of 2"},
-		"cut fvecs":     {string(bytesOf(t, int32(2), floats[:2], int32(2), floats[:1])), "byte 12: the file is cut off within a record: want 12 bytes, 8 are left"},
-		"text":          {"1,2\n3,4\n", `begins with "1,2\n3,": want embeddings as .npy, which begins with "\x93NUMPY", or as .fvecs`},
-		"short":         {"\x01\x00", "holds 2 bytes: want embeddings as .npy or .fvecs"},
+		"no numbers": {npyOf(t, with("(2, 2)", "(2, 0)")), "with 0 numbers in a row: want embeddings of 1 to 65536 " +
+			"numbers"},
+		"wide rows": {npyOf(t, with("(2, 2)", "(2, 9999999999999999999)")), "with 9999999999999999999 numbers in a row"},
+		"many rows": {npyOf(t, with("(2, 2)", "(99999999999999999999, 2)")), "of 99999999999999999999 rows: want at " +
+			"most 4294967294"},
+		"no shape":    {npyOf(t, with("shape", "form"), floats), "lacks descr, fortran_order or shape"},
+		"version":     {"\x93NUMPY\x04\x00aaaaaaaaaa", "a NumPy array of version 4: want 1, 2 or 3"},
+		"long header": {"\x93NUMPY\x02\x00\xff\xff\xff\x7f", "a header of 2147483647 bytes: want at most 65536"},
+		"cut header":  {npyOf(t, npyTwoByTwo)[:40], "cut off within the header of a NumPy array"},
+		"not finite": {npyOf(t, npyTwoByTwo, []float32{1, 2, nan, 4}), "row 1, counted from 0: an embedding with a " +
+			"number that is not finite"},
+		"too large": {npyOf(t, with("<f4", "<f8"), []float64{1, 2, 1e300, 4}), "row 1, counted from 0: the number " +
+			"1e+300: want numbers within the range of float32"},
+		"zeros": {npyOf(t, npyTwoByTwo, []float32{0, 0, 3, 4}), "row 0, counted from 0: an embedding of zeros"},
+		"other length": {string(bytesOf(t, int32(2), floats[:2], int32(1), floats[:2])), "row 1, counted from 0: an " +
+			"embedding of 1 numbers after others of 2"},
+		"cut fvecs": {string(bytesOf(t, int32(2), floats[:2], int32(2), floats[:1])), "byte 12: the file is cut off " +
+			"within a record: want 12 bytes, 8 are left"},
+		"text":  {"1,2\n3,4\n", `begins with "1,2\n3,": want embeddings as .npy, which begins with "\x93NUMPY", or as .fvecs`},
+		"short": {"\x01\x00", "holds 2 bytes: want embeddings as .npy or .fvecs"},
 	} {
 		for _, piped := range []bool{false, true} {
 			if _, err := readVectors(t, c.content, piped); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -141,10 +151,14 @@ func TestVectorFileErrors(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]struct{ content, stored, piped string }{
-		"cut":      {npyOf(t, npyTwoByTwo, floats[:2]), "states 2 rows of 2 numbers, which are 16 bytes, but 8 follow it", "its header states 2 rows, 1 are there"},
-		"cut row":  {npyOf(t, npyTwoByTwo, floats[:3]), "which are 16 bytes, but 12 follow it", "cut off within a record: want 8 bytes, 4 are left"},
-		"trailing": {npyOf(t, npyTwoByTwo, floats, byte(0)), "which are 16 bytes, but 17 follow it", "bytes follow the 2 rows of 2 numbers that its header states"},
-		"more":     {npyOf(t, npyTwoByTwo, floats, floats), "which are 16 bytes, but 32 follow it", "bytes follow the 2 rows of 2 numbers that its header states"},
+		"cut": {npyOf(t, npyTwoByTwo, floats[:2]), "states 2 rows of 2 numbers, which are 16 bytes, but 8 follow it",
+			"its header states 2 rows, 1 are there"},
+		"cut row": {npyOf(t, npyTwoByTwo, floats[:3]), "which are 16 bytes, but 12 follow it", "cut off within a record: " +
+			"want 8 bytes, 4 are left"},
+		"trailing": {npyOf(t, npyTwoByTwo, floats, byte(0)), "which are 16 bytes, but 17 follow it", "bytes follow the 2 " +
+			"rows of 2 numbers that its header states"},
+		"more": {npyOf(t, npyTwoByTwo, floats, floats), "which are 16 bytes, but 32 follow it", "bytes follow the 2 " +
+			"rows of 2 numbers that its header states"},
 	} {
 		for piped, want := range map[bool]string{false: c.stored, true: c.piped} {
 			if _, err := readVectors(t, c.content, piped); err == nil || !strings.Contains(err.Error(), want) {
@@ -220,13 +234,17 @@ func TestVectorsThatDoNotFit(t *testing.T) {
 		opts LoadOptions
 		want string
 	}{
-		"fewer":        {"a\nb\nc\n", 2, LoadOptions{}, "x.npy: 2 embeddings for 3 requests: want one for each request of the trace files, in their order"},
+		"fewer": {"a\nb\nc\n", 2, LoadOptions{}, "x.npy: 2 embeddings for 3 requests: want one for each request of " +
+			"the trace files, in their order"},
 		"more":         {"a\nb\nc\n", 4, LoadOptions{}, "x.npy: 4 embeddings for 3 requests"},
 		"more sampled": {"a\nb\nc\nd\ne\nf\n", 7, LoadOptions{SampleRate: 0.5}, "x.npy: 7 embeddings for 6 requests"},
 		"too few":      {"a\nb\nc\n", 1, LoadOptions{Limit: 2}, "x.npy: 1 embeddings for 2 requests"},
-		"merged":       {"a\n", 1, LoadOptions{Merge: true}, "x.npy: embeddings belong to requests in the order of their files, which merging changes"},
-		"prompts":      {threePrompts, 3, LoadOptions{}, "its requests are blocks of prompts, which have no embeddings as those of x.npy"},
-		"repeat":       {"a\na\n", 2, LoadOptions{}, "request 2: the embedding of the query \"a\" has a similarity of 0.71 to that of its first request"},
+		"merged": {"a\n", 1, LoadOptions{Merge: true}, "x.npy: embeddings belong to requests in the order of their " +
+			"files, which merging changes"},
+		"prompts": {threePrompts, 3, LoadOptions{}, "its requests are blocks of prompts, which have no embeddings as " +
+			"those of x.npy"},
+		"repeat": {"a\na\n", 2, LoadOptions{}, "request 2: the embedding of the query \"a\" has a similarity of 0.71 " +
+			"to that of its first request"},
 	} {
 		if _, err := loadWithVectors(t, c.keys, c.rows, c.opts); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want %s", name, err, c.want)
@@ -237,7 +255,11 @@ func TestVectorsThatDoNotFit(t *testing.T) {
 func TestText(t *testing.T) {
 	got, err := readQueryRecords(t, "How  do I?\r\n7\nHow  do I?\n\n", "text")
 	want := []Record{
-		{Text: []byte("How  do I?"), Query: &QueryHead{Text: []byte("How  do I?")}}, {Num: 7, Query: &QueryHead{Text: []byte("7")}},
+		{
+			Text:  []byte("How  do I?"),
+			Query: &QueryHead{Text: []byte("How  do I?")},
+		},
+		{Num: 7, Query: &QueryHead{Text: []byte("7")}},
 		{Text: []byte("How  do I?"), Query: &QueryHead{Text: []byte("How  do I?")}},
 	}
 	if err != nil || !reflect.DeepEqual(got, want) {
@@ -256,7 +278,8 @@ func FuzzText(f *testing.F) { fuzzFormat(f, "text", "a b\n7\n", "\n\n", "\xff") 
 
 // FuzzVectors: nothing panics or allocates what a header claims, rows are sane, and errors say where they are.
 func FuzzVectors(f *testing.F) {
-	for _, seed := range []string{npyTwoByTwo, strings.Replace(npyTwoByTwo, "<f4", "<f8", 1), "{'shape': (99999, 65536), 'descr': '<f4', 'fortran_order': False}"} {
+	for _, seed := range []string{npyTwoByTwo, strings.Replace(npyTwoByTwo, "<f4", "<f8", 1), "{'shape': (99999, " +
+		"65536), 'descr': '<f4', 'fortran_order': False}"} {
 		f.Add([]byte("\x93NUMPY\x01\x00" + string([]byte{byte(len(seed)), 0}) + seed + strings.Repeat("\x00\x01\x02?", 8)))
 	}
 	f.Add([]byte("\x01\x00\x00\x00\x00\x00\x80?"))

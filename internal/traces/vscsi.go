@@ -8,8 +8,9 @@ import (
 )
 
 var vscsiFormat = Format{
-	Name:      "vscsi",
-	Summary:   "VMware vscsiStats block traces, version 1 (records of 32 bytes) or 2 (40 bytes), little-endian; the key is the logical block number",
+	Name: "vscsi",
+	Summary: "VMware vscsiStats block traces, version 1 (records of 32 bytes) or 2 (40 bytes), little-endian; the key " +
+		"is the logical block number",
 	Carries:   "time, key, size, op",
 	Detection: "the version that every record states",
 	Options: []params.Param{{
@@ -92,7 +93,8 @@ func openVSCSI(src *Source, opts params.Values) (Reader, Fields, error) {
 		}
 		var ok bool
 		if r.layout, ok = recogniseVSCSI(head.Bytes); !ok {
-			return nil, Fields{}, src.Errorf("is no vscsi trace: want records of 32 bytes that state version 1, or of 40 bytes that state version 2")
+			return nil, Fields{}, src.Errorf("is no vscsi trace: want records of 32 bytes that state version 1, or of 40 " +
+				"bytes that state version 2")
 		}
 	}
 	opts["version"] = r.layout.version
@@ -111,7 +113,8 @@ func (r *vscsiReader) Read(rec *Record) error {
 	}
 	record := r.batch[:r.layout.record]
 	if !r.layout.matches(record) {
-		return r.src.OffsetErrorf(r.offset, "the record states version %d: want %s as before", record[r.layout.stated+1], r.layout.version)
+		return r.src.OffsetErrorf(r.offset, "the record states version %d: want %s as before", record[r.layout.stated+1],
+			r.layout.version)
 	}
 	microseconds := binary.LittleEndian.Uint64(record[r.layout.microS:])
 	if microseconds > math.MaxInt64/1000 {

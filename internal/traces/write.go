@@ -41,8 +41,8 @@ type Writer struct {
 	ended    bool
 }
 
-// sink is where the bytes go until the context ends. It remembers whether writing failed, and how, to tell that from a record that the
-// format cannot hold.
+// sink is where the bytes go until the context ends. It remembers whether writing failed, and how, to tell that from a
+// record that the format cannot hold.
 type sink struct {
 	io.Writer
 	ctx context.Context
@@ -132,8 +132,8 @@ func WritableFormats() []string {
 	return names
 }
 
-// CheckHoldsEmbeddings returns an error where Create would write a format at path, that of this name if it is not "", that has no place for the
-// embeddings of queries.
+// CheckHoldsEmbeddings returns an error where Create would write a format at path, that of this name if it is not "",
+// that has no place for the embeddings of queries.
 func CheckHoldsEmbeddings(path, name string) error {
 	queries := Fields{Queries: true}
 	if path == "-" {
@@ -155,9 +155,10 @@ func CheckHoldsEmbeddings(path, name string) error {
 	return fmt.Errorf("%s: want a name that tells a format with embeddings: %s", path, strings.Join(endings, ", "))
 }
 
-// Create starts a trace file at path; "-" is standard output: prompts as mooncake, queries as queries, batches as batches and all else as CSV unless a format is
-// given. An ending .gz, .zst, .xz, .s2, .sz (snappy) or .lz4 compresses it. Create fails if the format is unknown or not told by the path, or if the file cannot be
-// made. When ctx ends, Write or Close soon return its error.
+// Create starts a trace file at path; "-" is standard output: prompts as mooncake, queries as queries, batches as
+// batches and all else as CSV unless a format is given. An ending .gz, .zst, .xz, .s2, .sz (snappy) or .lz4 compresses
+// it. Create fails if the format is unknown or not told by the path, or if the file cannot be made. When ctx ends,
+// Write or Close soon return its error.
 func Create(ctx context.Context, path string, opt CreateOptions) (*Writer, error) {
 	if path == "-" {
 		opt.Format = cmp.Or(opt.Format, fullestFormat(opt.Fields))
@@ -199,7 +200,8 @@ func (w *Writer) openSink(ctx context.Context, stdout io.Writer) (err error) {
 	return err
 }
 
-// spoolFolder returns where a format may keep what it must read again: beside the trace, where it will fit if the trace does.
+// spoolFolder returns where a format may keep what it must read again: beside the trace, where it will fit if the trace
+// does.
 func (w *Writer) spoolFolder() string {
 	if w.file == nil {
 		return os.TempDir()
@@ -242,7 +244,8 @@ func (w *Writer) Write(rec *Record) error {
 	return err
 }
 
-// Close writes what is left and gives the file its name. After an error there is no file of that name, or still the older one.
+// Close writes what is left and gives the file its name. After an error there is no file of that name, or still the
+// older one.
 func (w *Writer) Close() error {
 	w.ended = true
 	err := cmp.Or(w.format.finish(), w.compress.Close(), w.buffer.Flush())
@@ -289,7 +292,8 @@ func fullestFormat(fields Fields) string {
 	return "csv"
 }
 
-// chooseWritable returns the format of that name, or the one that the path tells: of two with that ending the one that is for such records.
+// chooseWritable returns the format of that name, or the one that the path tells: of two with that ending the one that
+// is for such records.
 func chooseWritable(path, name string, fields Fields) (writableFormat, error) {
 	stem, fullest := strippedName(path), fullestFormat(fields)
 	var told []writableFormat
@@ -310,7 +314,8 @@ func chooseWritable(path, name string, fields Fields) (writableFormat, error) {
 	if len(told) > 0 {
 		return told[0], nil
 	}
-	return writableFormat{}, fmt.Errorf("%s: the name does not tell the format to write: give it an ending like .csv.zst, or --output-format %s",
+	return writableFormat{}, fmt.Errorf("%s: the name does not tell the format to write: give it an ending like "+
+		".csv.zst, or --output-format %s",
 		path, strings.Join(WritableFormats(), ", "))
 }
 
@@ -331,7 +336,11 @@ func chooseCompressor(path string) (func(io.Writer) (io.WriteCloser, error), err
 	}
 	switch ending {
 	case ".bz2", ".zstd", ".snappy", ".tar", ".zip":
-		return nil, fmt.Errorf("%s: cannot write %s: use one of .gz, .zst, .xz, .s2, .sz, .lz4, or no compression", path, ending)
+		return nil, fmt.Errorf(
+			"%s: cannot write %s: use one of .gz, .zst, .xz, .s2, .sz, .lz4, or no compression",
+			path,
+			ending,
+		)
 	}
 	return func(w io.Writer) (io.WriteCloser, error) { return uncompressed{w}, nil }, nil
 }

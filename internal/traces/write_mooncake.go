@@ -8,8 +8,8 @@ import (
 	"strconv"
 )
 
-// mooncakeWriter writes one prompt per line, as the published traces have them; the conversation is written where it is known, and the size of a block
-// where it is not theirs.
+// mooncakeWriter writes one prompt per line, as the published traces have them; the conversation is written where it is
+// known, and the size of a block where it is not theirs.
 type mooncakeWriter struct {
 	w      io.Writer
 	fields Fields

@@ -11,12 +11,12 @@ import (
 	"github.com/cachesim/cachesim/internal/atomicfile"
 )
 
-// oracleGeneralWriter writes oracleGeneral. A record there says when its object is requested next, so the records first go to a
-// temporary file with the object's dense number in that place; finish then goes through it from the end, replaces the
-// numbers by the next accesses, and copies the file out. Memory is bounded by the objects.
+// oracleGeneralWriter writes oracleGeneral. A record there says when its object is requested next, so the records first
+// go to a temporary file with the object's dense number in that place; finish then goes through it from the end,
+// replaces the numbers by the next accesses, and copies the file out. Memory is bounded by the objects.
 //
-// Times are cut to seconds. Traces without sizes get size 1, because readers of this format skip requests of size 0. A text key is
-// written as the number textID gives it.
+// Times are cut to seconds. Traces without sizes get size 1, because readers of this format skip requests of size 0. A
+// text key is written as the number textID gives it.
 type oracleGeneralWriter struct {
 	ctx       context.Context
 	dst       io.Writer
@@ -57,7 +57,11 @@ func (o *oracleGeneralWriter) write(rec *Record) error {
 		id, o.hasText = textID(rec.Text), true
 	}
 	if seconds > math.MaxUint32 {
-		return fmt.Errorf("time %d s does not fit the 32 bits of oracleGeneral: it holds 0 to %d", seconds, uint32(math.MaxUint32))
+		return fmt.Errorf(
+			"time %d s does not fit the 32 bits of oracleGeneral: it holds 0 to %d",
+			seconds,
+			uint32(math.MaxUint32),
+		)
 	}
 	if size > math.MaxUint32 {
 		return fmt.Errorf("size %d does not fit the 32 bits of oracleGeneral: it holds 0 to %d", size, uint32(math.MaxUint32))
@@ -152,12 +156,17 @@ func (o *oracleGeneralWriter) checkTextIDs() error {
 			id = textID([]byte(key.Text))
 		}
 		if other := ids.ofNumber(id); other != number {
-			return fmt.Errorf("keys %s and %s would both become the number %d in oracleGeneral: write CSV or Parquet instead", o.numbering.key(other), key, id)
+			return fmt.Errorf(
+				"keys %s and %s would both become the number %d in oracleGeneral: write CSV or Parquet instead",
+				o.numbering.key(other),
+				key,
+				id,
+			)
 		}
 	}
 	return nil
 }
 
-// textID is the number that stands for a text key in a format that has only numbers: its hash of 64 bits. A file in which two
-// keys would become one is refused, which is expected once in 37 million files of a million keys.
+// textID is the number that stands for a text key in a format that has only numbers: its hash of 64 bits. A file in
+// which two keys would become one is refused, which is expected once in 37 million files of a million keys.
 func textID(key []byte) uint64 { return hashText(key) }

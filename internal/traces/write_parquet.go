@@ -9,15 +9,16 @@ import (
 	"github.com/parquet-go/parquet-go"
 )
 
-// parquetGroup is the number of rows in a row group, parquetQueryGroup that of queries, which are larger: what is held in memory while writing.
+// parquetGroup is the number of rows in a row group, parquetQueryGroup that of queries, which are larger: what is held
+// in memory while writing.
 const (
 	parquetGroup      = 1 << 16
 	parquetQueryGroup = 1 << 13
 )
 
-// parquetWriter writes the columns that the records carry: time (TIMESTAMP in ns), key (UINT_64, or a string if one of the first keys, as many as a row
-// group has rows, is text), size (INT64, bytes) and op (a string); of queries also session, topic, answer and text (strings or null) and embedding (a LIST of
-// FLOAT) if the first has one.
+// parquetWriter writes the columns that the records carry: time (TIMESTAMP in ns), key (UINT_64, or a string if one of
+// the first keys, as many as a row group has rows, is text), size (INT64, bytes) and op (a string); of queries also
+// session, topic, answer and text (strings or null) and embedding (a LIST of FLOAT) if the first has one.
 type parquetWriter struct {
 	dst      io.Writer
 	fields   Fields
@@ -169,7 +170,8 @@ func (p *parquetWriter) keyValue(rec *Record) (parquet.Value, error) {
 	case rec.Text == nil:
 		return parquet.Int64Value(int64(rec.Num)), nil
 	}
-	return parquet.Value{}, fmt.Errorf("key %q is text, but the first %d keys are numbers, so the column holds numbers: write CSV instead",
+	return parquet.Value{}, fmt.Errorf("key %q is text, but the first %d keys are numbers, so the column holds numbers: "+
+		"write CSV instead",
 		rec.Text, p.group)
 }
 

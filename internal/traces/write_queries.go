@@ -11,8 +11,9 @@ import (
 	"unicode/utf8"
 )
 
-// queryLineWriter writes a query per line as JSON, with what is known of it. Numbers of embeddings are the shortest decimals that are read as the same
-// float32. Without times the requests are numbered from 0 on, which are then their times in seconds.
+// queryLineWriter writes a query per line as JSON, with what is known of it. Numbers of embeddings are the shortest
+// decimals that are read as the same float32. Without times the requests are numbered from 0 on, which are then their
+// times in seconds.
 type queryLineWriter struct {
 	w        io.Writer
 	fields   Fields

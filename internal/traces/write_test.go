@@ -125,7 +125,8 @@ func (d *fullDisk) Write(p []byte) (int, error) {
 func TestWriterReportsAFullDisk(t *testing.T) {
 	records := make([]Record, 100_000)
 	for _, format := range recordFormats() {
-		err := tryWriteTrace(t.Context(), "-", CreateOptions{Format: format, Fields: Fields{Groups: true}, Stdout: &fullDisk{100}}, records)
+		err := tryWriteTrace(t.Context(), "-", CreateOptions{Format: format, Fields: Fields{Groups: true},
+			Stdout: &fullDisk{100}}, records)
 		if err != os.ErrClosed {
 			t.Errorf("%s: got error %v, want that of the disk", format, err)
 		}
@@ -134,7 +135,8 @@ func TestWriterReportsAFullDisk(t *testing.T) {
 
 func TestOracleGeneralWriterExample(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.oracleGeneral")
-	records := []Record{{Time: 1.9e9, Num: 5, Size: 3}, {Time: 2e9, Text: []byte("b"), Size: 4}, {Time: 3e9, Num: 5, Size: 3}}
+	records := []Record{{Time: 1.9e9, Num: 5, Size: 3}, {Time: 2e9, Text: []byte("b"), Size: 4}, {Time: 3e9, Num: 5,
+		Size: 3}}
 	writeTrace(t, path, allFields, records)
 	got, err := os.ReadFile(path)
 	if err != nil {
@@ -142,10 +144,78 @@ func TestOracleGeneralWriterExample(t *testing.T) {
 	}
 	id := textID([]byte("b"))
 	want := []byte{
-		1, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0,
-		2, 0, 0, 0, byte(id), byte(id >> 8), byte(id >> 16), byte(id >> 24), byte(id >> 32), byte(id >> 40), byte(id >> 48), byte(id >> 56),
-		4, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255,
-		3, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255,
+		1,
+		0,
+		0,
+		0,
+		5,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		3,
+		0,
+		0,
+		0,
+		3,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		2,
+		0,
+		0,
+		0,
+		byte(id),
+		byte(id >> 8),
+		byte(id >> 16),
+		byte(id >> 24),
+		byte(id >> 32),
+		byte(id >> 40),
+		byte(id >> 48),
+		byte(id >> 56),
+		4,
+		0,
+		0,
+		0,
+		255,
+		255,
+		255,
+		255,
+		255,
+		255,
+		255,
+		255,
+		3,
+		0,
+		0,
+		0,
+		5,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		3,
+		0,
+		0,
+		0,
+		255,
+		255,
+		255,
+		255,
+		255,
+		255,
+		255,
+		255,
 	}
 	if !bytes.Equal(got, want) {
 		t.Errorf("got\n%v, want\n%v", got, want)

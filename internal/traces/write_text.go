@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// csvWriter writes a header and one line per record with the columns that the records carry: time, key, size, op. Times are
-// seconds with as many decimals as they need, so nothing is lost.
+// csvWriter writes a header and one line per record with the columns that the records carry: time, key, size, op. Times
+// are seconds with as many decimals as they need, so nothing is lost.
 type csvWriter struct {
 	w      io.Writer
 	fields Fields
@@ -90,7 +90,8 @@ func newPlainWriter(_ context.Context, w io.Writer, _ string, _ Fields) (recordW
 
 func (p *plainWriter) write(rec *Record) error {
 	if bytes.ContainsAny(rec.Text, " \t\r\n") || isBinary(rec.Text) {
-		return fmt.Errorf("key %q holds white space or control characters, which cannot stand in plain text: write CSV or Parquet instead", rec.Text)
+		return fmt.Errorf("key %q holds white space or control characters, which cannot stand in plain text: write CSV or "+
+			"Parquet instead", rec.Text)
 	}
 	p.line = append(appendKey(p.line[:0], rec), '\n')
 	_, err := p.w.Write(p.line)

@@ -68,8 +68,9 @@ func (f *fvecsWriter) write(rec *Record) error {
 func (f *fvecsWriter) finish() error { return nil }
 func (f *fvecsWriter) discard()      {}
 
-// npyWriter writes an array of float32 with a row per request (https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html). Its header
-// tells the number of rows, so they first go to a temporary file.
+// npyWriter writes an array of float32 with a row per request
+// (https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html). Its header tells the number of rows, so
+// they first go to a temporary file.
 type npyWriter struct {
 	vectorWriter
 	ctx    context.Context
@@ -118,7 +119,8 @@ func (n *npyWriter) finish() error {
 
 func (n *npyWriter) discard() { n.spool.Discard() }
 
-// npyHeader returns the header of version 1.0, which ends in spaces and a line break so that its length is a multiple of 64.
+// npyHeader returns the header of version 1.0, which ends in spaces and a line break so that its length is a multiple
+// of 64.
 func npyHeader(rows int64, dim int) []byte {
 	const magic, alignment = npyMagic + "\x01\x00", 64
 	dictionary := fmt.Sprintf("{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d), }", rows, dim)

@@ -45,8 +45,8 @@ func bytesOf(t *testing.T, values ...any) []byte {
 	return b
 }
 
-// TestNpy holds the file against the definition of version 1.0: magic, version, length of the header, a Python dictionary padded with spaces so that
-// the numbers begin at a multiple of 64, and the numbers row by row.
+// TestNpy holds the file against the definition of version 1.0: magic, version, length of the header, a Python
+// dictionary padded with spaces so that the numbers begin at a multiple of 64, and the numbers row by row.
 func TestNpy(t *testing.T) {
 	got, err := writeVectors(t, "a.npy", threeVectors)
 	if err != nil {
@@ -54,7 +54,8 @@ func TestNpy(t *testing.T) {
 	}
 	dictionary := "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 2), }"
 	header := "\x93NUMPY\x01\x00" + "\x76\x00" + dictionary + strings.Repeat(" ", 0x76-1-len(dictionary)) + "\n"
-	if want := append([]byte(header), bytesOf(t, threeVectors[0], threeVectors[1], threeVectors[2])...); !bytes.Equal(got, want) {
+	if want := append([]byte(header), bytesOf(t, threeVectors[0], threeVectors[1], threeVectors[2])...); !bytes.Equal(got,
+		want) {
 		t.Errorf("got\n%q, want\n%q", got, want)
 	}
 	for rows := range int64(2000) {
@@ -77,10 +78,12 @@ func TestFvecs(t *testing.T) {
 
 func TestVectorsRefused(t *testing.T) {
 	for _, name := range []string{"a.npy", "a.fvecs"} {
-		if _, err := writeVectors(t, name, slices.Concat(threeVectors, [][]float32{{1}})); err == nil || !strings.Contains(err.Error(), "record 4: an embedding of 1 numbers after others of 2") {
+		if _, err := writeVectors(t, name, slices.Concat(threeVectors, [][]float32{{1}})); err == nil ||
+			!strings.Contains(err.Error(), "record 4: an embedding of 1 numbers after others of 2") {
 			t.Errorf("%s: error %v, want one about the lengths", name, err)
 		}
-		if _, err := writeVectors(t, name, [][]float32{{1}, nil}); err == nil || !strings.Contains(err.Error(), "record 2: a query without embedding") {
+		if _, err := writeVectors(t, name, [][]float32{{1}, nil}); err == nil ||
+			!strings.Contains(err.Error(), "record 2: a query without embedding") {
 			t.Errorf("%s: error %v, want one about the missing embedding", name, err)
 		}
 	}

@@ -7,7 +7,8 @@ import (
 	"github.com/cachesim/cachesim/internal/plots"
 )
 
-// saveFigures draws the popularity of the objects, and the distribution functions of sizes, reuse distances and reuse times, into dir.
+// saveFigures draws the popularity of the objects, and the distribution functions of sizes, reuse distances and reuse
+// times, into dir.
 func (s *Summary) saveFigures(dir string) error {
 	if err := s.popularityFigure(dir); err != nil {
 		return err
@@ -16,7 +17,8 @@ func (s *Summary) saveFigures(dir string) error {
 		{"sizes", "Sizes", "size", plots.Bytes, []curve{{"objects", s.ObjectSizes}, {"requests", s.RequestSizes}}},
 		{"reuse-distance", "Reuse distances", "LRU capacity that hits (reuse distance + 1), objects", plots.Number, []curve{{"", s.ReuseDistance.plusOne()}}},
 		{"reuse-time-requests", "Reuse times in requests", "requests until the object's next request", plots.Number, []curve{{"", s.ReuseTimeRequests}}},
-		{"reuse-time-seconds", "Reuse times", "time until the object's next request", plots.Seconds, []curve{{"", s.ReuseTimeSeconds}}},
+		{"reuse-time-seconds", "Reuse times", "time until the object's next request", plots.Seconds, []curve{{"",
+			s.ReuseTimeSeconds}}},
 	} {
 		if err := f.save(dir, s.Trace); err != nil {
 			return err
@@ -96,7 +98,8 @@ func (d distributionFigure) save(dir, trace string) error {
 	return f.Save(dir, d.file)
 }
 
-// onLogAxis returns the distribution function from 0 up; values of 0, which have no place on a logarithmic axis, are in its first step.
+// onLogAxis returns the distribution function from 0 up; values of 0, which have no place on a logarithmic axis, are in
+// its first step.
 func (d *Distribution) onLogAxis() (x, y []float64) {
 	zeros := 0.0
 	for _, p := range d.curve {

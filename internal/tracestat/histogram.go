@@ -7,7 +7,8 @@ const precisionBits = 8
 
 const numBuckets = (64-precisionBits)<<precisionBits + 1<<precisionBits
 
-// histogram counts values from 0 to 2^63-1. Values below 512 have buckets of their own; above, each power of two is divided into 256.
+// histogram counts values from 0 to 2^63-1. Values below 512 have buckets of their own; above, each power of two is
+// divided into 256.
 type histogram struct {
 	counts  [numBuckets]int64
 	largest [numBuckets]int64 // the largest value in each bucket, so that quantiles are values that occur
@@ -35,7 +36,8 @@ func (h *histogram) add(v, n int64) {
 	h.sum += float64(v) * float64(n)
 }
 
-// quantile returns a value v that occurs: at least the share q of the values is at most v, up to the precision of a bucket.
+// quantile returns a value v that occurs: at least the share q of the values is at most v, up to the precision of a
+// bucket.
 func (h *histogram) quantile(q float64) int64 {
 	need := q * float64(h.total)
 	var below int64

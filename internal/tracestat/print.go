@@ -84,7 +84,8 @@ func (s *Summary) clockRows() []row {
 		rows = append(rows, row{"requests per second", number(*s.RequestsPerSecond)})
 	}
 	if *s.OutOfOrder > 0 {
-		rows = append(rows, row{"times out of order", s.ofRequests(*s.OutOfOrder, float64(*s.OutOfOrder)/float64(s.Requests))})
+		rows = append(rows, row{"times out of order", s.ofRequests(*s.OutOfOrder,
+			float64(*s.OutOfOrder)/float64(s.Requests))})
 	}
 	return rows
 }
@@ -148,7 +149,10 @@ func (d *Distribution) quantiles() []float64 {
 func (s *Summary) printTables(w io.Writer, markdown bool) error {
 	title := s.Trace
 	if s.SampleRate < 1 {
-		title += fmt.Sprintf(" (a sample of %s; reuse distances and times scaled to the whole trace)", records.Share(s.SampleRate))
+		title += fmt.Sprintf(
+			" (a sample of %s; reuse distances and times scaled to the whole trace)",
+			records.Share(s.SampleRate),
+		)
 	}
 	if markdown {
 		title = "**" + title + "**"

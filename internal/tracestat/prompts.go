@@ -15,7 +15,8 @@ type PromptSummary struct {
 	InputTokens   int64  `json:"input_tokens"`
 	OutputTokens  *int64 `json:"output_tokens"`
 
-	// SharedTokens are those of the leading blocks of each prompt that an earlier prompt began with: what a prefix cache without bounds hits.
+	// SharedTokens are those of the leading blocks of each prompt that an earlier prompt began with: what a prefix cache
+	// without bounds hits.
 	SharedTokens      int64   `json:"shared_tokens"`
 	SharedPrefixRatio float64 `json:"shared_prefix_ratio"` // SharedTokens / InputTokens
 	DistinctTokens    int64   `json:"distinct_tokens"`     // of all blocks, each counted once: the footprint
@@ -101,11 +102,16 @@ func (s *PromptSummary) rows() []row {
 	if s.Conversations != nil {
 		rows = append(rows, row{"conversations", records.Count(*s.Conversations)})
 	}
-	rows = append(rows,
+	rows = append(
+		rows,
 		row{"block", fmt.Sprintf("%s tokens", records.Count(int64(s.BlockTokens)))},
 		row{"tokens of prompts", records.Count(s.InputTokens)},
-		row{"shared prefixes", fmt.Sprintf("%s tokens (%s)", records.Count(s.SharedTokens), records.Share(s.SharedPrefixRatio))},
-		row{"distinct tokens", records.Count(s.DistinctTokens)})
+		row{
+			"shared prefixes",
+			fmt.Sprintf("%s tokens (%s)", records.Count(s.SharedTokens), records.Share(s.SharedPrefixRatio)),
+		},
+		row{"distinct tokens", records.Count(s.DistinctTokens)},
+	)
 	if s.OutputTokens != nil {
 		rows = append(rows, row{"tokens of outputs", records.Count(*s.OutputTokens)})
 	}

@@ -7,7 +7,8 @@ import (
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
-// promptTrace is three prompts in blocks of 4 tokens, the second of which begins like the first and the third like the second.
+// promptTrace is three prompts in blocks of 4 tokens, the second of which begins like the first and the third like the
+// second.
 func promptTrace() *traces.Trace {
 	return &traces.Trace{
 		Objects: []uint32{0, 1, 0, 1, 2, 0, 3, 4}, NumObjects: 5, SampleRate: 1, Groups: []int{0, 2, 5},
@@ -25,10 +26,12 @@ func TestPrompts(t *testing.T) {
 	}
 	p := s.Prompts
 	// Shared: nothing, two blocks, one block. Distinct: 4+3, 4 of the third block of the second prompt, 4+4.
-	if p.Prompts != 3 || *p.Conversations != 2 || p.InputTokens != 33 || *p.OutputTokens != 9 || p.SharedTokens != 12 || p.DistinctTokens != 19 {
+	if p.Prompts != 3 || *p.Conversations != 2 || p.InputTokens != 33 || *p.OutputTokens != 9 || p.SharedTokens != 12 ||
+		p.DistinctTokens != 19 {
 		t.Errorf("%+v", p)
 	}
-	if p.SharedPrefixRatio != 12.0/33 || p.Lengths.Max != 14 || p.OutputLengths.Mean != 3 || p.Turns.Max != 2 || p.ForeignPrompts.Mean != 1 {
+	if p.SharedPrefixRatio != 12.0/33 || p.Lengths.Max != 14 || p.OutputLengths.Mean != 3 || p.Turns.Max != 2 ||
+		p.ForeignPrompts.Mean != 1 {
 		t.Errorf("%+v", p)
 	}
 	var table strings.Builder
@@ -51,7 +54,8 @@ func TestPromptsBeyondTheirBlocks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p := s.Prompts; p.SharedTokens != 12 || p.DistinctTokens != 20 || p.Conversations != nil || p.OutputTokens != nil || p.Turns != nil {
+	if p := s.Prompts; p.SharedTokens != 12 || p.DistinctTokens != 20 || p.Conversations != nil || p.OutputTokens != nil ||
+		p.Turns != nil {
 		t.Errorf("%+v", p)
 	}
 }

@@ -90,7 +90,8 @@ func (s *QuerySummary) rows() []row {
 		}
 	}
 	if s.Answers != nil {
-		rows = append(rows, row{"answer labels", fmt.Sprintf("%s (of %s distinct queries)", records.Count(*s.Answers), records.Count(*s.Labelled))})
+		rows = append(rows, row{"answer labels", fmt.Sprintf("%s (of %s distinct queries)", records.Count(*s.Answers),
+			records.Count(*s.Labelled))})
 	}
 	if s.Dimension != nil {
 		rows = append(rows, row{"embeddings", fmt.Sprintf("%s numbers each (%s)", records.Count(*s.Dimension), s.Embeddings)})

@@ -25,7 +25,8 @@ func TestQueries(t *testing.T) {
 		t.Fatal(err)
 	}
 	q := s.Queries
-	if q.Queries != 5 || q.Distinct != 3 || *q.Texts != 1 || *q.Topics != 2 || *q.Sessions != 2 || *q.Answers != 1 || *q.Labelled != 2 || *q.Dimension != 2 {
+	if q.Queries != 5 || q.Distinct != 3 || *q.Texts != 1 || *q.Topics != 2 || *q.Sessions != 2 || *q.Answers != 1 ||
+		*q.Labelled != 2 || *q.Dimension != 2 {
 		t.Errorf("%+v", q)
 	}
 	if q.Turns.Count != 2 || q.Turns.Max != 3 || q.Turns.Min != 1 {
@@ -50,7 +51,8 @@ func TestQueriesOfWhichLittleIsKnown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if q := s.Queries; *q.Texts != 3 || q.Topics != nil || q.Sessions != nil || q.Answers != nil || q.Labelled != nil || q.Dimension != nil || q.Turns != nil {
+	if q := s.Queries; *q.Texts != 3 || q.Topics != nil || q.Sessions != nil || q.Answers != nil || q.Labelled != nil ||
+		q.Dimension != nil || q.Turns != nil {
 		t.Errorf("%+v", q)
 	}
 }

@@ -12,8 +12,9 @@ import (
 
 // Summary is what is in a trace. Pointers are nil, and null in JSON, where the trace does not tell: no sizes, no clock.
 //
-// Of a sampled trace (SampleRate below 1) the counts are those of the sample. Reuse distances, and reuse times in requests, are
-// divided by SampleRate, so that they estimate those of the whole trace (SHARDS, Waldspurger et al., FAST 2015).
+// Of a sampled trace (SampleRate below 1) the counts are those of the sample. Reuse distances, and reuse times in
+// requests, are divided by SampleRate, so that they estimate those of the whole trace (SHARDS, Waldspurger et al., FAST
+// 2015).
 type Summary struct {
 	Trace      string  `json:"trace"`
 	SampleRate float64 `json:"sample_rate"`
@@ -34,7 +35,8 @@ type Summary struct {
 
 	SpanSeconds       *float64 `json:"span_seconds"`        // from the earliest to the latest request
 	RequestsPerSecond *float64 `json:"requests_per_second"` // (Requests-1) / SpanSeconds
-	OutOfOrder        *int64   `json:"out_of_order"`        // requests whose time is before that of the request before; their reuse times below 0 count as 0
+	// requests whose time is before that of the request before; their reuse times below 0 count as 0
+	OutOfOrder *int64 `json:"out_of_order"`
 
 	Operations *Operations `json:"operations"`
 
@@ -44,9 +46,10 @@ type Summary struct {
 	Zipf      *ZipfFit   `json:"zipf"` // nil for fewer than two objects
 	TopShares []TopShare `json:"top_shares"`
 
-	ObjectSizes       *Distribution `json:"object_sizes"`        // bytes, (first) size of each object
-	RequestSizes      *Distribution `json:"request_sizes"`       // bytes, size of each request
-	ReuseDistance     *Distribution `json:"reuse_distance"`      // other distinct objects between a request and the next of the same object: LRU of more objects than that hits
+	ObjectSizes  *Distribution `json:"object_sizes"`  // bytes, (first) size of each object
+	RequestSizes *Distribution `json:"request_sizes"` // bytes, size of each request
+	// other distinct objects between a request and the next of the same object: LRU of more objects than that hits
+	ReuseDistance     *Distribution `json:"reuse_distance"`
 	ReuseTimeRequests *Distribution `json:"reuse_time_requests"` // requests from a request to the next of the same object
 	ReuseTimeSeconds  *Distribution `json:"reuse_time_seconds"`  // the same by the clock of the trace
 	popularity        []uint32      // requests of each object, most first
@@ -184,7 +187,10 @@ func countOperations(ops []traces.Op) *Operations {
 		counts[op]++
 	}
 	return &Operations{
-		Reads: counts[traces.OpRead], Writes: counts[traces.OpWrite], Deletes: counts[traces.OpDelete], Unknown: counts[traces.OpUnknown],
+		Reads:   counts[traces.OpRead],
+		Writes:  counts[traces.OpWrite],
+		Deletes: counts[traces.OpDelete],
+		Unknown: counts[traces.OpUnknown],
 	}
 }
 

@@ -69,8 +69,9 @@ func TestWorkedExample(t *testing.T) {
 		Objects:     []uint32{0, 1, 2, 0, 1, 3, 0, 0, 1},
 		NumObjects:  4,
 		ObjectSizes: []int64{10, 20, 30, 40},
-		Times:       []int64{0, 1 * second, 2 * second, 4 * second, 5 * second, 6 * second, 8 * second, 7 * second, 10 * second},
-		Ops:         []traces.Op{traces.OpRead, traces.OpRead, traces.OpWrite, traces.OpRead, traces.OpDelete, 0, 0, 0, 0},
+		Times: []int64{0, 1 * second, 2 * second, 4 * second, 5 * second, 6 * second, 8 * second, 7 * second,
+			10 * second},
+		Ops: []traces.Op{traces.OpRead, traces.OpRead, traces.OpWrite, traces.OpRead, traces.OpDelete, 0, 0, 0, 0},
 	})
 	equal := func(what string, got, want any) {
 		t.Helper()
@@ -108,7 +109,8 @@ func TestWorkedExample(t *testing.T) {
 
 func TestTraceWithoutColumns(t *testing.T) {
 	s := summarize(t, &traces.Trace{Objects: []uint32{0}, NumObjects: 1})
-	if s.Bytes != nil || s.SpanSeconds != nil || s.Operations != nil || s.Zipf != nil || s.ReuseDistance != nil || s.ReuseTimeSeconds != nil || s.ObjectSizes != nil {
+	if s.Bytes != nil || s.SpanSeconds != nil || s.Operations != nil || s.Zipf != nil || s.ReuseDistance != nil ||
+		s.ReuseTimeSeconds != nil || s.ObjectSizes != nil {
 		t.Errorf("figures without their columns: %+v", s)
 	}
 }
@@ -176,7 +178,8 @@ func checkDistribution(t *rapid.T, d *Distribution, values []float64) {
 	}
 	at := func(q float64) float64 { return values[max(int(math.Ceil(q*float64(len(values))))-1, 0)] }
 	got := []float64{float64(d.Count), d.Mean, d.Min, d.P10, d.P25, d.Median, d.P75, d.P90, d.P99, d.Max}
-	want := []float64{float64(len(values)), sum / float64(len(values)), values[0], at(0.1), at(0.25), at(0.5), at(0.75), at(0.9), at(0.99), values[len(values)-1]}
+	want := []float64{float64(len(values)), sum / float64(len(values)), values[0], at(0.1), at(0.25), at(0.5), at(0.75),
+		at(0.9), at(0.99), values[len(values)-1]}
 	for i := range got {
 		if math.Abs(got[i]-want[i]) > 1e-9 {
 			t.Fatalf("got %v, want %v of %v", got, want, values)

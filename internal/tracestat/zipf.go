@@ -6,15 +6,15 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// ZipfFit is how well Zipf's law describes the popularity of the objects: the object of rank r, counted from the most requested,
-// gets a share of the requests proportional to 1/r^alpha.
+// ZipfFit is how well Zipf's law describes the popularity of the objects: the object of rank r, counted from the most
+// requested, gets a share of the requests proportional to 1/r^alpha.
 type ZipfFit struct {
-	// Alpha is the exponent under which the requests are most likely, given as many objects as the trace has and their ranks
-	// by count. An object that a short trace happens to miss is not seen, so few requests per object bias it.
+	// Alpha is the exponent under which the requests are most likely, given as many objects as the trace has and their
+	// ranks by count. An object that a short trace happens to miss is not seen, so few requests per object bias it.
 	Alpha float64 `json:"alpha"`
-	// AlphaLeastSquares is minus the slope of a straight line through the logarithms of rank and count, at ranks that are evenly
-	// spaced on the logarithmic axis, and RSquared the share of the variance that the line explains. They are nil for fewer than
-	// 3 such ranks, and RSquared where all counts are equal.
+	// AlphaLeastSquares is minus the slope of a straight line through the logarithms of rank and count, at ranks that are
+	// evenly spaced on the logarithmic axis, and RSquared the share of the variance that the line explains. They are nil
+	// for fewer than 3 such ranks, and RSquared where all counts are equal.
 	AlphaLeastSquares *float64 `json:"alpha_least_squares"`
 	RSquared          *float64 `json:"r_squared"`
 }
@@ -45,7 +45,8 @@ func fitZipf(counts []uint32) *ZipfFit {
 // maxAlpha bounds the search; a trace above it asks for little else than its first object.
 const maxAlpha = 20
 
-// mostLikelyAlpha minimizes alpha mean(ln rank) + ln H(n, alpha), the negative log-likelihood of one request, by thirds: it is convex in alpha.
+// mostLikelyAlpha minimizes alpha mean(ln rank) + ln H(n, alpha), the negative log-likelihood of one request, by
+// thirds: it is convex in alpha.
 func mostLikelyAlpha(counts []uint32) float64 {
 	var sumLogs, requests float64
 	for i, c := range counts {

@@ -26,7 +26,8 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/gen"
 )
 
-// Env is the environment variable that names a folder with traces; files that are not where they are said to be are looked for there.
+// Env is the environment variable that names a folder with traces; files that are not where they are said to be are
+// looked for there.
 const Env = "CACHESIM_TRACES"
 
 // Workload is everything that determines the requests of a trace. Either Files or Generator is set.
@@ -40,10 +41,12 @@ type Workload struct {
 	Limit      int      `json:"limit,omitempty"`
 	SampleRate float64  `json:"sample_rate,omitempty"` // 0 or 1: all
 	SampleSeed uint64   `json:"sample_seed,omitempty"`
-	// Embeddings of queries: a file of them, .npy or .fvecs, with a row for each request of Files; or a built-in embedder with its parameters,
-	// "lexical(dim=384)", as package embed reads it; "": those in the trace, or those of embed.Default where it has none but texts.
+	// Embeddings of queries: a file of them, .npy or .fvecs, with a row for each request of Files; or a built-in embedder
+	// with its parameters, "lexical(dim=384)", as package embed reads it; "": those in the trace, or those of
+	// embed.Default where it has none but texts.
 	Embeddings string `json:"embeddings,omitempty"`
-	Checksum   string `json:"checksum,omitempty"` // of the files, that of embeddings included, as ReadChecksum returns it; "" accepts any
+	// of the files, that of embeddings included, as ReadChecksum returns it; "" accepts any
+	Checksum string `json:"checksum,omitempty"`
 }
 
 // Options say which columns are loaded, and whence.
@@ -83,10 +86,12 @@ type ChangedError struct {
 }
 
 func (e *ChangedError) Error() string {
-	return fmt.Sprintf("%s: the trace has changed: its checksum is %s, recorded is %s", strings.Join(e.Files, ", "), e.Got, e.Want)
+	return fmt.Sprintf("%s: the trace has changed: its checksum is %s, recorded is %s", strings.Join(e.Files,
+		", "), e.Got, e.Want)
 }
 
-// Dirs returns the folders in which traces are looked for: first, if it is not "", then the one that the environment names.
+// Dirs returns the folders in which traces are looked for: first, if it is not "", then the one that the environment
+// names.
 func Dirs(first string) (dirs []string) {
 	for _, dir := range []string{first, os.Getenv(Env)} {
 		if dir != "" && !slices.Contains(dirs, dir) {
@@ -146,7 +151,8 @@ func (w Workload) find(dirs []string) (found []string, err error) {
 	return found, nil
 }
 
-// Identity returns what determines the requests, and nothing else: without the name and, where the checksum is known, without the paths.
+// Identity returns what determines the requests, and nothing else: without the name and, where the checksum is known,
+// without the paths.
 func (w Workload) Identity() Workload {
 	w.Name = ""
 	if w.Checksum != "" {
@@ -167,8 +173,8 @@ func (w Workload) Key() string {
 	return string(text)
 }
 
-// ReadChecksum returns "sha256:" and the digest of the file's bytes, of several files (see Paths) the digest of their digests, so that it also tells where
-// one ends and the next begins; "" for a generator.
+// ReadChecksum returns "sha256:" and the digest of the file's bytes, of several files (see Paths) the digest of their
+// digests, so that it also tells where one ends and the next begins; "" for a generator.
 func (w Workload) ReadChecksum(ctx context.Context, dirs []string) (string, error) {
 	if w.Generator != "" {
 		return "", nil
@@ -215,15 +221,15 @@ func digestOf(path string) ([]byte, error) {
 	return digest.Sum(nil), err
 }
 
-// Load reads or generates the trace. Where w has a checksum and the files do not match it, the error is a ChangedError; where a file is nowhere,
-// a MissingError.
+// Load reads or generates the trace. Where w has a checksum and the files do not match it, the error is a ChangedError;
+// where a file is nowhere, a MissingError.
 func (w Workload) Load(ctx context.Context, options Options) (*traces.Trace, error) {
 	t, _, err := w.load(ctx, options, w.Checksum != "")
 	return t, err
 }
 
-// LoadSummed is Load and returns w with its checksum, which is taken beside the loading. What cannot be read twice, standard input and
-// pipes, has none.
+// LoadSummed is Load and returns w with its checksum, which is taken beside the loading. What cannot be read twice,
+// standard input and pipes, has none.
 func (w Workload) LoadSummed(ctx context.Context, options Options) (*traces.Trace, Workload, error) {
 	t, sum, err := w.load(ctx, options, true)
 	w.Checksum = sum
@@ -232,9 +238,22 @@ func (w Workload) LoadSummed(ctx context.Context, options Options) (*traces.Trac
 
 func (w Workload) load(ctx context.Context, options Options, takeSum bool) (t *traces.Trace, sum string, err error) {
 	loading := traces.LoadOptions{
-		Format: w.Format, Merge: w.Merge, PerFile: w.PerFile, Limit: w.Limit, SampleRate: w.SampleRate, SampleSeed: w.SampleSeed,
-		Sizes: options.Sizes, Times: options.Times, Ops: options.Ops, Keys: options.Keys, Queries: options.Queries || options.Vectors,
-		Memory: options.Memory, RequestBytes: options.RequestBytes, Stdin: options.Stdin, Progress: options.Progress,
+		Format:     w.Format,
+		Merge:      w.Merge,
+		PerFile:    w.PerFile,
+		Limit:      w.Limit,
+		SampleRate: w.SampleRate,
+		SampleSeed: w.SampleSeed,
+		Sizes:      options.Sizes,
+		Times:      options.Times,
+		Ops:        options.Ops,
+		Keys:       options.Keys,
+		Queries: options.Queries ||
+			options.Vectors,
+		Memory:       options.Memory,
+		RequestBytes: options.RequestBytes,
+		Stdin:        options.Stdin,
+		Progress:     options.Progress,
 	}
 	if err := w.CheckEmbeddings(); err != nil {
 		return nil, "", fmt.Errorf("embeddings %s: %w", w.Embeddings, err)
@@ -272,12 +291,14 @@ func (w Workload) CheckEmbeddings() error {
 	case w.Generator != "":
 		return errors.New("a generator has no files that embeddings could belong to: write it to one with cachesim gen")
 	case w.Merge:
-		return errors.New("embeddings belong to requests in the order of their files, which merging changes: merge with cachesim convert first")
+		return errors.New("embeddings belong to requests in the order of their files, which merging changes: merge with " +
+			"cachesim convert first")
 	}
 	return nil
 }
 
-// embed gives queries the embeddings that a built-in embedder makes of their texts, if that is asked for or they have no others.
+// embed gives queries the embeddings that a built-in embedder makes of their texts, if that is asked for or they have
+// no others.
 func (w Workload) embed(ctx context.Context, t *traces.Trace) error {
 	q := t.Queries
 	if w.Embeddings == "" && (q == nil || q.Dim > 0 || q.Texts == nil) {
@@ -299,14 +320,19 @@ func (w Workload) embed(ctx context.Context, t *traces.Trace) error {
 }
 
 // loadFiles reads the files and, beside it, their checksum.
-func (w Workload) loadFiles(ctx context.Context, options Options, loading traces.LoadOptions, takeSum bool) (t *traces.Trace, sum string, err error) {
+func (w Workload) loadFiles(ctx context.Context, options Options, loading traces.LoadOptions,
+	takeSum bool) (t *traces.Trace, sum string, err error) {
 	found, err := w.find(options.Dirs)
 	if err != nil {
 		return nil, "", err
 	}
 	special := slices.IndexFunc(found, func(path string) bool { return !isRegular(path) })
 	if special >= 0 && w.Checksum != "" {
-		return nil, "", fmt.Errorf("%s: no regular file, so its checksum cannot be compared with the recorded %s", found[special], w.Checksum)
+		return nil, "", fmt.Errorf(
+			"%s: no regular file, so its checksum cannot be compared with the recorded %s",
+			found[special],
+			w.Checksum,
+		)
 	}
 	beside := ""
 	if options.Vectors && len(found) > len(w.Files) {
@@ -395,8 +421,8 @@ func (w Workload) generate(ctx context.Context, loading traces.LoadOptions) (*tr
 	return traces.LoadReader(ctx, spec.String(), g, g.Fields, int64(g.Requests()), loading)
 }
 
-// Generated returns the workload that a generator makes, with all of its parameters written out, so that it stays the same where a default
-// changes. Its seed is seed, unless text writes its own.
+// Generated returns the workload that a generator makes, with all of its parameters written out, so that it stays the
+// same where a default changes. Its seed is seed, unless text writes its own.
 func Generated(text string, seed uint64) (Workload, error) {
 	spec, err := gen.ParseSeeded(text, seed)
 	if err != nil {
@@ -405,7 +431,8 @@ func Generated(text string, seed uint64) (Workload, error) {
 	return Workload{Name: spec.String(), Generator: spec.Full()}, nil
 }
 
-// IsGenerator reports whether text is meant as a generator rather than as a file: it starts with the name of one, no file has that path.
+// IsGenerator reports whether text is meant as a generator rather than as a file: it starts with the name of one, no
+// file has that path.
 func IsGenerator(text string) bool {
 	if _, err := os.Stat(text); err == nil {
 		return false
@@ -435,8 +462,15 @@ func (w Workload) Describe(rec *records.Record) error {
 // FromRecord is the inverse of Describe. It is an error if the record does not say what was replayed.
 func FromRecord(rec *records.Record) (Workload, error) {
 	w := Workload{
-		Name: rec.Trace, Generator: rec.TraceGenerator, Checksum: rec.TraceChecksum, Format: rec.InputFormat, Merge: rec.Merge,
-		PerFile: rec.PerFile, Limit: int(rec.Limit), SampleRate: rec.SampleRate, SampleSeed: rec.SampleSeed,
+		Name:       rec.Trace,
+		Generator:  rec.TraceGenerator,
+		Checksum:   rec.TraceChecksum,
+		Format:     rec.InputFormat,
+		Merge:      rec.Merge,
+		PerFile:    rec.PerFile,
+		Limit:      int(rec.Limit),
+		SampleRate: rec.SampleRate,
+		SampleSeed: rec.SampleSeed,
 	}
 	if rec.Embeddings != traces.EmbeddingsInTrace {
 		w.Embeddings = rec.Embeddings
@@ -446,7 +480,12 @@ func FromRecord(rec *records.Record) (Workload, error) {
 	}
 	switch {
 	case len(w.Files) == 0 && w.Generator == "":
-		return w, fmt.Errorf("the record of %s at %d on %s does not say which files were replayed", rec.Label, rec.Capacity, rec.Trace)
+		return w, fmt.Errorf(
+			"the record of %s at %d on %s does not say which files were replayed",
+			rec.Label,
+			rec.Capacity,
+			rec.Trace,
+		)
 	case slices.Contains(w.Files, "-"):
 		return w, fmt.Errorf("%s was read from standard input and cannot be replayed; name a file", rec.Trace)
 	}

@@ -74,7 +74,8 @@ func TestChecksum(t *testing.T) {
 	if _, err := w.Load(t.Context(), Options{}); !errors.As(err, &changed) || changed.Want != want {
 		t.Errorf("a changed file: %v", err)
 	}
-	if _, err := (Workload{Files: []string{filepath.Join(dir, "none")}}).Load(t.Context(), Options{}); !errors.As(err, new(*MissingError)) {
+	if _, err := (Workload{Files: []string{filepath.Join(dir, "none")}}).Load(t.Context(), Options{}); !errors.As(err,
+		new(*MissingError)) {
 		t.Errorf("a missing file: %v", err)
 	}
 }
@@ -119,7 +120,8 @@ func TestGeneratorIsATrace(t *testing.T) {
 	if sum, err := w.ReadChecksum(t.Context(), nil); sum != "" || err != nil {
 		t.Errorf("checksum of a generator: %q, %v", sum, err)
 	}
-	if _, err := (Workload{Generator: "zipf(alpa=1)"}).Load(t.Context(), Options{}); err == nil || !strings.Contains(err.Error(), "alpha") {
+	if _, err := (Workload{Generator: "zipf(alpa=1)"}).Load(t.Context(), Options{}); err == nil ||
+		!strings.Contains(err.Error(), "alpha") {
 		t.Errorf("a wrong parameter: %v", err)
 	}
 	path := write(t, filepath.Join(t.TempDir(), "zipf"), "1\n")
@@ -236,15 +238,18 @@ func TestLoadPassesOnHowATraceIsRead(t *testing.T) {
 	if got := load(Workload{Files: []string{a, a}, PerFile: true}); len(got.Starts) != 2 {
 		t.Errorf("files start at %v", got.Starts)
 	}
-	first, again, other := load(Workload{Files: []string{a}, SampleRate: 0.5, SampleSeed: 1}), load(Workload{Files: []string{a}, SampleRate: 0.5, SampleSeed: 1}),
+	first, again, other := load(Workload{Files: []string{a}, SampleRate: 0.5,
+		SampleSeed: 1}), load(Workload{Files: []string{a}, SampleRate: 0.5, SampleSeed: 1}),
 		load(Workload{Files: []string{a}, SampleRate: 0.5, SampleSeed: 2})
-	if len(first.Objects) != len(again.Objects) || first.SampleRate != 0.5 || len(first.Objects) < 400 || len(first.Objects) > 600 {
+	if len(first.Objects) != len(again.Objects) || first.SampleRate != 0.5 || len(first.Objects) < 400 ||
+		len(first.Objects) > 600 {
 		t.Errorf("samples of %d and %d of 1000", len(first.Objects), len(again.Objects))
 	}
 	if len(first.Objects) == len(other.Objects) {
 		t.Errorf("both seeds sample %d objects", len(other.Objects))
 	}
-	merged := load(Workload{Files: []string{b, write(t, filepath.Join(dir, "c.txt"), "3,2\n")}, Format: "csv:time=1,key=2", Merge: true})
+	merged := load(Workload{Files: []string{b, write(t, filepath.Join(dir, "c.txt"), "3,2\n")}, Format: "csv:time=1,key=2",
+		Merge: true})
 	if !slices.Equal(merged.Objects, []uint32{0, 1, 2}) {
 		t.Errorf("merged to %v", merged.Objects)
 	}
@@ -261,7 +266,8 @@ func TestGeneratorOfMoreRequestsThanATraceHas(t *testing.T) {
 	}
 }
 
-// TestEmbeddingsFileIsPartOfTheTrace: its bytes count for the checksum, its path does not for the identity, and records lead back to it.
+// TestEmbeddingsFileIsPartOfTheTrace: its bytes count for the checksum, its path does not for the identity, and records
+// lead back to it.
 func TestEmbeddingsFileIsPartOfTheTrace(t *testing.T) {
 	dir := t.TempDir()
 	const fvecs = "\x01\x00\x00\x00\x00\x00\x80?"
@@ -276,7 +282,8 @@ func TestEmbeddingsFileIsPartOfTheTrace(t *testing.T) {
 	if q := trace.Queries; !slices.Equal(q.Vectors, []float32{1, 1}) || q.Embeddings != "x.fvecs" {
 		t.Errorf("queries %+v", q)
 	}
-	if want, err := (Workload{Files: []string{file, beside}}).ReadChecksum(t.Context(), nil); err != nil || summed.Checksum != want {
+	if want, err := (Workload{Files: []string{file, beside}}).ReadChecksum(t.Context(), nil); err != nil ||
+		summed.Checksum != want {
 		t.Errorf("checksum %s, %v; want %s", summed.Checksum, err, want)
 	}
 	moved := summed
@@ -310,7 +317,8 @@ func TestEmbeddingsThatCannotBe(t *testing.T) {
 		{Workload{Files: []string{"a", "b"}, Embeddings: "x.npy.gz"}, ""},
 		{Workload{Generator: "zipf", Embeddings: "lexical"}, ""},
 	} {
-		if err := c.w.CheckEmbeddings(); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+		if err := c.w.CheckEmbeddings(); (err == nil) != (c.want == "") || err != nil &&
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: error %v, want %q", c.w, err, c.want)
 		}
 	}

@@ -1,5 +1,6 @@
-// Package baseline replays what a file of records says was replayed, and compares: a baseline in a repository keeps hit ratios from drifting.
-// It tells hit ratios that moved from traces that changed, are missing, or cannot be replayed any more.
+// Package baseline replays what a file of records says was replayed, and compares: a baseline in a repository keeps hit
+// ratios from drifting. It tells hit ratios that moved from traces that changed, are missing, or cannot be replayed any
+// more.
 package baseline
 
 import (
@@ -35,12 +36,13 @@ type Status string
 
 // The outcomes of a check. A trace is missing if no file has its path, and has changed if its checksum is another one.
 const (
-	Equal         Status = "equal"
-	Within        Status = "within tolerance"
-	Moved         Status = "moved"
-	TraceChanged  Status = "trace changed"
-	TraceMissing  Status = "trace missing"
-	NotReplayable Status = "not replayable" // its policy or a parameter does not exist any more, or the trace cannot be read
+	Equal        Status = "equal"
+	Within       Status = "within tolerance"
+	Moved        Status = "moved"
+	TraceChanged Status = "trace changed"
+	TraceMissing Status = "trace missing"
+	// its policy or a parameter does not exist any more, or the trace cannot be read
+	NotReplayable Status = "not replayable"
 )
 
 // statuses lists every Status.
@@ -66,8 +68,8 @@ type Report struct {
 	NewTraces []string // the traces that were taken with a new checksum
 }
 
-// Check replays the records of a baseline and compares. It is an error if the records cannot tell what to replay, contradict each other, or if a
-// rule fits none of them; whatever else goes wrong is in the report.
+// Check replays the records of a baseline and compares. It is an error if the records cannot tell what to replay,
+// contradict each other, or if a rule fits none of them; whatever else goes wrong is in the report.
 func Check(ctx context.Context, path string, recs []records.Record, options Options) (*Report, error) {
 	if err := checkRules(options.Rules, recs); err != nil {
 		return nil, err

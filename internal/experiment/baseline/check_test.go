@@ -62,7 +62,8 @@ seeds: 2
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := experiment.Execute(t.Context(), cells, experiment.Options{Dirs: []string{dir}, Finished: store.Put}); err != nil {
+	if err := experiment.Execute(t.Context(), cells, experiment.Options{Dirs: []string{dir},
+		Finished: store.Put}); err != nil {
 		t.Fatal(err)
 	}
 	finished, err := experiment.ReadFinished(cells, dir)
@@ -109,7 +110,8 @@ func TestRecordsOfASweep(t *testing.T) {
 	if report.Passed() || report.OnlyMissing() || report.Count(Moved) != 1 || report.Results[at].Status != Moved {
 		t.Errorf("one moved: %s", report.Summary())
 	}
-	if report := check(t, moved, dir, "policy=at-random,alpha=1.2,seed=1:0.1pp"); !report.Passed() || report.Results[at].Status != Within {
+	if report := check(t, moved, dir, "policy=at-random,alpha=1.2,seed=1:0.1pp"); !report.Passed() ||
+		report.Results[at].Status != Within {
 		t.Errorf("tolerated: %s", report.Summary())
 	}
 	if report := check(t, moved, dir, "policy=at-random,alpha=0.8:0.1pp"); report.Passed() {
@@ -143,7 +145,8 @@ func TestNothingIsUpdatedWhereATraceIsMissing(t *testing.T) {
 func TestLRUAtManyCapacitiesIsOnePass(t *testing.T) {
 	var recs []records.Record
 	for capacity := range int64(manyCapacities) {
-		recs = append(recs, records.Record{TraceFiles: "keys.txt", Policy: "lru", Label: "lru", Cache: "exact", CapacityUnit: records.Objects, Capacity: capacity + 1, SampleRate: 1})
+		recs = append(recs, records.Record{TraceFiles: "keys.txt", Policy: "lru", Label: "lru", Cache: "exact",
+			CapacityUnit: records.Objects, Capacity: capacity + 1, SampleRate: 1})
 	}
 	policy := func(recs []records.Record) string {
 		all, err := plan(recs, "1")
@@ -163,7 +166,8 @@ func TestLRUAtManyCapacitiesIsOnePass(t *testing.T) {
 // hostile names reach CI systems as text, whatever is in them.
 func TestNamesCannotBreakTheFormats(t *testing.T) {
 	const name = "a\x1b[31m<b>&\"]]>\n::error::x,y:z%0A|\x00"
-	was := records.Record{Trace: name, Label: name, Axes: name, Capacity: 1, CapacityUnit: records.Objects, CapacityText: "1%", SampleRate: 1, Requests: 10, Misses: 3}
+	was := records.Record{Trace: name, Label: name, Axes: name, Capacity: 1, CapacityUnit: records.Objects,
+		CapacityText: "1%", SampleRate: 1, Requests: 10, Misses: 3}
 	is := was
 	is.Misses = 4
 	report := &Report{Baseline: name, Results: []Result{
@@ -178,7 +182,8 @@ func TestNamesCannotBreakTheFormats(t *testing.T) {
 		}
 		return out.String()
 	}
-	if lines := strings.Split(strings.TrimSpace(printed("github")), "\n"); len(lines) != 4 || !strings.HasPrefix(lines[2], "::error file=a") || strings.HasPrefix(lines[3], "::") {
+	if lines := strings.Split(strings.TrimSpace(printed("github")), "\n"); len(lines) != 4 ||
+		!strings.HasPrefix(lines[2], "::error file=a") || strings.HasPrefix(lines[3], "::") {
 		t.Errorf("workflow commands are %q", lines)
 	}
 	if out := printed("table"); strings.ContainsAny(out, "\x1b\x00") {
@@ -218,17 +223,29 @@ func TestAnUpdateMarksTheBestOfASweepAgain(t *testing.T) {
 	}
 	for i, r := range updated {
 		if r.Best != recs[i].Best || r.Misses != recs[i].Misses {
-			t.Errorf("%s at %s on %s, %s, seed %d: best is %t, %d misses; want %t, %d", r.Label, r.CapacityText, r.Trace, r.Axes, r.Seed, r.Best, r.Misses,
-				recs[i].Best, recs[i].Misses)
+			t.Errorf(
+				"%s at %s on %s, %s, seed %d: best is %t, %d misses; want %t, %d",
+				r.Label,
+				r.CapacityText,
+				r.Trace,
+				r.Axes,
+				r.Seed,
+				r.Best,
+				r.Misses,
+				recs[i].Best,
+				recs[i].Misses,
+			)
 		}
 	}
 }
 
 func TestATableThatDoesNotFitIsWrittenInLines(t *testing.T) {
-	was := records.Record{Trace: "oltp", Policy: "lru", Label: "lru", Capacity: 1000, CapacityUnit: records.Objects, CapacityText: "1%", SampleRate: 1, Requests: 10000, Misses: 3000}
+	was := records.Record{Trace: "oltp", Policy: "lru", Label: "lru", Capacity: 1000, CapacityUnit: records.Objects,
+		CapacityText: "1%", SampleRate: 1, Requests: 10000, Misses: 3000}
 	is := was
 	is.Misses, is.Evictions = 4000, 7
-	report := &Report{Baseline: "b", Results: []Result{{Was: was, Is: &is, Status: Moved, Differences: compare(&was, &is)}}}
+	report := &Report{Baseline: "b", Results: []Result{{Was: was, Is: &is, Status: Moved,
+		Differences: compare(&was, &is)}}}
 	for _, width := range []int{0, 40, 80, 1000} {
 		var out strings.Builder
 		if err := report.Print(&out, "table", width); err != nil {
@@ -237,13 +254,15 @@ func TestATableThatDoesNotFitIsWrittenInLines(t *testing.T) {
 		if longest := text.LongestLineLen(out.String()); width == 40 && longest > width || width == 80 && longest > width {
 			t.Errorf("%d columns, the terminal has %d:\n%s", longest, width, &out)
 		}
-		if inLines := strings.Contains(out.String(), "moved: lru at 1% (1,000) on oltp\n"); inLines != (width == 40 || width == 80) {
+		if inLines := strings.Contains(out.String(), "moved: lru at 1% (1,000) on oltp\n"); inLines != (width == 40 ||
+			width == 80) {
 			t.Errorf("at %d columns:\n%s", width, &out)
 		}
 	}
 }
 
-// A trace that was written anew, with the same requests, has another checksum, which an update takes even though nothing moved.
+// A trace that was written anew, with the same requests, has another checksum, which an update takes even though
+// nothing moved.
 func TestAnUpdateTakesNewChecksums(t *testing.T) {
 	recs, dir := sweep(t)
 	path := filepath.Join(dir, "keys.txt")

@@ -15,10 +15,25 @@ const (
 	byteHitRatioFigure = "byte_hit_ratio"
 )
 
-// compared are the figures that are compared: all that the requests and the cell determine, except what a policy counts for itself.
+// compared are the figures that are compared: all that the requests and the cell determine, except what a policy counts
+// for itself.
 var compared = []string{
-	capacityFigure, requestsFigure, missesFigure, hitRatioFigure, byteHitRatioFigure, "hits", "evictions", "oversized", "bytes", "hit_bytes",
-	"opt_misses", "lower_bound_misses", "normalized_hit_ratio", "labelled_requests", "labelled_hits", "wrong_hits",
+	capacityFigure,
+	requestsFigure,
+	missesFigure,
+	hitRatioFigure,
+	byteHitRatioFigure,
+	"hits",
+	"evictions",
+	"oversized",
+	"bytes",
+	"hit_bytes",
+	"opt_misses",
+	"lower_bound_misses",
+	"normalized_hit_ratio",
+	"labelled_requests",
+	"labelled_hits",
+	"wrong_hits",
 }
 
 // Difference is a figure that is not what the baseline says. Was or Is is nil where there is none.
@@ -47,8 +62,8 @@ func metric(rec *records.Record, name string) *float64 {
 	return &x
 }
 
-// tolerates reports whether a cell is within a tolerance. Unless it is exact, only hit ratios, misses as a share of the requests and byte hit
-// ratios count, as long as the same requests met a cache of the same size.
+// tolerates reports whether a cell is within a tolerance. Unless it is exact, only hit ratios, misses as a share of the
+// requests and byte hit ratios count, as long as the same requests met a cache of the same size.
 func (t Tolerance) tolerates(was, is *records.Record, differences []Difference) bool {
 	if t == (Tolerance{}) {
 		return len(differences) == 0

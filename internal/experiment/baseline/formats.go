@@ -38,14 +38,26 @@ type jsonResult struct {
 
 func (r *Report) printJSON(w io.Writer) error {
 	out := jsonReport{
-		Baseline: r.Baseline, Version: r.Version, Passed: r.Passed(), Records: len(r.Results), Counts: map[Status]int{}, NewTraces: r.NewTraces,
+		Baseline:  r.Baseline,
+		Version:   r.Version,
+		Passed:    r.Passed(),
+		Records:   len(r.Results),
+		Counts:    map[Status]int{},
+		NewTraces: r.NewTraces,
 	}
 	for _, result := range r.Results {
 		out.Counts[result.Status]++
 		j := jsonResult{
-			Trace: result.Was.Trace, Policy: result.Was.Label, Capacity: result.Was.Capacity, CapacityUnit: result.Was.CapacityUnit,
-			CapacityText: result.Was.CapacityText, Seed: result.Was.Seed, Axes: result.Was.Axes,
-			Status: result.Status, Tolerance: result.Tolerance.String(), Differences: result.Differences,
+			Trace:        result.Was.Trace,
+			Policy:       result.Was.Label,
+			Capacity:     result.Was.Capacity,
+			CapacityUnit: result.Was.CapacityUnit,
+			CapacityText: result.Was.CapacityText,
+			Seed:         result.Was.Seed,
+			Axes:         result.Was.Axes,
+			Status:       result.Status,
+			Tolerance:    result.Tolerance.String(),
+			Differences:  result.Differences,
 		}
 		if result.Problem != nil {
 			j.Problem = result.Problem.Error()
@@ -87,7 +99,8 @@ type (
 	}
 )
 
-// printJUnit writes a suite with one case per record. What moved, or changed, is a failure; what could not be replayed is an error.
+// printJUnit writes a suite with one case per record. What moved, or changed, is a failure; what could not be replayed
+// is an error.
 func (r *Report) printJUnit(w io.Writer) error {
 	suite := junitSuite{Name: r.Baseline, Tests: len(r.Results)}
 	for i := range r.Results {
@@ -117,8 +130,8 @@ func (r *Report) printJUnit(w io.Writer) error {
 	return err
 }
 
-// printGitHub writes an error for each record that failed, a notice for each that is within its tolerance, and the summary. See
-// https://docs.github.com/actions/reference/workflow-commands-for-github-actions.
+// printGitHub writes an error for each record that failed, a notice for each that is within its tolerance, and the
+// summary. See https://docs.github.com/actions/reference/workflow-commands-for-github-actions.
 func (r *Report) printGitHub(w io.Writer) error {
 	var lines []string
 	for i := range r.Results {

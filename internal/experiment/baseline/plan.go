@@ -19,8 +19,8 @@ type planned struct {
 	problem error             // why there is nothing to replay
 }
 
-// plan returns what is to be replayed for the records. That a record cannot be replayed by any program is an error; that this one does not have
-// its policy any more is a problem of the record.
+// plan returns what is to be replayed for the records. That a record cannot be replayed by any program is an error;
+// that this one does not have its policy any more is a problem of the record.
 func plan(recs []records.Record, version string) ([]planned, error) {
 	all := make([]planned, len(recs))
 	for i, rec := range recs {
@@ -45,8 +45,18 @@ func newPlanned(rec records.Record, w workload.Workload, version string) planned
 		policy = spec.String()
 	}
 	p.cell = experiment.Cell{
-		Workload: w, Cache: rec.Cache, Policy: policy, Predictor: rec.Predictor, Model: rec.Model, Label: rec.Label, Capacity: capacityText(&rec), Sizes: sim.CapacityUnitSize.String(),
-		Seed: rec.Seed, Warmup: int(rec.Warmup), Axes: rec.Axes, Version: version,
+		Workload:  w,
+		Cache:     rec.Cache,
+		Policy:    policy,
+		Predictor: rec.Predictor,
+		Model:     rec.Model,
+		Label:     rec.Label,
+		Capacity:  capacityText(&rec),
+		Sizes:     sim.CapacityUnitSize.String(),
+		Seed:      rec.Seed,
+		Warmup:    int(rec.Warmup),
+		Axes:      rec.Axes,
+		Version:   version,
 	}
 	bytes := rec.CapacityUnit == records.Bytes
 	if bytes {
@@ -66,8 +76,8 @@ func newPlanned(rec records.Record, w workload.Workload, version string) planned
 	return p
 }
 
-// capacityText returns the capacity as it was written, so that what a share means is checked as well. On a sample the number is what
-// counts: the share may have been one of the whole trace, which is not replayed.
+// capacityText returns the capacity as it was written, so that what a share means is checked as well. On a sample the
+// number is what counts: the share may have been one of the whole trace, which is not replayed.
 func capacityText(rec *records.Record) string {
 	if rec.CapacityText != "" && rec.SampleRate == 1 {
 		return rec.CapacityText
@@ -83,7 +93,8 @@ func (p *planned) name() {
 	}
 }
 
-// manyCapacities is from how many capacities of lru on, as of a curve, one pass over reuse distances replaces their replays.
+// manyCapacities is from how many capacities of lru on, as of a curve, one pass over reuse distances replaces their
+// replays.
 const manyCapacities = 16
 
 // usePasses replays lru at many capacities as lru-stack, whose counts are the same.
@@ -116,7 +127,15 @@ func checkRepetitions(all []planned) error {
 		}
 		if differences := compare(&all[at].was, &p.was); len(differences) > 0 {
 			d := differences[0]
-			return fmt.Errorf("records %d and %d are both of %s and contradict each other: %s is %s and %s", at+1, i+1, p.cell, d.Figure, exact(d.Was), exact(d.Is))
+			return fmt.Errorf(
+				"records %d and %d are both of %s and contradict each other: %s is %s and %s",
+				at+1,
+				i+1,
+				p.cell,
+				d.Figure,
+				exact(d.Was),
+				exact(d.Is),
+			)
 		}
 	}
 	return nil

@@ -19,9 +19,9 @@ import (
 // Formats are those of Print.
 var Formats = []string{"table", "json", "junit", "github"}
 
-// Print writes the report as a table of what moved, as JSON with every record, as JUnit XML with one test case per record, or as workflow commands of GitHub
-// Actions with one annotation per record that failed. Where the table is wider than a terminal of width columns, each record has lines of its own;
-// 0 is no terminal.
+// Print writes the report as a table of what moved, as JSON with every record, as JUnit XML with one test case per
+// record, or as workflow commands of GitHub Actions with one annotation per record that failed. Where the table is
+// wider than a terminal of width columns, each record has lines of its own; 0 is no terminal.
 func (r *Report) Print(w io.Writer, format string, width int) error {
 	switch format {
 	case "table":
@@ -51,7 +51,8 @@ func fitted(moved []*Result, width int) string {
 	var lines []string
 	for _, r := range moved {
 		says := text.WrapSoft(r.describe(), max(1, width-len(indent)))
-		lines = append(lines, fmt.Sprintf("%s: %s on %s", r.Status, cell(&r.Was), records.Printable(r.Was.Trace)), indent+strings.ReplaceAll(says, "\n", "\n"+indent))
+		lines = append(lines, fmt.Sprintf("%s: %s on %s", r.Status, cell(&r.Was),
+			records.Printable(r.Was.Trace)), indent+strings.ReplaceAll(says, "\n", "\n"+indent))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -252,7 +253,11 @@ func sign(x float64) string {
 
 // inColumns maps the figures that have a column, or follow from one that has, to that one.
 var inColumns = map[string]string{
-	hitRatioFigure: hitRatioFigure, missesFigure: missesFigure, "hits": missesFigure, byteHitRatioFigure: byteHitRatioFigure, "hit_bytes": byteHitRatioFigure,
+	hitRatioFigure:     hitRatioFigure,
+	missesFigure:       missesFigure,
+	"hits":             missesFigure,
+	byteHitRatioFigure: byteHitRatioFigure,
+	"hit_bytes":        byteHitRatioFigure,
 }
 
 // others lists the figures that moved without one that has a column.
@@ -300,11 +305,13 @@ func (r *Result) describe() string {
 		return r.Problem.Error()
 	}
 	list := []string{
-		fmt.Sprintf("hit ratio %s → %s%s", percent(&r.Was.HitRatio), percent(&r.Is.HitRatio), inPoints(&r.Was.HitRatio, &r.Is.HitRatio)),
+		fmt.Sprintf("hit ratio %s → %s%s", percent(&r.Was.HitRatio), percent(&r.Is.HitRatio), inPoints(&r.Was.HitRatio,
+			&r.Is.HitRatio)),
 		fmt.Sprintf("misses %s → %s", records.Count(r.Was.Misses), records.Count(r.Is.Misses)),
 	}
 	if r.Was.ByteHitRatio != nil && r.Is.ByteHitRatio != nil {
-		list = append(list, fmt.Sprintf("byte hit ratio %s → %s%s", percent(r.Was.ByteHitRatio), percent(r.Is.ByteHitRatio), inPoints(r.Was.ByteHitRatio, r.Is.ByteHitRatio)))
+		list = append(list, fmt.Sprintf("byte hit ratio %s → %s%s", percent(r.Was.ByteHitRatio), percent(r.Is.ByteHitRatio),
+			inPoints(r.Was.ByteHitRatio, r.Is.ByteHitRatio)))
 	}
 	if besides := others(r); besides != "" {
 		list = append(list, besides)

@@ -25,7 +25,8 @@ const (
 	relativeSuffix = "%rel"
 )
 
-// ParseTolerance reads "0.1pp" (percentage points of the hit ratio), "1%rel" (percent of the recorded hit ratio) or "exact".
+// ParseTolerance reads "0.1pp" (percentage points of the hit ratio), "1%rel" (percent of the recorded hit ratio) or
+// "exact".
 func ParseTolerance(text string) (t Tolerance, err error) {
 	text = strings.TrimSpace(text)
 	points, inPoints := strings.CutSuffix(text, pointsSuffix)
@@ -38,7 +39,8 @@ func ParseTolerance(text string) (t Tolerance, err error) {
 	case isRelative:
 		t.Relative, err = parseAmount(relative)
 	default:
-		err = errors.New("want percentage points of the hit ratio (0.1pp), percent of the recorded hit ratio (1%rel), or exact")
+		err = errors.New("want percentage points of the hit ratio (0.1pp), percent of the recorded hit ratio (1%rel), or " +
+			"exact")
 	}
 	if err != nil {
 		return Tolerance{}, fmt.Errorf("tolerance %q: %w", text, err)
@@ -88,8 +90,9 @@ type Rule struct {
 // condition is a place on a dimension.
 type condition struct{ dimension, value string }
 
-// ParseRule reads a tolerance for all cells, "0.1pp", or for those at places on dimensions: "policy=lhd,trace=oltp:0.1pp". Dimensions are
-// trace, policy, capacity, seed and the axes of an experiment; a policy is named with or without its parameters.
+// ParseRule reads a tolerance for all cells, "0.1pp", or for those at places on dimensions:
+// "policy=lhd,trace=oltp:0.1pp". Dimensions are trace, policy, capacity, seed and the axes of an experiment; a policy
+// is named with or without its parameters.
 func ParseRule(text string) (r Rule, err error) {
 	r.text = text
 	at := strings.LastIndex(text, ":")
@@ -170,6 +173,7 @@ func (c condition) check(recs []records.Record) error {
 	if len(places) > 0 {
 		return suggest.Unknown(c.dimension, c.value, places)
 	}
-	dimensions := append([]string{records.DimTrace, records.DimPolicy, records.DimCapacity, records.DimSeed}, records.AxisNames(recs)...)
+	dimensions := append([]string{records.DimTrace, records.DimPolicy, records.DimCapacity, records.DimSeed},
+		records.AxisNames(recs)...)
 	return suggest.Unknown("dimension", c.dimension, dimensions)
 }

@@ -77,14 +77,16 @@ func TestToleranceIncludesItsEnd(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		was := float64(rapid.IntRange(0, 900).Draw(t, "was")) / 1000
 		step := float64(rapid.IntRange(1, 100).Draw(t, "step")) / 1000
-		if tolerance := (Tolerance{Points: step * 100}); !tolerance.Allows(was, was+step) || !tolerance.Allows(was+step, was) {
+		if tolerance := (Tolerance{Points: step * 100}); !tolerance.Allows(was, was+step) ||
+			!tolerance.Allows(was+step, was) {
 			t.Fatalf("%v does not allow %v to become %v", tolerance, was, was+step)
 		}
 	})
 }
 
 func TestTheLastRuleThatFitsCounts(t *testing.T) {
-	rec := records.Record{Trace: "a:b", Policy: "s3fifo", Label: "s3fifo(small=0.2,ghost=0.5)", Capacity: 100, CapacityText: "1%", Seed: 4, Axes: "noise=0.3"}
+	rec := records.Record{Trace: "a:b", Policy: "s3fifo", Label: "s3fifo(small=0.2,ghost=0.5)", Capacity: 100,
+		CapacityText: "1%", Seed: 4, Axes: "noise=0.3"}
 	rules := func(texts ...string) (rules []Rule) {
 		for _, text := range texts {
 			r, err := ParseRule(text)
@@ -131,9 +133,11 @@ func TestTheLastRuleThatFitsCounts(t *testing.T) {
 	}
 }
 
-// A tolerance is for how often requests hit: it never excuses other requests, another capacity, or a figure that is only on one side.
+// A tolerance is for how often requests hit: it never excuses other requests, another capacity, or a figure that is
+// only on one side.
 func TestWhatATolerancePasses(t *testing.T) {
-	was := records.Record{Capacity: 10, Requests: 1000, Hits: 500, Misses: 500, HitRatio: 0.5, Evictions: 490, ByteHitRatio: new(0.4), Bytes: new(int64(1000))}
+	was := records.Record{Capacity: 10, Requests: 1000, Hits: 500, Misses: 500, HitRatio: 0.5, Evictions: 490,
+		ByteHitRatio: new(0.4), Bytes: new(int64(1000))}
 	missesOf := func(misses int64) func(*records.Record) {
 		return func(r *records.Record) { r.Misses, r.Hits, r.HitRatio = misses, 1000-misses, float64(1000-misses)/1000 }
 	}

@@ -10,8 +10,8 @@ import (
 // Outdated reports whether an update would change the baseline.
 func (r *Report) Outdated() bool { return r.Count(Equal) != len(r.Results) || len(r.NewTraces) > 0 }
 
-// Updated returns the records of the baseline, those that differ replaced by what the replays gave. What the user named stays. It is an error if
-// something was not replayed.
+// Updated returns the records of the baseline, those that differ replaced by what the replays gave. What the user named
+// stays. It is an error if something was not replayed.
 func (r *Report) Updated() ([]records.Record, error) {
 	recs := make([]records.Record, len(r.Results))
 	for i, result := range r.Results {

@@ -15,8 +15,19 @@ func manyRecords() (recs []records.Record) {
 				for at := range 100 {
 					hits := int64(at*at+policy*capacity) % 1000
 					recs = append(recs, records.Record{
-						Trace: fmt.Sprint("trace", trace), Label: fmt.Sprint("p", policy), Capacity: int64(capacity + 1), Kind: "online",
-						Axes: fmt.Sprintf("noise=%d", at/5), Seed: uint64(at % 5), Requests: 1000, Hits: hits, Misses: 1000 - hits, HitRatio: float64(hits) / 1000,
+						Trace:    fmt.Sprint("trace", trace),
+						Label:    fmt.Sprint("p", policy),
+						Capacity: int64(capacity + 1),
+						Kind:     "online",
+						Axes: fmt.Sprintf(
+							"noise=%d",
+							at/5,
+						),
+						Seed:     uint64(at % 5),
+						Requests: 1000,
+						Hits:     hits,
+						Misses:   1000 - hits,
+						HitRatio: float64(hits) / 1000,
 					})
 				}
 			}
@@ -56,7 +67,8 @@ func BenchmarkEvaluate(b *testing.B) {
 
 func BenchmarkParse(b *testing.B) {
 	for b.Loop() {
-		if _, err := Parse("hit_ratio(rac) / max over baselines of hit_ratio between 1.05 and 1.12 where trace = oltp and capacity in 250, 500"); err != nil {
+		if _, err := Parse("hit_ratio(rac) / max over baselines of hit_ratio between 1.05 and 1.12 where trace = oltp and " +
+			"capacity in 250, 500"); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -12,7 +12,8 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 )
 
-// naive answers by the words of docs/claims.md: it looks through all records for every place, and knows neither indexes nor joins.
+// naive answers by the words of docs/claims.md: it looks through all records for every place, and knows neither indexes
+// nor joins.
 type naive struct {
 	recs  []records.Record
 	group []string
@@ -82,7 +83,8 @@ func (n naive) places(policies []string) (all []place) {
 	return all
 }
 
-// value computes an expression at a place, for policy where it stands within "over g of". ok is false where it divides by zero.
+// value computes an expression at a place, for policy where it stands within "over g of". ok is false where it divides
+// by zero.
 func (n naive) value(x expr, p place, all []place, policy string) (v float64, ok bool) {
 	switch x := x.(type) {
 	case number:
@@ -94,7 +96,8 @@ func (n naive) value(x expr, p place, all []place, policy string) (v float64, ok
 	case operation:
 		left, leftOK := n.value(x.left, p, all, policy)
 		right, rightOK := n.value(x.right, p, all, policy)
-		return map[byte]float64{'+': left + right, '-': left - right, '*': left * right, '/': left / right}[x.op], leftOK && rightOK && (x.op != '/' || right != 0)
+		return map[byte]float64{'+': left + right, '-': left - right, '*': left * right, '/': left / right}[x.op], leftOK &&
+			rightOK && (x.op != '/' || right != 0)
 	case over:
 		return n.over(x, p, all, policy)
 	}
@@ -158,12 +161,15 @@ func drawNaiveExpr(t *rapid.T, depth int, open bool) expr {
 	case "number":
 		return number{"3", 3}
 	case "operation":
-		return operation{rapid.SampledFrom([]byte("+-*/")).Draw(t, "op"), drawNaiveExpr(t, depth-1, open), drawNaiveExpr(t, depth-1, open)}
+		return operation{rapid.SampledFrom([]byte("+-*/")).Draw(t, "op"), drawNaiveExpr(t, depth-1, open), drawNaiveExpr(t,
+			depth-1, open)}
 	case "over g":
-		return over{rapid.SampledFrom([]string{"min", "max", "mean"}).Draw(t, "take"), []string{"g"}, drawNaiveExpr(t, depth-1, true)}
+		return over{rapid.SampledFrom([]string{"min", "max", "mean"}).Draw(t,
+			"take"), []string{"g"}, drawNaiveExpr(t, depth-1, true)}
 	case "over trace":
 		// One level: within each other the naive reading would have to know which traces the outer one leaves.
-		return over{rapid.SampledFrom([]string{"min", "max", "mean"}).Draw(t, "take"), []string{"trace"}, drawNaiveExpr(t, 0, open)}
+		return over{rapid.SampledFrom([]string{"min", "max", "mean"}).Draw(t,
+			"take"), []string{"trace"}, drawNaiveExpr(t, 0, open)}
 	}
 	return figure{metric.Draw(t, "metric"), rapid.SampledFrom(naivePolicies).Draw(t, "policy")}
 }
@@ -180,7 +186,8 @@ func (n naive) judge(c comparison, policies []string) (held, checked int) {
 		checked++
 		const rounding = 1e-9
 		equal := math.Abs(left-right) < rounding
-		if map[string]bool{"==": equal, "!=": !equal, "<": !equal && left < right, "<=": equal || left < right, ">": !equal && left > right, ">=": equal || left > right}[c.ops[0]] {
+		if map[string]bool{"==": equal, "!=": !equal, "<": !equal && left < right, "<=": equal || left < right, ">": !equal &&
+			left > right, ">=": equal || left > right}[c.ops[0]] {
 			held++
 		}
 	}
@@ -190,8 +197,10 @@ func (n naive) judge(c comparison, policies []string) (held, checked int) {
 func TestEvaluateAgreesWithNaiveReading(t *testing.T) {
 	verdicts := map[Verdict]int{}
 	rapid.Check(t, func(t *rapid.T) {
-		n := naive{recs: drawRecords(t), group: rapid.SliceOfNDistinct(rapid.SampledFrom(naivePolicies), 1, 3, rapid.ID[string]).Draw(t, "group")}
-		says := comparison{values: []expr{drawNaiveExpr(t, 3, false), drawNaiveExpr(t, 2, false)}, ops: []string{rapid.SampledFrom(comparisons).Draw(t, "op")}}
+		n := naive{recs: drawRecords(t), group: rapid.SliceOfNDistinct(rapid.SampledFrom(naivePolicies), 1, 3,
+			rapid.ID[string]).Draw(t, "group")}
+		says := comparison{values: []expr{drawNaiveExpr(t, 3, false), drawNaiveExpr(t, 2, false)},
+			ops: []string{rapid.SampledFrom(comparisons).Draw(t, "op")}}
 		c, err := Parse((&Claim{says: says, share: 1}).String())
 		if err != nil {
 			t.Skip(err)

@@ -1,5 +1,5 @@
-// Package claims reads sentences such as "hit_ratio(arc) > hit_ratio(lru) where trace = oltp" and checks them against the records of an
-// experiment. docs/claims.md shows every form that a sentence may take.
+// Package claims reads sentences such as "hit_ratio(arc) > hit_ratio(lru) where trace = oltp" and checks them against
+// the records of an experiment. docs/claims.md shows every form that a sentence may take.
 package claims
 
 import (
@@ -115,8 +115,8 @@ type fixed struct {
 	at []condition // with =
 }
 
-// name is a word alone: a metric or a reference of the policies that "over" or "is first" speak of, a reference that knows no policies,
-// or the place on a dimension as a number.
+// name is a word alone: a metric or a reference of the policies that "over" or "is first" speak of, a reference that
+// knows no policies, or the place on a dimension as a number.
 type name string
 
 type operation struct {

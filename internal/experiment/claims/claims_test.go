@@ -45,7 +45,8 @@ func recs(t testing.TB, lines string) (all []records.Record) {
 	return all
 }
 
-// example has two traces, capacities of which one lacks a policy, a random policy with seeds, and a policy with an axis.
+// example has two traces, capacities of which one lacks a policy, a random policy with seeds, and a policy with an
+// axis.
 const example = `
 oltp lru 250 160/1000
 oltp lru 500 230/1000
@@ -95,7 +96,8 @@ func TestEvaluate(t *testing.T) {
 		{"misses(laru) == misses(opt) where noise = 0",
 			"holds: 620 = 620 (oltp, capacity 250, noise 0); 4 points left out: no record of laru"},
 		{"misses(laru) == misses(opt)",
-			"does not hold: fails at 2 of 3 points; worst at oltp, capacity 250, noise 1: 850 > 620; 4 points left out: no record of laru"},
+			"does not hold: fails at 2 of 3 points; worst at oltp, capacity 250, noise 1: 850 > 620; 4 points left out: no " +
+				"record of laru"},
 		{"hit_ratio(laru) / max over baselines of hit_ratio between 1.05 and 1.12 where noise = 1",
 			"does not hold: 0.9375, outside 1.05 to 1.12 (oltp, capacity 250, noise 1); 4 points left out: no record of laru"},
 		{"hit_ratio(laru) / max over baselines of hit_ratio between 0.9 and 0.95 where noise = 1",
@@ -117,11 +119,14 @@ func TestEvaluate(t *testing.T) {
 		{"misses(arc) is last among lru, arc, opt",
 			"does not hold: fails at 5 of 5 points; worst at oltp, capacity 1000: arc 610 is number 2 of 3, ahead of lru 680"},
 		{"hit_ratio(lru) == published(lru)",
-			"holds: at all 2 points; closest at oltp, capacity 500: 23.00% beside 22.96%, 0.04% apart, 0.05% allowed; 3 points left out: published(lru) has no number there"},
+			"holds: at all 2 points; closest at oltp, capacity 500: 23.00% beside 22.96%, 0.04% apart, 0.05% allowed; 3 " +
+				"points left out: published(lru) has no number there"},
 		{"hit_ratio(arc) == published(arc)",
-			"does not hold: 21.00% beside 22.00%, 1.00% apart, 0.05% allowed (oltp, capacity 250); 4 points left out: published(arc) has no number there"},
+			"does not hold: 21.00% beside 22.00%, 1.00% apart, 0.05% allowed (oltp, capacity 250); 4 points left out: " +
+				"published(arc) has no number there"},
 		{"hit_ratio(lru) == published(lru) within 0.005%",
-			"does not hold: fails at 2 of 2 points; worst at oltp, capacity 500: 23.00% beside 22.96%, 0.04% apart; 3 points left out: published(lru) has no number there"},
+			"does not hold: fails at 2 of 2 points; worst at oltp, capacity 500: 23.00% beside 22.96%, 0.04% apart; 3 points " +
+				"left out: published(lru) has no number there"},
 		{"hit_ratio(opt) == published(opt)",
 			"not checkable here: published(opt) has no number there"},
 		{"mean over trace of hit_ratio(arc) > 15% where capacity = 500",
@@ -227,27 +232,46 @@ func TestWhereOnAxes(t *testing.T) {
 		oltp laru 10 2/10 noise=0.5,mode=async
 		oltp lru 10 3/10`)}
 	for claim, want := range map[string]string{
-		"hits(laru) == 1 where noise = 0.1":                                          "holds: 1 = 1 (oltp, capacity 10, noise 0.10, mode sync)",
-		"hits(laru) == 1 where noise = 10%":                                          "holds: 1 = 1 (oltp, capacity 10, noise 0.10, mode sync)",
-		"hits(laru) == 2 where mode = async":                                         "holds: 2 = 2 (oltp, capacity 10, noise 0.5, mode async)",
-		"hits(laru) == 2 where noise > 0.1":                                          "holds: 2 = 2 (oltp, capacity 10, noise 0.5, mode async)",
-		"hits(laru) == 2 where noise = 3":                                            "not checkable here: no record where noise = 3, but at noise 0.10, 0.5",
-		"hits(laru) == 2 where mode > async":                                         "not checkable here: async is no number, so mode > async has no meaning here",
-		"hits(laru) == 2 where alpha = 1":                                            "not checkable here: no record has a dimension alpha",
-		"hits(lru) == 3 where noise = 0.1":                                           "holds: 3 = 3 (oltp, capacity 10)",
-		"hits(lru) increases with noise":                                             "not checkable here: its records have no place on noise",
-		"hits(laru) increases with mode":                                             "not checkable here: mode is no number there, so it has no order",
-		"hits(laru) increases with noise":                                            "not checkable here: it has one place only on noise",
-		"max over mode of hits(laru) increases with noise":                           "holds: from 1 at noise 0.10 to 2 at noise 0.5 (oltp, capacity 10); over 1 place on mode",
-		"noise * 10 == hits(laru) where mode = sync":                                 "holds: 1 = 1 (oltp, capacity 10, noise 0.10, mode sync)",
-		"hits(laru at noise = 0.5) == 2 * hits(laru at noise = 0.1 and mode = sync)": "holds: 2 = 2 (oltp, capacity 10, mode async); 1 point left out: 0 places match noise 0.5, want one",
-		"hits(lru) > hits(laru at noise = 50%)":                                      "holds: 3 > 2 (oltp, capacity 10, mode async); 1 point left out: 0 places match noise 50%, want one",
-		"hits(lru at noise = 1) == 3":                                                "holds: 3 = 3 (oltp, capacity 10)",
-		"hits(laru at noise = 1) == 3":                                               "not checkable here: 0 places match noise 1, want one",
-		"hits(laru at alpha = 1) == 3":                                               "not checkable here: no record has a dimension alpha",
-		"hits(laru at mode = sync) < hits(lru) where noise = 0.5":                    "not checkable here: 0 places match mode sync, want one",
-		"hits(laru at seed = 0) <= 3 * hits(laru)":                                   "holds: at all 2 points; for example at oltp, capacity 10, noise 0.10, mode sync: 1 < 3",
-		"sum over noise of sum over mode of (hits(laru) + hits(lru)) == 9":           "holds: 9 = 9 (oltp, capacity 10); over 1 place on mode",
+		"hits(laru) == 1 where noise = 0.1": "holds: 1 = 1 (oltp, capacity 10, " +
+			"noise 0.10, mode sync)",
+		"hits(laru) == 1 where noise = 10%": "holds: 1 = 1 (oltp, capacity 10, " +
+			"noise 0.10, mode sync)",
+		"hits(laru) == 2 where mode = async": "holds: 2 = 2 (oltp, capacity 10, " +
+			"noise 0.5, mode async)",
+		"hits(laru) == 2 where noise > 0.1": "holds: 2 = 2 (oltp, capacity 10, " +
+			"noise 0.5, mode async)",
+		"hits(laru) == 2 where noise = 3": "not checkable here: no record where " +
+			"noise = 3, but at noise 0.10, 0.5",
+		"hits(laru) == 2 where mode > async": "not checkable here: async is no " +
+			"number, so mode > async has no meaning here",
+		"hits(laru) == 2 where alpha = 1": "not checkable here: no record has a " +
+			"dimension alpha",
+		"hits(lru) == 3 where noise = 0.1": "holds: 3 = 3 (oltp, capacity 10)",
+		"hits(lru) increases with noise": "not checkable here: its records " +
+			"have no place on noise",
+		"hits(laru) increases with mode": "not checkable here: mode is no " +
+			"number there, so it has no order",
+		"hits(laru) increases with noise": "not checkable here: it has one " +
+			"place only on noise",
+		"max over mode of hits(laru) increases with noise": "holds: from 1 at noise 0.10 to 2 at " +
+			"noise 0.5 (oltp, capacity 10); over 1 place on mode",
+		"noise * 10 == hits(laru) where mode = sync": "holds: 1 = 1 (oltp, capacity 10, " +
+			"noise 0.10, mode sync)",
+		"hits(laru at noise = 0.5) == 2 * hits(laru at noise = 0.1 and mode = sync)": "holds: 2 = 2 (oltp, capacity 10, " +
+			"mode async); 1 point left out: 0 places match noise 0.5, want one",
+		"hits(lru) > hits(laru at noise = 50%)": "holds: 3 > 2 (oltp, capacity 10, " +
+			"mode async); 1 point left out: 0 places match noise 50%, want one",
+		"hits(lru at noise = 1) == 3": "holds: 3 = 3 (oltp, capacity 10)",
+		"hits(laru at noise = 1) == 3": "not checkable here: 0 places match " +
+			"noise 1, want one",
+		"hits(laru at alpha = 1) == 3": "not checkable here: no record has a " +
+			"dimension alpha",
+		"hits(laru at mode = sync) < hits(lru) where noise = 0.5": "not checkable here: 0 places match " +
+			"mode sync, want one",
+		"hits(laru at seed = 0) <= 3 * hits(laru)": "holds: at all 2 points; for example " +
+			"at oltp, capacity 10, noise 0.10, mode sync: 1 < 3",
+		"sum over noise of sum over mode of (hits(laru) + hits(lru)) == 9": "holds: 9 = 9 (oltp, capacity 10); " +
+			"over 1 place on mode",
 	} {
 		checkResult(t, in, claim, want)
 	}
@@ -323,7 +347,8 @@ func TestTrends(t *testing.T) {
 	}{
 		{[4]int{1, 2, 3, 4}, "increases never-decreases monotone near-never-increases near-never-decreases"},
 		{[4]int{1, 2, 2, 4}, "never-decreases monotone near-never-decreases"},
-		{[4]int{2, 2, 2, 2}, "never-increases never-decreases monotone constant near-never-increases near-never-decreases near-constant"},
+		{[4]int{2, 2, 2, 2}, "never-increases never-decreases monotone constant near-never-increases near-never-decreases " +
+			"near-constant"},
 		{[4]int{3, 2, 3, 2}, "near-never-increases near-never-decreases near-constant"},
 		{[4]int{4, 2, 3, 1}, "near-never-increases"},
 		{[4]int{9, 4, 2, 1}, "decreases never-increases monotone near-never-increases"},
@@ -354,7 +379,8 @@ func TestTrends(t *testing.T) {
 	}
 }
 
-// A policy that ran with several seeds counts as the mean of them; equal values of all seeds are that value to the last digit.
+// A policy that ran with several seeds counts as the mean of them; equal values of all seeds are that value to the last
+// digit.
 func TestSeeds(t *testing.T) {
 	var lines strings.Builder
 	for seed := range 7 {
@@ -375,9 +401,10 @@ func TestPublished(t *testing.T) {
 	in := Input{
 		Records: recs(t, "x lru 1% 10/100 noise=0.50\n x lru 200 20/100 noise=0.50\n y lru 1% 40/100 noise=0.50"),
 		References: map[string]Reference{
-			"paper":     {Points: []Number{{map[string]string{"policy": "lru", "noise": "0.5", "capacity": "200.0"}, 20}}},
-			"bypolicy":  {Points: []Number{{map[string]string{"policy": "lru"}, 20}, {map[string]string{"policy": "arc"}, 30}}},
-			"model":     {Points: []Number{{map[string]string{"trace": "x", "capacity": "1%"}, 10}, {map[string]string{"trace": "y"}, 40}}},
+			"paper":    {Points: []Number{{map[string]string{"policy": "lru", "noise": "0.5", "capacity": "200.0"}, 20}}},
+			"bypolicy": {Points: []Number{{map[string]string{"policy": "lru"}, 20}, {map[string]string{"policy": "arc"}, 30}}},
+			"model": {Points: []Number{{map[string]string{"trace": "x", "capacity": "1%"}, 10},
+				{map[string]string{"trace": "y"}, 40}}},
 			"twice":     {Points: []Number{{map[string]string{"trace": "x"}, 10}, {map[string]string{"capacity": "1%"}, 40}}},
 			"means":     {Points: []Number{{map[string]string{"capacity": "1%"}, 25}}},
 			"near":      {Within: 1, Points: []Number{{map[string]string{"capacity": "200"}, 21}}},
@@ -385,17 +412,25 @@ func TestPublished(t *testing.T) {
 		},
 	}
 	for claim, want := range map[string]string{
-		"hits(lru) == paper(lru)":                         "holds: 20 = 20 (x, capacity 200, noise 0.50); 2 points left out: paper(lru) has no number there",
+		"hits(lru) == paper(lru)": "holds: 20 = 20 (x, capacity 200, noise 0.50); 2 points left " +
+			"out: paper(lru) has no number there",
 		"hits(lru) == bypolicy(lru) where capacity = 200": "holds: 20 = 20 (x, capacity 200, noise 0.50)",
-		"hits(lru) == model":                              "holds: at all 2 points; for example at x, capacity 1%, noise 0.50: 10 = 10; 1 point left out: model has no number there",
-		"hits(lru) == twice where trace = y":              "holds: 40 = 40 (y, capacity 1%, noise 0.50)",
-		"hits(lru) == twice where capacity = 1%":          "holds: 40 = 40 (y, capacity 1%, noise 0.50); 1 point left out: twice has several numbers there",
-		"mean over trace of hits(lru) == means":           "holds: 25 = 25 (capacity 1%, noise 0.50); 1 point left out: means has no number there; over 1 to 2 places on trace",
-		"hits(lru) == near":                               "holds: 20 beside 21, 1 apart, 1 allowed (x, capacity 200, noise 0.50); 2 points left out: near has no number there",
-		"hits(lru) == near within 0.5":                    "does not hold: 20 beside 21, 1 apart (x, capacity 200, noise 0.50); 2 points left out: near has no number there",
-		"hits(lru) >= near":                               "does not hold: 20 < 21 (x, capacity 200, noise 0.50); 2 points left out: near has no number there",
-		"max over lru of abs(hits - paper) == 0":          "holds: 0 = 0 (x, capacity 200, noise 0.50); 2 points left out: paper has no number there",
-		"hits(lru) == elsewhere where capacity = 200":     "holds: 20 = 20 (x, capacity 200, noise 0.50)",
+		"hits(lru) == model": "holds: at all 2 points; for example at x, capacity 1%, noise " +
+			"0.50: 10 = 10; 1 point left out: model has no number there",
+		"hits(lru) == twice where trace = y": "holds: 40 = 40 (y, capacity 1%, noise 0.50)",
+		"hits(lru) == twice where capacity = 1%": "holds: 40 = 40 (y, capacity 1%, noise 0.50); 1 point left out: " +
+			"twice has several numbers there",
+		"mean over trace of hits(lru) == means": "holds: 25 = 25 (capacity 1%, noise 0.50); 1 point left out: " +
+			"means has no number there; over 1 to 2 places on trace",
+		"hits(lru) == near": "holds: 20 beside 21, 1 apart, 1 allowed (x, capacity 200, " +
+			"noise 0.50); 2 points left out: near has no number there",
+		"hits(lru) == near within 0.5": "does not hold: 20 beside 21, 1 apart (x, capacity 200, noise " +
+			"0.50); 2 points left out: near has no number there",
+		"hits(lru) >= near": "does not hold: 20 < 21 (x, capacity 200, noise 0.50); 2 points " +
+			"left out: near has no number there",
+		"max over lru of abs(hits - paper) == 0": "holds: 0 = 0 (x, capacity 200, noise 0.50); 2 points left out: " +
+			"paper has no number there",
+		"hits(lru) == elsewhere where capacity = 200": "holds: 20 = 20 (x, capacity 200, noise 0.50)",
 	} {
 		checkResult(t, in, claim, want)
 	}
@@ -441,20 +476,22 @@ func TestNotCheckable(t *testing.T) {
 	in.Groups["own"] = []string{"arc"}
 	in.Groups["none"] = nil
 	for claim, want := range map[string]string{
-		"hit_ratio(arc) > max over withLirs of hit_ratio":              "lirs is not in the experiment: its paper leaves out the stack size",
-		"hit_ratio(arc) is first among own":                            "there is no policy to compare arc with",
-		"hit_ratio(arc) > max over none of hit_ratio":                  "no record of none",
-		"hit_ratio(arcc) > 1":                                          `no record of arcc; did you mean "arc"?`,
-		"hit_ratio(random) > hit_ratio(lru) where trace = gli":         "no record of random where trace = gli",
-		"hit_ratio(random) > hit_ratio('arc(int=true)')":               "no point has records of all its policies",
-		"hit_ratio(random) increases with capacity":                    "it has one place only on capacity",
-		"promotions(lru) > 1":                                          "promotions of lru is not in the records",
-		"argmax over lru, arc of hit_ratio > 1":                        "argmax is taken over a dimension, and lru, arc is none",
-		"ln(hits(lru) - hits(arc)) > 1":                                "it computes no finite number",
-		"geomean over trace of (hits(lru) - hits(lru)) > 1":            "it computes no finite number",
-		"hit_ratio(lru) > alpha":                                       "no record has a dimension alpha",
-		"hit_ratio(lru) increases with alpha":                          "no record has a dimension alpha",
-		"mean over capacity of hit_ratio(lru) increases with capacity": "mean over capacity of hit_ratio(lru) does not depend on capacity",
+		"hit_ratio(arc) > max over withLirs of hit_ratio": "lirs is not in the experiment: its paper leaves " +
+			"out the stack size",
+		"hit_ratio(arc) is first among own":                    "there is no policy to compare arc with",
+		"hit_ratio(arc) > max over none of hit_ratio":          "no record of none",
+		"hit_ratio(arcc) > 1":                                  `no record of arcc; did you mean "arc"?`,
+		"hit_ratio(random) > hit_ratio(lru) where trace = gli": "no record of random where trace = gli",
+		"hit_ratio(random) > hit_ratio('arc(int=true)')":       "no point has records of all its policies",
+		"hit_ratio(random) increases with capacity":            "it has one place only on capacity",
+		"promotions(lru) > 1":                                  "promotions of lru is not in the records",
+		"argmax over lru, arc of hit_ratio > 1":                "argmax is taken over a dimension, and lru, arc is none",
+		"ln(hits(lru) - hits(arc)) > 1":                        "it computes no finite number",
+		"geomean over trace of (hits(lru) - hits(lru)) > 1":    "it computes no finite number",
+		"hit_ratio(lru) > alpha":                               "no record has a dimension alpha",
+		"hit_ratio(lru) increases with alpha":                  "no record has a dimension alpha",
+		"mean over capacity of hit_ratio(lru) increases with capacity": "mean over capacity of hit_ratio(lru) does not " +
+			"depend on capacity",
 	} {
 		if r := verdictOf(t, in, claim); r.Verdict != NotCheckable || r.Reason != want || len(r.Points) > 0 {
 			t.Errorf("%s\n got %+v\nwant %s", claim, r, want)
@@ -533,13 +570,18 @@ func TestDocumentation(t *testing.T) {
 	}
 }
 
-// The members of a predefined group are those that have records at a point; a point at which one of them is alone ranks nobody.
+// The members of a predefined group are those that have records at a point; a point at which one of them is alone ranks
+// nobody.
 func TestPredefinedGroups(t *testing.T) {
-	in := Input{Records: recs(t, "t a 1 1/10 noise=0\n t b 1 2/10 noise=1\n t c 1 3/10 noise=1\n t opt 1 9/10\n u a 1 4/10")}
+	in := Input{
+		Records: recs(t, "t a 1 1/10 noise=0\n t b 1 2/10 noise=1\n t c 1 3/10 noise=1\n t opt 1 9/10\n u a 1 4/10"),
+	}
 	checkResult(t, in, "max over online of hits < max over offline of hits where trace = t",
 		"holds: at all 2 points; closest at t, capacity 1, noise 1: 3 < 9")
-	checkResult(t, in, "max over online of hits >= 1", "holds: 1 to 4, at all 3 points; closest at t, capacity 1, noise 0: 1 = 1")
-	checkResult(t, in, "hits(c) is first among online", "holds: c 3 is number 1 of 2, ahead of b 2 (t, capacity 1, noise 1); 1 point left out: no record of c")
+	checkResult(t, in, "max over online of hits >= 1", "holds: 1 to 4, at all 3 points; closest at t, capacity 1, noise "+
+		"0: 1 = 1")
+	checkResult(t, in, "hits(c) is first among online", "holds: c 3 is number 1 of 2, ahead of b 2 (t, capacity 1, "+
+		"noise 1); 1 point left out: no record of c")
 	checkResult(t, in, "hits(a) is first among online", "not checkable here: there is nobody to compare with")
 }
 
@@ -548,7 +590,8 @@ func TestRanksAreExact(t *testing.T) {
 	in := Input{Records: recs(t, "t a 1 4/10\nt b 1 3/10\nt c 1 2/10\nt d 1 1/10\n")}
 	for policy, rank := range map[string]string{"a": "first", "b": "second", "c": "third", "d": "last"} {
 		for _, said := range []string{"first", "second", "third", "last"} {
-			if got := verdictOf(t, in, fmt.Sprintf("hits(%s) is %s among a, b, c, d", policy, said)).Verdict == Holds; got != (said == rank) {
+			if got := verdictOf(t, in, fmt.Sprintf("hits(%s) is %s among a, b, c, d", policy,
+				said)).Verdict == Holds; got != (said == rank) {
 				t.Errorf("%s, which is %s, is %s: %t", policy, rank, said, got)
 			}
 		}

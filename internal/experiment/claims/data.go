@@ -24,8 +24,8 @@ type Reference struct {
 	Points []Number
 }
 
-// Number is one published number. At says where it stands, dimension (policy among them) to place; it holds at all places on the
-// dimensions that At does not name.
+// Number is one published number. At says where it stands, dimension (policy among them) to place; it holds at all
+// places on the dimensions that At does not name.
 type Number struct {
 	At    map[string]string
 	Value float64
@@ -151,8 +151,8 @@ func (d *Data) place(dim int, r *records.Record) int32 {
 	return d.dimensions[dim].place(v)
 }
 
-// place returns the number of a place. Axes with the same number are the same place, however it is written; capacities are told
-// apart by their text, as 1% is another number of objects on every trace.
+// place returns the number of a place. Axes with the same number are the same place, however it is written; capacities
+// are told apart by their text, as 1% is another number of objects on every trace.
 func (dim *dimension) place(v records.Value) int32 {
 	key := v.Text
 	if v.IsNumber && dim.name != records.DimCapacity {

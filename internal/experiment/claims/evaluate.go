@@ -124,9 +124,11 @@ func (c *Claim) speaksOf(dimension string) bool {
 
 // node is an expression whose names have been looked up.
 type node interface {
-	// value is the value at a point, for the policy in slot bound where the expression leaves the policy open. why says why there is none.
+	// value is the value at a point, for the policy in slot bound where the expression leaves the policy open. why says
+	// why there is none.
 	value(e *evaluator, at, bound int) (x float64, why string)
-	// free are the dimensions of Data on which the value has no place, because it is taken over them or because no record decides it.
+	// free are the dimensions of Data on which the value has no place, because it is taken over them or because no record
+	// decides it.
 	free(e *evaluator) []bool
 }
 
@@ -451,7 +453,8 @@ func (p *published) isAt(e *evaluator, n Number, policy string, at int) bool {
 			continue
 		}
 		want, isNumber := numberOf(place)
-		if x, ok := e.placeOf(at, dim); !ok || !isNumber || strings.HasSuffix(place, "%") && dim == capacityDimension || compare(x, want) != 0 {
+		if x, ok := e.placeOf(at, dim); !ok || !isNumber || strings.HasSuffix(place, "%") && dim == capacityDimension ||
+			compare(x, want) != 0 {
 			return false
 		}
 	}
@@ -671,7 +674,8 @@ func (o *overDimension) value(e *evaluator, at, bound int) (float64, string) {
 	return r.x, r.why
 }
 
-// group finds the points that belong together: those that differ only on the dimension, and on others that the value does not depend on.
+// group finds the points that belong together: those that differ only on the dimension, and on others that the value
+// does not depend on.
 func (o *overDimension) group(e *evaluator) {
 	o.keys = bound(o.free(e))
 	o.groups, o.known = map[string][]int{}, map[groupValue]result{}

@@ -173,7 +173,8 @@ func quotedNames(names []string) string {
 
 // quoted writes the name of a metric or of a dimension, in quotes where it would not be read as one word.
 func quoted(text string) string {
-	if wordEnd(text, 0) == len(text) && text != "" && !slices.Contains(keywords, text) && !slices.Contains(functions, text) {
+	if wordEnd(text, 0) == len(text) && text != "" && !slices.Contains(keywords, text) &&
+		!slices.Contains(functions, text) {
 		return text
 	}
 	return inQuotes(text)

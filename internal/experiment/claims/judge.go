@@ -11,10 +11,11 @@ import (
 
 // outcome is what a claim gives at one point.
 type outcome struct {
-	point  int       // any of the points that are this one point of the claim
-	values []float64 // those that are compared; of a trend those along the dimension, of a ranking the ranked one and the others
-	points []int     // of a trend: where its values are
-	slots  []int     // of a ranking: whose its values are
+	point int // any of the points that are this one point of the claim
+	// those that are compared; of a trend those along the dimension, of a ranking the ranked one and the others
+	values []float64
+	points []int // of a trend: where its values are
+	slots  []int // of a ranking: whose its values are
 	holds  bool
 	slack  float64 // how far from failing; below 0: by how much it fails
 	why    string  // it cannot be checked here
@@ -100,7 +101,8 @@ func (c comparison) holds(e *evaluator, i int, left, right float64) (holds bool,
 	}
 }
 
-// toleranceOf returns by how much values i and i+1 may differ: what the claim says, or for equality with a reference what that says.
+// toleranceOf returns by how much values i and i+1 may differ: what the claim says, or for equality with a reference
+// what that says.
 func (c comparison) toleranceOf(e *evaluator, i int, right float64) float64 {
 	if c.within != nil || c.ops[i] != "==" && c.ops[i] != "!=" {
 		return c.within.beside(right)

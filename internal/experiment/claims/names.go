@@ -129,7 +129,8 @@ func (u use) check(n Names) error {
 	if _, isNumber := metricUnits[u.name]; isNumber && (u.as == asFigure || u.as == asOpenFigure) {
 		return nil // also those that are settings: hit_ratio(uniform) == capacity_share(uniform)
 	}
-	if slices.Contains(exist, u.name) || slices.ContainsFunc(exist, func(e string) bool { return withoutSpaces(e) == withoutSpaces(u.name) }) {
+	if slices.Contains(exist, u.name) || slices.ContainsFunc(exist,
+		func(e string) bool { return withoutSpaces(e) == withoutSpaces(u.name) }) {
 		return nil
 	}
 	return suggest.Unknown(kind, u.name, exist)

@@ -84,7 +84,16 @@ func (p *parser) unexpected(want string, words ...string) {
 }
 
 // misspelt are signs that others use for ours.
-var misspelt = map[string]string{"=>": ">=", "=<": "<=", "<>": "!=", "≥": ">=", "≤": "<=", "≠": "!=", "&&": "and", "&": "and"}
+var misspelt = map[string]string{
+	"=>": ">=",
+	"=<": "<=",
+	"<>": "!=",
+	"≥":  ">=",
+	"≤":  "<=",
+	"≠":  "!=",
+	"&&": "and",
+	"&":  "and",
+}
 
 // jump makes the token at or after at the current one.
 func (p *parser) jump(at int) {
@@ -177,7 +186,8 @@ func (p *parser) statement() statement {
 	case p.is("is"):
 		return p.ranking(start, value)
 	default:
-		p.unexpected("a comparison (== != < <= > >=), between A and B, increases with DIMENSION, never decreases with DIMENSION, "+
+		p.unexpected("a comparison (== != < <= > >=), between A and B, increases with DIMENSION, never decreases with "+
+			"DIMENSION, "+
 			"is monotone in DIMENSION or is first among POLICIES", "between", "increases", "decreases", "never", "is")
 	}
 	return nil
@@ -206,7 +216,8 @@ func (p *parser) trend(value expr, moves movement) statement {
 	at := p.tok.start
 	if t.within = p.tolerance(); t.within != nil {
 		if moves == increases || moves == decreases {
-			p.fail(at, "a value that %s leaves no room for a tolerance; write \"never %s\"", moves, map[movement]string{increases: "decreases", decreases: "increases"}[moves])
+			p.fail(at, "a value that %s leaves no room for a tolerance; write \"never %s\"", moves,
+				map[movement]string{increases: "decreases", decreases: "increases"}[moves])
 		}
 		if t.within.relative {
 			p.fail(at, "the tolerance of a step is absolute: write \"within %s\"", t.within.amount.text)
@@ -237,7 +248,11 @@ func (p *parser) ranking(start int, value expr) statement {
 	}
 	policies := policiesOf(value)
 	if len(policies) != 1 {
-		p.fail(start, "what is ranked must speak of one policy; here of %d. With several, compare: A > max over POLICIES of B", len(policies))
+		p.fail(
+			start,
+			"what is ranked must speak of one policy; here of %d. With several, compare: A > max over POLICIES of B",
+			len(policies),
+		)
 		return r
 	}
 	r.subject = policies[0]
@@ -439,7 +454,8 @@ func (p *parser) product() expr {
 // operation reads an operator and its right side. What comes before it must not be open to two readings.
 func (p *parser) operation(left expr, right func() expr) expr {
 	if p.openOver {
-		p.fail(p.tok.start, "it is not clear what %q belongs to; put \"... over ... of ...\", or all that comes after its \"of\", in parentheses", p.tok.text)
+		p.fail(p.tok.start, "it is not clear what %q belongs to; put \"... over ... of ...\", or all that comes after its "+
+			"\"of\", in parentheses", p.tok.text)
 	}
 	op := p.tok.text
 	p.next()
@@ -508,7 +524,8 @@ func (p *parser) function() expr {
 func (p *parser) refuseArguments(at int, c call) {
 	isTake := slices.Contains(takes, c.function)
 	if isTake && len(c.arguments) < 2 {
-		p.fail(at, "%s of one value says nothing: write %s(A, B) or %s over DIMENSION of A", c.function, c.function, c.function)
+		p.fail(at, "%s of one value says nothing: write %s(A, B) or %s over DIMENSION of A", c.function, c.function,
+			c.function)
 	}
 	if !isTake && len(c.arguments) > 1 {
 		p.fail(at, "%s takes one value", c.function)
@@ -533,7 +550,8 @@ func (p *parser) figure() expr {
 		places = p.fixedPlaces()
 	}
 	if p.err == nil && !p.is(")") {
-		p.unexpected(fmt.Sprintf("\")\": %s takes one policy, in quotes if its name has characters other than letters, digits, . - and _", text))
+		p.unexpected(fmt.Sprintf("\")\": %s takes one policy, in quotes if its name has characters other than letters, "+
+			"digits, . - and _", text))
 	}
 	p.next()
 	if places != nil {
@@ -600,7 +618,8 @@ func (p *parser) refuseTolerance(c *Claim) {
 	}
 	for _, x := range c.says.operands() {
 		if unitOf(x) == count {
-			p.fail(len(p.text), "%s counts, so a tolerance of %s needs \"of it\": within %s of it", text(x), t.amount.text, t.amount.text)
+			p.fail(len(p.text), "%s counts, so a tolerance of %s needs \"of it\": within %s of it", text(x), t.amount.text,
+				t.amount.text)
 		}
 	}
 }

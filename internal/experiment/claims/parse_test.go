@@ -8,7 +8,8 @@ import (
 )
 
 func TestParseErrors(t *testing.T) {
-	const statement = "want a comparison (== != < <= > >=), between A and B, increases with DIMENSION, never decreases with DIMENSION, " +
+	const statement = "want a comparison (== != < <= > >=), between A and B, increases with DIMENSION, never decreases " +
+		"with DIMENSION, " +
 		"is monotone in DIMENSION or is first among POLICIES"
 	const value = "want a value, for example hit_ratio(lru), 40% or max over GROUP of hit_ratio"
 	const rest = "want the end, where, within or at N% of points"
@@ -23,48 +24,57 @@ func TestParseErrors(t *testing.T) {
 		"hit_ratio(lru) > 40% when trace = oltp":      `column 22: "when" is unexpected here; ` + rest + `; did you mean "where"?`,
 		"hit_ratio(a) > 1 and hit_ratio(b) > 1":       `column 18: a claim says one thing: write what comes after "and" as a claim of its own`,
 		"hit_ratio(a) >= hit_ratio(b) for all traces": `column 30: "for" is unexpected here; ` + rest,
-		"1 < 2":                                          "column 1: the claim names no policy, so no record can decide it",
-		"max over capacity of capacity > 3":              "column 1: the claim names no policy, so no record can decide it",
-		"misses(a) == misses( a )":                       "column 1: both sides are misses(a)",
-		"misses(a, b) == 3":                              `column 9: "," is unexpected here; want ")": misses takes one policy, in quotes if its name has characters other than letters, digits, . - and _`,
-		"misses(a == 3":                                  `column 10: "==" is unexpected here; want ")": misses takes one policy, in quotes if its name has characters other than letters, digits, . - and _`,
-		"misses() == 3":                                  "column 8: want the name of a policy",
-		"misses(arc(int=true == 3":                       "column 8: the parameters of the policy lack a closing parenthesis",
-		"misses('') == 3":                                "column 8: want the name of a policy",
-		"''(lru) == 3":                                   "column 1: want the name of a metric",
-		"hit_ratio('a) > 1":                              "column 11: the quote ' is not closed",
-		"hit_ratio(a) is frist among b":                  `column 17: "frist" is unexpected here; want first, second, third, last, highest, lowest, monotone or constant; did you mean "first"?`,
-		"hit_ratio(a) is first":                          `column 22: the end is unexpected here; want "among" POLICIES`,
-		"hit_ratio(a) is first among a":                  "column 1: a is compared with itself only",
-		"hit_ratio(a)/hit_ratio(b) is first among c, d":  "column 1: what is ranked must speak of one policy; here of 2. With several, compare: A > max over POLICIES of B",
-		"evictions(a) is first among c, d":               "column 1: of evictions more is neither better nor worse: say highest or lowest",
-		"(hit_ratio(a) + misses(a)) is first among c, d": "column 1: with several metrics there is no best: say highest or lowest",
-		"hit_ratio(a) > max over b of hit_ratio + 1":     `column 40: it is not clear what "+" belongs to; put "... over ... of ...", or all that comes after its "of", in parentheses`,
-		"hit_ratio(a) > max over b hit_ratio":            `column 27: "hit_ratio" is unexpected here; want "of" and a value`,
-		"hit_ratio(a) > (max over b of hit_ratio":        `column 40: the end is unexpected here; want ")" to close the parenthesis`,
-		"misses(a) == misses(b) within 1%":               `column 33: misses(a) counts, so a tolerance of 1% needs "of it": within 1% of it`,
-		"misses(a) == misses(b) within":                  `column 30: the end is unexpected here; want a number: by how much the sides may differ, for example "within 0.5%"`,
-		"misses(a) == misses(b) within 1% of that":       `column 37: "that" is unexpected here; want "it" after "of": relative to the right side`,
-		"hit_ratio(a) increases with":                    "column 28: the end is unexpected here; want a dimension: trace, capacity, seed or an axis",
+		"1 < 2":                             "column 1: the claim names no policy, so no record can decide it",
+		"max over capacity of capacity > 3": "column 1: the claim names no policy, so no record can decide it",
+		"misses(a) == misses( a )":          "column 1: both sides are misses(a)",
+		"misses(a, b) == 3":                 `column 9: "," is unexpected here; want ")": misses takes one policy, in quotes if its name has characters other than letters, digits, . - and _`,
+		"misses(a == 3":                     `column 10: "==" is unexpected here; want ")": misses takes one policy, in quotes if its name has characters other than letters, digits, . - and _`,
+		"misses() == 3":                     "column 8: want the name of a policy",
+		"misses(arc(int=true == 3":          "column 8: the parameters of the policy lack a closing parenthesis",
+		"misses('') == 3":                   "column 8: want the name of a policy",
+		"''(lru) == 3":                      "column 1: want the name of a metric",
+		"hit_ratio('a) > 1":                 "column 11: the quote ' is not closed",
+		"hit_ratio(a) is frist among b":     `column 17: "frist" is unexpected here; want first, second, third, last, highest, lowest, monotone or constant; did you mean "first"?`,
+		"hit_ratio(a) is first":             `column 22: the end is unexpected here; want "among" POLICIES`,
+		"hit_ratio(a) is first among a":     "column 1: a is compared with itself only",
+		"hit_ratio(a)/hit_ratio(b) is first among c, d": "column 1: what is ranked must speak of one policy; here of 2. " +
+			"With several, compare: A > max over POLICIES of B",
+		"evictions(a) is first among c, d": "column 1: of evictions more is neither better nor worse: say " +
+			"highest or lowest",
+		"(hit_ratio(a) + misses(a)) is first among c, d": "column 1: with several metrics there is no best: say highest or " +
+			"lowest",
+		"hit_ratio(a) > max over b of hit_ratio + 1": `column 40: it is not clear what "+" belongs to; put "... over ... of ...", or all that comes after its "of", in parentheses`,
+		"hit_ratio(a) > max over b hit_ratio":        `column 27: "hit_ratio" is unexpected here; want "of" and a value`,
+		"hit_ratio(a) > (max over b of hit_ratio":    `column 40: the end is unexpected here; want ")" to close the parenthesis`,
+		"misses(a) == misses(b) within 1%":           `column 33: misses(a) counts, so a tolerance of 1% needs "of it": within 1% of it`,
+		"misses(a) == misses(b) within":              `column 30: the end is unexpected here; want a number: by how much the sides may differ, for example "within 0.5%"`,
+		"misses(a) == misses(b) within 1% of that":   `column 37: "that" is unexpected here; want "it" after "of": relative to the right side`,
+		"hit_ratio(a) increases with": "column 28: the end is unexpected here; want a dimension: trace, " +
+			"capacity, seed or an axis",
 		"hit_ratio(a) increases with capacity within 1%": `column 38: a value that increases leaves no room for a tolerance; write "never decreases"`,
 		"hit_ratio(a) is constant in x within 1% of it":  `column 31: the tolerance of a step is absolute: write "within 1%"`,
-		"hit_ratio(a) > 1 where trace":                   "column 29: the end is unexpected here; want = != < <= > >= in or between after trace",
-		"hit_ratio(a) > 1 where trace < x":               "column 24: traces have no order: use = != or in",
-		"hit_ratio(a) > 1 where policy = x":              `column 24: "where" restricts trace, capacity, seed or an axis; policies are named in the claim itself`,
-		"hit_ratio(a) > 1 where capacity in 250,":        "column 40: want a place on the dimension, for example oltp, 250 or 1%",
-		"hit_ratio(a) > 1 where capacity in 250 500":     `column 40: "500" is unexpected here; ` + rest,
-		"hit_ratio(a) > 1 at 0% of points":               "column 21: the share of points is 0%; want a percentage above 0% and up to 100%",
-		"hit_ratio(a) > 1 at 90 of points":               "column 21: the share of points is 90; want a percentage above 0% and up to 100%",
-		"hit_ratio(a) > 1e999":                           "column 16: 1e999 is too large a number",
-		"abs(hit_ratio(a), hit_ratio(b)) > 1":            "column 1: abs takes one value",
-		"max(hit_ratio(a)) > 1":                          "column 1: max of one value says nothing: write max(A, B) or max over DIMENSION of A",
-		"argmax(hit_ratio(a)) > 1":                       `column 7: "(" is unexpected here; want "over DIMENSION of VALUE" after argmax`,
-		"abs over trace of hit_ratio(a) > 1":             `column 5: "over" is unexpected here; want "(" after abs`,
-		"hit_ratio(a) != 1 < 2":                          "column 19: != stands between two values only",
-		"hits(a at x < 1) > 1":                           "column 11: a figure stands at one place: write x = PLACE",
-		strings.Repeat("(", 100):                         "column 51: more than 50 expressions within each other",
-		strings.Repeat("a", 5000):                        "the claim has 5000 bytes, more than 4000",
-		"hit_ratio(\xff) > 1":                            "the claim is not valid UTF-8",
+		"hit_ratio(a) > 1 where trace": "column 29: the end is unexpected here; want = != < <= > >= in " +
+			"or between after trace",
+		"hit_ratio(a) > 1 where trace < x":  "column 24: traces have no order: use = != or in",
+		"hit_ratio(a) > 1 where policy = x": `column 24: "where" restricts trace, capacity, seed or an axis; policies are named in the claim itself`,
+		"hit_ratio(a) > 1 where capacity in 250,": "column 40: want a place on the dimension, for example oltp, 250 " +
+			"or 1%",
+		"hit_ratio(a) > 1 where capacity in 250 500": `column 40: "500" is unexpected here; ` + rest,
+		"hit_ratio(a) > 1 at 0% of points": "column 21: the share of points is 0%; want a percentage above " +
+			"0% and up to 100%",
+		"hit_ratio(a) > 1 at 90 of points": "column 21: the share of points is 90; want a percentage above " +
+			"0% and up to 100%",
+		"hit_ratio(a) > 1e999":                "column 16: 1e999 is too large a number",
+		"abs(hit_ratio(a), hit_ratio(b)) > 1": "column 1: abs takes one value",
+		"max(hit_ratio(a)) > 1": "column 1: max of one value says nothing: write max(A, B) or max " +
+			"over DIMENSION of A",
+		"argmax(hit_ratio(a)) > 1":           `column 7: "(" is unexpected here; want "over DIMENSION of VALUE" after argmax`,
+		"abs over trace of hit_ratio(a) > 1": `column 5: "over" is unexpected here; want "(" after abs`,
+		"hit_ratio(a) != 1 < 2":              "column 19: != stands between two values only",
+		"hits(a at x < 1) > 1":               "column 11: a figure stands at one place: write x = PLACE",
+		strings.Repeat("(", 100):             "column 51: more than 50 expressions within each other",
+		strings.Repeat("a", 5000):            "the claim has 5000 bytes, more than 4000",
+		"hit_ratio(\xff) > 1":                "the claim is not valid UTF-8",
 	} {
 		c, err := Parse(text)
 		if err == nil || err.Error() != want {
@@ -82,7 +92,9 @@ func TestString(t *testing.T) {
 		"hit_ratio(a) - (hit_ratio(b) - 1) > (2*-3)":           "hit_ratio(a) - (hit_ratio(b) - 1) > 2 * -3",
 		"(max over g of hit_ratio) * 2 > 1-(2 - hit_ratio(a))": "(max over g of hit_ratio) * 2 > 1 - (2 - hit_ratio(a))",
 		"hit_ratio(a) / (max over g, '2 q' of hit_ratio) > 1":  "hit_ratio(a) / max over g, '2 q' of hit_ratio > 1",
-		"mean over trace of (misses(a) - misses(b)) < 0 where trace not in a,b and capacity != 1% and x between -1 and 2 at 90% of points": "mean over trace of (misses(a) - misses(b)) < 0 at 90% of points where trace not in a, b and capacity != 1% and x between -1 and 2",
+		"mean over trace of (misses(a) - misses(b)) < 0 where trace not in a,b and capacity != 1% and x between -1 and 2 " +
+			"at 90% of points": "mean over trace of (misses(a) - misses(b)) < 0 at 90% of points where trace not in a, b and " +
+			"capacity != 1% and x between -1 and 2",
 		"p99(a) is constant in tau-route within .1%":  "",
 		"p99(a) is constant in tau-route within 0.1%": "p99(a) is constant in tau-route within 0.1%",
 		"misses(a) == misses(b) within 5% of it":      "misses(a) == misses(b) within 5% of it",
@@ -124,13 +136,15 @@ func drawStatement(t *rapid.T) statement {
 		}
 		return c
 	case "between":
-		return comparison{values: []expr{drawExpr(t, 1), drawExpr(t, 3), drawExpr(t, 1)}, ops: []string{"<=", "<="}, between: true, within: within}
+		return comparison{values: []expr{drawExpr(t, 1), drawExpr(t, 3), drawExpr(t, 1)}, ops: []string{"<=",
+			"<="}, between: true, within: within}
 	case "trend":
 		moves := rapid.SampledFrom([]movement{neverIncreases, neverDecreases, isMonotone, isConstant}).Draw(t, "moves")
 		return trend{value: drawExpr(t, 3), moves: moves, along: drawDimension(t), within: within}
 	}
 	subject := rapid.SampledFrom(policyNames).Draw(t, "subject")
-	return ranking{value: figure{"misses", subject}, rank: rapid.SampledFrom(ranks).Draw(t, "rank"), among: append(drawPolicies(t), "g"), within: within}
+	return ranking{value: figure{"misses", subject}, rank: rapid.SampledFrom(ranks).Draw(t,
+		"rank"), among: append(drawPolicies(t), "g"), within: within}
 }
 
 func drawPolicies(t *rapid.T) []string {
@@ -146,7 +160,8 @@ func drawCondition(t *rapid.T) condition {
 	c.op = rapid.SampledFrom([]string{"=", "!=", "<", "<=", ">", ">=", "in", "not in", "between"}).Draw(t, "op")
 	n := map[string]int{"in": 3, "not in": 2, "between": 2}[c.op]
 	for range max(n, 1) {
-		c.values = append(c.values, rapid.SampledFrom([]string{"1%", "-0.5", "250", "a/b.gz", "and", "it's", "1e3"}).Draw(t, "place"))
+		c.values = append(c.values, rapid.SampledFrom([]string{"1%", "-0.5", "250", "a/b.gz", "and", "it's", "1e3"}).Draw(t,
+			"place"))
 	}
 	return c
 }
@@ -154,7 +169,8 @@ func drawCondition(t *rapid.T) condition {
 func drawExpr(t *rapid.T, depth int) expr {
 	kind := "figure"
 	if depth > 0 {
-		kind = rapid.SampledFrom([]string{"figure", "figure", "number", "name", "operation", "operation", "negation", "call", "over policies", "over"}).Draw(t, "kind")
+		kind = rapid.SampledFrom([]string{"figure", "figure", "number", "name", "operation", "operation", "negation", "call",
+			"over policies", "over"}).Draw(t, "kind")
 	}
 	switch kind {
 	case "number":
@@ -170,9 +186,11 @@ func drawExpr(t *rapid.T, depth int) expr {
 	case "over policies":
 		return over{"max", drawPolicies(t), drawExpr(t, depth-1)}
 	case "over":
-		return over{rapid.SampledFrom([]string{"mean", "argmin"}).Draw(t, "take"), []string{drawDimension(t)}, drawExpr(t, depth-1)}
+		return over{rapid.SampledFrom([]string{"mean", "argmin"}).Draw(t, "take"), []string{drawDimension(t)}, drawExpr(t,
+			depth-1)}
 	}
-	f := figure{rapid.SampledFrom([]string{"misses", "published", "in"}).Draw(t, "metric"), rapid.SampledFrom(policyNames).Draw(t, "policy")}
+	f := figure{rapid.SampledFrom([]string{"misses", "published", "in"}).Draw(t,
+		"metric"), rapid.SampledFrom(policyNames).Draw(t, "policy")}
 	if rapid.IntRange(0, 4).Draw(t, "fixed") == 0 {
 		return fixed{f, []condition{{"noise", "=", []string{"0.5"}}, {drawDimension(t), "=", []string{"it's"}}}}
 	}
@@ -200,8 +218,10 @@ func TestParseReadsWhatStringWrites(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{
-		"hit_ratio(rac) / max over baselines of hit_ratio between 1.05 and 1.12", "hit_ratio(lru) never decreases with capacity within 0.1%",
-		"hit_ratio(arc) is first among lru, 'a b' where capacity in 1%, 64MiB and noise not in 1", "misses(arc(int=true)) == published(arc) within 1% of it at 90% of points",
+		"hit_ratio(rac) / max over baselines of hit_ratio between 1.05 and 1.12", "hit_ratio(lru) never decreases with " +
+			"capacity within 0.1%",
+		"hit_ratio(arc) is first among lru, 'a b' where capacity in 1%, 64MiB and noise not in 1", "misses(arc(int=true)) " +
+			"== published(arc) within 1% of it at 90% of points",
 		"-(1 - abs(argmin over x of misses(a))) != 2*max(1,2)",
 	} {
 		f.Add(text)

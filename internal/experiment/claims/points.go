@@ -95,7 +95,10 @@ func (e *evaluator) join() string {
 		points := []point{e.emptyPoint()}
 		for i := range e.slots {
 			if points = e.extend(points, i, e.slots[i].bySpot[s]); len(points)+len(e.points) > maxPoints {
-				return fmt.Sprintf("its policies have axes of their own, which make more than %d points; restrict them with where", maxPoints)
+				return fmt.Sprintf(
+					"its policies have axes of their own, which make more than %d points; restrict them with where",
+					maxPoints,
+				)
 			}
 		}
 		e.points = append(e.points, points...)
@@ -267,7 +270,8 @@ func numberOf(text string) (float64, bool) {
 	return x, err == nil
 }
 
-// occurs is how many of the values of the condition some cell has; for conditions other than = and in, all count as such.
+// occurs is how many of the values of the condition some cell has; for conditions other than = and in, all count as
+// such.
 func (f *filter) occurs() int {
 	if f.op != "=" && f.op != "in" {
 		return len(f.limits)
@@ -333,7 +337,8 @@ func (f *filter) order(d *Data, c slotCell, l limit) order {
 	return order(compare(x, l.x)) + equalTo
 }
 
-// capacityBeside returns the capacity of a cell in the unit of the limit: as a share beside a share, otherwise in objects or bytes.
+// capacityBeside returns the capacity of a cell in the unit of the limit: as a share beside a share, otherwise in
+// objects or bytes.
 func capacityBeside(d *Data, c slotCell, text string, l limit) (float64, bool) {
 	r := &d.in.Records[c.recs[0]]
 	switch {

@@ -69,8 +69,8 @@ func (c *Claim) Evaluate(d *Data) Result {
 	return r
 }
 
-// collapse makes one of the points that differ only on a dimension that a value is taken over and of which nothing else depends:
-// "max over seed of hit_ratio(random) < hit_ratio(lru)" is the same at every seed.
+// collapse makes one of the points that differ only on a dimension that a value is taken over and of which nothing else
+// depends: "max over seed of hit_ratio(random) < hit_ratio(lru)" is the same at every seed.
 func (e *evaluator) collapse(all []outcome) []outcome {
 	for _, o := range e.overs {
 		dims := slices.DeleteFunc(slices.Clone(e.shown), func(d int) bool { return d == o.dimension })
@@ -84,7 +84,8 @@ func (e *evaluator) collapse(all []outcome) []outcome {
 				first[key] = outcome
 				kept = append(kept, outcome)
 			}
-			same = same && (!ok || before.why == outcome.why && slices.Equal(before.values, outcome.values) && slices.Equal(before.slots, outcome.slots))
+			same = same && (!ok || before.why == outcome.why && slices.Equal(before.values, outcome.values) &&
+				slices.Equal(before.slots, outcome.slots))
 		}
 		if same {
 			all, e.shown = kept, dims
@@ -144,7 +145,8 @@ func (e *evaluator) summary(checked []outcome, r Result) string {
 	}
 }
 
-// span writes from where to where a value goes that is compared with constants: "1.06 to 1.11 "; nothing for other claims.
+// span writes from where to where a value goes that is compared with constants: "1.06 to 1.11 "; nothing for other
+// claims.
 func (e *evaluator) span(checked []outcome) string {
 	c, ok := e.claim.says.(comparison)
 	if !ok {
@@ -279,7 +281,8 @@ func (t trend) worstStep(values []float64) int {
 	return worst
 }
 
-// measured writes which place the policy takes, and its nearest neighbour: "arc 30.61% is number 2 of 4, behind lirs 31.20%".
+// measured writes which place the policy takes, and its nearest neighbour: "arc 30.61% is number 2 of 4, behind lirs
+// 31.20%".
 func (r ranking) measured(e *evaluator, o outcome) string {
 	sign := r.sign()
 	order := make([]int, len(o.values))
@@ -306,7 +309,8 @@ func (r ranking) neighbour(values []float64, order []int) (neighbour int, relati
 	case r.rank == third:
 		neighbour = others[min(2, len(others)-1)]
 	}
-	return neighbour, []string{"behind", "level with", "ahead of"}[compare(r.sign()*values[0], r.sign()*values[neighbour])+1]
+	return neighbour, []string{"behind", "level with", "ahead of"}[compare(r.sign()*values[0],
+		r.sign()*values[neighbour])+1]
 }
 
 // commonest returns the reason why most of the points cannot be checked.

@@ -10,7 +10,21 @@ import (
 
 // keywords are the words that no name may be without quotes.
 var keywords = []string{
-	"where", "and", "in", "not", "between", "within", "at", "of", "over", "with", "is", "among", "never", "increases", "decreases",
+	"where",
+	"and",
+	"in",
+	"not",
+	"between",
+	"within",
+	"at",
+	"of",
+	"over",
+	"with",
+	"is",
+	"among",
+	"never",
+	"increases",
+	"decreases",
 }
 
 // token is one piece of the text of a claim.
@@ -69,8 +83,8 @@ func skipSpace(text string, at int) int {
 	return at
 }
 
-// wordEnd returns the end of the word at at: letters, digits and _ with - and . between them; at itself if there is none. A word
-// is not a number, nor does it start with one that an operator follows.
+// wordEnd returns the end of the word at at: letters, digits and _ with - and . between them; at itself if there is
+// none. A word is not a number, nor does it start with one that an operator follows.
 func wordEnd(text string, at int) int {
 	if numberEnd(text, at) > at {
 		return at

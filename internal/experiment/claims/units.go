@@ -19,7 +19,8 @@ const (
 	count               // 94,823
 )
 
-// metricUnits are the units of the figures of a record: whole numbers count, and of the others those that are a part of something are shares.
+// metricUnits are the units of the figures of a record: whole numbers count, and of the others those that are a part of
+// something are shares.
 var metricUnits = func() map[string]unit {
 	units := map[string]unit{}
 	t := reflect.TypeFor[records.Record]()
@@ -32,7 +33,8 @@ var metricUnits = func() map[string]unit {
 		case kind.Kind() == reflect.Int64 || strings.HasSuffix(metric, "_misses"):
 			units[metric] = count
 		case kind.Kind() != reflect.Float64:
-		case strings.HasSuffix(metric, "hit_ratio") || strings.HasSuffix(metric, "_share") || strings.HasSuffix(metric, "_rate"):
+		case strings.HasSuffix(metric, "hit_ratio") || strings.HasSuffix(metric, "_share") ||
+			strings.HasSuffix(metric, "_rate"):
 			units[metric] = share
 		default:
 			units[metric] = plain
@@ -152,7 +154,8 @@ func (u unit) writeDifference(x float64) string {
 	return text
 }
 
-// compare returns -1, 0 or 1. Values that differ by the rounding of a few operations are equal; whole numbers up to 10^13 never are.
+// compare returns -1, 0 or 1. Values that differ by the rounding of a few operations are equal; whole numbers up to
+// 10^13 never are.
 func compare(a, b float64) int {
 	switch {
 	case math.Abs(a-b) <= 1e-14*max(math.Abs(a), math.Abs(b)):

@@ -1,5 +1,6 @@
-// Package cluster hands a planned sweep to the engine of a cluster: to Slurm as an array job, to Kubernetes as an Indexed Job. Each task of
-// either runs `cachesim sweep run DIR` on one shard of the cells; the tasks share nothing but the folder DIR.
+// Package cluster hands a planned sweep to the engine of a cluster: to Slurm as an array job, to Kubernetes as an
+// Indexed Job. Each task of either runs `cachesim sweep run DIR` on one shard of the cells; the tasks share nothing but
+// the folder DIR.
 package cluster
 
 import (

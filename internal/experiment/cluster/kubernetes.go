@@ -27,7 +27,8 @@ const (
 	tracesMount = "/traces"
 )
 
-// Volume is storage that every pod can reach: a claim of the cluster, or a folder that is at the same path on every node.
+// Volume is storage that every pod can reach: a claim of the cluster, or a folder that is at the same path on every
+// node.
 type Volume struct {
 	claim, subPath string
 	hostPath       string
@@ -146,8 +147,8 @@ type (
 
 const containerName = "cachesim"
 
-// Manifest returns the Job in YAML, which `kubectl create -f` takes as it is. Pod I of it runs shard I: Kubernetes tells it in
-// JOB_COMPLETION_INDEX.
+// Manifest returns the Job in YAML, which `kubectl create -f` takes as it is. Pod I of it runs shard I: Kubernetes
+// tells it in JOB_COMPLETION_INDEX.
 func (k Kubernetes) Manifest(j Job) ([]byte, error) {
 	if err := errors.Join(j.Check(), k.check()); err != nil {
 		return nil, err
@@ -188,9 +189,9 @@ func (k Kubernetes) check() error {
 	return nil
 }
 
-// failurePolicy gives a shard up at once where the program says that it cannot do it (a trace is missing, say), so that another try would end
-// the same, and does not count a pod that the cluster itself took away. A shard that ran out of memory (exit code 3) is
-// tried again like one that was killed: its finished cells stay, so that less is left to do.
+// failurePolicy gives a shard up at once where the program says that it cannot do it (a trace is missing, say), so that
+// another try would end the same, and does not count a pod that the cluster itself took away. A shard that ran out of
+// memory (exit code 3) is tried again like one that was killed: its finished cells stay, so that less is left to do.
 func failurePolicy() podFailurePolicy {
 	return podFailurePolicy{Rules: []failureRule{
 		{Action: "FailIndex", OnExitCodes: &exitCodes{ContainerName: containerName, Operator: "In", Values: []int{2}}},

@@ -72,7 +72,8 @@ func TestManifest(t *testing.T) {
 		job  Job
 		Kubernetes
 	}{
-		{"full", Job{Name: "classic-block", Dir: "/data/out", Shards: 8, Parallel: 4, CPUs: 2, Memory: 3 << 29, Time: 90 * time.Minute}, fullKubernetes},
+		{"full", Job{Name: "classic-block", Dir: "/data/out", Shards: 8, Parallel: 4, CPUs: 2, Memory: 3 << 29,
+			Time: 90 * time.Minute}, fullKubernetes},
 		{"minimal", Job{Name: "x", Dir: "/out", Shards: 1, CPUs: 1}, minimal},
 		{"hostile", Job{Name: "x", Dir: "/out", Shards: 2, Parallel: 100, CPUs: 1}, hostile},
 	} {
@@ -162,7 +163,8 @@ func TestParseVolume(t *testing.T) {
 }
 
 func TestQuantity(t *testing.T) {
-	for bytes, want := range map[int64]string{1: "1", 1000: "1000", 1 << 10: "1Ki", 3 << 29: "1536Mi", 8 << 30: "8Gi", 1 << 50: "1024Ti"} {
+	for bytes, want := range map[int64]string{1: "1", 1000: "1000", 1 << 10: "1Ki", 3 << 29: "1536Mi", 8 << 30: "8Gi",
+		1 << 50: "1024Ti"} {
 		if got := quantity(bytes); got != want {
 			t.Errorf("%d: %s, want %s", bytes, got, want)
 		}

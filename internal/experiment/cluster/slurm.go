@@ -30,8 +30,8 @@ type Slurm struct {
 	Args      []string // further options of sbatch, "--constraint=avx512" say
 }
 
-// Script returns the batch script, which sbatch takes as it is. The number of shards stands in it, as Slurm's own count of the tasks is
-// smaller where only some shards are to run.
+// Script returns the batch script, which sbatch takes as it is. The number of shards stands in it, as Slurm's own count
+// of the tasks is smaller where only some shards are to run.
 func (s Slurm) Script(j Job) (string, error) {
 	if err := errors.Join(j.Check(), s.check(j)); err != nil {
 		return "", err
@@ -39,7 +39,8 @@ func (s Slurm) Script(j Job) (string, error) {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	line("#!/bin/bash")
-	line("# Task I of this array runs shard I of %d of the sweep %s. Finished cells are skipped, so it can be submitted again at any time.", j.Shards, j.Name)
+	line("# Task I of this array runs shard I of %d of the sweep %s. Finished cells are skipped, so it can be submitted "+
+		"again at any time.", j.Shards, j.Name)
 	for _, option := range append(s.options(j), s.Args...) {
 		line("#SBATCH %s", directive(option))
 	}
@@ -76,7 +77,10 @@ func (s Slurm) options(j Job) []string {
 func (s Slurm) check(j Job) error {
 	// Slurm reads these in the pattern of the log files and has no way to quote a backslash there.
 	if strings.ContainsAny(j.Dir, "\\\n") {
-		return fmt.Errorf("%q: Slurm cannot write logs into a folder with a backslash or a line break in its path; rename it", j.Dir)
+		return fmt.Errorf(
+			"%q: Slurm cannot write logs into a folder with a backslash or a line break in its path; rename it",
+			j.Dir,
+		)
 	}
 	if len(s.Pending) == 0 {
 		return errors.New("no shard has cells left to run")
@@ -185,8 +189,8 @@ type FailedError struct{ Job string }
 
 func (e *FailedError) Error() string { return fmt.Sprintf("a task of job %s has failed", e.Job) }
 
-// Submit hands a batch script to sbatch and calls submitted with the number of the job. With wait it returns when the job is over, with a
-// FailedError where a task failed. Where ctx ends first the job goes on.
+// Submit hands a batch script to sbatch and calls submitted with the number of the job. With wait it returns when the
+// job is over, with a FailedError where a task failed. Where ctx ends first the job goes on.
 func Submit(ctx context.Context, script string, wait bool, submitted func(job string)) error {
 	args := []string{"--parsable", script}
 	if wait {
@@ -200,7 +204,8 @@ func Submit(ctx context.Context, script string, wait bool, submitted func(job st
 		return err
 	}
 	if err := cmd.Start(); errors.Is(err, exec.ErrNotFound) {
-		return fmt.Errorf("no sbatch on this machine: submit %s where Slurm is, or run the shards yourself with cachesim sweep run", script)
+		return fmt.Errorf("no sbatch on this machine: submit %s where Slurm is, or run the shards yourself with cachesim "+
+			"sweep run", script)
 	} else if err != nil {
 		return err
 	}
@@ -223,7 +228,8 @@ func Submit(ctx context.Context, script string, wait bool, submitted func(job st
 	return fmt.Errorf("sbatch stopped waiting for job %s: %s", job, messages(stderr.String(), err))
 }
 
-// readJob reads what sbatch --parsable prints: the number of the job, and after a semicolon the name of the cluster if there are several.
+// readJob reads what sbatch --parsable prints: the number of the job, and after a semicolon the name of the cluster if
+// there are several.
 func readJob(r io.Reader) string {
 	line, _ := bufio.NewReader(r).ReadString('\n')
 	job, _, _ := strings.Cut(strings.TrimSpace(line), ";")

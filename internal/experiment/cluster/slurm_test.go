@@ -15,17 +15,25 @@ import (
 
 func TestScript(t *testing.T) {
 	full := Slurm{
-		Program: "/opt/cachesim/bin/cachesim", WorkDir: "/data/alice", Traces: "/data/traces", Pending: []int{0, 1, 2, 3, 4, 5, 6, 7},
+		Program: "/opt/cachesim/bin/cachesim", WorkDir: "/data/alice", Traces: "/data/traces", Pending: []int{0, 1, 2, 3, 4,
+			5, 6, 7},
 		Partition: "compute", Account: "storage-lab", Args: []string{"--constraint=avx512", "--comment=for the paper"},
 	}
-	hostile := Slurm{Program: `/opt/it's "new"/$HOME/cachesim`, WorkDir: "/data/a b`ls`", Traces: "/data/$(ls)/é\n", Pending: []int{0, 2, 3, 5}}
+	hostile := Slurm{
+		Program: `/opt/it's "new"/$HOME/cachesim`,
+		WorkDir: "/data/a b`ls`",
+		Traces:  "/data/$(ls)/é\n",
+		Pending: []int{0, 2, 3, 5},
+	}
 	for _, c := range []struct {
 		name string
 		job  Job
 		Slurm
 	}{
-		{"full", Job{Name: "classic-block", Dir: "/data/out", Shards: 8, Parallel: 4, CPUs: 2, Memory: 1<<30 + 1, Time: 26*time.Hour + 1}, full},
-		{"minimal", Job{Name: "x", Dir: "/out", Shards: 1, CPUs: 1}, Slurm{Program: "/bin/cachesim", WorkDir: "/", Pending: []int{0}}},
+		{"full", Job{Name: "classic-block", Dir: "/data/out", Shards: 8, Parallel: 4, CPUs: 2, Memory: 1<<30 + 1,
+			Time: 26*time.Hour + 1}, full},
+		{"minimal", Job{Name: "x", Dir: "/out", Shards: 1, CPUs: 1}, Slurm{Program: "/bin/cachesim", WorkDir: "/",
+			Pending: []int{0}}},
 		{"hostile", Job{Name: "x", Dir: `/data/it's 100% "mine" #1; $(ls)`, Shards: 6, CPUs: 1}, hostile},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -38,7 +46,8 @@ func TestScript(t *testing.T) {
 	}
 }
 
-// TestScriptRuns runs the script as Slurm would, with a program that prints what it is told, at paths made to break quoting.
+// TestScriptRuns runs the script as Slurm would, with a program that prints what it is told, at paths made to break
+// quoting.
 func TestScriptRuns(t *testing.T) {
 	bash, err := exec.LookPath("bash")
 	if err != nil {
@@ -129,10 +138,12 @@ func TestSubmit(t *testing.T) {
 	}{
 		{"fine", "[ \"$*\" = '--wait --parsable my.sbatch' ] && echo '7;main'", "7", ""},
 		{"failed", "echo 7; exit 1", "7", "a task of job 7 has failed"},
-		{"refused", "echo 'sbatch: error: invalid partition specified: nope' >&2; echo 'sbatch: error: Batch job submission failed' >&2; exit 1",
+		{"refused", "echo 'sbatch: error: invalid partition specified: nope' >&2; echo 'sbatch: error: Batch job " +
+			"submission failed' >&2; exit 1",
 			"", "sbatch refuses the script: invalid partition specified: nope; Batch job submission failed"},
 		{"array", "echo 'sbatch: error: Invalid job array specification' >&2; exit 1", "", "MaxArraySize"},
-		{"controller", "echo 7; echo 'sbatch: error: no controller' >&2; exit 1", "7", "stopped waiting for job 7: no controller"},
+		{"controller", "echo 7; echo 'sbatch: error: no controller' >&2; exit 1", "7", "stopped waiting for job 7: no " +
+			"controller"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			sbatch(t, c.sbatch)

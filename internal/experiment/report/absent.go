@@ -10,8 +10,8 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 )
 
-// publishedAlone returns what was published about policies that are not in the experiment, for a figure that refers to it, as records of
-// policies called "NAME (published)".
+// publishedAlone returns what was published about policies that are not in the experiment, for a figure that refers to
+// it, as records of policies called "NAME (published)".
 func publishedAlone(f *experiment.File, figure experiment.Figure) (recs []records.Record) {
 	for _, name := range figure.References {
 		ref := reference(f, name)
@@ -31,12 +31,14 @@ func publishedAlone(f *experiment.File, figure experiment.Figure) (recs []record
 	return recs
 }
 
-// hasPlace reports whether a number has one place in the figure: without one on the horizontal axis it would become a line from end to end,
-// which nobody published, and numbers that differ on an axis that the figure does not have would stand there side by side.
+// hasPlace reports whether a number has one place in the figure: without one on the horizontal axis it would become a
+// line from end to end, which nobody published, and numbers that differ on an axis that the figure does not have would
+// stand there side by side.
 func hasPlace(figure experiment.Figure, p records.PublishedPoint) bool {
 	_, placed := p.At[figure.X]
 	for dimension := range p.At {
-		placed = placed && (isRecordDimension(dimension) || slices.Contains([]string{figure.X, figure.Lines, figure.Panels}, dimension))
+		placed = placed && (isRecordDimension(dimension) || slices.Contains([]string{figure.X, figure.Lines, figure.Panels},
+			dimension))
 	}
 	return placed
 }
@@ -49,7 +51,10 @@ func isRecordDimension(dimension string) bool {
 // publishedRecord returns a record with nothing but the number and its place.
 func publishedRecord(metric string, p records.PublishedPoint) records.Record {
 	rec := records.Record{
-		Trace: p.At[records.DimTrace], Label: p.At[records.DimPolicy], Kind: "online", CapacityText: p.At[records.DimCapacity],
+		Trace:        p.At[records.DimTrace],
+		Label:        p.At[records.DimPolicy],
+		Kind:         "online",
+		CapacityText: p.At[records.DimCapacity],
 	}
 	var axes []string
 	for dimension, place := range p.At {
@@ -63,8 +68,8 @@ func publishedRecord(metric string, p records.PublishedPoint) records.Record {
 	return rec
 }
 
-// setFigure sets a figure of the record by its name, which has been checked at loading. A published mean of counts is rounded where a record
-// has a count.
+// setFigure sets a figure of the record by its name, which has been checked at loading. A published mean of counts is
+// rounded where a record has a count.
 func setFigure(rec *records.Record, metric string, x float64) {
 	for _, format := range []string{"{%q: %g}", "{%q: %.0f}"} {
 		if json.Unmarshal(fmt.Appendf(nil, format, metric, x), rec) == nil {

@@ -19,7 +19,8 @@ type Claim struct {
 	Verdict    claims.Verdict `json:"verdict"`
 	Reason     string         `json:"reason"` // why it is not checkable
 	Note       string         `json:"note"`
-	Failing    []claims.Point `json:"failing"` // where it does not hold; a claim about a share of the points may hold all the same
+	// where it does not hold; a claim about a share of the points may hold all the same
+	Failing []claims.Point `json:"failing"`
 }
 
 // judge checks the claims of an experiment against records.
@@ -55,7 +56,12 @@ func judge(f *experiment.File, recs []records.Record) (judged []Claim, err error
 // newClaim returns a claim without its verdict. Texts that span lines in the file are one line each.
 func newClaim(f *experiment.File, c experiment.Claim) Claim {
 	return Claim{
-		Experiment: f.Name, At: oneLine(c.At), Claim: oneLine(c.Claim), Stated: oneLine(c.Stated), Note: oneLine(c.Note), Failing: []claims.Point{},
+		Experiment: f.Name,
+		At:         oneLine(c.At),
+		Claim:      oneLine(c.Claim),
+		Stated:     oneLine(c.Stated),
+		Note:       oneLine(c.Note),
+		Failing:    []claims.Point{},
 	}
 }
 

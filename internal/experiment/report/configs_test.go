@@ -25,34 +25,44 @@ var knownNotToHold = map[string][]string{
 		"misses(w-tinylfu) == libcachesim(w-tinylfu) where trace = cloudphysics",
 	},
 	"laru-fig4": {
-		"max over capacity of (hit_ratio(opt) - hit_ratio(lru)) between 15.6% and 23.6% where trace in meta-low, meta-medium, movietweetings",
+		"max over capacity of (hit_ratio(opt) - hit_ratio(lru)) between 15.6% and 23.6% where trace in meta-low, " +
+			"meta-medium, movietweetings",
 		"max over capacity of (hit_ratio(opt) - hit_ratio(lru)) == 23.3% within 3% where trace = aibrix and capacity > 0",
 	},
 	"laru-fig5": {"ns_per_request(follow-robust) > 20 * ns_per_request(laru) where trace = multi2"},
 	"rac-fig3": {
 		"hit_ratio(rac) > max over baselines of hit_ratio where trace in sgd, qqp, qqp-far, clinc, oasst",
-		"hit_ratio(rac) / max over baselines of hit_ratio between 1.05 and 1.12 where trace in sgd, qqp, qqp-far, clinc, oasst",
+		"hit_ratio(rac) / max over baselines of hit_ratio between 1.05 and 1.12 where trace in sgd, qqp, qqp-far, clinc, " +
+			"oasst",
 		"hit_ratio(rac) / mean over baselines of hit_ratio >= 1.1 where trace in sgd, qqp, qqp-far, clinc, oasst",
-		"mean over trace of (hit_ratio(rac) / mean over baselines of hit_ratio) >= 1.2 where trace in sgd, qqp, qqp-far, clinc",
+		"mean over trace of (hit_ratio(rac) / mean over baselines of hit_ratio) >= 1.2 where trace in sgd, qqp, qqp-far, " +
+			"clinc",
 	},
 	"rac-fig4": {
-		"normalized_hit_ratio(rac) > max(normalized_hit_ratio(no-tp), normalized_hit_ratio(no-tsi)) where trace in sgd, qqp, qqp-far, clinc, oasst",
+		"normalized_hit_ratio(rac) > max(normalized_hit_ratio(no-tp), normalized_hit_ratio(no-tsi)) where trace in sgd, " +
+			"qqp, qqp-far, clinc, oasst",
 		"normalized_hit_ratio(rac) > normalized_hit_ratio(no-tp) where trace in sgd, qqp, qqp-far, clinc, oasst",
 		"normalized_hit_ratio(rac) > normalized_hit_ratio(no-tsi) where trace in sgd, qqp, qqp-far, clinc, oasst",
-		"normalized_hit_ratio(rac at capacity = 2.5%) - normalized_hit_ratio(no-tsi at capacity = 2.5%) > normalized_hit_ratio(rac at capacity = 20%) - normalized_hit_ratio(no-tsi at capacity = 20%) where trace in sgd, qqp, qqp-far, clinc, oasst",
+		"normalized_hit_ratio(rac at capacity = 2.5%) - normalized_hit_ratio(no-tsi at capacity = 2.5%) > " +
+			"normalized_hit_ratio(rac at capacity = 20%) - normalized_hit_ratio(no-tsi at capacity = 20%) where trace in sgd, " +
+			"qqp, qqp-far, clinc, oasst",
 	},
 	"rac-fig5": {
 		"hit_ratio(decay at alpha = 1) < max over alpha of hit_ratio(decay) where trace in sgd, qqp, qqp-far, clinc, oasst",
-		"max over lambda of hit_ratio(weight) > hit_ratio(weight at lambda = 0) where trace in sgd, qqp, qqp-far, clinc, oasst",
-		"hit_ratio(weight at lambda = 16) < max over lambda of hit_ratio(weight) where trace in sgd, qqp, qqp-far, clinc, oasst",
-		"min over tau-route of hit_ratio(threshold) >= 0.9 * (max over tau-route of hit_ratio(threshold)) where tau-route >= 0.6 and trace in sgd, qqp, qqp-far, clinc, oasst",
-		"min over alpha of hit_ratio(decay) >= 0.9 * (max over alpha of hit_ratio(decay)) where alpha between 0.0003 and 0.003 and trace in sgd, qqp, qqp-far, clinc, oasst",
+		"max over lambda of hit_ratio(weight) > hit_ratio(weight at lambda = 0) where trace in sgd, qqp, qqp-far, clinc, " +
+			"oasst",
+		"hit_ratio(weight at lambda = 16) < max over lambda of hit_ratio(weight) where trace in sgd, qqp, qqp-far, clinc, " +
+			"oasst",
+		"min over tau-route of hit_ratio(threshold) >= 0.9 * (max over tau-route of hit_ratio(threshold)) where tau-route " +
+			">= 0.6 and trace in sgd, qqp, qqp-far, clinc, oasst",
+		"min over alpha of hit_ratio(decay) >= 0.9 * (max over alpha of hit_ratio(decay)) where alpha between 0.0003 and " +
+			"0.003 and trace in sgd, qqp, qqp-far, clinc, oasst",
 	},
 	"two-optima": {"hit_ratio(opt) == caffeine(opt-bypass) within 0.005% where trace in oltp, gli"},
 }
 
-// slow are the experiments that take minutes: trees are trained during most of their replays, predictions are made for millions of blocks, or the queries of
-// hundreds of generated traces are compared.
+// slow are the experiments that take minutes: trees are trained during most of their replays, predictions are made for
+// millions of blocks, or the queries of hundreds of generated traces are compared.
 var slow = []string{"laru-fig9", "laru-fig10", "laru-fig11", "laru-fig12", "laru-fig13", "rac-fig2a", "rac-fig2b"}
 
 func TestQuickConfigsHold(t *testing.T) {

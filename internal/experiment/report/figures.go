@@ -74,8 +74,18 @@ func eachChart(in Input, draw drawFunc) (notes []string, err error) {
 
 func chartOf(f *experiment.File, figure experiment.Figure) plots.Chart {
 	chart := plots.Chart{
-		Name: figure.Name, Title: figure.Title, X: figure.X, Y: figure.Y, Along: figure.Along, Lines: figure.Lines, Panels: figure.Panels,
-		LogX: slices.Contains(figure.Log, "x"), LogY: slices.Contains(figure.Log, "y"), XLabel: figure.XLabel, YLabel: figure.YLabel,
+		Name:   figure.Name,
+		Title:  figure.Title,
+		X:      figure.X,
+		Y:      figure.Y,
+		Along:  figure.Along,
+		Lines:  figure.Lines,
+		Panels: figure.Panels,
+		LogX:   slices.Contains(figure.Log, "x"),
+		LogY: slices.Contains(figure.Log,
+			"y"),
+		XLabel: figure.XLabel,
+		YLabel: figure.YLabel,
 	}
 	for _, name := range figure.References {
 		if ref := reference(f, name); ref != nil {
@@ -86,7 +96,8 @@ func chartOf(f *experiment.File, figure experiment.Figure) plots.Chart {
 }
 
 // newFigure reads the drawing back, to stand in the page itself.
-func newFigure(dir string, f experiment.Figure, chart plots.Chart, recs []records.Record, files []string) (shown figure, err error) {
+func newFigure(dir string, f experiment.Figure, chart plots.Chart, recs []records.Record, files []string) (shown figure,
+	err error) {
 	shown = figure{Name: f.Name, Caption: caption(chart, recs), Alt: altText(chart, recs)}
 	for _, name := range files {
 		kind := strings.ToUpper(strings.TrimPrefix(filepath.Ext(name), "."))
@@ -114,7 +125,8 @@ func inline(drawing []byte) template.HTML {
 // caption says what the figure shows beyond its title, axes and legend.
 func caption(c plots.Chart, recs []records.Record) string {
 	lines := cmp.Or(c.Lines, records.DimPolicy)
-	parts := []string{fmt.Sprintf("%s over %s by %s", capitalised(records.MetricName(c.Y)), records.MetricName(c.X), records.MetricName(lines))}
+	parts := []string{fmt.Sprintf("%s over %s by %s", capitalised(records.MetricName(c.Y)), records.MetricName(c.X),
+		records.MetricName(lines))}
 	if c.Along != "" {
 		parts[0] += ", a point per " + records.MetricName(c.Along)
 	}
@@ -150,5 +162,6 @@ func altText(c plots.Chart, recs []records.Record) string {
 		v, _ := r.Dim(cmp.Or(c.Lines, records.DimPolicy))
 		return v.Text
 	})
-	return fmt.Sprintf("%s Lines: %s. The values are in the tables and in the records.", strings.TrimSuffix(text, ".")+".", names)
+	return fmt.Sprintf("%s Lines: %s. The values are in the tables and in the records.", strings.TrimSuffix(text,
+		".")+".", names)
 }

@@ -61,7 +61,13 @@ func newIndex(version string, summaries []Summary) index {
 // figuresTable has a row for each figure of each source.
 func figuresTable(summaries []Summary) table {
 	t := table{Caption: "Figure by figure", Columns: []column{
-		{Name: "experiment"}, {"in the source", wrapped}, {"hold", number}, {"do not hold", number}, {"not checkable here", number},
+		{
+			Name: "experiment",
+		},
+		{"in the source", wrapped},
+		{"hold", number},
+		{"do not hold", number},
+		{"not checkable here", number},
 	}}
 	for _, s := range summaries {
 		in := places(s.Claims)

@@ -167,8 +167,8 @@ func tracesTable(in Input) table {
 	return t.withoutEmptyColumns()
 }
 
-// origin says where the requests of the cells of a trace come from and how they are read. A generator has all its parameters if it is the same
-// in all cells.
+// origin says where the requests of the cells of a trace come from and how they are read. A generator has all its
+// parameters if it is the same in all cells.
 func origin(f *experiment.File, cells []experiment.Cell) string {
 	w := cells[0].Workload
 	parts := []string{strings.Join(w.Files, ", ")}
@@ -242,7 +242,8 @@ func span(recs []records.Record, value func(*records.Record) (int64, bool), writ
 
 func requests(r *records.Record) (int64, bool) { return r.Requests + r.Warmup, true }
 
-// footprint is what the distinct objects of the records' trace are together: the capacity is also known as a share of it.
+// footprint is what the distinct objects of the records' trace are together: the capacity is also known as a share of
+// it.
 func footprint(recs []records.Record, unit string) string {
 	return span(recs, func(r *records.Record) (int64, bool) {
 		if r.CapacityUnit != unit || r.CapacityShare == nil || *r.CapacityShare == 0 {

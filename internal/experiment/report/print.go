@@ -23,7 +23,8 @@ type PrintOptions struct {
 	Width int  // at which lines are broken; 0 for never
 }
 
-// Print writes the claims with their verdicts as table, which is made for a terminal, csv, json (one claim per line) or markdown.
+// Print writes the claims with their verdicts as table, which is made for a terminal, csv, json (one claim per line) or
+// markdown.
 func Print(w io.Writer, summaries []Summary, format string, options PrintOptions) error {
 	switch format {
 	case "table":
@@ -233,7 +234,14 @@ func printMarkdown(w io.Writer, summaries []Summary) error {
 // claimsTable lists claims with what was measured beside what is stated.
 func claimsTable(summaries []Summary) table {
 	t := table{Columns: []column{
-		{Name: "experiment"}, {Name: "in the source"}, {Name: "claim"}, {Name: "stated"}, {Name: "measured"}, {Name: "verdict"},
+		{
+			Name: "experiment",
+		},
+		{Name: "in the source"},
+		{Name: "claim"},
+		{Name: "stated"},
+		{Name: "measured"},
+		{Name: "verdict"},
 	}}
 	for _, s := range summaries {
 		for _, c := range s.Claims {

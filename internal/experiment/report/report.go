@@ -1,5 +1,6 @@
-// Package report presents what an experiment gave: its figures, one self-contained page with claims, figures, tables, parameters and
-// records, and a summary for the terminal. The same plan and records give the same bytes: measured times stand in timings.csv alone.
+// Package report presents what an experiment gave: its figures, one self-contained page with claims, figures, tables,
+// parameters and records, and a summary for the terminal. The same plan and records give the same bytes: measured times
+// stand in timings.csv alone.
 package report
 
 import (
@@ -24,7 +25,8 @@ type Input struct {
 	Command string            // makes the same again
 }
 
-// Write draws the figures into dir/figures and writes dir/report.html; dir must exist. A claim that does not hold is no error.
+// Write draws the figures into dir/figures and writes dir/report.html; dir must exist. A claim that does not hold is no
+// error.
 func Write(dir string, in Input) (Summary, error) {
 	judged, err := judge(in.File, in.Records)
 	if err != nil {
@@ -66,4 +68,6 @@ func summaryOf(dir string, in Input, judged []Claim, tables []*records.Tables, n
 //go:embed page.html parts.html index.html page.css
 var sources embed.FS
 
-var pageTemplate = template.Must(template.New("page.html").Funcs(template.FuncMap{"class": class}).ParseFS(sources, "*.html", "*.css"))
+var pageTemplate = template.Must(
+	template.New("page.html").Funcs(template.FuncMap{"class": class}).ParseFS(sources, "*.html", "*.css"),
+)

@@ -27,8 +27,9 @@ func sample() Input {
 					Values: experiment.Numbers{0.25, 0.31},
 				}},
 			}},
-			Figures: []experiment.Figure{{Name: "curve", Title: "Curve <b>", X: "capacity", Y: "hit_ratio", References: experiment.Values{"paper"}}},
-			Tables:  []experiment.Table{{Name: "ratios", Title: "Ratios", Cells: "hit_ratio", Against: "paper"}},
+			Figures: []experiment.Figure{{Name: "curve", Title: "Curve <b>", X: "capacity", Y: "hit_ratio",
+				References: experiment.Values{"paper"}}},
+			Tables: []experiment.Table{{Name: "ratios", Title: "Ratios", Cells: "hit_ratio", Against: "paper"}},
 			Claims: []experiment.Claim{
 				{Claim: "hit_ratio(arc) > hit_ratio(lru)", Stated: "ARC <i>outperforms</i> LRU", At: "Fig. 1"},
 				{Claim: "hit_ratio(lru) decreases with capacity", Stated: "never stated", At: "Fig. 2", Note: "Made up."},
@@ -50,9 +51,22 @@ func sample() Input {
 			}
 			hits := int64(1000 + 200*i + 100*j)
 			in.Records = append(in.Records, records.Record{
-				Trace: "demo", Policy: label, Label: label, Kind: "online", Cell: cell.Hash,
-				Capacity: int64(100 * (i + 1)), CapacityUnit: records.Objects, CapacityText: capacity, CapacityShare: new(0.1 * float64(i+1)),
-				Requests: 4000, Hits: hits, Misses: 4000 - hits, HitRatio: float64(hits) / 4000, SampleRate: 1,
+				Trace:  "demo",
+				Policy: label,
+				Label:  label,
+				Kind:   "online",
+				Cell:   cell.Hash,
+				Capacity: int64(
+					100 * (i + 1),
+				),
+				CapacityUnit:  records.Objects,
+				CapacityText:  capacity,
+				CapacityShare: new(0.1 * float64(i+1)),
+				Requests:      4000,
+				Hits:          hits,
+				Misses:        4000 - hits,
+				HitRatio:      float64(hits) / 4000,
+				SampleRate:    1,
 			})
 		}
 	}

@@ -11,7 +11,8 @@ import (
 
 func TestSelected(t *testing.T) {
 	recs := []records.Record{
-		{Label: "lru"}, {Label: "random"}, {Label: "random", Seed: 1}, {Label: "s3fifo", Axes: "small=0.1"}, {Label: "s3fifo", Axes: "small=0.2"},
+		{Label: "lru"}, {Label: "random"}, {Label: "random", Seed: 1}, {Label: "s3fifo", Axes: "small=0.1"}, {Label: "s3fifo",
+			Axes: "small=0.2"},
 	}
 	groups := map[string][]string{"queues": {"s3fifo"}}
 	for _, test := range []struct {

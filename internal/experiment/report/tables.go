@@ -7,7 +7,8 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 )
 
-// pivots makes the tables of the experiment. A table of which there are no records, or not enough, is left out with a note that says so.
+// pivots makes the tables of the experiment. A table of which there are no records, or not enough, is left out with a
+// note that says so.
 func pivots(in Input) (tables []*records.Tables, notes []string) {
 	for _, t := range in.File.Tables {
 		recs := selected(in.Records, t.Only, in.File.Groups)
@@ -16,7 +17,8 @@ func pivots(in Input) (tables []*records.Tables, notes []string) {
 			continue
 		}
 		pivot := records.Pivot{
-			Title: t.Title, Rows: t.Rows, Columns: t.Columns, Cells: t.Cells, Panels: t.Panels, Against: reference(in.File, t.Against),
+			Title: t.Title, Rows: t.Rows, Columns: t.Columns, Cells: t.Cells, Panels: t.Panels, Against: reference(in.File,
+				t.Against),
 		}
 		made, err := pivot.Tables(recs)
 		if err != nil {

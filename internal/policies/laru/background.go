@@ -8,9 +8,10 @@ import (
 	"github.com/cachesim/cachesim/internal/predict"
 )
 
-// Worker makes the predictions of mode=async. When a batch of requests has ended and it is idle, it predicts the objects of the batch as of then, each
-// once; their predictions are known latency requests later, and stay until it gets to the object again. An object of which none is known yet is taken
-// to be requested never, so that it leaves first.
+// Worker makes the predictions of mode=async. When a batch of requests has ended and it is idle, it predicts the
+// objects of the batch as of then, each once; their predictions are known latency requests later, and stay until it
+// gets to the object again. An object of which none is known yet is taken to be requested never, so that it leaves
+// first.
 //
 // Memory: 12 bytes per object, and 16 to 20 per object of a batch.
 type Worker struct {
@@ -28,7 +29,8 @@ type Worker struct {
 
 // NewWorker returns an idle worker for so many objects.
 func NewWorker(objects, latency int) *Worker {
-	return &Worker{known: slices.Repeat([]float64{predict.Never}, objects), batchOf: make([]uint32, objects), latency: latency}
+	return &Worker{known: slices.Repeat([]float64{predict.Never}, objects), batchOf: make([]uint32, objects),
+		latency: latency}
 }
 
 // Latency returns how many requests after the end of a batch its predictions are known.

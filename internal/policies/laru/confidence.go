@@ -25,7 +25,12 @@ func Read(v policies.Values, capacity int) (Settings, error) {
 	}
 	return Settings{
 		Confidence: Confidence{b: v.Float("b"), power: 1, capacity: capacity, candidates: capacity, decayEvery: decayEvery},
-		Bitset:     v.Text("marks") == marksBitset, Async: v.Text("mode") == modeAsync, Batch: v.Int("batch"), Latency: v.Int("latency"),
+		Bitset: v.Text(
+			"marks",
+		) == marksBitset,
+		Async:   v.Text("mode") == modeAsync,
+		Batch:   v.Int("batch"),
+		Latency: v.Int("latency"),
 	}, nil
 }
 
@@ -42,8 +47,8 @@ func parseDecay(text string, capacity int) (int, error) {
 	return n, nil
 }
 
-// Confidence is how far predictions are followed: a share of lambda of the cache, the least recently used objects, are candidates for eviction
-// by prediction.
+// Confidence is how far predictions are followed: a share of lambda of the cache, the least recently used objects, are
+// candidates for eviction by prediction.
 type Confidence struct {
 	b          float64
 	power      float64 // 1/lambda
@@ -81,7 +86,8 @@ type Figures struct {
 	Lambda                                     float64 // sum over evictions
 }
 
-// Counters returns the figures as sums, so that those of several caches can be added up; lambda_sum divided by all evictions is the mean confidence.
+// Counters returns the figures as sums, so that those of several caches can be added up; lambda_sum divided by all
+// evictions is the mean confidence.
 func (f Figures) Counters() []policies.Counter {
 	return []policies.Counter{
 		{Name: "phases", Value: float64(f.Phases)},

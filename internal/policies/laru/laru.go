@@ -1,6 +1,7 @@
-// Package laru holds LARU, the learning-augmented LRU of LCR: it evicts what a predictor says is needed last, and looks at ever fewer of
-// the least recently used objects the more often that turns out wrong. With exact predictions it misses as often as the optimum, with any others
-// it stays within a factor of the order of the capacity (LCR, arXiv 2509.20979, section 3 and appendices C to E).
+// Package laru holds LARU, the learning-augmented LRU of LCR: it evicts what a predictor says is needed last, and looks
+// at ever fewer of the least recently used objects the more often that turns out wrong. With exact predictions it
+// misses as often as the optimum, with any others it stays within a factor of the order of the capacity (LCR, arXiv
+// 2509.20979, section 3 and appendices C to E).
 package laru
 
 import (
@@ -21,21 +22,28 @@ const (
 var entry = policies.Entry{
 	Name:   "laru",
 	Memory: policies.Memory{PerObject: 16, PerSlot: 44},
-	Summary: "evicts the object predicted to be requested last among the least recently used ones, whose number shrinks whenever an object so evicted " +
+	Summary: "evicts the object predicted to be requested last among the least recently used ones, whose number shrinks " +
+		"whenever an object so evicted " +
 		"comes back too soon; then the least recently used object leaves",
 	Source:   "LCR (arXiv 2509.20979), algorithm 1",
 	Units:    policies.UnitsObjects,
 	Predicts: true,
 	Holds:    true,
 	Params: []policies.Param{
-		{Name: "mode", Default: modeSync, Choices: []string{modeSync, modeAsync}, Doc: "sync: predictions are made when an object is to leave ; " +
+		{Name: "mode", Default: modeSync, Choices: []string{modeSync, modeAsync}, Doc: "sync: predictions are made when an " +
+			"object is to leave ; " +
 			"async: those of a batch of requests when the next batch comes, and an object without one leaves first"},
-		{Name: "b", Default: 2.0, Min: 1.5, Max: 1e6, Doc: "factor by which the share of candidates shrinks; log_b k is at most the capacity k from 1.5 on"},
-		{Name: "decay", Default: "1", Doc: "fallbacks to LRU after which it shrinks: a whole number, or k/32 for the capacity divided by 32"},
-		{Name: "marks", Default: marksExact, Choices: []string{marksExact, marksBitset}, Doc: "what was evicted by prediction in a phase is noted " +
+		{Name: "b", Default: 2.0, Min: 1.5, Max: 1e6, Doc: "factor by which the share of candidates shrinks; log_b k is at " +
+			"most the capacity k from 1.5 on"},
+		{Name: "decay", Default: "1", Doc: "fallbacks to LRU after which it shrinks: a whole number, or k/32 for the " +
+			"capacity divided by 32"},
+		{Name: "marks", Default: marksExact, Choices: []string{marksExact, marksBitset}, Doc: "what was evicted by " +
+			"prediction in a phase is noted " +
 			"per object, or in 8192 bits by hash"},
-		{Name: "batch", Default: 0, Min: 0, Max: 1e9, Doc: "requests per batch in mode async; 0: the groups of the trace, or each request alone where it has none"},
-		{Name: "latency", Default: 0, Min: 0, Max: 1e9, Doc: "requests after the end of a batch until its predictions are known in mode async; " +
+		{Name: "batch", Default: 0, Min: 0, Max: 1e9, Doc: "requests per batch in mode async; 0: the groups of the trace, " +
+			"or each request alone where it has none"},
+		{Name: "latency", Default: 0, Min: 0, Max: 1e9, Doc: "requests after the end of a batch until its predictions are " +
+			"known in mode async; " +
 			"batches that end meanwhile are not predicted"},
 	},
 	Check: check,
@@ -57,9 +65,10 @@ func check(v policies.Values) error {
 	return err
 }
 
-// laru follows algorithm 1 of LCR. The set O of its pseudo-code, what has been resident since the phase began and was not requested since, is
-// what recency calls old; its set E, what predictions have evicted in the phase, are the marks. An object of E that is resident again needs no mark:
-// only a prediction can evict it in this phase, and then it is marked anew.
+// laru follows algorithm 1 of LCR. The set O of its pseudo-code, what has been resident since the phase began and was
+// not requested since, is what recency calls old; its set E, what predictions have evicted in the phase, are the marks.
+// An object of E that is resident again needs no mark: only a prediction can evict it in this phase, and then it is
+// marked anew.
 type laru struct {
 	predictor  predict.Predictor
 	steady     bool
@@ -148,8 +157,8 @@ func (p *laru) insert(o policies.Object, pos int) {
 	}
 }
 
-// evict chooses and forgets an object to make room for o. A phase begins before o is looked up, so that no miss that begins one is held against
-// the predictor.
+// evict chooses and forgets an object to make room for o. A phase begins before o is looked up, so that no miss that
+// begins one is held against the predictor.
 func (p *laru) evict(o policies.Object, pos int) (victim policies.Object) {
 	if p.recency.old == 0 {
 		p.beginPhase()

@@ -69,7 +69,8 @@ func newPolicy(t testing.TB, text string, capacity, count int, groups []int, p p
 }
 
 // step serves one request and returns what was evicted.
-func step(p *laru, resident map[policies.Object]bool, capacity, pos int, o policies.Object) (hit bool, victim policies.Object, evicted bool) {
+func step(p *laru, resident map[policies.Object]bool, capacity, pos int, o policies.Object) (hit bool,
+	victim policies.Object, evicted bool) {
 	r := policies.Request{Object: o, Pos: pos, Size: 1}
 	if resident[o] {
 		p.Hit(r)
@@ -118,7 +119,8 @@ func trail(t *testing.T, text, predictions, trace string, capacity int) (hits in
 			if p.figures.Phases > before.Phases {
 				phase = "phase, "
 			}
-			evictions = append(evictions, fmt.Sprintf("t%d %s%c by %s, lambda %g", pos, phase, 'A'+victim, how, 1/p.confidence.power))
+			evictions = append(evictions, fmt.Sprintf("t%d %s%c by %s, lambda %g", pos, phase, 'A'+victim, how,
+				1/p.confidence.power))
 		}
 	}
 	return hits, evictions
@@ -176,7 +178,14 @@ func randomTrace(rng *rand.Rand, n, m int) (objects []policies.Object, count int
 	return objects, len(number)
 }
 
-var predictions = []string{"oracle", "noisy(p=0.05)", "noisy(p=0.5)", "noisy(p=1)", "noisy(kind=lognormal,sigma=3)", "none"}
+var predictions = []string{
+	"oracle",
+	"noisy(p=0.05)",
+	"noisy(p=0.5)",
+	"noisy(p=1)",
+	"noisy(kind=lognormal,sigma=3)",
+	"none",
+}
 
 // TestEqualsPseudoCode holds every mode against a transcription of the algorithm, eviction by eviction.
 func TestEqualsPseudoCode(t *testing.T) {
@@ -215,8 +224,15 @@ func TestEqualsPseudoCode(t *testing.T) {
 			return predictor(t, asked, objects, count)
 		}
 		want := &naive{
-			predictor: newPredictor(), capacity: capacity, b: b, decayEvery: decayEvery, bitset: bitset, async: async, batch: size, latency: latency,
-			p: map[policies.Object]float64{},
+			predictor:  newPredictor(),
+			capacity:   capacity,
+			b:          b,
+			decayEvery: decayEvery,
+			bitset:     bitset,
+			async:      async,
+			batch:      size,
+			latency:    latency,
+			p:          map[policies.Object]float64{},
 		}
 		p := newPolicy(t, text, capacity, count, nil, newPredictor())
 		resident := map[policies.Object]bool{}
@@ -225,7 +241,16 @@ func TestEqualsPseudoCode(t *testing.T) {
 			want.request(pos, o)
 			hit, victim, evicted := step(p, resident, capacity, pos, o)
 			if hit != (want.hits > hits) || evicted != (len(want.evictions) > evictions) {
-				t.Fatalf("run %d, %s, capacity %d, predictor %s: request %d: hit %v, evicted %v; the pseudo-code differs", run, text, capacity, asked, pos, hit, evicted)
+				t.Fatalf(
+					"run %d, %s, capacity %d, predictor %s: request %d: hit %v, evicted %v; the pseudo-code differs",
+					run,
+					text,
+					capacity,
+					asked,
+					pos,
+					hit,
+					evicted,
+				)
 			}
 			if !evicted {
 				continue
@@ -240,8 +265,17 @@ func TestEqualsPseudoCode(t *testing.T) {
 		batch := newPolicy(t, text, capacity, count, nil, newPredictor())
 		hits, evictions := replayInPieces(batch, objects)
 		if hits != want.hits || evictions != len(want.evictions) || batch.figures != p.figures {
-			t.Fatalf("run %d, %s, capacity %d, predictor %s: batch path %d hits, %d evictions; one by one %d, %d", run, text, capacity, asked,
-				hits, evictions, want.hits, len(want.evictions))
+			t.Fatalf(
+				"run %d, %s, capacity %d, predictor %s: batch path %d hits, %d evictions; one by one %d, %d",
+				run,
+				text,
+				capacity,
+				asked,
+				hits,
+				evictions,
+				want.hits,
+				len(want.evictions),
+			)
 		}
 	}
 }
@@ -307,7 +341,8 @@ func TestFollowsTheGroups(t *testing.T) {
 	}
 }
 
-// TestExactPredictionsAreOptimal: with them LARU misses as often as the optimum, for every capacity and decay, and never falls back on LRU.
+// TestExactPredictionsAreOptimal: with them LARU misses as often as the optimum, for every capacity and decay, and
+// never falls back on LRU.
 func TestExactPredictionsAreOptimal(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	for run := range 150 {
@@ -318,7 +353,8 @@ func TestExactPredictionsAreOptimal(t *testing.T) {
 		}
 		for _, capacity := range []int{1, 2, 3, 5, 8, 16, 33, 64} {
 			opt, err := optimum.New(policies.Config{
-				Capacity: int64(capacity), Unit: true, Objects: count, Requests: len(objects), NextUse: oracle.NextUse(objects, count),
+				Capacity: int64(capacity), Unit: true, Objects: count, Requests: len(objects), NextUse: oracle.NextUse(objects,
+					count),
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -328,7 +364,15 @@ func TestExactPredictionsAreOptimal(t *testing.T) {
 				p := newPolicy(t, text, capacity, count, nil, predictor(t, "oracle", objects, count))
 				got, _ := p.ReplayUnit(objects, 0)
 				if got != want || p.figures.Fallbacks != 0 {
-					t.Fatalf("run %d, %s, capacity %d: %d hits, optimum %d; %d fallbacks", run, text, capacity, got, want, p.figures.Fallbacks)
+					t.Fatalf(
+						"run %d, %s, capacity %d: %d hits, optimum %d; %d fallbacks",
+						run,
+						text,
+						capacity,
+						got,
+						want,
+						p.figures.Fallbacks,
+					)
 				}
 			}
 		}
@@ -338,7 +382,8 @@ func TestExactPredictionsAreOptimal(t *testing.T) {
 // phaseFigures are what the proofs bound (LCR, appendices C and D).
 type phaseFigures struct {
 	evictions, byPrediction, byLRU int
-	newcomers                      map[policies.Object]bool // requested objects that were not resident when the phase began
+	// requested objects that were not resident when the phase began
+	newcomers map[policies.Object]bool
 }
 
 // TestInvariantsOfTheProofs checks on the policy itself: who leaves, and how often in a phase.
@@ -405,14 +450,15 @@ func checkInvariants(t *testing.T, p *laru, what string, objects []policies.Obje
 	checkPhase(t, p, what, phase)
 }
 
-// checkPhase holds a phase that is over against the bounds of the proofs: k + log_b k + c evictions where lambda shrinks at every fallback, and
-// otherwise 2k + c.
+// checkPhase holds a phase that is over against the bounds of the proofs: k + log_b k + c evictions where lambda
+// shrinks at every fallback, and otherwise 2k + c.
 func checkPhase(t *testing.T, p *laru, what string, phase phaseFigures) {
 	t.Helper()
 	k, c := p.capacity, len(phase.newcomers)
 	bound := 2*k + c
 	if p.confidence.decayEvery == 1 {
-		// lambda*k falls below 2, so that LRU alone decides, after log_b(k/2) fallbacks, rounded up: no more than log_b k, rounded down, or one.
+		// lambda*k falls below 2, so that LRU alone decides, after log_b(k/2) fallbacks, rounded up: no more than log_b k,
+		// rounded down, or one.
 		bound = k + c + max(1, int(math.Log(float64(k))/math.Log(p.confidence.b)+1e-9))
 	}
 	if phase.evictions > bound || phase.byLRU > k || phase.byPrediction > c+phase.byLRU {

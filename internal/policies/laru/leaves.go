@@ -8,19 +8,25 @@ import (
 	"github.com/cachesim/cachesim/internal/predict"
 )
 
-// onLeaves is LARU in a cache that holds objects, such as a prefix tree, whose requests come in groups, such as the blocks of a prompt. LCR says only
-// that leaves leave (section 5.1); the rest is our reading of it, so that what is proven of the exact cache stays true here:
+// onLeaves is LARU in a cache that holds objects, such as a prefix tree, whose requests come in groups, such as the
+// blocks of a prompt. LCR says only that leaves leave (section 5.1); the rest is our reading of it, so that what is
+// proven of the exact cache stays true here:
 //
-//   - A group is one request. The candidates are the share lambda of the objects that are not held, the least recently used of them, at least one.
-//   - A phase begins where an object has to leave and none is old: resident since the phase began and not requested since. The objects of the group for
-//     which it begins are not old, as the requested object is not in the exact cache.
-//   - For each missing object of a group that predictions evicted in the phase, one object leaves by recency, in the place of a prediction.
-//   - The candidates of a group are predicted in one batch, where the first is to leave, and later only those that come to be released or within reach.
+//   - A group is one request. The candidates are the share lambda of the objects that are not held, the least recently
+//     used of them, at least one.
+//   - A phase begins where an object has to leave and none is old: resident since the phase began and not requested
+//     since. The objects of the group for which it begins are not old, as the requested object is not in the exact
+//     cache.
+//   - For each missing object of a group that predictions evicted in the phase, one object leaves by recency, in the
+//     place of a prediction.
+//   - The candidates of a group are predicted in one batch, where the first is to leave, and later only those that come
+//     to be released or within reach.
 //
-// With exact predictions it evicts what Belady's policy evicts. For let y leave by prediction in a phase with lambda = 1, and be requested again in
-// the phase. All that was not held then is requested no later than y, and so is what is old: it was resident and not requested by the group then
-// running. What of it is still resident has been requested before y is loaded (blocks ahead of y in its prompt are hits, and those behind it left before
-// y did). So nothing is old, and a new phase begins in which y is not marked: no object ever leaves by recency in the place of a prediction.
+// With exact predictions it evicts what Belady's policy evicts. For let y leave by prediction in a phase with lambda =
+// 1, and be requested again in the phase. All that was not held then is requested no later than y, and so is what is
+// old: it was resident and not requested by the group then running. What of it is still resident has been requested
+// before y is loaded (blocks ahead of y in its prompt are hits, and those behind it left before y did). So nothing is
+// old, and a new phase begins in which y is not marked: no object ever leaves by recency in the place of a prediction.
 type onLeaves struct {
 	predictor  predict.Predictor
 	steady     bool
@@ -51,7 +57,8 @@ func newOnLeaves(c policies.Config) (*onLeaves, error) {
 		return nil, err
 	}
 	if settings.Async {
-		return nil, fmt.Errorf("mode=%s predicts every requested object, not those that may leave; in this cache write mode=%s", modeAsync, modeSync)
+		return nil, fmt.Errorf("mode=%s predicts every requested object, not those that may leave; in this cache write "+
+			"mode=%s", modeAsync, modeSync)
 	}
 	p := &onLeaves{
 		predictor: c.Predictor, steady: c.Predictor.Steady(), kept: predict.NewKept(c.Predictor, c.Objects),
@@ -183,8 +190,8 @@ func (p *onLeaves) forgetVoid(pos int) {
 // Counters implements policies.Reporter.
 func (p *onLeaves) Counters() []policies.Counter { return p.figures.Counters() }
 
-// leafOrder is a recency of which only what is not held counts as live and occupies its slot. What is held has a slot, too, where it waits.
-// Memory: that of recency and 1 bit per slot.
+// leafOrder is a recency of which only what is not held counts as live and occupies its slot. What is held has a slot,
+// too, where it waits. Memory: that of recency and 1 bit per slot.
 type leafOrder struct {
 	recency
 	residents int      // held or not

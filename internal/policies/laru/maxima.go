@@ -1,14 +1,14 @@
 package laru
 
-// Nodes of maxima have fanout children. With 16 an object that leaves costs few steps where it was the largest of its group, and the tree over
-// a million slots has five levels.
+// Nodes of maxima have fanout children. With 16 an object that leaves costs few steps where it was the largest of its
+// group, and the tree over a million slots has five levels.
 const (
 	fanoutBits = 4
 	fanout     = 1 << fanoutBits
 )
 
-// maxima is a tree of maxima over a column of keys, 0 where there is none. set, clear and largest visit at most fanout keys per level.
-// Memory: 8.5 bytes per key.
+// maxima is a tree of maxima over a column of keys, 0 where there is none. set, clear and largest visit at most fanout
+// keys per level. Memory: 8.5 bytes per key.
 type maxima struct {
 	levels [][]uint64 // the keys, the maxima of their groups, the maxima of those; the last level is one group or less
 }

@@ -10,9 +10,9 @@ import (
 // resident in the place of an object says that the rest is its slot.
 const resident = 1 << 31
 
-// recency holds the resident objects in the order of their last requests: a log in which a request takes the object's slot away and gives it the
-// next one. Where the log is full, its objects move to the start. It also knows which of them predictions are known of, and finds the latest of
-// these among the least recently used.
+// recency holds the resident objects in the order of their last requests: a log in which a request takes the object's
+// slot away and gives it the next one. Where the log is full, its objects move to the start. It also knows which of
+// them predictions are known of, and finds the latest of these among the least recently used.
 //
 // The place of an object that is not resident is free for its owner to mark it, below resident.
 //
@@ -38,7 +38,8 @@ type recency struct {
 func newRecency(n, capacity int) recency {
 	slots := (2*min(capacity, n) + 127) &^ 63
 	return recency{
-		place: make([]uint32, n), objects: make([]policies.Object, slots), occupied: make([]uint64, slots/64), next: newMaxima(slots),
+		place: make([]uint32, n), objects: make([]policies.Object, slots), occupied: make([]uint64,
+			slots/64), next: newMaxima(slots),
 	}
 }
 
@@ -90,8 +91,8 @@ func (r *recency) firstSlot() int {
 // age makes all resident objects old.
 func (r *recency) age() { r.old, r.oldEnd = r.live, r.end }
 
-// reach moves the bound so that count resident objects lie before it, or all where there are fewer. Moving costs a step per word passed:
-// between two calls with the same count the bound only advances, each slot once.
+// reach moves the bound so that count resident objects lie before it, or all where there are fewer. Moving costs a step
+// per word passed: between two calls with the same count the bound only advances, each slot once.
 func (r *recency) reach(count int) {
 	for r.below > count {
 		at := (r.bound - 1) >> 6
@@ -152,8 +153,8 @@ func (r *recency) forget() {
 	r.known = 0
 }
 
-// latestBeforeBound returns the object with the latest prediction before the bound, the least recently used of equal ones. All predictions
-// before the bound must be known.
+// latestBeforeBound returns the object with the latest prediction before the bound, the least recently used of equal
+// ones. All predictions before the bound must be known.
 func (r *recency) latestBeforeBound() policies.Object { return r.objects[r.next.largest(r.bound)] }
 
 // compact moves the objects to the start of the log.

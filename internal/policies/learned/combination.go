@@ -13,17 +13,21 @@ var blindOracleLRUEntry = policies.Entry{
 	Memory:  policies.Memory{PerObject: 65, PerSlot: 56},
 	Aliases: []string{"bo-lru"},
 	Summary: "simulates fpb and lru and follows one of them, until its misses are twice those of the other",
-	Source: "Wei, Better and simpler learning-augmented online caching, APPROX 2020, section 4; switching as in OptiSys-ZJU/Cache-Coliseum, or with " +
+	Source: "Wei, Better and simpler learning-augmented online caching, APPROX 2020, section 4; switching as in " +
+		"OptiSys-ZJU/Cache-Coliseum, or with " +
 		"gamma as in chledowski/ml_caching_with_guarantees",
 	Units: policies.UnitsObjects,
 	Params: []policies.Param{
-		{Name: "bound", Default: 2.0, Min: 1, Max: 1e6, Doc: "switch where the misses of the followed policy reach so many times those of the other"},
-		{Name: "gamma", Default: 0.0, Min: 0, Max: 100, Doc: "above 0 (from 0.0001): switch instead where they pass a number that starts at 1 and grows by this share at each switch"},
+		{Name: "bound", Default: 2.0, Min: 1, Max: 1e6, Doc: "switch where the misses of the followed policy reach so many " +
+			"times those of the other"},
+		{Name: "gamma", Default: 0.0, Min: 0, Max: 100, Doc: "above 0 (from 0.0001): switch instead where they pass a " +
+			"number that starts at 1 and grows by this share at each switch"},
 	},
 	Predicts: true,
 	Check: func(v policies.Values) error {
 		if gamma := v.Float("gamma"); gamma > 0 && gamma < minGamma {
-			return fmt.Errorf("gamma=%v: want 0, or a number from %v: the bound would grow to the number of misses in countless steps", gamma, minGamma)
+			return fmt.Errorf("gamma=%v: want 0, or a number from %v: the bound would grow to the number of misses in "+
+				"countless steps", gamma, minGamma)
 		}
 		return nil
 	},
@@ -42,10 +46,11 @@ func newBlindOracleLRU(c policies.Config) (policies.Policy, error) {
 }
 
 var robustFTPEntry = policies.Entry{
-	Name:     "robust-ftp",
-	Memory:   policies.Memory{PerObject: 57, PerSlot: 32},
-	Summary:  "simulates marker and fpb and follows one of them at random, the one with fewer misses more probably",
-	Source:   "Antoniadis, Coester, Elias, Polak and Simon, Online metric algorithms with untrusted predictions, ICML 2020, section 3 (RobustFtP)",
+	Name:    "robust-ftp",
+	Memory:  policies.Memory{PerObject: 57, PerSlot: 32},
+	Summary: "simulates marker and fpb and follows one of them at random, the one with fewer misses more probably",
+	Source: "Antoniadis, Coester, Elias, Polak and Simon, Online metric algorithms with untrusted predictions, ICML " +
+		"2020, section 3 (RobustFtP)",
 	Units:    policies.UnitsObjects,
 	Random:   true,
 	Params:   []policies.Param{epsilonParam},
@@ -59,10 +64,11 @@ var markerOrLRUEntry = policies.Entry{
 	Name:    "marker-or-lru",
 	Memory:  policies.Memory{PerObject: 49, PerSlot: 45},
 	Summary: "simulates marker and lru and follows one of them at random, the one with fewer misses more probably",
-	Source:  "Blum and Burch, On-line learning and the metrical task system problem, COLT 1997; Rnd(Marker,LRU) of adampolak/mts-with-predictions",
-	Units:   policies.UnitsObjects,
-	Random:  true,
-	Params:  []policies.Param{epsilonParam},
+	Source: "Blum and Burch, On-line learning and the metrical task system problem, COLT 1997; Rnd(Marker,LRU) of " +
+		"adampolak/mts-with-predictions",
+	Units:  policies.UnitsObjects,
+	Random: true,
+	Params: []policies.Param{epsilonParam},
 	New: func(c policies.Config) (policies.Policy, error) {
 		return newCombination(c, newWeights(c), named("marker"), named("lru"))
 	},
@@ -164,7 +170,8 @@ func (p *combination) observe(r policies.Request) {
 	}
 }
 
-// fixedBound follows the policy with fewer misses as soon as the followed one has `times` as many. Of equal ones it follows the first.
+// fixedBound follows the policy with fewer misses as soon as the followed one has `times` as many. Of equal ones it
+// follows the first.
 type fixedBound struct {
 	times  float64
 	misses [2]int
@@ -210,9 +217,9 @@ func count(misses *[2]int, missed [2]bool) {
 	}
 }
 
-// weights is the multiplicative-weights algorithm of Blum and Burch. Each policy has a weight, multiplied by beta at each of its misses, and is
-// followed with a probability in proportion. When the probability of the followed one falls from p to q, it is left with probability 1-q/p, so
-// that it is left as rarely as those probabilities permit.
+// weights is the multiplicative-weights algorithm of Blum and Burch. Each policy has a weight, multiplied by beta at
+// each of its misses, and is followed with a probability in proportion. When the probability of the followed one falls
+// from p to q, it is left with probability 1-q/p, so that it is left as rarely as those probabilities permit.
 type weights struct {
 	beta  float64
 	share [2]float64 // the weights, normalised to a sum of 1
@@ -221,7 +228,8 @@ type weights struct {
 }
 
 func newWeights(c policies.Config) *weights {
-	return &weights{beta: 1 - c.Params.Float("epsilon")/2, share: [2]float64{0.5, 0.5}, bits: rand.New(rand.NewPCG(c.Seed, 1))}
+	return &weights{beta: 1 - c.Params.Float("epsilon")/2, share: [2]float64{0.5,
+		0.5}, bits: rand.New(rand.NewPCG(c.Seed, 1))}
 }
 
 func (w *weights) follow(was int, missed [2]bool) int {

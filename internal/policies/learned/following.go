@@ -5,8 +5,8 @@ import (
 	"github.com/cachesim/cachesim/internal/predict"
 )
 
-// following is what policies share that consult the cache of fpb and let a lazy cache follow one that they simulate, which may exchange objects that
-// are not requested.
+// following is what policies share that consult the cache of fpb and let a lazy cache follow one that they simulate,
+// which may exchange objects that are not requested.
 type following struct {
 	predictor predict.Predictor
 	followed  *simulated // fpb
@@ -18,7 +18,8 @@ type following struct {
 
 func newFollowing(c policies.Config) (following, error) {
 	followed, err := newSimulated(c, fpbAlone)
-	return following{predictor: c.Predictor, followed: followed, cache: newLazy(c.Objects, 1), simulated: newMembers(c.Objects)}, err
+	return following{predictor: c.Predictor, followed: followed, cache: newLazy(c.Objects, 1),
+		simulated: newMembers(c.Objects)}, err
 }
 
 func (f *following) Hit(r policies.Request) {

@@ -10,8 +10,10 @@ var followRobustEntry = policies.Entry{
 	Name:    "follow-robust",
 	Memory:  policies.Memory{PerObject: 100, PerSlot: 76},
 	Aliases: []string{"f&r"},
-	Summary: "follows fpb while it misses only what the optimum of the past misses too, otherwise marks for a phase and consults fpb at ever shorter intervals",
-	Source: "Abdel Sadek and Elias, Algorithms for caching and MTS with reduced number of predictions, ICLR 2024 (F&R), with a prediction for every " +
+	Summary: "follows fpb while it misses only what the optimum of the past misses too, otherwise marks for a phase and " +
+		"consults fpb at ever shorter intervals",
+	Source: "Abdel Sadek and Elias, Algorithms for caching and MTS with reduced number of predictions, ICLR 2024 (F&R), " +
+		"with a prediction for every " +
 		"decision",
 	Units:    policies.UnitsObjects,
 	Random:   true,
@@ -19,9 +21,10 @@ var followRobustEntry = policies.Entry{
 	New:      newFollowRobust,
 }
 
-// followRobust simulates the cache that it follows, in one of two modes. As follower it evicts what was not in the cache of fpb when it last looked
-// there. It looks anew when it misses an object that was not there either; if by then it has missed an object that the optimum of the past did not,
-// it turns robust, for as many distinct objects as fit: the simulated cache then holds the last of those, and marks.
+// followRobust simulates the cache that it follows, in one of two modes. As follower it evicts what was not in the
+// cache of fpb when it last looked there. It looks anew when it misses an object that was not there either; if by then
+// it has missed an object that the optimum of the past did not, it turns robust, for as many distinct objects as fit:
+// the simulated cache then holds the last of those, and marks.
 //
 // A request costs the logarithm of the capacity, averaged.
 type followRobust struct {
@@ -31,9 +34,10 @@ type followRobust struct {
 	capacity int
 	bits     *rand.Rand
 
-	predicted   members           // the cache of fpb when it was last looked at
-	changed     []policies.Object // what may have come into the cache of fpb or left it since, the first `capacity` of them
-	unpredicted members           // held, but not predicted
+	predicted members // the cache of fpb when it was last looked at
+	// what may have come into the cache of fpb or left it since, the first `capacity` of them
+	changed     []policies.Object
+	unpredicted members // held, but not predicted
 
 	// follower
 	misses, optMisses int // since robust mode ended
@@ -56,9 +60,19 @@ func newFollowRobust(c policies.Config) (policies.Policy, error) {
 	}
 	recent, err := newSimulated(c, named("lru"))
 	p := &followRobust{
-		following: f, recent: recent, optimum: newPrefixOptimum(c), capacity: int(c.Capacity), bits: rand.New(rand.NewPCG(c.Seed, 0)),
-		predicted: newMembers(c.Objects), unpredicted: newMembers(c.Objects), unmarked: newMembers(c.Objects), marked: make([]uint32, c.Objects),
-		startedIn: make([]uint32, c.Objects), missing: make([]uint32, c.Objects),
+		following: f,
+		recent:    recent,
+		optimum:   newPrefixOptimum(c),
+		capacity:  int(c.Capacity),
+		bits:      rand.New(rand.NewPCG(c.Seed, 0)),
+		predicted: newMembers(
+			c.Objects,
+		),
+		unpredicted: newMembers(c.Objects),
+		unmarked:    newMembers(c.Objects),
+		marked:      make([]uint32, c.Objects),
+		startedIn:   make([]uint32, c.Objects),
+		missing:     make([]uint32, c.Objects),
 	}
 	p.serve = p.simulate
 	return p, err
@@ -156,7 +170,8 @@ func (p *followRobust) serveRobust(o policies.Object) {
 	}
 }
 
-// robustVictim returns what leaves for o. Objects that are new, and those that fpb would have kept, cost what it did not keep.
+// robustVictim returns what leaves for o. Objects that are new, and those that fpb would have kept, cost what it did
+// not keep.
 func (p *followRobust) robustVictim(o policies.Object, arrives bool) policies.Object {
 	clean := p.startedIn[o] != p.phase
 	if arrives && (clean || p.missing[o] == p.window) {
@@ -166,7 +181,8 @@ func (p *followRobust) robustVictim(o policies.Object, arrives bool) policies.Ob
 	return p.random(&p.unmarked)
 }
 
-// beginsWindow reports whether a window begins with the latest arrival: the i-th begins with arrival k-k/2^i+1, for a cache of k objects.
+// beginsWindow reports whether a window begins with the latest arrival: the i-th begins with arrival k-k/2^i+1, for a
+// cache of k objects.
 func (p *followRobust) beginsWindow() bool {
 	for rest := p.capacity; rest > 0; rest /= 2 {
 		if p.arrivals == p.capacity-rest+1 {
@@ -186,7 +202,8 @@ func (p *followRobust) startWindow() {
 	}
 }
 
-// lookAtPredicted takes over what the cache of fpb holds now. Where it may have changed in more places than are remembered, all are looked at.
+// lookAtPredicted takes over what the cache of fpb holds now. Where it may have changed in more places than are
+// remembered, all are looked at.
 func (p *followRobust) lookAtPredicted() {
 	if len(p.changed) == p.capacity {
 		p.changed = append(p.changed, p.predicted.list...)
@@ -216,8 +233,8 @@ func (p *followRobust) predict(x policies.Object, now bool) {
 	}
 }
 
-// random returns one of a set, each with the same probability. There always is one to evict: what is served is not held, and it is predicted or, as
-// one of at most as many objects of the phase as fit, marked.
+// random returns one of a set, each with the same probability. There always is one to evict: what is served is not
+// held, and it is predicted or, as one of at most as many objects of the phase as fit, marked.
 func (p *followRobust) random(set *members) policies.Object {
 	return set.list[p.bits.IntN(len(set.list))]
 }

@@ -5,9 +5,10 @@ import (
 	"github.com/cachesim/cachesim/internal/predict"
 )
 
-// forecast is a set of objects that knows which of them is predicted to be requested last; of equal predictions that is the object requested
-// longest ago. Predictions are asked for when they are first needed, those of many objects at a time, and kept until the object is requested
-// again if the predictor is steady, or until they are void if they last; otherwise each question asks for all of them.
+// forecast is a set of objects that knows which of them is predicted to be requested last; of equal predictions that is
+// the object requested longest ago. Predictions are asked for when they are first needed, those of many objects at a
+// time, and kept until the object is requested again if the predictor is steady, or until they are void if they last;
+// otherwise each question asks for all of them.
 //
 // Where predictions can be kept every operation takes the logarithm of the members, averaged; elsewhere latest takes
 // one prediction per member. Memory: 8 bytes per object and 12 per member, and that of predict.Kept.

@@ -6,11 +6,13 @@ import (
 )
 
 var fpbEntry = policies.Entry{
-	Name:     "fpb",
-	Memory:   policies.Memory{PerObject: 20, PerSlot: 14},
-	Aliases:  []string{"follow-pred", "blindoracle"},
-	Summary:  "follows predictions blindly: evicts the object that is predicted to be requested last; ties: least recently used",
-	Source:   "LCR (arXiv 2509.20979), section 2.2; Wei, Better and simpler learning-augmented online caching, APPROX 2020 (BlindOracle)",
+	Name:    "fpb",
+	Memory:  policies.Memory{PerObject: 20, PerSlot: 14},
+	Aliases: []string{"follow-pred", "blindoracle"},
+	Summary: "follows predictions blindly: evicts the object that is predicted to be requested last; ties: least " +
+		"recently used",
+	Source: "LCR (arXiv 2509.20979), section 2.2; Wei, Better and simpler learning-augmented online caching, APPROX " +
+		"2020 (BlindOracle)",
 	Units:    policies.UnitsObjects,
 	Predicts: true,
 	Holds:    true,

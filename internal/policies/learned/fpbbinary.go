@@ -9,9 +9,10 @@ import (
 )
 
 var fpbBinaryEntry = policies.Entry{
-	Name:     "fpb-binary",
-	Memory:   policies.Memory{PerObject: 23, PerSlot: 8},
-	Summary:  "evicts at random one of the objects that the optimum is predicted to evict before their next request, or of all where there is none",
+	Name:   "fpb-binary",
+	Memory: policies.Memory{PerObject: 23, PerSlot: 8},
+	Summary: "evicts at random one of the objects that the optimum is predicted to evict before their next request, or " +
+		"of all where there is none",
 	Source:   "LCR (arXiv 2509.20979), section 2.2; BinaryEvictor of OptiSys-ZJU/Cache-Coliseum",
 	Units:    policies.UnitsObjects,
 	Random:   true,
@@ -19,7 +20,8 @@ var fpbBinaryEntry = policies.Entry{
 	New:      newFPBBinary,
 }
 
-// fpbBinary keeps the objects with the label apart from the others. A label stays from one request of an object to the next.
+// fpbBinary keeps the objects with the label apart from the others. A label stays from one request of an object to the
+// next.
 type fpbBinary struct {
 	predictor predict.Predictor
 	labeler   predict.Labeler
@@ -32,7 +34,8 @@ type fpbBinary struct {
 func newFPBBinary(c policies.Config) (policies.Policy, error) {
 	labeler, ok := predict.LabelerOf(c.Predictor)
 	if !ok {
-		return nil, errors.New("the predictor does not say what the optimum evicts; write --predictor oracle or 'noisy(p=0.1)', with the exact cache")
+		return nil, errors.New("the predictor does not say what the optimum evicts; write --predictor oracle or " +
+			"'noisy(p=0.1)', with the exact cache")
 	}
 	return &fpbBinary{
 		predictor: c.Predictor, labeler: labeler, leaving: newMembers(c.Objects), staying: newMembers(c.Objects),

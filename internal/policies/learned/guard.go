@@ -10,17 +10,20 @@ import (
 var guardEntry = policies.Entry{
 	Name:   "guard",
 	Memory: policies.Memory{PerObject: 32, PerSlot: 19},
-	Summary: "follows predictions; an object that was evicted in the same phase is guarded when it comes back: a random object that was not requested in the phase " +
+	Summary: "follows predictions; an object that was evicted in the same phase is guarded when it comes back: a random " +
+		"object that was not requested in the phase " +
 		"makes room, and it cannot leave before the next phase",
-	Source:   "Chen, Zhao, Zhang, Tang, Wang and Deng, Robustifying learning-augmented caching efficiently without compromising 1-consistency, NeurIPS 2025",
+	Source: "Chen, Zhao, Zhang, Tang, Wang and Deng, Robustifying learning-augmented caching efficiently without " +
+		"compromising 1-consistency, NeurIPS 2025",
 	Units:    policies.UnitsObjects,
 	Predicts: true,
 	Random:   true,
 	New:      func(c policies.Config) (policies.Policy, error) { return newGuard(c), nil },
 }
 
-// guard begins a phase with a miss on a full cache that finds no old object: a resident since the phase began that was not requested since. Every
-// eviction in a phase is remembered until the next. Old objects are never guarded, so there is always one that may leave.
+// guard begins a phase with a miss on a full cache that finds no old object: a resident since the phase began that was
+// not requested since. Every eviction in a phase is remembered until the next. Old objects are never guarded, so there
+// is always one that may leave.
 type guard struct {
 	predictor predict.Predictor
 	unguarded forecast
@@ -35,7 +38,8 @@ type guard struct {
 
 func newGuard(c policies.Config) *guard {
 	return &guard{
-		predictor: c.Predictor, unguarded: newForecast(c.Predictor, c.Objects), guarded: newMembers(c.Objects), old: newMembers(c.Objects),
+		predictor: c.Predictor, unguarded: newForecast(c.Predictor,
+			c.Objects), guarded: newMembers(c.Objects), old: newMembers(c.Objects),
 		evictedIn: make([]uint32, c.Objects), bits: rand.New(rand.NewPCG(c.Seed, 0)), capacity: int(c.Capacity),
 	}
 }

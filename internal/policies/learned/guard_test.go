@@ -46,7 +46,8 @@ func TestGuardIsConsistent(t *testing.T) {
 		objects, capacity := 5+rng.IntN(100), 1+rng.IntN(40)
 		trace := guardTrace(rng, 1000, objects)
 		opt, err := entry.New(policies.Config{
-			Capacity: int64(capacity), Unit: true, Objects: objects, Requests: len(trace), NextUse: oracle.NextUse(trace, objects),
+			Capacity: int64(capacity), Unit: true, Objects: objects, Requests: len(trace), NextUse: oracle.NextUse(trace,
+				objects),
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -109,9 +110,11 @@ func TestGuardKeepsItsPromises(t *testing.T) {
 	}
 }
 
-// TestGuardSpreadsItsChoice: the object that makes room for a guarded one is any of the old ones, each as often as another.
+// TestGuardSpreadsItsChoice: the object that makes room for a guarded one is any of the old ones, each as often as
+// another.
 func TestGuardSpreadsItsChoice(t *testing.T) {
-	// 0 to 4 fill the cache; 5 begins a phase and evicts 0 by the least recently used rule of equal predictions; 0 comes back: one of 1 to 4 leaves.
+	// 0 to 4 fill the cache; 5 begins a phase and evicts 0 by the least recently used rule of equal predictions; 0 comes
+	// back: one of 1 to 4 leaves.
 	trace := []policies.Object{0, 1, 2, 3, 4, 5, 0}
 	counts := map[policies.Object]int{}
 	const seeds = 4000

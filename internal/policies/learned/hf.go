@@ -9,11 +9,13 @@ var hfEntry = policies.Entry{
 	Name:    "hf",
 	Memory:  policies.Memory{PerObject: 21, PerSlot: 0},
 	Aliases: []string{"heuristic-first"},
-	Summary: "evicts, of the few objects requested longest ago, the one that is predicted to be requested last; ties: least recently used",
-	Source:  "LCR (arXiv 2509.20979), sections 2.2 and 3.4, after HALP (Song et al., NSDI 2023)",
-	Units:   policies.UnitsObjects,
+	Summary: "evicts, of the few objects requested longest ago, the one that is predicted to be requested last; ties: " +
+		"least recently used",
+	Source: "LCR (arXiv 2509.20979), sections 2.2 and 3.4, after HALP (Song et al., NSDI 2023)",
+	Units:  policies.UnitsObjects,
 	Params: []policies.Param{
-		{Name: "candidates", Default: 4, Min: 1, Max: 1 << 20, Doc: "objects at the least recent end among which predictions choose"},
+		{Name: "candidates", Default: 4, Min: 1, Max: 1 << 20, Doc: "objects at the least recent end among which " +
+			"predictions choose"},
 	},
 	Predicts: true,
 	Holds:    true,

@@ -5,9 +5,10 @@ import (
 	"github.com/cachesim/cachesim/internal/predict"
 )
 
-// lazy is a cache that follows one of several others that are only simulated, its targets. It does not load what they load: on a miss it loads
-// the missed object alone and evicts, of the objects that its target does not hold, the one requested longest ago. So it never has more misses
-// than a target that it follows all the time, however often that changes its mind, and switching to another target costs nothing at once.
+// lazy is a cache that follows one of several others that are only simulated, its targets. It does not load what they
+// load: on a miss it loads the missed object alone and evicts, of the objects that its target does not hold, the one
+// requested longest ago. So it never has more misses than a target that it follows all the time, however often that
+// changes its mind, and switching to another target costs nothing at once.
 //
 // Every operation takes the logarithm of the capacity. Memory: 1 byte per object, and 8 per object and target.
 type lazy struct {
@@ -53,8 +54,8 @@ func (l *lazy) request(o policies.Object, pos int) {
 	}
 }
 
-// evict makes room for an object that is in target t, at the request at pos. As many objects are resident as t holds at most, so some of them are
-// not in t.
+// evict makes room for an object that is in target t, at the request at pos. As many objects are resident as t holds at
+// most, so some of them are not in t.
 func (l *lazy) evict(t, pos int) policies.Object {
 	v := l.surplus[t].latest(pos)
 	l.remove(v)
@@ -77,7 +78,8 @@ type simulated struct {
 	capacity int
 }
 
-// newSimulated returns an empty cache under the policy that m makes. The predictor is told of each request by whoever simulates.
+// newSimulated returns an empty cache under the policy that m makes. The predictor is told of each request by whoever
+// simulates.
 func newSimulated(c policies.Config, m maker) (*simulated, error) {
 	c.Holds = false
 	if c.Predictor != nil {

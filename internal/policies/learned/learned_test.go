@@ -32,7 +32,8 @@ func predictorOf(t *testing.T, text string, objects []policies.Object, capacity 
 // optEvicts is the naive column of labels: whether opt misses the next request to what is requested.
 func optEvicts(t *testing.T, objects []policies.Object, capacity int64) []bool {
 	hit := make([]bool, len(objects))
-	replay(t, mustMake(t, "opt", objects, capacity, "", 0), objects, capacity, func(pos int, h bool, _ policies.Object) { hit[pos] = h })
+	replay(t, mustMake(t, "opt", objects, capacity, "", 0), objects, capacity,
+		func(pos int, h bool, _ policies.Object) { hit[pos] = h })
 	evicts := make([]bool, len(objects))
 	for pos, next := range nextUses(objects) {
 		evicts[pos] = next == policies.Never || !hit[next]
@@ -41,7 +42,8 @@ func optEvicts(t *testing.T, objects []policies.Object, capacity int64) []bool {
 }
 
 // mustMake makes a policy, with a predictor if it asks one.
-func mustMake(t *testing.T, policy string, objects []policies.Object, capacity int64, predictor string, seed uint64) policies.Policy {
+func mustMake(t *testing.T, policy string, objects []policies.Object, capacity int64, predictor string,
+	seed uint64) policies.Policy {
 	t.Helper()
 	spec, err := policies.ParseSpec(policy)
 	if err != nil {
@@ -62,8 +64,10 @@ func mustMake(t *testing.T, policy string, objects []policies.Object, capacity i
 	return p
 }
 
-// replay serves the trace and returns the misses. After each request it calls done with what was evicted, or with the requested object if nothing.
-func replay(t *testing.T, p policies.Policy, objects []policies.Object, capacity int64, done func(pos int, hit bool, victim policies.Object)) (misses int) {
+// replay serves the trace and returns the misses. After each request it calls done with what was evicted, or with the
+// requested object if nothing.
+func replay(t *testing.T, p policies.Policy, objects []policies.Object, capacity int64,
+	done func(pos int, hit bool, victim policies.Object)) (misses int) {
 	t.Helper()
 	resident := map[policies.Object]bool{}
 	for pos, o := range objects {
@@ -91,13 +95,15 @@ func replay(t *testing.T, p policies.Policy, objects []policies.Object, capacity
 	return misses
 }
 
-func missesOf(t *testing.T, policy string, objects []policies.Object, capacity int64, predictor string, seed uint64) int {
+func missesOf(t *testing.T, policy string, objects []policies.Object, capacity int64, predictor string,
+	seed uint64) int {
 	t.Helper()
 	return replay(t, mustMake(t, policy, objects, capacity, predictor, seed), objects, capacity, nil)
 }
 
 // forRandomTraces calls f for random traces with a capacity each.
-func forRandomTraces(t *testing.T, count int, f func(t *testing.T, objects []policies.Object, capacity int64, seed uint64)) {
+func forRandomTraces(t *testing.T, count int, f func(t *testing.T, objects []policies.Object, capacity int64,
+	seed uint64)) {
 	for seed := range uint64(count) {
 		capacity := 1 + int64(seed*seed)%23
 		t.Run(fmt.Sprintf("seed=%d,k=%d", seed, capacity), func(t *testing.T) {
@@ -141,7 +147,8 @@ func TestVictimsByPrediction(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					naive := naiveByPrediction{predictor: predictorOf(t, predictor, objects, capacity, seed), capacity: int(capacity), candidates: candidates}
+					naive := naiveByPrediction{predictor: predictorOf(t, predictor, objects, capacity, seed), capacity: int(capacity),
+						candidates: candidates}
 					replay(t, p, objects, capacity, func(pos int, _ bool, victim policies.Object) {
 						if want := naive.request(objects[pos], pos); victim != want {
 							t.Fatalf("%s, steady=%t, request %d: %d is evicted, want %d", predictor, steady, pos, victim, want)
@@ -197,14 +204,16 @@ func TestVictimsAmongThoseNotHeld(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			serveAndHold(t, p.(policies.Holder), objects, 12, candidates, predictorOf(t, "noisy(p=0.4)", objects, 12, seed), seed)
+			serveAndHold(t, p.(policies.Holder), objects, 12, candidates, predictorOf(t, "noisy(p=0.4)", objects, 12, seed),
+				seed)
 		}
 	}
 }
 
-// serveAndHold serves the trace and holds and releases objects: the requested one is held, as caches have it, and each one is
-// released sooner or later, the least recent at once.
-func serveAndHold(t *testing.T, p policies.Holder, objects []policies.Object, capacity, candidates int, truth predict.Predictor, seed uint64) {
+// serveAndHold serves the trace and holds and releases objects: the requested one is held, as caches have it, and each
+// one is released sooner or later, the least recent at once.
+func serveAndHold(t *testing.T, p policies.Holder, objects []policies.Object, capacity, candidates int,
+	truth predict.Predictor, seed uint64) {
 	t.Helper()
 	bits := rand.New(rand.NewPCG(seed, 9))
 	var recency []policies.Object // least recent first
@@ -222,7 +231,8 @@ func serveAndHold(t *testing.T, p policies.Holder, objects []policies.Object, ca
 			p.Miss(r)
 			if len(recency) == capacity {
 				free := slices.DeleteFunc(slices.Clone(recency), func(x policies.Object) bool { return held[x] })
-				want := (&naiveByPrediction{predictor: truth, resident: free, capacity: len(free), candidates: candidates}).request(o, pos)
+				want := (&naiveByPrediction{predictor: truth, resident: free, capacity: len(free),
+					candidates: candidates}).request(o, pos)
 				if v := p.Victim(r); v != want {
 					t.Fatalf("seed %d, request %d: %d is evicted, want %d of %v", seed, pos, v, want, free)
 				}
@@ -266,8 +276,8 @@ func TestMarkingPoliciesMissNothingTwiceInAPhase(t *testing.T) {
 	})
 }
 
-// With exact predictions, marking policies have at most two misses for each of the optimum (Lykouris and Vassilvitskii, theorem 4.1), and none has
-// fewer than opt-marking.
+// With exact predictions, marking policies have at most two misses for each of the optimum (Lykouris and Vassilvitskii,
+// theorem 4.1), and none has fewer than opt-marking.
 func TestMarkingPoliciesWithExactPredictions(t *testing.T) {
 	forRandomTraces(t, 40, func(t *testing.T, objects []policies.Object, capacity int64, seed uint64) {
 		opt := missesOf(t, "opt", objects, capacity, "", 0)
@@ -283,8 +293,9 @@ func TestMarkingPoliciesWithExactPredictions(t *testing.T) {
 	})
 }
 
-// Lykouris and Vassilvitskii, section 4: a phase with c clean objects has at most c chains of predicted evictions, H_k each, and the rest of what is
-// missed is evicted at random. So no chain has more than H_k predicted victims, and every victim that comes back extends its own chain.
+// Lykouris and Vassilvitskii, section 4: a phase with c clean objects has at most c chains of predicted evictions, H_k
+// each, and the rest of what is missed is evicted at random. So no chain has more than H_k predicted victims, and every
+// victim that comes back extends its own chain.
 func TestChainsOfPredictiveMarker(t *testing.T) {
 	ch := chains{of: make([]uint32, 5), since: make([]uint32, 5)}
 	ch.enter(1)
@@ -308,7 +319,8 @@ func TestChainsOfPredictiveMarker(t *testing.T) {
 	}
 }
 
-// A combination never has more misses than the policies that it simulates have together, but for what its cache lacks when it switches.
+// A combination never has more misses than the policies that it simulates have together, but for what its cache lacks
+// when it switches.
 func TestCombinationsAreRobust(t *testing.T) {
 	forRandomTraces(t, 40, func(t *testing.T, objects []policies.Object, capacity int64, seed uint64) {
 		for _, predictor := range []string{"noisy(p=0.2)", "noisy(p=1)"} {
@@ -318,7 +330,15 @@ func TestCombinationsAreRobust(t *testing.T) {
 				got := replay(t, p, objects, capacity, nil)
 				switches := p.(policies.Reporter).Counters()[0].Value
 				if most := float64(min(fpb+lru, 2*min(fpb, lru)+max(fpb, lru))) + switches*float64(capacity); float64(got) > most {
-					t.Errorf("%s, %s: %d misses, at most %v are possible with fpb's %d and lru's %d", policy, predictor, got, most, fpb, lru)
+					t.Errorf(
+						"%s, %s: %d misses, at most %v are possible with fpb's %d and lru's %d",
+						policy,
+						predictor,
+						got,
+						most,
+						fpb,
+						lru,
+					)
 				}
 			}
 			if got := missesOf(t, "blindoracle-lru(bound=1000000)", objects, capacity, predictor, seed); got > fpb {
@@ -350,8 +370,8 @@ func TestWeightsFollowByShare(t *testing.T) {
 	}
 }
 
-// Sticky noise lets dead objects that are predicted to come soon fill the cache of fpb for good; the numbers are those of section 4.1 of the
-// specification of LARU. What has a bound keeps it.
+// Sticky noise lets dead objects that are predicted to come soon fill the cache of fpb for good; the numbers are those
+// of section 4.1 of the specification of LARU. What has a bound keeps it.
 func TestStickyNoise(t *testing.T) {
 	bits := rand.New(rand.NewPCG(1, 2))
 	objects := make([]policies.Object, 20000)
@@ -388,7 +408,8 @@ func TestStickyNoise(t *testing.T) {
 	}
 }
 
-// The simulated cache of trust-doubt is full, holds what was requested, and exchanges nothing for objects it does not know.
+// The simulated cache of trust-doubt is full, holds what was requested, and exchanges nothing for objects it does not
+// know.
 func TestTrustDoubtSimulatesACache(t *testing.T) {
 	forRandomTraces(t, 60, func(t *testing.T, objects []policies.Object, capacity int64, seed uint64) {
 		p := mustMake(t, "trust-doubt", objects, capacity, "noisy(p=0.5)", seed).(*trustDoubt)
@@ -396,7 +417,13 @@ func TestTrustDoubtSimulatesACache(t *testing.T) {
 		replay(t, p, objects, capacity, func(pos int, _ bool, _ policies.Object) {
 			seen[objects[pos]] = true
 			if got, want := len(p.simulated.list), min(len(seen), int(capacity)); got != want || !p.simulated.has(objects[pos]) {
-				t.Fatalf("request %d: %d objects, want %d; holds the requested one: %t", pos, got, want, p.simulated.has(objects[pos]))
+				t.Fatalf(
+					"request %d: %d objects, want %d; holds the requested one: %t",
+					pos,
+					got,
+					want,
+					p.simulated.has(objects[pos]),
+				)
 			}
 			for i, c := range p.clean {
 				if p.followed.has(c.proxy) && p.requested[c.proxy] == uint32(pos) {

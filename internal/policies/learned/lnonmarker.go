@@ -5,13 +5,16 @@ import "github.com/cachesim/cachesim/internal/policies"
 var lNonMarkerEntry = policies.Entry{
 	Name:   "lnonmarker",
 	Memory: policies.Memory{PerObject: 44, PerSlot: 19},
-	Summary: "as lmarker, but what was evicted for an object that is new in the phase may, when it comes back, push out any object, marked or not; " +
+	Summary: "as lmarker, but what was evicted for an object that is new in the phase may, when it comes back, push out " +
+		"any object, marked or not; " +
 		"robust=true combines it with marker",
-	Source: "Rohatgi, Near-optimal bounds for online caching with machine learned advice, SODA 2020, section 4; combined as in " +
+	Source: "Rohatgi, Near-optimal bounds for online caching with machine learned advice, SODA 2020, section 4; " +
+		"combined as in " +
 		"adampolak/mts-with-predictions",
 	Units: policies.UnitsObjects,
 	Params: []policies.Param{
-		{Name: "robust", Default: false, Doc: "follow marker instead while that has fewer misses, and back, at a bound that grows by 1% each time"},
+		{Name: "robust", Default: false, Doc: "follow marker instead while that has fewer misses, and back, at a bound " +
+			"that grows by 1% each time"},
 	},
 	Random:   true,
 	Predicts: true,
@@ -22,11 +25,14 @@ func newLNonMarker(c policies.Config) (policies.Policy, error) {
 	if !c.Params.Bool("robust") {
 		return newPlainLNonMarker(c), nil
 	}
-	return newCombination(c, newGrowingBound(0.01), func(c policies.Config) (policies.Policy, error) { return newPlainLNonMarker(c), nil }, named("marker"))
+	return newCombination(c, newGrowingBound(0.01), func(c policies.Config) (policies.Policy,
+		error) {
+		return newPlainLNonMarker(c), nil
+	}, named("marker"))
 }
 
-// lNonMarker has the marks of a marking policy but does not always spare the marked. Its phases begin with the request to the (k+1)th distinct
-// object since the last one began, hit or miss, for a cache of k objects.
+// lNonMarker has the marks of a marking policy but does not always spare the marked. Its phases begin with the request
+// to the (k+1)th distinct object since the last one began, hit or miss, for a cache of k objects.
 type lNonMarker struct {
 	marks     *marking
 	arrivals  int               // distinct objects requested in this phase
@@ -35,7 +41,8 @@ type lNonMarker struct {
 }
 
 func newPlainLNonMarker(c policies.Config) *lNonMarker {
-	return &lNonMarker{marks: newMarking(c), arrivedIn: make([]uint32, c.Objects), evictedBy: make([]policies.Object, c.Objects)}
+	return &lNonMarker{marks: newMarking(c), arrivedIn: make([]uint32, c.Objects),
+		evictedBy: make([]policies.Object, c.Objects)}
 }
 
 func (p *lNonMarker) Hit(r policies.Request) {

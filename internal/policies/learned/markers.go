@@ -6,11 +6,12 @@ import (
 )
 
 var fpbMarkingEntry = policies.Entry{
-	Name:     "fpb-marking",
-	Memory:   policies.Memory{PerObject: 28, PerSlot: 19},
-	Aliases:  []string{"follow-pred-marking"},
-	Summary:  "marks what is requested and evicts, of the unmarked objects, the one that is predicted to be requested last",
-	Source:   "FollowPredMarking of adampolak/mts-with-predictions (Antoniadis, Coester, Elias, Polak and Simon, ICML 2020)",
+	Name:    "fpb-marking",
+	Memory:  policies.Memory{PerObject: 28, PerSlot: 19},
+	Aliases: []string{"follow-pred-marking"},
+	Summary: "marks what is requested and evicts, of the unmarked objects, the one that is predicted to be requested last",
+	Source: "FollowPredMarking of adampolak/mts-with-predictions (Antoniadis, Coester, Elias, Polak and Simon, ICML " +
+		"2020)",
 	Units:    policies.UnitsObjects,
 	Predicts: true,
 	New:      func(c policies.Config) (policies.Policy, error) { return newFPBMarking(c), nil },
@@ -23,13 +24,14 @@ func newFPBMarking(c policies.Config) *marking {
 }
 
 var optMarkingEntry = policies.Entry{
-	Name:    "opt-marking",
-	Memory:  policies.Memory{PerObject: 24, PerSlot: 19},
-	Summary: "marks what is requested and evicts the unmarked object whose next request is farthest away: the best of all marking policies",
-	Source:  "OPTMarking of adampolak/mts-with-predictions (Antoniadis, Coester, Elias, Polak and Simon, ICML 2020)",
-	Kind:    policies.Offline,
-	Units:   policies.UnitsObjects,
-	New:     newOPTMarking,
+	Name:   "opt-marking",
+	Memory: policies.Memory{PerObject: 24, PerSlot: 19},
+	Summary: "marks what is requested and evicts the unmarked object whose next request is farthest away: the best of " +
+		"all marking policies",
+	Source: "OPTMarking of adampolak/mts-with-predictions (Antoniadis, Coester, Elias, Polak and Simon, ICML 2020)",
+	Kind:   policies.Offline,
+	Units:  policies.UnitsObjects,
+	New:    newOPTMarking,
 }
 
 func newOPTMarking(c policies.Config) (policies.Policy, error) {
@@ -44,9 +46,10 @@ func newOPTMarking(c policies.Config) (policies.Policy, error) {
 }
 
 var lMarkerEntry = policies.Entry{
-	Name:     "lmarker",
-	Memory:   policies.Memory{PerObject: 28, PerSlot: 19},
-	Summary:  "marker that evicts by predictions for objects that are new in the phase, and at random for those that it evicted itself",
+	Name:   "lmarker",
+	Memory: policies.Memory{PerObject: 28, PerSlot: 19},
+	Summary: "marker that evicts by predictions for objects that are new in the phase, and at random for those that it " +
+		"evicted itself",
 	Source:   "Rohatgi, Near-optimal bounds for online caching with machine learned advice, SODA 2020, section 3",
 	Units:    policies.UnitsObjects,
 	Random:   true,
@@ -69,8 +72,10 @@ var predictiveMarkerEntry = policies.Entry{
 	Name:    "predictive-marker",
 	Memory:  policies.Memory{PerObject: 36, PerSlot: 24},
 	Aliases: []string{"pred-marker", "l-and-v"},
-	Summary: "marker that follows chains of evictions: the first H_k evictions of a chain are by predictions, further ones at random",
-	Source: "Lykouris and Vassilvitskii, Competitive caching with machine learned advice, ICML 2018, section 4; chains as in " +
+	Summary: "marker that follows chains of evictions: the first H_k evictions of a chain are by predictions, further " +
+		"ones at random",
+	Source: "Lykouris and Vassilvitskii, Competitive caching with machine learned advice, ICML 2018, section 4; chains " +
+		"as in " +
 		"chledowski/ml_caching_with_guarantees",
 	Units:    policies.UnitsObjects,
 	Random:   true,
@@ -78,8 +83,8 @@ var predictiveMarkerEntry = policies.Entry{
 	New:      func(c policies.Config) (policies.Policy, error) { return newPredictiveMarker(c), nil },
 }
 
-// chains are the chains of evictions of one phase. A clean request opens one with its victim; when the last victim of a chain is requested again,
-// the object that leaves for it takes its place.
+// chains are the chains of evictions of one phase. A clean request opens one with its victim; when the last victim of a
+// chain is requested again, the object that leaves for it takes its place.
 type chains struct {
 	phase  uint32
 	length []int    // per chain

@@ -7,8 +7,9 @@ import (
 	"github.com/cachesim/cachesim/internal/predict"
 )
 
-// marking is what the marking policies share. A request marks its object; a phase begins with the miss that finds every resident marked, and
-// then all marks go. Whoever has a mark stays until then. Resident at the start of the phase means stale, everything else is clean.
+// marking is what the marking policies share. A request marks its object; a phase begins with the miss that finds every
+// resident marked, and then all marks go. Whoever has a mark stays until then. Resident at the start of the phase means
+// stale, everything else is clean.
 //
 // A marking policy differs from another in which unmarked object it evicts.
 type marking struct {

@@ -2,22 +2,26 @@ package learned
 
 import "github.com/cachesim/cachesim/internal/policies"
 
-// prefixOptimum tells at each request whether the optimal schedule for the requests so far, which loads every miss, hits it: whether its hits are
-// one more than those of the optimum for the requests before.
+// prefixOptimum tells at each request whether the optimal schedule for the requests so far, which loads every miss,
+// hits it: whether its hits are one more than those of the optimum for the requests before.
 //
-// A hit means that the object stays from its last request to this one. That keeps one place busy at the requests strictly between the two, of which
-// each has its own object in another place; so hits are intervals to be scheduled on capacity-1 machines. Taking the intervals in order of their ends,
-// each if it can be, and on the machine that became free last, schedules the most of every prefix. Since the next one to be taken ends last of all,
-// only the times at which machines became free matter. They are kept in a union-find structure over positions: a request takes nearly constant time,
-// averaged. Memory: 4 bytes per request and 4 per object.
+// A hit means that the object stays from its last request to this one. That keeps one place busy at the requests
+// strictly between the two, of which each has its own object in another place; so hits are intervals to be scheduled on
+// capacity-1 machines. Taking the intervals in order of their ends, each if it can be, and on the machine that became
+// free last, schedules the most of every prefix. Since the next one to be taken ends last of all, only the times at
+// which machines became free matter. They are kept in a union-find structure over positions: a request takes nearly
+// constant time, averaged. Memory: 4 bytes per request and 4 per object.
 type prefixOptimum struct {
-	last   []uint32 // per object: 1 + the position of its last request; 0 for none
-	freeAt []uint32 // per 1 + position: itself if a machine became free there, otherwise a link towards the last such one before; 0 for none
-	unused int      // machines that were never busy
+	last []uint32 // per object: 1 + the position of its last request; 0 for none
+	// per 1 + position: itself if a machine became free there, otherwise a link towards the last such one before; 0 for
+	// none
+	freeAt []uint32
+	unused int // machines that were never busy
 }
 
 func newPrefixOptimum(c policies.Config) prefixOptimum {
-	return prefixOptimum{last: make([]uint32, c.Objects), freeAt: make([]uint32, c.Requests+1), unused: int(min(c.Capacity-1, int64(c.Objects)))}
+	return prefixOptimum{last: make([]uint32, c.Objects), freeAt: make([]uint32, c.Requests+1),
+		unused: int(min(c.Capacity-1, int64(c.Objects)))}
 }
 
 // request serves the request to o at pos; positions grow by one.

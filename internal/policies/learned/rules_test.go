@@ -58,7 +58,8 @@ func TestFixedBoundIsReached(t *testing.T) {
 	}
 }
 
-// newFollowRobustOf4 is F&R with a full cache of 4 objects in robust mode: it holds 0 to 3, the cache of fpb 0, 1, 2 and 5.
+// newFollowRobustOf4 is F&R with a full cache of 4 objects in robust mode: it holds 0 to 3, the cache of fpb 0, 1, 2
+// and 5.
 func newFollowRobustOf4(t *testing.T) *followRobust {
 	t.Helper()
 	objects := []policies.Object{0, 1, 2, 3, 4, 5}
@@ -76,8 +77,8 @@ func newFollowRobustOf4(t *testing.T) *followRobust {
 	return p
 }
 
-// F&R: an arrival that is new in the phase, or that fpb held at the start of the window, costs what fpb does not hold; any other miss costs a random
-// unmarked object.
+// F&R: an arrival that is new in the phase, or that fpb held at the start of the window, costs what fpb does not hold;
+// any other miss costs a random unmarked object.
 func TestFollowRobustVictims(t *testing.T) {
 	for _, c := range []struct {
 		name               string

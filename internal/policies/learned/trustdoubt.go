@@ -10,8 +10,10 @@ var trustDoubtEntry = policies.Entry{
 	Name:    "trust-doubt",
 	Memory:  policies.Memory{PerObject: 61, PerSlot: 50},
 	Aliases: []string{"trust-and-doubt"},
-	Summary: "trusts fpb about what to evict for an object that is new in the phase, and doubts it for twice as long each time that it was wrong",
-	Source: "Antoniadis, Coester, Elias, Polak and Simon, Online metric algorithms with untrusted predictions, ICML 2020, section 4 (Trust&Doubt); " +
+	Summary: "trusts fpb about what to evict for an object that is new in the phase, and doubts it for twice as long " +
+		"each time that it was wrong",
+	Source: "Antoniadis, Coester, Elias, Polak and Simon, Online metric algorithms with untrusted predictions, ICML " +
+		"2020, section 4 (Trust&Doubt); " +
 		"choices that it leaves open as LazyTrustDoubt of adampolak/mts-with-predictions",
 	Units:    policies.UnitsObjects,
 	Random:   true,
@@ -21,14 +23,16 @@ var trustDoubtEntry = policies.Entry{
 
 // trustDoubt simulates the cache that it follows.
 //
-// A phase ends when more distinct objects were requested in it than fit. At its start the simulated cache holds ancient objects, requested neither
-// in the phase before nor now, and stale ones. First the ancient ones leave, those before all others that fpb does not hold. From then on an
-// object that arrives and is not stale is clean. To each clean object belongs a proxy, an object that fpb does not hold, and while the clean
-// object is trusted its proxy has to be out of the cache. A request to a proxy shows that fpb was wrong: another proxy takes its place, and the
-// clean object is doubted until as many objects have arrived as in its present interval, which then doubles. Apart from that, stale objects that
-// were not requested in the phase leave in a random order.
+// A phase ends when more distinct objects were requested in it than fit. At its start the simulated cache holds ancient
+// objects, requested neither in the phase before nor now, and stale ones. First the ancient ones leave, those before
+// all others that fpb does not hold. From then on an object that arrives and is not stale is clean. To each clean
+// object belongs a proxy, an object that fpb does not hold, and while the clean object is trusted its proxy has to be
+// out of the cache. A request to a proxy shows that fpb was wrong: another proxy takes its place, and the clean object
+// is doubted until as many objects have arrived as in its present interval, which then doubles. Apart from that, stale
+// objects that were not requested in the phase leave in a random order.
 //
-// A request costs the number of clean objects of the phase, one that needs a proxy or brings back a stale object the capacity.
+// A request costs the number of clean objects of the phase, one that needs a proxy or brings back a stale object the
+// capacity.
 type trustDoubt struct {
 	following
 	capacity int
@@ -164,8 +168,8 @@ func (p *trustDoubt) isProxy(o policies.Object) bool {
 	return i < len(p.clean) && p.clean[i].proxy == o
 }
 
-// firstStale returns the first in the order of the held stale objects that were not requested in this phase. There is one: otherwise all that is
-// held were marked, and the request that is served would be one more than fit.
+// firstStale returns the first in the order of the held stale objects that were not requested in this phase. There is
+// one: otherwise all that is held were marked, and the request that is served would be one more than fit.
 func (p *trustDoubt) firstStale() policies.Object {
 	for _, x := range p.stale {
 		if !p.isMarked(x) && p.simulated.has(x) {
@@ -175,8 +179,9 @@ func (p *trustDoubt) firstStale() policies.Object {
 	panic("trust-doubt: every object is marked")
 }
 
-// newProxy returns, of the stale and the marked objects that fpb does not hold and that are no proxies, the one requested longest ago. There is
-// one: stale and marked objects are as many as fit and one for each clean object, one of which has no proxy.
+// newProxy returns, of the stale and the marked objects that fpb does not hold and that are no proxies, the one
+// requested longest ago. There is one: stale and marked objects are as many as fit and one for each clean object, one
+// of which has no proxy.
 func (p *trustDoubt) newProxy() (proxy policies.Object) {
 	best := uint32(policies.Never)
 	consider := func(x policies.Object) {
@@ -193,8 +198,8 @@ func (p *trustDoubt) newProxy() (proxy policies.Object) {
 	return proxy
 }
 
-// endIntervals begins a new interval for each clean object whose present one is over: it is trusted, its proxy leaves, and the last stale object
-// in the order that may come back does so.
+// endIntervals begins a new interval for each clean object whose present one is over: it is trusted, its proxy leaves,
+// and the last stale object in the order that may come back does so.
 func (p *trustDoubt) endIntervals() {
 	for i := range p.clean {
 		c := &p.clean[i]
@@ -213,7 +218,8 @@ func (p *trustDoubt) endIntervals() {
 	}
 }
 
-// bringBackStale loads the last in the order of the stale objects that are neither marked nor held nor the proxy of a trusted object.
+// bringBackStale loads the last in the order of the stale objects that are neither marked nor held nor the proxy of a
+// trusted object.
 func (p *trustDoubt) bringBackStale() {
 	for i := len(p.stale) - 1; i >= 0; i-- {
 		x := p.stale[i]

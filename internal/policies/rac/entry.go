@@ -1,6 +1,7 @@
-// Package rac holds RAC, which evicts what is worth least by how much its topic is asked for and how much else in the topic builds on it, and
-// policies that sort entries into the same topics and look at less. The paper is "RAC: Relation-Aware Cache Replacement for Large Language
-// Models" (arXiv 2602.21547); docs/policies-rac.md says where it contradicts itself and what was done.
+// Package rac holds RAC, which evicts what is worth least by how much its topic is asked for and how much else in the
+// topic builds on it, and policies that sort entries into the same topics and look at less. The paper is "RAC:
+// Relation-Aware Cache Replacement for Large Language Models" (arXiv 2602.21547); docs/policies-rac.md says where it
+// contradicts itself and what was done.
 package rac
 
 import (
@@ -27,39 +28,53 @@ const (
 	routeLabel   = "label"
 )
 
-// defaultTau is the similarity from which on a query belongs to a topic and builds on another query. It must be below that from which on one answers
-// the other.
+// defaultTau is the similarity from which on a query belongs to a topic and builds on another query. It must be below
+// that from which on one answers the other.
 const defaultTau = 0.6
 
 // routingParams say how requests are sorted into topics.
 var routingParams = []policies.Param{
-	{Name: "tau-route", Default: defaultTau, Min: 0, Max: 1, Doc: "a query joins a topic whose representative is at least this similar (cosine); at most that from which on " +
+	{Name: "tau-route", Default: defaultTau, Min: 0, Max: 1, Doc: "a query joins a topic whose representative is at " +
+		"least this similar (cosine); at most that from which on " +
 		"an entry answers, or every topic has one entry"},
-	{Name: "shortlist", Default: 8, Min: 1, Max: 1e6, Doc: "topics with the nearest representatives that are looked at to route a query"},
-	{Name: "routing", Default: routeSimilar, Choices: []string{routeSimilar, routeLabel}, Doc: "similar: topics are found by similarity, in caches without it they are the " +
+	{Name: "shortlist", Default: 8, Min: 1, Max: 1e6, Doc: "topics with the nearest representatives that are looked at " +
+		"to route a query"},
+	{Name: "routing", Default: routeSimilar, Choices: []string{routeSimilar, routeLabel}, Doc: "similar: topics are " +
+		"found by similarity, in caches without it they are the " +
 		"labels or key prefixes of the trace or else single objects ; label: they are the topic labels of the trace"},
 }
 
 var racParams = append([]policies.Param{
-	{Name: "alpha", Default: "1/C", Doc: "fading of a topic's requests: they count half after 1/alpha requests; a number from 0 on, or one divided by the capacity, as 1/C"},
-	{Name: "lambda", Default: 1.0, Min: 0, Max: 1e9, Doc: "weight of requests to entries that build on an entry beside its own"},
-	{Name: "tau-edge", Default: defaultTau, Min: 0, Max: 1, Doc: "an entry may build on one that is at least this similar (cosine)"},
-	{Name: "window", Default: 32, Min: 1, Max: 1e9, Doc: "an entry may build on one that was requested within this many requests"},
-	{Name: "keep-tp", Default: 10, Min: 0, Max: 1e6, Doc: "topics without entries that are remembered, as a multiple of the capacity; the least prevalent is forgotten first"},
-	{Name: "protect-new", Default: true, Doc: "an entry is no candidate at its own insertion; otherwise it may be turned away at once"},
-	{Name: "reparent-if-gone", Default: true, Doc: "an entry looks for another to build on when that is not resident any more"},
+	{Name: "alpha", Default: "1/C", Doc: "fading of a topic's requests: they count half after 1/alpha requests; a " +
+		"number from 0 on, or one divided by the capacity, as 1/C"},
+	{Name: "lambda", Default: 1.0, Min: 0, Max: 1e9, Doc: "weight of requests to entries that build on an entry beside " +
+		"its own"},
+	{Name: "tau-edge", Default: defaultTau, Min: 0, Max: 1, Doc: "an entry may build on one that is at least this " +
+		"similar (cosine)"},
+	{Name: "window", Default: 32, Min: 1, Max: 1e9, Doc: "an entry may build on one that was requested within this many " +
+		"requests"},
+	{Name: "keep-tp", Default: 10, Min: 0, Max: 1e6, Doc: "topics without entries that are remembered, as a multiple of " +
+		"the capacity; the least prevalent is forgotten first"},
+	{Name: "protect-new", Default: true, Doc: "an entry is no candidate at its own insertion; otherwise it may be " +
+		"turned away at once"},
+	{Name: "reparent-if-gone", Default: true, Doc: "an entry looks for another to build on when that is not resident " +
+		"any more"},
 	{Name: "same-topic", Default: true, Doc: "entries build on entries of the same topic only"},
-	{Name: "variant", Default: variantFull, Choices: []string{variantFull, variantNoTP, variantNoTSI}, Doc: "full: prevalence times importance ; no-tp: importance alone ; " +
-		"no-tsi: prevalence alone, in a topic the least recently used entry leaves"},
-	{Name: "structure", Default: structureLinks, Choices: []string{structureLinks, structurePageRank}, Doc: "what entries that build on an entry add to its importance: " +
-		"links: their requests ; pagerank: its PageRank in the links"},
+	{Name: "variant", Default: variantFull, Choices: []string{variantFull, variantNoTP, variantNoTSI},
+		Doc: "full: prevalence times importance ; no-tp: importance alone ; " +
+			"no-tsi: prevalence alone, in a topic the least recently used entry leaves"},
+	{Name: "structure", Default: structureLinks, Choices: []string{structureLinks, structurePageRank},
+		Doc: "what entries that build on an entry add to its importance: " +
+			"links: their requests ; pagerank: its PageRank in the links"},
 	{Name: "damping", Default: 0.85, Min: 0, Max: 0.99, Doc: "of structure=pagerank: chance to follow a link"},
-	{Name: "strict", Default: false, Doc: "the letter of the paper: tau-route and tau-edge are the similarity that hits, and keep-tp, protect-new and reparent-if-gone are off"},
+	{Name: "strict", Default: false, Doc: "the letter of the paper: tau-route and tau-edge are the similarity that " +
+		"hits, and keep-tp, protect-new and reparent-if-gone are off"},
 }, routingParams...)
 
 var entry = policies.Entry{
 	Name: "rac",
-	Summary: "evicts the entry with the least product of its topic's prevalence, requests that fade with a half-life, and its structural importance, its own " +
+	Summary: "evicts the entry with the least product of its topic's prevalence, requests that fade with a half-life, " +
+		"and its structural importance, its own " +
 		"requests and those of entries that build on it",
 	Source:      source + ", algorithms 1 to 5",
 	Units:       policies.UnitsObjects,
@@ -72,8 +87,9 @@ var entry = policies.Entry{
 }
 
 var topicLRUEntry = policies.Entry{
-	Name:        "topic-lru",
-	Summary:     "evicts the least recently used entry of the topic that was requested longest ago; a request to any of its entries counts, and one that joins it",
+	Name: "topic-lru",
+	Summary: "evicts the least recently used entry of the topic that was requested longest ago; a request to any of " +
+		"its entries counts, and one that joins it",
 	Source:      "cachesim; topics as in " + source,
 	Units:       policies.UnitsObjects,
 	Relates:     true,
@@ -86,7 +102,8 @@ var topicLRUEntry = policies.Entry{
 
 var topicLFUEntry = policies.Entry{
 	Name: "topic-lfu",
-	Summary: "evicts the least recently used entry of the topic with the fewest requests since it has entries; a request to any of them counts, and one that " +
+	Summary: "evicts the least recently used entry of the topic with the fewest requests since it has entries; a " +
+		"request to any of them counts, and one that " +
 		"joins it",
 	Source:      "cachesim; topics as in " + source,
 	Units:       policies.UnitsObjects,
@@ -120,7 +137,11 @@ func check(v policies.Values) error {
 		return err
 	}
 	if v.Text("structure") != structurePageRank && v.Float("damping") != 0.85 {
-		return fmt.Errorf("damping says nothing of structure=%s; leave it out, or write structure=%s", v.Text("structure"), structurePageRank)
+		return fmt.Errorf(
+			"damping says nothing of structure=%s; leave it out, or write structure=%s",
+			v.Text("structure"),
+			structurePageRank,
+		)
 	}
 	if v.Bool("strict") {
 		return checkStrict(v)
@@ -183,9 +204,24 @@ func newRAC(c policies.Config) (policies.Policy, error) {
 		return nil, err
 	}
 	s := settings{
-		rule: ruleOf(v.Text("variant")), alpha: alpha, lambda: v.Float("lambda"), tauRoute: float32(v.Float("tau-route")), protectNew: v.Bool("protect-new"),
-		keep: int(min(float64(v.Int("keep-tp"))*float64(c.Capacity), math.MaxInt32)), links: true, tauEdge: float32(v.Float("tau-edge")), window: uint32(v.Int("window")),
-		reparent: v.Bool("reparent-if-gone"), sameTopic: v.Bool("same-topic"), pagerank: v.Text("structure") == structurePageRank, damping: v.Float("damping"),
+		rule: ruleOf(
+			v.Text("variant"),
+		),
+		alpha:      alpha,
+		lambda:     v.Float("lambda"),
+		tauRoute:   float32(v.Float("tau-route")),
+		protectNew: v.Bool("protect-new"),
+		keep: int(min(float64(v.Int("keep-tp"))*float64(c.Capacity),
+			math.MaxInt32)),
+		links:   true,
+		tauEdge: float32(v.Float("tau-edge")),
+		window:  uint32(v.Int("window")),
+		reparent: v.Bool(
+			"reparent-if-gone",
+		),
+		sameTopic:         v.Bool("same-topic"),
+		pagerank:          v.Text("structure") == structurePageRank,
+		damping:           v.Float("damping"),
 		dependantsPerUnit: 1,
 	}
 	if s.pagerank {

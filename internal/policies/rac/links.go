@@ -6,7 +6,8 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 )
 
-// touch counts the present request to o, links it to the entry that it builds on, and weighs it. The entry it builds on is moved to where it belongs by then.
+// touch counts the present request to o, links it to the entry that it builds on, and weighs it. The entry it builds on
+// is moved to where it belongs by then.
 func (p *policy) touch(o policies.Object) {
 	e := &p.entries[o]
 	e.requests++
@@ -46,13 +47,15 @@ func (p *policy) link(o policies.Object) {
 	}
 }
 
-// hasParent reports whether the parent of e, which has one, is resident. With PageRank one that left and came back is another node.
+// hasParent reports whether the parent of e, which has one, is resident. With PageRank one that left and came back is
+// another node.
 func (p *policy) hasParent(e *entryState) bool {
 	return p.seen[e.parent] != 0 && (!p.pagerank || p.entries[e.parent].inserted == e.parentOf)
 }
 
-// detectParent returns the entry that o, just requested, builds on: of those like it that were requested within the window and inserted before it, that with
-// the highest similarity per request since; of equals the more similar one, then the one requested last.
+// detectParent returns the entry that o, just requested, builds on: of those like it that were requested within the
+// window and inserted before it, that with the highest similarity per request since; of equals the more similar one,
+// then the one requested last.
 func (p *policy) detectParent(o policies.Object) policies.Object {
 	if p.similar == nil {
 		return none
@@ -95,12 +98,12 @@ func (p *policy) raise(o policies.Object, amount int64) {
 	}
 }
 
-// pageRankUnit is into how many units a PageRank of 1 is divided. PageRank is counted in whole units, so that it does not depend on the order in which links came and
-// went.
+// pageRankUnit is into how many units a PageRank of 1 is divided. PageRank is counted in whole units, so that it does
+// not depend on the order in which links came and went.
 const pageRankUnit = 1 << 20
 
-// give brings what o adds to the PageRank of the entry that it builds on, and of those that this one builds on, up to date. A change shrinks by the damping
-// with every step, and ends when it is less than a unit.
+// give brings what o adds to the PageRank of the entry that it builds on, and of those that this one builds on, up to
+// date. A change shrinks by the damping with every step, and ends when it is less than a unit.
 func (p *policy) give(o policies.Object) {
 	for {
 		e := &p.entries[o]

@@ -11,14 +11,17 @@ type entryState struct {
 	inserted   uint32  // the request that made it an entry
 	topic      topicID
 	parent     policies.Object // on which it builds, or none
-	parentOf   uint32          // inserted of the parent when it was found, to tell it from one that came later under the same number
-	// The entries of a topic that may leave are a pairing heap with the least on top: it takes no memory beside these links, whatever topics grow and
-	// shrink, and costs constant time to add to and the logarithm of the topic's entries to take from, over many operations.
-	child, sibling, back policies.Object // back: the sibling before it or, of the first, the parent in the heap; of the top none
+	// inserted of the parent when it was found, to tell it from one that came later under the same number
+	parentOf uint32
+	// The entries of a topic that may leave are a pairing heap with the least on top: it takes no memory beside these
+	// links, whatever topics grow and shrink, and costs constant time to add to and the logarithm of the topic's entries
+	// to take from, over many operations.
+	// back: the sibling before it or, of the first, the parent in the heap; of the top none
+	child, sibling, back policies.Object
 }
 
-// before reports whether a leaves before b, both of one topic: the less important one or, of equals and where importance does not count, that requested longer ago.
-// No two were requested at the same time.
+// before reports whether a leaves before b, both of one topic: the less important one or, of equals and where
+// importance does not count, that requested longer ago. No two were requested at the same time.
 func (p *policy) before(a, b policies.Object) bool {
 	if p.ranksMembers {
 		if x, y := p.entries[a].importance, p.entries[b].importance; x != y {

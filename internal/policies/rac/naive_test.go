@@ -8,8 +8,8 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 )
 
-// naive is the whole algorithm as the specification tells it: an entry is inserted, then the least valuable one leaves, and everything is computed from
-// definitions, each time anew.
+// naive is the whole algorithm as the specification tells it: an entry is inserted, then the least valuable one leaves,
+// and everything is computed from definitions, each time anew.
 type naive struct {
 	capacity                        int
 	alpha, lambda, damping          float64
@@ -221,7 +221,8 @@ func (n *naive) has(parent *naiveEntry) bool {
 func (n *naive) detectParent(e *naiveEntry) (best *naiveEntry) {
 	score := func(k *naiveEntry) float64 { return float64(n.sim(e.id, k.id)) / float64(n.now-k.tSeen) }
 	for _, k := range n.resident {
-		if k == e || n.now-k.tSeen < 1 || n.now-k.tSeen > n.window || n.sameTopic && k.topic != e.topic || n.sim(e.id, k.id) < n.tauEdge || k.tIns >= e.tIns {
+		if k == e || n.now-k.tSeen < 1 || n.now-k.tSeen > n.window || n.sameTopic && k.topic != e.topic ||
+			n.sim(e.id, k.id) < n.tauEdge || k.tIns >= e.tIns {
 			continue
 		}
 		if best == nil || score(k) > score(best) || score(k) == score(best) && n.sim(e.id, k.id) > n.sim(e.id, best.id) {
@@ -255,7 +256,8 @@ func (n *naive) evict(e *naiveEntry) {
 	dead := n.dead()
 	if len(s.members) == 0 && len(dead) > n.keep {
 		least := slices.MinFunc(dead, func(a, b *naiveTopic) int {
-			return cmp.Or(cmp.Compare(n.prevalence(a), n.prevalence(b)), cmp.Compare(a.hits[len(a.hits)-1], b.hits[len(b.hits)-1]))
+			return cmp.Or(cmp.Compare(n.prevalence(a), n.prevalence(b)),
+				cmp.Compare(a.hits[len(a.hits)-1], b.hits[len(b.hits)-1]))
 		})
 		n.topics = slices.DeleteFunc(n.topics, func(m *naiveTopic) bool { return m == least })
 	}

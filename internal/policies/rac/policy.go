@@ -18,11 +18,11 @@ const (
 
 // policy keeps entries in topics. Its clock counts the requests that it hears of.
 //
-// The paper inserts an entry and then evicts. Here the cache asks for victims before it inserts, so Miss does what belongs to the insertion; the new entry is kept from
-// those that may leave until Insert, or is put among them at once.
+// The paper inserts an entry and then evicts. Here the cache asks for victims before it inserts, so Miss does what
+// belongs to the insertion; the new entry is kept from those that may leave until Insert, or is put among them at once.
 //
-// All topics fade alike, so their order changes only by requests. In place of TP the logarithm of what it will have been worth at time 0 is compared, which does
-// not depend on the time of the comparison and does not underflow.
+// All topics fade alike, so their order changes only by requests. In place of TP the logarithm of what it will have
+// been worth at time 0 is compared, which does not depend on the time of the comparison and does not underflow.
 type policy struct {
 	settings
 	topicIndex
@@ -58,7 +58,8 @@ func newPolicy(c policies.Config, s settings) (*policy, error) {
 }
 
 func (p *policy) Hit(r policies.Request) {
-	// On a hit the topic of the entry counts, not that of the query: what remains of the search are the anchors that it renews.
+	// On a hit the topic of the entry counts, not that of the query: what remains of the search are the anchors that it
+	// renews.
 	if p.stale > 0 && !p.isRouted {
 		p.search(p.queryOf(r))
 	}
@@ -191,8 +192,8 @@ func (p *policy) key(t *topic, importance float64) float64 {
 	return p.lasting(t, importance)
 }
 
-// lasting returns log2(TP * importance) + alpha * now, which does not change while time passes. The logarithm is taken of the product, so that equal products of
-// whole numbers stay equal.
+// lasting returns log2(TP * importance) + alpha * now, which does not change while time passes. The logarithm is taken
+// of the product, so that equal products of whole numbers stay equal.
 func (p *policy) lasting(t *topic, importance float64) float64 {
 	return math.Log2(t.prevalence*importance) + p.alpha*float64(t.last)
 }

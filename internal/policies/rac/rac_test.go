@@ -197,12 +197,14 @@ func TestExample1(t *testing.T) {
 	}
 }
 
-// TestEqualsNaive holds the policies to an implementation that follows the specification and knows neither heaps nor lists.
+// TestEqualsNaive holds the policies to an implementation that follows the specification and knows neither heaps nor
+// lists.
 func TestEqualsNaive(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := randomGraph(rapid.Uint64().Draw(t, "graph"), rapid.IntRange(2, 40).Draw(t, "queries"))
 		n, text := drawNaive(t, g, rapid.IntRange(1, 12).Draw(t, "capacity"))
-		replayBoth(t, newFor(t, text, n.capacity, g, n.tauHit, n.labels), n, g, rapid.SliceOfN(rapid.Uint32Range(0, uint32(g.n-1)), 20, 300).Draw(t, "requests"))
+		replayBoth(t, newFor(t, text, n.capacity, g, n.tauHit, n.labels), n, g,
+			rapid.SliceOfN(rapid.Uint32Range(0, uint32(g.n-1)), 20, 300).Draw(t, "requests"))
 	})
 }
 
@@ -230,10 +232,12 @@ func drawNaive(t *rapid.T, g *graph, capacity int) (n *naive, text string) {
 	flip := func(name string) bool { return rapid.Bool().Draw(t, name) }
 	n = &naive{
 		capacity: capacity, sim: g.sim, resident: map[policies.Object]*naiveEntry{},
-		tauHit:   rapid.SampledFrom([]float32{0.7, 0.85, 2}).Draw(t, "hit"),
-		tauRoute: rapid.SampledFrom([]float32{0.2, 0.5, 0.6, 0.85}).Draw(t, "route"), shortlist: rapid.SampledFrom([]int{1, 2, 8}).Draw(t, "shortlist"),
+		tauHit: rapid.SampledFrom([]float32{0.7, 0.85, 2}).Draw(t, "hit"),
+		tauRoute: rapid.SampledFrom([]float32{0.2, 0.5, 0.6, 0.85}).Draw(t,
+			"route"), shortlist: rapid.SampledFrom([]int{1, 2, 8}).Draw(t, "shortlist"),
 		inTopic: flip("in topic"), protectNew: true,
-		variant: rapid.SampledFrom([]string{variantFull, variantFull, variantNoTP, variantNoTSI, "topic-lru", "topic-lfu"}).Draw(t, "variant"),
+		variant: rapid.SampledFrom([]string{variantFull, variantFull, variantNoTP, variantNoTSI, "topic-lru",
+			"topic-lfu"}).Draw(t, "variant"),
 	}
 	text = fmt.Sprintf("(tau-route=%v,shortlist=%d", n.tauRoute, n.shortlist)
 	if flip("label") {
@@ -247,12 +251,24 @@ func drawNaive(t *rapid.T, g *graph, capacity int) (n *naive, text string) {
 		n.tauEdge = 3
 		return n, n.variant + text + ")"
 	}
-	n.alpha, n.lambda = rapid.SampledFrom([]float64{0, 0.013, 0.1, 0.25, 1}).Draw(t, "alpha"), rapid.SampledFrom([]float64{0, 0.3, 1, 5}).Draw(t, "lambda")
-	n.tauEdge, n.window = rapid.SampledFrom([]float32{0.2, 0.5, 0.7}).Draw(t, "edge"), rapid.SampledFrom([]int{1, 5, 32}).Draw(t, "window")
+	n.alpha, n.lambda = rapid.SampledFrom([]float64{0, 0.013, 0.1, 0.25, 1}).Draw(t,
+		"alpha"), rapid.SampledFrom([]float64{0, 0.3, 1, 5}).Draw(t, "lambda")
+	n.tauEdge, n.window = rapid.SampledFrom([]float32{0.2, 0.5, 0.7}).Draw(t,
+		"edge"), rapid.SampledFrom([]int{1, 5, 32}).Draw(t, "window")
 	n.protectNew, n.reparent, n.sameTopic = flip("protect"), flip("reparent"), flip("same topic")
 	n.keep = n.capacity * rapid.SampledFrom([]int{0, 1, 10}).Draw(t, "keep")
-	text += fmt.Sprintf(",alpha=%v,lambda=%v,tau-edge=%v,window=%d,keep-tp=%d,protect-new=%v,reparent-if-gone=%v,same-topic=%v,variant=%s",
-		n.alpha, n.lambda, n.tauEdge, n.window, n.keep/n.capacity, n.protectNew, n.reparent, n.sameTopic, n.variant)
+	text += fmt.Sprintf(
+		",alpha=%v,lambda=%v,tau-edge=%v,window=%d,keep-tp=%d,protect-new=%v,reparent-if-gone=%v,same-topic=%v,variant=%s",
+		n.alpha,
+		n.lambda,
+		n.tauEdge,
+		n.window,
+		n.keep/n.capacity,
+		n.protectNew,
+		n.reparent,
+		n.sameTopic,
+		n.variant,
+	)
 	if n.pagerank = flip("pagerank"); n.pagerank {
 		n.damping = rapid.SampledFrom([]float64{0.3, 0.85}).Draw(t, "damping")
 		text += fmt.Sprintf(",structure=pagerank,damping=%v", n.damping)
@@ -260,11 +276,12 @@ func drawNaive(t *rapid.T, g *graph, capacity int) (n *naive, text string) {
 	return n, "rac" + text + ")"
 }
 
-// replayBoth serves requests with p and n, which must come to the same state with each. Now and then an entry leaves for another reason. In the end all entries leave
-// after a while without requests, which changes no order.
+// replayBoth serves requests with p and n, which must come to the same state with each. Now and then an entry leaves
+// for another reason. In the end all entries leave after a while without requests, which changes no order.
 func replayBoth(t rapid.TB, p *policy, n *naive, g *graph, requests []policies.Object) {
 	t.Helper()
-	c := &cacheOf{policy: p, graph: g, tauHit: n.tauHit, inTopic: n.inTopic, capacity: n.capacity, resident: map[policies.Object]bool{}}
+	c := &cacheOf{policy: p, graph: g, tauHit: n.tauHit, inTopic: n.inTopic, capacity: n.capacity,
+		resident: map[policies.Object]bool{}}
 	evict := func(v policies.Object) {
 		want, got := n.victim(), n.resident[v]
 		// Values of different topics that are equal up to rounding may come out in either order.
@@ -316,7 +333,8 @@ func compare(t rapid.TB, p *policy, n *naive) {
 	}
 	for s, id := range number {
 		got := p.topics[id]
-		if int(got.members) != len(s.members) || (got.anchor != none) != (s.src != nil) || s.src != nil && got.anchor != s.src.id {
+		if int(got.members) != len(s.members) || (got.anchor != none) != (s.src != nil) || s.src != nil &&
+			got.anchor != s.src.id {
 			t.Fatalf("request %d: topic %d is %+v, want %d entries and anchor %+v", n.now, id, got, len(s.members), s.src)
 		}
 		if tp := math.Exp2(p.lasting(&p.topics[id], 1) - p.alpha*float64(p.clock)); math.Abs(tp/n.prevalence(s)-1) > 1e-9 {
@@ -327,10 +345,24 @@ func compare(t rapid.TB, p *policy, n *naive) {
 		}
 	}
 	if alive, dead := len(p.alive.ranks), len(p.dead.ranks); alive != len(number) || dead != len(n.dead()) {
-		t.Fatalf("request %d: %d topics with entries and %d without, want %d and %d", n.now, alive, dead, len(number), len(n.dead()))
+		t.Fatalf(
+			"request %d: %d topics with entries and %d without, want %d and %d",
+			n.now,
+			alive,
+			dead,
+			len(number),
+			len(n.dead()),
+		)
 	}
 	if int(p.refreshes) != n.refreshes || int(p.figures.links) != n.newLinks {
-		t.Fatalf("request %d: %d refreshes and %d links, want %d and %d", n.now, p.refreshes, p.figures.links, n.refreshes, n.newLinks)
+		t.Fatalf(
+			"request %d: %d refreshes and %d links, want %d and %d",
+			n.now,
+			p.refreshes,
+			p.figures.links,
+			n.refreshes,
+			n.newLinks,
+		)
 	}
 }
 
@@ -381,7 +413,8 @@ func TestTopicLRUOfSingleObjectsIsLRU(t *testing.T) {
 	equalVictims(t, "topic-lru", "lru", nil)
 }
 
-// equalVictims replays requests to 80 queries, of which only the same one hits, under two policies, which must evict alike.
+// equalVictims replays requests to 80 queries, of which only the same one hits, under two policies, which must evict
+// alike.
 func equalVictims(t *testing.T, a, b string, relations *policies.Relations) {
 	t.Helper()
 	cacheWith := func(text string) *cacheOf {
@@ -389,7 +422,8 @@ func equalVictims(t *testing.T, a, b string, relations *policies.Relations) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := spec.Entry.New(policies.Config{Capacity: 20, Unit: true, Objects: 80, Requests: 2000, Params: spec.Params, Relations: relations})
+		p, err := spec.Entry.New(policies.Config{Capacity: 20, Unit: true, Objects: 80, Requests: 2000, Params: spec.Params,
+			Relations: relations})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -406,7 +440,8 @@ func equalVictims(t *testing.T, a, b string, relations *policies.Relations) {
 	}
 }
 
-// TestStrictDegenerates is section 10.1 of the specification: with one threshold every topic has one entry and none builds on another.
+// TestStrictDegenerates is section 10.1 of the specification: with one threshold every topic has one entry and none
+// builds on another.
 func TestStrictDegenerates(t *testing.T) {
 	refused := 0
 	for seed := range uint64(20) {
@@ -440,7 +475,8 @@ func TestStrictDegenerates(t *testing.T) {
 	}
 }
 
-// TestForgetsLongestIdle has five topics of one request each pass through one place. Two without entries are remembered, all of them equally prevalent.
+// TestForgetsLongestIdle has five topics of one request each pass through one place. Two without entries are
+// remembered, all of them equally prevalent.
 func TestForgetsLongestIdle(t *testing.T) {
 	g := randomGraph(1, 6)
 	p := newFor(t, "rac(alpha=0,keep-tp=2,routing=label)", 1, g, 2, []int32{0, 1, 2, 3, 4, 4})
@@ -453,8 +489,8 @@ func TestForgetsLongestIdle(t *testing.T) {
 	}
 }
 
-// TestPageRank holds the importance that comes from links to PageRank as the paper defines it, computed by power iteration: in units of that of an entry on
-// which none builds, less one.
+// TestPageRank holds the importance that comes from links to PageRank as the paper defines it, computed by power
+// iteration: in units of that of an entry on which none builds, less one.
 func TestPageRank(t *testing.T) {
 	for seed := range uint64(10) {
 		const damping = 0.85
@@ -538,7 +574,8 @@ func TestRefusals(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := spec.Entry.New(policies.Config{Capacity: 1, Objects: 1, Params: spec.Params, Relations: &policies.Relations{}}); err == nil ||
+	if _, err := spec.Entry.New(policies.Config{Capacity: 1, Objects: 1, Params: spec.Params,
+		Relations: &policies.Relations{}}); err == nil ||
 		!strings.Contains(err.Error(), "needs a trace with topic labels") {
 		t.Errorf("routing by labels without labels: error %v", err)
 	}

@@ -20,8 +20,8 @@ type topic struct {
 	members    uint32  // entries, that which is about to be inserted among them
 	least      policies.Object
 
-	// The representative is the query that others are compared with to join the topic: the anchor or, once that has left, the last one until another is
-	// needed.
+	// The representative is the query that others are compared with to join the topic: the anchor or, once that has left,
+	// the last one until another is needed.
 	anchor         policies.Object
 	representative policies.Object
 
@@ -34,7 +34,8 @@ type topicIndex struct {
 	topics []topic
 	unused []topicID
 
-	// Per label the topic, or none; nil where topics go by similarity. Objects without a label are a topic each, with a label of their own behind the others.
+	// Per label the topic, or none; nil where topics go by similarity. Objects without a label are a topic each, with a
+	// label of their own behind the others.
 	byLabel []topicID
 	labels  []int32
 	first   uint32 // own label of object 0
@@ -58,7 +59,8 @@ func newTopicIndex(c policies.Config, from float32) (topicIndex, error) {
 	x := topicIndex{from: from, shortlist: c.Params.Int("shortlist"), similar: relations.Similar}
 	switch {
 	case c.Params.Text("routing") == routeLabel && relations.Topics == nil:
-		return x, fmt.Errorf("routing=%s needs a trace with topic labels, or with keys that have a prefix, and this one has neither", routeLabel)
+		return x, fmt.Errorf("routing=%s needs a trace with topic labels, or with keys that have a prefix, and this one "+
+			"has neither", routeLabel)
 	case c.Params.Text("routing") == routeLabel || x.similar == nil:
 		x.useLabels(relations.Topics, c.Objects)
 		return x, nil
@@ -116,7 +118,8 @@ func (x *topicIndex) forget(s topicID) {
 	x.unused = append(x.unused, s)
 }
 
-// represent makes q the representative of s. It represents no other topic: one that it represented would have been nearest when it came to be an entry of s.
+// represent makes q the representative of s. It represents no other topic: one that it represented would have been
+// nearest when it came to be an entry of s.
 func (x *topicIndex) represent(s topicID, q policies.Object) {
 	if old := x.topics[s].representative; old != none {
 		x.presents[old] = none
@@ -134,7 +137,8 @@ func (t *topic) stale() int {
 	return 0
 }
 
-// join counts o among the entries of s. A new entry is never more important than an anchor, since none is less important than a single request makes it.
+// join counts o among the entries of s. A new entry is never more important than an anchor, since none is less
+// important than a single request makes it.
 func (x *topicIndex) join(s topicID, o policies.Object) {
 	t := &x.topics[s]
 	x.stale -= t.stale()
@@ -164,8 +168,9 @@ func (x *topicIndex) leave(s topicID, o policies.Object) {
 	x.stale += t.stale()
 }
 
-// search returns the topic of a query: of the shortlist, that with the nearest representative, if it is near enough; of equals that whose representative came first
-// in the trace. Topics on the shortlist that have lost their anchor get another one first.
+// search returns the topic of a query: of the shortlist, that with the nearest representative, if it is near enough; of
+// equals that whose representative came first in the trace. Topics on the shortlist that have lost their anchor get
+// another one first.
 func (p *policy) search(q policies.Object) topicID {
 	x := &p.topicIndex
 	if x.byLabel != nil {

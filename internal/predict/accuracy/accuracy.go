@@ -1,5 +1,6 @@
-// Package accuracy measures how well predictors tell when objects are requested again, at moments as they arise in a cache.
-// It compares what a predictor says with what the trace does, by the distance of the next request, and with what the optimum evicts.
+// Package accuracy measures how well predictors tell when objects are requested again, at moments as they arise in a
+// cache. It compares what a predictor says with what the trace does, by the distance of the next request, and with what
+// the optimum evicts.
 package accuracy
 
 import (
@@ -28,11 +29,12 @@ type Options struct {
 	Progress func(requests int) // called now and then with requests since the last call; may be nil
 }
 
-// questionsPerMoment is how many of the objects it is asked about count for the figures by distance. All of the thousands that a cache holds would say
-// little more, as most are the same from one moment to the next.
+// questionsPerMoment is how many of the objects it is asked about count for the figures by distance. All of the
+// thousands that a cache holds would say little more, as most are the same from one moment to the next.
 const questionsPerMoment = 50
 
-// Result is what was measured. Times are on the clock of the predictor: requests, or finished prompts (see Clock). Figures that do not exist are nil.
+// Result is what was measured. Times are on the clock of the predictor: requests, or finished prompts (see Clock).
+// Figures that do not exist are nil.
 type Result struct {
 	Trace     string `json:"trace"`
 	Predictor string `json:"predictor"`
@@ -42,12 +44,13 @@ type Result struct {
 	Moments   int    `json:"moments"`
 	Questions int    `json:"questions"` // objects drawn at the moments, which all figures but those of victims are about
 
-	// Agreement is the share of moments at which the object predicted to be requested last, of those that a cache with LRU holds, is one that the
-	// optimum evicts before its next request; Chance is the share of such objects among all that the cache holds.
+	// Agreement is the share of moments at which the object predicted to be requested last, of those that a cache with LRU
+	// holds, is one that the optimum evicts before its next request; Chance is the share of such objects among all that
+	// the cache holds.
 	Agreement float64 `json:"agreement"`
 	Chance    float64 `json:"chance"`
-	// SaidNever are the questions answered with a time at or after the end of the trace; NeverRight is the share of them in which the object is
-	// not requested again.
+	// SaidNever are the questions answered with a time at or after the end of the trace; NeverRight is the share of them
+	// in which the object is not requested again.
 	SaidNever  int      `json:"said_never"`
 	NeverRight *float64 `json:"never_right"`
 
@@ -96,7 +99,8 @@ func Measure(ctx context.Context, t *traces.Trace, spec predict.Spec, o Options)
 
 func compare(ctx context.Context, t *traces.Trace, spec predict.Spec, o Options) (*Result, error) {
 	if n := len(t.Objects); max(o.Warmup, filled(t, o.Capacity)) >= n {
-		return nil, fmt.Errorf("%s: after a warm-up of %d requests and those that fill a cache of %d objects, none of its %d requests is left to ask at",
+		return nil, fmt.Errorf("%s: after a warm-up of %d requests and those that fill a cache of %d objects, none of its "+
+			"%d requests is left to ask at",
 			t.Name, o.Warmup, o.Capacity, n)
 	}
 	nextUse := oracle.NextUse(t.Objects, t.NumObjects)
@@ -106,7 +110,8 @@ func compare(ctx context.Context, t *traces.Trace, spec predict.Spec, o Options)
 		return nil, err
 	}
 	m := &measurement{
-		options: o, trace: t, nextUse: nextUse, evicts: evicts, predictor: p, clock: newClock(t, p), last: make([]int, t.NumObjects),
+		options: o, trace: t, nextUse: nextUse, evicts: evicts, predictor: p, clock: newClock(t, p), last: make([]int,
+			t.NumObjects),
 		bits: rand.New(rand.NewPCG(o.Seed, 0)),
 	}
 	if err := m.replay(ctx); err != nil {
@@ -215,11 +220,23 @@ func (m *measurement) answer(o predict.Object, next float64, pos int) answer {
 func (m *measurement) result(spec predict.Spec) *Result {
 	cost := m.predictor.Cost()
 	r := &Result{
-		Trace: m.trace.Name, Predictor: spec.String(), Seed: m.options.Seed, Capacity: m.options.Capacity, Clock: m.clock.name(),
-		Moments: m.moments, Questions: len(m.answers),
-		Agreement: float64(m.agreed) / float64(m.moments), Chance: float64(m.evictable) / float64(m.candidates),
-		All: horizonOf(m.answers), Calibration: calibration(m.answers),
-		PredictionNs: float64((cost.Elapsed - cost.Training.Elapsed).Nanoseconds()) / float64(cost.Predictions), Trainings: cost.Training.Models,
+		Trace:       m.trace.Name,
+		Predictor:   spec.String(),
+		Seed:        m.options.Seed,
+		Capacity:    m.options.Capacity,
+		Clock:       m.clock.name(),
+		Moments:     m.moments,
+		Questions:   len(m.answers),
+		Agreement:   float64(m.agreed) / float64(m.moments),
+		Chance:      float64(m.evictable) / float64(m.candidates),
+		All:         horizonOf(m.answers),
+		Calibration: calibration(m.answers),
+		PredictionNs: float64(
+			(cost.Elapsed - cost.Training.Elapsed).Nanoseconds(),
+		) / float64(
+			cost.Predictions,
+		),
+		Trainings: cost.Training.Models,
 	}
 	right := 0
 	for _, a := range m.answers {
@@ -330,7 +347,8 @@ func calibration(answers []answer) (deciles []Decile) {
 		}
 		slices.Sort(truth)
 		quantile := func(p float64) float64 { return stat.Quantile(p, stat.Empirical, truth, nil) }
-		deciles = append(deciles, Decile{Predicted: predicted(part[len(part)/2]), Low: quantile(0.1), True: quantile(0.5), High: quantile(0.9)})
+		deciles = append(deciles, Decile{Predicted: predicted(part[len(part)/2]), Low: quantile(0.1), True: quantile(0.5),
+			High: quantile(0.9)})
 	}
 	return deciles
 }

@@ -48,11 +48,23 @@ func measure(t *testing.T, tr *traces.Trace, predictor string, o Options) *Resul
 func TestOracleIsRightAboutEverything(t *testing.T) {
 	r := measure(t, alternating(10, 4000), "oracle", Options{Capacity: 20, Moments: 100, Warmup: 100})
 	if r.Agreement != 1 || *r.All.Spearman < 1-1e-9 || *r.All.RMSE != 0 || *r.NeverRight != 1 {
-		t.Errorf("agreement %v, rank correlation %v, RMSE %v, never right %v: want 1, 1, 0, 1", r.Agreement, *r.All.Spearman, *r.All.RMSE, *r.NeverRight)
+		t.Errorf(
+			"agreement %v, rank correlation %v, RMSE %v, never right %v: want 1, 1, 0, 1",
+			r.Agreement,
+			*r.All.Spearman,
+			*r.All.RMSE,
+			*r.NeverRight,
+		)
 	}
 	// Of what LRU holds, the half that came once leaves the optimum's cache, and so does no other: 10 that come back fit.
 	if r.Chance != 0.5 || r.Moments != 100 || r.Questions != 100*questionsPerMoment {
-		t.Errorf("chance %v in %d moments, %d questions: want 0.5, 100, %d", r.Chance, r.Moments, r.Questions, 100*questionsPerMoment)
+		t.Errorf(
+			"chance %v in %d moments, %d questions: want 0.5, 100, %d",
+			r.Chance,
+			r.Moments,
+			r.Questions,
+			100*questionsPerMoment,
+		)
 	}
 	for _, d := range r.Calibration {
 		if d.Predicted < d.Low || d.Predicted > d.High {
@@ -78,12 +90,18 @@ func TestHorizonsHoldEachQuestionOnce(t *testing.T) {
 		sum += h.Questions
 	}
 	if sum != r.Questions || r.All.Questions != r.Questions || !r.Horizons[len(r.Horizons)-1].Never {
-		t.Errorf("horizons %+v hold %d of %d questions; want all, those without a next request last", r.Horizons, sum, r.Questions)
+		t.Errorf(
+			"horizons %+v hold %d of %d questions; want all, those without a next request last",
+			r.Horizons,
+			sum,
+			r.Questions,
+		)
 	}
 }
 
 func TestRanks(t *testing.T) {
-	if got, want := ranks([]float64{5, math.Inf(1), 1, 5, math.Inf(1), 5}), []float64{2, 4.5, 0, 2, 4.5, 2}; !slices.Equal(got, want) {
+	if got, want := ranks([]float64{5, math.Inf(1), 1, 5, math.Inf(1), 5}), []float64{2, 4.5, 0, 2, 4.5,
+		2}; !slices.Equal(got, want) {
 		t.Errorf("ranks are %v, want %v", got, want)
 	}
 }
@@ -114,7 +132,8 @@ func TestNothingToAskAtIsAnError(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, o := range []Options{{Capacity: 10000, Moments: 10}, {Capacity: 5, Moments: 10, Warmup: 100}} {
-		if _, err := Measure(t.Context(), alternating(10, 100), spec, o); err == nil || !strings.Contains(err.Error(), "is left to ask at") {
+		if _, err := Measure(t.Context(), alternating(10, 100), spec, o); err == nil ||
+			!strings.Contains(err.Error(), "is left to ask at") {
 			t.Errorf("%+v: %v, want an error", o, err)
 		}
 	}

@@ -18,7 +18,8 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 )
 
-// Print writes the results to w as table, csv (one row per predictor and horizon), json (one line per predictor) or markdown.
+// Print writes the results to w as table, csv (one row per predictor and horizon), json (one line per predictor) or
+// markdown.
 func Print(w io.Writer, results []*Result, format string) error {
 	switch format {
 	case "csv":
@@ -32,13 +33,34 @@ func Print(w io.Writer, results []*Result, format string) error {
 		render = table.Writer.RenderMarkdown
 	}
 	first := results[0]
-	_, err := fmt.Fprintf(w, "%s: %s questions at %s moments about the %s objects that a cache with LRU holds\n\n%s\n\n%s\n", first.Trace,
-		records.Count(int64(first.Questions)), records.Count(int64(first.Moments)), records.Count(first.Capacity), render(summary), render(horizons))
+	_, err := fmt.Fprintf(
+		w,
+		"%s: %s questions at %s moments about the %s objects that a cache with LRU "+
+			"holds\n\n%s\n\n%s\n",
+		first.Trace,
+		records.Count(
+			int64(first.Questions),
+		),
+		records.Count(int64(first.Moments)),
+		records.Count(first.Capacity),
+		render(summary),
+		render(horizons),
+	)
 	return err
 }
 
 func summaryTable(results []*Result) table.Writer {
-	t := newTable("predictor", "victims of opt", "by chance", "rank correlation", "RMSE of log time", "said never", "of these right", "trainings", "ns/object")
+	t := newTable(
+		"predictor",
+		"victims of opt",
+		"by chance",
+		"rank correlation",
+		"RMSE of log time",
+		"said never",
+		"of these right",
+		"trainings",
+		"ns/object",
+	)
 	for _, r := range results {
 		t.AppendRow(table.Row{
 			r.Predictor, records.Share(r.Agreement), records.Share(r.Chance), decimals(r.All.Spearman), decimals(r.All.RMSE),
@@ -49,12 +71,21 @@ func summaryTable(results []*Result) table.Writer {
 }
 
 func horizonTable(results []*Result) table.Writer {
-	t := newTable("next request in", "predictor", "questions", "predicted (median)", "rank correlation", "RMSE of log time", "said never")
+	t := newTable(
+		"next request in",
+		"predictor",
+		"questions",
+		"predicted (median)",
+		"rank correlation",
+		"RMSE of log time",
+		"said never",
+	)
 	for i := range results[0].Horizons { // the questions are the same for all
 		for _, r := range results {
 			h := r.Horizons[i]
 			t.AppendRow(table.Row{
-				h.name(), r.Predictor, records.Count(int64(h.Questions)), records.Count(int64(math.Round(h.Median))) + " " + r.Clock,
+				h.name(), r.Predictor, records.Count(int64(h.Questions)), records.Count(int64(math.Round(h.Median))) + " " +
+					r.Clock,
 				decimals(h.Spearman), decimals(h.RMSE), records.Share(h.SaidNever),
 			})
 		}
@@ -112,7 +143,8 @@ func encodeCSV(w io.Writer, results []*Result) error {
 	})
 	for _, r := range results {
 		of := []string{
-			r.Trace, r.Predictor, strconv.FormatUint(r.Seed, 10), strconv.FormatInt(r.Capacity, 10), r.Clock, strconv.Itoa(r.Moments),
+			r.Trace, r.Predictor, strconv.FormatUint(r.Seed, 10), strconv.FormatInt(r.Capacity,
+				10), r.Clock, strconv.Itoa(r.Moments),
 			exact(&r.Agreement), exact(&r.Chance), exact(r.NeverRight), strconv.FormatInt(r.Trainings, 10),
 		}
 		for i, h := range append([]Horizon{r.All}, r.Horizons...) {
@@ -120,8 +152,17 @@ func encodeCSV(w io.Writer, results []*Result) error {
 			if i == 0 || h.Never {
 				from, to = "", ""
 			}
-			_ = out.Write(append(of[:len(of):len(of)],
-				from, to, strconv.FormatBool(h.Never), strconv.Itoa(h.Questions), exact(&h.Median), exact(h.Spearman), exact(h.RMSE), exact(&h.SaidNever)))
+			_ = out.Write(append(
+				of[:len(of):len(of)],
+				from,
+				to,
+				strconv.FormatBool(h.Never),
+				strconv.Itoa(h.Questions),
+				exact(&h.Median),
+				exact(h.Spearman),
+				exact(h.RMSE),
+				exact(&h.SaidNever),
+			))
 		}
 	}
 	out.Flush()
@@ -136,7 +177,8 @@ func exact(x *float64) string {
 	return strconv.FormatFloat(*x, 'f', -1, 64)
 }
 
-// Write writes accuracy.json (lines), accuracy.csv and the figure calibration (SVG and PNG) into dir, which is created if missing.
+// Write writes accuracy.json (lines), accuracy.csv and the figure calibration (SVG and PNG) into dir, which is created
+// if missing.
 func Write(dir string, results []*Result) error {
 	if err := atomicfile.MakeFolder(dir); err != nil {
 		return err
@@ -153,9 +195,11 @@ func Write(dir string, results []*Result) error {
 	return f.Save(dir, "calibration")
 }
 
-// calibrationFigure draws the median true time of each decile over the predicted one, with the range that holds eight of ten.
+// calibrationFigure draws the median true time of each decile over the predicted one, with the range that holds eight
+// of ten.
 func calibrationFigure(results []*Result) (*plots.Figure, error) {
-	f := plots.New(results[0].Trace+": calibration", "predicted time until the next request ("+clocks(results)+")", "true time: median, and the middle 80%")
+	f := plots.New(results[0].Trace+": calibration", "predicted time until the next request ("+clocks(results)+")",
+		"true time: median, and the middle 80%")
 	f.SetX(plots.Log, plots.Number)
 	f.SetY(plots.Log, plots.Number)
 	low, high := math.Inf(1), 0.0
@@ -179,7 +223,8 @@ func calibrationFigure(results []*Result) (*plots.Figure, error) {
 	})
 }
 
-// onLog moves 0, which has no place on a logarithmic axis, to 1: an object that is due by now is due at the next request.
+// onLog moves 0, which has no place on a logarithmic axis, to 1: an object that is due by now is due at the next
+// request.
 func onLog(x float64) float64 { return max(x, 1) }
 
 // clocks says in what the results count time.

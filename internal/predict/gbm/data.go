@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Data is a table of training rows: the last Capacity ones that were added. It keeps rows binned from one training to the next, so that training
-// again after a few more rows bins only those.
+// Data is a table of training rows: the last Capacity ones that were added. It keeps rows binned from one training to
+// the next, so that training again after a few more rows bins only those.
 type Data struct {
 	names    []string
 	capacity int
@@ -16,11 +16,12 @@ type Data struct {
 	labels   []float64
 	added    int // rows since the beginning; row i lies at i % capacity
 
-	edges    [][]float64 // per feature, ascending to infinity; bin b > 0 holds the values up to and including edges[b-1], bin 0 is NaN
-	maxBins  int         // that edges were made for
-	edgesAt  int         // value of added when edges were made
-	binnedTo int         // value of added when rows were last binned
-	bins     [][]uint64  // per group of 8 features one word per row, the first feature in the lowest byte
+	// per feature, ascending to infinity; bin b > 0 holds the values up to and including edges[b-1], bin 0 is NaN
+	edges    [][]float64
+	maxBins  int        // that edges were made for
+	edgesAt  int        // value of added when edges were made
+	binnedTo int        // value of added when rows were last binned
+	bins     [][]uint64 // per group of 8 features one word per row, the first feature in the lowest byte
 }
 
 // groupSize is how many features share a word of bins.
@@ -32,18 +33,25 @@ const nanBin = 0
 // largest is the magnitude of labels up to which the sum of their squares is finite.
 const largest = 1e150
 
-// NewData returns an empty table with the named features that keeps the last capacity rows. Memory per row: 9 bytes per feature and 8 for the label;
-// a Trainer takes about 40 more.
+// NewData returns an empty table with the named features that keeps the last capacity rows. Memory per row: 9 bytes per
+// feature and 8 for the label; a Trainer takes about 40 more.
 func NewData(names []string, capacity int) (*Data, error) {
 	if len(names) == 0 || capacity < 1 || capacity > MaxRows {
-		return nil, fmt.Errorf("training data of %d features and %d rows: want at least one of each, and at most %d rows", len(names), capacity, MaxRows)
+		return nil, fmt.Errorf(
+			"training data of %d features and %d rows: want at least one of each, and at most %d rows",
+			len(names),
+			capacity,
+			MaxRows,
+		)
 	}
 	for _, name := range names {
 		if name == "" || strings.ContainsAny(name, " \t\r\n=[]{}\":,") {
-			return nil, fmt.Errorf("feature %q: want a name without blanks and =[]{}\":, because a LightGBM file could not hold it", name)
+			return nil, fmt.Errorf("feature %q: want a name without blanks and =[]{}\":, because a LightGBM file could not "+
+				"hold it", name)
 		}
 	}
-	return &Data{names: slices.Clone(names), capacity: capacity, bins: make([][]uint64, (len(names)+groupSize-1)/groupSize)}, nil
+	return &Data{names: slices.Clone(names), capacity: capacity,
+		bins: make([][]uint64, (len(names)+groupSize-1)/groupSize)}, nil
 }
 
 // Len returns the number of rows.
@@ -55,8 +63,9 @@ func (d *Data) row(i int) (features []float64, label float64) {
 	return d.rows[i*width : (i+1)*width], d.labels[i]
 }
 
-// Add adds a row, in place of the oldest one if the table is full. NaN is a missing value, and infinite ones are the smallest and largest. It fails
-// if the label is NaN or beyond 1e150, and panics if the row has another number of features than the table.
+// Add adds a row, in place of the oldest one if the table is full. NaN is a missing value, and infinite ones are the
+// smallest and largest. It fails if the label is NaN or beyond 1e150, and panics if the row has another number of
+// features than the table.
 func (d *Data) Add(row []float64, label float64) error {
 	if len(row) != len(d.names) {
 		panic(fmt.Sprintf("gbm: row of %d features added to a table of %d", len(row), len(d.names)))
@@ -76,7 +85,8 @@ func (d *Data) Add(row []float64, label float64) error {
 	return nil
 }
 
-// bin makes d.bins describe all rows with at most maxBins bins per feature. Edges are made anew once a quarter of the rows are newer than they.
+// bin makes d.bins describe all rows with at most maxBins bins per feature. Edges are made anew once a quarter of the
+// rows are newer than they.
 func (d *Data) bin(maxBins int) {
 	first := max(d.binnedTo, d.added-d.Len())
 	if d.edges == nil || d.maxBins != maxBins || 4*(d.added-d.edgesAt) >= d.Len() {
@@ -120,7 +130,8 @@ func binOf(edges []float64, value float64) uint8 {
 // edgeSample is how many rows the edges of the bins are made from.
 const edgeSample = 16384
 
-// makeEdges chooses for each feature the edges between at most maxBins bins of about equally many rows; the bin of missing values is one of them.
+// makeEdges chooses for each feature the edges between at most maxBins bins of about equally many rows; the bin of
+// missing values is one of them.
 func (d *Data) makeEdges(maxBins int) {
 	d.maxBins, d.edgesAt = maxBins, d.added
 	if d.edges == nil {
@@ -140,7 +151,8 @@ func (d *Data) makeEdges(maxBins int) {
 	}
 }
 
-// edgesOf appends to edges the edges between at most bins bins of the sorted values. Each lies half-way between two neighbouring values.
+// edgesOf appends to edges the edges between at most bins bins of the sorted values. Each lies half-way between two
+// neighbouring values.
 func edgesOf(sorted []float64, bins int, edges []float64) []float64 {
 	distinct := 0
 	for i, v := range sorted {

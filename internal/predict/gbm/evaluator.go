@@ -42,7 +42,8 @@ type conditions struct {
 	words   int
 	shift   int
 	missing []uint64 // all words after a NaN; nil: it changes none
-	// nodes that must be asked one by one: those that look at categories, and where some take 0 for missing and the value is 0, the others as well.
+	// nodes that must be asked one by one: those that look at categories, and where some take 0 for missing and the value
+	// is 0, the others as well.
 	categories    []numbered
 	zeros         []numbered
 	zeroIsMissing bool

@@ -19,7 +19,8 @@ func randomTree(t *rapid.T, features, leaves int) (out tree) {
 	for len(out.leaves) < leaves {
 		l := rapid.IntRange(0, len(out.leaves)-1).Draw(t, "leaf")
 		n := treeNode{
-			feature: int32(rapid.IntRange(0, features-1).Draw(t, "feature")), threshold: float64(rapid.IntRange(-3, 3).Draw(t, "threshold")) / 2,
+			feature: int32(rapid.IntRange(0, features-1).Draw(t, "feature")), threshold: float64(rapid.IntRange(-3, 3).Draw(t,
+				"threshold")) / 2,
 			missing: missing(rapid.IntRange(0, 2).Draw(t, "missing")), defaultLeft: rapid.Bool().Draw(t, "default left"),
 			left: int32(^l), right: int32(^len(out.leaves)),
 		}
@@ -38,7 +39,8 @@ func randomTree(t *rapid.T, features, leaves int) (out tree) {
 
 func randomModel(t *rapid.T) *Model {
 	features := rapid.IntRange(2, 5).Draw(t, "features")
-	m := &Model{names: names(features), infos: make([]string, features), objective: regression, average: rapid.Bool().Draw(t, "average")}
+	m := &Model{names: names(features), infos: make([]string, features), objective: regression,
+		average: rapid.Bool().Draw(t, "average")}
 	for f := range m.infos {
 		m.infos[f] = "none"
 	}
@@ -49,8 +51,9 @@ func randomModel(t *rapid.T) *Model {
 	return m
 }
 
-// The bit masks give the sum of a walk through each tree, to the last bit, for values on and beside thresholds, zeros, missing values and categories;
-// and so does the model that was written and read, which has been checked against leaves.
+// The bit masks give the sum of a walk through each tree, to the last bit, for values on and beside thresholds, zeros,
+// missing values and categories; and so does the model that was written and read, which has been checked against
+// leaves.
 func TestEvaluatorAgreesWithTraversal(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := randomModel(t)
@@ -65,7 +68,8 @@ func TestEvaluatorAgreesWithTraversal(t *testing.T) {
 		row := make([]float64, len(m.names))
 		for range 20 {
 			for f := range row {
-				row[f] = rapid.SampledFrom([]float64{math.Inf(-1), -2, -1.5, -0.5, -1e-36, 0, 1e-36, 5e-324, 0.5, 1, 1.0000001, 31, 32, 63.5, 64, math.NaN(), math.Inf(1)}).Draw(t, "x")
+				row[f] = rapid.SampledFrom([]float64{math.Inf(-1), -2, -1.5, -0.5, -1e-36, 0, 1e-36, 5e-324, 0.5, 1, 1.0000001, 31,
+					32, 63.5, 64, math.NaN(), math.Inf(1)}).Draw(t, "x")
 			}
 			want := m.traverse(row)
 			if got := m.score(row); got != want {

@@ -5,8 +5,9 @@ import (
 	"math/bits"
 )
 
-// A cell of a histogram counts the rows of a bin in its low countBits and sums their gradients, as integers, in the rest: one addition per row and
-// feature, exact and hence the same in any order, and the histogram of a sibling is exactly that of the parent minus that of the other child.
+// A cell of a histogram counts the rows of a bin in its low countBits and sums their gradients, as integers, in the
+// rest: one addition per row and feature, exact and hence the same in any order, and the histogram of a sibling is
+// exactly that of the parent minus that of the other child.
 const (
 	countBits = 24
 	countMask = 1<<countBits - 1
@@ -133,8 +134,10 @@ func (g *grower) apply(l int) {
 		g.nodes[p].left = n
 	}
 	middle := g.partition(g.leaves[l].first, g.leaves[l].last, s)
-	right := leaf{first: middle, last: g.leaves[l].last, total: g.leaves[l].total - s.left, depth: g.leaves[l].depth + 1, parent: n, isRight: true, slot: r}
-	left := leaf{first: g.leaves[l].first, last: middle, total: s.left, depth: right.depth, parent: n, slot: g.leaves[l].slot}
+	right := leaf{first: middle, last: g.leaves[l].last, total: g.leaves[l].total - s.left, depth: g.leaves[l].depth + 1,
+		parent: n, isRight: true, slot: r}
+	left := leaf{first: g.leaves[l].first, last: middle, total: s.left, depth: right.depth, parent: n,
+		slot: g.leaves[l].slot}
 	g.leaves[l] = left
 	g.leaves = append(g.leaves, right)
 	if len(g.leaves) == g.options.Leaves {
@@ -145,8 +148,8 @@ func (g *grower) apply(l int) {
 	g.leaves[r].best = g.bestSplit(r)
 }
 
-// partition moves the rows of a leaf that go left before those that go right and returns where the latter begin. Which way a row goes is hard to
-// foresee, so it is looked up and added instead of branched on.
+// partition moves the rows of a leaf that go left before those that go right and returns where the latter begin. Which
+// way a row goes is hard to foresee, so it is looked up and added instead of branched on.
 func (g *grower) partition(first, last int, s split) int {
 	var isLeft [256]uint8
 	for bin := range g.data.binsOf(s.feature) {
@@ -172,7 +175,8 @@ func (s split) goesLeft(bin uint8) bool {
 	return bin <= s.bin
 }
 
-// share makes the histograms of two children out of that of their parent, which is that of l. Only the smaller one is counted.
+// share makes the histograms of two children out of that of their parent, which is that of l. Only the smaller one is
+// counted.
 func (g *grower) share(l, r int) {
 	small, large := r, l
 	if g.leaves[l].last-g.leaves[l].first < g.leaves[r].last-g.leaves[r].first {
@@ -274,7 +278,8 @@ func (g *grower) bestSplit(l int) (best split) {
 	return best
 }
 
-// scan returns the split of one feature that scores best, with missing values where left says, if it scores more than least. Its gain is that score.
+// scan returns the split of one feature that scores best, with missing values where left says, if it scores more than
+// least. Its gain is that score.
 func (g *grower) scan(cells []int64, total, left int64, least float64) (best split) {
 	low := int64(g.options.MinLeafRows)
 	high := total&countMask - low
@@ -338,12 +343,21 @@ func (g *grower) leafOf(row int32) int {
 
 // tree returns the tree with thresholds in place of bins.
 func (g *grower) tree() tree {
-	t := tree{nodes: make([]treeNode, len(g.nodes)), leaves: make([]treeLeaf, len(g.leaves)), shrinkage: g.options.LearningRate}
+	t := tree{nodes: make([]treeNode, len(g.nodes)), leaves: make([]treeLeaf, len(g.leaves)),
+		shrinkage: g.options.LearningRate}
 	for i, n := range g.nodes {
 		t.nodes[i] = treeNode{
-			feature: int32(n.feature), threshold: g.data.edges[n.feature][n.bin-1], missing: missingNaN, defaultLeft: n.missingLeft,
-			left: int32(n.left), right: int32(n.right),
-			gain: n.gain * g.unit * g.unit, rows: int(n.total & countMask), value: g.options.LearningRate * g.mean(n.total),
+			feature: int32(
+				n.feature,
+			),
+			threshold:   g.data.edges[n.feature][n.bin-1],
+			missing:     missingNaN,
+			defaultLeft: n.missingLeft,
+			left:        int32(n.left),
+			right:       int32(n.right),
+			gain:        n.gain * g.unit * g.unit,
+			rows:        int(n.total & countMask),
+			value:       g.options.LearningRate * g.mean(n.total),
 		}
 	}
 	for i, l := range g.leaves {

@@ -14,8 +14,8 @@ import (
 // checkedRows is how many rows a model is cross-checked on.
 const checkedRows = 64
 
-// crossCheck compares the scores of the model that was read from text with those of the library leaves. Version 4 of the format differs from
-// version 3, the last that leaves knows, in linear trees only, and they have been refused.
+// crossCheck compares the scores of the model that was read from text with those of the library leaves. Version 4 of
+// the format differs from version 3, the last that leaves knows, in linear trees only, and they have been refused.
 func crossCheck(m *Model, text string) error {
 	text = strings.Replace(text, "\nversion=v4", "\nversion=v3", 1)
 	other, err := leaves.LGEnsembleFromReader(bufio.NewReader(strings.NewReader(text)), false)
@@ -34,14 +34,16 @@ func crossCheck(m *Model, text string) error {
 			return fmt.Errorf("the library leaves, against which models are checked, cannot evaluate it: %w", err)
 		}
 		if math.Abs(ours-theirs[0]) > 1e-9*max(1, math.Abs(ours)) {
-			return fmt.Errorf("the library leaves predicts %v where cachesim predicts %v, for the row %v; please report the model", theirs[0], ours, row)
+			return fmt.Errorf("the library leaves predicts %v where cachesim predicts %v, for the row %v; please report the "+
+				"model", theirs[0], ours, row)
 		}
 	}
 	return nil
 }
 
-// candidates returns for each feature values for which its nodes decide in different ways: thresholds and their neighbours, categories, missing
-// values. A category that is missing is left out: LightGBM sends it right, leaves takes it for the category 0.
+// candidates returns for each feature values for which its nodes decide in different ways: thresholds and their
+// neighbours, categories, missing values. A category that is missing is left out: LightGBM sends it right, leaves takes
+// it for the category 0.
 func (m *Model) candidates() [][]float64 {
 	values := make([][]float64, len(m.names))
 	for f := range values {

@@ -156,8 +156,8 @@ func TestModelsOfLightGBMThatAreRefused(t *testing.T) {
 	}
 }
 
-// Errors on new rows are within a few percent of LightGBM's with the same parameters, on average: for one draw of the rows it matters more where
-// the edges between bins happen to lie.
+// Errors on new rows are within a few percent of LightGBM's with the same parameters, on average: for one draw of the
+// rows it matters more where the edges between bins happen to lie.
 func TestAsGoodAsLightGBM(t *testing.T) {
 	needsLightGBM(t)
 	for _, features := range []int{4, 21} {

@@ -1,6 +1,6 @@
-// Package gbm trains and evaluates gradient-boosted regression trees, and reads and writes them as LightGBM's text files.
-// Its trainer works on histograms and grows trees leaf by leaf, as LightGBM does (Ke et al., NeurIPS 2017); a model of either may be used in the
-// other.
+// Package gbm trains and evaluates gradient-boosted regression trees, and reads and writes them as LightGBM's text
+// files. Its trainer works on histograms and grows trees leaf by leaf, as LightGBM does (Ke et al., NeurIPS 2017); a
+// model of either may be used in the other.
 package gbm
 
 import (
@@ -33,7 +33,8 @@ func (m *Model) Names() []string { return slices.Clone(m.names) }
 // Trees returns the number of trees.
 func (m *Model) Trees() int { return len(m.trees) }
 
-// Predict returns the prediction for a row. NaN is a missing value. It panics if the row has another number of features than the model.
+// Predict returns the prediction for a row. NaN is a missing value. It panics if the row has another number of features
+// than the model.
 func (m *Model) Predict(row []float64) float64 {
 	return m.objective.transform(m.score(row))
 }
@@ -73,16 +74,18 @@ func (m *Model) Importance() (splits []int, gain []float64) {
 	return splits, gain
 }
 
-// Match reports whether a row of the named features can be given to the model: it must have been trained on as many, under the same names unless it
-// has none of its own.
+// Match reports whether a row of the named features can be given to the model: it must have been trained on as many,
+// under the same names unless it has none of its own.
 func (m *Model) Match(features []string) error {
 	if len(m.names) != len(features) {
-		return fmt.Errorf("the model was trained on %d features (%s), but here a row has %d (%s); take the predictor's features that it was trained on, or train it anew",
+		return fmt.Errorf("the model was trained on %d features (%s), but here a row has %d (%s); take the predictor's "+
+			"features that it was trained on, or train it anew",
 			len(m.names), shorten(m.names), len(features), shorten(features))
 	}
 	for f, name := range m.names {
 		if name != features[f] && name != fmt.Sprintf("Column_%d", f) {
-			return fmt.Errorf("feature %d of the model is %s, but here it is %s: it was trained on other features, or in another order; train it anew", f+1, name, features[f])
+			return fmt.Errorf("feature %d of the model is %s, but here it is %s: it was trained on other features, or in "+
+				"another order; train it anew", f+1, name, features[f])
 		}
 	}
 	return nil
@@ -180,7 +183,8 @@ func (n *treeNode) goesLeft(value float64) bool {
 	return value <= n.threshold
 }
 
-// has reports whether a category goes left. It is a non-negative whole number; what comes after the point is cut off, and all else goes right.
+// has reports whether a category goes left. It is a non-negative whole number; what comes after the point is cut off,
+// and all else goes right.
 func (n *treeNode) has(value float64) bool {
 	if !(value > -1 && value < float64(32*len(n.categories))) {
 		return false

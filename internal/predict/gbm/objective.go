@@ -48,7 +48,8 @@ var refusals = map[string]string{
 func parseObjective(text string) (objective, error) {
 	words := strings.Fields(text)
 	if len(words) == 0 {
-		return objective{}, errors.New("objective is empty, so nothing says what a prediction means; train with objective regression")
+		return objective{}, errors.New("objective is empty, so nothing says what a prediction means; train with objective " +
+			"regression")
 	}
 	if slices.Contains(words, "sqrt") {
 		return objective{}, fmt.Errorf("objective %q predicts square roots; train with reg_sqrt=false", text)

@@ -25,10 +25,11 @@ func ReadFile(path string) (*Model, error) {
 	return Read(f, path)
 }
 
-// Read reads a model in LightGBM's text format, version 2, 3 or 4: what `save_model` of LightGBM and WriteTo write. What cannot be evaluated as
-// LightGBM does is refused with the reason: several classes, linear trees, objectives whose scores are no predictions, and files that are cut off
-// or contradict themselves. The model's predictions are compared with those of the library leaves on rows made from its own thresholds, and a
-// difference is an error. The name is that of the model in errors.
+// Read reads a model in LightGBM's text format, version 2, 3 or 4: what `save_model` of LightGBM and WriteTo write.
+// What cannot be evaluated as LightGBM does is refused with the reason: several classes, linear trees, objectives whose
+// scores are no predictions, and files that are cut off or contradict themselves. The model's predictions are compared
+// with those of the library leaves on rows made from its own thresholds, and a difference is an error. The name is that
+// of the model in errors.
 func Read(r io.Reader, name string) (*Model, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxFile+1))
 	if err != nil {
@@ -115,7 +116,15 @@ func (s section) integer(key string, low, high int) (int, error) {
 	}
 	n, err := strconv.Atoi(e.value)
 	if err != nil || n < low || n > high {
-		return 0, fmt.Errorf("line %d: %s of %s is %q, want a whole number from %d to %d", e.line, key, s.title, clip(e.value), low, high)
+		return 0, fmt.Errorf(
+			"line %d: %s of %s is %q, want a whole number from %d to %d",
+			e.line,
+			key,
+			s.title,
+			clip(e.value),
+			low,
+			high,
+		)
 	}
 	return n, nil
 }
@@ -128,13 +137,27 @@ func list[T any](s section, key string, n int, parse func(string) (T, bool)) ([]
 	}
 	words := strings.Fields(e.value)
 	if len(words) != n {
-		return nil, fmt.Errorf("line %d: %s of %s has %d values, want %d; the file may be cut off or edited", e.line, key, s.title, len(words), n)
+		return nil, fmt.Errorf(
+			"line %d: %s of %s has %d values, want %d; the file may be cut off or edited",
+			e.line,
+			key,
+			s.title,
+			len(words),
+			n,
+		)
 	}
 	values := make([]T, n)
 	for i, w := range words {
 		v, ok := parse(w)
 		if !ok {
-			return nil, fmt.Errorf("line %d: value %d of %s of %s is %q, which cannot be used", e.line, i+1, key, s.title, clip(w))
+			return nil, fmt.Errorf(
+				"line %d: value %d of %s of %s is %q, which cannot be used",
+				e.line,
+				i+1,
+				key,
+				s.title,
+				clip(w),
+			)
 		}
 		values[i] = v
 	}
@@ -174,7 +197,8 @@ func parseWord(text string) (uint32, bool) {
 func parse(text string) (*Model, error) {
 	p := &parser{rest: text}
 	if first, _ := p.next(); first != "tree" {
-		return nil, fmt.Errorf("line 1 is %q, want \"tree\": not a text file of LightGBM; write one with save_model, or with `cachesim train`", clip(first))
+		return nil, fmt.Errorf("line 1 is %q, want \"tree\": not a text file of LightGBM; write one with save_model, or "+
+			"with `cachesim train`", clip(first))
 	}
 	header, err := p.section("the header")
 	if err != nil {
@@ -201,7 +225,12 @@ func parseHeader(h section) (*Model, int, error) {
 		if n, err := h.integer(key, 1, math.MaxInt32); err != nil {
 			return nil, 0, err
 		} else if n != 1 {
-			return nil, 0, fmt.Errorf("line %d: %s is %d: a prediction is one number, and this model gives one per class", h.entries[key].line, key, n)
+			return nil, 0, fmt.Errorf(
+				"line %d: %s is %d: a prediction is one number, and this model gives one per class",
+				h.entries[key].line,
+				key,
+				n,
+			)
 		}
 	}
 	m := &Model{}
@@ -210,7 +239,8 @@ func parseHeader(h section) (*Model, int, error) {
 	}
 	e, ok := h.entries["objective"]
 	if !ok {
-		return nil, 0, fmt.Errorf("line %d: the header has no objective, as where it was a function of the user's own, so nothing says what a prediction means", h.line)
+		return nil, 0, fmt.Errorf("line %d: the header has no objective, as where it was a function of the user's own, so "+
+			"nothing says what a prediction means", h.line)
 	}
 	var err error
 	if m.objective, err = parseObjective(e.value); err != nil {
@@ -251,7 +281,13 @@ func (m *Model) parseFeatures(h section) error {
 	}
 	m.names = strings.Fields(e.value)
 	if len(m.names) != last+1 {
-		return fmt.Errorf("line %d: feature_names has %d names, but max_feature_idx is %d, so want %d", e.line, len(m.names), last, last+1)
+		return fmt.Errorf(
+			"line %d: feature_names has %d names, but max_feature_idx is %d, so want %d",
+			e.line,
+			len(m.names),
+			last,
+			last+1,
+		)
 	}
 	m.infos = strings.Fields(h.entries["feature_infos"].value)
 	if len(m.infos) != len(m.names) {
@@ -383,7 +419,8 @@ func (t *tree) parseNodes(s section, features int) error {
 	return nil
 }
 
-// parseChildren checks that each leaf and each node but the first is the child of exactly one node that stands before it, so that what is read is a tree.
+// parseChildren checks that each leaf and each node but the first is the child of exactly one node that stands before
+// it, so that what is read is a tree.
 func (t *tree) parseChildren(s section) (left, right []int32, err error) {
 	n := len(t.leaves) - 1
 	isChild := func(w string) (int32, bool) {
@@ -403,7 +440,13 @@ func (t *tree) parseChildren(s section) (left, right []int32, err error) {
 			if c < 0 {
 				at = n + int(^c)
 			} else if at <= i {
-				return nil, nil, fmt.Errorf("line %d: node %d of %s has node %d as its child, which stands before it", s.entries["left_child"].line, i, s.title, c)
+				return nil, nil, fmt.Errorf(
+					"line %d: node %d of %s has node %d as its child, which stands before it",
+					s.entries["left_child"].line,
+					i,
+					s.title,
+					c,
+				)
 			}
 			if parents[at]++; parents[at] > 1 {
 				return nil, nil, fmt.Errorf("line %d: child %d of %s has two parents", s.entries["left_child"].line, c, s.title)
@@ -425,7 +468,12 @@ func (t *tree) parseCategories(s section) error {
 		if boundaries, err = list(s, "cat_boundaries", sets+1, parseIndex); err != nil {
 			return err
 		}
-		if words, err = list(s, "cat_threshold", len(strings.Fields(s.entries["cat_threshold"].value)), parseWord); err != nil {
+		if words, err = list(
+			s,
+			"cat_threshold",
+			len(strings.Fields(s.entries["cat_threshold"].value)),
+			parseWord,
+		); err != nil {
 			return err
 		}
 	}

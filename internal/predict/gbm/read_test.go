@@ -141,11 +141,13 @@ func TestReadRefuses(t *testing.T) {
 		if text == small {
 			t.Fatalf("%q is not in the file", c.old)
 		}
-		if _, err := read(text); err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "model m.txt: ") {
+		if _, err := read(text); err == nil || !strings.Contains(err.Error(), c.want) ||
+			!strings.HasPrefix(err.Error(), "model m.txt: ") {
 			t.Errorf("%q instead of %q: error %v, want %q", c.new, c.old, err, c.want)
 		}
 	}
-	if _, err := ReadFile(filepath.Join(t.TempDir(), "none.txt")); err == nil || !strings.Contains(err.Error(), "none.txt") {
+	if _, err := ReadFile(filepath.Join(t.TempDir(), "none.txt")); err == nil ||
+		!strings.Contains(err.Error(), "none.txt") {
 		t.Errorf("a file that is not there: %v", err)
 	}
 }
@@ -168,7 +170,8 @@ func TestCategories(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ category, want float64 }{
-		{0, 1.25}, {0.9, 1.25}, {1, 2.25}, {2, 1.25}, {63, 1.25}, {62, 2.25}, {64, 2.25}, {-1, 2.25}, {1e300, 2.25}, {math.NaN(), 2.25}, {math.Inf(1), 2.25},
+		{0, 1.25}, {0.9, 1.25}, {1, 2.25}, {2, 1.25}, {63, 1.25}, {62, 2.25}, {64, 2.25}, {-1, 2.25}, {1e300,
+			2.25}, {math.NaN(), 2.25}, {math.Inf(1), 2.25},
 	} {
 		if got := m.Predict([]float64{c.category, 0}); got != c.want {
 			t.Errorf("category %v: %v, want %v", c.category, got, c.want)
@@ -226,7 +229,8 @@ func TestRowOfAnotherLengthPanics(t *testing.T) {
 
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(small))
-	m := train(f, synthetic(f, 200, 4, 1), Options{Trees: 2, Leaves: 5, LearningRate: 0.1, MinLeafRows: 5, Bagging: 1, Features: 1, MaxBins: 16})
+	m := train(f, synthetic(f, 200, 4, 1), Options{Trees: 2, Leaves: 5, LearningRate: 0.1, MinLeafRows: 5, Bagging: 1,
+		Features: 1, MaxBins: 16})
 	var file bytes.Buffer
 	if _, err := m.WriteTo(&file); err != nil {
 		f.Fatal(err)

@@ -23,8 +23,9 @@ type Options struct {
 	Bagging      float64 // share of rows that a tree is trained on, above 0, at most 1
 	Features     float64 // share of features that a tree may split on, above 0, at most 1
 	MaxBins      int     // bins of a feature, from 3 to 256, one of them for missing values
-	// Validation is the share of rows, drawn at random, that is held back to measure the error after each tree. The model keeps the trees up to the
-	// smallest error, and training ends when Patience trees have not lowered it. 0: all rows are trained on and all trees are kept.
+	// Validation is the share of rows, drawn at random, that is held back to measure the error after each tree. The model
+	// keeps the trees up to the smallest error, and training ends when Patience trees have not lowered it. 0: all rows are
+	// trained on and all trees are kept.
 	Validation float64
 	Patience   int    // trees; 0: no end before Trees
 	Seed       uint64 // the only source of randomness
@@ -61,12 +62,14 @@ func (o Options) Check() error {
 	case o.Patience < 0:
 		return fmt.Errorf("patience %d: want a number of trees, or 0 for no early end", o.Patience)
 	case o.Patience > 0 && o.Validation == 0:
-		return fmt.Errorf("patience %d: ending early needs rows that are held back; give a validation share, or leave out patience", o.Patience)
+		return fmt.Errorf("patience %d: ending early needs rows that are held back; give a validation share, or leave out "+
+			"patience", o.Patience)
 	}
 	return nil
 }
 
-// Trainer trains models with the same options. It keeps its buffers from one training to the next and must not be shared by goroutines.
+// Trainer trains models with the same options. It keeps its buffers from one training to the next and must not be
+// shared by goroutines.
 type Trainer struct {
 	options   Options
 	grower    grower
@@ -170,7 +173,8 @@ type Fit struct {
 	MeanRMSE float64 // of the mean label of the rows that were trained on, in its place
 }
 
-// Fit returns how well m, which Train has just returned for d, predicts the rows that it was trained on, and those held back for validation.
+// Fit returns how well m, which Train has just returned for d, predicts the rows that it was trained on, and those held
+// back for validation.
 func (t *Trainer) Fit(d *Data, m *Model) (trained, held Fit) {
 	return t.fit(d, m, t.rows), t.fit(d, m, t.held)
 }
@@ -187,7 +191,8 @@ func (t *Trainer) fit(d *Data, m *Model, rows []int32) Fit {
 	return Fit{len(rows), math.Sqrt(model / n), math.Sqrt(mean / n)}
 }
 
-// step grows one tree on what the trees so far leave over and adds it to the scores. It reports whether any split was worth it.
+// step grows one tree on what the trees so far leave over and adds it to the scores. It reports whether any split was
+// worth it.
 func (t *Trainer) step(d *Data) (tree, bool) {
 	t.draw(len(d.names))
 	g := &t.grower

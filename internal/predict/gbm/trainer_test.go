@@ -42,7 +42,8 @@ func fileOf(tb testing.TB, m *Model) string {
 	return file.String()
 }
 
-// One tree of two leaves by hand: labels 0 0 9 9 9 split between 2 and 3, and a leaf moves by rate times (sum of what is left) / (rows + lambda).
+// One tree of two leaves by hand: labels 0 0 9 9 9 split between 2 and 3, and a leaf moves by rate times (sum of what
+// is left) / (rows + lambda).
 func TestStumpByHand(t *testing.T) {
 	rows := [][]float64{{1}, {2}, {3}, {4}, {5}}
 	d := dataOf(t, rows, []float64{0, 0, 9, 9, 9})
@@ -59,7 +60,8 @@ func TestStumpByHand(t *testing.T) {
 	}
 }
 
-// lossOf returns the squared error that is left by the best single split of the rows into two leaves, by trying all of them.
+// lossOf returns the squared error that is left by the best single split of the rows into two leaves, by trying all of
+// them.
 func lossOf(rows [][]float64, labels []float64, minimum int) float64 {
 	loss := func(in func(i int) bool) (sum float64, n int) {
 		mean := 0.0
@@ -105,14 +107,18 @@ func TestStumpAgainstBruteForce(t *testing.T) {
 		}
 		for i := range rows {
 			for range features {
-				rows[i] = append(rows[i], rapid.SampledFrom([]float64{math.NaN(), -1, 0, 1, 2, 1e9, math.Inf(1), math.Inf(-1)}).Draw(t, "x"))
+				rows[i] = append(rows[i], rapid.SampledFrom([]float64{math.NaN(), -1, 0, 1, 2, 1e9, math.Inf(1),
+					math.Inf(-1)}).Draw(t, "x"))
 			}
 			labels[i] = float64(rapid.IntRange(-5, 5).Draw(t, "label"))
 			if err := d.Add(rows[i], labels[i]); err != nil {
 				t.Fatal(err)
 			}
 		}
-		trainer, err := NewTrainer(options(func(o *Options) { o.Trees, o.Leaves, o.LearningRate, o.MinLeafRows = 1, 2, 1, minimum }))
+		trainer, err := NewTrainer(options(func(o *Options) {
+			o.Trees, o.Leaves, o.LearningRate, o.MinLeafRows = 1, 2, 1,
+				minimum
+		}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -170,7 +176,8 @@ func TestTreesKeepTheirLimits(t *testing.T) {
 	}
 }
 
-// Scores that the trainer keeps while it grows trees on bins are those of the model that it returns, also of rows that trees have not seen.
+// Scores that the trainer keeps while it grows trees on bins are those of the model that it returns, also of rows that
+// trees have not seen.
 func TestTrainerAgreesWithItsModel(t *testing.T) {
 	d := synthetic(t, 3000, 9, 1)
 	o := Defaults()
@@ -199,7 +206,10 @@ func TestEarlyStopping(t *testing.T) {
 		d.labels[i] += 3 * random.NormFloat64()
 	}
 	held := func(patience int) (rmse float64, kept, grown int) {
-		trainer, err := NewTrainer(options(func(o *Options) { o.Trees, o.LearningRate, o.Validation, o.Patience = 300, 0.3, 0.3, patience }))
+		trainer, err := NewTrainer(options(func(o *Options) {
+			o.Trees, o.LearningRate, o.Validation, o.Patience = 300, 0.3,
+				0.3, patience
+		}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -217,12 +227,18 @@ func TestEarlyStopping(t *testing.T) {
 	}
 	rmse, kept, grown := held(20)
 	if grown != kept+20 || rmse > 1.05*best {
-		t.Errorf("RMSE %.3f with %d of %d trees, want the end 20 after the last that is kept, and about %.3f", rmse, kept, grown, best)
+		t.Errorf(
+			"RMSE %.3f with %d of %d trees, want the end 20 after the last that is kept, and about %.3f",
+			rmse,
+			kept,
+			grown,
+			best,
+		)
 	}
 }
 
-// A trainer that is used again gives what a new one gives; a window that moves on gives what its rows alone give, as far as the edges of the bins
-// are the same.
+// A trainer that is used again gives what a new one gives; a window that moves on gives what its rows alone give, as
+// far as the edges of the bins are the same.
 func TestTrainingAgain(t *testing.T) {
 	o := options(func(o *Options) { o.Trees, o.Bagging, o.Validation, o.Patience = 15, 0.7, 0.2, 3 })
 	trainer, err := NewTrainer(o)
@@ -329,7 +345,8 @@ func TestBadTrainingInput(t *testing.T) {
 	for _, c := range []struct {
 		names    []string
 		capacity int
-	}{{nil, 1}, {[]string{"a"}, 0}, {[]string{"a"}, MaxRows + 1}, {[]string{"a b"}, 1}, {[]string{""}, 1}, {[]string{"a=1"}, 1}} {
+	}{{nil, 1}, {[]string{"a"}, 0}, {[]string{"a"}, MaxRows +
+		1}, {[]string{"a b"}, 1}, {[]string{""}, 1}, {[]string{"a=1"}, 1}} {
 		if _, err := NewData(c.names, c.capacity); err == nil {
 			t.Errorf("a table of %q with %d rows was made", c.names, c.capacity)
 		}
@@ -367,6 +384,11 @@ func TestFit(t *testing.T) {
 		t.Errorf("%d rows trained on, %d held back of 2000", trained.Rows, held.Rows)
 	}
 	if !(trained.RMSE < held.RMSE && held.RMSE < held.MeanRMSE) {
-		t.Errorf("RMSE %v on rows trained on, %v held back, %v of the mean: want them to grow", trained.RMSE, held.RMSE, held.MeanRMSE)
+		t.Errorf(
+			"RMSE %v on rows trained on, %v held back, %v of the mean: want them to grow",
+			trained.RMSE,
+			held.RMSE,
+			held.MeanRMSE,
+		)
 	}
 }

@@ -29,7 +29,8 @@ func (s *Summary) Print(w io.Writer, format string) error {
 			rendered = t.RenderMarkdown
 		}
 		if i == 0 {
-			fmt.Fprintf(w, "%s: %s requests, %s samples, %d of %d trees kept\n", s.Trace, records.Count(s.Requests), records.Count(s.Samples), s.Trees, s.Grown)
+			fmt.Fprintf(w, "%s: %s requests, %s samples, %d of %d trees kept\n", s.Trace, records.Count(s.Requests),
+				records.Count(s.Samples), s.Trees, s.Grown)
 		}
 		if _, err := fmt.Fprintf(w, "\n%s\n", rendered()); err != nil {
 			return err
@@ -51,7 +52,8 @@ func (s *Summary) fitTable() table.Writer {
 	t := newTable("samples", "number", "RMSE of log time", "of the mean")
 	names, fits := s.fits()
 	for i, f := range fits {
-		t.AppendRow(table.Row{names[i], records.Count(int64(f.Rows)), fmt.Sprintf("%.3f", f.RMSE), fmt.Sprintf("%.3f", f.MeanRMSE)})
+		t.AppendRow(table.Row{names[i], records.Count(int64(f.Rows)), fmt.Sprintf("%.3f", f.RMSE), fmt.Sprintf("%.3f",
+			f.MeanRMSE)})
 	}
 	return t
 }

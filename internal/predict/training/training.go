@@ -20,7 +20,8 @@ type Options struct {
 }
 
 // labelNote says in a model's file what the model predicts.
-const labelNote = "log(1 + requests until the object is requested again); finished prompts in place of requests where the trace has prompts"
+const labelNote = "log(1 + requests until the object is requested again); finished prompts in place of requests " +
+	"where the trace has prompts"
 
 // Summary is how a training went.
 type Summary struct {
@@ -99,7 +100,8 @@ func (s *Summary) sample(t *traces.Trace, o Options) (*gbm.Data, error) {
 		return nil, err
 	}
 	if data.Len() == 0 {
-		return nil, fmt.Errorf("trace %s has nothing to learn from: of its %s requests none is to an object requested before, and none is older than the horizon of %s",
+		return nil, fmt.Errorf("trace %s has nothing to learn from: of its %s requests none is to an object requested "+
+			"before, and none is older than the horizon of %s",
 			t.Name, records.Count(s.Requests), records.Count(int64(o.Horizon)))
 	}
 	return data, nil

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Link carries bytes: a bus, a network, a memory, a disk. A transfer of n bytes is done Latency after its last byte has been sent; latency does
-// not keep the next transfer from being sent.
+// Link carries bytes: a bus, a network, a memory, a disk. A transfer of n bytes is done Latency after its last byte has
+// been sent; latency does not keep the next transfer from being sent.
 type Link interface {
 	// Transfer sends bytes, at least 0, and calls done when they have arrived.
 	Transfer(bytes int64, done func())
@@ -18,13 +18,14 @@ type queuedLink struct {
 	loop      *Loop
 	latency   time.Duration
 	bandwidth float64 // bytes per second
-	// The link has been busy since start and will have sent the bytes of all transfers since then at free. Counting from start on, not from
-	// transfer to transfer, keeps roundings to the nanosecond from adding up.
+	// The link has been busy since start and will have sent the bytes of all transfers since then at free. Counting from
+	// start on, not from transfer to transfer, keeps roundings to the nanosecond from adding up.
 	start, free time.Duration
 	bytes       int64
 }
 
-// NewQueuedLink returns a link of so many bytes per second that sends transfers one after the other, first come first served.
+// NewQueuedLink returns a link of so many bytes per second that sends transfers one after the other, first come first
+// served.
 func NewQueuedLink(loop *Loop, latency time.Duration, bandwidth float64) Link {
 	return &queuedLink{loop: loop, latency: latency, bandwidth: bandwidth}
 }
@@ -51,8 +52,8 @@ type sharedLink struct {
 	seq       uint64
 }
 
-// NewSharedLink returns a link of so many bytes per second that the transfers under way share equally (processor sharing): each of k gets the
-// k-th part of the bandwidth.
+// NewSharedLink returns a link of so many bytes per second that the transfers under way share equally (processor
+// sharing): each of k gets the k-th part of the bandwidth.
 func NewSharedLink(loop *Loop, latency time.Duration, bandwidth float64) Link {
 	return &sharedLink{loop: loop, latency: latency, bandwidth: bandwidth}
 }
@@ -74,8 +75,8 @@ func (l *sharedLink) Transfer(bytes int64, done func()) {
 	l.schedule()
 }
 
-// advance brings sent up to now and ends the flows whose last byte has been sent. A flow ends between two nanoseconds, and the others get their
-// larger share from then on; only what is told of it is rounded.
+// advance brings sent up to now and ends the flows whose last byte has been sent. A flow ends between two nanoseconds,
+// and the others get their larger share from then on; only what is told of it is rounded.
 func (l *sharedLink) advance() {
 	now := (l.loop.Now() - l.start).Seconds()
 	for len(l.flows) > 0 {

@@ -77,8 +77,8 @@ func TestFlowsShareFairly(t *testing.T) {
 }
 
 func TestSharedLinkWorkedExample(t *testing.T) {
-	// Alone 0-10 (10 bytes of 0), then halves: 1 ends at 30 with its 10, 0 has had 20 and sends its last 10 alone until 40. 2 and 3 begin
-	// together at 100; 3, of no bytes, arrives at once.
+	// Alone 0-10 (10 bytes of 0), then halves: 1 ends at 30 with its 10, 0 has had 20 and sends its last 10 alone until
+	// 40. 2 and 3 begin together at 100; 3, of no bytes, arrives at once.
 	got := arrivals(t, shared(0, 1e9), []transfer{{0, 30}, {10, 10}, {100, 5}, {100, 0}})
 	want := []arrival{{1, 30}, {0, 40}, {3, 100}, {2, 105}}
 	if !slices.Equal(got, want) {
@@ -86,8 +86,8 @@ func TestSharedLinkWorkedExample(t *testing.T) {
 	}
 }
 
-// TestSharedLinkMeanSojourn: with Poisson arrivals the mean time under processor sharing is 1/(1-rho) services whatever the sizes are (Kleinrock,
-// Queueing Systems II, 4.4).
+// TestSharedLinkMeanSojourn: with Poisson arrivals the mean time under processor sharing is 1/(1-rho) services whatever
+// the sizes are (Kleinrock, Queueing Systems II, 4.4).
 func TestSharedLinkMeanSojourn(t *testing.T) {
 	const transfers, rho = 100_000, 0.6
 	for name, size := range map[string]func(*rand.Rand) float64{
@@ -114,8 +114,8 @@ func TestSharedLinkMeanSojourn(t *testing.T) {
 	}
 }
 
-// TestLinksConserveBytes: every transfer arrives once, none sooner than alone, and both kinds of link are busy for as long and send everything
-// that has come by the ends of their busy periods.
+// TestLinksConserveBytes: every transfer arrives once, none sooner than alone, and both kinds of link are busy for as
+// long and send everything that has come by the ends of their busy periods.
 func TestLinksConserveBytes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var transfers []transfer
@@ -157,7 +157,8 @@ func TestLinksConserveBytes(t *testing.T) {
 	})
 }
 
-// TestFIFOOfEqualTransfers: on a queued link transfers arrive in the order in which they came, on a shared one too if they are equal.
+// TestFIFOOfEqualTransfers: on a queued link transfers arrive in the order in which they came, on a shared one too if
+// they are equal.
 func TestFIFOOfEqualTransfers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var l Loop
@@ -180,8 +181,9 @@ func TestFIFOOfEqualTransfers(t *testing.T) {
 	})
 }
 
-// TestDelayedHits is the aggregate delay of an object (Atre, Sherry, Wang and Berger, Caching with Delayed Hits, SIGCOMM 2020, section 3): with a
-// fetch of Z, a miss at time 0 costs Z and the request at time t < Z, a delayed hit, Z-t; requests at 0, 1, ..., Z-1 cost Z(Z+1)/2 in all.
+// TestDelayedHits is the aggregate delay of an object (Atre, Sherry, Wang and Berger, Caching with Delayed Hits,
+// SIGCOMM 2020, section 3): with a fetch of Z, a miss at time 0 costs Z and the request at time t < Z, a delayed hit,
+// Z-t; requests at 0, 1, ..., Z-1 cost Z(Z+1)/2 in all.
 func TestDelayedHits(t *testing.T) {
 	const z = 4
 	var l Loop

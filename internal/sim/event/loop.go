@@ -1,6 +1,6 @@
-// Package event simulates what takes time: a virtual clock, timers, servers with queues, links with latency and bandwidth, and fetches that
-// several requests wait for. A Loop runs what was scheduled in the order of its times, on one goroutine and without a wall clock, so that the
-// same schedule always gives the same result.
+// Package event simulates what takes time: a virtual clock, timers, servers with queues, links with latency and
+// bandwidth, and fetches that several requests wait for. A Loop runs what was scheduled in the order of its times, on
+// one goroutine and without a wall clock, so that the same schedule always gives the same result.
 package event
 
 import (
@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Loop is a virtual clock with what is scheduled on it. Times are since the start of the simulation, to the nanosecond. The zero value is ready
-// to use.
+// Loop is a virtual clock with what is scheduled on it. Times are since the start of the simulation, to the nanosecond.
+// The zero value is ready to use.
 type Loop struct {
 	now    time.Duration
 	queue  queue
@@ -37,7 +37,8 @@ type Timer struct {
 // Now returns the time of the event that is running.
 func (l *Loop) Now() time.Duration { return l.now }
 
-// At schedules do for the time when, which must not be before Now. What is scheduled for equal times runs in the order of the calls.
+// At schedules do for the time when, which must not be before Now. What is scheduled for equal times runs in the order
+// of the calls.
 func (l *Loop) At(when time.Duration, do func()) Timer {
 	if when < l.now {
 		panic(fmt.Sprintf("event: scheduled for %v, but it is %v already", when, l.now))
@@ -58,7 +59,8 @@ func (l *Loop) After(delay time.Duration, do func()) Timer {
 const endOfTime time.Duration = math.MaxInt64
 
 // errEndOfTime is what Run returns where something lies at the end of the clock.
-var errEndOfTime = errors.New("what is simulated takes longer than 292 years; make its times shorter, or its rates and bandwidths higher")
+var errEndOfTime = errors.New("what is simulated takes longer than 292 years; make its times shorter, or its rates " +
+	"and bandwidths higher")
 
 // Span returns the time of ns nanoseconds, from 0, rounded down; what is longer than the clock ends with it.
 func Span(ns float64) time.Duration {
@@ -106,7 +108,8 @@ func (l *Loop) Step() bool {
 // contextEvery is how many events run between two looks at the context.
 const contextEvery = 1 << 4
 
-// Run runs events until none is scheduled, or ctx ends, whose error it returns. It is an error that the clock comes to its end.
+// Run runs events until none is scheduled, or ctx ends, whose error it returns. It is an error that the clock comes to
+// its end.
 func (l *Loop) Run(ctx context.Context) error {
 	for n := 0; ; n++ {
 		if n%contextEvery == 0 && ctx.Err() != nil {

@@ -37,7 +37,8 @@ func TestEqualTimesRunInTheOrderOfTheCalls(t *testing.T) {
 	}
 }
 
-// TestQueueAgainstSorting schedules and cancels at random, also from within events, and holds what ran against a list that is searched.
+// TestQueueAgainstSorting schedules and cancels at random, also from within events, and holds what ran against a list
+// that is searched.
 func TestQueueAgainstSorting(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
@@ -143,7 +144,8 @@ func TestTheEndOfTheClockIsAnError(t *testing.T) {
 }
 
 func TestSpanAndSum(t *testing.T) {
-	for ns, want := range map[float64]time.Duration{0: 0, 1.9: 1, 1e300: endOfTime, math.Inf(1): endOfTime, 1 << 63: endOfTime} {
+	for ns, want := range map[float64]time.Duration{0: 0, 1.9: 1, 1e300: endOfTime, math.Inf(1): endOfTime,
+		1 << 63: endOfTime} {
 		if got := Span(ns); got != want {
 			t.Errorf("Span(%v) = %d, want %d", ns, got, want)
 		}
@@ -194,7 +196,8 @@ func TestStationServesInTheOrderOfArrival(t *testing.T) {
 	}
 }
 
-// meanWait returns the mean time in the queue of a station with one server and Poisson arrivals of rate rho, in units of the mean service.
+// meanWait returns the mean time in the queue of a station with one server and Poisson arrivals of rate rho, in units
+// of the mean service.
 func meanWait(t *testing.T, rho float64, service func(*rand.Rand) float64) float64 {
 	const customers, unit = 150_000, float64(time.Millisecond)
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -218,7 +221,8 @@ func meanWait(t *testing.T, rho float64, service func(*rand.Rand) float64) float
 	return sum / customers / unit
 }
 
-// TestQueueingFormulas holds the mean wait against Pollaczek and Khinchine's: rho/(1-rho) services for M/M/1, half of that for M/D/1.
+// TestQueueingFormulas holds the mean wait against Pollaczek and Khinchine's: rho/(1-rho) services for M/M/1, half of
+// that for M/D/1.
 func TestQueueingFormulas(t *testing.T) {
 	for _, rho := range []float64{0.3, 0.7} {
 		mm1, md1 := rho/(1-rho), rho/(1-rho)/2

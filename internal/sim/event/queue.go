@@ -13,7 +13,8 @@ func (e entry) before(o entry) bool {
 	return e.when < o.when || e.when == o.when && e.seq < o.seq
 }
 
-// queue is a heap of four children per node, which is flatter than the usual two. Timers know their place in it, so that they can be cancelled.
+// queue is a heap of four children per node, which is flatter than the usual two. Timers know their place in it, so
+// that they can be cancelled.
 type queue struct {
 	entries []entry
 }

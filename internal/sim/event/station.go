@@ -1,7 +1,7 @@
 package event
 
-// Station is a number of equal servers with one queue, first come first served: the requests that run at once, the outstanding accesses of a
-// memory, a disk.
+// Station is a number of equal servers with one queue, first come first served: the requests that run at once, the
+// outstanding accesses of a memory, a disk.
 type Station struct {
 	loop    *Loop
 	idle    int
@@ -13,8 +13,8 @@ func NewStation(loop *Loop, servers int) *Station {
 	return &Station{loop: loop, idle: servers}
 }
 
-// Acquire calls granted with a server of its own, at once where one is idle, otherwise when it comes first in the queue. Who was granted a
-// server gives it back with Release.
+// Acquire calls granted with a server of its own, at once where one is idle, otherwise when it comes first in the
+// queue. Who was granted a server gives it back with Release.
 func (s *Station) Acquire(granted func()) {
 	if s.idle == 0 {
 		s.waiting.push(granted)

@@ -1,5 +1,5 @@
-// Package prefill models the time to first token (TTFT) of a language model that keeps the keys and values of prompts in a prefix tree: tokens
-// that are cached need not be computed again.
+// Package prefill models the time to first token (TTFT) of a language model that keeps the keys and values of prompts
+// in a prefix tree: tokens that are cached need not be computed again.
 //
 // The prefill of a prompt of which c tokens are cached and u are not takes
 //
@@ -7,8 +7,9 @@
 //	operations = 2 x active parameters x u + attention x (u x c + u x (u+1) / 2)
 //	bytes      = weights + KV x (c + u)
 //
-// (a roofline). At least one token is computed, since the first output comes from it. Prompts are prefilled one at a time, first come first
-// served; output tokens then take a stated time each beside the prefills of others, and the prompt's blocks stay locked until the last.
+// (a roofline). At least one token is computed, since the first output comes from it. Prompts are prefilled one at a
+// time, first come first served; output tokens then take a stated time each beside the prefills of others, and the
+// prompt's blocks stay locked until the last.
 package prefill
 
 import (
@@ -22,7 +23,8 @@ import (
 type Arrivals string
 
 const (
-	// Closed keeps Concurrency prompts in flight: the next comes when one is done. The next turn of a conversation waits for the one before it.
+	// Closed keeps Concurrency prompts in flight: the next comes when one is done. The next turn of a conversation waits
+	// for the one before it.
 	Closed Arrivals = "closed"
 	// FromTrace takes the times of the trace; at most Concurrency prompts are in flight, the others wait.
 	FromTrace Arrivals = "trace"
@@ -72,7 +74,8 @@ type Hit struct {
 
 // Cache is the cache of keys and values.
 type Cache interface {
-	// Begin looks up prompt i, makes room for its blocks and locks them. It is called once for each prompt, in their order.
+	// Begin looks up prompt i, makes room for its blocks and locks them. It is called once for each prompt, in their
+	// order.
 	Begin(i int) Hit
 	// Finish unlocks the blocks of prompt i.
 	Finish(i int)
@@ -114,10 +117,11 @@ type model struct {
 	gpu     *event.Station // prefills
 
 	// Of the closed loop.
-	next     int     // prompt to send
-	inFlight int     // prompts
-	before   []int32 // per prompt: the turn before it in its conversation, -1 for the first; nil where conversations are not known
-	done     []bool  // per prompt
+	next     int // prompt to send
+	inFlight int // prompts
+	// per prompt: the turn before it in its conversation, -1 for the first; nil where conversations are not known
+	before []int32
+	done   []bool // per prompt
 }
 
 // openTurns finds the turn before each.
@@ -137,8 +141,9 @@ func (m *model) openTurns() {
 	}
 }
 
-// sendReady sends prompts while there are fewer than Concurrency in flight and the turn before the next one is done. Prompts keep the order of the
-// trace, which all policies see and the optimum knows; so one that waits for its turn holds up the others.
+// sendReady sends prompts while there are fewer than Concurrency in flight and the turn before the next one is done.
+// Prompts keep the order of the trace, which all policies see and the optimum knows; so one that waits for its turn
+// holds up the others.
 func (m *model) sendReady() {
 	for m.next < len(m.served) && m.inFlight < m.Concurrency && m.turn(m.next) {
 		m.next++
@@ -152,7 +157,8 @@ func (m *model) turn(i int) bool {
 	return m.before == nil || m.before[i] < 0 || m.done[m.before[i]]
 }
 
-// arriveAt has prompt i and those after it come at the times of the trace, the first at 0. One whose time lies before that of an earlier prompt comes with it.
+// arriveAt has prompt i and those after it come at the times of the trace, the first at 0. One whose time lies before
+// that of an earlier prompt comes with it.
 func (m *model) arriveAt(i int) {
 	if i == len(m.served) {
 		return
@@ -173,7 +179,8 @@ func (m *model) request(i int) {
 
 func (m *model) prefill(i int) {
 	hit := m.cache.Begin(i)
-	predicting := event.Sum(event.Span(float64(hit.Calls)*float64(m.PredictCall)), event.Span(float64(hit.Predictions)*float64(m.PredictRow)),
+	predicting := event.Sum(event.Span(float64(hit.Calls)*float64(m.PredictCall)),
+		event.Span(float64(hit.Predictions)*float64(m.PredictRow)),
 		event.Span(m.TrainUnit*float64(hit.Trained)))
 	m.loop.After(event.Sum(predicting, m.Prefill(int(m.prompts.Tokens[i]), hit.Tokens)), func() {
 		m.served[i].FirstToken = m.loop.Now()

@@ -62,7 +62,8 @@ func TestPrefillOfQwen(t *testing.T) {
 	}
 }
 
-// TestUtilisationOfDeepSeek holds the utilisation against what it was taken from: 32,200 computed tokens per second on eight H800.
+// TestUtilisationOfDeepSeek holds the utilisation against what it was taken from: 32,200 computed tokens per second on
+// eight H800.
 func TestUtilisationOfDeepSeek(t *testing.T) {
 	c := Config{Shape: ShapeOf("deepseek-r1"), Hardware: HardwareOf("8xh800")}
 	c.Attention = 0 // whose share is not published
@@ -74,7 +75,8 @@ func TestUtilisationOfDeepSeek(t *testing.T) {
 }
 
 func TestAloneTTFTIsThePrefill(t *testing.T) {
-	cache := &scripted{hits: []Hit{{}, {Tokens: 60}, {Tokens: 100}, {Tokens: 60, Calls: 2, Predictions: 3000, Trained: 1000}}}
+	cache := &scripted{hits: []Hit{{}, {Tokens: 60}, {Tokens: 100},
+		{Tokens: 60, Calls: 2, Predictions: 3000, Trained: 1000}}}
 	c := perToken()
 	c.PredictCall, c.PredictRow, c.TrainUnit = 500*time.Microsecond, time.Microsecond, 6000
 	served := mustRun(t, prompts(100, 100, 100, 100), cache, c)
@@ -91,15 +93,18 @@ func TestAloneTTFTIsThePrefill(t *testing.T) {
 	}
 }
 
-// TestTwoInFlight: prefills come one at a time, decoding beside them, and prompts are locked from their prefill to their last token.
+// TestTwoInFlight: prefills come one at a time, decoding beside them, and prompts are locked from their prefill to
+// their last token.
 func TestTwoInFlight(t *testing.T) {
 	cache := &scripted{hits: make([]Hit, 4)}
 	c := perToken()
 	c.Concurrency = 2
 	served := mustRun(t, prompts(10, 50, 5, 5), cache, c)
-	// 0 is prefilled 0-10 and decodes until 30; 1 waits, is prefilled 10-60 and decodes until 80; 2 comes at 30, waits for 1, 60-65, until 85.
+	// 0 is prefilled 0-10 and decodes until 30; 1 waits, is prefilled 10-60 and decodes until 80; 2 comes at 30, waits for
+	// 1, 60-65, until 85.
 	ms := time.Millisecond
-	want := []Served{{0, 10 * ms, 30 * ms}, {0, 60 * ms, 80 * ms}, {30 * ms, 65 * ms, 85 * ms}, {80 * ms, 85 * ms, 105 * ms}}
+	want := []Served{{0, 10 * ms, 30 * ms}, {0, 60 * ms, 80 * ms}, {30 * ms, 65 * ms, 85 * ms},
+		{80 * ms, 85 * ms, 105 * ms}}
 	if !slices.Equal(served, want) {
 		t.Errorf("served %v, want %v", served, want)
 	}
@@ -131,7 +136,8 @@ func TestArrivalsOfTheTrace(t *testing.T) {
 	c.Concurrency, c.Arrivals = 5, FromTrace
 	served := mustRun(t, p, &scripted{hits: make([]Hit, 3)}, c)
 	for i, want := range []Served{{0, 10, 30}, {5, 20, 40}, {5, 30, 50}} {
-		if got := served[i]; got.Arrived != want.Arrived*time.Millisecond || got.FirstToken != want.FirstToken*time.Millisecond {
+		if got := served[i]; got.Arrived != want.Arrived*time.Millisecond ||
+			got.FirstToken != want.FirstToken*time.Millisecond {
 			t.Errorf("prompt %d: %v, want %v ms", i, got, want)
 		}
 	}
@@ -154,12 +160,18 @@ func TestPoissonArrivals(t *testing.T) {
 	}
 }
 
-// TestMoreIsNeverSlower: more cached tokens and better hardware never make a prefill longer, nor a first token later while prompts come at given times.
+// TestMoreIsNeverSlower: more cached tokens and better hardware never make a prefill longer, nor a first token later
+// while prompts come at given times.
 func TestMoreIsNeverSlower(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := Config{
-			Shape: ShapeOf(rapid.SampledFrom(Models()).Draw(t, "model")), Hardware: HardwareOf(rapid.SampledFrom(HardwareNames()).Draw(t, "hardware")),
-			Concurrency: rapid.IntRange(1, 4).Draw(t, "concurrency"), Arrivals: Poisson, Rate: 2,
+			Shape: ShapeOf(
+				rapid.SampledFrom(Models()).Draw(t, "model"),
+			),
+			Hardware:    HardwareOf(rapid.SampledFrom(HardwareNames()).Draw(t, "hardware")),
+			Concurrency: rapid.IntRange(1, 4).Draw(t, "concurrency"),
+			Arrivals:    Poisson,
+			Rate:        2,
 		}
 		n := rapid.IntRange(1, 20).Draw(t, "n")
 		tokens, less, more := make([]int32, n), make([]Hit, n), make([]Hit, n)

@@ -21,31 +21,35 @@ type Hardware struct {
 	Utilisation float64 // share of Peak that a prefill reaches
 }
 
-// attention returns the operations per token and token before it: in each layer every head multiplies a query with a key, and a weight with a
-// value; a multiplication and an addition are two operations.
+// attention returns the operations per token and token before it: in each layer every head multiplies a query with a
+// key, and a weight with a value; a multiplication and an addition are two operations.
 func attention(layers, heads, key, value int) float64 {
 	return float64(2 * layers * heads * (key + value))
 }
 
 // Shapes of the models in LCR, section 5.1.
 var shapes = map[string]Shape{
-	// Qwen2.5 technical report (arXiv 2412.15115), table 1, and the configuration of Qwen2.5-32B-Instruct-AWQ: 32.5e9 parameters, 64 layers, hidden
-	// size 5120, 40 heads of 128, 8 of them with keys and values of 16 bits; files of 19.3 GB. Decoding: four times what reading the weights once
-	// takes on 4xrtx4090, our choice.
-	"qwen2.5-32b-awq": {Active: 32.5e9, Weights: 19.3e9, Attention: attention(64, 40, 128, 128), KV: 64 * 8 * (128 + 128) * 2, Decode: 0.020},
-	// DeepSeek-V3 technical report (arXiv 2412.19437), section 4.2: 671e9 parameters of 8 bits, 37e9 of them active, 61 layers, hidden size 7168,
-	// 128 heads, keys of 128+64 and values of 128, which are kept as 512+64 numbers of 16 bits. Decoding: 20 to 22 tokens per second
-	// (DeepSeek, DeepSeek-V3/R1 inference system overview, 2025).
-	"deepseek-r1": {Active: 37e9, Weights: 671e9, Attention: attention(61, 128, 128+64, 128), KV: 61 * (512 + 64) * 2, Decode: 0.048},
+	// Qwen2.5 technical report (arXiv 2412.15115), table 1, and the configuration of Qwen2.5-32B-Instruct-AWQ: 32.5e9
+	// parameters, 64 layers, hidden size 5120, 40 heads of 128, 8 of them with keys and values of 16 bits; files of 19.3
+	// GB. Decoding: four times what reading the weights once takes on 4xrtx4090, our choice.
+	"qwen2.5-32b-awq": {Active: 32.5e9, Weights: 19.3e9, Attention: attention(64, 40, 128, 128),
+		KV: 64 * 8 * (128 + 128) * 2, Decode: 0.020},
+	// DeepSeek-V3 technical report (arXiv 2412.19437), section 4.2: 671e9 parameters of 8 bits, 37e9 of them active, 61
+	// layers, hidden size 7168, 128 heads, keys of 128+64 and values of 128, which are kept as 512+64 numbers of 16 bits.
+	// Decoding: 20 to 22 tokens per second (DeepSeek, DeepSeek-V3/R1 inference system overview, 2025).
+	"deepseek-r1": {Active: 37e9, Weights: 671e9, Attention: attention(61, 128, 128+64, 128), KV: 61 * (512 + 64) * 2,
+		Decode: 0.048},
 }
 
 // hardware of LCR, section 5.1.
 var hardware = map[string]Hardware{
-	// NVIDIA Ada GPU architecture whitepaper, appendix A: 165.2 TFLOPS in 16 bits with sums in 32, without sparsity; 1008 GB/s. Utilisation: a prompt
-	// that is alone (Pope et al., Efficiently Scaling Transformer Inference, MLSys 2023, table 2).
+	// NVIDIA Ada GPU architecture whitepaper, appendix A: 165.2 TFLOPS in 16 bits with sums in 32, without sparsity; 1008
+	// GB/s. Utilisation: a prompt that is alone (Pope et al., Efficiently Scaling Transformer Inference, MLSys 2023, table
+	// 2).
 	"4xrtx4090": {Peak: 4 * 165.2e12, Bandwidth: 4 * 1008e9, Utilisation: 0.43},
-	// NVIDIA H100 datasheet, whose H800 has the same tensor cores and memory: 1979 TFLOPS in 8 bits without sparsity, 3350 GB/s. Utilisation: 73.7e3
-	// tokens per second and node, 56.3% of them cached (DeepSeek, DeepSeek-V3/R1 inference system overview, 2025), are 2.4e15 operations.
+	// NVIDIA H100 datasheet, whose H800 has the same tensor cores and memory: 1979 TFLOPS in 8 bits without sparsity, 3350
+	// GB/s. Utilisation: 73.7e3 tokens per second and node, 56.3% of them cached (DeepSeek, DeepSeek-V3/R1 inference
+	// system overview, 2025), are 2.4e15 operations.
 	"8xh800": {Peak: 8 * 1979e12, Bandwidth: 8 * 3350e9, Utilisation: 0.15},
 }
 

@@ -1,13 +1,15 @@
-// Package sls models the time of SparseLengthsSum, the lookup of embedding vectors that dominates recommendation models: vectors that are cached in
-// the memory of a GPU are read from there, the others are fetched from the memory of its host.
+// Package sls models the time of SparseLengthsSum, the lookup of embedding vectors that dominates recommendation
+// models: vectors that are cached in the memory of a GPU are read from there, the others are fetched from the memory of
+// its host.
 //
 // The latency of a batch that runs alone is
 //
 //	launch + predictions + distinct misses x vector bytes / host rate + access + lookups x vector bytes / HBM bandwidth
 //
-// where the host rate is the bandwidth of the host's memory or, if that is less, what so many outstanding random accesses of so long each bring
-// (Little's law). The second line of the host is left out where nothing is missing. Batches that run at once share both memories fairly, or
-// queue for them, and a batch that finds a vector which another one is still fetching waits for it.
+// where the host rate is the bandwidth of the host's memory or, if that is less, what so many outstanding random
+// accesses of so long each bring (Little's law). The second line of the host is left out where nothing is missing.
+// Batches that run at once share both memories fairly, or queue for them, and a batch that finds a vector which another
+// one is still fetching waits for it.
 package sls
 
 import (
@@ -29,7 +31,8 @@ type Config struct {
 	PredictRow  time.Duration // of the prediction for one key
 	TrainUnit   float64       // nanoseconds of training per row, feature and tree
 	InFlight    int           // batches that run at once, at least 1
-	Queued      bool          // a memory serves one batch after the other; otherwise those that read from it share it equally
+	// a memory serves one batch after the other; otherwise those that read from it share it equally
+	Queued bool
 	// Rate is of Poisson arrivals, batches per second; 0: a closed loop, in which the next batch comes when one is done.
 	Rate float64
 	Seed uint64 // of the arrivals
@@ -56,7 +59,8 @@ type Cache interface {
 	Worker(w *Worker)
 }
 
-// Worker makes predictions in the background, a batch of them at a time. The results of a batch are known when it is done.
+// Worker makes predictions in the background, a batch of them at a time. The results of a batch are known when it is
+// done.
 type Worker struct {
 	loop       *event.Loop
 	predictRow time.Duration

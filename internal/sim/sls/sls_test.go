@@ -43,8 +43,14 @@ func batch(first, keys, missing int) Batch {
 // config are the constants of LCR: HBM reads 600 GB/s, the host 60 GB/s at random.
 func config() Config {
 	return Config{
-		Launch: 50 * time.Microsecond, VectorBytes: 512, HBM: 600e9, Host: 60e9, Access: 100 * time.Nanosecond, Outstanding: 1000,
-		PredictRow: 80, InFlight: 1,
+		Launch:      50 * time.Microsecond,
+		VectorBytes: 512,
+		HBM:         600e9,
+		Host:        60e9,
+		Access:      100 * time.Nanosecond,
+		Outstanding: 1000,
+		PredictRow:  80,
+		InFlight:    1,
 	}
 }
 
@@ -105,7 +111,8 @@ func TestClosedLoop(t *testing.T) {
 	}
 }
 
-// TestBatchesShareTheMemories: two equal batches at once take twice as long as one in the memories, and the fixed cost once.
+// TestBatchesShareTheMemories: two equal batches at once take twice as long as one in the memories, and the fixed cost
+// once.
 func TestBatchesShareTheMemories(t *testing.T) {
 	c := config()
 	c.InFlight = 2
@@ -125,7 +132,8 @@ func TestBatchesQueueForTheMemories(t *testing.T) {
 	within(t, "the second of two batches", served[1].Done, 50e3+2*fetch+100+read)
 }
 
-// TestDelayedHit: what another batch is fetching is waited for, whether the index has it already or has lost it again, and is not fetched twice.
+// TestDelayedHit: what another batch is fetching is waited for, whether the index has it already or has lost it again,
+// and is not fetched twice.
 func TestDelayedHit(t *testing.T) {
 	c := config()
 	c.InFlight, c.Launch = 2, 0
@@ -182,7 +190,8 @@ func TestPoissonArrivals(t *testing.T) {
 	}
 }
 
-// TestMoreIsNeverSlower: fewer misses, more bandwidth, more accesses at a time and shorter ones never make a batch slower, alone.
+// TestMoreIsNeverSlower: fewer misses, more bandwidth, more accesses at a time and shorter ones never make a batch
+// slower, alone.
 func TestMoreIsNeverSlower(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := config()

@@ -1,5 +1,6 @@
-// Package overlap says how much of a trace of queries could be answered by what was asked before, at any threshold of similarity. It counts pairs of similar
-// queries, and the requests that have a similar one before them, which no policy of a semantic cache can exceed in hits.
+// Package overlap says how much of a trace of queries could be answered by what was asked before, at any threshold of
+// similarity. It counts pairs of similar queries, and the requests that have a similar one before them, which no policy
+// of a semantic cache can exceed in hits.
 package overlap
 
 import (
@@ -45,8 +46,13 @@ func Measure(t *traces.Trace, neighbours *similarity.Neighbours, taus []float64)
 	rows := make([]Row, len(taus))
 	for i, tau := range taus {
 		rows[i] = Row{
-			Trace: t.Name, Requests: len(t.Objects), Queries: t.NumObjects, Dimension: t.Queries.Dim, Embeddings: t.Queries.Embeddings,
-			Bytes: neighbours.Bytes() + 4*int64(len(t.Queries.Vectors)), Tau: tau,
+			Trace:      t.Name,
+			Requests:   len(t.Objects),
+			Queries:    t.NumObjects,
+			Dimension:  t.Queries.Dim,
+			Embeddings: t.Queries.Embeddings,
+			Bytes:      neighbours.Bytes() + 4*int64(len(t.Queries.Vectors)),
+			Tau:        tau,
 		}
 		rows[i].count(neighbours, float32(tau))
 	}
@@ -73,7 +79,8 @@ func (r *Row) count(neighbours *similarity.Neighbours, tau float32) {
 	}
 }
 
-// anyBelow reports whether one of ids is less than o. Queries are numbered as they first come, so that those below o have come before it.
+// anyBelow reports whether one of ids is less than o. Queries are numbered as they first come, so that those below o
+// have come before it.
 func anyBelow(ids []uint32, o uint32) bool {
 	for _, id := range ids {
 		if id < o {

@@ -12,17 +12,20 @@ import (
 // small is a trace of four queries, 0 and 1 alike, 1 and 2 less, with requests to them.
 func small() (*traces.Trace, *similarity.Neighbours) {
 	t := &traces.Trace{
-		Name: "small", Objects: []uint32{0, 1, 0, 2, 3, 3}, NumObjects: 4, Keys: []traces.Key{{Text: "q0"}, {Num: 17}, {Text: "a,b"}, {Text: "q3"}},
+		Name: "small", Objects: []uint32{0, 1, 0, 2, 3, 3}, NumObjects: 4, Keys: []traces.Key{{Text: "q0"}, {Num: 17},
+			{Text: "a,b"}, {Text: "q3"}},
 		Queries: &traces.Queries{Embeddings: "in the trace", Dim: 2, Vectors: make([]float32, 8)},
 	}
-	return t, similarity.NewNeighbours(4, 0.5, []similarity.Pair{{A: 0, B: 1, Similarity: 0.9}, {A: 1, B: 2, Similarity: 0.7}, {A: 0, B: 2, Similarity: 0.5}})
+	return t, similarity.NewNeighbours(4, 0.5, []similarity.Pair{{A: 0, B: 1, Similarity: 0.9},
+		{A: 1, B: 2, Similarity: 0.7}, {A: 0, B: 2, Similarity: 0.5}})
 }
 
 func TestMeasure(t *testing.T) {
 	trace, neighbours := small()
 	rows := Measure(trace, neighbours, []float64{0.5, 0.7, 0.71, 0.95})
 	for i, want := range []Row{
-		{Tau: 0.5, Pairs: 3, Mean: 1.5, Most: 2, Lone: 1, Answerable: 4}, // the first requests to 1 and 2, the second ones to 0 and 3
+		// the first requests to 1 and 2, the second ones to 0 and 3
+		{Tau: 0.5, Pairs: 3, Mean: 1.5, Most: 2, Lone: 1, Answerable: 4},
 		{Tau: 0.7, Pairs: 2, Mean: 1, Most: 2, Lone: 1, Answerable: 4},
 		{Tau: 0.71, Pairs: 1, Mean: 0.5, Most: 1, Lone: 2, Answerable: 3},
 		{Tau: 0.95, Pairs: 0, Mean: 0, Most: 0, Lone: 4, Answerable: 2},

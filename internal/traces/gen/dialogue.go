@@ -14,24 +14,32 @@ import (
 var dialogueParams = []params.Param{
 	{Name: "topics", Default: 120, Min: 1, Max: 1 << 20, Doc: "number of topics"},
 	{Name: "sessions", Default: 40, Min: 1, Max: 1 << 16, Doc: "different sessions of a topic, each of 4 to 12 queries"},
-	{Name: "families", Default: 4, Min: 1, Max: 1 << 10, Doc: "families of a topic: groups of sessions that share one or two anchor queries"},
-	{Name: "requests", Default: 10_000, Min: 4, Max: 1 << 28, Doc: "queries of all sessions together, without those that require-anchor adds"},
+	{Name: "families", Default: 4, Min: 1, Max: 1 << 10, Doc: "families of a topic: groups of sessions that share one " +
+		"or two anchor queries"},
+	{Name: "requests", Default: 10_000, Min: 4, Max: 1 << 28, Doc: "queries of all sessions together, without those " +
+		"that require-anchor adds"},
 	{Name: "zipf", Default: 0.7, Min: 0, Max: 10, Doc: "exponent of the popularity of the topics, counted in sessions"},
-	{Name: "repeats", Default: 0.5, Min: 0, Max: 1, Doc: "share of the sessions that shall be earlier ones of their topic, asked again"},
-	{Name: "long", Default: 0.5, Min: 0, Max: 1, Doc: "share of the reuses that are long: more than capacity other queries came since the last use"},
+	{Name: "repeats", Default: 0.5, Min: 0, Max: 1, Doc: "share of the sessions that shall be earlier ones of their " +
+		"topic, asked again"},
+	{Name: "long", Default: 0.5, Min: 0, Max: 1, Doc: "share of the reuses that are long: more than capacity other " +
+		"queries came since the last use"},
 	{Name: "capacity", Default: 1000, Min: 1, Max: 1 << 28, Doc: "distinct queries beyond which a reuse is long"},
-	{Name: "paraphrases", Default: 0.5, Min: 0, Max: 1, Doc: "share of the reuses that come in other words: a query id of their own, of similarity 0.964"},
+	{Name: "paraphrases", Default: 0.5, Min: 0, Max: 1, Doc: "share of the reuses that come in other words: a query id " +
+		"of their own, of similarity 0.964"},
 	{Name: "require-anchor", Default: false, Doc: "each query that follows an anchor is preceded by a request for it"},
 	{Name: "dim", Default: 384, Min: 64, Max: 1 << 14, Doc: "numbers in an embedding"},
 	{Name: "a", Default: 0.45, Min: 0, Max: 1, Doc: "similarity of queries of one topic that are not related otherwise"},
-	{Name: "b", Default: 0.10, Min: 0, Max: 1, Doc: "what following the same anchor adds to the similarity of two queries"},
-	{Name: "rate", Default: 1.0, Min: 0, Max: 1e9, Doc: "requests per second of the trace's clock, evenly spaced from 0 on; 0: no clock"},
+	{Name: "b", Default: 0.10, Min: 0, Max: 1, Doc: "what following the same anchor adds to the similarity of two " +
+		"queries"},
+	{Name: "rate", Default: 1.0, Min: 0, Max: 1e9, Doc: "requests per second of the trace's clock, evenly spaced from 0 " +
+		"on; 0: no clock"},
 	{Name: "seed", Default: 0, Min: 0, Doc: "the only source of randomness"},
 }
 
 // dialogueTrace is the queries of a generated trace of dialogues, in order.
 //
-// A question is what is asked, in whatever words: the entry that a cache should have. Its number tells it; a query is one wording of it and has an id.
+// A question is what is asked, in whatever words: the entry that a cache should have. Its number tells it; a query is
+// one wording of it and has an id.
 type dialogueTrace struct {
 	plan          *dialoguePlan
 	space         *dialogueSpace
@@ -66,7 +74,12 @@ func newDialogueTrace(v params.Values) (recordSource, error) {
 		return nil, fmt.Errorf("a=%v, b=%v: want a sum of at most 1, of which the rest is what is a query's own", a, b)
 	}
 	if need := 2 + maxAnchors*v.Int("families"); v.Int("dim") <= need {
-		return nil, fmt.Errorf("dim=%d: the directions of %d families need more than %d", v.Int("dim"), v.Int("families"), need)
+		return nil, fmt.Errorf(
+			"dim=%d: the directions of %d families need more than %d",
+			v.Int("dim"),
+			v.Int("families"),
+			need,
+		)
 	}
 	if n := v.Int("topics") * max(v.Int("sessions"), v.Int("families")); n > maxPool {
 		return nil, fmt.Errorf("%d sessions or families of all topics: want at most %d", n, maxPool)
@@ -94,7 +107,8 @@ func (t *dialogueTrace) requests() int { return t.total }
 
 func (t *dialogueTrace) measured() string {
 	p := t.plan
-	return fmt.Sprintf("%d requests in %d sessions of %d topics, exponent of Zipf's law %.3f (wanted: %v); %d reuses of %d queries, %.1f%% long (wanted: %v%%)",
+	return fmt.Sprintf("%d requests in %d sessions of %d topics, exponent of Zipf's law %.3f (wanted: %v); %d reuses of "+
+		"%d queries, %.1f%% long (wanted: %v%%)",
 		t.total, len(p.order), p.topics, p.gotZipf, p.zipf, p.reuses, p.distinct, 100*p.share, 100*p.long)
 }
 

@@ -27,9 +27,9 @@ func newPlacement(p *dialoguePlan) *placement {
 	return m
 }
 
-// take returns the session of a topic that comes next: one that is new, or one asked before, long ago or not; of several the one that which, in [0,1), tells.
-// Where there is none of that kind, a new one comes; where all are known, one of the other kind. With spare those whose anchors were asked lately are taken only
-// where there are no others.
+// take returns the session of a topic that comes next: one that is new, or one asked before, long ago or not; of
+// several the one that which, in [0,1), tells. Where there is none of that kind, a new one comes; where all are known,
+// one of the other kind. With spare those whose anchors were asked lately are taken only where there are no others.
 func (m *placement) take(topic int, repeat, long, spare bool, which float64) int32 {
 	number := int32(-1)
 	if repeat {

@@ -20,8 +20,9 @@ const (
 	maxAnchors = 2
 )
 
-// within is how far the measured share of long reuses, and the measured exponent of Zipf's law, may be from what is wanted. The search for the former ends when it is
-// closeEnough, and at the latest after maxSteps of bisection with each of maxDraws streams of choices.
+// within is how far the measured share of long reuses, and the measured exponent of Zipf's law, may be from what is
+// wanted. The search for the former ends when it is closeEnough, and at the latest after maxSteps of bisection with
+// each of maxDraws streams of choices.
 const (
 	within      = 0.01
 	closeEnough = 0.001
@@ -31,7 +32,8 @@ const (
 
 // dialoguePlan says which sessions are asked one after another.
 //
-// Questions are numbered: first the anchors, maxAnchors for each family even where it has fewer, then what is private to a session.
+// Questions are numbered: first the anchors, maxAnchors for each family even where it has fewer, then what is private
+// to a session.
 type dialoguePlan struct {
 	topics, families, sessions int
 	zipf, long, repeats        float64
@@ -62,7 +64,14 @@ type poolSession struct {
 
 func newDialoguePlan(v params.Values) (*dialoguePlan, error) {
 	p := &dialoguePlan{
-		topics: v.Int("topics"), families: v.Int("families"), sessions: v.Int("sessions"), zipf: v.Float("zipf"), long: v.Float("long"), repeats: v.Float("repeats"),
+		topics: v.Int(
+			"topics",
+		),
+		families: v.Int("families"),
+		sessions: v.Int("sessions"),
+		zipf:     v.Float("zipf"),
+		long:     v.Float("long"),
+		repeats:  v.Float("repeats"),
 		capacity: v.Int("capacity"),
 	}
 	seed, requests := uint64(v.Int("seed")), v.Int("requests")
@@ -90,8 +99,8 @@ func (p *dialoguePlan) drawPool(seed uint64) {
 	}
 }
 
-// drawTopics gives n places in the order a topic each. Places are shares of the cumulated popularity at equal steps from a random start, so that every topic has its
-// expected number of places but for rounding; then they are shuffled.
+// drawTopics gives n places in the order a topic each. Places are shares of the cumulated popularity at equal steps
+// from a random start, so that every topic has its expected number of places but for rounding; then they are shuffled.
 func (p *dialoguePlan) drawTopics(n int, seed uint64) error {
 	bits := random.Stream(seed, topicBits)
 	weights := make([]float64, p.topics)
@@ -117,13 +126,14 @@ func (p *dialoguePlan) drawTopics(n int, seed uint64) error {
 		p.gotZipf = likelyExponent(counts)
 	}
 	if math.Abs(p.gotZipf-p.zipf) > within {
-		return fmt.Errorf("zipf=%v: the topics of %d sessions have the exponent %.3f at best; want more requests or fewer topics", p.zipf, n, p.gotZipf)
+		return fmt.Errorf("zipf=%v: the topics of %d sessions have the exponent %.3f at best; want more requests or fewer "+
+			"topics", p.zipf, n, p.gotZipf)
 	}
 	return nil
 }
 
-// likelyExponent returns the exponent of Zipf's law under which draws are most likely that gave these counts by rank: the one whose mean logarithm of the rank is
-// that of the draws.
+// likelyExponent returns the exponent of Zipf's law under which draws are most likely that gave these counts by rank:
+// the one whose mean logarithm of the rank is that of the draws.
 func likelyExponent(counts []int) float64 {
 	var sum, n float64
 	for i, c := range counts {
@@ -154,7 +164,8 @@ func meanLogRank(n int, exponent float64) float64 {
 	return sum / weights
 }
 
-// search orders sessions again and again until the share of long reuses is what is wanted, and keeps the order that comes nearest.
+// search orders sessions again and again until the share of long reuses is what is wanted, and keeps the order that
+// comes nearest.
 func (p *dialoguePlan) search(requests int, seed uint64) error {
 	drawn, best := p.pool, sessionOrder{share: math.Inf(1)}
 	for draw := range maxDraws {
@@ -166,7 +177,12 @@ func (p *dialoguePlan) search(requests int, seed uint64) error {
 		}
 	}
 	if p.missedBy(best) > within {
-		return fmt.Errorf("long=%v: the share of long reuses comes to %.3f at best; want %s", p.long, best.share, p.remedy(best.share))
+		return fmt.Errorf(
+			"long=%v: the share of long reuses comes to %.3f at best; want %s",
+			p.long,
+			best.share,
+			p.remedy(best.share),
+		)
 	}
 	p.sessionOrder = best
 	return nil
@@ -175,7 +191,8 @@ func (p *dialoguePlan) search(requests int, seed uint64) error {
 // missedBy returns how far an order is from the share of long reuses that is wanted.
 func (p *dialoguePlan) missedBy(o sessionOrder) float64 { return math.Abs(o.share - p.long) }
 
-// bisect looks for the lateness of the choices: the share of long reuses grows with it, but for leaps, as each choice changes what can be chosen later.
+// bisect looks for the lateness of the choices: the share of long reuses grows with it, but for leaps, as each choice
+// changes what can be chosen later.
 func (p *dialoguePlan) bisect(drawn []poolSession, best *sessionOrder, requests int, seed, purpose uint64) error {
 	low, high, lateness := 0.0, 2.0, p.long
 	for range maxSteps {
@@ -206,8 +223,9 @@ func (p *dialoguePlan) remedy(share float64) string {
 	return "a larger capacity, a larger zipf or fewer topics"
 }
 
-// try orders the sessions that were drawn and measures the share of long reuses. Lateness up to 1 is the probability that a repeat shall be long. What it is above 1 is
-// the probability that a session shall be one whose anchors, too, were not asked lately.
+// try orders the sessions that were drawn and measures the share of long reuses. Lateness up to 1 is the probability
+// that a repeat shall be long. What it is above 1 is the probability that a session shall be one whose anchors, too,
+// were not asked lately.
 func (p *dialoguePlan) try(drawn []poolSession, lateness float64, requests int, bits *rand.PCG) error {
 	p.sessionOrder = sessionOrder{pool: slices.Clone(drawn)}
 	places := newPlacement(p)
@@ -220,8 +238,8 @@ func (p *dialoguePlan) try(drawn []poolSession, lateness float64, requests int, 
 	return p.measure()
 }
 
-// fit moves the lengths of sessions, chosen at random, by one query at a time until there are as many requests as there shall be, or as near to it as whole sessions
-// come: one that is asked often moves them by more than one.
+// fit moves the lengths of sessions, chosen at random, by one query at a time until there are as many requests as there
+// shall be, or as near to it as whole sessions come: one that is asked often moves them by more than one.
 func (p *dialoguePlan) fit(requests int, bits *rand.PCG) {
 	times := make([]int, len(p.pool))
 	missing := requests
@@ -265,7 +283,8 @@ func (p *dialoguePlan) questions() int {
 	return int(last.private + last.length - int32(p.anchors[last.family]))
 }
 
-// questionsOf returns the questions of a session: an anchor and what follows it, and if there is a second anchor that one and the rest.
+// questionsOf returns the questions of a session: an anchor and what follows it, and if there is a second anchor that
+// one and the rest.
 func (p *dialoguePlan) questionsOf(number int32) []int {
 	s := p.pool[number]
 	anchors := int(p.anchors[s.family])
@@ -314,7 +333,8 @@ func (p *dialoguePlan) measure() error {
 		}
 	}
 	if p.reuses == 0 {
-		return errors.New("no query comes twice, so that there are no reuses of which a share could be long; want more requests or more repeats")
+		return errors.New("no query comes twice, so that there are no reuses of which a share could be long; want more " +
+			"requests or more repeats")
 	}
 	p.share = float64(long) / float64(p.reuses)
 	return nil

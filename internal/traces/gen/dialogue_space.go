@@ -7,8 +7,9 @@ import (
 	"github.com/cachesim/cachesim/internal/random"
 )
 
-// dialogueSpace makes embeddings: sums of directions of topics, of anchors, and of single queries, drawn at random and made orthogonal to each other
-// within a topic. Those of different topics are orthogonal but for chance: their cosine has mean 0 and standard deviation 1/sqrt(dim).
+// dialogueSpace makes embeddings: sums of directions of topics, of anchors, and of single queries, drawn at random and
+// made orthogonal to each other within a topic. Those of different topics are orthogonal but for chance: their cosine
+// has mean 0 and standard deviation 1/sqrt(dim).
 type dialogueSpace struct {
 	dim  int
 	a, b float64
@@ -31,7 +32,8 @@ const (
 
 func newDialogueSpace(dim int, a, b float64, seed uint64) *dialogueSpace {
 	return &dialogueSpace{
-		dim: dim, a: a, b: b, key: random.Stream(seed, directionBits).Uint64(), vector: make([]float64, dim), own: make([]float64, dim), out: make([]float32, dim),
+		dim: dim, a: a, b: b, key: random.Stream(seed, directionBits).Uint64(), vector: make([]float64,
+			dim), own: make([]float64, dim), out: make([]float32, dim),
 	}
 }
 
@@ -48,7 +50,8 @@ func (s *dialogueSpace) enter(topic int, anchors []int) {
 	}
 }
 
-// direction fills v with a random vector of length 1 that is orthogonal to others, which are so to each other. The number tells it from those of its kind.
+// direction fills v with a random vector of length 1 that is orthogonal to others, which are so to each other. The
+// number tells it from those of its kind.
 func (s *dialogueSpace) direction(v []float64, kind int, number uint64, others [][]float64) {
 	bits := rand.NewPCG(s.key+uint64(kind), random.Scramble(number))
 	for i := range v {
@@ -60,13 +63,15 @@ func (s *dialogueSpace) direction(v []float64, kind int, number uint64, others [
 	scale(v, 1/math.Sqrt(dot(v, v)))
 }
 
-// sumOfUniform returns the sum of four uniform numbers, less its mean: close to normal, exact, and made of 64 random bits.
+// sumOfUniform returns the sum of four uniform numbers, less its mean: close to normal, exact, and made of 64 random
+// bits.
 func sumOfUniform(bits *rand.PCG) float64 {
 	x := bits.Uint64()
 	return float64(int64(x&0xffff)+int64(x>>16&0xffff)+int64(x>>32&0xffff)+int64(x>>48)) - 2*0xffff
 }
 
-// question returns the embedding of a question of the present topic that follows an anchor, or is one where anchor is -1.
+// question returns the embedding of a question of the present topic that follows an anchor, or is one where anchor is
+// -1.
 func (s *dialogueSpace) question(number, anchor int) []float32 {
 	clear(s.vector)
 	addScaled(s.vector, math.Sqrt(s.a), s.basis[0])

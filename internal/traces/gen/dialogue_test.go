@@ -48,7 +48,8 @@ func sessionsOf(t fatalist, records []traces.Record) (sessions []dialogueSession
 	return sessions
 }
 
-// longShare returns the share of reuses with more than capacity other answers since the last, by a list with the last one in front.
+// longShare returns the share of reuses with more than capacity other answers since the last, by a list with the last
+// one in front.
 func longShare(records []traces.Record, capacity int) float64 {
 	var stack []string
 	long, reuses := 0, 0
@@ -147,7 +148,8 @@ func TestDialogueSessionsComeAgainWhole(t *testing.T) {
 func load(t *testing.T, spec string) *traces.Trace {
 	t.Helper()
 	g := open(t, spec)
-	trace, err := traces.LoadReader(t.Context(), spec, g, g.Fields, int64(g.Requests()), traces.LoadOptions{Queries: true, Times: true, Keys: true})
+	trace, err := traces.LoadReader(t.Context(), spec, g, g.Fields, int64(g.Requests()),
+		traces.LoadOptions{Queries: true, Times: true, Keys: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +164,14 @@ func TestDialogueSimilarities(t *testing.T) {
 	trace := load(t, "dialogue(requests=2000,capacity=200,seed=1)")
 	q := trace.Queries
 	if q.Dim != 384 || q.NumTopics > 120 || q.NumSessions != 250 || q.NumAnswers == trace.NumObjects {
-		t.Fatalf("dim %d, %d topics, %d sessions, %d answers of %d queries", q.Dim, q.NumTopics, q.NumSessions, q.NumAnswers, trace.NumObjects)
+		t.Fatalf(
+			"dim %d, %d topics, %d sessions, %d answers of %d queries",
+			q.Dim,
+			q.NumTopics,
+			q.NumSessions,
+			q.NumAnswers,
+			trace.NumObjects,
+		)
 	}
 	plan := open(t, "dialogue(requests=2000,capacity=200,seed=1)").records.(*dialogueTrace).plan
 	// The first query of an answer is its first wording; its key is the number of the question, plus one.
@@ -195,9 +204,19 @@ func TestDialogueSimilarities(t *testing.T) {
 		"of two topics":                   {0, 1 / math.Sqrt(384)},
 	} {
 		mean, deviation := stat.MeanStdDev(measured[kind], nil)
-		// Topics are far fewer than pairs of queries, so that the mean of all pairs is not as near to 0 as their number suggests.
-		if n := len(measured[kind]); n < 20 || math.Abs(mean-want.mean) > 0.002+want.deviation/8 || deviation > 1.3*want.deviation+1e-6 || deviation < want.deviation/2-1e-6 {
-			t.Errorf("%s: %d pairs of mean %.4f and deviation %.4f, want %.4f and %.4f", kind, n, mean, deviation, want.mean, want.deviation)
+		// Topics are far fewer than pairs of queries, so that the mean of all pairs is not as near to 0 as their number
+		// suggests.
+		if n := len(measured[kind]); n < 20 || math.Abs(mean-want.mean) > 0.002+want.deviation/8 ||
+			deviation > 1.3*want.deviation+1e-6 || deviation < want.deviation/2-1e-6 {
+			t.Errorf(
+				"%s: %d pairs of mean %.4f and deviation %.4f, want %.4f and %.4f",
+				kind,
+				n,
+				mean,
+				deviation,
+				want.mean,
+				want.deviation,
+			)
 		}
 	}
 }
@@ -237,7 +256,8 @@ func TestDialogueParaphrases(t *testing.T) {
 	}
 }
 
-// With require-anchor each query that is no anchor comes right after its anchor, word for word; without these requests the trace is the same.
+// With require-anchor each query that is no anchor comes right after its anchor, word for word; without these requests
+// the trace is the same.
 func TestDialogueRequiresAnchors(t *testing.T) {
 	const spec = "dialogue(requests=1000,capacity=100,dim=64,seed=1"
 	plain, required := readAll(t, spec+")"), readAll(t, spec+",require-anchor=true)")
@@ -271,15 +291,38 @@ func TestDialogueRequiresAnchors(t *testing.T) {
 func TestDialogueProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		one := func(name string, values ...float64) float64 { return rapid.SampledFrom(values).Draw(t, name) }
-		requests, capacity, long := int(one("requests", 1000, 2000, 3000)), int(one("capacity", 40, 100, 150)), one("long", 0.3, 0.5, 0.7)
-		checkDialogue(t, fmt.Sprintf("requests=%d,capacity=%d,long=%v,topics=%v,sessions=%v,families=%v,zipf=%v,repeats=%v,seed=%d", requests, capacity, long,
-			one("topics", 10, 40), one("sessions", 40, 200), one("families", 4, 7), one("zipf", 0, 0.7, 1), one("repeats", 0.3, 0.5), rapid.IntRange(0, 1<<40).Draw(t, "seed")),
-			requests, capacity, long)
+		requests, capacity, long := int(one("requests", 1000, 2000,
+			3000)), int(one("capacity", 40, 100, 150)), one("long", 0.3, 0.5, 0.7)
+		checkDialogue(
+			t,
+			fmt.Sprintf(
+				"requests=%d,capacity=%d,long=%v,topics=%v,sessions=%v,families=%v,zipf=%v,repeats=%v,seed=%d",
+				requests,
+				capacity,
+				long,
+				one(
+					"topics",
+					10,
+					40,
+				),
+				one("sessions", 40, 200),
+				one("families", 4, 7),
+				one("zipf", 0, 0.7, 1),
+				one("repeats", 0.3, 0.5),
+				rapid.IntRange(0, 1<<40).Draw(t, "seed"),
+			),
+			requests,
+			capacity,
+			long,
+		)
 	})
 	rapid.Check(t, func(t *rapid.T) {
-		requests, capacity, long := rapid.IntRange(4, 1000).Draw(t, "requests"), rapid.IntRange(1, 1000).Draw(t, "capacity"), rapid.Float64Range(0, 1).Draw(t, "long")
-		checkDialogue(t, fmt.Sprintf("requests=%d,capacity=%d,long=%v,topics=%d,sessions=%d,families=%d,zipf=%v,repeats=%v", requests, capacity, long,
-			rapid.IntRange(1, 100).Draw(t, "topics"), rapid.IntRange(1, 100).Draw(t, "sessions"), rapid.IntRange(1, 30).Draw(t, "families"),
+		requests, capacity, long := rapid.IntRange(4, 1000).Draw(t, "requests"), rapid.IntRange(1, 1000).Draw(t,
+			"capacity"), rapid.Float64Range(0, 1).Draw(t, "long")
+		checkDialogue(t, fmt.Sprintf("requests=%d,capacity=%d,long=%v,topics=%d,sessions=%d,families=%d,zipf=%v,repeats=%v",
+			requests, capacity, long,
+			rapid.IntRange(1, 100).Draw(t, "topics"), rapid.IntRange(1, 100).Draw(t, "sessions"), rapid.IntRange(1, 30).Draw(t,
+				"families"),
 			rapid.Float64Range(0, 10).Draw(t, "zipf"), rapid.Float64Range(0, 1).Draw(t, "repeats")), requests, capacity, long)
 	})
 }
@@ -305,7 +348,8 @@ func checkDialogue(t *rapid.T, given string, requests, capacity int, long float6
 		most = max(most, times[last])
 	}
 	if off := max(len(records)-requests, requests-len(records)); len(records) != g.Requests() || 2*off > most {
-		t.Fatalf("%d requests, want %d, with at most half of the %d that one query of the session that is asked most makes; %d announced",
+		t.Fatalf("%d requests, want %d, with at most half of the %d that one query of the session that is asked most "+
+			"makes; %d announced",
 			len(records), requests, most, g.Requests())
 	}
 	if got := longShare(records, capacity); math.Abs(got-long) > within {

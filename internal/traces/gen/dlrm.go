@@ -9,13 +9,18 @@ import (
 )
 
 var (
-	rowsParam    = params.Param{Name: "rows", Default: 1_000_000, Min: 1, Max: maxObjects, Doc: "rows of all tables together"}
-	tablesParam  = params.Param{Name: "tables", Default: 1, Min: 1, Max: 100_000, Doc: "embedding tables, of equally many rows but for the rest of the division"}
-	skewParam    = params.Param{Name: "skew", Default: 0.9, Min: 0, Max: 10, Doc: "exponent of the popularity of the rows of a table; 0 is uniform"}
-	poolingParam = params.Param{Name: "pooling", Default: 50, Min: 1, Max: 1_000_000, Doc: "keys that a sample looks up, from the tables in turn"}
-	batchParam   = params.Param{Name: "batch", Default: 128, Min: 1, Max: 1_000_000, Doc: "samples that come together"}
-	dayParam     = params.Param{Name: "day", Default: 250_000, Min: 1, Doc: "requests after which ranks move"}
-	driftParam   = params.Param{Name: "drift", Default: 0.1, Min: 0, Max: 1, Doc: "share of the ranks that get another row each day"}
+	rowsParam = params.Param{Name: "rows", Default: 1_000_000, Min: 1, Max: maxObjects,
+		Doc: "rows of all tables together"}
+	tablesParam = params.Param{Name: "tables", Default: 1, Min: 1, Max: 100_000, Doc: "embedding tables, of equally " +
+		"many rows but for the rest of the division"}
+	skewParam = params.Param{Name: "skew", Default: 0.9, Min: 0, Max: 10, Doc: "exponent of the popularity of the " +
+		"rows of a table; 0 is uniform"}
+	poolingParam = params.Param{Name: "pooling", Default: 50, Min: 1, Max: 1_000_000, Doc: "keys that a sample looks " +
+		"up, from the tables in turn"}
+	batchParam = params.Param{Name: "batch", Default: 128, Min: 1, Max: 1_000_000, Doc: "samples that come together"}
+	dayParam   = params.Param{Name: "day", Default: 250_000, Min: 1, Doc: "requests after which ranks move"}
+	driftParam = params.Param{Name: "drift", Default: 0.1, Min: 0, Max: 1, Doc: "share of the ranks that get another " +
+		"row each day"}
 )
 
 // dlrmSource looks up samples of keys in embedding tables, many samples at a time.
@@ -44,8 +49,15 @@ func buildDLRM(v params.Values, keys *keyspace, seed uint64) (source, error) {
 		return nil, fmt.Errorf("rows=%d: want at least one for each of the %d tables", rows, tables)
 	}
 	d := &dlrmSource{
-		tables: make([]embeddingTable, tables), pooling: v.Int("pooling"), batch: v.Int("pooling") * v.Int("batch"),
-		day: v.Int("day"), drift: v.Float("drift"), bits: random.Stream(seed, requestBits), moves: random.Stream(seed, driftBits),
+		tables:  make([]embeddingTable, tables),
+		pooling: v.Int("pooling"),
+		batch:   v.Int("pooling") * v.Int("batch"),
+		day: v.Int(
+			"day",
+		),
+		drift: v.Float("drift"),
+		bits:  random.Stream(seed, requestBits),
+		moves: random.Stream(seed, driftBits),
 	}
 	for i := range d.tables {
 		n := rows / tables
@@ -87,7 +99,8 @@ func (d *dlrmSource) next() uint64 {
 
 func (d *dlrmSource) begins() bool { return d.inBatch == 1 }
 
-// move swaps the rows of pairs of ranks that are drawn at random, so that about the given share of the ranks gets another row.
+// move swaps the rows of pairs of ranks that are drawn at random, so that about the given share of the ranks gets
+// another row.
 func (t *embeddingTable) move(share float64, bits *rand.PCG) {
 	for range int(share * float64(len(t.rowAt)) / 2) {
 		a, _ := random.Below(bits, len(t.rowAt))

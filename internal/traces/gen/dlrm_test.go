@@ -27,14 +27,16 @@ func TestDLRMBatches(t *testing.T) {
 			t.Fatalf("request %d: key %d is not from table %d", i, rec.Num, table)
 		}
 	}
-	trace, err := traces.LoadReader(t.Context(), "dlrm", open(t, "dlrm(requests=50,pooling=5,batch=4)"), g.Fields, 50, traces.LoadOptions{})
+	trace, err := traces.LoadReader(t.Context(), "dlrm", open(t, "dlrm(requests=50,pooling=5,batch=4)"), g.Fields, 50,
+		traces.LoadOptions{})
 	if err != nil || !slices.Equal(trace.Groups, []int{0, 20, 40}) {
 		t.Errorf("groups %v, error %v", trace.Groups, err)
 	}
 }
 
-// TestDLRMDrift holds the share of the lookups that change their row from one day to the next to drift: a rank is in one of drift*n/2
-// pairs, each of which draws two of n ranks, and stays with probability (1-1/n)^(drift*n), nearly exp(-drift).
+// TestDLRMDrift holds the share of the lookups that change their row from one day to the next to drift: a rank is in
+// one of drift*n/2 pairs, each of which draws two of n ranks, and stays with probability (1-1/n)^(drift*n), nearly
+// exp(-drift).
 func TestDLRMDrift(t *testing.T) {
 	const n, drift = 100_000, 0.3
 	table := newEmbeddingTable(1, n, 0.9)

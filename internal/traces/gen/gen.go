@@ -1,7 +1,8 @@
 // Package gen makes synthetic traces from a seed. The same specification gives the same trace on every machine.
 //
 // A trace is written as a generator with parameters, "zipf(alpha=0.9,objects=1000000)". A generator takes its own
-// parameters and, unless it makes prompts or queries, the common ones: requests, seed, size, rate and keys. docs/generators.md describes them all.
+// parameters and, unless it makes prompts or queries, the common ones: requests, seed, size, rate and keys.
+// docs/generators.md describes them all.
 package gen
 
 import (
@@ -38,9 +39,12 @@ const (
 var Common = []params.Param{
 	{Name: "requests", Default: 1_000_000, Min: 1, Doc: "length of the trace"},
 	{Name: "seed", Default: 0, Min: 0, Doc: "the only source of randomness"},
-	{Name: "size", Default: "none", Doc: "sizes of the objects: none, fixed(bytes=...), lognormal(mean=...,sigma=...) or popularity(first=...,last=...)"},
-	{Name: "rate", Default: 1000.0, Min: 0, Max: 1e9, Doc: "requests per second of the trace's clock, evenly spaced from 0 on; 0: no clock"},
-	{Name: "keys", Default: "plain", Choices: []string{"plain", "hashed"}, Doc: "plain: 1 is the most popular object; hashed: numbers of 64 bits without order"},
+	{Name: "size", Default: "none", Doc: "sizes of the objects: none, fixed(bytes=...), lognormal(mean=...,sigma=...) " +
+		"or popularity(first=...,last=...)"},
+	{Name: "rate", Default: 1000.0, Min: 0, Max: 1e9, Doc: "requests per second of the trace's clock, evenly spaced " +
+		"from 0 on; 0: no clock"},
+	{Name: "keys", Default: "plain", Choices: []string{"plain", "hashed"}, Doc: "plain: 1 is the most popular object; " +
+		"hashed: numbers of 64 bits without order"},
 }
 
 // All returns every generator.
@@ -92,7 +96,8 @@ func (s Spec) Bytes() int64 {
 	return objectBytes * int64(s.Params.Int(objectsParam.Name))
 }
 
-// Parse reads a specification such as "zipf(alpha=0.9,requests=1000)". extra, of the form "name=value,name=value", is read as if it stood in the parentheses too.
+// Parse reads a specification such as "zipf(alpha=0.9,requests=1000)". extra, of the form "name=value,name=value", is
+// read as if it stood in the parentheses too.
 func Parse(text, extra string) (Spec, error) {
 	name, args, err := params.SplitCall(text)
 	if err != nil {
@@ -117,7 +122,8 @@ func Parse(text, extra string) (Spec, error) {
 	return Spec{e, v}, nil
 }
 
-// ParseSeeded is Parse for a generator whose seed is seed, unless text writes its own or the generator has no random choice.
+// ParseSeeded is Parse for a generator whose seed is seed, unless text writes its own or the generator has no random
+// choice.
 func ParseSeeded(text string, seed uint64) (Spec, error) {
 	if FixesSeed(text) {
 		return Parse(text, "")
@@ -242,7 +248,8 @@ func sizeTable(sizes sizer, keys *keyspace) []int64 {
 // Requests returns the length of the trace.
 func (g *Generator) Requests() int { return g.requests }
 
-// Measured returns a line that says how near the trace comes to the targets that were set for it, "" where there are none.
+// Measured returns a line that says how near the trace comes to the targets that were set for it, "" where there are
+// none.
 func (g *Generator) Measured() string {
 	if m, ok := g.records.(measured); ok {
 		return m.measured()

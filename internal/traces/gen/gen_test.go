@@ -55,7 +55,13 @@ func clone(q *traces.QueryHead) *traces.QueryHead {
 		return nil
 	}
 	return &traces.QueryHead{
-		Session: slices.Clone(q.Session), Topic: slices.Clone(q.Topic), Answer: slices.Clone(q.Answer), Text: slices.Clone(q.Text), Vector: slices.Clone(q.Vector),
+		Session: slices.Clone(
+			q.Session,
+		),
+		Topic:  slices.Clone(q.Topic),
+		Answer: slices.Clone(q.Answer),
+		Text:   slices.Clone(q.Text),
+		Vector: slices.Clone(q.Vector),
 	}
 }
 
@@ -278,7 +284,8 @@ func TestScanShareAndLength(t *testing.T) {
 	for _, share := range []float64{0, 0.05, 0.4, 1} {
 		for _, length := range []int{1, 20} {
 			const requests, objects = 200_000, 100
-			keys := keysOf(t, fmt.Sprintf("zipf-scan(requests=%d,objects=%d,scan-share=%v,scan-length=%d)", requests, objects, share, length))
+			keys := keysOf(t, fmt.Sprintf("zipf-scan(requests=%d,objects=%d,scan-share=%v,scan-length=%d)", requests, objects,
+				share, length))
 			scanned := 0
 			for i, key := range keys {
 				if key <= objects {
@@ -329,7 +336,8 @@ func TestMixedPhases(t *testing.T) {
 }
 
 func TestHashedKeysAreTheSameTraceRenamed(t *testing.T) {
-	plain, hashed := keysOf(t, "zipf-scan(requests=5000,objects=50)"), keysOf(t, "zipf-scan(requests=5000,objects=50,keys=hashed)")
+	plain, hashed := keysOf(t, "zipf-scan(requests=5000,objects=50)"), keysOf(t,
+		"zipf-scan(requests=5000,objects=50,keys=hashed)")
 	there, back := map[uint64]uint64{}, map[uint64]uint64{}
 	for i := range plain {
 		if h, ok := there[plain[i]]; ok && h != hashed[i] {

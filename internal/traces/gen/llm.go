@@ -14,24 +14,35 @@ import (
 const asShape = -1
 
 var llmParams = []params.Param{
-	{Name: "shape", Default: "online-qa", Choices: shapeNames(), Doc: "published workload that gives every parameter of -1 or shape its value"},
+	{Name: "shape", Default: "online-qa", Choices: shapeNames(), Doc: "published workload that gives every parameter of " +
+		"-1 or shape its value"},
 	{Name: "conversations", Default: asShape, Min: asShape, Max: 1 << 24, Doc: "number of conversations"},
 	{Name: "prompts", Default: asShape, Min: asShape, Max: 1 << 26, Doc: "prompts of all conversations together"},
-	{Name: "turns", Default: "shape", Choices: []string{"shape", "geometric", "normal"}, Doc: "distribution of the prompts of a conversation, of mean prompts/conversations"},
+	{Name: "turns", Default: "shape", Choices: []string{"shape", "geometric", "normal"}, Doc: "distribution of the " +
+		"prompts of a conversation, of mean prompts/conversations"},
 	{Name: "turns-sd", Default: float64(asShape), Min: asShape, Max: 1e6, Doc: "standard deviation of normal turns"},
-	{Name: "prompt-mean", Default: float64(asShape), Min: asShape, Max: 1e7, Doc: "mean length of a prompt in tokens, with all that it repeats; turns are scaled so that the trace has it"},
-	{Name: "lengths", Default: "shape", Choices: []string{"shape", "lognormal", "normal", "pareto"}, Doc: "distribution of the tokens that a turn adds, and of those of an output"},
-	{Name: "length-cv", Default: float64(asShape), Min: asShape, Max: 100, Doc: "standard deviation of lengths over their mean; pareto takes the shape 2 + 1/length-cv^2"},
+	{Name: "prompt-mean", Default: float64(asShape), Min: asShape, Max: 1e7, Doc: "mean length of a prompt in tokens, " +
+		"with all that it repeats; turns are scaled so that the trace has it"},
+	{Name: "lengths", Default: "shape", Choices: []string{"shape", "lognormal", "normal", "pareto"}, Doc: "distribution " +
+		"of the tokens that a turn adds, and of those of an output"},
+	{Name: "length-cv", Default: float64(asShape), Min: asShape, Max: 100, Doc: "standard deviation of lengths over " +
+		"their mean; pareto takes the shape 2 + 1/length-cv^2"},
 	{Name: "output-mean", Default: float64(asShape), Min: asShape, Max: 1e6, Doc: "mean length of an output in tokens"},
-	{Name: "history", Default: "shape", Choices: []string{"shape", "inputs", "all"}, Doc: "what a prompt repeats of earlier turns: their inputs, or their outputs too"},
-	{Name: "shared", Default: asShape, Min: asShape, Max: 1e7, Doc: "tokens of a system prompt, with which conversations begin"},
-	{Name: "systems", Default: asShape, Min: asShape, Max: 1 << 20, Doc: "system prompts; each conversation has one of them, all equally likely"},
-	{Name: "next-turn", Default: "shape", Choices: []string{"shape", "gaps", "closed"}, Doc: "when the next turn comes: after a lognormal number of foreign prompts, or when the output is complete"},
-	{Name: "gap-mean", Default: float64(asShape), Min: asShape, Max: 1e9, Doc: "mean of the foreign prompts between two of a conversation, with next-turn=gaps"},
+	{Name: "history", Default: "shape", Choices: []string{"shape", "inputs", "all"}, Doc: "what a prompt repeats of " +
+		"earlier turns: their inputs, or their outputs too"},
+	{Name: "shared", Default: asShape, Min: asShape, Max: 1e7, Doc: "tokens of a system prompt, with which " +
+		"conversations begin"},
+	{Name: "systems", Default: asShape, Min: asShape, Max: 1 << 20, Doc: "system prompts; each conversation has one of " +
+		"them, all equally likely"},
+	{Name: "next-turn", Default: "shape", Choices: []string{"shape", "gaps", "closed"}, Doc: "when the next turn comes: " +
+		"after a lognormal number of foreign prompts, or when the output is complete"},
+	{Name: "gap-mean", Default: float64(asShape), Min: asShape, Max: 1e9, Doc: "mean of the foreign prompts between two " +
+		"of a conversation, with next-turn=gaps"},
 	{Name: "gap-sd", Default: float64(asShape), Min: asShape, Max: 1e9, Doc: "their standard deviation"},
 	{Name: "active", Default: asShape, Min: asShape, Max: 1 << 24, Doc: "conversations at a time, with next-turn=closed"},
 	{Name: "block", Default: 16, Min: 1, Max: 1 << 20, Doc: "tokens in a block"},
-	{Name: "rate", Default: 1.0, Min: 0, Max: 1e9, Doc: "prompts per second of the trace's clock, evenly spaced from 0 on; 0: no clock"},
+	{Name: "rate", Default: 1.0, Min: 0, Max: 1e9, Doc: "prompts per second of the trace's clock, evenly spaced from 0 " +
+		"on; 0: no clock"},
 	{Name: "seed", Default: 0, Min: 0, Doc: "the only source of randomness"},
 }
 
@@ -40,18 +51,52 @@ var shapes = []struct {
 	name   string
 	values params.Values
 }{
-	// Online-QA of LCR (arXiv 2509.20979, section 5.2): conversations, prompts, mean prompt, outputs of 256 tokens that no prompt repeats, and gaps as
-	// stated there. That turns are geometric and lengths lognormal with a standard deviation of their mean is our choice.
-	{"online-qa", params.Values{
-		"conversations": 2000, "prompts": 7268, "turns": "geometric", "turns-sd": 0.0, "prompt-mean": 3455.0, "lengths": "lognormal", "length-cv": 1.0,
-		"output-mean": 256.0, "history": "inputs", "shared": 0, "systems": 1, "next-turn": "gaps", "gap-mean": 266.0, "gap-sd": 77.5, "active": 1,
-	}},
-	// Aibrix-Synthetic, same section, by the generator multiturn_prefix_sharing of vllm-project/aibrix. The shared prefix follows from the distinct tokens
-	// that cache sizes and ratios imply; the deviation of the turns and the outputs are our choice.
-	{"aibrix", params.Values{
-		"conversations": 500, "prompts": 1817, "turns": "normal", "turns-sd": 1.0, "prompt-mean": 2761.0, "lengths": "pareto", "length-cv": 1.0,
-		"output-mean": 100.0, "history": "all", "shared": 2000, "systems": 1, "next-turn": "closed", "gap-mean": 0.0, "gap-sd": 0.0, "active": 5,
-	}},
+	// Online-QA of LCR (arXiv 2509.20979, section 5.2): conversations, prompts, mean prompt, outputs of 256 tokens that no
+	// prompt repeats, and gaps as stated there. That turns are geometric and lengths lognormal with a standard deviation
+	// of their mean is our choice.
+	{
+		"online-qa",
+		params.Values{
+			"conversations": 2000,
+			"prompts":       7268,
+			"turns":         "geometric",
+			"turns-sd":      0.0,
+			"prompt-mean":   3455.0,
+			"lengths":       "lognormal",
+			"length-cv":     1.0,
+			"output-mean":   256.0,
+			"history":       "inputs",
+			"shared":        0,
+			"systems":       1,
+			"next-turn":     "gaps",
+			"gap-mean":      266.0,
+			"gap-sd":        77.5,
+			"active":        1,
+		},
+	},
+	// Aibrix-Synthetic, same section, by the generator multiturn_prefix_sharing of vllm-project/aibrix. The shared prefix
+	// follows from the distinct tokens that cache sizes and ratios imply; the deviation of the turns and the outputs are
+	// our choice.
+	{
+		"aibrix",
+		params.Values{
+			"conversations": 500,
+			"prompts":       1817,
+			"turns":         "normal",
+			"turns-sd":      1.0,
+			"prompt-mean":   2761.0,
+			"lengths":       "pareto",
+			"length-cv":     1.0,
+			"output-mean":   100.0,
+			"history":       "all",
+			"shared":        2000,
+			"systems":       1,
+			"next-turn":     "closed",
+			"gap-mean":      0.0,
+			"gap-sd":        0.0,
+			"active":        5,
+		},
+	},
 }
 
 func shapeNames() (names []string) {
@@ -93,8 +138,8 @@ type turn struct {
 	prompt int // tokens in all
 }
 
-// llmTrace is the prompts of a generated trace, in order. Tokens of a conversation never change, so a block is told by the conversation, or the
-// system prompt, and its place.
+// llmTrace is the prompts of a generated trace, in order. Tokens of a conversation never change, so a block is told by
+// the conversation, or the system prompt, and its place.
 type llmTrace struct {
 	conversations []conversation
 	order         []int32 // conversation of each prompt
@@ -114,7 +159,11 @@ func newLLMTrace(given params.Values) (recordSource, error) {
 	conversations, prompts := v.Int("conversations"), v.Int("prompts")
 	switch {
 	case conversations < 1 || prompts < conversations:
-		return nil, fmt.Errorf("conversations=%d, prompts=%d: want at least one conversation, and a prompt for each", conversations, prompts)
+		return nil, fmt.Errorf(
+			"conversations=%d, prompts=%d: want at least one conversation, and a prompt for each",
+			conversations,
+			prompts,
+		)
 	case v.Int("systems") < 1:
 		return nil, fmt.Errorf("systems=%d: want at least 1; shared=0 means that there is no system prompt", v.Int("systems"))
 	}
@@ -131,7 +180,8 @@ func newLLMTrace(given params.Values) (recordSource, error) {
 	}
 	seed := uint64(v.Int("seed"))
 	t := &llmTrace{
-		conversations: make([]conversation, conversations), turnOf: make([]int32, conversations), blockTokens: v.Int("block"), rate: v.Float("rate"),
+		conversations: make([]conversation, conversations), turnOf: make([]int32,
+			conversations), blockTokens: v.Int("block"), rate: v.Float("rate"),
 	}
 	t.drawTurns(v, prompts, seed)
 	if err := t.drawLengths(v, seed); err != nil {
@@ -153,11 +203,23 @@ func checkUsed(given, v params.Values) error {
 	} {
 		value := given[use.name]
 		if value != asShape && value != float64(asShape) && v.Text(use.with) != use.is {
-			return fmt.Errorf("%s=%v says nothing of %s=%s; leave it out, or write %[3]s=%s", use.name, value, use.with, v.Text(use.with), use.is)
+			return fmt.Errorf(
+				"%s=%v says nothing of %s=%s; leave it out, or write %[3]s=%s",
+				use.name,
+				value,
+				use.with,
+				v.Text(use.with),
+				use.is,
+			)
 		}
 	}
 	if mean := float64(v.Int("prompts")) / float64(v.Int("conversations")); v.Float("turns-sd") > maxTurnsSD*mean {
-		return fmt.Errorf("turns-sd=%v: want at most %d times the mean, which is %.4g turns", v.Float("turns-sd"), maxTurnsSD, mean)
+		return fmt.Errorf(
+			"turns-sd=%v: want at most %d times the mean, which is %.4g turns",
+			v.Float("turns-sd"),
+			maxTurnsSD,
+			mean,
+		)
 	}
 	return nil
 }
@@ -165,8 +227,8 @@ func checkUsed(given, v params.Values) error {
 // maxTurnsSD bounds how far the drawn numbers of turns are from their mean, to which they are brought one by one.
 const maxTurnsSD = 10
 
-// drawTurns gives every conversation a number of turns, at least 1, of that distribution, and then moves single conversations up or down until there are
-// as many prompts as there shall be.
+// drawTurns gives every conversation a number of turns, at least 1, of that distribution, and then moves single
+// conversations up or down until there are as many prompts as there shall be.
 func (t *llmTrace) drawTurns(v params.Values, prompts int, seed uint64) {
 	bits := random.Stream(seed, turnBits)
 	mean := float64(prompts) / float64(len(t.conversations))
@@ -197,7 +259,8 @@ func (t *llmTrace) drawTurns(v params.Values, prompts int, seed uint64) {
 	}
 }
 
-// drawLengths draws what each turn adds and its output, and scales what turns add so that prompts have their mean length.
+// drawLengths draws what each turn adds and its output, and scales what turns add so that prompts have their mean
+// length.
 func (t *llmTrace) drawLengths(v params.Values, seed uint64) error {
 	draw, err := newLengths(v.Text("lengths"), v.Float("length-cv"))
 	if err != nil {
@@ -205,7 +268,8 @@ func (t *llmTrace) drawLengths(v params.Values, seed uint64) error {
 	}
 	bits := random.Stream(seed, lengthBits)
 	repeatsOutputs := v.Text("history") == "all"
-	var prompts, fromTurns, others float64 // sums over all prompts: of 1, of drawn lengths in units, of tokens that are not scaled
+	// sums over all prompts: of 1, of drawn lengths in units, of tokens that are not scaled
+	var prompts, fromTurns, others float64
 	units := make([][]float64, len(t.conversations))
 	for i := range t.conversations {
 		c := &t.conversations[i]
@@ -229,7 +293,8 @@ func (t *llmTrace) drawLengths(v params.Values, seed uint64) error {
 	}
 	scale := (v.Float("prompt-mean")*prompts - others) / fromTurns
 	if scale < 1 {
-		return fmt.Errorf("prompt-mean=%v: system prompts and outputs alone make prompts of %.0f tokens; want more, or less shared", v.Float("prompt-mean"), others/prompts)
+		return fmt.Errorf("prompt-mean=%v: system prompts and outputs alone make prompts of %.0f tokens; want more, or "+
+			"less shared", v.Float("prompt-mean"), others/prompts)
 	}
 	for i := range t.conversations {
 		if err := t.conversations[i].setLengths(units[i], scale, repeatsOutputs, t.blockTokens); err != nil {
@@ -251,7 +316,8 @@ func (c *conversation) setLengths(units []float64, scale float64, repeatsOutputs
 		tokens += u.added
 		u.prompt = tokens
 		if tokens > maxPrompt || u.output > maxPrompt {
-			return fmt.Errorf("a prompt or an output of more than %d tokens was drawn: want a smaller prompt-mean, output-mean or length-cv", maxPrompt)
+			return fmt.Errorf("a prompt or an output of more than %d tokens was drawn: want a smaller prompt-mean, "+
+				"output-mean or length-cv", maxPrompt)
 		}
 		if repeatsOutputs {
 			tokens += u.output
@@ -263,7 +329,8 @@ func (c *conversation) setLengths(units []float64, scale float64, repeatsOutputs
 // maxPrompt is the most tokens that a prompt may have.
 const maxPrompt = 1 << 30
 
-// numberBlocks chooses system prompts and gives each conversation the ids of its blocks: those of system prompts come first.
+// numberBlocks chooses system prompts and gives each conversation the ids of its blocks: those of system prompts come
+// first.
 func (t *llmTrace) numberBlocks(v params.Values, seed uint64) {
 	bits := random.Stream(seed, systemBits)
 	perSystem := v.Int("shared") / t.blockTokens
@@ -314,7 +381,10 @@ func (t *llmTrace) beginPrompt() {
 	t.of = &t.conversations[number]
 	u := t.of.turns[t.turnOf[number]]
 	t.head = traces.PromptHead{
-		Blocks: u.prompt / t.blockTokens, InputTokens: int32(u.prompt), OutputTokens: int32(u.output), Session: uint64(number) + 1,
+		Blocks:       u.prompt / t.blockTokens,
+		InputTokens:  int32(u.prompt),
+		OutputTokens: int32(u.output),
+		Session:      uint64(number) + 1,
 	}
 	t.block = 0
 	t.turnOf[number]++

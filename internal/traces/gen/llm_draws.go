@@ -44,8 +44,9 @@ func newTurnOrder(v params.Values, conversations []conversation, prompts int, se
 	return gapOrder(conversations, prompts, mean, random.Lognormal(mean, sd), bits), nil
 }
 
-// closedOrder lets so many conversations go on at a time. Each sends its next prompt when the output of the last is complete, and the next conversation
-// begins when one ends. An output takes as long as it has tokens, and a prompt no time, so that the order follows from the trace alone.
+// closedOrder lets so many conversations go on at a time. Each sends its next prompt when the output of the last is
+// complete, and the next conversation begins when one ends. An output takes as long as it has tokens, and a prompt no
+// time, so that the order follows from the trace alone.
 func closedOrder(conversations []conversation, prompts, active int) []int32 {
 	order := make([]int32, 0, prompts)
 	due := &dueHeap{}
@@ -75,9 +76,11 @@ func closedOrder(conversations []conversation, prompts, active int) []int32 {
 	return order
 }
 
-// gapOrder gives every prompt the first free place after its gap. A place that no prompt is due for begins a new conversation: one chosen at random, but
-// first those that otherwise could not end within the trace. Where no conversation is left, the prompt that is due next comes early.
-func gapOrder(conversations []conversation, prompts int, mean float64, gap func(*rand.PCG) float64, bits *rand.PCG) []int32 {
+// gapOrder gives every prompt the first free place after its gap. A place that no prompt is due for begins a new
+// conversation: one chosen at random, but first those that otherwise could not end within the trace. Where no
+// conversation is left, the prompt that is due next comes early.
+func gapOrder(conversations []conversation, prompts int, mean float64, gap func(*rand.PCG) float64,
+	bits *rand.PCG) []int32 {
 	order := make([]int32, 0, prompts)
 	due := &dueHeap{}
 	given := make([]int, len(conversations))

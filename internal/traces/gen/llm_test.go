@@ -92,11 +92,21 @@ func TestAibrix(t *testing.T) {
 	}
 }
 
-// TestPromptsRepeatWhatCameBefore: the blocks of a prompt begin with those of the last prompt of its conversation, and with the system prompt.
+// TestPromptsRepeatWhatCameBefore: the blocks of a prompt begin with those of the last prompt of its conversation, and
+// with the system prompt.
 func TestPromptsRepeatWhatCameBefore(t *testing.T) {
 	for _, history := range []string{"inputs", "all"} {
 		const shared, systems, block = 100, 3, 8
-		trace := loadLLM(t, fmt.Sprintf("llm(shape=aibrix,conversations=60,prompts=200,prompt-mean=900,shared=%d,systems=%d,block=%d,history=%s)", shared, systems, block, history))
+		trace := loadLLM(
+			t,
+			fmt.Sprintf(
+				"llm(shape=aibrix,conversations=60,prompts=200,prompt-mean=900,shared=%d,systems=%d,block=%d,history=%s)",
+				shared,
+				systems,
+				block,
+				history,
+			),
+		)
 		p := trace.Prompts
 		roots := map[uint32]bool{}
 		last := map[int32][]uint32{}

@@ -10,11 +10,12 @@ import (
 )
 
 var racExampleParams = []params.Param{
-	{Name: "rate", Default: 1.0, Min: 0, Max: 1e9, Doc: "requests per second of the trace's clock, evenly spaced from 0 on; 0: no clock"},
+	{Name: "rate", Default: 1.0, Min: 0, Max: 1e9, Doc: "requests per second of the trace's clock, evenly spaced from 0 " +
+		"on; 0: no clock"},
 }
 
-// racExampleQueries are the queries of Example 1 of RAC (arXiv 2602.21547, section 1) as they come. The first letter is the topic; the anchors are a0 and b2, and
-// those with a star are new.
+// racExampleQueries are the queries of Example 1 of RAC (arXiv 2602.21547, section 1) as they come. The first letter is
+// the topic; the anchors are a0 and b2, and those with a star are new.
 var racExampleQueries = []string{
 	"a0", "a1", "a2", "a3", "a4", "a5", "b0", "b1", "b2", "b3", "b4", "b5",
 	"a0", "a1*", "a2*", "a3*", "a4*", "a5*", "b0*", "b1*", "b2", "b3*", "b4*", "b5*",
@@ -51,7 +52,8 @@ func (e *racExample) read(rec *traces.Record) error {
 	query := racExampleQueries[e.given]
 	topic := query[:1]
 	e.head = traces.QueryHead{
-		Topic: []byte(topic), Session: fmt.Appendf(nil, "%s%d", topic, 1+e.given/12), Answer: []byte(query), Vector: e.embedding(query),
+		Topic: []byte(topic), Session: fmt.Appendf(nil, "%s%d", topic,
+			1+e.given/12), Answer: []byte(query), Vector: e.embedding(query),
 	}
 	*rec = traces.Record{Text: []byte(query), Query: &e.head}
 	if e.rate > 0 {
@@ -61,8 +63,9 @@ func (e *racExample) read(rec *traces.Record) error {
 	return nil
 }
 
-// embedding returns a vector that is 0.1 similar to those of the other topic, and 0.75 to the anchor of its own. Others of a topic are 0.57 similar to each
-// other: beside the anchor they have nothing in common, which is the least that so many of them can.
+// embedding returns a vector that is 0.1 similar to those of the other topic, and 0.75 to the anchor of its own. Others
+// of a topic are 0.57 similar to each other: beside the anchor they have nothing in common, which is the least that so
+// many of them can.
 func (e *racExample) embedding(query string) []float32 {
 	const (
 		acrossTopics = 0.1

@@ -38,7 +38,8 @@ var sizeKinds = []sizeKind{
 			{Name: "max", Default: 1 << 30, Min: 1, Max: maxSize, Doc: "larger draws are cut to this, in bytes"},
 		},
 		build: lognormalSizes},
-	{name: "popularity", summary: "a power law between the most and the least popular object: first rank^b, b = ln(last/first)/ln(objects), rounded",
+	{name: "popularity", summary: "a power law between the most and the least popular object: first rank^b, b = " +
+		"ln(last/first)/ln(objects), rounded",
 		params: []params.Param{
 			{Name: "first", Default: 1024, Min: 1, Max: maxSize, Doc: "size of the most popular object in bytes"},
 			{Name: "last", Default: 1 << 20, Min: 1, Max: maxSize, Doc: "size of the least popular object in bytes"},

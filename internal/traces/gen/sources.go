@@ -25,8 +25,8 @@ type grouped interface {
 	begins() bool
 }
 
-// keyspace hands out keys: each source reserves the keys of the objects that it requests again and again, one block after
-// another from 1 on; objects that are requested once get the keys after all blocks, one by one.
+// keyspace hands out keys: each source reserves the keys of the objects that it requests again and again, one block
+// after another from 1 on; objects that are requested once get the keys after all blocks, one by one.
 type keyspace struct {
 	reserved []block
 	last     uint64 // greatest key in use
@@ -100,17 +100,22 @@ func newEntries() []Entry {
 			[]params.Param{objectsParam}, buildLoop, nil},
 		{"sequence", "the objects that are written out, and from the start again",
 			[]params.Param{orderParam}, buildSequence, nil},
-		{"zipf-drift", "zipf whose ranks move: after each period of requests, rank r belongs to the object that had rank r+shift",
+		{"zipf-drift", "zipf whose ranks move: after each period of requests, rank r belongs to the object that had rank " +
+			"r+shift",
 			[]params.Param{objectsParam, alphaParam, periodParam, shiftParam}, buildDrift, nil},
 		{"zipf-scan", "zipf interrupted by scans: runs of requests for new objects, or for a cycle of scan-objects others",
 			[]params.Param{objectsParam, alphaParam, scanShareParam, scanLengthParam, scanObjectsParam}, buildZipfScan, nil},
-		{"dlrm", "batches of lookups into embedding tables: samples of pooling keys, the keys of each table by Zipf's law; each day part of the ranks moves",
+		{"dlrm", "batches of lookups into embedding tables: samples of pooling keys, the keys of each table by Zipf's law; " +
+			"each day part of the ranks moves",
 			[]params.Param{rowsParam, tablesParam, skewParam, poolingParam, batchParam, dayParam, driftParam}, buildDLRM, nil},
-		{"llm", "prompts of conversations with a language model, as chains of blocks: each repeats the turns before it; shapes of published workloads",
+		{"llm", "prompts of conversations with a language model, as chains of blocks: each repeats the turns before it; " +
+			"shapes of published workloads",
 			llmParams, nil, newLLMTrace},
-		{"dialogue", "queries of dialogues, with embeddings: whole sessions, their topics by Zipf's law, some asked again near by and some long after",
+		{"dialogue", "queries of dialogues, with embeddings: whole sessions, their topics by Zipf's law, some asked again " +
+			"near by and some long after",
 			dialogueParams, nil, newDialogueTrace},
-		{"rac-example", "the 24 queries of Example 1 of the RAC paper: two topics that come back, each with one query that comes back itself",
+		{"rac-example", "the 24 queries of Example 1 of the RAC paper: two topics that come back, each with one query that " +
+			"comes back itself",
 			racExampleParams, nil, newRACExample},
 		{"mixed", "phases of other generators one after another, and from the first again",
 			[]params.Param{phasesParam}, buildMixed, nil},
@@ -122,16 +127,20 @@ const maxObjects = 1 << 28
 
 var (
 	objectsParam = params.Param{Name: "objects", Default: 100_000, Min: 1, Max: maxObjects, Doc: "number of objects"}
-	alphaParam   = params.Param{Name: "alpha", Default: 1.0, Min: 0, Max: 10, Doc: "exponent of the popularity; 0 is uniform"}
-	periodParam  = params.Param{Name: "period", Default: 10_000, Min: 1, Doc: "requests between two moves of the ranks"}
-	shiftParam   = params.Param{Name: "shift", Default: 100, Min: 1, Max: maxObjects, Doc: "ranks that each move covers; the top shift objects go to the end"}
+	alphaParam   = params.Param{Name: "alpha", Default: 1.0, Min: 0, Max: 10, Doc: "exponent of the popularity; 0 is " +
+		"uniform"}
+	periodParam = params.Param{Name: "period", Default: 10_000, Min: 1, Doc: "requests between two moves of the ranks"}
+	shiftParam  = params.Param{Name: "shift", Default: 100, Min: 1, Max: maxObjects, Doc: "ranks that each move " +
+		"covers; the top shift objects go to the end"}
 
-	scanShareParam   = params.Param{Name: "scan-share", Default: 0.2, Min: 0, Max: 1, Doc: "expected share of requests that belong to scans"}
+	scanShareParam = params.Param{Name: "scan-share", Default: 0.2, Min: 0, Max: 1, Doc: "expected share of requests " +
+		"that belong to scans"}
 	scanLengthParam  = params.Param{Name: "scan-length", Default: 1000, Min: 1, Doc: "requests in each scan"}
 	scanObjectsParam = params.Param{Name: "scan-objects", Default: 0, Min: 0, Max: maxObjects,
 		Doc: "objects that the scans go through again and again, each scan from where the last stopped; 0: always new ones"}
 
-	orderParam = params.Param{Name: "order", Default: "1 2 3", Doc: "numbers of objects from 1 on, separated by spaces; at most 100,000 of them"}
+	orderParam = params.Param{Name: "order", Default: "1 2 3", Doc: "numbers of objects from 1 on, separated by spaces; " +
+		"at most 100,000 of them"}
 
 	phasesParam = params.Param{Name: "phases", Default: "zipf:50000;scan:10000",
 		Doc: "generator:requests, separated by semicolons; phases that are written alike continue one generator"}
@@ -286,7 +295,8 @@ func buildZipfScan(v params.Values, keys *keyspace, seed uint64) (source, error)
 	}
 	share, length := v.Float("scan-share"), v.Int("scan-length")
 	s := &zipfScanSource{zipf: zipf, scan: scanSource{keys}, length: length}
-	// A decision yields length requests of a scan with probability start, else one outside: share = start*length / (start*length + 1 - start).
+	// A decision yields length requests of a scan with probability start, else one outside: share = start*length /
+	// (start*length + 1 - start).
 	s.start = share / (float64(float64(length)*(1-share)) + share)
 	if n := v.Int("scan-objects"); n > 0 {
 		s.scan, err = newLoop(n, keys)
