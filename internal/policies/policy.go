@@ -69,7 +69,7 @@ type Expirer interface {
 	Expired(now int64) (o Object, ok bool)
 }
 
-// Counter is one number that a policy reports about itself after a replay.
+// Counter is one number that a policy reports about itself after a replay: a metric that its entry declares.
 type Counter struct {
 	Name  string
 	Value float64

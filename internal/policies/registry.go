@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/oracle"
 )
 
@@ -62,6 +63,8 @@ type Entry struct {
 	// policy that keeps little.
 	Memory Memory
 	Params []Param
+	// Metrics are those that it reports beside the counts of the cache: its Counters.
+	Metrics []metric.Metric
 	// Check refuses values of Params that mean nothing, alone or together; nil where their types and ranges say all.
 	Check func(Values) error
 	New   func(Config) (Policy, error) // nil for a Bound
@@ -169,6 +172,13 @@ func Register(entries ...Entry) {
 			panic("policies: two policies are called " + e.Name)
 		}
 		registry = append(registry, e)
+		metric.Register("policy "+e.Name, e.Metrics...)
+	}
+}
+
+func init() {
+	for _, e := range registry {
+		metric.Register("policy "+e.Name, e.Metrics...)
 	}
 }
 

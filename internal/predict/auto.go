@@ -3,6 +3,7 @@ package predict
 import (
 	"time"
 
+	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/params"
 )
 
@@ -13,6 +14,10 @@ var autoEntry = Entry{
 	Source: "cachesim",
 	Random: true,
 	Trains: true,
+	Metrics: []metric.Metric{
+		TrainingsMetric, WorkMetric, askedMetric("ewma"), askedMetric("popu"), askedMetric("gbm"),
+		{Name: "predictor_changes", Unit: metric.Count, Doc: "times that another predictor was asked from then on"},
+	},
 	Params: []params.Param{
 		{Name: "margin", Default: 0.01, Min: 0.0, Max: 1.0,
 			Doc: "by how much the hit ratio with another predictor must be higher for it to be taken instead"},

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/predict/gbm"
 )
@@ -37,9 +38,10 @@ var gbmEntry = Entry{
 	Name: "gbm",
 	Summary: "boosted trees that are trained during the replay on what has been requested so far, or a trained model " +
 		"from a file",
-	Source: "LCR, sections 3.2, 4.1, 4.3 and 5.1; samples, trees and rate as in LRB (Song et al., NSDI 2020)",
-	Random: true,
-	Trains: true,
+	Source:  "LCR, sections 3.2, 4.1, 4.3 and 5.1; samples, trees and rate as in LRB (Song et al., NSDI 2020)",
+	Random:  true,
+	Trains:  true,
+	Metrics: []metric.Metric{TrainingsMetric, WorkMetric},
 	Params: append([]params.Param{
 		{Name: "features", Default: autoFeatures, Choices: []string{autoFeatures, "4", "21"}, Doc: "4: timestamp, key, " +
 			"count, last interval ; " +

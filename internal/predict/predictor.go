@@ -9,6 +9,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/params"
 )
 
@@ -117,6 +118,29 @@ func (t Training) Plus(other Training) Training {
 // minus returns what t is above an earlier cost.
 func (t Training) minus(earlier Training) Training {
 	return Training{t.Models - earlier.Models, t.Work - earlier.Work, t.Elapsed - earlier.Elapsed}
+}
+
+// Metrics of policies that ask a predictor.
+var (
+	CallsMetric = metric.Metric{Name: "predictor_calls", Unit: metric.Count, Better: metric.Lower,
+		Doc: "times that the predictor was asked"}
+	PredictionsMetric = metric.Metric{Name: "predictions", Unit: metric.Count, Better: metric.Lower,
+		Column: metric.Column{At: 50}, Doc: "objects that it was asked about, each time counted"}
+	NsMetric = metric.Metric{Name: "prediction_ns_per_request", Unit: metric.Nanoseconds, Digits: 1, Better: metric.Lower,
+		Merge: metric.MeanBy(metric.Requests),
+		Doc:   "the part of ns_per_request that predictions and training took; absent in experiments"}
+)
+
+// Metrics of predictors that learn during the replay.
+var (
+	TrainingsMetric = metric.Metric{Name: "trainings", Unit: metric.Count, Doc: "models trained during the replay"}
+	WorkMetric      = metric.Metric{Name: "training_work", Unit: metric.Count, Better: metric.Lower,
+		Doc: "rows times features times trees, over all models trained; the same on every machine"}
+)
+
+// askedMetric is that of a predictor that another one picks.
+func askedMetric(name string) metric.Metric {
+	return metric.Metric{Name: "asked_" + name, Unit: metric.Count, Doc: "requests during which " + name + " was asked"}
 }
 
 // Cost is what predictions have cost.

@@ -3,6 +3,7 @@ package predict
 import (
 	"time"
 
+	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/params"
 )
 
@@ -18,6 +19,8 @@ type Entry struct {
 	Random  bool   // makes random choices, so that its predictions depend on the seed
 	Trains  bool   // learns during the replay: it keeps a history of every object, and samples
 	Params  []params.Param
+	// Metrics are those that it reports beside what all predictors do.
+	Metrics []metric.Metric
 	// Time estimates what the predictor takes for so many requests; nil: usualTime for each.
 	Time func(v params.Values, requests int64) time.Duration
 	// Check refuses values of Params that exclude each other, or a file that cannot be read; nil where there are none
@@ -56,6 +59,13 @@ var registry = []Entry{
 	plecoEntry,
 	writtenEntry,
 	noneEntry,
+}
+
+func init() {
+	metric.Register("policies that ask a predictor", CallsMetric, PredictionsMetric, NsMetric)
+	for _, e := range registry {
+		metric.Register("predictor "+e.Name, e.Metrics...)
+	}
 }
 
 var family = params.Table("predictor", "oracle,'noisy(p=0.3)'", registry)

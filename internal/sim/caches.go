@@ -3,6 +3,7 @@ package sim
 import (
 	"slices"
 
+	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/predict"
@@ -16,6 +17,8 @@ type CacheEntry struct {
 	Summary string // one line: what a hit is and what may leave
 	Source  string
 	Params  []params.Param
+	// Metrics are those of its own, beside what every cache counts and its policy reports.
+	Metrics []metric.Metric
 	// ObjectsOnly says that capacities count objects, whatever their sizes.
 	ObjectsOnly bool
 	// Keys says that it hashes the keys of the trace, which must be loaded for it.
@@ -73,6 +76,12 @@ func (c CacheConfig) policyConfig() policies.Config {
 type CacheSpec = params.Spec[CacheEntry]
 
 var cacheEntries = []CacheEntry{exactEntry, setsEntry, prefixEntry, semanticEntry}
+
+func init() {
+	for _, e := range cacheEntries {
+		metric.Register("cache "+e.Name, e.Metrics...)
+	}
+}
 
 var caches = params.Table("cache", "exact", cacheEntries)
 

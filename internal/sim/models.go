@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -17,6 +18,8 @@ type ModelEntry struct {
 	Summary string // one line: what takes time
 	Source  string // of the model and its constants
 	Params  []params.Param
+	// Metrics are those of its own, beside what every model gives.
+	Metrics []metric.Metric
 	Cache   string // the one kind of cache it works on
 	// Check refuses values of Params that exclude each other, and a trace that lacks what they need; nil where there are
 	// none such.
@@ -74,6 +77,32 @@ func newLatency[E any](all []E, work int64, of func(E) waited) Latency {
 }
 
 func milliseconds(t time.Duration) float64 { return float64(t) / float64(time.Millisecond) }
+
+// latencyMetrics are those of every model.
+var (
+	latencyMean = latencyMetric("mean", "mean", metric.Figure{Title: "Mean latency", Axis: "mean latency (ms)",
+		File: "latency_mean"})
+	latencyP50 = latencyMetric("p50", "P50", metric.Figure{})
+	latencyP95 = latencyMetric("p95", "P95", metric.Figure{})
+	latencyP99 = latencyMetric("p99", "P99", metric.Figure{Title: "P99 latency", Axis: "P99 latency (ms)",
+		File: "latency_p99"})
+	throughput = metric.Metric{Name: "throughput", Unit: metric.PerSecond, Digits: 1, Better: metric.Higher,
+		Merge: metric.Apart, Column: metric.Column{At: 40},
+		Doc: "what the model counts (lookups, prompts) per second of its clock"}
+	latencyMetrics = []metric.Metric{latencyMean, latencyP50, latencyP95, latencyP99, throughput}
+)
+
+func latencyMetric(which, head string, figure metric.Figure) metric.Metric {
+	return metric.Metric{Name: "latency_" + which + "_ms", Unit: metric.Milliseconds, Digits: 3, Better: metric.Lower,
+		Merge: metric.Apart, Column: metric.Column{At: 40, Head: head + " ms"}, Figure: figure,
+		Doc: head + " of what the model says takes time, on its clock; percentiles are by nearest rank"}
+}
+
+func init() {
+	for _, e := range modelEntries {
+		metric.Register("model "+e.Name, append(latencyMetrics, e.Metrics...)...)
+	}
+}
 
 // ModelSpec is a model with its parameters: what a user writes as `sls(host_gbs=120)`.
 type ModelSpec = params.Spec[ModelEntry]

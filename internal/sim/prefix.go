@@ -2,7 +2,9 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 
+	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -15,6 +17,22 @@ const (
 	evictAny  = "any"
 )
 
+// Metrics of a cache that serves prompts.
+var (
+	prompts   = metric.Metric{Name: "prompts", Unit: metric.Count, Doc: "prompts that count, without those of a warm-up"}
+	tokens    = metric.Metric{Name: "tokens", Unit: metric.Count, Doc: "tokens of the prompts"}
+	hitTokens = metric.Metric{Name: "hit_tokens", Unit: metric.Count, Better: metric.Higher,
+		Doc: "tokens of the prompts that need not be computed: those of the blocks that hit"}
+	tokenHitRatio = metric.Metric{Name: "token_hit_ratio", Unit: metric.Share, Digits: 2, Better: metric.Higher,
+		Merge: metric.Quotient(hitTokens, tokens), Column: metric.Column{At: 30},
+		Figure: metric.Figure{Title: "Token hit ratio"}, Doc: "hit_tokens / tokens"}
+	blockHitRatio = metric.Metric{Name: "block_hit_ratio", Unit: metric.Share, Digits: 2, Better: metric.Higher,
+		Merge: metric.Quotient(metric.Hits, metric.Requests), Doc: "hits / requests, both of blocks"}
+	promptMetrics = []metric.Metric{prompts, tokens, hitTokens, tokenHitRatio, blockHitRatio}
+	innerVictims  = metric.Metric{Name: "inner_victims", Unit: metric.Count,
+		Doc: "times that the policy named a block that others are behind, in whose place one of those left"}
+)
+
 var prefixEntry = CacheEntry{
 	Name: "prefix",
 	Summary: "serves prompts, which are chains of blocks: the leading run of resident blocks hits, and a block leaves " +
@@ -23,6 +41,7 @@ var prefixEntry = CacheEntry{
 	Source: "Zheng et al., SGLang: efficient execution of structured language model programs, NeurIPS 2024, and its " +
 		"radix_cache.py; Kwon et al., " +
 		"Efficient memory management for large language model serving with PagedAttention, SOSP 2023",
+	Metrics:     append(slices.Clone(promptMetrics), innerVictims),
 	ObjectsOnly: true,
 	Prompts:     true,
 	Params: []params.Param{

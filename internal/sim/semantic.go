@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 
+	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/similarity"
@@ -16,12 +17,33 @@ const (
 	scopeTopic    = "topic"
 )
 
+// Metrics of a cache that serves queries.
+var (
+	normalizedHitRatio = metric.Metric{Name: "normalized_hit_ratio", Unit: metric.Share, Digits: 2, Better: metric.Higher,
+		Merge: metric.Apart, Column: metric.Column{At: 20, Head: "of infinite"},
+		Doc: "hits / hits of the infinite cache; above 1 where similar queries answer each other better in a smaller one"}
+	labelledRequests = metric.Metric{Name: "labelled_requests", Unit: metric.Count,
+		Doc: "requests with a label, which says what their right answer is"}
+	labelledHits = metric.Metric{Name: "labelled_hits", Unit: metric.Count,
+		Doc: "those of the labelled requests that an entry with a label answers"}
+	wrongHits = metric.Metric{Name: "wrong_hits", Unit: metric.Count, Better: metric.Lower,
+		Doc: "those of the labelled hits that an entry with another label answers"}
+	wrongAnswerRatio = metric.Metric{Name: "wrong_answer_ratio", Unit: metric.Share, Digits: 2, Better: metric.Lower,
+		Merge: metric.Quotient(wrongHits, labelledRequests), Column: metric.Column{At: 60, Head: "wrong", IfAny: true},
+		Doc: "wrong_hits / labelled_requests: users with a wrong answer"}
+	wrongHitRatio = metric.Metric{Name: "wrong_hit_ratio", Unit: metric.Share, Digits: 2, Better: metric.Lower,
+		Merge: metric.Quotient(wrongHits, labelledHits),
+		Doc:   "wrong_hits / labelled_hits: answers from the cache that are wrong"}
+	labelMetrics = []metric.Metric{labelledRequests, labelledHits, wrongHits, wrongAnswerRatio, wrongHitRatio}
+)
+
 var semanticEntry = CacheEntry{
 	Name: "semantic",
 	Summary: "serves queries with embeddings: a query is answered by the resident entry that is most similar to it, " +
 		"if that is similar enough",
 	Source: "RAC: Relation-Aware Cache Replacement for Large Language Models (arXiv 2602.21547), section 2; " +
 		"zilliztech/GPTCache",
+	Metrics:     append([]metric.Metric{normalizedHitRatio}, labelMetrics...),
 	ObjectsOnly: true,
 	Queries:     true,
 	Params: []params.Param{

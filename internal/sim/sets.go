@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/laru"
@@ -23,6 +24,11 @@ var setsEntry = CacheEntry{
 			"shares"},
 		{Name: "batch", Default: 128, Min: 1, Max: 1 << 30, Doc: "requests that come together where the trace does not " +
 			"group them"},
+	},
+	Metrics: []metric.Metric{
+		{Name: "sets", Unit: metric.Count, Doc: "sets of the cache"},
+		{Name: "slots", Unit: metric.Count, Doc: "objects that it has room for: whole sets of the capacity"},
+		{Name: "batches", Unit: metric.Count, Doc: "batches of requests that it served, those of a warm-up included"},
 	},
 	ObjectsOnly: true,
 	Keys:        true,

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/policies"
 )
 
@@ -78,6 +79,20 @@ func (c *Confidence) Lose() {
 	c.fallbacks = 0
 	c.power *= c.b
 	c.candidates = max(1, int(float64(c.capacity)/c.power))
+}
+
+// Metrics are those of Figures.
+func Metrics() []metric.Metric {
+	return []metric.Metric{
+		{Name: "phases", Unit: metric.Count,
+			Doc: "phases begun: one does where an object must leave and all residents were requested in the last"},
+		{Name: "prediction_evictions", Unit: metric.Count, Doc: "evictions that a prediction decided"},
+		{Name: "fallback_evictions", Unit: metric.Count,
+			Doc: "evictions by LRU in favour of an object that a prediction evicted in the same phase"},
+		{Name: "lru_evictions", Unit: metric.Count, Doc: "evictions by LRU because confidence left a single candidate"},
+		{Name: "lambda_sum", Unit: metric.Ratio, Digits: 3,
+			Doc: "confidence in predictions (1 or less), added up over all evictions"},
+	}
 }
 
 // Figures are what a replay says of itself.

@@ -46,7 +46,8 @@ var entry = policies.Entry{
 			"known in mode async; " +
 			"batches that end meanwhile are not predicted"},
 	},
-	Check: check,
+	Metrics: Metrics(),
+	Check:   check,
 	New: func(c policies.Config) (policies.Policy, error) {
 		if c.Holds {
 			return newOnLeaves(c)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/predict"
 )
@@ -31,7 +32,8 @@ var blindOracleLRUEntry = policies.Entry{
 		}
 		return nil
 	},
-	New: newBlindOracleLRU,
+	Metrics: switchMetrics,
+	New:     newBlindOracleLRU,
 }
 
 // minGamma keeps the steps in which a bound grows, over a whole trace, to about 20/minGamma.
@@ -55,6 +57,7 @@ var robustFTPEntry = policies.Entry{
 	Random:   true,
 	Params:   []policies.Param{epsilonParam},
 	Predicts: true,
+	Metrics:  switchMetrics,
 	New: func(c policies.Config) (policies.Policy, error) {
 		return newCombination(c, newWeights(c), named("marker"), fpbAlone)
 	},
@@ -66,9 +69,10 @@ var markerOrLRUEntry = policies.Entry{
 	Summary: "simulates marker and lru and follows one of them at random, the one with fewer misses more probably",
 	Source: "Blum and Burch, On-line learning and the metrical task system problem, COLT 1997; Rnd(Marker,LRU) of " +
 		"adampolak/mts-with-predictions",
-	Units:  policies.UnitsObjects,
-	Random: true,
-	Params: []policies.Param{epsilonParam},
+	Units:   policies.UnitsObjects,
+	Random:  true,
+	Params:  []policies.Param{epsilonParam},
+	Metrics: switchMetrics,
 	New: func(c policies.Config) (policies.Policy, error) {
 		return newCombination(c, newWeights(c), named("marker"), named("lru"))
 	},
@@ -140,6 +144,11 @@ func (p *combination) Insert(r policies.Request) {
 }
 
 func (p *combination) Remove(o policies.Object) { p.cache.remove(o) }
+
+// switchMetrics are those of policies that follow one of several.
+var switchMetrics = []metric.Metric{
+	{Name: "switches", Unit: metric.Count, Doc: "times that another of the simulated policies was followed from then on"},
+}
 
 // Counters implements policies.Reporter.
 func (p *combination) Counters() []policies.Counter {

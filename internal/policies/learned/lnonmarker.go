@@ -18,6 +18,7 @@ var lNonMarkerEntry = policies.Entry{
 	},
 	Random:   true,
 	Predicts: true,
+	Metrics:  switchMetrics,
 	New:      newLNonMarker,
 }
 

@@ -7,9 +7,11 @@ package rac
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/policies"
 )
 
@@ -82,6 +84,7 @@ var entry = policies.Entry{
 	Relates:     true,
 	SimilarFrom: similarFrom,
 	Params:      racParams,
+	Metrics:     append(slices.Clone(topicMetrics), linksMetric),
 	Check:       check,
 	New:         newRAC,
 }
@@ -95,6 +98,7 @@ var topicLRUEntry = policies.Entry{
 	Relates:     true,
 	SimilarFrom: similarFrom,
 	Params:      routingParams,
+	Metrics:     topicMetrics,
 	New: func(c policies.Config) (policies.Policy, error) {
 		return newPolicy(c, settings{rule: byTopicRecency, tauRoute: float32(c.Params.Float("tau-route")), protectNew: true})
 	},
@@ -110,10 +114,24 @@ var topicLFUEntry = policies.Entry{
 	Relates:     true,
 	SimilarFrom: similarFrom,
 	Params:      routingParams,
+	Metrics:     topicMetrics,
 	New: func(c policies.Config) (policies.Policy, error) {
 		return newPolicy(c, settings{rule: byPrevalence, tauRoute: float32(c.Params.Float("tau-route")), protectNew: true})
 	},
 }
+
+// topicMetrics are those of policies that sort what is requested into topics.
+var topicMetrics = []metric.Metric{
+	{Name: "topics_alive", Unit: metric.Count, Doc: "topics with a resident entry at the end"},
+	{Name: "topics_dead", Unit: metric.Count, Doc: "topics without a resident entry that are remembered at the end"},
+	{Name: "new_topics", Unit: metric.Count, Doc: "times that an entry founded a topic"},
+	{Name: "revived_topics", Unit: metric.Count, Doc: "times that an entry joined a topic without a resident one"},
+	{Name: "forgotten_topics", Unit: metric.Count, Doc: "topics without a resident entry that were forgotten"},
+	{Name: "routed", Unit: metric.Count, Doc: "entries that joined a topic that was there"},
+	{Name: "refreshes", Unit: metric.Count, Doc: "topics that chose anew which entry stands for them"},
+}
+
+var linksMetric = metric.Metric{Name: "links", Unit: metric.Count, Doc: "entries that were found to build on another"}
 
 func init() { policies.Register(entry, topicLRUEntry, topicLFUEntry) }
 

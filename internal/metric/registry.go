@@ -1,0 +1,75 @@
+package metric
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Declared is a metric with the parts that produce it.
+type Declared struct {
+	Metric
+	By []string // "every replay", "policy laru"
+}
+
+// registry holds every metric, in the order in which packages declare them when the program starts.
+var (
+	registry []Declared
+	index    = map[string]int{} // places in registry by name
+)
+
+// Register declares metrics that a part produces ("policy laru"). The packages of the parts call it when the program
+// starts. Several parts may declare one metric, but all must mean the same by its name.
+func Register(by string, metrics ...Metric) {
+	for _, m := range metrics {
+		if err := register(by, m); err != nil {
+			panic("metric: " + by + ": " + err.Error())
+		}
+	}
+}
+
+func register(by string, m Metric) error {
+	if err := m.check(); err != nil {
+		return err
+	}
+	at, ok := index[m.Name]
+	if !ok {
+		index[m.Name] = len(registry)
+		registry = append(registry, Declared{m, []string{by}})
+		return nil
+	}
+	d := &registry[at]
+	if d.Metric != m {
+		return fmt.Errorf("%s is declared otherwise by %s: %+v there, %+v here", m.Name, d.By[0], d.Metric, m)
+	}
+	if !slices.Contains(d.By, by) {
+		d.By = append(d.By, by)
+	}
+	return nil
+}
+
+// All returns every metric in the order of their declarations.
+func All() []Declared { return slices.Clone(registry) }
+
+// Names returns the names of all metrics.
+func Names() []string {
+	names := make([]string, len(registry))
+	for i := range registry {
+		names[i] = registry[i].Name
+	}
+	return names
+}
+
+// Lookup returns the metric with that name; that of tenant_hit_ratio[web] is tenant_hit_ratio, if it has values by
+// tenant.
+func Lookup(name string) (m Metric, ok bool) {
+	if at, ok := index[name]; ok {
+		return registry[at].Metric, registry[at].Labels == ""
+	}
+	base, label, labelled := strings.Cut(strings.TrimSuffix(name, "]"), "[")
+	at, ok := index[base]
+	if !ok || !labelled || label == "" || !strings.HasSuffix(name, "]") || registry[at].Labels == "" {
+		return Metric{}, false
+	}
+	return registry[at].Metric, true
+}

@@ -1,0 +1,51 @@
+package metric
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+)
+
+var english = message.NewPrinter(language.English)
+
+// Label is what people read in place of the name: "hit ratio".
+func (m Metric) Label() string {
+	if m.Title != "" {
+		return m.Title
+	}
+	return strings.ReplaceAll(m.Name, "_", " ")
+}
+
+// Text writes a value for people: 47.12%, 914,145, 1.204, 12,345.678. Small numbers keep three significant digits:
+// 0.00123.
+func (m Metric) Text(x float64) string {
+	if m.Digits > 0 && m.Unit != Share && x != 0 {
+		leading := int(math.Floor(math.Log10(math.Abs(x)))) // place of the first digit, 0 for that before the point
+		m.Digits = max(m.Digits, 2-leading)
+	}
+	return m.text(x)
+}
+
+// text writes x with the digits of the metric.
+func (m Metric) text(x float64) string {
+	if m.Unit == Share {
+		return strconv.FormatFloat(x*100, 'f', m.Digits, 64) + "%"
+	}
+	return english.Sprintf("%.*f", m.Digits, x)
+}
+
+// DifferenceText writes the difference between two values, with its sign; that of shares in percentage points. Values
+// that look equal differ by "0".
+func (m Metric) DifferenceText(x float64) string {
+	text := strings.TrimSuffix(m.text(math.Abs(x)), "%")
+	switch {
+	case strings.Trim(text, "0.") == "":
+		return "0"
+	case x > 0:
+		return "+" + text
+	}
+	return "−" + text
+}
