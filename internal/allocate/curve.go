@@ -1,0 +1,56 @@
+package allocate
+
+// Point says how many hits a pool of a capacity has.
+type Point struct {
+	Capacity int64
+	Hits     float64
+}
+
+// Curve is a miss curve, told by hits: points of growing capacity, each with more hits than the one before. Between
+// two points the hits are those of the lower one; at capacity 0, and below the first point, there are none.
+type Curve []Point
+
+// At returns the hits at a capacity.
+func (c Curve) At(capacity int64) float64 {
+	low, high := 0, len(c) // c[:low] are at most capacity, c[high:] are larger
+	for low < high {
+		if mid := (low + high) / 2; c[mid].Capacity <= capacity {
+			low = mid + 1
+		} else {
+			high = mid
+		}
+	}
+	if low == 0 {
+		return 0
+	}
+	return c[low-1].Hits
+}
+
+// Hull returns the upper convex hull of the curve from no capacity on: the points at which hits per capacity are
+// worth the most, in falling order of worth. Points on a line between two others belong to it.
+func (c Curve) Hull() Curve { return c.hullFrom(Point{}) }
+
+// hullFrom returns the hull of the points behind a point of the curve.
+func (c Curve) hullFrom(start Point) Curve {
+	var hull Curve
+	for _, p := range c {
+		if p.Capacity <= start.Capacity {
+			continue
+		}
+		for n := len(hull); n > 0; n = len(hull) {
+			before := start
+			if n > 1 {
+				before = hull[n-2]
+			}
+			if worth(before, hull[n-1]) >= worth(hull[n-1], p) {
+				break
+			}
+			hull = hull[:n-1]
+		}
+		hull = append(hull, p)
+	}
+	return hull
+}
+
+// worth returns the hits per capacity between two points.
+func worth(from, to Point) float64 { return (to.Hits - from.Hits) / float64(to.Capacity-from.Capacity) }

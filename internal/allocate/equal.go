@@ -1,0 +1,14 @@
+package allocate
+
+var equalEntry = Entry{
+	Name:    "equal",
+	Summary: "the same for every tenant, whatever it requests",
+	Source:  "cachesim; \"Half-and-Half\" in Qureshi and Patt, Utility-Based Cache Partitioning, MICRO 2006",
+	New:     func(Config) (Allocator, error) { return equal{}, nil },
+}
+
+type equal struct{}
+
+func (equal) Needs() Needs { return Needs{} }
+
+func (equal) Allocate(s *State, capacities []int64) { divideEqually(s.Capacity, capacities) }

@@ -1,0 +1,225 @@
+package allocate
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/cachesim/cachesim/internal/params"
+)
+
+var optimalEntry = Entry{
+	Name: "optimal",
+	Summary: "offline: the fixed division with the most hits by the tenants' LRU curves; no other fixed division " +
+		"beats it under lru",
+	Source: "Stone, Turek and Wolf, Optimal Partitioning of Cache Memory, IEEE Trans. Computers 1992; the knapsack: " +
+		"Pisinger, EJOR 1995",
+	Future: true,
+	Params: []params.Param{
+		{Name: "steps", Default: 65536, Min: 1, Max: 1 << 24,
+			Doc: "parts of the capacity that are told apart; capacities in objects up to here are divided exactly"},
+	},
+	New: func(c Config) (Allocator, error) { return &optimal{steps: c.Params.Int("steps")}, nil },
+}
+
+// optimal divides once, before the first request, by the curves of the whole trace. Curves of LRU may have cliffs, on
+// which giving capacity where it is worth the most at the moment goes wrong; it finds the best division all the same.
+//
+// What it bounds: the hits of lru in fixed pools, where each object has one size, not above that of its pool. Another
+// policy, or a division that moves, may do better.
+type optimal struct{ steps int }
+
+func (a *optimal) Needs() Needs { return Needs{Curves: &Sampling{Whole: true, Steps: a.steps}} }
+
+func (a *optimal) Allocate(s *State, capacities []int64) {
+	curves := make([]Curve, len(s.Pools))
+	for i, p := range s.Pools {
+		curves[i] = p.Curve
+	}
+	given := bestDivision(curves, s.Capacity)
+	left := s.Capacity
+	for _, n := range given {
+		left -= n
+	}
+	divideEqually(left, capacities) // no hit more, but other policies than lru may use it
+	for i, n := range given {
+		capacities[i] += n
+	}
+}
+
+// bestDivision returns capacities, at most capacity together, at which the curves have the most hits together.
+//
+// It is the multiple-choice knapsack problem: choose one point of each curve. The convex hulls of the curves give a
+// price of capacity at which the relaxed problem is solved, and with it for each point how much a division that takes
+// it loses at least against the relaxed optimum. What loses more than a division that is known already can be left
+// out; dynamic programming goes through the rest (Pisinger, A minimal algorithm for the multiple-choice knapsack
+// problem, European Journal of Operational Research 1995). Should that take more than mostSteps or mostChoices, as
+// many curves full of cliffs can, the division known before is returned.
+func bestDivision(curves []Curve, capacity int64) []int64 {
+	known, price := greedyDivision(curves, capacity)
+	fillUp(curves, capacity, known)
+	search := &knapsack{curves: curves, capacity: capacity, price: price, most: make([]float64, len(curves))}
+	search.gap = price * float64(capacity)
+	for i, c := range curves {
+		for _, p := range c {
+			search.most[i] = max(search.most[i], p.Hits-price*float64(p.Capacity))
+		}
+		search.gap += search.most[i] - c.At(known[i])
+	}
+	if better, ok := search.run(); ok {
+		return better
+	}
+	return known
+}
+
+// greedyDivision goes up the hulls of the curves in falling order of hits per capacity until a step does not fit, and
+// returns what the curves have then, with the hits per capacity of that step: 0 where all fit.
+func greedyDivision(curves []Curve, capacity int64) (given []int64, price float64) {
+	type step struct {
+		pool     int
+		from, to Point
+	}
+	var steps []step
+	for i, c := range curves {
+		from := Point{}
+		for _, p := range c.Hull() {
+			steps = append(steps, step{i, from, p})
+			from = p
+		}
+	}
+	slices.SortStableFunc(steps, func(a, b step) int { return cmp.Compare(worth(b.from, b.to), worth(a.from, a.to)) })
+	given = make([]int64, len(curves))
+	left := capacity
+	for _, s := range steps {
+		if s.to.Capacity-s.from.Capacity > left {
+			return given, worth(s.from, s.to)
+		}
+		given[s.pool] = s.to.Capacity
+		left -= s.to.Capacity - s.from.Capacity
+	}
+	return given, 0
+}
+
+// fillUp gives what is left to whoever makes the most hits of it, again and again.
+func fillUp(curves []Curve, capacity int64, given []int64) {
+	left := capacity
+	for _, n := range given {
+		left -= n
+	}
+	for range len(curves) {
+		best, gain := -1, 0.0
+		for i, c := range curves {
+			if g := c.At(given[i]+left) - c.At(given[i]); g > gain {
+				best, gain = i, g
+			}
+		}
+		if best < 0 {
+			return
+		}
+		c := curves[best]
+		at, _ := slices.BinarySearchFunc(c, given[best]+left+1,
+			func(p Point, n int64) int { return cmp.Compare(p.Capacity, n) })
+		left -= c[at-1].Capacity - given[best]
+		given[best] = c[at-1].Capacity
+	}
+}
+
+// The work of a search and the choices that it keeps are bounded: some seconds, and 128 MiB.
+const (
+	mostSteps   = 1 << 28
+	mostChoices = 1 << 22
+)
+
+// knapsack searches for a division that loses less than gap against the relaxed optimum at a price of capacity.
+type knapsack struct {
+	curves   []Curve
+	capacity int64
+	price    float64   // hits per capacity
+	most     []float64 // per curve: the most of hits - price x capacity
+	gap      float64   // what the best known division loses; capacity that is left over loses its price, too
+	work     int       // pairs of choice and point so far
+	kept     int       // choices in all layers so far
+}
+
+// choice is a partial division: the points taken from the curves so far.
+type choice struct {
+	used   int64
+	lost   float64 // against the relaxed optimum, by the points alone
+	before int32   // the choice among those of the curve before
+	taken  int64   // of this curve
+}
+
+// run returns the best division; ok is false where none is better than the known one, or the work is too much.
+func (k *knapsack) run() (given []int64, ok bool) {
+	layers := make([][]choice, 1, len(k.curves)+1)
+	layers[0] = []choice{{}}
+	for i := range k.curves {
+		next, ok := k.extend(layers[i], i)
+		if !ok || len(next) == 0 {
+			return nil, false
+		}
+		layers = append(layers, next)
+	}
+	best := -1
+	for j, c := range layers[len(k.curves)] {
+		if lost := c.lost + k.price*float64(k.capacity-c.used); lost < k.gap {
+			best, k.gap = j, lost
+		}
+	}
+	if best < 0 {
+		return nil, false
+	}
+	given = make([]int64, len(k.curves))
+	for i := len(k.curves); i > 0; i-- {
+		c := layers[i][best]
+		given[i-1], best = c.taken, int(c.before)
+	}
+	return given, true
+}
+
+// extend adds a point of curve i to each of the choices, and keeps those that nothing else beats.
+func (k *knapsack) extend(choices []choice, i int) (next []choice, ok bool) {
+	var points []choice // of the curve, and none of it
+	for _, p := range append(Curve{{}}, k.curves[i]...) {
+		lost := k.most[i] - (p.Hits - k.price*float64(p.Capacity))
+		if p.Capacity <= k.capacity && lost < k.gap {
+			points = append(points, choice{lost: lost, taken: p.Capacity})
+		}
+	}
+	if k.work += len(choices)*len(points) + len(k.curves[i]); k.work > mostSteps {
+		return nil, false
+	}
+	for j, c := range choices {
+		for _, p := range points {
+			used, lost := c.used+p.taken, c.lost+p.lost
+			if used <= k.capacity && lost < k.gap {
+				next = append(next, choice{used, lost, int32(j), p.taken})
+			}
+		}
+		if len(next) > mostChoices/2 {
+			if next = undominated(next, k.price); len(next) > mostChoices/4 {
+				return nil, false
+			}
+		}
+	}
+	next = undominated(next, k.price)
+	k.kept += len(next)
+	return next, k.kept <= mostChoices
+}
+
+// undominated returns the choices for which no other uses at most as much capacity and has at least as many hits, in
+// order of the capacity that they use. A choice has as many hits as its loss lets expect of the capacity that it
+// uses.
+func undominated(choices []choice, price float64) []choice {
+	worse := func(c choice) float64 { return c.lost - price*float64(c.used) } // falls as hits grow
+	slices.SortFunc(choices, func(a, b choice) int {
+		return cmp.Or(cmp.Compare(a.used, b.used), cmp.Compare(worse(a), worse(b)), cmp.Compare(a.before, b.before),
+			cmp.Compare(a.taken, b.taken))
+	})
+	kept := choices[:0]
+	for _, c := range choices {
+		if n := len(kept); n == 0 || worse(c) < worse(kept[n-1]) {
+			kept = append(kept, c)
+		}
+	}
+	return kept
+}

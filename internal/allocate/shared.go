@@ -1,0 +1,16 @@
+package allocate
+
+var sharedEntry = Entry{
+	Name:    "shared",
+	Summary: "no division: all tenants share one pool, and the policy decides who leaves",
+	Source:  "cachesim",
+	Shared:  true,
+	New:     func(Config) (Allocator, error) { return shared{}, nil },
+}
+
+// shared gives the whole capacity to the one pool that there is.
+type shared struct{}
+
+func (shared) Needs() Needs { return Needs{} }
+
+func (shared) Allocate(s *State, capacities []int64) { divideEqually(s.Capacity, capacities) }

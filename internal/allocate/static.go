@@ -1,0 +1,108 @@
+package allocate
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/suggest"
+)
+
+var staticEntry = Entry{
+	Name:    "static",
+	Summary: "shares that are given, from the first request to the last",
+	Source:  "cachesim",
+	Params: []params.Param{
+		{Name: "shares", Default: "",
+			Doc: "the share of each tenant, relative to the others and separated by semicolons: 3;1 for the tenants " +
+				"in order of their first request, or web:3;db:1 by name"},
+		{Name: "rest", Default: 0.0,
+			Doc: "the share of each tenant that shares does not name; 0: one without a share is an error"},
+	},
+	Check: func(v Values) error {
+		_, err := parseShares(v.Text("shares"))
+		return err
+	},
+	New: newStatic,
+}
+
+// share is one item of the parameter shares.
+type share struct {
+	tenant string // "": the one at its place
+	weight float64
+}
+
+// parseShares reads the parameter shares: all items have a name, or none.
+func parseShares(text string) (shares []share, err error) {
+	if strings.TrimSpace(text) == "" {
+		return nil, fmt.Errorf("shares is missing: write static(shares=3;1) for the tenants in order of their first " +
+			"request, or static(shares=web:3;db:1)")
+	}
+	for _, item := range strings.Split(text, ";") {
+		s := share{}
+		number := item
+		if i := strings.LastIndexByte(item, ':'); i >= 0 {
+			s.tenant, number = strings.TrimSpace(item[:i]), item[i+1:]
+			if s.tenant == "" {
+				return nil, fmt.Errorf("shares=%s: %q has no name before the colon", text, item)
+			}
+		}
+		s.weight, err = strconv.ParseFloat(strings.TrimSpace(number), 64)
+		if err != nil || !(s.weight >= 0) || math.IsInf(s.weight, 0) {
+			return nil, fmt.Errorf("shares=%s: %q is no share: want a number from 0, or NAME:NUMBER", text, item)
+		}
+		if slices.ContainsFunc(shares, func(o share) bool { return s.tenant != "" && o.tenant == s.tenant }) {
+			return nil, fmt.Errorf("shares=%s: tenant %s is given twice", text, s.tenant)
+		}
+		shares = append(shares, s)
+		if (s.tenant == "") != (shares[0].tenant == "") {
+			return nil, fmt.Errorf("shares=%s: want a name for every share, or for none", text)
+		}
+	}
+	return shares, nil
+}
+
+// static divides by fixed weights.
+type static struct{ weights []float64 }
+
+func newStatic(c Config) (Allocator, error) {
+	shares, err := parseShares(c.Params.Text("shares"))
+	if err != nil {
+		return nil, err
+	}
+	weights := make([]float64, len(c.Tenants))
+	given := make([]bool, len(c.Tenants))
+	for i, s := range shares {
+		if s.tenant != "" {
+			if i = slices.Index(c.Tenants, s.tenant); i < 0 {
+				return nil, suggest.Unknown("tenant", s.tenant, c.Tenants)
+			}
+		}
+		if i >= len(c.Tenants) {
+			return nil, fmt.Errorf("%d shares, but the trace has %d tenants", len(shares), len(c.Tenants))
+		}
+		weights[i], given[i] = s.weight, true
+	}
+	rest := c.Params.Float("rest")
+	var sum float64
+	for i := range weights {
+		if !given[i] {
+			if rest == 0 {
+				return nil, fmt.Errorf("tenant %s has no share: give it one, or write rest=1", c.Tenants[i])
+			}
+			weights[i] = rest
+		}
+		sum += weights[i]
+	}
+	if !(sum > 0) || math.IsInf(sum, 0) {
+		return nil, fmt.Errorf("the shares sum up to %v: want a sum above 0", sum)
+	}
+	return &static{weights}, nil
+}
+
+func (*static) Needs() Needs { return Needs{} }
+
+func (a *static) Allocate(s *State, capacities []int64) { divide(s.Capacity, a.weights, capacities) }

@@ -1,0 +1,71 @@
+package allocate
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestStatic(t *testing.T) {
+	tenants := []string{"web", "db", "a:b"}
+	for text, want := range map[string][]int64{
+		"static(shares=3;1;1)":               {60, 20, 20},
+		"static(shares=db:1;web:3,rest=1)":   {60, 20, 20},
+		"static(shares=a:b:1;web:0;db: 1)":   {0, 50, 50},
+		"static(shares=1,rest=2)":            {20, 40, 40},
+		"STATIC(shares= web:1,rest=0.00005)": {100, 0, 0},
+	} {
+		a := build(t, text, tenants)
+		got := make([]int64, 3)
+		a.Allocate(&State{Capacity: 100, Pools: make([]Pool, 3)}, got)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", text, got, want)
+		}
+	}
+}
+
+func TestStaticErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		"static":                         "shares is missing",
+		"static(shares=1;x)":             `"x" is no share`,
+		"static(shares=1;;2)":            `"" is no share`,
+		"static(shares=-1)":              `"-1" is no share`,
+		"static(shares=web:NaN)":         "is no share",
+		"static(shares=web:1;2)":         "for every share, or for none",
+		"static(shares=web:1;web:2)":     "tenant web is given twice",
+		"static(shares=:1)":              "no name before the colon",
+		"static(shares=wep:1,rest=1)":    `did you mean "web"`,
+		"static(shares=1;1;1)":           "3 shares, but the trace has 2 tenants",
+		"static(shares=web:1)":           "tenant db has no share",
+		"static(shares=0;0)":             "want a sum above 0",
+		"static(shares=1e308;1e308)":     "want a sum above 0",
+		"static(shares=1,rest=-1)":       "rest=-1",
+		"static(shares=web:1;db:1,x=1)":  "unknown parameter",
+		"static(shares=web:1;db:1,rest)": "want name=value",
+	} {
+		s, err := Parse(text)
+		if err == nil {
+			_, err = New(s, []string{"web", "db"})
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want one with %q", text, err, want)
+		}
+	}
+}
+
+func FuzzParseShares(f *testing.F) {
+	for _, seed := range []string{"3;1", "web:3;db:1", "", ";", ":", "a:b:1", "1e999", "-0", "web:1;2"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		shares, err := parseShares(text)
+		if err == nil && (len(shares) == 0 || len(shares) > strings.Count(text, ";")+1) {
+			t.Errorf("%q: %d shares", text, len(shares))
+		}
+		for _, s := range shares {
+			if err == nil && !(s.weight >= 0) {
+				t.Errorf("%q: a share of %v", text, s.weight)
+			}
+		}
+	})
+}

@@ -1,0 +1,183 @@
+package allocate
+
+import (
+	"container/heap"
+	"math"
+
+	"github.com/cachesim/cachesim/internal/params"
+)
+
+var ucpEntry = Entry{
+	Name:    "ucp",
+	Summary: "by utility: what more capacity would save in misses, as sampled shadow directories measure it",
+	Source:  "Qureshi and Patt, Utility-Based Cache Partitioning, MICRO 2006; sampling: Waldspurger et al., FAST 2015",
+	Params: []params.Param{
+		{Name: "every", Default: 10000, Min: 1, Doc: "requests between two divisions (the paper: 5 million cycles)"},
+		{Name: "ways", Default: 64, Min: 1, Max: 65536,
+			Doc: "parts in which the capacity is given away (the paper: 16 ways); twice the tenants at least"},
+		{Name: "tags", Default: 512, Min: 1, Max: 1 << 24,
+			Doc: "most objects that the shadow directory of a tenant follows (the paper: 32 sets of 16 ways)"},
+	},
+	New: func(c Config) (Allocator, error) {
+		return &ucp{
+			every: int64(c.Params.Int("every")),
+			ways:  max(c.Params.Int("ways"), 2*len(c.Tenants)),
+			tags:  c.Params.Int("tags"),
+		}, nil
+	},
+}
+
+// ucp gives the capacity away in ways by the lookahead algorithm (section 6 of the paper). Each tenant has one way at
+// least. Before the first request, and where nothing tells tenants apart, all have the same.
+type ucp struct {
+	every      int64
+	ways, tags int
+}
+
+func (a *ucp) Needs() Needs {
+	return Needs{Every: a.every, Curves: &Sampling{Tags: a.tags, Steps: a.ways}}
+}
+
+func (a *ucp) Allocate(s *State, capacities []int64) {
+	ways := min(int64(a.ways), s.Capacity)
+	curves := make([]Curve, len(s.Pools))
+	known := false
+	for i, p := range s.Pools {
+		curves[i] = inWays(p.Curve, s.Capacity, ways)
+		known = known || len(curves[i]) > 0
+	}
+	if !known || ways < int64(len(s.Pools)) {
+		divideEqually(s.Capacity, capacities)
+		return
+	}
+	given := lookahead(curves, ways)
+	weights := make([]float64, len(given))
+	for i, n := range given {
+		weights[i] = float64(n)
+	}
+	divide(s.Capacity, weights, capacities)
+}
+
+// inWays returns a curve with its capacities in ways, as many as a point needs.
+func inWays(c Curve, capacity, ways int64) Curve {
+	var result Curve
+	for _, p := range c {
+		n := scaled(p.Capacity, ways, capacity)
+		if scaledUp(n, capacity, ways) < p.Capacity {
+			n++
+		}
+		if last := len(result) - 1; last >= 0 && result[last].Capacity == n {
+			result[last].Hits = p.Hits
+		} else if n <= ways {
+			result = append(result, Point{n, p.Hits})
+		}
+	}
+	return result
+}
+
+// lookahead gives ways to curves in ways, one to each first. It looks at all that a curve could be given at once, not
+// only at one more, and each time gives the one of the highest hits per way as many as that takes
+// (Lookahead in section 6 of the paper); ties go to the lower number. Ways from which nobody gains are given equally.
+//
+// The highest hits per way from a point on are those to the next point of the upper convex hull, so that the hull of
+// a curve gives all of its answers but the last, which would take more than there is left.
+func lookahead(curves []Curve, ways int64) (given []int64) {
+	given = make([]int64, len(curves))
+	left := ways - int64(len(curves))
+	queue := make(offers, 0, len(curves))
+	hulls := make([]Curve, len(curves))
+	for i, c := range curves {
+		given[i] = 1
+		hulls[i] = c.hullFrom(Point{1, c.At(1)})
+		if o, ok := nextOffer(c, &hulls[i], i, 1, left); ok {
+			queue = append(queue, o)
+		}
+	}
+	heap.Init(&queue)
+	for left > 0 && len(queue) > 0 {
+		best := queue[0]
+		i := best.pool
+		if best.to-given[i] > left { // made when there was more left
+			if o, ok := offerWithin(curves[i], i, given[i], left); ok {
+				queue[0] = o
+				heap.Fix(&queue, 0)
+			} else {
+				heap.Pop(&queue)
+			}
+			continue
+		}
+		left -= best.to - given[i]
+		given[i] = best.to
+		if o, ok := nextOffer(curves[i], &hulls[i], i, given[i], left); ok {
+			queue[0] = o
+			heap.Fix(&queue, 0)
+		} else {
+			heap.Pop(&queue)
+		}
+	}
+	more := make([]int64, len(given))
+	divideEqually(left, more)
+	for i := range given {
+		given[i] += more[i]
+	}
+	return given
+}
+
+// offer is what a pool would make of more ways.
+type offer struct {
+	pool  int
+	to    int64   // ways that it would have
+	worth float64 // hits per way
+}
+
+// nextOffer returns the best offer of a pool that has so many ways: the first point of its hull, or a nearer one
+// where so many are not left.
+func nextOffer(c Curve, hull *Curve, pool int, has, left int64) (offer, bool) {
+	for len(*hull) > 0 && (*hull)[0].Capacity <= has {
+		*hull = (*hull)[1:]
+	}
+	if len(*hull) == 0 {
+		return offer{}, false
+	}
+	next := (*hull)[0]
+	if next.Capacity-has > left {
+		return offerWithin(c, pool, has, left)
+	}
+	return offer{pool, next.Capacity, worth(Point{has, c.At(has)}, next)}, true
+}
+
+// offerWithin returns the best offer of a pool among those that take at most so many ways.
+func offerWithin(c Curve, pool int, has, left int64) (best offer, ok bool) {
+	start := Point{has, c.At(has)}
+	best.worth = math.Inf(-1)
+	for _, p := range c {
+		if p.Capacity <= has || p.Capacity-has > left {
+			continue
+		}
+		if w := worth(start, p); w > best.worth {
+			best, ok = offer{pool, p.Capacity, w}, true
+		}
+	}
+	return best, ok
+}
+
+// offers is a heap of the best offer of each pool.
+type offers []offer
+
+func (o offers) Len() int { return len(o) }
+
+func (o offers) Less(i, j int) bool {
+	if o[i].worth != o[j].worth {
+		return o[i].worth > o[j].worth
+	}
+	return o[i].pool < o[j].pool
+}
+
+func (o offers) Swap(i, j int) { o[i], o[j] = o[j], o[i] }
+func (o *offers) Push(x any)   { *o = append(*o, x.(offer)) }
+
+func (o *offers) Pop() any {
+	last := (*o)[len(*o)-1]
+	*o = (*o)[:len(*o)-1]
+	return last
+}

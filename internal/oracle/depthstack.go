@@ -1,0 +1,106 @@
+package oracle
+
+// DepthStack measures how deep objects lie in the stack of an LRU cache, for objects that come, change their weight
+// and leave again: the depth of an object is its weight with the weights of all that were requested after it. LRU of
+// a capacity of at least the depth hits (Mattson et al., Evaluation techniques for storage hierarchies, IBM Systems
+// Journal 1970). LRUStack and LRUByteStack do the same for whole traces, faster; this one takes memory by the objects
+// that it holds, about 70 bytes each, and so fits samples of a trace.
+//
+// Objects hold slots in the order of their last request, and a Fenwick tree sums the weights of slots. Time per
+// request: the logarithm of the objects held, amortised.
+type DepthStack struct {
+	slotOf  map[uint32]int32
+	objects []uint32 // per slot
+	weights []int64  // per slot; 0: the slot is free
+	sums    fenwick  // of weights
+	bottom  int      // no slot below is taken
+	total   int64
+}
+
+// leastSlots is the room for slots that a stack begins with.
+const leastSlots = 64
+
+// NewDepthStack returns an empty stack.
+func NewDepthStack() *DepthStack {
+	s := &DepthStack{slotOf: map[uint32]int32{}}
+	s.makeRoom(leastSlots)
+	return s
+}
+
+// Len returns how many objects the stack holds.
+func (s *DepthStack) Len() int { return len(s.slotOf) }
+
+// Weight returns the weight of all objects together.
+func (s *DepthStack) Weight() int64 { return s.total }
+
+// Request moves o to the top, with a weight above 0 from now on, and returns the depth that it had; seen is false
+// where o was not in the stack.
+func (s *DepthStack) Request(o uint32, weight int64) (depth int64, seen bool) {
+	slot, seen := s.slotOf[o]
+	if seen {
+		depth = s.total - s.sums.sum(int(slot))
+		s.release(int(slot))
+	}
+	if len(s.objects) == cap(s.objects) {
+		s.compact()
+	}
+	top := len(s.objects)
+	s.slotOf[o] = int32(top)
+	s.objects = append(s.objects, o)
+	s.weights = append(s.weights, weight)
+	s.sums.add(top, weight)
+	s.total += weight
+	return depth, seen
+}
+
+// Bottom returns the object that was not requested for the longest time, and its weight. The stack must not be empty.
+func (s *DepthStack) Bottom() (o uint32, weight int64) {
+	for s.weights[s.bottom] == 0 {
+		s.bottom++
+	}
+	return s.objects[s.bottom], s.weights[s.bottom]
+}
+
+// Remove takes o out, if it is there.
+func (s *DepthStack) Remove(o uint32) {
+	if slot, ok := s.slotOf[o]; ok {
+		s.release(int(slot))
+		delete(s.slotOf, o)
+	}
+}
+
+// Filter takes out every object that keep does not want.
+func (s *DepthStack) Filter(keep func(o uint32) bool) {
+	for slot, o := range s.objects {
+		if s.weights[slot] > 0 && !keep(o) {
+			s.Remove(o)
+		}
+	}
+}
+
+// release frees a slot.
+func (s *DepthStack) release(slot int) {
+	s.sums.add(slot, -s.weights[slot])
+	s.total -= s.weights[slot]
+	s.weights[slot] = 0
+}
+
+// compact moves the objects together, into twice as much room as they need.
+func (s *DepthStack) compact() {
+	objects, weights := s.objects, s.weights
+	s.makeRoom(max(leastSlots, 2*s.Len()))
+	for slot, o := range objects {
+		if weights[slot] > 0 {
+			top := len(s.objects)
+			s.slotOf[o] = int32(top)
+			s.objects = append(s.objects, o)
+			s.weights = append(s.weights, weights[slot])
+			s.sums.add(top, weights[slot])
+		}
+	}
+}
+
+// makeRoom begins n slots, all of them free.
+func (s *DepthStack) makeRoom(n int) {
+	s.objects, s.weights, s.sums, s.bottom = make([]uint32, 0, n), make([]int64, 0, n), make(fenwick, n), 0
+}
