@@ -46,10 +46,11 @@ func (p *twoQ) Hit(r Request) {
 }
 
 func (p *twoQ) Miss(r Request) {
-	p.returning = p.in(a1out, r.Object)
-	if p.returning {
+	remembered := p.in(a1out, r.Object)
+	if remembered {
 		p.take(r.Object)
 	}
+	p.returning = remembered && r.Reason == Demand
 }
 
 // Admit refuses an object that does not fit the queue of new objects.

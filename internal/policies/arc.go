@@ -70,6 +70,14 @@ func (p *arcState) load(r Request) {
 	p.put(r.Object, to)
 }
 
+// forgetUnlessAsked takes the object that is about to be loaded off the list that remembers it, unless the trace asks
+// for it: only a request says that it should have stayed.
+func (p *arcState) forgetUnlessAsked(r Request) {
+	if r.Reason != Demand && p.where[r.Object] != arcAbsent {
+		p.take(r.Object)
+	}
+}
+
 // adapt moves the target towards the list whose remembered object was missed: by the size of the object times the ratio
 // of the remembered lists, at least 1.
 func (p *arcState) adapt(r Request) {
@@ -127,6 +135,7 @@ func (p *arc) Hit(r Request) {
 }
 
 func (p *arc) Miss(r Request) {
+	p.forgetUnlessAsked(r)
 	if p.where[r.Object] == arcAbsent {
 		p.forget(r.Size)
 	} else {
@@ -135,14 +144,18 @@ func (p *arc) Miss(r Request) {
 }
 
 func (p *arc) Victim(r Request) Object {
-	if p.where[r.Object] == arcAbsent && p.size[arcT1]+r.Size > p.capacity {
+	missed := arcAbsent
+	if r.Reason != Shrink {
+		missed = p.where[r.Object]
+	}
+	if missed == arcAbsent && p.size[arcT1]+r.Size > p.capacity {
 		// T1 alone fills the cache, so there is no room to remember what leaves it.
 		o, _ := p.lists.Back(int(arcT1))
 		p.take(o)
 		return o
 	}
 	from, to := arcT2, arcB2
-	if p.replaceT1(p.where[r.Object]) {
+	if p.replaceT1(missed) {
 		from, to = arcT1, arcB1
 	}
 	o, _ := p.lists.Back(int(from))

@@ -8,7 +8,7 @@ import (
 
 var beladySizeEntry = Entry{
 	Name:   "belady-size",
-	Memory: Memory{PerObject: 28, PerSlot: 15},
+	Memory: Memory{PerObject: 32, PerSlot: 15},
 	Summary: "evicts what takes the most room until it is needed: the largest size x time to the next request; every " +
 		"miss is loaded",
 	Source: "Belady-Size in Berger, Beckmann, Harchol-Balter, Practical bounds on optimal caching with variable object " +
@@ -29,7 +29,7 @@ var beladySizeEntry = Entry{
 // random.) An eviction looks at every class that occurs; a hit or a load costs the logarithm of the residents of a
 // class.
 type beladySize struct {
-	nextUse  []uint32
+	known    *schedule
 	perTwo   int // classes per doubling of the size
 	classes  []farthestHeap
 	classAt  map[int]int    // number of a size class -> its place in classes; looked up when an object is loaded
@@ -46,18 +46,22 @@ type heldObject struct {
 
 func newBeladySize(c Config) *beladySize {
 	return &beladySize{
-		nextUse: c.NextUse, perTwo: c.Params.Int("classes"),
-		classAt: map[int]int{}, finished: oracle.NewBitmap(c.Objects), due: make([]uint32,
-			c.Objects), held: make([]heldObject, c.Objects),
+		known:    newSchedule(c),
+		perTwo:   c.Params.Int("classes"),
+		classAt:  map[int]int{},
+		finished: oracle.NewBitmap(c.Objects),
+		due:      make([]uint32, c.Objects),
+		held:     make([]heldObject, c.Objects),
 	}
 }
 
 func (p *beladySize) Hit(r Request) {
 	p.classes[p.held[r.Object].class].giveUp()
-	p.expect(r)
+	p.known.pass(r)
+	p.expect(r.Object)
 }
 
-func (p *beladySize) Miss(Request) {}
+func (p *beladySize) Miss(r Request) { p.known.miss(r) }
 
 func (p *beladySize) Victim(r Request) Object {
 	if o, ok := p.finished.Max(); ok {
@@ -90,7 +94,7 @@ func (p *beladySize) Insert(r Request) {
 		p.classes = append(p.classes, farthestHeap{})
 	}
 	p.held[r.Object] = heldObject{size: r.Size, class: uint32(at)}
-	p.expect(r)
+	p.expect(r.Object)
 }
 
 func (p *beladySize) Remove(o Object) {
@@ -102,14 +106,14 @@ func (p *beladySize) Remove(o Object) {
 	p.due[o] = 0
 }
 
-// expect files r's object under its next request.
-func (p *beladySize) expect(r Request) {
-	p.due[r.Object] = p.nextUse[r.Pos]
-	if p.due[r.Object] == Never {
-		p.finished.Set(r.Object)
+// expect files o under its next request.
+func (p *beladySize) expect(o Object) {
+	p.due[o] = p.known.due[o]
+	if p.due[o] == Never {
+		p.finished.Set(o)
 		return
 	}
-	p.classes[p.held[r.Object].class].push(r.Object, p.due)
+	p.classes[p.held[o].class].push(o, p.due)
 }
 
 // sizeClassOf returns the number of the class of size: perTwo classes of equal width between a power of two and the

@@ -63,7 +63,7 @@ func benchReplay(b *testing.B, e policies.Entry) {
 		cfg.NextUse = t.nextUse
 	}
 	if e.Relates {
-		cfg.Relations = &policies.Relations{HitFrom: 2, Sequence: t.objects}
+		cfg.Relations = &policies.Relations{HitFrom: 2}
 	}
 	hits := 0
 	for b.Loop() {

@@ -145,8 +145,11 @@ func (p *cacheus) demote() {
 // Miss takes the blame to the expert that evicted the object. An object that SR-LRU evicted before it was reused shows
 // that SR was too small.
 func (p *cacheus) Miss(r Request) {
-	p.rate.request(p.rng)
 	p.evicting = p.size[cacheusR]+p.size[cacheusSR]+r.Size > p.capacity
+	if r.Reason != Demand {
+		return
+	}
+	p.rate.request(p.rng)
 	x := &p.objects[r.Object]
 	switch x.list {
 	case cacheusByLRU:
@@ -210,19 +213,24 @@ func (p *cacheus) forget(o Object) {
 }
 
 // Insert puts a remembered object into R. Another one goes to SR, but to R as long as SR is not used yet. Only what
-// comes when SR is full counts as fresh: there is nothing to learn while the cache fills up.
+// comes when SR is full counts as fresh: there is nothing to learn while the cache fills up, nor from what nobody asked
+// for.
 func (p *cacheus) Insert(r Request) {
 	x := &p.objects[r.Object]
+	asked := r.Reason == Demand
 	remembered := x.list != cacheusAbsent
-	requests := x.requests + 1
+	requests := x.requests
+	if asked {
+		requests++
+	}
 	if remembered {
 		p.forget(r.Object)
 	}
 	p.charge.set(r)
 	p.resident++
-	p.frequencies.Add(r.Object, requests)
+	p.frequencies.Add(r.Object, max(requests, 1))
 	switch {
-	case remembered:
+	case remembered && asked:
 		p.put(r.Object, cacheusR)
 		p.limitToR()
 	case p.size[cacheusSR] == 0 && p.size[cacheusR]+r.Size <= p.limitR:
@@ -230,7 +238,7 @@ func (p *cacheus) Insert(r Request) {
 	case !p.evicting && p.size[cacheusSR] < p.capacity-p.limitR:
 		p.put(r.Object, cacheusSR)
 	default:
-		x.fresh = true
+		x.fresh = asked
 		p.put(r.Object, cacheusSR)
 		p.limitToR()
 	}

@@ -21,7 +21,7 @@ func newCAR(c Config) *car {
 
 func (p *car) Hit(r Request) { p.referenced[r.Object] = true }
 
-func (p *car) Miss(Request) {}
+func (p *car) Miss(r Request) { p.forgetUnlessAsked(r) }
 
 // Victim turns the hand of the clock that is over its target until it meets an object without its reference bit.
 func (p *car) Victim(Request) Object {

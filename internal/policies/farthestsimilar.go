@@ -62,7 +62,7 @@ func newFarthestSimilar(c Config, bypass bool) *farthestSimilar {
 	for o := range p.coming {
 		p.coming[o] = Never
 	}
-	for pos, o := range c.Relations.Sequence {
+	for pos, o := range c.Sequence {
 		p.coming[o] = min(p.coming[o], uint32(pos))
 	}
 	return p
@@ -71,13 +71,15 @@ func newFarthestSimilar(c Config, bypass bool) *farthestSimilar {
 func (p *farthestSimilar) Hit(r Request) { p.pass(r) }
 
 func (p *farthestSimilar) Miss(r Request) {
-	p.pass(r)
+	if r.Reason == Demand {
+		p.pass(r)
+	}
 	p.wanted = p.next(r.Object)
 }
 
 func (p *farthestSimilar) Victim(r Request) Object {
 	v, _ := p.heap.top(p.due)
-	if p.bypass && p.wanted >= p.due[v] {
+	if p.bypass && r.Reason != Shrink && p.wanted >= p.due[v] {
 		return r.Object
 	}
 	p.Remove(v)

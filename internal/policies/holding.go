@@ -97,8 +97,11 @@ func (p *holdingMarker) Hit(r Request) { p.marks[r.Object] = p.phase }
 
 func (p *holdingMarker) Insert(r Request) { p.marks[r.Object] = p.phase }
 
-func (p *holdingMarker) Victim(Request) Object {
+func (p *holdingMarker) Victim(r Request) Object {
 	if p.marked == len(p.resident) {
+		if r.Reason != Demand {
+			return p.evictMarked()
+		}
 		p.phase++
 	}
 	return p.evict()

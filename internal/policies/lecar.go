@@ -125,7 +125,10 @@ func (p *lecar) Hit(r Request) {
 
 // Miss takes the blame to the expert that evicted the object: the sooner it returns the more.
 func (p *lecar) Miss(r Request) {
-	p.now++
+	asked := r.Reason == Demand
+	if asked {
+		p.now++
+	}
 	p.continued = 0
 	if p.where[r.Object] < lecarEvicted {
 		return
@@ -133,8 +136,10 @@ func (p *lecar) Miss(r Request) {
 	blamed := expert(p.where[r.Object] - lecarEvicted)
 	ghost := p.ghosts[r.Object]
 	p.continued = ghost.requests
-	age := float64(p.now - ghost.evicted)
-	p.regret(blamed, p.rate*math.Exp(p.logDiscount*age/float64(max(p.resident, 1))))
+	if asked {
+		age := float64(p.now - ghost.evicted)
+		p.regret(blamed, p.rate*math.Exp(p.logDiscount*age/float64(max(p.resident, 1))))
+	}
 	*p.history[blamed].at(ghost.entry) = lecarGap
 	p.forget(r.Object, blamed)
 }
@@ -204,7 +209,10 @@ func (p *lecar) Insert(r Request) {
 	p.resident++
 	p.where[o] = lecarResident
 	p.recent.push(o)
-	p.frequencies.Add(o, p.continued+1)
+	if r.Reason == Demand {
+		p.continued++
+	}
+	p.frequencies.Add(o, max(p.continued, 1))
 }
 
 func (p *lecar) Remove(o Object) {

@@ -51,11 +51,20 @@ func (p *lfu) Victim(Request) Object {
 }
 
 func (p *lfu) Insert(r Request) {
-	frequency := uint32(1)
-	if p.past != nil {
-		frequency += p.past[r.Object]
-	}
+	frequency := frequencyAtLoad(r, p.past)
 	p.frequencies.Add(r.Object, frequency)
+}
+
+// frequencyAtLoad returns how often r's object was requested up to its load, which counts as a request where no other
+// does. past is nil unless earlier requests count.
+func frequencyAtLoad(r Request, past []uint32) uint32 {
+	switch {
+	case past == nil:
+		return 1
+	case r.Reason != Demand:
+		return max(past[r.Object], 1)
+	}
+	return past[r.Object] + 1
 }
 
 func (p *lfu) Remove(o Object) {
@@ -115,10 +124,7 @@ func (p *lfuInHeap) remember(o Object, frequency float64) {
 }
 
 func (p *lfuInHeap) Insert(r Request) {
-	frequency := uint32(1)
-	if p.past != nil {
-		frequency += p.past[r.Object]
-	}
+	frequency := frequencyAtLoad(r, p.past)
 	p.heap.add(r.Object, float64(frequency))
 }
 

@@ -157,12 +157,15 @@ func (p *lhd) Miss(Request) {}
 
 func (p *lhd) Insert(r Request) {
 	p.charges.set(r)
-	info := lhdInfo{last: uint32(r.Pos), explorer: p.explores(r.Object)}
+	asked := r.Reason == Demand
+	info := lhdInfo{last: uint32(r.Pos), explorer: asked && p.explores(r.Object)}
 	p.slots.add(r.Object, info)
 	if !info.explorer && p.rank(r.Object, info, info.last) < p.victimRank {
 		p.noteRecent(r.Object)
 	}
-	p.countRequest()
+	if asked {
+		p.countRequest()
+	}
 }
 
 // noteRecent keeps o among the recent objects that every eviction looks at.

@@ -107,10 +107,16 @@ func (p *lirs) Hit(r Request) {
 }
 
 func (p *lirs) Miss(r Request) {
-	if p.state[r.Object] == lirsGhost {
-		p.leaveGhosts(r.Object)
-		p.state[r.Object] = lirsReturned // so that bounding the ghosts does not drop it
+	if p.state[r.Object] != lirsGhost {
+		return
 	}
+	p.leaveGhosts(r.Object)
+	if r.Reason != Demand { // says nothing about the distance between requests
+		p.pop(r.Object)
+		p.state[r.Object] = lirsAbsent
+		return
+	}
+	p.state[r.Object] = lirsReturned // so that bounding the ghosts does not drop it
 }
 
 func (p *lirs) Victim(Request) Object {

@@ -41,6 +41,7 @@ const (
 	lruKEligible           // resident, in the heap
 	lruKRecent             // resident and requested within the correlated reference period
 	lruKGhost              // evicted, its requests are remembered
+	lruKUnasked            // resident, in the heap, and loaded without a request
 )
 
 const (
@@ -74,6 +75,10 @@ func (p *lruK) oldest(o Object) float64 { return float64(p.history[int(o)*p.k+p.
 func (p *lruK) Hit(r Request) {
 	o := r.Object
 	p.now++
+	if p.where[o] == lruKUnasked {
+		p.ask(o)
+		return
+	}
 	if p.crp == 0 {
 		p.shift(o, 0)
 		p.eligible.raise(o, p.oldest(o))
@@ -92,6 +97,20 @@ func (p *lruK) Hit(r Request) {
 	p.lists.PushFront(lruKRecents, o)
 }
 
+// ask counts the first request to o, which was loaded without one. The time of the load stood for it.
+func (p *lruK) ask(o Object) {
+	p.of(o)[0] = p.now
+	if p.crp == 0 {
+		p.where[o] = lruKEligible
+		p.eligible.raise(o, p.oldest(o))
+		return
+	}
+	p.last[o] = p.now
+	p.eligible.remove(o)
+	p.where[o] = lruKRecent
+	p.lists.PushFront(lruKRecents, o)
+}
+
 // shift enters a request to o into its history. The earlier ones move up by the length of the burst of correlated
 // requests before it, as if the burst had taken no time.
 func (p *lruK) shift(o Object, burst uint32) {
@@ -104,7 +123,11 @@ func (p *lruK) shift(o Object, burst uint32) {
 	h[0] = p.now
 }
 
-func (p *lruK) Miss(Request) { p.now++ }
+func (p *lruK) Miss(r Request) {
+	if r.Reason == Demand {
+		p.now++
+	}
+}
 
 func (p *lruK) Victim(Request) Object {
 	p.release()
@@ -152,6 +175,11 @@ func (p *lruK) Insert(r Request) {
 	}
 	p.charge.set(r)
 	p.shift(o, 0)
+	if r.Reason != Demand {
+		p.where[o] = lruKUnasked
+		p.eligible.add(o, p.oldest(o))
+		return
+	}
 	if p.crp > 0 {
 		p.last[o] = p.now
 		p.where[o] = lruKRecent

@@ -33,9 +33,14 @@ func (p *marker) Hit(r Request) { p.mark(r.Object) }
 
 func (p *marker) Miss(Request) {}
 
-func (p *marker) Victim(Request) Object { return p.evict() }
+func (p *marker) Victim(r Request) Object {
+	if r.Reason != Demand && p.marked == len(p.resident) {
+		return p.evictMarked()
+	}
+	return p.evict()
+}
 
-func (p *marker) Insert(r Request) { p.insert(r.Object, true) }
+func (p *marker) Insert(r Request) { p.insert(r.Object, r.Reason == Demand) }
 
 func (p *marker) Remove(o Object) {
 	if int(p.place[o]) <= p.marked {
@@ -84,6 +89,13 @@ func (p *marker) evict() Object {
 	}
 	unmarked := p.resident[p.marked:]
 	v := unmarked[p.draws.below(uint64(len(unmarked)))]
+	p.Remove(v)
+	return v
+}
+
+// evictMarked is evict where all are marked and no phase begins, since no request pushes anything out.
+func (p *marker) evictMarked() Object {
+	v := p.resident[p.draws.below(uint64(len(p.resident)))]
 	p.Remove(v)
 	return v
 }

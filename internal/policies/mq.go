@@ -117,6 +117,10 @@ func (p *mq) Insert(r Request) {
 	}
 	p.charge.set(r)
 	p.resident++
+	if r.Reason != Demand {
+		p.enqueue(r.Object, max(p.queueOf(r.Object), 0))
+		return
+	}
 	p.request(r.Object)
 }
 
@@ -135,7 +139,7 @@ func (p *mq) request(o Object) {
 	}
 	b.requests++
 	b.last = p.now
-	p.enqueue(o, min(bits.Len32(b.requests), p.queues)-1)
+	p.enqueue(o, p.queueOf(o))
 	p.now++
 	if p.measured.on && int64(p.now) >= p.measured.next {
 		p.measure()
@@ -144,6 +148,9 @@ func (p *mq) request(o Object) {
 		p.sink()
 	}
 }
+
+// queueOf returns the queue for what was requested as often as o, -1 for never.
+func (p *mq) queueOf(o Object) int { return min(bits.Len32(p.blocks[o].requests), p.queues) - 1 }
 
 // enqueue puts o at the recent end of queue k.
 func (p *mq) enqueue(o Object, k int) {

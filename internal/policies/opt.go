@@ -40,24 +40,33 @@ type opt struct {
 	free int64 // objects that still fit
 	over int64 // residents that are never requested again
 
-	// one-by-one path, allocated on its first Insert
+	// one-by-one path, allocated on its first Miss
+	known    *schedule
 	objectAt []Object       // per position in coming: whose it is
-	due      []uint32       // per object: the position under which it is held, or Never
 	finished *oracle.Bitmap // residents that are never requested again
 }
 
 func newOPT(c Config, bypass bool) *opt {
-	return &opt{nextUse: c.NextUse, coming: oracle.NewBitmap(c.Requests), bypass: bypass, holds: c.Holds,
+	return &opt{nextUse: c.NextUse, known: newSchedule(c), coming: oracle.NewBitmap(c.Requests), bypass: bypass, holds: c.Holds,
 		numObjects: c.Objects, free: c.Capacity}
 }
 
-func (p *opt) Hit(r Request) { p.renew(r) }
+func (p *opt) Hit(r Request) {
+	p.known.pass(r)
+	p.file(r.Object)
+}
 
-func (p *opt) Miss(Request) {}
+func (p *opt) Miss(r Request) {
+	if p.objectAt == nil {
+		p.objectAt = make([]Object, len(p.nextUse))
+		p.finished = oracle.NewBitmap(p.numObjects)
+	}
+	p.known.miss(r)
+}
 
 func (p *opt) Victim(r Request) Object {
-	next := p.nextUse[r.Pos]
-	if p.bypass && next == Never {
+	bypass := p.bypass && r.Reason == Demand
+	if bypass && p.nextUse[r.Pos] == Never {
 		return r.Object
 	}
 	if o, ok := p.finished.Max(); ok {
@@ -65,48 +74,41 @@ func (p *opt) Victim(r Request) Object {
 		return o
 	}
 	farthest, _ := p.coming.Max()
-	if p.bypass && next > farthest {
+	if bypass && p.nextUse[r.Pos] > farthest {
 		return r.Object
 	}
 	p.coming.Clear(farthest)
 	return p.objectAt[farthest]
 }
 
-func (p *opt) Insert(r Request) {
-	if p.objectAt == nil {
-		p.objectAt = make([]Object, len(p.nextUse))
-		p.due = make([]uint32, p.numObjects)
-		p.finished = oracle.NewBitmap(p.numObjects)
-	}
-	p.renew(r)
-}
+func (p *opt) Insert(r Request) { p.file(r.Object) }
 
 func (p *opt) Remove(o Object) {
-	if p.due[o] == Never {
+	due := p.known.due[o]
+	if due == Never {
 		p.finished.Clear(o)
 		return
 	}
-	p.coming.Clear(p.due[o])
+	p.coming.Clear(due)
 }
 
 func (p *opt) Hold(o Object) { p.Remove(o) }
 
 // Release keeps o under the position of its next request.
 func (p *opt) Release(o Object) {
-	next := p.due[o]
-	if next == Never {
+	due := p.known.due[o]
+	if due == Never {
 		p.finished.Set(o)
 		return
 	}
-	p.coming.Set(next)
-	p.objectAt[next] = o
+	p.coming.Set(due)
+	p.objectAt[due] = o
 }
 
-// renew notes when r's object is requested next.
-func (p *opt) renew(r Request) {
-	p.due[r.Object] = p.nextUse[r.Pos]
+// file is Release, unless o is held until then.
+func (p *opt) file(o Object) {
 	if !p.holds {
-		p.Release(r.Object)
+		p.Release(o)
 	}
 }
 

@@ -7,12 +7,32 @@
 package policies
 
 import (
+	"math"
+
 	"github.com/cachesim/cachesim/internal/oracle"
 	"github.com/cachesim/cachesim/internal/predict"
 )
 
-// Object is the dense number of an object: 0 to n-1 in order of first appearance in the trace.
+// Object is the dense number of an object: 0 to n-1 in order of first appearance in the trace, or in the pool that the
+// policy serves.
 type Object = uint32
+
+// NoObject is the object of a request that nobody makes: see Shrink.
+const NoObject Object = math.MaxUint32
+
+// Reason says why an object is asked for or loaded.
+type Reason uint8
+
+const (
+	Demand   Reason = iota // the trace asks for it
+	Prefetch               // it is loaded before it is asked for
+	Restore                // it is loaded from another pool, or from an earlier state of this one
+	Shrink                 // nobody asks: a pool that has become smaller makes room. Object and Query are NoObject
+)
+
+var reasonNames = [...]string{"demand", "prefetch", "restore", "shrink"}
+
+func (r Reason) String() string { return reasonNames[r] }
 
 // Request is one request as a policy sees it.
 type Request struct {
@@ -20,15 +40,24 @@ type Request struct {
 	// Query is the object that is asked for, where Config.Relations is set; Object is then the entry that answers it, or
 	// Query itself where none does.
 	Query Object
-	Pos   int   // position in the replayed trace, from 0
-	Size  int64 // what the object is charged: bytes, or 1 where the capacity is in objects
-	Time  int64 // nanoseconds, never decreasing within a well-formed trace; 0 where the trace has no clock
+	// Pos is the position in the replayed trace, from 0. Where Reason is not Demand, it is that of the request that the
+	// trace has come to.
+	Pos    int
+	Size   int64 // what the object is charged: bytes, or 1 where the capacity is in objects; 0 for Shrink
+	Time   int64 // nanoseconds, never decreasing within a well-formed trace; 0 where the trace has no clock
+	Reason Reason
 }
 
 // Policy decides who leaves. A cache serves a request with these calls:
 //
 //	resident:      Hit
 //	not resident:  Miss, then Victim as often as room is missing, then Insert
+//
+// An object that is loaded without a request of the trace (Prefetch, Restore) comes with the calls of a miss. What a
+// policy learns from requests must not take it for one: predictors are not told, phases do not begin, estimates of
+// frequency and parameters that adapt stay. Where it makes no difference to the policy it is a miss like others.
+//
+// A cache that has become smaller asks for victims with the reason Shrink and makes no other call around it.
 //
 // The cache counts what is resident and how full it is. Objects larger than the cache never reach the policy.
 type Policy interface {
@@ -38,8 +67,8 @@ type Policy interface {
 	// made.
 	Miss(r Request)
 	// Victim chooses and forgets one resident object to make room for r. The answer r.Object means: do not admit r;
-	// then the cache neither asks again nor calls Insert. It is called only while at least one object is resident,
-	// except that a policy may also refuse through Admitter.
+	// then the cache neither asks again nor calls Insert. For Shrink there is no such answer: a resident object has to
+	// leave. Victim is called only while at least one object is resident.
 	Victim(r Request) Object
 	// Insert reports that r's object is now resident.
 	Insert(r Request)
@@ -60,6 +89,23 @@ type UnitReplayer interface {
 // The cache asks after Miss and before Victim; a refused request is a miss that changes nothing further.
 type Admitter interface {
 	Admit(r Request) bool
+}
+
+// Resizer is implemented by policies whose bookkeeping depends on the capacity: the limits of segments and ghosts,
+// targets, windows. Resize is called when the capacity changes, before the victims of a shrink are asked for, so that
+// more may be resident than fits until then. A policy that is not a Resizer needs to know nothing of its capacity.
+type Resizer interface {
+	// Resize sets the capacity, in the unit of Config.Capacity and at least 1. The same capacity again changes nothing.
+	Resize(capacity int64)
+}
+
+// Grower is implemented by policies with memory per object. A pool numbers its objects in the order in which it meets
+// them, begins with a Config.Objects of few and calls Grow before it names a further one, so that thousands of pools
+// take memory by what each has met and not by all objects of the trace.
+type Grower interface {
+	// Grow makes room for objects up to objects-1. What the policy does is the same as if Config.Objects had been as many
+	// from the start. It is not called between batches of ReplayUnit.
+	Grow(objects int)
 }
 
 // Expirer is implemented by policies with timers. Before each request the cache calls Expired with the request's time
@@ -98,6 +144,10 @@ type Config struct {
 	// NextUse gives, for each position of the trace, the position of the next request to the same object, or Never.
 	// Only entries of kind Offline get it; it is nil for all others.
 	NextUse []uint32
+	// Sequence are the objects by position: what will be asked. Only entries of kind Offline get it, and from caches whose
+	// objects are numbered as in the trace. Without it they do not know when an object is needed that is loaded before the
+	// trace asks for it the first time, and take it for one that is not needed.
+	Sequence []Object
 
 	// Groups are the positions at which requests that come together begin, the keys of a batch, say. Nil: each comes
 	// alone.

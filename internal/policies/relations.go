@@ -16,8 +16,6 @@ type Relations struct {
 	// Topics are labels per object: dense numbers, -1 where there is none. Those of objects that are no queries are the
 	// prefixes of their keys. Nil where no object has one.
 	Topics []int32
-	// Sequence are the objects by position: what will be asked. Only entries of kind Offline get it.
-	Sequence []Object
 }
 
 // Scoper is implemented by policies that sort what is resident into topics. A semantic cache can be told to look for an

@@ -59,10 +59,11 @@ func newS3FIFO(c Config) (Policy, error) {
 func (p *s3fifo) Hit(r Request) { p.freq[r.Object] = min(p.freq[r.Object]+1, p.top) }
 
 func (p *s3fifo) Miss(r Request) {
-	p.returning = p.in(s3Ghost, r.Object)
-	if p.returning {
+	remembered := p.in(s3Ghost, r.Object)
+	if remembered {
 		p.take(r.Object)
 	}
+	p.returning = remembered && r.Reason == Demand
 }
 
 // Admit refuses an object that would take the whole small queue, as all others would leave it at once.

@@ -77,7 +77,7 @@ const longestLife = 9e18
 // now returns the time of r, in the unit of life.
 func (p *ttl) now(r Request) int64 {
 	if p.requests {
-		return p.heard - 1 // r has been counted
+		return p.heard - 1 // r, or the request before it, has been counted
 	}
 	return r.Time
 }
@@ -109,7 +109,11 @@ func (p *ttl) Hit(r Request) {
 	}
 }
 
-func (p *ttl) Miss(Request) { p.heard++ }
+func (p *ttl) Miss(r Request) {
+	if r.Reason == Demand {
+		p.heard++
+	}
+}
 
 func (p *ttl) Victim(Request) Object {
 	if p.byExpiry {

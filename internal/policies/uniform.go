@@ -11,21 +11,14 @@ var uniformEntry = Entry{
 }
 
 type uniform struct {
+	keeper
 	resident []bool // batch path only
 	free     int64  // objects, batch path only
 }
 
 func newUniform(c Config) *uniform {
-	return &uniform{resident: make([]bool, c.Objects), free: c.Capacity}
+	return &uniform{keeper: newKeeper(c), resident: make([]bool, c.Objects), free: c.Capacity}
 }
-
-func (p *uniform) Hit(Request)    {}
-func (p *uniform) Miss(Request)   {}
-func (p *uniform) Insert(Request) {}
-func (p *uniform) Remove(Object)  {}
-
-// Victim refuses r, since nothing leaves.
-func (p *uniform) Victim(r Request) Object { return r.Object }
 
 func (p *uniform) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
 	resident := p.resident

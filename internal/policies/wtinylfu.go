@@ -53,7 +53,7 @@ type wTinyLFU struct {
 	counters int  // per object
 	sample   int  // per object
 	byBytes  bool // then the sketch grows with the number of resident objects
-	admitted int  // position of the request whose object was admitted right to the main part; -1 for none
+	admitted bool // the missed object has been admitted right to the main part
 	free     int64
 }
 
@@ -73,7 +73,6 @@ func newTinyLFU(c Config) *wTinyLFU {
 		counters: c.Params.Int("counters"),
 		sample:   c.Params.Int("sample"),
 		byBytes:  !c.Unit,
-		admitted: -1,
 		free:     c.Capacity,
 	}
 	for o := range p.segment {
@@ -121,10 +120,18 @@ func (p *wTinyLFU) demote() {
 	}
 }
 
-func (p *wTinyLFU) Miss(r Request) { p.sketch.add(r.Object) }
+func (p *wTinyLFU) Miss(r Request) {
+	p.admitted = false
+	if r.Reason == Demand {
+		p.sketch.add(r.Object)
+	}
+}
 
 // Victim lets the object that r pushes out of the window compete with the victim of the main part.
 func (p *wTinyLFU) Victim(r Request) Object {
+	if r.Reason == Shrink {
+		return p.evict(p.mainVictim())
+	}
 	if r.Size > p.limit[inWindow] {
 		return p.victimForLarge(r)
 	}
@@ -145,10 +152,10 @@ func (p *wTinyLFU) Victim(r Request) Object {
 // part where it wins.
 func (p *wTinyLFU) victimForLarge(r Request) Object {
 	victim := p.mainVictim()
-	if p.admitted != r.Pos && p.sketch.estimate(r.Object) <= p.sketch.estimate(victim) {
+	if !p.admitted && p.sketch.estimate(r.Object) <= p.sketch.estimate(victim) {
 		return r.Object
 	}
-	p.admitted = r.Pos
+	p.admitted = true
 	return p.evict(victim)
 }
 

@@ -67,7 +67,7 @@ func (c CacheConfig) policyConfig() policies.Config {
 		Relations: c.Relations,
 	}
 	if c.Policy.Entry.Kind == policies.Offline {
-		config.NextUse = c.NextUse()
+		config.NextUse, config.Sequence = c.NextUse(), c.Trace.Objects
 	}
 	return config
 }

@@ -173,9 +173,6 @@ func (r *Replayer) relate(ctx context.Context, c Cell, t *traces.Trace) (similar
 	}
 	known = &policies.Relations{Similar: similar, HitFrom: float32(hitFrom(c.Cache)), Tau: float32(tauOf(c.Cache)),
 		Topics: r.topicsIn(c.Cache, t)}
-	if c.Policy.Entry.Kind == policies.Offline {
-		known.Sequence = t.Objects
-	}
 	return similar, known, nil
 }
 

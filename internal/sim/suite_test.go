@@ -64,13 +64,13 @@ func build(tb testing.TB, e policies.Entry, t *traces.Trace, capacity int64, uni
 		Capacity: capacity, Unit: unit, Objects: t.NumObjects, Requests: len(t.Objects), Seed: 7, Params: spec.Params,
 	}
 	if e.Kind == policies.Offline {
-		cfg.NextUse = nextUse(t)
+		cfg.NextUse, cfg.Sequence = nextUse(t), t.Objects
 	}
 	if e.Predicts {
 		cfg.Predictor = noisy(tb, t, capacity)
 	}
 	if e.Relates {
-		cfg.Relations = &policies.Relations{HitFrom: identityOnly, Sequence: t.Objects}
+		cfg.Relations = &policies.Relations{HitFrom: identityOnly}
 	}
 	p, err := e.New(cfg)
 	if err != nil {

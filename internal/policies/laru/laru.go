@@ -116,9 +116,20 @@ func (p *laru) Hit(r policies.Request) {
 
 func (p *laru) Miss(r policies.Request) { p.begin(r.Pos) }
 
-func (p *laru) Victim(r policies.Request) policies.Object { return p.evict(r.Object, r.Pos) }
+func (p *laru) Victim(r policies.Request) policies.Object {
+	if r.Reason != policies.Demand {
+		return p.giveUp(r.Pos)
+	}
+	return p.evict(r.Object, r.Pos)
+}
 
-func (p *laru) Insert(r policies.Request) { p.insert(r.Object, r.Pos) }
+func (p *laru) Insert(r policies.Request) {
+	if r.Reason != policies.Demand {
+		p.load(r.Object)
+		return
+	}
+	p.insert(r.Object, r.Pos)
+}
 
 func (p *laru) Remove(o policies.Object) { p.recency.remove(o, 0) }
 
@@ -149,13 +160,32 @@ func (p *laru) begin(pos int) {
 
 // insert makes o the most recently used and reports the request.
 func (p *laru) insert(o policies.Object, pos int) {
-	p.recency.push(o)
+	p.load(o)
 	p.predictor.Observe(o, pos)
+	if p.background != nil {
+		p.background.Request(o)
+	}
+}
+
+// load makes o, which need not have been requested, the most recently used.
+func (p *laru) load(o policies.Object) {
+	p.recency.push(o)
 	if p.background != nil {
 		p.recency.learn(p.recency.end-1, p.background.known[o])
 		p.recency.known = p.recency.end
-		p.background.Request(o)
 	}
+}
+
+// giveUp chooses and forgets an object that no request pushes out. It leaves no mark: whether the prediction was wrong
+// shows only in what requests push out.
+func (p *laru) giveUp(pos int) (victim policies.Object) {
+	if p.confidence.Candidates() == 1 {
+		victim = p.recency.leastRecent()
+	} else {
+		victim = p.latest(pos)
+	}
+	p.recency.remove(victim, 0)
+	return victim
 }
 
 // evict chooses and forgets an object to make room for o. A phase begins before o is looked up, so that no miss that

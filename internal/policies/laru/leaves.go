@@ -83,6 +83,9 @@ func (p *onLeaves) MissGroup(objects []policies.Object, hits int) {
 func (p *onLeaves) Miss(policies.Request) {}
 
 func (p *onLeaves) Victim(r policies.Request) (victim policies.Object) {
+	if r.Reason != policies.Demand {
+		return p.giveUp(r.Pos)
+	}
 	if p.order.old == 0 {
 		p.beginPhase()
 	}
@@ -108,10 +111,24 @@ func (p *onLeaves) Victim(r policies.Request) (victim policies.Object) {
 	return victim
 }
 
+// giveUp is Victim where no request pushes anything out: it leaves no mark.
+func (p *onLeaves) giveUp(pos int) (victim policies.Object) {
+	if candidates := p.confidence.CandidatesOf(p.order.live); candidates == 1 {
+		victim = p.order.leastRecent()
+	} else {
+		victim = p.latest(candidates, pos)
+	}
+	p.marks = false
+	p.Remove(victim)
+	return victim
+}
+
 func (p *onLeaves) Insert(r policies.Request) {
 	p.current++
 	p.order.push(r.Object)
-	p.predictor.Observe(r.Object, r.Pos)
+	if r.Reason == policies.Demand {
+		p.predictor.Observe(r.Object, r.Pos)
+	}
 }
 
 // Remove takes out what leaves along with the last victim, or that itself.

@@ -134,7 +134,12 @@ func (p *combination) Hit(r policies.Request) {
 
 func (p *combination) Miss(r policies.Request) { p.serve(r) }
 
+// Victim takes what the followed policy does not hold; where a shrinking cache holds nothing else, that policy parts
+// with something first.
 func (p *combination) Victim(r policies.Request) policies.Object {
+	for p.cache.surplus[p.followed].size() == 0 {
+		p.cache.targetEvicts(p.followed, p.policies[p.followed].giveUp(r.Pos))
+	}
 	return p.cache.evict(p.followed, r.Pos)
 }
 
@@ -166,6 +171,9 @@ func (p *combination) serve(r policies.Request) {
 		p.cache.targetLoads(i, r.Object)
 	}
 	p.cache.request(r.Object, r.Pos)
+	if r.Reason != policies.Demand {
+		return
+	}
 	next := p.switching.follow(p.followed, missed)
 	if next != p.followed {
 		p.followed = next
@@ -174,7 +182,7 @@ func (p *combination) serve(r policies.Request) {
 }
 
 func (p *combination) observe(r policies.Request) {
-	if p.predictor != nil {
+	if p.predictor != nil && r.Reason == policies.Demand {
 		p.predictor.Observe(r.Object, r.Pos)
 	}
 }

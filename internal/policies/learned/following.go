@@ -27,13 +27,46 @@ func (f *following) Hit(r policies.Request) {
 	f.predictor.Observe(r.Object, r.Pos)
 }
 
-func (f *following) Miss(r policies.Request) { f.request(r) }
+// Miss leaves the simulated cache as it is where the trace does not ask: what is loaded then comes beside it.
+func (f *following) Miss(r policies.Request) {
+	if r.Reason == policies.Demand {
+		f.request(r)
+	}
+}
 
-func (f *following) Victim(r policies.Request) policies.Object { return f.cache.evict(0, r.Pos) }
+// Victim takes what the simulated cache does not hold. For a request of the trace there is always something; otherwise
+// the resident object leaves that was requested longest ago.
+func (f *following) Victim(r policies.Request) policies.Object {
+	if f.cache.surplus[0].size() > 0 {
+		return f.cache.evict(0, r.Pos)
+	}
+	v := f.leastRecent()
+	f.cache.remove(v)
+	return v
+}
+
+// leastRecent returns the object requested longest ago where the simulated cache holds all residents.
+func (f *following) leastRecent() policies.Object {
+	oldest, requested := policies.NoObject, f.cache.surplus[0].requested
+	for _, o := range f.simulated.list {
+		if f.cache.resident[o] && (oldest == policies.NoObject || requested[o] < requested[oldest]) {
+			oldest = o
+		}
+	}
+	return oldest
+}
 
 func (f *following) Insert(r policies.Request) {
-	f.cache.insert(r.Object)
-	f.predictor.Observe(r.Object, r.Pos)
+	switch {
+	case r.Reason == policies.Demand:
+		f.cache.insert(r.Object)
+		f.predictor.Observe(r.Object, r.Pos)
+	case f.simulated.has(r.Object):
+		f.cache.insert(r.Object)
+		f.cache.request(r.Object, r.Pos)
+	default:
+		f.cache.insertBeside(r.Object, r.Pos)
+	}
 }
 
 func (f *following) Remove(o policies.Object) { f.cache.remove(o) }

@@ -43,7 +43,15 @@ func (p *fpb) Victim(r policies.Request) policies.Object { return p.evict(r.Pos)
 
 func (p *fpb) Insert(r policies.Request) {
 	p.residents.add(r.Object)
-	p.request(r.Object, r.Pos)
+	p.insert(r)
+}
+
+// insert reports the request, if it is one, that loaded an object.
+func (p *fpb) insert(r policies.Request) {
+	p.residents.request(r.Object, r.Pos)
+	if r.Reason == policies.Demand {
+		p.predictor.Observe(r.Object, r.Pos)
+	}
 }
 
 func (p *fpb) Remove(o policies.Object) { p.residents.remove(o) }
@@ -78,7 +86,7 @@ func (p *fpb) evict(pos int) policies.Object {
 // holdingFPB is fpb in a cache that holds objects: residents are only those that are not held.
 type holdingFPB struct{ *fpb }
 
-func (p holdingFPB) Insert(r policies.Request) { p.request(r.Object, r.Pos) }
+func (p holdingFPB) Insert(r policies.Request) { p.insert(r) }
 
 func (p holdingFPB) Hold(o policies.Object) { p.residents.remove(o) }
 

@@ -49,7 +49,12 @@ func (p *fpbBinary) Miss(policies.Request) {}
 
 func (p *fpbBinary) Victim(policies.Request) policies.Object { return p.evict() }
 
-func (p *fpbBinary) Insert(r policies.Request) { p.load(r.Object, r.Pos) }
+func (p *fpbBinary) Insert(r policies.Request) {
+	if r.Reason == policies.Demand {
+		p.predictor.Observe(r.Object, r.Pos)
+	}
+	p.file(r.Object)
+}
 
 func (p *fpbBinary) Remove(o policies.Object) {
 	if p.leaving.has(o) {
@@ -82,6 +87,11 @@ func (p *fpbBinary) hit(o policies.Object, pos int) {
 
 func (p *fpbBinary) load(o policies.Object, pos int) {
 	p.predictor.Observe(o, pos)
+	p.file(o)
+}
+
+// file puts o where its label says.
+func (p *fpbBinary) file(o policies.Object) {
 	if p.labeler.Evict(o) {
 		p.leaving.add(o)
 	} else {

@@ -48,9 +48,32 @@ func (p *guard) Hit(r policies.Request) { p.request(r.Object, r.Pos) }
 
 func (p *guard) Miss(policies.Request) {}
 
-func (p *guard) Victim(r policies.Request) policies.Object { return p.evict(r.Object, r.Pos) }
+func (p *guard) Victim(r policies.Request) policies.Object {
+	if r.Reason != policies.Demand {
+		return p.giveUp(r.Pos)
+	}
+	return p.evict(r.Object, r.Pos)
+}
 
-func (p *guard) Insert(r policies.Request) { p.load(r.Object, r.Pos) }
+// giveUp chooses what leaves though no request pushes it out: nothing is held against the prediction.
+func (p *guard) giveUp(pos int) (victim policies.Object) {
+	if p.unguarded.size() > 0 {
+		victim = p.unguarded.latest(pos)
+	} else {
+		victim = p.guarded.list[0]
+	}
+	p.Remove(victim)
+	return victim
+}
+
+func (p *guard) Insert(r policies.Request) {
+	if r.Reason != policies.Demand {
+		p.unguarded.add(r.Object)
+		p.unguarded.request(r.Object, r.Pos)
+		return
+	}
+	p.load(r.Object, r.Pos)
+}
 
 func (p *guard) Remove(o policies.Object) {
 	if p.old.has(o) {

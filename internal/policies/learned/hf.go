@@ -57,7 +57,9 @@ func (p *hf) Victim(r policies.Request) policies.Object { return p.evict(r.Pos) 
 
 func (p *hf) Insert(r policies.Request) {
 	p.recency.PushFront(0, r.Object)
-	p.predictor.Observe(r.Object, r.Pos)
+	if r.Reason == policies.Demand {
+		p.predictor.Observe(r.Object, r.Pos)
+	}
 	if p.held != nil {
 		p.held[r.Object] = true
 	}

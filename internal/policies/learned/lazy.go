@@ -62,7 +62,17 @@ func (l *lazy) evict(t, pos int) policies.Object {
 	return v
 }
 
+// insert notes that o is resident now. Every target holds it.
 func (l *lazy) insert(o policies.Object) { l.resident[o] = true }
+
+// insertBeside notes that o, which no target holds, is resident now.
+func (l *lazy) insertBeside(o policies.Object, pos int) {
+	l.resident[o] = true
+	for t := range l.surplus {
+		l.surplus[t].request(o, pos)
+		l.surplus[t].add(o)
+	}
+}
 
 func (l *lazy) remove(o policies.Object) {
 	l.resident[o] = false
@@ -97,10 +107,12 @@ type unobserved struct{ predict.Predictor }
 
 func (unobserved) Observe(predict.Object, int) {}
 
-// serve serves one request; victim was evicted if evicted.
+// serve serves one request, or loads an object that nobody asks for; victim was evicted if evicted.
 func (s *simulated) serve(r policies.Request) (victim policies.Object, evicted, hit bool) {
 	if s.has(r.Object) {
-		s.policy.Hit(r)
+		if r.Reason == policies.Demand {
+			s.policy.Hit(r)
+		}
 		return 0, false, true
 	}
 	s.policy.Miss(r)
@@ -111,4 +123,13 @@ func (s *simulated) serve(r policies.Request) (victim policies.Object, evicted, 
 	s.policy.Insert(r)
 	s.add(r.Object)
 	return victim, evicted, false
+}
+
+// giveUp takes out what the policy would part with first.
+func (s *simulated) giveUp(pos int) policies.Object {
+	victim := s.policy.Victim(policies.Request{
+		Object: policies.NoObject, Query: policies.NoObject, Pos: pos, Reason: policies.Shrink,
+	})
+	s.remove(victim)
+	return victim
 }

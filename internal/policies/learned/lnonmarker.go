@@ -38,7 +38,7 @@ type lNonMarker struct {
 	marks     *marking
 	arrivals  int               // distinct objects requested in this phase
 	arrivedIn []uint32          // per object: 1 + the last phase in which it was requested
-	evictedBy []policies.Object // per object: for whose request it was evicted last
+	evictedBy []policies.Object // per object: for whose request it was evicted last, NoObject for none
 }
 
 func newPlainLNonMarker(c policies.Config) *lNonMarker {
@@ -51,16 +51,25 @@ func (p *lNonMarker) Hit(r policies.Request) {
 	p.marks.hit(r.Object, r.Pos)
 }
 
-func (p *lNonMarker) Miss(r policies.Request) { p.arrive(r.Object) }
+func (p *lNonMarker) Miss(r policies.Request) {
+	if r.Reason == policies.Demand {
+		p.arrive(r.Object)
+	}
+}
 
 func (p *lNonMarker) Victim(r policies.Request) policies.Object {
+	if r.Reason != policies.Demand {
+		v := p.marks.giveUp(r.Pos)
+		p.evictedBy[v] = policies.NoObject
+		return v
+	}
 	v := p.choose(r)
 	p.marks.Remove(v)
 	p.evictedBy[v] = r.Object
 	return v
 }
 
-func (p *lNonMarker) Insert(r policies.Request) { p.marks.load(r.Object, r.Pos) }
+func (p *lNonMarker) Insert(r policies.Request) { p.marks.Insert(r) }
 
 func (p *lNonMarker) Remove(o policies.Object) { p.marks.Remove(o) }
 

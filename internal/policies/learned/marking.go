@@ -36,9 +36,34 @@ func (m *marking) Hit(r policies.Request) { m.hit(r.Object, r.Pos) }
 
 func (m *marking) Miss(policies.Request) {}
 
-func (m *marking) Victim(r policies.Request) policies.Object { return m.evict(r.Object, r.Pos) }
+func (m *marking) Victim(r policies.Request) policies.Object {
+	if r.Reason != policies.Demand {
+		return m.giveUp(r.Pos)
+	}
+	return m.evict(r.Object, r.Pos)
+}
 
-func (m *marking) Insert(r policies.Request) { m.load(r.Object, r.Pos) }
+// giveUp chooses and forgets what leaves though no request pushes it out, so that no phase begins: what is predicted to
+// be requested last of the unmarked or, where all are marked, the one marked first or thereabouts.
+func (m *marking) giveUp(pos int) (victim policies.Object) {
+	if m.unmarked.size() > 0 {
+		victim = m.unmarked.latest(pos)
+	} else {
+		victim = m.marked.list[0]
+	}
+	m.Remove(victim)
+	return victim
+}
+
+// Insert leaves an object unmarked that was not requested.
+func (m *marking) Insert(r policies.Request) {
+	if r.Reason != policies.Demand {
+		m.unmarked.add(r.Object)
+		m.unmarked.request(r.Object, r.Pos)
+		return
+	}
+	m.load(r.Object, r.Pos)
+}
 
 func (m *marking) Remove(o policies.Object) {
 	if m.unmarked.has(o) {
@@ -104,7 +129,9 @@ func (m *marking) startPhase() {
 }
 
 // stale reports whether o was resident when the phase began.
-func (m *marking) stale(o policies.Object) bool { return m.startedIn[o] == m.phase && m.phase > 0 }
+func (m *marking) stale(o policies.Object) bool {
+	return o != policies.NoObject && m.startedIn[o] == m.phase && m.phase > 0
+}
 
 // random returns one of the unmarked objects, each with the same probability.
 func (m *marking) random() policies.Object {

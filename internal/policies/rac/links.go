@@ -6,13 +6,13 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 )
 
-// touch counts the present request to o, links it to the entry that it builds on, and weighs it. The entry it builds on
-// is moved to where it belongs by then.
-func (p *policy) touch(o policies.Object) {
+// touch counts the present request to o, or its load, and weighs it. A request also links it to the entry that it
+// builds on, which is moved to where it belongs by then.
+func (p *policy) touch(o policies.Object, requested bool) {
 	e := &p.entries[o]
 	e.requests++
 	p.seen[o] = p.clock
-	if p.links {
+	if p.links && requested {
 		p.link(o)
 	}
 	p.weigh(e)

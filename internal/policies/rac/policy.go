@@ -16,7 +16,7 @@ const (
 	byTopicRecency             // of the topic requested longest ago the least recently used one
 )
 
-// policy keeps entries in topics. Its clock counts the requests that it hears of.
+// policy keeps entries in topics. Its clock counts the requests and loads that it hears of.
 //
 // The paper inserts an entry and then evicts. Here the cache asks for victims before it inserts, so Miss does what
 // belongs to the insertion; the new entry is kept from those that may leave until Insert, or is put among them at once.
@@ -69,7 +69,7 @@ func (p *policy) Hit(r policies.Request) {
 	s := p.entries[o].topic
 	p.credit(s)
 	p.take(o)
-	p.touch(o)
+	p.touch(o, true)
 	p.add(o)
 	p.rank(s)
 }
@@ -89,9 +89,12 @@ func (p *policy) Miss(r policies.Request) {
 	default:
 		p.figures.joined++
 	}
-	p.credit(s)
+	// What nobody asks for says nothing of a topic that there is, and builds on no entry.
+	if r.Reason == policies.Demand || p.topics[s].prevalence == 0 {
+		p.credit(s)
+	}
 	p.entries[o] = entryState{topic: s, inserted: p.clock, parent: none}
-	p.touch(o)
+	p.touch(o, r.Reason == policies.Demand)
 	p.join(s, o)
 	if !p.protectNew {
 		p.add(o)

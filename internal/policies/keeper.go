@@ -1,0 +1,31 @@
+package policies
+
+// keeper keeps what it has loaded and refuses everything else. Only a cache that has become smaller makes it give
+// something up: what was loaded last, as if that had come when the cache was full.
+type keeper struct {
+	order   Lists // residents, loaded last in front; made at the first Insert, which the batch path does without
+	objects int
+}
+
+func newKeeper(c Config) keeper { return keeper{objects: c.Objects} }
+
+func (p *keeper) Hit(Request)  {}
+func (p *keeper) Miss(Request) {}
+
+func (p *keeper) Victim(r Request) Object {
+	if r.Reason != Shrink {
+		return r.Object
+	}
+	o, _ := p.order.Front(0)
+	p.order.Unlink(o)
+	return o
+}
+
+func (p *keeper) Insert(r Request) {
+	if p.order.ends == nil {
+		p.order = NewLists(p.objects, 1)
+	}
+	p.order.PushFront(0, r.Object)
+}
+
+func (p *keeper) Remove(o Object) { p.order.Unlink(o) }

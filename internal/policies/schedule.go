@@ -1,0 +1,45 @@
+package policies
+
+// schedule knows when each object is requested next, for policies that see the whole trace. Of an object that has been
+// requested that is what Config.NextUse said then. Memory: 4 bytes per object once there was a miss, and nothing before.
+type schedule struct {
+	nextUse  []uint32
+	sequence []Object // nil where it is not known
+	objects  int
+	due      []uint32 // per object: position of its next request, or Never; 0 where it was not requested so far
+	ahead    bool     // due has the first requests of those that come later
+}
+
+func newSchedule(c Config) *schedule {
+	return &schedule{nextUse: c.NextUse, sequence: c.Sequence, objects: c.Objects}
+}
+
+// pass notes a request of the trace.
+func (s *schedule) pass(r Request) { s.due[r.Object] = s.nextUse[r.Pos] }
+
+// miss notes that r's object is missing, and finds out when it is needed.
+func (s *schedule) miss(r Request) {
+	if s.due == nil {
+		s.due = make([]uint32, s.objects)
+	}
+	if r.Reason == Demand {
+		s.pass(r)
+		return
+	}
+	if s.due[r.Object] == 0 && !s.ahead {
+		s.lookAhead(r.Pos)
+	}
+	if s.due[r.Object] == 0 {
+		s.due[r.Object] = Never
+	}
+}
+
+// lookAhead finds the first requests of all objects that were not requested before the one at pos.
+func (s *schedule) lookAhead(pos int) {
+	s.ahead = true
+	for at := pos; at < len(s.sequence); at++ {
+		if o := s.sequence[at]; s.due[o] == 0 {
+			s.due[o] = uint32(at)
+		}
+	}
+}
