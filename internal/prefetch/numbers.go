@@ -1,0 +1,136 @@
+package prefetch
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/cachesim/cachesim/internal/traces"
+)
+
+// Addresses finds the objects of a trace by their keys. It is made once per trace and shared by all replays. Memory: 8
+// bytes per object, and 8 to 16 for the table that finds it.
+type Addresses struct {
+	keys  []uint64 // per object
+	slots []Object // open addressing by hash of the key: 1 + object, 0 for none
+}
+
+// NewAddresses returns the addresses of the objects of a trace, whose keys must be loaded and be numbers. prefetcher is
+// named in errors.
+func NewAddresses(t *traces.Trace, prefetcher string) (*Addresses, error) {
+	if t.Keys == nil {
+		return nil, fmt.Errorf("prefetcher %s computes with the keys of the trace, and %s has none; prefetchers "+
+			"without addresses (cachesim prefetchers) work there", prefetcher, t.Name)
+	}
+	size := 2
+	for size < 2*t.NumObjects {
+		size *= 2
+	}
+	a := &Addresses{keys: make([]uint64, t.NumObjects), slots: make([]Object, size)}
+	for o, key := range t.Keys {
+		if key.Text != "" {
+			return nil, fmt.Errorf("prefetcher %s computes with keys that are numbers, and object %d of %s is %.60q; "+
+				"prefetchers without addresses (cachesim prefetchers) work there", prefetcher, o, t.Name, key.Text)
+		}
+		a.keys[o] = key.Num
+		i := a.slot(key.Num)
+		for a.slots[i] != 0 {
+			i = (i + 1) & (len(a.slots) - 1)
+		}
+		a.slots[i] = Object(o) + 1
+	}
+	return a, nil
+}
+
+// slot returns where the search for a key begins.
+func (a *Addresses) slot(key uint64) int {
+	return int(key * 0x9e3779b97f4a7c15 >> 32 & uint64(len(a.slots)-1))
+}
+
+// Find returns the object with a key.
+func (a *Addresses) Find(key uint64) (o Object, ok bool) {
+	for i := a.slot(key); a.slots[i] != 0; i = (i + 1) & (len(a.slots) - 1) {
+		if o := a.slots[i] - 1; a.keys[o] == key {
+			return o, true
+		}
+	}
+	return 0, false
+}
+
+// Key returns the key of an object of the trace.
+func (a *Addresses) Key(o Object) uint64 { return a.keys[o] }
+
+// Objects returns how many objects the trace has.
+func (a *Addresses) Objects() int { return len(a.keys) }
+
+const (
+	// leastStrangers is how many numbers there are at least for addresses that the trace never asks for.
+	leastStrangers = 1024
+	// searched is how many of them are looked at for one that is free.
+	searched = 256
+)
+
+// Numbers gives every address a dense number: those of the trace have theirs, and one that the trace never asks for,
+// a stranger, gets the next behind them. There are as many of those as the trace has objects, and at least 1024; then
+// the number of a stranger that is not resident goes to the new one, in turn. Memory: about 50 bytes per stranger.
+type Numbers struct {
+	*Addresses
+	resident  func(Object) bool
+	most      int               // strangers that have a number at a time
+	strangers map[uint64]Object // with a number, resident or not
+	keys      []uint64          // per number above those of the trace
+	turn      int               // where the next free number is searched for
+}
+
+// NewNumbers returns numbers in which no stranger has one. resident reports whether a stranger is in the cache.
+func NewNumbers(a *Addresses, resident func(Object) bool) *Numbers {
+	most := min(max(a.Objects(), leastStrangers), math.MaxInt32-a.Objects())
+	return &Numbers{Addresses: a, resident: resident, most: most, strangers: map[uint64]Object{}}
+}
+
+// Count returns how many numbers have been given: all are below it.
+func (n *Numbers) Count() int { return n.Objects() + len(n.keys) }
+
+// Key returns the address that has a number.
+func (n *Numbers) Key(o Object) uint64 {
+	if int(o) < n.Objects() {
+		return n.Addresses.Key(o)
+	}
+	return n.keys[int(o)-n.Objects()]
+}
+
+// Number returns the number of an address; false where so many strangers are resident that none is found for it.
+func (n *Numbers) Number(key uint64) (o Object, ok bool) {
+	if o, ok := n.Find(key); ok {
+		return o, true
+	}
+	if o, ok := n.strangers[key]; ok {
+		return o, true
+	}
+	i, ok := n.place()
+	if !ok {
+		return 0, false
+	}
+	n.keys[i] = key
+	o = Object(n.Objects() + i)
+	n.strangers[key] = o
+	return o, true
+}
+
+// place returns a place in keys that is new, or that it has taken from a stranger.
+func (n *Numbers) place() (i int, ok bool) {
+	if len(n.keys) < n.most {
+		n.keys = append(n.keys, 0)
+		return len(n.keys) - 1, true
+	}
+	for range min(searched, n.most) {
+		i := n.turn
+		if n.turn++; n.turn == n.most {
+			n.turn = 0
+		}
+		if !n.resident(Object(n.Objects() + i)) {
+			delete(n.strangers, n.keys[i])
+			return i, true
+		}
+	}
+	return 0, false
+}

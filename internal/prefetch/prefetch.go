@@ -1,0 +1,81 @@
+// Package prefetch proposes what a cache should load besides what is asked for. A prefetcher sees the requests of a
+// trace, hit or miss, and answers with proposals; the cache (package cache) leaves out what is resident and loads the
+// rest, under whatever policy it has. A prefetcher knows neither the policy nor the capacity.
+//
+// To add a prefetcher, write one file with its type and its Entry, and add the Entry to the table in registry.go.
+package prefetch
+
+import "github.com/cachesim/cachesim/internal/params"
+
+// Object is the dense number of an object, as in package policies.
+type Object = uint32
+
+// Access is one request of the trace, after the cache has served it.
+type Access struct {
+	Object Object
+	Key    uint64 // the address of the object; 0 where the entry has no Addresses
+	Pos    int    // position in the replayed trace, from 0
+	Size   int64  // what the object is charged: bytes, or 1 where the capacity is in objects
+	Time   int64  // nanoseconds; 0 where the trace has no clock
+	Hit    bool
+	// Prefetched says that the request hits an object that was prefetched and has not been asked for since.
+	Prefetched bool
+	// Resident says that the object is in the cache now: it hit, or the miss has loaded it.
+	Resident bool
+}
+
+// Proposal is an object that should be loaded.
+type Proposal struct {
+	Object Object // where the entry has no Addresses
+	Key    uint64 // the address, where the entry has Addresses
+	// Size is what the object is charged where sizes count. 0: its size in the trace, or that of the request where the
+	// trace never asks for it.
+	Size int64
+}
+
+// Prefetcher proposes what to load besides.
+type Prefetcher interface {
+	// Request is told of each request, in order, after it has been served, and appends what should be loaded to the
+	// proposals, in the order in which it should be. What is resident already may be among them.
+	Request(a Access, proposals []Proposal) []Proposal
+}
+
+// Watcher is implemented by prefetchers that follow what becomes of objects.
+type Watcher interface {
+	// Loaded reports that a proposal, or an object that Evicted wanted back, has been loaded. It is called before the
+	// next Request.
+	Loaded(p Proposal)
+	// Evicted reports that an object has left the cache, prefetched or not, and answers whether it should be loaded
+	// again, as new as one that is asked for now. Where that fails it is called once more, with Unused raised by one.
+	Evicted(e Eviction) (again bool)
+}
+
+// Eviction is an object that has left the cache.
+type Eviction struct {
+	Object Object
+	Key    uint64 // the address of the object; 0 where the entry has no Addresses
+	// Unused is how often the object has been loaded since it was last asked for: 0 where it was asked for since it was
+	// loaded, 1 where it was prefetched in vain, more where Evicted wanted it back.
+	Unused int
+}
+
+// Config is what a prefetcher is built from.
+type Config struct {
+	Params params.Values // every parameter of the Entry
+}
+
+// after returns the address n steps behind key, false where there is none.
+func after(key, step uint64, n int) (uint64, bool) {
+	if n > 0 && step > (1<<64-1-key)/uint64(n) {
+		return 0, false
+	}
+	return key + step*uint64(n), true
+}
+
+// before returns the address n steps ahead of key, false where there is none.
+func before(key, step uint64, n int) (uint64, bool) {
+	if n > 0 && step > key/uint64(n) {
+		return 0, false
+	}
+	return key - step*uint64(n), true
+}

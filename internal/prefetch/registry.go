@@ -1,0 +1,63 @@
+package prefetch
+
+import "github.com/cachesim/cachesim/internal/params"
+
+// Entry describes one prefetcher for the registry.
+type Entry struct {
+	Name    string
+	Summary string // one line: what it proposes
+	Source  string // the paper or page that defines it
+	Memory  string // what it takes, in bytes, and what bounds it
+	// Addresses says that it computes with keys, so that those of the trace must be numbers: addresses of blocks, say.
+	// Others propose objects that have been asked for before.
+	Addresses bool
+	// Idle says that it never proposes anything: the cache is as without it.
+	Idle   bool
+	Params []params.Param
+	// Check refuses values of Params that exclude each other; nil where there are none such.
+	Check func(params.Values) error
+	New   func(Config) Prefetcher
+}
+
+// Signature implements params.Named.
+func (e Entry) Signature() (string, []params.Param) { return e.Name, e.Params }
+
+// CheckValues implements params.Checker.
+func (e Entry) CheckValues(v params.Values) error {
+	if e.Check == nil {
+		return nil
+	}
+	return e.Check(v)
+}
+
+// registry lists every prefetcher in the order in which `cachesim prefetchers` prints them.
+var registry = []Entry{
+	noneEntry,
+	nextEntry,
+	strideEntry,
+	ampEntry,
+	mithrilEntry,
+}
+
+var family = params.Table("prefetcher", "none,'next(n=2)'", registry)
+
+// Spec is a prefetcher with its parameters: what a user writes as `next(n=2)`.
+type Spec = params.Spec[Entry]
+
+// All returns every entry in the order of the registry.
+func All() []Entry { return append([]Entry(nil), registry...) }
+
+// Names returns the names of all entries.
+func Names() []string { return family.Names() }
+
+// Find returns the entry with that name; case does not matter.
+func Find(name string) (Entry, bool) { return family.Find(name) }
+
+// Parse reads one prefetcher.
+func Parse(text string) (Spec, error) { return family.Parse(text) }
+
+// ParseList reads a comma-separated list of prefetchers.
+func ParseList(text string) ([]Spec, error) { return family.ParseList(text) }
+
+// New returns a prefetcher in its first state.
+func New(s Spec) Prefetcher { return s.Entry.New(Config{Params: s.Params}) }
