@@ -1,6 +1,6 @@
 // Package metric declares what replays measure. A part (a cache, a model, a policy, a predictor, a prefetcher, an
-// allocator) declares its metrics once, in its entry: name, unit, which way is better, how the values of several parts of
-// a trace become one, and what it means. How records store a metric, how tables and figures show it, which value is
+// allocator) declares its metrics once, in its entry: name, unit, which way is better, how the values of several parts
+// of a trace become one, and what it means. How records store a metric, how tables and figures show it, which value is
 // marked as the best and what claims and tolerances make of it all follow from the declaration.
 package metric
 
@@ -50,8 +50,8 @@ type Metric struct {
 	Doc       string // one line: what is measured
 	Column    Column // in the table of a run
 	Figure    Figure // over capacity
-	// Labels is what the metric has several values by, "tenant" say: that of the tenant web is called name[web]. "" where it
-	// has a single one.
+	// Labels is what the metric has several values by, "tenant" say: that of the tenant web is called name[web]. "" where
+	// it has a single one.
 	Labels string
 }
 
@@ -119,6 +119,9 @@ func MeanBy(weight Metric) Merge { return Merge{rule: mean, whole: weight.Name} 
 
 // Quotient is one metric of the whole over another, 0 where that is 0.
 func Quotient(part, whole Metric) Merge { return Merge{quotient, part.Name, whole.Name} }
+
+// IsQuotient reports whether the metric follows from two others.
+func (m Merge) IsQuotient() bool { return m.rule == quotient }
 
 // String says the rule in words.
 func (m Merge) String() string {
