@@ -93,8 +93,9 @@ func (f *curveFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	// The trace is loaded whole; samples are taken from it by the keys.
 	w.SampleRate, w.SampleSeed = 0, 0
-	t, w, err := f.load(cmd, w, specs, workload.Options{Keys: f.trace.sample > 0 ||
-		sim.NeedKeys([]sim.CacheSpec{sim.ExactCache()}, specs), Sizes: bytes})
+	needs := sim.Needs([]sim.CacheSpec{sim.ExactCache()}, specs, bytes)
+	needs.Keys = needs.Keys || f.trace.sample > 0
+	t, w, err := f.load(cmd, w, needs)
 	if err != nil {
 		return err
 	}

@@ -239,7 +239,7 @@ func (f *embedFlags) partial() string { return f.out + ".partial" }
 func (f *embedFlags) load(cmd *cobra.Command, in []string, options traces.LoadOptions) (*traces.Trace, error) {
 	bar := newProgress(cmd.ErrOrStderr(), f.trace.quiet, "loading", unitBytes)
 	defer bar.finish()
-	options.Queries, options.Progress = true, bar.set
+	options.Kind, options.Progress = true, bar.set
 	t, err := traces.Load(cmd.Context(), in, options)
 	switch {
 	case err != nil:

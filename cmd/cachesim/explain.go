@@ -17,7 +17,6 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces"
-	"github.com/cachesim/cachesim/internal/workload"
 )
 
 type explainFlags struct {
@@ -71,16 +70,9 @@ func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	t, _, err := f.trace.load(cmd, w, workload.Options{
-		Sizes: sim.NeedBytes(
-			capacities,
-			mode,
-		),
-		Times:   policies.NeedsClock(cell.Policy),
-		Keys:    true,
-		Queries: cell.Cache.Entry.Queries || cell.Policy.Entry.Relates,
-		Vectors: cell.Cache.Entry.Queries,
-	}, false)
+	needs := sim.Needs([]sim.CacheSpec{cell.Cache}, []policies.Spec{cell.Policy}, sim.NeedBytes(capacities, mode))
+	needs.Keys = true
+	t, _, err := f.trace.load(cmd, w, traces.LoadOptions{Needs: needs}, false)
 	if err != nil {
 		return err
 	}

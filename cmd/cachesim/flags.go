@@ -56,10 +56,10 @@ func (f *traceFlags) loadOptions(cmd *cobra.Command) (traces.LoadOptions, error)
 	if cmd.Flags().Changed("sample") && !(f.sample > 0 && f.sample < 1) {
 		return traces.LoadOptions{}, fmt.Errorf("--sample %v: want a share above 0 and below 1, for example 0.01", f.sample)
 	}
-	return traces.LoadOptions{
-		Format: f.inputFormat, Merge: f.merge, Limit: f.limit,
-		SampleRate: f.sample, SampleSeed: f.seed, Memory: budgetOf(cmd), Stdin: cmd.InOrStdin(),
-	}, nil
+	selection := traces.Selection{
+		Format: f.inputFormat, Merge: f.merge, Limit: f.limit, SampleRate: f.sample, SampleSeed: f.seed,
+	}
+	return traces.LoadOptions{Selection: selection, Memory: budgetOf(cmd), Stdin: cmd.InOrStdin()}, nil
 }
 
 // workload returns what the arguments name: one or more files, or one generator.
@@ -68,7 +68,7 @@ func (f *traceFlags) workload(cmd *cobra.Command, args []string) (workload.Workl
 	if err != nil {
 		return workload.Workload{}, err
 	}
-	w := workload.Workload{Files: args, Format: f.inputFormat, Merge: f.merge}
+	w := workload.Workload{Files: args, Selection: traces.Selection{Format: f.inputFormat, Merge: f.merge}}
 	if at := slices.IndexFunc(args, workload.IsGenerator); at >= 0 {
 		switch {
 		case len(args) > 1:
@@ -92,9 +92,9 @@ func (f *traceFlags) workload(cmd *cobra.Command, args []string) (workload.Workl
 
 // load reads or generates the trace with a progress bar. If recorded is set, the workload is returned with its
 // checksum.
-func (f *traceFlags) load(cmd *cobra.Command, w workload.Workload, options workload.Options,
+func (f *traceFlags) load(cmd *cobra.Command, w workload.Workload, options traces.LoadOptions,
 	recorded bool) (t *traces.Trace, _ workload.Workload, err error) {
-	if w.Embeddings != "" && !options.Vectors {
+	if w.Embeddings != "" && !options.Embeddings {
 		return nil, w, fmt.Errorf("--embeddings %s: nothing here compares queries; add --cache 'semantic(tau=0.85)', or "+
 			"leave --embeddings out", f.embeddings)
 	}
@@ -104,15 +104,11 @@ func (f *traceFlags) load(cmd *cobra.Command, w workload.Workload, options workl
 	}
 	bar := newProgress(cmd.ErrOrStderr(), f.quiet, what, unit)
 	defer bar.finish()
-	options.Dirs, options.Memory, options.Stdin, options.Progress = workload.Dirs(
-		"",
-	), budgetOf(
-		cmd,
-	), cmd.InOrStdin(), bar.set
-	if recorded {
-		t, w, err = w.LoadSummed(cmd.Context(), options)
+	options.Memory, options.Stdin, options.Progress = budgetOf(cmd), cmd.InOrStdin(), bar.set
+	if dirs := workload.Dirs(""); recorded {
+		t, w, err = w.LoadSummed(cmd.Context(), dirs, options)
 	} else {
-		t, err = w.Load(cmd.Context(), options)
+		t, err = w.Load(cmd.Context(), dirs, options)
 	}
 	if err == nil {
 		sayTrace(cmd, bar, t, options.Sizes)

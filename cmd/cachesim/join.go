@@ -76,7 +76,8 @@ func (f *joinFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.checkOutput(cmd.Context(), w); err != nil {
 		return err
 	}
-	t, _, err := f.trace.load(cmd, w, workload.Options{Queries: true, Vectors: true, Keys: f.out != ""}, false)
+	needs := traces.Needs{Embeddings: true, Keys: f.out != ""}
+	t, _, err := f.trace.load(cmd, w, traces.LoadOptions{Needs: needs}, false)
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces"
-	"github.com/cachesim/cachesim/internal/workload"
 )
 
 // answerTime is what a predictor takes to be asked about an object, and the answer to be judged.
@@ -76,7 +75,7 @@ func (f *predictEvalFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	t, _, err := f.trace.load(cmd, w, workload.Options{}, false)
+	t, _, err := f.trace.load(cmd, w, traces.LoadOptions{}, false)
 	if err != nil {
 		return err
 	}

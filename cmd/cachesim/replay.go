@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -76,12 +75,10 @@ func (f *replayFlags) workload(cmd *cobra.Command, args []string) (workload.Work
 	return w, nil
 }
 
-// load reads the columns that options names, and those that the policies need.
-func (f *replayFlags) load(cmd *cobra.Command, w workload.Workload, specs []policies.Spec,
-	options workload.Options) (*traces.Trace, workload.Workload, error) {
-	options.RequestBytes = sim.NextUseBytes
-	options.Times = slices.ContainsFunc(specs, policies.NeedsClock)
-	options.Queries = options.Queries || slices.ContainsFunc(specs, func(s policies.Spec) bool { return s.Entry.Relates })
+// load reads what the replays need of their trace.
+func (f *replayFlags) load(cmd *cobra.Command, w workload.Workload, needs traces.Needs) (*traces.Trace,
+	workload.Workload, error) {
+	options := traces.LoadOptions{Needs: needs, RequestBytes: sim.NextUseBytes}
 	t, w, err := f.trace.load(cmd, w, options, f.recorded())
 	if err != nil {
 		return nil, w, err

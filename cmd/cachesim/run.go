@@ -14,7 +14,6 @@ import (
 	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/sim"
-	"github.com/cachesim/cachesim/internal/workload"
 )
 
 // The defaults of `cachesim run TRACE`: one policy of each family beside the optimum, over a wide range of sizes. Where
@@ -103,10 +102,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	queries := sim.NeedQueries(options.Caches)
-	t, w, err := f.load(cmd, w, specs, workload.Options{
-		Sizes: sim.NeedBytes(capacities, mode), Keys: sim.NeedKeys(options.Caches, specs), Queries: queries, Vectors: queries,
-	})
+	t, w, err := f.load(cmd, w, sim.Needs(options.Caches, specs, sim.NeedBytes(capacities, mode)))
 	if err != nil {
 		return err
 	}

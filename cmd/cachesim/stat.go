@@ -9,7 +9,6 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/tracestat"
-	"github.com/cachesim/cachesim/internal/workload"
 )
 
 type statFlags struct {
@@ -57,8 +56,8 @@ func (f *statFlags) run(cmd *cobra.Command, args []string) error {
 			return err
 		}
 	}
-	t, _, err := f.trace.load(cmd, w, workload.Options{Sizes: true, Times: true, Ops: true, Queries: true,
-		Vectors: w.Embeddings != ""}, false)
+	needs := traces.Needs{Sizes: true, Times: true, Ops: true, Kind: true, Embeddings: w.Embeddings != ""}
+	t, _, err := f.trace.load(cmd, w, traces.LoadOptions{Needs: needs}, false)
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/cachesim/cachesim/internal/predict/gbm"
 	"github.com/cachesim/cachesim/internal/predict/training"
 	"github.com/cachesim/cachesim/internal/traces"
-	"github.com/cachesim/cachesim/internal/workload"
 )
 
 type trainFlags struct {
@@ -90,7 +89,7 @@ func (f *trainFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer out.Abort()
-	t, _, err := f.trace.load(cmd, w, workload.Options{}, false)
+	t, _, err := f.trace.load(cmd, w, traces.LoadOptions{}, false)
 	if err != nil {
 		return err
 	}

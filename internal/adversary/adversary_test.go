@@ -9,6 +9,7 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/sim"
+	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/workload"
 )
 
@@ -67,7 +68,7 @@ func TestFoundCanBeReplayed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		tr, err := w.Load(t.Context(), workload.Options{})
+		tr, err := w.Load(t.Context(), nil, traces.LoadOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

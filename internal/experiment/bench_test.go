@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cachesim/cachesim/internal/sim"
+	"github.com/cachesim/cachesim/internal/traces"
 )
 
 // BenchmarkExecute holds the time of a sweep against what it is made of: over a trace of 4 M requests, 16 policies at 4
@@ -69,7 +70,7 @@ func BenchmarkExecute(b *testing.B) {
 func alone(b *testing.B, cells []Cell) (load, replays time.Duration) {
 	b.Helper()
 	start := time.Now()
-	trace, err := cells[0].Workload.Load(b.Context(), columns(nil))
+	trace, err := cells[0].Workload.Load(b.Context(), nil, traces.LoadOptions{})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -75,20 +75,18 @@ func takeSample(ctx context.Context, cells []parsedCell, dirs []string) (*sample
 	if err != nil {
 		return nil, err
 	}
-	loading := columns(cells)
-	loading.Dirs = dirs
-	loading.Progress = func(_, total int64) {
+	loading := traces.LoadOptions{Needs: columns(cells), Progress: func(_, total int64) {
 		if w.Generator != "" {
 			whole = float64(total)
 		}
-	}
+	}}
 	limit := w.Limit
 	w.Checksum, w.Limit = "", measuredRequests
 	if limit > 0 {
 		w.Limit = min(limit, measuredRequests)
 	}
 	start := time.Now()
-	t, err := w.Load(ctx, loading)
+	t, err := w.Load(ctx, dirs, loading)
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +135,7 @@ func requestsPerByte(w workload.Workload, dirs []string) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	stream, err := traces.Open(path, traces.LoadOptions{Format: w.Format})
+	stream, err := traces.Open(path, traces.LoadOptions{Selection: traces.Selection{Format: w.Format}})
 	if err != nil {
 		return 0, err
 	}

@@ -16,13 +16,12 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces"
-	"github.com/cachesim/cachesim/internal/workload"
 )
 
 // Options say how Execute runs cells and who hears of them.
 type Options struct {
 	Jobs int      // replays at a time; 0 means one per core
-	Dirs []string // folders in which traces are looked for, as in workload.Options
+	Dirs []string // folders in which traces are looked for, as Workload.Load does
 	// Finished gets the result of each cell, one call at a time, in the order in which cells end. Of cells with the same
 	// hash it gets the first only; Result.RecordOf gives the records of the others. An error stops the run.
 	Finished func(Cell, Result) error
@@ -436,12 +435,13 @@ func (e *executor) ended(g *group, j *job) {
 // load loads the trace of g and lists its jobs.
 func (e *executor) load(ctx context.Context, g *group) error {
 	first := g.cells[0]
-	loading := columns(g.cells)
-	loading.Dirs, loading.Memory, loading.RequestBytes = e.options.Dirs, e.options.Memory, sim.NextUseBytes
+	loading := traces.LoadOptions{
+		Needs: columns(g.cells), Memory: e.options.Memory, RequestBytes: sim.NextUseBytes,
+	}
 	task := e.loadingTask(first.traceName())
 	defer task.End()
 	loading.Progress = task.Set
-	t, err := first.Workload.Load(ctx, loading)
+	t, err := first.Workload.Load(ctx, e.options.Dirs, loading)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -503,15 +503,12 @@ func (e *executor) sayDuration(t *traces.Trace, jobs []job) {
 }
 
 // columns says which columns of their trace cells need.
-func columns(cells []parsedCell) (needed workload.Options) {
+func columns(cells []parsedCell) (needs traces.Needs) {
 	for _, c := range cells {
-		needed.Sizes = needed.Sizes || sim.NeedBytes(c.capacities, c.mode)
-		needed.Keys = needed.Keys || sim.NeedKeys([]sim.CacheSpec{c.replay.Cache}, []policies.Spec{c.replay.Policy})
-		needed.Queries = needed.Queries || c.replay.Cache.Entry.Queries || c.replay.Policy.Entry.Relates
-		needed.Vectors = needed.Vectors || c.replay.Cache.Entry.Queries
-		needed.Times = needed.Times || policies.NeedsClock(c.replay.Policy)
+		needs = needs.Union(sim.Needs([]sim.CacheSpec{c.replay.Cache}, []policies.Spec{c.replay.Policy},
+			sim.NeedBytes(c.capacities, c.mode)))
 	}
-	return needed
+	return needs
 }
 
 // jobs returns the passes over t that cells need. Cells that are the same for this trace, 1% and 100 say, share one,

@@ -10,6 +10,7 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/sim"
+	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/gen"
 	"github.com/cachesim/cachesim/internal/workload"
 )
@@ -545,8 +546,8 @@ func (t Trace) dependsOnSeed(axes []setting) bool {
 // workload returns what is replayed at a place on the trace's axes, without its checksum. A generator and a sample that
 // have no seed of their own take this one.
 func (t Trace) workload(axes []setting, seed uint64) (w workload.Workload, err error) {
-	w = workload.Workload{Name: t.Name, Files: t.paths(), Format: t.Format, Merge: t.Merge, PerFile: t.PerFile,
-		Limit: t.Limit, Embeddings: t.Embeddings}
+	w = workload.Workload{Name: t.Name, Files: t.paths(), Embeddings: t.Embeddings, Selection: traces.Selection{
+		Format: t.Format, Merge: t.Merge, PerFile: t.PerFile, Limit: t.Limit}}
 	if w.SampleRate, err = t.sampleRate(axes); err != nil {
 		return w, err
 	}

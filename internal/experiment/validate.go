@@ -128,7 +128,8 @@ func (f *File) checkTrace(t Trace) error {
 	case t.Sample < 0 || t.Sample > 1 || t.Sample > 0 && t.With[axisSample] != nil:
 		return fmt.Errorf("sample: want a share above 0, and up to 1, in one place")
 	}
-	beside := workload.Workload{Files: t.paths(), Generator: t.Generate, Merge: t.Merge, Embeddings: t.Embeddings}
+	beside := workload.Workload{Files: t.paths(), Generator: t.Generate, Embeddings: t.Embeddings,
+		Selection: traces.Selection{Merge: t.Merge}}
 	if err := beside.CheckEmbeddings(); err != nil {
 		return fmt.Errorf("embeddings %s: %w", t.Embeddings, err)
 	}

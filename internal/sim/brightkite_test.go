@@ -17,7 +17,7 @@ import (
 func TestPublishedBrightkite(t *testing.T) {
 	traceDir, numberDir := referenceDirs(t)
 	tr, err := traces.Load(t.Context(), []string{filepath.Join(traceDir, "learned", "brightkite.tar.xz")},
-		traces.LoadOptions{PerFile: true})
+		traces.LoadOptions{Selection: traces.Selection{PerFile: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

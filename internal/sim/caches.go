@@ -100,14 +100,19 @@ func CacheNames() []string { return caches.Names() }
 // ExactCache is the cache in which a request hits where its own object is resident.
 func ExactCache() CacheSpec { return CacheSpec{Entry: exactEntry, Params: params.Values{}} }
 
-// NeedKeys reports whether the keys of the trace must be loaded: a cache hashes them, or a policy makes topics of their
-// prefixes, in caches that know nothing better of the objects.
-func NeedKeys(caches []CacheSpec, specs []policies.Spec) bool {
-	relates := slices.ContainsFunc(specs, func(p policies.Spec) bool { return p.Entry.Relates })
-	return slices.ContainsFunc(caches, func(c CacheSpec) bool { return c.Entry.Keys || relates && !c.Entry.Queries })
-}
-
-// NeedQueries reports whether any of the caches serves queries, so that what is known of them must be loaded.
-func NeedQueries(caches []CacheSpec) bool {
-	return slices.ContainsFunc(caches, func(c CacheSpec) bool { return c.Entry.Queries })
+// Needs returns what the cells of these caches and policies need of their trace; bytes says that a capacity counts
+// bytes. Keys are for caches that hash them, and for policies that make topics of their prefixes in caches that know
+// nothing better of the objects.
+func Needs(caches []CacheSpec, specs []policies.Spec, bytes bool) (needs traces.Needs) {
+	needs.Sizes = bytes
+	for _, c := range caches {
+		for _, p := range specs {
+			relates, queries := p.Entry.Relates, c.Entry.Queries
+			needs = needs.Union(traces.Needs{
+				Times: policies.NeedsClock(p), Keys: c.Entry.Keys || relates && !queries,
+				Kind: queries || relates, Embeddings: queries,
+			})
+		}
+	}
+	return needs
 }

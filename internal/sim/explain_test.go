@@ -79,7 +79,7 @@ func zipfTrace(t *testing.T, requests, objects int) *traces.Trace {
 	if err != nil {
 		t.Fatal(err)
 	}
-	trace, err := w.Load(t.Context(), workload.Options{})
+	trace, err := w.Load(t.Context(), nil, traces.LoadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

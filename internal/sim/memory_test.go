@@ -19,7 +19,7 @@ func generated(t *testing.T, generator string) *traces.Trace {
 	if err != nil {
 		t.Fatal(err)
 	}
-	trace, err := w.Load(t.Context(), workload.Options{Sizes: true, Times: true})
+	trace, err := w.Load(t.Context(), nil, traces.LoadOptions{Needs: traces.Needs{Sizes: true, Times: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

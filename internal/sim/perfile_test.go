@@ -34,7 +34,7 @@ func TestPerFileStartsEmpty(t *testing.T) {
 			want[rec.Label] = sum
 		}
 	}
-	all, err := traces.Load(t.Context(), paths, traces.LoadOptions{PerFile: true})
+	all, err := traces.Load(t.Context(), paths, traces.LoadOptions{Selection: traces.Selection{PerFile: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestPerFileBrightkite(t *testing.T) {
 		t.Skip("CACHESIM_TRACES is not set")
 	}
 	trace, err := traces.Load(t.Context(), []string{filepath.Join(dir, "learned", "brightkite.tar.xz")},
-		traces.LoadOptions{PerFile: true})
+		traces.LoadOptions{Selection: traces.Selection{PerFile: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

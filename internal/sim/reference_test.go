@@ -79,7 +79,8 @@ func (c *traceCache) get(t *testing.T, name string) *traces.Trace {
 	if tr, ok := c.loaded.Load(name); ok {
 		return tr.(*traces.Trace)
 	}
-	tr, err := traces.Load(t.Context(), []string{filepath.Join(c.dir, "block", name)}, traces.LoadOptions{Sizes: true})
+	tr, err := traces.Load(t.Context(), []string{filepath.Join(c.dir, "block", name)},
+		traces.LoadOptions{Needs: traces.Needs{Sizes: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

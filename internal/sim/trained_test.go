@@ -18,7 +18,7 @@ func TestTrainedPredictionsOnARealTrace(t *testing.T) {
 		t.Skip("CACHESIM_TRACES is not set")
 	}
 	file := filepath.Join(dir, "dlrm", "movietweetings-ratings.dat.zst")
-	trace, err := traces.Load(t.Context(), []string{file}, traces.LoadOptions{Limit: 30000})
+	trace, err := traces.Load(t.Context(), []string{file}, traces.LoadOptions{Selection: traces.Selection{Limit: 30000}})
 	if err != nil {
 		t.Fatal(err)
 	}

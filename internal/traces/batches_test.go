@@ -20,8 +20,8 @@ func TestBatches(t *testing.T) {
 		{"words", "batches", "a b\na", "a b a", []int{0, 2}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := Load(t.Context(), []string{"-"}, LoadOptions{Format: c.format, Keys: true,
-				Stdin: strings.NewReader(c.text)})
+			got, err := Load(t.Context(), []string{"-"}, LoadOptions{Selection: Selection{Format: c.format},
+				Needs: Needs{Keys: true}, Stdin: strings.NewReader(c.text)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -43,7 +43,8 @@ func TestBatchesErrors(t *testing.T) {
 		"1 2\n" + strings.Repeat("x", maxLine+1): "line 2: a key longer than",
 		"\n\n":                                   "holds no requests",
 	} {
-		_, err := Load(t.Context(), []string{"-"}, LoadOptions{Format: "batches", Stdin: strings.NewReader(text)})
+		_, err := Load(t.Context(), []string{"-"}, LoadOptions{Selection: Selection{Format: "batches"},
+			Stdin: strings.NewReader(text)})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.20q: error %v, want one with %q", text, err, want)
 		}
@@ -89,7 +90,8 @@ func TestBatchesOfASample(t *testing.T) {
 	for i := range 300 {
 		fmt.Fprintf(&text, "%d %d %d\n", i, i+1, 2*i)
 	}
-	all := LoadOptions{Format: "batches", Keys: true, Stdin: strings.NewReader(text.String())}
+	all := LoadOptions{Selection: Selection{Format: "batches"}, Needs: Needs{Keys: true},
+		Stdin: strings.NewReader(text.String())}
 	whole, err := Load(t.Context(), []string{"-"}, all)
 	if err != nil {
 		t.Fatal(err)
@@ -119,7 +121,7 @@ func TestGroupsAreNotTornApart(t *testing.T) {
 	if err != nil || !slices.Equal(got.Groups, []int{0, 2, 3, 5}) {
 		t.Errorf("two files of batches: error %v, trace %+v", err, got)
 	}
-	_, err = Load(t.Context(), paths, LoadOptions{Merge: true})
+	_, err = Load(t.Context(), paths, LoadOptions{Selection: Selection{Merge: true}})
 	if err == nil || !strings.Contains(err.Error(), "merging by time would tear apart") {
 		t.Errorf("merged: error %v", err)
 	}

@@ -19,7 +19,7 @@ func benchmarkRead(b *testing.B, format, header string, line func(i int, key uin
 	b.SetBytes(int64(content.Len()))
 	b.ReportAllocs()
 	for b.Loop() {
-		s, err := Open("-", LoadOptions{Format: format, Stdin: bytes.NewReader(content.Bytes())})
+		s, err := Open("-", LoadOptions{Selection: Selection{Format: format}, Stdin: bytes.NewReader(content.Bytes())})
 		if err != nil {
 			b.Fatal(err)
 		}

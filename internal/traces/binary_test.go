@@ -253,7 +253,7 @@ func TestDamagedParquet(t *testing.T) {
 		for _, change := range []byte{1, 0x80, 0xff} {
 			damaged := []byte(content)
 			damaged[i] ^= change
-			s, err := Open("-", LoadOptions{Format: "parquet", Stdin: bytes.NewReader(damaged)})
+			s, err := Open("-", LoadOptions{Selection: Selection{Format: "parquet"}, Stdin: bytes.NewReader(damaged)})
 			if err != nil {
 				continue
 			}
@@ -342,7 +342,7 @@ func FuzzWriters(f *testing.F) {
 			}
 			stream, err := Open(
 				path,
-				LoadOptions{Format: map[string]string{"csv": "csv:ops=all,delimiter=comma,header=true"}[format]},
+				LoadOptions{Selection: Selection{Format: map[string]string{"csv": "csv:ops=all,delimiter=comma,header=true"}[format]}},
 			)
 			if err != nil {
 				os.Remove(path)

@@ -102,7 +102,9 @@ func (r *Reading) better(ctx context.Context, path string, opts LoadOptions) []s
 // countKeys counts rows at the beginning of a file that is read once more, and the keys in them. It counts none where
 // they cannot be read.
 func countKeys(ctx context.Context, path, format string, opts LoadOptions) (rows, distinct int) {
-	keysAlone := LoadOptions{Format: format + ",time=none,size=none,op=none", Memory: opts.Memory}
+	keysAlone := LoadOptions{
+		Selection: Selection{Format: format + ",time=none,size=none,op=none"}, Memory: opts.Memory,
+	}
 	stream, err := open(ctx, path, keysAlone, new(together))
 	if err != nil {
 		return 0, 0

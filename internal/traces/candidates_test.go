@@ -50,7 +50,7 @@ func TestAKeyThatNeverRepeats(t *testing.T) {
 			if err := os.WriteFile(path, []byte(c.content), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			got, err := Load(t.Context(), []string{path}, LoadOptions{Format: c.format})
+			got, err := Load(t.Context(), []string{path}, LoadOptions{Selection: Selection{Format: c.format}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -68,7 +68,7 @@ func TestAKeyThatNeverRepeats(t *testing.T) {
 		}
 	}
 	for perFile, want := range map[bool]int{true: 1, false: 0} {
-		got, err := Load(t.Context(), files, LoadOptions{PerFile: perFile, Format: "csv:key=id"})
+		got, err := Load(t.Context(), files, LoadOptions{Selection: Selection{PerFile: perFile, Format: "csv:key=id"}})
 		if err != nil || len(got.Warnings) != want {
 			t.Errorf("two files, one by one %v: %v, warned %q", perFile, err, got.Warnings)
 		}

@@ -39,7 +39,7 @@ func TestFileThatChangesWhileItIsRead(t *testing.T) {
 				t.Run(fmt.Sprintf("%s %s, merge %v", name, what, merge), func(t *testing.T) {
 					path := filepath.Join(t.TempDir(), name)
 					writeTrace(t, path, Fields{Time: true, Size: true}, records)
-					opts := LoadOptions{Merge: merge}
+					opts := LoadOptions{Selection: Selection{Merge: merge}}
 					changed := false
 					opts.Progress = func(int64, int64) {
 						if !changed {
@@ -61,7 +61,7 @@ func TestFileThatChangesWhileItIsRead(t *testing.T) {
 func TestFileThatGrowsBehindALimit(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "t.csv")
 	writeFile(t, path, []byte("key\n"+strings.Repeat("a\n", 100)))
-	opts := LoadOptions{Limit: 10, Progress: func(int64, int64) {
+	opts := LoadOptions{Selection: Selection{Limit: 10}, Progress: func(int64, int64) {
 		file, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
 		if err != nil {
 			t.Fatal(err)
@@ -118,7 +118,7 @@ func TestOracleGeneralThatEndsWithZeros(t *testing.T) {
 		{manyZeros - 1, false, ""},
 	} {
 		writeFile(t, path, append(whole[:len(whole):len(whole)], make([]byte, c.zeros*oracleGeneralRecord)...))
-		trace, err := Load(t.Context(), []string{path}, LoadOptions{Merge: c.merge})
+		trace, err := Load(t.Context(), []string{path}, LoadOptions{Selection: Selection{Merge: c.merge}})
 		switch {
 		case c.want == "" && (err != nil || len(trace.Objects) != len(records)+c.zeros):
 			t.Errorf("%d records of zeros: %v", c.zeros, err)

@@ -161,7 +161,8 @@ func TestDialogueFormatsRefuse(t *testing.T) {
 // TestNoTurns: a file without any turn is an error, as every trace without requests is.
 func TestNoTurns(t *testing.T) {
 	for format, content := range map[string]string{"sgd": "[]", "tiage": `{"1": []}`, "oasst": `{"message_tree_id": "a", "prompt": null}`} {
-		_, err := Load(t.Context(), []string{"-"}, LoadOptions{Format: format, Stdin: strings.NewReader(content)})
+		_, err := Load(t.Context(), []string{"-"}, LoadOptions{Selection: Selection{Format: format},
+			Stdin: strings.NewReader(content)})
 		if err == nil || err.Error() != "-: holds no requests" {
 			t.Errorf("%s: error %v", format, err)
 		}
@@ -187,7 +188,7 @@ func TestQuestionsAreAskedOnce(t *testing.T) {
 		format := fmt.Sprintf("qqp:seed=%d,distance=%d,gaps=%s", rapid.IntRange(0, 9).Draw(t, "seed"), rapid.IntRange(0,
 			30).Draw(t, "distance"),
 			rapid.SampledFrom([]string{"geometric", "uniform", "lognormal", "fixed"}).Draw(t, "gaps"))
-		s, err := Open("-", LoadOptions{Format: format, Stdin: strings.NewReader(pairsOf(sizes...))})
+		s, err := Open("-", LoadOptions{Selection: Selection{Format: format}, Stdin: strings.NewReader(pairsOf(sizes...))})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -324,7 +325,7 @@ func TestRealDialogues(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := Load(t.Context(), files, LoadOptions{Format: c.format, Queries: true})
+		got, err := Load(t.Context(), files, LoadOptions{Selection: Selection{Format: c.format}, Needs: Needs{Kind: true}})
 		if err != nil {
 			t.Fatal(err)
 		}

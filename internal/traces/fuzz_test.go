@@ -17,7 +17,7 @@ func fuzzFormat(f *testing.F, spec string, seeds ...string) {
 
 // readAnything reads up to ten thousand records: one line of arc may stand for a thousand million.
 func readAnything(t *testing.T, data []byte, spec string) {
-	s, err := Open("-", LoadOptions{Format: spec, Stdin: bytes.NewReader(data)})
+	s, err := Open("-", LoadOptions{Selection: Selection{Format: spec}, Stdin: bytes.NewReader(data)})
 	if err == nil {
 		defer s.Close()
 		err = checkRecords(t, s)

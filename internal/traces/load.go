@@ -108,7 +108,7 @@ func (l *loader) begin(fields Fields) error {
 		l.prompts = newPromptColumns(fields)
 		l.numbering.limit = math.MaxInt32 // objects are numbers in Prompts.Parents
 	}
-	if fields.Queries && l.opts.Queries {
+	if fields.Queries && (l.opts.Kind || l.opts.Embeddings) {
 		l.queries = &queryColumns{}
 	}
 	return nil

@@ -55,8 +55,8 @@ func BenchmarkLoadOracleGeneral(b *testing.B) {
 	})
 	b.Run("zstd", load(packed, LoadOptions{}))
 	b.Run("plain", load(plain, LoadOptions{}))
-	b.Run("plain/sizes", load(plain, LoadOptions{Sizes: true}))
-	b.Run("plain/hashed", load(plain, LoadOptions{SampleRate: 1 - 1e-12}))
+	b.Run("plain/sizes", load(plain, LoadOptions{Needs: Needs{Sizes: true}}))
+	b.Run("plain/hashed", load(plain, LoadOptions{Selection: Selection{SampleRate: 1 - 1e-12}}))
 }
 
 func BenchmarkConvert(b *testing.B) {

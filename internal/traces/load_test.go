@@ -19,7 +19,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-var everything = LoadOptions{Sizes: true, Times: true, Ops: true, Keys: true}
+var everything = LoadOptions{Needs: Needs{Sizes: true, Times: true, Ops: true, Keys: true}}
 
 // naiveTrace is Load by maps, of records that were kept.
 func naiveTrace(records []Record, fields Fields) *Trace {
@@ -191,7 +191,7 @@ func TestReaderEqualsBatches(t *testing.T) {
 		records, next := drawOracleGeneral(rt, 100)
 		path := filepath.Join(dir, "x")
 		writeFile(t, path, encodeOracleGeneral(records, next))
-		s, err := Open(path, LoadOptions{Format: "oraclegeneral"})
+		s, err := Open(path, LoadOptions{Selection: Selection{Format: "oraclegeneral"}})
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -276,7 +276,8 @@ func TestSampling(t *testing.T) {
 	path := filepath.Join(dir, "x.txt")
 	writeTrace(t, path, Fields{}, records)
 	load := func(rate float64, seed uint64) map[Key]bool {
-		got, err := Load(t.Context(), []string{path}, LoadOptions{SampleRate: rate, SampleSeed: seed, Keys: true})
+		got, err := Load(t.Context(), []string{path}, LoadOptions{Selection: Selection{SampleRate: rate, SampleSeed: seed},
+			Needs: Needs{Keys: true}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -339,7 +340,8 @@ func TestSampleOfOracleGeneralIsThatOfText(t *testing.T) {
 	for _, name := range []string{"x.txt", "x.oracleGeneral"} {
 		path := filepath.Join(dir, name)
 		writeTrace(t, path, Fields{}, records)
-		got, err := Load(t.Context(), []string{path}, LoadOptions{SampleRate: 0.3, Keys: true, Limit: 250})
+		got, err := Load(t.Context(), []string{path}, LoadOptions{Selection: Selection{SampleRate: 0.3, Limit: 250},
+			Needs: Needs{Keys: true}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -369,19 +371,20 @@ func TestLoadErrors(t *testing.T) {
 	}{
 		{nil, LoadOptions{}, "no trace files"},
 		{[]string{empty}, LoadOptions{}, "holds no requests"},
-		{[]string{timed}, LoadOptions{SampleRate: 1e-18}, "sampling at 1e-18 kept none of 1 requests"},
-		{[]string{timed}, LoadOptions{SampleRate: -0.5}, "sample rate -0.5"},
-		{[]string{timed}, LoadOptions{SampleRate: 1.5}, "sample rate 1.5"},
-		{[]string{timed}, LoadOptions{SampleRate: math.NaN()}, "sample rate NaN"},
-		{[]string{timed}, LoadOptions{Limit: -1}, "limit -1"},
-		{[]string{timed, keys}, LoadOptions{Merge: true}, keys + ": has no times to merge by"},
-		{[]string{timed, sized}, LoadOptions{Sizes: true}, "only one of them has sizes"},
+		{[]string{timed}, LoadOptions{Selection: Selection{SampleRate: 1e-18}},
+			"sampling at 1e-18 kept none of 1 requests"},
+		{[]string{timed}, LoadOptions{Selection: Selection{SampleRate: -0.5}}, "sample rate -0.5"},
+		{[]string{timed}, LoadOptions{Selection: Selection{SampleRate: 1.5}}, "sample rate 1.5"},
+		{[]string{timed}, LoadOptions{Selection: Selection{SampleRate: math.NaN()}}, "sample rate NaN"},
+		{[]string{timed}, LoadOptions{Selection: Selection{Limit: -1}}, "limit -1"},
+		{[]string{timed, keys}, LoadOptions{Selection: Selection{Merge: true}}, keys + ": has no times to merge by"},
+		{[]string{timed, sized}, LoadOptions{Needs: Needs{Sizes: true}}, "only one of them has sizes"},
 		{[]string{timed, timed + "x"}, LoadOptions{}, "no such file"},
 		{[]string{"-", "-"}, LoadOptions{Stdin: strings.NewReader("1\n")}, "standard input can be read only once"},
 		{[]string{"-"}, LoadOptions{Stdin: iotest.ErrReader(errors.New("broken cable"))}, "broken cable"},
-		{huge[:1], LoadOptions{Sizes: true}, "sum up to 2^63 bytes or more"},
-		{huge[1:2], LoadOptions{Sizes: true}, "sum up to 2^63 bytes or more"},
-		{huge[2:], LoadOptions{Sizes: true}, "sum up to 2^63 bytes or more"},
+		{huge[:1], LoadOptions{Needs: Needs{Sizes: true}}, "sum up to 2^63 bytes or more"},
+		{huge[1:2], LoadOptions{Needs: Needs{Sizes: true}}, "sum up to 2^63 bytes or more"},
+		{huge[2:], LoadOptions{Needs: Needs{Sizes: true}}, "sum up to 2^63 bytes or more"},
 	} {
 		got, err := Load(t.Context(), c.paths, c.opts)
 		if err == nil || !strings.Contains(err.Error(), c.want) || got != nil {
@@ -399,7 +402,7 @@ func TestCutOffOracleGeneral(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x")
 	for n := range whole {
 		writeFile(t, path, whole[:n])
-		got, err := Load(t.Context(), []string{path}, LoadOptions{Format: "oraclegeneral"})
+		got, err := Load(t.Context(), []string{path}, LoadOptions{Selection: Selection{Format: "oraclegeneral"}})
 		want := fmt.Sprintf("byte %d: the file is cut off within a record", n/24*24)
 		switch {
 		case n > 0 && n%24 == 0:
@@ -435,7 +438,7 @@ func TestLoadStopsWithItsContext(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer cancel()
 		start := time.Now()
-		got, err := Load(ctx, []string{"-"}, LoadOptions{Stdin: stdin, Format: "plain"})
+		got, err := Load(ctx, []string{"-"}, LoadOptions{Selection: Selection{Format: "plain"}, Stdin: stdin})
 		if err != context.DeadlineExceeded || got != nil {
 			t.Errorf("%s: got %v and error %v", name, got, err)
 		}
@@ -460,7 +463,8 @@ func TestProgressEndsAtTheTotal(t *testing.T) {
 	for _, merge := range []bool{false, true} {
 		var dones []int64
 		var total int64
-		opts := LoadOptions{Merge: merge, Progress: func(done, t int64) { dones, total = append(dones, done), t }}
+		opts := LoadOptions{Selection: Selection{Merge: merge},
+			Progress: func(done, t int64) { dones, total = append(dones, done), t }}
 		if _, err := Load(t.Context(), paths, opts); err != nil {
 			t.Fatal(err)
 		}

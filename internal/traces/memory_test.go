@@ -144,7 +144,8 @@ func TestMergedArchivesStayInTheBudget(t *testing.T) {
 	if err := os.WriteFile(path, archive, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	_, err := Load(t.Context(), []string{path}, LoadOptions{Merge: true, Memory: memory.Fixed(1<<30, 0)})
+	_, err := Load(t.Context(), []string{path}, LoadOptions{Selection: Selection{Merge: true},
+		Memory: memory.Fixed(1<<30, 0)})
 	if !errors.As(err, new(*memory.Error)) || !strings.Contains(err.Error(), "holes.csv") ||
 		!strings.Contains(err.Error(), "unpack it") {
 		t.Errorf("a file of 8 GiB of nothing: %v", err)
@@ -325,8 +326,8 @@ func TestJSONIsJudgedAsItIsRead(t *testing.T) {
 			{begin: `[{"dialogue_id": "`, then: "a"},
 			{begin: `{"a": `, then: "["},
 		} {
-			_, err := Load(t.Context(), []string{"-"}, LoadOptions{Format: format, Queries: true, Stdin: file,
-				Memory: memory.Fixed(32<<20, 0)})
+			_, err := Load(t.Context(), []string{"-"}, LoadOptions{Selection: Selection{Format: format},
+				Needs: Needs{Kind: true}, Stdin: file, Memory: memory.Fixed(32<<20, 0)})
 			if err == nil || file.read > much {
 				t.Errorf("%s: %d bytes were read of %.20q for ever: %.200v", format, file.read, file.then, err)
 			}

@@ -10,7 +10,7 @@ import (
 // openString opens content as standard input.
 func openString(t testing.TB, content, format string) (*Stream, error) {
 	t.Helper()
-	s, err := Open("-", LoadOptions{Format: format, Stdin: strings.NewReader(content)})
+	s, err := Open("-", LoadOptions{Selection: Selection{Format: format}, Stdin: strings.NewReader(content)})
 	if err == nil {
 		t.Cleanup(func() { s.Close() })
 	}

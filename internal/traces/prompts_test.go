@@ -36,7 +36,7 @@ const threePrompts = `{"timestamp": 0, "input_length": 1100, "output_length": 7,
 `
 
 func TestMooncakeColumns(t *testing.T) {
-	got := mustLoadText(t, threePrompts, LoadOptions{Times: true, Keys: true})
+	got := mustLoadText(t, threePrompts, LoadOptions{Needs: Needs{Times: true, Keys: true}})
 	if want := []uint32{0, 1, 2, 0, 1, 3}; !reflect.DeepEqual(got.Objects, want) {
 		t.Errorf("objects %v, want %v", got.Objects, want)
 	}
@@ -116,7 +116,8 @@ func TestMooncakeBlockSize(t *testing.T) {
 		"one longer first line": {`{"input_length": 2097152, "hash_ids": [` + strings.Repeat("1000000,", 65535) + `2]}`, "", 32},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := mustLoadText(t, c.content+"\n", LoadOptions{Format: c.format}).Prompts.BlockTokens; got != c.want {
+			if got := mustLoadText(t, c.content+"\n",
+				LoadOptions{Selection: Selection{Format: c.format}}).Prompts.BlockTokens; got != c.want {
 				t.Errorf("%d tokens in a block, want %d", got, c.want)
 			}
 		})
@@ -147,7 +148,7 @@ func TestMooncakeErrors(t *testing.T) {
 		"no block size":    {`{"input_length": 10, "hash_ids": [1, 2, 3]}`, "the first lines fit no usual number"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := loadText(t, c.content, LoadOptions{Times: true})
+			_, err := loadText(t, c.content, LoadOptions{Needs: Needs{Times: true}})
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("error %v, want one with %q", err, c.want)
 			}
@@ -156,11 +157,11 @@ func TestMooncakeErrors(t *testing.T) {
 }
 
 func TestPromptLimitCountsPrompts(t *testing.T) {
-	got := mustLoadText(t, threePrompts, LoadOptions{Limit: 2})
+	got := mustLoadText(t, threePrompts, LoadOptions{Selection: Selection{Limit: 2}})
 	if len(got.Groups) != 2 || len(got.Objects) != 5 || !got.Limited {
 		t.Errorf("%d prompts with %d blocks, limited %v; want 2, 5, true", len(got.Groups), len(got.Objects), got.Limited)
 	}
-	if got := mustLoadText(t, threePrompts, LoadOptions{Limit: 4}); got.Limited {
+	if got := mustLoadText(t, threePrompts, LoadOptions{Selection: Selection{Limit: 4}}); got.Limited {
 		t.Error("limited, though all were read")
 	}
 }
@@ -176,7 +177,7 @@ func TestSampleOfPromptsKeepsConversations(t *testing.T) {
 			) + "]}\n",
 		)
 	}
-	got := mustLoadText(t, content.String(), LoadOptions{SampleRate: 0.5})
+	got := mustLoadText(t, content.String(), LoadOptions{Selection: Selection{SampleRate: 0.5}})
 	sessions := len(got.Prompts.SessionKeys)
 	if sessions < 3 || sessions > 17 || len(got.Groups) != 20*sessions || len(got.Objects) != 40*sessions ||
 		got.SampledFrom != 800 {
@@ -188,7 +189,7 @@ func TestSampleOfPromptsKeepsConversations(t *testing.T) {
 			got.SampledFrom,
 		)
 	}
-	_, err := loadText(t, threePrompts, LoadOptions{SampleRate: 0.5})
+	_, err := loadText(t, threePrompts, LoadOptions{Selection: Selection{SampleRate: 0.5}})
 	if err == nil || !strings.Contains(err.Error(), "use --limit instead") {
 		t.Errorf("sampling prompts without conversations: %v", err)
 	}
@@ -325,7 +326,8 @@ const smallSession = `{"id": "trace_7", "block_size": 4, "hash_id_scope": "local
 
 func TestAgentSessions(t *testing.T) {
 	paths := writeTexts(t, smallSession, smallSession)
-	got, err := Load(t.Context(), paths, LoadOptions{Format: "agent:arrivals=even,rate=0.01,max-gap=200", Merge: true})
+	got, err := Load(t.Context(), paths,
+		LoadOptions{Selection: Selection{Format: "agent:arrivals=even,rate=0.01,max-gap=200", Merge: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -383,7 +385,7 @@ func TestAgentErrors(t *testing.T) {
 		"no ids":         {head + `{"t": 2, "in": 40}]}`, "without one of t, in and hash_ids"},
 		"after the end":  {head + `]} x`, "nothing after the object"},
 	} {
-		_, err := loadText(t, c.content, LoadOptions{Format: "agent"})
+		_, err := loadText(t, c.content, LoadOptions{Selection: Selection{Format: "agent"}})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want one with %q", name, err, c.want)
 		}
@@ -413,7 +415,7 @@ func TestChat(t *testing.T) {
 			Parents: []int32{-1, 0, 1, 1, 3, 4},
 		},
 	} {
-		got := mustLoadText(t, smallChat, LoadOptions{Format: "chat:block=2,history=" + history})
+		got := mustLoadText(t, smallChat, LoadOptions{Selection: Selection{Format: "chat:block=2,history=" + history}})
 		want.SessionKeys = []uint64{hashText([]byte("b")), hashText([]byte("a"))}
 		if !reflect.DeepEqual(got.Prompts, want) {
 			t.Errorf("%s: prompts %+v, want %+v", history, got.Prompts, want)
@@ -469,7 +471,7 @@ func TestMergeOfArchives(t *testing.T) {
 		{[]string{path}, false, "abcd"}, {[]string{path}, true, "acdb"}, {[]string{path, lone}, true,
 			"acedb"}, {[]string{lone}, true, "e"},
 	} {
-		got, err := Load(t.Context(), c.paths, LoadOptions{Merge: c.merge, Keys: true})
+		got, err := Load(t.Context(), c.paths, LoadOptions{Selection: Selection{Merge: c.merge}, Needs: Needs{Keys: true}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -91,7 +91,7 @@ func TestReading(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := readingsOf(t, LoadOptions{Format: c.format}, [2]string{c.file, c.content})
+			got := readingsOf(t, LoadOptions{Selection: Selection{Format: c.format}}, [2]string{c.file, c.content})
 			if line := got.Readings[0].Line(" (!)"); line != c.line {
 				t.Errorf("said %q, want %q", line, c.line)
 			}
@@ -107,7 +107,7 @@ func TestReading(t *testing.T) {
 
 // Every example of a format is read the same way again by the format that the trace names.
 func TestReadAgain(t *testing.T) {
-	everything := LoadOptions{Sizes: true, Times: true, Ops: true, Keys: true, Queries: true}
+	everything := LoadOptions{Needs: Needs{Sizes: true, Times: true, Ops: true, Keys: true, Kind: true}}
 	for _, f := range Formats() {
 		if f.Example == "" {
 			continue
@@ -179,7 +179,7 @@ func TestManyColumns(t *testing.T) {
 	}
 	row := "x" + strings.Repeat(",1", len(names)-1)
 	content := strings.Join(names, ",") + "\n" + row + "\n"
-	got := readingsOf(t, LoadOptions{Format: "csv:header=true"}, [2]string{"a.csv", content})
+	got := readingsOf(t, LoadOptions{Selection: Selection{Format: "csv:header=true"}}, [2]string{"a.csv", content})
 	if n := len(got.Readings[0].Others); n != mostCandidates {
 		t.Errorf("%d columns are remembered, want %d", n, mostCandidates)
 	}

@@ -20,8 +20,9 @@ func TestRealPrompts(t *testing.T) {
 		blockTokens, inputTokens            int
 	}{
 		{"llm/mooncake-conversation.jsonl.zst", LoadOptions{}, 0, 12031, 288500, 182790, 512, 144793823},
-		{"llm/agent-sessions/*.json.gz", LoadOptions{Merge: true}, 57, 3121, 5598039, 211780, 64, 358371663},
-		{"llm/agent-text-taubench.tar.zst", LoadOptions{Merge: true}, 24, 471, 4958, 767, 16, 82570},
+		{"llm/agent-sessions/*.json.gz", LoadOptions{Selection: Selection{Merge: true}}, 57, 3121, 5598039, 211780, 64,
+			358371663},
+		{"llm/agent-text-taubench.tar.zst", LoadOptions{Selection: Selection{Merge: true}}, 24, 471, 4958, 767, 16, 82570},
 		{"llm/agent-sessions/*.json.gz", LoadOptions{}, 57, 3121, 5598039, 211780, 64, 358371663},
 	} {
 		files, err := filepath.Glob(filepath.Join(folder, c.files))
@@ -79,7 +80,7 @@ func TestRealTraces(t *testing.T) {
 		{"files/imagenet-10percent-names.txt.zst", "zstd", "plain", "", 128116, 128116},
 	} {
 		t.Run(c.file, func(t *testing.T) {
-			s, err := Open(filepath.Join(folder, c.file), LoadOptions{Format: c.option})
+			s, err := Open(filepath.Join(folder, c.file), LoadOptions{Selection: Selection{Format: c.option}})
 			if err != nil {
 				t.Fatal(err)
 			}

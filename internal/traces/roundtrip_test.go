@@ -87,7 +87,7 @@ func TestRoundTrips(t *testing.T) {
 				if err := tryWriteTrace(t.Context(), path, CreateOptions{Format: format, Fields: fields}, records); err != nil {
 					rt.Fatal(err)
 				}
-				stream, err := Open(path, LoadOptions{Format: inputFormats[format]})
+				stream, err := Open(path, LoadOptions{Selection: Selection{Format: inputFormats[format]}})
 				if err != nil {
 					rt.Fatal(err)
 				}

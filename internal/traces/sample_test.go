@@ -18,13 +18,13 @@ func TestSampleAfterLoadEqualsSampleAtLoad(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "x.csv")
 	writeTrace(t, path, Fields{Size: true, Time: true}, records)
-	whole, err := Load(t.Context(), []string{path}, LoadOptions{Keys: true, Sizes: true, Times: true})
+	whole, err := Load(t.Context(), []string{path}, LoadOptions{Needs: Needs{Keys: true, Sizes: true, Times: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for seed := range uint64(3) {
-		want, err := Load(t.Context(), []string{path}, LoadOptions{Keys: true, Sizes: true, Times: true, SampleRate: 0.3,
-			SampleSeed: seed})
+		want, err := Load(t.Context(), []string{path}, LoadOptions{Selection: Selection{SampleRate: 0.3, SampleSeed: seed},
+			Needs: Needs{Keys: true, Sizes: true, Times: true}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,12 +5,9 @@
 package traces
 
 import (
-	"io"
 	"slices"
 	"strconv"
 	"unsafe"
-
-	"github.com/cachesim/cachesim/internal/memory"
 )
 
 // Trace is a sequence of requests in columns. It is read-only after Load and shared by all replays. Memory: 4 bytes per
@@ -298,38 +295,4 @@ type Fields struct {
 	// Counted says that the file has no clock and that time counts requests: Scan and Load make Record.Time the number of
 	// the request among all that are read, from 0, in seconds.
 	Counted bool
-}
-
-// LoadOptions say what Load keeps and how it reads.
-type LoadOptions struct {
-	Format string // "" to detect, or "NAME" or "NAME:opt=value,opt=value"
-	Merge  bool   // several files: merge by time instead of one after another
-	// keep at most this many requests, or prompts of a trace that has prompts (counted after sampling); 0 for all
-	Limit int
-
-	// SampleRate in (0,1) keeps the objects whose hashed key falls below that share (SHARDS, Waldspurger et al., FAST
-	// 2015); 0 or 1 keeps all. SampleSeed varies the hash. Of prompts, whole conversations are kept.
-	SampleRate float64
-	SampleSeed uint64
-
-	// PerFile keeps where files, and the files in an archive, begin: see Trace.Starts. Not with Merge.
-	PerFile bool
-
-	Sizes bool // keep sizes
-	Times bool // keep times
-	Ops   bool // keep operations
-	Keys  bool // keep the keys
-
-	Queries bool // keep what is known of queries
-	// embeddings of the queries from beside the trace, one for each request of its files, in their order; nil: those in
-	// the trace
-	Vectors VectorReader
-
-	Memory *memory.Budget // what may be taken; nil: all that there is
-	// RequestBytes is what the caller will take for each request once the trace is loaded, so that a trace which leaves
-	// no room for it is refused before.
-	RequestBytes float64
-
-	Stdin    io.Reader               // what "-" reads; nil: the standard input of the process
-	Progress func(done, total int64) // compressed bytes read so far; total is 0 where unknown; called now and then
 }

@@ -185,7 +185,7 @@ func loadWithVectors(t *testing.T, keys string, rows int, opts LoadOptions) (*Tr
 		t.Fatal(err)
 	}
 	defer v.Close()
-	opts.Queries, opts.Vectors, opts.Stdin = true, v, strings.NewReader(keys)
+	opts.Kind, opts.Vectors, opts.Stdin = true, v, strings.NewReader(keys)
 	trace, err := Load(t.Context(), []string{"-"}, opts)
 	if err != nil {
 		err = fmt.Errorf("%s", strings.ReplaceAll(err.Error(), dir+"/", ""))
@@ -207,12 +207,13 @@ func TestVectorsBesideATrace(t *testing.T) {
 	if q := got.Queries; q.Dim != 2 || !slices.Equal(q.Vectors, want) {
 		t.Errorf("got %v of %d numbers, want %v", q.Vectors, q.Dim, want)
 	}
-	limited, err := loadWithVectors(t, "a\nb\nc\n", 5, LoadOptions{Limit: 2})
+	limited, err := loadWithVectors(t, "a\nb\nc\n", 5, LoadOptions{Selection: Selection{Limit: 2}})
 	if err != nil || !slices.Equal(limited.Queries.Vectors, want[:4]) {
 		t.Errorf("with a limit: %+v, %v", limited, err)
 	}
 	keys := "a\nb\nc\nd\ne\nf\ng\nh\n"
-	sampled, err := loadWithVectors(t, keys, 8, LoadOptions{SampleRate: 0.5, Keys: true})
+	sampled, err := loadWithVectors(t, keys, 8, LoadOptions{Selection: Selection{SampleRate: 0.5},
+		Needs: Needs{Keys: true}})
 	if err != nil || sampled.NumObjects == 0 || sampled.NumObjects == 8 {
 		t.Fatalf("sampled %+v, %v", sampled, err)
 	}
@@ -236,11 +237,13 @@ func TestVectorsThatDoNotFit(t *testing.T) {
 	}{
 		"fewer": {"a\nb\nc\n", 2, LoadOptions{}, "x.npy: 2 embeddings for 3 requests: want one for each request of " +
 			"the trace files, in their order"},
-		"more":         {"a\nb\nc\n", 4, LoadOptions{}, "x.npy: 4 embeddings for 3 requests"},
-		"more sampled": {"a\nb\nc\nd\ne\nf\n", 7, LoadOptions{SampleRate: 0.5}, "x.npy: 7 embeddings for 6 requests"},
-		"too few":      {"a\nb\nc\n", 1, LoadOptions{Limit: 2}, "x.npy: 1 embeddings for 2 requests"},
-		"merged": {"a\n", 1, LoadOptions{Merge: true}, "x.npy: embeddings belong to requests in the order of their " +
-			"files, which merging changes"},
+		"more": {"a\nb\nc\n", 4, LoadOptions{}, "x.npy: 4 embeddings for 3 requests"},
+		"more sampled": {"a\nb\nc\nd\ne\nf\n", 7, LoadOptions{Selection: Selection{SampleRate: 0.5}},
+			"x.npy: 7 embeddings for 6 requests"},
+		"too few": {"a\nb\nc\n", 1, LoadOptions{Selection: Selection{Limit: 2}}, "x.npy: 1 embeddings for 2 requests"},
+		"merged": {"a\n", 1, LoadOptions{Selection: Selection{Merge: true}},
+			"x.npy: embeddings belong to requests in the order of their " +
+				"files, which merging changes"},
 		"prompts": {threePrompts, 3, LoadOptions{}, "its requests are blocks of prompts, which have no embeddings as " +
 			"those of x.npy"},
 		"repeat": {"a\na\n", 2, LoadOptions{}, "request 2: the embedding of the query \"a\" has a similarity of 0.71 " +

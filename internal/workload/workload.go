@@ -20,7 +20,6 @@ import (
 	"github.com/cachesim/cachesim/internal/embed"
 	"github.com/cachesim/cachesim/internal/filestate"
 	"github.com/cachesim/cachesim/internal/interruptible"
-	"github.com/cachesim/cachesim/internal/memory"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/gen"
@@ -32,37 +31,16 @@ const Env = "CACHESIM_TRACES"
 
 // Workload is everything that determines the requests of a trace. Either Files or Generator is set.
 type Workload struct {
-	Name       string   `json:"name,omitempty"` // in records; "" takes it from the files or the generator
-	Files      []string `json:"files,omitempty"`
-	Generator  string   `json:"generator,omitempty"` // "zipf(alpha=0.9)", as package gen reads it
-	Format     string   `json:"format,omitempty"`    // as for --input-format; "" to detect
-	Merge      bool     `json:"merge,omitempty"`
-	PerFile    bool     `json:"per_file,omitempty"` // each file is replayed through an empty cache
-	Limit      int      `json:"limit,omitempty"`
-	SampleRate float64  `json:"sample_rate,omitempty"` // 0 or 1: all
-	SampleSeed uint64   `json:"sample_seed,omitempty"`
+	Name      string   `json:"name,omitempty"` // in records; "" takes it from the files or the generator
+	Files     []string `json:"files,omitempty"`
+	Generator string   `json:"generator,omitempty"` // "zipf(alpha=0.9)", as package gen reads it
+	traces.Selection
 	// Embeddings of queries: a file of them, .npy or .fvecs, with a row for each request of Files; or a built-in embedder
 	// with its parameters, "lexical(dim=384)", as package embed reads it; "": those in the trace, or those of
 	// embed.Default where it has none but texts.
 	Embeddings string `json:"embeddings,omitempty"`
 	// of the files, that of embeddings included, as ReadChecksum returns it; "" accepts any
 	Checksum string `json:"checksum,omitempty"`
-}
-
-// Options say which columns are loaded, and whence.
-type Options struct {
-	Dirs    []string // folders in which files are looked for, in this order, if they are not at their path
-	Sizes   bool
-	Times   bool
-	Ops     bool
-	Keys    bool
-	Queries bool           // what is known of queries
-	Vectors bool           // with their embeddings; a trace of texts alone gets some
-	Memory  *memory.Budget // nil: all that there is
-	// RequestBytes is that of traces.LoadOptions.
-	RequestBytes float64
-	Stdin        io.Reader
-	Progress     func(done, total int64) // bytes, or requests of a generator
 }
 
 // MissingError says that a trace file is nowhere.
@@ -221,47 +199,32 @@ func digestOf(path string) ([]byte, error) {
 	return digest.Sum(nil), err
 }
 
-// Load reads or generates the trace. Where w has a checksum and the files do not match it, the error is a ChangedError;
-// where a file is nowhere, a MissingError.
-func (w Workload) Load(ctx context.Context, options Options) (*traces.Trace, error) {
-	t, _, err := w.load(ctx, options, w.Checksum != "")
+// Load reads or generates the trace. Files that are not at their path are looked for in dirs, in this order. Where w
+// has a checksum and the files do not match it, the error is a ChangedError; where a file is nowhere, a MissingError.
+func (w Workload) Load(ctx context.Context, dirs []string, options traces.LoadOptions) (*traces.Trace, error) {
+	t, _, err := w.load(ctx, dirs, options, w.Checksum != "")
 	return t, err
 }
 
 // LoadSummed is Load and returns w with its checksum, which is taken beside the loading. What cannot be read twice,
 // standard input and pipes, has none.
-func (w Workload) LoadSummed(ctx context.Context, options Options) (*traces.Trace, Workload, error) {
-	t, sum, err := w.load(ctx, options, true)
+func (w Workload) LoadSummed(ctx context.Context, dirs []string, options traces.LoadOptions) (*traces.Trace,
+	Workload, error) {
+	t, sum, err := w.load(ctx, dirs, options, true)
 	w.Checksum = sum
 	return t, w, err
 }
 
-func (w Workload) load(ctx context.Context, options Options, takeSum bool) (t *traces.Trace, sum string, err error) {
-	loading := traces.LoadOptions{
-		Format:     w.Format,
-		Merge:      w.Merge,
-		PerFile:    w.PerFile,
-		Limit:      w.Limit,
-		SampleRate: w.SampleRate,
-		SampleSeed: w.SampleSeed,
-		Sizes:      options.Sizes,
-		Times:      options.Times,
-		Ops:        options.Ops,
-		Keys:       options.Keys,
-		Queries: options.Queries ||
-			options.Vectors,
-		Memory:       options.Memory,
-		RequestBytes: options.RequestBytes,
-		Stdin:        options.Stdin,
-		Progress:     options.Progress,
-	}
+func (w Workload) load(ctx context.Context, dirs []string, options traces.LoadOptions,
+	takeSum bool) (t *traces.Trace, sum string, err error) {
+	options.Selection = w.Selection
 	if err := w.CheckEmbeddings(); err != nil {
 		return nil, "", fmt.Errorf("embeddings %s: %w", w.Embeddings, err)
 	}
 	if w.Generator != "" {
-		t, err = w.generate(ctx, loading)
+		t, err = w.generate(ctx, options)
 	} else {
-		t, sum, err = w.loadFiles(ctx, options, loading, takeSum)
+		t, sum, err = w.loadFiles(ctx, dirs, options, takeSum)
 	}
 	if err != nil {
 		return nil, sum, err
@@ -270,7 +233,7 @@ func (w Workload) load(ctx context.Context, options Options, takeSum bool) (t *t
 		t.Name = w.Name
 	}
 	switch {
-	case !options.Vectors:
+	case !options.Embeddings:
 	case w.EmbeddingsFile() != "":
 		t.Queries.Embeddings = w.Embeddings
 	default:
@@ -320,9 +283,9 @@ func (w Workload) embed(ctx context.Context, t *traces.Trace) error {
 }
 
 // loadFiles reads the files and, beside it, their checksum.
-func (w Workload) loadFiles(ctx context.Context, options Options, loading traces.LoadOptions,
+func (w Workload) loadFiles(ctx context.Context, dirs []string, options traces.LoadOptions,
 	takeSum bool) (t *traces.Trace, sum string, err error) {
-	found, err := w.find(options.Dirs)
+	found, err := w.find(dirs)
 	if err != nil {
 		return nil, "", err
 	}
@@ -335,11 +298,11 @@ func (w Workload) loadFiles(ctx context.Context, options Options, loading traces
 		)
 	}
 	beside := ""
-	if options.Vectors && len(found) > len(w.Files) {
+	if options.Embeddings && len(found) > len(w.Files) {
 		beside = found[len(w.Files)]
 	}
 	if !takeSum || special >= 0 {
-		t, err = loadWith(ctx, found[:len(w.Files)], beside, loading)
+		t, err = loadWith(ctx, found[:len(w.Files)], beside, options)
 		return t, "", err
 	}
 	var opened []filestate.State // the checksum opens the files a second time
@@ -361,7 +324,7 @@ func (w Workload) loadFiles(ctx context.Context, options Options, loading traces
 		sum, err := w.verified(ctx, found)
 		ended <- summed{sum, err}
 	}()
-	t, err = loadWith(ctx, found[:len(w.Files)], beside, loading)
+	t, err = loadWith(ctx, found[:len(w.Files)], beside, options)
 	if err != nil && w.Checksum == "" {
 		return nil, "", err
 	}
@@ -379,16 +342,16 @@ func (w Workload) loadFiles(ctx context.Context, options Options, loading traces
 }
 
 // loadWith loads files with the embeddings beside them, if there is such a file.
-func loadWith(ctx context.Context, files []string, beside string, loading traces.LoadOptions) (*traces.Trace, error) {
+func loadWith(ctx context.Context, files []string, beside string, options traces.LoadOptions) (*traces.Trace, error) {
 	if beside != "" {
 		vectors, err := traces.OpenVectors(ctx, beside)
 		if err != nil {
 			return nil, err
 		}
 		defer vectors.Close()
-		loading.Vectors = vectors
+		options.Vectors = vectors
 	}
-	return traces.Load(ctx, files, loading)
+	return traces.Load(ctx, files, options)
 }
 
 // isRegular reports whether the file can be read twice.
@@ -406,19 +369,19 @@ func (w Workload) verified(ctx context.Context, found []string) (string, error) 
 	return sum, err
 }
 
-func (w Workload) generate(ctx context.Context, loading traces.LoadOptions) (*traces.Trace, error) {
+func (w Workload) generate(ctx context.Context, options traces.LoadOptions) (*traces.Trace, error) {
 	spec, err := gen.Parse(w.Generator, "")
 	if err != nil {
 		return nil, err
 	}
-	if err := loading.Memory.Need(spec.Bytes(), spec.String()+": the generator", "fewer objects"); err != nil {
+	if err := options.Memory.Need(spec.Bytes(), spec.String()+": the generator", "fewer objects"); err != nil {
 		return nil, err
 	}
 	g, err := interruptible.Call(ctx, func() (*gen.Generator, error) { return gen.New(spec) })
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", w.Generator, err)
 	}
-	return traces.LoadReader(ctx, spec.String(), g, g.Fields, int64(g.Requests()), loading)
+	return traces.LoadReader(ctx, spec.String(), g, g.Fields, int64(g.Requests()), options)
 }
 
 // Generated returns the workload that a generator makes, with all of its parameters written out, so that it stays the
@@ -462,15 +425,13 @@ func (w Workload) Describe(rec *records.Record) error {
 // FromRecord is the inverse of Describe. It is an error if the record does not say what was replayed.
 func FromRecord(rec *records.Record) (Workload, error) {
 	w := Workload{
-		Name:       rec.Trace,
-		Generator:  rec.TraceGenerator,
-		Checksum:   rec.TraceChecksum,
-		Format:     rec.InputFormat,
-		Merge:      rec.Merge,
-		PerFile:    rec.PerFile,
-		Limit:      int(rec.Limit),
-		SampleRate: rec.SampleRate,
-		SampleSeed: rec.SampleSeed,
+		Name:      rec.Trace,
+		Generator: rec.TraceGenerator,
+		Checksum:  rec.TraceChecksum,
+		Selection: traces.Selection{
+			Format: rec.InputFormat, Merge: rec.Merge, PerFile: rec.PerFile, Limit: int(rec.Limit),
+			SampleRate: rec.SampleRate, SampleSeed: rec.SampleSeed,
+		},
 	}
 	if rec.Embeddings != traces.EmbeddingsInTrace {
 		w.Embeddings = rec.Embeddings

@@ -64,17 +64,18 @@ func TestChecksum(t *testing.T) {
 		t.Fatalf("checksum %s, %v; want %s", got, err, want)
 	}
 	w.Checksum = got
-	loaded, err := w.Load(t.Context(), Options{})
+	loaded, err := w.Load(t.Context(), nil, traces.LoadOptions{})
 	if err != nil || len(loaded.Objects) != 3 || loaded.NumObjects != 2 || loaded.Name != "a+b" {
 		t.Errorf("loaded %+v, %v", loaded, err)
 	}
 	// Said first even if what is there now is no trace at all.
 	write(t, b, "\x00\xff garbage")
 	var changed *ChangedError
-	if _, err := w.Load(t.Context(), Options{}); !errors.As(err, &changed) || changed.Want != want {
+	if _, err := w.Load(t.Context(), nil, traces.LoadOptions{}); !errors.As(err, &changed) || changed.Want != want {
 		t.Errorf("a changed file: %v", err)
 	}
-	if _, err := (Workload{Files: []string{filepath.Join(dir, "none")}}).Load(t.Context(), Options{}); !errors.As(err,
+	if _, err := (Workload{Files: []string{filepath.Join(dir, "none")}}).Load(t.Context(), nil,
+		traces.LoadOptions{}); !errors.As(err,
 		new(*MissingError)) {
 		t.Errorf("a missing file: %v", err)
 	}
@@ -108,19 +109,20 @@ func TestChecksumTellsWhereFilesEnd(t *testing.T) {
 }
 
 func TestGeneratorIsATrace(t *testing.T) {
-	w := Workload{Name: "skewed", Generator: "zipf(alpha=1.1,objects=100,requests=1000,seed=3)", Limit: 900}
-	a, err := w.Load(t.Context(), Options{Times: true})
+	w := Workload{Selection: traces.Selection{Limit: 900}, Name: "skewed",
+		Generator: "zipf(alpha=1.1,objects=100,requests=1000,seed=3)"}
+	a, err := w.Load(t.Context(), nil, traces.LoadOptions{Needs: traces.Needs{Times: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := w.Load(t.Context(), Options{})
+	b, err := w.Load(t.Context(), nil, traces.LoadOptions{})
 	if err != nil || !slices.Equal(a.Objects, b.Objects) || len(a.Objects) != 900 || a.Name != "skewed" || a.Times == nil {
 		t.Errorf("generated %d and %d requests of %q, %v", len(a.Objects), len(b.Objects), a.Name, err)
 	}
 	if sum, err := w.ReadChecksum(t.Context(), nil); sum != "" || err != nil {
 		t.Errorf("checksum of a generator: %q, %v", sum, err)
 	}
-	if _, err := (Workload{Generator: "zipf(alpa=1)"}).Load(t.Context(), Options{}); err == nil ||
+	if _, err := (Workload{Generator: "zipf(alpa=1)"}).Load(t.Context(), nil, traces.LoadOptions{}); err == nil ||
 		!strings.Contains(err.Error(), "alpha") {
 		t.Errorf("a wrong parameter: %v", err)
 	}
@@ -134,9 +136,10 @@ func TestGeneratorIsATrace(t *testing.T) {
 
 func TestRecordSaysWhatWasReplayed(t *testing.T) {
 	for _, w := range []Workload{
-		{Name: "oltp", Files: []string{"a b.gz", "c.gz"}, Format: "csv:key=2", Merge: true, Limit: 10, SampleRate: 0.1, SampleSeed: 3, Checksum: "sha256:00"},
-		{Name: "bk", Files: []string{"x.tar.xz"}, PerFile: true, SampleRate: 1},
-		{Name: "z", Generator: "zipf(alpha=1)", SampleRate: 1},
+		{Name: "oltp", Files: []string{"a b.gz", "c.gz"}, Checksum: "sha256:00", Selection: traces.Selection{
+			Format: "csv:key=2", Merge: true, Limit: 10, SampleRate: 0.1, SampleSeed: 3}},
+		{Name: "bk", Files: []string{"x.tar.xz"}, Selection: traces.Selection{PerFile: true, SampleRate: 1}},
+		{Name: "z", Generator: "zipf(alpha=1)", Selection: traces.Selection{SampleRate: 1}},
 	} {
 		rec := records.Record{Trace: w.Name, SampleRate: w.SampleRate}
 		if err := w.Describe(&rec); err != nil {
@@ -162,11 +165,12 @@ func TestLoadSummedTakesTheChecksum(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	trace, got, err := w.LoadSummed(t.Context(), Options{})
+	trace, got, err := w.LoadSummed(t.Context(), nil, traces.LoadOptions{})
 	if err != nil || len(trace.Objects) != 3 || got.Checksum != want {
 		t.Errorf("%+v with checksum %q, %v; want %s", trace, got.Checksum, err, want)
 	}
-	_, got, err = Workload{Files: []string{"-"}}.LoadSummed(t.Context(), Options{Stdin: strings.NewReader("1\n2\n")})
+	_, got, err = Workload{Files: []string{"-"}}.LoadSummed(t.Context(), nil,
+		traces.LoadOptions{Stdin: strings.NewReader("1\n2\n")})
 	if err != nil || got.Checksum != "" {
 		t.Errorf("standard input has checksum %q, %v; want none", got.Checksum, err)
 	}
@@ -176,16 +180,17 @@ func TestLoadSummedTakesTheChecksum(t *testing.T) {
 func TestLoadSummedNoticesAnotherFile(t *testing.T) {
 	path := write(t, filepath.Join(t.TempDir(), "x.txt"), "1\n2\n1\n")
 	replaced := false
-	_, _, err := Workload{Files: []string{path}, Limit: 1}.LoadSummed(t.Context(), Options{Progress: func(int64,
-		int64) {
-		if replaced {
-			return
-		}
-		replaced = true
-		if err := os.Rename(write(t, path+".new", "3\n4\n3\n"), path); err != nil {
-			t.Error(err)
-		}
-	}})
+	_, _, err := Workload{Selection: traces.Selection{Limit: 1}, Files: []string{path}}.LoadSummed(t.Context(), nil,
+		traces.LoadOptions{Progress: func(int64,
+			int64) {
+			if replaced {
+				return
+			}
+			replaced = true
+			if err := os.Rename(write(t, path+".new", "3\n4\n3\n"), path); err != nil {
+				t.Error(err)
+			}
+		}})
 	if err == nil || !strings.Contains(err.Error(), "was replaced by another file while it was read") {
 		t.Errorf("error %v, want one that says that the file was replaced", err)
 	}
@@ -208,7 +213,7 @@ func TestGeneratedWritesEveryParameter(t *testing.T) {
 }
 
 func TestIdentity(t *testing.T) {
-	w := Workload{Name: "a", Files: []string{"a.csv"}, Limit: 7}
+	w := Workload{Selection: traces.Selection{Limit: 7}, Name: "a", Files: []string{"a.csv"}}
 	if got := w.Identity(); got.Name != "" || !slices.Equal(got.Files, w.Files) || got.Limit != 7 {
 		t.Errorf("without a checksum the path says what is replayed: %+v", got)
 	}
@@ -226,21 +231,22 @@ func TestLoadPassesOnHowATraceIsRead(t *testing.T) {
 	}
 	a, b := write(t, filepath.Join(dir, "a.txt"), lines.String()), write(t, filepath.Join(dir, "b.txt"), "1,5\n2,1\n")
 	load := func(w Workload) *traces.Trace {
-		loaded, err := w.Load(t.Context(), Options{})
+		loaded, err := w.Load(t.Context(), nil, traces.LoadOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return loaded
 	}
-	if got := load(Workload{Files: []string{a}, Limit: 40}); len(got.Objects) != 40 {
+	if got := load(Workload{Selection: traces.Selection{Limit: 40}, Files: []string{a}}); len(got.Objects) != 40 {
 		t.Errorf("%d requests, limited to 40", len(got.Objects))
 	}
-	if got := load(Workload{Files: []string{a, a}, PerFile: true}); len(got.Starts) != 2 {
+	if got := load(Workload{Selection: traces.Selection{PerFile: true}, Files: []string{a, a}}); len(got.Starts) != 2 {
 		t.Errorf("files start at %v", got.Starts)
 	}
-	first, again, other := load(Workload{Files: []string{a}, SampleRate: 0.5,
-		SampleSeed: 1}), load(Workload{Files: []string{a}, SampleRate: 0.5, SampleSeed: 1}),
-		load(Workload{Files: []string{a}, SampleRate: 0.5, SampleSeed: 2})
+	first, again, other := load(Workload{Selection: traces.Selection{SampleRate: 0.5, SampleSeed: 1},
+		Files: []string{a}}), load(Workload{Selection: traces.Selection{SampleRate: 0.5,
+		SampleSeed: 1}, Files: []string{a}}),
+		load(Workload{Selection: traces.Selection{SampleRate: 0.5, SampleSeed: 2}, Files: []string{a}})
 	if len(first.Objects) != len(again.Objects) || first.SampleRate != 0.5 || len(first.Objects) < 400 ||
 		len(first.Objects) > 600 {
 		t.Errorf("samples of %d and %d of 1000", len(first.Objects), len(again.Objects))
@@ -248,8 +254,8 @@ func TestLoadPassesOnHowATraceIsRead(t *testing.T) {
 	if len(first.Objects) == len(other.Objects) {
 		t.Errorf("both seeds sample %d objects", len(other.Objects))
 	}
-	merged := load(Workload{Files: []string{b, write(t, filepath.Join(dir, "c.txt"), "3,2\n")}, Format: "csv:time=1,key=2",
-		Merge: true})
+	merged := load(Workload{Selection: traces.Selection{Format: "csv:time=1,key=2", Merge: true},
+		Files: []string{b, write(t, filepath.Join(dir, "c.txt"), "3,2\n")}})
 	if !slices.Equal(merged.Objects, []uint32{0, 1, 2}) {
 		t.Errorf("merged to %v", merged.Objects)
 	}
@@ -257,11 +263,11 @@ func TestLoadPassesOnHowATraceIsRead(t *testing.T) {
 
 func TestGeneratorOfMoreRequestsThanATraceHas(t *testing.T) {
 	w := Workload{Generator: "zipf(requests=1000000000000,objects=10)"}
-	if _, err := w.Load(t.Context(), Options{}); err == nil || !strings.Contains(err.Error(), "--limit") {
+	if _, err := w.Load(t.Context(), nil, traces.LoadOptions{}); err == nil || !strings.Contains(err.Error(), "--limit") {
 		t.Errorf("10^12 requests: %v", err)
 	}
 	w.Limit = 5
-	if loaded, err := w.Load(t.Context(), Options{}); err != nil || len(loaded.Objects) != 5 {
+	if loaded, err := w.Load(t.Context(), nil, traces.LoadOptions{}); err != nil || len(loaded.Objects) != 5 {
 		t.Errorf("5 of 10^12 requests: %v", err)
 	}
 }
@@ -274,8 +280,8 @@ func TestEmbeddingsFileIsPartOfTheTrace(t *testing.T) {
 	file := write(t, filepath.Join(dir, "keys"), "1\n2\n")
 	beside := write(t, filepath.Join(dir, "x.fvecs"), fvecs+fvecs)
 	w := Workload{Files: []string{file}, Embeddings: "x.fvecs"}
-	options := Options{Dirs: []string{dir}, Vectors: true}
-	trace, summed, err := w.LoadSummed(t.Context(), options)
+	options := traces.LoadOptions{Needs: traces.Needs{Embeddings: true}}
+	trace, summed, err := w.LoadSummed(t.Context(), []string{dir}, options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -300,7 +306,7 @@ func TestEmbeddingsFileIsPartOfTheTrace(t *testing.T) {
 		t.Errorf("from the record: %+v, %v; want %+v", again, err, summed)
 	}
 	write(t, beside, fvecs+"\x01\x00\x00\x00\x00\x00\x00?")
-	if _, err := again.Load(t.Context(), options); !errors.As(err, new(*ChangedError)) {
+	if _, err := again.Load(t.Context(), []string{dir}, options); !errors.As(err, new(*ChangedError)) {
 		t.Errorf("a changed file of embeddings: %v", err)
 	}
 }
@@ -313,7 +319,8 @@ func TestEmbeddingsThatCannotBe(t *testing.T) {
 		{Workload{Files: []string{"a"}, Embeddings: "magic"}, `unknown embedder "magic"`},
 		{Workload{Files: []string{"a"}, Embeddings: "lexical(dim=1)"}, "dim=1"},
 		{Workload{Generator: "zipf", Embeddings: "x.npy"}, "a generator has no files that embeddings could belong to"},
-		{Workload{Files: []string{"a", "b"}, Merge: true, Embeddings: "x.npy.gz"}, "which merging changes"},
+		{Workload{Selection: traces.Selection{Merge: true}, Files: []string{"a", "b"}, Embeddings: "x.npy.gz"},
+			"which merging changes"},
 		{Workload{Files: []string{"a", "b"}, Embeddings: "x.npy.gz"}, ""},
 		{Workload{Generator: "zipf", Embeddings: "lexical"}, ""},
 	} {

@@ -20,7 +20,7 @@ import (
 // Options say how Check replays and compares.
 type Options struct {
 	Rules   []Rule         // the last that fits a cell counts; cells that none fits must be exactly as recorded
-	Dirs    []string       // folders in which traces are looked for, as in workload.Options
+	Dirs    []string       // folders in which traces are looked for, as Workload.Load does
 	Jobs    int            // replays at a time; 0 means one per core
 	Version string         // of the program
 	Memory  *memory.Budget // nil: all that there is

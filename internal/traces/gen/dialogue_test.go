@@ -149,7 +149,7 @@ func load(t *testing.T, spec string) *traces.Trace {
 	t.Helper()
 	g := open(t, spec)
 	trace, err := traces.LoadReader(t.Context(), spec, g, g.Fields, int64(g.Requests()),
-		traces.LoadOptions{Queries: true, Times: true, Keys: true})
+		traces.LoadOptions{Needs: traces.Needs{Kind: true, Times: true, Keys: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

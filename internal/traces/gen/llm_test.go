@@ -14,7 +14,8 @@ import (
 func loadLLM(t testing.TB, spec string) *traces.Trace {
 	t.Helper()
 	g := open(t, spec)
-	trace, err := traces.LoadReader(t.Context(), spec, g, g.Fields, int64(g.Requests()), traces.LoadOptions{Keys: true})
+	trace, err := traces.LoadReader(t.Context(), spec, g, g.Fields, int64(g.Requests()),
+		traces.LoadOptions{Needs: traces.Needs{Keys: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

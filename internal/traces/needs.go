@@ -1,0 +1,66 @@
+package traces
+
+import (
+	"io"
+
+	"github.com/cachesim/cachesim/internal/memory"
+)
+
+// Needs says what a run needs of its trace, so that nothing else is loaded. What several need is the Union.
+type Needs struct {
+	Sizes bool
+	Times bool
+	Ops   bool
+	Keys  bool // the keys of the files, per object
+	// Kind is what is known of requests that are more than a key: of queries. What is known of prompts is always loaded,
+	// as limits and warm-ups count them.
+	Kind bool
+	// Embeddings are those of queries, with all that is known of them: the ones in the trace or beside it, or those that
+	// package workload has made of the texts.
+	Embeddings bool
+}
+
+// Union returns the needs of both.
+func (n Needs) Union(other Needs) Needs {
+	return Needs{
+		Sizes: n.Sizes || other.Sizes, Times: n.Times || other.Times, Ops: n.Ops || other.Ops, Keys: n.Keys || other.Keys,
+		Kind: n.Kind || other.Kind, Embeddings: n.Embeddings || other.Embeddings,
+	}
+}
+
+// Selection says which requests of trace files make a trace, and how the files are read.
+type Selection struct {
+	Format string `json:"format,omitempty"` // "" to detect, or "NAME" or "NAME:opt=value,opt=value"
+	// Merge reads several files by time instead of one after another.
+	Merge bool `json:"merge,omitempty"`
+	// PerFile keeps where files, and the files in an archive, begin: each is replayed through an empty cache. See
+	// Trace.Starts. Not with Merge.
+	PerFile bool `json:"per_file,omitempty"`
+	// Limit is the most requests that are kept, or prompts of a trace that has prompts (counted after sampling); 0: all.
+	Limit int `json:"limit,omitempty"`
+
+	// SampleRate in (0,1) keeps the objects whose hashed key falls below that share (SHARDS, Waldspurger et al., FAST
+	// 2015); 0 or 1 keeps all. SampleSeed varies the hash. Of prompts, whole conversations are kept.
+	SampleRate float64 `json:"sample_rate,omitempty"`
+	SampleSeed uint64  `json:"sample_seed,omitempty"`
+}
+
+// LoadOptions say what Load and package workload read of a trace, and how.
+type LoadOptions struct {
+	Selection // of a Workload, its own counts
+	Needs
+
+	// Vectors are embeddings of the queries from beside the trace, one for each request of its files, in their order;
+	// nil: those in the trace.
+	Vectors VectorReader
+
+	Memory *memory.Budget // what may be taken; nil: all that there is
+	// RequestBytes is what the caller will take for each request once the trace is loaded, so that a trace which leaves
+	// no room for it is refused before.
+	RequestBytes float64
+
+	Stdin io.Reader // what "-" reads; nil: the standard input of the process
+	// Progress is called now and then with the compressed bytes read so far, or the requests of a generator, and how many
+	// there are; total is 0 where that is unknown.
+	Progress func(done, total int64)
+}
