@@ -13,10 +13,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cachesim/cachesim/internal/adversary"
+	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/jsonlines"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
-	"github.com/cachesim/cachesim/internal/sim"
 )
 
 // Bounds of the flags.
@@ -126,7 +126,7 @@ func (f *adversaryFlags) specs() ([]policies.Spec, error) {
 
 // sizes returns the capacities.
 func (f *adversaryFlags) sizes() (sizes []int, err error) {
-	parsed, err := sim.ParseCapacities(f.capacities)
+	parsed, err := capacity.ParseList(f.capacities)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/sim"
@@ -76,7 +78,7 @@ func (f *curveFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	bytes := sim.NeedBytes(capacities, mode)
+	bytes := capacity.NeedBytes(capacities, mode)
 	specs, err := f.specs(bytes)
 	if err != nil {
 		return err
@@ -93,7 +95,7 @@ func (f *curveFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	// The trace is loaded whole; samples are taken from it by the keys.
 	w.SampleRate, w.SampleSeed = 0, 0
-	needs := sim.Needs([]sim.CacheSpec{sim.ExactCache()}, specs, bytes)
+	needs := sim.Needs([]cache.Spec{cache.ExactSpec()}, specs, bytes)
 	needs.Keys = needs.Keys || f.trace.sample > 0
 	t, w, err := f.load(cmd, w, needs)
 	if err != nil {
@@ -209,12 +211,12 @@ func sampled(w workload.Workload, sample *traces.Trace, seed uint64) workload.Wo
 }
 
 // curveCapacities resolves the capacities in ascending order. Objects and bytes would be two curves.
-func curveCapacities(specs []sim.CapacitySpec, mode sim.CapacityMode, t *traces.Trace) ([]sim.Capacity, error) {
-	capacities, err := sim.Resolve(specs, mode, t)
+func curveCapacities(specs []capacity.Spec, mode capacity.Mode, t *traces.Trace) ([]capacity.Capacity, error) {
+	capacities, err := capacity.Resolve(specs, mode, t)
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(capacities, func(a, b sim.Capacity) int { return cmp.Compare(a.Amount, b.Amount) })
+	slices.SortFunc(capacities, func(a, b capacity.Capacity) int { return cmp.Compare(a.Amount, b.Amount) })
 	for _, c := range capacities {
 		if c.Bytes != capacities[0].Bytes {
 			return nil, fmt.Errorf("some capacities count objects and some bytes, which makes two curves: ask for one at a " +
@@ -226,7 +228,7 @@ func curveCapacities(specs []sim.CapacitySpec, mode sim.CapacityMode, t *traces.
 
 // lruGrid returns about n further capacities in geometric steps: from one object, or from the largest object's bytes,
 // to all.
-func lruGrid(t *traces.Trace, beside []sim.Capacity, n int) (grid []sim.Capacity) {
+func lruGrid(t *traces.Trace, beside []capacity.Capacity, n int) (grid []capacity.Capacity) {
 	bytes := beside[0].Bytes
 	low, high := int64(1), int64(t.NumObjects)
 	if bytes {
@@ -238,7 +240,7 @@ func lruGrid(t *traces.Trace, beside []sim.Capacity, n int) (grid []sim.Capacity
 	}
 	for i := range n {
 		amount := int64(math.Round(float64(low) * math.Pow(float64(high)/float64(low), float64(i)/float64(max(1, n-1)))))
-		c := sim.CapacityOf(amount, bytes)
+		c := capacity.Of(amount, bytes)
 		if !slices.ContainsFunc(beside, c.Same) && !slices.Contains(grid, c) {
 			grid = append(grid, c)
 		}
@@ -247,7 +249,7 @@ func lruGrid(t *traces.Trace, beside []sim.Capacity, n int) (grid []sim.Capacity
 }
 
 // scaled returns the capacities that a sample at that rate can hold.
-func scaled(capacities []sim.Capacity, rate float64) (held []sim.Capacity) {
+func scaled(capacities []capacity.Capacity, rate float64) (held []capacity.Capacity) {
 	for _, c := range capacities {
 		if c, ok := c.OnSample(rate); ok {
 			held = append(held, c)

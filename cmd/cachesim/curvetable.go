@@ -11,20 +11,20 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/plots"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
-	"github.com/cachesim/cachesim/internal/sim"
 )
 
 // curve is what `cachesim curve` found.
 type curve struct {
 	trace      string
-	rate       float64          // of the samples; 0 where the whole trace was replayed
-	capacities []sim.Capacity   // of the table, ascending
-	specs      []policies.Spec  // beside lru
-	exact      []records.Record // of the whole trace
-	sampled    []records.Record // of the samples
+	rate       float64             // of the samples; 0 where the whole trace was replayed
+	capacities []capacity.Capacity // of the table, ascending
+	specs      []policies.Spec     // beside lru
+	exact      []records.Record    // of the whole trace
+	sampled    []records.Record    // of the samples
 }
 
 // estimate is a hit ratio from samples.
@@ -110,7 +110,7 @@ func (c *curve) heading(s policies.Spec) string {
 }
 
 // row is the row of one capacity. What is not known is left blank.
-func (c *curve) row(capacity sim.Capacity) table.Row {
+func (c *curve) row(capacity capacity.Capacity) table.Row {
 	row := table.Row{records.Capacity(capacity.Amount, capacity.Unit())}
 	exactCell := func(label string) string {
 		x, ok := c.exactAt(label, capacity.Amount)

@@ -12,6 +12,8 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
+	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/records"
@@ -57,7 +59,7 @@ part. --from and --to choose the requests to print; all before them are replayed
 	flags.IntVar(&f.to, "to", 0, "position before which to stop (0: the end of the trace)")
 	completePolicies(cmd, "policy")
 	completeNames(cmd, "predictor", predict.Names)
-	completeNames(cmd, "cache", sim.CacheNames)
+	completeNames(cmd, "cache", cache.Names)
 	return cmd
 }
 
@@ -70,7 +72,7 @@ func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	needs := sim.Needs([]sim.CacheSpec{cell.Cache}, []policies.Spec{cell.Policy}, sim.NeedBytes(capacities, mode))
+	needs := sim.Needs([]cache.Spec{cell.Cache}, []policies.Spec{cell.Policy}, capacity.NeedBytes(capacities, mode))
 	needs.Keys = true
 	t, _, err := f.trace.load(cmd, w, traces.LoadOptions{Needs: needs}, false)
 	if err != nil {
@@ -79,7 +81,7 @@ func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
 	if f.from >= len(t.Objects) {
 		return fmt.Errorf("--from %d: the trace has %d requests, the first of them 0", f.from, len(t.Objects))
 	}
-	resolved, err := sim.Resolve(capacities, mode, t)
+	resolved, err := capacity.Resolve(capacities, mode, t)
 	if err != nil {
 		return err
 	}
@@ -105,12 +107,12 @@ func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
 var errExplained = errors.New("explained")
 
 // cell reads the flags, and leaves the capacity open until the trace is known.
-func (f *explainFlags) cell() (c sim.Cell, capacities []sim.CapacitySpec, mode sim.CapacityMode, err error) {
+func (f *explainFlags) cell() (c sim.Cell, capacities []capacity.Spec, mode capacity.Mode, err error) {
 	c.Seed = f.trace.seed
 	if c.Policy, err = policies.ParseSpec(f.policy); err != nil {
 		return c, nil, mode, err
 	}
-	if c.Cache, err = sim.ParseCache(f.cache); err != nil {
+	if c.Cache, err = cache.Parse(f.cache); err != nil {
 		return c, nil, mode, err
 	}
 	if c.Policy.Entry.Predicts {

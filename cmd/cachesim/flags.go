@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/policies"
-	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/suggest"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/workload"
@@ -135,15 +135,15 @@ func (f *capacityFlags) register(cmd *cobra.Command, defaultList string) {
 	cmd.MarkFlagsMutuallyExclusive("unit-size", "bytes")
 }
 
-func (f *capacityFlags) parse() ([]sim.CapacitySpec, sim.CapacityMode, error) {
-	mode := sim.CapacityAsWritten
+func (f *capacityFlags) parse() ([]capacity.Spec, capacity.Mode, error) {
+	mode := capacity.AsWritten
 	switch {
 	case f.unitSize:
-		mode = sim.CapacityUnitSize
+		mode = capacity.UnitSize
 	case f.bytes:
-		mode = sim.CapacityBytes
+		mode = capacity.Bytes
 	}
-	specs, err := sim.ParseCapacities(f.list)
+	specs, err := capacity.ParseList(f.list)
 	return specs, mode, err
 }
 

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/memory"
-	"github.com/cachesim/cachesim/internal/sim"
 )
 
 // leastMemory is what the program takes without any trace, and a little more.
@@ -44,7 +44,7 @@ func (f *memoryFlag) Set(text string) (err error) {
 		f.share = share / 100
 		return nil
 	}
-	f.bytes, err = sim.ParseBytes(text)
+	f.bytes, err = capacity.ParseBytes(text)
 	if err == nil && f.bytes < leastMemory {
 		err = fmt.Errorf("want at least %s: the program takes nearly that without a trace", memory.Bytes(leastMemory))
 	}

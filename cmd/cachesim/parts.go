@@ -10,10 +10,11 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 
+	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/jsonlines"
+	"github.com/cachesim/cachesim/internal/models"
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/records"
-	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/suggest"
 )
 
@@ -31,7 +32,7 @@ func newCachesCommand() *cobra.Command {
 }
 
 func cacheParts() (parts []part) {
-	for _, e := range sim.Caches() {
+	for _, e := range cache.All() {
 		p := part{e.Name, e.Summary, e.Source, nil, e.Params}
 		if e.ObjectsOnly {
 			p.traits = append(p.traits, "capacity in objects only")
@@ -49,7 +50,7 @@ func newModelsCommand() *cobra.Command {
 }
 
 func modelParts() (parts []part) {
-	for _, e := range sim.Models() {
+	for _, e := range models.All() {
 		parts = append(parts, part{e.Name, e.Summary, e.Source, []string{"works on the cache " + e.Cache}, e.Params})
 	}
 	return parts

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/predict/accuracy"
 	"github.com/cachesim/cachesim/internal/records"
@@ -79,7 +80,7 @@ func (f *predictEvalFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	resolved, err := sim.Resolve(capacities, sim.CapacityUnitSize, t)
+	resolved, err := capacity.Resolve(capacities, capacity.UnitSize, t)
 	if err != nil {
 		return err
 	}
@@ -94,16 +95,16 @@ func (f *predictEvalFlags) run(cmd *cobra.Command, args []string) error {
 }
 
 // parse checks the flags before the trace is read.
-func (f *predictEvalFlags) parse() ([]predict.Spec, []sim.CapacitySpec, error) {
+func (f *predictEvalFlags) parse() ([]predict.Spec, []capacity.Spec, error) {
 	specs, err := predict.ParseList(f.predictors)
 	if err != nil {
 		return nil, nil, err
 	}
-	capacities, err := sim.ParseCapacities(f.capacity)
+	capacities, err := capacity.ParseList(f.capacity)
 	switch {
 	case err != nil:
 		return nil, nil, err
-	case len(capacities) != 1 || sim.NeedBytes(capacities, sim.CapacityAsWritten):
+	case len(capacities) != 1 || capacity.NeedBytes(capacities, capacity.AsWritten):
 		return nil, nil, fmt.Errorf("--capacity %s: want one capacity in objects, as in 1000 or 3%%", f.capacity)
 	case f.moments < 1:
 		return nil, nil, fmt.Errorf("--moments %d: want at least 1", f.moments)

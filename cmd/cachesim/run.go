@@ -9,6 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/capacity"
+	"github.com/cachesim/cachesim/internal/models"
 	"github.com/cachesim/cachesim/internal/plots"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/predict"
@@ -72,13 +75,13 @@ With --sample, --limit and --warmup count the requests of the sample.`,
 	f.neighbours.register(cmd)
 	completePolicies(cmd, "policy")
 	completeNames(cmd, "predictor", predict.Names)
-	completeNames(cmd, "cache", sim.CacheNames)
-	completeNames(cmd, "model", sim.ModelNames)
+	completeNames(cmd, "cache", cache.Names)
+	completeNames(cmd, "model", models.Names)
 	return cmd
 }
 
 func (f *runFlags) run(cmd *cobra.Command, args []string) error {
-	caches, err := sim.ParseCaches(f.caches)
+	caches, err := cache.ParseList(f.caches)
 	if err != nil {
 		return err
 	}
@@ -102,11 +105,11 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	t, w, err := f.load(cmd, w, sim.Needs(options.Caches, specs, sim.NeedBytes(capacities, mode)))
+	t, w, err := f.load(cmd, w, sim.Needs(options.Caches, specs, capacity.NeedBytes(capacities, mode)))
 	if err != nil {
 		return err
 	}
-	if options.Capacities, err = sim.Resolve(capacities, mode, t); err != nil {
+	if options.Capacities, err = capacity.Resolve(capacities, mode, t); err != nil {
 		return err
 	}
 	recs, err := f.replay(cmd, t, w, options)
@@ -117,11 +120,11 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 }
 
 // specs reads the policies, or returns those that make sense in the caches.
-func (f *runFlags) specs(caches []sim.CacheSpec) ([]policies.Spec, error) {
+func (f *runFlags) specs(caches []cache.Spec) ([]policies.Spec, error) {
 	list := f.policies
 	switch {
 	case list != "":
-	case slices.ContainsFunc(caches, sim.AnswersSimilar):
+	case slices.ContainsFunc(caches, cache.AnswersSimilar):
 		list = defaultPoliciesSimilar
 	default:
 		list = defaultPolicies
@@ -135,7 +138,7 @@ func (f *runFlags) parts(options *sim.RunOptions) (err error) {
 		return err
 	}
 	if f.models != "" {
-		options.Models, err = sim.ParseModels(f.models)
+		options.Models, err = models.ParseList(f.models)
 	}
 	return err
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cachesim/cachesim/internal/atomicfile"
+	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/cluster"
-	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/suggest"
 )
 
@@ -194,7 +194,7 @@ func (f *submitFlags) job(s *unfinished) (cluster.Job, error) {
 	j := cluster.Job{Name: s.File.Name, Dir: s.dir, Shards: min(f.shards, s.cells()), Parallel: f.parallel, CPUs: f.cpus,
 		Time: f.time}
 	if f.memory != "" {
-		bytes, err := sim.ParseBytes(f.memory)
+		bytes, err := capacity.ParseBytes(f.memory)
 		if err != nil {
 			return j, fmt.Errorf("--memory %w", err)
 		}

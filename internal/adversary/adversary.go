@@ -10,6 +10,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/sim"
@@ -121,7 +123,7 @@ func (s *search) climb(ctx context.Context) (best pattern, err error) {
 func (s *search) replay(ctx context.Context, p pattern, seeds uint64) (Found, error) {
 	t := p.trace(s.options.Requests)
 	f := Found{Trace: p.generator(s.options.Requests)}
-	cell := sim.Cell{Policy: s.policy, Cache: sim.ExactCache(), Capacity: sim.CapacityOf(int64(s.capacity), false)}
+	cell := sim.Cell{Policy: s.policy, Cache: cache.ExactSpec(), Capacity: capacity.Of(int64(s.capacity), false)}
 	if s.policy.Entry.Predicts {
 		f.Predictor = "oracle"
 		if !s.exact {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/sim"
@@ -72,7 +73,7 @@ func TestFoundCanBeReplayed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		options := sim.RunOptions{Policies: []policies.Spec{spec}, Capacities: []sim.Capacity{sim.CapacityOf(3, false)}}
+		options := sim.RunOptions{Policies: []policies.Spec{spec}, Capacities: []capacity.Capacity{capacity.Of(3, false)}}
 		if f.Predictor != "" {
 			if options.Predictors, err = predict.ParseList(f.Predictor); err != nil {
 				t.Fatal(err)

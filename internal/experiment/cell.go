@@ -20,7 +20,7 @@ type Cell struct {
 	Model     string            `json:"model,omitempty"`     // "" where hits are counted and nothing else
 	Label     string            `json:"label"`               // its name in figures, tables and claims
 	Capacity  string            `json:"capacity"`            // as written: "1%"
-	// "as-written", "bytes" or "unit": which sizes count, sim.CapacityMode
+	// "as-written", "bytes" or "unit": which sizes count, capacity.Mode
 	Sizes string `json:"sizes"`
 	// the first one for a policy that makes no random choices, unless the requests depend on it
 	Seed    uint64   `json:"seed"`

@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/workload"
@@ -176,7 +177,7 @@ func (s *sample) replayAll(ctx context.Context, cells []parsedCell, seconds map[
 
 // costKey is the same for cells that are taken to cost the same on one trace.
 func (c parsedCell) costKey() string {
-	return fmt.Sprintf("%s|%t", c.Policy, sim.NeedBytes(c.capacities, c.mode))
+	return fmt.Sprintf("%s|%t", c.Policy, capacity.NeedBytes(c.capacities, c.mode))
 }
 
 // replay returns the seconds that c takes on the sample.

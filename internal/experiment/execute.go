@@ -9,7 +9,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/memory"
+	"github.com/cachesim/cachesim/internal/models"
 	"github.com/cachesim/cachesim/internal/parallel"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/predict"
@@ -105,9 +108,9 @@ func (c Cell) traceName() string {
 // parsedCell is a cell whose texts have been read.
 type parsedCell struct {
 	Cell
-	replay     sim.Cell           // without its capacity
-	capacities []sim.CapacitySpec // one
-	mode       sim.CapacityMode
+	replay     sim.Cell        // without its capacity
+	capacities []capacity.Spec // one
+	mode       capacity.Mode
 }
 
 func (c Cell) parse() (p parsedCell, err error) {
@@ -115,13 +118,13 @@ func (c Cell) parse() (p parsedCell, err error) {
 	if p.replay, err = c.parseReplay(); err != nil {
 		return p, err
 	}
-	if p.capacities, err = sim.ParseCapacities(c.Capacity); err != nil {
+	if p.capacities, err = capacity.ParseList(c.Capacity); err != nil {
 		return p, err
 	}
 	if len(p.capacities) != 1 {
 		return p, fmt.Errorf("capacity %q: want one capacity, not %d", c.Capacity, len(p.capacities))
 	}
-	if p.mode, err = sim.ParseCapacityMode(c.Sizes); err != nil {
+	if p.mode, err = capacity.ParseMode(c.Sizes); err != nil {
 		return p, err
 	}
 	return p, c.Workload.Describe(&records.Record{}) // what cannot be recorded is not worth replaying
@@ -133,7 +136,7 @@ func (c Cell) parseReplay() (replay sim.Cell, err error) {
 	if replay.Policy, err = policies.ParseSpec(c.Policy); err != nil {
 		return replay, err
 	}
-	if replay.Cache, err = sim.ParseCache(c.Cache); err != nil {
+	if replay.Cache, err = cache.Parse(c.Cache); err != nil {
 		return replay, err
 	}
 	if c.Predictor != "" {
@@ -144,7 +147,7 @@ func (c Cell) parseReplay() (replay sim.Cell, err error) {
 		replay.Predictor = &predictor
 	}
 	if c.Model != "" {
-		model, err := sim.ParseModel(c.Model)
+		model, err := models.Parse(c.Model)
 		if err != nil {
 			return replay, err
 		}
@@ -158,7 +161,7 @@ func (c parsedCell) simCell(t *traces.Trace) (sim.Cell, error) {
 	if err := sim.CheckWarmup(t, c.Warmup); err != nil {
 		return sim.Cell{}, err
 	}
-	capacity, err := sim.Resolve(c.capacities, c.mode, t)
+	capacity, err := capacity.Resolve(c.capacities, c.mode, t)
 	if err != nil {
 		return sim.Cell{}, err
 	}
@@ -505,8 +508,8 @@ func (e *executor) sayDuration(t *traces.Trace, jobs []job) {
 // columns says which columns of their trace cells need.
 func columns(cells []parsedCell) (needs traces.Needs) {
 	for _, c := range cells {
-		needs = needs.Union(sim.Needs([]sim.CacheSpec{c.replay.Cache}, []policies.Spec{c.replay.Policy},
-			sim.NeedBytes(c.capacities, c.mode)))
+		needs = needs.Union(sim.Needs([]cache.Spec{c.replay.Cache}, []policies.Spec{c.replay.Policy},
+			capacity.NeedBytes(c.capacities, c.mode)))
 	}
 	return needs
 }

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/workload"
 )
@@ -353,12 +354,12 @@ func TestTheSlowestStartFirst(t *testing.T) {
 	e := &executor{costs: map[string]float64{}}
 	var jobs []job
 	for _, c := range []string{"lru 1", "lru 2", "fifo 1", "fifo 2", "arc 1", "lru 3"} {
-		policy, capacity, _ := strings.Cut(c, " ")
-		p, err := newCell(zipfA, policy, capacity).parse()
+		policy, size, _ := strings.Cut(c, " ")
+		p, err := newCell(zipfA, policy, size).parse()
 		if err != nil {
 			t.Fatal(err)
 		}
-		jobs = append(jobs, job{replayed: []sim.Cell{{Policy: p.replay.Policy, Capacity: sim.Capacity{Text: capacity}}}})
+		jobs = append(jobs, job{replayed: []sim.Cell{{Policy: p.replay.Policy, Capacity: capacity.Capacity{Text: size}}}})
 	}
 	g := &group{queues: inQueues(jobs)}
 	var order []string

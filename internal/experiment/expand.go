@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/sim"
@@ -241,18 +243,18 @@ func (f *File) seeds() []uint64 {
 }
 
 // mode returns which sizes count.
-func (f *File) mode() sim.CapacityMode {
+func (f *File) mode() capacity.Mode {
 	switch {
 	case f.UnitSize:
-		return sim.CapacityUnitSize
+		return capacity.UnitSize
 	case f.Bytes:
-		return sim.CapacityBytes
+		return capacity.Bytes
 	}
-	return sim.CapacityAsWritten
+	return capacity.AsWritten
 }
 
 // capacitiesOf returns the capacities that a trace is replayed at.
-func (f *File) capacitiesOf(index int) ([]sim.CapacitySpec, error) {
+func (f *File) capacitiesOf(index int) ([]capacity.Spec, error) {
 	own, path := f.Traces[index].Capacities, []any{"traces", index, "capacities"}
 	if len(own) == 0 {
 		own, path = f.Capacities, []any{"capacities"}
@@ -262,7 +264,7 @@ func (f *File) capacitiesOf(index int) ([]sim.CapacitySpec, error) {
 			"[1%%, 10%%]",
 			f.Traces[index].Name), "traces", index)
 	}
-	specs, err := sim.ParseCapacities(strings.Join(own, ","))
+	specs, err := capacity.ParseList(strings.Join(own, ","))
 	if err != nil {
 		return nil, f.errorAt(err, path...)
 	}
@@ -321,12 +323,12 @@ func (e *expansion) combine() error {
 	if err != nil {
 		return err
 	}
-	for _, cache := range caches {
-		if cache.full == "" {
-			cache.full = sim.ExactCache().Full()
+	for _, c := range caches {
+		if c.full == "" {
+			c.full = cache.ExactSpec().Full()
 		}
 		for _, model := range models {
-			e.setups = append(e.setups, setup{cache, model})
+			e.setups = append(e.setups, setup{c, model})
 		}
 	}
 	return nil
@@ -395,7 +397,7 @@ func (e *expansion) workloadSeeds(t Trace, axes []setting) (groups [][]uint64) {
 }
 
 // addCapacity adds the cells of all policies at one capacity of a workload, and then those that they are held against.
-func (e *expansion) addCapacity(base Cell, capacity sim.CapacitySpec, seeds []uint64) error {
+func (e *expansion) addCapacity(base Cell, capacity capacity.Spec, seeds []uint64) error {
 	base.Capacity = capacity.String()
 	bytes := capacity.CountsBytes(e.file.mode())
 	clear(e.asked)

@@ -8,9 +8,10 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 
+	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/models"
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/predict"
-	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/suggest"
 )
 
@@ -68,8 +69,8 @@ var (
 		func(f *File) *[]Part { return &f.Predictors },
 		readPart(predict.Parse),
 	}
-	cacheKind = partKind{"cache", "caches", func(f *File) *[]Part { return &f.Caches }, readPart(sim.ParseCache)}
-	modelKind = partKind{"model", "models", func(f *File) *[]Part { return &f.Models }, readPart(sim.ParseModel)}
+	cacheKind = partKind{"cache", "caches", func(f *File) *[]Part { return &f.Caches }, readPart(cache.Parse)}
+	modelKind = partKind{"model", "models", func(f *File) *[]Part { return &f.Models }, readPart(models.Parse)}
 	partKinds = []partKind{cacheKind, predictorKind, modelKind}
 )
 

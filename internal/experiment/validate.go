@@ -8,11 +8,11 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/experiment/claims"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/records"
-	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/suggest"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/gen"
@@ -331,7 +331,7 @@ func (f *File) checkCells() error {
 		if err != nil {
 			return err
 		}
-		if !sim.NeedBytes(specs, f.mode()) {
+		if !capacity.NeedBytes(specs, f.mode()) {
 			continue
 		}
 		if f.UnitSize {

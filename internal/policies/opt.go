@@ -142,3 +142,19 @@ func (p *opt) ReplayUnit(objects []Object, first int) (hits, evictions int) {
 	p.free, p.over = free, over
 	return hits, evictions
 }
+
+// OptEvicts returns for each position whether the requested object is gone when it is requested next, or is not
+// requested again, under opt on the exact cache. objects are below count, capacity counts objects.
+func OptEvicts(objects []Object, count int, nextUse []uint32, capacity int64) []bool {
+	opt := newOPT(Config{Capacity: capacity, Unit: true, Objects: count, Requests: len(objects), NextUse: nextUse}, false)
+	hit := make([]bool, len(objects))
+	for pos := range objects {
+		hits, _ := opt.ReplayUnit(objects[pos:pos+1], pos)
+		hit[pos] = hits > 0
+	}
+	evicts := make([]bool, len(objects))
+	for pos, next := range nextUse {
+		evicts[pos] = next == Never || !hit[next]
+	}
+	return evicts
+}

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/oracle"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/predict"
@@ -48,7 +49,7 @@ func BenchmarkSets(b *testing.B) {
 
 func benchSets(b *testing.B, cacheText, policyText, predictorText string) {
 	t, nextUse := benchZipf()
-	cache, err := ParseCache(cacheText)
+	kind, err := cache.Parse(cacheText)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -56,28 +57,28 @@ func benchSets(b *testing.B, cacheText, policyText, predictorText string) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	config := CacheConfig{
+	config := cache.Config{
 		Trace:    t,
 		Capacity: int64(t.NumObjects / 10),
 		Unit:     true,
-		Params:   cache.Params,
+		Params:   kind.Params,
 		Policy:   policy,
 		NextUse:  func() []uint32 { return nextUse },
 	}
-	var n Counts
+	var n cache.Counts
 	for b.Loop() {
 		b.StopTimer()
 		if policy.Entry.Predicts {
 			config.Predictor = countedPredictor(b, t, nextUse, predictorText)
 		}
-		c, err := cache.Entry.New(config)
+		c, err := kind.Entry.New(config)
 		if err != nil {
 			b.Fatal(err)
 		}
-		n = Counts{}
+		n = cache.Counts{}
 		b.StartTimer()
 		for from := 0; from < len(t.Objects); from += longestWindow {
-			c.Serve(window(t, from, min(from+longestWindow, len(t.Objects)), false, nil), &n)
+			c.Serve(cache.WindowOf(t, from, min(from+longestWindow, len(t.Objects)), false, nil), &n)
 		}
 	}
 	b.ReportMetric(float64(len(t.Objects))*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mreq/s")

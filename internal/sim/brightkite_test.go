@@ -41,7 +41,7 @@ func TestPublishedBrightkite(t *testing.T) {
 				const seeds = 4
 				sum := 0.0
 				for seed := range uint64(seeds) {
-					predictors, err := predict.ParseList("noisy(kind=lognormal,never=10000,sigma=" + sigma + ")")
+					predictors, err := predict.ParseList("policytest.Noisy(kind=lognormal,never=10000,sigma=" + sigma + ")")
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -3,6 +3,9 @@ package sim
 import (
 	"fmt"
 
+	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/capacity"
+	"github.com/cachesim/cachesim/internal/models"
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/predict"
@@ -13,9 +16,9 @@ import (
 type Cell struct {
 	Policy    policies.Spec
 	Predictor *predict.Spec // set if the policy asks one, and for no other
-	Cache     CacheSpec
-	Model     *ModelSpec // of the time that requests take; nil: hits are counted and nothing else
-	Capacity  Capacity
+	Cache     cache.Spec
+	Model     *models.Spec // of the time that requests take; nil: hits are counted and nothing else
+	Capacity  capacity.Capacity
 	Seed      uint64 // of all random choices
 }
 
@@ -68,7 +71,7 @@ func References(c Cell) []Cell {
 	}
 	switch {
 	case c.Cache.Entry.Queries:
-		c.Cache = inAllTopics(c.Cache)
+		c.Cache = cache.InAllTopics(c.Cache)
 		return against(queryReferences(c)...)
 	case c.Policy.Entry.Unbounded:
 		return nil

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -64,7 +65,7 @@ func (r *Replayer) checkParts(c Cell) error {
 
 // CheckParts refuses policies, predictors, caches and models that do not fit together, whatever the trace.
 func CheckParts(c Cell) error {
-	e, cache := c.Policy.Entry, c.Cache.Entry
+	e, kind := c.Policy.Entry, c.Cache.Entry
 	switch {
 	case e.Predicts && c.Predictor == nil:
 		return fmt.Errorf(
@@ -72,27 +73,28 @@ func CheckParts(c Cell) error {
 			e.Name,
 			strings.Join(predict.Names(), ", "),
 		)
-	case cache.ObjectsOnly && c.Capacity.Bytes:
-		return fmt.Errorf("cache %s works with capacities in objects only, not in bytes", cache.Name)
-	case e.Similar && cache.Name != exactEntry.Name && !cache.Queries:
-		return fmt.Errorf("%s knows what hits in the caches exact and semantic, not in %s", e.Name, cache.Name)
-	case e.Kind == policies.Bound && !e.Similar && cache.Name != exactEntry.Name:
-		return fmt.Errorf("%s is a bound for the exact cache, not for %s", e.Name, cache.Name)
-	case c.Model != nil && c.Model.Entry.Cache != cache.Name:
+	case kind.ObjectsOnly && c.Capacity.Bytes:
+		return fmt.Errorf("cache %s works with capacities in objects only, not in bytes", kind.Name)
+	case e.Similar && !cache.IsExact(c.Cache) && !kind.Queries:
+		return fmt.Errorf("%s knows what hits in the caches exact and semantic, not in %s", e.Name, kind.Name)
+	case e.Kind == policies.Bound && !e.Similar && !cache.IsExact(c.Cache):
+		return fmt.Errorf("%s is a bound for the exact cache, not for %s", e.Name, kind.Name)
+	case c.Model != nil && c.Model.Entry.Cache != kind.Name:
 		return fmt.Errorf(
 			"model %s works on the cache %s, not on %s; write --cache %s",
 			c.Model.Name(),
 			c.Model.Entry.Cache,
-			cache.Name,
+			kind.Name,
 			c.Model.Entry.Cache,
 		)
 	}
-	if c.Model != nil && cache.Name == prefixEntry.Name && c.Cache.Params.Int("concurrency") != 1 {
-		return fmt.Errorf("cache prefix: the model %s says how many prompts run at a time; leave out the concurrency of "+
-			"the cache", c.Model.Name())
+	if c.Model != nil && kind.CheckModel != nil {
+		if err := kind.CheckModel(c.Model.Name(), c.Cache.Params); err != nil {
+			return err
+		}
 	}
-	if cache.Check != nil {
-		return cache.Check(c.Cache.Params, e)
+	if kind.Check != nil {
+		return kind.Check(c.Cache.Params, e)
 	}
 	return nil
 }

@@ -3,6 +3,8 @@ package sim
 import (
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/policies/policytest"
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
@@ -13,18 +15,18 @@ func TestExactCounts(t *testing.T) {
 		Name: "by hand", SampleRate: 1, NumObjects: 4, Objects: []uint32{0, 0, 1, 2, 3},
 		ObjectSizes: []int64{4, 11, 6, 1}, RequestSizes: []int64{4, 6, 11, 6, 1},
 	}
-	c := NewExact(build(t, entry(t, "lru"), tr, 10, false), 10, tr.NumObjects)
+	c := cache.NewExact(policytest.Build(t, entry(t, "lru"), tr, 10, false), 10, tr.NumObjects)
 	got, err := Replay(t.Context(), tr, c, ReplayOptions{Bytes: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Counts{Requests: 5, Hits: 1, Evictions: 1, Oversized: 1, Bytes: 28, HitBytes: 6}
+	want := cache.Counts{Requests: 5, Hits: 1, Evictions: 1, Oversized: 1, Bytes: 28, HitBytes: 6}
 	if got != want || c.Used() != 7 || c.Resident(0) || !c.Resident(2) || !c.Resident(3) {
 		t.Errorf("%+v with %d bytes used; want %+v with 7", got, c.Used(), want)
 	}
 	after := want
 	after.Requests, after.Hits, after.Oversized, after.Bytes, after.HitBytes = 2, 0, 0, 7, 0
-	c = NewExact(build(t, entry(t, "lru"), tr, 10, false), 10, tr.NumObjects)
+	c = cache.NewExact(policytest.Build(t, entry(t, "lru"), tr, 10, false), 10, tr.NumObjects)
 	if got, err = Replay(t.Context(), tr, c, ReplayOptions{Bytes: true, Warmup: 3}); err != nil || got != after {
 		t.Errorf("after a warm-up of 3: %+v, error %v; want %+v", got, err, after)
 	}
@@ -34,11 +36,11 @@ func TestExactCounts(t *testing.T) {
 func TestExactExpiry(t *testing.T) {
 	tr := fromKeys("aaabb")
 	tr.Times = []int64{0, 1999999999, 2e9, 5e9, 6e9}
-	for warmup, want := range map[int]Counts{0: {Requests: 5, Hits: 2, Evictions: 2},
+	for warmup, want := range map[int]cache.Counts{0: {Requests: 5, Hits: 2, Evictions: 2},
 		2: {Requests: 3, Hits: 1, Evictions: 2}} {
 		options := RunOptions{Policies: specs(t, "ttl(ttl=2)"), Capacities: objects(3), Warmup: warmup}
 		rec := mustRun(t, tr, options)[0]
-		if got := (Counts{Requests: rec.Requests, Hits: rec.Hits, Evictions: rec.Evictions}); got != want ||
+		if got := (cache.Counts{Requests: rec.Requests, Hits: rec.Hits, Evictions: rec.Evictions}); got != want ||
 			rec.Misses != want.Misses() {
 			t.Errorf("after a warm-up of %d: %+v, want %+v", warmup, got, want)
 		}

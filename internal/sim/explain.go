@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/interruptible"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -32,7 +33,7 @@ func (r *Replayer) explain(ctx context.Context, c Cell, each func(Decision) erro
 		return err
 	}
 	switch {
-	case c.Cache.Name() != exactEntry.Name && c.Cache.Name() != semanticEntry.Name:
+	case !c.Cache.Entry.OneByOne:
 		return fmt.Errorf("cache %s serves requests in groups, so that no single one tells why an object left; use exact "+
 			"or semantic", c.Cache.Name())
 	case c.Policy.Entry.Kind == policies.Bound:
@@ -42,7 +43,7 @@ func (r *Replayer) explain(ctx context.Context, c Cell, each func(Decision) erro
 	w := &witness{}
 	c.Policy.Entry.New = w.watch(c.Policy.Entry.New)
 	v := r.view(c.Capacity)
-	cache, _, err := r.build(ctx, c, v.trace, v.nextUse)
+	served, _, err := r.build(ctx, c, v.trace, v.nextUse)
 	if err != nil {
 		return fmt.Errorf("policy %s: %w", c.Policy, err)
 	}
@@ -53,7 +54,7 @@ func (r *Replayer) explain(ctx context.Context, c Cell, each func(Decision) erro
 			return err
 		}
 		w.seen = Decision{Query: o}
-		cache.Serve(window(v.trace, pos, pos+1, c.Capacity.Bytes, sizes), &Counts{})
+		served.Serve(cache.WindowOf(v.trace, pos, pos+1, c.Capacity.Bytes, sizes), &cache.Counts{})
 		if err := each(place.translate(w.seen)); err != nil {
 			return err
 		}

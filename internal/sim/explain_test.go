@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -20,7 +22,7 @@ func TestExplainAddsUp(t *testing.T) {
 		if e.Kind == policies.Bound || e.Units == policies.UnitsBytes || e.NeedsTime != nil {
 			continue
 		}
-		c := Cell{Policy: mustSpec(e.Name), Cache: ExactCache(), Capacity: Capacity{Amount: 20, Simulated: 20, Text: "20"}}
+		c := Cell{Policy: mustSpec(e.Name), Cache: cache.ExactSpec(), Capacity: capacity.Capacity{Amount: 20, Simulated: 20, Text: "20"}}
 		if e.Predicts {
 			predictor, err := predict.Parse("oracle")
 			if err != nil {
@@ -59,7 +61,7 @@ func TestExplainAddsUp(t *testing.T) {
 func TestExplainOverZeroSizes(t *testing.T) {
 	trace := fromKeys("abcbcb")
 	trace.ObjectSizes = []int64{0, 10, 10}
-	c := Cell{Policy: mustSpec("fifo"), Cache: ExactCache(), Capacity: CapacityOf(10, true)}
+	c := Cell{Policy: mustSpec("fifo"), Cache: cache.ExactSpec(), Capacity: capacity.Of(10, true)}
 	var told []string
 	if err := NewReplayer(trace, ReplayerOptions{}).Explain(t.Context(), c, func(d Decision) error {
 		told = append(told, fmt.Sprintf("%d:%d%v", d.Pos, d.Query, d.Evicted))
@@ -88,8 +90,8 @@ func zipfTrace(t *testing.T, requests, objects int) *traces.Trace {
 
 func TestExplainRefuses(t *testing.T) {
 	r := NewReplayer(zipfTrace(t, 100, 20), ReplayerOptions{})
-	capacity := Capacity{Amount: 5, Simulated: 5, Text: "5"}
-	sets, err := ParseCache("sets")
+	capacity := capacity.Capacity{Amount: 5, Simulated: 5, Text: "5"}
+	sets, err := cache.Parse("sets")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +100,7 @@ func TestExplainRefuses(t *testing.T) {
 		want string
 	}{
 		{Cell{Policy: mustSpec("lru"), Cache: sets, Capacity: capacity}, "use exact or semantic"},
-		{Cell{Policy: mustSpec("pfoo-l"), Cache: ExactCache(), Capacity: capacity}, "decides nothing"},
+		{Cell{Policy: mustSpec("pfoo-l"), Cache: cache.ExactSpec(), Capacity: capacity}, "decides nothing"},
 	} {
 		err := r.Explain(t.Context(), test.cell, func(Decision) error { return nil })
 		if err == nil || !strings.Contains(err.Error(), test.want) {
@@ -107,7 +109,7 @@ func TestExplainRefuses(t *testing.T) {
 	}
 	stop := errors.New("enough")
 	calls := 0
-	err = r.Explain(t.Context(), Cell{Policy: mustSpec("lru"), Cache: ExactCache(),
+	err = r.Explain(t.Context(), Cell{Policy: mustSpec("lru"), Cache: cache.ExactSpec(),
 		Capacity: capacity}, func(Decision) error {
 		calls++
 		return stop

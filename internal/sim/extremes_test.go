@@ -8,8 +8,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/capacity"
+	"github.com/cachesim/cachesim/internal/models"
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/policytest"
 	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/traces"
 )
@@ -59,7 +63,7 @@ func replayExtreme(t *testing.T, tr *traces.Trace, c Cell) {
 	r := NewReplayer(tr, ReplayerOptions{})
 	for _, amount := range []int64{1, 2, 50, 1 << 40} {
 		for _, bytes := range []bool{false, true} {
-			c.Capacity = Capacity{Amount: amount, Simulated: amount, Bytes: bytes}
+			c.Capacity = capacity.Capacity{Amount: amount, Simulated: amount, Bytes: bytes}
 			if r.Check(c) != nil {
 				continue
 			}
@@ -75,7 +79,7 @@ func replayExtreme(t *testing.T, tr *traces.Trace, c Cell) {
 
 // TestExtremeParameters: whatever values a part accepts, a short trace is soon replayed.
 func TestExtremeParameters(t *testing.T) {
-	plain, prompts, queries := testTrace(9, 400, 150), conversationTrace(30), queryTrace(3, 300, 20, 0.3)
+	plain, prompts, queries := policytest.Trace(9, 400, 150), conversationTrace(30), queryTrace(3, 300, 20, 0.3)
 	noisy, err := predict.Parse("noisy(p=0.3)")
 	if err != nil {
 		t.Fatal(err)
@@ -86,7 +90,7 @@ func TestExtremeParameters(t *testing.T) {
 			if err != nil {
 				continue // refused
 			}
-			c := Cell{Policy: spec, Cache: ExactCache()}
+			c := Cell{Policy: spec, Cache: cache.ExactSpec()}
 			if e.Predicts {
 				c.Predictor = &noisy
 			}
@@ -100,22 +104,22 @@ func TestExtremeParameters(t *testing.T) {
 	for _, e := range predict.All() {
 		for _, text := range extremes(e.Name, e.Params) {
 			if spec, err := predict.Parse(text); err == nil {
-				replayExtreme(t, plain, Cell{Policy: mustSpec("fpb"), Predictor: &spec, Cache: ExactCache()})
-				replayExtreme(t, plain, Cell{Policy: mustSpec("laru"), Predictor: &spec, Cache: ExactCache()})
+				replayExtreme(t, plain, Cell{Policy: mustSpec("fpb"), Predictor: &spec, Cache: cache.ExactSpec()})
+				replayExtreme(t, plain, Cell{Policy: mustSpec("laru"), Predictor: &spec, Cache: cache.ExactSpec()})
 			}
 		}
 	}
 	for _, text := range cacheExtremes() {
-		if spec, err := ParseCache(text); err == nil {
+		if spec, err := cache.Parse(text); err == nil {
 			for _, tr := range []*traces.Trace{plain, prompts, queries} {
 				replayExtreme(t, tr, Cell{Policy: mustSpec("lru"), Cache: spec})
 			}
 		}
 	}
-	for _, e := range modelEntries {
+	for _, e := range models.All() {
 		for _, text := range extremes(e.Name, e.Params) {
-			if spec, err := ParseModel(text); err == nil {
-				replayExtreme(t, plain, Cell{Policy: mustSpec("lru"), Cache: ExactCache(), Model: &spec})
+			if spec, err := models.Parse(text); err == nil {
+				replayExtreme(t, plain, Cell{Policy: mustSpec("lru"), Cache: cache.ExactSpec(), Model: &spec})
 				replayExtreme(t, prompts, Cell{Policy: mustSpec("lru"), Cache: mustCache(t, "prefix"), Model: &spec})
 			}
 		}
@@ -123,15 +127,15 @@ func TestExtremeParameters(t *testing.T) {
 }
 
 func cacheExtremes() (texts []string) {
-	for _, e := range cacheEntries {
+	for _, e := range cache.All() {
 		texts = append(texts, extremes(e.Name, e.Params)...)
 	}
 	return texts
 }
 
-func mustCache(t *testing.T, text string) CacheSpec {
+func mustCache(t *testing.T, text string) cache.Spec {
 	t.Helper()
-	spec, err := ParseCache(text)
+	spec, err := cache.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}

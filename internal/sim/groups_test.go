@@ -1,13 +1,18 @@
 package sim
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/cachesim/cachesim/internal/capacity"
+	"github.com/cachesim/cachesim/internal/policies/policytest"
+)
 
 // TestPoliciesKnowTheGroups: background predictions come where the groups of the trace end.
 func TestPoliciesKnowTheGroups(t *testing.T) {
-	tr := testTrace(4, 3000, 200)
+	tr := policytest.Trace(4, 3000, 200)
 	hits := func(policy string) int64 {
 		recs, err := NewReplayer(tr, ReplayerOptions{}).Replay(t.Context(),
-			[]Cell{cellOf(t, policy, Capacity{Amount: 40, Simulated: 40}, 1)})
+			[]Cell{cellOf(t, policy, capacity.Capacity{Amount: 40, Simulated: 40}, 1)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/policytest"
 )
 
 // keptByOpt replays opt one by one and returns for each position whether the object stays until it is requested next.
@@ -29,10 +30,10 @@ func keptByOpt(next []uint32, objects []uint32, capacity int) []bool {
 
 func TestLabelsAreThoseOfTheOptimum(t *testing.T) {
 	for seed := range uint64(20) {
-		tr := testTrace(seed, 400, 60)
-		next := nextUse(tr)
+		tr := policytest.Trace(seed, 400, 60)
+		next := policytest.NextUse(tr)
 		kept := keptByOpt(next, tr.Objects, 10)
-		for pos, evicts := range OptEvicts(tr, next, 10) {
+		for pos, evicts := range policies.OptEvicts(tr.Objects, tr.NumObjects, next, 10) {
 			if evicts != !kept[pos] {
 				t.Fatalf(
 					"seed %d, request %d: label %v, but the optimum keeps it until its next request: %v",

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/oracle"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -42,7 +44,7 @@ func (r *Replayer) byPass(cells []Cell) (shared [][]Cell, single []Cell) {
 
 // onePass reports whether LRU's counts at c can be read off one pass over reuse distances: always where c counts
 // objects; where it counts bytes, as long as no object changes its size or is larger than the cache.
-func (r *Replayer) onePass(c Capacity) bool {
+func (r *Replayer) onePass(c capacity.Capacity) bool {
 	return !c.Bytes || r.sizedOnly().trace.RequestSizes == nil && c.Simulated >= r.sizedOnly().largest
 }
 
@@ -88,7 +90,7 @@ func (r *Replayer) stackPart(ctx context.Context, cells []Cell, t *traces.Trace,
 	elapsed := time.Since(start)
 	after := stack.resident()
 	hits, hitBytes := stack.hits()
-	counts := Counts{Requests: int64(len(t.Objects) - warmup)}
+	counts := cache.Counts{Requests: int64(len(t.Objects) - warmup)}
 	if cells[0].Capacity.Bytes {
 		for pos := warmup; pos < len(t.Objects); pos++ {
 			counts.Bytes += t.Size(pos)

@@ -5,7 +5,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/policytest"
 	"github.com/cachesim/cachesim/internal/records"
 )
 
@@ -13,13 +15,13 @@ import (
 func TestLRUInOnePassEqualsReplay(t *testing.T) {
 	for _, bytes := range []bool{false, true} {
 		for seed := range uint64(10) {
-			tr := testTrace(seed, 3000, 100)
+			tr := policytest.Trace(seed, 3000, 100)
 			if bytes && seed == 9 {
 				changeSizes(tr)
 			}
-			var capacities []Capacity
+			var capacities []capacity.Capacity
 			for _, c := range []int64{500, 1, 7, 21, 60, 100, 180, 2000} {
-				capacities = append(capacities, Capacity{Amount: c, Bytes: bytes, Simulated: c})
+				capacities = append(capacities, capacity.Capacity{Amount: c, Bytes: bytes, Simulated: c})
 			}
 			options := RunOptions{Capacities: capacities, Warmup: int(seed) * 100}
 			options.Policies = []policies.Spec{mustSpec("lru")}
@@ -40,10 +42,10 @@ func TestLRUInOnePassEqualsReplay(t *testing.T) {
 }
 
 func TestLRUInOnePassIsOneJob(t *testing.T) {
-	tr := testTrace(1, 1000, 50)
-	var capacities []Capacity
+	tr := policytest.Trace(1, 1000, 50)
+	var capacities []capacity.Capacity
 	for c := int64(1); c <= 50; c++ {
-		capacities = append(capacities, Capacity{Amount: c, Simulated: c})
+		capacities = append(capacities, capacity.Capacity{Amount: c, Simulated: c})
 	}
 	var planned int64
 	options := RunOptions{LRUCapacities: capacities, Planned: func(n int64) { planned = n }}
@@ -57,18 +59,18 @@ func TestLRUInOnePassIsOneJob(t *testing.T) {
 
 // Cells that are asked for at a time share a replay where their outcome is the same, and only there.
 func TestKeysTellOutcomesApart(t *testing.T) {
-	cell := func(policy string, seed uint64, c Capacity) string {
+	cell := func(policy string, seed uint64, c capacity.Capacity) string {
 		return cellOf(t, policy, c, seed).Key()
 	}
-	plain := Capacity{Amount: 10, Simulated: 10}
-	if cell("lru", 0, plain) != cell("lru", 1, Capacity{Amount: 10, Simulated: 10, Text: "1%"}) {
+	plain := capacity.Capacity{Amount: 10, Simulated: 10}
+	if cell("lru", 0, plain) != cell("lru", 1, capacity.Capacity{Amount: 10, Simulated: 10, Text: "1%"}) {
 		t.Error("lru at 10 has two keys, though neither its seed nor how the capacity is written matters")
 	}
 	seen := map[string]bool{}
 	for _, key := range []string{
 		cell("random", 0, plain), cell("random", 1, plain), cell("lru", 0, plain), cell("s3fifo", 0, plain), cell("s3fifo(small=0.2)", 0, plain),
-		cell("lru", 0, Capacity{Amount: 10, Simulated: 10, Bytes: true}), cell("lru", 0, Capacity{Amount: 10, Simulated: 5}),
-		cell("lru", 0, Capacity{Amount: 11, Simulated: 10}),
+		cell("lru", 0, capacity.Capacity{Amount: 10, Simulated: 10, Bytes: true}), cell("lru", 0, capacity.Capacity{Amount: 10, Simulated: 5}),
+		cell("lru", 0, capacity.Capacity{Amount: 11, Simulated: 10}),
 	} {
 		if seen[key] {
 			t.Errorf("%s stands for two outcomes", key)
@@ -91,7 +93,7 @@ func TestHoldAgainstABound(t *testing.T) {
 // their size or exceed the cache, over files that each start empty, and after a warm-up.
 func TestLRUStackEqualsLRU(t *testing.T) {
 	for seed := range uint64(40) {
-		tr := testTrace(seed, 2000, 100)
+		tr := policytest.Trace(seed, 2000, 100)
 		bytes, warmup := seed%2 == 0, 0
 		if seed%4 == 0 {
 			changeSizes(tr)
@@ -104,9 +106,9 @@ func TestLRUStackEqualsLRU(t *testing.T) {
 		if seed%5 == 0 && tr.RequestSizes == nil {
 			tr.ObjectSizes[tr.Objects[3]], tr.ObjectSizes[tr.Objects[7]] = 0, 0
 		}
-		var capacities []Capacity
+		var capacities []capacity.Capacity
 		for _, c := range []int64{900, 3, 15, 40, 100, 333} {
-			capacities = append(capacities, Capacity{Amount: c, Bytes: bytes, Simulated: c})
+			capacities = append(capacities, capacity.Capacity{Amount: c, Bytes: bytes, Simulated: c})
 		}
 		recs := mustRun(t, tr, RunOptions{Policies: specs(t, "lru,lru-stack"), Capacities: capacities, Warmup: warmup})
 		for i := 0; i < len(recs); i += 2 {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/memory"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/predict"
@@ -38,9 +40,9 @@ func TestPoliciesTakeTheMemoryThatTheySay(t *testing.T) {
 		if e.New == nil || e.Relates {
 			continue // of similar queries the similarity takes most
 		}
-		c := Cell{Policy: mustSpec(e.Name), Cache: ExactCache(), Capacity: CapacityOf(int64(trace.NumObjects)/5, false)}
+		c := Cell{Policy: mustSpec(e.Name), Cache: cache.ExactSpec(), Capacity: capacity.Of(int64(trace.NumObjects)/5, false)}
 		if e.Units == policies.UnitsBytes {
-			c.Capacity = CapacityOf(trace.Footprint()/5, true)
+			c.Capacity = capacity.Of(trace.Footprint()/5, true)
 		}
 		if e.Predicts {
 			c.Predictor = &oracle
@@ -83,7 +85,7 @@ func liveHeap() int64 {
 
 func TestReplaysThatDoNotFitTogetherRunOneAfterAnother(t *testing.T) {
 	trace := generated(t, "zipf(requests=100000,objects=50000)")
-	capacities := []Capacity{CapacityOf(10, false), CapacityOf(1000, false), CapacityOf(10000, false)}
+	capacities := []capacity.Capacity{capacity.Of(10, false), capacity.Of(1000, false), capacity.Of(10000, false)}
 	options := RunOptions{Policies: []policies.Spec{mustSpec("lirs")}, Capacities: capacities, Jobs: 8}
 	want, err := Run(t.Context(), trace, options)
 	if err != nil {
@@ -119,7 +121,7 @@ func TestPredictorsNeedWhatTheyKeep(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := Cell{Policy: mustSpec("laru"), Cache: ExactCache(), Capacity: CapacityOf(100, false), Predictor: &predictor}
+		c := Cell{Policy: mustSpec("laru"), Cache: cache.ExactSpec(), Capacity: capacity.Of(100, false), Predictor: &predictor}
 		return NewReplayer(trace, ReplayerOptions{}).Need([]Cell{c})
 	}
 	for _, learns := range []string{"gbm", "auto"} {

@@ -7,31 +7,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/models"
 	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/traces"
 )
-
-// A percentile is the least time that so many per cent of the times do not exceed.
-func TestLatencyIsByNearestRank(t *testing.T) {
-	times := make([]time.Duration, 200)
-	for i := range times {
-		times[i] = time.Duration(200-i) * time.Millisecond
-	}
-	from := func(start, done time.Duration) func(time.Duration) waited {
-		return func(latency time.Duration) waited { return waited{start, start + latency, done} }
-	}
-	if got, want := newLatency(times, 400, from(time.Second, 3*time.Second)), (Latency{100.5, 100, 190, 198,
-		200}); got != want {
-		t.Errorf("got %v, want %v", got, want)
-	}
-	if got, want := newLatency(times[:10], 10, from(0, time.Second)), (Latency{195.5, 195, 200, 200, 10}); got != want {
-		t.Errorf("ten times: got %v, want %v", got, want)
-	}
-	if got, want := newLatency(times[:1], 1, from(0, 0)), (Latency{200, 200, 200, 200, 0}); got != want {
-		t.Errorf("one time: got %v, want %v", got, want)
-	}
-}
 
 // lookupTrace is a trace of n batches of 100 lookups of 2000 keys, few of which are popular.
 func lookupTrace(n int) *traces.Trace {
@@ -48,10 +29,10 @@ func lookupTrace(n int) *traces.Trace {
 }
 
 // timed replays t under the policies with a model and returns their records by policy.
-func timed(t *testing.T, trace *traces.Trace, policies, cache, model string, capacity int64,
+func timed(t *testing.T, trace *traces.Trace, policies, kind, model string, capacity int64,
 	warmup int) map[string]records.Record {
 	t.Helper()
-	caches, err := ParseCaches(cache)
+	caches, err := cache.ParseList(kind)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +43,7 @@ func timed(t *testing.T, trace *traces.Trace, policies, cache, model string, cap
 	options := RunOptions{Policies: specs(t, policies), Predictors: oracle, Caches: caches, Capacities: objects(capacity),
 		Warmup: warmup}
 	if model != "" {
-		if options.Models, err = ParseModels(model); err != nil {
+		if options.Models, err = models.ParseList(model); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -307,22 +288,22 @@ func TestSLSBatchesAreThoseOfTheCache(t *testing.T) {
 
 func TestModelErrors(t *testing.T) {
 	trace := lookupTrace(3)
-	for _, test := range []struct{ cache, model, want string }{
+	for _, test := range []struct{ kind, model, want string }{
 		{"exact", "sls", "model sls works on the cache sets, not on exact; write --cache sets"},
 		{"exact", "prefill", "model prefill works on the cache prefix, not on exact; write --cache prefix"},
 	} {
-		models, err := ParseModels(test.model)
+		models, err := models.ParseList(test.model)
 		if err != nil {
 			t.Fatal(err)
 		}
-		caches, err := ParseCaches(test.cache)
+		caches, err := cache.ParseList(test.kind)
 		if err != nil {
 			t.Fatal(err)
 		}
 		_, err = Run(t.Context(), trace, RunOptions{Policies: specs(t, "lru"), Caches: caches, Models: models,
 			Capacities: objects(10)})
 		if fmt.Sprint(err) != test.want {
-			t.Errorf("%s on %s: %v, want %s", test.model, test.cache, err, test.want)
+			t.Errorf("%s on %s: %v, want %s", test.model, test.kind, err, test.want)
 		}
 	}
 }

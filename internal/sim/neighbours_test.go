@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
@@ -26,13 +28,13 @@ func circleOfQueries(n int) *traces.Trace {
 	return t
 }
 
-func semanticCell(t *testing.T, cache string) Cell {
+func semanticCell(t *testing.T, kind string) Cell {
 	t.Helper()
-	spec, err := ParseCache(cache)
+	spec, err := cache.Parse(kind)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Cell{Policy: mustSpec("lru"), Cache: spec, Capacity: Capacity{Amount: 20, Simulated: 20}}
+	return Cell{Policy: mustSpec("lru"), Cache: spec, Capacity: capacity.Capacity{Amount: 20, Simulated: 20}}
 }
 
 // heard counts what NeighbourOptions tell.
@@ -142,7 +144,7 @@ func TestCellsShareTheJoin(t *testing.T) {
 // A join that fails is not tried again by every other cell; one that is interrupted is.
 func TestAFailedJoinIsRemembered(t *testing.T) {
 	var h heard
-	similar := &neighbourhoods{options: h.options(""), trace: circleOfQueries(300), least: identityOnly}
+	similar := &neighbourhoods{options: h.options(""), trace: circleOfQueries(300), least: cache.IdentityOnly}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := similar.from(ctx, 0.9); !errors.Is(err, context.Canceled) {

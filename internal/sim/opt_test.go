@@ -3,8 +3,10 @@ package sim
 import (
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/oracle"
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/policytest"
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
@@ -26,7 +28,7 @@ func entry(tb testing.TB, name string) policies.Entry {
 // missesOf replays t one by one and returns the misses.
 func missesOf(tb testing.TB, name string, t *traces.Trace, capacity int64, unit bool) int {
 	tb.Helper()
-	c := NewExact(build(tb, entry(tb, name), t, capacity, unit), capacity, t.NumObjects)
+	c := cache.NewExact(policytest.Build(tb, entry(tb, name), t, capacity, unit), capacity, t.NumObjects)
 	n, err := Replay(tb.Context(), t, c, ReplayOptions{Bytes: !unit})
 	if err != nil {
 		tb.Fatal(err)
@@ -37,8 +39,8 @@ func missesOf(tb testing.TB, name string, t *traces.Trace, capacity int64, unit 
 // batchMissesOf replays t through the policy's own loop and returns the misses.
 func batchMissesOf(tb testing.TB, name string, t *traces.Trace, capacity int64) int {
 	tb.Helper()
-	p := build(tb, entry(tb, name), t, capacity, true).(policies.UnitReplayer)
-	n, err := Replay(tb.Context(), t, batchExact{p}, ReplayOptions{})
+	p := policytest.Build(tb, entry(tb, name), t, capacity, true).(policies.UnitReplayer)
+	n, err := Replay(tb.Context(), t, cache.NewBatchExact(p), ReplayOptions{})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -138,7 +140,7 @@ func scheduledMisses(tr *traces.Trace, capacity int, bypass bool) int {
 
 func TestOPTAgreesWithIntervalScheduling(t *testing.T) {
 	for seed := range uint64(400) {
-		tr := testTrace(seed, 1+int(seed)*7, 5+int(seed)%300)
+		tr := policytest.Trace(seed, 1+int(seed)*7, 5+int(seed)%300)
 		capacity := 1 + int64(seed*seed)%97
 		for _, rule := range optima {
 			want := scheduledMisses(tr, int(capacity), rule.bypass)
@@ -151,7 +153,7 @@ func TestOPTAgreesWithIntervalScheduling(t *testing.T) {
 
 func TestOPTHasColdMissesOnlyWhereAllFits(t *testing.T) {
 	for seed := range uint64(20) {
-		tr := testTrace(seed, 3000, 50)
+		tr := policytest.Trace(seed, 3000, 50)
 		for _, rule := range optima {
 			for _, capacity := range []int64{int64(tr.NumObjects), int64(tr.NumObjects) + 1, 1 << 40} {
 				if got := batchMissesOf(t, rule.name, tr, capacity); got != tr.NumObjects {
@@ -164,7 +166,7 @@ func TestOPTHasColdMissesOnlyWhereAllFits(t *testing.T) {
 
 // TestOPTOfOneObject states what is known at capacity 1: every change of object misses if every miss is loaded.
 func TestOPTOfOneObject(t *testing.T) {
-	tr := testTrace(5, 2000, 20)
+	tr := policytest.Trace(5, 2000, 20)
 	changes := 1
 	for i := 1; i < len(tr.Objects); i++ {
 		if tr.Objects[i] != tr.Objects[i-1] {
@@ -180,19 +182,19 @@ func TestOPTOfOneObject(t *testing.T) {
 }
 
 func TestSuiteNeverBeatsOPT(t *testing.T) {
-	forEachPolicy(t, false, func(t *testing.T, e policies.Entry) {
+	policytest.ForEach(t, false, func(t *testing.T, e policies.Entry) {
 		rule := "opt"
 		if e.Bypass {
 			rule = "opt-bypass"
 		}
 		for seed := range uint64(30) {
-			tr := testTrace(seed, 2000, 30+int(seed)*10)
+			tr := policytest.Trace(seed, 2000, 30+int(seed)*10)
 			capacity := 1 + int64(seed*seed*seed)%89
 			if e.Unbounded {
 				capacity = int64(tr.NumObjects)
 			}
 			optimum := missesOf(t, rule, tr, capacity, true)
-			if got := missesOf(t, e.Name, tr, capacityFor(e, capacity), true); got < optimum {
+			if got := missesOf(t, e.Name, tr, policytest.CapacityFor(e, capacity), true); got < optimum {
 				t.Fatalf("seed %d, capacity %d: %d misses, %s has %d", seed, capacity, got, rule, optimum)
 			}
 		}
@@ -201,9 +203,9 @@ func TestSuiteNeverBeatsOPT(t *testing.T) {
 
 func TestSuiteNeverBeatsLowerBoundInBytes(t *testing.T) {
 	bound := entry(t, "pfoo-l").LowerBound
-	forEachPolicy(t, true, func(t *testing.T, e policies.Entry) {
+	policytest.ForEach(t, true, func(t *testing.T, e policies.Entry) {
 		for seed := range uint64(30) {
-			tr := testTrace(seed, 2000, 30+int(seed)*10)
+			tr := policytest.Trace(seed, 2000, 30+int(seed)*10)
 			if seed%3 == 0 {
 				changeSizes(tr)
 			}
@@ -214,12 +216,12 @@ func TestSuiteNeverBeatsLowerBoundInBytes(t *testing.T) {
 			for _, warmup := range []int{0, 1000} {
 				lower, err := bound(policies.BoundInput{BoundInput: oracle.BoundInput{
 					Objects: tr.Objects, NumObjects: tr.NumObjects, ObjectSizes: tr.ObjectSizes, RequestSizes: tr.RequestSizes,
-					NextUse: nextUse(tr), Capacity: capacity, From: warmup,
+					NextUse: policytest.NextUse(tr), Capacity: capacity, From: warmup,
 				}})
 				if err != nil {
 					t.Fatal(err)
 				}
-				c := NewExact(build(t, e, tr, capacity, false), capacity, tr.NumObjects)
+				c := cache.NewExact(policytest.Build(t, e, tr, capacity, false), capacity, tr.NumObjects)
 				n, err := Replay(t.Context(), tr, c, ReplayOptions{Bytes: true, Warmup: warmup})
 				if err != nil {
 					t.Fatal(err)

@@ -4,24 +4,26 @@ import (
 	"slices"
 	"time"
 
+	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/models"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/predict"
 )
 
 // outcome is what a replay gave.
 type outcome struct {
-	counts   Counts
+	counts   cache.Counts
 	served   int64   // requests, those of the warm-up too
 	bound    float64 // a Bound's least number of misses
 	elapsed  time.Duration
 	counters []policies.Counter
 	cost     predict.Cost
-	latency  Latency // with a model
+	latency  models.Latency // with a model
 }
 
 // add adds the outcome of the next part of a trace.
 func (o *outcome) add(part outcome) {
-	o.counts = o.counts.plus(part.counts)
+	o.counts = o.counts.Plus(part.counts)
 	o.served += part.served
 	o.bound += part.bound
 	o.elapsed += part.elapsed

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/capacity"
+	"github.com/cachesim/cachesim/internal/policies/policytest"
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
@@ -84,9 +86,9 @@ func TestPerFileBrightkite(t *testing.T) {
 
 // The bound over files that each start empty is the sum of theirs.
 func TestPerFileSumsBounds(t *testing.T) {
-	all := testTrace(4, 4000, 200)
+	all := policytest.Trace(4, 4000, 200)
 	all.Starts = []int{0, 1500, 2500}
-	options := RunOptions{Policies: specs(t, "pfoo-l"), Capacities: []Capacity{{Amount: 300, Bytes: true, Simulated: 300}}}
+	options := RunOptions{Policies: specs(t, "pfoo-l"), Capacities: []capacity.Capacity{{Amount: 300, Bytes: true, Simulated: 300}}}
 	var sum float64
 	for _, part := range all.Parts() {
 		sum += *mustRun(t, part, options)[0].LowerBoundMisses

@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 
+	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -11,9 +12,9 @@ import (
 // predictorOfCell builds the predictor of a cell for a part of the trace.
 func predictorOfCell(c Cell, t *traces.Trace, nextUse func() []uint32) (*predict.Counted, error) {
 	var evicts func() []bool
-	exact := c.Cache.Name() == exactEntry.Name || c.Cache.Entry.Queries && !AnswersSimilar(c.Cache)
+	exact := cache.IsExact(c.Cache) || c.Cache.Entry.Queries && !cache.AnswersSimilar(c.Cache)
 	if exact && !c.Capacity.Bytes {
-		evicts = func() []bool { return OptEvicts(t, nextUse(), c.Capacity.Simulated) }
+		evicts = func() []bool { return policies.OptEvicts(t.Objects, t.NumObjects, nextUse(), c.Capacity.Simulated) }
 	}
 	return NewPredictor(*c.Predictor, t, c.Seed, nextUse, evicts)
 }
@@ -39,25 +40,4 @@ func NewPredictor(spec predict.Spec, t *traces.Trace, seed uint64, nextUse func(
 		return nil, fmt.Errorf("predictor %s: %w", spec, err)
 	}
 	return &predict.Counted{Predictor: p}, nil
-}
-
-// OptEvicts returns for each position whether the requested object is gone when it is requested next, or is not
-// requested again, under opt on the exact cache.
-func OptEvicts(t *traces.Trace, nextUse []uint32, capacity int64) []bool {
-	entry := mustSpec("opt").Entry
-	opt, err := entry.New(policies.Config{Capacity: capacity, Unit: true, Objects: t.NumObjects, Requests: len(t.Objects),
-		NextUse: nextUse})
-	if err != nil {
-		panic(err) // opt takes no parameters that could be wrong
-	}
-	hit := make([]bool, len(t.Objects))
-	for pos := range t.Objects {
-		hits, _ := opt.(policies.UnitReplayer).ReplayUnit(t.Objects[pos:pos+1], pos)
-		hit[pos] = hits > 0
-	}
-	evicts := make([]bool, len(t.Objects))
-	for pos, next := range nextUse {
-		evicts[pos] = next == policies.Never || !hit[next]
-	}
-	return evicts
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/policies/policytest"
 	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/traces"
 )
@@ -193,7 +194,7 @@ func TestPrefixPoliciesAgainstNaive(t *testing.T) {
 	fallbacks := 0
 	for seed := range uint64(150) {
 		rng := rand.New(rand.NewPCG(seed, 6))
-		tr := randomPrompts(rng, 80, 6, 4)
+		tr := policytest.RandomPrompts(rng, 80, 6, 4)
 		capacity, concurrency := 1+rng.IntN(40), 1+rng.IntN(3)
 		laru, slow := &naiveLARU{decayEvery: 1}, &naiveLARU{decayEvery: 3}
 		choosers := map[string]naiveChooser{
@@ -209,7 +210,7 @@ func TestPrefixPoliciesAgainstNaive(t *testing.T) {
 			naive := naiveTree{trace: tr, capacity: capacity}
 			if c.Predictor != nil {
 				p, err := c.Predictor.Entry.New(predict.Config{
-					Objects: tr.Objects, Count: tr.NumObjects, NextUse: nextUse(tr), Seed: c.Seed, Params: c.Predictor.Params,
+					Objects: tr.Objects, Count: tr.NumObjects, NextUse: policytest.NextUse(tr), Seed: c.Seed, Params: c.Predictor.Params,
 				})
 				if err != nil {
 					t.Fatal(err)
@@ -240,7 +241,7 @@ func TestPrefixPoliciesAgainstNaive(t *testing.T) {
 func TestPrefixExactPredictionsAreOptimal(t *testing.T) {
 	for seed := range uint64(150) {
 		rng := rand.New(rand.NewPCG(seed, 7))
-		tr := randomPrompts(rng, 150, 8, 4)
+		tr := policytest.RandomPrompts(rng, 150, 8, 4)
 		capacity := int64(1 + rng.IntN(80))
 		want := replayPrompts(t, tr, prefixCell(t, "prefix", "opt", "", capacity))
 		for _, policy := range []string{"fpb", "laru", "laru(decay=k/32)", "laru(decay=5,b=3)"} {

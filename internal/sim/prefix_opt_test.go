@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/policies/policytest"
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
@@ -78,7 +79,7 @@ func (s schedules) isClosed(kept uint32) bool {
 func tinyPrompts(seed uint64) *traces.Trace {
 	rng := rand.New(rand.NewPCG(seed, 8))
 	for {
-		if tr := randomPrompts(rng, 3+rng.IntN(6), 4, 3); tr.NumObjects <= 10 {
+		if tr := policytest.RandomPrompts(rng, 3+rng.IntN(6), 4, 3); tr.NumObjects <= 10 {
 			return tr
 		}
 	}

@@ -1,59 +1,23 @@
 package sim
 
 import (
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/capacity"
+	"github.com/cachesim/cachesim/internal/models"
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/policytest"
 	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
-// promptTrace makes a trace of prompts out of texts in which each letter is a block. A block is an object together with
-// all before it.
-func promptTrace(blockTokens int, texts ...string) *traces.Trace {
-	t := &traces.Trace{Name: "prompts", SampleRate: 1, Prompts: &traces.Prompts{BlockTokens: blockTokens}}
-	numbers := map[string]uint32{}
-	for i, text := range texts {
-		t.Groups = append(t.Groups, len(t.Objects))
-		t.Prompts.InputTokens = append(t.Prompts.InputTokens, int32(blockTokens*len(text)))
-		t.Prompts.Arrivals = append(t.Prompts.Arrivals, int64(i)*1e9)
-		parent := int32(-1)
-		for end := range len(text) {
-			o, ok := numbers[text[:end+1]]
-			if !ok {
-				o = uint32(len(numbers))
-				numbers[text[:end+1]] = o
-				t.Prompts.Parents = append(t.Prompts.Parents, parent)
-			}
-			t.Objects = append(t.Objects, o)
-			t.Times = append(t.Times, int64(i)*1e9)
-			parent = int32(o)
-		}
-	}
-	t.NumObjects = len(numbers)
-	return t
-}
-
-// randomPrompts is a trace of n prompts of up to length blocks, each a letter out of a few.
-func randomPrompts(rng *rand.Rand, n, length, letters int) *traces.Trace {
-	texts := make([]string, n)
-	for i := range texts {
-		text := make([]byte, 1+rng.IntN(length))
-		for k := range text {
-			text[k] = byte('a' + rng.IntN(1+rng.IntN(letters)))
-		}
-		texts[i] = string(text)
-	}
-	return promptTrace(16, texts...)
-}
-
 // prefixCell is a cell of the prefix cache, with a predictor where the policy asks one.
-func prefixCell(tb testing.TB, cache, policy, predictor string, capacity int64) Cell {
+func prefixCell(tb testing.TB, kind, policy, predictor string, size int64) Cell {
 	tb.Helper()
-	spec, err := ParseCache(cache)
+	spec, err := cache.Parse(kind)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -61,7 +25,7 @@ func prefixCell(tb testing.TB, cache, policy, predictor string, capacity int64) 
 	if err != nil {
 		tb.Fatal(err)
 	}
-	c := Cell{Policy: chosen, Cache: spec, Capacity: Capacity{Amount: capacity, Simulated: capacity}, Seed: 3}
+	c := Cell{Policy: chosen, Cache: spec, Capacity: capacity.Capacity{Amount: size, Simulated: size}, Seed: 3}
 	if c.Policy.Entry.Predicts {
 		p, err := predict.Parse(predictor)
 		if err != nil {
@@ -73,7 +37,7 @@ func prefixCell(tb testing.TB, cache, policy, predictor string, capacity int64) 
 }
 
 // replayPrompts replays t and returns the counts.
-func replayPrompts(tb testing.TB, t *traces.Trace, c Cell) Counts {
+func replayPrompts(tb testing.TB, t *traces.Trace, c Cell) cache.Counts {
 	tb.Helper()
 	r := NewReplayer(t, ReplayerOptions{})
 	if err := r.Check(c); err != nil {
@@ -110,7 +74,7 @@ func TestPrefixWorkedExample(t *testing.T) {
 		// there is room for c only, and it stays while ab runs
 		{"prefix(concurrency=2)", 3, []string{"ab", "cd", "ab", "cde"}, 2 + 1},
 	} {
-		tr := promptTrace(16, test.texts...)
+		tr := policytest.Prompts(16, test.texts...)
 		got := replayPrompts(t, tr, prefixCell(t, test.cache, "lru", "", test.capacity))
 		if got.Hits != test.hits || got.HitTokens != 16*test.hits {
 			t.Errorf(
@@ -127,10 +91,10 @@ func TestPrefixWorkedExample(t *testing.T) {
 }
 
 func TestPrefixTokens(t *testing.T) {
-	tr := promptTrace(512, "abc", "abc", "ab", "ax")
+	tr := policytest.Prompts(512, "abc", "abc", "ab", "ax")
 	tr.Prompts.InputTokens = []int32{1030, 1030, 1024, 700}
 	got := replayPrompts(t, tr, prefixCell(t, "prefix", "lru", "", 10))
-	want := Counts{Requests: 10, Hits: 3 + 2 + 1, Prompts: 4, Tokens: 1030 + 1030 + 1024 + 700,
+	want := cache.Counts{Requests: 10, Hits: 3 + 2 + 1, Prompts: 4, Tokens: 1030 + 1030 + 1024 + 700,
 		HitTokens: 1030 + 1024 + 512}
 	if got != want {
 		t.Errorf("counts %+v, want %+v", got, want)
@@ -150,7 +114,7 @@ func TestPrefixTokens(t *testing.T) {
 }
 
 func TestPrefixOfPassingBlocks(t *testing.T) {
-	tr := promptTrace(16, "abcde", "ab", "xyz")
+	tr := policytest.Prompts(16, "abcde", "ab", "xyz")
 	got := replayPrompts(t, tr, prefixCell(t, "prefix", "lru", "", 3))
 	if got.Oversized != 2 || got.Hits != 2 || got.Evictions != 3 {
 		t.Errorf("%+v: want 2 blocks passing by, 2 hits and 3 evictions", got)
@@ -158,141 +122,8 @@ func TestPrefixOfPassingBlocks(t *testing.T) {
 }
 
 // checkTree fails where the accounts of a tree contradict each other.
-func checkTree(tb testing.TB, tree *prefixTree) {
-	tb.Helper()
-	used, locked := 0, 0
-	children := make([]uint32, len(tree.nodes))
-	for o, node := range tree.nodes {
-		parent := tree.parents[o]
-		if node.locks > 0 {
-			locked++
-		}
-		if node.locks > 0 && !node.resident {
-			tb.Fatalf("block %d is held and not resident", o)
-		}
-		if !node.resident {
-			continue
-		}
-		used++
-		if parent < 0 {
-			continue
-		}
-		children[parent]++
-		if !tree.nodes[parent].resident {
-			tb.Fatalf("block %d is resident, the one before it is not", o)
-		}
-	}
-	for o, node := range tree.nodes {
-		if node.children != children[o] {
-			tb.Fatalf("block %d has %d blocks behind it and counts %d", o, children[o], node.children)
-		}
-	}
-	if used != tree.used || used > tree.capacity || locked != tree.locked {
-		tb.Fatalf(
-			"%d blocks resident, %d held; counted %d and %d, of a capacity of %d",
-			used,
-			locked,
-			tree.used,
-			tree.locked,
-			tree.capacity,
-		)
-	}
-}
-
 // forEachPrefixPolicy runs f for every policy in every kind of tree.
-func forEachPrefixPolicy(t *testing.T, f func(t *testing.T, cache, policy string)) {
-	for _, cache := range []string{"prefix", "prefix(evict=node)", "prefix(concurrency=3)", "prefix(evict=node,concurrency=4)"} {
-		forEachPolicy(t, false, func(t *testing.T, e policies.Entry) {
-			if e.Similar {
-				t.Skip("knows what hits in other caches")
-			}
-			t.Run(cache, func(t *testing.T) { f(t, cache, e.Name) })
-		})
-	}
-}
-
-func newPrefix(tb testing.TB, tr *traces.Trace, c Cell) *Prefix {
-	tb.Helper()
-	next := nextUse(tr)
-	config := CacheConfig{
-		Trace:    tr,
-		Capacity: c.Capacity.Simulated,
-		Unit:     true,
-		Params:   c.Cache.Params,
-		Policy:   c.Policy,
-		Seed:     c.Seed,
-		NextUse:  func() []uint32 { return next },
-	}
-	if c.Policy.Entry.Unbounded {
-		config.Capacity = int64(tr.NumObjects)
-	}
-	if c.Policy.Entry.Relates {
-		config.Relations = &policies.Relations{HitFrom: identityOnly}
-	}
-	if c.Predictor != nil {
-		config.Predictor = noisy(tb, tr, c.Capacity.Simulated) // with labels of the exact cache
-	}
-	p, err := NewPrefix(config)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return p
-}
-
-func TestPrefixSuiteKeepsToTheTree(t *testing.T) {
-	forEachPrefixPolicy(t, func(t *testing.T, cache, policy string) {
-		for seed := range uint64(12) {
-			rng := rand.New(rand.NewPCG(seed, 4))
-			tr := randomPrompts(rng, 120, 8, 4)
-			p := newPrefix(t, tr, prefixCell(t, cache, policy, "noisy(p=0.3)", 1+int64(seed*seed)))
-			var n Counts
-			for i := range tr.Groups {
-				w := Window{Groups: tr.Groups[i : i+1]}
-				before := p.store.(*prefixTree).used
-				evicted := n.Evictions
-				p.Serve(w, &n)
-				checkTree(t, p.store.(*prefixTree))
-				if n.Evictions-evicted > int64(before) {
-					t.Fatalf("prompt %d: %d evictions of %d residents", i, n.Evictions-evicted, before)
-				}
-			}
-			if n.Requests != int64(len(tr.Objects)) || n.HitTokens != 16*n.Hits {
-				t.Fatalf("%+v of %d blocks", n, len(tr.Objects))
-			}
-		}
-	})
-}
-
 // A model may finish prompts in any order.
-func TestPrefixBeginFinish(t *testing.T) {
-	forEachPrefixPolicy(t, func(t *testing.T, cache, policy string) {
-		for seed := range uint64(6) {
-			rng := rand.New(rand.NewPCG(seed, 5))
-			tr := randomPrompts(rng, 150, 8, 4)
-			p := newPrefix(t, tr, prefixCell(t, cache, policy, "noisy(p=0.3)", 5+int64(5*seed)))
-			tree := p.store.(*prefixTree)
-			var n Counts
-			var running []int
-			for i := range tr.Groups {
-				p.Begin(i, &n)
-				running = append(running, i)
-				for len(running) > 0 && rng.IntN(2) == 0 {
-					k := rng.IntN(len(running))
-					p.Finish(running[k])
-					running = slices.Delete(running, k, k+1)
-				}
-				checkTree(t, tree)
-			}
-			for _, i := range running {
-				p.Finish(i)
-			}
-			if tree.locked != 0 {
-				t.Fatalf("%d blocks are held when no prompt runs", tree.locked)
-			}
-		}
-	})
-}
-
 func promptOf(tr *traces.Trace, i int) []uint32 {
 	end := len(tr.Objects)
 	if i+1 < len(tr.Groups) {
@@ -303,12 +134,12 @@ func promptOf(tr *traces.Trace, i int) []uint32 {
 
 // Blocks of prompts of one block each are those of an exact cache.
 func TestPrefixOfSingleBlocksIsExact(t *testing.T) {
-	forEachPolicy(t, false, func(t *testing.T, e policies.Entry) {
+	policytest.ForEach(t, false, func(t *testing.T, e policies.Entry) {
 		if e.Random || e.Similar {
 			t.Skip("draws other numbers where other objects may leave, or is of other caches")
 		}
 		for seed := range uint64(5) {
-			exact := testTrace(seed, 1500, 60)
+			exact := policytest.Trace(seed, 1500, 60)
 			tr := *exact
 			tr.ObjectSizes = nil
 			tr.Prompts = &traces.Prompts{BlockTokens: 1, Parents: slices.Repeat([]int32{-1}, tr.NumObjects)}
@@ -318,7 +149,7 @@ func TestPrefixOfSingleBlocksIsExact(t *testing.T) {
 			}
 			c := prefixCell(t, "prefix", e.Name, "noisy(p=0.3)", 2+int64(seed*seed))
 			got := replayPrompts(t, &tr, c)
-			c.Cache = ExactCache()
+			c.Cache = cache.ExactSpec()
 			if want := replayPrompts(t, exact, c); got.Hits != want.Hits || got.Evictions != want.Evictions {
 				t.Fatalf(
 					"seed %d: %d hits and %d evictions, in the exact cache %d and %d",
@@ -334,10 +165,10 @@ func TestPrefixOfSingleBlocksIsExact(t *testing.T) {
 }
 
 func TestPrefixRefuses(t *testing.T) {
-	tr := promptTrace(16, "abc", "abd", "abc")
+	tr := policytest.Prompts(16, "abc", "abd", "abc")
 	plain := *tr
 	plain.Prompts, plain.Groups = nil, nil
-	model, err := ParseModel("prefill")
+	model, err := models.Parse("prefill")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -345,7 +176,7 @@ func TestPrefixRefuses(t *testing.T) {
 		trace  *traces.Trace
 		cache  string
 		policy string
-		model  *ModelSpec
+		model  *models.Spec
 		want   string
 	}{
 		{&plain, "prefix", "lru", nil, "has none"},
@@ -369,24 +200,10 @@ func TestPrefixRefuses(t *testing.T) {
 
 // A policy that does not know of leaves hears of the last block of a prompt first. So clock, which evicts in order of
 // arrival, names leaves by itself.
-func TestPrefixTellsOfTheDeepestFirst(t *testing.T) {
-	tr := promptTrace(16, "abc", "def", "ghi", "abc", "jkl")
-	p := newPrefix(t, tr, prefixCell(t, "prefix", "clock", "", 6))
-	var n Counts
-	for i := range tr.Groups {
-		p.Begin(i, &n)
-		p.Finish(i)
-	}
-	counters := p.Counters()
-	if inner := counters[len(counters)-1]; n.Evictions != 9 || inner.Name != "inner_victims" || inner.Value != 0 {
-		t.Errorf("%d evictions, counters %v; want 9 and no inner_victims", n.Evictions, counters)
-	}
-}
-
 // Where a policy names a block with several behind it, the one requested longest ago leaves: mru names a, and ab leaves
 // for d, not ac.
 func TestPrefixNamedBlockKeepsItsRecentChildren(t *testing.T) {
-	tr := promptTrace(16, "ab", "ac", "d", "ac")
+	tr := policytest.Prompts(16, "ab", "ac", "d", "ac")
 	if n := replayPrompts(t, tr, prefixCell(t, "prefix", "mru", "", 3)); n.Hits != 3 {
 		t.Errorf("%d hits, want 3: a, then a and ac", n.Hits)
 	}

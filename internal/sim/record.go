@@ -5,6 +5,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/capacity"
+	"github.com/cachesim/cachesim/internal/models"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
 )
@@ -50,7 +53,7 @@ func (r *Replayer) record(c Cell, out outcome) records.Record {
 	if c.Capacity.Bytes {
 		recordBytes(&rec, n)
 	}
-	if c.Policy.Entry.Unbounded && !AnswersSimilar(c.Cache) {
+	if c.Policy.Entry.Unbounded && !cache.AnswersSimilar(c.Cache) {
 		rec.Optimum, rec.OptMisses, rec.CompetitiveRatio = "compulsory", new(rec.Misses), over(rec.Misses,
 			float64(rec.Misses))
 	}
@@ -73,11 +76,11 @@ func (r *Replayer) record(c Cell, out outcome) records.Record {
 
 // leftOut returns how many requests of the files are not replayed: those that the reader left out, and those of size 0
 // where sizes count.
-func (r *Replayer) leftOut(c Capacity) int64 {
+func (r *Replayer) leftOut(c capacity.Capacity) int64 {
 	return r.trace.LeftOut() + int64(len(r.trace.Objects)-r.Requests(c))
 }
 
-func recordBytes(rec *records.Record, n Counts) {
+func recordBytes(rec *records.Record, n cache.Counts) {
 	rec.Bytes, rec.HitBytes = new(n.Bytes), new(n.HitBytes)
 	rec.ByteHitRatio = new(ratio(n.HitBytes, n.Bytes))
 }
@@ -87,18 +90,18 @@ func recordCost(rec *records.Record, out outcome) {
 	rec.PredictionNsPerRequest = new(perRequest(out.cost.Elapsed, out.served))
 }
 
-func recordPrompts(rec *records.Record, n Counts) {
+func recordPrompts(rec *records.Record, n cache.Counts) {
 	rec.Prompts, rec.Tokens, rec.HitTokens = new(n.Prompts), new(n.Tokens), new(n.HitTokens)
 	rec.TokenHitRatio, rec.BlockHitRatio = new(ratio(n.HitTokens, n.Tokens)), new(ratio(n.Hits, n.Requests))
 }
 
-func recordAnswers(rec *records.Record, n Counts) {
+func recordAnswers(rec *records.Record, n cache.Counts) {
 	rec.LabelledRequests, rec.LabelledHits, rec.WrongHits = new(n.Labelled), new(n.LabelledHits), new(n.WrongHits)
 	rec.WrongAnswerRatio, rec.WrongHitRatio = over(n.WrongHits, float64(n.Labelled)), over(n.WrongHits,
 		float64(n.LabelledHits))
 }
 
-func recordLatency(rec *records.Record, l Latency) {
+func recordLatency(rec *records.Record, l models.Latency) {
 	rec.LatencyMean, rec.LatencyP50, rec.LatencyP95, rec.LatencyP99 = new(l.Mean), new(l.P50), new(l.P95), new(l.P99)
 	rec.Throughput = new(l.Throughput)
 }
@@ -113,7 +116,7 @@ func perRequest(elapsed time.Duration, served int64) float64 {
 // adjustment of Waldspurger et al., FAST 2015). A sample of conversations lacks the misses of those that it lacks, so
 // its own ratio is the estimate. Requests that do not count, of a warm-up or of size 0, are taken to be the same share
 // of the whole.
-func (r *Replayer) hitRatio(n Counts) float64 {
+func (r *Replayer) hitRatio(n cache.Counts) float64 {
 	if r.trace.SampledFrom == 0 || r.trace.Prompts != nil {
 		return ratio(n.Hits, n.Requests)
 	}
@@ -126,7 +129,7 @@ func (r *Replayer) hitRatio(n Counts) float64 {
 }
 
 // share returns a capacity as a share of the distinct objects, or of the sum of their sizes.
-func (r *Replayer) share(c Capacity) float64 {
+func (r *Replayer) share(c capacity.Capacity) float64 {
 	if c.Bytes {
 		return float64(c.Simulated) / float64(max(1, r.sizedOnly().footprint))
 	}

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -89,13 +90,13 @@ func (c *traceCache) get(t *testing.T, name string) *traces.Trace {
 }
 
 // replayOne runs one policy at one capacity.
-func replayOne(t *testing.T, tr *traces.Trace, policy string, capacity Capacity) records.Record {
+func replayOne(t *testing.T, tr *traces.Trace, policy string, size capacity.Capacity) records.Record {
 	t.Helper()
 	spec, err := policies.ParseSpec(policy)
 	if err != nil {
 		t.Fatal(err)
 	}
-	recs, err := Run(t.Context(), tr, RunOptions{Policies: []policies.Spec{spec}, Capacities: []Capacity{capacity}})
+	recs, err := Run(t.Context(), tr, RunOptions{Policies: []policies.Spec{spec}, Capacities: []capacity.Capacity{size}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,23 +167,23 @@ func TestLibCacheSim(t *testing.T) {
 	cache := &traceCache{dir: traceDir}
 	report := newComparisonReport(t, "libcachesim.md")
 	for _, row := range readTSV(t, filepath.Join(numberDir, "libcachesim-cloudphysics.tsv")) {
-		table, capacity := libCacheSimObjects, Capacity{}
+		table, size := libCacheSimObjects, capacity.Capacity{}
 		if row["config"] == "og-byte" {
-			table, capacity.Bytes = libCacheSimBytes, true
+			table, size.Bytes = libCacheSimBytes, true
 		}
 		c, ok := table[row["algorithm"]]
 		if !ok {
 			continue
 		}
-		capacity.Amount = parseInt(t, row["capacity"])
-		capacity.Simulated = capacity.Amount
+		size.Amount = parseInt(t, row["capacity"])
+		size.Simulated = size.Amount
 		t.Run(fmt.Sprintf("%s/%s/%s", row["config"], row["algorithm"], row["capacity"]), func(t *testing.T) {
-			rec := replayOne(t, cache.get(t, "cloudPhysicsIO.oracleGeneral.bin.zst"), c.ours, capacity)
+			rec := replayOne(t, cache.get(t, "cloudPhysicsIO.oracleGeneral.bin.zst"), c.ours, size)
 			misses := parseInt(t, row["misses"])
 			checkMisses(t, rec, misses, c.band)
-			table := "libCacheSim on cloudPhysicsIO, misses, capacity in " + capacity.Unit()
+			table := "libCacheSim on cloudPhysicsIO, misses, capacity in " + size.Unit()
 			report.add(table, row["algorithm"], rec, strconv.FormatInt(rec.Misses, 10), row["misses"])
-			if capacity.Bytes && c.band == 0 {
+			if size.Bytes && c.band == 0 {
 				if got, want := *rec.Bytes-*rec.HitBytes, parseInt(t, row["miss_bytes"]); got != want {
 					t.Errorf("missed bytes %d, libCacheSim %d", got, want)
 				}
@@ -228,7 +229,7 @@ func TestPublishedHitRatios(t *testing.T) {
 		}
 		t.Run(fmt.Sprintf("%s/%s/%s/%s", row["trace"], row["policy"], row["cache_size"], row["kind"]), func(t *testing.T) {
 			size := parseInt(t, row["cache_size"])
-			rec := replayOne(t, cache.get(t, row["trace"]), c.ours, Capacity{Amount: size, Simulated: size})
+			rec := replayOne(t, cache.get(t, row["trace"]), c.ours, capacity.Capacity{Amount: size, Simulated: size})
 			table := "Published or printed by other programs on " + row["trace"]
 			name := fmt.Sprintf("%s (%s)", row["policy"], row["kind"])
 			if row["hits"] != "" {

@@ -3,30 +3,14 @@ package sim
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 
+	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/similarity"
 	"github.com/cachesim/cachesim/internal/traces"
 )
-
-// hitFrom returns the similarity from which on an entry answers a query in a cache.
-func hitFrom(c CacheSpec) float64 {
-	if !c.Entry.Queries {
-		return identityOnly
-	}
-	return semanticHitFrom(c.Params)
-}
-
-// tauOf returns the threshold that a cache names, whether queries hit by it or by identity.
-func tauOf(c CacheSpec) float64 {
-	if !c.Entry.Queries {
-		return identityOnly
-	}
-	return c.Params.Float("tau")
-}
 
 // similarFrom returns the least similarity that a cell asks for; ok is false where it asks for none, or for more than
 // any two queries have.
@@ -34,9 +18,9 @@ func similarFrom(c Cell) (from float64, ok bool) {
 	if !c.Cache.Entry.Queries {
 		return 0, false
 	}
-	from = hitFrom(c.Cache)
+	from = cache.HitFrom(c.Cache)
 	if c.Policy.Entry.Relates {
-		from = min(from, c.Policy.Entry.SimilarFrom(c.Policy.Params, from, tauOf(c.Cache)))
+		from = min(from, c.Policy.Entry.SimilarFrom(c.Policy.Params, from, cache.Tau(c.Cache)))
 	}
 	return from, from <= 1
 }
@@ -171,14 +155,14 @@ func (r *Replayer) relate(ctx context.Context, c Cell, t *traces.Trace) (similar
 	if !c.Policy.Entry.Relates {
 		return similar, nil, nil
 	}
-	known = &policies.Relations{Similar: similar, HitFrom: float32(hitFrom(c.Cache)), Tau: float32(tauOf(c.Cache)),
+	known = &policies.Relations{Similar: similar, HitFrom: float32(cache.HitFrom(c.Cache)), Tau: float32(cache.Tau(c.Cache)),
 		Topics: r.topicsIn(c.Cache, t)}
 	return similar, known, nil
 }
 
 // topicsIn returns the topics of the objects in a cache. A cache of queries has those of the trace alone: the keys of
 // queries, often texts, are no paths.
-func (r *Replayer) topicsIn(c CacheSpec, t *traces.Trace) []int32 {
+func (r *Replayer) topicsIn(c cache.Spec, t *traces.Trace) []int32 {
 	if c.Entry.Queries {
 		return t.Queries.Topics
 	}
@@ -190,10 +174,10 @@ func checkQueries(c Cell, t *traces.Trace) error {
 	switch {
 	case !c.Cache.Entry.Queries:
 		return nil
-	case t.SampledFrom > 0 && AnswersSimilar(c.Cache):
+	case t.SampledFrom > 0 && cache.AnswersSimilar(c.Cache):
 		return fmt.Errorf("cache %s: a sample lacks most of the queries that answer each other, so its hit ratio says "+
 			"nothing of the whole of %s; "+
-			"leave out --sample (--limit keeps whole neighbourhoods), or write semantic(match=%s)", c.Cache.Name(), t.Name, matchIdentity)
+			"leave out --sample (--limit keeps whole neighbourhoods), or write semantic(match=%s)", c.Cache.Name(), t.Name, cache.MatchIdentity)
 	}
 	return checkEmbeddings(t, "cache "+c.Cache.Name())
 }
@@ -214,26 +198,15 @@ func checkEmbeddings(t *traces.Trace, who string) error {
 	return nil
 }
 
-// AnswersSimilar reports whether entries answer other queries than their own in a cache.
-func AnswersSimilar(c CacheSpec) bool { return hitFrom(c) <= 1 }
-
 // queryReferences returns the names of what a policy is held against in a cache of queries. The optimum is known where
 // an entry answers its own query alone.
 func queryReferences(c Cell) (names []string) {
 	switch {
 	case c.Policy.Entry.Unbounded: // a bound at the capacity does not hold for it
-	case AnswersSimilar(c.Cache):
+	case cache.AnswersSimilar(c.Cache):
 		names = []string{optimum("farthest-similar", c.Policy), "pfoo-similar"}
 	default:
 		names = []string{optimum("opt", c.Policy)}
 	}
 	return append(names, "infinite")
-}
-
-// inAllTopics returns a cache of queries that looks for answers among all entries. What a policy could have had
-// elsewhere counts against it, and a reference that sorts nothing into topics can be replayed there.
-func inAllTopics(c CacheSpec) CacheSpec {
-	c.Params = maps.Clone(c.Params)
-	c.Params["scope"] = scopeGlobal
-	return c
 }

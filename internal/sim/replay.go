@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
@@ -36,14 +37,14 @@ type ReplayOptions struct {
 }
 
 // Replay drives the trace through the cache and returns the counts after the warm-up. It stops early with ctx's error.
-func Replay(ctx context.Context, t *traces.Trace, c Cache, opt ReplayOptions) (Counts, error) {
-	var total, warm Counts
+func Replay(ctx context.Context, t *traces.Trace, c cache.Cache, opt ReplayOptions) (cache.Counts, error) {
+	var total, warm cache.Counts
 	var sizes []int64
 	length := shortestWindow
 	last := time.Now()
 	for from := 0; from < len(t.Objects); {
 		if err := ctx.Err(); err != nil {
-			return Counts{}, err
+			return cache.Counts{}, err
 		}
 		to := min(from+length, len(t.Objects))
 		if t.Groups != nil {
@@ -55,7 +56,7 @@ func Replay(ctx context.Context, t *traces.Trace, c Cache, opt ReplayOptions) (C
 		if opt.Bytes && t.RequestSizes == nil && len(sizes) < to-from {
 			sizes = make([]int64, max(to-from, longestWindow))
 		}
-		c.Serve(window(t, from, to, opt.Bytes, sizes), &total)
+		c.Serve(cache.WindowOf(t, from, to, opt.Bytes, sizes), &total)
 		if to == opt.Warmup {
 			warm = total
 		}
@@ -66,7 +67,7 @@ func Replay(ctx context.Context, t *traces.Trace, c Cache, opt ReplayOptions) (C
 		now := time.Now()
 		length, last = nextWindow(length, now.Sub(last)), now
 	}
-	return total.minus(warm), nil
+	return total.Minus(warm), nil
 }
 
 // groupEnd returns where the group ends that holds the request before to.
@@ -76,29 +77,4 @@ func groupEnd(t *traces.Trace, to int) int {
 		return len(t.Objects)
 	}
 	return t.Groups[next]
-}
-
-// window returns the requests [from, to). Sizes per object are spread over the requests in the buffer.
-func window(t *traces.Trace, from, to int, bytes bool, buffer []int64) Window {
-	w := Window{Objects: t.Objects[from:to], First: from}
-	if t.Groups != nil {
-		first, _ := slices.BinarySearch(t.Groups, from)
-		end, _ := slices.BinarySearch(t.Groups, to)
-		w.Groups = t.Groups[first:end]
-	}
-	if t.Times != nil {
-		w.Times = t.Times[from:to]
-	}
-	if !bytes {
-		return w
-	}
-	if t.RequestSizes != nil {
-		w.Sizes = t.RequestSizes[from:to]
-		return w
-	}
-	w.Sizes = buffer[:to-from]
-	for i, o := range w.Objects {
-		w.Sizes[i] = t.ObjectSizes[o]
-	}
-	return w
 }

@@ -6,22 +6,24 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/policytest"
 )
 
 // TestGroupsLongerThanAWindow replays a trace whose groups do not end where windows do, with sizes that are spread over
 // the requests.
 func TestGroupsLongerThanAWindow(t *testing.T) {
-	tr := testTrace(3, 3*longestWindow, 200)
+	tr := policytest.Trace(3, 3*longestWindow, 200)
 	want, err := Run(t.Context(), tr, RunOptions{Policies: specs(t, "lru"),
-		Capacities: []Capacity{{Amount: 500, Simulated: 500, Bytes: true}}})
+		Capacities: []capacity.Capacity{{Amount: 500, Simulated: 500, Bytes: true}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	grouped := *tr
 	grouped.Groups = []int{0, 10, longestWindow + 7, 2*longestWindow + 9}
 	got, err := Run(t.Context(), &grouped, RunOptions{Policies: specs(t, "lru"),
-		Capacities: []Capacity{{Amount: 500, Simulated: 500, Bytes: true}}})
+		Capacities: []capacity.Capacity{{Amount: 500, Simulated: 500, Bytes: true}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +44,7 @@ func (p slowPolicy) Miss(r policies.Request) { p.wait(); p.Policy.Miss(r) }
 // slowed returns a cell of lru, each request of which waits.
 func slowed(t *testing.T, wait func()) Cell {
 	t.Helper()
-	c := cellOf(t, "lru", Capacity{Amount: 10, Simulated: 10}, 0)
+	c := cellOf(t, "lru", capacity.Capacity{Amount: 10, Simulated: 10}, 0)
 	inner := c.Policy.Entry.New
 	c.Policy.Entry.New = func(config policies.Config) (policies.Policy, error) {
 		p, err := inner(config)
@@ -53,7 +55,7 @@ func slowed(t *testing.T, wait func()) Cell {
 
 // Whoever interrupts a replay in which each request trains or predicts anew does not wait for thousands of them.
 func TestWindowsAreShortWhereRequestsAreSlow(t *testing.T) {
-	tr := testTrace(4, 100, 50)
+	tr := policytest.Trace(4, 100, 50)
 	longest := 0
 	progress := func(n int64) { longest = max(longest, int(n)) }
 	c := slowed(t, func() { time.Sleep(windowTime) })
@@ -85,7 +87,7 @@ func TestWindowsGrowWhereRequestsAreFast(t *testing.T) {
 
 // A single request may take for ever: nobody waits for it after the context has ended.
 func TestReplayDoesNotWaitForARequest(t *testing.T) {
-	tr := testTrace(4, 100, 50)
+	tr := policytest.Trace(4, 100, 50)
 	forever := make(chan struct{})
 	defer close(forever)
 	for name, replay := range map[string]func(context.Context, Cell) error{

@@ -7,12 +7,13 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/interruptible"
+	"github.com/cachesim/cachesim/internal/models"
 	"github.com/cachesim/cachesim/internal/oracle"
 	"github.com/cachesim/cachesim/internal/policies"
-	_ "github.com/cachesim/cachesim/internal/policies/laru"    // registers its policy
-	_ "github.com/cachesim/cachesim/internal/policies/learned" // registers its policies
-	_ "github.com/cachesim/cachesim/internal/policies/rac"     // registers its policies
+	_ "github.com/cachesim/cachesim/internal/policies/all" // registers those that have folders of their own
 	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -58,7 +59,7 @@ type view struct {
 // NewReplayer prepares the replays of t.
 func NewReplayer(t *traces.Trace, options ReplayerOptions) *Replayer {
 	r := &Replayer{trace: t, options: options, similar: &neighbourhoods{options: options.Neighbours, trace: t,
-		least: identityOnly}}
+		least: cache.IdentityOnly}}
 	r.topics = sync.OnceValue(func() []int32 { return topicsOf(t) })
 	r.asIs = sync.OnceValue(func() *view { return newView(t, options.Warmup) })
 	r.sizedOnly = sync.OnceValue(func() *view {
@@ -109,7 +110,7 @@ func sizedBefore(t *traces.Trace, n int) (sized int) {
 	return sized
 }
 
-func (r *Replayer) view(c Capacity) *view {
+func (r *Replayer) view(c capacity.Capacity) *view {
 	if c.Bytes {
 		return r.sizedOnly()
 	}
@@ -118,14 +119,14 @@ func (r *Replayer) view(c Capacity) *view {
 
 // Requests returns how many requests a replay at a capacity serves, those of a warm-up included. The rest of the trace
 // is of size 0, and left out where sizes count.
-func (r *Replayer) Requests(c Capacity) int { return len(r.view(c).trace.Objects) }
+func (r *Replayer) Requests(c capacity.Capacity) int { return len(r.view(c).trace.Objects) }
 
 // Jobs groups cells into jobs for Replay: lru-stack at several capacities of one unit is one pass over the trace, every
 // other cell a replay of its own. The order of the cells stays.
 func (r *Replayer) Jobs(cells []Cell) (jobs [][]Cell) {
 	var stack []Cell
 	for _, c := range cells {
-		if c.Policy.Entry.ReuseDistances && c.Cache.Name() == exactEntry.Name && c.Model == nil {
+		if c.Policy.Entry.ReuseDistances && cache.IsExact(c.Cache) && c.Model == nil {
 			stack = append(stack, c)
 		}
 	}
@@ -207,7 +208,7 @@ func warmup(c Cell, t *traces.Trace, n int) int {
 // replayPart replays a part of the trace, the first requests of which only warm up.
 func (r *Replayer) replayPart(ctx context.Context, c Cell, t *traces.Trace, warmup int,
 	nextUse func() []uint32) (outcome, error) {
-	cache, counted, err := r.build(ctx, c, t, nextUse)
+	served, counted, err := r.build(ctx, c, t, nextUse)
 	if err != nil {
 		return outcome{}, fmt.Errorf("policy %s: %w", c.Policy, err)
 	}
@@ -215,12 +216,14 @@ func (r *Replayer) replayPart(ctx context.Context, c Cell, t *traces.Trace, warm
 	options := ReplayOptions{Bytes: c.Capacity.Bytes, Warmup: warmup, Progress: r.progress()}
 	start := time.Now()
 	if c.Model == nil {
-		out.counts, err = Replay(ctx, t, cache, options)
+		out.counts, err = Replay(ctx, t, served, options)
 	} else {
-		out.counts, out.latency, err = c.Model.Entry.Run(ctx, ModelConfig{options, t, cache, c.Model.Params, counted.Cost})
+		out.counts, out.latency, err = c.Model.Entry.Run(ctx, models.Config{
+			Trace: t, Cache: served, Warmup: warmup, Progress: options.Progress, Params: c.Model.Params, Cost: counted.Cost,
+		})
 	}
 	out.elapsed = time.Since(start)
-	if reporting, ok := cache.(Reporting); ok {
+	if reporting, ok := served.(cache.Reporting); ok {
 		out.counters = reporting.Counters()
 	}
 	out.cost = counted.Cost()
@@ -233,7 +236,7 @@ func (r *Replayer) replayPart(ctx context.Context, c Cell, t *traces.Trace, warm
 
 // build returns the empty cache of a cell for a part of the trace, and the predictor that its policy asks, nil where it
 // asks none.
-func (r *Replayer) build(ctx context.Context, c Cell, t *traces.Trace, nextUse func() []uint32) (cache Cache,
+func (r *Replayer) build(ctx context.Context, c Cell, t *traces.Trace, nextUse func() []uint32) (served cache.Cache,
 	counted *predict.Counted, err error) {
 	if c.Predictor != nil {
 		if counted, err = predictorOfCell(c, t, nextUse); err != nil {
@@ -244,14 +247,14 @@ func (r *Replayer) build(ctx context.Context, c Cell, t *traces.Trace, nextUse f
 	if config.Neighbours, config.Relations, err = r.relate(ctx, c, t); err != nil {
 		return nil, nil, err
 	}
-	cache, err = c.Cache.Entry.New(config)
-	return cache, counted, err
+	served, err = c.Cache.Entry.New(config)
+	return served, counted, err
 }
 
 // cacheConfig returns what the cache of a cell is built from for a part of the trace; counted is nil where its policy
 // asks no predictor.
-func cacheConfig(c Cell, t *traces.Trace, nextUse func() []uint32, counted *predict.Counted) CacheConfig {
-	config := CacheConfig{
+func cacheConfig(c Cell, t *traces.Trace, nextUse func() []uint32, counted *predict.Counted) cache.Config {
+	config := cache.Config{
 		Trace:    t,
 		Capacity: c.Capacity.Simulated,
 		Unit:     !c.Capacity.Bytes,
@@ -313,7 +316,7 @@ func (r *Replayer) boundPart(ctx context.Context, c Cell, t *traces.Trace, warmu
 		r.options.Progress(int64(len(t.Objects)))
 	}
 	requests := int64(len(t.Objects) - warmup)
-	counts := Counts{Requests: requests, Hits: requests - ceil(bound)}
+	counts := cache.Counts{Requests: requests, Hits: requests - ceil(bound)}
 	return outcome{counts: counts, bound: bound, elapsed: time.Since(start)}, nil
 }
 

@@ -6,7 +6,10 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/memory"
+	"github.com/cachesim/cachesim/internal/models"
 	"github.com/cachesim/cachesim/internal/parallel"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/predict"
@@ -18,12 +21,12 @@ import (
 type RunOptions struct {
 	Policies   []policies.Spec
 	Predictors []predict.Spec // each policy that asks one is replayed with each of them
-	Caches     []CacheSpec    // none: the exact one
-	Models     []ModelSpec    // none: hits are counted and nothing else
-	Capacities []Capacity
+	Caches     []cache.Spec   // none: the exact one
+	Models     []models.Spec  // none: hits are counted and nothing else
+	Capacities []capacity.Capacity
 	// LRUCapacities are capacities at which lru is reported besides. Where its reuse distances tell, all of them together
 	// cost one pass over the trace; ns_per_request is then that of the pass.
-	LRUCapacities []Capacity
+	LRUCapacities []capacity.Capacity
 	Seed          uint64
 	Warmup        int // requests served before counting begins
 	Jobs          int // replays at a time; 0 means one per core
@@ -41,7 +44,7 @@ func (o RunOptions) Rows() int {
 	r := runner{options: o}
 	rows := 0
 	for _, setup := range r.setups() {
-		rows += len(r.cellsAt(setup, Capacity{}))
+		rows += len(r.cellsAt(setup, capacity.Capacity{}))
 	}
 	return rows * len(o.Capacities)
 }
@@ -88,15 +91,15 @@ type runner struct {
 }
 
 // lruCell is a cell of LRUCapacities.
-func (r *runner) lruCell(capacity Capacity) Cell {
-	return Cell{Policy: mustSpec("lru"), Cache: ExactCache(), Capacity: capacity, Seed: r.options.Seed}
+func (r *runner) lruCell(capacity capacity.Capacity) Cell {
+	return Cell{Policy: mustSpec("lru"), Cache: cache.ExactSpec(), Capacity: capacity, Seed: r.options.Seed}
 }
 
 // setups returns the caches and models asked for, each with each, as cells that lack a policy and a capacity.
 func (r *runner) setups() (setups []Cell) {
 	caches := r.options.Caches
 	if len(caches) == 0 {
-		caches = []CacheSpec{ExactCache()}
+		caches = []cache.Spec{cache.ExactSpec()}
 	}
 	for _, cache := range caches {
 		c := Cell{Cache: cache, Seed: r.options.Seed}
@@ -113,7 +116,7 @@ func (r *runner) setups() (setups []Cell) {
 
 // cellsAt returns the cells of all policies in one setup at one capacity, those that ask a predictor with each of the
 // predictors.
-func (r *runner) cellsAt(setup Cell, capacity Capacity) (cells []Cell) {
+func (r *runner) cellsAt(setup Cell, capacity capacity.Capacity) (cells []Cell) {
 	setup.Capacity = capacity
 	for _, spec := range r.options.Policies {
 		c := setup

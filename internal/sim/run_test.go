@@ -8,7 +8,10 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/policytest"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/traces"
 )
@@ -38,9 +41,9 @@ func specs(t *testing.T, list string) []policies.Spec {
 	return s
 }
 
-func objects(n ...int64) (c []Capacity) {
+func objects(n ...int64) (c []capacity.Capacity) {
 	for _, a := range n {
-		c = append(c, Capacity{Amount: a, Simulated: a})
+		c = append(c, capacity.Capacity{Amount: a, Simulated: a})
 	}
 	return c
 }
@@ -82,7 +85,7 @@ func TestRunBeladysAnomaly(t *testing.T) {
 }
 
 func TestRunUsesTheOptimumOfTheSameRules(t *testing.T) {
-	recs := mustRun(t, testTrace(1, 3000, 200), RunOptions{Policies: specs(t, "uniform,opt-bypass,opt,lru,infinite"),
+	recs := mustRun(t, policytest.Trace(1, 3000, 200), RunOptions{Policies: specs(t, "uniform,opt-bypass,opt,lru,infinite"),
 		Capacities: objects(20)})
 	names := []string{"opt-bypass", "opt-bypass", "opt", "opt", "compulsory"}
 	for i, rec := range recs {
@@ -99,9 +102,9 @@ func TestRunUsesTheOptimumOfTheSameRules(t *testing.T) {
 }
 
 func TestRunSizedInterval(t *testing.T) {
-	tr := testTrace(2, 3000, 200)
+	tr := policytest.Trace(2, 3000, 200)
 	recs := mustRun(t, tr, RunOptions{Policies: specs(t, "lru,belady-size,pfoo-l"),
-		Capacities: []Capacity{{Amount: 300, Bytes: true, Simulated: 300}}})
+		Capacities: []capacity.Capacity{{Amount: 300, Bytes: true, Simulated: 300}}})
 	lru, feasible, bound := recs[0], recs[1], recs[2]
 	if !(*lru.CompetitiveRatio >= 1 && *lru.CompetitiveRatioMax >= *lru.CompetitiveRatio) {
 		t.Errorf("interval [%v, %v] of lru", *lru.CompetitiveRatio, *lru.CompetitiveRatioMax)
@@ -130,18 +133,18 @@ func TestRunSizedInterval(t *testing.T) {
 }
 
 func TestRunInfiniteHasRoomForAll(t *testing.T) {
-	tr := testTrace(6, 3000, 200)
-	for _, capacity := range []Capacity{{Amount: 5, Simulated: 5}, {Amount: 5, Simulated: 5, Bytes: true}} {
-		recs := mustRun(t, tr, RunOptions{Policies: specs(t, "infinite,lru"), Capacities: []Capacity{capacity}})
+	tr := policytest.Trace(6, 3000, 200)
+	for _, size := range []capacity.Capacity{{Amount: 5, Simulated: 5}, {Amount: 5, Simulated: 5, Bytes: true}} {
+		recs := mustRun(t, tr, RunOptions{Policies: specs(t, "infinite,lru"), Capacities: []capacity.Capacity{size}})
 		if infinite := recs[0]; infinite.Misses != int64(tr.NumObjects) || infinite.Evictions != 0 || infinite.Best ||
 			!recs[1].Best {
-			t.Errorf("%+v: infinite %+v; want %d misses, and lru marked as the best", capacity, infinite, tr.NumObjects)
+			t.Errorf("%+v: infinite %+v; want %d misses, and lru marked as the best", size, infinite, tr.NumObjects)
 		}
 	}
 }
 
 func TestRunUsesTheSeed(t *testing.T) {
-	tr := testTrace(7, 20000, 500)
+	tr := policytest.Trace(7, 20000, 500)
 	misses := map[int64]bool{}
 	for seed := range uint64(5) {
 		misses[mustRun(t, tr, RunOptions{Policies: specs(t, "random"), Capacities: objects(50), Seed: seed})[0].Misses] = true
@@ -153,10 +156,10 @@ func TestRunUsesTheSeed(t *testing.T) {
 
 // On a sample the share is that of the objects which were kept, in the cache that was replayed.
 func TestRunCapacityShare(t *testing.T) {
-	tr := testTrace(8, 3000, 200)
+	tr := policytest.Trace(8, 3000, 200)
 	tr.SampleRate = 0.5
 	recs := mustRun(t, tr, RunOptions{Policies: specs(t, "lru"),
-		Capacities: []Capacity{{Amount: 40, Simulated: 20}, {Amount: 600, Simulated: 300, Bytes: true}}})
+		Capacities: []capacity.Capacity{{Amount: 40, Simulated: 20}, {Amount: 600, Simulated: 300, Bytes: true}}})
 	for i, want := range []float64{20 / float64(tr.NumObjects), 300 / float64(tr.Footprint())} {
 		if got := *recs[i].CapacityShare; got != want {
 			t.Errorf("%d %s: share %v, want %v", recs[i].Capacity, recs[i].CapacityUnit, got, want)
@@ -165,7 +168,7 @@ func TestRunCapacityShare(t *testing.T) {
 }
 
 func TestRunSameOnAnyNumberOfJobs(t *testing.T) {
-	tr := testTrace(3, 20000, 500)
+	tr := policytest.Trace(3, 20000, 500)
 	run := func(jobs int) []records.Record {
 		recs := mustRun(t, tr, RunOptions{Policies: specs(t, "lru,random,lhd,opt"), Capacities: objects(10, 50, 100), Seed: 5,
 			Jobs: jobs})
@@ -190,7 +193,7 @@ func TestRunWarmup(t *testing.T) {
 // Two shares of a sample may be the same whole number of objects of the trace, and not of the sample.
 func TestRunTellsSimulatedCapacitiesApart(t *testing.T) {
 	recs := mustRun(t, fromKeys("abcabcabc"), RunOptions{
-		Policies: specs(t, "lru"), Capacities: []Capacity{{Amount: 3, Simulated: 2}, {Amount: 3, Simulated: 3}},
+		Policies: specs(t, "lru"), Capacities: []capacity.Capacity{{Amount: 3, Simulated: 2}, {Amount: 3, Simulated: 3}},
 	})
 	if recs[0].Misses != 9 || recs[1].Misses != 3 {
 		t.Errorf(
@@ -206,7 +209,7 @@ func TestRunWarmupOverZeroSizes(t *testing.T) {
 	tr := fromKeys("abccad")
 	tr.ObjectSizes = []int64{0, 0, 5, 5}
 	options := RunOptions{Policies: specs(t, "lru,belady-size,infinite,pfoo-l"),
-		Capacities: []Capacity{{Amount: 10, Bytes: true, Simulated: 10}}}
+		Capacities: []capacity.Capacity{{Amount: 10, Bytes: true, Simulated: 10}}}
 	for warmup, want := range map[int]int64{0: 3, 2: 3, 3: 2, 5: 1} {
 		options.Warmup = warmup
 		for _, rec := range mustRun(t, tr, options) {
@@ -236,28 +239,28 @@ func TestByteSharesOverZeroSizes(t *testing.T) {
 	tr := fromKeys("abacbd")
 	tr.ObjectSizes = []int64{0, 40, 0, 0}
 	tr.RequestSizes = []int64{0, 40, 50, 0, 40, 110}
-	specified, err := ParseCapacities("1%,50%,100%")
+	specified, err := capacity.ParseList("1%,50%,100%")
 	if err != nil {
 		t.Fatal(err)
 	}
-	resolved, err := Resolve(specified, CapacityBytes, tr)
+	resolved, err := capacity.Resolve(specified, capacity.Bytes, tr)
 	if err != nil {
 		t.Fatal(err)
 	}
 	recs := mustRun(t, tr, RunOptions{Policies: specs(t, "infinite"), Capacities: resolved})
 	for i, want := range []struct {
-		capacity int64
-		share    float64
+		size  int64
+		share float64
 	}{{2, 0.01}, {100, 0.5}, {200, 1}} {
-		if rec := recs[i]; rec.Capacity != want.capacity || *rec.CapacityShare != want.share || rec.Requests != 4 {
+		if rec := recs[i]; rec.Capacity != want.size || *rec.CapacityShare != want.share || rec.Requests != 4 {
 			t.Errorf("%s: capacity %d, share %v, %d requests; want %d, %v, 4", rec.CapacityText, rec.Capacity,
-				*rec.CapacityShare, rec.Requests, want.capacity, want.share)
+				*rec.CapacityShare, rec.Requests, want.size, want.share)
 		}
 	}
 }
 
 func TestRunStopsAndKeepsFinishedRows(t *testing.T) {
-	tr := testTrace(4, 200_000, 500)
+	tr := policytest.Trace(4, 200_000, 500)
 	ctx, cancel := context.WithCancel(t.Context())
 	var served atomic.Int64
 	options := RunOptions{Policies: specs(t, "lru,fifo"), Capacities: objects(1, 2, 3, 4, 5, 6), Jobs: 1}
@@ -277,10 +280,10 @@ func TestRunStopsAndKeepsFinishedRows(t *testing.T) {
 }
 
 func TestRunReportsProgressOfEveryRequest(t *testing.T) {
-	tr := testTrace(5, 100_000, 500)
+	tr := policytest.Trace(5, 100_000, 500)
 	var served atomic.Int64
 	options := RunOptions{Policies: specs(t, "lru,belady-size"),
-		Capacities: append(objects(10), Capacity{Amount: 100, Bytes: true, Simulated: 100})}
+		Capacities: append(objects(10), capacity.Capacity{Amount: 100, Bytes: true, Simulated: 100})}
 	var planned int64
 	options.Planned = func(n int64) { planned = n }
 	options.Progress = func(n int64) { served.Add(n) }
@@ -299,11 +302,11 @@ func TestRunReportsProgressOfEveryRequest(t *testing.T) {
 
 func TestRunRefuses(t *testing.T) {
 	tr := fromKeys("abc")
-	for list, capacity := range map[string]Capacity{
+	for list, size := range map[string]capacity.Capacity{
 		"ttl": {Amount: 2, Simulated: 2},
 	} {
 		if _, err := Run(t.Context(), tr, RunOptions{Policies: specs(t, list),
-			Capacities: []Capacity{capacity}}); err == nil {
+			Capacities: []capacity.Capacity{size}}); err == nil {
 			t.Errorf("%s ran on a trace that it cannot run on", list)
 		}
 	}
@@ -342,11 +345,11 @@ func TestHitRatioOfASample(t *testing.T) {
 func TestHitRatioOfSampledConversations(t *testing.T) {
 	sample := conversationTrace(30)
 	sample.SampleRate, sample.SampledFrom = 0.25, 40*len(sample.Objects)
-	cache, err := ParseCaches("prefix")
+	kind, err := cache.ParseList("prefix")
 	if err != nil {
 		t.Fatal(err)
 	}
-	rec := mustRun(t, sample, RunOptions{Policies: specs(t, "lru"), Caches: cache, Capacities: objects(40)})[0]
+	rec := mustRun(t, sample, RunOptions{Policies: specs(t, "lru"), Caches: kind, Capacities: objects(40)})[0]
 	if want := float64(rec.Hits) / float64(rec.Requests); rec.HitRatio != want || *rec.BlockHitRatio != want {
 		t.Errorf("hit ratio %v, of blocks %v, want %v", rec.HitRatio, *rec.BlockHitRatio, want)
 	}

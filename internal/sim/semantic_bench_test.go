@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/similarity"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -55,21 +56,21 @@ func benchSemantic(b *testing.B, policyText string, capacity int64) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	cache, err := ParseCache("semantic")
+	kind, err := cache.Parse("semantic")
 	if err != nil {
 		b.Fatal(err)
 	}
-	config := CacheConfig{Trace: t, Capacity: capacity, Unit: true, Params: cache.Params, Policy: policy,
+	config := cache.Config{Trace: t, Capacity: capacity, Unit: true, Params: kind.Params, Policy: policy,
 		Neighbours: neighbours,
 		Relations:  &policies.Relations{Similar: neighbours, HitFrom: 0.85}}
-	var n Counts
+	var n cache.Counts
 	for b.Loop() {
-		c, err := cache.Entry.New(config)
+		c, err := kind.Entry.New(config)
 		if err != nil {
 			b.Fatal(err)
 		}
-		n = Counts{}
-		c.Serve(Window{Objects: t.Objects}, &n)
+		n = cache.Counts{}
+		c.Serve(cache.Window{Objects: t.Objects}, &n)
 	}
 	requests := float64(b.N) * float64(len(t.Objects))
 	b.ReportMetric(b.Elapsed().Seconds()*1e9/requests, "ns/request")

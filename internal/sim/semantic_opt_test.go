@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/similarity"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -121,7 +120,7 @@ func TestSemanticPoliciesBoundAndBruteForce(t *testing.T) {
 			}
 			for _, e := range policies.All() {
 				if e.Kind == policies.Bound || e.Units == policies.UnitsBytes ||
-					checkSemantic(params.Defaults(semanticEntry.Params), e) != nil || e.NeedsTime != nil {
+					refusedBySemantic(e) != nil || e.NeedsTime != nil {
 					continue
 				}
 				most := loading

@@ -8,20 +8,31 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/policytest"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
 // forEachSemanticPolicy runs f for every policy that works where similar queries answer each other.
 func forEachSemanticPolicy(t *testing.T, f func(t *testing.T, e policies.Entry)) {
-	forEachPolicy(t, false, func(t *testing.T, e policies.Entry) {
-		if err := checkSemantic(params.Defaults(semanticEntry.Params), e); err != nil {
+	policytest.ForEach(t, false, func(t *testing.T, e policies.Entry) {
+		if err := refusedBySemantic(e); err != nil {
 			t.Skip(err)
 		}
 		f(t, e)
 	})
+}
+
+// refusedBySemantic is the reason for which a policy does not work in the semantic cache; nil where it does.
+func refusedBySemantic(e policies.Entry) error {
+	semantic, err := cache.Parse("semantic")
+	if err != nil {
+		return err
+	}
+	return semantic.Entry.Check(semantic.Params, e)
 }
 
 // naiveSemantic is the semantic cache after the letter of its rule: it compares each query with every entry.
@@ -185,9 +196,9 @@ func policyOf(t *testing.T, r *Replayer, c Cell) policies.Policy {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := cacheConfig(c, r.trace, func() []uint32 { return nextUse(r.trace) }, nil)
+	config := cacheConfig(c, r.trace, func() []uint32 { return policytest.NextUse(r.trace) }, nil)
 	config.Relations = known
-	p, err := c.Policy.Entry.New(config.policyConfig())
+	p, err := c.Policy.Entry.New(config.PolicyConfig())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,9 +208,9 @@ func policyOf(t *testing.T, r *Replayer, c Cell) policies.Policy {
 // Where an entry answers its own query alone, every policy does what it does in the exact cache, and is held against
 // the same optimum.
 func TestSemanticOfIdenticalIsExact(t *testing.T) {
-	var identity []CacheSpec
-	for _, cache := range []string{"exact", "semantic(match=identity)"} {
-		spec, err := ParseCache(cache)
+	var identity []cache.Spec
+	for _, kind := range []string{"exact", "semantic(match=identity)"} {
+		spec, err := cache.Parse(kind)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -207,14 +218,14 @@ func TestSemanticOfIdenticalIsExact(t *testing.T) {
 	}
 	for seed := range uint64(3) {
 		tr := queryTrace(seed, 1500, 8, 0.4)
-		forEachPolicy(t, false, func(t *testing.T, e policies.Entry) {
+		policytest.ForEach(t, false, func(t *testing.T, e policies.Entry) {
 			if e.Relates && !e.Similar {
 				t.Skip("sees similarities where there are embeddings")
 			}
 			var pair [2]records.Record
-			for i, cache := range identity {
-				c := cellOf(t, e.Name, Capacity{Amount: 30, Simulated: 30}, 7)
-				c.Cache = cache
+			for i, kind := range identity {
+				c := cellOf(t, e.Name, capacity.Capacity{Amount: 30, Simulated: 30}, 7)
+				c.Cache = kind
 				cells := append([]Cell{c}, References(c)...)
 				r := NewReplayer(tr, ReplayerOptions{Warmup: 100})
 				done := map[string]records.Record{}
@@ -229,7 +240,7 @@ func TestSemanticOfIdenticalIsExact(t *testing.T) {
 			}
 			exact, semantic := pair[0], pair[1]
 			if e.Unbounded && *semantic.NormalizedHitRatio != 1 {
-				t.Errorf("the infinite cache has %v of its own hits", *semantic.NormalizedHitRatio)
+				t.Errorf("the infinite kind has %v of its own hits", *semantic.NormalizedHitRatio)
 			}
 			if *semantic.WrongHits != 0 || *semantic.LabelledHits == 0 {
 				t.Errorf("%d of %d hits on the own entry are wrong", *semantic.WrongHits, *semantic.LabelledHits)
@@ -280,9 +291,9 @@ func TestSemanticSuiteParts(t *testing.T) {
 		c := queryCell(t, "semantic(tau=0.8)", e.Name, 20)
 		parted := *tr
 		parted.Starts = []int{0, 300, 600}
-		var sum Counts
+		var sum cache.Counts
 		for _, part := range parted.Parts() {
-			sum = sum.plus(countsOf(t, NewReplayer(part, ReplayerOptions{}), c))
+			sum = sum.Plus(countsOf(t, NewReplayer(part, ReplayerOptions{}), c))
 		}
 		if got := countsOf(t, NewReplayer(&parted, ReplayerOptions{}), c); got != sum {
 			t.Errorf("in parts %+v, their sum is %+v", got, sum)
@@ -294,8 +305,8 @@ func TestSemanticSuiteParts(t *testing.T) {
 		}
 		whole, head := countsOf(t, NewReplayer(tr, ReplayerOptions{}), c), countsOf(t,
 			NewReplayer(&first, ReplayerOptions{}), c)
-		if got := countsOf(t, NewReplayer(tr, ReplayerOptions{Warmup: 300}), c); got != whole.minus(head) {
-			t.Errorf("after a warm-up %+v, want %+v", got, whole.minus(head))
+		if got := countsOf(t, NewReplayer(tr, ReplayerOptions{Warmup: 300}), c); got != whole.Minus(head) {
+			t.Errorf("after a warm-up %+v, want %+v", got, whole.Minus(head))
 		}
 	})
 }
@@ -304,11 +315,11 @@ func TestSemanticRunOnAnyNumberOfJobs(t *testing.T) {
 	var specs []policies.Spec
 	forEachSemanticPolicy(t, func(_ *testing.T, e policies.Entry) { specs = append(specs, mustSpec(e.Name)) })
 	specs = append(specs, mustSpec("pfoo-similar"))
-	semantic := []CacheSpec{queryCell(t, "semantic", "lru", 1).Cache, queryCell(t, "semantic(tau=0.7)", "lru", 1).Cache}
+	semantic := []cache.Spec{queryCell(t, "semantic", "lru", 1).Cache, queryCell(t, "semantic(tau=0.7)", "lru", 1).Cache}
 	run := func(jobs int) []records.Record {
 		recs, err := Run(t.Context(), queryTrace(6, 1200, 8, 0.4), RunOptions{
-			Policies: specs, Caches: semantic, Capacities: []Capacity{CapacityOf(2, false), CapacityOf(10, false),
-				CapacityOf(50, false)}, Jobs: jobs, Seed: 3,
+			Policies: specs, Caches: semantic, Capacities: []capacity.Capacity{capacity.Of(2, false), capacity.Of(10, false),
+				capacity.Of(50, false)}, Jobs: jobs, Seed: 3,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -359,7 +370,7 @@ func TestNormalizedHitRatioAboveOne(t *testing.T) {
 
 func TestSemanticRefuses(t *testing.T) {
 	tr := queryTrace(1, 100, 3, 0.4)
-	plain := testTrace(1, 100, 20)
+	plain := policytest.Trace(1, 100, 20)
 	bare := *tr
 	bare.Queries = &traces.Queries{}
 	sample := *tr

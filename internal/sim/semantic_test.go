@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/similarity"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -17,7 +19,7 @@ func TestSemanticTouchesTheNearest(t *testing.T) {
 	pairs := []similarity.Pair{{A: 0, B: 2, Similarity: 0.95}, {A: 1, B: 2, Similarity: 0.9},
 		{A: 1, B: 4, Similarity: 0.9}}
 	n := serveSemantic(t, "semantic", "lru", 2, []policies.Object{1, 0, 2, 3, 4}, pairs)
-	if want := (Counts{Requests: 5, Hits: 1, Evictions: 2}); n != want {
+	if want := (cache.Counts{Requests: 5, Hits: 1, Evictions: 2}); n != want {
 		t.Errorf("counts %+v, want %+v", n, want)
 	}
 }
@@ -26,7 +28,7 @@ func TestSemanticTouchesTheNearest(t *testing.T) {
 func TestSemanticTouchesTheFirstOfEquals(t *testing.T) {
 	pairs := []similarity.Pair{{A: 0, B: 2, Similarity: 0.9}, {A: 1, B: 2, Similarity: 0.9}, {A: 1, B: 4, Similarity: 0.9}}
 	n := serveSemantic(t, "semantic", "lru", 2, []policies.Object{0, 1, 2, 3, 4}, pairs)
-	if want := (Counts{Requests: 5, Hits: 1, Evictions: 2}); n != want {
+	if want := (cache.Counts{Requests: 5, Hits: 1, Evictions: 2}); n != want {
 		t.Errorf("counts %+v, want %+v: 2 is to touch 0, so that 3 pushes out 1", n, want)
 	}
 }
@@ -75,17 +77,17 @@ func TestSemanticCountsWrongHits(t *testing.T) {
 	r := pairsReplayer([]policies.Object{0, 1, 2, 3, 4, 0, 5, 6}, pairs,
 		&traces.Queries{Answers: []int32{7, 7, 8, -1, 8, -1, 9}}, 0)
 	n := countsOf(t, r, queryCell(t, "semantic", "lru", 5))
-	if want := (Counts{Requests: 8, Hits: 6, Labelled: 6, LabelledHits: 4, WrongHits: 2}); n != want {
+	if want := (cache.Counts{Requests: 8, Hits: 6, Labelled: 6, LabelledHits: 4, WrongHits: 2}); n != want {
 		t.Errorf("counts %+v, want %+v", n, want)
 	}
 }
 
 // serveSemantic replays queries of which these pairs are similar.
-func serveSemantic(t *testing.T, cache, policy string, capacity int64, objects []policies.Object,
-	pairs []similarity.Pair) Counts {
+func serveSemantic(t *testing.T, kind, policy string, capacity int64, objects []policies.Object,
+	pairs []similarity.Pair) cache.Counts {
 	t.Helper()
 	r := pairsReplayer(objects, pairs, &traces.Queries{}, 0)
-	return countsOf(t, r, queryCell(t, cache, policy, capacity))
+	return countsOf(t, r, queryCell(t, kind, policy, capacity))
 }
 
 // pairsReplayer returns a replayer of queries of which these pairs are similar, instead of those that embeddings give.
@@ -96,7 +98,7 @@ func pairsReplayer(objects []policies.Object, pairs []similarity.Pair, queries *
 	return r
 }
 
-func countsOf(t *testing.T, r *Replayer, c Cell) Counts {
+func countsOf(t *testing.T, r *Replayer, c Cell) cache.Counts {
 	t.Helper()
 	out, err := r.replayOne(t.Context(), c)
 	if err != nil {
@@ -151,13 +153,13 @@ func queryTrace(seed uint64, n, topics int, spread float64) *traces.Trace {
 }
 
 // queryCell is a cell in a cache of queries.
-func queryCell(t *testing.T, cache, policy string, capacity int64) Cell {
+func queryCell(t *testing.T, kind, policy string, size int64) Cell {
 	t.Helper()
-	spec, err := ParseCache(cache)
+	spec, err := cache.Parse(kind)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := cellOf(t, policy, Capacity{Amount: capacity, Simulated: capacity}, 7)
+	c := cellOf(t, policy, capacity.Capacity{Amount: size, Simulated: size}, 7)
 	c.Cache = spec
 	return c
 }
@@ -179,7 +181,7 @@ func TestSemanticScope(t *testing.T) {
 		return byParity{p}, err
 	}
 	// 2 touches 0, though 1 is nearer, so that 3, which 0 does not answer, pushes out 1.
-	if got, want := countsOf(t, r, c), (Counts{Requests: 5, Hits: 1, Evictions: 2}); got != want {
+	if got, want := countsOf(t, r, c), (cache.Counts{Requests: 5, Hits: 1, Evictions: 2}); got != want {
 		t.Errorf("counts %+v, want %+v", got, want)
 	}
 	for _, reference := range References(c) {

@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/capacity"
+	"github.com/cachesim/cachesim/internal/policies/policytest"
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
@@ -34,19 +37,19 @@ func TestTopicsReachPolicies(t *testing.T) {
 	}
 	tr.NumObjects = len(tr.Keys)
 	tr.Objects = append(tr.Objects, 0, 1, 2)
-	for _, cache := range []string{"exact", "sets(ways=4,batch=1)"} {
-		spec, err := ParseCache(cache)
+	for _, kind := range []string{"exact", "sets(ways=4,batch=1)"} {
+		spec, err := cache.Parse(kind)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for policy, hits := range map[string]int64{"topic-lfu": 3, "lru": 0} {
-			c := Cell{Policy: specs(t, policy)[0], Cache: spec, Capacity: Capacity{Amount: 4, Simulated: 4}}
+			c := Cell{Policy: specs(t, policy)[0], Cache: spec, Capacity: capacity.Capacity{Amount: 4, Simulated: 4}}
 			recs, err := NewReplayer(tr, ReplayerOptions{}).Replay(t.Context(), []Cell{c})
 			if err != nil {
 				t.Fatal(err)
 			}
 			if recs[0].Hits != hits {
-				t.Errorf("%s in %s: %d hits, want %d", policy, cache, recs[0].Hits, hits)
+				t.Errorf("%s in %s: %d hits, want %d", policy, kind, recs[0].Hits, hits)
 			}
 		}
 	}
@@ -69,12 +72,12 @@ func TestQueriesHaveNoKeyPrefixes(t *testing.T) {
 
 // TestRACIsHeldAgainstItsRules has the optimum that may turn entries away where rac does so, and rac never beats it.
 func TestRACIsHeldAgainstItsRules(t *testing.T) {
-	tr := testTrace(11, 3000, 200)
+	tr := policytest.Trace(11, 3000, 200)
 	r := NewReplayer(tr, ReplayerOptions{})
 	for policy, optimum := range map[string]string{
 		"rac": "opt", "rac(strict=true)": "opt-bypass", "rac(protect-new=false)": "opt-bypass", "rac(variant=no-tp)": "opt", "topic-lru": "opt", "topic-lfu": "opt",
 	} {
-		c := Cell{Policy: specs(t, policy)[0], Cache: ExactCache(), Capacity: Capacity{Amount: 30, Simulated: 30}}
+		c := Cell{Policy: specs(t, policy)[0], Cache: cache.ExactSpec(), Capacity: capacity.Capacity{Amount: 30, Simulated: 30}}
 		references := References(c)
 		if len(references) != 1 || references[0].Policy.String() != optimum {
 			t.Errorf("%s is held against %v, want %s", policy, references, optimum)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
@@ -52,7 +54,7 @@ func newPlanned(rec records.Record, w workload.Workload, version string) planned
 		Model:     rec.Model,
 		Label:     rec.Label,
 		Capacity:  capacityText(&rec),
-		Sizes:     sim.CapacityUnitSize.String(),
+		Sizes:     capacity.UnitSize.String(),
 		Seed:      rec.Seed,
 		Warmup:    int(rec.Warmup),
 		Axes:      rec.Axes,
@@ -60,14 +62,14 @@ func newPlanned(rec records.Record, w workload.Workload, version string) planned
 	}
 	bytes := rec.CapacityUnit == records.Bytes
 	if bytes {
-		p.cell.Sizes = sim.CapacityBytes.String()
+		p.cell.Sizes = capacity.Bytes.String()
 	}
-	cache, cacheErr := sim.ParseCache(rec.Cache) // an error is found where the cell is replayed
+	cache, cacheErr := cache.Parse(rec.Cache) // an error is found where the cell is replayed
 	alone := rec.OptMisses == nil && rec.CompetitiveRatioMax == nil && rec.NormalizedHitRatio == nil
 	if err != nil || cacheErr != nil || alone {
 		return p
 	}
-	for _, reference := range sim.References(sim.Cell{Policy: spec, Cache: cache, Capacity: sim.Capacity{Bytes: bytes}}) {
+	for _, reference := range sim.References(sim.Cell{Policy: spec, Cache: cache, Capacity: capacity.Capacity{Bytes: bytes}}) {
 		c := p.cell
 		c.Cache, c.Policy, c.Label, c.Auxiliary = reference.Cache.String(), reference.Policy.String(), reference.Policy.String(), true
 		c.Predictor, c.Model = "", ""

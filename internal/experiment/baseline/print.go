@@ -11,6 +11,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
+	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/suggest"
@@ -144,7 +145,7 @@ func columns(moved []*Result) []column {
 	all := []column{
 		{"trace", true, func(r *Result) string { return records.Printable(r.Was.Trace) }},
 		{"policy", true, func(r *Result) string { return records.Printable(r.Was.Label) + details(&r.Was) }},
-		{"capacity", false, func(r *Result) string { return capacity(&r.Was) }},
+		{"capacity", false, func(r *Result) string { return writtenCapacity(&r.Was) }},
 		{"hit ratio was", false, func(r *Result) string { return percent(&r.Was.HitRatio) }},
 		{"is", false, func(r *Result) string { return percent(&r.Is.HitRatio) }},
 		{"points", false, func(r *Result) string { return points(&r.Was.HitRatio, &r.Is.HitRatio) }},
@@ -187,7 +188,7 @@ func movedTable(moved []*Result) table.Writer {
 
 // cell names a record among those of its trace.
 func cell(rec *records.Record) string {
-	return records.Printable(rec.Label) + " at " + capacity(rec) + details(rec)
+	return records.Printable(rec.Label) + " at " + writtenCapacity(rec) + details(rec)
 }
 
 // details says what else tells a record from others of the policy at the capacity.
@@ -196,7 +197,7 @@ func details(rec *records.Record) (s string) {
 		s += ", " + records.Printable(strings.ReplaceAll(rec.Axes, ",", ", "))
 	}
 	for _, part := range []string{rec.Predictor, rec.Cache, rec.Model} {
-		if part != "" && part != sim.ExactCache().Name() {
+		if part != "" && part != cache.ExactSpec().Name() {
 			s += ", " + records.Printable(part)
 		}
 	}
@@ -212,8 +213,8 @@ func details(rec *records.Record) (s string) {
 	return s
 }
 
-// capacity writes the capacity as it was written, and the number if that is another one.
-func capacity(rec *records.Record) string {
+// writtenCapacity writes the capacity as it was written, and the number if that is another one.
+func writtenCapacity(rec *records.Record) string {
 	number := records.Capacity(rec.Capacity, rec.CapacityUnit)
 	if !strings.HasSuffix(rec.CapacityText, "%") {
 		return number

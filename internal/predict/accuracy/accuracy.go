@@ -15,6 +15,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/interruptible"
 	"github.com/cachesim/cachesim/internal/oracle"
+	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -104,7 +105,7 @@ func compare(ctx context.Context, t *traces.Trace, spec predict.Spec, o Options)
 			t.Name, o.Warmup, o.Capacity, n)
 	}
 	nextUse := oracle.NextUse(t.Objects, t.NumObjects)
-	evicts := sim.OptEvicts(t, nextUse, o.Capacity)
+	evicts := policies.OptEvicts(t.Objects, t.NumObjects, nextUse, o.Capacity)
 	p, err := sim.NewPredictor(spec, t, o.Seed, func() []uint32 { return nextUse }, func() []bool { return evicts })
 	if err != nil {
 		return nil, err

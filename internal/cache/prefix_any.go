@@ -1,4 +1,4 @@
-package sim
+package cache
 
 import "github.com/cachesim/cachesim/internal/policies"
 
@@ -16,8 +16,8 @@ type looseBlocks struct {
 	times  []int64
 }
 
-func newLooseBlocks(c CacheConfig) (*looseBlocks, error) {
-	p, err := c.Policy.Entry.New(c.policyConfig())
+func newLooseBlocks(c Config) (*looseBlocks, error) {
+	p, err := c.Policy.Entry.New(c.PolicyConfig())
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +37,7 @@ func (b *looseBlocks) begin(blocks []policies.Object, first int, now int64, n *C
 	}
 	before := b.served
 	b.exact.Serve(Window{Objects: blocks, Times: b.times, First: first}, &b.served)
-	served := b.served.minus(before)
+	served := b.served.Minus(before)
 	n.Evictions += served.Evictions
 	if b.bound {
 		hits = int(served.Hits)

@@ -1,4 +1,4 @@
-package sim
+package cache
 
 import (
 	"fmt"
@@ -33,7 +33,7 @@ var (
 		Doc: "times that the policy named a block that others are behind, in whose place one of those left"}
 )
 
-var prefixEntry = CacheEntry{
+var prefixEntry = Entry{
 	Name: "prefix",
 	Summary: "serves prompts, which are chains of blocks: the leading run of resident blocks hits, and a block leaves " +
 		"before those that come ahead of it " +
@@ -53,8 +53,9 @@ var prefixEntry = CacheEntry{
 		{Name: "concurrency", Default: 1, Min: 1, Max: 1e6, Doc: "prompts that run at a time, in order of arrival: none of " +
 			"their blocks may leave; not with evict=any"},
 	},
-	Check: checkPrefix,
-	New:   func(c CacheConfig) (Cache, error) { return NewPrefix(c) },
+	CheckModel: checkPrefixModel,
+	Check:      checkPrefix,
+	New:        func(c Config) (Cache, error) { return NewPrefix(c) },
 }
 
 func checkPrefix(v params.Values, _ policies.Entry) error {
@@ -66,6 +67,14 @@ func checkPrefix(v params.Values, _ policies.Entry) error {
 		)
 	}
 	return nil
+}
+
+func checkPrefixModel(model string, v params.Values) error {
+	if v.Int("concurrency") == 1 {
+		return nil
+	}
+	return fmt.Errorf("cache prefix: the model %s says how many prompts run at a time; leave out the concurrency of the "+
+		"cache", model)
 }
 
 // Prefix is the cache of prompts: chains of blocks, of which an object stands for a block with all that comes before
@@ -93,7 +102,7 @@ type blockStore interface {
 }
 
 // NewPrefix returns an empty prefix cache.
-func NewPrefix(c CacheConfig) (*Prefix, error) {
+func NewPrefix(c Config) (*Prefix, error) {
 	p := &Prefix{trace: c.Trace, atOnce: c.Params.Int("concurrency"), held: make([]int32, len(c.Trace.Groups))}
 	var err error
 	if c.Params.Text("evict") == evictAny {

@@ -1,4 +1,4 @@
-package sim
+package cache
 
 import "github.com/cachesim/cachesim/internal/policies"
 

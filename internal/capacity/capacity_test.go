@@ -1,4 +1,4 @@
-package sim
+package capacity
 
 import (
 	"strings"
@@ -17,9 +17,9 @@ func sizedTrace() *traces.Trace {
 	return t
 }
 
-func amounts(t *testing.T, text string, mode CapacityMode, tr *traces.Trace) []Capacity {
+func amounts(t *testing.T, text string, mode Mode, tr *traces.Trace) []Capacity {
 	t.Helper()
-	specs, err := ParseCapacities(text)
+	specs, err := ParseList(text)
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
@@ -45,29 +45,29 @@ func TestCapacities(t *testing.T) {
 	}
 	for _, test := range []struct {
 		text string
-		mode CapacityMode
+		mode Mode
 		want []Capacity
 	}{
-		{"100", CapacityAsWritten, objects(100)},
-		{" 100 , 7 ", CapacityAsWritten, objects(100, 7)},
-		{"1%", CapacityAsWritten, objects(2)},
-		{"7%", CapacityAsWritten, objects(14)},
-		{"57%", CapacityAsWritten, objects(114)}, // 113.99999999999999 in floating point
-		{"0.1%", CapacityAsWritten, objects(1)},
-		{"150%", CapacityAsWritten, objects(300)},
-		{"1%..20%x2", CapacityAsWritten, objects(2, 4, 8, 16, 32)},
-		{"100..500+100", CapacityAsWritten, objects(100, 200, 300, 400, 500)},
-		{"0.5%..1.5%+0.5%", CapacityAsWritten, objects(1, 2, 3)},
-		{"10..100x10", CapacityAsWritten, objects(10, 100)},
-		{"1,1,0.1%", CapacityAsWritten, objects(1)},
-		{"16777216B", CapacityAsWritten, bytes(16777216)},
-		{"64MiB", CapacityAsWritten, bytes(64 << 20)},
-		{"0.5GiB,0.5GB", CapacityAsWritten, bytes(1<<29, 500_000_000)},
-		{"1KiB..4KiBx2", CapacityAsWritten, bytes(1024, 2048, 4096)},
-		{"100,1KiB", CapacityAsWritten, append(objects(100), bytes(1024)...)},
-		{"1%", CapacityBytes, bytes(2000)},
-		{"100", CapacityBytes, bytes(100)},
-		{"1%", CapacityUnitSize, objects(2)},
+		{"100", AsWritten, objects(100)},
+		{" 100 , 7 ", AsWritten, objects(100, 7)},
+		{"1%", AsWritten, objects(2)},
+		{"7%", AsWritten, objects(14)},
+		{"57%", AsWritten, objects(114)}, // 113.99999999999999 in floating point
+		{"0.1%", AsWritten, objects(1)},
+		{"150%", AsWritten, objects(300)},
+		{"1%..20%x2", AsWritten, objects(2, 4, 8, 16, 32)},
+		{"100..500+100", AsWritten, objects(100, 200, 300, 400, 500)},
+		{"0.5%..1.5%+0.5%", AsWritten, objects(1, 2, 3)},
+		{"10..100x10", AsWritten, objects(10, 100)},
+		{"1,1,0.1%", AsWritten, objects(1)},
+		{"16777216B", AsWritten, bytes(16777216)},
+		{"64MiB", AsWritten, bytes(64 << 20)},
+		{"0.5GiB,0.5GB", AsWritten, bytes(1<<29, 500_000_000)},
+		{"1KiB..4KiBx2", AsWritten, bytes(1024, 2048, 4096)},
+		{"100,1KiB", AsWritten, append(objects(100), bytes(1024)...)},
+		{"1%", Bytes, bytes(2000)},
+		{"100", Bytes, bytes(100)},
+		{"1%", UnitSize, objects(2)},
 	} {
 		got := amounts(t, test.text, test.mode, sizedTrace())
 		if len(got) != len(test.want) {
@@ -90,7 +90,7 @@ func TestCapacityOfSample(t *testing.T) {
 		"1%":   {Amount: 20, Simulated: 2}, // 200 sampled objects stand for 2000
 		"5":    {Amount: 5, Simulated: 1},
 	} {
-		if got := amounts(t, text, CapacityAsWritten, tr); len(got) != 1 || !got[0].Same(want) {
+		if got := amounts(t, text, AsWritten, tr); len(got) != 1 || !got[0].Same(want) {
 			t.Errorf("%s: got %v, want %v", text, got, want)
 		}
 	}
@@ -122,7 +122,7 @@ func TestCapacityErrors(t *testing.T) {
 		"0.1B":           "less than one byte",
 		"100,":           "want objects",
 	} {
-		_, err := ParseCapacities(text)
+		_, err := ParseList(text)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want one with %q", text, err, want)
 		}
@@ -133,15 +133,15 @@ func TestCapacityRefusedForTrace(t *testing.T) {
 	unsized := &traces.Trace{Name: "plain", Objects: []uint32{0}, NumObjects: 1, SampleRate: 1}
 	for _, test := range []struct {
 		text string
-		mode CapacityMode
+		mode Mode
 		tr   *traces.Trace
 		want string
 	}{
-		{"64MiB", CapacityAsWritten, unsized, "plain has no sizes"},
-		{"1%", CapacityBytes, unsized, "plain has no sizes"},
-		{"64MiB", CapacityUnitSize, sizedTrace(), "--unit-size ignores sizes"},
+		{"64MiB", AsWritten, unsized, "plain has no sizes"},
+		{"1%", Bytes, unsized, "plain has no sizes"},
+		{"64MiB", UnitSize, sizedTrace(), "--unit-size ignores sizes"},
 	} {
-		specs, err := ParseCapacities(test.text)
+		specs, err := ParseList(test.text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -154,8 +154,8 @@ func TestCapacityRefusedForTrace(t *testing.T) {
 // What a range expands to can be written alone, and means the same then.
 func TestCapacityText(t *testing.T) {
 	tr := sizedTrace()
-	for _, c := range amounts(t, "1%..20%x2,0.1%..0.3%+0.1%,10..100x3,1KiB..5KiBx1.5,7%,64KiB", CapacityAsWritten, tr) {
-		if again := amounts(t, c.Text, CapacityAsWritten, tr); len(again) != 1 || again[0] != c {
+	for _, c := range amounts(t, "1%..20%x2,0.1%..0.3%+0.1%,10..100x3,1KiB..5KiBx1.5,7%,64KiB", AsWritten, tr) {
+		if again := amounts(t, c.Text, AsWritten, tr); len(again) != 1 || again[0] != c {
 			t.Errorf("%+v is read again as %+v", c, again)
 		}
 	}
@@ -175,12 +175,12 @@ func TestParseBytes(t *testing.T) {
 }
 
 func TestCapacityModesAreNamed(t *testing.T) {
-	for _, mode := range []CapacityMode{CapacityAsWritten, CapacityUnitSize, CapacityBytes} {
-		if got, err := ParseCapacityMode(mode.String()); err != nil || got != mode {
+	for _, mode := range []Mode{AsWritten, UnitSize, Bytes} {
+		if got, err := ParseMode(mode.String()); err != nil || got != mode {
 			t.Errorf("%s is read as %v: %v", mode, got, err)
 		}
 	}
-	if _, err := ParseCapacityMode("byte"); err == nil || !strings.Contains(err.Error(), `did you mean "bytes"?`) {
+	if _, err := ParseMode("byte"); err == nil || !strings.Contains(err.Error(), `did you mean "bytes"?`) {
 		t.Errorf("byte: %v", err)
 	}
 }
@@ -188,13 +188,13 @@ func TestCapacityModesAreNamed(t *testing.T) {
 func TestCountsBytes(t *testing.T) {
 	for _, test := range []struct {
 		text string
-		mode CapacityMode
+		mode Mode
 		want bool
 	}{
-		{"10", CapacityAsWritten, false}, {"1%", CapacityAsWritten, false}, {"1MiB", CapacityAsWritten, true},
-		{"10", CapacityBytes, true}, {"1%", CapacityBytes, true}, {"1%", CapacityUnitSize, false},
+		{"10", AsWritten, false}, {"1%", AsWritten, false}, {"1MiB", AsWritten, true},
+		{"10", Bytes, true}, {"1%", Bytes, true}, {"1%", UnitSize, false},
 	} {
-		specs, err := ParseCapacities(test.text)
+		specs, err := ParseList(test.text)
 		if err != nil {
 			t.Fatal(err)
 		}

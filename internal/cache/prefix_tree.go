@@ -1,4 +1,4 @@
-package sim
+package cache
 
 import (
 	"fmt"
@@ -62,7 +62,7 @@ type prefixNode struct {
 	resident bool
 }
 
-func newPrefixTree(c CacheConfig) (*prefixTree, error) {
+func newPrefixTree(c Config) (*prefixTree, error) {
 	t := &prefixTree{
 		nodes: make([]prefixNode, c.Trace.NumObjects), parents: c.Trace.Prompts.Parents,
 		capacity: int(min(c.Capacity, int64(c.Trace.NumObjects))),
@@ -75,8 +75,8 @@ func newPrefixTree(c CacheConfig) (*prefixTree, error) {
 }
 
 // usePolicy builds the policy, and makes it choose leaves where it does not by itself.
-func (t *prefixTree) usePolicy(c CacheConfig) error {
-	config := c.policyConfig()
+func (t *prefixTree) usePolicy(c Config) error {
+	config := c.PolicyConfig()
 	config.Holds = c.Policy.Entry.Holds
 	silenced := silence(&config)
 	p, err := c.Policy.Entry.New(config)
@@ -101,9 +101,9 @@ func (t *prefixTree) usePolicy(c CacheConfig) error {
 
 func (t *prefixTree) Counters() []policies.Counter {
 	if chooser, ok := t.policy.(*leafChooser); ok {
-		return append(countersOf(chooser.policy), policies.Counter{Name: "inner_victims", Value: float64(chooser.inner)})
+		return append(CountersOf(chooser.policy), policies.Counter{Name: "inner_victims", Value: float64(chooser.inner)})
 	}
-	return countersOf(t.policy)
+	return CountersOf(t.policy)
 }
 
 func (t *prefixTree) begin(blocks []policies.Object, first int, now int64, n *Counts) (hits, held int) {

@@ -16,7 +16,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/cachesim/cachesim/internal/sim/event"
+	"github.com/cachesim/cachesim/internal/event"
 )
 
 // Arrivals says when prompts come.

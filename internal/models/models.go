@@ -1,4 +1,4 @@
-package sim
+package models
 
 import (
 	"context"
@@ -6,14 +6,15 @@ import (
 	"slices"
 	"time"
 
+	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
-// ModelEntry describes one model of the time that requests take.
-type ModelEntry struct {
+// Entry describes one model of the time that requests take.
+type Entry struct {
 	Name    string
 	Summary string // one line: what takes time
 	Source  string // of the model and its constants
@@ -25,18 +26,19 @@ type ModelEntry struct {
 	// none such.
 	Check func(v params.Values, t *traces.Trace) error
 	// Run replays the trace through the cache on a virtual clock. It stops early with ctx's error.
-	Run func(ctx context.Context, c ModelConfig) (Counts, Latency, error)
+	Run func(ctx context.Context, c Config) (cache.Counts, Latency, error)
 }
 
 // Signature implements params.Named.
-func (e ModelEntry) Signature() (string, []params.Param) { return e.Name, e.Params }
+func (e Entry) Signature() (string, []params.Param) { return e.Name, e.Params }
 
-// ModelConfig is what a model runs on.
-type ModelConfig struct {
-	ReplayOptions
-	Trace  *traces.Trace
-	Cache  Cache
-	Params params.Values
+// Config is what a model runs on.
+type Config struct {
+	Trace    *traces.Trace
+	Cache    cache.Cache
+	Warmup   int         // requests at the start that are served but not counted
+	Progress func(n int) // called with the number of requests served since the last call; may be nil
+	Params   params.Values
 	// Cost returns what the predictions of the cache's policy have cost so far.
 	Cost func() predict.Cost
 }
@@ -104,50 +106,50 @@ func init() {
 	}
 }
 
-// ModelSpec is a model with its parameters: what a user writes as `sls(host_gbs=120)`.
-type ModelSpec = params.Spec[ModelEntry]
+// Spec is a model with its parameters: what a user writes as `sls(host_gbs=120)`.
+type Spec = params.Spec[Entry]
 
-var modelEntries = []ModelEntry{slsEntry, prefillEntry}
+var modelEntries = []Entry{slsEntry, prefillEntry}
 
 var models = params.Table("model", "sls", modelEntries)
 
-// Models returns every entry in the order in which `cachesim models` prints them.
-func Models() []ModelEntry { return slices.Clone(modelEntries) }
+// All returns every entry in the order in which `cachesim models` prints them.
+func All() []Entry { return slices.Clone(modelEntries) }
 
-// ParseModel reads one model.
-func ParseModel(text string) (ModelSpec, error) { return models.Parse(text) }
+// Parse reads one model.
+func Parse(text string) (Spec, error) { return models.Parse(text) }
 
-// ParseModels reads a comma-separated list of models.
-func ParseModels(text string) ([]ModelSpec, error) { return models.ParseList(text) }
+// ParseList reads a comma-separated list of models.
+func ParseList(text string) ([]Spec, error) { return models.ParseList(text) }
 
-// ModelNames returns the names of the models.
-func ModelNames() []string { return models.Names() }
+// Names returns the names of the models.
+func Names() []string { return models.Names() }
 
 // groupReplay serves the groups of a trace one by one, for a model that says when.
 type groupReplay struct {
-	ModelConfig
+	Config
 	starts []int // positions at which the groups begin
-	total  Counts
-	warm   Counts // what of total was served before the warm-up ended
-	warmed int    // groups that begin before it ended
+	total  cache.Counts
+	warm   cache.Counts // what of total was served before the warm-up ended
+	warmed int          // groups that begin before it ended
 }
 
-func newGroupReplay(c ModelConfig, starts []int) *groupReplay {
-	r := &groupReplay{ModelConfig: c, starts: starts}
+func newGroupReplay(c Config, starts []int) *groupReplay {
+	r := &groupReplay{Config: c, starts: starts}
 	r.warmed, _ = slices.BinarySearch(starts, c.Warmup)
 	return r
 }
 
 // served is what the cache had of a group.
 type served struct {
-	Window
+	cache.Window
 	misses    int64
 	hitTokens int64
 	cost      predict.Cost // of the predictions meanwhile
 }
 
 // serve has the cache serve group i.
-func (r *groupReplay) serve(i int, serve func(Window, *Counts)) served {
+func (r *groupReplay) serve(i int, serve func(cache.Window, *cache.Counts)) served {
 	from, to := r.starts[i], len(r.Trace.Objects)
 	if i+1 < len(r.starts) {
 		to = r.starts[i+1]
@@ -155,15 +157,15 @@ func (r *groupReplay) serve(i int, serve func(Window, *Counts)) served {
 	if i == r.warmed {
 		r.warm = r.total
 	}
-	w := window(r.Trace, from, to, false, nil)
+	w := cache.WindowOf(r.Trace, from, to, false, nil)
 	before, cost := r.total, r.Cost()
 	serve(w, &r.total)
 	if r.Progress != nil {
 		r.Progress(to - from)
 	}
-	now := r.total.minus(before)
+	now := r.total.Minus(before)
 	return served{w, now.Misses(), now.HitTokens, r.Cost().Minus(cost)}
 }
 
 // counts returns what was served after the warm-up.
-func (r *groupReplay) counts() Counts { return r.total.minus(r.warm) }
+func (r *groupReplay) counts() cache.Counts { return r.total.Minus(r.warm) }

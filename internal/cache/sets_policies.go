@@ -1,4 +1,4 @@
-package sim
+package cache
 
 import (
 	"cmp"
@@ -60,7 +60,7 @@ func (p *policyPerSet) appendMissed(to []policies.Object) []policies.Object {
 	return to
 }
 
-func newPolicyPerSet(c CacheConfig, x *setIndex, b batches) (*policyPerSet, error) {
+func newPolicyPerSet(c Config, x *setIndex, b batches) (*policyPerSet, error) {
 	p := &policyPerSet{setIndex: x, each: make([]oneSet, x.sets), local: make([]uint32, len(x.home)),
 		states: make([]setState, len(x.home)), batch: 1}
 	p.number()
@@ -97,7 +97,7 @@ func (p *policyPerSet) number() {
 }
 
 // build makes the policy of a set.
-func (p *policyPerSet) build(c CacheConfig, i int) error {
+func (p *policyPerSet) build(c Config, i int) error {
 	set := &p.each[i]
 	config := policies.Config{
 		Capacity: int64(p.ways), Unit: true, Objects: len(set.members), Requests: len(c.Trace.Objects),
@@ -245,7 +245,7 @@ func (p *policyPerSet) request(l lookup) policies.Request {
 // counters returns the sums of the counters of all policies.
 func (p *policyPerSet) counters() (sums []policies.Counter) {
 	for i := range p.each {
-		for k, c := range countersOf(p.each[i].policy) {
+		for k, c := range CountersOf(p.each[i].policy) {
 			if i == 0 {
 				sums = append(sums, c)
 			} else {

@@ -1,16 +1,17 @@
-package sim
+package models
 
 import (
 	"context"
 	"fmt"
 	"slices"
 
+	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/models/prefill"
 	"github.com/cachesim/cachesim/internal/params"
-	"github.com/cachesim/cachesim/internal/sim/prefill"
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
-var prefillEntry = ModelEntry{
+var prefillEntry = Entry{
 	Name: "prefill",
 	Summary: "prompts to a language model: the time to the first token, for which what is not cached must be computed; " +
 		"throughput counts prompts",
@@ -86,23 +87,23 @@ func checkPrefill(v params.Values, t *traces.Trace) error {
 // promptCache is a cache that serves prompts and holds their blocks while they run.
 type promptCache interface {
 	// Begin serves a prompt, counted from 0, and holds its blocks.
-	Begin(prompt int, n *Counts) (hitTokens int64)
+	Begin(prompt int, n *cache.Counts) (hitTokens int64)
 	// Finish lets the blocks of a prompt go that has begun.
 	Finish(prompt int)
 }
 
-func runPrefill(ctx context.Context, c ModelConfig) (Counts, Latency, error) {
-	cache, ok := c.Cache.(promptCache)
+func runPrefill(ctx context.Context, c Config) (cache.Counts, Latency, error) {
+	served, ok := c.Cache.(promptCache)
 	if !ok {
-		return Counts{}, Latency{}, fmt.Errorf("model prefill: a cache of type %T does not lock prompts", c.Cache)
+		return cache.Counts{}, Latency{}, fmt.Errorf("model prefill: a cache of type %T does not lock prompts", c.Cache)
 	}
-	replay := &prefillReplay{newGroupReplay(c, c.Trace.Groups), cache}
+	replay := &prefillReplay{newGroupReplay(c, c.Trace.Groups), served}
 	p := c.Trace.Prompts
 	prompts := prefill.Prompts{Tokens: p.InputTokens, Outputs: outputs(p,
 		c.Params.Int("output")), Sessions: p.Sessions, Arrivals: p.Arrivals}
 	all, err := prefill.Run(ctx, prompts, replay, prefillConfig(c.Params))
 	if err != nil {
-		return Counts{}, Latency{}, fmt.Errorf("model prefill: %w", err)
+		return cache.Counts{}, Latency{}, fmt.Errorf("model prefill: %w", err)
 	}
 	counted := all[replay.warmed:]
 	return replay.counts(), newLatency(counted, int64(len(counted)),
@@ -161,7 +162,7 @@ type prefillReplay struct {
 }
 
 func (r *prefillReplay) Begin(i int) prefill.Hit {
-	s := r.serve(i, func(_ Window, n *Counts) { r.cache.Begin(i, n) })
+	s := r.serve(i, func(_ cache.Window, n *cache.Counts) { r.cache.Begin(i, n) })
 	return prefill.Hit{Tokens: int(s.hitTokens), Calls: s.cost.Calls, Predictions: s.cost.Predictions,
 		Trained: s.cost.Training.Work}
 }

@@ -1,9 +1,14 @@
 // Package sim replays traces through caches and turns what happened into records. A cache decides what a hit is and how
 // full it is, a policy (package policies) decides who leaves; Replay drives the two over a trace, and Run does so for
 // many policies and capacities on all cores.
-package sim
+package cache
 
-import "github.com/cachesim/cachesim/internal/policies"
+import (
+	"slices"
+
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/traces"
+)
 
 // Cache decides what a hit is, what may be evicted and how full it is. Exact is one; set-associative, prefix-tree and
 // semantic caches are others.
@@ -17,8 +22,8 @@ type Reporting interface {
 	Counters() []policies.Counter
 }
 
-// countersOf returns the counters of a policy that has some.
-func countersOf(p policies.Policy) []policies.Counter {
+// CountersOf returns the counters of a policy that has some.
+func CountersOf(p policies.Policy) []policies.Counter {
 	if reporter, ok := p.(policies.Reporter); ok {
 		return reporter.Counters()
 	}
@@ -34,6 +39,31 @@ type Window struct {
 	// Groups are the positions in the trace at which the groups of this window begin, First the first of them: a window of
 	// a trace with groups holds whole ones. Nil where requests come alone.
 	Groups []int
+}
+
+// WindowOf returns the requests [from, to). Sizes per object are spread over the requests in the buffer.
+func WindowOf(t *traces.Trace, from, to int, bytes bool, buffer []int64) Window {
+	w := Window{Objects: t.Objects[from:to], First: from}
+	if t.Groups != nil {
+		first, _ := slices.BinarySearch(t.Groups, from)
+		end, _ := slices.BinarySearch(t.Groups, to)
+		w.Groups = t.Groups[first:end]
+	}
+	if t.Times != nil {
+		w.Times = t.Times[from:to]
+	}
+	if !bytes {
+		return w
+	}
+	if t.RequestSizes != nil {
+		w.Sizes = t.RequestSizes[from:to]
+		return w
+	}
+	w.Sizes = buffer[:to-from]
+	for i, o := range w.Objects {
+		w.Sizes[i] = t.ObjectSizes[o]
+	}
+	return w
 }
 
 // Counts are the sums over the requests that a cache served.
@@ -59,8 +89,8 @@ type Counts struct {
 // Misses returns the requests that did not hit.
 func (c Counts) Misses() int64 { return c.Requests - c.Hits }
 
-// minus returns the counts since an earlier state.
-func (c Counts) minus(earlier Counts) Counts {
+// Minus returns the counts since an earlier state.
+func (c Counts) Minus(earlier Counts) Counts {
 	return Counts{
 		Requests:  c.Requests - earlier.Requests,
 		Hits:      c.Hits - earlier.Hits,
@@ -78,8 +108,8 @@ func (c Counts) minus(earlier Counts) Counts {
 	}
 }
 
-// plus returns the sum of two counts.
-func (c Counts) plus(other Counts) Counts {
+// Plus returns the sum of two counts.
+func (c Counts) Plus(other Counts) Counts {
 	return Counts{
 		Requests:  c.Requests + other.Requests,
 		Hits:      c.Hits + other.Hits,

@@ -1,4 +1,4 @@
-package sim
+package cache
 
 import (
 	"fmt"
@@ -6,21 +6,22 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 )
 
-var exactEntry = CacheEntry{
-	Name:    "exact",
-	Summary: "a request hits where its own object is resident; any object may leave",
-	Source:  "cachesim",
-	New:     func(c CacheConfig) (Cache, error) { return newExactCache(c) },
+var exactEntry = Entry{
+	Name:     "exact",
+	Summary:  "a request hits where its own object is resident; any object may leave",
+	Source:   "cachesim",
+	OneByOne: true,
+	New:      func(c Config) (Cache, error) { return newExactCache(c) },
 }
 
 // newExactCache returns the exact-match cache of a policy: its batch path where it has one.
-func newExactCache(c CacheConfig) (Cache, error) {
-	p, err := c.Policy.Entry.New(c.policyConfig())
+func newExactCache(c Config) (Cache, error) {
+	p, err := c.Policy.Entry.New(c.PolicyConfig())
 	if err != nil {
 		return nil, err
 	}
 	if batch, ok := p.(policies.UnitReplayer); ok && c.Unit {
-		return batchExact{batch}, nil
+		return NewBatchExact(batch), nil
 	}
 	return NewExact(p, c.Capacity, c.Trace.NumObjects), nil
 }
@@ -44,7 +45,7 @@ func NewExact(p policies.Policy, capacity int64, objects int) *Exact {
 }
 
 // Counters implements Reporting.
-func (c *Exact) Counters() []policies.Counter { return countersOf(c.policy) }
+func (c *Exact) Counters() []policies.Counter { return CountersOf(c.policy) }
 
 // Used returns how much of the capacity is taken.
 func (c *Exact) Used() int64 { return c.used }
@@ -103,6 +104,12 @@ func (c *Exact) miss(r policies.Request, n *Counts) {
 	c.used += r.Size
 }
 
+// Remove drops o, which is resident, for a reason that is not the policy's.
+func (c *Exact) Remove(o policies.Object) {
+	c.policy.Remove(o)
+	c.drop(o)
+}
+
 // drop takes o out of the accounts. A policy that names an object twice, or one that is not here, is broken.
 func (c *Exact) drop(o policies.Object) {
 	if c.stored[o] == 0 {
@@ -128,7 +135,10 @@ type batchExact struct {
 	policy policies.UnitReplayer
 }
 
-func (c batchExact) Counters() []policies.Counter { return countersOf(c.policy) }
+// NewBatchExact returns the cache in which a policy, which is fresh, serves whole runs of requests by itself.
+func NewBatchExact(p policies.UnitReplayer) Cache { return batchExact{p} }
+
+func (c batchExact) Counters() []policies.Counter { return CountersOf(c.policy) }
 
 func (c batchExact) Serve(w Window, n *Counts) {
 	hits, evictions := c.policy.ReplayUnit(w.Objects, w.First)

@@ -1,14 +1,15 @@
-package sim
+package models
 
 import (
 	"context"
 	"fmt"
 	"time"
 
+	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/models/sls"
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/laru"
-	"github.com/cachesim/cachesim/internal/sim/sls"
 )
 
 // Choices of how batches use a memory.
@@ -17,7 +18,7 @@ const (
 	memoryQueued = "queued"
 )
 
-var slsEntry = ModelEntry{
+var slsEntry = Entry{
 	Name: "sls",
 	Summary: "batches of embedding lookups: cached vectors are read from the memory of a GPU, the others from that of " +
 		"its host; throughput counts lookups",
@@ -49,25 +50,25 @@ var slsEntry = ModelEntry{
 
 // batchCache is a cache that serves the requests of a batch together.
 type batchCache interface {
-	Cache
-	// batchStarts returns the positions at which the batches begin.
-	batchStarts() []int
-	// watch returns a function that tells what the last batch missed, each object once. It is called before the first
+	cache.Cache
+	// BatchStarts returns the positions at which the batches begin.
+	BatchStarts() []int
+	// Watch returns a function that tells what the last batch missed, each object once. It is called before the first
 	// request.
-	watch() (missed func() []policies.Object)
-	// background returns the worker that makes the policy's predictions in the background, nil where the policy waits for
+	Watch() (missed func() []policies.Object)
+	// Background returns the worker that makes the policy's predictions in the background, nil where the policy waits for
 	// them or makes none.
-	background() *laru.Worker
+	Background() *laru.Worker
 }
 
-func runSLS(ctx context.Context, c ModelConfig) (Counts, Latency, error) {
-	cache, ok := c.Cache.(batchCache)
+func runSLS(ctx context.Context, c Config) (cache.Counts, Latency, error) {
+	served, ok := c.Cache.(batchCache)
 	if !ok {
-		return Counts{}, Latency{}, fmt.Errorf("model sls: a cache of type %T does not serve batches", c.Cache)
+		return cache.Counts{}, Latency{}, fmt.Errorf("model sls: a cache of type %T does not serve batches", c.Cache)
 	}
-	background := cache.background()
+	background := served.Background()
 	if background != nil && background.Latency() != 0 {
-		return Counts{}, Latency{}, fmt.Errorf("latency=%d: the model sls says how long predictions take; leave it out, "+
+		return cache.Counts{}, Latency{}, fmt.Errorf("latency=%d: the model sls says how long predictions take; leave it out, "+
 			"and write --model 'sls(predict_ns=80)'",
 			background.Latency())
 	}
@@ -81,18 +82,16 @@ func runSLS(ctx context.Context, c ModelConfig) (Counts, Latency, error) {
 		Outstanding: v.Int("outstanding"),
 		PredictRow:  time.Duration(v.Int("predict_ns")),
 		TrainUnit:   v.Float("train_ns"),
-		InFlight: v.Int(
-			"inflight",
-		),
-		Queued: v.Text("memory") == memoryQueued,
-		Rate:   v.Float("rate"),
-		Seed:   uint64(v.Int("seed")),
+		InFlight:    v.Int("inflight"),
+		Queued:      v.Text("memory") == memoryQueued,
+		Rate:        v.Float("rate"),
+		Seed:        uint64(v.Int("seed")),
 	}
-	replay := &slsReplay{groupReplay: newGroupReplay(c, cache.batchStarts()), cache: cache, missed: cache.watch(),
+	replay := &slsReplay{groupReplay: newGroupReplay(c, served.BatchStarts()), cache: served, missed: served.Watch(),
 		background: background}
 	batches, err := sls.Run(ctx, len(replay.starts), replay, config)
 	if err != nil {
-		return Counts{}, Latency{}, fmt.Errorf("model sls: %w", err)
+		return cache.Counts{}, Latency{}, fmt.Errorf("model sls: %w", err)
 	}
 	counts := replay.counts()
 	return counts, newLatency(batches[replay.warmed:], counts.Requests,

@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/cachesim/cachesim/internal/sim/event"
+	"github.com/cachesim/cachesim/internal/event"
 )
 
 // scripted is a cache whose answers are written down.

@@ -1,7 +1,8 @@
-package sim
+package cache
 
 import (
 	"fmt"
+	"maps"
 
 	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/params"
@@ -11,8 +12,9 @@ import (
 
 // Choices of the parameters of the semantic cache.
 const (
-	matchSimilar  = "similar"
-	matchIdentity = "identity"
+	matchSimilar = "similar"
+	// MatchIdentity says that only the entry of the same query answers.
+	MatchIdentity = "identity"
 	scopeGlobal   = "global"
 	scopeTopic    = "topic"
 )
@@ -37,7 +39,7 @@ var (
 	labelMetrics = []metric.Metric{labelledRequests, labelledHits, wrongHits, wrongAnswerRatio, wrongHitRatio}
 )
 
-var semanticEntry = CacheEntry{
+var semanticEntry = Entry{
 	Name: "semantic",
 	Summary: "serves queries with embeddings: a query is answered by the resident entry that is most similar to it, " +
 		"if that is similar enough",
@@ -46,6 +48,7 @@ var semanticEntry = CacheEntry{
 	Metrics:     append([]metric.Metric{normalizedHitRatio}, labelMetrics...),
 	ObjectsOnly: true,
 	Queries:     true,
+	OneByOne:    true,
 	Params: []params.Param{
 		{
 			Name:    "tau",
@@ -54,7 +57,7 @@ var semanticEntry = CacheEntry{
 			Max:     1,
 			Doc:     "a resident entry answers a query from this similarity (cosine) on",
 		},
-		{Name: "match", Default: matchSimilar, Choices: []string{matchSimilar, matchIdentity}, Doc: "what hits: similar: " +
+		{Name: "match", Default: matchSimilar, Choices: []string{matchSimilar, MatchIdentity}, Doc: "what hits: similar: " +
 			"the nearest resident entry from tau on ; identity: " +
 			"the entry of the same query id alone, though policies still see similarities"},
 		{Name: "scope", Default: scopeGlobal, Choices: []string{scopeGlobal, scopeTopic}, Doc: "where an answer is looked " +
@@ -62,33 +65,61 @@ var semanticEntry = CacheEntry{
 			"the topic of the query, for policies that sort entries into topics"},
 	},
 	Check: checkSemantic,
-	New:   func(c CacheConfig) (Cache, error) { return newSemantic(c) },
+	New:   func(c Config) (Cache, error) { return newSemantic(c) },
 }
 
 func checkSemantic(v params.Values, p policies.Entry) error {
-	if v.Text("match") == matchIdentity {
+	if v.Text("match") == MatchIdentity {
 		return nil
 	}
 	switch {
 	case p.Kind == policies.Offline && !p.Similar:
 		return fmt.Errorf("policy %s knows when the same query comes again, which is not what hits in a semantic cache; "+
 			"write farthest-similar, or semantic(match=%s)",
-			p.Name, matchIdentity)
+			p.Name, MatchIdentity)
 	case p.Predicts:
 		return fmt.Errorf("policy %s asks when the same query comes again, which is not what hits in a semantic cache; "+
-			"write semantic(match=%s)", p.Name, matchIdentity)
+			"write semantic(match=%s)", p.Name, MatchIdentity)
 	}
 	return nil
 }
 
-// identityOnly is a threshold that no similarity reaches: only the entry of the same query answers.
-const identityOnly = 2
+// IdentityOnly is a threshold that no similarity reaches: only the entry of the same query answers.
+const IdentityOnly = 2
+
+// HitFrom returns the similarity from which on an entry answers a query in a cache: IdentityOnly where that takes the same
+// object.
+func HitFrom(c Spec) float64 {
+	if !c.Entry.Queries {
+		return IdentityOnly
+	}
+	return semanticHitFrom(c.Params)
+}
+
+// Tau returns the threshold that a cache names, whether queries hit by it or by identity.
+func Tau(c Spec) float64 {
+	if !c.Entry.Queries {
+		return IdentityOnly
+	}
+	return c.Params.Float("tau")
+}
+
+// AnswersSimilar reports whether entries answer other queries than their own in a cache.
+func AnswersSimilar(c Spec) bool { return HitFrom(c) <= 1 }
+
+// InAllTopics returns a cache of queries that looks for answers among all entries. What a policy could have had
+// elsewhere counts against it, and a reference that sorts nothing into topics can be replayed there.
+func InAllTopics(c Spec) Spec {
+	c.Params = maps.Clone(c.Params)
+	c.Params["scope"] = scopeGlobal
+	return c
+}
 
 // semanticHitFrom returns the similarity from which on an entry answers a query in a semantic cache with these
 // parameters.
 func semanticHitFrom(v params.Values) float64 {
-	if v.Text("match") == matchIdentity {
-		return identityOnly
+	if v.Text("match") == MatchIdentity {
+		return IdentityOnly
 	}
 	return v.Float("tau")
 }
@@ -107,8 +138,8 @@ type Semantic struct {
 	answers []int32
 }
 
-func newSemantic(c CacheConfig) (*Semantic, error) {
-	p, err := c.Policy.Entry.New(c.policyConfig())
+func newSemantic(c Config) (*Semantic, error) {
+	p, err := c.Policy.Entry.New(c.PolicyConfig())
 	if err != nil {
 		return nil, err
 	}

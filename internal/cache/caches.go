@@ -1,4 +1,4 @@
-package sim
+package cache
 
 import (
 	"slices"
@@ -11,8 +11,8 @@ import (
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
-// CacheEntry describes one kind of cache.
-type CacheEntry struct {
+// Entry describes one kind of cache.
+type Entry struct {
 	Name    string
 	Summary string // one line: what a hit is and what may leave
 	Source  string
@@ -27,16 +27,20 @@ type CacheEntry struct {
 	Prompts bool
 	// Queries says that it serves queries with embeddings, and so needs a trace of them.
 	Queries bool
+	// OneByOne says that it serves each request by itself, so that what a policy decides belongs to one request.
+	OneByOne bool
+	// CheckModel refuses parameters that a model of time decides itself; nil where there are none.
+	CheckModel func(model string, values params.Values) error
 	// Check refuses a policy that cannot work in such a cache; nil where all can.
 	Check func(values params.Values, policy policies.Entry) error
-	New   func(CacheConfig) (Cache, error)
+	New   func(Config) (Cache, error)
 }
 
 // Signature implements params.Named.
-func (e CacheEntry) Signature() (string, []params.Param) { return e.Name, e.Params }
+func (e Entry) Signature() (string, []params.Param) { return e.Name, e.Params }
 
-// CacheConfig is what a cache is built from.
-type CacheConfig struct {
+// Config is what a cache is built from.
+type Config struct {
 	Trace    *traces.Trace // what will be served; a cache must not look ahead
 	Capacity int64
 	Unit     bool // capacity counts objects
@@ -53,8 +57,8 @@ type CacheConfig struct {
 	Predictor predict.Predictor
 }
 
-// policyConfig returns what the policy of a cache that has only one is built from.
-func (c CacheConfig) policyConfig() policies.Config {
+// PolicyConfig returns what the policy of a cache that has only one is built from.
+func (c Config) PolicyConfig() policies.Config {
 	config := policies.Config{
 		Capacity:  c.Capacity,
 		Unit:      c.Unit,
@@ -72,10 +76,10 @@ func (c CacheConfig) policyConfig() policies.Config {
 	return config
 }
 
-// CacheSpec is a kind of cache with its parameters: what a user writes as `sets(ways=64)`.
-type CacheSpec = params.Spec[CacheEntry]
+// Spec is a kind of cache with its parameters: what a user writes as `sets(ways=64)`.
+type Spec = params.Spec[Entry]
 
-var cacheEntries = []CacheEntry{exactEntry, setsEntry, prefixEntry, semanticEntry}
+var cacheEntries = []Entry{exactEntry, setsEntry, prefixEntry, semanticEntry}
 
 func init() {
 	for _, e := range cacheEntries {
@@ -85,34 +89,20 @@ func init() {
 
 var caches = params.Table("cache", "exact", cacheEntries)
 
-// Caches returns every entry in the order in which `cachesim caches` prints them.
-func Caches() []CacheEntry { return slices.Clone(cacheEntries) }
+// All returns every entry in the order in which `cachesim caches` prints them.
+func All() []Entry { return slices.Clone(cacheEntries) }
 
-// ParseCache reads one kind of cache.
-func ParseCache(text string) (CacheSpec, error) { return caches.Parse(text) }
+// Parse reads one kind of cache.
+func Parse(text string) (Spec, error) { return caches.Parse(text) }
 
-// ParseCaches reads a comma-separated list of kinds of caches.
-func ParseCaches(text string) ([]CacheSpec, error) { return caches.ParseList(text) }
+// ParseList reads a comma-separated list of kinds of caches.
+func ParseList(text string) ([]Spec, error) { return caches.ParseList(text) }
 
-// CacheNames returns the names of the kinds of caches.
-func CacheNames() []string { return caches.Names() }
+// Names returns the names of the kinds of caches.
+func Names() []string { return caches.Names() }
 
-// ExactCache is the cache in which a request hits where its own object is resident.
-func ExactCache() CacheSpec { return CacheSpec{Entry: exactEntry, Params: params.Values{}} }
+// IsExact reports whether a request hits where its own object is resident, and any object may leave.
+func IsExact(c Spec) bool { return c.Name() == exactEntry.Name }
 
-// Needs returns what the cells of these caches and policies need of their trace; bytes says that a capacity counts
-// bytes. Keys are for caches that hash them, and for policies that make topics of their prefixes in caches that know
-// nothing better of the objects.
-func Needs(caches []CacheSpec, specs []policies.Spec, bytes bool) (needs traces.Needs) {
-	needs.Sizes = bytes
-	for _, c := range caches {
-		for _, p := range specs {
-			relates, queries := p.Entry.Relates, c.Entry.Queries
-			needs = needs.Union(traces.Needs{
-				Times: policies.NeedsClock(p), Keys: c.Entry.Keys || relates && !queries,
-				Kind: queries || relates, Embeddings: queries,
-			})
-		}
-	}
-	return needs
-}
+// ExactSpec is the cache in which a request hits where its own object is resident.
+func ExactSpec() Spec { return Spec{Entry: exactEntry, Params: params.Values{}} }

@@ -1,4 +1,4 @@
-package sim
+package cache
 
 import (
 	"fmt"
@@ -60,7 +60,7 @@ func newSlabRanked(x *setIndex, predictor predict.Predictor, candidates int) *sl
 }
 
 // newSlabLARU returns the server for laru.
-func newSlabLARU(c CacheConfig, x *setIndex) (*slabRanked, error) {
+func newSlabLARU(c Config, x *setIndex) (*slabRanked, error) {
 	settings, err := laru.Read(c.Policy.Params, x.ways)
 	if err != nil {
 		return nil, err

@@ -17,7 +17,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/cachesim/cachesim/internal/sim/event"
+	"github.com/cachesim/cachesim/internal/event"
 )
 
 // Config are the constants of the model.

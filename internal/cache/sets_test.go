@@ -1,4 +1,4 @@
-package sim
+package cache
 
 import (
 	"cmp"
@@ -11,7 +11,9 @@ import (
 
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/policies"
+	_ "github.com/cachesim/cachesim/internal/policies/all"
 	"github.com/cachesim/cachesim/internal/policies/laru"
+	"github.com/cachesim/cachesim/internal/policies/policytest"
 	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/traces"
 )
@@ -187,7 +189,7 @@ func (n *naiveSets) replace(o uint32) (evictions int) {
 
 // batchedTrace is testTrace in batches of random lengths, with keys.
 func batchedTrace(seed uint64, n, m, longest int) *traces.Trace {
-	t := testTrace(seed, n, m)
+	t := policytest.Trace(seed, n, m)
 	rng := rand.New(rand.NewPCG(seed, 2))
 	for pos := 0; pos < n; pos += 1 + rng.IntN(longest) {
 		t.Groups = append(t.Groups, pos)
@@ -205,7 +207,7 @@ func batchedTrace(seed uint64, n, m, longest int) *traces.Trace {
 // setsOf builds the cache of a policy; predictor may be "".
 func setsOf(tb testing.TB, t *traces.Trace, cache, policy, predictor string, capacity int) Cache {
 	tb.Helper()
-	spec, err := ParseCache(cache)
+	spec, err := Parse(cache)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -218,14 +220,14 @@ func setsOf(tb testing.TB, t *traces.Trace, cache, policy, predictor string, cap
 			tb.Fatal(err)
 		}
 	}
-	config := CacheConfig{
+	config := Config{
 		Trace:    t,
 		Capacity: int64(capacity),
 		Unit:     true,
 		Params:   spec.Params,
 		Policy:   p,
 		Seed:     7,
-		NextUse:  func() []uint32 { return nextUse(t) },
+		NextUse:  func() []uint32 { return policytest.NextUse(t) },
 	}
 	if p.Entry.Predicts {
 		config.Predictor = predictorOfTrace(tb, t, predictor)
@@ -243,7 +245,7 @@ func predictorOfTrace(tb testing.TB, t *traces.Trace, text string) predict.Predi
 	if err != nil {
 		tb.Fatal(err)
 	}
-	p, err := spec.Entry.New(predict.Config{Objects: t.Objects, Count: t.NumObjects, NextUse: nextUse(t), Groups: t.Groups,
+	p, err := spec.Entry.New(predict.Config{Objects: t.Objects, Count: t.NumObjects, NextUse: policytest.NextUse(t), Groups: t.Groups,
 		Seed: 3, Params: spec.Params})
 	if err != nil {
 		tb.Fatal(err)
@@ -256,7 +258,7 @@ func serveInWindows(t *traces.Trace, c Cache, seed uint64) (n Counts) {
 	rng := rand.New(rand.NewPCG(seed, 3))
 	for from := 0; from < len(t.Objects); {
 		to := min(from+1+rng.IntN(50), len(t.Objects))
-		c.Serve(window(t, from, to, false, nil), &n)
+		c.Serve(WindowOf(t, from, to, false, nil), &n)
 		from = to
 	}
 	return n
@@ -292,8 +294,8 @@ func TestSetsEqualTheDescription(t *testing.T) {
 					}
 					hits, evictions := naive.serve(batch, next)
 					before := got
-					c.Serve(window(tr, from, to, false, nil), &got)
-					delta := got.minus(before)
+					c.Serve(WindowOf(tr, from, to, false, nil), &got)
+					delta := got.Minus(before)
 					if int(delta.Hits) != hits || int(delta.Evictions) != evictions {
 						t.Fatalf("seed %d, %d objects in sets(ways=%d,slabs=%d), %s, batch %d: %d hits and %d evictions, want %d and %d",
 							seed, capacity, ways, slabs, predictor, i, delta.Hits, delta.Evictions, hits, evictions)
@@ -385,7 +387,7 @@ func TestSetsRoundCapacity(t *testing.T) {
 			}
 		}
 	}
-	spec, err := ParseCache("sets(ways=6,slabs=4)")
+	spec, err := Parse("sets(ways=6,slabs=4)")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -402,12 +404,12 @@ func TestSetsRoundCapacity(t *testing.T) {
 // TestOneSetOfSingleRequestsIsExact holds every policy in one set, with batches of one request, to what it does in the
 // exact cache.
 func TestOneSetOfSingleRequestsIsExact(t *testing.T) {
-	forEachPolicy(t, false, func(t *testing.T, e policies.Entry) {
+	policytest.ForEach(t, false, func(t *testing.T, e policies.Entry) {
 		if e.Random || e.Unbounded || e.Relates {
 			t.Skip("random choices differ, the capacity is ignored, or the sets would have to know of each other")
 		}
 		for seed := range uint64(20) {
-			tr := testTrace(seed, 600, 20+int(seed)*5)
+			tr := policytest.Trace(seed, 600, 20+int(seed)*5)
 			capacity := 1 + int(seed*seed)%maxWays
 			want := serveInWindows(tr, setsOf(t, tr, "exact", e.Name, "noisy(p=0.3)", capacity), seed)
 			got := serveInWindows(tr, setsOf(t, tr, "sets(batch=1,slabs=1)", e.Name, "noisy(p=0.3)", capacity), seed)
@@ -425,7 +427,7 @@ func TestLARUInOneSetIsExact(t *testing.T) {
 			continue
 		}
 		for seed := range uint64(60) {
-			tr := testTrace(seed, 600, 20+int(seed)*5)
+			tr := policytest.Trace(seed, 600, 20+int(seed)*5)
 			capacity := 1 + int(seed*seed)%maxWays
 			exact := setsOf(t, tr, "exact", policy, "noisy(p=0.4)", capacity)
 			inSet := setsOf(t, tr, "sets(batch=1,slabs=1)", policy, "noisy(p=0.4)", capacity)
@@ -547,10 +549,10 @@ func TestNothingBeatsOptInSets(t *testing.T) {
 func TestWindowsDoNotMatter(t *testing.T) {
 	for _, policy := range []string{"lru", "laru", "laru(mode=async)", "s3fifo", "opt"} {
 		for seed := range uint64(20) {
-			tr := testTrace(seed, 2000, 200)
+			tr := policytest.Trace(seed, 2000, 200)
 			cache := "sets(ways=8,batch=37)"
 			var want Counts
-			setsOf(t, tr, cache, policy, "noisy(p=0.3)", 50).Serve(window(tr, 0, len(tr.Objects), false, nil), &want)
+			setsOf(t, tr, cache, policy, "noisy(p=0.3)", 50).Serve(WindowOf(tr, 0, len(tr.Objects), false, nil), &want)
 			if got := serveInWindows(tr, setsOf(t, tr, cache, policy, "noisy(p=0.3)", 50), seed); got != want {
 				t.Errorf("%s, seed %d: %+v, in one window %+v", policy, seed, got, want)
 			}
@@ -594,12 +596,12 @@ func TestPredictorsObserveEveryRequestInOrder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		spec, err := ParseCache("sets(ways=4)")
+		spec, err := Parse("sets(ways=4)")
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := newSets(CacheConfig{Trace: tr, Capacity: 20, Unit: true, Params: spec.Params, Policy: p, Predictor: o,
-			NextUse: func() []uint32 { return nextUse(tr) }})
+		c, err := newSets(Config{Trace: tr, Capacity: 20, Unit: true, Params: spec.Params, Policy: p, Predictor: o,
+			NextUse: func() []uint32 { return policytest.NextUse(tr) }})
 		if err != nil {
 			t.Fatal(err)
 		}

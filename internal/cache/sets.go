@@ -1,4 +1,4 @@
-package sim
+package cache
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
-var setsEntry = CacheEntry{
+var setsEntry = Entry{
 	Name: "sets",
 	Summary: "set-associative as the slab hash of HugeCTR: a key may lie in the slots of one set only, and requests " +
 		"come in batches that are looked up " +
@@ -146,7 +146,7 @@ type setsCache struct {
 	missed     []policies.Object
 }
 
-func newSets(c CacheConfig) (Cache, error) {
+func newSets(c Config) (Cache, error) {
 	index, err := newSetIndex(c.Trace, c.Capacity, c.Params)
 	if err != nil {
 		return nil, err
@@ -160,7 +160,7 @@ func newSets(c CacheConfig) (Cache, error) {
 }
 
 // newBatchServer returns the server that knows the policy, or the one for all others.
-func newBatchServer(c CacheConfig, s *setsCache) (batchServer, error) {
+func newBatchServer(c Config, s *setsCache) (batchServer, error) {
 	switch c.Policy.Entry.Name {
 	case "lru", "lru-stack":
 		return newSlabLRU(s.index), nil
@@ -196,8 +196,8 @@ func (s *setsCache) Serve(w Window, n *Counts) {
 	n.Requests += int64(len(w.Objects))
 }
 
-// batchStarts implements batchCache.
-func (s *setsCache) batchStarts() []int {
+// BatchStarts returns the positions at which the batches begin.
+func (s *setsCache) BatchStarts() []int {
 	if s.batches.groups != nil {
 		return s.batches.groups
 	}
@@ -208,14 +208,15 @@ func (s *setsCache) batchStarts() []int {
 	return starts
 }
 
-// watch implements batchCache.
-func (s *setsCache) watch() func() []policies.Object {
+// Watch returns a function that tells what the last batch missed, each object once. It is called before the first
+// request.
+func (s *setsCache) Watch() func() []policies.Object {
 	s.keepMissed = true
 	return func() []policies.Object { return s.missed }
 }
 
-// background implements batchCache.
-func (s *setsCache) background() *laru.Worker {
+// Background returns the worker that makes the predictions of the policy, nil where it waits for them or makes none.
+func (s *setsCache) Background() *laru.Worker {
 	if ranked, ok := s.server.(*slabRanked); ok {
 		return ranked.background
 	}

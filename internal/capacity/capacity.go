@@ -1,4 +1,4 @@
-package sim
+package capacity
 
 import (
 	"fmt"
@@ -27,8 +27,8 @@ func (c Capacity) Unit() string {
 	return "objects"
 }
 
-// CapacityOf returns the capacity of a number of objects or of bytes.
-func CapacityOf(amount int64, bytes bool) Capacity {
+// Of returns the capacity of a number of objects or of bytes.
+func Of(amount int64, bytes bool) Capacity {
 	c := Capacity{Amount: amount, Bytes: bytes, Simulated: amount, Text: strconv.FormatInt(amount, 10)}
 	if bytes {
 		c.Text += "B"
@@ -47,43 +47,43 @@ func (c Capacity) OnSample(rate float64) (_ Capacity, ok bool) {
 	return c, withoutRounding(amount) >= 1
 }
 
-// CapacityMode says which sizes count where a capacity does not say it itself.
-type CapacityMode int
+// Mode says which sizes count where a capacity does not say it itself.
+type Mode int
 
 const (
-	CapacityAsWritten CapacityMode = iota // bare numbers and shares count objects, byte units count bytes
-	CapacityUnitSize                      // every object has size 1; byte units are an error
-	CapacityBytes                         // bare numbers and shares count bytes
+	AsWritten Mode = iota // bare numbers and shares count objects, byte units count bytes
+	UnitSize              // every object has size 1; byte units are an error
+	Bytes                 // bare numbers and shares count bytes
 )
 
 // capacityModes are the names of the modes, as they stand in the cells of an experiment.
-var capacityModes = []string{CapacityAsWritten: "as-written", CapacityUnitSize: "unit", CapacityBytes: "bytes"}
+var capacityModes = []string{AsWritten: "as-written", UnitSize: "unit", Bytes: "bytes"}
 
 // String returns "as-written", "unit" or "bytes".
-func (m CapacityMode) String() string { return capacityModes[m] }
+func (m Mode) String() string { return capacityModes[m] }
 
-// ParseCapacityMode is the inverse of String.
-func ParseCapacityMode(text string) (CapacityMode, error) {
+// ParseMode is the inverse of String.
+func ParseMode(text string) (Mode, error) {
 	i := slices.Index(capacityModes, text)
 	if i < 0 {
 		return 0, suggest.Unknown("mode of capacities", text, capacityModes)
 	}
-	return CapacityMode(i), nil
+	return Mode(i), nil
 }
 
-// CapacitySpec is a capacity as a user writes it, before the trace is known.
-type CapacitySpec struct {
+// Spec is a capacity as a user writes it, before the trace is known.
+type Spec struct {
 	text  string
 	kind  capacityKind
 	value float64 // objects, bytes or percent
 }
 
 // String returns the capacity as a user would write it.
-func (s CapacitySpec) String() string { return s.text }
+func (s Spec) String() string { return s.text }
 
 // CountsBytes reports whether the capacity is one of bytes rather than of objects.
-func (s CapacitySpec) CountsBytes(mode CapacityMode) bool {
-	return s.kind == capacityBytes || mode == CapacityBytes
+func (s Spec) CountsBytes(mode Mode) bool {
+	return s.kind == capacityBytes || mode == Bytes
 }
 
 type capacityKind int
@@ -106,15 +106,15 @@ const byteUnitNames = "B, kB, MB, GB, TB (powers of 1000) or KiB, MiB, GiB, TiB 
 // maxCapacities bounds what a range may expand to.
 const maxCapacities = 10000
 
-// ParseCapacities reads a comma-separated list of capacities and ranges:
+// ParseList reads a comma-separated list of capacities and ranges:
 //
-//	100          objects (bytes in mode CapacityBytes)
+//	100          objects (bytes in mode Bytes)
 //	16777216B    bytes; also kB MB GB TB and KiB MiB GiB TiB
-//	1%           a share of the distinct objects (of the footprint in bytes in mode CapacityBytes)
+//	1%           a share of the distinct objects (of the footprint in bytes in mode Bytes)
 //	1%..20%x2    from 1% on, each twice the one before, up to 20%
 //	100..500+100 from 100 on, in steps of 100, up to 500
-func ParseCapacities(text string) ([]CapacitySpec, error) {
-	var specs []CapacitySpec
+func ParseList(text string) ([]Spec, error) {
+	var specs []Spec
 	for _, item := range strings.Split(text, ",") {
 		item = strings.TrimSpace(item)
 		more, err := parseCapacityItem(item)
@@ -128,11 +128,11 @@ func ParseCapacities(text string) ([]CapacitySpec, error) {
 	return specs, nil
 }
 
-func parseCapacityItem(item string) ([]CapacitySpec, error) {
+func parseCapacityItem(item string) ([]Spec, error) {
 	from, rest, isRange := strings.Cut(item, "..")
 	first, err := parseCapacity(from)
 	if err != nil || !isRange {
-		return []CapacitySpec{first}, err
+		return []Spec{first}, err
 	}
 	at := strings.LastIndexAny(rest, "x+")
 	if at < 0 {
@@ -152,10 +152,10 @@ func parseCapacityItem(item string) ([]CapacitySpec, error) {
 	if err != nil {
 		return nil, err
 	}
-	var specs []CapacitySpec
+	var specs []Spec
 	// The tolerance keeps 0.1%..0.3%+0.1% from losing its end to rounding.
 	for v := first.value; v <= last.value*(1+1e-9); v = next(v) {
-		specs = append(specs, CapacitySpec{text: writeCapacity(first.kind, v), kind: first.kind, value: v})
+		specs = append(specs, Spec{text: writeCapacity(first.kind, v), kind: first.kind, value: v})
 		if len(specs) > maxCapacities {
 			return nil, fmt.Errorf("the range has more than %d steps; take a larger one", maxCapacities)
 		}
@@ -195,22 +195,22 @@ func rangeStep(kind capacityKind, op byte, text string) (func(float64) float64, 
 }
 
 // parseCapacity reads one capacity.
-func parseCapacity(text string) (CapacitySpec, error) {
+func parseCapacity(text string) (Spec, error) {
 	text = strings.TrimSpace(text)
 	digits := strings.TrimLeft(text, "0123456789.")
 	number, unit := text[:len(text)-len(digits)], strings.TrimSpace(digits)
 	if number == "" {
-		return CapacitySpec{}, fmt.Errorf("want objects (100), bytes (64MiB) or a share (1%%)")
+		return Spec{}, fmt.Errorf("want objects (100), bytes (64MiB) or a share (1%%)")
 	}
 	value, err := strconv.ParseFloat(number, 64)
 	if err != nil {
-		return CapacitySpec{}, fmt.Errorf("%q is not a number", number)
+		return Spec{}, fmt.Errorf("%q is not a number", number)
 	}
-	spec := CapacitySpec{text: text, value: value}
+	spec := Spec{text: text, value: value}
 	switch factor, known := byteUnits[unit]; {
 	case unit == "":
 		if strings.Contains(number, ".") {
-			return CapacitySpec{}, fmt.Errorf(
+			return Spec{}, fmt.Errorf(
 				"%s is not a whole number of objects; for a share of the distinct objects write %v%%",
 				number,
 				roundTo(value*100, 6),
@@ -221,16 +221,16 @@ func parseCapacity(text string) (CapacitySpec, error) {
 	case known:
 		spec.kind, spec.value = capacityBytes, value*factor
 	default:
-		return CapacitySpec{}, unknownUnit(number, unit)
+		return Spec{}, unknownUnit(number, unit)
 	}
 	if !(spec.value > 0) {
-		return CapacitySpec{}, fmt.Errorf("a capacity must be above 0")
+		return Spec{}, fmt.Errorf("a capacity must be above 0")
 	}
 	if spec.kind == capacityBytes && spec.value < 1 {
-		return CapacitySpec{}, fmt.Errorf("is less than one byte")
+		return Spec{}, fmt.Errorf("is less than one byte")
 	}
 	if spec.value > math.MaxInt64/2 {
-		return CapacitySpec{}, fmt.Errorf("%s is too large", text)
+		return Spec{}, fmt.Errorf("%s is too large", text)
 	}
 	return spec, nil
 }
@@ -268,7 +268,7 @@ func roundTo(x float64, digits int) float64 {
 
 // Resolve returns the capacities for a trace, without repetitions, in the order given. On a trace sampled at rate R the
 // simulated cache holds R times the capacity, as in SHARDS; a share is a share of the estimated whole trace.
-func Resolve(specs []CapacitySpec, mode CapacityMode, t *traces.Trace) ([]Capacity, error) {
+func Resolve(specs []Spec, mode Mode, t *traces.Trace) ([]Capacity, error) {
 	var out []Capacity
 	for _, s := range specs {
 		c, err := s.resolve(mode, t)
@@ -282,9 +282,9 @@ func Resolve(specs []CapacitySpec, mode CapacityMode, t *traces.Trace) ([]Capaci
 	return out, nil
 }
 
-func (s CapacitySpec) resolve(mode CapacityMode, t *traces.Trace) (Capacity, error) {
+func (s Spec) resolve(mode Mode, t *traces.Trace) (Capacity, error) {
 	c := Capacity{Bytes: s.CountsBytes(mode), Text: s.String()}
-	if s.kind == capacityBytes && mode == CapacityUnitSize {
+	if s.kind == capacityBytes && mode == UnitSize {
 		return c, fmt.Errorf(
 			"counts bytes, but --unit-size ignores sizes; write a number of objects, or leave --unit-size out",
 		)
@@ -321,6 +321,6 @@ func withoutRounding(amount float64) float64 {
 }
 
 // NeedBytes reports whether any of the capacities counts bytes, so that sizes must be loaded.
-func NeedBytes(specs []CapacitySpec, mode CapacityMode) bool {
-	return mode == CapacityBytes || slices.ContainsFunc(specs, func(s CapacitySpec) bool { return s.CountsBytes(mode) })
+func NeedBytes(specs []Spec, mode Mode) bool {
+	return mode == Bytes || slices.ContainsFunc(specs, func(s Spec) bool { return s.CountsBytes(mode) })
 }

@@ -1,0 +1,9 @@
+// Package all registers every policy that has a folder of its own. The simulator imports it for that; a new folder of
+// policies is added here.
+package all
+
+import (
+	_ "github.com/cachesim/cachesim/internal/policies/laru"    // laru
+	_ "github.com/cachesim/cachesim/internal/policies/learned" // the others that ask predictors
+	_ "github.com/cachesim/cachesim/internal/policies/rac"     // those that sort queries into topics
+)

@@ -1,0 +1,158 @@
+// Package policytest has what the tests of policies and of caches share: random traces, naive next uses, and a loop over
+// all policies. Only tests import it; the policies that have folders of their own must be registered by the test.
+package policytest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/predict"
+	"github.com/cachesim/cachesim/internal/traces"
+)
+
+// Trace is a random trace of n requests over m objects: skewed, with scans and with objects that come in bursts.
+func Trace(seed uint64, n, m int) *traces.Trace {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	number := map[int]uint32{}
+	t := &traces.Trace{Name: fmt.Sprintf("random-%d", seed), SampleRate: 1}
+	scan := 0
+	for len(t.Objects) < n {
+		key := 0
+		switch rng.IntN(4) {
+		case 0:
+			key = rng.IntN(m)
+		case 1, 2:
+			key = int(float64(m) * rng.Float64() * rng.Float64() * rng.Float64())
+		case 3:
+			scan++
+			key = scan % m
+		}
+		o, ok := number[key]
+		if !ok {
+			o = uint32(len(number))
+			number[key] = o
+			t.ObjectSizes = append(t.ObjectSizes, 1+rng.Int64N(20))
+		}
+		t.Objects = append(t.Objects, o)
+		t.Times = append(t.Times, int64(len(t.Objects))*1e9)
+	}
+	t.NumObjects = len(number)
+	return t
+}
+
+// NextUse is the naive next-use column.
+func NextUse(t *traces.Trace) []uint32 {
+	next := make([]uint32, len(t.Objects))
+	last := make([]uint32, t.NumObjects)
+	for o := range last {
+		last[o] = policies.Never
+	}
+	for i := len(next) - 1; i >= 0; i-- {
+		next[i] = last[t.Objects[i]]
+		last[t.Objects[i]] = uint32(i)
+	}
+	return next
+}
+
+// Build returns a policy with its default parameters for t. It fails tb where that is refused.
+func Build(tb testing.TB, e policies.Entry, t *traces.Trace, capacity int64, unit bool) policies.Policy {
+	tb.Helper()
+	spec, err := policies.ParseSpec(e.Name)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	cfg := policies.Config{
+		Capacity: capacity, Unit: unit, Objects: t.NumObjects, Requests: len(t.Objects), Seed: 7, Params: spec.Params,
+	}
+	if e.Kind == policies.Offline {
+		cfg.NextUse, cfg.Sequence = NextUse(t), t.Objects
+	}
+	if e.Predicts {
+		cfg.Predictor = Noisy(tb, t, capacity)
+	}
+	if e.Relates {
+		cfg.Relations = &policies.Relations{HitFrom: 2 /* no two objects are that similar */}
+	}
+	p, err := e.New(cfg)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return p
+}
+
+// Noisy returns a predictor of which every third answer is wrong, for a cache of that capacity.
+func Noisy(tb testing.TB, t *traces.Trace, capacity int64) predict.Predictor {
+	tb.Helper()
+	spec, err := predict.Parse("noisy(p=0.3)")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	next := NextUse(t)
+	p, err := spec.Entry.New(predict.Config{
+		Objects: t.Objects, Count: t.NumObjects, NextUse: next, Times: t.Times, Seed: 7, Params: spec.Params,
+		OptEvicts: func() []bool { return policies.OptEvicts(t.Objects, t.NumObjects, next, capacity) },
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return p
+}
+
+// ForEach runs f for every policy that works in that unit of capacity.
+func ForEach(t *testing.T, bytes bool, f func(t *testing.T, e policies.Entry)) {
+	for _, e := range policies.All() {
+		if e.Kind == policies.Bound || bytes && e.Units == policies.UnitsObjects || !bytes && e.Units == policies.UnitsBytes {
+			continue
+		}
+		t.Run(e.Name, func(t *testing.T) { f(t, e) })
+	}
+}
+
+// CapacityFor returns what the policy is told and what the cache enforces: everything for an unbounded policy.
+func CapacityFor(e policies.Entry, capacity int64) int64 {
+	if e.Unbounded {
+		return 1 << 40
+	}
+	return capacity
+}
+
+// Prompts makes a trace of prompts out of texts in which each letter is a block. A block is an object together with
+// all before it.
+func Prompts(blockTokens int, texts ...string) *traces.Trace {
+	t := &traces.Trace{Name: "prompts", SampleRate: 1, Prompts: &traces.Prompts{BlockTokens: blockTokens}}
+	numbers := map[string]uint32{}
+	for i, text := range texts {
+		t.Groups = append(t.Groups, len(t.Objects))
+		t.Prompts.InputTokens = append(t.Prompts.InputTokens, int32(blockTokens*len(text)))
+		t.Prompts.Arrivals = append(t.Prompts.Arrivals, int64(i)*1e9)
+		parent := int32(-1)
+		for end := range len(text) {
+			o, ok := numbers[text[:end+1]]
+			if !ok {
+				o = uint32(len(numbers))
+				numbers[text[:end+1]] = o
+				t.Prompts.Parents = append(t.Prompts.Parents, parent)
+			}
+			t.Objects = append(t.Objects, o)
+			t.Times = append(t.Times, int64(i)*1e9)
+			parent = int32(o)
+		}
+	}
+	t.NumObjects = len(numbers)
+	return t
+}
+
+// RandomPrompts is a trace of n prompts of up to length blocks, each a letter out of a few.
+func RandomPrompts(rng *rand.Rand, n, length, letters int) *traces.Trace {
+	texts := make([]string, n)
+	for i := range texts {
+		text := make([]byte, 1+rng.IntN(length))
+		for k := range text {
+			text[k] = byte('a' + rng.IntN(1+rng.IntN(letters)))
+		}
+		texts[i] = string(text)
+	}
+	return Prompts(16, texts...)
+}
