@@ -193,7 +193,7 @@ func (x *extractor) addParts(characters []rune) {
 	for i, r := range characters[:min(len(characters), x.chars)] {
 		state = step(state, uint64(r))
 		if i+1 >= shortestPart {
-			x.hashes = append(x.hashes, scramble(state))
+			x.hashes = append(x.hashes, random.Mix(state))
 		}
 	}
 }
@@ -204,20 +204,13 @@ func hash[T rune | byte | uint64](kind uint64, items []T) uint64 {
 	for _, item := range items {
 		state = step(state, uint64(item))
 	}
-	return scramble(state)
+	return random.Mix(state)
 }
 
 // step adds an item to the state of a hash.
 func step(state, item uint64) uint64 {
-	state = (state ^ item) * 0x9e3779b97f4a7c15
+	state = (state ^ item) * random.Golden
 	return state ^ state>>32
-}
-
-// scramble makes every bit depend on every bit (the finalizer of splitmix64).
-func scramble(x uint64) uint64 {
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
 }
 
 // projection places features in a vector: each at one number, with a sign, both told by its hash and the seed.
@@ -227,7 +220,7 @@ type projection struct {
 }
 
 func newProjection(dim, seed int) *projection {
-	return &projection{seed: scramble(uint64(seed)), sums: make([]float64, dim)}
+	return &projection{seed: random.Mix(uint64(seed)), sums: make([]float64, dim)}
 }
 
 // project fills vector with the weighted features of a text. It reports false where there are none, or where they
@@ -240,7 +233,7 @@ func (p *projection) project(vector []float32, features []feature, counts *docum
 		if f.times > 1 {
 			weight = float64((1 + random.Log(float64(f.times))) * weight)
 		}
-		placed := scramble(f.hash ^ p.seed)
+		placed := random.Mix(f.hash ^ p.seed)
 		at, _ := bits.Mul64(placed, uint64(len(p.sums)))
 		if placed&1 == 0 {
 			weight = -weight
@@ -259,7 +252,7 @@ func (p *projection) projectWhole(vector []float32, text string) {
 	state := hash(kindWhole, []byte(text)) ^ p.seed
 	for i := range vector {
 		vector[i] = 1
-		if scramble(state+uint64(i)*0x9e3779b97f4a7c15)&1 == 0 {
+		if random.Mix(state+uint64(i)*random.Golden)&1 == 0 {
 			vector[i] = -1
 		}
 	}

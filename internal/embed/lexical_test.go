@@ -15,6 +15,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/cachesim/cachesim/internal/random"
 	"github.com/cachesim/cachesim/internal/similarity"
 )
 
@@ -143,7 +144,7 @@ func sentences(n int) []string {
 	for i := range texts {
 		words := make([]string, 10)
 		for k := range words {
-			state = scramble(state + 1)
+			state = random.Mix(state + 1)
 			words[k] = fmt.Sprintf("w%dx", state%(1+state>>32%5000))
 		}
 		texts[i] = strings.Join(words, " ")

@@ -1,6 +1,10 @@
 package policies
 
-import "math"
+import (
+	"math"
+
+	"github.com/cachesim/cachesim/internal/random"
+)
 
 var hyperbolicEntry = Entry{
 	Name:    "hyperbolic",
@@ -16,7 +20,7 @@ var hyperbolicEntry = Entry{
 	New: func(c Config) (Policy, error) {
 		p := &hyperbolic{
 			slots:   newSlots[hyperbolicInfo](c.Objects),
-			draws:   newDraws(c.Seed),
+			draws:   random.NewDraws(c.Seed),
 			samples: c.Params.Int("samples"),
 			free:    c.Capacity,
 		}
@@ -31,7 +35,7 @@ var hyperbolicEntry = Entry{
 type hyperbolic struct {
 	slots   slots[hyperbolicInfo]
 	sizes   charges // of resident objects; nil where sizes do not matter
-	draws   draws
+	draws   random.Draws
 	samples int
 	free    int64 // objects that still fit, batch path only
 }
@@ -76,10 +80,10 @@ func (p *hyperbolic) leastOfSample(now uint32) uint64 {
 		return uint64(least)
 	}
 	n, draws := uint64(len(infos)), p.draws
-	least := draws.below(n)
+	least := draws.Below(n)
 	lowest := infos[least]
 	for range p.samples - 1 {
-		slot := draws.below(n)
+		slot := draws.Below(n)
 		if info := infos[slot]; lower(info, lowest, now) {
 			least, lowest = slot, info
 		}
@@ -97,7 +101,7 @@ func (p *hyperbolic) leastOfSampleBySize(now uint32) uint64 {
 	for i := range min(n, uint64(p.samples)) {
 		slot := i
 		if !all {
-			slot = draws.below(n)
+			slot = draws.Below(n)
 		}
 		info := infos[slot]
 		size := p.sizes[p.slots.objects[slot]]

@@ -3,6 +3,8 @@ package policies
 import (
 	"math"
 	"math/bits"
+
+	"github.com/cachesim/cachesim/internal/random"
 )
 
 var lhdEntry = Entry{
@@ -34,7 +36,7 @@ var lhdEntry = Entry{
 type lhd struct {
 	slots   slots[lhdInfo]
 	charges charges
-	draws   draws
+	draws   random.Draws
 	drawn   []uint32 // the slots of a sample
 	free    int64    // objects that still fit, batch path only
 
@@ -73,7 +75,7 @@ func newLHD(c Config) *lhd {
 	p := &lhd{
 		slots:         newSlots[lhdInfo](c.Objects),
 		charges:       newCharges(c),
-		draws:         newDraws(c.Seed),
+		draws:         random.NewDraws(c.Seed),
 		drawn:         make([]uint32, c.Params.Int("samples")),
 		free:          c.Capacity,
 		classes:       c.Params.Int("classes"),
@@ -181,7 +183,7 @@ func (p *lhd) noteRecent(o Object) {
 
 // explores decides whether o is to stay until its next hit, and charges the budget.
 func (p *lhd) explores(o Object) bool {
-	if p.computations >= explorationEnds || p.draws.below(explorerChance) != 0 || p.exploreBudget <= 0 {
+	if p.computations >= explorationEnds || p.draws.Below(explorerChance) != 0 || p.exploreBudget <= 0 {
 		return false
 	}
 	p.exploreBudget -= p.charges.of(o)
@@ -219,7 +221,7 @@ func (p *lhd) leastOfSample(now uint32) (slot uint32, rank float32) {
 	drawn := p.drawn
 	least := int64(math.MaxInt64)
 	for i := range drawn {
-		slot := draws.below(uint64(len(infos)))
+		slot := draws.Below(uint64(len(infos)))
 		drawn[i] = uint32(slot)
 		info := infos[slot]
 		// As rank, without the loads that the compiler cannot take out of the loop.

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/cachesim/cachesim/internal/random"
 )
 
 func TestLHDDensities(t *testing.T) {
@@ -148,10 +150,10 @@ func TestSlots(t *testing.T) {
 
 func TestDrawsAreUniform(t *testing.T) {
 	const n, perSlot = 97, 1000
-	d := newDraws(1)
+	d := random.NewDraws(1)
 	counts := make([]float64, n)
 	for range n * perSlot {
-		counts[d.below(n)]++
+		counts[d.Below(n)]++
 	}
 	chi2 := 0.0
 	for _, c := range counts {

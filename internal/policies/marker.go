@@ -1,5 +1,7 @@
 package policies
 
+import "github.com/cachesim/cachesim/internal/random"
+
 var markerEntry = Entry{
 	Name:   "marker",
 	Memory: Memory{PerObject: 4, PerSlot: 5},
@@ -21,12 +23,12 @@ type marker struct {
 	resident []Object
 	place    []uint32 // per object: 1 + its index in resident; 0 where it is not there
 	marked   int
-	draws    draws
+	draws    random.Draws
 	capacity int // objects, batch path only
 }
 
 func newMarker(c Config) *marker {
-	return &marker{place: make([]uint32, c.Objects), draws: newDraws(c.Seed), capacity: int(c.Capacity)}
+	return &marker{place: make([]uint32, c.Objects), draws: random.NewDraws(c.Seed), capacity: int(c.Capacity)}
 }
 
 func (p *marker) Hit(r Request) { p.mark(r.Object) }
@@ -88,14 +90,14 @@ func (p *marker) evict() Object {
 		p.marked = 0
 	}
 	unmarked := p.resident[p.marked:]
-	v := unmarked[p.draws.below(uint64(len(unmarked)))]
+	v := unmarked[p.draws.Below(uint64(len(unmarked)))]
 	p.Remove(v)
 	return v
 }
 
 // evictMarked is evict where all are marked and no phase begins, since no request pushes anything out.
 func (p *marker) evictMarked() Object {
-	v := p.resident[p.draws.below(uint64(len(p.resident)))]
+	v := p.resident[p.draws.Below(uint64(len(p.resident)))]
 	p.Remove(v)
 	return v
 }

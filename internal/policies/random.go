@@ -1,5 +1,7 @@
 package policies
 
+import "github.com/cachesim/cachesim/internal/random"
+
 var randomEntry = Entry{
 	Name:    "random",
 	Memory:  Memory{PerObject: 4, PerSlot: 5},
@@ -10,42 +12,42 @@ var randomEntry = Entry{
 	New:     func(c Config) (Policy, error) { return newRandom(c), nil },
 }
 
-type random struct {
+type randomPolicy struct {
 	resident slots[struct{}]
-	draws    draws
+	draws    random.Draws
 	holds    bool  // resident has only what is not held
 	free     int64 // objects that still fit, batch path only
 }
 
-func newRandom(c Config) *random {
-	return &random{resident: newSlots[struct{}](c.Objects), draws: newDraws(c.Seed), holds: c.Holds, free: c.Capacity}
+func newRandom(c Config) *randomPolicy {
+	return &randomPolicy{resident: newSlots[struct{}](c.Objects), draws: random.NewDraws(c.Seed), holds: c.Holds, free: c.Capacity}
 }
 
-func (p *random) Hit(Request)  {}
-func (p *random) Miss(Request) {}
+func (p *randomPolicy) Hit(Request)  {}
+func (p *randomPolicy) Miss(Request) {}
 
-func (p *random) Victim(Request) Object { return p.evict() }
+func (p *randomPolicy) Victim(Request) Object { return p.evict() }
 
-func (p *random) Insert(r Request) {
+func (p *randomPolicy) Insert(r Request) {
 	if !p.holds {
 		p.resident.add(r.Object, struct{}{})
 	}
 }
 
-func (p *random) Remove(o Object) { p.resident.remove(o) }
+func (p *randomPolicy) Remove(o Object) { p.resident.remove(o) }
 
-func (p *random) Hold(o Object) { p.resident.remove(o) }
+func (p *randomPolicy) Hold(o Object) { p.resident.remove(o) }
 
-func (p *random) Release(o Object) { p.resident.add(o, struct{}{}) }
+func (p *randomPolicy) Release(o Object) { p.resident.add(o, struct{}{}) }
 
-func (p *random) evict() Object {
+func (p *randomPolicy) evict() Object {
 	n := len(p.resident.dense())
-	v := p.resident.objects[p.draws.below(uint64(n))]
+	v := p.resident.objects[p.draws.Below(uint64(n))]
 	p.resident.remove(v)
 	return v
 }
 
-func (p *random) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
+func (p *randomPolicy) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
 	for _, o := range objects {
 		if p.resident.has(o) {
 			hits++

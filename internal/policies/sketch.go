@@ -1,6 +1,10 @@
 package policies
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"github.com/cachesim/cachesim/internal/random"
+)
 
 // sketch estimates how often objects were requested lately: a count-min sketch of 4-bit counters whose counts are
 // halved after every sample of requests (Einziger, Friedman, Manes, TinyLFU, ACM ToS 2017, section 3).
@@ -51,7 +55,7 @@ func place(h uint64, i uint) (word uint64, shift uint64) {
 
 // add counts one request of o.
 func (s *sketch) add(o Object) {
-	h := mix(uint64(o) + s.seed)
+	h := random.Scramble(uint64(o) + s.seed)
 	if s.door != nil && s.open(h) {
 		s.count()
 		return
@@ -84,7 +88,7 @@ func counter(block *[blockWords]uint64, h uint64, i uint) uint64 {
 
 // estimate returns how often o was counted in about the last sample, at most 15 (16 with a doorkeeper).
 func (s *sketch) estimate(o Object) int {
-	h := mix(uint64(o) + s.seed)
+	h := random.Scramble(uint64(o) + s.seed)
 	block := s.block(h)
 	least := min(counter(block, h, 0), counter(block, h, 1), counter(block, h, 2), counter(block, h, 3))
 	if s.door != nil && s.isOpen(h) {

@@ -3,6 +3,8 @@ package policies
 import (
 	"math/rand/v2"
 	"testing"
+
+	"github.com/cachesim/cachesim/internal/random"
 )
 
 func TestSketchNeverUnderestimates(t *testing.T) {
@@ -68,8 +70,8 @@ func TestDoorkeeperTakesTheFirstRequest(t *testing.T) {
 	if got := s.estimate(8); got != 0 {
 		t.Errorf("estimate %d of an object never seen", got)
 	}
-	block := s.block(mix(7 + s.seed))
-	word, shift := place(mix(7+s.seed), 0)
+	block := s.block(random.Scramble(7 + s.seed))
+	word, shift := place(random.Scramble(7+s.seed), 0)
 	if got := block[word] >> shift & maxCount; got != 2 {
 		t.Errorf("counter %d after 3 requests, want 2", got)
 	}

@@ -64,24 +64,3 @@ func (s *slots[T]) fillHole() {
 	}
 	s.objects, s.infos = s.objects[:last], s.infos[:last]
 }
-
-// draws is a sequence of random numbers: a linear congruential generator of 64 bits (Knuth, TAOCP 3.3.4), of which the
-// upper half is used.
-type draws uint64
-
-func newDraws(seed uint64) draws { return draws(mix(seed)) }
-
-// below returns a number below n, which must be positive and below 2^32.
-func (d *draws) below(n uint64) uint64 {
-	*d = *d*6364136223846793005 + 1442695040888963407
-	return uint64(*d) >> 32 * n >> 32
-}
-
-// mix spreads the bits of x over the whole word (splitmix64; Steele, Lea, Flood, Fast splittable pseudorandom number
-// generators, OOPSLA 2014).
-func mix(x uint64) uint64 {
-	x += 0x9e3779b97f4a7c15
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
-}

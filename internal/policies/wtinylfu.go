@@ -1,5 +1,7 @@
 package policies
 
+import "github.com/cachesim/cachesim/internal/random"
+
 var wTinyLFUEntry = Entry{
 	Name:    "w-tinylfu",
 	Memory:  Memory{PerObject: 9, PerSlot: 14},
@@ -82,7 +84,7 @@ func newTinyLFU(c Config) *wTinyLFU {
 	if !c.Unit {
 		objects = min(objects, 64)
 	}
-	p.sketch = newSketch(int(objects)*p.counters, int(objects)*p.sample, c.Params.Bool("doorkeeper"), mix(c.Seed))
+	p.sketch = newSketch(int(objects)*p.counters, int(objects)*p.sample, c.Params.Bool("doorkeeper"), random.Scramble(c.Seed))
 	return p
 }
 

@@ -12,10 +12,15 @@ import (
 // Stream returns an independent source of random bits for one purpose of one seed.
 func Stream(seed, purpose uint64) *rand.PCG { return rand.NewPCG(Scramble(seed), Scramble(^purpose)) }
 
-// Scramble is a bijection of the 64-bit numbers without visible structure: the finalizer of SplitMix64 (Steele, Lea and
-// Flood, OOPSLA 2014).
-func Scramble(x uint64) uint64 {
-	x += 0x9e3779b97f4a7c15
+// Golden is 2^64 divided by the golden ratio. Its multiples are spread evenly over the numbers (Knuth, TAOCP 6.4).
+const Golden = 0x9e3779b97f4a7c15
+
+// Scramble is a bijection of the 64-bit numbers without visible structure: SplitMix64 (Steele, Lea and Flood, Fast
+// splittable pseudorandom number generators, OOPSLA 2014).
+func Scramble(x uint64) uint64 { return Mix(x + Golden) }
+
+// Mix makes every bit depend on every bit, except that 0 stays 0: the finalizer of SplitMix64.
+func Mix(x uint64) uint64 {
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb
 	return x ^ x>>31

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/random"
 )
 
 var agentFormat = Format{
@@ -67,7 +68,7 @@ func sessionStart(arrivals string, number int, rate float64, seed uint64) int64 
 	case "even":
 		starts = float64(number)
 	case "poisson":
-		random := rand.New(rand.NewPCG(mix64(seed), 0))
+		random := rand.New(rand.NewPCG(random.Scramble(seed), 0))
 		for range number + 1 {
 			starts += random.ExpFloat64()
 		}
@@ -188,7 +189,7 @@ func (a *agentReader) request(p *prompt) error {
 		return fmt.Errorf("t goes back from %v to %v seconds", float64(a.stated)/1e9, float64(stated)/1e9)
 	}
 	for i, id := range p.blocks {
-		p.blocks[i] = mix64(id ^ a.scope)
+		p.blocks[i] = random.Scramble(id ^ a.scope)
 	}
 	if p.time = a.clock(stated); p.time < 0 {
 		return fmt.Errorf("t %v seconds: want a session that ends before 2^63 nanoseconds", float64(stated)/1e9)

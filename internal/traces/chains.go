@@ -1,5 +1,7 @@
 package traces
 
+import "github.com/cachesim/cachesim/internal/random"
+
 // chains gives blocks of prompts their keys. A block is the tokens that its id stands for together with all that comes
 // before them in the prompt: it is identified by the block before it and by its id, as a node of a trie. Its key is its
 // id where the id was first seen behind that block, so ids that are hashes of the whole prefix stay what they are. An
@@ -58,7 +60,7 @@ func (c *chains) other(link chainLink) uint64 {
 	if key, ok := c.others[link]; ok {
 		return key
 	}
-	key := mix64(mix64(link.before) + link.id)
+	key := random.Scramble(random.Scramble(link.before) + link.id)
 	for !c.ids.full {
 		number, isNew := c.number(key)
 		if isNew {

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/random"
 )
 
 var chatFormat = Format{
@@ -187,7 +188,7 @@ func (b *blockChain) add(text []byte) {
 func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) }
 
 func (b *blockChain) addToken(token []byte) {
-	b.hash = mix64(b.hash ^ hashText(token))
+	b.hash = random.Scramble(b.hash ^ hashText(token))
 	b.tokens++
 	if b.tokens%b.size == 0 {
 		b.blocks = append(b.blocks, b.hash)

@@ -6,16 +6,18 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"testing"
+
+	"github.com/cachesim/cachesim/internal/random"
 )
 
 // zipfRecords returns requests for scattered keys with Zipf(1) popularity.
 func zipfRecords(count int) []Record {
 	const objects = 1_000_000
-	random := rand.New(rand.NewPCG(1, 2))
+	rng := rand.New(rand.NewPCG(1, 2))
 	records := make([]Record, count)
 	for i := range records {
-		rank := uint64(math.Pow(objects, random.Float64()))
-		records[i] = Record{Time: int64(i/10_000) * 1e9, Num: mix64(rank), Size: int64(rank%1000) + 1}
+		rank := uint64(math.Pow(objects, rng.Float64()))
+		records[i] = Record{Time: int64(i/10_000) * 1e9, Num: random.Scramble(rank), Size: int64(rank%1000) + 1}
 	}
 	return records
 }

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/cachesim/cachesim/internal/random"
 )
 
 var everything = LoadOptions{Needs: Needs{Sizes: true, Times: true, Ops: true, Keys: true}}
@@ -159,7 +161,7 @@ func TestOracleGeneralGrows(t *testing.T) {
 	const count = 3 * firstRoom
 	records := make([]Record, count)
 	for i := range records {
-		records[i] = Record{Num: mix64(mix64(uint64(i)) % 10000), Size: 5, Time: int64(i/1000) * 1e9}
+		records[i] = Record{Num: random.Scramble(random.Scramble(uint64(i)) % 10000), Size: 5, Time: int64(i/1000) * 1e9}
 	}
 	path := filepath.Join(t.TempDir(), "x.oracleGeneral.zst")
 	writeTrace(t, path, Fields{Time: true, Size: true}, records)
@@ -334,7 +336,7 @@ func TestSampleOfOracleGeneralIsThatOfText(t *testing.T) {
 	dir := t.TempDir()
 	var records []Record
 	for i := range uint64(1000) {
-		records = append(records, Record{Num: mix64(i % 300), Size: 1})
+		records = append(records, Record{Num: random.Scramble(i % 300), Size: 1})
 	}
 	var samples [][]Key
 	for _, name := range []string{"x.txt", "x.oracleGeneral"} {

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/cachesim/cachesim/internal/random"
 )
 
 func TestNumberingEqualsMap(t *testing.T) {
@@ -81,7 +83,7 @@ func BenchmarkNumbering(b *testing.B) {
 	const objects = 1 << 20
 	for name, key := range map[string]func(i uint64) uint64{
 		"sequential": func(i uint64) uint64 { return i },
-		"scattered":  mix64,
+		"scattered":  random.Scramble,
 	} {
 		b.Run(name, func(b *testing.B) {
 			n := newNumbering()

@@ -3,6 +3,8 @@ package traces
 import (
 	"fmt"
 	"math"
+
+	"github.com/cachesim/cachesim/internal/random"
 )
 
 // maxTokens is the most tokens that a prompt or an output may have.
@@ -45,8 +47,8 @@ func newPromptReader(number int, source promptSource) *promptReader {
 }
 
 // scopeOf returns what makes ids that only mean something within one file differ from those of other files. It is mixed
-// with an id by xor and mix64.
-func scopeOf(file int) uint64 { return mix64(uint64(file) + 1) }
+// with an id by xor and random.Scramble.
+func scopeOf(file int) uint64 { return random.Scramble(uint64(file) + 1) }
 
 // Read implements Reader.
 func (r *promptReader) Read(rec *Record) error {
@@ -73,7 +75,7 @@ func (r *promptReader) Read(rec *Record) error {
 func (r *promptReader) addOwnBlock() {
 	if len(r.prompt.blocks) == 0 {
 		r.ownUsed++
-		r.prompt.blocks = append(r.prompt.blocks, mix64(r.scope^mix64(^r.ownUsed)))
+		r.prompt.blocks = append(r.prompt.blocks, random.Scramble(r.scope^random.Scramble(^r.ownUsed)))
 	}
 }
 

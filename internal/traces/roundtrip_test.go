@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/cachesim/cachesim/internal/random"
 )
 
 // anyRecord draws a record that every format but plain can hold, except for text keys, and times that are no seconds.
@@ -127,7 +129,7 @@ func makeFit(rec *Record, format string) {
 func TestWrittenFormatsAreDetected(t *testing.T) {
 	var records []Record
 	for i := range 3000 {
-		records = append(records, Record{Time: int64(i) * 1e9, Num: mix64(uint64(i % 700)), Size: int64(i % 700), Op: OpRead,
+		records = append(records, Record{Time: int64(i) * 1e9, Num: random.Scramble(uint64(i % 700)), Size: int64(i % 700), Op: OpRead,
 			Begins: i%7 == 0 || i%10 == 0})
 	}
 	for _, format := range recordFormats() {
@@ -153,7 +155,7 @@ func TestParquetOfSeveralRowGroups(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "x.parquet")
 		var records []Record
 		for i := range uint64(2*parquetGroup + 5) {
-			rec := Record{Num: mix64(i % 1000), Time: int64(i)}
+			rec := Record{Num: random.Scramble(i % 1000), Time: int64(i)}
 			if text {
 				rec = Record{Text: fmt.Appendf(nil, "object %d", i%1000), Time: int64(i)}
 			}

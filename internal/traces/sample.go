@@ -1,6 +1,10 @@
 package traces
 
-import "math"
+import (
+	"math"
+
+	"github.com/cachesim/cachesim/internal/random"
+)
 
 // sampler keeps a share of the keys: those whose 64-bit hash falls below that share of its range (SHARDS, Waldspurger
 // et al., FAST 2015, section 2.2). All requests of an object are kept or none, and the same key and seed decide alike
@@ -11,7 +15,7 @@ type sampler struct {
 }
 
 func newSampler(rate float64, seed uint64) *sampler {
-	return &sampler{threshold: uint64(rate * math.MaxUint64), seed: mix64(seed)}
+	return &sampler{threshold: uint64(rate * math.MaxUint64), seed: random.Scramble(seed)}
 }
 
 func (s *sampler) keeps(rec *Record) bool {
@@ -22,7 +26,7 @@ func (s *sampler) keeps(rec *Record) bool {
 	return s.keepsNumber(key)
 }
 
-func (s *sampler) keepsNumber(key uint64) bool { return mix64(key^s.seed) < s.threshold }
+func (s *sampler) keepsNumber(key uint64) bool { return random.Scramble(key^s.seed) < s.threshold }
 
 // Sample returns the requests that Load keeps at this sample rate, between 0 and 1, with this seed. t must have its
 // keys and may not be a sample itself. The result may have no requests. Blocks of prompts are sampled as the objects
@@ -52,15 +56,6 @@ func (t *Trace) Sample(rate float64, seed uint64) *Trace {
 	return sample
 }
 
-// mix64 maps 64 bits one to one onto 64 bits that look random: the finalizer of SplitMix64 (Steele et al., OOPSLA
-// 2014).
-func mix64(x uint64) uint64 {
-	x += 0x9e3779b97f4a7c15
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
-}
-
 // hashText is FNV-1a with its bits mixed; it is part of the file format that oracleGeneralWriter writes, so it never
 // changes.
 func hashText(text []byte) uint64 {
@@ -68,5 +63,5 @@ func hashText(text []byte) uint64 {
 	for _, b := range text {
 		hash = (hash ^ uint64(b)) * 0x100000001b3
 	}
-	return mix64(hash)
+	return random.Scramble(hash)
 }

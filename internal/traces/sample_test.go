@@ -5,12 +5,14 @@ import (
 	"path/filepath"
 	"reflect"
 	"testing"
+
+	"github.com/cachesim/cachesim/internal/random"
 )
 
 func TestSampleAfterLoadEqualsSampleAtLoad(t *testing.T) {
 	var records []Record
 	for i := range uint64(3000) {
-		rec := Record{Num: mix64(i % 700), Size: int64(i % 3), Time: int64(i) * 1e9}
+		rec := Record{Num: random.Scramble(i % 700), Size: int64(i % 3), Time: int64(i) * 1e9}
 		if i%700%5 == 0 {
 			rec.Num, rec.Text = 0, fmt.Appendf(nil, "key%d", i%700)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/random"
 )
 
 // Settings are what a cache that has LARU built in reads from its parameters.
@@ -127,10 +128,7 @@ func (s *MarkedSet) Add(o policies.Object) { s[bit(o)>>6] |= 1 << (bit(o) & 63) 
 // Has reports whether o, or an object with its hash, was added.
 func (s *MarkedSet) Has(o policies.Object) bool { return s[bit(o)>>6]>>(bit(o)&63)&1 != 0 }
 
-// bit hashes o (Steele, Lea and Flood, Fast splittable pseudorandom number generators, OOPSLA 2014).
+// bit hashes o.
 func bit(o policies.Object) uint64 {
-	h := (uint64(o) + 1) * 0x9e3779b97f4a7c15
-	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
-	h = (h ^ h>>27) * 0x94d049bb133111eb
-	return (h ^ h>>31) >> (64 - markedBitsLog)
+	return random.Mix((uint64(o)+1)*random.Golden) >> (64 - markedBitsLog)
 }
