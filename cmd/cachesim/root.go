@@ -124,6 +124,7 @@ replacement policies and holds them against the offline optimum.
 		newCachesCommand(),
 		newModelsCommand(),
 		newPredictorsCommand(),
+		newPrefetchersCommand(),
 		newGenCommand(),
 		newConvertCommand(),
 		newEmbedCommand(),
