@@ -2,6 +2,7 @@ package cache
 
 import (
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/dense"
 	"github.com/cachesim/cachesim/internal/predict"
 )
 
@@ -17,7 +18,7 @@ type leafChooser struct {
 	policy policies.Policy
 	tree   *prefixTree
 	// list o: the resident blocks behind block o, the one requested last in front; the last list: those with none ahead
-	children policies.Lists
+	children dense.Lists
 	observer *silentPredictor // nil where the policy asks no predictor
 	// requested is per object the position of its last request, where the policy looks up its next one from there; nil
 	// otherwise.
@@ -29,7 +30,7 @@ type leafChooser struct {
 }
 
 func newLeafChooser(p policies.Policy, t *prefixTree, offline bool, observer *silentPredictor) *leafChooser {
-	c := &leafChooser{policy: p, tree: t, children: policies.NewLists(len(t.nodes), len(t.nodes)+1), observer: observer}
+	c := &leafChooser{policy: p, tree: t, children: dense.NewLists(len(t.nodes), len(t.nodes)+1), observer: observer}
 	if offline {
 		c.requested = make([]int, len(t.nodes))
 	}

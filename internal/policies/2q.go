@@ -1,5 +1,7 @@
 package policies
 
+import "github.com/cachesim/cachesim/internal/policies/dense"
+
 var twoQEntry = Entry{
 	Name:    "2q",
 	Memory:  Memory{PerObject: 22, PerSlot: 14},
@@ -81,9 +83,9 @@ func (p *twoQ) Remove(o Object) { p.take(o) }
 // log.
 type twoQBatch struct {
 	place     []uint8
-	in        ring
-	out       logQueue
-	am        Lists
+	in        dense.Ring
+	out       dense.LogQueue
+	am        dense.Lists
 	amLen     int
 	free      int // objects that still fit
 	kin, kout int
@@ -99,9 +101,9 @@ const (
 func newTwoQBatch(c Config, kin, kout int) twoQBatch {
 	return twoQBatch{
 		place: make([]uint8, c.Objects),
-		in:    newRing(int(min(c.Capacity, int64(c.Objects)))),
-		out:   newLogQueue(c.Objects),
-		am:    NewLists(c.Objects, 1),
+		in:    dense.NewRing(int(min(c.Capacity, int64(c.Objects)))),
+		out:   dense.NewLogQueue(c.Objects),
+		am:    dense.NewLists(c.Objects, 1),
 		free:  int(c.Capacity), kin: kin, kout: kout,
 	}
 }
@@ -120,7 +122,7 @@ func (p *twoQ) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
 			continue
 		}
 		if at == twoQOut {
-			b.out.remove(o)
+			b.out.Remove(o)
 		}
 		if b.free > 0 {
 			b.free--
@@ -133,7 +135,7 @@ func (p *twoQ) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
 			b.amLen++
 			place[o] = twoQAm
 		} else {
-			b.in.push(o)
+			b.in.Push(o)
 			place[o] = twoQIn
 		}
 	}
@@ -141,21 +143,21 @@ func (p *twoQ) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
 }
 
 func (b *twoQBatch) evict() {
-	if b.in.len() <= b.kin && b.amLen > 0 {
+	if b.in.Len() <= b.kin && b.amLen > 0 {
 		o, _ := b.am.Back(0)
 		b.am.Unlink(o)
 		b.amLen--
 		b.place[o] = 0
 		return
 	}
-	o := b.in.pop()
+	o := b.in.Pop()
 	b.place[o] = 0
 	if b.kout == 0 {
 		return
 	}
-	if b.out.live == b.kout {
-		b.place[b.out.pop()] = 0
+	if b.out.Live == b.kout {
+		b.place[b.out.Pop()] = 0
 	}
-	b.out.push(o)
+	b.out.Push(o)
 	b.place[o] = twoQOut
 }

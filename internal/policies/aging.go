@@ -1,5 +1,7 @@
 package policies
 
+import "github.com/cachesim/cachesim/internal/policies/dense"
+
 // LFU-DA and GDSF age what they hold: a request sets the priority of an object to
 //
 //	age + requests since it was loaded * cost / size
@@ -12,14 +14,14 @@ package policies
 // is that of age + requests, whatever the cost.
 func newAging(c Config, cost func(size float64) float64) Policy {
 	if c.Unit {
-		return newUnitAging(c, min(agingWindow, ceilPowerOfTwo(c.Requests+1)))
+		return newUnitAging(c, min(agingWindow, dense.CeilPowerOfTwo(c.Requests+1)))
 	}
-	return &aging{heap: newLazyHeap(c.Objects), cost: cost, charges: newCharges(c)}
+	return &aging{heap: dense.NewLazyHeap(c.Objects), cost: cost, charges: newCharges(c)}
 }
 
 // aging is the policy for objects of any size.
 type aging struct {
-	heap    lazyHeap
+	heap    dense.LazyHeap
 	age     float64
 	cost    func(size float64) float64
 	charges charges
@@ -31,23 +33,23 @@ func (p *aging) priority(o Object, requests uint32) float64 {
 }
 
 func (p *aging) Hit(r Request) {
-	p.heap.raise(r.Object, p.priority(r.Object, p.heap.requests(r.Object)+1))
+	p.heap.Raise(r.Object, p.priority(r.Object, p.heap.Requests(r.Object)+1))
 }
 
 func (p *aging) Miss(Request) {}
 
 func (p *aging) Victim(Request) Object {
-	v, priority := p.heap.popLeast()
+	v, priority := p.heap.PopLeast()
 	p.age = priority
 	return v
 }
 
 func (p *aging) Insert(r Request) {
 	p.charges.set(r)
-	p.heap.add(r.Object, p.priority(r.Object, 1))
+	p.heap.Add(r.Object, p.priority(r.Object, 1))
 }
 
-func (p *aging) Remove(o Object) { p.heap.remove(o) }
+func (p *aging) Remove(o Object) { p.heap.Remove(o) }
 
 // agingWindow is how many priorities from the age on have a list of their own in unitAging.
 const agingWindow = 1 << 14

@@ -1,6 +1,10 @@
 package policies
 
-import "math"
+import (
+	"math"
+
+	"github.com/cachesim/cachesim/internal/policies/dense"
+)
 
 var arcEntry = Entry{
 	Name:    "arc",
@@ -27,7 +31,7 @@ const (
 
 // arcState is what ARC and CAR share: four lists, how full they are, and the target size of T1.
 type arcState struct {
-	lists    Lists // list k is the arcList k
+	lists    dense.Lists // list k is the arcList k
 	where    []arcList
 	size     [arcLists]int64
 	charge   charges
@@ -38,7 +42,7 @@ type arcState struct {
 
 func newARCState(c Config) arcState {
 	return arcState{
-		lists:    NewLists(c.Objects, int(arcLists)),
+		lists:    dense.NewLists(c.Objects, int(arcLists)),
 		where:    make([]arcList, c.Objects),
 		charge:   newCharges(c),
 		capacity: c.Capacity,

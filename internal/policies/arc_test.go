@@ -5,10 +5,12 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/cachesim/cachesim/internal/policies/dense"
 )
 
 // listed returns the objects of list k, front first.
-func listed(l *Lists, k int) (objects []Object) {
+func listed(l *dense.Lists, k int) (objects []Object) {
 	for o, ok := l.Front(k); ok; o, ok = l.After(o) {
 		objects = append(objects, o)
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/cachesim/cachesim/internal/oracle"
+	"github.com/cachesim/cachesim/internal/policies/dense"
 )
 
 var beladySizeEntry = Entry{
@@ -31,7 +32,7 @@ var beladySizeEntry = Entry{
 type beladySize struct {
 	known    *schedule
 	perTwo   int // classes per doubling of the size
-	classes  []farthestHeap
+	classes  []dense.FarthestHeap
 	classAt  map[int]int    // number of a size class -> its place in classes; looked up when an object is loaded
 	finished *oracle.Bitmap // residents that are never requested again
 	due      []uint32       // per object: position of its next request, Never, or 0 while it is not resident
@@ -56,7 +57,7 @@ func newBeladySize(c Config) *beladySize {
 }
 
 func (p *beladySize) Hit(r Request) {
-	p.classes[p.held[r.Object].class].giveUp()
+	p.classes[p.held[r.Object].class].GiveUp()
 	p.known.pass(r)
 	p.expect(r.Object)
 }
@@ -72,7 +73,7 @@ func (p *beladySize) Victim(r Request) Object {
 	var victim Object
 	largest := -1.0
 	for k := range p.classes {
-		o, ok := p.classes[k].top(p.due)
+		o, ok := p.classes[k].Top(p.due)
 		if !ok {
 			continue
 		}
@@ -81,7 +82,7 @@ func (p *beladySize) Victim(r Request) Object {
 		}
 	}
 	p.due[victim] = 0
-	p.classes[p.held[victim].class].giveUp()
+	p.classes[p.held[victim].class].GiveUp()
 	return victim
 }
 
@@ -91,7 +92,7 @@ func (p *beladySize) Insert(r Request) {
 	if !ok {
 		at = len(p.classes)
 		p.classAt[number] = at
-		p.classes = append(p.classes, farthestHeap{})
+		p.classes = append(p.classes, dense.FarthestHeap{})
 	}
 	p.held[r.Object] = heldObject{size: r.Size, class: uint32(at)}
 	p.expect(r.Object)
@@ -101,7 +102,7 @@ func (p *beladySize) Remove(o Object) {
 	if p.due[o] == Never {
 		p.finished.Clear(o)
 	} else {
-		p.classes[p.held[o].class].giveUp()
+		p.classes[p.held[o].class].GiveUp()
 	}
 	p.due[o] = 0
 }
@@ -113,7 +114,7 @@ func (p *beladySize) expect(o Object) {
 		p.finished.Set(o)
 		return
 	}
-	p.classes[p.held[o].class].push(o, p.due)
+	p.classes[p.held[o].class].Push(o, p.due)
 }
 
 // sizeClassOf returns the number of the class of size: perTwo classes of equal width between a power of two and the

@@ -3,6 +3,8 @@ package policies
 import (
 	"math"
 	"math/rand/v2"
+
+	"github.com/cachesim/cachesim/internal/policies/dense"
 )
 
 var cacheusEntry = Entry{
@@ -24,9 +26,9 @@ var cacheusEntry = Entry{
 type cacheus struct {
 	experts
 	rate        learningRate
-	lists       Lists
+	lists       dense.Lists
 	objects     []cacheusObject
-	frequencies Frequencies // of resident objects
+	frequencies dense.Frequencies // of resident objects
 	charge      charges
 	size        [cacheusLists]int64
 	limitR      int64
@@ -62,9 +64,9 @@ const cacheusSRShare = 0.01
 func newCacheus(c Config) *cacheus {
 	p := &cacheus{
 		experts:     newExperts(c.Seed),
-		lists:       NewLists(c.Objects, int(cacheusLists)),
+		lists:       dense.NewLists(c.Objects, int(cacheusLists)),
 		objects:     make([]cacheusObject, c.Objects),
-		frequencies: NewFrequencies(c.Objects, c.Requests),
+		frequencies: dense.NewFrequencies(c.Objects, c.Requests),
 		charge:      newCharges(c),
 		limitR:      c.Capacity - max(1, int64(math.Round(cacheusSRShare*float64(c.Capacity)))),
 		historyMax:  multiple(c.Capacity, c.Params.Float("history")),

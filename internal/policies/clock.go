@@ -1,5 +1,7 @@
 package policies
 
+import "github.com/cachesim/cachesim/internal/policies/dense"
+
 var clockEntry = Entry{
 	Name:    "clock",
 	Memory:  Memory{PerObject: 9, PerSlot: 4},
@@ -18,7 +20,7 @@ var clockEntry = Entry{
 type clock struct {
 	turns []uint8
 	top   uint8
-	list  Lists
+	list  dense.Lists
 
 	// Batch path: turns counts from 1 for a resident object, 0 is not resident.
 	ring   []Object
@@ -27,7 +29,7 @@ type clock struct {
 }
 
 func newClock(c Config) *clock {
-	p := &clock{turns: make([]uint8, c.Objects), top: 1<<c.Params.Int("bits") - 1, list: NewLists(c.Objects, 1)}
+	p := &clock{turns: make([]uint8, c.Objects), top: 1<<c.Params.Int("bits") - 1, list: dense.NewLists(c.Objects, 1)}
 	if c.Unit {
 		p.ring = make([]Object, min(c.Capacity, int64(c.Objects)))
 	}

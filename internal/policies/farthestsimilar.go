@@ -3,6 +3,7 @@ package policies
 import (
 	"sort"
 
+	"github.com/cachesim/cachesim/internal/policies/dense"
 	"github.com/cachesim/cachesim/internal/similarity"
 )
 
@@ -50,7 +51,7 @@ type farthestSimilar struct {
 	coming  []uint32 // per object: position of the next request to it, or Never
 	// per resident: position of the next request that is similar to it, or Never; 0 while it is not resident
 	due    []uint32
-	heap   farthestHeap
+	heap   dense.FarthestHeap
 	wanted uint32 // when the missed object would be due
 }
 
@@ -78,7 +79,7 @@ func (p *farthestSimilar) Miss(r Request) {
 }
 
 func (p *farthestSimilar) Victim(r Request) Object {
-	v, _ := p.heap.top(p.due)
+	v, _ := p.heap.Top(p.due)
 	if p.bypass && r.Reason != Shrink && p.wanted >= p.due[v] {
 		return r.Object
 	}
@@ -88,11 +89,11 @@ func (p *farthestSimilar) Victim(r Request) Object {
 
 func (p *farthestSimilar) Insert(r Request) {
 	p.due[r.Object] = p.wanted
-	p.heap.push(r.Object, p.due)
+	p.heap.Push(r.Object, p.due)
 }
 
 func (p *farthestSimilar) Remove(o Object) {
-	p.heap.giveUp()
+	p.heap.GiveUp()
 	p.due[o] = 0
 }
 
@@ -109,9 +110,9 @@ func (p *farthestSimilar) postpone(o Object) {
 	if p.due[o] == 0 {
 		return
 	}
-	p.heap.giveUp()
+	p.heap.GiveUp()
 	p.due[o] = p.next(o)
-	p.heap.push(o, p.due)
+	p.heap.Push(o, p.due)
 }
 
 // next returns the position of the next request that is similar to o.

@@ -1,5 +1,7 @@
 package policies
 
+import "github.com/cachesim/cachesim/internal/policies/dense"
+
 var fifoEntry = Entry{
 	Name:    "fifo",
 	Memory:  Memory{PerObject: 5, PerSlot: 4},
@@ -15,7 +17,7 @@ var fifoEntry = Entry{
 }
 
 type fifo struct {
-	queue logQueue
+	queue dense.LogQueue
 
 	// Batch path: the resident objects in order of arrival, in a circle.
 	ring     []Object
@@ -25,7 +27,7 @@ type fifo struct {
 }
 
 func newFIFO(c Config) *fifo {
-	p := &fifo{queue: newLogQueue(c.Objects)}
+	p := &fifo{queue: dense.NewLogQueue(c.Objects)}
 	if c.Unit {
 		p.ring = make([]Object, min(c.Capacity, int64(c.Objects)))
 		p.resident = make([]bool, c.Objects)
@@ -35,9 +37,9 @@ func newFIFO(c Config) *fifo {
 
 func (p *fifo) Hit(Request)           {}
 func (p *fifo) Miss(Request)          {}
-func (p *fifo) Victim(Request) Object { return p.queue.pop() }
-func (p *fifo) Insert(r Request)      { p.queue.push(r.Object) }
-func (p *fifo) Remove(o Object)       { p.queue.remove(o) }
+func (p *fifo) Victim(Request) Object { return p.queue.Pop() }
+func (p *fifo) Insert(r Request)      { p.queue.Push(r.Object) }
+func (p *fifo) Remove(o Object)       { p.queue.Remove(o) }
 
 func (p *fifo) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
 	ring, resident, next := p.ring, p.resident, p.next

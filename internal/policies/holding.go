@@ -78,7 +78,7 @@ func (p *holdingLFU) Release(o Object) {
 	p.held[o] = false
 	if p.parked[o] {
 		p.parked[o] = false
-		p.heap.putBack(o)
+		p.heap.PutBack(o)
 	}
 }
 

@@ -3,6 +3,7 @@ package policies
 import (
 	"math"
 
+	"github.com/cachesim/cachesim/internal/policies/dense"
 	"github.com/cachesim/cachesim/internal/random"
 )
 
@@ -19,7 +20,7 @@ var hyperbolicEntry = Entry{
 	Random: true,
 	New: func(c Config) (Policy, error) {
 		p := &hyperbolic{
-			slots:   newSlots[hyperbolicInfo](c.Objects),
+			slots:   dense.NewSlots[hyperbolicInfo](c.Objects),
 			draws:   random.NewDraws(c.Seed),
 			samples: c.Params.Int("samples"),
 			free:    c.Capacity,
@@ -33,7 +34,7 @@ var hyperbolicEntry = Entry{
 
 // hyperbolic gives an object the priority n/(t*size) after n requests in t positions since it was loaded.
 type hyperbolic struct {
-	slots   slots[hyperbolicInfo]
+	slots   dense.Slots[hyperbolicInfo]
 	sizes   charges // of resident objects; nil where sizes do not matter
 	draws   random.Draws
 	samples int
@@ -45,7 +46,7 @@ type hyperbolicInfo struct {
 	loaded   uint32 // position
 }
 
-func (p *hyperbolic) Hit(r Request) { p.slots.info(r.Object).requests++ }
+func (p *hyperbolic) Hit(r Request) { p.slots.Info(r.Object).requests++ }
 
 func (p *hyperbolic) Miss(Request) {}
 
@@ -56,8 +57,8 @@ func (p *hyperbolic) Victim(r Request) Object {
 	} else {
 		slot = p.leastOfSampleBySize(uint32(r.Pos))
 	}
-	v := p.slots.objects[slot]
-	p.slots.remove(v)
+	v := p.slots.Objects[slot]
+	p.slots.Remove(v)
 	return v
 }
 
@@ -69,7 +70,7 @@ func lower(a, b hyperbolicInfo, now uint32) bool {
 }
 
 func (p *hyperbolic) leastOfSample(now uint32) uint64 {
-	infos := p.slots.dense()
+	infos := p.slots.Dense()
 	if len(infos) <= p.samples {
 		least := 0
 		for slot := range infos {
@@ -94,7 +95,7 @@ func (p *hyperbolic) leastOfSample(now uint32) uint64 {
 
 // leastOfSampleBySize is leastOfSample with sizes. The priorities are compared in floating point.
 func (p *hyperbolic) leastOfSampleBySize(now uint32) uint64 {
-	infos := p.slots.dense()
+	infos := p.slots.Dense()
 	n, draws := uint64(len(infos)), p.draws
 	all := len(infos) <= p.samples
 	least, lowest, loaded := uint64(0), math.Inf(1), uint32(0)
@@ -104,7 +105,7 @@ func (p *hyperbolic) leastOfSampleBySize(now uint32) uint64 {
 			slot = draws.Below(n)
 		}
 		info := infos[slot]
-		size := p.sizes[p.slots.objects[slot]]
+		size := p.sizes[p.slots.Objects[slot]]
 		priority := float64(info.requests) / (float64(now-info.loaded) * float64(size))
 		if priority < lowest || priority == lowest && info.loaded < loaded {
 			least, lowest, loaded = slot, priority, info.loaded
@@ -116,16 +117,16 @@ func (p *hyperbolic) leastOfSampleBySize(now uint32) uint64 {
 
 func (p *hyperbolic) Insert(r Request) {
 	p.sizes.set(r)
-	p.slots.add(r.Object, hyperbolicInfo{requests: 1, loaded: uint32(r.Pos)})
+	p.slots.Add(r.Object, hyperbolicInfo{requests: 1, loaded: uint32(r.Pos)})
 }
 
-func (p *hyperbolic) Remove(o Object) { p.slots.remove(o) }
+func (p *hyperbolic) Remove(o Object) { p.slots.Remove(o) }
 
 func (p *hyperbolic) ReplayUnit(objects []Object, first int) (hits, evictions int) {
 	for i, o := range objects {
-		if p.slots.has(o) {
+		if p.slots.Has(o) {
 			hits++
-			p.slots.info(o).requests++
+			p.slots.Info(o).requests++
 			continue
 		}
 		r := Request{Object: o, Pos: first + i}

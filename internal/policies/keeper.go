@@ -1,9 +1,12 @@
 package policies
 
+import "github.com/cachesim/cachesim/internal/policies/dense"
+
 // keeper keeps what it has loaded and refuses everything else. Only a cache that has become smaller makes it give
 // something up: what was loaded last, as if that had come when the cache was full.
 type keeper struct {
-	order   Lists // residents, loaded last in front; made at the first Insert, which the batch path does without
+	order   dense.Lists // residents, loaded last in front; made at the first Insert, which the batch path does without
+	made    bool
 	objects int
 }
 
@@ -22,8 +25,9 @@ func (p *keeper) Victim(r Request) Object {
 }
 
 func (p *keeper) Insert(r Request) {
-	if p.order.ends == nil {
-		p.order = NewLists(p.objects, 1)
+	if !p.made {
+		p.made = true
+		p.order = dense.NewLists(p.objects, 1)
 	}
 	p.order.PushFront(0, r.Object)
 }

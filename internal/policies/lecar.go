@@ -3,6 +3,8 @@ package policies
 import (
 	"math"
 	"math/rand/v2"
+
+	"github.com/cachesim/cachesim/internal/policies/dense"
 )
 
 var lecarEntry = Entry{
@@ -59,8 +61,8 @@ func (x *experts) choose() expert {
 type lecar struct {
 	experts
 	where       []lecarPlace
-	recent      logQueue    // resident objects by recency
-	frequencies Frequencies // of resident objects
+	recent      dense.LogQueue    // resident objects by recency
+	frequencies dense.Frequencies // of resident objects
 	history     [2]lecarHistory
 	limit       int64 // on the size of each history
 	ghosts      []lecarGhost
@@ -83,10 +85,10 @@ const (
 	lecarEvicted
 )
 
-// lecarHistory is what one expert evicted. An object that returns leaves a gap. Unlike a logQueue the history need not
+// lecarHistory is what one expert evicted. An object that returns leaves a gap. Unlike a dense.LogQueue the history need not
 // look at an object to drop a gap.
 type lecarHistory struct {
-	ring
+	dense.Ring
 	live int // objects that are remembered
 	size int64
 }
@@ -105,8 +107,8 @@ func newLeCaR(c Config) *lecar {
 	return &lecar{
 		experts:     newExperts(c.Seed),
 		where:       make([]lecarPlace, c.Objects),
-		recent:      newLogQueue(c.Objects),
-		frequencies: NewFrequencies(c.Objects, c.Requests),
+		recent:      dense.NewLogQueue(c.Objects),
+		frequencies: dense.NewFrequencies(c.Objects, c.Requests),
 		ghosts:      make([]lecarGhost, c.Objects),
 		charge:      newCharges(c),
 		limit:       multiple(c.Capacity, c.Params.Float("history")),
@@ -119,7 +121,7 @@ func newLeCaR(c Config) *lecar {
 
 func (p *lecar) Hit(r Request) {
 	p.now++
-	p.recent.renew(r.Object)
+	p.recent.Renew(r.Object)
 	p.frequencies.Touch(r.Object)
 }
 
@@ -140,13 +142,13 @@ func (p *lecar) Miss(r Request) {
 		age := float64(p.now - ghost.evicted)
 		p.regret(blamed, p.rate*math.Exp(p.logDiscount*age/float64(max(p.resident, 1))))
 	}
-	*p.history[blamed].at(ghost.entry) = lecarGap
+	*p.history[blamed].At(ghost.entry) = lecarGap
 	p.forget(r.Object, blamed)
 }
 
 // Victim asks both experts. Where they agree none can be blamed and the object is not remembered.
 func (p *lecar) Victim(Request) Object {
-	oldest, rarest := p.recent.back(), p.frequencies.OldestLeast()
+	oldest, rarest := p.recent.Back(), p.frequencies.OldestLeast()
 	switch {
 	case oldest == rarest:
 		p.Remove(oldest)
@@ -163,21 +165,21 @@ func (p *lecar) Victim(Request) Object {
 // evict remembers o among what the expert by evicted.
 func (p *lecar) evict(o Object, by expert) {
 	h := &p.history[by]
-	if h.len() == len(h.slots) {
+	if h.Len() == len(h.Slots) {
 		p.closeGaps(h)
 	}
-	ghost := lecarGhost{evicted: p.now, entry: h.head}
+	ghost := lecarGhost{evicted: p.now, entry: h.Head}
 	if p.counts {
 		ghost.requests = p.frequencies.Frequency(o)
 	}
 	p.Remove(o)
 	p.ghosts[o] = ghost
 	p.where[o] = lecarEvicted + lecarPlace(by)
-	h.push(o)
+	h.Push(o)
 	h.live++
 	h.size += p.charge.of(o)
 	for h.size > p.limit {
-		if old := h.pop(); old != lecarGap {
+		if old := h.Pop(); old != lecarGap {
 			p.forget(old, by)
 		}
 	}
@@ -193,14 +195,14 @@ func (p *lecar) forget(o Object, by expert) {
 
 // closeGaps makes room in the ring of h for at least as many entries as it keeps.
 func (p *lecar) closeGaps(h *lecarHistory) {
-	kept := newRing(max(2*h.live, 64))
-	for h.len() > 0 {
-		if o := h.pop(); o != lecarGap {
-			p.ghosts[o].entry = kept.head
-			kept.push(o)
+	kept := dense.NewRing(max(2*h.live, 64))
+	for h.Len() > 0 {
+		if o := h.Pop(); o != lecarGap {
+			p.ghosts[o].entry = kept.Head
+			kept.Push(o)
 		}
 	}
-	h.ring = kept
+	h.Ring = kept
 }
 
 func (p *lecar) Insert(r Request) {
@@ -208,7 +210,7 @@ func (p *lecar) Insert(r Request) {
 	p.charge.set(r)
 	p.resident++
 	p.where[o] = lecarResident
-	p.recent.push(o)
+	p.recent.Push(o)
 	if r.Reason == Demand {
 		p.continued++
 	}
@@ -216,7 +218,7 @@ func (p *lecar) Insert(r Request) {
 }
 
 func (p *lecar) Remove(o Object) {
-	p.recent.remove(o)
+	p.recent.Remove(o)
 	p.frequencies.Remove(o)
 	p.where[o] = lecarAbsent
 	p.resident--
@@ -225,7 +227,7 @@ func (p *lecar) Remove(o Object) {
 // ReplayUnit serves hits with the log of the recent objects in registers.
 func (p *lecar) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
 	where, q := p.where, &p.recent
-	log, stamp, end, now := q.log, q.stamp, q.end, p.now
+	log, stamp, end, now := q.Log, q.Stamp, q.End, p.now
 	for _, o := range objects {
 		if where[o] == lecarResident && int(end) < len(log) {
 			hits++
@@ -233,21 +235,21 @@ func (p *lecar) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
 			log[end] = o
 			stamp[o] = end
 			end++
-			if !p.frequencies.touchAbove(o) {
-				p.frequencies.climb(o)
+			if !p.frequencies.TouchAbove(o) {
+				p.frequencies.Climb(o)
 			}
 			continue
 		}
-		q.end, p.now = end, now
+		q.End, p.now = end, now
 		if where[o] == lecarResident {
 			hits++
 			p.Hit(Request{Object: o})
 		} else {
 			evictions += p.loadUnit(o)
 		}
-		log, end, now = q.log, q.end, p.now
+		log, end, now = q.Log, q.End, p.now
 	}
-	q.end, p.now = end, now
+	q.End, p.now = end, now
 	return hits, evictions
 }
 

@@ -75,13 +75,13 @@ func TestLeCaRInvariants(t *testing.T) {
 			for o, at := range p.where {
 				_, resident := d.stored[Object(o)]
 				if (at == lecarResident) != resident || p.frequencies.Has(Object(o)) != resident ||
-					p.recent.has(Object(o)) != resident {
+					p.recent.Has(Object(o)) != resident {
 					t.Fatalf("object %d: resident %v, place %d", o, resident, at)
 				}
 				if at >= lecarEvicted {
 					h := p.history[at-lecarEvicted]
-					if entry := p.ghosts[o].entry; entry < h.tail || entry >= h.head || *h.at(entry) != Object(o) {
-						t.Fatalf("object %d: place %d, entry %d of %v", o, at, entry, h.ring)
+					if entry := p.ghosts[o].entry; entry < h.Tail || entry >= h.Head || *h.At(entry) != Object(o) {
+						t.Fatalf("object %d: place %d, entry %d of %v", o, at, entry, h.Ring)
 					}
 					sizes[at-lecarEvicted] += w.sizes[o]
 					live[at-lecarEvicted]++
@@ -95,6 +95,3 @@ func TestLeCaRInvariants(t *testing.T) {
 		})
 	})
 }
-
-// has reports whether o is queued.
-func (q *logQueue) has(o Object) bool { return q.stamp[o] != 0 }

@@ -1,5 +1,7 @@
 package policies
 
+import "github.com/cachesim/cachesim/internal/policies/dense"
+
 var lfuEntry = Entry{
 	Name:    "lfu",
 	Memory:  Memory{PerObject: 12, PerSlot: 0},
@@ -22,20 +24,20 @@ var lfuEntry = Entry{
 		}
 		byLoad := c.Params.Text("ties") == "fifo"
 		if byLoad || c.Holds {
-			inHeap := lfuInHeap{heap: newLazyHeap(c.Objects), past: past, free: c.Capacity}
-			inHeap.heap.byLoad = byLoad
+			inHeap := lfuInHeap{heap: dense.NewLazyHeap(c.Objects), past: past, free: c.Capacity}
+			inHeap.heap.ByLoad = byLoad
 			if c.Holds {
 				return newHoldingLFU(c, inHeap), nil
 			}
 			return &inHeap, nil
 		}
-		return &lfu{frequencies: NewFrequencies(c.Objects, c.Requests), past: past, free: c.Capacity}, nil
+		return &lfu{frequencies: dense.NewFrequencies(c.Objects, c.Requests), past: past, free: c.Capacity}, nil
 	},
 }
 
 // lfu is LFU where of equally frequent objects the least recently requested leaves.
 type lfu struct {
-	frequencies Frequencies
+	frequencies dense.Frequencies
 	past        []uint32 // requests of each object before its last eviction; nil unless perfect
 	free        int64    // objects that still fit, batch path only
 }
@@ -76,13 +78,13 @@ func (p *lfu) Remove(o Object) {
 
 func (p *lfu) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
 	for _, o := range objects {
-		if p.frequencies.touchAbove(o) {
+		if p.frequencies.TouchAbove(o) {
 			hits++
 			continue
 		}
 		if p.frequencies.Has(o) {
 			hits++
-			p.frequencies.climb(o)
+			p.frequencies.Climb(o)
 			continue
 		}
 		if p.free > 0 {
@@ -100,19 +102,19 @@ func (p *lfu) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
 // survive in lists that objects join as their frequency grows, so it needs a heap. So does a cache that holds objects,
 // whose lists they would join out of order when they are released; there either order of ties is possible.
 type lfuInHeap struct {
-	heap lazyHeap
+	heap dense.LazyHeap
 	past []uint32 // as in lfu
 	free int64
 }
 
 func (p *lfuInHeap) Hit(r Request) { p.hit(r.Object) }
 
-func (p *lfuInHeap) hit(o Object) { p.heap.raise(o, p.heap.states[o].priority+1) }
+func (p *lfuInHeap) hit(o Object) { p.heap.Raise(o, p.heap.Priority(o)+1) }
 
 func (p *lfuInHeap) Miss(Request) {}
 
 func (p *lfuInHeap) Victim(Request) Object {
-	v, frequency := p.heap.popLeast()
+	v, frequency := p.heap.PopLeast()
 	p.remember(v, frequency)
 	return v
 }
@@ -125,17 +127,17 @@ func (p *lfuInHeap) remember(o Object, frequency float64) {
 
 func (p *lfuInHeap) Insert(r Request) {
 	frequency := frequencyAtLoad(r, p.past)
-	p.heap.add(r.Object, float64(frequency))
+	p.heap.Add(r.Object, float64(frequency))
 }
 
 func (p *lfuInHeap) Remove(o Object) {
-	p.remember(o, p.heap.states[o].priority)
-	p.heap.remove(o)
+	p.remember(o, p.heap.Priority(o))
+	p.heap.Remove(o)
 }
 
 func (p *lfuInHeap) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
 	for _, o := range objects {
-		if p.heap.has(o) {
+		if p.heap.Has(o) {
 			hits++
 			p.hit(o)
 			continue

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/bits"
 
+	"github.com/cachesim/cachesim/internal/policies/dense"
 	"github.com/cachesim/cachesim/internal/random"
 )
 
@@ -34,7 +35,7 @@ var lhdEntry = Entry{
 // lhd ranks an object by its hit density: the hits to expect from it, over the space and time it will take until its
 // next hit or its eviction. Both come from histograms of the ages at which objects of its class were hit and evicted.
 type lhd struct {
-	slots   slots[lhdInfo]
+	slots   dense.Slots[lhdInfo]
 	charges charges
 	draws   random.Draws
 	drawn   []uint32 // the slots of a sample
@@ -73,7 +74,7 @@ const (
 
 func newLHD(c Config) *lhd {
 	p := &lhd{
-		slots:         newSlots[lhdInfo](c.Objects),
+		slots:         dense.NewSlots[lhdInfo](c.Objects),
 		charges:       newCharges(c),
 		draws:         random.NewDraws(c.Seed),
 		drawn:         make([]uint32, c.Params.Int("samples")),
@@ -142,7 +143,7 @@ func (p *lhd) rank(o Object, info lhdInfo, now uint32) float32 {
 }
 
 func (p *lhd) Hit(r Request) {
-	info := p.slots.info(r.Object)
+	info := p.slots.Info(r.Object)
 	age := p.age(*info, uint32(r.Pos))
 	p.hits[int(info.class)*p.ages+age]++
 	p.endExploration(r.Object, info)
@@ -161,7 +162,7 @@ func (p *lhd) Insert(r Request) {
 	p.charges.set(r)
 	asked := r.Reason == Demand
 	info := lhdInfo{last: uint32(r.Pos), explorer: asked && p.explores(r.Object)}
-	p.slots.add(r.Object, info)
+	p.slots.Add(r.Object, info)
 	if !info.explorer && p.rank(r.Object, info, info.last) < p.victimRank {
 		p.noteRecent(r.Object)
 	}
@@ -200,23 +201,23 @@ func (p *lhd) Victim(r Request) Object {
 	now := uint32(r.Pos)
 	victim, lowest := p.leastOfSample(now)
 	for _, o := range p.recent {
-		if slot := p.slots.at[o] - 1; p.slots.has(o) {
-			if rank := p.rank(o, p.slots.infos[slot], now); rank < lowest {
+		if slot := p.slots.At[o] - 1; p.slots.Has(o) {
+			if rank := p.rank(o, p.slots.Infos[slot], now); rank < lowest {
 				victim, lowest = slot, rank
 			}
 		}
 	}
 	p.victimRank = 0.9*p.victimRank + 0.1*lowest
-	info := &p.slots.infos[victim]
+	info := &p.slots.Infos[victim]
 	p.evictions[int(info.class)*p.ages+p.age(*info, now)]++
-	p.endExploration(p.slots.objects[victim], info)
-	return p.slots.empty(victim)
+	p.endExploration(p.slots.Objects[victim], info)
+	return p.slots.Empty(victim)
 }
 
 // leastOfSample returns the slot of lowest rank, and the rank, of which the first drawn counts. The loop has no branch
 // that could not be predicted: what the processor loads ahead is never in vain.
 func (p *lhd) leastOfSample(now uint32) (slot uint32, rank float32) {
-	infos, densities, draws := p.slots.dense(), p.densities, p.draws
+	infos, densities, draws := p.slots.Dense(), p.densities, p.draws
 	shift, ages, plain := p.ageShift, uint64(p.ages), p.charges == nil
 	drawn := p.drawn
 	least := int64(math.MaxInt64)
@@ -227,13 +228,13 @@ func (p *lhd) leastOfSample(now uint32) (slot uint32, rank float32) {
 		// As rank, without the loads that the compiler cannot take out of the loop.
 		rank := densities[uint64(info.class)*ages+min(uint64((now-info.last)>>shift), ages-1)]
 		if info.explorer || !plain {
-			rank = p.rank(p.slots.objects[slot], info, now)
+			rank = p.rank(p.slots.Objects[slot], info, now)
 		}
 		least = min(least, int64(orderedBits(rank))<<32|int64(i))
 	}
 	p.draws = draws
 	slot = drawn[uint32(least)]
-	return slot, p.rank(p.slots.objects[slot], infos[slot], now)
+	return slot, p.rank(p.slots.Objects[slot], infos[slot], now)
 }
 
 // orderedBits returns an integer that compares with others as x does among numbers.
@@ -243,8 +244,8 @@ func orderedBits(x float32) int32 {
 }
 
 func (p *lhd) Remove(o Object) {
-	p.endExploration(o, p.slots.info(o))
-	p.slots.remove(o)
+	p.endExploration(o, p.slots.Info(o))
+	p.slots.Remove(o)
 }
 
 func (p *lhd) countRequest() {
@@ -260,7 +261,7 @@ func (p *lhd) countRequest() {
 // rescale changes the unit of the ages where it no longer suits the number of resident objects, which for a capacity in
 // bytes is known only by and by. One step off is near enough.
 func (p *lhd) rescale() bool {
-	want := p.scaleFor(len(p.slots.dense()))
+	want := p.scaleFor(len(p.slots.Dense()))
 	if want <= p.ageShift+1 && want+1 >= p.ageShift {
 		return false
 	}
@@ -292,7 +293,7 @@ func (p *lhd) compute() {
 func (p *lhd) ReplayUnit(objects []Object, first int) (hits, evictions int) {
 	for i, o := range objects {
 		r := Request{Object: o, Pos: first + i, Size: 1}
-		if p.slots.has(o) {
+		if p.slots.Has(o) {
 			hits++
 			p.Hit(r)
 			continue

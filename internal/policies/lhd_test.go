@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/policies/dense"
 	"github.com/cachesim/cachesim/internal/random"
 )
 
@@ -99,9 +100,9 @@ func TestLHDExplorationBudget(t *testing.T) {
 			d.drop(o)
 		}
 		sum := p.exploreBudget
-		for slot, info := range p.slots.dense() {
+		for slot, info := range p.slots.Dense() {
 			if info.explorer {
-				sum += p.charges.of(p.slots.objects[slot])
+				sum += p.charges.of(p.slots.Objects[slot])
 				explored = true
 			}
 		}
@@ -116,31 +117,31 @@ func TestLHDExplorationBudget(t *testing.T) {
 
 func TestSlots(t *testing.T) {
 	const objects = 40
-	s := newSlots[int](objects)
+	s := dense.NewSlots[int](objects)
 	want := map[Object]int{}
 	rng := rand.New(rand.NewPCG(1, 1))
 	for i := range 5000 {
 		o := rng.Uint32N(objects)
-		if s.has(o) != (want[o] != 0) {
-			t.Fatalf("step %d: has(%d) is %v", i, o, s.has(o))
+		if s.Has(o) != (want[o] != 0) {
+			t.Fatalf("step %d: has(%d) is %v", i, o, s.Has(o))
 		}
-		if s.has(o) {
-			if *s.info(o) != want[o] {
-				t.Fatalf("step %d: object %d has %d, want %d", i, o, *s.info(o), want[o])
+		if s.Has(o) {
+			if *s.Info(o) != want[o] {
+				t.Fatalf("step %d: object %d has %d, want %d", i, o, *s.Info(o), want[o])
 			}
-			s.remove(o)
+			s.Remove(o)
 			delete(want, o)
 		} else {
-			s.add(o, i+1)
+			s.Add(o, i+1)
 			want[o] = i + 1
 		}
 		if i%3 == 0 {
-			infos := s.dense()
+			infos := s.Dense()
 			if len(infos) != len(want) {
 				t.Fatalf("step %d: %d slots for %d objects", i, len(infos), len(want))
 			}
 			for slot, info := range infos {
-				if want[s.objects[slot]] != info {
+				if want[s.Objects[slot]] != info {
 					t.Fatalf("step %d: slot %d holds %d", i, slot, info)
 				}
 			}
@@ -170,7 +171,8 @@ func TestSampledPoliciesBeatRandomReplacement(t *testing.T) {
 	trace := newZipfTrace(200_000, 10_000)
 	const capacity = 500
 	random := randomReplacementMisses(trace.objects, capacity)
-	for _, spec := range []string{"hyperbolic", "hyperbolic(samples=8)", "lhd", "lhd(period=20000)", "w-tinylfu", "w-tinylfu(doorkeeper=true)"} {
+	for _, spec := range []string{"hyperbolic", "hyperbolic(samples=8)", "lhd", "lhd(period=20000)", "w-tinylfu",
+		"w-tinylfu(doorkeeper=true)"} {
 		d := drive(t, spec, Config{Capacity: capacity, Unit: true, Objects: trace.numObjects, Requests: len(trace.objects),
 			Seed: 1})
 		hits, _ := d.policy.(UnitReplayer).ReplayUnit(trace.objects, 0)

@@ -1,6 +1,10 @@
 package policies
 
-import "math"
+import (
+	"math"
+
+	"github.com/cachesim/cachesim/internal/policies/dense"
+)
 
 var lirsEntry = Entry{
 	Name:    "lirs",
@@ -31,8 +35,8 @@ const (
 // lirs holds the stack S and the queue Q of the paper (section 3.3). The bottom of the stack is its back and is always
 // an LIR object.
 type lirs struct {
-	stack Lists
-	queue Lists // list 0: the queue, last to leave in front; list 1: the ghosts, last evicted in front
+	stack dense.Lists
+	queue dense.Lists // list 0: the queue, last to leave in front; list 1: the ghosts, last evicted in front
 	state []lirsState
 	// scan is the lowest object of the stack that may be none of the LIR set: below it all are. It is the stack's
 	// sentinel where the whole stack is LIR. It only moves up, so that bounding the stack costs constant time per request.
@@ -55,8 +59,8 @@ const (
 
 func newLIRS(c Config) *lirs {
 	p := &lirs{
-		stack:      NewLists(c.Objects, 1),
-		queue:      NewLists(c.Objects, 2),
+		stack:      dense.NewLists(c.Objects, 1),
+		queue:      dense.NewLists(c.Objects, 2),
 		state:      make([]lirsState, c.Objects),
 		scan:       Object(c.Objects),
 		charge:     newCharges(c),
@@ -248,7 +252,7 @@ func (p *lirs) raise(o Object) {
 func (p *lirs) push(o Object) {
 	p.stack.PushFront(0, o)
 	p.stackSize += p.charge.of(o)
-	if !p.stack.isObject(p.scan) {
+	if !p.stack.IsObject(p.scan) {
 		p.scan = o
 	}
 }
@@ -265,7 +269,7 @@ func (p *lirs) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
 	state, stack := p.state, &p.stack
 	for _, o := range objects {
 		switch s := state[o]; {
-		case s == lirsLIR && o != stack.ends[0].last && o != p.scan:
+		case s == lirsLIR && !stack.IsBack(0, o) && o != p.scan:
 			hits++
 			stack.MoveToFront(0, o)
 		case s == lirsLIR || s == lirsHIR || s == lirsHIROut:

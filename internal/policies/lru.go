@@ -1,5 +1,7 @@
 package policies
 
+import "github.com/cachesim/cachesim/internal/policies/dense"
+
 var lruEntry = Entry{
 	Name:    "lru",
 	Memory:  Memory{PerObject: 12, PerSlot: 0},
@@ -26,19 +28,19 @@ var lruStackEntry = Entry{
 }
 
 // maxChained is the number of objects up to which the batch path keeps a linked list. A hit on a list writes six places
-// that are likely in the processor's cache; for more objects than that the log of logQueue, which writes two, is twice
+// that are likely in the processor's cache; for more objects than that the log of dense.LogQueue, which writes two, is twice
 // as fast.
 const maxChained = 4 << 20
 
 type lru struct {
-	queue    logQueue
+	queue    dense.LogQueue
 	resident []bool // batch path with a log only: smaller than the stamps of the queue, it stays in the processor's cache
 	chain    chain  // batch path with a list only
 	capacity int    // objects, batch path only
 }
 
 func newLRU(c Config) *lru {
-	p := &lru{queue: newLogQueue(c.Objects), capacity: int(c.Capacity)}
+	p := &lru{queue: dense.NewLogQueue(c.Objects), capacity: int(c.Capacity)}
 	switch {
 	case c.Unit && c.Objects <= maxChained:
 		p.chain = chain{prev: make([]uint32, c.Objects+1), next: make([]uint32, c.Objects+1), room: int(c.Capacity)}
@@ -48,11 +50,11 @@ func newLRU(c Config) *lru {
 	return p
 }
 
-func (p *lru) Hit(r Request)         { p.queue.renew(r.Object) }
+func (p *lru) Hit(r Request)         { p.queue.Renew(r.Object) }
 func (p *lru) Miss(Request)          {}
-func (p *lru) Victim(Request) Object { return p.queue.pop() }
-func (p *lru) Insert(r Request)      { p.queue.push(r.Object) }
-func (p *lru) Remove(o Object)       { p.queue.remove(o) }
+func (p *lru) Victim(Request) Object { return p.queue.Pop() }
+func (p *lru) Insert(r Request)      { p.queue.Push(r.Object) }
+func (p *lru) Remove(o Object)       { p.queue.Remove(o) }
 
 func (p *lru) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
 	if p.resident == nil {
@@ -111,7 +113,7 @@ func (c *chain) replay(objects []Object) (hits, evictions int) {
 // replayLog does what the methods of the queue do, with the queue's fields in registers.
 func (p *lru) replayLog(objects []Object) (hits, evictions int) {
 	q, resident := &p.queue, p.resident
-	log, stamp, tail, end, live := q.log, q.stamp, q.tail, q.end, q.live
+	log, stamp, tail, end, live := q.Log, q.Stamp, q.Tail, q.End, q.Live
 	for _, o := range objects {
 		switch {
 		case resident[o]:
@@ -129,14 +131,14 @@ func (p *lru) replayLog(objects []Object) (hits, evictions int) {
 			resident[o] = true
 		}
 		if int(end) == len(log) {
-			q.tail, q.end, q.live = tail, end, live
-			q.compact()
-			log, tail, end = q.log, q.tail, q.end
+			q.Tail, q.End, q.Live = tail, end, live
+			q.Compact()
+			log, tail, end = q.Log, q.Tail, q.End
 		}
 		log[end] = o
 		stamp[o] = end
 		end++
 	}
-	q.tail, q.end, q.live = tail, end, live
+	q.Tail, q.End, q.Live = tail, end, live
 	return hits, evictions
 }

@@ -1,5 +1,7 @@
 package policies
 
+import "github.com/cachesim/cachesim/internal/policies/dense"
+
 var lruKEntry = Entry{
 	Name:    "lru-k",
 	Memory:  Memory{PerObject: 33, PerSlot: 16},
@@ -25,8 +27,8 @@ type lruK struct {
 	last    []uint32 // LAST of the paper; nil where crp is 0, as it is HIST(1) then
 	// eligible holds resident objects by HIST(k). Objects without k requests have 0 there, and of those the one
 	// requested longest ago is first: the subsidiary policy is LRU.
-	eligible lazyHeap
-	lists    Lists
+	eligible dense.LazyHeap
+	lists    dense.Lists
 	where    []lruKPlace
 	charge   charges
 	ghosts   int64 // size of the remembered objects
@@ -53,8 +55,8 @@ func newLRUK(c Config) *lruK {
 	p := &lruK{
 		k:        c.Params.Int("k"),
 		crp:      uint32(c.Params.Int("crp")),
-		eligible: newLazyHeap(c.Objects),
-		lists:    NewLists(c.Objects, 2),
+		eligible: dense.NewLazyHeap(c.Objects),
+		lists:    dense.NewLists(c.Objects, 2),
 		where:    make([]lruKPlace, c.Objects),
 		charge:   newCharges(c),
 		limit:    multiple(c.Capacity, c.Params.Float("history")),
@@ -81,7 +83,7 @@ func (p *lruK) Hit(r Request) {
 	}
 	if p.crp == 0 {
 		p.shift(o, 0)
-		p.eligible.raise(o, p.oldest(o))
+		p.eligible.Raise(o, p.oldest(o))
 		return
 	}
 	if last := p.last[o]; p.now-last > p.crp {
@@ -91,7 +93,7 @@ func (p *lruK) Hit(r Request) {
 	if p.where[o] == lruKRecent {
 		p.lists.Unlink(o)
 	} else {
-		p.eligible.remove(o)
+		p.eligible.Remove(o)
 		p.where[o] = lruKRecent
 	}
 	p.lists.PushFront(lruKRecents, o)
@@ -102,11 +104,11 @@ func (p *lruK) ask(o Object) {
 	p.of(o)[0] = p.now
 	if p.crp == 0 {
 		p.where[o] = lruKEligible
-		p.eligible.raise(o, p.oldest(o))
+		p.eligible.Raise(o, p.oldest(o))
 		return
 	}
 	p.last[o] = p.now
-	p.eligible.remove(o)
+	p.eligible.Remove(o)
 	p.where[o] = lruKRecent
 	p.lists.PushFront(lruKRecents, o)
 }
@@ -132,8 +134,8 @@ func (p *lruK) Miss(r Request) {
 func (p *lruK) Victim(Request) Object {
 	p.release()
 	var o Object
-	if p.eligible.live > 0 {
-		o, _ = p.eligible.popLeast()
+	if p.eligible.Live > 0 {
+		o, _ = p.eligible.PopLeast()
 	} else { // all are within their correlated reference period
 		o, _ = p.lists.Back(lruKRecents)
 		p.lists.Unlink(o)
@@ -158,7 +160,7 @@ func (p *lruK) release() {
 		}
 		p.lists.Unlink(o)
 		p.where[o] = lruKEligible
-		p.eligible.add(o, p.oldest(o))
+		p.eligible.Add(o, p.oldest(o))
 	}
 }
 
@@ -177,7 +179,7 @@ func (p *lruK) Insert(r Request) {
 	p.shift(o, 0)
 	if r.Reason != Demand {
 		p.where[o] = lruKUnasked
-		p.eligible.add(o, p.oldest(o))
+		p.eligible.Add(o, p.oldest(o))
 		return
 	}
 	if p.crp > 0 {
@@ -187,14 +189,14 @@ func (p *lruK) Insert(r Request) {
 		return
 	}
 	p.where[o] = lruKEligible
-	p.eligible.add(o, p.oldest(o))
+	p.eligible.Add(o, p.oldest(o))
 }
 
 func (p *lruK) Remove(o Object) {
 	if p.where[o] == lruKRecent {
 		p.lists.Unlink(o)
 	} else {
-		p.eligible.remove(o)
+		p.eligible.Remove(o)
 	}
 	p.where[o] = lruKAbsent
 	clear(p.of(o))

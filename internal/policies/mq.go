@@ -3,6 +3,8 @@ package policies
 import (
 	"math"
 	"math/bits"
+
+	"github.com/cachesim/cachesim/internal/policies/dense"
 )
 
 var mqEntry = Entry{
@@ -22,7 +24,7 @@ var mqEntry = Entry{
 
 // mq follows section 4 of the paper.
 type mq struct {
-	lists  Lists // the queues, last requested in front, and then the history buffer Qout
+	lists  dense.Lists // the queues, last requested in front, and then the history buffer Qout
 	where  []uint8
 	blocks []mqBlock
 	charge charges
@@ -68,7 +70,7 @@ func newMQ(c Config) *mq {
 		earliest: math.MaxInt64,
 		capacity: c.Capacity,
 	}
-	p.lists = NewLists(c.Objects, p.queues+1)
+	p.lists = dense.NewLists(c.Objects, p.queues+1)
 	for o := range p.where {
 		p.where[o] = mqAbsent
 	}

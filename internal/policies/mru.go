@@ -1,5 +1,7 @@
 package policies
 
+import "github.com/cachesim/cachesim/internal/policies/dense"
+
 var mruEntry = Entry{
 	Name:    "mru",
 	Memory:  Memory{PerObject: 9, PerSlot: 0},
@@ -9,7 +11,7 @@ var mruEntry = Entry{
 }
 
 type mru struct {
-	list Lists
+	list dense.Lists
 
 	// Batch path. The object of the last request is always resident, so it is the one that leaves: no order is kept.
 	resident []bool
@@ -18,7 +20,7 @@ type mru struct {
 }
 
 func newMRU(c Config) *mru {
-	return &mru{list: NewLists(c.Objects, 1), resident: make([]bool, c.Objects), free: c.Capacity}
+	return &mru{list: dense.NewLists(c.Objects, 1), resident: make([]bool, c.Objects), free: c.Capacity}
 }
 
 func (p *mru) Hit(r Request) {

@@ -47,8 +47,10 @@ type opt struct {
 }
 
 func newOPT(c Config, bypass bool) *opt {
-	return &opt{nextUse: c.NextUse, known: newSchedule(c), coming: oracle.NewBitmap(c.Requests), bypass: bypass, holds: c.Holds,
-		numObjects: c.Objects, free: c.Capacity}
+	return &opt{
+		nextUse: c.NextUse, known: newSchedule(c), coming: oracle.NewBitmap(c.Requests), bypass: bypass, holds: c.Holds,
+		numObjects: c.Objects, free: c.Capacity,
+	}
 }
 
 func (p *opt) Hit(r Request) {

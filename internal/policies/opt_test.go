@@ -97,8 +97,8 @@ func TestBeladySizePrunes(t *testing.T) {
 		NextUse: naiveNextUse(objects, 2)})
 	d.serveAll(objects...)
 	for _, c := range d.policy.(*beladySize).classes {
-		if cap(c.entries) > 300 {
-			t.Errorf("room for %d entries for 2 residents", cap(c.entries))
+		if cap(c.Entries) > 300 {
+			t.Errorf("room for %d entries for 2 residents", cap(c.Entries))
 		}
 	}
 }

@@ -1,6 +1,9 @@
 package policies
 
-import "github.com/cachesim/cachesim/internal/random"
+import (
+	"github.com/cachesim/cachesim/internal/policies/dense"
+	"github.com/cachesim/cachesim/internal/random"
+)
 
 var randomEntry = Entry{
 	Name:    "random",
@@ -13,14 +16,16 @@ var randomEntry = Entry{
 }
 
 type randomPolicy struct {
-	resident slots[struct{}]
+	resident dense.Slots[struct{}]
 	draws    random.Draws
 	holds    bool  // resident has only what is not held
 	free     int64 // objects that still fit, batch path only
 }
 
 func newRandom(c Config) *randomPolicy {
-	return &randomPolicy{resident: newSlots[struct{}](c.Objects), draws: random.NewDraws(c.Seed), holds: c.Holds, free: c.Capacity}
+	return &randomPolicy{
+		resident: dense.NewSlots[struct{}](c.Objects), draws: random.NewDraws(c.Seed), holds: c.Holds, free: c.Capacity,
+	}
 }
 
 func (p *randomPolicy) Hit(Request)  {}
@@ -30,26 +35,26 @@ func (p *randomPolicy) Victim(Request) Object { return p.evict() }
 
 func (p *randomPolicy) Insert(r Request) {
 	if !p.holds {
-		p.resident.add(r.Object, struct{}{})
+		p.resident.Add(r.Object, struct{}{})
 	}
 }
 
-func (p *randomPolicy) Remove(o Object) { p.resident.remove(o) }
+func (p *randomPolicy) Remove(o Object) { p.resident.Remove(o) }
 
-func (p *randomPolicy) Hold(o Object) { p.resident.remove(o) }
+func (p *randomPolicy) Hold(o Object) { p.resident.Remove(o) }
 
-func (p *randomPolicy) Release(o Object) { p.resident.add(o, struct{}{}) }
+func (p *randomPolicy) Release(o Object) { p.resident.Add(o, struct{}{}) }
 
 func (p *randomPolicy) evict() Object {
-	n := len(p.resident.dense())
-	v := p.resident.objects[p.draws.Below(uint64(n))]
-	p.resident.remove(v)
+	n := len(p.resident.Dense())
+	v := p.resident.Objects[p.draws.Below(uint64(n))]
+	p.resident.Remove(v)
 	return v
 }
 
 func (p *randomPolicy) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
 	for _, o := range objects {
-		if p.resident.has(o) {
+		if p.resident.Has(o) {
 			hits++
 			continue
 		}
@@ -59,7 +64,7 @@ func (p *randomPolicy) ReplayUnit(objects []Object, _ int) (hits, evictions int)
 			p.evict()
 			evictions++
 		}
-		p.resident.add(o, struct{}{})
+		p.resident.Add(o, struct{}{})
 	}
 	return hits, evictions
 }

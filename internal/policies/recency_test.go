@@ -329,39 +329,3 @@ func TestTTLOrder(t *testing.T) {
 		}
 	}
 }
-
-// The queue is compared with a slice, oldest first.
-func TestLogQueue(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		const objects = 60
-		q := newLogQueue(objects)
-		var want []Object
-		for range rapid.IntRange(1, 600).Draw(t, "steps") {
-			o := rapid.Uint32Range(0, objects-1).Draw(t, "object")
-			at := slices.Index(want, o)
-			if q.has(o) != (at >= 0) {
-				t.Fatalf("has(%d) is %v, want %v", o, q.has(o), at >= 0)
-			}
-			step := rapid.SampledFrom([]string{"touch", "touch", "remove", "pop"}).Draw(t, "step")
-			switch {
-			case step == "pop" && len(want) > 0:
-				if got := q.pop(); got != want[0] {
-					t.Fatalf("pop gives %d, want %d", got, want[0])
-				}
-				want = want[1:]
-			case step == "remove" && at >= 0:
-				q.remove(o)
-				want = slices.Delete(want, at, at+1)
-			case step == "touch" && at >= 0:
-				q.renew(o)
-				want = append(slices.Delete(want, at, at+1), o)
-			case step == "touch":
-				q.push(o)
-				want = append(want, o)
-			}
-			if q.live != len(want) {
-				t.Fatalf("%d queued, want %d", q.live, len(want))
-			}
-		}
-	})
-}

@@ -1,6 +1,10 @@
 package policies
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/cachesim/cachesim/internal/policies/dense"
+)
 
 var s3fifoEntry = Entry{
 	Name:    "s3fifo",
@@ -117,8 +121,8 @@ func (p *s3fifo) evictMain() Object {
 // s3Batch is the batch path. Its queues are rings; only the ghost, from whose middle objects return, is more.
 type s3Batch struct {
 	state       []uint8 // per object: its queue and, above it, its frequency
-	small, main ring
-	ghost       logQueue
+	small, main dense.Ring
+	ghost       dense.LogQueue
 	free        int // objects that still fit
 	mainLimit   int
 	ghostLimit  int
@@ -137,9 +141,9 @@ func newS3Batch(c Config, p *s3fifo) s3Batch {
 	resident := int(min(c.Capacity, int64(c.Objects)))
 	return s3Batch{
 		state: make([]uint8, c.Objects),
-		small: newRing(resident),
-		main:  newRing(resident),
-		ghost: newLogQueue(c.Objects),
+		small: dense.NewRing(resident),
+		main:  dense.NewRing(resident),
+		ghost: dense.NewLogQueue(c.Objects),
 
 		free:       int(c.Capacity),
 		mainLimit:  int(p.limit[s3Main]),
@@ -162,7 +166,7 @@ func (p *s3fifo) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
 			continue
 		}
 		if s == s3InGhost {
-			b.ghost.remove(o)
+			b.ghost.Remove(o)
 		}
 		if b.free > 0 {
 			b.free--
@@ -171,10 +175,10 @@ func (p *s3fifo) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
 			evictions++
 		}
 		if s == s3InGhost {
-			b.main.push(o)
+			b.main.Push(o)
 			state[o] = s3InMain
 		} else {
-			b.small.push(o)
+			b.small.Push(o)
 			state[o] = s3InSmall
 		}
 	}
@@ -182,17 +186,17 @@ func (p *s3fifo) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
 }
 
 func (b *s3Batch) evict() {
-	if b.main.len() > b.mainLimit {
+	if b.main.Len() > b.mainLimit {
 		b.evictMain()
 		return
 	}
-	for b.small.len() > 0 {
-		o := b.small.pop()
+	for b.small.Len() > 0 {
+		o := b.small.Pop()
 		if b.state[o] < b.move {
 			b.remember(o)
 			return
 		}
-		b.main.push(o)
+		b.main.Push(o)
 		b.state[o] = s3InMain
 	}
 	b.evictMain()
@@ -200,13 +204,13 @@ func (b *s3Batch) evict() {
 
 func (b *s3Batch) evictMain() {
 	for {
-		o := b.main.pop()
+		o := b.main.Pop()
 		if b.state[o] < s3InMain+s3Request {
 			b.state[o] = 0
 			return
 		}
 		b.state[o] -= s3Request
-		b.main.push(o)
+		b.main.Push(o)
 	}
 }
 
@@ -215,9 +219,9 @@ func (b *s3Batch) remember(o Object) {
 	if b.ghostLimit == 0 {
 		return
 	}
-	if b.ghost.live == b.ghostLimit {
-		b.state[b.ghost.pop()] = 0
+	if b.ghost.Live == b.ghostLimit {
+		b.state[b.ghost.Pop()] = 0
 	}
-	b.ghost.push(o)
+	b.ghost.Push(o)
 	b.state[o] = s3InGhost
 }

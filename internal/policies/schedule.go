@@ -1,7 +1,7 @@
 package policies
 
 // schedule knows when each object is requested next, for policies that see the whole trace. Of an object that has been
-// requested that is what Config.NextUse said then. Memory: 4 bytes per object once there was a miss, and nothing before.
+// requested that is what Config.NextUse said then. Memory: 4 bytes per object after the first miss.
 type schedule struct {
 	nextUse  []uint32
 	sequence []Object // nil where it is not known

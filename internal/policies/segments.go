@@ -1,10 +1,12 @@
 package policies
 
+import "github.com/cachesim/cachesim/internal/policies/dense"
+
 // segments are lists that know how much their objects are charged together, and how much they should be at most. Who
 // enforces the limits is the policy's part. An object is in one segment at a time.
 // Memory: 9 bytes per object, and 8 more where sizes count.
 type segments struct {
-	list    Lists
+	list    dense.Lists
 	segment []uint8 // per object: 1 + its segment; 0 where it is in none
 	charged charges
 	used    []int64 // per segment
@@ -14,7 +16,7 @@ type segments struct {
 // newSegments returns one empty segment per limit.
 func newSegments(c Config, limit ...int64) segments {
 	return segments{
-		list:    NewLists(c.Objects, len(limit)),
+		list:    dense.NewLists(c.Objects, len(limit)),
 		segment: make([]uint8, c.Objects),
 		charged: newCharges(c),
 		used:    make([]int64, len(limit)),

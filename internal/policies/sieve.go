@@ -1,5 +1,7 @@
 package policies
 
+import "github.com/cachesim/cachesim/internal/policies/dense"
+
 var sieveEntry = Entry{
 	Name:   "sieve",
 	Memory: Memory{PerObject: 9, PerSlot: 8},
@@ -18,7 +20,7 @@ const (
 
 type sieve struct {
 	state []uint8
-	list  Lists
+	list  dense.Lists
 	hand  Object // where the next search for a victim begins
 	begun bool   // hand is valid; otherwise the search begins at the oldest object
 
@@ -26,7 +28,7 @@ type sieve struct {
 }
 
 func newSieve(c Config) *sieve {
-	p := &sieve{state: make([]uint8, c.Objects+1), list: NewLists(c.Objects, 1)}
+	p := &sieve{state: make([]uint8, c.Objects+1), list: dense.NewLists(c.Objects, 1)}
 	if c.Unit {
 		p.log = newSieveLog(c)
 	}

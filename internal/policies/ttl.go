@@ -1,6 +1,10 @@
 package policies
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/cachesim/cachesim/internal/policies/dense"
+)
 
 // Units of the life of an object under ttl.
 const (
@@ -32,9 +36,9 @@ var ttlEntry = Entry{
 // ttl needs the time of each request and so has no batch path. Where it counts requests, those are the ones that it
 // hears of.
 type ttl struct {
-	expiry   logQueue // in order of expiry
-	order    logQueue // in order of leaving a full cache; unused where that is the order of expiry
-	byExpiry bool     // it is
+	expiry   dense.LogQueue // in order of expiry
+	order    dense.LogQueue // in order of leaving a full cache; unused where that is the order of expiry
+	byExpiry bool           // it is
 	lru      bool
 	renew    bool
 	begun    []int64 // per resident object: when its life began, in nanoseconds or requests
@@ -45,7 +49,7 @@ type ttl struct {
 
 func newTTL(c Config) (*ttl, error) {
 	p := &ttl{
-		expiry: newLogQueue(
+		expiry: dense.NewLogQueue(
 			c.Objects,
 		),
 		lru:      c.Params.Text("order") == "lru",
@@ -55,7 +59,7 @@ func newTTL(c Config) (*ttl, error) {
 	}
 	p.byExpiry = p.lru == p.renew
 	if !p.byExpiry {
-		p.order = newLogQueue(c.Objects)
+		p.order = dense.NewLogQueue(c.Objects)
 	}
 	units := c.Params.Float("ttl")
 	switch unit := c.Params.Text("unit"); {
@@ -84,13 +88,13 @@ func (p *ttl) now(r Request) int64 {
 
 // Expired returns an object whose life ended now or earlier.
 func (p *ttl) Expired(now int64) (Object, bool) {
-	if p.expiry.live == 0 {
+	if p.expiry.Live == 0 {
 		return 0, false
 	}
 	if p.requests {
 		now = p.heard
 	}
-	o := p.expiry.back()
+	o := p.expiry.Back()
 	if now-p.begun[o] < p.life {
 		return 0, false
 	}
@@ -102,10 +106,10 @@ func (p *ttl) Hit(r Request) {
 	p.heard++
 	if p.renew {
 		p.begun[r.Object] = p.now(r)
-		p.expiry.renew(r.Object)
+		p.expiry.Renew(r.Object)
 	}
 	if p.lru && !p.byExpiry {
-		p.order.renew(r.Object)
+		p.order.Renew(r.Object)
 	}
 }
 
@@ -117,24 +121,24 @@ func (p *ttl) Miss(r Request) {
 
 func (p *ttl) Victim(Request) Object {
 	if p.byExpiry {
-		return p.expiry.pop()
+		return p.expiry.Pop()
 	}
-	o := p.order.pop()
-	p.expiry.remove(o)
+	o := p.order.Pop()
+	p.expiry.Remove(o)
 	return o
 }
 
 func (p *ttl) Insert(r Request) {
 	p.begun[r.Object] = p.now(r)
-	p.expiry.push(r.Object)
+	p.expiry.Push(r.Object)
 	if !p.byExpiry {
-		p.order.push(r.Object)
+		p.order.Push(r.Object)
 	}
 }
 
 func (p *ttl) Remove(o Object) {
-	p.expiry.remove(o)
+	p.expiry.Remove(o)
 	if !p.byExpiry {
-		p.order.remove(o)
+		p.order.Remove(o)
 	}
 }

@@ -1,6 +1,9 @@
 package policies
 
-import "github.com/cachesim/cachesim/internal/random"
+import (
+	"github.com/cachesim/cachesim/internal/policies/dense"
+	"github.com/cachesim/cachesim/internal/random"
+)
 
 var wTinyLFUEntry = Entry{
 	Name:    "w-tinylfu",
@@ -45,13 +48,13 @@ const (
 
 // wTinyLFU is w-tinylfu; without a window, which holds nothing then, and without a protected segment it is tinylfu.
 type wTinyLFU struct {
-	lists    Lists
+	lists    dense.Lists
 	segment  []uint8
 	sizes    charges
 	used     [3]int64
 	limit    [3]int64 // the probation segment takes what is left
 	resident int
-	sketch   sketch
+	sketch   dense.Sketch
 	counters int  // per object
 	sample   int  // per object
 	byBytes  bool // then the sketch grows with the number of resident objects
@@ -69,7 +72,7 @@ func newWTinyLFU(c Config) *wTinyLFU {
 
 func newTinyLFU(c Config) *wTinyLFU {
 	p := &wTinyLFU{
-		lists:    NewLists(c.Objects, 3),
+		lists:    dense.NewLists(c.Objects, 3),
 		segment:  make([]uint8, c.Objects),
 		sizes:    newCharges(c),
 		counters: c.Params.Int("counters"),
@@ -84,7 +87,8 @@ func newTinyLFU(c Config) *wTinyLFU {
 	if !c.Unit {
 		objects = min(objects, 64)
 	}
-	p.sketch = newSketch(int(objects)*p.counters, int(objects)*p.sample, c.Params.Bool("doorkeeper"), random.Scramble(c.Seed))
+	p.sketch = dense.NewSketch(int(objects)*p.counters, int(objects)*p.sample, c.Params.Bool("doorkeeper"),
+		random.Scramble(c.Seed))
 	return p
 }
 
@@ -102,7 +106,7 @@ func (p *wTinyLFU) leave(o Object) {
 }
 
 func (p *wTinyLFU) Hit(r Request) {
-	p.sketch.add(r.Object)
+	p.sketch.Add(r.Object)
 	switch s := int(p.segment[r.Object]); s {
 	case inProbation:
 		p.leave(r.Object)
@@ -125,7 +129,7 @@ func (p *wTinyLFU) demote() {
 func (p *wTinyLFU) Miss(r Request) {
 	p.admitted = false
 	if r.Reason == Demand {
-		p.sketch.add(r.Object)
+		p.sketch.Add(r.Object)
 	}
 }
 
@@ -142,7 +146,7 @@ func (p *wTinyLFU) Victim(r Request) Object {
 		return p.evict(p.mainVictim())
 	}
 	victim := p.mainVictim()
-	if victim != candidate && p.sketch.estimate(candidate) > p.sketch.estimate(victim) {
+	if victim != candidate && p.sketch.Estimate(candidate) > p.sketch.Estimate(victim) {
 		p.leave(candidate)
 		p.enter(inProbation, candidate)
 		return p.evict(victim)
@@ -154,7 +158,7 @@ func (p *wTinyLFU) Victim(r Request) Object {
 // part where it wins.
 func (p *wTinyLFU) victimForLarge(r Request) Object {
 	victim := p.mainVictim()
-	if !p.admitted && p.sketch.estimate(r.Object) <= p.sketch.estimate(victim) {
+	if !p.admitted && p.sketch.Estimate(r.Object) <= p.sketch.Estimate(victim) {
 		return r.Object
 	}
 	p.admitted = true
@@ -192,11 +196,7 @@ func (p *wTinyLFU) Insert(r Request) {
 
 // fitSketch keeps the sample in proportion to the resident objects, and starts a larger sketch where they outgrow it.
 func (p *wTinyLFU) fitSketch() {
-	s := &p.sketch
-	if need := p.resident * p.counters; need > len(s.words)*wordCounters {
-		*s = newSketch(2*need, 0, s.door != nil, s.seed)
-	}
-	s.sample = max(p.resident*p.sample, 1)
+	p.sketch.Fit(p.resident*p.counters, p.resident*p.sample)
 }
 
 func (p *wTinyLFU) Remove(o Object) {

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/cachesim/cachesim/internal/policies/dense"
 )
 
 // naiveWTinyLFU is the policy on slices with exact counts up to 15, for objects of size 1 and no reset. The most recent
@@ -16,7 +18,7 @@ type naiveWTinyLFU struct {
 }
 
 func (c *naiveWTinyLFU) serve(o Object) (hit bool, victims []Object) {
-	c.counts[o] = min(c.counts[o]+1, maxCount)
+	c.counts[o] = min(c.counts[o]+1, dense.MaxCount)
 	take := func(segment *[]Object) bool {
 		i := slices.Index(*segment, o)
 		if i >= 0 {
@@ -183,12 +185,12 @@ func TestWTinyLFUAccountsInBytes(t *testing.T) {
 					p.limit[inProtected],
 				)
 			}
-			if p.resident != len(d.stored) || p.resident*p.counters > len(p.sketch.words)*wordCounters {
+			if p.resident != len(d.stored) || p.resident*p.counters > p.sketch.Counters() {
 				t.Fatalf(
 					"%d resident objects counted, %d stored, %d counters",
 					p.resident,
 					len(d.stored),
-					len(p.sketch.words)*wordCounters,
+					p.sketch.Counters(),
 				)
 			}
 		}

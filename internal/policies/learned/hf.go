@@ -2,6 +2,7 @@ package learned
 
 import (
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/dense"
 	"github.com/cachesim/cachesim/internal/predict"
 )
 
@@ -25,7 +26,7 @@ var hfEntry = policies.Entry{
 // hf is LRU whose last few objects are put to the predictor at each eviction.
 type hf struct {
 	predictor  predict.Predictor
-	recency    policies.Lists // of residents, most recently used in front
+	recency    dense.Lists // of residents, most recently used in front
 	candidates []policies.Object
 	next       []float64
 	held       []bool // nil where the cache holds nothing
@@ -36,7 +37,7 @@ type hf struct {
 func newHF(c policies.Config) *hf {
 	n := min(c.Params.Int("candidates"), int(c.Capacity), c.Objects)
 	p := &hf{
-		predictor: c.Predictor, recency: policies.NewLists(c.Objects, 1),
+		predictor: c.Predictor, recency: dense.NewLists(c.Objects, 1),
 		candidates: make([]policies.Object, 0, n), next: make([]float64, n),
 		resident: make([]bool, c.Objects), room: int(c.Capacity),
 	}

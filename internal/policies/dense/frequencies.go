@@ -1,4 +1,4 @@
-package policies
+package dense
 
 import (
 	"cmp"
@@ -93,14 +93,14 @@ func (f *Frequencies) putAbove(o Object, frequency uint32) {
 
 // Touch adds one to the frequency of o, which must be present.
 func (f *Frequencies) Touch(o Object) {
-	if !f.touchAbove(o) {
-		f.climb(o)
+	if !f.TouchAbove(o) {
+		f.Climb(o)
 	}
 }
 
-// touchAbove is Touch where o is above the ceiling; otherwise it does nothing and returns false. Unlike Touch it is
+// TouchAbove is Touch where o is above the ceiling; otherwise it does nothing and returns false. Unlike Touch it is
 // inlined.
-func (f *Frequencies) touchAbove(o Object) bool {
+func (f *Frequencies) TouchAbove(o Object) bool {
 	node := &f.nodes[o]
 	if node.list != aboveCeiling {
 		return false
@@ -111,8 +111,8 @@ func (f *Frequencies) touchAbove(o Object) bool {
 	return true
 }
 
-// climb moves o, which is on a list, to the list of the next frequency, or above the ceiling.
-func (f *Frequencies) climb(o Object) {
+// Climb moves o, which is on a list, to the list of the next frequency, or above the ceiling.
+func (f *Frequencies) Climb(o Object) {
 	node := f.nodes[o]
 	list := &f.lists[node.list]
 	frequency := list.frequency + 1

@@ -1,4 +1,4 @@
-package policies
+package dense
 
 import (
 	"math/bits"
@@ -6,10 +6,10 @@ import (
 	"github.com/cachesim/cachesim/internal/random"
 )
 
-// sketch estimates how often objects were requested lately: a count-min sketch of 4-bit counters whose counts are
+// Sketch estimates how often objects were requested lately: a count-min sketch of 4-bit counters whose counts are
 // halved after every sample of requests (Einziger, Friedman, Manes, TinyLFU, ACM ToS 2017, section 3).
 // The four counters of an object lie in one block of 64 bytes, so that a count touches one cache line.
-type sketch struct {
+type Sketch struct {
 	words     []uint64 // blocks of 8 words, 16 counters per word
 	blockMask uint64
 	seed      uint64
@@ -22,15 +22,15 @@ type sketch struct {
 }
 
 const (
-	maxCount     = 15
+	MaxCount     = 15
 	blockWords   = 8
 	wordCounters = 16
 )
 
-// newSketch returns a sketch with at least that many counters, rounded up to a power of two.
-func newSketch(counters, sample int, doorkeeper bool, seed uint64) sketch {
-	blocks := ceilPowerOfTwo((counters + blockWords*wordCounters - 1) / (blockWords * wordCounters))
-	s := sketch{words: make([]uint64, blocks*blockWords), blockMask: uint64(blocks - 1), seed: seed,
+// NewSketch returns a sketch with at least that many counters, rounded up to a power of two.
+func NewSketch(counters, sample int, doorkeeper bool, seed uint64) Sketch {
+	blocks := CeilPowerOfTwo((counters + blockWords*wordCounters - 1) / (blockWords * wordCounters))
+	s := Sketch{words: make([]uint64, blocks*blockWords), blockMask: uint64(blocks - 1), seed: seed,
 		sample: max(sample, 1)}
 	if doorkeeper {
 		s.door = make([]uint64, blocks*blockWords*wordCounters/64)
@@ -38,11 +38,23 @@ func newSketch(counters, sample int, doorkeeper bool, seed uint64) sketch {
 	return s
 }
 
-// ceilPowerOfTwo returns the smallest power of two that is at least n, and 1 for n < 1.
-func ceilPowerOfTwo(n int) int { return 1 << bits.Len(uint(max(n, 1)-1)) }
+// Counters returns how many counters the sketch has.
+func (s *Sketch) Counters() int { return len(s.words) * wordCounters }
+
+// Fit keeps the sample in proportion to what is counted, and begins a sketch of twice as many counters where there are
+// fewer than that.
+func (s *Sketch) Fit(counters, sample int) {
+	if counters > s.Counters() {
+		*s = NewSketch(2*counters, 0, s.door != nil, s.seed)
+	}
+	s.sample = max(sample, 1)
+}
+
+// CeilPowerOfTwo returns the smallest power of two that is at least n, and 1 for n < 1.
+func CeilPowerOfTwo(n int) int { return 1 << bits.Len(uint(max(n, 1)-1)) }
 
 // block returns the 64 bytes that hold the counters of hash h.
-func (s *sketch) block(h uint64) *[blockWords]uint64 {
+func (s *Sketch) block(h uint64) *[blockWords]uint64 {
 	at := (h & s.blockMask) * blockWords
 	return (*[blockWords]uint64)(s.words[at : at+blockWords])
 }
@@ -53,8 +65,8 @@ func place(h uint64, i uint) (word uint64, shift uint64) {
 	return 2*uint64(i) + c&1, c >> 1 & 15 * 4
 }
 
-// add counts one request of o.
-func (s *sketch) add(o Object) {
+// Add counts one request of o.
+func (s *Sketch) Add(o Object) {
 	h := random.Scramble(uint64(o) + s.seed)
 	if s.door != nil && s.open(h) {
 		s.count()
@@ -69,12 +81,12 @@ func (s *sketch) add(o Object) {
 // increment adds 1 to counter i of hash h, and returns it, or 0 where the counter is full.
 func increment(block *[blockWords]uint64, h uint64, i uint) uint64 {
 	word, shift := place(h, i)
-	room := 1 ^ (block[word]>>shift&maxCount+1)/(maxCount+1)
+	room := 1 ^ (block[word]>>shift&MaxCount+1)/(MaxCount+1)
 	block[word] += room << shift
 	return room
 }
 
-func (s *sketch) count() {
+func (s *Sketch) count() {
 	if s.added++; s.added >= s.sample {
 		s.halve()
 	}
@@ -83,11 +95,11 @@ func (s *sketch) count() {
 // counter returns counter i of hash h.
 func counter(block *[blockWords]uint64, h uint64, i uint) uint64 {
 	word, shift := place(h, i)
-	return block[word] >> shift & maxCount
+	return block[word] >> shift & MaxCount
 }
 
-// estimate returns how often o was counted in about the last sample, at most 15 (16 with a doorkeeper).
-func (s *sketch) estimate(o Object) int {
+// Estimate returns how often o was counted in about the last sample, at most 15 (16 with a doorkeeper).
+func (s *Sketch) Estimate(o Object) int {
 	h := random.Scramble(uint64(o) + s.seed)
 	block := s.block(h)
 	least := min(counter(block, h, 0), counter(block, h, 1), counter(block, h, 2), counter(block, h, 3))
@@ -99,7 +111,7 @@ func (s *sketch) estimate(o Object) int {
 
 // halve divides every count by two, and the number of requests in the sample with them: what the odd counters lose
 // to rounding is a quarter of a request each.
-func (s *sketch) halve() {
+func (s *Sketch) halve() {
 	odd := 0
 	for i, w := range s.words {
 		odd += bits.OnesCount64(w & 0x1111111111111111)
@@ -110,17 +122,17 @@ func (s *sketch) halve() {
 }
 
 // doorBits returns the two bits that stand for hash h in the doorkeeper: two bits of one word.
-func (s *sketch) doorBits(h uint64) (word int, mask uint64) {
+func (s *Sketch) doorBits(h uint64) (word int, mask uint64) {
 	return int(h >> 14 & uint64(len(s.door)-1)), 1<<(h&63) | 1<<(h>>6&63)
 }
 
-func (s *sketch) isOpen(h uint64) bool {
+func (s *Sketch) isOpen(h uint64) bool {
 	word, mask := s.doorBits(h)
 	return s.door[word]&mask == mask
 }
 
 // open opens the door of h and reports whether it was shut.
-func (s *sketch) open(h uint64) bool {
+func (s *Sketch) open(h uint64) bool {
 	word, mask := s.doorBits(h)
 	shut := s.door[word]&mask != mask
 	s.door[word] |= mask

@@ -1,17 +1,17 @@
-package policies
+package dense
 
-// lazyHeap finds the object of lowest priority where the priority of an object only grows while it is resident.
+// LazyHeap finds the object of lowest priority where the priority of an object only grows while it is resident.
 // So a hit need not touch the heap: the entry of an object in the heap is a lower bound, which is corrected when it
 // comes to the top. A hit costs constant time, an eviction the logarithm of the resident objects.
-// Of equal priorities the object requested longest ago is first, or with byLoad the one loaded longest ago.
+// Of equal priorities the object requested longest ago is first, or with ByLoad the one loaded longest ago.
 // Memory: 16 bytes per object and 16 per resident object.
-type lazyHeap struct {
+type LazyHeap struct {
 	states  []heapState
 	entries []heapEntry // 4-ary heap, the least on top
 	hole    bool        // entries[0] was taken; the next object to be added goes there
-	byLoad  bool
-	clock   uint32 // calls of add and raise so far
-	live    int    // resident objects
+	ByLoad  bool
+	clock   uint32 // calls of Add and Raise so far
+	Live    int    // resident objects
 
 	// removed holds, per object, the clock of its last removal out of order: entries from before are void. nil while
 	// there was none.
@@ -20,7 +20,7 @@ type lazyHeap struct {
 
 type heapState struct {
 	priority float64
-	stamp    uint32 // clock of the last request, or with byLoad of the load
+	stamp    uint32 // clock of the last request, or with ByLoad of the load
 	requests uint32 // since the object was loaded; 0 where it is absent
 }
 
@@ -34,28 +34,29 @@ func (a heapEntry) before(b heapEntry) bool {
 	return a.priority < b.priority || a.priority == b.priority && a.stamp < b.stamp
 }
 
-// newLazyHeap returns an empty heap over n objects.
-func newLazyHeap(n int) lazyHeap { return lazyHeap{states: make([]heapState, n)} }
+// NewLazyHeap returns an empty heap over n objects.
+func NewLazyHeap(n int) LazyHeap { return LazyHeap{states: make([]heapState, n)} }
 
-func (h *lazyHeap) has(o Object) bool { return h.states[o].requests != 0 }
+// Has reports whether o is in the heap.
+func (h *LazyHeap) Has(o Object) bool { return h.states[o].requests != 0 }
 
-// add puts o, which must be absent, into the heap.
-func (h *lazyHeap) add(o Object, priority float64) {
+// Add puts o, which must be absent, into the heap.
+func (h *LazyHeap) Add(o Object, priority float64) {
 	h.clock++
-	h.live++
+	h.Live++
 	h.states[o] = heapState{priority: priority, stamp: h.clock, requests: 1}
 	h.push(o)
 }
 
-// putBack puts o, which popLeast took out last, in again as it was, or as calls of raise have left it since.
-func (h *lazyHeap) putBack(o Object) {
-	h.live++
+// PutBack puts o, which PopLeast took out last, in again as it was, or as calls of Raise have left it since.
+func (h *LazyHeap) PutBack(o Object) {
+	h.Live++
 	h.states[o].requests++
 	h.push(o)
 }
 
 // push enters the state of o.
-func (h *lazyHeap) push(o Object) {
+func (h *LazyHeap) push(o Object) {
 	e := heapEntry{priority: h.states[o].priority, stamp: h.states[o].stamp, object: o}
 	if h.hole {
 		h.hole = false
@@ -66,22 +67,25 @@ func (h *lazyHeap) push(o Object) {
 	h.siftUp(len(h.entries)-1, e)
 }
 
-// requests returns how often o, which must be present, was requested since it was loaded.
-func (h *lazyHeap) requests(o Object) uint32 { return h.states[o].requests }
+// Requests returns how often o, which must be present, was requested since it was loaded.
+func (h *LazyHeap) Requests(o Object) uint32 { return h.states[o].requests }
 
-// raise counts a request to o, which must be present, and sets its priority, which must not fall.
-func (h *lazyHeap) raise(o Object, priority float64) {
+// Priority returns the priority that o, which must be present, was given last.
+func (h *LazyHeap) Priority(o Object) float64 { return h.states[o].priority }
+
+// Raise counts a request to o, which must be present, and sets its priority, which must not fall.
+func (h *LazyHeap) Raise(o Object, priority float64) {
 	h.clock++
 	s := &h.states[o]
 	s.requests++
 	s.priority = priority
-	if !h.byLoad {
+	if !h.ByLoad {
 		s.stamp = h.clock
 	}
 }
 
-// popLeast takes the object of lowest priority out of the heap, which must not be empty.
-func (h *lazyHeap) popLeast() (o Object, priority float64) {
+// PopLeast takes the object of lowest priority out of the heap, which must not be empty.
+func (h *LazyHeap) PopLeast() (o Object, priority float64) {
 	h.fillHole()
 	for {
 		top := h.entries[0]
@@ -94,33 +98,33 @@ func (h *lazyHeap) popLeast() (o Object, priority float64) {
 			h.siftDown(0, heapEntry{priority: s.priority, stamp: s.stamp, object: top.object})
 		default:
 			s.requests = 0
-			h.live--
+			h.Live--
 			h.hole = true
 			return top.object, top.priority
 		}
 	}
 }
 
-// remove takes o, which must be present, out of the heap. Its entry becomes void and stays until it comes to the top
+// Remove takes o, which must be present, out of the heap. Its entry becomes void and stays until it comes to the top
 // or until half of all entries are void.
-func (h *lazyHeap) remove(o Object) {
+func (h *LazyHeap) Remove(o Object) {
 	if h.removed == nil {
 		h.removed = make([]uint32, len(h.states))
 	}
 	h.removed[o] = h.clock
 	h.states[o].requests = 0
-	h.live--
-	if len(h.entries) > 2*h.live+16 {
+	h.Live--
+	if len(h.entries) > 2*h.Live+16 {
 		h.compact()
 	}
 }
 
-func (h *lazyHeap) void(e heapEntry) bool {
+func (h *LazyHeap) void(e heapEntry) bool {
 	return h.removed != nil && (h.states[e.object].requests == 0 || e.stamp <= h.removed[e.object])
 }
 
 // compact drops the void entries.
-func (h *lazyHeap) compact() {
+func (h *LazyHeap) compact() {
 	h.fillHole()
 	kept := h.entries[:0]
 	for _, e := range h.entries {
@@ -135,7 +139,7 @@ func (h *lazyHeap) compact() {
 }
 
 // fillHole moves the last entry to the top.
-func (h *lazyHeap) fillHole() {
+func (h *LazyHeap) fillHole() {
 	if !h.hole {
 		return
 	}
@@ -149,7 +153,7 @@ func (h *lazyHeap) fillHole() {
 }
 
 // siftUp places e, starting from slot i.
-func (h *lazyHeap) siftUp(i int, e heapEntry) {
+func (h *LazyHeap) siftUp(i int, e heapEntry) {
 	for i > 0 {
 		parent := (i - 1) / 4
 		if !e.before(h.entries[parent]) {
@@ -162,7 +166,7 @@ func (h *lazyHeap) siftUp(i int, e heapEntry) {
 }
 
 // siftDown places e, starting from slot i.
-func (h *lazyHeap) siftDown(i int, e heapEntry) {
+func (h *LazyHeap) siftDown(i int, e heapEntry) {
 	entries := h.entries
 	for {
 		first := 4*i + 1

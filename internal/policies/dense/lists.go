@@ -1,4 +1,4 @@
-package policies
+package dense
 
 // Lists are intrusive doubly linked lists over the objects 0..n-1. Each object is on at most one list at a time.
 // Memory: 8 bytes per object. Front is the most recent end by convention, Back the next to leave.
@@ -26,8 +26,8 @@ func NewLists(n, count int) Lists {
 // end returns the link that stands for the end of list k.
 func (l *Lists) end(k int) uint32 { return l.n + uint32(k) }
 
-// isObject reports whether a link leads to an object and not to an end.
-func (l *Lists) isObject(link uint32) bool { return link < l.n }
+// IsObject reports whether a link leads to an object and not to an end.
+func (l *Lists) IsObject(link uint32) bool { return link < l.n }
 
 // PushFront puts o at the front of list k. o must not be on a list.
 func (l *Lists) PushFront(k int, o Object) {
@@ -83,29 +83,32 @@ func (l *Lists) setNext(at, n uint32) {
 // Back returns the last object of list k; ok is false where the list is empty.
 func (l *Lists) Back(k int) (o Object, ok bool) {
 	o = l.ends[k].last
-	return o, l.isObject(o)
+	return o, l.IsObject(o)
 }
+
+// IsBack reports whether o is the last object of list k.
+func (l *Lists) IsBack(k int, o Object) bool { return l.ends[k].last == o }
 
 // Front returns the first object of list k; ok is false where the list is empty.
 func (l *Lists) Front(k int) (o Object, ok bool) {
 	o = l.ends[k].first
-	return o, l.isObject(o)
+	return o, l.IsObject(o)
 }
 
 // Before returns the neighbour of o towards the front; ok is false where o is the first of its list.
 func (l *Lists) Before(o Object) (Object, bool) {
 	p := l.prev[o]
-	return p, l.isObject(p)
+	return p, l.IsObject(p)
 }
 
 // After returns the neighbour of o towards the back; ok is false where o is the last of its list.
 func (l *Lists) After(o Object) (Object, bool) {
 	n := l.next[o]
-	return n, l.isObject(n)
+	return n, l.IsObject(n)
 }
 
 // Empty reports whether list k has no object.
-func (l *Lists) Empty(k int) bool { return !l.isObject(l.ends[k].first) }
+func (l *Lists) Empty(k int) bool { return !l.IsObject(l.ends[k].first) }
 
 // PopBack takes the last object off list k, which must not be empty, and returns it.
 func (l *Lists) PopBack(k int) Object {

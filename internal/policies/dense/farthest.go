@@ -1,54 +1,54 @@
-package policies
+package dense
 
-// farthestHeap orders objects by when they are due, the latest on top. Each entry holds a position in its upper half
+// FarthestHeap orders objects by when they are due, the latest on top. Each entry holds a position in its upper half
 // and an object in its lower one. An entry whose object is due at another position by now stays: it sinks as time
 // passes, until half of all entries are such. The positions are kept by the caller, who must not give an object the
 // same position twice: due per object, 0 for those that are in no heap.
-type farthestHeap struct {
-	entries []uint64
+type FarthestHeap struct {
+	Entries []uint64
 	live    int // entries that stand for an object
 }
 
-// push files o under the position at which it is due. An older entry of o has been given up before.
-func (h *farthestHeap) push(o Object, due []uint32) {
+// Push files o under the position at which it is due. An older entry of o has been given up before.
+func (h *FarthestHeap) Push(o Object, due []uint32) {
 	h.live++
-	if len(h.entries) > 2*h.live+64 {
+	if len(h.Entries) > 2*h.live+64 {
 		h.prune(due)
 	}
-	h.entries = append(h.entries, 0)
-	siftUp(h.entries, uint64(due[o])<<32|uint64(o))
+	h.Entries = append(h.Entries, 0)
+	siftUp(h.Entries, uint64(due[o])<<32|uint64(o))
 }
 
-// giveUp says that an entry no longer stands for its object, whose due is about to change.
-func (h *farthestHeap) giveUp() { h.live-- }
+// GiveUp says that an entry no longer stands for its object, whose due is about to change.
+func (h *FarthestHeap) GiveUp() { h.live-- }
 
 func current(entry uint64, due []uint32) bool { return due[uint32(entry)] == uint32(entry>>32) }
 
-// top returns the object that is due last, of equals that with the highest number.
-func (h *farthestHeap) top(due []uint32) (o Object, ok bool) {
-	for len(h.entries) > 0 {
-		top := h.entries[0]
+// Top returns the object that is due last, of equals that with the highest number.
+func (h *FarthestHeap) Top(due []uint32) (o Object, ok bool) {
+	for len(h.Entries) > 0 {
+		top := h.Entries[0]
 		if current(top, due) {
 			return uint32(top), true
 		}
-		last := len(h.entries) - 1
-		moved := h.entries[last]
-		if h.entries = h.entries[:last]; last > 0 {
-			siftDown(h.entries, 0, moved)
+		last := len(h.Entries) - 1
+		moved := h.Entries[last]
+		if h.Entries = h.Entries[:last]; last > 0 {
+			siftDown(h.Entries, 0, moved)
 		}
 	}
 	return 0, false
 }
 
 // prune drops the entries that no longer stand for an object.
-func (h *farthestHeap) prune(due []uint32) {
-	kept := h.entries[:0]
-	for _, e := range h.entries {
+func (h *FarthestHeap) prune(due []uint32) {
+	kept := h.Entries[:0]
+	for _, e := range h.Entries {
 		if current(e, due) {
 			kept = append(kept, e)
 		}
 	}
-	h.entries = kept
+	h.Entries = kept
 	for i := len(kept)/2 - 1; i >= 0; i-- {
 		siftDown(kept, i, kept[i])
 	}

@@ -1,4 +1,4 @@
-package policies
+package dense
 
 import (
 	"math/rand/v2"
@@ -8,18 +8,18 @@ import (
 )
 
 func TestSketchNeverUnderestimates(t *testing.T) {
-	s := newSketch(1000, 1<<30, false, 1)
+	s := NewSketch(1000, 1<<30, false, 1)
 	rng := rand.New(rand.NewPCG(1, 1))
 	counts := map[Object]int{}
 	for range 3000 {
 		o := Object(rng.ExpFloat64() * 30)
-		s.add(o)
+		s.Add(o)
 		counts[o]++
 	}
 	over := 0
 	for o, n := range counts {
-		got := s.estimate(o)
-		if got < min(n, maxCount) {
+		got := s.Estimate(o)
+		if got < min(n, MaxCount) {
 			t.Errorf("object %d was counted %d times, estimate %d", o, n, got)
 		}
 		if got > n {
@@ -32,25 +32,25 @@ func TestSketchNeverUnderestimates(t *testing.T) {
 }
 
 func TestSketchHalves(t *testing.T) {
-	s := newSketch(1<<14, 30, false, 1)
+	s := NewSketch(1<<14, 30, false, 1)
 	for range 20 {
-		s.add(1) // stays at 15, and requests beyond do not count
+		s.Add(1) // stays at 15, and requests beyond do not count
 	}
-	if got := s.estimate(1); got != 15 || s.added != 15 {
+	if got := s.Estimate(1); got != 15 || s.added != 15 {
 		t.Fatalf("after 20 requests: estimate %d, %d in the sample, want 15 and 15", got, s.added)
 	}
 	for range 8 {
-		s.add(2)
+		s.Add(2)
 	}
 	for range 6 {
-		s.add(3)
+		s.Add(3)
 	}
-	if got := s.estimate(2); got != 8 {
+	if got := s.Estimate(2); got != 8 {
 		t.Fatalf("estimate of object 2 is %d before the sample is full, want 8", got)
 	}
-	s.add(4) // the 30th
+	s.Add(4) // the 30th
 	for o, want := range map[Object]int{1: 7, 2: 4, 3: 3, 4: 0} {
-		if got := s.estimate(o); got != want {
+		if got := s.Estimate(o); got != want {
 			t.Errorf("object %d after halving: estimate %d, want %d", o, got, want)
 		}
 	}
@@ -60,23 +60,23 @@ func TestSketchHalves(t *testing.T) {
 }
 
 func TestDoorkeeperTakesTheFirstRequest(t *testing.T) {
-	s := newSketch(1<<14, 10, true, 1)
+	s := NewSketch(1<<14, 10, true, 1)
 	for i, want := range []int{1, 2, 3} {
-		s.add(7)
-		if got := s.estimate(7); got != want {
+		s.Add(7)
+		if got := s.Estimate(7); got != want {
 			t.Errorf("estimate %d after %d requests", got, i+1)
 		}
 	}
-	if got := s.estimate(8); got != 0 {
+	if got := s.Estimate(8); got != 0 {
 		t.Errorf("estimate %d of an object never seen", got)
 	}
 	block := s.block(random.Scramble(7 + s.seed))
 	word, shift := place(random.Scramble(7+s.seed), 0)
-	if got := block[word] >> shift & maxCount; got != 2 {
+	if got := block[word] >> shift & MaxCount; got != 2 {
 		t.Errorf("counter %d after 3 requests, want 2", got)
 	}
 	s.halve()
-	if got := s.estimate(7); got != 1 {
+	if got := s.Estimate(7); got != 1 {
 		t.Errorf("estimate %d after halving: want half of 2, and a shut door", got)
 	}
 }
