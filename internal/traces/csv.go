@@ -141,6 +141,9 @@ func (r *rowReader) begin(opts params.Values) error {
 		}
 	}
 	wanted := []string{opts.Text("key"), opts.Text("time"), opts.Text("size"), opts.Text("op")}
+	if tenant := opts.Text("tenant"); tenant != "" {
+		wanted = append(wanted, tenant)
+	}
 	if h := opts.Text("header"); h == "true" || (h == "auto" && guessHeader(lines, r.delimiter, wanted)) {
 		if len(lines) > 1 {
 			r.firstRow = cutLoosely(nil, bytes.Clone(lines[1]), r.delimiter)
@@ -198,6 +201,9 @@ func (c *csvReader) parse(rec *Record) error {
 				"to ignore the column",
 				c.op+1, cells[c.op])
 		}
+	}
+	if c.tenant >= 0 {
+		rec.Tenant = cells[c.tenant]
 	}
 	return nil
 }

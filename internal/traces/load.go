@@ -26,7 +26,10 @@ func Load(ctx context.Context, paths []string, opts LoadOptions) (*Trace, error)
 	}
 	l := &loader{scan: s, trace: &Trace{}, numbering: newNumbering()}
 	s.begin, s.visit = l.begin, l.add
-	if opts.Vectors == nil {
+	if err := l.beginTenants(); err != nil {
+		return nil, err
+	}
+	if opts.Vectors == nil && !l.tenancy.eachRequest() {
 		s.batches = l.addFile
 	}
 	if opts.PerFile {
@@ -38,7 +41,10 @@ func Load(ctx context.Context, paths []string, opts LoadOptions) (*Trace, error)
 	if err := l.checkBytes(); err != nil {
 		return nil, err
 	}
-	t := l.finish()
+	t, err := l.finish()
+	if err != nil {
+		return nil, err
+	}
 	if t.neverRepeats() && !l.fields.Queries {
 		t.Warnings = append(t.Warnings, keyWarning(ctx, paths[0], t.Readings[0], opts))
 	}
@@ -62,6 +68,9 @@ func LoadReader(ctx context.Context, name string, r Reader, fields Fields, total
 	}
 	l := &loader{scan: s, trace: &Trace{}, numbering: newNumbering()}
 	s.visit = l.add
+	if err := l.beginTenants(); err != nil {
+		return nil, err
+	}
 	if opts.Progress != nil {
 		show := opts.Progress
 		s.opts.Progress = func(int64, int64) { show(int64(s.seen), total) }
@@ -86,7 +95,7 @@ func LoadReader(ctx context.Context, name string, r Reader, fields Fields, total
 	if err := l.checkBytes(); err != nil {
 		return nil, err
 	}
-	return l.finish(), nil
+	return l.finish()
 }
 
 // loader builds a Trace from the records of a scan.
@@ -97,12 +106,20 @@ type loader struct {
 	keep      Fields
 	prompts   *promptColumns // nil where requests are no blocks of prompts
 	queries   *queryColumns  // nil where requests are no queries, or their columns were not asked for
+	tenancy   *tenancy       // nil where requests have no tenants
+	// mixedLimit is the limit where it counts requests of files that are mixed after they were read; 0: none.
+	mixedLimit int
 }
 
 func (l *loader) begin(fields Fields) error {
 	l.keep = Fields{
 		Time: fields.Time && l.opts.Times, Size: fields.Size && l.opts.Sizes, Op: fields.Op &&
 			l.opts.Ops, Groups: fields.Groups,
+	}
+	if l.tenancy != nil {
+		if err := l.tenancy.check(l, fields); err != nil {
+			return err
+		}
 	}
 	if fields.BlockTokens > 0 {
 		l.prompts = newPromptColumns(fields)
@@ -114,7 +131,7 @@ func (l *loader) begin(fields Fields) error {
 	return nil
 }
 
-func (l *loader) finish() *Trace {
+func (l *loader) finish() (*Trace, error) {
 	t := l.trace
 	t.dropEmptyPart()
 	t.NumObjects = l.numbering.len()
@@ -133,10 +150,13 @@ func (l *loader) finish() *Trace {
 	if l.sampler != nil {
 		t.SampleRate, t.SampledFrom = l.opts.SampleRate, l.seen
 	}
-	if l.opts.Keys {
+	if l.opts.Keys || l.tenancy.byPrefix() {
 		t.Keys = l.numbering.allKeys()
 	}
-	return t
+	if l.tenancy != nil {
+		return l.finishTenants()
+	}
+	return t, nil
 }
 
 // checkBytes makes sure that the bytes of all requests, and with them every sum of sizes, fit an int64.
@@ -191,6 +211,11 @@ func (l *loader) add(rec *Record) error {
 	if l.queries != nil {
 		if err := l.queries.add(rec, number); err != nil {
 			return fmt.Errorf("%s: request %d: %w", traceName(l.paths), l.seen, err)
+		}
+	}
+	if l.tenancy.eachRequest() {
+		if err := l.tenancy.column.add(rec.Tenant); err != nil {
+			return fmt.Errorf("%s: %w", traceName(l.paths), err)
 		}
 	}
 	l.trace.Objects = append(l.trace.Objects, number)
@@ -400,6 +425,9 @@ func (l *loader) requestBytes() float64 {
 	if l.keep.Op {
 		bytes++
 	}
+	if l.tenancy != nil {
+		bytes += tenantBytes
+	}
 	return bytes
 }
 
@@ -457,6 +485,9 @@ func (t *Trace) WithoutZeroSizes() (*Trace, int) {
 func (t *Trace) only(keep func(pos int) bool) *Trace {
 	// queries stay behind: they have no sizes
 	kept := &Trace{Name: t.Name, Readings: t.Readings, SampleRate: t.SampleRate, SampledFrom: t.SampledFrom}
+	if t.Tenants != nil {
+		kept.Tenants = &Tenants{Names: t.Tenants.Names}
+	}
 	// per object of t: its new number plus one
 	renumbered := make([]uint32, t.NumObjects)
 	starts, groups, begins := t.Starts, t.Groups, false
@@ -480,6 +511,9 @@ func (t *Trace) only(keep func(pos int) bool) *Trace {
 		if renumbered[object] == 0 {
 			kept.NumObjects++
 			renumbered[object] = uint32(kept.NumObjects)
+			if t.Tenants != nil {
+				kept.Tenants.Of = append(kept.Tenants.Of, t.Tenants.Of[object])
+			}
 			if t.Keys != nil {
 				kept.Keys = append(kept.Keys, t.Keys[object])
 			}

@@ -54,6 +54,9 @@ func (m *mergeReader) Read(rec *Record) error {
 		return io.EOF
 	}
 	*rec = m.heads[0].rec
+	if tenant := m.heads[0].stream.tenant; tenant != nil {
+		rec.Tenant = tenant
+	}
 	return nil
 }
 

@@ -43,6 +43,10 @@ type Selection struct {
 	// 2015); 0 or 1 keeps all. SampleSeed varies the hash. Of prompts, whole conversations are kept.
 	SampleRate float64 `json:"sample_rate,omitempty"`
 	SampleSeed uint64  `json:"sample_seed,omitempty"`
+
+	// Tenants says how the tenant of a request is told, as ParseTenants reads it; "": requests have no tenants. Only Load
+	// and LoadReader look at it.
+	Tenants string `json:"tenants,omitempty"`
 }
 
 // LoadOptions say what Load and package workload read of a trace, and how.

@@ -10,6 +10,7 @@ type Stream struct {
 	Info   *Reading // of the first file where it is an archive
 	Fields Fields
 	in     *input
+	tenant []byte // that the requests belong to where files are tenants and are merged; nil otherwise
 }
 
 // Progress returns how many bytes of the file (compressed, if it is) were read so far and its size, 0 where that is
@@ -32,7 +33,7 @@ func open(ctx context.Context, path string, opts LoadOptions, t *together) (*Str
 	if err != nil {
 		return nil, err
 	}
-	in.together, in.budget = t, opts.Memory
+	in.together, in.budget, in.tenant = t, opts.Memory, opts.tenantColumn()
 	stream, err := in.stream(opts.Format, opts.Merge)
 	if err != nil {
 		in.close()
@@ -63,6 +64,9 @@ func (in *input) stream(spec string, wholeMembers bool) (*Stream, error) {
 // reading.
 func (s *Source) open(spec string, reading *Reading) (Reader, Fields, error) {
 	format, opts, err := s.chooseFormat(spec)
+	if err == nil {
+		err = s.chooseTenant(format, opts)
+	}
 	if err != nil {
 		return nil, Fields{}, err
 	}

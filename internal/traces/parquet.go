@@ -58,8 +58,10 @@ type parquetReader struct {
 
 	key            *parquetCursor
 	time, size, op *parquetCursor  // nil without such a column
+	tenant         *parquetCursor  // likewise
 	queries        *parquetQueries // nil where rows are no queries
 	keyText        []byte          // of a negative number
+	tenantText     []byte          // of a number
 }
 
 func openParquet(src *Source, opts params.Values) (r Reader, fields Fields, err error) {
@@ -117,6 +119,7 @@ func (p *parquetReader) chooseColumns(opts params.Values) (Fields, error) {
 		{&p.time, chosen.time, "time", func(c *parquetCursor) error { return c.acceptTime(timeUnits[opts.Text("time-unit")]) }},
 		{&p.size, chosen.size, "size", (*parquetCursor).acceptInteger},
 		{&p.op, chosen.op, "operation", (*parquetCursor).acceptText},
+		{&p.tenant, chosen.tenant, "tenant", (*parquetCursor).acceptKey},
 	} {
 		if c.index < 0 {
 			continue
@@ -157,7 +160,7 @@ func describeColumn(c *parquet.Column) string {
 // cursors returns those of the columns that are read.
 func (p *parquetReader) cursors() []*parquetCursor {
 	var cursors []*parquetCursor
-	for _, c := range []*parquetCursor{p.key, p.time, p.size, p.op} {
+	for _, c := range []*parquetCursor{p.key, p.time, p.size, p.op, p.tenant} {
 		if c != nil {
 			cursors = append(cursors, c)
 		}
@@ -252,10 +255,36 @@ func (p *parquetReader) readRow(rec *Record) error {
 				p.op.column.Name(), op.ByteArray())
 		}
 	}
+	if p.tenant != nil {
+		tenant, err := p.tenant.next()
+		if err != nil {
+			return err
+		}
+		if rec.Tenant, err = p.tenantName(tenant); err != nil {
+			return err
+		}
+	}
 	if p.queries != nil {
 		rec.Query, err = p.queries.read()
 	}
 	return err
+}
+
+// tenantName returns a tenant as text.
+func (p *parquetReader) tenantName(v parquet.Value) ([]byte, error) {
+	if v.Kind() == parquet.ByteArray || v.Kind() == parquet.FixedLenByteArray {
+		return v.ByteArray(), nil
+	}
+	n, ok := whole(v, p.tenant.unsigned)
+	if !ok {
+		return nil, fmt.Errorf("column %q: tenant %v: want a text or a whole number", p.tenant.column.Name(), v)
+	}
+	if p.tenant.unsigned {
+		p.tenantText = strconv.AppendUint(p.tenantText[:0], uint64(n), 10)
+	} else {
+		p.tenantText = strconv.AppendInt(p.tenantText[:0], n, 10)
+	}
+	return p.tenantText, nil
 }
 
 // setKey takes a number as it is, except that negative ones are text, as they are in text formats.

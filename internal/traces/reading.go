@@ -29,6 +29,7 @@ type Reading struct {
 	Time    string // likewise; "" where there are no times
 	Size    string
 	Op      string
+	Tenant  string // "" where nobody asked for tenants
 
 	Others []string // columns that are not read and may be keys, as the option key takes them
 
@@ -52,7 +53,7 @@ func (r *Reading) text(remark string) string {
 		s += ", " + r.Layout
 	}
 	var parts []string
-	for _, part := range []string{r.Request, r.Key, r.Time, r.Size, r.Op} {
+	for _, part := range []string{r.Request, r.Key, r.Time, r.Size, r.Op, r.Tenant} {
 		if part != "" && part == r.Size {
 			part += remark
 		}

@@ -195,6 +195,7 @@ func columnOptions() []params.Param {
 			strings.Join(sizeNames, ", ")},
 		{Name: "op", Default: "", Doc: "column of the operation (none: ignore it); by default one named " +
 			strings.Join(opNames, ", ")},
+		{Name: "tenant", Default: "", Doc: "column of the tenant, for those who divide a cache among tenants; by default none"},
 		{Name: "time-unit", Default: "s", Choices: []string{"s", "ms", "us", "ns"}, Doc: "unit of times that are numbers; " +
 			"fractions are fine"},
 	}
@@ -214,9 +215,11 @@ func unitName(ns int64) string {
 }
 
 // columns are the indexes of the columns to read, -1 for none.
-type columns struct{ key, time, size, op int }
+type columns struct{ key, time, size, op, tenant int }
 
-func (c columns) fields() Fields { return Fields{Time: c.time >= 0, Size: c.size >= 0, Op: c.op >= 0} }
+func (c columns) fields() Fields {
+	return Fields{Time: c.time >= 0, Size: c.size >= 0, Op: c.op >= 0, Tenant: c.tenant >= 0}
+}
 
 // chooseColumns finds the columns that the options of a format name, or else those with known names.
 func (r *rowReader) chooseColumns(format string, opts params.Values) (columns, error) {
@@ -225,7 +228,8 @@ func (r *rowReader) chooseColumns(format string, opts params.Values) (columns, e
 		index *int
 		name  string
 		known []string
-	}{{&c.key, "key", keyNames}, {&c.time, "time", timeNames}, {&c.size, "size", sizeNames}, {&c.op, "op", opNames}} {
+	}{{&c.key, "key", keyNames}, {&c.time, "time", timeNames}, {&c.size, "size", sizeNames}, {&c.op, "op", opNames},
+		{&c.tenant, "tenant", nil}} {
 		choice := opts.Text(col.name)
 		var err error
 		if choice == "none" && col.index == &c.key {
@@ -252,7 +256,7 @@ func (r *rowReader) state(c columns, opts params.Values) {
 		option string
 		stated *string
 	}{{c.key, "key", &r.src.reading.Key}, {c.time, "time", &r.src.reading.Time}, {c.size, "size",
-		&r.src.reading.Size}, {c.op, "op", &r.src.reading.Op}} {
+		&r.src.reading.Size}, {c.op, "op", &r.src.reading.Op}, {c.tenant, "tenant", &r.src.reading.Tenant}} {
 		if col.index >= 0 {
 			*col.stated = col.option
 			if name := r.describeColumn(col.index); name != col.option {
@@ -262,7 +266,7 @@ func (r *rowReader) state(c columns, opts params.Values) {
 		}
 	}
 	for i := 0; i < r.columns && len(r.src.reading.Others) < mostCandidates; i++ {
-		if i != c.key && i != c.time && i != c.size && i != c.op && !(r.header != nil && isNoKey(r.header[i])) {
+		if i != c.key && i != c.time && i != c.size && i != c.op && i != c.tenant && !(r.header != nil && isNoKey(r.header[i])) {
 			r.src.reading.Others = append(r.src.reading.Others, r.choiceOf(i))
 		}
 	}

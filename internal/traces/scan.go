@@ -40,6 +40,8 @@ type scan struct {
 	opts    LoadOptions
 	paths   []string
 	sampler *sampler // nil to keep all
+	tenants []string // per path: the tenant that its requests belong to; nil where files are none
+	tenant  []byte   // of the file that is read; nil likewise
 	beside  *beside  // nil without embeddings beside the trace
 
 	begin   func(Fields) error
@@ -140,10 +142,13 @@ func (s *scan) readFiles() error {
 	if s.opts.Merge {
 		return s.readMerged()
 	}
-	for _, path := range s.paths {
+	for i, path := range s.paths {
 		stream, err := s.openNext(path)
 		if err != nil {
 			return err
+		}
+		if s.tenants != nil {
+			s.tenant = []byte(s.tenants[i])
 		}
 		if reader, ok := stream.Reader.(*oracleGeneralReader); ok && s.batches != nil && s.sampler == nil {
 			err = s.batches(reader)
@@ -198,11 +203,16 @@ func (s *scan) unchanged(err error) error {
 
 // mergeable returns the open files, and of archives the files in them.
 func (s *scan) mergeable() (streams []*Stream, err error) {
-	for _, stream := range s.open {
+	for i, stream := range s.open {
 		members := []*Stream{stream}
 		if archive, ok := stream.Reader.(*tarReader); ok {
 			if members, err = archive.members(stream); err != nil {
 				return nil, err
+			}
+		}
+		if s.tenants != nil {
+			for _, member := range members {
+				member.tenant = []byte(s.tenants[i])
 			}
 		}
 		streams = append(streams, members...)
@@ -240,6 +250,7 @@ func (s *scan) openNext(path string) (*Stream, error) {
 		{"sizes", s.opts.Sizes, fields.Size, s.fields.Size},
 		{"operations", s.opts.Ops, fields.Op, s.fields.Op},
 		{"groups of requests", true, fields.Groups, s.fields.Groups},
+		{"tenants", s.opts.tenantColumn() != "", fields.Tenant, s.fields.Tenant},
 	} {
 		if f.wanted && f.is != f.as {
 			return nil, fmt.Errorf("%s and %s do not go together: only one of them has %s", s.paths[0], path, f.name)
@@ -317,6 +328,9 @@ func (s *scan) readAll(r Reader) error {
 				return nil
 			} else if err != nil {
 				return err
+			}
+			if s.tenant != nil {
+				rec.Tenant = s.tenant
 			}
 			if s.fields.Counted {
 				rec.Time = int64(s.seen) * 1e9

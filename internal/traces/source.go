@@ -36,11 +36,12 @@ type input struct {
 	together  *together
 	budget    *memory.Budget
 	archive   *input // that this is a member of; nil for a file of its own
+	tenant    string // the column of tenants that is asked for; "" for none
 }
 
 // member returns the input of a member of an archive. What is opened for it can be closed before the archive is.
 func (in *input) member() *input {
-	return &input{path: in.path, label: in.label, together: in.together, budget: in.budget, archive: in}
+	return &input{path: in.path, label: in.label, together: in.together, budget: in.budget, archive: in, tenant: in.tenant}
 }
 
 // taken returns how many bytes of the file were read.

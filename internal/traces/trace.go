@@ -42,6 +42,8 @@ type Trace struct {
 	// Nil: the whole trace is one sequence.
 	Starts []int
 
+	Tenants *Tenants // whose the objects are; nil unless asked for
+
 	Readings   []Reading // what the files, or the generator, were read as, each way once
 	Warnings   []string  // of what is read in a way that makes little sense
 	SampleRate float64   // share of the keys that were kept, 1 without sampling
@@ -157,6 +159,9 @@ func cut[T any](column []T, from, to int) []T {
 func (t *Trace) Bytes() int64 {
 	bytes := column(t.Objects) + column(t.ObjectSizes) + column(t.RequestSizes) + column(t.Times) + column(t.Ops) +
 		column(t.Groups) + column(t.Keys)
+	if t.Tenants != nil {
+		bytes += column(t.Tenants.Of)
+	}
 	for _, k := range t.Keys {
 		bytes += int64(len(k.Text))
 	}
@@ -271,6 +276,8 @@ type Record struct {
 	Text []byte // key text, nil for a numeric key; valid until the next call of Read
 	Op   Op
 
+	Tenant []byte // only where Fields.Tenant, and valid until the next call of Read
+
 	Begins bool // the request begins a group: see Trace.Groups
 	// of the prompt that begins here; only where Fields.BlockTokens, and valid until the next call of Read
 	Prompt *PromptHead
@@ -287,6 +294,7 @@ type Reader interface {
 type Fields struct {
 	Time, Size, Op bool
 
+	Tenant      bool // requests name their tenants
 	Groups      bool // requests come in groups, so that Record.Begins says something
 	BlockTokens int  // tokens in a block of the prompts that the groups are, with Record.Prompt; 0: they are no prompts
 	Sessions    bool // prompts belong to conversations: PromptHead.Session

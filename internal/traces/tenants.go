@@ -1,0 +1,366 @@
+package traces
+
+import (
+	"cmp"
+	"fmt"
+	"math/bits"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/params"
+)
+
+// Tenants says who requests what. The objects of two tenants are apart: a key that both request is one object of
+// each, so that an object has one owner.
+type Tenants struct {
+	Names []string // in order of their first request
+	Of    []uint32 // per object: the number of its owner
+}
+
+// maxTenants bounds the tenants of a trace: each has a pool of its own.
+const maxTenants = 100000
+
+// unnamedTenant stands for requests that name no tenant.
+const unnamedTenant = "-"
+
+// Ways to tell the tenant of a request.
+const (
+	tenantColumn = "column"
+	tenantPrefix = "prefix"
+	tenantFile   = "file"
+)
+
+// TenantEntry is a way to tell the tenant of a request.
+type TenantEntry struct {
+	Name    string
+	Summary string
+	Params  []params.Param
+}
+
+// Signature implements params.Named.
+func (e TenantEntry) Signature() (string, []params.Param) { return e.Name, e.Params }
+
+// TenantRule is a way to tell the tenant of a request with its parameters: what a user writes as `prefix(sep=:)`.
+type TenantRule = params.Spec[TenantEntry]
+
+var tenantEntries = []TenantEntry{
+	{tenantColumn, "a column of the trace (csv and parquet)", []params.Param{
+		{Name: "name", Default: "tenant", Doc: "the column: its name, or its number from 1"},
+	}},
+	{tenantPrefix, "the beginning of the key", []params.Param{
+		{Name: "sep", Default: "/", Doc: "the tenant is what stands before the first of these signs"},
+		{Name: "shift", Default: 0, Min: 0, Max: 63,
+			Doc: "above 0: keys are numbers, and the tenant is the key without its lowest bits, so many"},
+	}},
+	{tenantFile, "each of several files is one", []params.Param{
+		{Name: "mix", Default: "spread", Choices: []string{"spread", "turns", "none"},
+			Doc: "order of the requests of files that are not merged by time: spread evenly over the whole, in turns, " +
+				"or none, one file after another"},
+	}},
+}
+
+var tenantRules = params.Table("tenant", "column", tenantEntries)
+
+// ParseTenants reads a way to tell the tenant of a request.
+func ParseTenants(text string) (TenantRule, error) {
+	rule, err := tenantRules.Parse(text)
+	if err == nil && rule.Name() == tenantPrefix && rule.Params.Text("sep") == "" {
+		err = fmt.Errorf("tenant prefix: sep is empty: want a sign, as in prefix(sep=/)")
+	}
+	return rule, err
+}
+
+// TenantRules returns the ways to tell the tenant of a request.
+func TenantRules() []TenantEntry { return slices.Clone(tenantEntries) }
+
+// fileTenants returns the names of files as tenants: their base names, the whole paths where two have the same, and a
+// number behind what is named twice.
+func fileTenants(paths []string) []string {
+	names := make([]string, len(paths))
+	for i, path := range paths {
+		names[i] = filepath.Base(path)
+		same := func(other string) bool { return other != path && filepath.Base(other) == names[i] }
+		if slices.ContainsFunc(paths, same) {
+			names[i] = path
+		}
+	}
+	for i := len(names) - 1; i >= 0; i-- {
+		before := 0
+		for _, earlier := range names[:i] {
+			if earlier == names[i] {
+				before++
+			}
+		}
+		if before > 0 {
+			names[i] += "#" + strconv.Itoa(before+1)
+		}
+	}
+	return names
+}
+
+// tenantColumn returns the column that holds the tenants, "" where none is asked for.
+func (o LoadOptions) tenantColumn() string {
+	if rule, err := ParseTenants(o.Tenants); err == nil && rule.Name() == tenantColumn {
+		return rule.Params.Text("name")
+	}
+	return ""
+}
+
+// chooseTenant makes of the column of tenants that is asked for an option of the format.
+func (s *Source) chooseTenant(format Format, opts params.Values) error {
+	if s.in.tenant == "" {
+		return nil
+	}
+	chosen, ok := opts["tenant"]
+	if !ok {
+		return s.Errorf("%s has no columns with names, so none of tenants either: csv and parquet have", format.Name)
+	}
+	if chosen == "" {
+		opts["tenant"] = s.in.tenant
+	}
+	return nil
+}
+
+// tenancy tells the tenants of requests while a trace loads. Its methods may be called where there is none: nil.
+type tenancy struct {
+	rule   TenantRule
+	column *tenantNumbers
+}
+
+// tenantBytes is what telling the tenants takes for each request while a trace loads: their numbers, the order of the
+// requests, and the objects before and after.
+const tenantBytes = 32
+
+// eachRequest reports whether each request names its tenant when it is read.
+func (y *tenancy) eachRequest() bool { return y != nil && y.rule.Name() != tenantPrefix }
+
+// byPrefix reports whether the keys name the tenants.
+func (y *tenancy) byPrefix() bool { return y != nil && y.rule.Name() == tenantPrefix }
+
+// mixes reports whether files that are read one after another are mixed afterwards.
+func (y *tenancy) mixes() bool {
+	return y != nil && y.rule.Name() == tenantFile && y.rule.Params.Text("mix") != "none"
+}
+
+// beginTenants prepares for the tenants that the options ask for.
+func (l *loader) beginTenants() error {
+	if l.opts.Tenants == "" {
+		return nil
+	}
+	rule, err := ParseTenants(l.opts.Tenants)
+	if err != nil {
+		return err
+	}
+	l.tenancy = &tenancy{rule, newTenantNumbers()}
+	if rule.Name() != tenantFile {
+		return nil
+	}
+	switch {
+	case len(l.paths) < 2:
+		return fmt.Errorf("%s: tenants by file want several files, each of them a tenant", l.paths[0])
+	case l.opts.PerFile:
+		return fmt.Errorf("%s: tenants by file share a cache, so that the files cannot be replayed one by one", l.paths[0])
+	case !l.opts.Merge && l.tenancy.mixes() && l.opts.Limit > 0 && l.sampler != nil:
+		return fmt.Errorf("%s: files that are mixed can be sampled or limited, not both", l.paths[0])
+	}
+	l.tenants = fileTenants(l.paths)
+	if !l.opts.Merge && l.tenancy.mixes() {
+		l.mixedLimit, l.opts.Limit = l.opts.Limit, 0 // the limit counts requests of the mix
+	}
+	return nil
+}
+
+// check refuses a trace whose requests cannot have tenants.
+func (y *tenancy) check(l *loader, fields Fields) error {
+	switch {
+	case fields.BlockTokens > 0:
+		return fmt.Errorf("%s: its requests are blocks of prompts, which have no tenants", l.paths[0])
+	case fields.Queries:
+		return fmt.Errorf("%s: its requests are queries, which have no tenants", l.paths[0])
+	case y.rule.Name() == tenantColumn && !fields.Tenant:
+		return fmt.Errorf("%s: its requests have no column of tenants", l.paths[0])
+	case fields.Groups && y.mixes():
+		return fmt.Errorf("%s: has groups of requests, which mixing would tear apart: write --tenant 'file(mix=none)'",
+			l.paths[0])
+	}
+	return nil
+}
+
+// finishTenants brings the requests of mixed files into their order and makes objects of the pairs of tenant and key.
+func (l *loader) finishTenants() (*Trace, error) {
+	t, y := l.trace, l.tenancy
+	var err error
+	if y.byPrefix() {
+		if y.column, err = prefixTenants(t, y.rule); err != nil {
+			return nil, err
+		}
+	}
+	if y.mixes() && !l.opts.Merge {
+		order := mixed(y.column.column, y.column.numbers.len(), y.rule.Params.Text("mix"))
+		if l.mixedLimit > 0 && l.mixedLimit <= len(order) {
+			order, t.Limited = order[:l.mixedLimit], true
+		}
+		t.reorder(order)
+		y.column.column = reordered(y.column.column, order)
+	}
+	if err := t.divide(y.column); err != nil {
+		return nil, fmt.Errorf("%s: %w", t.Name, err)
+	}
+	if !l.opts.Keys {
+		t.Keys = nil
+	}
+	return t, nil
+}
+
+// tenantNumbers are the tenants of the requests of a trace.
+type tenantNumbers struct {
+	numbers *numbering // of their names
+	column  []uint32   // per request
+}
+
+func newTenantNumbers() *tenantNumbers { return &tenantNumbers{numbers: newNumbering()} }
+
+// add takes in the tenant of the next request.
+func (c *tenantNumbers) add(name []byte) error {
+	if len(name) == 0 {
+		name = []byte(unnamedTenant)
+	}
+	number := c.numbers.ofText(name)
+	if c.numbers.len() > maxTenants {
+		return errTooManyTenants
+	}
+	c.column = append(c.column, number)
+	return nil
+}
+
+var errTooManyTenants = fmt.Errorf("more than %d tenants, the most that a trace can have: name a column or a prefix "+
+	"with fewer values", maxTenants)
+
+// prefixTenants returns the column of tenants by the keys of a trace.
+func prefixTenants(t *Trace, rule TenantRule) (*tenantNumbers, error) {
+	c := newTenantNumbers()
+	of := make([]uint32, t.NumObjects) // tenant per object
+	for o, key := range t.Keys {
+		name, err := tenantOfKey(key, rule.Params)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", t.Name, err)
+		}
+		if err := c.add([]byte(name)); err != nil {
+			return nil, fmt.Errorf("%s: %w", t.Name, err)
+		}
+		of[o] = c.column[o]
+	}
+	c.column = make([]uint32, len(t.Objects))
+	for pos, o := range t.Objects {
+		c.column[pos] = of[o]
+	}
+	return c, nil
+}
+
+// tenantOfKey returns the beginning of a key.
+func tenantOfKey(key Key, v params.Values) (string, error) {
+	if shift := v.Int("shift"); shift > 0 {
+		if key.Text != "" {
+			return "", fmt.Errorf("key %.80q is no number, so that it has no bits to leave out: write --tenant "+
+				"'prefix(sep=/)'", key.Text)
+		}
+		return strconv.FormatUint(key.Num>>shift, 10), nil
+	}
+	name, _, found := strings.Cut(key.String(), v.Text("sep"))
+	if !found {
+		return "", nil
+	}
+	return name, nil
+}
+
+// mixed returns the order in which requests come when those of tenants, one after another in a column, are mixed: the
+// positions in the column. Requests of a tenant keep their order.
+func mixed(column []uint32, tenants int, mix string) []uint32 {
+	counts := make([]int64, tenants)
+	for _, tenant := range column {
+		counts[tenant]++
+	}
+	type place struct {
+		number int64 // of the request among those of its tenant
+		tenant uint32
+		pos    uint32
+	}
+	places := make([]place, len(column))
+	number := make([]int64, tenants)
+	for pos, tenant := range column {
+		places[pos] = place{number[tenant], tenant, uint32(pos)}
+		number[tenant]++
+	}
+	slices.SortStableFunc(places, func(a, b place) int {
+		if mix == "turns" {
+			return cmp.Compare(a.number, b.number)
+		}
+		// Request i of n stands at (2i+1)/2n of the whole.
+		return compareProducts(2*a.number+1, counts[b.tenant], 2*b.number+1, counts[a.tenant])
+	})
+	order := make([]uint32, len(places))
+	for i, p := range places {
+		order[i] = p.pos
+	}
+	return order
+}
+
+// compareProducts compares a x b with c x d.
+func compareProducts(a, b, c, d int64) int {
+	high, low := bits.Mul64(uint64(a), uint64(b))
+	otherHigh, otherLow := bits.Mul64(uint64(c), uint64(d))
+	return cmp.Or(cmp.Compare(high, otherHigh), cmp.Compare(low, otherLow))
+}
+
+// reorder brings the requests into another order: where each is taken from, as positions at present.
+func (t *Trace) reorder(order []uint32) {
+	t.Objects = reordered(t.Objects, order)
+	t.RequestSizes = reordered(t.RequestSizes, order)
+	t.Times = reordered(t.Times, order)
+	t.Ops = reordered(t.Ops, order)
+}
+
+func reordered[T any](column []T, order []uint32) []T {
+	if column == nil {
+		return nil
+	}
+	result := make([]T, len(order))
+	for i, pos := range order {
+		result[i] = column[pos]
+	}
+	return result
+}
+
+// divide makes objects of the pairs of tenant and object, numbered in order of first appearance, and sets Tenants.
+func (t *Trace) divide(c *tenantNumbers) error {
+	pairs := newNumbering()
+	tenants := newNumbering() // anew, as the order may have changed
+	old := *t
+	t.NumObjects, t.ObjectSizes, t.Keys, t.Tenants = 0, nil, nil, &Tenants{}
+	t.Objects = make([]uint32, len(old.Objects))
+	for pos, o := range old.Objects {
+		number := pairs.ofNumber(uint64(c.column[pos])<<32 | uint64(o))
+		if pairs.full {
+			return errTooManyObjects
+		}
+		t.Objects[pos] = number
+		if int(number) < t.NumObjects {
+			continue
+		}
+		t.NumObjects++
+		tenant := tenants.ofNumber(uint64(c.column[pos]))
+		if int(tenant) == len(t.Tenants.Names) {
+			t.Tenants.Names = append(t.Tenants.Names, c.numbers.key(c.column[pos]).String())
+		}
+		t.Tenants.Of = append(t.Tenants.Of, tenant)
+		if old.HasSizes() {
+			t.ObjectSizes = append(t.ObjectSizes, old.Size(pos))
+		}
+		if old.Keys != nil {
+			t.Keys = append(t.Keys, old.Keys[o])
+		}
+	}
+	return nil
+}

@@ -1,0 +1,147 @@
+package traces
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func writeTenantFile(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// requestsOf returns the requests as "tenant:key".
+func requestsOf(t *Trace) (list []string) {
+	for _, o := range t.Objects {
+		list = append(list, t.Tenants.Names[t.Tenants.Of[o]]+":"+t.Keys[o].String())
+	}
+	return list
+}
+
+func TestLoadTenants(t *testing.T) {
+	table := writeTenantFile(t, "t.csv", "time,key,size,customer\n1,a,5,web\n2,a,6,db\n3,b,0,\n4,a,5,web\n")
+	a := writeTenantFile(t, "a.txt", "1\n2\n3\n1\n")
+	b := writeTenantFile(t, "b.txt", "1\n9\n")
+	c := writeTenantFile(t, "c.csv", "time,key\n1,x\n5,y\n")
+	d := writeTenantFile(t, "d.csv", "time,key\n2,x\n3,x\n")
+	paths := writeTenantFile(t, "p.txt", "web/1\ndb/1\nweb/2\nplain\nweb/1\n")
+	for name, test := range map[string]struct {
+		paths []string
+		opts  Selection
+		want  string
+	}{
+		"column":        {[]string{table}, Selection{Tenants: "column(name=customer)"}, "web:a db:a -:b web:a"},
+		"numbered":      {[]string{table}, Selection{Tenants: "column(name=4)"}, "web:a db:a -:b web:a"},
+		"option":        {[]string{table}, Selection{Tenants: "column", Format: "csv:tenant=customer"}, "web:a db:a -:b web:a"},
+		"prefix":        {[]string{paths}, Selection{Tenants: "prefix"}, "web:web/1 db:db/1 web:web/2 -:plain web:web/1"},
+		"bits":          {[]string{a}, Selection{Tenants: "prefix(shift=1)"}, "0:1 1:2 1:3 0:1"},
+		"files, spread": {[]string{a, b}, Selection{Tenants: "file"}, "a.txt:1 b.txt:1 a.txt:2 a.txt:3 b.txt:9 a.txt:1"},
+		"files, turns": {[]string{a, b}, Selection{Tenants: "file(mix=turns)"},
+			"a.txt:1 b.txt:1 a.txt:2 b.txt:9 a.txt:3 a.txt:1"},
+		"files, one after another": {[]string{a, b}, Selection{Tenants: "file(mix=none)"},
+			"a.txt:1 a.txt:2 a.txt:3 a.txt:1 b.txt:1 b.txt:9"},
+		"files by time": {[]string{c, d}, Selection{Tenants: "file", Merge: true}, "c.csv:x d.csv:x d.csv:x c.csv:y"},
+		"a file twice":  {[]string{b, b}, Selection{Tenants: "file"}, "b.txt:1 b.txt#2:1 b.txt:9 b.txt#2:9"},
+		"limit":         {[]string{a, b}, Selection{Tenants: "file", Limit: 3}, "a.txt:1 b.txt:1 a.txt:2"},
+	} {
+		got, err := Load(t.Context(), test.paths, LoadOptions{Selection: test.opts, Needs: Needs{Keys: true, Sizes: true}})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if list := strings.Join(requestsOf(got), " "); list != test.want {
+			t.Errorf("%s: %s, want %s", name, list, test.want)
+		}
+		if got.Limited != (test.opts.Limit > 0) {
+			t.Errorf("%s: limited %v", name, got.Limited)
+		}
+	}
+}
+
+// Requests of size 0 that are left out leave the others with their tenants, and keys are not kept unless asked for.
+func TestTenantsWithoutZeroSizes(t *testing.T) {
+	path := writeTenantFile(t, "t.csv", "key,size,tenant\na,5,web\nb,0,db\na,6,db\na,5,web\n")
+	got, err := Load(t.Context(), []string{path}, LoadOptions{Selection: Selection{Tenants: "column"},
+		Needs: Needs{Sizes: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Keys != nil {
+		t.Error("keys are kept, though nobody asked for them")
+	}
+	if got.RequestSizes != nil && !slices.Equal(got.ObjectSizes, []int64{5, 0, 6}) {
+		t.Errorf("sizes %v", got.ObjectSizes)
+	}
+	sized, zeros := got.WithoutZeroSizes()
+	if zeros != 1 || !slices.Equal(sized.Objects, []uint32{0, 1, 0}) || !slices.Equal(sized.Tenants.Of, []uint32{0, 1}) {
+		t.Errorf("%d left out, objects %v of %v", zeros, sized.Objects, sized.Tenants.Of)
+	}
+}
+
+func TestLoadTenantsErrors(t *testing.T) {
+	table := writeTenantFile(t, "t.csv", "time,key,customer\n1,a,web\n2,b,db\n")
+	plain := writeTenantFile(t, "a.txt", "1\n2\n")
+	texts := writeTenantFile(t, "b.txt", "x\ny\n")
+	for name, test := range map[string]struct {
+		paths []string
+		opts  Selection
+		want  string
+	}{
+		"no such column": {[]string{table}, Selection{Tenants: "column"}, `unknown column "tenant"`},
+		"no columns":     {[]string{plain}, Selection{Tenants: "column"}, "has no columns with names"},
+		"one file":       {[]string{plain}, Selection{Tenants: "file"}, "want several files"},
+		"file by file":   {[]string{plain, plain}, Selection{Tenants: "file", PerFile: true}, "share a cache"},
+		"bits of a text": {[]string{texts}, Selection{Tenants: "prefix(shift=3)"}, `key "x" is no number`},
+		"no such way":    {[]string{plain}, Selection{Tenants: "files"}, `did you mean "file"`},
+		"sample and limit": {[]string{plain, plain}, Selection{Tenants: "file", Limit: 1, SampleRate: 0.9},
+			"sampled or limited, not both"},
+	} {
+		_, err := Load(t.Context(), test.paths, LoadOptions{Selection: test.opts})
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: error %v, want one with %q", name, err, test.want)
+		}
+	}
+}
+
+// A column of Parquet holds texts or numbers.
+func TestParquetTenants(t *testing.T) {
+	type named struct {
+		Key    int64  `parquet:"key"`
+		Tenant string `parquet:"tenant"`
+	}
+	type numbered struct {
+		Key    int64 `parquet:"key"`
+		Tenant int32 `parquet:"tenant"`
+	}
+	type fraction struct {
+		Key    int64   `parquet:"key"`
+		Tenant float64 `parquet:"tenant"`
+	}
+	load := func(path string) (*Trace, error) {
+		return Load(t.Context(), []string{path}, LoadOptions{Selection: Selection{Tenants: "column"},
+			Needs: Needs{Keys: true}})
+	}
+	for rows, want := range map[string]string{
+		writeParquetRows(t, []named{{1, "web"}, {1, "db"}, {2, ""}, {1, "web"}}): "web:1 db:1 -:2 web:1",
+		writeParquetRows(t, []numbered{{1, 7}, {1, -7}, {1, 7}}):                 "7:1 -7:1 7:1",
+		writeParquetRows(t, []fraction{{1, 7}, {2, 8}}):                          "7:1 8:2",
+	} {
+		got, err := load(writeTenantFile(t, "x.parquet", rows))
+		if err != nil {
+			t.Errorf("%s: %v", want, err)
+		} else if list := strings.Join(requestsOf(got), " "); list != want {
+			t.Errorf("%s, want %s", list, want)
+		}
+	}
+	_, err := load(writeTenantFile(t, "x.parquet", writeParquetRows(t, []fraction{{1, 7.5}})))
+	if err == nil || !strings.Contains(err.Error(), "tenant 7.5: want a text or a whole number") {
+		t.Errorf("error %v", err)
+	}
+}
