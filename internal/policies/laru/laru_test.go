@@ -126,7 +126,8 @@ func trail(t *testing.T, text, predictions, trace string, capacity int) (hits in
 	return hits, evictions
 }
 
-// TestGoldenTraces are those of section 11 of the specification.
+// TestGoldenTraces goes through algorithm 1 of LCR (arXiv 2509.20979, section 3) step by step, on a trace that was worked
+// out by hand: with exact predictions and with all of them inverted.
 func TestGoldenTraces(t *testing.T) {
 	const trace = "ABCDABEABCDE"
 	for _, c := range []struct {

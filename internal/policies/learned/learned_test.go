@@ -370,8 +370,9 @@ func TestWeightsFollowByShare(t *testing.T) {
 	}
 }
 
-// Sticky noise lets dead objects that are predicted to come soon fill the cache of fpb for good; the numbers are those
-// of section 4.1 of the specification of LARU. What has a bound keeps it.
+// Noise that is drawn once per request and kept lets dead objects that are predicted to come soon fill the cache of fpb
+// for good, as figure 5 of LCR (arXiv 2509.20979, section 2.2) shows. What has a bound keeps it. The hit ratios are our own,
+// on 20 000 requests.
 func TestStickyNoise(t *testing.T) {
 	bits := rand.New(rand.NewPCG(1, 2))
 	objects := make([]policies.Object, 20000)

@@ -8,8 +8,8 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 )
 
-// naive is the whole algorithm as the specification tells it: an entry is inserted, then the least valuable one leaves,
-// and everything is computed from definitions, each time anew.
+// naive is algorithms 1 to 5 of the RAC paper (arXiv 2602.21547) to the letter: an entry is inserted, then the least
+// valuable one leaves, and everything is computed from the definitions, each time anew.
 type naive struct {
 	capacity                        int
 	alpha, lambda, damping          float64

@@ -151,7 +151,8 @@ func example1() (g *graph, requests []policies.Object, names []string, topics []
 	return g, requests, names, topics
 }
 
-// TestExample1 holds rac to section 9 of the specification: hits where only the same query hits and topics are known.
+// TestExample1 replays example 1 of the RAC paper (arXiv 2602.21547, table 1 and figure 1), where only the same query hits
+// and topics are known. The paper prints no decisions; those expected here were worked out by hand from algorithms 1 to 5.
 func TestExample1(t *testing.T) {
 	g, requests, names, topics := example1()
 	hits := func(params string) (n int, log []string, final []string) {
@@ -197,8 +198,8 @@ func TestExample1(t *testing.T) {
 	}
 }
 
-// TestEqualsNaive holds the policies to an implementation that follows the specification and knows neither heaps nor
-// lists.
+// TestEqualsNaive holds the policies to an implementation that follows algorithms 1 to 5 of the RAC paper (arXiv
+// 2602.21547) to the letter and knows neither heaps nor lists.
 func TestEqualsNaive(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := randomGraph(rapid.Uint64().Draw(t, "graph"), rapid.IntRange(2, 40).Draw(t, "queries"))
@@ -440,8 +441,8 @@ func equalVictims(t *testing.T, a, b string, relations *policies.Relations) {
 	}
 }
 
-// TestStrictDegenerates is section 10.1 of the specification: with one threshold every topic has one entry and none
-// builds on another.
+// TestStrictDegenerates shows why rac has three thresholds where the paper (arXiv 2602.21547, section 4.2) has one: with
+// one, every topic has one entry and none builds on another.
 func TestStrictDegenerates(t *testing.T) {
 	refused := 0
 	for seed := range uint64(20) {
