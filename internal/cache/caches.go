@@ -2,6 +2,7 @@ package cache
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/params"
@@ -79,18 +80,36 @@ func (c Config) PolicyConfig() policies.Config {
 // Spec is a kind of cache with its parameters: what a user writes as `sets(ways=64)`.
 type Spec = params.Spec[Entry]
 
-var cacheEntries = []Entry{exactEntry, setsEntry, prefixEntry, semanticEntry}
+// registry lists the caches of this package; those of the packages below this one come after them.
+var registry []Entry
 
-func init() {
-	for _, e := range cacheEntries {
+func init() { Register(exactEntry, prefixEntry, semanticEntry) }
+
+// Register adds entries to the registry. Packages of caches below this one call it when the program starts, each once;
+// package all imports them.
+func Register(entries ...Entry) {
+	for _, e := range entries {
+		if _, ok := Find(e.Name); ok {
+			panic("cache: two caches are called " + e.Name)
+		}
+		registry = append(registry, e)
 		metric.Register("cache "+e.Name, e.Metrics...)
 	}
 }
 
-var caches = params.Table("cache", "exact", cacheEntries)
+var caches = params.Family[Entry]{Kind: "cache", Example: "exact", Find: Find, Names: Names}
 
 // All returns every entry in the order in which `cachesim caches` prints them.
-func All() []Entry { return slices.Clone(cacheEntries) }
+func All() []Entry { return slices.Clone(registry) }
+
+// Find returns the entry with that name; case does not matter.
+func Find(name string) (Entry, bool) {
+	i := slices.IndexFunc(registry, func(e Entry) bool { return strings.EqualFold(e.Name, name) })
+	if i < 0 {
+		return Entry{}, false
+	}
+	return registry[i], true
+}
 
 // Parse reads one kind of cache.
 func Parse(text string) (Spec, error) { return caches.Parse(text) }
@@ -99,7 +118,13 @@ func Parse(text string) (Spec, error) { return caches.Parse(text) }
 func ParseList(text string) ([]Spec, error) { return caches.ParseList(text) }
 
 // Names returns the names of the kinds of caches.
-func Names() []string { return caches.Names() }
+func Names() []string {
+	names := make([]string, len(registry))
+	for i, e := range registry {
+		names[i] = e.Name
+	}
+	return names
+}
 
 // IsExact reports whether a request hits where its own object is resident, and any object may leave.
 func IsExact(c Spec) bool { return c.Name() == exactEntry.Name }

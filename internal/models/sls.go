@@ -9,7 +9,7 @@ import (
 	"github.com/cachesim/cachesim/internal/models/sls"
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/policies"
-	"github.com/cachesim/cachesim/internal/policies/laru"
+	"github.com/cachesim/cachesim/internal/predict"
 )
 
 // Choices of how batches use a memory.
@@ -56,9 +56,10 @@ type batchCache interface {
 	// Watch returns a function that tells what the last batch missed, each object once. It is called before the first
 	// request.
 	Watch() (missed func() []policies.Object)
-	// Background returns the worker that makes the policy's predictions in the background, nil where the policy waits for
-	// them or makes none.
-	Background() *laru.Worker
+	// UseClock has clock say when predictions are known that the policy makes in the background. It returns false where the
+	// policy waits for its predictions or makes none, and an error that names the parameter of the policy that says already
+	// when they are known. It is called before the first request.
+	UseClock(clock predict.Worker) (background bool, err error)
 }
 
 func runSLS(ctx context.Context, c Config) (cache.Counts, Latency, error) {
@@ -66,11 +67,11 @@ func runSLS(ctx context.Context, c Config) (cache.Counts, Latency, error) {
 	if !ok {
 		return cache.Counts{}, Latency{}, fmt.Errorf("model sls: a cache of type %T does not serve batches", c.Cache)
 	}
-	background := served.Background()
-	if background != nil && background.Latency() != 0 {
-		return cache.Counts{}, Latency{}, fmt.Errorf("latency=%d: the model sls says how long predictions take; leave it out, "+
-			"and write --model 'sls(predict_ns=80)'",
-			background.Latency())
+	replay := &slsReplay{groupReplay: newGroupReplay(c, served.BatchStarts()), cache: served, missed: served.Watch()}
+	var err error
+	if replay.background, err = served.UseClock(&replay.clock); err != nil {
+		return cache.Counts{}, Latency{}, fmt.Errorf("%w: the model sls says how long predictions take; leave it out, and "+
+			"write --model 'sls(predict_ns=80)'", err)
 	}
 	v := c.Params
 	config := sls.Config{
@@ -87,8 +88,6 @@ func runSLS(ctx context.Context, c Config) (cache.Counts, Latency, error) {
 		Rate:        v.Float("rate"),
 		Seed:        uint64(v.Int("seed")),
 	}
-	replay := &slsReplay{groupReplay: newGroupReplay(c, served.BatchStarts()), cache: served, missed: served.Watch(),
-		background: background}
 	batches, err := sls.Run(ctx, len(replay.starts), replay, config)
 	if err != nil {
 		return cache.Counts{}, Latency{}, fmt.Errorf("model sls: %w", err)
@@ -105,23 +104,21 @@ type slsReplay struct {
 	*groupReplay
 	cache      batchCache
 	missed     func() []policies.Object
-	worker     *sls.Worker
-	background *laru.Worker // nil where the policy waits for its predictions
+	clock      clock
+	background bool // the policy predicts there; otherwise it waits for its predictions
 }
 
-func (r *slsReplay) Worker(w *sls.Worker) {
-	r.worker = w
-	if r.background != nil {
-		r.background.UseClock(w)
-	}
-}
+// clock is the worker of a run, which there is once the run has begun.
+type clock struct{ *sls.Worker }
+
+func (r *slsReplay) Worker(w *sls.Worker) { r.clock.Worker = w }
 
 func (r *slsReplay) Lookup(i int) sls.Batch {
 	s := r.serve(i, r.cache.Serve)
 	b := sls.Batch{Keys: s.Objects, Missing: r.missed(), Predicted: s.cost.Predictions, Trained: s.cost.Training.Work}
-	if r.background != nil {
+	if r.background {
 		b.Predicted, b.Trained = 0, 0
-		r.worker.Train(s.cost.Training.Work)
+		r.clock.Train(s.cost.Training.Work)
 	}
 	return b
 }

@@ -14,6 +14,7 @@ var lruEntry = Entry{
 		}
 		return newLRU(c), nil
 	},
+	InSets: lruInSets,
 }
 
 var lruStackEntry = Entry{
@@ -25,6 +26,7 @@ var lruStackEntry = Entry{
 	Holds:          true,
 	ReuseDistances: true,
 	New:            lruEntry.New,
+	InSets:         lruInSets,
 }
 
 // maxChained is the number of objects up to which the batch path keeps a linked list. A hit on a list writes six places

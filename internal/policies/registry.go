@@ -68,6 +68,8 @@ type Entry struct {
 	// Check refuses values of Params that mean nothing, alone or together; nil where their types and ranges say all.
 	Check func(Values) error
 	New   func(Config) (Policy, error) // nil for a Bound
+	// InSets makes one value for all sets of a set-associative cache; nil: such a cache has a policy for each set.
+	InSets func(SetsConfig) (SetsPolicy, error)
 	// LowerBound returns the least number of misses that any schedule can have on these requests; set for a Bound only.
 	LowerBound func(BoundInput) (misses float64, err error)
 }

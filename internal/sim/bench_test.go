@@ -42,6 +42,9 @@ func BenchmarkSets(b *testing.B) {
 		{"sets", "fpb", "oracle"},
 		{"sets", "opt", ""},
 		{"sets", "fifo", ""},
+		{"sets", "s3fifo", ""},
+		{"sets", "hf", "oracle"},
+		{"sets", "lru-k", ""},
 	} {
 		b.Run(c.cache+"/"+c.policy+"/"+c.predictor, func(b *testing.B) { benchSets(b, c.cache, c.policy, c.predictor) })
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cachesim/cachesim/internal/cache"
+	_ "github.com/cachesim/cachesim/internal/cache/all" // registers those that have folders of their own
 	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/interruptible"
 	"github.com/cachesim/cachesim/internal/models"

@@ -8,13 +8,13 @@ import (
 	"github.com/cachesim/cachesim/internal/predict"
 )
 
-// Worker makes the predictions of mode=async. When a batch of requests has ended and it is idle, it predicts the
+// worker makes the predictions of mode=async. When a batch of requests has ended and it is idle, it predicts the
 // objects of the batch as of then, each once; their predictions are known latency requests later, and stay until it
 // gets to the object again. An object of which none is known yet is taken to be requested never, so that it leaves
 // first.
 //
 // Memory: 12 bytes per object, and 16 to 20 per object of a batch.
-type Worker struct {
+type worker struct {
 	known     []float64 // per object
 	requested []policies.Object
 	pending   []policies.Object // what is being predicted
@@ -24,37 +24,28 @@ type Worker struct {
 	busy      bool
 	latency   int
 	finishes  int            // where pending is known
-	clock     predict.Worker // says when pending is known; nil: latency does
+	clock     predict.Worker // says when pending is known; nil: latency does, in requests after the end of a batch
 }
 
-// NewWorker returns an idle worker for so many objects.
-func NewWorker(objects, latency int) *Worker {
-	return &Worker{known: slices.Repeat([]float64{predict.Never}, objects), batchOf: make([]uint32, objects),
+// newWorker returns an idle worker for so many objects.
+func newWorker(objects, latency int) *worker {
+	return &worker{known: slices.Repeat([]float64{predict.Never}, objects), batchOf: make([]uint32, objects),
 		latency: latency}
 }
 
-// Latency returns how many requests after the end of a batch its predictions are known.
-func (w *Worker) Latency() int { return w.latency }
-
-// UseClock has clock say how long predictions take, instead of the latency. It is called before the first request.
-func (w *Worker) UseClock(clock predict.Worker) { w.clock = clock }
-
 // late reports whether what is being predicted is not known yet to the request at pos.
-func (w *Worker) late(pos int) bool {
+func (w *worker) late(pos int) bool {
 	if w.clock != nil {
 		return w.clock.Busy()
 	}
 	return pos < w.finishes
 }
 
-// Known returns the prediction for o that is known.
-func (w *Worker) Known(o policies.Object) float64 { return w.known[o] }
+// request adds requests to the present batch.
+func (w *worker) request(objects ...policies.Object) { w.requested = append(w.requested, objects...) }
 
-// Request adds requests to the present batch.
-func (w *Worker) Request(objects ...policies.Object) { w.requested = append(w.requested, objects...) }
-
-// Publish makes what is being predicted known, and passes it on, if it is finished before the request at pos.
-func (w *Worker) Publish(pos int, learn func(o policies.Object, next float64)) {
+// publish makes what is being predicted known, and passes it on, if it is finished before the request at pos.
+func (w *worker) publish(pos int, learn func(o policies.Object, next float64)) {
 	if !w.busy || w.late(pos) {
 		return
 	}
@@ -65,8 +56,8 @@ func (w *Worker) Publish(pos int, learn func(o policies.Object, next float64)) {
 	w.busy = false
 }
 
-// EndBatch ends the batch before the request at end, and predicts its objects if the worker is idle.
-func (w *Worker) EndBatch(predictor predict.Predictor, end int) {
+// endBatch ends the batch before the request at end, and predicts its objects if the worker is idle.
+func (w *worker) endBatch(predictor predict.Predictor, end int) {
 	if !w.busy && len(w.requested) > 0 {
 		w.batches++
 		w.pending = w.pending[:0]
@@ -86,9 +77,9 @@ func (w *Worker) EndBatch(predictor predict.Predictor, end int) {
 	w.requested = w.requested[:0]
 }
 
-// background is a Worker that finds out where batches end.
+// background is a worker that finds out where batches end.
 type background struct {
-	*Worker
+	*worker
 	size   int   // requests per batch; 0: groups
 	groups []int // positions at which the batches begin that have not begun
 	ends   int   // where the present batch ends
@@ -96,7 +87,7 @@ type background struct {
 }
 
 func newBackground(c policies.Config) *background {
-	w := &background{Worker: NewWorker(c.Objects, c.Params.Int("latency")), size: c.Params.Int("batch"), groups: c.Groups}
+	w := &background{worker: newWorker(c.Objects, c.Params.Int("latency")), size: c.Params.Int("batch"), groups: c.Groups}
 	if w.size == 0 && w.groups == nil {
 		w.size = 1
 	}
@@ -106,9 +97,9 @@ func newBackground(c policies.Config) *background {
 // work does what is due before the request at pos.
 func (w *background) work(p *laru, pos int) {
 	for pos >= w.due {
-		w.Publish(pos, p.learn)
+		w.publish(pos, p.learn)
 		if pos >= w.ends {
-			w.EndBatch(p.predictor, w.ends)
+			w.endBatch(p.predictor, w.ends)
 			w.ends = w.nextEnd(pos)
 		}
 		w.due = w.ends

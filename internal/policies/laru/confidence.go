@@ -10,29 +10,27 @@ import (
 	"github.com/cachesim/cachesim/internal/random"
 )
 
-// Settings are what a cache that has LARU built in reads from its parameters.
-type Settings struct {
-	Confidence Confidence // of a cache that has just begun a phase
-	Bitset     bool       // marks are bits of a MarkedSet
-	Async      bool
-	Batch      int // requests per batch in mode async, 0 for those that the trace or the cache knows
-	Latency    int // requests from the end of a batch until its predictions are known in mode async
+// settings are the parameters of LARU.
+type settings struct {
+	confidence confidence // of a cache that has just begun a phase
+	bitset     bool       // marks are bits of a MarkedSet
+	async      bool
+	batch      int // requests per batch in mode async, 0 for those that the trace or the cache knows
+	latency    int // requests from the end of a batch until its predictions are known in mode async
 }
 
-// Read returns the settings of a cache of so many objects.
-func Read(v policies.Values, capacity int) (Settings, error) {
+// read returns the settings for a cache of so many objects.
+func read(v policies.Values, capacity int) (settings, error) {
 	decayEvery, err := parseDecay(v.Text("decay"), capacity)
 	if err != nil {
-		return Settings{}, err
+		return settings{}, err
 	}
-	return Settings{
-		Confidence: Confidence{b: v.Float("b"), power: 1, capacity: capacity, candidates: capacity, decayEvery: decayEvery},
-		Bitset: v.Text(
-			"marks",
-		) == marksBitset,
-		Async:   v.Text("mode") == modeAsync,
-		Batch:   v.Int("batch"),
-		Latency: v.Int("latency"),
+	return settings{
+		confidence: confidence{b: v.Float("b"), power: 1, capacity: capacity, candidates: capacity, decayEvery: decayEvery},
+		bitset:     v.Text("marks") == marksBitset,
+		async:      v.Text("mode") == modeAsync,
+		batch:      v.Int("batch"),
+		latency:    v.Int("latency"),
 	}, nil
 }
 
@@ -49,31 +47,28 @@ func parseDecay(text string, capacity int) (int, error) {
 	return n, nil
 }
 
-// Confidence is how far predictions are followed: a share of lambda of the cache, the least recently used objects, are
+// confidence is how far predictions are followed: a share of lambda of the cache, the least recently used objects, are
 // candidates for eviction by prediction.
-type Confidence struct {
+type confidence struct {
 	b          float64
 	power      float64 // 1/lambda
 	capacity   int
-	candidates int
+	candidates int // least recently used objects among which predictions choose, at least 1
 	decayEvery int
 	fallbacks  int // since lambda last shrank, in this phase
 }
 
-// Candidates returns how many of the least recently used objects are candidates, at least 1.
-func (c *Confidence) Candidates() int { return c.candidates }
+// candidatesOf returns how many of the objects that may leave are candidates, where those are not all.
+func (c *confidence) candidatesOf(objects int) int { return max(1, int(float64(objects)/c.power)) }
 
-// CandidatesOf is Candidates where only so many objects may leave.
-func (c *Confidence) CandidatesOf(objects int) int { return max(1, int(float64(objects)/c.power)) }
+// lambda returns the confidence, 1 or less.
+func (c *confidence) lambda() float64 { return 1 / c.power }
 
-// Lambda returns the confidence, 1 or less.
-func (c *Confidence) Lambda() float64 { return 1 / c.power }
+// restore begins a phase.
+func (c *confidence) restore() { c.power, c.candidates, c.fallbacks = 1, c.capacity, 0 }
 
-// Restore begins a phase.
-func (c *Confidence) Restore() { c.power, c.candidates, c.fallbacks = 1, c.capacity, 0 }
-
-// Lose counts a fallback: an object that a prediction evicted in this phase was requested in it.
-func (c *Confidence) Lose() {
+// lose counts a fallback: an object that a prediction evicted in this phase was requested in it.
+func (c *confidence) lose() {
 	if c.fallbacks++; c.fallbacks < c.decayEvery {
 		return
 	}
@@ -82,8 +77,8 @@ func (c *Confidence) Lose() {
 	c.candidates = max(1, int(float64(c.capacity)/c.power))
 }
 
-// Metrics are those of Figures.
-func Metrics() []metric.Metric {
+// metrics are those of figures.
+func metrics() []metric.Metric {
 	return []metric.Metric{
 		{Name: "phases", Unit: metric.Count,
 			Doc: "phases begun: one does where an object must leave and all residents were requested in the last"},
@@ -96,15 +91,15 @@ func Metrics() []metric.Metric {
 	}
 }
 
-// Figures are what a replay says of itself.
-type Figures struct {
+// figures are what a replay says of itself.
+type figures struct {
 	Phases, ByPrediction, Fallbacks, ByRecency int64   // evictions but for Phases
 	Lambda                                     float64 // sum over evictions
 }
 
-// Counters returns the figures as sums, so that those of several caches can be added up; lambda_sum divided by all
+// counters returns the figures as sums, so that those of several caches can be added up; lambda_sum divided by all
 // evictions is the mean confidence.
-func (f Figures) Counters() []policies.Counter {
+func (f figures) counters() []policies.Counter {
 	return []policies.Counter{
 		{Name: "phases", Value: float64(f.Phases)},
 		{Name: "prediction_evictions", Value: float64(f.ByPrediction)},

@@ -46,7 +46,7 @@ var entry = policies.Entry{
 			"known in mode async; " +
 			"batches that end meanwhile are not predicted"},
 	},
-	Metrics: Metrics(),
+	Metrics: metrics(),
 	Check:   check,
 	New: func(c policies.Config) (policies.Policy, error) {
 		if c.Holds {
@@ -54,6 +54,7 @@ var entry = policies.Entry{
 		}
 		return newLARU(c)
 	},
+	InSets: newInSets,
 }
 
 func init() { policies.Register(entry) }
@@ -77,44 +78,38 @@ type laru struct {
 	background *background  // mode=async; nil otherwise
 	recency    recency
 	capacity   int
-	confidence Confidence
-
-	phase  uint32     // the mark of objects evicted by prediction
-	bitset *MarkedSet // marks=bitset; nil otherwise
+	phases
 
 	slots     []uint32 // of candidates whose predictions are asked for
 	asked     []policies.Object
 	predicted []float64
 
-	figures Figures
+	figures figures
 }
 
 func newLARU(c policies.Config) (*laru, error) {
 	capacity := int(c.Capacity)
-	settings, err := Read(c.Params, capacity)
+	settings, err := read(c.Params, capacity)
 	if err != nil {
 		return nil, err
 	}
 	p := &laru{
 		predictor: c.Predictor, steady: c.Predictor.Steady(), kept: predict.NewKept(c.Predictor, c.Objects),
-		recency: newRecency(c.Objects, capacity), capacity: capacity, confidence: settings.Confidence,
+		recency: newRecency(c.Objects, capacity), capacity: capacity, phases: settings.newPhases(),
 	}
-	if settings.Bitset {
-		p.bitset = &MarkedSet{}
-	}
-	if settings.Async {
+	if settings.async {
 		p.background = newBackground(c)
 	}
 	return p, nil
 }
 
 func (p *laru) Hit(r policies.Request) {
-	p.begin(r.Pos)
+	p.catchUp(r.Pos)
 	p.recency.remove(r.Object, 0)
 	p.insert(r.Object, r.Pos)
 }
 
-func (p *laru) Miss(r policies.Request) { p.begin(r.Pos) }
+func (p *laru) Miss(r policies.Request) { p.catchUp(r.Pos) }
 
 func (p *laru) Victim(r policies.Request) policies.Object {
 	if r.Reason != policies.Demand {
@@ -137,7 +132,7 @@ func (p *laru) ReplayUnit(objects []policies.Object, first int) (hits, evictions
 	r := &p.recency
 	for k, o := range objects {
 		pos := first + k
-		p.begin(pos)
+		p.catchUp(pos)
 		switch {
 		case r.has(o):
 			hits++
@@ -151,8 +146,8 @@ func (p *laru) ReplayUnit(objects []policies.Object, first int) (hits, evictions
 	return hits, evictions
 }
 
-// begin lets the background work before the request at pos.
-func (p *laru) begin(pos int) {
+// catchUp lets the background work before the request at pos.
+func (p *laru) catchUp(pos int) {
 	if p.background != nil && pos >= p.background.due {
 		p.background.work(p, pos)
 	}
@@ -163,7 +158,7 @@ func (p *laru) insert(o policies.Object, pos int) {
 	p.load(o)
 	p.predictor.Observe(o, pos)
 	if p.background != nil {
-		p.background.Request(o)
+		p.background.request(o)
 	}
 }
 
@@ -179,7 +174,7 @@ func (p *laru) load(o policies.Object) {
 // giveUp chooses and forgets an object that no request pushes out. It leaves no mark: whether the prediction was wrong
 // shows only in what requests push out.
 func (p *laru) giveUp(pos int) (victim policies.Object) {
-	if p.confidence.Candidates() == 1 {
+	if p.confidence.candidates == 1 {
 		victim = p.recency.leastRecent()
 	} else {
 		victim = p.latest(pos)
@@ -192,23 +187,15 @@ func (p *laru) giveUp(pos int) (victim policies.Object) {
 // begins one is held against the predictor.
 func (p *laru) evict(o policies.Object, pos int) (victim policies.Object) {
 	if p.recency.old == 0 {
-		p.beginPhase()
+		p.recency.age()
+		p.begin(&p.figures)
 	}
-	p.figures.Lambda += p.confidence.Lambda()
-	switch {
-	case p.marked(o):
-		victim = p.recency.leastRecent()
-		p.recency.remove(victim, 0)
-		p.figures.Fallbacks++
-		p.confidence.Lose()
-	case p.confidence.Candidates() == 1:
-		victim = p.recency.leastRecent()
-		p.recency.remove(victim, 0)
-		p.figures.ByRecency++
-	default:
+	if p.followed(p.marked(o, p.recency.place[o]), p.confidence.candidates, &p.figures) {
 		victim = p.latest(pos)
 		p.recency.remove(victim, p.mark(victim))
-		p.figures.ByPrediction++
+	} else {
+		victim = p.recency.leastRecent()
+		p.recency.remove(victim, 0)
 	}
 	return victim
 }
@@ -220,37 +207,10 @@ func (p *laru) learn(o policies.Object, next float64) {
 	}
 }
 
-func (p *laru) beginPhase() {
-	p.recency.age()
-	p.confidence.Restore()
-	p.phase++
-	if p.bitset != nil {
-		*p.bitset = MarkedSet{}
-	}
-	p.figures.Phases++
-}
-
-// marked reports whether o, which is not resident, was evicted by prediction in this phase.
-func (p *laru) marked(o policies.Object) bool {
-	if p.bitset != nil {
-		return p.bitset.Has(o)
-	}
-	return p.recency.place[o] == p.phase
-}
-
-// mark returns what to leave in the place of an object that is evicted by prediction.
-func (p *laru) mark(o policies.Object) uint32 {
-	if p.bitset != nil {
-		p.bitset.Add(o)
-		return 0
-	}
-	return p.phase
-}
-
 // latest returns the candidate that is predicted to be requested last.
 func (p *laru) latest(pos int) policies.Object {
 	r := &p.recency
-	r.reach(p.confidence.Candidates())
+	r.reach(p.confidence.candidates)
 	switch {
 	case p.background != nil: // all that is to be known is known
 	case p.steady:
@@ -318,4 +278,4 @@ func indexOfLatest(next []float64) (latest int) {
 }
 
 // Counters implements policies.Reporter.
-func (p *laru) Counters() []policies.Counter { return p.figures.Counters() }
+func (p *laru) Counters() []policies.Counter { return p.figures.counters() }

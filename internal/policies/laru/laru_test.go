@@ -295,7 +295,7 @@ func replayInPieces(p *laru, objects []policies.Object) (hits, evictions int) {
 // checkFigures compares what the policy counted with what happened.
 func checkFigures(t *testing.T, p *laru, want *naive) {
 	t.Helper()
-	var f Figures
+	var f figures
 	f.Phases = int64(want.phases)
 	for _, e := range want.evictions {
 		f.Lambda += e.lambda

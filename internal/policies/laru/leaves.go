@@ -28,14 +28,11 @@ import (
 // before y is loaded (blocks ahead of y in its prompt are hits, and those behind it left before y did). So nothing is
 // old, and a new phase begins in which y is not marked: no object ever leaves by recency in the place of a prediction.
 type onLeaves struct {
-	predictor  predict.Predictor
-	steady     bool
-	kept       predict.Kept // where the predictor is not steady
-	order      leafOrder
-	confidence Confidence
-
-	phase  uint32     // the mark of objects evicted by prediction
-	bitset *MarkedSet // marks=bitset; nil otherwise
+	predictor predict.Predictor
+	steady    bool
+	kept      predict.Kept // where the predictor is not steady
+	order     leafOrder
+	phases
 
 	group   []policies.Object // missing objects of the group, until their marks are counted
 	credit  int               // objects that leave by recency for them
@@ -47,25 +44,22 @@ type onLeaves struct {
 	objects   []policies.Object
 	predicted []float64
 
-	figures Figures
+	figures figures
 }
 
 func newOnLeaves(c policies.Config) (*onLeaves, error) {
 	capacity := int(c.Capacity)
-	settings, err := Read(c.Params, capacity)
+	settings, err := read(c.Params, capacity)
 	if err != nil {
 		return nil, err
 	}
-	if settings.Async {
+	if settings.async {
 		return nil, fmt.Errorf("mode=%s predicts every requested object, not those that may leave; in this cache write "+
 			"mode=%s", modeAsync, modeSync)
 	}
 	p := &onLeaves{
 		predictor: c.Predictor, steady: c.Predictor.Steady(), kept: predict.NewKept(c.Predictor, c.Objects),
-		order: newLeafOrder(c.Objects, capacity), confidence: settings.Confidence,
-	}
-	if settings.Bitset {
-		p.bitset = &MarkedSet{}
+		order: newLeafOrder(c.Objects, capacity), phases: settings.newPhases(),
 	}
 	return p, nil
 }
@@ -90,22 +84,15 @@ func (p *onLeaves) Victim(r policies.Request) (victim policies.Object) {
 		p.beginPhase()
 	}
 	p.countMarks()
-	p.figures.Lambda += p.confidence.Lambda()
-	candidates := p.confidence.CandidatesOf(p.order.live)
-	p.marks = false
-	switch {
-	case p.credit > 0:
+	candidates := p.confidence.candidatesOf(p.order.live)
+	wrong := p.credit > 0
+	if wrong {
 		p.credit--
-		victim = p.order.leastRecent()
-		p.figures.Fallbacks++
-		p.confidence.Lose()
-	case candidates == 1:
-		victim = p.order.leastRecent()
-		p.figures.ByRecency++
-	default:
+	}
+	if p.marks = p.followed(wrong, candidates, &p.figures); p.marks {
 		victim = p.latest(candidates, r.Pos)
-		p.marks = true
-		p.figures.ByPrediction++
+	} else {
+		victim = p.order.leastRecent()
 	}
 	p.Remove(victim)
 	return victim
@@ -113,7 +100,7 @@ func (p *onLeaves) Victim(r policies.Request) (victim policies.Object) {
 
 // giveUp is Victim where no request pushes anything out: it leaves no mark.
 func (p *onLeaves) giveUp(pos int) (victim policies.Object) {
-	if candidates := p.confidence.CandidatesOf(p.order.live); candidates == 1 {
+	if candidates := p.confidence.candidatesOf(p.order.live); candidates == 1 {
 		victim = p.order.leastRecent()
 	} else {
 		victim = p.latest(candidates, pos)
@@ -134,11 +121,8 @@ func (p *onLeaves) Insert(r policies.Request) {
 // Remove takes out what leaves along with the last victim, or that itself.
 func (p *onLeaves) Remove(o policies.Object) {
 	mark := uint32(0)
-	switch {
-	case p.marks && p.bitset != nil:
-		p.bitset.Add(o)
-	case p.marks:
-		mark = p.phase
+	if p.marks {
+		mark = p.mark(o)
 	}
 	p.order.remove(o, mark)
 }
@@ -149,19 +133,14 @@ func (p *onLeaves) Release(o policies.Object) { p.order.release(o) }
 
 func (p *onLeaves) beginPhase() {
 	p.order.age(p.current)
-	p.confidence.Restore()
-	p.phase++
-	if p.bitset != nil {
-		*p.bitset = MarkedSet{}
-	}
+	p.begin(&p.figures)
 	p.credit = 0
-	p.figures.Phases++
 }
 
 // countMarks counts the missing objects of a group that are marked when the first object is to leave for it.
 func (p *onLeaves) countMarks() {
 	for _, o := range p.group {
-		if p.bitset != nil && p.bitset.Has(o) || p.bitset == nil && p.order.place[o] == p.phase {
+		if p.marked(o, p.order.place[o]) {
 			p.credit++
 		}
 	}
@@ -205,7 +184,7 @@ func (p *onLeaves) forgetVoid(pos int) {
 }
 
 // Counters implements policies.Reporter.
-func (p *onLeaves) Counters() []policies.Counter { return p.figures.Counters() }
+func (p *onLeaves) Counters() []policies.Counter { return p.figures.counters() }
 
 // leafOrder is a recency of which only what is not held counts as live and occupies its slot. What is held has a slot,
 // too, where it waits. Memory: that of recency and 1 bit per slot.

@@ -2,6 +2,7 @@ package learned
 
 import (
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/slabs"
 	"github.com/cachesim/cachesim/internal/predict"
 )
 
@@ -21,6 +22,9 @@ var fpbEntry = policies.Entry{
 			return holdingFPB{newFPB(c)}, nil
 		}
 		return newFPB(c), nil
+	},
+	InSets: func(c policies.SetsConfig) (policies.SetsPolicy, error) {
+		return slabs.NewRanked(c.Geometry, c.Predictor, slabs.Among(slabs.MaxWays)), nil
 	},
 }
 

@@ -3,6 +3,7 @@ package learned
 import (
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/dense"
+	"github.com/cachesim/cachesim/internal/policies/slabs"
 	"github.com/cachesim/cachesim/internal/predict"
 )
 
@@ -21,6 +22,9 @@ var hfEntry = policies.Entry{
 	Predicts: true,
 	Holds:    true,
 	New:      func(c policies.Config) (policies.Policy, error) { return newHF(c), nil },
+	InSets: func(c policies.SetsConfig) (policies.SetsPolicy, error) {
+		return slabs.NewRanked(c.Geometry, c.Predictor, slabs.Among(c.Params.Int("candidates"))), nil
+	},
 }
 
 // hf is LRU whose last few objects are put to the predictor at each eviction.

@@ -1,4 +1,4 @@
-package cache
+package sets
 
 import (
 	"cmp"
@@ -9,11 +9,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/policies"
 	_ "github.com/cachesim/cachesim/internal/policies/all"
 	"github.com/cachesim/cachesim/internal/policies/laru"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
+	"github.com/cachesim/cachesim/internal/policies/slabs"
 	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/traces"
 )
@@ -205,9 +207,9 @@ func batchedTrace(seed uint64, n, m, longest int) *traces.Trace {
 }
 
 // setsOf builds the cache of a policy; predictor may be "".
-func setsOf(tb testing.TB, t *traces.Trace, cache, policy, predictor string, capacity int) Cache {
+func setsOf(tb testing.TB, t *traces.Trace, kind, policy, predictor string, capacity int) cache.Cache {
 	tb.Helper()
-	spec, err := Parse(cache)
+	spec, err := cache.Parse(kind)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -220,7 +222,7 @@ func setsOf(tb testing.TB, t *traces.Trace, cache, policy, predictor string, cap
 			tb.Fatal(err)
 		}
 	}
-	config := Config{
+	config := cache.Config{
 		Trace:    t,
 		Capacity: int64(capacity),
 		Unit:     true,
@@ -254,11 +256,11 @@ func predictorOfTrace(tb testing.TB, t *traces.Trace, text string) predict.Predi
 }
 
 // serveInWindows serves a trace in windows of random lengths.
-func serveInWindows(t *traces.Trace, c Cache, seed uint64) (n Counts) {
+func serveInWindows(t *traces.Trace, c cache.Cache, seed uint64) (n cache.Counts) {
 	rng := rand.New(rand.NewPCG(seed, 3))
 	for from := 0; from < len(t.Objects); {
 		to := min(from+1+rng.IntN(50), len(t.Objects))
-		c.Serve(WindowOf(t, from, to, false, nil), &n)
+		c.Serve(cache.WindowOf(t, from, to, false, nil), &n)
 		from = to
 	}
 	return n
@@ -266,7 +268,7 @@ func serveInWindows(t *traces.Trace, c Cache, seed uint64) (n Counts) {
 
 // TestSetsEqualTheDescription holds the policies that the cache knows itself against the description of the kernel.
 func TestSetsEqualTheDescription(t *testing.T) {
-	for _, policy := range []string{"lru", "fpb", "laru", "laru(marks=bitset)", "laru(mode=async)"} {
+	for _, policy := range []string{"lru", "fpb", "hf", "laru", "laru(marks=bitset)", "laru(mode=async)"} {
 		t.Run(policy, func(t *testing.T) {
 			for seed := range uint64(150) {
 				rng := rand.New(rand.NewPCG(seed, 4))
@@ -279,7 +281,7 @@ func TestSetsEqualTheDescription(t *testing.T) {
 				naive := newNaiveSets(tr, policy, capacity, ways, slabs)
 				p := predictorOfTrace(t, tr, predictor)
 				next := make([]float64, tr.NumObjects)
-				var got Counts
+				var got cache.Counts
 				for i, from := range tr.Groups {
 					to := len(tr.Objects)
 					if i+1 < len(tr.Groups) {
@@ -294,7 +296,7 @@ func TestSetsEqualTheDescription(t *testing.T) {
 					}
 					hits, evictions := naive.serve(batch, next)
 					before := got
-					c.Serve(WindowOf(tr, from, to, false, nil), &got)
+					c.Serve(cache.WindowOf(tr, from, to, false, nil), &got)
 					delta := got.Minus(before)
 					if int(delta.Hits) != hits || int(delta.Evictions) != evictions {
 						t.Fatalf("seed %d, %d objects in sets(ways=%d,slabs=%d), %s, batch %d: %d hits and %d evictions, want %d and %d",
@@ -344,11 +346,11 @@ func TestSlabTies(t *testing.T) {
 			{4, 6, 8, 10, 12}}, []uint64{2, 10}},
 	} {
 		tr := numbered(c.groups...)
-		cache := setsOf(t, tr, "sets(ways=4)", "lru", "", 4).(*setsCache)
-		serveInWindows(tr, cache, 1)
+		served := setsOf(t, tr, "sets(ways=4)", "lru", "", 4).(*sets)
+		serveInWindows(tr, served, 1)
 		var gone []uint64
-		for o, place := range cache.server.(*slabLRU).place {
-			if place == 0 {
+		for o := range policies.Object(tr.NumObjects) {
+			if !served.policy.(*slabs.LRU).Resident(o) {
 				gone = append(gone, tr.Keys[o].Num)
 			}
 		}
@@ -364,9 +366,9 @@ func TestLookUpsOfABatch(t *testing.T) {
 	for _, policy := range []string{"lru", "fifo", "opt"} {
 		got := serveInWindows(tr, setsOf(t, tr, "sets(ways=2,slabs=1)", policy, "", 2), 1)
 		// 2 and 4 miss, 2 hits twice; 6 and 8 miss and drive out both, but 2 hits before; 2 and 4 miss.
-		want := Counts{Requests: 9, Hits: 3, Evictions: 4}
+		want := cache.Counts{Requests: 9, Hits: 3, Evictions: 4}
 		if policy == "opt" {
-			want = Counts{Requests: 9, Hits: 4, Evictions: 3} // 6 takes the place of 4, and 8 that of 6, so that 2 hits again
+			want = cache.Counts{Requests: 9, Hits: 4, Evictions: 3} // 6 takes the place of 4, and 8 that of 6, so that 2 hits again
 		}
 		if got != want {
 			t.Errorf("%s: %+v, want %+v", policy, got, want)
@@ -381,13 +383,13 @@ func TestSetsRoundCapacity(t *testing.T) {
 			3, 6},
 	} {
 		for _, policy := range []string{"lru", "fifo"} {
-			cache := setsOf(t, tr, fmt.Sprintf("sets(ways=%d)", c.ways), policy, "", c.capacity).(*setsCache)
-			if got := cache.Counters()[:2]; got[0].Value != float64(c.sets) || got[1].Value != float64(c.slots) {
+			served := setsOf(t, tr, fmt.Sprintf("sets(ways=%d)", c.ways), policy, "", c.capacity).(*sets)
+			if got := served.Counters()[:2]; got[0].Value != float64(c.sets) || got[1].Value != float64(c.slots) {
 				t.Errorf("%d objects in sets of %d: %v, want %d sets and %d slots", c.capacity, c.ways, got, c.sets, c.slots)
 			}
 		}
 	}
-	spec, err := Parse("sets(ways=6,slabs=4)")
+	spec, err := cache.Parse("sets(ways=6,slabs=4)")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -396,7 +398,7 @@ func TestSetsRoundCapacity(t *testing.T) {
 		t.Error("6 ways in 4 slabs are not refused")
 	}
 	infinite, _ := policies.Find("infinite")
-	if err := setsEntry.Check(params.Defaults(setsEntry.Params), infinite); err == nil {
+	if err := entry.Check(params.Defaults(entry.Params), infinite); err == nil {
 		t.Error("infinite is not refused")
 	}
 }
@@ -410,7 +412,7 @@ func TestOneSetOfSingleRequestsIsExact(t *testing.T) {
 		}
 		for seed := range uint64(20) {
 			tr := policytest.Trace(seed, 600, 20+int(seed)*5)
-			capacity := 1 + int(seed*seed)%maxWays
+			capacity := 1 + int(seed*seed)%slabs.MaxWays
 			want := serveInWindows(tr, setsOf(t, tr, "exact", e.Name, "noisy(p=0.3)", capacity), seed)
 			got := serveInWindows(tr, setsOf(t, tr, "sets(batch=1,slabs=1)", e.Name, "noisy(p=0.3)", capacity), seed)
 			if got != want {
@@ -428,14 +430,14 @@ func TestLARUInOneSetIsExact(t *testing.T) {
 		}
 		for seed := range uint64(60) {
 			tr := policytest.Trace(seed, 600, 20+int(seed)*5)
-			capacity := 1 + int(seed*seed)%maxWays
+			capacity := 1 + int(seed*seed)%slabs.MaxWays
 			exact := setsOf(t, tr, "exact", policy, "noisy(p=0.4)", capacity)
 			inSet := setsOf(t, tr, "sets(batch=1,slabs=1)", policy, "noisy(p=0.4)", capacity)
 			want, got := serveInWindows(tr, exact, seed), serveInWindows(tr, inSet, seed)
 			if got != want {
 				t.Fatalf("%s, seed %d, capacity %d: %+v, exact %+v", policy, seed, capacity, got, want)
 			}
-			if a, b := exact.(Reporting).Counters(), inSet.(Reporting).Counters()[3:]; !slices.Equal(a, b) {
+			if a, b := exact.(cache.Reporting).Counters(), inSet.(cache.Reporting).Counters()[3:]; !slices.Equal(a, b) {
 				t.Fatalf("%s, seed %d, capacity %d: counters %v, exact %v", policy, seed, capacity, b, a)
 			}
 		}
@@ -447,11 +449,11 @@ func TestOptInSets(t *testing.T) {
 	for seed := range uint64(1500) {
 		tr := batchedTrace(seed, 14, 3+int(seed%5), 4)
 		capacity := 1 + int(seed)%4
-		c := setsOf(t, tr, fmt.Sprintf("sets(ways=%d,slabs=1)", 1+int(seed/4)%2), "opt", "", capacity).(*setsCache)
+		c := setsOf(t, tr, fmt.Sprintf("sets(ways=%d,slabs=1)", 1+int(seed/4)%2), "opt", "", capacity).(*sets)
 		got := serveInWindows(tr, c, seed).Misses()
 		var want int64
-		for set := range c.index.sets {
-			want += leastFetches(batchesOfSet(tr, c.index, set), nil, c.index.ways)
+		for set := range c.geometry.Sets {
+			want += leastFetches(batchesOfSet(tr, c.geometry, set), nil, c.geometry.Ways)
 		}
 		if got != want {
 			t.Fatalf("seed %d: opt fetches %d times, possible are %d", seed, got, want)
@@ -460,7 +462,7 @@ func TestOptInSets(t *testing.T) {
 }
 
 // batchesOfSet returns the keys of each batch that belong to a set, each once.
-func batchesOfSet(t *traces.Trace, x *setIndex, set int) (batches [][]uint32) {
+func batchesOfSet(t *traces.Trace, g *slabs.Geometry, set int) (batches [][]uint32) {
 	for i, from := range t.Groups {
 		to := len(t.Objects)
 		if i+1 < len(t.Groups) {
@@ -468,7 +470,7 @@ func batchesOfSet(t *traces.Trace, x *setIndex, set int) (batches [][]uint32) {
 		}
 		var batch []uint32
 		for _, o := range t.Objects[from:to] {
-			if int(x.home[o])/x.slabs == set && !slices.Contains(batch, o) {
+			if g.SetOf(o) == set && !slices.Contains(batch, o) {
 				batch = append(batch, o)
 			}
 		}
@@ -522,18 +524,18 @@ const exactOnly = "fpb-binary"
 func TestNothingBeatsOptInSets(t *testing.T) {
 	for seed := range uint64(40) {
 		tr := batchedTrace(seed, 1500, 150, 1+int(seed*seed)%90)
-		cache, capacity := fmt.Sprintf("sets(ways=%d)", 2+2*int(seed%8)), 3+int(seed)*2
-		opt := serveInWindows(tr, setsOf(t, tr, cache, "opt", "", capacity), seed)
+		kind, capacity := fmt.Sprintf("sets(ways=%d)", 2+2*int(seed%8)), 3+int(seed)*2
+		opt := serveInWindows(tr, setsOf(t, tr, kind, "opt", "", capacity), seed)
 		for _, e := range policies.All() {
 			if e.Kind == policies.Bound || e.Units == policies.UnitsBytes || e.Unbounded || e.Bypass || e.Relates ||
 				e.Name == exactOnly {
 				continue
 			}
-			if got := serveInWindows(tr, setsOf(t, tr, cache, e.Name, "noisy(p=0.2)", capacity), seed); got.Hits > opt.Hits {
+			if got := serveInWindows(tr, setsOf(t, tr, kind, e.Name, "noisy(p=0.2)", capacity), seed); got.Hits > opt.Hits {
 				t.Errorf("seed %d: %s hits %d times, opt %d", seed, e.Name, got.Hits, opt.Hits)
 			}
 		}
-		alone := strings.Replace(cache, ")", ",batch=1)", 1)
+		alone := strings.Replace(kind, ")", ",batch=1)", 1)
 		tr.Groups = nil
 		opt = serveInWindows(tr, setsOf(t, tr, alone, "opt", "", capacity), seed)
 		for _, policy := range []string{"laru", "laru(decay=k/32)", "fpb"} {
@@ -550,10 +552,10 @@ func TestWindowsDoNotMatter(t *testing.T) {
 	for _, policy := range []string{"lru", "laru", "laru(mode=async)", "s3fifo", "opt"} {
 		for seed := range uint64(20) {
 			tr := policytest.Trace(seed, 2000, 200)
-			cache := "sets(ways=8,batch=37)"
-			var want Counts
-			setsOf(t, tr, cache, policy, "noisy(p=0.3)", 50).Serve(WindowOf(tr, 0, len(tr.Objects), false, nil), &want)
-			if got := serveInWindows(tr, setsOf(t, tr, cache, policy, "noisy(p=0.3)", 50), seed); got != want {
+			const kind = "sets(ways=8,batch=37)"
+			var want cache.Counts
+			setsOf(t, tr, kind, policy, "noisy(p=0.3)", 50).Serve(cache.WindowOf(tr, 0, len(tr.Objects), false, nil), &want)
+			if got := serveInWindows(tr, setsOf(t, tr, kind, policy, "noisy(p=0.3)", 50), seed); got != want {
 				t.Errorf("%s, seed %d: %+v, in one window %+v", policy, seed, got, want)
 			}
 		}
@@ -596,11 +598,11 @@ func TestPredictorsObserveEveryRequestInOrder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		spec, err := Parse("sets(ways=4)")
+		spec, err := cache.Parse("sets(ways=4)")
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := newSets(Config{Trace: tr, Capacity: 20, Unit: true, Params: spec.Params, Policy: p, Predictor: o,
+		c, err := newSets(cache.Config{Trace: tr, Capacity: 20, Unit: true, Params: spec.Params, Policy: p, Predictor: o,
 			NextUse: func() []uint32 { return policytest.NextUse(tr) }})
 		if err != nil {
 			t.Fatal(err)
@@ -608,22 +610,6 @@ func TestPredictorsObserveEveryRequestInOrder(t *testing.T) {
 		serveInWindows(tr, c, 1)
 		if o.told != len(tr.Objects) {
 			t.Errorf("%s: %d of %d requests are observed", e.Name, o.told, len(tr.Objects))
-		}
-	}
-}
-
-func TestSmallestFirst(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 1))
-	for range 3000 {
-		all := make([]uint64, 1+rng.IntN(maxWays))
-		for i := range all {
-			all[i] = uint64(rng.IntN(100))<<6 | uint64(i)
-		}
-		n := 1 + rng.IntN(len(all))
-		want := slices.Sorted(slices.Values(all))[:n]
-		smallestFirst(all, n)
-		if got := slices.Sorted(slices.Values(all[:n])); !slices.Equal(got, want) {
-			t.Fatalf("the first %d are %v, want %v", n, got, want)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package cache
+package sets
 
 import (
 	"encoding/binary"

@@ -1,0 +1,53 @@
+package sets
+
+import "github.com/cachesim/cachesim/internal/policies"
+
+// batches says where the batches of a trace end: where its groups do or, where it has none, after every size requests.
+type batches struct {
+	groups []int // positions at which those begin that have not begun
+	size   int
+	length int // of the trace
+}
+
+// end returns where the batch of the request at pos ends. Positions must not go back from call to call.
+func (b *batches) end(pos int) int {
+	if b.groups == nil {
+		return min((pos/b.size+1)*b.size, b.length)
+	}
+	for len(b.groups) > 0 && b.groups[0] <= pos {
+		b.groups = b.groups[1:]
+	}
+	if len(b.groups) == 0 {
+		return b.length
+	}
+	return b.groups[0]
+}
+
+// starts returns the positions at which the batches begin. It is called before end.
+func (b *batches) starts() []int {
+	if b.groups != nil {
+		return b.groups
+	}
+	var starts []int
+	for at := 0; at < b.length; at += b.size {
+		starts = append(starts, at)
+	}
+	return starts
+}
+
+// firstLookups returns the positions at which a batch looks an object up first, and per batch where its own end among
+// them.
+func (b batches) firstLookups(objects []policies.Object, count int) (firsts []uint32, ends []int) {
+	lastBatch := make([]uint32, count) // per object: 1 + the last batch that looked it up
+	for pos, end := 0, 0; pos < len(objects); {
+		end = b.end(pos)
+		for ; pos < end; pos++ {
+			if o := objects[pos]; lastBatch[o] != uint32(len(ends)+1) {
+				lastBatch[o] = uint32(len(ends) + 1)
+				firsts = append(firsts, uint32(pos))
+			}
+		}
+		ends = append(ends, len(firsts))
+	}
+	return firsts, ends
+}

@@ -1,0 +1,142 @@
+// Package sets is the set-associative cache: a key may lie in the slots of one set only, and requests come in batches
+// that are looked up as a whole before what they miss is loaded. It is the cache of embeddings of HugeCTR
+// (NVIDIA-Merlin/HugeCTR, gpu_cache), on which LCR (arXiv 2509.20979, section 4.1) builds.
+package sets
+
+import (
+	"fmt"
+
+	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/metric"
+	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/slabs"
+	"github.com/cachesim/cachesim/internal/predict"
+)
+
+var entry = cache.Entry{
+	Name: "sets",
+	Summary: "set-associative as the slab hash of HugeCTR: a key may lie in the slots of one set only, and requests " +
+		"come in batches that are looked up " +
+		"as a whole before what they miss is loaded",
+	Source: "NVIDIA-Merlin/HugeCTR, gpu_cache; LCR (arXiv 2509.20979), section 4.1",
+	Params: []params.Param{
+		{Name: "ways", Default: 64, Min: 1, Max: slabs.MaxWays, Doc: "slots of a set; the capacity is rounded down to " +
+			"whole sets, and to one set of fewer slots below that"},
+		{Name: "slabs", Default: 2, Min: 1, Max: slabs.MaxWays, Doc: "slabs that the slots of a set are divided into, in " +
+			"equal shares"},
+		{Name: "batch", Default: 128, Min: 1, Max: 1 << 30, Doc: "requests that come together where the trace does not " +
+			"group them"},
+	},
+	Metrics: []metric.Metric{
+		{Name: "sets", Unit: metric.Count, Doc: "sets of the cache"},
+		{Name: "slots", Unit: metric.Count, Doc: "objects that it has room for: whole sets of the capacity"},
+		{Name: "batches", Unit: metric.Count, Doc: "batches of requests that it served, those of a warm-up included"},
+	},
+	ObjectsOnly: true,
+	Keys:        true,
+	Check:       check,
+	New:         func(c cache.Config) (cache.Cache, error) { return newSets(c) },
+}
+
+func init() { cache.Register(entry) }
+
+func check(v params.Values, policy policies.Entry) error {
+	switch ways, slabs := v.Int("ways"), v.Int("slabs"); {
+	case ways%slabs != 0:
+		return fmt.Errorf("cache sets: %d ways cannot be divided into %d slabs of equal size; name a number of slabs that "+
+			"divides the ways", ways, slabs)
+	case policy.Unbounded:
+		return fmt.Errorf(
+			"cache sets: policy %s ignores capacities, but a set has its ways and no more; use --cache exact",
+			policy.Name,
+		)
+	case policy.Relates:
+		return fmt.Errorf("cache sets: policy %s works with how objects relate to each other, but each set decides for "+
+			"itself; use --cache exact", policy.Name)
+	}
+	return nil
+}
+
+// sets is the cache.
+type sets struct {
+	geometry *slabs.Geometry
+	batches  batches
+	policy   policies.SetsPolicy
+	served   int // batches
+	// What the last batch missed; only for who wants to know it.
+	keepMissed bool
+	missed     []policies.Object
+}
+
+func newSets(c cache.Config) (*sets, error) {
+	geometry, err := newGeometry(c.Trace, c.Capacity, c.Params)
+	if err != nil {
+		return nil, err
+	}
+	s := &sets{geometry: geometry, batches: batches{groups: c.Trace.Groups, size: c.Params.Int("batch"),
+		length: len(c.Trace.Objects)}}
+	if c.Policy.Entry.InSets == nil {
+		s.policy, err = newPerSet(c, geometry, s.batches)
+	} else {
+		s.policy, err = c.Policy.Entry.InSets(policies.SetsConfig{Geometry: geometry, Params: c.Policy.Params,
+			Predictor: c.Predictor})
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Serve implements cache.Cache.
+func (s *sets) Serve(w cache.Window, n *cache.Counts) {
+	for from := 0; from < len(w.Objects); {
+		end := s.batches.end(w.First + from)
+		to := min(end-w.First, len(w.Objects))
+		var times []int64
+		if w.Times != nil {
+			times = w.Times[from:to]
+		}
+		n.Hits += int64(to - from - s.policy.LookUp(w.Objects[from:to], w.First+from, times))
+		if w.First+to == end {
+			if s.keepMissed {
+				s.missed = append(s.missed[:0], s.policy.Missed()...)
+			}
+			n.Evictions += int64(s.policy.Load(end))
+			s.served++
+		}
+		from = to
+	}
+	n.Requests += int64(len(w.Objects))
+}
+
+// BatchStarts returns the positions at which the batches begin.
+func (s *sets) BatchStarts() []int { return s.batches.starts() }
+
+// Watch returns a function that tells what the last batch missed, each object once. It is called before the first
+// request.
+func (s *sets) Watch() func() []policies.Object {
+	s.keepMissed = true
+	return func() []policies.Object { return s.missed }
+}
+
+// UseClock implements policies.Background.
+func (s *sets) UseClock(clock predict.Worker) (background bool, err error) {
+	if b, ok := s.policy.(policies.Background); ok {
+		return b.UseClock(clock)
+	}
+	return false, nil
+}
+
+// Counters implements cache.Reporting.
+func (s *sets) Counters() []policies.Counter {
+	counters := []policies.Counter{
+		{Name: "sets", Value: float64(s.geometry.Sets)},
+		{Name: "slots", Value: float64(s.geometry.Sets * s.geometry.Ways)},
+		{Name: "batches", Value: float64(s.served)},
+	}
+	if reporter, ok := s.policy.(policies.Reporter); ok {
+		counters = append(counters, reporter.Counters()...)
+	}
+	return counters
+}

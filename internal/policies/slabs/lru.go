@@ -1,0 +1,87 @@
+package slabs
+
+import "math"
+
+// LRU is HugeCTR's own replacement. One counter goes up by one with every batch; a slot has the count of the last batch
+// that looked it up or loaded it, and the smallest count leaves: of equal ones that in the slab nearest to the one that
+// is probed first, then that in the lowest lane.
+type LRU struct {
+	Slots
+	batch  uint32
+	counts []uint32 // per slot
+}
+
+// NewLRU returns empty sets.
+func NewLRU(g *Geometry) *LRU {
+	l := &LRU{Slots: newSlots(g), batch: 1}
+	l.counts = make([]uint32, len(l.owner))
+	return l
+}
+
+// LookUp looks requests of the present batch up and returns how many objects must be fetched.
+func (l *LRU) LookUp(objects []Object, _ int, _ []int64) (fetches int) {
+	place, counts, batch := l.place, l.counts, l.batch
+	for _, o := range objects {
+		switch slot := place[o]; slot {
+		case 0:
+			place[o] = missing
+			l.missed = append(l.missed, o)
+			fetches++
+		case missing:
+		default:
+			counts[slot-1] = batch
+		}
+	}
+	return fetches
+}
+
+// Load ends the batch: it loads what was missed, in the order of the first lookups.
+func (l *LRU) Load(int) (evictions int) {
+	for _, o := range l.missed {
+		home := l.Home[o]
+		slot, vacant := l.vacant(home)
+		if !vacant {
+			slot = l.oldest(home)
+			evictions++
+		}
+		l.fill(slot, o, !vacant)
+		l.counts[slot] = l.batch
+	}
+	l.missed = l.missed[:0]
+	l.batch++
+	return evictions
+}
+
+// oldest returns the slot whose count is the smallest. Slots in order of distance and lane are those from the home slab
+// on, and then those before it.
+func (l *LRU) oldest(home uint32) int {
+	start := int(home) / l.Slabs << l.shift
+	counts := l.counts[start : start+l.Ways]
+	first := min(int(home)%l.Slabs*l.Lanes, l.Ways)
+	near, far := counts[first:], counts[:first]
+	oldest := min(smallestCount(near, 0), smallestCount(far, len(near)))
+	order := int(uint32(oldest))
+	if order < len(near) {
+		return start + first + order
+	}
+	return start + order - len(near)
+}
+
+// smallestCount returns the smallest count above its place, the first place counting as first. Four comparisons at a
+// time do not wait for each other.
+func smallestCount(counts []uint32, first int) uint64 {
+	place := uint64(first)
+	a, b, c, d := uint64(math.MaxUint64), uint64(math.MaxUint64), uint64(math.MaxUint64), uint64(math.MaxUint64)
+	for ; len(counts) >= 4; counts = counts[4:] {
+		a = min(a, uint64(counts[0])<<32|place)
+		b = min(b, uint64(counts[1])<<32|(place+1))
+		c = min(c, uint64(counts[2])<<32|(place+2))
+		d = min(d, uint64(counts[3])<<32|(place+3))
+		place += 4
+	}
+	for _, count := range counts {
+		a = min(a, uint64(count)<<32|place)
+		place++
+	}
+	return min(a, b, c, d)
+}

@@ -1,0 +1,275 @@
+package slabs
+
+import (
+	"math"
+	"math/bits"
+
+	"github.com/cachesim/cachesim/internal/predict"
+)
+
+// Rule says how far predictions are followed.
+type Rule interface {
+	// Candidates returns among how many of the objects of a full set a prediction chooses who leaves for o, the first of
+	// them in the order of LRU. 0: the first one leaves and no predictor is asked.
+	Candidates(set int, o Object) int
+	// Evicted is told who leaves a set by prediction.
+	Evicted(set int, o Object)
+}
+
+// Among is the rule that predictions always choose among so many candidates, or among all of a smaller set.
+type Among int
+
+// Candidates implements Rule.
+func (n Among) Candidates(int, Object) int { return int(n) }
+
+// Evicted implements Rule.
+func (Among) Evicted(int, Object) {}
+
+// Ranked follows predictions among the least recently used slots of a set, in the order of LRU: by count, then by
+// distance of the slab, then by lane. Of equal predictions the first in that order leaves. All requests of a batch are
+// observed before anything is loaded, so predictions are as of its end.
+type Ranked struct {
+	LRU
+	predictor predict.Predictor
+	steady    bool
+	rule      Rule
+	known     []float64 // per object: the prediction that is known, for who makes them elsewhere; nil: they are asked for
+	next      []float64 // per slot: the prediction that is known
+	marks     []marks   // per set
+	end       int       // of the present batch
+
+	asked     []Object
+	predicted []float64
+}
+
+// marks mark slots of a set, one bit for each.
+type marks struct {
+	unknown uint64 // requested since their prediction was asked for
+	old     uint64 // resident since before the set was aged, and not requested since
+}
+
+// NewRanked returns empty sets that follow a predictor as far as a rule says.
+func NewRanked(g *Geometry, predictor predict.Predictor, rule Rule) *Ranked {
+	r := &Ranked{LRU: *NewLRU(g), predictor: predictor, steady: predictor.Steady(), rule: rule,
+		marks: make([]marks, g.Sets)}
+	r.next = make([]float64, len(r.owner))
+	r.asked, r.predicted = make([]Object, 0, g.Ways), make([]float64, g.Ways)
+	return r
+}
+
+// TakeFrom has predictions taken from known, one per object, when an object is loaded, and told by Learn afterwards.
+// The predictor is not asked then. It is called before the first request.
+func (r *Ranked) TakeFrom(known []float64) { r.known = known }
+
+// Learn takes a new prediction for an object, resident or not.
+func (r *Ranked) Learn(o Object, next float64) {
+	if r.Resident(o) {
+		r.next[r.place[o]-1] = next
+	}
+}
+
+// Old reports whether some object of a set has been resident since the set was aged last and not been requested since.
+func (r *Ranked) Old(set int) bool { return r.marks[set].old != 0 }
+
+// Age makes all objects of a full set old.
+func (r *Ranked) Age(set int) { r.marks[set].old = ^uint64(0) >> (MaxWays - r.Ways) }
+
+// LookUp looks requests of the present batch up, the first of them at a position, and returns how many objects must be
+// fetched.
+func (r *Ranked) LookUp(objects []Object, first int, _ []int64) (fetches int) {
+	place, counts, batch, shift := r.place, r.counts, r.batch, r.shift
+	lanes := uint32(1)<<shift - 1
+	for i, o := range objects {
+		r.predictor.Observe(o, first+i)
+		switch slot := place[o]; slot {
+		case 0:
+			place[o] = missing
+			r.missed = append(r.missed, o)
+			fetches++
+		case missing:
+		default:
+			slot--
+			counts[slot] = batch
+			m, lane := &r.marks[slot>>shift], uint64(1)<<(slot&lanes)
+			m.unknown |= lane
+			m.old &^= lane
+		}
+	}
+	return fetches
+}
+
+// Load ends the batch before the request at end: it loads what was missed, in the order of the first lookups.
+func (r *Ranked) Load(end int) (evictions int) {
+	r.end = end
+	for _, o := range r.missed {
+		home := r.Home[o]
+		slot, vacant := r.vacant(home)
+		if !vacant {
+			slot = r.victim(o, home)
+			evictions++
+		}
+		r.fill(slot, o, !vacant)
+		r.counts[slot] = r.batch
+		m, lane := &r.marks[slot>>r.shift], uint64(1)<<(slot&(1<<r.shift-1))
+		m.unknown |= lane
+		m.old &^= lane
+		if r.known != nil {
+			r.next[slot] = r.known[o]
+		}
+	}
+	r.missed = r.missed[:0]
+	r.batch++
+	return evictions
+}
+
+// victim chooses the slot that o, which its set has no room for, takes.
+func (r *Ranked) victim(o Object, home uint32) (slot int) {
+	set := int(home) / r.Slabs
+	candidates := r.rule.Candidates(set, o)
+	if candidates == 0 {
+		return r.oldest(home)
+	}
+	slot = r.latest(home, min(candidates, r.Ways))
+	r.rule.Evicted(set, r.owner[slot])
+	return slot
+}
+
+// latest returns the slot of the candidate that is predicted to be requested last. Candidates are the first so many
+// slots of a full set in order.
+func (r *Ranked) latest(home uint32, candidates int) int {
+	set := int(home) / r.Slabs
+	start := set << r.shift
+	counts, next := r.counts[start:start+r.Ways], r.next[start:start+r.Ways]
+	first := int(home) % r.Slabs * r.Lanes
+	among := ^uint64(0) >> (MaxWays - r.Ways)
+	if candidates < r.Ways {
+		among = leastRecent(counts, first, r.Lanes*r.Slabs, candidates)
+	}
+	r.ask(set, among)
+	var ties uint64
+	if candidates == r.Ways {
+		ties = largest(next)
+	} else {
+		ties = largestOf(next, among)
+	}
+	if ties == 0 { // predictions that are no numbers
+		ties = among
+	}
+	if ties&(ties-1) == 0 {
+		return start + bits.TrailingZeros64(ties)
+	}
+	oldest, slot := uint64(math.MaxUint64), 0
+	for ; ties != 0; ties &= ties - 1 {
+		i := bits.TrailingZeros64(ties)
+		if order := inOrder(counts[i], i, first, r.Lanes*r.Slabs); order < oldest {
+			oldest, slot = order, start+i
+		}
+	}
+	return slot
+}
+
+// ask makes sure that the predictions of slots of a set are known. A steady predictor is asked once after each request
+// to an object.
+func (r *Ranked) ask(set int, slots uint64) {
+	if r.known != nil {
+		return // all that is to be known is known
+	}
+	if r.steady {
+		slots &= r.marks[set].unknown
+		r.marks[set].unknown &^= slots
+	}
+	if slots == 0 {
+		return
+	}
+	start := set << r.shift
+	r.asked = r.asked[:0]
+	for rest := slots; rest != 0; rest &= rest - 1 {
+		r.asked = append(r.asked, r.owner[start+bits.TrailingZeros64(rest)])
+	}
+	predicted := r.predicted[:len(r.asked)]
+	r.predictor.Predict(r.asked, r.end, predicted)
+	for i, rest := 0, slots; rest != 0; i, rest = i+1, rest&(rest-1) {
+		r.next[start+bits.TrailingZeros64(rest)] = predicted[i]
+	}
+}
+
+// largest returns where the largest of up to 64 numbers stands, one bit for each place.
+func largest(numbers []float64) (places uint64) {
+	best := math.Inf(-1)
+	for i, number := range numbers {
+		if number >= best { // seldom, so that most of the loop is one comparison
+			if number > best {
+				best, places = number, 0
+			}
+			places |= 1 << (i & (MaxWays - 1))
+		}
+	}
+	return places
+}
+
+// largestOf is largest for the numbers at some places.
+func largestOf(numbers []float64, among uint64) (places uint64) {
+	best := math.Inf(-1)
+	for ; among != 0; among &= among - 1 {
+		i := bits.TrailingZeros64(among)
+		if number := numbers[i]; number >= best {
+			if number > best {
+				best, places = number, 0
+			}
+			places |= 1 << i
+		}
+	}
+	return places
+}
+
+// inOrder returns a number that is smaller the earlier slot i of a set comes in the order of LRU, for a key that
+// probes from slot first on.
+func inOrder(count uint32, i, first, slots int) uint64 {
+	if i -= first; i < 0 {
+		i += slots
+	}
+	return uint64(count)<<6 | uint64(i)
+}
+
+// leastRecent returns the first so many slots of a set in the order of LRU.
+func leastRecent(counts []uint32, first, slots, n int) (chosen uint64) {
+	var orders [MaxWays]uint64
+	for i, count := range counts {
+		orders[i] = inOrder(count, i, first, slots)<<6 | uint64(i)
+	}
+	all := orders[:len(counts)]
+	smallestFirst(all, n)
+	for _, order := range all[:n] {
+		chosen |= 1 << (order & (MaxWays - 1))
+	}
+	return chosen
+}
+
+// smallestFirst moves the n smallest of distinct numbers to the front, in any order (Hoare, Algorithm 65: find, CACM
+// 1961).
+func smallestFirst(all []uint64, n int) {
+	for low, high := 0, len(all)-1; low < high; {
+		pivot := all[(low+high)/2]
+		i, j := low, high
+		for i <= j {
+			for all[i] < pivot {
+				i++
+			}
+			for all[j] > pivot {
+				j--
+			}
+			if i <= j {
+				all[i], all[j] = all[j], all[i]
+				i++
+				j--
+			}
+		}
+		if n <= j+1 {
+			high = j
+		} else if n > i {
+			low = i
+		} else {
+			return
+		}
+	}
+}

@@ -1,0 +1,81 @@
+// Package slabs is replacement in the slots of a set-associative cache, as the slab hash of HugeCTR does it
+// (NVIDIA-Merlin/HugeCTR, gpu_cache): a key may lie in the slots of one set only, which are divided into slabs of some
+// lanes each, and requests come in batches that are looked up as a whole before what they miss is loaded.
+//
+// LRU is HugeCTR's own replacement. Ranked follows predictions among the objects that LRU would evict first, as far as
+// a Rule says. Policies bring one of them for caches of sets; package policies says how.
+package slabs
+
+import "math"
+
+// Object is the dense number of an object, as in package policies.
+type Object = uint32
+
+// MaxWays is how many slots of a set fit the words in which they are marked.
+const MaxWays = 64
+
+// Geometry says where each object may lie.
+type Geometry struct {
+	Sets  int
+	Ways  int      // slots of a set, at most MaxWays
+	Slabs int      // slabs of a set
+	Lanes int      // slots of a slab; the last slabs of a single small set may have fewer
+	Home  []uint32 // per object: its set*Slabs + the slab that is probed first
+}
+
+// SetOf returns the set of an object.
+func (g *Geometry) SetOf(o Object) int { return int(g.Home[o]) / g.Slabs }
+
+// Slots are where the objects of all sets lie: slab by slab, each filled from its first lane on and never emptied
+// again. Memory: 4 bytes per object, and per slot, and the bytes of Geometry.
+type Slots struct {
+	*Geometry
+	shift int // a set begins at slot set<<shift
+	// per object: its slot plus 1, 0 while it is absent, missing between its miss and the end of the batch
+	place  []uint32
+	owner  []Object // per slot
+	filled []uint8  // per slab: slots in use
+	missed []Object // of the present batch, in order of their first lookups
+}
+
+// missing is the place of an object that the present batch has missed.
+const missing = math.MaxUint32
+
+func newSlots(g *Geometry) Slots {
+	s := Slots{Geometry: g, place: make([]uint32, len(g.Home)), filled: make([]uint8, g.Sets*g.Slabs)}
+	for 1<<s.shift < g.Ways {
+		s.shift++
+	}
+	s.owner = make([]Object, g.Sets<<s.shift)
+	return s
+}
+
+// Resident reports whether an object lies in a slot.
+func (s *Slots) Resident(o Object) bool { return s.place[o] != 0 && s.place[o] != missing }
+
+// Missed returns what the present batch has missed so far, each object once. The slice is good until it is loaded.
+func (s *Slots) Missed() []Object { return s.missed }
+
+// vacant returns a free slot of the set for an object that probes slab by slab from its home on, and takes it; ok is
+// false if the set is full.
+func (s *Slots) vacant(home uint32) (slot int, ok bool) {
+	set, first := int(home)/s.Slabs, int(home)%s.Slabs
+	for distance := range s.Slabs {
+		slab := (first + distance) % s.Slabs
+		room := min(s.Lanes, s.Ways-slab*s.Lanes)
+		if lane := int(s.filled[set*s.Slabs+slab]); lane < room {
+			s.filled[set*s.Slabs+slab]++
+			return set<<s.shift + slab*s.Lanes + lane, true
+		}
+	}
+	return 0, false
+}
+
+// fill puts o into a slot, and says that whoever lay there is absent.
+func (s *Slots) fill(slot int, o Object, evict bool) {
+	if evict {
+		s.place[s.owner[slot]] = 0
+	}
+	s.owner[slot] = o
+	s.place[o] = uint32(slot) + 1
+}
