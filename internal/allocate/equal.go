@@ -4,6 +4,7 @@ var equalEntry = Entry{
 	Name:    "equal",
 	Summary: "the same for every tenant, whatever it requests",
 	Source:  "cachesim; \"Half-and-Half\" in Qureshi and Patt, Utility-Based Cache Partitioning, MICRO 2006",
+	Metrics: divisionMetrics,
 	New:     func(Config) (Allocator, error) { return equal{}, nil },
 }
 

@@ -13,7 +13,8 @@ var optimalEntry = Entry{
 		"beats it under lru",
 	Source: "Stone, Turek and Wolf, Optimal Partitioning of Cache Memory, IEEE Trans. Computers 1992; the knapsack: " +
 		"Pisinger, EJOR 1995",
-	Future: true,
+	Metrics: divisionMetrics,
+	Future:  true,
 	Params: []params.Param{
 		{Name: "steps", Default: 65536, Min: 1, Max: 1 << 24,
 			Doc: "parts of the capacity that are told apart; capacities in objects up to here are divided exactly"},

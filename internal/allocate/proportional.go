@@ -6,6 +6,7 @@ var proportionalEntry = Entry{
 	Name:    "proportional",
 	Summary: "in proportion to what each tenant requests, window by window; equal before the first",
 	Source:  "cachesim",
+	Metrics: divisionMetrics,
 	Params: []params.Param{
 		{Name: "to", Default: "requests", Choices: []string{"requests", "misses", "footprint"},
 			Doc: "what counts: requests, misses, or footprint (the distinct objects of a window, or their bytes)"},

@@ -3,6 +3,7 @@ package allocate
 import (
 	"fmt"
 
+	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/params"
 )
 
@@ -18,6 +19,8 @@ type Entry struct {
 	// Shared says that nothing is divided: all tenants share one pool, which the allocator gets to see alone.
 	Shared bool
 	Params []params.Param
+	// Metrics are what the cache counts of tenants and of the allocator.
+	Metrics []metric.Metric
 	// Check refuses values of Params that exclude each other, or a text that cannot be read; nil where there are none
 	// such.
 	Check func(Values) error

@@ -5,6 +5,7 @@ var sharedEntry = Entry{
 	Summary: "no division: all tenants share one pool, and the policy decides who leaves",
 	Source:  "cachesim",
 	Shared:  true,
+	Metrics: tenantMetrics,
 	New:     func(Config) (Allocator, error) { return shared{}, nil },
 }
 

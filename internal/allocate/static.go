@@ -15,6 +15,7 @@ var staticEntry = Entry{
 	Name:    "static",
 	Summary: "shares that are given, from the first request to the last",
 	Source:  "cachesim",
+	Metrics: divisionMetrics,
 	Params: []params.Param{
 		{Name: "shares", Default: "",
 			Doc: "the share of each tenant, relative to the others and separated by semicolons: 3;1 for the tenants " +

@@ -11,6 +11,7 @@ var ucpEntry = Entry{
 	Name:    "ucp",
 	Summary: "by utility: what more capacity would save in misses, as sampled shadow directories measure it",
 	Source:  "Qureshi and Patt, Utility-Based Cache Partitioning, MICRO 2006; sampling: Waldspurger et al., FAST 2015",
+	Metrics: divisionMetrics,
 	Params: []params.Param{
 		{Name: "every", Default: 10000, Min: 1, Doc: "requests between two divisions (the paper: 5 million cycles)"},
 		{Name: "ways", Default: 64, Min: 1, Max: 65536,

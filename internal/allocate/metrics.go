@@ -1,0 +1,49 @@
+package allocate
+
+import (
+	"slices"
+
+	"github.com/cachesim/cachesim/internal/metric"
+)
+
+// Metrics of tenants, and of what an allocator does.
+var (
+	Tenants        = metric.Metric{Name: "tenants", Unit: metric.Count, Merge: metric.Max, Doc: "tenants of the trace"}
+	TenantRequests = metric.Metric{Name: "tenant_requests", Unit: metric.Count, Labels: "tenant",
+		Doc: "requests of a tenant; the tenants with the most requests, 20 at most, are reported one by one"}
+	TenantHits = metric.Metric{Name: "tenant_hits", Unit: metric.Count, Labels: "tenant", Better: metric.Higher,
+		Doc: "hits of a tenant"}
+	TenantHitRatio = metric.Metric{Name: "tenant_hit_ratio", Unit: metric.Share, Digits: 2, Labels: "tenant",
+		Better: metric.Higher, Merge: metric.Quotient(TenantHits, TenantRequests), Doc: "hits / requests of a tenant"}
+	TenantBytes = metric.Metric{Name: "tenant_bytes", Unit: metric.Bytes, Labels: "tenant",
+		Doc: "sizes of what a tenant requests, added up"}
+	TenantHitBytes = metric.Metric{Name: "tenant_hit_bytes", Unit: metric.Bytes, Labels: "tenant", Better: metric.Higher,
+		Doc: "sizes of what a tenant requests and hits"}
+	TenantByteHitRatio = metric.Metric{Name: "tenant_byte_hit_ratio", Unit: metric.Share, Digits: 2, Labels: "tenant",
+		Better: metric.Higher, Merge: metric.Quotient(TenantHitBytes, TenantBytes),
+		Doc: "tenant_hit_bytes / tenant_bytes"}
+	TenantCapacity = metric.Metric{Name: "tenant_capacity", Unit: metric.Share, Digits: 1, Labels: "tenant",
+		Merge: metric.MeanBy(metric.Requests), Doc: "share of the capacity that a tenant has, the mean over all requests"}
+	LeastTenantHitRatio = metric.Metric{Name: "tenant_hit_ratio_min", Title: "least tenant", Unit: metric.Share,
+		Digits: 2, Better: metric.Higher, Merge: metric.Apart,
+		Doc: "the lowest hit ratio of a tenant: how fair a division is"}
+	MeanTenantHitRatio = metric.Metric{Name: "tenant_hit_ratio_mean", Title: "mean of tenants", Unit: metric.Share,
+		Digits: 2, Better: metric.Higher, Merge: metric.MeanBy(metric.Requests),
+		Doc: "the mean of the hit ratios of tenants, however many requests each has"}
+	Divisions     = metric.Metric{Name: "divisions", Unit: metric.Count, Doc: "how often the allocator divided the capacity"}
+	CapacityMoved = metric.Metric{Name: "capacity_moved", Unit: metric.Ratio, Digits: 2,
+		Doc: "capacity that went from one tenant to another after the first division, over the whole capacity"}
+)
+
+// tenantMetrics are those of every allocator.
+var tenantMetrics = []metric.Metric{Tenants, TenantRequests, TenantHits, TenantHitRatio, TenantBytes, TenantHitBytes,
+	TenantByteHitRatio, LeastTenantHitRatio, MeanTenantHitRatio}
+
+// divisionMetrics are those of allocators that divide.
+var divisionMetrics = append(slices.Clone(tenantMetrics), TenantCapacity, Divisions, CapacityMoved)
+
+func init() {
+	for _, e := range registry {
+		metric.Register("allocator "+e.Name, e.Metrics...)
+	}
+}
