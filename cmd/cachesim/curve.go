@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
@@ -95,7 +94,7 @@ func (f *curveFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	// The trace is loaded whole; samples are taken from it by the keys.
 	w.SampleRate, w.SampleSeed = 0, 0
-	needs := sim.Needs([]cache.Spec{cache.ExactSpec()}, specs, bytes)
+	needs := sim.Needs(slices.Concat(sim.Combine(specs, nil)...), bytes)
 	needs.Keys = needs.Keys || f.trace.sample > 0
 	t, w, err := f.load(cmd, w, needs)
 	if err != nil {

@@ -12,23 +12,20 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
-	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/policies"
-	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
 type explainFlags struct {
-	trace     traceFlags
-	capacity  capacityFlags
-	format    formatFlag
-	policy    string
-	predictor string
-	cache     string
-	from, to  int
+	trace    traceFlags
+	capacity capacityFlags
+	format   formatFlag
+	policy   string
+	parts    partFlags
+	from, to int
 }
 
 func newExplainCommand() *cobra.Command {
@@ -53,13 +50,10 @@ part. --from and --to choose the requests to print; all before them are replayed
 	f.format.register(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.policy, "policy", "lru", "the policy, with parameters as in 's3fifo(small=0.1)'")
-	flags.StringVar(&f.predictor, "predictor", defaultPredictor, "the predictor, if the policy asks one")
-	flags.StringVar(&f.cache, "cache", "exact", "the kind of cache: exact or semantic")
+	f.parts.registerSingle(cmd, sim.CacheKind, sim.PredictorKind)
 	flags.IntVar(&f.from, "from", 0, "position of the first request to print; the first of the trace is 0")
 	flags.IntVar(&f.to, "to", 0, "position before which to stop (0: the end of the trace)")
 	completePolicies(cmd, "policy")
-	completeNames(cmd, "predictor", predict.Names)
-	completeNames(cmd, "cache", cache.Names)
 	return cmd
 }
 
@@ -72,7 +66,7 @@ func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	needs := sim.Needs([]cache.Spec{cell.Cache}, []policies.Spec{cell.Policy}, capacity.NeedBytes(capacities, mode))
+	needs := sim.Needs([]sim.Parts{cell.Parts}, capacity.NeedBytes(capacities, mode))
 	needs.Keys = true
 	t, _, err := f.trace.load(cmd, w, traces.LoadOptions{Needs: needs}, false)
 	if err != nil {
@@ -112,15 +106,8 @@ func (f *explainFlags) cell() (c sim.Cell, capacities []capacity.Spec, mode capa
 	if c.Policy, err = policies.ParseSpec(f.policy); err != nil {
 		return c, nil, mode, err
 	}
-	if c.Cache, err = cache.Parse(f.cache); err != nil {
+	if err := f.parts.single(&c.Parts); err != nil {
 		return c, nil, mode, err
-	}
-	if c.Policy.Entry.Predicts {
-		predictor, err := predict.Parse(f.predictor)
-		if err != nil {
-			return c, nil, mode, err
-		}
-		c.Predictor = &predictor
 	}
 	capacities, mode, err = f.capacity.parse()
 	switch {

@@ -147,7 +147,7 @@ func (f *predictEvalFlags) measure(cmd *cobra.Command, t *traces.Trace, specs []
 func longNote(specs []predict.Spec, requests, questions int64) string {
 	var jobs [][]sim.Cell
 	for i := range specs {
-		jobs = append(jobs, []sim.Cell{{Predictor: &specs[i]}})
+		jobs = append(jobs, []sim.Cell{{Parts: sim.Parts{Predictor: &specs[i]}}})
 	}
 	return sim.LongNote(jobs, 1, func(job []sim.Cell) time.Duration {
 		spec := job[0].Predictor

@@ -11,10 +11,8 @@ import (
 
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/capacity"
-	"github.com/cachesim/cachesim/internal/models"
 	"github.com/cachesim/cachesim/internal/plots"
 	"github.com/cachesim/cachesim/internal/policies"
-	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/sim"
 )
@@ -30,10 +28,8 @@ const (
 
 type runFlags struct {
 	replayFlags
-	policies   string
-	predictors string
-	caches     string
-	models     string
+	policies string
+	parts    partFlags
 }
 
 func newRunCommand() *cobra.Command {
@@ -67,33 +63,23 @@ With --sample, --limit and --warmup count the requests of the sample.`,
 	cmd.Flags().StringVar(&f.policies, "policy", "", "list of policies, with parameters as in "+
 		"'s3fifo(small=0.1),lru-k(k=2)' (default "+defaultPolicies+
 		", or "+defaultPoliciesSimilar+" where similar queries answer each other)")
-	cmd.Flags().StringVar(&f.predictors, "predictor", defaultPredictor, "list of predictors for the policies that ask "+
-		"one, as in 'oracle,gbm'; others ignore it (see cachesim predictors)")
-	cmd.Flags().StringVar(&f.caches, "cache", "exact", "list of kinds of caches: what a hit is and what may leave")
-	cmd.Flags().StringVar(&f.models, "model", "", "list of models of the time that requests take (default: hits are "+
-		"counted only)")
+	f.parts.registerLists(cmd)
 	f.neighbours.register(cmd)
 	completePolicies(cmd, "policy")
-	completeNames(cmd, "predictor", predict.Names)
-	completeNames(cmd, "cache", cache.Names)
-	completeNames(cmd, "model", models.Names)
 	return cmd
 }
 
 func (f *runFlags) run(cmd *cobra.Command, args []string) error {
-	caches, err := cache.ParseList(f.caches)
+	lists, err := f.parts.lists()
 	if err != nil {
 		return err
 	}
-	specs, err := f.specs(caches)
+	specs, err := f.specs(lists)
 	if err != nil {
 		return err
 	}
 	options := f.options(specs)
-	options.Caches = caches
-	if err := f.parts(&options); err != nil {
-		return err
-	}
+	options.Parts = lists
 	capacities, mode, err := f.capacity.parse()
 	if err != nil {
 		return err
@@ -105,7 +91,8 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	t, w, err := f.load(cmd, w, sim.Needs(options.Caches, specs, capacity.NeedBytes(capacities, mode)))
+	all := slices.Concat(sim.Combine(specs, lists)...)
+	t, w, err := f.load(cmd, w, sim.Needs(all, capacity.NeedBytes(capacities, mode)))
 	if err != nil {
 		return err
 	}
@@ -120,27 +107,17 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 }
 
 // specs reads the policies, or returns those that make sense in the caches.
-func (f *runFlags) specs(caches []cache.Spec) ([]policies.Spec, error) {
+func (f *runFlags) specs(lists map[*sim.Kind][]sim.Part) ([]policies.Spec, error) {
+	answersSimilar := func(group []sim.Parts) bool { return cache.AnswersSimilar(group[0].Cache) }
 	list := f.policies
 	switch {
 	case list != "":
-	case slices.ContainsFunc(caches, cache.AnswersSimilar):
+	case slices.ContainsFunc(sim.Combine([]policies.Spec{{}}, lists), answersSimilar):
 		list = defaultPoliciesSimilar
 	default:
 		list = defaultPolicies
 	}
 	return policies.ParseList(list)
-}
-
-// parts reads what else the policies are combined with.
-func (f *runFlags) parts(options *sim.RunOptions) (err error) {
-	if options.Predictors, err = predict.ParseList(f.predictors); err != nil {
-		return err
-	}
-	if f.models != "" {
-		options.Models, err = models.ParseList(f.models)
-	}
-	return err
 }
 
 // report prints the records and writes them, with figures, to the output folder.

@@ -123,7 +123,8 @@ func (s *search) climb(ctx context.Context) (best pattern, err error) {
 func (s *search) replay(ctx context.Context, p pattern, seeds uint64) (Found, error) {
 	t := p.trace(s.options.Requests)
 	f := Found{Trace: p.generator(s.options.Requests)}
-	cell := sim.Cell{Policy: s.policy, Cache: cache.ExactSpec(), Capacity: capacity.Of(int64(s.capacity), false)}
+	parts := sim.Parts{Policy: s.policy, Cache: cache.ExactSpec()}
+	cell := sim.Cell{Parts: parts, Capacity: capacity.Of(int64(s.capacity), false)}
 	if s.policy.Entry.Predicts {
 		f.Predictor = "oracle"
 		if !s.exact {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/policies"
-	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/workload"
@@ -75,9 +74,11 @@ func TestFoundCanBeReplayed(t *testing.T) {
 		}
 		options := sim.RunOptions{Policies: []policies.Spec{spec}, Capacities: []capacity.Capacity{capacity.Of(3, false)}}
 		if f.Predictor != "" {
-			if options.Predictors, err = predict.ParseList(f.Predictor); err != nil {
+			predictors, err := sim.PredictorKind.ParseList(f.Predictor)
+			if err != nil {
 				t.Fatal(err)
 			}
+			options.Parts = map[*sim.Kind][]sim.Part{sim.PredictorKind: predictors}
 		}
 		recs, err := sim.Run(t.Context(), tr, options)
 		if err != nil {

@@ -9,13 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/memory"
-	"github.com/cachesim/cachesim/internal/models"
 	"github.com/cachesim/cachesim/internal/parallel"
-	"github.com/cachesim/cachesim/internal/policies"
-	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -115,7 +111,8 @@ type parsedCell struct {
 
 func (c Cell) parse() (p parsedCell, err error) {
 	p = parsedCell{Cell: c}
-	if p.replay, err = c.parseReplay(); err != nil {
+	p.replay.Seed = c.Seed
+	if p.replay.Parts, err = c.partTexts.parse(); err != nil {
 		return p, err
 	}
 	if p.capacities, err = capacity.ParseList(c.Capacity); err != nil {
@@ -128,32 +125,6 @@ func (c Cell) parse() (p parsedCell, err error) {
 		return p, err
 	}
 	return p, c.Workload.Describe(&records.Record{}) // what cannot be recorded is not worth replaying
-}
-
-// parseReplay reads what is replayed, whatever the capacity.
-func (c Cell) parseReplay() (replay sim.Cell, err error) {
-	replay.Seed = c.Seed
-	if replay.Policy, err = policies.ParseSpec(c.Policy); err != nil {
-		return replay, err
-	}
-	if replay.Cache, err = cache.Parse(c.Cache); err != nil {
-		return replay, err
-	}
-	if c.Predictor != "" {
-		predictor, err := predict.Parse(c.Predictor)
-		if err != nil {
-			return replay, err
-		}
-		replay.Predictor = &predictor
-	}
-	if c.Model != "" {
-		model, err := models.Parse(c.Model)
-		if err != nil {
-			return replay, err
-		}
-		replay.Model = &model
-	}
-	return replay, nil
 }
 
 // simCell returns the cell for a trace.
@@ -508,8 +479,7 @@ func (e *executor) sayDuration(t *traces.Trace, jobs []job) {
 // columns says which columns of their trace cells need.
 func columns(cells []parsedCell) (needs traces.Needs) {
 	for _, c := range cells {
-		needs = needs.Union(sim.Needs([]cache.Spec{c.replay.Cache}, []policies.Spec{c.replay.Policy},
-			capacity.NeedBytes(c.capacities, c.mode)))
+		needs = needs.Union(sim.Needs([]sim.Parts{c.replay.Parts}, capacity.NeedBytes(c.capacities, c.mode)))
 	}
 	return needs
 }

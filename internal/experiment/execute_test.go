@@ -20,7 +20,8 @@ import (
 
 // newCell returns a cell of a generated trace, "zipf(objects=100,requests=1000)" say, or of a file.
 func newCell(trace, policy, capacity string) Cell {
-	c := Cell{Cache: "exact", Policy: policy, Label: policy, Capacity: capacity, Sizes: "as-written", Version: "test"}
+	parts := partTexts{Cache: "exact", Policy: policy}
+	c := Cell{partTexts: parts, Label: policy, Capacity: capacity, Sizes: "as-written", Version: "test"}
 	if workload.IsGenerator(trace) {
 		c.Workload = workload.Workload{Name: trace, Generator: trace}
 	} else {
@@ -359,7 +360,8 @@ func TestTheSlowestStartFirst(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		jobs = append(jobs, job{replayed: []sim.Cell{{Policy: p.replay.Policy, Capacity: capacity.Capacity{Text: size}}}})
+		parts := sim.Parts{Policy: p.replay.Policy}
+		jobs = append(jobs, job{replayed: []sim.Cell{{Parts: parts, Capacity: capacity.Capacity{Text: size}}}})
 	}
 	g := &group{queues: inQueues(jobs)}
 	var order []string

@@ -200,7 +200,7 @@ func places(with map[string]Values) func(yield func([]setting) bool) {
 }
 
 // qualify gives axes the names that they have in records: those of the parameters, with what they belong to before them
-// ("trace.", "policy.", "predictor.", "cache.", "model.") where something else has an axis of that name, or where it is
+// ("trace.", "policy.", "cache.") where something else has an axis of that name, or where it is
 // the name of another dimension.
 func (f *File) qualify(owner string, axes []setting) []setting {
 	for i, axis := range axes {
@@ -223,7 +223,7 @@ func (f *File) isAmbiguous(axis string) bool {
 	reserved := slices.Contains(dimensions, axis)
 	for _, kind := range partKinds {
 		count(slices.ContainsFunc(*kind.of(f), func(p Part) bool { return p.With[axis] != nil }))
-		reserved = reserved || kind.axis == axis
+		reserved = reserved || kind.Name == axis
 	}
 	return owners > 1 || reserved
 }
@@ -295,8 +295,8 @@ type expansion struct {
 
 // fitKey is what decides whether a policy fits the rest of a cell, and what it is held against.
 type fitKey struct {
-	cache, model, policy, predictor string
-	bytes                           bool
+	parts partTexts
+	bytes bool
 }
 
 // fit says whether a policy fits the rest of a cell, whether it makes random choices there, and what it is held
@@ -307,31 +307,49 @@ type fit struct {
 	against []reference
 }
 
-// reference is what a policy is held against, with every parameter.
-type reference struct{ cache, policy, label string }
+// reference is what a policy is held against.
+type reference struct {
+	parts partTexts
+	label string
+}
 
-// setup is what all policies of an experiment work in: a cache, and a model if there is one.
-type setup struct{ cache, model partVariant }
+// setup is what all policies of an experiment work in: a cache, and what stands beside it, a model say.
+type setup struct {
+	cache string // its label
+	parts partTexts
+	axes  []setting
+}
 
-// combine puts every cache and every model together.
+// combine puts every part of each kind together with those of the others, the last kind first.
 func (e *expansion) combine() error {
-	caches, err := e.file.partVariants(cacheKind)
-	if err != nil {
-		return err
-	}
-	models, err := e.file.partVariants(modelKind)
-	if err != nil {
-		return err
-	}
-	for _, c := range caches {
-		if c.full == "" {
-			c.full = cache.ExactSpec().Full()
+	e.setups = []setup{{parts: partTexts{Cache: cache.ExactSpec().Full()}}}
+	for _, kind := range setupKinds() {
+		parts, err := e.file.partVariants(kind)
+		if err != nil {
+			return err
 		}
-		for _, model := range models {
-			e.setups = append(e.setups, setup{c, model})
+		var more []setup
+		for _, s := range e.setups {
+			for _, p := range parts {
+				more = append(more, s.with(kind, p))
+			}
 		}
+		e.setups = more
 	}
 	return nil
+}
+
+// with returns the setup with a part of a kind.
+func (s setup) with(kind partKind, p partVariant) setup {
+	if p.full == "" {
+		return s
+	}
+	*kind.text(&s.parts) = p.full
+	s.axes = slices.Concat(s.axes, p.axes)
+	if kind.Kind == sim.CacheKind {
+		s.cache = p.label
+	}
+	return s
 }
 
 // addTrace adds the cells of a trace at every place on its axes.
@@ -356,18 +374,17 @@ func (e *expansion) addTrace(index int) error {
 			w.Checksum = checksum
 			e.extent.Workloads = append(e.extent.Workloads, w)
 			for _, setup := range e.setups {
-				if !t.isServedBy(setup.cache.label) {
+				if !t.isServedBy(setup.cache) {
 					continue
 				}
-				all := slices.Concat(e.file.qualify("trace", slices.Clone(axes)), setup.cache.axes, setup.model.axes)
+				all := slices.Concat(e.file.qualify("trace", slices.Clone(axes)), setup.axes)
 				base := Cell{
-					Workload: w,
-					Cache:    setup.cache.full,
-					Model:    setup.model.full,
-					Sizes:    e.file.mode().String(),
-					Warmup:   e.file.Warmup,
-					Axes:     formatAxes(all),
-					Version:  e.options.Version,
+					partTexts: setup.parts,
+					Workload:  w,
+					Sizes:     e.file.mode().String(),
+					Warmup:    e.file.Warmup,
+					Axes:      formatAxes(all),
+					Version:   e.options.Version,
 				}
 				for _, capacity := range capacities {
 					if err := e.addCapacity(base, capacity, seeds); err != nil {
@@ -454,11 +471,11 @@ func (e *expansion) named(c Cell) Cell {
 
 // task is what tells the cells of one workload and capacity apart.
 type task struct {
-	cache, policy, predictor, model string
-	seed                            uint64
+	parts partTexts
+	seed  uint64
 }
 
-func (c *Cell) task() task { return task{c.Cache, c.Policy, c.Predictor, c.Model, c.Seed} }
+func (c *Cell) task() task { return task{c.partTexts, c.Seed} }
 
 // cell returns the cell of a policy in the rest of a cell.
 func (v *variant) cell(base Cell, seed uint64) Cell {
@@ -471,22 +488,23 @@ func (v *variant) cell(base Cell, seed uint64) Cell {
 
 // fit finds out about a policy in the rest of a cell.
 func (e *expansion) fit(base Cell, v variant, bytes bool) fit {
-	key := fitKey{base.Cache, base.Model, v.full, v.predictor.full, bytes}
+	parts := base.partTexts
+	parts.Policy, parts.Predictor = v.full, v.predictor.full
+	key := fitKey{parts, bytes}
 	found, ok := e.fitted[key]
 	if !ok {
-		found = e.findFit(base, v, bytes)
+		found = e.findFit(parts, v, bytes)
 		e.fitted[key] = found
 	}
 	return found
 }
 
-func (e *expansion) findFit(base Cell, v variant, bytes bool) (f fit) {
-	base.Policy, base.Predictor = v.full, v.predictor.full
-	replay, err := base.parseReplay()
+func (e *expansion) findFit(texts partTexts, v variant, bytes bool) (f fit) {
+	parts, err := texts.parse()
 	if err != nil {
 		return fit{err: err}
 	}
-	replay.Capacity.Bytes = bytes
+	replay := sim.Cell{Parts: parts, Capacity: capacity.Capacity{Bytes: bytes}}
 	if err := cmp.Or(sim.CheckUnits(v.spec.Entry, bytes), sim.CheckParts(replay)); err != nil {
 		return fit{err: err}
 	}
@@ -495,15 +513,15 @@ func (e *expansion) findFit(base Cell, v variant, bytes bool) (f fit) {
 		return f
 	}
 	for _, r := range sim.References(replay) {
-		f.against = append(f.against, reference{r.Cache.Full(), r.Policy.Full(), r.Policy.Entry.Name})
+		f.against = append(f.against, reference{textsOf(&r.Parts), r.Policy.Entry.Name})
 	}
 	return f
 }
 
 // cell returns the cell of a reference beside others.
 func (r reference) cell(base Cell, seed uint64) Cell {
-	base.Model = "" // its hits alone matter
-	base.Cache, base.Policy, base.Label, base.Seed, base.Auxiliary = r.cache, r.policy, r.label, seed, true
+	base.partTexts = r.parts
+	base.Label, base.Seed, base.Auxiliary = r.label, seed, true
 	return base
 }
 

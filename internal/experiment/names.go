@@ -76,10 +76,10 @@ func (f *File) axes() map[string][]string {
 	for _, kind := range partKinds {
 		parts := *kind.of(f)
 		for _, p := range parts {
-			add(kind.axis, p.With)
+			add(kind.Name, p.With)
 		}
 		if len(parts) > 1 {
-			all[kind.axis] = labelsOf(parts)
+			all[kind.Name] = labelsOf(parts)
 		}
 	}
 	for _, r := range f.References {

@@ -8,16 +8,14 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 
-	"github.com/cachesim/cachesim/internal/cache"
-	"github.com/cachesim/cachesim/internal/models"
 	"github.com/cachesim/cachesim/internal/params"
-	"github.com/cachesim/cachesim/internal/predict"
+	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/suggest"
 )
 
-// This file is about what policies are combined with: predictors, caches and models.
+// This file is about what policies are combined with: caches, predictors, models.
 
-// Part is a predictor, a cache or a model with parameters; in YAML a text alone is its Use.
+// Part is a part of one of the kinds with parameters; in YAML a text alone is its Use.
 type Part struct {
 	Use string `yaml:"use"` // "noisy(kind=flip)", "sets(ways=64)"
 	// its place on the axis of its kind, where there are several; default: as written
@@ -53,36 +51,27 @@ func (p Part) MarshalYAML() (any, error) {
 	return plainPart(p), nil
 }
 
-// partKind is one of the kinds of parts.
+// partKind is a kind of parts as experiment files and cells have it.
 type partKind struct {
-	axis string // the axis that several of them make
-	key  string // in the file
+	*sim.Kind
 	of   func(f *File) *[]Part
-	// read reads one and returns the entry's parameters and the text with every parameter.
-	read func(text string) (accepts []params.Param, full string, err error)
+	text func(t *partTexts) *string
 }
 
+// The kinds of parts. A new one is a field of File, a field of partTexts and a line here.
 var (
-	predictorKind = partKind{
-		"predictor",
-		"predictors",
-		func(f *File) *[]Part { return &f.Predictors },
-		readPart(predict.Parse),
-	}
-	cacheKind = partKind{"cache", "caches", func(f *File) *[]Part { return &f.Caches }, readPart(cache.Parse)}
-	modelKind = partKind{"model", "models", func(f *File) *[]Part { return &f.Models }, readPart(models.Parse)}
+	cacheKind = partKind{sim.CacheKind,
+		func(f *File) *[]Part { return &f.Caches }, func(t *partTexts) *string { return &t.Cache }}
+	predictorKind = partKind{sim.PredictorKind,
+		func(f *File) *[]Part { return &f.Predictors }, func(t *partTexts) *string { return &t.Predictor }}
+	modelKind = partKind{sim.ModelKind,
+		func(f *File) *[]Part { return &f.Models }, func(t *partTexts) *string { return &t.Model }}
 	partKinds = []partKind{cacheKind, predictorKind, modelKind}
 )
 
-func readPart[E params.Named](parse func(string) (params.Spec[E], error)) func(string) ([]params.Param, string, error) {
-	return func(text string) ([]params.Param, string, error) {
-		spec, err := parse(text)
-		if err != nil {
-			return nil, "", err
-		}
-		_, accepts := spec.Entry.Signature()
-		return accepts, spec.Full(), nil
-	}
+// setupKinds returns the kinds that all policies of an experiment work with: the cache, and what stands beside it.
+func setupKinds() []partKind {
+	return slices.DeleteFunc(slices.Clone(partKinds), func(k partKind) bool { return k.AskedBy != nil })
 }
 
 // partVariant is a part at one place on its axes.
@@ -100,15 +89,15 @@ func (f *File) partVariants(kind partKind) (all []partVariant, err error) {
 	}
 	for i, p := range parts {
 		for axes := range places(p.With) {
-			_, full, err := kind.read(withArgs(p.Use, axes))
+			part, err := kind.Parse(withArgs(p.Use, axes))
 			if err != nil {
-				return nil, f.errorAt(err, kind.key, i)
+				return nil, f.errorAt(err, kind.Plural, i)
 			}
-			axes = f.qualify(kind.axis, axes)
+			axes = f.qualify(kind.Name, axes)
 			if len(parts) > 1 {
-				axes = append([]setting{{kind.axis, p.Label()}}, axes...)
+				axes = append([]setting{{kind.Name, p.Label()}}, axes...)
 			}
-			all = append(all, partVariant{p.Label(), full, axes})
+			all = append(all, partVariant{p.Label(), part.Full(), axes})
 		}
 	}
 	return all, nil
@@ -130,24 +119,24 @@ func (f *File) checkParts() error {
 		parts := *kind.of(f)
 		seen := map[string]bool{}
 		for i, p := range parts {
-			if err := f.required([]any{kind.key, i}, "use", p.Use); err != nil {
+			if err := f.required([]any{kind.Plural, i}, "use", p.Use); err != nil {
 				return err
 			}
 			label := p.Label()
 			if seen[label] {
-				return f.errorAt(fmt.Errorf("two %s are called %s; give one of them another name under as", kind.key,
-					label), kind.key, i)
+				return f.errorAt(fmt.Errorf("two %s are called %s; give one of them another name under as", kind.Plural,
+					label), kind.Plural, i)
 			}
 			seen[label] = true
-			if err := f.checkAxes(p.With, kind.axis+" "+label, kind.key, i); err != nil {
+			if err := f.checkAxes(p.With, kind.Name+" "+label, kind.Plural, i); err != nil {
 				return err
 			}
 			if len(parts) == 1 {
 				continue
 			}
-			if err := f.checkAxes(map[string]Values{kind.axis: {label}}, "several "+kind.key, kind.key, i); err != nil {
+			if err := f.checkAxes(map[string]Values{kind.Name: {label}}, "several "+kind.Plural, kind.Plural, i); err != nil {
 				return f.errorAt(fmt.Errorf("the name %q cannot be a place on the axis %s; give it a plain one: {use: %[1]q, as: "+
-					"NAME}", label, kind.axis), kind.key, i)
+					"NAME}", label, kind.Name), kind.Plural, i)
 			}
 		}
 		if _, err := f.partVariants(kind); err != nil {
@@ -171,7 +160,7 @@ func (f *File) checkParts() error {
 func (f *File) checkPartNames(kind partKind, names Values, path ...any) error {
 	for _, name := range names {
 		if labels := labelsOf(*kind.of(f)); !slices.Contains(labels, name) && len(f.Changes) == 0 {
-			return f.errorAt(suggest.Unknown(kind.axis, name, labels), append(path, kind.key)...)
+			return f.errorAt(suggest.Unknown(kind.Name, name, labels), append(path, kind.Plural)...)
 		}
 	}
 	return nil
@@ -207,21 +196,22 @@ func (k partKind) setParts(f *File, value string) error {
 // setParam sets the values of a parameter of one of the parts: "NAME.KEY=VALUE".
 func (k partKind) setParam(f *File, text string) error {
 	parts := *k.of(f)
-	i, key, value, err := cutOwner(k.axis, text, labelsOf(parts))
+	i, key, value, err := cutOwner(k.Name, text, labelsOf(parts))
 	if err != nil {
 		return err
 	}
 	p := &parts[i]
-	accepts, _, err := k.read(p.Use)
+	part, err := k.Parse(p.Use)
 	if err != nil {
 		return err
 	}
+	accepts := part.Accepts()
 	if !slices.ContainsFunc(accepts, func(param params.Param) bool { return param.Name == key }) {
 		var names []string
 		for _, param := range accepts {
 			names = append(names, param.Name)
 		}
-		return suggest.Unknown("parameter of "+k.axis+" "+p.Label(), key, names)
+		return suggest.Unknown("parameter of "+k.Name+" "+p.Label(), key, names)
 	}
 	label := p.Label()
 	if p.Use = withoutParam(p.Use, key); p.Use != label {

@@ -36,14 +36,14 @@ func (f *File) Apply(sets []string, quick bool) error {
 	return f.validate()
 }
 
-// settings are the keys of the experiment that --set changes.
-var settings = []struct {
+// fileSetting is a key of the experiment that --set changes.
+type fileSetting struct {
 	key string
 	set func(f *File, value string) error
-}{
-	{cacheKind.key, cacheKind.setParts},
-	{predictorKind.key, predictorKind.setParts},
-	{modelKind.key, modelKind.setParts},
+}
+
+// settings are the keys of the experiment that --set changes, besides those of the kinds of parts.
+var settings = []fileSetting{
 	{"policies", (*File).setPolicies},
 	{"capacities", func(f *File, value string) error { f.setCapacities(splitList([]string{value})); return nil }},
 	{"bytes", func(f *File, value string) error { return setBool(&f.Bytes, value) }},
@@ -55,9 +55,17 @@ var settings = []struct {
 	{"traces-in", func(f *File, value string) error { f.TracesIn = value; return nil }},
 }
 
+// allSettings returns the keys of the kinds of parts, and the others.
+func allSettings() (all []fileSetting) {
+	for _, kind := range partKinds {
+		all = append(all, fileSetting{kind.Plural, kind.setParts})
+	}
+	return append(all, settings...)
+}
+
 // Settings returns the keys that --set takes, with those of axes.
 func (f *File) Settings() (keys []string) {
-	for _, s := range settings {
+	for _, s := range allSettings() {
 		keys = append(keys, s.key)
 	}
 	for _, t := range f.Traces {
@@ -73,7 +81,7 @@ func (f *File) Settings() (keys []string) {
 	for _, kind := range partKinds {
 		for _, p := range *kind.of(f) {
 			for _, axis := range sortedKeys(p.With) {
-				keys = append(keys, kind.key+"."+p.Label()+"."+axis)
+				keys = append(keys, kind.Plural+"."+p.Label()+"."+axis)
 			}
 		}
 	}
@@ -103,12 +111,12 @@ func (f *File) set(text string) error {
 	}
 	names := []string{"traces.NAME.KEY", "policies.NAME.KEY"}
 	for _, kind := range partKinds {
-		if rest, ok := strings.CutPrefix(text, kind.key+"."); ok {
+		if rest, ok := strings.CutPrefix(text, kind.Plural+"."); ok {
 			return kind.setParam(f, rest)
 		}
-		names = append(names, kind.key+".NAME.KEY")
+		names = append(names, kind.Plural+".NAME.KEY")
 	}
-	for _, s := range settings {
+	for _, s := range allSettings() {
 		if s.key == key {
 			return s.set(f, value)
 		}

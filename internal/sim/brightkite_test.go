@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
@@ -41,12 +40,8 @@ func TestPublishedBrightkite(t *testing.T) {
 				const seeds = 4
 				sum := 0.0
 				for seed := range uint64(seeds) {
-					predictors, err := predict.ParseList("policytest.Noisy(kind=lognormal,never=10000,sigma=" + sigma + ")")
-					if err != nil {
-						t.Fatal(err)
-					}
-					recs := mustRun(t, tr, RunOptions{Policies: specs(t, policy), Predictors: predictors, Capacities: objects(10),
-						Seed: seed})
+					noisy := parts(t, "predictor=noisy(kind=lognormal,never=10000,sigma="+sigma+")")
+					recs := mustRun(t, tr, RunOptions{Policies: specs(t, policy), Parts: noisy, Capacities: objects(10), Seed: seed})
 					sum += float64(recs[0].Misses)
 				}
 				want, ok := published[algorithm+" "+sigma]

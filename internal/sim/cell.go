@@ -5,7 +5,6 @@ import (
 
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/capacity"
-	"github.com/cachesim/cachesim/internal/models"
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/predict"
@@ -14,28 +13,19 @@ import (
 
 // Cell is one replay: a policy at a capacity. It is the unit of work of a run and of a sweep.
 type Cell struct {
-	Policy    policies.Spec
-	Predictor *predict.Spec // set if the policy asks one, and for no other
-	Cache     cache.Spec
-	Model     *models.Spec // of the time that requests take; nil: hits are counted and nothing else
-	Capacity  capacity.Capacity
-	Seed      uint64 // of all random choices
-}
-
-// Random reports whether the outcome depends on the seed.
-func (c Cell) Random() bool {
-	return c.Policy.Entry.Random || c.Predictor != nil && c.Predictor.Entry.Random
+	Parts
+	Capacity capacity.Capacity
+	Seed     uint64 // of all random choices
 }
 
 // Key names a cell among those of one trace: cells with the same key have the same outcome. Where the policy makes no
 // random choice the seed does not matter.
 func (c Cell) Key() string {
-	key := fmt.Sprintf("%s|%s|%s|%d|%d", c.Policy, c.Cache, c.Capacity.Unit(), c.Capacity.Amount, c.Capacity.Simulated)
-	if c.Predictor != nil {
-		key += "|" + c.Predictor.String()
-	}
-	if c.Model != nil {
-		key += "|" + c.Model.String()
+	key := fmt.Sprintf("%s|%s|%d|%d", c.Policy, c.Capacity.Unit(), c.Capacity.Amount, c.Capacity.Simulated)
+	for _, kind := range Kinds {
+		if part := kind.Of(&c.Parts); part != nil {
+			key += "|" + kind.Name + " " + part.String()
+		}
 	}
 	if c.Random() {
 		key += fmt.Sprintf("|%d", c.Seed)
@@ -65,7 +55,8 @@ func WithoutRepetitions(cells, others []Cell) (once []Cell) {
 func References(c Cell) []Cell {
 	against := func(names ...string) (cells []Cell) {
 		for _, name := range names {
-			cells = append(cells, Cell{Policy: mustSpec(name), Cache: c.Cache, Capacity: c.Capacity, Seed: c.Seed})
+			parts := Parts{Cache: c.Cache, Policy: mustSpec(name)}
+			cells = append(cells, Cell{Parts: parts, Capacity: c.Capacity, Seed: c.Seed})
 		}
 		return cells
 	}

@@ -22,7 +22,8 @@ func TestExplainAddsUp(t *testing.T) {
 		if e.Kind == policies.Bound || e.Units == policies.UnitsBytes || e.NeedsTime != nil {
 			continue
 		}
-		c := Cell{Policy: mustSpec(e.Name), Cache: cache.ExactSpec(), Capacity: capacity.Capacity{Amount: 20, Simulated: 20, Text: "20"}}
+		parts := Parts{Policy: mustSpec(e.Name), Cache: cache.ExactSpec()}
+		c := Cell{Parts: parts, Capacity: capacity.Capacity{Amount: 20, Simulated: 20, Text: "20"}}
 		if e.Predicts {
 			predictor, err := predict.Parse("oracle")
 			if err != nil {
@@ -61,7 +62,7 @@ func TestExplainAddsUp(t *testing.T) {
 func TestExplainOverZeroSizes(t *testing.T) {
 	trace := fromKeys("abcbcb")
 	trace.ObjectSizes = []int64{0, 10, 10}
-	c := Cell{Policy: mustSpec("fifo"), Cache: cache.ExactSpec(), Capacity: capacity.Of(10, true)}
+	c := Cell{Parts: Parts{Policy: mustSpec("fifo"), Cache: cache.ExactSpec()}, Capacity: capacity.Of(10, true)}
 	var told []string
 	if err := NewReplayer(trace, ReplayerOptions{}).Explain(t.Context(), c, func(d Decision) error {
 		told = append(told, fmt.Sprintf("%d:%d%v", d.Pos, d.Query, d.Evicted))
@@ -99,8 +100,8 @@ func TestExplainRefuses(t *testing.T) {
 		cell Cell
 		want string
 	}{
-		{Cell{Policy: mustSpec("lru"), Cache: sets, Capacity: capacity}, "use exact or semantic"},
-		{Cell{Policy: mustSpec("pfoo-l"), Cache: cache.ExactSpec(), Capacity: capacity}, "decides nothing"},
+		{Cell{Parts: Parts{Policy: mustSpec("lru"), Cache: sets}, Capacity: capacity}, "use exact or semantic"},
+		{Cell{Parts: Parts{Policy: mustSpec("pfoo-l"), Cache: cache.ExactSpec()}, Capacity: capacity}, "decides nothing"},
 	} {
 		err := r.Explain(t.Context(), test.cell, func(Decision) error { return nil })
 		if err == nil || !strings.Contains(err.Error(), test.want) {
@@ -109,8 +110,8 @@ func TestExplainRefuses(t *testing.T) {
 	}
 	stop := errors.New("enough")
 	calls := 0
-	err = r.Explain(t.Context(), Cell{Policy: mustSpec("lru"), Cache: cache.ExactSpec(),
-		Capacity: capacity}, func(Decision) error {
+	cell := Cell{Parts: Parts{Policy: mustSpec("lru"), Cache: cache.ExactSpec()}, Capacity: capacity}
+	err = r.Explain(t.Context(), cell, func(Decision) error {
 		calls++
 		return stop
 	})

@@ -90,7 +90,7 @@ func TestExtremeParameters(t *testing.T) {
 			if err != nil {
 				continue // refused
 			}
-			c := Cell{Policy: spec, Cache: cache.ExactSpec()}
+			c := Cell{Parts: Parts{Policy: spec, Cache: cache.ExactSpec()}}
 			if e.Predicts {
 				c.Predictor = &noisy
 			}
@@ -104,23 +104,23 @@ func TestExtremeParameters(t *testing.T) {
 	for _, e := range predict.All() {
 		for _, text := range extremes(e.Name, e.Params) {
 			if spec, err := predict.Parse(text); err == nil {
-				replayExtreme(t, plain, Cell{Policy: mustSpec("fpb"), Predictor: &spec, Cache: cache.ExactSpec()})
-				replayExtreme(t, plain, Cell{Policy: mustSpec("laru"), Predictor: &spec, Cache: cache.ExactSpec()})
+				replayExtreme(t, plain, Cell{Parts: Parts{Policy: mustSpec("fpb"), Predictor: &spec, Cache: cache.ExactSpec()}})
+				replayExtreme(t, plain, Cell{Parts: Parts{Policy: mustSpec("laru"), Predictor: &spec, Cache: cache.ExactSpec()}})
 			}
 		}
 	}
 	for _, text := range cacheExtremes() {
 		if spec, err := cache.Parse(text); err == nil {
 			for _, tr := range []*traces.Trace{plain, prompts, queries} {
-				replayExtreme(t, tr, Cell{Policy: mustSpec("lru"), Cache: spec})
+				replayExtreme(t, tr, Cell{Parts: Parts{Policy: mustSpec("lru"), Cache: spec}})
 			}
 		}
 	}
 	for _, e := range models.All() {
 		for _, text := range extremes(e.Name, e.Params) {
 			if spec, err := models.Parse(text); err == nil {
-				replayExtreme(t, plain, Cell{Policy: mustSpec("lru"), Cache: cache.ExactSpec(), Model: &spec})
-				replayExtreme(t, prompts, Cell{Policy: mustSpec("lru"), Cache: mustCache(t, "prefix"), Model: &spec})
+				replayExtreme(t, plain, Cell{Parts: Parts{Policy: mustSpec("lru"), Cache: cache.ExactSpec(), Model: &spec}})
+				replayExtreme(t, prompts, Cell{Parts: Parts{Policy: mustSpec("lru"), Cache: mustCache(t, "prefix"), Model: &spec}})
 			}
 		}
 	}

@@ -40,7 +40,8 @@ func TestPoliciesTakeTheMemoryThatTheySay(t *testing.T) {
 		if e.New == nil || e.Relates {
 			continue // of similar queries the similarity takes most
 		}
-		c := Cell{Policy: mustSpec(e.Name), Cache: cache.ExactSpec(), Capacity: capacity.Of(int64(trace.NumObjects)/5, false)}
+		parts := Parts{Policy: mustSpec(e.Name), Cache: cache.ExactSpec()}
+		c := Cell{Parts: parts, Capacity: capacity.Of(int64(trace.NumObjects)/5, false)}
 		if e.Units == policies.UnitsBytes {
 			c.Capacity = capacity.Of(trace.Footprint()/5, true)
 		}
@@ -121,7 +122,8 @@ func TestPredictorsNeedWhatTheyKeep(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := Cell{Policy: mustSpec("laru"), Cache: cache.ExactSpec(), Capacity: capacity.Of(100, false), Predictor: &predictor}
+		parts := Parts{Policy: mustSpec("laru"), Cache: cache.ExactSpec(), Predictor: &predictor}
+		c := Cell{Parts: parts, Capacity: capacity.Of(100, false)}
 		return NewReplayer(trace, ReplayerOptions{}).Need([]Cell{c})
 	}
 	for _, learns := range []string{"gbm", "auto"} {

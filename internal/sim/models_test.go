@@ -7,9 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cachesim/cachesim/internal/cache"
-	"github.com/cachesim/cachesim/internal/models"
-	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/traces"
 )
@@ -32,21 +29,12 @@ func lookupTrace(n int) *traces.Trace {
 func timed(t *testing.T, trace *traces.Trace, policies, kind, model string, capacity int64,
 	warmup int) map[string]records.Record {
 	t.Helper()
-	caches, err := cache.ParseList(kind)
-	if err != nil {
-		t.Fatal(err)
-	}
-	oracle, err := predict.ParseList("oracle")
-	if err != nil {
-		t.Fatal(err)
-	}
-	options := RunOptions{Policies: specs(t, policies), Predictors: oracle, Caches: caches, Capacities: objects(capacity),
-		Warmup: warmup}
+	lists := []string{"cache=" + kind, "predictor=oracle"}
 	if model != "" {
-		if options.Models, err = models.ParseList(model); err != nil {
-			t.Fatal(err)
-		}
+		lists = append(lists, "model="+model)
 	}
+	options := RunOptions{Policies: specs(t, policies), Parts: parts(t, lists...), Capacities: objects(capacity),
+		Warmup: warmup}
 	byPolicy := map[string]records.Record{}
 	for _, rec := range mustRun(t, trace, options) {
 		byPolicy[rec.Label] = rec
@@ -292,16 +280,8 @@ func TestModelErrors(t *testing.T) {
 		{"exact", "sls", "model sls works on the cache sets, not on exact; write --cache sets"},
 		{"exact", "prefill", "model prefill works on the cache prefix, not on exact; write --cache prefix"},
 	} {
-		models, err := models.ParseList(test.model)
-		if err != nil {
-			t.Fatal(err)
-		}
-		caches, err := cache.ParseList(test.kind)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = Run(t.Context(), trace, RunOptions{Policies: specs(t, "lru"), Caches: caches, Models: models,
-			Capacities: objects(10)})
+		lists := parts(t, "cache="+test.kind, "model="+test.model)
+		_, err := Run(t.Context(), trace, RunOptions{Policies: specs(t, "lru"), Parts: lists, Capacities: objects(10)})
 		if fmt.Sprint(err) != test.want {
 			t.Errorf("%s on %s: %v, want %s", test.model, test.kind, err, test.want)
 		}

@@ -1,24 +1,25 @@
 package sim
 
 import (
-	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
-// Needs returns what the cells of these caches and policies need of their trace; bytes says that a capacity counts
-// bytes. Keys are for caches that hash them, and for policies that make topics of their prefixes in caches that know
-// nothing better of the objects.
-func Needs(caches []cache.Spec, specs []policies.Spec, bytes bool) (needs traces.Needs) {
+// Needs returns what the cells of these parts need of their trace, together; bytes says that a capacity counts bytes.
+func Needs(all []Parts, bytes bool) (needs traces.Needs) {
 	needs.Sizes = bytes
-	for _, c := range caches {
-		for _, p := range specs {
-			relates, queries := p.Entry.Relates, c.Entry.Queries
-			needs = needs.Union(traces.Needs{
-				Times: policies.NeedsClock(p), Keys: c.Entry.Keys || relates && !queries,
-				Kind: queries || relates, Embeddings: queries,
-			})
-		}
+	for i := range all {
+		needs = needs.Union(all[i].needs())
 	}
 	return needs
+}
+
+// needs returns what replays need of their trace. Keys are for caches that hash them, and for policies that make topics
+// of their prefixes in caches that know nothing better of the objects.
+func (p *Parts) needs() traces.Needs {
+	relates, queries := p.Policy.Entry.Relates, p.Cache.Entry.Queries
+	return traces.Needs{
+		Times: policies.NeedsClock(p.Policy), Keys: p.Cache.Entry.Keys || relates && !queries,
+		Kind: queries || relates, Embeddings: queries,
+	}
 }

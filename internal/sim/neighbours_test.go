@@ -34,7 +34,7 @@ func semanticCell(t *testing.T, kind string) Cell {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Cell{Policy: mustSpec("lru"), Cache: spec, Capacity: capacity.Capacity{Amount: 20, Simulated: 20}}
+	return Cell{Parts: Parts{Policy: mustSpec("lru"), Cache: spec}, Capacity: capacity.Capacity{Amount: 20, Simulated: 20}}
 }
 
 // heard counts what NeighbourOptions tell.

@@ -25,7 +25,8 @@ func prefixCell(tb testing.TB, kind, policy, predictor string, size int64) Cell 
 	if err != nil {
 		tb.Fatal(err)
 	}
-	c := Cell{Policy: chosen, Cache: spec, Capacity: capacity.Capacity{Amount: size, Simulated: size}, Seed: 3}
+	parts := Parts{Policy: chosen, Cache: spec}
+	c := Cell{Parts: parts, Capacity: capacity.Capacity{Amount: size, Simulated: size}, Seed: 3}
 	if c.Policy.Entry.Predicts {
 		p, err := predict.Parse(predictor)
 		if err != nil {

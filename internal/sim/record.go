@@ -24,7 +24,6 @@ func (r *Replayer) record(c Cell, out outcome) records.Record {
 		Params:            c.Policy.ParamString(),
 		Label:             c.Policy.String(),
 		Kind:              c.Policy.Entry.Kind.String(),
-		Cache:             c.Cache.String(),
 		Capacity:          c.Capacity.Amount,
 		CapacityUnit:      c.Capacity.Unit(),
 		CapacityText:      c.Capacity.Text,
@@ -42,6 +41,11 @@ func (r *Replayer) record(c Cell, out outcome) records.Record {
 		Version:           r.options.Version,
 		Counters:          formatCounters(out.counters),
 	}
+	for _, kind := range Kinds {
+		if part := kind.Of(&c.Parts); part != nil {
+			*kind.Field(&rec) = part.String()
+		}
+	}
 	if c.Cache.Entry.Queries {
 		rec.Embeddings = r.trace.Queries.Embeddings
 	}
@@ -58,7 +62,6 @@ func (r *Replayer) record(c Cell, out outcome) records.Record {
 			float64(rec.Misses))
 	}
 	if c.Predictor != nil {
-		rec.Predictor = c.Predictor.String()
 		recordCost(&rec, out)
 	}
 	if c.Cache.Entry.Prompts {
@@ -68,7 +71,6 @@ func (r *Replayer) record(c Cell, out outcome) records.Record {
 		recordAnswers(&rec, n)
 	}
 	if c.Model != nil {
-		rec.Model = c.Model.String()
 		recordLatency(&rec, out.latency)
 	}
 	return rec

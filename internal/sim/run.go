@@ -9,10 +9,8 @@ import (
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/memory"
-	"github.com/cachesim/cachesim/internal/models"
 	"github.com/cachesim/cachesim/internal/parallel"
 	"github.com/cachesim/cachesim/internal/policies"
-	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/traces"
 )
@@ -20,9 +18,7 @@ import (
 // RunOptions say what Run replays and how.
 type RunOptions struct {
 	Policies   []policies.Spec
-	Predictors []predict.Spec // each policy that asks one is replayed with each of them
-	Caches     []cache.Spec   // none: the exact one
-	Models     []models.Spec  // none: hits are counted and nothing else
+	Parts      map[*Kind][]Part // what they are combined with
 	Capacities []capacity.Capacity
 	// LRUCapacities are capacities at which lru is reported besides. Where its reuse distances tell, all of them together
 	// cost one pass over the trace; ns_per_request is then that of the pass.
@@ -43,8 +39,8 @@ type RunOptions struct {
 func (o RunOptions) Rows() int {
 	r := runner{options: o}
 	rows := 0
-	for _, setup := range r.setups() {
-		rows += len(r.cellsAt(setup, capacity.Capacity{}))
+	for _, group := range r.groupsAt(capacity.Capacity{}) {
+		rows += len(group)
 	}
 	return rows * len(o.Capacities)
 }
@@ -92,45 +88,19 @@ type runner struct {
 
 // lruCell is a cell of LRUCapacities.
 func (r *runner) lruCell(capacity capacity.Capacity) Cell {
-	return Cell{Policy: mustSpec("lru"), Cache: cache.ExactSpec(), Capacity: capacity, Seed: r.options.Seed}
+	return Cell{Parts: Parts{Policy: mustSpec("lru"), Cache: cache.ExactSpec()}, Capacity: capacity, Seed: r.options.Seed}
 }
 
-// setups returns the caches and models asked for, each with each, as cells that lack a policy and a capacity.
-func (r *runner) setups() (setups []Cell) {
-	caches := r.options.Caches
-	if len(caches) == 0 {
-		caches = []cache.Spec{cache.ExactSpec()}
+// groupsAt returns the cells at one capacity, in groups of the same setup.
+func (r *runner) groupsAt(capacity capacity.Capacity) (groups [][]Cell) {
+	for _, same := range Combine(r.options.Policies, r.options.Parts) {
+		var group []Cell
+		for _, parts := range same {
+			group = append(group, Cell{Parts: parts, Capacity: capacity, Seed: r.options.Seed})
+		}
+		groups = append(groups, group)
 	}
-	for _, cache := range caches {
-		c := Cell{Cache: cache, Seed: r.options.Seed}
-		if len(r.options.Models) == 0 {
-			setups = append(setups, c)
-		}
-		for i := range r.options.Models {
-			c.Model = &r.options.Models[i]
-			setups = append(setups, c)
-		}
-	}
-	return setups
-}
-
-// cellsAt returns the cells of all policies in one setup at one capacity, those that ask a predictor with each of the
-// predictors.
-func (r *runner) cellsAt(setup Cell, capacity capacity.Capacity) (cells []Cell) {
-	setup.Capacity = capacity
-	for _, spec := range r.options.Policies {
-		c := setup
-		c.Policy = spec
-		if !spec.Entry.Predicts || len(r.options.Predictors) == 0 {
-			cells = append(cells, c)
-			continue
-		}
-		for i := range r.options.Predictors {
-			c.Predictor = &r.options.Predictors[i]
-			cells = append(cells, c)
-		}
-	}
-	return cells
+	return groups
 }
 
 // plan lists the cells to replay: those asked for, and the optima they are held against, each once. A job is a single
@@ -143,8 +113,8 @@ func (r *runner) plan() (jobs [][]Cell, err error) {
 	shared, single := r.byPass(lru)
 	jobs = append(jobs, shared...)
 	for _, capacity := range r.options.Capacities {
-		for _, setup := range r.setups() {
-			for _, c := range r.cellsAt(setup, capacity) {
+		for _, group := range r.groupsAt(capacity) {
+			for _, c := range group {
 				if err := r.Check(c); err != nil {
 					return nil, err
 				}
@@ -180,8 +150,7 @@ func (r *runner) runAll(ctx context.Context, jobs [][]Cell, atATime int) (map[st
 func (r *runner) records(done map[string]records.Record) []records.Record {
 	var all []records.Record
 	for _, capacity := range r.options.Capacities {
-		for _, setup := range r.setups() {
-			cells := r.cellsAt(setup, capacity)
+		for _, cells := range r.groupsAt(capacity) {
 			if slices.ContainsFunc(r.options.LRUCapacities, capacity.Same) && !slices.ContainsFunc(r.options.Policies, isLRU) {
 				cells = append([]Cell{r.lruCell(capacity)}, cells...)
 			}

@@ -5,10 +5,11 @@ import (
 	"errors"
 	"math"
 	"reflect"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
@@ -39,6 +40,24 @@ func specs(t *testing.T, list string) []policies.Spec {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// parts reads lists of parts, "cache=sets(ways=4)" and "predictor=oracle" say.
+func parts(t *testing.T, lists ...string) map[*Kind][]Part {
+	t.Helper()
+	all := map[*Kind][]Part{}
+	for _, list := range lists {
+		name, text, _ := strings.Cut(list, "=")
+		at := slices.IndexFunc(Kinds, func(k *Kind) bool { return k.Name == name })
+		if at < 0 || text == "" {
+			t.Fatalf("%s: want KIND=LIST", list)
+		}
+		var err error
+		if all[Kinds[at]], err = Kinds[at].ParseList(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all
 }
 
 func objects(n ...int64) (c []capacity.Capacity) {
@@ -345,11 +364,8 @@ func TestHitRatioOfASample(t *testing.T) {
 func TestHitRatioOfSampledConversations(t *testing.T) {
 	sample := conversationTrace(30)
 	sample.SampleRate, sample.SampledFrom = 0.25, 40*len(sample.Objects)
-	kind, err := cache.ParseList("prefix")
-	if err != nil {
-		t.Fatal(err)
-	}
-	rec := mustRun(t, sample, RunOptions{Policies: specs(t, "lru"), Caches: kind, Capacities: objects(40)})[0]
+	rec := mustRun(t, sample, RunOptions{Policies: specs(t, "lru"), Parts: parts(t, "cache=prefix"),
+		Capacities: objects(40)})[0]
 	if want := float64(rec.Hits) / float64(rec.Requests); rec.HitRatio != want || *rec.BlockHitRatio != want {
 		t.Errorf("hit ratio %v, of blocks %v, want %v", rec.HitRatio, *rec.BlockHitRatio, want)
 	}

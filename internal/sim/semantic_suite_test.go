@@ -315,10 +315,9 @@ func TestSemanticRunOnAnyNumberOfJobs(t *testing.T) {
 	var specs []policies.Spec
 	forEachSemanticPolicy(t, func(_ *testing.T, e policies.Entry) { specs = append(specs, mustSpec(e.Name)) })
 	specs = append(specs, mustSpec("pfoo-similar"))
-	semantic := []cache.Spec{queryCell(t, "semantic", "lru", 1).Cache, queryCell(t, "semantic(tau=0.7)", "lru", 1).Cache}
 	run := func(jobs int) []records.Record {
 		recs, err := Run(t.Context(), queryTrace(6, 1200, 8, 0.4), RunOptions{
-			Policies: specs, Caches: semantic, Capacities: []capacity.Capacity{capacity.Of(2, false), capacity.Of(10, false),
+			Policies: specs, Parts: parts(t, "cache=semantic,semantic(tau=0.7)"), Capacities: []capacity.Capacity{capacity.Of(2, false), capacity.Of(10, false),
 				capacity.Of(50, false)}, Jobs: jobs, Seed: 3,
 		})
 		if err != nil {

@@ -16,7 +16,7 @@ import (
 // cellOf is a cell on the exact cache.
 func cellOf(t *testing.T, policy string, size capacity.Capacity, seed uint64) Cell {
 	t.Helper()
-	c := Cell{Policy: specs(t, policy)[0], Cache: cache.ExactSpec(), Capacity: size, Seed: seed}
+	c := Cell{Parts: Parts{Policy: specs(t, policy)[0], Cache: cache.ExactSpec()}, Capacity: size, Seed: seed}
 	if c.Policy.Entry.Predicts {
 		spec, err := predict.Parse("noisy(p=0.3)")
 		if err != nil {

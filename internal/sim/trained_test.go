@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
@@ -22,21 +21,18 @@ func TestTrainedPredictionsOnARealTrace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	predictors, err := predict.ParseList(
-		"gbm(window=10000,horizon=10000,retrain=2000),gbm(window=10000,horizon=10000,weak=true)",
-	)
-	if err != nil {
-		t.Fatal(err)
-	}
+	predictors := parts(t, "predictor=gbm(window=10000,horizon=10000,retrain=2000),"+
+		"gbm(window=10000,horizon=10000,weak=true)")
 	hits := map[string]float64{}
-	for _, rec := range mustRun(t, trace, RunOptions{Policies: specs(t, "lru,laru,fpb"), Predictors: predictors,
+	for _, rec := range mustRun(t, trace, RunOptions{Policies: specs(t, "lru,laru,fpb"), Parts: predictors,
 		Capacities: objects(180)}) {
 		hits[rec.Label+" "+rec.Predictor] = rec.HitRatio
 		if rec.Predictor != "" && !strings.Contains(rec.Counters, "trainings=") {
 			t.Errorf("%s with %s: counters %q do not say how often it was trained", rec.Label, rec.Predictor, rec.Counters)
 		}
 	}
-	trained, weak := predictors[0].String(), predictors[1].String()
+	asked := predictors[PredictorKind]
+	trained, weak := asked[0].String(), asked[1].String()
 	lru := hits["lru "]
 	for label, least := range map[string]float64{"laru " + trained: lru + 0.03, "fpb " + trained: lru + 0.07, "laru " +
 		weak: lru - 0.02} {

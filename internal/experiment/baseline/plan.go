@@ -4,10 +4,8 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/experiment"
-	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/workload"
@@ -40,39 +38,32 @@ func plan(recs []records.Record, version string) ([]planned, error) {
 }
 
 func newPlanned(rec records.Record, w workload.Workload, version string) planned {
-	p := planned{was: rec}
-	spec, err := policies.ParseSpec(rec.Policy + "(" + rec.Params + ")")
-	policy := rec.Policy
-	if p.problem = err; err == nil {
-		policy = spec.String()
-	}
-	p.cell = experiment.Cell{
-		Workload:  w,
-		Cache:     rec.Cache,
-		Policy:    policy,
-		Predictor: rec.Predictor,
-		Model:     rec.Model,
-		Label:     rec.Label,
-		Capacity:  capacityText(&rec),
-		Sizes:     capacity.UnitSize.String(),
-		Seed:      rec.Seed,
-		Warmup:    int(rec.Warmup),
-		Axes:      rec.Axes,
-		Version:   version,
-	}
+	p := planned{was: rec, cell: experiment.Cell{
+		Workload: w,
+		Label:    rec.Label,
+		Capacity: capacityText(&rec),
+		Sizes:    capacity.UnitSize.String(),
+		Seed:     rec.Seed,
+		Warmup:   int(rec.Warmup),
+		Axes:     rec.Axes,
+		Version:  version,
+	}}
 	bytes := rec.CapacityUnit == records.Bytes
 	if bytes {
 		p.cell.Sizes = capacity.Bytes.String()
 	}
-	cache, cacheErr := cache.Parse(rec.Cache) // an error is found where the cell is replayed
-	alone := rec.OptMisses == nil && rec.CompetitiveRatioMax == nil && rec.NormalizedHitRatio == nil
-	if err != nil || cacheErr != nil || alone {
+	parts, err := sim.PartsOf(&rec)
+	if err != nil {
+		p.problem = err
 		return p
 	}
-	for _, reference := range sim.References(sim.Cell{Policy: spec, Cache: cache, Capacity: capacity.Capacity{Bytes: bytes}}) {
-		c := p.cell
-		c.Cache, c.Policy, c.Label, c.Auxiliary = reference.Cache.String(), reference.Policy.String(), reference.Policy.String(), true
-		c.Predictor, c.Model = "", ""
+	p.cell = p.cell.With(parts)
+	if rec.OptMisses == nil && rec.CompetitiveRatioMax == nil && rec.NormalizedHitRatio == nil {
+		return p // it was held against nothing
+	}
+	for _, r := range sim.References(sim.Cell{Parts: parts, Capacity: capacity.Capacity{Bytes: bytes}}) {
+		c := p.cell.With(r.Parts)
+		c.Label, c.Auxiliary = r.Policy.String(), true
 		p.against = append(p.against, c)
 	}
 	return p
@@ -122,6 +113,9 @@ func usePasses(all []planned) {
 func checkRepetitions(all []planned) error {
 	first := map[string]int{}
 	for i, p := range all {
+		if p.problem != nil {
+			continue // what cannot be replayed has no cell
+		}
 		at, repeated := first[p.cell.Hash]
 		if !repeated {
 			first[p.cell.Hash] = i

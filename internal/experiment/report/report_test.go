@@ -12,6 +12,7 @@ import (
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/claims"
 	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/workload"
 )
 
@@ -42,9 +43,14 @@ func sample() Input {
 	for i, capacity := range []string{"10%", "20%"} {
 		for j, label := range []string{"lru", "arc"} {
 			cell := experiment.Cell{
-				Number: len(in.Cells), Hash: label + capacity, Label: label, Policy: label, Capacity: capacity,
+				Number: len(in.Cells), Hash: label + capacity, Label: label, Capacity: capacity,
 				Workload: workload.Workload{Name: "demo", Files: []string{"demo.zst"}, Checksum: "sha256:abcdef"},
 			}
+			parts, err := sim.PartsOf(&records.Record{Policy: label, Cache: "exact"})
+			if err != nil {
+				panic(err)
+			}
+			cell = cell.With(parts)
 			in.Cells = append(in.Cells, cell)
 			if label == "arc" && i == 1 {
 				continue

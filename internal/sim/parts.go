@@ -1,0 +1,175 @@
+package sim
+
+import (
+	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/models"
+	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/predict"
+	"github.com/cachesim/cachesim/internal/records"
+)
+
+// Parts are what a replay is put together from, whatever the trace and the capacity.
+type Parts struct {
+	Cache     cache.Spec
+	Policy    policies.Spec
+	Predictor *predict.Spec // set if the policy asks one, and for no other
+	Model     *models.Spec  // of the time that requests take; nil: hits are counted and nothing else
+}
+
+// Random reports whether the outcome depends on the seed.
+func (p *Parts) Random() bool {
+	return p.Policy.Entry.Random || p.Predictor != nil && p.Predictor.Entry.Random
+}
+
+// Kind is a kind of parts that policies are combined with. What is known of a kind outside the packages that do its
+// work is said here, once: a new one is a field of Parts, a field of the record and an entry of Kinds.
+type Kind struct {
+	// Name is that of its axis in experiments, its flag, and its field in cells and records: "predictor".
+	Name string
+	// Plural is its key in experiment files, and the command that lists its parts: "predictors".
+	Plural string
+	// Names returns the names of all parts of the kind.
+	Names func() []string
+	// Parse reads one part with its parameters, ParseList a list of them.
+	Parse     func(text string) (Part, error)
+	ParseList func(text string) ([]Part, error)
+	// AskedBy reports whether a policy works with parts of the kind; nil: every policy does.
+	AskedBy func(policies.Entry) bool
+	// Field is that of a record, with the parameters that differ from their defaults; "" where there is no part.
+	Field func(*records.Record) *string
+
+	of func(*Parts) Part
+}
+
+// Part is a part of any kind with its parameters.
+type Part interface {
+	String() string // as a user would write it, with the parameters that differ from their defaults
+	Full() string   // with every parameter
+	Accepts() []params.Param
+	Into(p *Parts) // makes it the part of its kind
+}
+
+// The kinds of parts.
+var (
+	CacheKind = newKind("cache", cache.Names, cache.Parse, cache.ParseList,
+		func(p *Parts) *cache.Spec { return &p.Cache }, func(p *Parts, s *cache.Spec) { p.Cache = *s },
+		func(r *records.Record) *string { return &r.Cache })
+	PredictorKind = newKind("predictor", predict.Names, predict.Parse, predict.ParseList,
+		func(p *Parts) *predict.Spec { return p.Predictor }, func(p *Parts, s *predict.Spec) { p.Predictor = s },
+		func(r *records.Record) *string { return &r.Predictor })
+	ModelKind = newKind("model", models.Names, models.Parse, models.ParseList,
+		func(p *Parts) *models.Spec { return p.Model }, func(p *Parts, s *models.Spec) { p.Model = s },
+		func(r *records.Record) *string { return &r.Model })
+)
+
+// Kinds lists them, in the order of their fields in cells.
+var Kinds = []*Kind{CacheKind, PredictorKind, ModelKind}
+
+func init() { PredictorKind.AskedBy = func(e policies.Entry) bool { return e.Predicts } }
+
+func newKind[E params.Named](name string, names func() []string, parse func(string) (params.Spec[E], error),
+	parseList func(string) ([]params.Spec[E], error), get func(*Parts) *params.Spec[E],
+	set func(*Parts, *params.Spec[E]), field func(*records.Record) *string) *Kind {
+	wrap := func(s *params.Spec[E]) Part { return part[E]{s, set} }
+	return &Kind{
+		Name: name, Plural: name + "s", Names: names, Field: field,
+		Parse: func(text string) (Part, error) {
+			spec, err := parse(text)
+			if err != nil {
+				return nil, err
+			}
+			return wrap(&spec), nil
+		},
+		ParseList: func(text string) ([]Part, error) {
+			specs, err := parseList(text)
+			all := make([]Part, len(specs))
+			for i := range specs {
+				all[i] = wrap(&specs[i])
+			}
+			return all, err
+		},
+		of: func(p *Parts) Part {
+			if s := get(p); s != nil {
+				return wrap(s)
+			}
+			return nil
+		},
+	}
+}
+
+// Of returns the part of the kind that is among parts, nil where there is none.
+func (k *Kind) Of(p *Parts) Part { return k.of(p) }
+
+// Combine puts policies together with parts of the other kinds, each with each: one group for each choice of parts that
+// all policies work with, and in it the policies, each with every choice of the parts that it asks. A kind without parts
+// is left out, or the exact cache.
+func Combine(specs []policies.Spec, lists map[*Kind][]Part) (groups [][]Parts) {
+	setups := []Parts{{Cache: cache.ExactSpec()}}
+	for _, kind := range Kinds {
+		if kind.AskedBy == nil {
+			setups = withEach(setups, lists[kind])
+		}
+	}
+	for _, setup := range setups {
+		var group []Parts
+		for _, spec := range specs {
+			setup.Policy = spec
+			choices := []Parts{setup}
+			for _, kind := range Kinds {
+				if kind.AskedBy != nil && kind.AskedBy(spec.Entry) {
+					choices = withEach(choices, lists[kind])
+				}
+			}
+			group = append(group, choices...)
+		}
+		groups = append(groups, group)
+	}
+	return groups
+}
+
+// withEach returns each of all with each of the parts of one kind; without parts it stays as it is.
+func withEach(all []Parts, parts []Part) (more []Parts) {
+	if len(parts) == 0 {
+		return all
+	}
+	for _, p := range all {
+		for _, part := range parts {
+			part.Into(&p)
+			more = append(more, p)
+		}
+	}
+	return more
+}
+
+// PartsOf reads the parts that a record names.
+func PartsOf(rec *records.Record) (p Parts, err error) {
+	if p.Policy, err = policies.ParseSpec(rec.Policy + "(" + rec.Params + ")"); err != nil {
+		return p, err
+	}
+	for _, kind := range Kinds {
+		text := *kind.Field(rec)
+		if text == "" && kind != CacheKind {
+			continue
+		}
+		part, err := kind.Parse(text)
+		if err != nil {
+			return p, err
+		}
+		part.Into(&p)
+	}
+	return p, nil
+}
+
+// part is a part of one kind.
+type part[E params.Named] struct {
+	*params.Spec[E]
+	put func(*Parts, *params.Spec[E])
+}
+
+func (p part[E]) Into(to *Parts) { p.put(to, p.Spec) }
+
+func (p part[E]) Accepts() []params.Param {
+	_, accepts := p.Entry.Signature()
+	return accepts
+}
