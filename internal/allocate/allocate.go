@@ -53,7 +53,7 @@ type Sampling struct {
 	// next.
 	Whole bool
 	Tags  int // most objects that the monitor of a pool follows; 0: all
-	Steps int // into how many steps of the capacity hits are counted; 0: every capacity by itself
+	Steps int // into how many steps of the capacity hits are counted at least; 0: every capacity by itself
 }
 
 // Config is what an allocator is built from.

@@ -54,3 +54,17 @@ func (c Curve) hullFrom(start Point) Curve {
 
 // worth returns the hits per capacity between two points.
 func worth(from, to Point) float64 { return (to.Hits - from.Hits) / float64(to.Capacity-from.Capacity) }
+
+// inUnits returns a curve with its capacities in units, rounded up, up to the most that there are.
+func (c Curve) inUnits(unit, most int64) Curve {
+	var result Curve
+	for _, p := range c {
+		n := (p.Capacity + unit - 1) / unit
+		if last := len(result) - 1; last >= 0 && result[last].Capacity == n {
+			result[last].Hits = p.Hits
+		} else if n <= most {
+			result = append(result, Point{n, p.Hits})
+		}
+	}
+	return result
+}

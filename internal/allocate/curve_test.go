@@ -65,3 +65,10 @@ func TestHullProperties(t *testing.T) {
 		}
 	})
 }
+
+func TestInUnits(t *testing.T) {
+	c := Curve{{1, 2}, {4, 3}, {5, 4}, {8, 6}, {12, 7}, {13, 9}}
+	if got, want := c.inUnits(4, 3), (Curve{{1, 3}, {2, 6}, {3, 7}}); !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}

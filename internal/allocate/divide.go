@@ -2,7 +2,6 @@ package allocate
 
 import (
 	"cmp"
-	"math/bits"
 	"slices"
 )
 
@@ -48,21 +47,4 @@ func divideEqually(capacity int64, capacities []int64) {
 			capacities[i]++
 		}
 	}
-}
-
-// scaled returns n x numerator / denominator, rounded down, without overflow.
-func scaled(n, numerator, denominator int64) int64 {
-	high, low := bits.Mul64(uint64(n), uint64(numerator))
-	quotient, _ := bits.Div64(high, low, uint64(denominator))
-	return int64(quotient)
-}
-
-// scaledUp is scaled, rounded up.
-func scaledUp(n, numerator, denominator int64) int64 {
-	high, low := bits.Mul64(uint64(n), uint64(numerator))
-	quotient, rest := bits.Div64(high, low, uint64(denominator))
-	if rest > 0 {
-		quotient++
-	}
-	return int64(quotient)
 }

@@ -57,18 +57,3 @@ func TestDivideIsClose(t *testing.T) {
 		}
 	})
 }
-
-func TestScaled(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		denominator := rapid.Int64Range(1, 1<<62).Draw(t, "denominator")
-		numerator := rapid.Int64Range(0, denominator).Draw(t, "numerator")
-		n := rapid.Int64Range(0, 1<<30).Draw(t, "n")
-		down, up := scaled(n, numerator, denominator), scaledUp(n, numerator, denominator)
-		if down < 0 || up > n || up-down > 1 {
-			t.Fatalf("%d x %d / %d: %d to %d", n, numerator, denominator, down, up)
-		}
-	})
-	if down, up := scaled(10, 2, 3), scaledUp(10, 2, 3); down != 6 || up != 7 {
-		t.Errorf("10 x 2 / 3: %d to %d, want 6 to 7", down, up)
-	}
-}

@@ -15,7 +15,7 @@ import (
 type Monitor struct {
 	stack    *oracle.DepthStack
 	capacity int64
-	steps    int64 // of the capacity
+	unit     int64 // capacity in a step
 	tags     int   // most objects to follow; 0: all
 	halvings uint  // the share of the objects that is followed is 1 in 2^halvings
 	seed     uint64
@@ -27,11 +27,17 @@ type Monitor struct {
 
 // NewMonitor returns a monitor for requests to a pool, which may have up to the whole capacity.
 func NewMonitor(s Sampling, capacity int64, seed uint64) *Monitor {
-	steps := int64(s.Steps)
-	if steps == 0 || steps > capacity {
-		steps = capacity
+	return &Monitor{stack: oracle.NewDepthStack(), capacity: capacity, unit: unitOf(capacity, s.Steps), tags: s.Tags,
+		seed: seed}
+}
+
+// unitOf returns the capacity in a step where there are to be so many steps at least: 1 where there are fewer units
+// of capacity, or where steps is 0. There are twice as many steps at most.
+func unitOf(capacity int64, steps int) int64 {
+	if steps == 0 {
+		return 1
 	}
-	return &Monitor{stack: oracle.NewDepthStack(), capacity: capacity, steps: steps, tags: s.Tags, seed: seed}
+	return max(1, capacity/int64(steps))
 }
 
 // Request takes in a request to an object of some size: 1, or its bytes. Where counted is false, as in a warm-up, it
@@ -69,7 +75,7 @@ func (m *Monitor) count(depth, size int64, stands float64) {
 	if depth > m.capacity {
 		return
 	}
-	step := scaled(depth-1, m.steps, m.capacity)
+	step := (depth - 1) / m.unit
 	for step >= int64(len(m.hits)) {
 		m.hits = append(m.hits, 0)
 	}
@@ -97,14 +103,11 @@ func (m *Monitor) Curve() Curve {
 	hits := m.requests - m.followed
 	for step, n := range m.hits {
 		if hits += n; hits > 0 && (len(c) == 0 || hits > c[len(c)-1].Hits) {
-			c = append(c, Point{m.end(int64(step)), hits})
+			c = append(c, Point{int64(step+1) * m.unit, hits})
 		}
 	}
 	return c
 }
-
-// end returns the largest depth within a step, which is the least capacity at which all of them hit.
-func (m *Monitor) end(step int64) int64 { return scaledUp(m.capacity, step+1, m.steps) }
 
 // Age halves what was counted, so that old requests count less than new ones.
 func (m *Monitor) Age() {

@@ -32,18 +32,19 @@ type optimal struct{ steps int }
 func (a *optimal) Needs() Needs { return Needs{Curves: &Sampling{Whole: true, Steps: a.steps}} }
 
 func (a *optimal) Allocate(s *State, capacities []int64) {
+	unit := unitOf(s.Capacity, a.steps)
 	curves := make([]Curve, len(s.Pools))
 	for i, p := range s.Pools {
-		curves[i] = p.Curve
+		curves[i] = p.Curve.inUnits(unit, s.Capacity/unit)
 	}
-	given := bestDivision(curves, s.Capacity)
+	given := bestDivision(curves, s.Capacity/unit)
 	left := s.Capacity
 	for _, n := range given {
-		left -= n
+		left -= n * unit
 	}
 	divideEqually(left, capacities) // no hit more, but other policies than lru may use it
 	for i, n := range given {
-		capacities[i] += n
+		capacities[i] += n * unit
 	}
 }
 
@@ -139,6 +140,8 @@ type knapsack struct {
 	gap      float64   // what the best known division loses; capacity that is left over loses its price, too
 	work     int       // pairs of choice and point so far
 	kept     int       // choices in all layers so far
+
+	least []choice // per capacity used: the choice that loses the least; before is -1 where there is none
 }
 
 // choice is a partial division: the points taken from the curves so far.
@@ -151,11 +154,15 @@ type choice struct {
 
 // run returns the best division; ok is false where none is better than the known one, or the work is too much.
 func (k *knapsack) run() (given []int64, ok bool) {
+	if !(k.gap > 0) {
+		return nil, false
+	}
+	k.least = make([]choice, k.capacity+1)
 	layers := make([][]choice, 1, len(k.curves)+1)
 	layers[0] = []choice{{}}
 	for i := range k.curves {
 		next, ok := k.extend(layers[i], i)
-		if !ok || len(next) == 0 {
+		if !ok {
 			return nil, false
 		}
 		layers = append(layers, next)
@@ -177,48 +184,44 @@ func (k *knapsack) run() (given []int64, ok bool) {
 	return given, true
 }
 
-// extend adds a point of curve i to each of the choices, and keeps those that nothing else beats.
+// extend adds a point of curve i, or nothing of it, to each of the choices, and returns those that no other beats in
+// order of the capacity that they use; ok is false where there are none, or too many.
 func (k *knapsack) extend(choices []choice, i int) (next []choice, ok bool) {
-	var points []choice // of the curve, and none of it
+	var points []choice
 	for _, p := range append(Curve{{}}, k.curves[i]...) {
 		lost := k.most[i] - (p.Hits - k.price*float64(p.Capacity))
 		if p.Capacity <= k.capacity && lost < k.gap {
 			points = append(points, choice{lost: lost, taken: p.Capacity})
 		}
 	}
-	if k.work += len(choices)*len(points) + len(k.curves[i]); k.work > mostSteps {
+	if k.work += len(choices)*len(points) + len(k.curves[i]) + len(k.least); k.work > mostSteps {
 		return nil, false
+	}
+	for used := range k.least {
+		k.least[used].before = -1
 	}
 	for j, c := range choices {
 		for _, p := range points {
 			used, lost := c.used+p.taken, c.lost+p.lost
-			if used <= k.capacity && lost < k.gap {
-				next = append(next, choice{used, lost, int32(j), p.taken})
+			if used > k.capacity {
+				break // points come in order of their capacities
 			}
-		}
-		if len(next) > mostChoices/2 {
-			if next = undominated(next, k.price); len(next) > mostChoices/4 {
-				return nil, false
+			if at := &k.least[used]; lost < k.gap && (at.before < 0 || lost < at.lost) {
+				*at = choice{used, lost, int32(j), p.taken}
 			}
 		}
 	}
-	next = undominated(next, k.price)
+	next = k.undominated()
 	k.kept += len(next)
-	return next, k.kept <= mostChoices
+	return next, len(next) > 0 && k.kept <= mostChoices
 }
 
-// undominated returns the choices for which no other uses at most as much capacity and has at least as many hits, in
-// order of the capacity that they use. A choice has as many hits as its loss lets expect of the capacity that it
-// uses.
-func undominated(choices []choice, price float64) []choice {
-	worse := func(c choice) float64 { return c.lost - price*float64(c.used) } // falls as hits grow
-	slices.SortFunc(choices, func(a, b choice) int {
-		return cmp.Or(cmp.Compare(a.used, b.used), cmp.Compare(worse(a), worse(b)), cmp.Compare(a.before, b.before),
-			cmp.Compare(a.taken, b.taken))
-	})
-	kept := choices[:0]
-	for _, c := range choices {
-		if n := len(kept); n == 0 || worse(c) < worse(kept[n-1]) {
+// undominated returns the choices for which no other uses at most as much capacity and has at least as many hits. A
+// choice has as many hits as its loss lets expect of the capacity that it uses.
+func (k *knapsack) undominated() (kept []choice) {
+	worse := func(c choice) float64 { return c.lost - k.price*float64(c.used) } // falls as hits grow
+	for _, c := range k.least {
+		if n := len(kept); c.before >= 0 && (n == 0 || worse(c) < worse(kept[n-1])) {
 			kept = append(kept, c)
 		}
 	}

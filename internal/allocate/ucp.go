@@ -15,9 +15,9 @@ var ucpEntry = Entry{
 	Params: []params.Param{
 		{Name: "every", Default: 10000, Min: 1, Doc: "requests between two divisions (the paper: 5 million cycles)"},
 		{Name: "ways", Default: 64, Min: 1, Max: 65536,
-			Doc: "parts in which the capacity is given away (the paper: 16 ways); twice the tenants at least"},
-		{Name: "tags", Default: 512, Min: 1, Max: 1 << 24,
-			Doc: "most objects that the shadow directory of a tenant follows (the paper: 32 sets of 16 ways)"},
+			Doc: "parts in which the capacity is given away, at least so many, and twice the tenants (the paper: 16 ways)"},
+		{Name: "tags", Default: 8192, Min: 1, Max: 1 << 24,
+			Doc: "most objects that the shadow directory of a tenant follows (the paper: 32 sets of 16 ways, 512)"},
 	},
 	New: func(c Config) (Allocator, error) {
 		return &ucp{
@@ -40,11 +40,12 @@ func (a *ucp) Needs() Needs {
 }
 
 func (a *ucp) Allocate(s *State, capacities []int64) {
-	ways := min(int64(a.ways), s.Capacity)
+	unit := unitOf(s.Capacity, a.ways)
+	ways := s.Capacity / unit
 	curves := make([]Curve, len(s.Pools))
 	known := false
 	for i, p := range s.Pools {
-		curves[i] = inWays(p.Curve, s.Capacity, ways)
+		curves[i] = p.Curve.inUnits(unit, ways)
 		known = known || len(curves[i]) > 0
 	}
 	if !known || ways < int64(len(s.Pools)) {
@@ -57,23 +58,6 @@ func (a *ucp) Allocate(s *State, capacities []int64) {
 		weights[i] = float64(n)
 	}
 	divide(s.Capacity, weights, capacities)
-}
-
-// inWays returns a curve with its capacities in ways, as many as a point needs.
-func inWays(c Curve, capacity, ways int64) Curve {
-	var result Curve
-	for _, p := range c {
-		n := scaled(p.Capacity, ways, capacity)
-		if scaledUp(n, capacity, ways) < p.Capacity {
-			n++
-		}
-		if last := len(result) - 1; last >= 0 && result[last].Capacity == n {
-			result[last].Hits = p.Hits
-		} else if n <= ways {
-			result = append(result, Point{n, p.Hits})
-		}
-	}
-	return result
 }
 
 // lookahead gives ways to curves in ways, one to each first. It looks at all that a curve could be given at once, not

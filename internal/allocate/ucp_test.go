@@ -76,16 +76,3 @@ func TestLookaheadAgainstNaive(t *testing.T) {
 		}
 	})
 }
-
-// Capacities come back as the ways that they are, whether they divide the capacity or not.
-func TestInWays(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		capacity := rapid.Int64Range(1, 1<<40).Draw(t, "capacity")
-		m := NewMonitor(Sampling{Steps: rapid.IntRange(1, 300).Draw(t, "ways")}, capacity, 1)
-		step := rapid.Int64Range(0, m.steps-1).Draw(t, "step")
-		got := inWays(Curve{{m.end(step), 7}}, capacity, m.steps)
-		if want := (Curve{{step + 1, 7}}); !slices.Equal(got, want) {
-			t.Fatalf("%v, want %v", got, want)
-		}
-	})
-}
