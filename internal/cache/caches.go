@@ -28,6 +28,15 @@ type Entry struct {
 	Prompts bool
 	// Queries says that it serves queries with embeddings, and so needs a trace of them.
 	Queries bool
+	// Exact says that a request hits where its own object is resident, and any object may leave: what is known of such
+	// caches, Belady's optimum and the reuse distances of LRU, holds.
+	Exact bool
+	// Similarity returns which entries answer a query; nil where a request asks for its own object alone.
+	Similarity func(params.Values) Similarity
+	// References returns the parameters with which references are replayed; nil: the same.
+	References func(params.Values) params.Values
+	// CheckTrace refuses a trace that says nothing in such a cache; nil where none does.
+	CheckTrace func(params.Values, *traces.Trace) error
 	// OneByOne says that it serves each request by itself, so that what a policy decides belongs to one request.
 	OneByOne bool
 	// CheckModel refuses parameters that a model of time decides itself; nil where there are none.
@@ -56,6 +65,8 @@ type Config struct {
 	Neighbours *similarity.Neighbours
 	// Predictor is the one that all policies of the cache share; nil where the policy asks none.
 	Predictor predict.Predictor
+	// Observer is told what happens in the pool of the cache; nil: nobody. Only caches with OneByOne have one to tell of.
+	Observer Observer
 }
 
 // PolicyConfig returns what the policy of a cache that has only one is built from.
@@ -83,7 +94,7 @@ type Spec = params.Spec[Entry]
 // registry lists the caches of this package; those of the packages below this one come after them.
 var registry []Entry
 
-func init() { Register(exactEntry, prefixEntry, semanticEntry) }
+func init() { Register(exactEntry) }
 
 // Register adds entries to the registry. Packages of caches below this one call it when the program starts, each once;
 // package all imports them.
@@ -127,7 +138,37 @@ func Names() []string {
 }
 
 // IsExact reports whether a request hits where its own object is resident, and any object may leave.
-func IsExact(c Spec) bool { return c.Name() == exactEntry.Name }
+func IsExact(c Spec) bool { return c.Entry.Exact }
 
 // ExactSpec is the cache in which a request hits where its own object is resident.
 func ExactSpec() Spec { return Spec{Entry: exactEntry, Params: params.Values{}} }
+
+// Similarity says which entries answer a query.
+type Similarity struct {
+	// HitFrom is the similarity from which on an entry answers: IdentityOnly where only that of the query itself does.
+	HitFrom float64
+	// Tau is the threshold that the cache names, whether queries hit by it or by identity.
+	Tau float64
+}
+
+// IdentityOnly is a threshold that no similarity reaches: only the entry of the same query answers.
+const IdentityOnly = 2
+
+// SimilarityOf returns which entries answer a request in a cache.
+func SimilarityOf(c Spec) Similarity {
+	if c.Entry.Similarity == nil {
+		return Similarity{IdentityOnly, IdentityOnly}
+	}
+	return c.Entry.Similarity(c.Params)
+}
+
+// AnswersSimilar reports whether entries answer other queries than their own in a cache.
+func AnswersSimilar(c Spec) bool { return SimilarityOf(c).HitFrom <= 1 }
+
+// ForReferences returns the cache that what a policy is held against is replayed in.
+func ForReferences(c Spec) Spec {
+	if c.Entry.References != nil {
+		c.Params = c.Entry.References(c.Params)
+	}
+	return c
+}

@@ -62,7 +62,7 @@ func References(c Cell) []Cell {
 	}
 	switch {
 	case c.Cache.Entry.Queries:
-		c.Cache = cache.InAllTopics(c.Cache)
+		c.Cache = cache.ForReferences(c.Cache)
 		return against(queryReferences(c)...)
 	case c.Policy.Entry.Unbounded:
 		return nil

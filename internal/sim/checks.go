@@ -36,6 +36,11 @@ func (r *Replayer) checkParts(c Cell) error {
 	if err := CheckParts(c); err != nil {
 		return err
 	}
+	if c.Cache.Entry.CheckTrace != nil {
+		if err := c.Cache.Entry.CheckTrace(c.Cache.Params, r.trace); err != nil {
+			return err
+		}
+	}
 	if err := checkQueries(c, r.trace); err != nil {
 		return err
 	}

@@ -41,9 +41,8 @@ func (r *Replayer) explain(ctx context.Context, c Cell, each func(Decision) erro
 	}
 	r.Expect([]Cell{c})
 	w := &witness{}
-	c.Policy.Entry.New = w.watch(c.Policy.Entry.New)
 	v := r.view(c.Capacity)
-	served, _, err := r.build(ctx, c, v.trace, v.nextUse)
+	served, _, err := r.build(ctx, c, v.trace, v.nextUse, w)
 	if err != nil {
 		return fmt.Errorf("policy %s: %w", c.Policy, err)
 	}
@@ -91,69 +90,16 @@ func (p *placeInWhole) translate(d Decision) Decision {
 	return d
 }
 
-// witness stands between a cache and its policy and notes what happens at a request.
-type witness struct {
-	policies.Policy
-	seen Decision
-}
+// witness notes what happens in a pool at a request.
+type witness struct{ seen Decision }
 
-// watch returns the constructor of a policy that w watches.
-func (w *witness) watch(build func(policies.Config) (policies.Policy, error)) func(policies.Config) (policies.Policy,
-	error) {
-	return func(c policies.Config) (policies.Policy, error) {
-		var err error
-		if w.Policy, err = build(c); err != nil {
-			return nil, err
-		}
-		if _, ok := w.Policy.(policies.Scoper); ok {
-			return scopedWitness{w}, nil
-		}
-		return w, nil
-	}
-}
+// Hit implements cache.Observer.
+func (w *witness) Hit(r policies.Request) { w.seen.Hit, w.seen.Entry = true, r.Object }
 
-func (w *witness) Hit(r policies.Request) {
-	w.seen.Hit, w.seen.Entry = true, r.Object
-	w.Policy.Hit(r)
-}
+// Loaded implements cache.Observer.
+func (w *witness) Loaded(policies.Request) { w.seen.Loaded = true }
 
-func (w *witness) Insert(r policies.Request) {
-	w.seen.Loaded = true
-	w.Policy.Insert(r)
-}
-
-func (w *witness) Victim(r policies.Request) policies.Object {
-	v := w.Policy.Victim(r)
-	if v != r.Object {
-		w.seen.Evicted = append(w.seen.Evicted, v)
-	}
-	return v
-}
-
-// Admit implements policies.Admitter, whether or not the policy does.
-func (w *witness) Admit(r policies.Request) bool {
-	admitter, ok := w.Policy.(policies.Admitter)
-	return !ok || admitter.Admit(r)
-}
-
-// Expired implements policies.Expirer, whether or not the policy does.
-func (w *witness) Expired(now int64) (policies.Object, bool) {
-	expirer, ok := w.Policy.(policies.Expirer)
-	if !ok {
-		return 0, false
-	}
-	o, ok := expirer.Expired(now)
-	if ok {
-		w.seen.Evicted = append(w.seen.Evicted, o)
-	}
-	return o, ok
-}
-
-// scopedWitness watches a policy that sorts what is resident into topics: a cache refuses others where it asks for
-// topics.
-type scopedWitness struct{ *witness }
-
-// InScope implements policies.Scoper.
-func (w scopedWitness) InScope(r policies.Request, o policies.Object) bool {
-	return w.Policy.(policies.Scoper).InScope(r, o)
+// Left implements cache.Observer.
+func (w *witness) Left(o policies.Object, _ cache.Departure) {
+	w.seen.Evicted = append(w.seen.Evicted, o)
 }

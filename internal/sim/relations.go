@@ -18,9 +18,10 @@ func similarFrom(c Cell) (from float64, ok bool) {
 	if !c.Cache.Entry.Queries {
 		return 0, false
 	}
-	from = cache.HitFrom(c.Cache)
+	similar := cache.SimilarityOf(c.Cache)
+	from = similar.HitFrom
 	if c.Policy.Entry.Relates {
-		from = min(from, c.Policy.Entry.SimilarFrom(c.Policy.Params, from, cache.Tau(c.Cache)))
+		from = min(from, c.Policy.Entry.SimilarFrom(c.Policy.Params, from, similar.Tau))
 	}
 	return from, from <= 1
 }
@@ -155,7 +156,8 @@ func (r *Replayer) relate(ctx context.Context, c Cell, t *traces.Trace) (similar
 	if !c.Policy.Entry.Relates {
 		return similar, nil, nil
 	}
-	known = &policies.Relations{Similar: similar, HitFrom: float32(cache.HitFrom(c.Cache)), Tau: float32(cache.Tau(c.Cache)),
+	asked := cache.SimilarityOf(c.Cache)
+	known = &policies.Relations{Similar: similar, HitFrom: float32(asked.HitFrom), Tau: float32(asked.Tau),
 		Topics: r.topicsIn(c.Cache, t)}
 	return similar, known, nil
 }
@@ -171,13 +173,8 @@ func (r *Replayer) topicsIn(c cache.Spec, t *traces.Trace) []int32 {
 
 // checkQueries refuses a cache of queries for a trace that has none.
 func checkQueries(c Cell, t *traces.Trace) error {
-	switch {
-	case !c.Cache.Entry.Queries:
+	if !c.Cache.Entry.Queries {
 		return nil
-	case t.SampledFrom > 0 && cache.AnswersSimilar(c.Cache):
-		return fmt.Errorf("cache %s: a sample lacks most of the queries that answer each other, so its hit ratio says "+
-			"nothing of the whole of %s; "+
-			"leave out --sample (--limit keeps whole neighbourhoods), or write semantic(match=%s)", c.Cache.Name(), t.Name, cache.MatchIdentity)
 	}
 	return checkEmbeddings(t, "cache "+c.Cache.Name())
 }

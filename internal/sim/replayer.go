@@ -209,7 +209,7 @@ func warmup(c Cell, t *traces.Trace, n int) int {
 // replayPart replays a part of the trace, the first requests of which only warm up.
 func (r *Replayer) replayPart(ctx context.Context, c Cell, t *traces.Trace, warmup int,
 	nextUse func() []uint32) (outcome, error) {
-	served, counted, err := r.build(ctx, c, t, nextUse)
+	served, counted, err := r.build(ctx, c, t, nextUse, nil)
 	if err != nil {
 		return outcome{}, fmt.Errorf("policy %s: %w", c.Policy, err)
 	}
@@ -236,15 +236,16 @@ func (r *Replayer) replayPart(ctx context.Context, c Cell, t *traces.Trace, warm
 }
 
 // build returns the empty cache of a cell for a part of the trace, and the predictor that its policy asks, nil where it
-// asks none.
-func (r *Replayer) build(ctx context.Context, c Cell, t *traces.Trace, nextUse func() []uint32) (served cache.Cache,
-	counted *predict.Counted, err error) {
+// asks none. An observer, which may be nil, is told what happens in the pool of a cache that serves one by one.
+func (r *Replayer) build(ctx context.Context, c Cell, t *traces.Trace, nextUse func() []uint32,
+	observer cache.Observer) (served cache.Cache, counted *predict.Counted, err error) {
 	if c.Predictor != nil {
 		if counted, err = predictorOfCell(c, t, nextUse); err != nil {
 			return nil, nil, err
 		}
 	}
 	config := cacheConfig(c, t, nextUse, counted)
+	config.Observer = observer
 	if config.Neighbours, config.Relations, err = r.relate(ctx, c, t); err != nil {
 		return nil, nil, err
 	}

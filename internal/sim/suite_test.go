@@ -177,14 +177,14 @@ func serveAndRemove(t *testing.T, tr *traces.Trace, c *cache.Exact, seed uint64,
 	for i := range tr.Objects {
 		c.Serve(cache.WindowOf(tr, i, i+1, bytes, one), &n)
 		if o := tr.Objects[rng.IntN(i+1)]; rng.IntN(3) == 0 && c.Resident(o) {
-			c.Remove(o)
+			c.Drop(o)
 		}
 		if i != len(tr.Objects)*2/3 {
 			continue
 		}
 		for o := range policies.Object(tr.NumObjects) {
 			if c.Resident(o) {
-				c.Remove(o)
+				c.Drop(o)
 			}
 		}
 		atRemoval = n

@@ -59,6 +59,16 @@ func NextUse(t *traces.Trace) []uint32 {
 // Build returns a policy with its default parameters for t. It fails tb where that is refused.
 func Build(tb testing.TB, e policies.Entry, t *traces.Trace, capacity int64, unit bool) policies.Policy {
 	tb.Helper()
+	p, err := e.New(Config(tb, e, t, capacity, unit))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return p
+}
+
+// Config returns what a policy with its default parameters is built from for t.
+func Config(tb testing.TB, e policies.Entry, t *traces.Trace, capacity int64, unit bool) policies.Config {
+	tb.Helper()
 	spec, err := policies.ParseSpec(e.Name)
 	if err != nil {
 		tb.Fatal(err)
@@ -75,11 +85,7 @@ func Build(tb testing.TB, e policies.Entry, t *traces.Trace, capacity int64, uni
 	if e.Relates {
 		cfg.Relations = &policies.Relations{HitFrom: 2 /* no two objects are that similar */}
 	}
-	p, err := e.New(cfg)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return p
+	return cfg
 }
 
 // Noisy returns a predictor of which every third answer is wrong, for a cache of that capacity.

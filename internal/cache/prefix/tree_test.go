@@ -1,17 +1,20 @@
-package cache
+package prefix
 
 import (
 	"math/rand/v2"
 	"slices"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
-func checkTree(tb testing.TB, tree *prefixTree) {
+func checkTree(tb testing.TB, c *Cache) {
 	tb.Helper()
+	tree := c.store.(*tree)
+	resident := func(o int) bool { return tree.pool.Resident(policies.Object(o)) }
 	used, locked := 0, 0
 	children := make([]uint32, len(tree.nodes))
 	for o, node := range tree.nodes {
@@ -19,10 +22,10 @@ func checkTree(tb testing.TB, tree *prefixTree) {
 		if node.locks > 0 {
 			locked++
 		}
-		if node.locks > 0 && !node.resident {
+		if node.locks > 0 && !resident(o) {
 			tb.Fatalf("block %d is held and not resident", o)
 		}
-		if !node.resident {
+		if !resident(o) {
 			continue
 		}
 		used++
@@ -30,7 +33,7 @@ func checkTree(tb testing.TB, tree *prefixTree) {
 			continue
 		}
 		children[parent]++
-		if !tree.nodes[parent].resident {
+		if !resident(int(parent)) {
 			tb.Fatalf("block %d is resident, the one before it is not", o)
 		}
 	}
@@ -39,32 +42,27 @@ func checkTree(tb testing.TB, tree *prefixTree) {
 			tb.Fatalf("block %d has %d blocks behind it and counts %d", o, children[o], node.children)
 		}
 	}
-	if used != tree.used || used > tree.capacity || locked != tree.locked {
-		tb.Fatalf(
-			"%d blocks resident, %d held; counted %d and %d, of a capacity of %d",
-			used,
-			locked,
-			tree.used,
-			tree.locked,
-			tree.capacity,
-		)
+	if p := tree.pool; int64(used) != p.Used() || used != p.Len() || p.Used() > p.Capacity() || locked != tree.locked {
+		tb.Fatalf("%d blocks resident, %d held; counted %d, %d and %d, of a capacity of %d", used, locked, p.Used(), p.Len(),
+			tree.locked, p.Capacity())
 	}
 }
 
-func forEachPrefixPolicy(t *testing.T, f func(t *testing.T, cache, policy string)) {
-	for _, cache := range []string{"prefix", "prefix(evict=node)", "prefix(concurrency=3)", "prefix(evict=node,concurrency=4)"} {
+func forEachPrefixPolicy(t *testing.T, f func(t *testing.T, kind, policy string)) {
+	kinds := []string{"prefix", "prefix(evict=node)", "prefix(concurrency=3)", "prefix(evict=node,concurrency=4)"}
+	for _, kind := range kinds {
 		policytest.ForEach(t, false, func(t *testing.T, e policies.Entry) {
 			if e.Similar {
 				t.Skip("knows what hits in other caches")
 			}
-			t.Run(cache, func(t *testing.T) { f(t, cache, e.Name) })
+			t.Run(kind, func(t *testing.T) { f(t, kind, e.Name) })
 		})
 	}
 }
 
-func newPrefix(tb testing.TB, tr *traces.Trace, kind, policy string, capacity int64) *Prefix {
+func newPrefix(tb testing.TB, tr *traces.Trace, kind, policy string, capacity int64) *Cache {
 	tb.Helper()
-	spec, err := Parse(kind)
+	spec, err := cache.Parse(kind)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -73,7 +71,7 @@ func newPrefix(tb testing.TB, tr *traces.Trace, kind, policy string, capacity in
 		tb.Fatal(err)
 	}
 	next := policytest.NextUse(tr)
-	config := Config{
+	config := cache.Config{
 		Trace: tr, Capacity: capacity, Unit: true, Params: spec.Params, Policy: chosen, Seed: 3,
 		NextUse: func() []uint32 { return next },
 	}
@@ -81,12 +79,12 @@ func newPrefix(tb testing.TB, tr *traces.Trace, kind, policy string, capacity in
 		config.Capacity = int64(tr.NumObjects)
 	}
 	if chosen.Entry.Relates {
-		config.Relations = &policies.Relations{HitFrom: IdentityOnly}
+		config.Relations = &policies.Relations{HitFrom: cache.IdentityOnly}
 	}
 	if chosen.Entry.Predicts {
 		config.Predictor = policytest.Noisy(tb, tr, capacity) // with labels of the exact cache
 	}
-	p, err := NewPrefix(config)
+	p, err := New(config)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -94,18 +92,18 @@ func newPrefix(tb testing.TB, tr *traces.Trace, kind, policy string, capacity in
 }
 
 func TestPrefixSuiteKeepsToTheTree(t *testing.T) {
-	forEachPrefixPolicy(t, func(t *testing.T, cache, policy string) {
+	forEachPrefixPolicy(t, func(t *testing.T, kind, policy string) {
 		for seed := range uint64(12) {
 			rng := rand.New(rand.NewPCG(seed, 4))
 			tr := policytest.RandomPrompts(rng, 120, 8, 4)
-			p := newPrefix(t, tr, cache, policy, 1+int64(seed*seed))
-			var n Counts
+			p := newPrefix(t, tr, kind, policy, 1+int64(seed*seed))
+			var n cache.Counts
 			for i := range tr.Groups {
-				w := Window{Groups: tr.Groups[i : i+1]}
-				before := p.store.(*prefixTree).used
+				w := cache.Window{Groups: tr.Groups[i : i+1]}
+				before := p.store.(*tree).pool.Len()
 				evicted := n.Evictions
 				p.Serve(w, &n)
-				checkTree(t, p.store.(*prefixTree))
+				checkTree(t, p)
 				if n.Evictions-evicted > int64(before) {
 					t.Fatalf("prompt %d: %d evictions of %d residents", i, n.Evictions-evicted, before)
 				}
@@ -118,13 +116,13 @@ func TestPrefixSuiteKeepsToTheTree(t *testing.T) {
 }
 
 func TestPrefixBeginFinish(t *testing.T) {
-	forEachPrefixPolicy(t, func(t *testing.T, cache, policy string) {
+	forEachPrefixPolicy(t, func(t *testing.T, kind, policy string) {
 		for seed := range uint64(6) {
 			rng := rand.New(rand.NewPCG(seed, 5))
 			tr := policytest.RandomPrompts(rng, 150, 8, 4)
-			p := newPrefix(t, tr, cache, policy, 5+int64(5*seed))
-			tree := p.store.(*prefixTree)
-			var n Counts
+			p := newPrefix(t, tr, kind, policy, 5+int64(5*seed))
+			tree := p.store.(*tree)
+			var n cache.Counts
 			var running []int
 			for i := range tr.Groups {
 				p.Begin(i, &n)
@@ -134,7 +132,7 @@ func TestPrefixBeginFinish(t *testing.T) {
 					p.Finish(running[k])
 					running = slices.Delete(running, k, k+1)
 				}
-				checkTree(t, tree)
+				checkTree(t, p)
 			}
 			for _, i := range running {
 				p.Finish(i)
@@ -149,7 +147,7 @@ func TestPrefixBeginFinish(t *testing.T) {
 func TestPrefixTellsOfTheDeepestFirst(t *testing.T) {
 	tr := policytest.Prompts(16, "abc", "def", "ghi", "abc", "jkl")
 	p := newPrefix(t, tr, "prefix", "clock", 6)
-	var n Counts
+	var n cache.Counts
 	for i := range tr.Groups {
 		p.Begin(i, &n)
 		p.Finish(i)

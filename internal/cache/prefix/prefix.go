@@ -1,9 +1,12 @@
-package cache
+// Package prefix is the cache of prompts: chains of blocks, of which the leading run that is resident hits. It keeps them
+// in a pool in which a block leaves before those that come ahead of it.
+package prefix
 
 import (
 	"fmt"
 	"slices"
 
+	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/policies"
@@ -33,7 +36,9 @@ var (
 		Doc: "times that the policy named a block that others are behind, in whose place one of those left"}
 )
 
-var prefixEntry = Entry{
+func init() { cache.Register(entry) }
+
+var entry = cache.Entry{
 	Name: "prefix",
 	Summary: "serves prompts, which are chains of blocks: the leading run of resident blocks hits, and a block leaves " +
 		"before those that come ahead of it " +
@@ -53,12 +58,12 @@ var prefixEntry = Entry{
 		{Name: "concurrency", Default: 1, Min: 1, Max: 1e6, Doc: "prompts that run at a time, in order of arrival: none of " +
 			"their blocks may leave; not with evict=any"},
 	},
-	CheckModel: checkPrefixModel,
-	Check:      checkPrefix,
-	New:        func(c Config) (Cache, error) { return NewPrefix(c) },
+	CheckModel: checkModel,
+	Check:      check,
+	New:        func(c cache.Config) (cache.Cache, error) { return New(c) },
 }
 
-func checkPrefix(v params.Values, _ policies.Entry) error {
+func check(v params.Values, _ policies.Entry) error {
 	if v.Text("evict") == evictAny && v.Int("concurrency") != 1 {
 		return fmt.Errorf(
 			"cache prefix: with evict=%s running prompts hold nothing; leave out concurrency=%d",
@@ -69,7 +74,7 @@ func checkPrefix(v params.Values, _ policies.Entry) error {
 	return nil
 }
 
-func checkPrefixModel(model string, v params.Values) error {
+func checkModel(model string, v params.Values) error {
 	if v.Int("concurrency") == 1 {
 		return nil
 	}
@@ -77,13 +82,13 @@ func checkPrefixModel(model string, v params.Values) error {
 		"cache", model)
 }
 
-// Prefix is the cache of prompts: chains of blocks, of which an object stands for a block with all that comes before
+// Cache is the cache of prompts: chains of blocks, of which an object stands for a block with all that comes before
 // it. Requests, hits and evictions are those of blocks. Of a prompt's tokens hit those of its leading blocks that are
 // resident.
 //
 // Serve replays prompts in order, as many at a time as the parameter concurrency says. A model with a clock calls Begin
 // and Finish instead.
-type Prefix struct {
+type Cache struct {
 	store   blockStore
 	trace   *traces.Trace
 	atOnce  int
@@ -91,33 +96,33 @@ type Prefix struct {
 	started int     // prompts that Serve has begun
 }
 
-// blockStore is what a Prefix keeps its blocks in.
+// blockStore is what a Cache keeps its blocks in.
 type blockStore interface {
 	// begin serves the blocks of a prompt, the first of them requested at position first. It returns the length of the
 	// leading run of blocks that were resident, and how many blocks from the first on it holds until finish.
-	begin(blocks []policies.Object, first int, now int64, n *Counts) (hits, held int)
+	begin(blocks []policies.Object, first int, now int64, n *cache.Counts) (hits, held int)
 	// finish lets blocks go that begin held.
 	finish(blocks []policies.Object)
-	Reporting
+	cache.Reporting
 }
 
-// NewPrefix returns an empty prefix cache.
-func NewPrefix(c Config) (*Prefix, error) {
-	p := &Prefix{trace: c.Trace, atOnce: c.Params.Int("concurrency"), held: make([]int32, len(c.Trace.Groups))}
+// New returns an empty prefix cache.
+func New(c cache.Config) (*Cache, error) {
+	p := &Cache{trace: c.Trace, atOnce: c.Params.Int("concurrency"), held: make([]int32, len(c.Trace.Groups))}
 	var err error
 	if c.Params.Text("evict") == evictAny {
 		p.store, err = newLooseBlocks(c)
 	} else {
-		p.store, err = newPrefixTree(c)
+		p.store, err = newTree(c)
 	}
 	return p, err
 }
 
-// Counters implements Reporting.
-func (p *Prefix) Counters() []policies.Counter { return p.store.Counters() }
+// Counters implements cache.Reporting.
+func (p *Cache) Counters() []policies.Counter { return p.store.Counters() }
 
-// Serve implements Cache.
-func (p *Prefix) Serve(w Window, n *Counts) {
+// Serve implements cache.Cache.
+func (p *Cache) Serve(w cache.Window, n *cache.Counts) {
 	for range w.Groups {
 		if p.started >= p.atOnce {
 			p.Finish(p.started - p.atOnce)
@@ -130,7 +135,7 @@ func (p *Prefix) Serve(w Window, n *Counts) {
 // Begin serves a prompt, counted from 0, and adds what happened to n: its blocks are requested, and what is missing is
 // loaded. Of a prompt that does not fit beside what is held, the first blocks are loaded and the others pass by. Its
 // blocks are held until Finish. It returns how many tokens hit.
-func (p *Prefix) Begin(prompt int, n *Counts) (hitTokens int64) {
+func (p *Cache) Begin(prompt int, n *cache.Counts) (hitTokens int64) {
 	blocks, first := p.blocks(prompt)
 	now := int64(0)
 	if p.trace.Times != nil {
@@ -150,13 +155,13 @@ func (p *Prefix) Begin(prompt int, n *Counts) (hitTokens int64) {
 }
 
 // Finish lets the blocks of a prompt go that has begun.
-func (p *Prefix) Finish(prompt int) {
+func (p *Cache) Finish(prompt int) {
 	blocks, _ := p.blocks(prompt)
 	p.store.finish(blocks[:p.held[prompt]])
 }
 
 // blocks returns the blocks of a prompt and the position of the first.
-func (p *Prefix) blocks(prompt int) (blocks []policies.Object, first int) {
+func (p *Cache) blocks(prompt int) (blocks []policies.Object, first int) {
 	first, end := p.trace.Groups[prompt], len(p.trace.Objects)
 	if prompt+1 < len(p.trace.Groups) {
 		end = p.trace.Groups[prompt+1]

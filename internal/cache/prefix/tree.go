@@ -1,12 +1,13 @@
-package cache
+package prefix
 
 import (
 	"fmt"
 
+	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/policies"
 )
 
-// prefixTree keeps blocks so that with each the one before it is resident, back to the first of its prompts. So only
+// tree keeps blocks so that with each the one before it is resident, back to the first of its prompts. So only
 // leaves may leave: blocks with no resident block behind them, and of these only such as no running prompt holds.
 //
 // Of a prompt, the blocks that are resident are its leading run. A block is put in for each that is missing, and one
@@ -37,16 +38,13 @@ import (
 // Blocks of equal next prompt differ only in position, which the second argument leaves open; so deeper-first ties cost
 // nothing. That prompts hold their blocks for longer than they are served (concurrency) changes nothing either, as long
 // as all fit: what is held is the same in every schedule.
-type prefixTree struct {
-	policy   policies.Holder
-	groups   policies.GroupMisser // nil where the policy does not care what is missed together
-	admitter policies.Admitter    // nil where the policy admits everything
-	expire   func(now int64, n *Counts)
-	nodes    []prefixNode
-	parents  []int32
-	capacity int
-	used     int
-	locked   int // blocks that running prompts hold
+type tree struct {
+	pool    *cache.Pool
+	policy  policies.Holder      // of the pool
+	groups  policies.GroupMisser // nil where the policy does not care what is missed together
+	nodes   []node
+	parents []int32
+	locked  int // blocks that running prompts hold
 
 	// deepestFirst says that the policy hears of the last block of a prompt before the others, see leafChooser.
 	deepestFirst bool
@@ -55,17 +53,15 @@ type prefixTree struct {
 	segments *segments
 }
 
-// prefixNode is the state of a block.
-type prefixNode struct {
+// node is the state of a block.
+type node struct {
 	children uint32 // blocks behind it that are resident
 	locks    uint32 // running prompts that hold it
-	resident bool
 }
 
-func newPrefixTree(c Config) (*prefixTree, error) {
-	t := &prefixTree{
-		nodes: make([]prefixNode, c.Trace.NumObjects), parents: c.Trace.Prompts.Parents,
-		capacity: int(min(c.Capacity, int64(c.Trace.NumObjects))),
+func newTree(c cache.Config) (*tree, error) {
+	t := &tree{
+		nodes: make([]node, c.Trace.NumObjects), parents: c.Trace.Prompts.Parents,
 	}
 	// The optimum stays that over blocks: it is the reference of all policies.
 	if c.Params.Text("evict") == evictNode && c.Policy.Entry.Kind != policies.Offline {
@@ -75,7 +71,7 @@ func newPrefixTree(c Config) (*prefixTree, error) {
 }
 
 // usePolicy builds the policy, and makes it choose leaves where it does not by itself.
-func (t *prefixTree) usePolicy(c Config) error {
+func (t *tree) usePolicy(c cache.Config) error {
 	config := c.PolicyConfig()
 	config.Holds = c.Policy.Entry.Holds
 	silenced := silence(&config)
@@ -83,34 +79,25 @@ func (t *prefixTree) usePolicy(c Config) error {
 	if err != nil {
 		return err
 	}
-	t.admitter, _ = p.(policies.Admitter)
 	t.groups, _ = p.(policies.GroupMisser)
 	if config.Holds {
 		t.policy = p.(policies.Holder)
-		return nil
+	} else {
+		t.policy = newChooser(p, t, c.Policy.Entry.Kind == policies.Offline, silenced)
+		t.deepestFirst = c.Policy.Entry.Kind == policies.Online && !c.Policy.Entry.Predicts &&
+			!c.Policy.Entry.Bypasses(c.Policy.Params)
 	}
-	chooser := newLeafChooser(p, t, c.Policy.Entry.Kind == policies.Offline, silenced)
-	t.policy = chooser
-	t.deepestFirst = c.Policy.Entry.Kind == policies.Online && !c.Policy.Entry.Predicts &&
-		!c.Policy.Entry.Bypasses(c.Policy.Params)
-	if expirer, ok := p.(policies.Expirer); ok {
-		t.expire = func(now int64, n *Counts) { chooser.expire(expirer, now, n) }
-	}
+	t.pool = cache.NewPool(t.policy, min(c.Capacity, int64(c.Trace.NumObjects)), c.Trace.NumObjects)
+	t.pool.Observe(t)
 	return nil
 }
 
-func (t *prefixTree) Counters() []policies.Counter {
-	if chooser, ok := t.policy.(*leafChooser); ok {
-		return append(CountersOf(chooser.policy), policies.Counter{Name: "inner_victims", Value: float64(chooser.inner)})
-	}
-	return CountersOf(t.policy)
-}
+func (t *tree) Counters() []policies.Counter { return t.pool.Counters() }
 
-func (t *prefixTree) begin(blocks []policies.Object, first int, now int64, n *Counts) (hits, held int) {
-	if t.expire != nil {
-		t.expire(now, n)
-	}
-	for hits < len(blocks) && t.nodes[blocks[hits]].resident {
+func (t *tree) begin(blocks []policies.Object, first int, now int64, n *cache.Counts) (hits, held int) {
+	evictions := t.pool.Evictions()
+	t.pool.Expire(now)
+	for hits < len(blocks) && t.pool.Resident(blocks[hits]) {
 		hits++
 	}
 	held = t.lock(blocks, hits)
@@ -120,27 +107,25 @@ func (t *prefixTree) begin(blocks []policies.Object, first int, now int64, n *Co
 	}
 	r := policies.Request{Size: 1, Time: now}
 	if t.deepestFirst {
-		t.serveDeepestFirst(blocks[:held], hits, first, r, n)
+		t.serveDeepestFirst(blocks[:held], first, r)
+		n.Evictions += t.pool.Evictions() - evictions
 		return hits, held
 	}
-	loaded := t.serve(blocks[:held], hits, first, r, n)
+	loaded := t.serve(blocks[:held], hits, first, r)
 	t.unlock(blocks[loaded:held])
+	n.Evictions += t.pool.Evictions() - evictions
 	return hits, loaded
 }
 
-// serve reports the blocks of a prompt to the policy, of which the first hits are resident, and loads the others. It
-// returns how many blocks are resident thereafter, fewer than all if the policy refuses one.
-func (t *prefixTree) serve(blocks []policies.Object, hits, first int, r policies.Request, n *Counts) int {
-	for i, o := range blocks[:hits] {
+// serve requests the blocks of a prompt, of which the first hits are resident. It returns how many are thereafter,
+// fewer than all if the policy refuses one.
+func (t *tree) serve(blocks []policies.Object, hits, first int, r policies.Request) int {
+	for i, o := range blocks {
+		if i == hits && t.groups != nil {
+			t.groups.MissGroup(blocks[hits:], hits)
+		}
 		r.Object, r.Query, r.Pos = o, o, first+i
-		t.policy.Hit(r)
-	}
-	if t.groups != nil && hits < len(blocks) {
-		t.groups.MissGroup(blocks[hits:], hits)
-	}
-	for i := hits; i < len(blocks); i++ {
-		r.Object, r.Query, r.Pos = blocks[i], blocks[i], first+i
-		if !t.load(r, n) {
+		if !t.pool.Request(r) && !t.pool.Resident(o) {
 			return i
 		}
 	}
@@ -148,49 +133,37 @@ func (t *prefixTree) serve(blocks []policies.Object, hits, first int, r policies
 }
 
 // serveDeepestFirst is serve from the last block on. Positions are then no more than a clock.
-func (t *prefixTree) serveDeepestFirst(blocks []policies.Object, hits, first int, r policies.Request, n *Counts) {
+func (t *tree) serveDeepestFirst(blocks []policies.Object, first int, r policies.Request) {
 	r.Pos = first
 	for i := len(blocks) - 1; i >= 0; i-- {
-		r.Object = blocks[i]
-		if i >= hits {
-			t.load(r, n)
-		} else {
-			t.policy.Hit(r)
-		}
+		r.Object, r.Query = blocks[i], blocks[i]
+		t.pool.Request(r)
 		r.Pos++
 	}
 }
 
-// load makes r's block resident, unless the policy refuses it.
-func (t *prefixTree) load(r policies.Request, n *Counts) bool {
-	t.policy.Miss(r)
-	if t.admitter != nil && !t.admitter.Admit(r) {
-		return false
-	}
-	if t.used >= t.capacity {
-		v := t.policy.Victim(r)
-		if v == r.Object {
-			return false
-		}
-		t.evict(v, n)
-	}
-	t.policy.Insert(r)
-	t.nodes[r.Object].resident = true
-	t.used++
+// Hit implements cache.Observer.
+func (t *tree) Hit(policies.Request) {}
+
+// Loaded implements cache.Observer: the block before it is a leaf no longer.
+func (t *tree) Loaded(r policies.Request) {
 	if parent := t.parents[r.Object]; parent >= 0 {
 		t.nodes[parent].children++
 	}
-	return true
 }
 
-// evict takes o, which the policy has forgotten, out of the accounts, and with it the rest of its segment where blocks
-// leave together.
-func (t *prefixTree) evict(o policies.Object, n *Counts) {
-	if !t.mayLeave(o) {
+// Left implements cache.Observer. Where blocks leave together, the rest of the segment of o follows.
+func (t *tree) Left(o policies.Object, why cache.Departure) {
+	if node := &t.nodes[o]; node.children > 0 || node.locks > 0 {
 		panic(fmt.Sprintf("policy %T evicts block %d, which may not leave", t.policy, o))
 	}
-	t.drop(o, n)
-	if t.segments == nil {
+	if parent := t.parents[o]; parent >= 0 {
+		t.nodes[parent].children--
+		if t.mayLeave(policies.Object(parent)) {
+			t.policy.Release(policies.Object(parent))
+		}
+	}
+	if t.segments == nil || why == cache.Dropped || why == cache.Expired {
 		return
 	}
 	for {
@@ -198,46 +171,30 @@ func (t *prefixTree) evict(o policies.Object, n *Counts) {
 		if !ok {
 			return
 		}
-		t.policy.Remove(before)
-		t.drop(before, n)
+		t.pool.Drop(before)
 		o = before
 	}
 }
 
-// drop takes o out of the accounts.
-func (t *prefixTree) drop(o policies.Object, n *Counts) {
-	t.nodes[o].resident = false
-	t.used--
-	n.Evictions++
-	parent := t.parents[o]
-	if parent < 0 {
-		return
-	}
-	t.nodes[parent].children--
-	if t.mayLeave(policies.Object(parent)) {
-		t.policy.Release(policies.Object(parent))
-	}
-}
-
 // mayLeave reports whether o is a leaf that no running prompt holds.
-func (t *prefixTree) mayLeave(o policies.Object) bool {
+func (t *tree) mayLeave(o policies.Object) bool {
 	node := &t.nodes[o]
-	return node.resident && node.children == 0 && node.locks == 0
+	return node.children == 0 && node.locks == 0 && t.pool.Resident(o)
 }
 
 // lock holds the blocks of a prompt of which the first hits are resident, as many as fit, and returns how many these
 // are.
-func (t *prefixTree) lock(blocks []policies.Object, hits int) (held int) {
+func (t *tree) lock(blocks []policies.Object, hits int) (held int) {
 	if hits > 0 && t.mayLeave(blocks[hits-1]) {
 		t.policy.Hold(blocks[hits-1])
 	}
 	t.lockAll(blocks[:hits])
-	held = min(len(blocks), hits+t.capacity-t.locked)
+	held = min(len(blocks), hits+int(t.pool.Capacity())-t.locked)
 	t.lockAll(blocks[hits:held])
 	return held
 }
 
-func (t *prefixTree) lockAll(blocks []policies.Object) {
+func (t *tree) lockAll(blocks []policies.Object) {
 	for _, o := range blocks {
 		node := &t.nodes[o]
 		if node.locks == 0 {
@@ -247,7 +204,7 @@ func (t *prefixTree) lockAll(blocks []policies.Object) {
 	}
 }
 
-func (t *prefixTree) unlock(blocks []policies.Object) {
+func (t *tree) unlock(blocks []policies.Object) {
 	for _, o := range blocks {
 		node := &t.nodes[o]
 		node.locks--
@@ -257,7 +214,7 @@ func (t *prefixTree) unlock(blocks []policies.Object) {
 	}
 }
 
-func (t *prefixTree) finish(blocks []policies.Object) {
+func (t *tree) finish(blocks []policies.Object) {
 	t.unlock(blocks)
 	if len(blocks) == 0 {
 		return

@@ -1,20 +1,22 @@
-package cache
+// Package semantic is the cache of queries, in which an entry also answers queries that are similar to its own.
+package semantic
 
 import (
 	"fmt"
 	"maps"
 
+	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/similarity"
+	"github.com/cachesim/cachesim/internal/traces"
 )
 
 // Choices of the parameters of the semantic cache.
 const (
-	matchSimilar = "similar"
-	// MatchIdentity says that only the entry of the same query answers.
-	MatchIdentity = "identity"
+	matchSimilar  = "similar"
+	matchIdentity = "identity"
 	scopeGlobal   = "global"
 	scopeTopic    = "topic"
 )
@@ -39,7 +41,9 @@ var (
 	labelMetrics = []metric.Metric{labelledRequests, labelledHits, wrongHits, wrongAnswerRatio, wrongHitRatio}
 )
 
-var semanticEntry = Entry{
+func init() { cache.Register(entry) }
+
+var entry = cache.Entry{
 	Name: "semantic",
 	Summary: "serves queries with embeddings: a query is answered by the resident entry that is most similar to it, " +
 		"if that is similar enough",
@@ -57,80 +61,68 @@ var semanticEntry = Entry{
 			Max:     1,
 			Doc:     "a resident entry answers a query from this similarity (cosine) on",
 		},
-		{Name: "match", Default: matchSimilar, Choices: []string{matchSimilar, MatchIdentity}, Doc: "what hits: similar: " +
+		{Name: "match", Default: matchSimilar, Choices: []string{matchSimilar, matchIdentity}, Doc: "what hits: similar: " +
 			"the nearest resident entry from tau on ; identity: " +
 			"the entry of the same query id alone, though policies still see similarities"},
 		{Name: "scope", Default: scopeGlobal, Choices: []string{scopeGlobal, scopeTopic}, Doc: "where an answer is looked " +
 			"for: global: among all entries ; topic: among those in " +
 			"the topic of the query, for policies that sort entries into topics"},
 	},
-	Check: checkSemantic,
-	New:   func(c Config) (Cache, error) { return newSemantic(c) },
+	Similarity: similarityOf,
+	References: references,
+	Check:      check,
+	CheckTrace: checkTrace,
+	New:        func(c cache.Config) (cache.Cache, error) { return New(c) },
 }
 
-func checkSemantic(v params.Values, p policies.Entry) error {
-	if v.Text("match") == MatchIdentity {
+func check(v params.Values, p policies.Entry) error {
+	if v.Text("match") == matchIdentity {
 		return nil
 	}
 	switch {
 	case p.Kind == policies.Offline && !p.Similar:
 		return fmt.Errorf("policy %s knows when the same query comes again, which is not what hits in a semantic cache; "+
 			"write farthest-similar, or semantic(match=%s)",
-			p.Name, MatchIdentity)
+			p.Name, matchIdentity)
 	case p.Predicts:
 		return fmt.Errorf("policy %s asks when the same query comes again, which is not what hits in a semantic cache; "+
-			"write semantic(match=%s)", p.Name, MatchIdentity)
+			"write semantic(match=%s)", p.Name, matchIdentity)
 	}
 	return nil
 }
 
-// IdentityOnly is a threshold that no similarity reaches: only the entry of the same query answers.
-const IdentityOnly = 2
-
-// HitFrom returns the similarity from which on an entry answers a query in a cache: IdentityOnly where that takes the same
-// object.
-func HitFrom(c Spec) float64 {
-	if !c.Entry.Queries {
-		return IdentityOnly
+func checkTrace(v params.Values, t *traces.Trace) error {
+	if t.SampledFrom == 0 || v.Text("match") == matchIdentity {
+		return nil
 	}
-	return semanticHitFrom(c.Params)
+	return fmt.Errorf("cache semantic: a sample lacks most of the queries that answer each other, so its hit ratio says "+
+		"nothing of the whole of %s; leave out --sample (--limit keeps whole neighbourhoods), or write semantic(match=%s)",
+		t.Name, matchIdentity)
 }
 
-// Tau returns the threshold that a cache names, whether queries hit by it or by identity.
-func Tau(c Spec) float64 {
-	if !c.Entry.Queries {
-		return IdentityOnly
+func similarityOf(v params.Values) cache.Similarity {
+	s := cache.Similarity{HitFrom: v.Float("tau"), Tau: v.Float("tau")}
+	if v.Text("match") == matchIdentity {
+		s.HitFrom = cache.IdentityOnly
 	}
-	return c.Params.Float("tau")
+	return s
 }
 
-// AnswersSimilar reports whether entries answer other queries than their own in a cache.
-func AnswersSimilar(c Spec) bool { return HitFrom(c) <= 1 }
-
-// InAllTopics returns a cache of queries that looks for answers among all entries. What a policy could have had
-// elsewhere counts against it, and a reference that sorts nothing into topics can be replayed there.
-func InAllTopics(c Spec) Spec {
-	c.Params = maps.Clone(c.Params)
-	c.Params["scope"] = scopeGlobal
-	return c
+// references has answers looked for among all entries. What a policy could have had elsewhere counts against it, and a
+// reference that sorts nothing into topics can be replayed there.
+func references(v params.Values) params.Values {
+	v = maps.Clone(v)
+	v["scope"] = scopeGlobal
+	return v
 }
 
-// semanticHitFrom returns the similarity from which on an entry answers a query in a semantic cache with these
-// parameters.
-func semanticHitFrom(v params.Values) float64 {
-	if v.Text("match") == MatchIdentity {
-		return IdentityOnly
-	}
-	return v.Float("tau")
-}
-
-// Semantic is a cache of queries, each one an entry of size 1. A query hits where some resident entry is at least so
+// Cache is a cache of queries, each one an entry of size 1. A query hits where some resident entry is at least so
 // similar to it as the threshold says, or is its own. Its own entry is touched if it is resident, otherwise the most
 // similar one, of equals that which came first in the trace. A query that misses becomes an entry itself; that of a
 // query that hits is not kept. So no two entries that are resident at the same time could answer each other, unless the
 // cache looks within topics only.
-type Semantic struct {
-	entries    *Exact                 // what is resident, and who leaves for a query that misses
+type Cache struct {
+	entries    *cache.Pool
 	scoper     policies.Scoper        // nil where the whole cache is looked through
 	neighbours *similarity.Neighbours // nil where only its own entry answers a query
 	from       float32                // similarity from which on an entry answers
@@ -138,12 +130,14 @@ type Semantic struct {
 	answers []int32
 }
 
-func newSemantic(c Config) (*Semantic, error) {
+// New returns an empty cache.
+func New(c cache.Config) (*Cache, error) {
 	p, err := c.Policy.Entry.New(c.PolicyConfig())
 	if err != nil {
 		return nil, err
 	}
-	s := &Semantic{entries: NewExact(p, c.Capacity, c.Trace.NumObjects), from: float32(semanticHitFrom(c.Params))}
+	s := &Cache{entries: cache.NewPool(p, c.Capacity, c.Trace.NumObjects), from: float32(similarityOf(c.Params).HitFrom)}
+	s.entries.Observe(c.Observer)
 	if s.from <= 1 {
 		s.neighbours = c.Neighbours
 	}
@@ -159,37 +153,35 @@ func newSemantic(c Config) (*Semantic, error) {
 	return s, nil
 }
 
-// Counters implements Reporting.
-func (s *Semantic) Counters() []policies.Counter { return s.entries.Counters() }
+// Counters implements cache.Reporting.
+func (s *Cache) Counters() []policies.Counter { return s.entries.Counters() }
 
-// Serve implements Cache.
-func (s *Semantic) Serve(w Window, n *Counts) {
+// Serve implements cache.Cache.
+func (s *Cache) Serve(w cache.Window, n *cache.Counts) {
+	evictions := s.entries.Evictions()
 	r := policies.Request{Size: 1}
 	for i, o := range w.Objects {
 		r.Object, r.Query, r.Pos = o, o, w.First+i
 		if w.Times != nil {
 			r.Time = w.Times[i]
 		}
-		if s.entries.expirer != nil {
-			s.entries.expire(r.Time, n)
-		}
+		s.entries.Expire(r.Time)
 		entry, hit := s.lookup(r)
 		if s.answers != nil {
 			s.judge(o, entry, hit, n)
 		}
-		if !hit {
-			s.entries.miss(r, n)
-			continue
+		if hit {
+			n.Hits++
+			r.Object = entry
 		}
-		n.Hits++
-		r.Object = entry
-		s.entries.policy.Hit(r)
+		s.entries.Request(r)
 	}
 	n.Requests += int64(len(w.Objects))
+	n.Evictions += s.entries.Evictions() - evictions
 }
 
 // lookup returns the entry that answers a query: its own, in whichever topic that is, or the nearest one.
-func (s *Semantic) lookup(r policies.Request) (entry policies.Object, ok bool) {
+func (s *Cache) lookup(r policies.Request) (entry policies.Object, ok bool) {
 	if s.entries.Resident(r.Query) {
 		return r.Query, true
 	}
@@ -209,12 +201,12 @@ func (s *Semantic) lookup(r policies.Request) (entry policies.Object, ok bool) {
 }
 
 // holds reports whether o is resident where the answer to r is looked for.
-func (s *Semantic) holds(r policies.Request, o policies.Object) bool {
+func (s *Cache) holds(r policies.Request, o policies.Object) bool {
 	return s.entries.Resident(o) && (s.scoper == nil || s.scoper.InScope(r, o))
 }
 
 // judge counts whether an entry answers a query as its label says.
-func (s *Semantic) judge(query, entry policies.Object, hit bool, n *Counts) {
+func (s *Cache) judge(query, entry policies.Object, hit bool, n *cache.Counts) {
 	want := s.answers[query]
 	if want < 0 {
 		return

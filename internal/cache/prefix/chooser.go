@@ -1,12 +1,13 @@
-package cache
+package prefix
 
 import (
+	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/dense"
 	"github.com/cachesim/cachesim/internal/predict"
 )
 
-// leafChooser makes a Holder of a policy that is none. Where the policy names a block that may not leave, a leaf behind
+// chooser makes a Holder of a policy that is none. Where the policy names a block that may not leave, a leaf behind
 // it leaves in its place: that is requested only when the block is, so it is worth no more. Of several blocks behind
 // one the way to the leaf takes the one that was requested longest ago. Where all leaves behind it are held, one behind
 // the nearest block ahead of it leaves. The policy then hears that the leaf left and, when the miss has been served,
@@ -14,9 +15,10 @@ import (
 //
 // A policy of this kind hears of the last block of a prompt first, so that most policies come to name a leaf before the
 // blocks ahead of it. Not so if it makes use of positions or of refusing blocks, which need the order of the requests.
-type leafChooser struct {
-	policy policies.Policy
-	tree   *prefixTree
+type chooser struct {
+	policy   policies.Policy
+	admitter policies.Admitter // nil where the policy admits everything
+	tree     *tree
 	// list o: the resident blocks behind block o, the one requested last in front; the last list: those with none ahead
 	children dense.Lists
 	observer *silentPredictor // nil where the policy asks no predictor
@@ -29,38 +31,51 @@ type leafChooser struct {
 	inner   int64 // blocks that were named in vain
 }
 
-func newLeafChooser(p policies.Policy, t *prefixTree, offline bool, observer *silentPredictor) *leafChooser {
-	c := &leafChooser{policy: p, tree: t, children: dense.NewLists(len(t.nodes), len(t.nodes)+1), observer: observer}
+// newChooser returns a Holder that chooses with p, an Expirer if p is one.
+func newChooser(p policies.Policy, t *tree, offline bool, observer *silentPredictor) policies.Holder {
+	c := &chooser{policy: p, tree: t, children: dense.NewLists(len(t.nodes), len(t.nodes)+1), observer: observer}
 	if offline {
 		c.requested = make([]int, len(t.nodes))
+	}
+	c.admitter, _ = p.(policies.Admitter)
+	if expirer, ok := p.(policies.Expirer); ok {
+		return &expiringChooser{chooser: c, expirer: expirer}
 	}
 	return c
 }
 
+// Admit implements policies.Admitter.
+func (c *chooser) Admit(r policies.Request) bool { return c.admitter == nil || c.admitter.Admit(r) }
+
+// Counters implements policies.Reporter.
+func (c *chooser) Counters() []policies.Counter {
+	return append(cache.CountersOf(c.policy), policies.Counter{Name: "inner_victims", Value: float64(c.inner)})
+}
+
 // listOf returns the list on which o is while it is resident.
-func (c *leafChooser) listOf(o policies.Object) int {
+func (c *chooser) listOf(o policies.Object) int {
 	if parent := c.tree.parents[o]; parent >= 0 {
 		return int(parent)
 	}
 	return len(c.tree.nodes)
 }
 
-func (c *leafChooser) Hit(r policies.Request) {
+func (c *chooser) Hit(r policies.Request) {
 	c.children.MoveToFront(c.listOf(r.Object), r.Object)
 	c.note(r)
 	c.policy.Hit(r)
 }
 
 // note takes the position of a request.
-func (c *leafChooser) note(r policies.Request) {
+func (c *chooser) note(r policies.Request) {
 	if c.requested != nil {
 		c.requested[r.Object] = r.Pos
 	}
 }
 
-func (c *leafChooser) Miss(r policies.Request) { c.policy.Miss(r) }
+func (c *chooser) Miss(r policies.Request) { c.policy.Miss(r) }
 
-func (c *leafChooser) Victim(r policies.Request) policies.Object {
+func (c *chooser) Victim(r policies.Request) policies.Object {
 	v := c.policy.Victim(r)
 	if v == r.Object {
 		return v
@@ -73,10 +88,14 @@ func (c *leafChooser) Victim(r policies.Request) policies.Object {
 	c.inner++
 	c.named, c.isNamed = v, true
 	c.Remove(leaf)
+	if r.Reason == policies.Shrink { // no Insert follows
+		c.isNamed = false
+		c.reload(v, r)
+	}
 	return leaf
 }
 
-func (c *leafChooser) Insert(r policies.Request) {
+func (c *chooser) Insert(r policies.Request) {
 	c.children.PushFront(c.listOf(r.Object), r.Object)
 	c.note(r)
 	c.policy.Insert(r)
@@ -86,7 +105,7 @@ func (c *leafChooser) Insert(r policies.Request) {
 	}
 }
 
-func (c *leafChooser) Remove(o policies.Object) {
+func (c *chooser) Remove(o policies.Object) {
 	c.children.Unlink(o)
 	if c.isNamed && o == c.named { // the policy has forgotten it already
 		c.isNamed = false
@@ -96,13 +115,13 @@ func (c *leafChooser) Remove(o policies.Object) {
 }
 
 // Hold and Release have nothing to do: the tree knows.
-func (c *leafChooser) Hold(policies.Object) {}
+func (c *chooser) Hold(policies.Object) {}
 
-func (c *leafChooser) Release(policies.Object) {}
+func (c *chooser) Release(policies.Object) {}
 
 // leafNear returns a leaf that may leave: o itself, one behind it, or one behind the nearest block ahead of it. There
 // must be one in the cache.
-func (c *leafChooser) leafNear(o policies.Object) policies.Object {
+func (c *chooser) leafNear(o policies.Object) policies.Object {
 	for {
 		if leaf, ok := c.leafFrom(o); ok {
 			return leaf
@@ -117,7 +136,7 @@ func (c *leafChooser) leafNear(o policies.Object) policies.Object {
 }
 
 // leafFrom returns a leaf that may leave: o itself, or one behind it.
-func (c *leafChooser) leafFrom(o policies.Object) (leaf policies.Object, ok bool) {
+func (c *chooser) leafFrom(o policies.Object) (leaf policies.Object, ok bool) {
 	if c.tree.mayLeave(o) {
 		return o, true
 	}
@@ -125,7 +144,7 @@ func (c *leafChooser) leafFrom(o policies.Object) (leaf policies.Object, ok bool
 }
 
 // leafOn returns a leaf that may leave of the blocks on a list or behind them.
-func (c *leafChooser) leafOn(list int) (leaf policies.Object, ok bool) {
+func (c *chooser) leafOn(list int) (leaf policies.Object, ok bool) {
 	for child, more := c.children.Back(list); more; child, more = c.children.Before(child) {
 		if leaf, ok := c.leafFrom(child); ok {
 			return leaf, true
@@ -136,9 +155,9 @@ func (c *leafChooser) leafOn(list int) (leaf policies.Object, ok bool) {
 
 // reload tells the policy that o, which it has forgotten, is resident, at the time of r. That is no request of the
 // trace, so no predictor hears of it.
-func (c *leafChooser) reload(o policies.Object, r policies.Request) {
+func (c *chooser) reload(o policies.Object, r policies.Request) {
 	c.observer.setSilent(true)
-	r.Object = o
+	r.Object, r.Query = o, o
 	if c.requested != nil {
 		r.Pos = c.requested[o]
 	}
@@ -147,33 +166,37 @@ func (c *leafChooser) reload(o policies.Object, r policies.Request) {
 	c.observer.setSilent(false)
 }
 
-// expire drops what has expired and all behind it. A block that a running prompt holds stays, and its life begins anew.
-func (c *leafChooser) expire(expirer policies.Expirer, now int64, n *Counts) {
-	for {
-		o, ok := expirer.Expired(now)
+// expiringChooser chooses with a policy of which blocks expire.
+type expiringChooser struct {
+	*chooser
+	expirer policies.Expirer
+
+	due   policies.Object // a block that has expired and leaves as soon as all behind it have
+	isDue bool
+}
+
+// Expired implements policies.Expirer. What has expired leaves after all behind it. A block that a running prompt holds
+// stays, and its life begins anew.
+func (c *expiringChooser) Expired(now int64) (policies.Object, bool) {
+	for !c.isDue {
+		o, ok := c.expirer.Expired(now)
 		switch {
 		case !ok:
-			return
+			return 0, false
 		case c.tree.nodes[o].locks > 0:
 			c.reload(o, policies.Request{Size: 1, Time: now})
 		default:
-			c.dropFrom(o, n)
+			c.due, c.isDue = o, true
 		}
 	}
-}
-
-// dropFrom drops o, which the policy has forgotten and nobody holds, and all behind it.
-func (c *leafChooser) dropFrom(o policies.Object, n *Counts) {
-	for {
-		leaf, _ := c.leafFrom(o)
-		if leaf == o {
-			c.children.Unlink(o)
-			c.tree.drop(o, n)
-			return
-		}
+	leaf, _ := c.leafFrom(c.due)
+	if leaf == c.due { // the policy has forgotten it already
+		c.isDue = false
+		c.children.Unlink(leaf)
+	} else {
 		c.Remove(leaf)
-		c.tree.drop(leaf, n)
 	}
+	return leaf, true
 }
 
 // silentPredictor is a predictor that can be kept from observing.

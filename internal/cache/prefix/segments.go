@@ -1,4 +1,4 @@
-package cache
+package prefix
 
 import "github.com/cachesim/cachesim/internal/policies"
 

@@ -1,0 +1,154 @@
+package cache
+
+import (
+	"math/bits"
+
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/predict"
+)
+
+// Members are the objects that a pool has met, numbered from 0 in the order in which it met them. A pool with members
+// takes memory by these, and so does its policy, which hears of their numbers only.
+type Members struct {
+	objects   []policies.Object // by number
+	partition *Partition        // nil: other pools may meet the same objects
+	places    []uint32          // open addressing by hash, 1 + number or 0; nil with a partition
+}
+
+// Partition holds the numbers of objects of which each belongs to one pool, for all these pools together.
+// Memory: 4 bytes per object of the trace, once.
+type Partition struct{ numbers []uint32 }
+
+// NewPartition returns the numbers of so many objects.
+func NewPartition(objects int) *Partition { return &Partition{make([]uint32, objects)} }
+
+// fewestMembers is for how many members a pool has room at first.
+const fewestMembers = 8
+
+// NewMembers returns no members. With a partition no other pool with it may meet the same object; nil takes 8 to 16
+// bytes per member instead.
+func NewMembers(partition *Partition) *Members {
+	m := &Members{partition: partition}
+	if partition == nil {
+		m.places = make([]uint32, 2*fewestMembers)
+	}
+	return m
+}
+
+// Object returns the member with a number.
+func (m *Members) Object(number uint32) policies.Object { return m.objects[number] }
+
+// Len returns how many members there are.
+func (m *Members) Len() int { return len(m.objects) }
+
+// find returns the number of a member; ok is false where o is none.
+func (m *Members) find(o policies.Object) (number uint32, ok bool) {
+	if m.partition != nil {
+		n := m.partition.numbers[o]
+		return n, int(n) < len(m.objects) && m.objects[n] == o
+	}
+	place := m.place(o)
+	return m.places[place] - 1, m.places[place] != 0
+}
+
+// place returns where the number of o stands, or is to stand.
+func (m *Members) place(o policies.Object) int {
+	mask := len(m.places) - 1
+	// Fibonacci hashing: the high bits of the product, as many as there are places.
+	at := int(o * 0x9e3779b1 >> (32 - bits.Len(uint(mask))))
+	for m.places[at] != 0 && m.objects[m.places[at]-1] != o {
+		at = (at + 1) & mask
+	}
+	return at
+}
+
+// add makes o, which is none, a member.
+func (m *Members) add(o policies.Object) (number uint32) {
+	number = uint32(len(m.objects))
+	m.objects = append(m.objects, o)
+	if m.partition != nil {
+		m.partition.numbers[o] = number
+		return number
+	}
+	if 2*len(m.objects) > len(m.places) {
+		m.places = make([]uint32, 2*len(m.places))
+		for n, member := range m.objects[:number] {
+			m.places[m.place(member)] = uint32(n) + 1
+		}
+	}
+	m.places[m.place(o)] = number + 1
+	return number
+}
+
+// NewMemberPool returns an empty pool that numbers its objects itself and builds its policy from c. Thousands of such
+// pools can stand beside each other.
+//
+// A policy that knows the objects of the trace by their numbers, because it is offline or works with how they relate,
+// keeps to these, and so does one that cannot grow: its pool has no members and takes memory by all c.Objects.
+func NewMemberPool(spec policies.Spec, c policies.Config, members *Members) (*Pool, error) {
+	few := c
+	few.Objects = fewestMembers
+	if c.Predictor != nil {
+		few.Predictor = predict.Renumber(c.Predictor, members.Object)
+	}
+	if spec.Entry.Kind == policies.Online && !spec.Entry.Relates {
+		p, err := spec.Entry.New(few)
+		if err != nil {
+			return nil, err
+		}
+		if _, ok := p.(policies.Grower); ok {
+			pool := NewPool(p, c.Capacity, few.Objects)
+			pool.members, pool.plain = members, false
+			return pool, nil
+		}
+	}
+	p, err := spec.Entry.New(c)
+	if err != nil {
+		return nil, err
+	}
+	return NewPool(p, c.Capacity, c.Objects), nil
+}
+
+// number returns the number of o among the members, and makes it one if it is none.
+func (p *Pool) number(o policies.Object) policies.Object {
+	n, ok := p.members.find(o)
+	if ok {
+		return n
+	}
+	n = p.members.add(o)
+	if int(n) == len(p.here) {
+		p.grow()
+	}
+	return n
+}
+
+// grow makes room for twice as many members.
+func (p *Pool) grow() {
+	objects := 2 * len(p.here)
+	here := make([]bool, objects)
+	copy(here, p.here)
+	p.here = here
+	if p.sizes != nil {
+		sizes := make([]int64, objects)
+		copy(sizes, p.sizes)
+		p.sizes = sizes
+	}
+	p.policy.(policies.Grower).Grow(objects)
+}
+
+// name returns the number of an object in the trace.
+func (p *Pool) name(o policies.Object) policies.Object {
+	if p.members == nil {
+		return o
+	}
+	return p.members.objects[o]
+}
+
+// named returns a request with the numbers of the trace.
+func (p *Pool) named(r policies.Request) policies.Request {
+	if p.members != nil {
+		r.Object = p.members.objects[r.Object]
+		r.Query = r.Object
+	}
+	return r
+}

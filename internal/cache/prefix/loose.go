@@ -1,0 +1,50 @@
+package prefix
+
+import (
+	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/policies"
+)
+
+// looseBlocks keeps blocks in a pool that does not know that they are chained: the first block of a prompt is requested
+// first, and any may leave, so that blocks behind it take room and cannot hit. A prompt that is longer than the cache
+// drives its own first blocks out.
+//
+// Belady's policy does not have the most hits here, since it does not know either. But the blocks that it finds
+// resident, leading or not, are as many as any schedule finds, and so no fewer than any has hits: in the optima each of
+// them counts as a hit, which makes them a bound.
+type looseBlocks struct {
+	pool  *cache.Pool
+	bound bool
+}
+
+func newLooseBlocks(c cache.Config) (*looseBlocks, error) {
+	p, err := c.Policy.Entry.New(c.PolicyConfig())
+	if err != nil {
+		return nil, err
+	}
+	return &looseBlocks{pool: cache.NewPool(p, c.Capacity, c.Trace.NumObjects),
+		bound: c.Policy.Entry.Kind == policies.Offline}, nil
+}
+
+func (b *looseBlocks) Counters() []policies.Counter { return b.pool.Counters() }
+
+func (b *looseBlocks) begin(blocks []policies.Object, first int, now int64, n *cache.Counts) (hits, held int) {
+	for hits < len(blocks) && b.pool.Resident(blocks[hits]) {
+		hits++
+	}
+	evictions, found := b.pool.Evictions(), 0
+	r := policies.Request{Size: 1, Time: now}
+	for i, o := range blocks {
+		r.Object, r.Query, r.Pos = o, o, first+i
+		if b.pool.Request(r) {
+			found++
+		}
+	}
+	n.Evictions += b.pool.Evictions() - evictions
+	if b.bound {
+		hits = found
+	}
+	return hits, 0
+}
+
+func (b *looseBlocks) finish([]policies.Object) {}
