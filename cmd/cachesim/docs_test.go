@@ -1,0 +1,238 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+const repository = "../.."
+
+// docCommand is a command that a page of documentation shows.
+type docCommand struct {
+	page string
+	line string // as a shell reads it, without the output that it is piped into
+}
+
+// docPages returns the README and the pages of docs.
+func docPages(t *testing.T) []string {
+	t.Helper()
+	pages, err := filepath.Glob(filepath.Join(repository, "docs", "*.md"))
+	if err != nil || len(pages) == 0 {
+		t.Fatalf("%d pages of docs: %v", len(pages), err)
+	}
+	return append([]string{filepath.Join(repository, "README.md")}, pages...)
+}
+
+// docCommands returns the commands of a page: its indented or fenced lines that begin with cachesim.
+func docCommands(t *testing.T, page string) (commands []docCommand) {
+	t.Helper()
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fenced := false
+	lines := strings.Split(string(text), "\n")
+	for i := 0; i < len(lines); i++ {
+		line := lines[i]
+		if strings.HasPrefix(strings.TrimSpace(line), "```") {
+			fenced = !fenced
+		}
+		if !fenced && !strings.HasPrefix(line, "    ") {
+			continue
+		}
+		for strings.HasSuffix(line, `\`) && i+1 < len(lines) {
+			i++
+			line = strings.TrimSuffix(line, `\`) + lines[i]
+		}
+		line = strings.TrimPrefix(strings.TrimSpace(line), "$ ")
+		if !strings.HasPrefix(line, "cachesim ") {
+			continue
+		}
+		line, _, _ = strings.Cut(line, " | ")
+		commands = append(commands, docCommand{filepath.Base(page), line})
+	}
+	return commands
+}
+
+// arguments returns what a shell makes of the line, without the name of the program.
+func (c docCommand) arguments(t *testing.T) []string {
+	t.Helper()
+	shell := exec.Command("sh", "-c", `cachesim() { printf '%s\n' "$@"; }; `+c.line)
+	out, err := shell.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: a shell cannot read %q: %v: %s", c.page, c.line, err, out)
+	}
+	return strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
+}
+
+// TestDocCommandsExist reads every command of README and docs as the program would: command, flags and the number of
+// arguments must be right.
+func TestDocCommandsExist(t *testing.T) {
+	count := 0
+	for _, page := range docPages(t) {
+		for _, c := range docCommands(t, page) {
+			count++
+			cmd, rest, err := newRootCommand().Find(c.arguments(t))
+			if err == nil {
+				cmd.SetOut(io.Discard)
+				cmd.SetErr(io.Discard)
+				if err = cmd.ParseFlags(rest); err == nil {
+					err = cmd.ValidateArgs(cmd.Flags().Args())
+				}
+			}
+			if err != nil {
+				t.Errorf("%s: %s: %v", c.page, c.line, err)
+			}
+		}
+	}
+	if count < 60 {
+		t.Errorf("%d commands found in README and docs, want them all: there were 75", count)
+	}
+}
+
+// notRun are the commands that TestDocCommandsRun leaves out, with the reason.
+var notRun = []struct {
+	pattern *regexp.Regexp
+	reason  string
+}{
+	{regexp.MustCompile(`--endpoint|sweep submit`), "needs a service or a cluster"},
+	{regexp.MustCompile(`reproduce \S+-|sweep plan classic-block|adversary`), "takes minutes; CI runs the quick versions"},
+	{regexp.MustCompile(`qqp|clinc|oasst|sgd-dev|sweep merge`), "needs files that others publish, or a sweep that has run"},
+	{regexp.MustCompile(`--sample 0\.01|requests=30000000|^cachesim run (llm |'dlrm)|gen dialogue -n|gen dialogue --long`), "takes long: it is about a large trace"},
+	{regexp.MustCompile(`baseline/dialogue-semantic|baseline/demo|check baseline --tolerance`), "of a baseline with its own tests"},
+}
+
+// TestDocCommandsRun runs, page by page and in a folder for each, the commands of README and docs that a reader with a
+// trace can run. Traces with the names that the pages use are made beforehand.
+func TestDocCommandsRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("replays for half a minute")
+	}
+	traces := docTraces(t)
+	ran := 0
+	for _, page := range docPages(t) {
+		t.Run(filepath.Base(page), func(t *testing.T) {
+			dir := t.TempDir()
+			if err := os.CopyFS(dir, os.DirFS(traces)); err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range docCommands(t, page) {
+				if reason := c.leftOut(); reason != "" {
+					t.Logf("%s: not run: it %s", c.line, reason)
+					continue
+				}
+				ran++
+				c.run(t, dir)
+			}
+		})
+	}
+	if ran < 40 {
+		t.Errorf("%d commands ran, want most of them", ran)
+	}
+}
+
+func (c docCommand) leftOut() (reason string) {
+	for _, n := range notRun {
+		if n.pattern.MatchString(c.line) {
+			return n.reason
+		}
+	}
+	return ""
+}
+
+// run runs the command as a user in dir would; it must end well.
+func (c docCommand) run(t *testing.T, dir string) {
+	t.Helper()
+	shell := exec.Command("sh", "-c", c.line)
+	shell.Dir = dir
+	shell.Env = append(os.Environ(), "XDG_CACHE_HOME="+filepath.Join(dir, ".cache"))
+	var stderr bytes.Buffer
+	shell.Stderr = &stderr
+	if err := shell.Run(); err != nil {
+		var exit *exec.ExitError
+		errors.As(err, &exit)
+		t.Errorf("%s: %v: %s", c.line, err, &stderr)
+	}
+}
+
+// docTraces makes a folder of small traces with the names that the pages use.
+func docTraces(t *testing.T) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	for name, generator := range map[string]string{
+		"trace.zst":          "zipf(requests=4000,objects=500)",
+		"day1.zst":           "zipf(requests=6000,objects=500)",
+		"day2.zst":           "zipf(requests=6000,objects=500,seed=2)",
+		"in.csv.gz":          "zipf(requests=2000,objects=300)",
+		"queries.jsonl.zst":  "dialogue(requests=2000,topics=30,dim=64,capacity=100)",
+		"prompts.jsonl.zst":  "llm(conversations=10)",
+		"testdata/trace.zst": "zipf(requests=4000,objects=500)",
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		args := []string{"gen", generator, "-o", path}
+		if strings.HasSuffix(name, "trace.zst") || strings.HasPrefix(name, "day") {
+			args = append(args, "--output-format", "oraclegeneral", "--size", "lognormal(mean=16384,sigma=1)")
+		}
+		var stderr bytes.Buffer
+		if code := run(args, nil, &stderr, &stderr); code != exitFine {
+			t.Fatalf("%v: exit code %d: %s", args, code, &stderr)
+		}
+	}
+	docFiles(t, dir)
+	return dir
+}
+
+// docFiles adds what pages use besides traces: an experiment, a baseline, embeddings and records.
+func docFiles(t *testing.T, dir string) {
+	t.Helper()
+	experiment, err := os.ReadFile(filepath.Join(repository, "configs", "example.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"experiment.yaml", "my.yaml"} {
+		if err := os.WriteFile(filepath.Join(dir, name), experiment, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var queries strings.Builder
+	for i := range 300 {
+		fmt.Fprintf(&queries, `{"time":%d,"id":"q%d","text":"where is the nearest %s in %s?"}`+"\n", i, i,
+			[]string{"bakery", "station", "pharmacy", "museum", "school"}[i%5], []string{"Bern", "Rome", "Oslo"}[i%7%3])
+	}
+	if err := os.WriteFile(filepath.Join(dir, "queries.jsonl"), []byte(queries.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var lookups strings.Builder
+	for i := range 500 {
+		for k := range 3 + i%5 {
+			fmt.Fprintf(&lookups, "%d ", i*k%211)
+		}
+		lookups.WriteString("\n")
+	}
+	if err := os.WriteFile(filepath.Join(dir, "lookups.txt.zst"), []byte(lookups.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	trace := filepath.Join(dir, "trace.zst")
+	for _, args := range [][]string{
+		{"embed", filepath.Join(dir, "queries.jsonl"), "-o", filepath.Join(dir, "queries.npy")},
+		{"run", trace, "--policy", "lru,opt", "-o", filepath.Join(dir, "out")},
+		{"run", trace, "--policy", "lru,opt", "-o", filepath.Join(dir, "baseline")},
+		{"train", trace, "-o", filepath.Join(dir, "model.txt")},
+	} {
+		var stderr bytes.Buffer
+		if code := run(args, nil, &stderr, &stderr); code != exitFine {
+			t.Fatalf("%v: exit code %d: %s", args, code, &stderr)
+		}
+	}
+}
