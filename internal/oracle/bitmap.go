@@ -22,6 +22,21 @@ func NewBitmap(n int) *Bitmap {
 	return b
 }
 
+// Grow makes room for integers below n.
+func (b *Bitmap) Grow(n int) {
+	if n <= 64*len(b.leaves) {
+		return
+	}
+	before := b.leaves
+	*b = *NewBitmap(n)
+	copy(b.leaves, before)
+	for i, word := range before {
+		if word != 0 {
+			b.mark(uint32(i))
+		}
+	}
+}
+
 // Has reports whether i is in the set.
 func (b *Bitmap) Has(i uint32) bool { return b.leaves[i>>6]>>(i&63)&1 != 0 }
 

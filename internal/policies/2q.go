@@ -28,17 +28,23 @@ type twoQ struct {
 	segments
 	returning bool // the object now missed was in the ghost queue
 
-	batch twoQBatch
+	batch  twoQBatch
+	config Config
 }
 
 func newTwoQ(c Config) *twoQ {
-	kin := max(1, multiple(c.Capacity, c.Params.Float("kin")))
-	kout := multiple(c.Capacity, c.Params.Float("kout"))
-	p := &twoQ{segments: newSegments(c, kout, kin, c.Capacity-kin)}
-	if c.Unit {
-		p.batch = newTwoQBatch(c, int(kin), int(kout))
-	}
-	return p
+	return &twoQ{segments: newSegments(c, twoQLimits(c, c.Capacity)...), config: c}
+}
+
+// twoQLimits returns the limits of the three queues.
+func twoQLimits(c Config, capacity int64) []int64 {
+	kin := max(1, multiple(capacity, c.Params.Float("kin")))
+	return []int64{multiple(capacity, c.Params.Float("kout")), kin, capacity - kin}
+}
+
+func (p *twoQ) Resize(capacity int64) {
+	copy(p.limit, twoQLimits(p.config, capacity))
+	p.trim(a1out)
 }
 
 func (p *twoQ) Hit(r Request) {
@@ -98,18 +104,21 @@ const (
 	twoQAm
 )
 
-func newTwoQBatch(c Config, kin, kout int) twoQBatch {
+func newTwoQBatch(c Config, limit []int64) twoQBatch {
 	return twoQBatch{
 		place: make([]uint8, c.Objects),
-		in:    dense.NewRing(int(min(c.Capacity, int64(c.Objects)))),
+		in:    dense.NewRing(c.room()),
 		out:   dense.NewLogQueue(c.Objects),
 		am:    dense.NewLists(c.Objects, 1),
-		free:  int(c.Capacity), kin: kin, kout: kout,
+		free:  int(c.Capacity), kin: int(limit[a1in]), kout: int(limit[a1out]),
 	}
 }
 
 func (p *twoQ) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
 	b := &p.batch
+	if b.place == nil {
+		*b = newTwoQBatch(p.config, p.limit)
+	}
 	place, am := b.place, b.am
 	for _, o := range objects {
 		at := place[o]

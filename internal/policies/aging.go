@@ -14,7 +14,7 @@ import "github.com/cachesim/cachesim/internal/policies/dense"
 // is that of age + requests, whatever the cost.
 func newAging(c Config, cost func(size float64) float64) Policy {
 	if c.Unit {
-		return newUnitAging(c, min(agingWindow, dense.CeilPowerOfTwo(c.Requests+1)))
+		return newUnitAging(c, min(windowFor(c.Objects), dense.CeilPowerOfTwo(c.Requests+1)))
 	}
 	return &aging{heap: dense.NewLazyHeap(c.Objects), cost: cost, charges: newCharges(c)}
 }
@@ -51,8 +51,16 @@ func (p *aging) Insert(r Request) {
 
 func (p *aging) Remove(o Object) { p.heap.Remove(o) }
 
+func (p *aging) Grow(objects int) {
+	p.heap.Grow(objects)
+	p.charges.grow(objects)
+}
+
 // agingWindow is how many priorities from the age on have a list of their own in unitAging.
 const agingWindow = 1 << 14
+
+// windowFor returns the window for so many objects: no more memory than for the objects themselves.
+func windowFor(objects int) int { return min(agingWindow, dense.CeilPowerOfTwo(max(objects, 64))) }
 
 // unitAging is the policy for objects of one size. Priorities are whole numbers then, and each has a list, in order of
 // the last request. Only the priorities from the age on below age + window have one; the rest, which are few, wait in
@@ -82,10 +90,47 @@ func newUnitAging(c Config, window int) *unitAging {
 		gather: uint32(max(window/2, 1)),
 		free:   c.Capacity,
 	}
-	for s := c.Objects; s < len(p.nodes); s++ {
-		p.nodes[s] = agingNode{prev: uint32(s), next: uint32(s)}
-	}
+	p.emptyLists()
 	return p
+}
+
+// emptyLists makes all lists empty.
+func (p *unitAging) emptyLists() {
+	for list := int(p.n); list < len(p.nodes); list++ {
+		p.nodes[list].prev, p.nodes[list].next = uint32(list), uint32(list)
+	}
+}
+
+// Grow makes room for objects up to objects-1, with a window that suits their number.
+func (p *unitAging) Grow(objects int) {
+	if objects <= int(p.n) {
+		return
+	}
+	residents, before := p.inOrder(), p.nodes
+	p.window = max(p.window, uint32(windowFor(objects)))
+	p.nodes = make([]agingNode, objects+int(p.window)+1)
+	copy(p.nodes, before[:p.n])
+	p.n = uint32(objects)
+	p.emptyLists()
+	p.gather = p.age + max(p.window/2, 1)
+	for _, o := range residents {
+		p.append(o, p.listFor(p.nodes[o].priority-p.age, p.nodes[o].priority))
+	}
+}
+
+// inOrder returns the residents so that those of one priority are in the order in which they leave: first those beyond
+// the window.
+func (p *unitAging) inOrder() (residents []Object) {
+	for i := range p.window + 1 {
+		list := p.beyond()
+		if i > 0 {
+			list = p.list(p.age + i - 1)
+		}
+		for o := p.nodes[list].next; o != list; o = p.nodes[o].next {
+			residents = append(residents, o)
+		}
+	}
+	return residents
 }
 
 // list returns the sentinel of the list for a priority within the window.
@@ -97,12 +142,22 @@ func (p *unitAging) beyond() uint32 { return p.n + p.window }
 // put links o, after so many requests, as the last of its list.
 func (p *unitAging) put(o Object, requests uint32) {
 	priority := p.age + requests
-	list := p.list(priority)
-	if requests >= p.window {
-		list = p.beyond()
+	p.nodes[o].requests, p.nodes[o].priority = requests, priority
+	p.append(o, p.listFor(requests, priority))
+}
+
+// listFor returns the sentinel of the list for a priority that lies so far above the age.
+func (p *unitAging) listFor(above, priority uint32) uint32 {
+	if above >= p.window {
+		return p.beyond()
 	}
+	return p.list(priority)
+}
+
+// append links o as the last of a list.
+func (p *unitAging) append(o Object, list uint32) {
 	last := p.nodes[list].prev
-	p.nodes[o] = agingNode{prev: last, next: list, requests: requests, priority: priority}
+	p.nodes[o].prev, p.nodes[o].next = last, list
 	p.nodes[last].next = o
 	p.nodes[list].prev = o
 }

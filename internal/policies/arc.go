@@ -49,6 +49,22 @@ func newARCState(c Config) arcState {
 	}
 }
 
+// Resize lets the remembered lists shrink with the cache. What is resident shrinks by and by, as the cache asks.
+func (p *arcState) Resize(capacity int64) {
+	if capacity == p.capacity {
+		return
+	}
+	p.capacity = capacity
+	p.target = min(p.target, float64(capacity))
+	p.forget(0)
+}
+
+func (p *arcState) Grow(objects int) {
+	p.lists.Grow(objects)
+	p.where = dense.Grown(p.where, objects)
+	p.charge.grow(objects)
+}
+
 // take removes o from the list it is on.
 func (p *arcState) take(o Object) {
 	p.lists.Unlink(o)

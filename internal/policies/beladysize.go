@@ -57,7 +57,7 @@ func newBeladySize(c Config) *beladySize {
 }
 
 func (p *beladySize) Hit(r Request) {
-	p.classes[p.held[r.Object].class].GiveUp()
+	p.forget(r.Object)
 	p.known.pass(r)
 	p.expect(r.Object)
 }
@@ -71,7 +71,7 @@ func (p *beladySize) Victim(r Request) Object {
 		return o
 	}
 	var victim Object
-	largest := -1.0
+	largest := math.Inf(-1)
 	for k := range p.classes {
 		o, ok := p.classes[k].Top(p.due)
 		if !ok {
@@ -99,12 +99,24 @@ func (p *beladySize) Insert(r Request) {
 }
 
 func (p *beladySize) Remove(o Object) {
+	p.forget(o)
+	p.due[o] = 0
+}
+
+// forget takes o, which is resident, out of the order in which residents are needed.
+func (p *beladySize) forget(o Object) {
 	if p.due[o] == Never {
 		p.finished.Clear(o)
 	} else {
 		p.classes[p.held[o].class].GiveUp()
 	}
-	p.due[o] = 0
+}
+
+func (p *beladySize) Grow(objects int) {
+	p.known.grow(objects)
+	p.finished.Grow(objects)
+	p.due = dense.Grown(p.due, objects)
+	p.held = dense.Grown(p.held, objects)
 }
 
 // expect files o under its next request.

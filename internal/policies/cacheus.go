@@ -32,8 +32,9 @@ type cacheus struct {
 	charge      charges
 	size        [cacheusLists]int64
 	limitR      int64
-	demoted     int64 // resident objects that were demoted from R
-	fresh       int64 // objects that SR-LRU evicted before they were ever reused
+	demoted     int64   // resident objects that were demoted from R
+	fresh       int64   // objects that SR-LRU evicted before they were ever reused
+	history     float64 // historyMax, as a multiple of the capacity
 	historyMax  int64
 	resident    int64
 	capacity    int64
@@ -69,6 +70,7 @@ func newCacheus(c Config) *cacheus {
 		frequencies: dense.NewFrequencies(c.Objects, c.Requests),
 		charge:      newCharges(c),
 		limitR:      c.Capacity - max(1, int64(math.Round(cacheusSRShare*float64(c.Capacity)))),
+		history:     c.Params.Float("history"),
 		historyMax:  multiple(c.Capacity, c.Params.Float("history")),
 		capacity:    c.Capacity,
 	}
@@ -198,10 +200,38 @@ func (p *cacheus) evict(o Object, to cacheusList) {
 	p.Remove(o)
 	p.objects[o].requests, p.objects[o].fresh = requests, fresh
 	p.put(o, to)
-	for p.size[to] > p.historyMax {
-		old, _ := p.lists.Back(int(to))
+	p.trim(to)
+}
+
+// trim forgets what one expert evicted longest ago until the rest is within the bound.
+func (p *cacheus) trim(list cacheusList) {
+	for p.size[list] > p.historyMax {
+		old, _ := p.lists.Back(int(list))
 		p.forget(old)
 	}
+}
+
+// Resize leaves R its share of the cache.
+func (p *cacheus) Resize(capacity int64) {
+	if capacity == p.capacity {
+		return
+	}
+	share := float64(p.limitR) / float64(p.capacity)
+	p.limitR = max(min(int64(math.Round(share*float64(capacity))), capacity-1), min(1, capacity-1))
+	p.capacity = capacity
+	p.historyMax = multiple(capacity, p.history)
+	p.trim(cacheusByLRU)
+	p.trim(cacheusByLFU)
+	if p.charge == nil {
+		p.rate.rewindow(capacity)
+	}
+}
+
+func (p *cacheus) Grow(objects int) {
+	p.lists.Grow(objects)
+	p.objects = dense.GrownWith(p.objects, objects, cacheusObject{list: cacheusAbsent})
+	p.frequencies.Grow(objects)
+	p.charge.grow(objects)
 }
 
 // forget drops a remembered object.
@@ -306,6 +336,13 @@ func (l *learningRate) start(window int64) {
 	l.left = l.window
 	l.now = math.Sqrt(2 * math.Ln2 / float64(l.window))
 	l.first = min(max(l.now, lowestRate), highestRate)
+}
+
+// rewindow changes the length of the windows. The present one ends when the longer of the two would.
+func (l *learningRate) rewindow(window int64) {
+	l.left += window - l.window
+	l.left = max(l.left, 1)
+	l.window = window
 }
 
 func (l *learningRate) started() bool { return l.window > 0 }

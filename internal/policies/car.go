@@ -1,5 +1,7 @@
 package policies
 
+import "github.com/cachesim/cachesim/internal/policies/dense"
+
 var carEntry = Entry{
 	Name:    "car",
 	Memory:  Memory{PerObject: 10, PerSlot: 0},
@@ -53,6 +55,11 @@ func (p *car) Insert(r Request) {
 func (p *car) Remove(o Object) {
 	p.referenced[o] = false
 	p.take(o)
+}
+
+func (p *car) Grow(objects int) {
+	p.arcState.Grow(objects)
+	p.referenced = dense.Grown(p.referenced, objects)
 }
 
 func (p *car) ReplayUnit(objects []Object, _ int) (hits, evictions int) {

@@ -26,14 +26,13 @@ type clock struct {
 	ring   []Object
 	hand   int
 	filled int
+	room   int // objects that fit
 }
 
 func newClock(c Config) *clock {
-	p := &clock{turns: make([]uint8, c.Objects), top: 1<<c.Params.Int("bits") - 1, list: dense.NewLists(c.Objects, 1)}
-	if c.Unit {
-		p.ring = make([]Object, min(c.Capacity, int64(c.Objects)))
+	return &clock{
+		turns: make([]uint8, c.Objects), top: 1<<c.Params.Int("bits") - 1, list: dense.NewLists(c.Objects, 1), room: c.room(),
 	}
-	return p
 }
 
 func (p *clock) Hit(r Request) { p.turns[r.Object] = min(p.turns[r.Object]+1, p.top) }
@@ -59,7 +58,15 @@ func (p *clock) Insert(r Request) {
 
 func (p *clock) Remove(o Object) { p.list.Unlink(o) }
 
+func (p *clock) Grow(objects int) {
+	p.turns = dense.Grown(p.turns, objects)
+	p.list.Grow(objects)
+}
+
 func (p *clock) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
+	if p.ring == nil {
+		p.ring = make([]Object, p.room)
+	}
 	turns, top := p.turns, p.top
 	for _, o := range objects {
 		if t := turns[o]; t != 0 {

@@ -97,6 +97,11 @@ func (p *farthestSimilar) Remove(o Object) {
 	p.due[o] = 0
 }
 
+func (p *farthestSimilar) Grow(objects int) {
+	p.coming = dense.GrownWith(p.coming, objects, uint32(Never))
+	p.due = dense.Grown(p.due, objects)
+}
+
 // pass notes that r has come: what was due now is due later.
 func (p *farthestSimilar) pass(r Request) {
 	p.coming[r.Query] = p.nextUse[r.Pos]

@@ -24,24 +24,23 @@ type fifo struct {
 	next     int // where the next arrival goes
 	filled   bool
 	resident []bool
+	config   Config
 }
 
-func newFIFO(c Config) *fifo {
-	p := &fifo{queue: dense.NewLogQueue(c.Objects)}
-	if c.Unit {
-		p.ring = make([]Object, min(c.Capacity, int64(c.Objects)))
-		p.resident = make([]bool, c.Objects)
-	}
-	return p
-}
+func newFIFO(c Config) *fifo { return &fifo{queue: dense.NewLogQueue(c.Objects), config: c} }
 
 func (p *fifo) Hit(Request)           {}
 func (p *fifo) Miss(Request)          {}
 func (p *fifo) Victim(Request) Object { return p.queue.Pop() }
 func (p *fifo) Insert(r Request)      { p.queue.Push(r.Object) }
 func (p *fifo) Remove(o Object)       { p.queue.Remove(o) }
+func (p *fifo) Grow(objects int)      { p.queue.Grow(objects) }
 
 func (p *fifo) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
+	if p.ring == nil {
+		p.ring = make([]Object, p.config.room())
+		p.resident = make([]bool, p.config.Objects)
+	}
 	ring, resident, next := p.ring, p.resident, p.next
 	for _, o := range objects {
 		if resident[o] {

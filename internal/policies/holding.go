@@ -1,6 +1,9 @@
 package policies
 
-import "github.com/cachesim/cachesim/internal/oracle"
+import (
+	"github.com/cachesim/cachesim/internal/oracle"
+	"github.com/cachesim/cachesim/internal/policies/dense"
+)
 
 // holdingQueue is lru or fifo in a cache that holds objects: the one of those not held leaves that was requested, or
 // loaded, longest ago. A hit only takes the time, since nobody asks for the order of what is held. Memory: 4 bytes per
@@ -38,6 +41,8 @@ func (p *holdingQueue) Insert(r Request) { p.last[r.Object] = uint32(r.Pos) }
 
 func (p *holdingQueue) Remove(o Object) { p.free.Clear(p.end - p.last[o]) }
 
+func (p *holdingQueue) Grow(objects int) { p.last = dense.Grown(p.last, objects) }
+
 func (p *holdingQueue) Hold(o Object) { p.Remove(o) }
 
 func (p *holdingQueue) Release(o Object) {
@@ -70,6 +75,11 @@ func (p *holdingLFU) Victim(r Request) Object {
 func (p *holdingLFU) Insert(r Request) {
 	p.lfuInHeap.Insert(r)
 	p.held[r.Object] = true
+}
+
+func (p *holdingLFU) Grow(objects int) {
+	p.lfuInHeap.Grow(objects)
+	p.held, p.parked = dense.Grown(p.held, objects), dense.Grown(p.parked, objects)
 }
 
 func (p *holdingLFU) Hold(o Object) { p.held[o] = true }
@@ -105,6 +115,11 @@ func (p *holdingMarker) Victim(r Request) Object {
 		p.phase++
 	}
 	return p.evict()
+}
+
+func (p *holdingMarker) Grow(objects int) {
+	p.marker.Grow(objects)
+	p.marks = dense.Grown(p.marks, objects)
 }
 
 func (p *holdingMarker) Hold(o Object) { p.Remove(o) }

@@ -120,6 +120,11 @@ func (p *hyperbolic) Insert(r Request) {
 	p.slots.Add(r.Object, hyperbolicInfo{requests: 1, loaded: uint32(r.Pos)})
 }
 
+func (p *hyperbolic) Grow(objects int) {
+	p.slots.Grow(objects)
+	p.sizes.grow(objects)
+}
+
 func (p *hyperbolic) Remove(o Object) { p.slots.Remove(o) }
 
 func (p *hyperbolic) ReplayUnit(objects []Object, first int) (hits, evictions int) {

@@ -8,7 +8,7 @@ var infiniteEntry = Entry{
 		"Computers 1989",
 	Unbounded: true,
 	New: func(c Config) (Policy, error) {
-		return &infinite{keeper: newKeeper(c), seen: make([]bool, c.Objects)}, nil
+		return &infinite{keeper: newKeeper(c)}, nil
 	},
 }
 
@@ -19,6 +19,9 @@ type infinite struct {
 }
 
 func (p *infinite) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
+	if p.seen == nil {
+		p.seen = make([]bool, p.objects)
+	}
 	for _, o := range objects {
 		if p.seen[o] {
 			hits++

@@ -33,3 +33,10 @@ func (p *keeper) Insert(r Request) {
 }
 
 func (p *keeper) Remove(o Object) { p.order.Unlink(o) }
+
+func (p *keeper) Grow(objects int) {
+	p.objects = objects
+	if p.made {
+		p.order.Grow(objects)
+	}
+}

@@ -64,7 +64,8 @@ type lecar struct {
 	recent      dense.LogQueue    // resident objects by recency
 	frequencies dense.Frequencies // of resident objects
 	history     [2]lecarHistory
-	limit       int64 // on the size of each history
+	limit       int64   // on the size of each history
+	bound       float64 // limit, as a multiple of the capacity
 	ghosts      []lecarGhost
 	continued   uint32 // requests of the object being loaded that were remembered
 	charge      charges
@@ -112,6 +113,7 @@ func newLeCaR(c Config) *lecar {
 		ghosts:      make([]lecarGhost, c.Objects),
 		charge:      newCharges(c),
 		limit:       multiple(c.Capacity, c.Params.Float("history")),
+		bound:       c.Params.Float("history"),
 		rate:        c.Params.Float("rate"),
 		logDiscount: math.Log(c.Params.Float("discount")),
 		counts:      c.Params.Bool("counts"),
@@ -178,11 +180,31 @@ func (p *lecar) evict(o Object, by expert) {
 	h.Push(o)
 	h.live++
 	h.size += p.charge.of(o)
+	p.trim(by)
+}
+
+// trim forgets what the expert by evicted longest ago until the rest is within the bound.
+func (p *lecar) trim(by expert) {
+	h := &p.history[by]
 	for h.size > p.limit {
 		if old := h.Pop(); old != lecarGap {
 			p.forget(old, by)
 		}
 	}
+}
+
+func (p *lecar) Resize(capacity int64) {
+	p.limit = multiple(capacity, p.bound)
+	p.trim(recency)
+	p.trim(frequency)
+}
+
+func (p *lecar) Grow(objects int) {
+	p.where = dense.Grown(p.where, objects)
+	p.recent.Grow(objects)
+	p.frequencies.Grow(objects)
+	p.ghosts = dense.Grown(p.ghosts, objects)
+	p.charge.grow(objects)
 }
 
 // forget counts o no longer among what the expert by evicted.

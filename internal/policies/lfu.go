@@ -76,6 +76,13 @@ func (p *lfu) Remove(o Object) {
 	p.frequencies.Remove(o)
 }
 
+func (p *lfu) Grow(objects int) {
+	p.frequencies.Grow(objects)
+	if p.past != nil {
+		p.past = dense.Grown(p.past, objects)
+	}
+}
+
 func (p *lfu) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
 	for _, o := range objects {
 		if p.frequencies.TouchAbove(o) {
@@ -133,6 +140,13 @@ func (p *lfuInHeap) Insert(r Request) {
 func (p *lfuInHeap) Remove(o Object) {
 	p.remember(o, p.heap.Priority(o))
 	p.heap.Remove(o)
+}
+
+func (p *lfuInHeap) Grow(objects int) {
+	p.heap.Grow(objects)
+	if p.past != nil {
+		p.past = dense.Grown(p.past, objects)
+	}
 }
 
 func (p *lfuInHeap) ReplayUnit(objects []Object, _ int) (hits, evictions int) {

@@ -55,6 +55,7 @@ type lhd struct {
 	victimRank float32 // moving average
 
 	exploreBudget int64 // capacity that may still be taken by explorers
+	exploreLimit  int64 // by all of them
 }
 
 type lhdInfo struct {
@@ -85,12 +86,31 @@ func newLHD(c Config) *lhd {
 		due:           c.Params.Int("period"),
 		decay:         float32(c.Params.Float("decay")),
 		recent:        make([]Object, 0, c.Params.Int("recent")),
-		exploreBudget: int64(float64(c.Capacity) * explorerShare),
+		exploreBudget: exploreLimit(c.Capacity),
+		exploreLimit:  exploreLimit(c.Capacity),
 	}
 	cells := p.classes * p.ages
 	p.hits, p.evictions, p.densities = make([]float32, cells), make([]float32, cells), make([]float32, cells)
-	p.setScale(p.scaleFor(int(min(c.Capacity, int64(c.Objects)))))
+	most := c.room()
+	if c.Grows {
+		most = int(min(c.Capacity, math.MaxInt32))
+	}
+	p.setScale(p.scaleFor(most))
 	return p
+}
+
+// exploreLimit returns how much of the capacity explorers may take.
+func exploreLimit(capacity int64) int64 { return int64(float64(capacity) * explorerShare) }
+
+// Resize changes what explorers may take. The unit of the ages follows the number of residents by itself.
+func (p *lhd) Resize(capacity int64) {
+	p.exploreBudget += exploreLimit(capacity) - p.exploreLimit
+	p.exploreLimit = exploreLimit(capacity)
+}
+
+func (p *lhd) Grow(objects int) {
+	p.slots.Grow(objects)
+	p.charges.grow(objects)
 }
 
 // scaleFor returns the shift at which the ages span agesPerOccupancy times that many resident objects.

@@ -50,6 +50,7 @@ type lirs struct {
 	ghostLimit int64
 	residents  int64 // batch path only
 	capacity   int64
+	config     Config
 }
 
 const (
@@ -59,30 +60,59 @@ const (
 
 func newLIRS(c Config) *lirs {
 	p := &lirs{
-		stack:      dense.NewLists(c.Objects, 1),
-		queue:      dense.NewLists(c.Objects, 2),
-		state:      make([]lirsState, c.Objects),
-		scan:       Object(c.Objects),
-		charge:     newCharges(c),
-		lirLimit:   c.Capacity - lirsQueueSize(c),
-		stackLimit: multiple(c.Capacity, c.Params.Float("stack")),
-		ghostLimit: multiple(c.Capacity, c.Params.Float("nonresident")),
-		capacity:   c.Capacity,
+		stack:  dense.NewLists(c.Objects, 1),
+		queue:  dense.NewLists(c.Objects, 2),
+		state:  make([]lirsState, c.Objects),
+		scan:   Object(c.Objects),
+		charge: newCharges(c),
+		config: c,
 	}
-	if c.Params.Float("nonresident") == 0 {
-		p.ghostLimit = math.MaxInt64
-	}
+	p.limitTo(c.Capacity)
 	return p
 }
 
-// lirsQueueSize returns the part of the capacity that the LIR set may not use. The authors' program takes at least two
+// limitTo sets the limits for a capacity.
+func (p *lirs) limitTo(capacity int64) {
+	stack, nonresident := p.config.Params.Float("stack"), p.config.Params.Float("nonresident")
+	p.capacity = capacity
+	p.lirLimit = capacity - p.queueSize()
+	p.stackLimit = multiple(capacity, stack)
+	p.ghostLimit = multiple(capacity, nonresident)
+	if nonresident == 0 {
+		p.ghostLimit = math.MaxInt64
+	}
+}
+
+// Resize moves what no longer fits the LIR set to the queue, and forgets what no longer fits the stack.
+func (p *lirs) Resize(capacity int64) {
+	if capacity == p.capacity {
+		return
+	}
+	p.limitTo(capacity)
+	p.limitLIR()
+	p.limitStack()
+	p.limitGhosts()
+}
+
+func (p *lirs) Grow(objects int) {
+	whole := !p.stack.IsObject(p.scan)
+	p.stack.Grow(objects)
+	p.queue.Grow(objects)
+	p.state = dense.Grown(p.state, objects)
+	p.charge.grow(objects)
+	if whole {
+		p.scan = Object(objects)
+	}
+}
+
+// queueSize returns the part of the capacity that the LIR set may not use. The authors' program takes at least two
 // objects; one object of a tiny cache is left to the LIR set where possible.
-func lirsQueueSize(c Config) int64 {
-	size := multiple(c.Capacity, c.Params.Float("hir"))
-	if !c.Unit {
+func (p *lirs) queueSize() int64 {
+	size := multiple(p.capacity, p.config.Params.Float("hir"))
+	if !p.config.Unit {
 		return size
 	}
-	return max(1, min(max(size, 2), c.Capacity-1))
+	return max(1, min(max(size, 2), p.capacity-1))
 }
 
 func (p *lirs) Hit(r Request) {
@@ -138,12 +168,17 @@ func (p *lirs) Victim(Request) Object {
 	p.state[o] = lirsGhost
 	p.queue.PushFront(lirsGhosts, o)
 	p.ghostSize += p.charge.of(o)
+	p.limitGhosts()
+	return o
+}
+
+// limitGhosts forgets the objects evicted longest ago until the others are within their bound.
+func (p *lirs) limitGhosts() {
 	for p.ghostSize > p.ghostLimit {
 		oldest, _ := p.queue.Back(lirsGhosts)
 		p.pop(oldest)
 		p.leaveStack(oldest)
 	}
-	return o
 }
 
 func (p *lirs) Insert(r Request) {
@@ -182,11 +217,16 @@ func (p *lirs) Remove(o Object) {
 	}
 }
 
-// makeLIR takes o, on top of the stack, into the LIR set. Where that is too large, the objects at the bottom of the
-// stack leave the set for the queue.
+// makeLIR takes o, on top of the stack, into the LIR set.
 func (p *lirs) makeLIR(o Object) {
 	p.state[o] = lirsLIR
 	p.lirSize += p.charge.of(o)
+	p.limitLIR()
+	p.limitStack()
+}
+
+// limitLIR moves the objects at the bottom of the stack from the LIR set to the queue while that is too large.
+func (p *lirs) limitLIR() {
 	for p.lirSize > p.lirLimit {
 		bottom, _ := p.stack.Back(0)
 		p.lirSize -= p.charge.of(bottom)
@@ -195,7 +235,6 @@ func (p *lirs) makeLIR(o Object) {
 		p.queue.PushFront(lirsQueue, bottom)
 		p.prune()
 	}
-	p.limitStack()
 }
 
 // prune takes objects off the bottom of the stack until an LIR object is there.

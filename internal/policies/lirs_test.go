@@ -82,7 +82,8 @@ func TestLIRSQueueSize(t *testing.T) {
 		{100, 1, true, 99}, {100, 0, true, 2}, {350, 0.01, false, 3}, {50, 0.01, false, 0},
 	} {
 		c := Config{Capacity: test.capacity, Unit: test.unit, Params: Values{"hir": test.hir}}
-		if got := lirsQueueSize(c); got != test.want {
+		p := &lirs{config: c, capacity: c.Capacity}
+		if got := p.queueSize(); got != test.want {
 			t.Errorf("%+v: %d", test, got)
 		}
 	}

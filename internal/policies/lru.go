@@ -39,17 +39,11 @@ type lru struct {
 	resident []bool // batch path with a log only: smaller than the stamps of the queue, it stays in the processor's cache
 	chain    chain  // batch path with a list only
 	capacity int    // objects, batch path only
+	objects  int    // batch path only
 }
 
 func newLRU(c Config) *lru {
-	p := &lru{queue: dense.NewLogQueue(c.Objects), capacity: int(c.Capacity)}
-	switch {
-	case c.Unit && c.Objects <= maxChained:
-		p.chain = chain{prev: make([]uint32, c.Objects+1), next: make([]uint32, c.Objects+1), room: int(c.Capacity)}
-	case c.Unit:
-		p.resident = make([]bool, c.Objects)
-	}
-	return p
+	return &lru{queue: dense.NewLogQueue(c.Objects), capacity: int(c.Capacity), objects: c.Objects}
 }
 
 func (p *lru) Hit(r Request)         { p.queue.Renew(r.Object) }
@@ -57,10 +51,17 @@ func (p *lru) Miss(Request)          {}
 func (p *lru) Victim(Request) Object { return p.queue.Pop() }
 func (p *lru) Insert(r Request)      { p.queue.Push(r.Object) }
 func (p *lru) Remove(o Object)       { p.queue.Remove(o) }
+func (p *lru) Grow(objects int)      { p.queue.Grow(objects) }
 
 func (p *lru) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
-	if p.resident == nil {
+	if p.objects <= maxChained {
+		if p.chain.prev == nil {
+			p.chain = chain{prev: make([]uint32, p.objects+1), next: make([]uint32, p.objects+1), room: p.capacity}
+		}
 		return p.chain.replay(objects)
+	}
+	if p.resident == nil {
+		p.resident = make([]bool, p.objects)
 	}
 	return p.replayLog(objects)
 }

@@ -33,7 +33,8 @@ type lruK struct {
 	charge   charges
 	ghosts   int64 // size of the remembered objects
 	limit    int64
-	free     int64 // objects that still fit, batch path only
+	bound    float64 // limit, as a multiple of the capacity
+	free     int64   // objects that still fit, batch path only
 }
 
 type lruKPlace uint8
@@ -60,6 +61,7 @@ func newLRUK(c Config) *lruK {
 		where:    make([]lruKPlace, c.Objects),
 		charge:   newCharges(c),
 		limit:    multiple(c.Capacity, c.Params.Float("history")),
+		bound:    c.Params.Float("history"),
 		free:     c.Capacity,
 	}
 	p.history = make([]uint32, p.k*c.Objects)
@@ -143,12 +145,33 @@ func (p *lruK) Victim(Request) Object {
 	p.where[o] = lruKGhost
 	p.lists.PushFront(lruKGhosts, o)
 	p.ghosts += p.charge.of(o)
+	p.trim()
+	return o
+}
+
+// trim forgets the requests of the objects evicted longest ago until the others are within the bound.
+func (p *lruK) trim() {
 	for p.ghosts > p.limit {
 		old, _ := p.lists.Back(lruKGhosts)
 		p.leaveGhosts(old)
 		clear(p.of(old))
 	}
-	return o
+}
+
+func (p *lruK) Resize(capacity int64) {
+	p.limit = multiple(capacity, p.bound)
+	p.trim()
+}
+
+func (p *lruK) Grow(objects int) {
+	p.eligible.Grow(objects)
+	p.lists.Grow(objects)
+	p.where = dense.Grown(p.where, objects)
+	p.charge.grow(objects)
+	p.history = dense.Grown(p.history, p.k*objects)
+	if p.crp > 0 {
+		p.last = dense.Grown(p.last, objects)
+	}
 }
 
 // release makes the objects eligible whose correlated reference period is over.

@@ -1,6 +1,9 @@
 package policies
 
-import "github.com/cachesim/cachesim/internal/random"
+import (
+	"github.com/cachesim/cachesim/internal/policies/dense"
+	"github.com/cachesim/cachesim/internal/random"
+)
 
 var markerEntry = Entry{
 	Name:   "marker",
@@ -53,6 +56,8 @@ func (p *marker) Remove(o Object) {
 	p.resident = p.resident[:len(p.resident)-1]
 	p.place[o] = 0
 }
+
+func (p *marker) Grow(objects int) { p.place = dense.Grown(p.place, objects) }
 
 func (p *marker) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
 	for _, o := range objects {

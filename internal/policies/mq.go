@@ -31,6 +31,7 @@ type mq struct {
 	queues int
 	ghosts int64 // size of the objects in Qout
 	limit  int64
+	ghost  float64 // limit, as a multiple of the capacity
 	now    uint32
 	// earliest is no later than the expiry of any object at the back of a queue, so that most requests need not look.
 	earliest int64
@@ -66,6 +67,7 @@ func newMQ(c Config) *mq {
 		blocks:   make([]mqBlock, c.Objects),
 		charge:   newCharges(c),
 		limit:    multiple(c.Capacity, c.Params.Float("ghost")),
+		ghost:    c.Params.Float("ghost"),
 		lifetime: int64(c.Params.Int("lifetime")),
 		earliest: math.MaxInt64,
 		capacity: c.Capacity,
@@ -99,12 +101,29 @@ func (p *mq) Victim(Request) Object {
 	p.where[o] = uint8(p.queues)
 	p.lists.PushFront(p.queues, o)
 	p.ghosts += p.charge.of(o)
+	p.trim()
+	return o
+}
+
+// trim forgets the objects evicted longest ago until the others are within the bound.
+func (p *mq) trim() {
 	for p.ghosts > p.limit {
 		old, _ := p.lists.Back(p.queues)
 		p.leaveGhosts(old)
 		p.blocks[old].requests = 0
 	}
-	return o
+}
+
+func (p *mq) Resize(capacity int64) {
+	p.limit = multiple(capacity, p.ghost)
+	p.trim()
+}
+
+func (p *mq) Grow(objects int) {
+	p.lists.Grow(objects)
+	p.where = dense.GrownWith(p.where, objects, mqAbsent)
+	p.blocks = dense.Grown(p.blocks, objects)
+	p.charge.grow(objects)
 }
 
 func (p *mq) leaveGhosts(o Object) {

@@ -17,11 +17,14 @@ type mru struct {
 	resident []bool
 	last     Object
 	free     int64
+	objects  int
 }
 
 func newMRU(c Config) *mru {
-	return &mru{list: dense.NewLists(c.Objects, 1), resident: make([]bool, c.Objects), free: c.Capacity}
+	return &mru{list: dense.NewLists(c.Objects, 1), free: c.Capacity, objects: c.Objects}
 }
+
+func (p *mru) Grow(objects int) { p.list.Grow(objects) }
 
 func (p *mru) Hit(r Request) {
 	p.list.Unlink(r.Object)
@@ -41,6 +44,9 @@ func (p *mru) Insert(r Request) { p.list.PushFront(0, r.Object) }
 func (p *mru) Remove(o Object) { p.list.Unlink(o) }
 
 func (p *mru) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
+	if p.resident == nil {
+		p.resident = make([]bool, p.objects)
+	}
 	resident, last := p.resident, p.last
 	for _, o := range objects {
 		switch {

@@ -54,6 +54,9 @@ func newOPT(c Config, bypass bool) *opt {
 }
 
 func (p *opt) Hit(r Request) {
+	if p.known.due[r.Object] == Never { // it was loaded before it was asked for, by one who did not know
+		p.finished.Clear(r.Object)
+	}
 	p.known.pass(r)
 	p.file(r.Object)
 }
@@ -92,6 +95,14 @@ func (p *opt) Remove(o Object) {
 		return
 	}
 	p.coming.Clear(due)
+}
+
+func (p *opt) Grow(objects int) {
+	p.numObjects = objects
+	p.known.grow(objects)
+	if p.finished != nil {
+		p.finished.Grow(objects)
+	}
 }
 
 func (p *opt) Hold(o Object) { p.Remove(o) }

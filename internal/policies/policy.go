@@ -40,8 +40,8 @@ type Request struct {
 	// Query is the object that is asked for, where Config.Relations is set; Object is then the entry that answers it, or
 	// Query itself where none does.
 	Query Object
-	// Pos is the position in the replayed trace, from 0. Where Reason is not Demand, it is that of the request that the
-	// trace has come to.
+	// Pos is the position in the replayed trace, from 0. Where Reason is not Demand, it is that of the last request that
+	// was served, 0 before the first.
 	Pos    int
 	Size   int64 // what the object is charged: bytes, or 1 where the capacity is in objects; 0 for Shrink
 	Time   int64 // nanoseconds, never decreasing within a well-formed trace; 0 where the trace has no clock
@@ -103,8 +103,8 @@ type Resizer interface {
 // them, begins with a Config.Objects of few and calls Grow before it names a further one, so that thousands of pools
 // take memory by what each has met and not by all objects of the trace.
 type Grower interface {
-	// Grow makes room for objects up to objects-1. What the policy does is the same as if Config.Objects had been as many
-	// from the start. It is not called between batches of ReplayUnit.
+	// Grow makes room for objects up to objects-1. What a policy with Config.Grows does is the same as if Config.Objects
+	// had been as many from the start. Grow is not called between batches of ReplayUnit.
 	Grow(objects int)
 }
 
@@ -133,7 +133,8 @@ const Never = oracle.Never
 type Config struct {
 	Capacity int64  // objects if Unit, otherwise bytes; at least 1
 	Unit     bool   // every object is charged 1
-	Objects  int    // number of distinct objects; every Object is below it
+	Objects  int    // number of distinct objects; every Object is below it, until Grow says otherwise
+	Grows    bool   // Objects are few at first, and Grow will be called
 	Requests int    // length of the trace
 	Seed     uint64 // the only source of randomness
 	Params   Values // every parameter of the Entry, defaults filled in
@@ -160,3 +161,6 @@ type Config struct {
 	// eviction that it caused.
 	Predictor predict.Predictor
 }
+
+// room returns how many objects fit, at most all of them.
+func (c Config) room() int { return int(min(c.Capacity, int64(c.Objects))) }

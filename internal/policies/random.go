@@ -39,6 +39,8 @@ func (p *randomPolicy) Insert(r Request) {
 	}
 }
 
+func (p *randomPolicy) Grow(objects int) { p.resident.Grow(objects) }
+
 func (p *randomPolicy) Remove(o Object) { p.resident.Remove(o) }
 
 func (p *randomPolicy) Hold(o Object) { p.resident.Remove(o) }

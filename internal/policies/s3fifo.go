@@ -37,7 +37,8 @@ type s3fifo struct {
 	move      uint8
 	returning bool // the object now missed was in the ghost queue
 
-	batch s3Batch
+	batch  s3Batch
+	config Config
 }
 
 func newS3FIFO(c Config) (Policy, error) {
@@ -46,18 +47,29 @@ func newS3FIFO(c Config) (Policy, error) {
 	if move > top {
 		return nil, fmt.Errorf("s3fifo: move=%d is never reached, as bits=%d counts to %d", move, bits, top)
 	}
-	small := max(1, multiple(c.Capacity, c.Params.Float("small")))
-	ghost := multiple(c.Capacity, c.Params.Float("ghost"))
-	p := &s3fifo{
-		segments: newSegments(c, ghost, small, c.Capacity-small),
+	return &s3fifo{
+		segments: newSegments(c, s3Limits(c, c.Capacity)...),
 		freq:     make([]uint8, c.Objects),
 		top:      uint8(top),
 		move:     uint8(move),
-	}
-	if c.Unit {
-		p.batch = newS3Batch(c, p)
-	}
-	return p, nil
+		config:   c,
+	}, nil
+}
+
+// s3Limits returns the limits of the three queues.
+func s3Limits(c Config, capacity int64) []int64 {
+	small := max(1, multiple(capacity, c.Params.Float("small")))
+	return []int64{multiple(capacity, c.Params.Float("ghost")), small, capacity - small}
+}
+
+func (p *s3fifo) Resize(capacity int64) {
+	copy(p.limit, s3Limits(p.config, capacity))
+	p.trim(s3Ghost)
+}
+
+func (p *s3fifo) Grow(objects int) {
+	p.segments.Grow(objects)
+	p.freq = dense.Grown(p.freq, objects)
 }
 
 func (p *s3fifo) Hit(r Request) { p.freq[r.Object] = min(p.freq[r.Object]+1, p.top) }
@@ -138,11 +150,10 @@ const (
 )
 
 func newS3Batch(c Config, p *s3fifo) s3Batch {
-	resident := int(min(c.Capacity, int64(c.Objects)))
 	return s3Batch{
 		state: make([]uint8, c.Objects),
-		small: dense.NewRing(resident),
-		main:  dense.NewRing(resident),
+		small: dense.NewRing(c.room()),
+		main:  dense.NewRing(c.room()),
 		ghost: dense.NewLogQueue(c.Objects),
 
 		free:       int(c.Capacity),
@@ -155,6 +166,9 @@ func newS3Batch(c Config, p *s3fifo) s3Batch {
 
 func (p *s3fifo) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
 	b := &p.batch
+	if b.state == nil {
+		*b = newS3Batch(p.config, p)
+	}
 	state, top := b.state, b.top
 	for _, o := range objects {
 		s := state[o]

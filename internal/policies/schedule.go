@@ -1,5 +1,7 @@
 package policies
 
+import "github.com/cachesim/cachesim/internal/policies/dense"
+
 // schedule knows when each object is requested next, for policies that see the whole trace. Of an object that has been
 // requested that is what Config.NextUse said then. Memory: 4 bytes per object after the first miss.
 type schedule struct {
@@ -29,17 +31,29 @@ func (s *schedule) miss(r Request) {
 	if s.due[r.Object] == 0 && !s.ahead {
 		s.lookAhead(r.Pos)
 	}
-	if s.due[r.Object] == 0 {
-		s.due[r.Object] = Never
+	due := &s.due[r.Object]
+	if *due == 0 {
+		*due = Never
+	}
+	for *due <= uint32(r.Pos) { // of requests to objects larger than the cache the policy does not hear
+		*due = s.nextUse[*due]
 	}
 }
 
-// lookAhead finds the first requests of all objects that were not requested before the one at pos.
+// lookAhead finds the first requests after the one at pos of all objects that were not requested so far.
 func (s *schedule) lookAhead(pos int) {
 	s.ahead = true
-	for at := pos; at < len(s.sequence); at++ {
-		if o := s.sequence[at]; s.due[o] == 0 {
+	for at := pos + 1; at < len(s.sequence); at++ {
+		if o := s.sequence[at]; int(o) < len(s.due) && s.due[o] == 0 {
 			s.due[o] = uint32(at)
 		}
+	}
+}
+
+// grow makes room for objects up to objects-1.
+func (s *schedule) grow(objects int) {
+	s.objects = objects
+	if s.due != nil {
+		s.due = dense.Grown(s.due, objects)
 	}
 }

@@ -24,6 +24,20 @@ func newSegments(c Config, limit ...int64) segments {
 	}
 }
 
+// Grow implements Grower.
+func (s *segments) Grow(objects int) {
+	s.list.Grow(objects)
+	s.segment = dense.Grown(s.segment, objects)
+	s.charged.grow(objects)
+}
+
+// trim drops the oldest ghosts of segment k that do not fit.
+func (s *segments) trim(k int) {
+	for s.used[k] > s.limit[k] {
+		s.pop(k)
+	}
+}
+
 // load records what r's object is charged and puts it at the front of segment k.
 func (s *segments) load(k int, r Request) {
 	s.charged.set(r)

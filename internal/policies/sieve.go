@@ -24,15 +24,12 @@ type sieve struct {
 	hand  Object // where the next search for a victim begins
 	begun bool   // hand is valid; otherwise the search begins at the oldest object
 
-	log sieveLog // batch path
+	log    sieveLog // batch path
+	config Config
 }
 
 func newSieve(c Config) *sieve {
-	p := &sieve{state: make([]uint8, c.Objects+1), list: dense.NewLists(c.Objects, 1)}
-	if c.Unit {
-		p.log = newSieveLog(c)
-	}
-	return p
+	return &sieve{state: make([]uint8, c.Objects+1), list: dense.NewLists(c.Objects, 1), config: c}
 }
 
 func (p *sieve) Hit(r Request) { p.state[r.Object] = sieveVisited }
@@ -69,6 +66,11 @@ func (p *sieve) Remove(o Object) {
 	p.list.Unlink(o)
 }
 
+func (p *sieve) Grow(objects int) {
+	p.state = dense.Grown(p.state, objects+1)
+	p.list.Grow(objects)
+}
+
 // sieveLog holds the resident objects in order of arrival, oldest first, for the batch path. An evicted object's entry
 // is overwritten with the number gone, which no object has and whose state stays sieveAbsent. Where the log is full,
 // what is left moves to its start: the log is twice as long as the cache, so that this costs constant time per
@@ -82,11 +84,14 @@ type sieveLog struct {
 }
 
 func newSieveLog(c Config) sieveLog {
-	capacity := int(min(c.Capacity, int64(c.Objects)))
+	capacity := c.room()
 	return sieveLog{entries: make([]Object, 2*capacity), free: capacity, gone: Object(c.Objects)}
 }
 
 func (p *sieve) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
+	if p.log.entries == nil {
+		p.log = newSieveLog(p.config)
+	}
 	state, log := p.state, &p.log
 	for _, o := range objects {
 		if state[o] != sieveAbsent {

@@ -1,7 +1,5 @@
 package policies
 
-import "slices"
-
 var slruEntry = Entry{
 	Name:   "slru",
 	Memory: Memory{PerObject: 9, PerSlot: 0},
@@ -19,21 +17,48 @@ var slruEntry = Entry{
 
 type slru struct {
 	segments
-	top      int // the highest segment
-	capacity int64
-	filled   int64 // resident objects, batch path only
+	top       int // the highest segment that is in use
+	most      int // segments, as many as the capacity permits
+	protected float64
+	capacity  int64
+	filled    int64 // resident objects, batch path only
 }
 
 func newSLRU(c Config) *slru {
-	n := min(int64(c.Params.Int("segments")), c.Capacity)
-	upper := c.Capacity / n
-	if protected := c.Params.Float("protected"); protected > 0 && n > 1 {
-		upper = multiple(c.Capacity, protected) / (n - 1)
-		upper = max(1, min(upper, (c.Capacity-1)/(n-1)))
+	p := &slru{most: c.Params.Int("segments"), protected: c.Params.Float("protected"), capacity: c.Capacity}
+	p.segments = newSegments(c, make([]int64, p.most)...)
+	p.divide()
+	return p
+}
+
+// divide sets the limits of the segments.
+func (p *slru) divide() {
+	n := min(int64(p.most), p.capacity)
+	upper := p.capacity / n
+	if p.protected > 0 && n > 1 {
+		upper = multiple(p.capacity, p.protected) / (n - 1)
+		upper = max(1, min(upper, (p.capacity-1)/(n-1)))
 	}
-	limit := slices.Repeat([]int64{upper}, int(n))
-	limit[0] = c.Capacity - upper*(n-1)
-	return &slru{segments: newSegments(c, limit...), top: int(n) - 1, capacity: c.Capacity}
+	p.top = int(n) - 1
+	for k := range p.limit {
+		p.limit[k] = 0
+		if k <= p.top {
+			p.limit[k] = upper
+		}
+	}
+	p.limit[0] = p.capacity - upper*(n-1)
+}
+
+// Resize lets what overflows the new segments fall, from the highest down.
+func (p *slru) Resize(capacity int64) {
+	if capacity == p.capacity {
+		return
+	}
+	p.capacity = capacity
+	p.divide()
+	for k := p.most - 1; k > 0; k-- {
+		p.spill(k)
+	}
 }
 
 func (p *slru) Hit(r Request) { p.hit(r.Object) }
@@ -118,17 +143,22 @@ func (p *slru) hit(o Object) {
 	p.take(o)
 	p.put(k, o)
 	for ; k > 0; k-- {
-		for p.used[k] > p.limit[k] {
-			v, _ := p.pop(k)
-			p.put(k-1, v)
-		}
+		p.spill(k)
+	}
+}
+
+// spill lets the last objects of segment k fall to the one below until it is within its limit.
+func (p *slru) spill(k int) {
+	for p.used[k] > p.limit[k] {
+		v, _ := p.pop(k)
+		p.put(k-1, v)
 	}
 }
 
 // target returns the lowest segment with room for size; where none has, the lowest.
 func (p *slru) target(size int64) int {
-	for k := range p.limit {
-		if p.used[k]+size <= p.limit[k] {
+	for k, limit := range p.limit[:p.top+1] {
+		if p.used[k]+size <= limit {
 			return k
 		}
 	}

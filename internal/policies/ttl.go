@@ -43,8 +43,9 @@ type ttl struct {
 	renew    bool
 	begun    []int64 // per resident object: when its life began, in nanoseconds or requests
 	life     int64
-	requests bool  // are the unit
-	heard    int64 // requests so far
+	perSlot  float64 // where the unit is the capacity, requests per object that fits; 0 elsewhere
+	requests bool    // are the unit
+	heard    int64   // requests so far
 }
 
 func newTTL(c Config) (*ttl, error) {
@@ -69,10 +70,28 @@ func newTTL(c Config) (*ttl, error) {
 		return nil, errors.New("unit=capacity counts objects; write unit=seconds or unit=requests where the capacity " +
 			"counts bytes")
 	case unit == ttlCapacity:
+		p.perSlot = units
 		units *= float64(c.Capacity)
 	}
-	p.life = max(1, int64(min(units, longestLife)))
+	p.live(units)
 	return p, nil
+}
+
+// live sets the life of an object.
+func (p *ttl) live(units float64) { p.life = max(1, int64(min(units, longestLife))) }
+
+func (p *ttl) Resize(capacity int64) {
+	if p.perSlot > 0 {
+		p.live(p.perSlot * float64(capacity))
+	}
+}
+
+func (p *ttl) Grow(objects int) {
+	p.begun = dense.Grown(p.begun, objects)
+	p.expiry.Grow(objects)
+	if !p.byExpiry {
+		p.order.Grow(objects)
+	}
 }
 
 // longestLife is more than a trace has nanoseconds or requests.

@@ -17,10 +17,13 @@ type uniform struct {
 }
 
 func newUniform(c Config) *uniform {
-	return &uniform{keeper: newKeeper(c), resident: make([]bool, c.Objects), free: c.Capacity}
+	return &uniform{keeper: newKeeper(c), free: c.Capacity}
 }
 
 func (p *uniform) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
+	if p.resident == nil {
+		p.resident = make([]bool, p.objects)
+	}
 	resident := p.resident
 	for _, o := range objects {
 		if resident[o] {

@@ -1,6 +1,9 @@
 package policies
 
 import (
+	"math"
+	"slices"
+
 	"github.com/cachesim/cachesim/internal/policies/dense"
 	"github.com/cachesim/cachesim/internal/random"
 )
@@ -60,36 +63,74 @@ type wTinyLFU struct {
 	byBytes  bool // then the sketch grows with the number of resident objects
 	admitted bool // the missed object has been admitted right to the main part
 	free     int64
+	capacity int64
+	most     int // objects there may be
+
+	windowed          bool    // w-tinylfu
+	window, protected float64 // its parameters
 }
 
 func newWTinyLFU(c Config) *wTinyLFU {
 	p := newTinyLFU(c)
-	main := min(int64(float64(c.Capacity)*(1-c.Params.Float("window"))), c.Capacity-1)
-	p.limit[inWindow] = c.Capacity - main
-	p.limit[inProtected] = int64(float64(main) * c.Params.Float("protected"))
+	p.window, p.protected = c.Params.Float("window"), c.Params.Float("protected")
+	p.windowed = true
+	p.divide(c.Capacity)
 	return p
 }
 
 func newTinyLFU(c Config) *wTinyLFU {
 	p := &wTinyLFU{
 		lists:    dense.NewLists(c.Objects, 3),
-		segment:  make([]uint8, c.Objects),
+		segment:  slices.Repeat([]uint8{notResident}, c.Objects),
 		sizes:    newCharges(c),
 		counters: c.Params.Int("counters"),
 		sample:   c.Params.Int("sample"),
 		byBytes:  !c.Unit,
 		free:     c.Capacity,
+		capacity: c.Capacity,
+		most:     c.Objects,
 	}
-	for o := range p.segment {
-		p.segment[o] = notResident
+	if c.Grows {
+		p.most = math.MaxInt32
 	}
-	objects := min(c.Capacity, int64(c.Objects))
+	objects := p.room()
 	if !c.Unit {
 		objects = min(objects, 64)
 	}
-	p.sketch = dense.NewSketch(int(objects)*p.counters, int(objects)*p.sample, c.Params.Bool("doorkeeper"),
-		random.Scramble(c.Seed))
+	p.sketch = dense.NewSketch(objects*p.counters, objects*p.sample, c.Params.Bool("doorkeeper"), random.Scramble(c.Seed))
 	return p
+}
+
+// room returns how many objects fit where each is charged 1, at most all there are.
+func (p *wTinyLFU) room() int { return int(min(p.capacity, int64(p.most))) }
+
+// divide sets the limits of the segments.
+func (p *wTinyLFU) divide(capacity int64) {
+	main := min(int64(float64(capacity)*(1-p.window)), capacity-1)
+	p.limit[inWindow] = capacity - main
+	p.limit[inProtected] = int64(float64(main) * p.protected)
+}
+
+// Resize moves what overflows the segments to probation. What the sketch has counted stays.
+func (p *wTinyLFU) Resize(capacity int64) {
+	if capacity == p.capacity {
+		return
+	}
+	p.capacity = capacity
+	if p.windowed {
+		p.divide(capacity)
+		p.leaveWindow()
+		p.demote()
+	}
+	if !p.byBytes {
+		p.sketch.Grow(p.room()*p.counters, p.room()*p.sample)
+	}
+}
+
+func (p *wTinyLFU) Grow(objects int) {
+	p.lists.Grow(objects)
+	p.segment = dense.GrownWith(p.segment, objects, notResident)
+	p.sizes.grow(objects)
 }
 
 // enter makes o the most recent object of segment s.
@@ -187,6 +228,11 @@ func (p *wTinyLFU) Insert(r Request) {
 		p.fitSketch()
 	}
 	p.enter(inWindow, r.Object)
+	p.leaveWindow()
+}
+
+// leaveWindow moves the least recent objects of the window to probation until the window keeps its limit.
+func (p *wTinyLFU) leaveWindow() {
 	for p.used[inWindow] > p.limit[inWindow] {
 		o, _ := p.lists.Back(inWindow)
 		p.leave(o)

@@ -54,6 +54,13 @@ func NewKept(p Predictor, objects int) Kept {
 	return k
 }
 
+// Grow makes room for objects up to objects-1.
+func (k *Kept) Grow(objects int) {
+	if more := objects - len(k.noted); k.noted != nil && more > 0 {
+		k.noted = append(k.noted, make([]int32, more)...)
+	}
+}
+
 // Lasts reports whether predictions last at all.
 func (k *Kept) Lasts() bool { return k.predictor != nil }
 

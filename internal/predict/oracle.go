@@ -78,7 +78,7 @@ func checkNoise(v params.Values) error {
 type future struct {
 	nextUse []uint32
 	never   float64                                     // the time that stands for no further request
-	next    []float64                                   // per object, as of its last observed request
+	next    []float64                                   // per object, as of its last observed request; the first before
 	disturb func(next float64, bits *rand.Rand) float64 // nil: exact
 	seed    uint64
 	groups  []int // where the noise of those that come together begins; nil: each request has its own
@@ -124,8 +124,19 @@ func newNoisy(c Config) (Predictor, error) {
 
 func newFuture(c Config) *future {
 	source := &rand.PCG{}
-	return &future{nextUse: c.NextUse, never: Never, next: make([]float64, c.Count), seed: c.Seed, source: source,
-		bits: rand.New(source)}
+	f := &future{nextUse: c.NextUse, never: Never, next: slices.Repeat([]float64{Never}, c.Count), seed: c.Seed,
+		source: source, bits: rand.New(source)}
+	for pos, o := range slices.Backward(c.Objects) {
+		f.next[o] = float64(pos)
+	}
+	return f
+}
+
+// Grow makes room for objects up to objects-1.
+func (f *future) Grow(objects int) {
+	if more := objects - len(f.next); more > 0 {
+		f.next = append(f.next, slices.Repeat([]float64{Never}, more)...)
+	}
 }
 
 func (f *future) Observe(o Object, pos int) {

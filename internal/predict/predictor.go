@@ -28,7 +28,8 @@ type Predictor interface {
 	// call.
 	Observe(o Object, pos int)
 	// Predict sets next[i] to the predicted time of the next request to objects[i], as of the request at position pos,
-	// which is not yet observed. All of the objects have been observed before.
+	// which is not yet observed. All of the objects have been observed before, but for those that a cache has loaded
+	// without a request: of those it says what it can, and what it says of them need not mean anything.
 	Predict(objects []Object, pos int, next []float64)
 	// Steady reports whether the prediction for an object stays the same from one of its requests to the next, so that who
 	// asks may ask once after Observe and keep the answer.

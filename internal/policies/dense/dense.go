@@ -3,5 +3,23 @@
 // loops, which keep them in registers.
 package dense
 
+import "slices"
+
 // Object is the number of an object, from 0.
 type Object = uint32
+
+// Grown returns a column with room for objects up to n-1. What is new is zero.
+func Grown[T any](column []T, n int) []T {
+	if more := n - len(column); more > 0 {
+		column = append(column, make([]T, more)...)
+	}
+	return column
+}
+
+// GrownWith is Grown where what is new is not zero.
+func GrownWith[T any](column []T, n int, value T) []T {
+	if more := n - len(column); more > 0 {
+		column = append(column, slices.Repeat([]T{value}, more)...)
+	}
+	return column
+}

@@ -55,6 +55,32 @@ func NewFrequencies(n, requests int) Frequencies {
 	return f
 }
 
+// Grow makes room for objects up to n-1.
+func (f *Frequencies) Grow(n int) {
+	shift := uint32(max(n-int(f.n), 0))
+	if shift == 0 {
+		return
+	}
+	was, before := f.n, f.nodes
+	f.n += shift
+	f.nodes = make([]frequencyNode, len(before)+int(shift), len(before)+int(shift)+cap(f.lists)-len(f.lists))
+	copy(f.nodes, before[:was])
+	copy(f.nodes[f.n:], before[was:])
+	moved := func(link uint32) uint32 {
+		if link >= was {
+			return link + shift
+		}
+		return link
+	}
+	for i := range f.nodes {
+		node := &f.nodes[i]
+		onList := i >= int(f.n) || node.list != 0 && node.list != aboveCeiling
+		if onList {
+			node.prev, node.next = moved(node.prev), moved(node.next)
+		}
+	}
+}
+
 // Has reports whether o is in the collection.
 func (f *Frequencies) Has(o Object) bool { return f.nodes[o].list != 0 }
 

@@ -37,6 +37,14 @@ func (a heapEntry) before(b heapEntry) bool {
 // NewLazyHeap returns an empty heap over n objects.
 func NewLazyHeap(n int) LazyHeap { return LazyHeap{states: make([]heapState, n)} }
 
+// Grow makes room for objects up to n-1.
+func (h *LazyHeap) Grow(n int) {
+	h.states = Grown(h.states, n)
+	if h.removed != nil {
+		h.removed = Grown(h.removed, n)
+	}
+}
+
 // Has reports whether o is in the heap.
 func (h *LazyHeap) Has(o Object) bool { return h.states[o].requests != 0 }
 

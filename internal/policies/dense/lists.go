@@ -119,3 +119,20 @@ func (l *Lists) PopBack(k int) Object {
 	l.setNext(before, l.n+uint32(k))
 	return o
 }
+
+// Grow makes room for objects up to n-1.
+func (l *Lists) Grow(n int) {
+	if n <= len(l.prev) {
+		return
+	}
+	l.prev, l.next = Grown(l.prev, n), Grown(l.next, n)
+	was := l.n
+	l.n = uint32(n)
+	for k := range l.ends {
+		if ends, end := &l.ends[k], l.end(k); ends.first >= was { // an end of before: the list is empty
+			ends.first, ends.last = end, end
+		} else {
+			l.prev[ends.first], l.next[ends.last] = end, end
+		}
+	}
+}

@@ -19,6 +19,9 @@ func NewLogQueue(n int) LogQueue {
 	return LogQueue{Log: make([]Object, 64), Stamp: make([]uint32, n), Tail: 1, End: 1}
 }
 
+// Grow makes room for objects up to n-1.
+func (q *LogQueue) Grow(n int) { q.Stamp = Grown(q.Stamp, n) }
+
 // Has reports whether o is queued.
 func (q *LogQueue) Has(o Object) bool { return q.Stamp[o] != 0 }
 

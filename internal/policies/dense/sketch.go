@@ -41,6 +41,16 @@ func NewSketch(counters, sample int, doorkeeper bool, seed uint64) Sketch {
 // Counters returns how many counters the sketch has.
 func (s *Sketch) Counters() int { return len(s.words) * wordCounters }
 
+// Grow makes the sketch one of at least that many counters. What was counted is estimated as before.
+func (s *Sketch) Grow(counters, sample int) {
+	for s.Counters() < counters { // the blocks of an object's hash are chosen by its lowest bits
+		s.words = append(s.words, s.words...)
+		s.door = append(s.door, s.door...)
+		s.blockMask = 2*s.blockMask + 1
+	}
+	s.sample = max(sample, 1)
+}
+
 // Fit keeps the sample in proportion to what is counted, and begins a sketch of twice as many counters where there are
 // fewer than that.
 func (s *Sketch) Fit(counters, sample int) {

@@ -66,3 +66,6 @@ func (s *Slots[T]) fillHole() {
 	}
 	s.Objects, s.Infos = s.Objects[:last], s.Infos[:last]
 }
+
+// Grow makes room for objects up to n-1.
+func (s *Slots[T]) Grow(n int) { s.At = Grown(s.At, n) }

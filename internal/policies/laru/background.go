@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/dense"
 	"github.com/cachesim/cachesim/internal/predict"
 )
 
@@ -31,6 +32,12 @@ type worker struct {
 func newWorker(objects, latency int) *worker {
 	return &worker{known: slices.Repeat([]float64{predict.Never}, objects), batchOf: make([]uint32, objects),
 		latency: latency}
+}
+
+// grow makes room for objects up to objects-1.
+func (w *worker) grow(objects int) {
+	w.known = dense.GrownWith(w.known, objects, predict.Never)
+	w.batchOf = dense.Grown(w.batchOf, objects)
 }
 
 // late reports whether what is being predicted is not known yet to the request at pos.

@@ -26,11 +26,12 @@ func read(v policies.Values, capacity int) (settings, error) {
 		return settings{}, err
 	}
 	return settings{
-		confidence: confidence{b: v.Float("b"), power: 1, capacity: capacity, candidates: capacity, decayEvery: decayEvery},
-		bitset:     v.Text("marks") == marksBitset,
-		async:      v.Text("mode") == modeAsync,
-		batch:      v.Int("batch"),
-		latency:    v.Int("latency"),
+		confidence: confidence{b: v.Float("b"), power: 1, capacity: capacity, candidates: capacity,
+			decay: v.Text("decay"), decayEvery: decayEvery},
+		bitset:  v.Text("marks") == marksBitset,
+		async:   v.Text("mode") == modeAsync,
+		batch:   v.Int("batch"),
+		latency: v.Int("latency"),
 	}, nil
 }
 
@@ -53,13 +54,21 @@ type confidence struct {
 	b          float64
 	power      float64 // 1/lambda
 	capacity   int
-	candidates int // least recently used objects among which predictions choose, at least 1
+	candidates int    // least recently used objects among which predictions choose, at least 1
+	decay      string // as its parameter says
 	decayEvery int
 	fallbacks  int // since lambda last shrank, in this phase
 }
 
 // candidatesOf returns how many of the objects that may leave are candidates, where those are not all.
 func (c *confidence) candidatesOf(objects int) int { return max(1, int(float64(objects)/c.power)) }
+
+// resize changes the capacity. The confidence stays.
+func (c *confidence) resize(capacity int) {
+	c.capacity = capacity
+	c.candidates = c.candidatesOf(capacity)
+	c.decayEvery, _ = parseDecay(c.decay, capacity) // it could be read before
+}
 
 // lambda returns the confidence, 1 or less.
 func (c *confidence) lambda() float64 { return 1 / c.power }

@@ -128,6 +128,19 @@ func (p *laru) Insert(r policies.Request) {
 
 func (p *laru) Remove(o policies.Object) { p.recency.remove(o, 0) }
 
+func (p *laru) Resize(capacity int64) {
+	p.capacity = int(capacity)
+	p.confidence.resize(p.capacity)
+}
+
+func (p *laru) Grow(objects int) {
+	p.recency.grow(objects)
+	p.kept.Grow(objects)
+	if p.background != nil {
+		p.background.grow(objects)
+	}
+}
+
 func (p *laru) ReplayUnit(objects []policies.Object, first int) (hits, evictions int) {
 	r := &p.recency
 	for k, o := range objects {

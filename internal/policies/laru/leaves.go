@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/dense"
 	"github.com/cachesim/cachesim/internal/predict"
 )
 
@@ -125,6 +126,13 @@ func (p *onLeaves) Remove(o policies.Object) {
 		mark = p.mark(o)
 	}
 	p.order.remove(o, mark)
+}
+
+func (p *onLeaves) Resize(capacity int64) { p.confidence.resize(int(capacity)) }
+
+func (p *onLeaves) Grow(objects int) {
+	p.order.grow(objects)
+	p.kept.Grow(objects)
 }
 
 func (p *onLeaves) Hold(o policies.Object) { p.order.hold(o) }
@@ -299,9 +307,14 @@ func (l *leafOrder) appendUnasked(slots []uint32) []uint32 {
 
 // compact moves the objects to the start of the log.
 func (l *leafOrder) compact() {
+	last := l.end
+	if l.needsSlots(l.residents) {
+		l.addSlots()
+		l.unasked = dense.Grown(l.unasked, len(l.occupied))
+	}
 	keys := l.next.levels[0]
 	end, bound, oldEnd := 0, 0, 0
-	for slot, o := range l.objects {
+	for slot, o := range l.objects[:last] {
 		if l.place[o] != resident|uint32(slot) {
 			continue
 		}

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/dense"
 )
 
 // resident in the place of an object says that the rest is its slot.
@@ -38,9 +39,28 @@ type recency struct {
 func newRecency(n, capacity int) recency {
 	slots := (2*min(capacity, n) + 127) &^ 63
 	return recency{
-		place: make([]uint32, n), objects: make([]policies.Object, slots), occupied: make([]uint64,
-			slots/64), next: newMaxima(slots),
+		place:    make([]uint32, n),
+		objects:  make([]policies.Object, slots),
+		occupied: make([]uint64, slots/64),
+		next:     newMaxima(slots),
 	}
+}
+
+// grow makes room for objects up to objects-1. The slots grow when they are full.
+func (r *recency) grow(objects int) { r.place = dense.Grown(r.place, objects) }
+
+// needsSlots reports whether more than half of the slots would be full of so many objects. Their number is twice that
+// of the objects that fit, unless the cache grew.
+func (r *recency) needsSlots(objects int) bool { return 2*objects > len(r.objects) }
+
+// addSlots doubles the slots. The maxima are to be rebuilt.
+func (r *recency) addSlots() {
+	slots := 2 * len(r.objects)
+	r.objects = dense.Grown(r.objects, slots)
+	r.occupied = dense.Grown(r.occupied, slots/64)
+	keys := r.next.levels[0]
+	r.next = newMaxima(slots)
+	copy(r.next.levels[0], keys)
 }
 
 // has reports whether o is resident.
@@ -159,6 +179,9 @@ func (r *recency) latestBeforeBound() policies.Object { return r.objects[r.next.
 
 // compact moves the objects to the start of the log.
 func (r *recency) compact() {
+	if r.needsSlots(r.live) {
+		r.addSlots()
+	}
 	keys := r.next.levels[0]
 	end, known := 0, 0
 	for at, word := range r.occupied {

@@ -107,6 +107,7 @@ type combination struct {
 	followed  int
 	cache     lazy
 	switches  int
+	pos       int // of the last request
 }
 
 // switching decides which of two simulated policies is followed.
@@ -148,6 +149,20 @@ func (p *combination) Insert(r policies.Request) {
 	p.observe(r)
 }
 
+// Resize changes the capacity of both policies.
+func (p *combination) Resize(capacity int64) {
+	for i, s := range p.policies {
+		s.resize(capacity, p.pos, func(victim policies.Object) { p.cache.targetEvicts(i, victim) })
+	}
+}
+
+func (p *combination) Grow(objects int) {
+	p.cache.grow(objects)
+	for _, s := range p.policies {
+		s.grow(objects)
+	}
+}
+
 func (p *combination) Remove(o policies.Object) { p.cache.remove(o) }
 
 // switchMetrics are those of policies that follow one of several.
@@ -161,6 +176,7 @@ func (p *combination) Counters() []policies.Counter {
 }
 
 func (p *combination) serve(r policies.Request) {
+	p.pos = r.Pos
 	var missed [2]bool
 	for i, s := range p.policies {
 		victim, evicted, hit := s.serve(r)

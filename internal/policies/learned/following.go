@@ -13,13 +13,31 @@ type following struct {
 	cache     lazy       // what is really resident
 	simulated members    // what it follows
 	// serve brings the simulated cache into its state after a request.
-	serve func(policies.Request)
+	serve    func(policies.Request)
+	capacity int
+	pos      int // of the last request
 }
 
 func newFollowing(c policies.Config) (following, error) {
 	followed, err := newSimulated(c, fpbAlone)
 	return following{predictor: c.Predictor, followed: followed, cache: newLazy(c.Objects, 1),
-		simulated: newMembers(c.Objects)}, err
+		simulated: newMembers(c.Objects), capacity: int(c.Capacity)}, err
+}
+
+// resize changes the capacity of the cache of fpb, and empties the simulated one: what it does next it does as from an
+// empty cache, while what is really resident stays until its room is needed. evicted hears what leaves fpb.
+func (f *following) resize(capacity int64, evicted func(victim policies.Object)) {
+	f.capacity = int(capacity)
+	f.followed.resize(capacity, f.pos, evicted)
+	for len(f.simulated.list) > 0 {
+		f.drop(f.simulated.list[len(f.simulated.list)-1])
+	}
+}
+
+func (f *following) Grow(objects int) {
+	f.followed.grow(objects)
+	f.cache.grow(objects)
+	f.simulated.grow(objects)
 }
 
 func (f *following) Hit(r policies.Request) {
@@ -72,6 +90,7 @@ func (f *following) Insert(r policies.Request) {
 func (f *following) Remove(o policies.Object) { f.cache.remove(o) }
 
 func (f *following) request(r policies.Request) {
+	f.pos = r.Pos
 	f.serve(r)
 	f.cache.request(r.Object, r.Pos)
 }

@@ -2,8 +2,10 @@ package learned
 
 import (
 	"math/rand/v2"
+	"slices"
 
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/dense"
 )
 
 var followRobustEntry = policies.Entry{
@@ -29,10 +31,9 @@ var followRobustEntry = policies.Entry{
 // A request costs the logarithm of the capacity, averaged.
 type followRobust struct {
 	following
-	recent   *simulated // lru: the last distinct objects that fit
-	optimum  prefixOptimum
-	capacity int
-	bits     *rand.Rand
+	recent  *simulated // lru: the last distinct objects that fit
+	optimum prefixOptimum
+	bits    *rand.Rand
 
 	predicted members // the cache of fpb when it was last looked at
 	// what may have come into the cache of fpb or left it since, the first `capacity` of them
@@ -60,14 +61,11 @@ func newFollowRobust(c policies.Config) (policies.Policy, error) {
 	}
 	recent, err := newSimulated(c, named("lru"))
 	p := &followRobust{
-		following: f,
-		recent:    recent,
-		optimum:   newPrefixOptimum(c),
-		capacity:  int(c.Capacity),
-		bits:      rand.New(rand.NewPCG(c.Seed, 0)),
-		predicted: newMembers(
-			c.Objects,
-		),
+		following:   f,
+		recent:      recent,
+		optimum:     newPrefixOptimum(c),
+		bits:        rand.New(rand.NewPCG(c.Seed, 0)),
+		predicted:   newMembers(c.Objects),
 		unpredicted: newMembers(c.Objects),
 		unmarked:    newMembers(c.Objects),
 		marked:      make([]uint32, c.Objects),
@@ -78,10 +76,37 @@ func newFollowRobust(c policies.Config) (policies.Policy, error) {
 	return p, err
 }
 
+// Resize begins anew as a follower, with what fpb holds by then.
+func (p *followRobust) Resize(capacity int64) {
+	if int(capacity) == p.capacity {
+		return
+	}
+	for _, o := range slices.Clone(p.simulated.list) {
+		p.release(o)
+	}
+	p.resize(capacity, p.change)
+	p.lookAtPredicted()
+	p.recent.resize(capacity, p.pos, func(policies.Object) {})
+	p.optimum.restart(capacity)
+	p.misses, p.optMisses, p.robust = 0, 0, false
+}
+
+func (p *followRobust) Grow(objects int) {
+	p.following.Grow(objects)
+	p.recent.grow(objects)
+	p.optimum.grow(objects)
+	for _, set := range []*members{&p.predicted, &p.unpredicted, &p.unmarked} {
+		set.grow(objects)
+	}
+	p.marked = dense.Grown(p.marked, objects)
+	p.startedIn = dense.Grown(p.startedIn, objects)
+	p.missing = dense.Grown(p.missing, objects)
+}
+
 // simulate brings the simulated cache into its state after r.
 func (p *followRobust) simulate(r policies.Request) {
 	o := r.Object
-	optHit := p.optimum.request(o, r.Pos)
+	optHit := p.optimum.request(o)
 	p.follow(r)
 	switch {
 	case p.robust:
@@ -205,7 +230,7 @@ func (p *followRobust) startWindow() {
 // lookAtPredicted takes over what the cache of fpb holds now. Where it may have changed in more places than are
 // remembered, all are looked at.
 func (p *followRobust) lookAtPredicted() {
-	if len(p.changed) == p.capacity {
+	if len(p.changed) >= p.capacity {
 		p.changed = append(p.changed, p.predicted.list...)
 		p.changed = append(p.changed, p.followed.list...)
 	}

@@ -2,6 +2,7 @@ package learned
 
 import (
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/dense"
 	"github.com/cachesim/cachesim/internal/predict"
 )
 
@@ -28,6 +29,12 @@ func newForecast(p predict.Predictor, objects int) forecast {
 		predictor: p, steady: p.Steady(), kept: predict.NewKept(p, objects),
 		place: make([]uint32, objects), requested: make([]uint32, objects),
 	}
+}
+
+// grow makes room for objects up to objects-1.
+func (f *forecast) grow(objects int) {
+	f.place, f.requested = dense.Grown(f.place, objects), dense.Grown(f.requested, objects)
+	f.kept.Grow(objects)
 }
 
 func (f *forecast) has(o policies.Object) bool { return f.place[o] != 0 }

@@ -58,6 +58,8 @@ func (p *fpb) insert(r policies.Request) {
 	}
 }
 
+func (p *fpb) Grow(objects int) { p.residents.grow(objects) }
+
 func (p *fpb) Remove(o policies.Object) { p.residents.remove(o) }
 
 func (p *fpb) ReplayUnit(objects []policies.Object, first int) (hits, evictions int) {

@@ -50,10 +50,11 @@ func (p *fpbBinary) Miss(policies.Request) {}
 func (p *fpbBinary) Victim(policies.Request) policies.Object { return p.evict() }
 
 func (p *fpbBinary) Insert(r policies.Request) {
-	if r.Reason == policies.Demand {
-		p.predictor.Observe(r.Object, r.Pos)
+	if r.Reason != policies.Demand { // labels are of requests
+		p.staying.add(r.Object)
+		return
 	}
-	p.file(r.Object)
+	p.load(r.Object, r.Pos)
 }
 
 func (p *fpbBinary) Remove(o policies.Object) {
@@ -62,6 +63,11 @@ func (p *fpbBinary) Remove(o policies.Object) {
 	} else {
 		p.staying.remove(o)
 	}
+}
+
+func (p *fpbBinary) Grow(objects int) {
+	p.leaving.grow(objects)
+	p.staying.grow(objects)
 }
 
 func (p *fpbBinary) ReplayUnit(objects []policies.Object, first int) (hits, evictions int) {
@@ -87,11 +93,6 @@ func (p *fpbBinary) hit(o policies.Object, pos int) {
 
 func (p *fpbBinary) load(o policies.Object, pos int) {
 	p.predictor.Observe(o, pos)
-	p.file(o)
-}
-
-// file puts o where its label says.
-func (p *fpbBinary) file(o policies.Object) {
 	if p.labeler.Evict(o) {
 		p.leaving.add(o)
 	} else {

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/dense"
 	"github.com/cachesim/cachesim/internal/predict"
 )
 
@@ -84,6 +85,13 @@ func (p *guard) Remove(o policies.Object) {
 	} else {
 		p.unguarded.remove(o)
 	}
+}
+
+func (p *guard) Grow(objects int) {
+	p.unguarded.grow(objects)
+	p.guarded.grow(objects)
+	p.old.grow(objects)
+	p.evictedIn = dense.Grown(p.evictedIn, objects)
 }
 
 func (p *guard) ReplayUnit(objects []policies.Object, first int) (hits, evictions int) {

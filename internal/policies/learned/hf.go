@@ -1,6 +1,8 @@
 package learned
 
 import (
+	"slices"
+
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/dense"
 	"github.com/cachesim/cachesim/internal/policies/slabs"
@@ -31,19 +33,19 @@ var hfEntry = policies.Entry{
 type hf struct {
 	predictor  predict.Predictor
 	recency    dense.Lists // of residents, most recently used in front
+	most       int         // candidates
 	candidates []policies.Object
 	next       []float64
 	held       []bool // nil where the cache holds nothing
 	resident   []bool // batch path only
 	room       int    // objects that still fit, batch path only
+	objects    int    // batch path only
 }
 
 func newHF(c policies.Config) *hf {
-	n := min(c.Params.Int("candidates"), int(c.Capacity), c.Objects)
 	p := &hf{
-		predictor: c.Predictor, recency: dense.NewLists(c.Objects, 1),
-		candidates: make([]policies.Object, 0, n), next: make([]float64, n),
-		resident: make([]bool, c.Objects), room: int(c.Capacity),
+		predictor: c.Predictor, recency: dense.NewLists(c.Objects, 1), most: c.Params.Int("candidates"),
+		room: int(c.Capacity), objects: c.Objects,
 	}
 	if c.Holds {
 		p.held = make([]bool, c.Objects)
@@ -70,6 +72,13 @@ func (p *hf) Insert(r policies.Request) {
 	}
 }
 
+func (p *hf) Grow(objects int) {
+	p.recency.Grow(objects)
+	if p.held != nil {
+		p.held = dense.Grown(p.held, objects)
+	}
+}
+
 func (p *hf) Remove(o policies.Object) { p.recency.Unlink(o) }
 
 func (p *hf) Hold(o policies.Object) { p.held[o] = true }
@@ -77,6 +86,9 @@ func (p *hf) Hold(o policies.Object) { p.held[o] = true }
 func (p *hf) Release(o policies.Object) { p.held[o] = false }
 
 func (p *hf) ReplayUnit(objects []policies.Object, first int) (hits, evictions int) {
+	if p.resident == nil {
+		p.resident = make([]bool, p.objects)
+	}
 	for i, o := range objects {
 		switch {
 		case p.resident[o]:
@@ -99,12 +111,13 @@ func (p *hf) ReplayUnit(objects []policies.Object, first int) (hits, evictions i
 
 func (p *hf) evict(pos int) policies.Object {
 	p.candidates = p.candidates[:0]
-	for o, ok := p.recency.Back(0); ok && len(p.candidates) < cap(p.candidates); o, ok = p.recency.Before(o) {
+	for o, ok := p.recency.Back(0); ok && len(p.candidates) < p.most; o, ok = p.recency.Before(o) {
 		if p.held == nil || !p.held[o] {
 			p.candidates = append(p.candidates, o)
 		}
 	}
-	next := p.next[:len(p.candidates)]
+	p.next = slices.Grow(p.next[:0], len(p.candidates))[:len(p.candidates)]
+	next := p.next
 	p.predictor.Predict(p.candidates, pos, next)
 	latest := 0
 	for i := range next {

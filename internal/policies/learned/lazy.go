@@ -2,6 +2,7 @@ package learned
 
 import (
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/dense"
 	"github.com/cachesim/cachesim/internal/predict"
 )
 
@@ -22,6 +23,14 @@ func newLazy(objects, targets int) lazy {
 		l.surplus[t] = newForecast(equalPredictions{}, objects)
 	}
 	return l
+}
+
+// grow makes room for objects up to objects-1.
+func (l *lazy) grow(objects int) {
+	l.resident = dense.Grown(l.resident, objects)
+	for t := range l.surplus {
+		l.surplus[t].grow(objects)
+	}
 }
 
 // equalPredictions leave it to recency which member of a forecast is the latest.
@@ -132,4 +141,23 @@ func (s *simulated) giveUp(pos int) policies.Object {
 	})
 	s.remove(victim)
 	return victim
+}
+
+// resize changes the capacity; evicted hears what leaves for that.
+func (s *simulated) resize(capacity int64, pos int, evicted func(victim policies.Object)) {
+	s.capacity = int(capacity)
+	if p, ok := s.policy.(policies.Resizer); ok {
+		p.Resize(capacity)
+	}
+	for len(s.list) > s.capacity {
+		evicted(s.giveUp(pos))
+	}
+}
+
+// grow makes room for objects up to objects-1.
+func (s *simulated) grow(objects int) {
+	s.members.grow(objects)
+	if p, ok := s.policy.(policies.Grower); ok {
+		p.Grow(objects)
+	}
 }

@@ -305,7 +305,7 @@ func TestChainsOfPredictiveMarker(t *testing.T) {
 		if chain != wantChain || length != wantLength {
 			t.Errorf("for %d: chain %d of length %d, want %d and %d", o, chain, length, wantChain, wantLength)
 		}
-		ch.of[victim], ch.since[victim] = chain, ch.phase
+		ch.note(victim, chain)
 	}
 	evictsFor(0, 1, 0, 1)
 	evictsFor(2, 3, 1, 1)

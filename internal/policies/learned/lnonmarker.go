@@ -1,6 +1,9 @@
 package learned
 
-import "github.com/cachesim/cachesim/internal/policies"
+import (
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/dense"
+)
 
 var lNonMarkerEntry = policies.Entry{
 	Name:   "lnonmarker",
@@ -71,6 +74,25 @@ func (p *lNonMarker) Victim(r policies.Request) policies.Object {
 
 func (p *lNonMarker) Insert(r policies.Request) { p.marks.Insert(r) }
 
+// Resize begins a phase where the present one has more objects than fit from now on.
+func (p *lNonMarker) Resize(capacity int64) {
+	p.marks.Resize(capacity)
+	if p.arrivals > p.marks.capacity {
+		p.startPhase()
+	}
+}
+
+func (p *lNonMarker) Grow(objects int) {
+	p.marks.Grow(objects)
+	p.arrivedIn = dense.Grown(p.arrivedIn, objects)
+	p.evictedBy = dense.Grown(p.evictedBy, objects)
+}
+
+func (p *lNonMarker) startPhase() {
+	p.marks.startPhase()
+	p.arrivals = 0
+}
+
 func (p *lNonMarker) Remove(o policies.Object) { p.marks.Remove(o) }
 
 func (p *lNonMarker) choose(r policies.Request) policies.Object {
@@ -89,8 +111,7 @@ func (p *lNonMarker) arrive(o policies.Object) {
 		return
 	}
 	if p.arrivals == p.marks.capacity {
-		p.marks.startPhase()
-		p.arrivals = 0
+		p.startPhase()
 	}
 	p.arrivals++
 	p.arrivedIn[o] = p.marks.phase + 1

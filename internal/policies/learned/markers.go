@@ -1,7 +1,10 @@
 package learned
 
 import (
+	"math"
+
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/dense"
 	"github.com/cachesim/cachesim/internal/predict"
 )
 
@@ -42,7 +45,9 @@ func newOPTMarking(c policies.Config) (policies.Policy, error) {
 	if c.Predictor, err = oracle.Entry.New(predict.Config{Count: c.Objects, NextUse: c.NextUse}); err != nil {
 		return nil, err
 	}
-	return newFPBMarking(c), nil
+	m := newFPBMarking(c)
+	m.grown = c.Predictor.(policies.Grower).Grow
+	return m, nil
 }
 
 var lMarkerEntry = policies.Entry{
@@ -89,12 +94,13 @@ type chains struct {
 	phase  uint32
 	length []int    // per chain
 	of     []uint32 // per object: the chain of which it is the last victim
-	since  []uint32 // per object: the phase in which `of` was set
+	since  []uint32 // per object: 1 + the phase in which `of` was set
 }
 
 func newPredictiveMarker(c policies.Config) *marking {
 	m := newMarking(c)
-	limit := harmonic(int(min(c.Capacity, int64(c.Objects)))) // nothing leaves a cache with room for all
+	limit := harmonic(c.Capacity)
+	m.resized = func(capacity int64) { limit = harmonic(capacity) }
 	ch := &chains{of: make([]uint32, c.Objects), since: make([]uint32, c.Objects)}
 	m.choose = func(o policies.Object, pos int) policies.Object {
 		ch.enter(m.phase)
@@ -105,8 +111,11 @@ func newPredictiveMarker(c policies.Config) *marking {
 		} else {
 			v = m.random()
 		}
-		ch.of[v], ch.since[v] = chain, m.phase
+		ch.note(v, chain)
 		return v
+	}
+	m.grown = func(objects int) {
+		ch.of, ch.since = dense.Grown(ch.of, objects), dense.Grown(ch.since, objects)
 	}
 	return m
 }
@@ -118,9 +127,12 @@ func (c *chains) enter(phase uint32) {
 	}
 }
 
+// note makes v the last victim of a chain.
+func (c *chains) note(v policies.Object, chain uint32) { c.of[v], c.since[v] = chain, c.phase+1 }
+
 // extend adds the eviction for a request to o to the chain that evicted o, or to a new one.
 func (c *chains) extend(o policies.Object) (chain uint32, length int) {
-	if c.since[o] == c.phase {
+	if c.since[o] == c.phase+1 {
 		chain = c.of[o]
 	} else {
 		chain = uint32(len(c.length))
@@ -130,10 +142,16 @@ func (c *chains) extend(o policies.Object) (chain uint32, length int) {
 	return chain, c.length[chain]
 }
 
-// harmonic returns 1 + 1/2 + ... + 1/k.
-func harmonic(k int) (h float64) {
-	for i := 1; i <= k; i++ {
-		h += 1 / float64(i)
+// mostSummed is how many terms of a harmonic sum are added up one by one.
+const mostSummed = 1 << 20
+
+// harmonic returns 1 + 1/2 + ... + 1/k. For large k the sum of the later terms is close to an integral.
+func harmonic(k int64) (h float64) {
+	for i := range min(k, mostSummed) {
+		h += 1 / float64(i+1)
+	}
+	if k > mostSummed {
+		h += math.Log((float64(k) + 0.5) / (mostSummed + 0.5))
 	}
 	return h
 }

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/dense"
 	"github.com/cachesim/cachesim/internal/predict"
 )
 
@@ -19,10 +20,13 @@ type marking struct {
 	phase     uint32   // counts phases
 	startedIn []uint32 // per object: the last phase at whose start it was resident
 	bits      *rand.Rand
-	capacity  int // batch path only
+	capacity  int
 
 	// choose returns the unmarked object to evict for a request to o at pos.
 	choose func(o policies.Object, pos int) policies.Object
+	// resized and grown hear of a new capacity and of further objects; nil where choose knows neither.
+	resized func(capacity int64)
+	grown   func(objects int)
 }
 
 func newMarking(c policies.Config) *marking {
@@ -71,6 +75,22 @@ func (m *marking) Remove(o policies.Object) {
 		return
 	}
 	m.marked.remove(o)
+}
+
+func (m *marking) Resize(capacity int64) {
+	m.capacity = int(capacity)
+	if m.resized != nil {
+		m.resized(capacity)
+	}
+}
+
+func (m *marking) Grow(objects int) {
+	m.unmarked.grow(objects)
+	m.marked.grow(objects)
+	m.startedIn = dense.Grown(m.startedIn, objects)
+	if m.grown != nil {
+		m.grown(objects)
+	}
 }
 
 func (m *marking) ReplayUnit(objects []policies.Object, first int) (hits, evictions int) {

@@ -1,6 +1,9 @@
 package learned
 
-import "github.com/cachesim/cachesim/internal/policies"
+import (
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/dense"
+)
 
 // members is a set of objects that can be gone through. Memory: 4 bytes per object and 4 per member.
 type members struct {
@@ -9,6 +12,9 @@ type members struct {
 }
 
 func newMembers(objects int) members { return members{place: make([]uint32, objects)} }
+
+// grow makes room for objects up to objects-1.
+func (m *members) grow(objects int) { m.place = dense.Grown(m.place, objects) }
 
 func (m *members) has(o policies.Object) bool { return m.place[o] != 0 }
 

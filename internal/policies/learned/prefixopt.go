@@ -1,6 +1,9 @@
 package learned
 
-import "github.com/cachesim/cachesim/internal/policies"
+import (
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/dense"
+)
 
 // prefixOptimum tells at each request whether the optimal schedule for the requests so far, which loads every miss,
 // hits it: whether its hits are one more than those of the optimum for the requests before.
@@ -9,33 +12,39 @@ import "github.com/cachesim/cachesim/internal/policies"
 // strictly between the two, of which each has its own object in another place; so hits are intervals to be scheduled on
 // capacity-1 machines. Taking the intervals in order of their ends, each if it can be, and on the machine that became
 // free last, schedules the most of every prefix. Since the next one to be taken ends last of all, only the times at
-// which machines became free matter. They are kept in a union-find structure over positions: a request takes nearly
+// which machines became free matter. They are kept in a union-find structure over requests: a request takes nearly
 // constant time, averaged. Memory: 4 bytes per request and 4 per object.
 type prefixOptimum struct {
-	last []uint32 // per object: 1 + the position of its last request; 0 for none
-	// per 1 + position: itself if a machine became free there, otherwise a link towards the last such one before; 0 for
-	// none
+	last []uint32 // per object: the number of its last request, from 1; 0 for none
+	// per request: itself if a machine became free there, otherwise a link towards the last such one before; 0 for none
 	freeAt []uint32
-	unused int // machines that were never busy
+	unused int    // machines that were never busy
+	begun  uint32 // the last request before the schedule began
 }
 
 func newPrefixOptimum(c policies.Config) prefixOptimum {
-	return prefixOptimum{last: make([]uint32, c.Objects), freeAt: make([]uint32, c.Requests+1),
-		unused: int(min(c.Capacity-1, int64(c.Objects)))}
+	return prefixOptimum{last: make([]uint32, c.Objects), freeAt: []uint32{0}, unused: int(c.Capacity - 1)}
 }
 
-// request serves the request to o at pos; positions grow by one.
-func (p *prefixOptimum) request(o policies.Object, pos int) (hit bool) {
-	now, last := uint32(pos)+1, p.last[o]
+// restart begins a schedule with an empty cache of another capacity.
+func (p *prefixOptimum) restart(capacity int64) {
+	p.unused, p.begun = int(capacity-1), uint32(len(p.freeAt)-1)
+}
+
+func (p *prefixOptimum) grow(objects int) { p.last = dense.Grown(p.last, objects) }
+
+// request serves the next request, to o.
+func (p *prefixOptimum) request(o policies.Object) (hit bool) {
+	now, last := uint32(len(p.freeAt)), p.last[o]
 	p.last[o] = now
-	p.freeAt[now] = now - 1
+	p.freeAt = append(p.freeAt, now-1)
 	switch {
-	case last == 0:
+	case last <= p.begun:
 		return false
 	case last == now-1: // nothing was requested in between
 		return true
 	}
-	if at := p.find(last + 1); at != 0 { // busy up to the request before at most
+	if at := p.find(last + 1); at > p.begun { // busy up to the request before at most
 		p.freeAt[at] = at - 1
 	} else if p.unused > 0 {
 		p.unused--

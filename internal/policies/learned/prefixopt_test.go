@@ -21,7 +21,7 @@ func TestPrefixOptimumHitsWhereBeladyDoes(t *testing.T) {
 		past := newPrefixOptimum(c)
 		for pos, o := range objects {
 			hits, _ := opt.(policies.UnitReplayer).ReplayUnit(objects[pos:pos+1], pos)
-			if hit := past.request(o, pos); hit != (hits == 1) {
+			if hit := past.request(o); hit != (hits == 1) {
 				t.Fatalf("seed %d, capacity %d, request %d: hit is %t, of Belady %t", seed, capacity, pos, hit, hits == 1)
 			}
 		}

@@ -112,7 +112,8 @@ func TestFollowRobustWindows(t *testing.T) {
 	}{{1, []int{1}}, {6, []int{1, 4, 6}}, {8, []int{1, 5, 7, 8}}} {
 		var got []int
 		for arrivals := range c.capacity {
-			if p := (&followRobust{capacity: c.capacity, arrivals: arrivals + 1}); p.beginsWindow() {
+			p := &followRobust{following: following{capacity: c.capacity}, arrivals: arrivals + 1}
+			if p.beginsWindow() {
 				got = append(got, p.arrivals)
 			}
 		}

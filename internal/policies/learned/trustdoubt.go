@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/dense"
 )
 
 var trustDoubtEntry = policies.Entry{
@@ -35,10 +36,10 @@ var trustDoubtEntry = policies.Entry{
 // capacity.
 type trustDoubt struct {
 	following
-	capacity int
-	bits     *rand.Rand
+	bits *rand.Rand
 
 	phase     uint32
+	filling   bool              // no phase has ended
 	marked    []policies.Object // requested in this phase
 	stale     []policies.Object // in the order in which they leave, requested in this phase or not
 	ancient   []policies.Object // still held
@@ -60,11 +61,30 @@ type cleanObject struct {
 func newTrustDoubt(c policies.Config) (policies.Policy, error) {
 	f, err := newFollowing(c)
 	p := &trustDoubt{
-		following: f, capacity: int(c.Capacity), bits: rand.New(rand.NewPCG(c.Seed, 0)), markedIn: make([]uint32, c.Objects),
+		following: f, filling: true, bits: rand.New(rand.NewPCG(c.Seed, 0)), markedIn: make([]uint32, c.Objects),
 		staleIn: make([]uint32, c.Objects), requested: make([]uint32, c.Objects), proxyOf: make([]uint32, c.Objects),
 	}
 	p.serve = p.simulate
 	return p, err
+}
+
+// Resize begins anew, with an empty simulated cache and the first phase.
+func (p *trustDoubt) Resize(capacity int64) {
+	if int(capacity) == p.capacity {
+		return
+	}
+	p.resize(capacity, func(policies.Object) {})
+	p.phase += 2 // nothing is marked or stale in it
+	p.filling = true
+	p.marked, p.stale, p.ancient, p.clean = p.marked[:0], p.stale[:0], p.ancient[:0], p.clean[:0]
+}
+
+func (p *trustDoubt) Grow(objects int) {
+	p.following.Grow(objects)
+	p.markedIn = dense.Grown(p.markedIn, objects)
+	p.staleIn = dense.Grown(p.staleIn, objects)
+	p.requested = dense.Grown(p.requested, objects)
+	p.proxyOf = dense.Grown(p.proxyOf, objects)
 }
 
 // simulate brings the simulated cache into its state after r.
@@ -81,7 +101,7 @@ func (p *trustDoubt) simulate(r policies.Request) {
 	}
 	p.requested[o] = uint32(r.Pos)
 	switch {
-	case p.phase == 0:
+	case p.filling:
 		if arrives {
 			p.load(o)
 		}
@@ -109,6 +129,7 @@ func (p *trustDoubt) startPhase(o policies.Object) {
 	}
 	p.bits.Shuffle(len(p.stale), func(i, j int) { p.stale[i], p.stale[j] = p.stale[j], p.stale[i] })
 	p.phase++
+	p.filling = false
 	p.marked, p.clean = p.marked[:0], p.clean[:0]
 }
 

@@ -199,6 +199,8 @@ const maxAlpha = 1000
 // settings are the parameters of a policy.
 type settings struct {
 	rule       rule
+	alphaText  string  // alpha, as its parameter says
+	keepTP     float64 // keep, as a multiple of the capacity
 	alpha      float64
 	lambda     float64
 	tauRoute   float32
@@ -225,15 +227,15 @@ func newRAC(c policies.Config) (policies.Policy, error) {
 		rule: ruleOf(
 			v.Text("variant"),
 		),
+		alphaText:  v.Text("alpha"),
+		keepTP:     float64(v.Int("keep-tp")),
 		alpha:      alpha,
 		lambda:     v.Float("lambda"),
 		tauRoute:   float32(v.Float("tau-route")),
 		protectNew: v.Bool("protect-new"),
-		keep: int(min(float64(v.Int("keep-tp"))*float64(c.Capacity),
-			math.MaxInt32)),
-		links:   true,
-		tauEdge: float32(v.Float("tau-edge")),
-		window:  uint32(v.Int("window")),
+		links:      true,
+		tauEdge:    float32(v.Float("tau-edge")),
+		window:     uint32(v.Int("window")),
 		reparent: v.Bool(
 			"reparent-if-gone",
 		),
@@ -246,12 +248,18 @@ func newRAC(c policies.Config) (policies.Policy, error) {
 		s.dependantsPerUnit = 1.0 / pageRankUnit
 	}
 	if v.Bool("strict") {
-		s.keep, s.protectNew, s.reparent = 0, false, false
+		s.keepTP, s.protectNew, s.reparent = 0, false, false
 		if c.Relations != nil {
 			s.tauRoute, s.tauEdge = c.Relations.Tau, c.Relations.Tau
 		}
 	}
+	s.keep = s.keepFor(c.Capacity)
 	return newPolicy(c, s)
+}
+
+// keepFor returns how many topics without entries are remembered at a capacity.
+func (s *settings) keepFor(capacity int64) int {
+	return int(min(s.keepTP*float64(capacity), math.MaxInt32))
 }
 
 func ruleOf(variant string) rule {

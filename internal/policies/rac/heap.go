@@ -27,9 +27,12 @@ func (h *topicHeap) set(r rank) {
 	h.place(i, r)
 }
 
+// has reports whether a topic is in the heap.
+func (h *topicHeap) has(s topicID) bool { return int(s) < len(h.slots) && h.slots[s] >= 0 }
+
 // remove takes a topic from the heap, if it is there.
 func (h *topicHeap) remove(s topicID) {
-	if int(s) >= len(h.slots) || h.slots[s] < 0 {
+	if !h.has(s) {
 		return
 	}
 	i, last := int(h.slots[s]), len(h.ranks)-1

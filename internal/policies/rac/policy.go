@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/dense"
 )
 
 // rule says which entry leaves.
@@ -127,6 +128,36 @@ func (p *policy) Remove(o policies.Object) {
 	}
 }
 
+// Resize lets topics fade as the new capacity says, where they do by capacity, and forgets those without entries that are
+// too many for it.
+func (p *policy) Resize(capacity int64) {
+	p.keep = p.keepFor(capacity)
+	if p.alphaText != "" {
+		if alpha, _ := parseAlpha(p.alphaText, float64(capacity)); alpha != p.alpha { // it could be read before
+			p.alpha = alpha
+			p.rankAll()
+		}
+	}
+	p.limitDead()
+}
+
+// rankAll puts all topics where they belong.
+func (p *policy) rankAll() {
+	for s := range p.topics {
+		if p.alive.has(topicID(s)) {
+			p.rank(topicID(s))
+		} else if p.dead.has(topicID(s)) {
+			p.rankDead(topicID(s))
+		}
+	}
+}
+
+func (p *policy) Grow(objects int) {
+	p.entries = dense.Grown(p.entries, objects)
+	p.seen = dense.Grown(p.seen, objects)
+	p.topicIndex.grow(objects)
+}
+
 // InScope implements policies.Scoper.
 func (p *policy) InScope(r policies.Request, o policies.Object) bool {
 	return p.entries[o].topic == p.route(r)
@@ -203,9 +234,18 @@ func (p *policy) lasting(t *topic, importance float64) float64 {
 
 // bury remembers s, which has no entries, as long as it is among the most prevalent of its kind.
 func (p *policy) bury(s topicID) {
+	p.rankDead(s)
+	p.limitDead()
+}
+
+func (p *policy) rankDead(s topicID) {
 	t := &p.topics[s]
 	p.dead.set(rank{key: p.lasting(t, 1), time: t.last, topic: s})
-	if len(p.dead.ranks) > p.keep {
+}
+
+// limitDead forgets the least prevalent of the topics that are remembered until they are within their number.
+func (p *policy) limitDead() {
+	for len(p.dead.ranks) > p.keep {
 		least := p.dead.ranks[0].topic
 		p.dead.remove(least)
 		p.forget(least)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/dense"
 	"github.com/cachesim/cachesim/internal/similarity"
 )
 
@@ -83,8 +84,17 @@ func (x *topicIndex) useLabels(labels []int32, objects int) {
 	}
 }
 
+// grow makes room for objects up to objects-1.
+func (x *topicIndex) grow(objects int) {
+	if x.byLabel != nil {
+		x.byLabel = dense.GrownWith(x.byLabel, int(x.first)+objects, none)
+		return
+	}
+	x.presents = dense.GrownWith(x.presents, objects, none)
+}
+
 func (x *topicIndex) labelOf(o policies.Object) uint32 {
-	if x.labels != nil && x.labels[o] >= 0 {
+	if int(o) < len(x.labels) && x.labels[o] >= 0 {
 		return uint32(x.labels[o])
 	}
 	return x.first + o

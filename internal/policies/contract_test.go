@@ -1,0 +1,343 @@
+package policies_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/cachesim/cachesim/internal/oracle"
+	"github.com/cachesim/cachesim/internal/policies"
+	_ "github.com/cachesim/cachesim/internal/policies/all"
+	"github.com/cachesim/cachesim/internal/policies/policytest"
+	"github.com/cachesim/cachesim/internal/predict"
+)
+
+// step is one thing that happens to a cache: a request of the trace, or something that nobody asked for.
+type step struct {
+	kind   stepKind
+	object policies.Object
+	size   int64
+	reason policies.Reason // of a load
+	amount int64           // the new capacity
+}
+
+type stepKind int
+
+const (
+	request stepKind = iota
+	load
+	drop
+	resize
+)
+
+// script is a sequence of steps over a number of objects, for a cache of a capacity at first.
+type script struct {
+	steps    []step
+	objects  int
+	capacity int64
+	unit     bool
+}
+
+// drawScript draws requests with loads, drops and resizes between them.
+func drawScript(t *rapid.T, unit bool) script {
+	s := script{objects: rapid.IntRange(1, 40).Draw(t, "objects"), unit: unit}
+	s.capacity = s.drawCapacity(t)
+	sizes := slices.Repeat([]int64{1}, s.objects)
+	if !unit {
+		sizes = rapid.SliceOfN(rapid.Int64Range(1, 12), s.objects, s.objects).Draw(t, "sizes")
+	}
+	others := rapid.IntRange(0, 100).Draw(t, "others") // percent of the steps that are no requests
+	rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
+	for range rapid.IntRange(1, 300).Draw(t, "steps") {
+		o := policies.Object(float64(s.objects) * rng.Float64() * rng.Float64())
+		next := step{kind: request, object: o, size: sizes[o]}
+		if rng.IntN(100) < others {
+			next.kind = stepKind(rng.IntN(4))
+			next.reason = policies.Prefetch + policies.Reason(rng.IntN(2))
+			next.amount = s.randomCapacity(rng)
+		}
+		s.steps = append(s.steps, next)
+	}
+	return s
+}
+
+func (s *script) drawCapacity(t *rapid.T) int64 {
+	if s.unit {
+		return rapid.Int64Range(1, 50).Draw(t, "capacity")
+	}
+	return rapid.Int64Range(1, 300).Draw(t, "capacity")
+}
+
+func (s *script) randomCapacity(rng *rand.Rand) int64 {
+	if s.unit {
+		return 1 + rng.Int64N(50)
+	}
+	return 1 + rng.Int64N(300)
+}
+
+// trace returns the requests of the trace alone.
+func (s *script) trace() (objects []policies.Object) {
+	for _, st := range s.steps {
+		if st.kind == request {
+			objects = append(objects, st.object)
+		}
+	}
+	return objects
+}
+
+// driver is a cache that does nothing but what its policy's contract says, and checks what the policy answers.
+type driver struct {
+	fatalf   func(format string, args ...any)
+	policy   policies.Policy
+	capacity int64
+	used     int64
+	stored   map[policies.Object]int64
+	pos      int      // of the next request
+	log      []string // what happened
+}
+
+// build makes a policy for a script, told of so many objects at first. It grows where grows is set.
+func build(fatalf func(string, ...any), e policies.Entry, s *script, objects int, grows bool) policies.Policy {
+	spec, err := policies.ParseSpec(e.Name)
+	if err != nil {
+		fatalf("%v", err)
+	}
+	trace := s.trace()
+	next := oracle.NextUse(trace, s.objects)
+	config := policies.Config{
+		Capacity: s.capacity, Unit: s.unit, Objects: objects, Requests: len(trace), Seed: 7, Params: spec.Params,
+		Grows: grows,
+	}
+	if e.Kind == policies.Offline {
+		config.NextUse = next
+		if !grows { // a pool has numbers of its own
+			config.Sequence = trace
+		}
+	}
+	if e.Predicts {
+		config.Predictor = noisy(fatalf, trace, next, s.objects)
+	}
+	if e.Relates {
+		config.Relations = &policies.Relations{HitFrom: 2}
+	}
+	p, err := e.New(config)
+	if err != nil {
+		fatalf("%v", err)
+	}
+	return p
+}
+
+// noisy returns a predictor of which every third answer is wrong.
+func noisy(fatalf func(string, ...any), trace []policies.Object, next []uint32, objects int) predict.Predictor {
+	spec, err := predict.Parse("noisy(p=0.3)")
+	if err != nil {
+		fatalf("%v", err)
+	}
+	p, err := spec.Entry.New(predict.Config{
+		Objects: trace, Count: objects, NextUse: next, Times: make([]int64, len(trace)), Seed: 7, Params: spec.Params,
+		OptEvicts: func() []bool { return make([]bool, len(trace)) },
+	})
+	if err != nil {
+		fatalf("%v", err)
+	}
+	return p
+}
+
+func newDriver(fatalf func(string, ...any), p policies.Policy, capacity int64) *driver {
+	return &driver{fatalf: fatalf, policy: p, capacity: capacity, stored: map[policies.Object]int64{}}
+}
+
+func (d *driver) note(format string, args ...any) {
+	d.log = append(d.log, fmt.Sprintf(format, args...))
+}
+
+// do takes one step.
+func (d *driver) do(s step) {
+	r := policies.Request{Object: s.object, Query: s.object, Pos: max(d.pos-1, 0), Size: s.size}
+	switch s.kind {
+	case request:
+		r.Pos = d.pos
+		d.pos++
+		r.Time = int64(r.Pos) * 1e9
+		d.expire(r.Time)
+		if _, ok := d.stored[s.object]; ok {
+			d.note("hit %d", s.object)
+			d.policy.Hit(r)
+			return
+		}
+		d.note("miss %d", s.object)
+		d.insert(r)
+	case load:
+		r.Reason = s.reason
+		r.Time = int64(r.Pos) * 1e9
+		if _, ok := d.stored[s.object]; !ok {
+			d.insert(r)
+		}
+	case drop:
+		if _, ok := d.stored[s.object]; ok {
+			d.policy.Remove(s.object)
+			d.remove(s.object)
+		}
+	case resize:
+		d.resize(s.amount)
+	}
+	if d.used > d.capacity {
+		d.fatalf("%d used of a capacity of %d", d.used, d.capacity)
+	}
+}
+
+func (d *driver) expire(now int64) {
+	e, ok := d.policy.(policies.Expirer)
+	for ok {
+		var o policies.Object
+		if o, ok = e.Expired(now); ok {
+			d.remove(o)
+		}
+	}
+}
+
+func (d *driver) insert(r policies.Request) {
+	if r.Size > d.capacity {
+		return
+	}
+	d.policy.Miss(r)
+	if a, ok := d.policy.(policies.Admitter); ok && !a.Admit(r) {
+		return
+	}
+	for d.used+r.Size > d.capacity {
+		v := d.policy.Victim(r)
+		if v == r.Object {
+			d.note("refused %d", v)
+			return
+		}
+		d.remove(v)
+	}
+	d.policy.Insert(r)
+	d.stored[r.Object] = r.Size
+	d.used += r.Size
+}
+
+func (d *driver) resize(capacity int64) {
+	if p, ok := d.policy.(policies.Resizer); ok {
+		p.Resize(capacity)
+	}
+	d.capacity = capacity
+	for d.used > d.capacity {
+		d.remove(d.policy.Victim(policies.Request{
+			Object: policies.NoObject, Query: policies.NoObject, Pos: max(d.pos-1, 0), Reason: policies.Shrink,
+		}))
+	}
+}
+
+func (d *driver) remove(o policies.Object) {
+	size, ok := d.stored[o]
+	if !ok {
+		d.fatalf("object %d leaves, which is not resident", o)
+	}
+	d.note("out %d", o)
+	d.used -= size
+	delete(d.stored, o)
+}
+
+// forEach checks a property of every policy, with every unit of capacity that it works in.
+func forEach(t *testing.T, property func(t *rapid.T, e policies.Entry, s script)) {
+	for _, unit := range []bool{true, false} {
+		t.Run(fmt.Sprintf("bytes=%t", !unit), func(t *testing.T) {
+			policytest.ForEach(t, !unit, func(t *testing.T, e policies.Entry) {
+				rapid.Check(t, func(t *rapid.T) { property(t, e, drawScript(t, unit)) })
+			})
+		})
+	}
+}
+
+// play takes the steps of a script and returns what happened.
+func play(t *rapid.T, e policies.Entry, s script, steps []step) []string {
+	d := newDriver(t.Fatalf, build(t.Fatalf, e, &s, s.objects, false), s.capacity)
+	for _, st := range steps {
+		d.do(st)
+	}
+	return d.log
+}
+
+// TestSuiteAnySteps holds every policy to its contract under requests, loads, drops and resizes in any order, and to
+// doing the same every time.
+func TestSuiteAnySteps(t *testing.T) {
+	forEach(t, func(t *rapid.T, e policies.Entry, s script) {
+		if first, second := play(t, e, s, s.steps), play(t, e, s, s.steps); !slices.Equal(first, second) {
+			t.Fatalf("two replays differ:\n%q\n%q", first, second)
+		}
+	})
+}
+
+// TestSuiteGrown holds a policy that hears of its objects by and by to one that has room for all from the start.
+func TestSuiteGrown(t *testing.T) {
+	forEach(t, func(t *rapid.T, e policies.Entry, s script) {
+		if e.Kind == policies.Offline && e.Relates {
+			return // works only with a sequence of requests, which names all objects
+		}
+		all := newDriver(t.Fatalf, build(t.Fatalf, e, &s, s.objects, true), s.capacity)
+		objects := rapid.IntRange(1, 2).Draw(t, "objects at first")
+		policy := build(t.Fatalf, e, &s, objects, true)
+		grown := newDriver(t.Fatalf, policy, s.capacity)
+		for _, st := range s.steps {
+			for int(st.object) >= objects {
+				objects *= 2
+				policy.(policies.Grower).Grow(objects)
+			}
+			all.do(st)
+			grown.do(st)
+		}
+		if !slices.Equal(all.log, grown.log) {
+			t.Fatalf("grown:\n%q\nwith room for all:\n%q", grown.log, all.log)
+		}
+	})
+}
+
+// TestSuiteSameCapacity resizes to the capacity that there is, which changes nothing.
+func TestSuiteSameCapacity(t *testing.T) {
+	forEach(t, func(t *rapid.T, e policies.Entry, s script) {
+		capacity := s.capacity
+		var resized []step
+		for i, st := range s.steps {
+			if st.kind == resize {
+				capacity = st.amount
+			}
+			resized = append(resized, st)
+			if i%3 == 0 {
+				resized = append(resized, step{kind: resize, amount: capacity})
+			}
+		}
+		if plain, got := play(t, e, s, s.steps), play(t, e, s, resized); !slices.Equal(plain, got) {
+			t.Fatalf("resized to the same capacity:\n%q\nnot resized:\n%q", got, plain)
+		}
+	})
+}
+
+// TestSuiteShrinkToOne shrinks a cache to one object, or one byte, and lets it grow so far that all objects fit. From
+// then on it keeps what it loads.
+func TestSuiteShrinkToOne(t *testing.T) {
+	forEach(t, func(t *rapid.T, e policies.Entry, s script) {
+		d := newDriver(t.Fatalf, build(t.Fatalf, e, &s, s.objects, false), s.capacity)
+		half := len(s.steps) / 2
+		for _, st := range s.steps[:half] {
+			d.do(st)
+		}
+		d.do(step{kind: resize, amount: 1})
+		if len(d.stored) > 1 {
+			t.Fatalf("%d objects in a cache of 1", len(d.stored))
+		}
+		d.do(step{kind: resize, amount: 1000})
+		for _, st := range s.steps[half:] {
+			if st.kind == resize || st.kind == drop {
+				continue
+			}
+			d.do(st)
+			if d.stored[st.object] == 0 {
+				t.Fatalf("object %d is not loaded into a cache with room for all", st.object)
+			}
+		}
+	})
+}
