@@ -9,6 +9,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/formats"
+	"github.com/cachesim/cachesim/internal/traces/queries"
+	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 type convertFlags struct {
@@ -77,7 +81,7 @@ func (f *convertFlags) run(cmd *cobra.Command, in []string, out string) error {
 			return err
 		}
 		defer beside.Close()
-		options.Vectors = beside
+		options.Beside = queries.NewBeside(beside)
 	}
 	err = f.convert(cmd, in, out, options, bar)
 	if errors.Is(err, context.Canceled) {
@@ -87,12 +91,12 @@ func (f *convertFlags) run(cmd *cobra.Command, in []string, out string) error {
 }
 
 // openEmbeddings opens the file of embeddings that OUT will hold.
-func (f *convertFlags) openEmbeddings(ctx context.Context, out string) (*traces.VectorFile, error) {
-	if !traces.IsVectorFile(f.embeddings) {
+func (f *convertFlags) openEmbeddings(ctx context.Context, out string) (*queries.VectorFile, error) {
+	if !queries.IsVectorFile(f.embeddings) {
 		return nil, fmt.Errorf("--embeddings %s: want a file whose name ends in .npy or .fvecs; cachesim embed makes "+
 			"embeddings and writes them into traces", f.embeddings)
 	}
-	if err := traces.CheckHoldsEmbeddings(out, f.outputFormat); err != nil {
+	if err := formats.CheckHoldsEmbeddings(out, f.outputFormat); err != nil {
 		return nil, err
 	}
 	found, err := findAll([]string{f.embeddings})
@@ -102,14 +106,14 @@ func (f *convertFlags) openEmbeddings(ctx context.Context, out string) (*traces.
 	if err := checkNotInput(found, out); err != nil {
 		return nil, err
 	}
-	return traces.OpenVectors(ctx, found[0])
+	return queries.OpenVectors(ctx, found[0], nil)
 }
 
 func (f *convertFlags) convert(
 	cmd *cobra.Command, in []string, out string, options traces.LoadOptions, bar *progress,
 ) error {
 	creating := traces.CreateOptions{Format: f.outputFormat, Stdout: cmd.OutOrStdout()}
-	asItIs, end := func(*traces.Record) error { return nil }, func() error { return nil }
+	asItIs, end := func(*stream.Record) error { return nil }, func() error { return nil }
 	read, remarks, err := copyTrace(cmd.Context(), in, out, options, creating, asItIs, end)
 	if err != nil {
 		return err
@@ -124,14 +128,14 @@ func (f *convertFlags) convert(
 // copyTrace reads a trace and writes it anew, each record as change leaves it. It returns what was read, and the
 // remarks of the writer.
 func copyTrace(ctx context.Context, in []string, out string, reading traces.LoadOptions, creating traces.CreateOptions,
-	change func(*traces.Record) error, end func() error) (read []traces.Reading, remarks string, err error) {
+	change func(*stream.Record) error, end func() error) (read []source.Reading, remarks string, err error) {
 	var w *traces.Writer
-	begin := func(fields traces.Fields) (err error) {
+	begin := func(fields stream.Fields) (err error) {
 		creating.Fields = fields
 		w, err = traces.Create(ctx, out, creating)
 		return err
 	}
-	read, err = traces.Scan(ctx, in, reading, begin, func(rec *traces.Record) error {
+	read, err = traces.Scan(ctx, in, reading, begin, func(rec *stream.Record) error {
 		if err := change(rec); err != nil {
 			return err
 		}

@@ -15,6 +15,9 @@ import (
 	"github.com/cachesim/cachesim/internal/embed"
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/formats"
+	"github.com/cachesim/cachesim/internal/traces/queries"
+	"github.com/cachesim/cachesim/internal/traces/stream"
 	"github.com/cachesim/cachesim/internal/workload"
 )
 
@@ -124,7 +127,7 @@ func findAll(paths []string) (found []string, err error) {
 
 // check refuses what cannot work before anything is read.
 func (f *embedFlags) check(cmd *cobra.Command, in []string) error {
-	if err := traces.CheckHoldsEmbeddings(f.out, ""); err != nil {
+	if err := formats.CheckHoldsEmbeddings(f.out, ""); err != nil {
 		return err
 	}
 	if slices.Contains(in, "-") {
@@ -206,10 +209,10 @@ func (f *embedFlags) make(cmd *cobra.Command, in []string) error {
 	var e embed.Embeddings
 	by := spec.Full()
 	if f.service.URL == "" {
-		e, err = f.embedHere(cmd, spec, t.Queries.Texts)
+		e, err = f.embedHere(cmd, spec, queries.Of(t.Kind).Texts)
 	} else {
 		by = f.service.String()
-		e, err = f.ask(cmd, t.Queries.Texts)
+		e, err = f.ask(cmd, queries.Of(t.Kind).Texts)
 	}
 	if err != nil {
 		return err
@@ -223,7 +226,7 @@ func (f *embedFlags) make(cmd *cobra.Command, in []string) error {
 			return err
 		}
 	}
-	distinct, _ := embed.Distinct(t.Queries.Texts)
+	distinct, _ := embed.Distinct(queries.Of(t.Kind).Texts)
 	fmt.Fprintf(cmd.OutOrStdout(), "%s: %d requests, %d distinct texts, %d dimensions, %s, %.1f s\n",
 		f.out, len(t.Objects), len(distinct), e.Dim, by, time.Since(start).Seconds())
 	if e.Featureless > 0 {
@@ -244,9 +247,9 @@ func (f *embedFlags) load(cmd *cobra.Command, in []string, options traces.LoadOp
 	switch {
 	case err != nil:
 		return nil, err
-	case t.Queries == nil:
+	case queries.Of(t.Kind) == nil:
 		return nil, fmt.Errorf("%s: its requests are no queries, and have no texts to embed", t.Name)
-	case t.Queries.Texts == nil:
+	case queries.Of(t.Kind).Texts == nil:
 		return nil, fmt.Errorf("%s: its queries have no texts to embed", t.Name)
 	}
 	sayTrace(cmd, bar, t, true)
@@ -285,18 +288,23 @@ func (f *embedFlags) write(cmd *cobra.Command, in []string, options traces.LoadO
 	options.Times, options.Sizes, options.Ops = true, true, true
 	changed := fmt.Errorf("%s: changed while its texts were embedded: run the command again", strings.Join(in, ", "))
 	next, known := 0, 0 // requests and queries that were read again
-	give := func(rec *traces.Record) error {
+	give := func(rec *stream.Record) error {
 		if next == len(t.Objects) {
 			return changed
 		}
+		head := queries.HeadOf(rec)
+		if head == nil {
+			head = &queries.Head{}
+			rec.Extra = head
+		}
 		object := int(t.Objects[next])
 		if object == known {
-			if string(rec.Query.Text) != t.Queries.Texts[object] {
+			if string(head.Text) != queries.Of(t.Kind).Texts[object] {
 				return changed
 			}
 			known++
 		}
-		rec.Query.Vector = e.Vectors[object*e.Dim:][:e.Dim]
+		head.Vector = e.Vectors[object*e.Dim:][:e.Dim]
 		next++
 		return nil
 	}

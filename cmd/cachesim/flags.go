@@ -12,6 +12,7 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/suggest"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/formats"
 	"github.com/cachesim/cachesim/internal/workload"
 )
 
@@ -187,7 +188,7 @@ func completeTraceFormats(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("input-format", func(*cobra.Command, []string, string) ([]string,
 		cobra.ShellCompDirective) {
 		var names []string
-		for _, f := range traces.Formats() {
+		for _, f := range formats.All() {
 			names = append(names, f.Name)
 		}
 		return names, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
@@ -196,7 +197,7 @@ func completeTraceFormats(cmd *cobra.Command) {
 
 // registerOutputFormat adds the flag of commands that write a trace.
 func registerOutputFormat(cmd *cobra.Command, format *string) {
-	names := traces.WritableFormats()
+	names := formats.WritableNames()
 	cmd.Flags().StringVar(format, "output-format", "", "format to write: "+strings.Join(names, ", ")+
 		" (default: told by the name of the file; for -: csv, or mooncake for prompts, queries for queries and batches for "+
 		"batches)")

@@ -13,7 +13,8 @@ import (
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/suggest"
-	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/formats"
+	"github.com/cachesim/cachesim/internal/traces/source"
 )
 
 // formatNameWidth is what the first column of the table takes on a terminal, with the gaps.
@@ -33,20 +34,20 @@ whatever its name. Embeddings of queries are part of some formats, or lie in a .
 		Example: `  cachesim formats
   cachesim formats csv
   cachesim run --input-format csv:key=2,size=3,header=false requests.csv`,
-		ValidArgsFunction: cobra.FixedCompletions(traces.FormatNames(), cobra.ShellCompDirectiveNoFileComp),
+		ValidArgsFunction: cobra.FixedCompletions(formats.Names(), cobra.ShellCompDirectiveNoFileComp),
 		RunE: func(cmd *cobra.Command, names []string) error {
-			formats, err := findFormats(names)
+			chosen, err := findFormats(names)
 			if err != nil {
 				return err
 			}
 			w := cmd.OutOrStdout()
 			switch {
 			case format == "json":
-				return printFormatsJSON(w, formats)
+				return printFormatsJSON(w, chosen)
 			case format == "table" && len(names) > 0:
-				return describeFormats(w, formats)
+				return describeFormats(w, chosen)
 			}
-			return printFormatTable(w, formats, string(format))
+			return printFormatTable(w, chosen, string(format))
 		},
 	}
 	format.register(cmd)
@@ -54,25 +55,25 @@ whatever its name. Embeddings of queries are part of some formats, or lie in a .
 }
 
 // findFormats returns the formats with these names, or all.
-func findFormats(names []string) ([]traces.Format, error) {
-	all := traces.Formats()
+func findFormats(names []string) ([]source.Format, error) {
+	all := formats.All()
 	if len(names) == 0 {
 		return all, nil
 	}
-	var formats []traces.Format
+	var chosen []source.Format
 	for _, name := range names {
-		i := slices.IndexFunc(all, func(f traces.Format) bool { return f.Name == strings.ToLower(name) })
+		i := slices.IndexFunc(all, func(f source.Format) bool { return f.Name == strings.ToLower(name) })
 		if i < 0 {
-			return nil, suggest.Unknown("trace format", name, traces.FormatNames())
+			return nil, suggest.Unknown("trace format", name, formats.Names())
 		}
-		formats = append(formats, all[i])
+		chosen = append(chosen, all[i])
 	}
-	return formats, nil
+	return chosen, nil
 }
 
 // printFormatTable prints one row per format as table, csv or markdown. On a terminal, where a row of five columns
 // would not fit, they stand below each other.
-func printFormatTable(w io.Writer, formats []traces.Format, format string) error {
+func printFormatTable(w io.Writer, list []source.Format, format string) error {
 	t := records.NewTable()
 	width := terminalWidth(w)
 	narrow := format == "table" && width > 0
@@ -81,7 +82,7 @@ func printFormatTable(w io.Writer, formats []traces.Format, format string) error
 	} else {
 		t.AppendHeader(table.Row{"format", "records", "use", "recognised by", "options"})
 	}
-	for _, f := range formats {
+	for _, f := range list {
 		options := params.Format(f.Options, params.Defaults(f.Options))
 		if narrow {
 			options = strings.ReplaceAll(options, ",", ", ") // where the line may break
@@ -95,17 +96,17 @@ func printFormatTable(w io.Writer, formats []traces.Format, format string) error
 }
 
 // useOf says whether a format can be written too.
-func useOf(f traces.Format) string {
-	if slices.Contains(traces.WritableFormats(), f.Name) {
+func useOf(f source.Format) string {
+	if slices.Contains(formats.WritableNames(), f.Name) {
 		return "read, write"
 	}
 	return "read"
 }
 
 // describeFormats prints all there is to know about each format.
-func describeFormats(w io.Writer, formats []traces.Format) error {
+func describeFormats(w io.Writer, list []source.Format) error {
 	var s strings.Builder
-	for i, f := range formats {
+	for i, f := range list {
 		if i > 0 {
 			s.WriteString("\n")
 		}
@@ -136,9 +137,9 @@ type formatJSON struct {
 	Options    []paramJSON `json:"options"`
 }
 
-func printFormatsJSON(w io.Writer, formats []traces.Format) error {
+func printFormatsJSON(w io.Writer, chosen []source.Format) error {
 	var list []formatJSON
-	for _, f := range formats {
+	for _, f := range chosen {
 		list = append(list, formatJSON{
 			Name: f.Name, Summary: f.Summary, Example: f.Example, Records: f.Carries, Recognised: f.Detection, Use: useOf(f),
 			Options: paramsJSON(f.Options),

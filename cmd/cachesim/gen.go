@@ -15,6 +15,7 @@ import (
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/gen"
+	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 type genFlags struct {
@@ -128,8 +129,8 @@ func changedParams(flags *pflag.FlagSet) string {
 }
 
 // copyRecords copies every record of r and calls progress now and then with how many it copied.
-func copyRecords(ctx context.Context, w *traces.Writer, r traces.Reader, progress func(done int64)) error {
-	var rec traces.Record
+func copyRecords(ctx context.Context, w *traces.Writer, r stream.Reader, progress func(done int64)) error {
+	var rec stream.Record
 	for n := int64(0); ; n++ {
 		if n%(1<<14) == 0 {
 			if ctx.Err() != nil {

@@ -4,10 +4,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/source"
 )
 
 // sayReadings tells the user what files were read as.
-func sayReadings(bar *progress, readings []traces.Reading, remark string) {
+func sayReadings(bar *progress, readings []source.Reading, remark string) {
 	for _, line := range traces.Lines(readings, remark) {
 		bar.note(line)
 	}

@@ -4,11 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/cachesim/cachesim/internal/traces/queries"
 	"strconv"
 	"strings"
 	"unicode"
-
-	"github.com/cachesim/cachesim/internal/traces"
 )
 
 // answer is what a service says to a request for embeddings.
@@ -86,7 +85,7 @@ func (e *Endpoint) parseAnswer(content []byte, count, dim int) ([]float32, error
 		for i, x := range item.Embedding {
 			vector[i] = float32(x)
 		}
-		if err := traces.Normalize(vector); err != nil {
+		if err := queries.Normalize(vector); err != nil {
 			return nil, err
 		}
 	}

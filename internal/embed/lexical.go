@@ -15,7 +15,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/random"
-	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/queries"
 )
 
 // shortestPart is the length of the shortest runs of characters that are features.
@@ -243,7 +243,7 @@ func (p *projection) project(vector []float32, features []feature, counts *docum
 	for i, sum := range p.sums {
 		vector[i] = float32(sum)
 	}
-	return traces.Normalize(vector) == nil
+	return queries.Normalize(vector) == nil
 }
 
 // projectWhole fills vector with signs that are a hash of the text as it stands, so that the text is similar to itself
@@ -256,5 +256,5 @@ func (p *projection) projectWhole(vector []float32, text string) {
 			vector[i] = -1
 		}
 	}
-	_ = traces.Normalize(vector) // cannot fail: no number of it is zero
+	_ = queries.Normalize(vector) // cannot fail: no number of it is zero
 }

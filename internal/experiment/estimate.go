@@ -10,6 +10,7 @@ import (
 	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/stream"
 	"github.com/cachesim/cachesim/internal/workload"
 )
 
@@ -136,21 +137,21 @@ func requestsPerByte(w workload.Workload, dirs []string) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	stream, err := traces.Open(path, traces.LoadOptions{Selection: traces.Selection{Format: w.Format}})
+	opened, err := traces.Open(path, traces.LoadOptions{Selection: traces.Selection{Format: w.Format}})
 	if err != nil {
 		return 0, err
 	}
-	defer stream.Close()
-	var rec traces.Record
+	defer opened.Close()
+	var rec stream.Record
 	for n := range countedRequests {
-		if err := stream.Read(&rec); err == io.EOF {
-			_, size := stream.Progress()
+		if err := opened.Read(&rec); err == io.EOF {
+			_, size := opened.Progress()
 			return float64(n) / float64(max(1, size)), nil
 		} else if err != nil {
 			return 0, err
 		}
 	}
-	read, _ := stream.Progress()
+	read, _ := opened.Progress()
 	return countedRequests / float64(max(1, read)), nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/suggest"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/formats"
 	"github.com/cachesim/cachesim/internal/traces/gen"
 	"github.com/cachesim/cachesim/internal/workload"
 )
@@ -138,7 +139,7 @@ func (f *File) checkTrace(t Trace) error {
 			return fmt.Errorf("with: %w", suggest.Unknown("parameter of files", name, []string{axisLimit, axisSample}))
 		}
 	}
-	return traces.CheckFormat(t.Format)
+	return formats.Check(t.Format)
 }
 
 // checkAxes refuses parameters that cannot be axes. Whether the trace or policy has them at all is seen when it is put

@@ -9,6 +9,7 @@ import (
 	"github.com/cachesim/cachesim/internal/models/prefill"
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
 
 var prefillEntry = Entry{
@@ -75,7 +76,7 @@ func checkPrefill(v params.Values, t *traces.Trace) error {
 			"model prefill: decode_ms=%v: want a number from 0, or -1 for that of the model",
 			v.Float("decode_ms"),
 		)
-	case arrivals == prefill.FromTrace && t.Prompts != nil && t.Prompts.Arrivals == nil:
+	case arrivals == prefill.FromTrace && prompts.Of(t.Kind) != nil && prompts.Of(t.Kind).Arrivals == nil:
 		return fmt.Errorf(
 			"model prefill: arrivals=trace, but %s has no times; write arrivals=closed or arrivals=poisson",
 			t.Name,
@@ -98,7 +99,7 @@ func runPrefill(ctx context.Context, c Config) (cache.Counts, Latency, error) {
 		return cache.Counts{}, Latency{}, fmt.Errorf("model prefill: a cache of type %T does not lock prompts", c.Cache)
 	}
 	replay := &prefillReplay{newGroupReplay(c, c.Trace.Groups), served}
-	p := c.Trace.Prompts
+	p := prompts.Of(c.Trace.Kind)
 	prompts := prefill.Prompts{Tokens: p.InputTokens, Outputs: outputs(p,
 		c.Params.Int("output")), Sessions: p.Sessions, Arrivals: p.Arrivals}
 	all, err := prefill.Run(ctx, prompts, replay, prefillConfig(c.Params))
@@ -111,7 +112,7 @@ func runPrefill(ctx context.Context, c Config) (cache.Counts, Latency, error) {
 }
 
 // outputs returns the output tokens of each prompt.
-func outputs(p *traces.Prompts, fixed int) []int32 {
+func outputs(p *prompts.Columns, fixed int) []int32 {
 	switch {
 	case fixed < 0 && p.OutputTokens != nil:
 		return p.OutputTokens

@@ -7,13 +7,14 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 func traceOfKeys(keys ...uint64) *traces.Trace {
 	t := &traces.Trace{Name: "keys", NumObjects: len(keys)}
 	for o, key := range keys {
 		t.Objects = append(t.Objects, uint32(o))
-		t.Keys = append(t.Keys, traces.Key{Num: key})
+		t.Keys = append(t.Keys, stream.Key{Num: key})
 	}
 	return t
 }
@@ -51,7 +52,7 @@ func TestAddressesFindEveryKey(t *testing.T) {
 
 func TestAddressesRefuseTextsAndTracesWithoutKeys(t *testing.T) {
 	texts := traceOfKeys(1, 2)
-	texts.Keys[1] = traces.Key{Text: "index.html"}
+	texts.Keys[1] = stream.Key{Text: "index.html"}
 	none := traceOfKeys(1)
 	none.Keys = nil
 	for want, trace := range map[string]*traces.Trace{`object 1 of keys is "index.html"`: texts, "keys has none": none} {

@@ -10,6 +10,7 @@ import (
 	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/gen"
+	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 var benchZipf = sync.OnceValues(func() (*traces.Trace, []uint32) {
@@ -22,7 +23,7 @@ var benchZipf = sync.OnceValues(func() (*traces.Trace, []uint32) {
 		panic(err)
 	}
 	t := &traces.Trace{Name: "zipf", NumObjects: 100_000}
-	var rec traces.Record
+	var rec stream.Record
 	for g.Read(&rec) == nil {
 		t.Objects = append(t.Objects, uint32(rec.Num-1))
 	}

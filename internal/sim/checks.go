@@ -8,6 +8,7 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
 
 // Check refuses a cell that cannot be replayed on this trace.
@@ -46,13 +47,13 @@ func (r *Replayer) checkParts(c Cell) error {
 	}
 	cache := c.Cache.Entry
 	switch {
-	case cache.Prompts && r.trace.Prompts != nil && r.options.Warmup >= len(r.trace.Groups):
+	case cache.Prompts && prompts.Of(r.trace.Kind) != nil && r.options.Warmup >= len(r.trace.Groups):
 		return fmt.Errorf(
 			"a warm-up of %d prompts: want a number from 0 to below the %d of the trace",
 			r.options.Warmup,
 			len(r.trace.Groups),
 		)
-	case cache.Prompts && r.trace.Prompts == nil:
+	case cache.Prompts && prompts.Of(r.trace.Kind) == nil:
 		return fmt.Errorf("cache %s serves prompts, but %s has none; the formats that hold prompts are listed by: cachesim "+
 			"formats", cache.Name, r.trace.Name)
 	case c.Model != nil && len(r.trace.Starts) > 0:

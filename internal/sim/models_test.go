@@ -9,6 +9,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
 
 // lookupTrace is a trace of n batches of 100 lookups of 2000 keys, few of which are popular.
@@ -134,7 +135,7 @@ func TestSLSPredictsInTheBackground(t *testing.T) {
 func conversationTrace(n int) *traces.Trace {
 	const turns, perTurn, block = 6, 5, 16
 	rng := rand.New(rand.NewPCG(3, 4))
-	t := &traces.Trace{Name: "prompts", SampleRate: 1, Prompts: &traces.Prompts{BlockTokens: block}}
+	t := &traces.Trace{Name: "prompts", SampleRate: 1, Kind: &prompts.Columns{BlockTokens: block}}
 	var conversations [][]uint32
 	for i := range n {
 		if i%turns < 2 {
@@ -146,15 +147,15 @@ func conversationTrace(n int) *traces.Trace {
 			if k := len(conversations[c]); k > 0 {
 				parent = int32(conversations[c][k-1])
 			}
-			t.Prompts.Parents = append(t.Prompts.Parents, parent)
+			prompts.Of(t.Kind).Parents = append(prompts.Of(t.Kind).Parents, parent)
 			conversations[c] = append(conversations[c], uint32(t.NumObjects))
 			t.NumObjects++
 		}
 		t.Groups = append(t.Groups, len(t.Objects))
 		t.Objects = append(t.Objects, conversations[c]...)
-		t.Prompts.InputTokens = append(t.Prompts.InputTokens, int32(block*len(conversations[c])))
-		t.Prompts.Sessions = append(t.Prompts.Sessions, int32(c))
-		t.Prompts.Arrivals = append(t.Prompts.Arrivals, int64(i)*int64(100*time.Millisecond))
+		prompts.Of(t.Kind).InputTokens = append(prompts.Of(t.Kind).InputTokens, int32(block*len(conversations[c])))
+		prompts.Of(t.Kind).Sessions = append(prompts.Of(t.Kind).Sessions, int32(c))
+		prompts.Of(t.Kind).Arrivals = append(prompts.Of(t.Kind).Arrivals, int64(i)*int64(100*time.Millisecond))
 	}
 	return t
 }

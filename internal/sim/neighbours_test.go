@@ -14,15 +14,16 @@ import (
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/queries"
 )
 
 // circleOfQueries returns a trace of n requests to queries whose embeddings lie on a circle, each a unit vector.
 func circleOfQueries(n int) *traces.Trace {
 	random := rand.New(rand.NewPCG(1, 1))
-	t := &traces.Trace{Name: "circle", NumObjects: n, Queries: &traces.Queries{Dim: 2}}
+	t := &traces.Trace{Name: "circle", NumObjects: n, Kind: &queries.Columns{Dim: 2}}
 	for i := range n {
 		angle := 2 * math.Pi * random.Float64()
-		t.Queries.Vectors = append(t.Queries.Vectors, float32(math.Cos(angle)), float32(math.Sin(angle)))
+		queries.Of(t.Kind).Vectors = append(queries.Of(t.Kind).Vectors, float32(math.Cos(angle)), float32(math.Sin(angle)))
 		t.Objects = append(t.Objects, uint32(i))
 	}
 	return t

@@ -7,6 +7,7 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
 
 // predictorOfCell builds the predictor of a cell for a part of the trace.
@@ -28,7 +29,7 @@ func NewPredictor(spec predict.Spec, t *traces.Trace, seed uint64, nextUse func(
 		Count:   t.NumObjects,
 		Groups:  t.Groups,
 		Times:   t.Times,
-		Depth:   t.Prompts.Depths(),
+		Depth:   prompts.Of(t.Kind).Depths(),
 		Seed:    seed,
 		Params:  spec.Params,
 	}

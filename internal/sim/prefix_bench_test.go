@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
 
 // benchPrompts returns the Mooncake conversations, or nil where they are not at hand.
@@ -51,7 +52,7 @@ func BenchmarkPrefix(b *testing.B) {
 // conversations is a long trace of growing prompts: each goes on one of 2000 conversations.
 func conversations(b *testing.B) *traces.Trace {
 	b.Helper()
-	t := &traces.Trace{Name: "conversations", SampleRate: 1, Prompts: &traces.Prompts{BlockTokens: 16}}
+	t := &traces.Trace{Name: "conversations", SampleRate: 1, Kind: &prompts.Columns{BlockTokens: 16}}
 	chains := make([][]uint32, 2000)
 	for i := 0; len(t.Objects) < 2_000_000; i++ {
 		chain := &chains[(i*i+i/7)%len(chains)]
@@ -63,13 +64,13 @@ func conversations(b *testing.B) *traces.Trace {
 			if n := len(*chain); n > 0 {
 				parent = int32((*chain)[n-1])
 			}
-			t.Prompts.Parents = append(t.Prompts.Parents, parent)
+			prompts.Of(t.Kind).Parents = append(prompts.Of(t.Kind).Parents, parent)
 			*chain = append(*chain, uint32(t.NumObjects))
 			t.NumObjects++
 		}
 		t.Groups = append(t.Groups, len(t.Objects))
 		t.Objects = append(t.Objects, *chain...)
-		t.Prompts.InputTokens = append(t.Prompts.InputTokens, int32(16*len(*chain)))
+		prompts.Of(t.Kind).InputTokens = append(prompts.Of(t.Kind).InputTokens, int32(16*len(*chain)))
 	}
 	return t
 }

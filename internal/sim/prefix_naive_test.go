@@ -11,6 +11,7 @@ import (
 	"github.com/cachesim/cachesim/internal/policies/policytest"
 	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
 
 // naiveTree serves prompts with tables, slowly and plainly.
@@ -83,7 +84,7 @@ func (t *naiveTree) request(prompt, pos int, o uint32) {
 func (t *naiveTree) leaves() (leaves []uint32) {
 	inner := map[uint32]bool{}
 	for o := range t.last {
-		if parent := t.trace.Prompts.Parents[o]; parent >= 0 {
+		if parent := prompts.Of(t.trace.Kind).Parents[o]; parent >= 0 {
 			inner[uint32(parent)] = true
 		}
 	}

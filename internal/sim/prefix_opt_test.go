@@ -7,6 +7,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/policies/policytest"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
 
 // schedules finds the most hits that any schedule has on a tiny trace of prompts, by following all sets of resident
@@ -67,7 +68,7 @@ func (s schedules) serve(blocks []uint32, resident uint32, hits int, next map[ui
 }
 
 func (s schedules) isClosed(kept uint32) bool {
-	for o, parent := range s.trace.Prompts.Parents {
+	for o, parent := range prompts.Of(s.trace.Kind).Parents {
 		if kept>>o&1 != 0 && parent >= 0 && kept>>parent&1 == 0 {
 			return false
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
 
 // The source counts every block that hits as full, so that prompts may have more tokens that hit than they have.
@@ -46,7 +47,7 @@ func TestPrefixLRUOnMooncakeIsAsPublished(t *testing.T) {
 			t.Fatal(err)
 		}
 		n := out[0].counts
-		full := 100 * float64(n.Hits) * float64(tr.Prompts.BlockTokens) / float64(n.Tokens)
+		full := 100 * float64(n.Hits) * float64(prompts.Of(tr.Kind).BlockTokens) / float64(n.Tokens)
 		if got := fmt.Sprintf("%.1f", full); got != row["value"] {
 			t.Errorf("%s: %s%%, published are %s%%", row["setting"], got, row["value"])
 		}

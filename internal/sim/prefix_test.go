@@ -12,6 +12,7 @@ import (
 	"github.com/cachesim/cachesim/internal/policies/policytest"
 	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
 
 // prefixCell is a cell of the prefix cache, with a predictor where the policy asks one.
@@ -93,14 +94,14 @@ func TestPrefixWorkedExample(t *testing.T) {
 
 func TestPrefixTokens(t *testing.T) {
 	tr := policytest.Prompts(512, "abc", "abc", "ab", "ax")
-	tr.Prompts.InputTokens = []int32{1030, 1030, 1024, 700}
+	prompts.Of(tr.Kind).InputTokens = []int32{1030, 1030, 1024, 700}
 	got := replayPrompts(t, tr, prefixCell(t, "prefix", "lru", "", 10))
 	want := cache.Counts{Requests: 10, Hits: 3 + 2 + 1, Prompts: 4, Tokens: 1030 + 1030 + 1024 + 700,
 		HitTokens: 1030 + 1024 + 512}
 	if got != want {
 		t.Errorf("counts %+v, want %+v", got, want)
 	}
-	tr.Prompts.InputTokens[2] = 1000 // its second block is not full
+	prompts.Of(tr.Kind).InputTokens[2] = 1000 // its second block is not full
 	if got := replayPrompts(t, tr, prefixCell(t, "prefix", "lru", "", 10)); got.HitTokens != 1030+1000+512 {
 		t.Errorf("%d tokens hit, want those of the prompts at most", got.HitTokens)
 	}
@@ -143,10 +144,10 @@ func TestPrefixOfSingleBlocksIsExact(t *testing.T) {
 			exact := policytest.Trace(seed, 1500, 60)
 			tr := *exact
 			tr.ObjectSizes = nil
-			tr.Prompts = &traces.Prompts{BlockTokens: 1, Parents: slices.Repeat([]int32{-1}, tr.NumObjects)}
+			tr.Kind = &prompts.Columns{BlockTokens: 1, Parents: slices.Repeat([]int32{-1}, tr.NumObjects)}
 			for i := range tr.Objects {
 				tr.Groups = append(tr.Groups, i)
-				tr.Prompts.InputTokens = append(tr.Prompts.InputTokens, 1)
+				prompts.Of(tr.Kind).InputTokens = append(prompts.Of(tr.Kind).InputTokens, 1)
 			}
 			c := prefixCell(t, "prefix", e.Name, "noisy(p=0.3)", 2+int64(seed*seed))
 			got := replayPrompts(t, &tr, c)
@@ -168,7 +169,7 @@ func TestPrefixOfSingleBlocksIsExact(t *testing.T) {
 func TestPrefixRefuses(t *testing.T) {
 	tr := policytest.Prompts(16, "abc", "abd", "abc")
 	plain := *tr
-	plain.Prompts, plain.Groups = nil, nil
+	plain.Kind, plain.Groups = nil, nil
 	model, err := models.Parse("prefill")
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,8 @@ import (
 	"github.com/cachesim/cachesim/internal/models"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/traces/prompts"
+	"github.com/cachesim/cachesim/internal/traces/queries"
 )
 
 // record returns the record of a cell, without what compares it with others.
@@ -47,7 +49,7 @@ func (r *Replayer) record(c Cell, out outcome) records.Record {
 		}
 	}
 	if c.Cache.Entry.Queries {
-		rec.Embeddings = r.trace.Queries.Embeddings
+		rec.Embeddings = queries.Of(r.trace.Kind).Embeddings
 	}
 	if c.Policy.Entry.Kind == policies.Bound {
 		rec.LowerBoundMisses = new(out.bound)
@@ -119,7 +121,7 @@ func perRequest(elapsed time.Duration, served int64) float64 {
 // its own ratio is the estimate. Requests that do not count, of a warm-up or of size 0, are taken to be the same share
 // of the whole.
 func (r *Replayer) hitRatio(n cache.Counts) float64 {
-	if r.trace.SampledFrom == 0 || r.trace.Prompts != nil {
+	if r.trace.SampledFrom == 0 || prompts.Of(r.trace.Kind) != nil {
 		return ratio(n.Hits, n.Requests)
 	}
 	counted := float64(n.Requests) / float64(len(r.trace.Objects))

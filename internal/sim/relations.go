@@ -10,6 +10,8 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/similarity"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/prompts"
+	"github.com/cachesim/cachesim/internal/traces/queries"
 )
 
 // similarFrom returns the least similarity that a cell asks for; ok is false where it asks for none, or for more than
@@ -87,7 +89,7 @@ func (h *neighbourhoods) from(ctx context.Context, from float64) (*similarity.Ne
 
 // find takes the pairs from a side file, or joins the queries and keeps what that gives.
 func (h *neighbourhoods) find(ctx context.Context, from float32) (*similarity.Neighbours, error) {
-	v := similarity.Vectors{Dim: h.trace.Queries.Dim, Data: h.trace.Queries.Vectors}
+	v := similarity.Vectors{Dim: queries.Of(h.trace.Kind).Dim, Data: queries.Of(h.trace.Kind).Vectors}
 	switch {
 	case from > 1:
 		return similarity.NewNeighbours(v.Len(), from, nil), nil
@@ -138,7 +140,7 @@ func FindNeighbours(ctx context.Context, t *traces.Trace, from float64,
 func (r *Replayer) Expect(cells []Cell) {
 	r.similar.expect(cells)
 	servesPrompts := func(c Cell) bool { return c.Cache.Entry.Prompts }
-	if r.trace.Prompts != nil && r.options.Note != nil && !slices.ContainsFunc(cells, servesPrompts) {
+	if prompts.Of(r.trace.Kind) != nil && r.options.Note != nil && !slices.ContainsFunc(cells, servesPrompts) {
 		const flat = "the blocks of its prompts are replayed one by one; cachesim run --cache prefix replays whole prompts"
 		r.options.Note(r.trace.Name + ": " + flat)
 	}
@@ -166,7 +168,7 @@ func (r *Replayer) relate(ctx context.Context, c Cell, t *traces.Trace) (similar
 // queries, often texts, are no paths.
 func (r *Replayer) topicsIn(c cache.Spec, t *traces.Trace) []int32 {
 	if c.Entry.Queries {
-		return t.Queries.Topics
+		return queries.Of(t.Kind).Topics
 	}
 	return r.topics()
 }
@@ -182,13 +184,13 @@ func checkQueries(c Cell, t *traces.Trace) error {
 // checkEmbeddings refuses a trace without queries, or without embeddings of them, for what needs them.
 func checkEmbeddings(t *traces.Trace, who string) error {
 	switch {
-	case t.Queries == nil:
+	case queries.Of(t.Kind) == nil:
 		return fmt.Errorf(
 			"%s needs queries, but %s has none; the formats that hold queries are listed by: cachesim formats",
 			who,
 			t.Name,
 		)
-	case t.Queries.Dim == 0:
+	case queries.Of(t.Kind).Dim == 0:
 		return fmt.Errorf("%s needs embeddings, but %s has none, and no texts to make them from; name a file of them with "+
 			"--embeddings", who, t.Name)
 	}

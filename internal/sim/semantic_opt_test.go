@@ -7,7 +7,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/similarity"
-	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/queries"
 )
 
 // mostSemanticHits returns the most hits from a position on that any schedule can have where a query hits if an entry
@@ -101,7 +101,7 @@ func TestSemanticPoliciesBoundAndBruteForce(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 9))
 		q := newTinyQueries(rng)
 		from := rng.IntN(2) * rng.IntN(len(q.objects))
-		r := pairsReplayer(q.objects, q.pairs, &traces.Queries{}, from)
+		r := pairsReplayer(q.objects, q.pairs, &queries.Columns{}, from)
 		for capacity := 1; capacity <= 3; capacity++ {
 			loading, passing := mostSemanticHits(q.objects, q.answers, capacity, false, from), mostSemanticHits(q.objects,
 				q.answers, capacity, true, from)

@@ -14,6 +14,7 @@ import (
 	"github.com/cachesim/cachesim/internal/policies/policytest"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/queries"
 )
 
 // forEachSemanticPolicy runs f for every policy that works where similar queries answer each other.
@@ -45,7 +46,7 @@ type naiveSemantic struct {
 }
 
 func (s *naiveSemantic) similarity(a, b policies.Object) (cosine float64) {
-	q := s.trace.Queries
+	q := queries.Of(s.trace.Kind)
 	for k := range q.Dim {
 		cosine += float64(q.Vectors[int(a)*q.Dim+k]) * float64(q.Vectors[int(b)*q.Dim+k])
 	}
@@ -352,7 +353,7 @@ func TestSemanticRunOnAnyNumberOfJobs(t *testing.T) {
 // The infinite cache is no bound: more than all of its hits are possible.
 func TestNormalizedHitRatioAboveOne(t *testing.T) {
 	objects, pairs := infiniteIsNoBound()
-	r := pairsReplayer(objects, pairs, &traces.Queries{}, 0)
+	r := pairsReplayer(objects, pairs, &queries.Columns{}, 0)
 	c := queryCell(t, "semantic", "lru", 1)
 	done := map[string]records.Record{}
 	for _, c := range append([]Cell{c}, References(c)...) {
@@ -371,7 +372,7 @@ func TestSemanticRefuses(t *testing.T) {
 	tr := queryTrace(1, 100, 3, 0.4)
 	plain := policytest.Trace(1, 100, 20)
 	bare := *tr
-	bare.Queries = &traces.Queries{}
+	bare.Kind = &queries.Columns{}
 	sample := *tr
 	sample.SampleRate, sample.SampledFrom = 0.1, 1000
 	for _, test := range []struct {

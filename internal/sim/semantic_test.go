@@ -10,6 +10,7 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/similarity"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/queries"
 )
 
 // A query is answered by the most similar resident entry, and what answers is what is touched.
@@ -75,7 +76,7 @@ func TestSemanticCountsWrongHits(t *testing.T) {
 	}
 	pairs = append(pairs, similarity.Pair{A: 5, B: 6, Similarity: 0.9})
 	r := pairsReplayer([]policies.Object{0, 1, 2, 3, 4, 0, 5, 6}, pairs,
-		&traces.Queries{Answers: []int32{7, 7, 8, -1, 8, -1, 9}}, 0)
+		&queries.Columns{Answers: []int32{7, 7, 8, -1, 8, -1, 9}}, 0)
 	n := countsOf(t, r, queryCell(t, "semantic", "lru", 5))
 	if want := (cache.Counts{Requests: 8, Hits: 6, Labelled: 6, LabelledHits: 4, WrongHits: 2}); n != want {
 		t.Errorf("counts %+v, want %+v", n, want)
@@ -86,14 +87,14 @@ func TestSemanticCountsWrongHits(t *testing.T) {
 func serveSemantic(t *testing.T, kind, policy string, capacity int64, objects []policies.Object,
 	pairs []similarity.Pair) cache.Counts {
 	t.Helper()
-	r := pairsReplayer(objects, pairs, &traces.Queries{}, 0)
+	r := pairsReplayer(objects, pairs, &queries.Columns{}, 0)
 	return countsOf(t, r, queryCell(t, kind, policy, capacity))
 }
 
 // pairsReplayer returns a replayer of queries of which these pairs are similar, instead of those that embeddings give.
-func pairsReplayer(objects []policies.Object, pairs []similarity.Pair, queries *traces.Queries, warmup int) *Replayer {
+func pairsReplayer(objects []policies.Object, pairs []similarity.Pair, queries *queries.Columns, warmup int) *Replayer {
 	n := int(slices.Max(objects)) + 1
-	r := NewReplayer(&traces.Trace{Objects: objects, NumObjects: n, Queries: queries}, ReplayerOptions{Warmup: warmup})
+	r := NewReplayer(&traces.Trace{Objects: objects, NumObjects: n, Kind: queries}, ReplayerOptions{Warmup: warmup})
 	r.similar.have = similarity.NewNeighbours(n, 0, pairs)
 	return r
 }
@@ -122,9 +123,9 @@ func queryTrace(seed uint64, n, topics int, spread float64) *traces.Trace {
 	for range topics {
 		centers = append(centers, direction())
 	}
-	t := &traces.Trace{Name: "queries", SampleRate: 1, Queries: &traces.Queries{Dim: dim, NumTopics: topics,
+	t := &traces.Trace{Name: "queries", SampleRate: 1, Kind: &queries.Columns{Dim: dim, NumTopics: topics,
 		NumAnswers: 3 * topics}}
-	q := t.Queries
+	q := queries.Of(t.Kind)
 	for i := range n {
 		t.Times = append(t.Times, int64(i)*1e9)
 		if i > 0 && rng.IntN(3) == 0 {
@@ -137,7 +138,7 @@ func queryTrace(seed uint64, n, topics int, spread float64) *traces.Trace {
 		for k := range vector {
 			vector[k] = float32(centers[topic][k] + spread*away[k])
 		}
-		if err := traces.Normalize(vector); err != nil {
+		if err := queries.Normalize(vector); err != nil {
 			panic(err)
 		}
 		q.Vectors = append(q.Vectors, vector...)
@@ -173,7 +174,7 @@ func (byParity) InScope(r policies.Request, o policies.Object) bool { return (r.
 func TestSemanticScope(t *testing.T) {
 	pairs := []similarity.Pair{{A: 0, B: 2, Similarity: 0.9}, {A: 1, B: 2, Similarity: 0.95},
 		{A: 0, B: 3, Similarity: 0.9}}
-	r := pairsReplayer([]policies.Object{0, 1, 2, 3, 1}, pairs, &traces.Queries{}, 0)
+	r := pairsReplayer([]policies.Object{0, 1, 2, 3, 1}, pairs, &queries.Columns{}, 0)
 	c := queryCell(t, "semantic(scope=topic)", "lru", 2)
 	build := c.Policy.Entry.New
 	c.Policy.Entry.New = func(config policies.Config) (policies.Policy, error) {
@@ -194,7 +195,7 @@ func TestSemanticScope(t *testing.T) {
 // By identity, too, strict RAC goes by the threshold that the cache names, and not by the labels of the trace.
 func TestStrictRACByIdentity(t *testing.T) {
 	pairs := []similarity.Pair{{A: 0, B: 1, Similarity: 0.95}, {A: 0, B: 2, Similarity: 0.8}}
-	r := pairsReplayer([]policies.Object{0, 1, 2}, pairs, &traces.Queries{Topics: []int32{0, 0, 0}, NumTopics: 1}, 0)
+	r := pairsReplayer([]policies.Object{0, 1, 2}, pairs, &queries.Columns{Topics: []int32{0, 0, 0}, NumTopics: 1}, 0)
 	c := queryCell(t, "semantic(tau=0.9,match=identity)", "rac(strict=true)", 3)
 	if from, ok := similarFrom(c); from != 0.9 || !ok {
 		t.Errorf("asks for similarities from %v (%v), want 0.9", from, ok)

@@ -4,13 +4,14 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/queries"
 )
 
 // topicsOf returns the topic label of each object, -1 where it has none: that of the trace or, where its objects are no
 // queries with labels, the prefix of the key. Nil: there are none.
 func topicsOf(t *traces.Trace) []int32 {
-	if t.Queries != nil && t.Queries.Topics != nil {
-		return t.Queries.Topics
+	if queries.Of(t.Kind) != nil && queries.Of(t.Kind).Topics != nil {
+		return queries.Of(t.Kind).Topics
 	}
 	numbers := map[string]int32{}
 	topics := make([]int32, len(t.Keys))

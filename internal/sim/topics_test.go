@@ -10,10 +10,12 @@ import (
 	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/queries"
+	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 func TestTopicsOf(t *testing.T) {
-	keys := []traces.Key{{Text: "/a/b/x"}, {Text: "/a/b/y"}, {Num: 7}, {Text: "t1:x:y"}, {Text: "/a/x"}, {Text: "plain"},
+	keys := []stream.Key{{Text: "/a/b/x"}, {Text: "/a/b/y"}, {Num: 7}, {Text: "t1:x:y"}, {Text: "/a/x"}, {Text: "plain"},
 		{Text: "t1:z"}, {Text: "s3://t1/x"}}
 	if got, want := topicsOf(&traces.Trace{Keys: keys}), []int32{0, 0, -1, 1, 2, -1, 1, 3}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
@@ -21,7 +23,7 @@ func TestTopicsOf(t *testing.T) {
 	if got := topicsOf(&traces.Trace{Keys: keys[2:3]}); got != nil {
 		t.Errorf("a trace without prefixes has topics %v", got)
 	}
-	if got := topicsOf(&traces.Trace{Keys: keys, Queries: &traces.Queries{Topics: []int32{5}}}); !slices.Equal(got,
+	if got := topicsOf(&traces.Trace{Keys: keys, Kind: &queries.Columns{Topics: []int32{5}}}); !slices.Equal(got,
 		[]int32{5}) {
 		t.Errorf("got %v, want the labels of the queries", got)
 	}
@@ -32,7 +34,7 @@ func TestTopicsOf(t *testing.T) {
 func TestTopicsReachPolicies(t *testing.T) {
 	tr := &traces.Trace{Name: "tenants", SampleRate: 1}
 	for i, text := range []string{"a:1", "a:2", "a:3", "b:1", "b:2"} {
-		tr.Keys = append(tr.Keys, traces.Key{Text: text})
+		tr.Keys = append(tr.Keys, stream.Key{Text: text})
 		tr.Objects = append(tr.Objects, uint32(i))
 	}
 	tr.NumObjects = len(tr.Keys)
@@ -59,9 +61,9 @@ func TestTopicsReachPolicies(t *testing.T) {
 // keys are loaded or not.
 func TestQueriesHaveNoKeyPrefixes(t *testing.T) {
 	tr := queryTrace(1, 20, 3, 0.3)
-	tr.Queries.Topics = nil
+	queries.Of(tr.Kind).Topics = nil
 	for o := range tr.NumObjects {
-		tr.Keys = append(tr.Keys, traces.Key{Text: fmt.Sprintf("a: %d", o)})
+		tr.Keys = append(tr.Keys, stream.Key{Text: fmt.Sprintf("a: %d", o)})
 	}
 	_, err := NewReplayer(tr, ReplayerOptions{}).Replay(t.Context(),
 		[]Cell{queryCell(t, "semantic", "rac(routing=label)", 4)})

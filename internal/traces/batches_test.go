@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/cachesim/cachesim/internal/traces/source"
 )
 
 func TestBatches(t *testing.T) {
@@ -38,10 +40,10 @@ func TestBatches(t *testing.T) {
 
 func TestBatchesErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		"1 2\n\n \n3\n":                          "line 2: no key: blank lines may only end the file",
-		"1\x00 2\n":                              "line 1: control characters",
-		"1 2\n" + strings.Repeat("x", maxLine+1): "line 2: a key longer than",
-		"\n\n":                                   "holds no requests",
+		"1 2\n\n \n3\n": "line 2: no key: blank lines may only end the file",
+		"1\x00 2\n":     "line 1: control characters",
+		"1 2\n" + strings.Repeat("x", source.MaxLine+1): "line 2: a key longer than",
+		"\n\n": "holds no requests",
 	} {
 		_, err := Load(t.Context(), []string{"-"}, LoadOptions{Selection: Selection{Format: "batches"},
 			Stdin: strings.NewReader(text)})
@@ -53,7 +55,7 @@ func TestBatchesErrors(t *testing.T) {
 
 // TestBatchesAreDetected holds the lines of keys apart from tables of numbers.
 func TestBatchesAreDetected(t *testing.T) {
-	long := strings.Repeat("123456789 ", headLen/10+1)
+	long := strings.Repeat("123456789 ", source.HeadLen/10+1)
 	for _, c := range []struct{ name, text, want string }{
 		{"x", "1 2 3\n4 5\n", "batches"},
 		{"x", "1,2,3\n4\n5,6\n", "batches"},

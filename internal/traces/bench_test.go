@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 // benchmarkRead reads one million lines per iteration.
@@ -23,7 +25,7 @@ func benchmarkRead(b *testing.B, format, header string, line func(i int, key uin
 		if err != nil {
 			b.Fatal(err)
 		}
-		var rec Record
+		var rec stream.Record
 		n := 0
 		for err = s.Read(&rec); err == nil; err = s.Read(&rec) {
 			n++
@@ -91,7 +93,7 @@ func BenchmarkReadMooncake(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		var rec Record
+		var rec stream.Record
 		n := 0
 		for err = s.Read(&rec); err == nil; err = s.Read(&rec) {
 			n++

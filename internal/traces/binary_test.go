@@ -8,16 +8,20 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/parquet-go/parquet-go"
-	"github.com/parquet-go/parquet-go/format"
+
+	"github.com/cachesim/cachesim/internal/traces/formats"
+	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 // encodeVSCSI writes records in a version of vscsi.
-func encodeVSCSI(version int, records []Record) []byte {
-	commands := map[Op]uint16{OpUnknown: 0x12, OpRead: 0x28, OpWrite: 0x8a}
+func encodeVSCSI(version int, records []stream.Record) []byte {
+	commands := map[stream.Op]uint16{stream.OpUnknown: 0x12, stream.OpRead: 0x28, stream.OpWrite: 0x8a}
 	var b []byte
 	le := binary.LittleEndian
 	for i, rec := range records {
@@ -35,8 +39,8 @@ func encodeVSCSI(version int, records []Record) []byte {
 	return b
 }
 
-var vscsiRecords = []Record{
-	{Time: 5000, Num: 1 << 40, Size: 4096, Op: OpRead}, {Time: 4000, Num: 0, Size: 512, Op: OpWrite},
+var vscsiRecords = []stream.Record{
+	{Time: 5000, Num: 1 << 40, Size: 4096, Op: stream.OpRead}, {Time: 4000, Num: 0, Size: 512, Op: stream.OpWrite},
 	{Time: 1 << 50 * 1000, Num: math.MaxUint64, Size: math.MaxUint32},
 }
 
@@ -66,15 +70,15 @@ func TestVSCSI(t *testing.T) {
 }
 
 func TestVSCSIErrors(t *testing.T) {
-	many := encodeVSCSI(1, make([]Record, headLen/32+2))
-	many[(headLen/32+1)*32+15] = 2
-	late := encodeVSCSI(2, make([]Record, 2))
+	many := encodeVSCSI(1, make([]stream.Record, source.HeadLen/32+2))
+	many[(source.HeadLen/32+1)*32+15] = 2
+	late := encodeVSCSI(2, make([]stream.Record, 2))
 	binary.LittleEndian.PutUint64(late[40+24:], math.MaxInt64/1000+1)
 	for _, c := range []struct {
 		content []byte
 		want    string
 	}{
-		{many, fmt.Sprintf("byte %d: the record states version 2: want 1", (headLen/32+1)*32)},
+		{many, fmt.Sprintf("byte %d: the record states version 2: want 1", (source.HeadLen/32+1)*32)},
 		{late, "byte 40: time 9223372036854776 us"},
 		{bytes.Repeat([]byte{9}, 80), "is no vscsi trace: want records of 32 bytes"},
 	} {
@@ -87,7 +91,7 @@ func TestVSCSIErrors(t *testing.T) {
 // TestBinaryIsDetectedWhateverItsFirstByte begins files with the bytes that other kinds of files begin with.
 func TestBinaryIsDetectedWhateverItsFirstByte(t *testing.T) {
 	for first := range 256 {
-		records := []Record{{Time: int64(first) * 1e9, Num: 1 << 50, Size: 9}, {Time: 3e11, Num: 1 << 50, Size: 9},
+		records := []stream.Record{{Time: int64(first) * 1e9, Num: 1 << 50, Size: 9}, {Time: 3e11, Num: 1 << 50, Size: 9},
 			{Time: 3e11, Num: 2, Size: 9}}
 		s, err := openString(t, string(encodeOracleGeneral(records, []int64{2, -1, -1})), "")
 		if err != nil || s.Info.Format != "oraclegeneral" {
@@ -97,25 +101,25 @@ func TestBinaryIsDetectedWhateverItsFirstByte(t *testing.T) {
 }
 
 func TestOracleGeneralIsNotSeenInOtherFiles(t *testing.T) {
-	right := []Record{{Num: 7, Size: 1}, {Num: 7, Size: 1}, {Num: 8, Size: 1}}
+	right := []stream.Record{{Num: 7, Size: 1}, {Num: 7, Size: 1}, {Num: 8, Size: 1}}
 	for name, c := range map[string]struct {
 		content []byte
-		want    Confidence
+		want    source.Confidence
 	}{
-		"right":             {encodeOracleGeneral(right, []int64{2, -1, math.MaxInt64}), Likely},
-		"other key next":    {encodeOracleGeneral(right, []int64{3, -1, -1}), No},
-		"next before":       {encodeOracleGeneral(right, []int64{2, 1, -1}), No},
-		"next too far":      {encodeOracleGeneral(right, []int64{1 << 40, -1, -1}), No},
-		"nothing but zeros": {make([]byte, 240), No},
-		"text":              {bytes.Repeat([]byte("1234567\n"), 30), No},
-		"short":             {make([]byte, 23), No},
-		"clock goes back":   {encodeOracleGeneral([]Record{{Time: 2e9}, {Time: 1e9}}, []int64{-1, -1}), No},
+		"right":             {encodeOracleGeneral(right, []int64{2, -1, math.MaxInt64}), source.Likely},
+		"other key next":    {encodeOracleGeneral(right, []int64{3, -1, -1}), source.No},
+		"next before":       {encodeOracleGeneral(right, []int64{2, 1, -1}), source.No},
+		"next too far":      {encodeOracleGeneral(right, []int64{1 << 40, -1, -1}), source.No},
+		"nothing but zeros": {make([]byte, 240), source.No},
+		"text":              {bytes.Repeat([]byte("1234567\n"), 30), source.No},
+		"short":             {make([]byte, 23), source.No},
+		"clock goes back":   {encodeOracleGeneral([]stream.Record{{Time: 2e9}, {Time: 1e9}}, []int64{-1, -1}), source.No},
 	} {
-		if got := detectOracleGeneral(newHead(c.content, true), "x.bin"); got != c.want {
+		if got := asOracleGeneral(source.NewHead(c.content, true), "x.bin"); got != c.want {
 			t.Errorf("%s: got %v, want %v", name, got, c.want)
 		}
 	}
-	if got := detectOracleGeneral(newHead(make([]byte, 240), true), "x.oraclegeneral.bin"); got != Certain {
+	if got := asOracleGeneral(source.NewHead(make([]byte, 240), true), "x.oraclegeneral.bin"); got != source.Certain {
 		t.Errorf("by name: got %v", got)
 	}
 }
@@ -155,18 +159,19 @@ func TestParquetColumns(t *testing.T) {
 	numberedRows := []numbered{{1.5, -7, 1 << 63}, {2, 7, 5}}
 	for _, c := range []struct {
 		content, format string
-		want            []Record
+		want            []stream.Record
 	}{
-		{writeParquetRows(t, stampedRows), "", []Record{
-			{Time: 1000, Num: 7, Size: 3, Op: OpRead}, {Time: 2000, Text: []byte("07"), Size: 4, Op: OpWrite}}},
-		{writeParquetRows(t, stampedRows), "parquet:ops=reads,time=none", []Record{{Num: 7, Size: 3, Op: OpRead}}},
+		{writeParquetRows(t, stampedRows), "", []stream.Record{
+			{Time: 1000, Num: 7, Size: 3, Op: stream.OpRead}, {Time: 2000, Text: []byte("07"), Size: 4, Op: stream.OpWrite}}},
+		{writeParquetRows(t, stampedRows), "parquet:ops=reads,time=none",
+			[]stream.Record{{Num: 7, Size: 3, Op: stream.OpRead}}},
 		{writeParquetRows(t, stampedRows), "parquet:op=none,key=bytes,size=none",
-			[]Record{{Time: 1000, Num: 3}, {Time: 2000, Num: 4}}},
-		{writeParquetRows(t, numberedRows), "", []Record{{Time: 1.5e9, Text: []byte("-7")}, {Time: 2e9, Num: 7}}},
-		{writeParquetRows(t, []floats{{5, 4096, 1}, {-3, 0, 2}}), "", []Record{
+			[]stream.Record{{Time: 1000, Num: 3}, {Time: 2000, Num: 4}}},
+		{writeParquetRows(t, numberedRows), "", []stream.Record{{Time: 1.5e9, Text: []byte("-7")}, {Time: 2e9, Num: 7}}},
+		{writeParquetRows(t, []floats{{5, 4096, 1}, {-3, 0, 2}}), "", []stream.Record{
 			{Num: 5, Size: 4096, Time: 1e9}, {Text: []byte("-3"), Time: 2e9}}},
 		{writeParquetRows(t, numberedRows), "parquet:key=other,time-unit=ms",
-			[]Record{{Time: 1.5e6, Num: 1 << 63}, {Time: 2e6, Num: 5}}},
+			[]stream.Record{{Time: 1.5e6, Num: 1 << 63}, {Time: 2e6, Num: 5}}},
 	} {
 		got, err := readAll(t, c.content, c.format)
 		if err != nil || !reflect.DeepEqual(got, c.want) {
@@ -279,22 +284,6 @@ func TestParquetThatClaimsMuch(t *testing.T) {
 			t.Errorf("got error %v, want %s", err, want)
 		}
 	}
-	header := []byte{
-		0x15, 0, // type 0
-		0x15, 0xfe, 0xff, 0xff, 0xff, 0x0f, // uncompressed size 2^31-1
-		0x15, 2, // compressed size 1
-		0x2c, 0x15, 4, 0, // data page: 2 values
-		0, 'x',
-	}
-	check := parquetCheck{r: bytes.NewReader(header), size: int64(len(header))}
-	if _, err := check.page(format.Uncompressed, 0, int64(len(header))); err == nil ||
-		!strings.Contains(err.Error(), "claims 2 values in 2147483647 bytes") {
-		t.Errorf("got error %v", err)
-	}
-	header[3], header[4], header[5], header[6], header[7] = 0x82, 0x80, 0x80, 0x80, 0x00 // 1 byte
-	if n, err := check.page(format.Uncompressed, 0, int64(len(header))); err != nil || n != int64(len(header)) {
-		t.Errorf("got length %d and error %v, want %d", n, err, len(header))
-	}
 }
 
 func FuzzParquet(f *testing.F) { fuzzFormat(f, "parquet", smallParquet(f), smallParquetOfQueries(f)) }
@@ -305,7 +294,7 @@ func FuzzVSCSI(f *testing.F) {
 
 // FuzzOracleGeneral also holds Load against maps.
 func FuzzOracleGeneral(f *testing.F) {
-	f.Add(encodeOracleGeneral([]Record{{Num: 1}, {Num: 2, Size: 5}, {Num: 1}}, []int64{3, -1, math.MaxInt64}))
+	f.Add(encodeOracleGeneral([]stream.Record{{Num: 1}, {Num: 2, Size: 5}, {Num: 1}}, []int64{3, -1, math.MaxInt64}))
 	f.Fuzz(func(t *testing.T, content []byte) {
 		opts := everything
 		opts.Format, opts.Stdin = "oraclegeneral", bytes.NewReader(content)
@@ -335,12 +324,12 @@ func FuzzWriters(f *testing.F) {
 		if err != nil || len(records) == 0 {
 			return
 		}
-		for _, format := range WritableFormats() {
+		for _, format := range formats.WritableNames() {
 			path := filepath.Join(dir, "out")
 			if err := tryWriteTrace(t.Context(), path, CreateOptions{Format: format, Fields: allFields}, records); err != nil {
 				continue
 			}
-			stream, err := Open(
+			opened, err := Open(
 				path,
 				LoadOptions{Selection: Selection{Format: map[string]string{"csv": "csv:ops=all,delimiter=comma,header=true"}[format]}},
 			)
@@ -348,10 +337,16 @@ func FuzzWriters(f *testing.F) {
 				os.Remove(path)
 				continue // plain text that looks like something else
 			}
-			if got, err := drain(stream); err != nil || len(got) != len(records) {
+			if got, err := drain(opened); err != nil || len(got) != len(records) {
 				t.Errorf("%s: %d records and error %v, want %d", format, len(got), err, len(records))
 			}
-			stream.Close()
+			opened.Close()
 		}
 	})
+}
+
+// asOracleGeneral says how sure that format is of a file.
+func asOracleGeneral(head source.Head, name string) source.Confidence {
+	all := formats.All()
+	return all[slices.IndexFunc(all, func(f source.Format) bool { return f.Name == "oraclegeneral" })].Detect(head, name)
 }

@@ -8,13 +8,15 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 // Bounds of the search for a better key.
 const (
 	fewestUnrepeated = 200    // requests without a repetition that are worth a warning
 	candidateRows    = 20_000 // that are looked at in each column
-	mostCandidates   = 50     // columns that are looked at
 	namedCandidates  = 3      // columns that are named
 )
 
@@ -45,7 +47,7 @@ func (t *Trace) neverRepeats() bool {
 
 // keyWarning says that no key repeats in a file and, where other columns could be the key, which. A pipe cannot be read
 // again to find out.
-func keyWarning(ctx context.Context, path string, r Reading, opts LoadOptions) string {
+func keyWarning(ctx context.Context, path string, r source.Reading, opts LoadOptions) string {
 	const nothing = "no key ever repeats"
 	if len(r.Others) == 0 {
 		return nothing + ", so that no cache can hit"
@@ -55,7 +57,7 @@ func keyWarning(ctx context.Context, path string, r Reading, opts LoadOptions) s
 		names := strings.Join(r.Others[:min(len(r.Others), namedCandidates)], ", ")
 		return fmt.Sprintf("%s; if another holds the key (%s): --input-format %s:key=NAME", s, names, r.Format)
 	}
-	better := r.better(ctx, path, opts)
+	better := betterColumns(ctx, path, r, opts)
 	if len(better) == 0 {
 		return s + ", and no other looks like one of keys, so that no cache can hit"
 	}
@@ -71,9 +73,9 @@ func isRegular(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// better returns the columns that are not read and in which keys repeat, the best first: those with a known name, then
+// betterColumns returns the columns that are not read and in which keys repeat, the best first: those with a known name, then
 // those with more keys.
-func (r *Reading) better(ctx context.Context, path string, opts LoadOptions) []string {
+func betterColumns(ctx context.Context, path string, r source.Reading, opts LoadOptions) []string {
 	type candidate struct {
 		column   string
 		known    int // place among the known names
@@ -85,9 +87,9 @@ func (r *Reading) better(ctx context.Context, path string, opts LoadOptions) []s
 		if distinct < 2 || distinct == rows {
 			continue
 		}
-		known := slices.Index(keyNames, plainName(column))
+		known := slices.Index(source.KeyNames, source.PlainName(column))
 		if known < 0 {
-			known = len(keyNames)
+			known = len(source.KeyNames)
 		}
 		found = append(found, candidate{column, known, distinct})
 	}
@@ -105,18 +107,18 @@ func countKeys(ctx context.Context, path, format string, opts LoadOptions) (rows
 	keysAlone := LoadOptions{
 		Selection: Selection{Format: format + ",time=none,size=none,op=none"}, Memory: opts.Memory,
 	}
-	stream, err := open(ctx, path, keysAlone, new(together))
+	opened, err := open(ctx, path, keysAlone, new(source.Together))
 	if err != nil {
 		return 0, 0
 	}
-	defer stream.Close()
-	seen := newNumbering()
-	var rec Record
+	defer opened.Close()
+	seen := stream.NewNumbering()
+	var rec stream.Record
 	for rows = 0; rows < candidateRows && ctx.Err() == nil; rows++ {
-		if stream.Read(&rec) != nil {
+		if opened.Read(&rec) != nil {
 			break
 		}
-		seen.ofRecord(&rec)
+		seen.OfRecord(&rec)
 	}
-	return rows, seen.len()
+	return rows, seen.Len()
 }

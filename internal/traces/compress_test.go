@@ -21,6 +21,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
 	"github.com/ulikunitz/xz"
+
+	"github.com/cachesim/cachesim/internal/traces/source"
 )
 
 // packed returns content in every compression that has a writer in Go.
@@ -69,7 +71,7 @@ func packedKeys(t testing.TB) map[string][]byte {
 }
 
 // readBytes opens data as standard input and counts its records.
-func readBytes(data []byte) (records int, info *Reading, err error) {
+func readBytes(data []byte) (records int, info *source.Reading, err error) {
 	s, err := Open("-", LoadOptions{Stdin: bytes.NewReader(data)})
 	if err != nil {
 		return 0, nil, err
@@ -319,11 +321,11 @@ func TestReaderAt(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{plainPath, packedPath, "-"} {
-		in, err := openInput(t.Context(), path, strings.NewReader(content))
+		in, err := source.OpenFile(t.Context(), path, strings.NewReader(content))
 		if err != nil {
 			t.Fatal(err)
 		}
-		src, err := newSource(in, path, path, in)
+		src, err := source.New(in, path, path, in)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -335,7 +337,7 @@ func TestReaderAt(t *testing.T) {
 		if _, err := r.ReadAt(got, 11*999); err != nil || string(got) != "0123456789" {
 			t.Errorf("%s: %q, %v", path, got, err)
 		}
-		if err := in.close(); err != nil {
+		if err := in.Close(); err != nil {
 			t.Error(err)
 		}
 	}
@@ -350,11 +352,11 @@ func TestRecords(t *testing.T) {
 		binary.Write(&data, binary.LittleEndian, i)
 	}
 	for _, extra := range []int{0, 3} {
-		in, err := openInput(t.Context(), "-", bytes.NewReader(append(data.Bytes(), make([]byte, extra)...)))
+		in, err := source.OpenFile(t.Context(), "-", bytes.NewReader(append(data.Bytes(), make([]byte, extra)...)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		src, err := newSource(in, in.label, in.path, in)
+		src, err := source.New(in, in.Label, in.Path, in)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,15 +11,19 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/cachesim/cachesim/internal/traces/datasets"
+	"github.com/cachesim/cachesim/internal/traces/queries"
+	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 // readQueries returns the queries of a file, each as "session topic answer: text" with - for what is not known.
-func readQueries(t testing.TB, content, format string) (queries []string, err error) {
+func readQueries(t testing.TB, content, format string) (asked []string, err error) {
 	s, err := openString(t, content, format)
 	if err != nil {
 		return nil, err
 	}
-	if !s.Fields.Queries {
+	if s.Fields.Kind != (queries.Kind{}) {
 		t.Error("it does not say that its requests are queries")
 	}
 	known := func(name []byte) string {
@@ -28,18 +32,18 @@ func readQueries(t testing.TB, content, format string) (queries []string, err er
 		}
 		return string(name)
 	}
-	var rec Record
+	var rec stream.Record
 	for {
 		if err := s.Read(&rec); err == io.EOF {
-			return queries, nil
+			return asked, nil
 		} else if err != nil {
-			return queries, err
+			return asked, err
 		}
-		q := rec.Query
-		if key := (Key{Num: rec.Num, Text: string(rec.Text)}); key.String() != string(q.Text) {
+		q := queries.HeadOf(&rec)
+		if key := (stream.Key{Num: rec.Num, Text: string(rec.Text)}); key.String() != string(q.Text) {
 			t.Errorf("key %v of the text %q", key, q.Text)
 		}
-		queries = append(queries, fmt.Sprintf("%s %s %s: %s", known(q.Session), known(q.Topic), known(q.Answer), q.Text))
+		asked = append(asked, fmt.Sprintf("%s %s %s: %s", known(q.Session), known(q.Topic), known(q.Answer), q.Text))
 	}
 }
 
@@ -110,7 +114,7 @@ func TestDialogueFormats(t *testing.T) {
 }
 
 func TestDialogueFormatsRefuse(t *testing.T) {
-	deep := strings.Repeat("[", maxDepth+1) + strings.Repeat("]", maxDepth+1)
+	deep := strings.Repeat("[", 101) + strings.Repeat("]", 101)
 	for name, c := range map[string]struct{ content, format, want string }{
 		"sgd, schema":          {`[{"service_name": "Alarm_1", "intents": []}]`, "", "holds no dialogues: leave schema.json out"},
 		"sgd, cut off":         {sgdTwoDialogues[:300], "", `byte 300: want a colon after the name "frames", got the end`},
@@ -150,9 +154,9 @@ func TestDialogueFormatsRefuse(t *testing.T) {
 		"JSON arrays of numbers": {"[1,2,3]", "", "looks like JSON, not a format that is read here"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			queries, err := readQueries(t, c.content, c.format)
+			asked, err := readQueries(t, c.content, c.format)
 			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("%v, error %v, want %q", queries, err, c.want)
+				t.Errorf("%v, error %v, want %q", asked, err, c.want)
 			}
 		})
 	}
@@ -194,9 +198,9 @@ func TestQuestionsAreAskedOnce(t *testing.T) {
 		}
 		defer s.Close()
 		asked, labels, names := map[string]bool{}, map[string]string{}, map[string]bool{}
-		var rec Record
+		var rec stream.Record
 		for s.Read(&rec) == nil {
-			text, label := string(rec.Query.Text), string(rec.Query.Answer)
+			text, label := string(queries.HeadOf(&rec).Text), string(queries.HeadOf(&rec).Answer)
 			cluster, _, _ := strings.Cut(text, " ")
 			if asked[text] || labels[cluster] != "" && labels[cluster] != label {
 				t.Fatalf("%q with label %s is asked again or its cluster has label %s too", text, label, labels[cluster])
@@ -217,12 +221,12 @@ func TestQuestionsAreAskedOnce(t *testing.T) {
 // each visited once.
 func askedDistances(t *testing.T, format string, pairs int) (distances []int) {
 	t.Helper()
-	queries, err := readQueries(t, pairsOf(slices.Repeat([]int{2}, pairs)...), format)
+	asked, err := readQueries(t, pairsOf(slices.Repeat([]int{2}, pairs)...), format)
 	if err != nil {
 		t.Fatal(err)
 	}
 	first := map[string]int{}
-	for place, q := range queries {
+	for place, q := range asked {
 		label, _, _ := strings.Cut(q, ": ")
 		if before, ok := first[label]; ok {
 			distances = append(distances, place-before-1)
@@ -264,12 +268,12 @@ func TestDistancesHitTheirMean(t *testing.T) {
 // TestPopularClusters: with a Zipf exponent the clusters are visited by it, again and again, and the stream ends where
 // it was told to.
 func TestPopularClusters(t *testing.T) {
-	queries, err := readQueries(t, pairsOf(slices.Repeat([]int{2}, 50)...), "qqp:alpha=1,requests=40001,distance=3")
-	if err != nil || len(queries) != 40001 {
-		t.Fatalf("%d queries, %v", len(queries), err)
+	asked, err := readQueries(t, pairsOf(slices.Repeat([]int{2}, 50)...), "qqp:alpha=1,requests=40001,distance=3")
+	if err != nil || len(asked) != 40001 {
+		t.Fatalf("%d queries, %v", len(asked), err)
 	}
 	counts := map[string]int{}
-	for _, q := range queries {
+	for _, q := range asked {
 		label, _, _ := strings.Cut(q, ": ")
 		counts[label]++
 	}
@@ -329,7 +333,7 @@ func TestRealDialogues(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		q := got.Queries
+		q := queries.Of(got.Kind)
 		if len(got.Objects) != c.requests || got.NumObjects != c.objects || q.NumSessions != c.sessions ||
 			q.NumTopics != c.topics || q.NumAnswers != c.answers {
 			t.Errorf("%s: %d requests, %d objects, %d sessions, %d topics, %d answers, want %+v",
@@ -339,19 +343,19 @@ func TestRealDialogues(t *testing.T) {
 }
 
 func FuzzSGD(f *testing.F) {
-	fuzzFormat(f, "sgd:roles=both", sgdTwoDialogues, sgdFormat.Example, `[{"dialogue_id":"1","turns":[]}]`)
+	fuzzFormat(f, "sgd:roles=both", sgdTwoDialogues, datasets.SGD.Example, `[{"dialogue_id":"1","turns":[]}]`)
 }
 
 func FuzzQQP(f *testing.F) {
-	fuzzFormat(f, "qqp:distance=3", qqpFormat.Example, pairsOf(2, 5, 3), `[{"origin":"7","similar":"7"}]`)
+	fuzzFormat(f, "qqp:distance=3", datasets.QQP.Example, pairsOf(2, 5, 3), `[{"origin":"7","similar":"7"}]`)
 }
 
 func FuzzOASST(f *testing.F) {
-	fuzzFormat(f, "oasst:roles=both", oasstTrees, oasstFlat, oasstFormat.Example)
+	fuzzFormat(f, "oasst:roles=both", oasstTrees, oasstFlat, datasets.OASST.Example)
 }
 
-func FuzzTIAGE(f *testing.F) { fuzzFormat(f, "tiage", tiageFormat.Example, `{"1":[]}`) }
+func FuzzTIAGE(f *testing.F) { fuzzFormat(f, "tiage", datasets.TIAGE.Example, `{"1":[]}`) }
 
 func FuzzCLINC(f *testing.F) {
-	fuzzFormat(f, "clinc:episode=2", clincFormat.Example, `{"oos_test":[["7","oos"]],"test":[["7","x"],["8","y"]]}`)
+	fuzzFormat(f, "clinc:episode=2", datasets.CLINC.Example, `{"oos_test":[["7","oos"]],"test":[["7","x"],["8","y"]]}`)
 }

@@ -4,6 +4,10 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"github.com/cachesim/cachesim/internal/traces/formats"
+	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 // fuzzFormat reads whatever it gets in one format. Nothing may panic or go on for ever, records must be sane, and every
@@ -28,7 +32,7 @@ func readAnything(t *testing.T, data []byte, spec string) {
 }
 
 func checkRecords(t *testing.T, s *Stream) error {
-	var rec Record
+	var rec stream.Record
 	for range 10_000 {
 		if err := s.Read(&rec); err != nil {
 			if err.Error() == "EOF" {
@@ -36,10 +40,10 @@ func checkRecords(t *testing.T, s *Stream) error {
 			}
 			return err
 		}
-		if rec.Size < 0 || rec.Size > 2*maxSize || rec.Time < 0 || (rec.Text != nil && (len(rec.Text) == 0 || rec.Num != 0)) {
+		if rec.Size < 0 || rec.Size > 2*source.MaxSize || rec.Time < 0 || (rec.Text != nil && (len(rec.Text) == 0 || rec.Num != 0)) {
 			t.Fatalf("record %+v", rec)
 		}
-		if _, isNumber := parseNumber(withoutZeroFraction(rec.Text)); isNumber {
+		if _, isNumber := stream.ParseNumber(stream.WithoutZeroFraction(rec.Text)); isNumber {
 			t.Fatalf("text key %q is a number", rec.Text)
 		}
 	}
@@ -86,7 +90,7 @@ func FuzzCSVByNumber(f *testing.F) {
 
 // FuzzOpen lets the content decide on compression, archive and format.
 func FuzzOpen(f *testing.F) {
-	for _, format := range Formats() {
+	for _, format := range formats.All() {
 		f.Add([]byte(format.Example))
 	}
 	for _, data := range packedKeys(f) {

@@ -11,6 +11,9 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/memory"
+	"github.com/cachesim/cachesim/internal/traces/formats"
+	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 // Load reads trace files into columns and numbers their objects. Several files are one trace: one after another, or
@@ -24,12 +27,12 @@ func Load(ctx context.Context, paths []string, opts LoadOptions) (*Trace, error)
 	if err != nil {
 		return nil, err
 	}
-	l := &loader{scan: s, trace: &Trace{}, numbering: newNumbering()}
+	l := &loader{scan: s, trace: &Trace{}, numbering: stream.NewNumbering()}
 	s.begin, s.visit = l.begin, l.add
 	if err := l.beginTenants(); err != nil {
 		return nil, err
 	}
-	if opts.Vectors == nil && !l.tenancy.eachRequest() {
+	if opts.Beside == nil && !l.tenancy.eachRequest() {
 		s.batches = l.addFile
 	}
 	if opts.PerFile {
@@ -45,7 +48,7 @@ func Load(ctx context.Context, paths []string, opts LoadOptions) (*Trace, error)
 	if err != nil {
 		return nil, err
 	}
-	if t.neverRepeats() && !l.fields.Queries {
+	if t.neverRepeats() && (l.fields.Kind == nil || !l.fields.Kind.OftenUnrepeated()) {
 		t.Warnings = append(t.Warnings, keyWarning(ctx, paths[0], t.Readings[0], opts))
 	}
 	return t, ctx.Err()
@@ -53,20 +56,21 @@ func Load(ctx context.Context, paths []string, opts LoadOptions) (*Trace, error)
 
 // LoadReader is Load for records that come from elsewhere, from a generator say. name is the name of the trace, fields
 // what the records carry, total how many there are (0 if unknown), as Progress reports them.
-func LoadReader(ctx context.Context, name string, r Reader, fields Fields, total int64, opts LoadOptions) (*Trace,
+func LoadReader(ctx context.Context, name string, r stream.Reader, fields stream.Fields, total int64,
+	opts LoadOptions) (*Trace,
 	error) {
 	s, err := newScan(ctx, []string{name}, opts)
 	if err != nil {
 		return nil, err
 	}
 	length := total
-	if opts.Limit > 0 && fields.BlockTokens == 0 {
+	if opts.Limit > 0 && !source.IsGrouped(fields.Kind) {
 		length = min(length, int64(opts.Limit))
 	}
-	if s.sampler == nil && length > maxCount {
-		return nil, fmt.Errorf("%s: %w", name, errTooManyRequests) // before memory is filled with them
+	if s.sampler == nil && length > stream.MaxCount {
+		return nil, fmt.Errorf("%s: %w", name, stream.ErrTooManyRequests) // before memory is filled with them
 	}
-	l := &loader{scan: s, trace: &Trace{}, numbering: newNumbering()}
+	l := &loader{scan: s, trace: &Trace{}, numbering: stream.NewNumbering()}
 	s.visit = l.add
 	if err := l.beginTenants(); err != nil {
 		return nil, err
@@ -76,10 +80,10 @@ func LoadReader(ctx context.Context, name string, r Reader, fields Fields, total
 		s.opts.Progress = func(int64, int64) { show(int64(s.seen), total) }
 	}
 	s.begin = l.begin
-	reading := &Reading{Name: name}
-	reading.complete(Format{Name: "generated"}, nil, fields)
+	reading := &source.Reading{Name: name}
+	reading.Complete(source.Format{Name: "generated"}, nil, fields)
 	reading.Spec = ""
-	s.together.join(reading)
+	s.together.Join(reading)
 	if err := s.start(name, fields); err != nil {
 		return nil, err
 	}
@@ -102,17 +106,16 @@ func LoadReader(ctx context.Context, name string, r Reader, fields Fields, total
 type loader struct {
 	*scan
 	trace     *Trace
-	numbering *numbering
-	keep      Fields
-	prompts   *promptColumns // nil where requests are no blocks of prompts
-	queries   *queryColumns  // nil where requests are no queries, or their columns were not asked for
-	tenancy   *tenancy       // nil where requests have no tenants
+	numbering *stream.Numbering
+	keep      stream.Fields
+	kind      stream.ColumnsBuilder // nil for plain objects, and where what is known of others was not asked for
+	tenancy   *tenancy              // nil where requests have no tenants
 	// mixedLimit is the limit where it counts requests of files that are mixed after they were read; 0: none.
 	mixedLimit int
 }
 
-func (l *loader) begin(fields Fields) error {
-	l.keep = Fields{
+func (l *loader) begin(fields stream.Fields) error {
+	l.keep = stream.Fields{
 		Time: fields.Time && l.opts.Times, Size: fields.Size && l.opts.Sizes, Op: fields.Op &&
 			l.opts.Ops, Groups: fields.Groups,
 	}
@@ -121,12 +124,8 @@ func (l *loader) begin(fields Fields) error {
 			return err
 		}
 	}
-	if fields.BlockTokens > 0 {
-		l.prompts = newPromptColumns(fields)
-		l.numbering.limit = math.MaxInt32 // objects are numbers in Prompts.Parents
-	}
-	if fields.Queries && (l.opts.Kind || l.opts.Embeddings) {
-		l.queries = &queryColumns{}
+	if fields.Kind != nil && (l.opts.Kind || l.opts.Embeddings || fields.Kind.Grouped()) {
+		l.kind = fields.Kind.NewColumns(fields)
 	}
 	return nil
 }
@@ -134,24 +133,24 @@ func (l *loader) begin(fields Fields) error {
 func (l *loader) finish() (*Trace, error) {
 	t := l.trace
 	t.dropEmptyPart()
-	t.NumObjects = l.numbering.len()
+	t.NumObjects = l.numbering.Len()
 	t.Objects = t.Objects[:len(t.Objects):len(t.Objects)]
-	t.Readings = l.together.list()
+	t.Readings = l.together.List()
 	t.Name = traceName(l.paths)
 	t.SampleRate = 1
-	t.Limited = l.opts.Limit > 0 && len(t.Objects) == l.opts.Limit
-	if l.prompts != nil {
-		t.Prompts = l.prompts.finish()
-		t.Limited = l.opts.Limit > 0 && len(t.Groups) == l.opts.Limit
+	units := len(t.Objects)
+	if l.units != nil {
+		units = len(t.Groups)
 	}
-	if l.queries != nil {
-		t.Queries = l.queries.finish()
+	t.Limited = l.opts.Limit > 0 && units == l.opts.Limit
+	if l.kind != nil {
+		t.Kind = l.kind.Finish()
 	}
 	if l.sampler != nil {
 		t.SampleRate, t.SampledFrom = l.opts.SampleRate, l.seen
 	}
 	if l.opts.Keys || l.tenancy.byPrefix() {
-		t.Keys = l.numbering.allKeys()
+		t.Keys = l.numbering.AllKeys()
 	}
 	if l.tenancy != nil {
 		return l.finishTenants()
@@ -194,22 +193,21 @@ func traceName(paths []string) string {
 }
 
 // add appends one request.
-func (l *loader) add(rec *Record) error {
+func (l *loader) add(rec *stream.Record) error {
 	if err := l.makeRoom(1); err != nil {
 		return err
 	}
-	number := l.numbering.ofRecord(rec)
-	if l.numbering.full {
-		return errTooManyObjects
+	number := l.numbering.OfRecord(rec)
+	if l.numbering.Full {
+		return stream.ErrTooManyObjects
 	}
 	if l.keep.Groups && rec.Begins {
 		l.trace.Groups = append(l.trace.Groups, len(l.trace.Objects))
 	}
-	if l.prompts != nil {
-		l.prompts.add(rec, number)
-	}
-	if l.queries != nil {
-		if err := l.queries.add(rec, number); err != nil {
+	if l.kind != nil {
+		if err := l.kind.Add(rec, number); err == stream.ErrTooManyObjects {
+			return err
+		} else if err != nil {
 			return fmt.Errorf("%s: request %d: %w", traceName(l.paths), l.seen, err)
 		}
 	}
@@ -256,9 +254,9 @@ func (t *Trace) addSize(number uint32, size int64) {
 // up then. It is left in the unused part of the Objects column, plus one, as 0 is where nothing was left. It is only a
 // hint: the key is compared, and where the hint is missing or wrong the key is looked up as always, so the numbers
 // never depend on that field.
-func (l *loader) addFile(r *oracleGeneralReader) error {
+func (l *loader) addFile(r *formats.OracleGeneralReader) error {
 	first := len(l.trace.Objects)
-	length := int(min(r.src.Size()/oracleGeneralRecord, maxCount))
+	length := int(min(r.ContentBytes()/formats.OracleGeneralRecord, stream.MaxCount))
 	if l.opts.Limit > 0 {
 		length = min(length, l.opts.Limit)
 	}
@@ -270,7 +268,7 @@ func (l *loader) addFile(r *oracleGeneralReader) error {
 		if err := l.check(); err != nil {
 			return err
 		}
-		batch, err := r.records()
+		batch, err := r.Records()
 		if err == io.EOF {
 			return nil
 		} else if err != nil {
@@ -284,18 +282,18 @@ func (l *loader) addFile(r *oracleGeneralReader) error {
 
 // addBatch adds oracleGeneral records of a file whose first request is at a position of the trace.
 func (l *loader) addBatch(batch []byte, first int) error {
-	n := len(batch) / oracleGeneralRecord
+	n := len(batch) / formats.OracleGeneralRecord
 	if l.opts.Limit > 0 {
 		n = min(n, l.opts.Limit-len(l.trace.Objects))
 	}
 	if err := l.makeRoom(n); err != nil {
 		return err
 	}
-	batch = batch[:n*oracleGeneralRecord]
+	batch = batch[:n*formats.OracleGeneralRecord]
 	l.seen, l.kept = l.seen+n, l.kept+n
 	l.numberBatch(batch, first)
-	if l.numbering.full {
-		return errTooManyObjects
+	if l.numbering.Full {
+		return stream.ErrTooManyObjects
 	}
 	l.addColumns(batch)
 	if len(l.trace.Objects) == l.opts.Limit {
@@ -308,13 +306,13 @@ func (l *loader) addBatch(batch []byte, first int) error {
 func (l *loader) numberBatch(batch []byte, first int) {
 	pos := len(l.trace.Objects)
 	column := l.trace.Objects[:cap(l.trace.Objects)]
-	keys := l.numbering.keys
-	for ; len(batch) >= oracleGeneralRecord; batch = batch[oracleGeneralRecord:] {
-		_, key, _, next := oracleGeneralFields(batch)
+	keys := l.numbering.Keys
+	for ; len(batch) >= formats.OracleGeneralRecord; batch = batch[formats.OracleGeneralRecord:] {
+		_, key, _, next := formats.OracleGeneralFields(batch)
 		number := column[pos] - 1
 		if int(number) >= len(keys) || keys[number] != key {
-			number = l.numbering.ofNumber(key)
-			keys = l.numbering.keys
+			number = l.numbering.OfNumber(key)
+			keys = l.numbering.Keys
 		}
 		column[pos] = number
 		if again := first + int(next) - 1; again > pos && again < len(column) {
@@ -331,9 +329,9 @@ func (l *loader) addColumns(batch []byte) {
 		return
 	}
 	all := l.trace.Objects
-	pos := len(all) - len(batch)/oracleGeneralRecord
-	for ; len(batch) >= oracleGeneralRecord; batch = batch[oracleGeneralRecord:] {
-		seconds, _, size, _ := oracleGeneralFields(batch)
+	pos := len(all) - len(batch)/formats.OracleGeneralRecord
+	for ; len(batch) >= formats.OracleGeneralRecord; batch = batch[formats.OracleGeneralRecord:] {
+		seconds, _, size, _ := formats.OracleGeneralFields(batch)
 		pos++
 		l.trace.Objects = all[:pos]
 		if l.keep.Size {
@@ -344,15 +342,6 @@ func (l *loader) addColumns(batch []byte) {
 		}
 	}
 }
-
-var (
-	errTooManyObjects = fmt.Errorf("more than %d different keys, the most that a trace can have: use --sample or "+
-		"--limit", maxCount)
-	errTooManyRequests = fmt.Errorf(
-		"more than %d requests, the most that a trace can have: use --sample or --limit",
-		maxCount,
-	)
-)
 
 // Growth of the columns: they begin at firstRoom, and then are made as large as the share of the file that was read
 // lets expect and half as large again, as files begin with new keys that compress badly; but at most maxGrowth and at
@@ -370,8 +359,8 @@ func (l *loader) makeRoom(n int) error {
 	if have+n <= cap(l.trace.Objects) {
 		return nil
 	}
-	if have+n > maxCount {
-		return errTooManyRequests
+	if have+n > stream.MaxCount {
+		return stream.ErrTooManyRequests
 	}
 	estimate := l.estimate()
 	if err := l.afford(max(have+n, int(float64(estimate)/spareRoom))); err != nil {
@@ -438,10 +427,10 @@ func (l *loader) estimate() int {
 	if done, total := l.progress(); done > 0 && total > 0 {
 		guess = max(guess, min(have*float64(total)/float64(done)*spareRoom, have*maxGrowth))
 	}
-	if l.opts.Limit > 0 && l.prompts == nil {
+	if l.opts.Limit > 0 && l.units == nil {
 		guess = min(guess, float64(l.opts.Limit))
 	}
-	return int(min(guess, maxCount))
+	return int(min(guess, stream.MaxCount))
 }
 
 // expect makes room for n requests in all. Hints that addFile left behind the end of the Objects column stay there.
@@ -481,19 +470,16 @@ func (t *Trace) WithoutZeroSizes() (*Trace, int) {
 }
 
 // only returns the requests that keep chooses by position, as a trace of its own with objects numbered anew. It has the
-// groups of t unless they are prompts: one that lost a block is none.
+// groups of t, unless requests without the others of their group are none of their kind.
 func (t *Trace) only(keep func(pos int) bool) *Trace {
-	// queries stay behind: they have no sizes
 	kept := &Trace{Name: t.Name, Readings: t.Readings, SampleRate: t.SampleRate, SampledFrom: t.SampledFrom}
 	if t.Tenants != nil {
 		kept.Tenants = &Tenants{Names: t.Tenants.Names}
 	}
 	// per object of t: its new number plus one
 	renumbered := make([]uint32, t.NumObjects)
+	var chosen stream.Chosen // of a trace with a kind
 	starts, groups, begins := t.Starts, t.Groups, false
-	if t.Prompts != nil {
-		groups = nil
-	}
 	for pos, object := range t.Objects {
 		if len(starts) > 0 && starts[0] == pos {
 			kept.startPart()
@@ -517,6 +503,12 @@ func (t *Trace) only(keep func(pos int) bool) *Trace {
 			if t.Keys != nil {
 				kept.Keys = append(kept.Keys, t.Keys[object])
 			}
+			if t.Kind != nil {
+				chosen.Objects = append(chosen.Objects, object)
+			}
+		}
+		if t.Kind != nil {
+			chosen.Requests = append(chosen.Requests, pos)
 		}
 		kept.Objects = append(kept.Objects, renumbered[object]-1)
 		if t.HasSizes() {
@@ -533,6 +525,12 @@ func (t *Trace) only(keep func(pos int) bool) *Trace {
 		kept.ObjectSizes = []int64{} // still a trace with sizes
 	}
 	kept.dropEmptyPart()
+	if t.Kind != nil {
+		kept.Kind = t.Kind.Only(chosen)
+		if kept.Kind == nil && t.Kind.Torn() {
+			kept.Groups = nil
+		}
+	}
 	return kept
 }
 

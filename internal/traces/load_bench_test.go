@@ -8,16 +8,18 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/random"
+	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 // zipfRecords returns requests for scattered keys with Zipf(1) popularity.
-func zipfRecords(count int) []Record {
+func zipfRecords(count int) []stream.Record {
 	const objects = 1_000_000
 	rng := rand.New(rand.NewPCG(1, 2))
-	records := make([]Record, count)
+	records := make([]stream.Record, count)
 	for i := range records {
 		rank := uint64(math.Pow(objects, rng.Float64()))
-		records[i] = Record{Time: int64(i/10_000) * 1e9, Num: random.Scramble(rank), Size: int64(rank%1000) + 1}
+		records[i] = stream.Record{Time: int64(i/10_000) * 1e9, Num: random.Scramble(rank), Size: int64(rank%1000) + 1}
 	}
 	return records
 }
@@ -44,14 +46,18 @@ func BenchmarkLoadOracleGeneral(b *testing.B) {
 	}
 	b.Run("decompress", func(b *testing.B) {
 		for b.Loop() {
-			s, err := Open(packed, LoadOptions{})
+			in, err := source.OpenFile(b.Context(), packed, nil)
 			if err != nil {
 				b.Fatal(err)
 			}
-			if _, err := io.Copy(io.Discard, s.Reader.(*oracleGeneralReader).src); err != nil {
+			src, err := source.New(in, packed, packed, in)
+			if err != nil {
 				b.Fatal(err)
 			}
-			s.Close()
+			if _, err := io.Copy(io.Discard, src); err != nil {
+				b.Fatal(err)
+			}
+			in.Close()
 		}
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/count, "ns/request")
 	})

@@ -17,6 +17,7 @@ import (
 	"github.com/ulikunitz/xz"
 
 	"github.com/cachesim/cachesim/internal/memory"
+	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 // tarOf returns an archive of files with the same content.
@@ -56,14 +57,14 @@ func TestMembersOfArchivesAreClosed(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := openFiles(t)
-	stream, err := Open(path, LoadOptions{})
+	opened, err := Open(path, LoadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer stream.Close()
-	var rec Record
+	defer opened.Close()
+	var rec stream.Record
 	requests, most := 0, 0
-	for err = stream.Read(&rec); err == nil; err = stream.Read(&rec) {
+	for err = opened.Read(&rec); err == nil; err = opened.Read(&rec) {
 		requests++
 		most = max(most, openFiles(t)-before)
 	}
@@ -94,7 +95,7 @@ func TestTemporaryCopiesAreBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.Write([]byte(parquetMagic))
+	w.Write([]byte("PAR1"))
 	zeros := make([]byte, 1<<20)
 	for range 256 {
 		w.Write(zeros)
@@ -118,11 +119,11 @@ func TestTemporaryCopiesAreBounded(t *testing.T) {
 	if err := os.WriteFile(named, zstdOf(t, parquetOf(t)), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	stream, err := Open(named, LoadOptions{})
+	opened, err := Open(named, LoadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer stream.Close()
+	defer opened.Close()
 	if left, _ := os.ReadDir(os.Getenv("TMPDIR")); len(left) > 0 {
 		t.Errorf("%v can be seen in the folder of temporary files", left)
 	}
@@ -154,7 +155,7 @@ func TestMergedArchivesStayInTheBudget(t *testing.T) {
 
 // sparseHeader returns the header of a file that is all hole but for nothing, in the old format of GNU tar.
 func sparseHeader(name string, size int64) []byte {
-	h := make([]byte, tarBlock)
+	h := make([]byte, 512)
 	copy(h, name)
 	copy(h[100:], "0000644\x000000000\x000000000\x00")
 	copy(h[124:], fmt.Sprintf("%011o\x00", 0))
@@ -188,13 +189,13 @@ func TestXZDictionariesOfLaterBlocks(t *testing.T) {
 		}
 		return b.Bytes()
 	}
-	stream := inBlocks()
-	twice := append(append(bytes.Clone(stream), make([]byte, 8)...), stream...) // with padding between
+	packed := inBlocks()
+	twice := append(append(bytes.Clone(packed), make([]byte, 8)...), packed...) // with padding between
 	if n, _, err := readBytes(twice); err != nil || n != 2*16000 {
 		t.Fatalf("%d requests, %v", n, err)
 	}
 	for at := len(twice) - 1; at > 100; at -= 97 {
-		if cut := len(stream); at >= cut && at <= cut+8 && (at-cut)%4 == 0 {
+		if cut := len(packed); at >= cut && at <= cut+8 && (at-cut)%4 == 0 {
 			continue // whole streams
 		}
 		if _, _, err := readBytes(twice[:at]); err == nil {

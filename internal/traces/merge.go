@@ -4,6 +4,9 @@ import (
 	"container/heap"
 	"fmt"
 	"io"
+
+	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 // mergeReader merges streams by time. Of requests at the same time those of the stream that was named first come first.
@@ -15,23 +18,24 @@ type mergeReader struct {
 
 // mergeHead is a stream with its next record.
 type mergeHead struct {
-	stream *Stream
+	source *Stream
 	order  int
-	rec    Record
+	rec    stream.Record
 }
 
 // newMergeReader merges streams, each of which must have times.
 func newMergeReader(streams []*Stream) (*mergeReader, error) {
 	m := &mergeReader{}
 	for i, s := range streams {
-		if s.Fields.Groups && s.Fields.BlockTokens == 0 { // the blocks of a prompt have the same time and stay together
+		if s.Fields.Groups && !source.IsGrouped(s.Fields.Kind) { // the requests of a unit have the same time and stay together
 			return nil, fmt.Errorf("%s: has groups of requests, which merging by time would tear apart; without merging, "+
-				"files are read one after another", s.in.path)
+				"files are read one after another", s.in.Path)
 		}
 		if !s.Fields.Time {
-			return nil, fmt.Errorf("%s: has no times to merge by; without merging, files are read one after another", s.in.path)
+			return nil, fmt.Errorf("%s: has no times to merge by; without merging, files are read one after another",
+				s.in.Path)
 		}
-		head := &mergeHead{stream: s, order: i}
+		head := &mergeHead{source: s, order: i}
 		if err := s.Read(&head.rec); err == nil {
 			m.heads = append(m.heads, head)
 		} else if err != io.EOF {
@@ -43,7 +47,7 @@ func newMergeReader(streams []*Stream) (*mergeReader, error) {
 }
 
 // Read implements Reader.
-func (m *mergeReader) Read(rec *Record) error {
+func (m *mergeReader) Read(rec *stream.Record) error {
 	if m.started { // only now may the stream that gave the last record reuse its text
 		if err := m.advance(); err != nil {
 			return err
@@ -54,7 +58,7 @@ func (m *mergeReader) Read(rec *Record) error {
 		return io.EOF
 	}
 	*rec = m.heads[0].rec
-	if tenant := m.heads[0].stream.tenant; tenant != nil {
+	if tenant := m.heads[0].source.tenant; tenant != nil {
 		rec.Tenant = tenant
 	}
 	return nil
@@ -66,7 +70,7 @@ func (m *mergeReader) advance() error {
 		return io.EOF
 	}
 	first := m.heads[0]
-	if err := first.stream.Read(&first.rec); err == io.EOF {
+	if err := first.source.Read(&first.rec); err == io.EOF {
 		heap.Pop(&m.heads)
 	} else if err != nil {
 		return err

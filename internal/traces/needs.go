@@ -4,6 +4,7 @@ import (
 	"io"
 
 	"github.com/cachesim/cachesim/internal/memory"
+	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 // Needs says what a run needs of its trace, so that nothing else is loaded. What several need is the Union.
@@ -54,9 +55,9 @@ type LoadOptions struct {
 	Selection // of a Workload, its own counts
 	Needs
 
-	// Vectors are embeddings of the queries from beside the trace, one for each request of its files, in their order;
-	// nil: those in the trace.
-	Vectors VectorReader
+	// Beside is what is known of the requests from beside the trace, such as the embeddings of queries, in the order of
+	// its files; nil: nothing.
+	Beside stream.Beside
 
 	Memory *memory.Budget // what may be taken; nil: all that there is
 	// RequestBytes is what the caller will take for each request once the trace is loaded, so that a trace which leaves

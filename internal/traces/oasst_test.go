@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/cachesim/cachesim/internal/traces/source"
 )
 
 // exported is a message as the exports of OASST1 write it.
@@ -153,18 +155,19 @@ func TestExportsAgree(t *testing.T) {
 
 // TestLongTrees: a tree may be longer than a line of other formats, and deep.
 func TestLongTrees(t *testing.T) {
-	long := strings.Repeat("word ", maxLine/4)
+	long := strings.Repeat("word ", source.MaxLine/4)
 	line := fmt.Sprintf(`{"message_id": "a", "role": "prompter", "text": %q}`, long)
 	got, err := readQueries(t, line+"\r\n"+strings.ReplaceAll(line, `"a"`, `"b"`)+"\n\n", "")
 	if err != nil || len(got) != 2 || got[1] != "b - -: "+long {
 		t.Errorf("%d queries, %v", len(got), err)
 	}
 	deep := `{"message_id": "0", "role": "prompter", "text": "x0"`
-	for i := 1; i < maxReplyDepth; i++ {
+	const depth = 1000 // replies to replies
+	for i := 1; i < depth; i++ {
 		deep += fmt.Sprintf(`, "replies": [{"message_id": "%d", "role": "prompter", "text": "x%d"`, i, i)
 	}
-	got, err = readQueries(t, deep+strings.Repeat("}]", maxReplyDepth-1)+"}\n", "")
-	if err != nil || len(got) != maxReplyDepth || got[maxReplyDepth-1] != "0 - -: x999" {
+	got, err = readQueries(t, deep+strings.Repeat("}]", depth-1)+"}\n", "")
+	if err != nil || len(got) != depth || got[depth-1] != "0 - -: x999" {
 		t.Errorf("%d queries of a deep tree, %v", len(got), err)
 	}
 }

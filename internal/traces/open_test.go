@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 // openString opens content as standard input.
@@ -18,7 +20,7 @@ func openString(t testing.TB, content, format string) (*Stream, error) {
 }
 
 // readAll returns the records of content, with texts of their own.
-func readAll(t testing.TB, content, format string) ([]Record, error) {
+func readAll(t testing.TB, content, format string) ([]stream.Record, error) {
 	t.Helper()
 	s, err := openString(t, content, format)
 	if err != nil {
@@ -27,10 +29,10 @@ func readAll(t testing.TB, content, format string) ([]Record, error) {
 	return drain(s)
 }
 
-func drain(r Reader) ([]Record, error) {
-	var records []Record
+func drain(r stream.Reader) ([]stream.Record, error) {
+	var records []stream.Record
 	for {
-		var rec Record
+		var rec stream.Record
 		err := r.Read(&rec)
 		if errors.Is(err, io.EOF) {
 			return records, nil

@@ -4,28 +4,30 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-func num(n uint64) Record  { return Record{Num: n} }
-func text(s string) Record { return Record{Text: []byte(s)} }
+func num(n uint64) stream.Record  { return stream.Record{Num: n} }
+func text(s string) stream.Record { return stream.Record{Text: []byte(s)} }
 
 func TestPlain(t *testing.T) {
 	for name, c := range map[string]struct {
 		content, format string
-		want            []Record
+		want            []stream.Record
 	}{
-		"numbers":        {"1\n22\n0\n", "", []Record{num(1), num(22), num(0)}},
-		"largest number": {"18446744073709551615\n", "", []Record{num(1<<64 - 1)}},
+		"numbers":        {"1\n22\n0\n", "", []stream.Record{num(1), num(22), num(0)}},
+		"largest number": {"18446744073709551615\n", "", []stream.Record{num(1<<64 - 1)}},
 		"beyond 64 bits": {"18446744073709551616\n99999999999999999999\n", "",
-			[]Record{text("18446744073709551616"), text("99999999999999999999")}},
-		"other spellings": {"7\n007\n+7\n-7\n", "", []Record{num(7), text("007"), text("+7"), text("-7")}},
+			[]stream.Record{text("18446744073709551616"), text("99999999999999999999")}},
+		"other spellings": {"7\n007\n+7\n-7\n", "", []stream.Record{num(7), text("007"), text("+7"), text("-7")}},
 		"floats that are whole": {"7.0\n10.00\n7.5\n.0\na.0\n1e3\n", "",
-			[]Record{num(7), num(10), text("7.5"), text(".0"), text("a.0"), text("1e3")}},
-		"CRLF":              {"1\r\na\r\n", "", []Record{num(1), text("a")}},
-		"no last newline":   {"1\n2", "", []Record{num(1), num(2)}},
-		"blank end":         {"1\n2\n\n\r\n\n", "", []Record{num(1), num(2)}},
-		"spaces allowed":    {"a b\n c\n", "plain:spaces=true", []Record{text("a b"), text(" c")}},
-		"a star among text": {"a\n*\n", "", []Record{text("a"), text("*")}},
+			[]stream.Record{num(7), num(10), text("7.5"), text(".0"), text("a.0"), text("1e3")}},
+		"CRLF":              {"1\r\na\r\n", "", []stream.Record{num(1), text("a")}},
+		"no last newline":   {"1\n2", "", []stream.Record{num(1), num(2)}},
+		"blank end":         {"1\n2\n\n\r\n\n", "", []stream.Record{num(1), num(2)}},
+		"spaces allowed":    {"a b\n c\n", "plain:spaces=true", []stream.Record{text("a b"), text(" c")}},
+		"a star among text": {"a\n*\n", "", []stream.Record{text("a"), text("*")}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := readAll(t, c.content, c.format)

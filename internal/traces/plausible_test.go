@@ -7,11 +7,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 // entry is a record of oracleGeneral.
 type entry struct {
-	rec  Record
+	rec  stream.Record
 	next int64
 }
 
@@ -22,8 +24,8 @@ func zipfEntries(n int, from int64) []entry {
 	entries, last := make([]entry, n), map[uint64]int{}
 	for i := range entries {
 		key := popularity.Uint64()*0x9e3779b97f4a7c15 + 1
-		entries[i] = entry{Record{Time: (from + int64(i/10)) * 1e9, Num: key, Size: int64(r.ExpFloat64() * 1e6)},
-			oracleGeneralNever}
+		entries[i] = entry{stream.Record{Time: (from + int64(i/10)) * 1e9, Num: key, Size: int64(r.ExpFloat64() * 1e6)},
+			-1}
 		if before, again := last[key]; again {
 			entries[before].next = int64(i) + 1
 		}
@@ -33,7 +35,7 @@ func zipfEntries(n int, from int64) []entry {
 }
 
 func encodeEntries(entries []entry) string {
-	var records []Record
+	var records []stream.Record
 	var next []int64
 	for _, e := range entries {
 		records, next = append(records, e.rec), append(next, e.next)
@@ -81,14 +83,14 @@ func TestPlausibleOracleGeneralIsRead(t *testing.T) {
 		"shuffled":         shuffled,
 		"reversed":         reversed,
 		"no next accesses": change(shuffled, func(e *entry) { e.next = 0 }),
-		"never again":      change(shuffled, func(e *entry) { e.next = oracleGeneralNever }),
+		"never again":      change(shuffled, func(e *entry) { e.next = -1 }),
 		"another never": change(shuffled, func(e *entry) {
-			e.next = max(e.next, 0) + (math.MaxInt64-1)*int64(count(e.next < 0)) + int64(count(e.next < 0))
+			e.next = max(e.next, 0) + (math.MaxInt64-1)*oneIf(e.next < 0) + oneIf(e.next < 0)
 		}),
 		"unknown":         change(whole, func(e *entry) { e.next = -2 }),
 		"no times":        change(shuffled, func(e *entry) { e.rec.Time = 0 }),
 		"no sizes":        change(whole, func(e *entry) { e.rec.Size = 0 }),
-		"keys alone":      change(whole, func(e *entry) { *e = entry{rec: Record{Num: e.rec.Num}} }),
+		"keys alone":      change(whole, func(e *entry) { *e = entry{rec: stream.Record{Num: e.rec.Num}} }),
 		"large objects":   change(whole, func(e *entry) { e.rec.Size = math.MaxUint32 }),
 		"small keys":      change(shuffled, func(e *entry) { e.rec.Num %= 100 }),
 		"few are damaged": append(change(whole[:1], func(e *entry) { e.next = math.MinInt64 }), whole...),
@@ -112,9 +114,10 @@ func lists(width, n int, number func(r *rand.Rand) uint64) string {
 
 // What is in no record of oracleGeneral is refused although the format was named, and said to be what it looks like.
 func TestNonsenseIsNoOracleGeneral(t *testing.T) {
-	var vscsi []Record
+	var vscsi []stream.Record
 	for i := range 3000 {
-		vscsi = append(vscsi, Record{Time: int64(i) * 1e9, Num: uint64(i) * 77 % 1000, Size: 4096, Op: OpRead})
+		vscsi = append(vscsi, stream.Record{Time: int64(i) * 1e9, Num: uint64(i) * 77 % 1000, Size: 4096,
+			Op: stream.OpRead})
 	}
 	below := func(n uint64) func(*rand.Rand) uint64 { return func(r *rand.Rand) uint64 { return r.Uint64N(n) } }
 	clock := uint64(1_700_000_000)
@@ -199,4 +202,12 @@ func TestFilesCutWithinTheirFirstBytes(t *testing.T) {
 			t.Errorf("%q: %v, error %v; want one key", content, records, err)
 		}
 	}
+}
+
+// oneIf returns 1 for true.
+func oneIf(is bool) int64 {
+	if is {
+		return 1
+	}
+	return 0
 }

@@ -2,16 +2,16 @@ package traces
 
 import (
 	"bytes"
-	"math"
 	"os"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
-	"gonum.org/v1/gonum/stat"
 	"pgregory.net/rapid"
+
+	"github.com/cachesim/cachesim/internal/traces/prompts"
+	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 // loadText loads a trace from the standard input.
@@ -46,61 +46,16 @@ func TestMooncakeColumns(t *testing.T) {
 	if want := []int64{0, 0, 0, 3.5e6, 3.5e6, 4e6}; !reflect.DeepEqual(got.Times, want) {
 		t.Errorf("times %v, want %v", got.Times, want)
 	}
-	want := &Prompts{
+	want := &prompts.Columns{
 		BlockTokens: 512, InputTokens: []int32{1100, 1024, 30}, OutputTokens: []int32{7, 0, 1}, Arrivals: []int64{0, 3.5e6,
 			4e6},
 		Parents: []int32{-1, 0, 1, -1},
 	}
-	if !reflect.DeepEqual(got.Prompts, want) {
-		t.Errorf("prompts %+v, want %+v", got.Prompts, want)
+	if !reflect.DeepEqual(prompts.Of(got.Kind), want) {
+		t.Errorf("prompts %+v, want %+v", prompts.Of(got.Kind), want)
 	}
 	if got.Keys[0].Num != 5 || got.Keys[2].Num != 7 {
 		t.Errorf("keys %v: want the ids", got.Keys)
-	}
-}
-
-// TestChainsAreTries: two blocks are the same object exactly where they end the same list of ids, whatever the ids are.
-func TestChainsAreTries(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		prompts := rapid.SliceOfN(rapid.SliceOfN(rapid.Uint64Range(0, 4), 1, 6), 1, 8).Draw(t, "prompts")
-		c := newChains()
-		keyOf, pathOf := map[string]uint64{}, map[uint64]string{}
-		for _, ids := range prompts {
-			path := ""
-			for i, id := range ids {
-				path += string(rune('a' + id))
-				rec := Record{Num: id, Begins: i == 0}
-				if !c.resolve(&rec) {
-					t.Fatal("out of numbers")
-				}
-				if known, ok := keyOf[path]; ok && known != rec.Num {
-					t.Fatalf("%s has the keys %d and %d", path, known, rec.Num)
-				}
-				if known, ok := pathOf[rec.Num]; ok && known != path {
-					t.Fatalf("%s and %s have the same key", known, path)
-				}
-				keyOf[path], pathOf[rec.Num] = rec.Num, path
-			}
-		}
-	})
-}
-
-// TestMadeKeysAreNoIDs: an id that happens to be a key that was made is another block.
-func TestMadeKeysAreNoIDs(t *testing.T) {
-	c := newChains()
-	resolve := func(id uint64, begins bool) uint64 {
-		rec := Record{Num: id, Begins: begins}
-		c.resolve(&rec)
-		return rec.Num
-	}
-	resolve(1, true)
-	made := resolve(1, false)
-	if other := resolve(made, true); other == made {
-		t.Error("an id became a key that another block has")
-	}
-	resolve(1, true)
-	if again := resolve(1, false); again != made {
-		t.Errorf("the key %d of a block became %d", made, again)
 	}
 }
 
@@ -116,8 +71,8 @@ func TestMooncakeBlockSize(t *testing.T) {
 		"one longer first line": {`{"input_length": 2097152, "hash_ids": [` + strings.Repeat("1000000,", 65535) + `2]}`, "", 32},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := mustLoadText(t, c.content+"\n",
-				LoadOptions{Selection: Selection{Format: c.format}}).Prompts.BlockTokens; got != c.want {
+			loaded := mustLoadText(t, c.content+"\n", LoadOptions{Selection: Selection{Format: c.format}})
+			if got := prompts.Of(loaded.Kind).BlockTokens; got != c.want {
 				t.Errorf("%d tokens in a block, want %d", got, c.want)
 			}
 		})
@@ -178,7 +133,7 @@ func TestSampleOfPromptsKeepsConversations(t *testing.T) {
 		)
 	}
 	got := mustLoadText(t, content.String(), LoadOptions{Selection: Selection{SampleRate: 0.5}})
-	sessions := len(got.Prompts.SessionKeys)
+	sessions := len(prompts.Of(got.Kind).SessionKeys)
 	if sessions < 3 || sessions > 17 || len(got.Groups) != 20*sessions || len(got.Objects) != 40*sessions ||
 		got.SampledFrom != 800 {
 		t.Errorf(
@@ -225,12 +180,13 @@ func TestGroupsWithoutZeroSizes(t *testing.T) {
 }
 
 // drawPrompts draws records of prompts, in the form in which a reader gives them.
-func drawPrompts(t *rapid.T, fields Fields) (records []Record) {
+func drawPrompts(t *rapid.T, fields stream.Fields) (records []stream.Record) {
+	kind := fields.Kind.(prompts.Kind)
 	for range rapid.IntRange(1, 8).Draw(t, "prompts") {
-		tokens := rapid.Int32Range(1, int32(5*fields.BlockTokens)).Draw(t, "tokens")
-		head := &PromptHead{Blocks: (int(tokens) + fields.BlockTokens - 1) / fields.BlockTokens, InputTokens: tokens,
+		tokens := rapid.Int32Range(1, int32(5*kind.BlockTokens)).Draw(t, "tokens")
+		head := &prompts.Head{Blocks: (int(tokens) + kind.BlockTokens - 1) / kind.BlockTokens, InputTokens: tokens,
 			OutputTokens: rapid.Int32Range(0, 9).Draw(t, "output")}
-		if fields.Sessions {
+		if kind.Sessions {
 			head.Session = rapid.Uint64().Draw(t, "session")
 		}
 		var at int64
@@ -238,9 +194,9 @@ func drawPrompts(t *rapid.T, fields Fields) (records []Record) {
 			at = rapid.Int64Min(0).Draw(t, "time")
 		}
 		for i := range head.Blocks {
-			rec := Record{Time: at, Num: rapid.Uint64().Draw(t, "id"), Begins: i == 0}
+			rec := stream.Record{Time: at, Num: rapid.Uint64().Draw(t, "id"), Begins: i == 0}
 			if i == 0 {
-				rec.Prompt = head
+				rec.Extra = head
 			}
 			records = append(records, rec)
 		}
@@ -252,26 +208,28 @@ func drawPrompts(t *rapid.T, fields Fields) (records []Record) {
 func TestMooncakeRoundTrip(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
-		fields := Fields{
-			Time: rapid.Bool().Draw(t, "times"), Sessions: rapid.Bool().Draw(t, "sessions"), Groups: true,
-			BlockTokens: rapid.SampledFrom([]int{1, 7, 16, 512}).Draw(t, "block"),
+		fields := stream.Fields{
+			Time: rapid.Bool().Draw(t, "times"), Groups: true, Kind: prompts.Kind{
+				Sessions:    rapid.Bool().Draw(t, "sessions"),
+				BlockTokens: rapid.SampledFrom([]int{1, 7, 16, 512}).Draw(t, "block"),
+			},
 		}
 		want := drawPrompts(t, fields)
 		path := filepath.Join(dir, "x.jsonl.gz")
 		if err := tryWriteTrace(t.Context(), path, CreateOptions{Fields: fields}, want); err != nil {
 			t.Fatal(err)
 		}
-		stream, err := Open(path, LoadOptions{})
+		opened, err := Open(path, LoadOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer stream.Close()
-		if stream.Fields != fields {
-			t.Fatalf("fields %+v, want %+v", stream.Fields, fields)
+		defer opened.Close()
+		if opened.Fields != fields {
+			t.Fatalf("fields %+v, want %+v", opened.Fields, fields)
 		}
 		for i := range want {
-			var got Record
-			if err := stream.Read(&got); err != nil || !reflect.DeepEqual(got, want[i]) {
+			var got stream.Record
+			if err := opened.Read(&got); err != nil || !reflect.DeepEqual(got, want[i]) {
 				t.Fatalf("record %d: got %+v and error %v, want %+v", i, got, err, want[i])
 			}
 		}
@@ -287,10 +245,10 @@ func TestMooncakeIsWrittenAsPublished(t *testing.T) {
 	var out bytes.Buffer
 	var w *Writer
 	_, err := Scan(t.Context(), []string{"-"}, LoadOptions{Stdin: strings.NewReader(content)},
-		func(fields Fields) (err error) {
+		func(fields stream.Fields) (err error) {
 			w, err = Create(t.Context(), "-", CreateOptions{Format: "mooncake", Fields: fields, Stdout: &out})
 			return err
-		}, func(rec *Record) error { return w.Write(rec) })
+		}, func(rec *stream.Record) error { return w.Write(rec) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -300,19 +258,19 @@ func TestMooncakeIsWrittenAsPublished(t *testing.T) {
 }
 
 func TestMooncakeWriterRefuses(t *testing.T) {
-	head := &PromptHead{Blocks: 2, InputTokens: 20, OutputTokens: 1}
-	first, second := Record{Num: 1, Begins: true, Prompt: head}, Record{Num: 2}
-	fields := Fields{Groups: true, BlockTokens: 16}
+	head := &prompts.Head{Blocks: 2, InputTokens: 20, OutputTokens: 1}
+	first, second := stream.Record{Num: 1, Begins: true, Extra: head}, stream.Record{Num: 2}
+	fields := stream.Fields{Groups: true, Kind: prompts.Kind{BlockTokens: 16}}
 	for name, c := range map[string]struct {
-		fields  Fields
-		records []Record
+		fields  stream.Fields
+		records []stream.Record
 		want    string
 	}{
-		"no prompts":   {Fields{}, []Record{{Num: 1}}, "no prompts: write CSV or Parquet"},
-		"text":         {fields, []Record{{Text: []byte("a"), Begins: true, Prompt: head}}, "record 1: block \"a\""},
-		"early prompt": {fields, []Record{first, first}, "record 2: a prompt with another number"},
-		"late prompt":  {fields, []Record{first, second, second}, "record 3: a prompt with another number"},
-		"cut off":      {fields, []Record{first}, "the last prompt has fewer blocks"},
+		"no prompts":   {stream.Fields{}, []stream.Record{{Num: 1}}, "no prompts: write CSV or Parquet"},
+		"text":         {fields, []stream.Record{{Text: []byte("a"), Begins: true, Extra: head}}, "record 1: block \"a\""},
+		"early prompt": {fields, []stream.Record{first, first}, "record 2: a prompt with another number"},
+		"late prompt":  {fields, []stream.Record{first, second, second}, "record 3: a prompt with another number"},
+		"cut off":      {fields, []stream.Record{first}, "the last prompt has fewer blocks"},
 	} {
 		err := tryWriteTrace(t.Context(), filepath.Join(t.TempDir(), "x.jsonl"), CreateOptions{Fields: c.fields}, c.records)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -335,34 +293,13 @@ func TestAgentSessions(t *testing.T) {
 	if want := []uint32{0, 1, 2, 3, 4, 0, 1, 5, 6, 2, 3, 7}; !reflect.DeepEqual(got.Objects, want) {
 		t.Errorf("objects %v, want %v", got.Objects, want)
 	}
-	want := &Prompts{
+	want := &prompts.Columns{
 		BlockTokens: 4, InputTokens: []int32{9, 9, 3, 12, 3, 12}, Sessions: []int32{0, 0, 0, 0, 0, 0},
 		Arrivals: []int64{5e8, 1005e8, 2005e8, 2010e8, 3005e8, 3010e8},
-		Parents:  []int32{-1, 0, -1, 2, -1, 1, -1, 3}, SessionKeys: []uint64{hashText([]byte("trace_7"))},
+		Parents:  []int32{-1, 0, -1, 2, -1, 1, -1, 3}, SessionKeys: []uint64{stream.HashText([]byte("trace_7"))},
 	}
-	if !reflect.DeepEqual(got.Prompts, want) {
-		t.Errorf("prompts %+v, want %+v", got.Prompts, want)
-	}
-}
-
-// TestAgentArrivals: the starts of sessions are a Poisson process, and the same for the same seed.
-func TestAgentArrivals(t *testing.T) {
-	const sessions, rate = 2000, 0.5
-	var gaps []float64
-	for i := range sessions {
-		gap := float64(sessionStart("poisson", i, rate, 3)) / 1e9
-		if i > 0 {
-			gap -= float64(sessionStart("poisson", i-1, rate, 3)) / 1e9
-		}
-		gaps = append(gaps, gap)
-	}
-	mean, sd := stat.MeanStdDev(gaps, nil)
-	if math.Abs(mean*rate-1) > 0.1 || math.Abs(sd*rate-1) > 0.1 {
-		t.Errorf("gaps of mean %v and deviation %v s, want %v of both", mean, sd, 1/rate)
-	}
-	if sessionStart("poisson", 5, rate, 3) == sessionStart("poisson", 5, rate, 4) ||
-		sessionStart("none", 5, rate, 3) != 0 {
-		t.Error("the start does not follow the seed, or the option")
+	if !reflect.DeepEqual(prompts.Of(got.Kind), want) {
+		t.Errorf("prompts %+v, want %+v", prompts.Of(got.Kind), want)
 	}
 }
 
@@ -402,7 +339,7 @@ const smallChat = `{"timestamp": 20, "input": "Hello, World! How are you?", "out
 `
 
 func TestChat(t *testing.T) {
-	for history, want := range map[string]*Prompts{
+	for history, want := range map[string]*prompts.Columns{
 		// Tokens: Hello , World ! Été 2024 | Hello , World ! How are you ? | Good
 		"included": {
 			BlockTokens: 2, InputTokens: []int32{6, 8, 1}, OutputTokens: []int32{0, 2, 1}, Sessions: []int32{0, 1,
@@ -416,21 +353,9 @@ func TestChat(t *testing.T) {
 		},
 	} {
 		got := mustLoadText(t, smallChat, LoadOptions{Selection: Selection{Format: "chat:block=2,history=" + history}})
-		want.SessionKeys = []uint64{hashText([]byte("b")), hashText([]byte("a"))}
-		if !reflect.DeepEqual(got.Prompts, want) {
-			t.Errorf("%s: prompts %+v, want %+v", history, got.Prompts, want)
-		}
-	}
-}
-
-func TestTokens(t *testing.T) {
-	for text, want := range map[string]int{
-		"": 0, " \t\n\u00a0": 0, "don't": 3, "x_1": 3, "ein Ärger": 2, "日本語": 1, "a\u0301b": 1, "...": 3, "\xff\xfe": 2, "🙂": 1,
-	} {
-		chain := blockChain{size: 4}
-		chain.add([]byte(text))
-		if chain.tokens != want {
-			t.Errorf("%q has %d tokens, want %d", text, chain.tokens, want)
+		want.SessionKeys = []uint64{stream.HashText([]byte("b")), stream.HashText([]byte("a"))}
+		if !reflect.DeepEqual(prompts.Of(got.Kind), want) {
+			t.Errorf("%s: prompts %+v, want %+v", history, prompts.Of(got.Kind), want)
 		}
 	}
 }
@@ -493,14 +418,4 @@ func FuzzMooncake(f *testing.F) {
 		`{"input_length":1,"hash_ids":[18446744073709551615,-9223372036854775808]}`,
 		`{"session_id":"é\u00e9"}`,
 	)
-}
-
-func TestDepthsCountTheTokensFromTheRoot(t *testing.T) {
-	p := &Prompts{BlockTokens: 16, Parents: []int32{-1, 0, 1, 1, -1, 3}}
-	if got, want := p.Depths(), []int32{16, 32, 48, 48, 16, 64}; !slices.Equal(got, want) {
-		t.Errorf("depths are %v, want %v", got, want)
-	}
-	if got := (*Prompts)(nil).Depths(); got != nil {
-		t.Errorf("depths without prompts are %v, want none", got)
-	}
 }

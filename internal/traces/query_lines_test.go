@@ -10,24 +10,30 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/cachesim/cachesim/internal/traces/datasets"
+	"github.com/cachesim/cachesim/internal/traces/prompts"
+	"github.com/cachesim/cachesim/internal/traces/queries"
+	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 // drainQueries returns the records of r, with queries of their own.
-func drainQueries(r Reader) (records []Record, err error) {
+func drainQueries(r stream.Reader) (records []stream.Record, err error) {
 	for {
-		var rec Record
+		var rec stream.Record
 		if err := r.Read(&rec); err == io.EOF {
 			return records, nil
 		} else if err != nil {
 			return records, err
 		}
 		rec.Text = bytes.Clone(rec.Text)
-		rec.Query = rec.Query.clone()
+		rec.Extra = rec.Extra.Clone()
 		records = append(records, rec)
 	}
 }
 
-func readQueryRecords(t *testing.T, content, format string) ([]Record, error) {
+func readQueryRecords(t *testing.T, content, format string) ([]stream.Record, error) {
 	t.Helper()
 	s, err := openString(t, content, format)
 	if err != nil {
@@ -45,8 +51,8 @@ func TestQueryLines(t *testing.T) {
 `,
 		"",
 	)
-	want := []Record{
-		{Time: second / 2, Text: []byte("q17"), Query: &QueryHead{
+	want := []stream.Record{
+		{Time: second / 2, Text: []byte("q17"), Extra: &queries.Head{
 			Session: []byte(
 				"s1",
 			),
@@ -55,7 +61,7 @@ func TestQueryLines(t *testing.T) {
 			Text:   []byte(`A "film"?`),
 			Vector: []float32{0.6, -0.8},
 		}},
-		{Time: second, Num: 17, Query: &QueryHead{Vector: []float32{1, 0}}},
+		{Time: second, Num: 17, Extra: &queries.Head{Vector: []float32{1, 0}}},
 	}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v and error %v, want %v", got, err, want)
@@ -64,10 +70,10 @@ func TestQueryLines(t *testing.T) {
 
 func TestQueryLinesOfTextsAlone(t *testing.T) {
 	got, err := readQueryRecords(t, "\"A film?\"\r\n\"7\"\n\"Caf\\u00e9\"\n", "")
-	want := []Record{
-		{Text: []byte("A film?"), Query: &QueryHead{Text: []byte("A film?")}},
-		{Num: 7, Query: &QueryHead{Text: []byte("7")}},
-		{Text: []byte("Café"), Query: &QueryHead{Text: []byte("Café")}},
+	want := []stream.Record{
+		{Text: []byte("A film?"), Extra: &queries.Head{Text: []byte("A film?")}},
+		{Num: 7, Extra: &queries.Head{Text: []byte("7")}},
+		{Text: []byte("Café"), Extra: &queries.Head{Text: []byte("Café")}},
 	}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v and error %v, want %v", got, err, want)
@@ -109,16 +115,16 @@ func TestQueryLineErrors(t *testing.T) {
 // TestQueryLinesAreDetected: also where the first line is longer than what detection sees, and neither prompts nor
 // dialogues are taken for queries.
 func TestQueryLinesAreDetected(t *testing.T) {
-	long := `{"id":1,"time":0,"embedding":[1` + strings.Repeat(",0.25", headLen/5) + "]}\n"
+	long := `{"id":1,"time":0,"embedding":[1` + strings.Repeat(",0.25", source.HeadLen/5) + "]}\n"
 	for content, want := range map[string]string{
 		long:                              "queries",
 		"\"some words\"\n\"others\"\n":    "queries",
 		"\"key\"\n\"a\"\n\"b\"\n":         "plain",
-		mooncakeFormat.Example + "\n":     "mooncake",
-		chatFormat.Example + "\n":         "chat",
-		agentFormat.Example + "\n":        "agent",
-		clincFormat.Example + "\n":        "clinc",
-		oasstFormat.Example + "\n":        "oasst",
+		prompts.Mooncake.Example + "\n":   "mooncake",
+		prompts.Chat.Example + "\n":       "chat",
+		prompts.Agent.Example + "\n":      "agent",
+		datasets.CLINC.Example + "\n":     "clinc",
+		datasets.OASST.Example + "\n":     "oasst",
 		`{"t": {"id": 1, "time": 2}}`:     "",
 		"{\"id\": 1}\n{\"time\": 2}\n":    "",
 		`"some words" and others` + "\n7": "",
@@ -134,7 +140,7 @@ func TestQueryLinesAreDetected(t *testing.T) {
 }
 
 // anyQueries draws queries with or without embeddings, all that can be known of each known or not.
-func anyQueries(t *rapid.T) []Record {
+func anyQueries(t *rapid.T) []stream.Record {
 	dim := rapid.IntRange(0, 5).Draw(t, "dim")
 	name := func(what string) []byte {
 		if !rapid.Bool().Draw(t, "has "+what) {
@@ -142,16 +148,17 @@ func anyQueries(t *rapid.T) []Record {
 		}
 		return []byte(rapid.String().Draw(t, what))
 	}
-	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Record {
+	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) stream.Record {
 		key := anyKey(t)
-		rec := Record{Time: rapid.Int64Range(0, math.MaxInt64).Draw(t, "time"), Num: key.Num}
+		rec := stream.Record{Time: rapid.Int64Range(0, math.MaxInt64).Draw(t, "time"), Num: key.Num}
 		if key.Text != "" {
 			rec.Text = []byte(key.Text)
 		}
-		rec.Query = &QueryHead{Session: name("session"), Topic: name("topic"), Answer: name("answer"), Text: name("text")}
+		rec.Extra = &queries.Head{Session: name("session"), Topic: name("topic"), Answer: name("answer"),
+			Text: name("text")}
 		if dim > 0 {
-			rec.Query.Vector = rapid.SliceOfN(rapid.Float32(), dim, dim).Draw(t, "vector")
-			rec.Query.Vector[0] = rapid.Float32Range(0.5, 1).Draw(t, "not zero")
+			queries.HeadOf(&rec).Vector = rapid.SliceOfN(rapid.Float32(), dim, dim).Draw(t, "vector")
+			queries.HeadOf(&rec).Vector[0] = rapid.Float32Range(0.5, 1).Draw(t, "not zero")
 		}
 		return rec
 	}), 1, 20).Draw(t, "queries")
@@ -164,7 +171,7 @@ func TestQueriesRoundTrip(t *testing.T) {
 		file := rapid.SampledFrom([]struct{ name, format string }{{"q.jsonl", "queries"}, {"q.jsonl.zst",
 			"queries"}, {"q.parquet", "parquet"}}).Draw(rt, "file")
 		path := filepath.Join(dir, file.name)
-		if err := tryWriteTrace(t.Context(), path, CreateOptions{Fields: Fields{Time: true, Queries: true}},
+		if err := tryWriteTrace(t.Context(), path, CreateOptions{Fields: stream.Fields{Time: true, Kind: queries.Kind{}}},
 			want); err != nil {
 			rt.Fatal(err)
 		}
@@ -182,19 +189,20 @@ func TestQueriesRoundTrip(t *testing.T) {
 
 func TestQueryLineWriter(t *testing.T) {
 	var out bytes.Buffer
-	w, err := Create(t.Context(), "-", CreateOptions{Fields: Fields{Queries: true}, Stdout: &out})
+	w, err := Create(t.Context(), "-", CreateOptions{Fields: stream.Fields{Kind: queries.Kind{}}, Stdout: &out})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, rec := range []Record{
-		{Num: 3, Query: &QueryHead{Session: []byte("s"), Text: []byte("<a> \"b\"\n"), Vector: []float32{0.1, 1e-20, -1}}},
-		{Text: []byte("x y"), Query: &QueryHead{Topic: []byte("t"), Answer: []byte("7")}},
+	for _, rec := range []stream.Record{
+		{Num: 3, Extra: &queries.Head{Session: []byte("s"), Text: []byte("<a> \"b\"\n"),
+			Vector: []float32{0.1, 1e-20, -1}}},
+		{Text: []byte("x y"), Extra: &queries.Head{Topic: []byte("t"), Answer: []byte("7")}},
 	} {
 		if err := w.Write(&rec); err != nil {
 			t.Fatal(err)
 		}
 	}
-	err = w.Write(&Record{Num: 1, Query: &QueryHead{Text: []byte("\xff")}})
+	err = w.Write(&stream.Record{Num: 1, Extra: &queries.Head{Text: []byte("\xff")}})
 	if want := `standard output: record 3: text "\xff": it is not UTF-8, which JSON cannot hold`; err == nil ||
 		err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
@@ -218,7 +226,7 @@ func FuzzQueryLines(f *testing.F) {
 	fuzzFormat(
 		f,
 		"queries",
-		queriesFormat.Example,
+		queries.Lines.Example,
 		`{"time":1e-9,"id":-3,"session":null}`+"\n\n",
 		"\"a\"\n\"\\ud800\"\n",
 		`{"time":0,"id":1,"embedding":[1e38,0.1,-0]}`,

@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/cachesim/cachesim/internal/traces/formats"
+	"github.com/cachesim/cachesim/internal/traces/source"
 )
 
 // readingsOf writes files, reads them together and returns what they were read as.
@@ -108,7 +111,7 @@ func TestReading(t *testing.T) {
 // Every example of a format is read the same way again by the format that the trace names.
 func TestReadAgain(t *testing.T) {
 	everything := LoadOptions{Needs: Needs{Sizes: true, Times: true, Ops: true, Keys: true, Kind: true}}
-	for _, f := range Formats() {
+	for _, f := range formats.All() {
 		if f.Example == "" {
 			continue
 		}
@@ -150,9 +153,9 @@ func TestReadingsOfSeveralFiles(t *testing.T) {
 	if two.InputFormat() != "" || two.ReadAs() != "csv, comma; key, size + csv, comma; key id, size bytes" {
 		t.Errorf("two kinds: recorded as %q, read again as %q", two.ReadAs(), two.InputFormat())
 	}
-	var many []Reading
+	var many []source.Reading
 	for range 10 {
-		many = append(many, Reading{Name: "a.csv", Format: "csv", Files: 1, Paths: 1})
+		many = append(many, source.Reading{Name: "a.csv", Format: "csv", Files: 1, Paths: 1})
 	}
 	if got := Lines(many, ""); len(got) != 9 || got[8] != "... and more files, read in other ways" {
 		t.Errorf("many kinds: got %q", got)
@@ -161,12 +164,12 @@ func TestReadingsOfSeveralFiles(t *testing.T) {
 
 // Many files that are each read in a way of their own take little memory and time.
 func TestManyReadings(t *testing.T) {
-	var shared together
+	var shared source.Together
 	for i := range 1000 {
-		shared.join(&Reading{Name: "a.csv", Format: "csv", Spec: fmt.Sprintf("csv:key=k%d", i), LeftOut: 1})
+		shared.Join(&source.Reading{Name: "a.csv", Format: "csv", Spec: fmt.Sprintf("csv:key=k%d", i), LeftOut: 1})
 	}
-	trace := Trace{Readings: shared.list()}
-	if len(trace.Readings) != mostReadingsKept || trace.LeftOut() != 1000 || trace.InputFormat() != "" {
+	trace := Trace{Readings: shared.List()}
+	if len(trace.Readings) != 64 || trace.LeftOut() != 1000 || trace.InputFormat() != "" {
 		t.Errorf("kept %d, left out %d, read again as %q", len(trace.Readings), trace.LeftOut(), trace.InputFormat())
 	}
 }
@@ -180,7 +183,7 @@ func TestManyColumns(t *testing.T) {
 	row := "x" + strings.Repeat(",1", len(names)-1)
 	content := strings.Join(names, ",") + "\n" + row + "\n"
 	got := readingsOf(t, LoadOptions{Selection: Selection{Format: "csv:header=true"}}, [2]string{"a.csv", content})
-	if n := len(got.Readings[0].Others); n != mostCandidates {
-		t.Errorf("%d columns are remembered, want %d", n, mostCandidates)
+	if n := len(got.Readings[0].Others); n != 50 {
+		t.Errorf("%d columns are remembered, want %d", n, 50)
 	}
 }

@@ -5,6 +5,9 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/cachesim/cachesim/internal/traces/prompts"
+	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 // TestRealPrompts holds the counts of prompts to those that other tools took.
@@ -34,10 +37,10 @@ func TestRealPrompts(t *testing.T) {
 			t.Fatal(err)
 		}
 		tokens := 0
-		for _, n := range got.Prompts.InputTokens {
+		for _, n := range prompts.Of(got.Kind).InputTokens {
 			tokens += int(n)
 		}
-		p := got.Prompts
+		p := prompts.Of(got.Kind)
 		if len(got.Groups) != c.prompts || len(got.Objects) != c.blocks || got.NumObjects != c.distinct ||
 			len(p.SessionKeys) != c.sessions ||
 			p.BlockTokens != c.blockTokens || tokens != c.inputTokens {
@@ -92,9 +95,9 @@ func TestRealTraces(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			distinct := map[Key]bool{}
+			distinct := map[stream.Key]bool{}
 			for _, r := range records {
-				distinct[Key{r.Num, string(r.Text)}] = true
+				distinct[stream.Key{Num: r.Num, Text: string(r.Text)}] = true
 			}
 			if len(records) != c.requests || len(distinct) != c.distinct {
 				t.Errorf("%d requests, %d distinct, want %d, %d", len(records), len(distinct), c.requests, c.distinct)

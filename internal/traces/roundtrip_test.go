@@ -7,22 +7,26 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"github.com/cachesim/cachesim/internal/random"
+	"github.com/cachesim/cachesim/internal/traces/formats"
+	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 // anyRecord draws a record that every format but plain can hold, except for text keys, and times that are no seconds.
-func anyRecord(t *rapid.T) Record {
+func anyRecord(t *rapid.T) stream.Record {
 	key := anyKey(t)
-	rec := Record{
+	rec := stream.Record{
 		Time: rapid.OneOf(rapid.Int64Range(0, 5), rapid.Int64Range(0, math.MaxInt64)).Draw(t, "time"),
-		Size: rapid.OneOf(rapid.Int64Range(0, 5), rapid.Int64Range(0, maxSize)).Draw(t, "size"),
+		Size: rapid.OneOf(rapid.Int64Range(0, 5), rapid.Int64Range(0, source.MaxSize)).Draw(t, "size"),
 		Num:  key.Num,
-		Op:   Op(rapid.IntRange(int(OpUnknown), int(OpDelete)).Draw(t, "op")),
+		Op:   stream.Op(rapid.IntRange(int(stream.OpUnknown), int(stream.OpDelete)).Draw(t, "op")),
 
 		Begins: rapid.Bool().Draw(t, "begins"),
 	}
@@ -33,7 +37,7 @@ func anyRecord(t *rapid.T) Record {
 }
 
 // held returns what is left of a record in a format.
-func held(rec Record, format string, fields Fields) Record {
+func held(rec stream.Record, format string, fields stream.Fields) stream.Record {
 	keysOnly := format == "plain" || format == "batches"
 	if !fields.Time || keysOnly {
 		rec.Time = 0
@@ -42,13 +46,13 @@ func held(rec Record, format string, fields Fields) Record {
 		rec.Size = 0
 	}
 	if !fields.Op || keysOnly || format == "oraclegeneral" {
-		rec.Op = OpUnknown
+		rec.Op = stream.OpUnknown
 	}
 	rec.Begins = rec.Begins && format == "batches"
 	if format == "oraclegeneral" {
 		rec.Time = rec.Time / 1e9 * 1e9
 		if rec.Text != nil {
-			rec.Num, rec.Text = textID(rec.Text), nil
+			rec.Num, rec.Text = stream.HashText(rec.Text), nil
 		}
 		if !fields.Size {
 			rec.Size = 1
@@ -73,12 +77,12 @@ func TestRoundTrips(t *testing.T) {
 	for _, format := range recordFormats() {
 		t.Run(format, func(t *testing.T) {
 			rapid.Check(t, func(rt *rapid.T) {
-				fields := Fields{
+				fields := stream.Fields{
 					Time: rapid.Bool().Draw(rt, "times"), Size: rapid.Bool().Draw(rt, "sizes"), Op: rapid.Bool().Draw(rt,
 						"ops"), Groups: format == "batches",
 				}
 				records := rapid.SliceOfN(rapid.Custom(anyRecord), 1, 50).Draw(rt, "records")
-				want := make([]Record, len(records))
+				want := make([]stream.Record, len(records))
 				records[0].Begins = true
 				for i := range records {
 					makeFit(&records[i], format)
@@ -89,17 +93,17 @@ func TestRoundTrips(t *testing.T) {
 				if err := tryWriteTrace(t.Context(), path, CreateOptions{Format: format, Fields: fields}, records); err != nil {
 					rt.Fatal(err)
 				}
-				stream, err := Open(path, LoadOptions{Selection: Selection{Format: inputFormats[format]}})
+				opened, err := Open(path, LoadOptions{Selection: Selection{Format: inputFormats[format]}})
 				if err != nil {
 					rt.Fatal(err)
 				}
-				defer stream.Close()
-				got, err := drain(stream)
+				defer opened.Close()
+				got, err := drain(opened)
 				if err != nil || !reflect.DeepEqual(got, want) {
 					rt.Fatalf("got %v and error %v, want %v", got, err, want)
 				}
-				if stream.Info.Compression != compressionNames[ending] {
-					rt.Fatalf("compression %q, want %q", stream.Info.Compression, compressionNames[ending])
+				if opened.Info.Compression != compressionNames[ending] {
+					rt.Fatalf("compression %q, want %q", opened.Info.Compression, compressionNames[ending])
 				}
 			})
 		})
@@ -108,14 +112,14 @@ func TestRoundTrips(t *testing.T) {
 
 // recordFormats returns the formats that hold any records, not prompts or queries alone.
 func recordFormats() []string {
-	return slices.DeleteFunc(WritableFormats(), func(name string) bool {
+	return slices.DeleteFunc(formats.WritableNames(), func(name string) bool {
 		return slices.Contains([]string{"mooncake",
 			"queries", "npy", "fvecs"}, name)
 	})
 }
 
 // makeFit changes what a format refuses.
-func makeFit(rec *Record, format string) {
+func makeFit(rec *stream.Record, format string) {
 	switch {
 	case (format == "plain" || format == "batches") && rec.Text != nil:
 		rec.Text = []byte(strings.NewReplacer(" ", "_", ",", ".").Replace(string(rec.Text)))
@@ -127,9 +131,10 @@ func makeFit(rec *Record, format string) {
 
 // TestWrittenFormatsAreDetected reads files whose names say nothing.
 func TestWrittenFormatsAreDetected(t *testing.T) {
-	var records []Record
+	var records []stream.Record
 	for i := range 3000 {
-		records = append(records, Record{Time: int64(i) * 1e9, Num: random.Scramble(uint64(i % 700)), Size: int64(i % 700), Op: OpRead,
+		records = append(records, stream.Record{Time: int64(i) * 1e9, Num: random.Scramble(uint64(i % 700)),
+			Size: int64(i % 700), Op: stream.OpRead,
 			Begins: i%7 == 0 || i%10 == 0})
 	}
 	for _, format := range recordFormats() {
@@ -142,7 +147,7 @@ func TestWrittenFormatsAreDetected(t *testing.T) {
 			t.Errorf("%s: %v", format, err)
 			continue
 		}
-		want := naiveTrace(records, Fields{Time: got.Times != nil, Size: got.HasSizes(), Op: got.Ops != nil})
+		want := naiveTrace(records, stream.Fields{Time: got.Times != nil, Size: got.HasSizes(), Op: got.Ops != nil})
 		checkColumns(t, got, want)
 		if got.Readings[0].Format != format {
 			t.Errorf("%s is read as %s", format, got.Readings[0].Format)
@@ -153,19 +158,28 @@ func TestWrittenFormatsAreDetected(t *testing.T) {
 func TestParquetOfSeveralRowGroups(t *testing.T) {
 	for _, text := range []bool{false, true} {
 		path := filepath.Join(t.TempDir(), "x.parquet")
-		var records []Record
-		for i := range uint64(2*parquetGroup + 5) {
-			rec := Record{Num: random.Scramble(i % 1000), Time: int64(i)}
+		var records []stream.Record
+		for i := range uint64(2*(1<<16) + 5) {
+			rec := stream.Record{Num: random.Scramble(i % 1000), Time: int64(i)}
 			if text {
-				rec = Record{Text: fmt.Appendf(nil, "object %d", i%1000), Time: int64(i)}
+				rec = stream.Record{Text: fmt.Appendf(nil, "object %d", i%1000), Time: int64(i)}
 			}
 			records = append(records, rec)
 		}
-		writeTrace(t, path, Fields{Time: true}, records)
+		writeTrace(t, path, stream.Fields{Time: true}, records)
 		got, err := Load(t.Context(), []string{path}, everything)
 		if err != nil {
 			t.Fatal(err)
 		}
-		checkColumns(t, got, naiveTrace(records, Fields{Time: true}))
+		checkColumns(t, got, naiveTrace(records, stream.Fields{Time: true}))
 	}
+}
+
+func anyKey(t *rapid.T) stream.Key {
+	num := rapid.OneOf(rapid.Uint64Range(0, 300), rapid.Uint64Range(math.MaxUint64-3, math.MaxUint64),
+		rapid.Uint64()).Draw(t, "num")
+	if rapid.Bool().Draw(t, "text") {
+		return stream.Key{Text: "k" + strconv.FormatUint(num, 10)}
+	}
+	return stream.Key{Num: num}
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/cachesim/cachesim/internal/random"
+	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 // sampler keeps a share of the keys: those whose 64-bit hash falls below that share of its range (SHARDS, Waldspurger
@@ -18,10 +19,10 @@ func newSampler(rate float64, seed uint64) *sampler {
 	return &sampler{threshold: uint64(rate * math.MaxUint64), seed: random.Scramble(seed)}
 }
 
-func (s *sampler) keeps(rec *Record) bool {
+func (s *sampler) keeps(rec *stream.Record) bool {
 	key := rec.Num
 	if rec.Text != nil {
-		key = hashText(rec.Text)
+		key = stream.HashText(rec.Text)
 	}
 	return s.keepsNumber(key)
 }
@@ -35,7 +36,7 @@ func (t *Trace) Sample(rate float64, seed uint64) *Trace {
 	s := newSampler(rate, seed)
 	chosen := make([]bool, t.NumObjects)
 	for object, key := range t.Keys {
-		rec := Record{Num: key.Num}
+		rec := stream.Record{Num: key.Num}
 		if key.Text != "" {
 			rec.Text = []byte(key.Text)
 		}
@@ -54,14 +55,4 @@ func (t *Trace) Sample(rate float64, seed uint64) *Trace {
 		sample.Limited, sample.SampledFrom = true, last // Load stops at the last request that it keeps
 	}
 	return sample
-}
-
-// hashText is FNV-1a with its bits mixed; it is part of the file format that oracleGeneralWriter writes, so it never
-// changes.
-func hashText(text []byte) uint64 {
-	hash := uint64(0xcbf29ce484222325)
-	for _, b := range text {
-		hash = (hash ^ uint64(b)) * 0x100000001b3
-	}
-	return random.Scramble(hash)
 }

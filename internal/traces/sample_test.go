@@ -7,19 +7,20 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/random"
+	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 func TestSampleAfterLoadEqualsSampleAtLoad(t *testing.T) {
-	var records []Record
+	var records []stream.Record
 	for i := range uint64(3000) {
-		rec := Record{Num: random.Scramble(i % 700), Size: int64(i % 3), Time: int64(i) * 1e9}
+		rec := stream.Record{Num: random.Scramble(i % 700), Size: int64(i % 3), Time: int64(i) * 1e9}
 		if i%700%5 == 0 {
 			rec.Num, rec.Text = 0, fmt.Appendf(nil, "key%d", i%700)
 		}
 		records = append(records, rec)
 	}
 	path := filepath.Join(t.TempDir(), "x.csv")
-	writeTrace(t, path, Fields{Size: true, Time: true}, records)
+	writeTrace(t, path, stream.Fields{Size: true, Time: true}, records)
 	whole, err := Load(t.Context(), []string{path}, LoadOptions{Needs: Needs{Keys: true, Sizes: true, Times: true}})
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,10 @@ import (
 	"os"
 	"slices"
 	"time"
+
+	"github.com/cachesim/cachesim/internal/traces/formats"
+	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 // progressEvery is the time between two calls of LoadOptions.Progress.
@@ -21,8 +25,8 @@ const checkEvery = 1 << 12
 // begin is called once with what the records carry, then visit for each. A record is valid until visit returns. All
 // files must carry the same of the fields that opts asks for. Not to find any request is an error. When ctx ends, Scan
 // returns its error at once. It returns what the files were read as, each way once.
-func Scan(ctx context.Context, paths []string, opts LoadOptions, begin func(Fields) error,
-	visit func(*Record) error) ([]Reading, error) {
+func Scan(ctx context.Context, paths []string, opts LoadOptions, begin func(stream.Fields) error,
+	visit func(*stream.Record) error) ([]source.Reading, error) {
 	s, err := newScan(ctx, paths, opts)
 	if err != nil {
 		return nil, err
@@ -31,7 +35,7 @@ func Scan(ctx context.Context, paths []string, opts LoadOptions, begin func(Fiel
 	if err := s.run(); err != nil {
 		return nil, err
 	}
-	return s.together.list(), nil
+	return s.together.List(), nil
 }
 
 // scan is the state of Scan and of Load.
@@ -42,28 +46,26 @@ type scan struct {
 	sampler *sampler // nil to keep all
 	tenants []string // per path: the tenant that its requests belong to; nil where files are none
 	tenant  []byte   // of the file that is read; nil likewise
-	beside  *beside  // nil without embeddings beside the trace
 
-	begin   func(Fields) error
-	visit   func(*Record) error
-	batches func(*oracleGeneralReader) error // if set, reads all of a file that is neither sampled nor merged
-	part    func()                           // if set, called where a file, or the next file in an archive, begins
+	begin   func(stream.Fields) error
+	visit   func(*stream.Record) error
+	batches func(*formats.OracleGeneralReader) error // if set, reads all of a file that is neither sampled nor merged
+	part    func()                                   // if set, called where a file, or the next file in an archive, begins
 
-	together together
+	together source.Together
 	opened   int // files
-	fields   Fields
+	fields   stream.Fields
 	seen     int // requests read
 	kept     int // requests that sampling kept
 	open     []*Stream
 	finished int64 // bytes of the files that were read and closed
 	total    int64 // bytes of all files, 0 if unknown
 
-	// Of prompts.
-	chains      *chains
-	keepsPrompt bool // the present one belongs to the sample
-	prompts     int  // that were kept
-	blocksLeft  int  // of the last one kept
-	reported    time.Time
+	units     stream.Units // nil where each request is one
+	keepsUnit bool         // the present one belongs to the sample
+	unitsKept int
+
+	reported time.Time
 }
 
 func newScan(ctx context.Context, paths []string, opts LoadOptions) (*scan, error) {
@@ -75,9 +77,9 @@ func newScan(ctx context.Context, paths []string, opts LoadOptions) (*scan, erro
 		return nil, fmt.Errorf("limit %d: want a number of requests, 0 for all", opts.Limit)
 	case opts.PerFile && opts.Merge:
 		return nil, errors.New("files that are merged by time cannot be replayed one by one: ask for one or the other")
-	case opts.Vectors != nil && opts.Merge:
-		return nil, fmt.Errorf("%v: embeddings belong to requests in the order of their files, which merging changes: "+
-			"merge with cachesim convert first", opts.Vectors)
+	case opts.Beside != nil && opts.Merge:
+		return nil, fmt.Errorf("%v: %s belong to requests in the order of their files, which merging changes: "+
+			"merge with cachesim convert first", opts.Beside, opts.Beside.What())
 	case math.IsNaN(opts.SampleRate) || opts.SampleRate < 0 || opts.SampleRate > 1:
 		return nil, fmt.Errorf("sample rate %v: want a share of the keys between 0 and 1", opts.SampleRate)
 	case opts.SampleRate > 0 && opts.SampleRate < 1:
@@ -85,9 +87,6 @@ func newScan(ctx context.Context, paths []string, opts LoadOptions) (*scan, erro
 	}
 	if first := slices.Index(paths, "-"); first >= 0 && slices.Contains(paths[first+1:], "-") {
 		return nil, errors.New("standard input can be read only once: name - once")
-	}
-	if opts.Vectors != nil {
-		s.beside = newBeside(opts.Vectors)
 	}
 	s.total = totalSize(paths)
 	return s, nil
@@ -113,7 +112,7 @@ func (s *scan) run() error {
 }
 
 // readWhole reads r alone.
-func (s *scan) readWhole(r Reader) error { return s.ended(s.readAll(r)) }
+func (s *scan) readWhole(r stream.Reader) error { return s.ended(s.readAll(r)) }
 
 // ended makes of the error with which the reading ended that of the scan.
 func (s *scan) ended(err error) error {
@@ -126,8 +125,8 @@ func (s *scan) ended(err error) error {
 	if s.kept == 0 {
 		return s.nothingKept()
 	}
-	if s.beside != nil {
-		if checkErr := s.beside.check(s.seen, err != errLimit); checkErr != nil {
+	if s.opts.Beside != nil {
+		if checkErr := s.opts.Beside.Check(s.seen, err != errLimit); checkErr != nil {
 			return checkErr
 		}
 	}
@@ -143,22 +142,22 @@ func (s *scan) readFiles() error {
 		return s.readMerged()
 	}
 	for i, path := range s.paths {
-		stream, err := s.openNext(path)
+		opened, err := s.openNext(path)
 		if err != nil {
 			return err
 		}
 		if s.tenants != nil {
 			s.tenant = []byte(s.tenants[i])
 		}
-		if reader, ok := stream.Reader.(*oracleGeneralReader); ok && s.batches != nil && s.sampler == nil {
+		if reader, ok := opened.Reader.(*formats.OracleGeneralReader); ok && s.batches != nil && s.sampler == nil {
 			err = s.batches(reader)
 		} else {
-			err = s.readAll(stream)
+			err = s.readAll(opened)
 		}
 		if err = s.unchanged(err); err != nil {
 			return err
 		}
-		done, _ := stream.Progress()
+		done, _ := opened.Progress()
 		s.finished += done
 		if err := s.close(); err != nil {
 			return err
@@ -193,8 +192,8 @@ func (s *scan) unchanged(err error) error {
 	if err == errLimit {
 		return err
 	}
-	for _, stream := range s.open {
-		if changed := stream.in.opened.Check(); changed != nil {
+	for _, opened := range s.open {
+		if changed := opened.in.Opened.Check(); changed != nil {
 			return changed
 		}
 	}
@@ -203,10 +202,10 @@ func (s *scan) unchanged(err error) error {
 
 // mergeable returns the open files, and of archives the files in them.
 func (s *scan) mergeable() (streams []*Stream, err error) {
-	for i, stream := range s.open {
-		members := []*Stream{stream}
-		if archive, ok := stream.Reader.(*tarReader); ok {
-			if members, err = archive.members(stream); err != nil {
+	for i, opened := range s.open {
+		members := []*Stream{opened}
+		if archive, ok := opened.Reader.(*tarReader); ok {
+			if members, err = archive.members(opened); err != nil {
 				return nil, err
 			}
 		}
@@ -222,24 +221,24 @@ func (s *scan) mergeable() (streams []*Stream, err error) {
 
 // openNext opens a file and makes sure that its fields are those of the files before it.
 func (s *scan) openNext(path string) (*Stream, error) {
-	stream, err := open(s.ctx, path, s.opts, &s.together)
+	opened, err := open(s.ctx, path, s.opts, &s.together)
 	if err != nil {
 		return nil, err
 	}
-	s.open = append(s.open, stream)
+	s.open = append(s.open, opened)
 	if s.part != nil {
 		s.part()
-		if archive, ok := stream.Reader.(*tarReader); ok {
+		if archive, ok := opened.Reader.(*tarReader); ok {
 			archive.nextMember = s.part
 		}
 	}
-	fields := stream.Fields
+	fields := opened.Fields
 	fields.Time = fields.Time || fields.Counted
 	if s.opened++; s.opened == 1 {
-		return stream, s.start(path, fields)
+		return opened, s.start(path, fields)
 	}
-	if err := s.checkPrompts(path, fields); err != nil {
-		return nil, err
+	if why := conflict(s.fields.Kind, fields.Kind); why != "" {
+		return nil, fmt.Errorf("%s and %s do not go together: %s", s.paths[0], path, why)
 	}
 	for _, f := range []struct {
 		name           string
@@ -256,68 +255,50 @@ func (s *scan) openNext(path string) (*Stream, error) {
 			return nil, fmt.Errorf("%s and %s do not go together: only one of them has %s", s.paths[0], path, f.name)
 		}
 	}
-	return stream, nil
+	return opened, nil
 }
 
 // start takes the fields of the first file.
-func (s *scan) start(path string, fields Fields) error {
-	if s.beside != nil {
-		if fields.BlockTokens > 0 {
-			return fmt.Errorf(
-				"%s: its requests are blocks of prompts, which have no embeddings as those of %v",
-				path,
-				s.opts.Vectors,
-			)
+func (s *scan) start(path string, fields stream.Fields) error {
+	var err error
+	if s.opts.Beside != nil {
+		if fields.Kind, err = s.opts.Beside.Kind(fields.Kind); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
 		}
-		fields.Queries = true
 	}
 	s.fields = fields
-	if fields.BlockTokens > 0 {
-		s.chains = newChains()
-		if s.sampler != nil && !fields.Sessions {
-			return fmt.Errorf("%s: its prompts belong to no conversations, and a sample of blocks would tear prompts apart: "+
-				"use --limit instead of --sample", path)
+	if source.IsGrouped(fields.Kind) {
+		if s.units, err = fields.Kind.Units(s.sampler != nil); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
 		}
 	}
 	return s.begin(fields)
 }
 
-// checkPrompts refuses a file whose prompts are of another kind than those of the first.
-func (s *scan) checkPrompts(path string, fields Fields) error {
-	first := s.paths[0]
-	switch is, as := fields, s.fields; {
-	case (is.BlockTokens > 0) != (as.BlockTokens > 0):
-		return fmt.Errorf("%s and %s do not go together: only one of them has prompts", first, path)
-	case is.BlockTokens != as.BlockTokens:
-		return fmt.Errorf(
-			"%s and %s do not go together: blocks of %d and of %d tokens",
-			first,
-			path,
-			as.BlockTokens,
-			is.BlockTokens,
-		)
-	case is.BlockTokens > 0 && is.Sessions != as.Sessions:
-		return fmt.Errorf(
-			"%s and %s do not go together: only one of them says which prompts belong to one conversation",
-			first,
-			path,
-		)
+// conflict says why files of two kinds are no one trace; "" if they are.
+func conflict(first, other stream.Kind) string {
+	why := ""
+	if first != nil {
+		why = first.Conflict(other)
 	}
-	return nil
+	if why == "" && other != nil {
+		why = other.Conflict(first)
+	}
+	return why
 }
 
 func (s *scan) close() error {
 	var errs []error
-	for _, stream := range s.open {
-		errs = append(errs, stream.Close())
+	for _, opened := range s.open {
+		errs = append(errs, opened.Close())
 	}
 	s.open = nil
 	return errors.Join(errs...)
 }
 
 // readAll visits the records of r one by one.
-func (s *scan) readAll(r Reader) error {
-	var rec Record
+func (s *scan) readAll(r stream.Reader) error {
+	var rec stream.Record
 	begins := true // a group, even if its first requests are not kept
 	for {
 		if err := s.check(); err != nil {
@@ -336,55 +317,58 @@ func (s *scan) readAll(r Reader) error {
 				rec.Time = int64(s.seen) * 1e9
 			}
 			s.seen++
-			if s.beside != nil {
-				if err := s.beside.give(&rec); err != nil {
+			known := true
+			if s.opts.Beside != nil {
+				var err error
+				if known, err = s.opts.Beside.Give(&rec); err != nil {
 					return err
 				}
 			}
 			begins = begins || rec.Begins
-			if s.fields.BlockTokens > 0 && !s.chains.resolve(&rec) {
-				return errTooManyObjects
+			if s.units != nil {
+				if err := s.units.Take(&rec); err != nil {
+					return err
+				}
 			}
 			if s.sampler != nil && !s.keeps(&rec) {
 				continue
 			}
 			s.kept++
 			rec.Begins, begins = begins, false
-			if s.beside == nil || !s.beside.ended {
+			if known {
 				if err := s.visit(&rec); err != nil {
 					return err
 				}
 			}
-			if s.opts.Limit > 0 && s.atLimit(&rec) {
+			if s.opts.Limit > 0 && s.atLimit() {
 				return errLimit
 			}
 		}
 	}
 }
 
-// keeps says whether rec belongs to the sample: of prompts, those of conversations whose hashed key does.
-func (s *scan) keeps(rec *Record) bool {
-	if s.fields.BlockTokens == 0 {
+// keeps says whether rec belongs to the sample: whole units do, or not.
+func (s *scan) keeps(rec *stream.Record) bool {
+	if s.units == nil {
 		return s.sampler.keeps(rec)
 	}
 	if rec.Begins {
-		s.keepsPrompt = s.sampler.keepsNumber(rec.Prompt.Session)
+		s.keepsUnit = s.sampler.keepsNumber(s.units.SampledBy(rec))
 	}
-	return s.keepsPrompt
+	return s.keepsUnit
 }
 
-// atLimit says whether rec, which was kept, is the last request that may be: the last block of a prompt where prompts
-// are counted.
-func (s *scan) atLimit(rec *Record) bool {
-	if s.fields.BlockTokens == 0 {
+// atLimit says whether the record that was kept last is the last that may be: the last one of a unit, where units are
+// counted.
+func (s *scan) atLimit() bool {
+	if s.units == nil {
 		return s.kept == s.opts.Limit
 	}
-	if rec.Begins {
-		s.prompts++
-		s.blocksLeft = rec.Prompt.Blocks
+	if !s.units.Last() {
+		return false
 	}
-	s.blocksLeft--
-	return s.blocksLeft == 0 && s.prompts == s.opts.Limit
+	s.unitsKept++
+	return s.unitsKept == s.opts.Limit
 }
 
 // check ends the reading with the context and reports progress.
@@ -412,8 +396,8 @@ func (s *scan) report(last bool) {
 // progress returns the compressed bytes read so far and those of all files, 0 if unknown.
 func (s *scan) progress() (done, total int64) {
 	done = s.finished
-	for _, stream := range s.open {
-		now, _ := stream.Progress()
+	for _, opened := range s.open {
+		now, _ := opened.Progress()
 		done += now
 	}
 	return done, s.total

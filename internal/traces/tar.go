@@ -7,43 +7,24 @@ import (
 	"errors"
 	"io"
 	"math"
-	"strconv"
+
+	"github.com/cachesim/cachesim/internal/traces/formats"
+	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/stream"
 )
-
-const tarBlock = 512
-
-// isTar says whether the content is a tar archive: its first block has the checksum of a header (POSIX.1-1988, ustar).
-func (s *Source) isTar() bool {
-	head, err := s.Peek(tarBlock)
-	if err != nil || head[0] == 0 {
-		return false
-	}
-	field := bytes.Trim(head[148:156], " \x00")
-	want, err := strconv.ParseInt(string(field), 8, 64)
-	if err != nil {
-		return false
-	}
-	sum := int64(8 * ' ') // the checksum field counts as spaces
-	for i, b := range head {
-		if i < 148 || i >= 156 {
-			sum += int64(b)
-		}
-	}
-	return sum == want
-}
 
 // tarReader reads the regular files of an archive one after another, in the order of the archive, all in one format.
 type tarReader struct {
-	archive    *Source
+	archive    *source.Source
 	tar        *tar.Reader
 	ended      endWatch
-	spec       string   // format that the user asked for, "" to detect it
-	whole      bool     // members are read into memory when they are opened, so that all can be open at the same time
-	held       int64    // bytes of members in memory
-	open       *input   // of the member that is read
-	reading    *Reading // of the present member
-	member     Reader
-	fields     Fields
+	spec       string          // format that the user asked for, "" to detect it
+	whole      bool            // members are read into memory when they are opened, so that all can be open at the same time
+	held       int64           // bytes of members in memory
+	open       *source.File    // of the member that is read
+	reading    *source.Reading // of the present member
+	member     stream.Reader
+	fields     stream.Fields
 	nextMember func() // if set, called before the first record of each member but the first
 }
 
@@ -60,10 +41,10 @@ func (w *endWatch) Read(p []byte) (int, error) {
 }
 
 // openTar starts reading the first member.
-func openTar(archive *Source, spec string, whole bool) (*tarReader, error) {
+func openTar(archive *source.Source, spec string, whole bool) (*tarReader, error) {
 	t := &tarReader{archive: archive, ended: endWatch{r: archive}, spec: spec, whole: whole}
 	t.tar = tar.NewReader(&t.ended)
-	archive.in.onClose(t.closeMember)
+	archive.In.OnClose(t.closeMember)
 	err := t.next()
 	if err == io.EOF {
 		err = archive.Errorf("the tar archive holds no files with data")
@@ -91,13 +72,13 @@ func (t *tarReader) closeMember() error {
 	if t.open == nil {
 		return nil
 	}
-	return t.open.close()
+	return t.open.Close()
 }
 
 // openMember starts reading a member, in the same format as those before.
 func (t *tarReader) openMember(header *tar.Header) error {
 	content := io.Reader(memberReader{t})
-	place := t.archive.place + ": " + header.Name
+	place := t.archive.Place + ": " + header.Name
 	switch {
 	case t.whole:
 		text, err := t.hold(place, header.Size)
@@ -106,34 +87,34 @@ func (t *tarReader) openMember(header *tar.Header) error {
 		}
 		content = bytes.NewReader(text)
 		if t.open == nil {
-			t.open = t.archive.in.member() // of all of them together
+			t.open = t.archive.In.Member() // of all of them together
 		}
 	default:
 		if err := t.closeMember(); err != nil {
 			return err
 		}
-		t.open = t.archive.in.member()
+		t.open = t.archive.In.Member()
 	}
-	src, err := newSource(t.open, place, header.Name, content)
+	src, err := source.New(t.open, place, header.Name, content)
 	if err != nil {
 		return err
 	}
-	reading := newReading(t.archive.in, cmp.Or(src.compression, t.archive.compression))
+	reading := source.NewReading(t.archive.In, cmp.Or(src.Compression, t.archive.Compression))
 	reading.Archive = true
-	member, fields, err := src.open(t.spec, reading)
+	member, fields, err := formats.Open(src, t.spec, reading)
 	switch {
 	case err != nil:
 		return err
-	case t.member != nil && src.reading.Format != t.reading.Format:
+	case t.member != nil && src.Reading.Format != t.reading.Format:
 		return src.Errorf(
 			"looks like %s but the files before it like %s; name the right one with --input-format NAME",
-			src.reading.Format,
+			src.Reading.Format,
 			t.reading.Format,
 		)
 	case t.member != nil && fields != t.fields:
 		return src.Errorf("has other columns than the files before it in the archive")
 	}
-	t.reading, t.member, t.fields = src.reading, member, fields
+	t.reading, t.member, t.fields = src.Reading, member, fields
 	return nil
 }
 
@@ -143,7 +124,7 @@ const heldShare = 0.5
 // hold reads the present member into memory. What it claims may be much more than the archive holds, where it is
 // sparse.
 func (t *tarReader) hold(place string, size int64) ([]byte, error) {
-	budget := t.archive.in.budget
+	budget := t.archive.In.Budget
 	if size > budget.Part(heldShare, math.MaxInt64)-t.held {
 		return nil, budget.Refuse(t.held+size, place+": merging an archive holds its files in memory, which",
 			"to unpack it and name its files")
@@ -170,7 +151,7 @@ func (t *tarReader) members(archive *Stream) ([]*Stream, error) {
 }
 
 // Read implements Reader.
-func (t *tarReader) Read(rec *Record) error {
+func (t *tarReader) Read(rec *stream.Record) error {
 	for {
 		err := t.member.Read(rec)
 		if err != io.EOF {
@@ -204,10 +185,10 @@ func (t *tarReader) checkEnd() error {
 // fail names what is wrong with the archive; errors of the decompression below it already do.
 func (t *tarReader) fail(err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) {
-		return t.archive.OffsetErrorf(t.archive.offset, "the tar archive is cut off")
+		return t.archive.OffsetErrorf(t.archive.Offset(), "the tar archive is cut off")
 	}
 	if errors.Is(err, tar.ErrHeader) {
-		return t.archive.OffsetErrorf(t.archive.offset, "the tar archive is damaged: want the header of a file")
+		return t.archive.OffsetErrorf(t.archive.Offset(), "the tar archive is damaged: want the header of a file")
 	}
 	return err
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 // Tenants says who requests what. The objects of two tenants are apart: a key that both request is one object of
@@ -108,21 +109,6 @@ func (o LoadOptions) tenantColumn() string {
 	return ""
 }
 
-// chooseTenant makes of the column of tenants that is asked for an option of the format.
-func (s *Source) chooseTenant(format Format, opts params.Values) error {
-	if s.in.tenant == "" {
-		return nil
-	}
-	chosen, ok := opts["tenant"]
-	if !ok {
-		return s.Errorf("%s has no columns with names, so none of tenants either: csv and parquet have", format.Name)
-	}
-	if chosen == "" {
-		opts["tenant"] = s.in.tenant
-	}
-	return nil
-}
-
 // tenancy tells the tenants of requests while a trace loads. Its methods may be called where there is none: nil.
 type tenancy struct {
 	rule   TenantRule
@@ -173,12 +159,10 @@ func (l *loader) beginTenants() error {
 }
 
 // check refuses a trace whose requests cannot have tenants.
-func (y *tenancy) check(l *loader, fields Fields) error {
+func (y *tenancy) check(l *loader, fields stream.Fields) error {
 	switch {
-	case fields.BlockTokens > 0:
-		return fmt.Errorf("%s: its requests are blocks of prompts, which have no tenants", l.paths[0])
-	case fields.Queries:
-		return fmt.Errorf("%s: its requests are queries, which have no tenants", l.paths[0])
+	case fields.Kind != nil:
+		return fmt.Errorf("%s: its requests are %s, which have no tenants", l.paths[0], fields.Kind.Name())
 	case y.rule.Name() == tenantColumn && !fields.Tenant:
 		return fmt.Errorf("%s: its requests have no column of tenants", l.paths[0])
 	case fields.Groups && y.mixes():
@@ -198,7 +182,7 @@ func (l *loader) finishTenants() (*Trace, error) {
 		}
 	}
 	if y.mixes() && !l.opts.Merge {
-		order := mixed(y.column.column, y.column.numbers.len(), y.rule.Params.Text("mix"))
+		order := mixed(y.column.column, y.column.numbers.Len(), y.rule.Params.Text("mix"))
 		if l.mixedLimit > 0 && l.mixedLimit <= len(order) {
 			order, t.Limited = order[:l.mixedLimit], true
 		}
@@ -216,19 +200,19 @@ func (l *loader) finishTenants() (*Trace, error) {
 
 // tenantNumbers are the tenants of the requests of a trace.
 type tenantNumbers struct {
-	numbers *numbering // of their names
-	column  []uint32   // per request
+	numbers *stream.Numbering // of their names
+	column  []uint32          // per request
 }
 
-func newTenantNumbers() *tenantNumbers { return &tenantNumbers{numbers: newNumbering()} }
+func newTenantNumbers() *tenantNumbers { return &tenantNumbers{numbers: stream.NewNumbering()} }
 
 // add takes in the tenant of the next request.
 func (c *tenantNumbers) add(name []byte) error {
 	if len(name) == 0 {
 		name = []byte(unnamedTenant)
 	}
-	number := c.numbers.ofText(name)
-	if c.numbers.len() > maxTenants {
+	number := c.numbers.OfText(name)
+	if c.numbers.Len() > maxTenants {
 		return errTooManyTenants
 	}
 	c.column = append(c.column, number)
@@ -260,7 +244,7 @@ func prefixTenants(t *Trace, rule TenantRule) (*tenantNumbers, error) {
 }
 
 // tenantOfKey returns the beginning of a key.
-func tenantOfKey(key Key, v params.Values) (string, error) {
+func tenantOfKey(key stream.Key, v params.Values) (string, error) {
 	if shift := v.Int("shift"); shift > 0 {
 		if key.Text != "" {
 			return "", fmt.Errorf("key %.80q is no number, so that it has no bits to leave out: write --tenant "+
@@ -335,24 +319,24 @@ func reordered[T any](column []T, order []uint32) []T {
 
 // divide makes objects of the pairs of tenant and object, numbered in order of first appearance, and sets Tenants.
 func (t *Trace) divide(c *tenantNumbers) error {
-	pairs := newNumbering()
-	tenants := newNumbering() // anew, as the order may have changed
+	pairs := stream.NewNumbering()
+	tenants := stream.NewNumbering() // anew, as the order may have changed
 	old := *t
 	t.NumObjects, t.ObjectSizes, t.Keys, t.Tenants = 0, nil, nil, &Tenants{}
 	t.Objects = make([]uint32, len(old.Objects))
 	for pos, o := range old.Objects {
-		number := pairs.ofNumber(uint64(c.column[pos])<<32 | uint64(o))
-		if pairs.full {
-			return errTooManyObjects
+		number := pairs.OfNumber(uint64(c.column[pos])<<32 | uint64(o))
+		if pairs.Full {
+			return stream.ErrTooManyObjects
 		}
 		t.Objects[pos] = number
 		if int(number) < t.NumObjects {
 			continue
 		}
 		t.NumObjects++
-		tenant := tenants.ofNumber(uint64(c.column[pos]))
+		tenant := tenants.OfNumber(uint64(c.column[pos]))
 		if int(tenant) == len(t.Tenants.Names) {
-			t.Tenants.Names = append(t.Tenants.Names, c.numbers.key(c.column[pos]).String())
+			t.Tenants.Names = append(t.Tenants.Names, c.numbers.Key(c.column[pos]).String())
 		}
 		t.Tenants.Of = append(t.Tenants.Of, tenant)
 		if old.HasSizes() {

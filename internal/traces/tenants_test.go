@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 func TestMixed(t *testing.T) {
@@ -75,7 +77,7 @@ func TestParseTenantsErrors(t *testing.T) {
 func TestDivide(t *testing.T) {
 	tr := &Trace{
 		Objects: []uint32{0, 1, 0, 1, 0}, NumObjects: 2, ObjectSizes: []int64{5, 7},
-		RequestSizes: []int64{5, 7, 6, 8, 9}, Keys: []Key{{Num: 10}, {Text: "x"}},
+		RequestSizes: []int64{5, 7, 6, 8, 9}, Keys: []stream.Key{{Num: 10}, {Text: "x"}},
 	}
 	c := newTenantNumbers()
 	for _, name := range []string{"web", "web", "db", "", "web"} {
@@ -98,7 +100,7 @@ func TestDivide(t *testing.T) {
 	if want := []int64{5, 7, 6, 8}; !slices.Equal(tr.ObjectSizes, want) {
 		t.Errorf("first sizes %v, want %v", tr.ObjectSizes, want)
 	}
-	if want := []Key{{Num: 10}, {Text: "x"}, {Num: 10}, {Text: "x"}}; !slices.Equal(tr.Keys, want) {
+	if want := []stream.Key{{Num: 10}, {Text: "x"}, {Num: 10}, {Text: "x"}}; !slices.Equal(tr.Keys, want) {
 		t.Errorf("keys %v, want %v", tr.Keys, want)
 	}
 }
@@ -106,14 +108,14 @@ func TestDivide(t *testing.T) {
 func TestTenantOfKey(t *testing.T) {
 	for _, c := range []struct {
 		rule string
-		key  Key
+		key  stream.Key
 		want string
 	}{
-		{"prefix", Key{Text: "web/a/b"}, "web"},
-		{"prefix", Key{Text: "plain"}, ""},
-		{"prefix", Key{Text: "/root"}, ""},
-		{"prefix(sep=::)", Key{Text: "a:b::c"}, "a:b"},
-		{"prefix(shift=32)", Key{Num: 5<<32 + 7}, "5"},
+		{"prefix", stream.Key{Text: "web/a/b"}, "web"},
+		{"prefix", stream.Key{Text: "plain"}, ""},
+		{"prefix", stream.Key{Text: "/root"}, ""},
+		{"prefix(sep=::)", stream.Key{Text: "a:b::c"}, "a:b"},
+		{"prefix(shift=32)", stream.Key{Num: 5<<32 + 7}, "5"},
 	} {
 		rule, err := ParseTenants(c.rule)
 		if err != nil {
@@ -124,7 +126,8 @@ func TestTenantOfKey(t *testing.T) {
 		}
 	}
 	rule, _ := ParseTenants("prefix(shift=3)")
-	if _, err := tenantOfKey(Key{Text: "x"}, rule.Params); err == nil || !strings.Contains(err.Error(), "is no number") {
+	if _, err := tenantOfKey(stream.Key{Text: "x"}, rule.Params); err == nil || !strings.Contains(err.Error(),
+		"is no number") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -5,6 +5,10 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/cachesim/cachesim/internal/traces/formats"
+	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 const second = int64(1e9)
@@ -12,30 +16,33 @@ const second = int64(1e9)
 func TestTextFormats(t *testing.T) {
 	for name, c := range map[string]struct {
 		content, format string
-		want            []Record
+		want            []stream.Record
 	}{
-		"arc":                {"7 2 0 0\n3 1 0 1\n", "", []Record{num(7), num(8), num(3)}},
-		"arc by its content": {"1 1 0 0\r\n 2\t1  0 9 \r\n\n", "", []Record{num(1), num(2)}},
-		"arc, last block": {"18446744073709551614 2 5 0\n1 1 0 0\n", "arc", []Record{num(1<<64 - 2), num(1<<64 - 1),
+		"arc":                {"7 2 0 0\n3 1 0 1\n", "", []stream.Record{num(7), num(8), num(3)}},
+		"arc by its content": {"1 1 0 0\r\n 2\t1  0 9 \r\n\n", "", []stream.Record{num(1), num(2)}},
+		"arc, last block": {"18446744073709551614 2 5 0\n1 1 0 0\n", "arc", []stream.Record{num(1<<64 - 2), num(1<<64 - 1),
 			num(1)}},
 
-		"lirs":             {"*\n5\n\n6\n*\n5\n\n", "", []Record{num(5), num(6), num(5)}},
-		"lirs with blanks": {" 5 \r\n *\r\n06\r\n", "lirs", []Record{num(5), num(6)}},
+		"lirs":             {"*\n5\n\n6\n*\n5\n\n", "", []stream.Record{num(5), num(6), num(5)}},
+		"lirs with blanks": {" 5 \r\n *\r\n06\r\n", "lirs", []stream.Record{num(5), num(6)}},
 
-		"seq-id-size": {"1 0 68\n2 1 7454\n3 0 70\n", "", []Record{
+		"seq-id-size": {"1 0 68\n2 1 7454\n3 0 70\n", "", []stream.Record{
 			{Text: []byte("0/68"), Size: 68}, {Text: []byte("1/7454"), Size: 7454}, {Text: []byte("0/70"), Size: 70}}},
-		"seq-id-size by id": {"1 5 68\n2 1 0\n", "seq-id-size:key=id", []Record{{Num: 5, Size: 68}, {Num: 1}}},
+		"seq-id-size by id": {"1 5 68\n2 1 0\n", "seq-id-size:key=id", []stream.Record{{Num: 5, Size: 68}, {Num: 1}}},
 
-		"rating": {"1::0104257::7::30\n2::55::7.5::10\n3::55::1::30\n", "", []Record{
+		"rating": {"1::0104257::7::30\n2::55::7.5::10\n3::55::1::30\n", "", []stream.Record{
 			{Num: 55, Time: 10 * second}, {Text: []byte("0104257"), Time: 30 * second}, {Num: 55, Time: 30 * second}}},
-		"rating by user in the order of the file": {"1::2::7::30\n2::55::7.5::10\n", "rating:key=user,sort=false", []Record{
-			{Num: 1, Time: 30 * second}, {Num: 2, Time: 10 * second}}},
+		"rating by user in the order of the file": {"1::2::7::30\n2::55::7.5::10\n", "rating:key=user,sort=false",
+			[]stream.Record{
+				{Num: 1, Time: 30 * second}, {Num: 2, Time: 10 * second}}},
 
-		"cachelib": {"op_time,key,key_size,op,op_count,size,ttl\n9,ab,10,GET,2,87,0\n9,7,5,SET,1,1,0\n10,7,5,GET_LEASE,1,0,0\n", "cachelib:ops=reads,repeat=true", []Record{
-			{Text: []byte("ab"), Size: 97, Time: 9 * second, Op: OpRead}, {Text: []byte("ab"), Size: 97, Time: 9 * second, Op: OpRead},
-			{Num: 7, Time: 10 * second, Op: OpRead}}},
-		"cachelib, every row once": {"key,op,size,op_count\n1,GET,87,9\n2,SET,1,1\n3,DELETE,0,1\n", "cachelib:size=value", []Record{
-			{Num: 1, Size: 87, Op: OpRead}, {Num: 2, Size: 1, Op: OpWrite}, {Num: 3, Op: OpDelete}}},
+		"cachelib": {"op_time,key,key_size,op,op_count,size,ttl\n9,ab,10,GET,2,87,0\n9,7,5,SET,1,1,0\n10,7,5,GET_LEASE,1,0,0\n", "cachelib:ops=reads,repeat=true", []stream.Record{
+			{Text: []byte("ab"), Size: 97, Time: 9 * second, Op: stream.OpRead}, {Text: []byte("ab"), Size: 97,
+				Time: 9 * second, Op: stream.OpRead},
+			{Num: 7, Time: 10 * second, Op: stream.OpRead}}},
+		"cachelib, every row once": {"key,op,size,op_count\n1,GET,87,9\n2,SET,1,1\n3,DELETE,0,1\n", "cachelib:size=value",
+			[]stream.Record{
+				{Num: 1, Size: 87, Op: stream.OpRead}, {Num: 2, Size: 1, Op: stream.OpWrite}, {Num: 3, Op: stream.OpDelete}}},
 
 		"csv":                 {"time,key,size,op\n0.5,a,10,get\n1,2,20,set\n", "", csvWant()},
 		"tsv":                 {"Timestamp\tObj-ID\tBytes\tOperation\n0.5\ta\t10\tGET\n1\t2\t20\tPut\n", "", csvWant()},
@@ -47,20 +54,23 @@ func TestTextFormats(t *testing.T) {
 		"by number":           {"x,0.5,a,10,get\nx,1,2,20,set\n", "csv:time=2,key=3,size=4,op=5", csvWant()},
 		"by name":             {"what,b,key,d\n0.5,a,10,get\n1,2,20,set\n", "csv:time=What,key=b,size=key,op=d", csvWant()},
 		"milliseconds":        {"time,key,size,op\n500,a,10,get\n1e3,2,20,set\n", "csv:time-unit=ms", csvWant()},
-		"no header, named so": {"1,2\n3,4\n", "csv:header=false,key=2", []Record{num(2), num(4)}},
-		"a header of numbers": {"1,2\n3,4\n", "csv:header=true,key=2", []Record{num(4)}},
-		"floats that are whole": {"key,size\n5.0,4096.0\n5,1e3\n5.5,.5e1\n", "", []Record{
+		"no header, named so": {"1,2\n3,4\n", "csv:header=false,key=2", []stream.Record{num(2), num(4)}},
+		"a header of numbers": {"1,2\n3,4\n", "csv:header=true,key=2", []stream.Record{num(4)}},
+		"floats that are whole": {"key,size\n5.0,4096.0\n5,1e3\n5.5,.5e1\n", "", []stream.Record{
 			{Num: 5, Size: 4096}, {Num: 5, Size: 1000}, {Text: []byte("5.5"), Size: 5}}},
-		"columns left out": {"time,key,size,op\nx,a,y,z\n", "csv:time=none,size=none,op=none", []Record{text("a")}},
-		"one column":       {"key\na\n2\n", "", []Record{text("a"), num(2)}},
-		"only a key":       {"key,color\na,red\n2,\n", "", []Record{text("a"), num(2)}},
-		"commas and breaks in quotes": {"key,size\n\"a,\"\"b\"\"\nc\",1\n\"\"\"\",2\n", "", []Record{
+		"columns left out": {"time,key,size,op\nx,a,y,z\n", "csv:time=none,size=none,op=none", []stream.Record{text("a")}},
+		"one column":       {"key\na\n2\n", "", []stream.Record{text("a"), num(2)}},
+		"only a key":       {"key,color\na,red\n2,\n", "", []stream.Record{text("a"), num(2)}},
+		"commas and breaks in quotes": {"key,size\n\"a,\"\"b\"\"\nc\",1\n\"\"\"\",2\n", "", []stream.Record{
 			{Text: []byte("a,\"b\"\nc"), Size: 1}, {Text: []byte("\""), Size: 2}}},
-		"accesses are no deletions": {"key,op\n1,get\n1,delete\n1,\n", "csv:ops=accesses", []Record{{Num: 1, Op: OpRead},
-			{Num: 1}}},
-		"reads only":            {"key,op\n1,get\n2,set\n1,\n", "csv:ops=reads", []Record{{Num: 1, Op: OpRead}}},
-		"dates":                 {"time,key\n1970-01-01 00:01:00.25,1\n1970-01-01T01:00:00+01:00,2\n", "", []Record{{Num: 1, Time: 60*second + second/4}, {Num: 2}}},
-		"blanks belong to keys": {"key,size\na , 3 \n", "", []Record{{Text: []byte("a "), Size: 3}}},
+		"accesses are no deletions": {"key,op\n1,get\n1,delete\n1,\n", "csv:ops=accesses",
+			[]stream.Record{{Num: 1, Op: stream.OpRead},
+				{Num: 1}}},
+		"reads only": {"key,op\n1,get\n2,set\n1,\n", "csv:ops=reads",
+			[]stream.Record{{Num: 1, Op: stream.OpRead}}},
+		"dates": {"time,key\n1970-01-01 00:01:00.25,1\n1970-01-01T01:00:00+01:00,2\n", "",
+			[]stream.Record{{Num: 1, Time: 60*second + second/4}, {Num: 2}}},
+		"blanks belong to keys": {"key,size\na , 3 \n", "", []stream.Record{{Text: []byte("a "), Size: 3}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := readAll(t, c.content, c.format)
@@ -71,9 +81,10 @@ func TestTextFormats(t *testing.T) {
 	}
 }
 
-func csvWant() []Record {
-	return []Record{{Text: []byte("a"), Time: second / 2, Size: 10, Op: OpRead}, {Num: 2, Time: second, Size: 20,
-		Op: OpWrite}}
+func csvWant() []stream.Record {
+	return []stream.Record{{Text: []byte("a"), Time: second / 2, Size: 10, Op: stream.OpRead},
+		{Num: 2, Time: second, Size: 20,
+			Op: stream.OpWrite}}
 }
 
 func TestTextFormatsRefuse(t *testing.T) {
@@ -162,7 +173,7 @@ func TestTextFormatsRefuse(t *testing.T) {
 
 // TestDetectionIsClear: the examples that the table of formats shows are recognised as what they are.
 func TestDetectionIsClear(t *testing.T) {
-	for _, f := range Formats() {
+	for _, f := range formats.All() {
 		if f.Example == "" || f.Name == "text" { // which is never recognised
 			continue
 		}
@@ -182,9 +193,9 @@ func TestDetectionIsClear(t *testing.T) {
 
 // TestLateSurprise: what comes after the part that detection sees is still checked.
 func TestLateSurprise(t *testing.T) {
-	many := strings.Repeat("123456789\n", headLen/10+100)
+	many := strings.Repeat("123456789\n", source.HeadLen/10+100)
 	_, err := readAll(t, many+"*\n1\n", "")
-	if want := fmt.Sprintf("line %d: a mark * between numbers", headLen/10+101); err == nil ||
+	if want := fmt.Sprintf("line %d: a mark * between numbers", source.HeadLen/10+101); err == nil ||
 		!strings.Contains(err.Error(), want) {
 		t.Errorf("error %v, want %q", err, want)
 	}
@@ -196,7 +207,7 @@ func TestParseTime(t *testing.T) {
 		"1365029107": 1365029107 * second, "0.000000001": 1, "0.0000000019": 1, "1.5e3": 1500 * second, "0x10": -1, "1_0": -1, "inf": -1,
 		"2023-11-16 18:17:03.9799600": 1700158623979960000, "1969-12-31 23:59:59": -1, "2023-13-01 00:00:00": -1,
 	} {
-		got, err := parseTime([]byte(text), second)
+		got, err := source.ParseTime([]byte(text), second)
 		if want < 0 && err == nil || want >= 0 && (err != nil || got != want) {
 			t.Errorf("parseTime(%q) = %d, %v, want %d", text, got, err, want)
 		}

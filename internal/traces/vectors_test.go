@@ -1,8 +1,6 @@
 package traces
 
 import (
-	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"math"
@@ -14,6 +12,9 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/cachesim/cachesim/internal/traces/queries"
+	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 // npyOf returns a file of version 1 with this dictionary and these numbers.
@@ -26,21 +27,18 @@ const npyTwoByTwo = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2), }
 // readVectors returns the rows of a file of this content, on the disk or from a pipe.
 func readVectors(t testing.TB, content string, piped bool) (rows [][]float32, err error) {
 	t.Helper()
-	path, in := "-", (*input)(nil)
+	path := "-"
 	if !piped {
 		path = filepath.Join(t.TempDir(), "x")
 		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if in, err = openInput(context.Background(), path, strings.NewReader(content)); err != nil {
-		t.Fatal(err)
-	}
-	defer in.close()
-	v, err := newVectorFile(in)
+	v, err := queries.OpenVectors(t.Context(), path, strings.NewReader(content))
 	if err != nil {
 		return nil, err
 	}
+	defer v.Close()
 	for {
 		row := make([]float32, v.Dim())
 		if err := v.Read(row); err == io.EOF {
@@ -63,14 +61,15 @@ func TestVectorFilesRoundTrip(t *testing.T) {
 		}), 1, 100).Draw(rt, "rows")
 		path := filepath.Join(dir, rapid.SampledFrom([]string{"x.npy", "x.fvecs", "x.npy.zst", "x.fvecs.gz"}).Draw(rt,
 			"name"))
-		var records []Record
+		var records []stream.Record
 		for i, row := range want {
-			records = append(records, Record{Num: uint64(i), Query: &QueryHead{Vector: row}})
+			records = append(records, stream.Record{Num: uint64(i), Extra: &queries.Head{Vector: row}})
 		}
-		if err := tryWriteTrace(t.Context(), path, CreateOptions{Fields: Fields{Queries: true}}, records); err != nil {
+		if err := tryWriteTrace(t.Context(), path, CreateOptions{Fields: stream.Fields{Kind: queries.Kind{}}},
+			records); err != nil {
 			rt.Fatal(err)
 		}
-		v, err := OpenVectors(t.Context(), path)
+		v, err := queries.OpenVectors(t.Context(), path, nil)
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -172,20 +171,21 @@ func TestVectorFileErrors(t *testing.T) {
 func loadWithVectors(t *testing.T, keys string, rows int, opts LoadOptions) (*Trace, error) {
 	t.Helper()
 	dir := t.TempDir()
-	var records []Record
+	var records []stream.Record
 	for i := range rows {
-		records = append(records, Record{Query: &QueryHead{Vector: []float32{1, float32(i)}}})
+		records = append(records, stream.Record{Extra: &queries.Head{Vector: []float32{1, float32(i)}}})
 	}
 	path := filepath.Join(dir, "x.npy")
-	if err := tryWriteTrace(t.Context(), path, CreateOptions{Fields: Fields{Queries: true}}, records); err != nil {
+	if err := tryWriteTrace(t.Context(), path, CreateOptions{Fields: stream.Fields{Kind: queries.Kind{}}},
+		records); err != nil {
 		t.Fatal(err)
 	}
-	v, err := OpenVectors(t.Context(), path)
+	v, err := queries.OpenVectors(t.Context(), path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer v.Close()
-	opts.Kind, opts.Vectors, opts.Stdin = true, v, strings.NewReader(keys)
+	opts.Kind, opts.Beside, opts.Stdin = true, queries.NewBeside(v), strings.NewReader(keys)
 	trace, err := Load(t.Context(), []string{"-"}, opts)
 	if err != nil {
 		err = fmt.Errorf("%s", strings.ReplaceAll(err.Error(), dir+"/", ""))
@@ -200,15 +200,15 @@ func TestVectorsBesideATrace(t *testing.T) {
 	}
 	want := []float32{1, 0, 1, 1, 1, 2}
 	for i := range 3 {
-		if err := Normalize(want[2*i:][:2]); err != nil {
+		if err := queries.Normalize(want[2*i:][:2]); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if q := got.Queries; q.Dim != 2 || !slices.Equal(q.Vectors, want) {
+	if q := queries.Of(got.Kind); q.Dim != 2 || !slices.Equal(q.Vectors, want) {
 		t.Errorf("got %v of %d numbers, want %v", q.Vectors, q.Dim, want)
 	}
 	limited, err := loadWithVectors(t, "a\nb\nc\n", 5, LoadOptions{Selection: Selection{Limit: 2}})
-	if err != nil || !slices.Equal(limited.Queries.Vectors, want[:4]) {
+	if err != nil || !slices.Equal(queries.Of(limited.Kind).Vectors, want[:4]) {
 		t.Errorf("with a limit: %+v, %v", limited, err)
 	}
 	keys := "a\nb\nc\nd\ne\nf\ng\nh\n"
@@ -219,10 +219,10 @@ func TestVectorsBesideATrace(t *testing.T) {
 	}
 	for object, key := range sampled.Keys {
 		row := []float32{1, float32(key.Text[0] - 'a')}
-		if err := Normalize(row); err != nil {
+		if err := queries.Normalize(row); err != nil {
 			t.Fatal(err)
 		}
-		if got := sampled.Queries.Vectors[2*object:][:2]; !slices.Equal(got, row) {
+		if got := queries.Of(sampled.Kind).Vectors[2*object:][:2]; !slices.Equal(got, row) {
 			t.Errorf("sampled %v has %v, want %v", key, got, row)
 		}
 	}
@@ -257,13 +257,13 @@ func TestVectorsThatDoNotFit(t *testing.T) {
 
 func TestText(t *testing.T) {
 	got, err := readQueryRecords(t, "How  do I?\r\n7\nHow  do I?\n\n", "text")
-	want := []Record{
+	want := []stream.Record{
 		{
 			Text:  []byte("How  do I?"),
-			Query: &QueryHead{Text: []byte("How  do I?")},
+			Extra: &queries.Head{Text: []byte("How  do I?")},
 		},
-		{Num: 7, Query: &QueryHead{Text: []byte("7")}},
-		{Text: []byte("How  do I?"), Query: &QueryHead{Text: []byte("How  do I?")}},
+		{Num: 7, Extra: &queries.Head{Text: []byte("7")}},
+		{Text: []byte("How  do I?"), Extra: &queries.Head{Text: []byte("How  do I?")}},
 	}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v and error %v, want %v", got, err, want)
@@ -278,49 +278,3 @@ func TestText(t *testing.T) {
 }
 
 func FuzzText(f *testing.F) { fuzzFormat(f, "text", "a b\n7\n", "\n\n", "\xff") }
-
-// FuzzVectors: nothing panics or allocates what a header claims, rows are sane, and errors say where they are.
-func FuzzVectors(f *testing.F) {
-	for _, seed := range []string{npyTwoByTwo, strings.Replace(npyTwoByTwo, "<f4", "<f8", 1), "{'shape': (99999, " +
-		"65536), 'descr': '<f4', 'fortran_order': False}"} {
-		f.Add([]byte("\x93NUMPY\x01\x00" + string([]byte{byte(len(seed)), 0}) + seed + strings.Repeat("\x00\x01\x02?", 8)))
-	}
-	f.Add([]byte("\x01\x00\x00\x00\x00\x00\x80?"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		in, err := openInput(t.Context(), "-", bytes.NewReader(data))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer in.close()
-		v, err := newVectorFile(in)
-		for err == nil {
-			row := make([]float32, v.Dim())
-			if err = v.Read(row); err == nil && checkVector(row) != nil {
-				t.Fatalf("row %v", row)
-			}
-		}
-		if err != io.EOF && !strings.HasPrefix(err.Error(), "standard input: ") {
-			t.Errorf("the error does not say where it is: %v", err)
-		}
-	})
-}
-
-// Every number of 16 bits is its sign, exponent and fraction, as IEEE 754 says.
-func TestHalfFloat(t *testing.T) {
-	for bits := range 1 << 16 {
-		sign, exponent, fraction := 1-2*float64(bits>>15), bits>>10&31, float64(bits&1023)
-		want := sign * math.Ldexp(1+fraction/1024, exponent-15)
-		switch {
-		case exponent == 0:
-			want = sign * math.Ldexp(fraction/1024, -14)
-		case exponent == 31 && fraction == 0:
-			want = math.Inf(int(sign))
-		case exponent == 31:
-			want = math.NaN()
-		}
-		got := float64(halfFloat(uint16(bits)))
-		if got != want && !(math.IsNaN(got) && math.IsNaN(want)) || math.Signbit(got) != (sign < 0) {
-			t.Fatalf("%#04x is %v, want %v", bits, got, want)
-		}
-	}
-}

@@ -9,17 +9,20 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/cachesim/cachesim/internal/traces/formats"
+	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 // writeTrace writes records to path and closes it.
-func writeTrace(t testing.TB, path string, fields Fields, records []Record) {
+func writeTrace(t testing.TB, path string, fields stream.Fields, records []stream.Record) {
 	t.Helper()
 	if err := tryWriteTrace(t.Context(), path, CreateOptions{Fields: fields}, records); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func tryWriteTrace(ctx context.Context, path string, opt CreateOptions, records []Record) error {
+func tryWriteTrace(ctx context.Context, path string, opt CreateOptions, records []stream.Record) error {
 	w, err := Create(ctx, path, opt)
 	if err != nil {
 		return err
@@ -33,21 +36,22 @@ func tryWriteTrace(ctx context.Context, path string, opt CreateOptions, records 
 	return w.Close()
 }
 
-var allFields = Fields{Time: true, Size: true, Op: true, Groups: true}
+var allFields = stream.Fields{Time: true, Size: true, Op: true, Groups: true}
 
 func TestCSVWriterExample(t *testing.T) {
-	records := []Record{
-		{Time: 1_500_000_000, Num: 7, Size: 10, Op: OpRead},
-		{Time: 2_000_000_001, Text: []byte("007"), Size: 0, Op: OpDelete},
+	records := []stream.Record{
+		{Time: 1_500_000_000, Num: 7, Size: 10, Op: stream.OpRead},
+		{Time: 2_000_000_001, Text: []byte("007"), Size: 0, Op: stream.OpDelete},
 		{Time: 1, Text: []byte(`a,"b"`), Size: math.MaxInt64},
 	}
 	for _, c := range []struct {
-		fields Fields
+		fields stream.Fields
 		want   string
 	}{
-		{Fields{Time: true, Size: true, Op: true}, "time,key,size,op\n1.5,7,10,read\n2.000000001,007,0,delete\n0.000000001,\"a,\"\"b\"\"\",9223372036854775807,\n"},
-		{Fields{}, "key\n7\n007\n\"a,\"\"b\"\"\"\n"},
-		{Fields{Size: true}, "key,size\n7,10\n007,0\n\"a,\"\"b\"\"\",9223372036854775807\n"},
+		{stream.Fields{Time: true, Size: true, Op: true},
+			"time,key,size,op\n1.5,7,10,read\n2.000000001,007,0,delete\n0.000000001,\"a,\"\"b\"\"\",9223372036854775807,\n"},
+		{stream.Fields{}, "key\n7\n007\n\"a,\"\"b\"\"\"\n"},
+		{stream.Fields{Size: true}, "key,size\n7,10\n007,0\n\"a,\"\"b\"\"\",9223372036854775807\n"},
 	} {
 		var out bytes.Buffer
 		if err := tryWriteTrace(t.Context(), "-", CreateOptions{Fields: c.fields, Stdout: &out}, records); err != nil {
@@ -62,18 +66,19 @@ func TestCSVWriterExample(t *testing.T) {
 func TestWritersRefuseWhatTheirFormatCannotHold(t *testing.T) {
 	for _, c := range []struct {
 		format string
-		rec    Record
+		rec    stream.Record
 		want   string
 	}{
-		{"oraclegeneral", Record{Size: 1 << 32}, "record 2: size 4294967296 does not fit"},
-		{"oraclegeneral", Record{Time: 1 << 32 * 1e9}, "record 2: time 4294967296 s does not fit"},
-		{"csv", Record{Time: -1}, "record 2: time -1 ns, size 0: neither may be negative"},
-		{"parquet", Record{Size: -1}, "record 2: time 0 ns, size -1: neither may be negative"},
-		{"plain", Record{Text: []byte("two words")}, "record 2: key \"two words\" holds white space"},
-		{"csv", Record{Text: []byte("a\x00")}, "record 2: key \"a\\x00\" holds control characters"},
+		{"oraclegeneral", stream.Record{Size: 1 << 32}, "record 2: size 4294967296 does not fit"},
+		{"oraclegeneral", stream.Record{Time: 1 << 32 * 1e9}, "record 2: time 4294967296 s does not fit"},
+		{"csv", stream.Record{Time: -1}, "record 2: time -1 ns, size 0: neither may be negative"},
+		{"parquet", stream.Record{Size: -1}, "record 2: time 0 ns, size -1: neither may be negative"},
+		{"plain", stream.Record{Text: []byte("two words")}, "record 2: key \"two words\" holds white space"},
+		{"csv", stream.Record{Text: []byte("a\x00")}, "record 2: key \"a\\x00\" holds control characters"},
 	} {
 		path := filepath.Join(t.TempDir(), "out")
-		err := tryWriteTrace(t.Context(), path, CreateOptions{Format: c.format, Fields: allFields}, []Record{{}, c.rec})
+		err := tryWriteTrace(t.Context(), path, CreateOptions{Format: c.format, Fields: allFields},
+			[]stream.Record{{}, c.rec})
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), path+": ") {
 			t.Errorf("%s: got error %v, want %s", c.format, err, c.want)
 		}
@@ -104,9 +109,9 @@ func TestFormatIsToldByName(t *testing.T) {
 		"a.csv": "csv", "a.CSV.GZ": "csv", "a.txt.zst": "plain", "a.batches.gz": "batches",
 		"a.oracleGeneral": "oraclegeneral", "b/cloud.oracleGeneral.bin.zst": "oraclegeneral",
 	} {
-		format, err := chooseWritable(path, "", Fields{})
-		if err != nil || format.name != want {
-			t.Errorf("%s: got %q and error %v, want %q", path, format.name, err, want)
+		format, err := formats.ChooseWritable(path, "", stream.Fields{})
+		if err != nil || format.Name != want {
+			t.Errorf("%s: got %q and error %v, want %q", path, format.Name, err, want)
 		}
 	}
 }
@@ -123,9 +128,9 @@ func (d *fullDisk) Write(p []byte) (int, error) {
 }
 
 func TestWriterReportsAFullDisk(t *testing.T) {
-	records := make([]Record, 100_000)
+	records := make([]stream.Record, 100_000)
 	for _, format := range recordFormats() {
-		err := tryWriteTrace(t.Context(), "-", CreateOptions{Format: format, Fields: Fields{Groups: true},
+		err := tryWriteTrace(t.Context(), "-", CreateOptions{Format: format, Fields: stream.Fields{Groups: true},
 			Stdout: &fullDisk{100}}, records)
 		if err != os.ErrClosed {
 			t.Errorf("%s: got error %v, want that of the disk", format, err)
@@ -135,14 +140,15 @@ func TestWriterReportsAFullDisk(t *testing.T) {
 
 func TestOracleGeneralWriterExample(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.oracleGeneral")
-	records := []Record{{Time: 1.9e9, Num: 5, Size: 3}, {Time: 2e9, Text: []byte("b"), Size: 4}, {Time: 3e9, Num: 5,
-		Size: 3}}
+	records := []stream.Record{{Time: 1.9e9, Num: 5, Size: 3}, {Time: 2e9, Text: []byte("b"), Size: 4},
+		{Time: 3e9, Num: 5,
+			Size: 3}}
 	writeTrace(t, path, allFields, records)
 	got, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	id := textID([]byte("b"))
+	id := stream.HashText([]byte("b"))
 	want := []byte{
 		1,
 		0,
@@ -224,7 +230,8 @@ func TestOracleGeneralWriterExample(t *testing.T) {
 
 func TestOracleGeneralWriterRefusesKeysThatBecomeOne(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.oracleGeneral")
-	err := tryWriteTrace(t.Context(), path, CreateOptions{}, []Record{{Num: textID([]byte("b"))}, {Text: []byte("b")}})
+	err := tryWriteTrace(t.Context(), path, CreateOptions{},
+		[]stream.Record{{Num: stream.HashText([]byte("b"))}, {Text: []byte("b")}})
 	if err == nil || !strings.Contains(err.Error(), "would both become the number") {
 		t.Errorf("got error %v", err)
 	}
@@ -237,11 +244,11 @@ func TestWriterStopsWithItsContext(t *testing.T) {
 	for _, format := range recordFormats() {
 		ctx, cancel := context.WithCancel(t.Context())
 		path := filepath.Join(t.TempDir(), "x.zst")
-		w, err := Create(ctx, path, CreateOptions{Format: format, Fields: Fields{Groups: true}})
+		w, err := Create(ctx, path, CreateOptions{Format: format, Fields: stream.Fields{Groups: true}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := w.Write(&Record{Num: 1}); err != nil {
+		if err := w.Write(&stream.Record{Num: 1}); err != nil {
 			t.Fatal(err)
 		}
 		cancel()

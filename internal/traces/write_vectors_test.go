@@ -8,6 +8,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/cachesim/cachesim/internal/traces/formats"
+	"github.com/cachesim/cachesim/internal/traces/queries"
+	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 var threeVectors = [][]float32{{1, 2.5}, {-1, 0}, {3, 1e-20}}
@@ -15,12 +19,13 @@ var threeVectors = [][]float32{{1, 2.5}, {-1, 0}, {3, 1e-20}}
 // writeVectors writes queries with these embeddings and returns the file.
 func writeVectors(t *testing.T, name string, vectors [][]float32) ([]byte, error) {
 	t.Helper()
-	var records []Record
+	var records []stream.Record
 	for i, vector := range vectors {
-		records = append(records, Record{Num: uint64(i), Query: &QueryHead{Vector: vector}})
+		records = append(records, stream.Record{Num: uint64(i), Extra: &queries.Head{Vector: vector}})
 	}
 	path := filepath.Join(t.TempDir(), name)
-	if err := tryWriteTrace(t.Context(), path, CreateOptions{Fields: Fields{Queries: true}}, records); err != nil {
+	if err := tryWriteTrace(t.Context(), path, CreateOptions{Fields: stream.Fields{Kind: queries.Kind{}}},
+		records); err != nil {
 		return nil, err
 	}
 	content, err := os.ReadFile(path)
@@ -58,11 +63,6 @@ func TestNpy(t *testing.T) {
 		want) {
 		t.Errorf("got\n%q, want\n%q", got, want)
 	}
-	for rows := range int64(2000) {
-		if length := len(npyHeader(rows*rows*rows, 384)); length%64 != 0 {
-			t.Errorf("%d rows: a header of %d bytes, want a multiple of 64", rows*rows*rows, length)
-		}
-	}
 }
 
 func TestFvecs(t *testing.T) {
@@ -87,10 +87,10 @@ func TestVectorsRefused(t *testing.T) {
 			t.Errorf("%s: error %v, want one about the missing embedding", name, err)
 		}
 	}
-	if err := CheckHoldsEmbeddings("a.csv.gz", ""); err == nil || !strings.Contains(err.Error(), ".npy, .fvecs") {
+	if err := formats.CheckHoldsEmbeddings("a.csv.gz", ""); err == nil || !strings.Contains(err.Error(), ".npy, .fvecs") {
 		t.Errorf("CSV holds embeddings, or error %v does not say what does", err)
 	}
-	if err := CheckHoldsEmbeddings("A.NPY.gz", ""); err != nil {
+	if err := formats.CheckHoldsEmbeddings("A.NPY.gz", ""); err != nil {
 		t.Error(err)
 	}
 }

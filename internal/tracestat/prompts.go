@@ -5,6 +5,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
 
 // PromptSummary is what is in the prompts of a trace, beside their blocks, which are its objects.
@@ -29,7 +30,7 @@ type PromptSummary struct {
 
 // summarizePrompts describes the prompts of t.
 func summarizePrompts(t *traces.Trace) *PromptSummary {
-	p := t.Prompts
+	p := prompts.Of(t.Kind)
 	s := &PromptSummary{Prompts: int64(len(t.Groups)), BlockTokens: p.BlockTokens}
 	s.addTokens(t)
 	s.InputTokens, s.Lengths = sumAndDistribution(p.InputTokens)
@@ -53,7 +54,7 @@ func (s *PromptSummary) addTokens(t *traces.Trace) {
 		if i+1 < len(t.Groups) {
 			to = t.Groups[i+1]
 		}
-		tokens, leading := int64(t.Prompts.InputTokens[i]), 0
+		tokens, leading := int64(prompts.Of(t.Kind).InputTokens[i]), 0
 		for block, object := range t.Objects[from:to] {
 			if int(object) < known {
 				leading = block + 1
@@ -66,7 +67,7 @@ func (s *PromptSummary) addTokens(t *traces.Trace) {
 	}
 }
 
-func (s *PromptSummary) addConversations(p *traces.Prompts) {
+func (s *PromptSummary) addConversations(p *prompts.Columns) {
 	turns, between := &histogram{}, &histogram{}
 	counts := make([]int64, len(p.SessionKeys))
 	last := make([]int, len(p.SessionKeys))

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
 
 // promptTrace is three prompts in blocks of 4 tokens, the second of which begins like the first and the third like the
@@ -12,7 +13,7 @@ import (
 func promptTrace() *traces.Trace {
 	return &traces.Trace{
 		Objects: []uint32{0, 1, 0, 1, 2, 0, 3, 4}, NumObjects: 5, SampleRate: 1, Groups: []int{0, 2, 5},
-		Prompts: &traces.Prompts{
+		Kind: &prompts.Columns{
 			BlockTokens: 4, InputTokens: []int32{7, 14, 12}, OutputTokens: []int32{1, 2, 6}, Parents: []int32{-1, 0, 1, 0, 3},
 			Sessions: []int32{0, 1, 0}, SessionKeys: []uint64{70, 80},
 		},
@@ -48,8 +49,8 @@ func TestPrompts(t *testing.T) {
 // TestPromptsBeyondTheirBlocks: tokens beyond the blocks are in no cache.
 func TestPromptsBeyondTheirBlocks(t *testing.T) {
 	trace := promptTrace()
-	trace.Prompts.InputTokens = []int32{11, 15, 15}
-	trace.Prompts.OutputTokens, trace.Prompts.Sessions, trace.Prompts.SessionKeys = nil, nil, nil
+	prompts.Of(trace.Kind).InputTokens = []int32{11, 15, 15}
+	prompts.Of(trace.Kind).OutputTokens, prompts.Of(trace.Kind).Sessions, prompts.Of(trace.Kind).SessionKeys = nil, nil, nil
 	s, err := Summarize(trace)
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/queries"
 )
 
 // QuerySummary is what is known of the queries of a trace. Pointers are nil where the trace does not say.
@@ -24,7 +25,7 @@ type QuerySummary struct {
 
 // summarizeQueries describes the queries of t.
 func summarizeQueries(t *traces.Trace) *QuerySummary {
-	q := t.Queries
+	q := queries.Of(t.Kind)
 	s := &QuerySummary{
 		Queries: int64(len(t.Objects)), Distinct: int64(t.NumObjects), Embeddings: q.Embeddings,
 		Topics: known(q.NumTopics), Sessions: known(q.NumSessions), Answers: known(q.NumAnswers), Dimension: known(q.Dim),

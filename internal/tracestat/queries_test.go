@@ -5,14 +5,15 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/queries"
 )
 
 // queryTrace is five requests for three queries in two sessions, one request of which belongs to none.
 func queryTrace() *traces.Trace {
 	return &traces.Trace{
 		Objects: []uint32{0, 1, 0, 2, 1}, NumObjects: 3, SampleRate: 1,
-		Queries: &traces.Queries{
-			Dim: 2, Vectors: make([]float32, 6), Embeddings: traces.EmbeddingsInTrace, Texts: []string{"a", "a", ""},
+		Kind: &queries.Columns{
+			Dim: 2, Vectors: make([]float32, 6), Embeddings: queries.EmbeddingsInTrace, Texts: []string{"a", "a", ""},
 			Topics: []int32{0, 1, -1}, NumTopics: 2, Answers: []int32{-1, 0, 0}, NumAnswers: 1,
 			Sessions: []int32{0, 0, 0, -1, 1}, NumSessions: 2,
 		},
@@ -46,7 +47,7 @@ func TestQueries(t *testing.T) {
 // What is not known is not counted.
 func TestQueriesOfWhichLittleIsKnown(t *testing.T) {
 	trace := queryTrace()
-	trace.Queries = &traces.Queries{Texts: []string{"a", "b", "c"}}
+	trace.Kind = &queries.Columns{Texts: []string{"a", "b", "c"}}
 	s, err := Summarize(trace)
 	if err != nil {
 		t.Fatal(err)

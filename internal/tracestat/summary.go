@@ -8,6 +8,9 @@ import (
 
 	"github.com/cachesim/cachesim/internal/oracle"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/prompts"
+	"github.com/cachesim/cachesim/internal/traces/queries"
+	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 // Summary is what is in a trace. Pointers are nil, and null in JSON, where the trace does not tell: no sizes, no clock.
@@ -90,10 +93,10 @@ func Summarize(t *traces.Trace) (*Summary, error) {
 	if t.Ops != nil {
 		s.Operations = countOperations(t.Ops)
 	}
-	if t.Prompts != nil {
+	if prompts.Of(t.Kind) != nil {
 		s.Prompts = summarizePrompts(t)
 	}
-	if t.Queries != nil {
+	if queries.Of(t.Kind) != nil {
 		s.Queries = summarizeQueries(t)
 	}
 	s.addPopularity(counts)
@@ -181,16 +184,16 @@ func (s *Summary) addSizes(t *traces.Trace, counts []uint32) error {
 	return nil
 }
 
-func countOperations(ops []traces.Op) *Operations {
+func countOperations(ops []stream.Op) *Operations {
 	var counts [256]int64
 	for _, op := range ops {
 		counts[op]++
 	}
 	return &Operations{
-		Reads:   counts[traces.OpRead],
-		Writes:  counts[traces.OpWrite],
-		Deletes: counts[traces.OpDelete],
-		Unknown: counts[traces.OpUnknown],
+		Reads:   counts[stream.OpRead],
+		Writes:  counts[stream.OpWrite],
+		Deletes: counts[stream.OpDelete],
+		Unknown: counts[stream.OpUnknown],
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/gen"
+	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 // generated makes the trace of a generator without a file. Keys become numbers as they appear.
@@ -28,7 +29,7 @@ func generated(t testing.TB, spec string) *traces.Trace {
 	trace := &traces.Trace{Name: spec, SampleRate: 1}
 	numbers := map[uint64]uint32{}
 	for {
-		var rec traces.Record
+		var rec stream.Record
 		err := g.Read(&rec)
 		if errors.Is(err, io.EOF) {
 			break
@@ -71,7 +72,7 @@ func TestWorkedExample(t *testing.T) {
 		ObjectSizes: []int64{10, 20, 30, 40},
 		Times: []int64{0, 1 * second, 2 * second, 4 * second, 5 * second, 6 * second, 8 * second, 7 * second,
 			10 * second},
-		Ops: []traces.Op{traces.OpRead, traces.OpRead, traces.OpWrite, traces.OpRead, traces.OpDelete, 0, 0, 0, 0},
+		Ops: []stream.Op{stream.OpRead, stream.OpRead, stream.OpWrite, stream.OpRead, stream.OpDelete, 0, 0, 0, 0},
 	})
 	equal := func(what string, got, want any) {
 		t.Helper()

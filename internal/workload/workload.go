@@ -23,6 +23,7 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/gen"
+	"github.com/cachesim/cachesim/internal/traces/queries"
 )
 
 // Env is the environment variable that names a folder with traces; files that are not where they are said to be are
@@ -103,7 +104,7 @@ func Find(path string, dirs []string) (string, error) {
 
 // EmbeddingsFile returns the path of the file with the embeddings, "" where they come from elsewhere.
 func (w Workload) EmbeddingsFile() string {
-	if traces.IsVectorFile(w.Embeddings) && !embed.IsBuiltIn(w.Embeddings) {
+	if queries.IsVectorFile(w.Embeddings) && !embed.IsBuiltIn(w.Embeddings) {
 		return w.Embeddings
 	}
 	return ""
@@ -235,7 +236,7 @@ func (w Workload) load(ctx context.Context, dirs []string, options traces.LoadOp
 	switch {
 	case !options.Embeddings:
 	case w.EmbeddingsFile() != "":
-		t.Queries.Embeddings = w.Embeddings
+		queries.Of(t.Kind).Embeddings = w.Embeddings
 	default:
 		err = w.embed(ctx, t)
 	}
@@ -263,7 +264,7 @@ func (w Workload) CheckEmbeddings() error {
 // embed gives queries the embeddings that a built-in embedder makes of their texts, if that is asked for or they have
 // no others.
 func (w Workload) embed(ctx context.Context, t *traces.Trace) error {
-	q := t.Queries
+	q := queries.Of(t.Kind)
 	if w.Embeddings == "" && (q == nil || q.Dim > 0 || q.Texts == nil) {
 		return nil
 	}
@@ -344,12 +345,12 @@ func (w Workload) loadFiles(ctx context.Context, dirs []string, options traces.L
 // loadWith loads files with the embeddings beside them, if there is such a file.
 func loadWith(ctx context.Context, files []string, beside string, options traces.LoadOptions) (*traces.Trace, error) {
 	if beside != "" {
-		vectors, err := traces.OpenVectors(ctx, beside)
+		vectors, err := queries.OpenVectors(ctx, beside, nil)
 		if err != nil {
 			return nil, err
 		}
 		defer vectors.Close()
-		options.Vectors = vectors
+		options.Beside = queries.NewBeside(vectors)
 	}
 	return traces.Load(ctx, files, options)
 }
@@ -433,7 +434,7 @@ func FromRecord(rec *records.Record) (Workload, error) {
 			SampleRate: rec.SampleRate, SampleSeed: rec.SampleSeed,
 		},
 	}
-	if rec.Embeddings != traces.EmbeddingsInTrace {
+	if rec.Embeddings != queries.EmbeddingsInTrace {
 		w.Embeddings = rec.Embeddings
 	}
 	if rec.TraceFiles != "" {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/queries"
 )
 
 func write(t *testing.T, path, text string) string {
@@ -285,7 +286,7 @@ func TestEmbeddingsFileIsPartOfTheTrace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if q := trace.Queries; !slices.Equal(q.Vectors, []float32{1, 1}) || q.Embeddings != "x.fvecs" {
+	if q := queries.Of(trace.Kind); !slices.Equal(q.Vectors, []float32{1, 1}) || q.Embeddings != "x.fvecs" {
 		t.Errorf("queries %+v", q)
 	}
 	if want, err := (Workload{Files: []string{file, beside}}).ReadChecksum(t.Context(), nil); err != nil ||

@@ -11,6 +11,7 @@ import (
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
 
 // Choices of the parameters of the prefix cache.
@@ -22,7 +23,8 @@ const (
 
 // Metrics of a cache that serves prompts.
 var (
-	prompts   = metric.Metric{Name: "prompts", Unit: metric.Count, Doc: "prompts that count, without those of a warm-up"}
+	promptCount = metric.Metric{Name: "prompts", Unit: metric.Count,
+		Doc: "prompts that count, without those of a warm-up"}
 	tokens    = metric.Metric{Name: "tokens", Unit: metric.Count, Doc: "tokens of the prompts"}
 	hitTokens = metric.Metric{Name: "hit_tokens", Unit: metric.Count, Better: metric.Higher,
 		Doc: "tokens of the prompts that need not be computed: those of the blocks that hit"}
@@ -31,7 +33,7 @@ var (
 		Figure: metric.Figure{Title: "Token hit ratio"}, Doc: "hit_tokens / tokens"}
 	blockHitRatio = metric.Metric{Name: "block_hit_ratio", Unit: metric.Share, Digits: 2, Better: metric.Higher,
 		Merge: metric.Quotient(metric.Hits, metric.Requests), Doc: "hits / requests, both of blocks"}
-	promptMetrics = []metric.Metric{prompts, tokens, hitTokens, tokenHitRatio, blockHitRatio}
+	promptMetrics = []metric.Metric{promptCount, tokens, hitTokens, tokenHitRatio, blockHitRatio}
 	innerVictims  = metric.Metric{Name: "inner_victims", Unit: metric.Count,
 		Doc: "times that the policy named a block that others are behind, in whose place one of those left"}
 )
@@ -144,8 +146,8 @@ func (p *Cache) Begin(prompt int, n *cache.Counts) (hitTokens int64) {
 	hits, held := p.store.begin(blocks, first, now, n)
 	p.held[prompt] = int32(held)
 
-	tokens := int64(p.trace.Prompts.InputTokens[prompt])
-	hitTokens = min(int64(hits)*int64(p.trace.Prompts.BlockTokens), tokens)
+	tokens := int64(prompts.Of(p.trace.Kind).InputTokens[prompt])
+	hitTokens = min(int64(hits)*int64(prompts.Of(p.trace.Kind).BlockTokens), tokens)
 	n.Requests += int64(len(blocks))
 	n.Hits += int64(hits)
 	n.Prompts++

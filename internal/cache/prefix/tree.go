@@ -5,6 +5,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
 
 // tree keeps blocks so that with each the one before it is resident, back to the first of its prompts. So only
@@ -61,7 +62,7 @@ type node struct {
 
 func newTree(c cache.Config) (*tree, error) {
 	t := &tree{
-		nodes: make([]node, c.Trace.NumObjects), parents: c.Trace.Prompts.Parents,
+		nodes: make([]node, c.Trace.NumObjects), parents: prompts.Of(c.Trace.Kind).Parents,
 	}
 	// The optimum stays that over blocks: it is the reference of all policies.
 	if c.Params.Text("evict") == evictNode && c.Policy.Entry.Kind != policies.Offline {

@@ -11,6 +11,7 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/similarity"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/queries"
 )
 
 // Choices of the parameters of the semantic cache.
@@ -141,8 +142,8 @@ func New(c cache.Config) (*Cache, error) {
 	if s.from <= 1 {
 		s.neighbours = c.Neighbours
 	}
-	if c.Trace.Queries != nil {
-		s.answers = c.Trace.Queries.Answers
+	if queries.Of(c.Trace.Kind) != nil {
+		s.answers = queries.Of(c.Trace.Kind).Answers
 	}
 	if c.Params.Text("scope") == scopeTopic {
 		ok := false

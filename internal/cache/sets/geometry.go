@@ -7,6 +7,7 @@ import (
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/policies/slabs"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 // newGeometry divides the capacity into sets and says where each object of t may lie.
@@ -24,7 +25,7 @@ func newGeometry(t *traces.Trace, capacity int64, v params.Values) (*slabs.Geome
 		return nil, fmt.Errorf("a capacity of %d objects makes %d sets, more than there is room for", capacity, sets)
 	}
 	for o := range g.Home {
-		key := traces.Key{Num: uint64(o)}
+		key := stream.Key{Num: uint64(o)}
 		if t.Keys != nil {
 			key = t.Keys[o]
 		}
@@ -33,7 +34,7 @@ func newGeometry(t *traces.Trace, capacity int64, v params.Values) (*slabs.Geome
 	return g, nil
 }
 
-func homeOf(key traces.Key, g *slabs.Geometry) uint32 {
+func homeOf(key stream.Key, g *slabs.Geometry) uint32 {
 	hash := murmur3OfNumber(key.Num)
 	slab := key.Num
 	if key.Text != "" {

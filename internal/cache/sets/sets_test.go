@@ -18,6 +18,7 @@ import (
 	"github.com/cachesim/cachesim/internal/policies/slabs"
 	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 // naiveSets is the slab hash as its description has it: sets of slabs of slots, searched slab by slab.
@@ -26,7 +27,7 @@ type naiveSets struct {
 	sets   [][]naiveSlab
 	slabs  int
 	count  uint32
-	keys   []traces.Key
+	keys   []stream.Key
 	next   []float64 // per object: as of its last request, or what the background has made known
 	async  bool
 	coming map[uint32]float64
@@ -68,7 +69,7 @@ func newNaiveSets(t *traces.Trace, policy string, capacity, ways, slabs int) *na
 }
 
 func (n *naiveSets) home(o uint32) (set int, firstSlab int) {
-	key := traces.Key{Num: uint64(o)}
+	key := stream.Key{Num: uint64(o)}
 	if n.keys != nil {
 		key = n.keys[o]
 	}
@@ -197,9 +198,9 @@ func batchedTrace(seed uint64, n, m, longest int) *traces.Trace {
 		t.Groups = append(t.Groups, pos)
 	}
 	for range t.NumObjects {
-		key := traces.Key{Num: rng.Uint64()}
+		key := stream.Key{Num: rng.Uint64()}
 		if rng.IntN(3) == 0 {
-			key = traces.Key{Text: fmt.Sprintf("key %d", key.Num)}
+			key = stream.Key{Text: fmt.Sprintf("key %d", key.Num)}
 		}
 		t.Keys = append(t.Keys, key)
 	}
@@ -319,7 +320,7 @@ func numbered(groups ...[]uint64) *traces.Trace {
 			if !known {
 				o = uint32(len(number))
 				number[key] = o
-				t.Keys = append(t.Keys, traces.Key{Num: key})
+				t.Keys = append(t.Keys, stream.Key{Num: key})
 			}
 			t.Objects = append(t.Objects, o)
 		}

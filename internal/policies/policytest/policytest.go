@@ -10,6 +10,7 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
 
 // Trace is a random trace of n requests over m objects: skewed, with scans and with objects that come in bursts.
@@ -127,19 +128,19 @@ func CapacityFor(e policies.Entry, capacity int64) int64 {
 // Prompts makes a trace of prompts out of texts in which each letter is a block. A block is an object together with
 // all before it.
 func Prompts(blockTokens int, texts ...string) *traces.Trace {
-	t := &traces.Trace{Name: "prompts", SampleRate: 1, Prompts: &traces.Prompts{BlockTokens: blockTokens}}
+	t := &traces.Trace{Name: "prompts", SampleRate: 1, Kind: &prompts.Columns{BlockTokens: blockTokens}}
 	numbers := map[string]uint32{}
 	for i, text := range texts {
 		t.Groups = append(t.Groups, len(t.Objects))
-		t.Prompts.InputTokens = append(t.Prompts.InputTokens, int32(blockTokens*len(text)))
-		t.Prompts.Arrivals = append(t.Prompts.Arrivals, int64(i)*1e9)
+		prompts.Of(t.Kind).InputTokens = append(prompts.Of(t.Kind).InputTokens, int32(blockTokens*len(text)))
+		prompts.Of(t.Kind).Arrivals = append(prompts.Of(t.Kind).Arrivals, int64(i)*1e9)
 		parent := int32(-1)
 		for end := range len(text) {
 			o, ok := numbers[text[:end+1]]
 			if !ok {
 				o = uint32(len(numbers))
 				numbers[text[:end+1]] = o
-				t.Prompts.Parents = append(t.Prompts.Parents, parent)
+				prompts.Of(t.Kind).Parents = append(prompts.Of(t.Kind).Parents, parent)
 			}
 			t.Objects = append(t.Objects, o)
 			t.Times = append(t.Times, int64(i)*1e9)

@@ -9,6 +9,7 @@ import (
 	"github.com/cachesim/cachesim/internal/predict/gbm"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
 
 // Options are what to learn from and how.
@@ -85,7 +86,7 @@ func (s *Summary) sample(t *traces.Trace, o Options) (*gbm.Data, error) {
 		return nil, err
 	}
 	samples := predict.NewSamples(o.Features, o.Horizon, predict.Config{
-		Objects: t.Objects, Count: t.NumObjects, Groups: t.Groups, Depth: t.Prompts.Depths(), Seed: o.Boosting.Seed,
+		Objects: t.Objects, Count: t.NumObjects, Groups: t.Groups, Depth: prompts.Of(t.Kind).Depths(), Seed: o.Boosting.Seed,
 	})
 	add := func(row []float64, label float64) {
 		s.Samples++

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/similarity"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/queries"
 )
 
 // Row is what holds at one threshold. The first fields are the same for all rows of a trace.
@@ -49,9 +50,9 @@ func Measure(t *traces.Trace, neighbours *similarity.Neighbours, taus []float64)
 			Trace:      t.Name,
 			Requests:   len(t.Objects),
 			Queries:    t.NumObjects,
-			Dimension:  t.Queries.Dim,
-			Embeddings: t.Queries.Embeddings,
-			Bytes:      neighbours.Bytes() + 4*int64(len(t.Queries.Vectors)),
+			Dimension:  queries.Of(t.Kind).Dim,
+			Embeddings: queries.Of(t.Kind).Embeddings,
+			Bytes:      neighbours.Bytes() + 4*int64(len(queries.Of(t.Kind).Vectors)),
 			Tau:        tau,
 		}
 		rows[i].count(neighbours, float32(tau))

@@ -7,14 +7,16 @@ import (
 
 	"github.com/cachesim/cachesim/internal/similarity"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/queries"
+	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 // small is a trace of four queries, 0 and 1 alike, 1 and 2 less, with requests to them.
 func small() (*traces.Trace, *similarity.Neighbours) {
 	t := &traces.Trace{
-		Name: "small", Objects: []uint32{0, 1, 0, 2, 3, 3}, NumObjects: 4, Keys: []traces.Key{{Text: "q0"}, {Num: 17},
+		Name: "small", Objects: []uint32{0, 1, 0, 2, 3, 3}, NumObjects: 4, Keys: []stream.Key{{Text: "q0"}, {Num: 17},
 			{Text: "a,b"}, {Text: "q3"}},
-		Queries: &traces.Queries{Embeddings: "in the trace", Dim: 2, Vectors: make([]float32, 8)},
+		Kind: &queries.Columns{Embeddings: "in the trace", Dim: 2, Vectors: make([]float32, 8)},
 	}
 	return t, similarity.NewNeighbours(4, 0.5, []similarity.Pair{{A: 0, B: 1, Similarity: 0.9},
 		{A: 1, B: 2, Similarity: 0.7}, {A: 0, B: 2, Similarity: 0.5}})

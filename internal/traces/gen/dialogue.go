@@ -8,7 +8,8 @@ import (
 
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/random"
-	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/queries"
+	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 var dialogueParams = []params.Param{
@@ -57,7 +58,7 @@ type dialogueTrace struct {
 	turns   []dialogueTurn
 	turn    int // next of the present session
 
-	head                   traces.QueryHead
+	head                   queries.Head
 	sessionText, topicText []byte
 	answerText             []byte
 }
@@ -101,7 +102,9 @@ func newDialogueTrace(v params.Values) (recordSource, error) {
 // maxPool bounds the memory of the sessions from which a trace is made.
 const maxPool = 1 << 24
 
-func (t *dialogueTrace) fields() traces.Fields { return traces.Fields{Time: t.rate > 0, Queries: true} }
+func (t *dialogueTrace) fields() stream.Fields {
+	return stream.Fields{Time: t.rate > 0, Kind: queries.Kind{}}
+}
 
 func (t *dialogueTrace) requests() int { return t.total }
 
@@ -140,7 +143,7 @@ func (t *dialogueTrace) turnsOf(number int32) []dialogueTurn {
 }
 
 // read makes the next request.
-func (t *dialogueTrace) read(rec *traces.Record) error {
+func (t *dialogueTrace) read(rec *stream.Record) error {
 	if t.turn == len(t.turns) || t.given == 0 {
 		if t.given == t.total {
 			return io.EOF
@@ -149,7 +152,7 @@ func (t *dialogueTrace) read(rec *traces.Record) error {
 	}
 	turn := t.turns[t.turn]
 	t.turn++
-	*rec = traces.Record{Num: uint64(turn.question) + 1, Query: &t.head}
+	*rec = stream.Record{Num: uint64(turn.question) + 1, Extra: &t.head}
 	if t.rate > 0 {
 		rec.Time = int64(float64(t.given) * 1e9 / t.rate)
 	}

@@ -13,6 +13,8 @@ import (
 
 	"github.com/cachesim/cachesim/internal/similarity"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/queries"
+	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 // dialogueSession is a session as the records tell it.
@@ -27,11 +29,11 @@ type fatalist interface {
 }
 
 // sessionsOf returns the sessions of a trace. None may come in two parts, or be of two topics.
-func sessionsOf(t fatalist, records []traces.Record) (sessions []dialogueSession) {
+func sessionsOf(t fatalist, records []stream.Record) (sessions []dialogueSession) {
 	seen := map[string]bool{}
 	last := ""
 	for i, rec := range records {
-		q := rec.Query
+		q := queries.HeadOf(&rec)
 		if name := string(q.Session); name != last {
 			if seen[name] {
 				t.Fatalf("request %d: session %s comes in two parts", i, name)
@@ -50,11 +52,11 @@ func sessionsOf(t fatalist, records []traces.Record) (sessions []dialogueSession
 
 // longShare returns the share of reuses with more than capacity other answers since the last, by a list with the last
 // one in front.
-func longShare(records []traces.Record, capacity int) float64 {
+func longShare(records []stream.Record, capacity int) float64 {
 	var stack []string
 	long, reuses := 0, 0
 	for _, rec := range records {
-		answer := string(rec.Query.Answer)
+		answer := string(queries.HeadOf(&rec).Answer)
 		distance := slices.Index(stack, answer)
 		if distance >= 0 {
 			reuses++
@@ -162,7 +164,7 @@ func load(t *testing.T, spec string) *traces.Trace {
 // Similarities are those that follow from the construction.
 func TestDialogueSimilarities(t *testing.T) {
 	trace := load(t, "dialogue(requests=2000,capacity=200,seed=1)")
-	q := trace.Queries
+	q := queries.Of(trace.Kind)
 	if q.Dim != 384 || q.NumTopics > 120 || q.NumSessions != 250 || q.NumAnswers == trace.NumObjects {
 		t.Fatalf(
 			"dim %d, %d topics, %d sessions, %d answers of %d queries",
@@ -222,7 +224,7 @@ func TestDialogueSimilarities(t *testing.T) {
 }
 
 // kindOfPair says how two queries relate; "" where other words for one of them make it another case.
-func kindOfPair(q *traces.Queries, i, j int, a, b uint64, anchorOf map[uint64]uint64) string {
+func kindOfPair(q *queries.Columns, i, j int, a, b uint64, anchorOf map[uint64]uint64) string {
 	first := func(key uint64) bool { return anchorOf[key] != 0 }
 	switch {
 	case q.Answers[i] == q.Answers[j] && (first(a) || first(b)):
@@ -250,7 +252,7 @@ func TestDialogueParaphrases(t *testing.T) {
 		1: func(_, requests int) int { return requests },
 	} {
 		trace := load(t, fmt.Sprintf("dialogue(requests=2000,capacity=200,paraphrases=%d,dim=64)", paraphrases))
-		if want := wantQueries(trace.Queries.NumAnswers, len(trace.Objects)); trace.NumObjects != want {
+		if want := wantQueries(queries.Of(trace.Kind).NumAnswers, len(trace.Objects)); trace.NumObjects != want {
 			t.Errorf("paraphrases=%d: %d queries, want %d", paraphrases, trace.NumObjects, want)
 		}
 	}
@@ -262,26 +264,27 @@ func TestDialogueRequiresAnchors(t *testing.T) {
 	const spec = "dialogue(requests=1000,capacity=100,dim=64,seed=1"
 	plain, required := readAll(t, spec+")"), readAll(t, spec+",require-anchor=true)")
 	anchors := uint64(120 * 4 * maxAnchors)
-	var left []traces.Record
+	var left []stream.Record
 	for i, rec := range required {
-		answer, _ := strconv.ParseUint(strings.TrimPrefix(string(rec.Query.Answer), "q"), 10, 64)
+		answer, _ := strconv.ParseUint(strings.TrimPrefix(string(queries.HeadOf(&rec).Answer), "q"), 10, 64)
 		if answer <= anchors {
 			continue
 		}
-		if i == 0 || required[i-1].Num > anchors || string(required[i-1].Query.Session) != string(rec.Query.Session) {
+		if i == 0 || required[i-1].Num > anchors || string(queries.HeadOf(&required[i-1]).Session) != string(queries.HeadOf(&rec).Session) {
 			t.Fatalf("request %d, for %d, is not preceded by its anchor", i, rec.Num)
 		}
 		left = append(left, rec)
 	}
-	others := slices.DeleteFunc(plain, func(rec traces.Record) bool {
-		answer, _ := strconv.ParseUint(strings.TrimPrefix(string(rec.Query.Answer), "q"), 10, 64)
+	others := slices.DeleteFunc(plain, func(rec stream.Record) bool {
+		answer, _ := strconv.ParseUint(strings.TrimPrefix(string(queries.HeadOf(&rec).Answer), "q"), 10, 64)
 		return answer <= anchors
 	})
 	if len(required) != 1000+len(left) || len(others) != len(left) {
 		t.Fatalf("%d requests with anchors, of which %d are others; %d without", len(required), len(left), len(others))
 	}
 	for i := range left {
-		if left[i].Num != others[i].Num || !slices.Equal(left[i].Query.Vector, others[i].Query.Vector) {
+		if left[i].Num != others[i].Num || !slices.Equal(queries.HeadOf(&left[i]).Vector,
+			queries.HeadOf(&others[i]).Vector) {
 			t.Fatalf("request %d without anchors is for %d, not %d", i, left[i].Num, others[i].Num)
 		}
 	}
@@ -336,10 +339,10 @@ func checkDialogue(t *rapid.T, given string, requests, capacity int, long float6
 	if err != nil {
 		return
 	}
-	var records []traces.Record
-	var rec traces.Record
+	var records []stream.Record
+	var rec stream.Record
 	for g.Read(&rec) == nil {
-		records = append(records, traces.Record{Num: rec.Num, Query: clone(rec.Query)})
+		records = append(records, stream.Record{Num: rec.Num, Extra: rec.Extra.Clone()})
 	}
 	times, most := map[string]int{}, 0
 	for _, s := range sessionsOf(t, records) {
@@ -388,7 +391,7 @@ func TestDialogueErrors(t *testing.T) {
 // The example has the order, the labels and, but for those between others of a topic, the similarities of the paper.
 func TestRACExample(t *testing.T) {
 	trace := load(t, "rac-example")
-	q := trace.Queries
+	q := queries.Of(trace.Kind)
 	names := make([]string, trace.NumObjects)
 	for i, key := range trace.Keys {
 		names[i] = key.Text

@@ -15,7 +15,7 @@ import (
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/random"
 	"github.com/cachesim/cachesim/internal/suggest"
-	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 // Purposes of independent streams of random bits.
@@ -171,10 +171,10 @@ func (s Spec) Full() string {
 // HasSizes reports whether the objects of the trace have sizes.
 func (s Spec) HasSizes() bool { return s.Entry.build != nil && s.Params.Text("size") != "none" }
 
-// Generator makes the requests of one trace. It is a traces.Reader.
+// Generator makes the requests of one trace. It is a stream.Reader.
 type Generator struct {
 	// Fields says what its records carry.
-	Fields traces.Fields
+	Fields stream.Fields
 
 	source   source
 	requests int
@@ -212,7 +212,7 @@ func New(s Spec) (*Generator, error) {
 		hash: s.Params.Text("keys") == "hashed", hashSeed: random.Scramble(seed + keyBits),
 	}
 	g.groups, _ = src.(grouped)
-	g.Fields = traces.Fields{Time: g.rate > 0, Size: sizes != nil, Groups: g.groups != nil}
+	g.Fields = stream.Fields{Time: g.rate > 0, Size: sizes != nil, Groups: g.groups != nil}
 	if sizes != nil {
 		g.known = sizeTable(sizes, keys)
 	}
@@ -258,7 +258,7 @@ func (g *Generator) Measured() string {
 }
 
 // Read makes the next request.
-func (g *Generator) Read(rec *traces.Record) error {
+func (g *Generator) Read(rec *stream.Record) error {
 	if g.records != nil {
 		return g.records.read(rec)
 	}
@@ -266,7 +266,7 @@ func (g *Generator) Read(rec *traces.Record) error {
 		return io.EOF
 	}
 	key := g.source.next()
-	*rec = traces.Record{Num: key}
+	*rec = stream.Record{Num: key}
 	if g.hash {
 		rec.Num = random.Scramble(key ^ g.hashSeed)
 	}

@@ -12,10 +12,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/traces/queries"
+	"github.com/cachesim/cachesim/internal/traces/stream"
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
-
-	"github.com/cachesim/cachesim/internal/traces"
 )
 
 func open(t testing.TB, spec string) *Generator {
@@ -31,12 +31,12 @@ func open(t testing.TB, spec string) *Generator {
 	return g
 }
 
-func readAll(t testing.TB, spec string) []traces.Record {
+func readAll(t testing.TB, spec string) []stream.Record {
 	t.Helper()
 	g := open(t, spec)
-	var records []traces.Record
+	var records []stream.Record
 	for {
-		var rec traces.Record
+		var rec stream.Record
 		err := g.Read(&rec)
 		if errors.Is(err, io.EOF) {
 			return records
@@ -44,24 +44,11 @@ func readAll(t testing.TB, spec string) []traces.Record {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rec.Text, rec.Query = slices.Clone(rec.Text), clone(rec.Query)
+		rec.Text = slices.Clone(rec.Text)
+		if rec.Extra != nil {
+			rec.Extra = rec.Extra.Clone()
+		}
 		records = append(records, rec)
-	}
-}
-
-// clone returns what stays valid after the next call of Read.
-func clone(q *traces.QueryHead) *traces.QueryHead {
-	if q == nil {
-		return nil
-	}
-	return &traces.QueryHead{
-		Session: slices.Clone(
-			q.Session,
-		),
-		Topic:  slices.Clone(q.Topic),
-		Answer: slices.Clone(q.Answer),
-		Text:   slices.Clone(q.Text),
-		Vector: slices.Clone(q.Vector),
 	}
 }
 
@@ -96,12 +83,12 @@ var goldenSpecs = map[string]string{
 	"rac-example(rate=2)": "a41f194b255706bc",
 }
 
-func checksum(records []traces.Record) string {
+func checksum(records []stream.Record) string {
 	h := sha256.New()
 	for _, rec := range records {
 		binary.Write(h, binary.LittleEndian, []uint64{rec.Num, uint64(rec.Size), uint64(rec.Time)})
 		h.Write(rec.Text)
-		if q := rec.Query; q != nil {
+		if q := queries.HeadOf(&rec); q != nil {
 			fmt.Fprintf(h, "%s %s %s", q.Session, q.Topic, q.Answer)
 			binary.Write(h, binary.LittleEndian, q.Vector)
 		}
@@ -374,14 +361,14 @@ func TestLognormalSizes(t *testing.T) {
 }
 
 func TestSizesFollowTheirRule(t *testing.T) {
-	for spec, check := range map[string]func(rec traces.Record) bool{
-		"uniform(objects=50,requests=500,size=77)":                                      func(r traces.Record) bool { return r.Size == 77 },
-		"uniform(objects=50,requests=500,size=fixed())":                                 func(r traces.Record) bool { return r.Size == 4096 },
-		"uniform(objects=50,requests=500)":                                              func(r traces.Record) bool { return r.Size == 0 },
-		"uniform(objects=50,requests=500,size=lognormal(mean=100,sigma=9,min=5,max=9))": func(r traces.Record) bool { return r.Size >= 5 && r.Size <= 9 },
-		"loop(objects=1,requests=5,size=popularity(first=9,last=3))":                    func(r traces.Record) bool { return r.Size == 9 },
-		"scan(requests=5,size=popularity(first=9,last=3))":                              func(r traces.Record) bool { return r.Size == 3 },
-		"loop(objects=81,requests=81,size=popularity(first=9,last=729))": func(r traces.Record) bool {
+	for spec, check := range map[string]func(rec stream.Record) bool{
+		"uniform(objects=50,requests=500,size=77)":                                      func(r stream.Record) bool { return r.Size == 77 },
+		"uniform(objects=50,requests=500,size=fixed())":                                 func(r stream.Record) bool { return r.Size == 4096 },
+		"uniform(objects=50,requests=500)":                                              func(r stream.Record) bool { return r.Size == 0 },
+		"uniform(objects=50,requests=500,size=lognormal(mean=100,sigma=9,min=5,max=9))": func(r stream.Record) bool { return r.Size >= 5 && r.Size <= 9 },
+		"loop(objects=1,requests=5,size=popularity(first=9,last=3))":                    func(r stream.Record) bool { return r.Size == 9 },
+		"scan(requests=5,size=popularity(first=9,last=3))":                              func(r stream.Record) bool { return r.Size == 3 },
+		"loop(objects=81,requests=81,size=popularity(first=9,last=729))": func(r stream.Record) bool {
 			return r.Size == int64(math.Round(9*float64(r.Num)))
 		},
 	} {
@@ -410,7 +397,7 @@ func TestTimes(t *testing.T) {
 			t.Errorf("request %d at %d ns", i, rec.Time)
 		}
 	}
-	if g := open(t, "scan(rate=0,size=1)"); g.Fields != (traces.Fields{Size: true}) {
+	if g := open(t, "scan(rate=0,size=1)"); g.Fields != (stream.Fields{Size: true}) {
 		t.Errorf("fields %+v, want sizes only", g.Fields)
 	}
 }
@@ -492,7 +479,7 @@ func BenchmarkGenerators(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			var rec traces.Record
+			var rec stream.Record
 			for b.Loop() {
 				if err := g.Read(&rec); err != nil {
 					b.Fatal(err)

@@ -7,7 +7,8 @@ import (
 
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/random"
-	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/prompts"
+	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 // asShape is the value of a parameter of llm that was left to the shape.
@@ -148,7 +149,7 @@ type llmTrace struct {
 	rate          float64
 	given         int // prompts
 
-	head  traces.PromptHead
+	head  prompts.Head
 	block int // next of the present prompt
 	of    *conversation
 	total int // blocks of all prompts
@@ -347,14 +348,14 @@ func (t *llmTrace) numberBlocks(v params.Values, seed uint64) {
 	}
 }
 
-func (t *llmTrace) fields() traces.Fields {
-	return traces.Fields{Time: t.rate > 0, Groups: true, BlockTokens: t.blockTokens, Sessions: true}
+func (t *llmTrace) fields() stream.Fields {
+	return prompts.FieldsOf(prompts.Kind{BlockTokens: t.blockTokens, Sessions: true}, t.rate > 0)
 }
 
 func (t *llmTrace) requests() int { return t.total }
 
 // read makes the next block.
-func (t *llmTrace) read(rec *traces.Record) error {
+func (t *llmTrace) read(rec *stream.Record) error {
 	begins := t.of == nil
 	if begins {
 		if t.given == len(t.order) {
@@ -362,9 +363,9 @@ func (t *llmTrace) read(rec *traces.Record) error {
 		}
 		t.beginPrompt()
 	}
-	*rec = traces.Record{Num: t.of.id(t.block, t.blockTokens), Begins: begins}
+	*rec = stream.Record{Num: t.of.id(t.block, t.blockTokens), Begins: begins}
 	if begins {
-		rec.Prompt = &t.head
+		rec.Extra = &t.head
 	}
 	if t.rate > 0 {
 		rec.Time = int64(float64(t.given-1) * 1e9 / t.rate)
@@ -380,7 +381,7 @@ func (t *llmTrace) beginPrompt() {
 	number := t.order[t.given]
 	t.of = &t.conversations[number]
 	u := t.of.turns[t.turnOf[number]]
-	t.head = traces.PromptHead{
+	t.head = prompts.Head{
 		Blocks:       u.prompt / t.blockTokens,
 		InputTokens:  int32(u.prompt),
 		OutputTokens: int32(u.output),

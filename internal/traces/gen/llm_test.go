@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
 
 func loadLLM(t testing.TB, spec string) *traces.Trace {
@@ -34,7 +35,7 @@ func meanOf(column []int32) float64 {
 }
 
 // foreignPrompts returns the numbers of prompts of others between two of one conversation.
-func foreignPrompts(p *traces.Prompts) (gaps []float64) {
+func foreignPrompts(p *prompts.Columns) (gaps []float64) {
 	last := map[int32]int{}
 	for i, session := range p.Sessions {
 		if before, ok := last[session]; ok {
@@ -56,7 +57,7 @@ func near(t *testing.T, what string, got, want, within float64) {
 func TestOnlineQA(t *testing.T) {
 	for seed := range 3 {
 		trace := loadLLM(t, fmt.Sprintf("llm(shape=online-qa,seed=%d)", seed))
-		p := trace.Prompts
+		p := prompts.Of(trace.Kind)
 		if len(p.InputTokens) != 7268 || len(p.SessionKeys) != 2000 {
 			t.Errorf("%d prompts of %d conversations, want 7268 of 2000", len(p.InputTokens), len(p.SessionKeys))
 		}
@@ -71,7 +72,7 @@ func TestOnlineQA(t *testing.T) {
 // TestAibrix holds the shape to what LCR states of its workload, and to the distinct tokens that its cache sizes imply.
 func TestAibrix(t *testing.T) {
 	trace := loadLLM(t, "llm(shape=aibrix)")
-	p := trace.Prompts
+	p := prompts.Of(trace.Kind)
 	if len(p.InputTokens) != 1817 || len(p.SessionKeys) != 500 {
 		t.Errorf("%d prompts of %d conversations, want 1817 of 500", len(p.InputTokens), len(p.SessionKeys))
 	}
@@ -108,7 +109,7 @@ func TestPromptsRepeatWhatCameBefore(t *testing.T) {
 				history,
 			),
 		)
-		p := trace.Prompts
+		p := prompts.Of(trace.Kind)
 		roots := map[uint32]bool{}
 		last := map[int32][]uint32{}
 		tokens := map[int32]int32{}

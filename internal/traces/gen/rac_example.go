@@ -6,7 +6,8 @@ import (
 	"math"
 
 	"github.com/cachesim/cachesim/internal/params"
-	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/queries"
+	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 var racExampleParams = []params.Param{
@@ -27,7 +28,7 @@ type racExample struct {
 	given int
 
 	directions map[string]int // per query: the coordinate that is its own
-	head       traces.QueryHead
+	head       queries.Head
 }
 
 func newRACExample(v params.Values) (recordSource, error) {
@@ -40,22 +41,24 @@ func newRACExample(v params.Values) (recordSource, error) {
 	return e, checkClock(len(racExampleQueries), e.rate)
 }
 
-func (e *racExample) fields() traces.Fields { return traces.Fields{Time: e.rate > 0, Queries: true} }
+func (e *racExample) fields() stream.Fields {
+	return stream.Fields{Time: e.rate > 0, Kind: queries.Kind{}}
+}
 
 func (e *racExample) requests() int { return len(racExampleQueries) }
 
 // read makes the next request.
-func (e *racExample) read(rec *traces.Record) error {
+func (e *racExample) read(rec *stream.Record) error {
 	if e.given == len(racExampleQueries) {
 		return io.EOF
 	}
 	query := racExampleQueries[e.given]
 	topic := query[:1]
-	e.head = traces.QueryHead{
+	e.head = queries.Head{
 		Topic: []byte(topic), Session: fmt.Appendf(nil, "%s%d", topic,
 			1+e.given/12), Answer: []byte(query), Vector: e.embedding(query),
 	}
-	*rec = traces.Record{Text: []byte(query), Query: &e.head}
+	*rec = stream.Record{Text: []byte(query), Extra: &e.head}
 	if e.rate > 0 {
 		rec.Time = int64(float64(e.given) * 1e9 / e.rate)
 	}

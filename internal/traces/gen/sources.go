@@ -10,7 +10,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/random"
-	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 // A source chooses the object of each request. Objects are keys from 1 on.
@@ -65,9 +65,9 @@ type Entry struct {
 
 // A recordSource makes requests of which there is more to say than which object comes next: prompts, queries.
 type recordSource interface {
-	fields() traces.Fields
+	fields() stream.Fields
 	requests() int
-	read(rec *traces.Record) error // io.EOF after the last
+	read(rec *stream.Record) error // io.EOF after the last
 }
 
 // measured is implemented by recordSources that bring what they make to targets.

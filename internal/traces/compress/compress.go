@@ -1,0 +1,196 @@
+// Package compress recognises compressed files by their content and decompresses them within bounds, and compresses by
+// the ending of a name.
+package compress
+
+import (
+	"bufio"
+	"compress/bzip2"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/s2"
+	"github.com/klauspost/compress/zstd"
+	"github.com/pierrec/lz4/v4"
+)
+
+// MaxWindow is the most memory in bytes that a compressed file may ask for as its window or dictionary: that of `zstd
+// --ultra -22`, twice that of `xz -9`.
+const MaxWindow = 128 << 20
+
+// errWindow is the error for a file that asks for more.
+var errWindow = fmt.Errorf("needs a window of more than %d MiB, compress it again with a smaller one", MaxWindow>>20)
+
+// compression is one that is recognised from the first bytes of a file.
+type compression struct {
+	name  string
+	magic string // "?" stands for any byte
+	open  func(release func(func() error), r *bufio.Reader) (io.Reader, error)
+}
+
+var compressions = []compression{
+	{"gzip", "\x1f\x8b\x08", openGzip},
+	{"zstd", "\x28\xb5\x2f\xfd", openZstd},
+	{"xz", "\xfd7zXZ\x00", openXZ},
+	{"bzip2", "BZh?\x31\x41\x59\x26\x53\x59", openBzip2}, // with its first block, as words may begin with BZh
+	{"bzip2", "BZh?\x17\x72\x45\x38\x50\x90", openBzip2}, // without any block
+	{"lz4", "\x04\x22\x4d\x18", openLZ4},
+	{"snappy", "\xff\x06\x00\x00sNaPpY", openS2},
+	{"s2", "\xff\x06\x00\x00S2sTwO", openS2},
+}
+
+// magicLen is the number of bytes that recognising a compression needs.
+const magicLen = 10
+
+func openGzip(_ func(func() error), r *bufio.Reader) (io.Reader, error) { return gzip.NewReader(r) }
+
+func openBzip2(_ func(func() error), r *bufio.Reader) (io.Reader, error) {
+	return bzip2.NewReader(r), nil
+}
+
+func openLZ4(_ func(func() error), r *bufio.Reader) (io.Reader, error) { return lz4.NewReader(r), nil }
+
+func openS2(_ func(func() error), r *bufio.Reader) (io.Reader, error) { return s2.NewReader(r), nil }
+
+func openZstd(release func(func() error), r *bufio.Reader) (io.Reader, error) {
+	// One goroutine was the fastest in trials; decoding ahead only moves the work.
+	d, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(MaxWindow),
+		zstd.WithDecoderLowmem(true))
+	if err != nil {
+		return nil, err
+	}
+	release(func() error { d.Close(); return nil })
+	return d, nil
+}
+
+// decompressed is the decompressed content of a file. Errors name the file and how far it could be read.
+type decompressed struct {
+	place       string
+	Compression string // "" for none
+	r           io.Reader
+	n           int64 // decompressed bytes so far
+}
+
+// Decompress recognises the compression of r from its content. What has to be called to free memory and goroutines is
+// given to release.
+func Decompress(release func(func() error), place string, r io.Reader) (*decompressed, error) {
+	raw := bufio.NewReaderSize(r, 64<<10)
+	d := &decompressed{place: place, r: raw}
+	c, found, err := recogniseCompression(raw)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", place, err)
+	}
+	if !found {
+		return d, nil
+	}
+	d.Compression = c.name
+	if d.r, err = c.open(release, raw); err != nil {
+		return nil, d.fail(err)
+	}
+	return d, nil
+}
+
+// recogniseCompression looks at the first bytes of r.
+func recogniseCompression(r *bufio.Reader) (compression, bool, error) {
+	head, err := r.Peek(magicLen)
+	if err != nil && err != io.EOF {
+		return compression{}, false, err
+	}
+	if IsSkippableFrame(head) {
+		head = afterSkippableFrames(r)
+	}
+	for _, c := range compressions {
+		if c.begins(head) {
+			return c, true, nil
+		}
+		if c.isCutIn(head) {
+			return c, false, fmt.Errorf("%s data is cut off after %d bytes", c.name, len(head))
+		}
+	}
+	return compression{}, false, nil
+}
+
+// begins says whether head begins with the magic bytes of c.
+func (c compression) begins(head []byte) bool {
+	return len(head) >= len(c.magic) && c.matches(head[:len(c.magic)])
+}
+
+// isCutIn says whether head, the whole of a file, is less than the magic bytes of c and begins with them, and is no
+// short word.
+func (c compression) isCutIn(head []byte) bool {
+	return len(head) < len(c.magic) && c.matches(head) && (len(head) >= 3 || !isASCII(head))
+}
+
+// isASCII says whether b has ASCII letters, digits and signs alone.
+func isASCII(b []byte) bool {
+	for _, c := range b {
+		if c < ' ' || c > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+// matches says whether the magic bytes of c begin with head.
+func (c compression) matches(head []byte) bool {
+	for i, b := range head {
+		if c.magic[i] != b && c.magic[i] != '?' {
+			return false
+		}
+	}
+	return true
+}
+
+// IsSkippableFrame says whether head begins with a frame of user data, which zstd and lz4 share (RFC 8878, section
+// 3.1.2).
+func IsSkippableFrame(head []byte) bool {
+	return len(head) >= 8 && head[0]&0xf0 == 0x50 && head[1] == 0x2a && head[2] == 0x4d && head[3] == 0x18
+}
+
+// afterSkippableFrames returns what follows the skippable frames at the beginning of r, as far as r can look ahead.
+func afterSkippableFrames(r *bufio.Reader) []byte {
+	head, _ := r.Peek(r.Size())
+	for IsSkippableFrame(head) {
+		size := int64(binary.LittleEndian.Uint32(head[4:])) + 8
+		if size > int64(len(head)) {
+			return nil
+		}
+		head = head[size:]
+	}
+	return head
+}
+
+// Read turns every error but io.EOF into one that names the file.
+func (d *decompressed) Read(p []byte) (int, error) {
+	n, err := d.r.Read(p)
+	d.n += int64(n)
+	if err != nil && err != io.EOF {
+		err = d.fail(err)
+	}
+	return n, err
+}
+
+// fail says how far the content could be read before err.
+func (d *decompressed) fail(err error) error {
+	if d.Compression == "" {
+		return fmt.Errorf("%s: %w", d.place, err)
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("%s: %s data is cut off after %d decompressed bytes", d.place, d.Compression, d.n)
+	}
+	if errors.Is(err, zstd.ErrWindowSizeExceeded) {
+		err = errWindow
+	}
+	if errors.Is(err, errWindow) {
+		return fmt.Errorf("%s: %s data %w", d.place, d.Compression, err)
+	}
+	return fmt.Errorf(
+		"%s: %s data is damaged or of an unsupported kind after %d decompressed bytes: %w",
+		d.place,
+		d.Compression,
+		d.n,
+		err,
+	)
+}

@@ -1,0 +1,350 @@
+package datasets
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
+
+var OASST = source.Format{
+	Name: "oasst",
+	Summary: "message trees of OpenAssistant (OASST1, OASST2) as JSON lines, nested or flat: a message is a query, " +
+		"its tree the session",
+	Example:   `{"message_tree_id": "t1", "prompt": {"message_id": "t1", "text": "Hi!", "role": "prompter", "replies": [{"message_id": "m2", "text": "Hello.", "role": "assistant"}]}}`,
+	Carries:   "queries: text, session",
+	Detection: `a first line that is a JSON object with "message_id", "text" and "role"`,
+	Options: []params.Param{
+		{Name: "roles", Default: "user", Choices: []string{"user", "both"}, Doc: "messages that are requests: those of the " +
+			"prompter, or of both sides"},
+		{Name: "deleted", Default: "keep", Choices: []string{"keep", "drop"}, Doc: "messages that were deleted"},
+		{Name: "lang", Default: "all", Doc: "language of the messages that are requests, as the file names it: en, de, " +
+			"pt-BR, ..."},
+		{Name: "part", Default: -1, Min: -1, Doc: "only this part of the trace, counted from 0; -1: all of it"},
+		{
+			Name:    "length",
+			Default: 10000,
+			Min:     1,
+			Doc:     "requests of a part, which ends with the tree that brings it to so many",
+		},
+	},
+	JSON:   true,
+	Detect: source.CertainIf(func(head source.Head) bool { return source.LooksLikeJSON(head, "message_id", "text", "role") }),
+	Open:   openOASST,
+}
+
+const (
+	maxTreeLine   = 256 << 20 // bytes of a tree
+	maxReplyDepth = 1000      // replies to replies
+)
+
+// oasstMessage is a message in the tree of its thread. Links to messages are numbers in the file, -1 for none.
+type oasstMessage struct {
+	text                        []byte // nil if it is no request
+	id, parentID, tree          string // parentID only where the parent is not the message around it
+	line                        int
+	created                     int64 // nanoseconds; -1 if unknown
+	parent                      int32
+	firstReply, lastReply, next int32 // the first and the last reply to it, and the next reply to its parent
+}
+
+// oasstReader collects the messages of a file.
+type oasstReader struct {
+	src       *source.Source
+	scanner   source.JSONScanner
+	bothRoles bool
+	drop      bool   // deleted messages
+	lang      string // "" for all
+	messages  []oasstMessage
+}
+
+// oasstThread is a tree: the requests in it, by depth first.
+type oasstThread struct {
+	session []byte
+	created int64
+	texts   [][]byte
+	line    int
+}
+
+// openOASST reads the file whole, as trees are not sorted by time. Its memory is that of the texts that are requests,
+// and 400 bytes per message.
+func openOASST(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
+	src.Reading.Request = "messages as queries (roles=" + opts.Text("roles") + ")"
+	r := &oasstReader{
+		src:       src,
+		bothRoles: opts.Text("roles") == "both",
+		drop:      opts.Text("deleted") == "drop",
+		lang:      opts.Text("lang"),
+	}
+	if r.lang == "all" {
+		r.lang = ""
+	}
+	threads, err := r.read()
+	if err != nil {
+		return nil, stream.Fields{}, err
+	}
+	if part := opts.Int("part"); part >= 0 {
+		if threads, err = partOf(threads, part, opts.Int("length")); err != nil {
+			return nil, stream.Fields{}, src.Errorf("%w", err)
+		}
+	}
+	var queries []dialogueQuery
+	for _, t := range threads {
+		for _, text := range t.texts {
+			queries = append(queries, dialogueQuery{text: text, session: t.session})
+		}
+	}
+	return openQueries(inOrder(queries))
+}
+
+// read returns the threads by time.
+func (r *oasstReader) read() ([]oasstThread, error) {
+	if err := r.readLines(); err != nil {
+		return nil, err
+	}
+	if err := r.linkReplies(); err != nil {
+		return nil, err
+	}
+	threads, err := r.threads()
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range threads {
+		if (t.created < 0) != (threads[0].created < 0) {
+			r.src.LineNumber = t.line
+			return nil, r.src.LineErrorf("want a created_date in every tree or in none")
+		}
+	}
+	slices.SortStableFunc(threads, func(a, b oasstThread) int { return cmp.Compare(a.created, b.created) })
+	return threads, nil
+}
+
+func (r *oasstReader) readLines() error {
+	for {
+		text, err := r.src.LongLine(maxTreeLine)
+		if err == nil && len(source.TrimBlanks(text)) == 0 {
+			err = r.src.OnlyBlankLines()
+		}
+		if err == io.EOF {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		r.scanner = source.JSONScanner{Text: text}
+		if err := r.readLine(); err != nil {
+			return r.src.LineSyntaxError(err)
+		}
+	}
+}
+
+// readLine reads a tree or a message. What it does not know it skips.
+func (r *oasstReader) readLine() error {
+	s := &r.scanner
+	if !isTree(s.Text) {
+		if err := r.message(-1, maxReplyDepth); err != nil {
+			return err
+		}
+		return s.End()
+	}
+	first := len(r.messages)
+	var tree []byte
+	err := s.Object(func(key []byte) (err error) {
+		switch string(key) {
+		case "message_tree_id":
+			tree, err = s.Words()
+		case "prompt":
+			if !s.Null() { // or else nobody wrote to it
+				err = r.message(-1, maxReplyDepth)
+			}
+		default:
+			err = s.Skip()
+		}
+		return err
+	})
+	switch {
+	case err != nil:
+		return err
+	case tree == nil:
+		return fmt.Errorf("a tree without message_tree_id")
+	case first < len(r.messages):
+		r.messages[first].tree = string(tree)
+	}
+	return s.End()
+}
+
+// isTree says whether a line is a tree around its first message, and not a message.
+func isTree(line []byte) (tree bool) {
+	s := &source.JSONScanner{Text: line}
+	known := errors.New("known")
+	err := s.Object(func(key []byte) error {
+		switch string(key) {
+		case "prompt":
+			tree = true
+			return known
+		case "message_id":
+			return known
+		}
+		return s.Skip()
+	})
+	return tree && err == known // a line that is broken before is reported when it is read as a message
+}
+
+// message reads a message with the replies in it.
+func (r *oasstReader) message(parent int32, depth int) error {
+	s := &r.scanner
+	if depth == 0 {
+		return s.Fail("no more than %d replies to each other", maxReplyDepth)
+	}
+	number := int32(len(r.messages))
+	r.messages = append(r.messages, oasstMessage{line: r.src.LineNumber, created: -1, parent: parent, firstReply: -1,
+		lastReply: -1, next: -1})
+	var role, text []byte
+	lang, deleted := "", false
+	err := s.Object(func(key []byte) (err error) {
+		m := &r.messages[number]
+		switch string(key) {
+		case "message_id":
+			m.id, err = s.OptionalString()
+		case "parent_id":
+			m.parentID, err = s.OptionalString()
+		case "message_tree_id":
+			m.tree, err = s.OptionalString()
+		case "created_date":
+			m.created, err = s.Date()
+		case "role":
+			role, err = s.OneOf("prompter", "assistant")
+		case "text":
+			text, err = s.String()
+		case "lang":
+			lang, err = s.OptionalString()
+		case "deleted":
+			deleted = s.Peek() == 't'
+			err = s.Skip()
+		case "replies":
+			if !s.Null() {
+				err = s.Array(func() error { return r.message(number, depth-1) })
+			}
+		default:
+			err = s.Skip()
+		}
+		return err
+	})
+	m := &r.messages[number]
+	switch {
+	case err != nil:
+		return err
+	case m.id == "" || role == nil || text == nil:
+		return fmt.Errorf("a message without one of message_id, role and text")
+	}
+	if r.wants(string(role), lang, deleted) && len(bytes.TrimSpace(text)) > 0 {
+		m.text = bytes.Clone(text)
+	}
+	return nil
+}
+
+// wants says whether a message is a request.
+func (r *oasstReader) wants(role, lang string, deleted bool) bool {
+	return (r.bothRoles || role == "prompter") && (r.lang == "" || r.lang == lang) && !(r.drop && deleted)
+}
+
+// linkReplies finds the parents of messages that are not within them, and links all replies in the order of the file. A
+// message whose parent is not in the file has none.
+func (r *oasstReader) linkReplies() error {
+	numbers := make(map[string]int32, len(r.messages))
+	for i, m := range r.messages {
+		if _, ok := numbers[m.id]; ok {
+			r.src.LineNumber = m.line
+			return r.src.LineErrorf("the message_id %.60q was there before", m.id)
+		}
+		numbers[m.id] = int32(i)
+	}
+	for i := range r.messages {
+		m := &r.messages[i]
+		if m.parent < 0 {
+			parent, ok := numbers[m.parentID]
+			if !ok {
+				continue
+			}
+			m.parent = parent
+		}
+		parent := &r.messages[m.parent]
+		if parent.firstReply < 0 {
+			parent.firstReply = int32(i)
+		} else {
+			r.messages[parent.lastReply].next = int32(i)
+		}
+		parent.lastReply = int32(i)
+	}
+	return nil
+}
+
+// threads returns the trees in the order of the file. Messages of one tree without a common root, as the parents are
+// not in the file, are one thread.
+func (r *oasstReader) threads() (threads []oasstThread, err error) {
+	numbers := map[string]int{}
+	visited := 0
+	for i, m := range r.messages {
+		if m.parent >= 0 {
+			continue
+		}
+		tree := cmp.Or(m.tree, m.id)
+		n, ok := numbers[tree]
+		if !ok {
+			n = len(threads)
+			numbers[tree] = n
+			threads = append(threads, oasstThread{session: []byte(tree), created: -1, line: m.line})
+		}
+		visited += r.flatten(&threads[n], int32(i))
+	}
+	if visited < len(r.messages) {
+		return nil, r.src.Errorf("%d messages are replies to each other in a circle: want trees", len(r.messages)-visited)
+	}
+	return threads, nil
+}
+
+// flatten appends the requests of a message and all below it by depth first, and returns how many messages these are.
+func (r *oasstReader) flatten(t *oasstThread, root int32) (visited int) {
+	for at := root; ; {
+		m := &r.messages[at]
+		visited++
+		if m.text != nil {
+			t.texts = append(t.texts, m.text)
+		}
+		if m.created >= 0 && (t.created < 0 || m.created < t.created) {
+			t.created = m.created
+		}
+		if m.firstReply >= 0 {
+			at = m.firstReply
+			continue
+		}
+		for at != root && r.messages[at].next < 0 {
+			at = r.messages[at].parent
+		}
+		if at == root {
+			return visited
+		}
+		at = r.messages[at].next
+	}
+}
+
+// partOf returns the threads of a part. Parts follow each other without gaps; each ends with the thread that brings it
+// to length requests.
+func partOf(threads []oasstThread, part, length int) ([]oasstThread, error) {
+	start, requests, number := 0, 0, 0
+	for i, t := range threads {
+		if requests += len(t.texts); requests < length {
+			continue
+		}
+		if number == part {
+			return threads[start : i+1], nil
+		}
+		start, requests, number = i+1, 0, number+1
+	}
+	return nil, fmt.Errorf("has %d whole parts of %d requests: want a part below that, or another length", number, length)
+}

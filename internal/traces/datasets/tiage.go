@@ -1,0 +1,109 @@
+package datasets
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
+
+var TIAGE = source.Format{
+	Name: "tiage",
+	Summary: "chats with marks where the topic shifts, a JSON object per file (TIAGE): a turn is a query, its " +
+		"dialogue the session",
+	Example:   `{"1": [["hello , how are you ?", "-1"], ["i am well .", "0"], ["i love this season .", "1"]]}`,
+	Carries:   "queries: text, session, topic",
+	Detection: `a JSON object of arrays of pairs of strings, the second of the first "-1", "0" or "1"`,
+	JSON:      true,
+	Detect: source.CertainIf(func(head source.Head) bool {
+		_, label, ok := firstPair(head)
+		return ok && slices.Contains(shiftLabels, string(label))
+	}),
+	Open: openTIAGE,
+}
+
+// shiftLabels mark turns: "1" where the topic shifts, "0" where it does not, "-1" at the first turn.
+var shiftLabels = []string{"1", "0", "-1"}
+
+// firstPair returns the first key of a JSON object of arrays of pairs of strings, and the second string of the first
+// pair.
+func firstPair(head source.Head) (key, second []byte, ok bool) {
+	s := &source.JSONScanner{Text: head.Bytes}
+	if !s.Take('{') {
+		return nil, nil, false
+	}
+	key, err := s.String()
+	if err != nil || !s.Take(':') || !s.Take('[') || !s.Take('[') {
+		return nil, nil, false
+	}
+	if _, err := s.String(); err != nil || !s.Take(',') {
+		return nil, nil, false
+	}
+	second, err = s.String()
+	return key, second, err == nil && s.Take(']')
+}
+
+// readPair reads an array of two strings that say something, the second one of those labels if any are given.
+func readPair(s *source.JSONScanner, labels ...string) (text, label []byte, err error) {
+	if !s.Take('[') {
+		return nil, nil, s.Fail("a pair of strings in brackets")
+	}
+	if text, err = s.Words(); err != nil {
+		return nil, nil, err
+	}
+	if !s.Take(',') {
+		return nil, nil, s.Fail("a comma and a second string")
+	}
+	if len(labels) > 0 {
+		label, err = s.OneOf(labels...)
+	} else {
+		label, err = s.Words()
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if !s.Take(']') {
+		return nil, nil, s.Fail("a closing bracket after two strings")
+	}
+	return text, label, nil
+}
+
+// openTIAGE reads the file whole: its memory is that of the text and of 120 bytes per turn.
+func openTIAGE(src *source.Source, _ params.Values) (stream.Reader, stream.Fields, error) {
+	src.Reading.Request = "turns as queries"
+	file := src.NextNumber()
+	var queries []dialogueQuery
+	err := src.ScanObject("file of dialogues", func(key []byte, s *source.JSONScanner) (err error) {
+		queries, err = readTIAGEDialogue(s, queries, scopedName(file, key))
+		return err
+	})
+	if err != nil {
+		return nil, stream.Fields{}, err
+	}
+	return openQueries(inOrder(queries))
+}
+
+// readTIAGEDialogue appends the turns of a dialogue. Its topics are numbered from 0.
+func readTIAGEDialogue(s *source.JSONScanner, to []dialogueQuery, session []byte) ([]dialogueQuery, error) {
+	segment := 0
+	topic := segmentName(session, segment)
+	first := true
+	err := s.Array(func() error {
+		text, label, err := readPair(s, shiftLabels...)
+		if string(label) == "1" && !first {
+			segment++
+			topic = segmentName(session, segment)
+		}
+		first = false
+		to = append(to, dialogueQuery{text: text, session: session, topic: topic})
+		return err
+	})
+	return to, err
+}
+
+// segmentName is the name of a topic of a dialogue.
+func segmentName(session []byte, segment int) []byte {
+	return strconv.AppendInt(append(append([]byte(nil), session...), '/'), int64(segment), 10)
+}

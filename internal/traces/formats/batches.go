@@ -1,0 +1,197 @@
+package formats
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
+
+var batchesFormat = source.Format{
+	Name: "batches",
+	Summary: "keys that are looked up together: a batch, or a sample of one, per line, as of the lookups into " +
+		"embedding tables",
+	Example: "4711 17 4711 903\n88,17",
+	Carries: "key, batches",
+	Detection: "lines of whole numbers, not equally many in each, between blanks or commas; or such lines and a name " +
+		"that ends in .batches",
+	Options: []params.Param{{
+		Name: "lines", Default: 1, Min: 1, Doc: "lines that make a batch: more than 1 where a line is a sample; the last " +
+			"batch may have fewer",
+	}},
+	Detect:     detectBatches,
+	Impossible: source.NoTextTrace,
+	Open:       openBatches,
+}
+
+// endsKey reports whether a byte separates keys or lines.
+func endsKey(c byte) bool { return source.IsBlank(c) || c == ',' || c == '\n' || c == '\r' }
+
+// detectBatches leaves what looks like a table to the formats with columns, unless the name is sure.
+func detectBatches(head source.Head, name string) source.Confidence {
+	lines := source.WithoutBlankEnd(head.Lines)
+	oneLong := len(lines) == 0 && len(head.Bytes) == source.HeadLen // no other text has such lines
+	if oneLong {
+		lines = [][]byte{head.Bytes}
+	}
+	several := false
+	for _, line := range lines {
+		keys := bytes.FieldsFunc(line, func(r rune) bool { return r < 0x80 && endsKey(byte(r)) })
+		if len(keys) == 0 || !source.AllDigits(keys) {
+			return source.No
+		}
+		several = several || len(keys) > 1
+	}
+	if len(lines) > 0 && strings.HasSuffix(name, ".batches") {
+		return source.Certain
+	}
+	if !several {
+		return source.No
+	}
+	if _, table := source.GuessDelimiter(lines); table && !oneLong {
+		return source.No
+	}
+	return source.Likely
+}
+
+// batchesReader reads key after key. It does not read whole lines, as a batch may be longer than any line of other
+// formats.
+type batchesReader struct {
+	src           *source.Source
+	linesPerBatch int
+	lines         int  // begun of the present batch
+	inLine        bool // a key of the present line was read
+	blank         int  // number of the first line without keys, 0 for none
+	key           []byte
+	chunk         []byte // read from src, not yet looked at
+	buffer        [32 << 10]byte
+}
+
+func openBatches(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
+	lines := opts.Int("lines")
+	src.Reading.Request = "a batch of keys per line"
+	if lines > 1 {
+		src.Reading.Request = fmt.Sprintf("a batch of keys per %d lines", lines)
+	}
+	src.LineNumber = 1
+	return &batchesReader{src: src, linesPerBatch: lines, lines: lines}, stream.Fields{Groups: true}, nil
+}
+
+// Read implements Reader.
+func (b *batchesReader) Read(rec *stream.Record) error {
+	c, err := b.skipToKey()
+	if err != nil {
+		return err
+	}
+	if b.blank > 0 {
+		b.src.LineNumber = b.blank
+		return b.src.LineErrorf("no key: blank lines may only end the file")
+	}
+	b.key = b.key[:0]
+	for ; err == nil && !endsKey(c); c, err = b.peek() {
+		if b.key = append(b.key, c); len(b.key) > source.MaxLine {
+			return b.src.LineErrorf("a key longer than %d bytes; this is not a text trace", source.MaxLine)
+		}
+		b.chunk = b.chunk[1:]
+	}
+	if err != nil && err != io.EOF {
+		return err
+	}
+	if _, controls := source.OddBytes(b.key); controls {
+		return b.src.LineErrorf("control characters in the key %.60q: this is not a text trace", b.key)
+	}
+	*rec = stream.Record{Begins: b.begins()}
+	rec.SetKey(b.key)
+	return nil
+}
+
+// begins reports whether the key that was read is the first of a batch.
+func (b *batchesReader) begins() bool {
+	if b.inLine {
+		return false
+	}
+	b.inLine = true
+	if b.lines < b.linesPerBatch {
+		b.lines++
+		return false
+	}
+	b.lines = 1
+	return true
+}
+
+// skipToKey goes to the next key, past the ends of lines, and returns its first byte.
+func (b *batchesReader) skipToKey() (byte, error) {
+	for {
+		c, err := b.peek()
+		if err != nil || !endsKey(c) {
+			return c, err
+		}
+		if c == '\n' {
+			if !b.inLine && b.blank == 0 {
+				b.blank = b.src.LineNumber
+			}
+			b.src.LineNumber++
+			b.inLine = false
+		}
+		b.chunk = b.chunk[1:]
+	}
+}
+
+// peek returns the next byte without going past it.
+func (b *batchesReader) peek() (byte, error) {
+	for len(b.chunk) == 0 {
+		n, err := b.src.Read(b.buffer[:])
+		if n == 0 && err != nil {
+			return 0, err
+		}
+		b.chunk = b.buffer[:n]
+	}
+	return b.chunk[0], nil
+}
+
+// batchesWriter writes a batch per line.
+type batchesWriter struct {
+	w       io.Writer
+	text    []byte
+	started bool
+}
+
+func newBatchesWriter(_ context.Context, w io.Writer, _ string, fields stream.Fields) (source.RecordWriter, error) {
+	if !fields.Groups {
+		return nil, fmt.Errorf("the requests do not come in batches: write plain text, CSV or Parquet instead")
+	}
+	return &batchesWriter{w: w}, nil
+}
+
+func (b *batchesWriter) Write(rec *stream.Record) error {
+	if bytes.ContainsAny(rec.Text, ", \t\r\n") || source.IsBinary(rec.Text) {
+		return fmt.Errorf("key %q holds white space, commas or control characters, which cannot stand in a line of keys: "+
+			"write CSV or Parquet instead", rec.Text)
+	}
+	b.text = b.text[:0]
+	switch {
+	case b.started && rec.Begins:
+		b.text = append(b.text, '\n')
+	case b.started:
+		b.text = append(b.text, ' ')
+	}
+	b.started = true
+	b.text = source.AppendKey(b.text, rec)
+	_, err := b.w.Write(b.text)
+	return err
+}
+
+func (b *batchesWriter) Finish() error {
+	if !b.started {
+		return nil
+	}
+	_, err := io.WriteString(b.w, "\n")
+	return err
+}
+
+func (b *batchesWriter) Discard() {}

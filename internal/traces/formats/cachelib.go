@@ -1,0 +1,152 @@
+package formats
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
+
+// The columns that CacheLib wants in a key-value trace; the others are optional.
+const cacheLibColumns = "op_time,key,key_size,op,op_count,size"
+
+var cacheLibFormat = source.Format{
+	Name:      "cachelib",
+	Summary:   "CacheLib key-value traces: CSV with a header",
+	Example:   cacheLibColumns + ",cache_hits,ttl\n604038471,82131353f9ddc8c6,48,GET,1,87,1,0",
+	Carries:   "time, key, size, op",
+	Detection: "a header with the columns key, op, op_count and size",
+	Options: []params.Param{
+		source.OpsOption(),
+		{Name: "repeat", Default: false, Doc: "a row stands for op_count requests, as in CacheBench; false: for one"},
+		{Name: "size", Default: "key+value", Choices: []string{"key+value", "value"},
+			Doc: "what an object takes: key_size + size, or size alone; where size is 0, that of a miss, it is unknown and " +
+				"stays 0"},
+	},
+	Detect: detectCacheLib,
+	Open:   openCacheLib,
+}
+
+func detectCacheLib(head source.Head, _ string) source.Confidence {
+	if len(head.Lines) == 0 {
+		return source.No
+	}
+	names := bytes.Split(head.Lines[0], []byte(","))
+	for _, want := range []string{"key", "op", "op_count", "size"} {
+		found := false
+		for _, name := range names {
+			found = found || string(name) == want
+		}
+		if !found {
+			return source.No
+		}
+	}
+	return source.Certain
+}
+
+// cacheLibReader reads the key-value traces of Berg et al., "The CacheLib Caching Engine", OSDI 2020, in the format of
+// CacheBench.
+type cacheLibReader struct {
+	rows                                   source.Rows
+	time, key, keySize, op, opCount, value int // index of the column, -1 for none
+	ops                                    source.OpFilter
+	repeat                                 bool
+	withKey                                bool // sizes include the key
+	left                                   uint64
+	last                                   stream.Record // repeated left times more
+}
+
+func openCacheLib(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
+	c := &cacheLibReader{
+		rows:   source.Rows{Src: src, Delimiter: ','},
+		ops:    source.NewOpFilter(opts.Text("ops")),
+		repeat: opts.Bool("repeat"), withKey: opts.Text("size") == "key+value",
+	}
+	if err := c.rows.ReadHeader(); err != nil {
+		return nil, stream.Fields{}, err
+	}
+	for _, col := range []struct {
+		index    *int
+		name     string
+		required bool
+	}{
+		{&c.time, "op_time", false}, {&c.key, "key", true}, {&c.keySize, "key_size", c.withKey}, {&c.op, "op", true},
+		{&c.opCount, "op_count", c.repeat}, {&c.value, "size", true},
+	} {
+		*col.index = c.rows.Named(col.name)
+		if *col.index < 0 && col.required {
+			return nil, stream.Fields{}, src.LineErrorf("no column %s in the header; want %s", col.name, cacheLibColumns)
+		}
+	}
+	src.Reading.Time, src.Reading.Why = "time op_time in s", "not "+opts.Text("ops")
+	if c.withKey {
+		src.Reading.Size = "size key_size+size"
+	}
+	return c, stream.Fields{Time: c.time >= 0, Size: true, Op: true}, nil
+}
+
+// Read implements Reader.
+func (c *cacheLibReader) Read(rec *stream.Record) error {
+	for c.left == 0 {
+		if err := c.rows.Next(); err != nil {
+			return err
+		}
+		if err := c.parse(); err != nil {
+			return c.rows.Src.LineErrorf("%w", err)
+		}
+		if !c.ops.Has(c.last.Op) {
+			c.rows.Src.Reading.LeftOut++
+			c.left = 0
+		}
+	}
+	c.left--
+	*rec = c.last
+	return nil
+}
+
+// parse reads the current row into last and left.
+func (c *cacheLibReader) parse() error {
+	cells := c.rows.Cells
+	key := cells[c.key]
+	if len(key) == 0 {
+		return fmt.Errorf("the key is empty")
+	}
+	c.last = stream.Record{}
+	c.last.SetKey(key)
+	var err error
+	if c.time >= 0 {
+		if c.last.Time, err = source.ParseTime(cells[c.time], source.TimeUnits["s"]); err != nil {
+			return fmt.Errorf("op_time: %w", err)
+		}
+	}
+	if c.last.Size, err = c.size(); err != nil {
+		return err
+	}
+	var ok bool
+	if c.last.Op, ok = source.ParseOp(cells[c.op]); !ok || c.last.Op == stream.OpUnknown {
+		return fmt.Errorf("op %.60q: want GET, GET_LEASE, SET, SET_LEASE or DELETE", cells[c.op])
+	}
+	c.left = 1
+	if c.repeat {
+		c.left, ok = source.ParseDigits(cells[c.opCount])
+		if !ok || c.left == 0 || c.left > source.MaxRun {
+			return fmt.Errorf("op_count %.60q: want a whole number from 1 to %d", cells[c.opCount], source.MaxRun)
+		}
+	}
+	return nil
+}
+
+// size returns what the object of the current row takes in a cache. A GET that missed in production has size 0.
+func (c *cacheLibReader) size() (int64, error) {
+	value, err := source.ParseSize(c.rows.Cells[c.value])
+	if err != nil || value == 0 || !c.withKey {
+		return value, err
+	}
+	key, err := source.ParseSize(c.rows.Cells[c.keySize])
+	if err != nil {
+		return 0, fmt.Errorf("key_size: %w", err)
+	}
+	return key + value, nil
+}

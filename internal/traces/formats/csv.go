@@ -1,0 +1,178 @@
+package formats
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
+
+var csvFormat = source.Format{
+	Name:      "csv",
+	Summary:   "CSV or TSV with named or numbered columns: key, and time, size and operation if they are there",
+	Example:   "time,key,size,op\n0.25,/a.png,4096,get",
+	Carries:   "key, and time, size, op where there are columns for them",
+	Detection: "a header with a known name for the key, or lines of equally many columns",
+	Options: append(source.ColumnOptions(),
+		params.Param{Name: "delimiter", Default: "auto", Choices: source.DelimiterNames(), Doc: "what separates columns"},
+		params.Param{Name: "header", Default: "auto", Choices: []string{"auto", "true", "false"}, Doc: "whether the first " +
+			"line names the columns"},
+		source.OpsOption(),
+	),
+	Detect: detectCSV,
+	Open:   openCSV,
+}
+
+// detectCSV is sure of a header with a column for the key; other tables are possible, and opening them says which
+// columns to name.
+func detectCSV(head source.Head, _ string) source.Confidence {
+	lines := source.WithoutBlankEnd(head.Lines)
+	if len(lines) == 0 || source.IsBinary(head.Bytes) {
+		return source.No
+	}
+	delimiter, ok := source.GuessDelimiter(lines)
+	if !ok {
+		return detectOneColumn(lines)
+	}
+	header := &source.Rows{}
+	for _, cell := range source.CutLoosely(nil, lines[0], delimiter) {
+		header.Header = append(header.Header, string(cell))
+	}
+	hasHeader := source.GuessHeader(lines, delimiter, nil)
+	switch {
+	case hasHeader && header.Known(source.KeyNames) >= 0:
+		return source.Likely
+	case !hasHeader && !looksLikeData(lines[0], delimiter):
+		return source.No
+	case source.IsBlank(delimiter):
+		return source.Possible // as other formats have columns with blanks between them
+	}
+	return source.Likely
+}
+
+// detectOneColumn tells a list of keys with a header from one without.
+func detectOneColumn(lines [][]byte) source.Confidence {
+	header := source.Rows{Header: []string{string(lines[0])}}
+	if len(lines) > 1 && header.Known(source.KeyNames) == 0 {
+		return source.Likely
+	}
+	return source.No
+}
+
+// looksLikeData says whether a line has a number in it and no sentences.
+func looksLikeData(line []byte, delimiter byte) bool {
+	cells := source.CutLoosely(nil, line, delimiter)
+	sentence := func(cell []byte) bool {
+		return !source.IsNumber(cell) && slices.ContainsFunc(source.TrimBlanks(cell), source.IsBlank)
+	}
+	return slices.ContainsFunc(cells, source.IsNumber) && !slices.ContainsFunc(cells, sentence)
+}
+
+// csvReader reads the chosen columns of a table.
+type csvReader struct {
+	rows source.Rows
+	source.ChosenColumns
+	unit  int64
+	ops   source.OpFilter
+	first bool // the first row of a table without a header was read already
+}
+
+func openCSV(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
+	c := &csvReader{rows: source.Rows{Src: src}, unit: source.TimeUnits[opts.Text("time-unit")], ops: source.NewOpFilter(opts.Text("ops"))}
+	if err := c.rows.Begin(opts); err != nil {
+		return nil, stream.Fields{}, err
+	}
+	c.first = c.rows.Header == nil
+	var err error
+	if c.ChosenColumns, err = c.rows.ChooseColumns("csv", opts); err != nil {
+		return nil, stream.Fields{}, err
+	}
+	c.state(opts)
+	return c, c.ChosenColumns.Fields(), nil
+}
+
+// state says what the table is read as.
+func (c *csvReader) state(opts params.Values) {
+	r := &c.rows
+	r.State(c.ChosenColumns, opts)
+	for _, d := range source.Delimiters {
+		if d.Char == r.Delimiter {
+			r.Src.Reading.Layout = d.Name
+			opts["delimiter"] = d.Name
+		}
+	}
+	if r.Header == nil {
+		r.Src.Reading.Layout += ", no header"
+	}
+	opts["header"] = strconv.FormatBool(r.Header != nil)
+	if c.Time >= 0 {
+		r.Src.Reading.Time += timeKind(r.FirstRow, c.Time, opts.Text("time-unit"))
+	}
+	r.Src.Reading.Why = "not " + opts.Text("ops")
+}
+
+// timeKind says what the times in a column are, by the first row: dates, or numbers of units.
+func timeKind(row [][]byte, column int, unit string) string {
+	if column < len(row) && bytes.ContainsAny(row[column], ":") {
+		return " as dates"
+	}
+	return " in " + unit
+}
+
+// Read implements Reader.
+func (c *csvReader) Read(rec *stream.Record) error {
+	for {
+		if c.first {
+			c.first = false
+		} else if err := c.rows.Next(); err != nil {
+			return err
+		}
+		if err := c.parse(rec); err != nil {
+			return c.rows.Src.LineErrorf("%w", err)
+		}
+		if c.ops.Has(rec.Op) {
+			return nil
+		}
+		c.rows.Src.Reading.LeftOut++
+	}
+}
+
+// parse reads the cells of the current row.
+func (c *csvReader) parse(rec *stream.Record) error {
+	*rec = stream.Record{}
+	cells := c.rows.Cells
+	if len(cells[c.Key]) == 0 {
+		return fmt.Errorf("column %d: the key is empty", c.Key+1)
+	}
+	rec.SetKey(cells[c.Key])
+	if rec.Text != nil && source.IsBinary(rec.Text) {
+		return fmt.Errorf("column %d: control characters in the key %.60q: this is not a text trace", c.Key+1, rec.Text)
+	}
+	var err error
+	if c.Time >= 0 {
+		if rec.Time, err = source.ParseTime(source.TrimBlanks(cells[c.Time]), c.unit); err != nil {
+			return fmt.Errorf("column %d: %w", c.Time+1, err)
+		}
+	}
+	if c.Size >= 0 {
+		if rec.Size, err = source.ParseSize(source.TrimBlanks(cells[c.Size])); err != nil {
+			return fmt.Errorf("column %d: %w", c.Size+1, err)
+		}
+	}
+	if c.Op >= 0 {
+		var ok bool
+		if rec.Op, ok = source.ParseOp(cells[c.Op]); !ok {
+			return fmt.Errorf("column %d: operation %.60q: want one such as get, set, read, write or delete, or csv:op=none "+
+				"to ignore the column",
+				c.Op+1, cells[c.Op])
+		}
+	}
+	if c.Tenant >= 0 {
+		rec.Tenant = cells[c.Tenant]
+	}
+	return nil
+}

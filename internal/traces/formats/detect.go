@@ -1,0 +1,240 @@
+package formats
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/traces/parquet"
+	"github.com/cachesim/cachesim/internal/traces/queries"
+	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
+
+// detect returns the format that s looks like by its beginning.
+func detect(s *source.Source, head source.Head) (source.Format, error) {
+	if len(bytes.TrimLeft(head.Bytes, "\r\n")) == 0 {
+		return source.Format{}, s.Errorf(
+			"begins with nothing but blank lines: want a trace (formats: %s)",
+			strings.Join(Names(), ", "),
+		)
+	}
+	if len(head.Bytes) < len(parquet.Magic) && strings.HasPrefix(parquet.Magic, string(head.Bytes)) {
+		return source.Format{}, s.Errorf("holds %q and nothing else, with which Parquet begins: the file is cut off",
+			head.Bytes)
+	}
+	candidates, best := surest(head, s.FormatName)
+	// Any first bytes may begin a binary trace, but what looks like text and like JSON is JSON.
+	readsJSON := slices.ContainsFunc(candidates, func(f source.Format) bool { return f.JSON })
+	if !readsJSON && (best < source.Likely || !source.IsBinary(head.Bytes)) {
+		if err := checkForeign(s, head); err != nil {
+			return source.Format{}, err
+		}
+	}
+	switch len(candidates) {
+	case 0:
+		return source.Format{}, s.Errorf("looks like %s in no known trace format; %s", describe(head), advice(head))
+	case 1:
+		return candidates[0], nil
+	}
+	return source.Format{}, s.Errorf("could be %s; name the right one with --input-format NAME",
+		strings.Join(namesOf(candidates), " or "))
+}
+
+// surest returns the formats that are surest of a file, and how sure.
+func surest(head source.Head, name string) (candidates []source.Format, best source.Confidence) {
+	for _, f := range formats {
+		switch c := f.Detect(head, name); {
+		case c > best:
+			best, candidates = c, []source.Format{f}
+		case c == best && c > source.No:
+			candidates = append(candidates, f)
+		}
+	}
+	return candidates, best
+}
+
+// checkNamed refuses a file that cannot be in the format that the user named, and says what it looks like instead.
+// Binary data is in another binary format if its records say so and those of the named one do not.
+func checkNamed(s *source.Source, head source.Head, format source.Format) error {
+	if format.Impossible == nil {
+		return nil
+	}
+	why := format.Impossible(head)
+	others, sure := surest(head, s.FormatName)
+	switch {
+	case why != "":
+		why += "; "
+	case format.Binary && sure >= source.Likely && others[0].Binary && format.Detect(head, s.FormatName) == source.No:
+	default:
+		return nil
+	}
+	looks := describe(head)
+	if len(others) > 0 {
+		looks = strings.Join(namesOf(others), " or ")
+	}
+	return s.Errorf("is no %s trace: %sit looks like %s", format.Name, why, looks)
+}
+
+// checkWritten refuses a file that begins with zeros alone, as one that was never written to or lost its content.
+func checkWritten(s *source.Source, head source.Head) error {
+	if len(bytes.TrimLeft(head.Bytes, "\x00")) > 0 {
+		return nil
+	}
+	return s.Errorf("holds nothing but zeros in its first %d bytes: want a trace; was the file written to its end?",
+		len(head.Bytes))
+}
+
+// namesOf returns the names of formats.
+func namesOf(list []source.Format) []string {
+	names := make([]string, len(list))
+	for i, f := range list {
+		names[i] = f.Name
+	}
+	return names
+}
+
+// describe says in a few words what the beginning of an unknown file looks like.
+func describe(h source.Head) string {
+	if source.IsBinary(h.Bytes) {
+		return "binary data"
+	}
+	line, _, _ := bytes.Cut(h.Bytes, []byte("\n"))
+	return fmt.Sprintf("text (%.60q)", line)
+}
+
+// adviceJSON names the formats that can read JSON in which nothing was recognised, "" for what is none.
+func adviceJSON(what string) string {
+	if what != foreignJSON {
+		return ""
+	}
+	var names []string
+	for _, f := range formats {
+		if f.JSON {
+			names = append(names, f.Name)
+		}
+	}
+	return fmt.Sprintf("; name one with --input-format NAME (%s)", strings.Join(names, ", "))
+}
+
+// advice names the formats that can read a file which none claims.
+func advice(head source.Head) string {
+	binary := source.IsBinary(head.Bytes)
+	var possible []string
+	for _, f := range formats {
+		if f.Binary == binary && !f.JSON && f.Name != queries.Text.Name && (f.Impossible == nil ||
+			f.Impossible(head) == "") {
+			possible = append(possible, f.Name)
+		}
+	}
+	switch {
+	case !binary:
+		return fmt.Sprintf(
+			"name one with --input-format NAME (%s); if each line is a query in words: --input-format text",
+			strings.Join(possible, ", "),
+		)
+	case len(possible) > 0:
+		return fmt.Sprintf("if it is one all the same, name it: --input-format %s", strings.Join(possible, " or "))
+	}
+	return "none of the binary formats that are read here fits: convert it to text or Parquet first"
+}
+
+// foreignJSON is what foreign calls JSON.
+const foreignJSON = "JSON"
+
+// foreign lists signatures of files that people have at hand and that are no traces for this program.
+var foreign = []struct {
+	signature, what string
+	packed          bool // a trace may be in it
+}{
+	{"{", foreignJSON, false},
+	{"[", foreignJSON, false},
+	{"<", "HTML or XML", false},
+	{"%PDF", "a PDF document", false},
+	{"\x7fELF", "a program", false},
+	{queries.NpyMagic, "a NumPy array", false},
+	{"\x89HDF", "an HDF5 file", false},
+	{"SQLite format 3", "an SQLite database", false},
+	{"PK\x03\x04", "a zip archive", true},
+	{"7z\xbc\xaf\x27\x1c", "a 7z archive", true},
+	{"\x1f\x9d", "the compression of `compress`", true},
+	{"\x5d\x00\x00", "the compression of `lzma`", true},
+	{"\x02\x21\x4c\x18", "the legacy compression of `lz4 -l`", true},
+	{"LZIP", "the compression of `lzip`", true},
+}
+
+// checkForeign returns an error that says what the file is if it certainly is no trace.
+func checkForeign(s *source.Source, head source.Head) error {
+	text := bytes.TrimLeft(head.Bytes, " \t\r\n")
+	for _, f := range foreign {
+		switch {
+		case !bytes.HasPrefix(text, []byte(f.signature)):
+		case f.packed:
+			return s.Errorf("looks like %s, which is not read here: unpack it, or pack it with gzip, zstd, xz, bzip2, lz4, s2 "+
+				"or tar", f.what)
+		case f.signature == queries.NpyMagic:
+			return s.Errorf("looks like %s, which holds no requests: if it holds their embeddings, name it with --embeddings, "+
+				"after the trace", f.what)
+		default:
+			return s.Errorf("looks like %s, not a format that is read here%s", f.what, adviceJSON(f.what))
+		}
+	}
+	return nil
+}
+
+// Open recognises the format, unless spec asks for one, and starts to read. What the file was read as goes into
+// reading.
+func Open(s *source.Source, spec string, reading *source.Reading) (stream.Reader, stream.Fields, error) {
+	format, opts, err := chooseFormat(s, spec)
+	if err == nil {
+		err = chooseTenant(s, format, opts)
+	}
+	if err != nil {
+		return nil, stream.Fields{}, err
+	}
+	s.Reading = reading
+	reader, fields, err := format.Open(s, opts)
+	if err != nil {
+		return nil, stream.Fields{}, err
+	}
+	s.Reading.Complete(format, opts, fields)
+	s.Reading = s.In.Together.Join(s.Reading)
+	return reader, fields, nil
+}
+
+// chooseFormat returns the format that spec asks for, or the one that the content looks like.
+func chooseFormat(s *source.Source, spec string) (source.Format, params.Values, error) {
+	head, err := s.Head()
+	if err == nil {
+		err = checkWritten(s, head)
+	}
+	if err != nil {
+		return source.Format{}, nil, err
+	}
+	if spec != "" {
+		format, opts, err := parseFormat(spec)
+		if err == nil {
+			err = checkNamed(s, head, format)
+		}
+		return format, opts, err
+	}
+	format, err := detect(s, head)
+	return format, params.Defaults(format.Options), err
+}
+
+// chooseTenant makes of the column of tenants that is asked for an option of the format.
+func chooseTenant(s *source.Source, format source.Format, opts params.Values) error {
+	if s.In.Tenant == "" {
+		return nil
+	}
+	chosen, ok := opts["tenant"]
+	if !ok {
+		return s.Errorf("%s has no columns with names, so none of tenants either: csv and parquet have", format.Name)
+	}
+	if chosen == "" {
+		opts["tenant"] = s.In.Tenant
+	}
+	return nil
+}

@@ -1,0 +1,81 @@
+// Package formats lists every format of traces that can be read or written, finds out which one a file is in, and has the
+// readers and writers of plain objects.
+package formats
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/suggest"
+	"github.com/cachesim/cachesim/internal/traces/datasets"
+	"github.com/cachesim/cachesim/internal/traces/parquet"
+	"github.com/cachesim/cachesim/internal/traces/prompts"
+	"github.com/cachesim/cachesim/internal/traces/queries"
+	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
+
+// formats lists every format that can be read, in the order in which `cachesim formats` prints them.
+var formats = []source.Format{
+	csvFormat,
+	plainFormat,
+	arcFormat,
+	batchesFormat,
+	lirsFormat,
+	seqIDSizeFormat,
+	ratingFormat,
+	cacheLibFormat,
+	oracleGeneralFormat,
+	vscsiFormat,
+	parquet.Format(kinds),
+	prompts.Mooncake,
+	prompts.Agent,
+	prompts.Chat,
+	queries.Lines,
+	queries.Text,
+	datasets.SGD,
+	datasets.OASST,
+	datasets.TIAGE,
+	datasets.QQP,
+	datasets.CLINC,
+}
+
+// kinds lists every kind of workload that is more than plain objects.
+var kinds = []stream.Kind{prompts.Kind{}, queries.Kind{}}
+
+// All returns every format that can be read.
+func All() []source.Format { return slices.Clone(formats) }
+
+// Names returns the names of all formats.
+func Names() []string {
+	names := make([]string, len(formats))
+	for i, f := range formats {
+		names[i] = f.Name
+	}
+	return names
+}
+
+// Check refuses what LoadOptions.Format does not take.
+func Check(spec string) error {
+	if spec == "" {
+		return nil
+	}
+	_, _, err := parseFormat(spec)
+	return err
+}
+
+// parseFormat reads "NAME" or "NAME:option=value,option=value" and fills in the defaults.
+func parseFormat(spec string) (source.Format, params.Values, error) {
+	name, settings, _ := strings.Cut(spec, ":")
+	i := slices.IndexFunc(formats, func(f source.Format) bool { return f.Name == strings.ToLower(strings.TrimSpace(name)) })
+	if i < 0 {
+		return source.Format{}, nil, suggest.Unknown("trace format", name, Names())
+	}
+	opts, err := params.ParseArgs(formats[i].Options, settings)
+	if err != nil {
+		return source.Format{}, nil, fmt.Errorf("trace format %s: %w", formats[i].Name, err)
+	}
+	return formats[i], opts, nil
+}

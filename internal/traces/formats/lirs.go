@@ -1,0 +1,72 @@
+package formats
+
+import (
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
+
+var lirsFormat = source.Format{
+	Name:      "lirs",
+	Summary:   "LIRS traces: one block number per line; marks (*) and blank lines are skipped",
+	Example:   "17\n18\n*\n17",
+	Carries:   "key (the block)",
+	Detection: "every line is a whole number, with marks or blank lines between them or a name that ends in .trace or .trc",
+	Detect:    detectLIRS,
+	Open: func(src *source.Source, _ params.Values) (stream.Reader, stream.Fields, error) {
+		src.Reading.Key, src.Reading.Why = "key block", "marks"
+		return &lirsReader{src: src}, stream.Fields{}, nil
+	},
+}
+
+// detectLIRS tells marked lists of numbers from plain ones.
+func detectLIRS(head source.Head, name string) source.Confidence {
+	numbers, marks := 0, 0
+	for _, line := range source.WithoutBlankEnd(head.Lines) {
+		switch text := source.TrimBlanks(line); {
+		case source.IsDigits(text):
+			numbers++
+		case isMark(text):
+			marks++
+		default:
+			return source.No
+		}
+	}
+	named := strings.HasSuffix(name, ".trace") || strings.HasSuffix(name, ".trc")
+	if numbers > 0 && (marks > 0 || named) {
+		return source.Likely
+	}
+	return source.No
+}
+
+// isMark says whether a line is blank or marks a point in the trace.
+func isMark(text []byte) bool { return len(text) == 0 || (len(text) == 1 && text[0] == '*') }
+
+// lirsReader reads the traces that Jiang and Zhang published with "LIRS: An Efficient Low Inter-reference Recency Set
+// Replacement Policy", SIGMETRICS 2002.
+type lirsReader struct{ src *source.Source }
+
+// Read implements Reader.
+func (l *lirsReader) Read(rec *stream.Record) error {
+	for {
+		line, err := l.src.Line()
+		if err != nil {
+			return err
+		}
+		if block, ok := stream.ParseNumber(line); ok {
+			*rec = stream.Record{Num: block}
+			return nil
+		}
+		text := source.TrimBlanks(line)
+		if block, ok := source.ParseDigits(text); ok {
+			*rec = stream.Record{Num: block}
+			return nil
+		}
+		if !isMark(text) {
+			return l.src.LineErrorf("block %.60q: want a whole number from 0, below 2^64, or a mark *", text)
+		}
+		l.src.Reading.LeftOut++
+	}
+}

@@ -1,0 +1,89 @@
+package formats
+
+import (
+	"bytes"
+
+	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
+
+var plainFormat = source.Format{
+	Name:      "plain",
+	Summary:   "one key per line, an integer or a word",
+	Example:   "4711\nn03794056_10253.JPEG",
+	Carries:   "key",
+	Detection: "every line is one word",
+	Options: []params.Param{{
+		Name: "spaces", Default: false,
+		Doc: "keys may contain white space; otherwise it is an error, as the file is likely to have columns",
+	}},
+	Detect:     detectPlain,
+	Impossible: source.NoTextTrace,
+	Open:       openPlain,
+}
+
+// detectPlain accepts lines of one word each; a blank line may only end the file.
+func detectPlain(head source.Head, _ string) source.Confidence {
+	if source.IsBinary(head.Bytes) {
+		return source.No
+	}
+	lines := source.WithoutBlankEnd(head.Lines)
+	for _, line := range lines {
+		if len(line) == 0 || bytes.ContainsAny(line, " \t") {
+			return source.No
+		}
+	}
+	if len(lines) == 0 {
+		return source.No
+	}
+	return source.Possible
+}
+
+// plainReader reads one key per line.
+type plainReader struct {
+	src     *source.Source
+	spaces  bool // allowed in keys
+	sawText bool // some key was no number
+}
+
+func openPlain(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
+	src.Reading.Key = "one key per line"
+	return &plainReader{src: src, spaces: opts.Bool("spaces")}, stream.Fields{}, nil
+}
+
+// Read implements Reader.
+func (p *plainReader) Read(rec *stream.Record) error {
+	line, err := p.src.Line()
+	if err != nil {
+		return err
+	}
+	if num, ok := stream.ParseNumber(line); ok {
+		*rec = stream.Record{Num: num}
+		return nil
+	}
+	return p.readText(rec, line)
+}
+
+// readText handles a line that is not all digits.
+func (p *plainReader) readText(rec *stream.Record, line []byte) error {
+	if num, ok := stream.ParseNumber(stream.WithoutZeroFraction(line)); ok {
+		*rec = stream.Record{Num: num}
+		return nil
+	}
+	blanks, controls := source.OddBytes(line)
+	switch {
+	case len(line) == 0:
+		return p.src.OnlyBlankLines()
+	case controls:
+		return p.src.LineErrorf("control characters in the key %.60q: this is not a text trace", line)
+	case blanks && !p.spaces:
+		return p.src.LineErrorf("white space in the key %.60q: want one key per line; plain:spaces=true takes the whole "+
+			"line as the key", line)
+	case !p.sawText && len(line) == 1 && line[0] == '*' && p.src.LineNumber > 1:
+		return p.src.LineErrorf("a mark * between numbers: this looks like the format lirs, read it with --input-format lirs")
+	}
+	p.sawText = true
+	*rec = stream.Record{Text: line}
+	return nil
+}

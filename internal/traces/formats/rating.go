@@ -1,0 +1,145 @@
+package formats
+
+import (
+	"bytes"
+	"cmp"
+	"io"
+	"slices"
+	"strconv"
+
+	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
+
+var ratingFormat = source.Format{
+	Name:      "rating",
+	Summary:   "MovieLens and MovieTweetings ratings: user::item::rating::unix time; a rating is a request for the item",
+	Example:   "1::1074638::7::1365029107",
+	Carries:   "time, key",
+	Detection: "four columns separated by ::",
+	Options: []params.Param{
+		{Name: "key", Default: "item", Choices: []string{"item", "user"}, Doc: "which column is requested"},
+		{
+			Name:    "sort",
+			Default: true,
+			Doc:     "sort by time in memory first, ratings of the same second in the order of the file",
+		},
+	},
+	Detect: detectRating,
+	Open:   openRating,
+}
+
+var ratingSeparator = []byte("::")
+
+// detectRating looks at the first line only: nothing else looks like it, and a bad line after it must not make the file
+// something else.
+func detectRating(head source.Head, _ string) source.Confidence {
+	var cells [4][]byte
+	if len(head.Lines) > 0 && cutRating(head.Lines[0], cells[:]) && source.IsNumber(cells[2]) && source.IsNumber(cells[3]) {
+		return source.Certain
+	}
+	return source.No
+}
+
+func openRating(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
+	src.Reading.Key, src.Reading.Time = "key "+opts.Text("key"), "time in s"
+	r := &ratingReader{src: src, keyColumn: 1}
+	if opts.Text("key") == "user" {
+		r.keyColumn = 0
+	}
+	if opts.Bool("sort") {
+		src.Reading.Layout = "sorted by time"
+		return &sortedReader{r: r}, stream.Fields{Time: true}, nil
+	}
+	return r, stream.Fields{Time: true}, nil
+}
+
+// ratingReader reads ratings in the order of the file.
+type ratingReader struct {
+	src       *source.Source
+	keyColumn int
+}
+
+// Read implements Reader.
+func (r *ratingReader) Read(rec *stream.Record) error {
+	line, err := r.src.Line()
+	if err != nil {
+		return err
+	}
+	if len(line) == 0 {
+		return r.src.OnlyBlankLines()
+	}
+	var cells [4][]byte
+	if !cutRating(line, cells[:]) {
+		return r.src.LineErrorf("%.60q: want user::item::rating::time", line)
+	}
+	if _, err := strconv.ParseFloat(string(cells[2]), 64); err != nil {
+		return r.src.LineErrorf("rating %.60q: want a number", cells[2])
+	}
+	const second = 1e9
+	seconds, err := source.ParseTime(cells[3], second)
+	if err != nil {
+		return r.src.LineErrorf("%w", err)
+	}
+	key := cells[r.keyColumn]
+	if len(key) == 0 {
+		return r.src.LineErrorf("%.60q: the key is empty", line)
+	}
+	*rec = stream.Record{Time: seconds}
+	rec.SetKey(key)
+	return nil
+}
+
+// cutRating cuts line into exactly len(cells) cells.
+func cutRating(line []byte, cells [][]byte) bool {
+	found := true
+	for i := range len(cells) - 1 {
+		if cells[i], line, found = bytes.Cut(line, ratingSeparator); !found {
+			return false
+		}
+	}
+	cells[len(cells)-1] = line
+	return !bytes.Contains(line, ratingSeparator)
+}
+
+// sortedReader reads all records of r and gives them out by time; equal times stay in order. It takes 56 bytes per
+// request and the texts of the keys.
+type sortedReader struct {
+	r       stream.Reader
+	records []stream.Record
+	loaded  bool
+}
+
+// Read implements Reader.
+func (s *sortedReader) Read(rec *stream.Record) error {
+	if !s.loaded {
+		if err := s.load(); err != nil {
+			return err
+		}
+	}
+	if len(s.records) == 0 {
+		return io.EOF
+	}
+	*rec = s.records[0]
+	s.records = s.records[1:]
+	return nil
+}
+
+func (s *sortedReader) load() error {
+	for {
+		var rec stream.Record
+		err := s.r.Read(&rec)
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		rec.Text = bytes.Clone(rec.Text)
+		s.records = append(s.records, rec)
+	}
+	slices.SortStableFunc(s.records, func(a, b stream.Record) int { return cmp.Compare(a.Time, b.Time) })
+	s.loaded = true
+	return nil
+}

@@ -1,0 +1,111 @@
+package formats
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
+
+var seqIDSizeFormat = source.Format{
+	Name:      "seq-id-size",
+	Summary:   "AdaptSize and webcachesim traces: request number, object id, size in bytes",
+	Example:   "1 0 68\n2 1 7454",
+	Carries:   "key, size",
+	Detection: "three whole numbers a line, and the first counts the lines",
+	Options: []params.Param{{
+		Name: "key", Default: "id-size", Choices: []string{"id-size", "id"},
+		Doc: "what an object is: the pair of id and size, as in AdaptSize, so that a changed size is a new object; or the " +
+			"id alone",
+	}},
+	Detect: detectSeqIDSize,
+	Open: func(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
+		src.Reading.Key = "key " + strings.ReplaceAll(opts.Text("key"), "-", " and ")
+		return &seqIDSizeReader{src: src, pair: opts.Text("key") == "id-size"}, stream.Fields{Size: true}, nil
+	},
+}
+
+// detectSeqIDSize wants three numbers in every line and a first column that goes up by one.
+func detectSeqIDSize(head source.Head, _ string) source.Confidence {
+	lines := source.WithoutBlankEnd(head.Lines)
+	if len(lines) == 0 {
+		return source.No
+	}
+	var previous uint64
+	for i, line := range lines {
+		var words [3][]byte
+		if !source.CutWords(line, words[:]) || !source.AllDigits(words[:]) {
+			return source.No
+		}
+		seq, ok := source.ParseDigits(words[0])
+		if !ok || (i > 0 && seq != previous+1) || (i == 0 && seq > 1) {
+			return source.No
+		}
+		previous = seq
+	}
+	return source.Likely
+}
+
+// seqIDSizeReader reads the traces of Berger, Sitaraman and Harchol-Balter, "AdaptSize: Orchestrating the Hot Object
+// Memory Cache in a Content Delivery Network", NSDI 2017.
+type seqIDSizeReader struct {
+	src  *source.Source
+	pair bool   // an object is an (id, size) pair
+	key  []byte // of the last record, if pair
+}
+
+// Read implements Reader.
+func (s *seqIDSizeReader) Read(rec *stream.Record) error {
+	line, err := s.src.Line()
+	if err != nil {
+		return err
+	}
+	var numbers [3]uint64
+	if !source.ParseNumbers(line, numbers[:]) || numbers[2] > source.MaxSize {
+		return s.readOdd(rec, line)
+	}
+	s.set(rec, numbers[1], int64(numbers[2]))
+	return nil
+}
+
+// readOdd reads a line that is wrong, or has numbers of more than 19 digits.
+func (s *seqIDSizeReader) readOdd(rec *stream.Record, line []byte) error {
+	var words [3][]byte
+	if !source.CutWords(line, words[:]) {
+		if len(source.TrimBlanks(line)) == 0 {
+			return s.src.OnlyBlankLines()
+		}
+		return s.src.LineErrorf("%.60q: want 3 columns: request number, object id, size", line)
+	}
+	if !source.IsDigits(words[0]) {
+		return s.src.LineErrorf("request number %.60q: want a whole number", words[0])
+	}
+	id, ok := source.ParseDigits(words[1])
+	if !ok {
+		return s.src.LineErrorf("object id %.60q: want a whole number from 0, below 2^64", words[1])
+	}
+	size, err := source.ParseSize(words[2])
+	if err != nil {
+		return s.src.LineErrorf("%w", err)
+	}
+	s.set(rec, id, size)
+	return nil
+}
+
+// set makes the record of an id and a size.
+func (s *seqIDSizeReader) set(rec *stream.Record, id uint64, size int64) {
+	*rec = stream.Record{Num: id, Size: size}
+	if s.pair {
+		rec.Num, rec.Text = 0, s.pairKey(id, size)
+	}
+}
+
+// pairKey writes the pair as text, id/size, which no two pairs share.
+func (s *seqIDSizeReader) pairKey(id uint64, size int64) []byte {
+	s.key = strconv.AppendUint(s.key[:0], id, 10)
+	s.key = append(s.key, '/')
+	s.key = strconv.AppendInt(s.key, size, 10)
+	return s.key
+}

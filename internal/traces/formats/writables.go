@@ -1,0 +1,106 @@
+package formats
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/suggest"
+	"github.com/cachesim/cachesim/internal/traces/parquet"
+	"github.com/cachesim/cachesim/internal/traces/prompts"
+	"github.com/cachesim/cachesim/internal/traces/queries"
+	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
+
+// writables lists them. To add one, write a recordWriter and a line here.
+var writables = []source.Writable{
+	{Name: "csv", Endings: []string{".csv"}, Create: newCSVWriter, Holds: stream.Fields{Time: true, Size: true, Op: true}},
+	{Name: "plain", Endings: []string{".txt", ".keys", ".plain"}, Create: newPlainWriter},
+	{Name: "batches", Endings: []string{".batches"}, Create: newBatchesWriter, Holds: stream.Fields{Groups: true}},
+	{Name: "oraclegeneral", Endings: []string{".oraclegeneral", ".oraclegeneral.bin"}, Create: newOracleGeneralWriter,
+		Holds: stream.Fields{Time: true, Size: true}, Fills: true},
+	{Name: "parquet", Endings: []string{".parquet"}, Create: parquet.NewWriter,
+		Holds: stream.Fields{Time: true, Size: true, Op: true}, Tables: true, Vectors: true},
+	prompts.WritableMooncake,
+	queries.WritableNpy,
+	queries.WritableFvecs,
+	queries.WritableLines,
+}
+
+// WritableNames returns the names of the formats that Create writes.
+func WritableNames() []string {
+	var names []string
+	for _, f := range writables {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+// Fullest returns the name of the text format that says most of what records with these fields are.
+func Fullest(fields stream.Fields) string {
+	switch {
+	case fields.Kind != nil:
+		return fields.Kind.Format()
+	case fields.Groups:
+		return "batches"
+	}
+	return "csv"
+}
+
+// ChooseWritable returns the format of that name, or the one that the path tells: of two with that ending the one that
+// is for such records.
+func ChooseWritable(path, name string, fields stream.Fields) (source.Writable, error) {
+	told, err := told(path, name)
+	if err != nil {
+		return source.Writable{}, err
+	}
+	fullest := Fullest(fields)
+	if i := slices.IndexFunc(told, func(f source.Writable) bool { return f.Name == fullest }); i >= 0 {
+		return told[i], nil
+	}
+	return told[0], nil
+}
+
+// told returns the format of that name, or those that the ending of the path tells, one at least.
+func told(path, name string) (told []source.Writable, err error) {
+	stem := source.StrippedName(path)
+	for _, f := range writables {
+		if f.Name == name {
+			return []source.Writable{f}, nil
+		}
+		if slices.ContainsFunc(f.Endings, func(ending string) bool { return strings.HasSuffix(stem, ending) }) {
+			told = append(told, f)
+		}
+	}
+	if name != "" {
+		return nil, suggest.Unknown("output format", name, WritableNames())
+	}
+	if len(told) == 0 {
+		return nil, fmt.Errorf("%s: the name does not tell the format to write: give it an ending like .csv.zst, or "+
+			"--output-format %s", path, strings.Join(WritableNames(), ", "))
+	}
+	return told, nil
+}
+
+// CheckHoldsEmbeddings returns an error where Create would write a format at path, that of this name if it is not "",
+// that has no place for the embeddings of requests.
+func CheckHoldsEmbeddings(path, name string) error {
+	if path == "-" && name == "" {
+		return nil // where all is written that is known
+	}
+	told, err := told(path, name)
+	switch {
+	case err == nil && slices.ContainsFunc(told, func(f source.Writable) bool { return f.Vectors }):
+		return nil
+	case err == nil && name != "":
+		return fmt.Errorf("the format %s has no place for embeddings", name)
+	}
+	var endings []string
+	for _, f := range writables {
+		if f.Vectors {
+			endings = append(endings, f.Endings...)
+		}
+	}
+	return fmt.Errorf("%s: want a name that tells a format with embeddings: %s", path, strings.Join(endings, ", "))
+}

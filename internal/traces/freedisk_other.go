@@ -1,6 +1,0 @@
-//go:build !linux && !darwin
-
-package traces
-
-// freeDisk returns the bytes that are free in the file system of a file.
-func freeDisk(string) (free int64, ok bool) { return 0, false }

@@ -1,0 +1,201 @@
+package parquet
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/andybalholm/brotli"
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+	"github.com/parquet-go/parquet-go/format"
+	"github.com/pierrec/lz4/v4"
+
+	"github.com/cachesim/cachesim/internal/memory"
+	"github.com/cachesim/cachesim/internal/traces/compress"
+)
+
+// inflation looks at the compressed bytes of Parquet pages before the Parquet package inflates them, as it goes on as
+// long as anything comes out, whatever the page claims. Most pages are told from their framing; those that are not are
+// inflated once, into nothing.
+type inflation struct {
+	zstd  *zstd.Decoder
+	gzip  *gzip.Reader
+	block []byte // of lz4, compressed and then inflated
+}
+
+// check makes sure that a page inflates to no more than it claims, or to no more than any page may have.
+func (f *inflation) check(codec format.CompressionCodec, page *io.SectionReader, claim int64) error {
+	var told bool
+	var err error
+	switch codec {
+	case format.Uncompressed:
+		return nil
+	case format.Snappy:
+		return checkSnappy(page, claim)
+	case format.Lz4Raw:
+		return f.checkLZ4(page, claim)
+	case format.Zstd:
+		told, err = checkZstd(page, claim)
+	case format.Gzip:
+		told, err = checkGzip(page, claim)
+	}
+	if told || err != nil {
+		return err
+	}
+	return f.measure(codec, page, claim)
+}
+
+func inflates(claim int64) error {
+	return fmt.Errorf("it claims %s and inflates to more", memory.Bytes(claim))
+}
+
+// checkSnappy reads the length that a snappy block begins with, to which it inflates exactly.
+func checkSnappy(page *io.SectionReader, claim int64) error {
+	var head [binary.MaxVarintLen64]byte
+	n, err := page.ReadAt(head[:], 0)
+	if err != nil && err != io.EOF {
+		return err
+	}
+	if length, width := binary.Uvarint(head[:n]); width > 0 && length > uint64(claim) {
+		return inflates(claim)
+	}
+	return nil
+}
+
+// checkLZ4 inflates a block into as much room as it claims. The Parquet package doubles the room for as long as a block
+// does not fit, even if that is because it is damaged.
+func (f *inflation) checkLZ4(page *io.SectionReader, claim int64) error {
+	need := int(page.Size() + claim)
+	if cap(f.block) < need {
+		f.block = make([]byte, need)
+	}
+	packed, room := f.block[:page.Size()], f.block[page.Size():need]
+	if _, err := page.ReadAt(packed, 0); err != nil && err != io.EOF {
+		return err
+	}
+	if _, err := lz4.UncompressBlock(packed, room); err != nil {
+		return fmt.Errorf("its LZ4 data is damaged, or %w", inflates(claim))
+	}
+	return nil
+}
+
+// Zstandard, RFC 8878: section 3.1.1.
+const (
+	zstdMagic    = 0xfd2fb528
+	zstdMaxBlock = 128 << 10
+)
+
+// checkZstd adds up what the blocks of all frames can hold at most. Honest frames have full blocks but for the last.
+func checkZstd(page *io.SectionReader, claim int64) (told bool, err error) {
+	var most int64
+	for at := int64(0); at < page.Size(); {
+		length, holds, ok := zstdFrame(io.NewSectionReader(page, at, page.Size()-at))
+		if !ok {
+			return false, nil
+		}
+		at += length
+		most += holds
+	}
+	return most <= 2*claim+2*zstdMaxBlock, nil
+}
+
+// zstdFrame returns the length of the frame that r begins with, and the most bytes that it can hold; ok is false if it
+// is none.
+func zstdFrame(r *io.SectionReader) (length, holds int64, ok bool) {
+	var head [18]byte
+	n, _ := r.ReadAt(head[:], 0)
+	if n < 9 {
+		return 0, 0, false
+	}
+	if compress.IsSkippableFrame(head[:]) {
+		return int64(binary.LittleEndian.Uint32(head[4:])) + 8, 0, true
+	}
+	if binary.LittleEndian.Uint32(head[:]) != zstdMagic {
+		return 0, 0, false
+	}
+	descriptor := head[4]
+	single := descriptor >> 5 & 1
+	sizes := []int64{int64(single), 2, 4, 8}[descriptor>>6] // of the field with the length of the content
+	dictionary := []int64{0, 1, 2, 4}[descriptor&3]
+	length = 5 + int64(1-single) + dictionary + sizes
+	for last := false; !last; {
+		var block [3]byte
+		if n, _ := r.ReadAt(block[:], length); n < len(block) {
+			return 0, 0, false
+		}
+		header := int64(block[0]) | int64(block[1])<<8 | int64(block[2])<<16
+		size := header >> 3
+		length += int64(len(block))
+		last = header&1 == 1
+		switch header >> 1 & 3 {
+		case 0: // as it is
+			length += size
+			holds += size
+		case 1: // one byte, repeated
+			length++
+			holds += size
+		default:
+			length += size
+			holds += zstdMaxBlock
+		}
+	}
+	if descriptor&4 != 0 {
+		length += 4 // checksum
+	}
+	return length, holds, true
+}
+
+// deflateMost is the most bytes that a byte of deflate can stand for.
+const deflateMost = 1032
+
+// checkGzip trusts a page that says the same about its length at its end, if it is too short to hold more than any page
+// may.
+func checkGzip(page *io.SectionReader, claim int64) (told bool, err error) {
+	var length [4]byte
+	if page.Size() < int64(len(length)) || page.Size()*deflateMost > maxPage {
+		return false, nil
+	}
+	if _, err := page.ReadAt(length[:], page.Size()-int64(len(length))); err != nil && err != io.EOF {
+		return false, err
+	}
+	return int64(binary.LittleEndian.Uint32(length[:])) == claim, nil
+}
+
+// measure inflates a page into nothing, up to its claim.
+func (f *inflation) measure(codec format.CompressionCodec, page *io.SectionReader, claim int64) error {
+	r, err := f.open(codec, page)
+	if err != nil {
+		return err
+	}
+	n, err := io.Copy(io.Discard, io.LimitReader(r, claim+1))
+	if err == nil && n > claim {
+		err = inflates(claim)
+	}
+	return err
+}
+
+func (f *inflation) open(codec format.CompressionCodec, page *io.SectionReader) (r io.Reader, err error) {
+	switch codec {
+	case format.Zstd:
+		if f.zstd == nil {
+			f.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(compress.MaxWindow),
+				zstd.WithDecoderLowmem(true))
+		}
+		if err == nil {
+			err = f.zstd.Reset(page)
+		}
+		return f.zstd, err
+	case format.Gzip:
+		if f.gzip == nil {
+			f.gzip, err = gzip.NewReader(page)
+			return f.gzip, err
+		}
+		return f.gzip, f.gzip.Reset(page)
+	case format.Brotli:
+		return brotli.NewReader(page), nil
+	}
+	return nil, errors.New("compressed in a way that cannot be read here; want none, snappy, gzip, brotli, zstd or " +
+		"lz4_raw")
+}

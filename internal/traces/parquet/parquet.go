@@ -1,0 +1,542 @@
+// Package parquet reads and writes traces as Apache Parquet: plain objects, and every kind of workload that stands in
+// tables.
+package parquet
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/format"
+
+	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
+
+// Format reads Parquet, with the columns of the kinds that stand in tables.
+func Format(kinds []stream.Kind) source.Format {
+	tables := tablesOf(kinds)
+	return source.Format{
+		Name: "parquet",
+		Summary: "Apache Parquet with named columns: an integer or string key, and time, size and operation, or what is " +
+			"known of queries, if they are there",
+		Carries: "key, and time, size, op where there are columns for them; queries: session, topic, answer, text, " +
+			"embedding",
+		Detection:  "its signature PAR1",
+		Options:    slices.Concat(source.ColumnOptions(), []params.Param{source.OpsOption()}, kindColumnOptions(tables)),
+		Detect:     detect,
+		Binary:     true,
+		Impossible: impossible,
+		Open: func(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
+			return open(src, opts, tables)
+		},
+	}
+}
+
+const Magic = "PAR1"
+
+func detect(head source.Head, _ string) source.Confidence {
+	if strings.HasPrefix(string(head.Bytes), Magic) {
+		return source.Certain
+	}
+	return source.No
+}
+
+// impossible says why a file is no Parquet.
+func impossible(head source.Head) string {
+	if strings.HasPrefix(string(head.Bytes), Magic) {
+		return ""
+	}
+	return fmt.Sprintf("it does not begin with %q", Magic)
+}
+
+// reader reads the chosen columns side by side, one row group after another.
+type reader struct {
+	src    *source.Source
+	file   *parquet.File
+	check  *checker
+	groups []parquet.RowGroup // not yet begun
+	rows   int64              // left in the current group
+	row    int64              // number of the row that was read last, from 1
+	ops    source.OpFilter
+
+	key            *cursor
+	time, size, op *cursor     // nil without such a column
+	tenant         *cursor     // likewise
+	kind           *kindReader // nil where rows are plain objects
+	keyText        []byte      // of a negative number
+	tenantText     []byte      // of a number
+}
+
+func open(src *source.Source, opts params.Values, tables []*stream.Table) (r stream.Reader, fields stream.Fields, err error) {
+	defer recovered(&err, src)
+	content, size, err := src.ReaderAt()
+	if err != nil {
+		return nil, stream.Fields{}, err
+	}
+	check := &checker{r: content, size: size, budget: src.In.Budget}
+	if in, ok := content.(*source.File); ok {
+		check.r = in.Uncounted() // what is looked at ahead is no progress
+	}
+	if err := check.footer(); err != nil {
+		return nil, stream.Fields{}, src.Errorf("%w", err)
+	}
+	file, err := parquet.OpenFile(content, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+	if err != nil {
+		return nil, stream.Fields{}, src.Errorf("damaged Parquet: %w", err)
+	}
+	p := &reader{src: src, file: file, check: check, groups: file.RowGroups(), ops: source.NewOpFilter(opts.Text("ops"))}
+	src.Reading.Why = "not " + opts.Text("ops")
+	fields, err = p.chooseColumns(opts, tables)
+	return p, fields, err
+}
+
+// contradictory is said where the Parquet package panics: what it says then is about its own code.
+const contradictory = "damaged Parquet: what it says of its columns contradicts what they hold"
+
+// recovered turns a panic of the Parquet package into an error: it panics on some damaged files.
+func recovered(err *error, src *source.Source) {
+	if r := recover(); r != nil {
+		*err = src.Errorf("%s", contradictory)
+	}
+}
+
+// chooseColumns makes the cursors.
+func (p *reader) chooseColumns(opts params.Values, tables []*stream.Table) (stream.Fields, error) {
+	table := source.Rows{Src: p.src}
+	all := p.file.Root().Columns()
+	for _, c := range all {
+		table.Header = append(table.Header, c.Name())
+	}
+	table.Columns = len(all)
+	chosen, err := table.ChooseColumns("parquet", opts)
+	if err != nil {
+		return stream.Fields{}, err
+	}
+	for _, c := range []struct {
+		cursor **cursor
+		index  int
+		use    string
+		parse  func(*cursor) error
+	}{
+		{&p.key, chosen.Key, "key", (*cursor).acceptKey},
+		{&p.time, chosen.Time, "time", func(c *cursor) error { return c.acceptTime(source.TimeUnits[opts.Text("time-unit")]) }},
+		{&p.size, chosen.Size, "size", (*cursor).acceptInteger},
+		{&p.op, chosen.Op, "operation", (*cursor).acceptText},
+		{&p.tenant, chosen.Tenant, "tenant", (*cursor).acceptKey},
+	} {
+		if c.index < 0 {
+			continue
+		}
+		cursor := &cursor{column: all[c.index]}
+		*c.cursor = cursor
+		if err := c.parse(cursor); err != nil {
+			return stream.Fields{}, p.src.Errorf(
+				"column %q cannot be the %s: it holds %s, want %w",
+				cursor.column.Name(),
+				c.use,
+				describeColumn(cursor.column),
+				err,
+			)
+		}
+	}
+	table.State(chosen, opts)
+	if p.time != nil {
+		p.src.Reading.Time += " in " + source.UnitName(p.time.unit)
+	}
+	fields := chosen.Fields()
+	if p.kind, err = findKind(tables, &table, all, opts); err != nil {
+		return stream.Fields{}, p.src.Errorf("%w", err)
+	}
+	if p.kind != nil {
+		fields.Kind = p.kind.table.Of
+		p.src.Reading.Request = fields.Kind.Name()
+	}
+	return fields, nil
+}
+
+func describeColumn(c *parquet.Column) string {
+	if !c.Leaf() || c.Repeated() {
+		return "nested or repeated values"
+	}
+	return c.Type().String()
+}
+
+// cursors returns those of the columns that are read.
+func (p *reader) cursors() []*cursor {
+	var cursors []*cursor
+	for _, c := range []*cursor{p.key, p.time, p.size, p.op, p.tenant} {
+		if c != nil {
+			cursors = append(cursors, c)
+		}
+	}
+	if p.kind != nil {
+		cursors = append(cursors, p.kind.cursors()...)
+	}
+	return cursors
+}
+
+// Read implements Reader.
+func (p *reader) Read(rec *stream.Record) error {
+	for {
+		if p.rows == 0 {
+			if err := p.nextGroup(); err != nil {
+				return err
+			}
+			continue
+		}
+		p.rows--
+		p.row++
+		*rec = stream.Record{}
+		if err := p.readRow(rec); err != nil {
+			return p.src.Errorf("row %d: %w", p.row, err)
+		}
+		if p.ops.Has(rec.Op) {
+			return nil
+		}
+		p.src.Reading.LeftOut++
+	}
+}
+
+// nextGroup begins the next row group; io.EOF after the last.
+func (p *reader) nextGroup() (err error) {
+	defer recovered(&err, p.src)
+	for _, c := range p.cursors() {
+		if err := c.end(); err != nil {
+			return p.src.Errorf("after row %d: %w", p.row, err)
+		}
+	}
+	if len(p.groups) == 0 {
+		if total := p.file.NumRows(); p.row != total {
+			return p.src.Errorf("damaged Parquet: it says that it has %d rows, but its row groups have %d", total, p.row)
+		}
+		return io.EOF
+	}
+	number := len(p.file.RowGroups()) - len(p.groups)
+	chunks := p.groups[0].ColumnChunks()
+	for _, c := range p.cursors() {
+		if err := p.check.chunk(p.file.Metadata().RowGroups[number].Columns[c.column.Index()]); err != nil {
+			return p.src.Errorf("column %q: %w", c.column.Name(), err)
+		}
+		c.pages = chunks[c.column.Index()].Pages()
+	}
+	p.rows = p.groups[0].NumRows()
+	p.groups = p.groups[1:]
+	return nil
+}
+
+func (p *reader) readRow(rec *stream.Record) error {
+	key, err := p.key.next()
+	if err != nil {
+		return err
+	}
+	if err := p.setKey(rec, key); err != nil {
+		return err
+	}
+	if p.time != nil {
+		if rec.Time, err = p.time.nextTime(); err != nil {
+			return err
+		}
+	}
+	if p.size != nil {
+		size, err := p.size.next()
+		if err != nil {
+			return err
+		}
+		var ok bool
+		if rec.Size, ok = whole(size, p.size.unsigned); !ok || rec.Size < 0 || rec.Size > source.MaxSize {
+			return fmt.Errorf("column %q: size %v: want a whole number of bytes from 0 to 2^50", p.size.column.Name(), size)
+		}
+	}
+	if p.op != nil {
+		op, err := p.op.next()
+		if err != nil {
+			return err
+		}
+		var ok bool
+		if rec.Op, ok = source.ParseOp(op.ByteArray()); !ok {
+			return fmt.Errorf("column %q: operation %.60q: want one such as get, set, read, write or delete, or "+
+				"parquet:op=none to ignore the column",
+				p.op.column.Name(), op.ByteArray())
+		}
+	}
+	if p.tenant != nil {
+		tenant, err := p.tenant.next()
+		if err != nil {
+			return err
+		}
+		if rec.Tenant, err = p.tenantName(tenant); err != nil {
+			return err
+		}
+	}
+	if p.kind != nil {
+		rec.Extra, err = p.kind.read()
+	}
+	return err
+}
+
+// tenantName returns a tenant as text.
+func (p *reader) tenantName(v parquet.Value) ([]byte, error) {
+	if v.Kind() == parquet.ByteArray || v.Kind() == parquet.FixedLenByteArray {
+		return v.ByteArray(), nil
+	}
+	n, ok := whole(v, p.tenant.unsigned)
+	if !ok {
+		return nil, fmt.Errorf("column %q: tenant %v: want a text or a whole number", p.tenant.column.Name(), v)
+	}
+	if p.tenant.unsigned {
+		p.tenantText = strconv.AppendUint(p.tenantText[:0], uint64(n), 10)
+	} else {
+		p.tenantText = strconv.AppendInt(p.tenantText[:0], n, 10)
+	}
+	return p.tenantText, nil
+}
+
+// setKey takes a number as it is, except that negative ones are text, as they are in text formats.
+func (p *reader) setKey(rec *stream.Record, key parquet.Value) error {
+	switch key.Kind() {
+	case parquet.Int32, parquet.Int64, parquet.Float, parquet.Double:
+		n, ok := whole(key, p.key.unsigned)
+		if !ok {
+			return fmt.Errorf("column %q: key %v: want a whole number, and in a column of floating-point numbers one below 2^53",
+				p.key.column.Name(), key)
+		}
+		rec.Num = uint64(n)
+		if n < 0 && !p.key.unsigned {
+			p.keyText = strconv.AppendInt(p.keyText[:0], n, 10)
+			rec.Num, rec.Text = 0, p.keyText
+		}
+		return nil
+	}
+	text := key.ByteArray()
+	if len(text) == 0 {
+		return fmt.Errorf("column %q: the key is empty", p.key.column.Name())
+	}
+	rec.SetKey(text)
+	return nil
+}
+
+// integer returns an INT32 or INT64. Unsigned numbers of 64 bits keep their bits.
+func integer(v parquet.Value, unsigned bool) int64 {
+	switch {
+	case v.Kind() == parquet.Int64:
+		return v.Int64()
+	case unsigned:
+		return int64(v.Uint32())
+	}
+	return int64(v.Int32())
+}
+
+// whole is integer for numbers that may be FLOAT or DOUBLE, which pandas makes of a column of integers where some are
+// missing. ok says that it is whole.
+func whole(v parquet.Value, unsigned bool) (n int64, ok bool) {
+	f, isFloat := float(v)
+	if !isFloat {
+		return integer(v, unsigned), true
+	}
+	size, ok := source.WholeNumber(math.Abs(f))
+	return int64(math.Copysign(float64(size), f)), ok
+}
+
+// float returns a FLOAT or DOUBLE; ok is false where v is something else.
+func float(v parquet.Value) (f float64, ok bool) {
+	switch v.Kind() {
+	case parquet.Float:
+		return float64(v.Float()), true
+	case parquet.Double:
+		return v.Double(), true
+	}
+	return 0, false
+}
+
+// cursor reads the values of one column.
+type cursor struct {
+	column   *parquet.Column
+	unsigned bool  // integers have no sign
+	unit     int64 // nanoseconds in a unit of time
+
+	pages  parquet.Pages
+	page   parquet.Page
+	values parquet.ValueReader // of page
+	buffer [256]parquet.Value
+	filled []parquet.Value // part of buffer that was not returned yet
+}
+
+func (c *cursor) isInteger() bool {
+	if !c.column.Leaf() || c.column.Repeated() {
+		return false
+	}
+	if logical := c.column.Type().LogicalType(); logical != nil {
+		if kind, ok := logical.Value.(*format.IntType); ok {
+			c.unsigned = !kind.IsSigned
+		}
+	}
+	kind := c.column.Type().Kind()
+	return kind == parquet.Int32 || kind == parquet.Int64
+}
+
+func (c *cursor) isFloat() bool {
+	if !c.column.Leaf() || c.column.Repeated() {
+		return false
+	}
+	kind := c.column.Type().Kind()
+	return kind == parquet.Float || kind == parquet.Double
+}
+
+func (c *cursor) isBytes() bool {
+	if !c.column.Leaf() || c.column.Repeated() {
+		return false
+	}
+	kind := c.column.Type().Kind()
+	return kind == parquet.ByteArray || kind == parquet.FixedLenByteArray
+}
+
+func (c *cursor) acceptKey() error {
+	if !c.isInteger() && !c.isFloat() && !c.isBytes() {
+		return errors.New("whole numbers or strings")
+	}
+	return nil
+}
+
+func (c *cursor) acceptInteger() error {
+	if !c.isInteger() && !c.isFloat() {
+		return errors.New("whole numbers")
+	}
+	return nil
+}
+
+func (c *cursor) acceptText() error {
+	if !c.isBytes() {
+		return errors.New("strings")
+	}
+	return nil
+}
+
+// acceptTime takes timestamps, which say their unit, and numbers of units.
+func (c *cursor) acceptTime(unit int64) error {
+	c.unit = unit
+	if !c.isInteger() && !c.isFloat() {
+		return errors.New("timestamps or numbers")
+	}
+	logical := c.column.Type().LogicalType()
+	if logical == nil {
+		return nil
+	}
+	switch kind := logical.Value.(type) {
+	case *format.TimestampType:
+		c.unit = kind.Unit.Value.Duration().Nanoseconds()
+	case *format.IntType:
+	default:
+		return errors.New("timestamps or numbers")
+	}
+	return nil
+}
+
+// nextTime returns the next value in nanoseconds.
+func (c *cursor) nextTime() (int64, error) {
+	v, err := c.next()
+	if err != nil {
+		return 0, err
+	}
+	if f, ok := float(v); ok {
+		if ns := math.Round(f * float64(c.unit)); ns >= 0 && ns < math.MaxInt64 {
+			return int64(ns), nil
+		}
+	} else if n := integer(v, c.unsigned); n >= 0 && n <= math.MaxInt64/c.unit {
+		return n * c.unit, nil
+	}
+	return 0, fmt.Errorf("column %q: time %v: want a number from 0 that fits 2^63 nanoseconds", c.column.Name(), v)
+}
+
+// next returns the next value, which is valid until the following call and never null.
+func (c *cursor) next() (parquet.Value, error) {
+	v, err := c.nextOrNull()
+	if err == nil && v.IsNull() {
+		err = fmt.Errorf("column %q: the value is missing (null)", c.column.Name())
+	}
+	return v, err
+}
+
+// nextOrNull returns the next value, which is valid until the following call.
+func (c *cursor) nextOrNull() (parquet.Value, error) {
+	if len(c.filled) == 0 {
+		if err := c.fill(); err == io.EOF {
+			return parquet.Value{}, fmt.Errorf(
+				"damaged Parquet: column %q has fewer values than its row group has rows",
+				c.column.Name(),
+			)
+		} else if err != nil {
+			return parquet.Value{}, err
+		}
+	}
+	v := c.filled[0]
+	c.filled = c.filled[1:]
+	return v, nil
+}
+
+// fill reads the next values of the column; io.EOF at its end in the row group.
+func (c *cursor) fill() (err error) {
+	defer func() {
+		if r := recover(); r != nil { // the package panics on some damaged files
+			err = fmt.Errorf("column %q: %s", c.column.Name(), contradictory)
+		}
+	}()
+	for {
+		if c.values == nil {
+			if err := c.nextPage(); err != nil {
+				return err
+			}
+		}
+		n, err := c.values.ReadValues(c.buffer[:])
+		if n == 0 && err == nil {
+			err = io.ErrNoProgress
+		}
+		if err == io.EOF {
+			c.values = nil
+		} else if err != nil {
+			return fmt.Errorf("column %q: damaged Parquet: %w", c.column.Name(), err)
+		}
+		if n > 0 {
+			c.filled = c.buffer[:n]
+			return nil
+		}
+	}
+}
+
+func (c *cursor) nextPage() error {
+	if c.page != nil {
+		parquet.Release(c.page)
+		c.page = nil
+	}
+	page, err := c.pages.ReadPage()
+	if err == io.EOF {
+		return io.EOF
+	} else if err != nil {
+		return fmt.Errorf("column %q: damaged Parquet: %w", c.column.Name(), err)
+	}
+	c.page, c.values = page, page.Values()
+	return nil
+}
+
+// end leaves a row group whose values must all have been read.
+func (c *cursor) end() error {
+	if c.pages == nil {
+		return nil
+	}
+	if len(c.filled) == 0 {
+		if err := c.fill(); err == io.EOF {
+			err := c.pages.Close()
+			c.pages = nil
+			return err
+		} else if err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("damaged Parquet: column %q has more values than its row group has rows", c.column.Name())
+}

@@ -1,0 +1,235 @@
+package parquet
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/parquet-go/parquet-go"
+
+	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
+
+// groupRows is the number of rows in a row group, parquetKindGroup that of requests that are more than a key, which
+// are larger: what is held in memory while writing.
+const (
+	groupRows     = 1 << 16
+	kindGroupRows = 1 << 13
+)
+
+// writer writes the columns that the records carry: time (TIMESTAMP in ns), key (UINT_64, or a string if one of
+// the first keys, as many as a row group has rows, is text), size (INT64, bytes) and op (a string); and those of the
+// Table of their kind: texts (strings or null), whole numbers (INT64) and, if the first has some, lists (LIST of FLOAT).
+type writer struct {
+	dst      io.Writer
+	fields   stream.Fields
+	group    int             // rows in a row group
+	pending  []stream.Record // before the type of the key is decided
+	out      *parquet.GenericWriter[any]
+	textKeys bool
+	rows     int
+	row      parquet.Row
+	columns  []outColumn // as their values follow each other in a row
+
+	table *stream.Table // of the kind; nil for plain objects
+	none  stream.Row    // of a record that has none
+	first stream.Row
+	cells []any // of the present row
+}
+
+// outColumn is a column that is written.
+type outColumn struct {
+	name string
+	cell int // index in Table.Columns; -1 for what all records have
+}
+
+func NewWriter(_ context.Context, w io.Writer, _ string, fields stream.Fields) (source.RecordWriter, error) {
+	p := &writer{dst: w, fields: fields, group: groupRows}
+	if fields.Kind != nil && fields.Kind.Table() != nil {
+		p.group, p.table = kindGroupRows, fields.Kind.Table()
+		p.none = p.table.New()
+	}
+	return p, nil
+}
+
+func (p *writer) Write(rec *stream.Record) error {
+	if p.out != nil {
+		return p.writeRow(rec)
+	}
+	copied := *rec
+	copied.Text = bytes.Clone(rec.Text)
+	if rec.Extra != nil {
+		copied.Extra = rec.Extra.Clone()
+	}
+	p.textKeys = p.textKeys || rec.Text != nil
+	if p.pending = append(p.pending, copied); len(p.pending) == p.group {
+		return p.begin()
+	}
+	return nil
+}
+
+// begin decides the schema and writes what was held back.
+func (p *writer) begin() error {
+	group := parquet.Group{"key": parquet.Uint(64)}
+	if p.textKeys {
+		group["key"] = parquet.String()
+	}
+	if p.fields.Time {
+		group["time"] = parquet.Timestamp(parquet.Nanosecond)
+	}
+	if p.fields.Size {
+		group["size"] = parquet.Int(64)
+	}
+	if p.fields.Op {
+		group["op"] = parquet.Encoded(parquet.String(), &parquet.RLEDictionary)
+	}
+	if p.table != nil {
+		p.addKindColumns(group)
+	}
+	schema := parquet.NewSchema("trace", group)
+	for _, path := range schema.Columns() {
+		column := outColumn{path[0], -1}
+		if p.table != nil {
+			column.cell = slices.IndexFunc(p.table.Columns, func(c stream.TableColumn) bool { return c.Name == path[0] })
+		}
+		p.columns = append(p.columns, column)
+	}
+	p.out = parquet.NewGenericWriter[any](p.dst, schema, parquet.Compression(&parquet.Zstd))
+	pending := p.pending
+	p.pending = nil
+	for i := range pending {
+		if err := p.writeRow(&pending[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addKindColumns adds the columns of the kind. A list that the first record has not is none of them.
+func (p *writer) addKindColumns(group parquet.Group) {
+	p.first = p.none
+	if len(p.pending) > 0 {
+		p.first = p.rowOf(&p.pending[0])
+	}
+	for i, cell := range p.first.Cells(nil) {
+		column := p.table.Columns[i]
+		switch cell := cell.(type) {
+		case *int64:
+			group[column.Name] = parquet.Int(64)
+		case *[]float32:
+			if len(*cell) > 0 {
+				group[column.Name] = parquet.List(parquet.Leaf(parquet.FloatType))
+			}
+		default:
+			node := parquet.String()
+			if column.Repeats {
+				node = parquet.Encoded(node, &parquet.RLEDictionary)
+			}
+			group[column.Name] = parquet.Optional(node)
+		}
+	}
+}
+
+// rowOf returns what the kind knows of a record.
+func (p *writer) rowOf(rec *stream.Record) stream.Row {
+	if row, ok := rec.Extra.(stream.Row); ok {
+		return row
+	}
+	return p.none
+}
+
+func (p *writer) writeRow(rec *stream.Record) (err error) {
+	if p.table != nil {
+		row := p.rowOf(rec)
+		if err := p.table.Check(p.first, row); err != nil {
+			return err
+		}
+		p.cells = row.Cells(p.cells[:0])
+	}
+	p.row = p.row[:0]
+	for i, column := range p.columns {
+		if column.cell >= 0 {
+			p.appendCell(p.cells[column.cell], i)
+			continue
+		}
+		v, err := p.value(rec, column.name)
+		if err != nil {
+			return err
+		}
+		p.row = append(p.row, v.Level(0, 0, i))
+	}
+	if _, err := p.out.WriteRows([]parquet.Row{p.row}); err != nil {
+		return err
+	}
+	if p.rows++; p.rows%p.group == 0 {
+		return p.out.Flush()
+	}
+	return nil
+}
+
+// value returns what a record has in a column that all have.
+func (p *writer) value(rec *stream.Record, name string) (parquet.Value, error) {
+	switch name {
+	case "time":
+		return parquet.Int64Value(rec.Time), nil
+	case "size":
+		return parquet.Int64Value(rec.Size), nil
+	case "op":
+		return parquet.ByteArrayValue([]byte(rec.Op.String())), nil
+	}
+	return p.keyValue(rec)
+}
+
+// appendCell appends to the row what a record has in a column of its kind.
+func (p *writer) appendCell(cell any, column int) {
+	switch cell := cell.(type) {
+	case *int64:
+		p.row = append(p.row, parquet.Int64Value(*cell).Level(0, 0, column))
+	case *[]float32:
+		p.appendVector(*cell, column)
+	case *[]byte:
+		p.appendText(*cell, column)
+	}
+}
+
+// appendText appends a text, or null where there is none.
+func (p *writer) appendText(text []byte, column int) {
+	v := parquet.Value{}.Level(0, 0, column)
+	if text != nil {
+		v = parquet.ByteArrayValue(text).Level(0, 1, column)
+	}
+	p.row = append(p.row, v)
+}
+
+// appendVector appends the elements of a list, of which the first begins the row.
+func (p *writer) appendVector(vector []float32, column int) {
+	for i, x := range vector {
+		p.row = append(p.row, parquet.FloatValue(x).Level(min(i, 1), 1, column))
+	}
+}
+
+func (p *writer) keyValue(rec *stream.Record) (parquet.Value, error) {
+	switch {
+	case p.textKeys:
+		return parquet.ByteArrayValue(source.AppendKey(nil, rec)), nil
+	case rec.Text == nil:
+		return parquet.Int64Value(int64(rec.Num)), nil
+	}
+	return parquet.Value{}, fmt.Errorf("key %q is text, but the first %d keys are numbers, so the column holds numbers: "+
+		"write CSV instead",
+		rec.Text, p.group)
+}
+
+func (p *writer) Finish() error {
+	if p.out == nil {
+		if err := p.begin(); err != nil {
+			return err
+		}
+	}
+	return p.out.Close()
+}
+
+func (p *writer) Discard() {}

@@ -1,0 +1,100 @@
+package prompts
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/stat"
+	"pgregory.net/rapid"
+
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
+
+// TestChainsAreTries: two blocks are the same object exactly where they end the same list of ids, whatever the ids are.
+func TestChainsAreTries(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		prompts := rapid.SliceOfN(rapid.SliceOfN(rapid.Uint64Range(0, 4), 1, 6), 1, 8).Draw(t, "prompts")
+		c := newChains()
+		keyOf, pathOf := map[string]uint64{}, map[uint64]string{}
+		for _, ids := range prompts {
+			path := ""
+			for i, id := range ids {
+				path += string(rune('a' + id))
+				rec := stream.Record{Num: id, Begins: i == 0}
+				if !c.resolve(&rec) {
+					t.Fatal("out of numbers")
+				}
+				if known, ok := keyOf[path]; ok && known != rec.Num {
+					t.Fatalf("%s has the keys %d and %d", path, known, rec.Num)
+				}
+				if known, ok := pathOf[rec.Num]; ok && known != path {
+					t.Fatalf("%s and %s have the same key", known, path)
+				}
+				keyOf[path], pathOf[rec.Num] = rec.Num, path
+			}
+		}
+	})
+}
+
+// TestMadeKeysAreNoIDs: an id that happens to be a key that was made is another block.
+func TestMadeKeysAreNoIDs(t *testing.T) {
+	c := newChains()
+	resolve := func(id uint64, begins bool) uint64 {
+		rec := stream.Record{Num: id, Begins: begins}
+		c.resolve(&rec)
+		return rec.Num
+	}
+	resolve(1, true)
+	made := resolve(1, false)
+	if other := resolve(made, true); other == made {
+		t.Error("an id became a key that another block has")
+	}
+	resolve(1, true)
+	if again := resolve(1, false); again != made {
+		t.Errorf("the key %d of a block became %d", made, again)
+	}
+}
+
+// TestAgentArrivals: the starts of sessions are a Poisson process, and the same for the same seed.
+func TestAgentArrivals(t *testing.T) {
+	const sessions, rate = 2000, 0.5
+	var gaps []float64
+	for i := range sessions {
+		gap := float64(sessionStart("poisson", i, rate, 3)) / 1e9
+		if i > 0 {
+			gap -= float64(sessionStart("poisson", i-1, rate, 3)) / 1e9
+		}
+		gaps = append(gaps, gap)
+	}
+	mean, sd := stat.MeanStdDev(gaps, nil)
+	if math.Abs(mean*rate-1) > 0.1 || math.Abs(sd*rate-1) > 0.1 {
+		t.Errorf("gaps of mean %v and deviation %v s, want %v of both", mean, sd, 1/rate)
+	}
+	if sessionStart("poisson", 5, rate, 3) == sessionStart("poisson", 5, rate, 4) ||
+		sessionStart("none", 5, rate, 3) != 0 {
+		t.Error("the start does not follow the seed, or the option")
+	}
+}
+
+func TestTokens(t *testing.T) {
+	for text, want := range map[string]int{
+		"": 0, " \t\n\u00a0": 0, "don't": 3, "x_1": 3, "ein Ärger": 2, "日本語": 1, "a\u0301b": 1, "...": 3, "\xff\xfe": 2, "🙂": 1,
+	} {
+		chain := blockChain{size: 4}
+		chain.add([]byte(text))
+		if chain.tokens != want {
+			t.Errorf("%q has %d tokens, want %d", text, chain.tokens, want)
+		}
+	}
+}
+
+func TestDepthsCountTheTokensFromTheRoot(t *testing.T) {
+	p := &Columns{BlockTokens: 16, Parents: []int32{-1, 0, 1, 1, -1, 3}}
+	if got, want := p.Depths(), []int32{16, 32, 48, 48, 16, 64}; !slices.Equal(got, want) {
+		t.Errorf("depths are %v, want %v", got, want)
+	}
+	if got := (*Columns)(nil).Depths(); got != nil {
+		t.Errorf("depths without prompts are %v, want none", got)
+	}
+}

@@ -1,0 +1,256 @@
+package prompts
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
+
+var Mooncake = source.Format{
+	Name: "mooncake",
+	Summary: "LLM prompts as JSON lines: arrival, lengths in tokens, and ids of the blocks of the prompt (Mooncake, " +
+		"FAST 2025)",
+	Example:   `{"timestamp": 27482, "input_length": 6955, "output_length": 52, "hash_ids": [46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 2353, 2354]}`,
+	Carries:   "prompts: blocks, lengths, time, session",
+	Detection: `a first line that is a JSON object with "input_length" and "hash_ids"`,
+	Options: []params.Param{
+		{Name: "block", Default: 0, Min: 0, Max: maxBlockTokens, Doc: "tokens in a block; 0: what block_size says, else " +
+			"512 if the first lines fit it, else the one power of two from 16 to 4096 that they fit"},
+		{Name: "time-unit", Default: "ms", Choices: []string{"s", "ms", "us", "ns"}, Doc: "unit of timestamp"},
+	},
+	JSON:   true,
+	Detect: detectMooncake,
+	Open:   openMooncake,
+}
+
+const (
+	defaultBlockTokens = 512
+	maxBlockTokens     = 1 << 20
+)
+
+func detectMooncake(head source.Head, _ string) source.Confidence {
+	if source.LooksLikeJSON(head, "input_length", "hash_ids") {
+		return source.Certain
+	}
+	return source.No
+}
+
+// mooncakeReader reads one prompt per line.
+type mooncakeReader struct {
+	src         *source.Source
+	timeUnit    int64
+	blockTokens int
+	scanner     source.JSONScanner
+	expected    mooncakeFields // the fields that the first line has
+}
+
+// mooncakeFields is a set of the fields of a line.
+type mooncakeFields uint8
+
+const (
+	hasTimestamp mooncakeFields = 1 << iota
+	hasInputLength
+	hasOutputLength
+	hasHashIDs
+	hasSession
+	hasBlockSize
+)
+
+var mooncakeNames = []string{"timestamp", "input_length", "output_length", "hash_ids", "session_id", "block_size"}
+
+// mooncakeLine is what a line says.
+type mooncakeLine struct {
+	prompt
+	has         mooncakeFields
+	blockTokens int
+}
+
+func openMooncake(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
+	r := &mooncakeReader{src: src, timeUnit: source.TimeUnits[opts.Text("time-unit")], blockTokens: opts.Int("block")}
+	lines, err := r.firstLines()
+	if err != nil {
+		return nil, stream.Fields{}, err
+	}
+	if len(lines) > 0 {
+		r.expected = lines[0].has
+		if r.blockTokens == 0 {
+			r.blockTokens = lines[0].blockTokens
+		}
+	}
+	if r.blockTokens == 0 {
+		if r.blockTokens = guessBlockTokens(lines); r.blockTokens == 0 {
+			return nil, stream.Fields{}, src.Errorf("the first lines fit no usual number of tokens in a block, or several: state it, " +
+				"for example with --input-format mooncake:block=512")
+		}
+	}
+	opts["block"] = r.blockTokens
+	src.Reading.Time = "time in " + opts.Text("time-unit")
+	kind := Kind{BlockTokens: r.blockTokens, Sessions: r.expected&hasSession != 0}
+	return newReader(src.NextNumber(), r), FieldsOf(kind, r.expected&hasTimestamp != 0), nil
+}
+
+// firstLines parses the lines at the beginning without consuming them, up to the first that is wrong, for which Read
+// will find the words.
+func (r *mooncakeReader) firstLines() ([]mooncakeLine, error) {
+	head, err := r.src.Head()
+	if err != nil {
+		return nil, err
+	}
+	if len(head.Lines) == 0 { // the first line is longer
+		b, err := r.src.Peek(source.MaxLine)
+		if err != nil && err != io.EOF {
+			return nil, err
+		}
+		head = source.NewHead(b, err == io.EOF)
+	}
+	var lines []mooncakeLine
+	for _, text := range head.Lines {
+		if len(source.TrimBlanks(text)) == 0 {
+			continue
+		}
+		var line mooncakeLine
+		if r.parse(text, &line) != nil {
+			break
+		}
+		lines = append(lines, line)
+	}
+	return lines, nil
+}
+
+// guessBlockTokens returns the number of tokens in a block: 512 if that fits all prompts, else the one of the usual
+// sizes that does. Where none does, it goes by the first prompt alone, so that reading finds the line that is wrong. 0:
+// the lines leave it open.
+func guessBlockTokens(lines []mooncakeLine) int {
+	for _, some := range [][]mooncakeLine{lines, lines[:min(1, len(lines))]} {
+		if fitAll(some, defaultBlockTokens) {
+			return defaultBlockTokens
+		}
+		if fitting := fittingSizes(some); len(fitting) > 0 {
+			return onlyOne(fitting)
+		}
+	}
+	return 0
+}
+
+// fittingSizes returns the usual numbers of tokens in a block that fit all prompts.
+func fittingSizes(lines []mooncakeLine) (sizes []int) {
+	for size := 16; size <= 4096; size *= 2 {
+		if fitAll(lines, size) {
+			sizes = append(sizes, size)
+		}
+	}
+	return sizes
+}
+
+// onlyOne returns the element of a list of one, else 0.
+func onlyOne(list []int) int {
+	if len(list) != 1 {
+		return 0
+	}
+	return list[0]
+}
+
+func fitAll(lines []mooncakeLine, blockTokens int) bool {
+	for _, line := range lines {
+		if !fitsBlocks(blockTokens, line.InputTokens, len(line.blocks)) {
+			return false
+		}
+	}
+	return true
+}
+
+// next implements promptSource.
+func (r *mooncakeReader) next(p *prompt) error {
+	text, err := r.src.Line()
+	if err != nil {
+		return err
+	}
+	if len(source.TrimBlanks(text)) == 0 {
+		return r.src.OnlyBlankLines()
+	}
+	line := mooncakeLine{prompt: prompt{blocks: p.blocks}}
+	if err := r.parse(text, &line); err != nil {
+		return r.src.LineSyntaxError(err)
+	}
+	if missing := (r.expected | hasInputLength | hasHashIDs) &^ line.has; missing != 0 {
+		return r.src.LineErrorf("no %s%s", missing.firstName(), r.asTheFirst(missing))
+	}
+	if extra := line.has &^ r.expected; extra != 0 {
+		return r.src.LineErrorf("has %s, which the first line has not", extra.firstName())
+	}
+	if r.expected&hasBlockSize != 0 && line.blockTokens != r.blockTokens {
+		return r.src.LineErrorf("block_size %d: this file is read with blocks of %d tokens", line.blockTokens, r.blockTokens)
+	}
+	if err := checkBlocks(r.blockTokens, line.InputTokens, len(line.blocks)); err != nil {
+		return r.src.LineErrorf("%w; mooncake:block=N states another", err)
+	}
+	*p = line.prompt
+	return nil
+}
+
+// asTheFirst says that the first line has the missing field, where it may be missing in all.
+func (r *mooncakeReader) asTheFirst(missing mooncakeFields) string {
+	if missing&(hasInputLength|hasHashIDs) != 0 {
+		return ""
+	}
+	return ", which the first line has"
+}
+
+// firstName returns the name of the first field in the set.
+func (f mooncakeFields) firstName() string {
+	for i, name := range mooncakeNames {
+		if f>>i&1 != 0 {
+			return name
+		}
+	}
+	return ""
+}
+
+// parse reads a line. What it does not know it skips.
+func (r *mooncakeReader) parse(text []byte, line *mooncakeLine) error {
+	r.scanner = source.JSONScanner{Text: text}
+	line.OutputTokens = -1
+	err := r.scanner.Object(func(key []byte) error { return r.field(string(key), line) })
+	if err != nil {
+		return err
+	}
+	return r.scanner.End()
+}
+
+// field reads the value of a key.
+func (r *mooncakeReader) field(key string, line *mooncakeLine) (err error) {
+	var field mooncakeFields
+	switch key {
+	case "timestamp":
+		field = hasTimestamp
+		line.time, err = r.scanner.Time(r.timeUnit)
+	case "input_length":
+		field = hasInputLength
+		line.InputTokens, err = readTokens(&r.scanner, 1)
+	case "output_length":
+		field = hasOutputLength
+		line.OutputTokens, err = readTokens(&r.scanner, 0)
+	case "hash_ids":
+		field = hasHashIDs
+		line.blocks, err = r.scanner.Integers(line.blocks)
+	case "block_size":
+		field = hasBlockSize
+		line.blockTokens, err = readBlockTokens(&r.scanner)
+	case "session_id":
+		field = hasSession
+		line.Session, err = r.scanner.SessionKey()
+	default:
+		return r.scanner.Skip()
+	}
+	if err == nil && line.has&field != 0 {
+		err = fmt.Errorf("%s stands there twice", key)
+	}
+	line.has |= field
+	if err != nil {
+		return fmt.Errorf("%s: %w", key, err)
+	}
+	return nil
+}

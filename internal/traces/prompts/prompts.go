@@ -1,0 +1,355 @@
+// Package prompts is the kind of workload of language models: prompts as chains of blocks, with their columns, the formats
+// that hold them, and how blocks get their keys.
+package prompts
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/cachesim/cachesim/internal/random"
+	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
+
+// maxTokens is the most tokens that a prompt or an output may have.
+const maxTokens = math.MaxInt32
+
+// Kind are prompts to a language model, in blocks.
+type Kind struct {
+	BlockTokens int  // tokens in a block
+	Sessions    bool // prompts belong to conversations: PromptHead.Session
+}
+
+// KindOf returns the kind of requests that are blocks of prompts; ok is false where they are none.
+func KindOf(fields stream.Fields) (kind Kind, ok bool) {
+	kind, ok = fields.Kind.(Kind)
+	return kind, ok
+}
+
+// FieldsOf returns what records of prompts carry.
+func FieldsOf(kind Kind, clock bool) stream.Fields {
+	return stream.Fields{Time: clock, Groups: true, Kind: kind}
+}
+
+// Name implements Kind.
+func (k Kind) Name() string { return "prompts" }
+
+// Request implements Kind.
+func (k Kind) Request() string {
+	return fmt.Sprintf("prompts in blocks of %d tokens", k.BlockTokens)
+}
+
+// Format implements Kind.
+func (k Kind) Format() string { return Mooncake.Name }
+
+// Lost implements Kind.
+func (k Kind) Lost() string { return "which blocks make a prompt, lengths and conversations" }
+
+// Conflict implements Kind.
+func (k Kind) Conflict(other stream.Kind) string {
+	switch o, ok := other.(Kind); {
+	case !ok:
+		return "only one of them has prompts"
+	case k.BlockTokens != o.BlockTokens:
+		return fmt.Sprintf("blocks of %d and of %d tokens", k.BlockTokens, o.BlockTokens)
+	case k.Sessions != o.Sessions:
+		return "only one of them says which prompts belong to one conversation"
+	}
+	return ""
+}
+
+// OftenUnrepeated implements Kind.
+func (k Kind) OftenUnrepeated() bool { return false }
+
+// Grouped implements Kind: a prompt is a unit.
+func (k Kind) Grouped() bool { return true }
+
+// Units implements Kind.
+func (k Kind) Units(sampled bool) (stream.Units, error) {
+	if sampled && !k.Sessions {
+		return nil, errors.New("its prompts belong to no conversations, and a sample of blocks would tear prompts apart: " +
+			"use --limit instead of --sample")
+	}
+	return &units{chains: newChains()}, nil
+}
+
+// NewColumns implements Kind.
+func (k Kind) NewColumns(fields stream.Fields) stream.ColumnsBuilder {
+	return &builder{Columns: Columns{BlockTokens: k.BlockTokens}, kind: k, clock: fields.Time,
+		sessions: map[uint64]int32{}}
+}
+
+// Table implements Kind.
+func (k Kind) Table() *stream.Table { return nil }
+
+// units follows the prompts among the records.
+type units struct {
+	chains *chains
+	left   int // blocks of the prompt that have not come
+}
+
+// Take implements Units. It turns the id of a block into its key.
+func (u *units) Take(rec *stream.Record) error {
+	if rec.Begins {
+		u.left = HeadOf(rec).Blocks
+	}
+	u.left--
+	if !u.chains.resolve(rec) {
+		return stream.ErrTooManyObjects
+	}
+	return nil
+}
+
+// SampledBy implements Units: of a conversation all prompts belong to a sample, or none.
+func (u *units) SampledBy(rec *stream.Record) uint64 { return HeadOf(rec).Session }
+
+// Last implements Units.
+func (u *units) Last() bool { return u.left == 0 }
+
+// Head is what is known of a prompt beside its blocks. It stands in the record of the first of them.
+type Head struct {
+	Blocks       int
+	InputTokens  int32
+	OutputTokens int32 // -1 where it is not known
+	// Session is the key of its conversation, a number or the hash of a text; only where promptKind.Sessions.
+	Session uint64
+}
+
+// Clone implements Extra.
+func (h *Head) Clone() stream.Extra {
+	copied := *h
+	return &copied
+}
+
+// HeadOf returns the prompt that begins with rec; nil if none does.
+func HeadOf(rec *stream.Record) *Head {
+	head, _ := rec.Extra.(*Head)
+	return head
+}
+
+// prompt is one prompt as a file states it.
+type prompt struct {
+	Head
+	time   int64    // nanoseconds
+	blocks []uint64 // ids
+}
+
+// promptSource reads prompts. next fills p, whose blocks are empty and may be appended to, and returns io.EOF after the
+// last.
+type promptSource interface {
+	next(p *prompt) error
+}
+
+// reader gives the blocks of prompts as records, one after another.
+type reader struct {
+	source  promptSource
+	prompt  prompt
+	at      int    // next block
+	scope   uint64 // tells the own blocks of this file from those of others
+	ownUsed uint64 // own blocks that were made
+}
+
+// newReader reads the prompts of the file with that number.
+func newReader(number int, source promptSource) *reader {
+	return &reader{source: source, scope: scopeOf(number)}
+}
+
+// scopeOf returns what makes ids that only mean something within one file differ from those of other files. It is mixed
+// with an id by xor and random.Scramble.
+func scopeOf(file int) uint64 { return random.Scramble(uint64(file) + 1) }
+
+// Read implements Reader.
+func (r *reader) Read(rec *stream.Record) error {
+	begins := r.at == len(r.prompt.blocks)
+	if begins {
+		r.prompt.blocks, r.at = r.prompt.blocks[:0], 0
+		if err := r.source.next(&r.prompt); err != nil {
+			r.prompt.blocks = r.prompt.blocks[:0]
+			return err
+		}
+		r.addOwnBlock()
+	}
+	*rec = stream.Record{Time: r.prompt.time, Num: r.prompt.blocks[r.at], Begins: begins}
+	if begins {
+		r.prompt.Blocks = len(r.prompt.blocks)
+		rec.Extra = &r.prompt.Head
+	}
+	r.at++
+	return nil
+}
+
+// addOwnBlock gives a prompt that is shorter than a block, and for which its file states none, a block of its own, so
+// that it is requested at all.
+func (r *reader) addOwnBlock() {
+	if len(r.prompt.blocks) == 0 {
+		r.ownUsed++
+		r.prompt.blocks = append(r.prompt.blocks, random.Scramble(r.scope^random.Scramble(^r.ownUsed)))
+	}
+}
+
+// parseTokens reads a number of tokens of at least least.
+func parseTokens(text []byte, least int32) (int32, error) {
+	n, ok := source.ParseWhole(text)
+	if !ok || n > maxTokens || int32(n) < least {
+		return 0, fmt.Errorf("%.40q tokens: want a whole number from %d to 2^31-1", text, least)
+	}
+	return int32(n), nil
+}
+
+// fitsBlocks says whether a prompt of so many tokens has so many blocks: its last, partial one counted or left out.
+func fitsBlocks(blockTokens int, tokens int32, blocks int) bool {
+	full := int(tokens) / blockTokens
+	partial := min(int(tokens)%blockTokens, 1)
+	return blocks == full || blocks == full+partial
+}
+
+// checkBlocks refuses a prompt whose length contradicts the number of its blocks.
+func checkBlocks(blockTokens int, tokens int32, blocks int) error {
+	if fitsBlocks(blockTokens, tokens, blocks) {
+		return nil
+	}
+	full, partial := int(tokens)/blockTokens, int(tokens)%blockTokens
+	want := fmt.Sprint(full)
+	if partial > 0 {
+		want += fmt.Sprintf(", or %d with the last partial one", full+1)
+	}
+	return fmt.Errorf(
+		"%d block ids for a prompt of %d tokens: with %d tokens in a block it has %s",
+		blocks,
+		tokens,
+		blockTokens,
+		want,
+	)
+}
+
+// Of returns what is known of prompts; nil where the requests are none.
+func Of(kind stream.Columns) *Columns {
+	p, _ := kind.(*Columns)
+	return p
+}
+
+// Columns are the requests to a language model. The blocks of a prompt are its group; an object is a block together
+// with all that comes before it in its prompt, so equal objects begin equal prefixes.
+type Columns struct {
+	BlockTokens int // tokens in a full block
+	// InputTokens are the lengths of the prompts. Block i of a prompt holds min(BlockTokens, InputTokens - i BlockTokens)
+	// tokens, so n leading blocks hold min(n BlockTokens, InputTokens). Files that leave out a last, partial block have up
+	// to BlockTokens-1 tokens beyond the blocks.
+	InputTokens  []int32
+	OutputTokens []int32 // per prompt; nil where they are not known
+	Sessions     []int32 // per prompt: the dense number of its conversation; nil where it is not known
+	// nanoseconds, per prompt, never negative; nil without a clock. Like Times they may go back where the file does
+	Arrivals []int64
+	Parents  []int32 // per object: the block before it in its prompt, -1 for the first
+
+	SessionKeys []uint64 // per conversation: the number that it has in the file, or the hash of its name; nil as Sessions
+}
+
+// Depths returns for each object the tokens from the root of the prefix tree to the end of the block, every block taken
+// as full. Without prompts it returns nil.
+func (p *Columns) Depths() []int32 {
+	if p == nil {
+		return nil
+	}
+	depths := make([]int32, len(p.Parents))
+	for o, parent := range p.Parents {
+		depths[o] = int32(p.BlockTokens)
+		if parent >= 0 {
+			depths[o] += depths[parent] // it appeared first, so its number is lower
+		}
+	}
+	return depths
+}
+
+// Slice implements Columns.
+func (p *Columns) Slice(_, prompts stream.Span) stream.Columns {
+	part := *p
+	part.InputTokens = p.InputTokens[prompts.From:prompts.To]
+	part.OutputTokens = stream.Cut(p.OutputTokens, prompts)
+	part.Sessions = stream.Cut(p.Sessions, prompts)
+	part.Arrivals = stream.Cut(p.Arrivals, prompts)
+	return &part
+}
+
+// Only implements Columns: a prompt that lost a block is none.
+func (p *Columns) Only(stream.Chosen) stream.Columns { return nil }
+
+// Torn implements Columns.
+func (p *Columns) Torn() bool { return true }
+
+// Bytes implements Columns.
+func (p *Columns) Bytes() int64 {
+	return stream.ColumnBytes(p.InputTokens) + stream.ColumnBytes(p.OutputTokens) + stream.ColumnBytes(p.Sessions) + stream.ColumnBytes(p.Arrivals) +
+		stream.ColumnBytes(p.Parents) + stream.ColumnBytes(p.SessionKeys)
+}
+
+// builder collects the prompts of a trace while it loads.
+type builder struct {
+	Columns
+	kind     Kind
+	clock    bool
+	last     uint32           // object of the block before
+	sessions map[uint64]int32 // dense number by key
+	unknown  bool             // the length of some output is not known
+}
+
+// Add implements ColumnsBuilder. The request is for the next block.
+func (c *builder) Add(rec *stream.Record, object uint32) error {
+	if object > math.MaxInt32-1 { // objects are numbers in Prompts.Parents
+		return stream.ErrTooManyObjects
+	}
+	if rec.Begins {
+		c.addPrompt(rec)
+	}
+	if int(object) == len(c.Parents) {
+		parent := int32(-1)
+		if !rec.Begins {
+			parent = int32(c.last)
+		}
+		c.Parents = append(c.Parents, parent)
+	}
+	c.last = object
+	return nil
+}
+
+func (c *builder) addPrompt(rec *stream.Record) {
+	head := HeadOf(rec)
+	c.InputTokens = append(c.InputTokens, head.InputTokens)
+	c.OutputTokens = append(c.OutputTokens, head.OutputTokens)
+	c.unknown = c.unknown || head.OutputTokens < 0
+	if c.clock {
+		c.Arrivals = append(c.Arrivals, rec.Time)
+	}
+	if c.kind.Sessions {
+		c.Sessions = append(c.Sessions, c.session(head.Session))
+	}
+}
+
+// session returns the dense number of a conversation.
+func (c *builder) session(key uint64) int32 {
+	number, ok := c.sessions[key]
+	if !ok {
+		number = int32(len(c.SessionKeys))
+		c.sessions[key] = number
+		c.SessionKeys = append(c.SessionKeys, key)
+	}
+	return number
+}
+
+// Finish implements ColumnsBuilder.
+func (c *builder) Finish() stream.Columns {
+	if c.unknown {
+		c.OutputTokens = nil
+	}
+	return &c.Columns
+}
+
+// readTokens reads a number of tokens of at least least.
+func readTokens(s *source.JSONScanner, least int32) (int32, error) {
+	text, err := s.Number()
+	if err != nil {
+		return 0, err
+	}
+	return parseTokens(text, least)
+}

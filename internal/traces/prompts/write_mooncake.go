@@ -1,0 +1,93 @@
+package prompts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
+
+var WritableMooncake = source.Writable{
+	Name: "mooncake", Endings: []string{".jsonl"}, Create: newMooncakeWriter, Holds: stream.Fields{Time: true, Groups: true},
+	Kind: Kind{}.Name(),
+}
+
+// mooncakeWriter writes one prompt per line, as the published traces have them; the conversation is written where it is
+// known, and the size of a block where it is not theirs.
+type mooncakeWriter struct {
+	w     io.Writer
+	kind  Kind
+	clock bool
+	line  []byte
+	left  int // blocks of the prompt that have not come
+}
+
+func newMooncakeWriter(_ context.Context, w io.Writer, _ string, fields stream.Fields) (source.RecordWriter, error) {
+	kind, ok := KindOf(fields)
+	if !ok {
+		return nil, errors.New("the requests are no prompts: write CSV or Parquet instead")
+	}
+	return &mooncakeWriter{w: w, kind: kind, clock: fields.Time}, nil
+}
+
+func (m *mooncakeWriter) Write(rec *stream.Record) error {
+	head := HeadOf(rec)
+	switch {
+	case rec.Text != nil:
+		return fmt.Errorf("block %q: the blocks of a prompt are numbers", rec.Text)
+	case (m.left == 0) != (head != nil):
+		return errors.New("a prompt with another number of blocks than it states")
+	case head != nil:
+		m.begin(head, rec.Time)
+	default:
+		m.line = append(m.line, ", "...)
+	}
+	m.line = strconv.AppendUint(m.line, rec.Num, 10)
+	if m.left--; m.left > 0 {
+		return nil
+	}
+	m.line = append(m.line, "]}\n"...)
+	_, err := m.w.Write(m.line)
+	return err
+}
+
+// begin writes everything that stands before the first block of a prompt.
+func (m *mooncakeWriter) begin(head *Head, time int64) {
+	m.left = head.Blocks
+	line := append(m.line[:0], '{')
+	if m.clock {
+		line = append(appendMilliseconds(append(line, `"timestamp": `...), time), ", "...)
+	}
+	field := func(name string, value uint64) {
+		line = append(line, '"')
+		line = append(append(line, name...), `": `...)
+		line = append(strconv.AppendUint(line, value, 10), ", "...)
+	}
+	field("input_length", uint64(head.InputTokens))
+	if head.OutputTokens >= 0 {
+		field("output_length", uint64(head.OutputTokens))
+	}
+	if m.kind.Sessions {
+		field("session_id", head.Session)
+	}
+	if m.kind.BlockTokens != defaultBlockTokens {
+		field("block_size", uint64(m.kind.BlockTokens))
+	}
+	m.line = append(line, `"hash_ids": [`...)
+}
+
+// appendMilliseconds appends nanoseconds as decimal milliseconds without trailing zeros.
+func appendMilliseconds(line []byte, ns int64) []byte { return source.AppendDecimal(line, ns, 1e6, 6) }
+
+func (m *mooncakeWriter) Finish() error {
+	if m.left > 0 {
+		return errors.New("the last prompt has fewer blocks than it states")
+	}
+	return nil
+}
+
+func (m *mooncakeWriter) Discard() {}

@@ -1,0 +1,77 @@
+package queries
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
+
+// beside gives requests the embeddings that lie beside their trace, a row for each, which makes queries of them.
+type beside struct {
+	vectors VectorReader
+	head    Head // of requests that are no queries
+	row     []float32
+	rows    int
+	ended   bool // before the requests did
+}
+
+// NewBeside returns embeddings that lie beside a trace.
+func NewBeside(vectors VectorReader) stream.Beside {
+	return &beside{vectors: vectors, row: make([]float32, vectors.Dim())}
+}
+
+// String returns what errors call the file.
+func (b *beside) String() string { return b.vectors.String() }
+
+// What implements Beside.
+func (b *beside) What() string { return "embeddings" }
+
+// Kind implements Beside.
+func (b *beside) Kind(of stream.Kind) (stream.Kind, error) {
+	if of != nil && of.Grouped() {
+		return nil, fmt.Errorf("its requests are blocks of prompts, which have no embeddings as those of %v", b.vectors)
+	}
+	return Kind{}, nil
+}
+
+// Give implements Beside.
+func (b *beside) Give(rec *stream.Record) (ok bool, err error) {
+	if err := b.next(); err != nil {
+		return false, err
+	}
+	head := HeadOf(rec)
+	if head == nil {
+		head = &b.head
+		rec.Extra = head
+	}
+	head.Vector = b.row
+	return !b.ended, nil
+}
+
+func (b *beside) next() error {
+	if b.ended {
+		return nil
+	}
+	err := b.vectors.Read(b.row)
+	if err == io.EOF {
+		b.ended = true // the requests are still counted, so that the error can say how many there are
+		return nil
+	}
+	b.rows++
+	return err
+}
+
+// Check implements Beside.
+func (b *beside) Check(requests int, all bool) error {
+	for all && !b.ended {
+		if err := b.next(); err != nil {
+			return err
+		}
+	}
+	if b.rows == requests || b.rows > requests && !all {
+		return nil
+	}
+	return fmt.Errorf("%v: %d embeddings for %d requests: want one for each request of the trace files, in their order",
+		b.vectors, b.rows, requests)
+}

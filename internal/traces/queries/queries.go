@@ -1,0 +1,324 @@
+// Package queries is the kind of workload of semantic caches: requests in words with their embeddings, their columns, and
+// the formats that hold them.
+package queries
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
+
+// Columns are requests in words, which a semantic cache may answer with what it holds for a similar one. An object is a
+// query id; what is said of an object is what its first request says. Memory: 4 bytes per dimension and object for
+// Vectors, 4 per object for each of Topics and Answers, 4 per request for Sessions, and 16 per object and the bytes for
+// the texts. While it loads, Vectors grows by moving, and takes up to three times as much.
+type Columns struct {
+	Dim     int       // numbers in a vector; 0 without embeddings
+	Vectors []float32 // Dim per object, of length 1; nil without embeddings
+	// Embeddings says where the vectors come from: "trace", or as Workload.Embeddings of package workload says it; ""
+	// without any.
+	Embeddings string
+
+	Texts  []string // per object; nil where the trace has none
+	Topics []int32  // per object: the dense number of its topic, -1 where it is not known; nil where no object has one
+	// per object: the dense number of the right answer, -1 where it is not known; nil where no object has one
+	Answers []int32
+	// per request: the dense number of its dialogue, -1 where it is not known; nil where no request has one
+	Sessions []int32
+
+	NumTopics, NumAnswers, NumSessions int
+	TopicNames                         []string // per topic
+}
+
+// Of returns what is known of queries; nil where the requests are none.
+func Of(kind stream.Columns) *Columns {
+	q, _ := kind.(*Columns)
+	return q
+}
+
+// Slice implements Columns.
+func (q *Columns) Slice(requests, _ stream.Span) stream.Columns {
+	part := *q
+	part.Sessions = stream.Cut(q.Sessions, requests)
+	return &part
+}
+
+// Only implements Columns. Queries stay behind: they have no sizes to choose by.
+func (q *Columns) Only(stream.Chosen) stream.Columns { return nil }
+
+// Torn implements Columns.
+func (q *Columns) Torn() bool { return false }
+
+// Bytes implements Columns.
+func (q *Columns) Bytes() int64 {
+	bytes := stream.ColumnBytes(q.Vectors) + stream.ColumnBytes(q.Texts) + stream.ColumnBytes(q.Topics) + stream.ColumnBytes(q.Answers) +
+		stream.ColumnBytes(q.Sessions)
+	for _, text := range q.Texts {
+		bytes += int64(len(text))
+	}
+	return bytes
+}
+
+// EmbeddingsInTrace says that the trace holds its embeddings.
+const EmbeddingsInTrace = "trace"
+
+// Kind are queries in words.
+type Kind struct{}
+
+// Name implements Kind.
+func (Kind) Name() string { return "queries" }
+
+// Request implements Kind.
+func (Kind) Request() string { return "" }
+
+// Format implements Kind.
+func (Kind) Format() string { return Lines.Name }
+
+// Lost implements Kind.
+func (Kind) Lost() string { return "all of the queries but their ids" }
+
+// Conflict implements Kind. What has no queries is read as queries of which nothing is known.
+func (Kind) Conflict(stream.Kind) string { return "" }
+
+// OftenUnrepeated implements Kind: what is asked again is often asked in other words.
+func (Kind) OftenUnrepeated() bool { return true }
+
+// Grouped implements Kind.
+func (Kind) Grouped() bool { return false }
+
+// Units implements Kind.
+func (Kind) Units(bool) (stream.Units, error) { return nil, nil }
+
+// NewColumns implements Kind.
+func (Kind) NewColumns(stream.Fields) stream.ColumnsBuilder { return &builder{} }
+
+// Table implements Kind: rows are queries where they have a text or an embedding.
+func (Kind) Table() *stream.Table {
+	return &stream.Table{
+		Columns: []stream.TableColumn{
+			{Name: "session", Repeats: true}, {Name: "topic", Repeats: true}, {Name: "answer", Repeats: true},
+			{Name: "text"}, {Name: "embedding"},
+		},
+		Is:    func(has []bool) bool { return has[3] || has[4] },
+		Of:    Kind{},
+		New:   func() stream.Row { return &Head{} },
+		Check: checkQueryRow,
+	}
+}
+
+// checkQueryRow makes sure that all rows have embeddings of the same length with a direction, or none has.
+func checkQueryRow(first, row stream.Row) error {
+	want, got := first.(*Head).Vector, row.(*Head).Vector
+	switch {
+	case len(got) != len(want):
+		return lengthError(len(got), len(want))
+	case len(got) == 0:
+		return nil
+	}
+	return checkVector(got)
+}
+
+// Head is what is known of a query beside its id. It is valid until the next call of Read.
+type Head struct {
+	Session, Topic, Answer []byte // names; nil where they are not known
+	Text                   []byte // nil where it is not known
+	Vector                 []float32
+}
+
+// are says whether records with these fields are queries.
+func are(fields stream.Fields) bool {
+	_, ok := fields.Kind.(Kind)
+	return ok
+}
+
+// HeadOf returns what is known of a request as a query; nil where that is nothing.
+func HeadOf(rec *stream.Record) *Head {
+	head, _ := rec.Extra.(*Head)
+	return head
+}
+
+// Clone implements Extra.
+func (q *Head) Clone() stream.Extra {
+	return &Head{
+		Session: bytes.Clone(q.Session), Topic: bytes.Clone(q.Topic), Answer: bytes.Clone(q.Answer),
+		Text: bytes.Clone(q.Text), Vector: slices.Clone(q.Vector),
+	}
+}
+
+// Cells implements Row.
+func (q *Head) Cells(to []any) []any {
+	return append(to, &q.Session, &q.Topic, &q.Answer, &q.Text, &q.Vector)
+}
+
+// VectorReader gives the embeddings of the requests of a trace from beside it, one after another.
+type VectorReader interface {
+	fmt.Stringer // what errors call it
+	Dim() int
+	// Read fills vector, Dim long, and returns io.EOF after the last. Other errors say which file is wrong, where and how.
+	Read(vector []float32) error
+}
+
+// builder collects the queries of a trace while it loads.
+type builder struct {
+	Columns
+	topics, answers, sessions names
+}
+
+// names numbers names in order of first appearance.
+type names struct {
+	numbers map[string]int32
+	all     []string
+}
+
+// number returns the dense number of a name, -1 of none.
+func (n *names) number(name []byte) int32 {
+	if name == nil {
+		return -1
+	}
+	number, ok := n.numbers[string(name)]
+	if !ok {
+		if n.numbers == nil {
+			n.numbers = map[string]int32{}
+		}
+		number = int32(len(n.all))
+		n.all = append(n.all, string(name))
+		n.numbers[n.all[number]] = number
+	}
+	return number
+}
+
+// Add implements ColumnsBuilder.
+func (c *builder) Add(rec *stream.Record, object uint32) error {
+	head := HeadOf(rec)
+	if head == nil {
+		head = &Head{}
+	}
+	c.Sessions = append(c.Sessions, c.sessions.number(head.Session))
+	if int(object) < len(c.Topics) {
+		return c.checkRepeat(rec, head.Vector, object)
+	}
+	c.Topics = append(c.Topics, c.topics.number(head.Topic))
+	c.Answers = append(c.Answers, c.answers.number(head.Answer))
+	c.Texts = append(c.Texts, string(head.Text))
+	return c.addVector(head.Vector)
+}
+
+// leastRepeat is the least similarity of the embeddings of two requests for the same query. Services that embed a text
+// twice may differ in the last digits.
+const leastRepeat = 0.99
+
+// checkRepeat refuses another embedding than that of the first request for an object: a cache could not tell which of
+// the two is meant.
+func (c *builder) checkRepeat(rec *stream.Record, vector []float32, object uint32) error {
+	if len(vector) != c.Dim {
+		return lengthError(len(vector), c.Dim)
+	}
+	if c.Dim == 0 {
+		return nil
+	}
+	length := squares(vector)
+	if err := checkDirection(length); err != nil {
+		return err
+	}
+	var product float64
+	for i, x := range c.Vectors[int(object)*c.Dim:][:c.Dim] {
+		product += float64(x) * float64(vector[i])
+	}
+	if similarity := product / math.Sqrt(length); similarity < leastRepeat {
+		return fmt.Errorf("the embedding of the query %.60q has a similarity of %.2f to that of its first request: want "+
+			"the same, or another id",
+			stream.Key{Num: rec.Num, Text: string(rec.Text)}.String(), similarity)
+	}
+	return nil
+}
+
+// addVector appends the vector of the next object, made 1 long.
+func (c *builder) addVector(vector []float32) error {
+	first := len(c.Topics) == 1
+	switch {
+	case first:
+		c.Dim = len(vector)
+	case len(vector) != c.Dim:
+		return lengthError(len(vector), c.Dim)
+	}
+	if c.Dim == 0 {
+		return nil
+	}
+	c.Vectors = append(c.Vectors, vector...)
+	return Normalize(c.Vectors[len(c.Vectors)-c.Dim:])
+}
+
+func lengthError(got, want int) error {
+	switch {
+	case got == 0:
+		return fmt.Errorf("no embedding after others of %d numbers: want one for all queries or for none", want)
+	case want == 0:
+		return fmt.Errorf("an embedding of %d numbers after queries without any: want one for all queries or for none", got)
+	}
+	return fmt.Errorf("an embedding of %d numbers after others of %d: want the same length for all", got, want)
+}
+
+// Normalize makes a vector 1 long. One that has no direction, or a number in it that is none, is an error.
+func Normalize(vector []float32) error {
+	sum := squares(vector)
+	if err := checkDirection(sum); err != nil {
+		return err
+	}
+	length := math.Sqrt(sum)
+	for i, x := range vector {
+		vector[i] = float32(float64(x) / length)
+	}
+	return nil
+}
+
+// checkVector returns the error of Normalize and leaves the vector as it is.
+func checkVector(vector []float32) error { return checkDirection(squares(vector)) }
+
+// squares returns the sum of the squares.
+func squares(vector []float32) (sum float64) {
+	for _, x := range vector {
+		sum += float64(x) * float64(x)
+	}
+	return sum
+}
+
+// checkDirection refuses a vector with this sum of squares if it has no direction.
+func checkDirection(sum float64) error {
+	switch {
+	case math.IsNaN(sum) || math.IsInf(sum, 0):
+		return errors.New("an embedding with a number that is not finite: want finite numbers")
+	case sum == 0:
+		return errors.New("an embedding of zeros, which is similar to nothing: want a vector with a direction")
+	}
+	return nil
+}
+
+// Finish implements ColumnsBuilder. It leaves out the columns that say nothing.
+func (c *builder) Finish() stream.Columns {
+	q := &c.Columns
+	if q.Dim > 0 {
+		q.Embeddings = EmbeddingsInTrace
+	}
+	q.NumTopics, q.NumAnswers, q.NumSessions = len(c.topics.all), len(c.answers.all), len(c.sessions.all)
+	q.TopicNames = c.topics.all
+	if q.NumTopics == 0 {
+		q.Topics = nil
+	}
+	if q.NumAnswers == 0 {
+		q.Answers = nil
+	}
+	if q.NumSessions == 0 {
+		q.Sessions = nil
+	}
+	for _, text := range q.Texts {
+		if text != "" {
+			return q
+		}
+	}
+	q.Texts = nil
+	return q
+}

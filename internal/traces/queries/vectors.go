@@ -1,0 +1,304 @@
+package queries
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
+
+// VectorFile reads embeddings row by row from a file that holds nothing else: a NumPy array (.npy,
+// https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html) or fvecs (http://corpus-texmex.irisa.fr),
+// compressed or not, which it recognises by its content. It has a reader of npy of its own, as sbinet/npyio reads an
+// array whole, into memory for as many rows as the header claims.
+type VectorFile struct {
+	in       *source.File
+	src      *source.Source
+	dim      int
+	fvecs    bool // each row begins with its length
+	width    int  // bytes of a number: 2, 4 or 8
+	rows     int64
+	row      int64  // that is read next, from 0
+	rowBytes int    // of a row in the file
+	batch    []byte // rows at hand
+}
+
+// vectorEndings are the endings of the names of files that OpenVectors reads, before that of a compression.
+var vectorEndings = []string{".npy", ".fvecs"}
+
+// IsVectorFile says whether a path is that of embeddings alone, by its name: .npy or .fvecs, perhaps compressed.
+func IsVectorFile(path string) bool {
+	return slices.Contains(vectorEndings, filepath.Ext(source.StrippedName(path)))
+}
+
+// MaxDim is the most numbers of an embedding. What claims more is something else.
+const MaxDim = 1 << 16
+
+// unknownRows is the number of rows where the file does not state it.
+const unknownRows = -1
+
+// OpenVectors opens a file of embeddings; "-" is stdin, nil that of the process. The error names the file and says what
+// is wrong with it; ctx ends the waiting for a pipe.
+func OpenVectors(ctx context.Context, path string, stdin io.Reader) (*VectorFile, error) {
+	in, err := source.OpenFile(ctx, path, stdin)
+	if err != nil {
+		return nil, err
+	}
+	v, err := newVectorFile(in)
+	if err != nil {
+		in.Close()
+		return nil, err
+	}
+	return v, nil
+}
+
+func newVectorFile(in *source.File) (*VectorFile, error) {
+	src, err := source.New(in, in.Label, in.Path, in)
+	if err != nil {
+		return nil, err
+	}
+	v := &VectorFile{in: in, src: src}
+	head, err := src.Peek(len(NpyMagic))
+	if err != nil && err != io.EOF {
+		return nil, err
+	}
+	if string(head) == NpyMagic {
+		err = v.beginNpy()
+	} else {
+		err = v.beginFvecs(head)
+	}
+	return v, err
+}
+
+// Dim implements VectorReader.
+func (v *VectorFile) Dim() int { return v.dim }
+
+// String returns the path of the file.
+func (v *VectorFile) String() string { return v.src.Place }
+
+// Close releases the file.
+func (v *VectorFile) Close() error { return v.in.Close() }
+
+// Read implements VectorReader. That the file changed meanwhile explains any error, and is one at the end, too.
+func (v *VectorFile) Read(vector []float32) error {
+	err := v.read(vector)
+	if err == nil {
+		return nil
+	}
+	return cmp.Or(v.in.Opened.Check(), err)
+}
+
+func (v *VectorFile) read(vector []float32) error {
+	if v.row == v.rows {
+		return v.end()
+	}
+	if len(v.batch) == 0 {
+		if err := v.fill(); err != nil {
+			return err
+		}
+	}
+	row := v.batch[:v.rowBytes]
+	v.batch = v.batch[v.rowBytes:]
+	if err := v.decode(row, vector); err != nil {
+		return v.src.Errorf("row %d, counted from 0: %w", v.row, err)
+	}
+	v.row++
+	return nil
+}
+
+// fill reads the next rows.
+func (v *VectorFile) fill() (err error) {
+	v.batch, err = v.src.Records(v.rowBytes)
+	if err == io.EOF && v.rows != unknownRows {
+		return v.src.Errorf("the file is cut off: its header states %d rows, %d are there", v.rows, v.row)
+	}
+	return err
+}
+
+// end makes sure that nothing follows the last row.
+func (v *VectorFile) end() error {
+	if len(v.batch) == 0 {
+		if _, err := v.src.Peek(1); err != nil {
+			return err // io.EOF at the end
+		}
+	}
+	return v.src.Errorf("bytes follow the %d rows of %d numbers that its header states", v.rows, v.dim)
+}
+
+// decode reads the numbers of a row and makes sure that they have a direction.
+func (v *VectorFile) decode(row []byte, vector []float32) error {
+	if v.fvecs {
+		if length := int32(binary.LittleEndian.Uint32(row)); int(length) != v.dim {
+			return lengthError(int(length), v.dim)
+		}
+		row = row[4:]
+	}
+	for i := range vector {
+		switch number := row[i*v.width:]; v.width {
+		case 2:
+			vector[i] = halfFloat(binary.LittleEndian.Uint16(number))
+		case 4:
+			vector[i] = math.Float32frombits(binary.LittleEndian.Uint32(number))
+		default:
+			x, err := Narrowed(math.Float64frombits(binary.LittleEndian.Uint64(number)))
+			if err != nil {
+				return err
+			}
+			vector[i] = x
+		}
+	}
+	return checkVector(vector)
+}
+
+// halfFloat returns the value of an IEEE 754 number of 16 bits.
+func halfFloat(bits uint16) float32 {
+	sign, exponent, fraction := uint32(bits>>15), uint32(bits>>10&31), uint32(bits&1023)
+	switch exponent {
+	case 0: // zero and numbers below 2^-14
+		return float32(math.Copysign(math.Ldexp(float64(fraction), -24), 1-2*float64(sign)))
+	case 31: // infinite or none
+		exponent = 255 - 112
+	}
+	return math.Float32frombits(sign<<31 | (exponent+112)<<23 | fraction<<13)
+}
+
+// Narrowed returns x as float32; that it is finite and does not fit is an error.
+func Narrowed(x float64) (float32, error) {
+	narrow := float32(x)
+	if math.IsInf(float64(narrow), 0) && !math.IsInf(x, 0) {
+		return 0, fmt.Errorf("the number %v: want numbers within the range of float32", x)
+	}
+	return narrow, nil
+}
+
+// beginFvecs takes the length of the first row for that of all.
+func (v *VectorFile) beginFvecs(head []byte) error {
+	const lengthBytes = 4
+	if len(head) < lengthBytes {
+		return v.src.Errorf("holds %d bytes: want embeddings as .npy or .fvecs", len(head))
+	}
+	length := binary.LittleEndian.Uint32(head)
+	if length == 0 || length > MaxDim {
+		return v.src.Errorf("begins with %.8q: want embeddings as .npy, which begins with %q, or as .fvecs, which begins "+
+			"with the length of the first one, from 1 to %d, as int32",
+			head, NpyMagic, MaxDim)
+	}
+	v.fvecs, v.width, v.dim, v.rows, v.rowBytes = true, 4, int(length), unknownRows, lengthBytes+4*int(length)
+	return nil
+}
+
+const NpyMagic = "\x93NUMPY"
+
+// beginNpy reads the header of a NumPy array.
+func (v *VectorFile) beginNpy() error {
+	text, err := v.npyHeader()
+	if err != nil {
+		return err
+	}
+	if err := v.parseNpyHeader(text); err != nil {
+		return v.src.Errorf("%w", err)
+	}
+	v.rowBytes = v.width * v.dim
+	if size := v.src.Size(); size > 0 && size-v.src.Offset() != v.rows*int64(v.rowBytes) {
+		return v.src.Errorf("its header states %d rows of %d numbers, which are %d bytes, but %d follow it: the file is "+
+			"cut off or damaged",
+			v.rows, v.dim, v.rows*int64(v.rowBytes), size-v.src.Offset())
+	}
+	return nil
+}
+
+// npyHeader reads what stands before the numbers and returns the dictionary in it.
+func (v *VectorFile) npyHeader() (string, error) {
+	const maxHeader = 1 << 16 // those of arrays of numbers have 118 bytes
+	read := func(n int) ([]byte, error) {
+		b := make([]byte, n)
+		if _, err := io.ReadFull(v.src, b); err == io.EOF || err == io.ErrUnexpectedEOF {
+			return nil, v.src.Errorf("the file is cut off within the header of a NumPy array")
+		} else if err != nil {
+			return nil, err
+		}
+		return b, nil
+	}
+	start, err := read(len(NpyMagic) + 2)
+	if err != nil {
+		return "", err
+	}
+	lengthBytes := 4
+	switch version := start[len(NpyMagic)]; version {
+	case 1:
+		lengthBytes = 2
+	case 2, 3:
+	default:
+		return "", v.src.Errorf("a NumPy array of version %d: want 1, 2 or 3", version)
+	}
+	field, err := read(lengthBytes)
+	if err != nil {
+		return "", err
+	}
+	length := binary.LittleEndian.Uint32(append(field, 0, 0)[:4])
+	if length > maxHeader {
+		return "", v.src.Errorf("a NumPy array with a header of %d bytes: want at most %d", length, maxHeader)
+	}
+	text, err := read(int(length))
+	return string(text), err
+}
+
+// What the header of an array of plain numbers holds: a Python dictionary with these three keys.
+var (
+	npyType  = regexp.MustCompile(`['"]descr['"]\s*:\s*['"]([^'"]*)['"]`)
+	npyOrder = regexp.MustCompile(`['"]fortran_order['"]\s*:\s*(True|False)`)
+	npyShape = regexp.MustCompile(`['"]shape['"]\s*:\s*\(([0-9L,\s]*)\)`)
+)
+
+// npyWidths are the types of numbers that are read, and their bytes.
+var npyWidths = map[string]int{"<f2": 2, "<f4": 4, "<f8": 8}
+
+// parseNpyHeader takes the shape and the type of the numbers from the dictionary of a header.
+func (v *VectorFile) parseNpyHeader(text string) error {
+	shape, order := npyShape.FindStringSubmatch(text), npyOrder.FindStringSubmatch(text)
+	if shape == nil || order == nil || !strings.Contains(text, "descr") {
+		return fmt.Errorf("a NumPy array whose header %.80q lacks descr, fortran_order or shape", text)
+	}
+	const advice = "in Python: numpy.save(path, numpy.ascontiguousarray(x, dtype='<f4'))"
+	kind := npyType.FindStringSubmatch(text)
+	if kind == nil {
+		return fmt.Errorf("a NumPy array of records: want one of numbers, float32 or float64; %s", advice)
+	}
+	if v.width = npyWidths[kind[1]]; v.width == 0 {
+		return fmt.Errorf(
+			"a NumPy array of type %q: want little-endian floating-point numbers, '<f4', '<f8' or '<f2'; %s",
+			kind[1],
+			advice,
+		)
+	}
+	if order[1] == "True" {
+		return fmt.Errorf("a NumPy array in Fortran order, column by column: want it row by row; %s", advice)
+	}
+	lengths := strings.FieldsFunc(shape[1], func(r rune) bool { return !('0' <= r && r <= '9') })
+	if len(lengths) != 2 {
+		return fmt.Errorf(
+			"a NumPy array of the shape (%s): want two dimensions, (requests, numbers of an embedding)",
+			shape[1],
+		)
+	}
+	rows, err := strconv.ParseInt(lengths[0], 10, 64)
+	if err != nil || rows > stream.MaxCount {
+		return fmt.Errorf("a NumPy array of %s rows: want at most %d", lengths[0], stream.MaxCount)
+	}
+	dim, err := strconv.Atoi(lengths[1])
+	if err != nil || dim == 0 || dim > MaxDim {
+		return fmt.Errorf("a NumPy array with %s numbers in a row: want embeddings of 1 to %d numbers", lengths[1], MaxDim)
+	}
+	v.rows, v.dim = rows, dim
+	return nil
+}

@@ -1,0 +1,39 @@
+package source
+
+import (
+	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
+
+// Format describes one trace format: how to recognise it, what it carries and how to read it.
+type Format struct {
+	Name      string
+	Summary   string // one line: what the file looks like
+	Example   string // a line or two of it; "" for binary formats
+	Carries   string // what its records have: "key", "time, key, size"
+	Detection string // what it is recognised by
+	Options   []params.Param
+
+	// Detect says how sure it is that a file is in this format, from its first (decompressed) bytes and its base name in
+	// lower case without the ending of a compression.
+	Detect func(head Head, name string) Confidence
+	// Impossible says what speaks clearly against a file in this format, "" if nothing does. It is asked where the user
+	// named the format. nil: the reader refuses what it cannot read.
+	Impossible func(head Head) string
+	Binary     bool // its files are no text
+	// JSON says that its files begin like JSON, which all other formats refuse.
+	JSON bool
+	// Open starts reading. opts has a value for every one of Options. What it finds out itself it writes into opts, so
+	// that the file can be read the same way again, and what a user should know of it into the Source's reading.
+	Open func(src *Source, opts params.Values) (stream.Reader, stream.Fields, error)
+}
+
+// Confidence ranks guesses at a format; the highest wins and a tie is an error that asks the user.
+type Confidence int
+
+const (
+	No       Confidence = iota
+	Possible            // nothing speaks against it
+	Likely              // its shape is unusual for any other format
+	Certain             // a signature or a header that only this format has
+)

@@ -1,0 +1,6 @@
+//go:build !linux && !darwin
+
+package source
+
+// freeDisk returns the bytes that are free in the file system of a file.
+func freeDisk(string) (free int64, ok bool) { return 0, false }

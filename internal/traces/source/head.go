@@ -1,0 +1,113 @@
+package source
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+)
+
+// HeadLen is how many bytes of a file detection looks at.
+const HeadLen = 64 << 10
+
+// Head is the beginning of a file, for detection.
+type Head struct {
+	Bytes []byte
+	Lines [][]byte // the whole lines without their breaks
+}
+
+// NewHead splits the beginning of a file into lines; whole says that the file ends with it.
+func NewHead(b []byte, whole bool) Head {
+	h := Head{Bytes: b}
+	for rest := b; len(rest) > 0; {
+		line, after, found := bytes.Cut(rest, []byte("\n"))
+		if !found && !whole {
+			break
+		}
+		h.Lines = append(h.Lines, bytes.TrimSuffix(line, []byte("\r")))
+		rest = after
+	}
+	return h
+}
+
+// Head returns the beginning of s without consuming it.
+func (s *Source) Head() (Head, error) {
+	b, err := s.Peek(HeadLen)
+	if err != nil && err != io.EOF {
+		return Head{}, err
+	}
+	return NewHead(b, err == io.EOF), nil
+}
+
+// NoTextTrace says why lines are none of a text format that would take any word for a key: they are JSON.
+func NoTextTrace(head Head) string {
+	if len(head.Lines) == 0 || !bytes.HasPrefix(head.Lines[0], []byte("{")) || !json.Valid(head.Lines[0]) {
+		return ""
+	}
+	return "line 1 is JSON"
+}
+
+// IsBinary says whether b holds control characters that no text has.
+func IsBinary(b []byte) bool {
+	for _, c := range b {
+		if c < ' ' && c != '\t' && c != '\n' && c != '\r' {
+			return true
+		}
+	}
+	return false
+}
+
+// CertainIf makes a Detect of what only one format looks like.
+func CertainIf(looksSo func(Head) bool) func(Head, string) Confidence {
+	return func(head Head, _ string) Confidence {
+		if looksSo(head) {
+			return Certain
+		}
+		return No
+	}
+}
+
+// LooksLikeJSON says whether the file begins with a JSON object that has fields of these names.
+func LooksLikeJSON(head Head, names ...string) bool { return beginsLikeJSON(head, "{", names) }
+
+// LooksLikeJSONArray says whether the file begins with a JSON array in which are fields of these names.
+func LooksLikeJSONArray(head Head, names ...string) bool { return beginsLikeJSON(head, "[", names) }
+
+func beginsLikeJSON(head Head, bracket string, names []string) bool {
+	if !bytes.HasPrefix(bytes.TrimLeft(head.Bytes, " \t\r\n"), []byte(bracket)) {
+		return false
+	}
+	for _, name := range names {
+		if !bytes.Contains(head.Bytes, []byte(`"`+name+`"`)) {
+			return false
+		}
+	}
+	return true
+}
+
+// WithoutBlankEnd drops blank lines at the end.
+func WithoutBlankEnd(lines [][]byte) [][]byte {
+	for len(lines) > 0 && len(lines[len(lines)-1]) == 0 {
+		lines = lines[:len(lines)-1]
+	}
+	return lines
+}
+
+func AllDigits(words [][]byte) bool {
+	for _, w := range words {
+		if !IsDigits(w) {
+			return false
+		}
+	}
+	return true
+}
+
+// OddBytes says whether a key has blanks or control characters in it.
+func OddBytes(key []byte) (blanks, controls bool) {
+	for _, c := range key {
+		if c <= ' ' {
+			blanks = blanks || IsBlank(c)
+			controls = controls || !IsBlank(c)
+		}
+	}
+	return blanks, controls
+}

@@ -1,0 +1,393 @@
+package source
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
+
+// maxDepth is how deep arrays and objects may lie in each other where they are skipped.
+const maxDepth = 100
+
+// JSONScanner reads JSON text from memory, value by value, without building any: several times as fast as a decoder for
+// all of JSON.
+type JSONScanner struct {
+	Text []byte
+	Pos  int
+	At   int64 // of the text in the content of the file
+}
+
+// syntaxError says what was expected at a byte of the text.
+type syntaxError struct {
+	at   int // from 0
+	want string
+	got  string
+}
+
+func (e *syntaxError) Error() string { return fmt.Sprintf("want %s, got %s", e.want, e.got) }
+
+// Fail returns the error that something else was expected at the present byte.
+func (s *JSONScanner) Fail(format string, args ...any) error {
+	e := &syntaxError{at: s.Pos, want: fmt.Sprintf(format, args...), got: "the end"}
+	if s.Pos < len(s.Text) {
+		e.got = fmt.Sprintf("%.20q", s.Text[s.Pos:min(s.Pos+20, len(s.Text))])
+	}
+	return e
+}
+
+// Peek returns the next byte that is not white space without consuming it, 0 at the end.
+func (s *JSONScanner) Peek() byte {
+	for s.Pos < len(s.Text) {
+		switch c := s.Text[s.Pos]; c {
+		case ' ', '\t', '\n', '\r':
+			s.Pos++
+		default:
+			return c
+		}
+	}
+	return 0
+}
+
+// Take consumes c if it comes next.
+func (s *JSONScanner) Take(c byte) bool {
+	if s.Peek() != c {
+		return false
+	}
+	s.Pos++
+	return true
+}
+
+// End makes sure that nothing follows.
+func (s *JSONScanner) End() error {
+	if s.Peek() != 0 || s.Pos < len(s.Text) {
+		return s.Fail("nothing after the object")
+	}
+	return nil
+}
+
+// Object reads an object and calls field for each key; field consumes the value.
+func (s *JSONScanner) Object(field func(key []byte) error) error {
+	if !s.Take('{') {
+		return s.Fail("an object in braces")
+	}
+	if s.Take('}') {
+		return nil
+	}
+	for {
+		key, err := s.String()
+		if err != nil {
+			return err
+		}
+		if !s.Take(':') {
+			return s.Fail("a colon after the name %.40q", key)
+		}
+		if err := field(key); err != nil {
+			return err
+		}
+		if s.Take('}') {
+			return nil
+		}
+		if !s.Take(',') {
+			return s.Fail("a comma or a closing brace")
+		}
+	}
+}
+
+// Array reads an array and calls element for each; element consumes it.
+func (s *JSONScanner) Array(element func() error) error {
+	if !s.Take('[') {
+		return s.Fail("an array in brackets")
+	}
+	if s.Take(']') {
+		return nil
+	}
+	for {
+		if err := element(); err != nil {
+			return err
+		}
+		if s.Take(']') {
+			return nil
+		}
+		if !s.Take(',') {
+			return s.Fail("a comma or a closing bracket")
+		}
+	}
+}
+
+// String reads a string. It points into the text unless it has escapes.
+func (s *JSONScanner) String() ([]byte, error) {
+	if s.Peek() != '"' {
+		return nil, s.Fail("a string in double quotes")
+	}
+	start, escaped := s.Pos, false
+	for i := start + 1; i < len(s.Text); i++ {
+		switch c := s.Text[i]; {
+		case c == '"':
+			s.Pos = i + 1
+			if escaped || !utf8.Valid(s.Text[start+1:i]) {
+				return s.unquote(start)
+			}
+			return s.Text[start+1 : i], nil
+		case c == '\\':
+			escaped = true
+			i++
+		case c < ' ':
+			s.Pos = i
+			return nil, s.Fail("no control character within a string")
+		}
+	}
+	s.Pos = len(s.Text)
+	return nil, s.Fail("the double quote that ends a string")
+}
+
+// unquote resolves the escapes of the string that was read from start on.
+func (s *JSONScanner) unquote(start int) ([]byte, error) {
+	var text string
+	if err := json.Unmarshal(s.Text[start:s.Pos], &text); err != nil {
+		s.Pos = start
+		return nil, s.Fail("a string with proper escapes")
+	}
+	return []byte(text), nil
+}
+
+// Number reads a number as its text.
+func (s *JSONScanner) Number() ([]byte, error) {
+	s.Peek()
+	start := s.Pos
+	for s.Pos < len(s.Text) {
+		c := s.Text[s.Pos]
+		if (c < '0' || c > '9') && c != '-' && c != '+' && c != '.' && c != 'e' && c != 'E' {
+			break
+		}
+		s.Pos++
+	}
+	if s.Pos == start {
+		return nil, s.Fail("a number")
+	}
+	return s.Text[start:s.Pos], nil
+}
+
+// Integers appends an array of whole numbers of 64 bits; negative ones become their two's complement.
+func (s *JSONScanner) Integers(to []uint64) ([]uint64, error) {
+	err := s.Array(func() (err error) {
+		to = s.digits(to)
+		to, err = s.integer(to)
+		return err
+	})
+	return to, err
+}
+
+// digits appends the numbers, without sign and each with a comma behind it, that come next: most of an array, without a
+// call for each.
+func (s *JSONScanner) digits(to []uint64) []uint64 {
+	text := s.Text
+	for at := s.Pos; ; {
+		for at < len(text) && text[at] == ' ' {
+			at++
+		}
+		start, n := at, uint64(0)
+		for at < len(text) && text[at]-'0' <= 9 {
+			n = n*10 + uint64(text[at]-'0')
+			at++
+		}
+		const safe = 19 // digits that fit
+		if at == start || at-start > safe || at == len(text) || text[at] != ',' || text[start] == '0' && at-start > 1 {
+			return to
+		}
+		at++
+		s.Pos = at
+		to = append(to, n)
+	}
+}
+
+// integer appends a number of any form.
+func (s *JSONScanner) integer(to []uint64) ([]uint64, error) {
+	s.Peek()
+	start := s.Pos
+	text, err := s.Number()
+	if err != nil {
+		return to, err
+	}
+	n, ok := stream.ParseNumber(text)
+	if !ok && len(text) > 1 && text[0] == '-' {
+		n, ok = stream.ParseNumber(text[1:])
+		ok = ok && n <= 1<<63
+		n = -n
+	}
+	if !ok {
+		s.Pos = start
+		return to, s.Fail("a whole number of 64 bits")
+	}
+	return append(to, n), nil
+}
+
+// Time reads a point in time as nanoseconds: a number of units.
+func (s *JSONScanner) Time(unit int64) (int64, error) {
+	text, err := s.Number()
+	if err != nil {
+		return 0, err
+	}
+	return ParseTime(text, unit)
+}
+
+// SessionKey reads what names a conversation: a number or a text, which is hashed.
+func (s *JSONScanner) SessionKey() (uint64, error) {
+	if s.Peek() == '"' {
+		text, err := s.String()
+		return stream.HashText(text), err
+	}
+	text, err := s.Number()
+	if err != nil {
+		return 0, err
+	}
+	if n, ok := stream.ParseNumber(text); ok {
+		return n, nil
+	}
+	return stream.HashText(text), nil
+}
+
+// Skip consumes any value.
+func (s *JSONScanner) Skip() error { return s.skipWithin(maxDepth) }
+
+func (s *JSONScanner) skipWithin(depth int) error {
+	if depth == 0 {
+		return s.Fail("no more than %d arrays and objects within each other", maxDepth)
+	}
+	switch s.Peek() {
+	case '{':
+		return s.Object(func([]byte) error { return s.skipWithin(depth - 1) })
+	case '[':
+		return s.Array(func() error { return s.skipWithin(depth - 1) })
+	case '"':
+		_, err := s.String()
+		return err
+	case 't', 'f', 'n':
+		return s.literal()
+	}
+	_, err := s.Number()
+	return err
+}
+
+// literal consumes true, false or null.
+func (s *JSONScanner) literal() error {
+	for _, word := range []string{"true", "false", "null"} {
+		if rest := s.Text[s.Pos:]; len(rest) >= len(word) && string(rest[:len(word)]) == word {
+			s.Pos += len(word)
+			return nil
+		}
+	}
+	return s.Fail("a value")
+}
+
+// Words reads a string that says something.
+func (s *JSONScanner) Words() ([]byte, error) {
+	s.Peek()
+	start := s.Pos
+	text, err := s.String()
+	if err == nil && len(bytes.TrimSpace(text)) == 0 {
+		s.Pos = start
+		err = s.Fail("a text that is not blank")
+	}
+	return text, err
+}
+
+// OneOf reads a string that is one of those.
+func (s *JSONScanner) OneOf(known ...string) ([]byte, error) {
+	s.Peek()
+	start := s.Pos
+	text, err := s.String()
+	if err == nil && !slices.Contains(known, string(text)) {
+		s.Pos = start
+		err = s.Fail("one of %q", known)
+	}
+	return text, err
+}
+
+// Strings reads an array of strings.
+func (s *JSONScanner) Strings() (all [][]byte, err error) {
+	err = s.Array(func() error {
+		text, err := s.String()
+		all = append(all, text)
+		return err
+	})
+	return all, err
+}
+
+// OptionalString reads a string or null, which is "".
+func (s *JSONScanner) OptionalString() (string, error) {
+	if s.Null() {
+		return "", nil
+	}
+	text, err := s.String()
+	return string(text), err
+}
+
+// Date reads a point in time as nanoseconds, -1 of null.
+func (s *JSONScanner) Date() (int64, error) {
+	if s.Null() {
+		return -1, nil
+	}
+	text, err := s.String()
+	if err != nil {
+		return 0, err
+	}
+	return ParseTime(text, 1e9)
+}
+
+// Label reads what names a session, a topic or an answer: a text or a number; null is none.
+func (s *JSONScanner) Label() ([]byte, error) {
+	switch s.Peek() {
+	case 'n':
+		return nil, s.literal()
+	case '"':
+		return s.String()
+	}
+	name, err := s.Number()
+	if err != nil {
+		err = s.Fail("a text, a number or null")
+	}
+	return name, err
+}
+
+// Null consumes null if it comes next.
+func (s *JSONScanner) Null() bool { return s.Peek() == 'n' && s.literal() == nil }
+
+// Floats appends an array of at least one finite number.
+func (s *JSONScanner) Floats(to []float32) ([]float32, error) {
+	s.Peek()
+	start := s.Pos
+	err := s.Array(func() error {
+		s.Peek()
+		start := s.Pos
+		text, err := s.Number()
+		if err == nil {
+			var x float64
+			if x, err = strconv.ParseFloat(string(text), 32); err == nil {
+				to = append(to, float32(x))
+				return nil
+			}
+		}
+		s.Pos = start
+		return s.Fail("a finite number, within the range of float32")
+	})
+	if err == nil && len(to) == 0 {
+		s.Pos = start
+		err = s.Fail("an embedding of at least one number")
+	}
+	return to, err
+}
+
+// LineSyntaxError returns an error about the line that Line returned last, with the place in it where it is one of
+// syntax.
+func (s *Source) LineSyntaxError(err error) error {
+	if syntax, ok := errors.AsType[*syntaxError](err); ok {
+		return s.LineErrorf("column %d: %w", syntax.at+1, err)
+	}
+	return s.LineErrorf("%w", err)
+}

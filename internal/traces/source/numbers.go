@@ -1,0 +1,201 @@
+package source
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"strconv"
+	"time"
+
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
+
+// MaxSize is the largest size of a request in bytes, 1 PiB. What claims to be larger is a wrong column.
+const MaxSize = 1 << 50
+
+// ParseWhole reads a whole number below 2^53, also where it is written as 5.0 or 1e3, and any other below 2^64 in
+// digits.
+func ParseWhole(text []byte) (uint64, bool) {
+	if n, ok := ParseDigits(text); ok {
+		return n, true
+	}
+	f, err := strconv.ParseFloat(string(text), 64)
+	if err != nil || !isFloatText(text) {
+		return 0, false
+	}
+	return WholeNumber(f)
+}
+
+// WholeNumber returns the whole number from 0 to below 2^53 that f is.
+func WholeNumber(f float64) (uint64, bool) {
+	const exact = 1 << 53 // from here on not every whole number is a float64
+	if f != math.Trunc(f) || f < 0 || f >= exact {
+		return 0, false
+	}
+	return uint64(f), true
+}
+
+// ParseDigits reads a decimal number with or without leading zeros, below 2^64.
+func ParseDigits(text []byte) (uint64, bool) {
+	for len(text) > 1 && text[0] == '0' {
+		text = text[1:]
+	}
+	return stream.ParseNumber(text)
+}
+
+// IsDigits says whether text is a whole number, of any length.
+func IsDigits(text []byte) bool {
+	for _, c := range text {
+		if c < '0' || c > '9' {
+			return false
+		}
+	}
+	return len(text) > 0
+}
+
+// ParseSize reads a size in bytes.
+func ParseSize(text []byte) (int64, error) {
+	n, ok := ParseWhole(text)
+	if !ok || n > MaxSize {
+		return 0, fmt.Errorf("size %.60q: want a whole number of bytes from 0 to 2^50", text)
+	}
+	return int64(n), nil
+}
+
+// ParseNumbers reads a line of exactly len(numbers) whole numbers below 10^19 with blanks between them. Where it
+// cannot, it says no and leaves the reason to slower code.
+func ParseNumbers(line []byte, numbers []uint64) bool {
+	const maxDigits = 19
+	column, digits := 0, 0
+	var n uint64
+	for _, c := range line {
+		if digit := c - '0'; digit <= 9 {
+			n = n*10 + uint64(digit)
+			digits++
+			continue
+		}
+		if !IsBlank(c) {
+			return false
+		}
+		if digits == 0 {
+			continue
+		}
+		if column == len(numbers) || digits > maxDigits {
+			return false
+		}
+		numbers[column] = n
+		column++
+		n, digits = 0, 0
+	}
+	if digits == 0 {
+		return column == len(numbers)
+	}
+	if column != len(numbers)-1 || digits > maxDigits {
+		return false
+	}
+	numbers[column] = n
+	return true
+}
+
+// cutWord returns the first word of line, which spaces and tabs separate, and what follows it.
+func cutWord(line []byte) (word, rest []byte) {
+	start := 0
+	for start < len(line) && IsBlank(line[start]) {
+		start++
+	}
+	end := start
+	for end < len(line) && !IsBlank(line[end]) {
+		end++
+	}
+	return line[start:end], line[end:]
+}
+
+func IsBlank(c byte) bool { return c == ' ' || c == '\t' }
+
+// TrimBlanks drops spaces and tabs at both ends.
+func TrimBlanks(text []byte) []byte {
+	for len(text) > 0 && IsBlank(text[0]) {
+		text = text[1:]
+	}
+	for len(text) > 0 && IsBlank(text[len(text)-1]) {
+		text = text[:len(text)-1]
+	}
+	return text
+}
+
+// CutWords cuts line into exactly len(words) words and says whether it had that many.
+func CutWords(line []byte, words [][]byte) bool {
+	for i := range words {
+		words[i], line = cutWord(line)
+	}
+	extra, _ := cutWord(line)
+	return len(words[len(words)-1]) > 0 && len(extra) == 0
+}
+
+// dateLayouts are the written dates that parseTime reads. Without a zone they are UTC. Fractions of a second may follow
+// in all.
+var dateLayouts = []string{
+	"2006-01-02 15:04:05Z07:00",
+	"2006-01-02T15:04:05Z07:00",
+	"2006-01-02 15:04:05",
+	"2006-01-02T15:04:05",
+}
+
+// ParseTime reads a point in time, a number of units (of so many nanoseconds) or a date, and returns nanoseconds.
+func ParseTime(text []byte, unit int64) (int64, error) {
+	if ns, ok := parseDecimal(text, unit); ok {
+		return ns, nil
+	}
+	if len(text) > 4 && text[4] == '-' {
+		for _, layout := range dateLayouts {
+			if t, err := time.Parse(layout, string(text)); err == nil && t.Year() >= 1970 && t.Year() < 2262 {
+				return t.UnixNano(), nil
+			}
+		}
+	}
+	if f, err := strconv.ParseFloat(string(text), 64); err == nil && isFloatText(text) && f >= 0 &&
+		f*float64(unit) < math.MaxInt64 {
+		return int64(math.Round(f * float64(unit))), nil
+	}
+	return 0, fmt.Errorf("time %.60q: want a number from 0 that fits 2^63 nanoseconds, or a date such as 2023-11-16 "+
+		"18:17:03.97", text)
+}
+
+// isFloatText says whether text is written as 1.5e9; ParseFloat also takes hexadecimal numbers, underscores and names.
+func isFloatText(text []byte) bool {
+	for _, c := range text {
+		if (c < '0' || c > '9') && c != '.' && c != 'e' && c != 'E' && c != '+' && c != '-' {
+			return false
+		}
+	}
+	return true
+}
+
+// parseDecimal reads digits with an optional fraction, exactly, in units of so many nanoseconds. Digits below a
+// nanosecond are dropped.
+func parseDecimal(text []byte, unit int64) (int64, bool) {
+	whole, fraction := text, []byte(nil)
+	for i, c := range text {
+		if c == '.' {
+			whole, fraction = text[:i], text[i+1:]
+			break
+		}
+	}
+	n, ok := ParseDigits(whole)
+	if !ok || (len(whole) < len(text) && !IsDigits(fraction)) {
+		return 0, false
+	}
+	high, ns := bits.Mul64(n, uint64(unit))
+	for _, c := range fraction {
+		unit /= 10
+		ns += uint64(c-'0') * uint64(unit)
+	}
+	if high != 0 || ns > math.MaxInt64 {
+		return 0, false
+	}
+	return int64(ns), true
+}
+
+// MaxRun is the longest run of blocks of one request. At 512 bytes a block that is 512 GB: a larger count is no real
+// request.
+const MaxRun = 1_000_000_000

@@ -1,0 +1,82 @@
+package source
+
+import (
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
+
+// opWords are the words for operations, in lower case, that traces in text use.
+var opWords = map[string]stream.Op{
+	"":        stream.OpUnknown,
+	"unknown": stream.OpUnknown,
+
+	"r":         stream.OpRead,
+	"read":      stream.OpRead,
+	"pread":     stream.OpRead,
+	"get":       stream.OpRead,
+	"gets":      stream.OpRead,
+	"get_lease": stream.OpRead,
+	"getlease":  stream.OpRead,
+	"lookup":    stream.OpRead,
+	"head":      stream.OpRead,
+
+	"w":         stream.OpWrite,
+	"write":     stream.OpWrite,
+	"pwrite":    stream.OpWrite,
+	"set":       stream.OpWrite,
+	"set_lease": stream.OpWrite,
+	"setlease":  stream.OpWrite,
+	"put":       stream.OpWrite,
+	"add":       stream.OpWrite,
+	"replace":   stream.OpWrite,
+	"cas":       stream.OpWrite,
+	"append":    stream.OpWrite,
+	"prepend":   stream.OpWrite,
+	"incr":      stream.OpWrite,
+	"decr":      stream.OpWrite,
+	"update":    stream.OpWrite,
+	"insert":    stream.OpWrite,
+	"post":      stream.OpWrite,
+
+	"d":      stream.OpDelete,
+	"delete": stream.OpDelete,
+	"del":    stream.OpDelete,
+	"remove": stream.OpDelete,
+	"trim":   stream.OpDelete,
+	"unlink": stream.OpDelete,
+}
+
+// ParseOp returns the operation that a word stands for.
+func ParseOp(word []byte) (stream.Op, bool) {
+	if op, ok := opWords[string(word)]; ok {
+		return op, true
+	}
+	op, ok := opWords[strings.ToLower(string(TrimBlanks(word)))]
+	return op, ok
+}
+
+// OpsOption chooses which rows are requests. By default all are, so that converting a trace loses none.
+func OpsOption() params.Param {
+	return params.Param{
+		Name: "ops", Default: "all", Choices: []string{"reads", "accesses", "all"},
+		Doc: "which rows are requests: all; reads; or accesses, which are all but deletions",
+	}
+}
+
+// OpFilter is a set of operations, by bits.
+type OpFilter uint8
+
+// NewOpFilter reads the value of opsOption.
+func NewOpFilter(choice string) OpFilter {
+	switch choice {
+	case "reads":
+		return 1 << stream.OpRead
+	case "accesses":
+		return 1<<stream.OpRead | 1<<stream.OpWrite | 1<<stream.OpUnknown
+	}
+	return 1<<stream.OpRead | 1<<stream.OpWrite | 1<<stream.OpDelete | 1<<stream.OpUnknown
+}
+
+func (f OpFilter) Has(op stream.Op) bool { return f>>op&1 == 1 }

@@ -1,0 +1,531 @@
+package source
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/suggest"
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
+
+// Rows cuts lines into cells and wants the same number of cells in every row. Cells may be quoted as in RFC 4180,
+// except where spaces separate them.
+type Rows struct {
+	Src       *Source
+	Delimiter byte
+	Columns   int      // cells per row, 0 before the first
+	Header    []string // names of the columns, nil without a header
+	FirstRow  [][]byte // cut loosely
+	Cells     [][]byte // of the last row; valid until the next
+
+	quoted *csv.Reader // reads the rows that hold quotes, from feed
+	feed   bytes.Buffer
+}
+
+// Next reads the next row into cells and returns io.EOF after the last. Blank lines may only end the file.
+func (r *Rows) Next() error {
+	line, err := r.Src.Line()
+	if err != nil {
+		return err
+	}
+	if len(line) == 0 {
+		return r.Src.OnlyBlankLines()
+	}
+	var simple bool
+	r.Cells, simple = cutSimple(r.Cells[:0], line, r.Delimiter)
+	if !simple {
+		if err := r.cutQuoted(line); err != nil {
+			return err
+		}
+	}
+	if r.Columns == 0 {
+		r.Columns = len(r.Cells)
+	}
+	if len(r.Cells) != r.Columns {
+		return r.Src.LineErrorf("%d columns, but the lines before have %d", len(r.Cells), r.Columns)
+	}
+	return nil
+}
+
+// cutSimple appends the cells of a line whose quotes, if any, enclose whole cells and nothing that is special in
+// quotes.
+func cutSimple(cells [][]byte, line []byte, delimiter byte) (_ [][]byte, ok bool) {
+	if delimiter == ' ' || bytes.IndexByte(line, '"') < 0 {
+		return cutCells(cells, line, delimiter), true
+	}
+	for {
+		end := bytes.IndexByte(line, delimiter)
+		if len(line) > 0 && line[0] == '"' {
+			end = bytes.IndexByte(line[1:], '"') + 2 // after the closing quote
+			if end == 1 || (end < len(line) && line[end] != delimiter) {
+				return cells, false
+			}
+			cells = append(cells, line[1:end-1])
+		} else {
+			if end < 0 {
+				end = len(line)
+			}
+			if bytes.IndexByte(line[:end], '"') >= 0 {
+				return cells, false
+			}
+			cells = append(cells, line[:end])
+		}
+		if end == len(line) {
+			return cells, true
+		}
+		line = line[end+1:]
+	}
+}
+
+// cutCells appends the cells of a line without quotes. A run of spaces and tabs is one delimiter if the delimiter is a
+// space.
+func cutCells(cells [][]byte, line []byte, delimiter byte) [][]byte {
+	if delimiter == ' ' {
+		for {
+			word, rest := cutWord(line)
+			if len(word) == 0 {
+				return cells
+			}
+			cells, line = append(cells, word), rest
+		}
+	}
+	for {
+		i := bytes.IndexByte(line, delimiter)
+		if i < 0 {
+			return append(cells, line)
+		}
+		cells = append(cells, line[:i])
+		line = line[i+1:]
+	}
+}
+
+// cutQuoted cuts a row with quoted cells, which may go on over several lines, by encoding/csv.
+func (r *Rows) cutQuoted(line []byte) error {
+	r.feed.Reset()
+	first := r.Src.LineNumber
+	quotes := 0
+	for {
+		quotes += bytes.Count(line, []byte(`"`))
+		r.feed.Write(line)
+		r.feed.WriteByte('\n')
+		if quotes%2 == 0 {
+			break
+		}
+		var err error
+		if line, err = r.Src.Line(); err == nil && r.feed.Len() < MaxLine {
+			continue
+		} else if err != nil && err != io.EOF {
+			return err
+		}
+		r.Src.LineNumber = first
+		return r.Src.LineErrorf("a quote is opened but not closed")
+	}
+	if r.quoted == nil {
+		r.quoted = csv.NewReader(&r.feed)
+		r.quoted.Comma = rune(r.Delimiter)
+		r.quoted.FieldsPerRecord = -1
+		r.quoted.ReuseRecord = true
+	}
+	record, err := r.quoted.Read()
+	if err != nil {
+		var parseErr *csv.ParseError
+		if errors.As(err, &parseErr) {
+			err = parseErr.Err
+		}
+		return r.Src.LineErrorf("%w", err)
+	}
+	r.Cells = r.Cells[:0]
+	for _, cell := range record {
+		r.Cells = append(r.Cells, []byte(cell))
+	}
+	return nil
+}
+
+// ReadHeader takes the next row as names of the columns.
+func (r *Rows) ReadHeader() error {
+	if err := r.Next(); err == io.EOF {
+		return r.Src.Errorf("no header: the file holds no rows")
+	} else if err != nil {
+		return err
+	}
+	for _, cell := range r.Cells {
+		r.Header = append(r.Header, string(TrimBlanks(cell)))
+	}
+	return nil
+}
+
+// column returns the index of the column that the user chose by name or by number from 1.
+func (r *Rows) column(choice string) (int, error) {
+	if i := r.Named(choice); i >= 0 {
+		if slices.ContainsFunc(r.Header[i+1:], func(h string) bool { return strings.EqualFold(h, choice) }) {
+			return -1, r.Src.Errorf("column %q is there twice: give its number, from 1 to %d", choice, r.Columns)
+		}
+		return i, nil
+	}
+	n, err := strconv.Atoi(choice)
+	switch {
+	case err == nil && n >= 1 && n <= r.Columns:
+		return n - 1, nil
+	case err == nil:
+		return -1, r.Src.Errorf("there is no column %d: the file has %d", n, r.Columns)
+	case r.Header == nil:
+		return -1, r.Src.Errorf(
+			"there is no column %q, as the file has no header: give a number from 1 to %d",
+			choice,
+			r.Columns,
+		)
+	}
+	return -1, r.Src.Errorf("%w", suggest.Unknown("column", choice, r.Header))
+}
+
+// ColumnOptions are the options of formats that have named columns.
+func ColumnOptions() []params.Param {
+	return []params.Param{
+		{Name: "key", Default: "", Doc: "column of the key: a name in the header or a number from 1; by default one named " +
+			strings.Join(KeyNames, ", ") + " (case and the signs _-.# do not matter)"},
+		{Name: "time", Default: "", Doc: "column of the time (none: ignore it); by default one named " +
+			strings.Join(timeNames, ", ")},
+		{Name: "size", Default: "", Doc: "column of the size in bytes (none: ignore it); by default one named " +
+			strings.Join(sizeNames, ", ")},
+		{Name: "op", Default: "", Doc: "column of the operation (none: ignore it); by default one named " +
+			strings.Join(opNames, ", ")},
+		{Name: "tenant", Default: "", Doc: "column of the tenant, for those who divide a cache among tenants; by default none"},
+		{Name: "time-unit", Default: "s", Choices: []string{"s", "ms", "us", "ns"}, Doc: "unit of times that are numbers; " +
+			"fractions are fine"},
+	}
+}
+
+// TimeUnits in nanoseconds.
+var TimeUnits = map[string]int64{"s": 1e9, "ms": 1e6, "us": 1e3, "ns": 1}
+
+// UnitName returns the name of a unit of so many nanoseconds.
+func UnitName(ns int64) string {
+	for name, unit := range TimeUnits {
+		if unit == ns {
+			return name
+		}
+	}
+	return fmt.Sprintf("%d ns", ns)
+}
+
+// ChosenColumns are the indexes of the columns to read, -1 for none.
+type ChosenColumns struct{ Key, Time, Size, Op, Tenant int }
+
+func (c ChosenColumns) Fields() stream.Fields {
+	return stream.Fields{Time: c.Time >= 0, Size: c.Size >= 0, Op: c.Op >= 0, Tenant: c.Tenant >= 0}
+}
+
+// ChooseColumns finds the columns that the options of a format name, or else those with known names.
+func (r *Rows) ChooseColumns(format string, opts params.Values) (ChosenColumns, error) {
+	var c ChosenColumns
+	for _, col := range []struct {
+		index *int
+		name  string
+		known []string
+	}{{&c.Key, "key", KeyNames}, {&c.Time, "time", timeNames}, {&c.Size, "size", sizeNames}, {&c.Op, "op", opNames},
+		{&c.Tenant, "tenant", nil}} {
+		choice := opts.Text(col.name)
+		var err error
+		if choice == "none" && col.index == &c.Key {
+			*col.index, err = r.column(choice)
+		} else {
+			*col.index, err = r.Choose(choice, col.known)
+		}
+		if err != nil {
+			return c, err
+		}
+	}
+	if c.Key < 0 {
+		return c, r.Src.Errorf("no column is known to hold the key; name one with --input-format %s:key=NAME, or "+
+			"key=NUMBER counted from 1 "+
+			"(columns %s)", format, r.describeColumns())
+	}
+	return c, nil
+}
+
+// State says in the reading which columns are read, and in opts how to choose them again.
+func (r *Rows) State(c ChosenColumns, opts params.Values) {
+	for _, col := range []struct {
+		index  int
+		option string
+		stated *string
+	}{{c.Key, "key", &r.Src.Reading.Key}, {c.Time, "time", &r.Src.Reading.Time}, {c.Size, "size",
+		&r.Src.Reading.Size}, {c.Op, "op", &r.Src.Reading.Op}, {c.Tenant, "tenant", &r.Src.Reading.Tenant}} {
+		if col.index >= 0 {
+			*col.stated = col.option
+			if name := r.describeColumn(col.index); name != col.option {
+				*col.stated += " " + name
+			}
+			opts[col.option] = r.choiceOf(col.index)
+		}
+	}
+	for i := 0; i < r.Columns && len(r.Src.Reading.Others) < mostCandidates; i++ {
+		if i != c.Key && i != c.Time && i != c.Size && i != c.Op && i != c.Tenant && !(r.Header != nil && isNoKey(r.Header[i])) {
+			r.Src.Reading.Others = append(r.Src.Reading.Others, r.choiceOf(i))
+		}
+	}
+}
+
+// isNoKey says whether a name is a known one of something else than a key.
+func isNoKey(name string) bool {
+	plain := PlainName(name)
+	return slices.Contains(timeNames, plain) || slices.Contains(sizeNames, plain) || slices.Contains(opNames, plain)
+}
+
+// describeColumn returns the name of a column for people, or its number.
+func (r *Rows) describeColumn(i int) string {
+	if r.Header == nil || r.Header[i] == "" {
+		return fmt.Sprintf("column %d", i+1)
+	}
+	return shortName(r.Header[i])
+}
+
+// choiceOf returns what chooses a column again: its name, if that is plain and no other column has it, or else its
+// number.
+func (r *Rows) choiceOf(i int) string {
+	if r.Header != nil && isPlainChoice(r.Header[i]) {
+		if again, err := r.column(r.Header[i]); err == nil && again == i {
+			return r.Header[i]
+		}
+	}
+	return strconv.Itoa(i + 1)
+}
+
+// isPlainChoice says whether a name can stand as the value of an option and is not taken for a number or for "none".
+func isPlainChoice(name string) bool {
+	for i, c := range name {
+		letter := c|' ' >= 'a' && c|' ' <= 'z' || c == '_'
+		if !letter && (i == 0 || !strings.ContainsRune("0123456789-.", c)) {
+			return false
+		}
+	}
+	return name != "" && name != "none" && len(name) <= maxChoice
+}
+
+// maxChoice is the longest name of a column that is written out, in bytes; a longer one stands as its number.
+const maxChoice = 80
+
+// Choose returns the index of the column that the user chose, for "" of one with a known name, or -1 for none.
+func (r *Rows) Choose(choice string, known []string) (int, error) {
+	switch choice {
+	case "":
+		return r.Known(known), nil
+	case "none":
+		return -1, nil
+	}
+	return r.column(choice)
+}
+
+// Named returns the index of the column with that name, whatever its case, or -1.
+func (r *Rows) Named(name string) int {
+	return slices.IndexFunc(r.Header, func(h string) bool { return strings.EqualFold(h, name) })
+}
+
+// Known returns the index of the first column in the header whose name is one of names, the first of names before the
+// second, or -1.
+func (r *Rows) Known(names []string) int {
+	for _, name := range names {
+		if i := slices.IndexFunc(r.Header, func(h string) bool { return PlainName(h) == name }); i >= 0 {
+			return i
+		}
+	}
+	return -1
+}
+
+// PlainName is a column name in lower case without spaces and signs: "Obj-ID" and "obj_id" are both "objid".
+func PlainName(name string) string {
+	return strings.Map(func(c rune) rune {
+		if strings.ContainsRune(" _-.#", c) {
+			return -1
+		}
+		return c
+	}, strings.ToLower(name))
+}
+
+// Columns that are recognised by their names, as plainName writes them. Of several the first in this order is read. An
+// id comes late, as it often numbers the requests where another column names the object; a name comes last, as it may
+// be that of anything.
+var (
+	KeyNames = []string{
+		"key",
+		"cachekey",
+		"objid",
+		"objectid",
+		"obj",
+		"object",
+		"url",
+		"uri",
+		"path",
+		"item",
+		"itemid",
+		"lbn",
+		"lba",
+		"block",
+		"blockid",
+		"id",
+		"name",
+	}
+	sizeNames = []string{
+		"size", "objsize", "objectsize", "bytes", "bytessent", "bodybytessent", "contentlength", "length", "len",
+	}
+	timeNames = []string{"time", "timestamp", "ts", "optime", "clocktime", "realtime", "datetime", "date", "clock"}
+	opNames   = []string{"op", "operation", "opcode", "command", "cmd"}
+)
+
+// isKnownName says whether name is one of those that are recognised.
+func isKnownName(name []byte) bool {
+	plain := PlainName(string(TrimBlanks(name)))
+	for _, names := range [][]string{KeyNames, sizeNames, timeNames, opNames} {
+		if slices.Contains(names, plain) {
+			return true
+		}
+	}
+	return false
+}
+
+// IsNumber says whether a cell is a number or a date, and so no name of a column.
+func IsNumber(cell []byte) bool {
+	cell = bytes.TrimPrefix(TrimBlanks(cell), []byte("-"))
+	_, err := ParseTime(cell, 1)
+	return err == nil
+}
+
+// Delimiters by the names that the option takes.
+var Delimiters = []struct {
+	Name string
+	Char byte
+}{{"comma", ','}, {"tab", '\t'}, {"semicolon", ';'}, {"pipe", '|'}, {"space", ' '}}
+
+// DelimiterNames returns "auto" and the names of all delimiters.
+func DelimiterNames() []string {
+	names := []string{"auto"}
+	for _, d := range Delimiters {
+		names = append(names, d.Name)
+	}
+	return names
+}
+
+// GuessDelimiter returns the delimiter that cuts the first lines into the same number of cells, two at least; one that
+// finds a known name in the first line goes before others. ok is false where none does.
+func GuessDelimiter(lines [][]byte) (delimiter byte, ok bool) {
+	for _, d := range Delimiters {
+		if slices.ContainsFunc(CutLoosely(nil, lines[0], d.Char), isKnownName) && bytes.IndexByte(lines[0], d.Char) >= 0 {
+			return d.Char, true
+		}
+	}
+	for _, d := range Delimiters {
+		if cutsEvenly(lines, d.Char) {
+			return d.Char, true
+		}
+	}
+	return 0, false
+}
+
+// cutsEvenly says whether lines have the same number of cells, and more than one. Up to half of them may differ, so
+// that one bad line does not turn a table into something else but is found when it is read; where blanks are the
+// delimiter, none may, as prose has blanks.
+func cutsEvenly(lines [][]byte, delimiter byte) bool {
+	var cells [][]byte
+	columns, even := 0, 0
+	for i, line := range lines {
+		cells = CutLoosely(cells[:0], line, delimiter)
+		if i == 0 {
+			columns = len(cells)
+		}
+		if len(cells) == columns {
+			even++
+		}
+	}
+	return columns > 1 && (even == len(lines) || 2*even >= len(lines) && !IsBlank(delimiter))
+}
+
+// CutLoosely appends the cells of a line, to guess by: quotes around cells are dropped, and no error is reported.
+func CutLoosely(cells [][]byte, line []byte, delimiter byte) [][]byte {
+	if delimiter == ' ' || bytes.IndexByte(line, '"') < 0 {
+		return cutCells(cells, line, delimiter)
+	}
+	start, inQuotes := 0, false
+	for i, c := range line {
+		if c == '"' {
+			inQuotes = !inQuotes
+		} else if c == delimiter && !inQuotes {
+			cells = append(cells, bytes.Trim(line[start:i], `"`))
+			start = i + 1
+		}
+	}
+	return append(cells, bytes.Trim(line[start:], `"`))
+}
+
+// GuessHeader says whether the first line names the columns: it holds no numbers, and either a known name (or one of
+// wanted), or the second line has numbers.
+func GuessHeader(lines [][]byte, delimiter byte, wanted []string) bool {
+	first := CutLoosely(nil, lines[0], delimiter)
+	if slices.ContainsFunc(first, IsNumber) {
+		return false
+	}
+	isWanted := func(cell []byte) bool {
+		return slices.ContainsFunc(wanted, func(w string) bool { return strings.EqualFold(w, string(TrimBlanks(cell))) })
+	}
+	if slices.ContainsFunc(first, isKnownName) || slices.ContainsFunc(first, isWanted) {
+		return true
+	}
+	return len(lines) > 1 && slices.ContainsFunc(CutLoosely(nil, lines[1], delimiter), IsNumber)
+}
+
+// describeColumns lists the columns for an error: their names, or the cells of the first row.
+func (r *Rows) describeColumns() string {
+	parts := make([]string, 0, len(r.Cells))
+	if r.Header != nil {
+		for _, h := range r.Header {
+			parts = append(parts, strconv.Quote(h))
+		}
+	} else {
+		for i, c := range r.Cells {
+			parts = append(parts, fmt.Sprintf("%d: %.40q", i+1, c))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Begin finds out the delimiter and whether there is a header, and reads the first row.
+func (r *Rows) Begin(opts params.Values) error {
+	head, err := r.Src.Head()
+	if err != nil {
+		return err
+	}
+	lines := WithoutBlankEnd(head.Lines)
+	if len(lines) == 0 || IsBinary(head.Bytes) {
+		return r.Src.Errorf("want rows of text, the first of at most %d bytes", HeadLen)
+	}
+	r.Delimiter = ','
+	if guess, ok := GuessDelimiter(lines); ok {
+		r.Delimiter = guess
+	}
+	for _, d := range Delimiters {
+		if d.Name == opts.Text("delimiter") {
+			r.Delimiter = d.Char
+		}
+	}
+	wanted := []string{opts.Text("key"), opts.Text("time"), opts.Text("size"), opts.Text("op")}
+	if tenant := opts.Text("tenant"); tenant != "" {
+		wanted = append(wanted, tenant)
+	}
+	if h := opts.Text("header"); h == "true" || (h == "auto" && GuessHeader(lines, r.Delimiter, wanted)) {
+		if len(lines) > 1 {
+			r.FirstRow = CutLoosely(nil, bytes.Clone(lines[1]), r.Delimiter)
+		}
+		return r.ReadHeader()
+	}
+	r.FirstRow = CutLoosely(nil, bytes.Clone(lines[0]), r.Delimiter)
+	return r.Next()
+}
+
+// mostCandidates is how many columns that are not read are remembered, as one of them may be the key.
+const mostCandidates = 50

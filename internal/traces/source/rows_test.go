@@ -1,0 +1,64 @@
+package source
+
+import (
+	"encoding/csv"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// TestRowsAgreeWithEncodingCSV: a line is cut, or refused, as package encoding/csv does it.
+func TestRowsAgreeWithEncodingCSV(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		line := rapid.StringOfN(rapid.SampledFrom([]rune(`ab",`)), 1, 12, -1).Draw(t, "line")
+		reference := csv.NewReader(strings.NewReader(line))
+		want, wantErr := reference.Read()
+
+		in := &File{Label: "test", r: strings.NewReader(line)}
+		src, err := New(in, "test", "test", in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows := Rows{Src: src, Delimiter: ','}
+		err = rows.Next()
+		if (err == nil) != (wantErr == nil) {
+			t.Fatalf("%q: error %v, encoding/csv says %v", line, err, wantErr)
+		}
+		if err != nil {
+			return
+		}
+		var got []string
+		for _, cell := range rows.Cells {
+			got = append(got, string(cell))
+		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("%q: cells %q, encoding/csv says %q", line, got, want)
+		}
+	})
+}
+
+// TestParseNumbersAgreesWithWords: the fast path gives what cutting and parsing word by word gives, or says no.
+func TestParseNumbersAgreesWithWords(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		line := []byte(rapid.StringOfN(rapid.SampledFrom([]rune("0123456789999 \t\tx")), 0, 60, -1).Draw(t, "line"))
+		var words [3][]byte
+		var want [3]uint64
+		ok := CutWords(line, words[:])
+		for i, word := range words {
+			var isNumber bool
+			want[i], isNumber = ParseDigits(word)
+			ok = ok && isNumber
+		}
+		var got [3]uint64
+		fast := ParseNumbers(line, got[:])
+		long := slices.ContainsFunc(words[:], func(w []byte) bool { return len(w) > 19 })
+		if fast != ok && !long {
+			t.Fatalf("%q: fast path says %v, words say %v", line, fast, ok)
+		}
+		if fast && got != want {
+			t.Fatalf("%q: %v, want %v", line, got, want)
+		}
+	})
+}

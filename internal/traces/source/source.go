@@ -1,0 +1,421 @@
+// Package source is what readers of trace formats stand on: a Source, which is the content of a file by lines, records,
+// rows of a table or values of JSON, and a Format, which says how a file is recognised and read.
+package source
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+
+	"github.com/cachesim/cachesim/internal/faults"
+	"github.com/cachesim/cachesim/internal/filestate"
+	"github.com/cachesim/cachesim/internal/interruptible"
+	"github.com/cachesim/cachesim/internal/memory"
+	"github.com/cachesim/cachesim/internal/traces/compress"
+)
+
+// MaxLine is the longest line that is read, in bytes, and the size of a Source's buffer.
+const MaxLine = 1 << 20
+
+// File is an opened file, or standard input, as its bytes lie on the disk.
+type File struct {
+	Path      string   // as the user wrote it
+	Label     string   // what errors call it
+	file      *os.File // nil for standard input that is not a file
+	r         io.Reader
+	Size      int64 // 0 where unknown
+	Opened    filestate.State
+	BytesRead atomic.Int64
+	closers   []func() error
+	Together  *Together
+	Budget    *memory.Budget
+	archive   *File  // that this is a member of; nil for a file of its own
+	Tenant    string // the column of tenants that is asked for; "" for none
+}
+
+// Member returns the input of a member of an archive. What is opened for it can be closed before the archive is.
+func (in *File) Member() *File {
+	return &File{Path: in.Path, Label: in.Label, Together: in.Together, Budget: in.Budget, archive: in, Tenant: in.Tenant}
+}
+
+// taken returns how many bytes of the file were read.
+func (in *File) taken() int64 {
+	if in.archive != nil {
+		return in.archive.taken()
+	}
+	return in.BytesRead.Load()
+}
+
+// OpenFile opens the file at path, or takes stdin (os.Stdin if nil) for "-". A pipe may wait for ever to be opened and
+// to be read: until ctx ends.
+func OpenFile(ctx context.Context, path string, stdin io.Reader) (*File, error) {
+	if path == "-" {
+		return standardInput(ctx, cmp.Or[io.Reader](stdin, os.Stdin)), nil
+	}
+	file, err := interruptible.Call(ctx, func() (*os.File, error) { return os.Open(path) })
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, withoutPath(err))
+	}
+	in := &File{Path: path, Label: path, file: file, r: file, closers: []func() error{file.Close}}
+	info, err := file.Stat()
+	switch {
+	case err != nil:
+		err = fmt.Errorf("%s: %w", path, withoutPath(err))
+	case info.IsDir():
+		err = fmt.Errorf("%s: is a directory; name the trace files in it", path)
+	case info.Mode().IsRegular():
+		in.Size, in.Opened = info.Size(), filestate.New(path, info)
+	default:
+		in.r = &pipe{ctx: ctx, r: file}
+	}
+	if err != nil {
+		in.Close()
+		return nil, err
+	}
+	return in, nil
+}
+
+// standardInput reads from stdin, which may be a file that the shell has opened.
+func standardInput(ctx context.Context, stdin io.Reader) *File {
+	in := &File{Path: "-", Label: "standard input", r: &pipe{ctx: ctx, r: stdin}}
+	if file, ok := stdin.(*os.File); ok {
+		in.Opened = filestate.OfOpen(in.Label, file)
+	}
+	return in
+}
+
+// pipe reads from a pipe or a terminal, where a read may wait for ever, until the context ends.
+type pipe struct {
+	ctx    context.Context
+	r      io.Reader
+	buffer [64 << 10]byte // of the read that may be left behind
+}
+
+// Read implements io.Reader. It must not be called again after the context ended.
+func (p *pipe) Read(b []byte) (int, error) {
+	buffer := p.buffer[:min(len(b), len(p.buffer))]
+	n, err := interruptible.Call(p.ctx, func() (int, error) { return p.r.Read(buffer) })
+	return copy(b, buffer[:n]), err
+}
+
+// withoutPath drops the operation and the path from an error of package os, so that messages name the file once.
+func withoutPath(err error) error {
+	var pathErr *os.PathError
+	if errors.As(err, &pathErr) {
+		return pathErr.Err
+	}
+	return err
+}
+
+// Read makes input a reader that counts what was read.
+func (in *File) Read(p []byte) (int, error) {
+	if err := faults.At(faults.Read, in.Path); err != nil {
+		return 0, err
+	}
+	n, err := in.r.Read(p)
+	in.BytesRead.Add(int64(n))
+	if err != nil && err != io.EOF {
+		err = withoutPath(err)
+	}
+	return n, err
+}
+
+// ReadAt reads from a regular file and counts what was read.
+func (in *File) ReadAt(p []byte, offset int64) (int, error) {
+	if err := faults.At(faults.Read, in.Path); err != nil {
+		return 0, err
+	}
+	n, err := in.file.ReadAt(p, offset)
+	in.BytesRead.Store(min(in.BytesRead.Load()+int64(n), in.Size))
+	return n, err
+}
+
+// OnClose adds what close does. What was added last is done first, as it may use what was opened before it.
+func (in *File) OnClose(release func() error) { in.closers = append(in.closers, release) }
+
+func (in *File) Close() error {
+	var errs []error
+	for _, release := range slices.Backward(in.closers) {
+		errs = append(errs, release())
+	}
+	in.closers = nil
+	return errors.Join(errs...)
+}
+
+// Source is what a Format reads from: the decompressed bytes of one file or of one member of a tar archive. It is read
+// either by lines (Line), by fixed records (Records), as a plain io.Reader, or at random (ReaderAt). All its errors
+// name the file.
+type Source struct {
+	In          *File
+	Place       string        // file, and member of an archive, that errors begin with
+	FormatName  string        // base name in lower case without endings of compressions
+	Compression string        // "" for none
+	held        *bytes.Reader // the content, where it is in memory
+	Reading     *Reading
+	buf         *bufio.Reader
+	LineNumber  int   // number of the line that Line returned last
+	offset      int64 // decompressed bytes that Records and Read returned
+}
+
+// New recognises the compression of r and returns its decompressed content, which must not be empty.
+func New(in *File, place, name string, r io.Reader) (*Source, error) {
+	d, err := compress.Decompress(in.OnClose, place, r)
+	if err != nil {
+		return nil, err
+	}
+	content := io.Reader(d)
+	// a pipe may be silent for ever, and then nothing could be closed
+	if d.Compression != "" && r == io.Reader(in) && in.Size > 0 {
+		ahead := newReadAhead(d)
+		in.OnClose(ahead.stop)
+		content = ahead
+	}
+	held, _ := r.(*bytes.Reader)
+	if d.Compression != "" {
+		held = nil
+	}
+	s := &Source{
+		In: in, held: held, Place: place, FormatName: StrippedName(name),
+		Compression: d.Compression, buf: bufio.NewReaderSize(content, MaxLine),
+	}
+	if _, err := s.buf.Peek(1); err == io.EOF {
+		return nil, fmt.Errorf("%s: the file is empty", place)
+	} else if err != nil {
+		return nil, err
+	}
+	return s, s.skipByteOrderMark()
+}
+
+// skipByteOrderMark drops the mark that some programs write in front of text in UTF-8.
+func (s *Source) skipByteOrderMark() error {
+	const mark = "\xef\xbb\xbf"
+	head, err := s.buf.Peek(1 << 10)
+	if err != nil && err != io.EOF {
+		return err
+	}
+	if bytes.HasPrefix(head, []byte(mark)) && !IsBinary(head) {
+		_, err = s.buf.Discard(len(mark))
+		return err
+	}
+	return nil
+}
+
+// StrippedName returns the base name of a path in lower case without endings of compressions and archives.
+func StrippedName(path string) string {
+	name := strings.ToLower(filepath.Base(path))
+	for {
+		switch ext := filepath.Ext(name); ext {
+		case ".gz", ".zst", ".zstd", ".xz", ".bz2", ".s2", ".sz", ".snappy", ".lz4", ".tar":
+			name = strings.TrimSuffix(name, ext)
+		default:
+			return name
+		}
+	}
+}
+
+// NextNumber gives the file or member its number among those that are read together, from 0 on in the order in which
+// they are opened. A format asks once.
+func (s *Source) NextNumber() int {
+	n := s.In.Together.numbered
+	s.In.Together.numbered++
+	return n
+}
+
+// Line returns the next line without its line break (LF or CRLF) and io.EOF after the last, which need not end with a
+// break. The slice is valid until the next call.
+func (s *Source) Line() ([]byte, error) {
+	line, err := s.buf.ReadSlice('\n')
+	if err != nil {
+		return s.lastLine(line, err)
+	}
+	s.LineNumber++
+	line = line[:len(line)-1]
+	if n := len(line); n > 0 && line[n-1] == '\r' {
+		line = line[:n-1]
+	}
+	return line, nil
+}
+
+// LongLine is Line for formats whose lines may be longer, up to most bytes.
+func (s *Source) LongLine(most int) ([]byte, error) {
+	var begun []byte
+	for {
+		part, err := s.buf.ReadSlice('\n')
+		if err == bufio.ErrBufferFull {
+			begun = append(begun, part...)
+			if err := s.checkLong(begun, part, most); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if err != nil && (err != io.EOF || len(begun)+len(part) == 0) {
+			return nil, err
+		}
+		s.LineNumber++
+		line := part
+		if begun != nil {
+			line = append(begun, part...)
+		}
+		return bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r")), nil
+	}
+}
+
+// checkLong refuses a line that is too long or no text, of which part was read last.
+func (s *Source) checkLong(begun, part []byte, most int) error {
+	_, controls := OddBytes(part)
+	mayHold := int(s.In.Budget.Part(valueShare, int64(most)))
+	if !controls && len(begun) <= mayHold {
+		return nil
+	}
+	s.LineNumber++
+	switch {
+	case controls:
+		return s.LineErrorf("control characters: this is not a text trace")
+	case mayHold < most:
+		return s.In.Budget.Refuse(0, fmt.Sprintf("%s: line %d: a line of more than %s", s.Place, s.LineNumber,
+			memory.Bytes(int64(mayHold))))
+	}
+	return s.LineErrorf("longer than %d bytes", most)
+}
+
+// lastLine handles a line that does not end with a line break.
+func (s *Source) lastLine(line []byte, err error) ([]byte, error) {
+	switch {
+	case err == bufio.ErrBufferFull:
+		s.LineNumber++
+		return nil, s.LineErrorf("longer than %d bytes; this is not a text trace", MaxLine)
+	case err != io.EOF:
+		return nil, err
+	case len(line) == 0:
+		return nil, io.EOF
+	}
+	s.LineNumber++
+	return bytes.TrimSuffix(line, []byte("\r")), nil
+}
+
+// LineErrorf returns an error about the line that Line returned last: "FILE: line 17: ...".
+func (s *Source) LineErrorf(format string, args ...any) error {
+	return fmt.Errorf("%s: line %d: %w", s.Place, s.LineNumber, fmt.Errorf(format, args...))
+}
+
+// Records returns whole records of size bytes each, at least one and as many as are at hand, and io.EOF at the end. A
+// rest that is shorter than a record is an error. The slice is valid until the next call.
+func (s *Source) Records(size int) ([]byte, error) {
+	if s.buf.Buffered() < size {
+		head, err := s.buf.Peek(size)
+		switch {
+		case err == io.EOF && len(head) == 0:
+			return nil, io.EOF
+		case err == io.EOF:
+			return nil, s.OffsetErrorf(s.offset, "the file is cut off within a record: want %d bytes, %d are left", size,
+				len(head))
+		case err != nil:
+			return nil, err
+		}
+	}
+	n := s.buf.Buffered()
+	n -= n % size
+	records, _ := s.buf.Peek(n)
+	s.buf.Discard(n)
+	s.offset += int64(n)
+	return records, nil
+}
+
+// Read reads decompressed bytes.
+func (s *Source) Read(p []byte) (int, error) {
+	n, err := s.buf.Read(p)
+	s.offset += int64(n)
+	return n, err
+}
+
+// Offset returns the number of decompressed bytes that Records and Read returned so far.
+func (s *Source) Offset() int64 { return s.offset }
+
+// Peek returns the next n bytes without consuming them, fewer with io.EOF where the input ends before; n is at most 1
+// MiB.
+func (s *Source) Peek(n int) ([]byte, error) { return s.buf.Peek(n) }
+
+// OffsetErrorf returns an error about the byte at offset of the decompressed content: "FILE: byte 2400: ...".
+func (s *Source) OffsetErrorf(offset int64, format string, args ...any) error {
+	return fmt.Errorf("%s: byte %d: %w", s.Place, offset, fmt.Errorf(format, args...))
+}
+
+// Errorf returns an error about the file as a whole: "FILE: ...".
+func (s *Source) Errorf(format string, args ...any) error {
+	return fmt.Errorf("%s: %w", s.Place, fmt.Errorf(format, args...))
+}
+
+// Size returns the size of the content in bytes if it lies uncompressed in a file, and 0 where that is unknown.
+func (s *Source) Size() int64 {
+	if s.isWholeFile() {
+		return s.In.Size
+	}
+	return 0
+}
+
+// isWholeFile says whether the content is a regular file as it lies on the disk.
+func (s *Source) isWholeFile() bool {
+	return s.Compression == "" && s.Place == s.In.Label && s.In.file != nil && s.In.Size > 0
+}
+
+// ReaderAt gives random access to the content and its length. Compressed input, archives and pipes are copied to a
+// temporary file that Close removes. Nothing may have been consumed before.
+func (s *Source) ReaderAt() (io.ReaderAt, int64, error) {
+	if s.isWholeFile() {
+		return s.In, s.In.Size, nil
+	}
+	if s.held != nil {
+		return s.held, s.held.Size(), nil
+	}
+	return s.copyToFile()
+}
+
+// OnlyBlankLines returns io.EOF if nothing but blank lines follow, and an error at the first other line.
+func (s *Source) OnlyBlankLines() error {
+	blank := s.LineNumber
+	for {
+		line, err := s.Line()
+		if err != nil {
+			return err
+		}
+		if len(line) > 0 {
+			s.LineNumber = blank
+			return s.LineErrorf("no key: blank lines may only end the file")
+		}
+	}
+}
+
+const tarBlock = 512
+
+// IsTar says whether the content is a tar archive: its first block has the checksum of a header (POSIX.1-1988, ustar).
+func (s *Source) IsTar() bool {
+	head, err := s.Peek(tarBlock)
+	if err != nil || head[0] == 0 {
+		return false
+	}
+	field := bytes.Trim(head[148:156], " \x00")
+	want, err := strconv.ParseInt(string(field), 8, 64)
+	if err != nil {
+		return false
+	}
+	sum := int64(8 * ' ') // the checksum field counts as spaces
+	for i, b := range head {
+		if i < 148 || i >= 156 {
+			sum += int64(b)
+		}
+	}
+	return sum == want
+}
+
+// Uncounted gives access to a regular file that counts as no progress.
+func (in *File) Uncounted() io.ReaderAt { return in.file }

@@ -1,0 +1,181 @@
+package stream
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"hash/maphash"
+	"math/bits"
+	"math/rand/v2"
+)
+
+// MaxCount bounds the requests and the objects of a trace, so that a number plus one fits a uint32.
+const MaxCount = 1<<32 - 2
+
+// Numbering gives keys dense numbers 0, 1, 2, ... in order of first appearance. Keys are compared in full, never by
+// hash alone. Its hashes are seeded anew each time, so that no file can be written to make them collide; the numbers do
+// not depend on them.
+type Numbering struct {
+	seed     uint64
+	textSeed maphash.Seed
+	numeric  hashIndex
+	text     hashIndex
+	Keys     []uint64 // per number: the numeric key, or the offset of a text key in arena
+	arena    []byte   // text keys, each after its length
+	isText   Bitset   // per number
+	limit    int      // most numbers to give
+	Full     bool     // a further key found no number; it was given 0
+}
+
+func NewNumbering() *Numbering {
+	return &Numbering{
+		seed:     rand.Uint64(),
+		textSeed: maphash.MakeSeed(),
+		numeric:  newHashIndex(),
+		text:     newHashIndex(),
+		limit:    MaxCount,
+	}
+}
+
+// Len returns how many numbers were given.
+func (n *Numbering) Len() int { return len(n.Keys) }
+
+// OfRecord returns the number of a record's key.
+func (n *Numbering) OfRecord(rec *Record) uint32 {
+	if rec.Text != nil {
+		return n.OfText(rec.Text)
+	}
+	return n.OfNumber(rec.Num)
+}
+
+// OfNumber returns the number of a numeric key.
+func (n *Numbering) OfNumber(key uint64) uint32 {
+	hi, lo := bits.Mul64(key^n.seed, 0x9e3779b97f4a7c15)
+	tag := (hi ^ lo) >> 32
+	for i := n.numeric.home(tag); ; i = n.numeric.after(i) {
+		slot := n.numeric.slots[i]
+		if slot == 0 {
+			return n.add(&n.numeric, i, tag, key)
+		}
+		if slot>>32 == tag && n.Keys[uint32(slot)-1] == key {
+			return uint32(slot) - 1
+		}
+	}
+}
+
+// OfText returns the number of a text key. It keeps a copy of a new key.
+func (n *Numbering) OfText(key []byte) uint32 {
+	tag := maphash.Bytes(n.textSeed, key) >> 32
+	for i := n.text.home(tag); ; i = n.text.after(i) {
+		slot := n.text.slots[i]
+		if slot == 0 {
+			return n.addText(i, tag, key)
+		}
+		if slot>>32 == tag && bytes.Equal(n.textAt(uint32(slot)-1), key) {
+			return uint32(slot) - 1
+		}
+	}
+}
+
+func (n *Numbering) addText(slot int, tag uint64, key []byte) uint32 {
+	known := len(n.Keys)
+	number := n.add(&n.text, slot, tag, uint64(len(n.arena)))
+	if len(n.Keys) > known {
+		n.arena = append(binary.AppendUvarint(n.arena, uint64(len(key))), key...)
+		n.isText.Set(int(number))
+	}
+	return number
+}
+
+// add gives the next number to a key that belongs into an empty slot of the index.
+func (n *Numbering) add(index *hashIndex, slot int, tag, key uint64) uint32 {
+	if len(n.Keys) >= n.limit {
+		n.Full = true
+		return 0
+	}
+	n.Keys = append(n.Keys, key)
+	index.fill(slot, tag<<32|uint64(len(n.Keys)))
+	return uint32(len(n.Keys) - 1)
+}
+
+// textAt returns the text of a number that belongs to a text key.
+func (n *Numbering) textAt(number uint32) []byte {
+	entry := n.arena[n.Keys[number]:]
+	length, width := binary.Uvarint(entry)
+	return entry[width : width+int(length)]
+}
+
+// Key returns the key that has a number.
+func (n *Numbering) Key(number uint32) Key {
+	if n.isText.Has(int(number)) {
+		return Key{Text: string(n.textAt(number))}
+	}
+	return Key{Num: n.Keys[number]}
+}
+
+// AllKeys returns the keys of all numbers.
+func (n *Numbering) AllKeys() []Key {
+	keys := make([]Key, n.Len())
+	for i := range keys {
+		keys[i] = n.Key(uint32(i))
+	}
+	return keys
+}
+
+// hashIndex is a hash table with open addressing and linear probing. A slot is one word: the tag, which is the upper
+// half of the key's hash, and the key's number plus one; 0 is an empty slot. The home of a key is given by the upper
+// bits of its tag, so growing copies the slots in order and looks at no key.
+type hashIndex struct {
+	slots []uint64
+	shift int // home = tag >> shift
+	used  int
+}
+
+func newHashIndex() hashIndex { return hashIndex{slots: make([]uint64, 1<<8), shift: 32 - 8} }
+
+func (x *hashIndex) home(tag uint64) int { return int(tag >> x.shift) }
+func (x *hashIndex) after(i int) int     { return (i + 1) & (len(x.slots) - 1) }
+
+// fill puts a new entry into an empty slot and keeps at least a quarter of the slots empty.
+func (x *hashIndex) fill(slot int, entry uint64) {
+	x.slots[slot] = entry
+	x.used++
+	if x.used > len(x.slots)/4*3 && x.shift > 0 {
+		x.grow()
+	}
+}
+
+func (x *hashIndex) grow() {
+	old := x.slots
+	x.slots = make([]uint64, 2*len(old))
+	x.shift--
+	for _, entry := range old {
+		if entry == 0 {
+			continue
+		}
+		i := x.home(entry >> 32)
+		for x.slots[i] != 0 {
+			i = x.after(i)
+		}
+		x.slots[i] = entry
+	}
+}
+
+// Bitset is a set of small integers.
+type Bitset []uint64
+
+func (b *Bitset) Set(i int) {
+	for len(*b) <= i/64 {
+		*b = append(*b, 0)
+	}
+	(*b)[i/64] |= 1 << (i % 64)
+}
+
+func (b Bitset) Has(i int) bool { return i/64 < len(b) && b[i/64]>>(i%64)&1 != 0 }
+
+var (
+	ErrTooManyObjects = fmt.Errorf("more than %d different keys, the most that a trace can have: use --sample or "+
+		"--limit", MaxCount)
+	ErrTooManyRequests = fmt.Errorf("more than %d requests, the most that a trace can have: use --sample or --limit",
+		MaxCount)
+)

@@ -1,0 +1,95 @@
+package stream
+
+import (
+	"math"
+	"strconv"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/cachesim/cachesim/internal/random"
+)
+
+func TestNumberingEqualsMap(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		count := rapid.IntRange(0, 2000).Draw(t, "count") // drawn first: rapid's slices of open length have about 6 elements
+		keys := rapid.SliceOfN(rapid.Custom(drawKey), count, count).Draw(t, "keys")
+		n := NewNumbering()
+		want := map[Key]uint32{}
+		for _, key := range keys {
+			rec := Record{Num: key.Num}
+			if key.Text != "" {
+				rec.Text = []byte(key.Text)
+			}
+			if _, known := want[key]; !known {
+				want[key] = uint32(len(want))
+			}
+			if got := n.OfRecord(&rec); got != want[key] {
+				t.Fatalf("key %v: got %d, want %d", key, got, want[key])
+			}
+		}
+		if n.Len() != len(want) {
+			t.Fatalf("%d numbers given, want %d", n.Len(), len(want))
+		}
+		for i, key := range n.AllKeys() {
+			if want[key] != uint32(i) {
+				t.Fatalf("number %d has the key %v", i, key)
+			}
+		}
+	})
+}
+
+func drawKey(t *rapid.T) Key {
+	num := rapid.OneOf(rapid.Uint64Range(0, 300), rapid.Uint64Range(math.MaxUint64-3, math.MaxUint64),
+		rapid.Uint64()).Draw(t, "num")
+	if rapid.Bool().Draw(t, "text") {
+		return Key{Text: "k" + strconv.FormatUint(num, 10)}
+	}
+	return Key{Num: num}
+}
+
+// TestNumberingGrows gives keys that lie regularly, as real ones do, through many growths of the table.
+func TestNumberingGrows(t *testing.T) {
+	const count = 300_000
+	for _, stride := range []uint64{1, 4096, 1 << 40, 0x9e3779b97f4a7c15} {
+		n := NewNumbering()
+		for round := range 2 {
+			for i := range uint64(count) {
+				if got := n.OfNumber(i * stride); got != uint32(i) {
+					t.Fatalf("stride %d, round %d: key %d got number %d", stride, round, i, got)
+				}
+			}
+		}
+	}
+}
+
+func TestNumberingRefusesTooMdrawKeys(t *testing.T) {
+	n := NewNumbering()
+	n.limit = 2
+	for _, key := range []uint64{7, 8, 7, 8} {
+		if n.OfNumber(key); n.Full {
+			t.Fatal("full too early")
+		}
+	}
+	if n.OfText([]byte("x")); !n.Full {
+		t.Error("a third key found room for a text")
+	}
+	if n.Full = false; n.OfNumber(9) != 0 || !n.Full {
+		t.Error("a third key found room for a number")
+	}
+}
+
+func BenchmarkNumbering(b *testing.B) {
+	const objects = 1 << 20
+	for name, key := range map[string]func(i uint64) uint64{
+		"sequential": func(i uint64) uint64 { return i },
+		"scattered":  random.Scramble,
+	} {
+		b.Run(name, func(b *testing.B) {
+			n := NewNumbering()
+			for i := range uint64(b.N) {
+				n.OfNumber(key(i * 0x2545f491 % objects))
+			}
+		})
+	}
+}

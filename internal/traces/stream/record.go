@@ -1,0 +1,133 @@
+// Package stream says what the requests of a trace are while they are read and written, one after another: a Record
+// with a key, and what its Kind of workload knows of it.
+package stream
+
+import "strconv"
+
+// Op is what a request does.
+type Op uint8
+
+const (
+	OpUnknown Op = iota
+	OpRead       // get, read, pread
+	OpWrite      // set, write, put
+	OpDelete
+)
+
+// String returns the word that stands for o in text formats, "" for OpUnknown.
+func (o Op) String() string {
+	switch o {
+	case OpRead:
+		return "read"
+	case OpWrite:
+		return "write"
+	case OpDelete:
+		return "delete"
+	}
+	return ""
+}
+
+// Key is the name of an object in a trace file: a number, or text that is not a canonical decimal number.
+// "7" and "7.0" are the number 7; "007" and "+7" are text, so that different spellings stay different objects.
+type Key struct {
+	Num  uint64
+	Text string // "" for a number
+}
+
+// String returns the key as it stands in a text file.
+func (k Key) String() string {
+	if k.Text != "" {
+		return k.Text
+	}
+	return strconv.FormatUint(k.Num, 10)
+}
+
+// Record is one request as a file states it.
+type Record struct {
+	Time int64 // nanoseconds, never negative; 0 where the format has none
+	Size int64 // bytes, never negative; 0 where the format has none
+	Num  uint64
+	Text []byte // key text, nil for a numeric key; valid until the next call of Read
+	Op   Op
+
+	Tenant []byte // only where Fields.Tenant, and valid until the next call of Read
+
+	Begins bool  // the request begins a group: see Trace.Groups
+	Extra  Extra // what is known of it by Fields.Kind; nil of a plain object. Valid until the next call of Read
+}
+
+// Reader streams the records of one trace. Read fills rec and returns io.EOF after the last record. Every other error
+// names file, line or byte offset and what was expected, and ends the stream.
+type Reader interface {
+	Read(rec *Record) error
+}
+
+// Fields says what the records of a reader carry.
+type Fields struct {
+	Time, Size, Op bool
+
+	Tenant bool // requests name their tenants
+	Groups bool // requests come in groups, so that Record.Begins says something
+	Kind   Kind // of the requests, of which Record.Extra says more; nil: plain objects
+
+	// Counted says that the file has no clock and that time counts requests: Scan and Load make Record.Time the number of
+	// the request among all that are read, from 0, in seconds.
+	Counted bool
+}
+
+// SetKey sets the key of rec to the number that text is, or to text itself, which must stay valid until the next Read.
+// A whole number is one also where it is written with a fraction of zeros, as pandas writes all integers of a column in
+// which some are missing.
+func (rec *Record) SetKey(text []byte) {
+	var ok bool
+	if rec.Num, ok = ParseNumber(text); !ok {
+		rec.Num, ok = ParseNumber(WithoutZeroFraction(text))
+	}
+	if ok {
+		rec.Text = nil
+	} else {
+		rec.Text = text
+	}
+}
+
+// ParseNumber reads a canonical decimal number: only digits, no leading zero, below 2^64.
+func ParseNumber(text []byte) (uint64, bool) {
+	if len(text) == 0 || len(text) > 20 || (text[0] == '0' && len(text) > 1) {
+		return 0, false
+	}
+	if len(text) == 20 {
+		return parseLongNumber(text)
+	}
+	var n uint64
+	for _, c := range text {
+		digit := c - '0'
+		if digit > 9 {
+			return 0, false
+		}
+		n = n*10 + uint64(digit)
+	}
+	return n, true
+}
+
+// parseLongNumber reads one of 20 digits, which may be 2^64 or more.
+func parseLongNumber(text []byte) (uint64, bool) {
+	n, ok := ParseNumber(text[:19])
+	digit := uint64(text[19] - '0')
+	const limit = 1<<64 - 1
+	if !ok || digit > 9 || n > (limit-digit)/10 {
+		return 0, false
+	}
+	return n*10 + digit, true
+}
+
+// WithoutZeroFraction returns "5" of "5.0", and any other text as it is.
+func WithoutZeroFraction(text []byte) []byte {
+	end := len(text)
+	for end > 0 && text[end-1] == '0' {
+		end--
+	}
+	if end > 1 && end < len(text) && text[end-1] == '.' {
+		return text[:end-1]
+	}
+	return text
+}
