@@ -87,7 +87,7 @@ func (m *Members) add(o policies.Object) (number uint32) {
 // keeps to these, and so does one that cannot grow: its pool has no members and takes memory by all c.Objects.
 func NewMemberPool(spec policies.Spec, c policies.Config, members *Members) (*Pool, error) {
 	few := c
-	few.Objects = fewestMembers
+	few.Objects, few.Grows = fewestMembers, true
 	if c.Predictor != nil {
 		few.Predictor = predict.Renumber(c.Predictor, members.Object)
 	}

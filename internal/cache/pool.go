@@ -27,6 +27,9 @@ type Pool struct {
 
 	evictions int64
 	oversized int64
+
+	pos  int   // of the last request
+	time int64 // of the last request
 }
 
 // Observer is told what happens in a pool, after the pool and its policy have noted it. Objects go by their numbers in
@@ -102,6 +105,7 @@ func (p *Pool) residentMember(o policies.Object) bool {
 // Request serves a request of the trace: a resident object hits, any other is loaded, unless it is larger than the
 // capacity or the policy refuses it.
 func (p *Pool) Request(r policies.Request) (hit bool) {
+	p.pos, p.time = r.Pos, r.Time
 	if !p.plain {
 		r = p.prepare(r)
 	}
@@ -117,7 +121,7 @@ func (p *Pool) Request(r policies.Request) (hit bool) {
 }
 
 // Load makes an object resident without a request of the trace; r.Reason says why, and r.Pos and r.Time are those of
-// the request that the trace has come to. It reports whether it did: not if the object is resident already, is larger
+// the last request that was served. It reports whether it did: not if the object is resident already, is larger
 // than the capacity, or is refused by the policy.
 func (p *Pool) Load(r policies.Request) (loaded bool) {
 	if !p.plain {
@@ -166,8 +170,9 @@ func (p *Pool) Resize(capacity int64) {
 		resizer.Resize(max(capacity, 1))
 	}
 	for p.used > p.capacity {
-		p.leave(p.policy.Victim(policies.Request{Object: policies.NoObject, Query: policies.NoObject,
-			Reason: policies.Shrink}), Shrunk)
+		p.leave(p.policy.Victim(policies.Request{
+			Object: policies.NoObject, Query: policies.NoObject, Pos: p.pos, Time: p.time, Reason: policies.Shrink,
+		}), Shrunk)
 	}
 }
 

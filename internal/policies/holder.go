@@ -5,9 +5,9 @@ package policies
 // Holds for it through Config.Holds. Then an object is held from its Insert until Release, and again from Hold until
 // the next Release. Victim chooses among the objects that are not held and is called only while there is one. Hit comes
 // only to objects that are held; Remove only to others, which leave because the last victim does. Positions still grow
-// from request to request.
+// from request to request. Such a cache does not load what was not asked for.
 //
-// Every other policy works in such caches too: see package sim.
+// Every other policy works in such caches too: see package cache.
 type Holder interface {
 	Policy
 	// Hold says that o, which is resident and not held, may not leave.

@@ -1,5 +1,5 @@
 // Package policies holds the replacement policies and the registry that names them. A policy chooses which resident
-// object leaves; it does not know what a hit is, which is the cache's part (package sim).
+// object leaves; it does not know what a hit is, which is the cache's part (package cache).
 //
 // To add a policy, write one file with its type and its Entry, and add the Entry to the table in registry.go; one of a
 // system with a folder of its own is registered there. It then appears in `cachesim policies`, in the shared test suite
@@ -79,7 +79,7 @@ type Policy interface {
 // UnitReplayer is the batch path: an exact-match cache whose capacity counts objects hands over whole runs of requests,
 // so that a policy's own methods inline into its own loop. first is the position of objects[0] in the trace.
 // It returns how many requests hit and how many objects were evicted. The answers equal those of the one-by-one calls;
-// one test in package sim holds every policy to that. One value of a policy is driven either way, never both.
+// one test of the suite holds every policy to that. One value of a policy is driven either way, never both.
 type UnitReplayer interface {
 	Policy
 	ReplayUnit(objects []Object, first int) (hits, evictions int)

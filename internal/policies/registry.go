@@ -167,7 +167,7 @@ var registry = []Entry{
 }
 
 // Register adds entries to the registry. Packages of policies below this one call it when the program starts, each
-// once; package sim imports them.
+// once; package all imports them.
 func Register(entries ...Entry) {
 	for _, e := range entries {
 		if _, ok := Find(e.Name); ok {

@@ -17,7 +17,7 @@ func TestLRUInOnePassEqualsReplay(t *testing.T) {
 		for seed := range uint64(10) {
 			tr := policytest.Trace(seed, 3000, 100)
 			if bytes && seed == 9 {
-				changeSizes(tr)
+				policytest.ChangeSizes(tr)
 			}
 			var capacities []capacity.Capacity
 			for _, c := range []int64{500, 1, 7, 21, 60, 100, 180, 2000} {
@@ -96,7 +96,7 @@ func TestLRUStackEqualsLRU(t *testing.T) {
 		tr := policytest.Trace(seed, 2000, 100)
 		bytes, warmup := seed%2 == 0, 0
 		if seed%4 == 0 {
-			changeSizes(tr)
+			policytest.ChangeSizes(tr)
 		}
 		if seed%3 == 0 {
 			tr.Starts = []int{0, 500, 501, 1700}

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -60,45 +61,48 @@ func NextUse(t *traces.Trace) []uint32 {
 // Build returns a policy with its default parameters for t. It fails tb where that is refused.
 func Build(tb testing.TB, e policies.Entry, t *traces.Trace, capacity int64, unit bool) policies.Policy {
 	tb.Helper()
-	p, err := e.New(Config(tb, e, t, capacity, unit))
+	p, err := e.New(ConfigOf(tb, e, t, capacity, unit))
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return p
 }
 
-// Config returns what a policy with its default parameters is built from for t.
-func Config(tb testing.TB, e policies.Entry, t *traces.Trace, capacity int64, unit bool) policies.Config {
+// ConfigOf returns what Build makes a policy from. Its predictor is wrong in every third answer.
+func ConfigOf(tb testing.TB, e policies.Entry, t *traces.Trace, capacity int64, unit bool) policies.Config {
 	tb.Helper()
-	spec, err := policies.ParseSpec(e.Name)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	cfg := policies.Config{
-		Capacity: capacity, Unit: unit, Objects: t.NumObjects, Requests: len(t.Objects), Seed: 7, Params: spec.Params,
+	c := policies.Config{
+		Capacity: capacity, Unit: unit, Objects: t.NumObjects, Requests: len(t.Objects), Seed: 7,
+		Params: params.Defaults(e.Params),
 	}
 	if e.Kind == policies.Offline {
-		cfg.NextUse, cfg.Sequence = NextUse(t), t.Objects
+		c.NextUse, c.Sequence = NextUse(t), t.Objects
 	}
 	if e.Predicts {
-		cfg.Predictor = Noisy(tb, t, capacity)
+		c.Predictor = Noisy(tb, t, capacity)
 	}
 	if e.Relates {
-		cfg.Relations = &policies.Relations{HitFrom: 2 /* no two objects are that similar */}
+		c.Relations = &policies.Relations{HitFrom: 2 /* no two objects are that similar */}
 	}
-	return cfg
+	return c
 }
 
 // Noisy returns a predictor of which every third answer is wrong, for a cache of that capacity.
 func Noisy(tb testing.TB, t *traces.Trace, capacity int64) predict.Predictor {
 	tb.Helper()
-	spec, err := predict.Parse("noisy(p=0.3)")
+	return Predictor(tb, "noisy(p=0.3)", t, capacity, 7)
+}
+
+// Predictor returns a predictor that knows the future, with noise or not, for a cache of that capacity.
+func Predictor(tb testing.TB, text string, t *traces.Trace, capacity int64, seed uint64) predict.Predictor {
+	tb.Helper()
+	spec, err := predict.Parse(text)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	next := NextUse(t)
 	p, err := spec.Entry.New(predict.Config{
-		Objects: t.Objects, Count: t.NumObjects, NextUse: next, Times: t.Times, Seed: 7, Params: spec.Params,
+		Objects: t.Objects, Count: t.NumObjects, NextUse: next, Times: t.Times, Seed: seed, Params: spec.Params,
 		OptEvicts: func() []bool { return policies.OptEvicts(t.Objects, t.NumObjects, next, capacity) },
 	})
 	if err != nil {
@@ -162,4 +166,14 @@ func RandomPrompts(rng *rand.Rand, n, length, letters int) *traces.Trace {
 		texts[i] = string(text)
 	}
 	return Prompts(16, texts...)
+}
+
+// ChangeSizes lets the objects of t change their sizes from request to request.
+func ChangeSizes(t *traces.Trace) {
+	t.RequestSizes = make([]int64, len(t.Objects))
+	seen := make([]int64, t.NumObjects)
+	for i, o := range t.Objects {
+		t.RequestSizes[i] = t.ObjectSizes[o] + seen[o]*int64(i)%5
+		seen[o] = 1
+	}
 }

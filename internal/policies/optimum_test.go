@@ -1,4 +1,4 @@
-package sim
+package policies_test
 
 import (
 	"testing"
@@ -29,10 +29,7 @@ func entry(tb testing.TB, name string) policies.Entry {
 func missesOf(tb testing.TB, name string, t *traces.Trace, capacity int64, unit bool) int {
 	tb.Helper()
 	c := cache.NewExact(policytest.Build(tb, entry(tb, name), t, capacity, unit), capacity, t.NumObjects)
-	n, err := Replay(tb.Context(), t, c, ReplayOptions{Bytes: !unit})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	n := serve(t, c, !unit, 0)
 	return int(n.Misses())
 }
 
@@ -40,10 +37,7 @@ func missesOf(tb testing.TB, name string, t *traces.Trace, capacity int64, unit 
 func batchMissesOf(tb testing.TB, name string, t *traces.Trace, capacity int64) int {
 	tb.Helper()
 	p := policytest.Build(tb, entry(tb, name), t, capacity, true).(policies.UnitReplayer)
-	n, err := Replay(tb.Context(), t, cache.NewBatchExact(p), ReplayOptions{})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	n := serve(t, cache.NewBatchExact(p), false, 0)
 	return int(n.Misses())
 }
 
@@ -207,7 +201,7 @@ func TestSuiteNeverBeatsLowerBoundInBytes(t *testing.T) {
 		for seed := range uint64(30) {
 			tr := policytest.Trace(seed, 2000, 30+int(seed)*10)
 			if seed%3 == 0 {
-				changeSizes(tr)
+				policytest.ChangeSizes(tr)
 			}
 			capacity := 1 + int64(seed*seed*seed)%997
 			if e.Unbounded {
@@ -222,24 +216,11 @@ func TestSuiteNeverBeatsLowerBoundInBytes(t *testing.T) {
 					t.Fatal(err)
 				}
 				c := cache.NewExact(policytest.Build(t, e, tr, capacity, false), capacity, tr.NumObjects)
-				n, err := Replay(t.Context(), tr, c, ReplayOptions{Bytes: true, Warmup: warmup})
-				if err != nil {
-					t.Fatal(err)
-				}
+				n := serve(tr, c, true, warmup)
 				if float64(n.Misses()) < lower {
 					t.Fatalf("seed %d, capacity %d, warm-up %d: %d misses, the bound is %v", seed, capacity, warmup, n.Misses(), lower)
 				}
 			}
 		}
 	})
-}
-
-// changeSizes lets the objects of t change their sizes from request to request.
-func changeSizes(t *traces.Trace) {
-	t.RequestSizes = make([]int64, len(t.Objects))
-	seen := make([]int64, t.NumObjects)
-	for i, o := range t.Objects {
-		t.RequestSizes[i] = t.ObjectSizes[o] + seen[o]*int64(i)%5
-		seen[o] = 1
-	}
 }

@@ -1,4 +1,4 @@
-package sim
+package policies_test
 
 import (
 	"fmt"
@@ -6,25 +6,19 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/cache"
-	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/policies"
+	_ "github.com/cachesim/cachesim/internal/policies/all"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
-	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
-// cellOf is a cell on the exact cache.
-func cellOf(t *testing.T, policy string, size capacity.Capacity, seed uint64) Cell {
-	t.Helper()
-	c := Cell{Parts: Parts{Policy: specs(t, policy)[0], Cache: cache.ExactSpec()}, Capacity: size, Seed: seed}
-	if c.Policy.Entry.Predicts {
-		spec, err := predict.Parse("noisy(p=0.3)")
-		if err != nil {
-			t.Fatal(err)
-		}
-		c.Predictor = &spec
-	}
-	return c
+// serve serves a trace and returns what happened after the warm-up.
+func serve(tr *traces.Trace, c cache.Cache, bytes bool, warmup int) (n cache.Counts) {
+	sizes := make([]int64, len(tr.Objects))
+	var warm cache.Counts
+	c.Serve(cache.WindowOf(tr, 0, warmup, bytes, sizes), &warm)
+	c.Serve(cache.WindowOf(tr, warmup, len(tr.Objects), bytes, sizes), &n)
+	return n
 }
 
 // checkedServe serves one request at a time and fails where the cache is ever above its capacity.
@@ -118,26 +112,23 @@ func TestSuiteSaysWhatDependsOnTheSeed(t *testing.T) {
 	for _, bytes := range []bool{false, true} {
 		policytest.ForEach(t, bytes, func(t *testing.T, e policies.Entry) {
 			tr := policytest.Trace(5, 20000, 500)
-			size := capacity.Capacity{Amount: 400, Simulated: 400, Bytes: bytes} // above the number of objects that policies sample
+			size := int64(400) // above the number of objects that policies sample
 			if bytes {
-				size = capacity.Capacity{Amount: 1500, Simulated: 1500, Bytes: bytes}
+				size = 1500
 			}
-			r := NewReplayer(tr, ReplayerOptions{})
+			size = policytest.CapacityFor(e, size)
 			outcomes := map[cache.Counts]bool{}
 			for seed := range uint64(6) {
-				c := cellOf(t, e.Name, size, seed)
-				if c.Predictor != nil { // wrong for every seed, so that policies fall back on chance
-					wrong, err := predict.Parse("noisy(p=1)")
-					if err != nil {
-						t.Fatal(err)
-					}
-					c.Predictor = &wrong
+				c := policytest.ConfigOf(t, e, tr, size, !bytes)
+				c.Seed = seed
+				if e.Predicts { // wrong for every seed, so that policies fall back on chance
+					c.Predictor = policytest.Predictor(t, "noisy(p=1)", tr, size, seed)
 				}
-				out, err := r.replayOne(t.Context(), c)
+				p, err := e.New(c)
 				if err != nil {
 					t.Fatal(err)
 				}
-				outcomes[out[0].counts] = true
+				outcomes[serve(tr, cache.NewExact(p, size, tr.NumObjects), bytes, 0)] = true
 			}
 			if e.Random != (len(outcomes) > 1) {
 				t.Errorf("%d outcomes of 6 seeds, though Random is %t", len(outcomes), e.Random)
