@@ -1,6 +1,5 @@
-// Package sim replays traces through caches and turns what happened into records. A cache decides what a hit is and how
-// full it is, a policy (package policies) decides who leaves; Replay drives the two over a trace, and Run does so for
-// many policies and capacities on all cores.
+// Package cache holds the caches: what a hit is, what may leave and how full a cache is. Each is built on pools, which
+// hold what is resident under one policy; the policy decides who leaves.
 package cache
 
 import (

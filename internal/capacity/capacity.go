@@ -1,3 +1,5 @@
+// Package capacity reads capacities as users write them: objects, bytes, shares, lists and ranges. Resolve turns them
+// into numbers for a trace.
 package capacity
 
 import (

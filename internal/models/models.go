@@ -1,3 +1,5 @@
+// Package models says what time requests take: models of batches of embedding lookups and of prompts to a language
+// model. Each replays a trace through a cache on a virtual clock; the folders below it hold what a model computes.
 package models
 
 import (

@@ -1,3 +1,5 @@
+// Package sim replays traces through caches and turns what happened into records. A Replayer replays the cells of one
+// trace: each a policy in a cache at a capacity, held against the optimum that plays by the same rules.
 package sim
 
 import (

@@ -1,0 +1,227 @@
+package series
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/format"
+
+	"github.com/cachesim/cachesim/internal/atomicfile"
+	"github.com/cachesim/cachesim/internal/faults"
+	"github.com/cachesim/cachesim/internal/filestate"
+	"github.com/cachesim/cachesim/internal/jsonlines"
+)
+
+// Names of the files that Write makes in a folder.
+const (
+	jsonName    = "series.jsonl"
+	parquetName = "series.parquet"
+)
+
+// FileNames returns the names of the files that Write makes.
+func FileNames() []string { return []string{jsonName, parquetName} }
+
+// Write writes rows as series.jsonl and series.parquet into dir, which is created if missing. Without rows it takes
+// away those that an earlier run left there. After an error neither has changed, unless renaming one of them itself
+// failed.
+func Write(dir string, rows []Row) error {
+	if len(rows) == 0 {
+		return remove(dir)
+	}
+	if err := atomicfile.MakeFolder(dir); err != nil {
+		return err
+	}
+	for i := range rows {
+		if err := rows[i].check(); err != nil {
+			return fmt.Errorf("row %d of the series: %w", i+1, err)
+		}
+	}
+	var files []*atomicfile.File
+	for _, out := range []struct {
+		name   string
+		encode func(io.Writer, []Row) error
+	}{{jsonName, jsonlines.Write[Row]}, {parquetName, encodeParquet}} {
+		f, err := atomicfile.CreateIn(dir, out.name)
+		if err != nil {
+			return err
+		}
+		defer f.Abort()
+		buffer := bufio.NewWriter(f)
+		if err := out.encode(buffer, rows); err != nil {
+			return err
+		}
+		if err := buffer.Flush(); err != nil {
+			return err
+		}
+		files = append(files, f)
+	}
+	for _, f := range files {
+		if err := f.Commit(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func remove(dir string) error {
+	for _, name := range FileNames() {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+func encodeParquet(w io.Writer, rows []Row) error {
+	p := parquet.NewGenericWriter[Row](w, parquet.Compression(&parquet.Zstd))
+	if _, err := p.Write(rows); err != nil {
+		return err
+	}
+	return p.Close()
+}
+
+// Read reads series from a file, or from a folder that Write filled; a folder without any has none. JSON lines and
+// Parquet are told apart by their content. A field that is unknown or missing, a value that no replay produces and a
+// file that breaks off are errors with file and line.
+func Read(path string) ([]Row, error) {
+	info, err := os.Stat(path)
+	if err == nil && info.IsDir() {
+		if path = findIn(path); path == "" {
+			return nil, nil
+		}
+	}
+	f, err := filestate.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(faults.Reader(f, path))
+	if err == nil {
+		var rows []Row
+		if rows, err = decode(data); err == nil {
+			return rows, nil
+		}
+	}
+	return nil, fmt.Errorf("%s: %w", path, err)
+}
+
+func findIn(dir string) string {
+	for _, name := range FileNames() {
+		path := filepath.Join(dir, name)
+		if _, err := os.Stat(path); err == nil {
+			return path
+		}
+	}
+	return ""
+}
+
+func decode(data []byte) ([]Row, error) {
+	switch {
+	case len(bytes.TrimSpace(data)) == 0:
+		return nil, errors.New("empty, want the rows of series")
+	case bytes.HasPrefix(data, []byte("PAR1")):
+		return decodeParquet(data)
+	}
+	return decodeJSON(data)
+}
+
+func decodeJSON(data []byte) (rows []Row, err error) {
+	if len(data) == 0 || data[len(data)-1] != '\n' {
+		return nil, fmt.Errorf("line %d: breaks off, want a line end after the last row", bytes.Count(data, []byte("\n"))+1)
+	}
+	line := 0
+	for text := range bytes.Lines(data) {
+		line++
+		d := json.NewDecoder(bytes.NewReader(text))
+		d.DisallowUnknownFields()
+		var row struct {
+			Cell, Name, Label *string
+			Time, Value       *float64
+		}
+		err := d.Decode(&row)
+		if err == nil && (row.Cell == nil || row.Name == nil || row.Label == nil || row.Time == nil || row.Value == nil) {
+			err = errors.New("want the fields cell, time, name, label and value")
+		}
+		if err == nil && d.More() {
+			err = errors.New("more than one value on a line")
+		}
+		var r Row
+		if err == nil {
+			r = Row{*row.Cell, *row.Time, *row.Name, *row.Label, *row.Value}
+			err = r.check()
+		}
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", line, err)
+		}
+		rows = append(rows, r)
+	}
+	return rows, nil
+}
+
+func decodeParquet(data []byte) (rows []Row, err error) {
+	defer func() { // the library panics on some damaged files
+		if r := recover(); r != nil {
+			rows, err = nil, errors.New("damaged Parquet file: what it says of its columns contradicts what they hold")
+		}
+	}()
+	file, err := parquet.OpenFile(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		return nil, fmt.Errorf("damaged Parquet file: %w", err)
+	}
+	if err := checkColumns(file); err != nil {
+		return nil, err
+	}
+	r := parquet.NewGenericReader[Row](file)
+	defer r.Close()
+	batch := make([]Row, 1024)
+	for err == nil {
+		clear(batch)
+		var n int
+		n, err = r.Read(batch)
+		for i := range batch[:n] {
+			if err := batch[i].check(); err != nil {
+				return nil, fmt.Errorf("row %d: %w", len(rows)+1, err)
+			}
+			rows = append(rows, batch[i])
+		}
+	}
+	if !errors.Is(err, io.EOF) || int64(len(rows)) != file.NumRows() {
+		return nil, fmt.Errorf("damaged Parquet file: %d rows read, want %d: %w", len(rows), file.NumRows(), err)
+	}
+	return rows, nil
+}
+
+// checkColumns refuses other columns than those of a Row, and LZ4, for whose damaged pages the library takes ever more
+// memory.
+func checkColumns(file *parquet.File) error {
+	want := parquet.SchemaOf(Row{}).Fields()
+	got := file.Schema().Fields()
+	if len(got) != len(want) {
+		return fmt.Errorf("%d columns, want cell, time, name, label and value", len(got))
+	}
+	types := map[string]parquet.Field{}
+	for _, f := range got {
+		types[f.Name()] = f
+	}
+	for _, w := range want {
+		if g, ok := types[w.Name()]; !ok || !parquet.EqualNodes(g, w) {
+			return fmt.Errorf("column %s is missing or of another type, want %s", w.Name(), w)
+		}
+	}
+	for _, group := range file.Metadata().RowGroups {
+		for _, column := range group.Columns {
+			if codec := column.MetaData.Codec; codec == format.Lz4 || codec == format.Lz4Raw {
+				return fmt.Errorf("damaged Parquet file, or one with compression %s; want zstd, snappy, gzip or none", codec)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,66 @@
+package series
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// MaxWindows is how many windows the series of a cell may have.
+const MaxWindows = 100_000
+
+// Window is the length of the windows that a replay is cut into: so many requests, or so long on the clock of the
+// trace. The zero Window asks for no series.
+type Window struct {
+	Requests int64
+	Span     time.Duration // nanoseconds of the clock of the trace, or of the model where there is one
+}
+
+// ParseWindow reads a number of requests ("10000") or a duration ("30s", "1h30m").
+func ParseWindow(text string) (Window, error) {
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		if n < 1 {
+			return Window{}, fmt.Errorf("series %q: want a window of at least 1 request, or a duration such as 1h", text)
+		}
+		return Window{Requests: n}, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		return Window{}, fmt.Errorf("series %.80q: want a window as a number of requests (10000) or a duration above 0 "+
+			"(30s, 1h30m)", text)
+	}
+	return Window{Span: d}, nil
+}
+
+// Asked reports whether a series is asked for.
+func (w Window) Asked() bool { return w != Window{} }
+
+// String returns the window as ParseWindow reads it, "" for none.
+func (w Window) String() string {
+	switch {
+	case w.Span > 0:
+		return w.Span.String()
+	case w.Requests > 0:
+		return strconv.FormatInt(w.Requests, 10)
+	}
+	return ""
+}
+
+// CheckRequests refuses windows of requests that are too many for a trace of that length.
+func (w Window) CheckRequests(requests int64) error {
+	if w.Requests == 0 || (requests-1)/w.Requests < MaxWindows {
+		return nil
+	}
+	return fmt.Errorf("series %s: a trace of %d requests has more than %d windows of that length; the shortest that fits "+
+		"is %d requests", w, requests, MaxWindows, (requests+MaxWindows-1)/MaxWindows)
+}
+
+// CheckSpan refuses windows of time that are too many for a trace that takes that long.
+func (w Window) CheckSpan(lasts time.Duration) error {
+	if w.Span == 0 || int64(lasts/w.Span) < MaxWindows {
+		return nil
+	}
+	shortest := (lasts/MaxWindows + time.Second).Truncate(time.Second)
+	return fmt.Errorf("series %s: a trace that lasts %s has more than %d windows of that length; %s would do", w,
+		lasts.Round(time.Millisecond), MaxWindows, shortest)
+}
