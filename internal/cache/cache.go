@@ -16,6 +16,12 @@ type Cache interface {
 	Serve(w Window, c *Counts)
 }
 
+// Occupied is implemented by caches that know how full they are.
+type Occupied interface {
+	// Used returns how much of the capacity is taken, in its unit.
+	Used() int64
+}
+
 // Reporting is implemented by caches with counters, those of their policies among them.
 type Reporting interface {
 	Counters() []policies.Counter

@@ -3,6 +3,7 @@
 package models
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -43,6 +44,21 @@ type Config struct {
 	Params   params.Values
 	// Cost returns what the predictions of the cache's policy have cost so far.
 	Cost func() predict.Cost
+	// Served is told after each group of requests what came of all that were served so far; may be nil.
+	Served func(total cache.Counts)
+	// Timed is told at the end how long each group took, in the order in which they were served; may be nil.
+	Timed func([]Timed)
+}
+
+// Timed is how long a group of requests took.
+type Timed struct {
+	First   int // requests that were served before it
+	Latency time.Duration
+}
+
+// Sum sums up how long groups took. It says nothing of throughput.
+func Sum(all []Timed) Latency {
+	return newLatency(all, 0, func(t Timed) waited { return waited{0, t.Latency, t.Latency} })
 }
 
 // Latency is the time that what a model measures took, after the warm-up: the lookups of a batch, or a prompt until its
@@ -131,13 +147,14 @@ func Names() []string { return models.Names() }
 type groupReplay struct {
 	Config
 	starts []int // positions at which the groups begin
+	first  []int // per group: requests that were served before it
 	total  cache.Counts
 	warm   cache.Counts // what of total was served before the warm-up ended
 	warmed int          // groups that begin before it ended
 }
 
 func newGroupReplay(c Config, starts []int) *groupReplay {
-	r := &groupReplay{Config: c, starts: starts}
+	r := &groupReplay{Config: c, starts: starts, first: make([]int, len(starts))}
 	r.warmed, _ = slices.BinarySearch(starts, c.Warmup)
 	return r
 }
@@ -159,14 +176,32 @@ func (r *groupReplay) serve(i int, serve func(cache.Window, *cache.Counts)) serv
 	if i == r.warmed {
 		r.warm = r.total
 	}
+	r.first[i] = int(r.total.Requests)
 	w := cache.WindowOf(r.Trace, from, to, false, nil)
 	before, cost := r.total, r.Cost()
 	serve(w, &r.total)
+	if r.Served != nil {
+		r.Served(r.total)
+	}
 	if r.Progress != nil {
 		r.Progress(to - from)
 	}
 	now := r.total.Minus(before)
 	return served{w, now.Misses(), now.HitTokens, r.Cost().Minus(cost)}
+}
+
+// tell hands over how long each group took, where somebody wants to know.
+func tell[E any](r *groupReplay, all []E, of func(E) waited) {
+	if r.Timed == nil {
+		return
+	}
+	timed := make([]Timed, len(all))
+	for i, e := range all {
+		w := of(e)
+		timed[i] = Timed{First: r.first[i], Latency: w.served - w.arrived}
+	}
+	slices.SortStableFunc(timed, func(a, b Timed) int { return cmp.Compare(a.First, b.First) })
+	r.Timed(timed)
 }
 
 // counts returns what was served after the warm-up.

@@ -106,9 +106,10 @@ func runPrefill(ctx context.Context, c Config) (cache.Counts, Latency, error) {
 	if err != nil {
 		return cache.Counts{}, Latency{}, fmt.Errorf("model prefill: %w", err)
 	}
+	times := func(s prefill.Served) waited { return waited{s.Arrived, s.FirstToken, s.Done} }
+	tell(replay.groupReplay, all, times)
 	counted := all[replay.warmed:]
-	return replay.counts(), newLatency(counted, int64(len(counted)),
-		func(s prefill.Served) waited { return waited{s.Arrived, s.FirstToken, s.Done} }), nil
+	return replay.counts(), newLatency(counted, int64(len(counted)), times), nil
 }
 
 // outputs returns the output tokens of each prompt.

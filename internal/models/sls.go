@@ -93,8 +93,9 @@ func runSLS(ctx context.Context, c Config) (cache.Counts, Latency, error) {
 		return cache.Counts{}, Latency{}, fmt.Errorf("model sls: %w", err)
 	}
 	counts := replay.counts()
-	return counts, newLatency(batches[replay.warmed:], counts.Requests,
-		func(b sls.Served) waited { return waited{b.Arrived, b.Done, b.Done} }), nil
+	times := func(b sls.Served) waited { return waited{b.Arrived, b.Done, b.Done} }
+	tell(replay.groupReplay, batches, times)
+	return counts, newLatency(batches[replay.warmed:], counts.Requests, times), nil
 }
 
 func microseconds(us float64) time.Duration { return time.Duration(us * float64(time.Microsecond)) }

@@ -36,6 +36,7 @@ type ReplayOptions struct {
 	// requests at the start that are served but not counted; of a trace with groups it holds whole ones
 	Warmup   int
 	Progress func(n int) // called with the number of requests served since the last call; may be nil
+	sampler  *sampler    // cuts the replay into windows; may be nil
 }
 
 // Replay drives the trace through the cache and returns the counts after the warm-up. It stops early with ctx's error.
@@ -55,6 +56,9 @@ func Replay(ctx context.Context, t *traces.Trace, c cache.Cache, opt ReplayOptio
 		if from < opt.Warmup {
 			to = min(to, opt.Warmup)
 		}
+		if to = opt.sampler.cut(from, to); t.Groups != nil {
+			to = groupEnd(t, to)
+		}
 		if opt.Bytes && t.RequestSizes == nil && len(sizes) < to-from {
 			sizes = make([]int64, max(to-from, longestWindow))
 		}
@@ -62,6 +66,7 @@ func Replay(ctx context.Context, t *traces.Trace, c cache.Cache, opt ReplayOptio
 		if to == opt.Warmup {
 			warm = total
 		}
+		opt.sampler.served(to, total)
 		if opt.Progress != nil {
 			opt.Progress(to - from)
 		}

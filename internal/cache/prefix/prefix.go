@@ -106,6 +106,7 @@ type blockStore interface {
 	// finish lets blocks go that begin held.
 	finish(blocks []policies.Object)
 	cache.Reporting
+	cache.Occupied
 }
 
 // New returns an empty prefix cache.
@@ -122,6 +123,9 @@ func New(c cache.Config) (*Cache, error) {
 
 // Counters implements cache.Reporting.
 func (p *Cache) Counters() []policies.Counter { return p.store.Counters() }
+
+// Used implements cache.Occupied.
+func (p *Cache) Used() int64 { return p.store.Used() }
 
 // Serve implements cache.Cache.
 func (p *Cache) Serve(w cache.Window, n *cache.Counts) {

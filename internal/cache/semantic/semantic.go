@@ -157,6 +157,9 @@ func New(c cache.Config) (*Cache, error) {
 // Counters implements cache.Reporting.
 func (s *Cache) Counters() []policies.Counter { return s.entries.Counters() }
 
+// Used implements cache.Occupied.
+func (s *Cache) Used() int64 { return s.entries.Used() }
+
 // Serve implements cache.Cache.
 func (s *Cache) Serve(w cache.Window, n *cache.Counts) {
 	evictions := s.entries.Evictions()

@@ -73,6 +73,14 @@ func newPerSet(c cache.Config, g *slabs.Geometry, b batches) (*perSet, error) {
 	return p, nil
 }
 
+// Used implements cache.Occupied. A policy may refuse what a batch missed.
+func (p *perSet) Used() (used int64) {
+	for i := range p.each {
+		used += int64(p.Ways - p.each[i].free)
+	}
+	return used
+}
+
 // number gives each object its number in its set.
 func (p *perSet) number() {
 	counts := make([]int, len(p.each))

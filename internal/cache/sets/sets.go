@@ -63,7 +63,8 @@ type sets struct {
 	geometry *slabs.Geometry
 	batches  batches
 	policy   policies.SetsPolicy
-	served   int // batches
+	served   int   // batches
+	loaded   int64 // objects that were missed, less those that left; what is resident where every miss is loaded
 	// What the last batch missed; only for who wants to know it.
 	keepMissed bool
 	missed     []policies.Object
@@ -102,12 +103,23 @@ func (s *sets) Serve(w cache.Window, n *cache.Counts) {
 			if s.keepMissed {
 				s.missed = append(s.missed[:0], s.policy.Missed()...)
 			}
-			n.Evictions += int64(s.policy.Load(end))
+			s.loaded += int64(len(s.policy.Missed()))
+			evictions := int64(s.policy.Load(end))
+			s.loaded -= evictions
+			n.Evictions += evictions
 			s.served++
 		}
 		from = to
 	}
 	n.Requests += int64(len(w.Objects))
+}
+
+// Used implements cache.Occupied: the slots that are taken.
+func (s *sets) Used() int64 {
+	if p, ok := s.policy.(cache.Occupied); ok {
+		return p.Used()
+	}
+	return s.loaded
 }
 
 // BatchStarts returns the positions at which the batches begin.

@@ -1,0 +1,152 @@
+package sim
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/metric"
+	"github.com/cachesim/cachesim/internal/models"
+	"github.com/cachesim/cachesim/internal/series"
+	"github.com/cachesim/cachesim/internal/traces"
+)
+
+// Metrics of series. Those that records have too are over the requests of a window.
+var (
+	windowRequests = metric.Metric{Name: "window_requests", Unit: metric.Count, Merge: metric.Sum,
+		Doc: "requests in a window of time"}
+	occupancy = metric.Metric{Name: "occupancy", Unit: metric.Share, Digits: 2, Merge: metric.Apart,
+		Doc: "share of the capacity that is taken at the end of a window"}
+)
+
+// sampler cuts the replay of a cell into windows and keeps what happened in each. Windows begin anew with each part of a
+// trace, and hold whole groups where requests come in groups: a window ends with the group that reaches its end.
+type sampler struct {
+	window   series.Window
+	capacity int64
+	trace    *traces.Trace // the present part
+	cache    cache.Cache
+	label    string
+	offset   int // requests in earlier parts
+	begins   int // position at which the present window begins
+	ends     int // and at which it ends, where windows are numbers of requests
+	start    int64
+	until    int64 // time at which it ends, where windows are spans of time
+	before   cache.Counts
+	windows  []int // positions at which the windows of the present part end
+	rows     []series.Row
+}
+
+// newSampler returns nil where the cell asks for no series.
+func newSampler(c Cell) *sampler {
+	if !c.Series.Asked() {
+		return nil
+	}
+	return &sampler{window: c.Series, capacity: c.Capacity.Simulated}
+}
+
+// part begins part i of a trace of so many, with an empty cache.
+func (s *sampler) part(i, of int, t *traces.Trace, c cache.Cache) {
+	if s == nil {
+		return
+	}
+	if s.trace != nil {
+		s.offset += len(s.trace.Objects)
+	}
+	s.trace, s.cache, s.before, s.begins, s.windows = t, c, cache.Counts{}, 0, nil
+	if of > 1 {
+		s.label = fmt.Sprintf("file %d", i+1)
+	}
+	s.ends = int(min(s.window.Requests, int64(len(t.Objects))))
+	if s.window.Span > 0 && len(t.Times) > 0 {
+		s.start = t.Times[0]
+		s.until = s.start + int64(s.window.Span)
+	}
+}
+
+// cut returns where a run of requests from one position to another must end, so that no window ends within it.
+func (s *sampler) cut(from, to int) int {
+	switch {
+	case s == nil:
+		return to
+	case s.window.Span == 0:
+		return min(to, s.ends)
+	}
+	for pos := max(from, s.begins+1); pos < to; pos++ {
+		if s.trace.Times[pos] >= s.until {
+			return pos
+		}
+	}
+	return to
+}
+
+// served is told that the requests before a position of the part have been served, and what came of all so far.
+func (s *sampler) served(to int, total cache.Counts) {
+	if s == nil {
+		return
+	}
+	last := to == len(s.trace.Objects)
+	if s.window.Span == 0 {
+		if to < s.ends && !last {
+			return
+		}
+		s.end(to, float64(s.offset+to), total)
+		for s.ends <= to {
+			s.ends += int(s.window.Requests)
+		}
+		return
+	}
+	if !last && s.trace.Times[to] < s.until {
+		return
+	}
+	s.end(to, time.Duration(s.until-s.start).Seconds(), total)
+	for !last && s.until <= s.trace.Times[to] {
+		s.until += int64(s.window.Span)
+	}
+}
+
+// end ends the present window.
+func (s *sampler) end(to int, at float64, total cache.Counts) {
+	n := total.Minus(s.before)
+	s.before, s.begins = total, to
+	s.windows = append(s.windows, to)
+	if s.window.Span > 0 {
+		s.add(at, windowRequests.Name, float64(n.Requests))
+	}
+	s.add(at, "hit_ratio", ratio(n.Hits, n.Requests))
+	if n.Bytes > 0 {
+		s.add(at, "byte_hit_ratio", ratio(n.HitBytes, n.Bytes))
+	}
+	if n.Tokens > 0 {
+		s.add(at, "token_hit_ratio", ratio(n.HitTokens, n.Tokens))
+	}
+	s.add(at, "evictions", float64(n.Evictions))
+	if occupied, ok := s.cache.(cache.Occupied); ok {
+		s.add(at, occupancy.Name, float64(occupied.Used())/float64(s.capacity))
+	}
+}
+
+func (s *sampler) add(at float64, name string, value float64) {
+	s.rows = append(s.rows, series.Row{Time: at, Name: name, Label: s.label, Value: value})
+}
+
+// latencies adds what a model measured, of groups that begin at these positions, to the windows in which they begin.
+func (s *sampler) latencies(all []models.Timed) {
+	if s == nil {
+		return
+	}
+	for _, end := range s.windows {
+		n := 0
+		for n < len(all) && all[n].First < end {
+			n++
+		}
+		l := models.Sum(all[:n])
+		all = all[n:]
+		if n == 0 {
+			continue
+		}
+		at := float64(s.offset + end)
+		s.add(at, "latency_mean_ms", l.Mean)
+		s.add(at, "latency_p99_ms", l.P99)
+	}
+}
