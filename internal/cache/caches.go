@@ -67,6 +67,8 @@ type Config struct {
 	Predictor predict.Predictor
 	// Observer is told what happens in the pool of the cache; nil: nobody. Only caches with OneByOne have one to tell of.
 	Observer Observer
+	// Occupancy says that the cache will be asked how full it is: see Occupied.
+	Occupancy bool
 }
 
 // PolicyConfig returns what the policy of a cache that has only one is built from.

@@ -11,13 +11,14 @@ var exactEntry = Entry{
 	New:      func(c Config) (Cache, error) { return newExactCache(c) },
 }
 
-// newExactCache returns the exact-match cache of a policy: its batch path where it has one and nobody observes.
+// newExactCache returns the exact-match cache of a policy: its batch path where it has one, nobody
+// observes and nobody asks how full it is.
 func newExactCache(c Config) (Cache, error) {
 	p, err := c.Policy.Entry.New(c.PolicyConfig())
 	if err != nil {
 		return nil, err
 	}
-	if batch, ok := p.(policies.UnitReplayer); ok && c.Unit && c.Observer == nil {
+	if batch, ok := p.(policies.UnitReplayer); ok && c.Unit && c.Observer == nil && !c.Occupancy {
 		return NewBatchExact(batch), nil
 	}
 	exact := NewExact(p, c.Capacity, c.Trace.NumObjects)

@@ -56,9 +56,9 @@ type batchCache interface {
 	// Watch returns a function that tells what the last batch missed, each object once. It is called before the first
 	// request.
 	Watch() (missed func() []policies.Object)
-	// UseClock has clock say when predictions are known that the policy makes in the background. It returns false where the
-	// policy waits for its predictions or makes none, and an error that names the parameter of the policy that says already
-	// when they are known. It is called before the first request.
+	// UseClock has clock say when predictions are known that the policy makes in the background. It returns false where
+	// the policy waits for its predictions or makes none, and an error that names the parameter of the policy that says
+	// already when they are known. It is called before the first request.
 	UseClock(clock predict.Worker) (background bool, err error)
 }
 

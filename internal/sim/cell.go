@@ -9,13 +9,15 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/series"
 )
 
 // Cell is one replay: a policy at a capacity. It is the unit of work of a run and of a sweep.
 type Cell struct {
 	Parts
 	Capacity capacity.Capacity
-	Seed     uint64 // of all random choices
+	Seed     uint64        // of all random choices
+	Series   series.Window // of what is kept over the time of the replay; the zero Window: nothing
 }
 
 // Key names a cell among those of one trace: cells with the same key have the same outcome. Where the policy makes no
@@ -26,6 +28,9 @@ func (c Cell) Key() string {
 		if part := kind.Of(&c.Parts); part != nil {
 			key += "|" + kind.Name + " " + part.String()
 		}
+	}
+	if c.Series.Asked() {
+		key += "|series " + c.Series.String()
 	}
 	if c.Random() {
 		key += fmt.Sprintf("|%d", c.Seed)

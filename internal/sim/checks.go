@@ -29,7 +29,7 @@ func (r *Replayer) Check(c Cell) error {
 		return fmt.Errorf("a warm-up of %d requests: each file of %s starts with an empty cache, so there is nothing to "+
 			"warm up", r.options.Warmup, r.trace.Name)
 	}
-	return nil
+	return checkSeries(c, r.view(c.Capacity).trace)
 }
 
 // checkParts refuses policies, predictors, caches and models that do not fit together, or not this trace.

@@ -8,6 +8,7 @@ import (
 	"github.com/cachesim/cachesim/internal/models"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/predict"
+	"github.com/cachesim/cachesim/internal/series"
 )
 
 // outcome is what a replay gave.
@@ -19,6 +20,7 @@ type outcome struct {
 	counters []policies.Counter
 	cost     predict.Cost
 	latency  models.Latency // with a model
+	series   []series.Row   // of all parts so far, where they are asked for
 }
 
 // add adds the outcome of the next part of a trace.

@@ -131,8 +131,8 @@ func (c naiveHF) victim(t *naiveTree, leaves []uint32) uint32 {
 	return t.latest(leaves[:min(c.candidates, len(leaves))])
 }
 
-// naiveLARU is algorithm 1 of LCR (arXiv 2509.20979, section 3) with a prompt for a request and leaves for the cache, as
-// its section 5.1 has it for the radix tree.
+// naiveLARU is algorithm 1 of LCR (arXiv 2509.20979, section 3) with a prompt for a request and leaves for the cache,
+// as its section 5.1 has it for the radix tree.
 type naiveLARU struct {
 	decayEvery   int
 	old, evicted map[uint32]bool // O and E

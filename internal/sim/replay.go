@@ -49,15 +49,12 @@ func Replay(ctx context.Context, t *traces.Trace, c cache.Cache, opt ReplayOptio
 		if err := ctx.Err(); err != nil {
 			return cache.Counts{}, err
 		}
-		to := min(from+length, len(t.Objects))
+		to := opt.sampler.cut(from, min(from+length, len(t.Objects)))
 		if t.Groups != nil {
 			to = groupEnd(t, to)
 		}
 		if from < opt.Warmup {
 			to = min(to, opt.Warmup)
-		}
-		if to = opt.sampler.cut(from, to); t.Groups != nil {
-			to = groupEnd(t, to)
 		}
 		if opt.Bytes && t.RequestSizes == nil && len(sizes) < to-from {
 			sizes = make([]int64, max(to-from, longestWindow))

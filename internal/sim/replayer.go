@@ -127,7 +127,7 @@ func (r *Replayer) Requests(c capacity.Capacity) int { return len(r.view(c).trac
 func (r *Replayer) Jobs(cells []Cell) (jobs [][]Cell) {
 	var stack []Cell
 	for _, c := range cells {
-		if c.Policy.Entry.ReuseDistances && cache.IsExact(c.Cache) && c.Model == nil {
+		if c.Policy.Entry.ReuseDistances && !c.Series.Asked() && cache.IsExact(c.Cache) && c.Model == nil {
 			stack = append(stack, c)
 		}
 	}
@@ -172,6 +172,7 @@ func (r *Replayer) replayOne(ctx context.Context, c Cell) ([]outcome, error) {
 	v := r.view(c.Capacity)
 	var sum outcome
 	first := 0
+	sampler := newSampler(c, len(v.trace.Starts))
 	for i, part := range v.trace.Parts() {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -183,12 +184,16 @@ func (r *Replayer) replayOne(ctx context.Context, c Cell) ([]outcome, error) {
 			replay = r.boundPart
 		}
 		next := first + len(part.Objects)
-		out, err := replay(ctx, c, part, warmup(c, part, v.warmup), func() []uint32 { return v.nextUse()[first:next] })
+		out, err := replay(ctx, c, part, warmup(c, part, v.warmup), func() []uint32 { return v.nextUse()[first:next] },
+			sampler)
 		if err != nil {
 			return nil, err
 		}
 		sum.add(out)
 		first = next
+	}
+	if sampler != nil {
+		sum.series = sampler.rows
 	}
 	return []outcome{sum}, nil
 }
@@ -207,21 +212,26 @@ func warmup(c Cell, t *traces.Trace, n int) int {
 }
 
 // replayPart replays a part of the trace, the first requests of which only warm up.
-func (r *Replayer) replayPart(ctx context.Context, c Cell, t *traces.Trace, warmup int,
-	nextUse func() []uint32) (outcome, error) {
+func (r *Replayer) replayPart(ctx context.Context, c Cell, t *traces.Trace, warmup int, nextUse func() []uint32,
+	sampler *sampler) (outcome, error) {
 	served, counted, err := r.build(ctx, c, t, nextUse, nil)
 	if err != nil {
 		return outcome{}, fmt.Errorf("policy %s: %w", c.Policy, err)
 	}
+	sampler.part(t, served, capacityOf(c, t))
 	out := outcome{served: int64(len(t.Objects))}
-	options := ReplayOptions{Bytes: c.Capacity.Bytes, Warmup: warmup, Progress: r.progress()}
+	options := ReplayOptions{Bytes: c.Capacity.Bytes, Warmup: warmup, Progress: r.progress(), sampler: sampler}
 	start := time.Now()
 	if c.Model == nil {
 		out.counts, err = Replay(ctx, t, served, options)
 	} else {
-		out.counts, out.latency, err = c.Model.Entry.Run(ctx, models.Config{
+		config := models.Config{
 			Trace: t, Cache: served, Warmup: warmup, Progress: options.Progress, Params: c.Model.Params, Cost: counted.Cost,
-		})
+		}
+		if sampler != nil {
+			config.Served, config.Timed = func(n cache.Counts) { sampler.served(int(n.Requests), n) }, sampler.latencies
+		}
+		out.counts, out.latency, err = c.Model.Entry.Run(ctx, config)
 	}
 	out.elapsed = time.Since(start)
 	if reporting, ok := served.(cache.Reporting); ok {
@@ -257,21 +267,27 @@ func (r *Replayer) build(ctx context.Context, c Cell, t *traces.Trace, nextUse f
 // asks no predictor.
 func cacheConfig(c Cell, t *traces.Trace, nextUse func() []uint32, counted *predict.Counted) cache.Config {
 	config := cache.Config{
-		Trace:    t,
-		Capacity: c.Capacity.Simulated,
-		Unit:     !c.Capacity.Bytes,
-		Params:   c.Cache.Params,
-		Policy:   c.Policy,
-		Seed:     c.Seed,
-		NextUse:  nextUse,
-	}
-	if c.Policy.Entry.Unbounded {
-		config.Capacity = unbounded(t, c.Capacity.Bytes)
+		Trace:     t,
+		Capacity:  capacityOf(c, t),
+		Unit:      !c.Capacity.Bytes,
+		Params:    c.Cache.Params,
+		Policy:    c.Policy,
+		Seed:      c.Seed,
+		NextUse:   nextUse,
+		Occupancy: c.Series.Asked(),
 	}
 	if counted != nil {
 		config.Predictor = counted
 	}
 	return config
+}
+
+// capacityOf returns how much the cache of a cell holds.
+func capacityOf(c Cell, t *traces.Trace) int64 {
+	if c.Policy.Entry.Unbounded {
+		return unbounded(t, c.Capacity.Bytes)
+	}
+	return c.Capacity.Simulated
 }
 
 // unbounded returns a capacity that holds every object of the trace, whatever its size at the time.
@@ -296,8 +312,8 @@ func (r *Replayer) progress() func(int) {
 	return func(n int) { r.options.Progress(int64(n)) }
 }
 
-func (r *Replayer) boundPart(ctx context.Context, c Cell, t *traces.Trace, warmup int,
-	nextUse func() []uint32) (outcome, error) {
+func (r *Replayer) boundPart(ctx context.Context, c Cell, t *traces.Trace, warmup int, nextUse func() []uint32,
+	_ *sampler) (outcome, error) {
 	in := policies.BoundInput{BoundInput: oracle.BoundInput{
 		Objects: t.Objects, NumObjects: t.NumObjects, Capacity: c.Capacity.Simulated, From: warmup,
 	}}

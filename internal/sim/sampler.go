@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/cachesim/cachesim/internal/cache"
@@ -19,14 +20,16 @@ var (
 		Doc: "share of the capacity that is taken at the end of a window"}
 )
 
-// sampler cuts the replay of a cell into windows and keeps what happened in each. Windows begin anew with each part of a
-// trace, and hold whole groups where requests come in groups: a window ends with the group that reaches its end.
+// sampler cuts the replay of a cell into windows and keeps what happened in each. Windows begin anew with each part of
+// a trace, and hold whole groups where requests come in groups: a window ends with the group that reaches its end.
 type sampler struct {
 	window   series.Window
 	capacity int64
 	trace    *traces.Trace // the present part
 	cache    cache.Cache
 	label    string
+	files    int // that are replayed one by one, each through an empty cache; 0: the trace is one sequence
+	file     int // the present one, from 1
 	offset   int // requests in earlier parts
 	begins   int // position at which the present window begins
 	ends     int // and at which it ends, where windows are numbers of requests
@@ -37,25 +40,46 @@ type sampler struct {
 	rows     []series.Row
 }
 
+// checkSeries refuses a series that cannot be had of a replay of t, or that would be too long.
+func checkSeries(c Cell, t *traces.Trace) error {
+	switch {
+	case c.Series.Span == 0:
+		return c.Series.CheckRequests(int64(len(t.Objects)))
+	case c.Model != nil:
+		return fmt.Errorf("series %s: the model %s has a clock of its own; write a number of requests instead", c.Series,
+			c.Model.Name())
+	case t.Times == nil:
+		return fmt.Errorf("series %s: %s has no times; write a number of requests instead", c.Series, t.Name)
+	}
+	for _, part := range t.Parts() {
+		if err := c.Series.CheckSpan(time.Duration(slices.Max(part.Times) - part.Times[0])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // newSampler returns nil where the cell asks for no series.
-func newSampler(c Cell) *sampler {
+func newSampler(c Cell, files int) *sampler {
 	if !c.Series.Asked() {
 		return nil
 	}
-	return &sampler{window: c.Series, capacity: c.Capacity.Simulated}
+	return &sampler{window: c.Series, files: files}
 }
 
-// part begins part i of a trace of so many, with an empty cache.
-func (s *sampler) part(i, of int, t *traces.Trace, c cache.Cache) {
+// part begins the next part of the trace, with an empty cache of that capacity.
+func (s *sampler) part(t *traces.Trace, c cache.Cache, capacity int64) {
 	if s == nil {
 		return
 	}
 	if s.trace != nil {
 		s.offset += len(s.trace.Objects)
 	}
-	s.trace, s.cache, s.before, s.begins, s.windows = t, c, cache.Counts{}, 0, nil
-	if of > 1 {
-		s.label = fmt.Sprintf("file %d", i+1)
+	s.trace, s.cache, s.capacity = t, c, capacity
+	s.before, s.begins, s.windows = cache.Counts{}, 0, nil
+	if s.files > 0 {
+		s.file++
+		s.label = fmt.Sprintf("file %d of %d", s.file, s.files)
 	}
 	s.ends = int(min(s.window.Requests, int64(len(t.Objects))))
 	if s.window.Span > 0 && len(t.Times) > 0 {
@@ -100,8 +124,9 @@ func (s *sampler) served(to int, total cache.Counts) {
 		return
 	}
 	s.end(to, time.Duration(s.until-s.start).Seconds(), total)
-	for !last && s.until <= s.trace.Times[to] {
-		s.until += int64(s.window.Span)
+	if !last { // windows without a request have no rows
+		span := int64(s.window.Span)
+		s.until += span * (1 + (s.trace.Times[to]-s.until)/span)
 	}
 }
 

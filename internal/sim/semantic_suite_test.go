@@ -318,7 +318,8 @@ func TestSemanticRunOnAnyNumberOfJobs(t *testing.T) {
 	specs = append(specs, mustSpec("pfoo-similar"))
 	run := func(jobs int) []records.Record {
 		recs, err := Run(t.Context(), queryTrace(6, 1200, 8, 0.4), RunOptions{
-			Policies: specs, Parts: parts(t, "cache=semantic,semantic(tau=0.7)"), Capacities: []capacity.Capacity{capacity.Of(2, false), capacity.Of(10, false),
+			Policies: specs, Parts: parts(t, "cache=semantic,semantic(tau=0.7)"), Capacities: []capacity.Capacity{capacity.Of(2,
+				false), capacity.Of(10, false),
 				capacity.Of(50, false)}, Jobs: jobs, Seed: 3,
 		})
 		if err != nil {

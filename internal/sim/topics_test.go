@@ -45,7 +45,8 @@ func TestTopicsReachPolicies(t *testing.T) {
 			t.Fatal(err)
 		}
 		for policy, hits := range map[string]int64{"topic-lfu": 3, "lru": 0} {
-			c := Cell{Parts: Parts{Policy: specs(t, policy)[0], Cache: spec}, Capacity: capacity.Capacity{Amount: 4, Simulated: 4}}
+			c := Cell{Parts: Parts{Policy: specs(t, policy)[0], Cache: spec},
+				Capacity: capacity.Capacity{Amount: 4, Simulated: 4}}
 			recs, err := NewReplayer(tr, ReplayerOptions{}).Replay(t.Context(), []Cell{c})
 			if err != nil {
 				t.Fatal(err)
@@ -79,7 +80,8 @@ func TestRACIsHeldAgainstItsRules(t *testing.T) {
 	for policy, optimum := range map[string]string{
 		"rac": "opt", "rac(strict=true)": "opt-bypass", "rac(protect-new=false)": "opt-bypass", "rac(variant=no-tp)": "opt", "topic-lru": "opt", "topic-lfu": "opt",
 	} {
-		c := Cell{Parts: Parts{Policy: specs(t, policy)[0], Cache: cache.ExactSpec()}, Capacity: capacity.Capacity{Amount: 30, Simulated: 30}}
+		c := Cell{Parts: Parts{Policy: specs(t, policy)[0], Cache: cache.ExactSpec()},
+			Capacity: capacity.Capacity{Amount: 30, Simulated: 30}}
 		references := References(c)
 		if len(references) != 1 || references[0].Policy.String() != optimum {
 			t.Errorf("%s is held against %v, want %s", policy, references, optimum)

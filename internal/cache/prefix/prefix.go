@@ -1,5 +1,5 @@
-// Package prefix is the cache of prompts: chains of blocks, of which the leading run that is resident hits. It keeps them
-// in a pool in which a block leaves before those that come ahead of it.
+// Package prefix is the cache of prompts: chains of blocks, of which the leading run that is resident hits. It keeps
+// them in a pool in which a block leaves before those that come ahead of it.
 package prefix
 
 import (

@@ -248,7 +248,8 @@ func predictorOfTrace(tb testing.TB, t *traces.Trace, text string) predict.Predi
 	if err != nil {
 		tb.Fatal(err)
 	}
-	p, err := spec.Entry.New(predict.Config{Objects: t.Objects, Count: t.NumObjects, NextUse: policytest.NextUse(t), Groups: t.Groups,
+	p, err := spec.Entry.New(predict.Config{Objects: t.Objects, Count: t.NumObjects, NextUse: policytest.NextUse(t),
+		Groups: t.Groups,
 		Seed: 3, Params: spec.Params})
 	if err != nil {
 		tb.Fatal(err)
@@ -369,7 +370,8 @@ func TestLookUpsOfABatch(t *testing.T) {
 		// 2 and 4 miss, 2 hits twice; 6 and 8 miss and drive out both, but 2 hits before; 2 and 4 miss.
 		want := cache.Counts{Requests: 9, Hits: 3, Evictions: 4}
 		if policy == "opt" {
-			want = cache.Counts{Requests: 9, Hits: 4, Evictions: 3} // 6 takes the place of 4, and 8 that of 6, so that 2 hits again
+			// 6 takes the place of 4, and 8 that of 6, so that 2 hits again
+			want = cache.Counts{Requests: 9, Hits: 4, Evictions: 3}
 		}
 		if got != want {
 			t.Errorf("%s: %+v, want %+v", policy, got, want)

@@ -1,5 +1,5 @@
-// Package policytest has what the tests of policies and of caches share: random traces, naive next uses, and a loop over
-// all policies. Only tests import it; the policies that have folders of their own must be registered by the test.
+// Package policytest has what the tests of policies and of caches share: random traces, naive next uses, and a loop
+// over all policies. Only tests import it; the policies that have folders of their own must be registered by the test.
 package policytest
 
 import (

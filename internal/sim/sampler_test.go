@@ -1,0 +1,205 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/capacity"
+	"github.com/cachesim/cachesim/internal/models"
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/policytest"
+	"github.com/cachesim/cachesim/internal/predict"
+	"github.com/cachesim/cachesim/internal/series"
+	"github.com/cachesim/cachesim/internal/traces"
+)
+
+// seriesOf replays a cell and returns what it gave.
+func seriesOf(ctx context.Context, t rapid.TB, tr *traces.Trace, c Cell, options ReplayerOptions) outcome {
+	t.Helper()
+	r := NewReplayer(tr, options)
+	if err := r.Check(c); err != nil {
+		t.Fatal(err)
+	}
+	out, err := r.replayOne(ctx, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out[0]
+}
+
+func rowsOf(rows []series.Row, name string) (chosen []series.Row) {
+	for _, r := range rows {
+		if r.Name == name {
+			chosen = append(chosen, r)
+		}
+	}
+	return chosen
+}
+
+// Windows of four requests over a b a b, c c c c, a: two hits, three, and none; lru of two objects.
+func TestSeriesWorkedExample(t *testing.T) {
+	tr := fromKeys("ababcccca")
+	c := cellOf(t, "lru", capacity.Of(2, false), 0)
+	c.Series = series.Window{Requests: 4}
+	out := seriesOf(t.Context(), t, tr, c, ReplayerOptions{})
+	want := []series.Row{
+		{Time: 4, Name: "hit_ratio", Value: 0.5}, {Time: 4, Name: "evictions"}, {Time: 4, Name: "occupancy", Value: 1},
+		{Time: 8, Name: "hit_ratio", Value: 0.75}, {Time: 8, Name: "evictions", Value: 1},
+		{Time: 8, Name: "occupancy", Value: 1},
+		{Time: 9, Name: "hit_ratio"}, {Time: 9, Name: "evictions", Value: 1}, {Time: 9, Name: "occupancy", Value: 1},
+	}
+	if !slices.Equal(out.series, want) {
+		t.Errorf("%v, want %v", out.series, want)
+	}
+}
+
+// Windows of a span of time have no rows where nothing is requested.
+func TestSeriesOverTime(t *testing.T) {
+	tr := fromKeys("aabba")
+	tr.Times = []int64{100e9, 101e9, 103e9, 119e9, 140e9}
+	c := cellOf(t, "lru", capacity.Of(5, false), 0)
+	c.Series = series.Window{Span: 10 * time.Second}
+	out := seriesOf(t.Context(), t, tr, c, ReplayerOptions{})
+	var got []string
+	for _, r := range out.series {
+		if r.Name == "hit_ratio" || r.Name == "window_requests" {
+			got = append(got, fmt.Sprintf("%s %v %.3g", r.Name, r.Time, r.Value))
+		}
+	}
+	want := []string{"window_requests 10 3", "hit_ratio 10 0.333", "window_requests 20 1", "hit_ratio 20 1",
+		"window_requests 50 1", "hit_ratio 50 1"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// A series changes no figure, its windows add up to the whole, and no cache is ever above its capacity, whichever the
+// policy, the cache, the unit and the window.
+func TestSeriesAddUp(t *testing.T) {
+	for _, bytes := range []bool{false, true} {
+		policytest.ForEach(t, bytes, func(test *testing.T, e policies.Entry) {
+			predictor, err := predict.Parse("noisy(p=0.3)")
+			if err != nil {
+				test.Fatal(err)
+			}
+			rapid.Check(test, func(t *rapid.T) {
+				tr := policytest.Trace(rapid.Uint64Range(0, 50).Draw(t, "seed"), 400, 60)
+				size := capacity.Of(rapid.Int64Range(1, 50).Draw(t, "capacity"), bytes)
+				if bytes {
+					size = capacity.Of(200+10*size.Amount, true)
+				}
+				c := Cell{Parts: Parts{Cache: cache.ExactSpec(), Policy: mustSpec(e.Name)}, Capacity: size, Seed: 5}
+				if e.Predicts {
+					c.Predictor = &predictor
+				}
+				plain := seriesOf(test.Context(), t, tr, c, ReplayerOptions{})
+				c.Series = series.Window{Requests: rapid.Int64Range(1, 500).Draw(t, "window")}
+				out := seriesOf(test.Context(), t, tr, c, ReplayerOptions{})
+				if plain.counts != out.counts {
+					t.Fatalf("%+v with a series, %+v without", out.counts, plain.counts)
+				}
+				hits, before := 0.0, 0.0
+				for _, r := range rowsOf(out.series, "hit_ratio") {
+					hits += r.Value * (r.Time - before)
+					before = r.Time
+				}
+				if int64(math.Round(hits)) != out.counts.Hits || before != 400 {
+					t.Fatalf("windows up to %v have %v hits, want 400 and %d", before, hits, out.counts.Hits)
+				}
+				for _, r := range rowsOf(out.series, "occupancy") {
+					if r.Value > 1 || r.Value < 0 {
+						t.Fatalf("occupancy %v after %v requests", r.Value, r.Time)
+					}
+				}
+			})
+		})
+	}
+}
+
+// In every kind of cache the windows add up, of models the latencies too.
+func TestSeriesOfEveryCache(t *testing.T) {
+	prompts := policytest.RandomPrompts(rand.New(rand.NewPCG(1, 2)), 300, 8, 4)
+	lookups := lookupTrace(40)
+	queries := policytest.Trace(3, 500, 60)
+	for _, test := range []struct {
+		trace        *traces.Trace
+		cache, model string
+	}{
+		{prompts, "prefix", ""}, {prompts, "prefix(evict=node)", ""}, {prompts, "prefix(evict=any)", ""},
+		{prompts, "prefix", "prefill(concurrency=3)"}, {lookups, "sets", ""}, {lookups, "sets(ways=4)", "sls(inflight=2)"},
+		{queries, "exact", ""},
+	} {
+		for _, policy := range []string{"lru", "s3fifo", "w-tinylfu", "opt", "uniform"} {
+			c := Cell{Parts: Parts{Cache: mustCache(t, test.cache), Policy: mustSpec(policy)}, Capacity: capacity.Of(48, false)}
+			if test.model != "" {
+				model, err := models.Parse(test.model)
+				if err != nil {
+					t.Fatal(err)
+				}
+				c.Model = &model
+			}
+			plain := seriesOf(t.Context(), t, test.trace, c, ReplayerOptions{})
+			c.Series = series.Window{Requests: 100}
+			out := seriesOf(t.Context(), t, test.trace, c, ReplayerOptions{})
+			if out.counts != plain.counts || out.latency != plain.latency {
+				t.Errorf("%s: a series changes what a replay of %s gives", test.cache, policy)
+			}
+			hits, before, full := 0.0, 0.0, 0.0
+			for _, r := range rowsOf(out.series, "hit_ratio") {
+				hits += r.Value * (r.Time - before)
+				before = r.Time
+			}
+			for _, r := range rowsOf(out.series, "occupancy") {
+				full = max(full, r.Value)
+			}
+			if int64(math.Round(hits)) != out.counts.Hits || full == 0 || full > 1 {
+				t.Errorf("%s, %s: windows have %v hits, want %d; at most %v are taken", test.cache, policy, hits,
+					out.counts.Hits, full)
+			}
+			latencies := rowsOf(out.series, "latency_mean_ms")
+			if (test.model != "") != (len(latencies) > 0) {
+				t.Errorf("%s with model %q: %d windows with latencies", test.cache, test.model, len(latencies))
+			}
+			for _, r := range latencies {
+				if r.Value <= 0 || r.Value > out.latency.Mean*50 {
+					t.Errorf("%s: mean latency %v in a window, %v of all", test.model, r.Value, out.latency.Mean)
+				}
+			}
+		}
+	}
+}
+
+func TestSeriesRefuses(t *testing.T) {
+	timeless := fromKeys("abab")
+	for _, test := range []struct {
+		window series.Window
+		trace  *traces.Trace
+		model  string
+	}{
+		{series.Window{Span: time.Second}, timeless, ""},
+		{series.Window{Span: time.Nanosecond}, policytest.Trace(1, 2000, 50), ""},
+		{series.Window{Span: time.Hour}, lookupTrace(10), "sls"},
+	} {
+		c := cellOf(t, "lru", capacity.Of(2, false), 0)
+		c.Series = test.window
+		if test.model != "" {
+			model, err := models.Parse(test.model)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.Model, c.Cache = &model, mustCache(t, "sets")
+		}
+		if err := NewReplayer(test.trace, ReplayerOptions{}).Check(c); err == nil || !strings.Contains(err.Error(), "series") {
+			t.Errorf("%s on %s: %v, want an error about the series", test.window, test.trace.Name, err)
+		}
+	}
+}
