@@ -38,10 +38,10 @@ func (l *LRU) LookUp(objects []Object, _ int, _ []int64) (fetches int) {
 // Load ends the batch: it loads what was missed, in the order of the first lookups.
 func (l *LRU) Load(int) (evictions int) {
 	for _, o := range l.missed {
-		home := l.Home[o]
-		slot, vacant := l.vacant(home)
+		set, first := l.home(o)
+		slot, vacant := l.vacant(set, first)
 		if !vacant {
-			slot = l.oldest(home)
+			slot = l.oldest(set, first)
 			evictions++
 		}
 		l.fill(slot, o, !vacant)
@@ -52,12 +52,12 @@ func (l *LRU) Load(int) (evictions int) {
 	return evictions
 }
 
-// oldest returns the slot whose count is the smallest. Slots in order of distance and lane are those from the home slab
-// on, and then those before it.
-func (l *LRU) oldest(home uint32) int {
-	start := int(home) / l.Slabs << l.shift
+// oldest returns the slot of a full set whose count is the smallest. Slots in order of distance and lane are those from
+// the first slab on, and then those before it.
+func (l *LRU) oldest(set, slab int) int {
+	start := set << l.shift
 	counts := l.counts[start : start+l.Ways]
-	first := min(int(home)%l.Slabs*l.Lanes, l.Ways)
+	first := min(slab*l.Lanes, l.Ways)
 	near, far := counts[first:], counts[:first]
 	oldest := min(smallestCount(near, 0), smallestCount(far, len(near)))
 	order := int(uint32(oldest))

@@ -38,7 +38,7 @@ type Ranked struct {
 	marks     []marks   // per set
 	end       int       // of the present batch
 
-	asked     []Object
+	asked     []Object // room for the objects of a set, and for their predictions
 	predicted []float64
 }
 
@@ -53,7 +53,7 @@ func NewRanked(g *Geometry, predictor predict.Predictor, rule Rule) *Ranked {
 	r := &Ranked{LRU: *NewLRU(g), predictor: predictor, steady: predictor.Steady(), rule: rule,
 		marks: make([]marks, g.Sets)}
 	r.next = make([]float64, len(r.owner))
-	r.asked, r.predicted = make([]Object, 0, g.Ways), make([]float64, g.Ways)
+	r.asked, r.predicted = make([]Object, g.Ways), make([]float64, g.Ways)
 	return r
 }
 
@@ -77,7 +77,7 @@ func (r *Ranked) Age(set int) { r.marks[set].old = ^uint64(0) >> (MaxWays - r.Wa
 // LookUp looks requests of the present batch up, the first of them at a position, and returns how many objects must be
 // fetched.
 func (r *Ranked) LookUp(objects []Object, first int, _ []int64) (fetches int) {
-	place, counts, batch, shift := r.place, r.counts, r.batch, r.shift
+	place, counts, marks, batch, shift := r.place, r.counts, r.marks, r.batch, r.shift
 	lanes := uint32(1)<<shift - 1
 	for i, o := range objects {
 		r.predictor.Observe(o, first+i)
@@ -90,7 +90,7 @@ func (r *Ranked) LookUp(objects []Object, first int, _ []int64) (fetches int) {
 		default:
 			slot--
 			counts[slot] = batch
-			m, lane := &r.marks[slot>>shift], uint64(1)<<(slot&lanes)
+			m, lane := &marks[slot>>shift], uint64(1)<<(slot&lanes)
 			m.unknown |= lane
 			m.old &^= lane
 		}
@@ -102,15 +102,15 @@ func (r *Ranked) LookUp(objects []Object, first int, _ []int64) (fetches int) {
 func (r *Ranked) Load(end int) (evictions int) {
 	r.end = end
 	for _, o := range r.missed {
-		home := r.Home[o]
-		slot, vacant := r.vacant(home)
+		set, first := r.home(o)
+		slot, vacant := r.vacant(set, first)
 		if !vacant {
-			slot = r.victim(o, home)
+			slot = r.victim(o, set, first)
 			evictions++
 		}
 		r.fill(slot, o, !vacant)
 		r.counts[slot] = r.batch
-		m, lane := &r.marks[slot>>r.shift], uint64(1)<<(slot&(1<<r.shift-1))
+		m, lane := &r.marks[set], uint64(1)<<(slot-set<<r.shift)
 		m.unknown |= lane
 		m.old &^= lane
 		if r.known != nil {
@@ -123,24 +123,21 @@ func (r *Ranked) Load(end int) (evictions int) {
 }
 
 // victim chooses the slot that o, which its set has no room for, takes.
-func (r *Ranked) victim(o Object, home uint32) (slot int) {
-	set := int(home) / r.Slabs
+func (r *Ranked) victim(o Object, set, slab int) (slot int) {
 	candidates := r.rule.Candidates(set, o)
 	if candidates == 0 {
-		return r.oldest(home)
+		return r.oldest(set, slab)
 	}
-	slot = r.latest(home, min(candidates, r.Ways))
+	slot = r.latest(set, slab*r.Lanes, min(candidates, r.Ways))
 	r.rule.Evicted(set, r.owner[slot])
 	return slot
 }
 
 // latest returns the slot of the candidate that is predicted to be requested last. Candidates are the first so many
-// slots of a full set in order.
-func (r *Ranked) latest(home uint32, candidates int) int {
-	set := int(home) / r.Slabs
+// slots of a full set, in order from the slot first on.
+func (r *Ranked) latest(set, first, candidates int) int {
 	start := set << r.shift
 	counts, next := r.counts[start:start+r.Ways], r.next[start:start+r.Ways]
-	first := int(home) % r.Slabs * r.Lanes
 	among := ^uint64(0) >> (MaxWays - r.Ways)
 	if candidates < r.Ways {
 		among = leastRecent(counts, first, r.Lanes*r.Slabs, candidates)
@@ -182,14 +179,15 @@ func (r *Ranked) ask(set int, slots uint64) {
 		return
 	}
 	start := set << r.shift
-	r.asked = r.asked[:0]
-	for rest := slots; rest != 0; rest &= rest - 1 {
-		r.asked = append(r.asked, r.owner[start+bits.TrailingZeros64(rest)])
-	}
-	predicted := r.predicted[:len(r.asked)]
-	r.predictor.Predict(r.asked, r.end, predicted)
+	owner, next := r.owner[start:start+r.Ways], r.next[start:start+r.Ways]
+	n := bits.OnesCount64(slots)
+	asked, predicted := r.asked[:n], r.predicted[:n]
 	for i, rest := 0, slots; rest != 0; i, rest = i+1, rest&(rest-1) {
-		r.next[start+bits.TrailingZeros64(rest)] = predicted[i]
+		asked[i] = owner[bits.TrailingZeros64(rest)]
+	}
+	r.predictor.Predict(asked, r.end, predicted)
+	for i, rest := 0, slots; rest != 0; i, rest = i+1, rest&(rest-1) {
+		next[bits.TrailingZeros64(rest)] = predicted[i]
 	}
 }
 

@@ -56,10 +56,15 @@ func (s *Slots) Resident(o Object) bool { return s.place[o] != 0 && s.place[o] !
 // Missed returns what the present batch has missed so far, each object once. The slice is good until it is loaded.
 func (s *Slots) Missed() []Object { return s.missed }
 
-// vacant returns a free slot of the set for an object that probes slab by slab from its home on, and takes it; ok is
+// home returns the set of an object and the slab that is probed first.
+func (g *Geometry) home(o Object) (set, slab int) {
+	home := g.Home[o]
+	return int(home / uint32(g.Slabs)), int(home % uint32(g.Slabs))
+}
+
+// vacant returns a free slot of the set for an object that probes slab by slab from the first on, and takes it; ok is
 // false if the set is full.
-func (s *Slots) vacant(home uint32) (slot int, ok bool) {
-	set, first := int(home)/s.Slabs, int(home)%s.Slabs
+func (s *Slots) vacant(set, first int) (slot int, ok bool) {
 	for distance := range s.Slabs {
 		slab := (first + distance) % s.Slabs
 		room := min(s.Lanes, s.Ways-slab*s.Lanes)
