@@ -17,7 +17,8 @@ type Pool struct {
 	expirer  policies.Expirer  // nil where nothing expires
 	observer Observer          // nil where nobody is told
 	members  *Members          // nil where objects go by their numbers in the trace
-	plain    bool              // no expirer and no members: a request needs no preparation
+	onCall   bool              // what has expired leaves only when the cache asks for it
+	plain    bool              // a request needs no preparation: it neither expires objects nor numbers its own
 
 	capacity  int64
 	used      int64
@@ -67,6 +68,10 @@ func NewPool(p policies.Policy, capacity int64, objects int) *Pool {
 	pool.plain = pool.expirer == nil
 	return pool
 }
+
+// ExpireOnCall has objects expire only where Expire is called, not before each request: for a cache that looks up a
+// batch of requests before it serves the first of them. It is called before the first request.
+func (p *Pool) ExpireOnCall() { p.onCall, p.plain = true, p.members == nil }
 
 // Observe has the pool tell an observer what happens from now on; nil: nobody. There is one at a time.
 func (p *Pool) Observe(o Observer) { p.observer = o }
@@ -193,8 +198,8 @@ func (p *Pool) Drop(o policies.Object) bool {
 	return true
 }
 
-// Expire takes out what has expired by a time. Request and Load do so first; a cache calls it where it looks at what is
-// resident before that.
+// Expire takes out what has expired by a time. Request and Load do so first, unless ExpireOnCall says otherwise; a cache
+// calls it where it looks at what is resident before that.
 func (p *Pool) Expire(now int64) {
 	if p.expirer == nil {
 		return
@@ -210,7 +215,9 @@ func (p *Pool) Expire(now int64) {
 
 // prepare does what comes before a request or load, and returns it with the numbers that the policy knows.
 func (p *Pool) prepare(r policies.Request) policies.Request {
-	p.Expire(r.Time)
+	if !p.onCall {
+		p.Expire(r.Time)
+	}
 	if p.members != nil {
 		r.Object = p.number(r.Object)
 		r.Query = r.Object

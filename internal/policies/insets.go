@@ -23,6 +23,8 @@ type SetsPolicy interface {
 	// Load ends the batch before the request at end: it loads what was missed, in the order of the first lookups, and
 	// returns how many objects were evicted.
 	Load(end int) (evictions int)
+	// Used returns how many slots are taken.
+	Used() int64
 }
 
 // SetsConfig is what a SetsPolicy is built from.

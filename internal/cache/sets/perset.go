@@ -1,7 +1,6 @@
 package sets
 
 import (
-	"fmt"
 	"math/rand/v2"
 
 	"github.com/cachesim/cachesim/internal/cache"
@@ -10,9 +9,8 @@ import (
 	"github.com/cachesim/cachesim/internal/predict"
 )
 
-// perSet serves the sets under any policy: it has an instance of the policy for each set, with the objects of the set
-// numbered 0, 1, ... in order of their numbers, so that all of them together take about as much memory as one for the
-// whole trace.
+// perSet serves the sets under any policy: it has a pool for each set, in which the objects of the set are numbered 0,
+// 1, ... in order of their numbers, so that all of them together take about as much memory as one for the whole trace.
 //
 // A policy sees each key of a batch once, however often the batch looks it up, when the batch ends: first the hits,
 // then the misses, each in order. Offline policies may have the misses of a batch loaded in any order, and are told
@@ -20,50 +18,42 @@ import (
 type perSet struct {
 	*slabs.Geometry
 	each     []oneSet
-	local    []uint32   // per object: its number in its set
-	states   []setState // per object
+	number   []uint32 // per object: its number in its set
+	seen     []uint32 // per object: the last batch that looked it up
 	batch    uint32
 	hits     []lookup // of the present batch, each object once
 	misses   []lookup
 	missed   []policies.Object // the objects of misses
-	evicted  int               // expired in the present batch
 	expires  bool
-	timeline *timeline        // of an offline policy; nil for all others
-	shared   *sharedPredictor // nil where the policy asks none
+	expired  int             // objects in the present batch
+	timeline *timeline       // of an offline policy; nil for all others
+	shared   *batchPredictor // nil where the policy asks none
 }
 
-// oneSet is a set with its policy.
+// oneSet is a set with its objects.
 type oneSet struct {
-	policy   policies.Policy
-	admitter policies.Admitter // nil where the policy admits everything
-	expirer  policies.Expirer  // nil where nothing expires
-	members  []policies.Object // by their numbers in the set
-	free     int
-	expired  uint32 // the last batch before which it was asked what expires
-}
-
-// setState says where an object is.
-type setState struct {
-	resident bool
-	seen     uint32 // the last batch that looked it up
+	pool    *cache.Pool
+	members []policies.Object // by their numbers in the set
+	expired uint32            // the last batch before which it was asked what expires
 }
 
 // lookup is the first one of an object in a batch.
 type lookup struct {
 	object policies.Object
+	set    uint32
 	pos    int
 	time   int64
 }
 
 func newPerSet(c cache.Config, g *slabs.Geometry, b batches) (*perSet, error) {
-	p := &perSet{Geometry: g, each: make([]oneSet, g.Sets), local: make([]uint32, len(g.Home)),
-		states: make([]setState, len(g.Home)), batch: 1}
-	p.number()
+	p := &perSet{Geometry: g, each: make([]oneSet, g.Sets), number: make([]uint32, len(g.Home)),
+		seen: make([]uint32, len(g.Home)), batch: 1}
+	p.share()
 	if c.Policy.Entry.Kind == policies.Offline {
 		p.timeline = newTimeline(c.Trace.Objects, g, b)
 	}
 	if c.Predictor != nil {
-		p.shared = &sharedPredictor{predictor: c.Predictor}
+		p.shared = &batchPredictor{predictor: c.Predictor}
 	}
 	for i := range p.each {
 		if err := p.build(c, i); err != nil {
@@ -73,33 +63,32 @@ func newPerSet(c cache.Config, g *slabs.Geometry, b batches) (*perSet, error) {
 	return p, nil
 }
 
-// Used implements cache.Occupied. A policy may refuse what a batch missed.
+// Used implements policies.SetsPolicy.
 func (p *perSet) Used() (used int64) {
 	for i := range p.each {
-		used += int64(p.Ways - p.each[i].free)
+		used += p.each[i].pool.Used()
 	}
 	return used
 }
 
-// number gives each object its number in its set.
-func (p *perSet) number() {
+// share gives each set its objects, with their numbers in it.
+func (p *perSet) share() {
 	counts := make([]int, len(p.each))
 	for o := range p.Home {
 		set := p.SetOf(policies.Object(o))
-		p.local[o] = uint32(counts[set])
+		p.number[o] = uint32(counts[set])
 		counts[set]++
 	}
 	all := make([]policies.Object, len(p.Home))
 	for i, n := range counts {
-		p.each[i] = oneSet{members: all[:n:n], free: p.Ways}
-		all = all[n:]
+		p.each[i].members, all = all[:n:n], all[n:]
 	}
 	for o := range p.Home {
-		p.set(policies.Object(o)).members[p.local[o]] = policies.Object(o)
+		p.each[p.SetOf(policies.Object(o))].members[p.number[o]] = policies.Object(o)
 	}
 }
 
-// build makes the policy of a set.
+// build makes the pool of a set.
 func (p *perSet) build(c cache.Config, i int) error {
 	set := &p.each[i]
 	config := policies.Config{
@@ -113,13 +102,14 @@ func (p *perSet) build(c cache.Config, i int) error {
 	if p.shared != nil {
 		config.Predictor = &setPredictor{p.shared, set.members}
 	}
-	var err error
-	if set.policy, err = c.Policy.Entry.New(config); err != nil {
+	policy, err := c.Policy.Entry.New(config)
+	if err != nil {
 		return err
 	}
-	set.admitter, _ = set.policy.(policies.Admitter)
-	set.expirer, _ = set.policy.(policies.Expirer)
-	p.expires = p.expires || set.expirer != nil
+	_, expires := policy.(policies.Expirer)
+	p.expires = p.expires || expires
+	set.pool = cache.NewPool(policy, config.Capacity, config.Objects)
+	set.pool.ExpireOnCall()
 	return nil
 }
 
@@ -129,19 +119,22 @@ func (p *perSet) LookUp(objects []policies.Object, first int, times []int64) (fe
 		if p.shared != nil {
 			p.shared.predictor.Observe(o, first+i)
 		}
-		state := &p.states[o]
-		if state.seen == p.batch {
+		if p.seen[o] == p.batch {
 			continue
 		}
-		state.seen = p.batch
-		l := lookup{object: o, pos: first + i}
+		p.seen[o] = p.batch
+		l := lookup{object: o, set: uint32(p.SetOf(o)), pos: first + i}
 		if times != nil {
 			l.time = times[i]
 		}
-		if p.expires {
-			p.expire(l)
+		set := &p.each[l.set]
+		if p.expires && set.expired != p.batch {
+			set.expired = p.batch
+			before := set.pool.Evictions()
+			set.pool.Expire(l.time)
+			p.expired += int(set.pool.Evictions() - before)
 		}
-		if state.resident {
+		if set.pool.Resident(p.number[o]) {
 			p.hits = append(p.hits, l)
 		} else {
 			p.misses = append(p.misses, l)
@@ -160,80 +153,33 @@ func (p *perSet) Missed() []policies.Object {
 	return p.missed
 }
 
-// expire drops what has expired in the set of a lookup, before the first one of a batch.
-func (p *perSet) expire(l lookup) {
-	set := p.set(l.object)
-	if set.expired == p.batch {
-		return
-	}
-	set.expired = p.batch
-	for {
-		v, ok := set.expirer.Expired(l.time)
-		if !ok {
-			return
-		}
-		p.drop(set, v)
-		p.evicted++
-	}
-}
-
-// Load implements policies.SetsPolicy.
+// Load implements policies.SetsPolicy. What hit in the batch is resident still, since nothing has left after its
+// lookup.
 func (p *perSet) Load(end int) (evictions int) {
 	if p.shared != nil {
 		p.shared.now = end
 	}
 	for _, l := range p.hits {
-		p.set(l.object).policy.Hit(p.request(l))
+		p.each[l.set].pool.Request(p.request(l))
 	}
 	if p.timeline != nil {
 		p.timeline.soonestLast(p.misses)
 	}
+	evictions = p.expired
 	for _, l := range p.misses {
-		evictions += p.load(l)
+		pool := p.each[l.set].pool
+		before := pool.Evictions()
+		pool.Request(p.request(l))
+		evictions += int(pool.Evictions() - before)
 	}
-	p.hits, p.misses = p.hits[:0], p.misses[:0]
+	p.hits, p.misses, p.expired = p.hits[:0], p.misses[:0], 0
 	p.batch++
-	evictions += p.evicted
-	p.evicted = 0
 	return evictions
 }
 
-// load loads a missed object unless its policy refuses it.
-func (p *perSet) load(l lookup) (evictions int) {
-	set, r := p.set(l.object), p.request(l)
-	set.policy.Miss(r)
-	if set.admitter != nil && !set.admitter.Admit(r) {
-		return 0
-	}
-	if set.free == 0 {
-		v := set.policy.Victim(r)
-		if v == r.Object {
-			return 0
-		}
-		p.drop(set, v)
-		evictions++
-	}
-	set.policy.Insert(r)
-	set.free--
-	p.states[l.object].resident = true
-	return evictions
-}
-
-// drop takes the object of that number out of a set. A policy that names one that is not there is broken.
-func (p *perSet) drop(set *oneSet, number uint32) {
-	state := &p.states[set.members[number]]
-	if !state.resident {
-		panic(fmt.Sprintf("policy %T evicts object %d, which is not resident", set.policy, number))
-	}
-	state.resident = false
-	set.free++
-}
-
-func (p *perSet) set(o policies.Object) *oneSet { return &p.each[p.SetOf(o)] }
-
-// request returns a lookup as the policy of its set sees it.
+// request returns a lookup as the pool of its set sees it.
 func (p *perSet) request(l lookup) policies.Request {
-	r := policies.Request{Object: p.local[l.object], Pos: l.pos, Size: 1, Time: l.time}
+	r := policies.Request{Object: p.number[l.object], Pos: l.pos, Size: 1, Time: l.time}
 	if p.timeline != nil {
 		r.Pos = int(p.timeline.at[l.pos])
 	}
@@ -243,7 +189,7 @@ func (p *perSet) request(l lookup) policies.Request {
 // Counters implements policies.Reporter: they are the sums of those of all sets.
 func (p *perSet) Counters() (sums []policies.Counter) {
 	for i := range p.each {
-		for k, c := range cache.CountersOf(p.each[i].policy) {
+		for k, c := range p.each[i].pool.Counters() {
 			if i == 0 {
 				sums = append(sums, c)
 			} else {
@@ -254,9 +200,9 @@ func (p *perSet) Counters() (sums []policies.Counter) {
 	return sums
 }
 
-// sharedPredictor is the predictor of a whole trace, which the cache itself tells about every lookup: a batch is known
+// batchPredictor is the predictor of a whole trace, which the cache itself tells about every lookup: a batch is known
 // when it comes, so that its predictions are those as of its end.
-type sharedPredictor struct {
+type batchPredictor struct {
 	predictor predict.Predictor
 	now       int // where the batch ends that is being loaded
 	objects   []policies.Object
@@ -264,7 +210,7 @@ type sharedPredictor struct {
 
 // setPredictor is the predictor as the policy of a set sees it.
 type setPredictor struct {
-	*sharedPredictor
+	*batchPredictor
 	members []policies.Object
 }
 

@@ -63,8 +63,7 @@ type sets struct {
 	geometry *slabs.Geometry
 	batches  batches
 	policy   policies.SetsPolicy
-	served   int   // batches
-	loaded   int64 // objects that were missed, less those that left; what is resident where every miss is loaded
+	served   int // batches
 	// What the last batch missed; only for who wants to know it.
 	keepMissed bool
 	missed     []policies.Object
@@ -103,10 +102,7 @@ func (s *sets) Serve(w cache.Window, n *cache.Counts) {
 			if s.keepMissed {
 				s.missed = append(s.missed[:0], s.policy.Missed()...)
 			}
-			s.loaded += int64(len(s.policy.Missed()))
-			evictions := int64(s.policy.Load(end))
-			s.loaded -= evictions
-			n.Evictions += evictions
+			n.Evictions += int64(s.policy.Load(end))
 			s.served++
 		}
 		from = to
@@ -115,12 +111,7 @@ func (s *sets) Serve(w cache.Window, n *cache.Counts) {
 }
 
 // Used implements cache.Occupied: the slots that are taken.
-func (s *sets) Used() int64 {
-	if p, ok := s.policy.(cache.Occupied); ok {
-		return p.Used()
-	}
-	return s.loaded
-}
+func (s *sets) Used() int64 { return s.policy.Used() }
 
 // BatchStarts returns the positions at which the batches begin.
 func (s *sets) BatchStarts() []int { return s.batches.starts() }

@@ -250,7 +250,7 @@ func predictorOfTrace(tb testing.TB, t *traces.Trace, text string) predict.Predi
 	}
 	p, err := spec.Entry.New(predict.Config{Objects: t.Objects, Count: t.NumObjects, NextUse: policytest.NextUse(t),
 		Groups: t.Groups,
-		Seed: 3, Params: spec.Params})
+		Seed:   3, Params: spec.Params})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -376,6 +376,20 @@ func TestLookUpsOfABatch(t *testing.T) {
 		if got != want {
 			t.Errorf("%s: %+v, want %+v", policy, got, want)
 		}
+	}
+}
+
+// TestObjectsExpireBeforeABatch: what expires leaves before the first lookup of a batch in its set, and not while the
+// batch is served.
+func TestObjectsExpireBeforeABatch(t *testing.T) {
+	tr := numbered([]uint64{2, 4}, []uint64{6, 2}, []uint64{2})
+	for _, seconds := range []int64{0, 0, 9, 11, 15} {
+		tr.Times = append(tr.Times, seconds*1e9)
+	}
+	// At 9 s nothing has expired, so that 2 hits at 11 s. At 15 s both 2 and 4 have, and 2 is loaded anew.
+	want := cache.Counts{Requests: 5, Hits: 1, Evictions: 2}
+	if got := serveInWindows(tr, setsOf(t, tr, "sets(ways=4)", "ttl(ttl=10)", "", 4), 1); got != want {
+		t.Errorf("%+v, want %+v", got, want)
 	}
 }
 

@@ -53,6 +53,14 @@ func newSlots(g *Geometry) Slots {
 // Resident reports whether an object lies in a slot.
 func (s *Slots) Resident(o Object) bool { return s.place[o] != 0 && s.place[o] != missing }
 
+// Used returns how many slots are taken.
+func (s *Slots) Used() (used int64) {
+	for _, n := range s.filled {
+		used += int64(n)
+	}
+	return used
+}
+
 // Missed returns what the present batch has missed so far, each object once. The slice is good until it is loaded.
 func (s *Slots) Missed() []Object { return s.missed }
 
