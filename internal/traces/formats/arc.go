@@ -26,18 +26,14 @@ var arcFormat = source.Format{
 // detectARC wants four numbers in every line. Other files have four numbers too, so that the name or the unused column
 // must agree.
 func detectARC(head source.Head, name string) source.Confidence {
-	lines := source.WithoutBlankEnd(head.Lines)
-	if len(lines) == 0 {
-		return source.No
-	}
 	named := strings.HasSuffix(name, ".lis")
-	for _, line := range lines {
+	if head.EveryLine(func(_ int, line []byte) bool {
 		var words [4][]byte
-		if !source.CutWords(line, words[:]) || !source.AllDigits(words[:]) || (!named && string(words[2]) != "0") {
-			return source.No
-		}
+		return source.CutWords(line, words[:]) && source.AllDigits(words[:]) && (named || string(words[2]) == "0")
+	}) {
+		return source.Likely
 	}
-	return source.Likely
+	return source.No
 }
 
 // arcReader reads runs of blocks and gives out block after block. (Megiddo and Modha, "ARC: A Self-Tuning, Low Overhead

@@ -1,6 +1,7 @@
 package formats
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/params"
@@ -17,7 +18,7 @@ var lirsFormat = source.Format{
 	Detect:    detectLIRS,
 	Open: func(src *source.Source, _ params.Values) (stream.Reader, stream.Fields, error) {
 		src.Reading.Key, src.Reading.Why = "key block", "marks"
-		return &lirsReader{src: src}, stream.Fields{}, nil
+		return source.ReadAllLines(src, parseLIRS), stream.Fields{}, nil
 	},
 }
 
@@ -44,29 +45,17 @@ func detectLIRS(head source.Head, name string) source.Confidence {
 // isMark says whether a line is blank or marks a point in the trace.
 func isMark(text []byte) bool { return len(text) == 0 || (len(text) == 1 && text[0] == '*') }
 
-// lirsReader reads the traces that Jiang and Zhang published with "LIRS: An Efficient Low Inter-reference Recency Set
-// Replacement Policy", SIGMETRICS 2002.
-type lirsReader struct{ src *source.Source }
-
-// Read implements Reader.
-func (l *lirsReader) Read(rec *stream.Record) error {
-	for {
-		line, err := l.src.Line()
-		if err != nil {
-			return err
-		}
-		if block, ok := stream.ParseNumber(line); ok {
-			*rec = stream.Record{Num: block}
-			return nil
-		}
-		text := source.TrimBlanks(line)
-		if block, ok := source.ParseDigits(text); ok {
-			*rec = stream.Record{Num: block}
-			return nil
-		}
-		if !isMark(text) {
-			return l.src.LineErrorf("block %.60q: want a whole number from 0, below 2^64, or a mark *", text)
-		}
-		l.src.Reading.LeftOut++
+// parseLIRS reads a line of the traces that Jiang and Zhang published with "LIRS: An Efficient Low Inter-reference Recency
+// Set Replacement Policy", SIGMETRICS 2002.
+func parseLIRS(line []byte, rec *stream.Record) error {
+	text := source.TrimBlanks(line)
+	block, ok := source.ParseDigits(text)
+	switch {
+	case ok:
+		*rec = stream.Record{Num: block}
+		return nil
+	case isMark(text):
+		return source.ErrLeftOut
 	}
+	return fmt.Errorf("block %.60q: want a whole number from 0, below 2^64, or a mark *", text)
 }

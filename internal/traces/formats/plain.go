@@ -28,16 +28,10 @@ func detectPlain(head source.Head, _ string) source.Confidence {
 	if source.IsBinary(head.Bytes) {
 		return source.No
 	}
-	lines := source.WithoutBlankEnd(head.Lines)
-	for _, line := range lines {
-		if len(line) == 0 || bytes.ContainsAny(line, " \t") {
-			return source.No
-		}
+	if head.EveryLine(func(_ int, line []byte) bool { return len(line) > 0 && !bytes.ContainsAny(line, " \t") }) {
+		return source.Possible
 	}
-	if len(lines) == 0 {
-		return source.No
-	}
-	return source.Possible
+	return source.No
 }
 
 // plainReader reads one key per line.

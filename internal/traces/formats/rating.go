@@ -3,6 +3,7 @@ package formats
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"io"
 	"slices"
 	"strconv"
@@ -44,51 +45,39 @@ func detectRating(head source.Head, _ string) source.Confidence {
 
 func openRating(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
 	src.Reading.Key, src.Reading.Time = "key "+opts.Text("key"), "time in s"
-	r := &ratingReader{src: src, keyColumn: 1}
-	if opts.Text("key") == "user" {
-		r.keyColumn = 0
-	}
+	r := source.ReadLines(src, ratingParser(opts.Text("key")))
 	if opts.Bool("sort") {
 		src.Reading.Layout = "sorted by time"
-		return &sortedReader{r: r}, stream.Fields{Time: true}, nil
+		r = &sortedReader{r: r}
 	}
 	return r, stream.Fields{Time: true}, nil
 }
 
-// ratingReader reads ratings in the order of the file.
-type ratingReader struct {
-	src       *source.Source
-	keyColumn int
-}
-
-// Read implements Reader.
-func (r *ratingReader) Read(rec *stream.Record) error {
-	line, err := r.src.Line()
-	if err != nil {
-		return err
+// ratingParser reads a rating, of which a column is the key: item or user.
+func ratingParser(column string) source.LineParser {
+	key := 1
+	if column == "user" {
+		key = 0
 	}
-	if len(line) == 0 {
-		return r.src.OnlyBlankLines()
+	return func(line []byte, rec *stream.Record) error {
+		var cells [4][]byte
+		if !cutRating(line, cells[:]) {
+			return fmt.Errorf("%.60q: want user::item::rating::time", line)
+		}
+		if _, err := strconv.ParseFloat(string(cells[2]), 64); err != nil {
+			return fmt.Errorf("rating %.60q: want a number", cells[2])
+		}
+		seconds, err := source.ParseTime(cells[3], source.TimeUnits["s"])
+		if err != nil {
+			return err
+		}
+		if len(cells[key]) == 0 {
+			return fmt.Errorf("%.60q: the key is empty", line)
+		}
+		*rec = stream.Record{Time: seconds}
+		rec.SetKey(cells[key])
+		return nil
 	}
-	var cells [4][]byte
-	if !cutRating(line, cells[:]) {
-		return r.src.LineErrorf("%.60q: want user::item::rating::time", line)
-	}
-	if _, err := strconv.ParseFloat(string(cells[2]), 64); err != nil {
-		return r.src.LineErrorf("rating %.60q: want a number", cells[2])
-	}
-	const second = 1e9
-	seconds, err := source.ParseTime(cells[3], second)
-	if err != nil {
-		return r.src.LineErrorf("%w", err)
-	}
-	key := cells[r.keyColumn]
-	if len(key) == 0 {
-		return r.src.LineErrorf("%.60q: the key is empty", line)
-	}
-	*rec = stream.Record{Time: seconds}
-	rec.SetKey(key)
-	return nil
 }
 
 // cutRating cuts line into exactly len(cells) cells.

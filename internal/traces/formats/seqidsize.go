@@ -1,6 +1,7 @@
 package formats
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -23,79 +24,70 @@ var seqIDSizeFormat = source.Format{
 	Detect: detectSeqIDSize,
 	Open: func(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
 		src.Reading.Key = "key " + strings.ReplaceAll(opts.Text("key"), "-", " and ")
-		return &seqIDSizeReader{src: src, pair: opts.Text("key") == "id-size"}, stream.Fields{Size: true}, nil
+		s := &seqIDSize{pair: opts.Text("key") == "id-size"}
+		return source.ReadLines(src, s.parse), stream.Fields{Size: true}, nil
 	},
 }
 
 // detectSeqIDSize wants three numbers in every line and a first column that goes up by one.
 func detectSeqIDSize(head source.Head, _ string) source.Confidence {
-	lines := source.WithoutBlankEnd(head.Lines)
-	if len(lines) == 0 {
-		return source.No
-	}
-	var previous uint64
-	for i, line := range lines {
+	var first uint64
+	if head.EveryLine(func(number int, line []byte) bool {
 		var words [3][]byte
 		if !source.CutWords(line, words[:]) || !source.AllDigits(words[:]) {
-			return source.No
+			return false
 		}
 		seq, ok := source.ParseDigits(words[0])
-		if !ok || (i > 0 && seq != previous+1) || (i == 0 && seq > 1) {
-			return source.No
+		if number == 0 {
+			first = seq
 		}
-		previous = seq
+		return ok && first <= 1 && seq == first+uint64(number)
+	}) {
+		return source.Likely
 	}
-	return source.Likely
+	return source.No
 }
 
-// seqIDSizeReader reads the traces of Berger, Sitaraman and Harchol-Balter, "AdaptSize: Orchestrating the Hot Object
-// Memory Cache in a Content Delivery Network", NSDI 2017.
-type seqIDSizeReader struct {
-	src  *source.Source
+// seqIDSize reads the traces of Berger, Sitaraman and Harchol-Balter, "AdaptSize: Orchestrating the Hot Object Memory
+// Cache in a Content Delivery Network", NSDI 2017.
+type seqIDSize struct {
 	pair bool   // an object is an (id, size) pair
 	key  []byte // of the last record, if pair
 }
 
-// Read implements Reader.
-func (s *seqIDSizeReader) Read(rec *stream.Record) error {
-	line, err := s.src.Line()
-	if err != nil {
-		return err
-	}
+// parse reads a line.
+func (s *seqIDSize) parse(line []byte, rec *stream.Record) error {
 	var numbers [3]uint64
 	if !source.ParseNumbers(line, numbers[:]) || numbers[2] > source.MaxSize {
-		return s.readOdd(rec, line)
+		return s.parseOdd(line, rec)
 	}
 	s.set(rec, numbers[1], int64(numbers[2]))
 	return nil
 }
 
-// readOdd reads a line that is wrong, or has numbers of more than 19 digits.
-func (s *seqIDSizeReader) readOdd(rec *stream.Record, line []byte) error {
+// parseOdd reads a line that is wrong, or has numbers of more than 19 digits.
+func (s *seqIDSize) parseOdd(line []byte, rec *stream.Record) error {
 	var words [3][]byte
 	if !source.CutWords(line, words[:]) {
-		if len(source.TrimBlanks(line)) == 0 {
-			return s.src.OnlyBlankLines()
-		}
-		return s.src.LineErrorf("%.60q: want 3 columns: request number, object id, size", line)
+		return fmt.Errorf("%.60q: want 3 columns: request number, object id, size", line)
 	}
 	if !source.IsDigits(words[0]) {
-		return s.src.LineErrorf("request number %.60q: want a whole number", words[0])
+		return fmt.Errorf("request number %.60q: want a whole number", words[0])
 	}
 	id, ok := source.ParseDigits(words[1])
 	if !ok {
-		return s.src.LineErrorf("object id %.60q: want a whole number from 0, below 2^64", words[1])
+		return fmt.Errorf("object id %.60q: want a whole number from 0, below 2^64", words[1])
 	}
 	size, err := source.ParseSize(words[2])
 	if err != nil {
-		return s.src.LineErrorf("%w", err)
+		return err
 	}
 	s.set(rec, id, size)
 	return nil
 }
 
 // set makes the record of an id and a size.
-func (s *seqIDSizeReader) set(rec *stream.Record, id uint64, size int64) {
+func (s *seqIDSize) set(rec *stream.Record, id uint64, size int64) {
 	*rec = stream.Record{Num: id, Size: size}
 	if s.pair {
 		rec.Num, rec.Text = 0, s.pairKey(id, size)
@@ -103,7 +95,7 @@ func (s *seqIDSizeReader) set(rec *stream.Record, id uint64, size int64) {
 }
 
 // pairKey writes the pair as text, id/size, which no two pairs share.
-func (s *seqIDSizeReader) pairKey(id uint64, size int64) []byte {
+func (s *seqIDSize) pairKey(id uint64, size int64) []byte {
 	s.key = strconv.AppendUint(s.key[:0], id, 10)
 	s.key = append(s.key, '/')
 	s.key = strconv.AppendInt(s.key, size, 10)

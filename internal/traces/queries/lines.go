@@ -60,7 +60,6 @@ func areJSONStrings(lines [][]byte) bool {
 
 // lineReader reads a query per line.
 type lineReader struct {
-	src       *source.Source
 	unit      int64
 	textsOnly bool // lines are strings
 	scanner   source.JSONScanner
@@ -70,7 +69,7 @@ type lineReader struct {
 }
 
 func openQueryLines(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
-	r := &lineReader{src: src, unit: source.TimeUnits[opts.Text("time-unit")], dim: -1}
+	r := &lineReader{unit: source.TimeUnits[opts.Text("time-unit")], dim: -1}
 	head, err := src.Head()
 	if err != nil {
 		return nil, stream.Fields{}, err
@@ -80,18 +79,11 @@ func openQueryLines(src *source.Source, opts params.Values) (stream.Reader, stre
 	if r.textsOnly {
 		src.Reading.Key, src.Reading.Time = "id is the text", ""
 	}
-	return r, stream.Fields{Time: !r.textsOnly, Counted: r.textsOnly, Kind: Kind{}}, nil
+	return source.ReadLines(src, r.parse), stream.Fields{Time: !r.textsOnly, Counted: r.textsOnly, Kind: Kind{}}, nil
 }
 
-// Read implements Reader.
-func (r *lineReader) Read(rec *stream.Record) error {
-	line, err := r.src.Line()
-	if err != nil {
-		return err
-	}
-	if len(source.TrimBlanks(line)) == 0 {
-		return r.src.OnlyBlankLines()
-	}
+// parse reads a line.
+func (r *lineReader) parse(line []byte, rec *stream.Record) (err error) {
 	r.scanner = source.JSONScanner{Text: line}
 	r.head = Head{}
 	*rec = stream.Record{Extra: &r.head}
@@ -100,13 +92,10 @@ func (r *lineReader) Read(rec *stream.Record) error {
 	} else {
 		err = r.readObject(rec)
 	}
-	if err == nil {
-		err = r.scanner.End()
-	}
 	if err != nil {
-		return r.src.LineSyntaxError(err)
+		return err
 	}
-	return nil
+	return r.scanner.End()
 }
 
 // readText reads a line that is the text of a query, which is its id as well.

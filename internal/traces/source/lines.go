@@ -1,0 +1,60 @@
+package source
+
+import (
+	"errors"
+
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
+
+// LineParser fills in the record of a line, or says what is wrong with the line. It need not name the file and the line,
+// nor the column where a JSONScanner found it.
+type LineParser func(line []byte, rec *stream.Record) error
+
+// ErrLeftOut is what a LineParser says of a line that is no request.
+var ErrLeftOut = errors.New("no request")
+
+// ReadLines returns a reader of a format with a request per line. Blank lines may only end the file; the parser gets
+// none.
+func ReadLines(src *Source, parse LineParser) stream.Reader { return &lineReader{src, parse, false} }
+
+// ReadAllLines is ReadLines for a format in which blank lines may stand between others.
+func ReadAllLines(src *Source, parse LineParser) stream.Reader { return &lineReader{src, parse, true} }
+
+type lineReader struct {
+	src    *Source
+	parse  LineParser
+	blanks bool // the parser gets blank lines, too
+}
+
+// Read implements stream.Reader.
+func (r *lineReader) Read(rec *stream.Record) error {
+	for {
+		line, err := r.src.Line()
+		if err != nil {
+			return err
+		}
+		if !r.blanks && (len(line) == 0 || IsBlank(line[0]) && len(TrimBlanks(line)) == 0) {
+			return r.src.OnlyBlankLines()
+		}
+		switch err := r.parse(line, rec); err {
+		case nil:
+			return nil
+		case ErrLeftOut:
+			r.src.Reading.LeftOut++
+		default:
+			return r.src.LineSyntaxError(err)
+		}
+	}
+}
+
+// EveryLine says whether each line at the beginning of the file looks like one of a format, and there is one at least.
+// Blank lines may end the file. Lines are numbered from 0.
+func (h Head) EveryLine(looks func(number int, line []byte) bool) bool {
+	lines := WithoutBlankEnd(h.Lines)
+	for i, line := range lines {
+		if !looks(i, line) {
+			return false
+		}
+	}
+	return len(lines) > 0
+}
