@@ -49,11 +49,8 @@ func (s *Summary) rows() []row {
 			rows = append(rows, row{"requests of size 0", s.ofRequests(n, float64(n)/float64(s.Requests))})
 		}
 	}
-	if s.Prompts != nil {
-		rows = append(s.Prompts.rows(), rows...)
-	}
-	if s.Queries != nil {
-		rows = append(s.Queries.rows(), rows...)
+	if kind := s.summary(); kind != nil {
+		rows = append(kind.rows(), rows...)
 	}
 	rows = append(rows, s.clockRows()...)
 	if ops := s.Operations; ops != nil {
@@ -122,16 +119,8 @@ func (s *Summary) distributions() []namedDistribution {
 		{"reuse_time_requests", "reuse time, requests", s.ReuseTimeRequests, number},
 		{"reuse_time_seconds", "reuse time, clock", s.ReuseTimeSeconds, duration},
 	}
-	if p := s.Prompts; p != nil {
-		all = append([]namedDistribution{
-			{"prompt_lengths", "prompt, tokens", p.Lengths, number},
-			{"output_lengths", "output, tokens", p.OutputLengths, number},
-			{"prompts_per_conversation", "prompts per conversation", p.Turns, number},
-			{"foreign_prompts_in_between", "foreign prompts in between", p.ForeignPrompts, number},
-		}, all...)
-	}
-	if q := s.Queries; q != nil {
-		all = append([]namedDistribution{{"queries_per_session", "queries per session", q.Turns, number}}, all...)
+	if kind := s.summary(); kind != nil {
+		all = append(kind.distributions(), all...)
 	}
 	for _, d := range all {
 		if d.Distribution != nil {

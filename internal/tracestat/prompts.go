@@ -118,3 +118,12 @@ func (s *PromptSummary) rows() []row {
 	}
 	return rows
 }
+
+func (s *PromptSummary) distributions() []namedDistribution {
+	return []namedDistribution{
+		{"prompt_lengths", "prompt, tokens", s.Lengths, number},
+		{"output_lengths", "output, tokens", s.OutputLengths, number},
+		{"prompts_per_conversation", "prompts per conversation", s.Turns, number},
+		{"foreign_prompts_in_between", "foreign prompts in between", s.ForeignPrompts, number},
+	}
+}

@@ -99,3 +99,7 @@ func (s *QuerySummary) rows() []row {
 	}
 	return rows
 }
+
+func (s *QuerySummary) distributions() []namedDistribution {
+	return []namedDistribution{{"queries_per_session", "queries per session", s.Turns, number}}
+}

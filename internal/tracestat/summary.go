@@ -8,8 +8,6 @@ import (
 
 	"github.com/cachesim/cachesim/internal/oracle"
 	"github.com/cachesim/cachesim/internal/traces"
-	"github.com/cachesim/cachesim/internal/traces/prompts"
-	"github.com/cachesim/cachesim/internal/traces/queries"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
@@ -43,8 +41,7 @@ type Summary struct {
 
 	Operations *Operations `json:"operations"`
 
-	Prompts *PromptSummary `json:"prompts"` // nil where the requests are no blocks of prompts
-	Queries *QuerySummary  `json:"queries"` // nil where the requests are no queries
+	ByKind
 
 	Zipf      *ZipfFit   `json:"zipf"` // nil for fewer than two objects
 	TopShares []TopShare `json:"top_shares"`
@@ -93,12 +90,7 @@ func Summarize(t *traces.Trace) (*Summary, error) {
 	if t.Ops != nil {
 		s.Operations = countOperations(t.Ops)
 	}
-	if prompts.Of(t.Kind) != nil {
-		s.Prompts = summarizePrompts(t)
-	}
-	if queries.Of(t.Kind) != nil {
-		s.Queries = summarizeQueries(t)
-	}
+	s.describe(t)
 	s.addPopularity(counts)
 	s.ReuseDistance = (<-distances).distribution(rate)
 	return s, nil
