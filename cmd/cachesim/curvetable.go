@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/cachesim/cachesim/internal/capacity"
+	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/plots"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
@@ -34,7 +35,7 @@ type estimate struct {
 }
 
 // requests returns how many requests of the whole trace were counted. Something must have been replayed.
-func (c *curve) requests() int64 { return c.exact[0].Requests }
+func (c *curve) requests() int64 { return c.exact[0].Int(metric.Requests) }
 
 // exactAt returns the hit ratio of a policy on the whole trace.
 func (c *curve) exactAt(label string, capacity int64) (hitRatio float64, ok bool) {
@@ -42,7 +43,7 @@ func (c *curve) exactAt(label string, capacity int64) (hitRatio float64, ok bool
 	if i < 0 {
 		return 0, false
 	}
-	return c.exact[i].HitRatio, true
+	return c.exact[i].Float(metric.HitRatio), true
 }
 
 // sampledAt returns the hit ratio of a policy from the samples.
@@ -52,7 +53,7 @@ func (c *curve) sampledAt(label string, capacity int64) (e estimate, ok bool) {
 		if r.Label == label && r.Capacity == capacity {
 			// Misses, not requests: a sample may miss the hottest objects, whose requests are nearly all hits, and hold their
 			// share of all others (the adjustment of Waldspurger et al., FAST 2015).
-			ratios = append(ratios, max(0, 1-float64(r.Misses)/(c.rate*float64(c.requests()))))
+			ratios = append(ratios, max(0, 1-float64(r.Int(metric.Misses))/(c.rate*float64(c.requests()))))
 		}
 	}
 	if len(ratios) == 0 {
@@ -193,7 +194,7 @@ func (c *curve) figure() (*plots.Figure, error) {
 	slices.SortFunc(lru, func(a, b records.Record) int { return cmp.Compare(a.Capacity, b.Capacity) })
 	line := plots.Line{Label: "lru (exact)", Style: plots.PolicyStyle("lru", "lru", "online")}
 	for _, r := range lru {
-		line.X, line.Y = append(line.X, float64(r.Capacity)), append(line.Y, r.HitRatio)
+		line.X, line.Y = append(line.X, float64(r.Capacity)), append(line.Y, r.Float(metric.HitRatio))
 	}
 	lines := append([]plots.Line{line}, c.sampledLines("lru", plots.PolicyStyle("lru", "lru (sampled)", "online"))...)
 	for _, s := range c.specs {

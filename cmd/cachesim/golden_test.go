@@ -70,8 +70,9 @@ func TestCheckFindsOneMiss(t *testing.T) {
 		t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 	r := &recs[len(recs)/2]
-	r.Hits, r.Misses = r.Hits+1, r.Misses-1
-	r.HitRatio = float64(r.Hits) / float64(r.Requests)
+	r.SetInt(metric.Hits, r.Int(metric.Hits)+1)
+	r.SetInt(metric.Misses, r.Int(metric.Misses)-1)
+	r.Set(metric.HitRatio, float64(r.Int(metric.Hits))/float64(r.Int(metric.Requests)))
 	dir := t.TempDir()
 	if err := records.Write(dir, recs); err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/capacity"
+	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/sim"
@@ -171,7 +172,7 @@ func misses(ctx context.Context, r *sim.Replayer, cell sim.Cell) (int64, error) 
 	if err != nil {
 		return 0, err
 	}
-	return recs[0].Misses, nil
+	return recs[0].Int(metric.Misses), nil
 }
 
 // Check refuses a policy that is no competitor of the optimum on traces of equal objects.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/capacity"
+	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -84,8 +85,8 @@ func TestFoundCanBeReplayed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r := recs[0]; float64(r.Misses) != f.Misses || *r.OptMisses != f.OptMisses || *r.CompetitiveRatio != f.Ratio {
-			t.Errorf("%s: %d misses of %d, found %v of %d", name, r.Misses, *r.OptMisses, f.Misses, f.OptMisses)
+		if r := recs[0]; float64(r.Int(metric.Misses)) != f.Misses || r.Int(metric.OptMisses) != f.OptMisses || r.Float(metric.CompetitiveRatio) != f.Ratio {
+			t.Errorf("%s: %d misses of %d, found %v of %d", name, r.Int(metric.Misses), r.Int(metric.OptMisses), f.Misses, f.OptMisses)
 		}
 	}
 }

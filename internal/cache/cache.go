@@ -5,6 +5,7 @@ package cache
 import (
 	"slices"
 
+	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/traces"
 )
@@ -94,7 +95,7 @@ type Counts struct {
 // Misses returns the requests that did not hit.
 func (c Counts) Misses() int64 { return c.Requests - c.Hits }
 
-// Minus returns the counts since an earlier state.
+// Minus returns the counts since an earlier state, as after a warm-up or in a window of time.
 func (c Counts) Minus(earlier Counts) Counts {
 	return Counts{
 		Requests:  c.Requests - earlier.Requests,
@@ -113,21 +114,20 @@ func (c Counts) Minus(earlier Counts) Counts {
 	}
 }
 
-// Plus returns the sum of two counts.
-func (c Counts) Plus(other Counts) Counts {
-	return Counts{
-		Requests:  c.Requests + other.Requests,
-		Hits:      c.Hits + other.Hits,
-		Evictions: c.Evictions + other.Evictions,
-		Oversized: c.Oversized + other.Oversized,
-		Bytes:     c.Bytes + other.Bytes,
-		HitBytes:  c.HitBytes + other.HitBytes,
-		Prompts:   c.Prompts + other.Prompts,
-		Tokens:    c.Tokens + other.Tokens,
-		HitTokens: c.HitTokens + other.HitTokens,
-
-		Labelled:     c.Labelled + other.Labelled,
-		LabelledHits: c.LabelledHits + other.LabelledHits,
-		WrongHits:    c.WrongHits + other.WrongHits,
+// Values returns the counts of a kind of cache as metrics; sizes count where the capacity does.
+func (c Counts) Values(entry Entry, bytes bool) (v metric.Values) {
+	v.SetInt(metric.Requests, c.Requests)
+	v.SetInt(metric.Hits, c.Hits)
+	v.SetInt(metric.Misses, c.Misses())
+	v.SetInt(metric.Evictions, c.Evictions)
+	v.SetInt(metric.Oversized, c.Oversized)
+	if bytes {
+		v.SetInt(metric.RequestedBytes, c.Bytes)
+		v.SetInt(metric.HitBytes, c.HitBytes)
+		v.Set(metric.ByteHitRatio, metric.Divide(float64(c.HitBytes), float64(c.Bytes)))
 	}
+	if entry.Measure != nil {
+		entry.Measure(c, &v)
+	}
+	return v
 }

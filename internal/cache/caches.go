@@ -20,6 +20,8 @@ type Entry struct {
 	Params  []params.Param
 	// Metrics are those of its own, beside what every cache counts and its policy reports.
 	Metrics []metric.Metric
+	// Measure makes those of Metrics that follow from its counts; nil where none does.
+	Measure func(c Counts, v *metric.Values)
 	// ObjectsOnly says that capacities count objects, whatever their sizes.
 	ObjectsOnly bool
 	// Keys says that it hashes the keys of the trace, which must be loaded for it.

@@ -11,7 +11,9 @@ import (
 
 	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/memory"
+	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/parallel"
+	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -569,8 +571,9 @@ func (e *executor) learn(j job, seconds float64) {
 }
 
 func (e *executor) finish(c Cell, rec records.Record, seconds float64) error {
-	result := Result{NsPerRequest: rec.NsPerRequest, PredictionNsPerRequest: rec.PredictionNsPerRequest, Seconds: seconds}
-	rec.NsPerRequest, rec.PredictionNsPerRequest, rec.Version = nil, nil, c.Version
+	result := Result{NsPerRequest: takeTime(&rec, metric.NsPerRequest),
+		PredictionNsPerRequest: takeTime(&rec, predict.NsMetric), Seconds: seconds}
+	rec.Version = c.Version
 	result.Record = rec
 	var err error
 	if result.Record, err = result.RecordOf(c); err != nil {

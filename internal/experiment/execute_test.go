@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/cachesim/cachesim/internal/capacity"
+	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/workload"
 )
@@ -101,11 +102,11 @@ func TestExecuteRunsEveryCellOnce(t *testing.T) {
 		}
 		if rec.Trace != c.Workload.Name || rec.TraceGenerator != c.Workload.Generator || rec.Label != c.Label ||
 			rec.Cell != c.Hash ||
-			rec.CapacityText != c.Capacity || rec.Version != "test" || rec.Requests != 20000 {
+			rec.CapacityText != c.Capacity || rec.Version != "test" || rec.Int(metric.Requests) != 20000 {
 			t.Errorf("record of %s: %+v", c, rec)
 		}
-		if rec.NsPerRequest != nil || r.NsPerRequest == nil || r.Seconds <= 0 {
-			t.Errorf("times of %s: %v in the record, %v and %v s beside it", c, rec.NsPerRequest, r.NsPerRequest, r.Seconds)
+		if rec.Has(metric.NsPerRequest) || r.NsPerRequest == nil || r.Seconds <= 0 {
+			t.Errorf("times of %s: %v in the record, %v and %v s beside it", c, rec.Float(metric.NsPerRequest), r.NsPerRequest, r.Seconds)
 		}
 	}
 }
@@ -321,11 +322,11 @@ func TestExecuteWarmsUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	whole, counted := results[cells[0].Hash].Record, results[cells[1].Hash].Record
-	if whole.Requests != 20000 || whole.Warmup != 0 || counted.Requests != 15000 || counted.Warmup != 5000 {
-		t.Errorf("%d requests after %d, %d after %d", whole.Requests, whole.Warmup, counted.Requests, counted.Warmup)
+	if whole.Int(metric.Requests) != 20000 || whole.Warmup != 0 || counted.Int(metric.Requests) != 15000 || counted.Warmup != 5000 {
+		t.Errorf("%d requests after %d, %d after %d", whole.Int(metric.Requests), whole.Warmup, counted.Int(metric.Requests), counted.Warmup)
 	}
-	if first := whole.Hits - counted.Hits; first <= 0 || first >= 5000 {
-		t.Errorf("%d hits, %d of them after the warm-up", whole.Hits, counted.Hits)
+	if first := whole.Int(metric.Hits) - counted.Int(metric.Hits); first <= 0 || first >= 5000 {
+		t.Errorf("%d hits, %d of them after the warm-up", whole.Int(metric.Hits), counted.Int(metric.Hits))
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/atomicfile"
+	"github.com/cachesim/cachesim/internal/metric"
+	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/sim"
 )
@@ -71,11 +73,28 @@ func (c *Collection) Timed() []records.Record {
 	at := 0
 	for _, t := range c.Timings {
 		if !t.Cell.Auxiliary {
-			timed[at].NsPerRequest, timed[at].PredictionNsPerRequest = t.NsPerRequest, t.PredictionNsPerRequest
+			setTime(&timed[at], metric.NsPerRequest, t.NsPerRequest)
+			setTime(&timed[at], predict.NsMetric, t.PredictionNsPerRequest)
 			at++
 		}
 	}
 	return timed
+}
+
+func setTime(rec *records.Record, m metric.Metric, ns *float64) {
+	if ns != nil {
+		rec.Set(m, *ns)
+	}
+}
+
+// takeTime takes a time out of a record; nil where it has none.
+func takeTime(rec *records.Record, m metric.Metric) *float64 {
+	x, ok := rec.Get(m.Name)
+	if !ok {
+		return nil
+	}
+	rec.Delete(m)
+	return &x
 }
 
 // outcome is a cell with its record.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/records"
 )
 
@@ -44,15 +45,15 @@ func TestRecordsComeInTheOrderOfThePlanBesideTheirOptima(t *testing.T) {
 		if rec.Cell != asked[i].Hash {
 			t.Errorf("record %d is of %s at %s", i, rec.Label, rec.CapacityText)
 		}
-		if rec.Optimum != "opt" || *rec.OptMisses > rec.Misses ||
-			*rec.CompetitiveRatio != float64(rec.Misses)/float64(*rec.OptMisses) {
+		if rec.Optimum != "opt" || rec.Int(metric.OptMisses) > rec.Int(metric.Misses) ||
+			rec.Float(metric.CompetitiveRatio) != float64(rec.Int(metric.Misses))/float64(rec.Int(metric.OptMisses)) {
 			t.Errorf(
 				"%s: %d misses beside %d of %s, ratio %v",
 				asked[i],
-				rec.Misses,
-				*rec.OptMisses,
+				rec.Int(metric.Misses),
+				rec.Int(metric.OptMisses),
 				rec.Optimum,
-				*rec.CompetitiveRatio,
+				rec.Float(metric.CompetitiveRatio),
 			)
 		}
 	}
@@ -67,7 +68,7 @@ func TestSizedRecordsLieBetweenBounds(t *testing.T) {
 	}
 	lru.Against = []string{feasible.hash(), bound.hash()}
 	rec := collectAll(t, numbered(feasible, lru, bound))[1]
-	if rec.Optimum != "belady-size" || rec.LowerBoundMisses == nil || *rec.CompetitiveRatio > *rec.CompetitiveRatioMax {
+	if rec.Optimum != "belady-size" || !rec.Has(metric.LowerBoundMisses) || rec.Float(metric.CompetitiveRatio) > rec.Float(metric.CompetitiveRatioMax) {
 		t.Errorf("record %+v", rec)
 	}
 }
@@ -99,7 +100,7 @@ func TestTheBestIsMarkedPlaceByPlace(t *testing.T) {
 		at("random", "", 0), at("random", "", 1),
 		at("lru-k(k=2)", "k=2", 0), at("lru-k(k=4)", "k=4", 0),
 	))
-	best := func(i int) float64 { return recs[i].HitRatio }
+	best := func(i int) float64 { return recs[i].Float(metric.HitRatio) }
 	rivals := map[int][]int{0: {2, 3, 4, 5, 6, 7}, 2: {0, 4, 5, 6, 7}, 3: {0, 4, 5, 6, 7}, 4: {0, 2, 3, 6, 7},
 		5: {0, 2, 3, 6, 7}, 6: {0, 2, 3, 4, 5}, 7: {0, 2, 3, 4, 5}}
 	marked := 0
@@ -109,7 +110,7 @@ func TestTheBestIsMarkedPlaceByPlace(t *testing.T) {
 			want = want && best(i) >= best(rival)
 		}
 		if rec.Best != want {
-			t.Errorf("%s (%s, seed %d) with %v: best is %t", rec.Label, rec.Axes, rec.Seed, rec.HitRatio, rec.Best)
+			t.Errorf("%s (%s, seed %d) with %v: best is %t", rec.Label, rec.Axes, rec.Seed, rec.Float(metric.HitRatio), rec.Best)
 		}
 		if rec.Best {
 			marked++
@@ -124,7 +125,7 @@ func TestTwoNamesOfAReplayGiveTwoRecords(t *testing.T) {
 	first, second := newCell(zipfA, "lru", "10"), newCell(zipfA, "lru", "10")
 	second.Label, second.Workload.Name, second.Axes = "again", "other", "x=1"
 	recs := collectAll(t, numbered(first, second))
-	if len(recs) != 2 || recs[0].Misses != recs[1].Misses || recs[1].Label != "again" || recs[1].Trace != "other" ||
+	if len(recs) != 2 || recs[0].Int(metric.Misses) != recs[1].Int(metric.Misses) || recs[1].Label != "again" || recs[1].Trace != "other" ||
 		recs[1].Axes != "x=1" {
 		t.Errorf("records %+v", recs)
 	}
@@ -153,7 +154,7 @@ func TestTimingsStandApart(t *testing.T) {
 		t.Errorf("%d lines of %d cells: %s", len(lines), len(cells), lines[1])
 	}
 	for _, rec := range c.Records {
-		if rec.NsPerRequest != nil {
+		if rec.Has(metric.NsPerRequest) {
 			t.Fatal(fmt.Sprint("a time is in the record of ", rec.Label))
 		}
 	}
@@ -172,7 +173,8 @@ func marks(recs ...records.Record) (best []bool) {
 
 func TestWhoCompetesWithWhom(t *testing.T) {
 	at := func(point, policy, axes string, seed uint64, hitRatio float64) records.Record {
-		return records.Record{TraceFiles: point, Policy: policy, Axes: axes, Seed: seed, HitRatio: hitRatio}
+		return records.Record{TraceFiles: point, Policy: policy, Axes: axes, Seed: seed,
+			Values: metric.ValuesOf(map[string]float64{"hit_ratio": hitRatio})}
 	}
 	for _, test := range []struct {
 		name string

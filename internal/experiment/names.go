@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/experiment/claims"
+	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/suggest"
 )
@@ -17,15 +18,22 @@ import (
 
 // checkMetric refuses what is no figure of the records of a sweep.
 func checkMetric(name string) error {
-	if names := records.MetricNames(); !slices.Contains(names, name) {
-		return suggest.Unknown("metric", name, names)
+	if _, ok := metric.Lookup(name); !ok {
+		return suggest.Unknown("metric", name, metric.Names())
 	}
 	return nil
 }
 
 // timeMetrics are the figures that depend on the machine. The records of an experiment do not have them; figures,
 // tables and claims that speak of them get them from its timings.
-var timeMetrics = []string{"ns_per_request", "prediction_ns_per_request"}
+func timeMetrics() (names []string) {
+	for _, m := range metric.All() {
+		if m.OfMachine {
+			names = append(names, m.Name)
+		}
+	}
+	return names
+}
 
 // SpeaksOfTimes reports whether the experiment shows or claims something about the time of replays, so that what it
 // prints depends on the machine.
@@ -41,7 +49,7 @@ func (f *File) SpeaksOfTimes() bool {
 		texts = append(texts, c.Claim)
 	}
 	speaks := func(text string) bool {
-		return slices.ContainsFunc(timeMetrics, func(metric string) bool { return strings.Contains(text, metric) })
+		return slices.ContainsFunc(timeMetrics(), func(metric string) bool { return strings.Contains(text, metric) })
 	}
 	return slices.ContainsFunc(append(texts, f.Metrics...), speaks)
 }
@@ -367,7 +375,7 @@ func (f *File) checkClaims() error {
 			f.labels(),
 			sortedKeys(f.Absent)...),
 		Groups:     sortedKeys(f.Groups),
-		Metrics:    records.MetricNames(),
+		Metrics:    metric.Names(),
 		References: f.referenceNames(),
 		Axes:       append(sortedKeys(f.axes()), f.referenceAxes()...),
 		Traces:     f.traceNames(),

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/records"
 )
 
@@ -100,7 +101,7 @@ func TestTimesAreMetricsOfFigures(t *testing.T) {
 			{NsPerRequest: new(3.5)}},
 	}
 	timed := c.Timed()
-	if *timed[0].NsPerRequest != 1.5 || *timed[1].NsPerRequest != 3.5 || c.Records[0].NsPerRequest != nil {
+	if timed[0].Float(metric.NsPerRequest) != 1.5 || timed[1].Float(metric.NsPerRequest) != 3.5 || c.Records[0].Has(metric.NsPerRequest) {
 		t.Error("times belong to the records of their cells, and to no others")
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/seal"
 )
 
@@ -155,7 +156,7 @@ func changeHits(t *testing.T, path string) []byte {
 	if err := json.Unmarshal(text, &stored); err != nil {
 		t.Fatal(err)
 	}
-	stored.Record.Hits++
+	stored.Record.SetInt(metric.Hits, stored.Record.Int(metric.Hits)+1)
 	text, err = json.Marshal(stored)
 	if err != nil {
 		t.Fatal(err)

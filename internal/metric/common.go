@@ -2,52 +2,62 @@ package metric
 
 // Metrics that every cache counts, whatever a hit is in it.
 var (
-	Requests = Metric{Name: "requests", Unit: Count,
+	Requests = Metric{Name: "requests", Checked: true, Unit: Count,
 		Doc: "requests that count, without those of a warm-up; blocks where prompts are served"}
-	Hits = Metric{Name: "hits", Unit: Count, Better: Higher, Doc: "requests that the cache answers"}
+	Hits = Metric{Name: "hits", Checked: true, Unit: Count, Better: Higher, Doc: "requests that the cache answers"}
 	// Misses of a bound are the fewest that any schedule can have.
-	Misses = Metric{Name: "misses", Unit: Count, Better: Lower, Column: Column{At: 80},
+	Misses = Metric{Name: "misses", Checked: true, Unit: Count, Better: Lower, Column: Column{At: 80},
 		Doc: "requests that the cache does not answer"}
-	HitRatio = Metric{Name: "hit_ratio", Unit: Share, Digits: 2, Better: Higher, Merge: Apart, Column: Column{At: 10},
+	HitRatio = Metric{Name: "hit_ratio", Checked: true, Unit: Share, Digits: 2, Better: Higher, Merge: Apart, Column: Column{At: 10},
 		Figure: Figure{Title: "Hit ratio"},
 		Doc:    "hits / requests; on a sample of plain objects, the estimate for the whole trace"}
-	Evictions = Metric{Name: "evictions", Unit: Count, Doc: "objects that left to make room, or because they expired"}
-	Oversized = Metric{Name: "oversized", Unit: Count,
+	Evictions = Metric{Name: "evictions", Checked: true, Unit: Count, Doc: "objects that left to make room, or because they expired"}
+	Oversized = Metric{Name: "oversized", Checked: true, Unit: Count,
 		Doc: "requests to objects larger than the cache, which are misses and load nothing"}
 )
 
+// Always are the metrics that every record has.
+var Always = []Metric{Requests, Hits, Misses, HitRatio, Evictions, Oversized}
+
 // Metrics of every cache whose capacity counts bytes.
 var (
-	RequestedBytes = Metric{Name: "bytes", Unit: Bytes, Doc: "sizes of what is requested, added up"}
-	HitBytes       = Metric{Name: "hit_bytes", Unit: Bytes, Better: Higher, Doc: "sizes of what is requested and hits"}
-	ByteHitRatio   = Metric{Name: "byte_hit_ratio", Unit: Share, Digits: 2, Better: Higher,
+	RequestedBytes = Metric{Name: "bytes", Checked: true, Unit: Bytes, Doc: "sizes of what is requested, added up"}
+	HitBytes       = Metric{Name: "hit_bytes", Checked: true, Unit: Bytes, Better: Higher, Doc: "sizes of what is requested and hits"}
+	ByteHitRatio   = Metric{Name: "byte_hit_ratio", Checked: true, Unit: Share, Digits: 2, Better: Higher,
 		Merge: Quotient(HitBytes, RequestedBytes), Column: Column{At: 70}, Figure: Figure{Title: "Byte hit ratio"},
 		Doc: "hit_bytes / bytes"}
 )
 
 // Metrics that compare a policy with what else can be had at its capacity under the same rules.
 var (
-	OptMisses = Metric{Name: "opt_misses", Unit: Count,
+	OptMisses = Metric{Name: "opt_misses", Checked: true, Unit: Count,
 		Doc: "misses of the optimum that the record names, or of the schedule that stands in for it"}
 	CompetitiveRatio = Metric{Name: "competitive_ratio", Unit: Ratio, Digits: 3, Better: Lower,
-		Merge: Quotient(Misses, OptMisses), Column: Column{At: 90, Head: "ratio"},
-		Figure: Figure{Title: "Competitive ratio", Axis: "competitive ratio (misses / optimum)", Base: 1},
-		Doc:    "misses / opt_misses; where the optimum is unknown, the least that the ratio to it can be"}
-	LowerBoundMisses = Metric{Name: "lower_bound_misses", Unit: Count, Fractions: true,
+		Merge: Quotient(Misses, OptMisses), Column: Column{At: 90, Head: "ratio", Digits: 2},
+		Figure: Figure{Title: "Competitive ratio", Axis: "competitive ratio (misses / optimum)",
+			Interval: "competitive ratio, up to the lower bound", Base: 1},
+		UpTo: "competitive_ratio_max",
+		Doc:  "misses / opt_misses; where the optimum is unknown, the least that the ratio to it can be"}
+	LowerBoundMisses = Metric{Name: "lower_bound_misses", Checked: true, Unit: Count, Fractions: true,
 		Doc: "misses that no schedule can undercut"}
 	CompetitiveRatioMax = Metric{Name: "competitive_ratio_max", Unit: Ratio, Digits: 3, Better: Lower,
 		Merge: Quotient(Misses, LowerBoundMisses),
 		Doc:   "misses / lower_bound_misses: the most that the ratio to the unknown optimum can be"}
+	NormalizedHitRatio = Metric{Name: "normalized_hit_ratio", Checked: true, Unit: Share, Digits: 2, Better: Higher,
+		Merge: Apart, Column: Column{At: 20, Head: "of infinite", Note: "of infinite: hits / hits of the infinite cache"},
+		Doc: "hits / hits of a cache without bounds; above 1 where similar queries answer each other and fewer do better"}
 )
 
 // NsPerRequest is the time that the program took, not that of a model.
 var NsPerRequest = Metric{Name: "ns_per_request", Title: "ns/request", Unit: Nanoseconds, Digits: 1, Better: Lower,
-	Merge: MeanBy(Requests), Column: Column{At: 100},
+	OfMachine: true,
+	Merge:     MeanBy(Requests), Column: Column{At: 100, Digits: 1},
 	Doc: "time of the replay per request, those of a warm-up included; absent in experiments"}
 
 func init() {
-	Register("every replay", Requests, Hits, Misses, HitRatio, Evictions, Oversized)
+	Register("every replay", Always...)
 	Register("replays by bytes", RequestedBytes, HitBytes, ByteHitRatio)
-	Register("comparison with the optimum", OptMisses, CompetitiveRatio, LowerBoundMisses, CompetitiveRatioMax)
+	Register("comparison with the optimum", OptMisses, CompetitiveRatio, LowerBoundMisses, CompetitiveRatioMax,
+		NormalizedHitRatio)
 	Register("every replay", NsPerRequest)
 }

@@ -45,14 +45,19 @@ type Metric struct {
 	Digits int // behind the point, for people; of a share, of its percentage
 	// Fractions says that values may have some although the unit counts whole things, as a bound or a sum of shares does.
 	Fractions bool
-	Better    Better
-	Merge     Merge  // how the values of several parts become one; the zero value adds them up
-	Doc       string // one line: what is measured
-	Column    Column // in the table of a run
-	Figure    Figure // over capacity
+	// OfMachine says that values depend on the machine and on what else it does; records of experiments lack them.
+	OfMachine bool
+	// Checked says that every decision shows in the metric, so that a check of a baseline compares it unless told otherwise.
+	Checked bool
+	Better  Better
+	Merge   Merge  // how the values of several parts become one; the zero value adds them up
+	Doc     string // one line: what is measured
+	Column  Column // in the table of a run
+	Figure  Figure // over capacity
 	// Labels is what the metric has several values by, "tenant" say: that of the tenant web is called name[web]. "" where
 	// it has a single one.
 	Labels string
+	UpTo   string // the metric that is the other end of an interval; "" for a single value
 }
 
 // Column says where a metric stands in the table of a run. The zero value leaves it out.
@@ -60,15 +65,19 @@ type Column struct {
 	At   int    // from the left; those of equal numbers stand in the order of their declarations
 	Head string // "" for the metric's title
 	// IfAny leaves the column out unless some record has a value above 0.
-	IfAny bool
+	IfAny  bool
+	Digits int // behind the point; 0: those of the metric
+	// Note stands below a table that has the column, NoteIfNone below one that lacks it for IfAny only.
+	Note, NoteIfNone string
 }
 
 // Figure says how a metric is drawn over capacity after a run. The zero value leaves it out.
 type Figure struct {
-	Title string  // "Mean latency"
-	File  string  // without its ending; "" for the name of the metric
-	Axis  string  // "" for the title in small letters, with the unit
-	Base  float64 // where bars begin
+	Title    string  // "Mean latency"
+	File     string  // without its ending; "" for the name of the metric
+	Axis     string  // "" for what people read in place of the metric's name
+	Interval string  // axis where some value is an interval; "" for Axis
+	Base     float64 // where bars begin
 }
 
 // Whole reports whether values are whole numbers.

@@ -49,6 +49,14 @@ func (v *Values) SetNamed(name string, x float64) { v.put(value{name, int64(x), 
 // SetNamedInt is SetInt for a metric that has a name only.
 func (v *Values) SetNamedInt(name string, n int64) { v.put(value{name, n, float64(n)}) }
 
+// SetQuotient says that a metric is part/whole; where that does not exist, as the whole is 0, the metric is absent.
+func (v *Values) SetQuotient(m Metric, part, whole float64) {
+	v.Delete(m)
+	if whole != 0 {
+		v.Set(m, part/whole)
+	}
+}
+
 // Delete takes the value of a metric away.
 func (v *Values) Delete(m Metric) {
 	if at, ok := v.find(m.Name); ok {
@@ -113,7 +121,7 @@ func (v Values) Merge(other Values) Values {
 		if m, _ := Lookup(x.name); m.Merge.rule == quotient {
 			part, _ := both.Get(m.Merge.part)
 			whole, _ := both.Get(m.Merge.whole)
-			both.SetNamed(x.name, over(part, whole))
+			both.SetNamed(x.name, Divide(part, whole))
 		}
 	}
 	return both
@@ -142,9 +150,18 @@ func (v Values) merged(other Values, part value) value {
 	return part
 }
 
-func over(part, whole float64) float64 {
+// Divide returns part/whole, 0 where the whole is 0.
+func Divide(part, whole float64) float64 {
 	if whole == 0 {
 		return 0
 	}
 	return part / whole
+}
+
+// ValuesOf returns values by the names of their metrics.
+func ValuesOf(byName map[string]float64) (v Values) {
+	for name, x := range byName {
+		v.SetNamed(name, x)
+	}
+	return v
 }

@@ -96,20 +96,30 @@ func newLatency[E any](all []E, work int64, of func(E) waited) Latency {
 	return l
 }
 
+// Values returns the latency as metrics.
+func (l Latency) Values() (v metric.Values) {
+	v.Set(LatencyMean, l.Mean)
+	v.Set(LatencyP50, l.P50)
+	v.Set(LatencyP95, l.P95)
+	v.Set(LatencyP99, l.P99)
+	v.Set(Throughput, l.Throughput)
+	return v
+}
+
 func milliseconds(t time.Duration) float64 { return float64(t) / float64(time.Millisecond) }
 
 // latencyMetrics are those of every model.
 var (
-	latencyMean = latencyMetric("mean", "mean", metric.Figure{Title: "Mean latency", Axis: "mean latency (ms)",
+	LatencyMean = latencyMetric("mean", "mean", metric.Figure{Title: "Mean latency", Axis: "mean latency (ms)",
 		File: "latency_mean"})
-	latencyP50 = latencyMetric("p50", "P50", metric.Figure{})
-	latencyP95 = latencyMetric("p95", "P95", metric.Figure{})
-	latencyP99 = latencyMetric("p99", "P99", metric.Figure{Title: "P99 latency", Axis: "P99 latency (ms)",
+	LatencyP50 = latencyMetric("p50", "P50", metric.Figure{})
+	LatencyP95 = latencyMetric("p95", "P95", metric.Figure{})
+	LatencyP99 = latencyMetric("p99", "P99", metric.Figure{Title: "P99 latency", Axis: "P99 latency (ms)",
 		File: "latency_p99"})
-	throughput = metric.Metric{Name: "throughput", Unit: metric.PerSecond, Digits: 1, Better: metric.Higher,
+	Throughput = metric.Metric{Name: "throughput", Unit: metric.PerSecond, Digits: 1, Better: metric.Higher,
 		Merge: metric.Apart, Column: metric.Column{At: 40},
 		Doc: "what the model counts (lookups, prompts) per second of its clock"}
-	latencyMetrics = []metric.Metric{latencyMean, latencyP50, latencyP95, latencyP99, throughput}
+	latencyMetrics = []metric.Metric{LatencyMean, LatencyP50, LatencyP95, LatencyP99, Throughput}
 )
 
 func latencyMetric(which, head string, figure metric.Figure) metric.Metric {

@@ -14,6 +14,7 @@ import (
 	"gonum.org/v1/plot/plotter"
 
 	"github.com/cachesim/cachesim/internal/atomicfile"
+	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/records"
 )
 
@@ -536,8 +537,8 @@ func (d *drawing) yLabel(p records.Panel) string {
 	}
 	for _, s := range p.Lines {
 		for _, point := range s.Points {
-			if d.Y == "competitive_ratio" && point.Record.CompetitiveRatioMax != nil {
-				return "competitive ratio, at least"
+			if m, _ := metric.Lookup(d.Y); isInterval(m, point.Record) {
+				return m.Label() + ", at least"
 			}
 		}
 	}

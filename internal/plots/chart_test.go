@@ -16,6 +16,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/records"
 )
 
@@ -56,10 +57,8 @@ func (e experiment) records() (recs []records.Record) {
 							CapacityUnit:  e.unit,
 							CapacityShare: &share,
 							Seed:          uint64(seed),
-							Requests:      1e6,
-							HitRatio:      ratio,
-							Hits:          int64(ratio * 1e6),
-							Misses:        1e6 - int64(ratio*1e6),
+							Values: metric.ValuesOf(map[string]float64{"requests": 1e6, "hit_ratio": ratio,
+								"hits": math.Trunc(ratio * 1e6), "misses": 1e6 - math.Trunc(ratio*1e6)}),
 						}
 						r.Label = r.Policy
 						if place != "" {
@@ -140,7 +139,7 @@ var kinds = map[string]struct {
 
 func withEvictions(recs []records.Record) []records.Record {
 	for i := range recs {
-		recs[i].Evictions = int64(i*i) % 97
+		recs[i].SetInt(metric.Evictions, int64(i*i)%97)
 	}
 	return recs
 }
@@ -213,8 +212,8 @@ func TestBandIsTheConfidenceInterval(t *testing.T) {
 		var sum, squares float64
 		for _, r := range recs {
 			if r.Capacity == capacity {
-				sum += r.HitRatio
-				squares += r.HitRatio * r.HitRatio
+				sum += r.Float(metric.HitRatio)
+				squares += r.Float(metric.HitRatio) * r.Float(metric.HitRatio)
 			}
 		}
 		mean := sum / 10
@@ -240,7 +239,8 @@ func TestRecordWithoutTheAxisIsALevelLine(t *testing.T) {
 
 func TestZeroOnLogarithmicAxes(t *testing.T) {
 	recs := experiment{policies: 2, traces: 2, capacities: []int64{100, 1000}, unit: records.Objects}.records()
-	recs[0].HitRatio, recs[1].HitRatio = 0, 0 // all of policy-0 on trace-0
+	recs[0].Set(metric.HitRatio, 0)
+	recs[1].Set(metric.HitRatio, 0)
 	c := Chart{Name: "zero", X: "capacity", Y: "hit_ratio", LogX: true, LogY: true}
 	d := drawingOf(t, c, recs[:4])
 	if len(d.panels) != 1 || len(d.panels[0].Lines) != 1 || d.note() != "Not shown: 2 points at 0 or below, where a "+
@@ -259,7 +259,7 @@ func TestZeroOnLogarithmicAxes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range recs {
-		recs[i].HitRatio = 0
+		recs[i].Set(metric.HitRatio, 0)
 	}
 	if _, err := DrawChart(dir, c, recs); !errors.As(err, new(*UndrawableError)) ||
 		!strings.Contains(err.Error(), "figure noise: no value of noise and hit_ratio is above 0") {
@@ -405,8 +405,8 @@ func TestAnyChart(t *testing.T) {
 		}
 		recs := e.records()
 		for i := range recs {
-			recs[i].HitRatio = rapid.SampledFrom([]float64{0, 1, 0.5, 1e-300, recs[i].HitRatio}).Draw(t, "ratio")
-			recs[i].Evictions = rapid.SampledFrom([]int64{0, 1, 1 << 62}).Draw(t, "evictions")
+			recs[i].Set(metric.HitRatio, rapid.SampledFrom([]float64{0, 1, 0.5, 1e-300, recs[i].Float(metric.HitRatio)}).Draw(t, "ratio"))
+			recs[i].SetInt(metric.Evictions, rapid.SampledFrom([]int64{0, 1, 1 << 62}).Draw(t, "evictions"))
 		}
 		c := Chart{
 			Name: "any", X: rapid.SampledFrom(dims).Draw(t, "x"), Y: rapid.SampledFrom([]string{"hit_ratio",
@@ -444,8 +444,8 @@ func TestBarsOfLinesThatAreCategoriesStandInTheirMiddle(t *testing.T) {
 func TestLinesGoFromLeftToRight(t *testing.T) {
 	recs := experiment{policies: 1, capacities: []int64{1000, 10, 100}}.records()
 	d := drawingOf(t, Chart{X: "capacity", Y: "hit_ratio"}, recs)
-	if l := d.line(d.panels[0].Lines[0]); !slices.Equal(l.X, []float64{10, 100, 1000}) || l.Y[0] != recs[1].HitRatio ||
-		l.Y[2] != recs[0].HitRatio {
+	if l := d.line(d.panels[0].Lines[0]); !slices.Equal(l.X, []float64{10, 100, 1000}) || l.Y[0] != recs[1].Float(metric.HitRatio) ||
+		l.Y[2] != recs[0].Float(metric.HitRatio) {
 		t.Errorf("line over %v: %v", l.X, l.Y)
 	}
 }
@@ -454,12 +454,12 @@ func TestLinesGoFromLeftToRight(t *testing.T) {
 func TestMetricAgainstMetricGoesAlongTheDimension(t *testing.T) {
 	recs := experiment{policies: 1, capacities: []int64{1000, 10, 100}}.records()
 	for i, evictions := range []int64{3, 1, 7} {
-		recs[i].Evictions = evictions
+		recs[i].SetInt(metric.Evictions, evictions)
 	}
 	d := drawingOf(t, Chart{X: "evictions", Y: "hit_ratio", Along: "capacity"}, recs)
 	l := d.line(d.panels[0].Lines[0])
 	if !slices.Equal(l.X, []float64{1, 7, 3}) || !slices.Equal(l.Y,
-		[]float64{recs[1].HitRatio, recs[2].HitRatio, recs[0].HitRatio}) {
+		[]float64{recs[1].Float(metric.HitRatio), recs[2].Float(metric.HitRatio), recs[0].Float(metric.HitRatio)}) {
 		t.Errorf("line over %v: %v", l.X, l.Y)
 	}
 	if _, err := (Chart{X: "nothing", Y: "hit_ratio", Along: "capacity"}).arrange(recs); err == nil {

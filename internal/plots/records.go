@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"github.com/cachesim/cachesim/internal/atomicfile"
+	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/records"
 )
 
@@ -30,54 +31,43 @@ const (
 	axisShare = 0.85
 )
 
-// metric is one figure that records give.
-type metric struct {
-	file  string
-	title string
-	axis  string
-	name  string  // in records
-	base  float64 // where bars begin
-	value func(*records.Record) (v interval, ok bool)
-}
-
 // interval is a value known to lie between low and high; mostly they are the same.
 type interval struct{ low, high float64 }
 
-var metrics = []metric{
-	{"hit_ratio", "Hit ratio", "hit ratio", "hit_ratio", 0, func(r *records.Record) (interval, bool) {
-		return interval{r.HitRatio, r.HitRatio}, true
-	}},
-	optional("byte_hit_ratio", "Byte hit ratio", "byte hit ratio", "byte_hit_ratio"),
-	optional("token_hit_ratio", "Token hit ratio", "token hit ratio", "token_hit_ratio"),
-	optional("latency_mean", "Mean latency", "mean latency (ms)", "latency_mean_ms"),
-	optional("latency_p99", "P99 latency", "P99 latency (ms)", "latency_p99_ms"),
-	{
-		"competitive_ratio", "Competitive ratio", "competitive ratio (misses / optimum)",
-		"competitive_ratio", 1, competitiveRatio,
-	},
+// valueOf returns the value of a metric, of which a bound says nothing but hits.
+func valueOf(m metric.Metric, r *records.Record) (v interval, ok bool) {
+	v.low, ok = r.Figure(m.Name)
+	if v.high = v.low; ok && m.UpTo != "" {
+		if high, ok := r.Figure(m.UpTo); ok {
+			v.high = high
+		}
+	}
+	return v, ok
 }
 
-func competitiveRatio(r *records.Record) (interval, bool) {
-	if r.CompetitiveRatio == nil || r.Kind == "bound" {
-		return interval{}, false
-	}
-	v := interval{*r.CompetitiveRatio, *r.CompetitiveRatio}
-	if r.CompetitiveRatioMax != nil {
-		v.high = *r.CompetitiveRatioMax
-	}
-	return v, true
+// isInterval reports whether what the record says of a metric is an interval.
+func isInterval(m metric.Metric, r *records.Record) bool {
+	_, ok := r.Get(m.UpTo)
+	return ok
 }
 
-// unit returns what the axis of the metric counts.
-func (m metric) unit() Unit {
-	if records.IsShare(m.name) {
+// axisOf names the axis of a metric.
+func axisOf(m metric.Metric, all []series) string {
+	if m.Figure.Interval != "" && slices.ContainsFunc(all, series.isInterval) {
+		return m.Figure.Interval
+	}
+	return cmp.Or(m.Figure.Axis, m.Label())
+}
+
+// unitOf returns what the axis of a metric counts.
+func unitOf(m metric.Metric) Unit {
+	if m.Unit == metric.Share {
 		return Percent
 	}
 	return Number
 }
 
-// WriteAll draws hit ratio, byte and token hit ratio, competitive ratio and latency over capacity, as far as the
-// records have them, into dir, which is created if missing: lines, or bars where there is one capacity. Records of
+// WriteAll draws the metrics that are declared with a Figure over capacity, as far as the records have them, into dir, which is created if missing: lines, or bars where there is one capacity. Records of
 // several traces, or replayed in several ways, give one set of figures each, with the name of the group appended to the
 // name of the file.
 func WriteAll(ctx context.Context, dir string, recs []records.Record) error {
@@ -93,7 +83,11 @@ func WriteAll(ctx context.Context, dir string, recs []records.Record) error {
 		if err := checkDistinct(g); err != nil {
 			return err
 		}
-		for _, m := range metrics {
+		for _, declared := range metric.All() {
+			m := declared.Metric
+			if m.Figure.Title == "" {
+				continue
+			}
 			all := seriesOf(g, m)
 			if len(all) == 0 {
 				continue
@@ -105,7 +99,7 @@ func WriteAll(ctx context.Context, dir string, recs []records.Record) error {
 			if err != nil {
 				return err
 			}
-			if err := f.Save(dir, m.file+suffixes[i]); err != nil {
+			if err := f.Save(dir, cmp.Or(m.Figure.File, m.Name)+suffixes[i]); err != nil {
 				return err
 			}
 		}
@@ -133,22 +127,12 @@ func namedByPredictor(recs []records.Record) []records.Record {
 	return recs
 }
 
-// optional returns a metric that not every record has, and that says nothing of a bound.
-func optional(file, title, axis, name string) metric {
-	return metric{file, title, axis, name, 0, func(r *records.Record) (interval, bool) {
-		x, ok := r.Metric(name)
-		return interval{x, x}, ok && r.Kind != "bound"
-	}}
-}
-
 // figureOf returns the figure of one metric of one group.
-func figureOf(g records.Group, m metric, all []series, styles Styles) (*Figure, error) {
-	title := fmt.Sprintf("%s: %s, %s requests", m.title, g.Name, records.Count(g.Records[0].Requests))
+func figureOf(g records.Group, m metric.Metric, all []series, styles Styles) (*Figure, error) {
+	title := fmt.Sprintf("%s: %s, %s requests", m.Figure.Title, g.Name,
+		records.Count(g.Records[0].Int(metric.Requests)))
 	if setting := g.Setting(); setting != "" {
 		title += ", " + setting
-	}
-	if slices.ContainsFunc(all, series.isInterval) {
-		m.axis = "competitive ratio, up to the lower bound"
 	}
 	first := g.Records[0].Capacity
 	if !slices.ContainsFunc(g.Records, func(r records.Record) bool { return r.Capacity != first }) {
@@ -221,12 +205,12 @@ func (s series) last() float64 { return s.points[len(s.points)-1].low }
 
 // seriesOf returns the policies that have values of m, the highest value at the largest capacity first, which is the
 // order in which the lines end at the right.
-func seriesOf(g records.Group, m metric) []series {
+func seriesOf(g records.Group, m metric.Metric) []series {
 	byLabel := map[string]*series{}
 	var order []string
 	for i := range g.Records {
 		r := &g.Records[i]
-		v, ok := m.value(r)
+		v, ok := valueOf(m, r)
 		if !ok {
 			continue
 		}
@@ -249,8 +233,8 @@ func seriesOf(g records.Group, m metric) []series {
 	return all
 }
 
-func lineFigure(title string, m metric, all []series, styles Styles, capacityUnit string) (*Figure, error) {
-	f := New(title, "capacity (objects)", m.axis)
+func lineFigure(title string, m metric.Metric, all []series, styles Styles, capacityUnit string) (*Figure, error) {
+	f := New(title, "capacity (objects)", axisOf(m, all))
 	unit := Number
 	if capacityUnit == records.Bytes {
 		f.xLabel, unit = "capacity", Bytes
@@ -280,8 +264,8 @@ func lineFigure(title string, m metric, all []series, styles Styles, capacityUni
 	if ticks := capacityTicks(all, capacityUnit); f.haveRoom(ticks) {
 		p.X.Tick.Marker = plot.ConstantTicks(ticks)
 	}
-	f.SetY(Linear, m.unit())
-	if m.unit() == Number {
+	f.SetY(Linear, unitOf(m))
+	if unitOf(m) == Number {
 		f.SetY(scaleFor(p.Y.Min, p.Y.Max), Number)
 	}
 	if p.Y.Min == p.Y.Max { // a flat line in the middle of a narrow range instead of gonum's 1 below and above
@@ -343,7 +327,7 @@ func countIntervals(all []series) int {
 }
 
 // fadedSeries returns the labels of the lines that are grey.
-func fadedSeries(all []series, m metric) map[string]bool {
+func fadedSeries(all []series, m metric.Metric) map[string]bool {
 	var lines []ranked
 	for _, s := range all {
 		l := ranked{s.label, s.reference, map[string]float64{}}
@@ -352,24 +336,24 @@ func fadedSeries(all []series, m metric) map[string]bool {
 		}
 		lines = append(lines, l)
 	}
-	return faded(lines, m.name)
+	return faded(lines, m.Name)
 }
 
 // barFigure draws one bar for each policy in its colour, the best on top.
-func barFigure(title string, m metric, all []series, styles Styles) *Figure {
-	f := New(title, m.axis, "")
-	f.SetX(Linear, m.unit())
-	if records.LowerIsBetter(m.name) {
+func barFigure(title string, m metric.Metric, all []series, styles Styles) *Figure {
+	f := New(title, axisOf(m, all), "")
+	f.SetX(Linear, unitOf(m))
+	if m.Better == metric.Lower {
 		slices.Reverse(all)
 	}
 	behind := fadedSeries(all, m)
-	chart := bars{base: m.base, style: f.legend.style}
+	chart := bars{base: m.Figure.Base, style: f.legend.style}
 	names := make([]string, len(all))
 	for i, s := range all {
 		v := s.points[0].interval
 		at := len(all) - 1 - i // the axis counts upwards
 		names[at] = shorten(s.name(), f.legend.style, labelWidth)
-		b := bar{at: at, end: v.low, interval: v, color: styles[s.label].Color, label: valueLabel(v, m.name)}
+		b := bar{at: at, end: v.low, interval: v, color: styles[s.label].Color, label: valueLabel(v, m)}
 		if behind[s.label] {
 			b.color = fadedStyle().Color
 		}
@@ -392,10 +376,10 @@ func (s series) name() string {
 }
 
 // valueLabel writes the value at the end of a bar.
-func valueLabel(v interval, metric string) string {
-	label := records.MetricText(metric, v.low)
+func valueLabel(v interval, m metric.Metric) string {
+	label := m.Text(v.low)
 	if v.low == v.high {
 		return label
 	}
-	return label + "-" + records.MetricText(metric, v.high)
+	return label + "-" + m.Text(v.high)
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/records"
 )
 
@@ -20,28 +21,32 @@ func sweep(trace string, n int, unit string, capacities ...int64) []records.Reco
 		for i := range n + 1 {
 			r := records.Record{
 				Trace: trace, Policy: "opt", Label: "opt", Kind: "offline", Cache: "exact", Capacity: capacity, CapacityUnit: unit,
-				SampleRate: 1, Requests: 1_000_000, HitRatio: opt, Optimum: "opt",
+				SampleRate: 1, Optimum: "opt",
+				Values: metric.ValuesOf(map[string]float64{"requests": 1_000_000, "hit_ratio": opt}),
 			}
 			if i < n {
 				r.Policy, r.Label, r.Kind = "policy", fmt.Sprintf("policy-%d", i), "online"
-				r.HitRatio = opt * (0.9 - 0.6*float64(i)/float64(n)*math.Sqrt(float64(capacities[0])/float64(capacity)))
+				r.Set(metric.HitRatio, opt*(0.9-0.6*float64(i)/float64(n)*math.Sqrt(float64(capacities[0])/float64(capacity))))
 				r.Best = i == 0
 			}
-			r.Misses = int64(float64(r.Requests) * (1 - r.HitRatio))
-			r.Hits = r.Requests - r.Misses
-			ratio := (1 - r.HitRatio) / (1 - opt)
-			r.CompetitiveRatio = &ratio
+			r.SetInt(metric.Misses, int64(float64(r.Int(metric.Requests))*(1-r.Float(metric.HitRatio))))
+			r.SetInt(metric.Hits, r.Int(metric.Requests)-r.Int(metric.Misses))
+			ratio := (1 - r.Float(metric.HitRatio)) / (1 - opt)
+			r.Set(metric.CompetitiveRatio, ratio)
 			if unit == records.Bytes {
-				upper, byteRatio := ratio*1.15, r.HitRatio*0.8
-				r.CompetitiveRatioMax, r.ByteHitRatio = &upper, &byteRatio
+				upper, byteRatio := ratio*1.15, r.Float(metric.HitRatio)*0.8
+				r.Set(metric.CompetitiveRatioMax, upper)
+				r.Set(metric.ByteHitRatio, byteRatio)
 			}
 			recs = append(recs, r)
 		}
 		if unit == records.Bytes {
 			bound := recs[len(recs)-1]
 			bound.Policy, bound.Label, bound.Kind = "pfoo-l", "pfoo-l", "bound"
-			bound.HitRatio = min(1, opt*1.1)
-			bound.CompetitiveRatio, bound.CompetitiveRatioMax, bound.ByteHitRatio = nil, nil, nil
+			bound.Set(metric.HitRatio, min(1, opt*1.1))
+			bound.Delete(metric.CompetitiveRatio)
+			bound.Delete(metric.CompetitiveRatioMax)
+			bound.Delete(metric.ByteHitRatio)
 			recs = append(recs, bound)
 		}
 	}
@@ -81,7 +86,7 @@ func TestWriteAllFigures(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := []string{"competitive_ratio", "hit_ratio"}
-			if recs[0].ByteHitRatio != nil {
+			if recs[0].Has(metric.ByteHitRatio) {
 				want = []string{"byte_hit_ratio", "competitive_ratio", "hit_ratio"}
 			}
 			var files []string
@@ -140,7 +145,8 @@ func TestOneSetOfFiguresPerTrace(t *testing.T) {
 func TestDegenerateRecords(t *testing.T) {
 	recs := sweep("a&b<c>\x01\xff"+strings.Repeat("long-name+", 30), 3, records.Objects, 10, 20)
 	for i := range recs {
-		recs[i].HitRatio, recs[i].CompetitiveRatio = 0, nil
+		recs[i].Set(metric.HitRatio, 0)
+		recs[i].Delete(metric.CompetitiveRatio)
 		recs[i].Label = strings.Repeat("x", 200) + recs[i].Label
 	}
 	dir := t.TempDir()

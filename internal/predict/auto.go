@@ -7,6 +7,9 @@ import (
 	"github.com/cachesim/cachesim/internal/params"
 )
 
+var changesMetric = metric.Metric{Name: "predictor_changes", Unit: metric.Count,
+	Doc: "times that another predictor was asked from then on"}
+
 var autoEntry = Entry{
 	Name: "auto",
 	Summary: "ewma, popu or gbm, whichever a small cache that follows it has lately hit most with; " +
@@ -16,7 +19,7 @@ var autoEntry = Entry{
 	Trains: true,
 	Metrics: []metric.Metric{
 		TrainingsMetric, WorkMetric, askedMetric("ewma"), askedMetric("popu"), askedMetric("gbm"),
-		{Name: "predictor_changes", Unit: metric.Count, Doc: "times that another predictor was asked from then on"},
+		changesMetric,
 	},
 	Params: []params.Param{
 		{Name: "margin", Default: 0.01, Min: 0.0, Max: 1.0,
@@ -176,21 +179,16 @@ func (p *auto) Generation() uint32 {
 // Training implements Learner.
 func (p *auto) Training() Training { return p.boosted.Training() }
 
-// Pick is for how many requests a predictor was asked that was picked among several.
-type Pick struct {
-	Name     string
-	Requests int64
-}
-
-// Picks returns the predictors that p picks among with the requests of each, and how often it changed; none where it
-// does not pick.
-func Picks(p Predictor) (picks []Pick, changes int64) {
+// PickValues returns which of the predictors that p picks among was asked how often, as metrics; none where it does not
+// pick.
+func PickValues(p Predictor) (v metric.Values) {
 	a, ok := unwrapped(p).(*auto)
 	if !ok {
-		return nil, 0
+		return v
 	}
 	for _, e := range a.entrants {
-		picks = append(picks, Pick{e.name, e.asked})
+		v.SetInt(askedMetric(e.name), e.asked)
 	}
-	return picks, int64(a.changes)
+	v.SetInt(changesMetric, int64(a.changes))
+	return v
 }

@@ -12,10 +12,10 @@ func follow(t *testing.T, text string, c Config) map[string]int64 {
 	for pos, o := range c.Objects {
 		p.Observe(o, pos)
 	}
-	picks, _ := Picks(&Counted{Predictor: p})
+	picks := PickValues(&Counted{Predictor: p})
 	asked := map[string]int64{}
-	for _, pick := range picks {
-		asked[pick.Name] = pick.Requests
+	for _, name := range []string{"ewma", "popu", "gbm"} {
+		asked[name] = picks.Int(askedMetric(name))
 	}
 	return asked
 }

@@ -128,8 +128,8 @@ var (
 	PredictionsMetric = metric.Metric{Name: "predictions", Unit: metric.Count, Better: metric.Lower,
 		Column: metric.Column{At: 50}, Doc: "objects that it was asked about, each time counted"}
 	NsMetric = metric.Metric{Name: "prediction_ns_per_request", Unit: metric.Nanoseconds, Digits: 1, Better: metric.Lower,
-		Merge: metric.MeanBy(metric.Requests),
-		Doc:   "the part of ns_per_request that predictions and training took; absent in experiments"}
+		OfMachine: true, Merge: metric.MeanBy(metric.Requests),
+		Doc: "the part of ns_per_request that predictions and training took; absent in experiments"}
 )
 
 // Metrics of predictors that learn during the replay.
@@ -156,6 +156,17 @@ type Cost struct {
 func (c Cost) Plus(other Cost) Cost {
 	return Cost{c.Calls + other.Calls, c.Predictions + other.Predictions, c.Elapsed + other.Elapsed,
 		c.Training.Plus(other.Training)}
+}
+
+// Values returns the cost as metrics, without the time, which is known per request only where all of them are.
+func (c Cost) Values() (v metric.Values) {
+	v.SetInt(CallsMetric, c.Calls)
+	v.SetInt(PredictionsMetric, c.Predictions)
+	if c.Training.Models > 0 {
+		v.SetInt(TrainingsMetric, c.Training.Models)
+		v.SetInt(WorkMetric, c.Training.Work)
+	}
+	return v
 }
 
 // Minus returns what c is above an earlier cost.

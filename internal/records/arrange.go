@@ -74,7 +74,7 @@ func Arrange(recs []Record, l Layout) ([]Panel, error) {
 	}
 	a := arranger{Layout: l, apart: map[string][]string{}}
 	for i := range recs {
-		if _, ok := recs[i].figure(l.Metric); ok {
+		if _, ok := recs[i].Figure(l.Metric); ok {
 			a.recs = append(a.recs, &recs[i])
 		}
 	}
@@ -96,8 +96,8 @@ func Arrange(recs []Record, l Layout) ([]Panel, error) {
 	return panels, nil
 }
 
-// figure is Metric without what says nothing: of a bound only its hits and misses mean something.
-func (r *Record) figure(metric string) (x float64, ok bool) {
+// Figure is Metric without what says nothing: of a bound only its hits and misses mean something.
+func (r *Record) Figure(metric string) (x float64, ok bool) {
 	if r.Kind == "bound" && !slices.Contains([]string{"hits", "misses", "hit_ratio"}, metric) {
 		return 0, false
 	}
@@ -107,7 +107,7 @@ func (r *Record) figure(metric string) (x float64, ok bool) {
 // metricsOf returns the names of what at least one record has.
 func metricsOf(recs []Record) []string {
 	return slices.DeleteFunc(MetricNames(), func(name string) bool {
-		return !slices.ContainsFunc(recs, func(r Record) bool { _, ok := r.figure(name); return ok })
+		return !slices.ContainsFunc(recs, func(r Record) bool { _, ok := r.Figure(name); return ok })
 	})
 }
 
@@ -262,7 +262,7 @@ func (a *arranger) series(recs []*Record) ([]Series, error) {
 func (a *arranger) average(recs []*Record) (Estimate, error) {
 	samples := map[uint64]float64{}
 	for _, r := range recs {
-		x, _ := r.figure(a.Metric)
+		x, _ := r.Figure(a.Metric)
 		if other, ok := samples[r.Seed]; ok && other != x {
 			return Estimate{}, fmt.Errorf("two records of %s on %s at capacity %s from seed %d: %s is %v and %v",
 				r.Label, r.Trace, dimText(r, DimCapacity), r.Seed, a.Metric, other, x)

@@ -6,47 +6,61 @@ import (
 	"encoding/hex"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/cachesim/cachesim/internal/metric"
 )
 
 const digestName = "digest"
 
-// byName are the fields in the order of their names, in which a digest goes through them.
-var byName = slices.SortedFunc(slices.Values(fields), func(a, b field) int { return cmp.Compare(a.name, b.name) })
-
 // digest returns the digest of all other fields that are set, by name and value, so that it is the same in every format
 // and whatever a program writes for a field that is not set: null, zero or nothing.
-func (r *Record) digest() string {
-	sum := sha256.New()
-	v := reflect.ValueOf(r).Elem()
-	for _, f := range byName {
-		if f.name != digestName && !v.Field(f.index).IsZero() {
-			// What ends a line is one character or two, as CSV has it.
-			fmt.Fprintf(sum, "%s=%q\n", f.name, strings.ReplaceAll(f.text(r), "\r\n", "\n"))
-		}
+func (d *draft) digest() string {
+	fields := slices.DeleteFunc(fieldsOf([]Record{d.Record}), func(f field) bool {
+		return f.name == digestName || f.isZero(&d.Record)
+	})
+	lines := make([]string, len(fields))
+	for i, f := range fields {
+		text, _ := f.text(&d.Record)
+		lines[i] = digestLine(f.name, text)
 	}
-	return hex.EncodeToString(sum.Sum(nil)[:8])
+	if d.counters != "" {
+		lines = append(lines, digestLine(counters.name, d.counters))
+	}
+	slices.SortFunc(lines, func(a, b string) int { return cmp.Compare(a[:strings.Index(a, "=")], b[:strings.Index(b, "=")]) })
+	sum := sha256.Sum256([]byte(strings.Join(lines, "")))
+	return hex.EncodeToString(sum[:8])
 }
 
-// sealed returns copies of records that are about to be written together, each with its digest.
+// digestLine is what a field adds to a digest. What ends a line is one character or two in its text, as CSV has it.
+func digestLine(name, text string) string {
+	return fmt.Sprintf("%s=%q\n", name, strings.ReplaceAll(text, "\r\n", "\n"))
+}
+
+// sealed returns copies of records that are about to be written together, each with its digest, and with zeros for what
+// every record has.
 func sealed(recs []Record) []Record {
 	recs = slices.Clone(recs)
 	for i := range recs {
+		for _, m := range metric.Always {
+			if !recs[i].Has(m) {
+				recs[i].Set(m, 0)
+			}
+		}
 		recs[i].FileRecords = int64(len(recs))
-		recs[i].Digest = recs[i].digest()
+		recs[i].Digest = (&draft{Record: recs[i]}).digest()
 	}
 	return recs
 }
 
-// checkRead refuses a record that is not as it was written.
-func (r *Record) checkRead() error {
-	if err := r.Check(); err != nil || r.Digest == "" || r.Digest == r.digest() {
+// check refuses a record that is not as it was written.
+func (d *draft) check() error {
+	if err := d.Check(); err != nil || d.Digest == "" || d.Digest == d.digest() {
 		return err
 	}
 	return fmt.Errorf("the record is damaged, or was changed after it was written: its digest is %.80q, want %q; "+
-		"make it anew, or, if the change is meant, take out its digest", r.Digest, r.digest())
+		"make it anew, or, if the change is meant, take out its digest", d.Digest, d.digest())
 }
 
 // WithoutDigest says how many of the records that were read at path have no digest, "" where all have one.

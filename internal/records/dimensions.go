@@ -2,9 +2,12 @@ package records
 
 import (
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/cachesim/cachesim/internal/metric"
 )
 
 // Names of the dimensions that every record has. The names of its further axes come after them.
@@ -77,32 +80,32 @@ func AxisNames(recs []Record) (names []string) {
 	return names
 }
 
-// Metric returns a figure of the record by its name in JSON ("hit_ratio", "misses"), or a counter of the policy. ok is
-// false where this record does not have it.
+// Metric returns the value of a metric by its name, or of a setting that is a number. ok is false where this record does
+// not have it. A metric that every record has is 0 where it was not set.
 func (r *Record) Metric(name string) (x float64, ok bool) {
-	for _, f := range fields {
-		if f.name == name {
-			return f.number(r)
-		}
+	if x, ok = r.Get(name); ok || alwaysThere(name) {
+		return x, true
 	}
-	for counter := range strings.SplitSeq(r.Counters, ",") {
-		if key, value, _ := strings.Cut(counter, "="); key == name && key != "" {
-			x, err := strconv.ParseFloat(value, 64)
-			return x, err == nil
-		}
+	if !IsSetting(name) {
+		return 0, false
+	}
+	switch x := known[name].value(r).(type) {
+	case int64:
+		return float64(x), true
+	case float64:
+		return x, true
 	}
 	return 0, false
 }
 
-// MetricNames returns the names of the figures that a replay gives: every number of Record that is no setting.
-func MetricNames() (names []string) {
-	for _, f := range fields {
-		if f.isMetric() {
-			names = append(names, f.name)
-		}
-	}
-	return names
+// IsSetting reports whether a name is that of a number that says how a trace was replayed, capacity_share for example.
+func IsSetting(name string) bool {
+	f, ok := known[name]
+	return ok && (f.kind == reflect.Int64 || f.kind == reflect.Float64)
 }
+
+// MetricNames returns the names of all metrics.
+func MetricNames() []string { return metric.Names() }
 
 // RanOnce reports for each record whether it is the only one of its policy on its trace at its capacity and place on
 // the axes. Such a record, of a policy that makes no random choices say, stands for every seed.

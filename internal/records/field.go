@@ -2,101 +2,196 @@ package records
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/cachesim/cachesim/internal/metric"
+	"github.com/cachesim/cachesim/internal/suggest"
 )
 
-// field is one figure of a Record. The names of the struct tags are the names in every format on disk.
+// field is what stands in one column of a file of records: a field of Record, by the name in its tags, or a metric.
 type field struct {
 	name     string
-	index    int
-	kind     reflect.Kind // of the value, or of what the pointer points to
-	optional bool         // a pointer: may be null
-	added    bool         // records of older programs lack it
+	kind     reflect.Kind
+	optional bool // may be null
+	added    bool // records of older programs lack it
+	index    int  // in Record; asMetric and asCounters are none of its fields
 }
+
+const (
+	asMetric   = -1
+	asCounters = -2
+)
+
+// counters is the field in which older programs wrote what policies count: "name=value,name=value".
+var counters = field{name: "counters", kind: reflect.String, added: true, index: asCounters}
 
 // mayBeAbsent reports whether a file of records may lack the field.
 func (f field) mayBeAbsent() bool { return f.optional || f.added }
 
-var fields = describeFields()
+// identity are the fields of Record that come before the metrics in files, and those that come behind.
+var identity, behind = identityFields()
 
-func describeFields() []field {
+func identityFields() (before, after []field) {
 	t := reflect.TypeFor[Record]()
-	all := make([]field, t.NumField())
-	for i := range all {
+	valuesSeen := false
+	for i := range t.NumField() {
 		f := t.Field(i)
-		all[i] = field{name: f.Tag.Get("json"), index: i, kind: f.Type.Kind(), added: f.Tag.Get("added") != ""}
+		if f.Anonymous {
+			valuesSeen = true
+			continue
+		}
+		described := field{name: f.Tag.Get("json"), index: i, kind: f.Type.Kind(), added: f.Tag.Get("added") != ""}
 		if f.Type.Kind() == reflect.Pointer {
-			all[i].kind, all[i].optional = f.Type.Elem().Kind(), true
+			described.kind, described.optional = f.Type.Elem().Kind(), true
+		}
+		if valuesSeen {
+			after = append(after, described)
+		} else {
+			before = append(before, described)
 		}
 	}
-	return all
+	return before, after
 }
 
-func fieldNames() []string {
-	names := make([]string, len(fields))
-	for i, f := range fields {
-		names[i] = f.name
+// metricField is the field of a metric.
+func metricField(name string, m metric.Metric) field {
+	f := field{name: name, kind: reflect.Float64, optional: !alwaysThere(name), index: asMetric}
+	if m.Whole() {
+		f.kind = reflect.Int64
+	}
+	return f
+}
+
+// alwaysThere reports whether every record has a metric.
+func alwaysThere(name string) bool {
+	return slices.ContainsFunc(metric.Always, func(m metric.Metric) bool { return m.Name == name })
+}
+
+// known are the fields of Record, and that of older programs, by name.
+var known = func() map[string]field {
+	fields := map[string]field{counters.name: counters}
+	for _, f := range slices.Concat(identity, behind) {
+		fields[f.name] = f
+	}
+	return fields
+}()
+
+// fieldOf returns the field of that name.
+func fieldOf(name string) (field, error) {
+	if f, ok := known[name]; ok {
+		return f, nil
+	}
+	if m, ok := metric.Lookup(name); ok {
+		return metricField(name, m), nil
+	}
+	return field{}, suggest.Unknown("field", name, fieldNames())
+}
+
+// fieldNames are those that a file of records may have.
+func fieldNames() (names []string) {
+	for _, f := range identity {
+		names = append(names, f.name)
+	}
+	names = append(names, metric.Names()...)
+	for _, f := range behind {
+		names = append(names, f.name)
 	}
 	return names
 }
 
-// settings are the numbers of a Record that say what was replayed rather than what came of it.
-var settings = []string{"file_records", "left_out", "limit", "sample_rate", "sample_seed", "capacity",
-	"capacity_share", "simulated_capacity", "seed", "warmup"}
-
-func (f field) isMetric() bool {
-	return (f.kind == reflect.Int64 || f.kind == reflect.Float64) && !slices.Contains(settings, f.name)
-}
-
-// number returns the figure as a number; ok is false where it is null or none.
-func (f field) number(r *Record) (x float64, ok bool) {
-	v := reflect.Indirect(reflect.ValueOf(r).Elem().Field(f.index))
-	switch {
-	case !v.IsValid():
-		return 0, false
-	case f.kind == reflect.Int64:
-		return float64(v.Int()), true
-	case f.kind == reflect.Uint64:
-		return float64(v.Uint()), true
-	case f.kind == reflect.Float64:
-		return v.Float(), true
+// needed are the fields that no file of records may lack.
+func needed() []field {
+	all := slices.Clone(identity)
+	for _, m := range metric.Always {
+		all = append(all, metricField(m.Name, m))
 	}
-	return 0, false
+	return slices.DeleteFunc(append(all, behind...), field.mayBeAbsent)
 }
 
-// text writes the figure as it stands in CSV: "" for null, floats with as many digits as reading them back takes, and
-// what is no UTF-8 in the name of a file replaced, as encoding/json does.
-func (f field) text(r *Record) string {
-	v := reflect.ValueOf(r).Elem().Field(f.index)
-	if f.optional {
-		if v.IsNil() {
-			return ""
+// fieldsOf returns the fields of a file of recs: the metrics are those that some record has.
+func fieldsOf(recs []Record) []field {
+	names := map[string]bool{}
+	for i := range recs {
+		for name := range recs[i].Values.Names() {
+			names[name] = true
 		}
-		v = v.Elem()
 	}
-	switch f.kind {
-	case reflect.String:
-		return string([]rune(v.String()))
-	case reflect.Float64:
-		return strconv.FormatFloat(v.Float(), 'g', -1, 64)
+	all := slices.Clone(identity)
+	for _, m := range metric.All() {
+		if m.Labels == "" && (names[m.Name] || alwaysThere(m.Name)) {
+			all = append(all, metricField(m.Name, m.Metric))
+		}
+		delete(names, m.Name)
 	}
-	return fmt.Sprint(v.Interface())
+	for _, name := range slices.Sorted(maps.Keys(names)) { // by labels
+		m, _ := metric.Lookup(name)
+		all = append(all, metricField(name, m))
+	}
+	return append(all, behind...)
+}
+
+// text writes what stands in the field, floats with as many digits as reading them back takes, and what is no UTF-8 in
+// the name of a file replaced, as encoding/json does. ok is false for null.
+func (f field) text(r *Record) (text string, ok bool) {
+	switch x := f.value(r).(type) {
+	case nil:
+		return "", false
+	case string:
+		return string([]rune(x)), true
+	case float64:
+		return strconv.FormatFloat(x, 'g', -1, 64), true
+	default:
+		return fmt.Sprint(x), true
+	}
+}
+
+// value returns what stands in the field, nil for null.
+func (f field) value(r *Record) any {
+	switch {
+	case f.index != asMetric:
+		v := reflect.ValueOf(r).Elem().Field(f.index)
+		if f.optional && v.IsNil() {
+			return nil
+		}
+		return reflect.Indirect(v).Interface()
+	case f.kind == reflect.Int64:
+		if n, ok := r.GetInt(f.name); ok || !f.optional {
+			return n
+		}
+	default:
+		if x, ok := r.Get(f.name); ok || !f.optional {
+			return x
+		}
+	}
+	return nil
+}
+
+// isZero reports whether the field says nothing: it is null, or zero where it may not be null.
+func (f field) isZero(r *Record) bool {
+	if f.index == asMetric {
+		x, ok := r.Get(f.name)
+		return !ok || !f.optional && x == 0
+	}
+	return reflect.ValueOf(r).Elem().Field(f.index).IsZero()
+}
+
+// draft is a record that is being read.
+type draft struct {
+	Record
+	counters string // as older programs wrote them
 }
 
 // setText is the inverse of text.
-func (f field) setText(r *Record, text string) error {
-	v := reflect.ValueOf(r).Elem().Field(f.index)
-	if f.optional {
-		if text == "" {
-			return nil
-		}
-		v.Set(reflect.New(v.Type().Elem()))
-		v = v.Elem()
+func (f field) setText(d *draft, text string) error {
+	if f.optional && text == "" {
+		return nil
 	}
+	v := reflect.New(kinds[f.kind]).Elem()
 	var err error
 	switch f.kind {
 	case reflect.String:
@@ -117,13 +212,37 @@ func (f field) setText(r *Record, text string) error {
 		var b bool
 		b, err = strconv.ParseBool(text)
 		v.SetBool(b)
-	default:
-		panic(fmt.Sprintf("records: field %s has kind %s", f.name, f.kind))
 	}
 	if err != nil {
 		return fmt.Errorf("%s is %q, want %s", f.name, text, f.want())
 	}
+	f.set(d, v)
 	return nil
+}
+
+// kinds are the types of what stands in fields.
+var kinds = map[reflect.Kind]reflect.Type{
+	reflect.String: reflect.TypeFor[string](), reflect.Int64: reflect.TypeFor[int64](),
+	reflect.Uint64: reflect.TypeFor[uint64](), reflect.Float64: reflect.TypeFor[float64](),
+	reflect.Bool: reflect.TypeFor[bool](),
+}
+
+// set puts a value of the field's kind into a record.
+func (f field) set(d *draft, v reflect.Value) {
+	switch {
+	case f.index == asCounters:
+		d.counters = v.String()
+	case f.index == asMetric && f.kind == reflect.Int64:
+		d.SetNamedInt(f.name, v.Int())
+	case f.index == asMetric:
+		d.SetNamed(f.name, v.Float())
+	case f.optional:
+		pointer := reflect.New(v.Type())
+		pointer.Elem().Set(v)
+		reflect.ValueOf(&d.Record).Elem().Field(f.index).Set(pointer)
+	default:
+		reflect.ValueOf(&d.Record).Elem().Field(f.index).Set(v)
+	}
 }
 
 // want says what a value of the field looks like.
@@ -141,25 +260,93 @@ func (f field) want() string {
 	return "text"
 }
 
+// finish checks a record that was read, and gives it the counters that an older program wrote as a text.
+func (d *draft) finish() (Record, error) {
+	for _, m := range metric.Always {
+		if !d.Has(m) {
+			d.Set(m, 0)
+		}
+	}
+	if err := d.check(); err != nil {
+		return Record{}, err
+	}
+	if err := d.readCounters(); err != nil {
+		return Record{}, err
+	}
+	return d.Record, d.Check()
+}
+
+func (d *draft) readCounters() error {
+	if d.counters == "" {
+		return nil
+	}
+	for counter := range strings.SplitSeq(d.counters, ",") {
+		name, text, _ := strings.Cut(counter, "=")
+		x, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			return fmt.Errorf("counters have %q, want a name and a number, as phases=3", counter)
+		}
+		if _, ok := metric.Lookup(name); !ok {
+			return fmt.Errorf("counters: %w", suggest.Unknown("metric", name, metric.Names()))
+		}
+		d.SetNamed(name, x)
+	}
+	return nil
+}
+
 // Check refuses what no replay can have produced.
 func (r *Record) Check() error {
 	v := reflect.ValueOf(r).Elem()
-	for _, f := range fields {
+	for _, f := range slices.Concat(identity, behind) {
 		x := reflect.Indirect(v.Field(f.index))
-		if !x.IsValid() || f.kind != reflect.Float64 && f.kind != reflect.Int64 {
-			continue
+		switch {
+		case !x.IsValid():
+		case f.kind == reflect.Float64:
+			if err := checkFloat(f.name, x.Float()); err != nil {
+				return err
+			}
+		case f.kind == reflect.Int64:
+			if err := checkInt(f.name, x.Int()); err != nil {
+				return err
+			}
 		}
-		if f.kind == reflect.Float64 && (math.IsNaN(x.Float()) || math.IsInf(x.Float(), 0)) {
-			return fmt.Errorf("%s is %v, want a finite number", f.name, x.Float())
-		}
-		if f.kind == reflect.Int64 && x.Int() < 0 {
-			return fmt.Errorf("%s is %d, want a number from 0", f.name, x.Int())
+	}
+	for name := range r.Values.Names() {
+		if err := r.checkMetric(name); err != nil {
+			return err
 		}
 	}
 	if err := oneOf("kind", r.Kind, "online", "offline", "bound"); err != nil {
 		return err
 	}
 	return oneOf("capacity_unit", r.CapacityUnit, Objects, Bytes)
+}
+
+func (r *Record) checkMetric(name string) error {
+	m, ok := metric.Lookup(name)
+	if !ok {
+		return suggest.Unknown("metric", name, metric.Names())
+	}
+	if m.Whole() {
+		n, _ := r.GetInt(name)
+		return checkInt(name, n)
+	}
+	x, _ := r.Get(name)
+	return checkFloat(name, x)
+}
+
+func checkFloat(name string, x float64) error {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return fmt.Errorf("%s is %v, want a finite number", name, x)
+	}
+	return nil
+}
+
+func checkInt(name string, n int64) error {
+	if n < 0 {
+		return fmt.Errorf("%s is %d, want a number from 0", name, n)
+	}
+	return nil
 }
 
 func oneOf(name, value string, choices ...string) error {

@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"reflect"
 	"testing"
+
+	"github.com/cachesim/cachesim/internal/metric"
 )
 
 // What version 0.1.0 wrote before read_as and left_out existed stays readable in every format. The files are those of
@@ -16,7 +18,7 @@ func TestRecordsOfAnOlderProgram(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(recs) == 0 || recs[0].Requests != 1000 || recs[0].Label != "lru" || recs[0].ReadAs != "" ||
+		if len(recs) == 0 || recs[0].Int(metric.Requests) != 1000 || recs[0].Label != "lru" || recs[0].ReadAs != "" ||
 			recs[0].LeftOut != 0 {
 			t.Errorf("%s: got %+v", name, recs)
 		}

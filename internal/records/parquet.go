@@ -3,10 +3,14 @@ package records
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"io"
+	"reflect"
 	"regexp"
 	"strings"
 
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/format"
 
 	"github.com/cachesim/cachesim/internal/seal"
 )
@@ -20,15 +24,62 @@ var (
 	parquetDigest = regexp.MustCompile(parquetDigestName + "\x18\x40" + "([0-9a-f]{64})")
 )
 
-// encodedParquet returns a Parquet file of records.
+// node is the type of a field's column.
+func (f field) node() parquet.Node {
+	n := map[reflect.Kind]parquet.Node{
+		reflect.String: parquet.String(), reflect.Int64: parquet.Int(64), reflect.Uint64: parquet.Uint(64),
+		reflect.Float64: parquet.Leaf(parquet.DoubleType), reflect.Bool: parquet.Leaf(parquet.BooleanType),
+	}[f.kind]
+	if f.optional {
+		return parquet.Optional(n)
+	}
+	return n
+}
+
+// inOrder is a group whose columns stand in the order of the fields rather than by name.
+type inOrder struct {
+	parquet.Group
+	fields []field
+}
+
+func (g inOrder) Fields() []parquet.Field {
+	byName := map[string]parquet.Field{}
+	for _, f := range g.Group.Fields() {
+		byName[f.Name()] = f
+	}
+	all := make([]parquet.Field, len(g.fields))
+	for i, f := range g.fields {
+		all[i] = byName[f.name]
+	}
+	return all
+}
+
+// writeParquet writes a Parquet file of records.
+func writeParquet(w io.Writer, recs []Record, options ...parquet.WriterOption) error {
+	fields := fieldsOf(recs)
+	group := inOrder{parquet.Group{}, fields}
+	for _, f := range fields {
+		group.Group[f.name] = f.node()
+	}
+	p := parquet.NewGenericWriter[any](w, append(options, parquet.NewSchema("Record", group))...)
+	row := make(parquet.Row, len(fields))
+	for i := range recs {
+		for column, f := range fields {
+			row[column] = f.parquetValue(&recs[i], column)
+		}
+		if _, err := p.WriteRows([]parquet.Row{row}); err != nil {
+			return err
+		}
+	}
+	return p.Close()
+}
+
+// encodedParquet returns a Parquet file of records with its digest.
 func encodedParquet(recs []Record) ([]byte, error) {
 	var file bytes.Buffer
-	p := parquet.NewGenericWriter[Record](&file, parquet.Compression(&parquet.Zstd),
+	err := writeParquet(&file, recs, parquet.Compression(&parquet.Zstd),
 		parquet.KeyValueMetadata(parquetDigestName, noDigest))
-	if _, err := p.Write(recs); err != nil {
-		return nil, err
-	}
-	if err := p.Close(); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	at := placeOfDigest(file.Bytes())
@@ -38,6 +89,133 @@ func encodedParquet(recs []Record) ([]byte, error) {
 	digest := seal.Digest(file.Bytes())
 	copy(at, digest)
 	return file.Bytes(), nil
+}
+
+// parquetValue returns what stands in the field's column.
+func (f field) parquetValue(r *Record, column int) parquet.Value {
+	x := f.value(r)
+	if x == nil {
+		return parquet.Value{}.Level(0, 0, column)
+	}
+	defined := 0
+	if f.optional {
+		defined = 1
+	}
+	if s, ok := x.(string); ok {
+		return parquet.ByteArrayValue([]byte(s)).Level(0, defined, column)
+	}
+	return parquet.ValueOf(x).Level(0, defined, column)
+}
+
+// setParquet is the inverse of parquetValue.
+func (f field) setParquet(d *draft, x parquet.Value) {
+	v := reflect.New(kinds[f.kind]).Elem()
+	switch f.kind {
+	case reflect.String:
+		v.SetString(string(x.ByteArray()))
+	case reflect.Int64:
+		v.SetInt(x.Int64())
+	case reflect.Uint64:
+		v.SetUint(x.Uint64())
+	case reflect.Float64:
+		v.SetFloat(x.Double())
+	case reflect.Bool:
+		v.SetBool(x.Boolean())
+	}
+	f.set(d, v)
+}
+
+func decodeParquet(data []byte) (recs []Record, err error) {
+	defer func() { // the library panics on some damaged files
+		if r := recover(); r != nil {
+			recs, err = nil, errors.New("damaged Parquet file: what it says of its columns contradicts what they hold")
+		}
+	}()
+	if err := checkParquet(data); err != nil {
+		return nil, err
+	}
+	file, err := parquet.OpenFile(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		return nil, fmt.Errorf("damaged Parquet file: %w", err)
+	}
+	columns, err := parquetColumns(file.Schema())
+	if err != nil {
+		return nil, err
+	}
+	if err := checkCodecs(file.Metadata()); err != nil {
+		return nil, err
+	}
+	for _, group := range file.RowGroups() {
+		if recs, err = appendGroup(recs, group, columns); err != nil {
+			return nil, err
+		}
+	}
+	if int64(len(recs)) != file.NumRows() {
+		return nil, fmt.Errorf("damaged Parquet file: %d records, want %d", len(recs), file.NumRows())
+	}
+	return recs, nil
+}
+
+// appendGroup appends the records of a row group.
+func appendGroup(recs []Record, group parquet.RowGroup, columns []field) ([]Record, error) {
+	rows := group.Rows()
+	defer rows.Close()
+	batch := make([]parquet.Row, 128)
+	for {
+		n, err := rows.ReadRows(batch)
+		for _, row := range batch[:n] {
+			var d draft
+			for _, x := range row {
+				if !x.IsNull() {
+					columns[x.Column()].setParquet(&d, x)
+				}
+			}
+			r, err := d.finish()
+			if err != nil {
+				return nil, fmt.Errorf("record %d: %w", len(recs)+1, err)
+			}
+			recs = append(recs, r)
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return recs, nil
+		case err != nil:
+			return nil, fmt.Errorf("damaged Parquet file: %w", err)
+		case n == 0:
+			return nil, errors.New("damaged Parquet file: it breaks off")
+		}
+	}
+}
+
+// parquetColumns returns the field of each column. It refuses columns that would have to be dropped or converted.
+func parquetColumns(got *parquet.Schema) ([]field, error) {
+	var header []string
+	for _, g := range got.Fields() {
+		header = append(header, g.Name())
+	}
+	columns, err := columnsOf(header)
+	if err != nil {
+		return nil, err
+	}
+	for i, g := range got.Fields() {
+		if want := columns[i].node(); !parquet.EqualNodes(g, want) {
+			return nil, fmt.Errorf("column %s is %s, want %s", g.Name(), g, want)
+		}
+	}
+	return columns, nil
+}
+
+// checkCodecs refuses LZ4, which nobody writes records with: the library takes ever more memory for a page that is
+// damaged.
+func checkCodecs(m *format.FileMetaData) error {
+	for _, group := range m.RowGroups {
+		for _, column := range group.Columns {
+			if codec := column.MetaData.Codec; codec == format.Lz4 || codec == format.Lz4Raw {
+				return fmt.Errorf("damaged Parquet file, or one with compression %s; want zstd, snappy, gzip or none", codec)
+			}
+		}
+	}
+	return nil
 }
 
 // placeOfDigest returns where the digest stands in a Parquet file, nil where it has none.

@@ -10,13 +10,16 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/cachesim/cachesim/internal/metric"
 )
 
 // cell returns one record of an experiment.
 func cell(trace, policy string, capacity int64, ratio float64, change ...func(*Record)) Record {
 	r := Record{
 		Trace: trace, Policy: policy, Label: policy, Kind: "online", Cache: "exact",
-		Capacity: capacity, CapacityText: fmt.Sprint(capacity), CapacityUnit: Objects, Requests: 1_000_000, HitRatio: ratio,
+		Capacity: capacity, CapacityText: fmt.Sprint(capacity), CapacityUnit: Objects,
+		Values: metric.ValuesOf(map[string]float64{"requests": 1_000_000, "hit_ratio": ratio}),
 	}
 	switch policy {
 	case "opt":
@@ -27,15 +30,18 @@ func cell(trace, policy string, capacity int64, ratio float64, change ...func(*R
 	for _, c := range change {
 		c(&r)
 	}
-	r.Hits = int64(math.Round(r.HitRatio * 1e6))
-	r.Misses = r.Requests - r.Hits
+	r.SetInt(metric.Hits, int64(math.Round(r.Float(metric.HitRatio)*1e6)))
+	r.SetInt(metric.Misses, r.Int(metric.Requests)-r.Int(metric.Hits))
 	return r
 }
 
 func axes(text string) func(*Record) { return func(r *Record) { r.Axes = text } }
 
 func seed(n uint64) func(*Record) {
-	return func(r *Record) { r.Seed, r.HitRatio = n, r.HitRatio+0.01*float64(n) }
+	return func(r *Record) {
+		r.Seed = n
+		r.Set(metric.HitRatio, r.Float(metric.HitRatio)+0.01*float64(n))
+	}
 }
 
 // classic is what a table of policies over capacities is made from.

@@ -3,15 +3,17 @@ package records
 import (
 	"strings"
 	"testing"
+
+	"github.com/cachesim/cachesim/internal/metric"
 )
 
 // asking are records of two policies that ask one predictor.
 func asking() []Record {
 	return []Record{
 		{Trace: "t", Label: "laru", Policy: "laru", Kind: "online", Predictor: "gbm", Capacity: 10, CapacityUnit: "objects",
-			Requests: 100, Hits: 60, Misses: 40, HitRatio: 0.6, Best: true},
+			Values: metric.ValuesOf(map[string]float64{"requests": 100, "hits": 60, "misses": 40, "hit_ratio": 0.6}), Best: true},
 		{Trace: "t", Label: "lru", Policy: "lru", Kind: "online", Capacity: 10, CapacityUnit: "objects",
-			Requests: 100, Hits: 50, Misses: 50, HitRatio: 0.5},
+			Values: metric.ValuesOf(map[string]float64{"requests": 100, "hits": 50, "misses": 50, "hit_ratio": 0.5})},
 	}
 }
 

@@ -1,6 +1,7 @@
 package records
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -14,6 +15,7 @@ import (
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
 
+	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/suggest"
 )
 
@@ -71,7 +73,7 @@ func printTables(w io.Writer, recs []Record, p paint) error {
 
 func title(g Group) string {
 	first := &g.Records[0]
-	s := fmt.Sprintf("%s: %s requests", g.Name, Count(first.Requests))
+	s := fmt.Sprintf("%s: %s requests", g.Name, Count(first.Int(metric.Requests)))
 	if first.IsSample() {
 		s += fmt.Sprintf(" (a sample of %s)", Share(first.SampleRate))
 	}
@@ -105,43 +107,67 @@ func columnsFor(g Group) []column {
 	if has(func(r *Record) bool { return r.Predictor != "" }) {
 		columns = append(columns, column{"predictor", true, func(r *Record) string { return r.Predictor }})
 	}
-	columns = append(columns, column{"hit ratio", false, hitRatioCell})
-	for _, c := range []column{
-		{"of infinite", false, optionalCell(func(r *Record) *float64 { return r.NormalizedHitRatio }, percent)},
-		{"token hit ratio", false, optionalCell(func(r *Record) *float64 { return r.TokenHitRatio }, percent)},
-		metricColumn("mean ms", "latency_mean_ms"),
-		metricColumn("P50 ms", "latency_p50_ms"),
-		metricColumn("P95 ms", "latency_p95_ms"),
-		metricColumn("P99 ms", "latency_p99_ms"),
-		metricColumn("throughput", "throughput"),
-		{"predictions", false, optionalCell(func(r *Record) *int64 { return r.Predictions }, Count)},
-	} {
-		if has(func(r *Record) bool { return c.cell(r) != "" }) {
-			columns = append(columns, c)
+	for _, m := range columnMetrics() {
+		if !isShown(m, g.Records) {
+			continue
 		}
-	}
-	if answersWrongly(g.Records) {
-		columns = append(columns, column{"wrong", false, optionalCell(func(r *Record) *float64 { return r.WrongAnswerRatio },
-			percent)})
-	}
-	if slices.ContainsFunc(g.Records, func(r Record) bool { return r.ByteHitRatio != nil }) {
-		columns = append(columns, column{"byte hit ratio", false, byteHitRatioCell})
-	}
-	misses := "misses"
-	if g.Records[0].IsSample() {
-		misses = "misses of the sample" // beside a hit ratio of the whole trace
-	}
-	columns = append(columns, column{misses, false, missesCell})
-	if slices.ContainsFunc(g.Records, func(r Record) bool {
-		return r.CompetitiveRatio != nil ||
-			r.CompetitiveRatioMax != nil
-	}) {
-		columns = append(columns, column{"ratio", false, ratioCell})
-	}
-	if slices.ContainsFunc(g.Records, func(r Record) bool { return r.NsPerRequest != nil }) {
-		columns = append(columns, column{"ns/request", false, nsCell})
+		name := cmp.Or(m.Column.Head, m.Label())
+		if m.Unit == metric.Count && alwaysThere(m.Name) && g.Records[0].IsSample() {
+			name += " of the sample" // beside a hit ratio of the whole trace
+		}
+		columns = append(columns, column{name, false, func(r *Record) string { return metricCell(m, r) }})
 	}
 	return columns
+}
+
+// columnMetrics returns the metrics that have columns, from left to right.
+func columnMetrics() (all []metric.Metric) {
+	for _, m := range metric.All() {
+		if m.Column.At > 0 {
+			all = append(all, m.Metric)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b metric.Metric) int { return a.Column.At - b.Column.At })
+	return all
+}
+
+// isShown reports whether the table of the records has a column of the metric.
+func isShown(m metric.Metric, recs []Record) bool {
+	return slices.ContainsFunc(recs, func(r Record) bool {
+		x, ok := r.Figure(m.Name)
+		return ok && (x > 0 || !m.Column.IfAny)
+	})
+}
+
+// metricCell writes a value, or the interval from it to that of another metric. Of a bound it says what no policy can
+// exceed, or undercut.
+func metricCell(m metric.Metric, r *Record) string {
+	x, ok := r.Figure(m.Name)
+	if !ok {
+		return ""
+	}
+	text := shortText(m, x)
+	if upTo, ok := r.Figure(m.UpTo); ok {
+		text += "-" + shortText(m, upTo)
+	}
+	switch {
+	case r.Kind != "bound":
+		return text
+	case m.Better == metric.Lower:
+		return "≥ " + text
+	}
+	return "≤ " + text
+}
+
+// shortText writes a value for a column.
+func shortText(m metric.Metric, x float64) string {
+	switch {
+	case m.Unit == metric.Nanoseconds && x >= 99.95: // which nobody measures to a tenth
+		return strconv.FormatFloat(x, 'f', 0, 64)
+	case m.Column.Digits > 0:
+		return strconv.FormatFloat(x, 'f', m.Column.Digits, 64)
+	}
+	return m.Text(x)
 }
 
 func renderGroup(g Group, p paint) string {
@@ -245,74 +271,6 @@ func policyCell(r *Record) string {
 	return label
 }
 
-// hitRatioCell of a bound says what no policy can exceed.
-func hitRatioCell(r *Record) string {
-	if r.Kind == "bound" {
-		return "≤ " + percent(r.HitRatio)
-	}
-	return percent(r.HitRatio)
-}
-
-func byteHitRatioCell(r *Record) string {
-	if r.ByteHitRatio == nil || r.Kind == "bound" {
-		return ""
-	}
-	return percent(*r.ByteHitRatio)
-}
-
-// missesCell of a bound says what no policy can undercut.
-func missesCell(r *Record) string {
-	if r.Kind == "bound" {
-		return "≥ " + Count(r.Misses)
-	}
-	return Count(r.Misses)
-}
-
-func ratioCell(r *Record) string {
-	if r.Kind == "bound" || r.CompetitiveRatio == nil {
-		return ""
-	}
-	low := fmt.Sprintf("%.2f", *r.CompetitiveRatio)
-	if r.CompetitiveRatioMax == nil {
-		return low
-	}
-	return fmt.Sprintf("%s-%.2f", low, *r.CompetitiveRatioMax)
-}
-
-// optionalCell returns what writes a figure that not every record has.
-func optionalCell[T any](figure func(*Record) *T, write func(T) string) func(*Record) string {
-	return func(r *Record) string {
-		x := figure(r)
-		if x == nil {
-			return ""
-		}
-		return write(*x)
-	}
-}
-
-// metricColumn returns the column of a metric that not every record has.
-func metricColumn(name, metric string) column {
-	return column{name, false, func(r *Record) string {
-		x, ok := r.Metric(metric)
-		if !ok {
-			return ""
-		}
-		return MetricText(metric, x)
-	}}
-}
-
-func nsCell(r *Record) string {
-	if r.NsPerRequest == nil || r.Kind == "bound" {
-		return ""
-	}
-	switch ns := *r.NsPerRequest; {
-	case ns < 99.95:
-		return fmt.Sprintf("%.1f", ns)
-	default:
-		return fmt.Sprintf("%.0f", ns)
-	}
-}
-
 // footer explains the marks and says what the ratios are against.
 func footer(g Group, p paint) string {
 	var lines []string
@@ -322,27 +280,24 @@ func footer(g Group, p paint) string {
 	if line := ratioLine(g.Records); line != "" {
 		lines = append(lines, line)
 	}
-	if slices.ContainsFunc(g.Records, func(r Record) bool { return r.NormalizedHitRatio != nil }) {
-		lines = append(lines, "of infinite: hits / hits of the infinite cache")
-	}
 	if note := SampleNote(g.Records); note != "" {
 		lines = append(lines, note)
 	}
 	if e := g.Records[0].Embeddings; e != "" && e != "trace" {
 		lines = append(lines, "embeddings: "+e)
 	}
-	switch {
-	case answersWrongly(g.Records):
-		lines = append(lines, "wrong: requests that were answered by an entry with another label, of those with a label")
-	case slices.ContainsFunc(g.Records, func(r Record) bool { return r.LabelledHits != nil }):
-		lines = append(lines, "no hit is wrong by the labels of the trace")
+	for _, m := range columnMetrics() {
+		note := m.Column.NoteIfNone
+		if isShown(m, g.Records) {
+			note = m.Column.Note
+		} else if !slices.ContainsFunc(g.Records, func(r Record) bool { return r.Has(m) }) {
+			note = ""
+		}
+		if note != "" {
+			lines = append(lines, note)
+		}
 	}
 	return p.lines(lines)
-}
-
-// answersWrongly reports whether some request got an answer with a label that is not its own.
-func answersWrongly(recs []Record) bool {
-	return slices.ContainsFunc(recs, func(r Record) bool { return r.WrongHits != nil && *r.WrongHits > 0 })
 }
 
 // ratioLine says which optimum the ratios of which policies are against.
@@ -352,10 +307,10 @@ func ratioLine(recs []Record) string {
 	interval := false
 	for i := range recs {
 		r := &recs[i]
-		if r.CompetitiveRatio == nil {
+		if !r.Has(metric.CompetitiveRatio) {
 			continue
 		}
-		interval = interval || r.CompetitiveRatioMax != nil
+		interval = interval || r.Has(metric.CompetitiveRatioMax)
 		if !slices.Contains(optima, r.Optimum) {
 			optima = append(optima, r.Optimum)
 		}
@@ -418,8 +373,6 @@ func Share(x float64) string {
 	}
 	return trimmed(x, 2) + "%"
 }
-
-func percent(x float64) string { return fmt.Sprintf("%.2f%%", x*100) }
 
 // trimmed writes x with that many significant digits and without an exponent.
 func trimmed(x float64, digits int) string {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/cachesim/cachesim/internal/metric"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -33,9 +35,10 @@ func inObjects() []Record {
 				Trace: "cloudPhysicsIO.oracleGeneral.bin.zst", Policy: strings.SplitN(p.label, "(",
 					2)[0], Label: p.label, Kind: p.kind, Cache: "exact",
 				Capacity: capacity, CapacityUnit: Objects, CapacityShare: ptr(float64(capacity) / 48_974), SampleRate: 1,
-				Requests: 113_872, Hits: 113_872 - misses, Misses: misses, HitRatio: 1 - float64(misses)/113_872,
-				Optimum: p.optimum, OptMisses: ptr(int64(70_000)), CompetitiveRatio: ptr(float64(p.misses) / 70_000),
-				NsPerRequest: ptr(p.ns), Best: strings.HasPrefix(p.label, "s3fifo"),
+				Values: metric.ValuesOf(map[string]float64{"requests": 113_872, "hits": 113_872 - float64(misses),
+					"misses": float64(misses), "hit_ratio": 1 - float64(misses)/113_872, "opt_misses": 70_000,
+					"competitive_ratio": float64(p.misses) / 70_000, "ns_per_request": p.ns}),
+				Optimum: p.optimum, Best: strings.HasPrefix(p.label, "s3fifo"),
 			})
 		}
 	}
@@ -89,7 +92,8 @@ func TestPrintGolden(t *testing.T) {
 
 func TestTableFitsTheTerminal(t *testing.T) {
 	recs := sample()
-	recs[0].Requests, recs[0].Misses = 1_000_000_000, 600_000_000
+	recs[0].SetInt(metric.Requests, 1_000_000_000)
+	recs[0].SetInt(metric.Misses, 600_000_000)
 	recs[0].Capacity = 123_456_789_012
 	for _, text := range []string{printed(t, inObjects(), "table", PrintOptions{}),
 		printed(t, recs, "table", PrintOptions{})} {

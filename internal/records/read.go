@@ -16,12 +16,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/parquet-go/parquet-go"
-	"github.com/parquet-go/parquet-go/format"
-
 	"github.com/cachesim/cachesim/internal/faults"
 	"github.com/cachesim/cachesim/internal/filestate"
-	"github.com/cachesim/cachesim/internal/suggest"
 )
 
 // Read reads records from a file, from a folder that Write filled, or from stdin where path is "-". JSON lines, CSV and
@@ -115,34 +111,62 @@ func decodeJSON(data []byte) ([]Record, error) {
 }
 
 func decodeObject(text []byte) (Record, error) {
-	if !utf8.Valid(text) {
-		return Record{}, errors.New("not UTF-8 text")
-	}
-	values, err := objectFields(text)
+	d, err := draftOf(text)
 	if err != nil {
 		return Record{}, err
 	}
-	var r Record
-	v := reflect.ValueOf(&r).Elem()
-	for _, f := range fields {
-		raw, ok := values[f.name]
-		delete(values, f.name)
-		switch {
-		case f.optional && string(raw) == "null", !ok && f.mayBeAbsent():
-			continue
-		case !ok:
-			return Record{}, errMissing(f)
-		case string(raw) == "null":
-			return Record{}, fmt.Errorf("%s is null, want %s", f.name, f.want())
-		}
-		if err := json.Unmarshal(raw, v.Field(f.index).Addr().Interface()); err != nil {
-			return Record{}, fmt.Errorf("%s is %s, want %s", f.name, raw, f.want())
+	return d.finish()
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote, or an older program.
+func (r *Record) UnmarshalJSON(text []byte) error {
+	d, err := draftOf(text)
+	if err != nil {
+		return err
+	}
+	*r, err = d.finish()
+	return err
+}
+
+// draftOf reads a JSON object.
+func draftOf(text []byte) (d draft, err error) {
+	if !utf8.Valid(text) {
+		return d, errors.New("not UTF-8 text")
+	}
+	values, err := objectFields(text)
+	if err != nil {
+		return d, err
+	}
+	for _, f := range needed() {
+		if _, ok := values[f.name]; !ok {
+			return d, errMissing(f)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		return Record{}, suggest.Unknown("field", name, fieldNames())
+		f, err := fieldOf(name)
+		if err != nil {
+			return d, err
+		}
+		if err := f.setJSON(&d, values[name]); err != nil {
+			return d, err
+		}
 	}
-	return r, r.checkRead()
+	return d, nil
+}
+
+func (f field) setJSON(d *draft, raw json.RawMessage) error {
+	if string(raw) == "null" {
+		if f.optional {
+			return nil
+		}
+		return fmt.Errorf("%s is null, want %s", f.name, f.want())
+	}
+	v := reflect.New(kinds[f.kind])
+	if err := json.Unmarshal(raw, v.Interface()); err != nil {
+		return fmt.Errorf("%s is %s, want %s", f.name, raw, f.want())
+	}
+	f.set(d, v.Elem())
+	return nil
 }
 
 // objectFields returns the fields of a JSON object that is all of text, and in which none is there twice.
@@ -201,14 +225,15 @@ func decodeCSV(data []byte) ([]Record, error) {
 		if err != nil {
 			return nil, err
 		}
-		var r Record
+		var d draft
 		for i, f := range columns {
-			if err := f.setText(&r, row[i]); err != nil {
+			if err := f.setText(&d, row[i]); err != nil {
 				line, _ := c.FieldPos(i)
 				return nil, fmt.Errorf("line %d: %w", line, err)
 			}
 		}
-		if err := r.checkRead(); err != nil {
+		r, err := d.finish()
+		if err != nil {
 			line, _ := c.FieldPos(0)
 			return nil, fmt.Errorf("line %d: %w", line, err)
 		}
@@ -221,99 +246,20 @@ func columnsOf(header []string) ([]field, error) {
 	columns := make([]field, len(header))
 	seen := map[string]bool{}
 	for i, name := range header {
-		at := slices.IndexFunc(fields, func(f field) bool { return f.name == name })
-		if at < 0 {
-			return nil, suggest.Unknown("field", name, fieldNames())
+		f, err := fieldOf(name)
+		if err != nil {
+			return nil, err
 		}
 		if seen[name] {
 			return nil, fmt.Errorf("field %s appears twice", name)
 		}
 		seen[name] = true
-		columns[i] = fields[at]
+		columns[i] = f
 	}
-	for _, f := range fields {
-		if !f.mayBeAbsent() && !seen[f.name] {
+	for _, f := range needed() {
+		if !seen[f.name] {
 			return nil, errMissing(f)
 		}
 	}
 	return columns, nil
-}
-
-func decodeParquet(data []byte) (recs []Record, err error) {
-	defer func() { // the library panics on some damaged files
-		if r := recover(); r != nil {
-			recs, err = nil, errors.New("damaged Parquet file: what it says of its columns contradicts what they hold")
-		}
-	}()
-	if err := checkParquet(data); err != nil {
-		return nil, err
-	}
-	file, err := parquet.OpenFile(bytes.NewReader(data), int64(len(data)))
-	if err != nil {
-		return nil, fmt.Errorf("damaged Parquet file: %w", err)
-	}
-	if err := checkSchema(file.Schema()); err != nil {
-		return nil, err
-	}
-	if err := checkCodecs(file.Metadata()); err != nil {
-		return nil, err
-	}
-	r := parquet.NewGenericReader[Record](file)
-	defer r.Close()
-	batch := make([]Record, 1024)
-	for err == nil {
-		clear(batch)
-		var n int
-		n, err = r.Read(batch)
-		for i := range batch[:n] {
-			if err := batch[i].checkRead(); err != nil {
-				return nil, fmt.Errorf("record %d: %w", len(recs)+1, err)
-			}
-			recs = append(recs, batch[i])
-		}
-	}
-	if !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("damaged Parquet file: %w", err)
-	}
-	if int64(len(recs)) != file.NumRows() {
-		return nil, fmt.Errorf("damaged Parquet file: %d records, want %d", len(recs), file.NumRows())
-	}
-	return recs, nil
-}
-
-// checkCodecs refuses LZ4, which nobody writes records with: the library takes ever more memory for a page that is
-// damaged.
-func checkCodecs(m *format.FileMetaData) error {
-	for _, group := range m.RowGroups {
-		for _, column := range group.Columns {
-			if codec := column.MetaData.Codec; codec == format.Lz4 || codec == format.Lz4Raw {
-				return fmt.Errorf("damaged Parquet file, or one with compression %s; want zstd, snappy, gzip or none", codec)
-			}
-		}
-	}
-	return nil
-}
-
-// checkSchema refuses columns that the library would drop, fill with zeros or convert.
-func checkSchema(got *parquet.Schema) error {
-	want := map[string]parquet.Field{}
-	for _, f := range parquet.SchemaOf(Record{}).Fields() {
-		want[f.Name()] = f
-	}
-	for _, g := range got.Fields() {
-		w, ok := want[g.Name()]
-		if !ok {
-			return suggest.Unknown("field", g.Name(), fieldNames())
-		}
-		delete(want, g.Name())
-		if !parquet.EqualNodes(g, w) {
-			return fmt.Errorf("column %s is %s, want %s", g.Name(), g, w)
-		}
-	}
-	for _, f := range fields {
-		if _, missing := want[f.name]; missing && !f.mayBeAbsent() {
-			return errMissing(f)
-		}
-	}
-	return nil
 }

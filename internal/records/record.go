@@ -1,7 +1,11 @@
-// Package records defines the result of one replay as one flat record, and reads and writes records as JSON lines, CSV
-// and Parquet. Tables, figures and checks are made from records alone, so that any of them can be redrawn without
-// replaying.
+// Package records defines the result of one replay as one flat record, its identity (what was replayed, and how) and
+// values of metrics, and reads and writes records as JSON lines, CSV and Parquet. Tables, figures and checks are made
+// from records alone, so that any of them can be redrawn without replaying.
 package records
+
+import (
+	"github.com/cachesim/cachesim/internal/metric"
+)
 
 // Units of capacity.
 const (
@@ -9,10 +13,9 @@ const (
 	Bytes   = "bytes"
 )
 
-// Record is the outcome of one policy at one capacity on one trace. Pointers are nil, and null in JSON, where the
-// figure does not exist: byte figures where the capacity counts objects, the interval where it counts them, ratios
-// without an optimum. A field that is tagged added:"later" may be absent in files, as programs wrote records before it
-// existed; it is then zero.
+// Record is the outcome of one policy at one capacity on one trace. Its fields say what was replayed and how, its values
+// what came of it; both stand side by side in files, where a metric that was not measured is absent. A field that is
+// tagged added:"later" may be absent too, as programs wrote records before it existed; it is then zero.
 type Record struct {
 	// Trace names what was replayed; the fields up to SampleSeed say where it comes from and how it was read, so that it
 	// can be replayed again.
@@ -60,72 +63,17 @@ type Record struct {
 	Seed              uint64 `json:"seed" parquet:"seed"`
 	Warmup            int64  `json:"warmup" parquet:"warmup"` // requests served before counting began
 
-	Requests int64 `json:"requests" parquet:"requests"`
-	Hits     int64 `json:"hits" parquet:"hits"`
-	Misses   int64 `json:"misses" parquet:"misses"`
-	// hits/requests; on a sample the estimate for the whole trace
-	HitRatio  float64 `json:"hit_ratio" parquet:"hit_ratio"`
-	Evictions int64   `json:"evictions" parquet:"evictions"`
-	// requests to objects larger than the cache, counted as misses
-	Oversized    int64    `json:"oversized" parquet:"oversized"`
-	Bytes        *int64   `json:"bytes" parquet:"bytes,optional"`
-	HitBytes     *int64   `json:"hit_bytes" parquet:"hit_bytes,optional"`
-	ByteHitRatio *float64 `json:"byte_hit_ratio" parquet:"byte_hit_ratio,optional"`
-
-	// Of caches that serve prompts; nil for others. Requests, hits and misses are blocks there.
-	Prompts       *int64   `json:"prompts" parquet:"prompts,optional"`
-	Tokens        *int64   `json:"tokens" parquet:"tokens,optional"` // of the prompts
-	HitTokens     *int64   `json:"hit_tokens" parquet:"hit_tokens,optional"`
-	TokenHitRatio *float64 `json:"token_hit_ratio" parquet:"token_hit_ratio,optional"`
-	BlockHitRatio *float64 `json:"block_hit_ratio" parquet:"block_hit_ratio,optional"`
-
-	// Of caches that serve queries; nil for others. NormalizedHitRatio is Hits over those of the infinite cache on the
-	// same requests. It can exceed 1 where similar queries answer each other.
-	NormalizedHitRatio *float64 `json:"normalized_hit_ratio" parquet:"normalized_hit_ratio,optional"`
-	// Where the trace says by labels which answer is right; nil for others.
-	LabelledRequests *int64 `json:"labelled_requests" parquet:"labelled_requests,optional"` // requests with a label
-	// those of them that hit an entry with a label
-	LabelledHits *int64 `json:"labelled_hits" parquet:"labelled_hits,optional"`
-	// those of them that hit an entry with another label
-	WrongHits *int64 `json:"wrong_hits" parquet:"wrong_hits,optional"`
-	// WrongHits/LabelledRequests: users with a wrong answer
-	WrongAnswerRatio *float64 `json:"wrong_answer_ratio" parquet:"wrong_answer_ratio,optional"`
-	// WrongHits/LabelledHits: answers from the cache that are wrong
-	WrongHitRatio *float64 `json:"wrong_hit_ratio" parquet:"wrong_hit_ratio,optional"`
-
-	// Of replays with a model; nil for others. Times are in milliseconds of the model's clock.
-	LatencyMean *float64 `json:"latency_mean_ms" parquet:"latency_mean_ms,optional"`
-	LatencyP50  *float64 `json:"latency_p50_ms" parquet:"latency_p50_ms,optional"`
-	LatencyP95  *float64 `json:"latency_p95_ms" parquet:"latency_p95_ms,optional"`
-	LatencyP99  *float64 `json:"latency_p99_ms" parquet:"latency_p99_ms,optional"`
-	// of what the model counts, per second of its clock
-	Throughput *float64 `json:"throughput" parquet:"throughput,optional"`
-
-	// Of policies that ask a predictor; nil for others.
-	PredictorCalls *int64 `json:"predictor_calls" parquet:"predictor_calls,optional"` // times it was asked
-	Predictions    *int64 `json:"predictions" parquet:"predictions,optional"`         // objects it was asked about
+	// What was measured: hits, misses, ratios, times, the counters of the parts. The packages of the parts declare it.
+	metric.Values
 
 	// Optimum names the optimum that plays by the same rules at the same capacity: opt, opt-bypass or, where it is
 	// unknown, the schedule in its place: belady-size for sized objects, farthest-similar or farthest-similar-bypass where
 	// similar queries answer each other.
-	Optimum   string `json:"optimum" parquet:"optimum"`
-	OptMisses *int64 `json:"opt_misses" parquet:"opt_misses,optional"`
-	// CompetitiveRatio is Misses/OptMisses. For sized objects, and where similar queries answer each other, the optimum is
-	// unknown: CompetitiveRatio is then the lower end of the interval, Misses/misses(belady-size or farthest-similar), and
-	// CompetitiveRatioMax the upper end, Misses/LowerBoundMisses (pfoo-l or pfoo-similar).
-	CompetitiveRatio    *float64 `json:"competitive_ratio" parquet:"competitive_ratio,optional"`
-	LowerBoundMisses    *float64 `json:"lower_bound_misses" parquet:"lower_bound_misses,optional"`
-	CompetitiveRatioMax *float64 `json:"competitive_ratio_max" parquet:"competitive_ratio_max,optional"`
+	Optimum string `json:"optimum" parquet:"optimum"`
 
-	// nil where no time was taken, and in a sweep, whose records do not depend on the machine
-	NsPerRequest *float64 `json:"ns_per_request" parquet:"ns_per_request,optional"`
-	// PredictionNsPerRequest is the part of NsPerRequest that predictions took.
-	PredictionNsPerRequest *float64 `json:"prediction_ns_per_request" parquet:"prediction_ns_per_request,optional"`
 	// highest hit ratio among the online policies of this trace and capacity
-	Best bool `json:"best" parquet:"best"`
-	// the policy's own figures: "name=value,name=value"
-	Counters string `json:"counters" parquet:"counters"`
-	Version  string `json:"version" parquet:"version"` // of the program
+	Best    bool   `json:"best" parquet:"best"`
+	Version string `json:"version" parquet:"version"` // of the program
 
 	// further axes of an experiment: "small=0.1,alpha=0.9"; "" outside of experiments
 	Axes string `json:"axes" parquet:"axes"`

@@ -8,11 +8,14 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/parquet-go/parquet-go"
 	"pgregory.net/rapid"
+
+	"github.com/cachesim/cachesim/internal/metric"
 )
 
 func ptr[T any](v T) *T { return &v }
@@ -21,43 +24,54 @@ func ptr[T any](v T) *T { return &v }
 func sample() []Record {
 	base := Record{
 		Trace: "cdn", Cache: "exact", Capacity: 64 << 20, CapacityUnit: Bytes, CapacityShare: ptr(0.05), Seed: 1,
-		SampleRate: 1, Requests: 1000, Bytes: ptr(int64(4_096_000)), Version: "test",
+		SampleRate: 1, Version: "test",
+		Values: metric.ValuesOf(map[string]float64{"requests": 1000, "bytes": 4_096_000, "evictions": 0, "oversized": 0}),
 	}
 	lru := base
 	lru.Policy, lru.Label, lru.Kind = "lru", "lru", "online"
-	lru.Hits, lru.Misses, lru.HitRatio = 400, 600, 0.4
-	lru.HitBytes, lru.ByteHitRatio = ptr(int64(1_024_000)), ptr(0.25)
-	lru.Optimum, lru.OptMisses, lru.CompetitiveRatio = "belady-size", ptr(int64(500)), ptr(1.2)
-	lru.LowerBoundMisses, lru.CompetitiveRatioMax = ptr(399.5), ptr(600/399.5)
-	lru.NsPerRequest, lru.Best = ptr(4.56), true
+	lru.SetInt(metric.Hits, 400)
+	lru.SetInt(metric.Misses, 600)
+	lru.Set(metric.HitRatio, 0.4)
+	lru.SetInt(metric.HitBytes, 1_024_000)
+	lru.Set(metric.ByteHitRatio, 0.25)
+	lru.Optimum = "belady-size"
+	lru.SetInt(metric.OptMisses, 500)
+	lru.Set(metric.CompetitiveRatio, 1.2)
+	lru.Set(metric.LowerBoundMisses, 399.5)
+	lru.Set(metric.CompetitiveRatioMax, 600/399.5)
+	lru.Set(metric.NsPerRequest, 4.56)
+	lru.Best = true
 	belady := base
 	belady.Policy, belady.Label, belady.Kind = "belady-size", "belady-size", "offline"
-	belady.Hits, belady.Misses, belady.HitRatio = 500, 500, 0.5
-	belady.HitBytes, belady.ByteHitRatio = ptr(int64(1_228_800)), ptr(0.3)
-	belady.Optimum, belady.OptMisses, belady.CompetitiveRatio = "belady-size", ptr(int64(500)), ptr(1.0)
-	belady.LowerBoundMisses, belady.CompetitiveRatioMax = ptr(399.5), ptr(500/399.5)
-	belady.NsPerRequest = ptr(88.8)
+	belady.SetInt(metric.Hits, 500)
+	belady.SetInt(metric.Misses, 500)
+	belady.Set(metric.HitRatio, 0.5)
+	belady.SetInt(metric.HitBytes, 1_228_800)
+	belady.Set(metric.ByteHitRatio, 0.3)
+	belady.Optimum = "belady-size"
+	belady.SetInt(metric.OptMisses, 500)
+	belady.Set(metric.CompetitiveRatio, 1.0)
+	belady.Set(metric.LowerBoundMisses, 399.5)
+	belady.Set(metric.CompetitiveRatioMax, 500/399.5)
+	belady.Set(metric.NsPerRequest, 88.8)
 	bound := base
 	bound.Policy, bound.Label, bound.Kind = "pfoo-l", "pfoo-l", "bound"
-	bound.Hits, bound.Misses, bound.HitRatio = 600, 400, 0.6
-	bound.LowerBoundMisses = ptr(399.5)
+	bound.SetInt(metric.Hits, 600)
+	bound.SetInt(metric.Misses, 400)
+	bound.Set(metric.HitRatio, 0.6)
+	bound.Set(metric.LowerBoundMisses, 399.5)
 	return []Record{lru, belady, bound}
 }
 
-// anyRecord draws a record with any values that check accepts, each pointer nil half of the time.
+// anyRecord draws a record with any values that check accepts, each optional one absent half of the time.
 func anyRecord() *rapid.Generator[Record] {
 	return rapid.Custom(func(t *rapid.T) Record {
-		var r Record
-		v := reflect.ValueOf(&r).Elem()
-		for _, f := range fields {
-			x := v.Field(f.index)
-			if f.optional {
-				if rapid.Bool().Draw(t, f.name+" null") {
-					continue
-				}
-				x.Set(reflect.New(x.Type().Elem()))
-				x = x.Elem()
+		var d draft
+		for _, f := range slices.Concat(identity, behind, metricFields()) {
+			if f.optional && rapid.Bool().Draw(t, f.name+" null") {
+				continue
 			}
+			x := reflect.New(kinds[f.kind]).Elem()
 			switch f.kind {
 			case reflect.String:
 				// CSV as Go reads it turns "\r\n" into "\n".
@@ -71,11 +85,22 @@ func anyRecord() *rapid.Generator[Record] {
 			case reflect.Bool:
 				x.SetBool(rapid.Bool().Draw(t, f.name))
 			}
+			f.set(&d, x)
 		}
-		r.Kind = rapid.SampledFrom([]string{"online", "offline", "bound"}).Draw(t, "kind")
-		r.CapacityUnit = rapid.SampledFrom([]string{Objects, Bytes}).Draw(t, "unit")
-		return r
+		d.Kind = rapid.SampledFrom([]string{"online", "offline", "bound"}).Draw(t, "kind")
+		d.CapacityUnit = rapid.SampledFrom([]string{Objects, Bytes}).Draw(t, "unit")
+		return d.Record
 	})
+}
+
+// metricFields are the fields of all metrics.
+func metricFields() (fields []field) {
+	for _, m := range metric.All() {
+		if m.Labels == "" {
+			fields = append(fields, metricField(m.Name, m.Metric))
+		}
+	}
+	return fields
 }
 
 func TestRoundTrip(t *testing.T) {
@@ -138,9 +163,9 @@ func TestWriteIsDeterministic(t *testing.T) {
 
 func TestWriteRefusesAndLeavesNothing(t *testing.T) {
 	for want, spoil := range map[string]func(*Record){
-		"hit_ratio is NaN":           func(r *Record) { r.HitRatio = math.NaN() },
-		"competitive_ratio is +Inf":  func(r *Record) { r.CompetitiveRatio = ptr(math.Inf(1)) },
-		"misses is -1":               func(r *Record) { r.Misses = -1 },
+		"hit_ratio is NaN":           func(r *Record) { r.Set(metric.HitRatio, math.NaN()) },
+		"competitive_ratio is +Inf":  func(r *Record) { r.Set(metric.CompetitiveRatio, math.Inf(1)) },
+		"misses is -1":               func(r *Record) { r.SetInt(metric.Misses, -1) },
 		`kind is "clever"`:           func(r *Record) { r.Kind = "clever" },
 		`capacity_unit is "gallons"`: func(r *Record) { r.CapacityUnit = "gallons" },
 	} {
@@ -262,11 +287,7 @@ func TestOptionalFieldMayBeMissing(t *testing.T) {
 // A codec of which a damaged page takes ever more memory is refused before a page is read.
 func TestParquetWithLZ4IsRefused(t *testing.T) {
 	var data bytes.Buffer
-	p := parquet.NewGenericWriter[Record](&data, parquet.Compression(&parquet.Lz4Raw))
-	if _, err := p.Write(sealed(sample())); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Close(); err != nil {
+	if err := writeParquet(&data, sealed(sample()), parquet.Compression(&parquet.Lz4Raw)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := decode(data.Bytes()); err == nil || !strings.Contains(err.Error(), "want zstd, snappy, gzip or none") {

@@ -18,7 +18,8 @@ func SampleNote(recs []Record) string {
 		if rate := Share(r.SampleRate); r.IsSample() && !slices.Contains(rates, rate) {
 			rates = append(rates, rate)
 		}
-		prompts = prompts || r.IsSample() && r.Prompts != nil
+		_, ofPrompts := r.Get("prompts") // whose hit ratio is that of the sample
+		prompts = prompts || r.IsSample() && ofPrompts
 	}
 	if len(rates) == 0 {
 		return ""

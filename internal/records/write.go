@@ -2,11 +2,14 @@ package records
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/csv"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 
 	"github.com/cachesim/cachesim/internal/atomicfile"
 	"github.com/cachesim/cachesim/internal/jsonlines"
@@ -139,18 +142,49 @@ func EncodeJSON(w io.Writer, recs []Record) error {
 	return jsonlines.Write(w, sealed(recs))
 }
 
-// EncodeCSV writes a line with the names of the fields and one line per record; null is an empty cell.
+// MarshalJSON writes the fields and the metrics of a record side by side.
+func (r Record) MarshalJSON() ([]byte, error) {
+	var object bytes.Buffer
+	values := json.NewEncoder(&object)
+	values.SetEscapeHTML(false) // jsonlines says why
+	separator := byte('{')
+	for _, f := range fieldsOf([]Record{r}) {
+		x := f.value(&r)
+		if x == nil {
+			continue
+		}
+		object.WriteByte(separator)
+		object.WriteString(strconv.Quote(f.name) + ":")
+		if err := values.Encode(x); err != nil {
+			return nil, err
+		}
+		separator = ','
+	}
+	object.WriteByte('}')
+	return object.Bytes(), nil
+}
+
+// EncodeCSV writes a line with the names of the fields, those of the metrics that some record has among them, and one
+// line per record; null is an empty cell.
 func EncodeCSV(w io.Writer, recs []Record) error {
 	if err := checkAll(recs); err != nil {
 		return err
 	}
-	c := csv.NewWriter(w)
-	c.Write(fieldNames()) // errors stay in c until Flush
 	recs = sealed(recs)
+	fields := fieldsOf(recs)
 	row := make([]string, len(fields))
+	for j, f := range fields {
+		row[j] = f.name
+	}
+	c := csv.NewWriter(w)
+	c.Write(row) // errors stay in c until Flush
 	for i := range recs {
 		for j, f := range fields {
-			row[j] = f.text(&recs[i])
+			if text, ok := f.text(&recs[i]); ok {
+				row[j] = text
+			} else {
+				row[j] = ""
+			}
 		}
 		c.Write(row)
 	}

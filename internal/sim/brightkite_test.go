@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
@@ -42,7 +43,7 @@ func TestPublishedBrightkite(t *testing.T) {
 				for seed := range uint64(seeds) {
 					noisy := parts(t, "predictor=noisy(kind=lognormal,never=10000,sigma="+sigma+")")
 					recs := mustRun(t, tr, RunOptions{Policies: specs(t, policy), Parts: noisy, Capacities: objects(10), Seed: seed})
-					sum += float64(recs[0].Misses)
+					sum += float64(recs[0].Int(metric.Misses))
 				}
 				want, ok := published[algorithm+" "+sigma]
 				if !ok {

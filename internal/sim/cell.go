@@ -5,6 +5,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/capacity"
+	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/predict"
@@ -89,24 +90,23 @@ func optimum(name string, p policies.Spec) string {
 // count the requests after it.
 func HoldAgainst(rec *records.Record, reference records.Record) {
 	if reference.Kind == policies.Bound.String() {
-		rec.LowerBoundMisses = reference.LowerBoundMisses
-		rec.CompetitiveRatioMax = over(rec.Misses, *reference.LowerBoundMisses)
+		bound := reference.Float(metric.LowerBoundMisses)
+		rec.Set(metric.LowerBoundMisses, bound)
+		rec.SetQuotient(metric.CompetitiveRatioMax, rec.Float(metric.Misses), bound)
 		return
 	}
 	if e, _ := policies.Find(reference.Policy); e.Unbounded {
-		rec.NormalizedHitRatio = over(rec.Hits, float64(reference.Hits))
+		rec.SetQuotient(metric.NormalizedHitRatio, rec.Float(metric.Hits), reference.Float(metric.Hits))
 		return
 	}
-	rec.Optimum, rec.OptMisses = reference.Policy, new(reference.Misses)
-	rec.CompetitiveRatio = over(rec.Misses, float64(reference.Misses))
+	rec.Optimum = reference.Policy
+	holdAgainstMisses(rec, reference.Int(metric.Misses))
 }
 
-// over returns n/reference, or nil where the reference is 0 and the ratio does not exist.
-func over(n int64, reference float64) *float64 {
-	if reference == 0 {
-		return nil
-	}
-	return new(float64(n) / reference)
+// holdAgainstMisses fills in how the misses of a record compare with those of an optimum.
+func holdAgainstMisses(rec *records.Record, optimum int64) {
+	rec.SetInt(metric.OptMisses, optimum)
+	rec.SetQuotient(metric.CompetitiveRatio, rec.Float(metric.Misses), float64(optimum))
 }
 
 // MarkBest marks the online policies with the highest hit ratio among the records of one trace and capacity. An
@@ -119,11 +119,11 @@ func MarkBest(recs []records.Record) {
 	}
 	for _, rec := range recs {
 		if competes(rec) {
-			best = max(best, rec.HitRatio)
+			best = max(best, rec.Float(metric.HitRatio))
 		}
 	}
 	for i := range recs {
-		recs[i].Best = competes(recs[i]) && recs[i].HitRatio == best
+		recs[i].Best = competes(recs[i]) && recs[i].Float(metric.HitRatio) == best
 	}
 }
 

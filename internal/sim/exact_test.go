@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
 	"github.com/cachesim/cachesim/internal/traces"
 )
@@ -40,8 +41,8 @@ func TestExactExpiry(t *testing.T) {
 		2: {Requests: 3, Hits: 1, Evictions: 2}} {
 		options := RunOptions{Policies: specs(t, "ttl(ttl=2)"), Capacities: objects(3), Warmup: warmup}
 		rec := mustRun(t, tr, options)[0]
-		if got := (cache.Counts{Requests: rec.Requests, Hits: rec.Hits, Evictions: rec.Evictions}); got != want ||
-			rec.Misses != want.Misses() {
+		if got := (cache.Counts{Requests: rec.Int(metric.Requests), Hits: rec.Int(metric.Hits), Evictions: rec.Int(metric.Evictions)}); got != want ||
+			rec.Int(metric.Misses) != want.Misses() {
 			t.Errorf("after a warm-up of %d: %+v, want %+v", warmup, got, want)
 		}
 	}

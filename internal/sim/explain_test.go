@@ -8,6 +8,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/capacity"
+	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -45,14 +46,14 @@ func TestExplainAddsUp(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		if hits != recs[0].Hits || evictions != recs[0].Evictions {
+		if hits != recs[0].Int(metric.Hits) || evictions != recs[0].Int(metric.Evictions) {
 			t.Errorf(
 				"%s: explained %d hits and %d evictions, replayed %d and %d",
 				e.Name,
 				hits,
 				evictions,
-				recs[0].Hits,
-				recs[0].Evictions,
+				recs[0].Int(metric.Hits),
+				recs[0].Int(metric.Evictions),
 			)
 		}
 	}

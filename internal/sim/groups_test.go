@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/capacity"
+	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
 )
 
@@ -16,7 +17,7 @@ func TestPoliciesKnowTheGroups(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return recs[0].Hits
+		return recs[0].Int(metric.Hits)
 	}
 	alone := hits("laru(mode=async)")
 	want := hits("laru(mode=async,batch=30)")

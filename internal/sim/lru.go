@@ -101,7 +101,8 @@ func (r *Replayer) stackPart(ctx context.Context, cells []Cell, t *traces.Trace,
 		n := counts
 		n.Hits, n.HitBytes = hits[k], hitBytes[k]
 		n.Evictions = n.Misses() - (after[k] - before[k]) // every miss loads an object, and it is here or was evicted
-		outcomes[k] = outcome{counts: n, served: int64(len(t.Objects)), elapsed: elapsed}
+		outcomes[k] = outcome{values: n.Values(cells[k].Cache.Entry, cells[k].Capacity.Bytes), served: int64(len(t.Objects)),
+			elapsed: elapsed}
 	}
 	return outcomes, nil
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/capacity"
+	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
 	"github.com/cachesim/cachesim/internal/records"
@@ -32,7 +33,8 @@ func TestLRUInOnePassEqualsReplay(t *testing.T) {
 				t.Fatalf("%d records, want %d", len(got), len(want))
 			}
 			for i := range got {
-				got[i].NsPerRequest, want[i].NsPerRequest = nil, nil
+				got[i].Delete(metric.NsPerRequest)
+				want[i].Delete(metric.NsPerRequest)
 				if !reflect.DeepEqual(got[i], want[i]) {
 					t.Fatalf("bytes=%v, seed %d:\none pass %+v\nreplayed %+v", bytes, seed, got[i], want[i])
 				}
@@ -81,11 +83,12 @@ func TestKeysTellOutcomesApart(t *testing.T) {
 
 // The bound of misses that no policy can undercut may lie between whole numbers; the ratio is to the bound itself.
 func TestHoldAgainstABound(t *testing.T) {
-	rec := records.Record{Misses: 10}
-	HoldAgainst(&rec, records.Record{Kind: policies.Bound.String(), Misses: 4, LowerBoundMisses: new(3.2)})
-	if *rec.LowerBoundMisses != 3.2 || *rec.CompetitiveRatioMax != 10/3.2 || rec.CompetitiveRatio != nil ||
-		rec.OptMisses != nil {
-		t.Errorf("bound %v, ratio up to %v", *rec.LowerBoundMisses, *rec.CompetitiveRatioMax)
+	rec := records.Record{Values: metric.ValuesOf(map[string]float64{"misses": 10})}
+	HoldAgainst(&rec, records.Record{Kind: policies.Bound.String(),
+		Values: metric.ValuesOf(map[string]float64{"misses": 4, "lower_bound_misses": 3.2})})
+	if rec.Float(metric.LowerBoundMisses) != 3.2 || rec.Float(metric.CompetitiveRatioMax) != 10/3.2 || rec.Has(metric.CompetitiveRatio) ||
+		rec.Has(metric.OptMisses) {
+		t.Errorf("bound %v, ratio up to %v", rec.Float(metric.LowerBoundMisses), rec.Float(metric.CompetitiveRatioMax))
 	}
 }
 
@@ -113,7 +116,10 @@ func TestLRUStackEqualsLRU(t *testing.T) {
 		recs := mustRun(t, tr, RunOptions{Policies: specs(t, "lru,lru-stack"), Capacities: capacities, Warmup: warmup})
 		for i := 0; i < len(recs); i += 2 {
 			lru, stack := recs[i], recs[i+1]
-			lru.Policy, lru.Label, lru.NsPerRequest, stack.NsPerRequest = stack.Policy, stack.Label, nil, nil
+			lru.Policy = stack.Policy
+			lru.Label = stack.Label
+			lru.Delete(metric.NsPerRequest)
+			stack.Delete(metric.NsPerRequest)
 			if !reflect.DeepEqual(lru, stack) {
 				t.Fatalf("seed %d, bytes %t:\nlru       %+v\nlru-stack %+v", seed, bytes, lru, stack)
 			}

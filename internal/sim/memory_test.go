@@ -9,6 +9,7 @@ import (
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/memory"
+	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -100,8 +101,8 @@ func TestReplaysThatDoNotFitTogetherRunOneAfterAnother(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range want {
-		if got[i].Hits != want[i].Hits {
-			t.Errorf("%d hits, want %d", got[i].Hits, want[i].Hits)
+		if got[i].Int(metric.Hits) != want[i].Int(metric.Hits) {
+			t.Errorf("%d hits, want %d", got[i].Int(metric.Hits), want[i].Int(metric.Hits))
 		}
 	}
 	if len(notes) != 1 || !strings.HasPrefix(notes[0], "1 at a time instead of 8") {

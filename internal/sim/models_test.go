@@ -7,6 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cachesim/cachesim/internal/cache/prefix"
+	"github.com/cachesim/cachesim/internal/metric"
+	"github.com/cachesim/cachesim/internal/models"
+	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
@@ -46,7 +50,7 @@ func timed(t *testing.T, trace *traces.Trace, policies, kind, model string, capa
 // checkOrder fails unless the percentiles of a record are in order.
 func checkOrder(t *testing.T, name string, rec records.Record) {
 	t.Helper()
-	if p50, p95, p99 := *rec.LatencyP50, *rec.LatencyP95, *rec.LatencyP99; p50 <= 0 || p50 > p95 || p95 > p99 {
+	if p50, p95, p99 := rec.Float(models.LatencyP50), rec.Float(models.LatencyP95), rec.Float(models.LatencyP99); p50 <= 0 || p50 > p95 || p95 > p99 {
 		t.Errorf("%s: P50 %v, P95 %v, P99 %v", name, p50, p95, p99)
 	}
 }
@@ -60,21 +64,21 @@ func TestSLSTimesWhatTheCacheCounts(t *testing.T) {
 	plain := timed(t, trace, all, "sets", "", 640, warm*100)
 	model := timed(t, trace, all, "sets", "sls(predict_ns=0)", 640, warm*100)
 	for name, rec := range model {
-		if want := plain[name]; rec.Hits != want.Hits || rec.Evictions != want.Evictions || rec.Requests != want.Requests {
+		if want := plain[name]; rec.Int(metric.Hits) != want.Int(metric.Hits) || rec.Int(metric.Evictions) != want.Int(metric.Evictions) || rec.Int(metric.Requests) != want.Int(metric.Requests) {
 			t.Errorf("%s: hits %d of %d and %d evictions with a model, %d of %d and %d without", name,
-				rec.Hits, rec.Requests, rec.Evictions, want.Hits, want.Requests, want.Evictions)
+				rec.Int(metric.Hits), rec.Int(metric.Requests), rec.Int(metric.Evictions), want.Int(metric.Hits), want.Int(metric.Requests), want.Int(metric.Evictions))
 		}
 		counted := float64(batches - warm)
-		want := 0.050 + 100*512/600e6 + 0.001*float64(rec.Misses)/counted + 0.001
-		if math.Abs(*rec.LatencyMean-want) > 1e-5 {
-			t.Errorf("%s: mean latency %v ms, want %v", name, *rec.LatencyMean, want)
+		want := 0.050 + 100*512/600e6 + 0.001*float64(rec.Int(metric.Misses))/counted + 0.001
+		if math.Abs(rec.Float(models.LatencyMean)-want) > 1e-5 {
+			t.Errorf("%s: mean latency %v ms, want %v", name, rec.Float(models.LatencyMean), want)
 		}
-		if got, want := *rec.Throughput, 1e3*100/want; math.Abs(got/want-1) > 1e-3 {
+		if got, want := rec.Float(models.Throughput), 1e3*100/want; math.Abs(got/want-1) > 1e-3 {
 			t.Errorf("%s: %v lookups per second, want %v", name, got, want)
 		}
 		checkOrder(t, name, rec)
 	}
-	if opt, laru, lru := *model["opt"].LatencyMean, *model["laru"].LatencyMean, *model["lru"].LatencyMean; opt >= lru ||
+	if opt, laru, lru := model["opt"].Float(models.LatencyMean), model["laru"].Float(models.LatencyMean), model["lru"].Float(models.LatencyMean); opt >= lru ||
 		laru >= lru {
 		t.Errorf("mean latency of opt %v, of laru %v, of lru %v", opt, laru, lru)
 	}
@@ -87,14 +91,14 @@ func TestSLSCountsPredictionsOnce(t *testing.T) {
 	free := timed(t, trace, "laru,lru", "sets", "sls(predict_ns=0)", 640, 0)
 	paid := timed(t, trace, "laru,lru", "sets", "sls(predict_ns=80)", 640, 0)
 	rec := paid["laru"]
-	if *rec.Predictions == 0 {
+	if rec.Int(predict.PredictionsMetric) == 0 {
 		t.Fatal("no predictions")
 	}
-	want := *free["laru"].LatencyMean + 80e-6*float64(*rec.Predictions)/batches
-	if math.Abs(*rec.LatencyMean-want) > 1e-5 {
-		t.Errorf("laru: mean latency %v ms, want %v", *rec.LatencyMean, want)
+	want := free["laru"].Float(models.LatencyMean) + 80e-6*float64(rec.Int(predict.PredictionsMetric))/batches
+	if math.Abs(rec.Float(models.LatencyMean)-want) > 1e-5 {
+		t.Errorf("laru: mean latency %v ms, want %v", rec.Float(models.LatencyMean), want)
 	}
-	if *free["lru"].LatencyMean != *paid["lru"].LatencyMean {
+	if free["lru"].Float(models.LatencyMean) != paid["lru"].Float(models.LatencyMean) {
 		t.Error("lru pays for predictions")
 	}
 }
@@ -108,26 +112,26 @@ func TestSLSPredictsInTheBackground(t *testing.T) {
 	var before *records.Record
 	for _, ns := range []int{0, 80, 2000, 50_000} {
 		rec := timed(t, trace, policy, "sets", fmt.Sprintf("sls(predict_ns=%d)", ns), 640, 0)[policy]
-		if want := 0.050 + 100*512/600e6 + 0.001*float64(rec.Misses)/400 + 0.001; math.Abs(*rec.LatencyMean-want) > 5e-5 {
-			t.Errorf("%d ns: mean latency %v ms, want %v", ns, *rec.LatencyMean, want)
+		if want := 0.050 + 100*512/600e6 + 0.001*float64(rec.Int(metric.Misses))/400 + 0.001; math.Abs(rec.Float(models.LatencyMean)-want) > 5e-5 {
+			t.Errorf("%d ns: mean latency %v ms, want %v", ns, rec.Float(models.LatencyMean), want)
 		}
-		if ns <= 80 && (rec.Hits != plain.Hits || *rec.Predictions != *plain.Predictions) {
+		if ns <= 80 && (rec.Int(metric.Hits) != plain.Int(metric.Hits) || rec.Int(predict.PredictionsMetric) != plain.Int(predict.PredictionsMetric)) {
 			t.Errorf(
 				"%d ns: %d hits and %d predictions, without a clock %d and %d",
 				ns,
-				rec.Hits,
-				*rec.Predictions,
-				plain.Hits,
-				*plain.Predictions,
+				rec.Int(metric.Hits),
+				rec.Int(predict.PredictionsMetric),
+				plain.Int(metric.Hits),
+				plain.Int(predict.PredictionsMetric),
 			)
 		}
-		if before != nil && *rec.Predictions > *before.Predictions {
-			t.Errorf("%d ns: %d predictions, with faster ones %d", ns, *rec.Predictions, *before.Predictions)
+		if before != nil && rec.Int(predict.PredictionsMetric) > before.Int(predict.PredictionsMetric) {
+			t.Errorf("%d ns: %d predictions, with faster ones %d", ns, rec.Int(predict.PredictionsMetric), before.Int(predict.PredictionsMetric))
 		}
 		before = &rec
 	}
-	if *before.Predictions*4 > *plain.Predictions {
-		t.Errorf("%d predictions of 50 us each, %d without a clock", *before.Predictions, *plain.Predictions)
+	if before.Int(predict.PredictionsMetric)*4 > plain.Int(predict.PredictionsMetric) {
+		t.Errorf("%d predictions of 50 us each, %d without a clock", before.Int(predict.PredictionsMetric), plain.Int(predict.PredictionsMetric))
 	}
 }
 
@@ -170,33 +174,33 @@ func TestPrefillTimesWhatTheCacheCounts(t *testing.T) {
 	plain := timed(t, trace, "lru,opt", "prefix", "", 60, warm)
 	rec := timed(t, trace, "lru,opt", "prefix", model, 60, warm)
 	for name, rec := range rec {
-		if want := plain[name]; rec.Hits != want.Hits || *rec.HitTokens != *want.HitTokens || *rec.Prompts != n-warm {
+		if want := plain[name]; rec.Int(metric.Hits) != want.Int(metric.Hits) || rec.Int(prefix.HitTokens) != want.Int(prefix.HitTokens) || rec.Int(prefix.Prompts) != n-warm {
 			t.Errorf(
 				"%s: %d hits and %d tokens with a model, %d and %d without",
 				name,
-				rec.Hits,
-				*rec.HitTokens,
-				want.Hits,
-				*want.HitTokens,
+				rec.Int(metric.Hits),
+				rec.Int(prefix.HitTokens),
+				want.Int(metric.Hits),
+				want.Int(prefix.HitTokens),
 			)
 		}
-		want := float64(*rec.Tokens-*rec.HitTokens) / (n - warm)
-		if math.Abs(*rec.LatencyMean-want) > 1e-3 {
-			t.Errorf("%s: mean TTFT %v ms, want %v", name, *rec.LatencyMean, want)
+		want := float64(rec.Int(prefix.Tokens)-rec.Int(prefix.HitTokens)) / (n - warm)
+		if math.Abs(rec.Float(models.LatencyMean)-want) > 1e-3 {
+			t.Errorf("%s: mean TTFT %v ms, want %v", name, rec.Float(models.LatencyMean), want)
 		}
 		checkOrder(t, name, rec)
 	}
-	if opt, lru := *rec["opt"].LatencyMean, *rec["lru"].LatencyMean; opt >= lru {
+	if opt, lru := rec["opt"].Float(models.LatencyMean), rec["lru"].Float(models.LatencyMean); opt >= lru {
 		t.Errorf("mean TTFT of opt %v, of lru %v", opt, lru)
 	}
 	all := timed(t, trace, "lru,infinite", "prefix", model, int64(trace.NumObjects), warm)
-	if lru, infinite := *all["lru"].LatencyMean, *all["infinite"].LatencyMean; lru != infinite ||
-		lru > *rec["opt"].LatencyMean {
+	if lru, infinite := all["lru"].Float(models.LatencyMean), all["infinite"].Float(models.LatencyMean); lru != infinite ||
+		lru > rec["opt"].Float(models.LatencyMean) {
 		t.Errorf(
 			"with room for all mean TTFT of lru %v, of infinite %v, of opt with less room %v",
 			lru,
 			infinite,
-			*rec["opt"].LatencyMean,
+			rec["opt"].Float(models.LatencyMean),
 		)
 	}
 }
@@ -207,16 +211,16 @@ func TestPrefillSettings(t *testing.T) {
 	trace := conversationTrace(100)
 	for _, model := range []string{"prefill(concurrency=4)", "prefill(arrivals=trace)", "prefill(concurrency=8,arrivals=poisson,rate=3)", "prefill(model=deepseek-r1,hardware=8xh800)"} {
 		rec := timed(t, trace, "lru", "prefix", model, 80, 0)["lru"]
-		if *rec.Prompts != 100 || rec.Requests != int64(len(trace.Objects)) {
-			t.Errorf("%s: %d prompts and %d blocks", model, *rec.Prompts, rec.Requests)
+		if rec.Int(prefix.Prompts) != 100 || rec.Int(metric.Requests) != int64(len(trace.Objects)) {
+			t.Errorf("%s: %d prompts and %d blocks", model, rec.Int(prefix.Prompts), rec.Int(metric.Requests))
 		}
 		checkOrder(t, model, rec)
 	}
 	free := timed(t, trace, "laru", "prefix", "prefill(concurrency=1,predict_us=0)", 60, 0)["laru"]
 	paid := timed(t, trace, "laru", "prefix", "prefill(concurrency=1,predict_us=5)", 60, 0)["laru"]
-	if want := *free.LatencyMean + 5e-3*float64(*paid.Predictions)/100; *paid.Predictions == 0 ||
-		math.Abs(*paid.LatencyMean-want) > 1e-3 {
-		t.Errorf("%d predictions: mean TTFT %v ms, want %v", *paid.Predictions, *paid.LatencyMean, want)
+	if want := free.Float(models.LatencyMean) + 5e-3*float64(paid.Int(predict.PredictionsMetric))/100; paid.Int(predict.PredictionsMetric) == 0 ||
+		math.Abs(paid.Float(models.LatencyMean)-want) > 1e-3 {
+		t.Errorf("%d predictions: mean TTFT %v ms, want %v", paid.Int(predict.PredictionsMetric), paid.Float(models.LatencyMean), want)
 	}
 }
 
@@ -227,11 +231,11 @@ func TestSLSWithRoomForAll(t *testing.T) {
 		trace.Objects[o] = uint32(o)
 	}
 	rec := timed(t, trace, "lru", "sets", "sls", 20000, 2000)["lru"]
-	if rec.Misses != 0 {
-		t.Fatalf("%d misses", rec.Misses)
+	if rec.Int(metric.Misses) != 0 {
+		t.Fatalf("%d misses", rec.Int(metric.Misses))
 	}
 	want := 0.050 + 100*512/600e6
-	for name, got := range map[string]float64{"mean": *rec.LatencyMean, "P50": *rec.LatencyP50, "P99": *rec.LatencyP99} {
+	for name, got := range map[string]float64{"mean": rec.Float(models.LatencyMean), "P50": rec.Float(models.LatencyP50), "P99": rec.Float(models.LatencyP99)} {
 		if math.Abs(got-want) > 1e-6 {
 			t.Errorf("%s latency %v ms, want %v", name, got, want)
 		}
@@ -245,8 +249,8 @@ func TestSLSSettings(t *testing.T) {
 	base := timed(t, trace, "lru", "sets", "sls", 640, 0)["lru"]
 	for _, model := range []string{"sls(inflight=3)", "sls(rate=1000)", "sls(inflight=4,rate=20000)", "sls(host_gbs=120,outstanding=64)", "sls(access_ns=500)", "sls(hbm_gbs=1200)"} {
 		rec := timed(t, trace, "lru", "sets", model, 640, 0)["lru"]
-		if rec.Hits != base.Hits {
-			t.Errorf("%s: %d hits, with the defaults %d", model, rec.Hits, base.Hits)
+		if rec.Int(metric.Hits) != base.Int(metric.Hits) {
+			t.Errorf("%s: %d hits, with the defaults %d", model, rec.Int(metric.Hits), base.Int(metric.Hits))
 		}
 		checkOrder(t, model, rec)
 		if rec.Model != model {
@@ -254,8 +258,8 @@ func TestSLSSettings(t *testing.T) {
 		}
 	}
 	for _, model := range []string{"sls(host_gbs=120,outstanding=64)", "sls(access_ns=500)", "sls(hbm_gbs=1200)"} {
-		if rec := timed(t, trace, "lru", "sets", model, 640, 0)["lru"]; *rec.LatencyMean > *base.LatencyMean {
-			t.Errorf("%s: mean latency %v ms, with the defaults %v", model, *rec.LatencyMean, *base.LatencyMean)
+		if rec := timed(t, trace, "lru", "sets", model, 640, 0)["lru"]; rec.Float(models.LatencyMean) > base.Float(models.LatencyMean) {
+			t.Errorf("%s: mean latency %v ms, with the defaults %v", model, rec.Float(models.LatencyMean), base.Float(models.LatencyMean))
 		}
 	}
 }
@@ -267,10 +271,10 @@ func TestSLSBatchesAreThoseOfTheCache(t *testing.T) {
 	plain.Groups = nil
 	want := timed(t, grouped, "lru", "sets", "sls", 640, 0)["lru"]
 	got := timed(t, &plain, "lru", "sets(batch=100)", "sls", 640, 0)["lru"]
-	if *got.LatencyMean != *want.LatencyMean || *got.Throughput != *want.Throughput {
-		t.Errorf("batches of the cache: mean %v ms, of the trace %v ms", *got.LatencyMean, *want.LatencyMean)
+	if got.Float(models.LatencyMean) != want.Float(models.LatencyMean) || got.Float(models.Throughput) != want.Float(models.Throughput) {
+		t.Errorf("batches of the cache: mean %v ms, of the trace %v ms", got.Float(models.LatencyMean), want.Float(models.LatencyMean))
 	}
-	if got := timed(t, &plain, "lru", "sets(batch=50)", "sls", 640, 0)["lru"]; *got.LatencyMean >= *want.LatencyMean {
+	if got := timed(t, &plain, "lru", "sets(batch=50)", "sls", 640, 0)["lru"]; got.Float(models.LatencyMean) >= want.Float(models.LatencyMean) {
 		t.Error("batches of half the size take as long")
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/capacity"
+	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/queries"
 )
@@ -58,7 +59,7 @@ func hitsOf(t *testing.T, trace *traces.Trace, cell Cell, options NeighbourOptio
 	if err != nil {
 		t.Fatal(err)
 	}
-	return recs[0].Hits
+	return recs[0].Int(metric.Hits)
 }
 
 func TestNeighboursAreKeptForTheNextTime(t *testing.T) {

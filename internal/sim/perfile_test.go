@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/capacity"
+	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
 	"github.com/cachesim/cachesim/internal/traces"
 )
@@ -31,8 +32,8 @@ func TestPerFileStartsEmpty(t *testing.T) {
 		for _, rec := range mustRun(t, alone, RunOptions{Policies: specs(t, "lru,lru-stack,opt,marker,random"),
 			Capacities: objects(1, 2)}) {
 			sum := want[rec.Label]
-			sum[rec.Capacity-1] += rec.Misses
-			sum[rec.Capacity+1] += rec.Evictions
+			sum[rec.Capacity-1] += rec.Int(metric.Misses)
+			sum[rec.Capacity+1] += rec.Int(metric.Evictions)
 			want[rec.Label] = sum
 		}
 	}
@@ -43,19 +44,19 @@ func TestPerFileStartsEmpty(t *testing.T) {
 	for _, rec := range mustRun(t, all, RunOptions{Policies: specs(t, "lru,lru-stack,opt,marker,random"),
 		Capacities: objects(1, 2)}) {
 		sum := want[rec.Label]
-		if rec.Misses != sum[rec.Capacity-1] || rec.Evictions != sum[rec.Capacity+1] || rec.Requests != 12 {
+		if rec.Int(metric.Misses) != sum[rec.Capacity-1] || rec.Int(metric.Evictions) != sum[rec.Capacity+1] || rec.Int(metric.Requests) != 12 {
 			t.Errorf(
 				"%s at %d: %d misses, %d evictions, %d requests; the files alone sum up to %v",
 				rec.Label,
 				rec.Capacity,
-				rec.Misses,
-				rec.Evictions,
-				rec.Requests,
+				rec.Int(metric.Misses),
+				rec.Int(metric.Evictions),
+				rec.Int(metric.Requests),
 				sum,
 			)
 		}
-		if rec.OptMisses == nil || *rec.OptMisses != want["opt"][rec.Capacity-1] {
-			t.Errorf("%s at %d is held against %v misses", rec.Label, rec.Capacity, rec.OptMisses)
+		if !rec.Has(metric.OptMisses) || rec.Int(metric.OptMisses) != want["opt"][rec.Capacity-1] {
+			t.Errorf("%s at %d is held against %v misses", rec.Label, rec.Capacity, rec.Int(metric.OptMisses))
 		}
 	}
 	if _, err := Run(t.Context(), all, RunOptions{Policies: specs(t, "lru"), Capacities: objects(1),
@@ -78,8 +79,8 @@ func TestPerFileBrightkite(t *testing.T) {
 	}
 	want := map[string]int64{"lru": 43883, "opt": 33990}
 	for _, rec := range mustRun(t, trace, RunOptions{Policies: specs(t, "lru,opt"), Capacities: objects(10)}) {
-		if rec.Misses != want[rec.Label] {
-			t.Errorf("%s misses %d, want %d", rec.Label, rec.Misses, want[rec.Label])
+		if rec.Int(metric.Misses) != want[rec.Label] {
+			t.Errorf("%s misses %d, want %d", rec.Label, rec.Int(metric.Misses), want[rec.Label])
 		}
 	}
 }
@@ -91,10 +92,10 @@ func TestPerFileSumsBounds(t *testing.T) {
 	options := RunOptions{Policies: specs(t, "pfoo-l"), Capacities: []capacity.Capacity{{Amount: 300, Bytes: true, Simulated: 300}}}
 	var sum float64
 	for _, part := range all.Parts() {
-		sum += *mustRun(t, part, options)[0].LowerBoundMisses
+		sum += mustRun(t, part, options)[0].Float(metric.LowerBoundMisses)
 	}
 	rec := mustRun(t, all, options)[0]
-	if got := *rec.LowerBoundMisses; math.Abs(got-sum) > 1e-9 || rec.Misses != ceil(got) {
-		t.Errorf("bound of %v, %d misses; the files alone sum up to %v", got, rec.Misses, sum)
+	if got := rec.Float(metric.LowerBoundMisses); math.Abs(got-sum) > 1e-9 || rec.Int(metric.Misses) != ceil(got) {
+		t.Errorf("bound of %v, %d misses; the files alone sum up to %v", got, rec.Int(metric.Misses), sum)
 	}
 }

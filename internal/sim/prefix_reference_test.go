@@ -46,7 +46,7 @@ func TestPrefixLRUOnMooncakeIsAsPublished(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		n := out[0].counts
+		n := countsIn(out[0].values)
 		full := 100 * float64(n.Hits) * float64(prompts.Of(tr.Kind).BlockTokens) / float64(n.Tokens)
 		if got := fmt.Sprintf("%.1f", full); got != row["value"] {
 			t.Errorf("%s: %s%%, published are %s%%", row["setting"], got, row["value"])

@@ -6,7 +6,10 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/cache/prefix"
+	"github.com/cachesim/cachesim/internal/cache/semantic"
 	"github.com/cachesim/cachesim/internal/capacity"
+	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/models"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
@@ -39,6 +42,16 @@ func prefixCell(tb testing.TB, kind, policy, predictor string, size int64) Cell 
 }
 
 // replayPrompts replays t and returns the counts.
+// countsIn returns the counts that values were made of.
+func countsIn(v metric.Values) cache.Counts {
+	return cache.Counts{
+		Requests: v.Int(metric.Requests), Hits: v.Int(metric.Hits), Evictions: v.Int(metric.Evictions),
+		Oversized: v.Int(metric.Oversized), Bytes: v.Int(metric.RequestedBytes), HitBytes: v.Int(metric.HitBytes),
+		Prompts: v.Int(prefix.Prompts), Tokens: v.Int(prefix.Tokens), HitTokens: v.Int(prefix.HitTokens),
+		Labelled: v.Int(semantic.LabelledRequests), LabelledHits: v.Int(semantic.LabelledHits), WrongHits: v.Int(semantic.WrongHits),
+	}
+}
+
 func replayPrompts(tb testing.TB, t *traces.Trace, c Cell) cache.Counts {
 	tb.Helper()
 	r := NewReplayer(t, ReplayerOptions{})
@@ -49,7 +62,7 @@ func replayPrompts(tb testing.TB, t *traces.Trace, c Cell) cache.Counts {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return out[0].counts
+	return countsIn(out[0].values)
 }
 
 func TestPrefixWorkedExample(t *testing.T) {
@@ -110,7 +123,7 @@ func TestPrefixTokens(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := out[0].counts; n.Prompts != 2 || n.Requests != 4 || n.HitTokens != 1512 {
+	if n := countsIn(out[0].values); n.Prompts != 2 || n.Requests != 4 || n.HitTokens != 1512 {
 		t.Errorf("after a warm-up of two prompts: %+v", n)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/capacity"
+	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -182,9 +183,9 @@ func TestLibCacheSim(t *testing.T) {
 			misses := parseInt(t, row["misses"])
 			checkMisses(t, rec, misses, c.band)
 			table := "libCacheSim on cloudPhysicsIO, misses, capacity in " + size.Unit()
-			report.add(table, row["algorithm"], rec, strconv.FormatInt(rec.Misses, 10), row["misses"])
+			report.add(table, row["algorithm"], rec, strconv.FormatInt(rec.Int(metric.Misses), 10), row["misses"])
 			if size.Bytes && c.band == 0 {
-				if got, want := *rec.Bytes-*rec.HitBytes, parseInt(t, row["miss_bytes"]); got != want {
+				if got, want := rec.Int(metric.RequestedBytes)-rec.Int(metric.HitBytes), parseInt(t, row["miss_bytes"]); got != want {
 					t.Errorf("missed bytes %d, libCacheSim %d", got, want)
 				}
 			}
@@ -195,11 +196,11 @@ func TestLibCacheSim(t *testing.T) {
 // checkMisses compares counts, exactly or within a band of the hit ratio.
 func checkMisses(t *testing.T, rec records.Record, want int64, band float64) {
 	t.Helper()
-	difference := float64(rec.Misses-want) / float64(rec.Requests)
-	t.Logf("misses %d, reference %d (%+.2f%% of the requests)", rec.Misses, want, 100*difference)
-	if band == 0 && rec.Misses != want || math.Abs(difference) > band {
+	difference := float64(rec.Int(metric.Misses)-want) / float64(rec.Int(metric.Requests))
+	t.Logf("misses %d, reference %d (%+.2f%% of the requests)", rec.Int(metric.Misses), want, 100*difference)
+	if band == 0 && rec.Int(metric.Misses) != want || math.Abs(difference) > band {
 		t.Errorf("%s at %d %s: misses %d, reference %d, difference %+.4f of the requests, permitted %v",
-			rec.Label, rec.Capacity, rec.CapacityUnit, rec.Misses, want, difference, band)
+			rec.Label, rec.Capacity, rec.CapacityUnit, rec.Int(metric.Misses), want, difference, band)
 	}
 }
 
@@ -233,11 +234,11 @@ func TestPublishedHitRatios(t *testing.T) {
 			table := "Published or printed by other programs on " + row["trace"]
 			name := fmt.Sprintf("%s (%s)", row["policy"], row["kind"])
 			if row["hits"] != "" {
-				report.add(table, name+", hits", rec, strconv.FormatInt(rec.Hits, 10), row["hits"])
-				checkMisses(t, rec, rec.Requests-parseInt(t, row["hits"]), c.band)
+				report.add(table, name+", hits", rec, strconv.FormatInt(rec.Int(metric.Hits), 10), row["hits"])
+				checkMisses(t, rec, rec.Int(metric.Requests)-parseInt(t, row["hits"]), c.band)
 				return
 			}
-			report.add(table, name+", hit ratio in %", rec, strconv.FormatFloat(100*rec.HitRatio, 'f', 2, 64),
+			report.add(table, name+", hit ratio in %", rec, strconv.FormatFloat(100*rec.Float(metric.HitRatio), 'f', 2, 64),
 				row["hit_ratio_pct"])
 			checkPrinted(t, rec, row["hit_ratio_pct"], c.band)
 		})
@@ -251,7 +252,7 @@ func checkPrinted(t *testing.T, rec records.Record, printed string, band float64
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := 100 * rec.HitRatio
+	got := 100 * rec.Float(metric.HitRatio)
 	t.Logf("hit ratio %.4f%%, reference %s%%", got, printed)
 	// Half a unit of the second decimal; the addition is for numbers that lie on the border.
 	tolerance := 0.005 + 1e-9

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cachesim/cachesim/internal/capacity"
+	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
 )
@@ -27,8 +28,8 @@ func TestGroupsLongerThanAWindow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got[0].Hits != want[0].Hits || *got[0].HitBytes != *want[0].HitBytes {
-		t.Errorf("%d hits with groups, %d without", got[0].Hits, want[0].Hits)
+	if got[0].Int(metric.Hits) != want[0].Int(metric.Hits) || got[0].Int(metric.HitBytes) != want[0].Int(metric.HitBytes) {
+		t.Errorf("%d hits with groups, %d without", got[0].Int(metric.Hits), want[0].Int(metric.Hits))
 	}
 }
 

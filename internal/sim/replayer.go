@@ -11,6 +11,7 @@ import (
 	_ "github.com/cachesim/cachesim/internal/cache/all" // registers those that have folders of their own
 	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/interruptible"
+	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/models"
 	"github.com/cachesim/cachesim/internal/oracle"
 	"github.com/cachesim/cachesim/internal/policies"
@@ -222,8 +223,10 @@ func (r *Replayer) replayPart(ctx context.Context, c Cell, t *traces.Trace, warm
 	out := outcome{served: int64(len(t.Objects))}
 	options := ReplayOptions{Bytes: c.Capacity.Bytes, Warmup: warmup, Progress: r.progress(), sampler: sampler}
 	start := time.Now()
+	var counts cache.Counts
+	var latency models.Latency
 	if c.Model == nil {
-		out.counts, err = Replay(ctx, t, served, options)
+		counts, err = Replay(ctx, t, served, options)
 	} else {
 		config := models.Config{
 			Trace: t, Cache: served, Warmup: warmup, Progress: options.Progress, Params: c.Model.Params, Cost: counted.Cost,
@@ -231,16 +234,20 @@ func (r *Replayer) replayPart(ctx context.Context, c Cell, t *traces.Trace, warm
 		if sampler != nil {
 			config.Served, config.Timed = func(n cache.Counts) { sampler.served(int(n.Requests), n) }, sampler.latencies
 		}
-		out.counts, out.latency, err = c.Model.Entry.Run(ctx, config)
+		counts, latency, err = c.Model.Entry.Run(ctx, config)
 	}
 	out.elapsed = time.Since(start)
-	if reporting, ok := served.(cache.Reporting); ok {
-		out.counters = reporting.Counters()
+	out.values = counts.Values(c.Cache.Entry, c.Capacity.Bytes)
+	if c.Model != nil {
+		out.values = out.values.Merge(latency.Values())
 	}
-	out.cost = counted.Cost()
-	out.counters = append(out.counters, trainingCounters(out.cost.Training)...)
+	if reporting, ok := served.(cache.Reporting); ok {
+		setCounters(&out.values, reporting.Counters())
+	}
 	if counted != nil {
-		out.counters = append(out.counters, pickCounters(counted)...)
+		cost := counted.Cost()
+		out.predicting = cost.Elapsed
+		out.values = out.values.Merge(cost.Values()).Merge(predict.PickValues(counted))
 	}
 	return out, err
 }
@@ -335,7 +342,9 @@ func (r *Replayer) boundPart(ctx context.Context, c Cell, t *traces.Trace, warmu
 	}
 	requests := int64(len(t.Objects) - warmup)
 	counts := cache.Counts{Requests: requests, Hits: requests - ceil(bound)}
-	return outcome{counts: counts, bound: bound, elapsed: time.Since(start)}, nil
+	out := outcome{values: counts.Values(cache.Entry{}, false), elapsed: time.Since(start)}
+	out.values.Set(metric.LowerBoundMisses, bound)
+	return out, nil
 }
 
 // ceil returns the least whole number of misses that is not below a bound.

@@ -10,7 +10,9 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/cache/prefix"
 	"github.com/cachesim/cachesim/internal/capacity"
+	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
 	"github.com/cachesim/cachesim/internal/records"
@@ -82,18 +84,18 @@ func TestRunBeladysAnomaly(t *testing.T) {
 	recs := mustRun(t, fromKeys("123412512345"), RunOptions{Policies: specs(t, "fifo,lru,opt"), Capacities: objects(3, 4)})
 	want := []int64{9, 10, 7, 10, 8, 6}
 	for i, rec := range recs {
-		if rec.Misses != want[i] {
-			t.Errorf("%s at %d: %d misses, want %d", rec.Label, rec.Capacity, rec.Misses, want[i])
+		if rec.Int(metric.Misses) != want[i] {
+			t.Errorf("%s at %d: %d misses, want %d", rec.Label, rec.Capacity, rec.Int(metric.Misses), want[i])
 		}
-		opt := recs[i/3*3+2].Misses
-		if *rec.OptMisses != opt || *rec.CompetitiveRatio != float64(rec.Misses)/float64(opt) || rec.Optimum != "opt" {
+		opt := recs[i/3*3+2].Int(metric.Misses)
+		if rec.Int(metric.OptMisses) != opt || rec.Float(metric.CompetitiveRatio) != float64(rec.Int(metric.Misses))/float64(opt) || rec.Optimum != "opt" {
 			t.Errorf(
 				"%s at %d: against %s with %d misses, ratio %v; want opt with %d",
 				rec.Label,
 				rec.Capacity,
 				rec.Optimum,
-				*rec.OptMisses,
-				*rec.CompetitiveRatio,
+				rec.Int(metric.OptMisses),
+				rec.Float(metric.CompetitiveRatio),
 				opt,
 			)
 		}
@@ -108,15 +110,15 @@ func TestRunUsesTheOptimumOfTheSameRules(t *testing.T) {
 		Capacities: objects(20)})
 	names := []string{"opt-bypass", "opt-bypass", "opt", "opt", "compulsory"}
 	for i, rec := range recs {
-		if rec.Optimum != names[i] || *rec.CompetitiveRatio < 1 {
-			t.Errorf("%s is held against %s (ratio %v), want %s", rec.Label, rec.Optimum, *rec.CompetitiveRatio, names[i])
+		if rec.Optimum != names[i] || rec.Float(metric.CompetitiveRatio) < 1 {
+			t.Errorf("%s is held against %s (ratio %v), want %s", rec.Label, rec.Optimum, rec.Float(metric.CompetitiveRatio), names[i])
 		}
 	}
-	if *recs[2].OptMisses <= *recs[0].OptMisses {
-		t.Errorf("opt misses %d, opt-bypass %d: passing by should pay here", *recs[2].OptMisses, *recs[0].OptMisses)
+	if recs[2].Int(metric.OptMisses) <= recs[0].Int(metric.OptMisses) {
+		t.Errorf("opt misses %d, opt-bypass %d: passing by should pay here", recs[2].Int(metric.OptMisses), recs[0].Int(metric.OptMisses))
 	}
-	if *recs[4].CompetitiveRatio != 1 {
-		t.Errorf("infinite has ratio %v", *recs[4].CompetitiveRatio)
+	if recs[4].Float(metric.CompetitiveRatio) != 1 {
+		t.Errorf("infinite has ratio %v", recs[4].Float(metric.CompetitiveRatio))
 	}
 }
 
@@ -125,29 +127,29 @@ func TestRunSizedInterval(t *testing.T) {
 	recs := mustRun(t, tr, RunOptions{Policies: specs(t, "lru,belady-size,pfoo-l"),
 		Capacities: []capacity.Capacity{{Amount: 300, Bytes: true, Simulated: 300}}})
 	lru, feasible, bound := recs[0], recs[1], recs[2]
-	if !(*lru.CompetitiveRatio >= 1 && *lru.CompetitiveRatioMax >= *lru.CompetitiveRatio) {
-		t.Errorf("interval [%v, %v] of lru", *lru.CompetitiveRatio, *lru.CompetitiveRatioMax)
+	if !(lru.Float(metric.CompetitiveRatio) >= 1 && lru.Float(metric.CompetitiveRatioMax) >= lru.Float(metric.CompetitiveRatio)) {
+		t.Errorf("interval [%v, %v] of lru", lru.Float(metric.CompetitiveRatio), lru.Float(metric.CompetitiveRatioMax))
 	}
-	if want := float64(lru.Misses) / *lru.LowerBoundMisses; *lru.CompetitiveRatioMax != want {
-		t.Errorf("upper end of lru's ratio is %v, want %v", *lru.CompetitiveRatioMax, want)
+	if want := float64(lru.Int(metric.Misses)) / lru.Float(metric.LowerBoundMisses); lru.Float(metric.CompetitiveRatioMax) != want {
+		t.Errorf("upper end of lru's ratio is %v, want %v", lru.Float(metric.CompetitiveRatioMax), want)
 	}
-	if *lru.OptMisses != feasible.Misses || *lru.LowerBoundMisses != *bound.LowerBoundMisses ||
-		bound.Misses > feasible.Misses {
+	if lru.Int(metric.OptMisses) != feasible.Int(metric.Misses) || lru.Float(metric.LowerBoundMisses) != bound.Float(metric.LowerBoundMisses) ||
+		bound.Int(metric.Misses) > feasible.Int(metric.Misses) {
 		t.Errorf(
 			"feasible schedule misses %d, bound %d; lru was held against %d and %v",
-			feasible.Misses,
-			bound.Misses,
-			*lru.OptMisses,
-			*lru.LowerBoundMisses,
+			feasible.Int(metric.Misses),
+			bound.Int(metric.Misses),
+			lru.Int(metric.OptMisses),
+			lru.Float(metric.LowerBoundMisses),
 		)
 	}
 	var bytes, misses int64
 	for i := range tr.Objects {
 		bytes += tr.Size(i)
 	}
-	misses = bytes - *lru.HitBytes
-	if *lru.Bytes != bytes || math.Abs(*lru.ByteHitRatio-(1-float64(misses)/float64(bytes))) > 1e-12 {
-		t.Errorf("lru: %d bytes requested, ratio %v; want %d", *lru.Bytes, *lru.ByteHitRatio, bytes)
+	misses = bytes - lru.Int(metric.HitBytes)
+	if lru.Int(metric.RequestedBytes) != bytes || math.Abs(lru.Float(metric.ByteHitRatio)-(1-float64(misses)/float64(bytes))) > 1e-12 {
+		t.Errorf("lru: %d bytes requested, ratio %v; want %d", lru.Int(metric.RequestedBytes), lru.Float(metric.ByteHitRatio), bytes)
 	}
 }
 
@@ -155,7 +157,7 @@ func TestRunInfiniteHasRoomForAll(t *testing.T) {
 	tr := policytest.Trace(6, 3000, 200)
 	for _, size := range []capacity.Capacity{{Amount: 5, Simulated: 5}, {Amount: 5, Simulated: 5, Bytes: true}} {
 		recs := mustRun(t, tr, RunOptions{Policies: specs(t, "infinite,lru"), Capacities: []capacity.Capacity{size}})
-		if infinite := recs[0]; infinite.Misses != int64(tr.NumObjects) || infinite.Evictions != 0 || infinite.Best ||
+		if infinite := recs[0]; infinite.Int(metric.Misses) != int64(tr.NumObjects) || infinite.Int(metric.Evictions) != 0 || infinite.Best ||
 			!recs[1].Best {
 			t.Errorf("%+v: infinite %+v; want %d misses, and lru marked as the best", size, infinite, tr.NumObjects)
 		}
@@ -166,7 +168,7 @@ func TestRunUsesTheSeed(t *testing.T) {
 	tr := policytest.Trace(7, 20000, 500)
 	misses := map[int64]bool{}
 	for seed := range uint64(5) {
-		misses[mustRun(t, tr, RunOptions{Policies: specs(t, "random"), Capacities: objects(50), Seed: seed})[0].Misses] = true
+		misses[mustRun(t, tr, RunOptions{Policies: specs(t, "random"), Capacities: objects(50), Seed: seed})[0].Int(metric.Misses)] = true
 	}
 	if len(misses) == 1 {
 		t.Error("random misses the same under five seeds")
@@ -192,7 +194,7 @@ func TestRunSameOnAnyNumberOfJobs(t *testing.T) {
 		recs := mustRun(t, tr, RunOptions{Policies: specs(t, "lru,random,lhd,opt"), Capacities: objects(10, 50, 100), Seed: 5,
 			Jobs: jobs})
 		for i := range recs {
-			recs[i].NsPerRequest = nil
+			recs[i].Delete(metric.NsPerRequest)
 		}
 		return recs
 	}
@@ -204,7 +206,7 @@ func TestRunSameOnAnyNumberOfJobs(t *testing.T) {
 func TestRunWarmup(t *testing.T) {
 	tr := fromKeys("abcabcabcd")
 	recs := mustRun(t, tr, RunOptions{Policies: specs(t, "lru"), Capacities: objects(3), Warmup: 3})
-	if rec := recs[0]; rec.Requests != 7 || rec.Hits != 6 || rec.Warmup != 3 || *rec.OptMisses != 1 {
+	if rec := recs[0]; rec.Int(metric.Requests) != 7 || rec.Int(metric.Hits) != 6 || rec.Warmup != 3 || rec.Int(metric.OptMisses) != 1 {
 		t.Errorf("after a warm-up of 3: %+v", rec)
 	}
 }
@@ -214,11 +216,11 @@ func TestRunTellsSimulatedCapacitiesApart(t *testing.T) {
 	recs := mustRun(t, fromKeys("abcabcabc"), RunOptions{
 		Policies: specs(t, "lru"), Capacities: []capacity.Capacity{{Amount: 3, Simulated: 2}, {Amount: 3, Simulated: 3}},
 	})
-	if recs[0].Misses != 9 || recs[1].Misses != 3 {
+	if recs[0].Int(metric.Misses) != 9 || recs[1].Int(metric.Misses) != 3 {
 		t.Errorf(
 			"a loop of 3 objects misses %d times in 2 places and %d times in 3, want 9 and 3",
-			recs[0].Misses,
-			recs[1].Misses,
+			recs[0].Int(metric.Misses),
+			recs[1].Int(metric.Misses),
 		)
 	}
 }
@@ -232,14 +234,14 @@ func TestRunWarmupOverZeroSizes(t *testing.T) {
 	for warmup, want := range map[int]int64{0: 3, 2: 3, 3: 2, 5: 1} {
 		options.Warmup = warmup
 		for _, rec := range mustRun(t, tr, options) {
-			if rec.Requests != want || rec.Hits+rec.Misses != want {
+			if rec.Int(metric.Requests) != want || rec.Int(metric.Hits)+rec.Int(metric.Misses) != want {
 				t.Errorf(
 					"%s after a warm-up of %d: %d requests, %d hits, %d misses; want %d requests",
 					rec.Label,
 					warmup,
-					rec.Requests,
-					rec.Hits,
-					rec.Misses,
+					rec.Int(metric.Requests),
+					rec.Int(metric.Hits),
+					rec.Int(metric.Misses),
 					want,
 				)
 			}
@@ -271,9 +273,9 @@ func TestByteSharesOverZeroSizes(t *testing.T) {
 		size  int64
 		share float64
 	}{{2, 0.01}, {100, 0.5}, {200, 1}} {
-		if rec := recs[i]; rec.Capacity != want.size || *rec.CapacityShare != want.share || rec.Requests != 4 {
+		if rec := recs[i]; rec.Capacity != want.size || *rec.CapacityShare != want.share || rec.Int(metric.Requests) != 4 {
 			t.Errorf("%s: capacity %d, share %v, %d requests; want %d, %v, 4", rec.CapacityText, rec.Capacity,
-				*rec.CapacityShare, rec.Requests, want.size, want.share)
+				*rec.CapacityShare, rec.Int(metric.Requests), want.size, want.share)
 		}
 	}
 }
@@ -293,7 +295,7 @@ func TestRunStopsAndKeepsFinishedRows(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || len(recs) == 0 || len(recs) == 12 {
 		t.Fatalf("%d rows and error %v; want some rows and %v", len(recs), err, context.Canceled)
 	}
-	if recs[0].Label != "lru" || recs[0].Requests != int64(len(tr.Objects)) {
+	if recs[0].Label != "lru" || recs[0].Int(metric.Requests) != int64(len(tr.Objects)) {
 		t.Errorf("the finished row is %+v", recs[0])
 	}
 }
@@ -353,8 +355,8 @@ func TestHitRatioOfASample(t *testing.T) {
 			sample.SampleRate = 0.25
 		}
 		rec := mustRun(t, sample, RunOptions{Policies: specs(t, "lru"), Capacities: objects(2), Warmup: c.warmup})[0]
-		if math.Abs(rec.HitRatio-c.want) > 1e-12 {
-			t.Errorf("%+v: hit ratio %v", c, rec.HitRatio)
+		if math.Abs(rec.Float(metric.HitRatio)-c.want) > 1e-12 {
+			t.Errorf("%+v: hit ratio %v", c, rec.Float(metric.HitRatio))
 		}
 	}
 }
@@ -366,7 +368,8 @@ func TestHitRatioOfSampledConversations(t *testing.T) {
 	sample.SampleRate, sample.SampledFrom = 0.25, 40*len(sample.Objects)
 	rec := mustRun(t, sample, RunOptions{Policies: specs(t, "lru"), Parts: parts(t, "cache=prefix"),
 		Capacities: objects(40)})[0]
-	if want := float64(rec.Hits) / float64(rec.Requests); rec.HitRatio != want || *rec.BlockHitRatio != want {
-		t.Errorf("hit ratio %v, of blocks %v, want %v", rec.HitRatio, *rec.BlockHitRatio, want)
+	want := float64(rec.Int(metric.Hits)) / float64(rec.Int(metric.Requests))
+	if got := rec.Float(metric.HitRatio); got != want || rec.Float(prefix.BlockHitRatio) != want {
+		t.Errorf("hit ratio %v, of blocks %v, want %v", got, rec.Float(prefix.BlockHitRatio), want)
 	}
 }

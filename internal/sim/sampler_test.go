@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/capacity"
+	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/models"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
@@ -104,16 +106,16 @@ func TestSeriesAddUp(t *testing.T) {
 				plain := seriesOf(test.Context(), t, tr, c, ReplayerOptions{})
 				c.Series = series.Window{Requests: rapid.Int64Range(1, 500).Draw(t, "window")}
 				out := seriesOf(test.Context(), t, tr, c, ReplayerOptions{})
-				if plain.counts != out.counts {
-					t.Fatalf("%+v with a series, %+v without", out.counts, plain.counts)
+				if !reflect.DeepEqual(plain.values, out.values) {
+					t.Fatalf("%+v with a series, %+v without", out.values, plain.values)
 				}
 				hits, before := 0.0, 0.0
 				for _, r := range rowsOf(out.series, "hit_ratio") {
 					hits += r.Value * (r.Time - before)
 					before = r.Time
 				}
-				if int64(math.Round(hits)) != out.counts.Hits || before != 400 {
-					t.Fatalf("windows up to %v have %v hits, want 400 and %d", before, hits, out.counts.Hits)
+				if int64(math.Round(hits)) != out.values.Int(metric.Hits) || before != 400 {
+					t.Fatalf("windows up to %v have %v hits, want 400 and %d", before, hits, out.values.Int(metric.Hits))
 				}
 				for _, r := range rowsOf(out.series, "occupancy") {
 					if r.Value > 1 || r.Value < 0 {
@@ -150,7 +152,7 @@ func TestSeriesOfEveryCache(t *testing.T) {
 			plain := seriesOf(t.Context(), t, test.trace, c, ReplayerOptions{})
 			c.Series = series.Window{Requests: 100}
 			out := seriesOf(t.Context(), t, test.trace, c, ReplayerOptions{})
-			if out.counts != plain.counts || out.latency != plain.latency {
+			if !reflect.DeepEqual(out.values, plain.values) {
 				t.Errorf("%s: a series changes what a replay of %s gives", test.cache, policy)
 			}
 			hits, before, full := 0.0, 0.0, 0.0
@@ -161,17 +163,17 @@ func TestSeriesOfEveryCache(t *testing.T) {
 			for _, r := range rowsOf(out.series, "occupancy") {
 				full = max(full, r.Value)
 			}
-			if int64(math.Round(hits)) != out.counts.Hits || full == 0 || full > 1 {
+			if int64(math.Round(hits)) != out.values.Int(metric.Hits) || full == 0 || full > 1 {
 				t.Errorf("%s, %s: windows have %v hits, want %d; at most %v are taken", test.cache, policy, hits,
-					out.counts.Hits, full)
+					out.values.Int(metric.Hits), full)
 			}
 			latencies := rowsOf(out.series, "latency_mean_ms")
 			if (test.model != "") != (len(latencies) > 0) {
 				t.Errorf("%s with model %q: %d windows with latencies", test.cache, test.model, len(latencies))
 			}
 			for _, r := range latencies {
-				if r.Value <= 0 || r.Value > out.latency.Mean*50 {
-					t.Errorf("%s: mean latency %v in a window, %v of all", test.model, r.Value, out.latency.Mean)
+				if r.Value <= 0 || r.Value > out.values.Float(models.LatencyMean)*50 {
+					t.Errorf("%s: mean latency %v in a window, %v of all", test.model, r.Value, out.values.Float(models.LatencyMean))
 				}
 			}
 		}

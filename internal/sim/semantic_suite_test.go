@@ -9,9 +9,12 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/cache/semantic"
 	"github.com/cachesim/cachesim/internal/capacity"
+	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
+	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/queries"
@@ -239,19 +242,26 @@ func TestSemanticOfIdenticalIsExact(t *testing.T) {
 				}
 				pair[i] = held([]Cell{c}, done)[0]
 			}
-			exact, semantic := pair[0], pair[1]
-			if e.Unbounded && *semantic.NormalizedHitRatio != 1 {
-				t.Errorf("the infinite kind has %v of its own hits", *semantic.NormalizedHitRatio)
+			exact, similar := pair[0], pair[1]
+			if e.Unbounded && similar.Float(metric.NormalizedHitRatio) != 1 {
+				t.Errorf("the infinite kind has %v of its own hits", similar.Float(metric.NormalizedHitRatio))
 			}
-			if *semantic.WrongHits != 0 || *semantic.LabelledHits == 0 {
-				t.Errorf("%d of %d hits on the own entry are wrong", *semantic.WrongHits, *semantic.LabelledHits)
+			if similar.Int(semantic.WrongHits) != 0 || similar.Int(semantic.LabelledHits) == 0 {
+				t.Errorf("%d of %d hits on the own entry are wrong", similar.Int(semantic.WrongHits), similar.Int(semantic.LabelledHits))
 			}
-			for _, rec := range []*records.Record{&exact, &semantic} {
-				rec.Cache, rec.NsPerRequest, rec.PredictionNsPerRequest, rec.NormalizedHitRatio = "", nil, nil, nil
-				rec.LabelledRequests, rec.LabelledHits, rec.WrongHits, rec.WrongAnswerRatio, rec.WrongHitRatio = nil, nil, nil, nil, nil
+			for _, rec := range []*records.Record{&exact, &similar} {
+				rec.Cache = ""
+				rec.Delete(metric.NsPerRequest)
+				rec.Delete(predict.NsMetric)
+				rec.Delete(metric.NormalizedHitRatio)
+				rec.Delete(semantic.LabelledRequests)
+				rec.Delete(semantic.LabelledHits)
+				rec.Delete(semantic.WrongHits)
+				rec.Delete(semantic.WrongAnswerRatio)
+				rec.Delete(semantic.WrongHitRatio)
 			}
-			if !reflect.DeepEqual(exact, semantic) {
-				t.Errorf("seed %d: exact %+v\nsemantic %+v", seed, exact, semantic)
+			if !reflect.DeepEqual(exact, similar) {
+				t.Errorf("seed %d: exact %+v\nsemantic %+v", seed, exact, similar)
 			}
 		})
 	}
@@ -292,10 +302,12 @@ func TestSemanticSuiteParts(t *testing.T) {
 		c := queryCell(t, "semantic(tau=0.8)", e.Name, 20)
 		parted := *tr
 		parted.Starts = []int{0, 300, 600}
-		var sum cache.Counts
+		var values metric.Values
 		for _, part := range parted.Parts() {
-			sum = sum.Plus(countsOf(t, NewReplayer(part, ReplayerOptions{}), c))
+			n := countsOf(t, NewReplayer(part, ReplayerOptions{}), c)
+			values = values.Merge(n.Values(c.Cache.Entry, false))
 		}
+		sum := countsIn(values)
 		if got := countsOf(t, NewReplayer(&parted, ReplayerOptions{}), c); got != sum {
 			t.Errorf("in parts %+v, their sum is %+v", got, sum)
 		}
@@ -306,8 +318,9 @@ func TestSemanticSuiteParts(t *testing.T) {
 		}
 		whole, head := countsOf(t, NewReplayer(tr, ReplayerOptions{}), c), countsOf(t,
 			NewReplayer(&first, ReplayerOptions{}), c)
-		if got := countsOf(t, NewReplayer(tr, ReplayerOptions{Warmup: 300}), c); got != whole.Minus(head) {
-			t.Errorf("after a warm-up %+v, want %+v", got, whole.Minus(head))
+		if got := countsOf(t, NewReplayer(tr, ReplayerOptions{Warmup: 300}), c); countsIn(got.Values(c.Cache.Entry, false).Merge(
+			head.Values(c.Cache.Entry, false))) != whole {
+			t.Errorf("%+v before the end of a warm-up and %+v after it, want %+v in all", head, got, whole)
 		}
 	})
 }
@@ -326,7 +339,7 @@ func TestSemanticRunOnAnyNumberOfJobs(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range recs {
-			recs[i].NsPerRequest = nil
+			recs[i].Delete(metric.NsPerRequest)
 		}
 		return recs
 	}
@@ -338,14 +351,14 @@ func TestSemanticRunOnAnyNumberOfJobs(t *testing.T) {
 		if rec.Kind == "bound" {
 			continue
 		}
-		held := rec.NormalizedHitRatio != nil
+		held := rec.Has(metric.NormalizedHitRatio)
 		if rec.Policy == "infinite" {
-			held = held && rec.CompetitiveRatioMax == nil && rec.LowerBoundMisses == nil
+			held = held && !rec.Has(metric.CompetitiveRatioMax) && !rec.Has(metric.LowerBoundMisses)
 		} else {
-			held = held && strings.HasPrefix(rec.Optimum, "farthest-similar") && rec.CompetitiveRatio != nil &&
-				*rec.CompetitiveRatioMax >= 1
+			held = held && strings.HasPrefix(rec.Optimum, "farthest-similar") && rec.Has(metric.CompetitiveRatio) &&
+				rec.Float(metric.CompetitiveRatioMax) >= 1
 		}
-		if !held || rec.WrongHits == nil || *rec.WrongHits > *rec.LabelledHits {
+		if !held || !rec.Has(semantic.WrongHits) || rec.Int(semantic.WrongHits) > rec.Int(semantic.LabelledHits) {
 			t.Errorf("%s is not held against its references: %+v", rec.Label, rec)
 		}
 	}
@@ -364,8 +377,8 @@ func TestNormalizedHitRatioAboveOne(t *testing.T) {
 		}
 		done[c.Key()] = recs[0]
 	}
-	if rec := held([]Cell{c}, done)[0]; *rec.NormalizedHitRatio != 4.0/3 {
-		t.Errorf("normalized hit ratio %v, want 4/3", *rec.NormalizedHitRatio)
+	if rec := held([]Cell{c}, done)[0]; rec.Float(metric.NormalizedHitRatio) != 4.0/3 {
+		t.Errorf("normalized hit ratio %v, want 4/3", rec.Float(metric.NormalizedHitRatio))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/capacity"
+	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/queries"
@@ -51,8 +52,8 @@ func TestTopicsReachPolicies(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if recs[0].Hits != hits {
-				t.Errorf("%s in %s: %d hits, want %d", policy, kind, recs[0].Hits, hits)
+			if recs[0].Int(metric.Hits) != hits {
+				t.Errorf("%s in %s: %d hits, want %d", policy, kind, recs[0].Int(metric.Hits), hits)
 			}
 		}
 	}
@@ -93,7 +94,7 @@ func TestRACIsHeldAgainstItsRules(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			misses[i] = recs[0].Misses
+			misses[i] = recs[0].Int(metric.Misses)
 		}
 		if misses[0] < misses[1] {
 			t.Errorf("%s has %d misses, its optimum %d", policy, misses[0], misses[1])

@@ -3,9 +3,10 @@ package sim
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/metric"
+	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
@@ -26,9 +27,9 @@ func TestTrainedPredictionsOnARealTrace(t *testing.T) {
 	hits := map[string]float64{}
 	for _, rec := range mustRun(t, trace, RunOptions{Policies: specs(t, "lru,laru,fpb"), Parts: predictors,
 		Capacities: objects(180)}) {
-		hits[rec.Label+" "+rec.Predictor] = rec.HitRatio
-		if rec.Predictor != "" && !strings.Contains(rec.Counters, "trainings=") {
-			t.Errorf("%s with %s: counters %q do not say how often it was trained", rec.Label, rec.Predictor, rec.Counters)
+		hits[rec.Label+" "+rec.Predictor] = rec.Float(metric.HitRatio)
+		if rec.Predictor != "" && !rec.Has(predict.TrainingsMetric) {
+			t.Errorf("%s with %s: the record does not say how often it was trained", rec.Label, rec.Predictor)
 		}
 	}
 	asked := predictors[PredictorKind]

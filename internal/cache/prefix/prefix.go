@@ -23,20 +23,29 @@ const (
 
 // Metrics of a cache that serves prompts.
 var (
-	promptCount = metric.Metric{Name: "prompts", Unit: metric.Count,
+	Prompts = metric.Metric{Name: "prompts", Unit: metric.Count,
 		Doc: "prompts that count, without those of a warm-up"}
-	tokens    = metric.Metric{Name: "tokens", Unit: metric.Count, Doc: "tokens of the prompts"}
-	hitTokens = metric.Metric{Name: "hit_tokens", Unit: metric.Count, Better: metric.Higher,
+	Tokens    = metric.Metric{Name: "tokens", Unit: metric.Count, Doc: "tokens of the prompts"}
+	HitTokens = metric.Metric{Name: "hit_tokens", Unit: metric.Count, Better: metric.Higher,
 		Doc: "tokens of the prompts that need not be computed: those of the blocks that hit"}
-	tokenHitRatio = metric.Metric{Name: "token_hit_ratio", Unit: metric.Share, Digits: 2, Better: metric.Higher,
-		Merge: metric.Quotient(hitTokens, tokens), Column: metric.Column{At: 30},
+	TokenHitRatio = metric.Metric{Name: "token_hit_ratio", Unit: metric.Share, Digits: 2, Better: metric.Higher,
+		Merge: metric.Quotient(HitTokens, Tokens), Column: metric.Column{At: 30},
 		Figure: metric.Figure{Title: "Token hit ratio"}, Doc: "hit_tokens / tokens"}
-	blockHitRatio = metric.Metric{Name: "block_hit_ratio", Unit: metric.Share, Digits: 2, Better: metric.Higher,
+	BlockHitRatio = metric.Metric{Name: "block_hit_ratio", Unit: metric.Share, Digits: 2, Better: metric.Higher,
 		Merge: metric.Quotient(metric.Hits, metric.Requests), Doc: "hits / requests, both of blocks"}
-	promptMetrics = []metric.Metric{promptCount, tokens, hitTokens, tokenHitRatio, blockHitRatio}
+	promptMetrics = []metric.Metric{Prompts, Tokens, HitTokens, TokenHitRatio, BlockHitRatio}
 	innerVictims  = metric.Metric{Name: "inner_victims", Unit: metric.Count,
 		Doc: "times that the policy named a block that others are behind, in whose place one of those left"}
 )
+
+// measure makes the metrics of prompts.
+func measure(c cache.Counts, v *metric.Values) {
+	v.SetInt(Prompts, c.Prompts)
+	v.SetInt(Tokens, c.Tokens)
+	v.SetInt(HitTokens, c.HitTokens)
+	v.Set(TokenHitRatio, metric.Divide(float64(c.HitTokens), float64(c.Tokens)))
+	v.Set(BlockHitRatio, metric.Divide(float64(c.Hits), float64(c.Requests)))
+}
 
 func init() { cache.Register(entry) }
 
@@ -49,6 +58,7 @@ var entry = cache.Entry{
 		"radix_cache.py; Kwon et al., " +
 		"Efficient memory management for large language model serving with PagedAttention, SOSP 2023",
 	Metrics:     append(slices.Clone(promptMetrics), innerVictims),
+	Measure:     measure,
 	ObjectsOnly: true,
 	Prompts:     true,
 	Params: []params.Param{

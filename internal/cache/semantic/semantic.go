@@ -24,23 +24,33 @@ const (
 
 // Metrics of a cache that serves queries.
 var (
-	normalizedHitRatio = metric.Metric{Name: "normalized_hit_ratio", Unit: metric.Share, Digits: 2, Better: metric.Higher,
-		Merge: metric.Apart, Column: metric.Column{At: 20, Head: "of infinite"},
-		Doc: "hits / hits of the infinite cache; above 1 where similar queries answer each other better in a smaller one"}
-	labelledRequests = metric.Metric{Name: "labelled_requests", Unit: metric.Count,
+	LabelledRequests = metric.Metric{Name: "labelled_requests", Checked: true, Unit: metric.Count,
 		Doc: "requests with a label, which says what their right answer is"}
-	labelledHits = metric.Metric{Name: "labelled_hits", Unit: metric.Count,
+	LabelledHits = metric.Metric{Name: "labelled_hits", Checked: true, Unit: metric.Count,
 		Doc: "those of the labelled requests that an entry with a label answers"}
-	wrongHits = metric.Metric{Name: "wrong_hits", Unit: metric.Count, Better: metric.Lower,
+	WrongHits = metric.Metric{Name: "wrong_hits", Checked: true, Unit: metric.Count, Better: metric.Lower,
 		Doc: "those of the labelled hits that an entry with another label answers"}
-	wrongAnswerRatio = metric.Metric{Name: "wrong_answer_ratio", Unit: metric.Share, Digits: 2, Better: metric.Lower,
-		Merge: metric.Quotient(wrongHits, labelledRequests), Column: metric.Column{At: 60, Head: "wrong", IfAny: true},
+	WrongAnswerRatio = metric.Metric{Name: "wrong_answer_ratio", Unit: metric.Share, Digits: 2, Better: metric.Lower,
+		Merge: metric.Quotient(WrongHits, LabelledRequests), Column: metric.Column{At: 60, Head: "wrong", IfAny: true,
+			Note:       "wrong: requests that were answered by an entry with another label, of those with a label",
+			NoteIfNone: "no hit is wrong by the labels of the trace"},
 		Doc: "wrong_hits / labelled_requests: users with a wrong answer"}
-	wrongHitRatio = metric.Metric{Name: "wrong_hit_ratio", Unit: metric.Share, Digits: 2, Better: metric.Lower,
-		Merge: metric.Quotient(wrongHits, labelledHits),
+	WrongHitRatio = metric.Metric{Name: "wrong_hit_ratio", Unit: metric.Share, Digits: 2, Better: metric.Lower,
+		Merge: metric.Quotient(WrongHits, LabelledHits),
 		Doc:   "wrong_hits / labelled_hits: answers from the cache that are wrong"}
-	labelMetrics = []metric.Metric{labelledRequests, labelledHits, wrongHits, wrongAnswerRatio, wrongHitRatio}
 )
+
+// measure makes the metrics of labels, where the trace has some.
+func measure(c cache.Counts, v *metric.Values) {
+	if c.Labelled == 0 {
+		return
+	}
+	v.SetInt(LabelledRequests, c.Labelled)
+	v.SetInt(LabelledHits, c.LabelledHits)
+	v.SetInt(WrongHits, c.WrongHits)
+	v.SetQuotient(WrongAnswerRatio, float64(c.WrongHits), float64(c.Labelled))
+	v.SetQuotient(WrongHitRatio, float64(c.WrongHits), float64(c.LabelledHits))
+}
 
 func init() { cache.Register(entry) }
 
@@ -50,7 +60,8 @@ var entry = cache.Entry{
 		"if that is similar enough",
 	Source: "RAC: Relation-Aware Cache Replacement for Large Language Models (arXiv 2602.21547), section 2; " +
 		"zilliztech/GPTCache",
-	Metrics:     append([]metric.Metric{normalizedHitRatio}, labelMetrics...),
+	Metrics:     []metric.Metric{LabelledRequests, LabelledHits, WrongHits, WrongAnswerRatio, WrongHitRatio},
+	Measure:     measure,
 	ObjectsOnly: true,
 	Queries:     true,
 	OneByOne:    true,

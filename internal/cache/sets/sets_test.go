@@ -283,7 +283,6 @@ func TestSetsEqualTheDescription(t *testing.T) {
 				naive := newNaiveSets(tr, policy, capacity, ways, slabs)
 				p := predictorOfTrace(t, tr, predictor)
 				next := make([]float64, tr.NumObjects)
-				var got cache.Counts
 				for i, from := range tr.Groups {
 					to := len(tr.Objects)
 					if i+1 < len(tr.Groups) {
@@ -297,9 +296,8 @@ func TestSetsEqualTheDescription(t *testing.T) {
 						p.Predict([]uint32{o}, to, next[o:o+1])
 					}
 					hits, evictions := naive.serve(batch, next)
-					before := got
-					c.Serve(cache.WindowOf(tr, from, to, false, nil), &got)
-					delta := got.Minus(before)
+					var delta cache.Counts
+					c.Serve(cache.WindowOf(tr, from, to, false, nil), &delta)
 					if int(delta.Hits) != hits || int(delta.Evictions) != evictions {
 						t.Fatalf("seed %d, %d objects in sets(ways=%d,slabs=%d), %s, batch %d: %d hits and %d evictions, want %d and %d",
 							seed, capacity, ways, slabs, predictor, i, delta.Hits, delta.Evictions, hits, evictions)

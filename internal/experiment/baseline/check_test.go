@@ -15,6 +15,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/cachesim/cachesim/internal/experiment"
+	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/workload"
 )
@@ -103,9 +104,9 @@ func TestRecordsOfASweep(t *testing.T) {
 		return r.Label == "at-random" && r.Seed == 1 && strings.Contains(r.Axes, "alpha=1.2")
 	})
 	moved := slices.Clone(recs)
-	moved[at].Misses++
-	moved[at].Hits--
-	moved[at].HitRatio = float64(moved[at].Hits) / float64(moved[at].Requests)
+	moved[at].SetInt(metric.Misses, moved[at].Int(metric.Misses)+1)
+	moved[at].SetInt(metric.Hits, moved[at].Int(metric.Hits)-1)
+	moved[at].Set(metric.HitRatio, float64(moved[at].Int(metric.Hits))/float64(moved[at].Int(metric.Requests)))
 	report := check(t, moved, dir)
 	if report.Passed() || report.OnlyMissing() || report.Count(Moved) != 1 || report.Results[at].Status != Moved {
 		t.Errorf("one moved: %s", report.Summary())
@@ -167,9 +168,9 @@ func TestLRUAtManyCapacitiesIsOnePass(t *testing.T) {
 func TestNamesCannotBreakTheFormats(t *testing.T) {
 	const name = "a\x1b[31m<b>&\"]]>\n::error::x,y:z%0A|\x00"
 	was := records.Record{Trace: name, Label: name, Axes: name, Capacity: 1, CapacityUnit: records.Objects,
-		CapacityText: "1%", SampleRate: 1, Requests: 10, Misses: 3}
+		CapacityText: "1%", SampleRate: 1, Values: metric.ValuesOf(map[string]float64{"requests": 10, "misses": 3})}
 	is := was
-	is.Misses = 4
+	is.SetInt(metric.Misses, 4)
 	report := &Report{Baseline: name, Results: []Result{
 		{Was: was, Is: &is, Status: Moved, Differences: compare(&was, &is)},
 		{Was: was, Is: &is, Status: Within, Tolerance: Tolerance{Points: 20}, Differences: compare(&was, &is)},
@@ -212,9 +213,9 @@ func TestAnUpdateMarksTheBestOfASweepAgain(t *testing.T) {
 	recs, dir := sweep(t)
 	moved := slices.Clone(recs)
 	for i := range moved {
-		moved[i].Misses++
-		moved[i].Hits--
-		moved[i].HitRatio = float64(moved[i].Hits) / float64(moved[i].Requests)
+		moved[i].SetInt(metric.Misses, moved[i].Int(metric.Misses)+1)
+		moved[i].SetInt(metric.Hits, moved[i].Int(metric.Hits)-1)
+		moved[i].Set(metric.HitRatio, float64(moved[i].Int(metric.Hits))/float64(moved[i].Int(metric.Requests)))
 		moved[i].Best = true // others were the best
 	}
 	updated, err := check(t, moved, dir).Updated()
@@ -222,7 +223,7 @@ func TestAnUpdateMarksTheBestOfASweepAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, r := range updated {
-		if r.Best != recs[i].Best || r.Misses != recs[i].Misses {
+		if r.Best != recs[i].Best || r.Int(metric.Misses) != recs[i].Int(metric.Misses) {
 			t.Errorf(
 				"%s at %s on %s, %s, seed %d: best is %t, %d misses; want %t, %d",
 				r.Label,
@@ -231,9 +232,9 @@ func TestAnUpdateMarksTheBestOfASweepAgain(t *testing.T) {
 				r.Axes,
 				r.Seed,
 				r.Best,
-				r.Misses,
+				r.Int(metric.Misses),
 				recs[i].Best,
-				recs[i].Misses,
+				recs[i].Int(metric.Misses),
 			)
 		}
 	}
@@ -241,9 +242,10 @@ func TestAnUpdateMarksTheBestOfASweepAgain(t *testing.T) {
 
 func TestATableThatDoesNotFitIsWrittenInLines(t *testing.T) {
 	was := records.Record{Trace: "oltp", Policy: "lru", Label: "lru", Capacity: 1000, CapacityUnit: records.Objects,
-		CapacityText: "1%", SampleRate: 1, Requests: 10000, Misses: 3000}
+		CapacityText: "1%", SampleRate: 1, Values: metric.ValuesOf(map[string]float64{"requests": 10000, "misses": 3000})}
 	is := was
-	is.Misses, is.Evictions = 4000, 7
+	is.SetInt(metric.Misses, 4000)
+	is.SetInt(metric.Evictions, 7)
 	report := &Report{Baseline: "b", Results: []Result{{Was: was, Is: &is, Status: Moved,
 		Differences: compare(&was, &is)}}}
 	for _, width := range []int{0, 40, 80, 1000} {

@@ -3,37 +3,22 @@ package baseline
 import (
 	"slices"
 
+	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/records"
 )
 
-// Figures of a record, by their names there.
-const (
-	capacityFigure     = "capacity"
-	requestsFigure     = "requests"
-	missesFigure       = "misses"
-	hitRatioFigure     = "hit_ratio"
-	byteHitRatioFigure = "byte_hit_ratio"
-)
+// capacityFigure is compared besides the metrics that are declared so: what a share comes to.
+const capacityFigure = "capacity"
 
-// compared are the figures that are compared: all that the requests and the cell determine, except what a policy counts
-// for itself.
-var compared = []string{
-	capacityFigure,
-	requestsFigure,
-	missesFigure,
-	hitRatioFigure,
-	byteHitRatioFigure,
-	"hits",
-	"evictions",
-	"oversized",
-	"bytes",
-	"hit_bytes",
-	"opt_misses",
-	"lower_bound_misses",
-	"normalized_hit_ratio",
-	"labelled_requests",
-	"labelled_hits",
-	"wrong_hits",
+// compared are the figures that are compared.
+func compared() []string {
+	names := []string{capacityFigure}
+	for _, m := range metric.All() {
+		if m.Checked {
+			names = append(names, m.Name)
+		}
+	}
+	return names
 }
 
 // Difference is a figure that is not what the baseline says. Was or Is is nil where there is none.
@@ -45,8 +30,8 @@ type Difference struct {
 
 // compare returns the figures in which two records of the same cell differ.
 func compare(was, is *records.Record) (differences []Difference) {
-	for _, figure := range compared {
-		d := Difference{figure, metric(was, figure), metric(is, figure)}
+	for _, figure := range compared() {
+		d := Difference{figure, figureOf(was, figure), figureOf(is, figure)}
 		if (d.Was == nil) != (d.Is == nil) || d.Was != nil && *d.Was != *d.Is {
 			differences = append(differences, d)
 		}
@@ -54,8 +39,11 @@ func compare(was, is *records.Record) (differences []Difference) {
 	return differences
 }
 
-func metric(rec *records.Record, name string) *float64 {
+func figureOf(rec *records.Record, name string) *float64 {
 	x, ok := rec.Metric(name)
+	if name == capacityFigure {
+		x, ok = float64(rec.Capacity), true
+	}
 	if !ok {
 		return nil
 	}
@@ -70,12 +58,12 @@ func (t Tolerance) tolerates(was, is *records.Record, differences []Difference) 
 	}
 	return !slices.ContainsFunc(differences, func(d Difference) bool {
 		switch d.Figure {
-		case capacityFigure, requestsFigure:
+		case capacityFigure, metric.Requests.Name:
 			return true
-		case missesFigure:
-			more := float64(is.Misses-was.Misses) / float64(max(1, is.Requests))
-			return !t.Allows(was.HitRatio, was.HitRatio-more)
-		case hitRatioFigure, byteHitRatioFigure:
+		case metric.Misses.Name:
+			more := (is.Float(metric.Misses) - was.Float(metric.Misses)) / max(1, is.Float(metric.Requests))
+			return !t.Allows(was.Float(metric.HitRatio), was.Float(metric.HitRatio)-more)
+		case metric.HitRatio.Name, metric.ByteHitRatio.Name:
 			return d.Was == nil || d.Is == nil || !t.Allows(*d.Was, *d.Is)
 		}
 		return false

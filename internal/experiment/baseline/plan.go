@@ -2,10 +2,12 @@ package baseline
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/experiment"
+	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/workload"
@@ -58,7 +60,7 @@ func newPlanned(rec records.Record, w workload.Workload, version string) planned
 		return p
 	}
 	p.cell = p.cell.With(parts)
-	if rec.OptMisses == nil && rec.CompetitiveRatioMax == nil && rec.NormalizedHitRatio == nil {
+	if !slices.ContainsFunc(comparisons, func(m metric.Metric) bool { return rec.Has(m) }) {
 		return p // it was held against nothing
 	}
 	for _, r := range sim.References(sim.Cell{Parts: parts, Capacity: capacity.Capacity{Bytes: bytes}}) {
@@ -68,6 +70,9 @@ func newPlanned(rec records.Record, w workload.Workload, version string) planned
 	}
 	return p
 }
+
+// comparisons are the metrics that a record has if it was held against others.
+var comparisons = []metric.Metric{metric.OptMisses, metric.CompetitiveRatioMax, metric.NormalizedHitRatio}
 
 // capacityText returns the capacity as it was written, so that what a share means is checked as well. On a sample the
 // number is what counts: the share may have been one of the whole trace, which is not replayed.

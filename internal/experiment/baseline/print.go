@@ -12,6 +12,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/suggest"
@@ -146,18 +147,14 @@ func columns(moved []*Result) []column {
 		{"trace", true, func(r *Result) string { return records.Printable(r.Was.Trace) }},
 		{"policy", true, func(r *Result) string { return records.Printable(r.Was.Label) + details(&r.Was) }},
 		{"capacity", false, func(r *Result) string { return writtenCapacity(&r.Was) }},
-		{"hit ratio was", false, func(r *Result) string { return percent(&r.Was.HitRatio) }},
-		{"is", false, func(r *Result) string { return percent(&r.Is.HitRatio) }},
-		{"points", false, func(r *Result) string { return points(&r.Was.HitRatio, &r.Is.HitRatio) }},
-		{"misses were", false, func(r *Result) string { return records.Count(r.Was.Misses) }},
-		{"are", false, func(r *Result) string { return records.Count(r.Is.Misses) }},
-		{"difference", false, func(r *Result) string { return signed(r.Is.Misses - r.Was.Misses) }},
 	}
-	if slices.ContainsFunc(moved, func(r *Result) bool { return points(r.Was.ByteHitRatio, r.Is.ByteHitRatio) != "" }) {
-		all = append(all,
-			column{"byte hit ratio was", false, func(r *Result) string { return percent(r.Was.ByteHitRatio) }},
-			column{"is", false, func(r *Result) string { return percent(r.Is.ByteHitRatio) }},
-			column{"points", false, func(r *Result) string { return points(r.Was.ByteHitRatio, r.Is.ByteHitRatio) }})
+	all = append(all, ratioColumns(metric.HitRatio)...)
+	all = append(all,
+		column{"misses were", false, func(r *Result) string { return records.Count(misses(&r.Was)) }},
+		column{"are", false, func(r *Result) string { return records.Count(misses(r.Is)) }},
+		column{"difference", false, func(r *Result) string { return signed(misses(r.Is) - misses(&r.Was)) }})
+	if slices.ContainsFunc(moved, func(r *Result) bool { return r.points(metric.ByteHitRatio) != "" }) {
+		all = append(all, ratioColumns(metric.ByteHitRatio)...)
 	}
 	if slices.ContainsFunc(moved, func(r *Result) bool { return others(r) != "" }) {
 		all = append(all, column{"besides", true, others})
@@ -222,6 +219,31 @@ func writtenCapacity(rec *records.Record) string {
 	return fmt.Sprintf("%s (%s)", records.Printable(rec.CapacityText), number)
 }
 
+func misses(rec *records.Record) int64 { return rec.Int(metric.Misses) }
+
+// ratioColumns are the columns of a ratio: what it was, what it is, and the difference.
+func ratioColumns(m metric.Metric) []column {
+	return []column{
+		{m.Label() + " was", false, func(r *Result) string { return percent(figureOf(&r.Was, m.Name)) }},
+		{"is", false, func(r *Result) string { return percent(figureOf(r.Is, m.Name)) }},
+		{"points", false, func(r *Result) string { return r.points(m) }},
+	}
+}
+
+// points is by how many percentage points a ratio has moved; "" where it has not.
+func (r *Result) points(m metric.Metric) string {
+	return points(figureOf(&r.Was, m.Name), figureOf(r.Is, m.Name))
+}
+
+// describeRatio says what became of a ratio.
+func (r *Result) describeRatio(m metric.Metric) string {
+	text := fmt.Sprintf("%s %s → %s", m.Label(), percent(figureOf(&r.Was, m.Name)), percent(figureOf(r.Is, m.Name)))
+	if p := r.points(m); p != "" {
+		text += " (" + p + " points)"
+	}
+	return text
+}
+
 // percent writes a hit ratio with so many digits that one request in a million shows.
 func percent(x *float64) string {
 	if x == nil {
@@ -254,11 +276,11 @@ func sign(x float64) string {
 
 // inColumns maps the figures that have a column, or follow from one that has, to that one.
 var inColumns = map[string]string{
-	hitRatioFigure:     hitRatioFigure,
-	missesFigure:       missesFigure,
-	"hits":             missesFigure,
-	byteHitRatioFigure: byteHitRatioFigure,
-	"hit_bytes":        byteHitRatioFigure,
+	metric.HitRatio.Name:     metric.HitRatio.Name,
+	metric.Misses.Name:       metric.Misses.Name,
+	metric.Hits.Name:         metric.Misses.Name,
+	metric.ByteHitRatio.Name: metric.ByteHitRatio.Name,
+	metric.HitBytes.Name:     metric.ByteHitRatio.Name,
 }
 
 // others lists the figures that moved without one that has a column.
@@ -305,24 +327,13 @@ func (r *Result) describe() string {
 	if r.Problem != nil {
 		return r.Problem.Error()
 	}
-	list := []string{
-		fmt.Sprintf("hit ratio %s → %s%s", percent(&r.Was.HitRatio), percent(&r.Is.HitRatio), inPoints(&r.Was.HitRatio,
-			&r.Is.HitRatio)),
-		fmt.Sprintf("misses %s → %s", records.Count(r.Was.Misses), records.Count(r.Is.Misses)),
-	}
-	if r.Was.ByteHitRatio != nil && r.Is.ByteHitRatio != nil {
-		list = append(list, fmt.Sprintf("byte hit ratio %s → %s%s", percent(r.Was.ByteHitRatio), percent(r.Is.ByteHitRatio),
-			inPoints(r.Was.ByteHitRatio, r.Is.ByteHitRatio)))
+	list := []string{r.describeRatio(metric.HitRatio),
+		fmt.Sprintf("misses %s → %s", records.Count(misses(&r.Was)), records.Count(misses(r.Is)))}
+	if r.Was.Has(metric.ByteHitRatio) && r.Is.Has(metric.ByteHitRatio) {
+		list = append(list, r.describeRatio(metric.ByteHitRatio))
 	}
 	if besides := others(r); besides != "" {
 		list = append(list, besides)
 	}
 	return strings.Join(append(list, "tolerance "+r.Tolerance.String()), ", ")
-}
-
-func inPoints(was, is *float64) string {
-	if p := points(was, is); p != "" {
-		return " (" + p + " points)"
-	}
-	return ""
 }

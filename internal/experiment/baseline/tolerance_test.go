@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/records"
 )
 
@@ -136,10 +137,14 @@ func TestTheLastRuleThatFitsCounts(t *testing.T) {
 // A tolerance is for how often requests hit: it never excuses other requests, another capacity, or a figure that is
 // only on one side.
 func TestWhatATolerancePasses(t *testing.T) {
-	was := records.Record{Capacity: 10, Requests: 1000, Hits: 500, Misses: 500, HitRatio: 0.5, Evictions: 490,
-		ByteHitRatio: new(0.4), Bytes: new(int64(1000))}
+	was := records.Record{Capacity: 10, Values: metric.ValuesOf(map[string]float64{"requests": 1000, "hits": 500,
+		"misses": 500, "hit_ratio": 0.5, "evictions": 490, "byte_hit_ratio": 0.4, "bytes": 1000})}
 	missesOf := func(misses int64) func(*records.Record) {
-		return func(r *records.Record) { r.Misses, r.Hits, r.HitRatio = misses, 1000-misses, float64(1000-misses)/1000 }
+		return func(r *records.Record) {
+			r.SetInt(metric.Misses, misses)
+			r.SetInt(metric.Hits, 1000-misses)
+			r.Set(metric.HitRatio, float64(1000-misses)/1000)
+		}
 	}
 	for _, test := range []struct {
 		name   string
@@ -151,15 +156,15 @@ func TestWhatATolerancePasses(t *testing.T) {
 		{"1 point more", missesOf(490), true},
 		{"1.1 points less", missesOf(511), false},
 		{"1.1 points more", missesOf(489), false},
-		{"evictions", func(r *records.Record) { r.Evictions++ }, true},
-		{"byte hit ratio by 1 point", func(r *records.Record) { r.ByteHitRatio = new(0.41) }, true},
-		{"byte hit ratio by 2 points", func(r *records.Record) { r.ByteHitRatio = new(0.42) }, false},
-		{"no byte hit ratio", func(r *records.Record) { r.ByteHitRatio = nil }, false},
+		{"evictions", func(r *records.Record) { r.SetInt(metric.Evictions, r.Int(metric.Evictions)+1) }, true},
+		{"byte hit ratio by 1 point", func(r *records.Record) { r.Set(metric.ByteHitRatio, 0.41) }, true},
+		{"byte hit ratio by 2 points", func(r *records.Record) { r.Set(metric.ByteHitRatio, 0.42) }, false},
+		{"no byte hit ratio", func(r *records.Record) { r.Delete(metric.ByteHitRatio) }, false},
 		{"capacity", func(r *records.Record) { r.Capacity++ }, false},
-		{"requests", func(r *records.Record) { r.Requests++ }, false},
+		{"requests", func(r *records.Record) { r.SetInt(metric.Requests, r.Int(metric.Requests)+1) }, false},
 		// On a sample the hit ratio is no share of the requests that were replayed.
-		{"misses alone", func(r *records.Record) { r.Misses += 11 }, false},
-		{"hit ratio alone", func(r *records.Record) { r.HitRatio += 0.011 }, false},
+		{"misses alone", func(r *records.Record) { r.SetInt(metric.Misses, r.Int(metric.Misses)+11) }, false},
+		{"hit ratio alone", func(r *records.Record) { r.Set(metric.HitRatio, r.Float(metric.HitRatio)+0.011) }, false},
 	} {
 		is := was
 		test.change(&is)

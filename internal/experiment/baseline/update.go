@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/cachesim/cachesim/internal/experiment"
+	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/records"
 )
 
@@ -35,8 +36,8 @@ func (r *Result) updated() records.Record {
 	is.Trace, is.Policy, is.Label, is.CapacityText = was.Trace, was.Policy, was.Label, was.CapacityText
 	is.Axes, is.Cell, is.Plan = was.Axes, was.Cell, was.Plan
 	is.Best = was.Best
-	if was.NsPerRequest != nil {
-		is.NsPerRequest = r.ns
+	if was.Has(metric.NsPerRequest) && r.ns != nil {
+		is.Set(metric.NsPerRequest, *r.ns)
 	}
 	if was.Version == "" {
 		is.Version = ""

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/records"
 )
 
@@ -23,11 +24,9 @@ func manyRecords() (recs []records.Record) {
 							"noise=%d",
 							at/5,
 						),
-						Seed:     uint64(at % 5),
-						Requests: 1000,
-						Hits:     hits,
-						Misses:   1000 - hits,
-						HitRatio: float64(hits) / 1000,
+						Seed: uint64(at % 5),
+						Values: metric.ValuesOf(map[string]float64{"requests": 1000, "hits": float64(hits),
+							"misses": float64(1000 - hits), "hit_ratio": float64(hits) / 1000}),
 					})
 				}
 			}

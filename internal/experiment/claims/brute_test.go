@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/records"
 )
 
@@ -29,9 +30,11 @@ var naivePolicies = []string{"a", "b", "c"}
 func drawRecords(t *rapid.T) (recs []records.Record) {
 	add := func(r records.Record) {
 		if rapid.IntRange(0, 3).Draw(t, "present") > 0 {
-			r.Requests = 6
-			r.Hits = int64(rapid.IntRange(0, 6).Draw(t, "hits"))
-			r.Misses, r.HitRatio, r.Kind = r.Requests-r.Hits, float64(r.Hits)/6, "online"
+			r.SetInt(metric.Requests, 6)
+			r.SetInt(metric.Hits, int64(rapid.IntRange(0, 6).Draw(t, "hits")))
+			r.SetInt(metric.Misses, r.Int(metric.Requests)-r.Int(metric.Hits))
+			r.Set(metric.HitRatio, float64(r.Int(metric.Hits))/6)
+			r.Kind = "online"
 			recs = append(recs, r)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/records"
 )
 
@@ -15,13 +16,16 @@ func rec(t testing.TB, text string) records.Record {
 	t.Helper()
 	var r records.Record
 	fields := strings.Fields(text)
-	if n, err := fmt.Sscanf(fields[3], "%d/%d", &r.Hits, &r.Requests); n != 2 {
+	var hits, requests int64
+	if n, err := fmt.Sscanf(fields[3], "%d/%d", &hits, &requests); n != 2 {
 		t.Fatal(text, err)
 	}
+	r.SetInt(metric.Hits, hits)
+	r.SetInt(metric.Requests, requests)
 	r.Trace, r.Label, r.CapacityText = fields[0], fields[1], fields[2]
 	fmt.Sscanf(fields[2], "%d", &r.Capacity)
-	r.Misses = r.Requests - r.Hits
-	r.HitRatio = float64(r.Hits) / float64(r.Requests)
+	r.SetInt(metric.Misses, r.Int(metric.Requests)-r.Int(metric.Hits))
+	r.Set(metric.HitRatio, float64(r.Int(metric.Hits))/float64(r.Int(metric.Requests)))
 	r.Kind = "online"
 	if strings.HasPrefix(r.Label, "opt") {
 		r.Kind = "offline"
@@ -501,8 +505,9 @@ func TestNotCheckable(t *testing.T) {
 
 func TestCountersAreMetrics(t *testing.T) {
 	in := Input{Records: recs(t, "t a 1 1/10\n t b 1 1/10")}
-	in.Records[0].Counters, in.Records[1].Counters = "promotions=3,ghosts=1", "promotions=5"
-	if r := verdictOf(t, in, "promotions(a) < promotions(b)"); r.Measured != "3 < 5 (t, capacity 1)" {
+	in.Records[0].SetNamed("phases", 3)
+	in.Records[1].SetNamed("phases", 5)
+	if r := verdictOf(t, in, "phases(a) < phases(b)"); r.Measured != "3 < 5 (t, capacity 1)" {
 		t.Errorf("got %+v", r)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/suggest"
 )
@@ -126,12 +127,19 @@ func (u use) check(n Names) error {
 	case asOver:
 		kind, exist = "dimension, policy or group", slices.Concat(dimensions, n.Policies, groups)
 	}
-	if _, isNumber := metricUnits[u.name]; isNumber && (u.as == asFigure || u.as == asOpenFigure) {
-		return nil // also those that are settings: hit_ratio(uniform) == capacity_share(uniform)
+	if isFigure(u.name) && (u.as == asFigure || u.as == asOpenFigure) {
+		return nil
 	}
 	if slices.Contains(exist, u.name) || slices.ContainsFunc(exist,
 		func(e string) bool { return withoutSpaces(e) == withoutSpaces(u.name) }) {
 		return nil
 	}
 	return suggest.Unknown(kind, u.name, exist)
+}
+
+// isFigure reports whether records may have a number of that name: a metric, one by labels among them, or a setting, as
+// in hit_ratio(uniform) == capacity_share(uniform).
+func isFigure(name string) bool {
+	_, ok := metric.Lookup(name)
+	return ok || records.IsSetting(name)
 }

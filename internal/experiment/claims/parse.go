@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/suggest"
 )
@@ -273,7 +274,7 @@ func (p *parser) refuseRanking(start int, r ranking) {
 		p.fail(start, "with several metrics there is no best: say highest or lowest")
 		return
 	}
-	if m, ok := records.LookupMetric(metrics[0]); ok && m.Better == records.Neither {
+	if m, ok := metric.Lookup(metrics[0]); ok && m.Better == metric.Neither {
 		p.fail(start, "of %s more is neither better nor worse: say highest or lowest", records.MetricName(m.Name))
 	}
 }

@@ -2,10 +2,10 @@ package claims
 
 import (
 	"math"
-	"reflect"
 	"strconv"
 	"strings"
 
+	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/records"
 )
 
@@ -19,29 +19,19 @@ const (
 	count               // 94,823
 )
 
-// metricUnits are the units of the figures of a record: whole numbers count, and of the others those that are a part of
-// something are shares.
-var metricUnits = func() map[string]unit {
-	units := map[string]unit{}
-	t := reflect.TypeFor[records.Record]()
-	for i := range t.NumField() {
-		metric, kind := t.Field(i).Tag.Get("json"), t.Field(i).Type
-		if kind.Kind() == reflect.Pointer {
-			kind = kind.Elem()
-		}
-		switch {
-		case kind.Kind() == reflect.Int64 || strings.HasSuffix(metric, "_misses"):
-			units[metric] = count
-		case kind.Kind() != reflect.Float64:
-		case strings.HasSuffix(metric, "hit_ratio") || strings.HasSuffix(metric, "_share") ||
-			strings.HasSuffix(metric, "_rate"):
-			units[metric] = share
-		default:
-			units[metric] = plain
-		}
+// unitOfName returns the unit of a metric, or of a setting.
+func unitOfName(name string) unit {
+	m, ok := metric.Lookup(name)
+	switch {
+	case m.Unit == metric.Share || name == records.DimCapacityShare || name == "sample_rate":
+		return share
+	case m.Unit == metric.Count || m.Unit == metric.Bytes || records.IsSetting(name):
+		return count
+	case ok:
+		return plain
 	}
-	return units
-}()
+	return anyUnit
+}
 
 // unitOf returns the unit of an expression as far as the claim alone tells it.
 func unitOf(x expr) unit {
@@ -51,11 +41,11 @@ func unitOf(x expr) unit {
 			return share
 		}
 	case figure:
-		return metricUnits[x.name]
+		return unitOfName(x.name)
 	case fixed:
 		return unitOf(x.of)
 	case name:
-		return metricUnits[string(x)]
+		return unitOfName(string(x))
 	case operation:
 		return unitOfOperation(x.op, unitOf(x.left), unitOf(x.right))
 	case negation:

@@ -1,12 +1,12 @@
 package report
 
 import (
-	"encoding/json"
-	"fmt"
+	"math"
 	"slices"
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/experiment"
+	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/records"
 )
 
@@ -49,7 +49,7 @@ func isRecordDimension(dimension string) bool {
 }
 
 // publishedRecord returns a record with nothing but the number and its place.
-func publishedRecord(metric string, p records.PublishedPoint) records.Record {
+func publishedRecord(name string, p records.PublishedPoint) records.Record {
 	rec := records.Record{
 		Trace:        p.At[records.DimTrace],
 		Label:        p.At[records.DimPolicy],
@@ -64,16 +64,15 @@ func publishedRecord(metric string, p records.PublishedPoint) records.Record {
 	}
 	slices.Sort(axes)
 	rec.Axes = strings.Join(axes, ",")
-	setFigure(&rec, metric, p.Value)
+	setFigure(&rec, name, p.Value)
 	return rec
 }
 
-// setFigure sets a figure of the record by its name, which has been checked at loading. A published mean of counts is
+// setFigure sets a metric of the record by its name, which has been checked at loading. A published mean of counts is
 // rounded where a record has a count.
-func setFigure(rec *records.Record, metric string, x float64) {
-	for _, format := range []string{"{%q: %g}", "{%q: %.0f}"} {
-		if json.Unmarshal(fmt.Appendf(nil, format, metric, x), rec) == nil {
-			return
-		}
+func setFigure(rec *records.Record, name string, x float64) {
+	if m, _ := metric.Lookup(name); m.Whole() {
+		x = math.Round(x)
 	}
+	rec.SetNamed(name, x)
 }

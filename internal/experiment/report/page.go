@@ -12,6 +12,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/claims"
+	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/records"
 )
 
@@ -240,7 +241,7 @@ func span(recs []records.Record, value func(*records.Record) (int64, bool), writ
 	return write(low) + " to " + write(high)
 }
 
-func requests(r *records.Record) (int64, bool) { return r.Requests + r.Warmup, true }
+func requests(r *records.Record) (int64, bool) { return r.Int(metric.Requests) + r.Warmup, true }
 
 // footprint is what the distinct objects of the records' trace are together: the capacity is also known as a share of
 // it.

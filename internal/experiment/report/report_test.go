@@ -11,6 +11,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/claims"
+	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/workload"
@@ -68,11 +69,9 @@ func sample() Input {
 				CapacityUnit:  records.Objects,
 				CapacityText:  capacity,
 				CapacityShare: new(0.1 * float64(i+1)),
-				Requests:      4000,
-				Hits:          hits,
-				Misses:        4000 - hits,
-				HitRatio:      float64(hits) / 4000,
-				SampleRate:    1,
+				Values: metric.ValuesOf(map[string]float64{"requests": 4000, "hits": float64(hits),
+					"misses": float64(4000 - hits), "hit_ratio": float64(hits) / 4000}),
+				SampleRate: 1,
 			})
 		}
 	}
