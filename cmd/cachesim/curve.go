@@ -10,9 +10,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cachesim/cachesim/internal/capacity"
+	"github.com/cachesim/cachesim/internal/experiment"
+	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
-	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/workload"
 )
@@ -94,35 +95,66 @@ func (f *curveFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	// The trace is loaded whole; samples are taken from it by the keys.
 	w.SampleRate, w.SampleSeed = 0, 0
-	needs := sim.Needs(slices.Concat(sim.Combine(specs, nil)...), bytes)
+	design := f.design(mode)
+	design.Setups, design.Entrants = experiment.Setups(nil), append(onePass(), experiment.Entrants(specs, nil)...)
+	needs := design.Needs(bytes)
 	needs.Keys = needs.Keys || f.trace.sample > 0
 	t, w, err := f.load(cmd, w, needs)
 	if err != nil {
 		return err
 	}
-	options := f.options(specs)
-	if options.Capacities, err = curveCapacities(capacities, mode, t); err != nil {
+	c := curve{trace: t.Name, rate: f.trace.sample, specs: specs}
+	if c.capacities, err = curveCapacities(capacities, mode, t); err != nil {
 		return err
 	}
-	options.LRUCapacities = append(slices.Clone(options.Capacities), lruGrid(t, options.Capacities, f.points)...)
-	c := curve{trace: t.Name, rate: f.trace.sample, capacities: options.Capacities, specs: specs}
+	grid := lruGrid(t, c.capacities, f.points)
+	planned, stopped := 0, error(nil)
 	if c.rate > 0 {
-		err = f.replaySamples(cmd, t, w, options, &c)
+		planned, stopped = f.replaySamples(cmd, t, w, design, grid, &c)
 	} else {
-		c.exact, err = f.replay(cmd, t, w, options)
+		planned, stopped = f.replayWhole(cmd, t, w, design, grid, &c)
 	}
-	if err != nil && !sim.Interrupted(err) {
-		return err
+	if stopped != nil && !experiment.Interrupted(stopped) {
+		return stopped
 	}
-	return errors.Join(f.report(cmd, &c), interruption(err, len(c.exact)+len(c.sampled), f.planned(&c, options)))
+	return errors.Join(f.report(cmd, &c), interruption(stopped, len(c.exact)+len(c.sampled), planned))
 }
 
-// planned returns how many records the whole curve has.
-func (f *curveFlags) planned(c *curve, options sim.RunOptions) int {
-	if c.rate == 0 {
-		return len(options.LRUCapacities) + len(c.specs)*len(c.capacities)
+// onePass returns LRU, whose counts at all capacities are read off one pass over the trace. It is held against the
+// optima that are there for others.
+func onePass() (lru []experiment.Entrant) {
+	for _, e := range policies.All() {
+		if e.OnePass {
+			lru = experiment.Entrants([]policies.Spec{{Entry: e, Params: params.Defaults(e.Params)}}, nil)
+			lru[0].OnePass, lru[0].Beside = true, true
+		}
 	}
-	return len(options.LRUCapacities) + f.samples*(1+len(c.specs))*len(scaled(c.capacities, c.rate))
+	return lru
+}
+
+// replayWhole replays everything at the capacities of the table, and LRU at those of the grid too, where there is nobody
+// to compare it with. It returns how many records that gives.
+func (f *curveFlags) replayWhole(cmd *cobra.Command, t *traces.Trace, w workload.Workload, design experiment.Design,
+	grid []capacity.Capacity, c *curve) (planned int, err error) {
+	table, beside := design, design
+	table.Inputs, beside.Inputs = f.input(w, c.capacities, f.trace.seed), f.input(w, grid, f.trace.seed)
+	beside.Entrants = onePass()
+	atTable, err := table.Cells()
+	if err != nil {
+		return 0, err
+	}
+	atGrid, err := beside.Cells()
+	if err != nil {
+		return 0, err
+	}
+	results, stopped := f.execute(cmd, t, slices.Concat(atTable, atGrid), 0, nil)
+	if c.exact, err = results.Records(atTable); err != nil {
+		return 0, err
+	}
+	experiment.MarkAllBest(c.exact)
+	more, err := results.Records(atGrid)
+	c.exact = append(c.exact, more...)
+	return table.Rows() + beside.Rows(), cmp.Or(err, stopped)
 }
 
 // maxCurvePoints is more than a figure can show.
@@ -146,7 +178,7 @@ func (f *curveFlags) specs(bytes bool) ([]policies.Spec, error) {
 		return nil, fmt.Errorf("--policy %s asks a predictor, and curve has none; use cachesim run --predictor with the "+
 			"capacities of the curve", specs[i])
 	}
-	return slices.DeleteFunc(specs, func(s policies.Spec) bool { return s.Entry.Name == "lru" }), err
+	return slices.DeleteFunc(specs, func(s policies.Spec) bool { return s.Entry.OnePass }), err
 }
 
 func (f *curveFlags) checkSamples(cmd *cobra.Command) error {
@@ -169,33 +201,48 @@ func (f *curveFlags) checkSamples(cmd *cobra.Command) error {
 	return nil
 }
 
-// replaySamples replays LRU on the whole trace, and everything on each sample.
-func (f *curveFlags) replaySamples(cmd *cobra.Command, t *traces.Trace, w workload.Workload, options sim.RunOptions,
-	c *curve) (err error) {
-	lru := options
-	lru.Capacities, lru.Policies = nil, nil
-	if c.exact, err = f.replay(cmd, t, w, lru); err != nil {
-		return err
+// replaySamples replays LRU on the whole trace, and everything on each sample. It returns how many records that gives.
+func (f *curveFlags) replaySamples(cmd *cobra.Command, t *traces.Trace, w workload.Workload, design experiment.Design,
+	grid []capacity.Capacity, c *curve) (planned int, err error) {
+	whole := design
+	whole.Entrants, whole.Inputs = onePass(), f.input(w, slices.Concat(c.capacities, grid), f.trace.seed)
+	held := scaled(c.capacities, f.trace.sample)
+	planned = whole.Rows() + f.samples*len(design.Entrants)*len(held)
+	if c.exact, err = f.records(cmd, t, whole, 0, nil); err != nil {
+		return planned, err
 	}
-	options.Note = func(string) {} // what there is to say was said of the whole trace
 	warmup := *t
 	warmup.Objects = t.Objects[:f.warmup]
+	silent := func(string) {} // what there is to say was said of the whole trace
 	for i := range uint64(f.samples) {
 		seed := f.trace.seed + i
 		sample := t.Sample(f.trace.sample, seed)
 		if len(sample.Objects) == 0 {
-			return fmt.Errorf("--sample %v: a sample of %s has no requests; take a larger share", f.trace.sample, t.Name)
+			return planned, fmt.Errorf("--sample %v: a sample of %s has no requests; take a larger share", f.trace.sample,
+				t.Name)
 		}
-		options.Seed, options.Warmup = seed, len(warmup.Sample(f.trace.sample, seed).Objects)
-		options.Capacities = scaled(c.capacities, f.trace.sample)
-		options.LRUCapacities = options.Capacities
-		recs, err := f.replay(cmd, sample, sampled(w, sample, seed), options)
+		design.Warmup = len(warmup.Sample(f.trace.sample, seed).Objects)
+		design.Inputs = f.input(sampled(w, sample, seed), held, seed)
+		recs, err := f.records(cmd, sample, design, t.Bytes(), silent)
+		experiment.MarkAllBest(recs)
 		c.sampled = append(c.sampled, recs...)
 		if err != nil {
-			return err
+			return planned, err
 		}
 	}
-	return nil
+	return planned, nil
+}
+
+// records replays a design on a trace in memory, beside what else is held there.
+func (f *curveFlags) records(cmd *cobra.Command, t *traces.Trace, design experiment.Design, held int64,
+	note func(string)) ([]records.Record, error) {
+	cells, err := design.Cells()
+	if err != nil {
+		return nil, err
+	}
+	results, stopped := f.execute(cmd, t, cells, held, note)
+	recs, err := results.Records(cells)
+	return recs, cmp.Or(stopped, err)
 }
 
 // sampled returns the workload that gives a sample of w's trace. Its limit counts the requests of the sample.

@@ -9,6 +9,7 @@ import (
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
 
+	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/quote"
 )
 
@@ -124,6 +125,60 @@ func (p *progress) interlude(what string, unit progressUnit) (set func(done, tot
 		p.bar.DecoratorAverageAdjust(time.Now())
 	}
 }
+
+// ofReplays shows the requests that replays serve, all on one bar; nil where there is none.
+func (p *progress) ofReplays() experiment.Progress {
+	if p.bar == nil {
+		return nil
+	}
+	return replaysProgress{p}
+}
+
+// replaysProgress implements experiment.Progress for the replays of one trace that is in memory.
+type replaysProgress struct{ *progress }
+
+func (p replaysProgress) Loading(string) experiment.Task { return barTask{} }
+func (p replaysProgress) Planned(requests int64)         { p.set(0, requests) }
+func (p replaysProgress) Replaying([]experiment.Cell) experiment.Task {
+	return &replayTask{bar: p.progress}
+}
+
+// Comparing implements experiment.Progress.
+func (p replaysProgress) Comparing(string) experiment.Task {
+	set, end := p.interlude("comparing queries", unitPairs)
+	return barTask{set, end}
+}
+
+// barTask is a task with a bar of its own, or none.
+type barTask struct {
+	set func(done, total int64)
+	end func()
+}
+
+func (t barTask) Set(done, total int64) {
+	if t.set != nil {
+		t.set(done, total)
+	}
+}
+
+func (t barTask) End() {
+	if t.end != nil {
+		t.end()
+	}
+}
+
+// replayTask moves the bar of all replays by what one of them has served.
+type replayTask struct {
+	bar  *progress
+	done int64
+}
+
+func (t *replayTask) Set(done, _ int64) {
+	t.bar.add(done - t.done)
+	t.done = done
+}
+
+func (t *replayTask) End() {}
 
 // note writes a line for the user.
 func (p *progress) note(text string) { fmt.Fprintf(p.notes, "%s\n", printable(quote.Shorten(text))) }

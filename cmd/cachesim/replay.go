@@ -6,7 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/capacity"
+	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -93,28 +94,42 @@ func (f *replayFlags) load(cmd *cobra.Command, w workload.Workload, needs traces
 	return t, w, nil
 }
 
-// options returns what the flags say about the replays; the caller adds the capacities.
-func (f *replayFlags) options(specs []policies.Spec) sim.RunOptions {
-	return sim.RunOptions{Policies: specs, Seed: f.trace.seed, Warmup: f.warmup, Jobs: f.jobs, Version: version()}
+// design returns what the flags say about the experiment; the caller adds what is replayed where.
+func (f *replayFlags) design(mode capacity.Mode) experiment.Design {
+	return experiment.Design{Sizes: mode, Warmup: f.warmup, Version: version()}
 }
 
-// replay runs the replays with a progress bar and writes into each record what w is.
-func (f *replayFlags) replay(cmd *cobra.Command, t *traces.Trace, w workload.Workload,
-	options sim.RunOptions) ([]records.Record, error) {
+// input returns a workload at capacities that are known.
+func (f *replayFlags) input(w workload.Workload, capacities []capacity.Capacity, seed uint64) []experiment.Input {
+	specs := make([]capacity.Spec, len(capacities))
+	for i, c := range capacities {
+		specs[i] = c.Spec()
+	}
+	return []experiment.Input{{Workload: w, Capacities: specs, Seeds: []uint64{seed}}}
+}
+
+// execute replays cells of a trace in memory with a progress bar and keeps the results of those that end.
+func (f *replayFlags) execute(cmd *cobra.Command, t *traces.Trace, cells []experiment.Cell, held int64,
+	note func(string)) (experiment.Results, error) {
 	bar := newProgress(cmd.ErrOrStderr(), f.trace.quiet, "replaying", unitRequests)
 	defer bar.finish()
-	options.Planned = func(n int64) { bar.set(0, n) }
-	options.Progress = bar.add
-	if options.Note == nil {
-		options.Note = bar.note
+	if note == nil {
+		note = bar.note
 	}
-	options.Neighbours = f.neighbours.options(w, f.jobs, bar)
-	options.Memory = budgetOf(cmd)
-	recs, err := sim.Run(cmd.Context(), t, options)
-	for i := range recs {
-		if err := w.Describe(&recs[i]); err != nil {
-			return nil, err
-		}
+	results := experiment.Results{}
+	err := experiment.Execute(cmd.Context(), cells, experiment.Options{
+		Jobs:         f.jobs,
+		Finished:     results.Keep,
+		Progress:     bar.ofReplays(),
+		Memory:       budgetOf(cmd),
+		NeighbourDir: f.neighbours.folder(),
+		Note:         note,
+		Trace:        func(workload.Workload) *traces.Trace { return t },
+		Held:         held,
+	})
+	var failed *experiment.CellError
+	if errors.As(err, &failed) {
+		err = failed.Err
 	}
-	return recs, err
+	return results, err
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/capacity"
+	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/plots"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
@@ -78,8 +80,6 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	options := f.options(specs)
-	options.Parts = lists
 	capacities, mode, err := f.capacity.parse()
 	if err != nil {
 		return err
@@ -91,28 +91,48 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	all := slices.Concat(sim.Combine(specs, lists)...)
-	t, w, err := f.load(cmd, w, sim.Needs(all, capacity.NeedBytes(capacities, mode)))
+	design := f.design(mode)
+	design.Setups, design.Entrants = experiment.Setups(lists), experiment.Entrants(specs, lists)
+	t, w, err := f.load(cmd, w, design.Needs(capacity.NeedBytes(capacities, mode)))
 	if err != nil {
 		return err
 	}
-	if options.Capacities, err = capacity.Resolve(capacities, mode, t); err != nil {
+	resolved, err := capacity.Resolve(capacities, mode, t)
+	if err != nil {
 		return err
 	}
-	recs, err := f.replay(cmd, t, w, options)
-	if err != nil && !sim.Interrupted(err) {
+	design.Inputs = f.input(w, resolved, f.trace.seed)
+	cells, err := design.Cells()
+	if err != nil {
 		return err
 	}
-	return errors.Join(f.report(cmd, recs), interruption(err, len(recs), options.Rows()))
+	byCapacity(cells, design.Inputs[0].Capacities)
+	results, stopped := f.execute(cmd, t, cells, 0, nil)
+	if stopped != nil && !experiment.Interrupted(stopped) {
+		return stopped
+	}
+	recs, err := results.Records(cells)
+	if err != nil {
+		return err
+	}
+	experiment.MarkAllBest(recs)
+	return errors.Join(f.report(cmd, recs), interruption(stopped, len(recs), design.Rows()))
+}
+
+// byCapacity brings cells into the order of the capacities, as rows of one capacity are to be compared.
+func byCapacity(cells []experiment.Cell, capacities []capacity.Spec) {
+	slices.SortStableFunc(cells, func(a, b experiment.Cell) int {
+		return cmp.Compare(slices.Index(capacities, a.Capacity), slices.Index(capacities, b.Capacity))
+	})
 }
 
 // specs reads the policies, or returns those that make sense in the caches.
 func (f *runFlags) specs(lists map[*sim.Kind][]sim.Part) ([]policies.Spec, error) {
-	answersSimilar := func(group []sim.Parts) bool { return cache.AnswersSimilar(group[0].Cache) }
+	answersSimilar := func(s experiment.Setup) bool { return cache.AnswersSimilar(s.Parts.Cache) }
 	list := f.policies
 	switch {
 	case list != "":
-	case slices.ContainsFunc(sim.Combine([]policies.Spec{{}}, lists), answersSimilar):
+	case slices.ContainsFunc(experiment.Setups(lists), answersSimilar):
 		list = defaultPoliciesSimilar
 	default:
 		list = defaultPolicies
@@ -159,7 +179,7 @@ func writeResults(ctx context.Context, dir string, recs []records.Record) error 
 
 // interruption is the error that tells a partial result from a whole one.
 func interruption(err error, finished, total int) error {
-	if !sim.Interrupted(err) {
+	if !experiment.Interrupted(err) {
 		return nil
 	}
 	return fmt.Errorf("interrupted: %d of %d rows are finished", finished, total)

@@ -10,7 +10,6 @@ import (
 	"github.com/cachesim/cachesim/configs"
 	"github.com/cachesim/cachesim/internal/atomicfile"
 	"github.com/cachesim/cachesim/internal/experiment"
-	"github.com/cachesim/cachesim/internal/sim"
 )
 
 // experimentFlags are the flags of every command that takes an experiment file.
@@ -77,7 +76,7 @@ func sweepDir(given string, file *experiment.File) string {
 // planSweep is experiment.PlanSweep with an error for the user who stops it.
 func planSweep(cmd *cobra.Command, file *experiment.File, dir string) (*experiment.Sweep, error) {
 	s, err := experiment.PlanSweep(cmd.Context(), file, dir, version())
-	if sim.Interrupted(err) {
+	if experiment.Interrupted(err) {
 		return nil, fmt.Errorf("interrupted before a cell of %s was run; the same command goes on", file.Name)
 	}
 	return s, err
@@ -182,7 +181,7 @@ func (f *sweepRunFlags) runMissing(cmd *cobra.Command, s *experiment.Sweep, cell
 	switch {
 	case err == nil:
 		return nil
-	case sim.Interrupted(err):
+	case experiment.Interrupted(err):
 		return fmt.Errorf("interrupted: %d of %d cells are finished; the same command goes on with the others", done, all)
 	}
 	return fmt.Errorf("%w (%d of %d cells are finished and kept)", err, done, all)

@@ -68,7 +68,7 @@ func (f *sweepPlanFlags) run(cmd *cobra.Command, args []string) error {
 
 // listedCell is a cell as --dry-run prints it.
 type listedCell struct {
-	experiment.Cell
+	experiment.CellText
 	Finished bool    `json:"finished"`
 	Seconds  float64 `json:"estimated_seconds"` // of its replay; 0 if it is finished
 }
@@ -86,7 +86,7 @@ func listCells(cmd *cobra.Command, s *experiment.Sweep, jobs int, format string)
 	}
 	cells := make([]listedCell, len(s.Cells))
 	for i, c := range s.Cells {
-		cells[i] = listedCell{c, finished.Has(c), cost.Cells[c.Hash]}
+		cells[i] = listedCell{c.Text(), finished.Has(c), cost.Cells[c.Hash]}
 	}
 	if err := printCells(cmd, cells, format); err != nil {
 		return err

@@ -90,6 +90,9 @@ func (p *sweepProgress) Comparing(trace string) experiment.Task {
 	return p.begins("comparing queries of "+trace, 0)
 }
 
+// Planned implements experiment.Progress. The bar counts cells, not requests.
+func (p *sweepProgress) Planned(int64) {}
+
 // Replaying implements experiment.Progress.
 func (p *sweepProgress) Replaying(cells []experiment.Cell) experiment.Task {
 	name := cells[0].String()

@@ -18,7 +18,6 @@ import (
 	"github.com/cachesim/cachesim/internal/experiment/report"
 	"github.com/cachesim/cachesim/internal/interruptible"
 	"github.com/cachesim/cachesim/internal/records"
-	"github.com/cachesim/cachesim/internal/sim"
 )
 
 // sweepReportFlags are the flags of the commands that end with the records of a whole sweep.
@@ -76,7 +75,7 @@ func collect(ctx context.Context, s *experiment.Sweep, dirs ...string) (*experim
 // those that are there are whole.
 func reporting[T any](ctx context.Context, work func() (T, error)) (T, error) {
 	result, err := interruptible.Call(ctx, work)
-	if sim.Interrupted(err) {
+	if experiment.Interrupted(err) {
 		err = errors.New("interrupted: the cells are finished and the report is not; the same command makes it")
 	}
 	return result, err

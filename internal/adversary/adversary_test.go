@@ -6,9 +6,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/workload"
@@ -73,20 +75,28 @@ func TestFoundCanBeReplayed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		options := sim.RunOptions{Policies: []policies.Spec{spec}, Capacities: []capacity.Capacity{capacity.Of(3, false)}}
+		cell := sim.Cell{Parts: sim.Parts{Policy: spec, Cache: cache.ExactSpec()}, Capacity: capacity.Of(3, false)}
 		if f.Predictor != "" {
-			predictors, err := sim.PredictorKind.ParseList(f.Predictor)
+			predictor, err := sim.PredictorKind.Parse(f.Predictor)
 			if err != nil {
 				t.Fatal(err)
 			}
-			options.Parts = map[*sim.Kind][]sim.Part{sim.PredictorKind: predictors}
+			predictor.Into(&cell.Parts)
 		}
-		recs, err := sim.Run(t.Context(), tr, options)
-		if err != nil {
-			t.Fatal(err)
+		replayer := sim.NewReplayer(tr, sim.ReplayerOptions{})
+		var recs []records.Record
+		for _, c := range append([]sim.Cell{cell}, sim.References(cell)...) {
+			one, err := replayer.Replay(t.Context(), []sim.Cell{c})
+			if err != nil {
+				t.Fatal(err)
+			}
+			recs = append(recs, one...)
 		}
-		if r := recs[0]; float64(r.Int(metric.Misses)) != f.Misses || r.Int(metric.OptMisses) != f.OptMisses || r.Float(metric.CompetitiveRatio) != f.Ratio {
-			t.Errorf("%s: %d misses of %d, found %v of %d", name, r.Int(metric.Misses), r.Int(metric.OptMisses), f.Misses, f.OptMisses)
+		sim.HoldAgainst(&recs[0], recs[1])
+		r := recs[0]
+		misses, optimal := r.Int(metric.Misses), r.Int(metric.OptMisses)
+		if float64(misses) != f.Misses || optimal != f.OptMisses || r.Float(metric.CompetitiveRatio) != f.Ratio {
+			t.Errorf("%s: %d misses of %d, found %v of %d", name, misses, optimal, f.Misses, f.OptMisses)
 		}
 	}
 }

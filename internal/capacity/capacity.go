@@ -38,6 +38,15 @@ func Of(amount int64, bytes bool) Capacity {
 	return c
 }
 
+// Spec returns what a user would have written for c: on the same trace it gives c again.
+func (c Capacity) Spec() Spec {
+	s := Spec{text: c.Text, value: float64(c.Amount)}
+	if c.Bytes {
+		s.kind = capacityBytes
+	}
+	return s
+}
+
 // Same reports whether two capacities are equal, however they were written.
 func (c Capacity) Same(other Capacity) bool { c.Text, other.Text = "", ""; return c == other }
 
@@ -128,6 +137,18 @@ func ParseList(text string) ([]Spec, error) {
 		}
 	}
 	return specs, nil
+}
+
+// Parse reads a single capacity.
+func Parse(text string) (Spec, error) {
+	specs, err := ParseList(text)
+	if err != nil {
+		return Spec{}, err
+	}
+	if len(specs) != 1 {
+		return Spec{}, fmt.Errorf("capacity %q: want one capacity, not %d", text, len(specs))
+	}
+	return specs[0], nil
 }
 
 func parseCapacityItem(item string) ([]Spec, error) {

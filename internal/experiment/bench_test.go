@@ -78,11 +78,7 @@ func alone(b *testing.B, cells []Cell) (load, replays time.Duration) {
 	replayer := sim.NewReplayer(trace, sim.ReplayerOptions{})
 	start = time.Now()
 	for _, c := range cells {
-		p, err := c.parse()
-		if err != nil {
-			b.Fatal(err)
-		}
-		one, err := p.simCell(trace)
+		one, err := c.on(trace)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -48,6 +48,13 @@ func MarkBest(recs []records.Record, point []int) {
 	}
 }
 
+// MarkAllBest marks the best at each point.
+func MarkAllBest(recs []records.Record) {
+	for _, same := range ByPoint(recs) {
+		MarkBest(recs, same)
+	}
+}
+
 // place is the records that stand at the same place on every axis.
 type place struct {
 	position

@@ -4,32 +4,47 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 
+	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/workload"
 )
 
 // Cell is the unit of work: one policy at one capacity on one trace from one seed. It holds all that determines its
-// record, so that it can be run anywhere.
+// record. In plans and results it stands as a CellText, so that it can be run anywhere.
 type Cell struct {
-	Number   int               `json:"number"` // its place in the plan, from 0
-	Hash     string            `json:"hash"`
-	Workload workload.Workload `json:"workload"`
-	partTexts
-	Label    string `json:"label"`    // its name in figures, tables and claims
-	Capacity string `json:"capacity"` // as written: "1%"
-	// "as-written", "bytes" or "unit": which sizes count, capacity.Mode
-	Sizes string `json:"sizes"`
-	// the first one for a policy that makes no random choices, unless the requests depend on it
-	Seed    uint64   `json:"seed"`
-	Warmup  int      `json:"warmup,omitempty"`  // requests
-	Axes    string   `json:"axes,omitempty"`    // "small=0.1,alpha=0.9"
-	Against []string `json:"against,omitempty"` // hashes of the optimum cells that its record is held against
-	// only there because others are held against it: no record of its own
-	Auxiliary bool   `json:"auxiliary,omitempty"`
-	Version   string `json:"version"` // of the program
+	Number    int // its place in the plan, from 0
+	Hash      string
+	Workload  workload.Workload
+	Parts     *Parts        // what is replayed; cells share them
+	Label     string        // its name in figures, tables and claims
+	Capacity  capacity.Spec // as written: "1%"
+	Sizes     capacity.Mode // which sizes count
+	Seed      uint64        // the first one for a policy that makes no random choices, unless the requests depend on it
+	Warmup    int           // requests
+	Axes      string        // "small=0.1,alpha=0.9"
+	Against   []string      // hashes of the optimum cells that its record is held against
+	Auxiliary bool          // only there because others are held against it: no record of its own
+	Version   string        // of the program
+	// OnePass says that it may share one pass over reuse distances with others, as sim.Cell has it. It stands in no plan:
+	// its counts are the same.
+	OnePass bool
 }
+
+// Parts are the parts of cells, with their texts.
+type Parts struct {
+	sim.Parts
+	texts partTexts
+}
+
+// NewParts returns parts for cells.
+func NewParts(p sim.Parts) *Parts { return &Parts{p, textsOf(&p)} }
+
+// PolicyText returns the policy with every parameter.
+func (p *Parts) PolicyText() string { return p.texts.Policy }
 
 // partTexts are the parts of a cell, each with every parameter. A kind that is not among Policy and Cache is "" where
 // there is no part, and absent in plans, so that a new kind changes no hash.
@@ -70,28 +85,113 @@ func (t *partTexts) parse() (p sim.Parts, err error) {
 	return p, nil
 }
 
-// With returns c with other parts, and not yet named.
-func (c Cell) With(parts sim.Parts) Cell {
-	c.partTexts = textsOf(&parts)
-	return c
+// CellText is a Cell as it stands in plans and results, in texts and numbers alone.
+type CellText struct {
+	Number   int               `json:"number"`
+	Hash     string            `json:"hash"`
+	Workload workload.Workload `json:"workload"`
+	partTexts
+	Label     string   `json:"label"`
+	Capacity  string   `json:"capacity"`
+	Sizes     string   `json:"sizes"` // "as-written", "bytes" or "unit"
+	Seed      uint64   `json:"seed"`
+	Warmup    int      `json:"warmup,omitempty"`
+	Axes      string   `json:"axes,omitempty"`
+	Against   []string `json:"against,omitempty"`
+	Auxiliary bool     `json:"auxiliary,omitempty"`
+	Version   string   `json:"version"`
+}
+
+// Text returns the cell in texts.
+func (c Cell) Text() CellText {
+	return CellText{
+		Number: c.Number, Hash: c.Hash, Workload: c.Workload, partTexts: c.Parts.texts, Label: c.Label,
+		Capacity: c.Capacity.String(), Sizes: c.Sizes.String(), Seed: c.Seed, Warmup: c.Warmup, Axes: c.Axes,
+		Against: c.Against, Auxiliary: c.Auxiliary, Version: c.Version,
+	}
 }
 
 // WithHash returns c named by everything that determines its record.
 func (c Cell) WithHash() Cell {
-	c.Hash = c.hash()
+	c.Hash = c.Text().hash()
 	return c
 }
 
 // hash names the cell by everything that determines its record: what is requested, of which cache and policy, and by
 // which version. How the trace, the policy and the axes are called does not matter, nor where the files lie if their
 // checksum is known.
-func (c Cell) hash() string {
-	c.Number, c.Hash, c.Label, c.Axes, c.Against, c.Auxiliary = 0, "", "", "", nil, false
-	c.Workload = c.Workload.Identity()
-	text, err := json.Marshal(c)
+func (t CellText) hash() string {
+	t.Number, t.Hash, t.Label, t.Axes, t.Against, t.Auxiliary = 0, "", "", "", nil, false
+	t.Workload = t.Workload.Identity()
+	text, err := json.Marshal(t)
 	if err != nil {
 		panic(err) // texts and numbers alone
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:10])
+}
+
+// cellReader reads cells from their texts. Cells of the same parts share them.
+type cellReader map[partTexts]*Parts
+
+// read returns the cell of a text.
+func (r cellReader) read(t CellText) (c Cell, err error) {
+	c = Cell{
+		Number: t.Number, Hash: t.Hash, Workload: t.Workload, Label: t.Label, Seed: t.Seed, Warmup: t.Warmup, Axes: t.Axes,
+		Against: t.Against, Auxiliary: t.Auxiliary, Version: t.Version,
+	}
+	if c.Parts = r[t.partTexts]; c.Parts == nil {
+		parts, err := t.parse()
+		if err != nil {
+			return c, err
+		}
+		c.Parts = &Parts{parts, t.partTexts}
+		r[t.partTexts] = c.Parts
+	}
+	if c.Capacity, err = capacity.Parse(t.Capacity); err != nil {
+		return c, err
+	}
+	c.Sizes, err = capacity.ParseMode(t.Sizes)
+	return c, err
+}
+
+// String says which cell it is, for errors and progress.
+func (c Cell) String() string {
+	s := fmt.Sprintf("%s at %s on %s", c.labelOrPolicy(), c.Capacity, c.traceName())
+	if c.Axes != "" {
+		s += ", " + c.Axes
+	}
+	if c.Seed != 0 {
+		s += fmt.Sprintf(", seed %d", c.Seed)
+	}
+	return s
+}
+
+func (c Cell) labelOrPolicy() string {
+	if c.Label != "" {
+		return c.Label
+	}
+	return c.Parts.texts.Policy
+}
+
+func (c Cell) traceName() string {
+	switch {
+	case c.Workload.Name != "":
+		return c.Workload.Name
+	case len(c.Workload.Files) > 0:
+		return c.Workload.Files[0]
+	}
+	return c.Workload.Generator
+}
+
+// Dim returns the cell's place on a dimension, as that of its record.
+func (c *Cell) Dim(name string) (records.Value, bool) {
+	rec := c.names()
+	return rec.Dim(name)
+}
+
+// names returns a record with the cell's places alone.
+func (c *Cell) names() records.Record {
+	return records.Record{Trace: c.Workload.Name, Label: c.Label, CapacityText: c.Capacity.String(), Seed: c.Seed,
+		Axes: c.Axes}
 }

@@ -7,7 +7,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/stream"
@@ -40,23 +39,16 @@ func EstimateCost(ctx context.Context, cells []Cell, dirs []string) (Cost, error
 	cost := Cost{Cells: map[string]float64{}}
 	samples := map[string]*sample{} // by name of the trace
 	for _, same := range byWorkload(WithoutRepetitions(cells)) {
-		parsed := make([]parsedCell, len(same))
-		for i, c := range same {
-			var err error
-			if parsed[i], err = c.parse(); err != nil {
-				return cost, fmt.Errorf("%s: %w", c, err)
-			}
-		}
 		name := same[0].traceName()
 		if samples[name] == nil {
-			s, err := takeSample(ctx, parsed, dirs)
+			s, err := takeSample(ctx, same, dirs)
 			if err != nil {
 				return cost, fmt.Errorf("trace %s: %w", name, err)
 			}
 			samples[name] = s
 		}
 		cost.Loads += samples[name].loading
-		if err := samples[name].replayAll(ctx, parsed, cost.Cells); err != nil {
+		if err := samples[name].replayAll(ctx, same, cost.Cells); err != nil {
 			return cost, err
 		}
 	}
@@ -71,13 +63,13 @@ type sample struct {
 	measured map[string]float64 // seconds for the whole under a policy
 }
 
-func takeSample(ctx context.Context, cells []parsedCell, dirs []string) (*sample, error) {
+func takeSample(ctx context.Context, cells []Cell, dirs []string) (*sample, error) {
 	w := cells[0].Workload
 	whole, err := requests(w, dirs)
 	if err != nil {
 		return nil, err
 	}
-	loading := traces.LoadOptions{Needs: columns(cells), Progress: func(_, total int64) {
+	loading := traces.LoadOptions{Needs: needs(cells), Progress: func(_, total int64) {
 		if w.Generator != "" {
 			whole = float64(total)
 		}
@@ -156,10 +148,10 @@ func requestsPerByte(w workload.Workload, dirs []string) (float64, error) {
 }
 
 // replayAll notes by hash the seconds that the whole of each cell would take.
-func (s *sample) replayAll(ctx context.Context, cells []parsedCell, seconds map[string]float64) error {
+func (s *sample) replayAll(ctx context.Context, cells []Cell, seconds map[string]float64) error {
 	sharing := map[string]float64{} // by key: cells that share one pass over the trace
 	for _, c := range cells {
-		if c.replay.Policy.Entry.ReuseDistances {
+		if c.Parts.Policy.Entry.ReuseDistances {
 			sharing[c.costKey()]++
 		}
 	}
@@ -177,14 +169,14 @@ func (s *sample) replayAll(ctx context.Context, cells []parsedCell, seconds map[
 }
 
 // costKey is the same for cells that are taken to cost the same on one trace.
-func (c parsedCell) costKey() string {
-	return fmt.Sprintf("%s|%t", c.Policy, capacity.NeedBytes(c.capacities, c.mode))
+func (c Cell) costKey() string {
+	return fmt.Sprintf("%s|%t", c.Parts.texts.Policy, c.Capacity.CountsBytes(c.Sizes))
 }
 
 // replay returns the seconds that c takes on the sample.
-func (s *sample) replay(ctx context.Context, c parsedCell) (float64, error) {
+func (s *sample) replay(ctx context.Context, c Cell) (float64, error) {
 	c.Warmup = 0 // counting or not, a request takes the same time
-	one, err := c.simCell(s.trace)
+	one, err := c.on(s.trace)
 	if err != nil {
 		return 0, err
 	}

@@ -28,11 +28,7 @@ func TestEstimatesGrowWithTheTrace(t *testing.T) {
 		{newCell("zipf(objects=100,requests=1000)", "lru", "10"), 1},
 		{newCell("zipf(objects=100,requests=1000000)", "lru", "10"), 10},
 	} {
-		parsed, err := test.cell.parse()
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := takeSample(t.Context(), []parsedCell{parsed}, nil)
+		s, err := takeSample(t.Context(), []Cell{test.cell}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -65,19 +61,16 @@ func TestEstimateCountsSharedPassesOnce(t *testing.T) {
 	if got, want := cost.Total(cells, 2), cost.Loads+sum/2; got != want || cost.Loads <= 0 {
 		t.Errorf("total %v, want %v, with loads %v", got, want, cost.Loads)
 	}
-	again, err := newCell(zipfA, "lru-stack", "5").parse()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := takeSample(t.Context(), []parsedCell{again}, nil)
+	again := newCell(zipfA, "lru-stack", "5")
+	s, err := takeSample(t.Context(), []Cell{again}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.measured[again.costKey()] = 8
 	seconds := map[string]float64{}
-	other := again
-	other.Capacity, other.Hash = "10", "other"
-	if err := s.replayAll(t.Context(), []parsedCell{again, other}, seconds); err != nil || seconds["other"] != 4 {
+	other := newCell(zipfA, "lru-stack", "10")
+	other.Hash = "other"
+	if err := s.replayAll(t.Context(), []Cell{again, other}, seconds); err != nil || seconds["other"] != 4 {
 		t.Errorf("each of two cells that share a pass of 8 s costs %v, %v", seconds, err)
 	}
 }

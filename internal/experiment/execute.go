@@ -17,6 +17,7 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/workload"
 )
 
 // Options say how Execute runs cells and who hears of them.
@@ -28,19 +29,37 @@ type Options struct {
 	Finished func(Cell, Result) error
 	// Failed, where it is set, gets the cells that cannot be replayed with the reason, and the others go on unless it
 	// returns an error. Where it is nil the first failure stops the run.
-	Failed       func([]Cell, error) error
-	Progress     Progress       // may be nil
-	Memory       *memory.Budget // what all of it may take; nil: all that there is
-	NeighbourDir string         // that of sim.NeighbourOptions
+	Failed   func([]Cell, error) error
+	Progress Progress       // may be nil
+	Memory   *memory.Budget // what all of it may take; nil: all that there is
+	// Trace returns a trace that is in memory already, or nil where it is to be loaded; may be nil. Held is what the
+	// caller keeps in memory besides, in bytes.
+	Trace        func(workload.Workload) *traces.Trace
+	Held         int64
+	NeighbourDir string // that of sim.NeighbourOptions
 	// Note hears what traces were read as, and what sim.NeighbourOptions and sim.ReplayerOptions have to say, the same
 	// once; may be nil.
 	Note func(text string)
 }
 
+// Interrupted reports whether err says that the user stopped the run.
+func Interrupted(err error) bool { return errors.Is(err, context.Canceled) }
+
+// CellError says that a cell cannot be replayed.
+type CellError struct {
+	Cell Cell
+	Err  error
+}
+
+func (e *CellError) Error() string { return e.Cell.String() + ": " + e.Err.Error() }
+func (e *CellError) Unwrap() error { return e.Err }
+
 // Progress hears what Execute is doing. Its methods, and those of its tasks, are called from several goroutines.
 type Progress interface {
 	Loading(trace string) Task
 	Comparing(trace string) Task // the queries of a trace with each other
+	// Planned is told how many requests the replays of a trace will serve, once it is loaded.
+	Planned(requests int64)
 	Replaying(cells []Cell) Task // several where they share one pass over the trace
 }
 
@@ -70,77 +89,20 @@ func (r Result) RecordOf(c Cell) (records.Record, error) {
 	if c.Label != "" {
 		rec.Label = c.Label
 	}
-	rec.Axes, rec.Cell, rec.CapacityText, rec.Seed = c.Axes, c.Hash, c.Capacity, c.Seed
+	rec.Axes, rec.Cell, rec.CapacityText, rec.Seed = c.Axes, c.Hash, c.Capacity.String(), c.Seed
 	return rec, c.Workload.Describe(&rec)
 }
 
-// String says which cell it is, for errors and progress.
-func (c Cell) String() string {
-	s := fmt.Sprintf("%s at %s on %s", c.labelOrPolicy(), c.Capacity, c.traceName())
-	if c.Axes != "" {
-		s += ", " + c.Axes
-	}
-	if c.Seed != 0 {
-		s += fmt.Sprintf(", seed %d", c.Seed)
-	}
-	return s
-}
-
-func (c Cell) labelOrPolicy() string {
-	if c.Label != "" {
-		return c.Label
-	}
-	return c.Policy
-}
-
-func (c Cell) traceName() string {
-	switch {
-	case c.Workload.Name != "":
-		return c.Workload.Name
-	case len(c.Workload.Files) > 0:
-		return c.Workload.Files[0]
-	}
-	return c.Workload.Generator
-}
-
-// parsedCell is a cell whose texts have been read.
-type parsedCell struct {
-	Cell
-	replay     sim.Cell        // without its capacity
-	capacities []capacity.Spec // one
-	mode       capacity.Mode
-}
-
-func (c Cell) parse() (p parsedCell, err error) {
-	p = parsedCell{Cell: c}
-	p.replay.Seed = c.Seed
-	if p.replay.Parts, err = c.partTexts.parse(); err != nil {
-		return p, err
-	}
-	if p.capacities, err = capacity.ParseList(c.Capacity); err != nil {
-		return p, err
-	}
-	if len(p.capacities) != 1 {
-		return p, fmt.Errorf("capacity %q: want one capacity, not %d", c.Capacity, len(p.capacities))
-	}
-	if p.mode, err = capacity.ParseMode(c.Sizes); err != nil {
-		return p, err
-	}
-	return p, c.Workload.Describe(&records.Record{}) // what cannot be recorded is not worth replaying
-}
-
-// simCell returns the cell for a trace.
-func (c parsedCell) simCell(t *traces.Trace) (sim.Cell, error) {
+// on returns the cell for a trace.
+func (c Cell) on(t *traces.Trace) (sim.Cell, error) {
 	if err := sim.CheckWarmup(t, c.Warmup); err != nil {
 		return sim.Cell{}, err
 	}
-	capacity, err := capacity.Resolve(c.capacities, c.mode, t)
+	resolved, err := capacity.Resolve([]capacity.Spec{c.Capacity}, c.Sizes, t)
 	if err != nil {
 		return sim.Cell{}, err
 	}
-	replay := c.replay
-	replay.Capacity = capacity[0]
-	return replay, nil
+	return sim.Cell{Parts: c.Parts.Parts, Capacity: resolved[0], Seed: c.Seed, OnePass: c.OnePass}, nil
 }
 
 // byWorkload groups cells by what they replay, both in order of first appearance.
@@ -199,7 +161,7 @@ type executor struct {
 
 // group is the cells of one trace.
 type group struct {
-	cells   []parsedCell
+	cells   []Cell
 	bytes   int64 // of the trace and what its replays share
 	need    int64 // estimate of what the largest of its jobs takes
 	loading bool
@@ -215,25 +177,22 @@ type queue struct {
 
 // job is one pass over a trace.
 type job struct {
-	need     int64          // estimate of the memory that it takes
-	cells    [][]parsedCell // for each cell of the replay the cells of the experiment that it serves
+	need     int64    // estimate of the memory that it takes
+	cells    [][]Cell // for each cell of the replay the cells of the experiment that it serves
 	replayed []sim.Cell
 	replayer *sim.Replayer
 	requests int
 }
 
-// plan reads all cells, so that a mistake in one of them is found before anything is replayed.
+// plan brings the cells of each trace together.
 func (e *executor) plan(cells []Cell) error {
 	for _, same := range byWorkload(WithoutRepetitions(cells)) {
 		g := &group{}
 		for _, c := range same {
-			p, err := c.parse()
-			if err != nil {
-				err = e.report([]Cell{c}, fmt.Errorf("%s: %w", c, err))
-			} else {
-				g.cells = append(g.cells, p)
-			}
-			if err != nil {
+			// What cannot be recorded is not worth replaying.
+			if err := c.Workload.Describe(&records.Record{}); err == nil {
+				g.cells = append(g.cells, c)
+			} else if err := e.report([]Cell{c}, &CellError{c, err}); err != nil {
 				return err
 			}
 		}
@@ -321,7 +280,7 @@ const ownBytes = 64 << 20
 
 // fits reports whether a job of g may run beside those that do: always where none does.
 func (e *executor) fits(g *group) bool {
-	left := e.options.Memory.Total() - ownBytes - e.taken
+	left := e.options.Memory.Total() - ownBytes - e.options.Held - e.taken
 	for _, other := range e.open {
 		left -= other.bytes
 	}
@@ -408,11 +367,16 @@ func (e *executor) ended(g *group, j *job) {
 	e.changed.Broadcast()
 }
 
-// load loads the trace of g and lists its jobs.
+// load loads the trace of g, if it is not in memory, and lists its jobs.
 func (e *executor) load(ctx context.Context, g *group) error {
 	first := g.cells[0]
+	if e.options.Trace != nil {
+		if t := e.options.Trace(first.Workload); t != nil {
+			return e.prepare(g, t)
+		}
+	}
 	loading := traces.LoadOptions{
-		Needs: columns(g.cells), Memory: e.options.Memory, RequestBytes: sim.NextUseBytes,
+		Needs: needs(g.cells), Memory: e.options.Memory, RequestBytes: sim.NextUseBytes,
 	}
 	task := e.loadingTask(first.traceName())
 	defer task.End()
@@ -422,7 +386,7 @@ func (e *executor) load(ctx context.Context, g *group) error {
 		return ctx.Err()
 	}
 	if err != nil {
-		return e.report(plain(g.cells), fmt.Errorf("trace %s: %w", first.traceName(), err))
+		return e.report(g.cells, fmt.Errorf("trace %s: %w", first.traceName(), err))
 	}
 	// What numbered the keys is garbage now. Returned at once, it leaves room for the tables of the replays, which are
 	// of like size. Of a short trace it is little, and an experiment may have thousands of those.
@@ -430,6 +394,11 @@ func (e *executor) load(ctx context.Context, g *group) error {
 		debug.FreeOSMemory()
 	}
 	e.sayReadings(t, loading.Sizes)
+	return e.prepare(g, t)
+}
+
+// prepare lists the jobs of a group, whose trace is in memory.
+func (e *executor) prepare(g *group, t *traces.Trace) error {
 	jobs, err := e.jobs(t, g.cells)
 	if err != nil {
 		return err
@@ -438,6 +407,13 @@ func (e *executor) load(ctx context.Context, g *group) error {
 	need, err := e.largestNeed(jobs)
 	if err != nil {
 		return err
+	}
+	if e.options.Progress != nil {
+		var requests int64
+		for _, j := range jobs {
+			requests += int64(j.requests)
+		}
+		e.options.Progress.Planned(requests)
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -478,34 +454,34 @@ func (e *executor) sayDuration(t *traces.Trace, jobs []job) {
 	}
 }
 
-// columns says which columns of their trace cells need.
-func columns(cells []parsedCell) (needs traces.Needs) {
+// needs says what cells need of their trace.
+func needs(cells []Cell) (needed traces.Needs) {
 	for _, c := range cells {
-		needs = needs.Union(sim.Needs([]sim.Parts{c.replay.Parts}, capacity.NeedBytes(c.capacities, c.mode)))
+		needed = needed.Union(sim.Needs([]sim.Parts{c.Parts.Parts}, c.Capacity.CountsBytes(c.Sizes)))
 	}
-	return needs
+	return needed
 }
 
 // jobs returns the passes over t that cells need. Cells that are the same for this trace, 1% and 100 say, share one,
 // and so do those of lru-stack.
-func (e *executor) jobs(t *traces.Trace, cells []parsedCell) (jobs []job, err error) {
+func (e *executor) jobs(t *traces.Trace, cells []Cell) (jobs []job, err error) {
 	replayers := map[int]*sim.Replayer{}
 	once := map[int][]sim.Cell{}
-	served := map[string][]parsedCell{}
+	served := map[string][]Cell{}
 	key := func(warmup int, c sim.Cell) string { return fmt.Sprint(warmup, "|", c.Key()) }
 	var warmups []int
 	for _, c := range cells {
 		if replayers[c.Warmup] == nil {
 			replayers[c.Warmup] = sim.NewReplayer(t, sim.ReplayerOptions{Warmup: c.Warmup,
-				Neighbours: e.neighbours(c.Cell), Note: e.note})
+				Neighbours: e.neighbours(c), Note: e.note})
 			warmups = append(warmups, c.Warmup)
 		}
-		s, err := c.simCell(t)
+		s, err := c.on(t)
 		if err == nil {
 			err = replayers[c.Warmup].Check(s)
 		}
 		if err != nil {
-			if err := e.report([]Cell{c.Cell}, fmt.Errorf("%s: %w", c, err)); err != nil {
+			if err := e.report([]Cell{c}, &CellError{c, err}); err != nil {
 				return nil, err
 			}
 			continue
@@ -533,7 +509,7 @@ func (e *executor) jobs(t *traces.Trace, cells []parsedCell) (jobs []job, err er
 
 // replay does a job and hands out its results.
 func (e *executor) replay(ctx context.Context, j job) error {
-	all := plain(slices.Concat(j.cells...))
+	all := slices.Concat(j.cells...)
 	task := e.replayingTask(all)
 	defer task.End()
 	var done int64
@@ -547,7 +523,7 @@ func (e *executor) replay(ctx context.Context, j job) error {
 		return ctx.Err()
 	}
 	if err != nil {
-		return e.report(all, fmt.Errorf("%s: %w", all[0], err))
+		return e.report(all, &CellError{all[0], err})
 	}
 	elapsed := time.Since(start).Seconds()
 	e.learn(j, elapsed)
@@ -555,7 +531,7 @@ func (e *executor) replay(ctx context.Context, j job) error {
 	defer e.reporting.Unlock()
 	for k, rec := range recs {
 		for _, c := range j.cells[k] {
-			if err := e.finish(c.Cell, rec, elapsed/float64(len(all))); err != nil {
+			if err := e.finish(c, rec, elapsed/float64(len(all))); err != nil {
 				return err
 			}
 		}
@@ -580,14 +556,6 @@ func (e *executor) finish(c Cell, rec records.Record, seconds float64) error {
 		return err
 	}
 	return e.options.Finished(c, result)
-}
-
-func plain(cells []parsedCell) []Cell {
-	out := make([]Cell, len(cells))
-	for i, c := range cells {
-		out[i] = c.Cell
-	}
-	return out
 }
 
 func (e *executor) loadingTask(trace string) Task {

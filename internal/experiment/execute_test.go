@@ -14,28 +14,40 @@ import (
 	"time"
 
 	"github.com/cachesim/cachesim/internal/capacity"
+	"github.com/cachesim/cachesim/internal/memory"
 	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/sim"
+	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/workload"
 )
 
 // newCell returns a cell of a generated trace, "zipf(objects=100,requests=1000)" say, or of a file.
 func newCell(trace, policy, capacity string) Cell {
-	parts := partTexts{Cache: "exact", Policy: policy}
-	c := Cell{partTexts: parts, Label: policy, Capacity: capacity, Sizes: "as-written", Version: "test"}
+	c, err := readCell(trace, policy, capacity)
+	if err != nil {
+		panic(err)
+	}
+	return c
+}
+
+func readCell(trace, policy, capacity string) (Cell, error) {
+	c := CellText{
+		partTexts: partTexts{Cache: "exact", Policy: policy}, Label: policy, Capacity: capacity, Sizes: "as-written",
+		Version: "test",
+	}
 	if workload.IsGenerator(trace) {
 		c.Workload = workload.Workload{Name: trace, Generator: trace}
 	} else {
 		c.Workload = workload.Workload{Name: trace, Files: []string{trace}}
 	}
-	return c
+	return cellReader{}.read(c)
 }
 
 // numbered makes a plan of cells.
 func numbered(cells ...Cell) []Cell {
 	for i := range cells {
 		cells[i].Number = i
-		cells[i].Hash = cells[i].hash()
+		cells[i] = cells[i].WithHash()
 	}
 	return cells
 }
@@ -50,7 +62,7 @@ func grid(traces, policies, capacities []string) []Cell {
 			cells = append(cells, opt)
 			for _, policy := range policies {
 				c := newCell(trace, policy, capacity)
-				c.Against = []string{opt.hash()}
+				c.Against = []string{opt.WithHash().Hash}
 				cells = append(cells, c)
 			}
 		}
@@ -102,11 +114,28 @@ func TestExecuteRunsEveryCellOnce(t *testing.T) {
 		}
 		if rec.Trace != c.Workload.Name || rec.TraceGenerator != c.Workload.Generator || rec.Label != c.Label ||
 			rec.Cell != c.Hash ||
-			rec.CapacityText != c.Capacity || rec.Version != "test" || rec.Int(metric.Requests) != 20000 {
+			rec.CapacityText != c.Capacity.String() || rec.Version != "test" || rec.Int(metric.Requests) != 20000 {
 			t.Errorf("record of %s: %+v", c, rec)
 		}
 		if rec.Has(metric.NsPerRequest) || r.NsPerRequest == nil || r.Seconds <= 0 {
 			t.Errorf("times of %s: %v in the record, %v and %v s beside it", c, rec.Float(metric.NsPerRequest), r.NsPerRequest, r.Seconds)
+		}
+	}
+}
+
+func TestTextsOfCellsAreChecked(t *testing.T) {
+	text := newCell(zipfA, "lru", "10").Text()
+	for want, change := range map[string]func(*CellText){
+		"exists: ":                 func(c *CellText) { c.Policy = "lrru" },
+		`capacity "ten"`:           func(c *CellText) { c.Capacity = "ten" },
+		"want one capacity, not 2": func(c *CellText) { c.Capacity = "1,2" },
+		"as-written":               func(c *CellText) { c.Sizes = "" },
+		"exists: exact":            func(c *CellText) { c.Cache = "tree" },
+	} {
+		wrong := text
+		change(&wrong)
+		if _, err := (cellReader{}).read(wrong); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
 		}
 	}
 }
@@ -128,12 +157,7 @@ func TestExecuteStopsAtMistakes(t *testing.T) {
 		cell Cell
 		want string
 	}{
-		"policy":     {set(func(c *Cell) { c.Policy = "lrru" }), "lru at 10 on zipf"},
-		"capacity":   {set(func(c *Cell) { c.Capacity = "ten" }), "capacity"},
-		"capacities": {set(func(c *Cell) { c.Capacity = "1,2" }), "want one capacity, not 2"},
-		"sizes":      {set(func(c *Cell) { c.Sizes = "" }), "as-written"},
-		"cache":      {set(func(c *Cell) { c.Cache = "tree" }), "exists: exact"},
-		"no sizes":   {set(func(c *Cell) { c.Capacity = "1MiB" }), "has no sizes"},
+		"no sizes":   {newCell(zipfA, "lru", "1MiB"), "has no sizes"},
 		"no clock":   {newCell(file, "ttl", "10"), "has no times"},
 		"warm-up":    {set(func(c *Cell) { c.Warmup = 20000 }), "below the 20000 of the trace"},
 		"generator":  {newCell("zipf(alpha=-1)", "lru", "10"), "trace zipf(alpha=-1)"},
@@ -151,7 +175,7 @@ func TestExecuteStopsAtMistakes(t *testing.T) {
 
 func TestExecuteGoesOnWhereFailuresAreTaken(t *testing.T) {
 	cells := numbered(newCell("nowhere.csv", "lru", "10"), newCell(zipfA, "lru", "1MiB"), newCell(zipfA, "lru",
-		"10"), newCell(zipfA, "lru", "x"))
+		"10"), newCell(zipfA, "lru-k", "2MiB"))
 	var failed []string
 	results, err := execute(t, cells, Options{Failed: func(cells []Cell, err error) error {
 		for _, c := range cells {
@@ -205,6 +229,7 @@ type loads chan string
 func (l loads) Loading(trace string) Task { l <- trace; return silentTask{} }
 func (l loads) Comparing(string) Task     { return silentTask{} }
 func (l loads) Replaying([]Cell) Task     { return silentTask{} }
+func (l loads) Planned(int64)             {}
 
 func TestExecuteLoadsEachTraceOnce(t *testing.T) {
 	cells := smallGrid()
@@ -272,7 +297,7 @@ func TestCellsThatShareAReplayKeepTheirNames(t *testing.T) {
 	}
 	for _, c := range cells {
 		r := results[c.Hash]
-		if rec := r.Record; rec.CapacityText != c.Capacity || rec.Capacity != 30 || rec.Seed != c.Seed || rec.Cell != c.Hash {
+		if rec := r.Record; rec.CapacityText != c.Capacity.String() || rec.Capacity != 30 || rec.Seed != c.Seed || rec.Cell != c.Hash {
 			t.Errorf("record of %s: %+v", c, rec)
 		}
 	}
@@ -310,6 +335,70 @@ func TestCellsThatShareAReplayShareItsTime(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Replays that do not fit into memory together run one after another, with the same results; one that does not fit alone
+// is an error.
+func TestReplaysThatDoNotFitTogetherRunOneAfterAnother(t *testing.T) {
+	const trace = "zipf(requests=100000,objects=50000)"
+	cells := numbered(newCell(trace, "lirs", "10"), newCell(trace, "lirs", "1000"), newCell(trace, "lirs", "10000"))
+	want, err := execute(t, cells, Options{Jobs: 8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var notes []string
+	options := Options{Jobs: 8, Memory: memory.Fixed(66<<20, 60<<20), Note: func(text string) {
+		if !strings.Contains(text, "zipf") {
+			notes = append(notes, text)
+		}
+	}}
+	got, err := execute(t, cells, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range cells {
+		if err := sameResult(c, want[c.Hash], got[c.Hash]); err != nil {
+			t.Errorf("%s: %v", c, err)
+		}
+	}
+	if len(notes) != 1 || !strings.HasPrefix(notes[0], "fewer replays run at a time") {
+		t.Errorf("notes %q", notes)
+	}
+	options.Memory = memory.Fixed(66<<20, 65<<20)
+	_, err = execute(t, cells, options)
+	if !errors.As(err, new(*memory.Error)) || !strings.Contains(err.Error(), "the replay of lirs") {
+		t.Errorf("a replay that does not fit alone: %v", err)
+	}
+}
+
+// A trace that is in memory already is not loaded, and the records are the same.
+func TestExecuteTakesATraceThatIsThere(t *testing.T) {
+	cells := smallGrid()[:5]
+	want, err := execute(t, cells, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	trace, err := cells[0].Workload.Load(t.Context(), nil, traces.LoadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	loaded := make(loads, len(cells))
+	asked := 0
+	got, err := execute(t, cells, Options{Progress: loaded, Trace: func(workload.Workload) *traces.Trace {
+		asked++
+		return trace
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(loaded) != 0 || asked != 1 {
+		t.Errorf("%d traces were loaded, and one was asked for %d times", len(loaded), asked)
+	}
+	for _, c := range cells {
+		if err := sameResult(c, want[c.Hash], got[c.Hash]); err != nil {
+			t.Errorf("%s: %v", c, err)
+		}
+	}
 }
 
 // A warm-up belongs to a cell, not to its trace.
@@ -357,12 +446,8 @@ func TestTheSlowestStartFirst(t *testing.T) {
 	var jobs []job
 	for _, c := range []string{"lru 1", "lru 2", "fifo 1", "fifo 2", "arc 1", "lru 3"} {
 		policy, size, _ := strings.Cut(c, " ")
-		p, err := newCell(zipfA, policy, size).parse()
-		if err != nil {
-			t.Fatal(err)
-		}
-		parts := sim.Parts{Policy: p.replay.Policy}
-		jobs = append(jobs, job{replayed: []sim.Cell{{Parts: parts, Capacity: capacity.Capacity{Text: size}}}})
+		c := newCell(zipfA, policy, size)
+		jobs = append(jobs, job{replayed: []sim.Cell{{Parts: c.Parts.Parts, Capacity: capacity.Capacity{Text: size}}}})
 	}
 	g := &group{queues: inQueues(jobs)}
 	var order []string

@@ -1,7 +1,7 @@
 package experiment
 
 import (
-	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -34,18 +34,27 @@ type CellOptions struct {
 //
 // Cells may have the same hash (a policy under two labels); one result serves them all.
 func (f *File) Cells(options CellOptions) ([]Cell, error) {
-	e := expansion{file: f, options: options}
-	if err := e.expand(); err != nil {
+	d, err := f.design(options)
+	if err != nil {
 		return nil, err
 	}
-	cells, err := Filter(e.cells, f.Only)
+	cells, err := d.Cells()
 	if err != nil {
+		return nil, f.misfit(err)
+	}
+	if cells, err = Filter(cells, f.Only); err != nil {
 		return nil, fmt.Errorf("%s: %w", f.describe(), err)
 	}
-	for i := range cells {
-		cells[i].Number = i
+	return numberCells(cells), nil
+}
+
+// misfit says which policy of the file it is that does not fit.
+func (f *File) misfit(err error) error {
+	var m *Misfit
+	if errors.As(err, &m) {
+		return f.errorAt(fmt.Errorf("capacity %s: %w", m.Capacity, m.Err), "policies", m.entrant.index)
 	}
-	return cells, nil
+	return err
 }
 
 // Extent is how much an experiment is.
@@ -56,59 +65,50 @@ type Extent struct {
 
 // Extent counts the cells of the experiment, before Only leaves out some, and refuses the same as Cells. It makes none
 // of them, which would take most of the time.
-func (f *File) Extent() (Extent, error) {
-	e := expansion{file: f, counting: true}
-	err := e.expand()
-	return e.extent, err
+func (f *File) Extent() (extent Extent, err error) {
+	d, err := f.design(CellOptions{})
+	if err != nil {
+		return extent, err
+	}
+	for _, in := range d.Inputs {
+		extent.Workloads = append(extent.Workloads, in.Workload)
+	}
+	extent.Cells, err = d.count()
+	return extent, f.misfit(err)
 }
 
-// expand goes through the experiment.
-func (e *expansion) expand() error {
-	e.fitted, e.asked, e.hashes = map[fitKey]fit{}, map[task]bool{}, map[reference]string{}
-	for i := range e.file.Policies {
-		more, err := e.file.variants(i)
+// design reads all texts of the experiment.
+func (f *File) design(options CellOptions) (*Design, error) {
+	d := &Design{Sizes: f.mode(), Warmup: f.Warmup, NoOptimum: f.Optimum != nil && !*f.Optimum, Version: options.Version}
+	for i := range f.Policies {
+		more, err := f.entrants(i)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		e.policies = append(e.policies, more...)
+		d.Entrants = append(d.Entrants, more...)
 	}
-	if err := e.combine(); err != nil {
-		return err
+	setups, err := f.setups()
+	if err != nil {
+		return nil, err
 	}
-	for i := range e.file.Traces {
-		if err := e.addTrace(i); err != nil {
-			return err
+	for _, s := range setups {
+		d.Setups = append(d.Setups, s.Setup)
+	}
+	for i := range f.Traces {
+		more, err := f.inputs(i, setups, options)
+		if err != nil {
+			return nil, err
 		}
+		d.Inputs = append(d.Inputs, more...)
 	}
-	return nil
-}
-
-// Dim returns the cell's place on a dimension, as that of its record.
-func (c *Cell) Dim(name string) (records.Value, bool) {
-	rec := c.names()
-	return rec.Dim(name)
-}
-
-// names returns a record with the cell's places alone.
-func (c *Cell) names() records.Record {
-	return records.Record{Trace: c.Workload.Name, Label: c.Label, CapacityText: c.Capacity, Seed: c.Seed, Axes: c.Axes}
+	return d, nil
 }
 
 // setting is one place on one axis.
 type setting struct{ name, value string }
 
-// variant is a policy at one place on its axes, with one predictor if it asks any.
-type variant struct {
-	index     int // in File.Policies
-	label     string
-	spec      policies.Spec
-	full      string // spec with every parameter
-	predictor partVariant
-	axesText  string
-}
-
-// variants returns a policy at every place on its axes, with each of its predictors.
-func (f *File) variants(index int) (all []variant, err error) {
+// entrants returns a policy at every place on its axes, with each of its predictors.
+func (f *File) entrants(index int) (all []Entrant, err error) {
 	p := f.Policies[index]
 	predictors, err := f.predictorsOf(index)
 	if err != nil {
@@ -121,7 +121,11 @@ func (f *File) variants(index int) (all []variant, err error) {
 		}
 		for _, predictor := range predictors {
 			both := append(f.qualify("policy", slices.Clone(axes)), predictor.axes...)
-			all = append(all, variant{index, p.Label(), spec, spec.Full(), predictor, formatAxes(both)})
+			e := Entrant{Label: p.Label(), Spec: spec, Axes: formatAxes(both), index: index}
+			if predictor.part != nil {
+				e.Asked = []sim.Part{predictor.part}
+			}
+			all = append(all, e)
 		}
 	}
 	return all, nil
@@ -278,123 +282,75 @@ func (f *File) capacitiesOf(index int) ([]capacity.Spec, error) {
 	return specs, nil
 }
 
-// expansion collects the cells of an experiment.
-type expansion struct {
-	file     *File
-	options  CellOptions
-	policies []variant
-	setups   []setup
-	fitted   map[fitKey]fit // what has been found out about a policy once holds for all traces and capacities
-	cells    []Cell
-	counting bool // there are no cells, only the extent
-	extent   Extent
-	// Of one capacity, here to be used again.
-	asked  map[task]bool
-	hashes map[reference]string
+// fileSetup is a setup with the name of its cache.
+type fileSetup struct {
+	Setup
+	cache string
 }
 
-// fitKey is what decides whether a policy fits the rest of a cell, and what it is held against.
-type fitKey struct {
-	parts partTexts
-	bytes bool
-}
-
-// fit says whether a policy fits the rest of a cell, whether it makes random choices there, and what it is held
-// against.
-type fit struct {
-	err     error
-	random  bool
-	against []reference
-}
-
-// reference is what a policy is held against.
-type reference struct {
-	parts partTexts
-	label string
-}
-
-// setup is what all policies of an experiment work in: a cache, and what stands beside it, a model say.
-type setup struct {
-	cache string // its label
-	parts partTexts
-	axes  []setting
-}
-
-// combine puts every part of each kind together with those of the others, the last kind first.
-func (e *expansion) combine() error {
-	e.setups = []setup{{parts: partTexts{Cache: cache.ExactSpec().Full()}}}
+// setups puts every part of each kind together with those of the others, the last kind first.
+func (f *File) setups() ([]fileSetup, error) {
+	setups := []fileSetup{{Setup: Setup{Parts: sim.Parts{Cache: cache.ExactSpec()}}}}
 	for _, kind := range setupKinds() {
-		parts, err := e.file.partVariants(kind)
+		parts, err := f.partVariants(kind)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		var more []setup
-		for _, s := range e.setups {
+		var more []fileSetup
+		for _, s := range setups {
 			for _, p := range parts {
 				more = append(more, s.with(kind, p))
 			}
 		}
-		e.setups = more
+		setups = more
 	}
-	return nil
+	return setups, nil
 }
 
 // with returns the setup with a part of a kind.
-func (s setup) with(kind partKind, p partVariant) setup {
-	if p.full == "" {
+func (s fileSetup) with(kind partKind, p partVariant) fileSetup {
+	if p.part == nil {
 		return s
 	}
-	*kind.text(&s.parts) = p.full
-	s.axes = slices.Concat(s.axes, p.axes)
+	p.part.Into(&s.Parts)
+	s.Axes = joinAxes(s.Axes, formatAxes(p.axes))
 	if kind.Kind == sim.CacheKind {
 		s.cache = p.label
 	}
 	return s
 }
 
-// addTrace adds the cells of a trace at every place on its axes.
-func (e *expansion) addTrace(index int) error {
-	t := e.file.Traces[index]
-	capacities, err := e.file.capacitiesOf(index)
+// inputs returns the workloads of a trace at every place on its axes.
+func (f *File) inputs(index int, setups []fileSetup, options CellOptions) (all []Input, err error) {
+	t := f.Traces[index]
+	capacities, err := f.capacitiesOf(index)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	checksum := ""
-	if e.options.Checksum != nil && t.Generate == "" {
-		if checksum, err = e.options.Checksum(workload.Workload{Files: t.paths(), Embeddings: t.Embeddings}); err != nil {
-			return e.file.errorAt(err, "traces", index)
+	if options.Checksum != nil && t.Generate == "" {
+		if checksum, err = options.Checksum(workload.Workload{Files: t.paths(), Embeddings: t.Embeddings}); err != nil {
+			return nil, f.errorAt(err, "traces", index)
+		}
+	}
+	serving := []int{}
+	for i, s := range setups {
+		if t.isServedBy(s.cache) {
+			serving = append(serving, i)
 		}
 	}
 	for axes := range places(t.With) {
-		for _, seeds := range e.workloadSeeds(t, axes) {
+		for _, seeds := range f.workloadSeeds(t, axes) {
 			w, err := t.workload(axes, seeds[0])
 			if err != nil {
-				return e.file.errorAt(fmt.Errorf("trace %s: %w", t.Name, err), "traces", index)
+				return nil, f.errorAt(fmt.Errorf("trace %s: %w", t.Name, err), "traces", index)
 			}
 			w.Checksum = checksum
-			e.extent.Workloads = append(e.extent.Workloads, w)
-			for _, setup := range e.setups {
-				if !t.isServedBy(setup.cache) {
-					continue
-				}
-				all := slices.Concat(e.file.qualify("trace", slices.Clone(axes)), setup.axes)
-				base := Cell{
-					partTexts: setup.parts,
-					Workload:  w,
-					Sizes:     e.file.mode().String(),
-					Warmup:    e.file.Warmup,
-					Axes:      formatAxes(all),
-					Version:   e.options.Version,
-				}
-				for _, capacity := range capacities {
-					if err := e.addCapacity(base, capacity, seeds); err != nil {
-						return err
-					}
-				}
-			}
+			all = append(all, Input{Workload: w, Setups: serving, Capacities: capacities, Seeds: seeds,
+				Axes: formatAxes(f.qualify("trace", slices.Clone(axes)))})
 		}
 	}
-	return nil
+	return all, nil
 }
 
 // isServedBy reports whether the trace is replayed in the caches of that name.
@@ -403,126 +359,14 @@ func (t Trace) isServedBy(cache string) bool {
 }
 
 // workloadSeeds returns the seeds of the experiment in groups that share a workload.
-func (e *expansion) workloadSeeds(t Trace, axes []setting) (groups [][]uint64) {
+func (f *File) workloadSeeds(t Trace, axes []setting) (groups [][]uint64) {
 	if !t.dependsOnSeed(axes) {
-		return [][]uint64{e.file.seeds()}
+		return [][]uint64{f.seeds()}
 	}
-	for _, seed := range e.file.seeds() {
+	for _, seed := range f.seeds() {
 		groups = append(groups, []uint64{seed})
 	}
 	return groups
-}
-
-// addCapacity adds the cells of all policies at one capacity of a workload, and then those that they are held against.
-func (e *expansion) addCapacity(base Cell, capacity capacity.Spec, seeds []uint64) error {
-	base.Capacity = capacity.String()
-	bytes := capacity.CountsBytes(e.file.mode())
-	clear(e.asked)
-	clear(e.hashes)
-	var references []Cell
-	for _, v := range e.policies {
-		fit := e.fit(base, v, bytes)
-		if fit.err != nil {
-			return e.file.errorAt(fmt.Errorf("capacity %s: %w", capacity, fit.err), "policies", v.index)
-		}
-		var against []string
-		for _, r := range fit.against {
-			if _, ok := e.hashes[r]; !ok {
-				references = append(references, e.named(r.cell(base, seeds[0])))
-				e.hashes[r] = references[len(references)-1].Hash
-			}
-			if !e.counting {
-				against = append(against, e.hashes[r])
-			}
-		}
-		for _, seed := range seeds {
-			c := v.cell(base, seed)
-			c.Against = slices.Clone(against)
-			e.add(c)
-			if !fit.random {
-				break
-			}
-		}
-	}
-	for _, c := range references {
-		if !e.asked[c.task()] {
-			e.add(c)
-		}
-	}
-	return nil
-}
-
-// add adds a cell, or counts it.
-func (e *expansion) add(c Cell) {
-	e.asked[c.task()] = true
-	e.extent.Cells++
-	if !e.counting {
-		e.cells = append(e.cells, e.named(c))
-	}
-}
-
-// named gives the cell its hash. One that is only counted needs none.
-func (e *expansion) named(c Cell) Cell {
-	if e.counting || c.Hash != "" {
-		return c
-	}
-	return c.WithHash()
-}
-
-// task is what tells the cells of one workload and capacity apart.
-type task struct {
-	parts partTexts
-	seed  uint64
-}
-
-func (c *Cell) task() task { return task{c.partTexts, c.Seed} }
-
-// cell returns the cell of a policy in the rest of a cell.
-func (v *variant) cell(base Cell, seed uint64) Cell {
-	base.Policy, base.Predictor, base.Label, base.Seed = v.full, v.predictor.full, v.label, seed
-	if v.axesText != "" {
-		base.Axes = strings.Trim(base.Axes+","+v.axesText, ",")
-	}
-	return base
-}
-
-// fit finds out about a policy in the rest of a cell.
-func (e *expansion) fit(base Cell, v variant, bytes bool) fit {
-	parts := base.partTexts
-	parts.Policy, parts.Predictor = v.full, v.predictor.full
-	key := fitKey{parts, bytes}
-	found, ok := e.fitted[key]
-	if !ok {
-		found = e.findFit(parts, v, bytes)
-		e.fitted[key] = found
-	}
-	return found
-}
-
-func (e *expansion) findFit(texts partTexts, v variant, bytes bool) (f fit) {
-	parts, err := texts.parse()
-	if err != nil {
-		return fit{err: err}
-	}
-	replay := sim.Cell{Parts: parts, Capacity: capacity.Capacity{Bytes: bytes}}
-	if err := cmp.Or(sim.CheckUnits(v.spec.Entry, bytes), sim.CheckParts(replay)); err != nil {
-		return fit{err: err}
-	}
-	f.random = replay.Random()
-	if e.file.Optimum != nil && !*e.file.Optimum {
-		return f
-	}
-	for _, r := range sim.References(replay) {
-		f.against = append(f.against, reference{textsOf(&r.Parts), r.Policy.Entry.Name})
-	}
-	return f
-}
-
-// cell returns the cell of a reference beside others.
-func (r reference) cell(base Cell, seed uint64) Cell {
-	base.partTexts = r.parts
-	base.Label, base.Seed, base.Auxiliary = r.label, seed, true
-	return base
 }
 
 // paths returns the files of the trace; none for a generator.

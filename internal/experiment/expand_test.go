@@ -206,11 +206,11 @@ func TestHashTellsWhatMatters(t *testing.T) {
 	}
 	moved := plain
 	moved.Workload.Files = []string{"elsewhere/a.csv"}
-	if moved.hash() != plain.Hash {
+	if moved.WithHash().Hash != plain.Hash {
 		t.Error("another hash where the file lies elsewhere")
 	}
 	moved.Version = "2"
-	if moved.hash() == plain.Hash {
+	if moved.WithHash().Hash == plain.Hash {
 		t.Error("same hash for another version")
 	}
 }

@@ -61,9 +61,7 @@ func Collect(cells []Cell, finished *Finished) (*Collection, error) {
 			c.Records = append(c.Records, o.rec)
 		}
 	}
-	for _, same := range ByPoint(c.Records) {
-		MarkBest(c.Records, same)
-	}
+	MarkAllBest(c.Records)
 	return c, nil
 }
 
@@ -103,6 +101,40 @@ type outcome struct {
 	rec records.Record
 }
 
+// Results are what cells gave that have ended, by their hashes.
+type Results map[string]Result
+
+// Keep is an Options.Finished that keeps results.
+func (r Results) Keep(c Cell, result Result) error {
+	r[c.Hash] = result
+	return nil
+}
+
+// Records returns the records, with their times, of those cells that have ended, in the order of the cells, each held
+// against those of its optima that have. They are of no plan, so that they do not name their cells.
+func (r Results) Records(cells []Cell) (recs []records.Record, err error) {
+	for _, c := range cells {
+		result, ended := r[c.Hash]
+		if !ended || c.Auxiliary {
+			continue
+		}
+		rec, err := result.RecordOf(c)
+		if err != nil {
+			return nil, err
+		}
+		for _, hash := range c.Against {
+			if optimum, ended := r[hash]; ended {
+				sim.HoldAgainst(&rec, optimum.Record)
+			}
+		}
+		rec.Cell = ""
+		setTime(&rec, metric.NsPerRequest, result.NsPerRequest)
+		setTime(&rec, predict.NsMetric, result.PredictionNsPerRequest)
+		recs = append(recs, rec)
+	}
+	return recs, nil
+}
+
 // holdAgainstOptima compares each record with those of the optimum cells of its own.
 func holdAgainstOptima(all []outcome) error {
 	byHash := map[string]records.Record{}
@@ -137,7 +169,7 @@ func writeTimings(w io.Writer, timings []Timing) error {
 	for _, t := range timings {
 		c := t.Cell
 		out.Write([]string{
-			c.Hash, c.traceName(), c.labelOrPolicy(), c.Capacity, strconv.FormatUint(c.Seed,
+			c.Hash, c.traceName(), c.labelOrPolicy(), c.Capacity.String(), strconv.FormatUint(c.Seed,
 				10), c.Axes, strconv.FormatBool(c.Auxiliary),
 			nanoseconds(t.NsPerRequest), nanoseconds(t.PredictionNsPerRequest), strconv.FormatFloat(t.Seconds, 'f', 6, 64),
 		})

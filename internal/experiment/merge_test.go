@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/records"
 )
@@ -64,9 +65,9 @@ func TestSizedRecordsLieBetweenBounds(t *testing.T) {
 	feasible, bound, lru := newCell(trace, "belady-size", "5%"), newCell(trace, "pfoo-l", "5%"), newCell(trace, "lru",
 		"5%")
 	for _, c := range []*Cell{&feasible, &bound, &lru} {
-		c.Sizes = "bytes"
+		c.Sizes = capacity.Bytes
 	}
-	lru.Against = []string{feasible.hash(), bound.hash()}
+	lru.Against = []string{feasible.WithHash().Hash, bound.WithHash().Hash}
 	rec := collectAll(t, numbered(feasible, lru, bound))[1]
 	if rec.Optimum != "belady-size" || !rec.Has(metric.LowerBoundMisses) || rec.Float(metric.CompetitiveRatio) > rec.Float(metric.CompetitiveRatioMax) {
 		t.Errorf("record %+v", rec)

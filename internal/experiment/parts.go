@@ -77,7 +77,7 @@ func setupKinds() []partKind {
 // partVariant is a part at one place on its axes.
 type partVariant struct {
 	label string
-	full  string // with every parameter; "" where there is no part of its kind
+	part  sim.Part // nil where there is no part of its kind
 	axes  []setting
 }
 
@@ -97,7 +97,7 @@ func (f *File) partVariants(kind partKind) (all []partVariant, err error) {
 			if len(parts) > 1 {
 				axes = append([]setting{{kind.Name, p.Label()}}, axes...)
 			}
-			all = append(all, partVariant{p.Label(), part.Full(), axes})
+			all = append(all, partVariant{p.Label(), part, axes})
 		}
 	}
 	return all, nil

@@ -49,7 +49,8 @@ func TestTraceChoosesItsCaches(t *testing.T) {
 func TestPredictorIsPartOfTheHash(t *testing.T) {
 	hashes := map[string]string{}
 	for _, c := range mustExpand(t, mustParse(t, partsText)) {
-		key := c.Policy + c.Predictor + c.Cache + c.Model + string(rune('0'+c.Seed))
+		texts := c.Parts.texts
+		key := texts.Policy + texts.Predictor + texts.Cache + texts.Model + string(rune('0'+c.Seed))
 		if other, ok := hashes[c.Hash]; ok && other != key {
 			t.Errorf("%s and %s have one hash", other, key)
 		}
@@ -72,8 +73,8 @@ func TestSetChangesPredictors(t *testing.T) {
 		t.Fatal(err)
 	}
 	cells := mustExpand(t, f)
-	if got := cells[1]; got.Predictor != "none" || got.Axes != "" {
-		t.Errorf("got predictor %q, axes %q", got.Predictor, got.Axes)
+	if got := cells[1]; got.Parts.texts.Predictor != "none" || got.Axes != "" {
+		t.Errorf("got predictor %q, axes %q", got.Parts.texts.Predictor, got.Axes)
 	}
 }
 

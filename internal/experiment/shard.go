@@ -43,7 +43,11 @@ func WritePlan(dir string, cells []Cell, experiment []byte) error {
 // planLines returns the lines of the cells.
 func planLines(cells []Cell) []byte {
 	var lines bytes.Buffer
-	if err := jsonlines.Write(&lines, cells); err != nil {
+	texts := make([]CellText, len(cells))
+	for i, c := range cells {
+		texts[i] = c.Text()
+	}
+	if err := jsonlines.Write(&lines, texts); err != nil {
 		panic(err) // texts and numbers alone
 	}
 	return lines.Bytes()
@@ -89,16 +93,21 @@ func (e *noPlanError) Error() string {
 
 // decodePlan reads the lines of a plan.
 func decodePlan(text []byte) (cells []Cell, end planEnd, err error) {
+	reader := cellReader{}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
 	lines := bytes.Count(text, []byte("\n"))
 	for n := range lines - 1 {
-		var c Cell
-		if err := decoder.Decode(&c); err != nil {
+		var t CellText
+		if err := decoder.Decode(&t); err != nil {
 			return nil, end, fmt.Errorf("cell %d: %w", n, err)
 		}
-		if c.Number != n || c.Hash != c.hash() {
+		if t.Number != n || t.Hash != t.hash() {
 			return nil, end, fmt.Errorf("cell %d: is not the one that was planned", n)
+		}
+		c, err := reader.read(t)
+		if err != nil {
+			return nil, end, fmt.Errorf("cell %d: %w", n, err)
 		}
 		cells = append(cells, c)
 	}

@@ -28,8 +28,8 @@ type Store struct {
 
 // storedResult is the content of a file, which is sealed with a digest.
 type storedResult struct {
-	Plan string `json:"plan"` // digest of the plan for which the cell was run
-	Cell Cell   `json:"cell"`
+	Plan string   `json:"plan"` // digest of the plan for which the cell was run
+	Cell CellText `json:"cell"`
 	Result
 }
 
@@ -187,7 +187,7 @@ func fieldsOf(c Cell, r Result) (map[string]json.RawMessage, error) {
 // Put keeps the result of a cell. Where another program has finished the cell meanwhile, one of them is kept if they
 // are the same; otherwise both are, and the error is a DifferentError.
 func (s *Store) Put(c Cell, r Result) error {
-	text, err := json.Marshal(storedResult{s.plan, c, r})
+	text, err := json.Marshal(storedResult{s.plan, c.Text(), r})
 	if err != nil {
 		return fmt.Errorf("%s: %w", c, err)
 	}

@@ -86,7 +86,7 @@ func TestChangedAxisLeavesOnlyTheNewCells(t *testing.T) {
 	}
 	var missing []string
 	for _, c := range finished.Missing(more) {
-		missing = append(missing, c.Policy+"@"+c.Capacity)
+		missing = append(missing, c.Parts.PolicyText()+"@"+c.Capacity.String())
 	}
 	if got, want := strings.Join(missing, " "), "arc@5 opt@20 lru@20 arc@20"; got != want {
 		t.Errorf("missing %s, want %s", got, want)

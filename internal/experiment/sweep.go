@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"syscall"
 
@@ -119,7 +118,7 @@ func (s *Sweep) Check(version string) error {
 	cells, err := s.File.Cells(CellOptions{Version: version, Checksum: func(w workload.Workload) (string, error) {
 		return checksums[strings.Join(w.Paths(), "\n")], nil
 	}})
-	if err == nil && !reflect.DeepEqual(cells, s.Cells) {
+	if err == nil && PlanDigest(cells) != PlanDigest(s.Cells) {
 		file := filepath.Join(s.Dir, sweepFileName)
 		err = fmt.Errorf("%s, with %d cells, is not the plan of %s, which has %d; write it again with cachesim sweep plan "+
 			"%s -o %s",

@@ -3,6 +3,7 @@ package policies
 import "github.com/cachesim/cachesim/internal/policies/dense"
 
 var lruEntry = Entry{
+	OnePass: true,
 	Name:    "lru",
 	Memory:  Memory{PerObject: 12, PerSlot: 0},
 	Summary: "evicts the object that was requested longest ago",

@@ -46,10 +46,12 @@ type Entry struct {
 	// ReuseDistances says that the policy is LRU and wants its counts at many capacities read off one pass over reuse
 	// distances.
 	ReuseDistances bool
-	Random         bool // makes random choices, so that its counts depend on the seed
-	Holds          bool // New makes a Holder where Config.Holds is set
-	Predicts       bool // asks a predictor when objects come back: Config.Predictor
-	Relates        bool // makes use of how objects relate: Config.Relations
+	// OnePass says that the policy is LRU: its counts may be read off such a pass where a cell permits it.
+	OnePass  bool
+	Random   bool // makes random choices, so that its counts depend on the seed
+	Holds    bool // New makes a Holder where Config.Holds is set
+	Predicts bool // asks a predictor when objects come back: Config.Predictor
+	Relates  bool // makes use of how objects relate: Config.Relations
 	// SimilarFrom returns the least similarity that the policy asks for in a cache with these values of Relations.HitFrom
 	// and Relations.Tau. Only with Relates.
 	SimilarFrom func(v Values, hitFrom, tau float64) float64

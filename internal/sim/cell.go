@@ -19,6 +19,9 @@ type Cell struct {
 	Capacity capacity.Capacity
 	Seed     uint64        // of all random choices
 	Series   series.Window // of what is kept over the time of the replay; the zero Window: nothing
+	// OnePass lets the policy, if it is LRU, share one pass over reuse distances with other capacities: its counts are the
+	// same, and its time is that of the pass.
+	OnePass bool
 }
 
 // Key names a cell among those of one trace: cells with the same key have the same outcome. Where the policy makes no
@@ -37,21 +40,6 @@ func (c Cell) Key() string {
 		key += fmt.Sprintf("|%d", c.Seed)
 	}
 	return key
-}
-
-// WithoutRepetitions returns cells, each once, without those that are among others.
-func WithoutRepetitions(cells, others []Cell) (once []Cell) {
-	seen := map[string]bool{}
-	for _, c := range others {
-		seen[c.Key()] = true
-	}
-	for _, c := range cells {
-		if !seen[c.Key()] {
-			once = append(once, c)
-		}
-		seen[c.Key()] = true
-	}
-	return once
 }
 
 // References returns the cells that c is held against: the offline optimum under the same rules at the same capacity

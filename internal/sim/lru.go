@@ -9,11 +9,8 @@ import (
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/oracle"
-	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/traces"
 )
-
-func isLRU(s policies.Spec) bool { return s.Entry.Name == "lru" }
 
 // byPass groups LRU cells that one pass over reuse distances can serve, those of one unit and seed in ascending order;
 // the others are to be replayed.

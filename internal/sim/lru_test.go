@@ -24,11 +24,10 @@ func TestLRUInOnePassEqualsReplay(t *testing.T) {
 			for _, c := range []int64{500, 1, 7, 21, 60, 100, 180, 2000} {
 				capacities = append(capacities, capacity.Capacity{Amount: c, Bytes: bytes, Simulated: c})
 			}
-			options := RunOptions{Capacities: capacities, Warmup: int(seed) * 100}
-			options.Policies = []policies.Spec{mustSpec("lru")}
+			options := RunOptions{Policies: specs(t, "lru"), Capacities: capacities, Warmup: int(seed) * 100}
 			want := mustRun(t, tr, options)
-			options.Policies, options.LRUCapacities = []policies.Spec{mustSpec("opt")}, capacities
-			got := slices.DeleteFunc(mustRun(t, tr, options), func(r records.Record) bool { return r.Policy != "lru" })
+			options.OnePass = true
+			got := mustRun(t, tr, options)
 			if len(got) != len(want) {
 				t.Fatalf("%d records, want %d", len(got), len(want))
 			}
@@ -49,13 +48,16 @@ func TestLRUInOnePassIsOneJob(t *testing.T) {
 	for c := int64(1); c <= 50; c++ {
 		capacities = append(capacities, capacity.Capacity{Amount: c, Simulated: c})
 	}
-	var planned int64
-	options := RunOptions{LRUCapacities: capacities, Planned: func(n int64) { planned = n }}
-	if got := len(mustRun(t, tr, options)); got != 50 {
-		t.Errorf("%d records, want 50", got)
+	options := RunOptions{Policies: specs(t, "lru,fifo"), Capacities: capacities, OnePass: true}
+	cells := slices.Concat(options.cells()...)
+	jobs := NewReplayer(tr, ReplayerOptions{}).Jobs(cells)
+	if len(jobs) != 51 || len(jobs[0]) != 50 {
+		t.Errorf("%d jobs, the first of %d cells; want one pass for 50 capacities of lru, and 50 replays of fifo",
+			len(jobs), len(jobs[0]))
 	}
-	if planned != 1000 {
-		t.Errorf("%d requests for 50 capacities, want one pass of 1000", planned)
+	options.OnePass = false
+	if jobs := NewReplayer(tr, ReplayerOptions{}).Jobs(slices.Concat(options.cells()...)); len(jobs) != 100 {
+		t.Errorf("%d jobs where no pass is shared, want 100", len(jobs))
 	}
 }
 

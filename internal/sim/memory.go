@@ -2,7 +2,6 @@ package sim
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/cachesim/cachesim/internal/memory"
 )
@@ -52,49 +51,10 @@ func (r *Replayer) slots(c Cell) int64 {
 // sharedNeed estimates the memory of what replays share, before it is made.
 func (r *Replayer) sharedNeed() int64 { return NextUseBytes * int64(len(r.trace.Objects)) }
 
-// AtATime returns how many of the jobs fit into so many bytes at a time, whichever those are: at most wanted. It is an
-// error if one does not fit alone.
-func (r *Replayer) AtATime(jobs [][]Cell, wanted int, budget *memory.Budget) (int, error) {
-	if budget == nil || len(jobs) == 0 {
-		return wanted, nil
-	}
-	needs := make([]int64, len(jobs))
-	largest := 0
-	for i, job := range jobs {
-		needs[i] = r.Need(job)
-		if needs[i] > needs[largest] {
-			largest = i
-		}
-	}
-	if err := r.Fits(jobs[largest], budget); err != nil {
-		return 0, err
-	}
-	left := budget.Left() - r.sharedNeed()
-	slices.Sort(needs)
-	slices.Reverse(needs)
-	fit := 0
-	for _, need := range needs[:min(wanted, len(needs))] {
-		if left -= need; left < 0 {
-			break
-		}
-		fit++
-	}
-	if fit == len(needs) {
-		return wanted, nil // they all fit
-	}
-	return fit, nil
-}
-
 // Fits refuses a job that does not fit into what is left of a budget. What replays share must not be made yet.
 func (r *Replayer) Fits(job []Cell, budget *memory.Budget) error {
 	c := job[0]
 	return budget.Need(r.Need(job)+r.sharedNeed(), fmt.Sprintf("the replay of %s at %s on %s", c.Policy,
 		c.Capacity.Text, r.trace.Name),
 		"--sample", "--limit", "a smaller capacity")
-}
-
-// fewerAtATime is the note that not as many replays run at a time as were asked for.
-func fewerAtATime(fit, wanted int, budget *memory.Budget) string {
-	return fmt.Sprintf("%d at a time instead of %d, as more replays do not fit into %s of memory (--memory)", fit,
-		wanted, memory.Bytes(budget.Total()))
 }

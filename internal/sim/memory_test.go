@@ -1,15 +1,11 @@
 package sim
 
 import (
-	"errors"
 	"runtime"
-	"strings"
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/capacity"
-	"github.com/cachesim/cachesim/internal/memory"
-	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -83,36 +79,6 @@ func liveHeap() int64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
-}
-
-func TestReplaysThatDoNotFitTogetherRunOneAfterAnother(t *testing.T) {
-	trace := generated(t, "zipf(requests=100000,objects=50000)")
-	capacities := []capacity.Capacity{capacity.Of(10, false), capacity.Of(1000, false), capacity.Of(10000, false)}
-	options := RunOptions{Policies: []policies.Spec{mustSpec("lirs")}, Capacities: capacities, Jobs: 8}
-	want, err := Run(t.Context(), trace, options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var notes []string
-	options.Note = func(text string) { notes = append(notes, text) }
-	options.Memory = memory.Fixed(100<<20, 97<<20)
-	got, err := Run(t.Context(), trace, options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range want {
-		if got[i].Int(metric.Hits) != want[i].Int(metric.Hits) {
-			t.Errorf("%d hits, want %d", got[i].Int(metric.Hits), want[i].Int(metric.Hits))
-		}
-	}
-	if len(notes) != 1 || !strings.HasPrefix(notes[0], "1 at a time instead of 8") {
-		t.Errorf("notes %q", notes)
-	}
-	options.Memory = memory.Fixed(100<<20, 99<<20)
-	_, err = Run(t.Context(), trace, options)
-	if !errors.As(err, new(*memory.Error)) || !strings.Contains(err.Error(), "the replay of lirs") {
-		t.Errorf("a replay that does not fit alone: %v", err)
-	}
 }
 
 // A predictor that follows a formula needs no room for the rows that others learn from.

@@ -101,47 +101,6 @@ func newKind[E params.Named](name string, names func() []string, parse func(stri
 // Of returns the part of the kind that is among parts, nil where there is none.
 func (k *Kind) Of(p *Parts) Part { return k.of(p) }
 
-// Combine puts policies together with parts of the other kinds, each with each: one group for each choice of parts that
-// all policies work with, and in it the policies, each with every choice of the parts that it asks. A kind without parts
-// is left out, or the exact cache.
-func Combine(specs []policies.Spec, lists map[*Kind][]Part) (groups [][]Parts) {
-	setups := []Parts{{Cache: cache.ExactSpec()}}
-	for _, kind := range Kinds {
-		if kind.AskedBy == nil {
-			setups = withEach(setups, lists[kind])
-		}
-	}
-	for _, setup := range setups {
-		var group []Parts
-		for _, spec := range specs {
-			setup.Policy = spec
-			choices := []Parts{setup}
-			for _, kind := range Kinds {
-				if kind.AskedBy != nil && kind.AskedBy(spec.Entry) {
-					choices = withEach(choices, lists[kind])
-				}
-			}
-			group = append(group, choices...)
-		}
-		groups = append(groups, group)
-	}
-	return groups
-}
-
-// withEach returns each of all with each of the parts of one kind; without parts it stays as it is.
-func withEach(all []Parts, parts []Part) (more []Parts) {
-	if len(parts) == 0 {
-		return all
-	}
-	for _, p := range all {
-		for _, part := range parts {
-			part.Into(&p)
-			more = append(more, p)
-		}
-	}
-	return more
-}
-
 // PartsOf reads the parts that a record names.
 func PartsOf(rec *records.Record) (p Parts, err error) {
 	if p.Policy, err = policies.ParseSpec(rec.Policy + "(" + rec.Params + ")"); err != nil {

@@ -128,7 +128,8 @@ func (r *Replayer) Requests(c capacity.Capacity) int { return len(r.view(c).trac
 func (r *Replayer) Jobs(cells []Cell) (jobs [][]Cell) {
 	var stack []Cell
 	for _, c := range cells {
-		if c.Policy.Entry.ReuseDistances && !c.Series.Asked() && cache.IsExact(c.Cache) && c.Model == nil {
+		inPass := c.Policy.Entry.ReuseDistances || c.OnePass && c.Policy.Entry.OnePass
+		if inPass && !c.Series.Asked() && cache.IsExact(c.Cache) && c.Model == nil {
 			stack = append(stack, c)
 		}
 	}

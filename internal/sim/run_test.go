@@ -5,8 +5,6 @@ import (
 	"errors"
 	"math"
 	"reflect"
-	"slices"
-	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -42,24 +40,6 @@ func specs(t *testing.T, list string) []policies.Spec {
 		t.Fatal(err)
 	}
 	return s
-}
-
-// parts reads lists of parts, "cache=sets(ways=4)" and "predictor=oracle" say.
-func parts(t *testing.T, lists ...string) map[*Kind][]Part {
-	t.Helper()
-	all := map[*Kind][]Part{}
-	for _, list := range lists {
-		name, text, _ := strings.Cut(list, "=")
-		at := slices.IndexFunc(Kinds, func(k *Kind) bool { return k.Name == name })
-		if at < 0 || text == "" {
-			t.Fatalf("%s: want KIND=LIST", list)
-		}
-		var err error
-		if all[Kinds[at]], err = Kinds[at].ParseList(text); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return all
 }
 
 func objects(n ...int64) (c []capacity.Capacity) {

@@ -127,13 +127,13 @@ func takeNewTraces(ctx context.Context, all []planned, dirs []string) (changed [
 
 // replayed is what the replays gave, by the hashes of the cells.
 type replayed struct {
-	results  map[string]experiment.Result
+	results  experiment.Results
 	problems map[string]error
 }
 
 // replay replays all cells and their optima, each once.
 func replay(ctx context.Context, all []planned, options Options) (*replayed, error) {
-	done := &replayed{map[string]experiment.Result{}, map[string]error{}}
+	done := &replayed{experiment.Results{}, map[string]error{}}
 	var cells []experiment.Cell
 	for _, p := range all {
 		if p.problem == nil {
@@ -147,10 +147,7 @@ func replay(ctx context.Context, all []planned, options Options) (*replayed, err
 	}
 	return done, experiment.Execute(ctx, cells, experiment.Options{
 		Jobs: options.Jobs, Memory: options.Memory, Dirs: options.Dirs, Progress: progress, Note: options.Note,
-		Finished: func(c experiment.Cell, result experiment.Result) error {
-			done.results[c.Hash] = result
-			return nil
-		},
+		Finished: done.results.Keep,
 		Failed: func(failed []experiment.Cell, err error) error {
 			for _, c := range failed {
 				done.problems[c.Hash] = err

@@ -43,8 +43,7 @@ func newPlanned(rec records.Record, w workload.Workload, version string) planned
 	p := planned{was: rec, cell: experiment.Cell{
 		Workload: w,
 		Label:    rec.Label,
-		Capacity: capacityText(&rec),
-		Sizes:    capacity.UnitSize.String(),
+		Sizes:    capacity.UnitSize,
 		Seed:     rec.Seed,
 		Warmup:   int(rec.Warmup),
 		Axes:     rec.Axes,
@@ -52,20 +51,23 @@ func newPlanned(rec records.Record, w workload.Workload, version string) planned
 	}}
 	bytes := rec.CapacityUnit == records.Bytes
 	if bytes {
-		p.cell.Sizes = capacity.Bytes.String()
+		p.cell.Sizes = capacity.Bytes
 	}
 	parts, err := sim.PartsOf(&rec)
+	if err == nil {
+		p.cell.Capacity, err = capacity.Parse(capacityText(&rec))
+	}
 	if err != nil {
 		p.problem = err
 		return p
 	}
-	p.cell = p.cell.With(parts)
+	p.cell.Parts = experiment.NewParts(parts)
 	if !slices.ContainsFunc(comparisons, func(m metric.Metric) bool { return rec.Has(m) }) {
 		return p // it was held against nothing
 	}
 	for _, r := range sim.References(sim.Cell{Parts: parts, Capacity: capacity.Capacity{Bytes: bytes}}) {
-		c := p.cell.With(r.Parts)
-		c.Label, c.Auxiliary = r.Policy.String(), true
+		c := p.cell
+		c.Parts, c.Label, c.Auxiliary = experiment.NewParts(r.Parts), r.Policy.String(), true
 		p.against = append(p.against, c)
 	}
 	return p
@@ -83,33 +85,35 @@ func capacityText(rec *records.Record) string {
 	return strconv.FormatInt(rec.Capacity, 10)
 }
 
-// name names the cells.
+// name names the cells, if there are any.
 func (p *planned) name() {
+	if p.problem != nil {
+		return
+	}
 	p.cell = p.cell.WithHash()
 	for i := range p.against {
 		p.against[i] = p.against[i].WithHash()
 	}
 }
 
-// manyCapacities is from how many capacities of lru on, as of a curve, one pass over reuse distances replaces their
+// manyCapacities is from how many capacities of LRU on, as of a curve, one pass over reuse distances replaces their
 // replays.
 const manyCapacities = 16
 
-// usePasses replays lru at many capacities as lru-stack, whose counts are the same.
+// usePasses lets LRU at many capacities share a pass.
 func usePasses(all []planned) {
-	place := func(p planned) string {
-		p.cell.Capacity = ""
-		return p.cell.WithHash().Hash
-	}
-	capacities := map[string]int{}
-	for _, p := range all {
-		if p.was.Policy == "lru" {
-			capacities[place(p)]++
+	sharing := map[string][]int{}
+	for i, p := range all {
+		if p.problem == nil && p.cell.Parts.Policy.Entry.OnePass {
+			c := p.cell
+			c.Capacity = capacity.Spec{}
+			place := c.WithHash().Hash
+			sharing[place] = append(sharing[place], i)
 		}
 	}
-	for i, p := range all {
-		if p.was.Policy == "lru" && capacities[place(p)] >= manyCapacities {
-			all[i].cell.Policy = "lru-stack"
+	for _, same := range sharing {
+		for _, i := range same {
+			all[i].cell.OnePass = len(same) >= manyCapacities
 		}
 	}
 }

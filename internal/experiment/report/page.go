@@ -298,11 +298,11 @@ func policiesTable(cells []experiment.Cell) table {
 		if !ok {
 			at = len(t.Rows)
 			row[c.Label] = at
-			t.Rows = append(t.Rows, []string{c.Label, c.Policy})
+			t.Rows = append(t.Rows, []string{c.Label, c.Parts.PolicyText()})
 			continue
 		}
-		if !slices.Contains(strings.Split(t.Rows[at][1], "; "), c.Policy) {
-			t.Rows[at][1] += "; " + c.Policy
+		if !slices.Contains(strings.Split(t.Rows[at][1], "; "), c.Parts.PolicyText()) {
+			t.Rows[at][1] += "; " + c.Parts.PolicyText()
 		}
 	}
 	return t

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	size "github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/claims"
 	"github.com/cachesim/cachesim/internal/metric"
@@ -16,6 +17,15 @@ import (
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/workload"
 )
+
+// amount reads a capacity.
+func amount(text string) size.Spec {
+	spec, err := size.Parse(text)
+	if err != nil {
+		panic(err)
+	}
+	return spec
+}
 
 // sample is an experiment of two policies at two capacities with a claim of each verdict. One record is not there.
 func sample() Input {
@@ -41,17 +51,18 @@ func sample() Input {
 		},
 		Version: "1.2.3", Command: "cachesim sweep sample",
 	}
-	for i, capacity := range []string{"10%", "20%"} {
+	for i, text := range []string{"10%", "20%"} {
+		spec := amount(text)
 		for j, label := range []string{"lru", "arc"} {
 			cell := experiment.Cell{
-				Number: len(in.Cells), Hash: label + capacity, Label: label, Capacity: capacity,
+				Number: len(in.Cells), Hash: label + text, Label: label, Capacity: spec,
 				Workload: workload.Workload{Name: "demo", Files: []string{"demo.zst"}, Checksum: "sha256:abcdef"},
 			}
 			parts, err := sim.PartsOf(&records.Record{Policy: label, Cache: "exact"})
 			if err != nil {
 				panic(err)
 			}
-			cell = cell.With(parts)
+			cell.Parts = experiment.NewParts(parts)
 			in.Cells = append(in.Cells, cell)
 			if label == "arc" && i == 1 {
 				continue
@@ -67,7 +78,7 @@ func sample() Input {
 					100 * (i + 1),
 				),
 				CapacityUnit:  records.Objects,
-				CapacityText:  capacity,
+				CapacityText:  text,
 				CapacityShare: new(0.1 * float64(i+1)),
 				Values: metric.ValuesOf(map[string]float64{"requests": 4000, "hits": float64(hits),
 					"misses": float64(4000 - hits), "hit_ratio": float64(hits) / 4000}),

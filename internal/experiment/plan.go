@@ -1,0 +1,368 @@
+package experiment
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/capacity"
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/sim"
+	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/workload"
+)
+
+// Design is an experiment in memory: values that are put together, each with each. Experiment files and the flags of
+// commands become one, and from there on it is the same which it was.
+type Design struct {
+	Inputs   []Input
+	Setups   []Setup
+	Entrants []Entrant
+	Sizes    capacity.Mode
+	Warmup   int // requests
+	// NoOptimum leaves out the offline optimum under the same rules, which otherwise stands at every point.
+	NoOptimum bool
+	Version   string // of the program
+}
+
+// Input is what is requested, and where it is replayed.
+type Input struct {
+	Workload   workload.Workload
+	Setups     []int // those of Design.Setups that serve it; nil: all
+	Capacities []capacity.Spec
+	Seeds      []uint64
+	Axes       string
+}
+
+// Setup is what all policies work in: a cache, and what stands beside it, a model say.
+type Setup struct {
+	Parts sim.Parts // without a policy, and without what policies ask
+	Axes  string
+}
+
+// Entrant is a policy with what it asks, one predictor say.
+type Entrant struct {
+	Label string
+	Spec  policies.Spec
+	Asked []sim.Part
+	Axes  string
+	// OnePass is that of cells.
+	OnePass bool
+	// Beside says that it is held against the optima that are there for others, and brings none.
+	Beside bool
+
+	index int // in File.Policies
+}
+
+// Setups puts parts of the kinds that every policy works with together, each with each; without lists there is one, the
+// exact cache.
+func Setups(lists map[*sim.Kind][]sim.Part) []Setup {
+	setups := []Setup{{Parts: sim.Parts{Cache: cache.ExactSpec()}}}
+	for _, kind := range setupKinds() {
+		if len(lists[kind.Kind]) == 0 {
+			continue
+		}
+		var more []Setup
+		for _, s := range setups {
+			for _, part := range lists[kind.Kind] {
+				part.Into(&s.Parts)
+				more = append(more, s)
+			}
+		}
+		setups = more
+	}
+	return setups
+}
+
+// Entrants returns the policies, each with every choice of the parts that it asks.
+func Entrants(specs []policies.Spec, lists map[*sim.Kind][]sim.Part) (entrants []Entrant) {
+	for _, spec := range specs {
+		choices := [][]sim.Part{nil}
+		for _, kind := range sim.Kinds {
+			if kind.AskedBy == nil || !kind.AskedBy(spec.Entry) || len(lists[kind]) == 0 {
+				continue
+			}
+			var more [][]sim.Part
+			for _, choice := range choices {
+				for _, part := range lists[kind] {
+					more = append(more, append(slices.Clone(choice), part))
+				}
+			}
+			choices = more
+		}
+		for _, asked := range choices {
+			entrants = append(entrants, Entrant{Label: spec.String(), Spec: spec, Asked: asked})
+		}
+	}
+	return entrants
+}
+
+// parts returns what is replayed of an entrant in a setup.
+func (e *Entrant) parts(s *Setup) sim.Parts {
+	p := s.Parts
+	p.Policy = e.Spec
+	for _, part := range e.Asked {
+		part.Into(&p)
+	}
+	return p
+}
+
+// Needs returns what the cells need of their traces; bytes says that a capacity counts bytes.
+func (d *Design) Needs(bytes bool) traces.Needs {
+	var all []sim.Parts
+	for s := range d.Setups {
+		for e := range d.Entrants {
+			all = append(all, d.Entrants[e].parts(&d.Setups[s]))
+		}
+	}
+	return sim.Needs(all, bytes)
+}
+
+// Rows returns how many cells there are without those that others are held against, where no policy makes random
+// choices or there is one seed.
+func (d *Design) Rows() (rows int) {
+	for _, in := range d.Inputs {
+		setups := len(in.Setups)
+		if in.Setups == nil {
+			setups = len(d.Setups)
+		}
+		rows += setups * len(in.Capacities) * len(d.Entrants)
+	}
+	return rows
+}
+
+// Misfit says that the parts of a cell do not fit together.
+type Misfit struct {
+	Capacity capacity.Spec
+	Err      error
+	entrant  *Entrant
+}
+
+func (m *Misfit) Error() string { return m.Err.Error() }
+func (m *Misfit) Unwrap() error { return m.Err }
+
+// Cells returns the cells of the design, numbered: input by input, and for each setup by setup, capacity by capacity,
+// policy by policy and seed by seed, with the optima that these are held against, as far as they are not among them,
+// behind the policies of their capacity. The error is a Misfit.
+//
+// Cells may have the same hash (a policy under two labels); one result serves them all.
+func (d *Design) Cells() ([]Cell, error) {
+	p := newPlanner(d)
+	if err := p.plan(); err != nil {
+		return nil, err
+	}
+	return numberCells(p.cells), nil
+}
+
+// count is the number of Cells, which are not made.
+func (d *Design) count() (int, error) {
+	p := newPlanner(d)
+	p.counting = true
+	err := p.plan()
+	return p.counted, err
+}
+
+// numberCells numbers cells from 0.
+func numberCells(cells []Cell) []Cell {
+	for i := range cells {
+		cells[i].Number = i
+	}
+	return cells
+}
+
+// planner makes the cells of a design.
+type planner struct {
+	*Design
+	fitted     map[fitKey]*fit // what has been found out about parts once holds for all inputs and capacities
+	references map[partTexts]reference
+	cells      []Cell
+	counting   bool // there are no cells, only their number
+	counted    int
+	// Of one capacity, here to be used again.
+	asked  map[task]string      // hashes
+	hashes map[reference]string // of the optima
+}
+
+func newPlanner(d *Design) *planner {
+	return &planner{Design: d, fitted: map[fitKey]*fit{}, references: map[partTexts]reference{}, asked: map[task]string{},
+		hashes: map[reference]string{}}
+}
+
+// fitKey is what decides whether parts fit together: the places of setup and entrant, and what capacities count.
+type fitKey struct {
+	setup, entrant int
+	bytes          bool
+}
+
+// fit is a policy in a setup: whether it fits there, whether it makes random choices, and what it is held against.
+type fit struct {
+	err     error
+	parts   *Parts
+	random  bool
+	against []reference
+}
+
+// reference is what a policy is held against.
+type reference struct {
+	parts *Parts
+	label string
+}
+
+// task is what tells the cells of one input and capacity apart.
+type task struct {
+	parts partTexts
+	seed  uint64
+}
+
+func (p *planner) plan() error {
+	for i := range p.Inputs {
+		in := &p.Inputs[i]
+		for s := range p.Setups {
+			if in.Setups != nil && !slices.Contains(in.Setups, s) {
+				continue
+			}
+			for _, c := range in.Capacities {
+				if err := p.add(in, s, c); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// add adds the cells of all policies at one capacity, and then those that they are held against.
+func (p *planner) add(in *Input, setup int, c capacity.Spec) error {
+	base := Cell{Workload: in.Workload, Capacity: c, Sizes: p.Sizes, Warmup: p.Warmup, Version: p.Version}
+	base.Axes = joinAxes(in.Axes, p.Setups[setup].Axes)
+	bytes := c.CountsBytes(p.Sizes)
+	clear(p.asked)
+	clear(p.hashes)
+	var optima []Cell
+	var beside []besideOthers
+	for i := range p.Entrants {
+		e := &p.Entrants[i]
+		f := p.fit(setup, i, bytes)
+		if f.err != nil {
+			return &Misfit{c, f.err, e}
+		}
+		against := f.against
+		if e.Beside {
+			against = nil
+			beside = append(beside, besideOthers{len(p.cells), f})
+		}
+		var hashes []string
+		for _, r := range against {
+			if _, ok := p.hashes[r]; !ok {
+				optima = append(optima, p.named(r.cell(base, in.Seeds[0])))
+				p.hashes[r] = optima[len(optima)-1].Hash
+			}
+			if !p.counting {
+				hashes = append(hashes, p.hashes[r])
+			}
+		}
+		for _, seed := range in.Seeds {
+			cell := base
+			cell.Parts, cell.Label, cell.Seed, cell.OnePass = f.parts, e.Label, seed, e.OnePass
+			if !p.counting {
+				cell.Axes, cell.Against = joinAxes(base.Axes, e.Axes), slices.Clone(hashes)
+			}
+			p.addCell(cell)
+			if !f.random {
+				break
+			}
+		}
+	}
+	for _, cell := range optima {
+		if _, ok := p.asked[cell.task()]; !ok {
+			p.addCell(cell)
+		}
+	}
+	for _, b := range beside {
+		p.holdBeside(&p.cells[b.at], b.fit)
+	}
+	return nil
+}
+
+// besideOthers is a cell, by its place, that is held against the optima of others.
+type besideOthers struct {
+	at  int
+	fit *fit
+}
+
+// holdBeside holds a cell against the optima that are there.
+func (p *planner) holdBeside(c *Cell, f *fit) {
+	for _, r := range f.against {
+		if hash, ok := p.asked[r.cell(*c, c.Seed).task()]; ok {
+			c.Against = append(c.Against, hash)
+		}
+	}
+}
+
+// addCell adds a cell, or counts it.
+func (p *planner) addCell(c Cell) {
+	c = p.named(c)
+	p.asked[c.task()] = c.Hash
+	p.counted++
+	if !p.counting {
+		p.cells = append(p.cells, c)
+	}
+}
+
+// named gives the cell its hash. One that is only counted needs none.
+func (p *planner) named(c Cell) Cell {
+	if p.counting || c.Hash != "" {
+		return c
+	}
+	return c.WithHash()
+}
+
+func (c Cell) task() task { return task{c.Parts.texts, c.Seed} }
+
+// fit finds out about a policy in a setup.
+func (p *planner) fit(setup, entrant int, bytes bool) *fit {
+	key := fitKey{setup, entrant, bytes}
+	found, ok := p.fitted[key]
+	if !ok {
+		found = p.findFit(p.Entrants[entrant].parts(&p.Setups[setup]), bytes)
+		p.fitted[key] = found
+	}
+	return found
+}
+
+func (p *planner) findFit(parts sim.Parts, bytes bool) *fit {
+	replay := sim.Cell{Parts: parts, Capacity: capacity.Capacity{Bytes: bytes}}
+	if err := cmp.Or(sim.CheckUnits(parts.Policy.Entry, bytes), sim.CheckParts(replay)); err != nil {
+		return &fit{err: err}
+	}
+	f := &fit{parts: NewParts(parts), random: replay.Random()}
+	if p.NoOptimum {
+		return f
+	}
+	for _, r := range sim.References(replay) {
+		f.against = append(f.against, p.reference(r))
+	}
+	return f
+}
+
+// reference returns what is held against; the same for the same parts.
+func (p *planner) reference(c sim.Cell) reference {
+	texts := textsOf(&c.Parts)
+	r, ok := p.references[texts]
+	if !ok {
+		r = reference{&Parts{c.Parts, texts}, c.Policy.Entry.Name}
+		p.references[texts] = r
+	}
+	return r
+}
+
+// cell returns the cell of a reference beside others.
+func (r reference) cell(base Cell, seed uint64) Cell {
+	base.Parts, base.Label, base.Seed, base.Auxiliary = r.parts, r.label, seed, true
+	base.Hash, base.Against, base.OnePass = "", nil, false
+	return base
+}
+
+// joinAxes writes the axes of both.
+func joinAxes(a, b string) string { return strings.Trim(a+","+b, ",") }
