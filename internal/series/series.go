@@ -16,8 +16,8 @@ type Row struct {
 	Cell string `json:"cell" parquet:"cell,dict"` // that of the record which the row belongs to
 	// Time is the end of the window: requests served since the start of the replay, or seconds of the clock since the
 	// first request where windows are spans of time.
-	Time  float64 `json:"time" parquet:"time"`
-	Name  string  `json:"name" parquet:"name,dict"`   // of the metric
+	Time float64 `json:"time" parquet:"time"`
+	Name string  `json:"name" parquet:"name,dict"` // of the metric
 	// which of several: a tenant, a stream, a file; "" where there is one
 	Label string  `json:"label" parquet:"label,dict"`
 	Value float64 `json:"value" parquet:"value"`

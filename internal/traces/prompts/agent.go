@@ -25,7 +25,7 @@ var Agent = source.Format{
 			Name:    "arrivals",
 			Default: "poisson",
 			Choices: []string{"poisson", "even", "none"},
-			Doc:     "when the sessions start, in the order of the files: at random with exponential gaps, at equal gaps, or " +
+			Doc: "when the sessions start, in the order of the files: at random with exponential gaps, at equal gaps, or " +
 				"all at 0",
 		},
 		{Name: "rate", Default: 0.02, Min: 0.001, Max: 1e6, Doc: "sessions that start per second"},
