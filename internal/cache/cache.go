@@ -17,6 +17,16 @@ type Cache interface {
 	Serve(w Window, c *Counts)
 }
 
+// Running is implemented by caches that hold what a group of requests needs while it runs, such as the blocks of a
+// prompt. A model of time calls Begin and Finish; Serve does so on its own.
+type Running interface {
+	// Begin serves a group of the trace, counted from 0, adds what happened to n, and holds its objects until Finish.
+	// It returns how many tokens hit.
+	Begin(group int, n *Counts) (hitTokens int64)
+	// Finish lets the objects of a group go that has begun.
+	Finish(group int)
+}
+
 // Occupied is implemented by caches that know how full they are.
 type Occupied interface {
 	// Used returns how much of the capacity is taken, in its unit.

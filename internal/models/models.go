@@ -1,5 +1,6 @@
 // Package models says what time requests take: models of batches of embedding lookups and of prompts to a language
-// model. Each replays a trace through a cache on a virtual clock; the folders below it hold what a model computes.
+// model. Each has a trace served on a virtual clock; the folders below it hold what a model computes. A model knows no
+// cache: it states what it needs of one, and says when a group of requests is served.
 package models
 
 import (
@@ -9,7 +10,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/predict"
@@ -29,7 +29,7 @@ type Entry struct {
 	// none such.
 	Check func(v params.Values, t *traces.Trace) error
 	// Run replays the trace through the cache on a virtual clock. It stops early with ctx's error.
-	Run func(ctx context.Context, c Config) (cache.Counts, Latency, error)
+	Run func(ctx context.Context, c Config) (Latency, error)
 }
 
 // Signature implements params.Named.
@@ -37,17 +37,23 @@ func (e Entry) Signature() (string, []params.Param) { return e.Name, e.Params }
 
 // Config is what a model runs on.
 type Config struct {
-	Trace    *traces.Trace
-	Cache    cache.Cache
-	Warmup   int         // requests at the start that are served but not counted
-	Progress func(n int) // called with the number of requests served since the last call; may be nil
-	Params   params.Values
-	// Cost returns what the predictions of the cache's policy have cost so far.
-	Cost func() predict.Cost
-	// Served is told after each group of requests what came of all that were served so far; may be nil.
-	Served func(total cache.Counts)
+	Trace  *traces.Trace
+	Cache  any // what serves the requests; each model says what it needs of it
+	Params params.Values
+	Warmup int // requests at the start that are served but not counted
+	// Serve serves the requests of the trace from one position to another, a group of those that come together. The
+	// model calls it once for each group.
+	Serve func(from, to int) Served
+	// EndWarmup says that what is served from now on counts.
+	EndWarmup func()
 	// Timed is told at the end how long each group took, in the order in which they were served; may be nil.
 	Timed func([]Timed)
+}
+
+// Served is what came of a group of requests.
+type Served struct {
+	HitTokens int64        // of a prompt
+	Cost      predict.Cost // of the predictions meanwhile
 }
 
 // Timed is how long a group of requests took.
@@ -72,7 +78,7 @@ type Latency struct {
 type waited struct{ arrived, served, done time.Duration }
 
 // newLatency sums up how long each of all waited; work is what was done in the meantime.
-func newLatency[E any](all []E, work int64, of func(E) waited) Latency {
+func newLatency[E any](all []E, work int, of func(E) waited) Latency {
 	if len(all) == 0 {
 		return Latency{}
 	}
@@ -153,52 +159,39 @@ func ParseList(text string) ([]Spec, error) { return models.ParseList(text) }
 // Names returns the names of the models.
 func Names() []string { return models.Names() }
 
-// groupReplay serves the groups of a trace one by one, for a model that says when.
+// groupReplay has the groups of a trace served one by one, when a model says so.
 type groupReplay struct {
 	Config
-	starts []int // positions at which the groups begin
-	first  []int // per group: requests that were served before it
-	total  cache.Counts
-	warm   cache.Counts // what of total was served before the warm-up ended
-	warmed int          // groups that begin before it ended
+	starts  []int // positions at which the groups begin
+	first   []int // per group: requests that were served before it
+	served  int   // requests
+	warm    int   // those that were served before the warm-up ended
+	warmups int   // groups that begin before it ended
 }
 
 func newGroupReplay(c Config, starts []int) *groupReplay {
 	r := &groupReplay{Config: c, starts: starts, first: make([]int, len(starts))}
-	r.warmed, _ = slices.BinarySearch(starts, c.Warmup)
+	r.warmups, _ = slices.BinarySearch(starts, c.Warmup)
 	return r
 }
 
-// served is what the cache had of a group.
-type served struct {
-	cache.Window
-	misses    int64
-	hitTokens int64
-	cost      predict.Cost // of the predictions meanwhile
-}
-
-// serve has the cache serve group i.
-func (r *groupReplay) serve(i int, serve func(cache.Window, *cache.Counts)) served {
+// serve has group i served. It returns its requests and what came of them.
+func (r *groupReplay) serve(i int) ([]predict.Object, Served) {
 	from, to := r.starts[i], len(r.Trace.Objects)
 	if i+1 < len(r.starts) {
 		to = r.starts[i+1]
 	}
-	if i == r.warmed {
-		r.warm = r.total
+	if i == r.warmups {
+		r.warm = r.served
+		r.EndWarmup()
 	}
-	r.first[i] = int(r.total.Requests)
-	w := cache.WindowOf(r.Trace, from, to, false, nil)
-	before, cost := r.total, r.Cost()
-	serve(w, &r.total)
-	if r.Served != nil {
-		r.Served(r.total)
-	}
-	if r.Progress != nil {
-		r.Progress(to - from)
-	}
-	now := r.total.Minus(before)
-	return served{w, now.Misses(), now.HitTokens, r.Cost().Minus(cost)}
+	r.first[i] = r.served
+	r.served += to - from
+	return r.Trace.Objects[from:to], r.Serve(from, to)
 }
+
+// counted returns how many requests were served after the warm-up.
+func (r *groupReplay) counted() int { return r.served - r.warm }
 
 // tell hands over how long each group took, where somebody wants to know.
 func tell[E any](r *groupReplay, all []E, of func(E) waited) {
@@ -213,6 +206,3 @@ func tell[E any](r *groupReplay, all []E, of func(E) waited) {
 	slices.SortStableFunc(timed, func(a, b Timed) int { return cmp.Compare(a.First, b.First) })
 	r.Timed(timed)
 }
-
-// counts returns what was served after the warm-up.
-func (r *groupReplay) counts() cache.Counts { return r.total.Minus(r.warm) }

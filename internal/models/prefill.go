@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/models/prefill"
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -85,31 +84,29 @@ func checkPrefill(v params.Values, t *traces.Trace) error {
 	return nil
 }
 
-// promptCache is a cache that serves prompts and holds their blocks while they run.
+// promptCache is a cache that holds the blocks of prompts while they run.
 type promptCache interface {
-	// Begin serves a prompt, counted from 0, and holds its blocks.
-	Begin(prompt int, n *cache.Counts) (hitTokens int64)
-	// Finish lets the blocks of a prompt go that has begun.
+	// Finish lets the blocks of a prompt go that has been served.
 	Finish(prompt int)
 }
 
-func runPrefill(ctx context.Context, c Config) (cache.Counts, Latency, error) {
-	served, ok := c.Cache.(promptCache)
+func runPrefill(ctx context.Context, c Config) (Latency, error) {
+	holding, ok := c.Cache.(promptCache)
 	if !ok {
-		return cache.Counts{}, Latency{}, fmt.Errorf("model prefill: a cache of type %T does not lock prompts", c.Cache)
+		return Latency{}, fmt.Errorf("model prefill: a cache of type %T does not lock prompts", c.Cache)
 	}
-	replay := &prefillReplay{newGroupReplay(c, c.Trace.Groups), served}
+	replay := &prefillReplay{newGroupReplay(c, c.Trace.Groups), holding}
 	p := prompts.Of(c.Trace.Kind)
 	prompts := prefill.Prompts{Tokens: p.InputTokens, Outputs: outputs(p,
 		c.Params.Int("output")), Sessions: p.Sessions, Arrivals: p.Arrivals}
 	all, err := prefill.Run(ctx, prompts, replay, prefillConfig(c.Params))
 	if err != nil {
-		return cache.Counts{}, Latency{}, fmt.Errorf("model prefill: %w", err)
+		return Latency{}, fmt.Errorf("model prefill: %w", err)
 	}
 	times := func(s prefill.Served) waited { return waited{s.Arrived, s.FirstToken, s.Done} }
 	tell(replay.groupReplay, all, times)
-	counted := all[replay.warmed:]
-	return replay.counts(), newLatency(counted, int64(len(counted)), times), nil
+	counted := all[replay.warmups:]
+	return newLatency(counted, len(counted), times), nil
 }
 
 // outputs returns the output tokens of each prompt.
@@ -160,13 +157,11 @@ func prefillConfig(v params.Values) prefill.Config {
 // prefillReplay is a cache as package prefill sees it.
 type prefillReplay struct {
 	*groupReplay
-	cache promptCache
+	promptCache
 }
 
 func (r *prefillReplay) Begin(i int) prefill.Hit {
-	s := r.serve(i, func(_ cache.Window, n *cache.Counts) { r.cache.Begin(i, n) })
-	return prefill.Hit{Tokens: int(s.hitTokens), Calls: s.cost.Calls, Predictions: s.cost.Predictions,
-		Trained: s.cost.Training.Work}
+	_, s := r.serve(i)
+	return prefill.Hit{Tokens: int(s.HitTokens), Calls: s.Cost.Calls, Predictions: s.Cost.Predictions,
+		Trained: s.Cost.Training.Work}
 }
-
-func (r *prefillReplay) Finish(i int) { r.cache.Finish(i) }

@@ -5,10 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/models/sls"
 	"github.com/cachesim/cachesim/internal/params"
-	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/predict"
 )
 
@@ -50,27 +48,26 @@ var slsEntry = Entry{
 
 // batchCache is a cache that serves the requests of a batch together.
 type batchCache interface {
-	cache.Cache
 	// BatchStarts returns the positions at which the batches begin.
 	BatchStarts() []int
 	// Watch returns a function that tells what the last batch missed, each object once. It is called before the first
 	// request.
-	Watch() (missed func() []policies.Object)
+	Watch() (missed func() []predict.Object)
 	// UseClock has clock say when predictions are known that the policy makes in the background. It returns false where
 	// the policy waits for its predictions or makes none, and an error that names the parameter of the policy that says
 	// already when they are known. It is called before the first request.
 	UseClock(clock predict.Worker) (background bool, err error)
 }
 
-func runSLS(ctx context.Context, c Config) (cache.Counts, Latency, error) {
-	served, ok := c.Cache.(batchCache)
+func runSLS(ctx context.Context, c Config) (Latency, error) {
+	batches, ok := c.Cache.(batchCache)
 	if !ok {
-		return cache.Counts{}, Latency{}, fmt.Errorf("model sls: a cache of type %T does not serve batches", c.Cache)
+		return Latency{}, fmt.Errorf("model sls: a cache of type %T does not serve batches", c.Cache)
 	}
-	replay := &slsReplay{groupReplay: newGroupReplay(c, served.BatchStarts()), cache: served, missed: served.Watch()}
+	replay := &slsReplay{groupReplay: newGroupReplay(c, batches.BatchStarts()), missed: batches.Watch()}
 	var err error
-	if replay.background, err = served.UseClock(&replay.clock); err != nil {
-		return cache.Counts{}, Latency{}, fmt.Errorf("%w: the model sls says how long predictions take; leave it out, and "+
+	if replay.background, err = batches.UseClock(&replay.clock); err != nil {
+		return Latency{}, fmt.Errorf("%w: the model sls says how long predictions take; leave it out, and "+
 			"write --model 'sls(predict_ns=80)'", err)
 	}
 	v := c.Params
@@ -88,14 +85,13 @@ func runSLS(ctx context.Context, c Config) (cache.Counts, Latency, error) {
 		Rate:        v.Float("rate"),
 		Seed:        uint64(v.Int("seed")),
 	}
-	batches, err := sls.Run(ctx, len(replay.starts), replay, config)
+	served, err := sls.Run(ctx, len(replay.starts), replay, config)
 	if err != nil {
-		return cache.Counts{}, Latency{}, fmt.Errorf("model sls: %w", err)
+		return Latency{}, fmt.Errorf("model sls: %w", err)
 	}
-	counts := replay.counts()
 	times := func(b sls.Served) waited { return waited{b.Arrived, b.Done, b.Done} }
-	tell(replay.groupReplay, batches, times)
-	return counts, newLatency(batches[replay.warmed:], counts.Requests, times), nil
+	tell(replay.groupReplay, served, times)
+	return newLatency(served[replay.warmups:], replay.counted(), times), nil
 }
 
 func microseconds(us float64) time.Duration { return time.Duration(us * float64(time.Microsecond)) }
@@ -103,8 +99,7 @@ func microseconds(us float64) time.Duration { return time.Duration(us * float64(
 // slsReplay is a cache as package sls sees it.
 type slsReplay struct {
 	*groupReplay
-	cache      batchCache
-	missed     func() []policies.Object
+	missed     func() []predict.Object
 	clock      clock
 	background bool // the policy predicts there; otherwise it waits for its predictions
 }
@@ -115,11 +110,11 @@ type clock struct{ *sls.Worker }
 func (r *slsReplay) Worker(w *sls.Worker) { r.clock.Worker = w }
 
 func (r *slsReplay) Lookup(i int) sls.Batch {
-	s := r.serve(i, r.cache.Serve)
-	b := sls.Batch{Keys: s.Objects, Missing: r.missed(), Predicted: s.cost.Predictions, Trained: s.cost.Training.Work}
+	keys, s := r.serve(i)
+	b := sls.Batch{Keys: keys, Missing: r.missed(), Predicted: s.Cost.Predictions, Trained: s.Cost.Training.Work}
 	if r.background {
 		b.Predicted, b.Trained = 0, 0
-		r.clock.Train(s.cost.Training.Work)
+		r.clock.Train(s.Cost.Training.Work)
 	}
 	return b
 }

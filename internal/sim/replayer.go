@@ -229,13 +229,15 @@ func (r *Replayer) replayPart(ctx context.Context, c Cell, t *traces.Trace, warm
 	if c.Model == nil {
 		counts, err = Replay(ctx, t, served, options)
 	} else {
+		run := &modelled{trace: t, cache: served, cost: counted.Cost, progress: options.Progress, sampler: sampler}
 		config := models.Config{
-			Trace: t, Cache: served, Warmup: warmup, Progress: options.Progress, Params: c.Model.Params, Cost: counted.Cost,
+			Trace: t, Cache: served, Params: c.Model.Params, Warmup: warmup, Serve: run.serve, EndWarmup: run.endWarmup,
 		}
 		if sampler != nil {
-			config.Served, config.Timed = func(n cache.Counts) { sampler.served(int(n.Requests), n) }, sampler.latencies
+			config.Timed = sampler.latencies
 		}
-		counts, latency, err = c.Model.Entry.Run(ctx, config)
+		latency, err = c.Model.Entry.Run(ctx, config)
+		counts = run.total.Minus(run.warm)
 	}
 	out.elapsed = time.Since(start)
 	out.values = counts.Values(c.Cache.Entry, c.Capacity.Bytes)

@@ -214,14 +214,29 @@ func setsOf(tb testing.TB, t *traces.Trace, kind, policy, predictor string, capa
 	if err != nil {
 		tb.Fatal(err)
 	}
-	p, err := policies.ParseSpec(policy)
+	config := configOf(tb, t, kind, policy, predictor, capacity)
+	if spec.Entry.Check != nil {
+		if err := spec.Entry.Check(spec.Params, config.Policy.Entry); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	c, err := spec.Entry.New(config)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	if spec.Entry.Check != nil {
-		if err := spec.Entry.Check(spec.Params, p.Entry); err != nil {
-			tb.Fatal(err)
-		}
+	return c
+}
+
+// configOf is what setsOf builds a cache from.
+func configOf(tb testing.TB, t *traces.Trace, kind, policy, predictor string, capacity int) cache.Config {
+	tb.Helper()
+	spec, err := cache.Parse(kind)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	p, err := policies.ParseSpec(policy)
+	if err != nil {
+		tb.Fatal(err)
 	}
 	config := cache.Config{
 		Trace:    t,
@@ -235,11 +250,7 @@ func setsOf(tb testing.TB, t *traces.Trace, kind, policy, predictor string, capa
 	if p.Entry.Predicts {
 		config.Predictor = predictorOfTrace(tb, t, predictor)
 	}
-	c, err := spec.Entry.New(config)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return c
+	return config
 }
 
 func predictorOfTrace(tb testing.TB, t *traces.Trace, text string) predict.Predictor {
@@ -435,6 +446,60 @@ func TestOneSetOfSingleRequestsIsExact(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestSetsAreExactCaches holds every policy in several sets, with batches of one request, to exact caches of which each
+// serves the requests of one set: neither gaps between positions nor the other sets mean anything to a policy.
+func TestSetsAreExactCaches(t *testing.T) {
+	policytest.ForEach(t, false, func(t *testing.T, e policies.Entry) {
+		switch {
+		case e.Unbounded || e.Relates || e.Name == exactOnly:
+			t.Skip("the capacity is ignored, or the sets would have to know of each other or of the exact cache")
+		case e.Name == "hyperbolic" || e.Name == "lhd":
+			t.Skip("ages are requests to the whole cache")
+		}
+		for seed := range uint64(10) {
+			tr := policytest.Trace(seed, 1500, 40+int(seed)*10)
+			const ways = 8
+			c := setsOf(t, tr, "sets(ways=8,slabs=1,batch=1)", e.Name, "oracle", 5*ways).(*sets)
+			got := serveInWindows(tr, c, seed)
+			var want cache.Counts
+			for set := range c.geometry.Sets {
+				part := requestsOfSet(tr, c.geometry, set)
+				config := configOf(t, part, "exact", e.Name, "oracle", ways)
+				if e.InSets == nil {
+					config.Seed = rand.NewPCG(config.Seed, uint64(set)).Uint64()
+				}
+				exact, err := cache.ExactSpec().Entry.New(config)
+				if err != nil {
+					t.Fatal(err)
+				}
+				n := serveInWindows(part, exact, seed)
+				want.Requests, want.Hits, want.Evictions = want.Requests+n.Requests, want.Hits+n.Hits, want.Evictions+n.Evictions
+			}
+			if got != want {
+				t.Fatalf("seed %d: %+v, exact caches %+v", seed, got, want)
+			}
+		}
+	})
+}
+
+// requestsOfSet returns the requests to a set, with its objects numbered in the order of their first appearance.
+func requestsOfSet(t *traces.Trace, g *slabs.Geometry, set int) *traces.Trace {
+	part := &traces.Trace{Name: t.Name, SampleRate: 1}
+	number := map[uint32]uint32{}
+	for pos, o := range t.Objects {
+		if g.SetOf(o) != set {
+			continue
+		}
+		if _, known := number[o]; !known {
+			number[o] = uint32(len(number))
+		}
+		part.Objects = append(part.Objects, number[o])
+		part.Times = append(part.Times, t.Times[pos])
+	}
+	part.NumObjects = len(number)
+	return part
 }
 
 // TestLARUInOneSetIsExact does the same for its modes.
