@@ -12,7 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/cachesim/cachesim/internal/traces/datasets"
+	"github.com/cachesim/cachesim/internal/traces/formats"
 	"github.com/cachesim/cachesim/internal/traces/queries"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
@@ -343,19 +343,31 @@ func TestRealDialogues(t *testing.T) {
 }
 
 func FuzzSGD(f *testing.F) {
-	fuzzFormat(f, "sgd:roles=both", sgdTwoDialogues, datasets.SGD.Example, `[{"dialogue_id":"1","turns":[]}]`)
+	fuzzFormat(f, "sgd:roles=both", sgdTwoDialogues, exampleOf(f, "sgd"), `[{"dialogue_id":"1","turns":[]}]`)
 }
 
 func FuzzQQP(f *testing.F) {
-	fuzzFormat(f, "qqp:distance=3", datasets.QQP.Example, pairsOf(2, 5, 3), `[{"origin":"7","similar":"7"}]`)
+	fuzzFormat(f, "qqp:distance=3", exampleOf(f, "qqp"), pairsOf(2, 5, 3), `[{"origin":"7","similar":"7"}]`)
 }
 
 func FuzzOASST(f *testing.F) {
-	fuzzFormat(f, "oasst:roles=both", oasstTrees, oasstFlat, datasets.OASST.Example)
+	fuzzFormat(f, "oasst:roles=both", oasstTrees, oasstFlat, exampleOf(f, "oasst"))
 }
 
-func FuzzTIAGE(f *testing.F) { fuzzFormat(f, "tiage", datasets.TIAGE.Example, `{"1":[]}`) }
+func FuzzTIAGE(f *testing.F) { fuzzFormat(f, "tiage", exampleOf(f, "tiage"), `{"1":[]}`) }
 
 func FuzzCLINC(f *testing.F) {
-	fuzzFormat(f, "clinc:episode=2", datasets.CLINC.Example, `{"oos_test":[["7","oos"]],"test":[["7","x"],["8","y"]]}`)
+	fuzzFormat(f, "clinc:episode=2", exampleOf(f, "clinc"), `{"oos_test":[["7","oos"]],"test":[["7","x"],["8","y"]]}`)
+}
+
+// exampleOf returns the example that the list of formats shows.
+func exampleOf(t testing.TB, name string) string {
+	t.Helper()
+	for _, f := range formats.All() {
+		if f.Name == name {
+			return f.Example
+		}
+	}
+	t.Fatalf("no format %s", name)
+	return ""
 }

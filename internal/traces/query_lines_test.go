@@ -11,8 +11,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/cachesim/cachesim/internal/traces/datasets"
-	"github.com/cachesim/cachesim/internal/traces/prompts"
 	"github.com/cachesim/cachesim/internal/traces/queries"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
@@ -120,11 +118,11 @@ func TestQueryLinesAreDetected(t *testing.T) {
 		long:                              "queries",
 		"\"some words\"\n\"others\"\n":    "queries",
 		"\"key\"\n\"a\"\n\"b\"\n":         "plain",
-		prompts.Mooncake.Example + "\n":   "mooncake",
-		prompts.Chat.Example + "\n":       "chat",
-		prompts.Agent.Example + "\n":      "agent",
-		datasets.CLINC.Example + "\n":     "clinc",
-		datasets.OASST.Example + "\n":     "oasst",
+		exampleOf(t, "mooncake") + "\n":   "mooncake",
+		exampleOf(t, "chat") + "\n":       "chat",
+		exampleOf(t, "agent") + "\n":      "agent",
+		exampleOf(t, "clinc") + "\n":      "clinc",
+		exampleOf(t, "oasst") + "\n":      "oasst",
 		`{"t": {"id": 1, "time": 2}}`:     "",
 		"{\"id\": 1}\n{\"time\": 2}\n":    "",
 		`"some words" and others` + "\n7": "",
@@ -226,7 +224,7 @@ func FuzzQueryLines(f *testing.F) {
 	fuzzFormat(
 		f,
 		"queries",
-		queries.Lines.Example,
+		exampleOf(f, "queries"),
 		`{"time":1e-9,"id":-3,"session":null}`+"\n\n",
 		"\"a\"\n\"\\ud800\"\n",
 		`{"time":0,"id":1,"embedding":[1e38,0.1,-0]}`,

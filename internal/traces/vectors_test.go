@@ -228,6 +228,23 @@ func TestVectorsBesideATrace(t *testing.T) {
 	}
 }
 
+// TestFilteredQueries: requests of size 0 take along what is known of them as queries, and leave the others theirs.
+func TestFilteredQueries(t *testing.T) {
+	lines := []string{"key,size", "a,0", "b,5", "c,7", "d,0"}
+	loaded, err := loadWithVectors(t, strings.Join(lines, "\n"), 4, LoadOptions{Needs: Needs{Keys: true, Sizes: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, zeros := loaded.WithoutZeroSizes()
+	if zeros != 2 || !slices.Equal(got.Objects, []uint32{0, 1}) {
+		t.Fatalf("%d zeros, objects %v", zeros, got.Objects)
+	}
+	all := queries.Of(loaded.Kind)
+	if q := queries.Of(got.Kind); q.Dim != 2 || !slices.Equal(q.Vectors, all.Vectors[2:6]) {
+		t.Errorf("got %v of %d numbers, want %v", q.Vectors, q.Dim, all.Vectors[2:6])
+	}
+}
+
 func TestVectorsThatDoNotFit(t *testing.T) {
 	for name, c := range map[string]struct {
 		keys string

@@ -11,7 +11,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-var CLINC = source.Format{
+var clincFormat = source.Format{
 	Name: "clinc",
 	Summary: "queries with their intents, a JSON object of splits (CLINC150): queries in a random order, by " +
 		"popularity and in episodes of an intent if you like",

@@ -7,8 +7,12 @@ import (
 	"strconv"
 
 	"github.com/cachesim/cachesim/internal/traces/queries"
+	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
+
+// Formats are those of the data sets.
+var Formats = []source.Format{sgdFormat, oasstFormat, tiageFormat, qqpFormat, clincFormat}
 
 // dialogueQuery is a query as a file of dialogues or of questions gives it; what is not known is nil.
 type dialogueQuery struct{ text, session, topic, answer []byte }

@@ -13,7 +13,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-var OASST = source.Format{
+var oasstFormat = source.Format{
 	Name: "oasst",
 	Summary: "message trees of OpenAssistant (OASST1, OASST2) as JSON lines, nested or flat: a message is a query, " +
 		"its tree the session",

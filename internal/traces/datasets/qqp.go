@@ -12,7 +12,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-var QQP = source.Format{
+var qqpFormat = source.Format{
 	Name: "qqp",
 	Summary: "pairs of questions that mean the same, a JSON array (Quora Question Pairs as in GPTCache): questions " +
 		"and, at controlled distances, their paraphrases",

@@ -14,7 +14,7 @@ import (
 var rolesOption = params.Param{Name: "roles", Default: "user", Choices: []string{"user",
 	"both"}, Doc: "turns that are requests: those of the user, or of both sides"}
 
-var SGD = source.Format{
+var sgdFormat = source.Format{
 	Name: "sgd",
 	Summary: "task-oriented dialogues with services, a JSON array per file (Schema-Guided Dialogue): a turn is a " +
 		"query, its dialogue the session",

@@ -9,7 +9,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-var TIAGE = source.Format{
+var tiageFormat = source.Format{
 	Name: "tiage",
 	Summary: "chats with marks where the topic shifts, a JSON object per file (TIAGE): a turn is a query, its " +
 		"dialogue the session",

@@ -8,7 +8,6 @@ import (
 
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/traces/parquet"
-	"github.com/cachesim/cachesim/internal/traces/queries"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
@@ -124,17 +123,20 @@ func advice(head source.Head) string {
 	binary := source.IsBinary(head.Bytes)
 	var possible []string
 	for _, f := range formats {
-		if f.Binary == binary && !f.JSON && f.Name != queries.Text.Name && (f.Impossible == nil ||
+		if f.Binary == binary && !f.JSON && f.AnyText == "" && (f.Impossible == nil ||
 			f.Impossible(head) == "") {
 			possible = append(possible, f.Name)
 		}
 	}
 	switch {
 	case !binary:
-		return fmt.Sprintf(
-			"name one with --input-format NAME (%s); if each line is a query in words: --input-format text",
-			strings.Join(possible, ", "),
-		)
+		said := fmt.Sprintf("name one with --input-format NAME (%s)", strings.Join(possible, ", "))
+		for _, f := range formats {
+			if f.AnyText != "" {
+				said += fmt.Sprintf("; if each line is %s: --input-format %s", f.AnyText, f.Name)
+			}
+		}
+		return said
 	case len(possible) > 0:
 		return fmt.Sprintf("if it is one all the same, name it: --input-format %s", strings.Join(possible, " or "))
 	}
@@ -143,6 +145,9 @@ func advice(head source.Head) string {
 
 // foreignJSON is what foreign calls JSON.
 const foreignJSON = "JSON"
+
+// npyMagic begins a NumPy array.
+const npyMagic = "\x93NUMPY"
 
 // foreign lists signatures of files that people have at hand and that are no traces for this program.
 var foreign = []struct {
@@ -154,7 +159,7 @@ var foreign = []struct {
 	{"<", "HTML or XML", false},
 	{"%PDF", "a PDF document", false},
 	{"\x7fELF", "a program", false},
-	{queries.NpyMagic, "a NumPy array", false},
+	{npyMagic, "a NumPy array", false},
 	{"\x89HDF", "an HDF5 file", false},
 	{"SQLite format 3", "an SQLite database", false},
 	{"PK\x03\x04", "a zip archive", true},
@@ -174,7 +179,7 @@ func checkForeign(s *source.Source, head source.Head) error {
 		case f.packed:
 			return s.Errorf("looks like %s, which is not read here: unpack it, or pack it with gzip, zstd, xz, bzip2, lz4, s2 "+
 				"or tar", f.what)
-		case f.signature == queries.NpyMagic:
+		case f.signature == npyMagic:
 			return s.Errorf("looks like %s, which holds no requests: if it holds their embeddings, name it with --embeddings, "+
 				"after the trace", f.what)
 		default:

@@ -17,8 +17,32 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
+// kind is a kind of workload that is more than plain objects, with the formats of its own.
+type kind struct {
+	kind   stream.Kind
+	reads  []source.Format
+	writes []source.Writable
+}
+
+// kinds lists them.
+var kinds = []kind{
+	{prompts.Kind{}, prompts.Formats, prompts.Writables},
+	{queries.Kind{}, queries.Formats, queries.Writables},
+}
+
 // formats lists every format that can be read, in the order in which `cachesim formats` prints them.
-var formats = []source.Format{
+var formats = slices.Concat(plainFormats, ofKinds(func(k kind) []source.Format { return k.reads }), datasets.Formats)
+
+// ofKinds joins what each kind has.
+func ofKinds[T any](list func(kind) []T) (all []T) {
+	for _, k := range kinds {
+		all = append(all, list(k)...)
+	}
+	return all
+}
+
+// plainFormats are those of plain objects.
+var plainFormats = []source.Format{
 	csvFormat,
 	plainFormat,
 	arcFormat,
@@ -29,21 +53,8 @@ var formats = []source.Format{
 	cacheLibFormat,
 	oracleGeneralFormat,
 	vscsiFormat,
-	parquet.Format(kinds),
-	prompts.Mooncake,
-	prompts.Agent,
-	prompts.Chat,
-	queries.Lines,
-	queries.Text,
-	datasets.SGD,
-	datasets.OASST,
-	datasets.TIAGE,
-	datasets.QQP,
-	datasets.CLINC,
+	parquet.Format(ofKinds(func(k kind) []stream.Kind { return []stream.Kind{k.kind} })), // and of all kinds
 }
-
-// kinds lists every kind of workload that is more than plain objects.
-var kinds = []stream.Kind{prompts.Kind{}, queries.Kind{}}
 
 // All returns every format that can be read.
 func All() []source.Format { return slices.Clone(formats) }

@@ -7,14 +7,15 @@ import (
 
 	"github.com/cachesim/cachesim/internal/suggest"
 	"github.com/cachesim/cachesim/internal/traces/parquet"
-	"github.com/cachesim/cachesim/internal/traces/prompts"
-	"github.com/cachesim/cachesim/internal/traces/queries"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// writables lists them. To add one, write a recordWriter and a line here.
-var writables = []source.Writable{
+// writables lists every format that can be written.
+var writables = slices.Concat(plainWritables, ofKinds(func(k kind) []source.Writable { return k.writes }))
+
+// plainWritables are those of plain objects. To add one, write a source.RecordWriter and a line here.
+var plainWritables = []source.Writable{
 	{Name: "csv", Endings: []string{".csv"}, Create: newCSVWriter, Holds: stream.Fields{Time: true, Size: true, Op: true}},
 	{Name: "plain", Endings: []string{".txt", ".keys", ".plain"}, Create: newPlainWriter},
 	{Name: "batches", Endings: []string{".batches"}, Create: newBatchesWriter, Holds: stream.Fields{Groups: true}},
@@ -22,10 +23,6 @@ var writables = []source.Writable{
 		Holds: stream.Fields{Time: true, Size: true}, Fills: true},
 	{Name: "parquet", Endings: []string{".parquet"}, Create: parquet.NewWriter,
 		Holds: stream.Fields{Time: true, Size: true, Op: true}, Tables: true, Vectors: true},
-	prompts.WritableMooncake,
-	queries.WritableNpy,
-	queries.WritableFvecs,
-	queries.WritableLines,
 }
 
 // WritableNames returns the names of the formats that Create writes.

@@ -13,7 +13,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-var Agent = source.Format{
+var agentFormat = source.Format{
 	Name: "agent",
 	Summary: "sessions of coding agents, one JSON object per file: the requests of a session with lengths and ids of " +
 		"blocks (kv-cache-tester)",

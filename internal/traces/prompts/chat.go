@@ -14,7 +14,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-var Chat = source.Format{
+var chatFormat = source.Format{
 	Name: "chat",
 	Summary: "conversations with a language model as JSON lines with their texts, which are cut into tokens and " +
 		"blocks (LMCache agent traces)",

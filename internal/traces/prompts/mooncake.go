@@ -9,7 +9,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-var Mooncake = source.Format{
+var mooncakeFormat = source.Format{
 	Name: "mooncake",
 	Summary: "LLM prompts as JSON lines: arrival, lengths in tokens, and ids of the blocks of the prompt (Mooncake, " +
 		"FAST 2025)",

@@ -15,6 +15,12 @@ import (
 // maxTokens is the most tokens that a prompt or an output may have.
 const maxTokens = math.MaxInt32
 
+// Formats are those that hold prompts, and Writables those that can be written.
+var (
+	Formats   = []source.Format{mooncakeFormat, agentFormat, chatFormat}
+	Writables = []source.Writable{mooncakeWritable}
+)
+
 // Kind are prompts to a language model, in blocks.
 type Kind struct {
 	BlockTokens int  // tokens in a block
@@ -41,7 +47,7 @@ func (k Kind) Request() string {
 }
 
 // Format implements Kind.
-func (k Kind) Format() string { return Mooncake.Name }
+func (k Kind) Format() string { return mooncakeFormat.Name }
 
 // Lost implements Kind.
 func (k Kind) Lost() string { return "which blocks make a prompt, lengths and conversations" }

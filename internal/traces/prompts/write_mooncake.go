@@ -11,7 +11,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-var WritableMooncake = source.Writable{
+var mooncakeWritable = source.Writable{
 	Name: "mooncake", Endings: []string{".jsonl"}, Create: newMooncakeWriter, Holds: stream.Fields{Time: true, Groups: true},
 	Kind: Kind{}.Name(),
 }

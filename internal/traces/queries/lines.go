@@ -9,7 +9,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-var Lines = source.Format{
+var linesFormat = source.Format{
 	Name:    "queries",
 	Summary: "queries as JSON lines: objects with an id and a time, or texts alone",
 	Example: `{"time":0,"id":"q17","session":"s1","topic":"film","answer":"dune","text":"A film with sandworms?","embedding":[0.6,-0.8]}`,

@@ -9,6 +9,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
@@ -47,8 +48,21 @@ func (q *Columns) Slice(requests, _ stream.Span) stream.Columns {
 	return &part
 }
 
-// Only implements Columns. Queries stay behind: they have no sizes to choose by.
-func (q *Columns) Only(stream.Chosen) stream.Columns { return nil }
+// Only implements Columns.
+func (q *Columns) Only(chosen stream.Chosen) stream.Columns {
+	part := *q
+	part.Texts = stream.Pick(q.Texts, chosen.Objects)
+	part.Topics = stream.Pick(q.Topics, chosen.Objects)
+	part.Answers = stream.Pick(q.Answers, chosen.Objects)
+	part.Sessions = stream.Pick(q.Sessions, chosen.Requests)
+	if q.Dim > 0 {
+		part.Vectors = make([]float32, 0, q.Dim*len(chosen.Objects))
+		for _, object := range chosen.Objects {
+			part.Vectors = append(part.Vectors, q.Vectors[int(object)*q.Dim:][:q.Dim]...)
+		}
+	}
+	return &part
+}
 
 // Torn implements Columns.
 func (q *Columns) Torn() bool { return false }
@@ -66,32 +80,26 @@ func (q *Columns) Bytes() int64 {
 // EmbeddingsInTrace says that the trace holds its embeddings.
 const EmbeddingsInTrace = "trace"
 
+// Formats are those that hold queries, and Writables those that can be written.
+var (
+	Formats   = []source.Format{linesFormat, textFormat}
+	Writables = []source.Writable{npyWritable, fvecsWritable, linesWritable}
+)
+
 // Kind are queries in words.
-type Kind struct{}
+type Kind struct{ stream.Single }
 
 // Name implements Kind.
 func (Kind) Name() string { return "queries" }
 
-// Request implements Kind.
-func (Kind) Request() string { return "" }
-
 // Format implements Kind.
-func (Kind) Format() string { return Lines.Name }
+func (Kind) Format() string { return linesFormat.Name }
 
 // Lost implements Kind.
 func (Kind) Lost() string { return "all of the queries but their ids" }
 
-// Conflict implements Kind. What has no queries is read as queries of which nothing is known.
-func (Kind) Conflict(stream.Kind) string { return "" }
-
 // OftenUnrepeated implements Kind: what is asked again is often asked in other words.
 func (Kind) OftenUnrepeated() bool { return true }
-
-// Grouped implements Kind.
-func (Kind) Grouped() bool { return false }
-
-// Units implements Kind.
-func (Kind) Units(bool) (stream.Units, error) { return nil, nil }
 
 // NewColumns implements Kind.
 func (Kind) NewColumns(stream.Fields) stream.ColumnsBuilder { return &builder{} }

@@ -9,13 +9,14 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// Text is the format of lines of text.
-var Text = source.Format{
+// textFormat is the format of lines of text.
+var textFormat = source.Format{
 	Name:      "text",
 	Summary:   "queries as lines of text: the text is the id, so equal lines are the same query",
 	Example:   "How do I reset my password?",
 	Carries:   "queries: text",
 	Detection: "nothing, as any text would do: name it",
+	AnyText:   "a query in words",
 	Detect:    func(source.Head, string) source.Confidence { return source.No },
 	Open: func(src *source.Source, _ params.Values) (stream.Reader, stream.Fields, error) {
 		src.Reading.Key = "each line is a query"

@@ -68,11 +68,11 @@ func newVectorFile(in *source.File) (*VectorFile, error) {
 		return nil, err
 	}
 	v := &VectorFile{in: in, src: src}
-	head, err := src.Peek(len(NpyMagic))
+	head, err := src.Peek(len(npyMagic))
 	if err != nil && err != io.EOF {
 		return nil, err
 	}
-	if string(head) == NpyMagic {
+	if string(head) == npyMagic {
 		err = v.beginNpy()
 	} else {
 		err = v.beginFvecs(head)
@@ -191,13 +191,13 @@ func (v *VectorFile) beginFvecs(head []byte) error {
 	if length == 0 || length > MaxDim {
 		return v.src.Errorf("begins with %.8q: want embeddings as .npy, which begins with %q, or as .fvecs, which begins "+
 			"with the length of the first one, from 1 to %d, as int32",
-			head, NpyMagic, MaxDim)
+			head, npyMagic, MaxDim)
 	}
 	v.fvecs, v.width, v.dim, v.rows, v.rowBytes = true, 4, int(length), unknownRows, lengthBytes+4*int(length)
 	return nil
 }
 
-const NpyMagic = "\x93NUMPY"
+const npyMagic = "\x93NUMPY"
 
 // beginNpy reads the header of a NumPy array.
 func (v *VectorFile) beginNpy() error {
@@ -229,12 +229,12 @@ func (v *VectorFile) npyHeader() (string, error) {
 		}
 		return b, nil
 	}
-	start, err := read(len(NpyMagic) + 2)
+	start, err := read(len(npyMagic) + 2)
 	if err != nil {
 		return "", err
 	}
 	lengthBytes := 4
-	switch version := start[len(NpyMagic)]; version {
+	switch version := start[len(npyMagic)]; version {
 	case 1:
 		lengthBytes = 2
 	case 2, 3:

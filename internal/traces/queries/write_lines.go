@@ -14,7 +14,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-var WritableLines = source.Writable{
+var linesWritable = source.Writable{
 	Name: "queries", Endings: []string{".jsonl"}, Create: newQueryLineWriter, Holds: stream.Fields{Time: true},
 	Kind: Kind{}.Name(), Vectors: true,
 }

@@ -18,10 +18,10 @@ import (
 const embeddingsAlone = "all of the queries but their embeddings"
 
 var (
-	WritableNpy = source.Writable{
+	npyWritable = source.Writable{
 		Name: "npy", Endings: []string{".npy"}, Create: newNpyWriter, Vectors: true, Part: embeddingsAlone,
 	}
-	WritableFvecs = source.Writable{
+	fvecsWritable = source.Writable{
 		Name: "fvecs", Endings: []string{".fvecs"}, Create: newFvecsWriter, Vectors: true, Part: embeddingsAlone,
 	}
 )
@@ -137,7 +137,7 @@ func (n *npyWriter) Discard() { n.spool.Discard() }
 // npyHeader returns the header of version 1.0, which ends in spaces and a line break so that its length is a multiple
 // of 64.
 func npyHeader(rows int64, dim int) []byte {
-	const magic, alignment = NpyMagic + "\x01\x00", 64
+	const magic, alignment = npyMagic + "\x01\x00", 64
 	dictionary := fmt.Sprintf("{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d), }", rows, dim)
 	length := len(magic) + 2 + len(dictionary) + 1
 	dictionary += strings.Repeat(" ", (alignment-length%alignment)%alignment) + "\n"

@@ -21,6 +21,9 @@ type Format struct {
 	// named the format. nil: the reader refuses what it cannot read.
 	Impossible func(head Head) string
 	Binary     bool // its files are no text
+	// AnyText says of what, where each line is one, any text may be read as this format, which is therefore never
+	// recognised; "" otherwise.
+	AnyText string
 	// JSON says that its files begin like JSON, which all other formats refuse.
 	JSON bool
 	// Open starts reading. opts has a value for every one of Options. What it finds out itself it writes into opts, so

@@ -30,6 +30,24 @@ type Kind interface {
 	Table() *Table
 }
 
+// Single is what a kind embeds whose requests are each one on their own, and whose keys say enough.
+type Single struct{}
+
+// Request implements Kind.
+func (Single) Request() string { return "" }
+
+// Conflict implements Kind: a file of plain objects is read as requests of which no more is known.
+func (Single) Conflict(Kind) string { return "" }
+
+// OftenUnrepeated implements Kind.
+func (Single) OftenUnrepeated() bool { return false }
+
+// Grouped implements Kind.
+func (Single) Grouped() bool { return false }
+
+// Units implements Kind. It is never called.
+func (Single) Units(bool) (Units, error) { return nil, nil }
+
 // Units are groups of requests that belong together and come at the same time, such as the blocks of a prompt. Samples
 // and limits keep them whole, and so does merging by time.
 type Units interface {
@@ -119,6 +137,18 @@ func Cut[T any](column []T, part Span) []T {
 		return nil
 	}
 	return column[part.From:part.To]
+}
+
+// Pick returns the values at these places of a column that may not be there.
+func Pick[T any, N int | uint32](column []T, places []N) []T {
+	if column == nil {
+		return nil
+	}
+	picked := make([]T, len(places))
+	for i, place := range places {
+		picked[i] = column[place]
+	}
+	return picked
 }
 
 // ColumnBytes returns the bytes of a column.
