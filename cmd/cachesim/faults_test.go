@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/experiment"
+	"github.com/cachesim/cachesim/internal/experiment/sweep"
 	"github.com/cachesim/cachesim/internal/faults"
 	"github.com/cachesim/cachesim/internal/records"
 )
@@ -274,9 +275,9 @@ func checkWhole(t *testing.T, what, dir, good, name string) {
 		}
 	case filepath.Base(filepath.Dir(name)) == "cells":
 		var cells []experiment.Cell
-		var finished *experiment.Finished
-		if cells, err = experiment.ReadPlan(filepath.Join(dir, "out")); err == nil {
-			finished, err = experiment.ReadFinished(cells, filepath.Join(dir, "out"))
+		var finished *sweep.Finished
+		if cells, err = sweep.ReadPlan(filepath.Join(dir, "out")); err == nil {
+			finished, err = sweep.ReadFinished(cells, filepath.Join(dir, "out"))
 		}
 		if err == nil && len(finished.Damaged) > 0 {
 			err = fmt.Errorf("damaged: %v", finished.Damaged)
@@ -286,7 +287,7 @@ func checkWhole(t *testing.T, what, dir, good, name string) {
 			err = fmt.Errorf("%d lines", lines)
 		}
 	case filepath.Base(name) == "plan.jsonl": // holds the digest of the experiment, which names its folder
-		_, err = experiment.ReadPlan(filepath.Dir(path))
+		_, err = sweep.ReadPlan(filepath.Dir(path))
 	case filepath.Ext(name) == ".png":
 		_, err = png.Decode(strings.NewReader(string(content)))
 	case filepath.Ext(name) == ".svg":

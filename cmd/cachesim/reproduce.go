@@ -17,6 +17,7 @@ import (
 	"github.com/cachesim/cachesim/internal/atomicfile"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/report"
+	"github.com/cachesim/cachesim/internal/experiment/sweep"
 	"github.com/cachesim/cachesim/internal/parallel"
 	"github.com/cachesim/cachesim/internal/suggest"
 	"github.com/cachesim/cachesim/internal/workload"
@@ -128,10 +129,10 @@ func (f *reproduceFlags) withEarlier(cmd *cobra.Command, now []report.Summary) (
 // earlier summarizes the experiment that an earlier call has left in the folder; fs.ErrNotExist where there is none.
 func (f *reproduceFlags) earlier(name string) (report.Summary, error) {
 	dir := filepath.Join(f.out, name)
-	if _, err := os.Stat(filepath.Join(dir, experiment.PageName)); err != nil {
+	if _, err := os.Stat(filepath.Join(dir, sweep.PageName)); err != nil {
 		return report.Summary{}, err
 	}
-	s, collection, err := experiment.Reopen(dir, version())
+	s, collection, err := sweep.Reopen(dir, version())
 	if err != nil {
 		return report.Summary{}, err
 	}

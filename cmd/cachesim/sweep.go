@@ -10,6 +10,7 @@ import (
 	"github.com/cachesim/cachesim/configs"
 	"github.com/cachesim/cachesim/internal/atomicfile"
 	"github.com/cachesim/cachesim/internal/experiment"
+	"github.com/cachesim/cachesim/internal/experiment/sweep"
 )
 
 // experimentFlags are the flags of every command that takes an experiment file.
@@ -73,9 +74,9 @@ func sweepDir(given string, file *experiment.File) string {
 	return filepath.Join("out", file.Name)
 }
 
-// planSweep is experiment.PlanSweep with an error for the user who stops it.
-func planSweep(cmd *cobra.Command, file *experiment.File, dir string) (*experiment.Sweep, error) {
-	s, err := experiment.PlanSweep(cmd.Context(), file, dir, version())
+// planSweep is sweep.Plan with an error for the user who stops it.
+func planSweep(cmd *cobra.Command, file *experiment.File, dir string) (*sweep.Sweep, error) {
+	s, err := sweep.Plan(cmd.Context(), file, dir, version())
 	if experiment.Interrupted(err) {
 		return nil, fmt.Errorf("interrupted before a cell of %s was run; the same command goes on", file.Name)
 	}
@@ -130,7 +131,7 @@ func noteLock(cmd *cobra.Command, dir string, l *atomicfile.Lock, err error, qui
 
 // shareSweep locks the folder of a sweep beside others that run shares of the plan or make records of their results.
 func shareSweep(cmd *cobra.Command, dir string, quiet bool) (*atomicfile.Lock, error) {
-	if _, err := experiment.LoadSweepFile(dir); err != nil {
+	if _, err := sweep.LoadFile(dir); err != nil {
 		return nil, err // nothing to lock
 	}
 	l, err := atomicfile.ShareFolder(dir)
@@ -138,7 +139,7 @@ func shareSweep(cmd *cobra.Command, dir string, quiet bool) (*atomicfile.Lock, e
 }
 
 // sweep writes the plan, runs what is missing of it, and collects the records.
-func (f *sweepRunFlags) sweep(cmd *cobra.Command, s *experiment.Sweep) (*experiment.Collection, error) {
+func (f *sweepRunFlags) sweep(cmd *cobra.Command, s *sweep.Sweep) (*sweep.Collection, error) {
 	if err := s.Write(); err != nil {
 		return nil, err
 	}
@@ -149,8 +150,8 @@ func (f *sweepRunFlags) sweep(cmd *cobra.Command, s *experiment.Sweep) (*experim
 }
 
 // runMissing runs those of the cells that are not finished yet.
-func (f *sweepRunFlags) runMissing(cmd *cobra.Command, s *experiment.Sweep, cells []experiment.Cell) error {
-	finished, err := experiment.ReadFinished(s.Cells, s.Dir)
+func (f *sweepRunFlags) runMissing(cmd *cobra.Command, s *sweep.Sweep, cells []experiment.Cell) error {
+	finished, err := sweep.ReadFinished(s.Cells, s.Dir)
 	if err != nil {
 		return err
 	}
@@ -269,13 +270,13 @@ func (f *sweepFlags) file(args []string) (*experiment.File, error) {
 		return nil, fmt.Errorf("--resume goes on with the experiment as it is in %s; to change it with --set, --only or "+
 			"--quick name its FILE too", f.out)
 	case f.resume && len(args) == 0:
-		return experiment.LoadSweepFile(f.out)
+		return sweep.LoadFile(f.out)
 	case len(args) == 0:
 		return nil, fmt.Errorf("which experiment? Name a file or one of %s", strings.Join(configs.Names(), ", "))
 	}
 	file, err := f.load(args[0])
 	if err == nil && f.resume {
-		_, err = experiment.LoadSweepFile(sweepDir(f.out, file))
+		_, err = sweep.LoadFile(sweepDir(f.out, file))
 	}
 	return file, err
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cachesim/cachesim/internal/experiment"
+	"github.com/cachesim/cachesim/internal/experiment/sweep"
 )
 
 type sweepMergeFlags struct {
@@ -40,7 +40,7 @@ func (f *sweepMergeFlags) run(cmd *cobra.Command, dirs []string) error {
 		return err
 	}
 	defer lock.Unlock()
-	s, err := experiment.OpenSweeps(dirs)
+	s, err := sweep.OpenAll(dirs)
 	if err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func (f *sweepMergeFlags) run(cmd *cobra.Command, dirs []string) error {
 		return err
 	}
 	collection, err := collect(cmd.Context(), s, dirs...)
-	if errors.As(err, new(*experiment.MissingCellsError)) {
+	if errors.As(err, new(*sweep.MissingCellsError)) {
 		return checkFailedError{err}
 	}
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cachesim/cachesim/internal/experiment"
+	"github.com/cachesim/cachesim/internal/experiment/sweep"
 	"github.com/cachesim/cachesim/internal/jsonlines"
 	"github.com/cachesim/cachesim/internal/parallel"
 	"github.com/cachesim/cachesim/internal/records"
@@ -74,8 +75,8 @@ type listedCell struct {
 }
 
 // listCells prints the cells of a sweep and, as a note, what those that are missing cost.
-func listCells(cmd *cobra.Command, s *experiment.Sweep, jobs int, format string) error {
-	finished, err := experiment.ReadFinished(s.Cells, s.Dir)
+func listCells(cmd *cobra.Command, s *sweep.Sweep, jobs int, format string) error {
+	finished, err := sweep.ReadFinished(s.Cells, s.Dir)
 	if err != nil {
 		return err
 	}

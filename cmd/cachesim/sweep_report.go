@@ -16,6 +16,7 @@ import (
 	"github.com/cachesim/cachesim/internal/experiment/claims"
 	"github.com/cachesim/cachesim/internal/experiment/cluster"
 	"github.com/cachesim/cachesim/internal/experiment/report"
+	"github.com/cachesim/cachesim/internal/experiment/sweep"
 	"github.com/cachesim/cachesim/internal/interruptible"
 	"github.com/cachesim/cachesim/internal/records"
 )
@@ -32,7 +33,7 @@ func (f *sweepReportFlags) register(cmd *cobra.Command) {
 }
 
 // report writes figures and report into the folder of the sweep and prints what they say.
-func (f *sweepReportFlags) report(cmd *cobra.Command, s *experiment.Sweep, c *experiment.Collection, quiet bool) error {
+func (f *sweepReportFlags) report(cmd *cobra.Command, s *sweep.Sweep, c *sweep.Collection, quiet bool) error {
 	summary, err := writeReport(cmd.Context(), s, c)
 	if err != nil {
 		return err
@@ -43,13 +44,13 @@ func (f *sweepReportFlags) report(cmd *cobra.Command, s *experiment.Sweep, c *ex
 	if !quiet {
 		fmt.Fprintf(cmd.ErrOrStderr(), "records (JSON lines, CSV, Parquet), figures and %s are in %s; the replays took %s "+
 			"in all (timings.csv)\n",
-			experiment.PageName, s.Dir, replayTime(c))
+			sweep.PageName, s.Dir, replayTime(c))
 	}
 	return f.judge(summary)
 }
 
 // replayTime returns how long the replays took together, each once.
-func replayTime(c *experiment.Collection) time.Duration {
+func replayTime(c *sweep.Collection) time.Duration {
 	seconds := map[string]float64{}
 	for _, t := range c.Timings {
 		seconds[t.Cell.Hash] = t.Seconds
@@ -62,13 +63,13 @@ func replayTime(c *experiment.Collection) time.Duration {
 }
 
 // writeReport writes figures and report into the folder of the sweep.
-func writeReport(ctx context.Context, s *experiment.Sweep, c *experiment.Collection) (report.Summary, error) {
+func writeReport(ctx context.Context, s *sweep.Sweep, c *sweep.Collection) (report.Summary, error) {
 	return reporting(ctx, func() (report.Summary, error) { return report.Write(s.Dir, reportInput(s, c)) })
 }
 
 // collect makes the records of a sweep from the results in the folders.
-func collect(ctx context.Context, s *experiment.Sweep, dirs ...string) (*experiment.Collection, error) {
-	return reporting(ctx, func() (*experiment.Collection, error) { return s.Collect(dirs...) })
+func collect(ctx context.Context, s *sweep.Sweep, dirs ...string) (*sweep.Collection, error) {
+	return reporting(ctx, func() (*sweep.Collection, error) { return s.Collect(dirs...) })
 }
 
 // reporting does work that comes after the replays, until the user stops it. Some of its files may be missing then;
@@ -82,7 +83,7 @@ func reporting[T any](ctx context.Context, work func() (T, error)) (T, error) {
 }
 
 // reportInput is what the report of a sweep is made of.
-func reportInput(s *experiment.Sweep, c *experiment.Collection) report.Input {
+func reportInput(s *sweep.Sweep, c *sweep.Collection) report.Input {
 	recs := c.Records
 	if s.File.SpeaksOfTimes() {
 		recs = c.Timed()

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cachesim/cachesim/internal/experiment"
+	"github.com/cachesim/cachesim/internal/experiment/sweep"
 )
 
 type sweepShardFlags struct {
@@ -51,7 +51,7 @@ func (f *sweepShardFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer lock.Unlock()
-	s, err := experiment.OpenSweep(args[0])
+	s, err := sweep.Open(args[0])
 	if err != nil {
 		return err
 	}
@@ -66,9 +66,9 @@ func (f *sweepShardFlags) run(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-func (f *sweepShardFlags) which(cmd *cobra.Command) (experiment.Shard, error) {
+func (f *sweepShardFlags) which(cmd *cobra.Command) (sweep.Shard, error) {
 	if cmd.Flags().Changed("shard") {
-		return experiment.ParseShard(f.shard)
+		return sweep.ParseShard(f.shard)
 	}
-	return experiment.ShardFromEnvironment(os.LookupEnv)
+	return sweep.ShardFromEnvironment(os.LookupEnv)
 }

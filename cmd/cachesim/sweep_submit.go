@@ -15,6 +15,7 @@ import (
 	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/cluster"
+	"github.com/cachesim/cachesim/internal/experiment/sweep"
 	"github.com/cachesim/cachesim/internal/suggest"
 )
 
@@ -142,13 +143,13 @@ func (f *submitFlags) check(cmd *cobra.Command) error {
 
 // unfinished is a sweep and what is left to run of it.
 type unfinished struct {
-	*experiment.Sweep
+	*sweep.Sweep
 	dir     string // absolute
 	missing []experiment.Cell
 }
 
 func openUnfinished(dir string) (*unfinished, error) {
-	s, err := experiment.OpenSweep(dir)
+	s, err := sweep.Open(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -165,7 +166,7 @@ func openUnfinished(dir string) (*unfinished, error) {
 
 // look finds out what is missing now.
 func (s *unfinished) look() error {
-	finished, err := experiment.ReadFinished(s.Cells, s.dir)
+	finished, err := sweep.ReadFinished(s.Cells, s.dir)
 	if err != nil {
 		return err
 	}
@@ -182,7 +183,7 @@ func (s *unfinished) pending(shards int) (pending []int) {
 	for _, c := range s.missing {
 		missing[c.Hash] = true
 	}
-	for i, cells := range experiment.Cut(s.Cells, shards) {
+	for i, cells := range sweep.Cut(s.Cells, shards) {
 		if slices.ContainsFunc(cells, func(c experiment.Cell) bool { return missing[c.Hash] }) {
 			pending = append(pending, i)
 		}

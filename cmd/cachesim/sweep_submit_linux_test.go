@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cachesim/cachesim/internal/experiment"
+	"github.com/cachesim/cachesim/internal/experiment/sweep"
 )
 
 // slurmExperiment has four traces, one for each shard, with cells enough that a shard is not over at once.
@@ -180,12 +180,12 @@ func processes(t *testing.T) map[int][]string {
 func (s *slurmSweep) cells(shard int) (finished, all int) {
 	s.t.Helper()
 	dir := filepath.Join(s.base, "out")
-	plan, err := experiment.ReadPlan(dir)
+	plan, err := sweep.ReadPlan(dir)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	share := experiment.Shard{Index: shard, Of: 4}.Cells(plan)
-	done, err := experiment.ReadFinished(plan, dir)
+	share := sweep.Shard{Index: shard, Of: 4}.Cells(plan)
+	done, err := sweep.ReadFinished(plan, dir)
 	if err != nil {
 		s.t.Fatal(err)
 	}

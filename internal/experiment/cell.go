@@ -131,11 +131,14 @@ func (t CellText) hash() string {
 	return hex.EncodeToString(sum[:10])
 }
 
-// cellReader reads cells from their texts. Cells of the same parts share them.
-type cellReader map[partTexts]*Parts
+// IsNamed reports whether the hash is that of the cell.
+func (t CellText) IsNamed() bool { return t.Hash == t.hash() }
 
-// read returns the cell of a text.
-func (r cellReader) read(t CellText) (c Cell, err error) {
+// CellReader reads cells from their texts. Cells of the same parts share them.
+type CellReader map[partTexts]*Parts
+
+// Read returns the cell of a text.
+func (r CellReader) Read(t CellText) (c Cell, err error) {
 	c = Cell{
 		Number: t.Number, Hash: t.Hash, Workload: t.Workload, Label: t.Label, Seed: t.Seed, Warmup: t.Warmup, Axes: t.Axes,
 		Against: t.Against, Auxiliary: t.Auxiliary, Version: t.Version,
@@ -157,7 +160,7 @@ func (r cellReader) read(t CellText) (c Cell, err error) {
 
 // String says which cell it is, for errors and progress.
 func (c Cell) String() string {
-	s := fmt.Sprintf("%s at %s on %s", c.labelOrPolicy(), c.Capacity, c.traceName())
+	s := fmt.Sprintf("%s at %s on %s", c.Name(), c.Capacity, c.TraceName())
 	if c.Axes != "" {
 		s += ", " + c.Axes
 	}
@@ -167,14 +170,16 @@ func (c Cell) String() string {
 	return s
 }
 
-func (c Cell) labelOrPolicy() string {
+// Name returns the label or, where there is none, the policy.
+func (c Cell) Name() string {
 	if c.Label != "" {
 		return c.Label
 	}
 	return c.Parts.texts.Policy
 }
 
-func (c Cell) traceName() string {
+// TraceName returns the name of the workload or, where it has none, its first file or its generator.
+func (c Cell) TraceName() string {
 	switch {
 	case c.Workload.Name != "":
 		return c.Workload.Name

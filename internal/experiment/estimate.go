@@ -38,8 +38,8 @@ const measuredRequests = 100_000
 func EstimateCost(ctx context.Context, cells []Cell, dirs []string) (Cost, error) {
 	cost := Cost{Cells: map[string]float64{}}
 	samples := map[string]*sample{} // by name of the trace
-	for _, same := range byWorkload(WithoutRepetitions(cells)) {
-		name := same[0].traceName()
+	for _, same := range ByWorkload(WithoutRepetitions(cells)) {
+		name := same[0].TraceName()
 		if samples[name] == nil {
 			s, err := takeSample(ctx, same, dirs)
 			if err != nil {

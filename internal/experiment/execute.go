@@ -105,8 +105,8 @@ func (c Cell) on(t *traces.Trace) (sim.Cell, error) {
 	return sim.Cell{Parts: c.Parts.Parts, Capacity: resolved[0], Seed: c.Seed, OnePass: c.OnePass}, nil
 }
 
-// byWorkload groups cells by what they replay, both in order of first appearance.
-func byWorkload(cells []Cell) [][]Cell {
+// ByWorkload groups cells by what they replay, both in order of first appearance.
+func ByWorkload(cells []Cell) [][]Cell {
 	return groupBy(cells, func(c Cell) string { return c.Workload.Key() })
 }
 
@@ -186,7 +186,7 @@ type job struct {
 
 // plan brings the cells of each trace together.
 func (e *executor) plan(cells []Cell) error {
-	for _, same := range byWorkload(WithoutRepetitions(cells)) {
+	for _, same := range ByWorkload(WithoutRepetitions(cells)) {
 		g := &group{}
 		for _, c := range same {
 			// What cannot be recorded is not worth replaying.
@@ -378,7 +378,7 @@ func (e *executor) load(ctx context.Context, g *group) error {
 	loading := traces.LoadOptions{
 		Needs: needs(g.cells), Memory: e.options.Memory, RequestBytes: sim.NextUseBytes,
 	}
-	task := e.loadingTask(first.traceName())
+	task := e.loadingTask(first.TraceName())
 	defer task.End()
 	loading.Progress = task.Set
 	t, err := first.Workload.Load(ctx, e.options.Dirs, loading)
@@ -386,7 +386,7 @@ func (e *executor) load(ctx context.Context, g *group) error {
 		return ctx.Err()
 	}
 	if err != nil {
-		return e.report(g.cells, fmt.Errorf("trace %s: %w", first.traceName(), err))
+		return e.report(g.cells, fmt.Errorf("trace %s: %w", first.TraceName(), err))
 	}
 	// What numbered the keys is garbage now. Returned at once, it leaves room for the tables of the replays, which are
 	// of like size. Of a short trace it is little, and an experiment may have thousands of those.
@@ -581,7 +581,7 @@ func (e *executor) neighbours(c Cell) sim.NeighbourOptions {
 	}
 	if e.options.Progress != nil {
 		options.Comparing = func() (func(done, total int64), func()) {
-			task := e.options.Progress.Comparing(c.traceName())
+			task := e.options.Progress.Comparing(c.TraceName())
 			return task.Set, task.End
 		}
 	}

@@ -40,7 +40,7 @@ func readCell(trace, policy, capacity string) (Cell, error) {
 	} else {
 		c.Workload = workload.Workload{Name: trace, Files: []string{trace}}
 	}
-	return cellReader{}.read(c)
+	return CellReader{}.Read(c)
 }
 
 // numbered makes a plan of cells.
@@ -118,7 +118,8 @@ func TestExecuteRunsEveryCellOnce(t *testing.T) {
 			t.Errorf("record of %s: %+v", c, rec)
 		}
 		if rec.Has(metric.NsPerRequest) || r.NsPerRequest == nil || r.Seconds <= 0 {
-			t.Errorf("times of %s: %v in the record, %v and %v s beside it", c, rec.Float(metric.NsPerRequest), r.NsPerRequest, r.Seconds)
+			t.Errorf("times of %s: %v in the record, %v and %v s beside it", c, rec.Float(metric.NsPerRequest), r.NsPerRequest,
+				r.Seconds)
 		}
 	}
 }
@@ -134,7 +135,7 @@ func TestTextsOfCellsAreChecked(t *testing.T) {
 	} {
 		wrong := text
 		change(&wrong)
-		if _, err := (cellReader{}).read(wrong); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := (CellReader{}).Read(wrong); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}
@@ -357,7 +358,7 @@ func TestReplaysThatDoNotFitTogetherRunOneAfterAnother(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range cells {
-		if err := sameResult(c, want[c.Hash], got[c.Hash]); err != nil {
+		if err := want[c.Hash].SameAs(c, got[c.Hash]); err != nil {
 			t.Errorf("%s: %v", c, err)
 		}
 	}
@@ -395,7 +396,7 @@ func TestExecuteTakesATraceThatIsThere(t *testing.T) {
 		t.Errorf("%d traces were loaded, and one was asked for %d times", len(loaded), asked)
 	}
 	for _, c := range cells {
-		if err := sameResult(c, want[c.Hash], got[c.Hash]); err != nil {
+		if err := want[c.Hash].SameAs(c, got[c.Hash]); err != nil {
 			t.Errorf("%s: %v", c, err)
 		}
 	}
@@ -411,7 +412,8 @@ func TestExecuteWarmsUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	whole, counted := results[cells[0].Hash].Record, results[cells[1].Hash].Record
-	if whole.Int(metric.Requests) != 20000 || whole.Warmup != 0 || counted.Int(metric.Requests) != 15000 || counted.Warmup != 5000 {
+	if whole.Int(metric.Requests) != 20000 || whole.Warmup != 0 || counted.Int(metric.Requests) != 15000 ||
+		counted.Warmup != 5000 {
 		t.Errorf("%d requests after %d, %d after %d", whole.Int(metric.Requests), whole.Warmup, counted.Int(metric.Requests), counted.Warmup)
 	}
 	if first := whole.Int(metric.Hits) - counted.Int(metric.Hits); first <= 0 || first >= 5000 {
@@ -434,7 +436,7 @@ func TestExecuteLoadsTheColumnsThatCellsNeed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := sameResult(cells[0], alone[cells[0].Hash], both[cells[0].Hash]); err != nil {
+		if err := alone[cells[0].Hash].SameAs(cells[0], both[cells[0].Hash]); err != nil {
 			t.Errorf("lru beside %s: %v", policy, err)
 		}
 	}

@@ -44,14 +44,15 @@ func Load(nameOrPath string) (*File, error) {
 	if slices.Contains(configs.Names(), nameOrPath) {
 		return parse(configs.Text(nameOrPath), source{name: "configs/" + nameOrPath + ".yaml"})
 	}
-	text, err := readFile(nameOrPath)
+	text, err := ReadText(nameOrPath)
 	if err != nil {
 		return nil, err
 	}
 	return parse(text, source{name: nameOrPath, dir: filepath.Dir(nameOrPath)})
 }
 
-func readFile(path string) ([]byte, error) {
+// ReadText returns the text of an experiment file.
+func ReadText(path string) ([]byte, error) {
 	if path == "-" {
 		return nil, errors.New("an experiment is not read from standard input; name its file")
 	}

@@ -4,9 +4,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/cachesim/cachesim/internal/metric"
-	"github.com/cachesim/cachesim/internal/records"
 )
 
 const partsText = `
@@ -95,14 +92,5 @@ func TestTimesAreMetricsOfFigures(t *testing.T) {
 	f := mustParse(t, partsText+"figures: [{name: a, x: p, y: ns_per_request}]\n")
 	if !f.SpeaksOfTimes() || mustParse(t, partsText).SpeaksOfTimes() {
 		t.Error("only the experiment with a figure of times speaks of them")
-	}
-	c := Collection{
-		Records: make([]records.Record, 2),
-		Timings: []Timing{{NsPerRequest: new(1.5)}, {Cell: Cell{Auxiliary: true}, NsPerRequest: new(2.5)},
-			{NsPerRequest: new(3.5)}},
-	}
-	timed := c.Timed()
-	if timed[0].Float(metric.NsPerRequest) != 1.5 || timed[1].Float(metric.NsPerRequest) != 3.5 || c.Records[0].Has(metric.NsPerRequest) {
-		t.Error("times belong to the records of their cells, and to no others")
 	}
 }

@@ -15,13 +15,14 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/cachesim/cachesim/internal/experiment"
+	"github.com/cachesim/cachesim/internal/experiment/sweep"
 	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/workload"
 )
 
-// sweep returns the records of an experiment with axes and seeds, and the folder that holds its trace.
-func sweep(t *testing.T) ([]records.Record, string) {
+// swept returns the records of an experiment with axes and seeds, and the folder that holds its trace.
+func swept(t *testing.T) ([]records.Record, string) {
 	t.Helper()
 	dir := t.TempDir()
 	var keys strings.Builder
@@ -59,7 +60,7 @@ seeds: 2
 	if err != nil {
 		t.Fatal(err)
 	}
-	store, err := experiment.OpenStore(dir, cells)
+	store, err := sweep.OpenStore(dir, cells)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,11 +68,11 @@ seeds: 2
 		Finished: store.Put}); err != nil {
 		t.Fatal(err)
 	}
-	finished, err := experiment.ReadFinished(cells, dir)
+	finished, err := sweep.ReadFinished(cells, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := experiment.Collect(cells, finished)
+	all, err := sweep.Collect(cells, finished)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +97,7 @@ func check(t *testing.T, recs []records.Record, dir string, rules ...string) *Re
 }
 
 func TestRecordsOfASweep(t *testing.T) {
-	recs, dir := sweep(t)
+	recs, dir := swept(t)
 	if report := check(t, recs, dir); !report.Passed() || report.Outdated() {
 		t.Fatalf("as recorded: %s", report.Summary())
 	}
@@ -133,7 +134,7 @@ func TestRecordsOfASweep(t *testing.T) {
 }
 
 func TestNothingIsUpdatedWhereATraceIsMissing(t *testing.T) {
-	recs, _ := sweep(t)
+	recs, _ := swept(t)
 	report := check(t, recs, t.TempDir())
 	if report.Passed() || !report.OnlyMissing() {
 		t.Errorf("%s", report.Summary())
@@ -210,7 +211,7 @@ func TestNamesCannotBreakTheFormats(t *testing.T) {
 
 // An update marks the same records as the best as the sweep did, places on axes and seeds held apart.
 func TestAnUpdateMarksTheBestOfASweepAgain(t *testing.T) {
-	recs, dir := sweep(t)
+	recs, dir := swept(t)
 	moved := slices.Clone(recs)
 	for i := range moved {
 		moved[i].SetInt(metric.Misses, moved[i].Int(metric.Misses)+1)
@@ -266,7 +267,7 @@ func TestATableThatDoesNotFitIsWrittenInLines(t *testing.T) {
 // A trace that was written anew, with the same requests, has another checksum, which an update takes even though
 // nothing moved.
 func TestAnUpdateTakesNewChecksums(t *testing.T) {
-	recs, dir := sweep(t)
+	recs, dir := swept(t)
 	path := filepath.Join(dir, "keys.txt")
 	keys, err := os.ReadFile(path)
 	if err != nil {

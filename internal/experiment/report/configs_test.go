@@ -8,6 +8,7 @@ import (
 	"github.com/cachesim/cachesim/configs"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/claims"
+	"github.com/cachesim/cachesim/internal/experiment/sweep"
 	"github.com/cachesim/cachesim/internal/workload"
 )
 
@@ -131,7 +132,7 @@ func runConfig(t *testing.T, name string, quick bool) Summary {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	store, err := experiment.OpenStore(dir, cells)
+	store, err := sweep.OpenStore(dir, cells)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,11 +140,11 @@ func runConfig(t *testing.T, name string, quick bool) Summary {
 	if err != nil {
 		t.Fatal(err)
 	}
-	finished, err := experiment.ReadFinished(cells, dir)
+	finished, err := sweep.ReadFinished(cells, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	collection, err := experiment.Collect(cells, finished)
+	collection, err := sweep.Collect(cells, finished)
 	if err != nil {
 		t.Fatal(err)
 	}

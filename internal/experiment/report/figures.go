@@ -14,6 +14,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/atomicfile"
 	"github.com/cachesim/cachesim/internal/experiment"
+	"github.com/cachesim/cachesim/internal/experiment/sweep"
 	"github.com/cachesim/cachesim/internal/plots"
 	"github.com/cachesim/cachesim/internal/records"
 )
@@ -24,7 +25,7 @@ func figures(dir string, in Input) (drawn []figure, notes []string, err error) {
 	if len(in.File.Figures) == 0 {
 		return nil, nil, nil
 	}
-	folder, err := atomicfile.MakeFolderIn(dir, experiment.FiguresDir)
+	folder, err := atomicfile.MakeFolderIn(dir, sweep.FiguresDir)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -101,11 +102,11 @@ func newFigure(dir string, f experiment.Figure, chart plots.Chart, recs []record
 	shown = figure{Name: f.Name, Caption: caption(chart, recs), Alt: altText(chart, recs)}
 	for _, name := range files {
 		kind := strings.ToUpper(strings.TrimPrefix(filepath.Ext(name), "."))
-		shown.Files = append(shown.Files, link{path.Join(experiment.FiguresDir, name), kind})
+		shown.Files = append(shown.Files, link{path.Join(sweep.FiguresDir, name), kind})
 		if kind != "SVG" {
 			continue
 		}
-		text, err := os.ReadFile(filepath.Join(dir, experiment.FiguresDir, name))
+		text, err := os.ReadFile(filepath.Join(dir, sweep.FiguresDir, name))
 		if err != nil {
 			return shown, err
 		}

@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"github.com/cachesim/cachesim/internal/atomicfile"
-	"github.com/cachesim/cachesim/internal/experiment"
+	"github.com/cachesim/cachesim/internal/experiment/sweep"
 )
 
 // Names of what WriteIndex writes.
@@ -50,7 +50,7 @@ func newIndex(version string, summaries []Summary) index {
 		all = append(all, s.Claims...)
 		link := ""
 		if s.Page != "" {
-			link = s.Name + "/" + experiment.PageName
+			link = s.Name + "/" + sweep.PageName
 		}
 		x.Experiments = append(x.Experiments, indexed{s, link})
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/atomicfile"
 	"github.com/cachesim/cachesim/internal/experiment"
+	"github.com/cachesim/cachesim/internal/experiment/sweep"
 	"github.com/cachesim/cachesim/internal/records"
 )
 
@@ -40,7 +41,7 @@ func Write(dir string, in Input) (Summary, error) {
 	summary := summaryOf(dir, in, judged, tables, slices.Concat(notes, more))
 	p := newPage(in, summary)
 	p.Figures, p.Tables = drawn, tables
-	err = atomicfile.WriteIn(dir, experiment.PageName, func(w io.Writer) error { return pageTemplate.Execute(w, p) })
+	err = atomicfile.WriteIn(dir, sweep.PageName, func(w io.Writer) error { return pageTemplate.Execute(w, p) })
 	return summary, err
 }
 
@@ -61,7 +62,7 @@ func Summarize(dir string, in Input) (Summary, error) {
 func summaryOf(dir string, in Input, judged []Claim, tables []*records.Tables, notes []string) Summary {
 	return Summary{
 		Name: in.File.Name, Title: oneLine(in.File.Title), Source: oneLine(in.File.Source), Quick: in.Quick,
-		Claims: judged, Published: agreements(tables), Notes: notes, Page: filepath.Join(dir, experiment.PageName),
+		Claims: judged, Published: agreements(tables), Notes: notes, Page: filepath.Join(dir, sweep.PageName),
 	}
 }
 

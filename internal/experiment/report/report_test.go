@@ -12,6 +12,7 @@ import (
 	size "github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/claims"
+	"github.com/cachesim/cachesim/internal/experiment/sweep"
 	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/sim"
@@ -97,7 +98,7 @@ func write(t *testing.T, in Input) (page string, elements []*html.Node, summary 
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(filepath.Join(dir, experiment.PageName))
+	text, err := os.ReadFile(filepath.Join(dir, sweep.PageName))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -261,7 +262,7 @@ func TestLinksLeadToFiles(t *testing.T) {
 	if _, err := Write(dir, sample()); err != nil {
 		t.Fatal(err)
 	}
-	page, err := os.ReadFile(filepath.Join(dir, experiment.PageName))
+	page, err := os.ReadFile(filepath.Join(dir, sweep.PageName))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -313,7 +314,7 @@ func TestWithoutRecords(t *testing.T) {
 
 func TestAFigureThatCannotBeWrittenIsAnError(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, experiment.FiguresDir), nil, 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, sweep.FiguresDir), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Write(dir, sample()); err == nil || !strings.Contains(err.Error(), "it is a file, want a folder") {

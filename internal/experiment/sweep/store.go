@@ -1,4 +1,4 @@
-package experiment
+package sweep
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/atomicfile"
+	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/seal"
 )
 
@@ -28,41 +29,41 @@ type Store struct {
 
 // storedResult is the content of a file, which is sealed with a digest.
 type storedResult struct {
-	Plan string   `json:"plan"` // digest of the plan for which the cell was run
-	Cell CellText `json:"cell"`
-	Result
+	Plan string              `json:"plan"` // digest of the plan for which the cell was run
+	Cell experiment.CellText `json:"cell"`
+	experiment.Result
 }
 
 // OpenStore returns the store in the folder of a sweep for the results of a plan, and creates it if it is missing.
-func OpenStore(dir string, plan []Cell) (*Store, error) {
+func OpenStore(dir string, plan []experiment.Cell) (*Store, error) {
 	cells, err := atomicfile.MakeFolderIn(dir, cellsDir)
 	return &Store{cells, PlanDigest(plan)}, err
 }
 
 // Finished says what is finished of a plan.
 type Finished struct {
-	results map[string]Result // by hash
-	Damaged []string          // files that cannot be read, which count as missing
-	Others  int               // results of cells that are not in the plan, of another version of the program, say
+	results map[string]experiment.Result // by hash
+	Damaged []string                     // files that cannot be read, which count as missing
+	Others  int                          // results of cells that are not in the plan, of another version of the program, say
 }
 
 // Has reports whether a cell is finished.
-func (f *Finished) Has(c Cell) bool {
+func (f *Finished) Has(c experiment.Cell) bool {
 	_, ok := f.results[c.Hash]
 	return ok
 }
 
 // Missing returns the cells that are not finished, each hash once.
-func (f *Finished) Missing(cells []Cell) []Cell {
-	return slices.DeleteFunc(WithoutRepetitions(cells), f.Has)
+func (f *Finished) Missing(cells []experiment.Cell) []experiment.Cell {
+	return slices.DeleteFunc(experiment.WithoutRepetitions(cells), f.Has)
 }
 
 // ReadFinished reads what is finished of cells from the folders of sweeps. Nothing is finished in a folder that does
 // not exist. A cell may be there several times, in several folders or copied under a name that starts with its hash; it
 // is an error if its results differ in more than their times.
-func ReadFinished(cells []Cell, dirs ...string) (*Finished, error) {
-	f := &Finished{results: map[string]Result{}}
-	planned := map[string]Cell{}
+func ReadFinished(cells []experiment.Cell, dirs ...string) (*Finished, error) {
+	f := &Finished{results: map[string]experiment.Result{}}
+	planned := map[string]experiment.Cell{}
 	for _, c := range cells {
 		planned[c.Hash] = c
 	}
@@ -86,7 +87,7 @@ func ReadFinished(cells []Cell, dirs ...string) (*Finished, error) {
 			}
 			if first, ok := f.results[hash]; !ok {
 				f.results[hash], from[hash] = result, path
-			} else if err := sameResult(c, first, result); err != nil {
+			} else if err := first.SameAs(c, result); err != nil {
 				return nil, &DifferentError{c, from[hash], path, err}
 			}
 		}
@@ -110,29 +111,29 @@ func resultFiles(dir string) (paths []string, err error) {
 }
 
 // readResult reads a file that should be of the cell with a hash.
-func readResult(path, hash string) (Result, error) {
+func readResult(path, hash string) (experiment.Result, error) {
 	text, err := atomicfile.ReadFile(path)
 	if err != nil {
-		return Result{}, err
+		return experiment.Result{}, err
 	}
 	if text, err = seal.Open(text); err != nil {
-		return Result{}, err
+		return experiment.Result{}, err
 	}
 	var stored storedResult
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&stored); err != nil {
-		return Result{}, err
+		return experiment.Result{}, err
 	}
-	if stored.Record.Cell != hash || stored.Cell.Hash != hash || stored.Cell.hash() != hash {
-		return Result{}, fmt.Errorf("is of cell %q", stored.Record.Cell)
+	if stored.Record.Cell != hash || stored.Cell.Hash != hash || !stored.Cell.IsNamed() {
+		return experiment.Result{}, fmt.Errorf("is of cell %q", stored.Record.Cell)
 	}
 	return stored.Result, stored.Record.Check()
 }
 
 // DifferentError says that the same cell has given two results. Its replays are repeatable, so one of the two is wrong.
 type DifferentError struct {
-	Cell          Cell
+	Cell          experiment.Cell
 	First, Second string // files
 	Difference    error
 }
@@ -147,46 +148,9 @@ func (e *DifferentError) Error() string {
 	)
 }
 
-// sameResult compares two results of c in everything but their times and the names they were run under.
-func sameResult(c Cell, a, b Result) error {
-	left, err := fieldsOf(c, a)
-	if err != nil {
-		return err
-	}
-	right, err := fieldsOf(c, b)
-	if err != nil {
-		return err
-	}
-	var names []string
-	for name := range left {
-		if !bytes.Equal(left[name], right[name]) {
-			names = append(names, name)
-		}
-	}
-	if len(names) == 0 {
-		return nil
-	}
-	name := slices.Min(names)
-	return fmt.Errorf("%s is %s and %s", name, left[name], right[name])
-}
-
-// fieldsOf returns the figures of a record by their names.
-func fieldsOf(c Cell, r Result) (map[string]json.RawMessage, error) {
-	rec, err := r.RecordOf(c)
-	if err != nil {
-		return nil, err
-	}
-	text, err := json.Marshal(rec)
-	if err != nil {
-		return nil, err
-	}
-	var fields map[string]json.RawMessage
-	return fields, json.Unmarshal(text, &fields)
-}
-
 // Put keeps the result of a cell. Where another program has finished the cell meanwhile, one of them is kept if they
 // are the same; otherwise both are, and the error is a DifferentError.
-func (s *Store) Put(c Cell, r Result) error {
+func (s *Store) Put(c experiment.Cell, r experiment.Result) error {
 	text, err := json.Marshal(storedResult{s.plan, c.Text(), r})
 	if err != nil {
 		return fmt.Errorf("%s: %w", c, err)
@@ -202,7 +166,7 @@ func (s *Store) Put(c Cell, r Result) error {
 	if err != nil { // damaged: that is why the cell was run again
 		return atomicfile.WriteIn(s.dir, name, func(w io.Writer) error { _, err := w.Write(text); return err })
 	}
-	different := sameResult(c, there, r)
+	different := there.SameAs(c, r)
 	if different == nil {
 		return nil
 	}
@@ -214,7 +178,7 @@ func (s *Store) Put(c Cell, r Result) error {
 }
 
 // putBeside keeps a result under the first free name beside that of its cell.
-func (s *Store) putBeside(c Cell, text []byte) (path string, err error) {
+func (s *Store) putBeside(c experiment.Cell, text []byte) (path string, err error) {
 	for n := 2; ; n++ {
 		name := fmt.Sprintf("%s.%d.json", c.Hash, n)
 		if err = atomicfile.WriteNew(s.dir, name, text); !errors.Is(err, fs.ErrExist) {

@@ -1,4 +1,4 @@
-package experiment
+package sweep
 
 import (
 	"fmt"
@@ -8,20 +8,21 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/seal"
 	"pgregory.net/rapid"
 )
 
 func TestSharesAreAWholePlan(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var cells []Cell
+		var cells []experiment.Cell
 		for range rapid.IntRange(0, 60).Draw(t, "cells") {
 			trace := fmt.Sprintf("zipf(seed=%d)", rapid.IntRange(0, 5).Draw(t, "trace"))
 			cells = append(cells, newCell(trace, "lru", fmt.Sprint(rapid.IntRange(1, 20).Draw(t, "capacity"))))
 		}
 		cells = numbered(cells...)
 		n := rapid.IntRange(1, 12).Draw(t, "shards")
-		once := WithoutRepetitions(cells)
+		once := experiment.WithoutRepetitions(cells)
 		seen, loads := map[string]bool{}, 0
 		for i := range n {
 			share := Shard{i, n}.Cells(cells)
@@ -34,12 +35,12 @@ func TestSharesAreAWholePlan(t *testing.T) {
 				}
 				seen[c.Hash] = true
 			}
-			loads += len(byWorkload(share))
+			loads += len(experiment.ByWorkload(share))
 		}
 		if len(seen) != len(once) {
 			t.Fatalf("%d of %d cells are in a share", len(seen), len(once))
 		}
-		if limit := len(byWorkload(once)) + n - 1; loads > limit {
+		if limit := len(experiment.ByWorkload(once)) + n - 1; loads > limit {
 			t.Fatalf("the shares load traces %d times, want at most %d", loads, limit)
 		}
 	})

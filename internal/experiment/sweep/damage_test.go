@@ -1,4 +1,4 @@
-package experiment
+package sweep
 
 import (
 	"bytes"
@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/cachesim/cachesim/internal/experiment"
 )
 
 // flipBit changes one bit.
@@ -62,8 +64,8 @@ func damaged(text []byte) (all [][]byte) {
 // Whatever happens to the file of a cell, its records are never published: the cell counts as missing.
 func TestDamageInCellsIsFound(t *testing.T) {
 	cells := grid([]string{zipfA}, []string{"lru", "random"}, []string{"5", "10"})
-	dir := sweep(t, cells, t.TempDir(), Options{})
-	for i, c := range WithoutRepetitions(cells) {
+	dir := sweep(t, cells, t.TempDir(), experiment.Options{})
+	for i, c := range experiment.WithoutRepetitions(cells) {
 		path := filepath.Join(dir, cellsDir, c.Hash+".json")
 		text, err := os.ReadFile(path)
 		if err != nil {
@@ -89,11 +91,11 @@ func TestDamageInCellsIsFound(t *testing.T) {
 
 // A plan, and an experiment beside it, that are not as they were written do not open.
 func TestDamageInPlansIsFound(t *testing.T) {
-	f, err := Load("example")
+	f, err := experiment.Load("example")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := PlanSweep(t.Context(), f, t.TempDir(), "test")
+	s, err := Plan(t.Context(), f, t.TempDir(), "test")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +112,7 @@ func TestDamageInPlansIsFound(t *testing.T) {
 			if err := os.WriteFile(path, content, 0o644); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := OpenSweep(s.Dir); err == nil && !bytes.Equal(content, text) {
+			if _, err := Open(s.Dir); err == nil && !bytes.Equal(content, text) {
 				t.Errorf("%s passes as %s", name, content)
 			}
 		}
@@ -118,7 +120,7 @@ func TestDamageInPlansIsFound(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := OpenSweep(s.Dir); err != nil {
+	if _, err := Open(s.Dir); err != nil {
 		t.Error(err)
 	}
 }

@@ -1,4 +1,4 @@
-package experiment
+package sweep
 
 import (
 	"encoding/json"
@@ -8,26 +8,27 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/seal"
 )
 
 // sweep runs cells into a folder and returns it.
-func sweep(t *testing.T, cells []Cell, dir string, options Options) string {
+func sweep(t *testing.T, cells []experiment.Cell, dir string, options experiment.Options) string {
 	t.Helper()
 	store, err := OpenStore(dir, cells)
 	if err != nil {
 		t.Fatal(err)
 	}
 	options.Finished = store.Put
-	if err := Execute(t.Context(), cells, options); err != nil {
+	if err := experiment.Execute(t.Context(), cells, options); err != nil {
 		t.Fatal(err)
 	}
 	return dir
 }
 
 // collected returns the bytes of the records that the folders give.
-func collected(t *testing.T, cells []Cell, dirs ...string) map[string]string {
+func collected(t *testing.T, cells []experiment.Cell, dirs ...string) map[string]string {
 	t.Helper()
 	finished, err := ReadFinished(cells, dirs...)
 	if err != nil {
@@ -63,13 +64,13 @@ func wantSame(t *testing.T, what string, got, want map[string]string) {
 
 func TestRecordsDoNotDependOnWhoRanTheCells(t *testing.T) {
 	cells := smallGrid()
-	want := collected(t, cells, sweep(t, cells, t.TempDir(), Options{Jobs: 1}))
-	wantSame(t, "4 jobs", collected(t, cells, sweep(t, cells, t.TempDir(), Options{Jobs: 4})), want)
+	want := collected(t, cells, sweep(t, cells, t.TempDir(), experiment.Options{Jobs: 1}))
+	wantSame(t, "4 jobs", collected(t, cells, sweep(t, cells, t.TempDir(), experiment.Options{Jobs: 4})), want)
 	one, several := t.TempDir(), []string{}
 	for i := range 3 {
 		share := Shard{i, 3}.Cells(cells)
-		sweep(t, share, one, Options{})
-		several = append(several, sweep(t, share, t.TempDir(), Options{}))
+		sweep(t, share, one, experiment.Options{})
+		several = append(several, sweep(t, share, t.TempDir(), experiment.Options{}))
 	}
 	wantSame(t, "3 shards in one folder", collected(t, cells, one), want)
 	wantSame(t, "3 shards in a folder each", collected(t, cells, several...), want)
@@ -78,7 +79,7 @@ func TestRecordsDoNotDependOnWhoRanTheCells(t *testing.T) {
 
 func TestChangedAxisLeavesOnlyTheNewCells(t *testing.T) {
 	cells := grid([]string{zipfA}, []string{"lru", "random"}, []string{"5", "10"})
-	dir := sweep(t, cells, t.TempDir(), Options{})
+	dir := sweep(t, cells, t.TempDir(), experiment.Options{})
 	more := grid([]string{zipfA}, []string{"lru", "arc"}, []string{"5", "20"})
 	finished, err := ReadFinished(more, dir)
 	if err != nil {
@@ -98,7 +99,7 @@ func TestChangedAxisLeavesOnlyTheNewCells(t *testing.T) {
 
 func TestDamagedResultsAreRunAgain(t *testing.T) {
 	cells := grid([]string{zipfA}, []string{"lru"}, []string{"5", "10"})
-	whole := sweep(t, cells, t.TempDir(), Options{})
+	whole := sweep(t, cells, t.TempDir(), experiment.Options{})
 	want := collected(t, cells, whole)
 	text, err := os.ReadFile(filepath.Join(whole, cellsDir, cells[1].Hash+".json"))
 	if err != nil {
@@ -127,7 +128,7 @@ func TestDamagedResultsAreRunAgain(t *testing.T) {
 		"not possible":               sealed(`"misses":`, `"misses":-`),
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := sweep(t, cells, t.TempDir(), Options{})
+			dir := sweep(t, cells, t.TempDir(), experiment.Options{})
 			if err := os.WriteFile(filepath.Join(dir, cellsDir, cells[1].Hash+".json"), []byte(damaged), 0o644); err != nil {
 				t.Fatal(err)
 			}
@@ -139,7 +140,7 @@ func TestDamagedResultsAreRunAgain(t *testing.T) {
 			if len(finished.Damaged) != 1 || len(missing) != 1 || missing[0].Hash != cells[1].Hash {
 				t.Fatalf("damaged %v, missing %v", finished.Damaged, missing)
 			}
-			sweep(t, missing, dir, Options{})
+			sweep(t, missing, dir, experiment.Options{})
 			wantSame(t, "mended", collected(t, cells, dir), want)
 		})
 	}
@@ -166,7 +167,7 @@ func changeHits(t *testing.T, path string) []byte {
 
 func TestDifferentResultsOfACellAreRefused(t *testing.T) {
 	cells := grid([]string{zipfA}, []string{"lru"}, []string{"5"})
-	dir := sweep(t, cells, t.TempDir(), Options{})
+	dir := sweep(t, cells, t.TempDir(), experiment.Options{})
 	path := filepath.Join(dir, cellsDir, cells[1].Hash+".json")
 	other := t.TempDir()
 	for _, copied := range []string{
@@ -188,8 +189,8 @@ func TestDifferentResultsOfACellAreRefused(t *testing.T) {
 
 func TestPutKeepsBothOfDifferentResults(t *testing.T) {
 	cells := grid([]string{zipfA}, []string{"lru"}, []string{"5"})
-	dir := sweep(t, cells, t.TempDir(), Options{})
-	sweep(t, cells, dir, Options{}) // the same again, but for its time
+	dir := sweep(t, cells, t.TempDir(), experiment.Options{})
+	sweep(t, cells, dir, experiment.Options{}) // the same again, but for its time
 	path := filepath.Join(dir, cellsDir, cells[1].Hash+".json")
 	changed := changeHits(t, path)
 	if err := os.WriteFile(path, changed, 0o644); err != nil {
@@ -199,7 +200,7 @@ func TestPutKeepsBothOfDifferentResults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = Execute(t.Context(), cells, Options{Finished: store.Put})
+	err = experiment.Execute(t.Context(), cells, experiment.Options{Finished: store.Put})
 	var different *DifferentError
 	if !errors.As(err, &different) || different.First != path {
 		t.Fatalf("error %v", err)
@@ -214,7 +215,7 @@ func TestPutKeepsBothOfDifferentResults(t *testing.T) {
 
 func TestMissingCellsAreListed(t *testing.T) {
 	cells := grid([]string{zipfA}, []string{"lru", "random"}, []string{"1", "2", "3", "4", "5", "6", "7", "8"})
-	dir := sweep(t, cells[:2], t.TempDir(), Options{})
+	dir := sweep(t, cells[:2], t.TempDir(), experiment.Options{})
 	finished, err := ReadFinished(cells, dir, filepath.Join(dir, "nowhere"))
 	if err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-package experiment
+package sweep
 
 import (
 	"encoding/csv"
@@ -9,8 +9,7 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/atomicfile"
-	"github.com/cachesim/cachesim/internal/metric"
-	"github.com/cachesim/cachesim/internal/predict"
+	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/sim"
 )
@@ -21,7 +20,7 @@ const timingsName = "timings.csv"
 
 // Timing says what a cell cost.
 type Timing struct {
-	Cell                   Cell
+	Cell                   experiment.Cell
 	NsPerRequest           *float64
 	PredictionNsPerRequest *float64
 	Seconds                float64
@@ -36,9 +35,9 @@ type Collection struct {
 // Collect makes records of the results of a plan, which must all be there: each is held against the optimum of its
 // cell, and the best of those that compete are marked. The records are the same whoever ran the cells, and in which
 // order.
-func Collect(cells []Cell, finished *Finished) (*Collection, error) {
+func Collect(cells []experiment.Cell, finished *Finished) (*Collection, error) {
 	if missing := finished.Missing(cells); len(missing) > 0 {
-		return nil, &MissingCellsError{missing, len(WithoutRepetitions(cells)), finished.Damaged}
+		return nil, &MissingCellsError{missing, len(experiment.WithoutRepetitions(cells)), finished.Damaged}
 	}
 	c := &Collection{}
 	var all []outcome
@@ -61,7 +60,7 @@ func Collect(cells []Cell, finished *Finished) (*Collection, error) {
 			c.Records = append(c.Records, o.rec)
 		}
 	}
-	MarkAllBest(c.Records)
+	experiment.MarkAllBest(c.Records)
 	return c, nil
 }
 
@@ -71,68 +70,18 @@ func (c *Collection) Timed() []records.Record {
 	at := 0
 	for _, t := range c.Timings {
 		if !t.Cell.Auxiliary {
-			setTime(&timed[at], metric.NsPerRequest, t.NsPerRequest)
-			setTime(&timed[at], predict.NsMetric, t.PredictionNsPerRequest)
+			times := experiment.Result{NsPerRequest: t.NsPerRequest, PredictionNsPerRequest: t.PredictionNsPerRequest}
+			times.AddTimes(&timed[at])
 			at++
 		}
 	}
 	return timed
 }
 
-func setTime(rec *records.Record, m metric.Metric, ns *float64) {
-	if ns != nil {
-		rec.Set(m, *ns)
-	}
-}
-
-// takeTime takes a time out of a record; nil where it has none.
-func takeTime(rec *records.Record, m metric.Metric) *float64 {
-	x, ok := rec.Get(m.Name)
-	if !ok {
-		return nil
-	}
-	rec.Delete(m)
-	return &x
-}
-
 // outcome is a cell with its record.
 type outcome struct {
-	Cell
+	experiment.Cell
 	rec records.Record
-}
-
-// Results are what cells gave that have ended, by their hashes.
-type Results map[string]Result
-
-// Keep is an Options.Finished that keeps results.
-func (r Results) Keep(c Cell, result Result) error {
-	r[c.Hash] = result
-	return nil
-}
-
-// Records returns the records, with their times, of those cells that have ended, in the order of the cells, each held
-// against those of its optima that have. They are of no plan, so that they do not name their cells.
-func (r Results) Records(cells []Cell) (recs []records.Record, err error) {
-	for _, c := range cells {
-		result, ended := r[c.Hash]
-		if !ended || c.Auxiliary {
-			continue
-		}
-		rec, err := result.RecordOf(c)
-		if err != nil {
-			return nil, err
-		}
-		for _, hash := range c.Against {
-			if optimum, ended := r[hash]; ended {
-				sim.HoldAgainst(&rec, optimum.Record)
-			}
-		}
-		rec.Cell = ""
-		setTime(&rec, metric.NsPerRequest, result.NsPerRequest)
-		setTime(&rec, predict.NsMetric, result.PredictionNsPerRequest)
-		recs = append(recs, rec)
-	}
-	return recs, nil
 }
 
 // holdAgainstOptima compares each record with those of the optimum cells of its own.
@@ -169,7 +118,7 @@ func writeTimings(w io.Writer, timings []Timing) error {
 	for _, t := range timings {
 		c := t.Cell
 		out.Write([]string{
-			c.Hash, c.traceName(), c.labelOrPolicy(), c.Capacity.String(), strconv.FormatUint(c.Seed,
+			c.Hash, c.TraceName(), c.Name(), c.Capacity.String(), strconv.FormatUint(c.Seed,
 				10), c.Axes, strconv.FormatBool(c.Auxiliary),
 			nanoseconds(t.NsPerRequest), nanoseconds(t.PredictionNsPerRequest), strconv.FormatFloat(t.Seconds, 'f', 6, 64),
 		})
@@ -188,7 +137,7 @@ func nanoseconds(ns *float64) string {
 
 // MissingCellsError says that cells are not finished.
 type MissingCellsError struct {
-	Cells []Cell
+	Cells []experiment.Cell
 	Of    int // cells in the plan
 
 	Damaged []string // files of results that are damaged, whose cells count as missing

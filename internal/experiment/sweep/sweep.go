@@ -1,4 +1,6 @@
-package experiment
+// Package sweep runs an experiment in a folder: its plan, the results of cells as they end, here or shared out over many
+// machines, and the records that they give.
+package sweep
 
 import (
 	"bytes"
@@ -13,6 +15,7 @@ import (
 	"syscall"
 
 	"github.com/cachesim/cachesim/internal/atomicfile"
+	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/seal"
 	"github.com/cachesim/cachesim/internal/workload"
@@ -30,14 +33,14 @@ const (
 // Sweep is an experiment, its plan, and the folder for what it gives.
 type Sweep struct {
 	Dir   string
-	File  *File
-	Cells []Cell
+	File  *experiment.File
+	Cells []experiment.Cell
 }
 
-// PlanSweep expands an experiment for a version of the program, and takes the checksums of its traces. Nothing is
+// Plan expands an experiment for a version of the program, and takes the checksums of its traces. Nothing is
 // written. It is an error if dir holds a sweep of an experiment with another name.
-func PlanSweep(ctx context.Context, f *File, dir, version string) (*Sweep, error) {
-	there, err := Load(filepath.Join(dir, sweepFileName))
+func Plan(ctx context.Context, f *experiment.File, dir, version string) (*Sweep, error) {
+	there, err := experiment.Load(filepath.Join(dir, sweepFileName))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case errors.Is(err, syscall.ENOTDIR):
@@ -47,7 +50,7 @@ func PlanSweep(ctx context.Context, f *File, dir, version string) (*Sweep, error
 	case there.Name != f.Name:
 		return nil, fmt.Errorf("%s holds a sweep of %s; name another folder for %s with -o", dir, there.Name, f.Name)
 	}
-	cells, err := f.Cells(CellOptions{Version: version, Checksum: func(w workload.Workload) (string, error) {
+	cells, err := f.Cells(experiment.CellOptions{Version: version, Checksum: func(w workload.Workload) (string, error) {
 		return w.ReadChecksum(ctx, f.Dirs())
 	}})
 	if ctx.Err() != nil {
@@ -56,9 +59,9 @@ func PlanSweep(ctx context.Context, f *File, dir, version string) (*Sweep, error
 	return &Sweep{dir, f, cells}, err
 }
 
-// OpenSweep reads what Write has written into dir.
-func OpenSweep(dir string) (*Sweep, error) {
-	f, err := LoadSweepFile(dir)
+// Open reads what Write has written into dir.
+func Open(dir string) (*Sweep, error) {
+	f, err := LoadFile(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -66,10 +69,10 @@ func OpenSweep(dir string) (*Sweep, error) {
 	return &Sweep{dir, f, cells}, err
 }
 
-// LoadSweepFile reads the experiment of the sweep in dir. It is an error if it is not the one that was planned there.
-func LoadSweepFile(dir string) (*File, error) {
+// LoadFile reads the experiment of the sweep in dir. It is an error if it is not the one that was planned there.
+func LoadFile(dir string) (*experiment.File, error) {
 	path := filepath.Join(dir, sweepFileName)
-	f, err := Load(path)
+	f, err := experiment.Load(path)
 	if errors.Is(err, syscall.ENOTDIR) {
 		return nil, fmt.Errorf("%s is a file, want the folder of a sweep; make one of an experiment with cachesim sweep "+
 			"plan FILE -o DIR", dir)
@@ -92,7 +95,7 @@ func checkPlanned(dir, path string) error {
 	if err != nil {
 		return err
 	}
-	text, err := readFile(path)
+	text, err := experiment.ReadText(path)
 	if err == nil && seal.Digest(text) != planned {
 		err = fmt.Errorf("%s has been changed, or damaged, since it was planned; "+
 			"if it is as it should be, plan it with cachesim sweep plan %s -o %s", path, path, dir)
@@ -115,7 +118,7 @@ func (s *Sweep) Check(version string) error {
 		}
 		checksums[strings.Join(c.Workload.Paths(), "\n")] = c.Workload.Checksum
 	}
-	cells, err := s.File.Cells(CellOptions{Version: version, Checksum: func(w workload.Workload) (string, error) {
+	cells, err := s.File.Cells(experiment.CellOptions{Version: version, Checksum: func(w workload.Workload) (string, error) {
 		return checksums[strings.Join(w.Paths(), "\n")], nil
 	}})
 	if err == nil && PlanDigest(cells) != PlanDigest(s.Cells) {
@@ -165,7 +168,7 @@ func (s *Sweep) isPlanned(text []byte) bool {
 // stay.
 func (s *Sweep) removeOutdated() error {
 	outdated := append([]string{planName, timingsName, PageName}, records.FileNames()...)
-	if before, err := Load(filepath.Join(s.Dir, sweepFileName)); err == nil {
+	if before, err := experiment.Load(filepath.Join(s.Dir, sweepFileName)); err == nil {
 		for _, figure := range before.Figures {
 			for _, kind := range []string{".svg", ".png", ".pdf"} {
 				outdated = append(outdated, filepath.Join(FiguresDir, figure.Name+kind))
@@ -182,20 +185,20 @@ func (s *Sweep) removeOutdated() error {
 
 // Run replays cells of the plan and keeps their results in the folder. options.Finished is called behind that where it
 // is set.
-func (s *Sweep) Run(ctx context.Context, cells []Cell, options Options) error {
+func (s *Sweep) Run(ctx context.Context, cells []experiment.Cell, options experiment.Options) error {
 	store, err := OpenStore(s.Dir, s.Cells)
 	if err != nil {
 		return err
 	}
 	then := options.Finished
 	options.Dirs = s.File.Dirs()
-	options.Finished = func(c Cell, r Result) error {
+	options.Finished = func(c experiment.Cell, r experiment.Result) error {
 		if err := store.Put(c, r); err != nil || then == nil {
 			return err
 		}
 		return then(c, r)
 	}
-	return Execute(ctx, cells, options)
+	return experiment.Execute(ctx, cells, options)
 }
 
 // Collect makes the records of the plan from the results in dirs and writes them into the folder.
@@ -214,7 +217,7 @@ func (s *Sweep) Collect(dirs ...string) (*Collection, error) {
 // Reopen reads a sweep that is finished in dir, and what it gave. A sweep of another version of the program, or one of
 // which cells are missing, is an error.
 func Reopen(dir, version string) (*Sweep, *Collection, error) {
-	s, err := OpenSweep(dir)
+	s, err := Open(dir)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -231,10 +234,10 @@ func Reopen(dir, version string) (*Sweep, *Collection, error) {
 	return s, c, err
 }
 
-// OpenSweeps opens the parts of a sweep that lie in several folders, each with a copy of the same plan. The first is
+// OpenAll opens the parts of a sweep that lie in several folders, each with a copy of the same plan. The first is
 // that of the whole.
-func OpenSweeps(dirs []string) (*Sweep, error) {
-	first, err := OpenSweep(dirs[0])
+func OpenAll(dirs []string) (*Sweep, error) {
+	first, err := Open(dirs[0])
 	if err != nil {
 		return nil, err
 	}

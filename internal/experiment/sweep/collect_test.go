@@ -1,22 +1,22 @@
-package experiment
+package sweep
 
 import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/capacity"
+	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/records"
 )
 
 // collectAll runs cells and returns the records.
-func collectAll(t *testing.T, cells []Cell) []records.Record {
+func collectAll(t *testing.T, cells []experiment.Cell) []records.Record {
 	t.Helper()
-	finished, err := ReadFinished(cells, sweep(t, cells, t.TempDir(), Options{}))
+	finished, err := ReadFinished(cells, sweep(t, cells, t.TempDir(), experiment.Options{}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +33,7 @@ func collectAll(t *testing.T, cells []Cell) []records.Record {
 func TestRecordsComeInTheOrderOfThePlanBesideTheirOptima(t *testing.T) {
 	cells := smallGrid()
 	recs := collectAll(t, cells)
-	var asked []Cell
+	var asked []experiment.Cell
 	for _, c := range cells {
 		if !c.Auxiliary {
 			asked = append(asked, c)
@@ -64,7 +64,7 @@ func TestSizedRecordsLieBetweenBounds(t *testing.T) {
 	const trace = "zipf(objects=300,requests=5000,size=lognormal)"
 	feasible, bound, lru := newCell(trace, "belady-size", "5%"), newCell(trace, "pfoo-l", "5%"), newCell(trace, "lru",
 		"5%")
-	for _, c := range []*Cell{&feasible, &bound, &lru} {
+	for _, c := range []*experiment.Cell{&feasible, &bound, &lru} {
 		c.Sizes = capacity.Bytes
 	}
 	lru.Against = []string{feasible.WithHash().Hash, bound.WithHash().Hash}
@@ -78,7 +78,7 @@ func TestAnOptimumThatIsNotInThePlanIsAnError(t *testing.T) {
 	lru := newCell(zipfA, "lru", "5")
 	lru.Against = []string{"00"}
 	cells := numbered(lru)
-	finished, err := ReadFinished(cells, sweep(t, cells, t.TempDir(), Options{}))
+	finished, err := ReadFinished(cells, sweep(t, cells, t.TempDir(), experiment.Options{}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestAnOptimumThatIsNotInThePlanIsAnError(t *testing.T) {
 // TestTheBestIsMarkedPlaceByPlace: a policy without an axis competes at every place on it, and one without random
 // choices whatever the seed.
 func TestTheBestIsMarkedPlaceByPlace(t *testing.T) {
-	at := func(policy, axes string, seed uint64) Cell {
+	at := func(policy, axes string, seed uint64) experiment.Cell {
 		c := newCell(zipfA, policy, "10")
 		c.Axes, c.Seed = axes, seed
 		return c
@@ -134,7 +134,7 @@ func TestTwoNamesOfAReplayGiveTwoRecords(t *testing.T) {
 
 func TestTimingsStandApart(t *testing.T) {
 	cells := smallGrid()
-	dir := sweep(t, cells, t.TempDir(), Options{})
+	dir := sweep(t, cells, t.TempDir(), experiment.Options{})
 	finished, err := ReadFinished(cells, dir)
 	if err != nil {
 		t.Fatal(err)
@@ -161,48 +161,6 @@ func TestTimingsStandApart(t *testing.T) {
 	}
 }
 
-// marks returns which of some records are the best.
-func marks(recs ...records.Record) (best []bool) {
-	for _, same := range ByPoint(recs) {
-		MarkBest(recs, same)
-	}
-	for _, rec := range recs {
-		best = append(best, rec.Best)
-	}
-	return best
-}
-
-func TestWhoCompetesWithWhom(t *testing.T) {
-	at := func(point, policy, axes string, seed uint64, hitRatio float64) records.Record {
-		return records.Record{TraceFiles: point, Policy: policy, Axes: axes, Seed: seed,
-			Values: metric.ValuesOf(map[string]float64{"hit_ratio": hitRatio})}
-	}
-	for _, test := range []struct {
-		name string
-		recs []records.Record
-		want []bool
-	}{
-		{"a policy without the axis competes at each place", []records.Record{
-			at("p", "lru", "", 0, 0.5), at("p", "s3fifo", "small=0.1", 0, 0.6), at("p", "s3fifo", "small=0.2", 0, 0.55), at("p", "s3fifo", "small=0.9", 0, 0.4),
-		}, []bool{false, true, true, false}},
-		{"draws of chance compete seed by seed", []records.Record{
-			at("p", "random", "", 0, 0.6), at("p", "random", "", 1, 0.7), at("p", "marker", "", 0, 0.5), at("p", "lru", "", 0, 0.65),
-		}, []bool{false, true, false, false}},
-		{"and a seed without rivals is the best", []records.Record{at("p", "random", "", 0,
-			0.6), at("p", "random", "", 1, 0.7)}, []bool{true, true}},
-		{"other points do not compete", []records.Record{at("p", "lru", "", 0,
-			0.5), at("q", "arc", "", 0, 0.6)}, []bool{true, true}},
-		{"equals are all the best", []records.Record{at("p", "lru", "", 0,
-			0.5), at("p", "arc", "", 0, 0.5)}, []bool{true, true}},
-		{"optima do not compete", []records.Record{at("p", "lru", "", 0,
-			0.5), at("p", "opt", "", 0, 0.9)}, []bool{true, false}},
-	} {
-		if got := marks(test.recs...); !slices.Equal(got, test.want) {
-			t.Errorf("%s: %v, want %v", test.name, got, test.want)
-		}
-	}
-}
-
 // Traces that seeds make differ have the same name; they are points of their own.
 func TestTheBestIsMarkedTraceByTrace(t *testing.T) {
 	cells := mustExpand(t, mustParse(t, `
@@ -219,5 +177,17 @@ seeds: 4
 	}
 	if len(best) != 4 {
 		t.Errorf("best of each trace: %v, want one for each of 4 seeds", best)
+	}
+}
+
+func TestTimedRecordsHaveTheirOwnTimes(t *testing.T) {
+	c := Collection{
+		Records: make([]records.Record, 2),
+		Timings: []Timing{{NsPerRequest: new(1.5)}, {Cell: experiment.Cell{Auxiliary: true}, NsPerRequest: new(2.5)},
+			{NsPerRequest: new(3.5)}},
+	}
+	timed := c.Timed()
+	if timed[0].Float(metric.NsPerRequest) != 1.5 || timed[1].Float(metric.NsPerRequest) != 3.5 || c.Records[0].Has(metric.NsPerRequest) {
+		t.Error("times belong to the records of their cells, and to no others")
 	}
 }

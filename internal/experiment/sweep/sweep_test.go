@@ -1,4 +1,4 @@
-package experiment
+package sweep
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/configs"
+	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/workload"
 )
 
@@ -24,12 +25,12 @@ func TestAPlanOfAnotherVersionIsRefused(t *testing.T) {
 // and reads the plans back.
 func TestEveryPlanIsThatOfItsExperiment(t *testing.T) {
 	for _, name := range configs.Names() {
-		f, err := Load(name)
+		f, err := experiment.Load(name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		s := &Sweep{Dir: t.TempDir(), File: f}
-		s.Cells, err = f.Cells(CellOptions{Version: "test", Checksum: func(w workload.Workload) (string,
+		s.Cells, err = f.Cells(experiment.CellOptions{Version: "test", Checksum: func(w workload.Workload) (string,
 			error) {
 			return "sha256:" + w.Files[0], nil
 		}})
@@ -39,7 +40,7 @@ func TestEveryPlanIsThatOfItsExperiment(t *testing.T) {
 		if err := s.Write(); err != nil {
 			t.Fatal(err)
 		}
-		read, err := OpenSweep(s.Dir)
+		read, err := Open(s.Dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -50,16 +51,16 @@ func TestEveryPlanIsThatOfItsExperiment(t *testing.T) {
 }
 
 func TestAPlanThatIsNotThatOfTheExperimentIsRefused(t *testing.T) {
-	f, err := Load("example")
+	f, err := experiment.Load("example")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := PlanSweep(t.Context(), f, t.TempDir(), "test")
+	s, err := Plan(t.Context(), f, t.TempDir(), "test")
 	if err != nil {
 		t.Fatal(err)
 	}
 	whole := s.Cells
-	for what, cells := range map[string][]Cell{"an empty": nil, "a cut off": whole[:len(whole)-1]} {
+	for what, cells := range map[string][]experiment.Cell{"an empty": nil, "a cut off": whole[:len(whole)-1]} {
 		s.Cells = cells
 		if err := s.Check("test"); err == nil || !strings.Contains(err.Error(), "is not the plan of") {
 			t.Errorf("%s plan: error %v", what, err)
@@ -73,8 +74,8 @@ func TestAPlanThatIsNotThatOfTheExperimentIsRefused(t *testing.T) {
 }
 
 func TestASweepSplitOverFoldersIsOne(t *testing.T) {
-	file := func() *File {
-		f, err := Load("zipf-skew")
+	file := func() *experiment.File {
+		f, err := experiment.Load("zipf-skew")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -85,7 +86,7 @@ func TestASweepSplitOverFoldersIsOne(t *testing.T) {
 	}
 	dirs := []string{t.TempDir(), t.TempDir(), t.TempDir()}
 	for _, dir := range dirs {
-		s, err := PlanSweep(t.Context(), file(), dir, "test")
+		s, err := Plan(t.Context(), file(), dir, "test")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +94,7 @@ func TestASweepSplitOverFoldersIsOne(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	whole, err := OpenSweeps(dirs)
+	whole, err := OpenAll(dirs)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,11 +102,11 @@ func TestASweepSplitOverFoldersIsOne(t *testing.T) {
 		t.Errorf("%s: %s, %d cells", whole.Dir, whole.File.Name, len(whole.Cells))
 	}
 	if err := WritePlan(dirs[2], whole.Cells[1:], nil); err == nil {
-		if _, err := OpenSweeps(dirs); err == nil {
+		if _, err := OpenAll(dirs); err == nil {
 			t.Error("different plans are taken for one")
 		}
 	}
-	if _, err := OpenSweeps([]string{dirs[0], dirs[1] + "/experiment.yaml"}); err == nil ||
+	if _, err := OpenAll([]string{dirs[0], dirs[1] + "/experiment.yaml"}); err == nil ||
 		!strings.Contains(err.Error(), "is a file") {
 		t.Errorf("error %v", err)
 	}
@@ -115,14 +116,14 @@ func TestASweepSplitOverFoldersIsOne(t *testing.T) {
 func TestWhatAnotherPlanGaveIsRemoved(t *testing.T) {
 	dir := t.TempDir()
 	plan := func(sets ...string) {
-		f, err := Load("example")
+		f, err := experiment.Load("example")
 		if err != nil {
 			t.Fatal(err)
 		}
 		if err := f.Apply(sets, false); err != nil {
 			t.Fatal(err)
 		}
-		s, err := PlanSweep(t.Context(), f, dir, "test")
+		s, err := Plan(t.Context(), f, dir, "test")
 		if err != nil {
 			t.Fatal(err)
 		}

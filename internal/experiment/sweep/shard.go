@@ -1,4 +1,4 @@
-package experiment
+package sweep
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/atomicfile"
+	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/jsonlines"
 	"github.com/cachesim/cachesim/internal/seal"
 )
@@ -28,11 +29,11 @@ type planEnd struct {
 
 // WritePlan writes the cells of a sweep into its folder, which is created if missing, beside its experiment, whose text
 // is given.
-func WritePlan(dir string, cells []Cell, experiment []byte) error {
+func WritePlan(dir string, cells []experiment.Cell, file []byte) error {
 	if err := atomicfile.MakeFolder(dir); err != nil {
 		return err
 	}
-	end, err := json.Marshal(planEnd{len(cells), seal.Digest(experiment)})
+	end, err := json.Marshal(planEnd{len(cells), seal.Digest(file)})
 	if err != nil {
 		return err
 	}
@@ -41,9 +42,9 @@ func WritePlan(dir string, cells []Cell, experiment []byte) error {
 }
 
 // planLines returns the lines of the cells.
-func planLines(cells []Cell) []byte {
+func planLines(cells []experiment.Cell) []byte {
 	var lines bytes.Buffer
-	texts := make([]CellText, len(cells))
+	texts := make([]experiment.CellText, len(cells))
 	for i, c := range cells {
 		texts[i] = c.Text()
 	}
@@ -55,16 +56,16 @@ func planLines(cells []Cell) []byte {
 
 // PlanDigest names a plan by all that it says of its cells. It stands in the result of each cell that was run for the
 // plan, and in the records. The hash of a cell says which result it is, whatever the plan: other plans may use it too.
-func PlanDigest(cells []Cell) string { return seal.Digest(planLines(cells))[:20] }
+func PlanDigest(cells []experiment.Cell) string { return seal.Digest(planLines(cells))[:20] }
 
 // ReadPlan reads the cells of a sweep from its folder.
-func ReadPlan(dir string) ([]Cell, error) {
+func ReadPlan(dir string) ([]experiment.Cell, error) {
 	cells, _, err := readPlan(dir)
 	return cells, err
 }
 
 // readPlan returns the digest of the experiment, too.
-func readPlan(dir string) (cells []Cell, experiment string, err error) {
+func readPlan(dir string) (cells []experiment.Cell, file string, err error) {
 	path := filepath.Join(dir, planName)
 	text, err := atomicfile.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -92,20 +93,20 @@ func (e *noPlanError) Error() string {
 }
 
 // decodePlan reads the lines of a plan.
-func decodePlan(text []byte) (cells []Cell, end planEnd, err error) {
-	reader := cellReader{}
+func decodePlan(text []byte) (cells []experiment.Cell, end planEnd, err error) {
+	reader := experiment.CellReader{}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
 	lines := bytes.Count(text, []byte("\n"))
 	for n := range lines - 1 {
-		var t CellText
+		var t experiment.CellText
 		if err := decoder.Decode(&t); err != nil {
 			return nil, end, fmt.Errorf("cell %d: %w", n, err)
 		}
-		if t.Number != n || t.Hash != t.hash() {
+		if t.Number != n || !t.IsNamed() {
 			return nil, end, fmt.Errorf("cell %d: is not the one that was planned", n)
 		}
-		c, err := reader.read(t)
+		c, err := reader.Read(t)
 		if err != nil {
 			return nil, end, fmt.Errorf("cell %d: %w", n, err)
 		}
@@ -118,8 +119,8 @@ func decodePlan(text []byte) (cells []Cell, end planEnd, err error) {
 }
 
 // SamePlan reports whether two plans have the same cells, so that their results can be merged.
-func SamePlan(a, b []Cell) bool {
-	return slices.EqualFunc(a, b, func(x, y Cell) bool { return x.Hash == y.Hash })
+func SamePlan(a, b []experiment.Cell) bool {
+	return slices.EqualFunc(a, b, func(x, y experiment.Cell) bool { return x.Hash == y.Hash })
 }
 
 // Shard is one of several equal shares of a plan.
@@ -139,12 +140,12 @@ func ParseShard(text string) (Shard, error) {
 func (s Shard) String() string { return fmt.Sprintf("%d/%d", s.Index, s.Of) }
 
 // Cells returns the shard's cells.
-func (s Shard) Cells(cells []Cell) []Cell { return Cut(cells, s.Of)[s.Index] }
+func (s Shard) Cells(cells []experiment.Cell) []experiment.Cell { return Cut(cells, s.Of)[s.Index] }
 
 // Cut returns the cells of all of n shards. Cells are brought together by trace and then cut into stretches of equal
 // length, so that a shard loads as few traces as possible.
-func Cut(cells []Cell, n int) (shards [][]Cell) {
-	sorted := slices.Concat(byWorkload(WithoutRepetitions(cells))...)
+func Cut(cells []experiment.Cell, n int) (shards [][]experiment.Cell) {
+	sorted := slices.Concat(experiment.ByWorkload(experiment.WithoutRepetitions(cells))...)
 	for i := range n {
 		shards = append(shards, sorted[i*len(sorted)/n:(i+1)*len(sorted)/n])
 	}
