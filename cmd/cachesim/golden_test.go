@@ -143,7 +143,7 @@ func linesOf(recs []records.Record) []byte {
 		if r.Best {
 			what = append(what, "*")
 		}
-		for _, name := range metric.Names() {
+		for _, name := range namesInLines() {
 			if x, ok := r.Metric(name); ok && !impliedByOthers(name) && (x != 0 || name != "oversized") {
 				what = append(what, name+"="+strconv.FormatFloat(x, 'f', -1, 64))
 			}
@@ -154,6 +154,20 @@ func linesOf(recs []records.Record) []byte {
 		fmt.Fprintln(&lines, strings.Join(what, " "))
 	}
 	return lines.Bytes()
+}
+
+// namesInLines are the names of all metrics, first of those that every record has, then by the alphabet, whatever the
+// order in which parts declare them.
+func namesInLines() (names []string) {
+	for _, m := range metric.Always {
+		names = append(names, m.Name)
+	}
+	for _, name := range slices.Sorted(slices.Values(metric.Names())) {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // impliedByOthers reports whether a metric follows from others, or from the machine.
