@@ -78,6 +78,7 @@ docs: build
 	$(BIN) prefetchers --format markdown > docs/commands/list-of-prefetchers.md
 	$(BIN) caches --format markdown > docs/commands/list-of-caches.md
 	$(BIN) models --format markdown > docs/commands/list-of-models.md
+	$(BIN) metrics --format markdown > docs/commands/list-of-metrics.md
 
 install: build
 	install -D -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/cachesim

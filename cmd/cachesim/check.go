@@ -41,7 +41,9 @@ By default everything must be exactly as recorded; policies with random choices 
 With --tolerance 0.1pp hit ratios and byte hit ratios may move by 0.1 percentage points, with 1%rel by 1% of what was
 recorded; other figures do not count then, except that the requests and the capacity must be the same. Conditions before
 a colon limit a tolerance to some cells, and the last one that fits a cell counts: --tolerance 0.1pp --tolerance
-policy=lhd,trace=oltp.zst:0.5pp. Conditions name a trace, policy, capacity, seed or an axis of an experiment.
+policy=lhd,trace=oltp.zst:0.5pp. Conditions name a trace, policy, capacity, seed or an axis of an experiment. With
+metric=NAME among them a tolerance is that of one metric (see cachesim metrics), which is compared by it alone, a
+counter of a policy too: --tolerance metric=phases:1%rel.
 
 Trace files are looked for where the baseline says, in --trace-dir, in the folder of the baseline, in the one above it,
 and in $CACHESIM_TRACES. One whose checksum is not the recorded one is a failure of its own, and the other traces are

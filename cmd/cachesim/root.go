@@ -123,6 +123,7 @@ replacement policies and holds them against the offline optimum.
 		newPoliciesCommand(),
 		newCachesCommand(),
 		newModelsCommand(),
+		newMetricsCommand(),
 		newPredictorsCommand(),
 		newPrefetchersCommand(),
 		newGenCommand(),

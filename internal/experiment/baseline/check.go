@@ -159,7 +159,8 @@ func replay(ctx context.Context, all []planned, options Options) (*replayed, err
 
 // result compares a record with its replay.
 func (d *replayed) result(p planned, options Options) Result {
-	r := Result{Was: p.was, Tolerance: toleranceOf(options.Rules, &p.was)}
+	allowed := tolerancesOf(options.Rules, &p.was)
+	r := Result{Was: p.was, Tolerance: allowed.Tolerance}
 	if r.Problem = p.problem; r.Problem == nil {
 		r.Problem = d.problem(p)
 	}
@@ -174,11 +175,11 @@ func (d *replayed) result(p planned, options Options) Result {
 		sim.HoldAgainst(&is, d.results[c.Hash].Record)
 	}
 	r.Is, r.ns = &is, result.NsPerRequest
-	r.Differences = compare(&p.was, &is)
+	r.Differences = compare(&p.was, &is, allowed)
 	switch {
 	case len(r.Differences) == 0:
 		r.Status = Equal
-	case r.Tolerance.tolerates(&p.was, &is, r.Differences):
+	case allowed.allow(&p.was, &is, r.Differences):
 		r.Status = Within
 	default:
 		r.Status = Moved

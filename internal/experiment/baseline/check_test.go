@@ -173,8 +173,8 @@ func TestNamesCannotBreakTheFormats(t *testing.T) {
 	is := was
 	is.SetInt(metric.Misses, 4)
 	report := &Report{Baseline: name, Results: []Result{
-		{Was: was, Is: &is, Status: Moved, Differences: compare(&was, &is)},
-		{Was: was, Is: &is, Status: Within, Tolerance: Tolerance{Points: 20}, Differences: compare(&was, &is)},
+		{Was: was, Is: &is, Status: Moved, Differences: compare(&was, &is, tolerances{})},
+		{Was: was, Is: &is, Status: Within, Tolerance: Tolerance{Points: 20}, Differences: compare(&was, &is, tolerances{})},
 		{Was: was, Status: NotReplayable, Problem: errors.New(name)},
 	}}
 	printed := func(format string) string {
@@ -248,7 +248,7 @@ func TestATableThatDoesNotFitIsWrittenInLines(t *testing.T) {
 	is.SetInt(metric.Misses, 4000)
 	is.SetInt(metric.Evictions, 7)
 	report := &Report{Baseline: "b", Results: []Result{{Was: was, Is: &is, Status: Moved,
-		Differences: compare(&was, &is)}}}
+		Differences: compare(&was, &is, tolerances{})}}}
 	for _, width := range []int{0, 40, 80, 1000} {
 		var out strings.Builder
 		if err := report.Print(&out, "table", width); err != nil {

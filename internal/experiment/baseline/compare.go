@@ -1,6 +1,7 @@
 package baseline
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/cachesim/cachesim/internal/metric"
@@ -28,9 +29,15 @@ type Difference struct {
 	Is     *float64 `json:"is"`
 }
 
-// compare returns the figures in which two records of the same cell differ.
-func compare(was, is *records.Record) (differences []Difference) {
-	for _, figure := range compared() {
+// compare returns the figures in which two records of the same cell differ, those among them that rules name.
+func compare(was, is *records.Record, rules tolerances) (differences []Difference) {
+	names := compared()
+	for _, name := range slices.Sorted(maps.Keys(rules.of)) {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	for _, figure := range names {
 		d := Difference{figure, figureOf(was, figure), figureOf(is, figure)}
 		if (d.Was == nil) != (d.Is == nil) || d.Was != nil && *d.Was != *d.Is {
 			differences = append(differences, d)
@@ -50,13 +57,18 @@ func figureOf(rec *records.Record, name string) *float64 {
 	return &x
 }
 
-// tolerates reports whether a cell is within a tolerance. Unless it is exact, only hit ratios, misses as a share of the
-// requests and byte hit ratios count, as long as the same requests met a cache of the same size.
-func (t Tolerance) tolerates(was, is *records.Record, differences []Difference) bool {
-	if t == (Tolerance{}) {
-		return len(differences) == 0
-	}
+// allow reports whether a cell is within its tolerances. What a rule names counts by that rule. Of the rest, unless the
+// tolerance is exact, only hit ratios, misses as a share of the requests and byte hit ratios count, as long as the same
+// requests met a cache of the same size.
+func (t tolerances) allow(was, is *records.Record, differences []Difference) bool {
 	return !slices.ContainsFunc(differences, func(d Difference) bool {
+		allowed, named := t.of[d.Figure]
+		switch {
+		case named:
+			return !d.within(allowed)
+		case t.Tolerance == (Tolerance{}):
+			return true
+		}
 		switch d.Figure {
 		case capacityFigure, metric.Requests.Name:
 			return true
@@ -64,8 +76,13 @@ func (t Tolerance) tolerates(was, is *records.Record, differences []Difference) 
 			more := (is.Float(metric.Misses) - was.Float(metric.Misses)) / max(1, is.Float(metric.Requests))
 			return !t.Allows(was.Float(metric.HitRatio), was.Float(metric.HitRatio)-more)
 		case metric.HitRatio.Name, metric.ByteHitRatio.Name:
-			return d.Was == nil || d.Is == nil || !t.Allows(*d.Was, *d.Is)
+			return !d.within(t.Tolerance)
 		}
 		return false
 	})
+}
+
+// within reports whether a figure was there and is, and moved no further than allowed.
+func (d Difference) within(t Tolerance) bool {
+	return d.Was != nil && d.Is != nil && t.Allows(*d.Was, *d.Is)
 }

@@ -130,7 +130,7 @@ func checkRepetitions(all []planned) error {
 			first[p.cell.Hash] = i
 			continue
 		}
-		if differences := compare(&all[at].was, &p.was); len(differences) > 0 {
+		if differences := compare(&all[at].was, &p.was, tolerances{}); len(differences) > 0 {
 			d := differences[0]
 			return fmt.Errorf(
 				"records %d and %d are both of %s and contradict each other: %s is %s and %s",

@@ -8,12 +8,13 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/suggest"
 )
 
-// Tolerance is how far hit ratios may move. The zero value lets nothing move.
+// Tolerance is how far hit ratios, or the values of a metric, may move. The zero value lets nothing move.
 type Tolerance struct {
 	Points   float64 // absolute, in percentage points of the hit ratio: 0.1 lets 50% become 50.1%
 	Relative float64 // percent of the recorded hit ratio: 1 lets 50% become 50.5%
@@ -72,27 +73,32 @@ func (t Tolerance) String() string {
 // rounding is what 0.501 - 0.5 may differ from 0.001 by.
 const rounding = 1e-12
 
-// Allows reports whether a hit ratio may move from was to is.
+// Allows reports whether a hit ratio, or a value of a metric, may move from was to is.
 func (t Tolerance) Allows(was, is float64) bool {
 	if t == (Tolerance{}) {
 		return was == is
 	}
-	return math.Abs(is-was) <= max(t.Points/100, t.Relative/100*was)+rounding
+	return math.Abs(is-was) <= max(t.Points/100, t.Relative/100*math.Abs(was))+rounding
 }
 
 // Rule is a tolerance for the cells that it fits.
 type Rule struct {
 	Tolerance
-	where []condition // none: all cells
-	text  string
+	metric string      // "": hit ratios and what follows from them
+	where  []condition // none: all cells
+	text   string
 }
+
+// metricCondition is the name that stands for a metric among the conditions of a rule.
+const metricCondition = "metric"
 
 // condition is a place on a dimension.
 type condition struct{ dimension, value string }
 
 // ParseRule reads a tolerance for all cells, "0.1pp", or for those at places on dimensions:
 // "policy=lhd,trace=oltp:0.1pp". Dimensions are trace, policy, capacity, seed and the axes of an experiment; a policy
-// is named with or without its parameters.
+// is named with or without its parameters. With "metric=phases:1%rel" the tolerance is for that metric, which is then
+// compared, if it would not be, and by this rule alone.
 func ParseRule(text string) (r Rule, err error) {
 	r.text = text
 	at := strings.LastIndex(text, ":")
@@ -109,9 +115,34 @@ func ParseRule(text string) (r Rule, err error) {
 		if !ok || c.dimension == "" || c.value == "" {
 			return r, fmt.Errorf("tolerance %q: %q is no condition; want DIMENSION=VALUE, policy=lhd for example", text, item)
 		}
-		r.where = append(r.where, c)
+		if c.dimension != metricCondition {
+			r.where = append(r.where, c)
+			continue
+		}
+		if r.metric != "" {
+			return r, fmt.Errorf("tolerance %q names two metrics", text)
+		}
+		r.metric = c.value
 	}
-	return r, nil
+	return r, r.checkMetric()
+}
+
+// checkMetric refuses a metric that there is none of, or a tolerance that it cannot have.
+func (r Rule) checkMetric() error {
+	if r.metric == "" {
+		return nil
+	}
+	m, ok := metric.Lookup(r.metric)
+	switch {
+	case !ok:
+		return fmt.Errorf("tolerance %q: %w", r.text, suggest.Unknown("metric", r.metric, metric.Names()))
+	case m.OfMachine:
+		return fmt.Errorf("tolerance %q: %s depends on the machine, and is not compared", r.text, r.metric)
+	case r.Points > 0 && m.Unit != metric.Share:
+		return fmt.Errorf("tolerance %q: %s is no share; want percent of the recorded value (1%%rel), or exact", r.text,
+			r.metric)
+	}
+	return nil
 }
 
 // fits reports whether the rule is for that cell.
@@ -133,20 +164,31 @@ func (c condition) holds(rec *records.Record) bool {
 	return err == nil && x == place.Number
 }
 
-// toleranceOf returns the tolerance of a cell: that of the last rule that fits.
-func toleranceOf(rules []Rule, rec *records.Record) Tolerance {
-	for _, r := range slices.Backward(rules) {
-		if r.fits(rec) {
-			return r.Tolerance
+// tolerances are those of a cell.
+type tolerances struct {
+	Tolerance                      // of hit ratios and what follows from them
+	of        map[string]Tolerance // of metrics that rules name
+}
+
+// tolerancesOf returns the tolerances of a cell: those of the last rules that fit.
+func tolerancesOf(rules []Rule, rec *records.Record) tolerances {
+	t := tolerances{of: map[string]Tolerance{}}
+	for _, r := range rules {
+		switch {
+		case !r.fits(rec):
+		case r.metric == "":
+			t.Tolerance = r.Tolerance
+		default:
+			t.of[r.metric] = r.Tolerance
 		}
 	}
-	return Tolerance{}
+	return t
 }
 
 // checkRules refuses a rule that fits no record, as that is a slip of the hand.
 func checkRules(rules []Rule, recs []records.Record) error {
 	for _, r := range rules {
-		if slices.ContainsFunc(recs, func(rec records.Record) bool { return r.fits(&rec) }) {
+		if slices.ContainsFunc(recs, func(rec records.Record) bool { return r.fits(&rec) && r.measured(&rec) }) {
 			continue
 		}
 		for _, c := range r.where {
@@ -154,9 +196,17 @@ func checkRules(rules []Rule, recs []records.Record) error {
 				return fmt.Errorf("tolerance %q: %w", r.text, err)
 			}
 		}
+		if r.metric != "" {
+			return fmt.Errorf("tolerance %q: no record of the baseline that it fits has %s", r.text, r.metric)
+		}
 		return fmt.Errorf("tolerance %q fits no record of the baseline", r.text)
 	}
 	return nil
+}
+
+// measured reports whether the record has the metric that the rule is for.
+func (r Rule) measured(rec *records.Record) bool {
+	return r.metric == "" || figureOf(rec, r.metric) != nil
 }
 
 // check refuses a dimension or a place that no record has.

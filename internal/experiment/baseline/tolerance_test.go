@@ -114,7 +114,7 @@ func TestTheLastRuleThatFitsCounts(t *testing.T) {
 		{[]string{"3pp", "noise=0.3,seed=5:exact"}, "3pp"},
 		{[]string{"3pp", "noise=0.3,seed=4:exact"}, "exact"},
 	} {
-		if got := toleranceOf(rules(test.rules...), &rec).String(); got != test.want {
+		if got := tolerancesOf(rules(test.rules...), &rec).String(); got != test.want {
 			t.Errorf("%v: got %s, want %s", test.rules, got, test.want)
 		}
 	}
@@ -168,11 +168,11 @@ func TestWhatATolerancePasses(t *testing.T) {
 	} {
 		is := was
 		test.change(&is)
-		differences := compare(&was, &is)
-		if got := (Tolerance{Points: 1}).tolerates(&was, &is, differences); got != test.within {
+		differences := compare(&was, &is, tolerances{})
+		if got := (tolerances{Tolerance: Tolerance{Points: 1}}).allow(&was, &is, differences); got != test.within {
 			t.Errorf("%s: within 1pp is %t; differences %+v", test.name, got, differences)
 		}
-		if exact := (Tolerance{}).tolerates(&was, &is, differences); exact != (test.name == "nothing") {
+		if exact := (tolerances{}).allow(&was, &is, differences); exact != (test.name == "nothing") {
 			t.Errorf("%s: exactly the same is %t", test.name, exact)
 		}
 	}
@@ -180,8 +180,68 @@ func TestWhatATolerancePasses(t *testing.T) {
 	for misses, within := range map[int64]bool{495: true, 494: false, 505: true, 506: false} {
 		is := was
 		missesOf(misses)(&is)
-		if got := (Tolerance{Relative: 1}).tolerates(&was, &is, compare(&was, &is)); got != within {
+		if got := (tolerances{Tolerance: Tolerance{Relative: 1}}).allow(&was, &is, compare(&was, &is, tolerances{})); got != within {
 			t.Errorf("%d misses instead of 500: within 1%%rel is %t", misses, got)
 		}
+	}
+}
+
+// A rule that names a metric has it compared, by that rule alone.
+func TestTolerancesOfMetrics(t *testing.T) {
+	was := records.Record{Policy: "laru", Capacity: 10, Values: metric.ValuesOf(map[string]float64{"requests": 1000,
+		"evictions": 400, "phases": 100, "hit_ratio": 0.5})}
+	for _, test := range []struct {
+		rules  []string
+		metric string
+		is     float64
+		within bool
+	}{
+		{nil, "phases", 200, true}, // not compared unless named
+		{[]string{"metric=phases:exact"}, "phases", 101, false},
+		{[]string{"metric=phases:1%rel"}, "phases", 101, true},
+		{[]string{"metric=phases:1%rel"}, "phases", 102, false},
+		{[]string{"metric=phases:1%rel", "policy=lru,metric=phases:exact"}, "phases", 101, true},
+		{[]string{"metric=phases:1%rel", "policy=laru,metric=phases:exact"}, "phases", 101, false},
+		{[]string{"metric=evictions:1%rel"}, "evictions", 404, true},
+		{[]string{"metric=evictions:1%rel"}, "evictions", 405, false},
+		{[]string{"1pp", "metric=evictions:exact"}, "evictions", 401, false},
+		{[]string{"1pp", "metric=hit_ratio:exact"}, "hit_ratio", 0.505, false},
+		{[]string{"metric=hit_ratio:1pp"}, "hit_ratio", 0.505, true},
+	} {
+		var rules []Rule
+		for _, text := range test.rules {
+			r, err := ParseRule(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rules = append(rules, r)
+		}
+		is := was
+		is.SetNamed(test.metric, test.is)
+		allowed := tolerancesOf(rules, &was)
+		if got := allowed.allow(&was, &is, compare(&was, &is, allowed)); got != test.within {
+			t.Errorf("%v: %s of %v is within: %t", test.rules, test.metric, test.is, got)
+		}
+		if err := checkRules(rules, []records.Record{was, {Policy: "lru", Values: was.Values}}); err != nil {
+			t.Errorf("%v: %v", test.rules, err)
+		}
+	}
+	for text, want := range map[string]string{
+		"metric=phasess:exact":           `unknown metric "phasess"; did you mean "phases"?`,
+		"metric=ns_per_request:1%rel":    "depends on the machine",
+		"metric=phases:1pp":              "phases is no share; want percent of the recorded value",
+		"metric=hits,metric=phases:1pp":  "names two metrics",
+		"metric=hit_ratio,policy=l:1prc": "want percentage points",
+	} {
+		if _, err := ParseRule(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %s", text, err, want)
+		}
+	}
+	r, err := ParseRule("metric=links:exact")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := checkRules([]Rule{r}, []records.Record{was}); err == nil || !strings.Contains(err.Error(), "has links") {
+		t.Errorf("a metric that no record has: %v", err)
 	}
 }
