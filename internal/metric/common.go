@@ -44,7 +44,8 @@ var (
 		Merge: Quotient(Misses, LowerBoundMisses),
 		Doc:   "misses / lower_bound_misses: the most that the ratio to the unknown optimum can be"}
 	NormalizedHitRatio = Metric{Name: "normalized_hit_ratio", Checked: true, Unit: Share, Digits: 2, Better: Higher,
-		Merge: Apart, Column: Column{At: 20, Head: "of infinite", Note: "of infinite: hits / hits of the infinite cache"},
+		Merge: Apart, Column: Column{At: 20, Head: "of infinite", OfBounds: true,
+			Note: "of infinite: hits / hits of the infinite cache"},
 		Doc: "hits / hits of a cache without bounds; above 1 where similar queries answer each other and fewer do better"}
 )
 

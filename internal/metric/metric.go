@@ -67,6 +67,8 @@ type Column struct {
 	// IfAny leaves the column out unless some record has a value above 0.
 	IfAny  bool
 	Digits int // behind the point; 0: those of the metric
+	// OfBounds says that the value of a bound is written too, though it is none that a policy can have.
+	OfBounds bool
 	// Note stands below a table that has the column, NoteIfNone below one that lacks it for IfAny only.
 	Note, NoteIfNone string
 }

@@ -143,6 +143,11 @@ func isShown(m metric.Metric, recs []Record) bool {
 // exceed, or undercut.
 func metricCell(m metric.Metric, r *Record) string {
 	x, ok := r.Figure(m.Name)
+	if !ok && m.Column.OfBounds {
+		if x, ok := r.Get(m.Name); ok {
+			return m.Text(x)
+		}
+	}
 	if !ok {
 		return ""
 	}
