@@ -11,8 +11,8 @@ var exactEntry = Entry{
 	New:      func(c Config) (Cache, error) { return newExactCache(c) },
 }
 
-// newExactCache returns the exact-match cache of a policy: its batch path where it has one, nobody
-// observes and nobody asks how full it is.
+// newExactCache returns the exact-match cache of a policy: its batch path where it has one, nobody observes and nobody
+// asks how full it is.
 func newExactCache(c Config) (Cache, error) {
 	p, err := c.Policy.Entry.New(c.PolicyConfig())
 	if err != nil {
@@ -36,7 +36,12 @@ func NewExact(p policies.Policy, capacity int64, objects int) *Exact {
 
 // Serve implements Cache.
 func (c *Exact) Serve(w Window, n *Counts) {
-	evictions, oversized := c.evictions, c.oversized
+	p := c.Pool
+	if w.Sizes != nil && p.stored == nil {
+		p.weigh()
+	}
+	plain, here, stored := p.members == nil, p.here, p.stored
+	evictions, oversized := p.evictions, p.oversized
 	r := policies.Request{Size: 1}
 	for i, o := range w.Objects {
 		r.Object, r.Query, r.Pos = o, o, w.First+i
@@ -47,7 +52,16 @@ func (c *Exact) Serve(w Window, n *Counts) {
 		if w.Times != nil {
 			r.Time = w.Times[i]
 		}
-		if !c.Request(r) {
+		if p.before != nil {
+			p.expire(r.Time)
+		}
+		switch { // the calls of Request, put into the loop where objects go by their numbers
+		case plain && (stored == nil && here[o] || stored != nil && stored[o] != 0):
+			p.policy.Hit(r)
+		case plain:
+			p.Miss(r)
+			continue
+		case !p.Request(r):
 			continue
 		}
 		n.Hits++
@@ -55,9 +69,10 @@ func (c *Exact) Serve(w Window, n *Counts) {
 			n.HitBytes += r.Size
 		}
 	}
+	p.pos, p.time = r.Pos, r.Time
 	n.Requests += int64(len(w.Objects))
-	n.Evictions += c.evictions - evictions
-	n.Oversized += c.oversized - oversized
+	n.Evictions += p.evictions - evictions
+	n.Oversized += p.oversized - oversized
 }
 
 // batchExact is an exact-match cache with its capacity in objects, replayed by the policy's own loop.

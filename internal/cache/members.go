@@ -2,6 +2,7 @@ package cache
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/predict"
@@ -12,6 +13,7 @@ import (
 type Members struct {
 	objects   []policies.Object // by number
 	partition *Partition        // nil: other pools may meet the same objects
+	grower    policies.Grower   // the policy of their pool
 	places    []uint32          // open addressing by hash, 1 + number or 0; nil with a partition
 }
 
@@ -96,9 +98,10 @@ func NewMemberPool(spec policies.Spec, c policies.Config, members *Members) (*Po
 		if err != nil {
 			return nil, err
 		}
-		if _, ok := p.(policies.Grower); ok {
+		if grower, ok := p.(policies.Grower); ok {
+			members.grower = grower
 			pool := NewPool(p, c.Capacity, few.Objects)
-			pool.members, pool.plain = members, false
+			pool.members = members
 			return pool, nil
 		}
 	}
@@ -116,24 +119,15 @@ func (p *Pool) number(o policies.Object) policies.Object {
 		return n
 	}
 	n = p.members.add(o)
-	if int(n) == len(p.here) {
-		p.grow()
+	switch int(n) {
+	case len(p.here):
+		p.here = slices.Concat(p.here, make([]bool, n))
+		p.members.grower.Grow(len(p.here))
+	case len(p.stored):
+		p.stored = slices.Concat(p.stored, make([]int64, n))
+		p.members.grower.Grow(len(p.stored))
 	}
 	return n
-}
-
-// grow makes room for twice as many members.
-func (p *Pool) grow() {
-	objects := 2 * len(p.here)
-	here := make([]bool, objects)
-	copy(here, p.here)
-	p.here = here
-	if p.sizes != nil {
-		sizes := make([]int64, objects)
-		copy(sizes, p.sizes)
-		p.sizes = sizes
-	}
-	p.policy.(policies.Grower).Grow(objects)
 }
 
 // name returns the number of an object in the trace.
@@ -142,13 +136,4 @@ func (p *Pool) name(o policies.Object) policies.Object {
 		return o
 	}
 	return p.members.objects[o]
-}
-
-// named returns a request with the numbers of the trace.
-func (p *Pool) named(r policies.Request) policies.Request {
-	if p.members != nil {
-		r.Object = p.members.objects[r.Object]
-		r.Query = r.Object
-	}
-	return r
 }

@@ -10,22 +10,23 @@ import (
 // leaves. Every cache is built on pools. What a hit is, the cache decides; a pool is asked for an object and has it or
 // loads it.
 //
-// Memory: 1 byte per object that it can name, 9 where sizes count, beside that of the policy.
+// Memory: 1 byte per object that it can name, 8 where sizes count, beside that of the policy.
 type Pool struct {
-	policy   policies.Policy
+	policy   policies.Policy   // or what tells of its hits
 	admitter policies.Admitter // nil where the policy admits everything
 	expirer  policies.Expirer  // nil where nothing expires
-	observer Observer          // nil where nobody is told
 	members  *Members          // nil where objects go by their numbers in the trace
-	onCall   bool              // what has expired leaves only when the cache asks for it
-	plain    bool              // a request needs no preparation: it neither expires objects nor numbers its own
+	before   policies.Expirer  // asked before each request: expirer, unless the cache calls Expire itself
+	observer Observer          // nil where nobody is told
+	loads    LoadObserver      // nil where nobody is told of loads
+	resizer  policies.Resizer  // nil where the policy needs to know nothing of its capacity
 
-	capacity  int64
-	used      int64
-	residents int
-	here      []bool  // per object: it is resident
-	sizes     []int64 // per object: what it is charged while resident; nil as long as each is charged 1
+	capacity int64
+	used     int64
+	here     []bool  // per object: it is resident; as long as each is charged 1
+	stored   []int64 // per object, once sizes count: what it is charged while resident, at least 1; 0 while not
 
+	loaded    int64 // objects that have become resident so far
 	evictions int64
 	oversized int64
 
@@ -33,15 +34,22 @@ type Pool struct {
 	time int64 // of the last request
 }
 
-// Observer is told what happens in a pool, after the pool and its policy have noted it. Objects go by their numbers in
-// the trace.
+// Observer is told what leaves a pool, after the pool and its policy have noted it. Objects go by their numbers in the
+// trace; size is what they are charged.
 type Observer interface {
-	// Hit reports a request to a resident object.
-	Hit(r policies.Request)
-	// Loaded reports that r's object has become resident; r.Reason says why.
-	Loaded(r policies.Request)
-	// Left reports that o is resident no longer.
-	Left(o policies.Object, why Departure)
+	Left(o policies.Object, size int64, why Departure)
+}
+
+// LoadObserver is an Observer that is told what comes into a pool, too.
+type LoadObserver interface {
+	Observer
+	Loaded(o policies.Object, size int64, why policies.Reason)
+}
+
+// HitObserver is an Observer that is told of requests to resident objects, too.
+type HitObserver interface {
+	Observer
+	Hit(o policies.Object)
 }
 
 // Departure says why an object left a pool.
@@ -65,16 +73,40 @@ func NewPool(p policies.Policy, capacity int64, objects int) *Pool {
 	pool := &Pool{policy: p, capacity: capacity, here: make([]bool, objects)}
 	pool.admitter, _ = p.(policies.Admitter)
 	pool.expirer, _ = p.(policies.Expirer)
-	pool.plain = pool.expirer == nil
+	pool.before = pool.expirer
+	pool.resizer, _ = p.(policies.Resizer)
 	return pool
 }
 
 // ExpireOnCall has objects expire only where Expire is called, not before each request: for a cache that looks up a
 // batch of requests before it serves the first of them. It is called before the first request.
-func (p *Pool) ExpireOnCall() { p.onCall, p.plain = true, p.members == nil }
+func (p *Pool) ExpireOnCall() { p.before = nil }
 
 // Observe has the pool tell an observer what happens from now on; nil: nobody. There is one at a time.
-func (p *Pool) Observe(o Observer) { p.observer = o }
+func (p *Pool) Observe(o Observer) {
+	p.observer = o
+	p.loads, _ = o.(LoadObserver)
+	if told, ok := p.policy.(hitTeller); ok {
+		p.policy = told.Policy
+	}
+	if hits, ok := o.(HitObserver); ok {
+		p.policy = hitTeller{p.policy, p, hits}
+	}
+}
+
+// hitTeller is a policy that tells an observer of hits, so that a pool which nobody observes does not have to ask at
+// each of them.
+type hitTeller struct {
+	policies.Policy
+	pool     *Pool
+	observer HitObserver
+}
+
+// Hit implements policies.Policy.
+func (t hitTeller) Hit(r policies.Request) {
+	t.Policy.Hit(r)
+	t.observer.Hit(t.pool.name(r.Object))
+}
 
 // Capacity returns how much fits, in the unit of the sizes of requests.
 func (p *Pool) Capacity() int64 { return p.capacity }
@@ -83,7 +115,7 @@ func (p *Pool) Capacity() int64 { return p.capacity }
 func (p *Pool) Used() int64 { return p.used }
 
 // Len returns the number of resident objects.
-func (p *Pool) Len() int { return p.residents }
+func (p *Pool) Len() int { return int(p.loaded - p.evictions) }
 
 // Evictions returns how many objects have left so far, for whatever reason.
 func (p *Pool) Evictions() int64 { return p.evictions }
@@ -92,51 +124,80 @@ func (p *Pool) Evictions() int64 { return p.evictions }
 func (p *Pool) Oversized() int64 { return p.oversized }
 
 // Counters implements Reporting: they are those of the policy.
-func (p *Pool) Counters() []policies.Counter { return CountersOf(p.policy) }
+func (p *Pool) Counters() []policies.Counter {
+	if told, ok := p.policy.(hitTeller); ok {
+		return CountersOf(told.Policy)
+	}
+	return CountersOf(p.policy)
+}
 
 // Resident reports whether o is in the pool.
 func (p *Pool) Resident(o policies.Object) bool {
 	if p.members != nil {
 		return p.residentMember(o)
 	}
+	return p.has(o)
+}
+
+// has reports whether an object is resident, by the number that the policy knows.
+func (p *Pool) has(o policies.Object) bool {
+	if p.stored != nil {
+		return p.stored[o] != 0
+	}
 	return p.here[o]
 }
 
+// residentMember is Resident for members. It stays a call, so that Resident is short enough for the loops of caches.
+//
+//go:noinline
 func (p *Pool) residentMember(o policies.Object) bool {
 	n, ok := p.members.find(o)
-	return ok && p.here[n]
+	return ok && p.has(n)
 }
 
 // Request serves a request of the trace: a resident object hits, any other is loaded, unless it is larger than the
 // capacity or the policy refuses it.
 func (p *Pool) Request(r policies.Request) (hit bool) {
-	p.pos, p.time = r.Pos, r.Time
-	if !p.plain {
-		r = p.prepare(r)
+	if p.before != nil {
+		p.expire(r.Time)
 	}
-	if !p.here[r.Object] {
-		p.load(r)
+	if p.members != nil {
+		r.Object = p.number(r.Object)
+		r.Query = r.Object
+	}
+	if !p.has(r.Object) {
+		p.Miss(r)
 		return false
 	}
+	p.pos, p.time = r.Pos, r.Time
 	p.policy.Hit(r)
-	if p.observer != nil {
-		p.observer.Hit(p.named(r))
-	}
 	return true
 }
+
+// Hit is Request for an object of which the cache knows that it is resident, in a pool without members. It stays a call:
+// the copy of a request that has just been written field by field is slower.
+//
+//go:noinline
+func (p *Pool) Hit(r policies.Request) { p.policy.Hit(r) }
 
 // Load makes an object resident without a request of the trace; r.Reason says why, and r.Pos and r.Time are those of
 // the last request that was served. It reports whether it did: not if the object is resident already, is larger
 // than the capacity, or is refused by the policy.
 func (p *Pool) Load(r policies.Request) (loaded bool) {
-	if !p.plain {
-		r = p.prepare(r)
+	if p.before != nil {
+		p.expire(r.Time)
 	}
-	return !p.here[r.Object] && p.load(r)
+	if p.members != nil {
+		r.Object = p.number(r.Object)
+		r.Query = r.Object
+	}
+	return !p.has(r.Object) && p.Miss(r)
 }
 
-// load makes r's object, which is not resident, resident unless it is too large or the policy refuses it.
-func (p *Pool) load(r policies.Request) bool {
+// Miss is Request for an object of which the cache knows that it is not resident, in a pool without members. It reports
+// whether the object is now: not if it is too large, or the policy refuses it.
+func (p *Pool) Miss(r policies.Request) bool {
+	p.pos, p.time = r.Pos, r.Time
 	if r.Size > p.capacity {
 		if r.Reason == policies.Demand {
 			p.oversized++
@@ -155,9 +216,18 @@ func (p *Pool) load(r policies.Request) bool {
 		p.leave(v, Departure(r.Reason))
 	}
 	p.policy.Insert(r)
-	p.charge(r.Object, r.Size)
-	if p.observer != nil {
-		p.observer.Loaded(p.named(r))
+	if p.stored == nil && r.Size != 1 {
+		p.weigh()
+	}
+	if p.stored == nil {
+		p.here[r.Object] = true
+	} else {
+		p.stored[r.Object] = r.Size
+	}
+	p.used += r.Size
+	p.loaded++
+	if p.loads != nil {
+		p.loads.Loaded(p.name(r.Object), r.Size, r.Reason)
 	}
 	return true
 }
@@ -171,8 +241,8 @@ func (p *Pool) Resize(capacity int64) {
 		return
 	}
 	p.capacity = capacity
-	if resizer, ok := p.policy.(policies.Resizer); ok {
-		resizer.Resize(max(capacity, 1))
+	if p.resizer != nil {
+		p.resizer.Resize(max(capacity, 1))
 	}
 	for p.used > p.capacity {
 		p.leave(p.policy.Victim(policies.Request{
@@ -190,7 +260,7 @@ func (p *Pool) Drop(o policies.Object) bool {
 		}
 		o = n
 	}
-	if !p.here[o] {
+	if !p.has(o) {
 		return false
 	}
 	p.policy.Remove(o)
@@ -201,9 +271,12 @@ func (p *Pool) Drop(o policies.Object) bool {
 // Expire takes out what has expired by a time. Request and Load do so first, unless ExpireOnCall says otherwise; a cache
 // calls it where it looks at what is resident before that.
 func (p *Pool) Expire(now int64) {
-	if p.expirer == nil {
-		return
+	if p.expirer != nil {
+		p.expire(now)
 	}
+}
+
+func (p *Pool) expire(now int64) {
 	for {
 		o, ok := p.expirer.Expired(now)
 		if !ok {
@@ -213,54 +286,32 @@ func (p *Pool) Expire(now int64) {
 	}
 }
 
-// prepare does what comes before a request or load, and returns it with the numbers that the policy knows.
-func (p *Pool) prepare(r policies.Request) policies.Request {
-	if !p.onCall {
-		p.Expire(r.Time)
-	}
-	if p.members != nil {
-		r.Object = p.number(r.Object)
-		r.Query = r.Object
-	}
-	return r
-}
-
-// charge takes an object into the accounts.
-func (p *Pool) charge(o policies.Object, size int64) {
-	p.here[o] = true
-	p.used += size
-	p.residents++
-	if p.sizes != nil {
-		p.sizes[o] = size
-	} else if size != 1 {
-		p.weigh()
-		p.sizes[o] = size
-	}
-}
-
-// weigh begins to keep what each object is charged. Until now that was 1.
-func (p *Pool) weigh() {
-	p.sizes = make([]int64, len(p.here))
-	for o := range p.sizes {
-		p.sizes[o] = 1
-	}
-}
-
 // leave takes an object that the policy has forgotten out of the accounts. A policy that names an object twice, or one
 // that is not here, is broken.
 func (p *Pool) leave(o policies.Object, why Departure) {
-	if int64(o) >= int64(len(p.here)) || !p.here[o] {
+	if o == policies.NoObject || !p.has(o) {
 		panic(fmt.Sprintf("policy %T evicts object %d, which is not resident", p.policy, o))
 	}
-	p.here[o] = false
-	p.residents--
-	p.evictions++
-	if p.sizes != nil {
-		p.used -= p.sizes[o]
+	size := int64(1)
+	if p.stored == nil {
+		p.here[o] = false
 	} else {
-		p.used--
+		size, p.stored[o] = p.stored[o], 0
 	}
+	p.used -= size
+	p.evictions++
 	if p.observer != nil {
-		p.observer.Left(p.name(o), why)
+		p.observer.Left(p.name(o), size, why)
 	}
+}
+
+// weigh begins to keep what each object is charged. Until then that was 1.
+func (p *Pool) weigh() {
+	p.stored = make([]int64, len(p.here))
+	for o, here := range p.here {
+		if here {
+			p.stored[o] = 1
+		}
+	}
+	p.here = nil
 }

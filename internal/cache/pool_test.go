@@ -4,20 +4,150 @@ import (
 	"slices"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/policies"
 	_ "github.com/cachesim/cachesim/internal/policies/all"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
+	"github.com/cachesim/cachesim/internal/traces"
 )
 
-// departures counts what left a pool, by reason.
-type departures map[cache.Departure]int
+// account is told of everything that happens in a pool, and works out from that what is in it.
+type account struct {
+	resident map[policies.Object]int64
+	used     int64
+	left     map[cache.Departure]int
+	told     []event // in order
+}
 
-func (d departures) Hit(policies.Request) {}
+// event is a hit (how below 0), a load for a Reason or, from 10 on, a Departure.
+type event struct {
+	how    int
+	object policies.Object
+}
 
-func (d departures) Loaded(policies.Request) {}
+func newAccount() *account {
+	return &account{resident: map[policies.Object]int64{}, left: map[cache.Departure]int{}}
+}
 
-func (d departures) Left(_ policies.Object, why cache.Departure) { d[why]++ }
+func (a *account) Hit(o policies.Object) { a.told = append(a.told, event{-1, o}) }
+
+func (a *account) Loaded(o policies.Object, size int64, why policies.Reason) {
+	a.told = append(a.told, event{int(why), o})
+	a.resident[o] = size
+	a.used += size
+}
+
+func (a *account) Left(o policies.Object, _ int64, why cache.Departure) {
+	a.told = append(a.told, event{10 + int(why), o})
+	a.used -= a.resident[o]
+	delete(a.resident, o)
+	a.left[why]++
+}
+
+// check holds a pool to what it told.
+func (a *account) check(t *rapid.T, p *cache.Pool, objects int) {
+	t.Helper()
+	if p.Used() != a.used || p.Len() != len(a.resident) || p.Used() > p.Capacity() {
+		t.Fatalf("%d of %d used by %d objects; told of %d by %d", p.Used(), p.Capacity(), p.Len(), a.used, len(a.resident))
+	}
+	left := 0
+	for _, n := range a.left {
+		left += n
+	}
+	if p.Evictions() != int64(left) {
+		t.Fatalf("%d evictions; told of %d", p.Evictions(), left)
+	}
+	for o := range policies.Object(objects) {
+		if _, ok := a.resident[o]; ok != p.Resident(o) {
+			t.Fatalf("object %d is resident: %v; told %v", o, p.Resident(o), ok)
+		}
+	}
+}
+
+// drive has two pools do the same: requests of a trace and, between them, loads, changes of the capacity and drops.
+func drive(t *rapid.T, tr *traces.Trace, bytes bool, capacity int64, pools ...*cache.Pool) {
+	accounts := make([]*account, len(pools))
+	for i, p := range pools {
+		accounts[i] = newAccount()
+		p.Observe(accounts[i])
+	}
+	each := func(what string, act func(p *cache.Pool) bool) {
+		first := act(pools[0])
+		for _, p := range pools[1:] {
+			if act(p) != first {
+				t.Fatalf("%s: one pool says %v, another %v", what, first, !first)
+			}
+		}
+	}
+	size := func(o policies.Object) int64 {
+		if bytes {
+			return tr.ObjectSizes[o]
+		}
+		return 1
+	}
+	for pos, o := range tr.Objects {
+		r := policies.Request{Object: o, Query: o, Pos: pos, Size: size(o), Time: tr.Times[pos]}
+		each("request", func(p *cache.Pool) bool { return p.Request(r) })
+		other := rapid.SampledFrom(tr.Objects).Draw(t, "object")
+		switch rapid.IntRange(0, 9).Draw(t, "besides") {
+		case 0, 1:
+			r.Object, r.Query, r.Size, r.Reason = other, other, size(other), policies.Prefetch
+			each("prefetch", func(p *cache.Pool) bool { return p.Load(r) })
+		case 2:
+			r.Object, r.Query, r.Size, r.Reason = other, other, size(other), policies.Restore
+			each("restore", func(p *cache.Pool) bool { return p.Load(r) })
+		case 3:
+			each("drop", func(p *cache.Pool) bool { return p.Drop(other) })
+		case 4:
+			to := rapid.Int64Range(0, 2*capacity).Draw(t, "capacity")
+			each("resize", func(p *cache.Pool) bool { p.Resize(to); return true })
+		}
+		for i, p := range pools {
+			accounts[i].check(t, p, tr.NumObjects)
+			if got, want := accounts[i].told, accounts[0].told; !slices.Equal(got, want) {
+				t.Fatalf("pool %d did %v, the first %v", i, got, want)
+			}
+		}
+		for _, a := range accounts {
+			a.told = a.told[:0]
+		}
+	}
+}
+
+// Whatever is asked of a pool, in objects and in bytes, what it tells adds up, it never holds more than its capacity,
+// and numbering its members itself changes nothing.
+func TestPoolAddsUp(t *testing.T) {
+	for _, bytes := range []bool{false, true} {
+		t.Run(map[bool]string{false: "objects", true: "bytes"}[bytes], func(t *testing.T) {
+			policytest.ForEach(t, bytes, func(t *testing.T, e policies.Entry) {
+				rapid.Check(t, func(rt *rapid.T) {
+					tr := policytest.Trace(rapid.Uint64Range(0, 1<<20).Draw(rt, "trace"), 40, 24)
+					capacity := rapid.Int64Range(1, 12).Draw(rt, "capacity")
+					if bytes {
+						capacity *= 40
+					}
+					spec, err := policies.ParseSpec(e.Name)
+					if err != nil {
+						t.Fatal(err)
+					}
+					plain := cache.NewPool(policytest.Build(t, e, tr, capacity, !bytes), capacity, tr.NumObjects)
+					pools := []*cache.Pool{plain}
+					for _, partition := range []*cache.Partition{nil, cache.NewPartition(tr.NumObjects)} {
+						config := policytest.Config(t, e, tr, capacity, !bytes)
+						pool, err := cache.NewMemberPool(spec, config, cache.NewMembers(partition))
+						if err != nil {
+							t.Fatal(err)
+						}
+						pools = append(pools, pool)
+					}
+					drive(rt, tr, bytes, capacity, pools...)
+				})
+			})
+		})
+	}
+}
 
 // A pool shrinks to nothing and back, by hand: what was requested longest ago leaves first.
 func TestPoolResizes(t *testing.T) {
@@ -27,7 +157,7 @@ func TestPoolResizes(t *testing.T) {
 		t.Fatal(err)
 	}
 	pool := cache.NewPool(policytest.Build(t, spec.Entry, tr, 3, true), 3, tr.NumObjects)
-	told := departures{}
+	told := newAccount()
 	pool.Observe(told)
 	ask := func(objects ...policies.Object) (hits []bool) {
 		for i, o := range objects {
@@ -37,9 +167,9 @@ func TestPoolResizes(t *testing.T) {
 	}
 	ask(0, 1, 2, 0)
 	pool.Resize(1)
-	if got := ask(0); !got[0] || pool.Used() != 1 || told[cache.Shrunk] != 2 {
+	if got := ask(0); !got[0] || pool.Used() != 1 || told.left[cache.Shrunk] != 2 {
 		t.Errorf("object 0 hits: %v, %d used, %d shrunk; want the last requested to stay alone", got, pool.Used(),
-			told[cache.Shrunk])
+			told.left[cache.Shrunk])
 	}
 	pool.Resize(0)
 	if got := ask(0); got[0] || pool.Used() != 0 || pool.Oversized() != 1 {

@@ -93,13 +93,13 @@ func (p *placeInWhole) translate(d Decision) Decision {
 // witness notes what happens in a pool at a request.
 type witness struct{ seen Decision }
 
-// Hit implements cache.Observer.
-func (w *witness) Hit(r policies.Request) { w.seen.Hit, w.seen.Entry = true, r.Object }
+// Hit implements cache.HitObserver.
+func (w *witness) Hit(o policies.Object) { w.seen.Hit, w.seen.Entry = true, o }
 
-// Loaded implements cache.Observer.
-func (w *witness) Loaded(policies.Request) { w.seen.Loaded = true }
+// Loaded implements cache.LoadObserver.
+func (w *witness) Loaded(policies.Object, int64, policies.Reason) { w.seen.Loaded = true }
 
 // Left implements cache.Observer.
-func (w *witness) Left(o policies.Object, _ cache.Departure) {
+func (w *witness) Left(o policies.Object, _ int64, _ cache.Departure) {
 	w.seen.Evicted = append(w.seen.Evicted, o)
 }

@@ -16,9 +16,8 @@ import (
 // A policy of this kind hears of the last block of a prompt first, so that most policies come to name a leaf before the
 // blocks ahead of it. Not so if it makes use of positions or of refusing blocks, which need the order of the requests.
 type chooser struct {
-	policy   policies.Policy
-	admitter policies.Admitter // nil where the policy admits everything
-	tree     *tree
+	policy policies.Policy
+	tree   *tree
 	// list o: the resident blocks behind block o, the one requested last in front; the last list: those with none ahead
 	children dense.Lists
 	observer *silentPredictor // nil where the policy asks no predictor
@@ -37,15 +36,14 @@ func newChooser(p policies.Policy, t *tree, offline bool, observer *silentPredic
 	if offline {
 		c.requested = make([]int, len(t.nodes))
 	}
-	c.admitter, _ = p.(policies.Admitter)
-	if expirer, ok := p.(policies.Expirer); ok {
-		return &expiringChooser{chooser: c, expirer: expirer}
+	switch p := p.(type) {
+	case policies.Expirer:
+		return &expiringChooser{chooser: c, expirer: p}
+	case policies.Admitter:
+		return admittingChooser{c, p}
 	}
 	return c
 }
-
-// Admit implements policies.Admitter.
-func (c *chooser) Admit(r policies.Request) bool { return c.admitter == nil || c.admitter.Admit(r) }
 
 // Counters implements policies.Reporter.
 func (c *chooser) Counters() []policies.Counter {
@@ -166,6 +164,12 @@ func (c *chooser) reload(o policies.Object, r policies.Request) {
 	c.observer.setSilent(false)
 }
 
+// admittingChooser chooses with a policy that may refuse blocks.
+type admittingChooser struct {
+	*chooser
+	policies.Admitter
+}
+
 // expiringChooser chooses with a policy of which blocks expire.
 type expiringChooser struct {
 	*chooser
@@ -173,6 +177,12 @@ type expiringChooser struct {
 
 	due   policies.Object // a block that has expired and leaves as soon as all behind it have
 	isDue bool
+}
+
+// Admit implements policies.Admitter, whether or not the policy does.
+func (c *expiringChooser) Admit(r policies.Request) bool {
+	admitter, ok := c.policy.(policies.Admitter)
+	return !ok || admitter.Admit(r)
 }
 
 // Expired implements policies.Expirer. What has expired leaves after all behind it. A block that a running prompt holds

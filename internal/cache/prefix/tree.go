@@ -58,6 +58,7 @@ type tree struct {
 type node struct {
 	children uint32 // blocks behind it that are resident
 	locks    uint32 // running prompts that hold it
+	resident bool   // as the pool says
 }
 
 func newTree(c cache.Config) (*tree, error) {
@@ -100,7 +101,7 @@ func (t *tree) Counters() []policies.Counter { return t.pool.Counters() }
 func (t *tree) begin(blocks []policies.Object, first int, now int64, n *cache.Counts) (hits, held int) {
 	evictions := t.pool.Evictions()
 	t.pool.Expire(now)
-	for hits < len(blocks) && t.pool.Resident(blocks[hits]) {
+	for hits < len(blocks) && t.nodes[blocks[hits]].resident {
 		hits++
 	}
 	held = t.lock(blocks, hits)
@@ -110,7 +111,7 @@ func (t *tree) begin(blocks []policies.Object, first int, now int64, n *cache.Co
 	}
 	r := policies.Request{Size: 1, Time: now}
 	if t.deepestFirst {
-		t.serveDeepestFirst(blocks[:held], first, r)
+		t.serveDeepestFirst(blocks[:held], hits, first, r)
 		n.Evictions += t.pool.Evictions() - evictions
 		return hits, held
 	}
@@ -123,43 +124,51 @@ func (t *tree) begin(blocks []policies.Object, first int, now int64, n *cache.Co
 // serve requests the blocks of a prompt, of which the first hits are resident. It returns how many are thereafter,
 // fewer than all if the policy refuses one.
 func (t *tree) serve(blocks []policies.Object, hits, first int, r policies.Request) int {
-	for i, o := range blocks {
-		if i == hits && t.groups != nil {
-			t.groups.MissGroup(blocks[hits:], hits)
-		}
+	for i, o := range blocks[:hits] {
 		r.Object, r.Query, r.Pos = o, o, first+i
-		if !t.pool.Request(r) && !t.pool.Resident(o) {
+		t.policy.Hit(r)
+	}
+	if t.groups != nil && hits < len(blocks) {
+		t.groups.MissGroup(blocks[hits:], hits)
+	}
+	for i := hits; i < len(blocks); i++ {
+		r.Object, r.Query, r.Pos = blocks[i], blocks[i], first+i
+		if !t.pool.Miss(r) {
 			return i
 		}
+		t.link(blocks[i])
 	}
 	return len(blocks)
 }
 
 // serveDeepestFirst is serve from the last block on. Positions are then no more than a clock.
-func (t *tree) serveDeepestFirst(blocks []policies.Object, first int, r policies.Request) {
+func (t *tree) serveDeepestFirst(blocks []policies.Object, hits, first int, r policies.Request) {
 	r.Pos = first
 	for i := len(blocks) - 1; i >= 0; i-- {
 		r.Object, r.Query = blocks[i], blocks[i]
-		t.pool.Request(r)
+		if i < hits {
+			t.policy.Hit(r)
+		} else if t.pool.Miss(r) {
+			t.link(blocks[i])
+		}
 		r.Pos++
 	}
 }
 
-// Hit implements cache.Observer.
-func (t *tree) Hit(policies.Request) {}
-
-// Loaded implements cache.Observer: the block before it is a leaf no longer.
-func (t *tree) Loaded(r policies.Request) {
-	if parent := t.parents[r.Object]; parent >= 0 {
+// link notes that o has become resident: the block before it is a leaf no longer.
+func (t *tree) link(o policies.Object) {
+	t.nodes[o].resident = true
+	if parent := t.parents[o]; parent >= 0 {
 		t.nodes[parent].children++
 	}
 }
 
 // Left implements cache.Observer. Where blocks leave together, the rest of the segment of o follows.
-func (t *tree) Left(o policies.Object, why cache.Departure) {
-	if node := &t.nodes[o]; node.children > 0 || node.locks > 0 {
+func (t *tree) Left(o policies.Object, _ int64, why cache.Departure) {
+	if !t.mayLeave(o) {
 		panic(fmt.Sprintf("policy %T evicts block %d, which may not leave", t.policy, o))
 	}
+	t.nodes[o].resident = false
 	if parent := t.parents[o]; parent >= 0 {
 		t.nodes[parent].children--
 		if t.mayLeave(policies.Object(parent)) {
@@ -182,7 +191,7 @@ func (t *tree) Left(o policies.Object, why cache.Departure) {
 // mayLeave reports whether o is a leaf that no running prompt holds.
 func (t *tree) mayLeave(o policies.Object) bool {
 	node := &t.nodes[o]
-	return node.children == 0 && node.locks == 0 && t.pool.Resident(o)
+	return node.resident && node.children == 0 && node.locks == 0
 }
 
 // lock holds the blocks of a prompt of which the first hits are resident, as many as fit, and returns how many these

@@ -185,11 +185,13 @@ func (s *Cache) Serve(w cache.Window, n *cache.Counts) {
 		if s.answers != nil {
 			s.judge(o, entry, hit, n)
 		}
-		if hit {
-			n.Hits++
-			r.Object = entry
+		if !hit {
+			s.entries.Miss(r)
+			continue
 		}
-		s.entries.Request(r)
+		n.Hits++
+		r.Object = entry
+		s.entries.Hit(r)
 	}
 	n.Requests += int64(len(w.Objects))
 	n.Evictions += s.entries.Evictions() - evictions
