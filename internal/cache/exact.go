@@ -40,7 +40,7 @@ func (c *Exact) Serve(w Window, n *Counts) {
 	if w.Sizes != nil && p.stored == nil {
 		p.weigh()
 	}
-	plain, here, stored := p.members == nil, p.here, p.stored
+	here, stored := p.here, p.stored
 	evictions, oversized := p.evictions, p.oversized
 	r := policies.Request{Size: 1}
 	for i, o := range w.Objects {
@@ -55,15 +55,12 @@ func (c *Exact) Serve(w Window, n *Counts) {
 		if p.before != nil {
 			p.expire(r.Time)
 		}
-		switch { // the calls of Request, put into the loop where objects go by their numbers
-		case plain && (stored == nil && here[o] || stored != nil && stored[o] != 0):
-			p.policy.Hit(r)
-		case plain:
+		// The calls of Request, put into the loop: all objects go by their numbers in the trace.
+		if stored == nil && !here[o] || stored != nil && stored[o] == 0 {
 			p.Miss(r)
 			continue
-		case !p.Request(r):
-			continue
 		}
+		p.policy.Hit(r)
 		n.Hits++
 		if w.Sizes != nil {
 			n.HitBytes += r.Size

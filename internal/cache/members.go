@@ -119,13 +119,10 @@ func (p *Pool) number(o policies.Object) policies.Object {
 		return n
 	}
 	n = p.members.add(o)
-	switch int(n) {
-	case len(p.here):
-		p.here = slices.Concat(p.here, make([]bool, n))
-		p.members.grower.Grow(len(p.here))
-	case len(p.stored):
-		p.stored = slices.Concat(p.stored, make([]int64, n))
-		p.members.grower.Grow(len(p.stored))
+	if room := max(len(p.here), len(p.stored)); int(n) == room {
+		p.here = slices.Concat(p.here, make([]bool, len(p.here)))
+		p.stored = slices.Concat(p.stored, make([]int64, len(p.stored)))
+		p.members.grower.Grow(2 * room)
 	}
 	return n
 }
