@@ -74,8 +74,8 @@ func (c *curve) lruErrors() (errors []float64) {
 }
 
 func (c *curve) lruError(capacity int64) (float64, bool) {
-	exact, ok := c.exactAt("lru", capacity)
-	sampled, found := c.sampledAt("lru", capacity)
+	exact, ok := c.exactAt(policies.Recency(), capacity)
+	sampled, found := c.sampledAt(policies.Recency(), capacity)
 	return sampled.mean - exact, ok && found
 }
 
@@ -85,7 +85,7 @@ func (c *curve) print(w io.Writer, format string) error {
 		return err
 	}
 	t := records.NewTable()
-	header := table.Row{"capacity", "lru"}
+	header := table.Row{"capacity", policies.Recency()}
 	if c.rate > 0 {
 		header = append(header, "lru sampled", "error")
 	}
@@ -130,7 +130,7 @@ func (c *curve) row(capacity capacity.Capacity) table.Row {
 		}
 		return fmt.Sprintf("%.2f%% ± %.2f", 100*e.mean, 100*e.stdErr)
 	}
-	row = append(row, exactCell("lru"))
+	row = append(row, exactCell(policies.Recency()))
 	cell := exactCell
 	if c.rate > 0 {
 		cell = sampledCell
@@ -138,7 +138,7 @@ func (c *curve) row(capacity capacity.Capacity) table.Row {
 		if e, ok := c.lruError(capacity.Amount); ok {
 			difference = fmt.Sprintf("%+.2f", 100*e)
 		}
-		row = append(row, sampledCell("lru"), difference)
+		row = append(row, sampledCell(policies.Recency()), difference)
 	}
 	for _, s := range c.specs {
 		row = append(row, cell(s.String()))
@@ -190,13 +190,14 @@ func (c *curve) figure() (*plots.Figure, error) {
 	}
 	f := plots.New(fmt.Sprintf("Hit ratio: %s, from %d samples of %s", c.trace, len(c.seeds()),
 		records.Share(c.rate)), axis, "hit ratio")
-	lru := slices.DeleteFunc(slices.Clone(c.exact), func(r records.Record) bool { return r.Label != "lru" })
+	lru := slices.DeleteFunc(slices.Clone(c.exact), func(r records.Record) bool { return r.Label != policies.Recency() })
 	slices.SortFunc(lru, func(a, b records.Record) int { return cmp.Compare(a.Capacity, b.Capacity) })
-	line := plots.Line{Label: "lru (exact)", Style: plots.PolicyStyle("lru", "lru", "online")}
+	line := plots.Line{Label: "lru (exact)", Style: plots.PolicyStyle(policies.Recency(), policies.Recency(), "online")}
 	for _, r := range lru {
 		line.X, line.Y = append(line.X, float64(r.Capacity)), append(line.Y, r.Float(metric.HitRatio))
 	}
-	lines := append([]plots.Line{line}, c.sampledLines("lru", plots.PolicyStyle("lru", "lru (sampled)", "online"))...)
+	sampled := plots.PolicyStyle(policies.Recency(), "lru (sampled)", "online")
+	lines := append([]plots.Line{line}, c.sampledLines(policies.Recency(), sampled)...)
 	for _, s := range c.specs {
 		style := plots.PolicyStyle(s.Entry.Name, s.String(), s.Entry.Kind.String())
 		lines = append(lines, c.sampledLines(s.String(), style)...)

@@ -133,28 +133,32 @@ func TestTableDoesNotDependOnJobs(t *testing.T) {
 	}
 }
 
+func stated(consistency, robustness string) policies.Guarantee {
+	return policies.Guarantee{Consistency: consistency, Robustness: robustness}
+}
+
 func TestStated(t *testing.T) {
 	for _, c := range []struct {
 		policy   string
 		capacity int
-		want     Guarantee
+		want     policies.Guarantee
 	}{
-		{"lru", 4, Guarantee{"", "k = 4"}},
-		{"marker", 3, Guarantee{"", "2H_k = 3.67"}},
-		{"fpb", 3, Guarantee{"1", "unbounded"}},
-		{"laru", 8, Guarantee{"1", "k+log_b k+2 = 13"}},
-		{"laru(b=4)", 64, Guarantee{"1", "k+log_b k+2 = 69"}},
-		{"laru(decay=k/32)", 8, Guarantee{"1", "O(k)"}},
-		{"laru(mode=async)", 2, Guarantee{"", "k+log_b k+2 = 5"}},
-		{"laru(marks=bitset,decay=3)", 2, Guarantee{"", "O(k)"}},
-		{"blindoracle-lru", 4, Guarantee{"2", "2k = 8"}},
-		{"blindoracle-lru(bound=3)", 4, Guarantee{}},
-		{"lnonmarker", 4, Guarantee{"", "no bound"}},
-		{"lnonmarker(robust=true)", 4, Guarantee{}},
-		{"predictive-marker", 3, Guarantee{"2", "4H_k = 7.33"}},
-		{"guard", 3, Guarantee{"1", "2H_(k-1)+2 = 5"}},
-		{"guard", 1, Guarantee{"1", "2H_(k-1)+2 = 2"}},
-		{"s3fifo", 8, Guarantee{}},
+		{"lru", 4, stated("", "k = 4")},
+		{"marker", 3, stated("", "2H_k = 3.67")},
+		{"fpb", 3, stated("1", "unbounded")},
+		{"laru", 8, stated("1", "k+log_b k+2 = 13")},
+		{"laru(b=4)", 64, stated("1", "k+log_b k+2 = 69")},
+		{"laru(decay=k/32)", 8, stated("1", "O(k)")},
+		{"laru(mode=async)", 2, stated("", "k+log_b k+2 = 5")},
+		{"laru(marks=bitset,decay=3)", 2, stated("", "O(k)")},
+		{"blindoracle-lru", 4, stated("2", "2k = 8")},
+		{"blindoracle-lru(bound=3)", 4, policies.Guarantee{}},
+		{"lnonmarker", 4, stated("", "no bound")},
+		{"lnonmarker(robust=true)", 4, policies.Guarantee{}},
+		{"predictive-marker", 3, stated("2", "4H_k = 7.33")},
+		{"guard", 3, stated("1", "2H_(k-1)+2 = 5")},
+		{"guard", 1, stated("1", "2H_(k-1)+2 = 2")},
+		{"s3fifo", 8, policies.Guarantee{}},
 	} {
 		if got := Stated(policy(t, c.policy), c.capacity); got != c.want {
 			t.Errorf("%s, capacity %d: %+v, want %+v", c.policy, c.capacity, got, c.want)

@@ -11,7 +11,7 @@ import (
 type Row struct {
 	Policy   policies.Spec
 	Capacity int
-	Stated   Guarantee
+	Stated   policies.Guarantee
 	Exact    *Found // with exact predictions; nil where the policy asks none
 	Any      Found  // with any predictions
 }

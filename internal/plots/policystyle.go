@@ -7,58 +7,9 @@ import (
 
 	"gonum.org/v1/plot/vg"
 
+	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
 )
-
-// Colours by what they are called, as indices of palette.
-const (
-	blue = iota
-	vermilion
-	green
-	purple
-	orange
-	sky
-	indigo
-	wine
-	olive
-	brown
-)
-
-// Markers by their shapes, as indices of markers.
-const (
-	circle = iota
-	box
-	triangle
-	cross
-	ring
-	plus
-	square
-)
-
-// policyLooks are the colours and marks of the policies, which are their own in every figure. Those that are compared
-// most differ in colour; no two have the same of both.
-var policyLooks = map[string]struct{ color, marker int }{
-	"lru": {blue, circle}, "mru": {blue, cross}, "lru-stack": {blue, plus},
-	"arc": {vermilion, box}, "laru": {vermilion, triangle}, "cacheus": {vermilion, plus},
-	"s3fifo": {green, triangle}, "tinylfu": {green, cross}, "fpb": {green, circle}, "fpb-binary": {green, ring},
-	"fpb-marking": {green, plus}, "lru-k": {green, box},
-	"sieve": {purple, cross}, "hyperbolic": {purple, circle}, "slru": {purple, triangle}, "guard": {purple, square},
-	"w-tinylfu": {orange, ring}, "lfu-da": {orange, circle}, "predictive-marker": {orange, box},
-	"robust-ftp": {orange, triangle},
-	"lirs":       {sky, plus}, "2q": {sky, box}, "blindoracle-lru": {sky, circle}, "follow-robust": {sky, triangle},
-	"lhd": {indigo, square}, "lmarker": {indigo, box}, "gdsf": {indigo, cross},
-	"rac": {wine, circle}, "car": {wine, box}, "trust-doubt": {wine, plus},
-	"clock": {olive, box}, "marker": {olive, circle}, "mq": {olive, triangle}, "marker-or-lru": {olive, cross},
-	"lnonmarker": {olive, plus}, "lecar": {olive, square}, "topic-lru": {olive, ring},
-	"fifo": {brown, triangle}, "random": {brown, circle}, "ttl": {brown, cross}, "uniform": {brown, ring},
-	"hf": {brown, box}, "topic-lfu": {brown, plus}, "lfu": {brown, square},
-}
-
-// referenceDashes tell apart what policies are held against, which is black.
-var referenceDashes = map[string][]vg.Length{
-	"opt": {6, 3}, "opt-bypass": {6, 2, 1.5, 2}, "opt-marking": {10, 3}, "belady-size": {8, 3},
-	"farthest-similar": {7, 3}, "farthest-similar-bypass": {7, 2, 1.5, 2}, "infinite": {1, 2},
-}
 
 var (
 	black = color.NRGBA{A: 0xff}
@@ -94,15 +45,26 @@ func policyStyle(r *records.Record, name string) Style {
 
 // isReference reports whether a policy is what others are held against.
 func isReference(policy, kind string) bool {
-	return kind == "offline" || kind == "bound" || policy == "infinite"
+	return kind == policies.Offline.String() || kind == policies.Bound.String() || entryOf(policy).Unbounded
+}
+
+// entryOf returns the entry of a policy; that of a policy that is not in this program is empty.
+func entryOf(policy string) policies.Entry {
+	e, _ := policies.Find(policy)
+	return e
 }
 
 // ReferenceStyle returns the look of a line that others are held against.
-func ReferenceStyle() Style { return referenceStyle("opt", "offline") }
+func ReferenceStyle() Style {
+	return referenceStyle(policies.Optimum(policies.Rules{}), policies.Offline.String())
+}
 
 func referenceStyle(policy, kind string) Style {
-	style := Style{Color: black, Width: 1.6, Dashes: referenceDashes[policy]}
-	if kind == "bound" {
+	style := Style{Color: black, Width: 1.6}
+	for _, length := range entryOf(policy).Look.Dashes {
+		style.Dashes = append(style.Dashes, vg.Length(length))
+	}
+	if kind == policies.Bound.String() {
 		style.Color, style.Dashes = grey, []vg.Length{1.5, 3}
 	}
 	if style.Dashes == nil {
@@ -112,15 +74,15 @@ func referenceStyle(policy, kind string) Style {
 }
 
 func policyColor(policy string) int {
-	if look, ok := policyLooks[policy]; ok {
-		return look.color
+	if look := entryOf(policy).Look; look.Color != policies.NoColor {
+		return int(look.Color) - 1
 	}
 	return hashOf(policy) % len(palette)
 }
 
 func policyMarker(policy string) int {
-	if look, ok := policyLooks[policy]; ok {
-		return look.marker
+	if look := entryOf(policy).Look; look.Mark != policies.NoMark {
+		return int(look.Mark) - 1
 	}
 	return hashOf(policy) / len(palette) % len(markers)
 }

@@ -8,6 +8,7 @@ import (
 
 var arcEntry = Entry{
 	Name:    "arc",
+	Look:    Look{Color: Vermilion, Mark: Box},
 	Memory:  Memory{PerObject: 9, PerSlot: 0},
 	Summary: "splits the cache between objects seen once and more often; hits on evicted objects move the split",
 	Source:  "Megiddo, Modha, ARC: a self-tuning, low overhead replacement cache, FAST 2003",

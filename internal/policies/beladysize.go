@@ -9,6 +9,7 @@ import (
 
 var beladySizeEntry = Entry{
 	Name:   "belady-size",
+	Look:   Look{Dashes: []float64{8, 3}},
 	Memory: Memory{PerObject: 32, PerSlot: 15},
 	Summary: "evicts what takes the most room until it is needed: the largest size x time to the next request; every " +
 		"miss is loaded",

@@ -9,6 +9,7 @@ import (
 
 var cacheusEntry = Entry{
 	Name:    "cacheus",
+	Look:    Look{Color: Vermilion, Mark: Plus},
 	Memory:  Memory{PerObject: 28, PerSlot: 0},
 	Summary: "evicts by a scan-resistant LRU or a churn-resistant LFU, at random with weights whose learning rate adapts",
 	Source:  "Rodriguez et al., Learning cache replacement with CACHEUS, FAST 2021",

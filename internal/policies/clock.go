@@ -4,6 +4,7 @@ import "github.com/cachesim/cachesim/internal/policies/dense"
 
 var clockEntry = Entry{
 	Name:    "clock",
+	Look:    Look{Color: Olive, Mark: Box},
 	Memory:  Memory{PerObject: 9, PerSlot: 4},
 	Aliases: []string{"second-chance", "fifo-reinsertion"},
 	Summary: "evicts in order of arrival, but an object that was requested since the hand last passed stays for another turn",
@@ -11,6 +12,12 @@ var clockEntry = Entry{
 	Params: []Param{
 		{Name: "bits", Default: 1, Min: 1, Max: 7, Doc: "width of an object's counter of requests: it stays for up to " +
 			"2^bits-1 turns"},
+	},
+	Guarantee: func(v Values, capacity int) Guarantee {
+		if v.Int("bits") != 1 {
+			return Guarantee{}
+		}
+		return kCompetitive(v, capacity)
 	},
 	New: func(c Config) (Policy, error) { return newClock(c), nil },
 }

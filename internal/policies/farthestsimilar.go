@@ -9,6 +9,7 @@ import (
 
 var farthestSimilarEntry = Entry{
 	Name: "farthest-similar",
+	Look: Look{Dashes: []float64{7, 3}},
 	Summary: "evicts the entry whose next similar request is farthest away; every miss is loaded (a heuristic, no " +
 		"optimum, where similar queries answer each other)",
 	Source:      "Belady's rule for queries that similar entries answer, cachesim",
@@ -22,6 +23,7 @@ var farthestSimilarEntry = Entry{
 
 var farthestSimilarBypassEntry = Entry{
 	Name: "farthest-similar-bypass",
+	Look: Look{Dashes: []float64{7, 2, 1.5, 2}},
 	Summary: "as farthest-similar, but a missed query passes by where the next request similar to it is no sooner " +
 		"than that of every resident entry",
 	Source:      "opt-bypass for queries that similar entries answer, cachesim",

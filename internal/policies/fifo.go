@@ -3,11 +3,13 @@ package policies
 import "github.com/cachesim/cachesim/internal/policies/dense"
 
 var fifoEntry = Entry{
-	Name:    "fifo",
-	Memory:  Memory{PerObject: 5, PerSlot: 4},
-	Summary: "evicts the object that was loaded longest ago",
-	Source:  "Belady, A study of replacement algorithms for a virtual-storage computer, IBM Systems Journal 1966",
-	Holds:   true,
+	Name:      "fifo",
+	Look:      Look{Color: Brown, Mark: Triangle},
+	Memory:    Memory{PerObject: 5, PerSlot: 4},
+	Summary:   "evicts the object that was loaded longest ago",
+	Source:    "Belady, A study of replacement algorithms for a virtual-storage computer, IBM Systems Journal 1966",
+	Holds:     true,
+	Guarantee: kCompetitive,
 	New: func(c Config) (Policy, error) {
 		if c.Holds {
 			return newHoldingQueue(c, true), nil

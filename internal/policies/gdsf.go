@@ -2,6 +2,7 @@ package policies
 
 var gdsfEntry = Entry{
 	Name:    "gdsf",
+	Look:    Look{Color: Indigo, Mark: Cross},
 	Memory:  Memory{PerObject: 20, PerSlot: 0},
 	Summary: "greedy dual size frequency: evicts the smallest sum of requests * cost / size and age at the last request",
 	Source: "Cherkasova, Improving WWW proxies performance with greedy-dual-size-frequency caching policy, " +

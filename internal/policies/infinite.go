@@ -2,6 +2,7 @@ package policies
 
 var infiniteEntry = Entry{
 	Name:    "infinite",
+	Look:    Look{Dashes: []float64{1, 2}},
 	Memory:  Memory{PerObject: 1, PerSlot: 0},
 	Summary: "has room for everything: only the first request to an object misses",
 	Source: "the compulsory misses of Hill and Smith, Evaluating associativity in CPU caches, IEEE Transactions on " +

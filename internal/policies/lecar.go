@@ -9,6 +9,7 @@ import (
 
 var lecarEntry = Entry{
 	Name:    "lecar",
+	Look:    Look{Color: Olive, Mark: Square},
 	Memory:  Memory{PerObject: 29, PerSlot: 34},
 	Summary: "evicts by LRU or by LFU, at random with weights that follow regret",
 	Source:  "Vietri et al., Driving cache replacement with ML-based LeCaR, HotStorage 2018",

@@ -2,6 +2,7 @@ package policies
 
 var lfuDAEntry = Entry{
 	Name:    "lfu-da",
+	Look:    Look{Color: Orange, Mark: Circle},
 	Memory:  Memory{PerObject: 20, PerSlot: 0},
 	Aliases: []string{"lfuda"},
 	Summary: "LFU with dynamic aging: evicts the smallest sum of requests and age at the last request",

@@ -10,6 +10,7 @@ import (
 
 var lhdEntry = Entry{
 	Name:    "lhd",
+	Look:    Look{Color: Indigo, Mark: Square},
 	Memory:  Memory{Fixed: 2.6e6, PerObject: 30, PerSlot: 14},
 	Summary: "evicts, of a random sample, the object with the fewest hits to expect per byte and time it will take",
 	Source:  "Beckmann, Chen, Cidon, LHD: improving cache hit rate by maximizing hit density, NSDI 2018",

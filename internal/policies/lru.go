@@ -3,12 +3,14 @@ package policies
 import "github.com/cachesim/cachesim/internal/policies/dense"
 
 var lruEntry = Entry{
-	OnePass: true,
-	Name:    "lru",
-	Memory:  Memory{PerObject: 12, PerSlot: 0},
-	Summary: "evicts the object that was requested longest ago",
-	Source:  "Denning, The working set model for program behavior, CACM 1968",
-	Holds:   true,
+	Name:      "lru",
+	Look:      Look{Color: Blue, Mark: Circle},
+	Memory:    Memory{PerObject: 12, PerSlot: 0},
+	Summary:   "evicts the object that was requested longest ago",
+	Source:    "Denning, The working set model for program behavior, CACM 1968",
+	Holds:     true,
+	Guarantee: kCompetitive,
+	OnePass:   true,
 	New: func(c Config) (Policy, error) {
 		if c.Holds {
 			return newHoldingQueue(c, false), nil
@@ -20,12 +22,14 @@ var lruEntry = Entry{
 
 var lruStackEntry = Entry{
 	Name:           "lru-stack",
+	Look:           Look{Color: Blue, Mark: Plus},
 	Memory:         Memory{PerObject: 12, PerSlot: 0},
 	Aliases:        []string{"mattson"},
 	Summary:        "lru, its hits at all capacities read off one pass over reuse distances",
 	Source:         "Mattson et al., Evaluation techniques for storage hierarchies, IBM Systems Journal 1970",
 	Holds:          true,
 	ReuseDistances: true,
+	Guarantee:      kCompetitive,
 	New:            lruEntry.New,
 	InSets:         lruInSets,
 }

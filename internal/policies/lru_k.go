@@ -4,6 +4,7 @@ import "github.com/cachesim/cachesim/internal/policies/dense"
 
 var lruKEntry = Entry{
 	Name:    "lru-k",
+	Look:    Look{Color: Green, Mark: Box},
 	Memory:  Memory{PerObject: 33, PerSlot: 16},
 	Aliases: []string{"lruk", "lru-2"},
 	Summary: "evicts the object whose k-th last request is longest ago",

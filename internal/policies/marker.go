@@ -7,12 +7,16 @@ import (
 
 var markerEntry = Entry{
 	Name:   "marker",
+	Look:   Look{Color: Olive, Mark: Circle},
 	Memory: Memory{PerObject: 4, PerSlot: 5},
 	Summary: "marks what is requested and evicts an unmarked object at random; where all are marked, all marks go and a " +
 		"phase begins",
 	Source: "Fiat, Karp, Luby, McGeoch, Sleator and Young, Competitive paging algorithms, Journal of Algorithms 1991",
 	Holds:  true,
 	Random: true,
+	Guarantee: func(_ Values, capacity int) Guarantee { // Fiat et al., Journal of Algorithms 1991
+		return Guarantee{Robustness: CompetitiveRatio("2H_k", 2*Harmonic(int64(capacity)))}
+	},
 	New: func(c Config) (Policy, error) {
 		if c.Holds {
 			return newHoldingMarker(c), nil

@@ -9,6 +9,7 @@ import (
 
 var mqEntry = Entry{
 	Name:    "mq",
+	Look:    Look{Color: Olive, Mark: Triangle},
 	Memory:  Memory{PerObject: 25, PerSlot: 0},
 	Summary: "LRU queues by the logarithm of the request count; objects not requested for a lifetime sink by one queue",
 	Source:  "Zhou, Philbin, Li, The multi-queue replacement algorithm for second level buffer caches, USENIX 2001",

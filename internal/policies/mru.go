@@ -4,6 +4,7 @@ import "github.com/cachesim/cachesim/internal/policies/dense"
 
 var mruEntry = Entry{
 	Name:    "mru",
+	Look:    Look{Color: Blue, Mark: Cross},
 	Memory:  Memory{PerObject: 9, PerSlot: 0},
 	Summary: "evicts the object that was requested last",
 	Source:  "Chou and DeWitt, An evaluation of buffer management strategies for relational database systems, VLDB 1985",

@@ -4,6 +4,7 @@ import "github.com/cachesim/cachesim/internal/oracle"
 
 var optEntry = Entry{
 	Name:    "opt",
+	Look:    Look{Dashes: []float64{6, 3}},
 	Memory:  Memory{PerObject: 1, PerSlot: 0},
 	Aliases: []string{"belady", "min"},
 	Summary: "evicts the object whose next request is farthest away; every miss is loaded (optimal where sizes are equal)",
@@ -15,6 +16,7 @@ var optEntry = Entry{
 
 var optBypassEntry = Entry{
 	Name:   "opt-bypass",
+	Look:   Look{Dashes: []float64{6, 2, 1.5, 2}},
 	Memory: Memory{PerObject: 1, PerSlot: 0},
 	Summary: "as opt, but a missed object that is needed later than every resident one passes by (optimal where a miss " +
 		"may pass by)",

@@ -7,6 +7,7 @@ import (
 
 var randomEntry = Entry{
 	Name:    "random",
+	Look:    Look{Color: Brown, Mark: Circle},
 	Memory:  Memory{PerObject: 4, PerSlot: 5},
 	Summary: "evicts an object drawn at random, every resident one alike",
 	Source:  "Belady, A study of replacement algorithms for a virtual-storage computer, IBM Systems Journal 1966",

@@ -64,7 +64,11 @@ type Entry struct {
 	// Memory is what it takes beside the trace, with its default parameters; the zero Memory stands for that of a
 	// policy that keeps little.
 	Memory Memory
-	Params []Param
+	// Look is how it looks in figures.
+	Look Look
+	// Guarantee returns what is proven of it with room for so many objects; nil where nothing is.
+	Guarantee func(v Values, capacity int) Guarantee
+	Params    []Param
 	// Metrics are those that it reports beside the counts of the cache: its Counters.
 	Metrics []metric.Metric
 	// Check refuses values of Params that mean nothing, alone or together; nil where their types and ranges say all.

@@ -8,6 +8,7 @@ import (
 
 var s3fifoEntry = Entry{
 	Name:    "s3fifo",
+	Look:    Look{Color: Green, Mark: Triangle},
 	Memory:  Memory{PerObject: 15, PerSlot: 21},
 	Aliases: []string{"s3-fifo"},
 	Summary: "three FIFO queues: a small one that new objects must pass, a main one with second chances, and a ghost of " +

@@ -2,6 +2,7 @@ package policies
 
 var slruEntry = Entry{
 	Name:   "slru",
+	Look:   Look{Color: Purple, Mark: Triangle},
 	Memory: Memory{PerObject: 9, PerSlot: 0},
 	Summary: "LRU segments one above another: a hit lifts an object to the next, what overflows a segment falls to the " +
 		"one below",

@@ -10,6 +10,7 @@ import (
 
 var wTinyLFUEntry = Entry{
 	Name:    "w-tinylfu",
+	Look:    Look{Color: Orange, Mark: Ring},
 	Memory:  Memory{PerObject: 9, PerSlot: 14},
 	Aliases: []string{"wtinylfu"},
 	Summary: "a small LRU window before a segmented LRU that admits what was requested more often than its victim",
@@ -24,6 +25,7 @@ var wTinyLFUEntry = Entry{
 
 var tinyLFUEntry = Entry{
 	Name:    "tinylfu",
+	Look:    Look{Color: Green, Mark: Cross},
 	Memory:  Memory{PerObject: 9, PerSlot: 14},
 	Summary: "LRU that admits what was requested more often than its victim",
 	Source:  "Einziger, Friedman, TinyLFU: a highly efficient cache admission policy, PDP 2014",

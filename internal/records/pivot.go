@@ -257,7 +257,7 @@ func (p Pivot) markBest(t *Table, panel Panel) {
 
 // competes reports whether a record is one of an online policy that has to choose: a cache without bounds is no
 // competitor.
-func competes(r *Record) bool { return r.Kind == "online" && r.Policy != "infinite" }
+func competes(r *Record) bool { return r.Kind == "online" && !roles[r.Policy].Unlimited }
 
 func markBestOf(cells []*TableCell, lowest bool) {
 	if len(cells) == 0 {

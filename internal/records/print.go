@@ -337,17 +337,9 @@ func ratioLine(recs []Record) string {
 		s += " (" + strings.Join(others, "; ") + ")"
 	}
 	if interval {
-		s = "from " + s + " to misses / lower bound (" + boundBeside(optima[0]) + ")"
+		s = "from " + s + " to misses / lower bound (" + roles[optima[0]].Bound + ")"
 	}
 	return "ratio: " + s + ", at the same capacity"
-}
-
-// boundBeside names the bound that stands beside an optimum that is only stood in for.
-func boundBeside(optimum string) string {
-	if optimum == "belady-size" {
-		return "pfoo-l"
-	}
-	return "pfoo-similar"
 }
 
 var english = message.NewPrinter(language.English)

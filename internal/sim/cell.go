@@ -60,18 +60,21 @@ func References(c Cell) []Cell {
 		return against(queryReferences(c)...)
 	case c.Policy.Entry.Unbounded:
 		return nil
-	case c.Capacity.Bytes:
-		return against("belady-size", "pfoo-l")
 	}
-	return against(optimum("opt", c.Policy))
+	return against(referencesUnder(policies.Rules{Bytes: c.Capacity.Bytes, Bypass: bypasses(c.Policy)})...)
 }
 
-// optimum returns the name of the optimum, or heuristic, that plays by the rules of a policy.
-func optimum(name string, p policies.Spec) string {
-	if p.Entry.Bypasses(p.Params) {
-		return name + "-bypass"
+// bypasses reports whether a policy may leave out what was missed.
+func bypasses(p policies.Spec) bool { return p.Entry.Bypasses(p.Params) }
+
+// referencesUnder returns the names of the optimum by some rules and, where nobody can compute that, of what stands in
+// for it and of a bound.
+func referencesUnder(rules policies.Rules) []string {
+	names := []string{policies.Optimum(rules)}
+	if bound, ok := policies.LowerBound(rules); ok {
+		names = append(names, bound)
 	}
-	return name
+	return names
 }
 
 // HoldAgainst fills in what the record of one of the References of rec's cell says about rec. Under a warm-up both

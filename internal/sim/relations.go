@@ -200,12 +200,8 @@ func checkEmbeddings(t *traces.Trace, who string) error {
 // queryReferences returns the names of what a policy is held against in a cache of queries. The optimum is known where
 // an entry answers its own query alone.
 func queryReferences(c Cell) (names []string) {
-	switch {
-	case c.Policy.Entry.Unbounded: // a bound at the capacity does not hold for it
-	case cache.AnswersSimilar(c.Cache):
-		names = []string{optimum("farthest-similar", c.Policy), "pfoo-similar"}
-	default:
-		names = []string{optimum("opt", c.Policy)}
+	if !c.Policy.Entry.Unbounded { // no bound at a capacity holds for one that ignores it
+		names = referencesUnder(policies.Rules{Similar: cache.AnswersSimilar(c.Cache), Bypass: bypasses(c.Policy)})
 	}
-	return append(names, "infinite")
+	return append(names, policies.Unlimited())
 }

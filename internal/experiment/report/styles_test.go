@@ -23,7 +23,7 @@ func TestNoTwoPoliciesLookAlike(t *testing.T) {
 		}
 		style := plots.PolicyStyle(name, name, e.Kind.String())
 		if other, ok := seen[look(style)]; ok && e.Kind == policies.Online {
-			t.Errorf("%s looks like %s; give it a row of its own in policyLooks", name, other)
+			t.Errorf("%s looks like %s; give its entry a Look of its own", name, other)
 		}
 		seen[look(style)] = name
 	}

@@ -6,6 +6,7 @@ package laru
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/predict"
@@ -21,6 +22,7 @@ const (
 
 var entry = policies.Entry{
 	Name:   "laru",
+	Look:   policies.Look{Color: policies.Vermilion, Mark: policies.Triangle},
 	Memory: policies.Memory{PerObject: 16, PerSlot: 44},
 	Summary: "evicts the object predicted to be requested last among the least recently used ones, whose number shrinks " +
 		"whenever an object so evicted " +
@@ -46,8 +48,9 @@ var entry = policies.Entry{
 			"known in mode async; " +
 			"batches that end meanwhile are not predicted"},
 	},
-	Metrics: metrics(),
-	Check:   check,
+	Metrics:   metrics(),
+	Check:     check,
+	Guarantee: guarantee,
 	New: func(c policies.Config) (policies.Policy, error) {
 		if c.Holds {
 			return newOnLeaves(c)
@@ -58,6 +61,20 @@ var entry = policies.Entry{
 }
 
 func init() { policies.Register(entry) }
+
+// guarantee is what LCR proves: consistency takes predictions that are there in time and marks that are exact; the
+// sharper bound takes a confidence that shrinks at every fallback.
+func guarantee(v policies.Values, capacity int) (g policies.Guarantee) {
+	if v.Text("mode") == modeSync && v.Text("marks") == marksExact {
+		g.Consistency = "1"
+	}
+	g.Robustness = "O(k)"
+	if v.Text("decay") == "1" {
+		k := float64(capacity)
+		g.Robustness = policies.CompetitiveRatio("k+log_b k+2", k+math.Log(k)/math.Log(v.Float("b"))+2)
+	}
+	return g
+}
 
 func check(v policies.Values) error {
 	if v.Text("mode") == modeSync && (v.Int("batch") != 0 || v.Int("latency") != 0) {

@@ -11,6 +11,7 @@ import (
 
 var blindOracleLRUEntry = policies.Entry{
 	Name:    "blindoracle-lru",
+	Look:    policies.Look{Color: policies.Sky, Mark: policies.Circle},
 	Memory:  policies.Memory{PerObject: 65, PerSlot: 56},
 	Aliases: []string{"bo-lru"},
 	Summary: "simulates fpb and lru and follows one of them, until its misses are twice those of the other",
@@ -33,7 +34,13 @@ var blindOracleLRUEntry = policies.Entry{
 		return nil
 	},
 	Metrics: switchMetrics,
-	New:     newBlindOracleLRU,
+	Guarantee: func(v policies.Values, capacity int) policies.Guarantee {
+		if v.Float("bound") != 2 || v.Float("gamma") != 0 {
+			return policies.Guarantee{}
+		}
+		return policies.Guarantee{Consistency: "2", Robustness: policies.CompetitiveRatio("2k", 2*float64(capacity))}
+	},
+	New: newBlindOracleLRU,
 }
 
 // minGamma keeps the steps in which a bound grows, over a whole trace, to about 20/minGamma.
@@ -49,6 +56,7 @@ func newBlindOracleLRU(c policies.Config) (policies.Policy, error) {
 
 var robustFTPEntry = policies.Entry{
 	Name:    "robust-ftp",
+	Look:    policies.Look{Color: policies.Orange, Mark: policies.Triangle},
 	Memory:  policies.Memory{PerObject: 57, PerSlot: 32},
 	Summary: "simulates marker and fpb and follows one of them at random, the one with fewer misses more probably",
 	Source: "Antoniadis, Coester, Elias, Polak and Simon, Online metric algorithms with untrusted predictions, ICML " +
@@ -65,6 +73,7 @@ var robustFTPEntry = policies.Entry{
 
 var markerOrLRUEntry = policies.Entry{
 	Name:    "marker-or-lru",
+	Look:    policies.Look{Color: policies.Olive, Mark: policies.Cross},
 	Memory:  policies.Memory{PerObject: 49, PerSlot: 45},
 	Summary: "simulates marker and lru and follows one of them at random, the one with fewer misses more probably",
 	Source: "Blum and Burch, On-line learning and the metrical task system problem, COLT 1997; Rnd(Marker,LRU) of " +

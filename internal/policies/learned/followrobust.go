@@ -10,6 +10,7 @@ import (
 
 var followRobustEntry = policies.Entry{
 	Name:    "follow-robust",
+	Look:    policies.Look{Color: policies.Sky, Mark: policies.Triangle},
 	Memory:  policies.Memory{PerObject: 100, PerSlot: 76},
 	Aliases: []string{"f&r"},
 	Summary: "follows fpb while it misses only what the optimum of the past misses too, otherwise marks for a phase and " +
@@ -20,7 +21,10 @@ var followRobustEntry = policies.Entry{
 	Units:    policies.UnitsObjects,
 	Random:   true,
 	Predicts: true,
-	New:      newFollowRobust,
+	Guarantee: func(policies.Values, int) policies.Guarantee {
+		return policies.Guarantee{Consistency: "1", Robustness: "O(log k)"}
+	},
+	New: newFollowRobust,
 }
 
 // followRobust simulates the cache that it follows, in one of two modes. As follower it evicts what was not in the

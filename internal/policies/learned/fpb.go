@@ -8,6 +8,7 @@ import (
 
 var fpbEntry = policies.Entry{
 	Name:    "fpb",
+	Look:    policies.Look{Color: policies.Green, Mark: policies.Circle},
 	Memory:  policies.Memory{PerObject: 20, PerSlot: 14},
 	Aliases: []string{"follow-pred", "blindoracle"},
 	Summary: "follows predictions blindly: evicts the object that is predicted to be requested last; ties: least " +
@@ -17,6 +18,9 @@ var fpbEntry = policies.Entry{
 	Units:    policies.UnitsObjects,
 	Predicts: true,
 	Holds:    true,
+	Guarantee: func(policies.Values, int) policies.Guarantee {
+		return policies.Guarantee{Consistency: "1", Robustness: "unbounded"}
+	},
 	New: func(c policies.Config) (policies.Policy, error) {
 		if c.Holds {
 			return holdingFPB{newFPB(c)}, nil

@@ -10,6 +10,7 @@ import (
 
 var fpbBinaryEntry = policies.Entry{
 	Name:   "fpb-binary",
+	Look:   policies.Look{Color: policies.Green, Mark: policies.Ring},
 	Memory: policies.Memory{PerObject: 23, PerSlot: 8},
 	Summary: "evicts at random one of the objects that the optimum is predicted to evict before their next request, or " +
 		"of all where there is none",

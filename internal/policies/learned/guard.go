@@ -10,6 +10,7 @@ import (
 
 var guardEntry = policies.Entry{
 	Name:   "guard",
+	Look:   policies.Look{Color: policies.Purple, Mark: policies.Square},
 	Memory: policies.Memory{PerObject: 32, PerSlot: 19},
 	Summary: "follows predictions; an object that was evicted in the same phase is guarded when it comes back: a random " +
 		"object that was not requested in the phase " +
@@ -19,7 +20,11 @@ var guardEntry = policies.Entry{
 	Units:    policies.UnitsObjects,
 	Predicts: true,
 	Random:   true,
-	New:      func(c policies.Config) (policies.Policy, error) { return newGuard(c), nil },
+	Guarantee: func(_ policies.Values, capacity int) policies.Guarantee {
+		robustness := policies.CompetitiveRatio("2H_(k-1)+2", 2*policies.Harmonic(int64(capacity-1))+2)
+		return policies.Guarantee{Consistency: "1", Robustness: robustness}
+	},
+	New: func(c policies.Config) (policies.Policy, error) { return newGuard(c), nil },
 }
 
 // guard begins a phase with a miss on a full cache that finds no old object: a resident since the phase began that was

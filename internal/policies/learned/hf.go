@@ -11,6 +11,7 @@ import (
 
 var hfEntry = policies.Entry{
 	Name:    "hf",
+	Look:    policies.Look{Color: policies.Brown, Mark: policies.Box},
 	Memory:  policies.Memory{PerObject: 21, PerSlot: 0},
 	Aliases: []string{"heuristic-first"},
 	Summary: "evicts, of the few objects requested longest ago, the one that is predicted to be requested last; ties: " +

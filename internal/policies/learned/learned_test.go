@@ -314,8 +314,8 @@ func TestChainsOfPredictiveMarker(t *testing.T) {
 	evictsFor(3, 2, 1, 2)
 	ch.enter(2)
 	evictsFor(2, 1, 0, 1) // all chains are forgotten
-	if h := harmonic(4); math.Abs(h-25.0/12) > 1e-12 {
-		t.Errorf("harmonic(4) = %v", h)
+	if h := policies.Harmonic(4); math.Abs(h-25.0/12) > 1e-12 {
+		t.Errorf("policies.Harmonic(4) = %v", h)
 	}
 }
 

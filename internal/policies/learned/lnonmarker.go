@@ -7,6 +7,7 @@ import (
 
 var lNonMarkerEntry = policies.Entry{
 	Name:   "lnonmarker",
+	Look:   policies.Look{Color: policies.Olive, Mark: policies.Plus},
 	Memory: policies.Memory{PerObject: 44, PerSlot: 19},
 	Summary: "as lmarker, but what was evicted for an object that is new in the phase may, when it comes back, push out " +
 		"any object, marked or not; " +
@@ -22,7 +23,13 @@ var lNonMarkerEntry = policies.Entry{
 	Random:   true,
 	Predicts: true,
 	Metrics:  switchMetrics,
-	New:      newLNonMarker,
+	Guarantee: func(v policies.Values, _ int) policies.Guarantee {
+		if v.Bool("robust") {
+			return policies.Guarantee{}
+		}
+		return policies.Guarantee{Robustness: "no bound"}
+	},
+	New: newLNonMarker,
 }
 
 func newLNonMarker(c policies.Config) (policies.Policy, error) {

@@ -1,8 +1,6 @@
 package learned
 
 import (
-	"math"
-
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/dense"
 	"github.com/cachesim/cachesim/internal/predict"
@@ -10,6 +8,7 @@ import (
 
 var fpbMarkingEntry = policies.Entry{
 	Name:    "fpb-marking",
+	Look:    policies.Look{Color: policies.Green, Mark: policies.Plus},
 	Memory:  policies.Memory{PerObject: 28, PerSlot: 19},
 	Aliases: []string{"follow-pred-marking"},
 	Summary: "marks what is requested and evicts, of the unmarked objects, the one that is predicted to be requested last",
@@ -28,6 +27,7 @@ func newFPBMarking(c policies.Config) *marking {
 
 var optMarkingEntry = policies.Entry{
 	Name:   "opt-marking",
+	Look:   policies.Look{Dashes: []float64{10, 3}},
 	Memory: policies.Memory{PerObject: 24, PerSlot: 19},
 	Summary: "marks what is requested and evicts the unmarked object whose next request is farthest away: the best of " +
 		"all marking policies",
@@ -52,6 +52,7 @@ func newOPTMarking(c policies.Config) (policies.Policy, error) {
 
 var lMarkerEntry = policies.Entry{
 	Name:   "lmarker",
+	Look:   policies.Look{Color: policies.Indigo, Mark: policies.Box},
 	Memory: policies.Memory{PerObject: 28, PerSlot: 19},
 	Summary: "marker that evicts by predictions for objects that are new in the phase, and at random for those that it " +
 		"evicted itself",
@@ -75,6 +76,7 @@ func newLMarker(c policies.Config) *marking {
 
 var predictiveMarkerEntry = policies.Entry{
 	Name:    "predictive-marker",
+	Look:    policies.Look{Color: policies.Orange, Mark: policies.Box},
 	Memory:  policies.Memory{PerObject: 36, PerSlot: 24},
 	Aliases: []string{"pred-marker", "l-and-v"},
 	Summary: "marker that follows chains of evictions: the first H_k evictions of a chain are by predictions, further " +
@@ -85,7 +87,11 @@ var predictiveMarkerEntry = policies.Entry{
 	Units:    policies.UnitsObjects,
 	Random:   true,
 	Predicts: true,
-	New:      func(c policies.Config) (policies.Policy, error) { return newPredictiveMarker(c), nil },
+	Guarantee: func(_ policies.Values, capacity int) policies.Guarantee {
+		robustness := policies.CompetitiveRatio("4H_k", 4*policies.Harmonic(int64(capacity)))
+		return policies.Guarantee{Consistency: "2", Robustness: robustness}
+	},
+	New: func(c policies.Config) (policies.Policy, error) { return newPredictiveMarker(c), nil },
 }
 
 // chains are the chains of evictions of one phase. A clean request opens one with its victim; when the last victim of a
@@ -99,8 +105,8 @@ type chains struct {
 
 func newPredictiveMarker(c policies.Config) *marking {
 	m := newMarking(c)
-	limit := harmonic(c.Capacity)
-	m.resized = func(capacity int64) { limit = harmonic(capacity) }
+	limit := policies.Harmonic(c.Capacity)
+	m.resized = func(capacity int64) { limit = policies.Harmonic(capacity) }
 	ch := &chains{of: make([]uint32, c.Objects), since: make([]uint32, c.Objects)}
 	m.choose = func(o policies.Object, pos int) policies.Object {
 		ch.enter(m.phase)
@@ -140,18 +146,4 @@ func (c *chains) extend(o policies.Object) (chain uint32, length int) {
 	}
 	c.length[chain]++
 	return chain, c.length[chain]
-}
-
-// mostSummed is how many terms of a harmonic sum are added up one by one.
-const mostSummed = 1 << 20
-
-// harmonic returns 1 + 1/2 + ... + 1/k. For large k the sum of the later terms is close to an integral.
-func harmonic(k int64) (h float64) {
-	for i := range min(k, mostSummed) {
-		h += 1 / float64(i+1)
-	}
-	if k > mostSummed {
-		h += math.Log((float64(k) + 0.5) / (mostSummed + 0.5))
-	}
-	return h
 }

@@ -75,6 +75,7 @@ var racParams = append([]policies.Param{
 
 var entry = policies.Entry{
 	Name: "rac",
+	Look: policies.Look{Color: policies.Wine, Mark: policies.Circle},
 	Summary: "evicts the entry with the least product of its topic's prevalence, requests that fade with a half-life, " +
 		"and its structural importance, its own " +
 		"requests and those of entries that build on it",
@@ -91,6 +92,7 @@ var entry = policies.Entry{
 
 var topicLRUEntry = policies.Entry{
 	Name: "topic-lru",
+	Look: policies.Look{Color: policies.Olive, Mark: policies.Ring},
 	Summary: "evicts the least recently used entry of the topic that was requested longest ago; a request to any of " +
 		"its entries counts, and one that joins it",
 	Source:      "cachesim; topics as in " + source,
@@ -106,6 +108,7 @@ var topicLRUEntry = policies.Entry{
 
 var topicLFUEntry = policies.Entry{
 	Name: "topic-lfu",
+	Look: policies.Look{Color: policies.Brown, Mark: policies.Plus},
 	Summary: "evicts the least recently used entry of the topic with the fewest requests since it has entries; a " +
 		"request to any of them counts, and one that " +
 		"joins it",

@@ -1,0 +1,86 @@
+package policies_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/cachesim/cachesim/internal/policies"
+)
+
+// noPolicy are the files outside this folder that contain the name of a policy, and why: mostly the word means something
+// else there.
+var noPolicy = map[string]string{
+	"cmd/cachesim/curve.go":              "the default of a flag",
+	"cmd/cachesim/explain.go":            "the default of a flag",
+	"internal/predict/accuracy/print.go": "the clock of a table",
+	"internal/traces/datasets/qqp.go":    "a distribution",
+	"internal/traces/formats/arc.go":     "a trace format",
+	"internal/traces/formats/lirs.go":    "a trace format",
+	"internal/traces/gen/sources.go":     "a distribution",
+	"internal/traces/source/rows.go":     "a name of a column of times",
+}
+
+// TestNamesOfPoliciesStandHereOnly: what is known of a policy is a field of its entry, so that a new one needs no line
+// elsewhere and a renamed one leaves none behind.
+func TestNamesOfPoliciesStandHereOnly(t *testing.T) {
+	found := map[string]bool{}
+	for _, folder := range []string{"cmd", "internal"} {
+		root := filepath.Join("..", "..", folder)
+		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+			name, _ := filepath.Rel(filepath.Join("..", ".."), path)
+			switch {
+			case err != nil:
+				return err
+			case d.IsDir() && (name == filepath.Join("internal", "policies") || d.Name() == "testdata"):
+				return filepath.SkipDir
+			case d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
+				return nil
+			}
+			for _, at := range namesIn(t, path) {
+				found[filepath.ToSlash(name)] = true
+				if noPolicy[filepath.ToSlash(name)] == "" {
+					t.Errorf("%s names a policy: make what is known of it a field of its entry", at)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(noPolicy)) {
+		if !found[name] {
+			t.Errorf("%s contains no name of a policy any more: take it off the list", name)
+		}
+	}
+}
+
+// namesIn returns where strings in a file are the name of a policy.
+func namesIn(t *testing.T, path string) (found []string) {
+	t.Helper()
+	files := token.NewFileSet()
+	file, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := policies.Names()
+	ast.Inspect(file, func(n ast.Node) bool {
+		literal, ok := n.(*ast.BasicLit)
+		if !ok || literal.Kind != token.STRING {
+			return true
+		}
+		if text, err := strconv.Unquote(literal.Value); err == nil && slices.Contains(names, text) {
+			found = append(found, files.Position(literal.Pos()).String()+": "+text)
+		}
+		return true
+	})
+	return found
+}
