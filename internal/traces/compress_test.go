@@ -385,3 +385,32 @@ func TestRecords(t *testing.T) {
 		}
 	}
 }
+
+// TestMergeOfArchives: merging by time goes through the members of archives.
+func TestMergeOfArchives(t *testing.T) {
+	first, second := "time,key\n1,a\n4,b\n", "time,key\n2,c\n3,d\n"
+	path := filepath.Join(t.TempDir(), "x.tar")
+	writeFile(t, path, archive(t, "first", first, "second", second))
+	lone := filepath.Join(t.TempDir(), "lone.csv")
+	writeFile(t, lone, []byte("time,key\n2.5,e\n"))
+	for _, c := range []struct {
+		paths []string
+		merge bool
+		want  string
+	}{
+		{[]string{path}, false, "abcd"}, {[]string{path}, true, "acdb"}, {[]string{path, lone}, true,
+			"acedb"}, {[]string{lone}, true, "e"},
+	} {
+		got, err := Load(t.Context(), c.paths, LoadOptions{Selection: Selection{Merge: c.merge}, Needs: Needs{Keys: true}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys := ""
+		for _, object := range got.Objects {
+			keys += got.Keys[object].String()
+		}
+		if keys != c.want {
+			t.Errorf("%v, merged %v: %s, want %s", c.paths, c.merge, keys, c.want)
+		}
+	}
+}

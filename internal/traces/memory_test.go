@@ -335,3 +335,17 @@ func TestJSONIsJudgedAsItIsRead(t *testing.T) {
 		}
 	}
 }
+
+// writeParquetRows writes rows of any type.
+func writeParquetRows[T any](t testing.TB, rows []T, options ...parquet.WriterOption) string {
+	t.Helper()
+	var b bytes.Buffer
+	w := parquet.NewGenericWriter[T](&b, options...)
+	if _, err := w.Write(rows); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}

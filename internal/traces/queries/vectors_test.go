@@ -1,68 +1,310 @@
-package queries
+package queries_test
 
 import (
-	"bytes"
+	"fmt"
 	"io"
 	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/traces/source"
+	"pgregory.net/rapid"
+
+	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/queries"
+	"github.com/cachesim/cachesim/internal/traces/stream"
+	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
 
-const twoByTwo = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2), }\n"
+// npyOf returns a file of version 1 with this dictionary and these numbers.
+func npyOf(t *testing.T, dictionary string, numbers ...any) string {
+	return "\x93NUMPY\x01\x00" + string(tracetest.BytesOf(t,
+		uint16(len(dictionary)))) + dictionary + string(tracetest.BytesOf(t, numbers...))
+}
 
-// FuzzVectors: nothing panics or allocates what a header claims, rows are sane, and errors say where they are.
-func FuzzVectors(f *testing.F) {
-	for _, seed := range []string{twoByTwo, strings.Replace(twoByTwo, "<f4", "<f8", 1), "{'shape': (99999, " +
-		"65536), 'descr': '<f4', 'fortran_order': False}"} {
-		f.Add([]byte("\x93NUMPY\x01\x00" + string([]byte{byte(len(seed)), 0}) + seed + strings.Repeat("\x00\x01\x02?", 8)))
-	}
-	f.Add([]byte("\x01\x00\x00\x00\x00\x00\x80?"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		in, err := source.OpenFile(t.Context(), "-", bytes.NewReader(data))
-		if err != nil {
+const npyTwoByTwo = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2), }\n"
+
+// readVectors returns the rows of a file of this content, on the disk or from a pipe.
+func readVectors(t testing.TB, content string, piped bool) (rows [][]float32, err error) {
+	t.Helper()
+	path := "-"
+	if !piped {
+		path = filepath.Join(t.TempDir(), "x")
+		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		defer in.Close()
-		v, err := newVectorFile(in)
-		for err == nil {
-			row := make([]float32, v.Dim())
-			if err = v.Read(row); err == nil && checkVector(row) != nil {
-				t.Fatalf("row %v", row)
+	}
+	v, err := queries.OpenVectors(t.Context(), path, strings.NewReader(content))
+	if err != nil {
+		return nil, err
+	}
+	defer v.Close()
+	for {
+		row := make([]float32, v.Dim())
+		if err := v.Read(row); err == io.EOF {
+			return rows, nil
+		} else if err != nil {
+			return rows, err
+		}
+		rows = append(rows, row)
+	}
+}
+
+func TestVectorFilesRoundTrip(t *testing.T) {
+	dir := t.TempDir()
+	rapid.Check(t, func(rt *rapid.T) {
+		dim := rapid.IntRange(1, 40).Draw(rt, "dim")
+		want := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) []float32 {
+			row := rapid.SliceOfN(rapid.Float32(), dim, dim).Draw(t, "row")
+			row[0] = rapid.Float32Range(0.5, 1).Draw(t, "not zero")
+			return row
+		}), 1, 100).Draw(rt, "rows")
+		path := filepath.Join(dir, rapid.SampledFrom([]string{"x.npy", "x.fvecs", "x.npy.zst", "x.fvecs.gz"}).Draw(rt,
+			"name"))
+		var records []stream.Record
+		for i, row := range want {
+			records = append(records, stream.Record{Num: uint64(i), Extra: &queries.Head{Vector: row}})
+		}
+		if err := tracetest.TryWrite(t.Context(), path, traces.CreateOptions{Fields: stream.Fields{Kind: queries.Kind{}}},
+			records); err != nil {
+			rt.Fatal(err)
+		}
+		v, err := queries.OpenVectors(t.Context(), path, nil)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		defer v.Close()
+		for i, row := range want {
+			got := make([]float32, v.Dim())
+			if err := v.Read(got); err != nil || !slices.Equal(got, row) {
+				rt.Fatalf("row %d: got %v and error %v, want %v", i, got, err, row)
 			}
 		}
-		if err != io.EOF && !strings.HasPrefix(err.Error(), "standard input: ") {
-			t.Errorf("the error does not say where it is: %v", err)
+		if err := v.Read(make([]float32, dim)); err != io.EOF {
+			rt.Fatalf("after the last row: error %v, want EOF", err)
 		}
 	})
 }
 
-// Every number of 16 bits is its sign, exponent and fraction, as IEEE 754 says.
-func TestHalfFloat(t *testing.T) {
-	for bits := range 1 << 16 {
-		sign, exponent, fraction := 1-2*float64(bits>>15), bits>>10&31, float64(bits&1023)
-		want := sign * math.Ldexp(1+fraction/1024, exponent-15)
-		switch {
-		case exponent == 0:
-			want = sign * math.Ldexp(fraction/1024, -14)
-		case exponent == 31 && fraction == 0:
-			want = math.Inf(int(sign))
-		case exponent == 31:
-			want = math.NaN()
-		}
-		got := float64(halfFloat(uint16(bits)))
-		if got != want && !(math.IsNaN(got) && math.IsNaN(want)) || math.Signbit(got) != (sign < 0) {
-			t.Fatalf("%#04x is %v, want %v", bits, got, want)
+func TestNpyVariants(t *testing.T) {
+	want := [][]float32{{1, 2}, {3, 4}}
+	floats, doubles := []float32{1, 2, 3, 4}, []float64{1, 2, 3, 4}
+	halves := []uint16{0x3c00, 0x4000, 0x4200, 0x4400}
+	wide := "{\"shape\": (2L, 2L), \"fortran_order\": False, \"descr\": \"<f8\"}"
+	long := func(version byte) string {
+		return "\x93NUMPY" + string([]byte{version, 0}) + string(tracetest.BytesOf(t,
+			uint32(len(npyTwoByTwo)))) + npyTwoByTwo +
+			string(tracetest.BytesOf(t, floats))
+	}
+	for name, content := range map[string]string{
+		"version 1": npyOf(t, npyTwoByTwo, floats), "float64 in another order": npyOf(t, wide, doubles),
+		"float16": npyOf(t, strings.Replace(npyTwoByTwo, "<f4", "<f2", 1),
+			halves), "version 2": long(2), "version 3": long(3),
+		"fvecs": string(tracetest.BytesOf(t, int32(2), floats[:2], int32(2), floats[2:])),
+	} {
+		for _, piped := range []bool{false, true} {
+			if got, err := readVectors(t, content, piped); err != nil || !reflect.DeepEqual(got, want) {
+				t.Errorf("%s, piped %v: got %v and error %v, want %v", name, piped, got, err, want)
+			}
 		}
 	}
 }
 
-// TestNpyHeadersAreAligned: numbers begin at a multiple of 64 bytes.
-func TestNpyHeadersAreAligned(t *testing.T) {
-	for rows := range int64(2000) {
-		if length := len(npyHeader(rows*rows*rows, 384)); length%64 != 0 {
-			t.Errorf("%d rows: a header of %d bytes, want a multiple of 64", rows*rows*rows, length)
+func TestVectorFileErrors(t *testing.T) {
+	floats := []float32{1, 2, 3, 4}
+	with := func(old, new string) string { return strings.Replace(npyTwoByTwo, old, new, 1) }
+	nan := float32(math.NaN())
+	for name, c := range map[string]struct{ content, want string }{
+		"big endian": {npyOf(t, with("<f4", ">f4"), floats),
+			`a NumPy array of type ">f4": want little-endian floating-point numbers`},
+		"integers": {npyOf(t, with("<f4", "<i4"), floats), `a NumPy array of type "<i4"`},
+		"objects":  {npyOf(t, with("<f4", "|O"), floats), `a NumPy array of type "|O"`},
+		"records":  {npyOf(t, with("'<f4'", "[('a', '<f4')]"), floats), "a NumPy array of records"},
+		"Fortran order": {npyOf(t, with("False", "True"), floats), "in Fortran order, column by column: want it row by " +
+			"row; in Python: numpy.save(path, numpy.ascontiguousarray("},
+		"one dimension": {npyOf(t, with("(2, 2)", "(4,)"), floats), "of the shape (4,): want two dimensions"},
+		"three":         {npyOf(t, with("(2, 2)", "(2, 2, 1)"), floats), "of the shape (2, 2, 1): want two dimensions"},
+		"no numbers": {npyOf(t, with("(2, 2)", "(2, 0)")), "with 0 numbers in a row: want embeddings of 1 to 65536 " +
+			"numbers"},
+		"wide rows": {npyOf(t, with("(2, 2)", "(2, 9999999999999999999)")), "with 9999999999999999999 numbers in a row"},
+		"many rows": {npyOf(t, with("(2, 2)", "(99999999999999999999, 2)")), "of 99999999999999999999 rows: want at " +
+			"most 4294967294"},
+		"no shape":    {npyOf(t, with("shape", "form"), floats), "lacks descr, fortran_order or shape"},
+		"version":     {"\x93NUMPY\x04\x00aaaaaaaaaa", "a NumPy array of version 4: want 1, 2 or 3"},
+		"long header": {"\x93NUMPY\x02\x00\xff\xff\xff\x7f", "a header of 2147483647 bytes: want at most 65536"},
+		"cut header":  {npyOf(t, npyTwoByTwo)[:40], "cut off within the header of a NumPy array"},
+		"not finite": {npyOf(t, npyTwoByTwo, []float32{1, 2, nan, 4}), "row 1, counted from 0: an embedding with a " +
+			"number that is not finite"},
+		"too large": {npyOf(t, with("<f4", "<f8"), []float64{1, 2, 1e300, 4}), "row 1, counted from 0: the number " +
+			"1e+300: want numbers within the range of float32"},
+		"zeros": {npyOf(t, npyTwoByTwo, []float32{0, 0, 3, 4}), "row 0, counted from 0: an embedding of zeros"},
+		"other length": {string(tracetest.BytesOf(t, int32(2), floats[:2], int32(1), floats[:2])),
+			"row 1, counted from 0: an " +
+				"embedding of 1 numbers after others of 2"},
+		"cut fvecs": {string(tracetest.BytesOf(t, int32(2), floats[:2], int32(2), floats[:1])),
+			"byte 12: the file is cut off " +
+				"within a record: want 12 bytes, 8 are left"},
+		"text": {"1,2\n3,4\n",
+			`begins with "1,2\n3,": want embeddings as .npy, which begins with "\x93NUMPY", or as .fvecs`},
+		"short": {"\x01\x00", "holds 2 bytes: want embeddings as .npy or .fvecs"},
+	} {
+		for _, piped := range []bool{false, true} {
+			if _, err := readVectors(t, c.content, piped); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s, piped %v: error %v, want %s", name, piped, err, c.want)
+			}
+		}
+	}
+	for name, c := range map[string]struct{ content, stored, piped string }{
+		"cut": {npyOf(t, npyTwoByTwo, floats[:2]), "states 2 rows of 2 numbers, which are 16 bytes, but 8 follow it",
+			"its header states 2 rows, 1 are there"},
+		"cut row": {npyOf(t, npyTwoByTwo, floats[:3]), "which are 16 bytes, but 12 follow it", "cut off within a record: " +
+			"want 8 bytes, 4 are left"},
+		"trailing": {npyOf(t, npyTwoByTwo, floats, byte(0)), "which are 16 bytes, but 17 follow it", "bytes follow the 2 " +
+			"rows of 2 numbers that its header states"},
+		"more": {npyOf(t, npyTwoByTwo, floats, floats), "which are 16 bytes, but 32 follow it", "bytes follow the 2 " +
+			"rows of 2 numbers that its header states"},
+	} {
+		for piped, want := range map[bool]string{false: c.stored, true: c.piped} {
+			if _, err := readVectors(t, c.content, piped); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s, piped %v: error %v, want %s", name, piped, err, want)
+			}
 		}
 	}
 }
+
+// loadWithVectors loads keys with an embedding (1, i) beside the i-th of rows requests.
+func loadWithVectors(t *testing.T, keys string, rows int, opts traces.LoadOptions) (*traces.Trace, error) {
+	t.Helper()
+	dir := t.TempDir()
+	var records []stream.Record
+	for i := range rows {
+		records = append(records, stream.Record{Extra: &queries.Head{Vector: []float32{1, float32(i)}}})
+	}
+	path := filepath.Join(dir, "x.npy")
+	if err := tracetest.TryWrite(t.Context(), path, traces.CreateOptions{Fields: stream.Fields{Kind: queries.Kind{}}},
+		records); err != nil {
+		t.Fatal(err)
+	}
+	v, err := queries.OpenVectors(t.Context(), path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer v.Close()
+	opts.Kind, opts.Beside, opts.Stdin = true, queries.NewBeside(v), strings.NewReader(keys)
+	trace, err := traces.Load(t.Context(), []string{"-"}, opts)
+	if err != nil {
+		err = fmt.Errorf("%s", strings.ReplaceAll(err.Error(), dir+"/", ""))
+	}
+	return trace, err
+}
+
+func TestVectorsBesideATrace(t *testing.T) {
+	got, err := loadWithVectors(t, "a\nb\nc\n", 3, traces.LoadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []float32{1, 0, 1, 1, 1, 2}
+	for i := range 3 {
+		if err := queries.Normalize(want[2*i:][:2]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if q := queries.Of(got.Kind); q.Dim != 2 || !slices.Equal(q.Vectors, want) {
+		t.Errorf("got %v of %d numbers, want %v", q.Vectors, q.Dim, want)
+	}
+	limited, err := loadWithVectors(t, "a\nb\nc\n", 5, traces.LoadOptions{Selection: traces.Selection{Limit: 2}})
+	if err != nil || !slices.Equal(queries.Of(limited.Kind).Vectors, want[:4]) {
+		t.Errorf("with a limit: %+v, %v", limited, err)
+	}
+	keys := "a\nb\nc\nd\ne\nf\ng\nh\n"
+	sampled, err := loadWithVectors(t, keys, 8, traces.LoadOptions{Selection: traces.Selection{SampleRate: 0.5},
+		Needs: traces.Needs{Keys: true}})
+	if err != nil || sampled.NumObjects == 0 || sampled.NumObjects == 8 {
+		t.Fatalf("sampled %+v, %v", sampled, err)
+	}
+	for object, key := range sampled.Keys {
+		row := []float32{1, float32(key.Text[0] - 'a')}
+		if err := queries.Normalize(row); err != nil {
+			t.Fatal(err)
+		}
+		if got := queries.Of(sampled.Kind).Vectors[2*object:][:2]; !slices.Equal(got, row) {
+			t.Errorf("sampled %v has %v, want %v", key, got, row)
+		}
+	}
+}
+
+// TestFilteredQueries: requests of size 0 take along what is known of them as queries, and leave the others theirs.
+func TestFilteredQueries(t *testing.T) {
+	lines := []string{"key,size", "a,0", "b,5", "c,7", "d,0"}
+	loaded, err := loadWithVectors(t, strings.Join(lines, "\n"), 4,
+		traces.LoadOptions{Needs: traces.Needs{Keys: true, Sizes: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, zeros := loaded.WithoutZeroSizes()
+	if zeros != 2 || !slices.Equal(got.Objects, []uint32{0, 1}) {
+		t.Fatalf("%d zeros, objects %v", zeros, got.Objects)
+	}
+	all := queries.Of(loaded.Kind)
+	if q := queries.Of(got.Kind); q.Dim != 2 || !slices.Equal(q.Vectors, all.Vectors[2:6]) {
+		t.Errorf("got %v of %d numbers, want %v", q.Vectors, q.Dim, all.Vectors[2:6])
+	}
+}
+
+func TestVectorsThatDoNotFit(t *testing.T) {
+	for name, c := range map[string]struct {
+		keys string
+		rows int
+		opts traces.LoadOptions
+		want string
+	}{
+		"fewer": {"a\nb\nc\n", 2, traces.LoadOptions{},
+			"x.npy: 2 embeddings for 3 requests: want one for each request of " +
+				"the trace files, in their order"},
+		"more": {"a\nb\nc\n", 4, traces.LoadOptions{}, "x.npy: 4 embeddings for 3 requests"},
+		"more sampled": {"a\nb\nc\nd\ne\nf\n", 7, traces.LoadOptions{Selection: traces.Selection{SampleRate: 0.5}},
+			"x.npy: 7 embeddings for 6 requests"},
+		"too few": {"a\nb\nc\n", 1, traces.LoadOptions{Selection: traces.Selection{Limit: 2}},
+			"x.npy: 1 embeddings for 2 requests"},
+		"merged": {"a\n", 1, traces.LoadOptions{Selection: traces.Selection{Merge: true}},
+			"x.npy: embeddings belong to requests in the order of their " +
+				"files, which merging changes"},
+		"prompts": {tracetest.ExampleOf(t, "mooncake"), 3, traces.LoadOptions{},
+			"its requests are blocks of prompts, which have no embeddings as " +
+				"those of x.npy"},
+		"repeat": {"a\na\n", 2, traces.LoadOptions{},
+			"request 2: the embedding of the query \"a\" has a similarity of 0.71 " +
+				"to that of its first request"},
+	} {
+		if _, err := loadWithVectors(t, c.keys, c.rows, c.opts); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want %s", name, err, c.want)
+		}
+	}
+}
+
+func TestText(t *testing.T) {
+	got, err := readQueryRecords(t, "How  do I?\r\n7\nHow  do I?\n\n", "text")
+	want := []stream.Record{
+		{
+			Text:  []byte("How  do I?"),
+			Extra: &queries.Head{Text: []byte("How  do I?")},
+		},
+		{Num: 7, Extra: &queries.Head{Text: []byte("7")}},
+		{Text: []byte("How  do I?"), Extra: &queries.Head{Text: []byte("How  do I?")}},
+	}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v and error %v, want %v", got, err, want)
+	}
+	for content, want := range map[string]string{
+		"a\n \nb\n": "line 2: no key: blank lines may only end the file", "a\nb\x00\n": `line 2: control characters in "b\x00"`, "a\n\xff\n": "is not UTF-8",
+	} {
+		if _, err := readQueryRecords(t, content, "text"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: error %v, want %s", content, err, want)
+		}
+	}
+}
+
+func FuzzText(f *testing.F) { tracetest.Fuzz(f, "text", "a b\n7\n", "\n\n", "\xff") }

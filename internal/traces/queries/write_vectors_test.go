@@ -1,17 +1,18 @@
-package traces
+package queries_test
 
 import (
 	"bytes"
-	"encoding/binary"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/formats"
 	"github.com/cachesim/cachesim/internal/traces/queries"
 	"github.com/cachesim/cachesim/internal/traces/stream"
+	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
 
 var threeVectors = [][]float32{{1, 2.5}, {-1, 0}, {3, 1e-20}}
@@ -24,7 +25,7 @@ func writeVectors(t *testing.T, name string, vectors [][]float32) ([]byte, error
 		records = append(records, stream.Record{Num: uint64(i), Extra: &queries.Head{Vector: vector}})
 	}
 	path := filepath.Join(t.TempDir(), name)
-	if err := tryWriteTrace(t.Context(), path, CreateOptions{Fields: stream.Fields{Kind: queries.Kind{}}},
+	if err := tracetest.TryWrite(t.Context(), path, traces.CreateOptions{Fields: stream.Fields{Kind: queries.Kind{}}},
 		records); err != nil {
 		return nil, err
 	}
@@ -38,18 +39,6 @@ func writeVectors(t *testing.T, name string, vectors [][]float32) ([]byte, error
 	return content, nil
 }
 
-func bytesOf(t *testing.T, values ...any) []byte {
-	t.Helper()
-	var b []byte
-	for _, v := range values {
-		var err error
-		if b, err = binary.Append(b, binary.LittleEndian, v); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return b
-}
-
 // TestNpy holds the file against the definition of version 1.0: magic, version, length of the header, a Python
 // dictionary padded with spaces so that the numbers begin at a multiple of 64, and the numbers row by row.
 func TestNpy(t *testing.T) {
@@ -59,7 +48,8 @@ func TestNpy(t *testing.T) {
 	}
 	dictionary := "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 2), }"
 	header := "\x93NUMPY\x01\x00" + "\x76\x00" + dictionary + strings.Repeat(" ", 0x76-1-len(dictionary)) + "\n"
-	if want := append([]byte(header), bytesOf(t, threeVectors[0], threeVectors[1], threeVectors[2])...); !bytes.Equal(got,
+	if want := append([]byte(header), tracetest.BytesOf(t, threeVectors[0], threeVectors[1],
+		threeVectors[2])...); !bytes.Equal(got,
 		want) {
 		t.Errorf("got\n%q, want\n%q", got, want)
 	}
@@ -71,7 +61,8 @@ func TestFvecs(t *testing.T) {
 		t.Fatal(err)
 	}
 	dim := int32(2)
-	if want := bytesOf(t, dim, threeVectors[0], dim, threeVectors[1], dim, threeVectors[2]); !bytes.Equal(got, want) {
+	if want := tracetest.BytesOf(t, dim, threeVectors[0], dim, threeVectors[1], dim, threeVectors[2]); !bytes.Equal(got,
+		want) {
 		t.Errorf("got %x, want %x", got, want)
 	}
 }

@@ -1,4 +1,4 @@
-package traces
+package parquet_test
 
 import (
 	"bytes"
@@ -13,9 +13,13 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
+	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/queries"
 	"github.com/cachesim/cachesim/internal/traces/stream"
+	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
+
+const second = int64(1e9) // in nanoseconds
 
 // rowsOf writes rows, structs with tags, as Parquet and reads them as queries.
 func rowsOf[T any](t *testing.T, format string, rows ...T) ([]stream.Record, error) {
@@ -28,14 +32,14 @@ func rowsOf[T any](t *testing.T, format string, rows ...T) ([]stream.Record, err
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s, err := openString(t, out.String(), format)
+	s, err := tracetest.OpenText(t, out.String(), format)
 	if err != nil {
 		return nil, err
 	}
 	if s.Fields.Kind != (queries.Kind{}) {
-		return drain(s)
+		return tracetest.Drain(s)
 	}
-	return drainQueries(s)
+	return tracetest.DrainQueries(s)
 }
 
 type queryRow struct {
@@ -102,8 +106,8 @@ func TestParquetOfPackedEmbeddings(t *testing.T) {
 		Key       int64   `parquet:"key"`
 		Embedding [8]byte `parquet:"embedding"`
 	}
-	got, err := rowsOf(t, "", fixed{7, [8]byte(bytesOf(t, float32(1.5), float32(-2)))},
-		fixed{8, [8]byte(bytesOf(t, float32(0), float32(3)))})
+	got, err := rowsOf(t, "", fixed{7, [8]byte(tracetest.BytesOf(t, float32(1.5), float32(-2)))},
+		fixed{8, [8]byte(tracetest.BytesOf(t, float32(0), float32(3)))})
 	want := []stream.Record{{Num: 7, Extra: &queries.Head{Vector: []float32{1.5, -2}}},
 		{Num: 8, Extra: &queries.Head{Vector: []float32{0, 3}}}}
 	if err != nil || !reflect.DeepEqual(got, want) {
@@ -113,7 +117,7 @@ func TestParquetOfPackedEmbeddings(t *testing.T) {
 		Key       int64  `parquet:"key"`
 		Embedding []byte `parquet:"embedding,optional"`
 	}
-	one := bytesOf(t, float32(1))
+	one := tracetest.BytesOf(t, float32(1))
 	if got, err := rowsOf(t, "", bytes{7, one}); err != nil || !slices.Equal(queries.HeadOf(&got[0]).Vector,
 		[]float32{1}) {
 		t.Errorf("bytes: got %v and error %v", got, err)
@@ -123,7 +127,7 @@ func TestParquetOfPackedEmbeddings(t *testing.T) {
 		"row 2: an embedding of 2 numbers after others of 1": append(slices.Clone(one),
 			one...),
 		"row 2: no embedding after others of 1 numbers": nil,
-		"row 2: an embedding with a number that is not finite": bytesOf(t,
+		"row 2: an embedding with a number that is not finite": tracetest.BytesOf(t,
 			float32(math.NaN())),
 	} {
 		if _, err := rowsOf(t, "", bytes{7, one}, bytes{8, second}); err == nil || !strings.Contains(err.Error(), want) {
@@ -162,7 +166,7 @@ func TestParquetQueryErrors(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "x.parquet")
 	records := []stream.Record{{Num: 1, Extra: &queries.Head{Vector: []float32{1, 2}}}, {Num: 2, Extra: &queries.Head{}}}
-	if err := tryWriteTrace(t.Context(), path, CreateOptions{Fields: stream.Fields{Kind: queries.Kind{}}},
+	if err := tracetest.TryWrite(t.Context(), path, traces.CreateOptions{Fields: stream.Fields{Kind: queries.Kind{}}},
 		records); err == nil ||
 		!strings.Contains(err.Error(), "no embedding after others of 2 numbers") {
 		t.Errorf("writing: error %v, want that an embedding is missing", err)
@@ -176,13 +180,13 @@ func TestParquetOfManyQueries(t *testing.T) {
 		records = append(records, stream.Record{Num: uint64(i),
 			Extra: &queries.Head{Text: []byte{}, Vector: []float32{1, float32(i)}}})
 	}
-	writeTrace(t, path, stream.Fields{Kind: queries.Kind{}}, records)
-	s, err := Open(path, LoadOptions{})
+	tracetest.Write(t, path, stream.Fields{Kind: queries.Kind{}}, records)
+	s, err := traces.Open(path, traces.LoadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if got, err := drainQueries(s); err != nil || !reflect.DeepEqual(got, records) {
+	if got, err := tracetest.DrainQueries(s); err != nil || !reflect.DeepEqual(got, records) {
 		t.Errorf("%d queries and error %v, want %d", len(got), err, len(records))
 	}
 }
@@ -190,7 +194,7 @@ func TestParquetOfManyQueries(t *testing.T) {
 // smallParquetOfQueries returns a file of two queries.
 func smallParquetOfQueries(t testing.TB) string {
 	path := filepath.Join(t.TempDir(), "q.parquet")
-	writeTrace(t, path, stream.Fields{Time: true, Kind: queries.Kind{}}, []stream.Record{
+	tracetest.Write(t, path, stream.Fields{Time: true, Kind: queries.Kind{}}, []stream.Record{
 		{Text: []byte("a"), Extra: &queries.Head{Text: []byte("x"), Vector: []float32{1,
 			2}}}, {Num: 7, Extra: &queries.Head{Topic: []byte("t"), Vector: []float32{3, 4}}},
 	})
@@ -223,7 +227,7 @@ func TestParquetQueriesOfPyarrow(t *testing.T) {
 		{Time: second / 2, Text: []byte("a"), Extra: &queries.Head{Text: []byte("x"), Vector: []float32{1, 2, 3}}},
 		{Time: second, Text: []byte("b"), Extra: &queries.Head{Vector: []float32{0.5, 0, -1}}},
 	}
-	writeTrace(t, filepath.Join(folder, "ours.parquet"), stream.Fields{Time: true, Kind: queries.Kind{}}, want)
+	tracetest.Write(t, filepath.Join(folder, "ours.parquet"), stream.Fields{Time: true, Kind: queries.Kind{}}, want)
 	if out, err := exec.Command("python3", "-c", pyarrowQueries, folder).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -232,12 +236,12 @@ func TestParquetQueriesOfPyarrow(t *testing.T) {
 		t.Fatalf("files %v, %v", files, err)
 	}
 	for _, file := range files {
-		s, err := Open(filepath.Join(folder, file.Name()), LoadOptions{})
+		s, err := traces.Open(filepath.Join(folder, file.Name()), traces.LoadOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		if got, err := drainQueries(s); err != nil || !reflect.DeepEqual(got, want) {
+		if got, err := tracetest.DrainQueries(s); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: got %v and error %v, want %v", file.Name(), got, err, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package traces
+package prompts_test
 
 import (
 	"bytes"
@@ -10,25 +10,11 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
 	"github.com/cachesim/cachesim/internal/traces/stream"
+	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
-
-// loadText loads a trace from the standard input.
-func loadText(t testing.TB, content string, opts LoadOptions) (*Trace, error) {
-	t.Helper()
-	opts.Stdin = strings.NewReader(content)
-	return Load(t.Context(), []string{"-"}, opts)
-}
-
-func mustLoadText(t testing.TB, content string, opts LoadOptions) *Trace {
-	t.Helper()
-	trace, err := loadText(t, content, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return trace
-}
 
 const threePrompts = `{"timestamp": 0, "input_length": 1100, "output_length": 7, "hash_ids": [5, 6, 7]}
 {"extra": {"a": [1, "\"}", null]}, "hash_ids":[5,6],"timestamp": 3.5, "output_length": 0, "input_length": 1024}
@@ -36,7 +22,7 @@ const threePrompts = `{"timestamp": 0, "input_length": 1100, "output_length": 7,
 `
 
 func TestMooncakeColumns(t *testing.T) {
-	got := mustLoadText(t, threePrompts, LoadOptions{Needs: Needs{Times: true, Keys: true}})
+	got := tracetest.MustLoadText(t, threePrompts, traces.LoadOptions{Needs: traces.Needs{Times: true, Keys: true}})
 	if want := []uint32{0, 1, 2, 0, 1, 3}; !reflect.DeepEqual(got.Objects, want) {
 		t.Errorf("objects %v, want %v", got.Objects, want)
 	}
@@ -71,7 +57,8 @@ func TestMooncakeBlockSize(t *testing.T) {
 		"one longer first line": {`{"input_length": 2097152, "hash_ids": [` + strings.Repeat("1000000,", 65535) + `2]}`, "", 32},
 	} {
 		t.Run(name, func(t *testing.T) {
-			loaded := mustLoadText(t, c.content+"\n", LoadOptions{Selection: Selection{Format: c.format}})
+			loaded := tracetest.MustLoadText(t, c.content+"\n",
+				traces.LoadOptions{Selection: traces.Selection{Format: c.format}})
 			if got := prompts.Of(loaded.Kind).BlockTokens; got != c.want {
 				t.Errorf("%d tokens in a block, want %d", got, c.want)
 			}
@@ -103,7 +90,7 @@ func TestMooncakeErrors(t *testing.T) {
 		"no block size":    {`{"input_length": 10, "hash_ids": [1, 2, 3]}`, "the first lines fit no usual number"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := loadText(t, c.content, LoadOptions{Needs: Needs{Times: true}})
+			_, err := tracetest.LoadText(t, c.content, traces.LoadOptions{Needs: traces.Needs{Times: true}})
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("error %v, want one with %q", err, c.want)
 			}
@@ -112,11 +99,12 @@ func TestMooncakeErrors(t *testing.T) {
 }
 
 func TestPromptLimitCountsPrompts(t *testing.T) {
-	got := mustLoadText(t, threePrompts, LoadOptions{Selection: Selection{Limit: 2}})
+	got := tracetest.MustLoadText(t, threePrompts, traces.LoadOptions{Selection: traces.Selection{Limit: 2}})
 	if len(got.Groups) != 2 || len(got.Objects) != 5 || !got.Limited {
 		t.Errorf("%d prompts with %d blocks, limited %v; want 2, 5, true", len(got.Groups), len(got.Objects), got.Limited)
 	}
-	if got := mustLoadText(t, threePrompts, LoadOptions{Selection: Selection{Limit: 4}}); got.Limited {
+	if got := tracetest.MustLoadText(t, threePrompts,
+		traces.LoadOptions{Selection: traces.Selection{Limit: 4}}); got.Limited {
 		t.Error("limited, though all were read")
 	}
 }
@@ -132,7 +120,7 @@ func TestSampleOfPromptsKeepsConversations(t *testing.T) {
 			) + "]}\n",
 		)
 	}
-	got := mustLoadText(t, content.String(), LoadOptions{Selection: Selection{SampleRate: 0.5}})
+	got := tracetest.MustLoadText(t, content.String(), traces.LoadOptions{Selection: traces.Selection{SampleRate: 0.5}})
 	sessions := len(prompts.Of(got.Kind).SessionKeys)
 	if sessions < 3 || sessions > 17 || len(got.Groups) != 20*sessions || len(got.Objects) != 40*sessions ||
 		got.SampledFrom != 800 {
@@ -144,7 +132,7 @@ func TestSampleOfPromptsKeepsConversations(t *testing.T) {
 			got.SampledFrom,
 		)
 	}
-	_, err := loadText(t, threePrompts, LoadOptions{Selection: Selection{SampleRate: 0.5}})
+	_, err := tracetest.LoadText(t, threePrompts, traces.LoadOptions{Selection: traces.Selection{SampleRate: 0.5}})
 	if err == nil || !strings.Contains(err.Error(), "use --limit instead") {
 		t.Errorf("sampling prompts without conversations: %v", err)
 	}
@@ -163,7 +151,7 @@ func TestPromptFilesThatDoNotGoTogether(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{"64": "blocks of 512 and of 64 tokens", "keys": "only one of them has prompts"} {
-		if _, err := Load(t.Context(), []string{paths["512"], paths[name]}, LoadOptions{}); err == nil ||
+		if _, err := traces.Load(t.Context(), []string{paths["512"], paths[name]}, traces.LoadOptions{}); err == nil ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -171,7 +159,7 @@ func TestPromptFilesThatDoNotGoTogether(t *testing.T) {
 }
 
 func TestGroupsWithoutZeroSizes(t *testing.T) {
-	trace := &Trace{Objects: []uint32{0, 1, 2, 1, 0}, NumObjects: 3, ObjectSizes: []int64{5, 0, 7},
+	trace := &traces.Trace{Objects: []uint32{0, 1, 2, 1, 0}, NumObjects: 3, ObjectSizes: []int64{5, 0, 7},
 		Groups: []int{0, 1, 2, 3, 4}}
 	got, zeros := trace.WithoutZeroSizes()
 	if want := []int{0, 1, 2}; zeros != 2 || !reflect.DeepEqual(got.Groups, want) {
@@ -216,10 +204,10 @@ func TestMooncakeRoundTrip(t *testing.T) {
 		}
 		want := drawPrompts(t, fields)
 		path := filepath.Join(dir, "x.jsonl.gz")
-		if err := tryWriteTrace(t.Context(), path, CreateOptions{Fields: fields}, want); err != nil {
+		if err := tracetest.TryWrite(t.Context(), path, traces.CreateOptions{Fields: fields}, want); err != nil {
 			t.Fatal(err)
 		}
-		opened, err := Open(path, LoadOptions{})
+		opened, err := traces.Open(path, traces.LoadOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -243,10 +231,10 @@ func TestMooncakeIsWrittenAsPublished(t *testing.T) {
 {"timestamp": 5, "input_length": 12, "output_length": 1, "hash_ids": [8]}
 `
 	var out bytes.Buffer
-	var w *Writer
-	_, err := Scan(t.Context(), []string{"-"}, LoadOptions{Stdin: strings.NewReader(content)},
+	var w *traces.Writer
+	_, err := traces.Scan(t.Context(), []string{"-"}, traces.LoadOptions{Stdin: strings.NewReader(content)},
 		func(fields stream.Fields) (err error) {
-			w, err = Create(t.Context(), "-", CreateOptions{Format: "mooncake", Fields: fields, Stdout: &out})
+			w, err = traces.Create(t.Context(), "-", traces.CreateOptions{Format: "mooncake", Fields: fields, Stdout: &out})
 			return err
 		}, func(rec *stream.Record) error { return w.Write(rec) })
 	if err != nil {
@@ -272,7 +260,8 @@ func TestMooncakeWriterRefuses(t *testing.T) {
 		"late prompt":  {fields, []stream.Record{first, second, second}, "record 3: a prompt with another number"},
 		"cut off":      {fields, []stream.Record{first}, "the last prompt has fewer blocks"},
 	} {
-		err := tryWriteTrace(t.Context(), filepath.Join(t.TempDir(), "x.jsonl"), CreateOptions{Fields: c.fields}, c.records)
+		err := tracetest.TryWrite(t.Context(), filepath.Join(t.TempDir(), "x.jsonl"),
+			traces.CreateOptions{Fields: c.fields}, c.records)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want one with %q", name, err, c.want)
 		}
@@ -283,9 +272,9 @@ const smallSession = `{"id": "trace_7", "block_size": 4, "hash_id_scope": "local
  {"t": 0.5, "in": 9, "out": 3, "hash_ids": [1, 2], "type": "n"}, {"in": 3, "t": 1000.5, "out": 1, "hash_ids": []}, {"t": 1001, "in": 12, "hash_ids": [1, 2, 3]}], "totals": {}}`
 
 func TestAgentSessions(t *testing.T) {
-	paths := writeTexts(t, smallSession, smallSession)
-	got, err := Load(t.Context(), paths,
-		LoadOptions{Selection: Selection{Format: "agent:arrivals=even,rate=0.01,max-gap=200", Merge: true}})
+	paths := tracetest.WriteTexts(t, smallSession, smallSession)
+	got, err := traces.Load(t.Context(), paths,
+		traces.LoadOptions{Selection: traces.Selection{Format: "agent:arrivals=even,rate=0.01,max-gap=200", Merge: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -322,7 +311,7 @@ func TestAgentErrors(t *testing.T) {
 		"no ids":         {head + `{"t": 2, "in": 40}]}`, "without one of t, in and hash_ids"},
 		"after the end":  {head + `]} x`, "nothing after the object"},
 	} {
-		_, err := loadText(t, c.content, LoadOptions{Selection: Selection{Format: "agent"}})
+		_, err := tracetest.LoadText(t, c.content, traces.LoadOptions{Selection: traces.Selection{Format: "agent"}})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want one with %q", name, err, c.want)
 		}
@@ -330,7 +319,7 @@ func TestAgentErrors(t *testing.T) {
 }
 
 func FuzzAgent(f *testing.F) {
-	fuzzFormat(f, "agent", smallSession, `{"block_size":1,"requests":[{"t":1e9,"in":1,"hash_ids":[1]}]}`)
+	tracetest.Fuzz(f, "agent", smallSession, `{"block_size":1,"requests":[{"t":1e9,"in":1,"hash_ids":[1]}]}`)
 }
 
 const smallChat = `{"timestamp": 20, "input": "Hello, World! How are you?", "output": "Fine.", "session_id": "a", "x": 1}
@@ -352,7 +341,8 @@ func TestChat(t *testing.T) {
 			Parents: []int32{-1, 0, 1, 1, 3, 4},
 		},
 	} {
-		got := mustLoadText(t, smallChat, LoadOptions{Selection: Selection{Format: "chat:block=2,history=" + history}})
+		got := tracetest.MustLoadText(t, smallChat,
+			traces.LoadOptions{Selection: traces.Selection{Format: "chat:block=2,history=" + history}})
 		want.SessionKeys = []uint64{stream.HashText([]byte("b")), stream.HashText([]byte("a"))}
 		if !reflect.DeepEqual(prompts.Of(got.Kind), want) {
 			t.Errorf("%s: prompts %+v, want %+v", history, prompts.Of(got.Kind), want)
@@ -372,46 +362,17 @@ func TestChatErrors(t *testing.T) {
 		"cut off":     {good + `{"timestamp": 1, "inp`, "line 2: column 22: want the double quote that ends a string"},
 		"two objects": {good + `{"timestamp": 1, "input": "a", "session_id": "a"} {}`, "line 2: column 51: want nothing after the object"},
 	} {
-		_, err := loadText(t, c.content, LoadOptions{})
+		_, err := tracetest.LoadText(t, c.content, traces.LoadOptions{})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want one with %q", name, err, c.want)
 		}
 	}
 }
 
-func FuzzChat(f *testing.F) { fuzzFormat(f, "chat:history=added,block=2", smallChat) }
-
-// TestMergeOfArchives: merging by time goes through the members of archives.
-func TestMergeOfArchives(t *testing.T) {
-	first, second := "time,key\n1,a\n4,b\n", "time,key\n2,c\n3,d\n"
-	path := filepath.Join(t.TempDir(), "x.tar")
-	writeFile(t, path, archive(t, "first", first, "second", second))
-	lone := filepath.Join(t.TempDir(), "lone.csv")
-	writeFile(t, lone, []byte("time,key\n2.5,e\n"))
-	for _, c := range []struct {
-		paths []string
-		merge bool
-		want  string
-	}{
-		{[]string{path}, false, "abcd"}, {[]string{path}, true, "acdb"}, {[]string{path, lone}, true,
-			"acedb"}, {[]string{lone}, true, "e"},
-	} {
-		got, err := Load(t.Context(), c.paths, LoadOptions{Selection: Selection{Merge: c.merge}, Needs: Needs{Keys: true}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		keys := ""
-		for _, object := range got.Objects {
-			keys += got.Keys[object].String()
-		}
-		if keys != c.want {
-			t.Errorf("%v, merged %v: %s, want %s", c.paths, c.merge, keys, c.want)
-		}
-	}
-}
+func FuzzChat(f *testing.F) { tracetest.Fuzz(f, "chat:history=added,block=2", smallChat) }
 
 func FuzzMooncake(f *testing.F) {
-	fuzzFormat(
+	tracetest.Fuzz(
 		f,
 		"mooncake",
 		threePrompts,

@@ -1,4 +1,4 @@
-package traces
+package datasets_test
 
 import (
 	"fmt"
@@ -12,14 +12,15 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/cachesim/cachesim/internal/traces/formats"
+	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/queries"
 	"github.com/cachesim/cachesim/internal/traces/stream"
+	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
 
 // readQueries returns the queries of a file, each as "session topic answer: text" with - for what is not known.
 func readQueries(t testing.TB, content, format string) (asked []string, err error) {
-	s, err := openString(t, content, format)
+	s, err := tracetest.OpenText(t, content, format)
 	if err != nil {
 		return nil, err
 	}
@@ -165,7 +166,7 @@ func TestDialogueFormatsRefuse(t *testing.T) {
 // TestNoTurns: a file without any turn is an error, as every trace without requests is.
 func TestNoTurns(t *testing.T) {
 	for format, content := range map[string]string{"sgd": "[]", "tiage": `{"1": []}`, "oasst": `{"message_tree_id": "a", "prompt": null}`} {
-		_, err := Load(t.Context(), []string{"-"}, LoadOptions{Selection: Selection{Format: format},
+		_, err := traces.Load(t.Context(), []string{"-"}, traces.LoadOptions{Selection: traces.Selection{Format: format},
 			Stdin: strings.NewReader(content)})
 		if err == nil || err.Error() != "-: holds no requests" {
 			t.Errorf("%s: error %v", format, err)
@@ -192,7 +193,8 @@ func TestQuestionsAreAskedOnce(t *testing.T) {
 		format := fmt.Sprintf("qqp:seed=%d,distance=%d,gaps=%s", rapid.IntRange(0, 9).Draw(t, "seed"), rapid.IntRange(0,
 			30).Draw(t, "distance"),
 			rapid.SampledFrom([]string{"geometric", "uniform", "lognormal", "fixed"}).Draw(t, "gaps"))
-		s, err := Open("-", LoadOptions{Selection: Selection{Format: format}, Stdin: strings.NewReader(pairsOf(sizes...))})
+		s, err := traces.Open("-", traces.LoadOptions{Selection: traces.Selection{Format: format},
+			Stdin: strings.NewReader(pairsOf(sizes...))})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -329,7 +331,8 @@ func TestRealDialogues(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := Load(t.Context(), files, LoadOptions{Selection: Selection{Format: c.format}, Needs: Needs{Kind: true}})
+		got, err := traces.Load(t.Context(), files, traces.LoadOptions{Selection: traces.Selection{Format: c.format},
+			Needs: traces.Needs{Kind: true}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -343,31 +346,21 @@ func TestRealDialogues(t *testing.T) {
 }
 
 func FuzzSGD(f *testing.F) {
-	fuzzFormat(f, "sgd:roles=both", sgdTwoDialogues, exampleOf(f, "sgd"), `[{"dialogue_id":"1","turns":[]}]`)
+	tracetest.Fuzz(f, "sgd:roles=both", sgdTwoDialogues, tracetest.ExampleOf(f, "sgd"),
+		`[{"dialogue_id":"1","turns":[]}]`)
 }
 
 func FuzzQQP(f *testing.F) {
-	fuzzFormat(f, "qqp:distance=3", exampleOf(f, "qqp"), pairsOf(2, 5, 3), `[{"origin":"7","similar":"7"}]`)
+	tracetest.Fuzz(f, "qqp:distance=3", tracetest.ExampleOf(f, "qqp"), pairsOf(2, 5, 3), `[{"origin":"7","similar":"7"}]`)
 }
 
 func FuzzOASST(f *testing.F) {
-	fuzzFormat(f, "oasst:roles=both", oasstTrees, oasstFlat, exampleOf(f, "oasst"))
+	tracetest.Fuzz(f, "oasst:roles=both", oasstTrees, oasstFlat, tracetest.ExampleOf(f, "oasst"))
 }
 
-func FuzzTIAGE(f *testing.F) { fuzzFormat(f, "tiage", exampleOf(f, "tiage"), `{"1":[]}`) }
+func FuzzTIAGE(f *testing.F) { tracetest.Fuzz(f, "tiage", tracetest.ExampleOf(f, "tiage"), `{"1":[]}`) }
 
 func FuzzCLINC(f *testing.F) {
-	fuzzFormat(f, "clinc:episode=2", exampleOf(f, "clinc"), `{"oos_test":[["7","oos"]],"test":[["7","x"],["8","y"]]}`)
-}
-
-// exampleOf returns the example that the list of formats shows.
-func exampleOf(t testing.TB, name string) string {
-	t.Helper()
-	for _, f := range formats.All() {
-		if f.Name == name {
-			return f.Example
-		}
-	}
-	t.Fatalf("no format %s", name)
-	return ""
+	tracetest.Fuzz(f, "clinc:episode=2", tracetest.ExampleOf(f, "clinc"),
+		`{"oos_test":[["7","oos"]],"test":[["7","x"],["8","y"]]}`)
 }

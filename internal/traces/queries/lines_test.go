@@ -1,8 +1,7 @@
-package traces
+package queries_test
 
 import (
 	"bytes"
-	"io"
 	"math"
 	"path/filepath"
 	"reflect"
@@ -11,33 +10,22 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/queries"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
+	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
 
-// drainQueries returns the records of r, with queries of their own.
-func drainQueries(r stream.Reader) (records []stream.Record, err error) {
-	for {
-		var rec stream.Record
-		if err := r.Read(&rec); err == io.EOF {
-			return records, nil
-		} else if err != nil {
-			return records, err
-		}
-		rec.Text = bytes.Clone(rec.Text)
-		rec.Extra = rec.Extra.Clone()
-		records = append(records, rec)
-	}
-}
+const second = int64(1e9) // in nanoseconds
 
 func readQueryRecords(t *testing.T, content, format string) ([]stream.Record, error) {
 	t.Helper()
-	s, err := openString(t, content, format)
+	s, err := tracetest.OpenText(t, content, format)
 	if err != nil {
 		return nil, err
 	}
-	return drainQueries(s)
+	return tracetest.DrainQueries(s)
 }
 
 func TestQueryLines(t *testing.T) {
@@ -115,19 +103,19 @@ func TestQueryLineErrors(t *testing.T) {
 func TestQueryLinesAreDetected(t *testing.T) {
 	long := `{"id":1,"time":0,"embedding":[1` + strings.Repeat(",0.25", source.HeadLen/5) + "]}\n"
 	for content, want := range map[string]string{
-		long:                              "queries",
-		"\"some words\"\n\"others\"\n":    "queries",
-		"\"key\"\n\"a\"\n\"b\"\n":         "plain",
-		exampleOf(t, "mooncake") + "\n":   "mooncake",
-		exampleOf(t, "chat") + "\n":       "chat",
-		exampleOf(t, "agent") + "\n":      "agent",
-		exampleOf(t, "clinc") + "\n":      "clinc",
-		exampleOf(t, "oasst") + "\n":      "oasst",
-		`{"t": {"id": 1, "time": 2}}`:     "",
-		"{\"id\": 1}\n{\"time\": 2}\n":    "",
-		`"some words" and others` + "\n7": "",
+		long:                           "queries",
+		"\"some words\"\n\"others\"\n": "queries",
+		"\"key\"\n\"a\"\n\"b\"\n":      "plain",
+		tracetest.ExampleOf(t, "mooncake") + "\n": "mooncake",
+		tracetest.ExampleOf(t, "chat") + "\n":     "chat",
+		tracetest.ExampleOf(t, "agent") + "\n":    "agent",
+		tracetest.ExampleOf(t, "clinc") + "\n":    "clinc",
+		tracetest.ExampleOf(t, "oasst") + "\n":    "oasst",
+		`{"t": {"id": 1, "time": 2}}`:             "",
+		"{\"id\": 1}\n{\"time\": 2}\n":            "",
+		`"some words" and others` + "\n7":         "",
 	} {
-		s, err := openString(t, content, "")
+		s, err := tracetest.OpenText(t, content, "")
 		switch {
 		case err == nil && s.Info.Format != want:
 			t.Errorf("%.60q is read as %s, want %q", content, s.Info.Format, want)
@@ -147,7 +135,7 @@ func anyQueries(t *rapid.T) []stream.Record {
 		return []byte(rapid.String().Draw(t, what))
 	}
 	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) stream.Record {
-		key := anyKey(t)
+		key := tracetest.AnyKey(t)
 		rec := stream.Record{Time: rapid.Int64Range(0, math.MaxInt64).Draw(t, "time"), Num: key.Num}
 		if key.Text != "" {
 			rec.Text = []byte(key.Text)
@@ -169,16 +157,17 @@ func TestQueriesRoundTrip(t *testing.T) {
 		file := rapid.SampledFrom([]struct{ name, format string }{{"q.jsonl", "queries"}, {"q.jsonl.zst",
 			"queries"}, {"q.parquet", "parquet"}}).Draw(rt, "file")
 		path := filepath.Join(dir, file.name)
-		if err := tryWriteTrace(t.Context(), path, CreateOptions{Fields: stream.Fields{Time: true, Kind: queries.Kind{}}},
+		if err := tracetest.TryWrite(t.Context(), path, traces.CreateOptions{Fields: stream.Fields{Time: true,
+			Kind: queries.Kind{}}},
 			want); err != nil {
 			rt.Fatal(err)
 		}
-		s, err := Open(path, LoadOptions{})
+		s, err := traces.Open(path, traces.LoadOptions{})
 		if err != nil {
 			rt.Fatal(err)
 		}
 		defer s.Close()
-		got, err := drainQueries(s)
+		got, err := tracetest.DrainQueries(s)
 		if err != nil || s.Info.Format != file.format || !reflect.DeepEqual(got, want) {
 			rt.Fatalf("as %s: got %v and error %v, want %v", s.Info.Format, got, err, want)
 		}
@@ -187,7 +176,8 @@ func TestQueriesRoundTrip(t *testing.T) {
 
 func TestQueryLineWriter(t *testing.T) {
 	var out bytes.Buffer
-	w, err := Create(t.Context(), "-", CreateOptions{Fields: stream.Fields{Kind: queries.Kind{}}, Stdout: &out})
+	w, err := traces.Create(t.Context(), "-", traces.CreateOptions{Fields: stream.Fields{Kind: queries.Kind{}},
+		Stdout: &out})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,17 +204,17 @@ func TestQueryLineWriter(t *testing.T) {
 	if out.String() != want {
 		t.Errorf("wrote\n%swant\n%s", out.String(), want)
 	}
-	if _, err := Create(t.Context(), filepath.Join(t.TempDir(), "x.jsonl"),
-		CreateOptions{Format: "queries"}); err == nil || !strings.Contains(err.Error(), "no queries") {
+	if _, err := traces.Create(t.Context(), filepath.Join(t.TempDir(), "x.jsonl"),
+		traces.CreateOptions{Format: "queries"}); err == nil || !strings.Contains(err.Error(), "no queries") {
 		t.Errorf("error %v, want that there are no queries", err)
 	}
 }
 
 func FuzzQueryLines(f *testing.F) {
-	fuzzFormat(
+	tracetest.Fuzz(
 		f,
 		"queries",
-		exampleOf(f, "queries"),
+		tracetest.ExampleOf(f, "queries"),
 		`{"time":1e-9,"id":-3,"session":null}`+"\n\n",
 		"\"a\"\n\"\\ud800\"\n",
 		`{"time":0,"id":1,"embedding":[1e38,0.1,-0]}`,

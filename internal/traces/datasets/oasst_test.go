@@ -1,4 +1,4 @@
-package traces
+package datasets_test
 
 import (
 	"encoding/json"

@@ -1,0 +1,68 @@
+package queries
+
+import (
+	"bytes"
+	"io"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/cachesim/cachesim/internal/traces/source"
+)
+
+const twoByTwo = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2), }\n"
+
+// FuzzVectors: nothing panics or allocates what a header claims, rows are sane, and errors say where they are.
+func FuzzVectors(f *testing.F) {
+	for _, seed := range []string{twoByTwo, strings.Replace(twoByTwo, "<f4", "<f8", 1), "{'shape': (99999, " +
+		"65536), 'descr': '<f4', 'fortran_order': False}"} {
+		f.Add([]byte("\x93NUMPY\x01\x00" + string([]byte{byte(len(seed)), 0}) + seed + strings.Repeat("\x00\x01\x02?", 8)))
+	}
+	f.Add([]byte("\x01\x00\x00\x00\x00\x00\x80?"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		in, err := source.OpenFile(t.Context(), "-", bytes.NewReader(data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer in.Close()
+		v, err := newVectorFile(in)
+		for err == nil {
+			row := make([]float32, v.Dim())
+			if err = v.Read(row); err == nil && checkVector(row) != nil {
+				t.Fatalf("row %v", row)
+			}
+		}
+		if err != io.EOF && !strings.HasPrefix(err.Error(), "standard input: ") {
+			t.Errorf("the error does not say where it is: %v", err)
+		}
+	})
+}
+
+// Every number of 16 bits is its sign, exponent and fraction, as IEEE 754 says.
+func TestHalfFloat(t *testing.T) {
+	for bits := range 1 << 16 {
+		sign, exponent, fraction := 1-2*float64(bits>>15), bits>>10&31, float64(bits&1023)
+		want := sign * math.Ldexp(1+fraction/1024, exponent-15)
+		switch {
+		case exponent == 0:
+			want = sign * math.Ldexp(fraction/1024, -14)
+		case exponent == 31 && fraction == 0:
+			want = math.Inf(int(sign))
+		case exponent == 31:
+			want = math.NaN()
+		}
+		got := float64(halfFloat(uint16(bits)))
+		if got != want && !(math.IsNaN(got) && math.IsNaN(want)) || math.Signbit(got) != (sign < 0) {
+			t.Fatalf("%#04x is %v, want %v", bits, got, want)
+		}
+	}
+}
+
+// TestNpyHeadersAreAligned: numbers begin at a multiple of 64 bytes.
+func TestNpyHeadersAreAligned(t *testing.T) {
+	for rows := range int64(2000) {
+		if length := len(npyHeader(rows*rows*rows, 384)); length%64 != 0 {
+			t.Errorf("%d rows: a header of %d bytes, want a multiple of 64", rows*rows*rows, length)
+		}
+	}
+}

@@ -1,0 +1,225 @@
+// Package tracetest has what tests of readers and writers of traces share.
+package tracetest
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/formats"
+	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/stream"
+	"github.com/parquet-go/parquet-go"
+	"pgregory.net/rapid"
+)
+
+// Fuzz reads whatever it gets in one format. Nothing may panic or go on for ever, records must be sane, and every
+// error must say where it is.
+func Fuzz(f *testing.F, spec string, seeds ...string) {
+	for _, seed := range seeds {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) { readAnything(t, data, spec) })
+}
+
+// readAnything reads up to ten thousand records: one line of arc may stand for a thousand million.
+func readAnything(t *testing.T, data []byte, spec string) {
+	s, err := traces.Open("-", traces.LoadOptions{Selection: traces.Selection{Format: spec},
+		Stdin: bytes.NewReader(data)})
+	if err == nil {
+		defer s.Close()
+		err = checkRecords(t, s)
+	}
+	if err != nil && !strings.HasPrefix(err.Error(), "standard input: ") {
+		t.Errorf("the error does not say where it is: %v", err)
+	}
+}
+
+func checkRecords(t *testing.T, s *traces.Stream) error {
+	var rec stream.Record
+	for range 10_000 {
+		if err := s.Read(&rec); err != nil {
+			if err.Error() == "EOF" {
+				return nil
+			}
+			return err
+		}
+		wrongText := rec.Text != nil && (len(rec.Text) == 0 || rec.Num != 0)
+		if rec.Size < 0 || rec.Size > 2*source.MaxSize || rec.Time < 0 || wrongText {
+			t.Fatalf("record %+v", rec)
+		}
+		if _, isNumber := stream.ParseNumber(stream.WithoutZeroFraction(rec.Text)); isNumber {
+			t.Fatalf("text key %q is a number", rec.Text)
+		}
+	}
+	return nil
+}
+
+// OpenText opens content as standard input.
+func OpenText(t testing.TB, content, format string) (*traces.Stream, error) {
+	t.Helper()
+	s, err := traces.Open("-", traces.LoadOptions{Selection: traces.Selection{Format: format},
+		Stdin: strings.NewReader(content)})
+	if err == nil {
+		t.Cleanup(func() { s.Close() })
+	}
+	return s, err
+}
+
+// ReadText returns the records of content, with texts of their own.
+func ReadText(t testing.TB, content, format string) ([]stream.Record, error) {
+	t.Helper()
+	s, err := OpenText(t, content, format)
+	if err != nil {
+		return nil, err
+	}
+	return Drain(s)
+}
+
+func Drain(r stream.Reader) ([]stream.Record, error) {
+	var records []stream.Record
+	for {
+		var rec stream.Record
+		err := r.Read(&rec)
+		if errors.Is(err, io.EOF) {
+			return records, nil
+		}
+		if err != nil {
+			return records, err
+		}
+		if rec.Text != nil {
+			rec.Text = []byte(string(rec.Text))
+		}
+		records = append(records, rec)
+	}
+}
+
+// Write writes records to path and closes it.
+func Write(t testing.TB, path string, fields stream.Fields, records []stream.Record) {
+	t.Helper()
+	if err := TryWrite(t.Context(), path, traces.CreateOptions{Fields: fields}, records); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TryWrite(ctx context.Context, path string, opt traces.CreateOptions, records []stream.Record) error {
+	w, err := traces.Create(ctx, path, opt)
+	if err != nil {
+		return err
+	}
+	defer w.Discard()
+	for i := range records {
+		if err := w.Write(&records[i]); err != nil {
+			return err
+		}
+	}
+	return w.Close()
+}
+
+// LoadText loads a trace from the standard input.
+func LoadText(t testing.TB, content string, opts traces.LoadOptions) (*traces.Trace, error) {
+	t.Helper()
+	opts.Stdin = strings.NewReader(content)
+	return traces.Load(t.Context(), []string{"-"}, opts)
+}
+
+func MustLoadText(t testing.TB, content string, opts traces.LoadOptions) *traces.Trace {
+	t.Helper()
+	trace, err := LoadText(t, content, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return trace
+}
+
+// ExampleOf returns the example that the list of formats shows.
+func ExampleOf(t testing.TB, name string) string {
+	t.Helper()
+	for _, f := range formats.All() {
+		if f.Name == name {
+			return f.Example
+		}
+	}
+	t.Fatalf("no format %s", name)
+	return ""
+}
+
+func WriteFile(t testing.TB, path string, content []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, content, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// WriteTexts writes files into a new folder and returns their paths.
+func WriteTexts(t *testing.T, contents ...string) []string {
+	t.Helper()
+	dir := t.TempDir()
+	paths := make([]string, len(contents))
+	for i, content := range contents {
+		paths[i] = filepath.Join(dir, fmt.Sprintf("%c.csv", 'a'+i))
+		WriteFile(t, paths[i], []byte(content))
+	}
+	return paths
+}
+
+// DrainQueries returns the records of r, with queries of their own.
+func DrainQueries(r stream.Reader) (records []stream.Record, err error) {
+	for {
+		var rec stream.Record
+		if err := r.Read(&rec); err == io.EOF {
+			return records, nil
+		} else if err != nil {
+			return records, err
+		}
+		rec.Text = bytes.Clone(rec.Text)
+		rec.Extra = rec.Extra.Clone()
+		records = append(records, rec)
+	}
+}
+
+func BytesOf(t testing.TB, values ...any) []byte {
+	t.Helper()
+	var b []byte
+	for _, v := range values {
+		var err error
+		if b, err = binary.Append(b, binary.LittleEndian, v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b
+}
+
+// ParquetOf writes rows of any type.
+func ParquetOf[T any](t testing.TB, rows []T, options ...parquet.WriterOption) string {
+	t.Helper()
+	var b bytes.Buffer
+	w := parquet.NewGenericWriter[T](&b, options...)
+	if _, err := w.Write(rows); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// AnyKey draws a number, or a text.
+func AnyKey(t *rapid.T) stream.Key {
+	num := rapid.OneOf(rapid.Uint64Range(0, 300), rapid.Uint64Range(math.MaxUint64-3, math.MaxUint64),
+		rapid.Uint64()).Draw(t, "num")
+	if rapid.Bool().Draw(t, "text") {
+		return stream.Key{Text: "k" + strconv.FormatUint(num, 10)}
+	}
+	return stream.Key{Num: num}
+}
