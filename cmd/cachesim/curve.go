@@ -321,7 +321,7 @@ func (f *curveFlags) report(cmd *cobra.Command, c *curve) error {
 		return err
 	}
 	if c.rate == 0 {
-		return writeResults(cmd.Context(), f.out, all)
+		return writeResults(cmd.Context(), f.out, all, nil)
 	}
 	if err := records.Write(f.out, all); err != nil {
 		return err

@@ -16,6 +16,7 @@ import (
 	"github.com/cachesim/cachesim/internal/plots"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/series"
 	"github.com/cachesim/cachesim/internal/sim"
 )
 
@@ -32,6 +33,7 @@ type runFlags struct {
 	replayFlags
 	policies string
 	parts    partFlags
+	series   seriesFlag
 }
 
 func newRunCommand() *cobra.Command {
@@ -67,6 +69,7 @@ With --sample, --limit and --warmup count the requests of the sample.`,
 		", or "+defaultPoliciesSimilar+" where similar queries answer each other)")
 	f.parts.registerLists(cmd)
 	f.neighbours.register(cmd)
+	f.series.register(cmd)
 	completePolicies(cmd, "policy")
 	return cmd
 }
@@ -92,6 +95,9 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	design := f.design(mode)
+	if design.Series, err = f.series.window(f.out); err != nil {
+		return err
+	}
 	design.Setups, design.Entrants = experiment.Setups(lists), experiment.Entrants(specs, lists)
 	t, w, err := f.load(cmd, w, design.Needs(capacity.NeedBytes(capacities, mode)))
 	if err != nil {
@@ -116,7 +122,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	experiment.MarkAllBest(recs)
-	return errors.Join(f.report(cmd, recs), interruption(stopped, len(recs), design.Rows()))
+	return errors.Join(f.report(cmd, recs, results.Series(cells)), interruption(stopped, len(recs), design.Rows()))
 }
 
 // byCapacity brings cells into the order of the capacities, as rows of one capacity are to be compared.
@@ -141,7 +147,7 @@ func (f *runFlags) specs(lists map[*sim.Kind][]sim.Part) ([]policies.Spec, error
 }
 
 // report prints the records and writes them, with figures, to the output folder.
-func (f *runFlags) report(cmd *cobra.Command, recs []records.Record) error {
+func (f *runFlags) report(cmd *cobra.Command, recs []records.Record, rows []series.Row) error {
 	if len(recs) == 0 {
 		return nil
 	}
@@ -151,7 +157,7 @@ func (f *runFlags) report(cmd *cobra.Command, recs []records.Record) error {
 	if f.out == "" {
 		return nil
 	}
-	if err := writeResults(cmd.Context(), f.out, recs); err != nil {
+	if err := writeResults(cmd.Context(), f.out, recs, rows); err != nil {
 		return err
 	}
 	if !f.trace.quiet {
@@ -167,14 +173,20 @@ func printRecords(w io.Writer, recs []records.Record, format string) error {
 
 // writeResults writes records and figures to a folder. What had ended before an interrupt is written whole; a later one
 // stops the figures.
-func writeResults(ctx context.Context, dir string, recs []records.Record) error {
+func writeResults(ctx context.Context, dir string, recs []records.Record, rows []series.Row) error {
 	if ctx.Err() != nil {
 		ctx = context.WithoutCancel(ctx)
 	}
 	if err := records.Write(dir, recs); err != nil {
 		return err
 	}
-	return plots.WriteAll(ctx, dir, recs)
+	if err := series.Write(dir, rows); err != nil {
+		return err
+	}
+	if err := plots.WriteAll(ctx, dir, recs); err != nil {
+		return err
+	}
+	return plots.WriteOverTime(ctx, dir, recs, rows)
 }
 
 // interruption is the error that tells a partial result from a whole one.

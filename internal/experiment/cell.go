@@ -9,6 +9,7 @@ import (
 	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/series"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/workload"
 )
@@ -25,6 +26,7 @@ type Cell struct {
 	Sizes     capacity.Mode // which sizes count
 	Seed      uint64        // the first one for a policy that makes no random choices, unless the requests depend on it
 	Warmup    int           // requests
+	Series    series.Window // of what is kept over the time of the replay
 	Axes      string        // "small=0.1,alpha=0.9"
 	Against   []string      // hashes of the optimum cells that its record is held against
 	Auxiliary bool          // only there because others are held against it: no record of its own
@@ -96,6 +98,7 @@ type CellText struct {
 	Sizes     string   `json:"sizes"` // "as-written", "bytes" or "unit"
 	Seed      uint64   `json:"seed"`
 	Warmup    int      `json:"warmup,omitempty"`
+	Series    string   `json:"series,omitempty"` // the window: "10000", "1h0m0s"
 	Axes      string   `json:"axes,omitempty"`
 	Against   []string `json:"against,omitempty"`
 	Auxiliary bool     `json:"auxiliary,omitempty"`
@@ -107,7 +110,7 @@ func (c Cell) Text() CellText {
 	return CellText{
 		Number: c.Number, Hash: c.Hash, Workload: c.Workload, partTexts: c.Parts.texts, Label: c.Label,
 		Capacity: c.Capacity.String(), Sizes: c.Sizes.String(), Seed: c.Seed, Warmup: c.Warmup, Axes: c.Axes,
-		Against: c.Against, Auxiliary: c.Auxiliary, Version: c.Version,
+		Series: c.Series.String(), Against: c.Against, Auxiliary: c.Auxiliary, Version: c.Version,
 	}
 }
 
@@ -150,6 +153,11 @@ func (r CellReader) Read(t CellText) (c Cell, err error) {
 		}
 		c.Parts = &Parts{parts, t.partTexts}
 		r[t.partTexts] = c.Parts
+	}
+	if t.Series != "" {
+		if c.Series, err = series.ParseWindow(t.Series); err != nil {
+			return c, err
+		}
 	}
 	if c.Capacity, err = capacity.Parse(t.Capacity); err != nil {
 		return c, err

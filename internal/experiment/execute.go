@@ -15,6 +15,7 @@ import (
 	"github.com/cachesim/cachesim/internal/parallel"
 	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/series"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/workload"
@@ -77,6 +78,8 @@ type Result struct {
 	PredictionNsPerRequest *float64 `json:"prediction_ns_per_request,omitempty"`
 	// that the replay took; an equal share of them where several cells shared a pass
 	Seconds float64 `json:"seconds"`
+	// over the time of the replay, where they are asked for; they do not name their cell
+	Series []series.Row `json:"series,omitempty"`
 }
 
 // RecordOf returns the record as that of c, which must have the hash of the cell that was run: with the names that c
@@ -102,7 +105,8 @@ func (c Cell) on(t *traces.Trace) (sim.Cell, error) {
 	if err != nil {
 		return sim.Cell{}, err
 	}
-	return sim.Cell{Parts: c.Parts.Parts, Capacity: resolved[0], Seed: c.Seed, OnePass: c.OnePass}, nil
+	return sim.Cell{Parts: c.Parts.Parts, Capacity: resolved[0], Seed: c.Seed, Series: c.Series,
+		OnePass: c.OnePass && !c.Series.Asked()}, nil
 }
 
 // ByWorkload groups cells by what they replay, both in order of first appearance.
@@ -458,6 +462,7 @@ func (e *executor) sayDuration(t *traces.Trace, jobs []job) {
 func needs(cells []Cell) (needed traces.Needs) {
 	for _, c := range cells {
 		needed = needed.Union(sim.Needs([]sim.Parts{c.Parts.Parts}, c.Capacity.CountsBytes(c.Sizes)))
+		needed.Times = needed.Times || c.Series.Span > 0
 	}
 	return needed
 }
@@ -518,7 +523,7 @@ func (e *executor) replay(ctx context.Context, j job) error {
 		task.Set(done, int64(j.requests))
 	})
 	start := time.Now()
-	recs, err := replayer.Replay(ctx, j.replayed)
+	recs, rows, err := replayer.ReplaySeries(ctx, j.replayed)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -531,7 +536,7 @@ func (e *executor) replay(ctx context.Context, j job) error {
 	defer e.reporting.Unlock()
 	for k, rec := range recs {
 		for _, c := range j.cells[k] {
-			if err := e.finish(c, rec, elapsed/float64(len(all))); err != nil {
+			if err := e.finish(c, rec, rows[k], elapsed/float64(len(all))); err != nil {
 				return err
 			}
 		}
@@ -546,9 +551,9 @@ func (e *executor) learn(j job, seconds float64) {
 	e.costs[j.policy()] = 1e9 * seconds / float64(j.requests)
 }
 
-func (e *executor) finish(c Cell, rec records.Record, seconds float64) error {
+func (e *executor) finish(c Cell, rec records.Record, rows []series.Row, seconds float64) error {
 	result := Result{NsPerRequest: takeTime(&rec, metric.NsPerRequest),
-		PredictionNsPerRequest: takeTime(&rec, predict.NsMetric), Seconds: seconds}
+		PredictionNsPerRequest: takeTime(&rec, predict.NsMetric), Seconds: seconds, Series: rows}
 	rec.Version = c.Version
 	result.Record = rec
 	var err error

@@ -8,6 +8,7 @@ import (
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/series"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/workload"
@@ -20,7 +21,8 @@ type Design struct {
 	Setups   []Setup
 	Entrants []Entrant
 	Sizes    capacity.Mode
-	Warmup   int // requests
+	Warmup   int           // requests
+	Series   series.Window // of what is kept over the time of the replays
 	// NoOptimum leaves out the offline optimum under the same rules, which otherwise stands at every point.
 	NoOptimum bool
 	Version   string // of the program
@@ -116,7 +118,9 @@ func (d *Design) Needs(bytes bool) traces.Needs {
 			all = append(all, d.Entrants[e].parts(&d.Setups[s]))
 		}
 	}
-	return sim.Needs(all, bytes)
+	needs := sim.Needs(all, bytes)
+	needs.Times = needs.Times || d.Series.Span > 0
+	return needs
 }
 
 // Rows returns how many cells there are without those that others are held against, where no policy makes random
@@ -234,7 +238,8 @@ func (p *planner) plan() error {
 
 // add adds the cells of all policies at one capacity, and then those that they are held against.
 func (p *planner) add(in *Input, setup int, c capacity.Spec) error {
-	base := Cell{Workload: in.Workload, Capacity: c, Sizes: p.Sizes, Warmup: p.Warmup, Version: p.Version}
+	base := Cell{Workload: in.Workload, Capacity: c, Sizes: p.Sizes, Warmup: p.Warmup, Series: p.Series,
+		Version: p.Version}
 	base.Axes = joinAxes(in.Axes, p.Setups[setup].Axes)
 	bytes := c.CountsBytes(p.Sizes)
 	clear(p.asked)

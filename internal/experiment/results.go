@@ -9,6 +9,7 @@ import (
 	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/series"
 	"github.com/cachesim/cachesim/internal/sim"
 )
 
@@ -38,7 +39,9 @@ func (r Results) Records(cells []Cell) (recs []records.Record, err error) {
 				sim.HoldAgainst(&rec, optimum.Record)
 			}
 		}
-		rec.Cell = ""
+		if !c.Series.Asked() {
+			rec.Cell = ""
+		}
 		result.AddTimes(&rec)
 		recs = append(recs, rec)
 	}
@@ -104,4 +107,23 @@ func fieldsOf(c Cell, r Result) (map[string]json.RawMessage, error) {
 	}
 	var fields map[string]json.RawMessage
 	return fields, json.Unmarshal(text, &fields)
+}
+
+// Series returns the rows of those cells that have ended, in the order of the cells.
+func (r Results) Series(cells []Cell) (rows []series.Row) {
+	for _, c := range cells {
+		if !c.Auxiliary {
+			rows = append(rows, r[c.Hash].SeriesOf(c)...)
+		}
+	}
+	return rows
+}
+
+// SeriesOf returns the rows of a result as those of c, which must have the hash of the cell that was run.
+func (r Result) SeriesOf(c Cell) []series.Row {
+	rows := slices.Clone(r.Series)
+	for i := range rows {
+		rows[i].Cell = c.Hash
+	}
+	return rows
 }

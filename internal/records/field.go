@@ -19,6 +19,7 @@ type field struct {
 	kind     reflect.Kind
 	optional bool // may be null
 	added    bool // records of older programs lack it
+	rare     bool // it is left out where no record has it
 	index    int  // in Record; asMetric and asCounters are none of its fields
 }
 
@@ -45,7 +46,8 @@ func identityFields() (before, after []field) {
 			valuesSeen = true
 			continue
 		}
-		described := field{name: f.Tag.Get("json"), index: i, kind: f.Type.Kind(), added: f.Tag.Get("added") != ""}
+		described := field{name: f.Tag.Get("json"), index: i, kind: f.Type.Kind(), added: f.Tag.Get("added") != "",
+			rare: f.Tag.Get("added") == "rare"}
 		if f.Type.Kind() == reflect.Pointer {
 			described.kind, described.optional = f.Type.Elem().Kind(), true
 		}
@@ -121,7 +123,10 @@ func fieldsOf(recs []Record) []field {
 			names[name] = true
 		}
 	}
-	all := slices.Clone(identity)
+	unset := func(f field) bool {
+		return f.rare && !slices.ContainsFunc(recs, func(r Record) bool { return !reflect.ValueOf(r).Field(f.index).IsZero() })
+	}
+	all := slices.DeleteFunc(slices.Clone(identity), unset)
 	for _, m := range metric.All() {
 		if m.Labels == "" && (names[m.Name] || alwaysThere(m.Name)) {
 			all = append(all, metricField(m.Name, m.Metric))
@@ -132,7 +137,7 @@ func fieldsOf(recs []Record) []field {
 		m, _ := metric.Lookup(name)
 		all = append(all, metricField(name, m))
 	}
-	return append(all, behind...)
+	return append(all, slices.DeleteFunc(slices.Clone(behind), unset)...)
 }
 
 // text writes what stands in the field, floats with as many digits as reading them back takes, and what is no UTF-8 in

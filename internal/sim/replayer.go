@@ -18,6 +18,7 @@ import (
 	_ "github.com/cachesim/cachesim/internal/policies/all" // registers those that have folders of their own
 	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/series"
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
@@ -153,6 +154,12 @@ func (r *Replayer) Jobs(cells []Cell) (jobs [][]Cell) {
 // left out: HoldAgainst and MarkBest fill them in. When ctx ends it does not wait for a request or a bound that takes
 // long.
 func (r *Replayer) Replay(ctx context.Context, job []Cell) ([]records.Record, error) {
+	recs, _, err := r.ReplaySeries(ctx, job)
+	return recs, err
+}
+
+// ReplaySeries is Replay with the rows of the series that each of the cells asks for. They do not name their cells.
+func (r *Replayer) ReplaySeries(ctx context.Context, job []Cell) (recs []records.Record, rows [][]series.Row, err error) {
 	outcomes, err := interruptible.Call(ctx, func() ([]outcome, error) {
 		if len(job) > 1 {
 			return r.replayStack(ctx, job)
@@ -160,13 +167,16 @@ func (r *Replayer) Replay(ctx context.Context, job []Cell) ([]records.Record, er
 		return r.replayOne(ctx, job[0])
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	recs := make([]records.Record, len(job))
 	for k, c := range job {
-		recs[k] = r.record(c, outcomes[k])
+		rec := r.record(c, outcomes[k])
+		if c.Series.Asked() {
+			rec.Series, rec.SeriesDigest = c.Series.String(), series.Digest(outcomes[k].series)
+		}
+		recs, rows = append(recs, rec), append(rows, outcomes[k].series)
 	}
-	return recs, nil
+	return recs, rows, nil
 }
 
 // replayOne replays one cell, part by part.

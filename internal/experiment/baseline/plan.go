@@ -9,6 +9,7 @@ import (
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/series"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/workload"
 )
@@ -49,6 +50,12 @@ func newPlanned(rec records.Record, w workload.Workload, version string) planned
 		Axes:     rec.Axes,
 		Version:  version,
 	}}
+	if rec.Series != "" {
+		var err error
+		if p.cell.Series, err = series.ParseWindow(rec.Series); err != nil {
+			p.problem = err
+		}
+	}
 	bytes := rec.CapacityUnit == records.Bytes
 	if bytes {
 		p.cell.Sizes = capacity.Bytes

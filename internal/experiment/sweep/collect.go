@@ -11,6 +11,7 @@ import (
 	"github.com/cachesim/cachesim/internal/atomicfile"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/series"
 	"github.com/cachesim/cachesim/internal/sim"
 )
 
@@ -29,6 +30,7 @@ type Timing struct {
 // Collection is what a finished plan gave.
 type Collection struct {
 	Records []records.Record // in the order of the plan, without auxiliary cells
+	Series  []series.Row     // of the records, as far as cells ask for some
 	Timings []Timing         // of all cells
 }
 
@@ -51,6 +53,9 @@ func Collect(cells []experiment.Cell, finished *Finished) (*Collection, error) {
 		rec.Plan = plan
 		c.Timings = append(c.Timings, Timing{cell, result.NsPerRequest, result.PredictionNsPerRequest, result.Seconds})
 		all = append(all, outcome{cell, rec})
+		if !cell.Auxiliary {
+			c.Series = append(c.Series, result.SeriesOf(cell)...)
+		}
 	}
 	if err := holdAgainstOptima(all); err != nil {
 		return nil, err

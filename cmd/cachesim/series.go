@@ -1,0 +1,28 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cachesim/cachesim/internal/series"
+)
+
+// seriesFlag asks for what changes over the time of the replays.
+type seriesFlag struct{ text string }
+
+func (f *seriesFlag) register(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.text, "series", "", "with -o: write hit ratio, occupancy and the like over windows of so "+
+		"many requests (10000) or so long (1h) on the clock of the trace")
+}
+
+// window reads the flag, which only says something where there is a folder to write to.
+func (f *seriesFlag) window(out string) (series.Window, error) {
+	switch {
+	case f.text == "":
+		return series.Window{}, nil
+	case out == "":
+		return series.Window{}, errors.New("--series: there is no folder to write series to; name one with -o")
+	}
+	return series.ParseWindow(f.text)
+}
