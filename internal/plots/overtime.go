@@ -24,9 +24,9 @@ type OverTime struct {
 	Title string
 }
 
-// WriteOverTime draws the series of records into dir: for each name a figure with a panel for each capacity and a line for
-// each policy, or for each label where there is one policy. Records of several traces, or replayed in several ways, give
-// figures of their own, as with WriteAll. Long series are thinned: a note says how many windows make a point.
+// WriteOverTime draws the series of records into dir: for each name a figure with a panel for each capacity and a line
+// for each policy, or for each label where there is one policy. Records of several traces, or replayed in several ways,
+// give figures of their own, as with WriteAll. Long series are thinned: a note says how many windows make a point.
 func WriteOverTime(ctx context.Context, dir string, recs []records.Record, rows []timeseries.Row) error {
 	if len(rows) == 0 {
 		return nil
@@ -55,8 +55,8 @@ func WriteOverTime(ctx context.Context, dir string, recs []records.Record, rows 
 	return nil
 }
 
-// DrawOverTime draws one figure of series as SVG, PNG and PDF and returns the names of the files. Records without rows of
-// that name are left out; it is an UndrawableError if all are.
+// DrawOverTime draws one figure of series as SVG, PNG and PDF and returns the names of the files. Records without rows
+// of that name are left out; it is an UndrawableError if all are.
 func DrawOverTime(dir string, f OverTime, recs []records.Record, rows []timeseries.Row) (files []string, err error) {
 	return f.draw(dir, recs, timeseries.ByCell(rows), StylesOf(recs, records.DimPolicy), asSVG, asPNG, asPDF)
 }
@@ -109,7 +109,8 @@ func (f OverTime) draw(dir string, recs []records.Record, byCell map[string][]ti
 	}
 	note := noteOf(panels)
 	if len(figures) == 1 {
-		figures[0].Plot.Title.Text = shorten(f.Title+", capacity "+panels[0].heading, figures[0].Plot.Title.TextStyle, plotWidth)
+		figures[0].Plot.Title.Text = shorten(f.Title+", capacity "+panels[0].heading, figures[0].Plot.Title.TextStyle,
+			plotWidth)
 		figures[0].note = note
 		return figures[0].saveAs(dir, f.File, formats...)
 	}

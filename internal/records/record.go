@@ -13,10 +13,10 @@ const (
 	Bytes   = "bytes"
 )
 
-// Record is the outcome of one policy at one capacity on one trace. Its fields say what was replayed and how, its values
-// what came of it; both stand side by side in files, where a metric that was not measured is absent. A field that is
-// tagged added:"later" may be absent too, as programs wrote records before it existed; it is then zero. One that is
-// tagged added:"rare" is absent where no record of a file has it.
+// Record is the outcome of one policy at one capacity on one trace. Its fields say what was replayed and how, its
+// values what came of it; both stand side by side in files, where a metric that was not measured is absent. A field
+// that is tagged added:"later" may be absent too, as programs wrote records before it existed; it is then zero. One
+// that is tagged added:"rare" is absent where no record of a file has it.
 type Record struct {
 	// Trace names what was replayed; the fields up to SampleSeed say where it comes from and how it was read, so that it
 	// can be replayed again.
@@ -63,8 +63,8 @@ type Record struct {
 	SimulatedCapacity int64  `json:"simulated_capacity" parquet:"simulated_capacity"`
 	Seed              uint64 `json:"seed" parquet:"seed"`
 	Warmup            int64  `json:"warmup" parquet:"warmup"` // requests served before counting began
-	// Series is the window of the rows that package series keeps of the replay, as it reads it: "10000", "1h0m0s"; "" where
-	// none were asked for. SeriesDigest is that of the rows.
+	// Series is the window of the rows that package series keeps of the replay, as it reads it: "10000", "1h0m0s"; ""
+	// where none were asked for. SeriesDigest is that of the rows.
 	Series       string `json:"series" parquet:"series" added:"rare"`
 	SeriesDigest string `json:"series_digest" parquet:"series_digest" added:"rare"`
 

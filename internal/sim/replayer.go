@@ -159,7 +159,8 @@ func (r *Replayer) Replay(ctx context.Context, job []Cell) ([]records.Record, er
 }
 
 // ReplaySeries is Replay with the rows of the series that each of the cells asks for. They do not name their cells.
-func (r *Replayer) ReplaySeries(ctx context.Context, job []Cell) (recs []records.Record, rows [][]series.Row, err error) {
+func (r *Replayer) ReplaySeries(ctx context.Context, job []Cell) (recs []records.Record, rows [][]series.Row,
+	err error) {
 	outcomes, err := interruptible.Call(ctx, func() ([]outcome, error) {
 		if len(job) > 1 {
 			return r.replayStack(ctx, job)

@@ -200,7 +200,8 @@ func TestSeriesRefuses(t *testing.T) {
 			}
 			c.Model, c.Cache = &model, mustCache(t, "sets")
 		}
-		if err := NewReplayer(test.trace, ReplayerOptions{}).Check(c); err == nil || !strings.Contains(err.Error(), "series") {
+		if err := NewReplayer(test.trace, ReplayerOptions{}).Check(c); err == nil ||
+			!strings.Contains(err.Error(), "series") {
 			t.Errorf("%s on %s: %v, want an error about the series", test.window, test.trace.Name, err)
 		}
 	}
