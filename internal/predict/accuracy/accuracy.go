@@ -17,7 +17,7 @@ import (
 	"github.com/cachesim/cachesim/internal/oracle"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/predict"
-	"github.com/cachesim/cachesim/internal/sim"
+	"github.com/cachesim/cachesim/internal/predict/ontrace"
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
@@ -106,7 +106,7 @@ func compare(ctx context.Context, t *traces.Trace, spec predict.Spec, o Options)
 	}
 	nextUse := oracle.NextUse(t.Objects, t.NumObjects)
 	evicts := policies.OptEvicts(t.Objects, t.NumObjects, nextUse, o.Capacity)
-	p, err := sim.NewPredictor(spec, t, o.Seed, func() []uint32 { return nextUse }, func() []bool { return evicts })
+	p, err := ontrace.New(spec, t, o.Seed, func() []uint32 { return nextUse }, func() []bool { return evicts })
 	if err != nil {
 		return nil, err
 	}

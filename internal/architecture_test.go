@@ -1,0 +1,148 @@
+// Package internal_test holds the packages of the program to the order in which they may import each other.
+package internal_test
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// layers has every package, by its folder below internal, from the bottom up. A package may import those of the lines
+// below its own, and no others. A new package is added where what it imports allows, as far down as it makes sense.
+var layers = [][]string{
+	{"faults", "filestate", "interruptible", "jsonlines", "metric", "parallel", "quote", "random", "seal", "suggest"},
+	{"atomicfile", "memory", "params"},
+	{"event", "oracle", "predict/gbm", "records", "series", "similarity", "traces/compress", "traces/stream"},
+	{"allocate", "models/prefill", "models/sls", "plots", "policies/dense", "predict", "traces/source"},
+	{"policies/slabs", "traces/prompts", "traces/queries"},
+	{"embed", "policies", "traces/datasets", "traces/gen", "traces/parquet"},
+	{"policies/laru", "policies/learned", "policies/rac", "traces/formats"},
+	{"policies/all", "traces"},
+	{"capacity", "models", "policies/policytest", "predict/ontrace", "predict/training", "prefetch", "similarity/overlap",
+		"tracestat", "workload"},
+	{"cache", "predict/accuracy"},
+	{"cache/prefix", "cache/semantic", "cache/sets"},
+	{"cache/all"},
+	{"sim"},
+	{"adversary", "experiment/claims", "experiment/cluster"},
+	{"experiment"},
+	{"experiment/baseline", "experiment/sweep"},
+	{"experiment/report"},
+	{"../cmd/cachesim"},
+}
+
+const module = "github.com/cachesim/cachesim/"
+
+// TestImportsPointDownwards fails on an arrow that points upwards or sideways, and on a package without a layer.
+func TestImportsPointDownwards(t *testing.T) {
+	height := map[string]int{}
+	for i, layer := range layers {
+		for _, p := range layer {
+			if _, twice := height[p]; twice {
+				t.Errorf("%s stands in two layers", p)
+			}
+			height[p] = i
+		}
+	}
+	found := map[string]bool{}
+	arrows := 0
+	for _, root := range []string{".", "../cmd"} {
+		eachSource(t, root, func(file string, imports []string) {
+			from := path.Dir(file)
+			found[from] = true
+			if _, ok := height[from]; !ok {
+				t.Errorf("%s has no layer; add it to the table in architecture_test.go", from)
+				return
+			}
+			for _, to := range imports {
+				arrows++
+				at, ok := height[to]
+				switch {
+				case !ok:
+					t.Errorf("%s imports %s, which has no layer", file, to)
+				case at >= height[from]:
+					t.Errorf("%s imports %s, which is not below it", file, to)
+				}
+			}
+		})
+	}
+	for p := range height {
+		if !found[p] {
+			t.Errorf("there is no package %s; take it out of the table in architecture_test.go", p)
+		}
+	}
+	if arrows < 100 {
+		t.Errorf("only %d imports were found", arrows)
+	}
+}
+
+// eachSource calls f for each source below a folder that is no test, with the packages below internal that it imports.
+func eachSource(t *testing.T, root string, f func(file string, imports []string)) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() && entry.Name() == "testdata" {
+			return fs.SkipDir
+		}
+		if entry.IsDir() || !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
+			return nil
+		}
+		source, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		var imports []string
+		for _, s := range source.Imports {
+			name, err := strconv.Unquote(s.Path.Value)
+			if err != nil {
+				return err
+			}
+			if ours, ok := strings.CutPrefix(name, module+"internal/"); ok {
+				imports = append(imports, ours)
+			}
+		}
+		f(filepath.ToSlash(file), imports)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// picture returns the layers as CONTRIBUTING shows them: the highest first.
+func picture() string {
+	var b strings.Builder
+	for _, layer := range slices.Backward(layers) {
+		line := "   "
+		for _, p := range layer {
+			p = strings.TrimPrefix(p, "../")
+			if len(line)+1+len(p) > 110 {
+				b.WriteString(line + "\n")
+				line = "       "
+			}
+			line += " " + p
+		}
+		b.WriteString(line + "\n")
+	}
+	return b.String()
+}
+
+// TestPictureOfImports holds the picture in CONTRIBUTING to the table.
+func TestPictureOfImports(t *testing.T) {
+	text, err := os.ReadFile("../CONTRIBUTING.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(text), picture()) {
+		t.Errorf("CONTRIBUTING.md does not show the layers of packages as they are; it should say\n\n%s", picture())
+	}
+}

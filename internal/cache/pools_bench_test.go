@@ -1,0 +1,67 @@
+package cache_test
+
+import (
+	"runtime"
+	"testing"
+
+	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/policytest"
+	"github.com/cachesim/cachesim/internal/random"
+	"github.com/cachesim/cachesim/internal/traces"
+)
+
+// BenchmarkPools has 10 000 pools stand beside each other, over 10 M objects that are divided among them at random and
+// all requested once, in any order of the pools, and as often again. Each pool has room for a tenth of its members.
+func BenchmarkPools(b *testing.B) {
+	const pools, objects, capacity = 10_000, 10_000_000, 100
+	for _, shared := range []bool{true, false} {
+		for _, name := range []string{"lru", "s3fifo", "arc", "lfu"} {
+			b.Run(map[bool]string{true: "partition/", false: "apart/"}[shared]+name, func(b *testing.B) {
+				entry, _ := policies.Find(name)
+				spec, err := policies.ParseSpec(name)
+				if err != nil {
+					b.Fatal(err)
+				}
+				for b.Loop() {
+					b.StopTimer()
+					before := liveBytes()
+					b.StartTimer()
+					var partition *cache.Partition
+					if shared {
+						partition = cache.NewPartition(objects)
+					}
+					config := policytest.ConfigOf(b, entry, &traces.Trace{NumObjects: objects}, capacity, true)
+					all := make([]*cache.Pool, pools)
+					for i := range all {
+						if all[i], err = cache.NewMemberPool(spec, config, cache.NewMembers(partition)); err != nil {
+							b.Fatal(err)
+						}
+					}
+					draws := random.NewDraws(1)
+					for pos := range 2 * objects {
+						o := policies.Object(pos)
+						if pos >= objects {
+							o = policies.Object(draws.Below(objects))
+						}
+						pool := all[random.Mix(uint64(o))%pools]
+						pool.Request(policies.Request{Object: o, Query: o, Pos: pos, Size: 1})
+					}
+					b.StopTimer()
+					b.ReportMetric(float64(liveBytes()-before)/objects, "B/object")
+					runtime.KeepAlive(all)
+					b.StartTimer()
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/(2*objects), "ns/request")
+			})
+		}
+	}
+}
+
+// liveBytes returns what lives on the heap.
+func liveBytes() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}

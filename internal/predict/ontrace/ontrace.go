@@ -1,0 +1,33 @@
+// Package ontrace builds predictors for the replay of a trace.
+package ontrace
+
+import (
+	"fmt"
+
+	"github.com/cachesim/cachesim/internal/predict"
+	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/prompts"
+)
+
+// New builds a predictor for a replay of t. Only one that knows the future gets to see nextUse and optEvicts
+// (see predict.Config), of which the latter may be nil.
+func New(spec predict.Spec, t *traces.Trace, seed uint64, nextUse func() []uint32,
+	optEvicts func() []bool) (*predict.Counted, error) {
+	config := predict.Config{
+		Objects: t.Objects,
+		Count:   t.NumObjects,
+		Groups:  t.Groups,
+		Times:   t.Times,
+		Depth:   prompts.Of(t.Kind).Depths(),
+		Seed:    seed,
+		Params:  spec.Params,
+	}
+	if spec.Entry.Future {
+		config.NextUse, config.OptEvicts = nextUse(), optEvicts
+	}
+	p, err := spec.Entry.New(config)
+	if err != nil {
+		return nil, fmt.Errorf("predictor %s: %w", spec, err)
+	}
+	return &predict.Counted{Predictor: p}, nil
+}
