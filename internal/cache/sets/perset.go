@@ -95,6 +95,10 @@ func (p *perSet) build(c cache.Config, i int) error {
 		Capacity: int64(p.Ways), Unit: true, Objects: len(set.members), Requests: len(c.Trace.Objects),
 		Seed: rand.NewPCG(c.Seed, uint64(i)).Uint64(), Params: c.Policy.Params,
 	}
+	if c.Relations != nil {
+		config.Relations = &policies.Relations{HitFrom: c.Relations.HitFrom,
+			Topics: topicsIn(set.members, c.Relations.Topics)}
+	}
 	if p.timeline != nil {
 		config.NextUse = p.timeline.nextUse(i)
 		config.Requests = len(config.NextUse)
@@ -111,6 +115,18 @@ func (p *perSet) build(c cache.Config, i int) error {
 	set.pool = cache.NewPool(policy, config.Capacity, config.Objects)
 	set.pool.ExpireOnCall()
 	return nil
+}
+
+// topicsIn returns the labels of the members of a set.
+func topicsIn(members []policies.Object, labels []int32) []int32 {
+	if labels == nil {
+		return nil
+	}
+	topics := make([]int32, len(members))
+	for i, o := range members {
+		topics[i] = labels[o]
+	}
+	return topics
 }
 
 // LookUp implements policies.SetsPolicy.
