@@ -7,7 +7,8 @@ var clockEntry = Entry{
 	Look:    Look{Color: Olive, Mark: Box},
 	Memory:  Memory{PerObject: 9, PerSlot: 4},
 	Aliases: []string{"second-chance", "fifo-reinsertion"},
-	Summary: "evicts in order of arrival, but an object that was requested since the hand last passed stays for another turn",
+	Summary: "evicts in order of arrival, but an object that was requested since the hand last passed stays for another " +
+		"turn",
 	Source:  "Corbató, A paging experiment with the Multics system, MIT Project MAC 1968",
 	Params: []Param{
 		{Name: "bits", Default: 1, Min: 1, Max: 7, Doc: "width of an object's counter of requests: it stays for up to " +

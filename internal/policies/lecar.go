@@ -87,8 +87,8 @@ const (
 	lecarEvicted
 )
 
-// lecarHistory is what one expert evicted. An object that returns leaves a gap. Unlike a dense.LogQueue the history need not
-// look at an object to drop a gap.
+// lecarHistory is what one expert evicted. An object that returns leaves a gap. Unlike a dense.LogQueue the
+// history need not look at an object to drop a gap.
 type lecarHistory struct {
 	dense.Ring
 	live int // objects that are remembered

@@ -1,8 +1,8 @@
 package policies
 
-// Look is how a policy looks in figures, where its colour and its mark are its own: no two online policies have the same
-// of both, and those that are compared most differ in colour. What others are held against is black and has dashes.
-// The zero Look leaves the choice to the name of the policy.
+// Look is how a policy looks in figures, where its colour and its mark are its own: no two online policies have both in
+// common, and those that are compared most differ in colour. What others are held against is black and has dashes. The
+// zero Look leaves the choice to the name of the policy.
 type Look struct {
 	Color  Color
 	Mark   Mark

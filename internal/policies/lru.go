@@ -35,8 +35,8 @@ var lruStackEntry = Entry{
 }
 
 // maxChained is the number of objects up to which the batch path keeps a linked list. A hit on a list writes six places
-// that are likely in the processor's cache; for more objects than that the log of dense.LogQueue, which writes two, is twice
-// as fast.
+// that are likely in the processor's cache; for more objects than that the log of dense.LogQueue, which
+// writes two, is twice as fast.
 const maxChained = 4 << 20
 
 type lru struct {

@@ -9,8 +9,8 @@ import (
 	"github.com/cachesim/cachesim/internal/policies/policytest"
 )
 
-// bytesOfMany is what a policy may take in a pool of a hundred members of which ten fit, after a thousand requests. Most
-// take 0.4 to 5 KB; those that simulate other policies take the most.
+// bytesOfMany is what a policy may take in a pool of a hundred members of which ten fit, after a thousand requests.
+// Most take 0.4 to 5 KB; those that simulate other policies take the most.
 const bytesOfMany = 24 << 10
 
 // TestManyPoliciesAreCheap: thousands of pools stand beside each other, each with a policy that takes memory by the

@@ -15,8 +15,8 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 )
 
-// noPolicy are the files outside this folder that contain the name of a policy, and why: mostly the word means something
-// else there.
+// noPolicy are the files outside this folder that contain the name of a policy, and why: mostly the word means
+// something else there.
 var noPolicy = map[string]string{
 	"cmd/cachesim/curve.go":              "the default of a flag",
 	"cmd/cachesim/explain.go":            "the default of a flag",

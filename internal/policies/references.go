@@ -24,8 +24,8 @@ func Optimum(rules Rules) string {
 	return optEntry.Name
 }
 
-// LowerBound returns the name of the bound on misses that stands beside the Optimum by some rules; ok is false where that
-// is an optimum and needs none.
+// LowerBound returns the name of the bound on misses that stands beside the Optimum by some rules; ok is false where
+// that is an optimum and needs none.
 func LowerBound(rules Rules) (name string, ok bool) {
 	switch {
 	case rules.Similar:

@@ -56,7 +56,8 @@ func TestSuiteLoadsEveryMiss(t *testing.T) {
 		refused := false
 		for _, capacity := range []int64{1, 2, 3, 7, 20, 100} {
 			tr := policytest.Trace(uint64(capacity), 2000, 150)
-			c := cache.NewExact(policytest.Build(t, e, tr, policytest.CapacityFor(e, capacity), true), policytest.CapacityFor(e, capacity), tr.NumObjects)
+			limit := policytest.CapacityFor(e, capacity)
+			c := cache.NewExact(policytest.Build(t, e, tr, limit, true), limit, tr.NumObjects)
 			var n cache.Counts
 			for i, o := range tr.Objects {
 				c.Serve(cache.WindowOf(tr, i, i+1, false, nil), &n)
@@ -78,7 +79,8 @@ func TestSuiteBatchEqualsOneByOne(t *testing.T) {
 			if !ok {
 				t.Skip("has no batch path")
 			}
-			want := checkedServe(t, tr, cache.NewExact(policytest.Build(t, e, tr, capacity, true), capacity, tr.NumObjects), capacity, false)
+			single := cache.NewExact(policytest.Build(t, e, tr, capacity, true), capacity, tr.NumObjects)
+			want := checkedServe(t, tr, single, capacity, false)
 			// In pieces of many lengths, since a policy must keep its state from one batch to the next.
 			var got cache.Counts
 			served := cache.NewBatchExact(batch)
