@@ -4,14 +4,13 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/cachesim/cachesim/internal/capacity"
+	"github.com/cachesim/cachesim/internal/curve"
 	"github.com/cachesim/cachesim/internal/experiment"
-	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -96,20 +95,20 @@ func (f *curveFlags) run(cmd *cobra.Command, args []string) error {
 	// The trace is loaded whole; samples are taken from it by the keys.
 	w.SampleRate, w.SampleSeed = 0, 0
 	design := f.design(mode)
-	design.Setups, design.Entrants = experiment.Setups(nil), append(onePass(), experiment.Entrants(specs, nil)...)
+	design.Setups, design.Entrants = experiment.Setups(nil), append(curve.OnePass(), experiment.Entrants(specs, nil)...)
 	needs := design.Needs(bytes)
 	needs.Keys = needs.Keys || f.trace.sample > 0
 	t, w, err := f.load(cmd, w, needs)
 	if err != nil {
 		return err
 	}
-	c := curve{trace: t.Name, rate: f.trace.sample, specs: specs}
-	if c.capacities, err = curveCapacities(capacities, mode, t); err != nil {
+	c := curve.Curve{Trace: t.Name, Rate: f.trace.sample, Specs: specs}
+	if c.Capacities, err = curve.Capacities(capacities, mode, t); err != nil {
 		return err
 	}
-	grid := lruGrid(t, c.capacities, f.points)
+	grid := curve.Grid(t, c.Capacities, f.points)
 	planned, stopped := 0, error(nil)
-	if c.rate > 0 {
+	if c.Rate > 0 {
 		planned, stopped = f.replaySamples(cmd, t, w, design, grid, &c)
 	} else {
 		planned, stopped = f.replayWhole(cmd, t, w, design, grid, &c)
@@ -117,28 +116,16 @@ func (f *curveFlags) run(cmd *cobra.Command, args []string) error {
 	if stopped != nil && !experiment.Interrupted(stopped) {
 		return stopped
 	}
-	return errors.Join(f.report(cmd, &c), interruption(stopped, len(c.exact)+len(c.sampled), planned))
-}
-
-// onePass returns LRU, whose counts at all capacities are read off one pass over the trace. It is held against the
-// optima that are there for others.
-func onePass() (lru []experiment.Entrant) {
-	for _, e := range policies.All() {
-		if e.OnePass {
-			lru = experiment.Entrants([]policies.Spec{{Entry: e, Params: params.Defaults(e.Params)}}, nil)
-			lru[0].OnePass, lru[0].Beside = true, true
-		}
-	}
-	return lru
+	return errors.Join(f.report(cmd, &c), interruption(stopped, len(c.Exact)+len(c.Sampled), planned))
 }
 
 // replayWhole replays everything at the capacities of the table, and LRU at those of the grid too, where there is nobody
 // to compare it with. It returns how many records that gives.
 func (f *curveFlags) replayWhole(cmd *cobra.Command, t *traces.Trace, w workload.Workload, design experiment.Design,
-	grid []capacity.Capacity, c *curve) (planned int, err error) {
+	grid []capacity.Capacity, c *curve.Curve) (planned int, err error) {
 	table, beside := design, design
-	table.Inputs, beside.Inputs = f.input(w, c.capacities, f.trace.seed), f.input(w, grid, f.trace.seed)
-	beside.Entrants = onePass()
+	table.Inputs, beside.Inputs = f.input(w, c.Capacities, f.trace.seed), f.input(w, grid, f.trace.seed)
+	beside.Entrants = curve.OnePass()
 	atTable, err := table.Cells()
 	if err != nil {
 		return 0, err
@@ -148,12 +135,12 @@ func (f *curveFlags) replayWhole(cmd *cobra.Command, t *traces.Trace, w workload
 		return 0, err
 	}
 	results, stopped := f.execute(cmd, t, slices.Concat(atTable, atGrid), 0, nil)
-	if c.exact, err = results.Records(atTable); err != nil {
+	if c.Exact, err = results.Records(atTable); err != nil {
 		return 0, err
 	}
-	experiment.MarkAllBest(c.exact)
+	experiment.MarkAllBest(c.Exact)
 	more, err := results.Records(atGrid)
-	c.exact = append(c.exact, more...)
+	c.Exact = append(c.Exact, more...)
 	return table.Rows() + beside.Rows(), cmp.Or(err, stopped)
 }
 
@@ -203,12 +190,12 @@ func (f *curveFlags) checkSamples(cmd *cobra.Command) error {
 
 // replaySamples replays LRU on the whole trace, and everything on each sample. It returns how many records that gives.
 func (f *curveFlags) replaySamples(cmd *cobra.Command, t *traces.Trace, w workload.Workload, design experiment.Design,
-	grid []capacity.Capacity, c *curve) (planned int, err error) {
+	grid []capacity.Capacity, c *curve.Curve) (planned int, err error) {
 	whole := design
-	whole.Entrants, whole.Inputs = onePass(), f.input(w, slices.Concat(c.capacities, grid), f.trace.seed)
-	held := scaled(c.capacities, f.trace.sample)
+	whole.Entrants, whole.Inputs = curve.OnePass(), f.input(w, slices.Concat(c.Capacities, grid), f.trace.seed)
+	held := curve.Scaled(c.Capacities, f.trace.sample)
 	planned = whole.Rows() + f.samples*len(design.Entrants)*len(held)
-	if c.exact, err = f.records(cmd, t, whole, 0, nil); err != nil {
+	if c.Exact, err = f.records(cmd, t, whole, 0, nil); err != nil {
 		return planned, err
 	}
 	warmup := *t
@@ -222,10 +209,10 @@ func (f *curveFlags) replaySamples(cmd *cobra.Command, t *traces.Trace, w worklo
 				t.Name)
 		}
 		design.Warmup = len(warmup.Sample(f.trace.sample, seed).Objects)
-		design.Inputs = f.input(sampled(w, sample, seed), held, seed)
+		design.Inputs = f.input(curve.Sampled(w, sample, seed), held, seed)
 		recs, err := f.records(cmd, sample, design, t.Bytes(), silent)
 		experiment.MarkAllBest(recs)
-		c.sampled = append(c.sampled, recs...)
+		c.Sampled = append(c.Sampled, recs...)
 		if err != nil {
 			return planned, err
 		}
@@ -245,88 +232,29 @@ func (f *curveFlags) records(cmd *cobra.Command, t *traces.Trace, design experim
 	return recs, cmp.Or(stopped, err)
 }
 
-// sampled returns the workload that gives a sample of w's trace. Its limit counts the requests of the sample.
-func sampled(w workload.Workload, sample *traces.Trace, seed uint64) workload.Workload {
-	w.SampleRate, w.SampleSeed = sample.SampleRate, seed
-	if sample.Limited {
-		w.Limit = len(sample.Objects)
-	} else {
-		w.Limit = 0
-	}
-	return w
-}
-
-// curveCapacities resolves the capacities in ascending order. Objects and bytes would be two curves.
-func curveCapacities(specs []capacity.Spec, mode capacity.Mode, t *traces.Trace) ([]capacity.Capacity, error) {
-	capacities, err := capacity.Resolve(specs, mode, t)
-	if err != nil {
-		return nil, err
-	}
-	slices.SortFunc(capacities, func(a, b capacity.Capacity) int { return cmp.Compare(a.Amount, b.Amount) })
-	for _, c := range capacities {
-		if c.Bytes != capacities[0].Bytes {
-			return nil, fmt.Errorf("some capacities count objects and some bytes, which makes two curves: ask for one at a " +
-				"time, or add --bytes")
-		}
-	}
-	return capacities, nil
-}
-
-// lruGrid returns about n further capacities in geometric steps: from one object, or from the largest object's bytes,
-// to all.
-func lruGrid(t *traces.Trace, beside []capacity.Capacity, n int) (grid []capacity.Capacity) {
-	bytes := beside[0].Bytes
-	low, high := int64(1), int64(t.NumObjects)
-	if bytes {
-		if t.RequestSizes != nil {
-			return nil // each would be a replay
-		}
-		low = max(1, slices.Max(t.ObjectSizes))
-		high = max(low, t.Footprint())
-	}
-	for i := range n {
-		amount := int64(math.Round(float64(low) * math.Pow(float64(high)/float64(low), float64(i)/float64(max(1, n-1)))))
-		c := capacity.Of(amount, bytes)
-		if !slices.ContainsFunc(beside, c.Same) && !slices.Contains(grid, c) {
-			grid = append(grid, c)
-		}
-	}
-	return grid
-}
-
-// scaled returns the capacities that a sample at that rate can hold.
-func scaled(capacities []capacity.Capacity, rate float64) (held []capacity.Capacity) {
-	for _, c := range capacities {
-		if c, ok := c.OnSample(rate); ok {
-			held = append(held, c)
-		}
-	}
-	return held
-}
-
 // report prints the curve and writes it, with figures, to the output folder.
-func (f *curveFlags) report(cmd *cobra.Command, c *curve) error {
-	all := slices.Concat(c.exact, c.sampled)
+func (f *curveFlags) report(cmd *cobra.Command, c *curve.Curve) error {
+	all := slices.Concat(c.Exact, c.Sampled)
 	if len(all) == 0 {
 		return nil
 	}
 	w := cmd.OutOrStdout()
 	var err error
 	if f.format == "table" || f.format == "markdown" {
-		err = c.print(w, string(f.format))
+		err = c.Print(w, string(f.format))
 	} else {
 		err = printRecords(w, all, string(f.format))
 	}
 	if err != nil || f.out == "" {
 		return err
 	}
-	if c.rate == 0 {
+	if c.Rate == 0 {
 		return writeResults(cmd.Context(), f.out, all, nil)
 	}
 	if err := records.Write(f.out, all); err != nil {
 		return err
 	}
-	figure, err := c.figure()
+	figure, err := c.Figure()
 	if err != nil {
 		return err
 	}

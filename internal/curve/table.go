@@ -1,4 +1,6 @@
-package main
+// Package curve makes hit ratios over all capacities: which capacities, on which samples, and the table and the figure
+// of what that gave.
+package curve
 
 import (
 	"cmp"
@@ -18,14 +20,14 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 )
 
-// curve is what `cachesim curve` found.
-type curve struct {
-	trace      string
-	rate       float64             // of the samples; 0 where the whole trace was replayed
-	capacities []capacity.Capacity // of the table, ascending
-	specs      []policies.Spec     // beside lru
-	exact      []records.Record    // of the whole trace
-	sampled    []records.Record    // of the samples
+// Curve is the hit ratios of one trace.
+type Curve struct {
+	Trace      string
+	Rate       float64             // of the samples; 0 where the whole trace was replayed
+	Capacities []capacity.Capacity // of the table, ascending
+	Specs      []policies.Spec     // beside LRU
+	Exact      []records.Record    // of the whole trace
+	Sampled    []records.Record    // of the samples
 }
 
 // estimate is a hit ratio from samples.
@@ -35,25 +37,25 @@ type estimate struct {
 }
 
 // requests returns how many requests of the whole trace were counted. Something must have been replayed.
-func (c *curve) requests() int64 { return c.exact[0].Int(metric.Requests) }
+func (c *Curve) requests() int64 { return c.Exact[0].Int(metric.Requests) }
 
 // exactAt returns the hit ratio of a policy on the whole trace.
-func (c *curve) exactAt(label string, capacity int64) (hitRatio float64, ok bool) {
-	i := slices.IndexFunc(c.exact, func(r records.Record) bool { return r.Label == label && r.Capacity == capacity })
+func (c *Curve) exactAt(label string, capacity int64) (hitRatio float64, ok bool) {
+	i := slices.IndexFunc(c.Exact, func(r records.Record) bool { return r.Label == label && r.Capacity == capacity })
 	if i < 0 {
 		return 0, false
 	}
-	return c.exact[i].Float(metric.HitRatio), true
+	return c.Exact[i].Float(metric.HitRatio), true
 }
 
 // sampledAt returns the hit ratio of a policy from the samples.
-func (c *curve) sampledAt(label string, capacity int64) (e estimate, ok bool) {
+func (c *Curve) sampledAt(label string, capacity int64) (e estimate, ok bool) {
 	var ratios []float64
-	for _, r := range c.sampled {
+	for _, r := range c.Sampled {
 		if r.Label == label && r.Capacity == capacity {
 			// Misses, not requests: a sample may miss the hottest objects, whose requests are nearly all hits, and hold their
 			// share of all others (the adjustment of Waldspurger et al., FAST 2015).
-			ratios = append(ratios, max(0, 1-float64(r.Int(metric.Misses))/(c.rate*float64(c.requests()))))
+			ratios = append(ratios, max(0, 1-float64(r.Int(metric.Misses))/(c.Rate*float64(c.requests()))))
 		}
 	}
 	if len(ratios) == 0 {
@@ -64,8 +66,8 @@ func (c *curve) sampledAt(label string, capacity int64) (e estimate, ok bool) {
 }
 
 // lruErrors returns the differences of the sampled from the exact hit ratio of LRU at the capacities of the table.
-func (c *curve) lruErrors() (errors []float64) {
-	for _, capacity := range c.capacities {
+func (c *Curve) lruErrors() (errors []float64) {
+	for _, capacity := range c.Capacities {
 		if e, ok := c.lruError(capacity.Amount); ok {
 			errors = append(errors, e)
 		}
@@ -73,37 +75,38 @@ func (c *curve) lruErrors() (errors []float64) {
 	return errors
 }
 
-func (c *curve) lruError(capacity int64) (float64, bool) {
+func (c *Curve) lruError(capacity int64) (float64, bool) {
 	exact, ok := c.exactAt(policies.Recency(), capacity)
 	sampled, found := c.sampledAt(policies.Recency(), capacity)
 	return sampled.mean - exact, ok && found
 }
 
-// print writes the hit ratios as table or markdown.
-func (c *curve) print(w io.Writer, format string) error {
-	if _, err := fmt.Fprintf(w, "%s: %s requests, hit ratios\n\n", c.trace, records.Count(c.requests())); err != nil {
+// Print writes the hit ratios, as markdown or as a table.
+func (c *Curve) Print(w io.Writer, format string) error {
+	if _, err := fmt.Fprintf(w, "%s: %s requests, hit ratios\n\n", c.Trace, records.Count(c.requests())); err != nil {
 		return err
 	}
 	t := records.NewTable()
 	header := table.Row{"capacity", policies.Recency()}
-	if c.rate > 0 {
+	if c.Rate > 0 {
 		header = append(header, "lru sampled", "error")
 	}
-	for _, s := range c.specs {
+	for _, s := range c.Specs {
 		header = append(header, c.heading(s))
 	}
 	records.SetHeader(t, header, func(int) bool { return false })
-	for _, capacity := range c.capacities {
+	for _, capacity := range c.Capacities {
 		t.AppendRow(c.row(capacity))
 	}
-	if err := printListing(w, t, format); err != nil {
-		return err
+	text := t.Render()
+	if format == "markdown" {
+		text = t.RenderMarkdown()
 	}
-	_, err := fmt.Fprintf(w, "\n%s\n", c.footer())
+	_, err := fmt.Fprintf(w, "%s\n\n%s\n", text, c.footer())
 	return err
 }
 
-func (c *curve) heading(s policies.Spec) string {
+func (c *Curve) heading(s policies.Spec) string {
 	if s.Entry.Kind == policies.Bound {
 		return s.String() + " (bound)"
 	}
@@ -111,7 +114,7 @@ func (c *curve) heading(s policies.Spec) string {
 }
 
 // row is the row of one capacity. What is not known is left blank.
-func (c *curve) row(capacity capacity.Capacity) table.Row {
+func (c *Curve) row(capacity capacity.Capacity) table.Row {
 	row := table.Row{records.Capacity(capacity.Amount, capacity.Unit())}
 	exactCell := func(label string) string {
 		x, ok := c.exactAt(label, capacity.Amount)
@@ -132,7 +135,7 @@ func (c *curve) row(capacity capacity.Capacity) table.Row {
 	}
 	row = append(row, exactCell(policies.Recency()))
 	cell := exactCell
-	if c.rate > 0 {
+	if c.Rate > 0 {
 		cell = sampledCell
 		difference := ""
 		if e, ok := c.lruError(capacity.Amount); ok {
@@ -140,21 +143,21 @@ func (c *curve) row(capacity capacity.Capacity) table.Row {
 		}
 		row = append(row, sampledCell(policies.Recency()), difference)
 	}
-	for _, s := range c.specs {
+	for _, s := range c.Specs {
 		row = append(row, cell(s.String()))
 	}
 	return row
 }
 
 // footer says where the figures come from and what their error is.
-func (c *curve) footer() string {
-	if c.rate == 0 {
+func (c *Curve) footer() string {
+	if c.Rate == 0 {
 		return "lru: exact at every capacity; the others are replayed at these"
 	}
 	seeds := c.seeds()
 	lines := []string{fmt.Sprintf("lru: exact; the others: mean and standard error of %d samples of %s of the objects, "+
 		"in percentage points",
-		len(seeds), records.Share(c.rate))}
+		len(seeds), records.Share(c.Rate))}
 	if errors := c.lruErrors(); len(errors) > 0 {
 		sum, largest := 0.0, 0.0
 		for _, e := range errors {
@@ -165,16 +168,16 @@ func (c *curve) footer() string {
 			"of the others",
 			100*sum/float64(len(errors)), 100*largest))
 	}
-	if held := scaled(c.capacities, c.rate); len(held) < len(c.capacities) {
+	if held := Scaled(c.Capacities, c.Rate); len(held) < len(c.Capacities) {
 		lines = append(lines, "blank: a sample holds less than one unit of this capacity")
 	}
 	return strings.Join(lines, "\n")
 }
 
 // seeds returns the seeds of the samples.
-func (c *curve) seeds() []uint64 {
+func (c *Curve) seeds() []uint64 {
 	var seeds []uint64
-	for _, r := range c.sampled {
+	for _, r := range c.Sampled {
 		if !slices.Contains(seeds, r.Seed) {
 			seeds = append(seeds, r.Seed)
 		}
@@ -182,15 +185,15 @@ func (c *curve) seeds() []uint64 {
 	return seeds
 }
 
-// figure draws the exact curve of LRU, and the sampled ones with bands of one standard error to either side.
-func (c *curve) figure() (*plots.Figure, error) {
+// Figure draws the exact curve of LRU, and the sampled ones with bands of one standard error to either side.
+func (c *Curve) Figure() (*plots.Figure, error) {
 	axis, unit := "capacity (objects)", plots.Number
-	if c.capacities[0].Bytes {
+	if c.Capacities[0].Bytes {
 		axis, unit = "capacity", plots.Bytes
 	}
-	f := plots.New(fmt.Sprintf("Hit ratio: %s, from %d samples of %s", c.trace, len(c.seeds()),
-		records.Share(c.rate)), axis, "hit ratio")
-	lru := slices.DeleteFunc(slices.Clone(c.exact), func(r records.Record) bool { return r.Label != policies.Recency() })
+	f := plots.New(fmt.Sprintf("Hit ratio: %s, from %d samples of %s", c.Trace, len(c.seeds()),
+		records.Share(c.Rate)), axis, "hit ratio")
+	lru := slices.DeleteFunc(slices.Clone(c.Exact), func(r records.Record) bool { return r.Label != policies.Recency() })
 	slices.SortFunc(lru, func(a, b records.Record) int { return cmp.Compare(a.Capacity, b.Capacity) })
 	line := plots.Line{Label: "lru (exact)", Style: plots.PolicyStyle(policies.Recency(), policies.Recency(), "online")}
 	for _, r := range lru {
@@ -198,7 +201,7 @@ func (c *curve) figure() (*plots.Figure, error) {
 	}
 	sampled := plots.PolicyStyle(policies.Recency(), "lru (sampled)", "online")
 	lines := append([]plots.Line{line}, c.sampledLines(policies.Recency(), sampled)...)
-	for _, s := range c.specs {
+	for _, s := range c.Specs {
 		style := plots.PolicyStyle(s.Entry.Name, s.String(), s.Entry.Kind.String())
 		lines = append(lines, c.sampledLines(s.String(), style)...)
 	}
@@ -216,11 +219,11 @@ func (c *curve) figure() (*plots.Figure, error) {
 }
 
 // sampledLines returns the line of a policy's means, and a band of one standard error to either side.
-func (c *curve) sampledLines(label string, style plots.Style) []plots.Line {
+func (c *Curve) sampledLines(label string, style plots.Style) []plots.Line {
 	mean := plots.Line{Label: label + " (sampled)", Style: style}
 	style.Width, style.Marker = 0, nil
 	band := plots.Line{Style: style}
-	for _, capacity := range c.capacities {
+	for _, capacity := range c.Capacities {
 		if e, ok := c.sampledAt(label, capacity.Amount); ok && e.samples > 1 {
 			x := float64(capacity.Amount)
 			mean.X, mean.Y = append(mean.X, x), append(mean.Y, e.mean)
