@@ -79,6 +79,7 @@ docs: build
 	$(BIN) caches --format markdown > docs/commands/list-of-caches.md
 	$(BIN) models --format markdown > docs/commands/list-of-models.md
 	$(BIN) metrics --format markdown > docs/commands/list-of-metrics.md
+	$(BIN) allocators --format markdown > docs/commands/list-of-allocators.md
 
 install: build
 	install -D -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/cachesim

@@ -22,6 +22,7 @@ type traceFlags struct {
 	merge       bool
 	limit       int
 	sample      float64
+	tenants     string
 	embeddings  string
 	seed        uint64
 	quiet       bool
@@ -39,6 +40,13 @@ func (f *traceFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.quiet, "quiet", false, "no progress bar and no notes")
 	registerMemory(cmd)
 	completeTraceFormats(cmd)
+}
+
+// registerTenants adds the flag of commands that divide caches among tenants.
+func (f *traceFlags) registerTenants(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.tenants, "tenant", "", "how the tenant of a request is told: column(name=tenant) of csv and "+
+		"parquet; prefix(sep=/) of the key, or prefix(shift=32) of keys that are numbers; file: each of several is one")
+	completeNames(cmd, "tenant", traces.TenantRuleNames)
 }
 
 // registerEmbeddings adds the flag of commands that replay queries.
@@ -81,7 +89,14 @@ func (f *traceFlags) workload(cmd *cobra.Command, args []string) (workload.Workl
 			return w, err
 		}
 	}
-	w.Limit, w.SampleRate, w.Embeddings = options.Limit, options.SampleRate, f.embeddings
+	w.Limit, w.SampleRate, w.Embeddings, w.Tenants = options.Limit, options.SampleRate, f.embeddings, f.tenants
+	if f.tenants != "" {
+		rule, err := traces.ParseTenants(f.tenants)
+		if err != nil {
+			return w, fmt.Errorf("--tenant: %w", err)
+		}
+		w.Tenants = rule.String()
+	}
 	if err := w.CheckEmbeddings(); err != nil {
 		return w, fmt.Errorf("--embeddings %s: %w", f.embeddings, err)
 	}

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+
 	"github.com/spf13/cobra"
 
 	"github.com/cachesim/cachesim/internal/policies"
@@ -12,6 +14,7 @@ type partFlags struct{ texts map[*sim.Kind]*string }
 
 // partFlag is how a kind of parts is asked for.
 type partFlag struct {
+	flag     string // its name where that is not the one of the kind
 	standard string // the default
 	list     string // what a list of them is for
 	one      string // what a single one is
@@ -19,11 +22,13 @@ type partFlag struct {
 
 // partFlagsOf says it for each kind.
 var partFlagsOf = map[*sim.Kind]partFlag{
-	sim.CacheKind: {"exact", "list of kinds of caches: what a hit is and what may leave",
-		"the kind of cache: exact or semantic"},
-	sim.PredictorKind: {defaultPredictor, "list of predictors for the policies that ask one, as in 'oracle,gbm'; others " +
-		"ignore it (see cachesim predictors)", "the predictor, if the policy asks one"},
-	sim.ModelKind: {"", "list of models of the time that requests take (default: hits are counted only)", ""},
+	sim.CacheKind: {standard: "exact", list: "list of kinds of caches: what a hit is and what may leave",
+		one: "the kind of cache: exact or semantic"},
+	sim.PredictorKind: {standard: defaultPredictor, list: "list of predictors for the policies that ask one, as in " +
+		"'oracle,gbm'; others ignore it (see cachesim predictors)", one: "the predictor, if the policy asks one"},
+	sim.AllocatorKind: {flag: "allocate", list: "list of allocators, which divide the capacity among the tenants that " +
+		"--tenant tells (default: shared, one pool for all)"},
+	sim.ModelKind: {list: "list of models of the time that requests take (default: hits are counted only)"},
 }
 
 // registerLists adds a flag for each kind, which takes a list.
@@ -44,8 +49,9 @@ func (f *partFlags) register(cmd *cobra.Command, kind *sim.Kind, usage string) {
 	if f.texts == nil {
 		f.texts = map[*sim.Kind]*string{}
 	}
-	f.texts[kind] = cmd.Flags().String(kind.Name, partFlagsOf[kind].standard, usage)
-	completeNames(cmd, kind.Name, kind.Names)
+	name := cmp.Or(partFlagsOf[kind].flag, kind.Name)
+	f.texts[kind] = cmd.Flags().String(name, partFlagsOf[kind].standard, usage)
+	completeNames(cmd, name, kind.Names)
 }
 
 // lists reads the lists.

@@ -10,6 +10,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 
+	"github.com/cachesim/cachesim/internal/allocate"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/jsonlines"
 	"github.com/cachesim/cachesim/internal/models"
@@ -52,6 +53,22 @@ func newModelsCommand() *cobra.Command {
 func modelParts() (parts []part) {
 	for _, e := range models.All() {
 		parts = append(parts, part{e.Name, e.Summary, e.Source, []string{"works on the cache " + e.Cache}, e.Params})
+	}
+	return parts
+}
+
+func newAllocatorsCommand() *cobra.Command {
+	return newPartsCommand("allocator", "how one capacity is divided among tenants", "run --allocate", "ucp",
+		allocatorParts())
+}
+
+func allocatorParts() (parts []part) {
+	for _, e := range allocate.All() {
+		p := part{e.Name, e.Summary, e.Source, nil, e.Params}
+		if e.Future {
+			p.traits = append(p.traits, "offline: knows the whole trace")
+		}
+		parts = append(parts, p)
 	}
 	return parts
 }

@@ -125,6 +125,7 @@ replacement policies and holds them against the offline optimum.
 		newModelsCommand(),
 		newMetricsCommand(),
 		newPredictorsCommand(),
+		newAllocatorsCommand(),
 		newPrefetchersCommand(),
 		newGenCommand(),
 		newConvertCommand(),

@@ -50,6 +50,9 @@ Several files are read one after another as one trace, or merged by time with --
 cache
 with --per-file. A generator in the place of a file makes its requests on the spot (see ` + "`cachesim gen`" + `); its seed is --seed unless it names one.
 
+With --tenant, objects belong to tenants, and --allocate divides the capacity among them: each has a pool of its own in
+the exact cache, or all share one.
+
 A capacity in objects ignores sizes; a capacity in bytes (64MiB, or any with --bytes) counts them. Requests of size 0
 are then left out.
 
@@ -58,12 +61,14 @@ With --sample, --limit and --warmup count the requests of the sample.`,
   cachesim run trace.zst --policy lru,arc,opt --capacity 1%..20%x2
   cachesim run trace.zst --policy 's3fifo(small=0.1),lru-k(k=2)' --capacity 64MiB,1GiB -o out
   cachesim run 'zipf(alpha=0.9,objects=10000)' --capacity 100..1000x2
+  cachesim run web.csv db.csv --tenant file --allocate shared,equal,ucp,optimal
   cachesim run trace.zst --format json | jq .hit_ratio`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	f.register(cmd, defaultCapacities)
 	f.trace.registerEmbeddings(cmd)
+	f.trace.registerTenants(cmd)
 	cmd.Flags().StringVar(&f.policies, "policy", "", "list of policies, with parameters as in "+
 		"'s3fifo(small=0.1),lru-k(k=2)' (default "+defaultPolicies+
 		", or "+defaultPoliciesSimilar+" where similar queries answer each other)")
@@ -81,6 +86,9 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	specs, err := f.specs(lists)
 	if err != nil {
+		return err
+	}
+	if err := f.divide(lists); err != nil {
 		return err
 	}
 	capacities, mode, err := f.capacity.parse()
@@ -130,6 +138,23 @@ func byCapacity(cells []experiment.Cell, capacities []capacity.Spec) {
 	slices.SortStableFunc(cells, func(a, b experiment.Cell) int {
 		return cmp.Compare(slices.Index(capacities, a.Capacity), slices.Index(capacities, b.Capacity))
 	})
+}
+
+// divide refuses allocators without tenants, and has tenants without an allocator share the exact cache, so that their
+// hit ratios are told.
+func (f *runFlags) divide(lists map[*sim.Kind][]sim.Part) error {
+	allocators := lists[sim.AllocatorKind]
+	undivided := func(s experiment.Setup) bool { return !s.Parts.Cache.Entry.Divides }
+	switch {
+	case f.trace.tenants == "" && len(allocators) > 0:
+		return fmt.Errorf("--allocate %s: a cache is divided among tenants; say with --tenant how these are told: column, "+
+			"prefix or file", allocators[0])
+	case f.trace.tenants != "" && len(allocators) == 0 && !slices.ContainsFunc(experiment.Setups(lists), undivided):
+		shared, err := sim.AllocatorKind.Parse("shared")
+		lists[sim.AllocatorKind] = []sim.Part{shared}
+		return err
+	}
+	return nil
 }
 
 // specs reads the policies, or returns those that make sense in the caches.

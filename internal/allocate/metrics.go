@@ -8,7 +8,7 @@ import (
 
 // Metrics of tenants, and of what an allocator does.
 var (
-	Tenants        = metric.Metric{Name: "tenants", Unit: metric.Count, Merge: metric.Max, Doc: "tenants of the trace"}
+	TenantCount    = metric.Metric{Name: "tenant_count", Unit: metric.Count, Merge: metric.Max, Doc: "tenants of the trace"}
 	TenantRequests = metric.Metric{Name: "tenant_requests", Unit: metric.Count, Labels: "tenant",
 		Doc: "requests of a tenant; the tenants with the most requests, 20 at most, are reported one by one"}
 	TenantHits = metric.Metric{Name: "tenant_hits", Unit: metric.Count, Labels: "tenant", Better: metric.Higher,
@@ -36,7 +36,7 @@ var (
 )
 
 // tenantMetrics are those of every allocator.
-var tenantMetrics = []metric.Metric{Tenants, TenantRequests, TenantHits, TenantHitRatio, TenantBytes, TenantHitBytes,
+var tenantMetrics = []metric.Metric{TenantCount, TenantRequests, TenantHits, TenantHitRatio, TenantBytes, TenantHitBytes,
 	TenantByteHitRatio, LeastTenantHitRatio, MeanTenantHitRatio}
 
 // divisionMetrics are those of allocators that divide.

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cachesim/cachesim/internal/allocate"
 	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/policies"
@@ -33,6 +34,8 @@ type Entry struct {
 	// Exact says that a request hits where its own object is resident, and any object may leave: what is known of such
 	// caches, Belady's optimum and the reuse distances of LRU, holds.
 	Exact bool
+	// Divides says that the cache can have a pool for each tenant, among which an allocator divides the capacity.
+	Divides bool
 	// Similarity returns which entries answer a query; nil where a request asks for its own object alone.
 	Similarity func(params.Values) Similarity
 	// References returns the parameters with which references are replayed; nil: the same.
@@ -71,6 +74,10 @@ type Config struct {
 	Observer Observer
 	// Occupancy says that the cache will be asked how full it is: see Occupied.
 	Occupancy bool
+	// Allocator divides the capacity among the tenants of Trace; nil: the cache is not divided. It is set for caches with
+	// Divides alone.
+	Allocator *allocate.Spec
+	Warmup    int // requests of Trace at the start that do not count
 }
 
 // PolicyConfig returns what the policy of a cache that has only one is built from.

@@ -7,13 +7,17 @@ var exactEntry = Entry{
 	Summary:  "a request hits where its own object is resident; any object may leave",
 	Source:   "cachesim",
 	Exact:    true,
+	Divides:  true,
 	OneByOne: true,
 	New:      func(c Config) (Cache, error) { return newExactCache(c) },
 }
 
 // newExactCache returns the exact-match cache of a policy: its batch path where it has one, nobody observes and nobody
-// asks how full it is.
+// asks how full it is; or pools where an allocator divides the capacity among tenants.
 func newExactCache(c Config) (Cache, error) {
+	if c.Allocator != nil {
+		return newDivided(c)
+	}
 	p, err := c.Policy.Entry.New(c.PolicyConfig())
 	if err != nil {
 		return nil, err

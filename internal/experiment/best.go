@@ -11,14 +11,14 @@ import (
 
 // point is what is requested at which capacity: where policies are compared.
 type point struct {
-	workload, cache, model string
-	warmup, capacity       int64
-	unit                   string
+	workload, cache, allocator, model string
+	warmup, capacity                  int64
+	unit                              string
 }
 
 func pointOf(rec *records.Record) point {
 	w, _ := workload.FromRecord(rec) // one that cannot be replayed has a key too
-	return point{w.Key(), rec.Cache, rec.Model, rec.Warmup, rec.Capacity, rec.CapacityUnit}
+	return point{w.Key(), rec.Cache, rec.Allocator, rec.Model, rec.Warmup, rec.Capacity, rec.CapacityUnit}
 }
 
 // ByPoint returns the indices of the records of each workload and capacity, both in order of first appearance.

@@ -54,6 +54,7 @@ type partTexts struct {
 	Cache     string `json:"cache"`
 	Policy    string `json:"policy"`              // "s3fifo(small=0.1,ghost=0.9)"
 	Predictor string `json:"predictor,omitempty"` // "" where the policy asks none
+	Allocator string `json:"allocator,omitempty"` // "" where the capacity is not divided among tenants
 	Model     string `json:"model,omitempty"`     // "" where hits are counted and nothing else
 }
 

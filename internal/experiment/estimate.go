@@ -151,7 +151,7 @@ func requestsPerByte(w workload.Workload, dirs []string) (float64, error) {
 func (s *sample) replayAll(ctx context.Context, cells []Cell, seconds map[string]float64) error {
 	sharing := map[string]float64{} // by key: cells that share one pass over the trace
 	for _, c := range cells {
-		if c.Parts.Policy.Entry.ReuseDistances {
+		if c.Parts.Policy.Entry.ReuseDistances && c.Parts.Allocator == nil {
 			sharing[c.costKey()]++
 		}
 	}

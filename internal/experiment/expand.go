@@ -411,7 +411,7 @@ func (t Trace) dependsOnSeed(axes []setting) bool {
 // have no seed of their own take this one.
 func (t Trace) workload(axes []setting, seed uint64) (w workload.Workload, err error) {
 	w = workload.Workload{Name: t.Name, Files: t.paths(), Embeddings: t.Embeddings, Selection: traces.Selection{
-		Format: t.Format, Merge: t.Merge, PerFile: t.PerFile, Limit: t.Limit}}
+		Format: t.Format, Merge: t.Merge, PerFile: t.PerFile, Limit: t.Limit, Tenants: t.Tenants}}
 	if w.SampleRate, err = t.sampleRate(axes); err != nil {
 		return w, err
 	}

@@ -16,6 +16,8 @@ type File struct {
 	Policies []Policy `yaml:"policies"`
 	// Predictors are those with each of which the policies are run that ask one.
 	Predictors []Part `yaml:"predictors,omitempty"`
+	// of the capacity among the tenants of the traces; default: none
+	Allocators []Part `yaml:"allocators,omitempty"`
 	// of the time that requests take; default: hits are counted and nothing else
 	Models []Part `yaml:"models,omitempty"`
 	// Capacities are written as for --capacity. A trace may have its own.
@@ -71,6 +73,7 @@ type Trace struct {
 	Format     string            `yaml:"format,omitempty"` // as for --input-format
 	Merge      bool              `yaml:"merge,omitempty"`
 	PerFile    bool              `yaml:"per-file,omitempty"`
+	Tenants    string            `yaml:"tenants,omitempty"` // as for --tenant
 	Limit      int               `yaml:"limit,omitempty"`
 	Sample     Number            `yaml:"sample,omitempty"`     // a share of the objects, by hashed keys
 	Embeddings string            `yaml:"embeddings,omitempty"` // of queries, as for --embeddings

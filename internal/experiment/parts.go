@@ -66,7 +66,9 @@ var (
 		func(f *File) *[]Part { return &f.Predictors }, func(t *partTexts) *string { return &t.Predictor }}
 	modelKind = partKind{sim.ModelKind,
 		func(f *File) *[]Part { return &f.Models }, func(t *partTexts) *string { return &t.Model }}
-	partKinds = []partKind{cacheKind, predictorKind, modelKind}
+	allocatorKind = partKind{sim.AllocatorKind,
+		func(f *File) *[]Part { return &f.Allocators }, func(t *partTexts) *string { return &t.Allocator }}
+	partKinds = []partKind{cacheKind, predictorKind, allocatorKind, modelKind}
 )
 
 // setupKinds returns the kinds that all policies of an experiment work with: the cache, and what stands beside it.

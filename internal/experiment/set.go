@@ -225,6 +225,7 @@ var traceSettings = []struct {
 	{"format", func(t *Trace, value string) error { t.Format = value; return nil }},
 	{"merge", func(t *Trace, value string) error { return setBool(&t.Merge, value) }},
 	{"per-file", func(t *Trace, value string) error { return setBool(&t.PerFile, value) }},
+	{"tenants", func(t *Trace, value string) error { t.Tenants = value; return nil }},
 	{"embeddings", func(t *Trace, value string) error { t.Embeddings = value; return nil }},
 	{"capacities", func(t *Trace, value string) error { t.Capacities = splitList([]string{value}); return nil }},
 	{axisLimit, (*Trace).setLimit},

@@ -124,10 +124,18 @@ func (f *File) checkTrace(t Trace) error {
 		return fmt.Errorf("merge and per-file exclude each other")
 	case t.PerFile && f.Warmup > 0:
 		return fmt.Errorf("per-file: each file starts with an empty cache, so there is nothing to warm up; leave warmup out")
+	case t.Tenants == "" && len(f.Allocators) > 0:
+		return fmt.Errorf("allocators divide the capacity among tenants; say with tenants how these are told: column, " +
+			"prefix or file")
 	case t.Limit < 0 || t.Limit > 0 && t.With[axisLimit] != nil:
 		return fmt.Errorf("limit: want a number of requests, from 1, in one place")
 	case t.Sample < 0 || t.Sample > 1 || t.Sample > 0 && t.With[axisSample] != nil:
 		return fmt.Errorf("sample: want a share above 0, and up to 1, in one place")
+	}
+	if t.Tenants != "" {
+		if _, err := traces.ParseTenants(t.Tenants); err != nil {
+			return fmt.Errorf("tenants: %w", err)
+		}
 	}
 	beside := workload.Workload{Files: t.paths(), Generator: t.Generate, Embeddings: t.Embeddings,
 		Selection: traces.Selection{Merge: t.Merge}}
@@ -263,7 +271,7 @@ func (f *File) checkSize() error {
 			each = (once + perSeed) * seeds
 		}
 		served := slices.DeleteFunc(slices.Clone(f.Caches), func(p Part) bool { return !t.isServedBy(p.Label()) })
-		setups := countParts(served) * countParts(f.Models)
+		setups := countParts(served) * countParts(f.Allocators) * countParts(f.Models)
 		cells += setups * countPlaces(t.With) * float64(len(specs)) * each
 		workloads += countPlaces(t.With)
 		capacities = max(capacities, len(specs))

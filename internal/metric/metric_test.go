@@ -171,3 +171,27 @@ func TestText(t *testing.T) {
 		t.Errorf("labels are %q", got)
 	}
 }
+
+// Values by label are merged by those of the same label.
+func TestMergeOfLabels(t *testing.T) {
+	hits := Metric{Name: "label_hits", Unit: Count, Labels: "tenant", Doc: "d"}
+	requests := Metric{Name: "label_requests", Unit: Count, Labels: "tenant", Doc: "d"}
+	share := Metric{Name: "label_ratio", Unit: Share, Labels: "tenant", Merge: Quotient(hits, requests), Doc: "d"}
+	Register("test", hits, requests, share)
+	t.Cleanup(func() {
+		registry = registry[:len(registry)-3]
+		for _, m := range []Metric{hits, requests, share} {
+			delete(index, m.Name)
+		}
+	})
+	first := ValuesOf(map[string]float64{"label_hits[a]": 1, "label_requests[a]": 4, "label_ratio[a]": 0.25})
+	second := ValuesOf(map[string]float64{"label_hits[a]": 2, "label_requests[a]": 4, "label_ratio[a]": 0.5,
+		"label_hits[b]": 3, "label_requests[b]": 3, "label_ratio[b]": 1})
+	both := (Values{}).Merge(first).Merge(second)
+	for name, want := range map[string]float64{"label_hits[a]": 3, "label_requests[a]": 8, "label_ratio[a]": 0.375,
+		"label_ratio[b]": 1} {
+		if got, _ := both.Get(name); got != want {
+			t.Errorf("%s is %v, want %v", name, got, want)
+		}
+	}
+}

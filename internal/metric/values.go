@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"iter"
 	"slices"
+	"strings"
 )
 
 // Values are what was measured, by metric. The zero value is empty. Copies are independent of each other.
@@ -119,8 +120,9 @@ func (v Values) Merge(other Values) Values {
 	}
 	for _, x := range both.all { // once all that they are made of is there
 		if m, _ := Lookup(x.name); m.Merge.rule == quotient {
-			part, _ := both.Get(m.Merge.part)
-			whole, _ := both.Get(m.Merge.whole)
+			label := labelOf(x.name)
+			part, _ := both.Get(m.Merge.part + label)
+			whole, _ := both.Get(m.Merge.whole + label)
 			both.SetNamed(x.name, Divide(part, whole))
 		}
 	}
@@ -148,6 +150,14 @@ func (v Values) merged(other Values, part value) value {
 		}
 	}
 	return part
+}
+
+// labelOf returns the label of a value with its brackets: that of tenant_hits[web] is [web], and "" that of hits.
+func labelOf(name string) string {
+	if at := strings.IndexByte(name, '['); at >= 0 {
+		return name[at:]
+	}
+	return ""
 }
 
 // Divide returns part/whole, 0 where the whole is 0.

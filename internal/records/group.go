@@ -25,6 +25,12 @@ var traits = []trait{
 		}
 		return "model " + r.Model
 	},
+	func(r *Record) string {
+		if r.Allocator == "" {
+			return "not divided"
+		}
+		return "allocator " + r.Allocator
+	},
 	func(r *Record) string { return "capacity in " + r.CapacityUnit },
 	func(r *Record) string { return fmt.Sprintf("sample rate %v", r.SampleRate) },
 	func(r *Record) string {
@@ -67,11 +73,11 @@ func Groups(recs []Record) []Group {
 	return groups
 }
 
-// Setting is the cache and the model of the records, as far as the name of the group leaves them out and they are not
+// Setting is the cache, the allocator and the model of the records, as far as the name of the group leaves them out and they are not
 // the usual ones.
 func (g Group) Setting() string {
 	var parts []string
-	for _, part := range []string{g.Records[0].Cache, g.Records[0].Model} {
+	for _, part := range []string{g.Records[0].Cache, g.Records[0].Allocator, g.Records[0].Model} {
 		if part != "" && part != "exact" && !strings.Contains(g.Name, part) {
 			parts = append(parts, part)
 		}

@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 
+	"github.com/cachesim/cachesim/internal/allocate"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/metric"
@@ -101,12 +102,13 @@ func holdAgainstMisses(rec *records.Record, optimum int64) {
 }
 
 // MarkBest marks the online policies with the highest hit ratio among the records of one trace and capacity. An
-// unbounded cache is no competitor, nor is a policy whose predictor knows the future.
+// unbounded cache is no competitor, nor is a policy whose predictor or allocator knows the
+// future.
 func MarkBest(recs []records.Record) {
 	best := -1.0
 	competes := func(rec records.Record) bool {
 		e, _ := policies.Find(rec.Policy)
-		return e.Kind == policies.Online && !e.Unbounded && !knowsFuture(rec.Predictor)
+		return e.Kind == policies.Online && !e.Unbounded && !knowsFuture(rec)
 	}
 	for _, rec := range recs {
 		if competes(rec) {
@@ -124,8 +126,20 @@ func DependsOnSeed(rec *records.Record) bool {
 	return !known || e.Random || predictorOf(rec.Predictor).Random
 }
 
-// knowsFuture reports whether the predictor of a record sees more than what has been requested.
-func knowsFuture(predictor string) bool { return predictorOf(predictor).Future }
+// knowsFuture reports whether the predictor or the allocator of a record sees more than what has been requested.
+func knowsFuture(rec records.Record) bool {
+	allocator, _ := allocate.Find(nameIn(rec.Allocator))
+	return predictorOf(rec.Predictor).Future || allocator.Future
+}
+
+// nameIn returns the name of a part with parameters.
+func nameIn(text string) string {
+	name, _, err := params.SplitCall(text)
+	if err != nil {
+		return ""
+	}
+	return name
+}
 
 // predictorOf returns the entry of the predictor that a record names, an empty one where it names none. Files that its
 // parameters name may be gone.

@@ -56,6 +56,12 @@ func (r *Replayer) checkParts(c Cell) error {
 	case cache.Prompts && prompts.Of(r.trace.Kind) == nil:
 		return fmt.Errorf("cache %s serves prompts, but %s has none; the formats that hold prompts are listed by: cachesim "+
 			"formats", cache.Name, r.trace.Name)
+	case c.Allocator != nil && r.trace.Tenants == nil:
+		return fmt.Errorf("allocator %s divides a cache among tenants, and the requests of %s have none; write --tenant, "+
+			"or tenants under the trace of an experiment", c.Allocator.Name(), r.trace.Name)
+	case c.Allocator != nil && len(r.trace.Starts) > 0:
+		return fmt.Errorf("allocator %s: %s is replayed file by file, each with an empty cache; leave out --per-file",
+			c.Allocator.Name(), r.trace.Name)
 	case c.Model != nil && len(r.trace.Starts) > 0:
 		return fmt.Errorf(
 			"model %s: %s is replayed file by file, each from time 0 on; leave out --per-file",
@@ -85,6 +91,14 @@ func CheckParts(c Cell) error {
 		return fmt.Errorf("%s knows what hits in the caches exact and semantic, not in %s", e.Name, kind.Name)
 	case e.Kind == policies.Bound && !e.Similar && !cache.IsExact(c.Cache):
 		return fmt.Errorf("%s is a bound for the exact cache, not for %s", e.Name, kind.Name)
+	case c.Allocator != nil && !kind.Divides:
+		return fmt.Errorf("allocator %s: the cache %s has no pools to divide the capacity among; the exact cache has",
+			c.Allocator.Name(), kind.Name)
+	case c.Allocator != nil && e.Kind == policies.Bound:
+		return fmt.Errorf("allocator %s: %s bounds the misses of a cache that is not divided", c.Allocator.Name(), e.Name)
+	case c.Allocator != nil && e.Unbounded:
+		return fmt.Errorf("allocator %s: %s ignores the capacity, so that there is nothing to divide",
+			c.Allocator.Name(), e.Name)
 	case c.Model != nil && c.Model.Entry.Cache != kind.Name:
 		return fmt.Errorf(
 			"model %s works on the cache %s, not on %s; write --cache %s",

@@ -42,7 +42,7 @@ func (r *Replayer) explain(ctx context.Context, c Cell, each func(Decision) erro
 	r.Expect([]Cell{c})
 	w := &witness{}
 	v := r.view(c.Capacity)
-	served, _, err := r.build(ctx, c, v.trace, v.nextUse, w)
+	served, _, err := r.build(ctx, c, v.trace, 0, v.nextUse, w)
 	if err != nil {
 		return fmt.Errorf("policy %s: %w", c.Policy, err)
 	}

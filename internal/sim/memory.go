@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/cachesim/cachesim/internal/memory"
+	"github.com/cachesim/cachesim/internal/policies"
 )
 
 // NextUseBytes is what next uses take for each request. The replays of a trace share them, and nearly all need them, as
@@ -17,6 +18,9 @@ const (
 	windowBytes  = 128 << 20 // of the rows that such a predictor is trained on
 	queryBytes   = 8         // per request, of caches of queries
 	replayBytes  = 1 << 20   // of any replay
+	poolBytes    = 2 << 10   // of the pool of a tenant
+	memberBytes  = 13        // per object, of pools of tenants
+	monitorBytes = 80        // per object that the monitors of pools follow, all of them at most
 )
 
 // Need estimates the memory that a job takes beside the trace and the next uses, in bytes.
@@ -32,8 +36,26 @@ func (r *Replayer) Need(job []Cell) int64 {
 	default:
 		need += formulaBytes * objects
 	}
+	if c.Allocator != nil {
+		need += r.needOfPools(c)
+	}
 	if c.Cache.Entry.Queries {
 		need += queryBytes * int64(len(t.Objects))
+	}
+	return need
+}
+
+// needOfPools estimates what the pools of tenants take besides: the numbers of their members, the monitors of their
+// curves and, where a policy knows objects by their numbers in the trace, room for all of these in each pool.
+func (r *Replayer) needOfPools(c Cell) int64 {
+	t := r.trace
+	if t.Tenants == nil {
+		return 0 // which is refused
+	}
+	objects, tenants := int64(t.NumObjects), int64(len(t.Tenants.Names))
+	need := poolBytes*tenants + memberBytes*objects + monitorBytes*objects
+	if !c.Allocator.Entry.Shared && (c.Policy.Entry.Kind == policies.Offline || c.Policy.Entry.Relates) {
+		need += (tenants - 1) * c.Policy.Entry.Memory.Bytes(objects, 0, c.Capacity.Bytes)
 	}
 	return need
 }

@@ -61,7 +61,7 @@ func memoryOf(t *testing.T, r *Replayer, c Cell) int64 {
 	v := r.view(c.Capacity)
 	v.nextUse()
 	before := liveHeap()
-	cache, counted, err := r.build(t.Context(), c, v.trace, v.nextUse, nil)
+	cache, counted, err := r.build(t.Context(), c, v.trace, 0, v.nextUse, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

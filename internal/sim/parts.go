@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"github.com/cachesim/cachesim/internal/allocate"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/models"
 	"github.com/cachesim/cachesim/internal/params"
@@ -13,8 +14,9 @@ import (
 type Parts struct {
 	Cache     cache.Spec
 	Policy    policies.Spec
-	Predictor *predict.Spec // set if the policy asks one, and for no other
-	Model     *models.Spec  // of the time that requests take; nil: hits are counted and nothing else
+	Predictor *predict.Spec  // set if the policy asks one, and for no other
+	Allocator *allocate.Spec // divides the capacity among the tenants of the trace; nil: nobody does
+	Model     *models.Spec   // of the time that requests take; nil: hits are counted and nothing else
 }
 
 // Random reports whether the outcome depends on the seed.
@@ -58,13 +60,16 @@ var (
 	PredictorKind = newKind("predictor", predict.Names, predict.Parse, predict.ParseList,
 		func(p *Parts) *predict.Spec { return p.Predictor }, func(p *Parts, s *predict.Spec) { p.Predictor = s },
 		func(r *records.Record) *string { return &r.Predictor })
+	AllocatorKind = newKind("allocator", allocate.Names, allocate.Parse, allocate.ParseList,
+		func(p *Parts) *allocate.Spec { return p.Allocator }, func(p *Parts, s *allocate.Spec) { p.Allocator = s },
+		func(r *records.Record) *string { return &r.Allocator })
 	ModelKind = newKind("model", models.Names, models.Parse, models.ParseList,
 		func(p *Parts) *models.Spec { return p.Model }, func(p *Parts, s *models.Spec) { p.Model = s },
 		func(r *records.Record) *string { return &r.Model })
 )
 
 // Kinds lists them, in the order of their fields in cells.
-var Kinds = []*Kind{CacheKind, PredictorKind, ModelKind}
+var Kinds = []*Kind{CacheKind, PredictorKind, AllocatorKind, ModelKind}
 
 func init() { PredictorKind.AskedBy = func(e policies.Entry) bool { return e.Predicts } }
 

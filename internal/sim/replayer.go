@@ -130,7 +130,7 @@ func (r *Replayer) Jobs(cells []Cell) (jobs [][]Cell) {
 	var stack []Cell
 	for _, c := range cells {
 		inPass := c.Policy.Entry.ReuseDistances || c.OnePass && c.Policy.Entry.OnePass
-		if inPass && !c.Series.Asked() && cache.IsExact(c.Cache) && c.Model == nil {
+		if inPass && !c.Series.Asked() && cache.IsExact(c.Cache) && c.Model == nil && c.Allocator == nil {
 			stack = append(stack, c)
 		}
 	}
@@ -227,7 +227,7 @@ func warmup(c Cell, t *traces.Trace, n int) int {
 // replayPart replays a part of the trace, the first requests of which only warm up.
 func (r *Replayer) replayPart(ctx context.Context, c Cell, t *traces.Trace, warmup int, nextUse func() []uint32,
 	sampler *sampler) (outcome, error) {
-	served, counted, err := r.build(ctx, c, t, nextUse, nil)
+	served, counted, err := r.build(ctx, c, t, warmup, nextUse, nil)
 	if err != nil {
 		return outcome{}, fmt.Errorf("policy %s: %w", c.Policy, err)
 	}
@@ -268,7 +268,7 @@ func (r *Replayer) replayPart(ctx context.Context, c Cell, t *traces.Trace, warm
 
 // build returns the empty cache of a cell for a part of the trace, and the predictor that its policy asks, nil where it
 // asks none. An observer, which may be nil, is told what happens in the pool of a cache that serves one by one.
-func (r *Replayer) build(ctx context.Context, c Cell, t *traces.Trace, nextUse func() []uint32,
+func (r *Replayer) build(ctx context.Context, c Cell, t *traces.Trace, warmup int, nextUse func() []uint32,
 	observer cache.Observer) (served cache.Cache, counted *predict.Counted, err error) {
 	if c.Predictor != nil {
 		if counted, err = predictorOfCell(c, t, nextUse); err != nil {
@@ -276,7 +276,7 @@ func (r *Replayer) build(ctx context.Context, c Cell, t *traces.Trace, nextUse f
 		}
 	}
 	config := cacheConfig(c, t, nextUse, counted)
-	config.Observer = observer
+	config.Observer, config.Warmup = observer, warmup
 	if config.Neighbours, config.Relations, err = r.relate(ctx, c, t); err != nil {
 		return nil, nil, err
 	}
@@ -296,6 +296,7 @@ func cacheConfig(c Cell, t *traces.Trace, nextUse func() []uint32, counted *pred
 		Seed:      c.Seed,
 		NextUse:   nextUse,
 		Occupancy: c.Series.Asked(),
+		Allocator: c.Allocator,
 	}
 	if counted != nil {
 		config.Predictor = counted

@@ -73,8 +73,8 @@ func ParseTenants(text string) (TenantRule, error) {
 	return rule, err
 }
 
-// TenantRules returns the ways to tell the tenant of a request.
-func TenantRules() []TenantEntry { return slices.Clone(tenantEntries) }
+// TenantRuleNames returns the names of the ways to tell the tenant of a request.
+func TenantRuleNames() []string { return tenantRules.Names() }
 
 // fileTenants returns the names of files as tenants: their base names, the whole paths where two have the same, and a
 // number behind what is named twice.

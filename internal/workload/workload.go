@@ -416,7 +416,7 @@ func (w Workload) Describe(rec *records.Record) error {
 	rec.TraceFiles, rec.TraceGenerator, rec.TraceChecksum = strings.Join(w.Files, "\n"), w.Generator, w.Checksum
 	rec.InputFormat, rec.Merge, rec.PerFile, rec.Limit = cmp.Or(rec.InputFormat,
 		w.Format), w.Merge, w.PerFile, int64(w.Limit)
-	rec.SampleSeed = w.SampleSeed
+	rec.SampleSeed, rec.Tenants = w.SampleSeed, w.Tenants
 	if beside := w.EmbeddingsFile(); beside != "" {
 		rec.Embeddings = beside // also where similarity plays no part, as the checksum is that of all files
 	}
@@ -431,7 +431,7 @@ func FromRecord(rec *records.Record) (Workload, error) {
 		Checksum:  rec.TraceChecksum,
 		Selection: traces.Selection{
 			Format: rec.InputFormat, Merge: rec.Merge, PerFile: rec.PerFile, Limit: int(rec.Limit),
-			SampleRate: rec.SampleRate, SampleSeed: rec.SampleSeed,
+			SampleRate: rec.SampleRate, SampleSeed: rec.SampleSeed, Tenants: rec.Tenants,
 		},
 	}
 	if rec.Embeddings != queries.EmbeddingsInTrace {

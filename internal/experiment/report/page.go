@@ -188,6 +188,9 @@ func origin(f *experiment.File, cells []experiment.Cell) string {
 	if w.PerFile {
 		parts = append(parts, "each file through an empty cache")
 	}
+	if w.Tenants != "" {
+		parts = append(parts, "tenants by "+w.Tenants)
+	}
 	if w.Embeddings != "" {
 		parts = append(parts, "embeddings: "+w.Embeddings)
 	}
@@ -336,6 +339,9 @@ func setup(f *experiment.File, recs []records.Record) []setting {
 	}
 	if len(f.Predictors) > 0 {
 		settings = append(settings, setting{"predictors", partsText(f.Predictors, "")})
+	}
+	if len(f.Allocators) > 0 {
+		settings = append(settings, setting{"allocators", partsText(f.Allocators, "")})
 	}
 	if len(f.Models) > 0 {
 		settings = append(settings, setting{"models", partsText(f.Models, "")})

@@ -1,0 +1,271 @@
+package cache
+
+import (
+	"fmt"
+
+	"github.com/cachesim/cachesim/internal/allocate"
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/random"
+)
+
+// Divided is the exact cache of several tenants: a pool for each, among which an allocator divides the capacity, or
+// one pool that they share. An object belongs to one tenant.
+//
+// Memory beside that of the pools: 4 bytes per object of the trace, 4 more where the allocator looks at footprints,
+// and the monitors of its curves.
+type Divided struct {
+	allocator allocate.Allocator
+	needs     allocate.Needs
+	shared    bool // one pool for all tenants
+	tenants   []string
+	owners    []uint32 // per object: the number of its tenant
+	pools     []*Pool  // per tenant, or one for all
+	monitors  []*allocate.Monitor
+	seen      []uint32 // per object: 1 + the last epoch in which it was requested; nil unless footprints count
+
+	state   allocate.State
+	targets []int64
+	next    int64 // requests after which the allocator is asked again; 0: never
+	late    int64 // time from which it is asked; only where needs.Period
+	started bool  // late is set
+
+	warmup  int // requests that do not count
+	tallies []tally
+	moved   int64 // capacity that pools were given after the first division
+}
+
+// tally is what counts of one tenant.
+type tally struct {
+	requests, hits, bytes, hitBytes int64
+	// held is the capacity that the tenant had, added up over all requests that count; since is how many of these had
+	// come when it was added the last time.
+	held  float64
+	since int64
+}
+
+// newDivided returns the cache of the tenants of a trace.
+func newDivided(c Config) (*Divided, error) {
+	tenants := c.Trace.Tenants
+	names := tenants.Names
+	shared := c.Allocator.Entry.Shared
+	if shared {
+		names = []string{"all"}
+	}
+	allocator, err := allocate.New(*c.Allocator, names)
+	if err != nil {
+		return nil, err
+	}
+	d := &Divided{
+		shared: shared, allocator: allocator, needs: allocator.Needs(), tenants: tenants.Names, owners: tenants.Of, warmup: c.Warmup,
+		pools: make([]*Pool, len(names)), targets: make([]int64, len(names)), tallies: make([]tally, len(tenants.Names)),
+		state: allocate.State{Capacity: c.Capacity, Pools: make([]allocate.Pool, len(names))},
+	}
+	if d.needs.Footprint {
+		d.seen = make([]uint32, c.Trace.NumObjects)
+	}
+	if s := d.needs.Curves; s != nil {
+		d.monitors = make([]*allocate.Monitor, len(names))
+		for i := range d.monitors {
+			d.monitors[i] = allocate.NewMonitor(*s, c.Capacity, random.Scramble(uint64(i)))
+		}
+		if s.Whole {
+			d.lookAhead(c)
+		}
+	}
+	d.divide()
+	return d, d.build(c)
+}
+
+// lookAhead has the monitors see the whole trace, for an allocator that knows the future.
+func (d *Divided) lookAhead(c Config) {
+	for pos, o := range c.Trace.Objects {
+		size := int64(1)
+		if !c.Unit {
+			size = c.Trace.Size(pos)
+		}
+		d.monitors[d.pool(o)].Request(o, size, pos >= d.warmup)
+	}
+}
+
+// build makes the pools with the capacities of the first division.
+func (d *Divided) build(c Config) error {
+	var partition *Partition
+	if !d.shared {
+		partition = NewPartition(c.Trace.NumObjects)
+	}
+	for i := range d.pools {
+		config := c.PolicyConfig()
+		config.Capacity = max(1, d.targets[i])
+		if d.shared {
+			p, err := c.Policy.Entry.New(config)
+			if err != nil {
+				return err
+			}
+			d.pools[i] = NewPool(p, config.Capacity, c.Trace.NumObjects)
+			d.pools[i].Observe(c.Observer)
+			continue
+		}
+		config.Seed = c.Seed ^ random.Scramble(uint64(i)) // so that pools choose independently of each other
+		pool, err := NewMemberPool(c.Policy, config, NewMembers(partition))
+		if err != nil {
+			return err
+		}
+		pool.Resize(d.targets[i])
+		pool.Observe(c.Observer)
+		d.pools[i] = pool
+	}
+	return nil
+}
+
+// Used implements Occupied.
+func (d *Divided) Used() (used int64) {
+	for _, p := range d.pools {
+		used += p.Used()
+	}
+	return used
+}
+
+// pool returns the number of the pool of an object.
+func (d *Divided) pool(o policies.Object) int {
+	if d.shared {
+		return 0
+	}
+	return int(d.owners[o])
+}
+
+// Serve implements Cache.
+func (d *Divided) Serve(w Window, n *Counts) {
+	r := policies.Request{Size: 1}
+	for i, o := range w.Objects {
+		r.Object, r.Query, r.Pos = o, o, w.First+i
+		if w.Sizes != nil {
+			r.Size = w.Sizes[i]
+			n.Bytes += r.Size
+		}
+		if w.Times != nil {
+			r.Time = w.Times[i]
+		}
+		if d.due(r.Time) {
+			n.Evictions += d.redivide(r)
+		}
+		d.serve(r, w.Sizes != nil, n)
+	}
+	n.Requests += int64(len(w.Objects))
+}
+
+// serve serves one request.
+func (d *Divided) serve(r policies.Request, sized bool, n *Counts) {
+	at := d.pool(r.Object)
+	pool, seen := d.pools[at], &d.state.Pools[at]
+	evictions, oversized := pool.Evictions(), pool.Oversized()
+	hit := pool.Request(r)
+	n.Evictions += pool.Evictions() - evictions
+	n.Oversized += pool.Oversized() - oversized
+	d.state.Requests++
+	seen.Requests++
+	if hit {
+		n.Hits++
+		seen.Hits++
+		if sized {
+			n.HitBytes += r.Size
+		}
+	}
+	if d.seen != nil && d.seen[r.Object] != uint32(d.state.Epoch) {
+		d.seen[r.Object] = uint32(d.state.Epoch) // the allocator was asked already, so that this is no 0
+		seen.Footprint += r.Size
+	}
+	if d.monitors != nil && !d.needs.Curves.Whole {
+		d.monitors[at].Request(r.Object, r.Size, true)
+	}
+	if r.Pos >= d.warmup {
+		d.tallies[d.owners[r.Object]].count(r.Size, hit, sized)
+	}
+}
+
+func (t *tally) count(size int64, hit, sized bool) {
+	t.requests++
+	if hit {
+		t.hits++
+	}
+	if !sized {
+		return
+	}
+	t.bytes += size
+	if hit {
+		t.hitBytes += size
+	}
+}
+
+// due reports whether the allocator is to be asked before the next request, which comes at a time.
+func (d *Divided) due(now int64) bool {
+	if d.needs.Period > 0 && !d.started {
+		d.started, d.late = true, now+d.needs.Period
+	}
+	return d.needs.Every > 0 && d.state.Requests == d.next && d.next > 0 || d.started && now >= d.late
+}
+
+// redivide asks the allocator and has the pools follow, those that shrink first. It returns how many objects left.
+func (d *Divided) redivide(r policies.Request) (evicted int64) {
+	d.state.Time = r.Time
+	d.hold()
+	d.divide()
+	d.late = r.Time + d.needs.Period
+	for i, p := range d.pools {
+		if d.targets[i] < p.Capacity() {
+			before := p.Evictions()
+			p.Resize(d.targets[i])
+			evicted += p.Evictions() - before
+		}
+	}
+	for i, p := range d.pools {
+		if more := d.targets[i] - p.Capacity(); more > 0 {
+			d.moved += more
+			p.Resize(d.targets[i])
+		}
+	}
+	return evicted
+}
+
+// divide asks the allocator for the capacities of the pools and begins the next epoch.
+func (d *Divided) divide() {
+	s := &d.state
+	for i := range s.Pools {
+		p := &s.Pools[i]
+		if d.pools[i] != nil {
+			p.Capacity, p.Used = d.pools[i].Capacity(), d.pools[i].Used()
+		}
+		if d.monitors != nil {
+			p.Curve = d.monitors[i].Curve()
+		}
+		d.targets[i] = p.Capacity
+	}
+	d.allocator.Allocate(s, d.targets)
+	left := s.Capacity
+	for _, target := range d.targets {
+		if target < 0 || target > left {
+			panic(fmt.Sprintf("allocator %T divides %d into %v", d.allocator, s.Capacity, d.targets))
+		}
+		left -= target
+	}
+	for i := range s.Pools {
+		s.Pools[i] = allocate.Pool{}
+		if d.monitors != nil && s.Epoch > 0 {
+			d.monitors[i].Age()
+		}
+	}
+	s.Epoch++
+	d.next = s.Requests + d.needs.Every
+}
+
+// hold adds the present capacities up over the requests since the last time.
+func (d *Divided) hold() {
+	if d.shared {
+		return
+	}
+	counted := max(0, d.state.Requests-int64(d.warmup))
+	for i := range d.tallies {
+		t := &d.tallies[i]
+		t.held += float64(d.pools[i].Capacity()) * float64(counted-t.since)
+		t.since = counted
+	}
+}
