@@ -33,7 +33,7 @@ var layers = [][]string{
 	{"sim"},
 	{"adversary", "experiment/claims", "experiment/cluster"},
 	{"experiment"},
-	{"experiment/baseline", "experiment/sweep"},
+	{"curve", "experiment/baseline", "experiment/sweep"},
 	{"experiment/report"},
 	{"../cmd/cachesim"},
 }
