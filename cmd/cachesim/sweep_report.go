@@ -92,6 +92,7 @@ func reportInput(s *sweep.Sweep, c *sweep.Collection) report.Input {
 		File:    s.File,
 		Cells:   s.Cells,
 		Records: recs,
+		Series:  c.Series,
 		Version: version(),
 		Quick:   s.File.IsQuick(),
 		Command: sweepCommand(s.File),

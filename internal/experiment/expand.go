@@ -11,6 +11,7 @@ import (
 	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/series"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/gen"
@@ -77,9 +78,24 @@ func (f *File) Extent() (extent Extent, err error) {
 	return extent, f.misfit(err)
 }
 
+// window returns what is kept over the time of the replays.
+func (f *File) window() (series.Window, error) {
+	switch len(f.Series) {
+	case 0:
+		return series.Window{}, nil
+	case 1:
+		return series.ParseWindow(f.Series[0])
+	}
+	return series.Window{}, fmt.Errorf("series: want one window, not %d", len(f.Series))
+}
+
 // design reads all texts of the experiment.
 func (f *File) design(options CellOptions) (*Design, error) {
 	d := &Design{Sizes: f.mode(), Warmup: f.Warmup, NoOptimum: f.Optimum != nil && !*f.Optimum, Version: options.Version}
+	var err error
+	if d.Series, err = f.window(); err != nil {
+		return nil, err
+	}
 	for i := range f.Policies {
 		more, err := f.entrants(i)
 		if err != nil {

@@ -25,7 +25,9 @@ type File struct {
 	Bytes      bool       `yaml:"bytes,omitempty"`     // bare numbers and shares count bytes
 	UnitSize   bool       `yaml:"unit-size,omitempty"` // every object has size 1
 	Warmup     int        `yaml:"warmup,omitempty"`    // requests
-	Seeds      Seeds      `yaml:"seeds,omitempty"`     // default: 0 alone
+	// Series is a window, "10000" requests or "1h", and maybe names, for what is kept over the time of the replays.
+	Series Values `yaml:"series,omitempty"`
+	Seeds  Seeds  `yaml:"seeds,omitempty"` // default: 0 alone
 	// Optimum adds the offline optimum under the same rules at every point, so that records have competitive ratios.
 	// Default true.
 	Optimum *bool  `yaml:"optimum,omitempty"`
@@ -127,7 +129,7 @@ type Numbers []Number
 type Figure struct {
 	Name  string `yaml:"name"`
 	Title string `yaml:"title,omitempty"`
-	// a dimension: capacity, or an axis; capacity_share too; with Along a metric
+	// a dimension: capacity, or an axis; capacity_share too; with Along a metric; or time, for what series keep of Y
 	X string `yaml:"x"`
 	Y string `yaml:"y"` // a metric
 	// a dimension: the lines go from place to place on it, X against Y

@@ -11,6 +11,7 @@ import (
 	"github.com/cachesim/cachesim/internal/experiment/claims"
 	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/series"
 	"github.com/cachesim/cachesim/internal/suggest"
 )
 
@@ -285,6 +286,9 @@ func (f *File) checkFigures() error {
 }
 
 func (f *File) checkFigure(figure Figure, seen map[string]bool, i int) error {
+	if figure.X == series.Time {
+		return f.checkOverTime(figure, seen, i)
+	}
 	x := figure.X
 	if x == capacityShare {
 		x = ""
@@ -315,6 +319,27 @@ func (f *File) checkFigure(figure Figure, seen map[string]bool, i int) error {
 		f.checkDimension(figure.Panels, "figures", i, "panels"),
 		f.checkPlaces(figure.Only, "figures", i, "only"),
 	)
+}
+
+// checkOverTime refuses what makes no figure over time.
+func (f *File) checkOverTime(figure Figure, seen map[string]bool, i int) error {
+	window, err := f.window()
+	switch {
+	case err != nil:
+		return err
+	case !window.Asked():
+		return f.errorAt(fmt.Errorf("figure %s is over time, but the experiment keeps no series; write, for example, "+
+			"series: 10000", figure.Name), "figures", i, "x")
+	case !slices.Contains(series.Names, figure.Y):
+		return f.errorAt(suggest.Unknown("series", figure.Y, series.Names), "figures", i, "y")
+	case !window.Wants(figure.Y):
+		return f.errorAt(fmt.Errorf("series: %s leaves out %s", window, figure.Y), "figures", i, "y")
+	case figure.Along+figure.Lines+figure.Panels+figure.XLabel+figure.YLabel != "" || len(figure.Log)+
+		len(figure.References) > 0:
+		return f.errorAt(fmt.Errorf("a figure over time has a panel for each capacity and a line for each policy; leave out "+
+			"all but name, title, x, y and only"), "figures", i)
+	}
+	return cmp.Or(f.checkName(figure.Name, seen, "figures", i, "name"), f.checkPlaces(figure.Only, "figures", i, "only"))
 }
 
 // checkAlong refuses what makes no figure of one metric against another.

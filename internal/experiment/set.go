@@ -49,6 +49,7 @@ var settings = []fileSetting{
 	{"bytes", func(f *File, value string) error { return setBool(&f.Bytes, value) }},
 	{"unit-size", func(f *File, value string) error { return setBool(&f.UnitSize, value) }},
 	{"warmup", func(f *File, value string) error { return setCount(&f.Warmup, value) }},
+	{"series", func(f *File, value string) error { f.Series = Values{value}; return nil }},
 	{"seeds", (*File).setSeeds},
 	{"optimum", func(f *File, value string) error { f.Optimum = new(bool); return setBool(f.Optimum, value) }},
 	{"metrics", func(f *File, value string) error { f.Metrics = splitList([]string{value}); return nil }},

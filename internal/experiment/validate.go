@@ -78,6 +78,9 @@ func (f *File) checkHead() error {
 	case f.Warmup < 0:
 		return f.errorAt(fmt.Errorf("warmup %d: want a number of requests, from 0", f.Warmup), "warmup")
 	}
+	if _, err := f.window(); err != nil {
+		return f.errorAt(err, "series")
+	}
 	return nil
 }
 

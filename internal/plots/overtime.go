@@ -61,6 +61,12 @@ func DrawOverTime(dir string, f OverTime, recs []records.Record, rows []timeseri
 	return f.draw(dir, recs, timeseries.ByCell(rows), StylesOf(recs, records.DimPolicy), asSVG, asPNG, asPDF)
 }
 
+// CheckOverTime returns the error that DrawOverTime would return, and draws nothing.
+func CheckOverTime(f OverTime, recs []records.Record, rows []timeseries.Row) error {
+	_, err := f.draw("", recs, timeseries.ByCell(rows), Styles{})
+	return err
+}
+
 func sentence(metric string) string {
 	name := records.MetricName(metric)
 	return strings.ToUpper(name[:1]) + name[1:]
@@ -81,12 +87,12 @@ func namesOf(g records.Group, byCell map[string][]timeseries.Row) (names []strin
 // timeLine is one line of a panel.
 type timeLine struct {
 	name   string // in the legend
-	record *records.Record
 	x, y   []float64
+	seeds  int // of which it is the mean
 	merged int // windows that make a point
 }
 
-// timePanel is the lines at one capacity.
+// timePanel is the lines of one trace at one capacity.
 type timePanel struct {
 	heading string
 	lines   []timeLine
@@ -109,7 +115,7 @@ func (f OverTime) draw(dir string, recs []records.Record, byCell map[string][]ti
 	}
 	note := noteOf(panels)
 	if len(figures) == 1 {
-		figures[0].Plot.Title.Text = shorten(f.Title+", capacity "+panels[0].heading, figures[0].Plot.Title.TextStyle,
+		figures[0].Plot.Title.Text = shorten(f.Title+", "+panels[0].heading, figures[0].Plot.Title.TextStyle,
 			plotWidth)
 		figures[0].note = note
 		return figures[0].saveAs(dir, f.File, formats...)
@@ -119,34 +125,66 @@ func (f OverTime) draw(dir string, recs []records.Record, byCell map[string][]ti
 	return s.saveAs(dir, f.File, formats...)
 }
 
-// panels returns the lines of each capacity, in the order of the records.
+// panels returns the lines of each trace and capacity, in the order of the records. What seeds gave is one line, their
+// mean.
 func (f OverTime) panels(recs []records.Record, byCell map[string][]timeseries.Row) (panels []timePanel) {
-	labelled := func(label string) bool { return label != "" }
-	policies := map[string]bool{}
+	policies, traces, axes := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, r := range recs {
 		if len(byCell[r.Cell]) > 0 {
-			policies[r.Label] = true
+			policies[r.Label], traces[r.Trace], axes[r.Axes] = true, true, true
 		}
 	}
 	for i := range recs {
 		r := &recs[i]
-		heading := cmp.Or(r.CapacityText, records.Capacity(r.Capacity, r.CapacityUnit))
+		heading := "capacity " + cmp.Or(r.CapacityText, records.Capacity(r.Capacity, r.CapacityUnit))
+		if len(traces) > 1 {
+			heading = r.Trace + ", " + heading
+		}
 		for _, line := range f.linesOf(r, byCell[r.Cell]) {
-			switch {
-			case labelled(line.name) && len(policies) > 1:
-				line.name = r.Label + ", " + line.name
-			case !labelled(line.name):
-				line.name = r.Label
-			}
+			line.name = lineName(r, line.name, len(policies) > 1, len(axes) > 1)
 			at := slices.IndexFunc(panels, func(p timePanel) bool { return p.heading == heading })
 			if at < 0 {
 				at = len(panels)
 				panels = append(panels, timePanel{heading: heading})
 			}
-			panels[at].lines = append(panels[at].lines, line)
+			panels[at].add(line)
+		}
+	}
+	for _, p := range panels {
+		for i := range p.lines {
+			p.lines[i].thin()
 		}
 	}
 	return panels
+}
+
+// lineName names the line of a label of a record: by its policy, unless there is only one, and by what tells it apart.
+func lineName(r *records.Record, label string, severalPolicies, severalAxes bool) string {
+	var parts []string
+	if severalPolicies || label == "" {
+		parts = append(parts, r.Label)
+	}
+	if severalAxes && r.Axes != "" {
+		parts = append(parts, r.Axes)
+	}
+	if label != "" {
+		parts = append(parts, label)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// add adds a line, or takes it into the mean of the line of that name whose windows are the same.
+func (p *timePanel) add(line timeLine) {
+	at := slices.IndexFunc(p.lines, func(l timeLine) bool { return l.name == line.name && slices.Equal(l.x, line.x) })
+	if at < 0 {
+		p.lines = append(p.lines, line)
+		return
+	}
+	mean := &p.lines[at]
+	mean.seeds++
+	for k := range mean.y {
+		mean.y[k] += (line.y[k] - mean.y[k]) / float64(mean.seeds)
+	}
 }
 
 // linesOf returns a line for each label of the rows of a record that have the name of the figure.
@@ -158,13 +196,10 @@ func (f OverTime) linesOf(r *records.Record, rows []timeseries.Row) (lines []tim
 		at := slices.IndexFunc(lines, func(l timeLine) bool { return l.name == row.Label })
 		if at < 0 {
 			at = len(lines)
-			lines = append(lines, timeLine{name: row.Label, record: r})
+			lines = append(lines, timeLine{name: row.Label, seeds: 1})
 		}
 		lines[at].x = append(lines[at].x, row.Time)
 		lines[at].y = append(lines[at].y, row.Value)
-	}
-	for i := range lines {
-		lines[i].thin()
 	}
 	return lines
 }
@@ -214,7 +249,7 @@ func (f OverTime) panel(p timePanel, c clock, styles Styles, oneOfSeveral bool) 
 	}
 	figure := newFigure("", c.label, records.MetricName(f.Name), width, height)
 	if oneOfSeveral {
-		figure.heading = "capacity " + p.heading
+		figure.heading = p.heading
 	}
 	unit := Number
 	if records.IsShare(f.Name) {
@@ -242,16 +277,23 @@ func (f OverTime) panel(p timePanel, c clock, styles Styles, oneOfSeveral bool) 
 	return figure, nil
 }
 
-// noteOf says how many windows make a point, where that is more than one.
+// noteOf says of how many windows and seeds a point is the mean, where it is one.
 func noteOf(panels []timePanel) string {
-	merged := 1
+	merged, seeds := 1, 1
 	for _, p := range panels {
 		for _, l := range p.lines {
-			merged = max(merged, l.merged)
+			merged, seeds = max(merged, l.merged), max(seeds, l.seeds)
 		}
 	}
-	if merged == 1 {
+	var of []string
+	if merged > 1 {
+		of = append(of, fmt.Sprintf("up to %d windows", merged))
+	}
+	if seeds > 1 {
+		of = append(of, fmt.Sprintf("up to %d seeds", seeds))
+	}
+	if len(of) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("each point is the mean of up to %d windows", merged)
+	return "each point is the mean of " + strings.Join(of, " and ")
 }

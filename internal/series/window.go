@@ -2,8 +2,12 @@ package series
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
+
+	"github.com/cachesim/cachesim/internal/suggest"
 )
 
 // MaxWindows is how many windows the series of a cell may have.
@@ -13,11 +17,40 @@ const MaxWindows = 100_000
 // trace. The zero Window asks for no series.
 type Window struct {
 	Requests int64
-	Span     time.Duration // nanoseconds of the clock of the trace, or of the model where there is one
+	Span     time.Duration // of the clock of the trace
+	Names    string        // of the metrics that are wanted, with commas between them; "": all that there are
 }
 
-// ParseWindow reads a number of requests ("10000") or a duration ("30s", "1h30m").
+// Names are those of the metrics that series may have. Which of them a replay has depends on its cache and model.
+var Names = []string{"hit_ratio", "byte_hit_ratio", "token_hit_ratio", "evictions", "occupancy", "window_requests",
+	"latency_mean_ms", "latency_p99_ms"}
+
+// Time is the dimension of figures over time.
+const Time = "time"
+
+// ParseWindow reads a number of requests ("10000") or a duration ("30s", "1h30m"), and behind a colon the names that are
+// wanted, if not all are: "10000:hit_ratio,occupancy".
 func ParseWindow(text string) (Window, error) {
+	length, names, some := strings.Cut(text, ":")
+	w, err := parseLength(length)
+	if err != nil || !some {
+		return w, err
+	}
+	for name := range strings.SplitSeq(names, ",") {
+		if !slices.Contains(Names, name) {
+			return Window{}, fmt.Errorf("series %s: %w", length, suggest.Unknown("name", name, Names))
+		}
+	}
+	w.Names = names
+	return w, nil
+}
+
+// Wants reports whether rows of that name are wanted.
+func (w Window) Wants(name string) bool {
+	return w.Names == "" || slices.Contains(strings.Split(w.Names, ","), name)
+}
+
+func parseLength(text string) (Window, error) {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		if n < 1 {
 			return Window{}, fmt.Errorf("series %q: want a window of at least 1 request, or a duration such as 1h", text)
@@ -37,13 +70,17 @@ func (w Window) Asked() bool { return w != Window{} }
 
 // String returns the window as ParseWindow reads it, "" for none.
 func (w Window) String() string {
+	length := strconv.FormatInt(w.Requests, 10)
 	switch {
+	case !w.Asked():
+		return ""
 	case w.Span > 0:
-		return w.Span.String()
-	case w.Requests > 0:
-		return strconv.FormatInt(w.Requests, 10)
+		length = w.Span.String()
 	}
-	return ""
+	if w.Names == "" {
+		return length
+	}
+	return length + ":" + w.Names
 }
 
 // CheckRequests refuses windows of requests that are too many for a trace of that length.

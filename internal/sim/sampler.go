@@ -152,6 +152,9 @@ func (s *sampler) end(to int, at float64, total cache.Counts) {
 }
 
 func (s *sampler) add(at float64, name string, value float64) {
+	if !s.window.Wants(name) {
+		return
+	}
 	s.rows = append(s.rows, series.Row{Time: at, Name: name, Label: s.label, Value: value})
 }
 

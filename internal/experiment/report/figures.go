@@ -17,6 +17,7 @@ import (
 	"github.com/cachesim/cachesim/internal/experiment/sweep"
 	"github.com/cachesim/cachesim/internal/plots"
 	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/series"
 )
 
 // figures draws the figures of the experiment. One of which there are no records, or not enough, is left out with a
@@ -30,7 +31,13 @@ func figures(dir string, in Input) (drawn []figure, notes []string, err error) {
 		return nil, nil, err
 	}
 	notes, err = eachChart(in, func(f experiment.Figure, chart plots.Chart, recs []records.Record) error {
-		files, err := plots.DrawChart(folder, chart, recs)
+		var files []string
+		var err error
+		if f.X == series.Time {
+			files, err = plots.DrawOverTime(folder, overTime(f), recs, in.Series)
+		} else {
+			files, err = plots.DrawChart(folder, chart, recs)
+		}
 		if err != nil {
 			return err
 		}
@@ -43,7 +50,10 @@ func figures(dir string, in Input) (drawn []figure, notes []string, err error) {
 
 // undrawable returns the notes of figures and draws nothing.
 func undrawable(in Input) (notes []string, err error) {
-	return eachChart(in, func(_ experiment.Figure, chart plots.Chart, recs []records.Record) error {
+	return eachChart(in, func(f experiment.Figure, chart plots.Chart, recs []records.Record) error {
+		if f.X == series.Time {
+			return plots.CheckOverTime(overTime(f), recs, in.Series)
+		}
 		return plots.CheckChart(chart, recs)
 	})
 }
@@ -58,7 +68,9 @@ func eachChart(in Input, draw drawFunc) (notes []string, err error) {
 			notes = append(notes, fmt.Sprintf("figure %s: there are no records for it", f.Name))
 			continue
 		}
-		recs = append(recs, publishedAlone(in.File, f)...)
+		if f.X != series.Time {
+			recs = append(recs, publishedAlone(in.File, f)...)
+		}
 		chart := chartOf(in.File, f)
 		chart.Styles = plots.StylesOf(in.Records, cmp.Or(f.Lines, records.DimPolicy))
 		err := draw(f, chart, recs)
@@ -71,6 +83,12 @@ func eachChart(in Input, draw drawFunc) (notes []string, err error) {
 		}
 	}
 	return notes, nil
+}
+
+// overTime is the figure of a series.
+func overTime(f experiment.Figure) plots.OverTime {
+	return plots.OverTime{Name: f.Y, File: f.Name,
+		Title: cmp.Or(f.Title, capitalised(records.MetricName(f.Y))+" over time")}
 }
 
 func chartOf(f *experiment.File, figure experiment.Figure) plots.Chart {

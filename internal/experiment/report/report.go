@@ -14,6 +14,7 @@ import (
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/sweep"
 	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/series"
 )
 
 // Input is what a report is made of.
@@ -21,6 +22,7 @@ type Input struct {
 	File    *experiment.File  // the effective experiment
 	Cells   []experiment.Cell // the whole plan
 	Records []records.Record  // of its cells without auxiliary ones, in their order
+	Series  []series.Row      // of the records, where the experiment keeps some
 	Version string            // of the program
 	Quick   bool              // File is the quick version
 	Command string            // makes the same again

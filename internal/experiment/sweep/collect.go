@@ -107,9 +107,13 @@ func holdAgainstOptima(all []outcome) error {
 	return nil
 }
 
-// Write writes records.jsonl, records.csv, records.parquet and timings.csv into a folder.
+// Write writes records.jsonl, records.csv, records.parquet and timings.csv into a folder, and series.jsonl and
+// series.parquet where there are series.
 func (c *Collection) Write(dir string) error {
 	if err := records.Write(dir, c.Records); err != nil {
+		return err
+	}
+	if err := series.Write(dir, c.Series); err != nil {
 		return err
 	}
 	return atomicfile.WriteIn(dir, timingsName, func(w io.Writer) error { return writeTimings(w, c.Timings) })
