@@ -22,8 +22,8 @@ func newMetricsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "metrics [NAME...]",
 		Short: "List the metrics of records, or some of them",
-		Long: `Lists every metric that records may have: its unit, which way is better, how the values of several parts of a trace
-become one, which parts produce it (every replay, a cache, a model, a policy, a predictor), and what it means. Figures,
+		Long: `Lists every metric that records may have: its unit, which way is better, how the values of several parts of a
+trace become one, which parts produce it (every replay, a cache, a model, a policy, a predictor), and what it means. Figures,
 tables, claims and tolerances of checks name metrics as they stand here; so do the fields of records.`,
 		Example: `  cachesim metrics
   cachesim metrics hit_ratio phases

@@ -8,10 +8,11 @@ var (
 	// Misses of a bound are the fewest that any schedule can have.
 	Misses = Metric{Name: "misses", Checked: true, Unit: Count, Better: Lower, Column: Column{At: 80},
 		Doc: "requests that the cache does not answer"}
-	HitRatio = Metric{Name: "hit_ratio", Checked: true, Unit: Share, Digits: 2, Better: Higher, Merge: Apart, Column: Column{At: 10},
-		Figure: Figure{Title: "Hit ratio"},
-		Doc:    "hits / requests; on a sample of plain objects, the estimate for the whole trace"}
-	Evictions = Metric{Name: "evictions", Checked: true, Unit: Count, Doc: "objects that left to make room, or because they expired"}
+	HitRatio = Metric{Name: "hit_ratio", Checked: true, Unit: Share, Digits: 2, Better: Higher, Merge: Apart,
+		Column: Column{At: 10}, Figure: Figure{Title: "Hit ratio"},
+		Doc: "hits / requests; on a sample of plain objects, the estimate for the whole trace"}
+	Evictions = Metric{Name: "evictions", Checked: true, Unit: Count,
+		Doc: "objects that left to make room, or because they expired"}
 	Oversized = Metric{Name: "oversized", Checked: true, Unit: Count,
 		Doc: "requests to objects larger than the cache, which are misses and load nothing"}
 )
@@ -22,8 +23,9 @@ var Always = []Metric{Requests, Hits, Misses, HitRatio, Evictions, Oversized}
 // Metrics of every cache whose capacity counts bytes.
 var (
 	RequestedBytes = Metric{Name: "bytes", Checked: true, Unit: Bytes, Doc: "sizes of what is requested, added up"}
-	HitBytes       = Metric{Name: "hit_bytes", Checked: true, Unit: Bytes, Better: Higher, Doc: "sizes of what is requested and hits"}
-	ByteHitRatio   = Metric{Name: "byte_hit_ratio", Checked: true, Unit: Share, Digits: 2, Better: Higher,
+	HitBytes       = Metric{Name: "hit_bytes", Checked: true, Unit: Bytes, Better: Higher,
+		Doc: "sizes of what is requested and hits"}
+	ByteHitRatio = Metric{Name: "byte_hit_ratio", Checked: true, Unit: Share, Digits: 2, Better: Higher,
 		Merge: Quotient(HitBytes, RequestedBytes), Column: Column{At: 70}, Figure: Figure{Title: "Byte hit ratio"},
 		Doc: "hit_bytes / bytes"}
 )

@@ -47,7 +47,8 @@ type Metric struct {
 	Fractions bool
 	// OfMachine says that values depend on the machine and on what else it does; records of experiments lack them.
 	OfMachine bool
-	// Checked says that every decision shows in the metric, so that a check of a baseline compares it unless told otherwise.
+	// Checked says that every decision shows in the metric, so that a check of a baseline compares it unless told
+	// otherwise.
 	Checked bool
 	Better  Better
 	Merge   Merge  // how the values of several parts become one; the zero value adds them up

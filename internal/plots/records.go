@@ -67,9 +67,9 @@ func unitOf(m metric.Metric) Unit {
 	return Number
 }
 
-// WriteAll draws the metrics that are declared with a Figure over capacity, as far as the records have them, into dir, which is created if missing: lines, or bars where there is one capacity. Records of
-// several traces, or replayed in several ways, give one set of figures each, with the name of the group appended to the
-// name of the file.
+// WriteAll draws the metrics that are declared with a Figure over capacity, as far as the records have them, into dir,
+// which is created if missing: lines, or bars where there is one capacity. Records of several traces, or replayed in
+// several ways, give one set of figures each, with the name of the group appended to the name of the file.
 func WriteAll(ctx context.Context, dir string, recs []records.Record) error {
 	if err := atomicfile.MakeFolder(dir); err != nil {
 		return err

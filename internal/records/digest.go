@@ -28,7 +28,9 @@ func (d *draft) digest() string {
 	if d.counters != "" {
 		lines = append(lines, digestLine(counters.name, d.counters))
 	}
-	slices.SortFunc(lines, func(a, b string) int { return cmp.Compare(a[:strings.Index(a, "=")], b[:strings.Index(b, "=")]) })
+	slices.SortFunc(lines, func(a, b string) int {
+		return cmp.Compare(a[:strings.Index(a, "=")], b[:strings.Index(b, "=")])
+	})
 	sum := sha256.Sum256([]byte(strings.Join(lines, "")))
 	return hex.EncodeToString(sum[:8])
 }

@@ -80,8 +80,8 @@ func AxisNames(recs []Record) (names []string) {
 	return names
 }
 
-// Metric returns the value of a metric by its name, or of a setting that is a number. ok is false where this record does
-// not have it. A metric that every record has is 0 where it was not set.
+// Metric returns the value of a metric by its name, or of a setting that is a number. ok is false where this record
+// does not have it. A metric that every record has is 0 where it was not set.
 func (r *Record) Metric(name string) (x float64, ok bool) {
 	if x, ok = r.Get(name); ok || alwaysThere(name) {
 		return x, true

@@ -41,7 +41,7 @@ type Record struct {
 	SampleRate float64 `json:"sample_rate" parquet:"sample_rate"` // 1 without sampling
 	SampleSeed uint64  `json:"sample_seed" parquet:"sample_seed"` // which sample; 0 without sampling
 	// how the tenant of a request is told, as for --tenant; "" where requests have none
-	Tenants string `json:"tenants" parquet:"tenants" added:"later"`
+	Tenants string `json:"tenants" parquet:"tenants" added:"rare"`
 	// Embeddings says where those of queries come from: "trace", the file beside it, or an embedder with every parameter;
 	// "" where similarity plays no part.
 	Embeddings string `json:"embeddings" parquet:"embeddings"`
@@ -54,7 +54,7 @@ type Record struct {
 	// that the policy asks, with the parameters that differ from the defaults; "" where it asks none
 	Predictor string `json:"predictor" parquet:"predictor"`
 	// that divides the capacity among the tenants; "" where nobody does
-	Allocator string `json:"allocator" parquet:"allocator" added:"later"`
+	Allocator string `json:"allocator" parquet:"allocator" added:"rare"`
 	Cache     string `json:"cache" parquet:"cache"` // what a hit is: "exact", "prefix", "sets(ways=32)"
 	// of the time that requests take; "" where hits are counted and nothing else
 	Model        string `json:"model" parquet:"model"`
