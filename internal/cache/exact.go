@@ -56,7 +56,7 @@ func (c *Exact) Serve(w Window, n *Counts) {
 		if w.Times != nil {
 			r.Time = w.Times[i]
 		}
-		if p.before != nil {
+		if p.expirer != nil {
 			p.expire(r.Time)
 		}
 		// The calls of Request, put into the loop: all objects go by their numbers in the trace.

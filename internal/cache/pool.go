@@ -16,7 +16,6 @@ type Pool struct {
 	admitter policies.Admitter // nil where the policy admits everything
 	expirer  policies.Expirer  // nil where nothing expires
 	members  *Members          // nil where objects go by their numbers in the trace
-	before   policies.Expirer  // asked before each request: expirer, unless the cache calls Expire itself
 	observer Observer          // nil where nobody is told
 	loads    LoadObserver      // nil where nobody is told of loads
 	resizer  policies.Resizer  // nil where the policy needs to know nothing of its capacity
@@ -73,14 +72,9 @@ func NewPool(p policies.Policy, capacity int64, objects int) *Pool {
 	pool := &Pool{policy: p, capacity: capacity, here: make([]bool, objects)}
 	pool.admitter, _ = p.(policies.Admitter)
 	pool.expirer, _ = p.(policies.Expirer)
-	pool.before = pool.expirer
 	pool.resizer, _ = p.(policies.Resizer)
 	return pool
 }
-
-// ExpireOnCall has objects expire only where Expire is called, not before each request: for a cache that looks up a
-// batch of requests before it serves the first of them. It is called before the first request.
-func (p *Pool) ExpireOnCall() { p.before = nil }
 
 // Observe has the pool tell an observer what happens from now on; nil: nobody. There is one at a time.
 func (p *Pool) Observe(o Observer) {
@@ -158,7 +152,7 @@ func (p *Pool) residentMember(o policies.Object) bool {
 // Request serves a request of the trace: a resident object hits, any other is loaded, unless it is larger than the
 // capacity or the policy refuses it.
 func (p *Pool) Request(r policies.Request) (hit bool) {
-	if p.before != nil {
+	if p.expirer != nil {
 		p.expire(r.Time)
 	}
 	if p.members != nil {
@@ -184,7 +178,7 @@ func (p *Pool) Hit(r policies.Request) { p.policy.Hit(r) }
 // the last request that was served. It reports whether it did: not if the object is resident already, is larger
 // than the capacity, or is refused by the policy.
 func (p *Pool) Load(r policies.Request) (loaded bool) {
-	if p.before != nil {
+	if p.expirer != nil {
 		p.expire(r.Time)
 	}
 	if p.members != nil {
@@ -268,8 +262,8 @@ func (p *Pool) Drop(o policies.Object) bool {
 	return true
 }
 
-// Expire takes out what has expired by a time. Request and Load do so first, unless ExpireOnCall says otherwise; a cache
-// calls it where it looks at what is resident before that.
+// Expire takes out what has expired by a time. Request and Load do so first, Hit and Miss do not; a cache calls it where
+// it looks at what is resident before that.
 func (p *Pool) Expire(now int64) {
 	if p.expirer != nil {
 		p.expire(now)

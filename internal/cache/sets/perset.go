@@ -113,7 +113,6 @@ func (p *perSet) build(c cache.Config, i int) error {
 	_, expires := policy.(policies.Expirer)
 	p.expires = p.expires || expires
 	set.pool = cache.NewPool(policy, config.Capacity, config.Objects)
-	set.pool.ExpireOnCall()
 	return nil
 }
 
@@ -176,7 +175,7 @@ func (p *perSet) Load(end int) (evictions int) {
 		p.shared.now = end
 	}
 	for _, l := range p.hits {
-		p.each[l.set].pool.Request(p.request(l))
+		p.each[l.set].pool.Hit(p.request(l))
 	}
 	if p.timeline != nil {
 		p.timeline.soonestLast(p.misses)
@@ -185,7 +184,7 @@ func (p *perSet) Load(end int) (evictions int) {
 	for _, l := range p.misses {
 		pool := p.each[l.set].pool
 		before := pool.Evictions()
-		pool.Request(p.request(l))
+		pool.Miss(p.request(l))
 		evictions += int(pool.Evictions() - before)
 	}
 	p.hits, p.misses, p.expired = p.hits[:0], p.misses[:0], 0

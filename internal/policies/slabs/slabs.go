@@ -24,7 +24,7 @@ type Geometry struct {
 }
 
 // SetOf returns the set of an object.
-func (g *Geometry) SetOf(o Object) int { return int(g.Home[o]) / g.Slabs }
+func (g *Geometry) SetOf(o Object) int { return int(g.Home[o] / uint32(g.Slabs)) }
 
 // Slots are where the objects of all sets lie: slab by slab, each filled from its first lane on and never emptied
 // again. Memory: 4 bytes per object, and per slot, and the bytes of Geometry.
