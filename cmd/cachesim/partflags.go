@@ -26,6 +26,8 @@ var partFlagsOf = map[*sim.Kind]partFlag{
 		one: "the kind of cache: exact or semantic"},
 	sim.PredictorKind: {standard: defaultPredictor, list: "list of predictors for the policies that ask one, as in " +
 		"'oracle,gbm'; others ignore it (see cachesim predictors)", one: "the predictor, if the policy asks one"},
+	sim.PrefetcherKind: {flag: "prefetch", list: "list of prefetchers: what to load besides what is asked for, as in " +
+		"'none,next(n=2)' (default: nothing; see cachesim prefetchers)"},
 	sim.AllocatorKind: {flag: "allocate", list: "list of allocators, which divide the capacity among the tenants that " +
 		"--tenant tells (default: shared, one pool for all)"},
 	sim.ModelKind: {list: "list of models of the time that requests take (default: hits are counted only)"},

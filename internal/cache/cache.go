@@ -38,6 +38,12 @@ type Reporting interface {
 	Counters() []policies.Counter
 }
 
+// Warming is implemented by caches that count by themselves what Counters says.
+type Warming interface {
+	// BeginCounting ends the warm-up: nothing that happened before it counts.
+	BeginCounting()
+}
+
 // CountersOf returns the counters of a policy that has some.
 func CountersOf(p policies.Policy) []policies.Counter {
 	if reporter, ok := p.(policies.Reporter); ok {

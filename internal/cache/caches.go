@@ -9,6 +9,7 @@ import (
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/predict"
+	"github.com/cachesim/cachesim/internal/prefetch"
 	"github.com/cachesim/cachesim/internal/similarity"
 	"github.com/cachesim/cachesim/internal/traces"
 )
@@ -42,6 +43,8 @@ type Entry struct {
 	References func(params.Values) params.Values
 	// CheckTrace refuses a trace that says nothing in such a cache; nil where none does.
 	CheckTrace func(params.Values, *traces.Trace) error
+	// Prefetches says that a prefetcher can have it load what it is not asked for.
+	Prefetches bool
 	// OneByOne says that it serves each request by itself, so that what a policy decides belongs to one request.
 	OneByOne bool
 	// CheckModel refuses parameters that a model of time decides itself; nil where there are none.
@@ -68,6 +71,10 @@ type Config struct {
 	// no others.
 	Relations  *policies.Relations
 	Neighbours *similarity.Neighbours
+	// Prefetcher proposes what to load besides; nil: nothing is. It is set for caches with Prefetches alone. Addresses
+	// finds the objects of the trace by their keys, where the prefetcher computes with them.
+	Prefetcher *prefetch.Spec
+	Addresses  *prefetch.Addresses
 	// Predictor is the one that all policies of the cache share; nil where the policy asks none.
 	Predictor predict.Predictor
 	// Observer is told what happens in the pool of the cache; nil: nobody. Only caches with OneByOne have one to tell of.
@@ -80,12 +87,21 @@ type Config struct {
 	Warmup    int // requests of Trace at the start that do not count
 }
 
+// objects returns how many objects a cache can hold one of: those of the trace, and the strangers that a prefetcher
+// may propose.
+func (c Config) objects() int {
+	if c.Addresses == nil {
+		return c.Trace.NumObjects
+	}
+	return c.Trace.NumObjects + c.Addresses.Strangers()
+}
+
 // PolicyConfig returns what the policy of a cache that has only one is built from.
 func (c Config) PolicyConfig() policies.Config {
 	config := policies.Config{
 		Capacity:  c.Capacity,
 		Unit:      c.Unit,
-		Objects:   c.Trace.NumObjects,
+		Objects:   c.objects(),
 		Requests:  len(c.Trace.Objects),
 		Seed:      c.Seed,
 		Params:    c.Policy.Params,

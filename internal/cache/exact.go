@@ -3,13 +3,14 @@ package cache
 import "github.com/cachesim/cachesim/internal/policies"
 
 var exactEntry = Entry{
-	Name:     "exact",
-	Summary:  "a request hits where its own object is resident; any object may leave",
-	Source:   "cachesim",
-	Exact:    true,
-	Divides:  true,
-	OneByOne: true,
-	New:      func(c Config) (Cache, error) { return newExactCache(c) },
+	Name:       "exact",
+	Summary:    "a request hits where its own object is resident; any object may leave",
+	Source:     "cachesim",
+	Exact:      true,
+	Divides:    true,
+	OneByOne:   true,
+	Prefetches: true,
+	New:        func(c Config) (Cache, error) { return newExactCache(c) },
 }
 
 // newExactCache returns the exact-match cache of a policy: its batch path where it has one, nobody observes and nobody
@@ -21,6 +22,9 @@ func newExactCache(c Config) (Cache, error) {
 	p, err := c.Policy.Entry.New(c.PolicyConfig())
 	if err != nil {
 		return nil, err
+	}
+	if c.Prefetcher != nil {
+		return newPrefetching(c, p), nil
 	}
 	if batch, ok := p.(policies.UnitReplayer); ok && c.Unit && c.Observer == nil && !c.Occupancy {
 		return NewBatchExact(batch), nil

@@ -56,6 +56,8 @@ type partTexts struct {
 	Predictor string `json:"predictor,omitempty"` // "" where the policy asks none
 	Allocator string `json:"allocator,omitempty"` // "" where the capacity is not divided among tenants
 	Model     string `json:"model,omitempty"`     // "" where hits are counted and nothing else
+	// "" where nothing is loaded besides what is asked for
+	Prefetcher string `json:"prefetcher,omitempty"`
 }
 
 // textsOf writes parts.

@@ -16,6 +16,8 @@ type File struct {
 	Policies []Policy `yaml:"policies"`
 	// Predictors are those with each of which the policies are run that ask one.
 	Predictors []Part `yaml:"predictors,omitempty"`
+	// what to load besides what is asked for; default: nothing
+	Prefetchers []Part `yaml:"prefetchers,omitempty"`
 	// of the capacity among the tenants of the traces; default: none
 	Allocators []Part `yaml:"allocators,omitempty"`
 	// of the time that requests take; default: hits are counted and nothing else

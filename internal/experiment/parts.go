@@ -64,11 +64,13 @@ var (
 		func(f *File) *[]Part { return &f.Caches }, func(t *partTexts) *string { return &t.Cache }}
 	predictorKind = partKind{sim.PredictorKind,
 		func(f *File) *[]Part { return &f.Predictors }, func(t *partTexts) *string { return &t.Predictor }}
+	prefetcherKind = partKind{sim.PrefetcherKind,
+		func(f *File) *[]Part { return &f.Prefetchers }, func(t *partTexts) *string { return &t.Prefetcher }}
 	modelKind = partKind{sim.ModelKind,
 		func(f *File) *[]Part { return &f.Models }, func(t *partTexts) *string { return &t.Model }}
 	allocatorKind = partKind{sim.AllocatorKind,
 		func(f *File) *[]Part { return &f.Allocators }, func(t *partTexts) *string { return &t.Allocator }}
-	partKinds = []partKind{cacheKind, predictorKind, allocatorKind, modelKind}
+	partKinds = []partKind{cacheKind, predictorKind, prefetcherKind, allocatorKind, modelKind}
 )
 
 // setupKinds returns the kinds that all policies of an experiment work with: the cache, and what stands beside it.

@@ -274,7 +274,7 @@ func (f *File) checkSize() error {
 			each = (once + perSeed) * seeds
 		}
 		served := slices.DeleteFunc(slices.Clone(f.Caches), func(p Part) bool { return !t.isServedBy(p.Label()) })
-		setups := countParts(served) * countParts(f.Allocators) * countParts(f.Models)
+		setups := countParts(served) * countParts(f.Prefetchers) * countParts(f.Allocators) * countParts(f.Models)
 		cells += setups * countPlaces(t.With) * float64(len(specs)) * each
 		workloads += countPlaces(t.With)
 		capacities = max(capacities, len(specs))

@@ -34,7 +34,7 @@ func WriteOverTime(ctx context.Context, dir string, recs []records.Record, rows 
 	if err := atomicfile.MakeFolder(dir); err != nil {
 		return err
 	}
-	recs = namedByPredictor(recs)
+	recs = namedByParts(recs)
 	byCell := timeseries.ByCell(rows)
 	groups := records.Groups(recs)
 	suffixes := fileSuffixes(groups)

@@ -74,7 +74,7 @@ func WriteAll(ctx context.Context, dir string, recs []records.Record) error {
 	if err := atomicfile.MakeFolder(dir); err != nil {
 		return err
 	}
-	recs = namedByPredictor(recs)
+	recs = namedByParts(recs)
 	groups := records.Groups(recs)
 	suffixes := fileSuffixes(groups)
 	styles := StylesOf(recs, records.DimPolicy)
@@ -107,21 +107,21 @@ func WriteAll(ctx context.Context, dir string, recs []records.Record) error {
 	return nil
 }
 
-// namedByPredictor gives the lines of one policy with several predictors names of their own.
-func namedByPredictor(recs []records.Record) []records.Record {
-	predictors := map[string]bool{}
+// namedByParts gives the lines of one policy with several predictors, or prefetchers, names of their own.
+func namedByParts(recs []records.Record) []records.Record {
+	predictors, prefetchers := map[string]bool{}, map[string]bool{}
 	for _, r := range recs {
-		if r.Predictor != "" {
-			predictors[r.Predictor] = true
-		}
+		predictors[r.Predictor], prefetchers[r.Prefetcher] = true, true
 	}
-	if len(predictors) < 2 {
-		return recs
-	}
+	delete(predictors, "") // of policies that ask none
 	recs = slices.Clone(recs)
 	for i := range recs {
-		if recs[i].Predictor != "" {
-			recs[i].Label += ", " + recs[i].Predictor
+		r := &recs[i]
+		if len(predictors) > 1 && r.Predictor != "" {
+			r.Label += ", " + r.Predictor
+		}
+		if len(prefetchers) > 1 && r.Prefetcher != "" {
+			r.Label += ", " + r.Prefetcher
 		}
 	}
 	return recs

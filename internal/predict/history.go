@@ -40,7 +40,7 @@ type answered struct {
 	next []float64 // per object
 }
 
-func newAnswered(c Config) answered { return answered{make([]float64, c.Count)} }
+func newAnswered(c Config) answered { return answered{neverFor(c.Count)} }
 
 func (a answered) Predict(objects []Object, _ int, next []float64) {
 	for i, o := range objects {

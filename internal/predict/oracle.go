@@ -124,8 +124,8 @@ func newNoisy(c Config) (Predictor, error) {
 
 func newFuture(c Config) *future {
 	source := &rand.PCG{}
-	f := &future{nextUse: c.NextUse, never: Never, next: slices.Repeat([]float64{Never}, c.Count), seed: c.Seed,
-		source: source, bits: rand.New(source)}
+	f := &future{nextUse: c.NextUse, never: Never, next: neverFor(c.Count), seed: c.Seed, source: source,
+		bits: rand.New(source)}
 	for pos, o := range slices.Backward(c.Objects) {
 		f.next[o] = float64(pos)
 	}
@@ -135,7 +135,7 @@ func newFuture(c Config) *future {
 // Grow makes room for objects up to objects-1.
 func (f *future) Grow(objects int) {
 	if more := objects - len(f.next); more > 0 {
-		f.next = append(f.next, slices.Repeat([]float64{Never}, more)...)
+		f.next = append(f.next, neverFor(more)...)
 	}
 }
 
@@ -182,7 +182,7 @@ type labelled struct {
 	*future
 	evicts   func() []bool // per position
 	p        float64
-	observed []uint32 // per object: position of its last observed request
+	observed []uint32 // per object: 1 plus the position of its last observed request, 0 before that
 }
 
 func newLabelled(f *future, c Config, p float64) *labelled {
@@ -191,12 +191,15 @@ func newLabelled(f *future, c Config, p float64) *labelled {
 
 func (l *labelled) Observe(o Object, pos int) {
 	l.future.Observe(o, pos)
-	l.observed[o] = uint32(pos)
+	l.observed[o] = uint32(pos) + 1
 }
 
-// Evict implements Labeler.
+// Evict implements Labeler. Nothing has been labelled of an object that has not been requested: it is to leave.
 func (l *labelled) Evict(o Object) bool {
-	pos := int(l.observed[o])
+	if l.observed[o] == 0 {
+		return true
+	}
+	pos := int(l.observed[o]) - 1
 	wrong := l.p > 0 && l.bitsOf(pos).Float64() < l.p
 	return l.evicts()[pos] != wrong
 }

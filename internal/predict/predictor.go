@@ -7,6 +7,7 @@ package predict
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/cachesim/cachesim/internal/metric"
@@ -29,7 +30,7 @@ type Predictor interface {
 	Observe(o Object, pos int)
 	// Predict sets next[i] to the predicted time of the next request to objects[i], as of the request at position pos,
 	// which is not yet observed. All of the objects have been observed before, but for those that a cache has loaded
-	// without a request: of those it says what it can, and what it says of them need not mean anything.
+	// without a request: of those it says never, unless it knows better.
 	Predict(objects []Object, pos int, next []float64)
 	// Steady reports whether the prediction for an object stays the same from one of its requests to the next, so that who
 	// asks may ask once after Observe and keep the answer.
@@ -75,6 +76,9 @@ func CountsPrompts(p Predictor) bool {
 	b, ok := p.(*boosted)
 	return ok && b.features.clock.prompts != nil
 }
+
+// neverFor returns the prediction for so many objects of which nothing is known.
+func neverFor(objects int) []float64 { return slices.Repeat([]float64{Never}, objects) }
 
 // Config is what a predictor is built from. Slices are those of the trace and must not be changed.
 type Config struct {

@@ -73,7 +73,7 @@ type written struct {
 
 func newWritten(c Config) (Predictor, error) {
 	distances, err := parseWritten(c.Params.Text("next"))
-	return &written{distances: distances, next: make([]float64, c.Count)}, err
+	return &written{distances: distances, next: neverFor(c.Count)}, err
 }
 
 func (w *written) Observe(o Object, pos int) {

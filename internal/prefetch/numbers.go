@@ -14,12 +14,10 @@ type Addresses struct {
 	slots []Object // open addressing by hash of the key: 1 + object, 0 for none
 }
 
-// NewAddresses returns the addresses of the objects of a trace, whose keys must be loaded and be numbers. prefetcher is
-// named in errors.
-func NewAddresses(t *traces.Trace, prefetcher string) (*Addresses, error) {
-	if t.Keys == nil {
-		return nil, fmt.Errorf("prefetcher %s computes with the keys of the trace, and %s has none; prefetchers "+
-			"without addresses (cachesim prefetchers) work there", prefetcher, t.Name)
+// NewAddresses returns the addresses of the objects of a trace, whose keys must be loaded and be numbers.
+func NewAddresses(t *traces.Trace) (*Addresses, error) {
+	if t.Keys == nil && t.NumObjects > 0 {
+		return nil, fmt.Errorf("those of %s are not loaded", t.Name)
 	}
 	size := 2
 	for size < 2*t.NumObjects {
@@ -28,8 +26,7 @@ func NewAddresses(t *traces.Trace, prefetcher string) (*Addresses, error) {
 	a := &Addresses{keys: make([]uint64, t.NumObjects), slots: make([]Object, size)}
 	for o, key := range t.Keys {
 		if key.Text != "" {
-			return nil, fmt.Errorf("prefetcher %s computes with keys that are numbers, and object %d of %s is %.60q; "+
-				"prefetchers without addresses (cachesim prefetchers) work there", prefetcher, o, t.Name, key.Text)
+			return nil, fmt.Errorf("that of object %d of %s is the text %.60q, not a number", o, t.Name, key.Text)
 		}
 		a.keys[o] = key.Num
 		i := a.slot(key.Num)
@@ -56,11 +53,16 @@ func (a *Addresses) Find(key uint64) (o Object, ok bool) {
 	return 0, false
 }
 
-// Key returns the key of an object of the trace.
-func (a *Addresses) Key(o Object) uint64 { return a.keys[o] }
-
 // Objects returns how many objects the trace has.
 func (a *Addresses) Objects() int { return len(a.keys) }
+
+// Strangers returns how many addresses that the trace never asks for can have a number at a time.
+func (a *Addresses) Strangers() int {
+	return min(max(a.Objects(), leastStrangers), math.MaxInt32-a.Objects())
+}
+
+// Key returns the key of an object of the trace.
+func (a *Addresses) Key(o Object) uint64 { return a.keys[o] }
 
 const (
 	// leastStrangers is how many numbers there are at least for addresses that the trace never asks for.
@@ -83,8 +85,7 @@ type Numbers struct {
 
 // NewNumbers returns numbers in which no stranger has one. resident reports whether a stranger is in the cache.
 func NewNumbers(a *Addresses, resident func(Object) bool) *Numbers {
-	most := min(max(a.Objects(), leastStrangers), math.MaxInt32-a.Objects())
-	return &Numbers{Addresses: a, resident: resident, most: most, strangers: map[uint64]Object{}}
+	return &Numbers{Addresses: a, resident: resident, most: a.Strangers(), strangers: map[uint64]Object{}}
 }
 
 // Count returns how many numbers have been given: all are below it.

@@ -21,7 +21,7 @@ func traceOfKeys(keys ...uint64) *traces.Trace {
 
 func addressesOf(t *testing.T, keys ...uint64) *Addresses {
 	t.Helper()
-	a, err := NewAddresses(traceOfKeys(keys...), "next")
+	a, err := NewAddresses(traceOfKeys(keys...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,8 +30,8 @@ func addressesOf(t *testing.T, keys ...uint64) *Addresses {
 
 func TestAddressesFindEveryKey(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
-		keys := rapid.SliceOfNDistinct(rapid.Uint64(), 1, -1, rapid.ID).Draw(r, "keys")
-		a, err := NewAddresses(traceOfKeys(keys...), "next")
+		keys := rapid.SliceOfDistinct(rapid.Uint64(), rapid.ID).Draw(r, "keys")
+		a, err := NewAddresses(traceOfKeys(keys...))
 		if err != nil {
 			r.Fatal(err)
 		}
@@ -55,10 +55,9 @@ func TestAddressesRefuseTextsAndTracesWithoutKeys(t *testing.T) {
 	texts.Keys[1] = stream.Key{Text: "index.html"}
 	none := traceOfKeys(1)
 	none.Keys = nil
-	for want, trace := range map[string]*traces.Trace{`object 1 of keys is "index.html"`: texts, "keys has none": none} {
-		_, err := NewAddresses(trace, "stride")
-		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "prefetcher stride") {
-			t.Errorf("error %v, want one with %q that names the prefetcher", err, want)
+	for want, trace := range map[string]*traces.Trace{`object 1 of keys is the text "index.html"`: texts, "keys are not loaded": none} {
+		if _, err := NewAddresses(trace); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want one with %q", err, want)
 		}
 	}
 }

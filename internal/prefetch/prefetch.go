@@ -45,8 +45,9 @@ type Watcher interface {
 	// Loaded reports that a proposal, or an object that Evicted wanted back, has been loaded. It is called before the
 	// next Request.
 	Loaded(p Proposal)
-	// Evicted reports that an object has left the cache, prefetched or not, and answers whether it should be loaded
-	// again, as new as one that is asked for now. Where that fails it is called once more, with Unused raised by one.
+	// Evicted reports that an object has left the cache, prefetched or not, and answers whether one that was prefetched in
+	// vain should be loaded again, as new as what is asked for now. Where that fails it is called once more, with Unused
+	// raised by one.
 	Evicted(e Eviction) (again bool)
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -190,6 +191,44 @@ func TestEveryPrefetcherKeepsToItsLimits(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Whatever the trace asks for, no prefetcher takes more than its tables and what it knows of 1000 residents.
+func TestMemoryOfEveryPrefetcherIsBounded(t *testing.T) {
+	const residents = 1000
+	for _, name := range Names() {
+		t.Run(name, func(t *testing.T) {
+			p := mustNew(t, name)
+			watcher, _ := p.(Watcher)
+			proposals := make([]Proposal, 0, 1024)
+			run := func(from, to int) {
+				for pos := from; pos < to; pos++ {
+					key := uint64(pos)
+					proposals = p.Request(Access{Object: Object(key / 2), Key: key * 7, Pos: pos, Size: 1, Resident: true},
+						proposals[:0])
+					if watcher != nil && pos >= residents {
+						gone := uint64(pos - residents)
+						watcher.Evicted(Eviction{Object: Object(gone / 2), Key: gone * 7})
+					}
+				}
+			}
+			run(0, 300_000) // tables are full now
+			before := heap()
+			run(300_000, 900_000)
+			if grown := heap() - before; grown > 1<<20 {
+				t.Errorf("600,000 further objects take %d bytes", grown)
+			}
+			runtime.KeepAlive(p)
+		})
+	}
+}
+
+// heap returns the bytes that are in use.
+func heap() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }
 
 func TestProposalsAreAppended(t *testing.T) {

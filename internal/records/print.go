@@ -107,6 +107,9 @@ func columnsFor(g Group) []column {
 	if has(func(r *Record) bool { return r.Predictor != "" }) {
 		columns = append(columns, column{"predictor", true, func(r *Record) string { return r.Predictor }})
 	}
+	if has(func(r *Record) bool { return r.Prefetcher != "" }) {
+		columns = append(columns, column{"prefetcher", true, func(r *Record) string { return r.Prefetcher }})
+	}
 	for _, m := range columnMetrics() {
 		if !isShown(m, g.Records) {
 			continue
@@ -284,6 +287,9 @@ func footer(g Group, p paint) string {
 	}
 	if line := ratioLine(g.Records); line != "" {
 		lines = append(lines, line)
+	}
+	if slices.ContainsFunc(g.Records, func(r Record) bool { return r.Prefetcher != "" && r.Has(metric.CompetitiveRatio) }) {
+		lines = append(lines, "the ratio may be below 1 with a prefetcher, as the optimum loads only what is asked for")
 	}
 	if note := SampleNote(g.Records); note != "" {
 		lines = append(lines, note)

@@ -53,6 +53,8 @@ type Record struct {
 	Kind  string `json:"kind" parquet:"kind"` // online, offline or bound
 	// that the policy asks, with the parameters that differ from the defaults; "" where it asks none
 	Predictor string `json:"predictor" parquet:"predictor"`
+	// what proposes what to load besides what is asked for; "" where nothing does
+	Prefetcher string `json:"prefetcher" parquet:"prefetcher" added:"rare"`
 	// that divides the capacity among the tenants; "" where nobody does
 	Allocator string `json:"allocator" parquet:"allocator" added:"rare"`
 	Cache     string `json:"cache" parquet:"cache"` // what a hit is: "exact", "prefix", "sets(ways=32)"

@@ -45,6 +45,11 @@ func (r *Replayer) checkParts(c Cell) error {
 	if err := checkQueries(c, r.trace); err != nil {
 		return err
 	}
+	if c.Prefetcher != nil {
+		if _, err := r.view(c.Capacity).addressesFor(c); err != nil {
+			return err
+		}
+	}
 	cache := c.Cache.Entry
 	switch {
 	case cache.Prompts && prompts.Of(r.trace.Kind) != nil && r.options.Warmup >= len(r.trace.Groups):
@@ -91,6 +96,15 @@ func CheckParts(c Cell) error {
 		return fmt.Errorf("%s knows what hits in the caches exact and semantic, not in %s", e.Name, kind.Name)
 	case e.Kind == policies.Bound && !e.Similar && !cache.IsExact(c.Cache):
 		return fmt.Errorf("%s is a bound for the exact cache, not for %s", e.Name, kind.Name)
+	case c.Prefetcher != nil && !kind.Prefetches:
+		return fmt.Errorf("prefetcher %s: the cache %s loads only what it is asked for; prefetchers work in the cache %s",
+			c.Prefetcher.Name(), kind.Name, strings.Join(prefetchingCaches(), ", "))
+	case c.Prefetcher != nil && e.Kind == policies.Bound:
+		return fmt.Errorf("prefetcher %s: %s bounds the misses of caches that load only what they are asked for",
+			c.Prefetcher.Name(), e.Name)
+	case c.Prefetcher != nil && c.Allocator != nil:
+		return fmt.Errorf("prefetcher %s and allocator %s: a divided cache loads only what it is asked for; leave one out",
+			c.Prefetcher.Name(), c.Allocator.Name())
 	case c.Allocator != nil && !kind.Divides:
 		return fmt.Errorf("allocator %s: the cache %s has no pools to divide the capacity among; the exact cache has",
 			c.Allocator.Name(), kind.Name)
@@ -117,6 +131,16 @@ func CheckParts(c Cell) error {
 		return kind.Check(c.Cache.Params, e)
 	}
 	return nil
+}
+
+// prefetchingCaches returns the names of the caches that load what a prefetcher proposes.
+func prefetchingCaches() (names []string) {
+	for _, e := range cache.All() {
+		if e.Prefetches {
+			names = append(names, e.Name)
+		}
+	}
+	return names
 }
 
 // CheckWarmup refuses a warm-up that leaves nothing to count: n is a number of requests or, in caches that serve

@@ -13,12 +13,18 @@ const longReplay = time.Minute
 // usualTime is what a request takes under most policies.
 const usualTime = 100 * time.Nanosecond
 
-// Duration estimates the time that a job takes: that of the policy and that of the predictor it asks, per request. It
-// is a rough figure, from a server; what similarity and models of time take is not in it.
+// prefetchTime is what prefetching takes for a request, where most requests have something loaded.
+const prefetchTime = 300 * time.Nanosecond
+
+// Duration estimates the time that a job takes: that of the policy, of the predictor it asks and of prefetching, per
+// request. It is a rough figure, from a server; what similarity and models of time take is not in it.
 func (r *Replayer) Duration(job []Cell) time.Duration {
 	c := job[0] // several share one pass
 	requests := int64(r.Requests(c.Capacity))
 	d := time.Duration(requests) * usualTime
+	if c.Prefetcher != nil {
+		d += time.Duration(requests) * prefetchTime
+	}
 	if c.Predictor != nil {
 		d += c.Predictor.Entry.Duration(c.Predictor.Params, requests)
 	}

@@ -21,6 +21,11 @@ const (
 	poolBytes    = 2 << 10   // of the pool of a tenant
 	memberBytes  = 13        // per object, of pools of tenants
 	monitorBytes = 80        // per object that the monitors of pools follow, all of them at most
+	// Of a cache that prefetches, beside its prefetcher: per object, and per object of the trace for what the trace never
+	// asks for and the dictionary of addresses.
+	prefetcherBytes = 32 << 20
+	prefetchedBytes = 18
+	strangerBytes   = 90
 )
 
 // Need estimates the memory that a job takes beside the trace and the next uses, in bytes.
@@ -28,7 +33,15 @@ func (r *Replayer) Need(job []Cell) int64 {
 	c := job[0] // several share one pass
 	t := r.trace
 	objects := int64(t.NumObjects)
-	need := replayBytes + c.Policy.Entry.Memory.Bytes(objects, r.slots(c), c.Capacity.Bytes)
+	need := int64(replayBytes)
+	if c.Prefetcher != nil {
+		need += prefetcherBytes + prefetchedBytes*objects
+		if c.Prefetcher.Entry.Addresses {
+			need += strangerBytes * objects
+			objects *= 2
+		}
+	}
+	need += c.Policy.Entry.Memory.Bytes(objects, r.slots(c), c.Capacity.Bytes)
 	switch {
 	case c.Predictor == nil || c.Predictor.Entry.Future:
 	case c.Predictor.Entry.Trains:

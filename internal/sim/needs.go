@@ -14,12 +14,13 @@ func Needs(all []Parts, bytes bool) (needs traces.Needs) {
 	return needs
 }
 
-// needs returns what replays need of their trace. Keys are for caches that hash them, and for policies that make topics
-// of their prefixes in caches that know nothing better of the objects.
+// needs returns what replays need of their trace. Keys are for caches that hash them, for prefetchers that compute with
+// them, and for policies that make topics of their prefixes in caches that know nothing better of the objects.
 func (p *Parts) needs() traces.Needs {
 	relates, queries := p.Policy.Entry.Relates, p.Cache.Entry.Queries
+	addresses := p.Prefetcher != nil && p.Prefetcher.Entry.Addresses
 	return traces.Needs{
-		Times: policies.NeedsClock(p.Policy), Keys: p.Cache.Entry.Keys || relates && !queries,
+		Times: policies.NeedsClock(p.Policy), Keys: p.Cache.Entry.Keys || addresses || relates && !queries,
 		Kind: queries || relates, Embeddings: queries,
 	}
 }

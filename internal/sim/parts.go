@@ -7,6 +7,7 @@ import (
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/predict"
+	"github.com/cachesim/cachesim/internal/prefetch"
 	"github.com/cachesim/cachesim/internal/records"
 )
 
@@ -14,9 +15,11 @@ import (
 type Parts struct {
 	Cache     cache.Spec
 	Policy    policies.Spec
-	Predictor *predict.Spec  // set if the policy asks one, and for no other
-	Allocator *allocate.Spec // divides the capacity among the tenants of the trace; nil: nobody does
-	Model     *models.Spec   // of the time that requests take; nil: hits are counted and nothing else
+	Predictor *predict.Spec // set if the policy asks one, and for no other
+	// what to load besides what is asked for; nil: nothing, so that it is never one that proposes nothing
+	Prefetcher *prefetch.Spec
+	Allocator  *allocate.Spec // divides the capacity among the tenants of the trace; nil: nobody does
+	Model      *models.Spec   // of the time that requests take; nil: hits are counted and nothing else
 }
 
 // Random reports whether the outcome depends on the seed.
@@ -60,6 +63,9 @@ var (
 	PredictorKind = newKind("predictor", predict.Names, predict.Parse, predict.ParseList,
 		func(p *Parts) *predict.Spec { return p.Predictor }, func(p *Parts, s *predict.Spec) { p.Predictor = s },
 		func(r *records.Record) *string { return &r.Predictor })
+	PrefetcherKind = newKind("prefetcher", prefetch.Names, prefetch.Parse, prefetch.ParseList,
+		func(p *Parts) *prefetch.Spec { return p.Prefetcher }, setPrefetcher,
+		func(r *records.Record) *string { return &r.Prefetcher })
 	AllocatorKind = newKind("allocator", allocate.Names, allocate.Parse, allocate.ParseList,
 		func(p *Parts) *allocate.Spec { return p.Allocator }, func(p *Parts, s *allocate.Spec) { p.Allocator = s },
 		func(r *records.Record) *string { return &r.Allocator })
@@ -69,9 +75,18 @@ var (
 )
 
 // Kinds lists them, in the order of their fields in cells.
-var Kinds = []*Kind{CacheKind, PredictorKind, AllocatorKind, ModelKind}
+var Kinds = []*Kind{CacheKind, PredictorKind, PrefetcherKind, AllocatorKind, ModelKind}
 
 func init() { PredictorKind.AskedBy = func(e policies.Entry) bool { return e.Predicts } }
+
+// setPrefetcher makes a prefetcher that of parts. One that never proposes anything is none, so that what is replayed
+// with it is what is replayed without.
+func setPrefetcher(p *Parts, s *prefetch.Spec) {
+	p.Prefetcher = s
+	if s.Entry.Idle {
+		p.Prefetcher = nil
+	}
+}
 
 func newKind[E params.Named](name string, names func() []string, parse func(string) (params.Spec[E], error),
 	parseList func(string) ([]params.Spec[E], error), get func(*Parts) *params.Spec[E],

@@ -8,6 +8,7 @@ import (
 	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/predict"
+	"github.com/cachesim/cachesim/internal/prefetch"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
 	"github.com/cachesim/cachesim/internal/traces/queries"
@@ -55,7 +56,17 @@ func (r *Replayer) record(c Cell, out outcome) records.Record {
 	if c.Predictor != nil {
 		rec.Set(predict.NsMetric, perRequest(out.predicting, out.served))
 	}
+	if c.Prefetcher != nil {
+		setPrefetchRatios(&rec)
+	}
 	return rec
+}
+
+// setPrefetchRatios fills in what follows from the counts of a prefetcher.
+func setPrefetchRatios(rec *records.Record) {
+	loaded, used := rec.Float(prefetch.Prefetches), rec.Float(prefetch.UsefulPrefetches)
+	rec.SetQuotient(prefetch.Accuracy, used, loaded)
+	rec.SetQuotient(prefetch.Coverage, used, used+rec.Float(metric.Misses))
 }
 
 // leftOut returns how many requests of the files are not replayed: those that the reader left out, and those of size 0

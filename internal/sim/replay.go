@@ -62,6 +62,9 @@ func Replay(ctx context.Context, t *traces.Trace, c cache.Cache, opt ReplayOptio
 		c.Serve(cache.WindowOf(t, from, to, opt.Bytes, sizes), &total)
 		if to == opt.Warmup {
 			warm = total
+			if warming, ok := c.(cache.Warming); ok {
+				warming.BeginCounting()
+			}
 		}
 		opt.sampler.served(to, total)
 		if opt.Progress != nil {

@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 	_ "github.com/cachesim/cachesim/internal/policies/all" // registers those that have folders of their own
 	"github.com/cachesim/cachesim/internal/predict"
+	"github.com/cachesim/cachesim/internal/prefetch"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/series"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -57,6 +59,7 @@ type view struct {
 	footprint int64 // bytes of all objects; 0 where they do not count
 	largest   int64 // bytes of the largest object
 	nextUse   func() []uint32
+	addresses func() (*prefetch.Addresses, error)
 }
 
 // NewReplayer prepares the replays of t.
@@ -84,7 +87,8 @@ func NewReplayer(t *traces.Trace, options ReplayerOptions) *Replayer {
 }
 
 func newView(t *traces.Trace, warmup int) *view {
-	return &view{trace: t, warmup: warmup, nextUse: sync.OnceValue(func() []uint32 {
+	addresses := sync.OnceValues(func() (*prefetch.Addresses, error) { return prefetch.NewAddresses(t) })
+	return &view{trace: t, warmup: warmup, addresses: addresses, nextUse: sync.OnceValue(func() []uint32 {
 		if len(t.Starts) == 0 {
 			return oracle.NextUse(t.Objects, t.NumObjects)
 		}
@@ -94,6 +98,19 @@ func newView(t *traces.Trace, warmup int) *view {
 		}
 		return all
 	})}
+}
+
+// addressesFor returns the addresses of the objects of the trace, if the prefetcher of a cell computes with them.
+func (v *view) addressesFor(c Cell) (*prefetch.Addresses, error) {
+	if c.Prefetcher == nil || !c.Prefetcher.Entry.Addresses {
+		return nil, nil
+	}
+	a, err := v.addresses()
+	if err != nil {
+		return nil, fmt.Errorf("prefetcher %s computes with the keys of the trace: %w; prefetchers of the other kind, "+
+			"objects, work there (see: cachesim prefetchers)", c.Prefetcher.Name(), err)
+	}
+	return a, nil
 }
 
 func (v *view) measure() {
@@ -130,7 +147,8 @@ func (r *Replayer) Jobs(cells []Cell) (jobs [][]Cell) {
 	var stack []Cell
 	for _, c := range cells {
 		inPass := c.Policy.Entry.ReuseDistances || c.OnePass && c.Policy.Entry.OnePass
-		if inPass && !c.Series.Asked() && cache.IsExact(c.Cache) && c.Model == nil && c.Allocator == nil {
+		alone := c.Model == nil && c.Allocator == nil && c.Prefetcher == nil
+		if inPass && alone && !c.Series.Asked() && cache.IsExact(c.Cache) {
 			stack = append(stack, c)
 		}
 	}
@@ -270,8 +288,12 @@ func (r *Replayer) replayPart(ctx context.Context, c Cell, t *traces.Trace, warm
 // asks none. An observer, which may be nil, is told what happens in the pool of a cache that serves one by one.
 func (r *Replayer) build(ctx context.Context, c Cell, t *traces.Trace, warmup int, nextUse func() []uint32,
 	observer cache.Observer) (served cache.Cache, counted *predict.Counted, err error) {
+	addresses, err := r.view(c.Capacity).addressesFor(c)
+	if err != nil {
+		return nil, nil, err
+	}
 	if c.Predictor != nil {
-		if counted, err = predictorOfCell(c, t, nextUse); err != nil {
+		if counted, err = predictorOfCell(c, t, nextUse, addresses); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -280,8 +302,34 @@ func (r *Replayer) build(ctx context.Context, c Cell, t *traces.Trace, warmup in
 	if config.Neighbours, config.Relations, err = r.relate(ctx, c, t); err != nil {
 		return nil, nil, err
 	}
+	addPrefetcher(c, addresses, &config)
 	served, err = c.Cache.Entry.New(config)
 	return served, counted, err
+}
+
+// addPrefetcher adds the prefetcher of a cell to what its cache is built from.
+func addPrefetcher(c Cell, addresses *prefetch.Addresses, config *cache.Config) {
+	if c.Prefetcher == nil {
+		return
+	}
+	config.Prefetcher, config.Addresses = c.Prefetcher, addresses
+	if c.Policy.Entry.Unbounded {
+		config.Capacity = math.MaxInt64 / 2 // what the trace never asks for takes room, too
+	}
+	if config.Relations != nil && config.Relations.Topics != nil && addresses != nil {
+		config.Relations.Topics = withStrangers(config.Relations.Topics, -1, addresses)
+	}
+}
+
+// withStrangers returns what is known of each object, and the same value for each stranger that a prefetcher may
+// propose.
+func withStrangers[T any](known []T, value T, a *prefetch.Addresses) []T {
+	all := make([]T, len(known), len(known)+a.Strangers())
+	copy(all, known)
+	for range a.Strangers() {
+		all = append(all, value)
+	}
+	return all
 }
 
 // cacheConfig returns what the cache of a cell is built from for a part of the trace; counted is nil where its policy

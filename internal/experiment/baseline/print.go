@@ -193,7 +193,7 @@ func details(rec *records.Record) (s string) {
 	if rec.Axes != "" {
 		s += ", " + records.Printable(strings.ReplaceAll(rec.Axes, ",", ", "))
 	}
-	for _, part := range []string{rec.Predictor, rec.Cache, rec.Allocator, rec.Model} {
+	for _, part := range []string{rec.Predictor, rec.Prefetcher, rec.Cache, rec.Allocator, rec.Model} {
 		if part != "" && part != cache.ExactSpec().Name() {
 			s += ", " + records.Printable(part)
 		}

@@ -340,6 +340,9 @@ func setup(f *experiment.File, recs []records.Record) []setting {
 	if len(f.Predictors) > 0 {
 		settings = append(settings, setting{"predictors", partsText(f.Predictors, "")})
 	}
+	if len(f.Prefetchers) > 0 {
+		settings = append(settings, setting{"prefetchers", partsText(f.Prefetchers, "")})
+	}
 	if len(f.Allocators) > 0 {
 		settings = append(settings, setting{"allocators", partsText(f.Allocators, "")})
 	}

@@ -13,14 +13,24 @@ import (
 // (see predict.Config), of which the latter may be nil.
 func New(spec predict.Spec, t *traces.Trace, seed uint64, nextUse func() []uint32,
 	optEvicts func() []bool) (*predict.Counted, error) {
+	return NewWith(spec, t, 0, seed, nextUse, optEvicts)
+}
+
+// NewWith is New for a cache that also holds objects which the trace never asks for: further ones, numbered behind its
+// own.
+func NewWith(spec predict.Spec, t *traces.Trace, further int, seed uint64, nextUse func() []uint32,
+	optEvicts func() []bool) (*predict.Counted, error) {
 	config := predict.Config{
 		Objects: t.Objects,
-		Count:   t.NumObjects,
+		Count:   t.NumObjects + further,
 		Groups:  t.Groups,
 		Times:   t.Times,
 		Depth:   prompts.Of(t.Kind).Depths(),
 		Seed:    seed,
 		Params:  spec.Params,
+	}
+	if config.Depth != nil {
+		config.Depth = append(config.Depth, make([]int32, further)...)
 	}
 	if spec.Entry.Future {
 		config.NextUse, config.OptEvicts = nextUse(), optEvicts
