@@ -16,6 +16,7 @@ import (
 	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/jsonlines"
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/progress"
 	"github.com/cachesim/cachesim/internal/records"
 )
 
@@ -86,10 +87,10 @@ func (f *adversaryFlags) run(cmd *cobra.Command) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	bar := newProgress(cmd.ErrOrStderr(), f.quiet, "searching", unitSearches)
-	bar.set(0, int64(adversary.Searches(specs, capacities)))
-	rows, err := adversary.Table(cmd.Context(), specs, capacities, f.options, f.jobs, func() { bar.add(1) })
-	bar.finish()
+	bar := progress.New(cmd.ErrOrStderr(), f.quiet, "searching", progress.Searches)
+	bar.Set(0, int64(adversary.Searches(specs, capacities)))
+	rows, err := adversary.Table(cmd.Context(), specs, capacities, f.options, f.jobs, func() { bar.Add(1) })
+	bar.Finish()
 	if err != nil {
 		return err
 	}

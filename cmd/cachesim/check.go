@@ -13,8 +13,10 @@ import (
 
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/baseline"
+	"github.com/cachesim/cachesim/internal/progress"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/suggest"
+	"github.com/cachesim/cachesim/internal/terminal"
 	"github.com/cachesim/cachesim/internal/workload"
 )
 
@@ -104,8 +106,8 @@ func (f *checkFlags) run(cmd *cobra.Command, path string) error {
 // replay runs the check with a progress bar.
 func (f *checkFlags) replay(cmd *cobra.Command, path string, recs []records.Record,
 	rules []baseline.Rule) (*baseline.Report, error) {
-	var display *sweepProgress
-	defer func() { display.finish() }()
+	var display *progress.Cells
+	defer func() { display.Finish() }()
 	return baseline.Check(cmd.Context(), path, recs, baseline.Options{
 		Rules:     rules,
 		Dirs:      f.traceDirs(path),
@@ -115,13 +117,13 @@ func (f *checkFlags) replay(cmd *cobra.Command, path string, recs []records.Reco
 		NewTraces: f.newTraces,
 		Note: func(text string) {
 			if display != nil {
-				display.note(text)
+				display.Note(text)
 			} else {
 				note(cmd, f.quiet, text)
 			}
 		},
 		Progress: func(cells int) experiment.Progress {
-			if display = newSweepProgress(cmd.ErrOrStderr(), f.quiet, cells); display == nil {
+			if display = progress.NewCells(cmd.ErrOrStderr(), f.quiet, cells); display == nil {
 				return nil
 			}
 			return display
@@ -166,7 +168,7 @@ func (f *checkFlags) traceDirs(path string) (dirs []string) {
 
 // print prints the report, and in GitHub Actions adds it to the summary of the job.
 func (f *checkFlags) print(cmd *cobra.Command, report *baseline.Report) error {
-	if err := report.Print(cmd.OutOrStdout(), f.format, terminalWidth(cmd.OutOrStdout())); err != nil {
+	if err := report.Print(cmd.OutOrStdout(), f.format, terminal.Width(cmd.OutOrStdout())); err != nil {
 		return err
 	}
 	summary := os.Getenv("GITHUB_STEP_SUMMARY")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cachesim/cachesim/internal/progress"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/formats"
 	"github.com/cachesim/cachesim/internal/traces/queries"
@@ -71,9 +72,9 @@ func (f *convertFlags) run(cmd *cobra.Command, in []string, out string) error {
 	if err := checkNotInput(in, out); err != nil {
 		return err
 	}
-	bar := newProgress(cmd.ErrOrStderr(), f.trace.quiet, "converting", unitBytes)
-	defer bar.finish()
-	options.Progress = bar.set
+	bar := progress.New(cmd.ErrOrStderr(), f.trace.quiet, "converting", progress.Bytes)
+	defer bar.Finish()
+	options.Progress = bar.Set
 	options.Times, options.Sizes, options.Ops = true, true, true
 	if f.embeddings != "" {
 		beside, err := f.openEmbeddings(cmd.Context(), out)
@@ -110,7 +111,7 @@ func (f *convertFlags) openEmbeddings(ctx context.Context, out string) (*queries
 }
 
 func (f *convertFlags) convert(
-	cmd *cobra.Command, in []string, out string, options traces.LoadOptions, bar *progress,
+	cmd *cobra.Command, in []string, out string, options traces.LoadOptions, bar *progress.Bar,
 ) error {
 	creating := traces.CreateOptions{Format: f.outputFormat, Stdout: cmd.OutOrStdout()}
 	asItIs, end := func(*stream.Record) error { return nil }, func() error { return nil }
@@ -120,7 +121,7 @@ func (f *convertFlags) convert(
 	}
 	sayReadings(bar, read, "")
 	if remarks != "" {
-		bar.note(out + ": " + remarks)
+		bar.Note(out + ": " + remarks)
 	}
 	return nil
 }

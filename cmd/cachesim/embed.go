@@ -14,6 +14,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/embed"
 	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/progress"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/formats"
 	"github.com/cachesim/cachesim/internal/traces/queries"
@@ -240,9 +241,9 @@ func (f *embedFlags) make(cmd *cobra.Command, in []string) error {
 func (f *embedFlags) partial() string { return f.out + ".partial" }
 
 func (f *embedFlags) load(cmd *cobra.Command, in []string, options traces.LoadOptions) (*traces.Trace, error) {
-	bar := newProgress(cmd.ErrOrStderr(), f.trace.quiet, "loading", unitBytes)
-	defer bar.finish()
-	options.Kind, options.Progress = true, bar.set
+	bar := progress.New(cmd.ErrOrStderr(), f.trace.quiet, "loading", progress.Bytes)
+	defer bar.Finish()
+	options.Kind, options.Progress = true, bar.Set
 	t, err := traces.Load(cmd.Context(), in, options)
 	switch {
 	case err != nil:
@@ -257,9 +258,9 @@ func (f *embedFlags) load(cmd *cobra.Command, in []string, options traces.LoadOp
 }
 
 func (f *embedFlags) embedHere(cmd *cobra.Command, spec embed.Spec, texts []string) (embed.Embeddings, error) {
-	bar := newProgress(cmd.ErrOrStderr(), f.trace.quiet, "embedding", unitTexts)
-	defer bar.finish()
-	return embed.Texts(cmd.Context(), spec, texts, func(done int) { bar.set(int64(done), int64(len(texts))) })
+	bar := progress.New(cmd.ErrOrStderr(), f.trace.quiet, "embedding", progress.Texts)
+	defer bar.Finish()
+	return embed.Texts(cmd.Context(), spec, texts, func(done int) { bar.Set(int64(done), int64(len(texts))) })
 }
 
 func (f *embedFlags) ask(cmd *cobra.Command, texts []string) (embed.Embeddings, error) {
@@ -268,23 +269,23 @@ func (f *embedFlags) ask(cmd *cobra.Command, texts []string) (embed.Embeddings, 
 			"query %d, counted by first appearance from 0, has no text, which services refuse: take it out of the trace, or "+
 				"use the built-in embedder", empty)
 	}
-	bar := newProgress(cmd.ErrOrStderr(), f.trace.quiet, "asking", unitTexts)
-	defer bar.finish()
+	bar := progress.New(cmd.ErrOrStderr(), f.trace.quiet, "asking", progress.Texts)
+	defer bar.Finish()
 	f.service.Damaged = func(count int) {
-		bar.note(fmt.Sprintf("%s: %d embeddings in it are damaged, and asked for again", f.partial(), count))
+		bar.Note(fmt.Sprintf("%s: %d embeddings in it are damaged, and asked for again", f.partial(), count))
 	}
 	f.service.Retrying = func(err error, wait time.Duration) {
-		bar.note(fmt.Sprintf("%v; again in %v", err, wait.Round(100*time.Millisecond)))
+		bar.Note(fmt.Sprintf("%v; again in %v", err, wait.Round(100*time.Millisecond)))
 	}
-	return f.service.Embed(cmd.Context(), texts, f.partial(), func(done, total int) { bar.set(int64(done), int64(total)) })
+	return f.service.Embed(cmd.Context(), texts, f.partial(), func(done, total int) { bar.Set(int64(done), int64(total)) })
 }
 
 // write reads the trace once more and gives each request the vector of its query.
 func (f *embedFlags) write(cmd *cobra.Command, in []string, options traces.LoadOptions, t *traces.Trace,
 	e embed.Embeddings) error {
-	bar := newProgress(cmd.ErrOrStderr(), f.trace.quiet, "writing", unitBytes)
-	defer bar.finish()
-	options.Progress = bar.set
+	bar := progress.New(cmd.ErrOrStderr(), f.trace.quiet, "writing", progress.Bytes)
+	defer bar.Finish()
+	options.Progress = bar.Set
 	options.Times, options.Sizes, options.Ops = true, true, true
 	changed := fmt.Errorf("%s: changed while its texts were embedded: run the command again", strings.Join(in, ", "))
 	next, known := 0, 0 // requests and queries that were read again

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/progress"
 	"github.com/cachesim/cachesim/internal/suggest"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/formats"
@@ -114,13 +115,13 @@ func (f *traceFlags) load(cmd *cobra.Command, w workload.Workload, options trace
 		return nil, w, fmt.Errorf("--embeddings %s: nothing here compares queries; add --cache 'semantic(tau=0.85)', or "+
 			"leave --embeddings out", f.embeddings)
 	}
-	what, unit := "loading", unitBytes
+	what, unit := "loading", progress.Bytes
 	if w.Generator != "" {
-		what, unit = "generating", unitRequests
+		what, unit = "generating", progress.Requests
 	}
-	bar := newProgress(cmd.ErrOrStderr(), f.quiet, what, unit)
-	defer bar.finish()
-	options.Memory, options.Stdin, options.Progress = budgetOf(cmd), cmd.InOrStdin(), bar.set
+	bar := progress.New(cmd.ErrOrStderr(), f.quiet, what, unit)
+	defer bar.Finish()
+	options.Memory, options.Stdin, options.Progress = budgetOf(cmd), cmd.InOrStdin(), bar.Set
 	if dirs := workload.Dirs(""); recorded {
 		t, w, err = w.LoadSummed(cmd.Context(), dirs, options)
 	} else {

@@ -13,6 +13,7 @@ import (
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/suggest"
+	"github.com/cachesim/cachesim/internal/terminal"
 	"github.com/cachesim/cachesim/internal/traces/formats"
 	"github.com/cachesim/cachesim/internal/traces/source"
 )
@@ -75,7 +76,7 @@ func findFormats(names []string) ([]source.Format, error) {
 // would not fit, they stand below each other.
 func printFormatTable(w io.Writer, list []source.Format, format string) error {
 	t := records.NewTable()
-	width := terminalWidth(w)
+	width := terminal.Width(w)
 	narrow := format == "table" && width > 0
 	if narrow {
 		t.AppendHeader(table.Row{"format", "what it is, recognition, options"})
@@ -86,7 +87,7 @@ func printFormatTable(w io.Writer, list []source.Format, format string) error {
 		options := params.Format(f.Options, params.Defaults(f.Options))
 		if narrow {
 			options = strings.ReplaceAll(options, ",", ", ") // where the line may break
-			t.AppendRow(table.Row{f.Name, wrapLines(max(width-formatNameWidth, 40), f.Summary, "recognised by "+f.Detection,
+			t.AppendRow(table.Row{f.Name, terminal.WrapLines(max(width-formatNameWidth, 40), f.Summary, "recognised by "+f.Detection,
 				options)})
 			continue
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/interruptible"
 	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/progress"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/gen"
 	"github.com/cachesim/cachesim/internal/traces/stream"
@@ -84,16 +85,16 @@ func (f *genFlags) run(cmd *cobra.Command, text string) error {
 		return err
 	}
 	defer w.Discard()
-	bar := newProgress(cmd.ErrOrStderr(), f.quiet, "writing", unitRequests)
-	defer bar.finish()
-	written := func(n int64) { bar.set(n, int64(g.Requests())) }
+	bar := progress.New(cmd.ErrOrStderr(), f.quiet, "writing", progress.Requests)
+	defer bar.Finish()
+	written := func(n int64) { bar.Set(n, int64(g.Requests())) }
 	if err := copyRecords(cmd.Context(), w, g, written); err != nil {
 		return err
 	}
 	if err := w.Close(); err != nil {
 		return err
 	}
-	bar.finish()
+	bar.Finish()
 	if note := g.Measured(); note != "" && !f.quiet {
 		fmt.Fprintln(cmd.ErrOrStderr(), note)
 	}

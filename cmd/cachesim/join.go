@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cachesim/cachesim/internal/atomicfile"
+	"github.com/cachesim/cachesim/internal/progress"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/similarity"
 	"github.com/cachesim/cachesim/internal/similarity/overlap"
@@ -127,10 +128,10 @@ func (f *joinFlags) checkOutput(ctx context.Context, w workload.Workload) error 
 
 func (f *joinFlags) join(cmd *cobra.Command, t *traces.Trace, w workload.Workload,
 	from float64) (*similarity.Neighbours, error) {
-	bar := newProgress(cmd.ErrOrStderr(), f.trace.quiet, "comparing queries", unitPairs)
-	defer bar.finish()
+	bar := progress.New(cmd.ErrOrStderr(), f.trace.quiet, "comparing queries", progress.Pairs)
+	defer bar.Finish()
 	options := f.neighbours.options(w, f.jobs, bar)
-	options.Comparing = func() (func(done, total int64), func()) { return bar.set, func() {} }
+	options.Comparing = func() (func(done, total int64), func()) { return bar.Set, func() {} }
 	return sim.FindNeighbours(cmd.Context(), t, from, options)
 }
 

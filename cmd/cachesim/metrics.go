@@ -12,6 +12,7 @@ import (
 	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/suggest"
+	"github.com/cachesim/cachesim/internal/terminal"
 )
 
 // metricAndUnitWidth is what the first columns of the table take on a terminal, with the gaps.
@@ -64,7 +65,7 @@ func findMetrics(names []string) (found []metric.Declared, err error) {
 // stand below each other.
 func printMetricTable(w io.Writer, all []metric.Declared, format string) error {
 	t := records.NewTable()
-	width := terminalWidth(w)
+	width := terminal.Width(w)
 	narrow := format == "table" && width > 0
 	if narrow {
 		t.AppendHeader(table.Row{"metric", "unit", "better", "meaning, produced by"})
@@ -75,7 +76,7 @@ func printMetricTable(w io.Writer, all []metric.Declared, format string) error {
 		by := strings.Join(d.By, ", ")
 		if narrow {
 			t.AppendRow(table.Row{metricName(d), d.Unit, d.Better.String(),
-				wrapLines(max(width-metricAndUnitWidth, 30), d.Doc, "by "+by)})
+				terminal.WrapLines(max(width-metricAndUnitWidth, 30), d.Doc, "by "+by)})
 			continue
 		}
 		t.AppendRow(table.Row{metricName(d), d.Unit, d.Better.String(), d.Merge, by, d.Doc})

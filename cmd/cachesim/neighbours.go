@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cachesim/cachesim/internal/atomicfile"
+	"github.com/cachesim/cachesim/internal/progress"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/workload"
 )
@@ -47,10 +48,10 @@ func (f neighboursFlag) folder() string {
 }
 
 // options returns what replays of w do with neighbours; those of a generator, which may never come again, are not kept.
-func (f neighboursFlag) options(w workload.Workload, jobs int, bar *progress) sim.NeighbourOptions {
+func (f neighboursFlag) options(w workload.Workload, jobs int, bar *progress.Bar) sim.NeighbourOptions {
 	options := sim.NeighbourOptions{
-		Dir: f.folder(), Jobs: jobs, Note: bar.note,
-		Comparing: func() (func(done, total int64), func()) { return bar.interlude("comparing queries", unitPairs) },
+		Dir: f.folder(), Jobs: jobs, Note: bar.Note,
+		Comparing: func() (func(done, total int64), func()) { return bar.Interlude("comparing queries", progress.Pairs) },
 	}
 	if w.Generator != "" {
 		options.Dir = ""

@@ -17,6 +17,7 @@ import (
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/suggest"
+	"github.com/cachesim/cachesim/internal/terminal"
 )
 
 // part is something that a policy is combined with, as a listing shows it.
@@ -123,7 +124,7 @@ const partWidth = 13
 // each other.
 func printPartTable(w io.Writer, kind, what string, parts []part, format string) error {
 	t := records.NewTable()
-	width := terminalWidth(w)
+	width := terminal.Width(w)
 	narrow := format == "table" && width > 0
 	if narrow {
 		t.AppendHeader(table.Row{kind, what + ", parameters, source"})
@@ -135,7 +136,7 @@ func printPartTable(w io.Writer, kind, what string, parts []part, format string)
 		if narrow {
 			// A break is only possible at a space.
 			spaced := strings.ReplaceAll(defaults, ",", ", ")
-			t.AppendRow(table.Row{p.name, wrapLines(max(width-partWidth, 40), p.summary, spaced, p.source)})
+			t.AppendRow(table.Row{p.name, terminal.WrapLines(max(width-partWidth, 40), p.summary, spaced, p.source)})
 			continue
 		}
 		t.AppendRow(table.Row{p.name, p.summary, defaults, p.source})
@@ -148,7 +149,7 @@ func describeParts(w io.Writer, parts []part) error {
 	var s strings.Builder
 	line := func(indent int, sentence string) {
 		margin := strings.Repeat(" ", indent)
-		for i, line := range strings.Split(text.WrapSoft(sentence, textWidth(w)-indent-2), "\n") {
+		for i, line := range strings.Split(text.WrapSoft(sentence, terminal.TextWidth(w)-indent-2), "\n") {
 			if i > 0 {
 				margin = strings.Repeat(" ", indent+2)
 			}

@@ -1,13 +1,11 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 
 	"github.com/cachesim/cachesim/internal/jsonlines"
@@ -15,6 +13,7 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/suggest"
+	"github.com/cachesim/cachesim/internal/terminal"
 )
 
 // nameAndKindWidth is what the first two columns of the table take on a terminal, with the gaps.
@@ -91,7 +90,7 @@ type listed struct{ name, kind, summary, params, source string }
 // what the entry does, its parameters and its source stand below each other.
 func (l listing) print(w io.Writer, format string) error {
 	t := records.NewTable()
-	width := terminalWidth(w)
+	width := terminal.Width(w)
 	narrow := format == "table" && width > 0
 	if narrow {
 		t.AppendHeader(table.Row{l.noun, "kind", "what it " + l.does + ", parameters, source"})
@@ -101,7 +100,7 @@ func (l listing) print(w io.Writer, format string) error {
 	for _, r := range l.rows {
 		if narrow {
 			spaced := strings.ReplaceAll(r.params, ",", ", ") // a break is only possible at a space
-			t.AppendRow(table.Row{r.name, r.kind, wrapLines(max(width-nameAndKindWidth, 40), r.summary, spaced, r.source)})
+			t.AppendRow(table.Row{r.name, r.kind, terminal.WrapLines(max(width-nameAndKindWidth, 40), r.summary, spaced, r.source)})
 			continue
 		}
 		t.AppendRow(table.Row{r.name, r.kind, r.summary, r.params, r.source})
@@ -115,23 +114,6 @@ func printListing(w io.Writer, t table.Writer, format string) error {
 	_, err := fmt.Fprintln(w, render[format]())
 	return err
 }
-
-// wrapLines puts the texts that are not empty below each other, each broken between words at width.
-func wrapLines(width int, texts ...string) string {
-	var lines []string
-	for _, s := range texts {
-		if s != "" {
-			lines = append(lines, text.WrapSoft(s, width))
-		}
-	}
-	return strings.Join(lines, "\n")
-}
-
-// plainWidth is the width at which running text is broken where there is no terminal: in a log, say.
-const plainWidth = 100
-
-// textWidth returns the width at which running text on w is broken.
-func textWidth(w io.Writer) int { return cmp.Or(terminalWidth(w), plainWidth) }
 
 // describePolicies prints all there is to know about each policy.
 func describePolicies(w io.Writer, entries []policies.Entry) error {

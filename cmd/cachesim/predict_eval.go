@@ -9,6 +9,7 @@ import (
 	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/predict/accuracy"
+	"github.com/cachesim/cachesim/internal/progress"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -118,19 +119,19 @@ func (f *predictEvalFlags) parse() ([]predict.Spec, []capacity.Spec, error) {
 
 func (f *predictEvalFlags) measure(cmd *cobra.Command, t *traces.Trace, specs []predict.Spec,
 	capacity int64) ([]*accuracy.Result, error) {
-	bar := newProgress(cmd.ErrOrStderr(), f.trace.quiet, "replaying", unitRequests)
-	defer bar.finish()
-	bar.set(0, int64(len(specs))*int64(len(t.Objects)))
+	bar := progress.New(cmd.ErrOrStderr(), f.trace.quiet, "replaying", progress.Requests)
+	defer bar.Finish()
+	bar.Set(0, int64(len(specs))*int64(len(t.Objects)))
 	options := accuracy.Options{
 		Capacity: capacity,
 		Moments:  f.moments,
 		Warmup:   f.warmup,
 		Seed:     f.trace.seed,
-		Progress: func(n int) { bar.add(int64(n)) },
+		Progress: func(n int) { bar.Add(int64(n)) },
 	}
 	questions := int64(f.moments) * capacity
 	if note := longNote(specs, int64(len(t.Objects)), questions); note != "" {
-		bar.note(note)
+		bar.Note(note)
 	}
 	var results []*accuracy.Result
 	for _, spec := range specs {

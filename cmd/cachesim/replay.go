@@ -8,6 +8,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/experiment"
+	"github.com/cachesim/cachesim/internal/progress"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -111,16 +112,16 @@ func (f *replayFlags) input(w workload.Workload, capacities []capacity.Capacity,
 // execute replays cells of a trace in memory with a progress bar and keeps the results of those that end.
 func (f *replayFlags) execute(cmd *cobra.Command, t *traces.Trace, cells []experiment.Cell, held int64,
 	note func(string)) (experiment.Results, error) {
-	bar := newProgress(cmd.ErrOrStderr(), f.trace.quiet, "replaying", unitRequests)
-	defer bar.finish()
+	bar := progress.New(cmd.ErrOrStderr(), f.trace.quiet, "replaying", progress.Requests)
+	defer bar.Finish()
 	if note == nil {
-		note = bar.note
+		note = bar.Note
 	}
 	results := experiment.Results{}
 	err := experiment.Execute(cmd.Context(), cells, experiment.Options{
 		Jobs:         f.jobs,
 		Finished:     results.Keep,
-		Progress:     bar.ofReplays(),
+		Progress:     bar.OfReplays(),
 		Memory:       budgetOf(cmd),
 		NeighbourDir: f.neighbours.folder(),
 		Note:         note,

@@ -11,6 +11,7 @@ import (
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/jsonlines"
 	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/terminal"
 	"github.com/cachesim/cachesim/internal/workload"
 )
 
@@ -96,7 +97,7 @@ func printExperiments(w io.Writer, files []*experiment.File, format string) erro
 	for _, l := range all {
 		if narrow {
 			size := fmt.Sprintf("%s cells, %d claims", records.Count(int64(l.Cells)), l.Claims)
-			t.AppendRow(table.Row{l.Name, wrapLines(max(textWidth(w)-nameWidth, 40), l.Title, l.Source, size,
+			t.AppendRow(table.Row{l.Name, terminal.WrapLines(max(terminal.TextWidth(w)-nameWidth, 40), l.Title, l.Source, size,
 				"traces: "+l.traces())})
 			continue
 		}

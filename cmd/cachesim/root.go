@@ -17,6 +17,7 @@ import (
 	"github.com/cachesim/cachesim/internal/memory"
 	"github.com/cachesim/cachesim/internal/quote"
 	"github.com/cachesim/cachesim/internal/suggest"
+	"github.com/cachesim/cachesim/internal/terminal"
 )
 
 // Exit codes. A user who stops the program with Ctrl-C gets the shell's code for that signal.
@@ -34,7 +35,7 @@ const gcPercent = 25
 
 // run is the program without its process: it returns the exit code.
 func run(args []string, stdin io.Reader, stdoutFile, stderrFile io.Writer) int {
-	stdout, stderr := newStdout(stdoutFile), newStderr(stderrFile)
+	stdout, stderr := terminal.NewStdout(stdoutFile), terminal.NewStderr(stderrFile)
 	log.SetOutput(io.Discard) // net/http writes there, and quotes what servers send
 	debug.SetGCPercent(gcPercent)
 	if err := memory.CheckLimits(); err != nil { // at once: the first goroutine may be one too many
@@ -61,7 +62,7 @@ func run(args []string, stdin io.Reader, stdoutFile, stderrFile io.Writer) int {
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	err := cmp.Or(root.ExecuteContext(ctx), stdout.failed())
+	err := cmp.Or(root.ExecuteContext(ctx), stdout.Failed())
 	var tooMuch *memory.Error
 	switch {
 	case err == nil:

@@ -18,6 +18,7 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/series"
 	"github.com/cachesim/cachesim/internal/sim"
+	"github.com/cachesim/cachesim/internal/terminal"
 )
 
 // The defaults of `cachesim run TRACE`: one policy of each family beside the optimum, over a wide range of sizes. Where
@@ -193,7 +194,7 @@ func (f *runFlags) report(cmd *cobra.Command, recs []records.Record, rows []seri
 
 // printRecords prints in one of outputFormats.
 func printRecords(w io.Writer, recs []records.Record, format string) error {
-	return records.Print(w, recs, format, records.PrintOptions{Color: isTerminal(w)})
+	return records.Print(w, recs, format, records.PrintOptions{Color: terminal.Is(w)})
 }
 
 // writeResults writes records and figures to a folder. What had ended before an interrupt is written whole; a later one

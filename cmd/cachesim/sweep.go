@@ -11,6 +11,7 @@ import (
 	"github.com/cachesim/cachesim/internal/atomicfile"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/sweep"
+	"github.com/cachesim/cachesim/internal/progress"
 )
 
 // experimentFlags are the flags of every command that takes an experiment file.
@@ -173,9 +174,9 @@ func (f *sweepRunFlags) runMissing(cmd *cobra.Command, s *sweep.Sweep, cells []e
 	}
 	ended := 0
 	options.Finished = func(experiment.Cell, experiment.Result) error { ended++; return nil }
-	if bars := newSweepProgress(cmd.ErrOrStderr(), f.quiet, len(missing)); bars != nil {
-		defer bars.finish()
-		options.Progress, options.Note = bars, bars.note
+	if bars := progress.NewCells(cmd.ErrOrStderr(), f.quiet, len(missing)); bars != nil {
+		defer bars.Finish()
+		options.Progress, options.Note = bars, bars.Note
 	}
 	err = s.Run(cmd.Context(), missing, options)
 	done := all - len(missing) + ended

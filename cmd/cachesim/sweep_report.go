@@ -19,6 +19,7 @@ import (
 	"github.com/cachesim/cachesim/internal/experiment/sweep"
 	"github.com/cachesim/cachesim/internal/interruptible"
 	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/terminal"
 )
 
 // sweepReportFlags are the flags of the commands that end with the records of a whole sweep.
@@ -108,7 +109,8 @@ func (f *sweepReportFlags) print(w io.Writer, summary report.Summary, recs []rec
 }
 
 func (f *sweepReportFlags) printClaims(w io.Writer, summaries ...report.Summary) error {
-	return report.Print(w, summaries, string(f.format), report.PrintOptions{Color: isTerminal(w), Width: textWidth(w)})
+	options := report.PrintOptions{Color: terminal.Is(w), Width: terminal.TextWidth(w)}
+	return report.Print(w, summaries, string(f.format), options)
 }
 
 // judge fails where claims must hold and one does not. One that cannot be checked here says nothing against the

@@ -12,6 +12,7 @@ import (
 	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/predict/gbm"
 	"github.com/cachesim/cachesim/internal/predict/training"
+	"github.com/cachesim/cachesim/internal/progress"
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
@@ -136,14 +137,14 @@ const maxHorizon = 1 << 30
 
 func (f *trainFlags) train(cmd *cobra.Command, t *traces.Trace, o training.Options) (*gbm.Model, *training.Summary,
 	error) {
-	bar := newProgress(cmd.ErrOrStderr(), f.trace.quiet, "training", unitTrees)
-	defer bar.finish()
+	bar := progress.New(cmd.ErrOrStderr(), f.trace.quiet, "training", progress.Trees)
+	defer bar.Finish()
 	type result struct {
 		model   *gbm.Model
 		summary *training.Summary
 	}
 	r, err := interruptible.Call(cmd.Context(), func() (result, error) {
-		m, s, err := training.Train(t, o, func(trees int) { bar.set(int64(trees), int64(o.Boosting.Trees)) })
+		m, s, err := training.Train(t, o, func(trees int) { bar.Set(int64(trees), int64(o.Boosting.Trees)) })
 		return result{m, s}, err
 	})
 	if errors.Is(err, context.Canceled) {

@@ -1,4 +1,4 @@
-package main
+package progress
 
 import (
 	"fmt"
@@ -14,12 +14,13 @@ import (
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/quote"
 	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/terminal"
 )
 
-// sweepProgress shows one bar for the whole sweep, with the remaining time and what has been running longest. It is one
+// Cells shows one bar for the whole sweep, with the remaining time and what has been running longest. It is one
 // line whatever the number of jobs: lines that come and go faster than a terminal is drawn stay in its scrollback. It
 // implements experiment.Progress.
-type sweepProgress struct {
+type Cells struct {
 	container *mpb.Progress
 	bar       *mpb.Bar
 	total     int // cells to run
@@ -27,19 +28,19 @@ type sweepProgress struct {
 
 	mu       sync.Mutex
 	finished int
-	running  []*sweepTask // in the order in which they began
+	running  []*cellTask // in the order in which they began
 }
 
-// newSweepProgress returns a display on w, or nil where w is no terminal or quiet is set.
-func newSweepProgress(w io.Writer, quiet bool, total int) *sweepProgress {
-	if quiet || total == 0 || !isTerminal(w) {
+// NewCells returns a display on w, or nil where w is no terminal or quiet is set.
+func NewCells(w io.Writer, quiet bool, total int) *Cells {
+	if quiet || total == 0 || !terminal.Is(w) {
 		return nil
 	}
-	return newSweepBar(newContainer(w), total)
+	return newCells(newContainer(w), total)
 }
 
-func newSweepBar(container *mpb.Progress, total int) *sweepProgress {
-	p := &sweepProgress{container: container, total: total, begin: time.Now()}
+func newCells(container *mpb.Progress, total int) *Cells {
+	p := &Cells{container: container, total: total, begin: time.Now()}
 	caption := decor.Any(func(s decor.Statistics) string { return p.caption(roomBeside(s)) })
 	p.bar = p.container.New(int64(total)*shares, barStyle(), mpb.BarRemoveOnComplete(),
 		mpb.AppendDecorators(decor.Percentage(decor.WC{W: 5}), caption))
@@ -54,7 +55,7 @@ func roomBeside(s decor.Statistics) int { return s.AvailableWidth - s.RequestedW
 
 // caption says, in at most that many columns, how many cells are finished, how long the others will take if they are
 // like those before, and what runs.
-func (p *sweepProgress) caption(width int) string {
+func (p *Cells) caption(width int) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := fmt.Sprintf("  %d of %d cells", p.finished, p.total)
@@ -72,7 +73,7 @@ func (p *sweepProgress) caption(width int) string {
 }
 
 // done returns the number of cells that are finished, with the shares done of those that run.
-func (p *sweepProgress) done() float64 {
+func (p *Cells) done() float64 {
 	done := float64(p.finished)
 	for _, task := range p.running {
 		done += float64(task.cells) * task.share
@@ -81,20 +82,20 @@ func (p *sweepProgress) done() float64 {
 }
 
 // Loading implements experiment.Progress.
-func (p *sweepProgress) Loading(trace string) experiment.Task {
+func (p *Cells) Loading(trace string) experiment.Task {
 	return p.begins("loading "+trace, 0)
 }
 
 // Comparing implements experiment.Progress.
-func (p *sweepProgress) Comparing(trace string) experiment.Task {
+func (p *Cells) Comparing(trace string) experiment.Task {
 	return p.begins("comparing queries of "+trace, 0)
 }
 
 // Planned implements experiment.Progress. The bar counts cells, not requests.
-func (p *sweepProgress) Planned(int64) {}
+func (p *Cells) Planned(int64) {}
 
 // Replaying implements experiment.Progress.
-func (p *sweepProgress) Replaying(cells []experiment.Cell) experiment.Task {
+func (p *Cells) Replaying(cells []experiment.Cell) experiment.Task {
 	name := cells[0].String()
 	if more := len(cells) - 1; more > 0 {
 		name = fmt.Sprintf("%s and %d more", name, more)
@@ -102,19 +103,19 @@ func (p *sweepProgress) Replaying(cells []experiment.Cell) experiment.Task {
 	return p.begins(name, len(cells))
 }
 
-func (p *sweepProgress) begins(name string, cells int) experiment.Task {
-	task := &sweepTask{progress: p, name: name, cells: cells}
+func (p *Cells) begins(name string, cells int) experiment.Task {
+	task := &cellTask{progress: p, name: name, cells: cells}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.running = append(p.running, task)
 	return task
 }
 
-// note writes a line above the bar.
-func (p *sweepProgress) note(text string) { fmt.Fprintln(newStderr(p.container), quote.Shorten(text)) }
+// Note writes a line above the bar.
+func (p *Cells) Note(text string) { fmt.Fprintln(terminal.NewStderr(p.container), quote.Shorten(text)) }
 
-// finish removes the display.
-func (p *sweepProgress) finish() {
+// Finish removes the display.
+func (p *Cells) Finish() {
 	if p == nil {
 		return
 	}
@@ -122,16 +123,16 @@ func (p *sweepProgress) finish() {
 	p.container.Wait()
 }
 
-// sweepTask is one of the things that run.
-type sweepTask struct {
-	progress *sweepProgress
+// cellTask is one of the things that run.
+type cellTask struct {
+	progress *Cells
 	name     string
 	cells    int
 	share    float64 // done; guarded by progress.mu
 }
 
 // Set implements experiment.Task.
-func (t *sweepTask) Set(done, total int64) {
+func (t *cellTask) Set(done, total int64) {
 	if total <= 0 {
 		return
 	}
@@ -143,18 +144,18 @@ func (t *sweepTask) Set(done, total int64) {
 }
 
 // End implements experiment.Task.
-func (t *sweepTask) End() {
+func (t *cellTask) End() {
 	p := t.progress
 	p.mu.Lock()
 	p.finished += t.cells
-	p.running = slices.DeleteFunc(p.running, func(other *sweepTask) bool { return other == t })
+	p.running = slices.DeleteFunc(p.running, func(other *cellTask) bool { return other == t })
 	p.mu.Unlock()
 	p.move()
 }
 
 // move brings the bar to where the sweep is. It stays below its end until finish removes it: a bar that ends is drawn
 // once more.
-func (p *sweepProgress) move() {
+func (p *Cells) move() {
 	p.mu.Lock()
 	done := p.done()
 	p.mu.Unlock()

@@ -1,4 +1,5 @@
-package main
+// Package progress shows how far work is: a bar with rate and remaining time on a terminal, nothing elsewhere.
+package progress
 
 import (
 	"fmt"
@@ -11,23 +12,25 @@ import (
 
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/quote"
+	"github.com/cachesim/cachesim/internal/terminal"
 )
 
-// progressUnit is what a progress bar counts.
-type progressUnit int
+// Unit is what a progress bar counts.
+type Unit int
 
+// What bars count.
 const (
-	unitBytes progressUnit = iota
-	unitRequests
-	unitTrees
-	unitSearches
-	unitPairs
-	unitTexts
+	Bytes Unit = iota
+	Requests
+	Trees
+	Searches
+	Pairs
+	Texts
 )
 
-// progress is a bar with rate and remaining time on a terminal, and nothing elsewhere. Its methods may be called from
+// Bar is a bar with rate and remaining time on a terminal, and nothing elsewhere. Its methods may be called from
 // any goroutine.
-type progress struct {
+type Bar struct {
 	container *mpb.Progress // nil: no bar
 	notes     io.Writer     // of lines for the user, which stand above the bar
 	bar       *mpb.Bar
@@ -35,38 +38,38 @@ type progress struct {
 	scale     int64 // the bar counts in this unit: single requests would fill the line with digits
 }
 
-// newProgress returns a bar on w, silent where w is no terminal or quiet is set.
-func newProgress(w io.Writer, quiet bool, what string, unit progressUnit) *progress {
+// New returns a bar on w, silent where w is no terminal or quiet is set.
+func New(w io.Writer, quiet bool, what string, unit Unit) *Bar {
 	if quiet {
 		w = io.Discard
 	}
-	if !isTerminal(w) {
-		return &progress{notes: w}
+	if !terminal.Is(w) {
+		return &Bar{notes: w}
 	}
 	return newBar(newContainer(w), what, unit)
 }
 
 // newContainer returns what draws bars on a terminal.
 func newContainer(w io.Writer) *mpb.Progress {
-	file, _ := fileOf(w)
+	file, _ := terminal.File(w)
 	return mpb.New(mpb.WithOutput(file), mpb.WithWidth(barWidth))
 }
 
-func newBar(container *mpb.Progress, what string, unit progressUnit) *progress {
-	p := &progress{container: container, notes: newStderr(container), scale: 1}
+func newBar(container *mpb.Progress, what string, unit Unit) *Bar {
+	p := &Bar{container: container, notes: terminal.NewStderr(container), scale: 1}
 	counters, speed := decor.CountersKibiByte("% .1f / % .1f"), decor.AverageSpeed(decor.SizeB1024(0), "% .1f")
 	switch unit {
-	case unitTrees:
+	case Trees:
 		counters, speed = decor.CountersNoUnit("%d / %d trees"), decor.AverageSpeed(0, "%.0f/s")
-	case unitRequests:
+	case Requests:
 		p.scale = 1000
 		counters, speed = decor.CountersNoUnit("%d / %d k requests"), decor.AverageSpeed(0, "%.0f k/s")
-	case unitPairs:
+	case Pairs:
 		p.scale = 1_000_000
 		counters, speed = decor.CountersNoUnit("%d / %d M pairs"), decor.AverageSpeed(0, "%.0f M/s")
-	case unitTexts:
+	case Texts:
 		counters, speed = decor.CountersNoUnit("%d / %d texts"), decor.AverageSpeed(0, "%.0f/s")
-	case unitSearches:
+	case Searches:
 		counters, speed = decor.CountersNoUnit("%d / %d"), decor.AverageSpeed(0, "%.1f/s")
 	}
 	// A bar without a total does not end by itself.
@@ -94,8 +97,8 @@ func barStyle() mpb.BarFillerBuilder {
 	return mpb.BarStyle().Lbound("▕").Rbound("▏").Filler("█").Tip("").Padding(" ")
 }
 
-// set moves the bar to done of total; total 0 means unknown.
-func (p *progress) set(done, total int64) {
+// Set moves the bar to done of total; total 0 means unknown.
+func (p *Bar) Set(done, total int64) {
 	if p.bar == nil {
 		return
 	}
@@ -106,28 +109,28 @@ func (p *progress) set(done, total int64) {
 	p.bar.SetCurrent(done / p.scale)
 }
 
-// add moves the bar forward.
-func (p *progress) add(n int64) {
+// Add moves the bar forward.
+func (p *Bar) Add(n int64) {
 	if p.bar == nil {
 		return
 	}
 	p.bar.SetCurrent(p.done.Add(n) / p.scale)
 }
 
-// interlude runs another bar below p's, until end is called, while p's stands still.
-func (p *progress) interlude(what string, unit progressUnit) (set func(done, total int64), end func()) {
+// Interlude runs another bar below p's, until end is called, while p's stands still.
+func (p *Bar) Interlude(what string, unit Unit) (set func(done, total int64), end func()) {
 	if p.bar == nil {
 		return nil, func() {}
 	}
 	other := newBar(p.container, what, unit)
-	return other.set, func() {
+	return other.Set, func() {
 		other.bar.Abort(true)
 		p.bar.DecoratorAverageAdjust(time.Now())
 	}
 }
 
-// ofReplays shows the requests that replays serve, all on one bar; nil where there is none.
-func (p *progress) ofReplays() experiment.Progress {
+// OfReplays shows the requests that replays serve, all on one bar; nil where there is none.
+func (p *Bar) OfReplays() experiment.Progress {
 	if p.bar == nil {
 		return nil
 	}
@@ -135,17 +138,17 @@ func (p *progress) ofReplays() experiment.Progress {
 }
 
 // replaysProgress implements experiment.Progress for the replays of one trace that is in memory.
-type replaysProgress struct{ *progress }
+type replaysProgress struct{ *Bar }
 
 func (p replaysProgress) Loading(string) experiment.Task { return barTask{} }
-func (p replaysProgress) Planned(requests int64)         { p.set(0, requests) }
+func (p replaysProgress) Planned(requests int64)         { p.Set(0, requests) }
 func (p replaysProgress) Replaying([]experiment.Cell) experiment.Task {
-	return &replayTask{bar: p.progress}
+	return &replayTask{bar: p.Bar}
 }
 
 // Comparing implements experiment.Progress.
 func (p replaysProgress) Comparing(string) experiment.Task {
-	set, end := p.interlude("comparing queries", unitPairs)
+	set, end := p.Interlude("comparing queries", Pairs)
 	return barTask{set, end}
 }
 
@@ -169,22 +172,24 @@ func (t barTask) End() {
 
 // replayTask moves the bar of all replays by what one of them has served.
 type replayTask struct {
-	bar  *progress
+	bar  *Bar
 	done int64
 }
 
 func (t *replayTask) Set(done, _ int64) {
-	t.bar.add(done - t.done)
+	t.bar.Add(done - t.done)
 	t.done = done
 }
 
 func (t *replayTask) End() {}
 
-// note writes a line for the user.
-func (p *progress) note(text string) { fmt.Fprintf(p.notes, "%s\n", printable(quote.Shorten(text))) }
+// Note writes a line for the user.
+func (p *Bar) Note(text string) {
+	fmt.Fprintf(p.notes, "%s\n", terminal.Printable(quote.Shorten(text)))
+}
 
-// finish removes the bar.
-func (p *progress) finish() {
+// Finish removes the bar.
+func (p *Bar) Finish() {
 	if p.bar == nil {
 		return
 	}

@@ -1,4 +1,4 @@
-package main
+package progress
 
 import (
 	"io"
@@ -12,7 +12,7 @@ import (
 
 // However many cells run, and however fast they come and go, all that is said of them fits into one line.
 func TestSweepProgressFitsIntoItsLine(t *testing.T) {
-	p := newSweepBar(mpb.New(mpb.WithOutput(io.Discard)), 1000)
+	p := newCells(mpb.New(mpb.WithOutput(io.Discard)), 1000)
 	var running []experiment.Task
 	for range 100 {
 		running = append(running, p.Loading("a trace with a rather long name"))
@@ -31,5 +31,5 @@ func TestSweepProgressFitsIntoItsLine(t *testing.T) {
 	if !strings.Contains(text, "0 of 1000 cells") || !strings.Contains(text, "loading a trace") {
 		t.Errorf("caption %q, want what is done and what has been running longest", text)
 	}
-	p.finish()
+	p.Finish()
 }

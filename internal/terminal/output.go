@@ -1,0 +1,127 @@
+// Package terminal is the door to the user: what is written to standard output and standard error passes through it.
+package terminal
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/jedib0t/go-pretty/v6/text"
+	"golang.org/x/term"
+)
+
+// Output is a stream to the user. It keeps the first error, as not all that write look at theirs. Towards people it
+// shows control characters instead of sending them: names of files, members of archives, keys of traces and what
+// services answer may hold some that clear a terminal or write over it.
+type Output struct {
+	to     io.Writer
+	hidden *regexp.Regexp // what is shown instead of sent; nil: nothing
+
+	mu  sync.Mutex
+	err error
+}
+
+// NewStdout returns standard output, which people read on a terminal; elsewhere it may be any data.
+func NewStdout(w io.Writer) *Output {
+	if !Is(w) {
+		return &Output{to: w}
+	}
+	return &Output{to: w, hidden: unstyled}
+}
+
+// NewStderr returns standard error, which people read on a terminal and in logs.
+func NewStderr(w io.Writer) *Output { return &Output{to: w, hidden: controls} }
+
+// Write implements io.Writer.
+func (o *Output) Write(text []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	shown := text
+	if o.hidden != nil {
+		shown = escaped(text, o.hidden)
+	}
+	_, err := o.to.Write(shown)
+	if err != nil {
+		if o.err == nil {
+			o.err = err
+		}
+		return 0, err
+	}
+	return len(text), nil
+}
+
+// Failed returns the first error of a Write.
+func (o *Output) Failed() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.err
+}
+
+// Control characters except tab and line feed; and the same with the styles that tables are written in, which go first
+// and stay.
+var (
+	controls = regexp.MustCompile(`[\x00-\x08\x0b-\x1f\x7f\x{80}-\x{9f}]`)
+	unstyled = regexp.MustCompile(`\x1b\[(?:[012]|3[123])m|` + controls.String())
+)
+
+// Printable returns text with its control characters as Go writes them in quotes.
+func Printable(text string) string { return string(escaped([]byte(text), controls)) }
+
+func escaped(text []byte, hidden *regexp.Regexp) []byte {
+	return hidden.ReplaceAllFunc(text, func(found []byte) []byte {
+		if found[len(found)-1] == 'm' { // a style
+			return found
+		}
+		quoted := fmt.Sprintf("%+q", found)
+		return []byte(quoted[1 : len(quoted)-1])
+	})
+}
+
+// File returns the file that w writes to; false where it is none.
+func File(w io.Writer) (*os.File, bool) {
+	if o, ok := w.(*Output); ok {
+		w = o.to
+	}
+	file, ok := w.(*os.File)
+	return file, ok
+}
+
+// Is reports whether w is a terminal.
+func Is(w io.Writer) bool {
+	file, ok := File(w)
+	return ok && term.IsTerminal(int(file.Fd()))
+}
+
+// Width returns the width of the terminal that w is, or 0 where it is none.
+func Width(w io.Writer) int {
+	file, ok := File(w)
+	if !ok {
+		return 0
+	}
+	width, _, err := term.GetSize(int(file.Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
+}
+
+// WrapLines puts the texts that are not empty below each other, each broken between words at width.
+func WrapLines(width int, texts ...string) string {
+	var lines []string
+	for _, s := range texts {
+		if s != "" {
+			lines = append(lines, text.WrapSoft(s, width))
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// plainWidth is the width at which running text is broken where there is no terminal: in a log, say.
+const plainWidth = 100
+
+// TextWidth returns the width at which running text on w is broken.
+func TextWidth(w io.Writer) int { return cmp.Or(Width(w), plainWidth) }
