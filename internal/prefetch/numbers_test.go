@@ -55,7 +55,9 @@ func TestAddressesRefuseTextsAndTracesWithoutKeys(t *testing.T) {
 	texts.Keys[1] = stream.Key{Text: "index.html"}
 	none := traceOfKeys(1)
 	none.Keys = nil
-	for want, trace := range map[string]*traces.Trace{`object 1 of keys is the text "index.html"`: texts, "keys are not loaded": none} {
+	for want, trace := range map[string]*traces.Trace{
+		`object 1 of keys is the text "index.html"`: texts, "keys are not loaded": none,
+	} {
 		if _, err := NewAddresses(trace); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one with %q", err, want)
 		}

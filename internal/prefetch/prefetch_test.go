@@ -305,7 +305,8 @@ func TestStride(t *testing.T) {
 		"zones do not disturb each other":   {"stride(zone=100)", "10: 510: 13: 511: 16:19 512:513 19:22 513:514"},
 		"a table of one row":                {"stride(zone=100,table=1)", "10: 510: 13: 511: 16: 512:"},
 		"no address below 0":                {"stride(n=3)", "8: 5: 2: 1:"},
-		"no address above the last":         {"stride(n=2)", "18446744073709551611: 18446744073709551613: 18446744073709551615:"},
+		"no address above the last": {"stride(n=2)",
+			"18446744073709551611: 18446744073709551613: 18446744073709551615:"},
 	} {
 		t.Run(name, func(t *testing.T) { check(t, newLRU(tt.text, 100), tt.steps) })
 	}
