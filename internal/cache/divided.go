@@ -117,6 +117,25 @@ func (d *Divided) build(c Config) error {
 	return nil
 }
 
+// Tenant is how a tenant stands at a moment.
+type Tenant struct {
+	Name           string
+	Requests, Hits int64 // so far, without those of a warm-up
+	Used, Quota    int64 // of the capacity; the quota is 0 where tenants share one pool
+}
+
+// Tenants returns how every tenant stands, in the order of their numbers.
+func (d *Divided) Tenants() []Tenant {
+	all := make([]Tenant, len(d.tenants))
+	for i, name := range d.tenants {
+		all[i] = Tenant{Name: name, Requests: d.tallies[i].requests, Hits: d.tallies[i].hits}
+		if !d.shared {
+			all[i].Used, all[i].Quota = d.pools[i].Used(), d.pools[i].Capacity()
+		}
+	}
+	return all
+}
+
 // Used implements Occupied.
 func (d *Divided) Used() (used int64) {
 	for _, p := range d.pools {

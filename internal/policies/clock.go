@@ -9,7 +9,7 @@ var clockEntry = Entry{
 	Aliases: []string{"second-chance", "fifo-reinsertion"},
 	Summary: "evicts in order of arrival, but an object that was requested since the hand last passed stays for another " +
 		"turn",
-	Source:  "Corbató, A paging experiment with the Multics system, MIT Project MAC 1968",
+	Source: "Corbató, A paging experiment with the Multics system, MIT Project MAC 1968",
 	Params: []Param{
 		{Name: "bits", Default: 1, Min: 1, Max: 7, Doc: "width of an object's counter of requests: it stays for up to " +
 			"2^bits-1 turns"},

@@ -22,7 +22,7 @@ type Window struct {
 }
 
 // Names are those of the metrics that series may have. Which of them a replay has depends on its cache and model.
-var Names = []string{"hit_ratio", "byte_hit_ratio", "token_hit_ratio", "evictions", "occupancy", "window_requests",
+var Names = []string{"hit_ratio", "byte_hit_ratio", "token_hit_ratio", "evictions", "occupancy", "quota", "window_requests",
 	"latency_mean_ms", "latency_p99_ms"}
 
 // Time is the dimension of figures over time.

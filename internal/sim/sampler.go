@@ -18,7 +18,11 @@ var (
 		Doc: "requests in a window of time"}
 	occupancy = metric.Metric{Name: "occupancy", Unit: metric.Share, Digits: 2, Merge: metric.Apart,
 		Doc: "share of the capacity that is taken at the end of a window"}
+	quota = metric.Metric{Name: "quota", Unit: metric.Share, Digits: 2, Merge: metric.Apart,
+		Doc: "share of the capacity that a tenant has at the end of a window"}
 )
+
+func init() { metric.Register("series", windowRequests, occupancy, quota) }
 
 // sampler cuts the replay of a cell into windows and keeps what happened in each. Windows begin anew with each part of
 // a trace, and hold whole groups where requests come in groups: a window ends with the group that reaches its end.
@@ -36,12 +40,21 @@ type sampler struct {
 	start    int64
 	until    int64 // time at which it ends, where windows are spans of time
 	before   cache.Counts
-	windows  []int // positions at which the windows of the present part end
+	tenants  []cache.Tenant // as they stood when the window before ended
+	windows  []int          // positions at which the windows of the present part end
 	rows     []series.Row
 }
 
+// mostTenants bounds the rows of a window.
+const mostTenants = 100
+
 // checkSeries refuses a series that cannot be had of a replay of t, or that would be too long.
 func checkSeries(c Cell, t *traces.Trace) error {
+	if c.Allocator != nil && t.Tenants != nil {
+		if n := len(t.Tenants.Names); n > mostTenants {
+			return fmt.Errorf("series %s: %d tenants; series of at most %d are kept", c.Series, n, mostTenants)
+		}
+	}
 	switch {
 	case c.Series.Span == 0:
 		return c.Series.CheckRequests(int64(len(t.Objects)))
@@ -76,7 +89,7 @@ func (s *sampler) part(t *traces.Trace, c cache.Cache, capacity int64) {
 		s.offset += len(s.trace.Objects)
 	}
 	s.trace, s.cache, s.capacity = t, c, capacity
-	s.before, s.begins, s.windows = cache.Counts{}, 0, nil
+	s.before, s.tenants, s.begins, s.windows = cache.Counts{}, nil, 0, nil
 	if s.files > 0 {
 		s.file++
 		s.label = fmt.Sprintf("file %d of %d", s.file, s.files)
@@ -149,13 +162,38 @@ func (s *sampler) end(to int, at float64, total cache.Counts) {
 	if occupied, ok := s.cache.(cache.Occupied); ok {
 		s.add(at, occupancy.Name, float64(occupied.Used())/float64(s.capacity))
 	}
+	if divided, ok := s.cache.(tenanted); ok {
+		s.addTenants(at, divided.Tenants())
+	}
 }
 
-func (s *sampler) add(at float64, name string, value float64) {
+// tenanted is implemented by caches of several tenants.
+type tenanted interface{ Tenants() []cache.Tenant }
+
+// addTenants adds what each tenant had in the window.
+func (s *sampler) addTenants(at float64, now []cache.Tenant) {
+	if s.tenants == nil {
+		s.tenants = make([]cache.Tenant, len(now))
+	}
+	for i, t := range now {
+		if requests := t.Requests - s.tenants[i].Requests; requests > 0 {
+			s.addOf(at, "hit_ratio", t.Name, ratio(t.Hits-s.tenants[i].Hits, requests))
+		}
+		if t.Quota > 0 {
+			s.addOf(at, occupancy.Name, t.Name, float64(t.Used)/float64(s.capacity))
+			s.addOf(at, quota.Name, t.Name, float64(t.Quota)/float64(s.capacity))
+		}
+	}
+	s.tenants = now
+}
+
+func (s *sampler) add(at float64, name string, value float64) { s.addOf(at, name, s.label, value) }
+
+func (s *sampler) addOf(at float64, name, label string, value float64) {
 	if !s.window.Wants(name) {
 		return
 	}
-	s.rows = append(s.rows, series.Row{Time: at, Name: name, Label: s.label, Value: value})
+	s.rows = append(s.rows, series.Row{Time: at, Name: name, Label: label, Value: value})
 }
 
 // latencies adds what a model measured, of groups that begin at these positions, to the windows in which they begin.

@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"reflect"
@@ -13,6 +14,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/cachesim/cachesim/internal/allocate"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/metric"
@@ -204,5 +206,36 @@ func TestSeriesRefuses(t *testing.T) {
 			!strings.Contains(err.Error(), "series") {
 			t.Errorf("%s on %s: %v, want an error about the series", test.window, test.trace.Name, err)
 		}
+	}
+}
+
+// Of a divided cache each tenant has rows, and the quotas of a window add up to the capacity.
+func TestSeriesOfTenants(t *testing.T) {
+	tr := policytest.Trace(1, 2000, 100)
+	tr.Tenants = &traces.Tenants{Names: []string{"a", "b", "c"}, Of: make([]uint32, tr.NumObjects)}
+	for o := range tr.Tenants.Of {
+		tr.Tenants.Of[o] = uint32(o % 3)
+	}
+	allocator, err := allocate.Parse("equal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := cellOf(t, "lru", capacity.Of(30, false), 0)
+	c.Allocator = &allocator
+	c.Series = series.Window{Requests: 500}
+	out := seriesOf(t.Context(), t, tr, c, ReplayerOptions{})
+	quotas := map[float64]float64{}
+	for _, r := range rowsOf(out.series, "quota") {
+		quotas[r.Time] += r.Value
+	}
+	if len(quotas) != 4 || math.Abs(quotas[500]-1) > 1e-9 || math.Abs(quotas[2000]-1) > 1e-9 {
+		t.Errorf("quotas add up to %v, want 1 in each of 4 windows", quotas)
+	}
+	labels := map[string]int{}
+	for _, r := range rowsOf(out.series, "hit_ratio") {
+		labels[r.Label]++
+	}
+	if want := map[string]int{"": 4, "a": 4, "b": 4, "c": 4}; !maps.Equal(labels, want) {
+		t.Errorf("rows of hit ratios %v, want %v", labels, want)
 	}
 }
