@@ -34,7 +34,7 @@ var layers = [][]string{
 	{"sim"},
 	{"adversary", "experiment/claims", "experiment/cluster"},
 	{"experiment"},
-	{"curve", "experiment/baseline", "experiment/sweep", "progress"},
+	{"curve", "experiment/baseline", "experiment/sweep", "lists", "progress"},
 	{"experiment/report"},
 	{"../cmd/cachesim"},
 }

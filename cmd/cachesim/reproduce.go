@@ -18,6 +18,7 @@ import (
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/report"
 	"github.com/cachesim/cachesim/internal/experiment/sweep"
+	"github.com/cachesim/cachesim/internal/lists"
 	"github.com/cachesim/cachesim/internal/parallel"
 	"github.com/cachesim/cachesim/internal/suggest"
 	"github.com/cachesim/cachesim/internal/workload"
@@ -78,7 +79,11 @@ func (f *reproduceFlags) run(cmd *cobra.Command, names []string) error {
 		return err
 	}
 	if f.list {
-		return printExperiments(cmd.OutOrStdout(), files, string(f.format))
+		list, err := lists.Experiments(files)
+		if err != nil {
+			return err
+		}
+		return list.Print(cmd.OutOrStdout(), string(f.format))
 	}
 	if err := atomicfile.MakeFolder(f.out); err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/sweep"
 	"github.com/cachesim/cachesim/internal/jsonlines"
+	"github.com/cachesim/cachesim/internal/lists"
 	"github.com/cachesim/cachesim/internal/parallel"
 	"github.com/cachesim/cachesim/internal/records"
 )
@@ -137,5 +138,5 @@ func printCells(cmd *cobra.Command, cells []listedCell, format string) error {
 		}
 		t.AppendRow(table.Row{c.Number, c.Workload.Name, label, c.Capacity, strconv.FormatUint(c.Seed, 10), c.Axes, estimate})
 	}
-	return printListing(cmd.OutOrStdout(), t, format)
+	return lists.PrintTable(cmd.OutOrStdout(), t, format)
 }

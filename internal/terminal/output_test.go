@@ -1,6 +1,9 @@
 package terminal
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestControlCharactersAreShown(t *testing.T) {
 	for text, want := range map[string]struct{ plain, styled string }{
@@ -16,5 +19,12 @@ func TestControlCharactersAreShown(t *testing.T) {
 		if got := string(escaped([]byte(text), unstyled)); got != want.styled {
 			t.Errorf("%q in a table: got %q, want %q", text, got, want.styled)
 		}
+	}
+}
+
+func TestWrapLines(t *testing.T) {
+	got := strings.Fields(strings.ReplaceAll(WrapLines(20, "evicts the object requested last", "", "k=2"), "\n", " | "))
+	if want := "evicts the object | requested last | k=2"; strings.Join(got, " ") != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

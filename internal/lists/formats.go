@@ -1,0 +1,75 @@
+package lists
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"github.com/cachesim/cachesim/internal/traces/formats"
+	"github.com/cachesim/cachesim/internal/traces/source"
+)
+
+// formatJSON is a trace format as JSON has it.
+type formatJSON struct {
+	Name       string      `json:"name"`
+	Summary    string      `json:"summary"`
+	Example    string      `json:"example,omitempty"`
+	Records    string      `json:"records"`
+	Recognised string      `json:"recognised_by"`
+	Use        string      `json:"use"`
+	Options    []paramJSON `json:"options"`
+}
+
+// Formats lists the trace formats.
+func Formats() List {
+	l := List{
+		Noun:    "trace format",
+		Columns: table.Row{"format", "records", "use", "recognised by", "options"},
+		Narrow:  table.Row{"format", "what it is, recognition, options"},
+		Beside:  18,
+	}
+	for _, f := range formats.All() {
+		options := defaultsOf(f.Options)
+		l.Items = append(l.Items, Item{
+			Name:   f.Name,
+			Row:    table.Row{f.Name, f.Carries, useOf(f), f.Detection, options},
+			Narrow: table.Row{f.Name},
+			Texts:  []string{f.Summary, "recognised by " + f.Detection, breakable(options)},
+			About:  aboutFormat(f),
+			JSON: formatJSON{
+				Name: f.Name, Summary: f.Summary, Example: f.Example, Records: f.Carries, Recognised: f.Detection,
+				Use: useOf(f), Options: paramsJSON(f.Options),
+			},
+		})
+	}
+	return l
+}
+
+// useOf says whether a format can be written too.
+func useOf(f source.Format) string {
+	if slices.Contains(formats.WritableNames(), f.Name) {
+		return "read, write"
+	}
+	return "read"
+}
+
+// aboutFormat says all there is to know of a format.
+func aboutFormat(f source.Format) []string {
+	lines := []string{
+		fmt.Sprintf("%s (%s): %s", f.Name, useOf(f), f.Summary),
+		"  records carry " + f.Carries,
+		"  recognised by " + f.Detection,
+	}
+	if f.Example != "" {
+		lines = append(lines, "  example:", "    "+strings.ReplaceAll(f.Example, "\n", "\n    "))
+	}
+	if len(f.Options) > 0 {
+		lines = append(lines, fmt.Sprintf("  options, written %s:option=value,option=value:", f.Name))
+	}
+	for _, line := range aboutParams(f.Options) {
+		lines = append(lines, "  "+line)
+	}
+	return lines
+}
