@@ -32,7 +32,7 @@ var layers = [][]string{
 	{"cache/prefix", "cache/semantic", "cache/sets"},
 	{"cache/all"},
 	{"sim"},
-	{"adversary", "experiment/claims", "experiment/cluster"},
+	{"adversary", "experiment/claims", "experiment/cluster", "explain"},
 	{"experiment"},
 	{"curve", "experiment/baseline", "experiment/sweep", "lists", "progress"},
 	{"experiment/report"},

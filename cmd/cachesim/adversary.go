@@ -1,23 +1,17 @@
 package main
 
 import (
-	"cmp"
-	"encoding/csv"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
 	"github.com/cachesim/cachesim/internal/adversary"
 	"github.com/cachesim/cachesim/internal/capacity"
-	"github.com/cachesim/cachesim/internal/jsonlines"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/progress"
-	"github.com/cachesim/cachesim/internal/records"
 )
 
 // Bounds of the flags.
@@ -94,14 +88,7 @@ func (f *adversaryFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	w := cmd.OutOrStdout()
-	switch f.format {
-	case "json":
-		return f.printJSON(w, rows)
-	case "csv":
-		return f.printCSV(w, rows)
-	}
-	return f.printTable(w, rows)
+	return adversary.Print(cmd.OutOrStdout(), rows, f.options, string(f.format))
 }
 
 // specs returns the policies to search for.
@@ -158,128 +145,4 @@ func (f *adversaryFlags) check() error {
 		}
 	}
 	return nil
-}
-
-// printTable prints the rows as table or markdown, and how to see the worst of each policy.
-func (f *adversaryFlags) printTable(w io.Writer, rows []adversary.Row) error {
-	t := records.NewTable()
-	records.SetHeader(t, table.Row{"policy", "k", "consistency", "worst found", "robustness", "worst found"},
-		func(column int) bool { return column == 0 || column == 2 || column == 4 })
-	for _, r := range rows {
-		exact := ""
-		if r.Exact != nil {
-			exact = ratioText(r.Exact.Ratio)
-		}
-		t.AppendRow(table.Row{r.Policy.String(), r.Capacity, r.Stated.Consistency, exact, r.Stated.Robustness,
-			ratioText(r.Any.Ratio)})
-	}
-	var s strings.Builder
-	fmt.Fprintf(&s, "misses / misses of the optimum: as stated, and the worst found in %s tries per search on traces of "+
-		"%s requests\n\n",
-		records.Count(int64(f.options.Tries)), records.Count(int64(f.options.Requests)))
-	if f.format == "markdown" {
-		s.WriteString(t.RenderMarkdown())
-	} else {
-		s.WriteString(t.Render())
-	}
-	s.WriteString("\n\nthe worst of each policy:\n")
-	for _, command := range worstCommands(rows) {
-		fmt.Fprintf(&s, "\n    %s\n", command)
-	}
-	_, err := io.WriteString(w, s.String())
-	return err
-}
-
-func ratioText(ratio float64) string { return strconv.FormatFloat(ratio, 'f', 3, 64) }
-
-// worstCommands returns the command that replays the worst that was found for each policy.
-func worstCommands(rows []adversary.Row) (commands []string) {
-	for from := 0; from < len(rows); {
-		name := rows[from].Policy.String()
-		to := from
-		for to < len(rows) && rows[to].Policy.String() == name {
-			to++
-		}
-		worst := slices.MaxFunc(rows[from:to], func(a, b adversary.Row) int { return cmp.Compare(a.Any.Ratio, b.Any.Ratio) })
-		command := fmt.Sprintf("cachesim run '%s' --policy '%s' --capacity %d", worst.Any.Trace, name, worst.Capacity)
-		if worst.Any.Predictor != "" {
-			command += fmt.Sprintf(" --predictor '%s'", worst.Any.Predictor)
-		}
-		commands = append(commands, command)
-		from = to
-	}
-	return commands
-}
-
-// adversaryJSON is what --format json prints for a policy at a capacity, one per line; csv has the same columns.
-type adversaryJSON struct {
-	Policy      string     `json:"policy"`
-	Capacity    int        `json:"capacity"`
-	Seed        uint64     `json:"seed"`
-	Length      int        `json:"length"`
-	Requests    int        `json:"requests"`
-	Tries       int        `json:"tries"`
-	Consistency *foundJSON `json:"consistency"` // null where the policy asks no predictor
-	Robustness  foundJSON  `json:"robustness"`
-}
-
-type foundJSON struct {
-	Stated    string  `json:"stated"`
-	Worst     float64 `json:"worst_found"`
-	Misses    float64 `json:"misses"`
-	OptMisses int64   `json:"opt_misses"`
-	Trace     string  `json:"trace"`
-	Predictor string  `json:"predictor"`
-}
-
-func newFoundJSON(stated string, f adversary.Found) foundJSON {
-	return foundJSON{stated, f.Ratio, f.Misses, f.OptMisses, f.Trace, f.Predictor}
-}
-
-func (f *adversaryFlags) printJSON(w io.Writer, rows []adversary.Row) error {
-	var list []adversaryJSON
-	for _, r := range rows {
-		j := adversaryJSON{
-			Policy:     r.Policy.String(),
-			Capacity:   r.Capacity,
-			Seed:       f.options.Seed,
-			Length:     f.options.Length,
-			Requests:   f.options.Requests,
-			Tries:      f.options.Tries,
-			Robustness: newFoundJSON(r.Stated.Robustness, r.Any),
-		}
-		if r.Exact != nil {
-			j.Consistency = new(newFoundJSON(r.Stated.Consistency, *r.Exact))
-		}
-		list = append(list, j)
-	}
-	return jsonlines.Write(w, list)
-}
-
-func (f *adversaryFlags) printCSV(w io.Writer, rows []adversary.Row) error {
-	out := csv.NewWriter(w)
-	header := []string{"policy", "capacity", "seed", "length", "requests", "tries"}
-	for _, side := range []string{"consistency", "robustness"} {
-		for _, column := range []string{"stated", "worst_found", "misses", "opt_misses", "trace", "predictor"} {
-			header = append(header, side+"_"+column)
-		}
-	}
-	lines := [][]string{header}
-	for _, r := range rows {
-		line := []string{
-			r.Policy.String(), strconv.Itoa(r.Capacity), strconv.FormatUint(f.options.Seed, 10), strconv.Itoa(f.options.Length),
-			strconv.Itoa(f.options.Requests), strconv.Itoa(f.options.Tries),
-		}
-		line = append(line, foundColumns(r.Stated.Consistency, r.Exact)...)
-		lines = append(lines, append(line, foundColumns(r.Stated.Robustness, &r.Any)...))
-	}
-	return out.WriteAll(lines)
-}
-
-func foundColumns(stated string, f *adversary.Found) []string {
-	if f == nil {
-		return make([]string, 6)
-	}
-	number := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
-	return []string{stated, number(f.Ratio), number(f.Misses), strconv.FormatInt(f.OptMisses, 10), f.Trace, f.Predictor}
 }
