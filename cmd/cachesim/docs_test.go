@@ -223,6 +223,14 @@ func docFiles(t *testing.T, dir string) {
 	if err := os.WriteFile(filepath.Join(dir, "lookups.txt.zst"), []byte(lookups.String()), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	tenants := map[string]string{"keys.txt": "web/a\nweb/b\ndb/a\nweb/a\ndb/a\ndb/c\nweb/b\nweb/a\n",
+		"requests.csv": "key,customer\na,web\nb,db\na,web\nc,web\nb,db\n", "web.csv": "key\na\nb\na\n",
+		"db.csv": "key\nc\nd\nc\n"}
+	for name, text := range tenants {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
 	trace := filepath.Join(dir, "trace.zst")
 	for _, args := range [][]string{
 		{"embed", filepath.Join(dir, "queries.jsonl"), "-o", filepath.Join(dir, "queries.npy")},

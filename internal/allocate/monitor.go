@@ -103,7 +103,7 @@ func (m *Monitor) Curve() Curve {
 	hits := m.requests - m.followed
 	for step, n := range m.hits {
 		if hits += n; hits > 0 && (len(c) == 0 || hits > c[len(c)-1].Hits) {
-			c = append(c, Point{int64(step+1) * m.unit, hits})
+			c = append(c, Point{min(int64(step+1)*m.unit, m.capacity), hits})
 		}
 	}
 	return c

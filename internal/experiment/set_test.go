@@ -70,7 +70,7 @@ func TestApplyErrors(t *testing.T) {
 	for set, want := range map[string]string{
 		"seeds":                   "--set seeds: want key=value",
 		"seeds=":                  "--set seeds=: want key=value",
-		"sedes=3":                 `unknown key "sedes"; did you mean "seeds"? (exists: traces.NAME.KEY, policies.NAME.KEY, caches.NAME.KEY, predictors.NAME.KEY, models.NAME.KEY, caches, predictors, models, policies, `,
+		"seedz=3":                 `unknown key "seedz"; did you mean "seeds"? (exists: traces.NAME.KEY, policies.NAME.KEY, `,
 		"seeds=x":                 `seeds "x": want how many seeds`,
 		"warmup=-1":               `want a whole number from 0, not "-1"`,
 		"optimum=maybe":           `want true or false, not "maybe"`,

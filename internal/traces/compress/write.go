@@ -1,12 +1,12 @@
 package compress
 
 import (
-	"compress/gzip"
 	"fmt"
 	"io"
 	"path/filepath"
 	"strings"
 
+	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/s2"
 	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
