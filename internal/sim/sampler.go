@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -38,7 +39,7 @@ type sampler struct {
 	begins   int // position at which the present window begins
 	ends     int // and at which it ends, where windows are numbers of requests
 	start    int64
-	until    int64 // time at which it ends, where windows are spans of time
+	until    int64 // time since the start at which it ends, where windows are spans of time
 	before   cache.Counts
 	tenants  []cache.Tenant // as they stood when the window before ended
 	windows  []int          // positions at which the windows of the present part end
@@ -50,9 +51,13 @@ const mostTenants = 100
 
 // checkSeries refuses a series that cannot be had of a replay of t, or that would be too long.
 func checkSeries(c Cell, t *traces.Trace) error {
+	if !c.Series.Asked() {
+		return nil
+	}
 	if c.Allocator != nil && t.Tenants != nil {
 		if n := len(t.Tenants.Names); n > mostTenants {
-			return fmt.Errorf("series %s: %d tenants; series of at most %d are kept", c.Series, n, mostTenants)
+			return fmt.Errorf("series %s: %s has %d tenants, more than the %d of which series are kept; leave out the series, "+
+				"or tell tenants by a column or prefix with fewer values", c.Series, t.Name, n, mostTenants)
 		}
 	}
 	switch {
@@ -97,7 +102,7 @@ func (s *sampler) part(t *traces.Trace, c cache.Cache, capacity int64) {
 	s.ends = int(min(s.window.Requests, int64(len(t.Objects))))
 	if s.window.Span > 0 && len(t.Times) > 0 {
 		s.start = t.Times[0]
-		s.until = s.start + int64(s.window.Span)
+		s.until = int64(s.window.Span)
 	}
 }
 
@@ -110,7 +115,7 @@ func (s *sampler) cut(from, to int) int {
 		return min(to, s.ends)
 	}
 	for pos := max(from, s.begins+1); pos < to; pos++ {
-		if s.trace.Times[pos] >= s.until {
+		if s.trace.Times[pos]-s.start >= s.until {
 			return pos
 		}
 	}
@@ -133,14 +138,19 @@ func (s *sampler) served(to int, total cache.Counts) {
 		}
 		return
 	}
-	if !last && s.trace.Times[to] < s.until {
+	if !last && s.trace.Times[to]-s.start < s.until {
 		return
 	}
-	s.end(to, time.Duration(s.until-s.start).Seconds(), total)
+	s.end(to, time.Duration(s.until).Seconds(), total)
 	if !last { // windows without a request have no rows
-		span := int64(s.window.Span)
-		s.until += span * (1 + (s.trace.Times[to]-s.until)/span)
+		s.until = windowEnd(s.trace.Times[to]-s.start, int64(s.window.Span))
 	}
+}
+
+// windowEnd returns the end of the window of that length in which a time lies, at most the longest time there is.
+func windowEnd(at, span int64) int64 {
+	begins := at - at%span
+	return begins + min(span, math.MaxInt64-begins)
 }
 
 // end ends the present window.

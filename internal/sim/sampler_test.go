@@ -239,3 +239,51 @@ func TestSeriesOfTenants(t *testing.T) {
 		t.Errorf("rows of hit ratios %v, want %v", labels, want)
 	}
 }
+
+// The bound on tenants is one of series: a cache of more is divided all the same.
+func TestSeriesOfTooManyTenants(t *testing.T) {
+	tr := policytest.Trace(1, 2000, 200)
+	tr.Tenants = &traces.Tenants{}
+	for o := range tr.NumObjects {
+		tr.Tenants.Names = append(tr.Tenants.Names, fmt.Sprint("tenant ", o))
+		tr.Tenants.Of = append(tr.Tenants.Of, uint32(o))
+	}
+	allocator, err := allocate.Parse("equal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := cellOf(t, "lru", capacity.Of(300, false), 0)
+	c.Allocator = &allocator
+	if n, _ := seriesOf(t.Context(), t, tr, c, ReplayerOptions{}).values.Get("requests"); n != 2000 {
+		t.Errorf("%v requests without a series, want 2000", n)
+	}
+	c.Series = series.Window{Requests: 500}
+	err = NewReplayer(tr, ReplayerOptions{}).Check(c)
+	if err == nil || !strings.Contains(err.Error(), "tenants, more than the 100") {
+		t.Errorf("%v, want an error that names the bound", err)
+	}
+}
+
+// Windows of time end at a time that can be written, however long they are and whenever the trace begins.
+func TestSeriesOverLongTimes(t *testing.T) {
+	for _, test := range []struct {
+		times []int64
+		span  time.Duration
+		want  []float64
+	}{
+		{[]int64{1700000000e9, 1700000001e9}, math.MaxInt64, []float64{math.MaxInt64 / 1e9}},
+		{[]int64{5e9, 9223372035e9}, 1e18, []float64{1e9, math.MaxInt64 / 1e9}},
+	} {
+		tr := fromKeys("ab")
+		tr.Times = test.times
+		c := cellOf(t, "lru", capacity.Of(5, false), 0)
+		c.Series = series.Window{Span: test.span}
+		var got []float64
+		for _, r := range rowsOf(seriesOf(t.Context(), t, tr, c, ReplayerOptions{}).series, "hit_ratio") {
+			got = append(got, r.Time)
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("times %v in windows of %s: %v, want %v", test.times, test.span, got, test.want)
+		}
+	}
+}
