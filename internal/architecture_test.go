@@ -32,10 +32,10 @@ var layers = [][]string{
 	{"cache/prefix", "cache/semantic", "cache/sets"},
 	{"cache/all"},
 	{"sim"},
-	{"adversary", "experiment/claims", "experiment/cluster", "explain"},
+	{"adversary", "experiment/claims", "explain"},
 	{"experiment"},
 	{"curve", "experiment/baseline", "experiment/sweep", "lists", "progress"},
-	{"experiment/report"},
+	{"experiment/cluster", "experiment/report"},
 	{"../cmd/cachesim"},
 }
 

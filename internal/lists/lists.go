@@ -1,5 +1,5 @@
-// Package lists shows what the program has: policies, caches, predictors, formats, metrics, experiments. Each is a List,
-// and one printer prints them all, as tables, as data, or with all there is to know of some.
+// Package lists shows what the program has: policies, caches, predictors, formats, metrics, experiments. Each is a
+// List, and one printer prints them all, as tables, as data, or with all there is to know of some.
 package lists
 
 import (

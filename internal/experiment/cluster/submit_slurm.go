@@ -1,49 +1,49 @@
-package main
+package cluster
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/cachesim/cachesim/internal/atomicfile"
-	"github.com/cachesim/cachesim/internal/experiment/cluster"
 	"github.com/cachesim/cachesim/internal/workload"
 )
 
-func (f *submitFlags) slurm(cmd *cobra.Command, s *unfinished, job cluster.Job) error {
-	out := cmd.OutOrStdout()
-	options, err := f.slurmOptions(s, job)
+// slurm writes the batch script and, if it is wanted, submits it.
+func (o Submission) slurm(ctx context.Context, out io.Writer, s *unfinished, job Job) (collect bool, err error) {
+	options, err := o.slurmOptions(s, job)
 	if err != nil {
-		return err
+		return false, err
 	}
 	script, err := options.Script(job)
 	if err != nil {
-		return err
+		return false, err
 	}
-	if _, err := atomicfile.MakeFolderIn(s.dir, cluster.LogsDir); err != nil {
-		return err
+	if _, err := atomicfile.MakeFolderIn(s.dir, LogsDir); err != nil {
+		return false, err
 	}
-	path, err := f.write(cmd, s.Dir, "submit.sbatch", script)
+	path, err := o.write(ctx, out, s.Dir, "submit.sbatch", script)
 	if err != nil || path == "" {
-		return err
+		return false, err
 	}
 	fmt.Fprintf(out, "%s: %s of %d; %d of %d cells are left to run\n", path, shardCount(len(options.Pending)), job.Shards,
 		len(s.missing), s.cells())
-	if !f.submit && !f.wait {
+	if !o.Submit && !o.Wait {
 		fmt.Fprintf(out, "submit it: sbatch %s\n", path)
 		fmt.Fprintf(out, "collect:   cachesim sweep merge %s\n", s.Dir)
-		return nil
+		return false, nil
 	}
-	return f.submitScript(cmd, s, job, path)
+	return o.submitScript(ctx, out, s, job, path)
 }
 
-func (f *submitFlags) slurmOptions(s *unfinished, job cluster.Job) (cluster.Slurm, error) {
-	options := cluster.Slurm{Program: f.program, Partition: f.partition, Account: f.account, Args: f.sbatchArgs,
+// slurmOptions returns what Slurm is told beside the job.
+func (o Submission) slurmOptions(s *unfinished, job Job) (Slurm, error) {
+	options := Slurm{Program: o.Program, Partition: o.Partition, Account: o.Account, Args: o.Args,
 		Pending: s.pending(job.Shards)}
 	if traces := os.Getenv(workload.Env); traces != "" {
 		absolute, err := filepath.Abs(traces)
@@ -62,39 +62,36 @@ func (f *submitFlags) slurmOptions(s *unfinished, job cluster.Job) (cluster.Slur
 	return options, err
 }
 
-// submitScript submits the script and with --wait sees it through.
-func (f *submitFlags) submitScript(cmd *cobra.Command, s *unfinished, job cluster.Job, path string) error {
+// submitScript submits the script and with Wait sees it through.
+func (o Submission) submitScript(ctx context.Context, out io.Writer, s *unfinished, job Job,
+	path string) (collect bool, err error) {
 	var number string
-	err := cluster.Submit(cmd.Context(), path, f.wait, func(n string) {
+	err = Submit(ctx, path, o.Wait, func(n string) {
 		number = n
-		fmt.Fprintf(cmd.OutOrStdout(), "job %s is submitted; its logs are %s\n", n,
-			filepath.Join(s.Dir, cluster.LogsDir, n+"_*.log"))
+		fmt.Fprintf(out, "job %s is submitted; its logs are %s\n", n,
+			filepath.Join(s.Dir, LogsDir, n+"_*.log"))
 	})
-	failed := new(cluster.FailedError)
+	failed := new(FailedError)
 	switch {
-	case cmd.Context().Err() != nil && number != "":
-		return fmt.Errorf(
-			"interrupted: job %s goes on; scancel %s ends it, cachesim sweep merge %s collects its results",
-			number,
-			number,
-			s.Dir,
-		)
+	case ctx.Err() != nil && number != "":
+		return false, fmt.Errorf("interrupted: job %s goes on; scancel %s ends it, cachesim sweep merge %s collects its "+
+			"results", number, number, s.Dir)
 	case errors.As(err, &failed):
 		// The cells tell more than the exit code: they may be there all the same.
 	case err != nil:
-		return err
+		return false, err
 	}
-	if !f.wait {
-		fmt.Fprintf(cmd.OutOrStdout(), "collect: cachesim sweep merge %s\n", s.Dir)
-		return nil
+	if !o.Wait {
+		fmt.Fprintf(out, "collect: cachesim sweep merge %s\n", s.Dir)
+		return false, nil
 	}
 	if err := s.look(); err != nil {
-		return err
+		return false, err
 	}
 	if len(s.missing) > 0 {
-		return checkFailedError{s.unfinishedError(job, number)}
+		return false, s.unfinishedError(job, number)
 	}
-	return f.collect(cmd, s)
+	return true, nil
 }
 
 // How many of the unfinished shards are shown with their logs, and how many lines of each.
@@ -104,15 +101,15 @@ const (
 )
 
 // unfinishedError says which shards of a job that is over have left cells behind, and what they wrote last.
-func (s *unfinished) unfinishedError(job cluster.Job, number string) error {
+func (s *unfinished) unfinishedError(job Job, number string) error {
 	var b strings.Builder
 	pending := s.pending(job.Shards)
 	fmt.Fprintf(&b, "job %s is over, but %d of %d cells are missing, of %s:", number, len(s.missing), s.cells(),
 		shardCount(len(pending)))
 	for _, shard := range pending[:min(logsShown, len(pending))] {
-		path := cluster.LogFile(s.Dir, number, shard)
+		path := LogFile(s.Dir, number, shard)
 		fmt.Fprintf(&b, "\n  shard %d, %s:", shard, path)
-		lines, err := cluster.LastLines(path, linesOfLog)
+		lines, err := LastLines(path, linesOfLog)
 		switch {
 		case errors.Is(err, fs.ErrNotExist) || err == nil && len(lines) == 0:
 			lines = []string{fmt.Sprintf("wrote nothing; scontrol show job %s_%d may tell why", number, shard)}
@@ -127,5 +124,5 @@ func (s *unfinished) unfinishedError(job cluster.Job, number string) error {
 		fmt.Fprintf(&b, "\n  and %s more", shardCount(more))
 	}
 	b.WriteString("\nthe same command again runs what is missing")
-	return errors.New(b.String())
+	return &UnfinishedError{b.String()}
 }

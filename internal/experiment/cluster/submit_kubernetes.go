@@ -1,53 +1,53 @@
-package main
+package cluster
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"path/filepath"
 
-	"github.com/spf13/cobra"
-
-	"github.com/cachesim/cachesim/internal/experiment/cluster"
 	"github.com/cachesim/cachesim/internal/workload"
 )
 
-func (f *submitFlags) writeManifest(cmd *cobra.Command, s *unfinished, job cluster.Job) error {
-	k := cluster.Kubernetes{Image: f.image, Program: f.program, Retries: f.retries}
+// writeManifest writes the manifest of the job and says how it is started.
+func (o Submission) writeManifest(ctx context.Context, out io.Writer, s *unfinished, job Job) error {
+	k := Kubernetes{Image: o.Image, Program: o.Program, Retries: o.Retries}
 	if k.Program == "" {
 		k.Program = "cachesim"
 	}
 	var err error
-	if k.Dir, err = volume("dir-volume", f.dirVolume); err != nil {
+	if k.Dir, err = parseVolume("dir-volume", o.DirVolume); err != nil {
 		return err
 	}
-	if k.Traces, err = volume("traces-volume", f.tracesVolume); err != nil {
+	if k.Traces, err = parseVolume("traces-volume", o.TracesVolume); err != nil {
 		return err
 	}
-	if err := s.checkTraces(f.tracesVolume); err != nil {
+	if err := s.checkTraces(o.TracesVolume); err != nil {
 		return err
 	}
 	manifest, err := k.Manifest(job)
 	if err != nil {
 		return err
 	}
-	path, err := f.write(cmd, s.Dir, "job.yaml", string(manifest))
+	path, err := o.write(ctx, out, s.Dir, "job.yaml", string(manifest))
 	if err != nil || path == "" {
 		return err
 	}
-	out := cmd.OutOrStdout()
 	fmt.Fprintf(out, "%s: a job of %s; %d of %d cells are left to run\n", path, shardCount(job.Shards), len(s.missing),
 		s.cells())
 	fmt.Fprintf(out, "start it:  kubectl create -f %s\n", path)
 	fmt.Fprintf(out, "wait:      kubectl wait --for=condition=complete --timeout=-1s job/%s\n",
-		cluster.KubernetesName(job))
+		KubernetesName(job))
 	fmt.Fprintf(out, "collect:   cachesim sweep merge %s\n", s.Dir)
 	return nil
 }
 
-func volume(flag, text string) (cluster.Volume, error) {
+// parseVolume reads the volume that a flag names; none is the zero Volume.
+func parseVolume(flag, text string) (Volume, error) {
 	if text == "" {
-		return cluster.Volume{}, nil
+		return Volume{}, nil
 	}
-	v, err := cluster.ParseVolume(text)
+	v, err := ParseVolume(text)
 	if err != nil {
 		return v, fmt.Errorf("--%s: %w", flag, err)
 	}
