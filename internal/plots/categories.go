@@ -11,6 +11,8 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
+	"github.com/cachesim/cachesim/internal/metric"
+	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
 )
 
@@ -27,17 +29,18 @@ func (d *drawing) addBars(f *Figure, p records.Panel) {
 		if records.LowerIsBetter(d.Y) {
 			a, b = b, a
 		}
-		return cmp.Compare(a.Points[0].Mean, b.Points[0].Mean)
+		return cmp.Compare(b.Points[0].Mean, a.Points[0].Mean)
 	})
+	slices.Reverse(lines) // the axis counts upwards
 	chart := bars{base: d.base(lines), style: f.legend.style}
 	names := make([]string, len(lines))
 	for i, s := range lines {
 		point := s.Points[0]
 		low, high := d.interval(point)
-		names[i] = shorten(s.Name, f.legend.style, min(labelWidth, f.width*5/9))
+		names[i] = shorten(d.barName(s), f.legend.style, min(labelWidth, f.width*5/9))
 		chart.bars = append(chart.bars, bar{
 			at: i, end: point.Mean, interval: interval{low, high},
-			color: d.color(s.Name), label: records.MetricText(d.Y, point.Mean),
+			color: d.color(s.Name), label: d.barLabel(point),
 		})
 	}
 	f.addBars(&chart, names)
@@ -52,10 +55,44 @@ func (d *drawing) addBars(f *Figure, p records.Panel) {
 		d.addMarksTo(f, p, all, i, published.Name)
 	}
 	f.SetX(scaleOf(d.LogY), d.yUnit())
-	f.Plot.X.Tick.Marker = ticker{scaleOf(d.LogY), d.yUnit(), panelLabels}
+	if len(d.panels) > 1 {
+		f.Plot.X.Tick.Marker = ticker{scaleOf(d.LogY), d.yUnit(), panelLabels}
+	}
 }
 
-// base returns where bars begin: at 0, for ratios at their least value 1, and below all values on a logarithmic axis.
+// barName is the name of a line with the kind of a policy that is not online.
+func (d *drawing) barName(s records.Series) string {
+	if kind := s.Kind(); d.Lines == records.DimPolicy && kind != "" && kind != policies.Online.String() {
+		return s.Name + " (" + kind + ")"
+	}
+	return s.Name
+}
+
+// barLabel writes the value at the end of a bar, with a star at the best.
+func (d *drawing) barLabel(p records.Point) string {
+	label := records.MetricText(d.Y, p.Mean)
+	if known := d.known(p); known.low != known.high {
+		label += "-" + records.MetricText(d.Y, known.high)
+	}
+	if d.isBest(p) {
+		label += " *"
+	}
+	return label
+}
+
+// isBest reports whether a point is the best of the policies: there is no best of several seeds together.
+func (d *drawing) isBest(p records.Point) bool {
+	return d.Lines == records.DimPolicy && p.Seeds == 1 && p.Record.Best
+}
+
+// starred reports whether a bar has a star.
+func (d *drawing) starred() bool {
+	return d.bars && slices.ContainsFunc(d.panels, func(p records.Panel) bool {
+		return slices.ContainsFunc(p.Lines, func(s records.Series) bool { return d.isBest(s.Points[0]) })
+	})
+}
+
+// base returns where bars begin: where the metric says, and below all values on a logarithmic axis.
 func (d *drawing) base(lines []records.Series) float64 {
 	if d.LogY {
 		base := math.Inf(1)
@@ -66,10 +103,8 @@ func (d *drawing) base(lines []records.Series) float64 {
 		}
 		return base
 	}
-	if d.Y == "competitive_ratio" {
-		return 1
-	}
-	return 0
+	m, _ := metric.Lookup(d.Y)
+	return m.Figure.Base
 }
 
 // groupedBars are upright bars, one group per category.

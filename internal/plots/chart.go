@@ -256,10 +256,15 @@ func (d *drawing) findCategories(panels []records.Panel) {
 
 // note says what the figure cannot show by itself.
 func (d *drawing) note() string {
-	if d.skipped == 0 {
-		return ""
+	var notes []string
+	if d.starred() {
+		notes = append(notes, "* highest hit ratio of the online policies")
 	}
-	return fmt.Sprintf("Not shown: %s at 0 or below, where a logarithmic axis has no place.", plural(d.skipped, "point"))
+	if d.skipped > 0 {
+		notes = append(notes, fmt.Sprintf("Not shown: %s at 0 or below, where a logarithmic axis has no place.",
+			plural(d.skipped, "point")))
+	}
+	return strings.Join(notes, " ")
 }
 
 func plural(n int, what string) string {
@@ -334,9 +339,14 @@ func (d *drawing) addLines(f *Figure, p records.Panel) error {
 	if len(d.panels) == 1 { // in the order in which they end at the right
 		slices.SortStableFunc(lines, func(a, b records.Series) int { return cmp.Compare(d.lastMean(b), d.lastMean(a)) })
 	}
+	beside := d.intervalsOf(lines)
 	lines = greyFirst(lines, func(s records.Series) bool { return d.faded[s.Name] })
 	for _, s := range lines {
-		if err := f.AddLine(d.line(s)); err != nil {
+		l := d.line(s)
+		if d.isInterval(s) {
+			beside.give(&l, s)
+		}
+		if err := f.AddLine(l); err != nil {
 			return err
 		}
 	}
@@ -355,14 +365,14 @@ func (d *drawing) lastMean(s records.Series) float64 {
 	return last.Mean
 }
 
-// line returns the line of a series, with a band or bars where there are several seeds.
+// line returns the line of a series, with a band or bars where there are several seeds or a value is an interval.
 func (d *drawing) line(s records.Series) Line {
 	l := Line{Label: s.Name, Style: d.styles[s.Name], Faded: d.faded[s.Name]}
 	points := slices.Clone(s.Points)
 	if d.Along == "" {
 		slices.SortStableFunc(points, func(a, b records.Point) int { return cmp.Compare(d.x(a.Place), d.x(b.Place)) })
 	}
-	uncertain := false
+	uncertain := d.isInterval(s)
 	for _, p := range points {
 		places := []float64{d.x(p.Place)}
 		if p.Anywhere { // a horizontal line from end to end
@@ -382,8 +392,12 @@ func (d *drawing) line(s records.Series) Line {
 	return l
 }
 
-// interval returns the ends of the confidence interval, as far as the axis can show them.
+// interval returns the ends of the interval in which a value is known to lie or, of several seeds, those of the
+// confidence interval, as far as the axis can show them.
 func (d *drawing) interval(p records.Point) (low, high float64) {
+	if known := d.known(p); known.low != known.high {
+		return known.low, known.high
+	}
 	low, high = p.Mean-p.Margin, p.Mean+p.Margin
 	if records.IsShare(d.Y) {
 		low, high = max(low, 0), min(high, max(p.Mean, 1)) // a normalized ratio may be above 1
@@ -530,15 +544,20 @@ func (d *drawing) xLabel(p records.Panel) string {
 	return records.MetricName(d.X)
 }
 
-// yLabel says where a ratio is only the lower end of an interval, the optimum being unknown.
+// yLabel says where the mean over seeds is that of the lower ends of intervals, the optimum being unknown.
 func (d *drawing) yLabel(p records.Panel) string {
 	if d.YLabel != "" {
 		return d.YLabel
 	}
 	for _, s := range p.Lines {
 		for _, point := range s.Points {
-			if m, _ := metric.Lookup(d.Y); isInterval(m, point.Record) {
+			m, _ := metric.Lookup(d.Y)
+			switch {
+			case !isInterval(m, point.Record):
+			case point.Seeds > 1:
 				return m.Label() + ", at least"
+			default:
+				return cmp.Or(m.Figure.Interval, m.Label())
 			}
 		}
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/atomicfile"
 	"github.com/cachesim/cachesim/internal/records"
-	timeseries "github.com/cachesim/cachesim/internal/series"
+	"github.com/cachesim/cachesim/internal/series"
 )
 
 // mostTimes is how many points a line over time has at most; longer series are drawn as means of several windows.
@@ -27,7 +27,7 @@ type OverTime struct {
 // WriteOverTime draws the series of records into dir: for each name a figure with a panel for each capacity and a line
 // for each policy, or for each label where there is one policy. Records of several traces, or replayed in several ways,
 // give figures of their own, as with WriteAll. Long series are thinned: a note says how many windows make a point.
-func WriteOverTime(ctx context.Context, dir string, recs []records.Record, rows []timeseries.Row) error {
+func WriteOverTime(ctx context.Context, dir string, recs []records.Record, rows []series.Row) error {
 	if len(rows) == 0 {
 		return nil
 	}
@@ -35,7 +35,7 @@ func WriteOverTime(ctx context.Context, dir string, recs []records.Record, rows 
 		return err
 	}
 	recs = namedByParts(recs)
-	byCell := timeseries.ByCell(rows)
+	byCell := series.ByCell(rows)
 	groups := records.Groups(recs)
 	suffixes := fileSuffixes(groups)
 	styles := StylesOf(recs, records.DimPolicy)
@@ -57,13 +57,13 @@ func WriteOverTime(ctx context.Context, dir string, recs []records.Record, rows 
 
 // DrawOverTime draws one figure of series as SVG, PNG and PDF and returns the names of the files. Records without rows
 // of that name are left out; it is an UndrawableError if all are.
-func DrawOverTime(dir string, f OverTime, recs []records.Record, rows []timeseries.Row) (files []string, err error) {
-	return f.draw(dir, recs, timeseries.ByCell(rows), StylesOf(recs, records.DimPolicy), asSVG, asPNG, asPDF)
+func DrawOverTime(dir string, f OverTime, recs []records.Record, rows []series.Row) (files []string, err error) {
+	return f.draw(dir, recs, series.ByCell(rows), StylesOf(recs, records.DimPolicy), asSVG, asPNG, asPDF)
 }
 
 // CheckOverTime returns the error that DrawOverTime would return, and draws nothing.
-func CheckOverTime(f OverTime, recs []records.Record, rows []timeseries.Row) error {
-	_, err := f.draw("", recs, timeseries.ByCell(rows), Styles{})
+func CheckOverTime(f OverTime, recs []records.Record, rows []series.Row) error {
+	_, err := f.draw("", recs, series.ByCell(rows), Styles{})
 	return err
 }
 
@@ -73,7 +73,7 @@ func sentence(metric string) string {
 }
 
 // namesOf returns the names of the series that the records of a group have, in order of first appearance.
-func namesOf(g records.Group, byCell map[string][]timeseries.Row) (names []string) {
+func namesOf(g records.Group, byCell map[string][]series.Row) (names []string) {
 	for _, r := range g.Records {
 		for _, row := range byCell[r.Cell] {
 			if !slices.Contains(names, row.Name) {
@@ -98,7 +98,7 @@ type timePanel struct {
 	lines   []timeLine
 }
 
-func (f OverTime) draw(dir string, recs []records.Record, byCell map[string][]timeseries.Row, styles Styles,
+func (f OverTime) draw(dir string, recs []records.Record, byCell map[string][]series.Row, styles Styles,
 	formats ...format) (files []string, err error) {
 	panels := f.panels(recs, byCell)
 	if len(panels) == 0 {
@@ -127,7 +127,7 @@ func (f OverTime) draw(dir string, recs []records.Record, byCell map[string][]ti
 
 // panels returns the lines of each trace and capacity, in the order of the records. What seeds gave is one line, their
 // mean.
-func (f OverTime) panels(recs []records.Record, byCell map[string][]timeseries.Row) (panels []timePanel) {
+func (f OverTime) panels(recs []records.Record, byCell map[string][]series.Row) (panels []timePanel) {
 	policies, traces, axes := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, r := range recs {
 		if len(byCell[r.Cell]) > 0 {
@@ -188,7 +188,7 @@ func (p *timePanel) add(line timeLine) {
 }
 
 // linesOf returns a line for each label of the rows of a record that have the name of the figure.
-func (f OverTime) linesOf(r *records.Record, rows []timeseries.Row) (lines []timeLine) {
+func (f OverTime) linesOf(r *records.Record, rows []series.Row) (lines []timeLine) {
 	for _, row := range rows {
 		if row.Name != f.Name {
 			continue
@@ -230,7 +230,7 @@ type clock struct {
 }
 
 func clockOf(recs []records.Record) clock {
-	window, err := timeseries.ParseWindow(recs[0].Series)
+	window, err := series.ParseWindow(recs[0].Series)
 	switch {
 	case err != nil || window.Span == 0:
 		return clock{"requests", 1}

@@ -173,3 +173,25 @@ func TestWriteAllErrors(t *testing.T) {
 		t.Errorf("a file as folder: got error %v", err)
 	}
 }
+
+// A chart of an experiment shows what the figures of a run show: intervals, kinds of policies and the best.
+func TestChartsShowIntervals(t *testing.T) {
+	dir := t.TempDir()
+	c := Chart{Name: "ratio", X: records.DimCapacity, Y: metric.CompetitiveRatio.Name}
+	recs := sweep("cdn.zst", 2, records.Bytes, 64<<20)
+	if _, err := DrawChart(dir, c, recs); err != nil {
+		t.Fatal(err)
+	}
+	drawn, err := os.ReadFile(filepath.Join(dir, "ratio.svg"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	best := metric.CompetitiveRatio.Text(recs[0].Float(metric.CompetitiveRatio)) + "-" +
+		metric.CompetitiveRatioMax.Text(recs[0].Float(metric.CompetitiveRatioMax)) + " *"
+	for _, want := range []string{">" + best + "<", ">opt (offline)<", ">" + metric.CompetitiveRatio.Figure.Interval + "<",
+		">* highest hit ratio of the online policies<"} {
+		if !strings.Contains(string(drawn), want) {
+			t.Errorf("the figure has no %q", want)
+		}
+	}
+}

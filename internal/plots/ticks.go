@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
 )
 
 // Scale is how values are spread along an axis.
@@ -28,6 +29,13 @@ const (
 
 // maxLabels is the number of labels that fit along an axis of a single plot.
 const maxLabels = 8
+
+const (
+	// tickGap is the least room between two labels of the horizontal axis.
+	tickGap = vg.Length(8)
+	// axisShare is the part of the width of a figure that is left for its axis.
+	axisShare = 0.85
+)
 
 // ticker places ticks at round values of its unit. It implements plot.Ticker.
 type ticker struct {
@@ -207,4 +215,17 @@ func scaled(v, base float64, suffixes []string) string {
 func short(v float64) string {
 	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'e', 3, 64), 64)
 	return strconv.FormatFloat(rounded, 'f', -1, 64)
+}
+
+// haveRoom reports whether the labels of these ticks of the horizontal axis would not touch.
+func (f *Figure) haveRoom(ticks []plot.Tick) bool {
+	a := f.Plot.X
+	for i := 1; i < len(ticks); i++ {
+		left, right := ticks[i-1], ticks[i]
+		room := vg.Length(a.Norm(right.Value)-a.Norm(left.Value)) * axisShare * f.width
+		if room < (a.Tick.Label.Width(left.Label)+a.Tick.Label.Width(right.Label))/2+tickGap {
+			return false
+		}
+	}
+	return true
 }
