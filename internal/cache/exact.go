@@ -48,8 +48,16 @@ func (c *Exact) Serve(w Window, n *Counts) {
 	if w.Sizes != nil && p.stored == nil {
 		p.weigh()
 	}
-	here, stored := p.here, p.stored
 	evictions, oversized := p.evictions, p.oversized
+	p.replay(w, n)
+	n.Requests += int64(len(w.Objects))
+	n.Evictions += p.evictions - evictions
+	n.Oversized += p.oversized - oversized
+}
+
+// replay is the loop of Serve: Request for each object, with its calls put into the loop, and what the cache counts.
+// All objects go by their numbers in the trace. It has few variables of its own, which every call would put aside.
+func (p *Pool) replay(w Window, n *Counts) {
 	r := policies.Request{Size: 1}
 	for i, o := range w.Objects {
 		r.Object, r.Query, r.Pos = o, o, w.First+i
@@ -63,21 +71,17 @@ func (c *Exact) Serve(w Window, n *Counts) {
 		if p.expirer != nil {
 			p.expire(r.Time)
 		}
-		// The calls of Request, put into the loop: all objects go by their numbers in the trace.
-		if stored == nil && !here[o] || stored != nil && stored[o] == 0 {
+		if !p.Has(o) {
 			p.Miss(r)
 			continue
 		}
-		p.policy.Hit(r)
 		n.Hits++
 		if w.Sizes != nil {
 			n.HitBytes += r.Size
 		}
+		p.policy.Hit(r)
 	}
 	p.pos, p.time = r.Pos, r.Time
-	n.Requests += int64(len(w.Objects))
-	n.Evictions += p.evictions - evictions
-	n.Oversized += p.oversized - oversized
 }
 
 // batchExact is an exact-match cache with its capacity in objects, replayed by the policy's own loop.

@@ -130,23 +130,23 @@ func (p *Pool) Resident(o policies.Object) bool {
 	if p.members != nil {
 		return p.residentMember(o)
 	}
-	return p.has(o)
+	return p.Has(o)
 }
 
-// has reports whether an object is resident, by the number that the policy knows.
-func (p *Pool) has(o policies.Object) bool {
+// Has is Resident in a pool without members. It is short enough for the loops of caches.
+func (p *Pool) Has(o policies.Object) bool {
 	if p.stored != nil {
 		return p.stored[o] != 0
 	}
 	return p.here[o]
 }
 
-// residentMember is Resident for members. It stays a call, so that Resident is short enough for the loops of caches.
+// residentMember is Resident for members.
 //
 //go:noinline
 func (p *Pool) residentMember(o policies.Object) bool {
 	n, ok := p.members.find(o)
-	return ok && p.has(n)
+	return ok && p.Has(n)
 }
 
 // Request serves a request of the trace: a resident object hits, any other is loaded, unless it is larger than the
@@ -159,7 +159,7 @@ func (p *Pool) Request(r policies.Request) (hit bool) {
 		r.Object = p.number(r.Object)
 		r.Query = r.Object
 	}
-	if !p.has(r.Object) {
+	if !p.Has(r.Object) {
 		p.Miss(r)
 		return false
 	}
@@ -185,7 +185,7 @@ func (p *Pool) Load(r policies.Request) (loaded bool) {
 		r.Object = p.number(r.Object)
 		r.Query = r.Object
 	}
-	return !p.has(r.Object) && p.Miss(r)
+	return !p.Has(r.Object) && p.Miss(r)
 }
 
 // Miss is Request for an object of which the cache knows that it is not resident, in a pool without members. It reports
@@ -202,7 +202,7 @@ func (p *Pool) Miss(r policies.Request) bool {
 	if p.admitter != nil && !p.admitter.Admit(r) {
 		return false
 	}
-	for p.used+r.Size > p.capacity {
+	for room := p.capacity - r.Size; p.used > room; {
 		v := p.policy.Victim(r)
 		if v == r.Object {
 			return false
@@ -210,12 +210,13 @@ func (p *Pool) Miss(r policies.Request) bool {
 		p.leave(v, Departure(r.Reason))
 	}
 	p.policy.Insert(r)
-	if p.stored == nil && r.Size != 1 {
-		p.weigh()
-	}
-	if p.stored == nil {
+	switch {
+	case p.stored != nil:
+		p.stored[r.Object] = r.Size
+	case r.Size == 1:
 		p.here[r.Object] = true
-	} else {
+	default:
+		p.weigh()
 		p.stored[r.Object] = r.Size
 	}
 	p.used += r.Size
@@ -254,7 +255,7 @@ func (p *Pool) Drop(o policies.Object) bool {
 		}
 		o = n
 	}
-	if !p.has(o) {
+	if !p.Has(o) {
 		return false
 	}
 	p.policy.Remove(o)
@@ -283,14 +284,14 @@ func (p *Pool) expire(now int64) {
 // leave takes an object that the policy has forgotten out of the accounts. A policy that names an object twice, or one
 // that is not here, is broken.
 func (p *Pool) leave(o policies.Object, why Departure) {
-	if o == policies.NoObject || !p.has(o) {
-		panic(fmt.Sprintf("policy %T evicts object %d, which is not resident", p.policy, o))
-	}
-	size := int64(1)
-	if p.stored == nil {
-		p.here[o] = false
-	} else {
+	var size int64
+	if int(o) < len(p.stored) {
 		size, p.stored[o] = p.stored[o], 0
+	} else if int(o) < len(p.here) && p.here[o] {
+		size, p.here[o] = 1, false
+	}
+	if size == 0 {
+		p.accuse(o)
 	}
 	p.used -= size
 	p.evictions++
@@ -299,7 +300,16 @@ func (p *Pool) leave(o policies.Object, why Departure) {
 	}
 }
 
-// weigh begins to keep what each object is charged. Until then that was 1.
+// accuse stops at a broken policy. It stays a call, out of the way of what happens at each eviction.
+//
+//go:noinline
+func (p *Pool) accuse(o policies.Object) {
+	panic(fmt.Sprintf("policy %T evicts object %d, which is not resident", p.policy, o))
+}
+
+// weigh begins to keep what each object is charged. Until then that was 1. It stays a call: it is made once.
+//
+//go:noinline
 func (p *Pool) weigh() {
 	p.stored = make([]int64, len(p.here))
 	for o, here := range p.here {
