@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"github.com/cachesim/cachesim/internal/policies"
+	_ "github.com/cachesim/cachesim/internal/policies/offline" // whose optimum has the look of references
 	"github.com/cachesim/cachesim/internal/records"
 )
 

@@ -1,8 +1,8 @@
 // Package policies holds the replacement policies and the registry that names them. A policy chooses which resident
 // object leaves; it does not know what a hit is, which is the cache's part (package cache).
 //
-// To add a policy, write one file with its type and its Entry, and add the Entry to the table in registry.go; one of a
-// system with a folder of its own is registered there. It then appears in `cachesim policies`, in the shared test suite
+// To add a policy, write one file with its type and its Entry, and add the Entry to its family in registry.go; one
+// with a folder of its own is registered there. It then appears in `cachesim policies`, in the shared test suite
 // and in every comparison.
 package policies
 

@@ -9,31 +9,54 @@ type Rules struct {
 
 // Optimum returns the name of the best offline policy by some rules. It is optimal where capacities count objects and a
 // request hits only its own object; elsewhere it stands in for an optimum that nobody can compute, and LowerBound says
-// what that can reach at most.
+// what that can reach at most. The program must import the package that registers it.
 func Optimum(rules Rules) string {
-	switch {
-	case rules.Similar && rules.Bypass:
-		return farthestSimilarBypassEntry.Name
-	case rules.Similar:
-		return farthestSimilarEntry.Name
-	case rules.Bytes:
-		return beladySizeEntry.Name
-	case rules.Bypass:
-		return optBypassEntry.Name
+	e := reference(Offline, rules)
+	if e == nil {
+		panic("policies: no offline policy is registered; import package policies/offline")
 	}
-	return optEntry.Name
+	return e.Name
 }
 
 // LowerBound returns the name of the bound on misses that stands beside the Optimum by some rules; ok is false where
 // that is an optimum and needs none.
 func LowerBound(rules Rules) (name string, ok bool) {
-	switch {
-	case rules.Similar:
-		return pfooSimilarEntry.Name, true
-	case rules.Bytes:
-		return pfoolEntry.Name, true
+	if e := reference(Bound, rules); e != nil {
+		return e.Name, true
 	}
 	return "", false
+}
+
+// reference returns the entry of a kind that others are held against by some rules; nil: there is none.
+func reference(kind Kind, rules Rules) *Entry {
+	for i := range registry {
+		if e := &registry[i]; e.Kind == kind && e.Reference != nil && e.Reference(rules) {
+			return e
+		}
+	}
+	return nil
+}
+
+// OptEvicts returns for each position whether the requested object is gone when it is requested next, or is not
+// requested again, under the Optimum for objects of one size on the exact cache. objects are below count, capacity
+// counts objects.
+func OptEvicts(objects []Object, count int, nextUse []uint32, capacity int64) []bool {
+	e, _ := Find(Optimum(Rules{}))
+	p, err := e.New(Config{Capacity: capacity, Unit: true, Objects: count, Requests: len(objects), NextUse: nextUse})
+	if err != nil {
+		panic("policies: the optimum is refused: " + err.Error()) // it has no parameters that could be wrong
+	}
+	opt := p.(UnitReplayer)
+	hit := make([]bool, len(objects))
+	for pos := range objects {
+		hits, _ := opt.ReplayUnit(objects[pos:pos+1], pos)
+		hit[pos] = hits > 0
+	}
+	evicts := make([]bool, len(objects))
+	for pos, next := range nextUse {
+		evicts[pos] = next == Never || !hit[next]
+	}
+	return evicts
 }
 
 // Unlimited returns the name of the policy that has room for everything.

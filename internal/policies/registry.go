@@ -1,6 +1,7 @@
 package policies
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -34,6 +35,7 @@ type Entry struct {
 	Aliases []string // other names that users know it by
 	Summary string   // one line: what it evicts
 	Source  string   // the paper or page that defines it
+	Family  Family   // set by Register
 	Kind    Kind
 	Units   Units
 	// Bypass says that a missed object may be left out of the cache, so that the optimum under the same rules is
@@ -61,6 +63,10 @@ type Entry struct {
 	Similar bool
 	// NeedsTime reports whether it cannot work on a trace without a clock; nil: it can.
 	NeedsTime func(Values) bool
+	// Reference reports whether others are held against it by some rules: as the best policy that knows the whole trace
+	// where its Kind is Offline, as the bound beside that where it is Bound. By any rules that is one of each Kind at
+	// most; nil where it never is.
+	Reference func(Rules) bool
 	// Memory is what it takes beside the trace, with its default parameters; the zero Memory stands for that of a
 	// policy that keeps little.
 	Memory Memory
@@ -125,69 +131,50 @@ type BoundInput struct {
 	Relations *Relations // as in Config
 }
 
-// registry lists every policy of this package, family by family, in the order in which `cachesim policies` prints them;
-// those of the packages below this one come after them.
-var registry = []Entry{
-	// queues
-	fifoEntry,
-	clockEntry,
-	sieveEntry,
-	s3fifoEntry,
-	twoQEntry,
-	// recency
-	lruEntry,
-	lruStackEntry,
-	mruEntry,
-	slruEntry,
-	ttlEntry,
-	// adaptive
-	arcEntry,
-	carEntry,
-	lirsEntry,
-	lruKEntry,
-	mqEntry,
-	// frequency
-	lfuEntry,
-	lfuDAEntry,
-	gdsfEntry,
-	// sampled and learned
-	lecarEntry,
-	cacheusEntry,
-	tinyLFUEntry,
-	wTinyLFUEntry,
-	hyperbolicEntry,
-	lhdEntry,
-	// reference points
-	randomEntry,
-	markerEntry,
-	uniformEntry,
-	infiniteEntry,
-	// offline
-	optEntry,
-	optBypassEntry,
-	farthestSimilarEntry,
-	farthestSimilarBypassEntry,
-	beladySizeEntry,
-	pfoolEntry,
-	pfooSimilarEntry,
+// Family says by what idea a policy chooses.
+type Family int
+
+// The families, in the order in which `cachesim policies` prints them.
+const (
+	Queues     Family = iota // in order of arrival
+	LastUse                  // by the last request
+	Adaptive                 // by requests before the last, and by what the past says of their worth
+	Frequency                // by the number of requests
+	Experts                  // by the advice of several policies, weighed by regret
+	Admission                // by the frequency at which a missed object must beat a resident one
+	Sampled                  // by the value of a few residents
+	Baselines                // at random, or nothing
+	Foresight                // by what comes, and bounds on that
+	Predicting               // by predictions of what comes
+	Topics                   // by the topics of queries
+)
+
+// registry has every policy, family by family.
+var registry []Entry
+
+func init() {
+	Register(Queues, fifoEntry, clockEntry, sieveEntry, s3fifoEntry, twoQEntry)
+	Register(LastUse, lruEntry, lruStackEntry, mruEntry, slruEntry, ttlEntry)
+	Register(Adaptive, arcEntry, carEntry, lirsEntry, lruKEntry, mqEntry)
+	Register(Frequency, lfuEntry, lfuDAEntry, gdsfEntry)
+	Register(Experts, lecarEntry, cacheusEntry)
+	Register(Admission, tinyLFUEntry, wTinyLFUEntry)
+	Register(Sampled, hyperbolicEntry, lhdEntry)
+	Register(Baselines, randomEntry, markerEntry, uniformEntry, infiniteEntry)
 }
 
-// Register adds entries to the registry. Packages of policies below this one call it when the program starts, each
-// once; package all imports them.
-func Register(entries ...Entry) {
+// Register adds entries to a family, after those that it has. Packages of policies below this one call it when the
+// program starts, each once; package all imports them.
+func Register(family Family, entries ...Entry) {
 	for _, e := range entries {
 		if _, ok := Find(e.Name); ok {
 			panic("policies: two policies are called " + e.Name)
 		}
+		e.Family = family
 		registry = append(registry, e)
 		metric.Register("policy "+e.Name, e.Metrics...)
 	}
-}
-
-func init() {
-	for _, e := range registry {
-		metric.Register("policy "+e.Name, e.Metrics...)
-	}
+	slices.SortStableFunc(registry, func(a, b Entry) int { return cmp.Compare(a.Family, b.Family) })
 }
 
 // All returns every entry in the order of the registry.

@@ -39,12 +39,3 @@ func newZipfTrace(requests, ids int) zipfTrace {
 	}
 	return t
 }
-
-func naiveNextUse(objects []Object, numObjects int) []uint32 {
-	seen := slices.Repeat([]uint32{Never}, numObjects)
-	next := make([]uint32, len(objects))
-	for i, o := range slices.Backward(objects) {
-		next[i], seen[o] = seen[o], uint32(i)
-	}
-	return next
-}

@@ -5,5 +5,6 @@ package all
 import (
 	_ "github.com/cachesim/cachesim/internal/policies/laru"    // laru
 	_ "github.com/cachesim/cachesim/internal/policies/learned" // the others that ask predictors
+	_ "github.com/cachesim/cachesim/internal/policies/offline" // those that know what comes
 	_ "github.com/cachesim/cachesim/internal/policies/rac"     // those that sort queries into topics
 )

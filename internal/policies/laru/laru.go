@@ -60,7 +60,7 @@ var entry = policies.Entry{
 	InSets: newInSets,
 }
 
-func init() { policies.Register(entry) }
+func init() { policies.Register(policies.Predicting, entry) }
 
 // guarantee is what LCR proves: consistency takes predictions that are there in time and marks that are exact; the
 // sharper bound takes a confidence that shrinks at every fallback.

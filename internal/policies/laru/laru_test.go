@@ -10,6 +10,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/oracle"
 	"github.com/cachesim/cachesim/internal/policies"
+	_ "github.com/cachesim/cachesim/internal/policies/offline" // registers the optimum
 	"github.com/cachesim/cachesim/internal/predict"
 )
 

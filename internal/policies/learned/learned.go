@@ -6,7 +6,7 @@ package learned
 import "github.com/cachesim/cachesim/internal/policies"
 
 func init() {
-	policies.Register(
+	policies.Register(policies.Predicting,
 		fpbEntry,
 		fpbBinaryEntry,
 		hfEntry,

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/policies"
+	_ "github.com/cachesim/cachesim/internal/policies/offline" // registers the optimum
 	"github.com/cachesim/cachesim/internal/predict"
 )
 

@@ -45,18 +45,7 @@ func Trace(seed uint64, n, m int) *traces.Trace {
 }
 
 // NextUse is the naive next-use column.
-func NextUse(t *traces.Trace) []uint32 {
-	next := make([]uint32, len(t.Objects))
-	last := make([]uint32, t.NumObjects)
-	for o := range last {
-		last[o] = policies.Never
-	}
-	for i := len(next) - 1; i >= 0; i-- {
-		next[i] = last[t.Objects[i]]
-		last[t.Objects[i]] = uint32(i)
-	}
-	return next
-}
+func NextUse(t *traces.Trace) []uint32 { return NextUses(t.Objects, t.NumObjects) }
 
 // Build returns a policy with its default parameters for t. It fails tb where that is refused.
 func Build(tb testing.TB, e policies.Entry, t *traces.Trace, capacity int64, unit bool) policies.Policy {

@@ -136,7 +136,7 @@ var topicMetrics = []metric.Metric{
 
 var linksMetric = metric.Metric{Name: "links", Unit: metric.Count, Doc: "entries that were found to build on another"}
 
-func init() { policies.Register(entry, topicLRUEntry, topicLFUEntry) }
+func init() { policies.Register(policies.Topics, entry, topicLRUEntry, topicLFUEntry) }
 
 // similarFrom returns the least similarity that the policy asks for.
 func similarFrom(v policies.Values, hitFrom, tau float64) float64 {

@@ -16,6 +16,7 @@ import (
 	"github.com/cachesim/cachesim/internal/interruptible"
 	"github.com/cachesim/cachesim/internal/oracle"
 	"github.com/cachesim/cachesim/internal/policies"
+	_ "github.com/cachesim/cachesim/internal/policies/offline" // for policies.OptEvicts
 	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/predict/ontrace"
 	"github.com/cachesim/cachesim/internal/traces"

@@ -1,43 +1,46 @@
-package policies
+package offline
 
 import (
 	"sort"
 
+	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/dense"
 	"github.com/cachesim/cachesim/internal/similarity"
 )
 
-var farthestSimilarEntry = Entry{
+var farthestSimilarEntry = policies.Entry{
 	Name: "farthest-similar",
-	Look: Look{Dashes: []float64{7, 3}},
+	Look: policies.Look{Dashes: []float64{7, 3}},
 	Summary: "evicts the entry whose next similar request is farthest away; every miss is loaded (a heuristic, no " +
 		"optimum, where similar queries answer each other)",
 	Source:      "Belady's rule for queries that similar entries answer, cachesim",
-	Kind:        Offline,
-	Units:       UnitsObjects,
+	Kind:        policies.Offline,
+	Reference:   func(r policies.Rules) bool { return r.Similar && !r.Bypass },
+	Units:       policies.UnitsObjects,
 	Relates:     true,
 	Similar:     true,
 	SimilarFrom: hitSimilarity,
-	New:         func(c Config) (Policy, error) { return newFarthestSimilar(c, false), nil },
+	New:         func(c policies.Config) (policies.Policy, error) { return newFarthestSimilar(c, false), nil },
 }
 
-var farthestSimilarBypassEntry = Entry{
+var farthestSimilarBypassEntry = policies.Entry{
 	Name: "farthest-similar-bypass",
-	Look: Look{Dashes: []float64{7, 2, 1.5, 2}},
+	Look: policies.Look{Dashes: []float64{7, 2, 1.5, 2}},
 	Summary: "as farthest-similar, but a missed query passes by where the next request similar to it is no sooner " +
 		"than that of every resident entry",
 	Source:      "opt-bypass for queries that similar entries answer, cachesim",
-	Kind:        Offline,
-	Units:       UnitsObjects,
+	Kind:        policies.Offline,
+	Reference:   func(r policies.Rules) bool { return r.Similar && r.Bypass },
+	Units:       policies.UnitsObjects,
 	Bypass:      true,
 	Relates:     true,
 	Similar:     true,
 	SimilarFrom: hitSimilarity,
-	New:         func(c Config) (Policy, error) { return newFarthestSimilar(c, true), nil },
+	New:         func(c policies.Config) (policies.Policy, error) { return newFarthestSimilar(c, true), nil },
 }
 
 // hitSimilarity is the SimilarFrom of what looks only at what would hit.
-func hitSimilarity(_ Values, hitFrom, _ float64) float64 { return hitFrom }
+func hitSimilarity(_ policies.Values, hitFrom, _ float64) float64 { return hitFrom }
 
 // farthestSimilar is opt with similar requests in the place of those to the same object. An entry is due at the first
 // coming request that it could answer. That is no optimum: another entry may answer that request, and a miss may be
@@ -57,13 +60,13 @@ type farthestSimilar struct {
 	wanted uint32 // when the missed object would be due
 }
 
-func newFarthestSimilar(c Config, bypass bool) *farthestSimilar {
+func newFarthestSimilar(c policies.Config, bypass bool) *farthestSimilar {
 	p := &farthestSimilar{
 		nextUse: c.NextUse, similar: newNeighbourhood(c.Relations), bypass: bypass, coming: make([]uint32,
 			c.Objects), due: make([]uint32, c.Objects),
 	}
 	for o := range p.coming {
-		p.coming[o] = Never
+		p.coming[o] = policies.Never
 	}
 	for pos, o := range c.Sequence {
 		p.coming[o] = min(p.coming[o], uint32(pos))
@@ -71,41 +74,41 @@ func newFarthestSimilar(c Config, bypass bool) *farthestSimilar {
 	return p
 }
 
-func (p *farthestSimilar) Hit(r Request) { p.pass(r) }
+func (p *farthestSimilar) Hit(r policies.Request) { p.pass(r) }
 
-func (p *farthestSimilar) Miss(r Request) {
-	if r.Reason == Demand {
+func (p *farthestSimilar) Miss(r policies.Request) {
+	if r.Reason == policies.Demand {
 		p.pass(r)
 	}
 	p.wanted = p.next(r.Object)
 }
 
-func (p *farthestSimilar) Victim(r Request) Object {
+func (p *farthestSimilar) Victim(r policies.Request) policies.Object {
 	v, _ := p.heap.Top(p.due)
-	if p.bypass && r.Reason != Shrink && p.wanted >= p.due[v] {
+	if p.bypass && r.Reason != policies.Shrink && p.wanted >= p.due[v] {
 		return r.Object
 	}
 	p.Remove(v)
 	return v
 }
 
-func (p *farthestSimilar) Insert(r Request) {
+func (p *farthestSimilar) Insert(r policies.Request) {
 	p.due[r.Object] = p.wanted
 	p.heap.Push(r.Object, p.due)
 }
 
-func (p *farthestSimilar) Remove(o Object) {
+func (p *farthestSimilar) Remove(o policies.Object) {
 	p.heap.GiveUp()
 	p.due[o] = 0
 }
 
 func (p *farthestSimilar) Grow(objects int) {
-	p.coming = dense.GrownWith(p.coming, objects, uint32(Never))
+	p.coming = dense.GrownWith(p.coming, objects, uint32(policies.Never))
 	p.due = dense.Grown(p.due, objects)
 }
 
 // pass notes that r has come: what was due now is due later.
-func (p *farthestSimilar) pass(r Request) {
+func (p *farthestSimilar) pass(r policies.Request) {
 	p.coming[r.Query] = p.nextUse[r.Pos]
 	p.postpone(r.Query)
 	for _, o := range p.similar.of(r.Query) {
@@ -113,7 +116,7 @@ func (p *farthestSimilar) pass(r Request) {
 	}
 }
 
-func (p *farthestSimilar) postpone(o Object) {
+func (p *farthestSimilar) postpone(o policies.Object) {
 	if p.due[o] == 0 {
 		return
 	}
@@ -123,7 +126,7 @@ func (p *farthestSimilar) postpone(o Object) {
 }
 
 // next returns the position of the next request that is similar to o.
-func (p *farthestSimilar) next(o Object) uint32 {
+func (p *farthestSimilar) next(o policies.Object) uint32 {
 	next := p.coming[o]
 	for _, similar := range p.similar.of(o) {
 		next = min(next, p.coming[similar])
@@ -137,14 +140,14 @@ type neighbourhood struct {
 	from       float32
 }
 
-func newNeighbourhood(r *Relations) neighbourhood {
+func newNeighbourhood(r *policies.Relations) neighbourhood {
 	if r.Similar == nil || r.HitFrom > 1 {
 		return neighbourhood{}
 	}
 	return neighbourhood{r.Similar, r.HitFrom}
 }
 
-func (n neighbourhood) of(o Object) []Object {
+func (n neighbourhood) of(o policies.Object) []policies.Object {
 	if n.neighbours == nil {
 		return nil
 	}

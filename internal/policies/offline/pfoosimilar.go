@@ -1,19 +1,24 @@
-package policies
+package offline
 
-import "slices"
+import (
+	"slices"
 
-var pfooSimilarEntry = Entry{
+	"github.com/cachesim/cachesim/internal/policies"
+)
+
+var pfooSimilarEntry = policies.Entry{
 	Name: "pfoo-similar",
 	Summary: "lower bound on misses where similar queries answer each other: the hits that take the least room over " +
 		"time; with room for all, " +
 		"those with any similar query before them",
 	Source:      "cachesim, after PFOO-L of Berger, Beckmann, Harchol-Balter, SIGMETRICS 2018",
-	Kind:        Bound,
-	Units:       UnitsObjects,
+	Kind:        policies.Bound,
+	Reference:   func(r policies.Rules) bool { return r.Similar },
+	Units:       policies.UnitsObjects,
 	Relates:     true,
 	Similar:     true,
 	SimilarFrom: hitSimilarity,
-	LowerBound:  func(in BoundInput) (float64, error) { return float64(pfooSimilar(in)), nil },
+	LowerBound:  func(in policies.BoundInput) (float64, error) { return float64(pfooSimilar(in)), nil },
 }
 
 // pfooSimilar returns a number of misses that no schedule of a cache can undercut in which an entry answers the queries
@@ -32,7 +37,7 @@ var pfooSimilarEntry = Entry{
 // since then.
 //
 // Time: the length of the list of each request, and sorting. Memory: 12 bytes per object and 4 per request.
-func pfooSimilar(in BoundInput) (misses int64) {
+func pfooSimilar(in policies.BoundInput) (misses int64) {
 	similar := newNeighbourhood(in.Relations)
 	seen := make([]bool, in.NumObjects)
 	used := make([]uint32, in.NumObjects) // per object: the last position at which its entry can have been used
@@ -50,12 +55,12 @@ func pfooSimilar(in BoundInput) (misses int64) {
 		}
 		seen[o], used[o] = true, uint32(j)
 	}
-	return int64(len(in.Objects)-in.From) - fitting(costs, in.room())
+	return int64(len(in.Objects)-in.From) - fitting(costs, room(in))
 }
 
 // room returns what the cache offers over time to hits from From on: places after each of the requests from the one
 // before it to the last but one.
-func (in BoundInput) room() (room int64) {
+func room(in policies.BoundInput) (room int64) {
 	for t := max(0, in.From-1); t+1 < len(in.Objects); t++ {
 		room += min(in.Capacity, int64(t)+1)
 	}

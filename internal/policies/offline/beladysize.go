@@ -1,26 +1,28 @@
-package policies
+package offline
 
 import (
 	"math"
 
 	"github.com/cachesim/cachesim/internal/oracle"
+	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/dense"
 )
 
-var beladySizeEntry = Entry{
+var beladySizeEntry = policies.Entry{
 	Name:   "belady-size",
-	Look:   Look{Dashes: []float64{8, 3}},
-	Memory: Memory{PerObject: 32, PerSlot: 15},
+	Look:   policies.Look{Dashes: []float64{8, 3}},
+	Memory: policies.Memory{PerObject: 32, PerSlot: 15},
 	Summary: "evicts what takes the most room until it is needed: the largest size x time to the next request; every " +
 		"miss is loaded",
 	Source: "Belady-Size in Berger, Beckmann, Harchol-Balter, Practical bounds on optimal caching with variable object " +
 		"sizes, SIGMETRICS 2018",
-	Kind: Offline,
-	Params: []Param{
+	Kind:      policies.Offline,
+	Reference: func(r policies.Rules) bool { return r.Bytes && !r.Similar },
+	Params: []policies.Param{
 		{Name: "classes", Default: 16, Min: 1, Max: 1024, Doc: "size classes per doubling of the size; the choice is exact " +
 			"up to their width"},
 	},
-	New: func(c Config) (Policy, error) { return newBeladySize(c), nil },
+	New: func(c policies.Config) (policies.Policy, error) { return newBeladySize(c), nil },
 }
 
 // beladySize evicts the object with the largest size x distance to its next request, objects without one first. The
@@ -46,7 +48,7 @@ type heldObject struct {
 	class uint32 // index in classes
 }
 
-func newBeladySize(c Config) *beladySize {
+func newBeladySize(c policies.Config) *beladySize {
 	return &beladySize{
 		known:    newSchedule(c),
 		perTwo:   c.Params.Int("classes"),
@@ -57,21 +59,21 @@ func newBeladySize(c Config) *beladySize {
 	}
 }
 
-func (p *beladySize) Hit(r Request) {
+func (p *beladySize) Hit(r policies.Request) {
 	p.forget(r.Object)
 	p.known.pass(r)
 	p.expect(r.Object)
 }
 
-func (p *beladySize) Miss(r Request) { p.known.miss(r) }
+func (p *beladySize) Miss(r policies.Request) { p.known.miss(r) }
 
-func (p *beladySize) Victim(r Request) Object {
+func (p *beladySize) Victim(r policies.Request) policies.Object {
 	if o, ok := p.finished.Max(); ok {
 		p.finished.Clear(o)
 		p.due[o] = 0
 		return o
 	}
-	var victim Object
+	var victim policies.Object
 	largest := math.Inf(-1)
 	for k := range p.classes {
 		o, ok := p.classes[k].Top(p.due)
@@ -87,7 +89,7 @@ func (p *beladySize) Victim(r Request) Object {
 	return victim
 }
 
-func (p *beladySize) Insert(r Request) {
+func (p *beladySize) Insert(r policies.Request) {
 	number := sizeClassOf(r.Size, p.perTwo)
 	at, ok := p.classAt[number]
 	if !ok {
@@ -99,14 +101,14 @@ func (p *beladySize) Insert(r Request) {
 	p.expect(r.Object)
 }
 
-func (p *beladySize) Remove(o Object) {
+func (p *beladySize) Remove(o policies.Object) {
 	p.forget(o)
 	p.due[o] = 0
 }
 
 // forget takes o, which is resident, out of the order in which residents are needed.
-func (p *beladySize) forget(o Object) {
-	if p.due[o] == Never {
+func (p *beladySize) forget(o policies.Object) {
+	if p.due[o] == policies.Never {
 		p.finished.Clear(o)
 	} else {
 		p.classes[p.held[o].class].GiveUp()
@@ -121,9 +123,9 @@ func (p *beladySize) Grow(objects int) {
 }
 
 // expect files o under its next request.
-func (p *beladySize) expect(o Object) {
+func (p *beladySize) expect(o policies.Object) {
 	p.due[o] = p.known.due[o]
-	if p.due[o] == Never {
+	if p.due[o] == policies.Never {
 		p.finished.Set(o)
 		return
 	}

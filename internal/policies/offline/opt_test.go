@@ -1,4 +1,4 @@
-package policies
+package offline
 
 import (
 	"math"
@@ -6,20 +6,23 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/policytest"
 )
 
 // watched checks every victim of an offline policy against all residents.
 type watched struct {
-	Policy
+	policies.Policy
 	t      *rapid.T
-	cache  *driven
-	trace  []Object
+	cache  *policytest.Driven
+	trace  []policies.Object
 	value  func(size int64, distance float64) float64 // the largest should go
 	within float64                                    // share of the largest value that a victim must reach
 }
 
 // distance returns the number of requests until o is requested again, from the naive search of the trace.
-func (w *watched) distance(o Object, now int) float64 {
+func (w *watched) distance(o policies.Object, now int) float64 {
 	i := slices.Index(w.trace[now+1:], o)
 	if i < 0 {
 		return math.Inf(1)
@@ -27,13 +30,13 @@ func (w *watched) distance(o Object, now int) float64 {
 	return float64(i + 1)
 }
 
-func (w *watched) Victim(r Request) Object {
+func (w *watched) Victim(r policies.Request) policies.Object {
 	largest := 0.0
-	for o, size := range w.cache.stored {
+	for o, size := range w.cache.Stored {
 		largest = max(largest, w.value(size, w.distance(o, r.Pos)))
 	}
 	v := w.Policy.Victim(r)
-	if got := w.value(w.cache.stored[v], w.distance(v, r.Pos)); got < w.within*largest {
+	if got := w.value(w.cache.Stored[v], w.distance(v, r.Pos)); got < w.within*largest {
 		w.t.Fatalf("request %d: victim %d has the value %v, the largest is %v", r.Pos, v, got, largest)
 	}
 	return v
@@ -54,18 +57,11 @@ func TestOfflineVictims(t *testing.T) {
 	} {
 		t.Run(c.spec, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
-				w := drawWorkload(t)
-				w.config.NextUse = naiveNextUse(w.trace, w.config.Objects)
-				removeEvery := rapid.IntRange(5, 100).Draw(t, "removeEvery")
-				d := drive(t, c.spec, w.config)
-				d.policy = &watched{d.policy, t, d, w.trace, c.value, c.within}
-				for i, o := range w.trace {
-					if _, resident := d.stored[o]; resident && i%removeEvery == 0 {
-						d.policy.Remove(o)
-						d.drop(o)
-					}
-					d.serve(o, w.sizes[o], i)
-				}
+				w := policytest.DrawWorkload(t)
+				w.Config.NextUse = policytest.NextUses(w.Trace, w.Config.Objects)
+				d := policytest.Drive(t, c.spec, w.Config)
+				d.Policy = &watched{d.Policy, t, d, w.Trace, c.value, c.within}
+				w.AfterEachRequest(t, d, func() {})
 			})
 		})
 	}
@@ -74,29 +70,29 @@ func TestOfflineVictims(t *testing.T) {
 func TestBeladySizeExample(t *testing.T) {
 	// When 3 asks for room, 0 takes 6 x 3 until it is needed, 1 takes 2 x 4, 2 is never needed again.
 	// When 4 does, 0 takes 6 x 2 and 1 takes 2 x 3.
-	objects, sizes := []Object{0, 1, 2, 3, 4, 3, 0, 1}, []int64{6, 2, 1, 1, 1}
-	d := drive(t, "belady-size", Config{Capacity: 9, Objects: 5, Requests: len(objects),
-		NextUse: naiveNextUse(objects, 5)})
-	var victims []Object
+	objects, sizes := []policies.Object{0, 1, 2, 3, 4, 3, 0, 1}, []int64{6, 2, 1, 1, 1}
+	d := policytest.Drive(t, "belady-size", policies.Config{Capacity: 9, Objects: 5, Requests: len(objects),
+		NextUse: policytest.NextUses(objects, 5)})
+	var victims []policies.Object
 	for i, o := range objects[:5] {
-		_, v := d.serve(o, sizes[o], i)
+		_, v := d.Serve(o, sizes[o], i)
 		victims = append(victims, v...)
 	}
-	if want := []Object{2, 0}; !slices.Equal(victims, want) {
+	if want := []policies.Object{2, 0}; !slices.Equal(victims, want) {
 		t.Errorf("victims %v, want %v", victims, want)
 	}
 }
 
 // TestBeladySizePrunes replays an object that hits all the time: its passed positions must not pile up.
 func TestBeladySizePrunes(t *testing.T) {
-	objects := make([]Object, 10000)
+	objects := make([]policies.Object, 10000)
 	for i := range objects {
-		objects[i] = Object(i % 2)
+		objects[i] = policies.Object(i % 2)
 	}
-	d := drive(t, "belady-size", Config{Capacity: 2, Objects: 2, Requests: len(objects),
-		NextUse: naiveNextUse(objects, 2)})
-	d.serveAll(objects...)
-	for _, c := range d.policy.(*beladySize).classes {
+	d := policytest.Drive(t, "belady-size", policies.Config{Capacity: 2, Objects: 2, Requests: len(objects),
+		NextUse: policytest.NextUses(objects, 2)})
+	d.ServeAll(objects...)
+	for _, c := range d.Policy.(*beladySize).classes {
 		if cap(c.Entries) > 300 {
 			t.Errorf("room for %d entries for 2 residents", cap(c.Entries))
 		}

@@ -1,31 +1,37 @@
-package policies
+package offline
 
-import "github.com/cachesim/cachesim/internal/oracle"
+import (
+	"github.com/cachesim/cachesim/internal/oracle"
+	"github.com/cachesim/cachesim/internal/policies"
+)
 
-var optEntry = Entry{
+var optEntry = policies.Entry{
 	Name:    "opt",
-	Look:    Look{Dashes: []float64{6, 3}},
-	Memory:  Memory{PerObject: 1, PerSlot: 0},
+	Look:    policies.Look{Dashes: []float64{6, 3}},
+	Memory:  policies.Memory{PerObject: 1, PerSlot: 0},
 	Aliases: []string{"belady", "min"},
-	Summary: "evicts the object whose next request is farthest away; every miss is loaded (optimal where sizes are equal)",
-	Source:  "Belady, A study of replacement algorithms for a virtual-storage computer, IBM Systems Journal 1966",
-	Holds:   true,
-	Kind:    Offline,
-	New:     func(c Config) (Policy, error) { return newOPT(c, false), nil },
+	Summary: "evicts the object whose next request is farthest away; every miss is loaded (optimal where sizes are " +
+		"equal)",
+	Source:    "Belady, A study of replacement algorithms for a virtual-storage computer, IBM Systems Journal 1966",
+	Holds:     true,
+	Kind:      policies.Offline,
+	Reference: func(r policies.Rules) bool { return r == policies.Rules{} },
+	New:       func(c policies.Config) (policies.Policy, error) { return newOPT(c, false), nil },
 }
 
-var optBypassEntry = Entry{
+var optBypassEntry = policies.Entry{
 	Name:   "opt-bypass",
-	Look:   Look{Dashes: []float64{6, 2, 1.5, 2}},
-	Memory: Memory{PerObject: 1, PerSlot: 0},
+	Look:   policies.Look{Dashes: []float64{6, 2, 1.5, 2}},
+	Memory: policies.Memory{PerObject: 1, PerSlot: 0},
 	Summary: "as opt, but a missed object that is needed later than every resident one passes by (optimal where a miss " +
 		"may pass by)",
-	Source: "McFarling, Cache replacement with dynamic exclusion, ISCA 1992",
-	Holds:  true,
-	Kind:   Offline,
-	Units:  UnitsObjects,
-	Bypass: true,
-	New:    func(c Config) (Policy, error) { return newOPT(c, true), nil },
+	Source:    "McFarling, Cache replacement with dynamic exclusion, ISCA 1992",
+	Holds:     true,
+	Kind:      policies.Offline,
+	Reference: func(r policies.Rules) bool { return r == policies.Rules{Bypass: true} },
+	Units:     policies.UnitsObjects,
+	Bypass:    true,
+	New:       func(c policies.Config) (policies.Policy, error) { return newOPT(c, true), nil },
 }
 
 // opt is Belady's policy. A resident object is held as the position of its next request, so the request at position i
@@ -44,36 +50,36 @@ type opt struct {
 
 	// one-by-one path, allocated on its first Miss
 	known    *schedule
-	objectAt []Object       // per position in coming: whose it is
-	finished *oracle.Bitmap // residents that are never requested again
+	objectAt []policies.Object // per position in coming: whose it is
+	finished *oracle.Bitmap    // residents that are never requested again
 }
 
-func newOPT(c Config, bypass bool) *opt {
+func newOPT(c policies.Config, bypass bool) *opt {
 	return &opt{
 		nextUse: c.NextUse, known: newSchedule(c), coming: oracle.NewBitmap(c.Requests), bypass: bypass, holds: c.Holds,
 		numObjects: c.Objects, free: c.Capacity,
 	}
 }
 
-func (p *opt) Hit(r Request) {
-	if p.known.due[r.Object] == Never { // it was loaded before it was asked for, by one who did not know
+func (p *opt) Hit(r policies.Request) {
+	if p.known.due[r.Object] == policies.Never { // it was loaded before it was asked for, by one who did not know
 		p.finished.Clear(r.Object)
 	}
 	p.known.pass(r)
 	p.file(r.Object)
 }
 
-func (p *opt) Miss(r Request) {
+func (p *opt) Miss(r policies.Request) {
 	if p.objectAt == nil {
-		p.objectAt = make([]Object, len(p.nextUse))
+		p.objectAt = make([]policies.Object, len(p.nextUse))
 		p.finished = oracle.NewBitmap(p.numObjects)
 	}
 	p.known.miss(r)
 }
 
-func (p *opt) Victim(r Request) Object {
-	bypass := p.bypass && r.Reason == Demand
-	if bypass && p.nextUse[r.Pos] == Never {
+func (p *opt) Victim(r policies.Request) policies.Object {
+	bypass := p.bypass && r.Reason == policies.Demand
+	if bypass && p.nextUse[r.Pos] == policies.Never {
 		return r.Object
 	}
 	if o, ok := p.finished.Max(); ok {
@@ -88,11 +94,11 @@ func (p *opt) Victim(r Request) Object {
 	return p.objectAt[farthest]
 }
 
-func (p *opt) Insert(r Request) { p.file(r.Object) }
+func (p *opt) Insert(r policies.Request) { p.file(r.Object) }
 
-func (p *opt) Remove(o Object) {
+func (p *opt) Remove(o policies.Object) {
 	due := p.known.due[o]
-	if due == Never {
+	if due == policies.Never {
 		p.finished.Clear(o)
 		return
 	}
@@ -107,12 +113,12 @@ func (p *opt) Grow(objects int) {
 	}
 }
 
-func (p *opt) Hold(o Object) { p.Remove(o) }
+func (p *opt) Hold(o policies.Object) { p.Remove(o) }
 
 // Release keeps o under the position of its next request.
-func (p *opt) Release(o Object) {
+func (p *opt) Release(o policies.Object) {
 	due := p.known.due[o]
-	if due == Never {
+	if due == policies.Never {
 		p.finished.Set(o)
 		return
 	}
@@ -121,13 +127,13 @@ func (p *opt) Release(o Object) {
 }
 
 // file is Release, unless o is held until then.
-func (p *opt) file(o Object) {
+func (p *opt) file(o policies.Object) {
 	if !p.holds {
 		p.Release(o)
 	}
 }
 
-func (p *opt) ReplayUnit(objects []Object, first int) (hits, evictions int) {
+func (p *opt) ReplayUnit(objects []policies.Object, first int) (hits, evictions int) {
 	coming, free, over := p.coming, p.free, p.over
 	for k, next := range p.nextUse[first : first+len(objects)] {
 		switch {
@@ -135,7 +141,7 @@ func (p *opt) ReplayUnit(objects []Object, first int) (hits, evictions int) {
 			hits++
 		case free > 0:
 			free--
-		case p.bypass && next == Never:
+		case p.bypass && next == policies.Never:
 			continue
 		case over > 0:
 			over--
@@ -148,7 +154,7 @@ func (p *opt) ReplayUnit(objects []Object, first int) (hits, evictions int) {
 			coming.Clear(farthest)
 			evictions++
 		}
-		if next == Never {
+		if next == policies.Never {
 			over++
 		} else {
 			coming.Set(next)
@@ -156,20 +162,4 @@ func (p *opt) ReplayUnit(objects []Object, first int) (hits, evictions int) {
 	}
 	p.free, p.over = free, over
 	return hits, evictions
-}
-
-// OptEvicts returns for each position whether the requested object is gone when it is requested next, or is not
-// requested again, under opt on the exact cache. objects are below count, capacity counts objects.
-func OptEvicts(objects []Object, count int, nextUse []uint32, capacity int64) []bool {
-	opt := newOPT(Config{Capacity: capacity, Unit: true, Objects: count, Requests: len(objects), NextUse: nextUse}, false)
-	hit := make([]bool, len(objects))
-	for pos := range objects {
-		hits, _ := opt.ReplayUnit(objects[pos:pos+1], pos)
-		hit[pos] = hits > 0
-	}
-	evicts := make([]bool, len(objects))
-	for pos, next := range nextUse {
-		evicts[pos] = next == Never || !hit[next]
-	}
-	return evicts
 }

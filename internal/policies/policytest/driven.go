@@ -1,0 +1,136 @@
+package policytest
+
+import (
+	"slices"
+
+	"pgregory.net/rapid"
+
+	"github.com/cachesim/cachesim/internal/policies"
+)
+
+// Driven is a policy in a minimal exact-match cache that serves one request at a time, for tests that look into the
+// policy. Package policies has its own for its policies: its tests cannot import this package.
+type Driven struct {
+	Policy   policies.Policy
+	Stored   map[policies.Object]int64 // sizes of what is resident
+	capacity int64
+	used     int64
+}
+
+// Drive builds the policy that spec names. With Unit unset in c the capacity counts bytes.
+func Drive(tb rapid.TB, spec string, c policies.Config) *Driven {
+	tb.Helper()
+	s, err := policies.ParseSpec(spec)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	c.Params = s.Params
+	p, err := s.Entry.New(c)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return &Driven{Policy: p, Stored: map[policies.Object]int64{}, capacity: c.Capacity}
+}
+
+// Serve serves the request at position now and returns whether it hit and who was evicted, in order.
+func (d *Driven) Serve(o policies.Object, size int64, now int) (hit bool, victims []policies.Object) {
+	r := policies.Request{Object: o, Pos: now, Size: size}
+	if d.Stored[o] != 0 {
+		d.Policy.Hit(r)
+		return true, nil
+	}
+	if size > d.capacity {
+		return false, nil
+	}
+	d.Policy.Miss(r)
+	for d.used+size > d.capacity {
+		v := d.Policy.Victim(r)
+		if v == o {
+			return false, victims
+		}
+		d.Drop(v)
+		victims = append(victims, v)
+	}
+	d.Policy.Insert(r)
+	d.Stored[o] = size
+	d.used += size
+	return false, victims
+}
+
+// ServeAll serves requests of size 1 and returns the victims in order.
+func (d *Driven) ServeAll(objects ...policies.Object) (victims []policies.Object) {
+	for i, o := range objects {
+		_, v := d.Serve(o, 1, i)
+		victims = append(victims, v...)
+	}
+	return victims
+}
+
+// Drop takes o, which the policy has forgotten, out of the cache.
+func (d *Driven) Drop(o policies.Object) {
+	d.used -= d.Stored[o]
+	delete(d.Stored, o)
+}
+
+// Workload is a short random trace and a cache for it, by objects or by bytes.
+type Workload struct {
+	Trace  []policies.Object
+	Sizes  []int64 // per object
+	Config policies.Config
+}
+
+// DrawWorkload draws a Workload. The number of requests is drawn first: rapid's slices of open length have about 6
+// elements.
+func DrawWorkload(t *rapid.T) Workload {
+	const objects, longest = 30, 300
+	requests := rapid.IntRange(1, longest).Draw(t, "requests")
+	w := Workload{
+		Trace: rapid.SliceOfN(rapid.Uint32Range(0, objects-1), requests, requests).Draw(t, "trace"),
+		Sizes: slices.Repeat([]int64{1}, objects),
+	}
+	w.Config = policies.Config{
+		Capacity: rapid.Int64Range(1, 40).Draw(t, "capacity"),
+		Unit:     rapid.Bool().Draw(t, "unit"),
+		Objects:  objects,
+		Requests: requests,
+	}
+	if !w.Config.Unit {
+		w.Sizes = rapid.SliceOfN(rapid.Int64Range(1, 12), objects, objects).Draw(t, "sizes")
+	}
+	return w
+}
+
+// SameVictims replays w with two policies and requires the same hits and the same victims in the same order.
+func (w Workload) SameVictims(t *rapid.T, got, want *Driven) {
+	for i, o := range w.Trace {
+		hit, victims := got.Serve(o, w.Sizes[o], i)
+		wantHit, wantVictims := want.Serve(o, w.Sizes[o], i)
+		if hit != wantHit || !slices.Equal(victims, wantVictims) {
+			t.Fatalf("request %d (object %d): hit %v, victims %v; want hit %v, victims %v",
+				i, o, hit, victims, wantHit, wantVictims)
+		}
+	}
+}
+
+// AfterEachRequest replays w with a removal now and then, and calls check after each request.
+func (w Workload) AfterEachRequest(t *rapid.T, d *Driven, check func()) {
+	removeEvery := rapid.IntRange(5, 100).Draw(t, "removeEvery")
+	for i, o := range w.Trace {
+		if _, resident := d.Stored[o]; resident && i%removeEvery == 0 {
+			d.Policy.Remove(o)
+			d.Drop(o)
+		}
+		d.Serve(o, w.Sizes[o], i)
+		check()
+	}
+}
+
+// NextUses is the naive next-use column of requests for objects below count.
+func NextUses(objects []policies.Object, count int) []uint32 {
+	seen := slices.Repeat([]uint32{policies.Never}, count)
+	next := make([]uint32, len(objects))
+	for i, o := range slices.Backward(objects) {
+		next[i], seen[o] = seen[o], uint32(i)
+	}
+	return next
+}
