@@ -24,7 +24,7 @@ var layers = [][]string{
 	{"allocate", "models/prefill", "models/sls", "policies/dense", "predict", "traces/source"},
 	{"policies/slabs", "traces/prompts", "traces/queries"},
 	{"embed", "policies", "traces/datasets", "traces/gen", "traces/parquet"},
-	{"policies/laru", "policies/learned", "policies/offline", "policies/rac", "traces/formats"},
+	{"policies/experts", "policies/laru", "policies/learned", "policies/offline", "policies/rac", "traces/formats"},
 	{"plots", "policies/all", "traces"},
 	{"capacity", "models", "policies/policytest", "predict/ontrace", "predict/training", "prefetch", "similarity/overlap",
 		"traces/tracetest", "tracestat", "workload"},

@@ -39,8 +39,8 @@ func newTwoQ(c Config) *twoQ {
 
 // twoQLimits returns the limits of the three queues.
 func twoQLimits(c Config, capacity int64) []int64 {
-	kin := max(1, multiple(capacity, c.Params.Float("kin")))
-	return []int64{multiple(capacity, c.Params.Float("kout")), kin, capacity - kin}
+	kin := max(1, dense.Multiple(capacity, c.Params.Float("kin")))
+	return []int64{dense.Multiple(capacity, c.Params.Float("kout")), kin, capacity - kin}
 }
 
 func (p *twoQ) Resize(capacity int64) {

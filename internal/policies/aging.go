@@ -16,7 +16,7 @@ func newAging(c Config, cost func(size float64) float64) Policy {
 	if c.Unit {
 		return newUnitAging(c, min(windowFor(c.Objects), dense.CeilPowerOfTwo(c.Requests+1)))
 	}
-	return &aging{heap: dense.NewLazyHeap(c.Objects), cost: cost, charges: newCharges(c)}
+	return &aging{heap: dense.NewLazyHeap(c.Objects), cost: cost, charges: dense.NewCharges(c.Objects, c.Unit)}
 }
 
 // aging is the policy for objects of any size.
@@ -24,7 +24,7 @@ type aging struct {
 	heap    dense.LazyHeap
 	age     float64
 	cost    func(size float64) float64
-	charges charges
+	charges dense.Charges
 }
 
 func (p *aging) priority(o Object, requests uint32) float64 {
@@ -45,7 +45,7 @@ func (p *aging) Victim(Request) Object {
 }
 
 func (p *aging) Insert(r Request) {
-	p.charges.set(r)
+	p.charges.Set(r.Object, r.Size)
 	p.heap.Add(r.Object, p.priority(r.Object, 1))
 }
 
@@ -53,7 +53,7 @@ func (p *aging) Remove(o Object) { p.heap.Remove(o) }
 
 func (p *aging) Grow(objects int) {
 	p.heap.Grow(objects)
-	p.charges.grow(objects)
+	p.charges.Grow(objects)
 }
 
 // agingWindow is how many priorities from the age on have a list of their own in unitAging.

@@ -35,7 +35,7 @@ type arcState struct {
 	lists    dense.Lists // list k is the arcList k
 	where    []arcList
 	size     [arcLists]int64
-	charge   charges
+	charge   dense.Charges
 	capacity int64
 	target   float64 // p of the papers, in units of capacity
 	whole    bool    // steps of target are whole numbers
@@ -45,7 +45,7 @@ func newARCState(c Config) arcState {
 	return arcState{
 		lists:    dense.NewLists(c.Objects, int(arcLists)),
 		where:    make([]arcList, c.Objects),
-		charge:   newCharges(c),
+		charge:   dense.NewCharges(c.Objects, c.Unit),
 		capacity: c.Capacity,
 	}
 }
@@ -63,20 +63,20 @@ func (p *arcState) Resize(capacity int64) {
 func (p *arcState) Grow(objects int) {
 	p.lists.Grow(objects)
 	p.where = dense.Grown(p.where, objects)
-	p.charge.grow(objects)
+	p.charge.Grow(objects)
 }
 
 // take removes o from the list it is on.
 func (p *arcState) take(o Object) {
 	p.lists.Unlink(o)
-	p.size[p.where[o]] -= p.charge.of(o)
+	p.size[p.where[o]] -= p.charge.Of(o)
 	p.where[o] = arcAbsent
 }
 
 // put makes o, which is on no list, the most recent object of list l.
 func (p *arcState) put(o Object, l arcList) {
 	p.lists.PushFront(int(l), o)
-	p.size[l] += p.charge.of(o)
+	p.size[l] += p.charge.Of(o)
 	p.where[o] = l
 }
 
@@ -87,7 +87,7 @@ func (p *arcState) load(r Request) {
 		p.take(r.Object)
 		to = arcT2
 	}
-	p.charge.set(r)
+	p.charge.Set(r.Object, r.Size)
 	p.put(r.Object, to)
 }
 
@@ -133,7 +133,7 @@ func (p *arcState) forget(size int64) {
 
 func (p *arcState) dropOldest(l arcList) {
 	o := p.lists.PopBack(int(l))
-	p.size[l] -= p.charge.of(o)
+	p.size[l] -= p.charge.Of(o)
 	p.where[o] = arcAbsent
 }
 

@@ -27,7 +27,7 @@ var hyperbolicEntry = Entry{
 			free:    c.Capacity,
 		}
 		if !c.Unit && c.Params.Bool("sized") {
-			p.sizes = newCharges(c)
+			p.sizes = dense.NewCharges(c.Objects, c.Unit)
 		}
 		return p, nil
 	},
@@ -36,7 +36,7 @@ var hyperbolicEntry = Entry{
 // hyperbolic gives an object the priority n/(t*size) after n requests in t positions since it was loaded.
 type hyperbolic struct {
 	slots   dense.Slots[hyperbolicInfo]
-	sizes   charges // of resident objects; nil where sizes do not matter
+	sizes   dense.Charges // of resident objects; nil where sizes do not matter
 	draws   random.Draws
 	samples int
 	free    int64 // objects that still fit, batch path only
@@ -117,13 +117,13 @@ func (p *hyperbolic) leastOfSampleBySize(now uint32) uint64 {
 }
 
 func (p *hyperbolic) Insert(r Request) {
-	p.sizes.set(r)
+	p.sizes.Set(r.Object, r.Size)
 	p.slots.Add(r.Object, hyperbolicInfo{requests: 1, loaded: uint32(r.Pos)})
 }
 
 func (p *hyperbolic) Grow(objects int) {
 	p.slots.Grow(objects)
-	p.sizes.grow(objects)
+	p.sizes.Grow(objects)
 }
 
 func (p *hyperbolic) Remove(o Object) { p.slots.Remove(o) }

@@ -37,7 +37,7 @@ var lhdEntry = Entry{
 // next hit or its eviction. Both come from histograms of the ages at which objects of its class were hit and evicted.
 type lhd struct {
 	slots   dense.Slots[lhdInfo]
-	charges charges
+	charges dense.Charges
 	draws   random.Draws
 	drawn   []uint32 // the slots of a sample
 	free    int64    // objects that still fit, batch path only
@@ -77,7 +77,7 @@ const (
 func newLHD(c Config) *lhd {
 	p := &lhd{
 		slots:         dense.NewSlots[lhdInfo](c.Objects),
-		charges:       newCharges(c),
+		charges:       dense.NewCharges(c.Objects, c.Unit),
 		draws:         random.NewDraws(c.Seed),
 		drawn:         make([]uint32, c.Params.Int("samples")),
 		free:          c.Capacity,
@@ -111,7 +111,7 @@ func (p *lhd) Resize(capacity int64) {
 
 func (p *lhd) Grow(objects int) {
 	p.slots.Grow(objects)
-	p.charges.grow(objects)
+	p.charges.Grow(objects)
 }
 
 // scaleFor returns the shift at which the ages span agesPerOccupancy times that many resident objects.
@@ -180,7 +180,7 @@ func (p *lhd) Hit(r Request) {
 func (p *lhd) Miss(Request) {}
 
 func (p *lhd) Insert(r Request) {
-	p.charges.set(r)
+	p.charges.Set(r.Object, r.Size)
 	asked := r.Reason == Demand
 	info := lhdInfo{last: uint32(r.Pos), explorer: asked && p.explores(r.Object)}
 	p.slots.Add(r.Object, info)
@@ -208,13 +208,13 @@ func (p *lhd) explores(o Object) bool {
 	if p.computations >= explorationEnds || p.draws.Below(explorerChance) != 0 || p.exploreBudget <= 0 {
 		return false
 	}
-	p.exploreBudget -= p.charges.of(o)
+	p.exploreBudget -= p.charges.Of(o)
 	return true
 }
 
 func (p *lhd) endExploration(o Object, info *lhdInfo) {
 	if info.explorer {
-		p.exploreBudget += p.charges.of(o)
+		p.exploreBudget += p.charges.Of(o)
 	}
 }
 

@@ -102,7 +102,7 @@ func TestLHDExplorationBudget(t *testing.T) {
 		sum := p.exploreBudget
 		for slot, info := range p.slots.Dense() {
 			if info.explorer {
-				sum += p.charges.of(p.slots.Objects[slot])
+				sum += p.charges.Of(p.slots.Objects[slot])
 				explored = true
 			}
 		}

@@ -42,7 +42,7 @@ type lirs struct {
 	// scan is the lowest object of the stack that may be none of the LIR set: below it all are. It is the stack's
 	// sentinel where the whole stack is LIR. It only moves up, so that bounding the stack costs constant time per request.
 	scan       Object
-	charge     charges
+	charge     dense.Charges
 	lirSize    int64
 	lirLimit   int64
 	stackSize  int64
@@ -65,7 +65,7 @@ func newLIRS(c Config) *lirs {
 		queue:  dense.NewLists(c.Objects, 2),
 		state:  make([]lirsState, c.Objects),
 		scan:   Object(c.Objects),
-		charge: newCharges(c),
+		charge: dense.NewCharges(c.Objects, c.Unit),
 		config: c,
 	}
 	p.limitTo(c.Capacity)
@@ -77,8 +77,8 @@ func (p *lirs) limitTo(capacity int64) {
 	stack, nonresident := p.config.Params.Float("stack"), p.config.Params.Float("nonresident")
 	p.capacity = capacity
 	p.lirLimit = capacity - p.queueSize()
-	p.stackLimit = multiple(capacity, stack)
-	p.ghostLimit = multiple(capacity, nonresident)
+	p.stackLimit = dense.Multiple(capacity, stack)
+	p.ghostLimit = dense.Multiple(capacity, nonresident)
 	if nonresident == 0 {
 		p.ghostLimit = math.MaxInt64
 	}
@@ -100,7 +100,7 @@ func (p *lirs) Grow(objects int) {
 	p.stack.Grow(objects)
 	p.queue.Grow(objects)
 	p.state = dense.Grown(p.state, objects)
-	p.charge.grow(objects)
+	p.charge.Grow(objects)
 	if whole {
 		p.scan = Object(objects)
 	}
@@ -109,7 +109,7 @@ func (p *lirs) Grow(objects int) {
 // queueSize returns the part of the capacity that the LIR set may not use. The authors' program takes at least two
 // objects; one object of a tiny cache is left to the LIR set where possible.
 func (p *lirs) queueSize() int64 {
-	size := multiple(p.capacity, p.config.Params.Float("hir"))
+	size := dense.Multiple(p.capacity, p.config.Params.Float("hir"))
 	if !p.config.Unit {
 		return size
 	}
@@ -168,7 +168,7 @@ func (p *lirs) Victim(Request) Object {
 	}
 	p.state[o] = lirsGhost
 	p.queue.PushFront(lirsGhosts, o)
-	p.ghostSize += p.charge.of(o)
+	p.ghostSize += p.charge.Of(o)
 	p.limitGhosts()
 	return o
 }
@@ -186,12 +186,12 @@ func (p *lirs) Insert(r Request) {
 	o := r.Object
 	if p.state[o] == lirsReturned {
 		p.pop(o)
-		p.charge.set(r)
+		p.charge.Set(r.Object, r.Size)
 		p.push(o)
 		p.makeLIR(o)
 		return
 	}
-	p.charge.set(r)
+	p.charge.Set(r.Object, r.Size)
 	p.push(o)
 	if p.lirSize+r.Size <= p.lirLimit {
 		p.makeLIR(o)
@@ -213,7 +213,7 @@ func (p *lirs) Remove(o Object) {
 	}
 	p.pop(o)
 	if was == lirsLIR {
-		p.lirSize -= p.charge.of(o)
+		p.lirSize -= p.charge.Of(o)
 		p.prune()
 	}
 }
@@ -221,7 +221,7 @@ func (p *lirs) Remove(o Object) {
 // makeLIR takes o, on top of the stack, into the LIR set.
 func (p *lirs) makeLIR(o Object) {
 	p.state[o] = lirsLIR
-	p.lirSize += p.charge.of(o)
+	p.lirSize += p.charge.Of(o)
 	p.limitLIR()
 	p.limitStack()
 }
@@ -230,7 +230,7 @@ func (p *lirs) makeLIR(o Object) {
 func (p *lirs) limitLIR() {
 	for p.lirSize > p.lirLimit {
 		bottom, _ := p.stack.Back(0)
-		p.lirSize -= p.charge.of(bottom)
+		p.lirSize -= p.charge.Of(bottom)
 		p.pop(bottom)
 		p.state[bottom] = lirsHIROut
 		p.queue.PushFront(lirsQueue, bottom)
@@ -280,7 +280,7 @@ func (p *lirs) leaveStack(o Object) {
 
 func (p *lirs) leaveGhosts(o Object) {
 	p.queue.Unlink(o)
-	p.ghostSize -= p.charge.of(o)
+	p.ghostSize -= p.charge.Of(o)
 }
 
 // raise moves o to the top of the stack.
@@ -291,7 +291,7 @@ func (p *lirs) raise(o Object) {
 
 func (p *lirs) push(o Object) {
 	p.stack.PushFront(0, o)
-	p.stackSize += p.charge.of(o)
+	p.stackSize += p.charge.Of(o)
 	if !p.stack.IsObject(p.scan) {
 		p.scan = o
 	}
@@ -302,7 +302,7 @@ func (p *lirs) pop(o Object) {
 		p.scan, _ = p.stack.Before(o)
 	}
 	p.stack.Unlink(o)
-	p.stackSize -= p.charge.of(o)
+	p.stackSize -= p.charge.Of(o)
 }
 
 func (p *lirs) ReplayUnit(objects []Object, _ int) (hits, evictions int) {

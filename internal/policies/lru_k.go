@@ -31,7 +31,7 @@ type lruK struct {
 	eligible dense.LazyHeap
 	lists    dense.Lists
 	where    []lruKPlace
-	charge   charges
+	charge   dense.Charges
 	ghosts   int64 // size of the remembered objects
 	limit    int64
 	bound    float64 // limit, as a multiple of the capacity
@@ -60,8 +60,8 @@ func newLRUK(c Config) *lruK {
 		eligible: dense.NewLazyHeap(c.Objects),
 		lists:    dense.NewLists(c.Objects, 2),
 		where:    make([]lruKPlace, c.Objects),
-		charge:   newCharges(c),
-		limit:    multiple(c.Capacity, c.Params.Float("history")),
+		charge:   dense.NewCharges(c.Objects, c.Unit),
+		limit:    dense.Multiple(c.Capacity, c.Params.Float("history")),
 		bound:    c.Params.Float("history"),
 		free:     c.Capacity,
 	}
@@ -145,7 +145,7 @@ func (p *lruK) Victim(Request) Object {
 	}
 	p.where[o] = lruKGhost
 	p.lists.PushFront(lruKGhosts, o)
-	p.ghosts += p.charge.of(o)
+	p.ghosts += p.charge.Of(o)
 	p.trim()
 	return o
 }
@@ -160,7 +160,7 @@ func (p *lruK) trim() {
 }
 
 func (p *lruK) Resize(capacity int64) {
-	p.limit = multiple(capacity, p.bound)
+	p.limit = dense.Multiple(capacity, p.bound)
 	p.trim()
 }
 
@@ -168,7 +168,7 @@ func (p *lruK) Grow(objects int) {
 	p.eligible.Grow(objects)
 	p.lists.Grow(objects)
 	p.where = dense.Grown(p.where, objects)
-	p.charge.grow(objects)
+	p.charge.Grow(objects)
 	p.history = dense.Grown(p.history, p.k*objects)
 	if p.crp > 0 {
 		p.last = dense.Grown(p.last, objects)
@@ -191,7 +191,7 @@ func (p *lruK) release() {
 func (p *lruK) leaveGhosts(o Object) {
 	p.lists.Unlink(o)
 	p.where[o] = lruKAbsent
-	p.ghosts -= p.charge.of(o)
+	p.ghosts -= p.charge.Of(o)
 }
 
 func (p *lruK) Insert(r Request) {
@@ -199,7 +199,7 @@ func (p *lruK) Insert(r Request) {
 	if p.where[o] == lruKGhost {
 		p.leaveGhosts(o)
 	}
-	p.charge.set(r)
+	p.charge.Set(r.Object, r.Size)
 	p.shift(o, 0)
 	if r.Reason != Demand {
 		p.where[o] = lruKUnasked

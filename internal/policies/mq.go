@@ -28,7 +28,7 @@ type mq struct {
 	lists  dense.Lists // the queues, last requested in front, and then the history buffer Qout
 	where  []uint8
 	blocks []mqBlock
-	charge charges
+	charge dense.Charges
 	queues int
 	ghosts int64 // size of the objects in Qout
 	limit  int64
@@ -66,8 +66,8 @@ func newMQ(c Config) *mq {
 		queues:   c.Params.Int("queues"),
 		where:    make([]uint8, c.Objects),
 		blocks:   make([]mqBlock, c.Objects),
-		charge:   newCharges(c),
-		limit:    multiple(c.Capacity, c.Params.Float("ghost")),
+		charge:   dense.NewCharges(c.Objects, c.Unit),
+		limit:    dense.Multiple(c.Capacity, c.Params.Float("ghost")),
 		ghost:    c.Params.Float("ghost"),
 		lifetime: int64(c.Params.Int("lifetime")),
 		earliest: math.MaxInt64,
@@ -101,7 +101,7 @@ func (p *mq) Victim(Request) Object {
 	p.resident--
 	p.where[o] = uint8(p.queues)
 	p.lists.PushFront(p.queues, o)
-	p.ghosts += p.charge.of(o)
+	p.ghosts += p.charge.Of(o)
 	p.trim()
 	return o
 }
@@ -116,7 +116,7 @@ func (p *mq) trim() {
 }
 
 func (p *mq) Resize(capacity int64) {
-	p.limit = multiple(capacity, p.ghost)
+	p.limit = dense.Multiple(capacity, p.ghost)
 	p.trim()
 }
 
@@ -124,20 +124,20 @@ func (p *mq) Grow(objects int) {
 	p.lists.Grow(objects)
 	p.where = dense.GrownWith(p.where, objects, mqAbsent)
 	p.blocks = dense.Grown(p.blocks, objects)
-	p.charge.grow(objects)
+	p.charge.Grow(objects)
 }
 
 func (p *mq) leaveGhosts(o Object) {
 	p.lists.Unlink(o)
 	p.where[o] = mqAbsent
-	p.ghosts -= p.charge.of(o)
+	p.ghosts -= p.charge.Of(o)
 }
 
 func (p *mq) Insert(r Request) {
 	if int(p.where[r.Object]) == p.queues {
 		p.leaveGhosts(r.Object)
 	}
-	p.charge.set(r)
+	p.charge.Set(r.Object, r.Size)
 	p.resident++
 	if r.Reason != Demand {
 		p.enqueue(r.Object, max(p.queueOf(r.Object), 0))

@@ -59,8 +59,8 @@ func newS3FIFO(c Config) (Policy, error) {
 
 // s3Limits returns the limits of the three queues.
 func s3Limits(c Config, capacity int64) []int64 {
-	small := max(1, multiple(capacity, c.Params.Float("small")))
-	return []int64{multiple(capacity, c.Params.Float("ghost")), small, capacity - small}
+	small := max(1, dense.Multiple(capacity, c.Params.Float("small")))
+	return []int64{dense.Multiple(capacity, c.Params.Float("ghost")), small, capacity - small}
 }
 
 func (p *s3fifo) Resize(capacity int64) {

@@ -8,7 +8,7 @@ import "github.com/cachesim/cachesim/internal/policies/dense"
 type segments struct {
 	list    dense.Lists
 	segment []uint8 // per object: 1 + its segment; 0 where it is in none
-	charged charges
+	charged dense.Charges
 	used    []int64 // per segment
 	limit   []int64 // per segment
 }
@@ -18,7 +18,7 @@ func newSegments(c Config, limit ...int64) segments {
 	return segments{
 		list:    dense.NewLists(c.Objects, len(limit)),
 		segment: make([]uint8, c.Objects),
-		charged: newCharges(c),
+		charged: dense.NewCharges(c.Objects, c.Unit),
 		used:    make([]int64, len(limit)),
 		limit:   limit,
 	}
@@ -28,7 +28,7 @@ func newSegments(c Config, limit ...int64) segments {
 func (s *segments) Grow(objects int) {
 	s.list.Grow(objects)
 	s.segment = dense.Grown(s.segment, objects)
-	s.charged.grow(objects)
+	s.charged.Grow(objects)
 }
 
 // trim drops the oldest ghosts of segment k that do not fit.
@@ -40,7 +40,7 @@ func (s *segments) trim(k int) {
 
 // load records what r's object is charged and puts it at the front of segment k.
 func (s *segments) load(k int, r Request) {
-	s.charged.set(r)
+	s.charged.Set(r.Object, r.Size)
 	s.put(k, r.Object)
 }
 
@@ -48,13 +48,13 @@ func (s *segments) load(k int, r Request) {
 func (s *segments) put(k int, o Object) {
 	s.list.PushFront(k, o)
 	s.segment[o] = uint8(k + 1)
-	s.used[k] += s.charged.of(o)
+	s.used[k] += s.charged.Of(o)
 }
 
 // take takes o out of its segment.
 func (s *segments) take(o Object) {
 	s.list.Unlink(o)
-	s.used[s.segment[o]-1] -= s.charged.of(o)
+	s.used[s.segment[o]-1] -= s.charged.Of(o)
 	s.segment[o] = 0
 }
 
@@ -77,10 +77,10 @@ func (s *segments) in(k int, o Object) bool { return int(s.segment[o]) == k+1 }
 
 // remember puts o, which is leaving the cache, into the ghost segment k and drops the oldest ghosts that no longer fit.
 func (s *segments) remember(k int, o Object) {
-	if s.charged.of(o) > s.limit[k] {
+	if s.charged.Of(o) > s.limit[k] {
 		return
 	}
-	for s.used[k]+s.charged.of(o) > s.limit[k] {
+	for s.used[k]+s.charged.Of(o) > s.limit[k] {
 		s.pop(k)
 	}
 	s.put(k, o)

@@ -1,5 +1,7 @@
 package policies
 
+import "github.com/cachesim/cachesim/internal/policies/dense"
+
 var slruEntry = Entry{
 	Name:   "slru",
 	Look:   Look{Color: Purple, Mark: Triangle},
@@ -37,7 +39,7 @@ func (p *slru) divide() {
 	n := min(int64(p.most), p.capacity)
 	upper := p.capacity / n
 	if p.protected > 0 && n > 1 {
-		upper = multiple(p.capacity, p.protected) / (n - 1)
+		upper = dense.Multiple(p.capacity, p.protected) / (n - 1)
 		upper = max(1, min(upper, (p.capacity-1)/(n-1)))
 	}
 	p.top = int(n) - 1

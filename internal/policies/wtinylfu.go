@@ -55,7 +55,7 @@ const (
 type wTinyLFU struct {
 	lists    dense.Lists
 	segment  []uint8
-	sizes    charges
+	sizes    dense.Charges
 	used     [3]int64
 	limit    [3]int64 // the probation segment takes what is left
 	resident int
@@ -84,7 +84,7 @@ func newTinyLFU(c Config) *wTinyLFU {
 	p := &wTinyLFU{
 		lists:    dense.NewLists(c.Objects, 3),
 		segment:  slices.Repeat([]uint8{notResident}, c.Objects),
-		sizes:    newCharges(c),
+		sizes:    dense.NewCharges(c.Objects, c.Unit),
 		counters: c.Params.Int("counters"),
 		sample:   c.Params.Int("sample"),
 		byBytes:  !c.Unit,
@@ -132,19 +132,19 @@ func (p *wTinyLFU) Resize(capacity int64) {
 func (p *wTinyLFU) Grow(objects int) {
 	p.lists.Grow(objects)
 	p.segment = dense.GrownWith(p.segment, objects, notResident)
-	p.sizes.grow(objects)
+	p.sizes.Grow(objects)
 }
 
 // enter makes o the most recent object of segment s.
 func (p *wTinyLFU) enter(s int, o Object) {
 	p.lists.PushFront(s, o)
 	p.segment[o] = uint8(s)
-	p.used[s] += p.sizes.of(o)
+	p.used[s] += p.sizes.Of(o)
 }
 
 func (p *wTinyLFU) leave(o Object) {
 	p.lists.Unlink(o)
-	p.used[p.segment[o]] -= p.sizes.of(o)
+	p.used[p.segment[o]] -= p.sizes.Of(o)
 	p.segment[o] = notResident
 }
 
@@ -225,7 +225,7 @@ func (p *wTinyLFU) evict(o Object) Object {
 
 func (p *wTinyLFU) Insert(r Request) {
 	p.resident++
-	p.sizes.set(r)
+	p.sizes.Set(r.Object, r.Size)
 	if p.byBytes {
 		p.fitSketch()
 	}

@@ -3,6 +3,7 @@
 package all
 
 import (
+	_ "github.com/cachesim/cachesim/internal/policies/experts" // lecar and cacheus
 	_ "github.com/cachesim/cachesim/internal/policies/laru"    // laru
 	_ "github.com/cachesim/cachesim/internal/policies/learned" // the others that ask predictors
 	_ "github.com/cachesim/cachesim/internal/policies/offline" // those that know what comes

@@ -6,6 +6,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/dense"
 )
 
 // Driven is a policy in a minimal exact-match cache that serves one request at a time, for tests that look into the
@@ -123,6 +124,14 @@ func (w Workload) AfterEachRequest(t *rapid.T, d *Driven, check func()) {
 		d.Serve(o, w.Sizes[o], i)
 		check()
 	}
+}
+
+// Listed returns the objects of list k, front first.
+func Listed(l *dense.Lists, k int) (objects []policies.Object) {
+	for o, ok := l.Front(k); ok; o, ok = l.After(o) {
+		objects = append(objects, o)
+	}
+	return objects
 }
 
 // NextUses is the naive next-use column of requests for objects below count.

@@ -1,19 +1,20 @@
-package policies
+package experts
 
 import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/dense"
 )
 
-var lecarEntry = Entry{
+var lecarEntry = policies.Entry{
 	Name:    "lecar",
-	Look:    Look{Color: Olive, Mark: Square},
-	Memory:  Memory{PerObject: 29, PerSlot: 34},
+	Look:    policies.Look{Color: policies.Olive, Mark: policies.Square},
+	Memory:  policies.Memory{PerObject: 29, PerSlot: 34},
 	Summary: "evicts by LRU or by LFU, at random with weights that follow regret",
 	Source:  "Vietri et al., Driving cache replacement with ML-based LeCaR, HotStorage 2018",
-	Params: []Param{
+	Params: []policies.Param{
 		{Name: "rate", Default: 0.45, Doc: "learning rate"},
 		{Name: "discount", Default: 0.005, Min: 1e-12, Max: 1, Doc: "what is left of a regret after as many requests as " +
 			"objects are resident"},
@@ -23,7 +24,7 @@ var lecarEntry = Entry{
 			"libCacheSim does"},
 	},
 	Random: true,
-	New:    func(c Config) (Policy, error) { return newLeCaR(c), nil },
+	New:    func(c policies.Config) (policies.Policy, error) { return newLeCaR(c), nil },
 }
 
 // expert is one of the two that LeCaR and CACHEUS choose between.
@@ -69,7 +70,7 @@ type lecar struct {
 	bound       float64 // limit, as a multiple of the capacity
 	ghosts      []lecarGhost
 	continued   uint32 // requests of the object being loaded that were remembered
-	charge      charges
+	charge      dense.Charges
 	rate        float64
 	logDiscount float64
 	counts      bool
@@ -105,15 +106,15 @@ type lecarGhost struct {
 	entry    uint32 // in the ring of the history, counted by its pushes
 }
 
-func newLeCaR(c Config) *lecar {
+func newLeCaR(c policies.Config) *lecar {
 	return &lecar{
 		experts:     newExperts(c.Seed),
 		where:       make([]lecarPlace, c.Objects),
 		recent:      dense.NewLogQueue(c.Objects),
 		frequencies: dense.NewFrequencies(c.Objects, c.Requests),
 		ghosts:      make([]lecarGhost, c.Objects),
-		charge:      newCharges(c),
-		limit:       multiple(c.Capacity, c.Params.Float("history")),
+		charge:      dense.NewCharges(c.Objects, c.Unit),
+		limit:       dense.Multiple(c.Capacity, c.Params.Float("history")),
 		bound:       c.Params.Float("history"),
 		rate:        c.Params.Float("rate"),
 		logDiscount: math.Log(c.Params.Float("discount")),
@@ -122,15 +123,15 @@ func newLeCaR(c Config) *lecar {
 	}
 }
 
-func (p *lecar) Hit(r Request) {
+func (p *lecar) Hit(r policies.Request) {
 	p.now++
 	p.recent.Renew(r.Object)
 	p.frequencies.Touch(r.Object)
 }
 
 // Miss takes the blame to the expert that evicted the object: the sooner it returns the more.
-func (p *lecar) Miss(r Request) {
-	asked := r.Reason == Demand
+func (p *lecar) Miss(r policies.Request) {
+	asked := r.Reason == policies.Demand
 	if asked {
 		p.now++
 	}
@@ -150,7 +151,7 @@ func (p *lecar) Miss(r Request) {
 }
 
 // Victim asks both experts. Where they agree none can be blamed and the object is not remembered.
-func (p *lecar) Victim(Request) Object {
+func (p *lecar) Victim(policies.Request) policies.Object {
 	oldest, rarest := p.recent.Back(), p.frequencies.OldestLeast()
 	switch {
 	case oldest == rarest:
@@ -166,7 +167,7 @@ func (p *lecar) Victim(Request) Object {
 }
 
 // evict remembers o among what the expert by evicted.
-func (p *lecar) evict(o Object, by expert) {
+func (p *lecar) evict(o policies.Object, by expert) {
 	h := &p.history[by]
 	if h.Len() == len(h.Slots) {
 		p.closeGaps(h)
@@ -180,7 +181,7 @@ func (p *lecar) evict(o Object, by expert) {
 	p.where[o] = lecarEvicted + lecarPlace(by)
 	h.Push(o)
 	h.live++
-	h.size += p.charge.of(o)
+	h.size += p.charge.Of(o)
 	p.trim(by)
 }
 
@@ -195,7 +196,7 @@ func (p *lecar) trim(by expert) {
 }
 
 func (p *lecar) Resize(capacity int64) {
-	p.limit = multiple(capacity, p.bound)
+	p.limit = dense.Multiple(capacity, p.bound)
 	p.trim(recency)
 	p.trim(frequency)
 }
@@ -205,14 +206,14 @@ func (p *lecar) Grow(objects int) {
 	p.recent.Grow(objects)
 	p.frequencies.Grow(objects)
 	p.ghosts = dense.Grown(p.ghosts, objects)
-	p.charge.grow(objects)
+	p.charge.Grow(objects)
 }
 
 // forget counts o no longer among what the expert by evicted.
-func (p *lecar) forget(o Object, by expert) {
+func (p *lecar) forget(o policies.Object, by expert) {
 	h := &p.history[by]
 	h.live--
-	h.size -= p.charge.of(o)
+	h.size -= p.charge.Of(o)
 	p.where[o] = lecarAbsent
 }
 
@@ -228,19 +229,19 @@ func (p *lecar) closeGaps(h *lecarHistory) {
 	h.Ring = kept
 }
 
-func (p *lecar) Insert(r Request) {
+func (p *lecar) Insert(r policies.Request) {
 	o := r.Object
-	p.charge.set(r)
+	p.charge.Set(r.Object, r.Size)
 	p.resident++
 	p.where[o] = lecarResident
 	p.recent.Push(o)
-	if r.Reason == Demand {
+	if r.Reason == policies.Demand {
 		p.continued++
 	}
 	p.frequencies.Add(o, max(p.continued, 1))
 }
 
-func (p *lecar) Remove(o Object) {
+func (p *lecar) Remove(o policies.Object) {
 	p.recent.Remove(o)
 	p.frequencies.Remove(o)
 	p.where[o] = lecarAbsent
@@ -248,7 +249,7 @@ func (p *lecar) Remove(o Object) {
 }
 
 // ReplayUnit serves hits with the log of the recent objects in registers.
-func (p *lecar) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
+func (p *lecar) ReplayUnit(objects []policies.Object, _ int) (hits, evictions int) {
 	where, q := p.where, &p.recent
 	log, stamp, end, now := q.Log, q.Stamp, q.End, p.now
 	for _, o := range objects {
@@ -266,7 +267,7 @@ func (p *lecar) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
 		q.End, p.now = end, now
 		if where[o] == lecarResident {
 			hits++
-			p.Hit(Request{Object: o})
+			p.Hit(policies.Request{Object: o})
 		} else {
 			evictions += p.loadUnit(o)
 		}
@@ -277,8 +278,8 @@ func (p *lecar) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
 }
 
 // loadUnit serves a miss and returns the number of objects evicted.
-func (p *lecar) loadUnit(o Object) (evictions int) {
-	r := Request{Object: o, Size: 1}
+func (p *lecar) loadUnit(o policies.Object) (evictions int) {
+	r := policies.Request{Object: o, Size: 1}
 	p.Miss(r)
 	if p.resident == p.capacity {
 		p.Victim(r)

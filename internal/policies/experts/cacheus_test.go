@@ -1,4 +1,4 @@
-package policies
+package experts
 
 import (
 	"math"
@@ -6,65 +6,68 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/policytest"
 )
 
 // A cache of 100 has 99 for R and 1 for SR at first; R is demoted into SR as soon as it is full.
 func TestCacheusFillsAndDemotes(t *testing.T) {
-	d := drive(t, "cacheus", Config{Capacity: 5, Unit: true, Objects: 9, Requests: 20})
-	p := d.policy.(*cacheus)
-	lists := func() [2][]Object {
-		return [2][]Object{listed(&p.lists, int(cacheusR)), listed(&p.lists, int(cacheusSR))}
+	d := policytest.Drive(t, "cacheus", policies.Config{Capacity: 5, Unit: true, Objects: 9, Requests: 20})
+	p := d.Policy.(*cacheus)
+	lists := func() [2][]policies.Object {
+		return [2][]policies.Object{policytest.Listed(&p.lists, int(cacheusR)), policytest.Listed(&p.lists, int(cacheusSR))}
 	}
-	check := func(when string, r, sr []Object, limit int64) {
+	check := func(when string, r, sr []policies.Object, limit int64) {
 		t.Helper()
 		if got := lists(); !slices.Equal(got[0], r) || !slices.Equal(got[1], sr) || p.limitR != limit {
 			t.Errorf("%s: R %v, SR %v, limit %d; want %v, %v, %d", when, got[0], got[1], p.limitR, r, sr, limit)
 		}
 	}
-	d.serveAll(0, 1, 2, 3, 4)
-	check("full", []Object{3, 2, 1, 0}, []Object{4}, 4)
+	d.ServeAll(0, 1, 2, 3, 4)
+	check("full", []policies.Object{3, 2, 1, 0}, []policies.Object{4}, 4)
 	// SR-LRU evicts 4. CR-LFU agrees: 4 is the most recent of those with one request. So nobody is blamed later.
-	_, victims := d.serve(5, 1, 5)
-	if !slices.Equal(victims, []Object{4}) || p.objects[4].list != cacheusAbsent {
+	_, victims := d.Serve(5, 1, 5)
+	if !slices.Equal(victims, []policies.Object{4}) || p.objects[4].list != cacheusAbsent {
 		t.Errorf("victims %v, 4 is on list %d", victims, p.objects[4].list)
 	}
-	check("after 5", []Object{3, 2, 1}, []Object{0, 5}, 4)
+	check("after 5", []policies.Object{3, 2, 1}, []policies.Object{0, 5}, 4)
 	// 0 was demoted and is wanted again: R was too small, but it is already as large as can be.
-	d.serve(0, 1, 6)
-	check("after 0", []Object{0, 3, 2, 1}, []Object{5}, 4)
+	d.Serve(0, 1, 6)
+	check("after 0", []policies.Object{0, 3, 2, 1}, []policies.Object{5}, 4)
 }
 
 func TestCacheusGrowsSR(t *testing.T) {
-	d := drive(t, "cacheus", Config{Capacity: 5, Unit: true, Objects: 9, Requests: 20})
-	p := d.policy.(*cacheus)
+	d := policytest.Drive(t, "cacheus", policies.Config{Capacity: 5, Unit: true, Objects: 9, Requests: 20})
+	p := d.Policy.(*cacheus)
 	p.weights = [2]float64{1 - 1e-9, 1e-9}
 	// 4 and 5 leave by agreement: they are the last of SR and the latest of those with one request. Then SR is 6, 1 with
 	// 1 demoted: SR-LRU evicts 1, and after that 6, which nobody reused.
-	d.serveAll(0, 1, 2, 3, 4, 0, 5, 6, 7)
-	_, victims := d.serve(8, 1, 9)
-	if !slices.Equal(victims, []Object{6}) || p.objects[6].list != cacheusByLRU || p.fresh != 1 {
+	d.ServeAll(0, 1, 2, 3, 4, 0, 5, 6, 7)
+	_, victims := d.Serve(8, 1, 9)
+	if !slices.Equal(victims, []policies.Object{6}) || p.objects[6].list != cacheusByLRU || p.fresh != 1 {
 		t.Fatalf("victims %v, 6 is on list %d, %d fresh", victims, p.objects[6].list, p.fresh)
 	}
 	limit, weight := p.limitR, p.weights[recency]
-	d.serve(6, 1, 10)
+	d.Serve(6, 1, 10)
 	// 6 is no longer counted as fresh in the history; 7, evicted for it, is.
 	if p.limitR != limit-1 || p.weights[recency] >= weight || p.fresh != 1 || p.objects[7].list != cacheusByLRU {
 		t.Errorf("6 was evicted too soon: limit of R %d, was %d; weight of recency %v, was %v; %d fresh",
 			p.limitR, limit, p.weights[recency], weight, p.fresh)
 	}
-	if got, want := listed(&p.lists, int(cacheusR)), []Object{6, 0}; !slices.Equal(got, want) {
+	if got, want := policytest.Listed(&p.lists, int(cacheusR)), []policies.Object{6, 0}; !slices.Equal(got, want) {
 		t.Errorf("R is %v, want %v", got, want)
 	}
 }
 
 // Five fresh objects in the history against two demoted ones move the border by 2.5, rounded to 3.
 func TestCacheusGrowsR(t *testing.T) {
-	d := drive(t, "cacheus", Config{Capacity: 100, Unit: true, Objects: 9, Requests: 20})
-	p := d.policy.(*cacheus)
-	d.serveAll(0, 1)
+	d := policytest.Drive(t, "cacheus", policies.Config{Capacity: 100, Unit: true, Objects: 9, Requests: 20})
+	p := d.Policy.(*cacheus)
+	d.ServeAll(0, 1)
 	p.demote()
 	p.fresh, p.demoted, p.limitR = 5, 2, 50
-	d.serve(0, 1, 2)
+	d.Serve(0, 1, 2)
 	if p.limitR != 53 || p.demoted != 1 || p.objects[0].list != cacheusR {
 		t.Errorf("limit of R %d, demoted %d, 0 is on list %d; want 53, 1, R", p.limitR, p.demoted, p.objects[0].list)
 	}
@@ -72,21 +75,21 @@ func TestCacheusGrowsR(t *testing.T) {
 
 // By bytes the border moves by the size of the requested object, here 4, times the rounded ratio.
 func TestCacheusMovesTheBorderByBytes(t *testing.T) {
-	d := drive(t, "cacheus", Config{Capacity: 1000, Objects: 9, Requests: 20})
-	p := d.policy.(*cacheus)
-	d.serve(0, 4, 0)
-	d.serve(1, 4, 1)
+	d := policytest.Drive(t, "cacheus", policies.Config{Capacity: 1000, Objects: 9, Requests: 20})
+	p := d.Policy.(*cacheus)
+	d.Serve(0, 4, 0)
+	d.Serve(1, 4, 1)
 	p.demote()
 	p.fresh, p.demoted, p.limitR = 5, 2, 500
-	d.serve(0, 4, 2)
+	d.Serve(0, 4, 2)
 	if p.limitR != 512 {
 		t.Errorf("R was too small: limit %d, want 512", p.limitR)
 	}
 	p.objects[1].fresh = true
 	p.evict(1, cacheusByLRU)
-	d.drop(1)
+	d.Drop(1)
 	p.fresh, p.demoted, p.limitR = 5, 10, 500
-	d.serve(1, 4, 3)
+	d.Serve(1, 4, 3)
 	if p.limitR != 488 {
 		t.Errorf("SR was too small: limit %d, want 488", p.limitR)
 	}
@@ -94,17 +97,18 @@ func TestCacheusMovesTheBorderByBytes(t *testing.T) {
 
 func TestCacheusInvariants(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := drawWorkload(t)
+		w := policytest.DrawWorkload(t)
 		spec := rapid.SampledFrom([]string{"cacheus", "cacheus(history=2)", "cacheus(history=0)"}).Draw(t, "spec")
-		checkAfterEachRequest(t, spec, w, func(d *driven) { d.policy.(*cacheus).check(t, d.stored, w.sizes) })
+		d := policytest.Drive(t, spec, w.Config)
+		w.AfterEachRequest(t, d, func() { d.Policy.(*cacheus).check(t, d.Stored, w.Sizes) })
 	})
 }
 
-func (p *cacheus) check(t rapid.TB, stored map[Object]int64, sizes []int64) {
+func (p *cacheus) check(t rapid.TB, stored map[policies.Object]int64, sizes []int64) {
 	var demoted, fresh, resident int64
 	for k := range cacheusLists {
 		var size int64
-		for _, o := range listed(&p.lists, int(k)) {
+		for _, o := range policytest.Listed(&p.lists, int(k)) {
 			size += sizes[o]
 			x := p.objects[o]
 			_, here := stored[o]

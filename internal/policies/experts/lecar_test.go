@@ -1,10 +1,13 @@
-package policies
+package experts
 
 import (
 	"math"
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/policytest"
 )
 
 func near(a, b float64) bool { return math.Abs(a-b) < 1e-12 }
@@ -30,27 +33,27 @@ func TestRegret(t *testing.T) {
 func TestLeCaRContainsItsExperts(t *testing.T) {
 	for weight, spec := range map[expert]string{recency: "lru", frequency: "lfu"} {
 		rapid.Check(t, func(t *rapid.T) {
-			w := drawWorkload(t)
-			got := drive(t, "lecar(rate=0,history=0)", w.config)
-			p := got.policy.(*lecar)
+			w := policytest.DrawWorkload(t)
+			got := policytest.Drive(t, "lecar(rate=0,history=0)", w.Config)
+			p := got.Policy.(*lecar)
 			p.weights = [2]float64{}
 			p.weights[weight] = 1
-			checkSameVictims(t, w, got, drive(t, spec, w.config))
+			w.SameVictims(t, got, policytest.Drive(t, spec, w.Config))
 		})
 	}
 }
 
 // A cache of 2 followed by hand: the evicted object returns after one more request.
 func TestLeCaRBlamesTheExpertThatErred(t *testing.T) {
-	d := drive(t, "lecar", Config{Capacity: 2, Unit: true, Objects: 4, Requests: 8})
-	p := d.policy.(*lecar)
+	d := policytest.Drive(t, "lecar", policies.Config{Capacity: 2, Unit: true, Objects: 4, Requests: 8})
+	p := d.Policy.(*lecar)
 	p.weights = [2]float64{1, 0}
-	d.serveAll(0, 0, 1) // LFU would evict 1, LRU evicts 0
+	d.ServeAll(0, 0, 1) // LFU would evict 1, LRU evicts 0
 	p.weights = [2]float64{0.5, 0.5}
 	p.evict(0, recency)
-	d.drop(0)
-	d.serve(1, 1, 3)
-	d.serve(0, 1, 4)
+	d.Drop(0)
+	d.Serve(1, 1, 3)
+	d.Serve(0, 1, 4)
 	// 0 was away for 2 requests while one object was resident: 0.005^2 of the learning rate is left.
 	loss := math.Exp(-0.45 * 0.005 * 0.005)
 	if want := loss / (1 + loss); !near(p.weights[recency], want) {
@@ -63,27 +66,28 @@ func TestLeCaRBlamesTheExpertThatErred(t *testing.T) {
 
 func TestLeCaRInvariants(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := drawWorkload(t)
+		w := policytest.DrawWorkload(t)
 		spec := rapid.SampledFrom([]string{"lecar", "lecar(rate=5,history=0.4,counts=false)"}).Draw(t, "spec")
-		checkAfterEachRequest(t, spec, w, func(d *driven) {
-			p := d.policy.(*lecar)
+		d := policytest.Drive(t, spec, w.Config)
+		w.AfterEachRequest(t, d, func() {
+			p := d.Policy.(*lecar)
 			if sum := p.weights[0] + p.weights[1]; !near(sum, 1) || min(p.weights[0], p.weights[1]) < 0.0099 {
 				t.Fatalf("weights %v", p.weights)
 			}
 			var sizes [2]int64
 			var live [2]int
 			for o, at := range p.where {
-				_, resident := d.stored[Object(o)]
-				if (at == lecarResident) != resident || p.frequencies.Has(Object(o)) != resident ||
-					p.recent.Has(Object(o)) != resident {
+				_, resident := d.Stored[policies.Object(o)]
+				if (at == lecarResident) != resident || p.frequencies.Has(policies.Object(o)) != resident ||
+					p.recent.Has(policies.Object(o)) != resident {
 					t.Fatalf("object %d: resident %v, place %d", o, resident, at)
 				}
 				if at >= lecarEvicted {
 					h := p.history[at-lecarEvicted]
-					if entry := p.ghosts[o].entry; entry < h.Tail || entry >= h.Head || *h.At(entry) != Object(o) {
+					if entry := p.ghosts[o].entry; entry < h.Tail || entry >= h.Head || *h.At(entry) != policies.Object(o) {
 						t.Fatalf("object %d: place %d, entry %d of %v", o, at, entry, h.Ring)
 					}
-					sizes[at-lecarEvicted] += w.sizes[o]
+					sizes[at-lecarEvicted] += w.Sizes[o]
 					live[at-lecarEvicted]++
 				}
 			}

@@ -1,24 +1,25 @@
-package policies
+package experts
 
 import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/dense"
 )
 
-var cacheusEntry = Entry{
+var cacheusEntry = policies.Entry{
 	Name:    "cacheus",
-	Look:    Look{Color: Vermilion, Mark: Plus},
-	Memory:  Memory{PerObject: 28, PerSlot: 0},
+	Look:    policies.Look{Color: policies.Vermilion, Mark: policies.Plus},
+	Memory:  policies.Memory{PerObject: 28, PerSlot: 0},
 	Summary: "evicts by a scan-resistant LRU or a churn-resistant LFU, at random with weights whose learning rate adapts",
 	Source:  "Rodriguez et al., Learning cache replacement with CACHEUS, FAST 2021",
-	Params: []Param{
+	Params: []policies.Param{
 		{Name: "history", Default: 0.5, Doc: "bound on the evicted objects remembered for each of the two, as a multiple " +
 			"of the capacity"},
 	},
 	Random: true,
-	New:    func(c Config) (Policy, error) { return newCacheus(c), nil },
+	New:    func(c policies.Config) (policies.Policy, error) { return newCacheus(c), nil },
 }
 
 // cacheus follows the paper and the authors' program (sylab/cacheus). SR-LRU splits the cache: list R holds
@@ -30,7 +31,7 @@ type cacheus struct {
 	lists       dense.Lists
 	objects     []cacheusObject
 	frequencies dense.Frequencies // of resident objects
-	charge      charges
+	charge      dense.Charges
 	size        [cacheusLists]int64
 	limitR      int64
 	demoted     int64   // resident objects that were demoted from R
@@ -63,16 +64,16 @@ const (
 // cacheusSRShare is the part of the cache that SR has at first.
 const cacheusSRShare = 0.01
 
-func newCacheus(c Config) *cacheus {
+func newCacheus(c policies.Config) *cacheus {
 	p := &cacheus{
 		experts:     newExperts(c.Seed),
 		lists:       dense.NewLists(c.Objects, int(cacheusLists)),
 		objects:     make([]cacheusObject, c.Objects),
 		frequencies: dense.NewFrequencies(c.Objects, c.Requests),
-		charge:      newCharges(c),
+		charge:      dense.NewCharges(c.Objects, c.Unit),
 		limitR:      c.Capacity - max(1, int64(math.Round(cacheusSRShare*float64(c.Capacity)))),
 		history:     c.Params.Float("history"),
-		historyMax:  multiple(c.Capacity, c.Params.Float("history")),
+		historyMax:  dense.Multiple(c.Capacity, c.Params.Float("history")),
 		capacity:    c.Capacity,
 	}
 	if c.Unit {
@@ -85,21 +86,21 @@ func newCacheus(c Config) *cacheus {
 }
 
 // take removes o from the list it is on.
-func (p *cacheus) take(o Object) {
+func (p *cacheus) take(o policies.Object) {
 	x := &p.objects[o]
 	p.lists.Unlink(o)
-	p.size[x.list] -= p.charge.of(o)
+	p.size[x.list] -= p.charge.Of(o)
 	x.list = cacheusAbsent
 }
 
 // put makes o, which is on no list, the most recent object of list l.
-func (p *cacheus) put(o Object, l cacheusList) {
+func (p *cacheus) put(o policies.Object, l cacheusList) {
 	p.objects[o].list = l
 	p.lists.PushFront(int(l), o)
-	p.size[l] += p.charge.of(o)
+	p.size[l] += p.charge.Of(o)
 }
 
-func (p *cacheus) Hit(r Request) {
+func (p *cacheus) Hit(r policies.Request) {
 	p.rate.request(p.rng)
 	p.rate.hits++
 	p.frequencies.Touch(r.Object)
@@ -113,7 +114,7 @@ func (p *cacheus) Hit(r Request) {
 }
 
 // reuse moves a requested object from SR to R. Where R had demoted it, R was too small.
-func (p *cacheus) reuse(r Request) {
+func (p *cacheus) reuse(r policies.Request) {
 	x := &p.objects[r.Object]
 	if x.demoted {
 		p.growR(r.Size * ratio(p.fresh, p.demoted))
@@ -122,7 +123,7 @@ func (p *cacheus) reuse(r Request) {
 	}
 	x.fresh = false
 	p.take(r.Object)
-	for p.size[cacheusR]+p.charge.of(r.Object) > p.limitR && p.size[cacheusR] > 0 {
+	for p.size[cacheusR]+p.charge.Of(r.Object) > p.limitR && p.size[cacheusR] > 0 {
 		p.demote()
 	}
 	p.put(r.Object, cacheusR)
@@ -149,9 +150,9 @@ func (p *cacheus) demote() {
 
 // Miss takes the blame to the expert that evicted the object. An object that SR-LRU evicted before it was reused shows
 // that SR was too small.
-func (p *cacheus) Miss(r Request) {
+func (p *cacheus) Miss(r policies.Request) {
 	p.evicting = p.size[cacheusR]+p.size[cacheusSR]+r.Size > p.capacity
-	if r.Reason != Demand {
+	if r.Reason != policies.Demand {
 		return
 	}
 	p.rate.request(p.rng)
@@ -170,7 +171,7 @@ func (p *cacheus) Miss(r Request) {
 }
 
 // Victim asks both experts. Where they agree none can be blamed and the object is not remembered.
-func (p *cacheus) Victim(Request) Object {
+func (p *cacheus) Victim(policies.Request) policies.Object {
 	if !p.rate.started() {
 		p.rate.start(p.resident)
 	}
@@ -196,7 +197,7 @@ func (p *cacheus) Victim(Request) Object {
 }
 
 // evict remembers o among what one expert evicted.
-func (p *cacheus) evict(o Object, to cacheusList) {
+func (p *cacheus) evict(o policies.Object, to cacheusList) {
 	requests, fresh := p.frequencies.Frequency(o), p.objects[o].fresh
 	p.Remove(o)
 	p.objects[o].requests, p.objects[o].fresh = requests, fresh
@@ -220,7 +221,7 @@ func (p *cacheus) Resize(capacity int64) {
 	share := float64(p.limitR) / float64(p.capacity)
 	p.limitR = max(min(int64(math.Round(share*float64(capacity))), capacity-1), min(1, capacity-1))
 	p.capacity = capacity
-	p.historyMax = multiple(capacity, p.history)
+	p.historyMax = dense.Multiple(capacity, p.history)
 	p.trim(cacheusByLRU)
 	p.trim(cacheusByLFU)
 	if p.charge == nil {
@@ -232,11 +233,11 @@ func (p *cacheus) Grow(objects int) {
 	p.lists.Grow(objects)
 	p.objects = dense.GrownWith(p.objects, objects, cacheusObject{list: cacheusAbsent})
 	p.frequencies.Grow(objects)
-	p.charge.grow(objects)
+	p.charge.Grow(objects)
 }
 
 // forget drops a remembered object.
-func (p *cacheus) forget(o Object) {
+func (p *cacheus) forget(o policies.Object) {
 	x := &p.objects[o]
 	if x.list == cacheusByLRU && x.fresh {
 		p.fresh--
@@ -248,9 +249,9 @@ func (p *cacheus) forget(o Object) {
 // Insert puts a remembered object into R. Another one goes to SR, but to R as long as SR is not used yet. Only what
 // comes when SR is full counts as fresh: there is nothing to learn while the cache fills up, nor from what nobody asked
 // for.
-func (p *cacheus) Insert(r Request) {
+func (p *cacheus) Insert(r policies.Request) {
 	x := &p.objects[r.Object]
-	asked := r.Reason == Demand
+	asked := r.Reason == policies.Demand
 	remembered := x.list != cacheusAbsent
 	requests := x.requests
 	if asked {
@@ -259,7 +260,7 @@ func (p *cacheus) Insert(r Request) {
 	if remembered {
 		p.forget(r.Object)
 	}
-	p.charge.set(r)
+	p.charge.Set(r.Object, r.Size)
 	p.resident++
 	p.frequencies.Add(r.Object, max(requests, 1))
 	switch {
@@ -284,7 +285,7 @@ func (p *cacheus) limitToR() {
 	}
 }
 
-func (p *cacheus) Remove(o Object) {
+func (p *cacheus) Remove(o policies.Object) {
 	x := &p.objects[o]
 	if x.demoted {
 		p.demoted--
@@ -295,9 +296,9 @@ func (p *cacheus) Remove(o Object) {
 	*x = cacheusObject{list: cacheusAbsent}
 }
 
-func (p *cacheus) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
+func (p *cacheus) ReplayUnit(objects []policies.Object, _ int) (hits, evictions int) {
 	for _, o := range objects {
-		r := Request{Object: o, Size: 1}
+		r := policies.Request{Object: o, Size: 1}
 		if p.objects[o].list <= cacheusSR {
 			hits++
 			p.Hit(r)

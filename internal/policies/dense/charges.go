@@ -1,0 +1,40 @@
+package dense
+
+// Charges remembers what each object was charged when it was last loaded, for policies that bound the lists they keep.
+// Where the capacity counts objects nothing is stored and every charge is 1: that is the nil Charges.
+type Charges []int64
+
+// NewCharges returns the charges of so many objects; unit says that each is 1.
+func NewCharges(objects int, unit bool) Charges {
+	if unit {
+		return nil
+	}
+	return make(Charges, objects)
+}
+
+// Of returns what o was charged.
+func (c Charges) Of(o uint32) int64 {
+	if c == nil {
+		return 1
+	}
+	return c[o]
+}
+
+// Set notes that o is charged size.
+func (c Charges) Set(o uint32, size int64) {
+	if c != nil {
+		c[o] = size
+	}
+}
+
+// Grow makes room for objects up to objects-1.
+func (c *Charges) Grow(objects int) {
+	if *c != nil {
+		*c = Grown(*c, objects)
+	}
+}
+
+// Multiple returns factor times a capacity, rounded down, and at most the largest number that leaves room for sums.
+func Multiple(capacity int64, factor float64) int64 {
+	return int64(min(float64(capacity)*factor, 1<<61))
+}
