@@ -1,8 +1,10 @@
-// Package internal_test holds the packages of the program to the order in which they may import each other.
+// Package internal_test holds the packages of the program to the order in which they may import each other, and to a
+// size.
 package internal_test
 
 import (
 	"go/parser"
+	"go/scanner"
 	"go/token"
 	"io/fs"
 	"os"
@@ -81,6 +83,72 @@ func TestImportsPointDownwards(t *testing.T) {
 	}
 	if arrows < 100 {
 		t.Errorf("only %d imports were found", arrows)
+	}
+}
+
+// mostLines is how many lines of code a package may have: more than that nobody keeps in mind.
+const mostLines = 4000
+
+// TestPackagesAreSmall counts lines of code: those that have more than blanks and comments, without tests.
+func TestPackagesAreSmall(t *testing.T) {
+	lines := map[string]int{}
+	for _, root := range []string{".", "../cmd"} {
+		eachSource(t, root, func(file string, _ []string) { lines[path.Dir(file)] += linesOfCode(t, file) })
+	}
+	for p, n := range lines {
+		if n > mostLines {
+			t.Errorf("%s has %d lines of code, want at most %d; divide it into packages by role", p, n, mostLines)
+		}
+	}
+	if lines["policies"] < 1000 {
+		t.Errorf("only %d lines were found in policies", lines["policies"])
+	}
+}
+
+// linesOfCode returns how many lines of a file have more than blanks and comments.
+func linesOfCode(t *testing.T, file string) int {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return codeIn(text)
+}
+
+// codeIn is linesOfCode of a text.
+func codeIn(text []byte) (lines int) {
+	var s scanner.Scanner
+	files := token.NewFileSet()
+	file := files.AddFile("", files.Base(), len(text))
+	s.Init(file, text, nil, 0)
+	last := 0 // the last line that was counted
+	for {
+		pos, tok, literal := s.Scan()
+		if tok == token.EOF {
+			return lines
+		}
+		if tok == token.SEMICOLON && literal == "\n" {
+			continue // not written
+		}
+		first := file.Line(pos)
+		end := first + strings.Count(literal, "\n")
+		lines += max(0, end-max(first-1, last))
+		last = max(last, end)
+	}
+}
+
+func TestLinesOfCode(t *testing.T) {
+	const text = `// Package p is short.
+package p
+
+/* Two lines
+of comment. */
+var s = "a" + // a comment
+	"b"; var n = 1
+
+var raw = ` + "`one\ntwo`\n"
+	if got := codeIn([]byte(text)); got != 5 {
+		t.Errorf("%d lines of code, want 5", got)
 	}
 }
 
