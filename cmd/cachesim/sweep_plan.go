@@ -2,18 +2,13 @@ package main
 
 import (
 	"fmt"
-	"strconv"
-	"time"
 
-	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/sweep"
-	"github.com/cachesim/cachesim/internal/jsonlines"
 	"github.com/cachesim/cachesim/internal/lists"
 	"github.com/cachesim/cachesim/internal/parallel"
-	"github.com/cachesim/cachesim/internal/records"
 )
 
 type sweepPlanFlags struct {
@@ -68,13 +63,6 @@ func (f *sweepPlanFlags) run(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// listedCell is a cell as --dry-run prints it.
-type listedCell struct {
-	experiment.CellText
-	Finished bool    `json:"finished"`
-	Seconds  float64 `json:"estimated_seconds"` // of its replay; 0 if it is finished
-}
-
 // listCells prints the cells of a sweep and, as a note, what those that are missing cost.
 func listCells(cmd *cobra.Command, s *sweep.Sweep, jobs int, format string) error {
 	finished, err := sweep.ReadFinished(s.Cells, s.Dir)
@@ -86,57 +74,9 @@ func listCells(cmd *cobra.Command, s *sweep.Sweep, jobs int, format string) erro
 	if err != nil {
 		return err
 	}
-	cells := make([]listedCell, len(s.Cells))
-	for i, c := range s.Cells {
-		cells[i] = listedCell{c.Text(), finished.Has(c), cost.Cells[c.Hash]}
-	}
-	if err := printCells(cmd, cells, format); err != nil {
+	if err := lists.Cells(s.Cells, finished.Has, cost).Print(cmd.OutOrStdout(), format); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(cmd.ErrOrStderr(), "%s\n", costNote(s.Cells, missing, cost, parallel.Jobs(jobs)))
+	_, err = fmt.Fprintf(cmd.ErrOrStderr(), "%s\n", lists.CostNote(s.Cells, missing, cost, parallel.Jobs(jobs)))
 	return err
-}
-
-func costNote(cells, missing []experiment.Cell, cost experiment.Cost, jobs int) string {
-	all := len(experiment.WithoutRepetitions(cells))
-	if len(missing) == 0 {
-		return fmt.Sprintf("all %d cells are finished", all)
-	}
-	return fmt.Sprintf("%d of %d cells are finished; the others take about %s with %d jobs (an estimate from the first "+
-		"requests of each trace)",
-		all-len(missing), all, roughly(cost.Total(missing, jobs)), jobs)
-}
-
-// roughly writes a duration of seconds with two figures at most.
-func roughly(seconds float64) string {
-	d := time.Duration(seconds * float64(time.Second))
-	for _, unit := range []time.Duration{time.Hour, time.Minute, time.Second, time.Millisecond} {
-		if d >= 10*unit {
-			return d.Round(unit).String()
-		}
-		if d >= unit {
-			return d.Round(unit / 10).String()
-		}
-	}
-	return "a millisecond"
-}
-
-func printCells(cmd *cobra.Command, cells []listedCell, format string) error {
-	if format == "json" {
-		return jsonlines.Write(cmd.OutOrStdout(), cells)
-	}
-	t := records.NewTable()
-	t.AppendHeader(table.Row{"cell", "trace", "policy", "capacity", "seed", "axes", "estimate"})
-	for _, c := range cells {
-		estimate := "finished"
-		if !c.Finished {
-			estimate = roughly(c.Seconds)
-		}
-		label := c.Label
-		if c.Auxiliary {
-			label += " (to compare with)"
-		}
-		t.AppendRow(table.Row{c.Number, c.Workload.Name, label, c.Capacity, strconv.FormatUint(c.Seed, 10), c.Axes, estimate})
-	}
-	return lists.PrintTable(cmd.OutOrStdout(), t, format)
 }

@@ -22,7 +22,7 @@ import (
 type List struct {
 	Noun string // what an item is called in errors
 	// Columns are the heads of the table. On a terminal, where its rows would not fit, Narrow takes their place, whose
-	// last column holds texts below each other.
+	// last column holds texts below each other; nil: the table is the same everywhere.
 	Columns, Narrow table.Row
 	// Beside is what the columns before the last one of Narrow take, with the gaps; Least is how wide the last one is
 	// on the narrowest of terminals, 40 if nothing is said.
@@ -90,19 +90,19 @@ func (l List) Print(w io.Writer, format string) error {
 			texts := terminal.WrapLines(max(width-l.Beside, cmp.Or(l.Least, 40)), item.Texts...)
 			t.AppendRow(append(slices.Clone(item.Narrow), texts))
 		}
-		return PrintTable(w, t, format)
+		return printTable(w, t, format)
 	}
 	t.AppendHeader(l.Columns)
 	for _, item := range l.Items {
 		t.AppendRow(item.Row)
 	}
-	return PrintTable(w, t, format)
+	return printTable(w, t, format)
 }
 
 // narrowWidth returns the width of a narrow table, or 0 if it is to be a wide one.
 func (l List) narrowWidth(w io.Writer, format string) int {
 	switch {
-	case format != "table":
+	case format != "table" || l.Narrow == nil:
 		return 0
 	case l.NarrowAlways:
 		return terminal.TextWidth(w)
@@ -110,8 +110,8 @@ func (l List) narrowWidth(w io.Writer, format string) int {
 	return terminal.Width(w)
 }
 
-// PrintTable prints a table as table, csv or markdown.
-func PrintTable(w io.Writer, t table.Writer, format string) error {
+// printTable prints a table as table, csv or markdown.
+func printTable(w io.Writer, t table.Writer, format string) error {
 	render := map[string]func() string{"table": t.Render, "csv": t.RenderCSV, "markdown": t.RenderMarkdown}
 	_, err := fmt.Fprintln(w, render[format]())
 	return err
