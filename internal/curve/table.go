@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/table"
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/cachesim/cachesim/internal/capacity"
@@ -86,23 +85,17 @@ func (c *Curve) Print(w io.Writer, format string) error {
 	if _, err := fmt.Fprintf(w, "%s: %s requests, hit ratios\n\n", c.Trace, records.Count(c.requests())); err != nil {
 		return err
 	}
-	t := records.NewTable()
-	header := table.Row{"capacity", policies.Recency()}
+	t := records.Grid{Heads: []records.Head{{Name: "capacity"}, {Name: policies.Recency()}}}
 	if c.Rate > 0 {
-		header = append(header, "lru sampled", "error")
+		t.Heads = append(t.Heads, records.Head{Name: "lru sampled"}, records.Head{Name: "error"})
 	}
 	for _, s := range c.Specs {
-		header = append(header, c.heading(s))
+		t.Heads = append(t.Heads, records.Head{Name: c.heading(s)})
 	}
-	records.SetHeader(t, header, func(int) bool { return false })
 	for _, capacity := range c.Capacities {
-		t.AppendRow(c.row(capacity))
+		t.Rows = append(t.Rows, c.row(capacity))
 	}
-	text := t.Render()
-	if format == "markdown" {
-		text = t.RenderMarkdown()
-	}
-	_, err := fmt.Fprintf(w, "%s\n\n%s\n", text, c.footer())
+	_, err := fmt.Fprintf(w, "%s\n\n%s\n", t.Render(format == "markdown"), c.footer())
 	return err
 }
 
@@ -114,8 +107,8 @@ func (c *Curve) heading(s policies.Spec) string {
 }
 
 // row is the row of one capacity. What is not known is left blank.
-func (c *Curve) row(capacity capacity.Capacity) table.Row {
-	row := table.Row{records.Capacity(capacity.Amount, capacity.Unit())}
+func (c *Curve) row(capacity capacity.Capacity) []string {
+	row := []string{records.Capacity(capacity.Amount, capacity.Unit())}
 	exactCell := func(label string) string {
 		x, ok := c.exactAt(label, capacity.Amount)
 		if !ok {

@@ -179,15 +179,48 @@ func shortText(m metric.Metric, x float64) string {
 }
 
 func renderGroup(g Group, p paint) string {
-	t := NewTable()
+	var grid Grid
 	columns := columnsFor(g)
-	var header table.Row
 	for _, c := range columns {
-		header = append(header, c.name)
+		grid.Heads = append(grid.Heads, Head{c.name, c.left})
 	}
-	SetHeader(t, header, func(i int) bool { return columns[i].left })
-	appendRows(t, byCapacity(g.Records), columns, p)
-	if p.markdown {
+	grid.Rows = rowsOf(byCapacity(g.Records), columns, p)
+	return grid.Render(p.markdown)
+}
+
+// Grid is the text of a table.
+type Grid struct {
+	Heads []Head
+	Rows  [][]string // an empty one is a line between the others, which Markdown leaves out
+}
+
+// Head is the head of a column. Text starts at the left, numbers end at the right.
+type Head struct {
+	Name   string
+	IsText bool
+}
+
+// Render writes the table for a terminal or in Markdown.
+func (g Grid) Render(markdown bool) string {
+	t := NewTable()
+	header := make(table.Row, len(g.Heads))
+	for i, h := range g.Heads {
+		header[i] = h.Name
+	}
+	SetHeader(t, header, func(i int) bool { return g.Heads[i].IsText })
+	for _, cells := range g.Rows {
+		row := make(table.Row, len(cells))
+		for i, cell := range cells {
+			row[i] = cell
+		}
+		switch {
+		case len(cells) > 0:
+			t.AppendRow(row)
+		case !markdown:
+			t.AppendSeparator()
+		}
+	}
+	if markdown {
 		return t.RenderMarkdown()
 	}
 	return t.Render()
@@ -232,15 +265,15 @@ func byCapacity(recs []Record) []Record {
 	return sorted
 }
 
-// appendRows writes a capacity only into the first of its rows, except in Markdown, where nothing separates them.
-func appendRows(t table.Writer, recs []Record, columns []column, p paint) {
+// rowsOf writes a capacity only into the first of its rows, except in Markdown, where nothing separates them.
+func rowsOf(recs []Record, columns []column, p paint) (rows [][]string) {
 	for i := range recs {
 		r := &recs[i]
 		again := i > 0 && r.Capacity == recs[i-1].Capacity
-		if i > 0 && !again && !p.markdown {
-			t.AppendSeparator()
+		if i > 0 && !again {
+			rows = append(rows, nil)
 		}
-		var row table.Row
+		var row []string
 		for j, c := range columns {
 			s := c.cell(r)
 			switch {
@@ -256,8 +289,9 @@ func appendRows(t table.Writer, recs []Record, columns []column, p paint) {
 			}
 			row = append(row, s)
 		}
-		t.AppendRow(row)
+		rows = append(rows, row)
 	}
+	return rows
 }
 
 func capacityCell(r *Record) string {

@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-
 	"github.com/cachesim/cachesim/internal/suggest"
 )
 
@@ -56,32 +54,27 @@ func (t *Tables) Heading(i int) string {
 
 // render writes a compared column as three: ours, the published value and the difference.
 func (t *Table) render(p paint) string {
-	w := NewTable()
-	header := table.Row{t.Corner}
+	g := Grid{Heads: []Head{{t.Corner, true}}}
 	for _, c := range t.Columns {
-		header = append(header, c.Name)
+		g.Heads = append(g.Heads, Head{Name: c.Name})
 		if c.Compared {
-			header = append(header, "published", "difference")
+			g.Heads = append(g.Heads, Head{Name: "published"}, Head{Name: "difference"})
 		}
 	}
-	SetHeader(w, header, func(i int) bool { return i == 0 })
 	for _, r := range t.Rows {
-		w.AppendRow(t.printedRow(r, p))
+		g.Rows = append(g.Rows, t.printedRow(r, p))
 	}
-	if p.markdown {
-		return w.RenderMarkdown()
-	}
-	return w.Render()
+	return g.Render(p.markdown)
 }
 
-func (t *Table) printedRow(r TableRow, p paint) table.Row {
+func (t *Table) printedRow(r TableRow, p paint) []string {
 	name := r.Name
 	quiet := func(s string) string { return s }
 	if r.Kind != "online" {
 		name += " (" + r.Kind + ")"
 		quiet = p.dim
 	}
-	row := table.Row{quiet(name)}
+	row := []string{quiet(name)}
 	for i, c := range r.Cells {
 		value := c.print(p)
 		if t.hasBest(i) && !c.Best && !p.markdown {

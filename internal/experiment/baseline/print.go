@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/cachesim/cachesim/internal/cache"
@@ -40,12 +39,12 @@ func (r *Report) Print(w io.Writer, format string, width int) error {
 
 // PrintMarkdown writes what Print writes as a table, in Markdown.
 func (r *Report) PrintMarkdown(w io.Writer) error {
-	return r.printTable(w, func(moved []*Result) string { return movedTable(moved).RenderMarkdown() }, "- ")
+	return r.printTable(w, func(moved []*Result) string { return movedTable(moved).Render(true) }, "- ")
 }
 
 // fitted returns the table of what moved or, where it does not fit into width columns, the same in lines.
 func fitted(moved []*Result, width int) string {
-	rendered := movedTable(moved).Render()
+	rendered := movedTable(moved).Render(false)
 	if width <= 0 || text.LongestLineLen(rendered) <= width {
 		return rendered
 	}
@@ -165,20 +164,17 @@ func columns(moved []*Result) []column {
 	return all
 }
 
-func movedTable(moved []*Result) table.Writer {
-	t := records.NewTable()
-	var header table.Row
+func movedTable(moved []*Result) (t records.Grid) {
 	shown := columns(moved)
 	for _, c := range shown {
-		header = append(header, c.name)
+		t.Heads = append(t.Heads, records.Head{Name: c.name, IsText: c.left})
 	}
-	records.SetHeader(t, header, func(i int) bool { return shown[i].left })
 	for _, r := range moved {
-		var row table.Row
+		var row []string
 		for _, c := range shown {
 			row = append(row, c.cell(r))
 		}
-		t.AppendRow(row)
+		t.Rows = append(t.Rows, row)
 	}
 	return t
 }

@@ -8,7 +8,6 @@ import (
 	"os"
 	"strings"
 
-	pretty "github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/cachesim/cachesim/internal/experiment/claims"
@@ -108,7 +107,7 @@ const figuresWidth = 68
 func (t *terminal) figures(summaries []Summary) string {
 	all := figuresTable(summaries)
 	if t.Width == 0 {
-		return all.writer().Render()
+		return all.grid().Render(false)
 	}
 	name := ""
 	for _, row := range all.Rows {
@@ -119,7 +118,7 @@ func (t *terminal) figures(summaries []Summary) string {
 		}
 		row[1] = strings.Join(t.broken(row[1], t.Width-figuresWidth), "\n")
 	}
-	return all.writer().Render()
+	return all.grid().Render(false)
 }
 
 // whyLines is how many lines the reason why a claim does not hold may take; the report has the whole.
@@ -217,10 +216,10 @@ func details(c Claim) string {
 func printMarkdown(w io.Writer, summaries []Summary) error {
 	var s strings.Builder
 	if len(summaries) > 1 {
-		fmt.Fprintf(&s, "In all: %s.\n\n%s\n\n", Total(summaries), figuresTable(summaries).writer().RenderMarkdown())
+		fmt.Fprintf(&s, "In all: %s.\n\n%s\n\n", Total(summaries), figuresTable(summaries).grid().Render(true))
 	}
 	if t := claimsTable(summaries); len(t.Rows) > 0 {
-		fmt.Fprintf(&s, "%s\n\n", t.writer().RenderMarkdown())
+		fmt.Fprintf(&s, "%s\n\n", t.grid().Render(true))
 	}
 	for _, summary := range summaries {
 		for _, remark := range append([]string{summary.Verdict()}, summary.Remarks()...) {
@@ -260,16 +259,13 @@ func verdictText(c Claim) string {
 	return text
 }
 
-// writer returns the table for a terminal or for Markdown.
-func (t table) writer() pretty.Writer {
-	w := records.NewTable()
-	var header pretty.Row
+// grid returns the text of the table.
+func (t table) grid() (g records.Grid) {
 	for _, c := range t.Columns {
-		header = append(header, c.Name)
+		g.Heads = append(g.Heads, records.Head{Name: c.Name, IsText: c.Class != number})
 	}
-	records.SetHeader(w, header, func(i int) bool { return t.Columns[i].Class != number })
 	for _, cells := range t.Rows {
-		var row pretty.Row
+		var row []string
 		for _, cell := range cells {
 			lines := strings.Split(cell, "\n")
 			for i := range lines {
@@ -277,9 +273,9 @@ func (t table) writer() pretty.Writer {
 			}
 			row = append(row, strings.Join(lines, "\n"))
 		}
-		w.AppendRow(row)
+		g.Rows = append(g.Rows, row)
 	}
-	return w
+	return g
 }
 
 func printCSV(w io.Writer, summaries []Summary) error {
