@@ -168,8 +168,8 @@ func (p *Pool) Request(r policies.Request) (hit bool) {
 	return true
 }
 
-// Hit is Request for an object of which the cache knows that it is resident, in a pool without members. It stays a call:
-// the copy of a request that has just been written field by field is slower.
+// Hit is Request for an object of which the cache knows that it is resident, in a pool without members. It stays a
+// call: the copy of a request that has just been written field by field is slower.
 //
 //go:noinline
 func (p *Pool) Hit(r policies.Request) { p.policy.Hit(r) }
@@ -263,8 +263,19 @@ func (p *Pool) Drop(o policies.Object) bool {
 	return true
 }
 
-// Expire takes out what has expired by a time. Request and Load do so first, Hit and Miss do not; a cache calls it where
-// it looks at what is resident before that.
+// Forget is Drop for a resident object that the cache has had the policy forget, in a pool without members. Nobody is
+// told, since the cache knows.
+func (p *Pool) Forget(o policies.Object) {
+	size := p.discharge(o)
+	if size == 0 {
+		p.accuse(o)
+	}
+	p.used -= size
+	p.evictions++
+}
+
+// Expire takes out what has expired by a time. Request and Load do so first, Hit and Miss do not; a cache calls it
+// where it looks at what is resident before that.
 func (p *Pool) Expire(now int64) {
 	if p.expirer != nil {
 		p.expire(now)
@@ -284,12 +295,7 @@ func (p *Pool) expire(now int64) {
 // leave takes an object that the policy has forgotten out of the accounts. A policy that names an object twice, or one
 // that is not here, is broken.
 func (p *Pool) leave(o policies.Object, why Departure) {
-	var size int64
-	if int(o) < len(p.stored) {
-		size, p.stored[o] = p.stored[o], 0
-	} else if int(o) < len(p.here) && p.here[o] {
-		size, p.here[o] = 1, false
-	}
+	size := p.discharge(o)
 	if size == 0 {
 		p.accuse(o)
 	}
@@ -298,6 +304,16 @@ func (p *Pool) leave(o policies.Object, why Departure) {
 	if p.observer != nil {
 		p.observer.Left(p.name(o), size, why)
 	}
+}
+
+// discharge notes that an object is not resident any more, and returns what it was charged: 0 if it was not there.
+func (p *Pool) discharge(o policies.Object) (size int64) {
+	if int(o) < len(p.stored) {
+		size, p.stored[o] = p.stored[o], 0
+	} else if int(o) < len(p.here) && p.here[o] {
+		size, p.here[o] = 1, false
+	}
+	return size
 }
 
 // accuse stops at a broken policy. It stays a call, out of the way of what happens at each eviction.

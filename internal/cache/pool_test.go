@@ -225,3 +225,30 @@ func TestPoolResizes(t *testing.T) {
 		t.Errorf("dropping object 1 twice leaves %d", pool.Len())
 	}
 }
+
+// What the cache has had the policy forget leaves the accounts once, and nobody is told.
+func TestPoolForgets(t *testing.T) {
+	tr := policytest.Trace(1, 50, 20)
+	spec, err := policies.ParseSpec("lru")
+	if err != nil {
+		t.Fatal(err)
+	}
+	policy := policytest.Build(t, spec.Entry, tr, 2, true)
+	pool := cache.NewPool(policy, 2, tr.NumObjects)
+	for i, o := range []policies.Object{0, 1} {
+		pool.Miss(policies.Request{Object: o, Query: o, Pos: i, Size: 1})
+	}
+	told := newAccount()
+	pool.Observe(told)
+	policy.Remove(0)
+	pool.Forget(0)
+	if pool.Has(0) || !pool.Has(1) || pool.Used() != 1 || pool.Evictions() != 1 || len(told.left) != 0 {
+		t.Errorf("used %d, evictions %d, told %v", pool.Used(), pool.Evictions(), told.left)
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("an object was forgotten twice")
+		}
+	}()
+	pool.Forget(0)
+}

@@ -163,6 +163,24 @@ func (t *tree) link(o policies.Object) {
 
 // Left implements cache.Observer. Where blocks leave together, the rest of the segment of o follows.
 func (t *tree) Left(o policies.Object, _ int64, why cache.Departure) {
+	t.unlink(o)
+	if t.segments == nil || why == cache.Expired {
+		return
+	}
+	for {
+		before, ok := t.segments.cut(o, t.parents[o])
+		if !ok {
+			return
+		}
+		t.policy.Remove(before)
+		t.pool.Forget(before)
+		t.unlink(before)
+		o = before
+	}
+}
+
+// unlink notes that o leaves: the block before it may be a leaf now.
+func (t *tree) unlink(o policies.Object) {
 	if !t.mayLeave(o) {
 		t.accuse(o)
 	}
@@ -171,17 +189,6 @@ func (t *tree) Left(o policies.Object, _ int64, why cache.Departure) {
 		if t.mayLeave(policies.Object(parent)) {
 			t.policy.Release(policies.Object(parent))
 		}
-	}
-	if t.segments == nil || why == cache.Dropped || why == cache.Expired {
-		return
-	}
-	for {
-		before, ok := t.segments.cut(o, t.parents[o])
-		if !ok {
-			return
-		}
-		t.pool.Drop(before)
-		o = before
 	}
 }
 
