@@ -17,14 +17,6 @@ import (
 
 // This file checks that what figures, tables, references and claims speak of exists.
 
-// checkMetric refuses what is no figure of the records of a sweep.
-func checkMetric(name string) error {
-	if _, ok := metric.Lookup(name); !ok {
-		return suggest.Unknown("metric", name, metric.Names())
-	}
-	return nil
-}
-
 // timeMetrics are the figures that depend on the machine. The records of an experiment do not have them; figures,
 // tables and claims that speak of them get them from its timings.
 func timeMetrics() (names []string) {
@@ -57,7 +49,7 @@ func (f *File) SpeaksOfTimes() bool {
 
 func (f *File) checkMetrics() error {
 	for i, name := range f.Metrics {
-		if err := checkMetric(name); err != nil {
+		if err := records.CheckMetric(name); err != nil {
 			return f.errorAt(err, "metrics", i)
 		}
 	}
@@ -177,7 +169,7 @@ func (f *File) checkReferences() error {
 			return f.errorAt(fmt.Errorf("two references are called %s; give one of them another name", r.Name), "references", i)
 		}
 		seen[r.Name] = true
-		if err := checkMetric(r.Metric); err != nil {
+		if err := records.CheckMetric(r.Metric); err != nil {
 			return f.errorAt(err, "references", i, "metric")
 		}
 		if r.Within < 0 {
@@ -299,7 +291,7 @@ func (f *File) checkFigure(figure Figure, seen map[string]bool, i int) error {
 		}
 		x = figure.Along
 	}
-	if err := checkMetric(figure.Y); err != nil {
+	if err := records.CheckMetric(figure.Y); err != nil {
 		return f.errorAt(err, "figures", i, "y")
 	}
 	for k, axis := range figure.Log {
@@ -344,7 +336,7 @@ func (f *File) checkOverTime(figure Figure, seen map[string]bool, i int) error {
 
 // checkAlong refuses what makes no figure of one metric against another.
 func (f *File) checkAlong(figure Figure, i int) error {
-	if err := checkMetric(figure.X); err != nil {
+	if err := records.CheckMetric(figure.X); err != nil {
 		return f.errorAt(fmt.Errorf("with along, x is a metric: %w", err), "figures", i, "x")
 	}
 	if len(figure.References) > 0 {
@@ -372,7 +364,7 @@ func (f *File) checkTables() error {
 		if err := f.required([]any{"tables", i}, "name", table.Name, "cells", table.Cells); err != nil {
 			return err
 		}
-		if err := checkMetric(table.Cells); err != nil {
+		if err := records.CheckMetric(table.Cells); err != nil {
 			return f.errorAt(err, "tables", i, "cells")
 		}
 		if table.Against != "" {

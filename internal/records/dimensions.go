@@ -1,6 +1,7 @@
 package records
 
 import (
+	"fmt"
 	"math"
 	"reflect"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/metric"
+	"github.com/cachesim/cachesim/internal/suggest"
 )
 
 // Names of the dimensions that every record has. The names of its further axes come after them.
@@ -106,6 +108,18 @@ func IsSetting(name string) bool {
 
 // MetricNames returns the names of all metrics.
 func MetricNames() []string { return metric.Names() }
+
+// CheckMetric refuses a name that no value of a record can have, such as that of a metric which has one for each tenant.
+func CheckMetric(name string) error {
+	m, ok := metric.Lookup(name)
+	switch {
+	case ok:
+		return nil
+	case m.Labels != "":
+		return fmt.Errorf("metric %s has a value for each %s; write %s[NAME] for that of one", name, m.Labels, name)
+	}
+	return suggest.Unknown("metric", name, metric.Names())
+}
 
 // RanOnce reports for each record whether it is the only one of its policy on its trace at its capacity and place on
 // the axes. Such a record, of a policy that makes no random choices say, stands for every seed.

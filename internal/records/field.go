@@ -291,8 +291,8 @@ func (d *draft) readCounters() error {
 		if err != nil {
 			return fmt.Errorf("counters have %q, want a name and a number, as phases=3", counter)
 		}
-		if _, ok := metric.Lookup(name); !ok {
-			return fmt.Errorf("counters: %w", suggest.Unknown("metric", name, metric.Names()))
+		if err := CheckMetric(name); err != nil {
+			return fmt.Errorf("counters: %w", err)
 		}
 		d.SetNamed(name, x)
 	}
@@ -328,11 +328,10 @@ func (r *Record) Check() error {
 }
 
 func (r *Record) checkMetric(name string) error {
-	m, ok := metric.Lookup(name)
-	if !ok {
-		return suggest.Unknown("metric", name, metric.Names())
+	if err := CheckMetric(name); err != nil {
+		return err
 	}
-	if m.Whole() {
+	if m, _ := metric.Lookup(name); m.Whole() {
 		n, _ := r.GetInt(name)
 		return checkInt(name, n)
 	}

@@ -132,10 +132,11 @@ func (r Rule) checkMetric() error {
 	if r.metric == "" {
 		return nil
 	}
-	m, ok := metric.Lookup(r.metric)
+	if err := records.CheckMetric(r.metric); err != nil {
+		return fmt.Errorf("tolerance %q: %w", r.text, err)
+	}
+	m, _ := metric.Lookup(r.metric)
 	switch {
-	case !ok:
-		return fmt.Errorf("tolerance %q: %w", r.text, suggest.Unknown("metric", r.metric, metric.Names()))
 	case m.OfMachine:
 		return fmt.Errorf("tolerance %q: %s depends on the machine, and is not compared", r.text, r.metric)
 	case r.Points > 0 && m.Unit != metric.Share:
