@@ -15,6 +15,7 @@ import (
 	"github.com/cachesim/cachesim/internal/experiment/baseline"
 	"github.com/cachesim/cachesim/internal/progress"
 	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/series"
 	"github.com/cachesim/cachesim/internal/suggest"
 	"github.com/cachesim/cachesim/internal/terminal"
 	"github.com/cachesim/cachesim/internal/workload"
@@ -87,6 +88,10 @@ func (f *checkFlags) run(cmd *cobra.Command, path string) error {
 	if err != nil {
 		return err
 	}
+	rows, err := experiment.ReadSeries(path, recs)
+	if err != nil {
+		return err
+	}
 	without, incomplete := records.WithoutDigest(path, recs), records.Incomplete(path, recs)
 	note(cmd, f.quiet, without)
 	note(cmd, f.quiet, incomplete)
@@ -98,7 +103,7 @@ func (f *checkFlags) run(cmd *cobra.Command, path string) error {
 		return err
 	}
 	if f.update {
-		return f.rewrite(cmd, path, report, without+incomplete != "")
+		return f.rewrite(cmd, path, report, len(rows) > 0, without+incomplete != "")
 	}
 	return verdict(report)
 }
@@ -186,8 +191,8 @@ func appendTo(path string, write func(io.Writer) error) error {
 	return errors.Join(write(file), file.Close())
 }
 
-// rewrite brings the baseline up to date, and gives it digests anew where it must.
-func (f *checkFlags) rewrite(cmd *cobra.Command, path string, report *baseline.Report, must bool) error {
+// rewrite brings the baseline up to date, with the series that stand beside it, and gives it digests anew where it must.
+func (f *checkFlags) rewrite(cmd *cobra.Command, path string, report *baseline.Report, withSeries, must bool) error {
 	if !report.Outdated() && !must {
 		return nil
 	}
@@ -200,6 +205,11 @@ func (f *checkFlags) rewrite(cmd *cobra.Command, path string, report *baseline.R
 	}
 	if err := records.Rewrite(path, recs); err != nil {
 		return err
+	}
+	if withSeries {
+		if err := series.Write(path, report.Series()); err != nil {
+			return err
+		}
 	}
 	if !f.quiet {
 		fmt.Fprintf(cmd.ErrOrStderr(), "%s is updated\n", path)

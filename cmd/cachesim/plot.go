@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/interruptible"
 	"github.com/cachesim/cachesim/internal/plots"
 	"github.com/cachesim/cachesim/internal/records"
@@ -14,7 +15,8 @@ func newPlotCommand() *cobra.Command {
 		Use:   "plot RECORDS",
 		Short: "Draw the figures of a run again from its records",
 		Long: `Draws hit ratio, byte hit ratio (where sizes counted) and competitive ratio over capacity as SVG and PNG: a
-line per policy, or bars where there is one capacity. Several traces give one set of figures each.
+line per policy, or bars where there is one capacity. Several traces give one set of figures each. Of a folder with
+series, what changes over time is drawn too.
 
 RECORDS is a file of records as JSON lines, CSV or Parquet, told apart by content; a folder that run -o wrote; or - for
 standard input.`,
@@ -27,7 +29,14 @@ standard input.`,
 				return err
 			}
 			note(cmd, false, records.WithoutDigest(args[0], recs))
-			return plots.WriteAll(cmd.Context(), out, recs)
+			rows, err := experiment.ReadSeries(args[0], recs)
+			if err != nil {
+				return err
+			}
+			if err := plots.WriteAll(cmd.Context(), out, recs); err != nil {
+				return err
+			}
+			return plots.WriteOverTime(cmd.Context(), out, recs, rows)
 		},
 	}
 	cmd.Flags().StringVarP(&out, "output", "o", ".", "folder for the figures; created if missing")

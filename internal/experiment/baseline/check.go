@@ -13,6 +13,7 @@ import (
 	"github.com/cachesim/cachesim/internal/memory"
 	"github.com/cachesim/cachesim/internal/quote"
 	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/series"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/workload"
 )
@@ -57,7 +58,8 @@ type Result struct {
 	Differences []Difference
 	Problem     error // why nothing was replayed
 
-	ns *float64 // per request of the replay
+	ns     *float64     // per request of the replay
+	series []series.Row // of the replay
 }
 
 // Report is the outcome of a check, its results in the order of the baseline.
@@ -174,7 +176,7 @@ func (d *replayed) result(p planned, options Options) Result {
 	for _, c := range p.against {
 		sim.HoldAgainst(&is, d.results[c.Hash].Record)
 	}
-	r.Is, r.ns = &is, result.NsPerRequest
+	r.Is, r.ns, r.series = &is, result.NsPerRequest, result.Series
 	r.Differences = compare(&p.was, &is, allowed)
 	switch {
 	case len(r.Differences) == 0:

@@ -6,6 +6,7 @@ import (
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/series"
 )
 
 // Outdated reports whether an update would change the baseline.
@@ -25,12 +26,23 @@ func (r *Report) Updated() ([]records.Record, error) {
 	return recs, nil
 }
 
+// Series returns the series of the replays, as those of the records of the baseline.
+func (r *Report) Series() (rows []series.Row) {
+	for _, result := range r.Results {
+		for _, row := range result.series {
+			row.Cell = result.Was.Cell
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
 // updated returns the record as it should be now.
 func (r *Result) updated() records.Record {
 	was, is := &r.Was, *r.Is
 	if r.Status == Equal {
 		kept := *was
-		kept.TraceChecksum = is.TraceChecksum
+		kept.TraceChecksum, kept.SeriesDigest = is.TraceChecksum, is.SeriesDigest
 		return kept
 	}
 	is.Trace, is.Policy, is.Label, is.CapacityText = was.Trace, was.Policy, was.Label, was.CapacityText
