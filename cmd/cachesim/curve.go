@@ -64,7 +64,8 @@ With --format csv or json the records are printed: those of LRU at every point, 
 		&f.policies,
 		"policy",
 		"",
-		"list of policies beside lru (default "+defaultCurvePolicies+", or "+defaultCurvePoliciesBytes+" where capacities count bytes)",
+		"list of policies beside lru (default "+defaultCurvePolicies+", or "+defaultCurvePoliciesBytes+" where capacities "+
+			"count bytes)",
 	)
 	flags.IntVar(&f.points, "points", 200, "further capacities at which LRU is exact, in geometric steps")
 	flags.IntVar(&f.samples, "samples", 5, "number of samples with --sample, 2 to 1000")
@@ -119,8 +120,8 @@ func (f *curveFlags) run(cmd *cobra.Command, args []string) error {
 	return errors.Join(f.report(cmd, &c), interruption(stopped, len(c.Exact)+len(c.Sampled), planned))
 }
 
-// replayWhole replays everything at the capacities of the table, and LRU at those of the grid too, where there is nobody
-// to compare it with. It returns how many records that gives.
+// replayWhole replays everything at the capacities of the table, and LRU at those of the grid too, where there is
+// nobody to compare it with. It returns how many records that gives.
 func (f *curveFlags) replayWhole(cmd *cobra.Command, t *traces.Trace, w workload.Workload, design experiment.Design,
 	grid []capacity.Capacity, c *curve.Curve) (planned int, err error) {
 	table, beside := design, design

@@ -168,7 +168,8 @@ func TestStated(t *testing.T) {
 
 func TestCheck(t *testing.T) {
 	for name, want := range map[string]string{
-		"opt": "only online policies", "infinite": "only online policies", "pfoo-l": "only online policies", "ttl": "needs a clock", "lru": "",
+		"opt": "only online policies", "infinite": "only online policies", "pfoo-l": "only online policies",
+		"ttl": "needs a clock", "lru": "",
 	} {
 		err := Check(policy(t, name).Entry)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {

@@ -8,7 +8,8 @@ import (
 
 // Metrics of tenants, and of what an allocator does.
 var (
-	TenantCount    = metric.Metric{Name: "tenant_count", Unit: metric.Count, Merge: metric.Max, Doc: "tenants of the trace"}
+	TenantCount = metric.Metric{Name: "tenant_count", Unit: metric.Count, Merge: metric.Max,
+		Doc: "tenants of the trace"}
 	TenantRequests = metric.Metric{Name: "tenant_requests", Unit: metric.Count, Labels: "tenant",
 		Doc: "requests of a tenant; the tenants with the most requests, 20 at most, are reported one by one"}
 	TenantHits = metric.Metric{Name: "tenant_hits", Unit: metric.Count, Labels: "tenant", Better: metric.Higher,
@@ -30,13 +31,15 @@ var (
 	MeanTenantHitRatio = metric.Metric{Name: "tenant_hit_ratio_mean", Title: "mean of tenants", Unit: metric.Share,
 		Digits: 2, Better: metric.Higher, Merge: metric.MeanBy(metric.Requests),
 		Doc: "the mean of the hit ratios of tenants, however many requests each has"}
-	Divisions     = metric.Metric{Name: "divisions", Unit: metric.Count, Doc: "how often the allocator divided the capacity"}
+	Divisions = metric.Metric{Name: "divisions", Unit: metric.Count,
+		Doc: "how often the allocator divided the capacity"}
 	CapacityMoved = metric.Metric{Name: "capacity_moved", Unit: metric.Ratio, Digits: 2,
 		Doc: "capacity that went from one tenant to another after the first division, over the whole capacity"}
 )
 
 // tenantMetrics are those of every allocator.
-var tenantMetrics = []metric.Metric{TenantCount, TenantRequests, TenantHits, TenantHitRatio, TenantBytes, TenantHitBytes,
+var tenantMetrics = []metric.Metric{TenantCount, TenantRequests, TenantHits, TenantHitRatio, TenantBytes,
+	TenantHitBytes,
 	TenantByteHitRatio, LeastTenantHitRatio, MeanTenantHitRatio}
 
 // divisionMetrics are those of allocators that divide.

@@ -29,8 +29,8 @@ var benchZipf = sync.OnceValue(func() *traces.Trace {
 	return t
 })
 
-// BenchmarkExact replays requests one by one through the pool of an exact cache of a tenth of the objects, in objects and
-// in bytes.
+// BenchmarkExact replays requests one by one through the pool of an exact cache of a tenth of the objects, in objects
+// and in bytes.
 func BenchmarkExact(b *testing.B) {
 	t := benchZipf()
 	next := oracle.NextUse(t.Objects, t.NumObjects)

@@ -56,8 +56,9 @@ func newDivided(c Config) (*Divided, error) {
 		return nil, err
 	}
 	d := &Divided{
-		shared: shared, allocator: allocator, needs: allocator.Needs(), tenants: tenants.Names, owners: tenants.Of, warmup: c.Warmup,
-		pools: make([]*Pool, len(names)), targets: make([]int64, len(names)), tallies: make([]tally, len(tenants.Names)),
+		shared: shared, allocator: allocator, needs: allocator.Needs(), tenants: tenants.Names, owners: tenants.Of,
+		warmup: c.Warmup,
+		pools:  make([]*Pool, len(names)), targets: make([]int64, len(names)), tallies: make([]tally, len(tenants.Names)),
 		state: allocate.State{Capacity: c.Capacity, Pools: make([]allocate.Pool, len(names))},
 	}
 	if d.needs.Footprint {

@@ -92,7 +92,8 @@ func serveAll(t interface {
 }
 
 // severalPolicies are of every family: with ghosts, segments, sketches, chance, and the optimum.
-var severalPolicies = []string{"lru", "fifo", "arc", "lirs", "s3fifo", "sieve", "w-tinylfu", "2q", "gdsf", "random", "opt"}
+var severalPolicies = []string{"lru", "fifo", "arc", "lirs", "s3fifo", "sieve", "w-tinylfu", "2q", "gdsf", "random",
+	"opt"}
 
 func works(policy string, unit bool) bool {
 	e, _ := policies.Find(policy)

@@ -157,7 +157,8 @@ func (e *Endpoint) ask(ctx context.Context, texts []string, dim int) ([]float32,
 	content, err := backoff.Retry(ctx, func() ([]byte, error) {
 		tries++
 		return e.try(ctx, address, body, limit)
-	}, backoff.WithBackOff(waits), backoff.WithMaxTries(uint(e.Retries)+1), backoff.WithMaxElapsedTime(0), backoff.WithNotify(e.notify))
+	}, backoff.WithBackOff(waits), backoff.WithMaxTries(uint(e.Retries)+1), backoff.WithMaxElapsedTime(0),
+		backoff.WithNotify(e.notify))
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}

@@ -364,8 +364,10 @@ func TestEndpointsThatBreakTheProtocol(t *testing.T) {
 // A key goes over http to this machine alone, unless the user wants it to.
 func TestKeysInClear(t *testing.T) {
 	for url, refused := range map[string]bool{
-		"http://localhost": false, "http://a.localhost:80": false, "http://127.0.0.5:11434/v1": false, "http://[::1]": false, "https://example.com": false,
-		"http://example.com": true, "http://10.0.0.1:8000": true, "http://localhost.example.com": true, "http://[::2]:1": true, "http://0.0.0.0": true,
+		"http://localhost": false, "http://a.localhost:80": false, "http://127.0.0.5:11434/v1": false, "http://[::1]": false,
+		"https://example.com": false,
+		"http://example.com":  true, "http://10.0.0.1:8000": true, "http://localhost.example.com": true,
+		"http://[::2]:1": true, "http://0.0.0.0": true,
 	} {
 		e := Endpoint{URL: url, Model: "m", Batch: 1, Timeout: time.Second}
 		if err := e.Check(); err != nil {

@@ -155,7 +155,8 @@ func TestLexicalSeparation(t *testing.T) {
 			if !testing.Verbose() {
 				return
 			}
-			for _, parameters := range []string{"words=2", "words=0", "chars=0", "words=2,chars=0", "dim=128", "dim=768", "dim=1536"} {
+			for _, parameters := range []string{"words=2", "words=0", "chars=0", "words=2,chars=0", "dim=128", "dim=768",
+				"dim=1536"} {
 				spec := "lexical(" + parameters + ")"
 				sameAt, differentAt := same.similarities(t, spec, texts), different.similarities(t, spec, texts)
 				t.Logf("%s: AUC %.4f, %.1f%% from 0.85", spec, auc(sameAt, differentAt), 100*shareFrom(sameAt, 0.85))

@@ -30,10 +30,12 @@ func TestWhoCompetesWithWhom(t *testing.T) {
 		want []bool
 	}{
 		{"a policy without the axis competes at each place", []records.Record{
-			at("p", "lru", "", 0, 0.5), at("p", "s3fifo", "small=0.1", 0, 0.6), at("p", "s3fifo", "small=0.2", 0, 0.55), at("p", "s3fifo", "small=0.9", 0, 0.4),
+			at("p", "lru", "", 0, 0.5), at("p", "s3fifo", "small=0.1", 0, 0.6), at("p", "s3fifo", "small=0.2", 0, 0.55),
+			at("p", "s3fifo", "small=0.9", 0, 0.4),
 		}, []bool{false, true, true, false}},
 		{"draws of chance compete seed by seed", []records.Record{
-			at("p", "random", "", 0, 0.6), at("p", "random", "", 1, 0.7), at("p", "marker", "", 0, 0.5), at("p", "lru", "", 0, 0.65),
+			at("p", "random", "", 0, 0.6), at("p", "random", "", 1, 0.7), at("p", "marker", "", 0, 0.5),
+			at("p", "lru", "", 0, 0.65),
 		}, []bool{false, true, false, false}},
 		{"and a seed without rivals is the best", []records.Record{at("p", "random", "", 0,
 			0.6), at("p", "random", "", 1, 0.7)}, []bool{true, true}},

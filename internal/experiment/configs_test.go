@@ -96,7 +96,8 @@ func TestDocumentedKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, owner := range []reflect.Type{
-		reflect.TypeFor[File](), reflect.TypeFor[Trace](), reflect.TypeFor[Policy](), reflect.TypeFor[Reference](), reflect.TypeFor[Figure](),
+		reflect.TypeFor[File](), reflect.TypeFor[Trace](), reflect.TypeFor[Policy](), reflect.TypeFor[Reference](),
+		reflect.TypeFor[Figure](),
 		reflect.TypeFor[Table](), reflect.TypeFor[Claim](), reflect.TypeFor[Quick](),
 	} {
 		for _, key := range keyNames(owner) {

@@ -76,7 +76,8 @@ func TestEstimateCountsSharedPassesOnce(t *testing.T) {
 }
 
 func TestEstimateNamesTheCellThatCannotBeRun(t *testing.T) {
-	for trace, want := range map[string]string{"nowhere.csv": "trace nowhere.csv: nowhere.csv: no such trace file", zipfA: "lru at 1MiB on zipf"} {
+	for trace, want := range map[string]string{"nowhere.csv": "trace nowhere.csv: nowhere.csv: no such trace file",
+		zipfA: "lru at 1MiB on zipf"} {
 		if _, err := EstimateCost(t.Context(), numbered(newCell(trace, "lru", "1MiB")), nil); err == nil ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)

@@ -298,7 +298,8 @@ func TestCellsThatShareAReplayKeepTheirNames(t *testing.T) {
 	}
 	for _, c := range cells {
 		r := results[c.Hash]
-		if rec := r.Record; rec.CapacityText != c.Capacity.String() || rec.Capacity != 30 || rec.Seed != c.Seed || rec.Cell != c.Hash {
+		if rec := r.Record; rec.CapacityText != c.Capacity.String() || rec.Capacity != 30 || rec.Seed != c.Seed ||
+			rec.Cell != c.Hash {
 			t.Errorf("record of %s: %+v", c, rec)
 		}
 	}
@@ -338,8 +339,8 @@ func TestCellsThatShareAReplayShareItsTime(t *testing.T) {
 	})
 }
 
-// Replays that do not fit into memory together run one after another, with the same results; one that does not fit alone
-// is an error.
+// Replays that do not fit into memory together run one after another, with the same results; one that does not fit
+// alone is an error.
 func TestReplaysThatDoNotFitTogetherRunOneAfterAnother(t *testing.T) {
 	const trace = "zipf(requests=100000,objects=50000)"
 	cells := numbered(newCell(trace, "lirs", "10"), newCell(trace, "lirs", "1000"), newCell(trace, "lirs", "10000"))
@@ -414,7 +415,8 @@ func TestExecuteWarmsUp(t *testing.T) {
 	whole, counted := results[cells[0].Hash].Record, results[cells[1].Hash].Record
 	if whole.Int(metric.Requests) != 20000 || whole.Warmup != 0 || counted.Int(metric.Requests) != 15000 ||
 		counted.Warmup != 5000 {
-		t.Errorf("%d requests after %d, %d after %d", whole.Int(metric.Requests), whole.Warmup, counted.Int(metric.Requests), counted.Warmup)
+		t.Errorf("%d requests after %d, %d after %d", whole.Int(metric.Requests), whole.Warmup, counted.Int(metric.Requests),
+			counted.Warmup)
 	}
 	if first := whole.Int(metric.Hits) - counted.Int(metric.Hits); first <= 0 || first >= 5000 {
 		t.Errorf("%d hits, %d of them after the warm-up", whole.Int(metric.Hits), counted.Int(metric.Hits))

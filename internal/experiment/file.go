@@ -1,6 +1,6 @@
 // Package experiment turns an experiment, a file or a Design in memory, into independent cells and replays them. A cell
-// is one policy at one capacity on one trace from one seed. The packages below it keep the results in a folder, and make
-// tables, figures and checked claims of them.
+// is one policy at one capacity on one trace from one seed. The packages below it keep the results in a folder, and
+// make tables, figures and checked claims of them.
 package experiment
 
 // File is an experiment as it stands in a YAML file. configs/ holds those of the papers; docs/experiments.md describes

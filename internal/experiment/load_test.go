@@ -92,7 +92,8 @@ func TestLoadErrors(t *testing.T) {
 		{replace("[1%, 2%]", "64MiB") + "unit-size: true\n", "x.yaml:7: trace t: its capacities count bytes, but unit-size " +
 			"ignores sizes"},
 		{strings.NewReplacer("generate: zipf", "file: a", "arc", "opt-bypass", "[1%, 2%]",
-			"64MiB").Replace(base), "x.yaml:5: capacity 64MiB: policy opt-bypass works with capacities in objects only, not in bytes"},
+			"64MiB").Replace(base), "x.yaml:5: capacity 64MiB: policy opt-bypass works with capacities in objects only, not " +
+			"in bytes"},
 		{base + "bytes: true\nunit-size: true\n", "x.yaml:8: bytes and unit-size exclude each other"},
 		{replace("capacities: [1%, 2%]\n", ""), "x.yaml:4: trace t has no capacities"},
 		{replace("[1%, 2%]", "1..9999+1") + "seeds: 9999\n", "x.yaml:1: the experiment has 199960002 cells, more than " +

@@ -23,7 +23,8 @@ import (
 // validate refuses an experiment that cannot be run, or that speaks of what does not exist. The error names the line.
 func (f *File) validate() error {
 	for _, check := range []func() error{
-		f.checkHead, f.checkTraces, f.checkPolicies, f.checkParts, f.checkGroups, f.checkSize, f.checkCells, f.checkMetrics, f.checkReferences, f.checkFigures,
+		f.checkHead, f.checkTraces, f.checkPolicies, f.checkParts, f.checkGroups, f.checkSize, f.checkCells, f.checkMetrics,
+		f.checkReferences, f.checkFigures,
 		f.checkTables, f.checkClaims, f.checkQuick,
 	} {
 		if err := check(); err != nil {
@@ -282,7 +283,8 @@ func (f *File) checkSize() error {
 	if cells > maxCells {
 		return f.errorAt(
 			fmt.Errorf("the experiment has %.0f cells, more than %d: traces with their axes %.0f, capacities %d, "+
-				"policies with their axes %.0f, seeds %.0f; split it, or leave some out", cells, maxCells, workloads, capacities, once+perSeed, seeds),
+				"policies with their axes %.0f, seeds %.0f; split it, or leave some out", cells, maxCells, workloads, capacities,
+				once+perSeed, seeds),
 		)
 	}
 	return nil

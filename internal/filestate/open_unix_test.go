@@ -42,7 +42,8 @@ func TestOpen(t *testing.T) {
 		}
 	}
 	for path, want := range map[string]string{
-		dir: "is a folder: want a regular file", pipe: "is a pipe", "/dev/zero": "is a device", socket: "is a socket", filepath.Join(dir, "none"): "no such file",
+		dir: "is a folder: want a regular file", pipe: "is a pipe", "/dev/zero": "is a device", socket: "is a socket",
+		filepath.Join(dir, "none"): "no such file",
 	} {
 		if file, err := Open(path); err == nil {
 			file.Close()

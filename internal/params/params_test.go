@@ -29,7 +29,8 @@ func TestParseArgs(t *testing.T) {
 }
 
 func TestFormatCallLeavesOutDefaults(t *testing.T) {
-	for args, want := range map[string]string{"": "x", "k=2": "x", "k=3,ties=lru": "x(k=3)", "int=1,share=1": "x(share=1,int=true)"} {
+	for args, want := range map[string]string{"": "x", "k=2": "x", "k=3,ties=lru": "x(k=3)",
+		"int=1,share=1": "x(share=1,int=true)"} {
 		v, err := ParseArgs(sample, args)
 		if err != nil {
 			t.Fatal(err)
@@ -84,7 +85,8 @@ func TestSplit(t *testing.T) {
 }
 
 func TestSplitCall(t *testing.T) {
-	for text, want := range map[string][2]string{"lru": {"lru", ""}, " x( k=1 ) ": {"x", " k=1 "}, "x()": {"x", ""}, "m(a(b=1))": {"m", "a(b=1)"}} {
+	for text, want := range map[string][2]string{"lru": {"lru", ""}, " x( k=1 ) ": {"x", " k=1 "}, "x()": {"x", ""},
+		"m(a(b=1))": {"m", "a(b=1)"}} {
 		name, args, err := SplitCall(text)
 		if err != nil || name != want[0] || args != want[1] {
 			t.Errorf("%q: got %q %q %v, want %q", text, name, args, err, want)

@@ -405,7 +405,8 @@ func TestAnyChart(t *testing.T) {
 		}
 		recs := e.records()
 		for i := range recs {
-			recs[i].Set(metric.HitRatio, rapid.SampledFrom([]float64{0, 1, 0.5, 1e-300, recs[i].Float(metric.HitRatio)}).Draw(t, "ratio"))
+			recs[i].Set(metric.HitRatio,
+				rapid.SampledFrom([]float64{0, 1, 0.5, 1e-300, recs[i].Float(metric.HitRatio)}).Draw(t, "ratio"))
 			recs[i].SetInt(metric.Evictions, rapid.SampledFrom([]int64{0, 1, 1 << 62}).Draw(t, "evictions"))
 		}
 		c := Chart{
@@ -444,7 +445,8 @@ func TestBarsOfLinesThatAreCategoriesStandInTheirMiddle(t *testing.T) {
 func TestLinesGoFromLeftToRight(t *testing.T) {
 	recs := experiment{policies: 1, capacities: []int64{1000, 10, 100}}.records()
 	d := drawingOf(t, Chart{X: "capacity", Y: "hit_ratio"}, recs)
-	if l := d.line(d.panels[0].Lines[0]); !slices.Equal(l.X, []float64{10, 100, 1000}) || l.Y[0] != recs[1].Float(metric.HitRatio) ||
+	if l := d.line(d.panels[0].Lines[0]); !slices.Equal(l.X, []float64{10, 100, 1000}) ||
+		l.Y[0] != recs[1].Float(metric.HitRatio) ||
 		l.Y[2] != recs[0].Float(metric.HitRatio) {
 		t.Errorf("line over %v: %v", l.X, l.Y)
 	}

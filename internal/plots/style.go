@@ -19,9 +19,9 @@ type Style struct {
 	Width  vg.Length
 }
 
-// palette has the colours in the order of package policies. It begins with that of Okabe and Ito (Color universal design, 2008), which people with any colour vision can
-// tell apart, without its black (the optimum) and its yellow (too pale for lines). The darker ones after it are of Tol
-// (Colour schemes, 2021: muted) and a brown.
+// palette has the colours in the order of package policies. It begins with that of Okabe and Ito (Color universal
+// design, 2008), which people with any colour vision can tell apart, without its black (the optimum) and its yellow
+// (too pale for lines). The darker ones after it are of Tol (Colour schemes, 2021: muted) and a brown.
 var palette = []color.NRGBA{
 	{0x00, 0x72, 0xb2, 0xff}, // blue
 	{0xd5, 0x5e, 0x00, 0xff}, // vermilion
@@ -44,7 +44,8 @@ var dashes = [][]vg.Length{
 	{9, 3},
 }
 
-// markers are in the order of package policies. They share no factor with the number of colours, so that colour and marker together repeat late.
+// markers are in the order of package policies. They share no factor with the number of colours, so that colour and
+// marker together repeat late.
 var markers = []draw.GlyphDrawer{
 	draw.CircleGlyph{},
 	draw.BoxGlyph{},

@@ -7,7 +7,8 @@ var strideEntry = Entry{
 	Summary: "the next addresses at the distance that the last ones had, forwards or backwards, for each zone of " +
 		"addresses by itself",
 	Source: "Chen and Baer, Effective Hardware-Based Data Prefetching for High-Performance Processors, IEEE " +
-		"Transactions on Computers 44(5), 1995 (reference prediction table); Palacharla and Kessler, Evaluating Stream Buffers as a " +
+		"Transactions on Computers 44(5), 1995 (reference prediction table); Palacharla and Kessler, Evaluating Stream " +
+		"Buffers as a " +
 		"Secondary Cache Replacement, ISCA 1994 (zones of addresses in place of instructions)",
 	Memory:    "32 bytes per row of the table",
 	Addresses: true,

@@ -33,7 +33,8 @@ func TestDimensions(t *testing.T) {
 func TestMetrics(t *testing.T) {
 	r := Record{CapacityShare: ptr(0.5), Values: metric.ValuesOf(map[string]float64{"misses": 3, "hit_ratio": 0.25,
 		"opt_misses": 2, "ghosts": 0.5})}
-	for name, want := range map[string]float64{"misses": 3, "hit_ratio": 0.25, "opt_misses": 2, "ghosts": 0.5, "evictions": 0,
+	for name, want := range map[string]float64{"misses": 3, "hit_ratio": 0.25, "opt_misses": 2, "ghosts": 0.5,
+		"evictions":      0,
 		"capacity_share": 0.5} {
 		if got, ok := r.Metric(name); !ok || got != want {
 			t.Errorf("%s: got %v, %v; want %v", name, got, ok, want)

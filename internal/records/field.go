@@ -124,7 +124,8 @@ func fieldsOf(recs []Record) []field {
 		}
 	}
 	unset := func(f field) bool {
-		return f.rare && !slices.ContainsFunc(recs, func(r Record) bool { return !reflect.ValueOf(r).Field(f.index).IsZero() })
+		return f.rare && !slices.ContainsFunc(recs,
+			func(r Record) bool { return !reflect.ValueOf(r).Field(f.index).IsZero() })
 	}
 	all := slices.DeleteFunc(slices.Clone(identity), unset)
 	for _, m := range metric.All() {

@@ -14,7 +14,8 @@ import (
 )
 
 // What programs wrote when each figure was a field of its own, null where it did not apply, and the counters of
-// policies were a text, is read in every format, and its digests hold. The files are those of the last such commit, made with
+// policies were a text, is read in every format, and its digests hold. The files are those of the last such commit,
+// made with
 //
 //	cachesim run 'zipf(objects=100,requests=1000,size=lognormal)' --policy lru,lhd,pfoo-l --capacity 10,5% --bytes
 //	cachesim run testdata/scanmix.txt.xz testdata/scanmix.txt.xz --per-file --policy lru,blindoracle-lru

@@ -73,8 +73,8 @@ func Groups(recs []Record) []Group {
 	return groups
 }
 
-// Setting is the cache, the allocator and the model of the records, as far as the name of the group leaves them out and they are not
-// the usual ones.
+// Setting is the cache, the allocator and the model of the records, as far as the name of the group leaves them out and
+// they are not the usual ones.
 func (g Group) Setting() string {
 	var parts []string
 	for _, part := range []string{g.Records[0].Cache, g.Records[0].Allocator, g.Records[0].Model} {

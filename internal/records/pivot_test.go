@@ -371,7 +371,8 @@ func TestMetricText(t *testing.T) {
 		x      float64
 		want   string
 	}{
-		{"hit_ratio", 0.471234, "47.12%"}, {"misses", 914145, "914,145"}, {"misses", 914145.5, "914,146"}, {"competitive_ratio", 1.2, "1.200"},
+		{"hit_ratio", 0.471234,
+			"47.12%"}, {"misses", 914145, "914,145"}, {"misses", 914145.5, "914,146"}, {"competitive_ratio", 1.2, "1.200"},
 		{"ns_per_request", 12.34, "12.3"}, {"ghost hits", 0.123456, "0.1235"},
 	} {
 		if got := MetricText(c.metric, c.x); got != c.want {
@@ -383,7 +384,8 @@ func TestMetricText(t *testing.T) {
 		x      float64
 		want   string
 	}{
-		{"hit_ratio", 0.0002, "+0.02"}, {"hit_ratio", -0.0002, "−0.02"}, {"hit_ratio", 0.000001, "0"}, {"misses", 1200, "+1,200"}, {"misses", 0, "0"},
+		{"hit_ratio", 0.0002,
+			"+0.02"}, {"hit_ratio", -0.0002, "−0.02"}, {"hit_ratio", 0.000001, "0"}, {"misses", 1200, "+1,200"}, {"misses", 0, "0"},
 	} {
 		if got := differenceText(c.metric, c.x); got != c.want {
 			t.Errorf("difference of %s of %v: %s, want %s", c.metric, c.x, got, c.want)

@@ -11,7 +11,8 @@ import (
 func asking() []Record {
 	return []Record{
 		{Trace: "t", Label: "laru", Policy: "laru", Kind: "online", Predictor: "gbm", Capacity: 10, CapacityUnit: "objects",
-			Values: metric.ValuesOf(map[string]float64{"requests": 100, "hits": 60, "misses": 40, "hit_ratio": 0.6}), Best: true},
+			Best:   true,
+			Values: metric.ValuesOf(map[string]float64{"requests": 100, "hits": 60, "misses": 40, "hit_ratio": 0.6})},
 		{Trace: "t", Label: "lru", Policy: "lru", Kind: "online", Capacity: 10, CapacityUnit: "objects",
 			Values: metric.ValuesOf(map[string]float64{"requests": 100, "hits": 50, "misses": 50, "hit_ratio": 0.5})},
 	}

@@ -322,7 +322,9 @@ func footer(g Group, p paint) string {
 	if line := ratioLine(g.Records); line != "" {
 		lines = append(lines, line)
 	}
-	if slices.ContainsFunc(g.Records, func(r Record) bool { return r.Prefetcher != "" && r.Has(metric.CompetitiveRatio) }) {
+	if slices.ContainsFunc(g.Records, func(r Record) bool {
+		return r.Prefetcher != "" && r.Has(metric.CompetitiveRatio)
+	}) {
 		lines = append(lines, "the ratio may be below 1 with a prefetcher, as the optimum loads only what is asked for")
 	}
 	if note := SampleNote(g.Records); note != "" {

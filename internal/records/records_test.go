@@ -106,7 +106,8 @@ func metricFields() (fields []field) {
 func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		recs := rapid.SliceOfN(anyRecord(), 1, 3).Draw(t, "records")
-		for name, encode := range map[string]func(io.Writer, []Record) error{"JSON": EncodeJSON, "CSV": EncodeCSV, "Parquet": encodeParquet} {
+		for name, encode := range map[string]func(io.Writer, []Record) error{"JSON": EncodeJSON, "CSV": EncodeCSV,
+			"Parquet": encodeParquet} {
 			var data bytes.Buffer
 			if err := encode(&data, recs); err != nil {
 				t.Fatal(err)

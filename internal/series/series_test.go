@@ -23,7 +23,8 @@ var some = []Row{
 
 func TestWindowsAreRead(t *testing.T) {
 	for text, want := range map[string]Window{
-		"10000": {Requests: 10000}, "1": {Requests: 1}, "1h30m": {Span: 90 * time.Minute}, "250ms": {Span: 250 * time.Millisecond},
+		"10000": {Requests: 10000}, "1": {Requests: 1}, "1h30m": {Span: 90 * time.Minute},
+		"250ms":                      {Span: 250 * time.Millisecond},
 		"5:occupancy":                {Requests: 5, Names: "occupancy"},
 		"1h0m0s:hit_ratio,evictions": {Span: time.Hour, Names: "hit_ratio,evictions"},
 	} {
@@ -33,7 +34,8 @@ func TestWindowsAreRead(t *testing.T) {
 			t.Errorf("%s is written as %s", text, got)
 		}
 	}
-	for _, text := range []string{"", "0", "-5", "0s", "-1h", "1%", "many", "1e400", "99999999999999999999", "10:", "10:hits", ":hit_ratio",
+	for _, text := range []string{"", "0", "-5", "0s", "-1h", "1%", "many", "1e400", "99999999999999999999", "10:",
+		"10:hits", ":hit_ratio",
 		"10:hit_ratio,"} {
 		if w, err := ParseWindow(text); err == nil {
 			t.Errorf("%q is read as %s", text, w)

@@ -22,14 +22,15 @@ type Window struct {
 }
 
 // Names are those of the metrics that series may have. Which of them a replay has depends on its cache and model.
-var Names = []string{"hit_ratio", "byte_hit_ratio", "token_hit_ratio", "evictions", "occupancy", "quota", "window_requests",
+var Names = []string{"hit_ratio", "byte_hit_ratio", "token_hit_ratio", "evictions", "occupancy", "quota",
+	"window_requests",
 	"latency_mean_ms", "latency_p99_ms"}
 
 // Time is the dimension of figures over time.
 const Time = "time"
 
-// ParseWindow reads a number of requests ("10000") or a duration ("30s", "1h30m"), and behind a colon the names that are
-// wanted, if not all are: "10000:hit_ratio,occupancy".
+// ParseWindow reads a number of requests ("10000") or a duration ("30s", "1h30m"), and behind a colon the names that
+// are wanted, if not all are: "10000:hit_ratio,occupancy".
 func ParseWindow(text string) (Window, error) {
 	length, names, some := strings.Cut(text, ":")
 	w, err := parseLength(length)

@@ -25,7 +25,8 @@ func TestLongReplaysAreAnnounced(t *testing.T) {
 		}
 		return job[0].Predictor.Entry.Duration(gbm.Params, requests)
 	}
-	learned, plain := []Cell{{Parts: Parts{Policy: laru, Predictor: &gbm}}}, []Cell{{Parts: Parts{Policy: mustSpec("lru")}}}
+	learned, plain := []Cell{{Parts: Parts{Policy: laru, Predictor: &gbm}}},
+		[]Cell{{Parts: Parts{Policy: mustSpec("lru")}}}
 	note := LongNote([][]Cell{learned, plain, learned}, 1, duration, requests)
 	for _, want := range []string{"about ", " min: 3 replays of 10,000,000 requests (laru with gbm: ", " us a request)"} {
 		if !strings.Contains(note, want) {

@@ -41,7 +41,8 @@ func TestExactExpiry(t *testing.T) {
 		2: {Requests: 3, Hits: 1, Evictions: 2}} {
 		options := RunOptions{Policies: specs(t, "ttl(ttl=2)"), Capacities: objects(3), Warmup: warmup}
 		rec := mustRun(t, tr, options)[0]
-		if got := (cache.Counts{Requests: rec.Int(metric.Requests), Hits: rec.Int(metric.Hits), Evictions: rec.Int(metric.Evictions)}); got != want ||
+		if got := (cache.Counts{Requests: rec.Int(metric.Requests), Hits: rec.Int(metric.Hits),
+			Evictions: rec.Int(metric.Evictions)}); got != want ||
 			rec.Int(metric.Misses) != want.Misses() {
 			t.Errorf("after a warm-up of %d: %+v, want %+v", warmup, got, want)
 		}

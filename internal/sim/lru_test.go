@@ -72,8 +72,10 @@ func TestKeysTellOutcomesApart(t *testing.T) {
 	}
 	seen := map[string]bool{}
 	for _, key := range []string{
-		cell("random", 0, plain), cell("random", 1, plain), cell("lru", 0, plain), cell("s3fifo", 0, plain), cell("s3fifo(small=0.2)", 0, plain),
-		cell("lru", 0, capacity.Capacity{Amount: 10, Simulated: 10, Bytes: true}), cell("lru", 0, capacity.Capacity{Amount: 10, Simulated: 5}),
+		cell("random", 0, plain), cell("random", 1, plain), cell("lru", 0, plain), cell("s3fifo", 0, plain),
+		cell("s3fifo(small=0.2)", 0, plain),
+		cell("lru", 0, capacity.Capacity{Amount: 10, Simulated: 10, Bytes: true}),
+		cell("lru", 0, capacity.Capacity{Amount: 10, Simulated: 5}),
 		cell("lru", 0, capacity.Capacity{Amount: 11, Simulated: 10}),
 	} {
 		if seen[key] {
@@ -88,7 +90,8 @@ func TestHoldAgainstABound(t *testing.T) {
 	rec := records.Record{Values: metric.ValuesOf(map[string]float64{"misses": 10})}
 	HoldAgainst(&rec, records.Record{Kind: policies.Bound.String(),
 		Values: metric.ValuesOf(map[string]float64{"misses": 4, "lower_bound_misses": 3.2})})
-	if rec.Float(metric.LowerBoundMisses) != 3.2 || rec.Float(metric.CompetitiveRatioMax) != 10/3.2 || rec.Has(metric.CompetitiveRatio) ||
+	if rec.Float(metric.LowerBoundMisses) != 3.2 || rec.Float(metric.CompetitiveRatioMax) != 10/3.2 ||
+		rec.Has(metric.CompetitiveRatio) ||
 		rec.Has(metric.OptMisses) {
 		t.Errorf("bound %v, ratio up to %v", rec.Float(metric.LowerBoundMisses), rec.Float(metric.CompetitiveRatioMax))
 	}

@@ -50,7 +50,8 @@ func timed(t *testing.T, trace *traces.Trace, policies, kind, model string, capa
 // checkOrder fails unless the percentiles of a record are in order.
 func checkOrder(t *testing.T, name string, rec records.Record) {
 	t.Helper()
-	if p50, p95, p99 := rec.Float(models.LatencyP50), rec.Float(models.LatencyP95), rec.Float(models.LatencyP99); p50 <= 0 || p50 > p95 || p95 > p99 {
+	if p50, p95, p99 := rec.Float(models.LatencyP50), rec.Float(models.LatencyP95),
+		rec.Float(models.LatencyP99); p50 <= 0 || p50 > p95 || p95 > p99 {
 		t.Errorf("%s: P50 %v, P95 %v, P99 %v", name, p50, p95, p99)
 	}
 }
@@ -64,9 +65,11 @@ func TestSLSTimesWhatTheCacheCounts(t *testing.T) {
 	plain := timed(t, trace, all, "sets", "", 640, warm*100)
 	model := timed(t, trace, all, "sets", "sls(predict_ns=0)", 640, warm*100)
 	for name, rec := range model {
-		if want := plain[name]; rec.Int(metric.Hits) != want.Int(metric.Hits) || rec.Int(metric.Evictions) != want.Int(metric.Evictions) || rec.Int(metric.Requests) != want.Int(metric.Requests) {
+		if want := plain[name]; rec.Int(metric.Hits) != want.Int(metric.Hits) ||
+			rec.Int(metric.Evictions) != want.Int(metric.Evictions) || rec.Int(metric.Requests) != want.Int(metric.Requests) {
 			t.Errorf("%s: hits %d of %d and %d evictions with a model, %d of %d and %d without", name,
-				rec.Int(metric.Hits), rec.Int(metric.Requests), rec.Int(metric.Evictions), want.Int(metric.Hits), want.Int(metric.Requests), want.Int(metric.Evictions))
+				rec.Int(metric.Hits), rec.Int(metric.Requests), rec.Int(metric.Evictions), want.Int(metric.Hits),
+				want.Int(metric.Requests), want.Int(metric.Evictions))
 		}
 		counted := float64(batches - warm)
 		want := 0.050 + 100*512/600e6 + 0.001*float64(rec.Int(metric.Misses))/counted + 0.001
@@ -78,7 +81,8 @@ func TestSLSTimesWhatTheCacheCounts(t *testing.T) {
 		}
 		checkOrder(t, name, rec)
 	}
-	if opt, laru, lru := model["opt"].Float(models.LatencyMean), model["laru"].Float(models.LatencyMean), model["lru"].Float(models.LatencyMean); opt >= lru ||
+	if opt, laru, lru := model["opt"].Float(models.LatencyMean), model["laru"].Float(models.LatencyMean),
+		model["lru"].Float(models.LatencyMean); opt >= lru ||
 		laru >= lru {
 		t.Errorf("mean latency of opt %v, of laru %v, of lru %v", opt, laru, lru)
 	}
@@ -112,10 +116,12 @@ func TestSLSPredictsInTheBackground(t *testing.T) {
 	var before *records.Record
 	for _, ns := range []int{0, 80, 2000, 50_000} {
 		rec := timed(t, trace, policy, "sets", fmt.Sprintf("sls(predict_ns=%d)", ns), 640, 0)[policy]
-		if want := 0.050 + 100*512/600e6 + 0.001*float64(rec.Int(metric.Misses))/400 + 0.001; math.Abs(rec.Float(models.LatencyMean)-want) > 5e-5 {
+		want := 0.050 + 100*512/600e6 + 0.001*float64(rec.Int(metric.Misses))/400 + 0.001
+		if math.Abs(rec.Float(models.LatencyMean)-want) > 5e-5 {
 			t.Errorf("%d ns: mean latency %v ms, want %v", ns, rec.Float(models.LatencyMean), want)
 		}
-		if ns <= 80 && (rec.Int(metric.Hits) != plain.Int(metric.Hits) || rec.Int(predict.PredictionsMetric) != plain.Int(predict.PredictionsMetric)) {
+		if ns <= 80 && (rec.Int(metric.Hits) != plain.Int(metric.Hits) ||
+			rec.Int(predict.PredictionsMetric) != plain.Int(predict.PredictionsMetric)) {
 			t.Errorf(
 				"%d ns: %d hits and %d predictions, without a clock %d and %d",
 				ns,
@@ -126,12 +132,14 @@ func TestSLSPredictsInTheBackground(t *testing.T) {
 			)
 		}
 		if before != nil && rec.Int(predict.PredictionsMetric) > before.Int(predict.PredictionsMetric) {
-			t.Errorf("%d ns: %d predictions, with faster ones %d", ns, rec.Int(predict.PredictionsMetric), before.Int(predict.PredictionsMetric))
+			t.Errorf("%d ns: %d predictions, with faster ones %d", ns, rec.Int(predict.PredictionsMetric),
+				before.Int(predict.PredictionsMetric))
 		}
 		before = &rec
 	}
 	if before.Int(predict.PredictionsMetric)*4 > plain.Int(predict.PredictionsMetric) {
-		t.Errorf("%d predictions of 50 us each, %d without a clock", before.Int(predict.PredictionsMetric), plain.Int(predict.PredictionsMetric))
+		t.Errorf("%d predictions of 50 us each, %d without a clock", before.Int(predict.PredictionsMetric),
+			plain.Int(predict.PredictionsMetric))
 	}
 }
 
@@ -174,7 +182,8 @@ func TestPrefillTimesWhatTheCacheCounts(t *testing.T) {
 	plain := timed(t, trace, "lru,opt", "prefix", "", 60, warm)
 	rec := timed(t, trace, "lru,opt", "prefix", model, 60, warm)
 	for name, rec := range rec {
-		if want := plain[name]; rec.Int(metric.Hits) != want.Int(metric.Hits) || rec.Int(prefix.HitTokens) != want.Int(prefix.HitTokens) || rec.Int(prefix.Prompts) != n-warm {
+		if want := plain[name]; rec.Int(metric.Hits) != want.Int(metric.Hits) ||
+			rec.Int(prefix.HitTokens) != want.Int(prefix.HitTokens) || rec.Int(prefix.Prompts) != n-warm {
 			t.Errorf(
 				"%s: %d hits and %d tokens with a model, %d and %d without",
 				name,
@@ -209,7 +218,8 @@ func TestPrefillTimesWhatTheCacheCounts(t *testing.T) {
 // waited for cost time.
 func TestPrefillSettings(t *testing.T) {
 	trace := conversationTrace(100)
-	for _, model := range []string{"prefill(concurrency=4)", "prefill(arrivals=trace)", "prefill(concurrency=8,arrivals=poisson,rate=3)", "prefill(model=deepseek-r1,hardware=8xh800)"} {
+	for _, model := range []string{"prefill(concurrency=4)", "prefill(arrivals=trace)",
+		"prefill(concurrency=8,arrivals=poisson,rate=3)", "prefill(model=deepseek-r1,hardware=8xh800)"} {
 		rec := timed(t, trace, "lru", "prefix", model, 80, 0)["lru"]
 		if rec.Int(prefix.Prompts) != 100 || rec.Int(metric.Requests) != int64(len(trace.Objects)) {
 			t.Errorf("%s: %d prompts and %d blocks", model, rec.Int(prefix.Prompts), rec.Int(metric.Requests))
@@ -218,9 +228,11 @@ func TestPrefillSettings(t *testing.T) {
 	}
 	free := timed(t, trace, "laru", "prefix", "prefill(concurrency=1,predict_us=0)", 60, 0)["laru"]
 	paid := timed(t, trace, "laru", "prefix", "prefill(concurrency=1,predict_us=5)", 60, 0)["laru"]
-	if want := free.Float(models.LatencyMean) + 5e-3*float64(paid.Int(predict.PredictionsMetric))/100; paid.Int(predict.PredictionsMetric) == 0 ||
+	if want := free.Float(models.LatencyMean) +
+		5e-3*float64(paid.Int(predict.PredictionsMetric))/100; paid.Int(predict.PredictionsMetric) == 0 ||
 		math.Abs(paid.Float(models.LatencyMean)-want) > 1e-3 {
-		t.Errorf("%d predictions: mean TTFT %v ms, want %v", paid.Int(predict.PredictionsMetric), paid.Float(models.LatencyMean), want)
+		t.Errorf("%d predictions: mean TTFT %v ms, want %v", paid.Int(predict.PredictionsMetric),
+			paid.Float(models.LatencyMean), want)
 	}
 }
 
@@ -235,7 +247,8 @@ func TestSLSWithRoomForAll(t *testing.T) {
 		t.Fatalf("%d misses", rec.Int(metric.Misses))
 	}
 	want := 0.050 + 100*512/600e6
-	for name, got := range map[string]float64{"mean": rec.Float(models.LatencyMean), "P50": rec.Float(models.LatencyP50), "P99": rec.Float(models.LatencyP99)} {
+	for name, got := range map[string]float64{"mean": rec.Float(models.LatencyMean), "P50": rec.Float(models.LatencyP50),
+		"P99": rec.Float(models.LatencyP99)} {
 		if math.Abs(got-want) > 1e-6 {
 			t.Errorf("%s latency %v ms, want %v", name, got, want)
 		}
@@ -247,7 +260,8 @@ func TestSLSWithRoomForAll(t *testing.T) {
 func TestSLSSettings(t *testing.T) {
 	trace := lookupTrace(200)
 	base := timed(t, trace, "lru", "sets", "sls", 640, 0)["lru"]
-	for _, model := range []string{"sls(inflight=3)", "sls(rate=1000)", "sls(inflight=4,rate=20000)", "sls(host_gbs=120,outstanding=64)", "sls(access_ns=500)", "sls(hbm_gbs=1200)"} {
+	for _, model := range []string{"sls(inflight=3)", "sls(rate=1000)", "sls(inflight=4,rate=20000)",
+		"sls(host_gbs=120,outstanding=64)", "sls(access_ns=500)", "sls(hbm_gbs=1200)"} {
 		rec := timed(t, trace, "lru", "sets", model, 640, 0)["lru"]
 		if rec.Int(metric.Hits) != base.Int(metric.Hits) {
 			t.Errorf("%s: %d hits, with the defaults %d", model, rec.Int(metric.Hits), base.Int(metric.Hits))
@@ -258,8 +272,10 @@ func TestSLSSettings(t *testing.T) {
 		}
 	}
 	for _, model := range []string{"sls(host_gbs=120,outstanding=64)", "sls(access_ns=500)", "sls(hbm_gbs=1200)"} {
-		if rec := timed(t, trace, "lru", "sets", model, 640, 0)["lru"]; rec.Float(models.LatencyMean) > base.Float(models.LatencyMean) {
-			t.Errorf("%s: mean latency %v ms, with the defaults %v", model, rec.Float(models.LatencyMean), base.Float(models.LatencyMean))
+		if rec := timed(t, trace, "lru", "sets", model, 640,
+			0)["lru"]; rec.Float(models.LatencyMean) > base.Float(models.LatencyMean) {
+			t.Errorf("%s: mean latency %v ms, with the defaults %v", model, rec.Float(models.LatencyMean),
+				base.Float(models.LatencyMean))
 		}
 	}
 }
@@ -271,10 +287,13 @@ func TestSLSBatchesAreThoseOfTheCache(t *testing.T) {
 	plain.Groups = nil
 	want := timed(t, grouped, "lru", "sets", "sls", 640, 0)["lru"]
 	got := timed(t, &plain, "lru", "sets(batch=100)", "sls", 640, 0)["lru"]
-	if got.Float(models.LatencyMean) != want.Float(models.LatencyMean) || got.Float(models.Throughput) != want.Float(models.Throughput) {
-		t.Errorf("batches of the cache: mean %v ms, of the trace %v ms", got.Float(models.LatencyMean), want.Float(models.LatencyMean))
+	if got.Float(models.LatencyMean) != want.Float(models.LatencyMean) ||
+		got.Float(models.Throughput) != want.Float(models.Throughput) {
+		t.Errorf("batches of the cache: mean %v ms, of the trace %v ms", got.Float(models.LatencyMean),
+			want.Float(models.LatencyMean))
 	}
-	if got := timed(t, &plain, "lru", "sets(batch=50)", "sls", 640, 0)["lru"]; got.Float(models.LatencyMean) >= want.Float(models.LatencyMean) {
+	got = timed(t, &plain, "lru", "sets(batch=50)", "sls", 640, 0)["lru"]
+	if got.Float(models.LatencyMean) >= want.Float(models.LatencyMean) {
 		t.Error("batches of half the size take as long")
 	}
 }

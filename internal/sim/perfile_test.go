@@ -44,7 +44,8 @@ func TestPerFileStartsEmpty(t *testing.T) {
 	for _, rec := range mustRun(t, all, RunOptions{Policies: specs(t, "lru,lru-stack,opt,marker,random"),
 		Capacities: objects(1, 2)}) {
 		sum := want[rec.Label]
-		if rec.Int(metric.Misses) != sum[rec.Capacity-1] || rec.Int(metric.Evictions) != sum[rec.Capacity+1] || rec.Int(metric.Requests) != 12 {
+		if rec.Int(metric.Misses) != sum[rec.Capacity-1] || rec.Int(metric.Evictions) != sum[rec.Capacity+1] ||
+			rec.Int(metric.Requests) != 12 {
 			t.Errorf(
 				"%s at %d: %d misses, %d evictions, %d requests; the files alone sum up to %v",
 				rec.Label,
@@ -89,7 +90,8 @@ func TestPerFileBrightkite(t *testing.T) {
 func TestPerFileSumsBounds(t *testing.T) {
 	all := policytest.Trace(4, 4000, 200)
 	all.Starts = []int{0, 1500, 2500}
-	options := RunOptions{Policies: specs(t, "pfoo-l"), Capacities: []capacity.Capacity{{Amount: 300, Bytes: true, Simulated: 300}}}
+	options := RunOptions{Policies: specs(t, "pfoo-l"),
+		Capacities: []capacity.Capacity{{Amount: 300, Bytes: true, Simulated: 300}}}
 	var sum float64
 	for _, part := range all.Parts() {
 		sum += mustRun(t, part, options)[0].Float(metric.LowerBoundMisses)

@@ -211,7 +211,8 @@ func TestPrefixPoliciesAgainstNaive(t *testing.T) {
 			naive := naiveTree{trace: tr, capacity: capacity}
 			if c.Predictor != nil {
 				p, err := c.Predictor.Entry.New(predict.Config{
-					Objects: tr.Objects, Count: tr.NumObjects, NextUse: policytest.NextUse(tr), Seed: c.Seed, Params: c.Predictor.Params,
+					Objects: tr.Objects, Count: tr.NumObjects, NextUse: policytest.NextUse(tr), Seed: c.Seed,
+					Params: c.Predictor.Params,
 				})
 				if err != nil {
 					t.Fatal(err)

@@ -48,7 +48,8 @@ func countsIn(v metric.Values) cache.Counts {
 		Requests: v.Int(metric.Requests), Hits: v.Int(metric.Hits), Evictions: v.Int(metric.Evictions),
 		Oversized: v.Int(metric.Oversized), Bytes: v.Int(metric.RequestedBytes), HitBytes: v.Int(metric.HitBytes),
 		Prompts: v.Int(prefix.Prompts), Tokens: v.Int(prefix.Tokens), HitTokens: v.Int(prefix.HitTokens),
-		Labelled: v.Int(semantic.LabelledRequests), LabelledHits: v.Int(semantic.LabelledHits), WrongHits: v.Int(semantic.WrongHits),
+		Labelled: v.Int(semantic.LabelledRequests), LabelledHits: v.Int(semantic.LabelledHits),
+		WrongHits: v.Int(semantic.WrongHits),
 	}
 }
 

@@ -185,7 +185,8 @@ func TestLibCacheSim(t *testing.T) {
 			table := "libCacheSim on cloudPhysicsIO, misses, capacity in " + size.Unit()
 			report.add(table, row["algorithm"], rec, strconv.FormatInt(rec.Int(metric.Misses), 10), row["misses"])
 			if size.Bytes && c.band == 0 {
-				if got, want := rec.Int(metric.RequestedBytes)-rec.Int(metric.HitBytes), parseInt(t, row["miss_bytes"]); got != want {
+				got, want := rec.Int(metric.RequestedBytes)-rec.Int(metric.HitBytes), parseInt(t, row["miss_bytes"])
+				if got != want {
 					t.Errorf("missed bytes %d, libCacheSim %d", got, want)
 				}
 			}

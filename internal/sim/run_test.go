@@ -68,7 +68,8 @@ func TestRunBeladysAnomaly(t *testing.T) {
 			t.Errorf("%s at %d: %d misses, want %d", rec.Label, rec.Capacity, rec.Int(metric.Misses), want[i])
 		}
 		opt := recs[i/3*3+2].Int(metric.Misses)
-		if rec.Int(metric.OptMisses) != opt || rec.Float(metric.CompetitiveRatio) != float64(rec.Int(metric.Misses))/float64(opt) || rec.Optimum != "opt" {
+		if rec.Int(metric.OptMisses) != opt ||
+			rec.Float(metric.CompetitiveRatio) != float64(rec.Int(metric.Misses))/float64(opt) || rec.Optimum != "opt" {
 			t.Errorf(
 				"%s at %d: against %s with %d misses, ratio %v; want opt with %d",
 				rec.Label,
@@ -86,16 +87,19 @@ func TestRunBeladysAnomaly(t *testing.T) {
 }
 
 func TestRunUsesTheOptimumOfTheSameRules(t *testing.T) {
-	recs := mustRun(t, policytest.Trace(1, 3000, 200), RunOptions{Policies: specs(t, "uniform,opt-bypass,opt,lru,infinite"),
+	recs := mustRun(t, policytest.Trace(1, 3000, 200), RunOptions{
+		Policies:   specs(t, "uniform,opt-bypass,opt,lru,infinite"),
 		Capacities: objects(20)})
 	names := []string{"opt-bypass", "opt-bypass", "opt", "opt", "compulsory"}
 	for i, rec := range recs {
 		if rec.Optimum != names[i] || rec.Float(metric.CompetitiveRatio) < 1 {
-			t.Errorf("%s is held against %s (ratio %v), want %s", rec.Label, rec.Optimum, rec.Float(metric.CompetitiveRatio), names[i])
+			t.Errorf("%s is held against %s (ratio %v), want %s", rec.Label, rec.Optimum, rec.Float(metric.CompetitiveRatio),
+				names[i])
 		}
 	}
 	if recs[2].Int(metric.OptMisses) <= recs[0].Int(metric.OptMisses) {
-		t.Errorf("opt misses %d, opt-bypass %d: passing by should pay here", recs[2].Int(metric.OptMisses), recs[0].Int(metric.OptMisses))
+		t.Errorf("opt misses %d, opt-bypass %d: passing by should pay here", recs[2].Int(metric.OptMisses),
+			recs[0].Int(metric.OptMisses))
 	}
 	if recs[4].Float(metric.CompetitiveRatio) != 1 {
 		t.Errorf("infinite has ratio %v", recs[4].Float(metric.CompetitiveRatio))
@@ -107,13 +111,15 @@ func TestRunSizedInterval(t *testing.T) {
 	recs := mustRun(t, tr, RunOptions{Policies: specs(t, "lru,belady-size,pfoo-l"),
 		Capacities: []capacity.Capacity{{Amount: 300, Bytes: true, Simulated: 300}}})
 	lru, feasible, bound := recs[0], recs[1], recs[2]
-	if !(lru.Float(metric.CompetitiveRatio) >= 1 && lru.Float(metric.CompetitiveRatioMax) >= lru.Float(metric.CompetitiveRatio)) {
+	if !(lru.Float(metric.CompetitiveRatio) >= 1 &&
+		lru.Float(metric.CompetitiveRatioMax) >= lru.Float(metric.CompetitiveRatio)) {
 		t.Errorf("interval [%v, %v] of lru", lru.Float(metric.CompetitiveRatio), lru.Float(metric.CompetitiveRatioMax))
 	}
 	if want := float64(lru.Int(metric.Misses)) / lru.Float(metric.LowerBoundMisses); lru.Float(metric.CompetitiveRatioMax) != want {
 		t.Errorf("upper end of lru's ratio is %v, want %v", lru.Float(metric.CompetitiveRatioMax), want)
 	}
-	if lru.Int(metric.OptMisses) != feasible.Int(metric.Misses) || lru.Float(metric.LowerBoundMisses) != bound.Float(metric.LowerBoundMisses) ||
+	if lru.Int(metric.OptMisses) != feasible.Int(metric.Misses) ||
+		lru.Float(metric.LowerBoundMisses) != bound.Float(metric.LowerBoundMisses) ||
 		bound.Int(metric.Misses) > feasible.Int(metric.Misses) {
 		t.Errorf(
 			"feasible schedule misses %d, bound %d; lru was held against %d and %v",
@@ -128,8 +134,10 @@ func TestRunSizedInterval(t *testing.T) {
 		bytes += tr.Size(i)
 	}
 	misses = bytes - lru.Int(metric.HitBytes)
-	if lru.Int(metric.RequestedBytes) != bytes || math.Abs(lru.Float(metric.ByteHitRatio)-(1-float64(misses)/float64(bytes))) > 1e-12 {
-		t.Errorf("lru: %d bytes requested, ratio %v; want %d", lru.Int(metric.RequestedBytes), lru.Float(metric.ByteHitRatio), bytes)
+	if lru.Int(metric.RequestedBytes) != bytes ||
+		math.Abs(lru.Float(metric.ByteHitRatio)-(1-float64(misses)/float64(bytes))) > 1e-12 {
+		t.Errorf("lru: %d bytes requested, ratio %v; want %d", lru.Int(metric.RequestedBytes),
+			lru.Float(metric.ByteHitRatio), bytes)
 	}
 }
 
@@ -137,7 +145,8 @@ func TestRunInfiniteHasRoomForAll(t *testing.T) {
 	tr := policytest.Trace(6, 3000, 200)
 	for _, size := range []capacity.Capacity{{Amount: 5, Simulated: 5}, {Amount: 5, Simulated: 5, Bytes: true}} {
 		recs := mustRun(t, tr, RunOptions{Policies: specs(t, "infinite,lru"), Capacities: []capacity.Capacity{size}})
-		if infinite := recs[0]; infinite.Int(metric.Misses) != int64(tr.NumObjects) || infinite.Int(metric.Evictions) != 0 || infinite.Best ||
+		if infinite := recs[0]; infinite.Int(metric.Misses) != int64(tr.NumObjects) || infinite.Int(metric.Evictions) != 0 ||
+			infinite.Best ||
 			!recs[1].Best {
 			t.Errorf("%+v: infinite %+v; want %d misses, and lru marked as the best", size, infinite, tr.NumObjects)
 		}
@@ -148,7 +157,8 @@ func TestRunUsesTheSeed(t *testing.T) {
 	tr := policytest.Trace(7, 20000, 500)
 	misses := map[int64]bool{}
 	for seed := range uint64(5) {
-		misses[mustRun(t, tr, RunOptions{Policies: specs(t, "random"), Capacities: objects(50), Seed: seed})[0].Int(metric.Misses)] = true
+		rec := mustRun(t, tr, RunOptions{Policies: specs(t, "random"), Capacities: objects(50), Seed: seed})[0]
+		misses[rec.Int(metric.Misses)] = true
 	}
 	if len(misses) == 1 {
 		t.Error("random misses the same under five seeds")
@@ -186,7 +196,8 @@ func TestRunSameOnAnyNumberOfJobs(t *testing.T) {
 func TestRunWarmup(t *testing.T) {
 	tr := fromKeys("abcabcabcd")
 	recs := mustRun(t, tr, RunOptions{Policies: specs(t, "lru"), Capacities: objects(3), Warmup: 3})
-	if rec := recs[0]; rec.Int(metric.Requests) != 7 || rec.Int(metric.Hits) != 6 || rec.Warmup != 3 || rec.Int(metric.OptMisses) != 1 {
+	if rec := recs[0]; rec.Int(metric.Requests) != 7 || rec.Int(metric.Hits) != 6 || rec.Warmup != 3 ||
+		rec.Int(metric.OptMisses) != 1 {
 		t.Errorf("after a warm-up of 3: %+v", rec)
 	}
 }

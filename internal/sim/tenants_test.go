@@ -72,7 +72,8 @@ func TestEveryPolicyIsDivided(t *testing.T) {
 					t.Errorf("%s: %+v, and %+v the second time", allocator, a, b)
 				}
 				if a.Int(metric.Hits) == 0 || a.Int(metric.Misses) < optimum || a.Allocator != spec.String() {
-					t.Errorf("%s: %d hits, %d misses, the optimum has %d", allocator, a.Int(metric.Hits), a.Int(metric.Misses), optimum)
+					t.Errorf("%s: %d hits, %d misses, the optimum has %d", allocator, a.Int(metric.Hits), a.Int(metric.Misses),
+						optimum)
 				}
 			}
 		})

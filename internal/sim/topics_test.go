@@ -79,7 +79,8 @@ func TestRACIsHeldAgainstItsRules(t *testing.T) {
 	tr := policytest.Trace(11, 3000, 200)
 	r := NewReplayer(tr, ReplayerOptions{})
 	for policy, optimum := range map[string]string{
-		"rac": "opt", "rac(strict=true)": "opt-bypass", "rac(protect-new=false)": "opt-bypass", "rac(variant=no-tp)": "opt", "topic-lru": "opt", "topic-lfu": "opt",
+		"rac": "opt", "rac(strict=true)": "opt-bypass", "rac(protect-new=false)": "opt-bypass", "rac(variant=no-tp)": "opt",
+		"topic-lru": "opt", "topic-lfu": "opt",
 	} {
 		c := Cell{Parts: Parts{Policy: specs(t, policy)[0], Cache: cache.ExactSpec()},
 			Capacity: capacity.Capacity{Amount: 30, Simulated: 30}}

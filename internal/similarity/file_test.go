@@ -91,7 +91,8 @@ func TestReadRefuses(t *testing.T) {
 		{"fewer vectors", good, fewer, 0.6, "it is about 100 vectors of 6 numbers, want 99 of 6"},
 		{"lower threshold", good, v, 0.5, "it lists pairs from a similarity of 0.6 on, want those from 0.5 on"},
 		{"another version", header(func(h *fileHeader) { h.Version = 7 }), v, 0.6, "it has version 7 of the format, want 1"},
-		{"threshold NaN", header(func(h *fileHeader) { h.From = math.Float32bits(float32(math.NaN())) }), v, 0.6, "it lists pairs from a similarity of NaN on"},
+		{"threshold NaN", header(func(h *fileHeader) { h.From = math.Float32bits(float32(math.NaN())) }), v, 0.6,
+			"it lists pairs from a similarity of NaN on"},
 		{"absurd count", header(func(h *fileHeader) { h.Count = math.MaxUint32 }), v, 0.6, "it is about 4294967295 vectors"},
 		{"absurd pairs", header(func(h *fileHeader) { h.Pairs = math.MaxUint64 }), v, 0.6, "it says that it lists " +
 			"18446744073709551615 pairs, more than 100 vectors have"},

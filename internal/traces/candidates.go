@@ -73,8 +73,8 @@ func isRegular(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// betterColumns returns the columns that are not read and in which keys repeat, the best first: those with a known name, then
-// those with more keys.
+// betterColumns returns the columns that are not read and in which keys repeat, the best first: those with a known
+// name, then those with more keys.
 func betterColumns(ctx context.Context, path string, r source.Reading, opts LoadOptions) []string {
 	type candidate struct {
 		column   string

@@ -40,7 +40,8 @@ func checkRecords(t *testing.T, s *Stream) error {
 			}
 			return err
 		}
-		if rec.Size < 0 || rec.Size > 2*source.MaxSize || rec.Time < 0 || (rec.Text != nil && (len(rec.Text) == 0 || rec.Num != 0)) {
+		if rec.Size < 0 || rec.Size > 2*source.MaxSize || rec.Time < 0 ||
+			(rec.Text != nil && (len(rec.Text) == 0 || rec.Num != 0)) {
 			t.Fatalf("record %+v", rec)
 		}
 		if _, isNumber := stream.ParseNumber(stream.WithoutZeroFraction(rec.Text)); isNumber {

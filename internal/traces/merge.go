@@ -27,7 +27,8 @@ type mergeHead struct {
 func newMergeReader(streams []*Stream) (*mergeReader, error) {
 	m := &mergeReader{}
 	for i, s := range streams {
-		if s.Fields.Groups && !source.IsGrouped(s.Fields.Kind) { // the requests of a unit have the same time and stay together
+		// the requests of a unit have the same time and stay together
+		if s.Fields.Groups && !source.IsGrouped(s.Fields.Kind) {
 			return nil, fmt.Errorf("%s: has groups of requests, which merging by time would tear apart; without merging, "+
 				"files are read one after another", s.in.Path)
 		}

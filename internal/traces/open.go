@@ -46,8 +46,8 @@ func open(ctx context.Context, path string, opts LoadOptions, t *source.Together
 	return opened, nil
 }
 
-// openStream finds out what the input holds and starts to read it; wholeMembers is for the members of an archive, should it
-// be one.
+// openStream finds out what the input holds and starts to read it; wholeMembers is for the members of an archive,
+// should it be one.
 func openStream(in *source.File, spec string, wholeMembers bool) (*Stream, error) {
 	src, err := source.New(in, in.Label, in.Path, in)
 	if err != nil {

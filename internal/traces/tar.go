@@ -15,11 +15,12 @@ import (
 
 // tarReader reads the regular files of an archive one after another, in the order of the archive, all in one format.
 type tarReader struct {
-	archive    *source.Source
-	tar        *tar.Reader
-	ended      endWatch
-	spec       string          // format that the user asked for, "" to detect it
-	whole      bool            // members are read into memory when they are opened, so that all can be open at the same time
+	archive *source.Source
+	tar     *tar.Reader
+	ended   endWatch
+	spec    string // format that the user asked for, "" to detect it
+	// members are read into memory when they are opened, so that all can be open at the same time
+	whole      bool
 	held       int64           // bytes of members in memory
 	open       *source.File    // of the member that is read
 	reading    *source.Reading // of the present member

@@ -37,9 +37,10 @@ func TestLoadTenants(t *testing.T) {
 		opts  Selection
 		want  string
 	}{
-		"column":        {[]string{table}, Selection{Tenants: "column(name=customer)"}, "web:a db:a -:b web:a"},
-		"numbered":      {[]string{table}, Selection{Tenants: "column(name=4)"}, "web:a db:a -:b web:a"},
-		"option":        {[]string{table}, Selection{Tenants: "column", Format: "csv:tenant=customer"}, "web:a db:a -:b web:a"},
+		"column":   {[]string{table}, Selection{Tenants: "column(name=customer)"}, "web:a db:a -:b web:a"},
+		"numbered": {[]string{table}, Selection{Tenants: "column(name=4)"}, "web:a db:a -:b web:a"},
+		"option": {[]string{table}, Selection{Tenants: "column", Format: "csv:tenant=customer"},
+			"web:a db:a -:b web:a"},
 		"prefix":        {[]string{paths}, Selection{Tenants: "prefix"}, "web:web/1 db:db/1 web:web/2 -:plain web:web/1"},
 		"bits":          {[]string{a}, Selection{Tenants: "prefix(shift=1)"}, "0:1 1:2 1:3 0:1"},
 		"files, spread": {[]string{a, b}, Selection{Tenants: "file"}, "a.txt:1 b.txt:1 a.txt:2 a.txt:3 b.txt:9 a.txt:1"},

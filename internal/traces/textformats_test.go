@@ -153,7 +153,8 @@ func TestTextFormatsRefuse(t *testing.T) {
 		"JSON":                 {"{\"key\": 1}\n", "", "looks like JSON, not a format that is read here"},
 		"zip":                  {"PK\x03\x04abcdefgh", "", "looks like a zip archive"},
 		"binary":               {"\x01\x02\x03\x04", "", "looks like binary data in no known trace format"},
-		"queries in words":     {"how are you\nwhat is this\n", "", "; if each line is a query in words: --input-format text"},
+		"queries in words": {"how are you\nwhat is this\n", "",
+			"; if each line is a query in words: --input-format text"},
 		"prose": {"It was the best of times,\nit was the worst of times.\n", "", "looks like text (\"It " +
 			"was the best of times,\")"},
 		"lirs as arc":           {"1\n2\n", "arc", `line 1: "1": want 4 columns`},
@@ -203,8 +204,10 @@ func TestLateSurprise(t *testing.T) {
 
 func TestParseTime(t *testing.T) {
 	for text, want := range map[string]int64{
-		"0": 0, "1": second, "1.5": 3 * second / 2, "1.": second, ".5": second / 2, ".": -1, "": -1, "9223372036": 9223372036 * second, "9223372037": -1,
-		"1365029107": 1365029107 * second, "0.000000001": 1, "0.0000000019": 1, "1.5e3": 1500 * second, "0x10": -1, "1_0": -1, "inf": -1,
+		"0": 0, "1": second, "1.5": 3 * second / 2, "1.": second, ".5": second / 2, ".": -1, "": -1,
+		"9223372036": 9223372036 * second, "9223372037": -1,
+		"1365029107": 1365029107 * second, "0.000000001": 1, "0.0000000019": 1, "1.5e3": 1500 * second, "0x10": -1, "1_0": -1,
+		"inf":                         -1,
 		"2023-11-16 18:17:03.9799600": 1700158623979960000, "1969-12-31 23:59:59": -1, "2023-13-01 00:00:00": -1,
 	} {
 		got, err := source.ParseTime([]byte(text), second)

@@ -101,7 +101,8 @@ func (t *Trace) slice(from, to int) *Trace {
 
 // Bytes returns the memory that the columns take. Room that nothing was written to is none.
 func (t *Trace) Bytes() int64 {
-	bytes := stream.ColumnBytes(t.Objects) + stream.ColumnBytes(t.ObjectSizes) + stream.ColumnBytes(t.RequestSizes) + stream.ColumnBytes(t.Times) +
+	bytes := stream.ColumnBytes(t.Objects) + stream.ColumnBytes(t.ObjectSizes) + stream.ColumnBytes(t.RequestSizes) +
+		stream.ColumnBytes(t.Times) +
 		stream.ColumnBytes(t.Ops) + stream.ColumnBytes(t.Groups) + stream.ColumnBytes(t.Keys)
 	if t.Tenants != nil {
 		bytes += stream.ColumnBytes(t.Tenants.Of)

@@ -15,8 +15,10 @@ func (s *Summary) saveFigures(dir string) error {
 	}
 	for _, f := range []distributionFigure{
 		{"sizes", "Sizes", "size", plots.Bytes, []curve{{"objects", s.ObjectSizes}, {"requests", s.RequestSizes}}},
-		{"reuse-distance", "Reuse distances", "LRU capacity that hits (reuse distance + 1), objects", plots.Number, []curve{{"", s.ReuseDistance.plusOne()}}},
-		{"reuse-time-requests", "Reuse times in requests", "requests until the object's next request", plots.Number, []curve{{"", s.ReuseTimeRequests}}},
+		{"reuse-distance", "Reuse distances", "LRU capacity that hits (reuse distance + 1), objects", plots.Number,
+			[]curve{{"", s.ReuseDistance.plusOne()}}},
+		{"reuse-time-requests", "Reuse times in requests", "requests until the object's next request", plots.Number,
+			[]curve{{"", s.ReuseTimeRequests}}},
 		{"reuse-time-seconds", "Reuse times", "time until the object's next request", plots.Seconds, []curve{{"",
 			s.ReuseTimeSeconds}}},
 	} {

@@ -50,7 +50,8 @@ func TestPrompts(t *testing.T) {
 func TestPromptsBeyondTheirBlocks(t *testing.T) {
 	trace := promptTrace()
 	prompts.Of(trace.Kind).InputTokens = []int32{11, 15, 15}
-	prompts.Of(trace.Kind).OutputTokens, prompts.Of(trace.Kind).Sessions, prompts.Of(trace.Kind).SessionKeys = nil, nil, nil
+	prompts.Of(trace.Kind).OutputTokens, prompts.Of(trace.Kind).Sessions, prompts.Of(trace.Kind).SessionKeys = nil, nil,
+		nil
 	s, err := Summarize(trace)
 	if err != nil {
 		t.Fatal(err)

@@ -37,7 +37,8 @@ func TestQueries(t *testing.T) {
 	if err := s.Print(&table, "table"); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"5 (3 distinct)", "1 (of 2 distinct queries)", "2 numbers each (trace)", "queries per session"} {
+	for _, want := range []string{"5 (3 distinct)", "1 (of 2 distinct queries)", "2 numbers each (trace)",
+		"queries per session"} {
 		if !strings.Contains(table.String(), want) {
 			t.Errorf("no %q in\n%s", want, table.String())
 		}

@@ -97,7 +97,8 @@ func TestChecksumTellsWhereFilesEnd(t *testing.T) {
 		return got
 	}
 	seen := map[string][]string{}
-	for _, contents := range [][]string{{"1\n2\n1\n"}, {"1\n2\n", "1\n"}, {"1\n", "2\n1\n"}, {"1\n", "2\n", "1\n"}, {"1\n", "1\n2\n"}} {
+	for _, contents := range [][]string{{"1\n2\n1\n"}, {"1\n2\n", "1\n"}, {"1\n", "2\n1\n"}, {"1\n", "2\n", "1\n"},
+		{"1\n", "1\n2\n"}} {
 		got := sum(contents...)
 		if other, ok := seen[got]; ok {
 			t.Errorf("%q and %q have the same checksum", contents, other)
@@ -128,7 +129,8 @@ func TestGeneratorIsATrace(t *testing.T) {
 		t.Errorf("a wrong parameter: %v", err)
 	}
 	path := write(t, filepath.Join(t.TempDir(), "zipf"), "1\n")
-	for text, want := range map[string]bool{"zipf": true, " loop(objects=3)": true, "zipfer": false, "trace.zst": false, path: false} {
+	for text, want := range map[string]bool{"zipf": true, " loop(objects=3)": true, "zipfer": false, "trace.zst": false,
+		path: false} {
 		if IsGenerator(text) != want {
 			t.Errorf("%q is a generator: %v", text, !want)
 		}

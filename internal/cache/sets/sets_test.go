@@ -504,7 +504,8 @@ func requestsOfSet(t *traces.Trace, g *slabs.Geometry, set int) *traces.Trace {
 
 // TestLARUInOneSetIsExact does the same for its modes.
 func TestLARUInOneSetIsExact(t *testing.T) {
-	for _, policy := range []string{"laru(decay=k/32)", "laru(b=3)", "laru(marks=bitset)", "laru(mode=async)", "laru(mode=async,latency=7)", "hf(candidates=3)"} {
+	for _, policy := range []string{"laru(decay=k/32)", "laru(b=3)", "laru(marks=bitset)", "laru(mode=async)",
+		"laru(mode=async,latency=7)", "hf(candidates=3)"} {
 		if name, _, _ := strings.Cut(policy, "("); !slices.Contains(policies.Names(), name) {
 			continue
 		}

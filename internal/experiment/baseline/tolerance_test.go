@@ -13,13 +13,15 @@ import (
 
 func TestParseTolerance(t *testing.T) {
 	for text, want := range map[string]Tolerance{
-		"exact": {}, "0pp": {}, "0.1pp": {Points: 0.1}, " 2 pp ": {Points: 2}, "1%rel": {Relative: 1}, "100%rel": {Relative: 100},
+		"exact": {}, "0pp": {}, "0.1pp": {Points: 0.1}, " 2 pp ": {Points: 2}, "1%rel": {Relative: 1},
+		"100%rel": {Relative: 100},
 	} {
 		if got, err := ParseTolerance(text); err != nil || got != want {
 			t.Errorf("%q: got %+v, %v; want %+v", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"", "0.1", "0.1%", "pp", "-1pp", "101pp", "NaNpp", "infpp", "1%", "1rel", "1,5pp", "exactly"} {
+	for _, text := range []string{"", "0.1", "0.1%", "pp", "-1pp", "101pp", "NaNpp", "infpp", "1%", "1rel", "1,5pp",
+		"exactly"} {
 		if got, err := ParseTolerance(text); err == nil {
 			t.Errorf("%q was read as %v", text, got)
 		}
@@ -27,7 +29,8 @@ func TestParseTolerance(t *testing.T) {
 }
 
 func FuzzParseRule(f *testing.F) {
-	for _, seed := range []string{"0.1pp", "1%rel", "policy=lhd:exact", "policy=s3fifo(small=0.2,ghost=0.9),trace=a:b.txt:0.5pp", ":1pp", "=:1pp", "(:1pp"} {
+	for _, seed := range []string{"0.1pp", "1%rel", "policy=lhd:exact",
+		"policy=s3fifo(small=0.2,ghost=0.9),trace=a:b.txt:0.5pp", ":1pp", "=:1pp", "(:1pp"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -180,7 +183,8 @@ func TestWhatATolerancePasses(t *testing.T) {
 	for misses, within := range map[int64]bool{495: true, 494: false, 505: true, 506: false} {
 		is := was
 		missesOf(misses)(&is)
-		if got := (tolerances{Tolerance: Tolerance{Relative: 1}}).allow(&was, &is, compare(&was, &is, tolerances{})); got != within {
+		if got := (tolerances{Tolerance: Tolerance{Relative: 1}}).allow(&was, &is,
+			compare(&was, &is, tolerances{})); got != within {
 			t.Errorf("%d misses instead of 500: within 1%%rel is %t", misses, got)
 		}
 	}

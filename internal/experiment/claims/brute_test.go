@@ -240,7 +240,8 @@ func TestEvaluateKnowsNoOrder(t *testing.T) {
 	backwards := in
 	backwards.Records = slices.Clone(in.Records)
 	slices.SortStableFunc(backwards.Records, func(a, b records.Record) int { return cmp.Compare(b.Label, a.Label) })
-	for _, text := range []string{"hit_ratio(arc) > hit_ratio(lru)", "hit_ratio(lru) never decreases with capacity", "hit_ratio(arc) is first among all"} {
+	for _, text := range []string{"hit_ratio(arc) > hit_ratio(lru)", "hit_ratio(lru) never decreases with capacity",
+		"hit_ratio(arc) is first among all"} {
 		c, err := Parse(text)
 		if err != nil {
 			t.Fatal(err)

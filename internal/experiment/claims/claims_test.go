@@ -364,7 +364,8 @@ func TestTrends(t *testing.T) {
 		}
 		var holds []string
 		for _, form := range []string{
-			"increases with", "decreases with", "never increases with", "never decreases with", "is monotone in", "is constant in",
+			"increases with", "decreases with", "never increases with", "never decreases with", "is monotone in",
+			"is constant in",
 			"near never increases with", "near never decreases with", "near is constant in",
 		} {
 			bare, near := strings.CutPrefix(form, "near ")
@@ -392,7 +393,8 @@ func TestSeeds(t *testing.T) {
 	}
 	in := Input{Records: recs(t, lines.String()+"t lru 1 3/7")}
 	for _, claim := range []string{
-		"hits(random) == hits(lru)", "hit_ratio(sure) == hit_ratio(lru)", "min over seed of hits(random) == 0", "hits(random) == 2 where seed = 2",
+		"hits(random) == hits(lru)", "hit_ratio(sure) == hit_ratio(lru)", "min over seed of hits(random) == 0",
+		"hits(random) == 2 where seed = 2",
 		"hits(random) increases with seed", "hits(random) < hits(lru) where seed < 3", "seed == hits(random)",
 	} {
 		if r := verdictOf(t, in, claim); r.Verdict != Holds {

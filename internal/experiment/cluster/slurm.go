@@ -85,7 +85,8 @@ func (s Slurm) check(j Job) error {
 	if len(s.Pending) == 0 {
 		return errors.New("no shard has cells left to run")
 	}
-	for what, value := range map[string]string{"the working folder": s.WorkDir, "--partition": s.Partition, "--account": s.Account} {
+	for what, value := range map[string]string{"the working folder": s.WorkDir, "--partition": s.Partition,
+		"--account": s.Account} {
 		if strings.ContainsRune(value, '\n') {
 			return fmt.Errorf("%s %q has a line break, which a batch script cannot say", what, value)
 		}

@@ -194,7 +194,8 @@ func TestLastLines(t *testing.T) {
 // sbatch reads abbreviations of its options, and letters in one word.
 func TestOptionsThatCachesimSets(t *testing.T) {
 	for _, arg := range []string{
-		"--array=1", "--arr=1-3", "--arr", "--a", "--outp=x", "--err=x", "-a1", "-Ha3", "-Qo", "-ex", "--output", "-o", "--", "-", "---", "array=3", "--x\n--array=1",
+		"--array=1", "--arr=1-3", "--arr", "--a", "--outp=x", "--err=x", "-a1", "-Ha3", "-Qo", "-ex", "--output", "-o", "--",
+		"-", "---", "array=3", "--x\n--array=1",
 	} {
 		if err := checkSbatchArg(arg); err == nil {
 			t.Errorf("%q passes", arg)

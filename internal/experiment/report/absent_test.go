@@ -41,7 +41,8 @@ func TestPublishedAlone(t *testing.T) {
 		misses int64
 		axes   string
 	}{{33990, "sigma=0"}, {34084, "sigma=2"}} {
-		if r := recs[i]; r.Int(metric.Misses) != want.misses || r.Axes != want.axes || r.Label != "fpb (published)" || r.Trace != "bk" {
+		if r := recs[i]; r.Int(metric.Misses) != want.misses || r.Axes != want.axes || r.Label != "fpb (published)" ||
+			r.Trace != "bk" {
 			t.Errorf(
 				"record %d: %s of %s at %s: %d misses, want %d at %s",
 				i,

@@ -69,7 +69,8 @@ func TestSizedRecordsLieBetweenBounds(t *testing.T) {
 	}
 	lru.Against = []string{feasible.WithHash().Hash, bound.WithHash().Hash}
 	rec := collectAll(t, numbered(feasible, lru, bound))[1]
-	if rec.Optimum != "belady-size" || !rec.Has(metric.LowerBoundMisses) || rec.Float(metric.CompetitiveRatio) > rec.Float(metric.CompetitiveRatioMax) {
+	if rec.Optimum != "belady-size" || !rec.Has(metric.LowerBoundMisses) ||
+		rec.Float(metric.CompetitiveRatio) > rec.Float(metric.CompetitiveRatioMax) {
 		t.Errorf("record %+v", rec)
 	}
 }
@@ -126,7 +127,8 @@ func TestTwoNamesOfAReplayGiveTwoRecords(t *testing.T) {
 	first, second := newCell(zipfA, "lru", "10"), newCell(zipfA, "lru", "10")
 	second.Label, second.Workload.Name, second.Axes = "again", "other", "x=1"
 	recs := collectAll(t, numbered(first, second))
-	if len(recs) != 2 || recs[0].Int(metric.Misses) != recs[1].Int(metric.Misses) || recs[1].Label != "again" || recs[1].Trace != "other" ||
+	if len(recs) != 2 || recs[0].Int(metric.Misses) != recs[1].Int(metric.Misses) || recs[1].Label != "again" ||
+		recs[1].Trace != "other" ||
 		recs[1].Axes != "x=1" {
 		t.Errorf("records %+v", recs)
 	}
@@ -187,7 +189,8 @@ func TestTimedRecordsHaveTheirOwnTimes(t *testing.T) {
 			{NsPerRequest: new(3.5)}},
 	}
 	timed := c.Timed()
-	if timed[0].Float(metric.NsPerRequest) != 1.5 || timed[1].Float(metric.NsPerRequest) != 3.5 || c.Records[0].Has(metric.NsPerRequest) {
+	if timed[0].Float(metric.NsPerRequest) != 1.5 || timed[1].Float(metric.NsPerRequest) != 3.5 ||
+		c.Records[0].Has(metric.NsPerRequest) {
 		t.Error("times belong to the records of their cells, and to no others")
 	}
 }

@@ -50,7 +50,8 @@ func TestParseShard(t *testing.T) {
 	if s, err := ParseShard("3/16"); err != nil || s != (Shard{3, 16}) {
 		t.Errorf("3/16: %v, %v", s, err)
 	}
-	for _, text := range []string{"", "1", "/", "1/", "/2", "2/2", "-1/2", "0/0", "0/-1", "a/2", "1/2/3", "1.0/2", " 1/2"} {
+	for _, text := range []string{"", "1", "/", "1/", "/2", "2/2", "-1/2", "0/0", "0/-1", "a/2", "1/2/3", "1.0/2",
+		" 1/2"} {
 		if s, err := ParseShard(text); err == nil {
 			t.Errorf("%q: %v, want an error", text, s)
 		}

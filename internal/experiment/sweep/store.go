@@ -44,7 +44,8 @@ func OpenStore(dir string, plan []experiment.Cell) (*Store, error) {
 type Finished struct {
 	results map[string]experiment.Result // by hash
 	Damaged []string                     // files that cannot be read, which count as missing
-	Others  int                          // results of cells that are not in the plan, of another version of the program, say
+	// results of cells that are not in the plan, of another version of the program, say
+	Others int
 }
 
 // Has reports whether a cell is finished.

@@ -1,5 +1,5 @@
-// Package sweep runs an experiment in a folder: its plan, the results of cells as they end, here or shared out over many
-// machines, and the records that they give.
+// Package sweep runs an experiment in a folder: its plan, the results of cells as they end, here or shared out over
+// many machines, and the records that they give.
 package sweep
 
 import (
@@ -118,9 +118,10 @@ func (s *Sweep) Check(version string) error {
 		}
 		checksums[strings.Join(c.Workload.Paths(), "\n")] = c.Workload.Checksum
 	}
-	cells, err := s.File.Cells(experiment.CellOptions{Version: version, Checksum: func(w workload.Workload) (string, error) {
-		return checksums[strings.Join(w.Paths(), "\n")], nil
-	}})
+	cells, err := s.File.Cells(experiment.CellOptions{Version: version,
+		Checksum: func(w workload.Workload) (string, error) {
+			return checksums[strings.Join(w.Paths(), "\n")], nil
+		}})
 	if err == nil && PlanDigest(cells) != PlanDigest(s.Cells) {
 		file := filepath.Join(s.Dir, sweepFileName)
 		err = fmt.Errorf("%s, with %d cells, is not the plan of %s, which has %d; write it again with cachesim sweep plan "+

@@ -127,8 +127,8 @@ func trail(t *testing.T, text, predictions, trace string, capacity int) (hits in
 	return hits, evictions
 }
 
-// TestGoldenTraces goes through algorithm 1 of LCR (arXiv 2509.20979, section 3) step by step, on a trace that was worked
-// out by hand: with exact predictions and with all of them inverted.
+// TestGoldenTraces goes through algorithm 1 of LCR (arXiv 2509.20979, section 3) step by step, on a trace that was
+// worked out by hand: with exact predictions and with all of them inverted.
 func TestGoldenTraces(t *testing.T) {
 	const trace = "ABCDABEABCDE"
 	for _, c := range []struct {
@@ -541,7 +541,8 @@ func TestDecayOfTheCapacity(t *testing.T) {
 	for _, c := range []struct {
 		text           string
 		capacity, want int
-	}{{"k/32", 1, 1}, {"k/32", 63, 1}, {"k/32", 64, 2}, {"k/32", 95, 2}, {"k/32", 1000, 31}, {"k/1", 7, 7}, {"5", 1000, 5}} {
+	}{{"k/32", 1, 1}, {"k/32", 63, 1}, {"k/32", 64, 2}, {"k/32", 95, 2}, {"k/32", 1000, 31}, {"k/1", 7, 7},
+		{"5", 1000, 5}} {
 		if got, err := parseDecay(c.text, c.capacity); err != nil || got != c.want {
 			t.Errorf("decay=%s of %d objects: %d, %v; want %d", c.text, c.capacity, got, err, c.want)
 		}

@@ -67,7 +67,8 @@ func TestGuardKeepsItsPromises(t *testing.T) {
 		objects, capacity := 5+rng.IntN(60), 1+rng.IntN(20)
 		trace := guardTrace(rng, 1500, objects)
 		p := guardOf(t, []string{"noisy(p=0.3)", "noisy(p=1)", "none"}[run%3], trace, objects, capacity)
-		resident, old, evicted, guarded := map[policies.Object]bool{}, map[policies.Object]bool{}, map[policies.Object]bool{}, map[policies.Object]bool{}
+		resident, old, evicted, guarded := map[policies.Object]bool{}, map[policies.Object]bool{},
+			map[policies.Object]bool{}, map[policies.Object]bool{}
 		for pos, o := range trace {
 			r := policies.Request{Object: o, Pos: pos, Size: 1}
 			if resident[o] {

@@ -372,8 +372,8 @@ func TestWeightsFollowByShare(t *testing.T) {
 }
 
 // Noise that is drawn once per request and kept lets dead objects that are predicted to come soon fill the cache of fpb
-// for good, as figure 5 of LCR (arXiv 2509.20979, section 2.2) shows. What has a bound keeps it. The hit ratios are our own,
-// on 20 000 requests.
+// for good, as figure 5 of LCR (arXiv 2509.20979, section 2.2) shows. What has a bound keeps it. The hit ratios are our
+// own, on 20 000 requests.
 func TestStickyNoise(t *testing.T) {
 	bits := rand.New(rand.NewPCG(1, 2))
 	objects := make([]policies.Object, 20000)
@@ -403,7 +403,8 @@ func TestStickyNoise(t *testing.T) {
 	if fpb := ratio("fpb", "noisy(p=0.1)"); math.Abs(fpb-0.023) > 0.015 {
 		t.Errorf("hit ratio of fpb with p=0.1: %.3f, want 0.023", fpb)
 	}
-	for _, policy := range []string{"blindoracle-lru(bound=1)", "robust-ftp", "predictive-marker", "lmarker", "lnonmarker(robust=true)", "follow-robust", "trust-doubt"} {
+	for _, policy := range []string{"blindoracle-lru(bound=1)", "robust-ftp", "predictive-marker", "lmarker",
+		"lnonmarker(robust=true)", "follow-robust", "trust-doubt"} {
 		if got := ratio(policy, "noisy(p=0.1)"); got < lru-0.05 {
 			t.Errorf("hit ratio of %s with p=0.1: %.3f, far below lru, %.3f", policy, got, lru)
 		}

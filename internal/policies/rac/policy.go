@@ -128,8 +128,8 @@ func (p *policy) Remove(o policies.Object) {
 	}
 }
 
-// Resize lets topics fade as the new capacity says, where they do by capacity, and forgets those without entries that are
-// too many for it.
+// Resize lets topics fade as the new capacity says, where they do by capacity, and forgets those without entries that
+// are too many for it.
 func (p *policy) Resize(capacity int64) {
 	p.keep = p.keepFor(capacity)
 	if p.alphaText != "" {

@@ -151,8 +151,9 @@ func example1() (g *graph, requests []policies.Object, names []string, topics []
 	return g, requests, names, topics
 }
 
-// TestExample1 replays example 1 of the RAC paper (arXiv 2602.21547, table 1 and figure 1), where only the same query hits
-// and topics are known. The paper prints no decisions; those expected here were worked out by hand from algorithms 1 to 5.
+// TestExample1 replays example 1 of the RAC paper (arXiv 2602.21547, table 1 and figure 1), where only the same query
+// hits and topics are known. The paper prints no decisions; those expected here were worked out by hand from algorithms
+// 1 to 5.
 func TestExample1(t *testing.T) {
 	g, requests, names, topics := example1()
 	hits := func(params string) (n int, log []string, final []string) {
@@ -441,8 +442,8 @@ func equalVictims(t *testing.T, a, b string, relations *policies.Relations) {
 	}
 }
 
-// TestStrictDegenerates shows why rac has three thresholds where the paper (arXiv 2602.21547, section 4.2) has one: with
-// one, every topic has one entry and none builds on another.
+// TestStrictDegenerates shows why rac has three thresholds where the paper (arXiv 2602.21547, section 4.2) has one:
+// with one, every topic has one entry and none builds on another.
 func TestStrictDegenerates(t *testing.T) {
 	refused := 0
 	for seed := range uint64(20) {

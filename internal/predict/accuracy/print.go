@@ -183,7 +183,8 @@ func Write(dir string, results []*Result) error {
 	if err := atomicfile.MakeFolder(dir); err != nil {
 		return err
 	}
-	for name, encode := range map[string]func(io.Writer, []*Result) error{"accuracy.json": encodeJSON, "accuracy.csv": encodeCSV} {
+	for name, encode := range map[string]func(io.Writer, []*Result) error{"accuracy.json": encodeJSON,
+		"accuracy.csv": encodeCSV} {
 		if err := atomicfile.WriteIn(dir, name, func(w io.Writer) error { return encode(w, results) }); err != nil {
 			return err
 		}

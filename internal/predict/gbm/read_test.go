@@ -178,7 +178,8 @@ func TestCategories(t *testing.T) {
 		}
 	}
 	for old, new := range map[string]string{
-		"cat_boundaries=0 2": "cat_boundaries=0 3", "cat_threshold=5": "cat_threshold=5 x", "threshold=0 0.5": "threshold=1 0.5", "boundaries=0 2": "boundaries=2 0",
+		"cat_boundaries=0 2": "cat_boundaries=0 3", "cat_threshold=5": "cat_threshold=5 x",
+		"threshold=0 0.5": "threshold=1 0.5", "boundaries=0 2": "boundaries=2 0",
 	} {
 		if _, err := read(strings.Replace(text, old, new, 1)); err == nil {
 			t.Errorf("%s was taken for categories", new)

@@ -32,7 +32,8 @@ func TestMeasure(t *testing.T) {
 		{Tau: 0.71, Pairs: 1, Mean: 0.5, Most: 1, Lone: 2, Answerable: 3},
 		{Tau: 0.95, Pairs: 0, Mean: 0, Most: 0, Lone: 4, Answerable: 2},
 	} {
-		want.Trace, want.Requests, want.Queries, want.Dimension, want.Embeddings, want.Bytes = "small", 6, 4, 2, "in the trace", 3*16+5*8+32
+		want.Trace, want.Requests, want.Queries, want.Dimension, want.Embeddings, want.Bytes = "small", 6, 4, 2,
+			"in the trace", 3*16+5*8+32
 		if rows[i] != want {
 			t.Errorf("from %v: %+v, want %+v", want.Tau, rows[i], want)
 		}

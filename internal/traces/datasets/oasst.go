@@ -34,9 +34,11 @@ var oasstFormat = source.Format{
 			Doc:     "requests of a part, which ends with the tree that brings it to so many",
 		},
 	},
-	JSON:   true,
-	Detect: source.CertainIf(func(head source.Head) bool { return source.LooksLikeJSON(head, "message_id", "text", "role") }),
-	Open:   openOASST,
+	JSON: true,
+	Detect: source.CertainIf(func(head source.Head) bool {
+		return source.LooksLikeJSON(head, "message_id", "text", "role")
+	}),
+	Open: openOASST,
 }
 
 const (

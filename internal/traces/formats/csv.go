@@ -82,7 +82,8 @@ type csvReader struct {
 }
 
 func openCSV(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
-	c := &csvReader{rows: source.Rows{Src: src}, unit: source.TimeUnits[opts.Text("time-unit")], ops: source.NewOpFilter(opts.Text("ops"))}
+	c := &csvReader{rows: source.Rows{Src: src},
+		unit: source.TimeUnits[opts.Text("time-unit")], ops: source.NewOpFilter(opts.Text("ops"))}
 	if err := c.rows.Begin(opts); err != nil {
 		return nil, stream.Fields{}, err
 	}

@@ -1,5 +1,5 @@
-// Package formats lists every format of traces that can be read or written, finds out which one a file is in, and has the
-// readers and writers of plain objects.
+// Package formats lists every format of traces that can be read or written, finds out which one a file is in, and has
+// the readers and writers of plain objects.
 package formats
 
 import (
@@ -80,7 +80,8 @@ func Check(spec string) error {
 // parseFormat reads "NAME" or "NAME:option=value,option=value" and fills in the defaults.
 func parseFormat(spec string) (source.Format, params.Values, error) {
 	name, settings, _ := strings.Cut(spec, ":")
-	i := slices.IndexFunc(formats, func(f source.Format) bool { return f.Name == strings.ToLower(strings.TrimSpace(name)) })
+	i := slices.IndexFunc(formats,
+		func(f source.Format) bool { return f.Name == strings.ToLower(strings.TrimSpace(name)) })
 	if i < 0 {
 		return source.Format{}, nil, suggest.Unknown("trace format", name, Names())
 	}

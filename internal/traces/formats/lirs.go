@@ -45,8 +45,8 @@ func detectLIRS(head source.Head, name string) source.Confidence {
 // isMark says whether a line is blank or marks a point in the trace.
 func isMark(text []byte) bool { return len(text) == 0 || (len(text) == 1 && text[0] == '*') }
 
-// parseLIRS reads a line of the traces that Jiang and Zhang published with "LIRS: An Efficient Low Inter-reference Recency
-// Set Replacement Policy", SIGMETRICS 2002.
+// parseLIRS reads a line of the traces that Jiang and Zhang published with "LIRS: An Efficient Low Inter-reference
+// Recency Set Replacement Policy", SIGMETRICS 2002.
 func parseLIRS(line []byte, rec *stream.Record) error {
 	text := source.TrimBlanks(line)
 	block, ok := source.ParseDigits(text)

@@ -37,7 +37,8 @@ var ratingSeparator = []byte("::")
 // something else.
 func detectRating(head source.Head, _ string) source.Confidence {
 	var cells [4][]byte
-	if len(head.Lines) > 0 && cutRating(head.Lines[0], cells[:]) && source.IsNumber(cells[2]) && source.IsNumber(cells[3]) {
+	if len(head.Lines) > 0 && cutRating(head.Lines[0], cells[:]) && source.IsNumber(cells[2]) &&
+		source.IsNumber(cells[3]) {
 		return source.Certain
 	}
 	return source.No

@@ -31,7 +31,8 @@ type oracleGeneralWriter struct {
 	records   int64
 }
 
-func newOracleGeneralWriter(ctx context.Context, w io.Writer, folder string, fields stream.Fields) (source.RecordWriter, error) {
+func newOracleGeneralWriter(ctx context.Context, w io.Writer, folder string,
+	fields stream.Fields) (source.RecordWriter, error) {
 	spool, err := atomicfile.NewSpool(folder)
 	if err != nil {
 		return nil, err

@@ -270,7 +270,8 @@ func TestDialogueRequiresAnchors(t *testing.T) {
 		if answer <= anchors {
 			continue
 		}
-		if i == 0 || required[i-1].Num > anchors || string(queries.HeadOf(&required[i-1]).Session) != string(queries.HeadOf(&rec).Session) {
+		if i == 0 || required[i-1].Num > anchors ||
+			string(queries.HeadOf(&required[i-1]).Session) != string(queries.HeadOf(&rec).Session) {
 			t.Fatalf("request %d, for %d, is not preceded by its anchor", i, rec.Num)
 		}
 		left = append(left, rec)

@@ -383,7 +383,8 @@ func TestSizesFollowTheirRule(t *testing.T) {
 
 func TestObjectsKeepTheirSize(t *testing.T) {
 	sizes := map[uint64]int64{}
-	for _, rec := range readAll(t, "mixed(requests=30000,size=lognormal(),phases=zipf-drift(objects=100):300;zipf-scan(objects=50):200)") {
+	for _, rec := range readAll(t,
+		"mixed(requests=30000,size=lognormal(),phases=zipf-drift(objects=100):300;zipf-scan(objects=50):200)") {
 		if old, ok := sizes[rec.Num]; ok && old != rec.Size {
 			t.Fatalf("object %d has sizes %d and %d", rec.Num, old, rec.Size)
 		}
@@ -467,7 +468,8 @@ func TestSpecString(t *testing.T) {
 
 func BenchmarkGenerators(b *testing.B) {
 	for _, spec := range []string{
-		"zipf(objects=1000000)", "zipf(objects=1000000,size=lognormal(),keys=hashed)", "uniform(objects=1000000)", "scan", "loop",
+		"zipf(objects=1000000)", "zipf(objects=1000000,size=lognormal(),keys=hashed)", "uniform(objects=1000000)", "scan",
+		"loop",
 		"zipf-drift(objects=1000000)", "zipf-scan(objects=1000000)", "mixed",
 	} {
 		b.Run(spec, func(b *testing.B) {

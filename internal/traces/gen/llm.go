@@ -200,7 +200,8 @@ func newLLMTrace(given params.Values) (recordSource, error) {
 // checkUsed refuses parameters that were given, but that others leave without a meaning.
 func checkUsed(given, v params.Values) error {
 	for _, use := range []struct{ name, with, is string }{
-		{"turns-sd", "turns", "normal"}, {"gap-mean", "next-turn", "gaps"}, {"gap-sd", "next-turn", "gaps"}, {"active", "next-turn", "closed"},
+		{"turns-sd", "turns",
+			"normal"}, {"gap-mean", "next-turn", "gaps"}, {"gap-sd", "next-turn", "gaps"}, {"active", "next-turn", "closed"},
 	} {
 		value := given[use.name]
 		if value != asShape && value != float64(asShape) && v.Text(use.with) != use.is {

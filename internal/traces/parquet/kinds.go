@@ -55,7 +55,8 @@ type cellReader struct {
 }
 
 // findKind returns the kind of which the file has columns, nil where its rows are plain objects.
-func findKind(tables []*stream.Table, names *source.Rows, all []*parquet.Column, opts params.Values) (*kindReader, error) {
+func findKind(tables []*stream.Table, names *source.Rows, all []*parquet.Column,
+	opts params.Values) (*kindReader, error) {
 	for _, table := range tables {
 		k, err := newKindReader(table, names, all, opts)
 		if k != nil || err != nil {
@@ -66,7 +67,8 @@ func findKind(tables []*stream.Table, names *source.Rows, all []*parquet.Column,
 }
 
 // newKindReader chooses the columns of a kind. Where rows with them are not of the kind, the result is nil.
-func newKindReader(table *stream.Table, names *source.Rows, all []*parquet.Column, opts params.Values) (*kindReader, error) {
+func newKindReader(table *stream.Table, names *source.Rows, all []*parquet.Column,
+	opts params.Values) (*kindReader, error) {
 	k := &kindReader{table: table, columns: make([]cellReader, len(table.Columns)), row: table.New()}
 	k.cells = k.row.Cells(nil)
 	has := make([]bool, len(table.Columns))

@@ -74,7 +74,8 @@ type reader struct {
 	tenantText     []byte      // of a number
 }
 
-func open(src *source.Source, opts params.Values, tables []*stream.Table) (r stream.Reader, fields stream.Fields, err error) {
+func open(src *source.Source, opts params.Values, tables []*stream.Table) (
+	r stream.Reader, fields stream.Fields, err error) {
 	defer recovered(&err, src)
 	content, size, err := src.ReaderAt()
 	if err != nil {
@@ -126,7 +127,8 @@ func (p *reader) chooseColumns(opts params.Values, tables []*stream.Table) (stre
 		parse  func(*cursor) error
 	}{
 		{&p.key, chosen.Key, "key", (*cursor).acceptKey},
-		{&p.time, chosen.Time, "time", func(c *cursor) error { return c.acceptTime(source.TimeUnits[opts.Text("time-unit")]) }},
+		{&p.time, chosen.Time, "time",
+			func(c *cursor) error { return c.acceptTime(source.TimeUnits[opts.Text("time-unit")]) }},
 		{&p.size, chosen.Size, "size", (*cursor).acceptInteger},
 		{&p.op, chosen.Op, "operation", (*cursor).acceptText},
 		{&p.tenant, chosen.Tenant, "tenant", (*cursor).acceptKey},

@@ -20,9 +20,9 @@ const (
 	kindGroupRows = 1 << 13
 )
 
-// writer writes the columns that the records carry: time (TIMESTAMP in ns), key (UINT_64, or a string if one of
-// the first keys, as many as a row group has rows, is text), size (INT64, bytes) and op (a string); and those of the
-// Table of their kind: texts (strings or null), whole numbers (INT64) and, if the first has some, lists (LIST of FLOAT).
+// writer writes the columns that the records carry: time (TIMESTAMP in ns), key (UINT_64, or a string if one of the
+// first keys, as many as a row group has rows, is text), size (INT64, bytes) and op (a string); and those of the Table
+// of their kind: texts (strings or null), whole numbers (INT64) and, if the first has some, lists (LIST of FLOAT).
 type writer struct {
 	dst      io.Writer
 	fields   stream.Fields

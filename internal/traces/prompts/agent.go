@@ -33,9 +33,11 @@ var agentFormat = source.Format{
 		{Name: "max-gap", Default: 300.0, Min: 0, Max: 1e9, Doc: "longest time between two requests of a session in " +
 			"seconds, longer ones are cut; 0: none is"},
 	},
-	JSON:   true,
-	Detect: source.CertainIf(func(head source.Head) bool { return source.LooksLikeJSON(head, "block_size", "requests", "hash_ids") }),
-	Open:   openAgent,
+	JSON: true,
+	Detect: source.CertainIf(func(head source.Head) bool {
+		return source.LooksLikeJSON(head, "block_size", "requests", "hash_ids")
+	}),
+	Open: openAgent,
 }
 
 // agentReader reads the requests of a session. The text was checked as a whole when it was opened.

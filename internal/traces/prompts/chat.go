@@ -29,9 +29,11 @@ var chatFormat = source.Format{
 				"before it"},
 		{Name: "time-unit", Default: "us", Choices: []string{"s", "ms", "us", "ns"}, Doc: "unit of timestamp"},
 	},
-	JSON:   true,
-	Detect: source.CertainIf(func(head source.Head) bool { return source.LooksLikeJSON(head, "input", "output", "session_id") }),
-	Open:   openChat,
+	JSON: true,
+	Detect: source.CertainIf(func(head source.Head) bool {
+		return source.LooksLikeJSON(head, "input", "output", "session_id")
+	}),
+	Open: openChat,
 }
 
 // chatReader gives the turns of a file by time.

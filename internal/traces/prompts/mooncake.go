@@ -82,7 +82,8 @@ func openMooncake(src *source.Source, opts params.Values) (stream.Reader, stream
 	}
 	if r.blockTokens == 0 {
 		if r.blockTokens = guessBlockTokens(lines); r.blockTokens == 0 {
-			return nil, stream.Fields{}, src.Errorf("the first lines fit no usual number of tokens in a block, or several: state it, " +
+			return nil, stream.Fields{}, src.Errorf("the first lines fit no usual number of tokens in a block, or several: " +
+				"state it, " +
 				"for example with --input-format mooncake:block=512")
 		}
 	}

@@ -1,5 +1,5 @@
-// Package prompts is the kind of workload of language models: prompts as chains of blocks, with their columns, the formats
-// that hold them, and how blocks get their keys.
+// Package prompts is the kind of workload of language models: prompts as chains of blocks, with their columns, the
+// formats that hold them, and how blocks get their keys.
 package prompts
 
 import (
@@ -286,7 +286,8 @@ func (p *Columns) Torn() bool { return true }
 
 // Bytes implements Columns.
 func (p *Columns) Bytes() int64 {
-	return stream.ColumnBytes(p.InputTokens) + stream.ColumnBytes(p.OutputTokens) + stream.ColumnBytes(p.Sessions) + stream.ColumnBytes(p.Arrivals) +
+	return stream.ColumnBytes(p.InputTokens) + stream.ColumnBytes(p.OutputTokens) + stream.ColumnBytes(p.Sessions) +
+		stream.ColumnBytes(p.Arrivals) +
 		stream.ColumnBytes(p.Parents) + stream.ColumnBytes(p.SessionKeys)
 }
 

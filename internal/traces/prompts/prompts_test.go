@@ -150,7 +150,8 @@ func TestPromptFilesThatDoNotGoTogether(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for name, want := range map[string]string{"64": "blocks of 512 and of 64 tokens", "keys": "only one of them has prompts"} {
+	for name, want := range map[string]string{"64": "blocks of 512 and of 64 tokens",
+		"keys": "only one of them has prompts"} {
 		if _, err := traces.Load(t.Context(), []string{paths["512"], paths[name]}, traces.LoadOptions{}); err == nil ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", name, err)

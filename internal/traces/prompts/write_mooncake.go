@@ -12,8 +12,9 @@ import (
 )
 
 var mooncakeWritable = source.Writable{
-	Name: "mooncake", Endings: []string{".jsonl"}, Create: newMooncakeWriter, Holds: stream.Fields{Time: true, Groups: true},
-	Kind: Kind{}.Name(),
+	Name: "mooncake", Endings: []string{".jsonl"}, Create: newMooncakeWriter,
+	Holds: stream.Fields{Time: true, Groups: true},
+	Kind:  Kind{}.Name(),
 }
 
 // mooncakeWriter writes one prompt per line, as the published traces have them; the conversation is written where it is

@@ -1,5 +1,5 @@
-// Package queries is the kind of workload of semantic caches: requests in words with their embeddings, their columns, and
-// the formats that hold them.
+// Package queries is the kind of workload of semantic caches: requests in words with their embeddings, their columns,
+// and the formats that hold them.
 package queries
 
 import (
@@ -69,7 +69,8 @@ func (q *Columns) Torn() bool { return false }
 
 // Bytes implements Columns.
 func (q *Columns) Bytes() int64 {
-	bytes := stream.ColumnBytes(q.Vectors) + stream.ColumnBytes(q.Texts) + stream.ColumnBytes(q.Topics) + stream.ColumnBytes(q.Answers) +
+	bytes := stream.ColumnBytes(q.Vectors) + stream.ColumnBytes(q.Texts) + stream.ColumnBytes(q.Topics) +
+		stream.ColumnBytes(q.Answers) +
 		stream.ColumnBytes(q.Sessions)
 	for _, text := range q.Texts {
 		bytes += int64(len(text))

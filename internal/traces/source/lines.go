@@ -6,8 +6,8 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// LineParser fills in the record of a line, or says what is wrong with the line. It need not name the file and the line,
-// nor the column where a JSONScanner found it.
+// LineParser fills in the record of a line, or says what is wrong with the line. It need not name the file and the
+// line, nor the column where a JSONScanner found it.
 type LineParser func(line []byte, rec *stream.Record) error
 
 // ErrLeftOut is what a LineParser says of a line that is no request.

@@ -196,7 +196,8 @@ func ColumnOptions() []params.Param {
 			strings.Join(sizeNames, ", ")},
 		{Name: "op", Default: "", Doc: "column of the operation (none: ignore it); by default one named " +
 			strings.Join(opNames, ", ")},
-		{Name: "tenant", Default: "", Doc: "column of the tenant, for those who divide a cache among tenants; by default none"},
+		{Name: "tenant", Default: "",
+			Doc: "column of the tenant, for those who divide a cache among tenants; by default none"},
 		{Name: "time-unit", Default: "s", Choices: []string{"s", "ms", "us", "ns"}, Doc: "unit of times that are numbers; " +
 			"fractions are fine"},
 	}
@@ -267,7 +268,8 @@ func (r *Rows) State(c ChosenColumns, opts params.Values) {
 		}
 	}
 	for i := 0; i < r.Columns && len(r.Src.Reading.Others) < mostCandidates; i++ {
-		if i != c.Key && i != c.Time && i != c.Size && i != c.Op && i != c.Tenant && !(r.Header != nil && isNoKey(r.Header[i])) {
+		if i != c.Key && i != c.Time && i != c.Size && i != c.Op && i != c.Tenant &&
+			!(r.Header != nil && isNoKey(r.Header[i])) {
 			r.Src.Reading.Others = append(r.Src.Reading.Others, r.choiceOf(i))
 		}
 	}
