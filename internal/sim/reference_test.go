@@ -108,59 +108,74 @@ func replayOne(t *testing.T, tr *traces.Trace, policy string, size capacity.Capa
 type comparison struct {
 	ours string
 	band float64 // permitted difference in hit ratio; 0: the counts must be equal
+	// at has the bands of single capacities, just above what was measured, where they differ much: docs/references.md
+	// says why. Elsewhere band holds.
+	at map[int64]float64
+}
+
+// bandAt is the permitted difference at a capacity.
+func (c comparison) bandAt(capacity int64) float64 {
+	if band, ok := c.at[capacity]; ok {
+		return band
+	}
+	return c.band
 }
 
 // libCacheSimObjects are the comparisons with libCacheSim where capacities count objects.
 var libCacheSimObjects = map[string]comparison{
-	"LRU":                 {"lru", 0},
-	"FIFO":                {"fifo", 0},
-	"Clock":               {"clock", 0},
-	"Clock-2":             {"clock(bits=2)", 0},
-	"Sieve":               {"sieve", 0},
-	"LFU":                 {"lfu", 0},
-	"Belady":              {"opt", 0},
-	"S3FIFO-0.1000-2":     {"s3fifo", 0},
-	"ARC":                 {"arc", 0},
-	"TwoQ":                {"2q", 0},
-	"S2LRU(50:50)":        {"slru(segments=2)", 0},
-	"S4LRU(25:25:25:25)":  {"slru(segments=4)", 0},
-	"BeladySize":          {"belady-size", 0.002},
-	"Random":              {"random", 0.01},
-	"LIRS":                {"lirs", 0.015},
-	"GDSF":                {"gdsf", 0},
-	"Hyperbolic":          {"hyperbolic", 0.02},
-	"LHD":                 {"lhd", 0.03},
-	"LeCaR":               {"lecar", 0.03},
-	"Cacheus":             {"cacheus", 0.12},
-	"WTinyLFU-w0.01-SLRU": {"w-tinylfu", 0.05},
-	"WTinyLFU-w0.10-SLRU": {"w-tinylfu(window=0.1)", 0.05},
+	"LRU":                {ours: "lru", band: 0},
+	"FIFO":               {ours: "fifo", band: 0},
+	"Clock":              {ours: "clock", band: 0},
+	"Clock-2":            {ours: "clock(bits=2)", band: 0},
+	"Sieve":              {ours: "sieve", band: 0},
+	"LFU":                {ours: "lfu", band: 0},
+	"Belady":             {ours: "opt", band: 0},
+	"S3FIFO-0.1000-2":    {ours: "s3fifo", band: 0},
+	"ARC":                {ours: "arc", band: 0},
+	"TwoQ":               {ours: "2q", band: 0},
+	"S2LRU(50:50)":       {ours: "slru(segments=2)", band: 0},
+	"S4LRU(25:25:25:25)": {ours: "slru(segments=4)", band: 0},
+	"BeladySize":         {ours: "belady-size", band: 0.002},
+	"Random":             {ours: "random", band: 0.01},
+	"LIRS":               {ours: "lirs", band: 0.015},
+	"GDSF":               {ours: "gdsf", band: 0},
+	"Hyperbolic":         {ours: "hyperbolic", band: 0.02},
+	"LHD":                {ours: "lhd", band: 0.03},
+	"LeCaR":              {ours: "lecar", band: 0.03},
+	"Cacheus": {ours: "cacheus", band: 0.07,
+		at: map[int64]float64{100: 0.011, 1000: 0.003, 10_000: 0.034, 40_000: 0.064}},
+	"WTinyLFU-w0.01-SLRU": {ours: "w-tinylfu", band: 0.05,
+		at: map[int64]float64{100: 0.004, 1000: 0.012, 10_000: 0.049, 40_000: 0.004}},
+	"WTinyLFU-w0.10-SLRU": {ours: "w-tinylfu(window=0.1)", band: 0.05,
+		at: map[int64]float64{100: 0.006, 1000: 0.01, 10_000: 0.044, 40_000: 0.002}},
 }
 
 // libCacheSimBytes are the comparisons where capacities count bytes.
 var libCacheSimBytes = map[string]comparison{
-	"LRU":                 {"lru", 0},
-	"FIFO":                {"fifo", 0},
-	"Clock":               {"clock", 0},
-	"Clock-2":             {"clock(bits=2)", 0},
-	"Sieve":               {"sieve", 0},
-	"LFU":                 {"lfu", 0},
-	"Belady":              {"opt", 0},
-	"S3FIFO-0.1000-2":     {"s3fifo", 0},
-	"TwoQ":                {"2q", 0},
-	"GDSF":                {"gdsf", 0},
-	"BeladySize":          {"belady-size", 0.002},
-	"ARC":                 {"arc", 0.02},
-	"S2LRU(50:50)":        {"slru(segments=2)", 0.005},
-	"S4LRU(25:25:25:25)":  {"slru(segments=4)", 0.005},
-	"Random":              {"random", 0.01},
-	"LIRS":                {"lirs(stack=2)", 0.002},
-	"Hyperbolic":          {"hyperbolic(sized=false)", 0.01},
-	"LFUDA":               {"lfu-da", 0.05},
-	"LHD":                 {"lhd", 0.03},
-	"LeCaR":               {"lecar", 0.03},
-	"Cacheus":             {"cacheus", 0.12},
-	"WTinyLFU-w0.01-SLRU": {"w-tinylfu", 0.05},
-	"WTinyLFU-w0.10-SLRU": {"w-tinylfu(window=0.1)", 0.05},
+	"LRU":                {ours: "lru", band: 0},
+	"FIFO":               {ours: "fifo", band: 0},
+	"Clock":              {ours: "clock", band: 0},
+	"Clock-2":            {ours: "clock(bits=2)", band: 0},
+	"Sieve":              {ours: "sieve", band: 0},
+	"LFU":                {ours: "lfu", band: 0},
+	"Belady":             {ours: "opt", band: 0},
+	"S3FIFO-0.1000-2":    {ours: "s3fifo", band: 0},
+	"TwoQ":               {ours: "2q", band: 0},
+	"GDSF":               {ours: "gdsf", band: 0},
+	"BeladySize":         {ours: "belady-size", band: 0.002},
+	"ARC":                {ours: "arc", band: 0.02},
+	"S2LRU(50:50)":       {ours: "slru(segments=2)", band: 0.005},
+	"S4LRU(25:25:25:25)": {ours: "slru(segments=4)", band: 0.005},
+	"Random":             {ours: "random", band: 0.01},
+	"LIRS":               {ours: "lirs(stack=2)", band: 0.002},
+	"Hyperbolic":         {ours: "hyperbolic(sized=false)", band: 0.01},
+	"LFUDA":              {ours: "lfu-da", band: 0.05},
+	"LHD":                {ours: "lhd", band: 0.03},
+	"LeCaR":              {ours: "lecar", band: 0.03},
+	"Cacheus": {ours: "cacheus", band: 0.11,
+		at: map[int64]float64{16 << 20: 0.002, 256 << 20: 0.007, 1 << 30: 0.105}},
+	"WTinyLFU-w0.01-SLRU": {ours: "w-tinylfu", band: 0.008},
+	"WTinyLFU-w0.10-SLRU": {ours: "w-tinylfu(window=0.1)", band: 0.006},
 }
 
 func TestLibCacheSim(t *testing.T) {
@@ -181,7 +196,7 @@ func TestLibCacheSim(t *testing.T) {
 		t.Run(fmt.Sprintf("%s/%s/%s", row["config"], row["algorithm"], row["capacity"]), func(t *testing.T) {
 			rec := replayOne(t, cache.get(t, "cloudPhysicsIO.oracleGeneral.bin.zst"), c.ours, size)
 			misses := parseInt(t, row["misses"])
-			checkMisses(t, rec, misses, c.band)
+			checkMisses(t, rec, misses, c.bandAt(size.Amount))
 			table := "libCacheSim on cloudPhysicsIO, misses, capacity in " + size.Unit()
 			report.add(table, row["algorithm"], rec, strconv.FormatInt(rec.Int(metric.Misses), 10), row["misses"])
 			if size.Bytes && c.band == 0 {
@@ -207,17 +222,17 @@ func checkMisses(t *testing.T, rec records.Record, want int64, band float64) {
 
 // published maps the policies of hit-ratios-published.tsv, by name and kind, to ours.
 var published = map[[2]string]comparison{
-	{"LRU", "published"}:                        {"lru", 0},
-	{"LRU", "run of third-party library"}:       {"lru", 0},
-	{"OPT (bypass)", "published"}:               {"opt-bypass", 0},
-	{"ARC", "published"}:                        {"arc(int=true)", 0},
-	{"SIEVE", "run of third-party library"}:     {"sieve", 0},
-	{"ARC", "run of third-party library"}:       {"arc", 0.11},
-	{"2Q", "run of third-party library"}:        {"2q", 0.10},
-	{"S3-FIFO", "run of third-party library"}:   {"s3fifo", 0.10},
-	{"LIRS (Caffeine)", "published"}:            {"lirs(nonresident=2)", 0.002},
-	{"LIRS", "run of the authors' code"}:        {"lirs(stack=2500)", 0},
-	{"W-TinyLFU (Caffeine ~2020)", "published"}: {"w-tinylfu", 0.025},
+	{"LRU", "published"}:                        {ours: "lru", band: 0},
+	{"LRU", "run of third-party library"}:       {ours: "lru", band: 0},
+	{"OPT (bypass)", "published"}:               {ours: "opt-bypass", band: 0},
+	{"ARC", "published"}:                        {ours: "arc(int=true)", band: 0},
+	{"SIEVE", "run of third-party library"}:     {ours: "sieve", band: 0},
+	{"ARC", "run of third-party library"}:       {ours: "arc", band: 0.11},
+	{"2Q", "run of third-party library"}:        {ours: "2q", band: 0.10},
+	{"S3-FIFO", "run of third-party library"}:   {ours: "s3fifo", band: 0.10},
+	{"LIRS (Caffeine)", "published"}:            {ours: "lirs(nonresident=2)", band: 0.002},
+	{"LIRS", "run of the authors' code"}:        {ours: "lirs(stack=2500)", band: 0},
+	{"W-TinyLFU (Caffeine ~2020)", "published"}: {ours: "w-tinylfu", band: 0.025},
 }
 
 func TestPublishedHitRatios(t *testing.T) {
