@@ -67,8 +67,14 @@ var tenantRules = params.Table("tenant", "column", tenantEntries)
 // ParseTenants reads a way to tell the tenant of a request.
 func ParseTenants(text string) (TenantRule, error) {
 	rule, err := tenantRules.Parse(text)
-	if err == nil && rule.Name() == tenantPrefix && rule.Params.Text("sep") == "" {
+	if err != nil || rule.Name() != tenantPrefix {
+		return rule, err
+	}
+	switch sep := rule.Params.Text("sep"); {
+	case sep == "":
 		err = fmt.Errorf("tenant prefix: sep is empty: want a sign, as in prefix(sep=/)")
+	case sep != "/" && rule.Params.Int("shift") > 0:
+		err = fmt.Errorf("tenant %s: keys are numbers (shift) or texts (sep): leave one out", rule)
 	}
 	return rule, err
 }

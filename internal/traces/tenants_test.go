@@ -60,12 +60,13 @@ func TestFileTenants(t *testing.T) {
 
 func TestParseTenantsErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		"colum":             `did you mean "column"`,
-		"prefix(sep=)":      "sep is empty",
-		"prefix(shift=64)":  "from 0 to 63",
-		"file(mix=shuffle)": "want one of spread, turns, none",
-		"column(nam=x)":     "unknown parameter",
-		"":                  "empty entry",
+		"colum":                 `did you mean "column"`,
+		"prefix(sep=)":          "sep is empty",
+		"prefix(shift=64)":      "from 0 to 63",
+		"prefix(sep=:,shift=3)": "numbers (shift) or texts (sep): leave one out",
+		"file(mix=shuffle)":     "want one of spread, turns, none",
+		"column(nam=x)":         "unknown parameter",
+		"":                      "empty entry",
 	} {
 		if _, err := ParseTenants(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want one with %q", text, err, want)
