@@ -131,7 +131,11 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	experiment.MarkAllBest(recs)
-	return errors.Join(f.report(cmd, recs, results.Series(cells)), interruption(stopped, len(recs), design.Rows()))
+	rows := results.Series(cells)
+	if stopped == nil {
+		note(cmd, f.trace.quiet, missing(design.Series, rows))
+	}
+	return errors.Join(f.report(cmd, recs, rows), interruption(stopped, len(recs), design.Rows()))
 }
 
 // byCapacity brings cells into the order of the capacities, as rows of one capacity are to be compared.

@@ -2,6 +2,8 @@ package main
 
 import (
 	"errors"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -25,4 +27,18 @@ func (f *seriesFlag) window(out string) (series.Window, error) {
 		return series.Window{}, errors.New("--series: there is no folder to write series to; name one with -o")
 	}
 	return series.ParseWindow(f.text)
+}
+
+// missing says which of the names that a window asks for no replay has had, such as latencies without a model.
+func missing(w series.Window, rows []series.Row) string {
+	if w.Names == "" {
+		return ""
+	}
+	names := slices.DeleteFunc(strings.Split(w.Names, ","), func(name string) bool {
+		return slices.ContainsFunc(rows, func(r series.Row) bool { return r.Name == name })
+	})
+	if len(names) == 0 {
+		return ""
+	}
+	return "series " + w.String() + ": no replay has windows of " + strings.Join(names, " or ")
 }
