@@ -21,7 +21,7 @@ type lru struct {
 
 	pos                     int
 	misses, loads, useful   int
-	proposals, longest      int
+	longest                 int
 	wanted                  []uint64 // that Evicted wanted back
 	proposed, loaded, again []uint64 // of the last request
 }
