@@ -22,18 +22,24 @@ run: build
 test:
 	$(GO) test ./...
 
-# The packages in which goroutines share data; of the simulator the tests that replay on several, as its others are long and have one.
+# The packages in which goroutines share data; of the simulator the tests that replay on several, as its others are long
+# and have one.
 race:
 	$(GO) test -race -short -run 'Run|LRU|PerFile|Groups|Neighbours|Join' ./internal/sim
-	$(GO) test -race -short ./internal/parallel ./internal/similarity ./internal/embed ./internal/traces/... ./internal/experiment/... ./cmd/cachesim
+	$(GO) test -race -short ./internal/parallel ./internal/similarity ./internal/embed ./internal/traces/... \
+	  ./internal/experiment/... ./cmd/cachesim
 
-# 20 M requests, Zipf(1.0) over 1 M objects, capacity 100 000: Mreq/s and ns per request of every policy; then the join of 10 000 vectors of 384
-# dimensions, on one core and on all, and replays of queries whose neighbours are known. Beside the last record.
+# 20 M requests, Zipf(1.0) over 1 M objects, capacity 100 000: Mreq/s and ns per request of every policy; then the join
+# of 10 000 vectors of 384 dimensions, on one core and on all, and replays of queries whose neighbours are known. Beside
+# the last record.
 bench:
 	@mkdir -p out
-	CACHESIM_BENCH=full $(GO) test -run '^$$' -bench Replay -benchtime $(BENCHTIME) -count $(BENCHCOUNT) -timeout 60m ./internal/policies > out/bench.txt
-	$(GO) test -run '^$$' -bench Join10k -benchtime $(BENCHTIME) -count $(BENCHCOUNT) ./internal/similarity >> out/bench.txt
-	$(GO) test -run '^$$' -bench Semantic -benchmem -benchtime $(BENCHTIME) -count $(BENCHCOUNT) ./internal/sim >> out/bench.txt
+	CACHESIM_BENCH=full $(GO) test -run '^$$' -bench Replay -benchtime $(BENCHTIME) -count $(BENCHCOUNT) -timeout 60m \
+	  ./internal/policies > out/bench.txt
+	$(GO) test -run '^$$' -bench Join10k -benchtime $(BENCHTIME) -count $(BENCHCOUNT) ./internal/similarity \
+	  >> out/bench.txt
+	$(GO) test -run '^$$' -bench Semantic -benchmem -benchtime $(BENCHTIME) -count $(BENCHCOUNT) ./internal/sim \
+	  >> out/bench.txt
 	$(TOOL) benchstat $(wildcard docs/bench.txt) out/bench.txt
 
 # The tables of docs/references, ours beside outside numbers; needs the traces and numbers in CACHESIM_TRACES.
@@ -52,7 +58,8 @@ lint:
 
 # Every fuzz target for FUZZTIME, each package built once. An input that reaches new code is kept as it is: to make each
 # smaller takes a minute, in which nothing else is tried, and FuzzParquet came to 5 inputs in half a minute. What takes
-# more memory than FUZZMEMORY, in KiB of addresses, fails. What long runs found is in testdata/fuzz: every test tries it.
+# more memory than FUZZMEMORY, in KiB of addresses, fails. What long runs found is in testdata/fuzz: every test tries
+# it.
 # Now and then Go takes the end of the time for a failure ("context deadline exceeded"). Each is tried twice: an input
 # that fails is written to testdata/fuzz and fails again.
 fuzz:
@@ -84,7 +91,8 @@ docs: build
 install: build
 	install -D -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/cachesim
 	$(BIN) gendocs --man $(DESTDIR)$(PREFIX)/share/man/man1
-	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions $(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
+	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
+	  $(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
 	$(BIN) completion bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/cachesim
 	$(BIN) completion zsh > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_cachesim
 	$(BIN) completion fish > $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/cachesim.fish

@@ -191,7 +191,8 @@ func appendTo(path string, write func(io.Writer) error) error {
 	return errors.Join(write(file), file.Close())
 }
 
-// rewrite brings the baseline up to date, with the series that stand beside it, and gives it digests anew where it must.
+// rewrite brings the baseline up to date, with the series that stand beside it, and gives it digests anew where it
+// must.
 func (f *checkFlags) rewrite(cmd *cobra.Command, path string, report *baseline.Report, withSeries, must bool) error {
 	if !report.Outdated() && !must {
 		return nil

@@ -65,7 +65,8 @@ Embedders:
 		&f.keyEnv,
 		"key-env",
 		"",
-		"environment variable that holds the key of the service (default: "+openAIKey+" for "+openAIHost+", elsewhere no key)",
+		"environment variable that holds the key of the service (default: "+openAIKey+" for "+openAIHost+
+			", elsewhere no key)",
 	)
 	flags.BoolVar(&f.service.KeyInClear, "key-in-clear", false,
 		"send the key over http:// to another machine, too, where others can read it on its way")

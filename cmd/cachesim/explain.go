@@ -93,7 +93,8 @@ func (f *explainFlags) cell() (c sim.Cell, capacities []capacity.Spec, mode capa
 	case len(capacities) != 1:
 		err = fmt.Errorf("--capacity %s: want one capacity", f.capacity.list)
 	case f.explain.From < 0 || f.explain.To < 0 || f.explain.To > 0 && f.explain.To <= f.explain.From:
-		err = fmt.Errorf("--from %d --to %d: want positions from 0 on, the first before the last", f.explain.From, f.explain.To)
+		err = fmt.Errorf("--from %d --to %d: want positions from 0 on, the first before the last",
+			f.explain.From, f.explain.To)
 	}
 	return c, capacities, mode, err
 }

@@ -13,10 +13,12 @@ import (
 // BenchmarkExecute holds the time of a sweep against what it is made of: over a trace of 4 M requests, 16 policies at 4
 // capacities. It reports
 //
-//	ratio       time of the sweep less that of loading the trace, over the sum of the replays, each done alone before, divided by the cores;
+//	ratio       time of the sweep less that of loading the trace, over the sum of the replays, each done alone
+//	            before, divided by the cores;
 //	            the aim is at most 1.1, on a machine with nothing else to do
 //	idle-ratio  the same with the replays as long as they were in the sweep: what is above 1 is cores that stood idle
-//	cpu-ratio   processor time of the sweep over that of loading and of the replays alone: what is above 1 is work that the sweep adds,
+//	cpu-ratio   processor time of the sweep over that of loading and of the replays alone: what is above 1 is work
+//	            that the sweep adds,
 //	            and replays that wait for memory which others use
 //
 // The last two hold on a busy machine too.

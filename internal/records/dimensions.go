@@ -109,7 +109,8 @@ func IsSetting(name string) bool {
 // MetricNames returns the names of all metrics.
 func MetricNames() []string { return metric.Names() }
 
-// CheckMetric refuses a name that no value of a record can have, such as that of a metric which has one for each tenant.
+// CheckMetric refuses a name that no value of a record can have, such as that of a metric which has one for each
+// tenant.
 func CheckMetric(name string) error {
 	m, ok := metric.Lookup(name)
 	switch {

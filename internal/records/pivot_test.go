@@ -385,7 +385,8 @@ func TestMetricText(t *testing.T) {
 		want   string
 	}{
 		{"hit_ratio", 0.0002,
-			"+0.02"}, {"hit_ratio", -0.0002, "−0.02"}, {"hit_ratio", 0.000001, "0"}, {"misses", 1200, "+1,200"}, {"misses", 0, "0"},
+			"+0.02"}, {"hit_ratio", -0.0002, "−0.02"}, {"hit_ratio", 0.000001, "0"}, {"misses", 1200, "+1,200"},
+		{"misses", 0, "0"},
 	} {
 		if got := differenceText(c.metric, c.x); got != c.want {
 			t.Errorf("difference of %s of %v: %s, want %s", c.metric, c.x, got, c.want)

@@ -178,7 +178,8 @@ func TestPrefillTimesWhatTheCacheCounts(t *testing.T) {
 	const n, warm = 120, 20
 	trace := conversationTrace(n)
 	// 1 ms per token, and nothing else.
-	const model = "prefill(concurrency=1,active_b=0.5,attention_mflop=1e-6,kv_kb=1e-6,weights_gb=1e-6,peak_tflops=1,utilisation=1,overhead_ms=0,predict_us=0)"
+	const model = "prefill(concurrency=1,active_b=0.5,attention_mflop=1e-6,kv_kb=1e-6,weights_gb=1e-6," +
+		"peak_tflops=1,utilisation=1,overhead_ms=0,predict_us=0)"
 	plain := timed(t, trace, "lru,opt", "prefix", "", 60, warm)
 	rec := timed(t, trace, "lru,opt", "prefix", model, 60, warm)
 	for name, rec := range rec {

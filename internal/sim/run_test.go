@@ -115,7 +115,8 @@ func TestRunSizedInterval(t *testing.T) {
 		lru.Float(metric.CompetitiveRatioMax) >= lru.Float(metric.CompetitiveRatio)) {
 		t.Errorf("interval [%v, %v] of lru", lru.Float(metric.CompetitiveRatio), lru.Float(metric.CompetitiveRatioMax))
 	}
-	if want := float64(lru.Int(metric.Misses)) / lru.Float(metric.LowerBoundMisses); lru.Float(metric.CompetitiveRatioMax) != want {
+	want := float64(lru.Int(metric.Misses)) / lru.Float(metric.LowerBoundMisses)
+	if lru.Float(metric.CompetitiveRatioMax) != want {
 		t.Errorf("upper end of lru's ratio is %v, want %v", lru.Float(metric.CompetitiveRatioMax), want)
 	}
 	if lru.Int(metric.OptMisses) != feasible.Int(metric.Misses) ||

@@ -247,7 +247,8 @@ func TestSemanticOfIdenticalIsExact(t *testing.T) {
 				t.Errorf("the infinite kind has %v of its own hits", similar.Float(metric.NormalizedHitRatio))
 			}
 			if similar.Int(semantic.WrongHits) != 0 || similar.Int(semantic.LabelledHits) == 0 {
-				t.Errorf("%d of %d hits on the own entry are wrong", similar.Int(semantic.WrongHits), similar.Int(semantic.LabelledHits))
+				t.Errorf("%d of %d hits on the own entry are wrong", similar.Int(semantic.WrongHits),
+					similar.Int(semantic.LabelledHits))
 			}
 			for _, rec := range []*records.Record{&exact, &similar} {
 				rec.Cache = ""
@@ -318,7 +319,8 @@ func TestSemanticSuiteParts(t *testing.T) {
 		}
 		whole, head := countsOf(t, NewReplayer(tr, ReplayerOptions{}), c), countsOf(t,
 			NewReplayer(&first, ReplayerOptions{}), c)
-		if got := countsOf(t, NewReplayer(tr, ReplayerOptions{Warmup: 300}), c); countsIn(got.Values(c.Cache.Entry, false).Merge(
+		if got := countsOf(t, NewReplayer(tr, ReplayerOptions{Warmup: 300}),
+			c); countsIn(got.Values(c.Cache.Entry, false).Merge(
 			head.Values(c.Cache.Entry, false))) != whole {
 			t.Errorf("%+v before the end of a warm-up and %+v after it, want %+v in all", head, got, whole)
 		}

@@ -165,7 +165,8 @@ func FuzzWriters(f *testing.F) {
 			}
 			opened, err := Open(
 				path,
-				LoadOptions{Selection: Selection{Format: map[string]string{"csv": "csv:ops=all,delimiter=comma,header=true"}[format]}},
+				LoadOptions{Selection: Selection{
+					Format: map[string]string{"csv": "csv:ops=all,delimiter=comma,header=true"}[format]}},
 			)
 			if err != nil {
 				os.Remove(path)

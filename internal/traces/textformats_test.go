@@ -36,7 +36,8 @@ func TestTextFormats(t *testing.T) {
 			[]stream.Record{
 				{Num: 1, Time: 30 * second}, {Num: 2, Time: 10 * second}}},
 
-		"cachelib": {"op_time,key,key_size,op,op_count,size,ttl\n9,ab,10,GET,2,87,0\n9,7,5,SET,1,1,0\n10,7,5,GET_LEASE,1,0,0\n", "cachelib:ops=reads,repeat=true", []stream.Record{
+		"cachelib": {"op_time,key,key_size,op,op_count,size,ttl\n9,ab,10,GET,2,87,0\n9,7,5,SET,1,1,0\n" +
+			"10,7,5,GET_LEASE,1,0,0\n", "cachelib:ops=reads,repeat=true", []stream.Record{
 			{Text: []byte("ab"), Size: 97, Time: 9 * second, Op: stream.OpRead}, {Text: []byte("ab"), Size: 97,
 				Time: 9 * second, Op: stream.OpRead},
 			{Num: 7, Time: 10 * second, Op: stream.OpRead}}},

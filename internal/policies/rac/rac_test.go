@@ -126,7 +126,8 @@ func (c *cacheOf) serve(q policies.Object) (entry policies.Object, hit bool, vic
 // example1 is the example of the introduction of the paper: its requests, and the name and topic of each query.
 func example1() (g *graph, requests []policies.Object, names []string, topics []int32) {
 	number := map[string]policies.Object{}
-	for _, name := range strings.Fields("a0 a1 a2 a3 a4 a5 b0 b1 b2 b3 b4 b5 a0 a1* a2* a3* a4* a5* b0* b1* b2 b3* b4* b5*") {
+	for _, name := range strings.Fields("a0 a1 a2 a3 a4 a5 b0 b1 b2 b3 b4 b5 " +
+		"a0 a1* a2* a3* a4* a5* b0* b1* b2 b3* b4* b5*") {
 		if _, ok := number[name]; !ok {
 			number[name] = policies.Object(len(names))
 			names = append(names, name)

@@ -68,7 +68,8 @@ func openSGD(src *source.Source, opts params.Values) (stream.Reader, stream.Fiel
 	if head, err := src.Head(); err != nil {
 		return nil, stream.Fields{}, err
 	} else if isSGDSchema(head) {
-		return nil, stream.Fields{}, src.Errorf("describes services and holds no dialogues: leave schema.json out and name the " +
+		return nil, stream.Fields{}, src.Errorf("describes services and holds no dialogues: leave schema.json out " +
+			"and name the " +
 			"dialogues_*.json files")
 	}
 	r := &sgdReader{

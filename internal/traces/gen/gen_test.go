@@ -63,23 +63,24 @@ func keysOf(t testing.TB, spec string) []uint64 {
 
 // The checksums pin the bytes of each generator: a change here changes the traces of every user, and of testdata.
 var goldenSpecs = map[string]string{
-	"zipf(requests=20000,objects=1000)":                                                                         "d0f629555d20f1c9",
-	"zipf(requests=20000,objects=50000,alpha=0.7,seed=7,keys=hashed)":                                           "941a551cb9a25330",
-	"zipf(requests=20000,objects=1000,size=lognormal(mean=9000,sigma=1.5))":                                     "70ef2731e1bc131c",
-	"zipf(requests=20000,objects=1000,alpha=2.5,size=popularity(first=100,last=50000))":                         "584a208d33f66822",
-	"uniform(requests=20000,objects=777,size=512)":                                                              "94dd31cfb79b926b",
-	"scan(requests=20000,size=lognormal(),rate=33.3)":                                                           "b3363d5baf575002",
-	"loop(requests=20000,objects=300,rate=0)":                                                                   "f92ac999462b3af2",
-	"sequence(requests=20000,order=3 1 2 2 5)":                                                                  "76873014475b25f6",
-	"zipf-drift(requests=20000,objects=1000,period=500,shift=30)":                                               "2d998b71e24f5bd5",
-	"zipf-scan(requests=20000,objects=1000,scan-share=0.3,scan-length=50)":                                      "746d38e1632bca4d",
-	"zipf-scan(requests=20000,objects=1000,scan-share=0.3,scan-length=50,scan-objects=800)":                     "b37ca1b653747f60",
-	"dlrm(requests=20000,rows=5000,tables=3,pooling=10,batch=16,day=6000,drift=0.4)":                            "03ad1eb33c08019e",
-	"llm(conversations=100,prompts=300,gap-mean=20,gap-sd=6,seed=3)":                                            "312fb71fa3e67ea1",
-	"llm(shape=aibrix,conversations=50,prompts=200,systems=3,lengths=normal)":                                   "5e367e21aae6c6dc",
-	"mixed(requests=20000,phases=zipf(objects=500):3000;loop(objects=400):900;scan:700)":                        "65d21cde35506f2b",
-	"dialogue(requests=2000,capacity=200,seed=5)":                                                               "a9184e8f961c295f",
-	"dialogue(requests=1000,topics=20,capacity=100,dim=64,families=2,paraphrases=1,require-anchor=true,rate=0)": "f807372d72003687",
+	"zipf(requests=20000,objects=1000)":                                                     "d0f629555d20f1c9",
+	"zipf(requests=20000,objects=50000,alpha=0.7,seed=7,keys=hashed)":                       "941a551cb9a25330",
+	"zipf(requests=20000,objects=1000,size=lognormal(mean=9000,sigma=1.5))":                 "70ef2731e1bc131c",
+	"zipf(requests=20000,objects=1000,alpha=2.5,size=popularity(first=100,last=50000))":     "584a208d33f66822",
+	"uniform(requests=20000,objects=777,size=512)":                                          "94dd31cfb79b926b",
+	"scan(requests=20000,size=lognormal(),rate=33.3)":                                       "b3363d5baf575002",
+	"loop(requests=20000,objects=300,rate=0)":                                               "f92ac999462b3af2",
+	"sequence(requests=20000,order=3 1 2 2 5)":                                              "76873014475b25f6",
+	"zipf-drift(requests=20000,objects=1000,period=500,shift=30)":                           "2d998b71e24f5bd5",
+	"zipf-scan(requests=20000,objects=1000,scan-share=0.3,scan-length=50)":                  "746d38e1632bca4d",
+	"zipf-scan(requests=20000,objects=1000,scan-share=0.3,scan-length=50,scan-objects=800)": "b37ca1b653747f60",
+	"dlrm(requests=20000,rows=5000,tables=3,pooling=10,batch=16,day=6000,drift=0.4)":        "03ad1eb33c08019e",
+	"llm(conversations=100,prompts=300,gap-mean=20,gap-sd=6,seed=3)":                        "312fb71fa3e67ea1",
+	"llm(shape=aibrix,conversations=50,prompts=200,systems=3,lengths=normal)":               "5e367e21aae6c6dc",
+	"mixed(requests=20000,phases=zipf(objects=500):3000;loop(objects=400):900;scan:700)":    "65d21cde35506f2b",
+	"dialogue(requests=2000,capacity=200,seed=5)":                                           "a9184e8f961c295f",
+	"dialogue(requests=1000,topics=20,capacity=100,dim=64," +
+		"families=2,paraphrases=1,require-anchor=true,rate=0)": "f807372d72003687",
 	"rac-example(rate=2)": "a41f194b255706bc",
 }
 
@@ -362,12 +363,14 @@ func TestLognormalSizes(t *testing.T) {
 
 func TestSizesFollowTheirRule(t *testing.T) {
 	for spec, check := range map[string]func(rec stream.Record) bool{
-		"uniform(objects=50,requests=500,size=77)":                                      func(r stream.Record) bool { return r.Size == 77 },
-		"uniform(objects=50,requests=500,size=fixed())":                                 func(r stream.Record) bool { return r.Size == 4096 },
-		"uniform(objects=50,requests=500)":                                              func(r stream.Record) bool { return r.Size == 0 },
-		"uniform(objects=50,requests=500,size=lognormal(mean=100,sigma=9,min=5,max=9))": func(r stream.Record) bool { return r.Size >= 5 && r.Size <= 9 },
-		"loop(objects=1,requests=5,size=popularity(first=9,last=3))":                    func(r stream.Record) bool { return r.Size == 9 },
-		"scan(requests=5,size=popularity(first=9,last=3))":                              func(r stream.Record) bool { return r.Size == 3 },
+		"uniform(objects=50,requests=500,size=77)":      func(r stream.Record) bool { return r.Size == 77 },
+		"uniform(objects=50,requests=500,size=fixed())": func(r stream.Record) bool { return r.Size == 4096 },
+		"uniform(objects=50,requests=500)":              func(r stream.Record) bool { return r.Size == 0 },
+		"uniform(objects=50,requests=500,size=lognormal(mean=100,sigma=9,min=5,max=9))": func(r stream.Record) bool {
+			return r.Size >= 5 && r.Size <= 9
+		},
+		"loop(objects=1,requests=5,size=popularity(first=9,last=3))": func(r stream.Record) bool { return r.Size == 9 },
+		"scan(requests=5,size=popularity(first=9,last=3))":           func(r stream.Record) bool { return r.Size == 3 },
 		"loop(objects=81,requests=81,size=popularity(first=9,last=729))": func(r stream.Record) bool {
 			return r.Size == int64(math.Round(9*float64(r.Num)))
 		},
