@@ -50,9 +50,7 @@ func BenchmarkReplay(b *testing.B) {
 func benchReplay(b *testing.B, e policies.Entry) {
 	t, capacity := zipfTrace(), scaleOfBench().capacity
 	cfg := policies.Config{
-		Capacity: int64(
-			capacity,
-		),
+		Capacity: int64(capacity),
 		Unit:     true,
 		Objects:  t.numObjects,
 		Requests: len(t.objects),
@@ -106,7 +104,9 @@ func exactPredictor(b *testing.B) predict.Predictor {
 	}
 	t := zipfTrace()
 	p, err := spec.Entry.New(predict.Config{Objects: t.objects, Count: t.numObjects, NextUse: t.nextUse,
-		Params: spec.Params})
+		Params: spec.Params, OptEvicts: func() []bool {
+			return policies.OptEvicts(t.objects, t.numObjects, t.nextUse, int64(scaleOfBench().capacity))
+		}})
 	if err != nil {
 		b.Fatal(err)
 	}
