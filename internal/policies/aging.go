@@ -142,8 +142,14 @@ func (p *unitAging) beyond() uint32 { return p.n + p.window }
 // put links o, after so many requests, as the last of its list.
 func (p *unitAging) put(o Object, requests uint32) {
 	priority := p.age + requests
-	p.nodes[o].requests, p.nodes[o].priority = requests, priority
-	p.append(o, p.listFor(requests, priority))
+	list := p.list(priority)
+	if requests >= p.window {
+		list = p.beyond()
+	}
+	last := p.nodes[list].prev
+	p.nodes[o] = agingNode{prev: last, next: list, requests: requests, priority: priority} // in one piece: it is read soon
+	p.nodes[last].next = o
+	p.nodes[list].prev = o
 }
 
 // listFor returns the sentinel of the list for a priority that lies so far above the age.
