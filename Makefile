@@ -27,7 +27,9 @@ test:
 race:
 	$(GO) test -race -short -run 'Run|LRU|PerFile|Groups|Neighbours|Join' ./internal/sim
 	$(GO) test -race -short ./internal/parallel ./internal/similarity ./internal/embed ./internal/traces/... \
-	  ./internal/experiment/... ./cmd/cachesim
+	  ./internal/experiment/...
+	$(GO) test -race -short -run 'Scripts/^(run|sweep.*|interrupt|embed|join|neighbours)$$|Lock|Fault|Progress|Submit' \
+	  ./cmd/cachesim
 
 # 20 M requests, Zipf(1.0) over 1 M objects, capacity 100 000: Mreq/s and ns per request of every policy; then the join
 # of 10 000 vectors of 384 dimensions, on one core and on all, and replays of queries whose neighbours are known. Beside
