@@ -165,14 +165,47 @@ func WriteIn(dir, name string, write func(io.Writer) error) error {
 
 func (f *File) fill(write func(io.Writer) error) error {
 	defer f.Abort()
+	if err := f.writeBuffered(write); err != nil {
+		return err
+	}
+	return f.Commit()
+}
+
+func (f *File) writeBuffered(write func(io.Writer) error) error {
 	buffer := bufio.NewWriter(f)
 	if err := write(buffer); err != nil {
 		return err
 	}
-	if err := buffer.Flush(); err != nil {
-		return err
+	return buffer.Flush()
+}
+
+// Output is one of several files that are written together.
+type Output struct {
+	Name  string
+	Write func(io.Writer) error
+}
+
+// WriteAllIn is WriteIn for several files of one folder: all are written before the first comes under its name. After an
+// error none has changed, unless renaming one of them itself failed.
+func WriteAllIn(dir string, outputs ...Output) error {
+	var files []*File
+	for _, out := range outputs {
+		f, err := CreateIn(dir, out.Name)
+		if err != nil {
+			return err
+		}
+		defer f.Abort()
+		if err := f.writeBuffered(out.Write); err != nil {
+			return err
+		}
+		files = append(files, f)
 	}
-	return f.Commit()
+	for _, f := range files {
+		if err := f.Commit(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // WriteNew creates a file in an output folder with a content, unless there is one already: then the error is

@@ -17,13 +17,21 @@ const digestName = "digest"
 // digest returns the digest of all other fields that are set, by name and value, so that it is the same in every format
 // and whatever a program writes for a field that is not set: null, zero or nothing.
 func (d *draft) digest() string {
-	fields := slices.DeleteFunc(fieldsOf([]Record{d.Record}), func(f field) bool {
-		return f.name == digestName || f.isZero(&d.Record)
-	})
-	lines := make([]string, len(fields))
-	for i, f := range fields {
-		text, _ := f.text(&d.Record)
-		lines[i] = digestLine(f.name, text)
+	var lines []string
+	add := func(f field) {
+		if f.name != digestName && !f.isZero(&d.Record) {
+			text, _ := f.text(&d.Record)
+			lines = append(lines, digestLine(f.name, text))
+		}
+	}
+	for _, f := range identity {
+		add(f)
+	}
+	for name := range d.Values.Names() {
+		add(metricFieldOf(name))
+	}
+	for _, f := range behind {
+		add(f)
 	}
 	if d.counters != "" {
 		lines = append(lines, digestLine(counters.name, d.counters))

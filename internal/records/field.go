@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/suggest"
@@ -69,6 +70,29 @@ func metricField(name string, m metric.Metric) field {
 	return f
 }
 
+// declaredFields are the fields of the metrics without labels, in the order of their declarations, and their places by
+// name. All metrics are declared when the program starts.
+var declaredFields = sync.OnceValues(func() (fields []field, places map[string]int) {
+	places = map[string]int{}
+	for _, m := range metric.All() {
+		if m.Labels == "" {
+			places[m.Name] = len(fields)
+			fields = append(fields, metricField(m.Name, m.Metric))
+		}
+	}
+	return fields, places
+})
+
+// metricFieldOf returns the field of a metric that a record has.
+func metricFieldOf(name string) field {
+	fields, places := declaredFields()
+	if at, ok := places[name]; ok {
+		return fields[at]
+	}
+	m, _ := metric.Lookup(name)
+	return metricField(name, m)
+}
+
 // alwaysThere reports whether every record has a metric.
 func alwaysThere(name string) bool {
 	return slices.ContainsFunc(metric.Always, func(m metric.Metric) bool { return m.Name == name })
@@ -128,15 +152,15 @@ func fieldsOf(recs []Record) []field {
 			func(r Record) bool { return !reflect.ValueOf(r).Field(f.index).IsZero() })
 	}
 	all := slices.DeleteFunc(slices.Clone(identity), unset)
-	for _, m := range metric.All() {
-		if m.Labels == "" && (names[m.Name] || alwaysThere(m.Name)) {
-			all = append(all, metricField(m.Name, m.Metric))
+	declared, _ := declaredFields()
+	for _, f := range declared {
+		if names[f.name] || !f.optional {
+			all = append(all, f)
 		}
-		delete(names, m.Name)
+		delete(names, f.name)
 	}
 	for _, name := range slices.Sorted(maps.Keys(names)) { // by labels
-		m, _ := metric.Lookup(name)
-		all = append(all, metricField(name, m))
+		all = append(all, metricFieldOf(name))
 	}
 	return append(all, slices.DeleteFunc(slices.Clone(behind), unset)...)
 }

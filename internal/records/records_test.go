@@ -103,6 +103,9 @@ func metricFields() (fields []field) {
 	return fields
 }
 
+// encodeParquet is EncodeJSON in Parquet.
+func encodeParquet(w io.Writer, recs []Record) error { return encodeSealed(w, recs, sealedParquet) }
+
 func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		recs := rapid.SliceOfN(anyRecord(), 1, 3).Draw(t, "records")

@@ -1,7 +1,6 @@
 package records
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
@@ -39,23 +38,17 @@ func CheckDir(dir string) error {
 	return nil
 }
 
-// output is a file of records to write.
-type output struct {
-	create func() (*atomicfile.File, error)
-	encode encoder
-}
-
+// encoder writes records that are sealed.
 type encoder func(io.Writer, []Record) error
 
-// encoders are the formats by the names of their files.
-var encoders = []struct {
+// file is one of the files in which records are written.
+type file struct {
 	name   string
 	encode encoder
-}{{jsonName, EncodeJSON}, {csvName, EncodeCSV}, {parquetName, encodeParquet}}
-
-func outputIn(dir, name string, encode encoder) output {
-	return output{func() (*atomicfile.File, error) { return atomicfile.CreateIn(dir, name) }, encode}
 }
+
+// formats are the files that Write makes.
+var formats = []file{{jsonName, sealedJSON}, {csvName, sealedCSV}, {parquetName, sealedParquet}}
 
 // Write writes recs as records.jsonl, records.csv and records.parquet into dir, which is created if missing.
 // After an error none of the three has changed, unless renaming one of them itself failed.
@@ -63,11 +56,7 @@ func Write(dir string, recs []Record) error {
 	if err := atomicfile.MakeFolder(dir); err != nil {
 		return err
 	}
-	var outputs []output
-	for _, e := range encoders {
-		outputs = append(outputs, outputIn(dir, e.name, e.encode))
-	}
-	return writeAll(outputs, recs)
+	return writeAll(dir, formats, recs)
 }
 
 // Rewrite writes recs in place of those that Read finds at path, a file or a folder, in every format in which they are
@@ -82,16 +71,16 @@ func Rewrite(path string, recs []Record) error {
 		if err != nil {
 			return err
 		}
-		create := func() (*atomicfile.File, error) { return atomicfile.CreateIn(filepath.Split(path)) }
-		return writeAll([]output{{create, encode}}, recs)
+		dir, name := filepath.Split(path)
+		return writeAll(dir, []file{{name, encode}}, recs)
 	}
-	var outputs []output
-	for _, e := range encoders {
-		if _, err := os.Stat(filepath.Join(path, e.name)); err == nil {
-			outputs = append(outputs, outputIn(path, e.name, e.encode))
+	var there []file
+	for _, f := range formats {
+		if _, err := os.Stat(filepath.Join(path, f.name)); err == nil {
+			there = append(there, f)
 		}
 	}
-	return writeAll(outputs, recs)
+	return writeAll(path, there, recs)
 }
 
 // encoderOf returns what writes the format of the records in a file.
@@ -101,46 +90,42 @@ func encoderOf(path string) (encoder, error) {
 	case err != nil:
 		return nil, err
 	case isParquet(data):
-		return encodeParquet, nil
+		return sealedParquet, nil
 	case isJSON(data):
-		return EncodeJSON, nil
+		return sealedJSON, nil
 	}
-	return EncodeCSV, nil
+	return sealedCSV, nil
 }
 
 // writeAll writes all files and then puts them under their names.
-func writeAll(outputs []output, recs []Record) error {
-	var files []*atomicfile.File
-	for _, out := range outputs {
-		f, err := out.create()
-		if err != nil {
-			return err
-		}
-		defer f.Abort()
-		buffer := bufio.NewWriter(f)
-		if err := out.encode(buffer, recs); err != nil {
-			return err
-		}
-		if err := buffer.Flush(); err != nil {
-			return err
-		}
-		files = append(files, f)
-	}
-	for _, f := range files {
-		if err := f.Commit(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// EncodeJSON writes one record per line as a JSON object.
-func EncodeJSON(w io.Writer, recs []Record) error {
+func writeAll(dir string, files []file, recs []Record) error {
 	if err := checkAll(recs); err != nil {
 		return err
 	}
-	return jsonlines.Write(w, sealed(recs))
+	recs = sealed(recs)
+	var outputs []atomicfile.Output
+	for _, f := range files {
+		write := func(w io.Writer) error { return f.encode(w, recs) }
+		outputs = append(outputs, atomicfile.Output{Name: f.name, Write: write})
+	}
+	return atomicfile.WriteAllIn(dir, outputs...)
 }
+
+// EncodeJSON writes one record per line as a JSON object.
+func EncodeJSON(w io.Writer, recs []Record) error { return encodeSealed(w, recs, sealedJSON) }
+
+// EncodeCSV writes a line with the names of the fields, those of the metrics that some record has among them, and one
+// line per record; null is an empty cell.
+func EncodeCSV(w io.Writer, recs []Record) error { return encodeSealed(w, recs, sealedCSV) }
+
+func encodeSealed(w io.Writer, recs []Record, encode encoder) error {
+	if err := checkAll(recs); err != nil {
+		return err
+	}
+	return encode(w, sealed(recs))
+}
+
+func sealedJSON(w io.Writer, recs []Record) error { return jsonlines.Write(w, recs) }
 
 // MarshalJSON writes the fields and the metrics of a record side by side.
 func (r Record) MarshalJSON() ([]byte, error) {
@@ -164,13 +149,7 @@ func (r Record) MarshalJSON() ([]byte, error) {
 	return object.Bytes(), nil
 }
 
-// EncodeCSV writes a line with the names of the fields, those of the metrics that some record has among them, and one
-// line per record; null is an empty cell.
-func EncodeCSV(w io.Writer, recs []Record) error {
-	if err := checkAll(recs); err != nil {
-		return err
-	}
-	recs = sealed(recs)
+func sealedCSV(w io.Writer, recs []Record) error {
 	fields := fieldsOf(recs)
 	row := make([]string, len(fields))
 	for j, f := range fields {
@@ -192,11 +171,8 @@ func EncodeCSV(w io.Writer, recs []Record) error {
 	return c.Error()
 }
 
-func encodeParquet(w io.Writer, recs []Record) error {
-	if err := checkAll(recs); err != nil {
-		return err
-	}
-	file, err := encodedParquet(sealed(recs))
+func sealedParquet(w io.Writer, recs []Record) error {
+	file, err := encodedParquet(recs)
 	if err == nil {
 		_, err = w.Write(file)
 	}

@@ -1,7 +1,6 @@
 package series
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -44,31 +43,9 @@ func Write(dir string, rows []Row) error {
 			return fmt.Errorf("row %d of the series: %w", i+1, err)
 		}
 	}
-	var files []*atomicfile.File
-	for _, out := range []struct {
-		name   string
-		encode func(io.Writer, []Row) error
-	}{{jsonName, jsonlines.Write[Row]}, {parquetName, encodeParquet}} {
-		f, err := atomicfile.CreateIn(dir, out.name)
-		if err != nil {
-			return err
-		}
-		defer f.Abort()
-		buffer := bufio.NewWriter(f)
-		if err := out.encode(buffer, rows); err != nil {
-			return err
-		}
-		if err := buffer.Flush(); err != nil {
-			return err
-		}
-		files = append(files, f)
-	}
-	for _, f := range files {
-		if err := f.Commit(); err != nil {
-			return err
-		}
-	}
-	return nil
+	return atomicfile.WriteAllIn(dir,
+		atomicfile.Output{Name: jsonName, Write: func(w io.Writer) error { return jsonlines.Write(w, rows) }},
+		atomicfile.Output{Name: parquetName, Write: func(w io.Writer) error { return encodeParquet(w, rows) }})
 }
 
 func remove(dir string) error {
