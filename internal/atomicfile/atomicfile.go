@@ -185,8 +185,8 @@ type Output struct {
 	Write func(io.Writer) error
 }
 
-// WriteAllIn is WriteIn for several files of one folder: all are written before the first comes under its name. After an
-// error none has changed, unless renaming one of them itself failed.
+// WriteAllIn is WriteIn for several files of one folder: all are written before the first comes under its name. After
+// an error none has changed, unless renaming one of them itself failed.
 func WriteAllIn(dir string, outputs ...Output) error {
 	var files []*File
 	for _, out := range outputs {

@@ -142,7 +142,7 @@ func decodeParquet(data []byte) (recs []Record, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkCodecs(file.Metadata()); err != nil {
+	if err := CheckCodecs(file.Metadata()); err != nil {
 		return nil, err
 	}
 	for _, group := range file.RowGroups() {
@@ -205,9 +205,9 @@ func parquetColumns(got *parquet.Schema) ([]field, error) {
 	return columns, nil
 }
 
-// checkCodecs refuses LZ4, which nobody writes records with: the library takes ever more memory for a page that is
-// damaged.
-func checkCodecs(m *format.FileMetaData) error {
+// CheckCodecs refuses Parquet files with LZ4, which nobody writes records with: the library takes ever more memory for
+// a page that is damaged.
+func CheckCodecs(m *format.FileMetaData) error {
 	for _, group := range m.RowGroups {
 		for _, column := range group.Columns {
 			if codec := column.MetaData.Codec; codec == format.Lz4 || codec == format.Lz4Raw {

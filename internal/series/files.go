@@ -11,12 +11,12 @@ import (
 	"path/filepath"
 
 	"github.com/parquet-go/parquet-go"
-	"github.com/parquet-go/parquet-go/format"
 
 	"github.com/cachesim/cachesim/internal/atomicfile"
 	"github.com/cachesim/cachesim/internal/faults"
 	"github.com/cachesim/cachesim/internal/filestate"
 	"github.com/cachesim/cachesim/internal/jsonlines"
+	"github.com/cachesim/cachesim/internal/records"
 )
 
 // Names of the files that Write makes in a folder.
@@ -176,8 +176,7 @@ func decodeParquet(data []byte) (rows []Row, err error) {
 	return rows, nil
 }
 
-// checkColumns refuses other columns than those of a Row, and LZ4, for whose damaged pages the library takes ever more
-// memory.
+// checkColumns refuses other columns than those of a Row, and what records.CheckCodecs refuses.
 func checkColumns(file *parquet.File) error {
 	want := parquet.SchemaOf(Row{}).Fields()
 	got := file.Schema().Fields()
@@ -193,12 +192,5 @@ func checkColumns(file *parquet.File) error {
 			return fmt.Errorf("column %s is missing or of another type, want %s", w.Name(), w)
 		}
 	}
-	for _, group := range file.Metadata().RowGroups {
-		for _, column := range group.Columns {
-			if codec := column.MetaData.Codec; codec == format.Lz4 || codec == format.Lz4Raw {
-				return fmt.Errorf("damaged Parquet file, or one with compression %s; want zstd, snappy, gzip or none", codec)
-			}
-		}
-	}
-	return nil
+	return records.CheckCodecs(file.Metadata())
 }
