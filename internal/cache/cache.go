@@ -63,6 +63,18 @@ type Window struct {
 	Groups []int
 }
 
+// Request returns request i of the window.
+func (w *Window) Request(i int) policies.Request {
+	r := policies.Request{Object: w.Objects[i], Query: w.Objects[i], Pos: w.First + i, Size: 1}
+	if w.Sizes != nil {
+		r.Size = w.Sizes[i]
+	}
+	if w.Times != nil {
+		r.Time = w.Times[i]
+	}
+	return r
+}
+
 // WindowOf returns the requests [from, to). Sizes per object are spread over the requests in the buffer.
 func WindowOf(t *traces.Trace, from, to int, bytes bool, buffer []int64) Window {
 	w := Window{Objects: t.Objects[from:to], First: from}

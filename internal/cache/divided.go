@@ -155,15 +155,10 @@ func (d *Divided) pool(o policies.Object) int {
 
 // Serve implements Cache.
 func (d *Divided) Serve(w Window, n *Counts) {
-	r := policies.Request{Size: 1}
-	for i, o := range w.Objects {
-		r.Object, r.Query, r.Pos = o, o, w.First+i
+	for i := range w.Objects {
+		r := w.Request(i)
 		if w.Sizes != nil {
-			r.Size = w.Sizes[i]
 			n.Bytes += r.Size
-		}
-		if w.Times != nil {
-			r.Time = w.Times[i]
 		}
 		if d.due(r.Time) {
 			n.Evictions += d.redivide(r)

@@ -79,15 +79,10 @@ func (c *prefetching) Loaded(o policies.Object, size int64, why policies.Reason)
 // Serve implements Cache.
 func (c *prefetching) Serve(w Window, n *Counts) {
 	evictions, oversized := c.Evictions()-c.restored, c.Oversized()
-	r := policies.Request{Size: 1}
-	for i, o := range w.Objects {
-		r.Object, r.Query, r.Pos = o, o, w.First+i
+	for i := range w.Objects {
+		r := w.Request(i)
 		if w.Sizes != nil {
-			r.Size = w.Sizes[i]
 			n.Bytes += r.Size
-		}
-		if w.Times != nil {
-			r.Time = w.Times[i]
 		}
 		if !c.serve(r) {
 			continue

@@ -114,7 +114,7 @@ func (p *unitAging) Grow(objects int) {
 	p.emptyLists()
 	p.gather = p.age + max(p.window/2, 1)
 	for _, o := range residents {
-		p.append(o, p.listFor(p.nodes[o].priority-p.age, p.nodes[o].priority))
+		p.link(o, p.nodes[o].requests, p.nodes[o].priority)
 	}
 }
 
@@ -140,30 +140,16 @@ func (p *unitAging) list(priority uint32) uint32 { return p.n + priority&(p.wind
 func (p *unitAging) beyond() uint32 { return p.n + p.window }
 
 // put links o, after so many requests, as the last of its list.
-func (p *unitAging) put(o Object, requests uint32) {
-	priority := p.age + requests
+func (p *unitAging) put(o Object, requests uint32) { p.link(o, requests, p.age+requests) }
+
+// link makes o the last of the list for its priority.
+func (p *unitAging) link(o Object, requests, priority uint32) {
 	list := p.list(priority)
-	if requests >= p.window {
+	if priority-p.age >= p.window {
 		list = p.beyond()
 	}
 	last := p.nodes[list].prev
 	p.nodes[o] = agingNode{prev: last, next: list, requests: requests, priority: priority} // in one piece: it is read soon
-	p.nodes[last].next = o
-	p.nodes[list].prev = o
-}
-
-// listFor returns the sentinel of the list for a priority that lies so far above the age.
-func (p *unitAging) listFor(above, priority uint32) uint32 {
-	if above >= p.window {
-		return p.beyond()
-	}
-	return p.list(priority)
-}
-
-// append links o as the last of a list.
-func (p *unitAging) append(o Object, list uint32) {
-	last := p.nodes[list].prev
-	p.nodes[o].prev, p.nodes[o].next = last, list
 	p.nodes[last].next = o
 	p.nodes[list].prev = o
 }

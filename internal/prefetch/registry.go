@@ -50,9 +50,6 @@ func All() []Entry { return append([]Entry(nil), registry...) }
 // Names returns the names of all entries.
 func Names() []string { return family.Names() }
 
-// Find returns the entry with that name; case does not matter.
-func Find(name string) (Entry, bool) { return family.Find(name) }
-
 // Parse reads one prefetcher.
 func Parse(text string) (Spec, error) { return family.Parse(text) }
 

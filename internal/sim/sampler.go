@@ -133,9 +133,7 @@ func (s *sampler) served(to int, total cache.Counts) {
 			return
 		}
 		s.end(to, float64(s.offset+to), total)
-		for s.ends <= to {
-			s.ends += int(s.window.Requests)
-		}
+		s.ends = int(windowEnd(int64(to), s.window.Requests))
 		return
 	}
 	if !last && s.trace.Times[to]-s.start < s.until {
@@ -147,7 +145,8 @@ func (s *sampler) served(to int, total cache.Counts) {
 	}
 }
 
-// windowEnd returns the end of the window of that length in which a time lies, at most the longest time there is.
+// windowEnd returns the end of the window of that length in which a time or a position lies, at most the largest there
+// is.
 func windowEnd(at, span int64) int64 {
 	begins := at - at%span
 	return begins + min(span, math.MaxInt64-begins)
@@ -161,14 +160,14 @@ func (s *sampler) end(to int, at float64, total cache.Counts) {
 	if s.window.Span > 0 {
 		s.add(at, windowRequests.Name, float64(n.Requests))
 	}
-	s.add(at, "hit_ratio", ratio(n.Hits, n.Requests))
+	s.add(at, metric.HitRatio.Name, ratio(n.Hits, n.Requests))
 	if n.Bytes > 0 {
-		s.add(at, "byte_hit_ratio", ratio(n.HitBytes, n.Bytes))
+		s.add(at, metric.ByteHitRatio.Name, ratio(n.HitBytes, n.Bytes))
 	}
 	if n.Tokens > 0 {
 		s.add(at, "token_hit_ratio", ratio(n.HitTokens, n.Tokens))
 	}
-	s.add(at, "evictions", float64(n.Evictions))
+	s.add(at, metric.Evictions.Name, float64(n.Evictions))
 	if occupied, ok := s.cache.(cache.Occupied); ok {
 		s.add(at, occupancy.Name, float64(occupied.Used())/float64(s.capacity))
 	}
@@ -187,7 +186,7 @@ func (s *sampler) addTenants(at float64, now []cache.Tenant) {
 	}
 	for i, t := range now {
 		if requests := t.Requests - s.tenants[i].Requests; requests > 0 {
-			s.addOf(at, "hit_ratio", t.Name, ratio(t.Hits-s.tenants[i].Hits, requests))
+			s.addOf(at, metric.HitRatio.Name, t.Name, ratio(t.Hits-s.tenants[i].Hits, requests))
 		}
 		if t.Quota > 0 {
 			s.addOf(at, occupancy.Name, t.Name, float64(t.Used)/float64(s.capacity))
