@@ -140,7 +140,7 @@ func (p *mq) Insert(r Request) {
 	p.charge.Set(r.Object, r.Size)
 	p.resident++
 	if r.Reason != Demand {
-		p.enqueue(r.Object, max(p.queueOf(r.Object), 0))
+		p.enqueue(r.Object, max(p.queueOf(p.blocks[r.Object].requests), 0))
 		return
 	}
 	p.request(r.Object)
@@ -161,7 +161,7 @@ func (p *mq) request(o Object) {
 	}
 	b.requests++
 	b.last = p.now
-	p.enqueue(o, p.queueOf(o))
+	p.enqueue(o, p.queueOf(b.requests))
 	p.now++
 	if p.measured.on && int64(p.now) >= p.measured.next {
 		p.measure()
@@ -171,8 +171,8 @@ func (p *mq) request(o Object) {
 	}
 }
 
-// queueOf returns the queue for what was requested as often as o, -1 for never.
-func (p *mq) queueOf(o Object) int { return min(bits.Len32(p.blocks[o].requests), p.queues) - 1 }
+// queueOf returns the queue for an object after that many requests, -1 for none.
+func (p *mq) queueOf(requests uint32) int { return min(bits.Len32(requests), p.queues) - 1 }
 
 // enqueue puts o at the recent end of queue k.
 func (p *mq) enqueue(o Object, k int) {
