@@ -196,6 +196,13 @@ func docTraces(t *testing.T) (dir string) {
 // docFiles adds what pages use besides traces: an experiment, a baseline, embeddings and records.
 func docFiles(t *testing.T, dir string) {
 	t.Helper()
+	demo, err := os.ReadFile(filepath.Join(testdataDir, "demo.oracleGeneral.zst"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "testdata", "demo.oracleGeneral.zst"), demo, 0o644); err != nil {
+		t.Fatal(err)
+	}
 	experiment, err := os.ReadFile(filepath.Join(repository, "configs", "example.yaml"))
 	if err != nil {
 		t.Fatal(err)
