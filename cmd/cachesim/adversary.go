@@ -14,7 +14,7 @@ import (
 	"github.com/cachesim/cachesim/internal/progress"
 )
 
-// Bounds of the flags.
+// Limits of the flags.
 const (
 	maxPattern         = 1000
 	maxSearchRequests  = 100_000
@@ -36,18 +36,18 @@ func newAdversaryCommand() *cobra.Command {
 	f := &adversaryFlags{}
 	cmd := &cobra.Command{
 		Use:   "adversary",
-		Short: "Search short traces and predictions on which policies miss far more than the optimum",
-		Long: `Looks for the worst ratio of a policy's misses to those of the optimum, and prints it beside what is proven:
-with exact predictions (consistency) and with any predictions, which are searched for together with the trace
-(robustness). The search climbs from many starts, random requests and loops among them, and changes a few requests or
-predictions at a time. What it prints is the worst that it has found: the true worst case is at least as bad.
+		Short: "Search for short traces and predictions on which policies miss far more than the optimum",
+		Long: `Searches for the worst ratio of a policy's misses to the optimum's and prints it next to the proven
+bounds: with exact predictions (consistency) and with arbitrary predictions, which the search varies together with the
+trace (robustness). The search starts many times, from random requests and from loops, and changes a few requests or
+predictions at each step. It prints the worst ratio that it found; the true worst case is at least as bad.
 
-A trace is a pattern of at most --length requests, repeated up to --requests, through a cache that starts empty;
-guarantees hold up to a constant number of misses. Where a policy makes random choices, misses are the mean over 100
-seeds that the search has not seen.
+A trace is a pattern of at most --length requests, repeated up to --requests, and the cache starts empty. Guarantees
+hold up to a constant number of misses. For randomised policies, misses are the mean over 100 seeds that the search did
+not use.
 
-Below the table stands, for each policy, the command that replays the worst of its traces; with --format csv or json
-each row has its traces and predictions.`,
+Below the table, each policy has the command that replays its worst trace. With --format csv or json, each row contains
+its traces and predictions.`,
 		Example: `  cachesim adversary
   cachesim adversary --policy laru,fpb,lru --capacity 2..8+1 --tries 20000
   cachesim adversary --policy 'laru(decay=k/32)' --format json | jq -r .robustness.trace`,
@@ -55,14 +55,14 @@ each row has its traces and predictions.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.policies, "policy", "", "list of policies (default all that ask a predictor)")
+	flags.StringVar(&f.policies, "policy", "", "list of policies (default: all policies that use a predictor)")
 	flags.StringVar(&f.capacities, "capacity", defaultSearchSizes, fmt.Sprintf("list of objects and ranges (2..8+1), at "+
 		"most %d", adversary.MaxCapacity))
-	flags.IntVar(&f.options.Length, "length", 24, "requests in a pattern, at most")
-	flags.IntVar(&f.options.Requests, "requests", 500, "requests in a trace: the pattern, repeated")
+	flags.IntVar(&f.options.Length, "length", 24, "largest number of requests in a pattern")
+	flags.IntVar(&f.options.Requests, "requests", 500, "largest number of requests in a trace: the repeated pattern")
 	flags.IntVar(&f.options.Tries, "tries", 5000, "traces that each search replays")
 	flags.Uint64Var(&f.options.Seed, "seed", 0, "seed of every random choice")
-	flags.IntVar(&f.jobs, "jobs", 0, "searches at a time (0: one per core)")
+	flags.IntVar(&f.jobs, "jobs", 0, "searches that run at the same time (0: one per core)")
 	flags.BoolVar(&f.quiet, "quiet", false, "no progress bar")
 	f.format.register(cmd)
 	completePolicies(cmd, "policy")
@@ -91,7 +91,7 @@ func (f *adversaryFlags) run(cmd *cobra.Command) error {
 	return adversary.Print(cmd.OutOrStdout(), rows, f.options, string(f.format))
 }
 
-// specs returns the policies to search for.
+// specs returns the policies whose worst cases are searched for.
 func (f *adversaryFlags) specs() ([]policies.Spec, error) {
 	list := f.policies
 	if list == "" {

@@ -35,28 +35,28 @@ func newCheckCommand() *cobra.Command {
 	f := &checkFlags{}
 	cmd := &cobra.Command{
 		Use:   "check BASELINE",
-		Short: "Replay what a baseline recorded and tell what moved",
-		Long: `Replays every record of BASELINE, the records of a run, a curve or a sweep: a file, or the folder that -o
-wrote. It compares hit ratios, byte hit ratios, misses and the other figures cell by cell, prints what moved, and exits
-with 1 if something did.
+		Short: "Replay what a baseline recorded and report what changed",
+		Long: `Replays every record of BASELINE: the records of a run, a curve or a sweep, given as a file or as the
+folder that -o wrote. It compares hit ratios, byte hit ratios, misses and the other metrics cell by cell, prints what
+changed, and exits with 1 if anything changed.
 
-By default everything must be exactly as recorded; policies with random choices repeat theirs, as the seed is recorded.
-With --tolerance 0.1pp hit ratios and byte hit ratios may move by 0.1 percentage points, with 1%rel by 1% of what was
-recorded; other figures do not count then, except that the requests and the capacity must be the same. Conditions before
-a colon limit a tolerance to some cells, and the last one that fits a cell counts: --tolerance 0.1pp --tolerance
-policy=lhd,trace=oltp.zst:0.5pp. Conditions name a trace, policy, capacity, seed or an axis of an experiment. With
-metric=NAME among them a tolerance is that of one metric (see cachesim metrics), which is compared by it alone, a
-counter of a policy too: --tolerance metric=phases:1%rel.
+By default everything must be exactly as recorded. This includes policies with random choices, because the seed is
+recorded. With --tolerance 0.1pp hit ratios and byte hit ratios may change by 0.1 percentage points, with 1%rel by 1% of
+the recorded value. Other metrics are not compared then, except that the requests and the capacity must be the same.
+Conditions before a colon limit a tolerance to some cells; the last tolerance that matches a cell applies: --tolerance
+0.1pp --tolerance policy=lhd,trace=oltp.zst:0.5pp. Conditions name a trace, a policy, a capacity, a seed or an axis of
+an experiment. With metric=NAME among them, the tolerance applies to that metric alone (see cachesim metrics); a
+policy's counter works too: --tolerance metric=phases:1%rel.
 
-Trace files are looked for where the baseline says, in --trace-dir, in the folder of the baseline, in the one above it,
-and in $CACHESIM_TRACES. One whose checksum is not the recorded one is a failure of its own, and the other traces are
-still checked.
+Trace files are searched for at the path in the baseline, in --trace-dir, in the baseline's folder, in its parent
+folder, and in $CACHESIM_TRACES. A trace with a different checksum is a failure of its own; the other traces are still
+checked.
 
---update replaces the records that moved, in every format that BASELINE has. It changes nothing if a record cannot be
-replayed; where traces were changed on purpose, --new-traces takes them as they are.
+--update replaces the changed records, in every format that BASELINE contains. It changes nothing if a record cannot be
+replayed. If traces were changed on purpose, --new-traces accepts them.
 
-Exit codes: 0 all is as recorded or within its tolerance, or was updated; 1 something moved, a trace has changed or a
-policy does not exist any more; 2 wrong use, among it that all is well but for traces that are missing.`,
+Exit codes: 0 if everything is as recorded or within its tolerance, or was updated; 1 if something changed, a trace has
+changed or a policy no longer exists; 2 for wrong usage, and if the only problem is that traces are missing.`,
 		Example: `  cachesim run trace.zst --policy lru,s3fifo,opt --capacity 1%,10% -o baseline
   cachesim check baseline
   cachesim check baseline/records.jsonl --tolerance 0.1pp --format github
@@ -65,13 +65,14 @@ policy does not exist any more; 2 wrong use, among it that all is well but for t
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
 	}
 	flags := cmd.Flags()
-	flags.StringArrayVar(&f.tolerances, "tolerance", nil, "how far hit ratios may move: 0.1pp (percentage points), "+
-		"1%rel (of the recorded ratio) or exact, for some cells as in policy=lhd:0.5pp; repeatable (default exact)")
-	flags.StringVar(&f.format, "format", "table", "how to print: "+strings.Join(baseline.Formats, ", "))
-	flags.BoolVar(&f.update, "update", false, "rewrite the records that moved")
-	flags.BoolVar(&f.newTraces, "new-traces", false, "with --update: take traces that have changed as they are now")
-	flags.StringVar(&f.traceDir, "trace-dir", "", "folder in which traces are looked for")
-	flags.IntVar(&f.jobs, "jobs", 0, "replays at a time (0: one per core)")
+	flags.StringArrayVar(&f.tolerances, "tolerance", nil, "how far hit ratios may change: 0.1pp (percentage points), "+
+		"1%rel (of the recorded ratio) or exact; for some cells with conditions, as in policy=lhd:0.5pp; repeatable "+
+		"(default exact)")
+	flags.StringVar(&f.format, "format", "table", "output format: "+strings.Join(baseline.Formats, ", "))
+	flags.BoolVar(&f.update, "update", false, "rewrite the records that changed")
+	flags.BoolVar(&f.newTraces, "new-traces", false, "with --update: accept traces that have changed")
+	flags.StringVar(&f.traceDir, "trace-dir", "", "folder to search for traces")
+	flags.IntVar(&f.jobs, "jobs", 0, "replays that run at the same time (0: one per core)")
 	flags.BoolVar(&f.quiet, "quiet", false, "no progress bar and no notes")
 	registerMemory(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(baseline.Formats,
@@ -136,17 +137,18 @@ func (f *checkFlags) replay(cmd *cobra.Command, path string, recs []records.Reco
 	})
 }
 
-// check refuses values that no baseline could make good.
+// check rejects values that are wrong for every baseline.
 func (f *checkFlags) check(path string) (rules []baseline.Rule, err error) {
 	switch {
 	case !slices.Contains(baseline.Formats, f.format):
 		return nil, suggest.Unknown("format", f.format, baseline.Formats)
 	case f.jobs < 0:
-		return nil, fmt.Errorf("--jobs %d: want a number of replays at a time, or 0 for one per core", f.jobs)
+		return nil, fmt.Errorf("--jobs %d: want the number of replays that run at the same time, or 0 for one per "+
+			"core", f.jobs)
 	case f.newTraces && !f.update:
-		return nil, errors.New("--new-traces: only with --update, which writes their checksums")
+		return nil, errors.New("--new-traces needs --update, which writes the new checksums")
 	case f.update && path == "-":
-		return nil, errors.New("--update: standard input cannot be rewritten; name a file")
+		return nil, errors.New("--update: cannot rewrite standard input; give the name of a file")
 	}
 	for _, text := range f.tolerances {
 		r, err := baseline.ParseRule(text)
@@ -158,7 +160,7 @@ func (f *checkFlags) check(path string) (rules []baseline.Rule, err error) {
 	return rules, nil
 }
 
-// traceDirs returns the folders in which traces are looked for, in this order.
+// traceDirs returns the folders to search for traces, in this order.
 func (f *checkFlags) traceDirs(path string) (dirs []string) {
 	if f.traceDir != "" {
 		dirs = append(dirs, f.traceDir)
@@ -171,7 +173,7 @@ func (f *checkFlags) traceDirs(path string) (dirs []string) {
 	return append(dirs, workload.Dirs("")...)
 }
 
-// print prints the report, and in GitHub Actions adds it to the summary of the job.
+// print prints the report and, in GitHub Actions, adds it to the job summary.
 func (f *checkFlags) print(cmd *cobra.Command, report *baseline.Report) error {
 	if err := report.Print(cmd.OutOrStdout(), f.format, terminal.Width(cmd.OutOrStdout())); err != nil {
 		return err
@@ -191,8 +193,7 @@ func appendTo(path string, write func(io.Writer) error) error {
 	return errors.Join(write(file), file.Close())
 }
 
-// rewrite brings the baseline up to date, with the series that stand beside it, and gives it digests anew where it
-// must.
+// rewrite updates the baseline and the series next to it, and replaces digests where that is necessary.
 func (f *checkFlags) rewrite(cmd *cobra.Command, path string, report *baseline.Report, withSeries, must bool) error {
 	if !report.Outdated() && !must {
 		return nil
@@ -218,7 +219,7 @@ func (f *checkFlags) rewrite(cmd *cobra.Command, path string, report *baseline.R
 	return nil
 }
 
-// verdict is the error with which a check ends that did not pass.
+// verdict returns the error of a check that did not pass.
 func verdict(report *baseline.Report) error {
 	switch {
 	case report.Passed():

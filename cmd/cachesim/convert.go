@@ -27,22 +27,23 @@ func newConvertCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "convert IN... OUT",
 		Short: "Convert a trace to another format or compression",
-		Long: `Reads a trace in any format and writes it in the format that the name of OUT tells (.csv, .txt for plain keys,
-.batches, .oracleGeneral or .oracleGeneral.bin, .parquet, .jsonl for prompts and queries) or that --output-format names,
-compressed if the name ends in .zst, .gz, .xz, .s2, .sz or .lz4. IN may be - for standard input, OUT for standard
-output. Several INs are read one after another, or merged by time with --merge.
+		Long: `Reads a trace in any format and writes it in the format given by the extension of OUT (.csv, .txt for
+plain keys, .batches, .oracleGeneral or .oracleGeneral.bin, .parquet, .jsonl for prompts and queries) or by
+--output-format. The output is compressed if the name ends in .zst, .gz, .xz, .s2, .sz or .lz4. IN may be - for standard
+input, OUT may be - for standard output. Several INs are read one after another, or merged by time with --merge.
 
-Records stream through, so a trace of any length can be converted; only oracleGeneral needs memory for its objects and,
-beside OUT and for a while, as much disk as the trace uncompressed. OUT is replaced only when everything is written.
+Records are streamed, so a trace of any length can be converted. Only oracleGeneral needs memory for its objects and,
+temporarily and next to OUT, as much disk space as the uncompressed trace. OUT is replaced only when everything is
+written.
 
-Not every format holds everything. Plain text keeps only the keys, batches the keys and which of them come together;
-.jsonl keeps prompts or queries, with what is known of them, .parquet queries as well; no other format keeps batches,
-prompts or more of queries than their ids, but for .npy and .fvecs, which keep their embeddings alone. oracleGeneral
-keeps no operations and only whole seconds, turns text keys into 64-bit hashes (it is an error if two become one), and
-gives traces without sizes the size 1, as its readers skip requests of size 0. What is lost of a trace, and what is made
-up, is said when OUT is written.
+Some formats lose information. Plain text keeps only the keys; batches keep the keys and their grouping; .jsonl keeps
+prompts or queries with their attributes; .parquet keeps queries too. No other format keeps batches, prompts, or
+anything of queries except their ids; .npy and .fvecs keep only their embeddings. oracleGeneral keeps no operations and
+only whole seconds, turns text keys into 64-bit hashes (it is an error if two keys have the same hash), and gives
+objects without a size the size 1, because its readers skip requests of size 0. A note lists what was lost and what was
+added when OUT is written.
 
-With --embeddings the requests, which may be keys alone, become queries with the embeddings of that file.`,
+With --embeddings, requests (which may be keys alone) become queries with the embeddings from that file.`,
 		Example: `  cachesim convert trace.oracleGeneral.zst trace.csv.gz
   cachesim convert requests.csv --input-format csv:key=2,size=3 requests.oracleGeneral.zst
   cachesim convert --merge server1.csv server2.csv all.parquet
@@ -55,8 +56,8 @@ With --embeddings the requests, which may be keys alone, become queries with the
 		},
 	}
 	f.trace.register(cmd)
-	cmd.Flags().StringVar(&f.embeddings, "embeddings", "", "file, .npy or .fvecs, with a row for each request that "+
-		"becomes its embedding")
+	cmd.Flags().StringVar(&f.embeddings, "embeddings", "", ".npy or .fvecs file with one row per request, which "+
+		"becomes the request's embedding")
 	registerOutputFormat(cmd, &f.outputFormat)
 	return cmd
 }
@@ -94,8 +95,8 @@ func (f *convertFlags) run(cmd *cobra.Command, in []string, out string) error {
 // openEmbeddings opens the file of embeddings that OUT will hold.
 func (f *convertFlags) openEmbeddings(ctx context.Context, out string) (*queries.VectorFile, error) {
 	if !queries.IsVectorFile(f.embeddings) {
-		return nil, fmt.Errorf("--embeddings %s: want a file whose name ends in .npy or .fvecs; cachesim embed makes "+
-			"embeddings and writes them into traces", f.embeddings)
+		return nil, fmt.Errorf("--embeddings %s: want a file whose name ends in .npy or .fvecs; to compute "+
+			"embeddings and write them into a trace, use cachesim embed", f.embeddings)
 	}
 	if err := formats.CheckHoldsEmbeddings(out, f.outputFormat); err != nil {
 		return nil, err
@@ -126,8 +127,8 @@ func (f *convertFlags) convert(
 	return nil
 }
 
-// copyTrace reads a trace and writes it anew, each record as change leaves it. It returns what was read, and the
-// remarks of the writer.
+// copyTrace reads a trace and writes each record as change returns it. It returns what was read and the writer's
+// remarks.
 func copyTrace(ctx context.Context, in []string, out string, reading traces.LoadOptions, creating traces.CreateOptions,
 	change func(*stream.Record) error, end func() error) (read []source.Reading, remarks string, err error) {
 	var w *traces.Writer
@@ -158,15 +159,15 @@ func copyTrace(ctx context.Context, in []string, out string, reading traces.Load
 	return read, w.Remarks(), nil
 }
 
-// checkNotInput makes sure that no input is replaced.
+// checkNotInput makes sure that no input file is replaced.
 func checkNotInput(in []string, out string) error {
 	outInfo, err := os.Stat(out)
 	if out == "-" || err != nil || !outInfo.Mode().IsRegular() {
-		return nil // a new file, a device, or for Create to refuse
+		return nil // a new file, a device, or a file that Create rejects
 	}
 	for _, path := range in {
 		if info, err := os.Stat(path); err == nil && os.SameFile(info, outInfo) {
-			return fmt.Errorf("%s is read and would be replaced: name another file to write", out)
+			return fmt.Errorf("%s is an input and would be overwritten; name another output file", out)
 		}
 	}
 	return nil

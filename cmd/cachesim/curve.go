@@ -34,23 +34,25 @@ type curveFlags struct {
 func newCurveCommand() *cobra.Command {
 	f := &curveFlags{}
 	cmd := &cobra.Command{
-		Use:   "curve TRACE...",
-		Short: "Hit ratio over all capacities: LRU exact in one pass, the optimum and others at chosen points",
-		Long: `Prints hit ratios from the smallest to the largest cache. LRU needs one pass over the trace for all capacities
-together: it is exact at each capacity of the table, and at --points more in the records and the figure. The optimum, or
-the policies that --policy lists, are replayed at the capacities of the table.
+		Use: "curve TRACE...",
+		Short: "Hit ratio over all capacities: LRU exactly in one pass, the optimum and other policies at chosen " +
+			"points",
+		Long: `Prints hit ratios from the smallest to the largest cache. LRU needs one pass over the trace for all
+capacities. It is exact at each capacity in the table, and at --points further capacities in the records and the figure.
+The optimum, or the policies that --policy lists, are replayed at the capacities in the table.
 
-With --sample R these replays run on samples: the requests of that share of the objects, chosen by hashed key, with the
-capacity scaled alike (SHARDS, Waldspurger et al., FAST 2015). The hit ratio is 1 - misses / (R x requests of the
-trace), because a sample may lack the hottest objects, whose requests are hits. Several samples, with the seeds --seed,
---seed + 1, ..., give a mean and its standard error. Samples share what bias small caches bring, and their spread does
-not show it, so LRU is replayed on them, too, and its error against the exact curve is printed beside: expect as much of
-the other policies. The trace is still loaded whole. Capacities of less than one object after scaling are left out.
+With --sample R these replays use samples: the requests of that share of the objects, chosen by hashed key, with the
+capacity scaled by R (SHARDS, Waldspurger et al., FAST 2015). The hit ratio is 1 - misses / (R x requests of the trace),
+because a sample may lack the hottest objects, whose requests are hits. Several samples, with the seeds --seed, --seed +
+1, ..., give a mean and its standard error. All samples share the bias of small caches, which the standard error does
+not show. LRU is therefore replayed on the samples too, and its error against the exact curve is printed: expect a
+similar error from the other policies. The trace is still loaded whole. Capacities of less than one object after scaling
+are left out.
 
-Where capacities count bytes, LRU is exact in one pass from the largest object on, if no object changes its size; else
-it is replayed.
+If capacities count bytes, LRU is exact in one pass from the size of the largest object upwards, provided that no object
+changes its size; otherwise it is replayed.
 
-With --format csv or json the records are printed: those of LRU at every point, and those of every sample.`,
+With --format csv or json the output is the records: LRU at every point, and every sample.`,
 		Example: `  cachesim curve trace.zst -o out
   cachesim curve trace.zst --policy opt,arc,s3fifo --capacity 1%..50%x1.5
   cachesim curve trace.zst --policy arc,w-tinylfu --sample 0.01 --samples 10`,
@@ -64,10 +66,11 @@ With --format csv or json the records are printed: those of LRU at every point, 
 		&f.policies,
 		"policy",
 		"",
-		"list of policies beside lru (default "+defaultCurvePolicies+", or "+defaultCurvePoliciesBytes+" where capacities "+
-			"count bytes)",
+		"list of policies next to lru (default "+defaultCurvePolicies+", or "+defaultCurvePoliciesBytes+" if "+
+			"capacities count bytes)",
 	)
-	flags.IntVar(&f.points, "points", 200, "further capacities at which LRU is exact, in geometric steps")
+	flags.IntVar(&f.points, "points", 200, "number of further capacities at which LRU is computed exactly, in "+
+		"geometric steps")
 	flags.IntVar(&f.samples, "samples", 5, "number of samples with --sample, 2 to 1000")
 	completePolicies(cmd, "policy")
 	return cmd
@@ -93,7 +96,7 @@ func (f *curveFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	// The trace is loaded whole; samples are taken from it by the keys.
+	// The trace is loaded whole; samples are drawn from it by key.
 	w.SampleRate, w.SampleSeed = 0, 0
 	design := f.design(mode)
 	design.Setups, design.Entrants = experiment.Setups(nil), append(curve.OnePass(), experiment.Entrants(specs, nil)...)
@@ -120,8 +123,8 @@ func (f *curveFlags) run(cmd *cobra.Command, args []string) error {
 	return errors.Join(f.report(cmd, &c), interruption(stopped, len(c.Exact)+len(c.Sampled), planned))
 }
 
-// replayWhole replays everything at the capacities of the table, and LRU at those of the grid too, where there is
-// nobody to compare it with. It returns how many records that gives.
+// replayWhole replays everything at the capacities in the table, and LRU also at those of the grid, where nothing is
+// compared with it. It returns the number of records that this produces.
 func (f *curveFlags) replayWhole(cmd *cobra.Command, t *traces.Trace, w workload.Workload, design experiment.Design,
 	grid []capacity.Capacity, c *curve.Curve) (planned int, err error) {
 	table, beside := design, design
@@ -145,13 +148,13 @@ func (f *curveFlags) replayWhole(cmd *cobra.Command, t *traces.Trace, w workload
 	return table.Rows() + beside.Rows(), cmp.Or(err, stopped)
 }
 
-// maxCurvePoints is more than a figure can show.
+// maxCurvePoints is more points than a figure can show.
 const maxCurvePoints = 10000
 
-// maxSamples makes the standard error about a thirtieth of the spread of samples.
+// With maxSamples, the standard error is about a thirtieth of the spread of the samples.
 const maxSamples = 1000
 
-// specs returns the policies beside lru, which the curve has in any case.
+// specs returns the policies other than lru, which is always part of the curve.
 func (f *curveFlags) specs(bytes bool) ([]policies.Spec, error) {
 	list := f.policies
 	switch {
@@ -163,8 +166,8 @@ func (f *curveFlags) specs(bytes bool) ([]policies.Spec, error) {
 	}
 	specs, err := policies.ParseList(list)
 	if i := slices.IndexFunc(specs, func(s policies.Spec) bool { return s.Entry.Predicts }); err == nil && i >= 0 {
-		return nil, fmt.Errorf("--policy %s asks a predictor, and curve has none; use cachesim run --predictor with the "+
-			"capacities of the curve", specs[i])
+		return nil, fmt.Errorf("--policy %s needs a predictor, which curve does not support; use cachesim run "+
+			"--predictor with the same capacities", specs[i])
 	}
 	return slices.DeleteFunc(specs, func(s policies.Spec) bool { return s.Entry.OnePass }), err
 }
@@ -173,23 +176,24 @@ func (f *curveFlags) checkSamples(cmd *cobra.Command) error {
 	switch {
 	case f.points < 0 || f.points > maxCurvePoints:
 		return fmt.Errorf(
-			"--points %d: want a number of capacities up to %d, or 0 for those of the table only",
+			"--points %d: want a number of capacities up to %d, or 0 for only those in the table",
 			f.points,
 			maxCurvePoints,
 		)
 	case f.samples < 2 || f.samples > maxSamples:
 		return fmt.Errorf(
-			"--samples %d: want 2 to %d: one sample shows no error, and thousands say little more about it",
+			"--samples %d: want 2 to %d: one sample gives no standard error, and thousands add little",
 			f.samples,
 			maxSamples,
 		)
 	case cmd.Flags().Changed("samples") && !cmd.Flags().Changed("sample"):
-		return fmt.Errorf("--samples %d: only with --sample, which says how large a sample is", f.samples)
+		return fmt.Errorf("--samples %d needs --sample, which gives the size of a sample", f.samples)
 	}
 	return nil
 }
 
-// replaySamples replays LRU on the whole trace, and everything on each sample. It returns how many records that gives.
+// replaySamples replays LRU on the whole trace, and everything on each sample. It returns the number of records that
+// this produces.
 func (f *curveFlags) replaySamples(cmd *cobra.Command, t *traces.Trace, w workload.Workload, design experiment.Design,
 	grid []capacity.Capacity, c *curve.Curve) (planned int, err error) {
 	whole := design
@@ -201,12 +205,13 @@ func (f *curveFlags) replaySamples(cmd *cobra.Command, t *traces.Trace, w worklo
 	}
 	warmup := *t
 	warmup.Objects = t.Objects[:f.warmup]
-	silent := func(string) {} // what there is to say was said of the whole trace
+	silent := func(string) {} // the whole trace has already given every note
 	for i := range uint64(f.samples) {
 		seed := f.trace.seed + i
 		sample := t.Sample(f.trace.sample, seed)
 		if len(sample.Objects) == 0 {
-			return planned, fmt.Errorf("--sample %v: a sample of %s has no requests; take a larger share", f.trace.sample,
+			return planned, fmt.Errorf("--sample %v: a sample of %s has no "+
+				"requests; give a larger share", f.trace.sample,
 				t.Name)
 		}
 		design.Warmup = len(warmup.Sample(f.trace.sample, seed).Objects)
@@ -221,7 +226,7 @@ func (f *curveFlags) replaySamples(cmd *cobra.Command, t *traces.Trace, w worklo
 	return planned, nil
 }
 
-// records replays a design on a trace in memory, beside what else is held there.
+// records replays a design on a trace in memory. held is the memory that is in use besides.
 func (f *curveFlags) records(cmd *cobra.Command, t *traces.Trace, design experiment.Design, held int64,
 	note func(string)) ([]records.Record, error) {
 	cells, err := design.Cells()

@@ -15,10 +15,10 @@ import (
 
 const repository = "../.."
 
-// docCommand is a command that a page of documentation shows.
+// docCommand is a command shown on a page of the documentation.
 type docCommand struct {
 	page string
-	line string // as a shell reads it, without the output that it is piped into
+	line string // as the shell reads it, without the pipe that follows
 }
 
 // docPages returns the README and the pages of docs.
@@ -31,7 +31,7 @@ func docPages(t *testing.T) []string {
 	return append([]string{filepath.Join(repository, "README.md")}, pages...)
 }
 
-// docCommands returns the commands of a page: its indented or fenced lines that begin with cachesim.
+// docCommands returns a page's commands: its indented or fenced lines that begin with cachesim.
 func docCommands(t *testing.T, page string) (commands []docCommand) {
 	t.Helper()
 	text, err := os.ReadFile(page)
@@ -62,7 +62,7 @@ func docCommands(t *testing.T, page string) (commands []docCommand) {
 	return commands
 }
 
-// arguments returns what a shell makes of the line, without the name of the program.
+// arguments splits the line as a shell does and removes the program's name.
 func (c docCommand) arguments(t *testing.T) []string {
 	t.Helper()
 	shell := exec.Command("sh", "-c", `cachesim() { printf '%s\n' "$@"; }; `+c.line)
@@ -73,7 +73,7 @@ func (c docCommand) arguments(t *testing.T) []string {
 	return strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
 }
 
-// TestDocCommandsExist reads every command of README and docs as the program would: command, flags and the number of
+// TestDocCommandsExist parses every command in the README and docs as the program would: command, flags and number of
 // arguments must be right.
 func TestDocCommandsExist(t *testing.T) {
 	count := 0
@@ -98,7 +98,7 @@ func TestDocCommandsExist(t *testing.T) {
 	}
 }
 
-// notRun are the commands that TestDocCommandsRun leaves out, with the reason.
+// notRun lists the commands that TestDocCommandsRun leaves out, with the reason.
 var notRun = []struct {
 	pattern *regexp.Regexp
 	reason  string
@@ -110,8 +110,8 @@ var notRun = []struct {
 	{regexp.MustCompile(`baseline/dialogue-semantic|baseline/demo|check baseline --tolerance`), "of a baseline with its own tests"},
 }
 
-// TestDocCommandsRun runs, page by page and in a folder for each, the commands of README and docs that a reader with a
-// trace can run. Traces with the names that the pages use are made beforehand.
+// TestDocCommandsRun runs the commands in the README and docs that a reader with a trace can run, each page in a folder
+// of its own. It first creates traces with the names that the pages use.
 func TestDocCommandsRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("replays for half a minute")
@@ -148,7 +148,7 @@ func (c docCommand) leftOut() (reason string) {
 	return ""
 }
 
-// run runs the command as a user in dir would; it must end well.
+// run runs the command as a user in dir would; it must succeed.
 func (c docCommand) run(t *testing.T, dir string) {
 	t.Helper()
 	shell := exec.Command("sh", "-c", c.line)
@@ -163,7 +163,7 @@ func (c docCommand) run(t *testing.T, dir string) {
 	}
 }
 
-// docTraces makes a folder of small traces with the names that the pages use.
+// docTraces creates a folder of small traces with the names that the pages use.
 func docTraces(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -193,7 +193,7 @@ func docTraces(t *testing.T) (dir string) {
 	return dir
 }
 
-// docFiles adds what pages use besides traces: an experiment, a baseline, embeddings and records.
+// docFiles adds the other files that pages use: an experiment, a baseline, embeddings and records.
 func docFiles(t *testing.T, dir string) {
 	t.Helper()
 	demo, err := os.ReadFile(filepath.Join(testdataDir, "demo.oracleGeneral.zst"))

@@ -34,15 +34,15 @@ func newEmbedCommand() *cobra.Command {
 	f := &embedFlags{}
 	cmd := &cobra.Command{
 		Use:   "embed TRACE... -o FILE",
-		Short: "Make embeddings of the texts of queries",
-		Long: `Reads a trace of queries with texts, embeds each distinct text and writes the vectors, which semantic caches
-compare. FILE ends in .npy or .fvecs, where row i belongs to request i, or in .jsonl or .parquet, which hold the queries
-as well. It appears when it is complete.
+		Short: "Compute embeddings for the texts of queries",
+		Long: `Reads a trace of queries with texts, embeds each distinct text and writes the vectors, which semantic
+caches compare. FILE ends in .npy or .fvecs, where row i is the embedding of request i, or in .jsonl or .parquet, which
+contain the queries as well. FILE appears only when it is complete.
 
-Built in is a lexical embedder: it finds texts alike that are worded alike, whatever they mean. --endpoint asks a
-service instead, any with the embeddings API of OpenAI: ollama, llama.cpp, vLLM, LM Studio, OpenAI. What has arrived is
-kept in FILE.partial until all has: after an interruption or an error the same command goes on from there. A service is
-not asked again for a FILE that exists.
+The built-in embedder is lexical: texts with similar words are similar, whatever they mean. --endpoint uses a service
+instead; any service with the OpenAI embeddings API works: ollama, llama.cpp, vLLM, LM Studio, OpenAI. Embeddings that
+have arrived are kept in FILE.partial until all are there: after an interruption or an error, the same command continues
+from there. If FILE exists, no service is called.
 
 Embedders:
 ` + indent(embedderLines()),
@@ -55,24 +55,26 @@ Embedders:
 	}
 	f.trace.register(cmd)
 	flags := cmd.Flags()
-	flags.StringVarP(&f.out, "output", "o", "", "file to write, .npy, .fvecs, .jsonl or .parquet")
+	flags.StringVarP(&f.out, "output", "o", "", "output file: .npy, .fvecs, .jsonl or .parquet")
 	flags.StringVar(&f.embedder, "embedder", embed.Default, "built-in embedder with its parameters")
-	flags.StringVar(&f.service.URL, "endpoint", "", "URL of a service to ask instead, for example http://localhost:11434")
-	flags.StringVar(&f.service.Model, "model", "", "model that the service uses")
-	flags.IntVar(&f.service.Dimensions, "dimensions", 0, "numbers in a vector, of models that can give fewer (0: as "+
-		"many as the model gives)")
+	flags.StringVar(&f.service.URL, "endpoint", "", "URL of a service to use instead, for example "+
+		"http://localhost:11434")
+	flags.StringVar(&f.service.Model, "model", "", "the service's model")
+	flags.IntVar(&f.service.Dimensions, "dimensions", 0, "length of a vector, for models that support several "+
+		"lengths (0: the model's own)")
 	flags.StringVar(
 		&f.keyEnv,
 		"key-env",
 		"",
-		"environment variable that holds the key of the service (default: "+openAIKey+" for "+openAIHost+
-			", elsewhere no key)",
+		"environment variable with the service's key (default: "+openAIKey+" for "+openAIHost+
+			", otherwise no key)",
 	)
 	flags.BoolVar(&f.service.KeyInClear, "key-in-clear", false,
-		"send the key over http:// to another machine, too, where others can read it on its way")
-	flags.IntVar(&f.service.Batch, "batch", 64, "texts in a request to the service, at most 4096")
-	flags.DurationVar(&f.service.Timeout, "timeout", 30*time.Second, "longest time that a request to the service takes")
-	flags.IntVar(&f.service.Retries, "retries", 5, "retries of a request that fails in a way that may pass: the "+
+		"send the key to another machine even over http://, where others can read it")
+	flags.IntVar(&f.service.Batch, "batch", 64, "texts per request to the service, at most 4096")
+	flags.DurationVar(&f.service.Timeout, "timeout", 30*time.Second, "longest time that a request to the service may "+
+		"take")
+	flags.IntVar(&f.service.Retries, "retries", 5, "retries of a request after an error that may go away: the "+
 		"network, 408, 429 and 5xx")
 	_ = cmd.MarkFlagRequired("output")
 	_ = cmd.MarkFlagFilename("output", "npy", "fvecs", "jsonl", "parquet")
@@ -80,7 +82,7 @@ Embedders:
 	return cmd
 }
 
-// The service that is asked with a key without being told to, and where the key is looked for.
+// The service that gets a key by default, and the variable that holds the key.
 const (
 	openAIHost = "api.openai.com"
 	openAIKey  = "OPENAI_API_KEY"
@@ -115,7 +117,7 @@ func (f *embedFlags) run(cmd *cobra.Command, in []string) error {
 	return err
 }
 
-// findAll returns where the files are, at their path or in the folder that the environment names.
+// findAll returns the paths of the files: as given, or in the folder that the environment variable names.
 func findAll(paths []string) (found []string, err error) {
 	for _, path := range paths {
 		place, err := workload.Find(path, workload.Dirs(""))
@@ -127,16 +129,18 @@ func findAll(paths []string) (found []string, err error) {
 	return found, nil
 }
 
-// check refuses what cannot work before anything is read.
+// check rejects what cannot work before anything is read.
 func (f *embedFlags) check(cmd *cobra.Command, in []string) error {
 	if err := formats.CheckHoldsEmbeddings(f.out, ""); err != nil {
 		return err
 	}
 	if slices.Contains(in, "-") {
-		return errors.New("a trace to embed is read twice, which standard input cannot be: name a file")
+		return errors.New("embed reads its trace twice, which is impossible with standard input; give the name of a " +
+			"file")
 	}
 	if f.trace.sample > 0 {
-		return errors.New("--sample: embed the whole trace, and give --sample when it is replayed")
+		return errors.New("--sample cannot be used with embed: embed the whole trace, and use --sample when you " +
+			"replay it")
 	}
 	if err := checkNotInput(in, f.out); err != nil {
 		return err
@@ -147,12 +151,12 @@ func (f *embedFlags) check(cmd *cobra.Command, in []string) error {
 	return f.checkService(cmd)
 }
 
-// checkNoService refuses flags that say how a service is asked where none is.
+// checkNoService rejects flags for a service if no service is given.
 func (f *embedFlags) checkNoService(cmd *cobra.Command) error {
 	for _, name := range []string{"endpoint", "model", "dimensions", "key-env", "key-in-clear", "batch", "timeout",
 		"retries"} {
 		if cmd.Flags().Changed(name) {
-			return fmt.Errorf("--%s is for services: name one with --endpoint URL", name)
+			return fmt.Errorf("--%s needs a service: give its URL with --endpoint", name)
 		}
 	}
 	return nil
@@ -166,13 +170,13 @@ func (f *embedFlags) checkService(cmd *cobra.Command) error {
 		return err
 	}
 	if _, err := os.Lstat(f.out); !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s exists already, and asking a service again costs time and perhaps money: delete it first, or "+
-			"name another file", f.out)
+		return fmt.Errorf("%s already exists, and calling a service again costs time and perhaps money; delete the "+
+			"file, or choose another name", f.out)
 	}
 	return nil
 }
 
-// readKey takes the key of the service from the environment.
+// readKey reads the service's key from the environment.
 func (f *embedFlags) readKey() error {
 	name := f.keyEnv
 	if name == "" && f.service.Host() == openAIHost {
@@ -183,17 +187,17 @@ func (f *embedFlags) readKey() error {
 	}
 	f.service.Key = strings.TrimSpace(os.Getenv(name))
 	if f.service.Key == "" {
-		return fmt.Errorf("the environment variable %s is empty: want the key of the service in it; "+
-			"--key-env names another", name)
+		return fmt.Errorf("environment variable %s is empty: want the service's key; --key-env names another "+
+			"variable", name)
 	}
 	if strings.ContainsFunc(f.service.Key, unicode.IsControl) {
-		return fmt.Errorf("the environment variable %s holds a line break or another control character: "+
-			"want the key of the service alone", name)
+		return fmt.Errorf("environment variable %s contains a line break or another control character: want only the "+
+			"service's key", name)
 	}
 	return nil
 }
 
-// make reads the trace, embeds its texts and writes what comes out.
+// make reads the trace, embeds its texts and writes the result.
 func (f *embedFlags) make(cmd *cobra.Command, in []string) error {
 	start := time.Now()
 	spec, err := embed.Parse(f.embedder)
@@ -223,7 +227,7 @@ func (f *embedFlags) make(cmd *cobra.Command, in []string) error {
 		return err
 	}
 	if f.service.URL != "" {
-		// another process may have been as far
+		// another process may have come this far
 		if err := os.Remove(f.partial()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
@@ -232,13 +236,13 @@ func (f *embedFlags) make(cmd *cobra.Command, in []string) error {
 	fmt.Fprintf(cmd.OutOrStdout(), "%s: %d requests, %d distinct texts, %d dimensions, %s, %.1f s\n",
 		f.out, len(t.Objects), len(distinct), e.Dim, by, time.Since(start).Seconds())
 	if e.Featureless > 0 {
-		fmt.Fprintf(cmd.OutOrStdout(), "distinct texts without letter or digit: %d; each is similar to itself alone\n",
+		fmt.Fprintf(cmd.OutOrStdout(), "distinct texts without a letter or digit: %d; each is similar only to itself\n",
 			e.Featureless)
 	}
 	return nil
 }
 
-// partial is the file where embeddings are kept until all have arrived.
+// partial is the file that keeps embeddings until all have arrived.
 func (f *embedFlags) partial() string { return f.out + ".partial" }
 
 func (f *embedFlags) load(cmd *cobra.Command, in []string, options traces.LoadOptions) (*traces.Trace, error) {
@@ -250,7 +254,7 @@ func (f *embedFlags) load(cmd *cobra.Command, in []string, options traces.LoadOp
 	case err != nil:
 		return nil, err
 	case queries.Of(t.Kind) == nil:
-		return nil, fmt.Errorf("%s: its requests are no queries, and have no texts to embed", t.Name)
+		return nil, fmt.Errorf("%s: its requests are not queries and have no texts to embed", t.Name)
 	case queries.Of(t.Kind).Texts == nil:
 		return nil, fmt.Errorf("%s: its queries have no texts to embed", t.Name)
 	}
@@ -267,29 +271,29 @@ func (f *embedFlags) embedHere(cmd *cobra.Command, spec embed.Spec, texts []stri
 func (f *embedFlags) ask(cmd *cobra.Command, texts []string) (embed.Embeddings, error) {
 	if empty := slices.Index(texts, ""); empty >= 0 {
 		return embed.Embeddings{}, fmt.Errorf(
-			"query %d, counted by first appearance from 0, has no text, which services refuse: take it out of the trace, or "+
-				"use the built-in embedder", empty)
+			"query %d (numbered from 0 by first appearance) has no text, and services reject empty texts; remove it "+
+				"from the trace, or use the built-in embedder", empty)
 	}
 	bar := progress.New(cmd.ErrOrStderr(), f.trace.quiet, "asking", progress.Texts)
 	defer bar.Finish()
 	f.service.Damaged = func(count int) {
-		bar.Note(fmt.Sprintf("%s: %d embeddings in it are damaged, and asked for again", f.partial(), count))
+		bar.Note(fmt.Sprintf("%s: contains %d damaged embeddings; they are requested again", f.partial(), count))
 	}
 	f.service.Retrying = func(err error, wait time.Duration) {
-		bar.Note(fmt.Sprintf("%v; again in %v", err, wait.Round(100*time.Millisecond)))
+		bar.Note(fmt.Sprintf("%v; next attempt in %v", err, wait.Round(100*time.Millisecond)))
 	}
 	return f.service.Embed(cmd.Context(), texts, f.partial(), func(done, total int) { bar.Set(int64(done), int64(total)) })
 }
 
-// write reads the trace once more and gives each request the vector of its query.
+// write reads the trace again and gives each request the vector of its query.
 func (f *embedFlags) write(cmd *cobra.Command, in []string, options traces.LoadOptions, t *traces.Trace,
 	e embed.Embeddings) error {
 	bar := progress.New(cmd.ErrOrStderr(), f.trace.quiet, "writing", progress.Bytes)
 	defer bar.Finish()
 	options.Progress = bar.Set
 	options.Times, options.Sizes, options.Ops = true, true, true
-	changed := fmt.Errorf("%s: changed while its texts were embedded: run the command again", strings.Join(in, ", "))
-	next, known := 0, 0 // requests and queries that were read again
+	changed := fmt.Errorf("%s: changed while its texts were embedded; run the command again", strings.Join(in, ", "))
+	next, known := 0, 0 // requests and queries that were read the second time
 	give := func(rec *stream.Record) error {
 		if next == len(t.Objects) {
 			return changed

@@ -13,12 +13,11 @@ import (
 	"testing"
 )
 
-// embeddingService answers as a service with the embeddings API does. It dies when it has answered so many requests as
-// alive says.
+// embeddingService answers like a service with the embeddings API. It dies after alive requests.
 type embeddingService struct {
 	*httptest.Server
 	alive int
-	texts []string // asked for
+	texts []string // number of requests
 }
 
 func newEmbeddingService(t *testing.T, alive int) *embeddingService {
@@ -48,7 +47,7 @@ func newEmbeddingService(t *testing.T, alive int) *embeddingService {
 	return s
 }
 
-// TestEmbedAsksAService: a service dies in the middle; the same command goes on from there, and cleans up.
+// TestEmbedAsksAService: a service dies halfway; the same command continues from there and cleans up.
 func TestEmbedAsksAService(t *testing.T) {
 	t.Setenv("EMBED_KEY", "hidden")
 	dir := t.TempDir()
@@ -85,7 +84,7 @@ func TestEmbedAsksAService(t *testing.T) {
 	}
 	for _, want := range []string{
 		"500 Internal Server Error: out of memory; again in",
-		"(tried 2 times); 3 of 4 texts are embedded and kept in " + out + ".partial: the same command goes on from there",
+		"(tried 2 times); 3 of 4 texts are embedded and kept in " + out + ".partial: the same command continues from there",
 	} {
 		if !strings.Contains(stderr.String(), want) {
 			t.Errorf("stderr %q, want %q", stderr.String(), want)
@@ -113,7 +112,8 @@ func TestEmbedAsksAService(t *testing.T) {
 	}
 }
 
-// TestEmbedNoticesAnotherTrace: what the trace has become while a service worked gets no embeddings of what it was.
+// TestEmbedNoticesAnotherTrace: a trace that changed while the service worked does not get the embeddings of its old
+// content.
 func TestEmbedNoticesAnotherTrace(t *testing.T) {
 	dir := t.TempDir()
 	trace, out := filepath.Join(dir, "lines.txt"), filepath.Join(dir, "out.npy")

@@ -25,12 +25,12 @@ func newExplainCommand() *cobra.Command {
 	f := &explainFlags{}
 	cmd := &cobra.Command{
 		Use:   "explain TRACE...",
-		Short: "Tell request by request what a policy does: what hits, and what leaves for what",
-		Long: `Replays the trace under one policy at one capacity and prints a row for each request: whether it hit, and on
-which entry where another than its own answered it; whether what missed was loaded; and which objects left for it.
+		Short: "Show request by request what a policy does: which requests hit, and which objects are evicted",
+		Long: `Replays the trace under one policy at one capacity and prints a row for each request: whether it hit, and
+on which entry if not on its own; whether a missed object was loaded; and which objects were evicted for it.
 
-It is meant for examples of a paper, for a first look at a policy of one's own, and for the place at which two policies
-part. --from and --to choose the requests to print; all before them are replayed too.`,
+Use it for examples in a paper, for a first look at your own policy, and to find the request at which two policies
+diverge. --from and --to choose the requests to print; all requests before them are replayed too.`,
 		Example: `  cachesim explain trace.csv --policy arc --capacity 10 --to 100
   cachesim explain rac-example --cache 'semantic(match=identity)' --policy rac --capacity 6
   cachesim explain trace.zst --policy s3fifo --format json | jq -c 'select(.loaded == false and .hit == false)'`,
@@ -45,7 +45,7 @@ part. --from and --to choose the requests to print; all before them are replayed
 	flags.StringVar(&f.policy, "policy", "lru", "the policy, with parameters as in 's3fifo(small=0.1)'")
 	f.parts.registerSingle(cmd, sim.CacheKind, sim.PredictorKind)
 	flags.IntVar(&f.explain.From, "from", 0, "position of the first request to print; the first of the trace is 0")
-	flags.IntVar(&f.explain.To, "to", 0, "position before which to stop (0: the end of the trace)")
+	flags.IntVar(&f.explain.To, "to", 0, "position at which to stop, exclusive (0: the end of the trace)")
 	completePolicies(cmd, "policy")
 	return cmd
 }
@@ -66,7 +66,7 @@ func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if f.explain.From >= len(t.Objects) {
-		return fmt.Errorf("--from %d: the trace has %d requests, the first of them 0", f.explain.From, len(t.Objects))
+		return fmt.Errorf("--from %d: the trace has %d requests, numbered from 0", f.explain.From, len(t.Objects))
 	}
 	resolved, err := capacity.Resolve(capacities, mode, t)
 	if err != nil {
@@ -78,7 +78,7 @@ func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
 	return explain.Print(cmd.Context(), cmd.OutOrStdout(), t, cell, options, f.explain)
 }
 
-// cell reads the flags, and leaves the capacity open until the trace is known.
+// cell reads the flags. It leaves the capacity open until the trace is known.
 func (f *explainFlags) cell() (c sim.Cell, capacities []capacity.Spec, mode capacity.Mode, err error) {
 	c.Seed = f.trace.seed
 	if c.Policy, err = policies.ParseSpec(f.policy); err != nil {
@@ -93,7 +93,7 @@ func (f *explainFlags) cell() (c sim.Cell, capacities []capacity.Spec, mode capa
 	case len(capacities) != 1:
 		err = fmt.Errorf("--capacity %s: want one capacity", f.capacity.list)
 	case f.explain.From < 0 || f.explain.To < 0 || f.explain.To > 0 && f.explain.To <= f.explain.From:
-		err = fmt.Errorf("--from %d --to %d: want positions from 0 on, the first before the last",
+		err = fmt.Errorf("--from %d --to %d: want positions from 0, with --from below --to",
 			f.explain.From, f.explain.To)
 	}
 	return c, capacities, mode, err

@@ -22,13 +22,13 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 )
 
-// A command under failing operations: what it works on, and what must be on the disk afterwards.
+// A command with failing operations: its input, and what must be on disk afterwards.
 type faultyCommand struct {
 	name    string
 	prepare func(t *testing.T, dir string) // fills a new folder
 	args    func(dir string) []string
-	keeps   []string // files that may be left, of those that a good run does not
-	again   bool     // what is left is worked on: the command goes on from there
+	keeps   []string // files that may remain, besides those of a successful run
+	again   bool     // the command continues from what remains
 }
 
 const faultyExperiment = `name: small
@@ -56,7 +56,7 @@ func mustRun(t *testing.T, args ...string) {
 	}
 }
 
-// embeddings answers as a service does.
+// embeddings answers like a service.
 func embeddings(w http.ResponseWriter, r *http.Request) {
 	var q struct{ Input []string }
 	if err := json.NewDecoder(r.Body).Decode(&q); err != nil {
@@ -143,9 +143,9 @@ func faultyCommands(t *testing.T) []faultyCommand {
 	}
 }
 
-// Whichever operation on files fails, and memory that is asked for, too: the command ends with one error, and what is
-// on the disk is whole, as a good run writes it, or as it was before, or absent. Where the command goes on with what is
-// there, it then comes to the same end.
+// Whichever file operation fails (or memory request), the command must end with one error. Each file on disk must then
+// be as a successful run writes it, as it was before, or absent. A command that can continue from there must reach the
+// same result.
 func TestEveryFailureLeavesWholeFiles(t *testing.T) {
 	for _, c := range faultyCommands(t) {
 		t.Run(c.name, func(t *testing.T) {
@@ -153,7 +153,7 @@ func TestEveryFailureLeavesWholeFiles(t *testing.T) {
 			c.prepare(t, good)
 			mustRun(t, c.args(good)...)
 			step := 1
-			if testing.Short() && c.again { // a sweep has many
+			if testing.Short() && c.again { // a sweep has many operations
 				step = 7
 			}
 			failures := map[faults.Operation]int{}
@@ -174,7 +174,7 @@ func TestEveryFailureLeavesWholeFiles(t *testing.T) {
 	}
 }
 
-// failAt runs the command with its n-th operation failing; false means that it has fewer.
+// failAt runs the command with its n-th operation failing. It returns false if the command has fewer operations.
 func (c faultyCommand) failAt(t *testing.T, n int, good string) (failed faults.Operation, ok bool) {
 	t.Helper()
 	dir := t.TempDir()
@@ -196,7 +196,7 @@ func (c faultyCommand) failAt(t *testing.T, n int, good string) (failed faults.O
 	}
 	what := fmt.Sprintf("operation %d, %s %s", n, failed, strings.TrimPrefix(where, dir))
 	c.checkEnd(t, what, failed, code, stderr)
-	leftBehind := failed == faults.Remove // of a temporary file, which the next program removes
+	leftBehind := failed == faults.Remove // of a temporary file, which the next run removes
 	for name, content := range filesIn(t, dir) {
 		switch {
 		case strings.HasPrefix(filepath.Base(name), ".cachesim-") && leftBehind, slices.Contains(c.keeps, name):
@@ -207,7 +207,7 @@ func (c faultyCommand) failAt(t *testing.T, n int, good string) (failed faults.O
 	}
 	if c.again && !leftBehind {
 		if _, err := os.Stat(filepath.Join(dir, "queries.npy")); err == nil {
-			return failed, true // there is nothing left to do
+			return failed, true // nothing left to do
 		}
 		mustRun(t, c.args(dir)...)
 		for name := range filesIn(t, good) {
@@ -217,7 +217,7 @@ func (c faultyCommand) failAt(t *testing.T, n int, good string) (failed faults.O
 	return failed, true
 }
 
-// checkEnd wants one error, or a command that has done its work all the same.
+// checkEnd expects one error, or a command that has done its work nevertheless.
 func (c faultyCommand) checkEnd(t *testing.T, what string, failed faults.Operation, code int, stderr string) {
 	t.Helper()
 	want := exitWrongUse
@@ -235,7 +235,7 @@ func (c faultyCommand) checkEnd(t *testing.T, what string, failed faults.Operati
 	}
 }
 
-// filesIn returns the contents of all files below a folder by their names.
+// filesIn returns the contents of all files below a folder, by name.
 func filesIn(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -255,7 +255,7 @@ func filesIn(t *testing.T, dir string) map[string]string {
 	return files
 }
 
-// checkWhole wants a file to be that of a good run; where it holds times, to be whole.
+// checkWhole expects a file to be identical to that of a successful run; if it contains times, to be complete.
 func checkWhole(t *testing.T, what, dir, good, name string) {
 	t.Helper()
 	path := filepath.Join(dir, name)
@@ -286,7 +286,7 @@ func checkWhole(t *testing.T, what, dir, good, name string) {
 		if lines := strings.Count(string(content), "\n"); lines != 4 || content[len(content)-1] != '\n' {
 			err = fmt.Errorf("%d lines", lines)
 		}
-	case filepath.Base(name) == "plan.jsonl": // holds the digest of the experiment, which names its folder
+	case filepath.Base(name) == "plan.jsonl": // contains the digest of the experiment, which includes the folder's name
 		_, err = sweep.ReadPlan(filepath.Dir(path))
 	case filepath.Ext(name) == ".png":
 		_, err = png.Decode(strings.NewReader(string(content)))

@@ -11,7 +11,8 @@ import (
 	"github.com/cachesim/cachesim/internal/suggest"
 )
 
-// explainFlag says of a flag that does not exist which one may be meant, and of a value what the flag wants.
+// explainFlag suggests the nearest flag for one that does not exist, and describes the values of one with a wrong
+// value.
 func explainFlag(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	var value *pflag.InvalidValueError
@@ -26,7 +27,7 @@ func explainFlag(cmd *cobra.Command, err error) error {
 	return err
 }
 
-// unknownFlag names the nearest flag. All of them would fill lines; the help lists them.
+// unknownFlag names the nearest flag. A list of all flags would fill the screen; the help has it.
 func unknownFlag(cmd *cobra.Command, name string) error {
 	var exist []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -41,7 +42,7 @@ func unknownFlag(cmd *cobra.Command, name string) error {
 	return fmt.Errorf("unknown flag --%s (cachesim %s--help lists the flags)", name, pathBehind(cmd))
 }
 
-// pathBehind returns the names of a command behind that of the program, each followed by a space.
+// pathBehind returns a command's path after the program's name, with a space after each part.
 func pathBehind(cmd *cobra.Command) string {
 	if !cmd.HasParent() {
 		return ""
@@ -49,7 +50,7 @@ func pathBehind(cmd *cobra.Command) string {
 	return pathBehind(cmd.Parent()) + cmd.Name() + " "
 }
 
-// wantedBy says what a value of a flag looks like.
+// wantedBy describes the values that a flag accepts.
 func wantedBy(f *pflag.Flag) string {
 	switch f.Value.Type() {
 	case "uint", "uint64":

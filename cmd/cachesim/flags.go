@@ -34,31 +34,30 @@ func (f *traceFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.inputFormat, "input-format", "", "trace format as NAME or NAME:opt=value,... (default: detected; "+
 		"see cachesim formats)")
 	flags.BoolVar(&f.merge, "merge", false, "merge several traces by time instead of reading one after another")
-	flags.IntVar(&f.limit, "limit", 0, "read at most this many requests, or prompts where the trace has prompts (0: all)")
-	flags.Float64Var(&f.sample, "sample", 0, "keep this share of the objects (of prompts: of the conversations), chosen "+
-		"by hashed key, and scale capacities (0 < R < 1)")
+	flags.IntVar(&f.limit, "limit", 0, "read at most this many requests, or prompts if the trace has prompts (0: all)")
+	flags.Float64Var(&f.sample, "sample", 0, "keep this share of the objects (for prompts: of the conversations), "+
+		"chosen by hashed key, and scale capacities (0 < R < 1)")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of every random choice")
 	flags.BoolVar(&f.quiet, "quiet", false, "no progress bar and no notes")
 	registerMemory(cmd)
 	completeTraceFormats(cmd)
 }
 
-// registerTenants adds the flag of commands that divide caches among tenants.
+// registerTenants adds the flag for commands that divide caches among tenants.
 func (f *traceFlags) registerTenants(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.tenants, "tenant", "", "how the tenant of a request is told: column(name=tenant) of csv and "+
-		"parquet; prefix(sep=/) of the key, or prefix(shift=32) of keys that are numbers; file: each of several is one")
+	cmd.Flags().StringVar(&f.tenants, "tenant", "", "how to find a request's tenant: column(name=tenant) of csv and "+
+		"parquet; prefix(sep=/) of the key, or prefix(shift=32) of numeric keys; file: each trace file is a tenant")
 	completeNames(cmd, "tenant", traces.TenantRuleNames)
 }
 
-// registerEmbeddings adds the flag of commands that replay queries.
+// registerEmbeddings adds the flag for commands that replay queries.
 func (f *traceFlags) registerEmbeddings(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.embeddings, "embeddings", "",
-		"embeddings of queries: a file, .npy or .fvecs, with a row for each request; or lexical(dim=384,...), which makes "+
-			"them from the texts "+
-			"(default: those in the trace, lexical if it has texts alone)")
+		"embeddings of queries: a .npy or .fvecs file with one row per request, or lexical(dim=384,...), which "+
+			"computes them from the texts (default: those in the trace; lexical if it has only texts)")
 }
 
-// loadOptions checks the flags and returns what traces.Load needs; the caller adds the columns that it wants.
+// loadOptions checks the flags and returns the options for traces.Load; the caller adds the columns that it needs.
 func (f *traceFlags) loadOptions(cmd *cobra.Command) (traces.LoadOptions, error) {
 	if f.limit < 0 {
 		return traces.LoadOptions{}, fmt.Errorf("--limit %d: want a number of requests, or 0 for all", f.limit)
@@ -82,9 +81,10 @@ func (f *traceFlags) workload(cmd *cobra.Command, args []string) (workload.Workl
 	if at := slices.IndexFunc(args, workload.IsGenerator); at >= 0 {
 		switch {
 		case len(args) > 1:
-			return w, fmt.Errorf("%s: a generator is a trace of its own; give it alone", args[at])
+			return w, fmt.Errorf("%s: a generator cannot be combined with other traces; give it alone", args[at])
 		case f.inputFormat != "" || f.merge:
-			return w, fmt.Errorf("%s: a generator has no files, so that --input-format and --merge say nothing", args[at])
+			return w, fmt.Errorf("%s: a generator reads no files, so --input-format and --merge do not apply; remove "+
+				"them", args[at])
 		}
 		if w, err = workload.Generated(args[at], f.seed); err != nil {
 			return w, err
@@ -107,13 +107,13 @@ func (f *traceFlags) workload(cmd *cobra.Command, args []string) (workload.Workl
 	return w, nil
 }
 
-// load reads or generates the trace with a progress bar. If recorded is set, the workload is returned with its
+// load reads or generates the trace with a progress bar. If recorded is set, the returned workload includes its
 // checksum.
 func (f *traceFlags) load(cmd *cobra.Command, w workload.Workload, options traces.LoadOptions,
 	recorded bool) (t *traces.Trace, _ workload.Workload, err error) {
 	if w.Embeddings != "" && !options.Embeddings {
-		return nil, w, fmt.Errorf("--embeddings %s: nothing here compares queries; add --cache 'semantic(tau=0.85)', or "+
-			"leave --embeddings out", f.embeddings)
+		return nil, w, fmt.Errorf("--embeddings %s: nothing here compares queries; add --cache 'semantic(tau=0.85)' "+
+			"or remove --embeddings", f.embeddings)
 	}
 	what, unit := "loading", progress.Bytes
 	if w.Generator != "" {
@@ -130,13 +130,13 @@ func (f *traceFlags) load(cmd *cobra.Command, w workload.Workload, options trace
 	if err == nil {
 		sayTrace(cmd, bar, t, options.Sizes)
 	}
-	// What numbered the keys is garbage now. Returned at once, it leaves room for the tables of the replays, which are of
-	// like size.
+	// The tables that numbered the keys are now garbage. Returning them at once makes room for the replays' tables,
+	// which are about as large.
 	debug.FreeOSMemory()
 	return t, w, err
 }
 
-// capacityFlags are the flags of every command that takes capacities.
+// capacityFlags are the flags of every command that has capacities.
 type capacityFlags struct {
 	list     string
 	unitSize bool
@@ -147,8 +147,9 @@ func (f *capacityFlags) register(cmd *cobra.Command, defaultList string) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.list, "capacity", defaultList, "list of objects (100), bytes (64MiB), shares of the trace (1%) "+
 		"and ranges (1%..20%x2, 100..500+100)")
-	flags.BoolVar(&f.unitSize, "unit-size", false, "ignore the sizes in the trace: every object counts 1")
-	flags.BoolVar(&f.bytes, "bytes", false, "capacities count bytes, also bare numbers and shares (of the footprint)")
+	flags.BoolVar(&f.unitSize, "unit-size", false, "ignore the sizes in the trace: every object has size 1")
+	flags.BoolVar(&f.bytes, "bytes", false, "capacities count bytes, including bare numbers and shares (of the "+
+		"footprint)")
 	cmd.MarkFlagsMutuallyExclusive("unit-size", "bytes")
 }
 
@@ -167,12 +168,12 @@ func (f *capacityFlags) parse() ([]capacity.Spec, capacity.Mode, error) {
 // outputFormats are the values of --format.
 var outputFormats = []string{"table", "csv", "json", "markdown"}
 
-// formatFlag is --format.
+// formatFlag is the flag --format.
 type formatFlag string
 
 func (f *formatFlag) register(cmd *cobra.Command) {
 	*f = "table"
-	cmd.Flags().Var(f, "format", "how to print: table, csv, json (one record per line) or markdown")
+	cmd.Flags().Var(f, "format", "output format: table, csv, json (one record per line) or markdown")
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(outputFormats, cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -189,10 +190,10 @@ func (f *formatFlag) Set(text string) error {
 	return suggest.Unknown("format", text, outputFormats)
 }
 
-// completePolicies completes the last name of a comma-separated list of policies.
+// completePolicies completes the last name in a comma-separated list of policies.
 func completePolicies(cmd *cobra.Command, flag string) { completeNames(cmd, flag, policies.Names) }
 
-// completeNames completes each name of a list.
+// completeNames completes the last name in a list.
 func completeNames(cmd *cobra.Command, flag string, names func() []string) {
 	_ = cmd.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, typed string) ([]string,
 		cobra.ShellCompDirective) {
@@ -211,16 +212,16 @@ func completeTraceFormats(cmd *cobra.Command) {
 	})
 }
 
-// registerOutputFormat adds the flag of commands that write a trace.
+// registerOutputFormat adds the flag for commands that write a trace.
 func registerOutputFormat(cmd *cobra.Command, format *string) {
 	names := formats.WritableNames()
 	cmd.Flags().StringVar(format, "output-format", "", "format to write: "+strings.Join(names, ", ")+
-		" (default: told by the name of the file; for -: csv, or mooncake for prompts, queries for queries and batches for "+
+		" (default: from the file name; for -: csv, or mooncake for prompts, queries for queries and batches for "+
 		"batches)")
 	_ = cmd.RegisterFlagCompletionFunc("output-format", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// completeList returns the list typed so far with each name in place of its last entry.
+// completeList returns the list typed so far, with its last entry replaced by each name.
 func completeList(typed string, names []string) []string {
 	head := ""
 	for i, c := range typed {

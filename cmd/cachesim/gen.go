@@ -30,11 +30,11 @@ func newGenCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "gen GENERATOR",
 		Short: "Generate a synthetic trace from a seed",
-		Long: `Generates a trace and writes it in the format that the name of the output tells (or --output-format),
+		Long: `Generates a trace and writes it in the format given by the output's extension (or by --output-format),
 compressed if the name ends in .zst, .gz, .xz, .s2, .sz or .lz4. The same parameters and seed give the same requests on
 every machine.
 
-Parameters stand in parentheses after the generator or are given as flags; a flag that the generator does not know is an
+Parameters are given in parentheses after the generator or as flags. A flag that the generator does not have is an
 error.
 
 Generators:
@@ -62,9 +62,9 @@ Sizes, for --size:
 			flag.NoOptDefVal = "true"
 		}
 	}
-	flags.StringVarP(&f.out, "output", "o", "-", "file to write, - for standard output")
+	flags.StringVarP(&f.out, "output", "o", "-", "output file, - for standard output")
 	registerOutputFormat(cmd, &f.format)
-	flags.BoolVar(&f.quiet, "quiet", false, "no progress bar, and no line on how near targets were hit")
+	flags.BoolVar(&f.quiet, "quiet", false, "no progress bar, and no note on how closely targets were met")
 	return cmd
 }
 
@@ -118,7 +118,7 @@ func (f *paramFlag) Set(text string) error {
 	return err
 }
 
-// changedParams returns the generator parameters given as flags: "alpha=0.9,objects=1000".
+// changedParams returns the generator parameters that were given as flags: "alpha=0.9,objects=1000".
 func changedParams(flags *pflag.FlagSet) string {
 	var given []string
 	for _, p := range gen.Params() {
@@ -129,7 +129,7 @@ func changedParams(flags *pflag.FlagSet) string {
 	return strings.Join(given, ",")
 }
 
-// copyRecords copies every record of r and calls progress now and then with how many it copied.
+// copyRecords copies all records of r. From time to time it calls progress with the number copied so far.
 func copyRecords(ctx context.Context, w *traces.Writer, r stream.Reader, progress func(done int64)) error {
 	var rec stream.Record
 	for n := int64(0); ; n++ {
@@ -152,8 +152,8 @@ func copyRecords(ctx context.Context, w *traces.Writer, r stream.Reader, progres
 	}
 }
 
-// genFlagHelp is the help of a parameter's flag, with the generators that take it; of a common one, with those that
-// have another default.
+// genFlagHelp returns the help of a parameter's flag: the generators that have the parameter or, for a common one, the
+// generators with another default.
 func genFlagHelp(p params.Param) string {
 	common := slices.ContainsFunc(gen.Common, func(c params.Param) bool { return c.Name == p.Name })
 	var takers []string

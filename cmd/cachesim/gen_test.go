@@ -35,7 +35,7 @@ func genCommands(t *testing.T) [][]string {
 	return commands
 }
 
-// TestTestdataRegenerates runs the commands of testdata/README.md. UPDATE=1 writes the traces anew.
+// TestTestdataRegenerates runs the commands in testdata/README.md. UPDATE=1 rewrites the traces.
 func TestTestdataRegenerates(t *testing.T) {
 	dir := t.TempDir()
 	made := map[string]bool{}

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra/doc"
 )
 
-// newGendocsCommand writes the command reference from the commands themselves; `make docs` and `make install` call it.
+// newGendocsCommand generates the command reference from the commands; `make docs` and `make install` call it.
 func newGendocsCommand() *cobra.Command {
 	man := false
 	cmd := &cobra.Command{
@@ -22,7 +22,7 @@ func newGendocsCommand() *cobra.Command {
 			return writeReference(cmd.Root(), args[0], man)
 		},
 	}
-	cmd.Flags().BoolVar(&man, "man", false, "man pages instead of Markdown")
+	cmd.Flags().BoolVar(&man, "man", false, "write man pages instead of Markdown")
 	return cmd
 }
 
@@ -36,7 +36,7 @@ func writeReference(root *cobra.Command, dir string, man bool) error {
 		date := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
 		return doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "cachesim " + release, Date: &date}, dir)
 	}
-	// A command that is gone must not leave its page behind.
+	// The page of a command that no longer exists must go.
 	old, err := filepath.Glob(filepath.Join(dir, "cachesim*.md"))
 	if err != nil {
 		return err

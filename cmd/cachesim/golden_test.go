@@ -18,10 +18,9 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// TestGoldenDemo holds what every policy gives on the demo trace, by objects and by bytes, to the lines in
-// testdata/golden; those that ask a predictor get one that is wrong now and then, so that they have to show what they
-// do about it. Queries that answer each other are generated. A number that moves there is a policy, or a predictor,
-// that changed its decisions.
+// TestGoldenDemo compares every policy's results on the demo trace, by objects and by bytes, with the lines in
+// testdata/golden. Policies that use a predictor get one that is sometimes wrong, so that their reaction shows. Queries
+// that can answer each other are generated. If a number changes, a policy or a predictor has changed its decisions.
 func TestGoldenDemo(t *testing.T) {
 	t.Chdir(filepath.Join("..", ".."))
 	trace := filepath.Join("testdata", "demo.oracleGeneral.zst")
@@ -53,7 +52,7 @@ func TestGoldenDemo(t *testing.T) {
 	}
 }
 
-// TestCheckFindsOneMiss makes sure that what CI does with testdata/baseline would find the smallest change.
+// TestCheckFindsOneMiss makes sure that CI's check of testdata/baseline would notice the smallest change.
 func TestCheckFindsOneMiss(t *testing.T) {
 	t.Chdir(filepath.Join("..", ".."))
 	baseline := filepath.Join("testdata", "baseline", "demo-objects.parquet")
@@ -86,18 +85,18 @@ func TestCheckFindsOneMiss(t *testing.T) {
 	}
 }
 
-// everyPolicy lists all policies that ask no predictor and work in that unit of capacity.
+// everyPolicy lists all policies that use no predictor and support the given unit of capacity.
 func everyPolicy(unit string) string {
 	other := map[string]policies.Units{records.Bytes: policies.UnitsObjects, records.Objects: policies.UnitsBytes}[unit]
 	return policiesWith(func(e policies.Entry) bool { return !e.Predicts && e.Units != other })
 }
 
-// everyPredicting lists all policies that ask a predictor.
+// everyPredicting lists all policies that use a predictor.
 func everyPredicting() string {
 	return policiesWith(func(e policies.Entry) bool { return e.Predicts })
 }
 
-// everySemantic lists all policies that work where similar queries answer each other.
+// everySemantic lists all policies that support caches in which similar queries answer each other.
 func everySemantic() string {
 	return policiesWith(func(e policies.Entry) bool {
 		return !e.Predicts && e.Units != policies.UnitsBytes && (e.Kind == policies.Online || e.Similar)
@@ -128,7 +127,8 @@ func runForRecords(t *testing.T, args []string) []records.Record {
 	return recs
 }
 
-// linesOf writes a short line per record: what was replayed, a star for the best, and what came of it with all digits.
+// linesOf writes a short line per record: what was replayed, a star for the best policy, and the results with all
+// digits.
 func linesOf(recs []records.Record) []byte {
 	var lines bytes.Buffer
 	for i := range recs {
@@ -156,8 +156,8 @@ func linesOf(recs []records.Record) []byte {
 	return lines.Bytes()
 }
 
-// namesInLines are the names of all metrics, first of those that every record has, then by the alphabet, whatever the
-// order in which parts declare them.
+// namesInLines lists the names of all metrics: first those of every record, then the others in alphabetical order,
+// independent of the order in which parts declare them.
 func namesInLines() (names []string) {
 	for _, m := range metric.Always {
 		names = append(names, m.Name)
@@ -170,7 +170,7 @@ func namesInLines() (names []string) {
 	return names
 }
 
-// impliedByOthers reports whether a metric follows from others, or from the machine.
+// impliedByOthers reports whether a metric follows from others or depends on the machine.
 func impliedByOthers(name string) bool {
 	m, _ := metric.Lookup(name)
 	return m.Unit == metric.Nanoseconds || m.Merge.IsQuotient() || slices.Contains([]string{"misses", "hit_ratio"}, name)

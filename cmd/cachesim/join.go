@@ -34,16 +34,17 @@ func newJoinCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "join TRACE...",
 		Short: "Find which queries of a trace are similar, and how many requests that could answer",
-		Long: `Compares every query of a trace with every other by the cosine of their embeddings and prints a row for each
-threshold of --tau: how many pairs are at least that similar, how many similar queries (neighbours) a query has on
-average and at most, the share of queries without any, and the share of requests that come after one to a similar query
-or the same. No policy of the cache semantic(tau=...) has a higher hit ratio than that share.
+		Long: `Compares every query of a trace with every other by the cosine similarity of their embeddings and prints
+a row for each threshold in --tau: the number of pairs that are at least that similar, the mean and largest number of
+similar queries (neighbours) per query, the share of queries without neighbours, and the share of requests that follow a
+request for the same or a similar query. This share is an upper bound on the hit ratio of every policy with the cache
+semantic(tau=...).
 
-The search is exact: results do not depend on the machine or the number of cores. It takes as long for many thresholds
-as for the least of them. What it finds is kept in the folder of --neighbours, from which cachesim run takes it, too.
+The search is exact: results do not depend on the machine or the number of cores. Many thresholds take no longer than
+the lowest of them alone. The result is kept in the folder given by --neighbours, where cachesim run finds it too.
 
-With -o the similar pairs from the least threshold on are written as CSV with the columns first, second (ids of queries)
-and similarity.`,
+With -o the pairs above the lowest threshold are written as CSV with the columns first, second (ids of queries) and
+similarity.`,
 		Example: `  cachesim join queries.jsonl.zst
   cachesim join queries.jsonl.zst --tau 0.7,0.8,0.9 --format json
   cachesim join qqp-duplicate-pairs.json.gz --embeddings 'lexical(dim=768)'
@@ -58,7 +59,7 @@ and similarity.`,
 	flags := cmd.Flags()
 	flags.StringVar(&f.taus, "tau", "0.6,0.7,0.85,0.95", "list of thresholds, each from -1 to 1")
 	flags.IntVar(&f.jobs, "jobs", 0, "cores to use (0: all)")
-	flags.StringVarP(&f.out, "output", "o", "", "file for the similar pairs, as CSV")
+	flags.StringVarP(&f.out, "output", "o", "", "output file for the similar pairs, as CSV")
 	return cmd
 }
 
@@ -106,7 +107,7 @@ func (f *joinFlags) check() error {
 	return f.neighbours.check()
 }
 
-// checkOutput refuses a file for the pairs that cannot be written, or that is read.
+// checkOutput rejects an output file that cannot be written or that is an input.
 func (f *joinFlags) checkOutput(ctx context.Context, w workload.Workload) error {
 	if f.out == "" {
 		return nil
@@ -140,7 +141,8 @@ func parseTaus(list string) (taus []float64, err error) {
 	for text := range strings.SplitSeq(list, ",") {
 		tau, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
 		if err != nil || !(tau >= -1 && tau <= 1) {
-			return nil, fmt.Errorf("--tau %s: %q is no threshold; want numbers from -1 to 1, as in 0.6,0.85", list, text)
+			return nil, fmt.Errorf("--tau %s: %q is not a threshold; want numbers "+
+				"from -1 to 1, as in 0.6,0.85", list, text)
 		}
 		taus = append(taus, tau)
 	}

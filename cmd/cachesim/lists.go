@@ -8,7 +8,8 @@ import (
 	"github.com/cachesim/cachesim/internal/lists"
 )
 
-// newListCommand completes a command with the texts of cmd, which prints a list or, with names, describes some of it.
+// newListCommand completes cmd, whose texts are given. The command prints a list or, given names, describes the named
+// entries.
 func newListCommand(cmd *cobra.Command, list func() lists.List) *cobra.Command {
 	var format formatFlag
 	cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -32,9 +33,10 @@ func newPoliciesCommand() *cobra.Command {
 	return newListCommand(&cobra.Command{
 		Use:   "policies [NAME...]",
 		Short: "List the policies with their parameters and sources, or describe some of them",
-		Long: `Lists every policy: its kind (online policies see the past only, offline ones the whole trace, a bound is no
-policy but a number of misses that none can undercut), what it evicts, its parameters with their defaults, and the paper
-or page that defines it. With names, describes these with what each parameter means and which values it takes.`,
+		Long: `Lists every policy: its kind (online policies see only the past, offline policies the whole trace; a
+bound is not a policy but a number of misses that no policy can go below), what it evicts, its parameters with their
+defaults, and the paper or page that defines it. Given names, describes these policies: what each parameter means and
+which values it accepts.`,
 		Example: `  cachesim policies
   cachesim policies s3fifo lirs
   cachesim policies --format json | jq .name`,
@@ -45,9 +47,9 @@ func newMetricsCommand() *cobra.Command {
 	return newListCommand(&cobra.Command{
 		Use:   "metrics [NAME...]",
 		Short: "List the metrics of records, or some of them",
-		Long: `Lists every metric that records may have: its unit, which way is better, how the values of several parts of a
-trace become one, which parts produce it (every replay, a cache, a model, a policy, a predictor), and what it means. Figures,
-tables, claims and tolerances of checks name metrics as they stand here; so do the fields of records.`,
+		Long: `Lists every metric that records may contain: its unit, whether higher or lower is better, how the values
+of several parts of a trace are combined, which parts produce it (every replay, a cache, a model, a policy, a
+predictor), and what it means. Figures, tables, claims and tolerances use these names; so do the fields of records.`,
 		Example: `  cachesim metrics
   cachesim metrics hit_ratio phases
   cachesim metrics --format csv`,
@@ -58,10 +60,10 @@ func newPredictorsCommand() *cobra.Command {
 	return newListCommand(&cobra.Command{
 		Use:   "predictors [NAME...]",
 		Short: "List the predictors with their parameters and sources, or describe some of them",
-		Long: `Lists every predictor that policies may ask when an object is requested again: its kind (online predictors see
-the past only, offline ones the whole trace), what it predicts, its parameters with their defaults, and the paper or
-page that defines it. With names, describes these with what each parameter means and which values it takes. Of each
-policy, ` + "`cachesim policies NAME`" + ` says whether it asks a predictor; those that do not ignore it.`,
+		Long: `Lists every predictor that tells policies when an object is requested again: its kind (online predictors
+see only the past, offline predictors the whole trace), what it predicts, its parameters with their defaults, and the
+paper or page that defines it. Given names, describes these predictors: what each parameter means and which values it
+accepts. For each policy, ` + "`cachesim policies NAME`" + ` says whether it uses a predictor; policies that do not ignore it.`,
 		Example: `  cachesim predictors
   cachesim predictors gbm noisy
   cachesim run trace.zst --policy laru --predictor 'gbm,noisy(p=0.3)'`,
@@ -72,10 +74,11 @@ func newPrefetchersCommand() *cobra.Command {
 	return newListCommand(&cobra.Command{
 		Use:   "prefetchers [NAME...]",
 		Short: "List the prefetchers with their parameters and sources, or describe some of them",
-		Long: `Lists every prefetcher, which proposes what a cache should load besides what is asked for: its kind (those of the
-kind addresses compute with the keys of the trace, which must be numbers; those of the kind objects propose what has
-been asked for before), what it proposes, its parameters with their defaults, and the paper or page that defines it.
-With names, describes these with the memory that they take, what each parameter means and which values it takes.`,
+		Long: `Lists every prefetcher. A prefetcher proposes further objects or addresses that a cache should load. The
+list has its kind (those of kind addresses compute with the trace's keys, which must be numbers; those of kind objects
+propose objects that were requested before), what it proposes, its parameters with their defaults, and the paper or page
+that defines it. Given names, describes these prefetchers: how much memory they need, what each parameter means and
+which values it accepts.`,
 		Example: `  cachesim prefetchers
   cachesim prefetchers next mithril`,
 	}, lists.Prefetchers)
@@ -85,11 +88,11 @@ func newFormatsCommand() *cobra.Command {
 	return newListCommand(&cobra.Command{
 		Use:   "formats [NAME...]",
 		Short: "List the trace formats with their options, or describe some of them",
-		Long: `Lists every trace format: what its records carry, how it is recognised, and its options with their defaults.
-With names, describes these with an example and what each option means.
+		Long: `Lists every trace format: what its records contain, how it is recognised, and its options with their
+defaults. Given names, describes these formats, with an example and the meaning of each option.
 
-Compression by gzip, zstd, xz, bzip2, lz4, s2 and snappy and tar archives are recognised from the content of a file,
-whatever its name. Embeddings of queries are part of some formats, or lie in a .npy or .fvecs file beside a trace
+Compression (gzip, zstd, xz, bzip2, lz4, s2 and snappy) and tar archives are recognised from a file's content, whatever
+its name. Embeddings of queries are part of some formats, or are in a .npy or .fvecs file next to the trace
 (--embeddings).`,
 		Example: `  cachesim formats
   cachesim formats csv
@@ -109,14 +112,14 @@ func newAllocatorsCommand() *cobra.Command {
 	return newPartsCommand("allocator", lists.AllocatorsDecide, "run --allocate", "ucp", lists.Allocators)
 }
 
-// newPartsCommand returns the command that lists parts of a kind; what says what a part decides, flag where one is
-// chosen.
+// newPartsCommand returns the command that lists parts of a kind; what describes what such a part decides, flag is the
+// flag that chooses one.
 func newPartsCommand(kind, what, flag, example string, list func() lists.List) *cobra.Command {
 	return newListCommand(&cobra.Command{
 		Use:   kind + "s [NAME...]",
 		Short: fmt.Sprintf("List the %ss with their parameters and sources, or describe some of them", kind),
-		Long: fmt.Sprintf(`Lists every %[1]s: %[2]s, its parameters with their defaults, and where it is described. One is chosen with
-cachesim %[3]s. With names, describes these with what each parameter means and which values it takes.`, kind, what, flag),
+		Long: fmt.Sprintf(`Lists every %[1]s: %[2]s, its parameters with their defaults, and where it is described.
+Choose one with cachesim %[3]s. Given names, describes these: what each parameter means and which values it accepts.`, kind, what, flag),
 		Example: fmt.Sprintf(`  cachesim %[1]ss
   cachesim %[1]ss %[2]s
   cachesim %[1]ss --format json | jq .name`, kind, example),

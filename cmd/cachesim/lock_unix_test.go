@@ -12,7 +12,7 @@ import (
 	"github.com/cachesim/cachesim/internal/atomicfile"
 )
 
-// two experiments of one name, the second with another capacity.
+// Two experiments with the same name; the second has another capacity.
 const sharedName = `name: small
 title: A small experiment
 source: ours
@@ -31,7 +31,7 @@ func writeExperiment(t *testing.T, dir, capacity string) string {
 	return path
 }
 
-// A folder in which another program works is left alone, and it is said why.
+// A folder in use by another program is left alone, and the error gives the reason.
 func TestLockedFolderIsLeftAlone(t *testing.T) {
 	dir := t.TempDir()
 	out, file := filepath.Join(dir, "out"), writeExperiment(t, dir, "10")
@@ -71,8 +71,8 @@ func runCachesim(t *testing.T, args ...string) (code int, stdout, stderr string)
 	return code, out.String(), errs.String()
 }
 
-// Of two experiments of one name that are started in one folder at once, one proceeds, or one after the other; the
-// folder holds the plan, the experiment and the records of the last.
+// Two experiments with the same name start in one folder at the same time. Either one proceeds, or both do, one after
+// the other; the folder then contains the plan, the experiment and the records of the last one.
 func TestTwoSweepsInOneFolder(t *testing.T) {
 	program, err := os.Executable()
 	if err != nil {

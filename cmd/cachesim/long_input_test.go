@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// Whatever a flag, a cell or a record says, the message about it stays short.
+// However long the text in a flag, a cell or a record, the message about it stays short.
 func TestMessagesQuoteLittle(t *testing.T) {
 	long := strings.Repeat("Q", 100_000)
 	dir := t.TempDir()

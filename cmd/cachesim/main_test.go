@@ -13,7 +13,7 @@ func TestMain(m *testing.M) {
 }
 
 // TestScripts runs the commands as a user would: testdata/script/*.txtar, with the repository's traces in $TESTDATA.
-// Set UPDATE=1 to rewrite the golden outputs in them.
+// Set UPDATE=1 to rewrite their golden outputs.
 func TestScripts(t *testing.T) {
 	traces, err := filepath.Abs("../../testdata")
 	if err != nil {

@@ -14,20 +14,21 @@ import (
 	"github.com/cachesim/cachesim/internal/memory"
 )
 
-// leastMemory is what the program takes without any trace, and a little more.
+// leastMemory is a little more than the program needs without any trace.
 const leastMemory = 64 << 20
 
-// memoryFlag is --memory: a number of bytes, or a share of what there is.
+// memoryFlag is --memory: a number of bytes, or a share of the available memory.
 type memoryFlag struct {
 	text  string
-	bytes int64   // 0 where share is given
-	share float64 // 0 where bytes are given
+	bytes int64   // 0 if share is given
+	share float64 // 0 if bytes are given
 }
 
-// registerMemory adds the flag of commands whose memory depends on a trace.
+// registerMemory adds the flag for commands whose memory depends on a trace.
 func registerMemory(cmd *cobra.Command) {
 	cmd.Flags().Var(&memoryFlag{}, "memory",
-		"most memory to take, 8GiB say, or a share of what the machine or its control group has (default 75%)")
+		"most memory to use: a size such as 8GiB, or a share of what the machine or its control group has (default "+
+			"75%)")
 }
 
 func (f *memoryFlag) String() string { return f.text }
@@ -46,12 +47,13 @@ func (f *memoryFlag) Set(text string) (err error) {
 	}
 	f.bytes, err = capacity.ParseBytes(text)
 	if err == nil && f.bytes < leastMemory {
-		err = fmt.Errorf("want at least %s: the program takes nearly that without a trace", memory.Bytes(leastMemory))
+		err = fmt.Errorf("want at least %s: the program needs nearly that much "+
+			"without a trace", memory.Bytes(leastMemory))
 	}
 	return err
 }
 
-// budget returns the memory that the flag allows.
+// budget returns the memory that the flag permits.
 func (f *memoryFlag) budget() (*memory.Budget, error) {
 	switch {
 	case f == nil || f.text == "":
@@ -62,20 +64,20 @@ func (f *memoryFlag) budget() (*memory.Budget, error) {
 	return memory.New(f.bytes, "--memory "+f.text)
 }
 
-// budgetKey is the key of the budget among the values of a command's context.
+// budgetKey is the key of the budget in a command's context.
 type budgetKey struct{}
 
-// budgetOf returns the memory that a command may take.
+// budgetOf returns the memory that a command may use.
 func budgetOf(cmd *cobra.Command) *memory.Budget {
 	budget, _ := cmd.Context().Value(budgetKey{}).(*memory.Budget)
 	return budget
 }
 
-// watchMemory gives a command its budget and ends it, through stop, before it takes more.
+// watchMemory gives a command its budget and calls stop before the command exceeds it.
 func watchMemory(cmd *cobra.Command, stop context.CancelCauseFunc, stderr io.Writer) (end func(), err error) {
 	var flag *memoryFlag
 	if f := cmd.Flags().Lookup("memory"); f != nil {
-		flag, _ = f.Value.(*memoryFlag) // that of sweep submit means the memory of another machine
+		flag, _ = f.Value.(*memoryFlag) // for sweep submit it is the memory of another machine
 	}
 	budget, err := flag.budget()
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// measured is what became of a run of the program.
+// measured is the result of one run of the program.
 type measured struct {
 	exit   int
 	stdout string
@@ -19,7 +19,7 @@ type measured struct {
 	peak   int64 // bytes of memory
 }
 
-// programOf returns a name of this test under which TestMain makes it the program.
+// programOf returns a name for this test binary under which TestMain acts as the program.
 func programOf(t *testing.T) string {
 	t.Helper()
 	self, err := os.Executable()
@@ -33,7 +33,7 @@ func programOf(t *testing.T) string {
 	return program
 }
 
-// measure runs the program as a process of its own.
+// measure runs the program as a separate process.
 func measure(t *testing.T, args ...string) measured {
 	t.Helper()
 	return measureCommand(t, exec.Command(programOf(t), args...))
@@ -53,8 +53,8 @@ func measureCommand(t *testing.T, cmd *exec.Cmd) measured {
 	return measured{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String(), usage.Maxrss << 10}
 }
 
-// wantRefusal makes sure that a run ended with an exit code and one line that holds a text, and took at most so many
-// bytes.
+// wantRefusal makes sure that a run ended with the exit code and a single line that contains the text, and used at most
+// this many bytes.
 func (m measured) wantRefusal(t *testing.T, exit int, text string, most int64) {
 	t.Helper()
 	if m.exit != exit || strings.Count(m.stderr, "\n") != 1 || !strings.Contains(m.stderr, text) {
@@ -70,7 +70,7 @@ func TestTooLargeARunEndsWithALineAndACodeOfItsOwn(t *testing.T) {
 	m.wantRefusal(t, exitOutOfMemory, "out of memory", 200<<20)
 }
 
-// A run that would not fit is refused before it loads the trace, with what would help.
+// A run that would not fit is rejected before it loads the trace, and the message gives a remedy.
 func TestRunsAreRefusedBeforeTheyStart(t *testing.T) {
 	generator := "zipf(requests=60000000,objects=1000)"
 	m := measure(t, "run", generator, "--policy", "lru", "--capacity", "10", "--memory", "128MiB", "--quiet")
@@ -98,7 +98,7 @@ func TestSweepsAreRefusedBeforeTheyStart(t *testing.T) {
 	m.wantRefusal(t, exitOutOfMemory, "about 60 million", 100<<20)
 }
 
-// The limit of the shell bounds the address space. A failed allocation would end with a dump of the runtime.
+// The shell's limit bounds the address space. A failed allocation would end with a dump by the runtime.
 func TestNothingEndsInADumpUnderUlimit(t *testing.T) {
 	for _, c := range []struct {
 		kibibytes   int

@@ -18,13 +18,13 @@ type neighboursFlag string
 const neighboursOff = "off"
 
 func (f *neighboursFlag) register(cmd *cobra.Command) {
-	cmd.Flags().StringVar((*string)(f), "neighbours", "", "folder that keeps which queries of trace files are similar, "+
-		"for the next time; "+neighboursOff+
-		" keeps nothing (default: cachesim/neighbours in the user's cache folder)")
+	cmd.Flags().StringVar((*string)(f), "neighbours", "", "folder that stores which queries of trace files are "+
+		"similar, for later runs; "+neighboursOff+
+		" stores nothing (default: cachesim/neighbours in the user's cache folder)")
 	_ = cmd.MarkFlagDirname("neighbours")
 }
 
-// check refuses a folder that was named and is none. One that cannot be written still serves what it holds.
+// check rejects a path that is not a folder. A read-only folder still serves what it contains.
 func (f neighboursFlag) check() error {
 	if f == "" || f == neighboursOff {
 		return nil
@@ -32,7 +32,7 @@ func (f neighboursFlag) check() error {
 	return atomicfile.MakeFolder(string(f))
 }
 
-// folder returns where neighbours are kept, "" for nowhere.
+// folder returns the folder that stores neighbours, "" for none.
 func (f neighboursFlag) folder() string {
 	switch f {
 	case neighboursOff:
@@ -47,7 +47,8 @@ func (f neighboursFlag) folder() string {
 	return string(f)
 }
 
-// options returns what replays of w do with neighbours; those of a generator, which may never come again, are not kept.
+// options returns how replays of w use stored neighbours. Neighbours of a generator are not stored, because its queries
+// may never come again.
 func (f neighboursFlag) options(w workload.Workload, jobs int, bar *progress.Bar) sim.NeighbourOptions {
 	options := sim.NeighbourOptions{
 		Dir: f.folder(), Jobs: jobs, Note: bar.Note,

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// The name of a member of an archive stands in errors, and could clear the terminal.
+// The name of an archive member appears in errors and could clear the terminal.
 func TestErrorsMoveNoCursor(t *testing.T) {
 	var archive bytes.Buffer
 	w := tar.NewWriter(&archive)
@@ -39,7 +39,7 @@ type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
 
-// cobra does not look at whether its help was written.
+// cobra does not check whether its help was written.
 func TestHelpThatCannotBeWritten(t *testing.T) {
 	for _, args := range [][]string{{"--help"}, {"run", "--help"}, {"help", "gen"}, {"--version"}, {"policies"},
 		{"completion", "bash"}, {}, {"__complete", "run", "--pol"}} {

@@ -9,38 +9,38 @@ import (
 	"github.com/cachesim/cachesim/internal/sim"
 )
 
-// partFlags are the flags that name what policies are combined with, one for each kind of parts.
+// partFlags are the flags that choose the parts that policies are combined with, one flag for each kind of part.
 type partFlags struct{ texts map[*sim.Kind]*string }
 
-// partFlag is how a kind of parts is asked for.
+// partFlag describes the flag of a kind of part.
 type partFlag struct {
-	flag     string // its name where that is not the one of the kind
+	flag     string // the flag's name, if it differs from the kind's
 	standard string // the default
-	list     string // what a list of them is for
-	one      string // what a single one is
+	list     string // help of the flag that accepts a list
+	one      string // help of the flag that accepts a single part
 }
 
-// partFlagsOf says it for each kind.
+// partFlagsOf describes the flag of each kind.
 var partFlagsOf = map[*sim.Kind]partFlag{
-	sim.CacheKind: {standard: "exact", list: "list of kinds of caches: what a hit is and what may leave",
+	sim.CacheKind: {standard: "exact", list: "list of kinds of caches: what counts as a hit, and what can be evicted",
 		one: "the kind of cache: exact or semantic"},
-	sim.PredictorKind: {standard: defaultPredictor, list: "list of predictors for the policies that ask one, as in " +
-		"'oracle,gbm'; others ignore it (see cachesim predictors)", one: "the predictor, if the policy asks one"},
-	sim.PrefetcherKind: {flag: "prefetch", list: "list of prefetchers: what to load besides what is asked for, as in " +
-		"'none,next(n=2)' (default: nothing; see cachesim prefetchers)"},
-	sim.AllocatorKind: {flag: "allocate", list: "list of allocators, which divide the capacity among the tenants that " +
-		"--tenant tells (default: shared, one pool for all)"},
-	sim.ModelKind: {list: "list of models of the time that requests take (default: hits are counted only)"},
+	sim.PredictorKind: {standard: defaultPredictor, list: "list of predictors for policies that use one, as in " +
+		"'oracle,gbm'; other policies ignore it (see cachesim predictors)", one: "the predictor, if the policy uses one"},
+	sim.PrefetcherKind: {flag: "prefetch", list: "list of prefetchers: what to load besides the requested objects, " +
+		"as in 'none,next(n=2)' (default: nothing; see cachesim prefetchers)"},
+	sim.AllocatorKind: {flag: "allocate", list: "list of allocators, which divide the capacity among the tenants " +
+		"given by --tenant (default: shared, one pool for all)"},
+	sim.ModelKind: {list: "list of models for the time that requests take (default: only count hits)"},
 }
 
-// registerLists adds a flag for each kind, which takes a list.
+// registerLists adds a flag for each kind, which accepts a list.
 func (f *partFlags) registerLists(cmd *cobra.Command) {
 	for _, kind := range sim.Kinds {
 		f.register(cmd, kind, partFlagsOf[kind].list)
 	}
 }
 
-// registerSingle adds the flags of some kinds, which take one part each.
+// registerSingle adds the flags of some kinds, which accept one part each.
 func (f *partFlags) registerSingle(cmd *cobra.Command, kinds ...*sim.Kind) {
 	for _, kind := range kinds {
 		f.register(cmd, kind, partFlagsOf[kind].one)
@@ -71,8 +71,8 @@ func (f *partFlags) lists() (map[*sim.Kind][]sim.Part, error) {
 	return all, nil
 }
 
-// single adds to parts, which have a policy, one part of each kind that there is a flag for, if the policy works with
-// such.
+// single adds one part of each kind with a flag to parts, which already have a policy, if the policy works with such a
+// part.
 func (f *partFlags) single(parts *sim.Parts) error {
 	for _, kind := range sim.Kinds {
 		text := f.texts[kind]
@@ -88,5 +88,5 @@ func (f *partFlags) single(parts *sim.Parts) error {
 	return nil
 }
 
-// asks reports whether a policy works with parts of the kind.
+// asks reports whether a policy uses parts of the kind.
 func asks(e policies.Entry, kind *sim.Kind) bool { return kind.AskedBy == nil || kind.AskedBy(e) }

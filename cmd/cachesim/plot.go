@@ -13,12 +13,12 @@ func newPlotCommand() *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
 		Use:   "plot RECORDS",
-		Short: "Draw the figures of a run again from its records",
-		Long: `Draws hit ratio, byte hit ratio (where sizes counted) and competitive ratio over capacity as SVG and PNG: a
-line per policy, or bars where there is one capacity. Several traces give one set of figures each. Of a folder with
-series, what changes over time is drawn too.
+		Short: "Draw a run's figures again from its records",
+		Long: `Draws hit ratio, byte hit ratio (if sizes counted) and competitive ratio over capacity as SVG and PNG: a
+line per policy, or bars if there is only one capacity. Each trace gets its own figures. If the folder contains series,
+values over time are drawn too.
 
-RECORDS is a file of records as JSON lines, CSV or Parquet, told apart by content; a folder that run -o wrote; or - for
+RECORDS is a file of records as JSON lines, CSV or Parquet, recognised by content; a folder that run -o wrote; or - for
 standard input.`,
 		Example: `  cachesim run trace.zst -o out && cachesim plot out -o figures
   cachesim run trace.zst --format json | grep -v '"policy":"mru"' | cachesim plot - -o figures`,
@@ -39,11 +39,11 @@ standard input.`,
 			return plots.WriteOverTime(cmd.Context(), out, recs, rows)
 		},
 	}
-	cmd.Flags().StringVarP(&out, "output", "o", ".", "folder for the figures; created if missing")
+	cmd.Flags().StringVarP(&out, "output", "o", ".", "folder for the figures; created if it does not exist")
 	return cmd
 }
 
-// readRecords reads records until the user stops it: there may be many of them, and standard input may wait for ever.
+// readRecords reads records until the user stops it: there may be many, and standard input may never end.
 func readRecords(cmd *cobra.Command, path string) ([]records.Record, error) {
 	return interruptible.Call(cmd.Context(), func() ([]records.Record,
 		error) {

@@ -15,7 +15,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
-// answerTime is what a predictor takes to be asked about an object, and the answer to be judged.
+// answerTime is the time that one prediction takes, including its evaluation.
 const answerTime = 400 * time.Nanosecond
 
 type predictEvalFlags struct {
@@ -32,9 +32,9 @@ func newPredictEvalCommand() *cobra.Command {
 	f := &predictEvalFlags{}
 	cmd := &cobra.Command{
 		Use:   "predict-eval TRACE...",
-		Short: "Measure how well predictors tell when objects are requested again",
-		Long: `Replays the trace and asks predictors, at evenly spaced requests, when the objects that a full cache with LRU
-holds are requested next. What they say is compared with what the trace does:
+		Short: "Measure how well predictors predict the next requests of objects",
+		Long: `Replays the trace. At evenly spaced requests, asks predictors when the objects in a full LRU cache will be
+requested next, and compares the predictions with the trace:
 
   victims of opt    share of the moments at which the object predicted to be requested last is one that the optimum of that capacity
                     evicts before its next request (ties: the least recently used one); by chance: the share of such objects in the cache
@@ -42,13 +42,13 @@ holds are requested next. What they say is compared with what the trace does:
   RMSE of log time  root of the mean squared error of log(1 + time from now), where predicted and true time are within the trace
   said never        share of answers at or after the end of the trace, and in how many of these the object is indeed not requested again
 
-The second table gives the same by the true distance of the next request. Within a distance that few objects have, a
-predictor may be no better than chance and still choose good victims. Times are on the clock of the predictor: requests,
-or finished prompts for gbm on traces of prompts.
+The second table shows the same by the true distance to the next request. Within a distance that few objects have, a
+predictor may be no better than chance and still choose good victims. Times are on the predictor's clock: requests, or
+finished prompts for gbm on traces of prompts.
 
-With -o the folder gets accuracy.json, accuracy.csv and the figure calibration (SVG and PNG): for each tenth of the
-answers, by predicted time, the true times. There an object that is not requested again counts as requested at the end
-of the trace.`,
+With -o the folder gets accuracy.json, accuracy.csv and the figure calibration (SVG and PNG): the true times for each
+tenth of the predictions, ordered by predicted time. In the figure, an object without a next request counts as requested
+at the end of the trace.`,
 		Example: `  cachesim predict-eval trace.zst
   cachesim predict-eval trace.zst --predictor 'gbm,gbm(weak=true),ewma,popu' --capacity 1% -o out
   cachesim predict-eval day2.zst --predictor 'gbm(model=model.txt)' --format json | jq .agreement`,
@@ -59,11 +59,10 @@ of the trace.`,
 	f.format.register(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.predictors, "predictor", defaultPredictor, "list of predictors, as in 'gbm,noisy(p=0.3)'")
-	flags.StringVar(&f.capacity, "capacity", "3%", "objects (100) or share of the trace's objects (3%) that the cache "+
-		"holds")
-	flags.IntVar(&f.moments, "moments", 1000, "requests at which the predictors are asked")
+	flags.StringVar(&f.capacity, "capacity", "3%", "cache size in objects (100) or as a share of the trace's objects (3%)")
+	flags.IntVar(&f.moments, "moments", 1000, "number of requests at which the predictors are evaluated")
 	flags.IntVar(&f.warmup, "warmup", 0, "requests before the first of them")
-	flags.StringVarP(&f.out, "output", "o", "", "folder for accuracy.json, accuracy.csv and the figure (SVG, PNG)")
+	flags.StringVarP(&f.out, "output", "o", "", "output folder for accuracy.json, accuracy.csv and the figure (SVG, PNG)")
 	completeNames(cmd, "predictor", predict.Names)
 	return cmd
 }
@@ -144,7 +143,7 @@ func (f *predictEvalFlags) measure(cmd *cobra.Command, t *traces.Trace, specs []
 	return results, nil
 }
 
-// longNote says how long predictors are expected to take, one after the other, where that is long.
+// longNote gives the expected time if the predictors, one after another, take long.
 func longNote(specs []predict.Spec, requests, questions int64) string {
 	var jobs [][]sim.Cell
 	for i := range specs {

@@ -11,14 +11,14 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/source"
 )
 
-// sayReadings tells the user what files were read as.
+// sayReadings tells the user how files were interpreted.
 func sayReadings(bar *progress.Bar, readings []source.Reading, remark string) {
 	for _, line := range traces.Lines(readings, remark) {
 		bar.Note(line)
 	}
 }
 
-// sayTrace tells the user what a trace was read as, and what may be wrong with that.
+// sayTrace tells the user how a trace was interpreted, and what may be wrong with it.
 func sayTrace(cmd *cobra.Command, bar *progress.Bar, t *traces.Trace, sizesCount bool) {
 	sayReadings(bar, t.Readings, sizeRemark(cmd, sizesCount))
 	for _, warning := range t.Warnings {
@@ -26,7 +26,7 @@ func sayTrace(cmd *cobra.Command, bar *progress.Bar, t *traces.Trace, sizesCount
 	}
 }
 
-// sizeRemark says of sizes that are in a trace whether they count, and what would make them count.
+// sizeRemark says whether the sizes in a trace count, and how to make them count.
 func sizeRemark(cmd *cobra.Command, used bool) string {
 	unitSize := cmd.Flags().Lookup("unit-size")
 	switch {

@@ -24,7 +24,7 @@ type replayFlags struct {
 	warmup   int
 	jobs     int
 	out      string
-	// neighbours is a flag of commands whose caches may compare queries; for the others it says nothing.
+	// neighbours is a flag only of commands whose caches may compare queries.
 	neighbours neighboursFlag
 }
 
@@ -34,16 +34,17 @@ func (f *replayFlags) register(cmd *cobra.Command, defaultCapacities string) {
 	f.format.register(cmd)
 	flags := cmd.Flags()
 	flags.BoolVar(&f.perFile, "per-file", false, "replay each file, and each file in an archive, through an empty "+
-		"cache, and sum up")
-	flags.IntVar(&f.warmup, "warmup", 0, "serve this many requests before counting begins")
-	flags.IntVar(&f.jobs, "jobs", 0, "replays at a time (0: one per core)")
-	flags.StringVarP(&f.out, "output", "o", "", "folder for records (JSON lines, CSV, Parquet) and figures (SVG, PNG)")
+		"cache, and add up the results")
+	flags.IntVar(&f.warmup, "warmup", 0, "serve this many requests before counting starts")
+	flags.IntVar(&f.jobs, "jobs", 0, "replays that run at the same time (0: one per core)")
+	flags.StringVarP(&f.out, "output", "o", "", "output folder for records (JSON lines, CSV, Parquet) and figures (SVG, "+
+		"PNG)")
 }
 
-// check refuses values that no trace could make good, and an output folder that cannot be written.
+// check rejects values that are wrong for every trace, and an output folder that cannot be written.
 func (f *replayFlags) check() error {
 	if f.jobs < 0 {
-		return fmt.Errorf("--jobs %d: want a number of replays at a time, or 0 for one per core", f.jobs)
+		return fmt.Errorf("--jobs %d: want the number of replays that run at the same time, or 0 for one per core", f.jobs)
 	}
 	if f.out != "" {
 		if err := records.CheckDir(f.out); err != nil {
@@ -53,7 +54,7 @@ func (f *replayFlags) check() error {
 	return f.neighbours.check()
 }
 
-// recorded reports whether records leave the program, which say what was replayed.
+// recorded reports whether the program writes records, which state what was replayed.
 func (f *replayFlags) recorded() bool { return f.out != "" || f.format == "json" || f.format == "csv" }
 
 // workload returns what the arguments name.
@@ -63,7 +64,7 @@ func (f *replayFlags) workload(cmd *cobra.Command, args []string) (workload.Work
 	case err != nil:
 		return w, err
 	case f.perFile && w.Generator != "":
-		return w, fmt.Errorf("--per-file: %s is a generator and has no files", w.Name)
+		return w, fmt.Errorf("--per-file: %s is a generator and has no files; give trace files", w.Name)
 	case f.perFile && f.trace.merge:
 		return w, errors.New("--per-file and --merge: files that are merged by time cannot be replayed one by one")
 	case f.perFile && f.warmup > 0:
@@ -77,7 +78,7 @@ func (f *replayFlags) workload(cmd *cobra.Command, args []string) (workload.Work
 	return w, nil
 }
 
-// load reads what the replays need of their trace.
+// load reads the parts of the trace that the replays need.
 func (f *replayFlags) load(cmd *cobra.Command, w workload.Workload, needs traces.Needs) (*traces.Trace,
 	workload.Workload, error) {
 	options := traces.LoadOptions{Needs: needs, RequestBytes: sim.NextUseBytes}
@@ -95,12 +96,12 @@ func (f *replayFlags) load(cmd *cobra.Command, w workload.Workload, needs traces
 	return t, w, nil
 }
 
-// design returns what the flags say about the experiment; the caller adds what is replayed where.
+// design returns the experiment that the flags describe; the caller adds the traces and capacities.
 func (f *replayFlags) design(mode capacity.Mode) experiment.Design {
 	return experiment.Design{Sizes: mode, Warmup: f.warmup, Version: version()}
 }
 
-// input returns a workload at capacities that are known.
+// input returns a workload with its capacities, which are known by now.
 func (f *replayFlags) input(w workload.Workload, capacities []capacity.Capacity, seed uint64) []experiment.Input {
 	specs := make([]capacity.Spec, len(capacities))
 	for i, c := range capacities {
@@ -109,7 +110,7 @@ func (f *replayFlags) input(w workload.Workload, capacities []capacity.Capacity,
 	return []experiment.Input{{Workload: w, Capacities: specs, Seeds: []uint64{seed}}}
 }
 
-// execute replays cells of a trace in memory with a progress bar and keeps the results of those that end.
+// execute replays cells of a trace in memory with a progress bar and keeps the results of finished cells.
 func (f *replayFlags) execute(cmd *cobra.Command, t *traces.Trace, cells []experiment.Cell, held int64,
 	note func(string)) (experiment.Results, error) {
 	bar := progress.New(cmd.ErrOrStderr(), f.trace.quiet, "replaying", progress.Requests)

@@ -24,7 +24,7 @@ import (
 	"github.com/cachesim/cachesim/internal/workload"
 )
 
-// everyExperiment stands for all of them in the place of a name.
+// everyExperiment is the argument that stands for all experiments.
 const everyExperiment = "all"
 
 type reproduceFlags struct {
@@ -39,21 +39,21 @@ func newReproduceCommand() *cobra.Command {
 	f := &reproduceFlags{}
 	cmd := &cobra.Command{
 		Use:   "reproduce [--list] [NAME|all]...",
-		Short: "Reproduce figures of papers and check what the papers claim",
-		Long: `Runs the experiments that come with the program, each a figure or a table of a paper, as cachesim sweep does,
-and says claim by claim what was measured, what the paper states, and whether the claim holds; below one that does not
-hold, why, in two lines at most: the report has the whole. With several experiments a table follows, figure by figure,
-and the total.
+		Short: "Reproduce figures of papers and check the papers' claims",
+		Long: `Runs the experiments that are part of the program. Each is a figure or a table of a paper and runs as cachesim
+sweep does. For each claim, prints what was measured, what the paper states and whether the claim holds; for a claim
+that does not hold also the reason, in at most two lines (the report has all of it). After several experiments, a table
+of all figures with a total follows.
 
-DIR/NAME holds what a sweep gives: records, figures and report.html. DIR/index.html links the reports, also those that
-earlier calls of the same version of the program have left in DIR, and DIR/reproduced.md has the tables to paste.
+DIR/NAME contains the results of a sweep: records, figures and report.html. DIR/index.html links the reports, including
+those that earlier calls of the same version of the program left in DIR. DIR/reproduced.md contains the tables for
+pasting.
 
-Traces are looked for in the current folder and in the folder that CACHESIM_TRACES names. With all, an experiment of
-which a trace is missing is left out with a note: nothing of it is checkable here. The quick versions need no trace
+Traces are searched for in the current folder and in the folder that CACHESIM_TRACES names. With all, an experiment with
+a missing trace is left out with a note, because none of its claims can be checked. The quick versions need no trace
 files.
 
-Claims that do not hold change nothing else, unless --strict is given: then the exit code is 1. Claims that are not
-checkable here never do.`,
+With --strict the exit code is 1 if a claim does not hold. Claims that cannot be checked do not affect it.`,
 		Example: `  cachesim reproduce --list
   cachesim reproduce classic-block
   CACHESIM_TRACES=~/traces cachesim reproduce all -o out
@@ -64,9 +64,9 @@ checkable here never do.`,
 	f.sweepRunFlags.register(cmd)
 	f.sweepReportFlags.register(cmd)
 	flags := cmd.Flags()
-	flags.StringVarP(&f.out, "output", "o", "out", "folder for a folder per experiment")
-	flags.BoolVar(&f.quick, "quick", false, "the smaller version of each experiment, of at most a minute")
-	flags.BoolVar(&f.list, "list", false, "list the experiments: source, traces, size")
+	flags.StringVarP(&f.out, "output", "o", "out", "output folder, with a folder for each experiment")
+	flags.BoolVar(&f.quick, "quick", false, "run the smaller version of each experiment, which takes at most a minute")
+	flags.BoolVar(&f.list, "list", false, "list the experiments with their sources, traces and sizes")
 	return cmd
 }
 
@@ -106,8 +106,7 @@ func (f *reproduceFlags) run(cmd *cobra.Command, names []string) error {
 	return f.judge(summaries...)
 }
 
-// withEarlier adds the experiments that earlier calls have left in the folder, and returns all in the order of the
-// list.
+// withEarlier adds the experiments that earlier calls left in the folder, and returns all in the order of the list.
 func (f *reproduceFlags) withEarlier(cmd *cobra.Command, now []report.Summary) (all []report.Summary) {
 	for _, name := range configs.Papers() {
 		at := slices.IndexFunc(now, func(s report.Summary) bool { return s.Name == name })
@@ -122,7 +121,7 @@ func (f *reproduceFlags) withEarlier(cmd *cobra.Command, now []report.Summary) (
 			continue
 		case !errors.Is(err, fs.ErrNotExist):
 			why, _, _ := strings.Cut(err.Error(), "\n") // without a list of cells
-			f.note(cmd, "%s is not in the index: %s", filepath.Join(f.out, name), strings.TrimSuffix(why, ":"))
+			f.note(cmd, "%s is missing from the index: %s", filepath.Join(f.out, name), strings.TrimSuffix(why, ":"))
 		}
 		if at >= 0 {
 			all = append(all, now[at])
@@ -131,7 +130,8 @@ func (f *reproduceFlags) withEarlier(cmd *cobra.Command, now []report.Summary) (
 	return all
 }
 
-// earlier summarizes the experiment that an earlier call has left in the folder; fs.ErrNotExist where there is none.
+// earlier summarises the experiment that an earlier call left in the folder; it returns fs.ErrNotExist if there is
+// none.
 func (f *reproduceFlags) earlier(name string) (report.Summary, error) {
 	dir := filepath.Join(f.out, name)
 	if _, err := os.Stat(filepath.Join(dir, sweep.PageName)); err != nil {
@@ -142,7 +142,7 @@ func (f *reproduceFlags) earlier(name string) (report.Summary, error) {
 		return report.Summary{}, err
 	}
 	if s.File.Name != name || s.File.IsChanged() {
-		return report.Summary{}, fmt.Errorf("it is a sweep of a changed experiment")
+		return report.Summary{}, fmt.Errorf("results of a changed experiment")
 	}
 	return report.Summarize(dir, reportInput(s, collection))
 }
@@ -155,7 +155,7 @@ func tookText(n int, took time.Duration) string {
 	return fmt.Sprintf("the %d experiments took %s", n, took.Round(time.Second))
 }
 
-// linked says what the index links.
+// linked describes what the index links to.
 func linked(all, now int) string {
 	if all == now {
 		return "the reports"
@@ -163,8 +163,8 @@ func linked(all, now int) string {
 	return fmt.Sprintf("their reports and %d of earlier calls", all-now)
 }
 
-// reproduceAll runs one experiment after the other. A missing trace stops it, or is only noted: nothing of that
-// experiment can be checked then.
+// reproduceAll runs the experiments one after another. A missing trace is an error, or with all only a note, because
+// that experiment then cannot be checked.
 func (f *reproduceFlags) reproduceAll(cmd *cobra.Command, files []*experiment.File,
 	goOn bool) (summaries []report.Summary, err error) {
 	for _, file := range files {
@@ -172,7 +172,7 @@ func (f *reproduceFlags) reproduceAll(cmd *cobra.Command, files []*experiment.Fi
 		var missing *workload.MissingError
 		if goOn && errors.As(err, &missing) {
 			reason := fmt.Sprintf("trace %s is missing; set %s", missing.Path, workload.Env)
-			f.note(cmd, "%s is left out: %s", file.Name, reason)
+			f.note(cmd, "skipping %s: %s", file.Name, reason)
 			s, err = report.NotRun(file, f.quick, reason), nil
 		}
 		if err != nil {
@@ -202,12 +202,13 @@ func (f *reproduceFlags) reproduce(cmd *cobra.Command, file *experiment.File) (r
 	return writeReport(cmd.Context(), s, collection)
 }
 
-// load returns the experiments with these names; all where there is none to list.
+// load returns the experiments with these names; all if no name is given.
 func (f *reproduceFlags) load(ctx context.Context, names []string) (files []*experiment.File, err error) {
 	known := configs.Papers()
 	switch {
 	case len(names) == 0 && !f.list:
-		return nil, fmt.Errorf("which experiment? Name some of %s, or all; --list describes them", strings.Join(known, ", "))
+		return nil, fmt.Errorf("which experiment? Name one or more of %s, or all; --list "+
+			"describes them", strings.Join(known, ", "))
 	case len(names) == 0 || slices.Contains(names, everyExperiment):
 		names = known
 	}

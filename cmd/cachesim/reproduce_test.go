@@ -29,7 +29,7 @@ func loadText(t *testing.T, text string) *experiment.File {
 	return f
 }
 
-// TestReproduceGoesOnPastMissingTraces holds it for all experiments, and not for one that was asked for by name.
+// TestReproduceGoesOnPastMissingTraces: with all, reproduce continues after a missing trace; with a name, it fails.
 func TestReproduceGoesOnPastMissingTraces(t *testing.T) {
 	const form = `
 title: T
@@ -59,7 +59,7 @@ claims:
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "first is left out: trace nowhere.zst is missing; set CACHESIM_TRACES"
+	want := "skipping first: trace nowhere.zst is missing; set CACHESIM_TRACES"
 	if !strings.Contains(notes.String(), want) {
 		t.Errorf("notes %q, want %q", notes.String(), want)
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/cachesim/cachesim/internal/terminal"
 )
 
-// Exit codes. A user who stops the program with Ctrl-C gets the shell's code for that signal.
+// Exit codes. If the user stops the program with Ctrl-C, the code is the one that shells use for that signal.
 const (
 	exitFine        = 0
 	exitCheckFailed = 1
@@ -29,23 +29,23 @@ const (
 	exitInterrupted = 130
 )
 
-// gcPercent keeps the heap close to what is in use: it is a few large columns, so that collecting often costs little,
-// while the default would let it grow to twice its size.
+// gcPercent keeps the heap close to what is in use. The heap consists of a few large columns, so frequent collections
+// are cheap, while the default would let it grow to twice its size.
 const gcPercent = 25
 
-// run is the program without its process: it returns the exit code.
+// run is the program apart from the process: it returns the exit code.
 func run(args []string, stdin io.Reader, stdoutFile, stderrFile io.Writer) int {
 	stdout, stderr := terminal.NewStdout(stdoutFile), terminal.NewStderr(stderrFile)
-	log.SetOutput(io.Discard) // net/http writes there, and quotes what servers send
+	log.SetOutput(io.Discard) // net/http writes to the standard logger, and quotes what servers send
 	debug.SetGCPercent(gcPercent)
-	if err := memory.CheckLimits(); err != nil { // at once: the first goroutine may be one too many
+	if err := memory.CheckLimits(); err != nil { // immediately: even the first goroutine may exceed the limit
 		sayError(stderr, err)
 		return exitOutOfMemory
 	}
 	hearFileSizeSignal()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop) // the second Ctrl-C ends what does not look at ctx in time
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends code that does not check ctx in time
 	ctx, outOfMemory := context.WithCancelCause(ctx)
 	defer outOfMemory(nil)
 	root := newRootCommand()
@@ -87,30 +87,30 @@ func run(args []string, stdin io.Reader, stdoutFile, stderrFile io.Writer) int {
 	return exitWrongUse
 }
 
-// sayError prints what went wrong, and of what it quotes so much as a person reads.
+// sayError prints the error. It shortens long quotations to what a person would read.
 func sayError(stderr io.Writer, err error) {
 	fmt.Fprintf(stderr, "cachesim: %s\n", quote.Shorten(err.Error()))
 }
 
-// checkFailedError says that a check did not hold. Nothing was wrong with how the program was used.
+// checkFailedError says that a check failed. The program itself was used correctly.
 type checkFailedError struct{ error }
 
 func newRootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "cachesim",
 		Short: "Replay traces through caches and compare policies with the offline optimum",
-		Long: `cachesim replays traces of requests (compressed files, real ones) through caches under classic and recent
-replacement policies and holds them against the offline optimum.
+		Long: `cachesim replays traces of requests through caches under classic and recent replacement policies and compares
+them with the offline optimum.
 
-  cachesim run trace.zst            a table of sensible policies and capacities
-  cachesim stat trace.zst           what is in the trace
-  cachesim join queries.jsonl       which queries are similar, and what that could answer
-  cachesim explain trace.zst        what hits and what leaves, request by request
-  cachesim curve trace.zst          hit ratio over all capacities
-  cachesim train trace.zst          boosted trees that predict when objects come back
-  cachesim check baseline.jsonl     whether hit ratios are still what they were
-  cachesim policies                 what policies exist, with parameters and sources
-  cachesim formats                  what trace formats can be read`,
+  cachesim run trace.zst            compare common policies and capacities
+  cachesim stat trace.zst           describe the trace
+  cachesim join queries.jsonl       find similar queries, and the requests that they could answer
+  cachesim explain trace.zst        show hits and evictions, request by request
+  cachesim curve trace.zst          compute hit ratios over all capacities
+  cachesim train trace.zst          train boosted trees that predict next requests
+  cachesim check baseline.jsonl     check that hit ratios have not changed
+  cachesim policies                 list the policies, with parameters and sources
+  cachesim formats                  list the trace formats`,
 		Version:       version(),
 		RunE:          func(cmd *cobra.Command, args []string) error { return unknownCommand(cmd, args) },
 		SilenceUsage:  true,
@@ -148,7 +148,7 @@ replacement policies and holds them against the offline optimum.
 	return root
 }
 
-// unknownCommand prints the help where no command is given, and names the nearest one where it does not exist.
+// unknownCommand prints the help if no command is given, and suggests the nearest one if the command does not exist.
 func unknownCommand(root *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return root.Help()

@@ -21,8 +21,8 @@ import (
 	"github.com/cachesim/cachesim/internal/terminal"
 )
 
-// The defaults of `cachesim run TRACE`: one policy of each family beside the optimum, over a wide range of sizes. Where
-// similar queries answer each other no optimum is known, and policies that look at similarity come in.
+// The defaults of `cachesim run TRACE`: one policy of each family and the optimum, over a wide range of sizes. If
+// similar queries answer each other, no optimum is known, and policies that use similarity are added.
 const (
 	defaultPolicies        = "lru,arc,lirs,s3fifo,sieve,w-tinylfu,opt"
 	defaultPoliciesSimilar = "lru,arc,lirs,s3fifo,sieve,w-tinylfu,topic-lru,rac,farthest-similar"
@@ -41,18 +41,19 @@ func newRunCommand() *cobra.Command {
 	f := &runFlags{}
 	cmd := &cobra.Command{
 		Use:   "run TRACE...",
-		Short: "Replay traces under policies and capacities, beside the offline optimum",
+		Short: "Replay traces under policies and capacities, and compare with the offline optimum",
 		Long: `Replays the trace under every policy at every capacity and prints one row for each: hit ratio, byte hit ratio
-where sizes count, misses, competitive ratio (misses divided by those of the optimum under the same rules), and time per
-request. The best online policy of each capacity is marked.
+if sizes count, misses, competitive ratio (misses divided by those of the optimum under the same rules), and time per
+request. The best online policy at each capacity is marked.
 
 Traces are files in any format that ` + "`cachesim formats`" + ` lists, compressed or not, or - for standard input.
 Several files are read one after another as one trace, or merged by time with --merge, or each replayed through an empty
 cache
-with --per-file. A generator in the place of a file makes its requests on the spot (see ` + "`cachesim gen`" + `); its seed is --seed unless it names one.
+with --per-file. A generator can replace a file (see ` + "`cachesim gen`" + `). Its
+seed is --seed unless it has its own.
 
-With --tenant, objects belong to tenants, and --allocate divides the capacity among them: each has a pool of its own in
-the exact cache, or all share one.
+With --tenant, objects belong to tenants, and --allocate divides the capacity among them: each has its own pool in the
+exact cache, or all share one.
 
 A capacity in objects ignores sizes; a capacity in bytes (64MiB, or any with --bytes) counts them. Requests of size 0
 are then left out.
@@ -72,7 +73,7 @@ With --sample, --limit and --warmup count the requests of the sample.`,
 	f.trace.registerTenants(cmd)
 	cmd.Flags().StringVar(&f.policies, "policy", "", "list of policies, with parameters as in "+
 		"'s3fifo(small=0.1),lru-k(k=2)' (default "+defaultPolicies+
-		", or "+defaultPoliciesSimilar+" where similar queries answer each other)")
+		", or "+defaultPoliciesSimilar+" if similar queries answer each other)")
 	f.parts.registerLists(cmd)
 	f.neighbours.register(cmd)
 	f.series.register(cmd)
@@ -138,22 +139,22 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	return errors.Join(f.report(cmd, recs, rows), interruption(stopped, len(recs), design.Rows()))
 }
 
-// byCapacity brings cells into the order of the capacities, as rows of one capacity are to be compared.
+// byCapacity sorts cells by capacity, because rows of one capacity are meant to be compared.
 func byCapacity(cells []experiment.Cell, capacities []capacity.Spec) {
 	slices.SortStableFunc(cells, func(a, b experiment.Cell) int {
 		return cmp.Compare(slices.Index(capacities, a.Capacity), slices.Index(capacities, b.Capacity))
 	})
 }
 
-// divide refuses allocators without tenants, and has tenants without an allocator share the exact cache, so that their
-// hit ratios are told.
+// divide rejects allocators without tenants. If tenants are given without an allocator, they share the exact cache, so
+// that their hit ratios are reported.
 func (f *runFlags) divide(lists map[*sim.Kind][]sim.Part) error {
 	allocators := lists[sim.AllocatorKind]
 	undivided := func(s experiment.Setup) bool { return !s.Parts.Cache.Entry.Divides }
 	switch {
 	case f.trace.tenants == "" && len(allocators) > 0:
-		return fmt.Errorf("--allocate %s: a cache is divided among tenants; say with --tenant how these are told: column, "+
-			"prefix or file", allocators[0])
+		return fmt.Errorf("--allocate %s: a cache is divided among tenants, but no tenants are given; add --tenant with "+
+			"column, prefix or file", allocators[0])
 	case f.trace.tenants != "" && len(allocators) == 0 && !slices.ContainsFunc(experiment.Setups(lists), undivided):
 		shared, err := sim.AllocatorKind.Parse("shared")
 		lists[sim.AllocatorKind] = []sim.Part{shared}
@@ -162,7 +163,7 @@ func (f *runFlags) divide(lists map[*sim.Kind][]sim.Part) error {
 	return nil
 }
 
-// specs reads the policies, or returns those that make sense in the caches.
+// specs reads the policies, or returns the default policies for the caches.
 func (f *runFlags) specs(lists map[*sim.Kind][]sim.Part) ([]policies.Spec, error) {
 	answersSimilar := func(s experiment.Setup) bool { return cache.AnswersSimilar(s.Parts.Cache) }
 	list := f.policies
@@ -196,13 +197,13 @@ func (f *runFlags) report(cmd *cobra.Command, recs []records.Record, rows []seri
 	return nil
 }
 
-// printRecords prints in one of outputFormats.
+// printRecords prints the records in one of outputFormats.
 func printRecords(w io.Writer, recs []records.Record, format string) error {
 	return records.Print(w, recs, format, records.PrintOptions{Color: terminal.Is(w)})
 }
 
-// writeResults writes records and figures to a folder. What had ended before an interrupt is written whole; a later one
-// stops the figures.
+// writeResults writes records and figures to a folder. What had finished before an interrupt is written in full; a
+// later interrupt stops the figures.
 func writeResults(ctx context.Context, dir string, recs []records.Record, rows []series.Row) error {
 	if ctx.Err() != nil {
 		ctx = context.WithoutCancel(ctx)
@@ -219,7 +220,7 @@ func writeResults(ctx context.Context, dir string, recs []records.Record, rows [
 	return plots.WriteOverTime(ctx, dir, recs, rows)
 }
 
-// interruption is the error that tells a partial result from a whole one.
+// interruption is the error that marks a result as partial.
 func interruption(err error, finished, total int) error {
 	if !experiment.Interrupted(err) {
 		return nil

@@ -10,26 +10,26 @@ import (
 	"github.com/cachesim/cachesim/internal/series"
 )
 
-// seriesFlag asks for what changes over the time of the replays.
+// seriesFlag asks for values over the time of the replays.
 type seriesFlag struct{ text string }
 
 func (f *seriesFlag) register(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.text, "series", "", "with -o: write hit ratio, occupancy and the like over windows of so "+
-		"many requests (10000) or so long (1h) on the clock of the trace")
+	cmd.Flags().StringVar(&f.text, "series", "", "with -o: write hit ratio, occupancy and other values per window of "+
+		"this many requests (10000) or this much time (1h) of the trace's clock")
 }
 
-// window reads the flag, which only says something where there is a folder to write to.
+// window reads the flag, which needs a folder to write to.
 func (f *seriesFlag) window(out string) (series.Window, error) {
 	switch {
 	case f.text == "":
 		return series.Window{}, nil
 	case out == "":
-		return series.Window{}, errors.New("--series: there is no folder to write series to; name one with -o")
+		return series.Window{}, errors.New("--series needs a folder for the series; give one with -o")
 	}
 	return series.ParseWindow(f.text)
 }
 
-// missing says which of the names that a window asks for no replay has had, such as latencies without a model.
+// missing lists the requested names that no replay has produced, such as latencies without a model.
 func missing(w series.Window, rows []series.Row) string {
 	if w.Names == "" {
 		return ""

@@ -2,5 +2,5 @@
 
 package main
 
-// hearFileSizeSignal has nothing to hear where there is no such signal.
+// hearFileSizeSignal does nothing, because the system has no such signal.
 func hearFileSizeSignal() {}

@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// slurm is a cluster of one node, of four cores whatever the machine has, that lives in a temporary folder and talks on
-// loopback alone.
+// slurm is a cluster of one node that lives in a temporary folder and uses only the loopback interface. The node has
+// four cores, whatever the machine has.
 type slurm struct {
 	t   *testing.T
 	dir string
@@ -57,8 +57,8 @@ NodeName=localhost NodeHostname={{.Host}} NodeAddr=127.0.0.1 CPUs=4 RealMemory=4
 PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 `))
 
-// startSlurm starts the daemons and waits until the node takes jobs. They end with the test. Where Slurm is not
-// installed the test is skipped.
+// startSlurm starts the daemons and waits until the node accepts jobs. They end with the test. If Slurm is not
+// installed, the test is skipped.
 func startSlurm(t *testing.T) *slurm {
 	t.Helper()
 	needSlurm(t)
@@ -133,7 +133,7 @@ func (s *slurm) configure() {
 	}
 }
 
-// freePorts returns ports on which nobody listens. All are open at a time, so that they differ.
+// freePorts returns ports on which nothing listens. All are open at the same time, so that they differ.
 func freePorts(t *testing.T, n int) (ports []int) {
 	t.Helper()
 	for range n {
@@ -147,7 +147,7 @@ func freePorts(t *testing.T, n int) (ports []int) {
 	return ports
 }
 
-// start starts a daemon in the foreground, and ends it with the test, or with this program should it be killed.
+// start starts a daemon in the foreground. It ends with the test, or with this program if that is killed.
 func (s *slurm) start(program string, args ...string) {
 	s.t.Helper()
 	out, err := os.Create(s.path(program + ".out"))
@@ -185,14 +185,14 @@ func tail(path string) string {
 	return string(text[max(0, len(text)-2000):])
 }
 
-// command is a command that talks to this cluster.
+// command returns a command that talks to this cluster.
 func (s *slurm) command(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(name, args...)
 	cmd.Env = s.env
 	return cmd
 }
 
-// output runs a command of Slurm that must succeed.
+// output runs a Slurm command that must succeed and returns its output.
 func (s *slurm) output(name string, args ...string) string {
 	s.t.Helper()
 	out, err := s.command(name, args...).CombinedOutput()
@@ -202,14 +202,14 @@ func (s *slurm) output(name string, args ...string) string {
 	return string(out)
 }
 
-// firstJob returns the number of the first job in the queue, "" where there is none.
+// firstJob returns the number of the first job in the queue, or "" if the queue is empty.
 func (s *slurm) firstJob() string {
 	s.t.Helper()
 	job, _, _ := strings.Cut(s.output("squeue", "--noheader", "--format=%F"), "\n")
 	return strings.TrimSpace(job)
 }
 
-// waitFor waits until something holds, at most 20 seconds.
+// waitFor waits up to 20 seconds for a condition.
 func (s *slurm) waitFor(what string, holds func() bool) {
 	s.t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {

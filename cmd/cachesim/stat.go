@@ -22,12 +22,12 @@ func newStatCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "stat TRACE...",
 		Short: "Describe a trace: requests, objects, bytes, popularity, reuse",
-		Long: `Describes what is in a trace: requests and objects, compulsory misses, one-hit wonders, bytes and footprint,
-time span and rate, the skew of popularity with a fitted Zipf exponent, and the distributions of sizes, reuse distances
-(other distinct objects between two requests to an object) and reuse times. What a trace does not carry, sizes or times,
-is left out. Of prompts to a language model also how many they are, of how many conversations, their tokens, and how
-much of these an earlier prompt began with; of queries how many are distinct, their texts, topics, sessions and answer
-labels as far as they are known, and the length of their embeddings.
+		Long: `Describes a trace: requests and objects, compulsory misses, one-hit wonders, bytes and footprint, time span and
+rate, the skew of popularity with a fitted Zipf exponent, and the distributions of sizes, reuse distances (other
+distinct objects between two requests to an object) and reuse times. What a trace does not contain, such as sizes or
+times, is left out. For prompts to a language model also the number of prompts, conversations and tokens, and the share
+of tokens that an earlier prompt started with. For queries also the number of distinct queries, texts, topics, sessions
+and answer labels, if known, and the length of the embeddings.
 
 With -o the folder gets stat.json, stat.csv, distributions.csv and figures (SVG and PNG).
 Quantiles are values that occur in the trace, exact to one part in 256.`,
@@ -41,8 +41,8 @@ Quantiles are values that occur in the trace, exact to one part in 256.`,
 	f.trace.register(cmd)
 	f.trace.registerEmbeddings(cmd)
 	f.format.register(cmd)
-	cmd.Flags().StringVarP(&f.out, "output", "o", "", "folder for stat.json, stat.csv, distributions.csv and figures "+
-		"(SVG, PNG)")
+	cmd.Flags().StringVarP(&f.out, "output", "o", "", "output folder for stat.json, stat.csv, distributions.csv and "+
+		"figures (SVG, PNG)")
 	return cmd
 }
 
@@ -74,7 +74,7 @@ func (f *statFlags) run(cmd *cobra.Command, args []string) error {
 	return s.Write(f.out)
 }
 
-// summarize gives up as soon as ctx ends; the process ends then too.
+// summarize returns as soon as ctx ends; the process ends then too.
 func summarize(ctx context.Context, t *traces.Trace) (s *tracestat.Summary, err error) {
 	done := make(chan struct{})
 	go func() {

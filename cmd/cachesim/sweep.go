@@ -23,16 +23,17 @@ type experimentFlags struct {
 
 func (f *experimentFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringArrayVar(&f.set, "set", nil, "change a value of the experiment: capacities=1%,5%, seeds=3, "+
+	flags.StringArrayVar(&f.set, "set", nil, "change a value of the experiment, as in capacities=1%,5%, seeds=3 or "+
 		"policies.s3fifo.small=0.1,0.2; repeatable")
-	flags.StringArrayVar(&f.only, "only", nil, "run only these cells: policy=lru,arc, trace=oltp, capacity=1%, or "+
-		"places on another axis; repeatable")
-	flags.BoolVar(&f.quick, "quick", false, "the smaller version that the experiment defines, of at most a minute")
+	flags.StringArrayVar(&f.only, "only", nil, "run only these cells, as in policy=lru,arc, trace=oltp, capacity=1%, or "+
+		"values of another axis; repeatable")
+	flags.BoolVar(&f.quick, "quick", false, "the smaller version that the experiment defines, which takes at most a "+
+		"minute")
 	completeKeys(cmd, "set", (*experiment.File).Settings)
 	completeKeys(cmd, "only", (*experiment.File).Dimensions)
 }
 
-// completeKeys completes what stands before the = of a flag from the experiment that the command names.
+// completeKeys completes the part of a flag before the = from the experiment that the command names.
 func completeKeys(cmd *cobra.Command, flag string, keys func(*experiment.File) []string) {
 	_ = cmd.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, args []string, _ string) (completions []string,
 		_ cobra.ShellCompDirective) {
@@ -51,10 +52,10 @@ func completeKeys(cmd *cobra.Command, flag string, keys func(*experiment.File) [
 	})
 }
 
-// given reports whether any of the flags changes the experiment.
+// given reports whether one of the flags changes the experiment.
 func (f *experimentFlags) given() bool { return len(f.set) > 0 || len(f.only) > 0 || f.quick }
 
-// load reads an experiment and changes it as the flags say.
+// load reads an experiment and applies the flags' changes.
 func (f *experimentFlags) load(nameOrPath string) (*experiment.File, error) {
 	file, err := experiment.Load(nameOrPath)
 	if err != nil {
@@ -67,7 +68,7 @@ func (f *experimentFlags) load(nameOrPath string) (*experiment.File, error) {
 	return file, nil
 }
 
-// sweepDir returns the folder of a sweep, out/NAME unless one is given.
+// sweepDir returns the folder of a sweep: out/NAME unless another is given.
 func sweepDir(given string, file *experiment.File) string {
 	if given != "" {
 		return given
@@ -75,16 +76,16 @@ func sweepDir(given string, file *experiment.File) string {
 	return filepath.Join("out", file.Name)
 }
 
-// planSweep is sweep.Plan with an error for the user who stops it.
+// planSweep is sweep.Plan with an error for a user who interrupts it.
 func planSweep(cmd *cobra.Command, file *experiment.File, dir string) (*sweep.Sweep, error) {
 	s, err := sweep.Plan(cmd.Context(), file, dir, version())
 	if experiment.Interrupted(err) {
-		return nil, fmt.Errorf("interrupted before a cell of %s was run; the same command goes on", file.Name)
+		return nil, fmt.Errorf("interrupted before any cell of %s was run; the same command continues", file.Name)
 	}
 	return s, err
 }
 
-// completeExperiments completes the names of the program's own experiments, and files.
+// completeExperiments completes the names of built-in experiments, and of files.
 func completeExperiments(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return configs.Names(), cobra.ShellCompDirectiveDefault
 }
@@ -97,7 +98,7 @@ type sweepRunFlags struct {
 }
 
 func (f *sweepRunFlags) register(cmd *cobra.Command) {
-	cmd.Flags().IntVar(&f.jobs, "jobs", 0, "replays at a time (0: one per core)")
+	cmd.Flags().IntVar(&f.jobs, "jobs", 0, "replays that run at the same time (0: one per core)")
 	cmd.Flags().BoolVar(&f.quiet, "quiet", false, "no progress bars and no notes")
 	registerMemory(cmd)
 	f.neighbours.register(cmd)
@@ -105,32 +106,33 @@ func (f *sweepRunFlags) register(cmd *cobra.Command) {
 
 func (f *sweepRunFlags) check() error {
 	if f.jobs < 0 {
-		return fmt.Errorf("--jobs %d: want a number of replays at a time, or 0 for one per core", f.jobs)
+		return fmt.Errorf("--jobs %d: want the number of replays that run at the same time, or 0 for one per core", f.jobs)
 	}
 	return f.neighbours.check()
 }
 
-// note writes one line for the user.
+// note writes one line to the user.
 func (f *sweepRunFlags) note(cmd *cobra.Command, format string, args ...any) {
 	note(cmd, f.quiet, fmt.Sprintf(format, args...))
 }
 
-// lockSweep locks the folder of a sweep for this program alone.
+// lockSweep locks the folder of a sweep exclusively.
 func lockSweep(cmd *cobra.Command, dir string, quiet bool) (*atomicfile.Lock, error) {
 	l, err := atomicfile.LockFolder(dir)
 	return l, noteLock(cmd, dir, l, err, quiet)
 }
 
-// noteLock says where a lock cannot protect the folder.
+// noteLock warns if a lock cannot protect the folder.
 func noteLock(cmd *cobra.Command, dir string, l *atomicfile.Lock, err error, quiet bool) error {
 	if err == nil && !l.Works() && !quiet {
 		fmt.Fprintf(cmd.ErrOrStderr(),
-			"%s is on a file system without locks: make sure that no other cachesim works there\n", dir)
+			"%s is on a file system without locks; make sure that no other cachesim uses it at the same time\n", dir)
 	}
 	return err
 }
 
-// shareSweep locks the folder of a sweep beside others that run shares of the plan or make records of their results.
+// shareSweep takes a shared lock on a sweep's folder, next to others that run shares of the plan or collect its
+// records.
 func shareSweep(cmd *cobra.Command, dir string, quiet bool) (*atomicfile.Lock, error) {
 	if _, err := sweep.LoadFile(dir); err != nil {
 		return nil, err // nothing to lock
@@ -139,7 +141,7 @@ func shareSweep(cmd *cobra.Command, dir string, quiet bool) (*atomicfile.Lock, e
 	return l, noteLock(cmd, dir, l, err, quiet)
 }
 
-// sweep writes the plan, runs what is missing of it, and collects the records.
+// sweep writes the plan, runs the cells that are missing, and collects the records.
 func (f *sweepRunFlags) sweep(cmd *cobra.Command, s *sweep.Sweep) (*sweep.Collection, error) {
 	if err := s.Write(); err != nil {
 		return nil, err
@@ -150,21 +152,21 @@ func (f *sweepRunFlags) sweep(cmd *cobra.Command, s *sweep.Sweep) (*sweep.Collec
 	return collect(cmd.Context(), s, s.Dir)
 }
 
-// runMissing runs those of the cells that are not finished yet.
+// runMissing runs the cells that are not finished yet.
 func (f *sweepRunFlags) runMissing(cmd *cobra.Command, s *sweep.Sweep, cells []experiment.Cell) error {
 	finished, err := sweep.ReadFinished(s.Cells, s.Dir)
 	if err != nil {
 		return err
 	}
 	for _, path := range finished.Damaged {
-		f.note(cmd, "%s is damaged; its cell is run again", path)
+		f.note(cmd, "%s is damaged; its cell will run again", path)
 	}
 	all, missing := len(experiment.WithoutRepetitions(cells)), finished.Missing(cells)
 	if there := all - len(missing); there > 0 {
-		f.note(cmd, "%d of %d cells were there already", there, all)
+		f.note(cmd, "%d of %d cells were already finished", there, all)
 	}
 	if finished.Others > 0 {
-		f.note(cmd, "%s holds %d results of cells that are not in the plan; they are left alone", s.Dir, finished.Others)
+		f.note(cmd, "%s has %d results of cells that are not in the plan; they are kept", s.Dir, finished.Others)
 	}
 	options := experiment.Options{
 		Jobs: f.jobs, Memory: budgetOf(cmd), NeighbourDir: f.neighbours.folder(), Note: func(text string) {
@@ -184,7 +186,7 @@ func (f *sweepRunFlags) runMissing(cmd *cobra.Command, s *sweep.Sweep, cells []e
 	case err == nil:
 		return nil
 	case experiment.Interrupted(err):
-		return fmt.Errorf("interrupted: %d of %d cells are finished; the same command goes on with the others", done, all)
+		return fmt.Errorf("interrupted: %d of %d cells are finished; the same command continues with the others", done, all)
 	}
 	return fmt.Errorf("%w (%d of %d cells are finished and kept)", err, done, all)
 }
@@ -203,17 +205,18 @@ func newSweepCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sweep FILE|NAME",
 		Short: "Run an experiment: all its cells, figures, tables and claims",
-		Long: `Runs the experiment of a YAML file, or one of the program's own by its name: every policy at every capacity on
-every trace, each from every seed. DIR, out/NAME by default, then holds the records (JSON lines, CSV, Parquet), what
-each replay took (timings.csv), the figures and report.html, with the claims of the source and whether they hold. The
-claims with their verdicts are printed; of an experiment without claims its records.
+		Long: `Runs the experiment in a YAML file, or a built-in one by its name: every policy at every capacity on every
+trace, from every seed. DIR, by default out/NAME, then contains the records (JSON lines, CSV, Parquet), the time of each
+replay (timings.csv), the figures and report.html, with the source's claims and whether they hold. The command prints
+the claims with their verdicts, or the records if the experiment has no claims.
 
-Each cell that ends is kept in DIR/cells under the hash of everything that determines it. So the same command goes on
-where it was stopped, and after a change of the experiment runs only what is new.
+Each finished cell is kept in DIR/cells under the hash of everything that determines it. An interrupted command
+therefore continues where it stopped, and after a change of the experiment only new cells run.
 
-A sweep that is too big for one machine is planned, run in shares and merged: see cachesim sweep plan, run and merge.
+A sweep that is too big for one machine can be planned, run in shares and merged: see cachesim sweep plan, run and
+merge.
 
-Claims that do not hold are reported and change nothing else, unless --strict is given: then the exit code is 1.`,
+With --strict the exit code is 1 if a claim does not hold.`,
 		Example: `  cachesim sweep classic-block --quick
   cachesim sweep experiment.yaml -o out/experiment
   cachesim sweep experiment.yaml --dry-run
@@ -228,9 +231,8 @@ Claims that do not hold are reported and change nothing else, unless --strict is
 	f.sweepReportFlags.register(cmd)
 	flags := cmd.Flags()
 	flags.StringVarP(&f.out, "output", "o", "", "folder for cells, records, figures and report (default out/NAME)")
-	flags.BoolVar(&f.dryRun, "dry-run", false, "list the cells and estimate what they cost; write nothing")
-	flags.BoolVar(&f.resume, "resume", false, "go on with the sweep in DIR; without FILE with the experiment as it is "+
-		"there")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "list the cells and estimate their cost; write nothing")
+	flags.BoolVar(&f.resume, "resume", false, "continue the sweep in DIR; without FILE, with the experiment stored in DIR")
 	cmd.AddCommand(newSweepPlanCommand(), newSweepRunCommand(), newSweepMergeCommand(), newSweepSubmitCommand())
 	return cmd
 }
@@ -266,10 +268,10 @@ func (f *sweepFlags) run(cmd *cobra.Command, args []string) error {
 func (f *sweepFlags) file(args []string) (*experiment.File, error) {
 	switch {
 	case f.resume && f.out == "" && len(args) == 0:
-		return nil, fmt.Errorf("--resume: which sweep? Name its folder with -o DIR, or its experiment")
+		return nil, fmt.Errorf("--resume: which sweep? Give its folder with -o DIR, or its experiment")
 	case f.resume && len(args) == 0 && f.given():
-		return nil, fmt.Errorf("--resume goes on with the experiment as it is in %s; to change it with --set, --only or "+
-			"--quick name its FILE too", f.out)
+		return nil, fmt.Errorf("--resume without FILE continues with the experiment stored in %s; to change it with --set, "+
+			"--only or --quick, give its FILE too", f.out)
 	case f.resume && len(args) == 0:
 		return sweep.LoadFile(f.out)
 	case len(args) == 0:

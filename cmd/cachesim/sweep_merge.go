@@ -17,13 +17,13 @@ func newSweepMergeCommand() *cobra.Command {
 	f := &sweepMergeFlags{}
 	cmd := &cobra.Command{
 		Use:   "merge DIR...",
-		Short: "Make records, figures and report of a sweep that was run in shares",
-		Long: `Collects the results of all cells into records, figures and report.html in DIR, the same, byte for byte, as
-those of cachesim sweep on one machine. Where machines share no folder, name the folders of all of them: each has a copy
-of the plan, and the first gets the records.
+		Short: "Write records, figures and report of a sweep that was run in shares",
+		Long: `Collects the results of all cells into records, figures and report.html in DIR. These are the same, byte for
+byte, as those of cachesim sweep on one machine. If the machines share no folder, name the folders of all machines: each
+has a copy of the plan, and the first folder gets the records.
 
-If cells are missing they are listed, nothing is written, and the exit code is 1. Results of the same cell that differ
-in more than their times are an error.`,
+If cells are missing they are listed, nothing is written, and the exit code is 1. It is an error if two results of the
+same cell differ in more than their times.`,
 		Example: `  cachesim sweep merge out/block
   cachesim sweep merge out/block /mnt/other/block`,
 		Args: cobra.MinimumNArgs(1),

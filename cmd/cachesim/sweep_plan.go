@@ -24,8 +24,8 @@ func newSweepPlanCommand() *cobra.Command {
 		Short: "Write the numbered cells of an experiment, to be run in shares",
 		Long: `Writes the experiment, as it is after --quick, --set and --only, as DIR/experiment.yaml and its numbered cells
 as DIR/plan.jsonl, with the checksums of the traces and the version of the program. cachesim sweep run DIR --shard I/N
-then runs a share of them, on any machine that sees DIR and the traces, and cachesim sweep merge DIR makes records,
-figures and report of the results.`,
+then runs a share of them on any machine that can read DIR and the traces, and cachesim sweep merge DIR turns the
+results into records, figures and report.`,
 		Example: `  cachesim sweep plan classic-block -o out/block
   cachesim sweep run out/block --shard 0/2 & cachesim sweep run out/block --shard 1/2; wait
   cachesim sweep merge out/block`,
@@ -34,7 +34,7 @@ figures and report of the results.`,
 		RunE:              f.run,
 	}
 	f.experimentFlags.register(cmd)
-	cmd.Flags().StringVarP(&f.out, "output", "o", "", "folder of the sweep (default out/NAME)")
+	cmd.Flags().StringVarP(&f.out, "output", "o", "", "folder for the sweep (default out/NAME)")
 	cmd.Flags().BoolVar(&f.quiet, "quiet", false, "no notes")
 	return cmd
 }
@@ -57,13 +57,13 @@ func (f *sweepPlanFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if !f.quiet {
-		fmt.Fprintf(cmd.ErrOrStderr(), "%d cells are planned in %s; run them with cachesim sweep run %s --shard I/N\n",
+		fmt.Fprintf(cmd.ErrOrStderr(), "planned %d cells in %s; run them with cachesim sweep run %s --shard I/N\n",
 			len(experiment.WithoutRepetitions(s.Cells)), s.Dir, s.Dir)
 	}
 	return nil
 }
 
-// listCells prints the cells of a sweep and, as a note, what those that are missing cost.
+// listCells prints a sweep's cells and, as a note, the cost of those that are missing.
 func listCells(cmd *cobra.Command, s *sweep.Sweep, jobs int, format string) error {
 	finished, err := sweep.ReadFinished(s.Cells, s.Dir)
 	if err != nil {

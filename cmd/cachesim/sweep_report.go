@@ -22,7 +22,7 @@ import (
 	"github.com/cachesim/cachesim/internal/terminal"
 )
 
-// sweepReportFlags are the flags of the commands that end with the records of a whole sweep.
+// sweepReportFlags are the flags of the commands that produce the records of a whole sweep.
 type sweepReportFlags struct {
 	format formatFlag
 	strict bool
@@ -33,7 +33,7 @@ func (f *sweepReportFlags) register(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.strict, "strict", false, "exit with 1 if a claim does not hold")
 }
 
-// report writes figures and report into the folder of the sweep and prints what they say.
+// report writes figures and report into the sweep's folder and prints the result.
 func (f *sweepReportFlags) report(cmd *cobra.Command, s *sweep.Sweep, c *sweep.Collection, quiet bool) error {
 	summary, err := writeReport(cmd.Context(), s, c)
 	if err != nil {
@@ -44,13 +44,13 @@ func (f *sweepReportFlags) report(cmd *cobra.Command, s *sweep.Sweep, c *sweep.C
 	}
 	if !quiet {
 		fmt.Fprintf(cmd.ErrOrStderr(), "records (JSON lines, CSV, Parquet), figures and %s are in %s; the replays took %s "+
-			"in all (timings.csv)\n",
+			"in total (timings.csv)\n",
 			sweep.PageName, s.Dir, replayTime(c))
 	}
 	return f.judge(summary)
 }
 
-// replayTime returns how long the replays took together, each once.
+// replayTime returns how long the replays took together, counting each once.
 func replayTime(c *sweep.Collection) time.Duration {
 	seconds := map[string]float64{}
 	for _, t := range c.Timings {
@@ -63,27 +63,27 @@ func replayTime(c *sweep.Collection) time.Duration {
 	return time.Duration(total * float64(time.Second)).Round(10 * time.Millisecond)
 }
 
-// writeReport writes figures and report into the folder of the sweep.
+// writeReport writes figures and report into the sweep's folder.
 func writeReport(ctx context.Context, s *sweep.Sweep, c *sweep.Collection) (report.Summary, error) {
 	return reporting(ctx, func() (report.Summary, error) { return report.Write(s.Dir, reportInput(s, c)) })
 }
 
-// collect makes the records of a sweep from the results in the folders.
+// collect turns the results in the folders into the sweep's records.
 func collect(ctx context.Context, s *sweep.Sweep, dirs ...string) (*sweep.Collection, error) {
 	return reporting(ctx, func() (*sweep.Collection, error) { return s.Collect(dirs...) })
 }
 
-// reporting does work that comes after the replays, until the user stops it. Some of its files may be missing then;
-// those that are there are whole.
+// reporting does work after the replays, until the user stops it. Some files may be missing then, but those that exist
+// are complete.
 func reporting[T any](ctx context.Context, work func() (T, error)) (T, error) {
 	result, err := interruptible.Call(ctx, work)
 	if experiment.Interrupted(err) {
-		err = errors.New("interrupted: the cells are finished and the report is not; the same command makes it")
+		err = errors.New("interrupted: the cells are finished, but not the report; the same command continues")
 	}
 	return result, err
 }
 
-// reportInput is what the report of a sweep is made of.
+// reportInput is the input of a sweep's report.
 func reportInput(s *sweep.Sweep, c *sweep.Collection) report.Input {
 	recs := c.Records
 	if s.File.SpeaksOfTimes() {
@@ -100,7 +100,7 @@ func reportInput(s *sweep.Sweep, c *sweep.Collection) report.Input {
 	}
 }
 
-// print prints the claims with their verdicts or, where there are none, the records.
+// print prints the claims with their verdicts or, if there are none, the records.
 func (f *sweepReportFlags) print(w io.Writer, summary report.Summary, recs []records.Record) error {
 	if len(summary.Claims) == 0 {
 		return printRecords(w, recs, string(f.format))
@@ -113,8 +113,7 @@ func (f *sweepReportFlags) printClaims(w io.Writer, summaries ...report.Summary)
 	return report.Print(w, summaries, string(f.format), options)
 }
 
-// judge fails where claims must hold and one does not. One that cannot be checked here says nothing against the
-// program.
+// judge fails if claims must hold and one does not. A claim that cannot be checked here is not a failure.
 func (f *sweepReportFlags) judge(summaries ...report.Summary) error {
 	failing := 0
 	for _, s := range summaries {
@@ -129,7 +128,7 @@ func (f *sweepReportFlags) judge(summaries ...report.Summary) error {
 	return checkFailedError{fmt.Errorf("%d claims do not hold", failing)}
 }
 
-// sweepCommand returns what makes the same sweep again, wherever it was made.
+// sweepCommand returns the command that repeats the sweep, wherever the first one ran.
 func sweepCommand(file *experiment.File) string {
 	name := file.Name
 	if !slices.Contains(configs.Names(), name) {
@@ -146,7 +145,7 @@ func sweepCommand(file *experiment.File) string {
 	return strings.Join(words, " ")
 }
 
-// flagText writes a flag as a shell reads it.
+// flagText quotes a flag for a shell.
 func flagText(flag, value string) string {
 	switch {
 	case value == "":

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Who stops a sweep while its report is made does not wait for it, and hears that the cells are there.
+// A user who stops a sweep while its report is written does not wait for it, and reads that the cells are finished.
 func TestReportingDoesNotWaitForFigures(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	forever := make(chan int)

@@ -18,14 +18,14 @@ func newSweepRunCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run DIR --shard I/N",
 		Short: "Run one of N equal shares of a planned sweep",
-		Long: `Runs share I, from 0 to N-1, of the cells that cachesim sweep plan has written into DIR, and keeps their
-results in DIR/cells. Shares are cut so that each loads as few traces as possible, each once. Several may run at a time,
-on machines that share DIR too. A share that was killed is given again, and does what is missing; so is one that another
-machine has done already.
+		Long: `Runs share I, from 0 to N-1, of the cells that cachesim sweep plan wrote into DIR, and keeps their results in
+DIR/cells. Shares are chosen so that each loads as few traces as possible, each once. Several shares may run at the same
+time, also on machines that share DIR. If a share was killed, run it again: it does only what is missing. This also
+holds for a share that another machine has already done.
 
-Without --shard, I and N are those of the task in a Slurm array (SLURM_ARRAY_TASK_ID, less SLURM_ARRAY_TASK_MIN, and
-SLURM_ARRAY_TASK_COUNT) or in an indexed job of Kubernetes (JOB_COMPLETION_INDEX). Where CACHESIM_SHARDS is set it is N,
-and the tasks of a Slurm array count from 0, whatever part of it runs; Kubernetes needs it.
+Without --shard, I and N come from the task in a Slurm array (SLURM_ARRAY_TASK_ID minus SLURM_ARRAY_TASK_MIN, and
+SLURM_ARRAY_TASK_COUNT) or in an indexed job of Kubernetes (JOB_COMPLETION_INDEX). If CACHESIM_SHARDS is set, it is N,
+and the tasks of a Slurm array count from 0, even if only a part of the array runs. Kubernetes needs it.
 
 It is an error if DIR was planned by another version of the program, or if a trace has changed since.`,
 		Example: `  cachesim sweep run out/block --shard 3/16
@@ -34,7 +34,8 @@ It is an error if DIR was planned by another version of the program, or if a tra
 		RunE: f.run,
 	}
 	f.register(cmd)
-	cmd.Flags().StringVar(&f.shard, "shard", "", "share to run, I/N with I from 0 (default: that of the task in an array)")
+	cmd.Flags().StringVar(&f.shard, "shard", "", "share to run, I/N with I from 0 (default: the task's own share in an "+
+		"array)")
 	return cmd
 }
 

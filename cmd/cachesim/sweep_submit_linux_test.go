@@ -16,7 +16,7 @@ import (
 	"github.com/cachesim/cachesim/internal/experiment/sweep"
 )
 
-// slurmExperiment has four traces, one for each shard, with cells enough that a shard is not over at once.
+// slurmExperiment has four traces, one per shard, and enough cells that a shard takes a while.
 const slurmExperiment = `name: on-slurm
 title: A sweep for the test on Slurm
 source: made up
@@ -30,7 +30,7 @@ capacities: [0.5%, 1%, 2%, 5%]
 seeds: [7]
 `
 
-// killedShard is the one that is killed in the first run.
+// killedShard is the shard that is killed in the first run.
 const killedShard = 2
 
 // TestSlurm runs a sweep as an array of four tasks on a real Slurm, kills one task halfway, submits again, and compares
@@ -79,7 +79,7 @@ func TestSlurm(t *testing.T) {
 	}
 }
 
-// slurmSweep is a sweep whose commands run in a folder with a name that is hard to quote.
+// slurmSweep is a sweep in a folder whose name is hard to quote.
 type slurmSweep struct {
 	t       *testing.T
 	cluster *slurm
@@ -114,14 +114,14 @@ func (s *slurmSweep) read(name string) string {
 	return string(text)
 }
 
-// run runs the program, which must end with an exit code.
+// run runs the program, which must end with the given exit code.
 func (s *slurmSweep) run(code int, args ...string) {
 	s.t.Helper()
 	<-s.start(code, args...)
 }
 
-// start starts the program; the channel gets what it wrote to standard error when it ends, as it must, with an exit
-// code.
+// start starts the program. When it ends, which it must do with the given exit code, the channel gets its standard
+// error.
 func (s *slurmSweep) start(code int, args ...string) <-chan string {
 	s.t.Helper()
 	cmd := s.cluster.command(s.program, args...)
@@ -143,7 +143,7 @@ func (s *slurmSweep) start(code int, args ...string) <-chan string {
 	return ended
 }
 
-// kill kills the program that runs a shard at once, as the kernel does where memory runs out.
+// kill kills the program that runs a shard, without warning, as the kernel does when memory runs out.
 func (s *slurmSweep) kill(shard int) {
 	s.t.Helper()
 	for pid, args := range processes(s.t) {
@@ -158,7 +158,7 @@ func (s *slurmSweep) kill(shard int) {
 	s.t.Fatalf("shard %d is not running", shard)
 }
 
-// processes returns the arguments of what runs on this machine.
+// processes returns the arguments of the processes on this machine.
 func processes(t *testing.T) map[int][]string {
 	t.Helper()
 	paths, err := filepath.Glob("/proc/[0-9]*/cmdline")
@@ -176,7 +176,7 @@ func processes(t *testing.T) map[int][]string {
 	return all
 }
 
-// cells counts the cells of a shard that are finished, and all of them.
+// cells returns the number of a shard's finished cells, and of all its cells.
 func (s *slurmSweep) cells(shard int) (finished, all int) {
 	s.t.Helper()
 	dir := filepath.Join(s.base, "out")

@@ -30,21 +30,21 @@ func newTrainCommand() *cobra.Command {
 	f := &trainFlags{boosting: gbm.Defaults()}
 	cmd := &cobra.Command{
 		Use:   "train TRACE... -o FILE",
-		Short: "Train boosted trees to predict when objects are requested again",
+		Short: "Train boosted trees to predict the next requests of objects",
 		Long: `Trains gradient-boosted regression trees on the requests of a trace and writes them as a LightGBM text file,
 which predictor gbm(model=FILE), LightGBM itself and other readers of that format load. The trees predict the logarithm
 of 1 plus the number of requests until an object is requested again, or of finished prompts where the trace has prompts,
-from its history up to then.
+from its history up to that point.
 
 Each request gives a sample once its object is requested again, or after --horizon requests without it, then with twice
-that time. The newest --rows samples are learned from. A share of them is held back at random to measure the error after
-each tree: the trees up to the smallest error are kept, and training ends when --patience trees have not lowered it.
+that time. Training uses the newest --rows samples. A random share of them is held back to measure the error after each
+tree: the trees up to the smallest error are kept, and training ends after --patience trees without an improvement.
 
-Printed are the error (RMSE of log time) on the samples trained on and held back, beside the error of predicting the
-mean, and what each feature is worth: in how many splits it is used, and its share of what splits take off the squared
-error. Equal traces, flags and seeds give equal files.
+Prints the error (RMSE of log time) on the training and the held-back samples, next to the error of predicting the mean,
+and the importance of each feature: the number of splits that use it, and its share of the reduction of the squared
+error. The same traces, flags and seeds give the same file.
 
-A model has seen the trace that it was trained on. Judge it on another, or train on the beginning with --limit.`,
+A model has seen its training trace. Evaluate it on another one, or train on the beginning with --limit.`,
 		Example: `  cachesim train day1.zst -o model.txt
   cachesim train trace.zst --features 4 --trees 32 --leaves 32 -o model.txt
   cachesim run day2.zst --policy laru --predictor 'gbm(model=model.txt)'`,
@@ -54,22 +54,23 @@ A model has seen the trace that it was trained on. Judge it on another, or train
 	f.trace.register(cmd)
 	f.format.register(cmd)
 	flags, b := cmd.Flags(), &f.boosting
-	flags.StringVarP(&f.out, "output", "o", "", "file to write the model to")
+	flags.StringVarP(&f.out, "output", "o", "", "output file for the model")
 	flags.IntVar(&f.features, "features", int(predict.LLMFeatures), "features of an object: 4 (timestamp, key, count, "+
 		"last interval) or 21 (age, 9 intervals, 10 decayed counters, depth)")
-	flags.IntVar(&f.rows, "rows", 500_000, "samples to learn from, the newest ones; 200 bytes of memory each")
-	flags.IntVar(&f.horizon, "horizon", 20_000, "requests after which an object that has not come back gives a sample, "+
-		"with twice that time")
-	flags.IntVar(&b.Trees, "trees", 500, "trees at most")
-	flags.IntVar(&b.Leaves, "leaves", b.Leaves, "leaves of a tree at most")
-	flags.IntVar(&b.MaxDepth, "depth", b.MaxDepth, "splits from the root to a leaf at most (0: not limited)")
-	flags.Float64Var(&b.LearningRate, "learning-rate", b.LearningRate, "share of each tree's correction that is made")
-	flags.IntVar(&b.MinLeafRows, "min-leaf", b.MinLeafRows, "samples in a leaf at least")
+	flags.IntVar(&f.rows, "rows", 500_000, "samples to learn from, the newest ones; each uses 200 bytes of memory")
+	flags.IntVar(&f.horizon, "horizon", 20_000, "requests after which an object without a further request gives a "+
+		"sample, with twice that time")
+	flags.IntVar(&b.Trees, "trees", 500, "largest number of trees")
+	flags.IntVar(&b.Leaves, "leaves", b.Leaves, "largest number of leaves of a tree")
+	flags.IntVar(&b.MaxDepth, "depth", b.MaxDepth, "largest depth of a tree, in splits (0: unlimited)")
+	flags.Float64Var(&b.LearningRate, "learning-rate", b.LearningRate, "learning rate: the share of each tree's "+
+		"correction that is applied")
+	flags.IntVar(&b.MinLeafRows, "min-leaf", b.MinLeafRows, "smallest number of samples in a leaf")
 	flags.Float64Var(&b.Lambda, "lambda", b.Lambda, "L2 regularisation of leaf values")
 	flags.Float64Var(&b.Bagging, "bagging", b.Bagging, "share of the samples that each tree is trained on")
 	flags.Float64Var(&b.Features, "feature-fraction", b.Features, "share of the features that each tree may split on")
 	flags.Float64Var(&b.Validation, "validation", 0.2, "share of the samples that is held back to measure the error")
-	flags.IntVar(&b.Patience, "patience", 50, "trees without a lower error after which training ends (0: never)")
+	flags.IntVar(&b.Patience, "patience", 50, "trees without an improvement after which training ends (0: never)")
 	return cmd
 }
 
@@ -116,9 +117,9 @@ func (f *trainFlags) options(cmd *cobra.Command) (training.Options, error) {
 	}
 	switch {
 	case f.out == "":
-		return o, errors.New("nowhere to write the model to: give its file with -o, for example -o model.txt")
+		return o, errors.New("no output file: give the model's file with -o, for example -o model.txt")
 	case f.out == "-":
-		return o, errors.New("-o -: want the name of a file; standard output is for the summary")
+		return o, errors.New("-o -: want the name of a file, because the summary goes to standard output")
 	case o.Features != predict.DLRMFeatures && o.Features != predict.LLMFeatures:
 		return o, fmt.Errorf("--features %d: want %d or %d", f.features, predict.DLRMFeatures, predict.LLMFeatures)
 	case f.rows < 1 || f.rows > gbm.MaxRows:
@@ -132,7 +133,7 @@ func (f *trainFlags) options(cmd *cobra.Command) (training.Options, error) {
 	return o, nil
 }
 
-// maxHorizon is the largest horizon; it takes 4 bytes of memory per request.
+// maxHorizon is the largest horizon, which uses 4 bytes of memory per request.
 const maxHorizon = 1 << 30
 
 func (f *trainFlags) train(cmd *cobra.Command, t *traces.Trace, o training.Options) (*gbm.Model, *training.Summary,

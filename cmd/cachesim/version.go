@@ -15,8 +15,8 @@ const release = "0.1.0"
 // commit is set by `make build`.
 var commit string
 
-// version names what made a record: the release, and the commit where it is known. It is part of what names the cells
-// of a sweep, so that results of another program are not taken for its own.
+// version identifies the program that made a record: the release, and the commit if it is known. It is part of the
+// identity of a sweep's cells, so that the results of another program are not reused.
 var version = sync.OnceValue(func() string {
 	var settings []debug.BuildSetting
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -27,8 +27,8 @@ var version = sync.OnceValue(func() string {
 
 const dirty = "-dirty"
 
-// versionOf takes the commit from the settings of the build if it is not given. Changes that are not committed make
-// programs that have the same commit and give other results, so that the program is told by its digest then.
+// versionOf takes the commit from the build settings if it is not given. With uncommitted changes, different programs
+// have the same commit, so the version then includes the digest of the program.
 func versionOf(commit string, settings []debug.BuildSetting, digest func() string) string {
 	if commit == "" {
 		commit = stamped(settings)
@@ -42,7 +42,7 @@ func versionOf(commit string, settings []debug.BuildSetting, digest func() strin
 	return release + "+" + commit
 }
 
-// stamped returns the commit that `go build` writes into a program, as `git describe --always --dirty` would write it.
+// stamped returns the commit that `go build` writes into a program, in the form of `git describe --always --dirty`.
 func stamped(settings []debug.BuildSetting) (commit string) {
 	const length = 7
 	suffix := ""

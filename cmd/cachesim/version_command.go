@@ -9,10 +9,10 @@ import (
 func newVersionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
-		Short: "Say which version of the program this is",
-		Long: `Says what cachesim --version says: the release and the commit, as they stand in records.
+		Short: "Print the version of the program",
+		Long: `Prints the same as cachesim --version: the release and the commit, as in records.
 
-A program that was built with changes that are not committed has the beginning of its own checksum besides.`,
+If the program was built with uncommitted changes, the beginning of its checksum follows.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := fmt.Fprintf(cmd.OutOrStdout(), "cachesim version %s\n", version())

@@ -100,7 +100,7 @@ func (e *UnfinishedError) Error() string {
 		return text
 	}
 	return fmt.Sprintf(
-		"%s; %d of %d texts are embedded and kept in %s: the same command goes on from there",
+		"%s; %d of %d texts are embedded and kept in %s: the same command continues from there",
 		text,
 		e.Done,
 		e.Total,
