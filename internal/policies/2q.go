@@ -27,7 +27,7 @@ const (
 
 type twoQ struct {
 	segments
-	returning bool // the object now missed was in the ghost queue
+	returning bool // the missed object was in the ghost queue
 
 	batch  twoQBatch
 	config Config
@@ -86,8 +86,8 @@ func (p *twoQ) Insert(r Request) {
 
 func (p *twoQ) Remove(o Object) { p.take(o) }
 
-// twoQBatch is the batch path: the queue of new objects is a ring, and the ghost, from whose middle objects return, a
-// log.
+// twoQBatch is the batch path: the queue of new objects is a ring. The ghost is a log, since objects return from its
+// middle.
 type twoQBatch struct {
 	place     []uint8
 	in        dense.Ring
@@ -98,7 +98,7 @@ type twoQBatch struct {
 	kin, kout int
 }
 
-// Where an object is on the batch path; 0 is nowhere.
+// Where an object is on the batch path; 0 means absent.
 const (
 	twoQOut = iota + 1
 	twoQIn

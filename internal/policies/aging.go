@@ -2,16 +2,16 @@ package policies
 
 import "github.com/cachesim/cachesim/internal/policies/dense"
 
-// LFU-DA and GDSF age what they hold: a request sets the priority of an object to
+// LFU-DA and GDSF age their residents: a request sets the priority of an object to
 //
 //	age + requests since it was loaded * cost / size
 //
-// and the age of the cache is the priority of its last victim, the object of lowest priority. So what is no longer
-// requested is overtaken in time. The two differ in the cost of a miss. Of equal priorities the least recently
-// requested leaves.
+// and the age of the cache is the priority of its last victim, the object of lowest priority. So objects that are no
+// longer requested are overtaken in time. The two policies differ in the cost of a miss. Ties go to the least recently
+// requested object: it leaves first.
 
-// newAging returns the policy for that cost per size. Where every object has the same size, the order of the priorities
-// is that of age + requests, whatever the cost.
+// newAging returns the policy for that cost per size. If all objects have the same size, their priorities are in the
+// order of age + requests, whatever the cost.
 func newAging(c Config, cost func(size float64) float64) Policy {
 	if c.Unit {
 		return newUnitAging(c, min(windowFor(c.Objects), dense.CeilPowerOfTwo(c.Requests+1)))
@@ -56,23 +56,22 @@ func (p *aging) Grow(objects int) {
 	p.charges.Grow(objects)
 }
 
-// agingWindow is how many priorities from the age on have a list of their own in unitAging.
+// agingWindow is how many priorities, counted from the age, have a list of their own in unitAging.
 const agingWindow = 1 << 14
 
-// windowFor returns the window for so many objects: no more memory than for the objects themselves.
+// windowFor returns the window for so many objects. It takes no more memory than the objects themselves.
 func windowFor(objects int) int { return min(agingWindow, dense.CeilPowerOfTwo(max(objects, 64))) }
 
-// unitAging is the policy for objects of one size. Priorities are whole numbers then, and each has a list, in order of
-// the last request. Only the priorities from the age on below age + window have one; the rest, which are few, wait in
-// one list in order of their last request. A request costs constant time, also on average over the evictions: the age
-// grows by no more than the number of requests.
-// Memory: 16 bytes per object.
+// unitAging is the policy for objects of one size. Priorities are then whole numbers. Each priority from the age up to,
+// but not including, age + window has a list, in order of the last request. The few objects above that wait in one
+// list, also in order of their last request. A request costs amortized constant time, evictions included: the age grows
+// by no more than the number of requests. Memory: 16 bytes per object.
 type unitAging struct {
-	nodes  []agingNode // the objects, then the sentinels of the window's lists, then that of the objects beyond
+	nodes  []agingNode // the objects, then the sentinels of the window's lists, then the sentinel of the objects above it
 	n      uint32
 	window uint32 // a power of two
 	age    uint32
-	gather uint32 // age at which the objects beyond the window are looked at
+	gather uint32 // age at which the objects above the window are looked at
 	free   int64  // objects that still fit, batch path only
 }
 
@@ -118,7 +117,7 @@ func (p *unitAging) Grow(objects int) {
 	}
 }
 
-// inOrder returns the residents so that those of one priority are in the order in which they leave: first those beyond
+// inOrder returns the residents so that those of equal priority are in the order in which they leave: first those above
 // the window.
 func (p *unitAging) inOrder() (residents []Object) {
 	for i := range p.window + 1 {
@@ -133,23 +132,23 @@ func (p *unitAging) inOrder() (residents []Object) {
 	return residents
 }
 
-// list returns the sentinel of the list for a priority within the window.
+// list returns the sentinel of the list for a priority in the window.
 func (p *unitAging) list(priority uint32) uint32 { return p.n + priority&(p.window-1) }
 
-// beyond returns the sentinel of the list of the objects beyond the window.
+// beyond returns the sentinel of the list of the objects above the window.
 func (p *unitAging) beyond() uint32 { return p.n + p.window }
 
-// put links o, after so many requests, as the last of its list.
+// put links o, after so many requests, as the last object of its list.
 func (p *unitAging) put(o Object, requests uint32) { p.link(o, requests, p.age+requests) }
 
-// link makes o the last of the list for its priority.
+// link makes o the last object of the list for its priority.
 func (p *unitAging) link(o Object, requests, priority uint32) {
 	list := p.list(priority)
 	if priority-p.age >= p.window {
 		list = p.beyond()
 	}
 	last := p.nodes[list].prev
-	p.nodes[o] = agingNode{prev: last, next: list, requests: requests, priority: priority} // in one piece: it is read soon
+	p.nodes[o] = agingNode{prev: last, next: list, requests: requests, priority: priority} // in one write: it is read soon
 	p.nodes[last].next = o
 	p.nodes[list].prev = o
 }
@@ -180,9 +179,9 @@ func (p *unitAging) Victim(Request) Object {
 	}
 }
 
-// gatherBeyond moves the objects that the window has reached to their lists, and sets the next time for that before it
-// can reach further ones. They come first in those lists: they were requested when the age was lower than when the
-// objects that are there already were.
+// gatherBeyond moves the objects that the window has reached to their lists, and sets the age at which to look again:
+// before the window can reach further ones. They go to the front of those lists: they were requested at a lower age
+// than the objects that are already there.
 func (p *unitAging) gatherBeyond() {
 	p.gather = p.age + max(p.window/2, 1)
 	for o := p.nodes[p.beyond()].prev; o != p.beyond(); {

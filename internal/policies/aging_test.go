@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// naiveAging is the reference where a request raises the priority to age + value.
+// naiveAging is the reference: a request raises the priority to age + value.
 func naiveAging(value func(requests, size float64) float64) func(capacity int64) *naive {
 	return func(capacity int64) *naive {
 		c := newNaive(capacity)
@@ -27,7 +27,7 @@ func TestAgingEqualsNaive(t *testing.T) {
 	}
 }
 
-// The costs of packets are no round numbers, so the order is that of sums in floating point only where sizes count.
+// The costs of packets are not round numbers, so the order matches that of floating-point sums only where sizes count.
 func TestGDSFPacketsEqualsNaive(t *testing.T) {
 	inBytes := func(c Config) Policy {
 		c.Unit = false
@@ -38,7 +38,7 @@ func TestGDSFPacketsEqualsNaive(t *testing.T) {
 	}))
 }
 
-// With a small window most objects pass through the list beyond it.
+// With a small window most objects pass through the list above it.
 func TestUnitAgingWindow(t *testing.T) {
 	for _, window := range []int{1, 2, 4, 8} {
 		t.Run(strconv.Itoa(window), func(t *testing.T) {
@@ -54,8 +54,8 @@ func TestUnitAgingWindow(t *testing.T) {
 }
 
 func TestAgingExample(t *testing.T) {
-	// Capacity 2. 0 is requested three times: priority 3. Each object after it is loaded with one more than the last
-	// victim had: 1 with 1, 2 with 2, 3 with 3, which ties with 0, and 0 was requested earlier.
+	// Capacity 2. 0 is requested three times: priority 3. Each object after it is loaded with a priority one above that
+	// of the last victim: 1 with 1, 2 with 2, 3 with 3. That ties with 0, which was requested earlier.
 	d := drive(t, "lfu-da", Config{Capacity: 2, Unit: true, Objects: 6, Requests: 7})
 	got := d.serveAll(0, 0, 0, 1, 2, 3, 4)
 	if want := []Object{1, 2, 0}; !slices.Equal(got, want) {
@@ -67,7 +67,7 @@ func TestAgingExample(t *testing.T) {
 }
 
 func TestGDSFPrefersSmallObjects(t *testing.T) {
-	// Priorities: 0 has 2 requests / size 8 = 1/4, 1 has 1/2, 2 has 1/4 and was requested later than 0.
+	// Priorities: 0 has 2 requests / size 8 = 1/4, 1 has 1/2, and 2 has 1/4 but was requested later than 0.
 	d := drive(t, "gdsf", Config{Capacity: 14, Objects: 4, Requests: 5})
 	var victims []Object
 	for i, r := range []Request{{Object: 0, Size: 8}, {Object: 0, Size: 8}, {Object: 1, Size: 2}, {Object: 2, Size: 4},

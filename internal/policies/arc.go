@@ -18,7 +18,7 @@ var arcEntry = Entry{
 	New: func(c Config) (Policy, error) { return newARC(c), nil },
 }
 
-// arcList is where ARC and CAR hold an object. T1 and T2 are resident, B1 and B2 remember what left them.
+// arcList is the list on which ARC and CAR hold an object. T1 and T2 are resident; B1 and B2 are their ghosts.
 type arcList uint8
 
 const (
@@ -30,15 +30,15 @@ const (
 	arcLists
 )
 
-// arcState is what ARC and CAR share: four lists, how full they are, and the target size of T1.
+// arcState is what ARC and CAR share: four lists, their sizes, and the target size of T1.
 type arcState struct {
-	lists    dense.Lists // list k is the arcList k
+	lists    dense.Lists // list k is that of arcList k
 	where    []arcList
 	size     [arcLists]int64
 	charge   dense.Charges
 	capacity int64
-	target   float64 // p of the papers, in units of capacity
-	whole    bool    // steps of target are whole numbers
+	target   float64 // p in the papers, in units of capacity
+	whole    bool    // target moves in whole numbers
 }
 
 func newARCState(c Config) arcState {
@@ -50,7 +50,7 @@ func newARCState(c Config) arcState {
 	}
 }
 
-// Resize lets the remembered lists shrink with the cache. What is resident shrinks by and by, as the cache asks.
+// Resize lets the ghost lists shrink with the cache. The resident lists shrink as the cache asks for victims.
 func (p *arcState) Resize(capacity int64) {
 	if capacity == p.capacity {
 		return
@@ -80,7 +80,7 @@ func (p *arcState) put(o Object, l arcList) {
 	p.where[o] = l
 }
 
-// load puts the missed object into T1, or into T2 where it was remembered.
+// load puts the missed object into T1, or into T2 if it was remembered.
 func (p *arcState) load(r Request) {
 	to := arcT1
 	if p.where[r.Object] != arcAbsent {
@@ -91,16 +91,16 @@ func (p *arcState) load(r Request) {
 	p.put(r.Object, to)
 }
 
-// forgetUnlessAsked takes the object that is about to be loaded off the list that remembers it, unless the trace asks
-// for it: only a request says that it should have stayed.
+// forgetUnlessAsked takes an object that is about to be loaded off its ghost list if the trace does not ask for it:
+// only a request shows that it should have stayed.
 func (p *arcState) forgetUnlessAsked(r Request) {
 	if r.Reason != Demand && p.where[r.Object] != arcAbsent {
 		p.take(r.Object)
 	}
 }
 
-// adapt moves the target towards the list whose remembered object was missed: by the size of the object times the ratio
-// of the remembered lists, at least 1.
+// adapt moves the target towards the ghost list that held the missed object: by the size of the object times the ratio
+// of the ghost lists, at least 1.
 func (p *arcState) adapt(r Request) {
 	b1, b2 := float64(p.size[arcB1]), float64(p.size[arcB2])
 	switch p.where[r.Object] {
@@ -118,13 +118,13 @@ func (p *arcState) step(ratio float64) float64 {
 	return max(ratio, 1)
 }
 
-// forget makes room in the directory for a new object: T1 and B1 together hold at most the capacity, all four at most
-// twice that.
+// forget makes room in the directory for a new object: T1 and B1 together hold at most the capacity, all four lists at
+// most twice the capacity.
 func (p *arcState) forget(size int64) {
 	for p.size[arcT1]+p.size[arcB1]+size > p.capacity && p.size[arcB1] > 0 {
 		p.dropOldest(arcB1)
 	}
-	t1 := min(p.size[arcT1], p.capacity-size) // what is over that leaves without being remembered
+	t1 := min(p.size[arcT1], p.capacity-size) // whatever exceeds that leaves without being remembered
 	other := t1 + p.size[arcT2] + p.size[arcB1] + size
 	for other-p.capacity > p.capacity-p.size[arcB2] && p.size[arcB2] > 0 {
 		p.dropOldest(arcB2)
@@ -141,7 +141,7 @@ func (p *arcState) Remove(o Object) { p.take(o) }
 
 func (p *arcState) full() bool { return p.size[arcT1]+p.size[arcT2] == p.capacity }
 
-// arc follows Figure 4 of the paper: Miss adapts the target and trims the remembered lists, Victim is REPLACE.
+// arc follows Figure 4 of the paper: Miss adapts the target and trims the ghost lists; Victim is REPLACE.
 type arc struct{ arcState }
 
 func newARC(c Config) *arc {
@@ -170,7 +170,7 @@ func (p *arc) Victim(r Request) Object {
 		missed = p.where[r.Object]
 	}
 	if missed == arcAbsent && p.size[arcT1]+r.Size > p.capacity {
-		// T1 alone fills the cache, so there is no room to remember what leaves it.
+		// T1 alone fills the cache, so there is no room to remember its victim.
 		o, _ := p.lists.Back(int(arcT1))
 		p.take(o)
 		return o
@@ -185,7 +185,7 @@ func (p *arc) Victim(r Request) Object {
 	return o
 }
 
-// replaceT1 reports whether REPLACE takes the victim from T1, for a request to an object on the list missed.
+// replaceT1 reports whether REPLACE takes the victim from T1; missed is the list of the requested object.
 func (p *arc) replaceT1(missed arcList) bool {
 	if p.size[arcT1] == 0 || p.size[arcT2] == 0 {
 		return p.size[arcT2] == 0
@@ -219,8 +219,8 @@ func (p *arc) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
 	return hits, evictions
 }
 
-// missUnit is Miss, Victim and Insert in one for a request to o on list at, where every object is charged 1. It spares
-// the batch path the calls in between.
+// missUnit is Miss, Victim and Insert in one, for a request to o on list at, if every object is charged 1. It saves the
+// batch path three calls.
 func (p *arc) missUnit(o Object, at arcList) (evicted bool) {
 	to := arcT2
 	if at == arcAbsent {

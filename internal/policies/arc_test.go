@@ -17,7 +17,7 @@ func listed(l *dense.Lists, k int) (objects []Object) {
 	return objects
 }
 
-// A cache of 4 followed by hand: the split moves on every request to an evicted object.
+// A cache of 4, small enough to follow by hand: the split moves on every request to a ghost.
 func TestARCExample(t *testing.T) {
 	d := drive(t, "arc", Config{Capacity: 4, Unit: true, Objects: 6, Requests: 20})
 	p := d.policy.(*arc)
@@ -52,7 +52,7 @@ func TestARCExample(t *testing.T) {
 	}
 }
 
-// A T1 that fills the cache leaves no room to remember what leaves it.
+// A T1 that fills the cache leaves no room to remember its victims.
 func TestARCScanLeavesNoGhosts(t *testing.T) {
 	d := drive(t, "arc", Config{Capacity: 3, Unit: true, Objects: 9, Requests: 9})
 	victims := d.serveAll(0, 1, 2, 3, 4, 5, 6, 7, 8)
@@ -76,10 +76,10 @@ func TestARCAdapt(t *testing.T) {
 		{false, arcB1, 2, 5, 1, 10, 12.5},
 		{true, arcB1, 2, 5, 1, 10, 12},
 		{false, arcB1, 5, 2, 1, 10, 11},
-		{false, arcB1, 1, 95, 1, 10, 100}, // not above the capacity
+		{false, arcB1, 1, 95, 1, 10, 100}, // capped at the capacity
 		{false, arcB2, 5, 2, 1, 10, 7.5},
 		{true, arcB2, 5, 2, 1, 10, 8},
-		{false, arcB2, 50, 2, 1, 10, 0}, // not below 0
+		{false, arcB2, 50, 2, 1, 10, 0}, // not negative
 		{false, arcB2, 5, 2, 3, 10, 2.5},
 		{false, arcAbsent, 5, 2, 1, 10, 10},
 	} {
@@ -171,7 +171,7 @@ func TestARCEqualsPaper(t *testing.T) {
 	})
 }
 
-// checkLists fails where the directory of ARC or CAR is out of its bounds or its sizes are not those of its lists.
+// checkLists fails if the directory of ARC or CAR exceeds its bounds, or its sizes do not match its lists.
 func (p *arcState) checkLists(t rapid.TB, stored map[Object]int64, sizes []int64) {
 	var sum [arcLists]int64
 	for k := arcT1; k < arcLists; k++ {

@@ -14,7 +14,7 @@ import (
 )
 
 // benchScale is the size of the benchmark's trace: Zipf(1.0), by default small enough for a quick look.
-// CACHESIM_BENCH=full takes the size at which the project compares itself with other simulators.
+// CACHESIM_BENCH=full uses the size of the comparisons with other simulators.
 type benchScale struct{ requests, ids, capacity int }
 
 func scaleOfBench() benchScale {
@@ -24,7 +24,7 @@ func scaleOfBench() benchScale {
 	return benchScale{requests: 2_000_000, ids: 100_000, capacity: 10_000}
 }
 
-// benchTrace is a Zipf(1.0) trace with its next-use column.
+// benchTrace is a Zipf(1.0) trace with its next uses.
 type benchTrace struct {
 	objects    []policies.Object
 	numObjects int
@@ -37,8 +37,8 @@ var zipfTrace = sync.OnceValue(func() benchTrace {
 	return benchTrace{objects: objects, numObjects: numObjects, nextUse: oracle.NextUse(objects, numObjects)}
 })
 
-// BenchmarkReplay replays the trace through the batch path of every policy that has one; those that predict know the
-// future.
+// BenchmarkReplay replays the trace through the batch path of every policy that has one. Policies that predict get
+// exact predictions.
 func BenchmarkReplay(b *testing.B) {
 	for _, e := range policies.All() {
 		if e.Kind != policies.Bound && e.Units != policies.UnitsBytes {
@@ -73,7 +73,7 @@ func benchReplay(b *testing.B, e policies.Entry) {
 	b.ReportMetric(100*float64(hits)/float64(len(t.objects)), "%hit")
 }
 
-// benchOnce builds the policy outside the clock and replays in windows as package sim does.
+// benchOnce builds the policy off the clock and replays in windows as package sim does.
 func benchOnce(b *testing.B, e policies.Entry, cfg policies.Config, objects []policies.Object) (hits int) {
 	b.StopTimer()
 	if e.Predicts {
@@ -97,7 +97,7 @@ func benchOnce(b *testing.B, e policies.Entry, cfg policies.Config, objects []po
 	return hits
 }
 
-// exactPredictor returns the predictor that package sim would hand over for oracle.
+// exactPredictor returns the predictor that package sim would pass for `oracle`.
 func exactPredictor(b *testing.B) predict.Predictor {
 	spec, err := predict.Parse("oracle")
 	if err != nil {

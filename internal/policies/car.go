@@ -11,8 +11,8 @@ var carEntry = Entry{
 	New:     func(c Config) (Policy, error) { return newCAR(c), nil },
 }
 
-// car follows Figure 2 of the paper. The clocks T1 and T2 are lists whose back is under the hand. As in the paper the
-// victim is chosen before the target adapts to the missed object, so Insert adapts.
+// car follows Figure 2 of the paper. The clocks T1 and T2 are lists whose back is under the hand. As in the paper, the
+// victim is chosen before the target adapts to the missed object: Insert adapts it.
 type car struct {
 	arcState
 	referenced []bool

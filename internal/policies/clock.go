@@ -7,7 +7,7 @@ var clockEntry = Entry{
 	Look:    Look{Color: Olive, Mark: Box},
 	Memory:  Memory{PerObject: 9, PerSlot: 4},
 	Aliases: []string{"second-chance", "fifo-reinsertion"},
-	Summary: "evicts in order of arrival, but an object that was requested since the hand last passed stays for another " +
+	Summary: "evicts in order of arrival, but an object requested since the hand last passed stays for another " +
 		"turn",
 	Source: "Corbató, A paging experiment with the Multics system, MIT Project MAC 1968",
 	Params: []Param{
@@ -23,14 +23,14 @@ var clockEntry = Entry{
 	New: func(c Config) (Policy, error) { return newClock(c), nil },
 }
 
-// clock keeps the turns that each object has left. One by one, an object whose turn is used up goes to the front of a
-// queue; the batch path leaves it in place and moves a hand instead, which is the same order.
+// clock keeps the turns that each object has left. In the one-by-one calls an object with a turn left goes to the front
+// of a queue. The batch path leaves it in place and moves a hand instead, which gives the same order.
 type clock struct {
 	turns []uint8
 	top   uint8
 	list  dense.Lists
 
-	// Batch path: turns counts from 1 for a resident object, 0 is not resident.
+	// Batch path: for a resident object turns counts from 1; 0 means absent.
 	ring   []Object
 	hand   int
 	filled int
@@ -96,7 +96,7 @@ func (p *clock) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
 	return hits, evictions
 }
 
-// replace puts o in the place of the first object from the hand on that has no turn left.
+// replace puts o in the place of the first object, from the hand on, that has no turn left.
 func (p *clock) replace(o Object) {
 	ring, turns, hand := p.ring, p.turns, p.hand
 	for {

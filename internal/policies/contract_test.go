@@ -15,7 +15,7 @@ import (
 	"github.com/cachesim/cachesim/internal/predict"
 )
 
-// step is one thing that happens to a cache: a request of the trace, or something that nobody asked for.
+// step is one event at a cache: a request of the trace, or something that no request caused.
 type step struct {
 	kind   stepKind
 	object policies.Object
@@ -33,7 +33,7 @@ const (
 	resize
 )
 
-// script is a sequence of steps over a number of objects, for a cache of a capacity at first.
+// script is a sequence of steps over a number of objects, for a cache that starts with a capacity.
 type script struct {
 	steps    []step
 	objects  int
@@ -49,7 +49,7 @@ func drawScript(t *rapid.T, unit bool) script {
 	if !unit {
 		sizes = rapid.SliceOfN(rapid.Int64Range(1, 12), s.objects, s.objects).Draw(t, "sizes")
 	}
-	others := rapid.IntRange(0, 100).Draw(t, "others") // percent of the steps that are no requests
+	others := rapid.IntRange(0, 100).Draw(t, "others") // percent of the steps that are not requests
 	rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
 	for range rapid.IntRange(1, 300).Draw(t, "steps") {
 		o := policies.Object(float64(s.objects) * rng.Float64() * rng.Float64())
@@ -88,7 +88,7 @@ func (s *script) trace() (objects []policies.Object) {
 	return objects
 }
 
-// driver is a cache that does nothing but what its policy's contract says, and checks what the policy answers.
+// driver is a cache that makes exactly the calls that the contract of a policy describes, and checks the answers.
 type driver struct {
 	fatalf   func(format string, args ...any)
 	policy   policies.Policy
@@ -99,7 +99,7 @@ type driver struct {
 	log      []string // what happened
 }
 
-// build makes a policy for a script, told of so many objects at first. It grows where grows is set.
+// build makes a policy for a script. It starts with so many objects, and can grow if grows is set.
 func build(fatalf func(string, ...any), e policies.Entry, s *script, objects int, grows bool) policies.Policy {
 	spec, err := policies.ParseSpec(e.Name)
 	if err != nil {
@@ -113,7 +113,7 @@ func build(fatalf func(string, ...any), e policies.Entry, s *script, objects int
 	}
 	if e.Kind == policies.Offline {
 		config.NextUse = next
-		if !grows { // a pool has numbers of its own
+		if !grows { // a pool numbers its own objects
 			config.Sequence = trace
 		}
 	}
@@ -130,7 +130,7 @@ func build(fatalf func(string, ...any), e policies.Entry, s *script, objects int
 	return p
 }
 
-// noisy returns a predictor of which every third answer is wrong.
+// noisy returns a predictor that gets every third answer wrong.
 func noisy(fatalf func(string, ...any), trace []policies.Object, next []uint32, objects int) predict.Predictor {
 	spec, err := predict.Parse("noisy(p=0.3)")
 	if err != nil {
@@ -262,8 +262,8 @@ func play(t *rapid.T, e policies.Entry, s script, steps []step) []string {
 	return d.log
 }
 
-// TestSuiteAnySteps holds every policy to its contract under requests, loads, drops and resizes in any order, and to
-// doing the same every time.
+// TestSuiteAnySteps checks that every policy keeps its contract under requests, loads, drops and resizes in any order,
+// and does the same every time.
 func TestSuiteAnySteps(t *testing.T) {
 	forEach(t, func(t *rapid.T, e policies.Entry, s script) {
 		if first, second := play(t, e, s, s.steps), play(t, e, s, s.steps); !slices.Equal(first, second) {
@@ -272,11 +272,11 @@ func TestSuiteAnySteps(t *testing.T) {
 	})
 }
 
-// TestSuiteGrown holds a policy that hears of its objects by and by to one that has room for all from the start.
+// TestSuiteGrown compares a policy that learns of its objects gradually with one that has room for all from the start.
 func TestSuiteGrown(t *testing.T) {
 	forEach(t, func(t *rapid.T, e policies.Entry, s script) {
 		if e.Kind == policies.Offline && e.Relates {
-			return // works only with a sequence of requests, which names all objects
+			return // needs the sequence of requests, which names all objects
 		}
 		all := newDriver(t.Fatalf, build(t.Fatalf, e, &s, s.objects, true), s.capacity)
 		objects := rapid.IntRange(1, 2).Draw(t, "objects at first")
@@ -296,7 +296,7 @@ func TestSuiteGrown(t *testing.T) {
 	})
 }
 
-// TestSuiteSameCapacity resizes to the capacity that there is, which changes nothing.
+// TestSuiteSameCapacity resizes to the same capacity, which must change nothing.
 func TestSuiteSameCapacity(t *testing.T) {
 	forEach(t, func(t *rapid.T, e policies.Entry, s script) {
 		capacity := s.capacity
@@ -316,8 +316,8 @@ func TestSuiteSameCapacity(t *testing.T) {
 	})
 }
 
-// TestSuiteShrinkToOne shrinks a cache to one object, or one byte, and lets it grow so far that all objects fit. From
-// then on it keeps what it loads.
+// TestSuiteShrinkToOne shrinks a cache to one object, or one byte, and then lets it grow until all objects fit. From
+// then on it must keep what it loads.
 func TestSuiteShrinkToOne(t *testing.T) {
 	forEach(t, func(t *rapid.T, e policies.Entry, s script) {
 		d := newDriver(t.Fatalf, build(t.Fatalf, e, &s, s.objects, false), s.capacity)

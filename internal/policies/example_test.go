@@ -7,7 +7,8 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 )
 
-// A policy is named as a user writes it, built for a capacity, and asked by the pool of a cache who leaves.
+// A policy is written as a user would write it, built for a capacity, and then asked for victims by the pool of a
+// cache.
 func ExampleParseSpec() {
 	spec, err := policies.ParseSpec("lru-k(k=2)")
 	if err != nil {
@@ -27,7 +28,7 @@ func ExampleParseSpec() {
 	// false true false false true false 2 2
 }
 
-// Entries say what is known of a policy: its parameters, where it comes from, whether it sees the future.
+// Entries describe a policy: its parameters, where it comes from, whether it sees the future.
 func ExampleFind() {
 	e, ok := policies.Find("sieve")
 	fmt.Println(ok, e.Kind, e.Source)

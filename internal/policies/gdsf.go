@@ -19,7 +19,7 @@ var gdsfEntry = Entry{
 	},
 }
 
-// million scales the priorities: they are per 10^6 bytes, as in libCacheSim, so that sums round alike.
+// million scales the priorities: they are per 10^6 bytes, as in libCacheSim, so that sums round in the same way.
 const million = 1e6
 
 // packets estimates how many TCP packets a miss of that many bytes sends and receives, as the paper counts them.

@@ -6,11 +6,11 @@ import (
 	"strconv"
 )
 
-// Guarantee is what is proven of the ratio of a policy's misses to those of the optimum, up to a constant number of
-// misses, as it is stated in the literature; "" where nothing is.
+// Guarantee is what is proven about the ratio of a policy's misses to those of the optimum, up to a constant number of
+// misses, as the literature states it; "" if nothing is.
 type Guarantee struct {
 	Consistency string // with exact predictions
-	Robustness  string // with any
+	Robustness  string // with any predictions
 }
 
 // CompetitiveRatio writes a ratio, or a bound on one, as a formula with its value: "4H_k = 8.33".
@@ -18,7 +18,7 @@ func CompetitiveRatio(formula string, value float64) string {
 	return fmt.Sprintf("%s = %s", formula, strconv.FormatFloat(math.Round(100*value)/100, 'f', -1, 64))
 }
 
-// Harmonic returns 1 + 1/2 + ... + 1/k. For large k the sum of the later terms is close to an integral.
+// Harmonic returns 1 + 1/2 + ... + 1/k. For large k an integral approximates the sum of the later terms.
 func Harmonic(k int64) (sum float64) {
 	for i := range min(k, mostSummed) {
 		sum += 1 / float64(i+1)
@@ -29,7 +29,7 @@ func Harmonic(k int64) (sum float64) {
 	return sum
 }
 
-// mostSummed is how many terms of a harmonic sum are added up one by one.
+// mostSummed is how many terms of a harmonic sum are added one by one.
 const mostSummed = 1 << 20
 
 // kCompetitive is the guarantee of policies that are k-competitive with room for k objects (Sleator and Tarjan,

@@ -5,15 +5,15 @@ import (
 	"github.com/cachesim/cachesim/internal/policies/dense"
 )
 
-// holdingQueue is lru or fifo in a cache that holds objects: the one of those not held leaves that was requested, or
-// loaded, longest ago. A hit only takes the time, since nobody asks for the order of what is held. Memory: 4 bytes per
-// object, and a little over 4 per request.
+// holdingQueue is lru or fifo in a cache that holds objects: of those not held, the one requested (or loaded) longest
+// ago leaves. A hit only records the time, since the order of held objects is never needed. Memory: 4 bytes per object,
+// and a little over 4 per request.
 type holdingQueue struct {
 	byLoad   bool
-	last     []uint32 // per object: the position of its last request, or with byLoad of its load
+	last     []uint32 // per object: the position of its last request, or of its load with byLoad
 	free     *oracle.Bitmap
 	objectAt []Object // per position of an object that is not held
-	end      uint32   // free holds end-position, of which the largest is the oldest
+	end      uint32   // free stores end-position, so that the oldest is the largest
 }
 
 func newHoldingQueue(c Config, byLoad bool) *holdingQueue {
@@ -51,7 +51,7 @@ func (p *holdingQueue) Release(o Object) {
 	p.free.Set(p.end - at)
 }
 
-// holdingLFU is lfu in a cache that holds objects. What is held stays in the heap until it comes to the top.
+// holdingLFU is lfu in a cache that holds objects. A held object stays in the heap until it comes to the top.
 type holdingLFU struct {
 	lfuInHeap
 	held   []bool
@@ -92,9 +92,9 @@ func (p *holdingLFU) Release(o Object) {
 	}
 }
 
-// holdingMarker is marker in a cache that holds objects: a phase ends where all that is not held is marked.
+// holdingMarker is marker in a cache that holds objects: a phase ends when every object that is not held is marked.
 type holdingMarker struct {
-	marker          // of what is not held
+	marker          // over the objects that are not held
 	marks  []uint32 // per object: the phase in which it was last marked
 	phase  uint32
 }

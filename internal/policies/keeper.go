@@ -2,10 +2,10 @@ package policies
 
 import "github.com/cachesim/cachesim/internal/policies/dense"
 
-// keeper keeps what it has loaded and refuses everything else. Only a cache that has become smaller makes it give
-// something up: what was loaded last, as if that had come when the cache was full.
+// keeper keeps what it has loaded and refuses everything else. Only a cache that shrinks makes it evict: the object
+// loaded last leaves first, as if it had come when the cache was full.
 type keeper struct {
-	order   dense.Lists // residents, loaded last in front; made at the first Insert, which the batch path does without
+	order   dense.Lists // residents, the one loaded last in front; made at the first Insert: the batch path has none
 	made    bool
 	objects int
 }

@@ -15,7 +15,7 @@ var lfuEntry = Entry{
 		{
 			Name:    "perfect",
 			Default: false,
-			Doc:     "keep counting while an object is not resident, instead of starting again at 1",
+			Doc:     "keep the count of an evicted object instead of starting again at 1",
 		},
 	},
 	New: func(c Config) (Policy, error) {
@@ -36,7 +36,7 @@ var lfuEntry = Entry{
 	},
 }
 
-// lfu is LFU where of equally frequent objects the least recently requested leaves.
+// lfu is LFU with ties broken by recency: the least recently requested object leaves first.
 type lfu struct {
 	frequencies dense.Frequencies
 	past        []uint32 // requests of each object before its last eviction; nil unless perfect
@@ -58,7 +58,7 @@ func (p *lfu) Insert(r Request) {
 	p.frequencies.Add(r.Object, frequency)
 }
 
-// frequencyAtLoad returns how often r's object was requested up to its load, which counts as a request where no other
+// frequencyAtLoad returns how often r's object was requested up to its load, which counts as one request if no other
 // does. past is nil unless earlier requests count.
 func frequencyAtLoad(r Request, past []uint32) uint32 {
 	switch {
@@ -106,9 +106,9 @@ func (p *lfu) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
 	return hits, evictions
 }
 
-// lfuInHeap is LFU where of equally frequent objects the one loaded longest ago leaves: the order of loading does not
-// survive in lists that objects join as their frequency grows, so it needs a heap. So does a cache that holds objects,
-// whose lists they would join out of order when they are released; there either order of ties is possible.
+// lfuInHeap is LFU with ties broken by load: the object loaded longest ago leaves first. It needs a heap, since lists
+// that objects join as their frequency grows lose the order of loading. So does a cache that holds objects: on release
+// they would join those lists out of order. There either tie-break is possible.
 type lfuInHeap struct {
 	heap dense.LazyHeap
 	past []uint32 // as in lfu

@@ -31,7 +31,7 @@ func TestLFUExamples(t *testing.T) {
 		trace    []Object
 		want     []Object // victims in order
 	}{
-		// 0 and 1 have two requests, 0 came to two first; 2 has one.
+		// 0 and 1 have two requests, 0 reached two first; 2 has one.
 		{"lfu", 3, []Object{0, 1, 2, 0, 1, 3, 3, 4}, []Object{2, 0}},
 		// As above, but 0 was loaded before 1 and requested after it.
 		{"lfu", 2, []Object{0, 1, 1, 0, 2}, []Object{1}},

@@ -28,19 +28,19 @@ const (
 	lirsAbsent   lirsState = iota
 	lirsLIR                // resident, in the stack
 	lirsHIR                // resident, in the stack and in the queue
-	lirsHIROut             // resident, in the queue only
+	lirsHIROut             // resident, only in the queue
 	lirsGhost              // evicted, in the stack
 	lirsReturned           // a ghost that is being loaded
 )
 
-// lirs holds the stack S and the queue Q of the paper (section 3.3). The bottom of the stack is its back and is always
-// an LIR object.
+// lirs holds the stack S and the queue Q of the paper (section 3.3). The back of the list is the bottom of the stack,
+// always an LIR object.
 type lirs struct {
 	stack dense.Lists
 	queue dense.Lists // list 0: the queue, last to leave in front; list 1: the ghosts, last evicted in front
 	state []lirsState
-	// scan is the lowest object of the stack that may be none of the LIR set: below it all are. It is the stack's
-	// sentinel where the whole stack is LIR. It only moves up, so that bounding the stack costs constant time per request.
+	// scan is the lowest object of the stack that may not be LIR: all below it are. It is the stack's sentinel if the
+	// whole stack is LIR. It only moves up, so that bounding the stack costs constant time per request.
 	scan       Object
 	charge     dense.Charges
 	lirSize    int64
@@ -106,8 +106,8 @@ func (p *lirs) Grow(objects int) {
 	}
 }
 
-// queueSize returns the part of the capacity that the LIR set may not use. The authors' program takes at least two
-// objects; one object of a tiny cache is left to the LIR set where possible.
+// queueSize returns the part of the capacity that the LIR set may not use. The authors' program reserves at least two
+// objects; in a tiny cache one object is left to the LIR set if possible.
 func (p *lirs) queueSize() int64 {
 	size := dense.Multiple(p.capacity, p.config.Params.Float("hir"))
 	if !p.config.Unit {
@@ -127,7 +127,7 @@ func (p *lirs) Hit(r Request) {
 		}
 	case lirsHIR:
 		if top, _ := p.stack.Front(0); top == o {
-			return // repeated at once: says nothing about its distance to other requests
+			return // a repeat says nothing about the distance to other requests
 		}
 		p.queue.Unlink(o)
 		p.raise(o)
@@ -156,7 +156,7 @@ func (p *lirs) Miss(r Request) {
 
 func (p *lirs) Victim(Request) Object {
 	o, ok := p.queue.Back(lirsQueue)
-	if !ok { // sized objects: all that is resident may be LIR
+	if !ok { // sized objects: all residents may be LIR
 		o, _ = p.stack.Back(0)
 		p.Remove(o)
 		return o
@@ -173,7 +173,7 @@ func (p *lirs) Victim(Request) Object {
 	return o
 }
 
-// limitGhosts forgets the objects evicted longest ago until the others are within their bound.
+// limitGhosts forgets the ghosts evicted longest ago until the rest are within their bound.
 func (p *lirs) limitGhosts() {
 	for p.ghostSize > p.ghostLimit {
 		oldest, _ := p.queue.Back(lirsGhosts)
@@ -226,7 +226,7 @@ func (p *lirs) makeLIR(o Object) {
 	p.limitStack()
 }
 
-// limitLIR moves the objects at the bottom of the stack from the LIR set to the queue while that is too large.
+// limitLIR moves objects from the bottom of the stack to the queue while the LIR set is too large.
 func (p *lirs) limitLIR() {
 	for p.lirSize > p.lirLimit {
 		bottom, _ := p.stack.Back(0)
@@ -250,7 +250,7 @@ func (p *lirs) prune() {
 	}
 }
 
-// limitStack bounds the stack as the authors' program does: the lowest object that is not LIR leaves it.
+// limitStack bounds the stack as the authors' program does: the lowest object that is not LIR leaves it first.
 func (p *lirs) limitStack() {
 	if p.lirSize == 0 {
 		p.prune()
@@ -265,7 +265,7 @@ func (p *lirs) limitStack() {
 	}
 }
 
-// leaveStack gives o, which was taken off the stack and is not LIR, its state outside.
+// leaveStack sets the state of o, which was taken off the stack and is not LIR.
 func (p *lirs) leaveStack(o Object) {
 	switch p.state[o] {
 	case lirsHIR:

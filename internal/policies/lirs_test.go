@@ -58,9 +58,9 @@ func TestLIRSBounds(t *testing.T) {
 	for _, test := range []struct{ spec, want string }{
 		{"lirs", "h8 h7 g6 g5 g4 g3 g2 L1 L0 |8 7"},
 		{"lirs(stack=1.5)", "h8 h7 g6 g5 L1 L0 |8 7"},
-		// Half the capacity allows two ghosts: those evicted last.
+		// Half the capacity allows two ghosts: the last two evicted.
 		{"lirs(nonresident=0.5)", "h8 h7 g6 g5 L1 L0 |8 7"},
-		// The stack holds the LIR set and two others; 7 left it before it was evicted.
+		// The stack holds the LIR set and two others; 7 left it before its eviction.
 		{"lirs(stack=1)", "h8 h7 L1 L0 |8 7"},
 	} {
 		d := drive(t, test.spec, Config{Capacity: 4, Unit: true, Objects: 9, Requests: 9})

@@ -1,12 +1,12 @@
 package policies
 
-// Look is how a policy looks in figures, where its colour and its mark are its own: no two online policies have both in
-// common, and those that are compared most differ in colour. What others are held against is black and has dashes. The
-// zero Look leaves the choice to the name of the policy.
+// Look is how a policy looks in figures. Its colour and mark together are unique among the online policies, and
+// policies that are often compared differ in colour. References (offline policies and bounds) are black and dashed. The
+// zero Look derives both from the name of the policy.
 type Look struct {
 	Color  Color
 	Mark   Mark
-	Dashes []float64 // lengths of the strokes and of the gaps between them, in points; Offline or Unbounded only
+	Dashes []float64 // lengths of the strokes and gaps, in points; Offline or Unbounded only
 }
 
 // Color is the colour of a line.

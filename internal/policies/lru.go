@@ -25,7 +25,7 @@ var lruStackEntry = Entry{
 	Look:           Look{Color: Blue, Mark: Plus},
 	Memory:         Memory{PerObject: 12, PerSlot: 0},
 	Aliases:        []string{"mattson"},
-	Summary:        "lru, its hits at all capacities read off one pass over reuse distances",
+	Summary:        "lru, with the hits at all capacities computed in one pass over reuse distances",
 	Source:         "Mattson et al., Evaluation techniques for storage hierarchies, IBM Systems Journal 1970",
 	Holds:          true,
 	ReuseDistances: true,
@@ -34,16 +34,16 @@ var lruStackEntry = Entry{
 	InSets:         lruInSets,
 }
 
-// maxChained is the number of objects up to which the batch path keeps a linked list. A hit on a list writes six places
-// that are likely in the processor's cache; for more objects than that the log of dense.LogQueue, which
-// writes two, is twice as fast.
+// maxChained is the largest number of objects for which the batch path keeps a linked list. A hit on a list writes six
+// places that are likely in the processor's cache. Above this number the log of dense.LogQueue, which writes two
+// places, is twice as fast.
 const maxChained = 4 << 20
 
 type lru struct {
 	queue    dense.LogQueue
-	resident []bool // batch path with a log only: smaller than the stamps of the queue, it stays in the processor's cache
+	resident []bool // batch path with a log: smaller than the queue's stamps, so it stays in the processor's cache
 	chain    chain  // batch path with a list only
-	capacity int    // objects, batch path only
+	capacity int    // in objects, batch path only
 	objects  int    // batch path only
 }
 
@@ -71,10 +71,10 @@ func (p *lru) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
 	return p.replayLog(objects)
 }
 
-// chain is a list of all resident objects by recency. Links are 1 + the object, 0 is none; an object whose prev is 0 is
-// not resident, or it is the head.
+// chain is a list of all resident objects by recency. Links are 1 + the object, or 0 for none. An object whose prev is
+// 0 is absent, or it is the head.
 type chain struct {
-	prev, next []uint32 // index 0 takes the writes that go past an end
+	prev, next []uint32 // index 0 takes the writes past an end
 	head, tail uint32
 	room       int // objects that still fit
 }
@@ -102,7 +102,7 @@ func (c *chain) replay(objects []Object) (hits, evictions int) {
 			victim := tail
 			tail = prev[victim]
 			prev[victim] = 0
-			if tail == 0 { // it was the only one
+			if tail == 0 { // it was the only object
 				head, tail = 0, o
 			}
 		} else {

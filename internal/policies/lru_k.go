@@ -12,7 +12,7 @@ var lruKEntry = Entry{
 	Params: []Param{
 		{Name: "k", Default: 2, Min: 1, Max: 64, Doc: "how many requests back"},
 		{Name: "crp", Default: 0, Max: 1 << 31, Doc: "correlated reference period: requests this soon after another count " +
-			"as one with it"},
+			"as the same request"},
 		{Name: "history", Default: 1.0, Doc: "bound on evicted objects whose requests are remembered, as a multiple of the " +
 			"capacity"},
 	},
@@ -25,16 +25,16 @@ type lruK struct {
 	crp     uint32
 	now     uint32
 	history []uint32 // HIST of the paper: k per object, the last request first; 0 is before the trace
-	last    []uint32 // LAST of the paper; nil where crp is 0, as it is HIST(1) then
-	// eligible holds resident objects by HIST(k). Objects without k requests have 0 there, and of those the one
-	// requested longest ago is first: the subsidiary policy is LRU.
+	last    []uint32 // LAST of the paper; nil if crp is 0, when it equals HIST(1)
+	// eligible holds resident objects by HIST(k). Objects with fewer than k requests have 0 there; among those the one
+	// requested longest ago comes first: the subsidiary policy is LRU.
 	eligible dense.LazyHeap
 	lists    dense.Lists
 	where    []lruKPlace
 	charge   dense.Charges
-	ghosts   int64 // size of the remembered objects
+	ghosts   int64 // total size of the ghosts
 	limit    int64
-	bound    float64 // limit, as a multiple of the capacity
+	bound    float64 // limit on the ghosts, as a multiple of the capacity
 	free     int64   // objects that still fit, batch path only
 }
 
@@ -44,7 +44,7 @@ const (
 	lruKAbsent   lruKPlace = iota
 	lruKEligible           // resident, in the heap
 	lruKRecent             // resident and requested within the correlated reference period
-	lruKGhost              // evicted, its requests are remembered
+	lruKGhost              // evicted, requests remembered
 	lruKUnasked            // resident, in the heap, and loaded without a request
 )
 
@@ -72,7 +72,7 @@ func newLRUK(c Config) *lruK {
 	return p
 }
 
-// of returns HIST of o.
+// of returns the HIST of o.
 func (p *lruK) of(o Object) []uint32 { return p.history[int(o)*p.k:][:p.k] }
 
 func (p *lruK) oldest(o Object) float64 { return float64(p.history[int(o)*p.k+p.k-1]) }
@@ -102,7 +102,7 @@ func (p *lruK) Hit(r Request) {
 	p.lists.PushFront(lruKRecents, o)
 }
 
-// ask counts the first request to o, which was loaded without one. The time of the load stood for it.
+// ask counts the first request to o, which was loaded without one. Until now the time of the load stood in for it.
 func (p *lruK) ask(o Object) {
 	p.of(o)[0] = p.now
 	if p.crp == 0 {
@@ -116,8 +116,8 @@ func (p *lruK) ask(o Object) {
 	p.lists.PushFront(lruKRecents, o)
 }
 
-// shift enters a request to o into its history. The earlier ones move up by the length of the burst of correlated
-// requests before it, as if the burst had taken no time.
+// shift enters a request to o into its history. The earlier ones move up by the length of the preceding burst of
+// correlated requests, as if the burst had taken no time.
 func (p *lruK) shift(o Object, burst uint32) {
 	h := p.of(o)
 	for i := p.k - 1; i > 0; i-- {
@@ -150,7 +150,7 @@ func (p *lruK) Victim(Request) Object {
 	return o
 }
 
-// trim forgets the requests of the objects evicted longest ago until the others are within the bound.
+// trim forgets the requests of the objects evicted longest ago until the rest are within the bound.
 func (p *lruK) trim() {
 	for p.ghosts > p.limit {
 		old, _ := p.lists.Back(lruKGhosts)
@@ -175,7 +175,7 @@ func (p *lruK) Grow(objects int) {
 	}
 }
 
-// release makes the objects eligible whose correlated reference period is over.
+// release makes objects eligible once their correlated reference period is over.
 func (p *lruK) release() {
 	for {
 		o, ok := p.lists.Back(lruKRecents)

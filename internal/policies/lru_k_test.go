@@ -34,7 +34,7 @@ func TestLRUKExamples(t *testing.T) {
 		{"lru-k(crp=1)", []Object{0, 1, 0, 1, 2, 2, 0, 3}, []Object{2}},
 		// 2 and 3 came within the last two requests and may not leave.
 		{"lru-k(crp=2)", []Object{0, 1, 0, 1, 0, 2, 3}, []Object{1}},
-		// The burst of 0 at 1 and 3 counts as if all of it were at 3, so its second last request is after that of 1 at 2.
+		// The burst of 0 at 1 and 3 counts as one request at 3, so its second last request is after that of 1 at 2.
 		{"lru-k(crp=2)", []Object{0, 1, 0, 2, 2, 2, 1, 0, 2, 2, 2, 3}, []Object{1}},
 	} {
 		d := drive(t, test.spec, Config{Capacity: 3, Unit: true, Objects: 5, Requests: len(test.trace)})
@@ -85,7 +85,7 @@ func (s *slowLRUK) victim(t int) Object {
 	eligible := func(o Object) bool { return t-s.last[o] > s.crp }
 	if slices.ContainsFunc(candidates, eligible) {
 		candidates = slices.DeleteFunc(candidates, func(o Object) bool { return !eligible(o) })
-	} else { // the paper does not say; ours is LRU
+	} else { // the paper does not say; we use LRU
 		return slices.MinFunc(candidates, func(a, b Object) int { return s.last[a] - s.last[b] })
 	}
 	return slices.MinFunc(candidates, func(a, b Object) int {

@@ -6,7 +6,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The suite reaches only the list, as its traces are small: the log must give the same.
+// The traces of the suite are too small to reach the log: it must give the same result as the list.
 func TestLRULogEqualsList(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		objects := rapid.IntRange(1, 40).Draw(t, "objects")

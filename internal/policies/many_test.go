@@ -9,12 +9,12 @@ import (
 	"github.com/cachesim/cachesim/internal/policies/policytest"
 )
 
-// bytesOfMany is what a policy may take in a pool of a hundred members of which ten fit, after a thousand requests.
+// bytesOfMany is what a policy may take in a pool of a hundred members, ten of which fit, after a thousand requests.
 // Most take 0.4 to 5 KB; those that simulate other policies take the most.
 const bytesOfMany = 24 << 10
 
-// TestManyPoliciesAreCheap: thousands of pools stand beside each other, each with a policy that takes memory by the
-// members that its pool has met.
+// TestManyPoliciesAreCheap: with thousands of pools, each pool's policy takes memory only for the members that the pool
+// has met.
 func TestManyPoliciesAreCheap(t *testing.T) {
 	const pools, members, fit = 200, 100, 10
 	policytest.ForEach(t, false, func(t *testing.T, e policies.Entry) {

@@ -9,7 +9,7 @@ var markerEntry = Entry{
 	Name:   "marker",
 	Look:   Look{Color: Olive, Mark: Circle},
 	Memory: Memory{PerObject: 4, PerSlot: 5},
-	Summary: "marks what is requested and evicts an unmarked object at random; where all are marked, all marks go and a " +
+	Summary: "marks requested objects and evicts an unmarked one at random; once all are marked, all marks go and a " +
 		"phase begins",
 	Source: "Fiat, Karp, Luby, McGeoch, Sleator and Young, Competitive paging algorithms, Journal of Algorithms 1991",
 	Holds:  true,
@@ -28,10 +28,10 @@ var markerEntry = Entry{
 // marker holds the resident objects in one array, the marked ones before the others.
 type marker struct {
 	resident []Object
-	place    []uint32 // per object: 1 + its index in resident; 0 where it is not there
+	place    []uint32 // per object: 1 + its index in resident; 0 if absent
 	marked   int
 	draws    random.Draws
-	capacity int // objects, batch path only
+	capacity int // in objects, batch path only
 }
 
 func newMarker(c Config) *marker {
@@ -104,7 +104,7 @@ func (p *marker) evict() Object {
 	return v
 }
 
-// evictMarked is evict where all are marked and no phase begins, since no request pushes anything out.
+// evictMarked is evict when all objects are marked but no phase begins, since no request causes the eviction.
 func (p *marker) evictMarked() Object {
 	v := p.resident[p.draws.Below(uint64(len(p.resident)))]
 	p.Remove(v)

@@ -25,16 +25,17 @@ var mqEntry = Entry{
 
 // mq follows section 4 of the paper.
 type mq struct {
-	lists  dense.Lists // the queues, last requested in front, and then the history buffer Qout
+	lists  dense.Lists // the queues, the one requested last in front, and then the history buffer Qout
 	where  []uint8
 	blocks []mqBlock
 	charge dense.Charges
 	queues int
-	ghosts int64 // size of the objects in Qout
+	ghosts int64 // total size of the objects in Qout
 	limit  int64
-	ghost  float64 // limit, as a multiple of the capacity
+	ghost  float64 // limit on them, as a multiple of the capacity
 	now    uint32
-	// earliest is no later than the expiry of any object at the back of a queue, so that most requests need not look.
+	// earliest is no later than the expiry of any object at the back of a queue, so that most requests need not look
+	// for one.
 	earliest int64
 	lifetime int64
 	measured mqDistances
@@ -50,8 +51,8 @@ type mqBlock struct {
 
 const mqAbsent = 255
 
-// mqDistances measures the peak temporal distance: the number of requests between two to the same object that is most
-// frequent, in classes of powers of two. The paper leaves open how it is measured.
+// mqDistances measures the peak temporal distance: the most frequent number of requests between two to the same object,
+// in classes of powers of two. The paper does not say how to measure it.
 type mqDistances struct {
 	on      bool
 	classes [33]uint32
@@ -106,7 +107,7 @@ func (p *mq) Victim(Request) Object {
 	return o
 }
 
-// trim forgets the objects evicted longest ago until the others are within the bound.
+// trim forgets the objects evicted longest ago until the rest are within the bound.
 func (p *mq) trim() {
 	for p.ghosts > p.limit {
 		old, _ := p.lists.Back(p.queues)
@@ -153,7 +154,7 @@ func (p *mq) Remove(o Object) {
 	p.resident--
 }
 
-// request counts a request to o, which is on no list, queues it and lets what expired sink.
+// request counts a request to o, which is on no list, queues it, and lets expired objects sink.
 func (p *mq) request(o Object) {
 	b := &p.blocks[o]
 	if p.measured.on && b.requests > 0 {
@@ -201,8 +202,8 @@ func (p *mq) sink() {
 	}
 }
 
-// measure sets the lifetime to the upper end of the class of distances seen most often since the last time, but not
-// below the number of resident objects, which is how long an object stays without any hit.
+// measure sets the lifetime to the upper end of the distance class seen most often since the last time. It is at least
+// the number of resident objects, which is how long an object stays without any hit.
 func (p *mq) measure() {
 	peak := 0
 	for class, n := range p.measured.classes {

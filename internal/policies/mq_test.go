@@ -36,7 +36,7 @@ func (s *slowMQ) serve(b Object, _ int64, _ int) (hit bool, victims []Object) {
 		if resident == s.capacity {
 			victims = append(victims, s.evict())
 		}
-		// Qout is trimmed before it is searched, so the object that returns can be the one it loses.
+		// Qout is trimmed before it is searched, so it may lose the very object that returns.
 		if slices.Contains(s.qout, b) {
 			s.qout = without(s.qout, b)
 		} else {
@@ -97,14 +97,14 @@ func TestMQEqualsPaper(t *testing.T) {
 	}
 }
 
-// Requests to one object come every 3000 requests: once that is seen, it is the lifetime, rounded up to a power of two.
+// Requests to an object come every 3000 requests. Once measured, that is the lifetime, rounded up to a power of two.
 func TestMQMeasuresLifetime(t *testing.T) {
 	d := drive(t, "mq", Config{Capacity: 100, Unit: true, Objects: 3000, Requests: 9000})
 	p := d.policy.(*mq)
 	for i := range 9000 {
 		d.serve(Object(i%3000), 1, i)
 	}
-	if p.lifetime != 100 { // what returned was forgotten: only the cache bounds the lifetime
+	if p.lifetime != 100 { // the ghosts were forgotten: only the cache bounds the lifetime
 		t.Errorf("without any known distance: lifetime %d, want the capacity", p.lifetime)
 	}
 	d = drive(t, "mq", Config{Capacity: 2900, Unit: true, Objects: 3000, Requests: 9000})

@@ -14,7 +14,7 @@ var mruEntry = Entry{
 type mru struct {
 	list dense.Lists
 
-	// Batch path. The object of the last request is always resident, so it is the one that leaves: no order is kept.
+	// Batch path. The object of the last request is always resident, so it is the victim: no order is kept.
 	resident []bool
 	last     Object
 	free     int64

@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// naive is a cache that finds its victim by looking at every resident object: the reference for the policies that
-// rank objects. The victim has the smallest rank; of equal ranks the smallest tie.
+// naive is a cache that finds its victim by looking at every resident object: the reference for the policies that rank
+// objects. The victim has the smallest rank; ties in rank go to the smallest tie value.
 type naive struct {
 	capacity, used int64
 	resident       []*naiveObject
@@ -22,8 +22,8 @@ type naive struct {
 type naiveObject struct {
 	object       Object
 	size         int64
-	requests     int // since it was loaded
-	past         int // before it was loaded
+	requests     int // since its load
+	past         int // before its load
 	loaded, last int // positions
 	priority     float64
 }
@@ -39,7 +39,7 @@ func newNaive(capacity int64) *naive {
 	}
 }
 
-// serve replays one request and returns whether it hit and who was evicted, in order.
+// serve replays one request and returns whether it hit and the victims in order.
 func (c *naive) serve(o Object, size int64, now int) (hit bool, victims []Object) {
 	if i := slices.IndexFunc(c.resident, func(s *naiveObject) bool { return s.object == o }); i >= 0 {
 		s := c.resident[i]
@@ -149,14 +149,14 @@ func (d *driven) serveAll(objects ...Object) (victims []Object) {
 	return victims
 }
 
-// checkAgainstNaive holds the policy that spec names against a reference.
+// checkAgainstNaive compares the policy that spec names with a reference.
 func checkAgainstNaive(t *testing.T, spec string, reference func(capacity int64) *naive) {
 	t.Helper()
 	checkBuilt(t, named(t, spec), reference)
 }
 
 // checkBuilt replays random traces, by objects and by bytes, and requires the same hits and the same victims in the
-// same order. Now and then an object leaves both caches by Remove.
+// same order. Now and then Remove takes an object out of both caches.
 func checkBuilt(t *testing.T, build func(Config) Policy, reference func(capacity int64) *naive) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorkload(t)

@@ -15,8 +15,8 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 )
 
-// noPolicy are the files outside this folder that contain the name of a policy, and why: mostly the word means
-// something else there.
+// noPolicy lists files outside this folder that contain the name of a policy, and why. Mostly the word means something
+// else there.
 var noPolicy = map[string]string{
 	"cmd/cachesim/curve.go":              "the default of a flag",
 	"cmd/cachesim/explain.go":            "the default of a flag",
@@ -28,8 +28,8 @@ var noPolicy = map[string]string{
 	"internal/traces/source/rows.go":     "a name of a column of times",
 }
 
-// TestNamesOfPoliciesStandHereOnly: what is known of a policy is a field of its entry, so that a new one needs no line
-// elsewhere and a renamed one leaves none behind.
+// Everything known about a policy is a field of its entry, so that a new policy needs no line elsewhere and a renamed
+// one leaves none behind.
 func TestNamesOfPoliciesStandHereOnly(t *testing.T) {
 	found := map[string]bool{}
 	for _, folder := range []string{"cmd", "internal"} {
@@ -63,7 +63,7 @@ func TestNamesOfPoliciesStandHereOnly(t *testing.T) {
 	}
 }
 
-// namesIn returns where strings in a file are the name of a policy.
+// namesIn returns where a string in a file is the name of a policy.
 func namesIn(t *testing.T, path string) (found []string) {
 	t.Helper()
 	files := token.NewFileSet()

@@ -10,7 +10,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
-// optima are the two optimal policies for objects of equal size, with the rule that each plays by.
+// optima are the two optimal policies for objects of equal size, each with its rule.
 var optima = []struct {
 	name   string
 	bypass bool
@@ -41,7 +41,8 @@ func batchMissesOf(tb testing.TB, name string, t *traces.Trace, capacity int64) 
 	return int(n.Misses())
 }
 
-// forEachTinyTrace calls f for every trace of n requests over at most maxObjects objects, up to renaming the objects.
+// forEachTinyTrace calls f for every trace of n requests over at most maxObjects objects, up to renaming of the
+// objects.
 func forEachTinyTrace(n, maxObjects int, f func(t *traces.Trace)) {
 	objects := make([]uint32, n)
 	var extend func(at, used int)
@@ -80,12 +81,12 @@ func TestOPTEqualsBruteForceOnAllTinyTraces(t *testing.T) {
 	}
 }
 
-// scheduledMisses is the optimum by interval scheduling, without knowledge of the future: going through the requests,
-// each reuse interval goes to the machine that became free last before the interval began, if there is one. A machine
-// is a place of the cache, and the intervals that found one are the hits. Where every miss is loaded, one place always
-// belongs to the object just requested and an interval needs a machine only strictly between its two requests.
+// scheduledMisses computes the optimum by interval scheduling, without looking ahead. Each reuse interval goes to the
+// machine that became free last before the interval began, if there is one. A machine is a place in the cache; the
+// intervals that get one are the hits. If every miss is loaded, one place always belongs to the object just requested,
+// and an interval needs a machine only strictly between its two requests.
 func scheduledMisses(tr *traces.Trace, capacity int, bypass bool) int {
-	// Position p+1 stands for the request p, position 0 for the start. machines[p] became free there; free links
+	// Position p+1 stands for request p, position 0 for the start. machines[p] machines became free there. free links
 	// every position to the nearest one at or before it that still has a machine (union-find with path halving).
 	n := len(tr.Objects)
 	machines, free := make([]int, n+1), make([]int, n+1)
@@ -100,7 +101,7 @@ func scheduledMisses(tr *traces.Trace, capacity int, bypass bool) int {
 		return p
 	}
 	machines[0] = capacity
-	latest := 1 // how much later than its first request an interval may begin to need a machine
+	latest := 1 // how long after its first request an interval may start to need a machine
 	if bypass {
 		latest = 0
 	} else {
@@ -158,7 +159,7 @@ func TestOPTHasColdMissesOnlyWhereAllFits(t *testing.T) {
 	}
 }
 
-// TestOPTOfOneObject states what is known at capacity 1: every change of object misses if every miss is loaded.
+// TestOPTOfOneObject checks what is known for capacity 1: if every miss is loaded, every change of object misses.
 func TestOPTOfOneObject(t *testing.T) {
 	tr := policytest.Trace(5, 2000, 20)
 	changes := 1

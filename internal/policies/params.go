@@ -5,7 +5,7 @@ import "github.com/cachesim/cachesim/internal/params"
 // Param describes one parameter of a policy.
 type Param = params.Param
 
-// Values are the parameters of one policy, every name present.
+// Values are the parameters of one policy, with every name present.
 type Values = params.Values
 
 // Spec is a policy with its parameters: what a user writes as `lru-k(k=2)`.
@@ -13,7 +13,7 @@ type Spec = params.Spec[Entry]
 
 var family = params.Family[Entry]{Kind: "policy", Example: "lru,arc", Find: Find, Names: Names}
 
-// ParseList reads a comma-separated list of specs: "lru,s3fifo(small=0.1,ghost=0.9),lru-k(k=2)". Repeated specs are an
+// ParseList reads a comma-separated list of specs: "lru,s3fifo(small=0.1,ghost=0.9),lru-k(k=2)". Duplicate specs are an
 // error.
 func ParseList(text string) ([]Spec, error) { return family.ParseList(text) }
 

@@ -91,7 +91,7 @@ func anyValue(t *rapid.T, p Param) string {
 	return rapid.SampledFrom(p.Choices).Draw(t, p.Name)
 }
 
-// What String writes is read back as the same policy with the same parameters.
+// String and ParseSpec round-trip to the same policy with the same parameters.
 func TestSpecRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e := rapid.SampledFrom(All()).Draw(t, "policy")

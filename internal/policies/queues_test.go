@@ -7,10 +7,10 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The policies below are written once more on slices, oldest object first, for objects of one size.
+// Simple versions of the policies, on slices, oldest object first, for objects of one size.
 
-// naiveS3FIFO is algorithm 1 of the S3-FIFO paper as libCacheSim reads it: what the small queue hands on while it looks
-// for a victim may take the main queue over its share.
+// naiveS3FIFO is algorithm 1 of the S3-FIFO paper as libCacheSim reads it: objects that move on while the small queue
+// looks for a victim may take the main queue over its share.
 type naiveS3FIFO struct {
 	capacity, smallLimit, ghostLimit int
 	small, main, ghost               []Object
@@ -107,7 +107,7 @@ func (c *naive2Q) evict() (v Object) {
 	return v
 }
 
-// naiveSLRU has equal segments, the lowest first and with what is left over.
+// naiveSLRU has equal segments; the lowest comes first and gets the remainder.
 type naiveSLRU struct {
 	capacity int
 	limit    []int
@@ -145,7 +145,7 @@ func (c *naiveSLRU) serve(o Object, _ int64, _ int) (hit bool, victims []Object)
 	return false, victims
 }
 
-// put makes o the most recent object of segment k and lets what overflows fall.
+// put makes o the most recent object of segment k and lets the overflow fall.
 func (c *naiveSLRU) put(k int, o Object) {
 	c.segments[k] = append(c.segments[k], o)
 	if k > 0 && len(c.segments[k]) > c.limit[k] {
@@ -155,8 +155,8 @@ func (c *naiveSLRU) put(k int, o Object) {
 	}
 }
 
-// naiveLIRS is section 3.3 of the LIRS paper, with the authors' two rules: two places at least for the queue, and
-// an object requested again at once stays what it is.
+// naiveLIRS is section 3.3 of the LIRS paper, with the authors' two rules: the queue has at least two places, and an
+// object requested twice in a row stays what it is.
 type naiveLIRS struct {
 	capacity, lirLimit int
 	stack, queue       []Object

@@ -9,7 +9,7 @@ var randomEntry = Entry{
 	Name:    "random",
 	Look:    Look{Color: Brown, Mark: Circle},
 	Memory:  Memory{PerObject: 4, PerSlot: 5},
-	Summary: "evicts an object drawn at random, every resident one alike",
+	Summary: "evicts a resident object drawn uniformly at random",
 	Source:  "Belady, A study of replacement algorithms for a virtual-storage computer, IBM Systems Journal 1966",
 	Holds:   true,
 	Random:  true,
@@ -19,7 +19,7 @@ var randomEntry = Entry{
 type randomPolicy struct {
 	resident dense.Slots[struct{}]
 	draws    random.Draws
-	holds    bool  // resident has only what is not held
+	holds    bool  // resident has only objects that are not held
 	free     int64 // objects that still fit, batch path only
 }
 

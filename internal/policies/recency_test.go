@@ -69,7 +69,7 @@ func TestQueueExamples(t *testing.T) {
 		{"Am is LRU", "2q", 4, []Object{0, 1, 2, 3, 4, 0, 5, 6, 1, 3, 4, 0, 5}, []Object{0, 1, 2, 3, 4, 5, 6, 3}},
 		{"a hit in A1in changes nothing", "2q", 4, []Object{0, 1, 2, 3, 0, 0, 4}, []Object{0}},
 
-		// Segments of 2: 0 and 1 low, 2 and 3 high. The hit on 0 lifts it and lets 2 fall; later that on 4 lets 3 fall.
+		// Segments of 2: 0 and 1 low, 2 and 3 high. The hit on 0 lifts it and 2 falls; later the hit on 4 makes 3 fall.
 		{"what overflows falls", "slru", 4, []Object{0, 1, 2, 3, 0, 4, 5, 4, 6, 7}, []Object{1, 2, 5, 3}},
 		{"one segment is LRU", "slru(segments=1)", 3, []Object{0, 1, 2, 0, 3, 4}, []Object{1, 2}},
 		{"more segments than objects", "slru(segments=64)", 2, []Object{0, 1, 0, 2, 3}, []Object{1, 2}},
@@ -148,7 +148,7 @@ func TestClockAndSieveEqualNaive(t *testing.T) {
 	}
 }
 
-// Extreme parameters at small capacities: no queue may be asked for an object that it does not have.
+// Extreme parameters at small capacities: no queue may be asked for an object it does not have.
 func TestExtremeParameters(t *testing.T) {
 	for _, spec := range []string{
 		"s3fifo(small=0,ghost=0)", "s3fifo(small=1,ghost=16)", "s3fifo(small=0,ghost=1,move=0)", "s3fifo(bits=6,move=63)",
@@ -187,11 +187,11 @@ func TestS3FIFOUnreachableThreshold(t *testing.T) {
 	}
 }
 
-// By bytes, an object must fit the queue that it enters; by objects every object does.
+// By bytes, an object must fit the queue that it enters; by objects it always does.
 func TestAdmissionBySize(t *testing.T) {
 	for _, test := range []struct {
 		spec    string
-		largest int64 // that may enter a cache of 100
+		largest int64 // size that may enter a cache of 100
 	}{
 		{"s3fifo", 9}, {"2q", 25}, {"slru", 50}, {"slru(segments=4)", 25}, {"slru(protected=0.8)", 20},
 	} {
@@ -207,7 +207,7 @@ func TestAdmissionBySize(t *testing.T) {
 	}
 }
 
-// A phase has as many distinct objects as the cache holds, and what was requested within the phase stays to its end.
+// A phase has as many distinct objects as the cache holds, and an object requested within the phase stays to its end.
 func TestMarkerKeepsThePhase(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawUnitWorkload(t)
@@ -228,8 +228,8 @@ func TestMarkerKeepsThePhase(t *testing.T) {
 	})
 }
 
-// Over many seeds, each of four candidates is the victim about equally often: the random policy chooses among all, and
-// a phase of the marker begins with all unmarked.
+// Over many seeds, each of four candidates is the victim about equally often: random chooses among all objects, and a
+// phase of marker begins with all unmarked.
 func TestRandomChoice(t *testing.T) {
 	const seeds, candidates = 6000, 4
 	for _, spec := range []string{"random", "marker"} {
@@ -273,7 +273,7 @@ func TestTTLExpiry(t *testing.T) {
 	}
 }
 
-// The life of an object counted in requests ends with the request that comes so many after the one that began it.
+// A life of n requests ends with the n-th request after the one that began it.
 func TestTTLInRequests(t *testing.T) {
 	for spec, want := range map[string][]int{ // at which requests something expires
 		"ttl(ttl=3,unit=requests)":                          {3, 5, 6, 7},
@@ -283,12 +283,12 @@ func TestTTLInRequests(t *testing.T) {
 		"ttl(ttl=1e9,unit=requests)":                        nil,
 		"ttl(ttl=9000000000,unit=capacity)":                 nil,
 		"ttl(ttl=0.0000001,unit=requests,order=fifo)":       {1, 2, 3, 4, 5, 6, 7, 8},
-		"ttl(ttl=0.0000001,unit=seconds,order=fifo)":        nil, // the clock stands still
+		"ttl(ttl=0.0000001,unit=seconds,order=fifo)":        nil, // the clock does not advance
 		"ttl(ttl=0.0000001,unit=capacity,order=lru)":        {1, 2, 3, 4, 5, 6, 7, 8},
 		"ttl(ttl=0.0000001,unit=requests,renew=true)":       {1, 2, 3, 4, 5, 6, 7, 8},
 		"ttl(ttl=5,unit=requests,renew=true,order=fifo)":    {7},
 		"ttl(ttl=4,unit=requests,renew=false,order=fifo)":   {4, 6, 8},
-		"ttl(ttl=4.9,unit=requests,renew=false,order=fifo)": {4, 6, 8}, // whole requests
+		"ttl(ttl=4.9,unit=requests,renew=false,order=fifo)": {4, 6, 8}, // rounded down to whole requests
 	} {
 		p := drive(t, spec, Config{Capacity: 10, Unit: true, Objects: 5}).policy
 		resident := map[Object]bool{}

@@ -1,15 +1,15 @@
 package policies
 
-// Rules are those by which a policy is held against an optimum.
+// Rules are the rules under which a policy is compared with an optimum.
 type Rules struct {
 	Bytes   bool // capacities count bytes
-	Bypass  bool // a miss may pass by
+	Bypass  bool // a missed object need not be loaded
 	Similar bool // similar objects answer each other
 }
 
-// Optimum returns the name of the best offline policy by some rules. It is optimal where capacities count objects and a
-// request hits only its own object; elsewhere it stands in for an optimum that nobody can compute, and LowerBound says
-// what that can reach at most. The program must import the package that registers it.
+// Optimum returns the name of the best offline policy under some rules. It is optimal if capacities count objects and a
+// request hits only its own object. Otherwise it stands in for an optimum that cannot be computed in practice, and
+// LowerBound bounds that optimum from below. The program must import the package that registers it.
 func Optimum(rules Rules) string {
 	e := reference(Offline, rules)
 	if e == nil {
@@ -18,8 +18,8 @@ func Optimum(rules Rules) string {
 	return e.Name
 }
 
-// LowerBound returns the name of the bound on misses that stands beside the Optimum by some rules; ok is false where
-// that is an optimum and needs none.
+// LowerBound returns the name of the bound on misses that is reported beside the Optimum under some rules. ok is false
+// if that Optimum is exact and needs no bound.
 func LowerBound(rules Rules) (name string, ok bool) {
 	if e := reference(Bound, rules); e != nil {
 		return e.Name, true
@@ -27,7 +27,7 @@ func LowerBound(rules Rules) (name string, ok bool) {
 	return "", false
 }
 
-// reference returns the entry of a kind that others are held against by some rules; nil: there is none.
+// reference returns the entry of a kind that is the reference under some rules, or nil.
 func reference(kind Kind, rules Rules) *Entry {
 	for i := range registry {
 		if e := &registry[i]; e.Kind == kind && e.Reference != nil && e.Reference(rules) {
@@ -37,8 +37,8 @@ func reference(kind Kind, rules Rules) *Entry {
 	return nil
 }
 
-// OptEvicts returns for each position whether the requested object is gone when it is requested next, or is not
-// requested again, under the Optimum for objects of one size on the exact cache. objects are below count, capacity
+// OptEvicts returns, for each position, whether the requested object is gone when it is next requested, or is never
+// requested again, under the Optimum for objects of one size in the exact cache. objects are below count; capacity
 // counts objects.
 func OptEvicts(objects []Object, count int, nextUse []uint32, capacity int64) []bool {
 	e, _ := Find(Optimum(Rules{}))
@@ -62,6 +62,6 @@ func OptEvicts(objects []Object, count int, nextUse []uint32, capacity int64) []
 // Unlimited returns the name of the policy that has room for everything.
 func Unlimited() string { return infiniteEntry.Name }
 
-// Recency returns the name of the policy whose miss curve one pass over reuse distances gives: that which curves and
-// allocators compare others with.
+// Recency returns the name of the policy whose miss curve comes from one pass over reuse distances. Curves and
+// allocators compare others with it.
 func Recency() string { return lruEntry.Name }

@@ -9,18 +9,18 @@ import (
 	"github.com/cachesim/cachesim/internal/oracle"
 )
 
-// Kind says what an Entry knows and is.
+// Kind says what an Entry is and how much of the trace it sees.
 type Kind int
 
 const (
 	Online  Kind = iota // sees the past only
 	Offline             // sees the whole trace
-	Bound               // no policy: a bound on misses that no policy can undercut
+	Bound               // not a policy: a lower bound on misses
 )
 
 func (k Kind) String() string { return [...]string{"online", "offline", "bound"}[k] }
 
-// Units says in which units of capacity an Entry works.
+// Units says which units of capacity an Entry supports.
 type Units int
 
 const (
@@ -38,65 +38,64 @@ type Entry struct {
 	Family  Family   // set by Register
 	Kind    Kind
 	Units   Units
-	// Bypass says that a missed object may be left out of the cache, so that the optimum under the same rules is
-	// opt-bypass.
+	// Bypass says that a missed object need not be loaded, so that the optimum under the same rules is opt-bypass.
 	Bypass bool
-	// BypassIf says the same where it depends on parameters; nil where it does not.
+	// BypassIf is Bypass if that depends on parameters; otherwise nil.
 	BypassIf func(Values) bool
-	// Unbounded says that capacity is ignored; its optimum has room for everything.
+	// Unbounded says that the capacity is ignored: its optimum has room for everything.
 	Unbounded bool
-	// ReuseDistances says that the policy is LRU and wants its counts at many capacities read off one pass over reuse
+	// ReuseDistances says that the policy is LRU with its counts at many capacities computed in one pass over reuse
 	// distances.
 	ReuseDistances bool
-	// OnePass says that the policy is LRU: its counts may be read off such a pass where a cell permits it.
+	// OnePass says that the policy is LRU: its counts may come from such a pass if a cell allows it.
 	OnePass  bool
 	Random   bool // makes random choices, so that its counts depend on the seed
-	Holds    bool // New makes a Holder where Config.Holds is set
+	Holds    bool // New makes a Holder if Config.Holds is set
 	Predicts bool // asks a predictor when objects come back: Config.Predictor
-	Relates  bool // makes use of how objects relate: Config.Relations
-	// SimilarFrom returns the least similarity that the policy asks for in a cache with these values of Relations.HitFrom
-	// and Relations.Tau. Only with Relates.
+	Relates  bool // uses how objects relate: Config.Relations
+	// SimilarFrom returns the least similarity that the policy needs in a cache with these values of Relations.HitFrom
+	// and Relations.Tau. Set only with Relates.
 	SimilarFrom func(v Values, hitFrom, tau float64) float64
-	// Similar says that an Offline entry knows by similarity what will hit, and that a Bound holds where similar objects
-	// answer each other. Others know when the same object is requested next, and work only in caches in which that is what
-	// hits.
+	// Similar says that an Offline entry knows from similarity what will hit, and that a Bound holds if similar objects
+	// answer each other. Other offline entries know when the same object is next requested, and work only in caches in
+	// which only that hits.
 	Similar bool
-	// NeedsTime reports whether it cannot work on a trace without a clock; nil: it can.
+	// NeedsTime reports whether it needs a trace with a clock; nil if it never does.
 	NeedsTime func(Values) bool
-	// Reference reports whether others are held against it by some rules: as the best policy that knows the whole trace
-	// where its Kind is Offline, as the bound beside that where it is Bound. By any rules that is one of each Kind at
-	// most; nil where it never is.
+	// Reference reports whether others are compared with it under some rules: as the best policy that knows the whole
+	// trace if its Kind is Offline, as the bound beside that if it is Bound. There is at most one of each Kind under
+	// any rules. Nil if it never is.
 	Reference func(Rules) bool
-	// Memory is what it takes beside the trace, with its default parameters; the zero Memory stands for that of a
-	// policy that keeps little.
+	// Memory is what it takes beside the trace, with its default parameters; the zero Memory is that of a policy that
+	// keeps little.
 	Memory Memory
 	// Look is how it looks in figures.
 	Look Look
-	// Guarantee returns what is proven of it with room for so many objects; nil where nothing is.
+	// Guarantee returns what is proven about it with room for so many objects; nil if nothing is.
 	Guarantee func(v Values, capacity int) Guarantee
 	Params    []Param
-	// Metrics are those that it reports beside the counts of the cache: its Counters.
+	// Metrics are those that it reports beside the counts of the cache, in its Counters.
 	Metrics []metric.Metric
-	// Check refuses values of Params that mean nothing, alone or together; nil where their types and ranges say all.
+	// Check refuses values of Params that make no sense, alone or together; nil if their types and ranges suffice.
 	Check func(Values) error
 	New   func(Config) (Policy, error) // nil for a Bound
-	// InSets makes one value for all sets of a set-associative cache; nil: such a cache has a policy for each set.
+	// InSets makes one value for all sets of a set-associative cache; if nil, such a cache has one policy per set.
 	InSets func(SetsConfig) (SetsPolicy, error)
-	// LowerBound returns the least number of misses that any schedule can have on these requests; set for a Bound only.
+	// LowerBound returns the least number of misses that any schedule can have on these requests. Set only for a Bound.
 	LowerBound func(BoundInput) (misses float64, err error)
 }
 
 // Memory is what a policy takes, in bytes.
 type Memory struct {
 	Fixed     float64
-	PerObject float64 // of the trace
-	PerSlot   float64 // for an object that fits into the cache
+	PerObject float64 // for each object of the trace
+	PerSlot   float64 // for each object that fits into the cache
 }
 
-// sizeBytes is what sizes, and links between objects of different size, take per object where capacities count bytes.
+// sizeBytes is what sizes, and links between objects of different size, take per object if capacities count bytes.
 const sizeBytes = 16
 
-// Bytes returns what a policy takes for a trace with so many objects and a cache that holds so many of them.
+// Bytes returns what a policy takes for a trace with so many objects and a cache with room for so many of them.
 func (m Memory) Bytes(objects, slots int64, bytes bool) int64 {
 	if m.PerObject+m.PerSlot == 0 {
 		m.PerObject, m.PerSlot = 32, 16
@@ -111,7 +110,7 @@ func (m Memory) Bytes(objects, slots int64, bytes bool) int64 {
 // Signature implements params.Named.
 func (e Entry) Signature() (string, []Param) { return e.Name, e.Params }
 
-// Bypasses reports whether a missed object may be left out of the cache under these parameters.
+// Bypasses reports whether a missed object need not be loaded under these parameters.
 func (e Entry) Bypasses(v Values) bool { return e.Bypass || e.BypassIf != nil && e.BypassIf(v) }
 
 // CheckValues implements params.Checker.
@@ -122,7 +121,7 @@ func (e Entry) CheckValues(v Values) error {
 	return e.Check(v)
 }
 
-// NeedsClock reports whether the policy of a spec cannot work on a trace without a clock.
+// NeedsClock reports whether the policy of a spec needs a trace with a clock.
 func NeedsClock(s Spec) bool { return s.Entry.NeedsTime != nil && s.Entry.NeedsTime(s.Params) }
 
 // BoundInput is what a lower bound is computed from.
@@ -131,21 +130,21 @@ type BoundInput struct {
 	Relations *Relations // as in Config
 }
 
-// Family says by what idea a policy chooses.
+// Family is the idea by which a policy chooses its victims.
 type Family int
 
 // The families, in the order in which `cachesim policies` prints them.
 const (
 	Queues     Family = iota // in order of arrival
 	LastUse                  // by the last request
-	Adaptive                 // by requests before the last, and by what the past says of their worth
+	Adaptive                 // by earlier requests too, and by what the past says of their worth
 	Frequency                // by the number of requests
-	Experts                  // by the advice of several policies, weighed by regret
-	Admission                // by the frequency at which a missed object must beat a resident one
-	Sampled                  // by the value of a few residents
-	Baselines                // at random, or nothing
-	Foresight                // by what comes, and bounds on that
-	Predicting               // by predictions of what comes
+	Experts                  // by the advice of several policies, weighted by regret
+	Admission                // by whether a missed object is requested more often than a resident one
+	Sampled                  // by the value of a few sampled residents
+	Baselines                // at random, or never
+	Foresight                // by the future, and bounds on that
+	Predicting               // by predictions of the future
 	Topics                   // by the topics of queries
 )
 
@@ -162,8 +161,8 @@ func init() {
 	Register(Baselines, randomEntry, markerEntry, uniformEntry, infiniteEntry)
 }
 
-// Register adds entries to a family, after those that it has. Packages of policies below this one call it when the
-// program starts, each once; package all imports them.
+// Register adds entries to a family, after those it already has. The packages of policies below this one each call it
+// once when the program starts; package all imports them.
 func Register(family Family, entries ...Entry) {
 	for _, e := range entries {
 		if _, ok := Find(e.Name); ok {

@@ -36,7 +36,7 @@ type s3fifo struct {
 	freq      []uint8 // per resident object: requests since it entered its queue, at most top
 	top       uint8
 	move      uint8
-	returning bool // the object now missed was in the ghost queue
+	returning bool // the missed object was in the ghost queue
 
 	batch  s3Batch
 	config Config
@@ -46,7 +46,8 @@ func newS3FIFO(c Config) (Policy, error) {
 	bits, move := c.Params.Int("bits"), c.Params.Int("move")
 	top := 1<<bits - 1
 	if move > top {
-		return nil, fmt.Errorf("s3fifo: move=%d is never reached, as bits=%d counts to %d", move, bits, top)
+		return nil, fmt.Errorf("s3fifo: bits=%d counts up to %d, which never reaches move=%d; lower move or raise bits",
+			bits, top, move)
 	}
 	return &s3fifo{
 		segments: newSegments(c, s3Limits(c, c.Capacity)...),
@@ -83,11 +84,11 @@ func (p *s3fifo) Miss(r Request) {
 	p.returning = remembered && r.Reason == Demand
 }
 
-// Admit refuses an object that would take the whole small queue, as all others would leave it at once.
+// Admit refuses an object that would take the whole small queue: all others there would have to leave at once.
 func (p *s3fifo) Admit(r Request) bool { return p.charged == nil || r.Size < p.limit[s3Small] }
 
-// Victim is taken from the main queue where that is over its limit, otherwise from the small one. Objects that the
-// small queue hands on meanwhile may take the main queue over its limit.
+// Victim takes an object from the main queue if that is over its limit, otherwise from the small one. Objects that
+// leave the small queue for the main queue meanwhile may take it over its limit.
 func (p *s3fifo) Victim(Request) Object {
 	if p.used[s3Main] > p.limit[s3Main] {
 		return p.evictMain()
@@ -106,8 +107,8 @@ func (p *s3fifo) Victim(Request) Object {
 	}
 }
 
-// Insert puts a new object into the small queue, which grows over its limit while the cache fills, and one that returns
-// from the ghost into the main queue.
+// Insert puts a new object into the small queue, which may exceed its limit while the cache fills, and an object that
+// returns from the ghost into the main queue.
 func (p *s3fifo) Insert(r Request) {
 	p.freq[r.Object] = 0
 	if p.returning {
@@ -131,7 +132,7 @@ func (p *s3fifo) evictMain() Object {
 	}
 }
 
-// s3Batch is the batch path. Its queues are rings; only the ghost, from whose middle objects return, is more.
+// s3Batch is the batch path. Its queues are rings; only the ghost needs a log, since objects return from its middle.
 type s3Batch struct {
 	state       []uint8 // per object: its queue and, above it, its frequency
 	small, main dense.Ring

@@ -2,12 +2,11 @@ package policies
 
 import "github.com/cachesim/cachesim/internal/policies/dense"
 
-// segments are lists that know how much their objects are charged together, and how much they should be at most. Who
-// enforces the limits is the policy's part. An object is in one segment at a time.
-// Memory: 9 bytes per object, and 8 more where sizes count.
+// segments are lists that know the total charge of their objects, and the limit on it. Enforcing the limits is left to
+// the policy. An object is in one segment at a time. Memory: 9 bytes per object, and 8 more if sizes count.
 type segments struct {
 	list    dense.Lists
-	segment []uint8 // per object: 1 + its segment; 0 where it is in none
+	segment []uint8 // per object: 1 + its segment; 0 if it is in none
 	charged dense.Charges
 	used    []int64 // per segment
 	limit   []int64 // per segment
@@ -51,7 +50,7 @@ func (s *segments) put(k int, o Object) {
 	s.used[k] += s.charged.Of(o)
 }
 
-// take takes o out of its segment.
+// take removes o from its segment.
 func (s *segments) take(o Object) {
 	s.list.Unlink(o)
 	s.used[s.segment[o]-1] -= s.charged.Of(o)
@@ -64,7 +63,7 @@ func (s *segments) renew(o Object) {
 	s.list.PushFront(int(s.segment[o])-1, o)
 }
 
-// pop takes the last object of segment k out; ok is false where the segment is empty.
+// pop removes the last object of segment k; ok is false if the segment is empty.
 func (s *segments) pop(k int) (o Object, ok bool) {
 	if o, ok = s.list.Back(k); ok {
 		s.take(o)
@@ -75,7 +74,8 @@ func (s *segments) pop(k int) (o Object, ok bool) {
 // in reports whether o is in segment k.
 func (s *segments) in(k int, o Object) bool { return int(s.segment[o]) == k+1 }
 
-// remember puts o, which is leaving the cache, into the ghost segment k and drops the oldest ghosts that no longer fit.
+// remember puts o, which is leaving the cache, into the ghost segment k, and drops the oldest ghosts that no longer
+// fit.
 func (s *segments) remember(k int, o Object) {
 	if s.charged.Of(o) > s.limit[k] {
 		return

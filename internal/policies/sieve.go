@@ -6,13 +6,13 @@ var sieveEntry = Entry{
 	Name:   "sieve",
 	Look:   Look{Color: Purple, Mark: Cross},
 	Memory: Memory{PerObject: 9, PerSlot: 8},
-	Summary: "a hand moves from the oldest object to the newest and evicts the first not requested since it last " +
+	Summary: "a hand moves from the oldest object to the newest and evicts the first one not requested since it last " +
 		"passed; objects keep their places",
 	Source: "Zhang, Yang, Yue, Vigfusson and Rashmi, SIEVE is simpler than LRU, NSDI 2024, algorithm 1",
 	New:    func(c Config) (Policy, error) { return newSieve(c), nil },
 }
 
-// What sieve knows of an object.
+// What sieve knows about an object.
 const (
 	sieveAbsent = iota
 	sieveUnvisited
@@ -22,8 +22,8 @@ const (
 type sieve struct {
 	state []uint8
 	list  dense.Lists
-	hand  Object // where the next search for a victim begins
-	begun bool   // hand is valid; otherwise the search begins at the oldest object
+	hand  Object // where the next search for a victim starts
+	begun bool   // hand is valid; otherwise the search starts at the oldest object
 
 	log    sieveLog // batch path
 	config Config
@@ -72,14 +72,14 @@ func (p *sieve) Grow(objects int) {
 	p.list.Grow(objects)
 }
 
-// sieveLog holds the resident objects in order of arrival, oldest first, for the batch path. An evicted object's entry
-// is overwritten with the number gone, which no object has and whose state stays sieveAbsent. Where the log is full,
-// what is left moves to its start: the log is twice as long as the cache, so that this costs constant time per
-// eviction.
+// sieveLog holds the resident objects in order of arrival, oldest first, for the batch path. The entry of an evicted
+// object is overwritten with `gone`, a number that no object has and whose state stays sieveAbsent. When the log is
+// full, the remaining entries move to its start. The log is twice as long as the cache, so that this costs amortized
+// constant time per eviction.
 type sieveLog struct {
 	entries []Object
 	end     int // entries in use
-	hand    int // index of the entry where the next search begins
+	hand    int // index of the entry where the next search starts
 	free    int // objects that still fit
 	gone    Object
 }
@@ -116,7 +116,7 @@ func (p *sieve) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
 	return hits, evictions
 }
 
-// evict takes out the first unvisited object from the hand on. The newest entry is never gone, since each eviction
+// evict removes the first unvisited object from the hand on. The newest entry is never `gone`, since each eviction
 // makes room for an arrival; so a hand that has reached the end has passed every object.
 func (l *sieveLog) evict(state []uint8) {
 	entries, at := l.entries[:l.end], l.hand

@@ -6,7 +6,7 @@ var slruEntry = Entry{
 	Name:   "slru",
 	Look:   Look{Color: Purple, Mark: Triangle},
 	Memory: Memory{PerObject: 9, PerSlot: 0},
-	Summary: "LRU segments one above another: a hit lifts an object to the next, what overflows a segment falls to the " +
+	Summary: "LRU segments one above another: a hit lifts an object to the next, overflow of a segment falls to the " +
 		"one below",
 	Source: "Karedla, Love and Wherry, Caching strategies to improve disk system performance, IEEE Computer 1994 (2 " +
 		"segments); Huang et al., An analysis of Facebook photo caching, SOSP 2013 (n segments)",
@@ -20,8 +20,8 @@ var slruEntry = Entry{
 
 type slru struct {
 	segments
-	top       int // the highest segment that is in use
-	most      int // segments, as many as the capacity permits
+	top       int // the highest segment in use
+	most      int // number of segments, as many as the capacity permits
 	protected float64
 	capacity  int64
 	filled    int64 // resident objects, batch path only
@@ -52,7 +52,7 @@ func (p *slru) divide() {
 	p.limit[0] = p.capacity - upper*(n-1)
 }
 
-// Resize lets what overflows the new segments fall, from the highest down.
+// Resize lets the overflow of the new segments fall, from the highest down.
 func (p *slru) Resize(capacity int64) {
 	if capacity == p.capacity {
 		return
@@ -100,7 +100,7 @@ func (p *slru) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
 	return hits, evictions
 }
 
-// miss is Victim and Insert where every object is charged 1. In a full cache o mostly takes the place of the victim, in
+// miss is Victim and Insert if every object is charged 1. In a full cache o usually takes the place of the victim, in
 // the lowest segment.
 func (p *slru) miss(o Object) (evicted bool) {
 	if p.filled < p.capacity {
@@ -119,8 +119,8 @@ func (p *slru) miss(o Object) (evicted bool) {
 	return true
 }
 
-// lift is hit where every object is charged 1 and o is in segment k-1: o moves to segment k, and where that is full its
-// last object takes the place that o left.
+// lift is hit if every object is charged 1 and o is in segment k-1: o moves to segment k, and if that is full, its last
+// object takes the place that o left.
 func (p *slru) lift(o Object, k int) {
 	list, segment := &p.list, p.segment
 	list.Unlink(o)
@@ -136,7 +136,7 @@ func (p *slru) lift(o Object, k int) {
 	segment[v] = uint8(k)
 }
 
-// hit lifts o by one segment. What overflows there falls, until every segment but the lowest is within its limit.
+// hit lifts o by one segment. Overflow there falls, until every segment except the lowest is within its limit.
 func (p *slru) hit(o Object) {
 	k := int(p.segment[o])
 	if k > p.top {
@@ -150,7 +150,7 @@ func (p *slru) hit(o Object) {
 	}
 }
 
-// spill lets the last objects of segment k fall to the one below until it is within its limit.
+// spill moves the last objects of segment k to the segment below until it is within its limit.
 func (p *slru) spill(k int) {
 	for p.used[k] > p.limit[k] {
 		v, _ := p.pop(k)
@@ -158,7 +158,7 @@ func (p *slru) spill(k int) {
 	}
 }
 
-// target returns the lowest segment with room for size; where none has, the lowest.
+// target returns the lowest segment with room for size, or the lowest segment if none has room.
 func (p *slru) target(size int64) int {
 	for k, limit := range p.limit[:p.top+1] {
 		if p.used[k]+size <= limit {
@@ -168,7 +168,7 @@ func (p *slru) target(size int64) int {
 	return 0
 }
 
-// evict takes out the last object of the lowest segment that has any.
+// evict removes the last object of the lowest segment that is not empty.
 func (p *slru) evict() Object {
 	for k := 0; ; k++ {
 		if o, ok := p.pop(k); ok {

@@ -12,7 +12,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
-// serve serves a trace and returns what happened after the warm-up.
+// serve serves a trace and returns the counts after the warm-up.
 func serve(tr *traces.Trace, c cache.Cache, bytes bool, warmup int) (n cache.Counts) {
 	sizes := make([]int64, len(tr.Objects))
 	var warm cache.Counts
@@ -21,7 +21,7 @@ func serve(tr *traces.Trace, c cache.Cache, bytes bool, warmup int) (n cache.Cou
 	return n
 }
 
-// checkedServe serves one request at a time and fails where the cache is ever above its capacity.
+// checkedServe serves one request at a time and fails if the cache ever exceeds its capacity.
 func checkedServe(t *testing.T, tr *traces.Trace, c *cache.Exact, capacity int64, bytes bool) cache.Counts {
 	t.Helper()
 	var n cache.Counts
@@ -49,8 +49,8 @@ func TestSuiteNeverAboveCapacity(t *testing.T) {
 	}
 }
 
-// TestSuiteLoadsEveryMiss holds every policy to the rules that its Entry states, by which its optimum is chosen: where
-// capacity counts objects, all but those with Bypass load what was missed.
+// TestSuiteLoadsEveryMiss checks the rules that every Entry states, by which its optimum is chosen: if capacity counts
+// objects, every policy without Bypass loads every miss.
 func TestSuiteLoadsEveryMiss(t *testing.T) {
 	policytest.ForEach(t, false, func(t *testing.T, e policies.Entry) {
 		refused := false
@@ -81,7 +81,7 @@ func TestSuiteBatchEqualsOneByOne(t *testing.T) {
 			}
 			single := cache.NewExact(policytest.Build(t, e, tr, capacity, true), capacity, tr.NumObjects)
 			want := checkedServe(t, tr, single, capacity, false)
-			// In pieces of many lengths, since a policy must keep its state from one batch to the next.
+			// In pieces of many lengths: a policy must keep its state between batches.
 			var got cache.Counts
 			served := cache.NewBatchExact(batch)
 			for from, length := 0, 1; from < len(tr.Objects); length = length*7%257 + 1 {
@@ -109,7 +109,7 @@ func TestSuiteDeterministic(t *testing.T) {
 	})
 }
 
-// A sweep runs a policy once, whatever the seeds, unless its entry says that it makes random choices.
+// A sweep runs a policy once for all seeds, unless its entry says that it makes random choices.
 func TestSuiteSaysWhatDependsOnTheSeed(t *testing.T) {
 	for _, bytes := range []bool{false, true} {
 		policytest.ForEach(t, bytes, func(t *testing.T, e policies.Entry) {
@@ -139,8 +139,8 @@ func TestSuiteSaysWhatDependsOnTheSeed(t *testing.T) {
 	}
 }
 
-// TestSuiteRemove takes objects away from every policy, as expiry or a shrinking quota does. A policy that does not
-// forget them names one of them as a victim later, which panics, or runs out of victims.
+// TestSuiteRemove removes objects from every policy, as expiry or a shrinking quota does. A policy that does not forget
+// them later names one as a victim, which panics, or runs out of victims.
 func TestSuiteRemove(t *testing.T) {
 	for _, bytes := range []bool{false, true} {
 		t.Run(fmt.Sprintf("bytes=%v", bytes), func(t *testing.T) {
@@ -160,8 +160,8 @@ func TestSuiteRemove(t *testing.T) {
 	}
 }
 
-// serveAndRemove serves t one by one and removes a resident object drawn at random after a third of the requests, and
-// everything at two thirds of the trace. The cache must go on with hits.
+// serveAndRemove serves t one by one, removes a random resident object after a third of the requests, and everything at
+// two thirds of the trace. The cache must get hits again after that.
 func serveAndRemove(t *testing.T, tr *traces.Trace, c *cache.Exact, seed uint64, bytes bool) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 2))

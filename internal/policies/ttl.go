@@ -6,7 +6,7 @@ import (
 	"github.com/cachesim/cachesim/internal/policies/dense"
 )
 
-// Units of the life of an object under ttl.
+// Units of the lifetime of an object under ttl.
 const (
 	ttlSeconds  = "seconds"
 	ttlRequests = "requests"
@@ -17,7 +17,7 @@ var ttlEntry = Entry{
 	Name:   "ttl",
 	Look:   Look{Color: Brown, Mark: Cross},
 	Memory: Memory{PerObject: 24, PerSlot: 43},
-	Summary: "every object expires a fixed time after it was loaded, or requested; a full cache evicts the least recent " +
+	Summary: "every object expires a fixed time after its load or last request; a full cache evicts the least recent " +
 		"or the oldest",
 	Source: "expireAfterWrite and expireAfterAccess of Caffeine; Jung, Berger and Balakrishnan, Modeling TTL-based " +
 		"Internet caches, INFOCOM 2003",
@@ -26,27 +26,27 @@ var ttlEntry = Entry{
 		{Name: "unit", Default: ttlSeconds, Choices: []string{ttlSeconds, ttlRequests, ttlCapacity}, Doc: "of ttl: seconds " +
 			"of the trace's clock; requests; or capacity: " +
 			"as many requests as the cache has room for objects"},
-		{Name: "renew", Default: false, Doc: "a hit lets the time begin anew"},
-		{Name: "order", Default: "lru", Choices: []string{"lru", "fifo"}, Doc: "what leaves a full cache: the object " +
+		{Name: "renew", Default: false, Doc: "a hit restarts the time"},
+		{Name: "order", Default: "lru", Choices: []string{"lru", "fifo"}, Doc: "which object leaves a full cache: the one " +
 			"requested longest ago, or loaded longest ago"},
 	},
 	NeedsTime: func(v Values) bool { return v.Text("unit") == ttlSeconds },
 	New:       func(c Config) (Policy, error) { return newTTL(c) },
 }
 
-// ttl needs the time of each request and so has no batch path. Where it counts requests, those are the ones that it
-// hears of.
+// ttl needs the time of each request and so has no batch path. If it counts requests, those are the requests that it
+// sees.
 type ttl struct {
 	expiry   dense.LogQueue // in order of expiry
-	order    dense.LogQueue // in order of leaving a full cache; unused where that is the order of expiry
-	byExpiry bool           // it is
+	order    dense.LogQueue // in the order in which objects leave a full cache; unused if that is the order of expiry
+	byExpiry bool           // that is the order of expiry
 	lru      bool
 	renew    bool
-	begun    []int64 // per resident object: when its life began, in nanoseconds or requests
+	begun    []int64 // per resident object: when its lifetime began, in nanoseconds or requests
 	life     int64
-	perSlot  float64 // where the unit is the capacity, requests per object that fits; 0 elsewhere
-	requests bool    // are the unit
-	heard    int64   // requests so far
+	perSlot  float64 // if the unit is the capacity, requests per object that fits; otherwise 0
+	requests bool    // the unit is requests
+	heard    int64   // requests seen so far
 }
 
 func newTTL(c Config) (*ttl, error) {
@@ -78,7 +78,7 @@ func newTTL(c Config) (*ttl, error) {
 	return p, nil
 }
 
-// live sets the life of an object.
+// live sets the lifetime of an object.
 func (p *ttl) live(units float64) { p.life = max(1, int64(min(units, longestLife))) }
 
 func (p *ttl) Resize(capacity int64) {
@@ -95,10 +95,10 @@ func (p *ttl) Grow(objects int) {
 	}
 }
 
-// longestLife is more than a trace has nanoseconds or requests.
+// longestLife is more than the nanoseconds or requests of any trace.
 const longestLife = 9e18
 
-// now returns the time of r, in the unit of life.
+// now returns the time of r, in the unit of the lifetime.
 func (p *ttl) now(r Request) int64 {
 	if p.requests {
 		return p.heard - 1 // r, or the request before it, has been counted
@@ -106,7 +106,7 @@ func (p *ttl) now(r Request) int64 {
 	return r.Time
 }
 
-// Expired returns an object whose life ended now or earlier.
+// Expired returns an object whose lifetime ended now or earlier.
 func (p *ttl) Expired(now int64) (Object, bool) {
 	if p.expiry.Live == 0 {
 		return 0, false

@@ -13,7 +13,7 @@ type workload struct {
 	config Config
 }
 
-// drawTrace draws 1 to longest requests. Their number is drawn first: rapid's slices of open length have about 6
+// drawTrace draws 1 to longest requests. It draws their number first: rapid's slices of open length have about 6
 // elements.
 func drawTrace(t *rapid.T, objects Object, longest int) []Object {
 	requests := rapid.IntRange(1, longest).Draw(t, "requests")
@@ -62,7 +62,7 @@ func checkSameVictims(t *rapid.T, w workload, got, want interface {
 	}
 }
 
-// checkAfterEachRequest replays a random trace with a removal now and then, and calls check after each request.
+// checkAfterEachRequest replays a random trace with occasional removals, and calls check after each request.
 func checkAfterEachRequest(t *rapid.T, spec string, w workload, check func(d *driven)) {
 	removeEvery := rapid.IntRange(5, 100).Draw(t, "removeEvery")
 	d := drive(t, spec, w.config)
@@ -76,7 +76,7 @@ func checkAfterEachRequest(t *rapid.T, spec string, w workload, check func(d *dr
 	}
 }
 
-// without returns a copy of l that lacks o.
+// without returns a copy of l without o.
 func without(l []Object, o Object) []Object {
 	return slices.DeleteFunc(slices.Clone(l), func(x Object) bool { return x == o })
 }

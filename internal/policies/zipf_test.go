@@ -11,7 +11,7 @@ type zipfTrace struct {
 	numObjects int
 }
 
-// NewZipfTrace gives the trace to the benchmark, which stands outside the package: it also replays the policies of
+// NewZipfTrace exports the trace to the benchmark, which is in another package because it also replays policies of
 // packages below this one.
 func NewZipfTrace(requests, ids int) (objects []Object, numObjects int) {
 	t := newZipfTrace(requests, ids)

@@ -1,7 +1,7 @@
 package dense
 
-// Charges remembers what each object was charged when it was last loaded, for policies that bound the lists they keep.
-// Where the capacity counts objects nothing is stored and every charge is 1: that is the nil Charges.
+// Charges remembers what each object was charged when it was last loaded, for policies that bound their lists. If the
+// capacity counts objects, nothing is stored and every charge is 1: that is the nil Charges.
 type Charges []int64
 
 // NewCharges returns the charges of so many objects; unit says that each is 1.
@@ -20,7 +20,7 @@ func (c Charges) Of(o uint32) int64 {
 	return c[o]
 }
 
-// Set notes that o is charged size.
+// Set records that o is charged size.
 func (c Charges) Set(o uint32, size int64) {
 	if c != nil {
 		c[o] = size
@@ -34,7 +34,7 @@ func (c *Charges) Grow(objects int) {
 	}
 }
 
-// Multiple returns factor times a capacity, rounded down, and at most the largest number that leaves room for sums.
+// Multiple returns factor times a capacity, rounded down, capped so that sums of a few such numbers do not overflow.
 func Multiple(capacity int64, factor float64) int64 {
 	return int64(min(float64(capacity)*factor, 1<<61))
 }

@@ -1,6 +1,6 @@
-// Package dense has what policies keep objects in: lists, queues, heaps and sketches over the objects 0..n-1. They are
-// columns per object, not maps, and take constant or logarithmic time per request. Some fields are exported for batch
-// loops, which keep them in registers.
+// Package dense has the data structures of policies: lists, queues, heaps and sketches over the objects 0..n-1. They
+// use one column per property instead of maps, and take constant or logarithmic time per request. Some fields are
+// exported for batch loops, which keep them in registers.
 package dense
 
 import "slices"
@@ -8,7 +8,7 @@ import "slices"
 // Object is the number of an object, from 0.
 type Object = uint32
 
-// Grown returns a column with room for objects up to n-1. What is new is zero.
+// Grown returns a column with room for objects up to n-1. New elements are zero.
 func Grown[T any](column []T, n int) []T {
 	if more := n - len(column); more > 0 {
 		column = append(column, make([]T, more)...)
@@ -16,7 +16,7 @@ func Grown[T any](column []T, n int) []T {
 	return column
 }
 
-// GrownWith is Grown where what is new is not zero.
+// GrownWith is Grown with a value for the new elements.
 func GrownWith[T any](column []T, n int, value T) []T {
 	if more := n - len(column); more > 0 {
 		column = append(column, slices.Repeat([]T{value}, more)...)

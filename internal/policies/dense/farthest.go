@@ -1,15 +1,15 @@
 package dense
 
 // FarthestHeap orders objects by when they are due, the latest on top. Each entry holds a position in its upper half
-// and an object in its lower one. An entry whose object is due at another position by now stays: it sinks as time
-// passes, until half of all entries are such. The positions are kept by the caller, who must not give an object the
-// same position twice: due per object, 0 for those that are in no heap.
+// and an object in its lower half. An entry becomes stale when its object is due at another position. It stays and
+// sinks as time passes, until half of all entries are stale. The caller keeps the positions and must not give an object
+// the same position twice: due is indexed by object, 0 for objects that are in no heap.
 type FarthestHeap struct {
 	Entries []uint64
-	live    int // entries that stand for an object
+	live    int // entries that are not stale
 }
 
-// Push files o under the position at which it is due. An older entry of o has been given up before.
+// Push files o under the position at which it is due. The caller has given up an older entry of o before.
 func (h *FarthestHeap) Push(o Object, due []uint32) {
 	h.live++
 	if len(h.Entries) > 2*h.live+64 {
@@ -19,12 +19,12 @@ func (h *FarthestHeap) Push(o Object, due []uint32) {
 	siftUp(h.Entries, uint64(due[o])<<32|uint64(o))
 }
 
-// GiveUp says that an entry no longer stands for its object, whose due is about to change.
+// GiveUp says that one entry goes stale: the caller is about to change the due position of its object.
 func (h *FarthestHeap) GiveUp() { h.live-- }
 
 func current(entry uint64, due []uint32) bool { return due[uint32(entry)] == uint32(entry>>32) }
 
-// Top returns the object that is due last, of equals that with the highest number.
+// Top returns the object that is due last; ties go to the highest number.
 func (h *FarthestHeap) Top(due []uint32) (o Object, ok bool) {
 	for len(h.Entries) > 0 {
 		top := h.Entries[0]
@@ -40,7 +40,7 @@ func (h *FarthestHeap) Top(due []uint32) (o Object, ok bool) {
 	return 0, false
 }
 
-// prune drops the entries that no longer stand for an object.
+// prune drops the stale entries.
 func (h *FarthestHeap) prune(due []uint32) {
 	kept := h.Entries[:0]
 	for _, e := range h.Entries {

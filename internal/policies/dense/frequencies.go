@@ -6,16 +6,15 @@ import (
 	"slices"
 )
 
-// Frequencies keeps objects by how often they were requested: one list per frequency that occurs, in a chain of
-// increasing frequency, so that counting a request and finding the least frequent object take constant time
-// (Shah, Mitra, Matani, An O(1) algorithm for implementing the LFU cache eviction scheme, 2010).
-// Within a list the object that came to its frequency first stands first: frequency by frequency that is least
-// recently requested first.
+// Frequencies keeps objects by how often they were requested. There is one list per frequency that occurs, in a chain
+// of increasing frequency, so that counting a request and finding the least frequent object take constant time (Shah,
+// Mitra, Matani, An O(1) algorithm for implementing the LFU cache eviction scheme, 2010). Within a list the object that
+// reached its frequency first comes first: among objects of one frequency, the least recently requested.
 //
-// Most requests go to objects far from being the least frequent. So objects above a ceiling are on no list: a request
-// only counts and takes the time, from which their lists are built where all objects came to lie above the ceiling.
-// The ceiling at least doubles then, which happens 32 times at most.
-// Memory: 12 bytes per object and 24 per distinct frequency, of which there are at most sqrt(2 * requests).
+// Most requests go to objects that are far from being the least frequent. So objects above a ceiling are on no list: a
+// request to one only counts and records the time. When all objects are above the ceiling, it at least doubles, and the
+// lists are built from those times; that happens 32 times at most. Memory: 12 bytes per object and 24 per distinct
+// frequency, of which there are at most sqrt(2 * requests).
 type Frequencies struct {
 	nodes   []frequencyNode // the objects, then the sentinels: the ring of list b runs through nodes[n+b]
 	lists   []frequencyList // lists[0] is the end of the chain on both sides and stays empty
@@ -27,7 +26,7 @@ type Frequencies struct {
 
 type frequencyNode struct {
 	prev, next uint32 // above the ceiling: the time of the last request, and the frequency
-	list       uint32 // 0 where the object is absent
+	list       uint32 // 0 if the object is absent
 }
 
 // aboveCeiling stands for a list that is not kept.
@@ -84,7 +83,7 @@ func (f *Frequencies) Grow(n int) {
 // Has reports whether o is in the collection.
 func (f *Frequencies) Has(o Object) bool { return f.nodes[o].list != 0 }
 
-// Frequency returns the frequency of o, 0 where it is absent.
+// Frequency returns the frequency of o, 0 if it is absent.
 func (f *Frequencies) Frequency(o Object) uint32 {
 	node := &f.nodes[o]
 	if node.list == aboveCeiling {
@@ -93,8 +92,8 @@ func (f *Frequencies) Frequency(o Object) uint32 {
 	return f.lists[node.list].frequency
 }
 
-// Add puts o, which must be absent, into the collection with the given frequency, at least 1. It passes by the lists
-// of lower frequency, so it is constant for frequency 1.
+// Add puts o, which must be absent, into the collection with the given frequency, at least 1. It walks past the lists
+// of lower frequency, so it takes constant time for frequency 1.
 func (f *Frequencies) Add(o Object, frequency uint32) {
 	if frequency > f.ceiling {
 		f.putAbove(o, frequency)
@@ -124,7 +123,7 @@ func (f *Frequencies) Touch(o Object) {
 	}
 }
 
-// TouchAbove is Touch where o is above the ceiling; otherwise it does nothing and returns false. Unlike Touch it is
+// TouchAbove is Touch if o is above the ceiling; otherwise it does nothing and returns false. Unlike Touch it is
 // inlined.
 func (f *Frequencies) TouchAbove(o Object) bool {
 	node := &f.nodes[o]
@@ -163,7 +162,7 @@ func (f *Frequencies) Climb(o Object) {
 	f.append(o, up)
 }
 
-// Remove takes o, which must be present, out of the collection.
+// Remove removes o, which must be present, from the collection.
 func (f *Frequencies) Remove(o Object) {
 	node := f.nodes[o]
 	f.nodes[o].list = 0
@@ -191,7 +190,8 @@ func (f *Frequencies) leastList() uint32 {
 	return f.lists[0].higher
 }
 
-// raiseCeiling puts objects on lists where all are above the ceiling: those with up to twice the least frequency.
+// raiseCeiling raises the ceiling when all objects are above it: it puts those with up to twice the least frequency on
+// lists.
 func (f *Frequencies) raiseCeiling() {
 	least := uint32(math.MaxUint32)
 	for _, node := range f.nodes[:f.n] {
@@ -232,7 +232,7 @@ func (f *Frequencies) append(o Object, list uint32) {
 	f.nodes[sentinel].prev = o
 }
 
-// newList puts an empty list of that frequency into the chain, next above the list below.
+// newList puts an empty list of that frequency into the chain, right above the list below.
 func (f *Frequencies) newList(frequency, below uint32) uint32 {
 	list := uint32(len(f.lists))
 	if last := len(f.unused) - 1; last >= 0 {

@@ -1,27 +1,26 @@
 package dense
 
-// LazyHeap finds the object of lowest priority where the priority of an object only grows while it is resident.
-// So a hit need not touch the heap: the entry of an object in the heap is a lower bound, which is corrected when it
-// comes to the top. A hit costs constant time, an eviction the logarithm of the resident objects.
-// Of equal priorities the object requested longest ago is first, or with ByLoad the one loaded longest ago.
-// Memory: 16 bytes per object and 16 per resident object.
+// LazyHeap finds the object of lowest priority if the priority of an object only grows while it is resident. A hit need
+// not touch the heap: the entry of an object in the heap is a lower bound, corrected when it comes to the top. A hit
+// takes constant time, an eviction logarithmic time in the resident objects. Ties go to the object requested longest
+// ago, or with ByLoad to the one loaded longest ago. Memory: 16 bytes per object and 16 per resident object.
 type LazyHeap struct {
 	states  []heapState
 	entries []heapEntry // 4-ary heap, the least on top
-	hole    bool        // entries[0] was taken; the next object to be added goes there
+	hole    bool        // entries[0] was removed; the next object to be added goes there
 	ByLoad  bool
 	clock   uint32 // calls of Add and Raise so far
 	Live    int    // resident objects
 
-	// removed holds, per object, the clock of its last removal out of order: entries from before are void. nil while
-	// there was none.
+	// removed holds, per object, the clock of its last removal out of order: older entries are void. nil before the
+	// first.
 	removed []uint32
 }
 
 type heapState struct {
 	priority float64
 	stamp    uint32 // clock of the last request, or with ByLoad of the load
-	requests uint32 // since the object was loaded; 0 where it is absent
+	requests uint32 // since the object was loaded; 0 if it is absent
 }
 
 type heapEntry struct {
@@ -56,7 +55,7 @@ func (h *LazyHeap) Add(o Object, priority float64) {
 	h.push(o)
 }
 
-// PutBack puts o, which PopLeast took out last, in again as it was, or as calls of Raise have left it since.
+// PutBack puts o, the last result of PopLeast, back as it was, or as later calls of Raise have left it.
 func (h *LazyHeap) PutBack(o Object) {
 	h.Live++
 	h.states[o].requests++
@@ -75,10 +74,10 @@ func (h *LazyHeap) push(o Object) {
 	h.siftUp(len(h.entries)-1, e)
 }
 
-// Requests returns how often o, which must be present, was requested since it was loaded.
+// Requests returns how often o, which must be present, has been requested since its load.
 func (h *LazyHeap) Requests(o Object) uint32 { return h.states[o].requests }
 
-// Priority returns the priority that o, which must be present, was given last.
+// Priority returns the current priority of o, which must be present.
 func (h *LazyHeap) Priority(o Object) float64 { return h.states[o].priority }
 
 // Raise counts a request to o, which must be present, and sets its priority, which must not fall.
@@ -92,7 +91,7 @@ func (h *LazyHeap) Raise(o Object, priority float64) {
 	}
 }
 
-// PopLeast takes the object of lowest priority out of the heap, which must not be empty.
+// PopLeast removes the object of lowest priority from the heap, which must not be empty.
 func (h *LazyHeap) PopLeast() (o Object, priority float64) {
 	h.fillHole()
 	for {
@@ -113,8 +112,8 @@ func (h *LazyHeap) PopLeast() (o Object, priority float64) {
 	}
 }
 
-// Remove takes o, which must be present, out of the heap. Its entry becomes void and stays until it comes to the top
-// or until half of all entries are void.
+// Remove removes o, which must be present, from the heap. Its entry becomes void and stays until it comes to the top or
+// until half of all entries are void.
 func (h *LazyHeap) Remove(o Object) {
 	if h.removed == nil {
 		h.removed = make([]uint32, len(h.states))

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Void entries must not pile up where objects leave and return without any eviction.
+// Void entries must not pile up when objects leave and return without any eviction.
 func TestLazyHeapDropsVoidEntries(t *testing.T) {
 	h := NewLazyHeap(50)
 	rng := rand.New(rand.NewPCG(1, 2))

@@ -3,15 +3,15 @@ package dense
 // Lists are intrusive doubly linked lists over the objects 0..n-1. Each object is on at most one list at a time.
 // Memory: 8 bytes per object. Front is the most recent end by convention, Back the next to leave.
 //
-// The ends of the lists lie apart from the links: a sentinel among the links would be stored and loaded by every
-// operation, and processors then hold back each load until all earlier stores know their addresses.
+// The ends of the lists are stored apart from the links: every operation would store and load a sentinel among the
+// links, and processors delay such a load until the addresses of all earlier stores are known.
 type Lists struct {
-	prev, next []uint32 // n+k stands for the end of list k
+	prev, next []uint32 // n+k is the end of list k
 	ends       []listEnds
 	n          uint32
 }
 
-// listEnds are the objects at the ends of one list; the end of an empty list is n+k.
+// listEnds are the first and last objects of one list; both are n+k if it is empty.
 type listEnds struct{ first, last uint32 }
 
 // NewLists returns count empty lists over n objects.
@@ -23,10 +23,10 @@ func NewLists(n, count int) Lists {
 	return l
 }
 
-// end returns the link that stands for the end of list k.
+// end returns the link that marks the end of list k.
 func (l *Lists) end(k int) uint32 { return l.n + uint32(k) }
 
-// IsObject reports whether a link leads to an object and not to an end.
+// IsObject reports whether a link leads to an object, not to an end.
 func (l *Lists) IsObject(link uint32) bool { return link < l.n }
 
 // PushFront puts o at the front of list k. o must not be on a list.
@@ -38,7 +38,7 @@ func (l *Lists) PushFront(k int, o Object) {
 	l.setPrev(first, o)
 }
 
-// MoveToFront moves o, which is on list k, to its front. It is what a batch loop calls most.
+// MoveToFront moves o, which is on list k, to its front. Batch loops call it most often.
 func (l *Lists) MoveToFront(k int, o Object) {
 	ends := &l.ends[k]
 	if first := ends.first; first != o {
@@ -55,7 +55,7 @@ func (l *Lists) MoveToFront(k int, o Object) {
 	}
 }
 
-// Unlink takes o off the list it is on.
+// Unlink removes o from its list.
 func (l *Lists) Unlink(o Object) {
 	p, n := l.prev[o], l.next[o]
 	l.setNext(p, n)
@@ -80,7 +80,7 @@ func (l *Lists) setNext(at, n uint32) {
 	}
 }
 
-// Back returns the last object of list k; ok is false where the list is empty.
+// Back returns the last object of list k; ok is false if the list is empty.
 func (l *Lists) Back(k int) (o Object, ok bool) {
 	o = l.ends[k].last
 	return o, l.IsObject(o)
@@ -89,19 +89,19 @@ func (l *Lists) Back(k int) (o Object, ok bool) {
 // IsBack reports whether o is the last object of list k.
 func (l *Lists) IsBack(k int, o Object) bool { return l.ends[k].last == o }
 
-// Front returns the first object of list k; ok is false where the list is empty.
+// Front returns the first object of list k; ok is false if the list is empty.
 func (l *Lists) Front(k int) (o Object, ok bool) {
 	o = l.ends[k].first
 	return o, l.IsObject(o)
 }
 
-// Before returns the neighbour of o towards the front; ok is false where o is the first of its list.
+// Before returns the neighbour of o towards the front; ok is false if o is the first of its list.
 func (l *Lists) Before(o Object) (Object, bool) {
 	p := l.prev[o]
 	return p, l.IsObject(p)
 }
 
-// After returns the neighbour of o towards the back; ok is false where o is the last of its list.
+// After returns the neighbour of o towards the back; ok is false if o is the last of its list.
 func (l *Lists) After(o Object) (Object, bool) {
 	n := l.next[o]
 	return n, l.IsObject(n)
@@ -110,7 +110,7 @@ func (l *Lists) After(o Object) (Object, bool) {
 // Empty reports whether list k has no object.
 func (l *Lists) Empty(k int) bool { return !l.IsObject(l.ends[k].first) }
 
-// PopBack takes the last object off list k, which must not be empty, and returns it.
+// PopBack removes the last object of list k, which must not be empty, and returns it.
 func (l *Lists) PopBack(k int) Object {
 	ends := &l.ends[k]
 	o := ends.last

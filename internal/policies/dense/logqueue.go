@@ -1,14 +1,14 @@
 package dense
 
-// LogQueue is a queue of objects kept as a log. Pushing an object appends it; renewing it appends it anew, and the
-// older entry goes stale, to be skipped when the tail gets there. Where the log is full, its live entries move to the
-// start. Next to a linked list it writes two places per move instead of six, and it reads and writes the log in order,
-// which counts where the objects do not fit the processor's cache.
+// LogQueue is a queue of objects kept as a log. Push appends an object. Renew appends it again, and the older entry
+// goes stale, to be skipped when the tail reaches it. When the log is full, its live entries move to the start.
+// Compared with a linked list it writes two places per move instead of six, and it reads and writes the log in order,
+// which matters when the objects do not fit the processor's cache.
 //
-// Memory: 4 bytes per object, and 16 to 32 bytes per queued object. Every operation takes constant time, averaged.
+// Memory: 4 bytes per object, and 16 to 32 bytes per queued object. Every operation takes amortized constant time.
 type LogQueue struct {
 	Log   []Object
-	Stamp []uint32 // per object: the index of its live entry in log; 0 where the object is not queued
+	Stamp []uint32 // per object: the index of its live entry in log; 0 if the object is not queued
 	Tail  uint32   // no live entry lies before it
 	End   uint32   // where the next entry goes
 	Live  int      // queued objects
@@ -51,7 +51,7 @@ func (q *LogQueue) Back() Object {
 	}
 }
 
-// Pop takes the last object off the queue and returns it. The queue must not be empty.
+// Pop removes the last object from the queue and returns it. The queue must not be empty.
 func (q *LogQueue) Pop() Object {
 	o := q.Back()
 	q.Tail++
@@ -59,15 +59,14 @@ func (q *LogQueue) Pop() Object {
 	return o
 }
 
-// Remove takes o, which is queued, off the queue.
+// Remove removes o, which must be queued, from the queue.
 func (q *LogQueue) Remove(o Object) {
 	q.Stamp[o] = 0
 	q.Live--
 }
 
-// Compact moves the live entries to the start of the log, which doubles where they fill more than a quarter of it. It
-// stays out of line so that Renew is inlined. Whether an entry is live cannot be predicted: the loop does not branch on
-// it.
+// Compact moves the live entries to the start of the log, which doubles if they fill more than a quarter of it. It is
+// not inlined, so that Renew is. Whether an entry is live is unpredictable, so the loop does not branch on it.
 //
 //go:noinline
 func (q *LogQueue) Compact() {

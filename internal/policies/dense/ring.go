@@ -24,7 +24,7 @@ func (r *Ring) Push(o Object) {
 	r.Head++
 }
 
-// Pop takes the first object out. There must be one.
+// Pop removes the first object and returns it. The ring must not be empty.
 func (r *Ring) Pop() Object {
 	o := *r.At(r.Tail)
 	r.Tail++

@@ -6,15 +6,15 @@ import (
 	"github.com/cachesim/cachesim/internal/random"
 )
 
-// Sketch estimates how often objects were requested lately: a count-min sketch of 4-bit counters whose counts are
-// halved after every sample of requests (Einziger, Friedman, Manes, TinyLFU, ACM ToS 2017, section 3).
-// The four counters of an object lie in one block of 64 bytes, so that a count touches one cache line.
+// Sketch estimates how often objects were requested recently: a count-min sketch of 4-bit counters that are halved
+// after every sample of requests (Einziger, Friedman, Manes, TinyLFU, ACM ToS 2017, section 3). The four counters of an
+// object are in one block of 64 bytes, so that a count touches one cache line.
 type Sketch struct {
 	words     []uint64 // blocks of 8 words, 16 counters per word
 	blockMask uint64
 	seed      uint64
 	added     int // requests in the current sample
-	sample    int // requests after which counts are halved
+	sample    int // requests after which counters are halved
 
 	// door holds one bit per counter: the first request of an object in a sample only opens it (section 3.4.2).
 	// nil without a doorkeeper.
@@ -41,9 +41,9 @@ func NewSketch(counters, sample int, doorkeeper bool, seed uint64) Sketch {
 // Counters returns how many counters the sketch has.
 func (s *Sketch) Counters() int { return len(s.words) * wordCounters }
 
-// Grow makes the sketch one of at least that many counters. What was counted is estimated as before.
+// Grow enlarges the sketch to at least that many counters. Estimates stay the same.
 func (s *Sketch) Grow(counters, sample int) {
-	for s.Counters() < counters { // the blocks of an object's hash are chosen by its lowest bits
+	for s.Counters() < counters { // the lowest bits of an object's hash choose its block
 		s.words = append(s.words, s.words...)
 		s.door = append(s.door, s.door...)
 		s.blockMask = 2*s.blockMask + 1
@@ -51,8 +51,8 @@ func (s *Sketch) Grow(counters, sample int) {
 	s.sample = max(sample, 1)
 }
 
-// Fit keeps the sample in proportion to what is counted, and begins a sketch of twice as many counters where there are
-// fewer than that.
+// Fit keeps the sample in proportion to the number of objects, and starts a sketch of twice as many counters if there
+// are too few.
 func (s *Sketch) Fit(counters, sample int) {
 	if counters > s.Counters() {
 		*s = NewSketch(2*counters, 0, s.door != nil, s.seed)
@@ -108,7 +108,7 @@ func counter(block *[blockWords]uint64, h uint64, i uint) uint64 {
 	return block[word] >> shift & MaxCount
 }
 
-// Estimate returns how often o was counted in about the last sample, at most 15 (16 with a doorkeeper).
+// Estimate returns how often o was requested in about the last sample, at most 15 (16 with a doorkeeper).
 func (s *Sketch) Estimate(o Object) int {
 	h := random.Scramble(uint64(o) + s.seed)
 	block := s.block(h)
@@ -119,8 +119,8 @@ func (s *Sketch) Estimate(o Object) int {
 	return int(least)
 }
 
-// halve divides every count by two, and the number of requests in the sample with them: what the odd counters lose
-// to rounding is a quarter of a request each.
+// halve halves every counter and the number of requests in the sample. Rounding takes half a request from each odd
+// counter, which counts as a quarter of a request in the sample.
 func (s *Sketch) halve() {
 	odd := 0
 	for i, w := range s.words {
@@ -131,7 +131,7 @@ func (s *Sketch) halve() {
 	clear(s.door)
 }
 
-// doorBits returns the two bits that stand for hash h in the doorkeeper: two bits of one word.
+// doorBits returns the two bits of hash h in the doorkeeper, both in one word.
 func (s *Sketch) doorBits(h uint64) (word int, mask uint64) {
 	return int(h >> 14 & uint64(len(s.door)-1)), 1<<(h&63) | 1<<(h>>6&63)
 }
@@ -141,7 +141,7 @@ func (s *Sketch) isOpen(h uint64) bool {
 	return s.door[word]&mask == mask
 }
 
-// open opens the door of h and reports whether it was shut.
+// open opens the door for h and reports whether it was shut.
 func (s *Sketch) open(h uint64) bool {
 	word, mask := s.doorBits(h)
 	shut := s.door[word]&mask != mask

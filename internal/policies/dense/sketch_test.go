@@ -34,7 +34,7 @@ func TestSketchNeverUnderestimates(t *testing.T) {
 func TestSketchHalves(t *testing.T) {
 	s := NewSketch(1<<14, 30, false, 1)
 	for range 20 {
-		s.Add(1) // stays at 15, and requests beyond do not count
+		s.Add(1) // stays at 15: further requests do not count
 	}
 	if got := s.Estimate(1); got != 15 || s.added != 15 {
 		t.Fatalf("after 20 requests: estimate %d, %d in the sample, want 15 and 15", got, s.added)

@@ -1,13 +1,13 @@
 package dense
 
-// Slots keeps the resident objects, each with what a policy knows of it, in one dense array, so that a random one is
-// found in constant time. The order is arbitrary.
-// Memory: 4 bytes per object, and 4 plus the size of T per resident object.
+// Slots keeps the resident objects, each with what a policy knows about it, in one dense array, so that a random one is
+// found in constant time. The order is arbitrary. Memory: 4 bytes per object, and 4 plus the size of T per resident
+// object.
 type Slots[T any] struct {
 	Objects []Object
 	Infos   []T
-	At      []uint32 // per object: its slot + 1, 0 where it is absent
-	hole    uint32   // slot + 1 of the object that was removed last, kept for the next that is added; 0 for none
+	At      []uint32 // per object: its slot + 1, 0 if it is absent
+	hole    uint32   // slot + 1 of the object removed last, kept for the next one added; 0 for none
 }
 
 // NewSlots returns empty slots for the objects 0..objects-1.
@@ -16,10 +16,10 @@ func NewSlots[T any](objects int) Slots[T] { return Slots[T]{At: make([]uint32, 
 // Has reports whether o is present.
 func (s *Slots[T]) Has(o Object) bool { return s.At[o] != 0 }
 
-// Info returns what is known of o, which must be present. The pointer is valid until the next change.
+// Info returns what is known about o, which must be present. The pointer is valid until the next change.
 func (s *Slots[T]) Info(o Object) *T { return &s.Infos[s.At[o]-1] }
 
-// Dense returns what is known of every present object, by slot. The slice is valid until the next change.
+// Dense returns what is known about every present object, by slot. The slice is valid until the next change.
 func (s *Slots[T]) Dense() []T {
 	s.fillHole()
 	return s.Infos
@@ -38,13 +38,13 @@ func (s *Slots[T]) Add(o Object, info T) {
 	s.At[o] = uint32(len(s.Objects))
 }
 
-// Remove takes o, which must be present, out.
+// Remove removes o, which must be present.
 func (s *Slots[T]) Remove(o Object) {
 	s.fillHole()
 	s.Empty(s.At[o] - 1)
 }
 
-// Empty takes the object in a slot out and returns it. There must be no hole, as after a call of Dense.
+// Empty removes the object in a slot and returns it. There must be no hole, which holds right after a call of Dense.
 func (s *Slots[T]) Empty(slot uint32) Object {
 	o := s.Objects[slot]
 	s.hole = slot + 1

@@ -22,9 +22,9 @@ var cacheusEntry = policies.Entry{
 	New:    func(c policies.Config) (policies.Policy, error) { return newCacheus(c), nil },
 }
 
-// cacheus follows the paper and the authors' program (sylab/cacheus). SR-LRU splits the cache: list R holds
-// reused objects, list SR new ones and those demoted from R; it evicts from SR. CR-LFU evicts, of the objects with the
-// least frequency, the one requested last.
+// cacheus follows the paper and the authors' program (sylab/cacheus). SR-LRU splits the cache: list R holds reused
+// objects, list SR new objects and those demoted from R; victims come from SR. CR-LFU evicts the least frequent object;
+// ties go to the one requested last.
 type cacheus struct {
 	experts
 	rate        learningRate
@@ -35,19 +35,19 @@ type cacheus struct {
 	size        [cacheusLists]int64
 	limitR      int64
 	demoted     int64   // resident objects that were demoted from R
-	fresh       int64   // objects that SR-LRU evicted before they were ever reused
-	history     float64 // historyMax, as a multiple of the capacity
+	fresh       int64   // objects that SR-LRU evicted without any reuse
+	history     float64 // limit on either history, as a multiple of the capacity
 	historyMax  int64
 	resident    int64
 	capacity    int64
-	evicting    bool // the object being loaded does not fit without an eviction
+	evicting    bool // an object is being loaded that does not fit without an eviction
 }
 
 type cacheusObject struct {
-	requests uint32 // before the object was evicted, while it is remembered
+	requests uint32 // before its eviction, while the object is remembered
 	list     cacheusList
 	demoted  bool
-	fresh    bool // came into a full SR and was not reused so far
+	fresh    bool // came into a full SR and has not been reused so far
 }
 
 type cacheusList uint8
@@ -61,7 +61,7 @@ const (
 	cacheusAbsent = cacheusLists
 )
 
-// cacheusSRShare is the part of the cache that SR has at first.
+// cacheusSRShare is the initial share of SR in the cache.
 const cacheusSRShare = 0.01
 
 func newCacheus(c policies.Config) *cacheus {
@@ -85,7 +85,7 @@ func newCacheus(c policies.Config) *cacheus {
 	return p
 }
 
-// take removes o from the list it is on.
+// take removes o from its list.
 func (p *cacheus) take(o policies.Object) {
 	x := &p.objects[o]
 	p.lists.Unlink(o)
@@ -113,7 +113,7 @@ func (p *cacheus) Hit(r policies.Request) {
 	p.lists.PushFront(int(cacheusR), r.Object)
 }
 
-// reuse moves a requested object from SR to R. Where R had demoted it, R was too small.
+// reuse moves a requested object from SR to R. If R had demoted it, R was too small.
 func (p *cacheus) reuse(r policies.Request) {
 	x := &p.objects[r.Object]
 	if x.demoted {
@@ -139,7 +139,7 @@ func ratio(a, b int64) int64 {
 	return max(1, int64(float64(a)/float64(max(b, 1))+0.5))
 }
 
-// demote moves the object of R that was requested longest ago to SR.
+// demote moves the least recently requested object of R to SR.
 func (p *cacheus) demote() {
 	o, _ := p.lists.Back(int(cacheusR))
 	p.take(o)
@@ -148,8 +148,7 @@ func (p *cacheus) demote() {
 	p.demoted++
 }
 
-// Miss takes the blame to the expert that evicted the object. An object that SR-LRU evicted before it was reused shows
-// that SR was too small.
+// Miss blames the expert that evicted the object. If SR-LRU evicted it before any reuse, SR was too small.
 func (p *cacheus) Miss(r policies.Request) {
 	p.evicting = p.size[cacheusR]+p.size[cacheusSR]+r.Size > p.capacity
 	if r.Reason != policies.Demand {
@@ -170,7 +169,7 @@ func (p *cacheus) Miss(r policies.Request) {
 	}
 }
 
-// Victim asks both experts. Where they agree none can be blamed and the object is not remembered.
+// Victim asks both experts. If they agree, neither can be blamed, and the object is not remembered.
 func (p *cacheus) Victim(policies.Request) policies.Object {
 	if !p.rate.started() {
 		p.rate.start(p.resident)
@@ -196,7 +195,7 @@ func (p *cacheus) Victim(policies.Request) policies.Object {
 	}
 }
 
-// evict remembers o among what one expert evicted.
+// evict remembers o among the victims of one expert.
 func (p *cacheus) evict(o policies.Object, to cacheusList) {
 	requests, fresh := p.frequencies.Frequency(o), p.objects[o].fresh
 	p.Remove(o)
@@ -205,7 +204,7 @@ func (p *cacheus) evict(o policies.Object, to cacheusList) {
 	p.trim(to)
 }
 
-// trim forgets what one expert evicted longest ago until the rest is within the bound.
+// trim forgets the oldest victims of one expert until the rest are within the bound.
 func (p *cacheus) trim(list cacheusList) {
 	for p.size[list] > p.historyMax {
 		old, _ := p.lists.Back(int(list))
@@ -213,7 +212,7 @@ func (p *cacheus) trim(list cacheusList) {
 	}
 }
 
-// Resize leaves R its share of the cache.
+// Resize keeps the share of R.
 func (p *cacheus) Resize(capacity int64) {
 	if capacity == p.capacity {
 		return
@@ -246,9 +245,9 @@ func (p *cacheus) forget(o policies.Object) {
 	*x = cacheusObject{list: cacheusAbsent}
 }
 
-// Insert puts a remembered object into R. Another one goes to SR, but to R as long as SR is not used yet. Only what
-// comes when SR is full counts as fresh: there is nothing to learn while the cache fills up, nor from what nobody asked
-// for.
+// Insert puts a remembered object into R. Other objects go to SR, but to R as long as SR is unused. Only objects that
+// come when SR is full count as fresh: there is nothing to learn while the cache fills, nor from loads without a
+// request.
 func (p *cacheus) Insert(r policies.Request) {
 	x := &p.objects[r.Object]
 	asked := r.Reason == policies.Demand
@@ -314,11 +313,11 @@ func (p *cacheus) ReplayUnit(objects []policies.Object, _ int) (hits, evictions 
 	return hits, evictions
 }
 
-// learningRate climbs towards the rate with the best hit ratio: after every window of as many
-// requests as the cache holds objects it goes on in the direction that helped, turns where it did not, and starts again
-// after ten windows that got worse or had no hits.
+// learningRate climbs towards the rate with the best hit ratio. After every window of as many requests as the cache
+// holds objects, it continues in the direction that helped or turns if that did not. It starts again after ten windows
+// that got worse or had no hits.
 type learningRate struct {
-	now, before float64 // of this window and of the one before
+	now, before float64 // in this window and in the one before
 	first       float64
 	window      int64 // requests; 0 while unknown
 	left        int64 // requests until the window ends
@@ -340,7 +339,7 @@ func (l *learningRate) start(window int64) {
 	l.first = min(max(l.now, lowestRate), highestRate)
 }
 
-// rewindow changes the length of the windows. The present one ends when the longer of the two would.
+// rewindow changes the length of the windows. The current one ends when the longer of the two would.
 func (l *learningRate) rewindow(window int64) {
 	l.left += window - l.window
 	l.left = max(l.left, 1)
@@ -349,7 +348,7 @@ func (l *learningRate) rewindow(window int64) {
 
 func (l *learningRate) started() bool { return l.window > 0 }
 
-// request counts a request before it is served and ends the window where it is the last.
+// request counts a request before it is served, and ends the window if it is the last one.
 func (l *learningRate) request(rng *rand.Rand) {
 	if l.left--; l.left == 0 {
 		l.left = l.window
@@ -357,7 +356,7 @@ func (l *learningRate) request(rng *rand.Rand) {
 	}
 }
 
-// adapt ends a window. Ratios and rates are compared to three decimals, as the authors' program does.
+// adapt ends a window. Ratios and rates are compared to three decimals, as in the authors' program.
 func (l *learningRate) adapt(rng *rand.Rand) {
 	ratio := thousandths(float64(l.hits) / float64(l.window))
 	gain := thousandths(ratio - l.lastRatio)

@@ -26,13 +26,13 @@ func TestCacheusFillsAndDemotes(t *testing.T) {
 	}
 	d.ServeAll(0, 1, 2, 3, 4)
 	check("full", []policies.Object{3, 2, 1, 0}, []policies.Object{4}, 4)
-	// SR-LRU evicts 4. CR-LFU agrees: 4 is the most recent of those with one request. So nobody is blamed later.
+	// SR-LRU evicts 4. CR-LFU agrees: 4 is the most recent of those with one request. So neither is blamed later.
 	_, victims := d.Serve(5, 1, 5)
 	if !slices.Equal(victims, []policies.Object{4}) || p.objects[4].list != cacheusAbsent {
 		t.Errorf("victims %v, 4 is on list %d", victims, p.objects[4].list)
 	}
 	check("after 5", []policies.Object{3, 2, 1}, []policies.Object{0, 5}, 4)
-	// 0 was demoted and is wanted again: R was too small, but it is already as large as can be.
+	// 0 was demoted and is requested again: R was too small, but it is already as large as possible.
 	d.Serve(0, 1, 6)
 	check("after 0", []policies.Object{0, 3, 2, 1}, []policies.Object{5}, 4)
 }
@@ -41,8 +41,8 @@ func TestCacheusGrowsSR(t *testing.T) {
 	d := policytest.Drive(t, "cacheus", policies.Config{Capacity: 5, Unit: true, Objects: 9, Requests: 20})
 	p := d.Policy.(*cacheus)
 	p.weights = [2]float64{1 - 1e-9, 1e-9}
-	// 4 and 5 leave by agreement: they are the last of SR and the latest of those with one request. Then SR is 6, 1 with
-	// 1 demoted: SR-LRU evicts 1, and after that 6, which nobody reused.
+	// 4 and 5 leave by agreement: they are the last of SR and the most recent of those with one request. Then SR is 6,
+	// 1 with 1 demoted: SR-LRU evicts 1, and then 6, which was never reused.
 	d.ServeAll(0, 1, 2, 3, 4, 0, 5, 6, 7)
 	_, victims := d.Serve(8, 1, 9)
 	if !slices.Equal(victims, []policies.Object{6}) || p.objects[6].list != cacheusByLRU || p.fresh != 1 {
@@ -146,7 +146,7 @@ func (p *cacheus) check(t rapid.TB, stored map[policies.Object]int64, sizes []in
 	}
 }
 
-// Windows of 100 requests followed by hand.
+// Windows of 100 requests, small enough to follow by hand.
 func TestLearningRate(t *testing.T) {
 	var l learningRate
 	l.start(100)

@@ -1,5 +1,5 @@
-// Package experts holds the policies that follow one of two simpler ones at a time, at random with weights that follow
-// what each is to blame for.
+// Package experts holds policies that follow one of two simpler policies at a time. They choose at random, with weights
+// that shrink as a policy is blamed for misses.
 package experts
 
 import "github.com/cachesim/cachesim/internal/policies"

@@ -9,10 +9,10 @@ import (
 	"github.com/cachesim/cachesim/internal/predict"
 )
 
-// worker makes the predictions of mode=async. When a batch of requests has ended and it is idle, it predicts the
-// objects of the batch as of then, each once; their predictions are known latency requests later, and stay until it
-// gets to the object again. An object of which none is known yet is taken to be requested never, so that it leaves
-// first.
+// worker makes the predictions of mode=async. When a batch of requests ends and the worker is idle, it predicts the
+// objects of the batch, each once, as of that time. Their predictions are known latency requests later, and stay until
+// the worker predicts the object again. An object without a prediction counts as never requested again, so that it
+// leaves first.
 //
 // Memory: 12 bytes per object, and 16 to 20 per object of a batch.
 type worker struct {
@@ -24,8 +24,8 @@ type worker struct {
 	batches   uint32
 	busy      bool
 	latency   int
-	finishes  int            // where pending is known
-	clock     predict.Worker // says when pending is known; nil: latency does, in requests after the end of a batch
+	finishes  int            // position at which pending is known
+	clock     predict.Worker // decides when pending is known; nil: latency does, in requests after the end of a batch
 }
 
 // newWorker returns an idle worker for so many objects.
@@ -40,7 +40,7 @@ func (w *worker) grow(objects int) {
 	w.batchOf = dense.Grown(w.batchOf, objects)
 }
 
-// late reports whether what is being predicted is not known yet to the request at pos.
+// late reports whether the objects being predicted are still unknown at the request at pos.
 func (w *worker) late(pos int) bool {
 	if w.clock != nil {
 		return w.clock.Busy()
@@ -48,10 +48,10 @@ func (w *worker) late(pos int) bool {
 	return pos < w.finishes
 }
 
-// request adds requests to the present batch.
+// request adds requests to the current batch.
 func (w *worker) request(objects ...policies.Object) { w.requested = append(w.requested, objects...) }
 
-// publish makes what is being predicted known, and passes it on, if it is finished before the request at pos.
+// publish makes the pending predictions known, and passes them on, if they are finished before the request at pos.
 func (w *worker) publish(pos int, learn func(o policies.Object, next float64)) {
 	if !w.busy || w.late(pos) {
 		return
@@ -84,13 +84,13 @@ func (w *worker) endBatch(predictor predict.Predictor, end int) {
 	w.requested = w.requested[:0]
 }
 
-// background is a worker that finds out where batches end.
+// background is a worker that also finds where batches end.
 type background struct {
 	*worker
 	size   int   // requests per batch; 0: groups
-	groups []int // positions at which the batches begin that have not begun
-	ends   int   // where the present batch ends
-	due    int   // where there is something to do
+	groups []int // positions at which the batches that have not begun yet begin
+	ends   int   // where the current batch ends
+	due    int   // where the next work is due
 }
 
 func newBackground(c policies.Config) *background {

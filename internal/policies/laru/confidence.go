@@ -15,7 +15,7 @@ type settings struct {
 	confidence confidence // of a cache that has just begun a phase
 	bitset     bool       // marks are bits of a MarkedSet
 	async      bool
-	batch      int // requests per batch in mode async, 0 for those that the trace or the cache knows
+	batch      int // requests per batch in mode async, 0 for the groups of the trace or the cache
 	latency    int // requests from the end of a batch until its predictions are known in mode async
 }
 
@@ -40,7 +40,7 @@ func parseDecay(text string, capacity int) (int, error) {
 	number, share := strings.CutPrefix(text, "k/")
 	n, err := strconv.Atoi(number)
 	if err != nil || n < 1 {
-		return 0, fmt.Errorf("decay=%s: want a whole number from 1, or k/32, where k stands for the capacity", text)
+		return 0, fmt.Errorf("decay=%s: want a whole number from 1, or k/32 for the capacity divided by 32", text)
 	}
 	if share {
 		return max(1, capacity/n), nil
@@ -48,26 +48,27 @@ func parseDecay(text string, capacity int) (int, error) {
 	return n, nil
 }
 
-// confidence is how far predictions are followed: a share of lambda of the cache, the least recently used objects, are
+// confidence is how far predictions are followed: the least recently used objects, a share lambda of the cache, are
 // candidates for eviction by prediction.
 type confidence struct {
 	b          float64
 	power      float64 // 1/lambda
 	capacity   int
-	candidates int    // least recently used objects among which predictions choose, at least 1
-	decay      string // as its parameter says
+	candidates int    // number of least recently used objects from which predictions choose, at least 1
+	decay      string // as the user wrote it
 	decayEvery int
 	fallbacks  int // since lambda last shrank, in this phase
 }
 
-// candidatesOf returns how many of the objects that may leave are candidates, where those are not all.
+// candidatesOf returns how many of the objects that may leave are candidates, when those are not all objects of the
+// cache.
 func (c *confidence) candidatesOf(objects int) int { return max(1, int(float64(objects)/c.power)) }
 
-// resize changes the capacity. The confidence stays.
+// resize changes the capacity. The confidence stays as it is.
 func (c *confidence) resize(capacity int) {
 	c.capacity = capacity
 	c.candidates = c.candidatesOf(capacity)
-	c.decayEvery, _ = parseDecay(c.decay, capacity) // it could be read before
+	c.decayEvery, _ = parseDecay(c.decay, capacity) // parsed without error before
 }
 
 // lambda returns the confidence, 1 or less.
@@ -76,7 +77,7 @@ func (c *confidence) lambda() float64 { return 1 / c.power }
 // restore begins a phase.
 func (c *confidence) restore() { c.power, c.candidates, c.fallbacks = 1, c.capacity, 0 }
 
-// lose counts a fallback: an object that a prediction evicted in this phase was requested in it.
+// lose counts a fallback: an object evicted by prediction in this phase was requested in the same phase.
 func (c *confidence) lose() {
 	if c.fallbacks++; c.fallbacks < c.decayEvery {
 		return
@@ -90,19 +91,19 @@ func (c *confidence) lose() {
 func metrics() []metric.Metric {
 	return []metric.Metric{
 		{Name: "phases", Unit: metric.Count,
-			Doc: "phases begun: one does where an object must leave and all residents were requested in the last"},
-		{Name: "prediction_evictions", Unit: metric.Count, Doc: "evictions that a prediction decided"},
+			Doc: "phases begun; a new one begins when an object must leave and all residents were requested in the current one"},
+		{Name: "prediction_evictions", Unit: metric.Count, Doc: "evictions decided by a prediction"},
 		{Name: "fallback_evictions", Unit: metric.Count,
-			Doc: "evictions by LRU in favour of an object that a prediction evicted in the same phase"},
-		{Name: "lru_evictions", Unit: metric.Count, Doc: "evictions by LRU because confidence left a single candidate"},
+			Doc: "evictions by LRU on a miss of an object that a prediction evicted in the same phase"},
+		{Name: "lru_evictions", Unit: metric.Count, Doc: "evictions by LRU because the confidence left a single candidate"},
 		{Name: "lambda_sum", Unit: metric.Ratio, Digits: 3,
 			Doc: "confidence in predictions (1 or less), added up over all evictions"},
 	}
 }
 
-// figures are what a replay says of itself.
+// figures are the counters of a replay.
 type figures struct {
-	Phases, ByPrediction, Fallbacks, ByRecency int64   // evictions but for Phases
+	Phases, ByPrediction, Fallbacks, ByRecency int64   // evictions, except Phases
 	Lambda                                     float64 // sum over evictions
 }
 
@@ -118,7 +119,7 @@ func (f figures) counters() []policies.Counter {
 	}
 }
 
-// MarkedSet is a set of objects that also has each object whose hash is that of a member.
+// MarkedSet is an approximate set of objects: it also contains every object whose hash equals that of a member.
 type MarkedSet [markedBits / 64]uint64
 
 const (

@@ -8,8 +8,8 @@ import (
 	"github.com/cachesim/cachesim/internal/predict"
 )
 
-// inSets is LARU in the sets of a set-associative cache: algorithm 1 for each set, which are independent, and one
-// worker and one predictor for all of them. The least recently used objects are those in the order of slabs.LRU.
+// inSets is LARU in the sets of a set-associative cache: algorithm 1 runs in each set independently, with one worker
+// and one predictor for all. The order of recency is that of slabs.LRU.
 type inSets struct {
 	*slabs.Ranked
 	predictor predict.Predictor
@@ -25,7 +25,7 @@ func newInSets(c policies.SetsConfig) (policies.SetsPolicy, error) {
 		return nil, err
 	}
 	if s.batch != 0 {
-		return nil, fmt.Errorf("batch=%d: the cache sets has batches of its own; leave it out, and write --cache "+
+		return nil, fmt.Errorf("batch=%d: the cache `sets` has its own batches; leave batch out and write --cache "+
 			"'sets(batch=%d)'", s.batch, s.batch)
 	}
 	p := &inSets{predictor: c.Predictor, each: make([]phases, c.Geometry.Sets)}
@@ -62,7 +62,7 @@ func (p *inSets) Load(end int) (evictions int) {
 	return evictions
 }
 
-// Candidates implements slabs.Rule. A phase begins before o is looked up, so that no miss that begins one is held
+// Candidates implements slabs.Rule. A phase begins before o is looked up, so that a miss that begins one does not count
 // against the predictor.
 func (p *inSets) Candidates(set int, o policies.Object) int {
 	one := &p.each[set]

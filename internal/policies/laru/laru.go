@@ -1,7 +1,7 @@
-// Package laru holds LARU, the learning-augmented LRU of LCR: it evicts what a predictor says is needed last, and looks
-// at ever fewer of the least recently used objects the more often that turns out wrong. With exact predictions it
-// misses as often as the optimum, with any others it stays within a factor of the order of the capacity (LCR, arXiv
-// 2509.20979, section 3 and appendices C to E).
+// Package laru holds LARU, the learning-augmented LRU of LCR. It evicts the object that a predictor expects to be
+// needed last among the least recently used ones, and considers fewer of those whenever that turns out wrong. With
+// exact predictions it misses as often as the optimum; with any predictions it stays within a factor of the order of
+// the capacity (LCR, arXiv 2509.20979, section 3 and appendices C to E).
 package laru
 
 import (
@@ -25,25 +25,24 @@ var entry = policies.Entry{
 	Look:   policies.Look{Color: policies.Vermilion, Mark: policies.Triangle},
 	Memory: policies.Memory{PerObject: 16, PerSlot: 44},
 	Summary: "evicts the object predicted to be requested last among the least recently used ones, whose number shrinks " +
-		"whenever an object so evicted " +
-		"comes back too soon; then the least recently used object leaves",
+		"whenever an object evicted that way comes back too soon; then the least recently used object leaves",
 	Source:   "LCR (arXiv 2509.20979), algorithm 1",
 	Units:    policies.UnitsObjects,
 	Predicts: true,
 	Holds:    true,
 	Params: []policies.Param{
 		{Name: "mode", Default: modeSync, Choices: []string{modeSync, modeAsync}, Doc: "sync: predictions are made when an " +
-			"object is to leave ; " +
-			"async: those of a batch of requests when the next batch comes, and an object without one leaves first"},
-		{Name: "b", Default: 2.0, Min: 1.5, Max: 1e6, Doc: "factor by which the share of candidates shrinks; log_b k is at " +
-			"most the capacity k from 1.5 on"},
-		{Name: "decay", Default: "1", Doc: "fallbacks to LRU after which it shrinks: a whole number, or k/32 for the " +
-			"capacity divided by 32"},
-		{Name: "marks", Default: marksExact, Choices: []string{marksExact, marksBitset}, Doc: "what was evicted by " +
-			"prediction in a phase is noted " +
+			"object must leave; " +
+			"async: those for a batch of requests when the next batch comes, and an object without one leaves first"},
+		{Name: "b", Default: 2.0, Min: 1.5, Max: 1e6, Doc: "factor by which the share of candidates shrinks; from 1.5 " +
+			"on, log_b k is at most the capacity k"},
+		{Name: "decay", Default: "1", Doc: "fallbacks to LRU after which the share shrinks: a whole number, or k/32 for " +
+			"the capacity divided by 32"},
+		{Name: "marks", Default: marksExact, Choices: []string{marksExact, marksBitset}, Doc: "how evictions by " +
+			"prediction in a phase are recorded: " +
 			"per object, or in 8192 bits by hash"},
 		{Name: "batch", Default: 0, Min: 0, Max: 1e9, Doc: "requests per batch in mode async; 0: the groups of the trace, " +
-			"or each request alone where it has none"},
+			"or each request alone if it has none"},
 		{Name: "latency", Default: 0, Min: 0, Max: 1e9, Doc: "requests after the end of a batch until its predictions are " +
 			"known in mode async; " +
 			"batches that end meanwhile are not predicted"},
@@ -62,8 +61,8 @@ var entry = policies.Entry{
 
 func init() { policies.Register(policies.Predicting, entry) }
 
-// guarantee is what LCR proves: consistency takes predictions that are there in time and marks that are exact; the
-// sharper bound takes a confidence that shrinks at every fallback.
+// guarantee is what LCR proves. Consistency needs predictions that are ready in time and exact marks; the sharper bound
+// needs a confidence that shrinks at every fallback.
 func guarantee(v policies.Values, capacity int) (g policies.Guarantee) {
 	if v.Text("mode") == modeSync && v.Text("marks") == marksExact {
 		g.Consistency = "1"
@@ -78,26 +77,27 @@ func guarantee(v policies.Values, capacity int) (g policies.Guarantee) {
 
 func check(v policies.Values) error {
 	if v.Text("mode") == modeSync && (v.Int("batch") != 0 || v.Int("latency") != 0) {
-		return fmt.Errorf("batch and latency say nothing of mode=%s; leave them out, or write mode=%s", modeSync, modeAsync)
+		return fmt.Errorf("batch and latency have no effect in mode=%s; leave them out, or write mode=%s",
+			modeSync, modeAsync)
 	}
 	_, err := parseDecay(v.Text("decay"), 1)
 	return err
 }
 
-// laru follows algorithm 1 of LCR. The set O of its pseudo-code, what has been resident since the phase began and was
-// not requested since, is what recency calls old; its set E, what predictions have evicted in the phase, are the marks.
-// An object of E that is resident again needs no mark: only a prediction can evict it in this phase, and then it is
-// marked anew.
+// laru follows algorithm 1 of LCR. The set O of its pseudo-code, the objects resident since the phase began and not
+// requested since, is what recency calls old. Its set E, the objects that predictions have evicted in the phase, is the
+// marks. An object of E that is resident again needs no mark: only a prediction can evict it in this phase, and then it
+// is marked again.
 type laru struct {
 	predictor  predict.Predictor
 	steady     bool
-	kept       predict.Kept // where the predictor is not steady
+	kept       predict.Kept // if the predictor is not steady
 	background *background  // mode=async; nil otherwise
 	recency    recency
 	capacity   int
 	phases
 
-	slots     []uint32 // of candidates whose predictions are asked for
+	slots     []uint32 // scratch space for candidates to predict
 	asked     []policies.Object
 	predicted []float64
 
@@ -183,7 +183,7 @@ func (p *laru) catchUp(pos int) {
 	}
 }
 
-// insert makes o the most recently used and reports the request.
+// insert makes o the most recently used object and reports the request.
 func (p *laru) insert(o policies.Object, pos int) {
 	p.load(o)
 	p.predictor.Observe(o, pos)
@@ -192,7 +192,7 @@ func (p *laru) insert(o policies.Object, pos int) {
 	}
 }
 
-// load makes o, which need not have been requested, the most recently used.
+// load makes o the most recently used object, whether it was requested or not.
 func (p *laru) load(o policies.Object) {
 	p.recency.push(o)
 	if p.background != nil {
@@ -201,8 +201,8 @@ func (p *laru) load(o policies.Object) {
 	}
 }
 
-// giveUp chooses and forgets an object that no request pushes out. It leaves no mark: whether the prediction was wrong
-// shows only in what requests push out.
+// giveUp chooses and forgets an object when no request causes the eviction. It leaves no mark: only evictions that
+// requests cause can show that a prediction was wrong.
 func (p *laru) giveUp(pos int) (victim policies.Object) {
 	if p.confidence.candidates == 1 {
 		victim = p.recency.leastRecent()
@@ -213,8 +213,8 @@ func (p *laru) giveUp(pos int) (victim policies.Object) {
 	return victim
 }
 
-// evict chooses and forgets an object to make room for o. A phase begins before o is looked up, so that no miss that
-// begins one is held against the predictor.
+// evict chooses and forgets an object to make room for o. A phase begins before o is looked up, so that a miss that
+// begins one does not count against the predictor.
 func (p *laru) evict(o policies.Object, pos int) (victim policies.Object) {
 	if p.recency.old == 0 {
 		p.recency.age()
@@ -230,19 +230,19 @@ func (p *laru) evict(o policies.Object, pos int) (victim policies.Object) {
 	return victim
 }
 
-// learn takes a prediction that the background has made.
+// learn stores a prediction made in the background.
 func (p *laru) learn(o policies.Object, next float64) {
 	if p.recency.has(o) {
 		p.recency.relearn(o, next)
 	}
 }
 
-// latest returns the candidate that is predicted to be requested last.
+// latest returns the candidate predicted to be requested last.
 func (p *laru) latest(pos int) policies.Object {
 	r := &p.recency
 	r.reach(p.confidence.candidates)
 	switch {
-	case p.background != nil: // all that is to be known is known
+	case p.background != nil: // the background has already delivered what it knows
 	case p.steady:
 		p.learnNew(pos)
 	case p.kept.Lasts():
@@ -256,7 +256,7 @@ func (p *laru) latest(pos int) policies.Object {
 	return r.latestBeforeBound()
 }
 
-// learnNew asks about the candidates of which no prediction is known.
+// learnNew asks for predictions of the candidates that have none.
 func (p *laru) learnNew(pos int) {
 	r := &p.recency
 	p.ask(r.appendSlots(p.slots[:0], r.known), pos)
@@ -266,7 +266,7 @@ func (p *laru) learnNew(pos int) {
 	r.known = max(r.known, r.bound)
 }
 
-// relearnVoid asks again about the objects whose predictions were known and are void as of the request at pos.
+// relearnVoid asks again about objects whose predictions are no longer valid at the request at pos.
 func (p *laru) relearnVoid(pos int) {
 	r := &p.recency
 	if p.kept.Renewed() {
@@ -286,7 +286,7 @@ func (p *laru) relearnVoid(pos int) {
 	p.kept.Note(p.asked)
 }
 
-// ask predicts the objects in some slots, in one batch.
+// ask predicts the objects in some slots in one batch.
 func (p *laru) ask(slots []uint32, pos int) {
 	p.slots, p.asked, p.predicted = slots, p.asked[:0], p.predicted[:0]
 	for _, slot := range slots {
@@ -297,7 +297,7 @@ func (p *laru) ask(slots []uint32, pos int) {
 	}
 }
 
-// indexOfLatest returns the index of the largest time, the first of equal ones.
+// indexOfLatest returns the index of the largest time; ties go to the first.
 func indexOfLatest(next []float64) (latest int) {
 	for i, at := range next {
 		if at > next[latest] {

@@ -24,7 +24,7 @@ func parse(t testing.TB, text string) policies.Values {
 	return spec.Params
 }
 
-// predictor returns the predictor that a user would write.
+// predictor returns the predictor that a user would write that way.
 func predictor(t testing.TB, text string, objects []policies.Object, count int) predict.Predictor {
 	t.Helper()
 	spec, err := predict.Parse(text)
@@ -40,7 +40,7 @@ func predictor(t testing.TB, text string, objects []policies.Object, count int) 
 	return p
 }
 
-// unsteady hides that predictions could be kept.
+// unsteady hides that predictions may be kept.
 type unsteady struct{ predict.Predictor }
 
 func (unsteady) Steady() bool { return false }
@@ -95,7 +95,7 @@ func letters(text string) (objects []policies.Object) {
 	return objects
 }
 
-// trail replays and writes down hits, and evictions as "t4 B fallback".
+// trail replays and records hits, and evictions as "t4 B fallback".
 func trail(t *testing.T, text, predictions, trace string, capacity int) (hits int, evictions []string) {
 	t.Helper()
 	objects := letters(trace)
@@ -127,8 +127,8 @@ func trail(t *testing.T, text, predictions, trace string, capacity int) (hits in
 	return hits, evictions
 }
 
-// TestGoldenTraces goes through algorithm 1 of LCR (arXiv 2509.20979, section 3) step by step, on a trace that was
-// worked out by hand: with exact predictions and with all of them inverted.
+// TestGoldenTraces follows algorithm 1 of LCR (arXiv 2509.20979, section 3) step by step, on a trace worked out by
+// hand: with exact predictions and with all of them inverted.
 func TestGoldenTraces(t *testing.T) {
 	const trace = "ABCDABEABCDE"
 	for _, c := range []struct {
@@ -189,7 +189,7 @@ var predictions = []string{
 	"none",
 }
 
-// TestEqualsPseudoCode holds every mode against a transcription of the algorithm, eviction by eviction.
+// TestEqualsPseudoCode compares every mode with a transcription of the algorithm, eviction by eviction.
 func TestEqualsPseudoCode(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for run := range 400 {
@@ -319,7 +319,7 @@ func checkFigures(t *testing.T, p *laru, want *naive) {
 	}
 }
 
-// TestFollowsTheGroups has batches of uneven sizes: predictions come where a group ends.
+// TestFollowsTheGroups has batches of uneven sizes: predictions are made when a group ends.
 func TestFollowsTheGroups(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2))
 	objects, count := randomTrace(rng, 3000, 60)
@@ -343,8 +343,8 @@ func TestFollowsTheGroups(t *testing.T) {
 	}
 }
 
-// TestExactPredictionsAreOptimal: with them LARU misses as often as the optimum, for every capacity and decay, and
-// never falls back on LRU.
+// TestExactPredictionsAreOptimal: with exact predictions LARU misses as often as the optimum, for every capacity and
+// decay, and never falls back on LRU.
 func TestExactPredictionsAreOptimal(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	for run := range 150 {
@@ -381,14 +381,14 @@ func TestExactPredictionsAreOptimal(t *testing.T) {
 	}
 }
 
-// phaseFigures are what the proofs bound (LCR, appendices C and D).
+// phaseFigures are the quantities that the proofs bound (LCR, appendices C and D).
 type phaseFigures struct {
 	evictions, byPrediction, byLRU int
 	// requested objects that were not resident when the phase began
 	newcomers map[policies.Object]bool
 }
 
-// TestInvariantsOfTheProofs checks on the policy itself: who leaves, and how often in a phase.
+// TestInvariantsOfTheProofs checks which objects leave, and how often in a phase.
 func TestInvariantsOfTheProofs(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	for run := range 400 {
@@ -452,14 +452,14 @@ func checkInvariants(t *testing.T, p *laru, what string, objects []policies.Obje
 	checkPhase(t, p, what, phase)
 }
 
-// checkPhase holds a phase that is over against the bounds of the proofs: k + log_b k + c evictions where lambda
-// shrinks at every fallback, and otherwise 2k + c.
+// checkPhase compares a finished phase with the bounds of the proofs: k + log_b k + c evictions if lambda shrinks at
+// every fallback, otherwise 2k + c.
 func checkPhase(t *testing.T, p *laru, what string, phase phaseFigures) {
 	t.Helper()
 	k, c := p.capacity, len(phase.newcomers)
 	bound := 2*k + c
 	if p.confidence.decayEvery == 1 {
-		// lambda*k falls below 2, so that LRU alone decides, after log_b(k/2) fallbacks, rounded up: no more than log_b k,
+		// lambda*k falls below 2, so that only LRU decides, after log_b(k/2) fallbacks, rounded up: at most log_b k,
 		// rounded down, or one.
 		bound = k + c + max(1, int(math.Log(float64(k))/math.Log(p.confidence.b)+1e-9))
 	}
@@ -469,7 +469,7 @@ func checkPhase(t *testing.T, p *laru, what string, phase phaseFigures) {
 	}
 }
 
-// TestBitsetIsCloseToExact: where a phase is short, few objects that were not evicted by prediction seem to have been.
+// TestBitsetIsCloseToExact: in a short phase, few objects seem to have been evicted by prediction that were not.
 func TestBitsetIsCloseToExact(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 6))
 	differ := false
@@ -500,7 +500,7 @@ func TestBitsetIsCloseToExact(t *testing.T) {
 	}
 }
 
-// TestAsksOnlyWhatItNeeds: a steady predictor is asked once per request at most, and none where LRU alone decides.
+// TestAsksOnlyWhatItNeeds: a steady predictor is asked at most once per request, and never when only LRU decides.
 func TestAsksOnlyWhatItNeeds(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	objects, count := randomTrace(rng, 5000, 200)
@@ -524,7 +524,7 @@ func TestErrors(t *testing.T) {
 		"laru(decay=k/0)":               "decay=k/0: want a whole number",
 		"laru(decay=half)":              "decay=half: want a whole number",
 		"laru(b=1)":                     "b=1: want a number from 1.5",
-		"laru(batch=5)":                 "batch and latency say nothing of mode=sync",
+		"laru(batch=5)":                 "batch and latency have no effect in mode=sync",
 		"laru(mode=async,latency=-1)":   "latency=-1",
 		"laru(marks=bloom)":             "want one of exact, bitset",
 		"laru(mode=asynchronous)":       "want one of sync, async",
@@ -536,7 +536,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// Section 5.1 of LCR: lambda shrinks after k/32 fallbacks, rounded down, and after one where that is none.
+// Section 5.1 of LCR: lambda shrinks after k/32 fallbacks, rounded down, but at least one.
 func TestDecayOfTheCapacity(t *testing.T) {
 	for _, c := range []struct {
 		text           string

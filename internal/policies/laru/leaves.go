@@ -9,37 +9,37 @@ import (
 	"github.com/cachesim/cachesim/internal/predict"
 )
 
-// onLeaves is LARU in a cache that holds objects, such as a prefix tree, whose requests come in groups, such as the
-// blocks of a prompt. LCR says only that leaves leave (section 5.1); the rest is our reading of it, so that what is
-// proven of the exact cache stays true here:
+// onLeaves is LARU in a cache that holds objects, such as a prefix tree, with requests that come in groups, such as the
+// blocks of a prompt. LCR only says that leaves are evicted (section 5.1). The rest is our reading, chosen so that the
+// proofs for the exact cache carry over:
 //
 //   - A group is one request. The candidates are the share lambda of the objects that are not held, the least recently
 //     used of them, at least one.
-//   - A phase begins where an object has to leave and none is old: resident since the phase began and not requested
-//     since. The objects of the group for which it begins are not old, as the requested object is not in the exact
-//     cache.
-//   - For each missing object of a group that predictions evicted in the phase, one object leaves by recency, in the
-//     place of a prediction.
-//   - The candidates of a group are predicted in one batch, where the first is to leave, and later only those that come
-//     to be released or within reach.
+//   - A phase begins when an object has to leave and none is old: resident since the phase began and not requested
+//     since. The objects of the group that begins it are not old, like the requested object in the exact cache.
+//   - For each missing object of a group that predictions evicted in the phase, one object leaves by recency instead
+//     of by prediction.
+//   - The candidates of a group are predicted in one batch when the first object is to leave; later only those that are
+//     released or come within reach.
 //
-// With exact predictions it evicts what Belady's policy evicts. For let y leave by prediction in a phase with lambda =
-// 1, and be requested again in the phase. All that was not held then is requested no later than y, and so is what is
-// old: it was resident and not requested by the group then running. What of it is still resident has been requested
-// before y is loaded (blocks ahead of y in its prompt are hits, and those behind it left before y did). So nothing is
-// old, and a new phase begins in which y is not marked: no object ever leaves by recency in the place of a prediction.
+// With exact predictions it evicts what Belady's policy evicts. Proof: let y leave by prediction in a phase with lambda
+// = 1, and be requested again in that phase. Every object that was not held then is requested no later than y. That
+// includes every old object, which was resident and not requested by the group then running. Those of them that are
+// still resident have been requested before y is loaded (blocks ahead of y in its prompt are hits, and those behind it
+// left before y did). So nothing is old, and a new phase begins in which y is not marked: no object ever leaves by
+// recency instead of by prediction.
 type onLeaves struct {
 	predictor predict.Predictor
 	steady    bool
-	kept      predict.Kept // where the predictor is not steady
+	kept      predict.Kept // if the predictor is not steady
 	order     leafOrder
 	phases
 
 	group   []policies.Object // missing objects of the group, until their marks are counted
-	credit  int               // objects that leave by recency for them
+	credit  int               // how many objects must leave by recency for them
 	current int               // resident objects of the group
-	asked   bool              // predictions are known of the group's candidates
-	marks   bool              // the last victim was marked
+	asked   bool              // the group's candidates have predictions
+	marks   bool              // whether the last victim was marked
 
 	slots     []uint32
 	objects   []policies.Object
@@ -55,7 +55,7 @@ func newOnLeaves(c policies.Config) (*onLeaves, error) {
 		return nil, err
 	}
 	if settings.async {
-		return nil, fmt.Errorf("mode=%s predicts every requested object, not those that may leave; in this cache write "+
+		return nil, fmt.Errorf("mode=%s predicts every requested object, not only those that may leave; in this cache write "+
 			"mode=%s", modeAsync, modeSync)
 	}
 	p := &onLeaves{
@@ -99,7 +99,7 @@ func (p *onLeaves) Victim(r policies.Request) (victim policies.Object) {
 	return victim
 }
 
-// giveUp is Victim where no request pushes anything out: it leaves no mark.
+// giveUp is Victim when no request causes the eviction: it leaves no mark.
 func (p *onLeaves) giveUp(pos int) (victim policies.Object) {
 	if candidates := p.confidence.candidatesOf(p.order.live); candidates == 1 {
 		victim = p.order.leastRecent()
@@ -119,7 +119,7 @@ func (p *onLeaves) Insert(r policies.Request) {
 	}
 }
 
-// Remove takes out what leaves along with the last victim, or that itself.
+// Remove removes an object that leaves along with the last victim, or the last victim itself.
 func (p *onLeaves) Remove(o policies.Object) {
 	mark := uint32(0)
 	if p.marks {
@@ -145,7 +145,7 @@ func (p *onLeaves) beginPhase() {
 	p.credit = 0
 }
 
-// countMarks counts the missing objects of a group that are marked when the first object is to leave for it.
+// countMarks counts the marked ones among the missing objects of a group, when the first object has to leave for it.
 func (p *onLeaves) countMarks() {
 	for _, o := range p.group {
 		if p.marked(o, p.order.place[o]) {
@@ -155,7 +155,7 @@ func (p *onLeaves) countMarks() {
 	p.group = nil
 }
 
-// latest returns the one of the candidates that is predicted to be requested last.
+// latest returns the candidate predicted to be requested last.
 func (p *onLeaves) latest(candidates, pos int) policies.Object {
 	if !p.steady && !p.asked {
 		p.forgetVoid(pos)
@@ -180,7 +180,7 @@ func (p *onLeaves) latest(candidates, pos int) policies.Object {
 	return p.order.latestBeforeBound()
 }
 
-// forgetVoid makes the predictions unknown that are void as of the request at pos.
+// forgetVoid forgets the predictions that are no longer valid at the request at pos.
 func (p *onLeaves) forgetVoid(pos int) {
 	if !p.kept.Lasts() || p.kept.Renewed() {
 		p.order.forgetPredictions()
@@ -194,12 +194,12 @@ func (p *onLeaves) forgetVoid(pos int) {
 // Counters implements policies.Reporter.
 func (p *onLeaves) Counters() []policies.Counter { return p.figures.counters() }
 
-// leafOrder is a recency of which only what is not held counts as live and occupies its slot. What is held has a slot,
-// too, where it waits. Memory: that of recency and 1 bit per slot.
+// leafOrder is a recency in which only objects that are not held count as live and occupy their slots. A held object
+// waits in a slot of its own. Memory: that of recency and 1 bit per slot.
 type leafOrder struct {
 	recency
 	residents int      // held or not
-	unasked   []uint64 // per slot a bit: it is occupied and its prediction is not known
+	unasked   []uint64 // one bit per slot: it is occupied and its prediction is not known
 	unaskedAt int      // no unasked slot lies before it
 }
 
@@ -208,7 +208,7 @@ func newLeafOrder(n, capacity int) leafOrder {
 	return leafOrder{recency: r, unasked: make([]uint64, len(r.occupied))}
 }
 
-// push makes o, which is not resident, the most recently used. It is held.
+// push makes o, which is not resident, the most recently used object. It is held.
 func (l *leafOrder) push(o policies.Object) {
 	if l.end == len(l.objects) {
 		l.compact()
@@ -219,19 +219,19 @@ func (l *leafOrder) push(o policies.Object) {
 	l.residents++
 }
 
-// renew makes o, which is held, the most recently used.
+// renew makes o, which is held, the most recently used object.
 func (l *leafOrder) renew(o policies.Object) {
 	l.leave(o, 0)
 	l.push(o)
 }
 
-// remove takes o, which is not held, out and leaves a mark in its place.
+// remove removes o, which is not held, and leaves a mark in its place.
 func (l *leafOrder) remove(o policies.Object, mark uint32) {
 	l.hold(o)
 	l.leave(o, mark)
 }
 
-// leave takes o, which is held, out of its slot.
+// leave removes o, which is held, from its slot.
 func (l *leafOrder) leave(o policies.Object, mark uint32) {
 	if int(l.place[o]&^resident) < l.oldEnd {
 		l.old--
@@ -267,17 +267,17 @@ func (l *leafOrder) release(o policies.Object) {
 	l.unaskedAt = min(l.unaskedAt, slot)
 }
 
-// age makes all resident objects old but those requested last.
+// age makes all resident objects old, except the most recently requested ones.
 func (l *leafOrder) age(but int) { l.old, l.oldEnd = l.residents-but, l.end-but }
 
-// forgetPredictions makes all predictions unknown.
+// forgetPredictions forgets all predictions.
 func (l *leafOrder) forgetPredictions() {
 	l.next.rebuild(0)
 	copy(l.unasked, l.occupied)
 	l.unaskedAt = 0
 }
 
-// forget makes the prediction for o unknown, if it is known.
+// forget forgets the prediction for o, if there is one.
 func (l *leafOrder) forget(o policies.Object) {
 	slot := int(l.place[o] &^ resident)
 	word, bit := slot>>6, uint64(1)<<(slot&63)
@@ -289,7 +289,7 @@ func (l *leafOrder) forget(o policies.Object) {
 	l.unaskedAt = min(l.unaskedAt, slot)
 }
 
-// appendUnasked appends the slots before the bound whose predictions are not known, and takes them as known.
+// appendUnasked appends the slots before the bound whose predictions are unknown, and marks them as known.
 func (l *leafOrder) appendUnasked(slots []uint32) []uint32 {
 	for at := l.unaskedAt >> 6; at<<6 < l.bound; at++ {
 		word := l.unasked[at]

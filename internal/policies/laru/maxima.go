@@ -1,16 +1,16 @@
 package laru
 
-// Nodes of maxima have fanout children. With 16 an object that leaves costs few steps where it was the largest of its
-// group, and the tree over a million slots has five levels.
+// Nodes of maxima have fanout children. With 16, removing the largest of a group takes few steps, and the tree over a
+// million slots has five levels.
 const (
 	fanoutBits = 4
 	fanout     = 1 << fanoutBits
 )
 
-// maxima is a tree of maxima over a column of keys, 0 where there is none. set, clear and largest visit at most fanout
-// keys per level. Memory: 8.5 bytes per key.
+// maxima is a tree of maxima over a column of keys; 0 means no key. set, clear and largest visit at most fanout keys
+// per level. Memory: 8.5 bytes per key.
 type maxima struct {
-	levels [][]uint64 // the keys, the maxima of their groups, the maxima of those; the last level is one group or less
+	levels [][]uint64 // the keys, the maxima of their groups, and so on; the last level is at most one group
 }
 
 func newMaxima(n int) maxima {
@@ -22,7 +22,7 @@ func newMaxima(n int) maxima {
 	return m
 }
 
-// set gives i, which has no key, one.
+// set gives a key to i, which has none.
 func (m *maxima) set(i int, key uint64) {
 	m.levels[0][i] = key
 	for _, level := range m.levels[1:] {
@@ -34,7 +34,7 @@ func (m *maxima) set(i int, key uint64) {
 	}
 }
 
-// clear takes the key of i away.
+// clear removes the key of i.
 func (m *maxima) clear(i int) {
 	below := m.levels[0]
 	key := below[i]
@@ -65,12 +65,12 @@ func maximum(keys []uint64) (largest uint64) {
 	return largest
 }
 
-// largest returns the index of the largest key before end, the first of equal ones. There must be a key.
+// largest returns the index of the largest key before end; ties go to the first. There must be a key.
 func (m *maxima) largest(end int) int {
 	var best uint64
 	at, height := 0, 0
 	for h, level := range m.levels {
-		first := end &^ (fanout - 1) // what lies before it is left to the next level
+		first := end &^ (fanout - 1) // anything before it is left to the next level
 		if h == len(m.levels)-1 {
 			first = 0
 		}
@@ -90,7 +90,7 @@ func (m *maxima) largest(end int) int {
 	return at
 }
 
-// rebuild computes all maxima from the keys before end; there are none behind.
+// rebuild computes all maxima from the keys before end; there are none after it.
 func (m *maxima) rebuild(end int) {
 	keys := m.levels[0]
 	clear(keys[end:])

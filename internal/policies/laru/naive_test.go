@@ -119,7 +119,7 @@ func (n *naive) latest(t int, candidates []policies.Object) (latest int) {
 	return latest
 }
 
-// background does what the worker has to do before request t.
+// background does the work of the worker before request t.
 func (n *naive) background(t int) {
 	if n.pending != nil && t >= n.known {
 		n.publish()

@@ -2,7 +2,7 @@ package laru
 
 import "github.com/cachesim/cachesim/internal/policies"
 
-// phases is what algorithm 1 of LCR knows beside the order of requests: how far predictions are followed in the present
+// phases is what algorithm 1 of LCR knows besides the order of requests: how far it follows predictions in the current
 // phase, and what they have evicted in it.
 type phases struct {
 	confidence confidence
@@ -28,8 +28,8 @@ func (p *phases) begin(f *figures) {
 	f.Phases++
 }
 
-// followed decides whether a prediction chooses who leaves, and counts that eviction. wrong says that the object to be
-// loaded was evicted by prediction in this phase: then, and where there is only one candidate, the least recently used
+// followed decides whether a prediction chooses the victim, and counts that eviction. wrong says that the object to be
+// loaded was evicted by prediction in this phase. In that case, or with only one candidate, the least recently used
 // object leaves.
 func (p *phases) followed(wrong bool, candidates int, f *figures) bool {
 	f.Lambda += p.confidence.lambda()

@@ -8,21 +8,21 @@ import (
 	"github.com/cachesim/cachesim/internal/policies/dense"
 )
 
-// resident in the place of an object says that the rest is its slot.
+// resident, when set in the place of an object, says that the other bits are its slot.
 const resident = 1 << 31
 
-// recency holds the resident objects in the order of their last requests: a log in which a request takes the object's
-// slot away and gives it the next one. Where the log is full, its objects move to the start. It also knows which of
-// them predictions are known of, and finds the latest of these among the least recently used.
+// recency holds the resident objects in the order of their last requests. It is a log: a request removes the object's
+// slot and gives it the next one. When the log is full, its objects move to the start. recency also knows which objects
+// have a known prediction, and finds the latest prediction among the least recently used.
 //
-// The place of an object that is not resident is free for its owner to mark it, below resident.
+// The owner may use the place of an object that is not resident for a mark, which must be below resident.
 //
-// Memory: 4 bytes per object, and 26 per resident object. Operations take constant time, averaged,
-// except those on predictions, which take O(log k).
+// Memory: 4 bytes per object, and 26 per resident object. Operations take amortized constant time, except those on
+// predictions, which take O(log k).
 type recency struct {
 	place    []uint32          // per object: resident + its slot, or a mark
 	objects  []policies.Object // per slot
-	occupied []uint64          // per slot a bit
+	occupied []uint64          // one bit per slot
 	next     maxima            // per slot before known: the rank of its prediction
 	first    int               // no object lies before it
 	end      int               // the slot of the next request
@@ -32,7 +32,7 @@ type recency struct {
 	oldEnd int
 	below  int // resident objects in slots before bound
 	bound  int
-	known  int // predictions are known of the slots before it
+	known  int // slots before this one have known predictions
 }
 
 // newRecency returns an empty recency for up to capacity of n objects.
@@ -49,11 +49,11 @@ func newRecency(n, capacity int) recency {
 // grow makes room for objects up to objects-1. The slots grow when they are full.
 func (r *recency) grow(objects int) { r.place = dense.Grown(r.place, objects) }
 
-// needsSlots reports whether more than half of the slots would be full of so many objects. Their number is twice that
-// of the objects that fit, unless the cache grew.
+// needsSlots reports whether so many objects would fill more than half of the slots. There are twice as many slots as
+// objects that fit, unless the cache has grown.
 func (r *recency) needsSlots(objects int) bool { return 2*objects > len(r.objects) }
 
-// addSlots doubles the slots. The maxima are to be rebuilt.
+// addSlots doubles the slots. The maxima must be rebuilt afterwards.
 func (r *recency) addSlots() {
 	slots := 2 * len(r.objects)
 	r.objects = dense.Grown(r.objects, slots)
@@ -66,7 +66,7 @@ func (r *recency) addSlots() {
 // has reports whether o is resident.
 func (r *recency) has(o policies.Object) bool { return r.place[o]&resident != 0 }
 
-// push makes o, which is not resident, the most recently used.
+// push makes o, which is not resident, the most recently used object.
 func (r *recency) push(o policies.Object) {
 	if r.end == len(r.objects) {
 		r.compact()
@@ -79,7 +79,7 @@ func (r *recency) push(o policies.Object) {
 	r.live++
 }
 
-// remove takes o, which is resident, out and leaves a mark in its place.
+// remove removes o, which is resident, and leaves a mark in its place.
 func (r *recency) remove(o policies.Object, mark uint32) {
 	slot := int(r.place[o] &^ resident)
 	r.place[o] = mark
@@ -96,7 +96,7 @@ func (r *recency) remove(o policies.Object, mark uint32) {
 	}
 }
 
-// leastRecent returns the object that was requested longest ago. There must be one.
+// leastRecent returns the least recently requested object. There must be one.
 func (r *recency) leastRecent() policies.Object { return r.objects[r.firstSlot()] }
 
 func (r *recency) firstSlot() int {
@@ -111,8 +111,8 @@ func (r *recency) firstSlot() int {
 // age makes all resident objects old.
 func (r *recency) age() { r.old, r.oldEnd = r.live, r.end }
 
-// reach moves the bound so that count resident objects lie before it, or all where there are fewer. Moving costs a step
-// per word passed: between two calls with the same count the bound only advances, each slot once.
+// reach moves the bound so that count resident objects are before it, or all if there are fewer. It takes a step per
+// word passed: between calls with the same count the bound only advances, past each slot once.
 func (r *recency) reach(count int) {
 	for r.below > count {
 		at := (r.bound - 1) >> 6
@@ -155,7 +155,7 @@ func (r *recency) appendSlots(slots []uint32, from int) []uint32 {
 	return slots
 }
 
-// learn notes the prediction of a slot of which none is known.
+// learn records the prediction of a slot that has none.
 func (r *recency) learn(slot int, next float64) { r.next.set(slot, rank(next)) }
 
 // relearn changes the known prediction of o, which is resident.
@@ -167,14 +167,14 @@ func (r *recency) relearn(o policies.Object, next float64) {
 	}
 }
 
-// forget makes all predictions unknown.
+// forget forgets all predictions.
 func (r *recency) forget() {
 	r.next.rebuild(0)
 	r.known = 0
 }
 
-// latestBeforeBound returns the object with the latest prediction before the bound, the least recently used of equal
-// ones. All predictions before the bound must be known.
+// latestBeforeBound returns the object with the latest prediction before the bound; ties go to the least recently used.
+// All predictions before the bound must be known.
 func (r *recency) latestBeforeBound() policies.Object { return r.objects[r.next.largest(r.bound)] }
 
 // compact moves the objects to the start of the log.
@@ -209,7 +209,7 @@ func (r *recency) compact() {
 
 // rank maps predicted times to integers above 0 in the same order.
 func rank(next float64) uint64 {
-	b := math.Float64bits(next + 0) // + 0 makes one of the two zeros
+	b := math.Float64bits(next + 0) // + 0 turns -0 into 0
 	if b>>63 != 0 {
 		return ^b
 	}

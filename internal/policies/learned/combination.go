@@ -20,16 +20,16 @@ var blindOracleLRUEntry = policies.Entry{
 		"gamma as in chledowski/ml_caching_with_guarantees",
 	Units: policies.UnitsObjects,
 	Params: []policies.Param{
-		{Name: "bound", Default: 2.0, Min: 1, Max: 1e6, Doc: "switch where the misses of the followed policy reach so many " +
+		{Name: "bound", Default: 2.0, Min: 1, Max: 1e6, Doc: "switch when the misses of the followed policy reach so many " +
 			"times those of the other"},
-		{Name: "gamma", Default: 0.0, Min: 0, Max: 100, Doc: "above 0 (from 0.0001): switch instead where they pass a " +
+		{Name: "gamma", Default: 0.0, Min: 0, Max: 100, Doc: "above 0 (at least 0.0001): switch instead when they pass a " +
 			"number that starts at 1 and grows by this share at each switch"},
 	},
 	Predicts: true,
 	Check: func(v policies.Values) error {
 		if gamma := v.Float("gamma"); gamma > 0 && gamma < minGamma {
-			return fmt.Errorf("gamma=%v: want 0, or a number from %v: the bound would grow to the number of misses in "+
-				"countless steps", gamma, minGamma)
+			return fmt.Errorf("gamma=%v: want 0 or at least %v, since smaller steps of the bound would be "+
+				"too many", gamma, minGamma)
 		}
 		return nil
 	},
@@ -43,7 +43,7 @@ var blindOracleLRUEntry = policies.Entry{
 	New: newBlindOracleLRU,
 }
 
-// minGamma keeps the steps in which a bound grows, over a whole trace, to about 20/minGamma.
+// minGamma limits the steps in which the bound grows over a whole trace to about 20/minGamma.
 const minGamma = 1e-4
 
 func newBlindOracleLRU(c policies.Config) (policies.Policy, error) {
@@ -96,7 +96,7 @@ type maker func(policies.Config) (policies.Policy, error)
 
 func fpbAlone(c policies.Config) (policies.Policy, error) { return newFPB(c), nil }
 
-// named makes a policy of the registry with the defaults of its parameters.
+// named makes a policy of the registry with default parameters.
 func named(name string) maker {
 	return func(c policies.Config) (policies.Policy, error) {
 		spec, err := policies.ParseSpec(name)
@@ -108,9 +108,9 @@ func named(name string) maker {
 	}
 }
 
-// combination simulates two policies and lets a lazy cache follow one of them at a time.
+// combination simulates two policies, and a lazy cache follows one of them at a time.
 type combination struct {
-	predictor predict.Predictor // nil where neither policy asks one
+	predictor predict.Predictor // nil if neither policy asks one
 	policies  [2]*simulated
 	switching switching
 	followed  int
@@ -121,7 +121,8 @@ type combination struct {
 
 // switching decides which of two simulated policies is followed.
 type switching interface {
-	// follow returns which one is followed after a request, given which was and which of them missed it.
+	// follow returns which policy is followed after a request, given the one followed before and which of them missed
+	// the request.
 	follow(was int, missed [2]bool) int
 }
 
@@ -144,8 +145,8 @@ func (p *combination) Hit(r policies.Request) {
 
 func (p *combination) Miss(r policies.Request) { p.serve(r) }
 
-// Victim takes what the followed policy does not hold; where a shrinking cache holds nothing else, that policy parts
-// with something first.
+// Victim takes an object that the followed policy does not hold. If a shrinking cache holds no such object, that policy
+// gives one up first.
 func (p *combination) Victim(r policies.Request) policies.Object {
 	for p.cache.surplus[p.followed].size() == 0 {
 		p.cache.targetEvicts(p.followed, p.policies[p.followed].giveUp(r.Pos))
@@ -176,7 +177,7 @@ func (p *combination) Remove(o policies.Object) { p.cache.remove(o) }
 
 // switchMetrics are those of policies that follow one of several.
 var switchMetrics = []metric.Metric{
-	{Name: "switches", Unit: metric.Count, Doc: "times that another of the simulated policies was followed from then on"},
+	{Name: "switches", Unit: metric.Count, Doc: "switches from one simulated policy to another"},
 }
 
 // Counters implements policies.Reporter.
@@ -212,8 +213,8 @@ func (p *combination) observe(r policies.Request) {
 	}
 }
 
-// fixedBound follows the policy with fewer misses as soon as the followed one has `times` as many. Of equal ones it
-// follows the first.
+// fixedBound switches to the other policy as soon as the followed one has `times` as many misses. Ties go to the first
+// policy.
 type fixedBound struct {
 	times  float64
 	misses [2]int
@@ -234,7 +235,7 @@ func (b *fixedBound) follow(was int, missed [2]bool) int {
 	return was
 }
 
-// growingBound leaves the followed policy when its misses pass a bound, which then grows.
+// growingBound leaves the followed policy when its misses exceed a bound, which then grows.
 type growingBound struct {
 	bound, growth float64
 	misses        [2]int
@@ -260,8 +261,8 @@ func count(misses *[2]int, missed [2]bool) {
 }
 
 // weights is the multiplicative-weights algorithm of Blum and Burch. Each policy has a weight, multiplied by beta at
-// each of its misses, and is followed with a probability in proportion. When the probability of the followed one falls
-// from p to q, it is left with probability 1-q/p, so that it is left as rarely as those probabilities permit.
+// each of its misses, and is followed with probability proportional to it. When the probability of the followed policy
+// falls from p to q, it is left with probability 1-q/p, so that switches are as rare as those probabilities permit.
 type weights struct {
 	beta  float64
 	share [2]float64 // the weights, normalised to a sum of 1

@@ -5,14 +5,14 @@ import (
 	"github.com/cachesim/cachesim/internal/predict"
 )
 
-// following is what policies share that consult the cache of fpb and let a lazy cache follow one that they simulate,
-// which may exchange objects that are not requested.
+// following is what policies share that consult a simulated cache under fpb and let a lazy cache follow another
+// simulated cache, which may exchange objects that are not requested.
 type following struct {
 	predictor predict.Predictor
 	followed  *simulated // fpb
-	cache     lazy       // what is really resident
-	simulated members    // what it follows
-	// serve brings the simulated cache into its state after a request.
+	cache     lazy       // the real residents
+	simulated members    // the objects of the followed cache
+	// serve updates the simulated cache for a request.
 	serve    func(policies.Request)
 	capacity int
 	pos      int // of the last request
@@ -24,8 +24,8 @@ func newFollowing(c policies.Config) (following, error) {
 		simulated: newMembers(c.Objects), capacity: int(c.Capacity)}, err
 }
 
-// resize changes the capacity of the cache of fpb, and empties the simulated one: what it does next it does as from an
-// empty cache, while what is really resident stays until its room is needed. evicted hears what leaves fpb.
+// resize changes the capacity of the cache of fpb, and empties the simulated one. That one continues from empty, while
+// the real residents stay until their room is needed. evicted is called for what leaves fpb.
 func (f *following) resize(capacity int64, evicted func(victim policies.Object)) {
 	f.capacity = int(capacity)
 	f.followed.resize(capacity, f.pos, evicted)
@@ -45,15 +45,15 @@ func (f *following) Hit(r policies.Request) {
 	f.predictor.Observe(r.Object, r.Pos)
 }
 
-// Miss leaves the simulated cache as it is where the trace does not ask: what is loaded then comes beside it.
+// Miss leaves the simulated cache as it is if the trace does not ask: such a load goes beside it.
 func (f *following) Miss(r policies.Request) {
 	if r.Reason == policies.Demand {
 		f.request(r)
 	}
 }
 
-// Victim takes what the simulated cache does not hold. For a request of the trace there is always something; otherwise
-// the resident object leaves that was requested longest ago.
+// Victim takes an object that the simulated cache does not hold. For a request of the trace there always is one;
+// otherwise the least recently requested resident leaves.
 func (f *following) Victim(r policies.Request) policies.Object {
 	if f.cache.surplus[0].size() > 0 {
 		return f.cache.evict(0, r.Pos)
@@ -63,7 +63,7 @@ func (f *following) Victim(r policies.Request) policies.Object {
 	return v
 }
 
-// leastRecent returns the object requested longest ago where the simulated cache holds all residents.
+// leastRecent returns the least recently requested resident, for when the simulated cache holds them all.
 func (f *following) leastRecent() policies.Object {
 	oldest, requested := policies.NoObject, f.cache.surplus[0].requested
 	for _, o := range f.simulated.list {
@@ -101,7 +101,7 @@ func (f *following) load(o policies.Object) {
 	f.cache.targetLoads(0, o)
 }
 
-// drop takes o out of the simulated cache.
+// drop removes o from the simulated cache.
 func (f *following) drop(o policies.Object) {
 	f.simulated.remove(o)
 	f.cache.targetEvicts(0, o)

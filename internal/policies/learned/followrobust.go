@@ -13,7 +13,7 @@ var followRobustEntry = policies.Entry{
 	Look:    policies.Look{Color: policies.Sky, Mark: policies.Triangle},
 	Memory:  policies.Memory{PerObject: 100, PerSlot: 76},
 	Aliases: []string{"f&r"},
-	Summary: "follows fpb while it misses only what the optimum of the past misses too, otherwise marks for a phase and " +
+	Summary: "follows fpb while it misses only what the optimum of the past misses too; otherwise marks for a phase and " +
 		"consults fpb at ever shorter intervals",
 	Source: "Abdel Sadek and Elias, Algorithms for caching and MTS with reduced number of predictions, ICLR 2024 (F&R), " +
 		"with a prediction for every " +
@@ -27,20 +27,20 @@ var followRobustEntry = policies.Entry{
 	New: newFollowRobust,
 }
 
-// followRobust simulates the cache that it follows, in one of two modes. As follower it evicts what was not in the
-// cache of fpb when it last looked there. It looks anew when it misses an object that was not there either; if by then
-// it has missed an object that the optimum of the past did not, it turns robust, for as many distinct objects as fit:
-// the simulated cache then holds the last of those, and marks.
+// followRobust simulates the cache that it follows, in one of two modes. As a follower it evicts objects that were not
+// in the cache of fpb when it last looked there. It looks again when it misses an object that was not there either. If
+// by then it has missed an object that the optimum of the past did not miss, it turns robust until as many distinct
+// objects as fit have arrived: the simulated cache then holds the last objects of that number, and marks.
 //
-// A request costs the logarithm of the capacity, averaged.
+// A request takes amortized logarithmic time in the capacity.
 type followRobust struct {
 	following
 	recent  *simulated // lru: the last distinct objects that fit
 	optimum prefixOptimum
 	bits    *rand.Rand
 
-	predicted members // the cache of fpb when it was last looked at
-	// what may have come into the cache of fpb or left it since, the first `capacity` of them
+	predicted members // the objects in the cache of fpb when it was last looked at
+	// objects that may have entered or left the cache of fpb since, the first `capacity` of them
 	changed     []policies.Object
 	unpredicted members // held, but not predicted
 
@@ -80,7 +80,7 @@ func newFollowRobust(c policies.Config) (policies.Policy, error) {
 	return p, err
 }
 
-// Resize begins anew as a follower, with what fpb holds by then.
+// Resize starts again as a follower, with what fpb then holds.
 func (p *followRobust) Resize(capacity int64) {
 	if int(capacity) == p.capacity {
 		return
@@ -107,7 +107,7 @@ func (p *followRobust) Grow(objects int) {
 	p.missing = dense.Grown(p.missing, objects)
 }
 
-// simulate brings the simulated cache into its state after r.
+// simulate updates the simulated cache for r.
 func (p *followRobust) simulate(r policies.Request) {
 	o := r.Object
 	optHit := p.optimum.request(o)
@@ -163,7 +163,7 @@ func (p *followRobust) serveMiss(o policies.Object) {
 func (p *followRobust) turnRobust() {
 	p.robust, p.arrivals = true, 0
 	p.phase++
-	for i := len(p.simulated.list) - 1; i >= 0; i-- { // what is dropped is replaced by what is behind it
+	for i := len(p.simulated.list) - 1; i >= 0; i-- { // a dropped object is replaced by one behind it
 		if x := p.simulated.list[i]; !p.recent.has(x) {
 			p.release(x)
 		}
@@ -178,7 +178,7 @@ func (p *followRobust) turnRobust() {
 	}
 }
 
-// serveRobust serves a request in robust mode, which ends with the arrival of as many distinct objects as fit.
+// serveRobust serves a request in robust mode, which ends once as many distinct objects as fit have arrived.
 func (p *followRobust) serveRobust(o policies.Object) {
 	arrives := p.marked[o] != p.phase
 	if arrives {
@@ -199,8 +199,8 @@ func (p *followRobust) serveRobust(o policies.Object) {
 	}
 }
 
-// robustVictim returns what leaves for o. Objects that are new, and those that fpb would have kept, cost what it did
-// not keep.
+// robustVictim returns the victim for o. For objects that are new, and those that fpb would have kept, an object leaves
+// that fpb did not keep.
 func (p *followRobust) robustVictim(o policies.Object, arrives bool) policies.Object {
 	clean := p.startedIn[o] != p.phase
 	if arrives && (clean || p.missing[o] == p.window) {
@@ -231,8 +231,8 @@ func (p *followRobust) startWindow() {
 	}
 }
 
-// lookAtPredicted takes over what the cache of fpb holds now. Where it may have changed in more places than are
-// remembered, all are looked at.
+// lookAtPredicted takes over what the cache of fpb holds now. If it may have changed in more places than are
+// remembered, it looks at all objects.
 func (p *followRobust) lookAtPredicted() {
 	if len(p.changed) >= p.capacity {
 		p.changed = append(p.changed, p.predicted.list...)
@@ -246,7 +246,7 @@ func (p *followRobust) lookAtPredicted() {
 	p.changed = p.changed[:0]
 }
 
-// predict takes x into what is predicted, or out of it.
+// predict adds x to the predicted objects or removes it, as the cache of fpb holds it or not.
 func (p *followRobust) predict(x policies.Object, now bool) {
 	if now {
 		p.predicted.add(x)
@@ -262,7 +262,7 @@ func (p *followRobust) predict(x policies.Object, now bool) {
 	}
 }
 
-// random returns one of a set, each with the same probability. There always is one to evict: what is served is not
+// random returns a random member of a set, uniformly. There always is one to evict: the object being served is not
 // held, and it is predicted or, as one of at most as many objects of the phase as fit, marked.
 func (p *followRobust) random(set *members) policies.Object {
 	return set.list[p.bits.IntN(len(set.list))]

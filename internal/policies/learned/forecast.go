@@ -6,21 +6,21 @@ import (
 	"github.com/cachesim/cachesim/internal/predict"
 )
 
-// forecast is a set of objects that knows which of them is predicted to be requested last; of equal predictions that is
-// the object requested longest ago. Predictions are asked for when they are first needed, those of many objects at a
-// time, and kept until the object is requested again if the predictor is steady, or until they are void if they last;
-// otherwise each question asks for all of them.
+// forecast is a set of objects that knows which of them is predicted to be requested last; ties go to the least
+// recently requested. It asks for predictions when they are first needed, many at a time. It keeps them until the
+// object is requested again if the predictor is steady, or until they become void if they last; otherwise each question
+// asks for all of them.
 //
-// Where predictions can be kept every operation takes the logarithm of the members, averaged; elsewhere latest takes
-// one prediction per member. Memory: 8 bytes per object and 12 per member, and that of predict.Kept.
+// If predictions can be kept, every operation takes amortized logarithmic time in the members; otherwise latest takes
+// one prediction per member. Memory: 8 bytes per object and 12 per member, plus that of predict.Kept.
 type forecast struct {
 	predictor predict.Predictor
 	steady    bool
-	kept      predict.Kept      // where the predictor is not steady
-	members   []policies.Object // the first ranked of them form a 4-ary heap with the latest on top
+	kept      predict.Kept      // if the predictor is not steady
+	members   []policies.Object // the first `ranked` of them form a 4-ary heap with the latest on top
 	ranked    int
-	next      []float64 // per member; of those that are not ranked: unknown
-	place     []uint32  // per object: 1 + its index in members; 0 where it is no member
+	next      []float64 // per member; unknown for those that are not ranked
+	place     []uint32  // per object: 1 + its index in members; 0 if it is no member
 	requested []uint32  // per object: the position of its last request
 }
 
@@ -41,14 +41,14 @@ func (f *forecast) has(o policies.Object) bool { return f.place[o] != 0 }
 
 func (f *forecast) size() int { return len(f.members) }
 
-// add makes o, which is no member, one.
+// add adds o, which must not be a member.
 func (f *forecast) add(o policies.Object) {
 	f.members = append(f.members, o)
 	f.next = append(f.next, 0)
 	f.place[o] = uint32(len(f.members))
 }
 
-// request notes a request to o, member or not: what was predicted of it is void.
+// request records a request to o, member or not: the prediction for it is void.
 func (f *forecast) request(o policies.Object, pos int) {
 	f.requested[o] = uint32(pos)
 	if at := int(f.place[o]); at != 0 && at <= f.ranked {
@@ -56,7 +56,7 @@ func (f *forecast) request(o policies.Object, pos int) {
 	}
 }
 
-// remove takes the member o out.
+// remove removes the member o.
 func (f *forecast) remove(o policies.Object) {
 	if at := int(f.place[o]) - 1; at < f.ranked {
 		f.unrank(at)
@@ -67,7 +67,7 @@ func (f *forecast) remove(o policies.Object) {
 	f.place[o] = 0
 }
 
-// latest returns the member that is predicted to be requested last, as of the request at pos. There must be one.
+// latest returns the member predicted to be requested last, as of the request at pos. There must be a member.
 func (f *forecast) latest(pos int) policies.Object {
 	if f.kept.Lasts() {
 		f.unrankVoid(pos)
@@ -87,7 +87,7 @@ func (f *forecast) latest(pos int) policies.Object {
 	return f.members[0]
 }
 
-// unrankVoid moves the members out of the heap whose predictions are void as of the request at pos.
+// unrankVoid moves members whose predictions are void at the request at pos out of the heap.
 func (f *forecast) unrankVoid(pos int) {
 	if f.kept.Renewed() {
 		f.ranked = 0

@@ -11,7 +11,7 @@ var fpbEntry = policies.Entry{
 	Look:    policies.Look{Color: policies.Green, Mark: policies.Circle},
 	Memory:  policies.Memory{PerObject: 20, PerSlot: 14},
 	Aliases: []string{"follow-pred", "blindoracle"},
-	Summary: "follows predictions blindly: evicts the object that is predicted to be requested last; ties: least " +
+	Summary: "follows predictions blindly: evicts the object predicted to be requested last; ties go to the least " +
 		"recently used",
 	Source: "LCR (arXiv 2509.20979), section 2.2; Wei, Better and simpler learning-augmented online caching, APPROX " +
 		"2020 (BlindOracle)",
@@ -32,7 +32,7 @@ var fpbEntry = policies.Entry{
 	},
 }
 
-// fpb evicts what a forecast over all residents calls latest.
+// fpb evicts the latest object of a forecast over all residents.
 type fpb struct {
 	predictor predict.Predictor
 	residents forecast
@@ -54,7 +54,7 @@ func (p *fpb) Insert(r policies.Request) {
 	p.insert(r)
 }
 
-// insert reports the request, if it is one, that loaded an object.
+// insert reports the request that loaded an object, if there was one.
 func (p *fpb) insert(r policies.Request) {
 	p.residents.request(r.Object, r.Pos)
 	if r.Reason == policies.Demand {
@@ -93,7 +93,7 @@ func (p *fpb) evict(pos int) policies.Object {
 	return v
 }
 
-// holdingFPB is fpb in a cache that holds objects: residents are only those that are not held.
+// holdingFPB is fpb in a cache that holds objects: its forecast contains only residents that are not held.
 type holdingFPB struct{ *fpb }
 
 func (p holdingFPB) Insert(r policies.Request) { p.insert(r) }

@@ -13,7 +13,7 @@ var fpbBinaryEntry = policies.Entry{
 	Look:   policies.Look{Color: policies.Green, Mark: policies.Ring},
 	Memory: policies.Memory{PerObject: 23, PerSlot: 8},
 	Summary: "evicts at random one of the objects that the optimum is predicted to evict before their next request, or " +
-		"of all where there is none",
+		"any object if there is none",
 	Source:   "LCR (arXiv 2509.20979), section 2.2; BinaryEvictor of OptiSys-ZJU/Cache-Coliseum",
 	Units:    policies.UnitsObjects,
 	Random:   true,
@@ -21,8 +21,7 @@ var fpbBinaryEntry = policies.Entry{
 	New:      newFPBBinary,
 }
 
-// fpbBinary keeps the objects with the label apart from the others. A label stays from one request of an object to the
-// next.
+// fpbBinary keeps labelled objects apart from the others. A label stays from one request of an object to the next.
 type fpbBinary struct {
 	predictor predict.Predictor
 	labeler   predict.Labeler
@@ -35,7 +34,7 @@ type fpbBinary struct {
 func newFPBBinary(c policies.Config) (policies.Policy, error) {
 	labeler, ok := predict.LabelerOf(c.Predictor)
 	if !ok {
-		return nil, errors.New("the predictor does not say what the optimum evicts; write --predictor oracle or " +
+		return nil, errors.New("the predictor does not know what the optimum evicts; write --predictor oracle or " +
 			"'noisy(p=0.1)', with the exact cache")
 	}
 	return &fpbBinary{
@@ -51,7 +50,7 @@ func (p *fpbBinary) Miss(policies.Request) {}
 func (p *fpbBinary) Victim(policies.Request) policies.Object { return p.evict() }
 
 func (p *fpbBinary) Insert(r policies.Request) {
-	if r.Reason != policies.Demand { // labels are of requests
+	if r.Reason != policies.Demand { // labels belong to requests
 		p.staying.add(r.Object)
 		return
 	}

@@ -27,9 +27,9 @@ var guardEntry = policies.Entry{
 	New: func(c policies.Config) (policies.Policy, error) { return newGuard(c), nil },
 }
 
-// guard begins a phase with a miss on a full cache that finds no old object: a resident since the phase began that was
-// not requested since. Every eviction in a phase is remembered until the next. Old objects are never guarded, so there
-// is always one that may leave.
+// guard begins a phase with a miss on a full cache that has no old object: one resident since the phase began and not
+// requested since. Every eviction in a phase is remembered until the next. Old objects are never guarded, so there is
+// always one that may leave.
 type guard struct {
 	predictor predict.Predictor
 	unguarded forecast
@@ -61,7 +61,7 @@ func (p *guard) Victim(r policies.Request) policies.Object {
 	return p.evict(r.Object, r.Pos)
 }
 
-// giveUp chooses what leaves though no request pushes it out: nothing is held against the prediction.
+// giveUp chooses a victim when no request causes the eviction: it does not count against the prediction.
 func (p *guard) giveUp(pos int) (victim policies.Object) {
 	if p.unguarded.size() > 0 {
 		victim = p.unguarded.latest(pos)

@@ -111,11 +111,10 @@ func TestGuardKeepsItsPromises(t *testing.T) {
 	}
 }
 
-// TestGuardSpreadsItsChoice: the object that makes room for a guarded one is any of the old ones, each as often as
-// another.
+// TestGuardSpreadsItsChoice: the victim for a guarded object is uniform over the old ones.
 func TestGuardSpreadsItsChoice(t *testing.T) {
-	// 0 to 4 fill the cache; 5 begins a phase and evicts 0 by the least recently used rule of equal predictions; 0 comes
-	// back: one of 1 to 4 leaves.
+	// 0 to 4 fill the cache; 5 begins a phase and evicts 0, since ties go to the least recently used; 0 comes back: one
+	// of 1 to 4 leaves.
 	trace := []policies.Object{0, 1, 2, 3, 4, 5, 0}
 	counts := map[policies.Object]int{}
 	const seeds = 4000

@@ -14,12 +14,12 @@ var hfEntry = policies.Entry{
 	Look:    policies.Look{Color: policies.Brown, Mark: policies.Box},
 	Memory:  policies.Memory{PerObject: 21, PerSlot: 0},
 	Aliases: []string{"heuristic-first"},
-	Summary: "evicts, of the few objects requested longest ago, the one that is predicted to be requested last; ties: " +
+	Summary: "evicts, of a few least recently used objects, the one predicted to be requested last; ties go to the " +
 		"least recently used",
 	Source: "LCR (arXiv 2509.20979), sections 2.2 and 3.4, after HALP (Song et al., NSDI 2023)",
 	Units:  policies.UnitsObjects,
 	Params: []policies.Param{
-		{Name: "candidates", Default: 4, Min: 1, Max: 1 << 20, Doc: "objects at the least recent end among which " +
+		{Name: "candidates", Default: 4, Min: 1, Max: 1 << 20, Doc: "number of least recently used objects among which " +
 			"predictions choose"},
 	},
 	Predicts: true,
@@ -30,14 +30,14 @@ var hfEntry = policies.Entry{
 	},
 }
 
-// hf is LRU whose last few objects are put to the predictor at each eviction.
+// hf is LRU with predictions at its end: at each eviction a predictor chooses among the last few objects.
 type hf struct {
 	predictor  predict.Predictor
-	recency    dense.Lists // of residents, most recently used in front
+	recency    dense.Lists // of residents, the most recently used in front
 	most       int         // candidates
 	candidates []policies.Object
 	next       []float64
-	held       []bool // nil where the cache holds nothing
+	held       []bool // nil if the cache never holds objects
 	resident   []bool // batch path only
 	room       int    // objects that still fit, batch path only
 	objects    int    // batch path only

@@ -6,15 +6,15 @@ import (
 	"github.com/cachesim/cachesim/internal/predict"
 )
 
-// lazy is a cache that follows one of several others that are only simulated, its targets. It does not load what they
-// load: on a miss it loads the missed object alone and evicts, of the objects that its target does not hold, the one
-// requested longest ago. So it never has more misses than a target that it follows all the time, however often that
-// changes its mind, and switching to another target costs nothing at once.
+// lazy is a cache that follows one of several simulated caches, its targets. It does not load what they load. On a miss
+// it loads only the missed object, and evicts, of the objects that its target does not hold, the least recently
+// requested. So it never has more misses than a target that it follows all the time, however often that exchanges
+// objects, and switching to another target has no immediate cost.
 //
-// Every operation takes the logarithm of the capacity. Memory: 1 byte per object, and 8 per object and target.
+// Every operation takes logarithmic time in the capacity. Memory: 1 byte per object, and 8 per object and target.
 type lazy struct {
 	resident []bool
-	surplus  []forecast // per target: residents that it does not hold, in order of recency
+	surplus  []forecast // per target: residents that it does not hold, by recency
 }
 
 func newLazy(objects, targets int) lazy {
@@ -33,7 +33,7 @@ func (l *lazy) grow(objects int) {
 	}
 }
 
-// equalPredictions leave it to recency which member of a forecast is the latest.
+// equalPredictions makes recency decide which member of a forecast is the latest.
 type equalPredictions struct{}
 
 func (equalPredictions) Observe(predict.Object, int) {}
@@ -42,39 +42,39 @@ func (equalPredictions) Predict(_ []predict.Object, _ int, next []float64) { cle
 
 func (equalPredictions) Steady() bool { return true }
 
-// targetLoads notes that target t holds o from now on.
+// targetLoads records that target t now holds o.
 func (l *lazy) targetLoads(t int, o policies.Object) {
 	if l.surplus[t].has(o) {
 		l.surplus[t].remove(o)
 	}
 }
 
-// targetEvicts notes that target t holds o no longer.
+// targetEvicts records that target t no longer holds o.
 func (l *lazy) targetEvicts(t int, o policies.Object) {
 	if l.resident[o] {
 		l.surplus[t].add(o)
 	}
 }
 
-// request notes a request to o, which every target now holds.
+// request records a request to o, which every target now holds.
 func (l *lazy) request(o policies.Object, pos int) {
 	for t := range l.surplus {
 		l.surplus[t].request(o, pos)
 	}
 }
 
-// evict makes room for an object that is in target t, at the request at pos. As many objects are resident as t holds at
-// most, so some of them are not in t.
+// evict makes room for an object that is in target t, at the request at pos. There are as many residents as t can hold,
+// so some are not in t.
 func (l *lazy) evict(t, pos int) policies.Object {
 	v := l.surplus[t].latest(pos)
 	l.remove(v)
 	return v
 }
 
-// insert notes that o is resident now. Every target holds it.
+// insert records that o is now resident. Every target holds it.
 func (l *lazy) insert(o policies.Object) { l.resident[o] = true }
 
-// insertBeside notes that o, which no target holds, is resident now.
+// insertBeside records that o, which no target holds, is now resident.
 func (l *lazy) insertBeside(o policies.Object, pos int) {
 	l.resident[o] = true
 	for t := range l.surplus {
@@ -90,15 +90,14 @@ func (l *lazy) remove(o policies.Object) {
 	}
 }
 
-// simulated is a cache under some policy that nothing is stored in.
+// simulated is a cache under some policy that stores nothing.
 type simulated struct {
 	members
 	policy   policies.Policy
 	capacity int
 }
 
-// newSimulated returns an empty cache under the policy that m makes. The predictor is told of each request by whoever
-// simulates.
+// newSimulated returns an empty cache under the policy that m makes. The caller reports each request to the predictor.
 func newSimulated(c policies.Config, m maker) (*simulated, error) {
 	c.Holds = false
 	if c.Predictor != nil {
@@ -111,12 +110,12 @@ func newSimulated(c policies.Config, m maker) (*simulated, error) {
 	return &simulated{members: newMembers(c.Objects), policy: policy, capacity: int(c.Capacity)}, nil
 }
 
-// unobserved is a predictor that is told of requests by someone else.
+// unobserved is a predictor that gets its requests from elsewhere.
 type unobserved struct{ predict.Predictor }
 
 func (unobserved) Observe(predict.Object, int) {}
 
-// serve serves one request, or loads an object that nobody asks for; victim was evicted if evicted.
+// serve serves one request, or loads an object without one; victim was evicted if evicted.
 func (s *simulated) serve(r policies.Request) (victim policies.Object, evicted, hit bool) {
 	if s.has(r.Object) {
 		if r.Reason == policies.Demand {
@@ -134,7 +133,7 @@ func (s *simulated) serve(r policies.Request) (victim policies.Object, evicted, 
 	return victim, evicted, false
 }
 
-// giveUp takes out what the policy would part with first.
+// giveUp removes the object that the policy would evict first.
 func (s *simulated) giveUp(pos int) policies.Object {
 	victim := s.policy.Victim(policies.Request{
 		Object: policies.NoObject, Query: policies.NoObject, Pos: pos, Reason: policies.Shrink,
@@ -143,7 +142,7 @@ func (s *simulated) giveUp(pos int) policies.Object {
 	return victim
 }
 
-// resize changes the capacity; evicted hears what leaves for that.
+// resize changes the capacity; evicted is called for the objects that leave because of that.
 func (s *simulated) resize(capacity int64, pos int, evicted func(victim policies.Object)) {
 	s.capacity = int(capacity)
 	if p, ok := s.policy.(policies.Resizer); ok {

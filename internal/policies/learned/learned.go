@@ -1,6 +1,6 @@
-// Package learned holds the policies that follow predictions in one way or another, as far as they are no system of
-// their own: those that LCR compares LARU with (section 2) and those of the theory of algorithms with predictions. All
-// of them count objects, not bytes, and load every missed object.
+// Package learned holds the policies that follow predictions in one way or another, except those with packages of their
+// own. They are the policies with which LCR compares LARU (section 2), and those of the theory of algorithms with
+// predictions. All of them count objects, not bytes, and load every missed object.
 package learned
 
 import "github.com/cachesim/cachesim/internal/policies"

@@ -12,7 +12,7 @@ import (
 	"github.com/cachesim/cachesim/internal/predict"
 )
 
-// predictorOf returns a predictor for the trace, of the exact cache of that capacity.
+// predictorOf returns a predictor for the trace in an exact cache of that capacity.
 func predictorOf(t *testing.T, text string, objects []policies.Object, capacity int64, seed uint64) predict.Predictor {
 	t.Helper()
 	spec, err := predict.Parse(text)
@@ -30,7 +30,7 @@ func predictorOf(t *testing.T, text string, objects []policies.Object, capacity 
 	return p
 }
 
-// optEvicts is the naive column of labels: whether opt misses the next request to what is requested.
+// optEvicts computes the labels naively: whether opt misses the next request to the requested object.
 func optEvicts(t *testing.T, objects []policies.Object, capacity int64) []bool {
 	hit := make([]bool, len(objects))
 	replay(t, mustMake(t, "opt", objects, capacity, "", 0), objects, capacity,
@@ -65,8 +65,8 @@ func mustMake(t *testing.T, policy string, objects []policies.Object, capacity i
 	return p
 }
 
-// replay serves the trace and returns the misses. After each request it calls done with what was evicted, or with the
-// requested object if nothing.
+// replay serves the trace and returns the misses. After each request it calls done with the victim, or with the
+// requested object if there was none.
 func replay(t *testing.T, p policies.Policy, objects []policies.Object, capacity int64,
 	done func(pos int, hit bool, victim policies.Object)) (misses int) {
 	t.Helper()
@@ -124,12 +124,12 @@ func TestExactPredictionsGiveTheOptimum(t *testing.T) {
 	})
 }
 
-// unsteady is a predictor of which each answer has to be asked anew.
+// unsteady is a predictor whose answers must not be kept.
 type unsteady struct{ predict.Predictor }
 
 func (unsteady) Steady() bool { return false }
 
-// Victims of fpb and hf are those of a search through all that is resident, with kept answers and without.
+// Victims of fpb and hf are those of a search through all residents, with and without kept answers.
 func TestVictimsByPrediction(t *testing.T) {
 	for policy, candidates := range map[string]int{"fpb": math.MaxInt, "hf": 4, "hf(candidates=7)": 7} {
 		spec, err := policies.ParseSpec(policy)
@@ -161,14 +161,14 @@ func TestVictimsByPrediction(t *testing.T) {
 	}
 }
 
-// naiveByPrediction evicts the latest of the candidates that were requested longest ago.
+// naiveByPrediction evicts the latest of the least recently requested candidates.
 type naiveByPrediction struct {
 	predictor            predict.Predictor
 	resident             []policies.Object // least recent first
 	capacity, candidates int
 }
 
-// request returns what is evicted, or o.
+// request returns the victim, or o if there is none.
 func (n *naiveByPrediction) request(o policies.Object, pos int) (victim policies.Object) {
 	victim = o
 	if at := slices.Index(n.resident, o); at >= 0 {
@@ -189,7 +189,7 @@ func (n *naiveByPrediction) request(o policies.Object, pos int) (victim policies
 	return victim
 }
 
-// In a cache that holds objects, fpb and hf choose among the others only, by the same rule.
+// In a cache that holds objects, fpb and hf choose only among those not held, by the same rule.
 func TestVictimsAmongThoseNotHeld(t *testing.T) {
 	for policy, candidates := range map[string]int{"fpb": math.MaxInt, "hf": 4} {
 		for seed := range uint64(30) {
@@ -211,8 +211,8 @@ func TestVictimsAmongThoseNotHeld(t *testing.T) {
 	}
 }
 
-// serveAndHold serves the trace and holds and releases objects: the requested one is held, as caches have it, and each
-// one is released sooner or later, the least recent at once.
+// serveAndHold serves the trace, and holds and releases objects: the requested one is held, as in caches, and each one
+// is released sooner or later, the least recent at once.
 func serveAndHold(t *testing.T, p policies.Holder, objects []policies.Object, capacity, candidates int,
 	truth predict.Predictor, seed uint64) {
 	t.Helper()
@@ -253,7 +253,7 @@ func serveAndHold(t *testing.T, p policies.Holder, objects []policies.Object, ca
 	}
 }
 
-// A marking policy misses an object at most once per phase, whatever is predicted: it is k-robust.
+// A marking policy misses an object at most once per phase, whatever the predictions: it is k-robust.
 func TestMarkingPoliciesMissNothingTwiceInAPhase(t *testing.T) {
 	forRandomTraces(t, 40, func(t *testing.T, objects []policies.Object, capacity int64, seed uint64) {
 		for _, policy := range []string{"fpb-marking", "lmarker", "predictive-marker", "opt-marking"} {
@@ -277,7 +277,7 @@ func TestMarkingPoliciesMissNothingTwiceInAPhase(t *testing.T) {
 	})
 }
 
-// With exact predictions, marking policies have at most two misses for each of the optimum (Lykouris and Vassilvitskii,
+// With exact predictions, marking policies have at most twice the misses of the optimum (Lykouris and Vassilvitskii,
 // theorem 4.1), and none has fewer than opt-marking.
 func TestMarkingPoliciesWithExactPredictions(t *testing.T) {
 	forRandomTraces(t, 40, func(t *testing.T, objects []policies.Object, capacity int64, seed uint64) {
@@ -295,8 +295,8 @@ func TestMarkingPoliciesWithExactPredictions(t *testing.T) {
 }
 
 // Lykouris and Vassilvitskii, section 4: a phase with c clean objects has at most c chains of predicted evictions, H_k
-// each, and the rest of what is missed is evicted at random. So no chain has more than H_k predicted victims, and every
-// victim that comes back extends its own chain.
+// each, and the other victims are random. So no chain has more than H_k predicted victims, and every victim that comes
+// back extends its own chain.
 func TestChainsOfPredictiveMarker(t *testing.T) {
 	ch := chains{of: make([]uint32, 5), since: make([]uint32, 5)}
 	ch.enter(1)
@@ -320,8 +320,8 @@ func TestChainsOfPredictiveMarker(t *testing.T) {
 	}
 }
 
-// A combination never has more misses than the policies that it simulates have together, but for what its cache lacks
-// when it switches.
+// A combination never has more misses than the policies that it simulates have together, except for objects that its
+// cache lacks when it switches.
 func TestCombinationsAreRobust(t *testing.T) {
 	forRandomTraces(t, 40, func(t *testing.T, objects []policies.Object, capacity int64, seed uint64) {
 		for _, predictor := range []string{"noisy(p=0.2)", "noisy(p=1)"} {
@@ -349,7 +349,7 @@ func TestCombinationsAreRobust(t *testing.T) {
 	})
 }
 
-// The probability of following a policy is its share of the weights, whatever the way there.
+// The probability of following a policy is its share of the weights, however they came about.
 func TestWeightsFollowByShare(t *testing.T) {
 	steps := [][2]bool{{true, true}, {true, false}, {false, true}, {true, false}, {true, false}, {false, false}}
 	const runs = 20000
@@ -364,15 +364,15 @@ func TestWeightsFollowByShare(t *testing.T) {
 			first++
 		}
 	}
-	// The first missed three times, the second once, beside the miss of both: 0.75^3 against 0.75.
+	// The first missed three times, the second once, besides the miss of both: 0.75^3 against 0.75.
 	want := 0.75 * 0.75 / (0.75*0.75 + 1)
 	if got := float64(first) / runs; math.Abs(got-want) > 4*math.Sqrt(want*(1-want)/runs) {
 		t.Errorf("the first is followed in a share of %v, want %v", got, want)
 	}
 }
 
-// Noise that is drawn once per request and kept lets dead objects that are predicted to come soon fill the cache of fpb
-// for good, as figure 5 of LCR (arXiv 2509.20979, section 2.2) shows. What has a bound keeps it. The hit ratios are our
+// With noise drawn once per request and kept, dead objects that are predicted to come soon fill the cache of fpb for
+// good, as figure 5 of LCR (arXiv 2509.20979, section 2.2) shows. Policies with a bound keep it. The hit ratios are our
 // own, on 20 000 requests.
 func TestStickyNoise(t *testing.T) {
 	bits := rand.New(rand.NewPCG(1, 2))
@@ -411,8 +411,7 @@ func TestStickyNoise(t *testing.T) {
 	}
 }
 
-// The simulated cache of trust-doubt is full, holds what was requested, and exchanges nothing for objects it does not
-// know.
+// The simulated cache of trust-doubt is full, holds what was requested, and never exchanges objects for unknown ones.
 func TestTrustDoubtSimulatesACache(t *testing.T) {
 	forRandomTraces(t, 60, func(t *testing.T, objects []policies.Object, capacity int64, seed uint64) {
 		p := mustMake(t, "trust-doubt", objects, capacity, "noisy(p=0.5)", seed).(*trustDoubt)
@@ -449,7 +448,7 @@ func TestFPBBinaryNeedsLabels(t *testing.T) {
 	}
 }
 
-// H_k is of as many objects as can be resident, so that a cache far larger than the trace takes no longer.
+// H_k is computed for as many objects as can be resident, so that a cache far larger than the trace takes no longer.
 func TestPredictiveMarkerInAHugeCache(t *testing.T) {
 	objects := []policies.Object{0, 1, 2, 0, 1, 2}
 	p := mustMake(t, "predictive-marker", objects, 1<<60, "oracle", 0)

@@ -9,7 +9,7 @@ var lNonMarkerEntry = policies.Entry{
 	Name:   "lnonmarker",
 	Look:   policies.Look{Color: policies.Olive, Mark: policies.Plus},
 	Memory: policies.Memory{PerObject: 44, PerSlot: 19},
-	Summary: "as lmarker, but what was evicted for an object that is new in the phase may, when it comes back, push out " +
+	Summary: "as lmarker, but an object evicted for one that is new in the phase may, when it comes back, push out " +
 		"any object, marked or not; " +
 		"robust=true combines it with marker",
 	Source: "Rohatgi, Near-optimal bounds for online caching with machine learned advice, SODA 2020, section 4; " +
@@ -42,13 +42,13 @@ func newLNonMarker(c policies.Config) (policies.Policy, error) {
 	}, named("marker"))
 }
 
-// lNonMarker has the marks of a marking policy but does not always spare the marked. Its phases begin with the request
-// to the (k+1)th distinct object since the last one began, hit or miss, for a cache of k objects.
+// lNonMarker has the marks of a marking policy but does not always spare marked objects. For a cache of k objects, a
+// phase begins with the request to the (k+1)th distinct object since the last one began, hit or miss.
 type lNonMarker struct {
 	marks     *marking
 	arrivals  int               // distinct objects requested in this phase
 	arrivedIn []uint32          // per object: 1 + the last phase in which it was requested
-	evictedBy []policies.Object // per object: for whose request it was evicted last, NoObject for none
+	evictedBy []policies.Object // per object: the object for which it was last evicted, NoObject for none
 }
 
 func newPlainLNonMarker(c policies.Config) *lNonMarker {
@@ -81,7 +81,7 @@ func (p *lNonMarker) Victim(r policies.Request) policies.Object {
 
 func (p *lNonMarker) Insert(r policies.Request) { p.marks.Insert(r) }
 
-// Resize begins a phase where the present one has more objects than fit from now on.
+// Resize begins a phase if the current one has more objects than now fit.
 func (p *lNonMarker) Resize(capacity int64) {
 	p.marks.Resize(capacity)
 	if p.arrivals > p.marks.capacity {
@@ -112,7 +112,7 @@ func (p *lNonMarker) choose(r policies.Request) policies.Object {
 	return p.marks.randomOfAll()
 }
 
-// arrive begins a phase where o is one object too many for the present one.
+// arrive begins a phase if o is one object too many for the current one.
 func (p *lNonMarker) arrive(o policies.Object) {
 	if p.arrivedIn[o] == p.marks.phase+1 {
 		return

@@ -11,7 +11,7 @@ var fpbMarkingEntry = policies.Entry{
 	Look:    policies.Look{Color: policies.Green, Mark: policies.Plus},
 	Memory:  policies.Memory{PerObject: 28, PerSlot: 19},
 	Aliases: []string{"follow-pred-marking"},
-	Summary: "marks what is requested and evicts, of the unmarked objects, the one that is predicted to be requested last",
+	Summary: "marks requested objects and evicts, of the unmarked ones, the one predicted to be requested last",
 	Source: "FollowPredMarking of adampolak/mts-with-predictions (Antoniadis, Coester, Elias, Polak and Simon, ICML " +
 		"2020)",
 	Units:    policies.UnitsObjects,
@@ -29,7 +29,7 @@ var optMarkingEntry = policies.Entry{
 	Name:   "opt-marking",
 	Look:   policies.Look{Dashes: []float64{10, 3}},
 	Memory: policies.Memory{PerObject: 24, PerSlot: 19},
-	Summary: "marks what is requested and evicts the unmarked object whose next request is farthest away: the best of " +
+	Summary: "marks requested objects and evicts the unmarked one whose next request is farthest away: the best of " +
 		"all marking policies",
 	Source: "OPTMarking of adampolak/mts-with-predictions (Antoniadis, Coester, Elias, Polak and Simon, ICML 2020)",
 	Kind:   policies.Offline,
@@ -94,12 +94,12 @@ var predictiveMarkerEntry = policies.Entry{
 	New: func(c policies.Config) (policies.Policy, error) { return newPredictiveMarker(c), nil },
 }
 
-// chains are the chains of evictions of one phase. A clean request opens one with its victim; when the last victim of a
-// chain is requested again, the object that leaves for it takes its place.
+// chains are the chains of evictions of one phase. A clean request opens a chain with its victim. When the last victim
+// of a chain is requested again, the object that leaves for it takes its place.
 type chains struct {
 	phase  uint32
 	length []int    // per chain
-	of     []uint32 // per object: the chain of which it is the last victim
+	of     []uint32 // per object: the chain whose last victim it is
 	since  []uint32 // per object: 1 + the phase in which `of` was set
 }
 

@@ -8,11 +8,11 @@ import (
 	"github.com/cachesim/cachesim/internal/predict"
 )
 
-// marking is what the marking policies share. A request marks its object; a phase begins with the miss that finds every
-// resident marked, and then all marks go. Whoever has a mark stays until then. Resident at the start of the phase means
-// stale, everything else is clean.
+// marking is what the marking policies share. A request marks its object. A phase begins with a miss when every
+// resident is marked; then all marks are cleared. A marked object stays until then. Objects resident at the start of
+// the phase are stale, all others clean.
 //
-// A marking policy differs from another in which unmarked object it evicts.
+// Marking policies differ in which unmarked object they evict.
 type marking struct {
 	predictor predict.Predictor
 	unmarked  forecast
@@ -24,7 +24,7 @@ type marking struct {
 
 	// choose returns the unmarked object to evict for a request to o at pos.
 	choose func(o policies.Object, pos int) policies.Object
-	// resized and grown hear of a new capacity and of further objects; nil where choose knows neither.
+	// resized and grown report a new capacity and further objects; nil if choose depends on neither.
 	resized func(capacity int64)
 	grown   func(objects int)
 }
@@ -47,8 +47,8 @@ func (m *marking) Victim(r policies.Request) policies.Object {
 	return m.evict(r.Object, r.Pos)
 }
 
-// giveUp chooses and forgets what leaves though no request pushes it out, so that no phase begins: what is predicted to
-// be requested last of the unmarked or, where all are marked, the one marked first or thereabouts.
+// giveUp chooses and forgets a victim when no request causes the eviction, so that no phase begins: of the unmarked
+// objects the one predicted to be requested last, or, if all are marked, roughly the one marked first.
 func (m *marking) giveUp(pos int) (victim policies.Object) {
 	if m.unmarked.size() > 0 {
 		victim = m.unmarked.latest(pos)
@@ -59,7 +59,7 @@ func (m *marking) giveUp(pos int) (victim policies.Object) {
 	return victim
 }
 
-// Insert leaves an object unmarked that was not requested.
+// Insert leaves an object unmarked if it was not requested.
 func (m *marking) Insert(r policies.Request) {
 	if r.Reason != policies.Demand {
 		m.unmarked.add(r.Object)
@@ -153,12 +153,12 @@ func (m *marking) stale(o policies.Object) bool {
 	return o != policies.NoObject && m.startedIn[o] == m.phase && m.phase > 0
 }
 
-// random returns one of the unmarked objects, each with the same probability.
+// random returns one of the unmarked objects, uniformly.
 func (m *marking) random() policies.Object {
 	return m.unmarked.members[m.bits.IntN(m.unmarked.size())]
 }
 
-// randomOfAll returns one of the resident objects, each with the same probability.
+// randomOfAll returns one of the resident objects, uniformly.
 func (m *marking) randomOfAll() policies.Object {
 	i := m.bits.IntN(m.unmarked.size() + len(m.marked.list))
 	if i < len(m.marked.list) {

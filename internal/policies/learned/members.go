@@ -5,10 +5,10 @@ import (
 	"github.com/cachesim/cachesim/internal/policies/dense"
 )
 
-// members is a set of objects that can be gone through. Memory: 4 bytes per object and 4 per member.
+// members is a set of objects that can be iterated. Memory: 4 bytes per object and 4 per member.
 type members struct {
 	list  []policies.Object
-	place []uint32 // per object: 1 + its index in list; 0 where it is absent
+	place []uint32 // per object: 1 + its index in list; 0 if it is absent
 }
 
 func newMembers(objects int) members { return members{place: make([]uint32, objects)} }

@@ -5,18 +5,19 @@ import (
 	"github.com/cachesim/cachesim/internal/policies/dense"
 )
 
-// prefixOptimum tells at each request whether the optimal schedule for the requests so far, which loads every miss,
-// hits it: whether its hits are one more than those of the optimum for the requests before.
+// prefixOptimum reports, at each request, whether the optimal schedule for the requests so far, loading every miss,
+// hits it: whether that has one hit more than the optimum for the requests before.
 //
-// A hit means that the object stays from its last request to this one. That keeps one place busy at the requests
-// strictly between the two, of which each has its own object in another place; so hits are intervals to be scheduled on
-// capacity-1 machines. Taking the intervals in order of their ends, each if it can be, and on the machine that became
-// free last, schedules the most of every prefix. Since the next one to be taken ends last of all, only the times at
-// which machines became free matter. They are kept in a union-find structure over requests: a request takes nearly
-// constant time, averaged. Memory: 4 bytes per request and 4 per object.
+// A hit means that the object stays from its last request to this one. That takes one place at the requests strictly
+// between the two, each of which has its own object in another place. So hits are intervals to be scheduled on
+// capacity-1 machines. Taking the intervals in order of their ends, each if possible, on the machine that became free
+// last, schedules the most for every prefix. The next interval always ends last of all, so only the times at which
+// machines became free matter. A union-find structure over requests keeps them: a request takes nearly constant
+// amortized time. Memory: 4 bytes per request and 4 per object.
 type prefixOptimum struct {
 	last []uint32 // per object: the number of its last request, from 1; 0 for none
-	// per request: itself if a machine became free there, otherwise a link towards the last such one before; 0 for none
+	// per request: itself if a machine became free there, otherwise a link towards the last such request before; 0 for
+	// none
 	freeAt []uint32
 	unused int    // machines that were never busy
 	begun  uint32 // the last request before the schedule began
@@ -44,7 +45,7 @@ func (p *prefixOptimum) request(o policies.Object) (hit bool) {
 	case last == now-1: // nothing was requested in between
 		return true
 	}
-	if at := p.find(last + 1); at > p.begun { // busy up to the request before at most
+	if at := p.find(last + 1); at > p.begun { // busy at most up to the request before
 		p.freeAt[at] = at - 1
 	} else if p.unused > 0 {
 		p.unused--

@@ -28,7 +28,7 @@ func TestPrefixOptimumHitsWhereBeladyDoes(t *testing.T) {
 	}
 }
 
-// randomObjects is a random trace of n requests to at most m objects, some of them more popular than others.
+// randomObjects is a random trace of n requests to at most m objects of unequal popularity.
 func randomObjects(seed uint64, n, m int) []policies.Object {
 	bits := rand.New(rand.NewPCG(seed, 0))
 	objects := make([]policies.Object, n)

@@ -40,7 +40,7 @@ func TestPredictiveMarkerStopsPredicting(t *testing.T) {
 	}
 }
 
-// blindoracle-lru switches as soon as the followed policy has twice the misses of the other, not only beyond.
+// blindoracle-lru switches as soon as the followed policy has exactly twice the misses of the other, not only beyond.
 func TestFixedBoundIsReached(t *testing.T) {
 	b, followed := fixedBound{times: 2}, 0
 	for i, step := range []struct {
@@ -77,8 +77,8 @@ func newFollowRobustOf4(t *testing.T) *followRobust {
 	return p
 }
 
-// F&R: an arrival that is new in the phase, or that fpb held at the start of the window, costs what fpb does not hold;
-// any other miss costs a random unmarked object.
+// F&R: if an arrival is new in the phase, or fpb held it at the start of the window, an object leaves that fpb does not
+// hold; for any other miss a random unmarked object leaves.
 func TestFollowRobustVictims(t *testing.T) {
 	for _, c := range []struct {
 		name               string

@@ -12,8 +12,8 @@ var trustDoubtEntry = policies.Entry{
 	Look:    policies.Look{Color: policies.Wine, Mark: policies.Plus},
 	Memory:  policies.Memory{PerObject: 61, PerSlot: 50},
 	Aliases: []string{"trust-and-doubt"},
-	Summary: "trusts fpb about what to evict for an object that is new in the phase, and doubts it for twice as long " +
-		"each time that it was wrong",
+	Summary: "trusts fpb to choose the victim for an object that is new in the phase, and doubts it for twice as long " +
+		"after each error",
 	Source: "Antoniadis, Coester, Elias, Polak and Simon, Online metric algorithms with untrusted predictions, ICML " +
 		"2020, section 4 (Trust&Doubt); " +
 		"choices that it leaves open as LazyTrustDoubt of adampolak/mts-with-predictions",
@@ -26,15 +26,15 @@ var trustDoubtEntry = policies.Entry{
 // trustDoubt simulates the cache that it follows.
 //
 // A phase ends when more distinct objects were requested in it than fit. At its start the simulated cache holds ancient
-// objects, requested neither in the phase before nor now, and stale ones. First the ancient ones leave, those before
-// all others that fpb does not hold. From then on an object that arrives and is not stale is clean. To each clean
-// object belongs a proxy, an object that fpb does not hold, and while the clean object is trusted its proxy has to be
-// out of the cache. A request to a proxy shows that fpb was wrong: another proxy takes its place, and the clean object
-// is doubted until as many objects have arrived as in its present interval, which then doubles. Apart from that, stale
-// objects that were not requested in the phase leave in a random order.
+// objects, requested neither in the previous phase nor now, and stale ones. First the ancient ones leave, starting with
+// those that fpb does not hold. From then on an object that arrives and is not stale is clean. Each clean object has a
+// proxy, an object that fpb does not hold; while the clean object is trusted, its proxy must be out of the cache. A
+// request to a proxy shows that fpb was wrong: another proxy takes its place, and the clean object is doubted until as
+// many objects have arrived as in its current interval, which then doubles. Otherwise, stale objects that were not
+// requested in the phase leave in random order.
 //
-// A request costs the number of clean objects of the phase, one that needs a proxy or brings back a stale object the
-// capacity.
+// A request takes time proportional to the number of clean objects of the phase, or to the capacity if it needs a proxy
+// or brings back a stale object.
 type trustDoubt struct {
 	following
 	bits *rand.Rand
@@ -48,14 +48,14 @@ type trustDoubt struct {
 	markedIn  []uint32 // per object: 1 + the last phase in which it was requested
 	staleIn   []uint32 // per object: 1 + the last phase at whose start it was stale
 	requested []uint32 // per object: the position of its last request
-	proxyOf   []uint32 // per object: index in clean of the one it was a proxy of last
+	proxyOf   []uint32 // per object: index in clean of the object whose proxy it last was
 }
 
-// cleanObject is what is kept for an object that is new in the phase.
+// cleanObject is the state of an object that is new in the phase.
 type cleanObject struct {
 	proxy   policies.Object
 	trusted bool
-	since   int // objects that had arrived in the phase when the present interval began
+	since   int // objects that had arrived in the phase when the current interval began
 	length  int // of the interval, in arrivals
 }
 
@@ -69,7 +69,7 @@ func newTrustDoubt(c policies.Config) (policies.Policy, error) {
 	return p, err
 }
 
-// Resize begins anew, with an empty simulated cache and the first phase.
+// Resize starts again, with an empty simulated cache and the first phase.
 func (p *trustDoubt) Resize(capacity int64) {
 	if int(capacity) == p.capacity {
 		return
@@ -88,7 +88,7 @@ func (p *trustDoubt) Grow(objects int) {
 	p.proxyOf = dense.Grown(p.proxyOf, objects)
 }
 
-// simulate brings the simulated cache into its state after r.
+// simulate updates the simulated cache for r.
 func (p *trustDoubt) simulate(r policies.Request) {
 	o := r.Object
 	p.followed.serve(r)
@@ -117,7 +117,7 @@ func (p *trustDoubt) isMarked(o policies.Object) bool { return p.markedIn[o] == 
 
 func (p *trustDoubt) isStale(o policies.Object) bool { return p.staleIn[o] == p.phase+1 }
 
-// startPhase begins a phase with a request to o, which was not requested in the one before.
+// startPhase begins a phase with a request to o, which was not requested in the previous one.
 func (p *trustDoubt) startPhase(o policies.Object) {
 	p.ancient, p.stale = p.ancient[:0], p.stale[:0]
 	for _, x := range p.simulated.list {
@@ -151,7 +151,8 @@ func (p *trustDoubt) serveAmongAncient(o policies.Object) {
 	}
 }
 
-// leastRecentAncient returns the ancient object requested longest ago, one that fpb does not hold if there are such.
+// leastRecentAncient returns the least recently requested ancient object, among those that fpb does not hold if there
+// are any.
 func (p *trustDoubt) leastRecentAncient() policies.Object {
 	first := p.ancient[0]
 	for _, x := range p.ancient[1:] {
@@ -163,7 +164,7 @@ func (p *trustDoubt) leastRecentAncient() policies.Object {
 	return first
 }
 
-// serveAmongStale serves o when no ancient objects are left; it arrives if it was not requested in the phase before.
+// serveAmongStale serves o when no ancient objects are left. o arrives if it was not requested in the previous phase.
 func (p *trustDoubt) serveAmongStale(o policies.Object, arrives bool) {
 	if !p.simulated.has(o) {
 		p.drop(p.firstStale())
@@ -190,8 +191,8 @@ func (p *trustDoubt) isProxy(o policies.Object) bool {
 	return i < len(p.clean) && p.clean[i].proxy == o
 }
 
-// firstStale returns the first in the order of the held stale objects that were not requested in this phase. There is
-// one: otherwise all that is held were marked, and the request that is served would be one more than fit.
+// firstStale returns the first, in their order, of the held stale objects that were not requested in this phase. There
+// is one: otherwise all held objects would be marked, and the request being served would be one more than fit.
 func (p *trustDoubt) firstStale() policies.Object {
 	for _, x := range p.stale {
 		if !p.isMarked(x) && p.simulated.has(x) {
@@ -201,9 +202,9 @@ func (p *trustDoubt) firstStale() policies.Object {
 	panic("trust-doubt: every object is marked")
 }
 
-// newProxy returns, of the stale and the marked objects that fpb does not hold and that are no proxies, the one
-// requested longest ago. There is one: stale and marked objects are as many as fit and one for each clean object, one
-// of which has no proxy.
+// newProxy returns the least recently requested of the stale and marked objects that fpb does not hold and that are not
+// proxies. There is one: there are as many stale and marked objects as fit, plus one for each clean object, one of
+// which has no proxy.
 func (p *trustDoubt) newProxy() (proxy policies.Object) {
 	best := uint32(policies.Never)
 	consider := func(x policies.Object) {
@@ -220,8 +221,8 @@ func (p *trustDoubt) newProxy() (proxy policies.Object) {
 	return proxy
 }
 
-// endIntervals begins a new interval for each clean object whose present one is over: it is trusted, its proxy leaves,
-// and the last stale object in the order that may come back does so.
+// endIntervals begins a new interval for each clean object whose current one is over: it is trusted, its proxy leaves,
+// and the last stale object in order that may come back does so.
 func (p *trustDoubt) endIntervals() {
 	for i := range p.clean {
 		c := &p.clean[i]
@@ -240,8 +241,8 @@ func (p *trustDoubt) endIntervals() {
 	}
 }
 
-// bringBackStale loads the last in the order of the stale objects that are neither marked nor held nor the proxy of a
-// trusted object.
+// bringBackStale loads the last, in their order, of the stale objects that are neither marked nor held nor the proxy of
+// a trusted object.
 func (p *trustDoubt) bringBackStale() {
 	for i := len(p.stale) - 1; i >= 0; i-- {
 		x := p.stale[i]

@@ -12,8 +12,8 @@ var beladySizeEntry = policies.Entry{
 	Name:   "belady-size",
 	Look:   policies.Look{Dashes: []float64{8, 3}},
 	Memory: policies.Memory{PerObject: 32, PerSlot: 15},
-	Summary: "evicts what takes the most room until it is needed: the largest size x time to the next request; every " +
-		"miss is loaded",
+	Summary: "evicts the object that takes the most room until it is needed: the largest size x time to the next " +
+		"request; every miss is loaded",
 	Source: "Belady-Size in Berger, Beckmann, Harchol-Balter, Practical bounds on optimal caching with variable object " +
 		"sizes, SIGMETRICS 2018",
 	Kind:      policies.Offline,
@@ -26,23 +26,23 @@ var beladySizeEntry = policies.Entry{
 }
 
 // beladySize evicts the object with the largest size x distance to its next request, objects without one first. The
-// products change with every request, so they cannot be kept in order. Among objects of one size, though, the farthest
-// has the largest: residents are grouped in narrow classes of size, each ordered by next request, and the victim is the
-// best of the farthest of each class. That is the largest product of all where the objects of a class have one size,
-// and at least 1/(1 + 1/classes) of it otherwise. (libCacheSim's BeladySize takes the best of 128 residents drawn at
-// random.) An eviction looks at every class that occurs; a hit or a load costs the logarithm of the residents of a
-// class.
+// products change with every request, so they cannot be kept in order. But among objects of one size the farthest has
+// the largest product. So residents are grouped in narrow size classes, each ordered by next request, and the victim is
+// the best of the farthest of each class. If the objects of a class have one size, that is the largest product of all;
+// otherwise it is at least 1/(1 + 1/classes) of that. (libCacheSim's BeladySize takes the best of 128 residents drawn
+// at random.) An eviction looks at every class that occurs; a hit or a load takes logarithmic time in the residents of
+// a class.
 type beladySize struct {
 	known    *schedule
 	perTwo   int // classes per doubling of the size
 	classes  []dense.FarthestHeap
 	classAt  map[int]int    // number of a size class -> its place in classes; looked up when an object is loaded
 	finished *oracle.Bitmap // residents that are never requested again
-	due      []uint32       // per object: position of its next request, Never, or 0 while it is not resident
+	due      []uint32       // per object: position of its next request, Never, or 0 if it is not resident
 	held     []heldObject   // per object
 }
 
-// heldObject is what the policy knows of a resident object.
+// heldObject is what the policy knows about a resident object.
 type heldObject struct {
 	size  int64
 	class uint32 // index in classes
@@ -106,7 +106,7 @@ func (p *beladySize) Remove(o policies.Object) {
 	p.due[o] = 0
 }
 
-// forget takes o, which is resident, out of the order in which residents are needed.
+// forget removes o, which is resident, from the order in which residents are needed.
 func (p *beladySize) forget(o policies.Object) {
 	if p.due[o] == policies.Never {
 		p.finished.Clear(o)
@@ -132,8 +132,8 @@ func (p *beladySize) expect(o policies.Object) {
 	p.classes[p.held[o].class].Push(o, p.due)
 }
 
-// sizeClassOf returns the number of the class of size: perTwo classes of equal width between a power of two and the
-// next.
+// sizeClassOf returns the number of the size class: there are perTwo classes of equal width between a power of two and
+// the next.
 func sizeClassOf(size int64, perTwo int) int {
 	fraction, exponent := math.Frexp(float64(max(1, size)))
 	return exponent*perTwo + int((2*fraction-1)*float64(perTwo))

@@ -11,8 +11,8 @@ import (
 var farthestSimilarEntry = policies.Entry{
 	Name: "farthest-similar",
 	Look: policies.Look{Dashes: []float64{7, 3}},
-	Summary: "evicts the entry whose next similar request is farthest away; every miss is loaded (a heuristic, no " +
-		"optimum, where similar queries answer each other)",
+	Summary: "evicts the entry whose next similar request is farthest away; every miss is loaded (a heuristic, not an " +
+		"optimum, if similar queries answer each other)",
 	Source:      "Belady's rule for queries that similar entries answer, cachesim",
 	Kind:        policies.Offline,
 	Reference:   func(r policies.Rules) bool { return r.Similar && !r.Bypass },
@@ -26,7 +26,7 @@ var farthestSimilarEntry = policies.Entry{
 var farthestSimilarBypassEntry = policies.Entry{
 	Name: "farthest-similar-bypass",
 	Look: policies.Look{Dashes: []float64{7, 2, 1.5, 2}},
-	Summary: "as farthest-similar, but a missed query passes by where the next request similar to it is no sooner " +
+	Summary: "as farthest-similar, but a missed query is not loaded if the next request similar to it is no sooner " +
 		"than that of every resident entry",
 	Source:      "opt-bypass for queries that similar entries answer, cachesim",
 	Kind:        policies.Offline,
@@ -39,22 +39,22 @@ var farthestSimilarBypassEntry = policies.Entry{
 	New:         func(c policies.Config) (policies.Policy, error) { return newFarthestSimilar(c, true), nil },
 }
 
-// hitSimilarity is the SimilarFrom of what looks only at what would hit.
+// hitSimilarity is the SimilarFrom of policies that look only at what would hit.
 func hitSimilarity(_ policies.Values, hitFrom, _ float64) float64 { return hitFrom }
 
-// farthestSimilar is opt with similar requests in the place of those to the same object. An entry is due at the first
-// coming request that it could answer. That is no optimum: another entry may answer that request, and a miss may be
-// worth more than a hit, as it lets a better entry in.
+// farthestSimilar is opt with similar requests in place of requests to the same object. An entry is due at the next
+// request that it could answer. That is not an optimum: another entry may answer that request, and a miss may be worth
+// more than a hit if it lets a better entry in.
 //
-// A request is looked up in the list of its similar objects; each resident one among them was due now and is looked up
-// in its own. Entries of one cache are not similar to each other, so those are few. Memory: 12 bytes per object and 8
-// to 16 per resident one, beside the positions of the next requests.
+// For each request the list of its similar objects is searched; every resident one among them was due now, and its own
+// list is searched for its next. Entries of one cache are not similar to each other, so those are few. Memory: 12 bytes
+// per object and 8 to 16 per resident one, besides the positions of the next requests.
 type farthestSimilar struct {
 	nextUse []uint32
 	similar neighbourhood
 	bypass  bool
 	coming  []uint32 // per object: position of the next request to it, or Never
-	// per resident: position of the next request that is similar to it, or Never; 0 while it is not resident
+	// per object: position of the next request that is similar to it, or Never; 0 if it is not resident
 	due    []uint32
 	heap   dense.FarthestHeap
 	wanted uint32 // when the missed object would be due
@@ -107,7 +107,7 @@ func (p *farthestSimilar) Grow(objects int) {
 	p.due = dense.Grown(p.due, objects)
 }
 
-// pass notes that r has come: what was due now is due later.
+// pass records that r has come: entries that were due now are due later.
 func (p *farthestSimilar) pass(r policies.Request) {
 	p.coming[r.Query] = p.nextUse[r.Pos]
 	p.postpone(r.Query)

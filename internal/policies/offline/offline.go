@@ -1,4 +1,5 @@
-// Package offline holds the policies that know the whole trace, and the bounds on misses: what others are held against.
+// Package offline holds the policies that see the whole trace, and lower bounds on misses. Other policies are compared
+// with them.
 package offline
 
 import "github.com/cachesim/cachesim/internal/policies"

@@ -10,7 +10,7 @@ var optEntry = policies.Entry{
 	Look:    policies.Look{Dashes: []float64{6, 3}},
 	Memory:  policies.Memory{PerObject: 1, PerSlot: 0},
 	Aliases: []string{"belady", "min"},
-	Summary: "evicts the object whose next request is farthest away; every miss is loaded (optimal where sizes are " +
+	Summary: "evicts the object whose next request is farthest away; every miss is loaded (optimal if sizes are " +
 		"equal)",
 	Source:    "Belady, A study of replacement algorithms for a virtual-storage computer, IBM Systems Journal 1966",
 	Holds:     true,
@@ -23,8 +23,8 @@ var optBypassEntry = policies.Entry{
 	Name:   "opt-bypass",
 	Look:   policies.Look{Dashes: []float64{6, 2, 1.5, 2}},
 	Memory: policies.Memory{PerObject: 1, PerSlot: 0},
-	Summary: "as opt, but a missed object that is needed later than every resident one passes by (optimal where a miss " +
-		"may pass by)",
+	Summary: "as opt, but a missed object that is needed later than every resident one is not loaded (optimal if a miss " +
+		"need not be loaded)",
 	Source:    "McFarling, Cache replacement with dynamic exclusion, ISCA 1992",
 	Holds:     true,
 	Kind:      policies.Offline,
@@ -34,14 +34,14 @@ var optBypassEntry = policies.Entry{
 	New:       func(c policies.Config) (policies.Policy, error) { return newOPT(c, true), nil },
 }
 
-// opt is Belady's policy. A resident object is held as the position of its next request, so the request at position i
-// hits exactly if i is held, and the batch path needs no other memory of what is resident. Positions that have passed
-// are left in place: they are never the farthest, because every resident object that is requested again lies ahead.
+// opt is Belady's policy. A resident object is stored as the position of its next request, so the request at position i
+// hits if and only if i is stored, and the batch path needs no other record of what is resident. Past positions are
+// left in place: they are never the farthest, since the next request to every resident object lies ahead.
 type opt struct {
 	nextUse    []uint32
 	coming     *oracle.Bitmap // positions at which a resident object is requested next
 	bypass     bool
-	holds      bool // coming and finished have only what is not held
+	holds      bool // coming and finished contain only objects that are not held
 	numObjects int
 
 	// batch path
@@ -50,7 +50,7 @@ type opt struct {
 
 	// one-by-one path, allocated on its first Miss
 	known    *schedule
-	objectAt []policies.Object // per position in coming: whose it is
+	objectAt []policies.Object // per position in coming: the object
 	finished *oracle.Bitmap    // residents that are never requested again
 }
 
@@ -62,7 +62,7 @@ func newOPT(c policies.Config, bypass bool) *opt {
 }
 
 func (p *opt) Hit(r policies.Request) {
-	if p.known.due[r.Object] == policies.Never { // it was loaded before it was asked for, by one who did not know
+	if p.known.due[r.Object] == policies.Never { // it was loaded before its first request, when its next use was not known
 		p.finished.Clear(r.Object)
 	}
 	p.known.pass(r)
@@ -115,7 +115,7 @@ func (p *opt) Grow(objects int) {
 
 func (p *opt) Hold(o policies.Object) { p.Remove(o) }
 
-// Release keeps o under the position of its next request.
+// Release stores o under the position of its next request.
 func (p *opt) Release(o policies.Object) {
 	due := p.known.due[o]
 	if due == policies.Never {

@@ -11,17 +11,17 @@ import (
 	"github.com/cachesim/cachesim/internal/policies/policytest"
 )
 
-// watched checks every victim of an offline policy against all residents.
+// watched compares every victim of an offline policy with all residents.
 type watched struct {
 	policies.Policy
 	t      *rapid.T
 	cache  *policytest.Driven
 	trace  []policies.Object
-	value  func(size int64, distance float64) float64 // the largest should go
+	value  func(size int64, distance float64) float64 // the largest value should leave
 	within float64                                    // share of the largest value that a victim must reach
 }
 
-// distance returns the number of requests until o is requested again, from the naive search of the trace.
+// distance returns the number of requests until o is requested again, by a naive search of the trace.
 func (w *watched) distance(o policies.Object, now int) float64 {
 	i := slices.Index(w.trace[now+1:], o)
 	if i < 0 {
@@ -51,7 +51,7 @@ func TestOfflineVictims(t *testing.T) {
 		within float64
 	}{
 		{"opt", distance, 1},
-		{"belady-size", room, 1}, // sizes up to 12 all have a class of their own
+		{"belady-size", room, 1}, // sizes up to 12 each have a class of their own
 		{"belady-size(classes=2)", room, 1 / 1.5},
 		{"belady-size(classes=1)", room, 1 / 2.0},
 	} {
@@ -68,8 +68,8 @@ func TestOfflineVictims(t *testing.T) {
 }
 
 func TestBeladySizeExample(t *testing.T) {
-	// When 3 asks for room, 0 takes 6 x 3 until it is needed, 1 takes 2 x 4, 2 is never needed again.
-	// When 4 does, 0 takes 6 x 2 and 1 takes 2 x 3.
+	// When 3 needs room, 0 takes 6 x 3 until it is needed, 1 takes 2 x 4, and 2 is never needed again. When 4 needs
+	// room, 0 takes 6 x 2 and 1 takes 2 x 3.
 	objects, sizes := []policies.Object{0, 1, 2, 3, 4, 3, 0, 1}, []int64{6, 2, 1, 1, 1}
 	d := policytest.Drive(t, "belady-size", policies.Config{Capacity: 9, Objects: 5, Requests: len(objects),
 		NextUse: policytest.NextUses(objects, 5)})
@@ -83,7 +83,7 @@ func TestBeladySizeExample(t *testing.T) {
 	}
 }
 
-// TestBeladySizePrunes replays an object that hits all the time: its passed positions must not pile up.
+// TestBeladySizePrunes replays an object that always hits: its past positions must not pile up.
 func TestBeladySizePrunes(t *testing.T) {
 	objects := make([]policies.Object, 10000)
 	for i := range objects {

@@ -8,7 +8,7 @@ import (
 
 var pfooSimilarEntry = policies.Entry{
 	Name: "pfoo-similar",
-	Summary: "lower bound on misses where similar queries answer each other: the hits that take the least room over " +
+	Summary: "lower bound on misses if similar queries answer each other: the hits that take the least room over " +
 		"time; with room for all, " +
 		"those with any similar query before them",
 	Source:      "cachesim, after PFOO-L of Berger, Beckmann, Harchol-Balter, SIGMETRICS 2018",
@@ -21,16 +21,16 @@ var pfooSimilarEntry = policies.Entry{
 	LowerBound:  func(in policies.BoundInput) (float64, error) { return float64(pfooSimilar(in)), nil },
 }
 
-// pfooSimilar returns a number of misses that no schedule of a cache can undercut in which an entry answers the queries
-// that are similar to it, on line or off line, whichever of the similar entries answers, whether a miss may pass by or
-// must be loaded.
+// pfooSimilar returns a lower bound on the misses of any schedule of a cache in which an entry answers the queries
+// similar to it: online or offline, whichever of the similar entries answers, and whether or not every miss must be
+// loaded.
 //
-// Proof. Let a query at j hit an entry e. It has been resident since it last hit or was loaded, at i < j. Both happen
-// only at requests that are similar to e or to e itself, so i is at most the last of these before j, and not before the
-// first request to e. The entry fills a place of the cache from i to j, and no other hit counts this place at these
-// times: the next hit of e counts from j on. So each hit takes at least j minus the latest such i over all e that may
-// answer it, and all hits together at most what the cache offers: after each request its capacity, and never more
-// entries than there have been requests. The most hits that fit are those that take least. A query with no similar one
+// Proof. Let a query at j hit an entry e, which has been resident since its last hit or load at i < j. Hits and loads
+// of e happen only at requests that are similar to e or to e itself, so i is at most the last of these before j, and at
+// least the first request to e. The entry fills one place of the cache from i to j, and no other hit counts this place
+// at these times: the next hit of e counts from j on. So each hit takes at least j minus the latest such i over all e
+// that may answer it. All hits together take at most what the cache offers: after each request its capacity, and never
+// more entries than there have been requests. The most hits fit if the cheapest are chosen. A query with no similar one
 // before it cannot hit at all.
 //
 // With a warm-up only hits from From on count, and of each only the part after request From-1, against the room offered
@@ -58,8 +58,8 @@ func pfooSimilar(in policies.BoundInput) (misses int64) {
 	return int64(len(in.Objects)-in.From) - fitting(costs, room(in))
 }
 
-// room returns what the cache offers over time to hits from From on: places after each of the requests from the one
-// before it to the last but one.
+// room returns what the cache offers over time to hits from From on: the sum of its places after each request, from the
+// one before From to the last but one.
 func room(in policies.BoundInput) (room int64) {
 	for t := max(0, in.From-1); t+1 < len(in.Objects); t++ {
 		room += min(in.Capacity, int64(t)+1)
@@ -67,7 +67,7 @@ func room(in policies.BoundInput) (room int64) {
 	return room
 }
 
-// fitting returns how many of the costs, the least first, add up to no more than room.
+// fitting returns how many of the costs, cheapest first, fit into room.
 func fitting(costs []uint32, room int64) (n int64) {
 	slices.Sort(costs)
 	for _, cost := range costs {

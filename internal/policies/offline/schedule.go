@@ -5,24 +5,24 @@ import (
 	"github.com/cachesim/cachesim/internal/policies/dense"
 )
 
-// schedule knows when each object is requested next, for policies that see the whole trace. Of an object that has been
-// requested that is what Config.NextUse said then. Memory: 4 bytes per object after the first miss.
+// schedule knows when each object is next requested, for policies that see the whole trace. For an object that has been
+// requested, that is what Config.NextUse said at its last request. Memory: 4 bytes per object after the first miss.
 type schedule struct {
 	nextUse  []uint32
-	sequence []policies.Object // nil where it is not known
+	sequence []policies.Object // nil if it is not known
 	objects  int
-	due      []uint32 // per object: position of its next request, or Never; 0 where it was not requested so far
-	ahead    bool     // due has the first requests of those that come later
+	due      []uint32 // per object: position of its next request, or Never; 0 if it has not been requested so far
+	ahead    bool     // due includes the first requests of objects not requested so far
 }
 
 func newSchedule(c policies.Config) *schedule {
 	return &schedule{nextUse: c.NextUse, sequence: c.Sequence, objects: c.Objects}
 }
 
-// pass notes a request of the trace.
+// pass records a request of the trace.
 func (s *schedule) pass(r policies.Request) { s.due[r.Object] = s.nextUse[r.Pos] }
 
-// miss notes that r's object is missing, and finds out when it is needed.
+// miss records that r's object is missing, and finds out when it is needed.
 func (s *schedule) miss(r policies.Request) {
 	if s.due == nil {
 		s.due = make([]uint32, s.objects)
@@ -38,12 +38,12 @@ func (s *schedule) miss(r policies.Request) {
 	if *due == 0 {
 		*due = policies.Never
 	}
-	for *due <= uint32(r.Pos) { // of requests to objects larger than the cache the policy does not hear
+	for *due <= uint32(r.Pos) { // the policy does not see requests to objects larger than the cache
 		*due = s.nextUse[*due]
 	}
 }
 
-// lookAhead finds the first requests after the one at pos of all objects that were not requested so far.
+// lookAhead finds, for all objects not requested so far, their first requests after the one at pos.
 func (s *schedule) lookAhead(pos int) {
 	s.ahead = true
 	for at := pos + 1; at < len(s.sequence); at++ {

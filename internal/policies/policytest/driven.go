@@ -10,10 +10,10 @@ import (
 )
 
 // Driven is a policy in a minimal exact-match cache that serves one request at a time, for tests that look into the
-// policy. Package policies has its own for its policies: its tests cannot import this package.
+// policy. Package policies has its own version: its tests cannot import this package.
 type Driven struct {
 	Policy   policies.Policy
-	Stored   map[policies.Object]int64 // sizes of what is resident
+	Stored   map[policies.Object]int64 // sizes of the residents
 	capacity int64
 	used     int64
 }
@@ -33,7 +33,7 @@ func Drive(tb rapid.TB, spec string, c policies.Config) *Driven {
 	return &Driven{Policy: p, Stored: map[policies.Object]int64{}, capacity: c.Capacity}
 }
 
-// Serve serves the request at position now and returns whether it hit and who was evicted, in order.
+// Serve serves the request at position now and returns whether it hit and the victims in order.
 func (d *Driven) Serve(o policies.Object, size int64, now int) (hit bool, victims []policies.Object) {
 	r := policies.Request{Object: o, Pos: now, Size: size}
 	if d.Stored[o] != 0 {
@@ -67,7 +67,7 @@ func (d *Driven) ServeAll(objects ...policies.Object) (victims []policies.Object
 	return victims
 }
 
-// Drop takes o, which the policy has forgotten, out of the cache.
+// Drop removes o, which the policy has forgotten, from the cache.
 func (d *Driven) Drop(o policies.Object) {
 	d.used -= d.Stored[o]
 	delete(d.Stored, o)
@@ -80,7 +80,7 @@ type Workload struct {
 	Config policies.Config
 }
 
-// DrawWorkload draws a Workload. The number of requests is drawn first: rapid's slices of open length have about 6
+// DrawWorkload draws a Workload. It draws the number of requests first: rapid's slices of open length have about 6
 // elements.
 func DrawWorkload(t *rapid.T) Workload {
 	const objects, longest = 30, 300
@@ -113,7 +113,7 @@ func (w Workload) SameVictims(t *rapid.T, got, want *Driven) {
 	}
 }
 
-// AfterEachRequest replays w with a removal now and then, and calls check after each request.
+// AfterEachRequest replays w with occasional removals, and calls check after each request.
 func (w Workload) AfterEachRequest(t *rapid.T, d *Driven, check func()) {
 	removeEvery := rapid.IntRange(5, 100).Draw(t, "removeEvery")
 	for i, o := range w.Trace {

@@ -1,5 +1,5 @@
-// Package policytest has what the tests of policies and of caches share: random traces, naive next uses, and a loop
-// over all policies. Only tests import it; the policies that have folders of their own must be registered by the test.
+// Package policytest has the helpers that tests of policies and of caches share: random traces, naive next uses, and a
+// loop over all policies. Only tests import it; a test must register the policies that have folders of their own.
 package policytest
 
 import (
@@ -47,7 +47,7 @@ func Trace(seed uint64, n, m int) *traces.Trace {
 // NextUse is the naive next-use column.
 func NextUse(t *traces.Trace) []uint32 { return NextUses(t.Objects, t.NumObjects) }
 
-// Build returns a policy with its default parameters for t. It fails tb where that is refused.
+// Build returns a policy with its default parameters for t. It fails tb if the policy refuses.
 func Build(tb testing.TB, e policies.Entry, t *traces.Trace, capacity int64, unit bool) policies.Policy {
 	tb.Helper()
 	p, err := e.New(ConfigOf(tb, e, t, capacity, unit))
@@ -57,7 +57,7 @@ func Build(tb testing.TB, e policies.Entry, t *traces.Trace, capacity int64, uni
 	return p
 }
 
-// ConfigOf returns what Build makes a policy from. Its predictor is wrong in every third answer.
+// ConfigOf returns the Config that Build uses. Its predictor gets every third answer wrong.
 func ConfigOf(tb testing.TB, e policies.Entry, t *traces.Trace, capacity int64, unit bool) policies.Config {
 	tb.Helper()
 	c := policies.Config{
@@ -76,13 +76,13 @@ func ConfigOf(tb testing.TB, e policies.Entry, t *traces.Trace, capacity int64, 
 	return c
 }
 
-// Noisy returns a predictor of which every third answer is wrong, for a cache of that capacity.
+// Noisy returns a predictor that gets every third answer wrong, for a cache of that capacity.
 func Noisy(tb testing.TB, t *traces.Trace, capacity int64) predict.Predictor {
 	tb.Helper()
 	return Predictor(tb, "noisy(p=0.3)", t, capacity, 7)
 }
 
-// Predictor returns a predictor that knows the future, with noise or not, for a cache of that capacity.
+// Predictor returns a predictor that knows the future, with or without noise, for a cache of that capacity.
 func Predictor(tb testing.TB, text string, t *traces.Trace, capacity int64, seed uint64) predict.Predictor {
 	tb.Helper()
 	spec, err := predict.Parse(text)
@@ -100,7 +100,7 @@ func Predictor(tb testing.TB, text string, t *traces.Trace, capacity int64, seed
 	return p
 }
 
-// ForEach runs f for every policy that works in that unit of capacity.
+// ForEach runs f for every policy that supports that unit of capacity.
 func ForEach(t *testing.T, bytes bool, f func(t *testing.T, e policies.Entry)) {
 	for _, e := range policies.All() {
 		if e.Kind == policies.Bound || bytes && e.Units == policies.UnitsObjects || !bytes && e.Units == policies.UnitsBytes {
@@ -110,7 +110,8 @@ func ForEach(t *testing.T, bytes bool, f func(t *testing.T, e policies.Entry)) {
 	}
 }
 
-// CapacityFor returns what the policy is told and what the cache enforces: everything for an unbounded policy.
+// CapacityFor returns the capacity that the policy gets and that the cache enforces: room for everything if the policy
+// is unbounded.
 func CapacityFor(e policies.Entry, capacity int64) int64 {
 	if e.Unbounded {
 		return 1 << 40
@@ -118,8 +119,8 @@ func CapacityFor(e policies.Entry, capacity int64) int64 {
 	return capacity
 }
 
-// Prompts makes a trace of prompts out of texts in which each letter is a block. A block is an object together with
-// all before it.
+// Prompts makes a trace of prompts from texts in which each letter is a block. A block is identified by its letter and
+// everything before it.
 func Prompts(blockTokens int, texts ...string) *traces.Trace {
 	t := &traces.Trace{Name: "prompts", SampleRate: 1, Kind: &prompts.Columns{BlockTokens: blockTokens}}
 	numbers := map[string]uint32{}
@@ -144,7 +145,7 @@ func Prompts(blockTokens int, texts ...string) *traces.Trace {
 	return t
 }
 
-// RandomPrompts is a trace of n prompts of up to length blocks, each a letter out of a few.
+// RandomPrompts is a trace of n prompts of up to length blocks, drawn from a few letters.
 func RandomPrompts(rng *rand.Rand, n, length, letters int) *traces.Trace {
 	texts := make([]string, n)
 	for i := range texts {
@@ -157,7 +158,7 @@ func RandomPrompts(rng *rand.Rand, n, length, letters int) *traces.Trace {
 	return Prompts(16, texts...)
 }
 
-// ChangeSizes lets the objects of t change their sizes from request to request.
+// ChangeSizes makes the objects of t change their sizes from request to request.
 func ChangeSizes(t *traces.Trace) {
 	t.RequestSizes = make([]int64, len(t.Objects))
 	seen := make([]int64, t.NumObjects)

@@ -1,7 +1,7 @@
-// Package rac holds RAC, which evicts what is worth least by how much its topic is asked for and how much else in the
-// topic builds on it, and policies that sort entries into the same topics and look at less. The paper is "RAC:
-// Relation-Aware Cache Replacement for Large Language Models" (arXiv 2602.21547); docs/policies-rac.md says where it
-// contradicts itself and what was done.
+// Package rac holds RAC and simpler policies that sort entries into the same topics. RAC evicts the entry worth least,
+// by how much its topic is requested and how much else in the topic builds on it. The paper is "RAC: Relation-Aware
+// Cache Replacement for Large Language Models" (arXiv 2602.21547); docs/policies-rac.md says where it contradicts
+// itself and what was done.
 package rac
 
 import (
@@ -30,46 +30,46 @@ const (
 	routeLabel   = "label"
 )
 
-// defaultTau is the similarity from which on a query belongs to a topic and builds on another query. It must be below
-// that from which on one answers the other.
+// defaultTau is the least similarity at which a query belongs to a topic and builds on another query. It must be below
+// the similarity at which one answers the other.
 const defaultTau = 0.6
 
-// routingParams say how requests are sorted into topics.
+// routingParams control how requests are sorted into topics.
 var routingParams = []policies.Param{
 	{Name: "tau-route", Default: defaultTau, Min: 0, Max: 1, Doc: "a query joins a topic whose representative is at " +
-		"least this similar (cosine); at most that from which on " +
+		"least this similar (cosine); at most the similarity at which " +
 		"an entry answers, or every topic has one entry"},
-	{Name: "shortlist", Default: 8, Min: 1, Max: 1e6, Doc: "topics with the nearest representatives that are looked at " +
-		"to route a query"},
+	{Name: "shortlist", Default: 8, Min: 1, Max: 1e6, Doc: "how many topics, those with the nearest representatives, " +
+		"are considered to route a query"},
 	{Name: "routing", Default: routeSimilar, Choices: []string{routeSimilar, routeLabel}, Doc: "similar: topics are " +
-		"found by similarity, in caches without it they are the " +
-		"labels or key prefixes of the trace or else single objects ; label: they are the topic labels of the trace"},
+		"found by similarity; in caches without it they are the " +
+		"labels or key prefixes of the trace, or else single objects. label: they are the topic labels of the trace"},
 }
 
 var racParams = append([]policies.Param{
 	{Name: "alpha", Default: "1/C", Doc: "fading of a topic's requests: they count half after 1/alpha requests; a " +
-		"number from 0 on, or one divided by the capacity, as 1/C"},
-	{Name: "lambda", Default: 1.0, Min: 0, Max: 1e9, Doc: "weight of requests to entries that build on an entry beside " +
-		"its own"},
+		"number of at least 0, or one divided by the capacity, such as 1/C"},
+	{Name: "lambda", Default: 1.0, Min: 0, Max: 1e9, Doc: "weight of requests to entries that build on an entry, " +
+		"relative to its own"},
 	{Name: "tau-edge", Default: defaultTau, Min: 0, Max: 1, Doc: "an entry may build on one that is at least this " +
 		"similar (cosine)"},
 	{Name: "window", Default: 32, Min: 1, Max: 1e9, Doc: "an entry may build on one that was requested within this many " +
 		"requests"},
 	{Name: "keep-tp", Default: 10, Min: 0, Max: 1e6, Doc: "topics without entries that are remembered, as a multiple of " +
 		"the capacity; the least prevalent is forgotten first"},
-	{Name: "protect-new", Default: true, Doc: "an entry is no candidate at its own insertion; otherwise it may be " +
-		"turned away at once"},
-	{Name: "reparent-if-gone", Default: true, Doc: "an entry looks for another to build on when that is not resident " +
-		"any more"},
-	{Name: "same-topic", Default: true, Doc: "entries build on entries of the same topic only"},
+	{Name: "protect-new", Default: true, Doc: "an entry cannot be the victim of its own insertion; otherwise it may be " +
+		"refused at once"},
+	{Name: "reparent-if-gone", Default: true, Doc: "an entry looks for another to build on when that is no longer " +
+		"resident"},
+	{Name: "same-topic", Default: true, Doc: "entries build only on entries of the same topic"},
 	{Name: "variant", Default: variantFull, Choices: []string{variantFull, variantNoTP, variantNoTSI},
-		Doc: "full: prevalence times importance ; no-tp: importance alone ; " +
-			"no-tsi: prevalence alone, in a topic the least recently used entry leaves"},
+		Doc: "full: prevalence times importance. no-tp: importance alone. " +
+			"no-tsi: prevalence alone; the least recently used entry of the topic leaves"},
 	{Name: "structure", Default: structureLinks, Choices: []string{structureLinks, structurePageRank},
-		Doc: "what entries that build on an entry add to its importance: " +
-			"links: their requests ; pagerank: its PageRank in the links"},
-	{Name: "damping", Default: 0.85, Min: 0, Max: 0.99, Doc: "of structure=pagerank: chance to follow a link"},
-	{Name: "strict", Default: false, Doc: "the letter of the paper: tau-route and tau-edge are the similarity that " +
+		Doc: "what entries that build on an entry add to its importance. " +
+			"links: their requests. pagerank: its PageRank in the links"},
+	{Name: "damping", Default: 0.85, Min: 0, Max: 0.99, Doc: "for structure=pagerank: probability of following a link"},
+	{Name: "strict", Default: false, Doc: "exactly as in the paper: tau-route and tau-edge are the similarity that " +
 		"hits, and keep-tp, protect-new and reparent-if-gone are off"},
 }, routingParams...)
 
@@ -93,8 +93,8 @@ var entry = policies.Entry{
 var topicLRUEntry = policies.Entry{
 	Name: "topic-lru",
 	Look: policies.Look{Color: policies.Olive, Mark: policies.Ring},
-	Summary: "evicts the least recently used entry of the topic that was requested longest ago; a request to any of " +
-		"its entries counts, and one that joins it",
+	Summary: "evicts the least recently used entry of the least recently requested topic; requests to any of its " +
+		"entries and those that join it count",
 	Source:      "cachesim; topics as in " + source,
 	Units:       policies.UnitsObjects,
 	Relates:     true,
@@ -109,9 +109,8 @@ var topicLRUEntry = policies.Entry{
 var topicLFUEntry = policies.Entry{
 	Name: "topic-lfu",
 	Look: policies.Look{Color: policies.Brown, Mark: policies.Plus},
-	Summary: "evicts the least recently used entry of the topic with the fewest requests since it has entries; a " +
-		"request to any of them counts, and one that " +
-		"joins it",
+	Summary: "evicts the least recently used entry of the topic with the fewest requests since it got entries; " +
+		"requests to any of them and those that join it count",
 	Source:      "cachesim; topics as in " + source,
 	Units:       policies.UnitsObjects,
 	Relates:     true,
@@ -123,22 +122,22 @@ var topicLFUEntry = policies.Entry{
 	},
 }
 
-// topicMetrics are those of policies that sort what is requested into topics.
+// topicMetrics are those of policies that sort requests into topics.
 var topicMetrics = []metric.Metric{
 	{Name: "topics_alive", Unit: metric.Count, Doc: "topics with a resident entry at the end"},
-	{Name: "topics_dead", Unit: metric.Count, Doc: "topics without a resident entry that are remembered at the end"},
-	{Name: "new_topics", Unit: metric.Count, Doc: "times that an entry founded a topic"},
-	{Name: "revived_topics", Unit: metric.Count, Doc: "times that an entry joined a topic without a resident one"},
-	{Name: "forgotten_topics", Unit: metric.Count, Doc: "topics without a resident entry that were forgotten"},
-	{Name: "routed", Unit: metric.Count, Doc: "entries that joined a topic that was there"},
-	{Name: "refreshes", Unit: metric.Count, Doc: "topics that chose anew which entry stands for them"},
+	{Name: "topics_dead", Unit: metric.Count, Doc: "remembered topics without a resident entry at the end"},
+	{Name: "new_topics", Unit: metric.Count, Doc: "topics founded by a new entry"},
+	{Name: "revived_topics", Unit: metric.Count, Doc: "entries that joined a topic without resident entries"},
+	{Name: "forgotten_topics", Unit: metric.Count, Doc: "topics without resident entries that were forgotten"},
+	{Name: "routed", Unit: metric.Count, Doc: "entries that joined an existing topic"},
+	{Name: "refreshes", Unit: metric.Count, Doc: "times that a topic chose a new representative entry"},
 }
 
-var linksMetric = metric.Metric{Name: "links", Unit: metric.Count, Doc: "entries that were found to build on another"}
+var linksMetric = metric.Metric{Name: "links", Unit: metric.Count, Doc: "entries found to build on another"}
 
 func init() { policies.Register(policies.Topics, entry, topicLRUEntry, topicLFUEntry) }
 
-// similarFrom returns the least similarity that the policy asks for.
+// similarFrom returns the least similarity that the policy needs.
 func similarFrom(v policies.Values, hitFrom, tau float64) float64 {
 	from := hitFrom
 	if strict, ok := v["strict"]; ok && strict.(bool) {
@@ -159,7 +158,7 @@ func check(v policies.Values) error {
 	}
 	if v.Text("structure") != structurePageRank && v.Float("damping") != 0.85 {
 		return fmt.Errorf(
-			"damping says nothing of structure=%s; leave it out, or write structure=%s",
+			"damping has no effect with structure=%s; leave it out, or write structure=%s",
 			v.Text("structure"),
 			structurePageRank,
 		)
@@ -176,19 +175,20 @@ func checkStrict(v policies.Values) error {
 		switch p.Name {
 		case "tau-route", "tau-edge", "keep-tp", "protect-new", "reparent-if-gone":
 			if v[p.Name] != p.Default {
-				return fmt.Errorf("strict=true fixes %s; leave one of them out", p.Name)
+				return fmt.Errorf("strict=true sets %s itself; leave one of them out", p.Name)
 			}
 		}
 	}
 	return nil
 }
 
-// parseAlpha reads the fading per request at a capacity.
+// parseAlpha reads the fading per request for a capacity.
 func parseAlpha(text string, capacity float64) (float64, error) {
 	number, perCapacity := strings.CutSuffix(text, "/C")
 	alpha, err := strconv.ParseFloat(number, 64)
 	if err != nil || !(alpha >= 0 && alpha <= maxAlpha) {
-		return 0, fmt.Errorf("alpha=%s: want a number from 0 to %d, or one divided by the capacity, as 1/C", text, maxAlpha)
+		return 0, fmt.Errorf("alpha=%s: want a number from 0 to %d, or one divided by the capacity, such as 1/C", text,
+			maxAlpha)
 	}
 	if perCapacity {
 		alpha /= capacity
@@ -196,7 +196,7 @@ func parseAlpha(text string, capacity float64) (float64, error) {
 	return alpha, nil
 }
 
-// maxAlpha is far above where topics fade from one request to the next.
+// maxAlpha is far above the point where topics fade from one request to the next.
 const maxAlpha = 1000
 
 // settings are the parameters of a policy.
@@ -210,14 +210,14 @@ type settings struct {
 	protectNew bool
 	keep       int // topics without entries that are remembered
 
-	links             bool // entries build on others
+	links             bool // entries can build on others
 	tauEdge           float32
 	window            uint32
 	reparent          bool
 	sameTopic         bool
 	pagerank          bool
 	damping           float64
-	dependantsPerUnit float64 // what one unit of entry.dependants counts
+	dependantsPerUnit float64 // weight of one unit of entry.dependants
 }
 
 func newRAC(c policies.Config) (policies.Policy, error) {

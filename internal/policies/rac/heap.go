@@ -1,9 +1,9 @@
 package rac
 
-// topicHeap finds the topic of least key, of equals that with the least time.
+// topicHeap finds the topic of least key; ties go to the least time.
 type topicHeap struct {
 	ranks []rank  // a binary heap, the least on top
-	slots []int32 // per topic: where it is in ranks, -1 where it is not
+	slots []int32 // per topic: its index in ranks, -1 if it is absent
 }
 
 type rank struct {
@@ -14,7 +14,7 @@ type rank struct {
 
 func (a rank) before(b rank) bool { return a.key < b.key || a.key == b.key && a.time < b.time }
 
-// set puts a topic into the heap or moves it to where its key belongs.
+// set puts a topic into the heap, or moves it to the place of its new key.
 func (h *topicHeap) set(r rank) {
 	for int(r.topic) >= len(h.slots) {
 		h.slots = append(h.slots, -1)
@@ -44,7 +44,7 @@ func (h *topicHeap) remove(s topicID) {
 	}
 }
 
-// place puts r where it belongs, slot i being free.
+// place puts r in its place, starting from the free slot i.
 func (h *topicHeap) place(i int, r rank) {
 	for i > 0 && r.before(h.ranks[(i-1)/2]) {
 		h.put(i, h.ranks[(i-1)/2])

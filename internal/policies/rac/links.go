@@ -6,8 +6,8 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 )
 
-// touch counts the present request to o, or its load, and weighs it. A request also links it to the entry that it
-// builds on, which is moved to where it belongs by then.
+// touch counts the current request to o, or its load, and updates its importance. A request also links o to the entry
+// that it builds on, and moves that entry to its new place.
 func (p *policy) touch(o policies.Object, requested bool) {
 	e := &p.entries[o]
 	e.requests++
@@ -47,15 +47,15 @@ func (p *policy) link(o policies.Object) {
 	}
 }
 
-// hasParent reports whether the parent of e, which has one, is resident. With PageRank one that left and came back is
-// another node.
+// hasParent reports whether the parent of e, which has one, is resident. With PageRank an entry that left and came back
+// counts as another node.
 func (p *policy) hasParent(e *entryState) bool {
 	return p.seen[e.parent] != 0 && (!p.pagerank || p.entries[e.parent].inserted == e.parentOf)
 }
 
-// detectParent returns the entry that o, just requested, builds on: of those like it that were requested within the
-// window and inserted before it, that with the highest similarity per request since; of equals the more similar one,
-// then the one requested last.
+// detectParent returns the entry that o, just requested, builds on. Candidates are similar entries that were requested
+// within the window and inserted before it. The highest similarity per request since wins; ties go to the more similar
+// entry, then to the one requested last.
 func (p *policy) detectParent(o policies.Object) policies.Object {
 	if p.similar == nil {
 		return none
@@ -65,7 +65,7 @@ func (p *policy) detectParent(o policies.Object) policies.Object {
 	self := &p.entries[o]
 	for i, id := range ids {
 		similarity := similarities[i]
-		// None of those that follow is more similar, and none was requested more recently than one request ago.
+		// No later one is more similar, and none was requested more recently than one request ago.
 		if similarity < p.tauEdge || float64(similarity) < best {
 			break
 		}
@@ -84,7 +84,7 @@ func (p *policy) detectParent(o policies.Object) policies.Object {
 	return parent
 }
 
-// raise adds to what builds on o, which is resident, and moves it to where it belongs then.
+// raise adds to the dependants of o, which is resident, and moves it to its new place.
 func (p *policy) raise(o policies.Object, amount int64) {
 	e := &p.entries[o]
 	if p.ranksMembers {
@@ -98,12 +98,12 @@ func (p *policy) raise(o policies.Object, amount int64) {
 	}
 }
 
-// pageRankUnit is into how many units a PageRank of 1 is divided. PageRank is counted in whole units, so that it does
-// not depend on the order in which links came and went.
+// pageRankUnit is the number of units in a PageRank of 1. PageRank is counted in whole units, so that it does not
+// depend on the order in which links came and went.
 const pageRankUnit = 1 << 20
 
-// give brings what o adds to the PageRank of the entry that it builds on, and of those that this one builds on, up to
-// date. A change shrinks by the damping with every step, and ends when it is less than a unit.
+// give updates what o adds to the PageRank of the entry that it builds on, and so on along the chain. A change shrinks
+// by the damping at every step, and ends when it is less than a unit.
 func (p *policy) give(o policies.Object) {
 	for {
 		e := &p.entries[o]

@@ -2,7 +2,7 @@ package rac
 
 import "github.com/cachesim/cachesim/internal/policies"
 
-// entryState is what is known of a resident entry, or of one that is about to be inserted.
+// entryState is what is known about an entry that is resident or about to be inserted.
 type entryState struct {
 	importance float64 // TSI
 	dependants int64   // dep: requests to entries that build on it, or its PageRank less one in units of 1/pageRankUnit
@@ -10,18 +10,18 @@ type entryState struct {
 	requests   uint32  // freq
 	inserted   uint32  // the request that made it an entry
 	topic      topicID
-	parent     policies.Object // on which it builds, or none
-	// inserted of the parent when it was found, to tell it from one that came later under the same number
+	parent     policies.Object // the entry on which it builds, or none
+	// inserted of the parent when it was found, to tell it from a later entry with the same number
 	parentOf uint32
-	// The entries of a topic that may leave are a pairing heap with the least on top: it takes no memory beside these
-	// links, whatever topics grow and shrink, and costs constant time to add to and the logarithm of the topic's entries
-	// to take from, over many operations.
-	// back: the sibling before it or, of the first, the parent in the heap; of the top none
+	// The entries of a topic that may leave are a pairing heap with the least on top. It takes no memory besides these
+	// links, however topics grow and shrink. Adding an entry takes constant time, removing one amortized logarithmic
+	// time in the topic's entries. back: the previous sibling or, for the first one, the parent in the heap; none at
+	// the top
 	child, sibling, back policies.Object
 }
 
-// before reports whether a leaves before b, both of one topic: the less important one or, of equals and where
-// importance does not count, that requested longer ago. No two were requested at the same time.
+// before reports whether a leaves before b, both of one topic: the less important one, or the less recently requested
+// one if they tie or importance does not count. No two were requested at the same time.
 func (p *policy) before(a, b policies.Object) bool {
 	if p.ranksMembers {
 		if x, y := p.entries[a].importance, p.entries[b].importance; x != y {
@@ -31,7 +31,7 @@ func (p *policy) before(a, b policies.Object) bool {
 	return p.seen[a] < p.seen[b]
 }
 
-// meld makes one heap of two, either of which may be none, and returns its top. Neither top has siblings.
+// meld merges two heaps, either of which may be none, and returns the top. Neither top has siblings.
 func (p *policy) meld(a, b policies.Object) policies.Object {
 	switch {
 	case a == none:
@@ -57,7 +57,7 @@ func (p *policy) add(o policies.Object) {
 	t.least = p.meld(t.least, o)
 }
 
-// take takes o from the entries of its topic that may leave.
+// take removes o from the entries of its topic that may leave.
 func (p *policy) take(o policies.Object) {
 	e := &p.entries[o]
 	t := &p.topics[e.topic]
@@ -77,7 +77,7 @@ func (p *policy) take(o policies.Object) {
 	t.least = p.meld(t.least, rest)
 }
 
-// meldSiblings makes one heap of a list of heaps: of pairs from the first on, then of those from the last on.
+// meldSiblings merges a list of heaps: in pairs from the first on, then those from the last on.
 func (p *policy) meldSiblings(first policies.Object) policies.Object {
 	pairs := none // the last first, linked by sibling
 	for first != none {
@@ -103,7 +103,7 @@ func (p *policy) meldSiblings(first policies.Object) policies.Object {
 	return top
 }
 
-// mostImportant returns the most important entry of s that may leave; of equals the one requested last.
+// mostImportant returns the most important entry of s that may leave; ties go to the one requested last.
 func (p *policy) mostImportant(s topicID) policies.Object {
 	best := p.topics[s].least
 	for o := best; o != none; o = p.following(o) {
@@ -125,7 +125,7 @@ func (p *policy) following(o policies.Object) policies.Object {
 		if e.sibling != none {
 			return e.sibling
 		}
-		// Up to the parent in the heap: back along the siblings.
+		// up to the parent in the heap: back along the siblings
 		for e.back != none && p.entries[e.back].child != o {
 			o = e.back
 			e = &p.entries[o]

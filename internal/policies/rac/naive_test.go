@@ -8,8 +8,8 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 )
 
-// naive is algorithms 1 to 5 of the RAC paper (arXiv 2602.21547) to the letter: an entry is inserted, then the least
-// valuable one leaves, and everything is computed from the definitions, each time anew.
+// naive is algorithms 1 to 5 of the RAC paper (arXiv 2602.21547), exactly as written: an entry is inserted, then the
+// least valuable one leaves, and everything is computed from the definitions each time.
 type naive struct {
 	capacity                        int
 	alpha, lambda, damping          float64
@@ -58,7 +58,7 @@ func (n *naive) importance(e *naiveEntry) float64 {
 	return float64(e.freq) + n.lambda*float64(e.dep)
 }
 
-// pageRank is that of e in units, where 1 is that of an entry on which none builds.
+// pageRank is the PageRank of e in units, where 1 is that of an entry without dependants.
 func (n *naive) pageRank(e *naiveEntry) int64 {
 	sum := int64(pageRankUnit)
 	for _, c := range n.resident {

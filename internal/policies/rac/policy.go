@@ -11,38 +11,38 @@ import (
 type rule int
 
 const (
-	byValue        rule = iota // that with the least TP * TSI
-	byImportance               // with the least TSI
-	byPrevalence               // of the topic with the least TP the least recently used one
-	byTopicRecency             // of the topic requested longest ago the least recently used one
+	byValue        rule = iota // the one with the least TP * TSI
+	byImportance               // the one with the least TSI
+	byPrevalence               // the least recently used one of the topic with the least TP
+	byTopicRecency             // the least recently used one of the least recently requested topic
 )
 
-// policy keeps entries in topics. Its clock counts the requests and loads that it hears of.
+// policy keeps entries in topics. Its clock counts the requests and loads that it sees.
 //
-// The paper inserts an entry and then evicts. Here the cache asks for victims before it inserts, so Miss does what
-// belongs to the insertion; the new entry is kept from those that may leave until Insert, or is put among them at once.
+// The paper inserts an entry and then evicts. Here the cache asks for victims before it inserts, so Miss does the work
+// of the insertion. The new entry joins those that may leave at Insert, or at once without protect-new.
 //
-// All topics fade alike, so their order changes only by requests. In place of TP the logarithm of what it will have
-// been worth at time 0 is compared, which does not depend on the time of the comparison and does not underflow.
+// All topics fade alike, so their order changes only with requests. Instead of TP, the policy compares the logarithm of
+// what TP would be at time 0, which does not depend on the time of the comparison and does not underflow.
 type policy struct {
 	settings
 	topicIndex
 	ranksMembers bool // entries of a topic leave by importance
 
 	entries []entryState
-	seen    []uint32 // per object: its last request, 0 where it is not resident
+	seen    []uint32 // per object: its last request, 0 if it is not resident
 	clock   uint32
 
 	alive topicHeap // topics with entries that may leave
 	dead  topicHeap // topics without entries
 
-	routed   topicID // of the present request
+	routed   topicID // of the current request
 	isRouted bool
 
 	figures figures
 }
 
-// figures are counts of what happened.
+// figures counts events.
 type figures struct {
 	founded, joined, revived, forgotten, links int64
 }
@@ -59,7 +59,7 @@ func newPolicy(c policies.Config, s settings) (*policy, error) {
 }
 
 func (p *policy) Hit(r policies.Request) {
-	// On a hit the topic of the entry counts, not that of the query: what remains of the search are the anchors that it
+	// On a hit the topic of the entry counts, not that of the query. The search is needed only for the anchors that it
 	// renews.
 	if p.stale > 0 && !p.isRouted {
 		p.search(p.queryOf(r))
@@ -90,7 +90,7 @@ func (p *policy) Miss(r policies.Request) {
 	default:
 		p.figures.joined++
 	}
-	// What nobody asks for says nothing of a topic that there is, and builds on no entry.
+	// A load without a request says nothing about an existing topic, and builds on no entry.
 	if r.Reason == policies.Demand || p.topics[s].prevalence == 0 {
 		p.credit(s)
 	}
@@ -128,12 +128,12 @@ func (p *policy) Remove(o policies.Object) {
 	}
 }
 
-// Resize lets topics fade as the new capacity says, where they do by capacity, and forgets those without entries that
+// Resize adapts the fading of topics to the new capacity, if it depends on it, and forgets topics without entries that
 // are too many for it.
 func (p *policy) Resize(capacity int64) {
 	p.keep = p.keepFor(capacity)
 	if p.alphaText != "" {
-		if alpha, _ := parseAlpha(p.alphaText, float64(capacity)); alpha != p.alpha { // it could be read before
+		if alpha, _ := parseAlpha(p.alphaText, float64(capacity)); alpha != p.alpha { // parsed without error before
 			p.alpha = alpha
 			p.rankAll()
 		}
@@ -141,7 +141,7 @@ func (p *policy) Resize(capacity int64) {
 	p.limitDead()
 }
 
-// rankAll puts all topics where they belong.
+// rankAll ranks all topics again.
 func (p *policy) rankAll() {
 	for s := range p.topics {
 		if p.alive.has(topicID(s)) {
@@ -180,7 +180,7 @@ func (p *policy) Counters() []policies.Counter {
 	return all
 }
 
-// queryOf returns what is asked for. Without similarities a request carries its object only.
+// queryOf returns the query of a request. Without similarities a request carries only its object.
 func (p *policy) queryOf(r policies.Request) policies.Object {
 	if p.similar == nil {
 		return r.Object
@@ -188,7 +188,7 @@ func (p *policy) queryOf(r policies.Request) policies.Object {
 	return r.Query
 }
 
-// route returns the topic of the present request, for which it is looked up once, or none.
+// route returns the topic of the current request, or none. It is looked up once per request.
 func (p *policy) route(r policies.Request) topicID {
 	if !p.isRouted {
 		p.routed, p.isRouted = p.search(p.queryOf(r)), true
@@ -196,14 +196,15 @@ func (p *policy) route(r policies.Request) topicID {
 	return p.routed
 }
 
-// credit counts the present request for s.
+// credit counts the current request for s.
 func (p *policy) credit(s topicID) {
 	t := &p.topics[s]
 	t.prevalence = t.prevalence*math.Exp2(-p.alpha*float64(p.clock-t.last)) + 1
 	t.last = p.clock
 }
 
-// rank puts s, whose prevalence or least entry has changed, where it belongs among those with entries that may leave.
+// rank updates the place of s, whose prevalence or least entry has changed, among the topics with entries that may
+// leave.
 func (p *policy) rank(s topicID) {
 	t := &p.topics[s]
 	if t.least == none {
@@ -213,7 +214,7 @@ func (p *policy) rank(s topicID) {
 	p.alive.set(rank{key: p.key(t, p.entries[t.least].importance), time: p.seen[t.least], topic: s})
 }
 
-// key is what the least entry of a topic is worth, on a scale on which all topics can be compared at any time.
+// key is the value of the least entry of a topic, on a scale on which all topics can be compared at any time.
 func (p *policy) key(t *topic, importance float64) float64 {
 	switch p.rule {
 	case byImportance:
@@ -226,13 +227,13 @@ func (p *policy) key(t *topic, importance float64) float64 {
 	return p.lasting(t, importance)
 }
 
-// lasting returns log2(TP * importance) + alpha * now, which does not change while time passes. The logarithm is taken
-// of the product, so that equal products of whole numbers stay equal.
+// lasting returns log2(TP * importance) + alpha * now, which does not change over time. The logarithm is taken of the
+// product, so that equal products of whole numbers stay equal.
 func (p *policy) lasting(t *topic, importance float64) float64 {
 	return math.Log2(t.prevalence*importance) + p.alpha*float64(t.last)
 }
 
-// bury remembers s, which has no entries, as long as it is among the most prevalent of its kind.
+// bury remembers s, which has no entries, as long as it is among the most prevalent of those.
 func (p *policy) bury(s topicID) {
 	p.rankDead(s)
 	p.limitDead()
@@ -243,7 +244,7 @@ func (p *policy) rankDead(s topicID) {
 	p.dead.set(rank{key: p.lasting(t, 1), time: t.last, topic: s})
 }
 
-// limitDead forgets the least prevalent of the topics that are remembered until they are within their number.
+// limitDead forgets the least prevalent of the remembered topics until the rest are within their limit.
 func (p *policy) limitDead() {
 	for len(p.dead.ranks) > p.keep {
 		least := p.dead.ranks[0].topic

@@ -14,7 +14,7 @@ import (
 	"github.com/cachesim/cachesim/internal/similarity"
 )
 
-// graph is n queries and how similar they are; pairs below from are not listed.
+// graph is n queries and their similarities; pairs below from are not listed.
 type graph struct {
 	n    int
 	sims map[[2]uint32]float32
@@ -38,7 +38,7 @@ func (g *graph) neighbours() *similarity.Neighbours {
 	return similarity.NewNeighbours(g.n, g.from, pairs)
 }
 
-// randomGraph has groups of queries that are similar to each other, with many equal similarities.
+// randomGraph has groups of similar queries, with many equal similarities.
 func randomGraph(seed uint64, n int) *graph {
 	rng := rand.New(rand.NewPCG(seed, 3))
 	g := &graph{n: n, sims: map[[2]uint32]float32{}, from: 0.2}
@@ -72,7 +72,7 @@ func newFor(tb rapid.TB, text string, capacity int, g *graph, hitFrom float32, l
 	return p.(*policy)
 }
 
-// cacheOf is a semantic cache, reduced to what tests need.
+// cacheOf is a semantic cache, reduced to what the tests need.
 type cacheOf struct {
 	policy   policies.Policy
 	graph    *graph
@@ -97,7 +97,7 @@ func (c *cacheOf) lookup(r policies.Request) (entry policies.Object, ok bool) {
 	return entry, ok
 }
 
-// serve serves a query and returns the entry that it hits and what leaves.
+// serve serves a query and returns the entry that it hits and the victims.
 func (c *cacheOf) serve(q policies.Object) (entry policies.Object, hit bool, victims []policies.Object) {
 	r := policies.Request{Object: q, Query: q, Pos: c.pos, Size: 1}
 	c.pos++
@@ -153,8 +153,8 @@ func example1() (g *graph, requests []policies.Object, names []string, topics []
 }
 
 // TestExample1 replays example 1 of the RAC paper (arXiv 2602.21547, table 1 and figure 1), where only the same query
-// hits and topics are known. The paper prints no decisions; those expected here were worked out by hand from algorithms
-// 1 to 5.
+// hits and the topics are given. The paper prints no decisions; those expected here were worked out by hand from
+// algorithms 1 to 5.
 func TestExample1(t *testing.T) {
 	g, requests, names, topics := example1()
 	hits := func(params string) (n int, log []string, final []string) {
@@ -200,8 +200,8 @@ func TestExample1(t *testing.T) {
 	}
 }
 
-// TestEqualsNaive holds the policies to an implementation that follows algorithms 1 to 5 of the RAC paper (arXiv
-// 2602.21547) to the letter and knows neither heaps nor lists.
+// TestEqualsNaive compares the policies with an implementation that follows algorithms 1 to 5 of the RAC paper (arXiv
+// 2602.21547) exactly and uses neither heaps nor lists.
 func TestEqualsNaive(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := randomGraph(rapid.Uint64().Draw(t, "graph"), rapid.IntRange(2, 40).Draw(t, "queries"))
@@ -211,7 +211,7 @@ func TestEqualsNaive(t *testing.T) {
 	})
 }
 
-// TestEqualsNaiveAtLength is the same with more entries and longer, so that heaps have several levels.
+// TestEqualsNaiveAtLength is the same test with more entries and longer, so that heaps have several levels.
 func TestEqualsNaiveAtLength(t *testing.T) {
 	example := rapid.Custom(func(t *rapid.T) func() {
 		g := randomGraph(rapid.Uint64().Draw(t, "graph"), 200)
@@ -279,15 +279,15 @@ func drawNaive(t *rapid.T, g *graph, capacity int) (n *naive, text string) {
 	return n, "rac" + text + ")"
 }
 
-// replayBoth serves requests with p and n, which must come to the same state with each. Now and then an entry leaves
-// for another reason. In the end all entries leave after a while without requests, which changes no order.
+// replayBoth serves requests with p and n, and requires the same state after each. Now and then an entry leaves for
+// another reason. In the end, after a while without requests, which changes no order, all entries leave.
 func replayBoth(t rapid.TB, p *policy, n *naive, g *graph, requests []policies.Object) {
 	t.Helper()
 	c := &cacheOf{policy: p, graph: g, tauHit: n.tauHit, inTopic: n.inTopic, capacity: n.capacity,
 		resident: map[policies.Object]bool{}}
 	evict := func(v policies.Object) {
 		want, got := n.victim(), n.resident[v]
-		// Values of different topics that are equal up to rounding may come out in either order.
+		// Values of different topics that are equal up to rounding may come in either order.
 		near := n.alpha > 0 && got.topic != want.topic && n.value(got) <= n.value(want)*(1+1e-9)
 		if got != want && !near {
 			t.Fatalf("request %d: %d leaves, worth %v, want %d, worth %v", n.now, v, n.value(got), want.id, n.value(want))
@@ -318,7 +318,7 @@ func replayBoth(t rapid.TB, p *policy, n *naive, g *graph, requests []policies.O
 	}
 }
 
-// compare fails where the policy has come to another state than the naive one.
+// compare fails if the policy is in another state than the naive one.
 func compare(t rapid.TB, p *policy, n *naive) {
 	number := map[*naiveTopic]topicID{}
 	for o, e := range n.resident {
@@ -369,7 +369,7 @@ func compare(t rapid.TB, p *policy, n *naive) {
 	}
 }
 
-// requestsTo draws requests to n queries, most of them to few.
+// requestsTo draws requests to n queries, most of them to a few.
 func requestsTo(seed uint64, n, length int) []policies.Object {
 	rng := rand.New(rand.NewPCG(seed, 9))
 	requests := make([]policies.Object, length)
@@ -411,13 +411,13 @@ func TestOneTopicWithoutStructureIsLFU(t *testing.T) {
 	equalVictims(t, "rac(lambda=0,routing=label)", "lfu", &policies.Relations{HitFrom: 2, Topics: make([]int32, 80)})
 }
 
-// TestTopicLRUOfSingleObjectsIsLRU has neither similarities nor labels, so that each object is a topic.
+// TestTopicLRUOfSingleObjectsIsLRU has neither similarities nor labels, so that each object is a topic of its own.
 func TestTopicLRUOfSingleObjectsIsLRU(t *testing.T) {
 	equalVictims(t, "topic-lru", "lru", nil)
 }
 
-// equalVictims replays requests to 80 queries, of which only the same one hits, under two policies, which must evict
-// alike.
+// equalVictims replays requests to 80 queries, each answered only by itself, under two policies, which must evict the
+// same objects.
 func equalVictims(t *testing.T, a, b string, relations *policies.Relations) {
 	t.Helper()
 	cacheWith := func(text string) *cacheOf {
@@ -443,8 +443,8 @@ func equalVictims(t *testing.T, a, b string, relations *policies.Relations) {
 	}
 }
 
-// TestStrictDegenerates shows why rac has three thresholds where the paper (arXiv 2602.21547, section 4.2) has one:
-// with one, every topic has one entry and none builds on another.
+// TestStrictDegenerates shows why rac has three thresholds and the paper (arXiv 2602.21547, section 4.2) only one: with
+// one, every topic has a single entry and none builds on another.
 func TestStrictDegenerates(t *testing.T) {
 	refused := 0
 	for seed := range uint64(20) {
@@ -478,8 +478,8 @@ func TestStrictDegenerates(t *testing.T) {
 	}
 }
 
-// TestForgetsLongestIdle has five topics of one request each pass through one place. Two without entries are
-// remembered, all of them equally prevalent.
+// TestForgetsLongestIdle passes five topics of one request each through one place. Two topics without entries are
+// remembered, all equally prevalent.
 func TestForgetsLongestIdle(t *testing.T) {
 	g := randomGraph(1, 6)
 	p := newFor(t, "rac(alpha=0,keep-tp=2,routing=label)", 1, g, 2, []int32{0, 1, 2, 3, 4, 4})
@@ -492,8 +492,8 @@ func TestForgetsLongestIdle(t *testing.T) {
 	}
 }
 
-// TestPageRank holds the importance that comes from links to PageRank as the paper defines it, computed by power
-// iteration: in units of that of an entry on which none builds, less one.
+// TestPageRank compares the importance that comes from links with PageRank as the paper defines it, computed by power
+// iteration: in units of the PageRank of an entry without dependants, less one.
 func TestPageRank(t *testing.T) {
 	for seed := range uint64(10) {
 		const damping = 0.85
@@ -536,7 +536,7 @@ func TestPageRank(t *testing.T) {
 	}
 }
 
-// TestLongIdleness has topics that fade far below what a number can hold.
+// TestLongIdleness has topics that fade far below the smallest floating-point number.
 func TestLongIdleness(t *testing.T) {
 	g := randomGraph(1, 4)
 	p := newFor(t, "rac(alpha=1,routing=label)", 3, g, 2, []int32{0, 1, 1, 2})
@@ -560,8 +560,8 @@ func TestRefusals(t *testing.T) {
 		"rac(alpha=NaN)":                    "alpha=NaN: want a number",
 		"rac(alpha=1/D)":                    "alpha=1/D: want a number",
 		"rac(damping=0.5)":                  "write structure=pagerank",
-		"rac(strict=true,tau-route=0.5)":    "strict=true fixes tau-route",
-		"rac(strict=true,keep-tp=0)":        "strict=true fixes keep-tp",
+		"rac(strict=true,tau-route=0.5)":    "strict=true sets tau-route",
+		"rac(strict=true,keep-tp=0)":        "strict=true sets keep-tp",
 		"rac(tau-edge=1.5)":                 "from 0 to 1",
 		"topic-lru(alpha=1)":                "alpha",
 		"rac(structure=trees)":              "want one of links, pagerank",

@@ -8,21 +8,21 @@ import (
 	"github.com/cachesim/cachesim/internal/similarity"
 )
 
-// none stands for no object and no topic.
+// none is the number of no object and no topic.
 const none = ^uint32(0)
 
-// topicID is the number of a topic. Numbers of forgotten topics are used again.
+// topicID is the number of a topic. Numbers of forgotten topics are reused.
 type topicID = uint32
 
-// topic is what is known of a topic, with or without entries.
+// topic is what is known about a topic, with or without entries.
 type topic struct {
 	prevalence float64 // TP at the last request
 	last       uint32  // the last request
-	members    uint32  // entries, that which is about to be inserted among them
+	members    uint32  // entries, including the one that is about to be inserted
 	least      policies.Object
 
-	// The representative is the query that others are compared with to join the topic: the anchor or, once that has left,
-	// the last one until another is needed.
+	// The representative is the query that others are compared with to join the topic. It is the anchor or, once the
+	// anchor has left, the last anchor until a new one is needed.
 	anchor         policies.Object
 	representative policies.Object
 
@@ -35,19 +35,19 @@ type topicIndex struct {
 	topics []topic
 	unused []topicID
 
-	// Per label the topic, or none; nil where topics go by similarity. Objects without a label are a topic each, with a
-	// label of their own behind the others.
+	// Per label the topic, or none; nil if topics go by similarity. Each object without a label is a topic of its own,
+	// with a label after the others.
 	byLabel []topicID
 	labels  []int32
-	first   uint32 // own label of object 0
+	first   uint32 // the label of object 0 as a topic of its own
 
-	similar   *similarity.Neighbours // nil where nothing is known of similarities
+	similar   *similarity.Neighbours // nil if no similarities are known
 	from      float32
 	shortlist int
 	presents  []topicID // per object: the topic that it represents, or none
-	stale     int       // topics with entries and without anchor
+	stale     int       // topics with entries but no anchor
 	searches  uint32
-	looked    []topicID // those of the last search
+	looked    []topicID // the topics of the last search
 
 	refreshes int64
 }
@@ -60,7 +60,7 @@ func newTopicIndex(c policies.Config, from float32) (topicIndex, error) {
 	x := topicIndex{from: from, shortlist: c.Params.Int("shortlist"), similar: relations.Similar}
 	switch {
 	case c.Params.Text("routing") == routeLabel && relations.Topics == nil:
-		return x, fmt.Errorf("routing=%s needs a trace with topic labels, or with keys that have a prefix, and this one "+
+		return x, fmt.Errorf("routing=%s needs a trace with topic labels or with key prefixes; this one "+
 			"has neither", routeLabel)
 	case c.Params.Text("routing") == routeLabel || x.similar == nil:
 		x.useLabels(relations.Topics, c.Objects)
@@ -128,8 +128,8 @@ func (x *topicIndex) forget(s topicID) {
 	x.unused = append(x.unused, s)
 }
 
-// represent makes q the representative of s. It represents no other topic: one that it represented would have been
-// nearest when it came to be an entry of s.
+// represent makes q the representative of s. q represents no other topic: such a topic would have been nearest when q
+// became an entry of s.
 func (x *topicIndex) represent(s topicID, q policies.Object) {
 	if old := x.topics[s].representative; old != none {
 		x.presents[old] = none
@@ -139,7 +139,7 @@ func (x *topicIndex) represent(s topicID, q policies.Object) {
 	}
 }
 
-// stale is 1 where t has entries and none of them is its anchor.
+// stale is 1 if t has entries and none of them is its anchor.
 func (t *topic) stale() int {
 	if t.members > 0 && t.anchor == none {
 		return 1
@@ -147,8 +147,8 @@ func (t *topic) stale() int {
 	return 0
 }
 
-// join counts o among the entries of s. A new entry is never more important than an anchor, since none is less
-// important than a single request makes it.
+// join counts o among the entries of s. A new entry is never more important than an anchor, since a single request
+// gives the least importance there is.
 func (x *topicIndex) join(s topicID, o policies.Object) {
 	t := &x.topics[s]
 	x.stale -= t.stale()
@@ -167,7 +167,7 @@ func (x *topicIndex) settle(s topicID, o policies.Object) {
 	}
 }
 
-// leave takes o off the entries of s. What represents s stays.
+// leave removes o from the entries of s. The representative of s stays.
 func (x *topicIndex) leave(s topicID, o policies.Object) {
 	t := &x.topics[s]
 	x.stale -= t.stale()
@@ -178,9 +178,9 @@ func (x *topicIndex) leave(s topicID, o policies.Object) {
 	x.stale += t.stale()
 }
 
-// search returns the topic of a query: of the shortlist, that with the nearest representative, if it is near enough; of
-// equals that whose representative came first in the trace. Topics on the shortlist that have lost their anchor get
-// another one first.
+// search returns the topic of a query: the one of the shortlist whose representative is nearest, if it is near enough.
+// Ties go to the representative that came first in the trace. Topics on the shortlist that have lost their anchor get a
+// new one first.
 func (p *policy) search(q policies.Object) topicID {
 	x := &p.topicIndex
 	if x.byLabel != nil {
@@ -223,7 +223,7 @@ func (x *topicIndex) look(o policies.Object) topicID {
 	return s
 }
 
-// nearestLooked returns that topic of the shortlist whose representative is nearest to q.
+// nearestLooked returns the topic of the shortlist whose representative is nearest to q.
 func (x *topicIndex) nearestLooked(q policies.Object) topicID {
 	if x.isLooked(x.presents[q]) {
 		return x.presents[q]

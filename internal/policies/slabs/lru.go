@@ -2,9 +2,9 @@ package slabs
 
 import "math"
 
-// LRU is HugeCTR's own replacement. One counter goes up by one with every batch; a slot has the count of the last batch
-// that looked it up or loaded it, and the smallest count leaves: of equal ones that in the slab nearest to the one that
-// is probed first, then that in the lowest lane.
+// LRU is HugeCTR's own replacement. One counter goes up by one with every batch. A slot has the count of the last batch
+// that looked it up or loaded it, and the smallest count leaves. Ties go to the slab nearest to the one that is probed
+// first, then to the lowest lane.
 type LRU struct {
 	Slots
 	batch  uint32
@@ -18,7 +18,7 @@ func NewLRU(g *Geometry) *LRU {
 	return l
 }
 
-// LookUp looks requests of the present batch up and returns how many objects must be fetched.
+// LookUp looks up requests of the current batch and returns how many objects must be fetched.
 func (l *LRU) LookUp(objects []Object, _ int, _ []int64) (fetches int) {
 	place, counts, batch := l.place, l.counts, l.batch
 	for _, o := range objects {
@@ -52,8 +52,8 @@ func (l *LRU) Load(int) (evictions int) {
 	return evictions
 }
 
-// oldest returns the slot of a full set whose count is the smallest. Slots in order of distance and lane are those from
-// the first slab on, and then those before it.
+// oldest returns the slot of a full set whose count is the smallest. In order of distance and lane, slots come from the
+// first probed slab on, and then those before it.
 func (l *LRU) oldest(set, slab int) int {
 	start := set << l.shift
 	counts := l.counts[start : start+l.Ways]
@@ -67,8 +67,8 @@ func (l *LRU) oldest(set, slab int) int {
 	return start + order - len(near)
 }
 
-// smallestCount returns the smallest count above its place, the first place counting as first. Four comparisons at a
-// time do not wait for each other.
+// smallestCount returns the smallest of the counts combined with their places, where the place first comes first. It
+// makes four independent comparisons at a time.
 func smallestCount(counts []uint32, first int) uint64 {
 	place := uint64(first)
 	a, b, c, d := uint64(math.MaxUint64), uint64(math.MaxUint64), uint64(math.MaxUint64), uint64(math.MaxUint64)

@@ -7,16 +7,16 @@ import (
 	"github.com/cachesim/cachesim/internal/predict"
 )
 
-// Rule says how far predictions are followed.
+// Rule decides how far predictions are followed.
 type Rule interface {
-	// Candidates returns among how many of the objects of a full set a prediction chooses who leaves for o, the first of
-	// them in the order of LRU. 0: the first one leaves and no predictor is asked.
+	// Candidates returns how many objects of a full set are candidates when room is needed for o: the first so many in
+	// the order of LRU. A prediction chooses among them. 0: the first one leaves and no predictor is asked.
 	Candidates(set int, o Object) int
-	// Evicted is told who leaves a set by prediction.
+	// Evicted reports which object left a set by prediction.
 	Evicted(set int, o Object)
 }
 
-// Among is the rule that predictions always choose among so many candidates, or among all of a smaller set.
+// Among is the rule that predictions always choose among so many candidates, or among all objects of a smaller set.
 type Among int
 
 // Candidates implements Rule.
@@ -26,29 +26,29 @@ func (n Among) Candidates(int, Object) int { return int(n) }
 func (Among) Evicted(int, Object) {}
 
 // Ranked follows predictions among the least recently used slots of a set, in the order of LRU: by count, then by
-// distance of the slab, then by lane. Of equal predictions the first in that order leaves. All requests of a batch are
+// distance of the slab, then by lane. Ties in prediction go to the first in that order. All requests of a batch are
 // observed before anything is loaded, so predictions are as of its end.
 type Ranked struct {
 	LRU
 	predictor predict.Predictor
 	steady    bool
 	rule      Rule
-	known     []float64 // per object: the prediction that is known, for who makes them elsewhere; nil: they are asked for
-	next      []float64 // per slot: the prediction that is known
+	known     []float64 // per object: the known prediction, if predictions are made elsewhere; nil: the predictor is asked
+	next      []float64 // per slot: the known prediction
 	marks     []marks   // per set
-	end       int       // of the present batch
+	end       int       // of the current batch
 
-	asked     []Object // room for the objects of a set, and for their predictions
+	asked     []Object // scratch space for the objects of a set, and for their predictions
 	predicted []float64
 }
 
-// marks mark slots of a set, one bit for each.
+// marks have one bit for each slot of a set.
 type marks struct {
-	unknown uint64 // requested since their prediction was asked for
+	unknown uint64 // requested since their predictions were made
 	old     uint64 // resident since before the set was aged, and not requested since
 }
 
-// NewRanked returns empty sets that follow a predictor as far as a rule says.
+// NewRanked returns empty sets that follow a predictor as far as rule allows.
 func NewRanked(g *Geometry, predictor predict.Predictor, rule Rule) *Ranked {
 	r := &Ranked{LRU: *NewLRU(g), predictor: predictor, steady: predictor.Steady(), rule: rule,
 		marks: make([]marks, g.Sets)}
@@ -57,24 +57,25 @@ func NewRanked(g *Geometry, predictor predict.Predictor, rule Rule) *Ranked {
 	return r
 }
 
-// TakeFrom has predictions taken from known, one per object, when an object is loaded, and told by Learn afterwards.
-// The predictor is not asked then. It is called before the first request.
+// TakeFrom makes Ranked take predictions from known, one per object, when an object is loaded, and later through Learn.
+// The predictor is then not asked. It is called before the first request.
 func (r *Ranked) TakeFrom(known []float64) { r.known = known }
 
-// Learn takes a new prediction for an object, resident or not.
+// Learn stores a new prediction for an object, resident or not.
 func (r *Ranked) Learn(o Object, next float64) {
 	if r.Resident(o) {
 		r.next[r.place[o]-1] = next
 	}
 }
 
-// Old reports whether some object of a set has been resident since the set was aged last and not been requested since.
+// Old reports whether some object of a set has been resident since the set was last aged and has not been requested
+// since.
 func (r *Ranked) Old(set int) bool { return r.marks[set].old != 0 }
 
 // Age makes all objects of a full set old.
 func (r *Ranked) Age(set int) { r.marks[set].old = ^uint64(0) >> (MaxWays - r.Ways) }
 
-// LookUp looks requests of the present batch up, the first of them at a position, and returns how many objects must be
+// LookUp looks up requests of the current batch, the first of them at a position, and returns how many objects must be
 // fetched.
 func (r *Ranked) LookUp(objects []Object, first int, _ []int64) (fetches int) {
 	place, counts, marks, batch, shift := r.place, r.counts, r.marks, r.batch, r.shift
@@ -122,7 +123,7 @@ func (r *Ranked) Load(end int) (evictions int) {
 	return evictions
 }
 
-// victim chooses the slot that o, which its set has no room for, takes.
+// victim chooses the slot for o, since its set is full.
 func (r *Ranked) victim(o Object, set, slab int) (slot int) {
 	candidates := r.rule.Candidates(set, o)
 	if candidates == 0 {
@@ -133,8 +134,8 @@ func (r *Ranked) victim(o Object, set, slab int) (slot int) {
 	return slot
 }
 
-// latest returns the slot of the candidate that is predicted to be requested last. Candidates are the first so many
-// slots of a full set, in order from the slot first on.
+// latest returns the slot of the candidate predicted to be requested last. Candidates are the first so many slots of a
+// full set, in order from the slot first on.
 func (r *Ranked) latest(set, first, candidates int) int {
 	start := set << r.shift
 	counts, next := r.counts[start:start+r.Ways], r.next[start:start+r.Ways]
@@ -149,7 +150,7 @@ func (r *Ranked) latest(set, first, candidates int) int {
 	} else {
 		ties = largestOf(next, among)
 	}
-	if ties == 0 { // predictions that are no numbers
+	if ties == 0 { // only NaN predictions
 		ties = among
 	}
 	if ties&(ties-1) == 0 {
@@ -165,11 +166,11 @@ func (r *Ranked) latest(set, first, candidates int) int {
 	return slot
 }
 
-// ask makes sure that the predictions of slots of a set are known. A steady predictor is asked once after each request
-// to an object.
+// ask makes sure that the predictions of some slots of a set are known. A steady predictor is asked once after each
+// request to an object.
 func (r *Ranked) ask(set int, slots uint64) {
 	if r.known != nil {
-		return // all that is to be known is known
+		return // predictions are made elsewhere
 	}
 	if r.steady {
 		slots &= r.marks[set].unknown
@@ -191,11 +192,11 @@ func (r *Ranked) ask(set int, slots uint64) {
 	}
 }
 
-// largest returns where the largest of up to 64 numbers stands, one bit for each place.
+// largest returns the places of the largest of up to 64 numbers, one bit for each place.
 func largest(numbers []float64) (places uint64) {
 	best := math.Inf(-1)
 	for i, number := range numbers {
-		if number >= best { // seldom, so that most of the loop is one comparison
+		if number >= best { // rare, so that most of the loop is one comparison
 			if number > best {
 				best, places = number, 0
 			}
@@ -220,8 +221,8 @@ func largestOf(numbers []float64, among uint64) (places uint64) {
 	return places
 }
 
-// inOrder returns a number that is smaller the earlier slot i of a set comes in the order of LRU, for a key that
-// probes from slot first on.
+// inOrder returns a number that is smaller the earlier slot i of a set comes in the order of LRU, for a key that probes
+// from slot first on.
 func inOrder(count uint32, i, first, slots int) uint64 {
 	if i -= first; i < 0 {
 		i += slots

@@ -1,9 +1,9 @@
 // Package slabs is replacement in the slots of a set-associative cache, as the slab hash of HugeCTR does it
-// (NVIDIA-Merlin/HugeCTR, gpu_cache): a key may lie in the slots of one set only, which are divided into slabs of some
-// lanes each, and requests come in batches that are looked up as a whole before what they miss is loaded.
+// (NVIDIA-Merlin/HugeCTR, gpu_cache). A key may use the slots of one set only, which are divided into slabs of a few
+// lanes each. Requests come in batches: all of a batch are looked up before its misses are loaded.
 //
 // LRU is HugeCTR's own replacement. Ranked follows predictions among the objects that LRU would evict first, as far as
-// a Rule says. Policies bring one of them for caches of sets; package policies says how.
+// a Rule allows. Policies for caches of sets are built on one of them; see package policies.
 package slabs
 
 import "math"
@@ -11,10 +11,10 @@ import "math"
 // Object is the dense number of an object, as in package policies.
 type Object = uint32
 
-// MaxWays is how many slots of a set fit the words in which they are marked.
+// MaxWays is the largest number of slots in a set: they are marked in the bits of one word.
 const MaxWays = 64
 
-// Geometry says where each object may lie.
+// Geometry says where each object may be stored.
 type Geometry struct {
 	Sets  int
 	Ways  int      // slots of a set, at most MaxWays
@@ -26,19 +26,19 @@ type Geometry struct {
 // SetOf returns the set of an object.
 func (g *Geometry) SetOf(o Object) int { return int(g.Home[o] / uint32(g.Slabs)) }
 
-// Slots are where the objects of all sets lie: slab by slab, each filled from its first lane on and never emptied
+// Slots store the objects of all sets, slab by slab. Each slab is filled from its first lane on and never emptied
 // again. Memory: 4 bytes per object, and per slot, and the bytes of Geometry.
 type Slots struct {
 	*Geometry
 	shift int // a set begins at slot set<<shift
-	// per object: its slot plus 1, 0 while it is absent, missing between its miss and the end of the batch
+	// per object: its slot plus 1; 0 if it is absent; missing between its miss and the end of the batch
 	place  []uint32
 	owner  []Object // per slot
 	filled []uint8  // per slab: slots in use
-	missed []Object // of the present batch, in order of their first lookups
+	missed []Object // of the current batch, in order of their first lookups
 }
 
-// missing is the place of an object that the present batch has missed.
+// missing is the place of an object that the current batch has missed.
 const missing = math.MaxUint32
 
 func newSlots(g *Geometry) Slots {
@@ -50,7 +50,7 @@ func newSlots(g *Geometry) Slots {
 	return s
 }
 
-// Resident reports whether an object lies in a slot.
+// Resident reports whether an object is in a slot.
 func (s *Slots) Resident(o Object) bool { return s.place[o] != 0 && s.place[o] != missing }
 
 // Used returns how many slots are taken.
@@ -61,7 +61,7 @@ func (s *Slots) Used() (used int64) {
 	return used
 }
 
-// Missed returns what the present batch has missed so far, each object once. The slice is good until it is loaded.
+// Missed returns what the current batch has missed so far, each object once. The slice is valid until Load.
 func (s *Slots) Missed() []Object { return s.missed }
 
 // home returns the set of an object and the slab that is probed first.
@@ -70,7 +70,7 @@ func (g *Geometry) home(o Object) (set, slab int) {
 	return int(home / uint32(g.Slabs)), int(home % uint32(g.Slabs))
 }
 
-// vacant returns a free slot of the set for an object that probes slab by slab from the first on, and takes it; ok is
+// vacant takes a free slot of the set, for an object that probes slab by slab from the first on, and returns it. ok is
 // false if the set is full.
 func (s *Slots) vacant(set, first int) (slot int, ok bool) {
 	for distance := range s.Slabs {
@@ -84,7 +84,7 @@ func (s *Slots) vacant(set, first int) (slot int, ok bool) {
 	return 0, false
 }
 
-// fill puts o into a slot, and says that whoever lay there is absent.
+// fill puts o into a slot; the object that was there becomes absent.
 func (s *Slots) fill(slot int, o Object, evict bool) {
 	if evict {
 		s.place[s.owner[slot]] = 0

@@ -27,7 +27,7 @@ func oneSet(objects, ways int) *Geometry {
 	return &Geometry{Sets: 1, Ways: ways, Slabs: 1, Lanes: ways, Home: make([]uint32, objects)}
 }
 
-// fixed predicts the same time for an object, whatever happens.
+// fixed always predicts the same time for an object.
 type fixed []float64
 
 func (fixed) Observe(Object, int) {}
@@ -40,7 +40,7 @@ func (f fixed) Predict(objects []Object, _ int, next []float64) {
 
 func (fixed) Steady() bool { return true }
 
-// serve serves batches that end one by one, and returns who is resident afterwards.
+// serve serves batches that end one by one, and returns the residents afterwards.
 func serve(server interface {
 	LookUp([]Object, int, []int64) int
 	Load(int) int
@@ -83,15 +83,15 @@ func TestPredictionsChooseAmongCandidates(t *testing.T) {
 	}
 }
 
-// TestTakeFrom: predictions that come from elsewhere are those as of the load, until they are told anew.
+// TestTakeFrom: predictions made elsewhere are those at the time of the load, until Learn replaces them.
 func TestTakeFrom(t *testing.T) {
 	known := []float64{10, 30, 20, 0, 0, 0, 0, 0}
-	r := NewRanked(oneSet(8, 3), fixed(nil), Among(MaxWays)) // asking it would fail
+	r := NewRanked(oneSet(8, 3), fixed(nil), Among(MaxWays)) // asking the predictor would fail
 	r.TakeFrom(known)
 	serve(r, []Object{0}, []Object{1}, []Object{2})
 	r.Learn(0, 40)
 	r.Learn(5, 99) // absent
-	known[1] = 50  // not told
+	known[1] = 50  // without Learn
 	if got, want := serve(r, []Object{3}), []Object{1, 2, 3}; !slices.Equal(got, want) {
 		t.Errorf("%v are resident, want %v", got, want)
 	}
