@@ -83,7 +83,7 @@ func TestEmbedAsksAService(t *testing.T) {
 		t.Errorf("exit code %d, want %d", code, exitWrongUse)
 	}
 	for _, want := range []string{
-		"500 Internal Server Error: out of memory; again in",
+		"500 Internal Server Error: out of memory; next attempt in",
 		"(tried 2 times); 3 of 4 texts are embedded and kept in " + out + ".partial: the same command continues from there",
 	} {
 		if !strings.Contains(stderr.String(), want) {
