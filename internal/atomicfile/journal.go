@@ -6,8 +6,6 @@ import (
 	"io/fs"
 	"os"
 
-	"github.com/gofrs/flock"
-
 	"github.com/cachesim/cachesim/internal/faults"
 )
 
@@ -16,7 +14,7 @@ import (
 type Journal struct {
 	*os.File
 	path string
-	lock *flock.Flock // nil where the file system has no locks
+	lock *fileLock // nil where the file system has no locks
 }
 
 // OpenJournal opens the journal at path, or creates it. A symbolic link or a device there is an error, and so is
@@ -37,7 +35,7 @@ func OpenJournal(path string) (*Journal, error) {
 	if err != nil {
 		return nil, createError(path, err)
 	}
-	j := &Journal{file, path, flock.New(path, flock.SetFlag(os.O_RDWR))}
+	j := &Journal{file, path, newFileLock(path, os.O_RDWR)}
 	locked, err := j.lock.TryLock()
 	if err == nil && !locked {
 		file.Close()
@@ -61,12 +59,15 @@ func (j *Journal) WriteAt(p []byte, at int64) (int, error) {
 
 // Close closes the journal, and removes it if it is not to be kept.
 func (j *Journal) Close(keep bool) error {
-	err := j.File.Close()
-	if !keep {
-		err = errors.Join(err, os.Remove(j.path))
-	}
 	if j.lock != nil {
+		defer j.lock.Unlock()
+	}
+	err := j.File.Close()
+	if keep {
+		return err
+	}
+	if j.lock != nil && !openFilesMove {
 		j.lock.Unlock()
 	}
-	return err
+	return errors.Join(err, os.Remove(j.path))
 }

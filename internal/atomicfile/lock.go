@@ -1,14 +1,10 @@
 package atomicfile
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
-
-	"github.com/gofrs/flock"
 )
 
 // lockName is the file by which programs that work in a folder know of each other. The last of them removes it.
@@ -22,7 +18,7 @@ const (
 
 // Lock keeps other programs from working in a folder. It ends with its process, however that ends.
 type Lock struct {
-	file *flock.Flock // nil where the file system has no locks
+	file *fileLock // nil where the file system has no locks
 	path string
 }
 
@@ -38,23 +34,23 @@ func LockFolder(dir string) (*Lock, error) {
 	if err := MakeFolder(dir); err != nil {
 		return nil, err
 	}
-	return lock(dir, (*flock.Flock).TryLock)
+	return lock(dir, (*fileLock).TryLock)
 }
 
 // ShareFolder locks a folder, which must exist, for this program and others that share it.
-func ShareFolder(dir string) (*Lock, error) { return lock(dir, (*flock.Flock).TryRLock) }
+func ShareFolder(dir string) (*Lock, error) { return lock(dir, (*fileLock).TryRLock) }
 
-func lock(dir string, try func(*flock.Flock) (bool, error)) (*Lock, error) {
+func lock(dir string, try func(*fileLock) (bool, error)) (*Lock, error) {
 	l := &Lock{path: filepath.Join(dir, lockName)}
 	patience := time.Now().Add(lockPatience)
 	for {
 		if info, err := os.Lstat(l.path); err == nil && !info.Mode().IsRegular() {
 			os.Remove(l.path) // a link, which would be followed; a folder stays and is an error below
 		}
-		l.file = flock.New(l.path, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o666))
+		l.file = newFileLock(l.path, os.O_CREATE|os.O_RDWR)
 		locked, err := try(l.file)
 		switch {
-		case errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.ENOLCK):
+		case noLocks(err):
 			os.Remove(l.path)
 			l.file = nil
 			return l, nil
@@ -78,6 +74,11 @@ func (l *Lock) Works() bool { return l.file != nil }
 // Unlock lets others work in the folder.
 func (l *Lock) Unlock() {
 	if l.file == nil {
+		return
+	}
+	if !openFilesMove {
+		l.file.Unlock()
+		os.Remove(l.path) // fails as long as another has it open
 		return
 	}
 	if alone, err := l.file.TryLock(); alone && err == nil {

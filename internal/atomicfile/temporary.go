@@ -9,12 +9,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/gofrs/flock"
 
 	"github.com/cachesim/cachesim/internal/faults"
 )
@@ -29,7 +26,7 @@ const (
 // locked, by which the next program tells it from one whose program was killed.
 type temporary struct {
 	*os.File
-	lock *flock.Flock // nil where the file system has no locks
+	lock *fileLock // nil where the file system has no locks
 }
 
 // newTemporary creates a temporary file in a folder, and removes those that killed programs have left there.
@@ -54,7 +51,7 @@ func createTemporary(path string) (*temporary, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &temporary{File: file, lock: flock.New(path, flock.SetFlag(os.O_RDONLY))}
+	t := &temporary{File: file, lock: newFileLock(path, os.O_RDONLY)}
 	locked, err := t.lock.TryLock()
 	switch {
 	case errors.Is(err, fs.ErrNotExist) || err == nil && (!locked || !isAt(t.lock, path)):
@@ -67,7 +64,7 @@ func createTemporary(path string) (*temporary, error) {
 }
 
 // isAt reports whether the file that is locked is still the one at path.
-func isAt(lock *flock.Flock, path string) bool {
+func isAt(lock *fileLock, path string) bool {
 	locked, err := lock.Stat()
 	if err != nil {
 		return false
@@ -82,28 +79,28 @@ func (t *temporary) moveTo(path string) error {
 	if err == nil {
 		err = faults.At(faults.Rename, path)
 	}
-	if runtime.GOOS == "windows" {
-		t.unlock() // a file that is open cannot be renamed there
-	}
+	defer t.unlock()
+	t.letMove()
 	if err == nil {
-		err = os.Rename(t.Name(), path)
+		err = rename(t.Name(), path)
 	}
 	if err != nil {
 		t.remove()
 	}
-	t.unlock()
 	return err
 }
 
 // moveToNew closes the file and puts it at path if nothing is there; otherwise the error is fs.ErrExist. The hidden
 // name is gone in any case.
 func (t *temporary) moveToNew(path string) error {
+	err := t.close()
+	t.letMove()
 	defer t.unlock()
 	defer t.remove()
-	if err := t.close(); err != nil {
+	if err != nil {
 		return err
 	}
-	err := faults.At(faults.Link, path)
+	err = faults.At(faults.Link, path)
 	if err == nil {
 		err = os.Link(t.Name(), path)
 	}
@@ -124,7 +121,7 @@ func renameNew(from, path string) error {
 	if err := faults.At(faults.Rename, path); err != nil {
 		return err
 	}
-	return os.Rename(from, path)
+	return rename(from, path)
 }
 
 func (t *temporary) close() error {
@@ -135,6 +132,7 @@ func (t *temporary) close() error {
 // drop closes and removes the file. After an error there is nothing better to do than to leave it to the next program.
 func (t *temporary) drop() {
 	t.File.Close()
+	t.letMove()
 	t.remove()
 	t.unlock()
 }
@@ -142,6 +140,13 @@ func (t *temporary) drop() {
 func (t *temporary) remove() {
 	if faults.At(faults.Remove, t.Name()) == nil {
 		os.Remove(t.Name())
+	}
+}
+
+// letMove gives up the lock where it would keep the file from being renamed or removed.
+func (t *temporary) letMove() {
+	if !openFilesMove {
+		t.unlock()
 	}
 }
 
@@ -188,9 +193,12 @@ func removeLeftover(path string) {
 	if err != nil {
 		return
 	}
-	lock := flock.New(path, flock.SetFlag(os.O_RDONLY))
+	lock := newFileLock(path, os.O_RDONLY)
 	locked, err := lock.TryLock()
 	defer lock.Unlock()
+	if !openFilesMove {
+		lock.Unlock()
+	}
 	local := strings.HasPrefix(filepath.Base(path), fmt.Sprintf("%s%s-", temporaryPrefix, machine()))
 	if locked && local || (locked || err != nil) && time.Since(info.ModTime()) > leftoverAge {
 		os.Remove(path)

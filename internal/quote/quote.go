@@ -4,6 +4,7 @@
 package quote
 
 import (
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -36,7 +37,7 @@ func shortenOne(text string) string {
 		return text
 	case err == nil:
 		return strconv.Quote(cut(quoted, maxQuote))
-	case strings.Contains(text, "/"):
+	case strings.ContainsAny(text, "/"+string(filepath.Separator)):
 		return cut(text, maxPath)
 	}
 	return cut(text, maxWord)

@@ -73,7 +73,7 @@ func Open(dir string) (*Sweep, error) {
 func LoadFile(dir string) (*experiment.File, error) {
 	path := filepath.Join(dir, sweepFileName)
 	f, err := experiment.Load(path)
-	if errors.Is(err, syscall.ENOTDIR) {
+	if info, statErr := os.Stat(dir); err != nil && statErr == nil && !info.IsDir() {
 		return nil, fmt.Errorf("%s is a file, want the folder of a sweep; make one of an experiment with cachesim sweep "+
 			"plan FILE -o DIR", dir)
 	}
