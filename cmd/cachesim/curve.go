@@ -13,6 +13,8 @@ import (
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/results"
+	"github.com/cachesim/cachesim/internal/target"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/workload"
 )
@@ -40,6 +42,9 @@ func newCurveCommand() *cobra.Command {
 		Long: `Prints hit ratios from the smallest to the largest cache. LRU needs one pass over the trace for all
 capacities. It is exact at each capacity in the table, and at --points further capacities in the records and the figure.
 The optimum, or the policies that --policy lists, are replayed at the capacities in the table.
+
+Below the table is the capacity that each policy needs for a --target: 90% of the largest hit ratio of any online
+policy, another share of it, or a hit ratio.
 
 With --sample R these replays use samples: the requests of that share of the objects, chosen by hashed key, with the
 capacity scaled by R (SHARDS, Waldspurger et al., FAST 2015). The hit ratio is 1 - misses / (R x requests of the trace),
@@ -238,6 +243,18 @@ func (f *curveFlags) records(cmd *cobra.Command, t *traces.Trace, design experim
 	return recs, cmp.Or(stopped, err)
 }
 
+// answers says what capacity each policy needs for the target.
+func (f *curveFlags) answers(c *curve.Curve) []target.Answer {
+	if c.Rate == 0 {
+		return results.Answers(f.target, c.Exact)
+	}
+	a, ok := c.Answer(f.target.Target)
+	if !ok || len(c.Capacities) < f.target.Least() {
+		return nil
+	}
+	return []target.Answer{a}
+}
+
 // report prints the curve and writes it, with figures, to the output folder.
 func (f *curveFlags) report(cmd *cobra.Command, c *curve.Curve) error {
 	all := slices.Concat(c.Exact, c.Sampled)
@@ -251,11 +268,17 @@ func (f *curveFlags) report(cmd *cobra.Command, c *curve.Curve) error {
 	} else {
 		err = printRecords(w, all, string(f.format))
 	}
-	if err != nil || f.out == "" {
+	if err != nil {
 		return err
 	}
+	if err := f.printAnswers(cmd, f.answers(c)); err != nil {
+		return err
+	}
+	if f.out == "" {
+		return nil
+	}
 	if c.Rate == 0 {
-		return writeResults(cmd.Context(), f.out, all, nil)
+		return results.Write(cmd.Context(), f.out, all, nil)
 	}
 	if err := records.Write(f.out, all); err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 	"github.com/cachesim/cachesim/internal/progress"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/sim"
+	"github.com/cachesim/cachesim/internal/target"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/workload"
 )
@@ -24,6 +25,7 @@ type replayFlags struct {
 	warmup   int
 	jobs     int
 	out      string
+	target   target.Flag
 	// neighbours is a flag only of commands whose caches may compare queries.
 	neighbours neighboursFlag
 }
@@ -37,6 +39,8 @@ func (f *replayFlags) register(cmd *cobra.Command, defaultCapacities string) {
 		"cache, and add up the results")
 	flags.IntVar(&f.warmup, "warmup", 0, "serve this many requests before counting starts")
 	flags.IntVar(&f.jobs, "jobs", 0, "replays that run at the same time (0: one per core)")
+	f.target = target.NewFlag()
+	flags.Var(&f.target, "target", target.Usage)
 	flags.StringVarP(&f.out, "output", "o", "", "output folder for records (JSON lines, CSV, Parquet) and figures (SVG, "+
 		"PNG)")
 }

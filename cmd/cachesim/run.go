@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -13,9 +12,9 @@ import (
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/experiment"
-	"github.com/cachesim/cachesim/internal/plots"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/results"
 	"github.com/cachesim/cachesim/internal/series"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/terminal"
@@ -45,6 +44,9 @@ func newRunCommand() *cobra.Command {
 		Long: `Replays the trace under every policy at every capacity and prints one row for each: hit ratio, byte hit ratio
 if sizes count, misses, competitive ratio (misses divided by those of the optimum under the same rules), and time per
 request. The best online policy at each capacity is marked.
+
+Below the table is the capacity that each policy needs for a --target: 90% of the largest hit ratio of any online
+policy, another share of it, or a hit ratio. It is interpolated between the two nearest capacities that were replayed.
 
 Traces are files in any format that ` + "`cachesim formats`" + ` lists, compressed or not, or - for standard input.
 Several files are read one after another as one trace, or merged by time with --merge, or each replayed through an empty
@@ -185,10 +187,13 @@ func (f *runFlags) report(cmd *cobra.Command, recs []records.Record, rows []seri
 	if err := printRecords(cmd.OutOrStdout(), recs, string(f.format)); err != nil {
 		return err
 	}
+	if err := f.printAnswers(cmd, results.Answers(f.target, recs)); err != nil {
+		return err
+	}
 	if f.out == "" {
 		return nil
 	}
-	if err := writeResults(cmd.Context(), f.out, recs, rows); err != nil {
+	if err := results.Write(cmd.Context(), f.out, recs, rows); err != nil {
 		return err
 	}
 	if !f.trace.quiet {
@@ -200,24 +205,6 @@ func (f *runFlags) report(cmd *cobra.Command, recs []records.Record, rows []seri
 // printRecords prints the records in one of outputFormats.
 func printRecords(w io.Writer, recs []records.Record, format string) error {
 	return records.Print(w, recs, format, records.PrintOptions{Color: terminal.Is(w)})
-}
-
-// writeResults writes records and figures to a folder. What had finished before an interrupt is written in full; a
-// later interrupt stops the figures.
-func writeResults(ctx context.Context, dir string, recs []records.Record, rows []series.Row) error {
-	if ctx.Err() != nil {
-		ctx = context.WithoutCancel(ctx)
-	}
-	if err := records.Write(dir, recs); err != nil {
-		return err
-	}
-	if err := series.Write(dir, rows); err != nil {
-		return err
-	}
-	if err := plots.WriteAll(ctx, dir, recs); err != nil {
-		return err
-	}
-	return plots.WriteOverTime(ctx, dir, recs, rows)
 }
 
 // interruption is the error that marks a result as partial.

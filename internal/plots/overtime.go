@@ -34,7 +34,7 @@ func WriteOverTime(ctx context.Context, dir string, recs []records.Record, rows 
 	if err := atomicfile.MakeFolder(dir); err != nil {
 		return err
 	}
-	recs = namedByParts(recs)
+	recs = records.NamedByParts(recs)
 	byCell := series.ByCell(rows)
 	groups := records.Groups(recs)
 	suffixes := fileSuffixes(groups)

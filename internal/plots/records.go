@@ -24,7 +24,7 @@ func WriteAll(ctx context.Context, dir string, recs []records.Record) error {
 	if err := atomicfile.MakeFolder(dir); err != nil {
 		return err
 	}
-	recs = namedByParts(recs)
+	recs = records.NamedByParts(recs)
 	groups := records.Groups(recs)
 	suffixes := fileSuffixes(groups)
 	styles := StylesOf(recs, records.DimPolicy)
@@ -116,26 +116,6 @@ func (s *span) add(x float64) {
 
 // wide reports whether the values span so much that their axis is logarithmic.
 func (s *span) wide() bool { return s.low > 0 && s.high/s.low >= logRatio }
-
-// namedByParts gives the lines of one policy with several predictors, or prefetchers, names of their own.
-func namedByParts(recs []records.Record) []records.Record {
-	predictors, prefetchers := map[string]bool{}, map[string]bool{}
-	for _, r := range recs {
-		predictors[r.Predictor], prefetchers[r.Prefetcher] = true, true
-	}
-	delete(predictors, "") // of policies that ask none
-	recs = slices.Clone(recs)
-	for i := range recs {
-		r := &recs[i]
-		if len(predictors) > 1 && r.Predictor != "" {
-			r.Label += ", " + r.Predictor
-		}
-		if len(prefetchers) > 1 && r.Prefetcher != "" {
-			r.Label += ", " + r.Prefetcher
-		}
-	}
-	return recs
-}
 
 // fileSuffixes returns what tells the files of the groups apart: nothing for a single group.
 func fileSuffixes(groups []records.Group) []string {

@@ -73,6 +73,26 @@ func Groups(recs []Record) []Group {
 	return groups
 }
 
+// NamedByParts gives the lines of one policy with several predictors, or prefetchers, names of their own.
+func NamedByParts(recs []Record) []Record {
+	predictors, prefetchers := map[string]bool{}, map[string]bool{}
+	for _, r := range recs {
+		predictors[r.Predictor], prefetchers[r.Prefetcher] = true, true
+	}
+	delete(predictors, "") // of policies that ask none
+	recs = slices.Clone(recs)
+	for i := range recs {
+		r := &recs[i]
+		if len(predictors) > 1 && r.Predictor != "" {
+			r.Label += ", " + r.Predictor
+		}
+		if len(prefetchers) > 1 && r.Prefetcher != "" {
+			r.Label += ", " + r.Prefetcher
+		}
+	}
+	return recs
+}
+
 // Setting is the cache, the allocator and the model of the records, as far as the name of the group leaves them out and
 // they are not the usual ones.
 func (g Group) Setting() string {

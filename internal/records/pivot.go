@@ -236,7 +236,7 @@ func (p Pivot) markBest(t *Table, panel Panel) {
 		for i := range t.Rows {
 			var cells []*TableCell
 			for j, c := range t.Columns {
-				if point, ok := panel.Lines[i].at(c.Place); ok && competes(point.Record) {
+				if point, ok := panel.Lines[i].at(c.Place); ok && point.Record.Competes() {
 					cells = append(cells, &t.Rows[i].Cells[j])
 				}
 			}
@@ -246,7 +246,7 @@ func (p Pivot) markBest(t *Table, panel Panel) {
 		for j := range t.Columns {
 			var cells []*TableCell
 			for i := range t.Rows {
-				if t.Rows[i].Cells[j].Text != "" && competes(panel.Lines[i].Points[0].Record) {
+				if t.Rows[i].Cells[j].Text != "" && panel.Lines[i].Points[0].Record.Competes() {
 					cells = append(cells, &t.Rows[i].Cells[j])
 				}
 			}
@@ -255,9 +255,9 @@ func (p Pivot) markBest(t *Table, panel Panel) {
 	}
 }
 
-// competes reports whether a record is one of an online policy that has to choose: a cache without bounds is no
+// Competes reports whether a record is one of an online policy that has to choose: a cache without bounds is no
 // competitor.
-func competes(r *Record) bool { return r.Kind == "online" && !roles[r.Policy].Unlimited }
+func (r *Record) Competes() bool { return r.Kind == "online" && !roles[r.Policy].Unlimited }
 
 func markBestOf(cells []*TableCell, lowest bool) {
 	if len(cells) == 0 {

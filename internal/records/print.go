@@ -395,12 +395,26 @@ func Capacity(n int64, unit string) string {
 	if unit != Bytes {
 		return Count(n)
 	}
+	return byteText(n, 4)
+}
+
+// About writes a capacity that is an estimate: with three digits.
+func About(n int64, unit string) string {
+	if unit == Bytes {
+		return byteText(n, 3)
+	}
+	x, _ := strconv.ParseFloat(strconv.FormatFloat(float64(n), 'e', 2, 64), 64)
+	return Count(int64(x))
+}
+
+// byteText writes a number of bytes in the unit that keeps it below 1,024.
+func byteText(n int64, digits int) string {
 	const units = "KMGTPE"
 	size, suffix := float64(n), "B"
 	for i := 0; size >= 1024 && i < len(units); i++ {
 		size, suffix = size/1024, units[i:i+1]+"iB"
 	}
-	return trimmed(size, 4) + " " + suffix
+	return trimmed(size, digits) + " " + suffix
 }
 
 // Share writes a part of 1 as a percentage: 12.5%, 0.13%, 0.0045%.

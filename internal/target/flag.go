@@ -1,0 +1,73 @@
+package target
+
+import (
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/terminal"
+)
+
+// Flag is a target as the value of a flag. Until it is set it asks for Default.
+type Flag struct {
+	Target
+	IsSet bool
+}
+
+// Default is what is asked for where the user has not said anything.
+var Default = Target{0.9, true}
+
+// NewFlag returns a flag that asks for Default.
+func NewFlag() Flag { return Flag{Target: Default} }
+
+// Usage says what the flag takes.
+const Usage = "print the capacity that each policy needs for this: a share of the largest hit ratio (90%), a hit " +
+	"ratio (0.5), or none (default 90% from 3 capacities on)"
+
+// Type implements pflag.Value.
+func (f *Flag) Type() string { return "TARGET" }
+
+// String implements pflag.Value. The default is in Usage, with its condition.
+func (f *Flag) String() string {
+	if !f.IsSet {
+		return ""
+	}
+	return f.Target.String()
+}
+
+// Set implements pflag.Value.
+func (f *Flag) Set(text string) (err error) {
+	f.IsSet = true
+	f.Target, err = Parse(text)
+	return err
+}
+
+// Least returns from how many capacities on there is an answer: always where the user has asked.
+func (f *Flag) Least() int {
+	if f.IsSet {
+		return 1
+	}
+	return LeastCapacities
+}
+
+// Print writes answers below a table, for a terminal of that width or in Markdown.
+func Print(w io.Writer, answers []Answer, markdown bool, width int) error {
+	for _, a := range answers {
+		sentence := a.Sentence()
+		if len(answers) > 1 {
+			sentence = a.Name + ": " + sentence
+		}
+		text := "**" + sentence + "**  \n" + strings.Join(a.Explanation(), "  \n")
+		if !markdown {
+			wrapped := terminal.WrapLines(width, append([]string{sentence}, a.Explanation()...)...)
+			text = trailingSpaces.ReplaceAllString(wrapped, "")
+		}
+		if _, err := fmt.Fprintf(w, "\n%s\n", text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var trailingSpaces = regexp.MustCompile(`(?m) +$`)

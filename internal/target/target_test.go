@@ -1,0 +1,142 @@
+package target
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cachesim/cachesim/internal/metric"
+	"github.com/cachesim/cachesim/internal/records"
+)
+
+func TestParse(t *testing.T) {
+	for text, want := range map[string]Target{
+		"90%": {0.9, true}, "100%": {1, true}, "0.5%": {0.005, true}, "0.5": {0.5, false}, "none": {},
+	} {
+		if got, err := Parse(text); err != nil || got != want {
+			t.Errorf("%s: %+v, %v; want %+v", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "0", "0%", "1", "90", "101%", "-5%", "NaN", "NaN%", "Inf", "50 %", "half", "%"} {
+		if got, err := Parse(text); err == nil {
+			t.Errorf("%q is read as %+v", text, got)
+		} else if !strings.Contains(err.Error(), "want a share of the largest hit ratio") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, text := range []string{"90%", "0.5", "none", "1e-3%", "x"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		got, err := Parse(text)
+		if err == nil && (math.IsNaN(got.Value) || got.Value < 0 || got.Value > 1) {
+			t.Errorf("%q is read as %v", text, got)
+		}
+	})
+}
+
+func curves() []Curve {
+	return []Curve{
+		{Policy: "lru", Online: true, Points: []Point{{10, 0.1}, {100, 0.3}, {1000, 0.5}}},
+		{Policy: "fast", Online: true, Points: []Point{{10, 0.3}, {100, 0.45}, {1000, 0.5}}},
+		{Policy: "flat", Online: true, Points: []Point{{10, 0.1}, {100, 0.2}, {1000, 0.2}}},
+		{Policy: "best", Points: []Point{{10, 0.46}, {100, 0.6}, {1000, 0.7}}},
+	}
+}
+
+// 90% of 0.5 is 0.45: lru needs 10^2.75, three quarters of the way from 100 to 1000 on a logarithmic axis.
+func TestNeeds(t *testing.T) {
+	a, ok := Of(Target{0.9, true}, records.Objects, curves())
+	if !ok || a.Level != 0.45 || a.Largest != (Point{1000, 0.5}) || a.Of != "lru" {
+		t.Fatalf("answer %+v", a)
+	}
+	var got []string
+	for _, n := range a.Needs {
+		got = append(got, n.Policy+" "+a.CapacityOf(n)+" "+a.Basis(n))
+	}
+	want := []string{
+		"fast 100 replayed: 100 (45.00%)",
+		"lru ~563 between 100 (30.00%) and 1,000 (50.00%)",
+		"flat more than 1,000 not reached at the largest replayed: 1,000 (20.00%)",
+		"best at most 10 the smallest replayed: 10 (46.00%)",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("needs %q, want %q", got, want)
+	}
+	const sentence = "90% of the largest hit ratio: 100 objects with fast, ~563 with lru, more than 1,000 with flat; " +
+		"offline: at most 10 with best"
+	if a.Sentence() != sentence {
+		t.Errorf("%s", a.Sentence())
+	}
+	if lines := a.Explanation(); len(lines) != 4 || !strings.Contains(lines[0], "(lru at 1,000 objects)") {
+		t.Errorf("explanation %q", lines)
+	}
+}
+
+func TestHitRatioAsTarget(t *testing.T) {
+	a, ok := Of(Target{0.5, false}, records.Bytes, curves())
+	if !ok || a.Level != 0.5 || !strings.HasPrefix(a.Sentence(), "a hit ratio of 0.5: 1000 B with lru, 1000 B with fast") {
+		t.Errorf("%v %s", ok, a.Sentence())
+	}
+}
+
+// Nothing lies between 4 and 5 objects.
+func TestNeighbouringCapacities(t *testing.T) {
+	lru := Curve{Policy: "lru", Online: true, Points: []Point{{4, 0.3}, {5, 0.6}}}
+	if a, _ := Of(Target{0.9, true}, records.Objects, []Curve{lru}); a.CapacityOf(a.Needs[0]) != "5" {
+		t.Errorf("%s", a.Sentence())
+	}
+}
+
+// What comes from samples is never said to be known exactly.
+func TestEstimatesAreMarked(t *testing.T) {
+	c := curves()
+	for i := range c {
+		c[i].Estimate = true
+	}
+	a, _ := Of(Target{0.9, true}, records.Objects, c)
+	for _, n := range a.Needs {
+		if n.How == Replayed {
+			t.Errorf("%s: %s", n.Policy, a.CapacityOf(n))
+		}
+	}
+}
+
+func TestNoAnswer(t *testing.T) {
+	if _, ok := Of(Target{}, records.Objects, curves()); ok {
+		t.Error("an answer to no question")
+	}
+	if _, ok := Of(Target{0.9, true}, records.Objects, curves()[3:]); ok {
+		t.Error("an answer without an online policy")
+	}
+	without := []Curve{{Policy: "lru", Online: true, Points: []Point{{1, 0}}}}
+	if _, ok := Of(Target{0.9, true}, records.Objects, without); ok {
+		t.Error("an answer where there is no hit")
+	}
+}
+
+func TestGroupsOfRecords(t *testing.T) {
+	var recs []records.Record
+	add := func(trace, policy, kind string, capacity int64, hitRatio float64) {
+		recs = append(recs, records.Record{Trace: trace, Label: policy, Policy: policy, Kind: kind, Capacity: capacity,
+			CapacityUnit: records.Objects, Values: metric.ValuesOf(map[string]float64{"hit_ratio": hitRatio})})
+	}
+	for i, capacity := range []int64{100, 10, 1000} {
+		add("a", "lru", "online", capacity, []float64{0.3, 0.1, 0.5}[i])
+		add("a", "bound", "bound", capacity, 0.9)
+	}
+	add("b", "lru", "online", 10, 0.1)
+	blocks := func(*records.Record) string { return "blocks" }
+	answers := FromRecords(Target{0.9, true}, recs, LeastCapacities, blocks)
+	if len(answers) != 1 || answers[0].Name != "a" || len(answers[0].Needs) != 1 ||
+		answers[0].Sentence() != "90% of the largest hit ratio: ~563 blocks with lru" {
+		t.Errorf("answers %+v", answers)
+	}
+	if n := len(FromRecords(Target{0.9, true}, recs, 1, blocks)); n != 2 {
+		t.Errorf("%d answers, want 2", n)
+	}
+}
