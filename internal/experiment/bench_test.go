@@ -12,7 +12,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
-// BenchmarkExecute holds the time of a sweep against what it is made of: over a trace of 4 M requests, 16 policies at 4
+// BenchmarkExecute compares the time of a sweep with that of its parts: over a trace of 4 M requests, 16 policies at 4
 // capacities. It reports
 //
 //	ratio       time of the sweep less that of loading the trace, over the sum of the replays, each done alone

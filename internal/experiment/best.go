@@ -9,7 +9,7 @@ import (
 	"github.com/cachesim/cachesim/internal/workload"
 )
 
-// point is what is requested at which capacity: where policies are compared.
+// point is a workload at a capacity: policies are compared at each point.
 type point struct {
 	workload, cache, allocator, model string
 	warmup, capacity                  int64
@@ -17,11 +17,12 @@ type point struct {
 }
 
 func pointOf(rec *records.Record) point {
-	w, _ := workload.FromRecord(rec) // one that cannot be replayed has a key too
+	w, _ := workload.FromRecord(rec) // a capacity that cannot be replayed has a key too
 	return point{w.Key(), rec.Cache, rec.Allocator, rec.Model, rec.Warmup, rec.Capacity, rec.CapacityUnit}
 }
 
-// ByPoint returns the indices of the records of each workload and capacity, both in order of first appearance.
+// ByPoint returns the indices of the records at each point, that is, for each workload and capacity; both are in order
+// of first appearance.
 func ByPoint(recs []records.Record) (points [][]int) {
 	indices := make([]int, len(recs))
 	for i := range indices {
@@ -30,8 +31,8 @@ func ByPoint(recs []records.Record) (points [][]int) {
 	return groupBy(indices, func(i int) point { return pointOf(&recs[i]) })
 }
 
-// MarkBest marks the best of the records of one point, given by their indices, that are comparable: as far as both have
-// them, of the same place on every axis and the same seed.
+// MarkBest marks the best of one point's records, given by their indices. Only comparable records compete: those at the
+// same place on every axis that both have, and with the same seed.
 func MarkBest(recs []records.Record, point []int) {
 	places := byPlace(recs, point)
 	for _, p := range places {
@@ -55,7 +56,7 @@ func MarkAllBest(recs []records.Record) {
 	}
 }
 
-// place is the records that stand at the same place on every axis.
+// place is the records at the same place on every axis.
 type place struct {
 	position
 	members []int
@@ -76,7 +77,7 @@ func pick(recs []records.Record, indices []int) []records.Record {
 	return picked
 }
 
-// placeOf returns where on the axes a record stands, the seed among them if it matters.
+// placeOf returns a record's place on the axes, including the seed if it matters.
 func placeOf(rec *records.Record) string {
 	if !sim.DependsOnSeed(rec) {
 		return rec.Axes

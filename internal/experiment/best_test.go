@@ -8,7 +8,7 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 )
 
-// marks returns which of some records are the best.
+// marks returns which records are the best.
 func marks(recs ...records.Record) (best []bool) {
 	for _, same := range ByPoint(recs) {
 		MarkBest(recs, same)

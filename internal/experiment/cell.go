@@ -14,25 +14,25 @@ import (
 	"github.com/cachesim/cachesim/internal/workload"
 )
 
-// Cell is the unit of work: one policy at one capacity on one trace from one seed. It holds all that determines its
-// record. In plans and results it stands as a CellText, so that it can be run anywhere.
+// Cell is the unit of work: one policy at one capacity on one trace from one seed. It contains everything that
+// determines its record. Plans and results store it as a CellText, so that it can run anywhere.
 type Cell struct {
 	Number    int // its place in the plan, from 0
 	Hash      string
 	Workload  workload.Workload
-	Parts     *Parts        // what is replayed; cells share them
+	Parts     *Parts        // what is replayed; shared by cells
 	Label     string        // its name in figures, tables and claims
 	Capacity  capacity.Spec // as written: "1%"
 	Sizes     capacity.Mode // which sizes count
-	Seed      uint64        // the first one for a policy that makes no random choices, unless the requests depend on it
+	Seed      uint64        // the first seed for a policy without random choices, unless the requests depend on the seed
 	Warmup    int           // requests
-	Series    series.Window // of what is kept over the time of the replay
+	Series    series.Window // of the series
 	Axes      string        // "small=0.1,alpha=0.9"
-	Against   []string      // hashes of the optimum cells that its record is held against
-	Auxiliary bool          // only there because others are held against it: no record of its own
+	Against   []string      // hashes of the optimum cells that its record is compared with
+	Auxiliary bool          // needed only for comparison; has no record of its own
 	Version   string        // of the program
-	// OnePass says that it may share one pass over reuse distances with others, as sim.Cell has it. It stands in no plan:
-	// its counts are the same.
+	// OnePass says that the cell may share one pass over reuse distances with others, as in sim.Cell. Plans leave it out,
+	// because the counts are the same.
 	OnePass bool
 }
 
@@ -48,19 +48,19 @@ func NewParts(p sim.Parts) *Parts { return &Parts{p, textsOf(&p)} }
 // PolicyText returns the policy with every parameter.
 func (p *Parts) PolicyText() string { return p.texts.Policy }
 
-// partTexts are the parts of a cell, each with every parameter. A kind that is not among Policy and Cache is "" where
-// there is no part, and absent in plans, so that a new kind changes no hash.
+// partTexts are the parts of a cell, each with every parameter. A kind other than Policy and Cache is "" if the cell
+// has no such part, and is then left out of plans, so that a new kind changes no hash.
 type partTexts struct {
 	Cache     string `json:"cache"`
 	Policy    string `json:"policy"`              // "s3fifo(small=0.1,ghost=0.9)"
-	Predictor string `json:"predictor,omitempty"` // "" where the policy asks none
-	Allocator string `json:"allocator,omitempty"` // "" where the capacity is not divided among tenants
-	Model     string `json:"model,omitempty"`     // "" where hits are counted and nothing else
-	// "" where nothing is loaded besides what is asked for
+	Predictor string `json:"predictor,omitempty"` // "" if the policy uses none
+	Allocator string `json:"allocator,omitempty"` // "" if the capacity is not divided among tenants
+	Model     string `json:"model,omitempty"`     // "" if hits are only counted
+	// "" if only requested objects are loaded
 	Prefetcher string `json:"prefetcher,omitempty"`
 }
 
-// textsOf writes parts.
+// textsOf converts parts to texts.
 func textsOf(p *sim.Parts) partTexts {
 	texts := partTexts{Policy: p.Policy.Full()}
 	for _, kind := range partKinds {
@@ -71,7 +71,7 @@ func textsOf(p *sim.Parts) partTexts {
 	return texts
 }
 
-// parse reads them.
+// parse is the inverse of textsOf.
 func (t *partTexts) parse() (p sim.Parts, err error) {
 	if p.Policy, err = policies.ParseSpec(t.Policy); err != nil {
 		return p, err
@@ -90,7 +90,7 @@ func (t *partTexts) parse() (p sim.Parts, err error) {
 	return p, nil
 }
 
-// CellText is a Cell as it stands in plans and results, in texts and numbers alone.
+// CellText is a Cell as plans and results store it, in texts and numbers only.
 type CellText struct {
 	Number   int               `json:"number"`
 	Hash     string            `json:"hash"`
@@ -108,7 +108,7 @@ type CellText struct {
 	Version   string   `json:"version"`
 }
 
-// Text returns the cell in texts.
+// Text returns the cell as texts.
 func (c Cell) Text() CellText {
 	return CellText{
 		Number: c.Number, Hash: c.Hash, Workload: c.Workload, partTexts: c.Parts.texts, Label: c.Label,
@@ -117,15 +117,14 @@ func (c Cell) Text() CellText {
 	}
 }
 
-// WithHash returns c named by everything that determines its record.
+// WithHash returns c with its hash, which covers everything that determines its record.
 func (c Cell) WithHash() Cell {
 	c.Hash = c.Text().hash()
 	return c
 }
 
-// hash names the cell by everything that determines its record: what is requested, of which cache and policy, and by
-// which version. How the trace, the policy and the axes are called does not matter, nor where the files lie if their
-// checksum is known.
+// hash covers everything that determines the cell's record: the requests, the cache, the policy and the version. The
+// names of the trace, the policy and the axes do not matter, nor do the paths of files with a known checksum.
 func (t CellText) hash() string {
 	t.Number, t.Hash, t.Label, t.Axes, t.Against, t.Auxiliary = 0, "", "", "", nil, false
 	t.Workload = t.Workload.Identity()
@@ -137,13 +136,13 @@ func (t CellText) hash() string {
 	return hex.EncodeToString(sum[:10])
 }
 
-// IsNamed reports whether the hash is that of the cell.
+// IsNamed reports whether the cell's hash is correct.
 func (t CellText) IsNamed() bool { return t.Hash == t.hash() }
 
-// CellReader reads cells from their texts. Cells of the same parts share them.
+// CellReader reads cells from their texts. Cells with the same parts share them.
 type CellReader map[partTexts]*Parts
 
-// Read returns the cell of a text.
+// Read returns the cell for a text.
 func (r CellReader) Read(t CellText) (c Cell, err error) {
 	c = Cell{
 		Number: t.Number, Hash: t.Hash, Workload: t.Workload, Label: t.Label, Seed: t.Seed, Warmup: t.Warmup, Axes: t.Axes,
@@ -181,7 +180,7 @@ func (c Cell) String() string {
 	return s
 }
 
-// Name returns the label or, where there is none, the policy.
+// Name returns the label or, without one, the policy.
 func (c Cell) Name() string {
 	if c.Label != "" {
 		return c.Label
@@ -189,7 +188,7 @@ func (c Cell) Name() string {
 	return c.Parts.texts.Policy
 }
 
-// TraceName returns the name of the workload or, where it has none, its first file or its generator.
+// TraceName returns the workload's name or, without one, its first file or its generator.
 func (c Cell) TraceName() string {
 	switch {
 	case c.Workload.Name != "":
@@ -200,13 +199,13 @@ func (c Cell) TraceName() string {
 	return c.Workload.Generator
 }
 
-// Dim returns the cell's place on a dimension, as that of its record.
+// Dim returns the cell's place on a dimension, as in its record.
 func (c *Cell) Dim(name string) (records.Value, bool) {
 	rec := c.names()
 	return rec.Dim(name)
 }
 
-// names returns a record with the cell's places alone.
+// names returns a record that contains only the cell's places.
 func (c *Cell) names() records.Record {
 	return records.Record{Trace: c.Workload.Name, Label: c.Label, CapacityText: c.Capacity.String(), Seed: c.Seed,
 		Axes: c.Axes}

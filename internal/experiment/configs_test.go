@@ -78,7 +78,7 @@ func requestsOf(t *testing.T, c Cell) int {
 	return g.Requests()
 }
 
-// The page that explains the form shows configs/example.yaml as it is.
+// The page that explains the format shows configs/example.yaml as it is.
 func TestDocumentedExample(t *testing.T) {
 	page, err := os.ReadFile("../../docs/experiments.md")
 	if err != nil {

@@ -13,13 +13,13 @@ import (
 	"github.com/cachesim/cachesim/internal/workload"
 )
 
-// Cost is an estimate of what cells take, in seconds.
+// Cost is an estimate of the time that cells take, in seconds.
 type Cost struct {
 	Cells map[string]float64 // by hash: the replay alone
-	Loads float64            // of all traces together
+	Loads float64            // for all traces together
 }
 
-// Total returns the estimated time in seconds that cells take with a number of jobs.
+// Total returns the estimated time in seconds with the given number of jobs.
 func (c Cost) Total(cells []Cell, jobs int) float64 {
 	var replays float64
 	for _, cell := range cells {
@@ -28,16 +28,16 @@ func (c Cost) Total(cells []Cell, jobs int) float64 {
 	return c.Loads + replays/float64(jobs)
 }
 
-// measuredRequests is how many requests at the start of a trace an estimate replays.
+// measuredRequests is the number of requests at the start of a trace that an estimate replays.
 const measuredRequests = 100_000
 
-// EstimateCost estimates what cells cost: it loads the first requests of each trace, once for all variants of it,
-// replays them under each policy at the first of its capacities, and scales what that took to the length of the trace.
-// A cache fills up as it is replayed, and a large one misses the caches of the processor, so the estimate is a rough
-// one.
+// EstimateCost estimates the time that cells take. It loads the first requests of each trace, once for all of its
+// variants, replays them under each policy at the first of its capacities, and scales the time to the length of the
+// trace. A cache fills up during the replay, and a large one does not fit into the processor's caches, so the estimate
+// is rough.
 func EstimateCost(ctx context.Context, cells []Cell, dirs []string) (Cost, error) {
 	cost := Cost{Cells: map[string]float64{}}
-	samples := map[string]*sample{} // by name of the trace
+	samples := map[string]*sample{} // by the trace's name
 	for _, same := range ByWorkload(WithoutRepetitions(cells)) {
 		name := same[0].TraceName()
 		if samples[name] == nil {
@@ -58,9 +58,9 @@ func EstimateCost(ctx context.Context, cells []Cell, dirs []string) (Cost, error
 // sample is the start of a trace.
 type sample struct {
 	trace    *traces.Trace
-	scale    float64            // requests of the whole over those of the sample
-	loading  float64            // seconds for the whole
-	measured map[string]float64 // seconds for the whole under a policy
+	scale    float64            // requests of the whole trace per request of the sample
+	loading  float64            // seconds for the whole trace
+	measured map[string]float64 // seconds for the whole trace under a policy
 }
 
 func takeSample(ctx context.Context, cells []Cell, dirs []string) (*sample, error) {
@@ -98,12 +98,12 @@ func takeSample(ctx context.Context, cells []Cell, dirs []string) (*sample, erro
 	return s, nil
 }
 
-// countedRequests is how many requests at the start of a file tell how long it is: enough that what is read ahead
-// matters little.
+// countedRequests is the number of requests at the start of a file that determine its estimated length: so many that
+// buffered input matters little.
 const countedRequests = 1_000_000
 
-// requests estimates how many requests the files of a workload hold: as many per byte as the first of them at its
-// start.
+// requests estimates the number of requests in a workload's files. It assumes the requests per byte at the start of the
+// first file.
 func requests(w workload.Workload, dirs []string) (float64, error) {
 	var bytes int64
 	for _, path := range w.Files {
@@ -147,7 +147,7 @@ func requestsPerByte(w workload.Workload, dirs []string) (float64, error) {
 	return countedRequests / float64(max(1, read)), nil
 }
 
-// replayAll notes by hash the seconds that the whole of each cell would take.
+// replayAll stores, by hash, the seconds that each full cell would take.
 func (s *sample) replayAll(ctx context.Context, cells []Cell, seconds map[string]float64) error {
 	sharing := map[string]float64{} // by key: cells that share one pass over the trace
 	for _, c := range cells {
@@ -168,14 +168,14 @@ func (s *sample) replayAll(ctx context.Context, cells []Cell, seconds map[string
 	return nil
 }
 
-// costKey is the same for cells that are taken to cost the same on one trace.
+// costKey is equal for cells that are assumed to cost the same on one trace.
 func (c Cell) costKey() string {
 	return fmt.Sprintf("%s|%t", c.Parts.texts.Policy, c.Capacity.CountsBytes(c.Sizes))
 }
 
-// replay returns the seconds that c takes on the sample.
+// replay returns the seconds that c takes for the sample.
 func (s *sample) replay(ctx context.Context, c Cell) (float64, error) {
-	c.Warmup = 0 // counting or not, a request takes the same time
+	c.Warmup = 0 // counted or not, a request takes the same time
 	one, err := c.on(s.trace)
 	if err != nil {
 		return 0, err

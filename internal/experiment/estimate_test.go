@@ -21,7 +21,7 @@ func TestEstimatesGrowWithTheTrace(t *testing.T) {
 	limited.Workload.Limit = 2 * measuredRequests
 	for _, test := range []struct {
 		cell Cell
-		want float64 // length of the trace over what is measured
+		want float64 // length of the trace divided by what is measured
 	}{
 		{newCell(file, "lru", "10"), 3},
 		{limited, 2},

@@ -21,29 +21,29 @@ import (
 	"github.com/cachesim/cachesim/internal/workload"
 )
 
-// Options say how Execute runs cells and who hears of them.
+// Options say how Execute runs cells and who is notified of them.
 type Options struct {
-	Jobs int      // replays at a time; 0 means one per core
-	Dirs []string // folders in which traces are looked for, as Workload.Load does
-	// Finished gets the result of each cell, one call at a time, in the order in which cells end. Of cells with the same
-	// hash it gets the first only; Result.RecordOf gives the records of the others. An error stops the run.
+	Jobs int      // replays that run at the same time; 0 means one per core
+	Dirs []string // folders to search for traces, as in Workload.Load
+	// Finished receives the result of each cell, one call at a time, in the order in which cells end. For cells with the
+	// same hash it receives only the first; Result.RecordOf gives the records of the others. An error stops the run.
 	Finished func(Cell, Result) error
-	// Failed, where it is set, gets the cells that cannot be replayed with the reason, and the others go on unless it
-	// returns an error. Where it is nil the first failure stops the run.
+	// Failed, if set, receives the cells that cannot be replayed, with the reason. The others continue unless it returns
+	// an error. If it is nil, the first failure stops the run.
 	Failed   func([]Cell, error) error
 	Progress Progress       // may be nil
-	Memory   *memory.Budget // what all of it may take; nil: all that there is
-	// Trace returns a trace that is in memory already, or nil where it is to be loaded; may be nil. Held is what the
-	// caller keeps in memory besides, in bytes.
+	Memory   *memory.Budget // memory limit for everything; nil means all there is
+	// Trace returns a trace that is already in memory, or nil if it must be loaded; may be nil. Held is the caller's other
+	// memory, in bytes.
 	Trace        func(workload.Workload) *traces.Trace
 	Held         int64
-	NeighbourDir string // that of sim.NeighbourOptions
-	// Note hears what traces were read as, and what sim.NeighbourOptions and sim.ReplayerOptions have to say, the same
+	NeighbourDir string // as in sim.NeighbourOptions
+	// Note receives how traces were interpreted, and the notes of sim.NeighbourOptions and sim.ReplayerOptions, each only
 	// once; may be nil.
 	Note func(text string)
 }
 
-// Interrupted reports whether err says that the user stopped the run.
+// Interrupted reports whether err means that the user stopped the run.
 func Interrupted(err error) bool { return errors.Is(err, context.Canceled) }
 
 // CellError says that a cell cannot be replayed.
@@ -55,35 +55,34 @@ type CellError struct {
 func (e *CellError) Error() string { return e.Cell.String() + ": " + e.Err.Error() }
 func (e *CellError) Unwrap() error { return e.Err }
 
-// Progress hears what Execute is doing. Its methods, and those of its tasks, are called from several goroutines.
+// Progress is notified of what Execute does. Its methods, and those of its tasks, are called from several goroutines.
 type Progress interface {
 	Loading(trace string) Task
-	Comparing(trace string) Task // the queries of a trace with each other
-	// Planned is told how many requests the replays of a trace will serve, once it is loaded.
+	Comparing(trace string) Task // compares the queries of a trace with each other
+	// Planned receives the number of requests that the replays of a trace will serve, once the trace is loaded.
 	Planned(requests int64)
-	Replaying(cells []Cell) Task // several where they share one pass over the trace
+	Replaying(cells []Cell) Task // several if they share one pass over the trace
 }
 
-// Task is something that takes a while.
+// Task is an operation that takes a while.
 type Task interface {
-	Set(done, total int64) // in requests or bytes; total is 0 where it is not known
+	Set(done, total int64) // in requests or bytes; total is 0 if unknown
 	End()
 }
 
-// Result is what the replay of a cell gave.
+// Result is the result of replaying a cell.
 type Result struct {
-	Record       records.Record `json:"record"`         // without what compares it with others, and without its time
+	Record       records.Record `json:"record"`         // without time, and without comparison to others
 	NsPerRequest *float64       `json:"ns_per_request"` // nil for a bound
-	// PredictionNsPerRequest is the part of it that predictions took; nil where there are none.
+	// PredictionNsPerRequest is the part that predictions took; nil without predictions.
 	PredictionNsPerRequest *float64 `json:"prediction_ns_per_request,omitempty"`
-	// that the replay took; an equal share of them where several cells shared a pass
+	// of the replay; if several cells shared a pass, each has an equal share
 	Seconds float64 `json:"seconds"`
-	// over the time of the replay, where they are asked for; they do not name their cell
+	// the series, if requested; they do not name their cell
 	Series []series.Row `json:"series,omitempty"`
 }
 
-// RecordOf returns the record as that of c, which must have the hash of the cell that was run: with the names that c
-// gives to what was replayed.
+// RecordOf returns the record for c, which must have the hash of the cell that ran. The record has c's names.
 func (r Result) RecordOf(c Cell) (records.Record, error) {
 	rec := r.Record
 	if c.Workload.Name != "" {
@@ -109,12 +108,12 @@ func (c Cell) on(t *traces.Trace) (sim.Cell, error) {
 		OnePass: c.OnePass && !c.Series.Asked()}, nil
 }
 
-// ByWorkload groups cells by what they replay, both in order of first appearance.
+// ByWorkload groups cells by workload, both in order of first appearance.
 func ByWorkload(cells []Cell) [][]Cell {
 	return groupBy(cells, func(c Cell) string { return c.Workload.Key() })
 }
 
-// WithoutRepetitions returns the cells without those that have the hash of an earlier one.
+// WithoutRepetitions returns the cells without those whose hash an earlier cell has.
 func WithoutRepetitions(cells []Cell) (once []Cell) {
 	seen := map[string]bool{}
 	for _, c := range cells {
@@ -127,8 +126,8 @@ func WithoutRepetitions(cells []Cell) (once []Cell) {
 }
 
 // Execute replays cells on several cores, trace by trace in the order of the cells. A trace is loaded once, when the
-// first of its cells can start, and dropped when its last cell has ended. On cancellation, and after a failure, it
-// returns the error; cells that ended before have been handed to options.Finished.
+// first of its cells can start, and released when its last cell has ended. On cancellation or after a failure it
+// returns the error; options.Finished has then received the cells that ended before.
 func Execute(ctx context.Context, cells []Cell, options Options) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -145,31 +144,31 @@ func Execute(ctx context.Context, cells []Cell, options Options) error {
 	return context.Cause(ctx)
 }
 
-// executor is one Execute.
+// executor is one call of Execute.
 type executor struct {
 	options Options
 	cancel  context.CancelCauseFunc
 
-	noted     sync.Map   // the notes that options.Note has heard
-	reporting sync.Mutex // one call of options.Finished or Failed at a time
+	noted     sync.Map   // the notes that options.Note has received
+	reporting sync.Mutex // allows one call of options.Finished or Failed at a time
 
-	mu      sync.Mutex // of all that follows
-	changed sync.Cond  // a trace has been loaded, or a worker is done
+	mu      sync.Mutex // guards all that follows
+	changed sync.Cond  // signals that a trace is loaded or a worker is done
 	waiting []*group   // whose trace is not loaded, in order
-	open    []*group   // whose trace is in memory or on its way there
+	open    []*group   // whose trace is in memory or being loaded
 	largest int        // requests of the largest trace so far
-	taken   int64      // estimate of the memory of the jobs that are running
-	bounded bool       // it was said that memory bounds them
+	taken   int64      // estimated memory of the running jobs
+	bounded bool       // whether the note about limited memory was given
 	costs   map[string]float64
 }
 
 // group is the cells of one trace.
 type group struct {
 	cells   []Cell
-	bytes   int64 // of the trace and what its replays share
-	need    int64 // estimate of what the largest of its jobs takes
+	bytes   int64 // for the trace and what its replays share
+	need    int64 // estimated memory of its largest job
 	loading bool
-	queues  []queue // none that is empty
+	queues  []queue // without empty queues
 	running int
 }
 
@@ -181,14 +180,14 @@ type queue struct {
 
 // job is one pass over a trace.
 type job struct {
-	need     int64    // estimate of the memory that it takes
-	cells    [][]Cell // for each cell of the replay the cells of the experiment that it serves
+	need     int64    // estimated memory
+	cells    [][]Cell // for each cell of the replay, the experiment's cells that it serves
 	replayed []sim.Cell
 	replayer *sim.Replayer
 	requests int
 }
 
-// plan brings the cells of each trace together.
+// plan groups the cells by trace.
 func (e *executor) plan(cells []Cell) error {
 	for _, same := range ByWorkload(WithoutRepetitions(cells)) {
 		g := &group{}
@@ -207,8 +206,7 @@ func (e *executor) plan(cells []Cell) error {
 	return nil
 }
 
-// report hands a failure on; what it returns stops the run. What is short of memory says nothing about the cells, and
-// always does.
+// report passes a failure on; its result stops the run. A lack of memory is not the cell's fault and always stops it.
 func (e *executor) report(cells []Cell, err error) error {
 	if e.options.Failed == nil || errors.As(err, new(*memory.Error)) {
 		return err
@@ -218,7 +216,7 @@ func (e *executor) report(cells []Cell, err error) error {
 	return e.options.Failed(cells, err)
 }
 
-// work starts what can be started until nothing is left to start.
+// work starts jobs until none is left.
 func (e *executor) work(ctx context.Context) {
 	for {
 		g, j := e.next(ctx)
@@ -238,8 +236,8 @@ func (e *executor) work(ctx context.Context) {
 	}
 }
 
-// next waits for a job of a trace in memory, the first trace first, or for room to load another trace, which is then
-// meant by a nil job. A nil group means that there is nothing left to start.
+// next waits for a job of a loaded trace, the first trace first, or for room to load another trace; a nil job means
+// that the group's trace must be loaded. A nil group means that nothing is left to start.
 func (e *executor) next(ctx context.Context) (*group, *job) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -268,7 +266,8 @@ func (e *executor) next(ctx context.Context) (*group, *job) {
 	return nil, nil
 }
 
-// largestNeed returns the estimated memory of the largest job; that it does not fit beside its trace is an error.
+// largestNeed returns the estimated memory of the largest job; it is an error if the job does not fit next to its
+// trace.
 func (e *executor) largestNeed(jobs []job) (need int64, err error) {
 	for _, j := range jobs {
 		if err := j.replayer.Fits(j.replayed, e.options.Memory); err != nil {
@@ -279,10 +278,10 @@ func (e *executor) largestNeed(jobs []job) (need int64, err error) {
 	return need, nil
 }
 
-// ownBytes is the memory of the program itself, about.
+// ownBytes is roughly the memory of the program itself.
 const ownBytes = 64 << 20
 
-// fits reports whether a job of g may run beside those that do: always where none does.
+// fits reports whether a job of g may run next to those that are running: always if none is.
 func (e *executor) fits(g *group) bool {
 	left := e.options.Memory.Total() - ownBytes - e.options.Held - e.taken
 	for _, other := range e.open {
@@ -291,29 +290,29 @@ func (e *executor) fits(g *group) bool {
 	fits := e.taken == 0 || g.need <= left
 	if !fits && !e.bounded && e.options.Note != nil {
 		e.bounded = true
-		e.options.Note(fmt.Sprintf("fewer replays run at a time than --jobs allows, as more do not fit into %s of memory "+
-			"(--memory)",
+		e.options.Note(fmt.Sprintf("fewer replays run at the same time than --jobs allows, because more do not fit into %s "+
+			"of memory (--memory)",
 			memory.Bytes(e.options.Memory.Total())))
 	}
 	return fits
 }
 
-// fewRequests is how many requests, of all traces together, are little beside the memory of any machine: some 100 MB.
+// fewRequests is a number of requests, over all traces, that needs little memory on any machine: some 100 MB.
 const fewRequests = 1 << 24
 
-// manyRequests is how many requests a trace has whose garbage is worth a collection of its own.
+// manyRequests is the length of a trace from which its garbage is worth a collection of its own.
 const manyRequests = 1 << 20
 
-// roomForAnother reports whether another trace may be loaded: always while none is being loaded; beside others if they
-// are known to be small, so that many small traces load on all cores, and large ones one after another.
+// roomForAnother reports whether another trace may be loaded: always if none is being loaded; otherwise if all of them
+// are known to be small. Many small traces thus load on all cores, and large ones one after another.
 func (e *executor) roomForAnother() bool {
 	loading := slices.ContainsFunc(e.open, func(g *group) bool { return g.loading })
 	return !loading || e.largest > 0 && (len(e.open)+1)*e.largest <= fewRequests
 }
 
-// takeLongest takes the job of g that is expected to take longest, so that cores do not stand idle at the end beside
-// one that is late. Until a policy has been timed it counts as long; one that has not even started comes first of all,
-// so that it will be.
+// takeLongest takes the job of g with the longest expected time, so that cores are not idle at the end while one job is
+// still running. A policy that has not been timed yet counts as long, and one that has not even started comes first, so
+// that it will be timed.
 func (e *executor) takeLongest(g *group) job {
 	best, longest := 0, -1.0
 	for i, q := range g.queues {
@@ -332,7 +331,7 @@ func (e *executor) takeLongest(g *group) job {
 	return j
 }
 
-// Costs of a job before its policy has been timed, above those of any request in ns.
+// Costs of a job whose policy has not been timed, larger than those of any request in ns.
 const (
 	startedCost = 1e12
 	unknownCost = 2e12
@@ -347,7 +346,7 @@ func (e *executor) cost(policy string) float64 {
 
 func (j job) policy() string { return j.replayed[0].Policy.String() }
 
-// inQueues returns jobs policy by policy, both in order of first appearance.
+// inQueues returns jobs grouped by policy, both in order of first appearance.
 func inQueues(jobs []job) (queues []queue) {
 	for _, same := range groupBy(jobs, job.policy) {
 		queues = append(queues, queue{policy: same[0].policy(), jobs: same})
@@ -355,7 +354,7 @@ func inQueues(jobs []job) (queues []queue) {
 	return queues
 }
 
-// ended keeps account of what next has given.
+// ended updates the accounts for a job that next returned.
 func (e *executor) ended(g *group, j *job) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -392,8 +391,8 @@ func (e *executor) load(ctx context.Context, g *group) error {
 	if err != nil {
 		return e.report(g.cells, fmt.Errorf("trace %s: %w", first.TraceName(), err))
 	}
-	// What numbered the keys is garbage now. Returned at once, it leaves room for the tables of the replays, which are
-	// of like size. Of a short trace it is little, and an experiment may have thousands of those.
+	// The tables that numbered the keys are now garbage. Returning them at once makes room for the replays' tables, which
+	// are about as large. For a short trace this is little, and an experiment may have thousands of short traces.
 	if len(t.Objects) > manyRequests {
 		debug.FreeOSMemory()
 	}
@@ -427,7 +426,7 @@ func (e *executor) prepare(g *group, t *traces.Trace) error {
 	return nil
 }
 
-// sayReadings tells what the files of a trace were read as. What a generator makes is said by its name.
+// sayReadings notes how the files of a trace were interpreted. A generator is named.
 func (e *executor) sayReadings(t *traces.Trace, sizesCount bool) {
 	if t.ReadAs() == "" {
 		return
@@ -443,7 +442,7 @@ func (e *executor) sayReadings(t *traces.Trace, sizesCount bool) {
 	}
 }
 
-// sayDuration tells what the replays of a trace are expected to take where that is long.
+// sayDuration notes the expected time of a trace's replays if it is long.
 func (e *executor) sayDuration(t *traces.Trace, jobs []job) {
 	if len(jobs) == 0 {
 		return
@@ -458,7 +457,7 @@ func (e *executor) sayDuration(t *traces.Trace, jobs []job) {
 	}
 }
 
-// needs says what cells need of their trace.
+// needs says which parts of their trace cells need.
 func needs(cells []Cell) (needed traces.Needs) {
 	for _, c := range cells {
 		needed = needed.Union(sim.Needs([]sim.Parts{c.Parts.Parts}, c.Capacity.CountsBytes(c.Sizes)))
@@ -467,8 +466,8 @@ func needs(cells []Cell) (needed traces.Needs) {
 	return needed
 }
 
-// jobs returns the passes over t that cells need. Cells that are the same for this trace, 1% and 100 say, share one,
-// and so do those of lru-stack.
+// jobs returns the passes over t that cells need. Cells that are the same for this trace, such as 1% and 100, share a
+// pass, and so do those of lru-stack.
 func (e *executor) jobs(t *traces.Trace, cells []Cell) (jobs []job, err error) {
 	replayers := map[int]*sim.Replayer{}
 	once := map[int][]sim.Cell{}
@@ -512,7 +511,7 @@ func (e *executor) jobs(t *traces.Trace, cells []Cell) (jobs []job, err error) {
 	return jobs, nil
 }
 
-// replay does a job and hands out its results.
+// replay runs a job and delivers its results.
 func (e *executor) replay(ctx context.Context, j job) error {
 	all := slices.Concat(j.cells...)
 	task := e.replayingTask(all)
@@ -544,7 +543,7 @@ func (e *executor) replay(ctx context.Context, j job) error {
 	return nil
 }
 
-// learn remembers what a request costs under a policy.
+// learn stores the cost of a request under a policy.
 func (e *executor) learn(j job, seconds float64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -577,7 +576,7 @@ func (e *executor) replayingTask(cells []Cell) Task {
 	return e.options.Progress.Replaying(cells)
 }
 
-// neighbours says where the similar queries of the trace of a cell are kept: nowhere those of a generator, which may
+// neighbours says where the similar queries of a cell's trace are stored: nowhere for a generator, whose queries may
 // never come again.
 func (e *executor) neighbours(c Cell) sim.NeighbourOptions {
 	options := sim.NeighbourOptions{Dir: e.options.NeighbourDir, Jobs: e.options.Jobs, Note: e.note}
@@ -593,14 +592,14 @@ func (e *executor) neighbours(c Cell) sim.NeighbourOptions {
 	return options
 }
 
-// note passes on what was not said before.
+// note passes on a text that was not noted before.
 func (e *executor) note(text string) {
 	if _, said := e.noted.LoadOrStore(text, true); !said && e.options.Note != nil {
 		e.options.Note(text)
 	}
 }
 
-// silentTask is a task that nobody watches.
+// silentTask is a task without progress.
 type silentTask struct{}
 
 func (silentTask) Set(int64, int64) {}

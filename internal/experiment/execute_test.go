@@ -21,7 +21,7 @@ import (
 	"github.com/cachesim/cachesim/internal/workload"
 )
 
-// newCell returns a cell of a generated trace, "zipf(objects=100,requests=1000)" say, or of a file.
+// newCell returns a cell of a generated trace, such as "zipf(objects=100,requests=1000)", or of a file.
 func newCell(trace, policy, capacity string) Cell {
 	c, err := readCell(trace, policy, capacity)
 	if err != nil {
@@ -43,7 +43,7 @@ func readCell(trace, policy, capacity string) (Cell, error) {
 	return CellReader{}.Read(c)
 }
 
-// numbered makes a plan of cells.
+// numbered numbers cells as a plan does.
 func numbered(cells ...Cell) []Cell {
 	for i := range cells {
 		cells[i].Number = i
@@ -52,7 +52,7 @@ func numbered(cells ...Cell) []Cell {
 	return cells
 }
 
-// grid returns a plan of every policy at every capacity on every trace, each held against opt.
+// grid returns a plan of every policy at every capacity on every trace, each compared with opt.
 func grid(traces, policies, capacities []string) []Cell {
 	var cells []Cell
 	for _, trace := range traces {
@@ -224,7 +224,7 @@ func TestExecuteStopsWhereResultsCannotBeKept(t *testing.T) {
 	}
 }
 
-// loads notes which traces are loaded.
+// loads records which traces are loaded.
 type loads chan string
 
 func (l loads) Loading(trace string) Task { l <- trace; return silentTask{} }
@@ -234,7 +234,7 @@ func (l loads) Planned(int64)             {}
 
 func TestExecuteLoadsEachTraceOnce(t *testing.T) {
 	cells := smallGrid()
-	// The traces in turn: they are brought together.
+	// The cells alternate between traces, and are grouped by trace.
 	slices.SortStableFunc(cells, func(a, b Cell) int {
 		return strings.Compare(fmt.Sprint(a.Number%15),
 			fmt.Sprint(b.Number%15))
@@ -253,7 +253,7 @@ func TestExecuteLoadsEachTraceOnce(t *testing.T) {
 	}
 }
 
-// TestExecuteLetsGoOfTraces: what is in memory is the traces in use, not those whose cells have ended.
+// TestExecuteLetsGoOfTraces: only traces in use are in memory, not those whose cells have ended.
 func TestExecuteLetsGoOfTraces(t *testing.T) {
 	if testing.Short() {
 		t.Skip("generates 24 M requests")
@@ -279,15 +279,16 @@ func TestExecuteLetsGoOfTraces(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// A trace takes 4 MB and its next uses 4 MB more, or, while it loads, 10 MB, as its column is copied into a larger
-		// one; each job has one in use at most, and the one before may just be ending. All traces together take some 100 MB.
+		// A trace needs 4 MB and its next uses another 4 MB; while it loads it needs 10 MB, because its column is copied into
+		// a larger one. Each job uses at most one trace, and the previous one may just be ending. All traces together need
+		// some 100 MB.
 		if limit := uint64(jobs+2) * 12 * megabyte; most > limit {
 			t.Errorf("%d jobs: %d MB are in use, want at most %d", jobs, most/megabyte, limit/megabyte)
 		}
 	}
 }
 
-// Cells that have the same outcome on a trace share a replay, and each gets it as its own.
+// Cells with the same outcome on a trace share a replay, and each gets its own record.
 func TestCellsThatShareAReplayKeepTheirNames(t *testing.T) {
 	share, number, seeded := newCell(zipfA, "lru", "10%"), newCell(zipfA, "lru", "30"), newCell(zipfA, "lru", "30")
 	seeded.Seed = 7
@@ -305,7 +306,7 @@ func TestCellsThatShareAReplayKeepTheirNames(t *testing.T) {
 	}
 }
 
-// slowReplays is the progress of replays that take three seconds of the test's clock each.
+// slowReplays is the progress of replays that take three seconds each on the test's clock.
 type slowReplays struct{ loads }
 
 func (slowReplays) Replaying([]Cell) Task { return &slowTask{} }
@@ -339,7 +340,7 @@ func TestCellsThatShareAReplayShareItsTime(t *testing.T) {
 	})
 }
 
-// Replays that do not fit into memory together run one after another, with the same results; one that does not fit
+// Replays that do not fit into memory together run one after another, with the same results. One that does not fit
 // alone is an error.
 func TestReplaysThatDoNotFitTogetherRunOneAfterAnother(t *testing.T) {
 	const trace = "zipf(requests=100000,objects=50000)"
@@ -363,7 +364,7 @@ func TestReplaysThatDoNotFitTogetherRunOneAfterAnother(t *testing.T) {
 			t.Errorf("%s: %v", c, err)
 		}
 	}
-	if len(notes) != 1 || !strings.HasPrefix(notes[0], "fewer replays run at a time") {
+	if len(notes) != 1 || !strings.HasPrefix(notes[0], "fewer replays run at the same time") {
 		t.Errorf("notes %q", notes)
 	}
 	options.Memory = memory.Fixed(66<<20, 65<<20)
@@ -373,7 +374,7 @@ func TestReplaysThatDoNotFitTogetherRunOneAfterAnother(t *testing.T) {
 	}
 }
 
-// A trace that is in memory already is not loaded, and the records are the same.
+// A trace that is already in memory is not loaded, and the records are the same.
 func TestExecuteTakesATraceThatIsThere(t *testing.T) {
 	cells := smallGrid()[:5]
 	want, err := execute(t, cells, Options{})
@@ -423,7 +424,7 @@ func TestExecuteWarmsUp(t *testing.T) {
 	}
 }
 
-// Columns are loaded where a cell of the trace needs them, and do not show in the records of those that do not.
+// Columns are loaded if a cell of the trace needs them, and do not affect the records of cells that do not.
 func TestExecuteLoadsTheColumnsThatCellsNeed(t *testing.T) {
 	const timed = "zipf(objects=300,requests=20000,size=lognormal(mean=50,sigma=1,max=900))"
 	for _, policy := range []string{"ttl", "gdsf"} {

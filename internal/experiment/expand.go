@@ -18,20 +18,20 @@ import (
 	"github.com/cachesim/cachesim/internal/workload"
 )
 
-// maxCells bounds what an experiment may expand to.
+// maxCells limits the number of cells of an experiment.
 const maxCells = 100_000
 
-// CellOptions are what the cells depend on besides the experiment.
+// CellOptions are what the cells depend on in addition to the experiment.
 type CellOptions struct {
 	Version string
-	// Checksum returns that of a trace's files; it is asked once for each trace. Where it is nil, the cells have no
-	// checksum, and their hashes, which then depend on the paths, are those of no result.
+	// Checksum returns the checksum of a trace's files; it is called once per trace. If it is nil, cells have no checksum,
+	// and their hashes, which then depend on the paths, match no result.
 	Checksum func(workload.Workload) (string, error)
 }
 
-// Cells expands the experiment: trace by trace, and for each of its workloads capacity by capacity, policy by policy
-// and seed by seed, with the optima that these are held against, as far as they are not among them, behind the policies
-// of their capacity. What Only leaves out is not there.
+// Cells expands the experiment: trace by trace, for each of its workloads capacity by capacity, policy by policy and
+// seed by seed. The optima that these are compared with follow the policies of their capacity, if they are not among
+// them. Cells that Only excludes are left out.
 //
 // Cells may have the same hash (a policy under two labels); one result serves them all.
 func (f *File) Cells(options CellOptions) ([]Cell, error) {
@@ -49,7 +49,7 @@ func (f *File) Cells(options CellOptions) ([]Cell, error) {
 	return numberCells(cells), nil
 }
 
-// misfit says which policy of the file it is that does not fit.
+// misfit says which of the file's policies does not fit.
 func (f *File) misfit(err error) error {
 	var m *Misfit
 	if errors.As(err, &m) {
@@ -58,14 +58,14 @@ func (f *File) misfit(err error) error {
 	return err
 }
 
-// Extent is how much an experiment is.
+// Extent is the size of an experiment.
 type Extent struct {
 	Cells     int
 	Workloads []workload.Workload // without their checksums
 }
 
-// Extent counts the cells of the experiment, before Only leaves out some, and refuses the same as Cells. It makes none
-// of them, which would take most of the time.
+// Extent counts the experiment's cells, before Only leaves out some, and rejects the same as Cells. It does not create
+// the cells, which would take most of the time.
 func (f *File) Extent() (extent Extent, err error) {
 	d, err := f.design(CellOptions{})
 	if err != nil {
@@ -78,7 +78,7 @@ func (f *File) Extent() (extent Extent, err error) {
 	return extent, f.misfit(err)
 }
 
-// window returns what is kept over the time of the replays.
+// window returns the window of the series.
 func (f *File) window() (series.Window, error) {
 	switch len(f.Series) {
 	case 0:
@@ -89,7 +89,7 @@ func (f *File) window() (series.Window, error) {
 	return series.Window{}, fmt.Errorf("series: want one window, not %d", len(f.Series))
 }
 
-// design reads all texts of the experiment.
+// design parses all texts of the experiment.
 func (f *File) design(options CellOptions) (*Design, error) {
 	d := &Design{Sizes: f.mode(), Warmup: f.Warmup, NoOptimum: f.Optimum != nil && !*f.Optimum, Version: options.Version}
 	var err error
@@ -147,7 +147,7 @@ func (f *File) entrants(index int) (all []Entrant, err error) {
 	return all, nil
 }
 
-// predictorsOf returns the predictors that a policy is run with; an empty one for a policy that asks none.
+// predictorsOf returns the predictors that a policy runs with; a single empty one for a policy that uses none.
 func (f *File) predictorsOf(index int) ([]partVariant, error) {
 	p := f.Policies[index]
 	spec, err := p.spec(firstPlace(p.With))
@@ -156,13 +156,13 @@ func (f *File) predictorsOf(index int) ([]partVariant, error) {
 	}
 	switch {
 	case !spec.Entry.Predicts && len(p.Predictors) > 0:
-		return nil, f.errorAt(fmt.Errorf("policy %s asks no predictor; leave its predictors out",
+		return nil, f.errorAt(fmt.Errorf("policy %s uses no predictor; remove its predictors",
 			p.Label()), "policies", index, "predictors")
 	case !spec.Entry.Predicts:
 		return []partVariant{{}}, nil
 	case len(f.Predictors) == 0:
-		return nil, f.errorAt(fmt.Errorf("policy %s needs a predictor; write some for all policies, for example "+
-			"predictors: [oracle]", p.Label()), "policies", index)
+		return nil, f.errorAt(fmt.Errorf("policy %s needs a predictor; add some for all policies, for example predictors: "+
+			"[oracle]", p.Label()), "policies", index)
 	}
 	all, err := f.partVariants(predictorKind)
 	if err != nil || len(p.Predictors) == 0 {
@@ -184,7 +184,7 @@ func (p Policy) spec(axes []setting) (policies.Spec, error) {
 	return policies.ParseSpec(withArgs(p.Policy, axes))
 }
 
-// joinArgs writes further parameters behind those in parentheses.
+// joinArgs adds further parameters to those in parentheses.
 func joinArgs(args string, more []setting) string {
 	var all []string
 	if strings.TrimSpace(args) != "" {
@@ -196,8 +196,8 @@ func joinArgs(args string, more []setting) string {
 	return strings.Join(all, ",")
 }
 
-// places goes through every combination of values, those of the last name first. Without parameters there is one, which
-// is empty.
+// places iterates over every combination of values; the last name varies fastest. Without parameters there is one empty
+// combination.
 func places(with map[string]Values) func(yield func([]setting) bool) {
 	names := sortedKeys(with)
 	return func(yield func([]setting) bool) {
@@ -219,9 +219,8 @@ func places(with map[string]Values) func(yield func([]setting) bool) {
 	}
 }
 
-// qualify gives axes the names that they have in records: those of the parameters, with what they belong to before them
-// ("trace.", "policy.", "cache.") where something else has an axis of that name, or where it is
-// the name of another dimension.
+// qualify gives axes the names that they have in records: the names of the parameters. A prefix ("trace.", "policy.",
+// "cache.") is added if something else has an axis of that name, or if it is the name of another dimension.
 func (f *File) qualify(owner string, axes []setting) []setting {
 	for i, axis := range axes {
 		if f.isAmbiguous(axis.name) {
@@ -251,7 +250,7 @@ func (f *File) isAmbiguous(axis string) bool {
 // dimensions are those that every record has.
 var dimensions = []string{records.DimTrace, records.DimPolicy, records.DimCapacity, records.DimSeed}
 
-// formatAxes writes axes as they stand in records.
+// formatAxes formats axes as in records.
 func formatAxes(axes []setting) string { return joinArgs("", axes) }
 
 // seeds returns the seeds of the experiment: 0 unless it names others.
@@ -280,7 +279,7 @@ func (f *File) capacitiesOf(index int) ([]capacity.Spec, error) {
 		own, path = f.Capacities, []any{"capacities"}
 	}
 	if len(own) == 0 {
-		return nil, f.errorAt(fmt.Errorf("trace %s has no capacities; write some for all traces, for example capacities: "+
+		return nil, f.errorAt(fmt.Errorf("trace %s has no capacities; add some for all traces, for example capacities: "+
 			"[1%%, 10%%]",
 			f.Traces[index].Name), "traces", index)
 	}
@@ -291,7 +290,7 @@ func (f *File) capacitiesOf(index int) ([]capacity.Spec, error) {
 	seen := map[string]bool{}
 	for _, spec := range specs {
 		if seen[spec.String()] {
-			return nil, f.errorAt(fmt.Errorf("capacity %s is there twice", spec), path...)
+			return nil, f.errorAt(fmt.Errorf("capacity %s is listed twice", spec), path...)
 		}
 		seen[spec.String()] = true
 	}
@@ -304,7 +303,7 @@ type fileSetup struct {
 	cache string
 }
 
-// setups puts every part of each kind together with those of the others, the last kind first.
+// setups combines the parts of all kinds, the last kind varying slowest.
 func (f *File) setups() ([]fileSetup, error) {
 	setups := []fileSetup{{Setup: Setup{Parts: sim.Parts{Cache: cache.ExactSpec()}}}}
 	for _, kind := range setupKinds() {
@@ -323,7 +322,7 @@ func (f *File) setups() ([]fileSetup, error) {
 	return setups, nil
 }
 
-// with returns the setup with a part of a kind.
+// with returns the setup with a part of the given kind.
 func (s fileSetup) with(kind partKind, p partVariant) fileSetup {
 	if p.part == nil {
 		return s
@@ -369,7 +368,7 @@ func (f *File) inputs(index int, setups []fileSetup, options CellOptions) (all [
 	return all, nil
 }
 
-// isServedBy reports whether the trace is replayed in the caches of that name.
+// isServedBy reports whether the trace is replayed in the caches of the given name.
 func (t Trace) isServedBy(cache string) bool {
 	return len(t.Caches) == 0 || slices.Contains(t.Caches, cache)
 }
@@ -399,7 +398,7 @@ const (
 	axisSample = "sample"
 )
 
-// sampleRate returns the share of the objects that stay; 1 for all.
+// sampleRate returns the share of the objects to keep; 1 for all.
 func (t Trace) sampleRate(axes []setting) (float64, error) {
 	for _, axis := range axes {
 		if axis.name == axisSample {
@@ -416,15 +415,15 @@ func (t Trace) sampleRate(axes []setting) (float64, error) {
 	return float64(t.Sample), nil
 }
 
-// dependsOnSeed reports whether the requests differ from seed to seed: those of a generator that has none of its own,
-// and those of a sample.
+// dependsOnSeed reports whether the requests differ from seed to seed: for a generator without its own seed, and for a
+// sample.
 func (t Trace) dependsOnSeed(axes []setting) bool {
 	rate, err := t.sampleRate(axes)
 	return err == nil && rate < 1 || t.Generate != "" && !gen.FixesSeed(t.Generate)
 }
 
-// workload returns what is replayed at a place on the trace's axes, without its checksum. A generator and a sample that
-// have no seed of their own take this one.
+// workload returns the workload at a place on the trace's axes, without its checksum. A generator and a sample without
+// their own seed use this one.
 func (t Trace) workload(axes []setting, seed uint64) (w workload.Workload, err error) {
 	w = workload.Workload{Name: t.Name, Files: t.paths(), Embeddings: t.Embeddings, Selection: traces.Selection{
 		Format: t.Format, Merge: t.Merge, PerFile: t.PerFile, Limit: t.Limit, Tenants: t.Tenants}}

@@ -38,7 +38,7 @@ func mustExpand(t *testing.T, f *File) []Cell {
 	return cells
 }
 
-// summary writes what tells the cells of a test apart.
+// summary lists what distinguishes the cells of a test.
 func summary(cells []Cell) (lines []string) {
 	for _, c := range cells {
 		line := fmt.Sprintf("%s %s %s seed=%d %s", c.Workload.Name, c.Capacity, c.Label, c.Seed, c.Axes)
@@ -163,7 +163,7 @@ func oneCell(t *testing.T, text string) Cell {
 
 const hashed = "traces: [{name: t, file: a.csv}]\npolicies: [s3fifo]\ncapacities: 1%\n"
 
-// A change here makes every stored result worthless: it has to be run again.
+// A change here invalidates every stored result: all of them must run again.
 func TestHashIsStable(t *testing.T) {
 	if got, want := oneCell(t, hashed).Hash, "d32b23f8189d4ea873c5"; got != want {
 		t.Errorf("hash %s, want %s", got, want)

@@ -6,7 +6,7 @@ import (
 	"github.com/cachesim/cachesim/configs"
 )
 
-// The extent is that of the cells, and finding it makes none of them: a list of experiments must not take seconds.
+// The extent equals the number of cells, and computing it creates none: listing experiments must not take seconds.
 func TestExtentCountsCellsWithoutMakingThem(t *testing.T) {
 	for _, name := range configs.Names() {
 		f, err := Load(name)

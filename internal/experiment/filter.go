@@ -10,10 +10,10 @@ import (
 	"github.com/cachesim/cachesim/internal/suggest"
 )
 
-// Filter returns the cells that every one of only lets stay: "policy=lru,arc" those of two policies, likewise with
-// trace, capacity, seed and the names of axes. A cell that has no such axis stays, and on the dimension seed one that
-// is run once, as its policy makes no random choices. The optima that the remaining ones are held against stay as
-// auxiliary cells. It is an error if nothing matches.
+// Filter returns the cells that match every condition in only: "policy=lru,arc" matches those of two policies, likewise
+// with trace, capacity, seed and the names of axes. A cell without such an axis matches, and a cell without random
+// choices matches every seed. The optima that the remaining cells are compared with stay as auxiliary cells. It is an
+// error if nothing matches.
 func Filter(cells []Cell, only []string) ([]Cell, error) {
 	if len(only) == 0 {
 		return cells, nil
@@ -37,7 +37,7 @@ func Filter(cells []Cell, only []string) ([]Cell, error) {
 	return withReferences(cells, stays), nil
 }
 
-// parseCondition reads "dimension=place,place", both of which the cells must have.
+// parseCondition parses "dimension=place,place"; the cells must have both the dimension and the places.
 func parseCondition(text string, cells []Cell) (match func(i int) bool, err error) {
 	name, list, ok := strings.Cut(text, "=")
 	name = strings.TrimSpace(name)
@@ -69,7 +69,7 @@ func parseCondition(text string, cells []Cell) (match func(i int) bool, err erro
 	}, nil
 }
 
-// namesOf returns what the records of the cells will be called.
+// namesOf returns the names in the cells' future records.
 func namesOf(cells []Cell) []records.Record {
 	recs := make([]records.Record, len(cells))
 	for i := range cells {
@@ -78,7 +78,7 @@ func namesOf(cells []Cell) []records.Record {
 	return recs
 }
 
-// placesOn returns the places on a dimension at which there are cells.
+// placesOn returns the places on a dimension that have cells.
 func placesOn(dimension string, cells []Cell) (places []string) {
 	for _, c := range cells {
 		if place, ok := c.Dim(dimension); ok && !c.Auxiliary && !slices.Contains(places, place.Text) {
@@ -88,7 +88,7 @@ func placesOn(dimension string, cells []Cell) (places []string) {
 	return places
 }
 
-// withReferences returns the cells that stay and those that these are held against, in their order.
+// withReferences returns the remaining cells and those that they are compared with, in their order.
 func withReferences(cells []Cell, stays []bool) (kept []Cell) {
 	held := map[string]bool{}
 	for i, c := range cells {

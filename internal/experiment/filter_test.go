@@ -20,8 +20,8 @@ seeds: 2
 		{"policy=random,opt trace=a capacity=1%", "a 1% random seed=0\na 1% random seed=1\na 1% opt seed=0"},
 		{"seed=1 trace=a capacity=1%", "a 1% lru seed=0\na 1% random seed=1\na 1% s3fifo seed=0 small=0.1\na 1% s3fifo " +
 			"seed=0 small=0.2\na 1% opt seed=0"},
-		// What makes no random choices is run once, for all seeds, and what has no such axis is the same at every place on
-		// it.
+		// A policy without random choices runs once for all seeds, and a cell without such an axis is the same at every place
+		// on it.
 		{"small=0.2 trace=a capacity=1% seed=0", "a 1% lru seed=0\na 1% random seed=0\na 1% s3fifo seed=0 small=0.2\na 1% " +
 			"opt seed=0"},
 	} {

@@ -1,6 +1,6 @@
 package experiment
 
-// groupBy returns items in groups of the same key; groups and their items come in order of first appearance.
+// groupBy groups items by key; groups and their items are in order of first appearance.
 func groupBy[T any, K comparable](items []T, key func(T) K) (groups [][]T) {
 	index := map[K]int{}
 	for _, item := range items {

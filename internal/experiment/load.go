@@ -31,15 +31,15 @@ const (
 	maxNesting  = 100       // of brackets and of dashes on one line, so that no file can exhaust the stack of the parser
 )
 
-// source is where an experiment was read from.
+// source is the origin of an experiment.
 type source struct {
-	name string   // of the file, as the user named it
-	dir  string   // that holds it; "" for an experiment of the program's own
-	body ast.Node // nil once the experiment has been changed: lines then say nothing
+	name string   // of the file, as the user gave it
+	dir  string   // that contains the file; "" for a built-in experiment
+	body ast.Node // nil once the experiment has been changed: line numbers then mean nothing
 }
 
-// Load reads an experiment: a YAML file, or one of the program's own by its name (see package configs). Every name in
-// it is checked. The error names the file, the line and what was expected.
+// Load reads an experiment: a YAML file, or a built-in one by its name (see package configs). It checks every name in
+// it. The error gives the file, the line and what was expected.
 func Load(nameOrPath string) (*File, error) {
 	if slices.Contains(configs.Names(), nameOrPath) {
 		return parse(configs.Text(nameOrPath), source{name: "configs/" + nameOrPath + ".yaml"})
@@ -54,7 +54,7 @@ func Load(nameOrPath string) (*File, error) {
 // ReadText returns the text of an experiment file.
 func ReadText(path string) ([]byte, error) {
 	if path == "-" {
-		return nil, errors.New("an experiment is not read from standard input; name its file")
+		return nil, errors.New("an experiment cannot be read from standard input; give the name of its file")
 	}
 	f, err := filestate.Open(path)
 	if errors.Is(err, os.ErrNotExist) && filepath.Ext(path) == "" && (path == "" || filepath.Base(path) == path) {
@@ -74,10 +74,10 @@ func ReadText(path string) ([]byte, error) {
 	return text, nil
 }
 
-// Dirs returns the folders in which trace files are looked for, besides at their path.
+// Dirs returns the folders to search for trace files, in addition to their path.
 func (f *File) Dirs() []string { return workload.Dirs(f.tracesDir()) }
 
-// tracesDir returns the folder for traces that belongs to the experiment; "" for one of the program's own.
+// tracesDir returns the experiment's folder for traces; "" for a built-in experiment.
 func (f *File) tracesDir() string {
 	if f.TracesIn == "" || filepath.IsAbs(f.TracesIn) {
 		return cmp.Or(f.TracesIn, f.source.dir)
@@ -85,7 +85,7 @@ func (f *File) tracesDir() string {
 	return filepath.Join(f.source.dir, f.TracesIn)
 }
 
-// parse reads and checks the text of an experiment file.
+// parse parses and checks the text of an experiment file.
 func parse(text []byte, from source) (*File, error) {
 	node, err := parseYAML(text, from.name)
 	if err != nil {
@@ -105,7 +105,7 @@ func parse(text []byte, from source) (*File, error) {
 // parseYAML returns the one document of a YAML text.
 func parseYAML(text []byte, name string) (ast.Node, error) {
 	if !utf8.Valid(text) || bytes.IndexByte(text, 0) >= 0 {
-		return nil, fmt.Errorf("%s: is not a text; want a YAML file with an experiment", name)
+		return nil, fmt.Errorf("%s: is not text; want a YAML file with an experiment", name)
 	}
 	if line := deepLine(text); line > 0 {
 		return nil, fmt.Errorf("%s:%d: is nested more than %d levels deep", name, line, maxNesting)
@@ -125,12 +125,12 @@ func parseYAML(text []byte, name string) (ast.Node, error) {
 	case len(doc.Docs) == 0 || doc.Docs[0].Body == nil:
 		return nil, fmt.Errorf("%s: is empty; want an experiment: name, title, source, traces, policies, capacities", name)
 	case len(doc.Docs) > 1:
-		return nil, fmt.Errorf("%s: has %d documents; one file is one experiment", name, len(doc.Docs))
+		return nil, fmt.Errorf("%s: has %d documents; want one experiment per file", name, len(doc.Docs))
 	}
 	return doc.Docs[0].Body, nil
 }
 
-// deepLine returns the first line on which brackets, or dashes at its start, are nested too deep; 0 if there is none.
+// deepLine returns the first line on which brackets, or leading dashes, are nested too deep; 0 if there is none.
 func deepLine(text []byte) int {
 	brackets := 0
 	for i, line := range bytes.Split(text, []byte("\n")) {
@@ -145,7 +145,8 @@ func deepLine(text []byte) int {
 	return 0
 }
 
-// decode fills in f, after a look at what the YAML library lets pass (1.5 as a whole number) or says without the key.
+// decode fills in f. Before that it checks what the YAML library accepts (1.5 as a whole number) or reports without the
+// key.
 func decode(node ast.Node, f *File) error {
 	if err := checkCommas(node); err != nil {
 		return err
@@ -156,14 +157,14 @@ func decode(node ast.Node, f *File) error {
 	return yaml.NodeToValue(node, f, yaml.Strict())
 }
 
-// keyedTypes are those that may be written as a text alone, and what they are read as where they are not.
+// keyedTypes are the types that may be written as a plain text, and what they are parsed as otherwise.
 var keyedTypes = map[reflect.Type]reflect.Type{
 	reflect.TypeFor[Policy](): reflect.TypeFor[plainPolicy](),
 	reflect.TypeFor[Part]():   reflect.TypeFor[plainPart](),
 }
 
-// checkShape refuses a value that is not what its type wants, and keys that its type does not have. Types that read
-// themselves refuse on their own.
+// checkShape rejects a value that does not fit its type, and keys that its type does not have. Types with their own
+// parser check themselves.
 func checkShape(node ast.Node, t reflect.Type, owner string) error {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -175,7 +176,7 @@ func checkShape(node ast.Node, t reflect.Type, owner string) error {
 		t = keyed
 	}
 	if reflect.PointerTo(t).Implements(reflect.TypeFor[yaml.NodeUnmarshaler]()) {
-		if node.Type() == ast.NullType { // the YAML library does not ask them then
+		if node.Type() == ast.NullType { // the YAML library does not call them in this case
 			return wrong(node, owner+" to have a value")
 		}
 		return nil
@@ -239,7 +240,7 @@ func checkMapping(node ast.Node, t reflect.Type, owner string) error {
 			return refuse(fmt.Errorf("want a name as a key of %s; numbers, true and false need quotes", owner))
 		}
 		if line, twice := lines[key]; twice {
-			return refuse(fmt.Errorf("key %q is there twice; it is on line %d already", key, line))
+			return refuse(fmt.Errorf("key %q appears twice; it is on line %d already", key, line))
 		}
 		lines[key] = token.Position.Line
 		if t.Kind() == reflect.Struct && keys(t)[key] == nil {
@@ -252,7 +253,7 @@ func checkMapping(node ast.Node, t reflect.Type, owner string) error {
 	return nil
 }
 
-// valueType returns the type of what stands under a key.
+// valueType returns the type of the value of a key.
 func valueType(t reflect.Type, key string) reflect.Type {
 	if t.Kind() == reflect.Map {
 		return t.Elem()
@@ -260,7 +261,7 @@ func valueType(t reflect.Type, key string) reflect.Type {
 	return keys(t)[key]
 }
 
-// keyNames returns the keys that a struct has in YAML, in its order.
+// keyNames returns a struct's YAML keys, in its order.
 func keyNames(t reflect.Type) (names []string) {
 	for i := range t.NumField() {
 		if name, _, _ := strings.Cut(t.Field(i).Tag.Get("yaml"), ","); name != "" {
@@ -280,7 +281,7 @@ func keys(t reflect.Type) map[string]reflect.Type {
 	return types
 }
 
-// locate puts the file and the line in front of an error of the YAML library, and leaves out the excerpt that it adds.
+// locate adds the file and the line to an error of the YAML library, and removes the excerpt that the library adds.
 func (s source) locate(err error) error {
 	var at yaml.Error
 	if !errors.As(err, &at) || at.GetToken() == nil {
@@ -299,8 +300,9 @@ type placedError struct {
 func (e *placedError) Error() string { return e.where + ": " + e.err.Error() }
 func (e *placedError) Unwrap() error { return e.err }
 
-// errorAt returns err with the file and the line of the value that the path of keys and places in lists leads to; of
-// the innermost one on it that exists. In a changed experiment lines say nothing, so the path itself is named.
+// errorAt returns err with the file and the line of the value that the path of keys and list indices leads to, or of
+// the innermost existing value on that path. In a changed experiment line numbers mean nothing, so the path itself is
+// named.
 func (f *File) errorAt(err error, path ...any) error {
 	text := pathText(path)
 	if f.source.body == nil {
@@ -318,7 +320,7 @@ func (f *File) errorAt(err error, path ...any) error {
 	return &placedError{fmt.Sprintf("%s:%d", f.source.name, line), text, err}
 }
 
-// describe names the experiment, and what was changed in it, for errors.
+// describe names the experiment, and its changes, for errors.
 func (f *File) describe() string {
 	name := f.source.name
 	if name == "" {
@@ -330,7 +332,7 @@ func (f *File) describe() string {
 	return name
 }
 
-// child returns the value under a key, or at a place in a list, and its line; nil if there is none.
+// child returns the value of a key or list index, and its line; nil if there is none.
 func child(node ast.Node, step any) (value ast.Node, line int) {
 	switch n := node.(type) {
 	case *ast.MappingNode:
@@ -347,7 +349,7 @@ func child(node ast.Node, step any) (value ast.Node, line int) {
 	return nil, 0
 }
 
-// firstLine returns the line on which a value begins; the token of a mapping is its first colon.
+// firstLine returns the line on which a value begins; a mapping's own token is its first colon.
 func firstLine(node ast.Node) int {
 	if mapping, ok := node.(*ast.MappingNode); ok && len(mapping.Values) > 0 {
 		return mapping.Values[0].Key.GetToken().Position.Line
@@ -355,7 +357,7 @@ func firstLine(node ast.Node) int {
 	return node.GetToken().Position.Line
 }
 
-// pathText writes a path for people: "traces[0].capacities".
+// pathText formats a path for people: "traces[0].capacities".
 func pathText(path []any) string {
 	var b strings.Builder
 	for _, step := range path {
@@ -371,8 +373,8 @@ func pathText(path []any) string {
 	return b.String()
 }
 
-// Encode writes the experiment as YAML that Load reads back to the same File. The folder in which it looks for traces
-// is written with it, so that it may lie elsewhere.
+// Encode writes the experiment as YAML that Load reads back as the same File. It includes the folder of the traces, so
+// that the file may be elsewhere.
 func (f *File) Encode() ([]byte, error) {
 	whole := *f
 	if dir := f.tracesDir(); dir != "" {
@@ -381,8 +383,8 @@ func (f *File) Encode() ([]byte, error) {
 			return nil, err
 		}
 		if strings.Contains(absolute, "\n") {
-			return nil, fmt.Errorf("the folder %q, in which traces are looked for, has a line break in its name, which an "+
-				"experiment file cannot say; rename it", absolute)
+			return nil, fmt.Errorf("the path of the traces' folder %q contains a line break, which an experiment file cannot "+
+				"store; rename the folder", absolute)
 		}
 		whole.TracesIn = absolute
 	}
@@ -390,16 +392,17 @@ func (f *File) Encode() ([]byte, error) {
 	if err != nil || whole.readsBackFrom(text) {
 		return text, err
 	}
-	// The YAML library does not put every text in quotes that needs them ("? a"). In JSON, which is YAML too, all are.
+	// The YAML library does not quote every text that needs it ("? a"). In JSON, which is valid YAML, all texts are
+	// quoted.
 	return yaml.MarshalWithOptions(whole, yaml.JSON())
 }
 
-// readsBackFrom reports whether the YAML text is this experiment.
+// readsBackFrom reports whether the YAML text parses as this experiment.
 func (f *File) readsBackFrom(text []byte) bool {
 	node, err := parseYAML(text, f.Name)
 	again := File{source: f.source}
 	return err == nil && decode(node, &again) == nil && reflect.DeepEqual(*f, again)
 }
 
-// sortedKeys returns the keys of a map in order, so that what is made from it does not depend on that of the map.
+// sortedKeys returns a map's keys in sorted order, so that results do not depend on the map's order.
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -16,7 +16,7 @@ import (
 	"github.com/cachesim/cachesim/internal/workload"
 )
 
-// base is the shortest experiment; what tests add to it begins on line 7.
+// base is the shortest experiment; the text that tests add starts on line 7.
 const base = `name: test
 title: a test
 source: none
@@ -31,8 +31,8 @@ func TestLoadErrors(t *testing.T) {
 		{"", "x.yaml: is empty; want an experiment: name, title, source, traces, policies, capacities"},
 		{"# nothing\n", "x.yaml: is empty"},
 		{"hello", `x.yaml:1: want the experiment to have keys with values, not "hello"`},
-		{"\x1f\x8b\x08\xff", "x.yaml: is not a text"},
-		{base + "---\n" + base, "x.yaml: has 2 documents; one file is one experiment"},
+		{"\x1f\x8b\x08\xff", "x.yaml: is not text"},
+		{base + "---\n" + base, "x.yaml: has 2 documents; want one experiment per file"},
 		{base + "about: 'abc\n", "x.yaml:7: could not find end character of single-quoted text"},
 		{base + "about: " + strings.Repeat("[", 100000), "x.yaml:7: is nested more than 100 levels deep"},
 		{base + "about:\n" + strings.Repeat("- ", 5000), "x.yaml:8: is nested more than 100 levels deep"},
@@ -49,12 +49,12 @@ func TestLoadErrors(t *testing.T) {
 		{base + "figures:\n  - {name: a, x: capacity, y: misses, along: capacity}\n", `x.yaml:8: with along, x is a metric: unknown metric "capacity"`},
 		{base + "figures:\n  - {name: a, x: hits, y: misses, along: noise}\n", `x.yaml:8: unknown dimension "noise"`},
 		{replace("{name: t, generate: zipf}", "{name: t, file: q.jsonl, embeddings: magic}"), `x.yaml:4: trace t: embeddings magic: unknown embedder "magic"`},
-		{base + "title: b\n", `x.yaml:7: key "title" is there twice; it is on line 2 already`},
+		{base + "title: b\n", `x.yaml:7: key "title" appears twice; it is on line 2 already`},
 		{base + "warmup:\n", "x.yaml:7: want warmup to be a whole number, not nothing"},
 		{base + "warmup: many\n", `x.yaml:7: want warmup to be a whole number, not "many"`},
 		{base + "warmup: 1.5\n", `x.yaml:7: want warmup to be a whole number, not "1.5"`},
 		{base + "warmup: 99999999999999999999\n", "x.yaml:7: want warmup to be a whole number"},
-		{base + "warmup: -1\n", "x.yaml:7: warmup -1: want a number of requests, from 0"},
+		{base + "warmup: -1\n", "x.yaml:7: warmup -1: want a number of requests, at least 0"},
 		{base + "bytes: yes\n", `x.yaml:7: want bytes to be true or false, not "yes"`},
 		{base + "groups: {a: lru}\n", "x.yaml:7: want a to be a list, written [a, b] or with one - for each, not \"lru\""},
 		{base + "about: 0.10\n", `x.yaml:7: want about to be a text, in quotes, not "0.10"`},
@@ -64,9 +64,9 @@ func TestLoadErrors(t *testing.T) {
 		{base + "about: &a x\n", "x.yaml:7: want about to be a text, not an anchor, alias or tag"},
 		{base + "groups: {a: &x [lru], b: *x}\n", "x.yaml:7: want a to be a list"},
 		{replace("[lru, arc]", "[lru, [arc]]"), "x.yaml:5: want each of policies to have keys with values, not a list"},
-		{replace("title: a test\n", ""), "x.yaml:1: the experiment has no title; write one"},
+		{replace("title: a test\n", ""), "x.yaml:1: the experiment has no title; add one"},
 		{replace("[1%, 2%]", "{a: b}"), "x.yaml:6: want a capacity (1%)"},
-		{base + "seeds: 0\n", `x.yaml:7: seeds "0": want how many seeds (from 1 to 10000)`},
+		{base + "seeds: 0\n", `x.yaml:7: seeds "0": want a number of seeds (from 1 to 10000)`},
 		{base + "seeds: [3, 3]\n", "x.yaml:7: seed 3 is listed twice"},
 		{base + "seeds: [-1]\n", `x.yaml:7: seed "-1": want a whole number from 0`},
 
@@ -75,11 +75,11 @@ func TestLoadErrors(t *testing.T) {
 		{replace("arc", "{policy: s3fifo, with: {smal: 0.1}}"), `x.yaml:5: policy s3fifo: unknown parameter "smal"; did you mean "small"?`},
 		{replace("arc", "{policy: s3fifo(small=0.1), with: {small: 0.2}}"), "x.yaml:5: policy s3fifo: parameter small is " +
 			"given twice"},
-		{replace("arc", "{policy: s3fifo, with: {small: [0.1, 0.10]}}"), "x.yaml:5: policy s3fifo: with: small: 0.10 is " +
-			"there twice"},
+		{replace("arc", "{policy: s3fifo, with: {small: [0.1, 0.10]}}"), "x.yaml:5: policy s3fifo: with: small: 0.10 " +
+			"appears twice"},
 		{replace("generate: zipf", "generate: zipff"), `x.yaml:4: trace t: unknown generator "zipff"; did you mean "zipf"?`},
-		{replace("generate: zipf", "generate: zipf, with: {seed: [1, 2]}"), "x.yaml:4: t: with: seed: is no axis; write " +
-			"the seeds of the experiment under seeds"},
+		{replace("generate: zipf", "generate: zipf, with: {seed: [1, 2]}"), "x.yaml:4: t: with: seed: is not an axis; write " +
+			"the experiment's seeds under seeds"},
 		{replace("generate: zipf", "generate: zipf, with: {size: 'lognormal(mean=1,sigma=1)'}"), "x.yaml:4: t: with: size: " +
 			"\"lognormal(mean=1,sigma=1)\" cannot be a place on an axis"},
 		{replace("generate: zipf", "generate: zipf, file: a"), "x.yaml:4: trace t: want exactly one of file, files and " +
@@ -87,7 +87,7 @@ func TestLoadErrors(t *testing.T) {
 		{replace("generate: zipf", "file: a, format: csb"), `x.yaml:4: trace t: unknown trace format "csb"; did you mean "csv"?`},
 		{replace("name: t,", "name: a b,"), "x.yaml:4: trace a b: want letters, digits, - and _ in its name"},
 		{replace("[1%, 2%]", "1gb"), `x.yaml:6: capacity "1gb": unknown unit "gb"; did you mean 1GB or 1GiB?`},
-		{replace("[1%, 2%]", "[1%, 1%]"), "x.yaml:6: capacity 1% is there twice"},
+		{replace("[1%, 2%]", "[1%, 1%]"), "x.yaml:6: capacity 1% is listed twice"},
 		{replace("[1%, 2%]", "64MiB"), "x.yaml:4: trace t: its capacities count bytes, but its objects have no sizes"},
 		{replace("[1%, 2%]", "64MiB") + "unit-size: true\n", "x.yaml:7: trace t: its capacities count bytes, but unit-size " +
 			"ignores sizes"},
@@ -105,10 +105,10 @@ func TestLoadErrors(t *testing.T) {
 		{base + "absent: {lru: why}\n", "x.yaml:7: lru is absent, but it is one of the policies"},
 		{base + "figures: [{name: ../a, x: capacity, y: misses}]\n", `x.yaml:7: name "../a": want letters, digits, - and _`},
 		{base + "figures:\n- {name: a, x: capacity, y: misses}\n- {name: A, x: capacity, y: misses}\n", "x.yaml:9: the " +
-			"name A is there twice"},
+			"name A appears twice"},
 		{base + "figures: [{name: a, x: alpha, y: misses}]\n", `x.yaml:7: unknown dimension "alpha" (exists: trace, policy, capacity, seed)`},
 		{base + "predictors: [oracle, 'noisy(p=0.1)']\n", "x.yaml:7: the name \"noisy(p=0.1)\" cannot be a place on the " +
-			"axis predictor; give it a plain one: {use: \"noisy(p=0.1)\", as: NAME}"},
+			"axis predictor; choose a simple one: {use: \"noisy(p=0.1)\", as: NAME}"},
 		{base + "predictors: [oracle, {use: noisy, as: oracle}]\n", "x.yaml:7: two predictors are called oracle"},
 		{base + "predictors: [orakel]\n", `x.yaml:7: unknown predictor "orakel"; did you mean "oracle"?`},
 		{base + "models: [quick]\n", `x.yaml:7: unknown model "quick"`},
@@ -116,7 +116,7 @@ func TestLoadErrors(t *testing.T) {
 		{base + "figures: [{name: a, x: capacity, y: misses, only: {capacity: 3%}}]\n", `x.yaml:7: unknown capacity "3%"`},
 		{base + "figures: [{name: a, x: capacity, y: misses, references: paper}]\n", `x.yaml:7: unknown reference "paper"`},
 		{base + "figures: [{name: a, x: capacity, y: misses, log: z}]\n", `x.yaml:7: log: want x, y or both, not "z"`},
-		{base + "tables: [{name: a}]\n", "x.yaml:7: tables[0] has no cells; write one"},
+		{base + "tables: [{name: a}]\n", "x.yaml:7: tables[0] has no cells; add one"},
 		{base + "references: [{name: a, source: b, metric: misses, points: [{policy: lru, capacity: [1%, 2%], values: " +
 			"1}]}]\n", "x.yaml:7: reference a: a point has 1 values for 2 places"},
 		{base + "references: [{name: a, source: b, metric: misses, points: [{policy: lru, values: x}]}]\n", `x.yaml:7: want a number (0.05) or a percentage (5%), not "x"`},
@@ -127,8 +127,8 @@ func TestLoadErrors(t *testing.T) {
 		{replace("[1%, 2%]", "[]"), "x.yaml:6: want a capacity (1%), a text with several (1%,5%,10%..40%x2) or a list of " +
 			"them, not an empty list"},
 		{base + "seeds: [9223372036854775808]\n", `x.yaml:7: seed "9223372036854775808": want a whole number from 0 to 9223372036854775807`},
-		{base + "groups: {all: [arc]}\n", "x.yaml:7: group all has the name of a group that every experiment has"},
-		{base + "absent: {laru: ''}\n", "x.yaml:7: absent: laru has no reason; say why it is not there"},
+		{base + "groups: {all: [arc]}\n", "x.yaml:7: group all has the name of a built-in group"},
+		{base + "absent: {laru: ''}\n", "x.yaml:7: absent: laru has no reason; say why it is missing"},
 		{base + "quick: {limit: -1}\n", "x.yaml:7: limit -1: want a number of requests, from 1"},
 		{base + "quick: {traces: [oltp]}\n", `x.yaml:7: unknown trace "oltp"`},
 		{base + "quick: {set: [seeds=x]}\n", `x.yaml:7: seeds=x: seeds "x"`},
@@ -152,7 +152,7 @@ func TestLoadWantsAnExperiment(t *testing.T) {
 		dir:                             "is a folder",
 		huge:                            "has at most 256 KiB",
 		filepath.Join(dir, "none.yaml"): "no such file",
-		"-":                             "is not read from standard input; name its file",
+		"-":                             "cannot be read from standard input; give the name of its file",
 		"":                              `unknown experiment "" (exists: classic-block`,
 		"zipf-skw":                      `unknown experiment "zipf-skw"; did you mean "zipf-skew"?`,
 	} {
@@ -167,12 +167,12 @@ func TestAFolderThatTheFileCannotNameIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.Encode(); err == nil || !strings.Contains(err.Error(), `the folder "/a\nb"`) {
+	if _, err := f.Encode(); err == nil || !strings.Contains(err.Error(), `folder "/a\nb"`) {
 		t.Errorf("error %v", err)
 	}
 }
 
-// What a sweep writes beside its results finds the traces from there, too.
+// The experiment that a sweep writes next to its results also finds the traces from there.
 func TestTracesAreLookedForBesideTheFile(t *testing.T) {
 	t.Setenv(workload.Env, "/traces")
 	dir := t.TempDir()
@@ -236,7 +236,7 @@ references:
 	}
 }
 
-// same reports whether two experiments are equal, wherever they were read from.
+// same reports whether two experiments are equal, regardless of their origin.
 func same(a, b *File) bool {
 	x, y := *a, *b
 	x.source, y.source = source{}, source{}
@@ -268,7 +268,7 @@ func TestEncodeKeepsEmbeddedExperiments(t *testing.T) {
 	}
 }
 
-// The YAML library forgets the quotes of this one.
+// The YAML library omits the quotes of this one.
 func TestEncodeKeepsAQuestion(t *testing.T) {
 	f := mustParse(t, base[strings.Index(base, "traces"):]+"about: \"? why\"\n")
 	text, err := f.Encode()
@@ -343,7 +343,7 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// An axis with as many places as a file has room for is read in time that grows with their number, not with its square.
+// The time to read an axis with as many places as fit into a file grows with their number, not with its square.
 func TestLongAxes(t *testing.T) {
 	var places []string
 	for i := range 34_000 {
@@ -367,7 +367,7 @@ func TestPlacesThatAreThereTwice(t *testing.T) {
 	for _, places := range []string{"0.1, 0.10", "0, -0.0", "1e3, 5, 1000", "1, 2, 1"} {
 		text := strings.Replace(base, "[lru, arc]", "[{policy: lru-k, with: {k: ["+places+"]}}]", 1)
 		if _, err := parse([]byte(text), source{name: "x.yaml"}); err == nil ||
-			!strings.Contains(err.Error(), "is there twice") {
+			!strings.Contains(err.Error(), "appears twice") {
 			t.Errorf("[%s]: error %v", places, err)
 		}
 	}

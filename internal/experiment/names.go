@@ -15,10 +15,10 @@ import (
 	"github.com/cachesim/cachesim/internal/suggest"
 )
 
-// This file checks that what figures, tables, references and claims speak of exists.
+// This file checks that whatever figures, tables, references and claims mention exists.
 
-// timeMetrics are the figures that depend on the machine. The records of an experiment do not have them; figures,
-// tables and claims that speak of them get them from its timings.
+// timeMetrics are the metrics that depend on the machine. The records of an experiment do not contain them; figures,
+// tables and claims get them from its timings.
 func timeMetrics() (names []string) {
 	for _, m := range metric.All() {
 		if m.OfMachine {
@@ -28,8 +28,8 @@ func timeMetrics() (names []string) {
 	return names
 }
 
-// SpeaksOfTimes reports whether the experiment shows or claims something about the time of replays, so that what it
-// prints depends on the machine.
+// SpeaksOfTimes reports whether the experiment shows or claims something about replay times, so that its output depends
+// on the machine.
 func (f *File) SpeaksOfTimes() bool {
 	var texts []string
 	for _, figure := range f.Figures {
@@ -56,8 +56,7 @@ func (f *File) checkMetrics() error {
 	return nil
 }
 
-// axes returns the places on each axis of the experiment, and on those of absent policies of which there are published
-// numbers.
+// axes returns the places on each axis of the experiment, and on the axes of absent policies with published numbers.
 func (f *File) axes() map[string][]string {
 	all := map[string][]string{}
 	add := func(owner string, with map[string]Values) {
@@ -93,12 +92,12 @@ func (f *File) axes() map[string][]string {
 	return all
 }
 
-// Dimensions returns the names of all dimensions that records of the experiment may have.
+// Dimensions returns the names of all dimensions of the experiment's records.
 func (f *File) Dimensions() []string {
 	return append(slices.Clone(dimensions), sortedKeys(f.axes())...)
 }
 
-// checkDimension refuses what is no dimension; "" is the default of its key.
+// checkDimension rejects a name that is not a dimension; "" is the default of its key.
 func (f *File) checkDimension(name string, path ...any) error {
 	if names := f.Dimensions(); name != "" && !slices.Contains(names, name) && len(f.Changes) == 0 {
 		return f.errorAt(suggest.Unknown("dimension", name, names), path...)
@@ -106,7 +105,7 @@ func (f *File) checkDimension(name string, path ...any) error {
 	return nil
 }
 
-// checkPlaces refuses places that are not on a dimension. The policies may be names of groups.
+// checkPlaces rejects places that are not on a dimension. Policies may be names of groups.
 func (f *File) checkPlaces(at map[string]Values, path ...any) error {
 	for _, dimension := range sortedKeys(at) {
 		here := append(slices.Clone(path), dimension)
@@ -130,7 +129,7 @@ func (f *File) checkPlaces(at map[string]Values, path ...any) error {
 	return nil
 }
 
-// placesOn returns the places on a dimension that records of the experiment may have, and what else may stand for some
+// placesOn returns the places on a dimension that the experiment's records may have, and names that stand for several
 // of them.
 func (f *File) placesOn(dimension string) (places []string) {
 	switch dimension {
@@ -141,7 +140,7 @@ func (f *File) placesOn(dimension string) (places []string) {
 	case records.DimCapacity:
 		seen := map[string]bool{}
 		for i := range f.Traces {
-			specs, _ := f.capacitiesOf(i) // they have been checked
+			specs, _ := f.capacitiesOf(i) // already checked
 			for _, spec := range specs {
 				if text := spec.String(); !seen[text] {
 					seen[text] = true
@@ -190,21 +189,21 @@ func (f *File) checkReferences() error {
 	return nil
 }
 
-// isAbsent reports whether a number is that of a policy that is not in the experiment, whose axes are therefore not
-// there either.
+// isAbsent reports whether a number belongs to a policy that is not in the experiment, whose axes are therefore missing
+// too.
 func (f *File) isAbsent(p Point) bool {
 	labels := p.At[records.DimPolicy]
 	return len(labels) > 0 && !slices.ContainsFunc(labels, func(label string) bool { return f.Absent[label] == "" })
 }
 
-// axes returns where the point lies on dimensions that not every record has.
+// axes returns the point's places on dimensions that not every record has.
 func (p Point) axes() map[string]Values {
 	further := maps.Clone(p.At)
 	maps.DeleteFunc(further, func(dimension string, _ Values) bool { return slices.Contains(dimensions, dimension) })
 	return further
 }
 
-// check refuses a point that does not have one value for each of its places.
+// check rejects a point that does not have one value for each of its places.
 func (p Point) check() error {
 	lists, places := 0, 1
 	for _, at := range p.At {
@@ -214,9 +213,9 @@ func (p Point) check() error {
 	}
 	switch {
 	case len(p.At) == 0:
-		return fmt.Errorf("a point says where it is, for example {trace: oltp, policy: lru, capacity: 250, values: 16.47%%}")
+		return fmt.Errorf("a point needs its place, for example {trace: oltp, policy: lru, capacity: 250, values: 16.47%%}")
 	case lists > 1:
-		return fmt.Errorf("a point has a list for one dimension only; write several points")
+		return fmt.Errorf("a point can have a list for one dimension only; write several points")
 	case len(p.Values) != places:
 		return fmt.Errorf("a point has %d values for %d places", len(p.Values), places)
 	}
@@ -230,8 +229,7 @@ func (f *File) referenceNames() (names []string) {
 	return names
 }
 
-// referenceAxes returns the names of the dimensions that references have points on. Those of absent policies may have
-// ones of their own.
+// referenceAxes returns the names of the references' dimensions. Those of absent policies may have their own.
 func (f *File) referenceAxes() (names []string) {
 	for _, r := range f.References {
 		for _, p := range r.Points {
@@ -248,20 +246,21 @@ func (f *File) hasReference(name string) error {
 	return nil
 }
 
-// checkNames refuses what is no name of a file, or not the only one. Names that differ in case alone are the same to
-// some file systems.
+// checkNames rejects a name that is not a valid file name or appears twice. Names that differ only in case are the same
+// on some file systems.
 func (f *File) checkName(name string, seen map[string]bool, path ...any) error {
 	switch {
 	case !fileName.MatchString(name) || len(name) > maxNameLength:
-		return f.errorAt(fmt.Errorf("name %q: want letters, digits, - and _, as it is the name of a file", name), path...)
+		return f.errorAt(fmt.Errorf("name %q: want letters, digits, - and _, because it "+
+			"becomes the name of a file", name), path...)
 	case seen[strings.ToLower(name)]:
-		return f.errorAt(fmt.Errorf("the name %s is there twice", name), path...)
+		return f.errorAt(fmt.Errorf("the name %s appears twice", name), path...)
 	}
 	seen[strings.ToLower(name)] = true
 	return nil
 }
 
-// capacityShare is a number that figures may have as their x besides the dimensions.
+// capacityShare is a number that figures may use as x in addition to the dimensions.
 const capacityShare = "capacity_share"
 
 func (f *File) checkFigures() error {
@@ -313,35 +312,35 @@ func (f *File) checkFigure(figure Figure, seen map[string]bool, i int) error {
 	)
 }
 
-// checkOverTime refuses what makes no figure over time.
+// checkOverTime rejects keys that do not fit a figure over time.
 func (f *File) checkOverTime(figure Figure, seen map[string]bool, i int) error {
 	window, err := f.window()
 	switch {
 	case err != nil:
 		return err
 	case !window.Asked():
-		return f.errorAt(fmt.Errorf("figure %s is over time, but the experiment keeps no series; write, for example, "+
-			"series: 10000", figure.Name), "figures", i, "x")
+		return f.errorAt(fmt.Errorf("figure %s is over time, but the experiment keeps no series; add, for example, series: "+
+			"10000", figure.Name), "figures", i, "x")
 	case !slices.Contains(series.Names, figure.Y):
 		return f.errorAt(suggest.Unknown("series", figure.Y, series.Names), "figures", i, "y")
 	case !window.Wants(figure.Y):
-		return f.errorAt(fmt.Errorf("series: %s leaves out %s", window, figure.Y), "figures", i, "y")
+		return f.errorAt(fmt.Errorf("series: %s does not include %s", window, figure.Y), "figures", i, "y")
 	case figure.Along+figure.Lines+figure.Panels+figure.XLabel+figure.YLabel != "" || len(figure.Log)+
 		len(figure.References) > 0:
-		return f.errorAt(fmt.Errorf("a figure over time has a panel for each capacity and a line for each policy; leave out "+
-			"all but name, title, x, y and only"), "figures", i)
+		return f.errorAt(fmt.Errorf("a figure over time has a panel for each capacity and a line for each policy; remove "+
+			"all keys but name, title, x, y and only"), "figures", i)
 	}
 	return cmp.Or(f.checkName(figure.Name, seen, "figures", i, "name"), f.checkPlaces(figure.Only, "figures", i, "only"))
 }
 
-// checkAlong refuses what makes no figure of one metric against another.
+// checkAlong rejects keys that do not fit a figure of one metric against another.
 func (f *File) checkAlong(figure Figure, i int) error {
 	if err := records.CheckMetric(figure.X); err != nil {
 		return f.errorAt(fmt.Errorf("with along, x is a metric: %w", err), "figures", i, "x")
 	}
 	if len(figure.References) > 0 {
 		return f.errorAt(
-			fmt.Errorf("references have one number for a point, and with along a point has two"),
+			fmt.Errorf("references have one number per point, but a point with along needs two"),
 			"figures",
 			i,
 			"references",
@@ -350,7 +349,7 @@ func (f *File) checkAlong(figure Figure, i int) error {
 	return nil
 }
 
-// dimensionKey returns the key of a figure that names the dimension of its lines.
+// dimensionKey returns the figure's key for the dimension of its lines.
 func dimensionKey(figure Figure) string {
 	if figure.Along != "" {
 		return "along"

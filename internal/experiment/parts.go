@@ -13,18 +13,18 @@ import (
 	"github.com/cachesim/cachesim/internal/suggest"
 )
 
-// This file is about what policies are combined with: caches, predictors, models.
+// This file contains the parts that policies are combined with: caches, predictors, models.
 
-// Part is a part of one of the kinds with parameters; in YAML a text alone is its Use.
+// Part is a part of a kind, with parameters; in YAML, a plain text is its Use.
 type Part struct {
 	Use string `yaml:"use"` // "noisy(kind=flip)", "sets(ways=64)"
-	// its place on the axis of its kind, where there are several; default: as written
+	// its place on the axis of its kind, if there are several; default: as written
 	As string `yaml:"as,omitempty"`
-	// further parameters; each is an axis of that name, even where it has one value
+	// further parameters; each is an axis of that name, even if it has only one value
 	With map[string]Values `yaml:"with,omitempty"`
 }
 
-// Label returns the place of the part on the axis of its kind.
+// Label returns the part's place on the axis of its kind.
 func (p Part) Label() string {
 	if p.As != "" {
 		return p.As
@@ -51,7 +51,7 @@ func (p Part) MarshalYAML() (any, error) {
 	return plainPart(p), nil
 }
 
-// partKind is a kind of parts as experiment files and cells have it.
+// partKind describes a kind of parts for experiment files and cells.
 type partKind struct {
 	*sim.Kind
 	of   func(f *File) *[]Part
@@ -73,7 +73,7 @@ var (
 	partKinds = []partKind{cacheKind, predictorKind, prefetcherKind, allocatorKind, modelKind}
 )
 
-// setupKinds returns the kinds that all policies of an experiment work with: the cache, and what stands beside it.
+// setupKinds returns the kinds that apply to all policies of an experiment: the cache, and parts such as models.
 func setupKinds() []partKind {
 	return slices.DeleteFunc(slices.Clone(partKinds), func(k partKind) bool { return k.AskedBy != nil })
 }
@@ -81,11 +81,11 @@ func setupKinds() []partKind {
 // partVariant is a part at one place on its axes.
 type partVariant struct {
 	label string
-	part  sim.Part // nil where there is no part of its kind
+	part  sim.Part // nil if there is no part of its kind
 	axes  []setting
 }
 
-// partVariants returns the parts of a kind at every place on their axes; where there are none, one that is empty.
+// partVariants returns the parts of a kind at every place on their axes; without parts, a single empty one.
 func (f *File) partVariants(kind partKind) (all []partVariant, err error) {
 	parts := *kind.of(f)
 	if len(parts) == 0 {
@@ -107,8 +107,8 @@ func (f *File) partVariants(kind partKind) (all []partVariant, err error) {
 	return all, nil
 }
 
-// withArgs writes further parameters into the parentheses of "name(args)". What cannot be cut stays as it is, for its
-// reader to refuse.
+// withArgs inserts further parameters into the parentheses of "name(args)". A text that cannot be split stays as it is,
+// and its parser will reject it.
 func withArgs(call string, more []setting) string {
 	name, args, err := params.SplitCall(call)
 	if err != nil || len(more) == 0 {
@@ -117,7 +117,7 @@ func withArgs(call string, more []setting) string {
 	return name + "(" + joinArgs(args, more) + ")"
 }
 
-// checkParts refuses parts that cannot be told from each other, or whose names cannot be places on an axis.
+// checkParts rejects parts that cannot be distinguished, or whose names cannot be places on an axis.
 func (f *File) checkParts() error {
 	for _, kind := range partKinds {
 		parts := *kind.of(f)
@@ -139,7 +139,7 @@ func (f *File) checkParts() error {
 				continue
 			}
 			if err := f.checkAxes(map[string]Values{kind.Name: {label}}, "several "+kind.Plural, kind.Plural, i); err != nil {
-				return f.errorAt(fmt.Errorf("the name %q cannot be a place on the axis %s; give it a plain one: {use: %[1]q, as: "+
+				return f.errorAt(fmt.Errorf("the name %q cannot be a place on the axis %s; choose a simple one: {use: %[1]q, as: "+
 					"NAME}", label, kind.Name), kind.Plural, i)
 			}
 		}
@@ -160,7 +160,7 @@ func (f *File) checkParts() error {
 	return nil
 }
 
-// checkPartNames refuses names of parts that do not exist; the names stand under the key of their kind at path.
+// checkPartNames rejects names of parts that do not exist; path leads to the key of their kind.
 func (f *File) checkPartNames(kind partKind, names Values, path ...any) error {
 	for _, name := range names {
 		if labels := labelsOf(*kind.of(f)); !slices.Contains(labels, name) && len(f.Changes) == 0 {
@@ -177,7 +177,7 @@ func labelsOf(parts []Part) (labels []string) {
 	return labels
 }
 
-// setParts leaves the parts that are listed, with their parameters, and adds those that are new.
+// setParts keeps the listed parts, with their parameters, and adds those that are new.
 func (k partKind) setParts(f *File, value string) error {
 	labels, err := params.Split(value, ',')
 	if err != nil {

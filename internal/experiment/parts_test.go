@@ -53,7 +53,7 @@ func TestPredictorIsPartOfTheHash(t *testing.T) {
 		}
 		hashes[c.Hash] = key
 	}
-	if len(hashes) != 7 { // fpb with the oracle is there twice
+	if len(hashes) != 7 { // fpb with the oracle is listed twice
 		t.Errorf("%d hashes, want 7", len(hashes))
 	}
 }
@@ -78,7 +78,7 @@ func TestSetChangesPredictors(t *testing.T) {
 func TestPolicyNeedsAPredictor(t *testing.T) {
 	for text, want := range map[string]string{
 		"policies: [fpb]": "policy fpb needs a predictor",
-		"policies: [{policy: lru, predictors: oracle}]\npredictors: [oracle]": "policy lru asks no predictor",
+		"policies: [{policy: lru, predictors: oracle}]\npredictors: [oracle]": "policy lru uses no predictor",
 		"policies: [{policy: fpb, predictors: x}]\npredictors: [oracle]":      `unknown predictor "x"`,
 	} {
 		_, err := parseText("traces: [{name: t, generate: zipf}]\ncapacities: 3\n" + text)

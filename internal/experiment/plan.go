@@ -14,51 +14,50 @@ import (
 	"github.com/cachesim/cachesim/internal/workload"
 )
 
-// Design is an experiment in memory: values that are put together, each with each. Experiment files and the flags of
-// commands become one, and from there on it is the same which it was.
+// Design is an experiment in memory: the combination of all its values. Experiment files and the flags of commands
+// become a Design, and from there on they are treated alike.
 type Design struct {
 	Inputs   []Input
 	Setups   []Setup
 	Entrants []Entrant
 	Sizes    capacity.Mode
 	Warmup   int           // requests
-	Series   series.Window // of what is kept over the time of the replays
-	// NoOptimum leaves out the offline optimum under the same rules, which otherwise stands at every point.
+	Series   series.Window // of the series
+	// NoOptimum leaves out the offline optimum under the same rules, which otherwise is added at every point.
 	NoOptimum bool
 	Version   string // of the program
 }
 
-// Input is what is requested, and where it is replayed.
+// Input is a workload and the capacities to replay it at.
 type Input struct {
 	Workload   workload.Workload
-	Setups     []int // those of Design.Setups that serve it; nil: all
+	Setups     []int // the Design.Setups that serve it; nil: all
 	Capacities []capacity.Spec
 	Seeds      []uint64
 	Axes       string
 }
 
-// Setup is what all policies work in: a cache, and what stands beside it, a model say.
+// Setup is the environment of all policies: a cache, and further parts such as a model.
 type Setup struct {
-	Parts sim.Parts // without a policy, and without what policies ask
+	Parts sim.Parts // without a policy, and without the parts that policies use
 	Axes  string
 }
 
-// Entrant is a policy with what it asks, one predictor say.
+// Entrant is a policy with the parts that it uses, such as a predictor.
 type Entrant struct {
 	Label string
 	Spec  policies.Spec
 	Asked []sim.Part
 	Axes  string
-	// OnePass is that of cells.
+	// OnePass is as for cells.
 	OnePass bool
-	// Beside says that it is held against the optima that are there for others, and brings none.
+	// Beside says that it is compared with existing optima and adds none.
 	Beside bool
 
 	index int // in File.Policies
 }
 
-// Setups puts parts of the kinds that every policy works with together, each with each; without lists there is one, the
-// exact cache.
+// Setups combines the parts of the kinds that every policy works with. Without lists the only setup is the exact cache.
 func Setups(lists map[*sim.Kind][]sim.Part) []Setup {
 	setups := []Setup{{Parts: sim.Parts{Cache: cache.ExactSpec()}}}
 	for _, kind := range setupKinds() {
@@ -77,7 +76,7 @@ func Setups(lists map[*sim.Kind][]sim.Part) []Setup {
 	return setups
 }
 
-// Entrants returns the policies, each with every choice of the parts that it asks.
+// Entrants returns the policies, each with every combination of the parts that it uses.
 func Entrants(specs []policies.Spec, lists map[*sim.Kind][]sim.Part) (entrants []Entrant) {
 	for _, spec := range specs {
 		choices := [][]sim.Part{nil}
@@ -100,7 +99,7 @@ func Entrants(specs []policies.Spec, lists map[*sim.Kind][]sim.Part) (entrants [
 	return entrants
 }
 
-// parts returns what is replayed of an entrant in a setup.
+// parts returns the parts of an entrant in a setup.
 func (e *Entrant) parts(s *Setup) sim.Parts {
 	p := s.Parts
 	p.Policy = e.Spec
@@ -110,7 +109,7 @@ func (e *Entrant) parts(s *Setup) sim.Parts {
 	return p
 }
 
-// Needs returns what the cells need of their traces; bytes says that a capacity counts bytes.
+// Needs returns which parts of their traces the cells need; bytes says that a capacity counts bytes.
 func (d *Design) Needs(bytes bool) traces.Needs {
 	var all []sim.Parts
 	for s := range d.Setups {
@@ -123,8 +122,8 @@ func (d *Design) Needs(bytes bool) traces.Needs {
 	return needs
 }
 
-// Rows returns how many cells there are without those that others are held against, where no policy makes random
-// choices or there is one seed.
+// Rows returns the number of cells without the optima for comparison, assuming that no policy makes random choices or
+// there is one seed.
 func (d *Design) Rows() (rows int) {
 	for _, in := range d.Inputs {
 		setups := len(in.Setups)
@@ -146,9 +145,9 @@ type Misfit struct {
 func (m *Misfit) Error() string { return m.Err.Error() }
 func (m *Misfit) Unwrap() error { return m.Err }
 
-// Cells returns the cells of the design, numbered: input by input, and for each setup by setup, capacity by capacity,
-// policy by policy and seed by seed, with the optima that these are held against, as far as they are not among them,
-// behind the policies of their capacity. The error is a Misfit.
+// Cells returns the design's numbered cells: input by input, and for each setup by setup, capacity by capacity, policy
+// by policy and seed by seed. The optima that these are compared with follow the policies of their capacity, if they
+// are not among them. The error is a Misfit.
 //
 // Cells may have the same hash (a policy under two labels); one result serves them all.
 func (d *Design) Cells() ([]Cell, error) {
@@ -159,7 +158,7 @@ func (d *Design) Cells() ([]Cell, error) {
 	return numberCells(p.cells), nil
 }
 
-// count is the number of Cells, which are not made.
+// count returns the number of Cells without creating them.
 func (d *Design) count() (int, error) {
 	p := newPlanner(d)
 	p.counting = true
@@ -175,17 +174,17 @@ func numberCells(cells []Cell) []Cell {
 	return cells
 }
 
-// planner makes the cells of a design.
+// planner creates a design's cells.
 type planner struct {
 	*Design
-	fitted     map[fitKey]*fit // what has been found out about parts once holds for all inputs and capacities
+	fitted     map[fitKey]*fit // what is known about parts is valid for all inputs and capacities
 	references map[partTexts]reference
 	cells      []Cell
-	counting   bool // there are no cells, only their number
+	counting   bool // cells are not created, only counted
 	counted    int
-	// Of one capacity, here to be used again.
+	// For one capacity, kept here to be reused.
 	asked  map[task]string      // hashes
-	hashes map[reference]string // of the optima
+	hashes map[reference]string // for the optima
 }
 
 func newPlanner(d *Design) *planner {
@@ -193,13 +192,13 @@ func newPlanner(d *Design) *planner {
 		hashes: map[reference]string{}}
 }
 
-// fitKey is what decides whether parts fit together: the places of setup and entrant, and what capacities count.
+// fitKey determines whether parts fit together: the places of setup and entrant, and what capacities count.
 type fitKey struct {
 	setup, entrant int
 	bytes          bool
 }
 
-// fit is a policy in a setup: whether it fits there, whether it makes random choices, and what it is held against.
+// fit is a policy in a setup: whether it fits, whether it makes random choices, and what it is compared with.
 type fit struct {
 	err     error
 	parts   *Parts
@@ -207,13 +206,13 @@ type fit struct {
 	against []reference
 }
 
-// reference is what a policy is held against.
+// reference is what a policy is compared with.
 type reference struct {
 	parts *Parts
 	label string
 }
 
-// task is what tells the cells of one input and capacity apart.
+// task distinguishes the cells of one input and capacity.
 type task struct {
 	parts partTexts
 	seed  uint64
@@ -236,7 +235,7 @@ func (p *planner) plan() error {
 	return nil
 }
 
-// add adds the cells of all policies at one capacity, and then those that they are held against.
+// add adds the cells of all policies at one capacity, and then those that they are compared with.
 func (p *planner) add(in *Input, setup int, c capacity.Spec) error {
 	base := Cell{Workload: in.Workload, Capacity: c, Sizes: p.Sizes, Warmup: p.Warmup, Series: p.Series,
 		Version: p.Version}
@@ -290,13 +289,13 @@ func (p *planner) add(in *Input, setup int, c capacity.Spec) error {
 	return nil
 }
 
-// besideOthers is a cell, by its place, that is held against the optima of others.
+// besideOthers is a cell, by its index, that is compared with the optima of others.
 type besideOthers struct {
 	at  int
 	fit *fit
 }
 
-// holdBeside holds a cell against the optima that are there.
+// holdBeside compares a cell with the existing optima.
 func (p *planner) holdBeside(c *Cell, f *fit) {
 	for _, r := range f.against {
 		if hash, ok := p.asked[r.cell(*c, c.Seed).task()]; ok {
@@ -315,7 +314,7 @@ func (p *planner) addCell(c Cell) {
 	}
 }
 
-// named gives the cell its hash. One that is only counted needs none.
+// named sets the cell's hash. A cell that is only counted needs none.
 func (p *planner) named(c Cell) Cell {
 	if p.counting || c.Hash != "" {
 		return c
@@ -325,7 +324,7 @@ func (p *planner) named(c Cell) Cell {
 
 func (c Cell) task() task { return task{c.Parts.texts, c.Seed} }
 
-// fit finds out about a policy in a setup.
+// fit determines the properties of a policy in a setup.
 func (p *planner) fit(setup, entrant int, bytes bool) *fit {
 	key := fitKey{setup, entrant, bytes}
 	found, ok := p.fitted[key]
@@ -351,7 +350,7 @@ func (p *planner) findFit(parts sim.Parts, bytes bool) *fit {
 	return f
 }
 
-// reference returns what is held against; the same for the same parts.
+// reference returns what parts are compared with; the same for the same parts.
 func (p *planner) reference(c sim.Cell) reference {
 	texts := textsOf(&c.Parts)
 	r, ok := p.references[texts]
@@ -362,12 +361,12 @@ func (p *planner) reference(c sim.Cell) reference {
 	return r
 }
 
-// cell returns the cell of a reference beside others.
+// cell returns the reference cell for another cell.
 func (r reference) cell(base Cell, seed uint64) Cell {
 	base.Parts, base.Label, base.Seed, base.Auxiliary = r.parts, r.label, seed, true
 	base.Hash, base.Against, base.OnePass = "", nil, false
 	return base
 }
 
-// joinAxes writes the axes of both.
+// joinAxes concatenates axes.
 func joinAxes(a, b string) string { return strings.Trim(a+","+b, ",") }

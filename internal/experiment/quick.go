@@ -8,26 +8,25 @@ import (
 	"github.com/cachesim/cachesim/internal/suggest"
 )
 
-// quickFlag is what Changes says of an experiment that has been made smaller.
+// quickFlag marks the quick version in Changes.
 const quickFlag = "--quick"
 
 // IsQuick reports whether the experiment is the quick version of another.
 func (f *File) IsQuick() bool { return slices.Contains(f.Changes, quickFlag) }
 
-// IsChanged reports whether the experiment is another than the one of its name, and than the quick version of that.
+// IsChanged reports whether the experiment differs from the one of its name, and from that one's quick version.
 func (f *File) IsChanged() bool {
 	return len(f.Only) > 0 || slices.ContainsFunc(f.Changes, func(change string) bool { return change != quickFlag })
 }
 
-// makeQuick turns the experiment into its quick version. One that is it already, as a sweep has left it, stays as it
-// is.
+// makeQuick turns the experiment into its quick version. A quick version, as stored by a sweep, stays as it is.
 func (f *File) makeQuick() error {
 	if f.IsQuick() {
 		return nil
 	}
 	q := f.Quick
 	if q == nil {
-		return fmt.Errorf("%s: has no quick version; describe one under the key quick, or leave --quick out", f.describe())
+		return fmt.Errorf("%s: has no quick version; add one under the key quick, or run without --quick", f.describe())
 	}
 	f.Quick = nil
 	f.Changes = append(f.Changes, quickFlag)
@@ -59,7 +58,7 @@ func (f *File) makeQuick() error {
 	return nil
 }
 
-// checkQuick makes the quick version of a copy, so that it is known to work before someone asks for it.
+// checkQuick creates the quick version of a copy, so that errors show before someone needs it.
 func (f *File) checkQuick() error {
 	if f.Quick == nil || f.source.body == nil {
 		return nil
@@ -93,7 +92,7 @@ func (f *File) checkQuickValues(q *Quick) error {
 	return nil
 }
 
-// shorten reads at most that many requests of the trace.
+// shorten limits the trace to this many requests.
 func (t *Trace) shorten(limit int) {
 	if delete(t.With, axisLimit); len(t.With) == 0 {
 		t.With = nil

@@ -11,15 +11,15 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// checkCommas refuses a text without quotes that a comma cuts: within brackets and braces "s3fifo(small=0.1,ghost=0.9)"
-// is two texts to YAML, and what is wrong with them would be said in other words.
+// checkCommas rejects an unquoted text that is split by a comma: within brackets and braces, YAML reads
+// "s3fifo(small=0.1,ghost=0.9)" as two texts, and the resulting error would not mention the comma.
 func checkCommas(node ast.Node) error {
 	v := &commaFinder{}
 	ast.Walk(v, node)
 	return v.err
 }
 
-// commaFinder visits a document until it finds a text that a comma cuts.
+// commaFinder visits a document until it finds a text that is split by a comma.
 type commaFinder struct{ err error }
 
 // Visit implements ast.Visitor.
@@ -36,7 +36,7 @@ func (v *commaFinder) Visit(node ast.Node) ast.Visitor {
 	case *ast.MappingNode:
 		if n.IsFlowStyle {
 			for _, entry := range n.Values {
-				// The rest of a text that was cut stands where a key should, without a value.
+				// The rest of a split text is where a key should be, without a value.
 				items = append(items, entry.Value)
 				if entry.Value.Type() == ast.NullType {
 					items[len(items)-1] = entry.Key
@@ -54,15 +54,15 @@ func (v *commaFinder) Visit(node ast.Node) ast.Visitor {
 	return v
 }
 
-// isPlain reports whether a node is a text without quotes.
+// isPlain reports whether a node is an unquoted text.
 func isPlain(node ast.Node) bool {
 	return node.Type() == ast.StringType && node.GetToken().Type == token.StringType
 }
 
-// open returns how many parentheses of a text are not closed.
+// open returns the number of open parentheses in a text.
 func open(text string) int { return strings.Count(text, "(") - strings.Count(text, ")") }
 
-// cutByComma returns the error for a text that goes on in the items behind it; nil where it does not.
+// cutByComma returns the error for a text that continues in the following items; nil if it does not.
 func cutByComma(first ast.Node, rest []ast.Node) error {
 	at := first.GetToken()
 	whole := at.Value
@@ -82,7 +82,7 @@ func cutByComma(first ast.Node, rest []ast.Node) error {
 // colonWithin matches a line with a text that has a colon and a space in it.
 var colonWithin = regexp.MustCompile(`^[\s-]*([\w-]+):\s+([^'"\[{|>&*!#].*:\s.*?)\s*$`)
 
-// quoteColon says what to do about a line at which the parser stumbled; "" where it is something else.
+// quoteColon returns the advice for a line that the parser could not parse; "" if the reason is something else.
 func quoteColon(text []byte, line int) string {
 	lines := bytes.Split(text, []byte("\n"))
 	if line < 1 || line > len(lines) {
@@ -95,12 +95,12 @@ func quoteColon(text []byte, line int) string {
 	return fmt.Sprintf("a text with a colon and a space in it needs quotes: %s: %s", m[1], quotedYAML(string(m[2])))
 }
 
-// quotedYAML puts a text in quotes as YAML reads them.
+// quotedYAML quotes a text for YAML.
 func quotedYAML(text string) string {
 	return "'" + strings.ReplaceAll(shortened(text), "'", "''") + "'"
 }
 
-// longestQuote is how many characters of a text an error repeats.
+// longestQuote is the number of characters of a text that an error repeats.
 const longestQuote = 80
 
 func shortened(text string) string {

@@ -13,17 +13,17 @@ import (
 	"github.com/cachesim/cachesim/internal/sim"
 )
 
-// Results are what cells gave that have ended, by their hashes.
+// Results are the results of finished cells, by hash.
 type Results map[string]Result
 
-// Keep is an Options.Finished that keeps results.
+// Keep is an Options.Finished that stores results.
 func (r Results) Keep(c Cell, result Result) error {
 	r[c.Hash] = result
 	return nil
 }
 
-// Records returns the records, with their times, of those cells that have ended, in the order of the cells, each held
-// against those of its optima that have. They are of no plan, so that they do not name their cells.
+// Records returns the records of the finished cells, with their times, in the order of the cells. Each is compared with
+// those of its optima that are finished. The records belong to no plan, so they do not name their cells.
 func (r Results) Records(cells []Cell) (recs []records.Record, err error) {
 	for _, c := range cells {
 		result, ended := r[c.Hash]
@@ -48,20 +48,20 @@ func (r Results) Records(cells []Cell) (recs []records.Record, err error) {
 	return recs, nil
 }
 
-// AddTimes writes what the replay took into a record.
+// AddTimes adds the replay's times to a record.
 func (r Result) AddTimes(rec *records.Record) {
 	setTime(rec, metric.NsPerRequest, r.NsPerRequest)
 	setTime(rec, predict.NsMetric, r.PredictionNsPerRequest)
 }
 
-// setTime says what a replay took, if that is known.
+// setTime sets a time in a record, if it is known.
 func setTime(rec *records.Record, m metric.Metric, ns *float64) {
 	if ns != nil {
 		rec.Set(m, *ns)
 	}
 }
 
-// takeTime takes a time out of a record; nil where it has none.
+// takeTime removes a time from a record and returns it; nil if the record has none.
 func takeTime(rec *records.Record, m metric.Metric) *float64 {
 	x, ok := rec.Get(m.Name)
 	if !ok {
@@ -71,8 +71,8 @@ func takeTime(rec *records.Record, m metric.Metric) *float64 {
 	return &x
 }
 
-// SameAs compares two results of c in everything but their times and the names they were run under. The error says what
-// differs.
+// SameAs checks that two results of c are the same, apart from times and from the names that they ran under. The error
+// says what differs.
 func (r Result) SameAs(c Cell, other Result) error {
 	left, err := fieldsOf(c, r)
 	if err != nil {
@@ -92,10 +92,10 @@ func (r Result) SameAs(c Cell, other Result) error {
 		return nil
 	}
 	name := slices.Min(names)
-	return fmt.Errorf("%s is %s and %s", name, left[name], right[name])
+	return fmt.Errorf("%s is %s in one and %s in the other", name, left[name], right[name])
 }
 
-// fieldsOf returns the figures of a record by their names.
+// fieldsOf returns a record's values by name.
 func fieldsOf(c Cell, r Result) (map[string]json.RawMessage, error) {
 	rec, err := r.RecordOf(c)
 	if err != nil {
@@ -109,7 +109,7 @@ func fieldsOf(c Cell, r Result) (map[string]json.RawMessage, error) {
 	return fields, json.Unmarshal(text, &fields)
 }
 
-// Series returns the rows of those cells that have ended, in the order of the cells.
+// Series returns the rows of the finished cells, in the order of the cells.
 func (r Results) Series(cells []Cell) (rows []series.Row) {
 	for _, c := range cells {
 		if !c.Auxiliary {
@@ -119,7 +119,7 @@ func (r Results) Series(cells []Cell) (rows []series.Row) {
 	return rows
 }
 
-// SeriesOf returns the rows of a result as those of c, which must have the hash of the cell that was run.
+// SeriesOf returns the rows of a result for c, which must have the hash of the cell that ran.
 func (r Result) SeriesOf(c Cell) []series.Row {
 	rows := slices.Clone(r.Series)
 	for i := range rows {

@@ -9,9 +9,9 @@ import (
 	"github.com/cachesim/cachesim/internal/series"
 )
 
-// ReadSeries reads the series that stand beside records in a folder, and holds the rows of each record, in each of the
-// files, to the digest that it keeps. There are none where the records were read from a file, or the folder has no
-// series: records may be kept alone.
+// ReadSeries reads the series that belong to records in a folder, and checks the rows of each record, in each file,
+// against the record's digest. It returns none if the records were read from a file or the folder contains no series:
+// records may be kept without them.
 func ReadSeries(dir string, recs []records.Record) (rows []series.Row, err error) {
 	for _, name := range series.FileNames() {
 		path := filepath.Join(dir, name)
@@ -24,8 +24,8 @@ func ReadSeries(dir string, recs []records.Record) (rows []series.Row, err error
 		byCell := series.ByCell(rows)
 		for i := range recs {
 			if r := &recs[i]; r.Series != "" && series.Digest(byCell[r.Cell]) != r.SeriesDigest {
-				return nil, fmt.Errorf("%s: the series of record %d, %s at %s, is not the one that was written with it: rows were "+
-					"changed or are missing, or belong to another replay; run it again, or remove the series", path, i+1,
+				return nil, fmt.Errorf("%s: the series of record %d, %s at %s, is not the one that was written with it: rows "+
+					"were changed, are missing, or belong to another replay; run it again, or remove the series", path, i+1,
 					records.Printable(r.Label), records.Printable(r.CapacityText))
 			}
 		}

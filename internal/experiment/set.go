@@ -12,12 +12,12 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/gen"
 )
 
-// Apply makes the experiment its quick version, if quick is set, and then changes one value after the other:
+// Apply turns the experiment into its quick version, if quick is set, and then changes one value after another:
 // "capacities=1%,5%", "traces.zipf.alpha=0.9,1.1", "policies.s3fifo.small=0.1,0.2". The changed experiment is checked
-// anew; after an error it is of no use.
+// again. After an error it must not be used.
 func (f *File) Apply(sets []string, quick bool) error {
 	if !quick && len(sets) == 0 {
-		return nil // it has been checked as it is
+		return nil // it was already checked as it is
 	}
 	if quick {
 		if err := f.makeQuick(); err != nil {
@@ -36,13 +36,13 @@ func (f *File) Apply(sets []string, quick bool) error {
 	return f.validate()
 }
 
-// fileSetting is a key of the experiment that --set changes.
+// fileSetting is a key of the experiment that --set can change.
 type fileSetting struct {
 	key string
 	set func(f *File, value string) error
 }
 
-// settings are the keys of the experiment that --set changes, besides those of the kinds of parts.
+// settings are the keys of the experiment that --set can change, except those of the kinds of parts.
 var settings = []fileSetting{
 	{"policies", (*File).setPolicies},
 	{"capacities", func(f *File, value string) error { f.setCapacities(splitList([]string{value})); return nil }},
@@ -64,7 +64,7 @@ func allSettings() (all []fileSetting) {
 	return append(all, settings...)
 }
 
-// Settings returns the keys that --set takes, with those of axes.
+// Settings returns the keys that --set accepts, with those of axes.
 func (f *File) Settings() (keys []string) {
 	for _, s := range allSettings() {
 		keys = append(keys, s.key)
@@ -126,8 +126,8 @@ func (f *File) set(text string) error {
 	return suggest.Unknown("key", key, names)
 }
 
-// cutOwner cuts "name.key=value" and returns which of names it is. A name may have dots and = in it, so that it is
-// looked for as a whole, and the longest is taken.
+// cutOwner splits "name.key=value" and returns which of names it contains. A name may contain dots and =, so the whole
+// name is searched for, and the longest match wins.
 func cutOwner(kind, text string, names []string) (index int, key, value string, err error) {
 	index = -1
 	for i, name := range names {
@@ -160,7 +160,7 @@ func (f *File) setSeeds(value string) (err error) {
 	return err
 }
 
-// setPolicies leaves the policies that are listed, with their parameters, and adds those that are new.
+// setPolicies keeps the listed policies, with their parameters, and adds those that are new.
 func (f *File) setPolicies(value string) error {
 	labels, err := params.Split(value, ',')
 	if err != nil {
@@ -184,7 +184,7 @@ func (f *File) setPolicies(value string) error {
 	return nil
 }
 
-// leaveOut takes policies out of the experiment and notes why, so that claims about them can say it.
+// leaveOut removes policies from the experiment and stores the reason, so that claims about them can give it.
 func (f *File) leaveOut(goes func(Policy) bool, why string) {
 	f.Policies = slices.DeleteFunc(f.Policies, func(p Policy) bool {
 		if goes(p) {
@@ -212,7 +212,7 @@ func setCount(to *int, value string) (err error) {
 	return nil
 }
 
-// traceSettings are the keys of a trace that --set changes, besides the parameters of its generator.
+// traceSettings are the keys of a trace that --set can change, except the parameters of its generator.
 var traceSettings = []struct {
 	key string
 	set func(t *Trace, value string) error
@@ -258,7 +258,7 @@ func (t *Trace) set(key, value string) error {
 	return setValues(&t.With, key, value)
 }
 
-// setLimit sets how many requests are read; several numbers make an axis.
+// setLimit sets the number of requests to read; several numbers make an axis.
 func (t *Trace) setLimit(value string) error {
 	t.Limit = 0
 	if t.With[axisLimit] != nil || strings.Contains(value, ",") {
@@ -299,7 +299,7 @@ func (p *Policy) set(key, value string) error {
 	return setValues(&p.With, key, value)
 }
 
-// withoutParam takes a parameter out of "name(param=value,...)".
+// withoutParam removes a parameter from "name(param=value,...)".
 func withoutParam(call, param string) string {
 	name, args, err := params.SplitCall(call)
 	items, splitErr := params.Split(args, ',')

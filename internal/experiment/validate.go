@@ -20,7 +20,8 @@ import (
 	"github.com/cachesim/cachesim/internal/workload"
 )
 
-// validate refuses an experiment that cannot be run, or that speaks of what does not exist. The error names the line.
+// validate rejects an experiment that cannot run, or that mentions something that does not exist. The error gives the
+// line.
 func (f *File) validate() error {
 	for _, check := range []func() error{
 		f.checkHead, f.checkTraces, f.checkPolicies, f.checkParts, f.checkGroups, f.checkSize, f.checkCells, f.checkMetrics,
@@ -50,7 +51,7 @@ func (f *File) required(path []any, keysAndValues ...string) error {
 			if len(path) > 0 {
 				owner = pathText(path)
 			}
-			return f.errorAt(fmt.Errorf("%s has no %s; write one", owner, keysAndValues[i]), append(path, keysAndValues[i])...)
+			return f.errorAt(fmt.Errorf("%s has no %s; add one", owner, keysAndValues[i]), append(path, keysAndValues[i])...)
 		}
 	}
 	return nil
@@ -64,20 +65,20 @@ func (f *File) checkHead() error {
 	case !experimentName.MatchString(f.Name) || len(f.Name) > maxNameLength:
 		return f.errorAt(fmt.Errorf("name %q: want letters, digits and -", f.Name), "name")
 	case len(f.Traces) == 0:
-		return f.errorAt(fmt.Errorf("the experiment has no traces; write some, for example traces: [{name: oltp, file: "+
+		return f.errorAt(fmt.Errorf("the experiment has no traces; add some, for example traces: [{name: oltp, file: "+
 			"oltp.lis}]"), "traces")
 	case len(f.Policies) == 0:
 		return f.errorAt(
-			fmt.Errorf("the experiment has no policies; write some, for example policies: [lru, arc]"),
+			fmt.Errorf("the experiment has no policies; add some, for example policies: [lru, arc]"),
 			"policies",
 		)
 	case f.Bytes && f.UnitSize:
 		return f.errorAt(
-			fmt.Errorf("bytes and unit-size exclude each other: the one counts sizes, the other ignores them"),
+			fmt.Errorf("bytes and unit-size exclude each other: one counts sizes, the other ignores them"),
 			"unit-size",
 		)
 	case f.Warmup < 0:
-		return f.errorAt(fmt.Errorf("warmup %d: want a number of requests, from 0", f.Warmup), "warmup")
+		return f.errorAt(fmt.Errorf("warmup %d: want a number of requests, at least 0", f.Warmup), "warmup")
 	}
 	if _, err := f.window(); err != nil {
 		return f.errorAt(err, "series")
@@ -121,20 +122,20 @@ func (f *File) checkTrace(t Trace) error {
 		func(path string) bool { return strings.Contains(path, "\n") }):
 		return fmt.Errorf("want the path of a file, without line breaks")
 	case slices.Contains(t.paths(), "-"):
-		return fmt.Errorf("standard input cannot be read once for every cell; name a file")
+		return fmt.Errorf("standard input cannot be read once for every cell; give the name of a file")
 	case t.Generate != "" && (t.Format != "" || t.Merge || t.PerFile):
 		return fmt.Errorf("format, merge and per-file are for files, not for a generator")
 	case t.Merge && t.PerFile:
 		return fmt.Errorf("merge and per-file exclude each other")
 	case t.PerFile && f.Warmup > 0:
-		return fmt.Errorf("per-file: each file starts with an empty cache, so there is nothing to warm up; leave warmup out")
+		return fmt.Errorf("per-file: each file starts with an empty cache, so there is nothing to warm up; remove warmup")
 	case t.Tenants == "" && len(f.Allocators) > 0:
-		return fmt.Errorf("allocators divide the capacity among tenants; say with tenants how these are told: column, " +
-			"prefix or file")
+		return fmt.Errorf("allocators divide the capacity among tenants, but no tenants are given; add tenants with " +
+			"column, prefix or file")
 	case t.Limit < 0 || t.Limit > 0 && t.With[axisLimit] != nil:
-		return fmt.Errorf("limit: want a number of requests, from 1, in one place")
+		return fmt.Errorf("limit: want a number of requests, at least 1, given once")
 	case t.Sample < 0 || t.Sample > 1 || t.Sample > 0 && t.With[axisSample] != nil:
-		return fmt.Errorf("sample: want a share above 0, and up to 1, in one place")
+		return fmt.Errorf("sample: want a share above 0, and up to 1, given once")
 	}
 	if t.Tenants != "" {
 		if _, err := traces.ParseTenants(t.Tenants); err != nil {
@@ -154,8 +155,8 @@ func (f *File) checkTrace(t Trace) error {
 	return formats.Check(t.Format)
 }
 
-// checkAxes refuses parameters that cannot be axes. Whether the trace or policy has them at all is seen when it is put
-// together.
+// checkAxes rejects parameters that cannot be axes. Whether the trace or policy has them shows later, when it is
+// created.
 func (f *File) checkAxes(with map[string]Values, owner string, path ...any) error {
 	for _, name := range sortedKeys(with) {
 		refuse := func(format string, args ...any) error {
@@ -163,17 +164,17 @@ func (f *File) checkAxes(with map[string]Values, owner string, path ...any) erro
 				name)...)
 		}
 		if name == records.DimSeed {
-			return refuse("is no axis; write the seeds of the experiment under seeds")
+			return refuse("is not an axis; write the experiment's seeds under seeds")
 		}
 		seen := make(map[string]bool, len(with[name]))
 		for _, value := range with[name] {
 			place := axisValue(value)
 			switch {
 			case strings.ContainsAny(value, ",=\n") || strings.TrimSpace(value) != value || value == "":
-				return refuse("%q cannot be a place on an axis; write it in parentheses behind the name, or leave out commas, = "+
-					"and spaces", value)
+				return refuse("%q cannot be a place on an axis; write it in parentheses after the name, or use no commas, = or "+
+					"spaces", value)
 			case seen[place]:
-				return refuse("%s is there twice", value)
+				return refuse("%s appears twice", value)
 			}
 			seen[place] = true
 		}
@@ -181,7 +182,7 @@ func (f *File) checkAxes(with map[string]Values, owner string, path ...any) erro
 	return nil
 }
 
-// axisValue returns the same text for all that mean one place on an axis, as 0.1 and 0.10 do.
+// axisValue returns the same text for all texts that mean one place on an axis, such as 0.1 and 0.10.
 func axisValue(value string) string {
 	x, err := strconv.ParseFloat(value, 64)
 	if err != nil {
@@ -216,7 +217,7 @@ func (f *File) checkPolicies() error {
 			return f.errorAt(fmt.Errorf("%s is absent, but it is one of the policies", label), "absent", label)
 		}
 		if strings.TrimSpace(f.Absent[label]) == "" {
-			return f.errorAt(fmt.Errorf("absent: %s has no reason; say why it is not there", label), "absent", label)
+			return f.errorAt(fmt.Errorf("absent: %s has no reason; say why it is missing", label), "absent", label)
 		}
 	}
 	return nil
@@ -225,10 +226,10 @@ func (f *File) checkPolicies() error {
 func (f *File) checkGroups() error {
 	for _, name := range sortedKeys(f.Groups) {
 		if _, isPolicy := policies.Find(name); isPolicy || slices.Contains(f.labels(), name) {
-			return f.errorAt(fmt.Errorf("group %s has the name of a policy; take another", name), "groups", name)
+			return f.errorAt(fmt.Errorf("group %s has the name of a policy; choose another name", name), "groups", name)
 		}
 		if claims.IsPredefinedGroup(name) {
-			return f.errorAt(fmt.Errorf("group %s has the name of a group that every experiment has; take another",
+			return f.errorAt(fmt.Errorf("group %s has the name of a built-in group; choose another name",
 				name), "groups", name)
 		}
 		if len(f.Groups[name]) == 0 {
@@ -243,7 +244,7 @@ func (f *File) checkGroups() error {
 	return nil
 }
 
-// checkPolicyName refuses what is neither a policy of the experiment nor said to be absent.
+// checkPolicyName rejects a name that is neither a policy of the experiment nor declared absent.
 func (f *File) checkPolicyName(label string) error {
 	if known := append(f.labels(), sortedKeys(f.Absent)...); !slices.Contains(known, label) && len(f.Changes) == 0 {
 		return suggest.Unknown("policy", label, known)
@@ -251,9 +252,9 @@ func (f *File) checkPolicyName(label string) error {
 	return nil
 }
 
-// checkSize refuses an experiment with more cells than maxCells, before they are made.
+// checkSize rejects an experiment with more than maxCells cells, before they are created.
 func (f *File) checkSize() error {
-	perSeed, once := 0.0, 0.0 // policies that are run for each seed, and those that are run once
+	perSeed, once := 0.0, 0.0 // policies that run for each seed, and policies that run once
 	for i, p := range f.Policies {
 		spec, err := p.spec(firstPlace(p.With))
 		if err != nil {
@@ -282,16 +283,16 @@ func (f *File) checkSize() error {
 	}
 	if cells > maxCells {
 		return f.errorAt(
-			fmt.Errorf("the experiment has %.0f cells, more than %d: traces with their axes %.0f, capacities %d, "+
-				"policies with their axes %.0f, seeds %.0f; split it, or leave some out", cells, maxCells, workloads, capacities,
+			fmt.Errorf("the experiment has %.0f cells, more than %d: traces with their axes %.0f, capacities %d, policies "+
+				"with their axes %.0f, seeds %.0f; split it, or remove some", cells, maxCells, workloads, capacities,
 				once+perSeed, seeds),
 		)
 	}
 	return nil
 }
 
-// countPredictors returns with how many predictors, at all places on their axes, a policy is run: once, and for each
-// seed.
+// countPredictors returns the number of predictors, at all places on their axes, with which a policy runs: those that
+// run once, and those that run for each seed.
 func (f *File) countPredictors(p Policy, e policies.Entry) (once, perSeed float64) {
 	count := func(n float64, random bool) {
 		if random {
@@ -306,14 +307,14 @@ func (f *File) countPredictors(p Policy, e policies.Entry) (once, perSeed float6
 	}
 	for _, part := range f.Predictors {
 		if len(p.Predictors) == 0 || slices.Contains(p.Predictors, part.Label()) {
-			spec, _ := predict.Parse(withArgs(part.Use, firstPlace(part.With))) // checked before
+			spec, _ := predict.Parse(withArgs(part.Use, firstPlace(part.With))) // already checked
 			count(countPlaces(part.With), e.Random || spec.Entry.Random)
 		}
 	}
 	return once, perSeed
 }
 
-// countParts returns how many parts of a kind there are with all places on their axes; none at all is one.
+// countParts returns the number of parts of a kind at all places on their axes; it is 1 without parts.
 func countParts(parts []Part) float64 {
 	n := 0.0
 	for _, p := range parts {
@@ -322,7 +323,7 @@ func countParts(parts []Part) float64 {
 	return max(1, n)
 }
 
-// countPlaces returns how many combinations of values there are.
+// countPlaces returns the number of combinations of values.
 func countPlaces(with map[string]Values) float64 {
 	n := 1.0
 	for _, values := range with {
@@ -338,7 +339,7 @@ func firstPlace(with map[string]Values) []setting {
 	return nil
 }
 
-// checkCells puts every trace and policy together at every place on their axes.
+// checkCells combines every trace and policy at every place on their axes.
 func (f *File) checkCells() error {
 	for i, t := range f.Traces {
 		specs, err := f.capacitiesOf(i)
@@ -350,15 +351,14 @@ func (f *File) checkCells() error {
 		}
 		if f.UnitSize {
 			return f.errorAt(fmt.Errorf("trace %s: its capacities count bytes, but unit-size ignores sizes; write numbers of "+
-				"objects, "+
-				"or leave unit-size out", t.Name), "unit-size")
+				"objects, or remove unit-size", t.Name), "unit-size")
 		}
 		if t.Generate == "" {
 			continue
 		}
 		if spec, err := gen.Parse(t.Generate, ""); err == nil && !spec.HasSizes() && t.With["size"] == nil {
-			return f.errorAt(fmt.Errorf("trace %s: its capacities count bytes, but its objects have no sizes; write some, "+
-				"for example size=fixed(bytes=1)", t.Name), "traces", i)
+			return f.errorAt(fmt.Errorf("trace %s: its capacities count bytes, but its objects have no sizes; add some, for "+
+				"example size=fixed(bytes=1)", t.Name), "traces", i)
 		}
 	}
 	_, err := f.Extent()

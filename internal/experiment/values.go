@@ -11,17 +11,17 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// The types of File that may be written in more than one way read and write themselves here.
+// The types of File with more than one notation have their own YAML methods here.
 
-// maxSeeds bounds what a number of seeds may expand to.
+// maxSeeds limits the number of seeds.
 const maxSeeds = 10000
 
-// wrong returns the error for a node that is not what was expected.
+// wrong returns the error for a node of an unexpected type.
 func wrong(node ast.Node, want string) error {
 	return &yaml.SyntaxError{Message: fmt.Sprintf("want %s, not %s", want, describe(node)), Token: node.GetToken()}
 }
 
-// describe says in words what stands at a node.
+// describe describes a node in words.
 func describe(node ast.Node) string {
 	if text, ok := scalar(node); ok {
 		return strconv.Quote(text)
@@ -43,8 +43,8 @@ func describe(node ast.Node) string {
 	return "nothing"
 }
 
-// scalar returns the text of a single value as it was written: 0.10 stays "0.10". A text over several lines is joined
-// into one, as titles, names and sentences are shown on one.
+// scalar returns the text of a single value as it was written: 0.10 stays "0.10". The lines of a text are joined into
+// one, because titles, names and sentences are shown on one line.
 func scalar(node ast.Node) (text string, ok bool) {
 	switch n := node.(type) {
 	case *ast.StringNode:
@@ -59,7 +59,7 @@ func scalar(node ast.Node) (text string, ok bool) {
 	return "", false
 }
 
-// isText reports whether a single value is a text to YAML, not a number or a truth value.
+// isText reports whether YAML reads a single value as text, not as a number or a truth value.
 func isText(node ast.Node) bool {
 	switch node.(type) {
 	case *ast.StringNode, *ast.LiteralNode:
@@ -75,7 +75,7 @@ func oneLine(text string) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// isPrintable reports whether a text has no control characters, which no name or sentence needs, nor tabs.
+// isPrintable reports whether a text has no tabs or other control characters, which no name or sentence needs.
 func isPrintable(text string) bool {
 	return !strings.ContainsFunc(text, func(c rune) bool {
 		return !unicode.IsPrint(c) && !unicode.IsSpace(c) ||
@@ -125,7 +125,7 @@ func (c *Capacities) UnmarshalYAML(node ast.Node) error {
 	return err
 }
 
-// splitList cuts texts at their commas.
+// splitList splits texts at their commas.
 func splitList(texts []string) (items []string) {
 	for _, text := range texts {
 		for item := range strings.SplitSeq(text, ",") {
@@ -140,7 +140,7 @@ func (c Capacities) MarshalYAML() (any, error) { return oneOrList(c), nil }
 
 // UnmarshalYAML reads the number of seeds, or a list of seeds.
 func (s *Seeds) UnmarshalYAML(node ast.Node) error {
-	const want = "how many seeds (3), or a list of them ([0, 7])"
+	const want = "a number of seeds (3), or a list of them ([0, 7])"
 	texts, nodes, err := scalars(node, want)
 	if err != nil {
 		return err
@@ -159,7 +159,7 @@ func (s *Seeds) UnmarshalYAML(node ast.Node) error {
 func countSeeds(text string) (seeds Seeds, err error) {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 || n > maxSeeds {
-		return nil, fmt.Errorf("seeds %q: want how many seeds (from 1 to %d), or a list of them ([0, 7])", text, maxSeeds)
+		return nil, fmt.Errorf("seeds %q: want a number of seeds (from 1 to %d), or a list of them ([0, 7])", text, maxSeeds)
 	}
 	for seed := range n {
 		seeds = append(seeds, uint64(seed))
@@ -170,7 +170,7 @@ func countSeeds(text string) (seeds Seeds, err error) {
 func parseSeeds(texts []string) (seeds Seeds, err error) {
 	seen := make(map[uint64]bool, len(texts))
 	for _, text := range texts {
-		seed, err := strconv.ParseUint(text, 10, 63) // what generators take
+		seed, err := strconv.ParseUint(text, 10, 63) // what generators accept
 		if err != nil {
 			return nil, fmt.Errorf("seed %q: want a whole number from 0 to %d", text, math.MaxInt64)
 		}
@@ -183,7 +183,7 @@ func parseSeeds(texts []string) (seeds Seeds, err error) {
 	return seeds, nil
 }
 
-// MarshalYAML writes the list: a number alone would be how many seeds there are.
+// MarshalYAML writes the list, because a single number would be the number of seeds.
 func (s Seeds) MarshalYAML() (any, error) { return []uint64(s), nil }
 
 // UnmarshalYAML reads a number or a percentage.
@@ -233,7 +233,7 @@ func (n *Numbers) UnmarshalYAML(node ast.Node) error {
 	return nil
 }
 
-// plainPolicy is a Policy that is read and written key by key.
+// plainPolicy is a Policy whose YAML always has keys.
 type plainPolicy Policy
 
 // UnmarshalYAML reads a policy alone, or its keys.
@@ -253,7 +253,7 @@ func (p Policy) MarshalYAML() (any, error) {
 	return plainPolicy(p), nil
 }
 
-// UnmarshalYAML takes every key but values for a dimension.
+// UnmarshalYAML treats every key but values as a dimension.
 func (p *Point) UnmarshalYAML(node ast.Node) error {
 	mapping, ok := node.(*ast.MappingNode)
 	if !ok {
@@ -263,7 +263,7 @@ func (p *Point) UnmarshalYAML(node ast.Node) error {
 	for _, entry := range mapping.Values {
 		key, _ := scalar(entry.Key)
 		if p.At[key] != nil || key == "values" && p.Values != nil {
-			return &yaml.SyntaxError{Message: fmt.Sprintf("key %q is there twice", key), Token: entry.Key.GetToken()}
+			return &yaml.SyntaxError{Message: fmt.Sprintf("key %q appears twice", key), Token: entry.Key.GetToken()}
 		}
 		var err error
 		if key == "values" {
