@@ -1,6 +1,5 @@
-// Package baseline replays what a file of records says was replayed, and compares: a baseline in a repository keeps hit
-// ratios from drifting. It tells hit ratios that moved from traces that changed, are missing, or cannot be replayed any
-// more.
+// Package baseline replays the cells of recorded results and compares: a baseline in a repository keeps hit ratios from
+// drifting. It distinguishes changed hit ratios from traces that changed, are missing, or cannot be replayed any more.
 package baseline
 
 import (
@@ -20,39 +19,39 @@ import (
 
 // Options say how Check replays and compares.
 type Options struct {
-	Rules   []Rule         // the last that fits a cell counts; cells that none fits must be exactly as recorded
-	Dirs    []string       // folders in which traces are looked for, as Workload.Load does
-	Jobs    int            // replays at a time; 0 means one per core
+	Rules   []Rule         // the last one that matches a cell applies; cells without a match must be exactly as recorded
+	Dirs    []string       // folders to search for traces, as in Workload.Load
+	Jobs    int            // replays that run at the same time; 0 means one per core
 	Version string         // of the program
-	Memory  *memory.Budget // nil: all that there is
-	// Progress is called with the number of cells to replay, for the display that shows it; both may be nil.
+	Memory  *memory.Budget // nil: all there is
+	// Progress is called with the number of cells to replay and returns their progress display; both may be nil.
 	Progress func(cells int) experiment.Progress
-	Note     func(text string) // as of experiment.Options
-	// NewTraces takes traces as they are now where their checksum is not the recorded one.
+	Note     func(text string) // as in experiment.Options
+	// NewTraces accepts traces with a checksum other than the recorded one.
 	NewTraces bool
 }
 
-// Status is what a check says of a record.
+// Status is the outcome for one record.
 type Status string
 
-// The outcomes of a check. A trace is missing if no file has its path, and has changed if its checksum is another one.
+// The outcomes of a check. A trace is missing if its file does not exist, and has changed if its checksum differs.
 const (
 	Equal        Status = "equal"
 	Within       Status = "within tolerance"
 	Moved        Status = "moved"
 	TraceChanged Status = "trace changed"
 	TraceMissing Status = "trace missing"
-	// its policy or a parameter does not exist any more, or the trace cannot be read
+	// its policy or a parameter no longer exists, or the trace cannot be read
 	NotReplayable Status = "not replayable"
 )
 
 // statuses lists every Status.
 var statuses = []Status{Equal, Within, Moved, TraceChanged, TraceMissing, NotReplayable}
 
-// Result is a record of the baseline beside what a replay gives now.
+// Result is a record of the baseline with its new replay.
 type Result struct {
 	Was         records.Record
-	Is          *records.Record // nil where nothing was replayed
+	Is          *records.Record // nil if nothing was replayed
 	Status      Status
 	Tolerance   Tolerance
 	Differences []Difference
@@ -67,11 +66,11 @@ type Report struct {
 	Baseline  string // its path
 	Version   string // of the program that checked
 	Results   []Result
-	NewTraces []string // the traces that were taken with a new checksum
+	NewTraces []string // traces that were accepted with a new checksum
 }
 
-// Check replays the records of a baseline and compares. It is an error if the records cannot tell what to replay,
-// contradict each other, or if a rule fits none of them; whatever else goes wrong is in the report.
+// Check replays the records of a baseline and compares. It is an error if the records do not say what to replay or
+// contradict each other, or if a rule matches none of them; all other problems are in the report.
 func Check(ctx context.Context, path string, recs []records.Record, options Options) (*Report, error) {
 	if err := checkRules(options.Rules, recs); err != nil {
 		return nil, err
@@ -96,7 +95,8 @@ func Check(ctx context.Context, path string, recs []records.Record, options Opti
 	return report, nil
 }
 
-// takeNewTraces gives the cells the checksums that their traces have now, and returns the names of those that changed.
+// takeNewTraces gives the cells the current checksums of their traces, and returns the names of the traces that
+// changed.
 func takeNewTraces(ctx context.Context, all []planned, dirs []string) (changed []string, err error) {
 	sums := map[string]string{} // of files with a recorded checksum
 	for i := range all {
@@ -127,13 +127,13 @@ func takeNewTraces(ctx context.Context, all []planned, dirs []string) (changed [
 	return changed, nil
 }
 
-// replayed is what the replays gave, by the hashes of the cells.
+// replayed is the results of the replays, by the hashes of the cells.
 type replayed struct {
 	results  experiment.Results
 	problems map[string]error
 }
 
-// replay replays all cells and their optima, each once.
+// replay replays each cell and each optimum once.
 func replay(ctx context.Context, all []planned, options Options) (*replayed, error) {
 	done := &replayed{experiment.Results{}, map[string]error{}}
 	var cells []experiment.Cell
@@ -202,7 +202,7 @@ func (d *replayed) problem(p planned) error {
 	return nil
 }
 
-// classify returns the status of a record that was not replayed, and the reason in its own words where it is the trace.
+// classify returns the status of a record that was not replayed and, if the trace is at fault, the reason.
 func classify(problem error) (Status, error) {
 	var changed *workload.ChangedError
 	var missing *workload.MissingError
@@ -215,7 +215,7 @@ func classify(problem error) (Status, error) {
 	return NotReplayable, problem
 }
 
-// Count returns how many records have a status.
+// Count returns the number of records with a status.
 func (r *Report) Count(s Status) (n int) {
 	for _, result := range r.Results {
 		if result.Status == s {
@@ -225,10 +225,10 @@ func (r *Report) Count(s Status) (n int) {
 	return n
 }
 
-// Passed reports whether every record is as it was, or within its tolerance.
+// Passed reports whether every record is unchanged or within its tolerance.
 func (r *Report) Passed() bool { return r.Count(Equal)+r.Count(Within) == len(r.Results) }
 
-// OnlyMissing reports whether the check did not pass for want of traces alone.
+// OnlyMissing reports whether missing traces are the only reason why the check did not pass.
 func (r *Report) OnlyMissing() bool {
 	missing := r.Count(TraceMissing)
 	return missing > 0 && missing+r.Count(Equal)+r.Count(Within) == len(r.Results)

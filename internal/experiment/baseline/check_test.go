@@ -21,7 +21,7 @@ import (
 	"github.com/cachesim/cachesim/internal/workload"
 )
 
-// swept returns the records of an experiment with axes and seeds, and the folder that holds its trace.
+// swept returns the records of an experiment with axes and seeds, and the folder of its trace.
 func swept(t *testing.T) ([]records.Record, string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -165,7 +165,7 @@ func TestLRUAtManyCapacitiesIsOnePass(t *testing.T) {
 	}
 }
 
-// hostile names reach CI systems as text, whatever is in them.
+// Hostile names reach CI systems as text, whatever they contain.
 func TestNamesCannotBreakTheFormats(t *testing.T) {
 	const name = "a\x1b[31m<b>&\"]]>\n::error::x,y:z%0A|\x00"
 	was := records.Record{Trace: name, Label: name, Axes: name, Capacity: 1, CapacityUnit: records.Objects,
@@ -209,7 +209,7 @@ func TestNamesCannotBreakTheFormats(t *testing.T) {
 	}
 }
 
-// An update marks the same records as the best as the sweep did, places on axes and seeds held apart.
+// An update marks the same records as best as the sweep did, separately for each place on the axes and each seed.
 func TestAnUpdateMarksTheBestOfASweepAgain(t *testing.T) {
 	recs, dir := swept(t)
 	moved := slices.Clone(recs)
@@ -264,8 +264,8 @@ func TestATableThatDoesNotFitIsWrittenInLines(t *testing.T) {
 	}
 }
 
-// A trace that was written anew, with the same requests, has another checksum, which an update takes even though
-// nothing moved.
+// A trace that was rewritten with the same requests has another checksum, which an update accepts even if nothing
+// changed.
 func TestAnUpdateTakesNewChecksums(t *testing.T) {
 	recs, dir := swept(t)
 	path := filepath.Join(dir, "keys.txt")

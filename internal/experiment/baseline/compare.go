@@ -8,10 +8,10 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 )
 
-// capacityFigure is compared besides the metrics that are declared so: what a share comes to.
+// capacityFigure is compared in addition to the declared metrics: the number that a share amounts to.
 const capacityFigure = "capacity"
 
-// compared are the figures that are compared.
+// compared lists the metrics that are compared.
 func compared() []string {
 	names := []string{capacityFigure}
 	for _, m := range metric.All() {
@@ -22,14 +22,14 @@ func compared() []string {
 	return names
 }
 
-// Difference is a figure that is not what the baseline says. Was or Is is nil where there is none.
+// Difference is a metric whose value differs from the baseline. Was or Is is nil if it has no value.
 type Difference struct {
 	Figure string   `json:"figure"` // as in records
 	Was    *float64 `json:"was"`
 	Is     *float64 `json:"is"`
 }
 
-// compare returns the figures in which two records of the same cell differ, those among them that rules name.
+// compare returns the metrics in which two records of the same cell differ, including those that rules name.
 func compare(was, is *records.Record, rules tolerances) (differences []Difference) {
 	names := compared()
 	for _, name := range slices.Sorted(maps.Keys(rules.of)) {
@@ -57,9 +57,9 @@ func figureOf(rec *records.Record, name string) *float64 {
 	return &x
 }
 
-// allow reports whether a cell is within its tolerances. What a rule names counts by that rule. Of the rest, unless the
-// tolerance is exact, only hit ratios, misses as a share of the requests and byte hit ratios count, as long as the same
-// requests met a cache of the same size.
+// allow reports whether a cell is within its tolerances. A metric that a rule names is compared by that rule.
+// Otherwise, unless the tolerance is exact, only hit ratios, misses as a share of the requests and byte hit ratios
+// count, provided that the requests and the size of the cache are the same.
 func (t tolerances) allow(was, is *records.Record, differences []Difference) bool {
 	return !slices.ContainsFunc(differences, func(d Difference) bool {
 		allowed, named := t.of[d.Figure]
@@ -82,7 +82,7 @@ func (t tolerances) allow(was, is *records.Record, differences []Difference) boo
 	})
 }
 
-// within reports whether a figure was there and is, and moved no further than allowed.
+// within reports whether a metric has both values, and changed no more than allowed.
 func (d Difference) within(t Tolerance) bool {
 	return d.Was != nil && d.Is != nil && t.Allows(*d.Was, *d.Is)
 }

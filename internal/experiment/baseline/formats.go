@@ -16,7 +16,7 @@ type jsonReport struct {
 	Version   string         `json:"version"`
 	Passed    bool           `json:"passed"`
 	Records   int            `json:"records"`
-	Counts    map[Status]int `json:"counts"` // of every status that occurs
+	Counts    map[Status]int `json:"counts"` // for every status that occurs
 	NewTraces []string       `json:"new_traces,omitempty"`
 	Results   []jsonResult   `json:"results"`
 }
@@ -99,8 +99,8 @@ type (
 	}
 )
 
-// printJUnit writes a suite with one case per record. What moved, or changed, is a failure; what could not be replayed
-// is an error.
+// printJUnit writes a suite with one case per record. A changed record is a failure; a record that could not be
+// replayed is an error.
 func (r *Report) printJUnit(w io.Writer) error {
 	suite := junitSuite{Name: r.Baseline, Tests: len(r.Results)}
 	for i := range r.Results {
@@ -130,8 +130,8 @@ func (r *Report) printJUnit(w io.Writer) error {
 	return err
 }
 
-// printGitHub writes an error for each record that failed, a notice for each that is within its tolerance, and the
-// summary. See https://docs.github.com/actions/reference/workflow-commands-for-github-actions.
+// printGitHub writes an error for each failed record, a notice for each record within its tolerance, and the summary.
+// See https://docs.github.com/actions/reference/workflow-commands-for-github-actions.
 func (r *Report) printGitHub(w io.Writer) error {
 	var lines []string
 	for i := range r.Results {

@@ -14,16 +14,16 @@ import (
 	"github.com/cachesim/cachesim/internal/workload"
 )
 
-// planned is a record of the baseline with what is to be replayed for it.
+// planned is a record of the baseline with its cell to replay.
 type planned struct {
 	was     records.Record
 	cell    experiment.Cell
-	against []experiment.Cell // the optima that the record was held against
-	problem error             // why there is nothing to replay
+	against []experiment.Cell // the optima that the record was compared with
+	problem error             // why nothing can be replayed
 }
 
-// plan returns what is to be replayed for the records. That a record cannot be replayed by any program is an error;
-// that this one does not have its policy any more is a problem of the record.
+// plan returns the cells to replay for the records. It is an error if no program could replay a record; if only this
+// program no longer has its policy, that is a problem of the record.
 func plan(recs []records.Record, version string) ([]planned, error) {
 	all := make([]planned, len(recs))
 	for i, rec := range recs {
@@ -70,7 +70,7 @@ func newPlanned(rec records.Record, w workload.Workload, version string) planned
 	}
 	p.cell.Parts = experiment.NewParts(parts)
 	if !slices.ContainsFunc(comparisons, func(m metric.Metric) bool { return rec.Has(m) }) {
-		return p // it was held against nothing
+		return p // it was compared with nothing
 	}
 	for _, r := range sim.References(sim.Cell{Parts: parts, Capacity: capacity.Capacity{Bytes: bytes}}) {
 		c := p.cell
@@ -80,11 +80,11 @@ func newPlanned(rec records.Record, w workload.Workload, version string) planned
 	return p
 }
 
-// comparisons are the metrics that a record has if it was held against others.
+// comparisons are the metrics of a record that was compared with others.
 var comparisons = []metric.Metric{metric.OptMisses, metric.CompetitiveRatioMax, metric.NormalizedHitRatio}
 
-// capacityText returns the capacity as it was written, so that what a share means is checked as well. On a sample the
-// number is what counts: the share may have been one of the whole trace, which is not replayed.
+// capacityText returns the capacity as written, so that the meaning of a share is checked as well. For a sample it
+// returns the number: the share may have referred to the whole trace, which is not replayed.
 func capacityText(rec *records.Record) string {
 	if rec.CapacityText != "" && rec.SampleRate == 1 {
 		return rec.CapacityText
@@ -103,8 +103,8 @@ func (p *planned) name() {
 	}
 }
 
-// manyCapacities is from how many capacities of LRU on, as of a curve, one pass over reuse distances replaces their
-// replays.
+// manyCapacities is the number of capacities of LRU, as in a curve, from which one pass over reuse distances replaces
+// the replays.
 const manyCapacities = 16
 
 // usePasses lets LRU at many capacities share a pass.
@@ -125,12 +125,12 @@ func usePasses(all []planned) {
 	}
 }
 
-// checkRepetitions refuses records of one cell that contradict each other.
+// checkRepetitions rejects records of one cell that contradict each other.
 func checkRepetitions(all []planned) error {
 	first := map[string]int{}
 	for i, p := range all {
 		if p.problem != nil {
-			continue // what cannot be replayed has no cell
+			continue // a record that cannot be replayed has no cell
 		}
 		at, repeated := first[p.cell.Hash]
 		if !repeated {
@@ -140,7 +140,7 @@ func checkRepetitions(all []planned) error {
 		if differences := compare(&all[at].was, &p.was, tolerances{}); len(differences) > 0 {
 			d := differences[0]
 			return fmt.Errorf(
-				"records %d and %d are both of %s and contradict each other: %s is %s and %s",
+				"records %d and %d are of the same cell, %s, and contradict each other: %s is %s and %s",
 				at+1,
 				i+1,
 				p.cell,

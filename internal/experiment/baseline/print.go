@@ -17,12 +17,12 @@ import (
 	"github.com/cachesim/cachesim/internal/suggest"
 )
 
-// Formats are those of Print.
+// Formats are the formats of Print.
 var Formats = []string{"table", "json", "junit", "github"}
 
-// Print writes the report as a table of what moved, as JSON with every record, as JUnit XML with one test case per
-// record, or as workflow commands of GitHub Actions with one annotation per record that failed. Where the table is
-// wider than a terminal of width columns, each record has lines of its own; 0 is no terminal.
+// Print writes the report as a table of changes, as JSON with every record, as JUnit XML with one test case per record,
+// or as workflow commands of GitHub Actions with one annotation per failed record. If the table is wider than a
+// terminal of width columns, each record gets its own lines; 0 means that the output is not a terminal.
 func (r *Report) Print(w io.Writer, format string, width int) error {
 	switch format {
 	case "table":
@@ -37,12 +37,12 @@ func (r *Report) Print(w io.Writer, format string, width int) error {
 	return suggest.Unknown("format", format, Formats)
 }
 
-// PrintMarkdown writes what Print writes as a table, in Markdown.
+// PrintMarkdown writes in Markdown what Print writes as a table.
 func (r *Report) PrintMarkdown(w io.Writer) error {
 	return r.printTable(w, func(moved []*Result) string { return movedTable(moved).Render(true) }, "- ")
 }
 
-// fitted returns the table of what moved or, where it does not fit into width columns, the same in lines.
+// fitted returns the table of changes or, if it is wider than width columns, the same as lines.
 func fitted(moved []*Result, width int) string {
 	rendered := movedTable(moved).Render(false)
 	if width <= 0 || text.LongestLineLen(rendered) <= width {
@@ -58,7 +58,7 @@ func fitted(moved []*Result, width int) string {
 	return strings.Join(lines, "\n")
 }
 
-// printTable writes what moved and what could not be replayed, and then how many records that is.
+// printTable writes the changes and the records that could not be replayed, and then their numbers.
 func (r *Report) printTable(w io.Writer, render func(moved []*Result) string, bullet string) error {
 	var parts []string
 	if moved := r.moved(); len(moved) > 0 {
@@ -85,7 +85,7 @@ func (r *Report) Failures() string {
 	return strings.Join(r.counts(Moved, TraceChanged, TraceMissing, NotReplayable), ", ")
 }
 
-// counts lists the statuses that records have, with their number.
+// counts lists the statuses that occur, with their numbers of records.
 func (r *Report) counts(of ...Status) (list []string) {
 	for _, s := range of {
 		if n := r.Count(s); n > 0 {
@@ -133,14 +133,14 @@ func (r *Report) problems() (lines []string) {
 	return lines
 }
 
-// column is one column of the table of what moved.
+// column is a column of the table of changes.
 type column struct {
 	name string
 	left bool // text rather than numbers
 	cell func(*Result) string
 }
 
-// columns leaves out what is the same in all rows.
+// columns leaves out columns that are the same in all rows.
 func columns(moved []*Result) []column {
 	all := []column{
 		{"trace", true, func(r *Result) string { return records.Printable(r.Was.Trace) }},
@@ -184,7 +184,7 @@ func cell(rec *records.Record) string {
 	return records.Printable(rec.Label) + " at " + writtenCapacity(rec) + details(rec)
 }
 
-// details says what else tells a record from others of the policy at the capacity.
+// details says what distinguishes a record from others of the policy at the capacity.
 func details(rec *records.Record) (s string) {
 	if rec.Axes != "" {
 		s += ", " + records.Printable(strings.ReplaceAll(rec.Axes, ",", ", "))
@@ -206,7 +206,7 @@ func details(rec *records.Record) (s string) {
 	return s
 }
 
-// writtenCapacity writes the capacity as it was written, and the number if that is another one.
+// writtenCapacity formats the capacity as written, with its number if that differs.
 func writtenCapacity(rec *records.Record) string {
 	number := records.Capacity(rec.Capacity, rec.CapacityUnit)
 	if !strings.HasSuffix(rec.CapacityText, "%") {
@@ -217,7 +217,7 @@ func writtenCapacity(rec *records.Record) string {
 
 func misses(rec *records.Record) int64 { return rec.Int(metric.Misses) }
 
-// ratioColumns are the columns of a ratio: what it was, what it is, and the difference.
+// ratioColumns are the columns of a ratio: the old value, the new value, and the difference.
 func ratioColumns(m metric.Metric) []column {
 	return []column{
 		{m.Label() + " was", false, func(r *Result) string { return percent(figureOf(&r.Was, m.Name)) }},
@@ -226,12 +226,12 @@ func ratioColumns(m metric.Metric) []column {
 	}
 }
 
-// points is by how many percentage points a ratio has moved; "" where it has not.
+// points is the change of a ratio in percentage points; "" if it did not change.
 func (r *Result) points(m metric.Metric) string {
 	return points(figureOf(&r.Was, m.Name), figureOf(r.Is, m.Name))
 }
 
-// describeRatio says what became of a ratio.
+// describeRatio describes the change of a ratio.
 func (r *Result) describeRatio(m metric.Metric) string {
 	text := fmt.Sprintf("%s %s → %s", m.Label(), percent(figureOf(&r.Was, m.Name)), percent(figureOf(r.Is, m.Name)))
 	if p := r.points(m); p != "" {
@@ -240,7 +240,7 @@ func (r *Result) describeRatio(m metric.Metric) string {
 	return text
 }
 
-// percent writes a hit ratio with so many digits that one request in a million shows.
+// percent formats a hit ratio with enough digits to show one request in a million.
 func percent(x *float64) string {
 	if x == nil {
 		return ""
@@ -248,7 +248,7 @@ func percent(x *float64) string {
 	return fmt.Sprintf("%.4f%%", *x*100)
 }
 
-// points writes the difference of two ratios in percentage points; "" where it is none.
+// points formats the difference of two ratios in percentage points; "" if there is none.
 func points(was, is *float64) string {
 	if was == nil || is == nil || *was == *is {
 		return ""
@@ -270,7 +270,7 @@ func sign(x float64) string {
 	return "+"
 }
 
-// inColumns maps the figures that have a column, or follow from one that has, to that one.
+// inColumns maps the metrics that have a column, or follow from one that has, to that metric.
 var inColumns = map[string]string{
 	metric.HitRatio.Name:     metric.HitRatio.Name,
 	metric.Misses.Name:       metric.Misses.Name,
@@ -279,7 +279,7 @@ var inColumns = map[string]string{
 	metric.HitBytes.Name:     metric.ByteHitRatio.Name,
 }
 
-// others lists the figures that moved without one that has a column.
+// others lists the changed metrics without a column.
 func others(r *Result) string {
 	moved := map[string]bool{}
 	for _, d := range r.Differences {
@@ -294,12 +294,12 @@ func others(r *Result) string {
 	return strings.Join(list, ", ")
 }
 
-// String says what became of what: "evictions 10 → 12".
+// String describes the change: "evictions 10 → 12".
 func (d Difference) String() string {
 	return fmt.Sprintf("%s %s → %s", strings.ReplaceAll(d.Figure, "_", " "), number(d.Was), number(d.Is))
 }
 
-// number writes whole numbers with separators, others with all digits.
+// number formats whole numbers with separators, other numbers with all digits.
 func number(x *float64) string {
 	switch {
 	case x == nil:
@@ -310,7 +310,7 @@ func number(x *float64) string {
 	return strconv.FormatFloat(*x, 'f', -1, 64)
 }
 
-// allowance writes the tolerance and whether it was kept.
+// allowance formats the tolerance and whether it was kept.
 func allowance(r *Result) string {
 	if r.Status == Within {
 		return "within " + r.Tolerance.String()
@@ -318,7 +318,7 @@ func allowance(r *Result) string {
 	return "beyond " + r.Tolerance.String()
 }
 
-// describe says in one line what moved, for formats without columns.
+// describe describes the change in one line, for formats without columns.
 func (r *Result) describe() string {
 	if r.Problem != nil {
 		return r.Problem.Error()

@@ -14,7 +14,7 @@ import (
 	"github.com/cachesim/cachesim/internal/suggest"
 )
 
-// Tolerance is how far hit ratios, or the values of a metric, may move. The zero value lets nothing move.
+// Tolerance is how far hit ratios, or the values of a metric, may change. The zero value allows no change.
 type Tolerance struct {
 	Points   float64 // absolute, in percentage points of the hit ratio: 0.1 lets 50% become 50.1%
 	Relative float64 // percent of the recorded hit ratio: 1 lets 50% become 50.5%
@@ -26,7 +26,7 @@ const (
 	relativeSuffix = "%rel"
 )
 
-// ParseTolerance reads "0.1pp" (percentage points of the hit ratio), "1%rel" (percent of the recorded hit ratio) or
+// ParseTolerance parses "0.1pp" (percentage points of the hit ratio), "1%rel" (percent of the recorded hit ratio) or
 // "exact".
 func ParseTolerance(text string) (t Tolerance, err error) {
 	text = strings.TrimSpace(text)
@@ -49,7 +49,7 @@ func ParseTolerance(text string) (t Tolerance, err error) {
 	return t, nil
 }
 
-// parseAmount reads a number from 0 to 100.
+// parseAmount parses a number from 0 to 100.
 func parseAmount(text string) (float64, error) {
 	x, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
 	if err != nil || !(x >= 0 && x <= 100) {
@@ -58,7 +58,7 @@ func parseAmount(text string) (float64, error) {
 	return x, nil
 }
 
-// String writes t as ParseTolerance reads it.
+// String formats t so that ParseTolerance reads it.
 func (t Tolerance) String() string {
 	number := func(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
 	switch {
@@ -70,10 +70,10 @@ func (t Tolerance) String() string {
 	return "exact"
 }
 
-// rounding is what 0.501 - 0.5 may differ from 0.001 by.
+// rounding is a bound on the rounding error of 0.501 - 0.5 relative to 0.001.
 const rounding = 1e-12
 
-// Allows reports whether a hit ratio, or a value of a metric, may move from was to is.
+// Allows reports whether a hit ratio, or a value of a metric, may change from was to is.
 func (t Tolerance) Allows(was, is float64) bool {
 	if t == (Tolerance{}) {
 		return was == is
@@ -81,7 +81,7 @@ func (t Tolerance) Allows(was, is float64) bool {
 	return math.Abs(is-was) <= max(t.Points/100, t.Relative/100*math.Abs(was))+rounding
 }
 
-// Rule is a tolerance for the cells that it fits.
+// Rule is a tolerance for the cells that match its conditions.
 type Rule struct {
 	Tolerance
 	metric string      // "": hit ratios and what follows from them
@@ -89,16 +89,16 @@ type Rule struct {
 	text   string
 }
 
-// metricCondition is the name that stands for a metric among the conditions of a rule.
+// metricCondition is the key for a metric among the conditions of a rule.
 const metricCondition = "metric"
 
 // condition is a place on a dimension.
 type condition struct{ dimension, value string }
 
-// ParseRule reads a tolerance for all cells, "0.1pp", or for those at places on dimensions:
+// ParseRule parses a tolerance for all cells, "0.1pp", or for those at places on dimensions:
 // "policy=lhd,trace=oltp:0.1pp". Dimensions are trace, policy, capacity, seed and the axes of an experiment; a policy
-// is named with or without its parameters. With "metric=phases:1%rel" the tolerance is for that metric, which is then
-// compared, if it would not be, and by this rule alone.
+// is named with or without its parameters. With "metric=phases:1%rel" the tolerance applies to that metric, which is
+// then compared even if it otherwise would not be, and only by this rule.
 func ParseRule(text string) (r Rule, err error) {
 	r.text = text
 	at := strings.LastIndex(text, ":")
@@ -113,7 +113,7 @@ func ParseRule(text string) (r Rule, err error) {
 		dimension, value, ok := strings.Cut(item, "=")
 		c := condition{strings.TrimSpace(dimension), strings.TrimSpace(value)}
 		if !ok || c.dimension == "" || c.value == "" {
-			return r, fmt.Errorf("tolerance %q: %q is no condition; want DIMENSION=VALUE, policy=lhd for example", text, item)
+			return r, fmt.Errorf("tolerance %q: %q is not a condition; want DIMENSION=VALUE, for example policy=lhd", text, item)
 		}
 		if c.dimension != metricCondition {
 			r.where = append(r.where, c)
@@ -127,7 +127,7 @@ func ParseRule(text string) (r Rule, err error) {
 	return r, r.checkMetric()
 }
 
-// checkMetric refuses a metric that there is none of, or a tolerance that it cannot have.
+// checkMetric rejects a metric that does not exist, or a tolerance that it cannot have.
 func (r Rule) checkMetric() error {
 	if r.metric == "" {
 		return nil
@@ -138,15 +138,15 @@ func (r Rule) checkMetric() error {
 	m, _ := metric.Lookup(r.metric)
 	switch {
 	case m.OfMachine:
-		return fmt.Errorf("tolerance %q: %s depends on the machine, and is not compared", r.text, r.metric)
+		return fmt.Errorf("tolerance %q: %s depends on the machine and cannot be compared", r.text, r.metric)
 	case r.Points > 0 && m.Unit != metric.Share:
-		return fmt.Errorf("tolerance %q: %s is no share; want percent of the recorded value (1%%rel), or exact", r.text,
+		return fmt.Errorf("tolerance %q: %s is not a ratio; want percent of the recorded value (1%%rel), or exact", r.text,
 			r.metric)
 	}
 	return nil
 }
 
-// fits reports whether the rule is for that cell.
+// fits reports whether the rule matches the cell.
 func (r Rule) fits(rec *records.Record) bool {
 	return !slices.ContainsFunc(r.where, func(c condition) bool { return !c.holds(rec) })
 }
@@ -165,13 +165,13 @@ func (c condition) holds(rec *records.Record) bool {
 	return err == nil && x == place.Number
 }
 
-// tolerances are those of a cell.
+// tolerances are the tolerances of a cell.
 type tolerances struct {
 	Tolerance                      // of hit ratios and what follows from them
 	of        map[string]Tolerance // of metrics that rules name
 }
 
-// tolerancesOf returns the tolerances of a cell: those of the last rules that fit.
+// tolerancesOf returns the tolerances of a cell: those of the last rules that match it.
 func tolerancesOf(rules []Rule, rec *records.Record) tolerances {
 	t := tolerances{of: map[string]Tolerance{}}
 	for _, r := range rules {
@@ -186,7 +186,7 @@ func tolerancesOf(rules []Rule, rec *records.Record) tolerances {
 	return t
 }
 
-// checkRules refuses a rule that fits no record, as that is a slip of the hand.
+// checkRules rejects a rule that matches no record, because that is probably a mistake.
 func checkRules(rules []Rule, recs []records.Record) error {
 	for _, r := range rules {
 		if slices.ContainsFunc(recs, func(rec records.Record) bool { return r.fits(&rec) && r.measured(&rec) }) {
@@ -198,9 +198,9 @@ func checkRules(rules []Rule, recs []records.Record) error {
 			}
 		}
 		if r.metric != "" {
-			return fmt.Errorf("tolerance %q: no record of the baseline that it fits has %s", r.text, r.metric)
+			return fmt.Errorf("tolerance %q: no matching record of the baseline has %s", r.text, r.metric)
 		}
-		return fmt.Errorf("tolerance %q fits no record of the baseline", r.text)
+		return fmt.Errorf("tolerance %q matches no record of the baseline", r.text)
 	}
 	return nil
 }
@@ -210,7 +210,7 @@ func (r Rule) measured(rec *records.Record) bool {
 	return r.metric == "" || figureOf(rec, r.metric) != nil
 }
 
-// check refuses a dimension or a place that no record has.
+// check rejects a dimension or a place that no record has.
 func (c condition) check(recs []records.Record) error {
 	var places []string
 	for i := range recs {

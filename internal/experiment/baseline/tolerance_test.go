@@ -47,7 +47,7 @@ func FuzzParseRule(f *testing.F) {
 	})
 }
 
-// What is allowed lies around what was, and a larger tolerance allows no less.
+// The allowed range includes the old value, and a larger tolerance allows no less.
 func TestToleranceAllows(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		was := rapid.Float64Range(0, 1).Draw(t, "was")
@@ -76,7 +76,7 @@ func TestToleranceAllows(t *testing.T) {
 	})
 }
 
-// The end of a tolerance belongs to it, however the numbers are rounded.
+// A tolerance includes its end, however the numbers are rounded.
 func TestToleranceIncludesItsEnd(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		was := float64(rapid.IntRange(0, 900).Draw(t, "was")) / 1000
@@ -128,7 +128,7 @@ func TestTheLastRuleThatFitsCounts(t *testing.T) {
 	for text, want := range map[string]string{
 		"trace=d:1pp":            `unknown trace "d"`,
 		"nois=0.3:1pp":           `unknown dimension "nois"; did you mean "noise"?`,
-		"policy=lru,seed=4:1pp":  "fits no record",
+		"policy=lru,seed=4:1pp":  "matches no record",
 		"noise=0.4,policy=x:1pp": `unknown noise "0.4"`,
 	} {
 		if err := checkRules(rules(text), recs); err == nil || !strings.Contains(err.Error(), want) {
@@ -137,8 +137,7 @@ func TestTheLastRuleThatFitsCounts(t *testing.T) {
 	}
 }
 
-// A tolerance is for how often requests hit: it never excuses other requests, another capacity, or a figure that is
-// only on one side.
+// A tolerance applies to hits: it never excuses other requests, another capacity, or a metric that only one side has.
 func TestWhatATolerancePasses(t *testing.T) {
 	was := records.Record{Capacity: 10, Values: metric.ValuesOf(map[string]float64{"requests": 1000, "hits": 500,
 		"misses": 500, "hit_ratio": 0.5, "evictions": 490, "byte_hit_ratio": 0.4, "bytes": 1000})}
@@ -165,7 +164,7 @@ func TestWhatATolerancePasses(t *testing.T) {
 		{"no byte hit ratio", func(r *records.Record) { r.Delete(metric.ByteHitRatio) }, false},
 		{"capacity", func(r *records.Record) { r.Capacity++ }, false},
 		{"requests", func(r *records.Record) { r.SetInt(metric.Requests, r.Int(metric.Requests)+1) }, false},
-		// On a sample the hit ratio is no share of the requests that were replayed.
+		// On a sample the hit ratio is not a share of the replayed requests.
 		{"misses alone", func(r *records.Record) { r.SetInt(metric.Misses, r.Int(metric.Misses)+11) }, false},
 		{"hit ratio alone", func(r *records.Record) { r.Set(metric.HitRatio, r.Float(metric.HitRatio)+0.011) }, false},
 	} {
@@ -179,7 +178,7 @@ func TestWhatATolerancePasses(t *testing.T) {
 			t.Errorf("%s: exactly the same is %t", test.name, exact)
 		}
 	}
-	// Fewer misses are a share of what was recorded too: 1% of a hit ratio of 50% is 5 requests.
+	// Misses are also measured as a share of the requests: 1% of a hit ratio of 50% is 5 requests.
 	for misses, within := range map[int64]bool{495: true, 494: false, 505: true, 506: false} {
 		is := was
 		missesOf(misses)(&is)
@@ -190,7 +189,7 @@ func TestWhatATolerancePasses(t *testing.T) {
 	}
 }
 
-// A rule that names a metric has it compared, by that rule alone.
+// A metric that a rule names is compared, by that rule alone.
 func TestTolerancesOfMetrics(t *testing.T) {
 	was := records.Record{Policy: "laru", Capacity: 10, Values: metric.ValuesOf(map[string]float64{"requests": 1000,
 		"evictions": 400, "phases": 100, "hit_ratio": 0.5})}
@@ -234,7 +233,7 @@ func TestTolerancesOfMetrics(t *testing.T) {
 		"metric=phasess:exact":           `unknown metric "phasess"; did you mean "phases"?`,
 		"metric=tenant_hit_ratio:1pp":    "a value for each tenant; write tenant_hit_ratio[NAME]",
 		"metric=ns_per_request:1%rel":    "depends on the machine",
-		"metric=phases:1pp":              "phases is no share; want percent of the recorded value",
+		"metric=phases:1pp":              "phases is not a ratio; want percent of the recorded value",
 		"metric=hits,metric=phases:1pp":  "names two metrics",
 		"metric=hit_ratio,policy=l:1prc": "want percentage points",
 	} {

@@ -12,8 +12,8 @@ import (
 // Outdated reports whether an update would change the baseline.
 func (r *Report) Outdated() bool { return r.Count(Equal) != len(r.Results) || len(r.NewTraces) > 0 }
 
-// Updated returns the records of the baseline, those that differ replaced by what the replays gave. What the user named
-// stays. It is an error if something was not replayed.
+// Updated returns the records of the baseline, with changed ones replaced by the results of the replays. The user's
+// names stay. It is an error if something was not replayed.
 func (r *Report) Updated() ([]records.Record, error) {
 	recs := make([]records.Record, len(r.Results))
 	for i, result := range r.Results {
@@ -26,7 +26,7 @@ func (r *Report) Updated() ([]records.Record, error) {
 	return recs, nil
 }
 
-// Series returns the series of the replays, as those of the records of the baseline.
+// Series returns the series of the replays, as those of the baseline's records.
 func (r *Report) Series() (rows []series.Row) {
 	for _, result := range r.Results {
 		for _, row := range result.series {
@@ -57,7 +57,7 @@ func (r *Result) updated() records.Record {
 	return is
 }
 
-// markBest marks the best policies anew where some were marked and a record is new.
+// markBest marks the best policies again if some were marked and a record is new.
 func (r *Report) markBest(recs []records.Record) {
 	for _, same := range experiment.ByPoint(recs) {
 		marked, renewed := false, false

@@ -1,6 +1,5 @@
-// Package cluster hands a planned sweep to the engine of a cluster: to Slurm as an array job, to Kubernetes as an
-// Indexed Job. Each task of either runs `cachesim sweep run DIR` on one shard of the cells; the tasks share nothing but
-// the folder DIR.
+// Package cluster submits a planned sweep to a cluster: to Slurm as an array job, to Kubernetes as an Indexed Job. Each
+// task runs `cachesim sweep run DIR` on one shard of the cells; the tasks share only the folder DIR.
 package cluster
 
 import (
@@ -9,18 +8,18 @@ import (
 	"time"
 )
 
-// Job is what both engines are told.
+// Job is the part of a submission that both engines have.
 type Job struct {
 	Name     string        // of the experiment: letters, digits and -
 	Dir      string        // the folder of the sweep, absolute
-	Shards   int           // into how many shares the cells are cut
-	Parallel int           // shards that run at a time; 0 leaves it to the cluster
-	CPUs     int           // of each shard, which runs as many replays at a time
+	Shards   int           // number of shares of the cells
+	Parallel int           // shards that run at the same time; 0 leaves it to the cluster
+	CPUs     int           // of each shard, which runs the same number of replays at a time
 	Memory   int64         // bytes of each shard; 0 leaves it to the cluster
 	Time     time.Duration // after which a shard is stopped; 0 leaves it to the cluster
 }
 
-// Check reports what no cluster can do.
+// Check reports values that no cluster supports.
 func (j Job) Check() error {
 	switch {
 	case j.Shards < 1:
@@ -30,18 +29,18 @@ func (j Job) Check() error {
 	case j.CPUs < 1:
 		return fmt.Errorf("--cpus %d: want at least 1", j.CPUs)
 	case j.Memory < 0:
-		return errors.New("--memory: want a number of bytes above 0, 8GiB say")
+		return errors.New("--memory: want a number of bytes above 0, such as 8GiB")
 	case j.Time < 0 || j.Time > 0 && j.Time < time.Second:
-		return fmt.Errorf("--time %v: want at least a second, 2h say", j.Time)
+		return fmt.Errorf("--time %v: want at least a second, for example 2h", j.Time)
 	}
 	return nil
 }
 
-// ceil divides and rounds up: a limit of 1.5 MiB or minutes is no limit of 1.
+// ceil divides and rounds up: a limit of 1.5 MiB or minutes must not become 1.
 func ceil(n, unit int64) int64 { return (n + unit - 1) / unit }
 
-// memoryFlag tells a shard its memory: nine tenths of what the cluster gives it, so that it ends by itself, with an
-// error that says why, before it is killed.
+// memoryFlag gives a shard its memory limit: nine tenths of what the cluster gives it. The shard then ends by itself,
+// with an error that says why, before it is killed.
 func (j Job) memoryFlag() []string {
 	if j.Memory == 0 {
 		return nil

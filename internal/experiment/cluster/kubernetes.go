@@ -12,13 +12,13 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// Kubernetes is what only Kubernetes is told.
+// Kubernetes is the part of a submission that only Kubernetes has.
 type Kubernetes struct {
-	Image   string // an image with cachesim in it
+	Image   string // an image that contains cachesim
 	Program string // the path of cachesim in the image, or its name if it is in the image's PATH
-	Dir     Volume // what holds the folder of the sweep
-	Traces  Volume // what holds the traces; the zero Volume where none is needed
-	Retries int    // how often a shard that failed is tried again
+	Dir     Volume // contains the folder of the sweep
+	Traces  Volume // contains the traces; the zero Volume if none is needed
+	Retries int    // number of retries of a failed shard
 }
 
 // Where the volumes are in a container.
@@ -34,10 +34,10 @@ type Volume struct {
 	hostPath       string
 }
 
-// claimName is what Kubernetes accepts as the name of a claim.
+// claimName matches the names that Kubernetes accepts for a claim.
 var claimName = regexp.MustCompile(`^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$`)
 
-// ParseVolume reads pvc:CLAIM, pvc:CLAIM/FOLDER or host:/PATH.
+// ParseVolume parses pvc:CLAIM, pvc:CLAIM/FOLDER or host:/PATH.
 func ParseVolume(text string) (Volume, error) {
 	kind, rest, _ := strings.Cut(text, ":")
 	switch {
@@ -52,7 +52,7 @@ func ParseVolume(text string) (Volume, error) {
 	return Volume{}, fmt.Errorf("volume %q: want pvc:CLAIM, pvc:CLAIM/FOLDER or host:/PATH", text)
 }
 
-// escapes reports whether a path has an element that Kubernetes refuses.
+// escapes reports whether a path has an element that Kubernetes rejects.
 func escapes(folder string) bool {
 	for _, element := range strings.Split(folder, "/") {
 		if element == ".." {
@@ -147,8 +147,8 @@ type (
 
 const containerName = "cachesim"
 
-// Manifest returns the Job in YAML, which `kubectl create -f` takes as it is. Pod I of it runs shard I: Kubernetes
-// tells it in JOB_COMPLETION_INDEX.
+// Manifest returns the Job as YAML for `kubectl create -f`. Its pod I runs shard I: Kubernetes gives the number in
+// JOB_COMPLETION_INDEX.
 func (k Kubernetes) Manifest(j Job) ([]byte, error) {
 	if err := errors.Join(j.Check(), k.check()); err != nil {
 		return nil, err
@@ -180,7 +180,7 @@ func (k Kubernetes) Manifest(j Job) ([]byte, error) {
 func (k Kubernetes) check() error {
 	switch {
 	case k.Image == "" || strings.ContainsAny(k.Image, " \t\n"):
-		return fmt.Errorf("--image %q: want the name of an image that holds cachesim", k.Image)
+		return fmt.Errorf("--image %q: want the name of an image that contains cachesim", k.Image)
 	case k.Dir == (Volume{}):
 		return errors.New("want --dir-volume pvc:CLAIM/FOLDER or host:/PATH: where the pods find the folder of the sweep")
 	case k.Retries < 0:
@@ -189,9 +189,9 @@ func (k Kubernetes) check() error {
 	return nil
 }
 
-// failurePolicy gives a shard up at once where the program says that it cannot do it (a trace is missing, say), so that
-// another try would end the same, and does not count a pod that the cluster itself took away. A shard that ran out of
-// memory (exit code 3) is tried again like one that was killed: its finished cells stay, so that less is left to do.
+// failurePolicy gives a shard up immediately if the program says that it cannot run it (for example because a trace is
+// missing), because a retry would end the same. It does not count a pod that the cluster itself removed. A shard that
+// ran out of memory (exit code 3) is retried like one that was killed: its finished cells stay, so less is left to do.
 func failurePolicy() podFailurePolicy {
 	return podFailurePolicy{Rules: []failureRule{
 		{Action: "FailIndex", OnExitCodes: &exitCodes{ContainerName: containerName, Operator: "In", Values: []int{2}}},
@@ -226,7 +226,7 @@ func (k Kubernetes) pod(j Job) podSpec {
 		volumes = append(volumes, k.Traces.volume("traces"))
 	}
 	return podSpec{
-		RestartPolicy:         "Never", // a Job with a failure policy wants it; the Job itself starts another pod
+		RestartPolicy:         "Never", // required by a failure policy; the Job itself starts another pod
 		ActiveDeadlineSeconds: ceil(int64(j.Time), 1e9),
 		Containers:            []container{c},
 		Volumes:               volumes,
@@ -244,7 +244,7 @@ func (v Volume) volume(name string) volume {
 	return volume{Name: name, HostPath: &hostPathSpec{v.hostPath, "Directory"}}
 }
 
-// quantity writes bytes as Kubernetes does, in the largest unit that divides them.
+// quantity formats bytes as Kubernetes does, in the largest unit that divides them.
 func quantity(bytes int64) string {
 	units := []string{"", "Ki", "Mi", "Gi", "Ti"}
 	i := 0
@@ -254,10 +254,10 @@ func quantity(bytes int64) string {
 	return strconv.FormatInt(bytes, 10) + units[i]
 }
 
-// maxLabel is the longest name that Kubernetes gives a pod's host, which is that of the Job, a dash and the index.
+// maxLabel is the longest name that Kubernetes allows for a pod's host: the Job's name, a dash and the index.
 const maxLabel = 63
 
-// KubernetesName is the name of the Job: small letters, digits and dashes, short enough for the names of its pods.
+// KubernetesName is the name of the Job: lower-case letters, digits and dashes, short enough for the names of its pods.
 func KubernetesName(j Job) string {
 	room := maxLabel - len("-") - len(strconv.Itoa(j.Shards-1))
 	name := "cachesim-" + strings.ToLower(j.Name)

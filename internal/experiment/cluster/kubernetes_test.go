@@ -19,7 +19,7 @@ var fullKubernetes = Kubernetes{
 	Retries: 3,
 }
 
-// jobSchema is what Kubernetes publishes of a Job. It is made strict: a key that the schema does not have is an error.
+// jobSchema is the published schema of a Kubernetes Job, made strict: a key that the schema does not have is an error.
 func jobSchema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
 	f, err := os.Open("testdata/kubernetes/job.schema.json")
@@ -86,7 +86,7 @@ func TestManifest(t *testing.T) {
 				t.Errorf("%v\n%s", err, manifest)
 			}
 			golden(t, c.name+".job.yaml", string(manifest))
-			// What goes in comes out: nothing in a path or a name is taken for YAML.
+			// Values come out as they went in: nothing in a path or a name is read as YAML.
 			var read job
 			if err := yaml.UnmarshalWithOptions(manifest, &read, yaml.Strict()); err != nil {
 				t.Fatal(err)

@@ -16,22 +16,22 @@ import (
 	"github.com/cachesim/cachesim/internal/filestate"
 )
 
-// LogsDir is the folder in the folder of the sweep in which Slurm writes one log per task.
+// LogsDir is the folder in the sweep's folder in which Slurm writes one log per task.
 const LogsDir = "logs"
 
-// Slurm is what only Slurm is told.
+// Slurm is the part of a submission that only Slurm has.
 type Slurm struct {
 	Program   string   // the path of cachesim on the nodes
-	WorkDir   string   // where the tasks run; traces with relative paths are looked for there
+	WorkDir   string   // where the tasks run; traces with relative paths are searched for there
 	Traces    string   // CACHESIM_TRACES of the tasks; "" leaves it unset
 	Pending   []int    // the shards to run, in ascending order
 	Partition string   // "" for the cluster's default
 	Account   string   // "" for the user's default
-	Args      []string // further options of sbatch, "--constraint=avx512" say
+	Args      []string // further options of sbatch, such as "--constraint=avx512"
 }
 
-// Script returns the batch script, which sbatch takes as it is. The number of shards stands in it, as Slurm's own count
-// of the tasks is smaller where only some shards are to run.
+// Script returns the batch script for sbatch. It contains the number of shards, because Slurm's own count of the tasks
+// is smaller if only some shards run.
 func (s Slurm) Script(j Job) (string, error) {
 	if err := errors.Join(j.Check(), s.check(j)); err != nil {
 		return "", err
@@ -73,9 +73,9 @@ func (s Slurm) options(j Job) []string {
 	return options
 }
 
-// check reports what cannot be said in a batch script.
+// check reports what a batch script cannot express.
 func (s Slurm) check(j Job) error {
-	// Slurm reads these in the pattern of the log files and has no way to quote a backslash there.
+	// Slurm interprets these in the pattern of the log files, and a backslash cannot be quoted there.
 	if strings.ContainsAny(j.Dir, "\\\n") {
 		return fmt.Errorf(
 			"%q: Slurm cannot write logs into a folder with a backslash or a line break in its path; rename it",
@@ -88,7 +88,7 @@ func (s Slurm) check(j Job) error {
 	for what, value := range map[string]string{"the working folder": s.WorkDir, "--partition": s.Partition,
 		"--account": s.Account} {
 		if strings.ContainsRune(value, '\n') {
-			return fmt.Errorf("%s %q has a line break, which a batch script cannot say", what, value)
+			return fmt.Errorf("%s %q contains a line break, which a batch script cannot express", what, value)
 		}
 	}
 	for _, arg := range s.Args {
@@ -99,17 +99,17 @@ func (s Slurm) check(j Job) error {
 	return nil
 }
 
-// setHere are the options without which a task would run the wrong shard or its log would not be found, by their
+// setHere are the options without which a task would run the wrong shard or its log would not be found, with their
 // letters.
 var setHere = map[byte]string{'a': "--array", 'o': "--output", 'e': "--error"}
 
-// flagLetters are options of sbatch that take no value, so that another may follow in the same word: -Ha 3 is --hold
-// --array=3.
+// flagLetters are options of sbatch without a value, so that another option may follow in the same word: -Ha 3 is
+// --hold --array=3.
 const flagLetters = "HIOQVWXhksuv"
 
 func checkSbatchArg(arg string) error {
 	if !strings.HasPrefix(arg, "-") || strings.Trim(arg, "-") == "" || strings.ContainsRune(arg, '\n') {
-		return fmt.Errorf("--sbatch-arg %q: want one option of sbatch, --constraint=avx512 say", arg)
+		return fmt.Errorf("--sbatch-arg %q: want one option of sbatch, such as --constraint=avx512", arg)
 	}
 	if option, ok := optionSetHere(arg); ok {
 		return fmt.Errorf("--sbatch-arg %q: %s is set by cachesim; --shards and --parallel change the array", arg, option)
@@ -117,7 +117,8 @@ func checkSbatchArg(arg string) error {
 	return nil
 }
 
-// optionSetHere returns the option of setHere that sbatch would read in arg. It takes abbreviations: --arr is --array.
+// optionSetHere returns the option of setHere that sbatch would find in arg. sbatch accepts abbreviations: --arr is
+// --array.
 func optionSetHere(arg string) (option string, ok bool) {
 	if !strings.HasPrefix(arg, "--") {
 		letters := strings.TrimLeft(arg[1:], flagLetters)
@@ -136,7 +137,7 @@ func optionSetHere(arg string) (option string, ok bool) {
 	return "", false
 }
 
-// array writes the shards to run as Slurm does: 0-3,7 and %2 for two at a time.
+// array formats the shards to run for Slurm: 0-3,7 and %2 for two at a time.
 func (s Slurm) array(j Job) string {
 	var ranges []string
 	for i := 0; i < len(s.Pending); {
@@ -156,23 +157,23 @@ func (s Slurm) array(j Job) string {
 	return text
 }
 
-// logPattern is where the tasks write: Slurm puts the number of the job for %A and that of the task for %a.
+// logPattern is the path of the logs: Slurm replaces %A with the number of the job and %a with that of the task.
 func logPattern(dir string) string {
 	return filepath.Join(strings.ReplaceAll(dir, "%", "%%"), LogsDir, "%A_%a.log")
 }
 
-// LogFile is where a task has written.
+// LogFile is the log of a task.
 func LogFile(dir, job string, shard int) string {
 	return filepath.Join(dir, LogsDir, fmt.Sprintf("%s_%d.log", job, shard))
 }
 
-// clockTime writes a duration as H:MM:SS.
+// clockTime formats a duration as H:MM:SS.
 func clockTime(d time.Duration) string {
 	s := ceil(int64(d), int64(time.Second))
 	return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
 }
 
-// directive quotes an option for a line with #SBATCH, where only a quote and a backslash mean something within quotes.
+// directive quotes an option for a line with #SBATCH, where only a quote and a backslash are special within quotes.
 func directive(option string) string {
 	if !strings.ContainsAny(option, " \t\"'\\#") {
 		return option
@@ -180,18 +181,18 @@ func directive(option string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(option) + `"`
 }
 
-// ShellQuote quotes a text for the shell, in which nothing means anything between single quotes.
+// ShellQuote quotes a text for the shell, where nothing is special between single quotes.
 func ShellQuote(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
-// FailedError says that a job was over and at least one of its tasks had failed.
+// FailedError says that a job has ended and at least one of its tasks failed.
 type FailedError struct{ Job string }
 
 func (e *FailedError) Error() string { return fmt.Sprintf("a task of job %s has failed", e.Job) }
 
-// Submit hands a batch script to sbatch and calls submitted with the number of the job. With wait it returns when the
-// job is over, with a FailedError where a task failed. Where ctx ends first the job goes on.
+// Submit passes a batch script to sbatch and calls submitted with the job's number. With wait it returns when the job
+// has ended, with a FailedError if a task failed. If ctx ends first, the job continues.
 func Submit(ctx context.Context, script string, wait bool, submitted func(job string)) error {
 	args := []string{"--parsable", script}
 	if wait {
@@ -205,8 +206,8 @@ func Submit(ctx context.Context, script string, wait bool, submitted func(job st
 		return err
 	}
 	if err := cmd.Start(); errors.Is(err, exec.ErrNotFound) {
-		return fmt.Errorf("no sbatch on this machine: submit %s where Slurm is, or run the shards yourself with cachesim "+
-			"sweep run", script)
+		return fmt.Errorf("sbatch not found on this machine: submit %s where Slurm is installed, or run the shards "+
+			"yourself with cachesim sweep run", script)
 	} else if err != nil {
 		return err
 	}
@@ -229,8 +230,8 @@ func Submit(ctx context.Context, script string, wait bool, submitted func(job st
 	return fmt.Errorf("sbatch stopped waiting for job %s: %s", job, messages(stderr.String(), err))
 }
 
-// readJob reads what sbatch --parsable prints: the number of the job, and after a semicolon the name of the cluster if
-// there are several.
+// readJob parses the output of sbatch --parsable: the number of the job and, if there are several clusters, a semicolon
+// and the cluster's name.
 func readJob(r io.Reader) string {
 	line, _ := bufio.NewReader(r).ReadString('\n')
 	job, _, _ := strings.Cut(strings.TrimSpace(line), ";")
@@ -238,14 +239,14 @@ func readJob(r io.Reader) string {
 }
 
 func refused(stderr string, err error) error {
-	text := "sbatch refuses the script: " + messages(stderr, err)
+	text := "sbatch rejects the script: " + messages(stderr, err)
 	if strings.Contains(stderr, "job array") {
 		text += "; the cluster may not allow as many tasks (scontrol show config | grep MaxArraySize): give fewer --shards"
 	}
 	return errors.New(text)
 }
 
-// messages puts what sbatch printed on one line.
+// messages joins the output of sbatch into one line.
 func messages(stderr string, err error) string {
 	var texts []string
 	for line := range strings.Lines(stderr) {
@@ -262,7 +263,7 @@ func messages(stderr string, err error) string {
 	return strings.Join(texts, "; ")
 }
 
-// LastLines returns the end of a log, at most n lines of it, and none of an empty one.
+// LastLines returns the last n lines of a log, none for an empty one.
 func LastLines(path string, n int) ([]string, error) {
 	const tail = 16 << 10
 	f, err := filestate.Open(path)

@@ -46,8 +46,8 @@ func TestScript(t *testing.T) {
 	}
 }
 
-// TestScriptRuns runs the script as Slurm would, with a program that prints what it is told, at paths made to break
-// quoting.
+// TestScriptRuns runs the script as Slurm would, with a program that prints its arguments, at paths that are hard to
+// quote.
 func TestScriptRuns(t *testing.T) {
 	bash, err := exec.LookPath("bash")
 	if err != nil {
@@ -140,7 +140,7 @@ func TestSubmit(t *testing.T) {
 		{"failed", "echo 7; exit 1", "7", "a task of job 7 has failed"},
 		{"refused", "echo 'sbatch: error: invalid partition specified: nope' >&2; echo 'sbatch: error: Batch job " +
 			"submission failed' >&2; exit 1",
-			"", "sbatch refuses the script: invalid partition specified: nope; Batch job submission failed"},
+			"", "sbatch rejects the script: invalid partition specified: nope; Batch job submission failed"},
 		{"array", "echo 'sbatch: error: Invalid job array specification' >&2; exit 1", "", "MaxArraySize"},
 		{"controller", "echo 7; echo 'sbatch: error: no controller' >&2; exit 1", "7", "stopped waiting for job 7: no " +
 			"controller"},
@@ -159,7 +159,7 @@ func TestSubmit(t *testing.T) {
 func TestSubmitWithoutSlurm(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	err := Submit(t.Context(), "my.sbatch", false, func(string) { t.Error("submitted") })
-	if err == nil || !strings.Contains(err.Error(), "no sbatch on this machine") {
+	if err == nil || !strings.Contains(err.Error(), "sbatch not found on this machine") {
 		t.Error(err)
 	}
 }
@@ -191,7 +191,7 @@ func TestLastLines(t *testing.T) {
 	}
 }
 
-// sbatch reads abbreviations of its options, and letters in one word.
+// sbatch accepts abbreviations of its options, and several letters in one word.
 func TestOptionsThatCachesimSets(t *testing.T) {
 	for _, arg := range []string{
 		"--array=1", "--arr=1-3", "--arr", "--a", "--outp=x", "--err=x", "-a1", "-Ha3", "-Qo", "-ex", "--output", "-o", "--",

@@ -23,36 +23,36 @@ const (
 // Engines returns the names of the engines.
 func Engines() []string { return []string{EngineSlurm, EngineKubernetes} }
 
-// Submission is how a planned sweep is handed to a cluster.
+// Submission describes how to submit a planned sweep to a cluster.
 type Submission struct {
 	Engine  string // one of Engines
-	Out     string // the file to write, - for standard output; "": a name in the folder of the sweep
-	Program string // cachesim on the machines of the cluster; "": the default of the engine
+	Out     string // output file, - for standard output; "" for a name in the sweep's folder
+	Program string // path of cachesim on the machines of the cluster; "" for the engine's default
 
 	// As in Job.
 	Shards, Parallel, CPUs int
-	Memory                 string // with a unit, 8GiB say
+	Memory                 string // with a unit, such as 8GiB
 	Time                   time.Duration
 
-	// Of Slurm.
+	// For Slurm.
 	Partition, Account string
 	Args               []string // further options of sbatch
-	Submit, Wait       bool     // submit the script; and wait until the job is over
+	Submit, Wait       bool     // submit the script; and wait until the job has ended
 
-	// Of Kubernetes.
-	Image, DirVolume, TracesVolume string // the volumes as ParseVolume reads them
+	// For Kubernetes.
+	Image, DirVolume, TracesVolume string // the volumes in the format of ParseVolume
 	Retries                        int
 }
 
-// UnfinishedError says that a job is over and cells of the sweep are missing.
+// UnfinishedError says that a job has ended and cells of the sweep are missing.
 type UnfinishedError struct{ message string }
 
 // Error implements error.
 func (e *UnfinishedError) Error() string { return e.message }
 
-// Run hands what is left to run of the sweep in dir to the cluster, and tells the user on out what was done and what
-// comes next. With Wait it returns when the job is over, with an *UnfinishedError if cells are missing then. It reports
-// whether the records are to be collected now: all cells are there, and Wait asks for them. version is that of this
+// Run submits the remaining cells of the sweep in dir to the cluster, and writes to out what was done and what to do
+// next. With Wait it returns when the job has ended, with an *UnfinishedError if cells are missing then. It reports
+// whether the caller should now collect the records: all cells are finished, and Wait is set. version is that of this
 // program.
 func (o Submission) Run(ctx context.Context, out io.Writer, dir, version string) (collect bool, err error) {
 	s, err := openUnfinished(dir, version)
@@ -75,14 +75,14 @@ func (o Submission) Run(ctx context.Context, out io.Writer, dir, version string)
 	return o.slurm(ctx, out, s, job)
 }
 
-// unfinished is a sweep and what is left to run of it.
+// unfinished is a sweep and its remaining cells.
 type unfinished struct {
 	*sweep.Sweep
 	dir     string // absolute
 	missing []experiment.Cell
 }
 
-// openUnfinished opens a planned sweep and looks what is missing.
+// openUnfinished opens a planned sweep and determines what is missing.
 func openUnfinished(dir, version string) (*unfinished, error) {
 	s, err := sweep.Open(dir)
 	if err != nil {
@@ -99,7 +99,7 @@ func openUnfinished(dir, version string) (*unfinished, error) {
 	return u, u.look()
 }
 
-// look finds out what is missing now.
+// look determines what is missing now.
 func (s *unfinished) look() error {
 	finished, err := sweep.ReadFinished(s.Cells, s.dir)
 	if err != nil {
@@ -109,10 +109,10 @@ func (s *unfinished) look() error {
 	return nil
 }
 
-// cells is the number of cells that are run if all are.
+// cells is the number of cells if all of them run.
 func (s *unfinished) cells() int { return len(experiment.WithoutRepetitions(s.Cells)) }
 
-// pending returns the shards that still miss cells.
+// pending returns the shards with missing cells.
 func (s *unfinished) pending(shards int) (pending []int) {
 	missing := map[string]bool{}
 	for _, c := range s.missing {
@@ -126,7 +126,7 @@ func (s *unfinished) pending(shards int) (pending []int) {
 	return pending
 }
 
-// job returns what both engines are told.
+// job returns the part for both engines.
 func (o Submission) job(s *unfinished) (Job, error) {
 	j := Job{Name: s.File.Name, Dir: s.dir, Shards: min(o.Shards, s.cells()), Parallel: o.Parallel, CPUs: o.CPUs,
 		Time: o.Time}
@@ -140,7 +140,7 @@ func (o Submission) job(s *unfinished) (Job, error) {
 	return j, j.Check()
 }
 
-// write writes a script or a manifest where the user wants it and returns its path.
+// write writes a script or a manifest to the user's output file and returns its path.
 func (o Submission) write(ctx context.Context, out io.Writer, dir, name, text string) (path string, err error) {
 	if o.Out == "-" {
 		_, err = io.WriteString(out, text)
@@ -156,7 +156,7 @@ func (o Submission) write(ctx context.Context, out io.Writer, dir, name, text st
 	return filepath.Join(dir, name), atomicfile.WriteIn(dir, name, write)
 }
 
-// shardCount writes a number of shards.
+// shardCount formats a number of shards.
 func shardCount(n int) string {
 	if n == 1 {
 		return "1 shard"

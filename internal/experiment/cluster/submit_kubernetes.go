@@ -9,7 +9,7 @@ import (
 	"github.com/cachesim/cachesim/internal/workload"
 )
 
-// writeManifest writes the manifest of the job and says how it is started.
+// writeManifest writes the manifest of the job and says how to start it.
 func (o Submission) writeManifest(ctx context.Context, out io.Writer, s *unfinished, job Job) error {
 	k := Kubernetes{Image: o.Image, Program: o.Program, Retries: o.Retries}
 	if k.Program == "" {
@@ -42,7 +42,7 @@ func (o Submission) writeManifest(ctx context.Context, out io.Writer, s *unfinis
 	return nil
 }
 
-// parseVolume reads the volume that a flag names; none is the zero Volume.
+// parseVolume parses the volume of a flag; an empty one is the zero Volume.
 func parseVolume(flag, text string) (Volume, error) {
 	if text == "" {
 		return Volume{}, nil
@@ -54,18 +54,18 @@ func parseVolume(flag, text string) (Volume, error) {
 	return v, nil
 }
 
-// checkTraces reports traces that a pod cannot find: it looks for them by their relative path in the volume.
+// checkTraces reports traces that a pod cannot find: it searches for them by their relative path in the volume.
 func (s *unfinished) checkTraces(tracesVolume string) error {
 	for _, c := range s.missing {
 		for _, file := range c.Workload.Paths() {
 			if tracesVolume == "" {
 				return fmt.Errorf(
-					"the sweep replays %s: say with --traces-volume pvc:CLAIM/FOLDER or host:/PATH where pods find it",
+					"the sweep replays %s: give --traces-volume pvc:CLAIM/FOLDER or host:/PATH, where pods find the trace",
 					file,
 				)
 			}
 			if filepath.IsAbs(file) {
-				return fmt.Errorf("%s: pods look for traces in --traces-volume; write its path relative to that in the "+
+				return fmt.Errorf("%s: pods search for traces in --traces-volume; write the path relative to that folder in the "+
 					"experiment, name the folder in %s here, and plan again", file, workload.Env)
 			}
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/cachesim/cachesim/internal/workload"
 )
 
-// slurm writes the batch script and, if it is wanted, submits it.
+// slurm writes the batch script and, if requested, submits it.
 func (o Submission) slurm(ctx context.Context, out io.Writer, s *unfinished, job Job) (collect bool, err error) {
 	options, err := o.slurmOptions(s, job)
 	if err != nil {
@@ -41,7 +41,7 @@ func (o Submission) slurm(ctx context.Context, out io.Writer, s *unfinished, job
 	return o.submitScript(ctx, out, s, job, path)
 }
 
-// slurmOptions returns what Slurm is told beside the job.
+// slurmOptions returns the part for Slurm alone.
 func (o Submission) slurmOptions(s *unfinished, job Job) (Slurm, error) {
 	options := Slurm{Program: o.Program, Partition: o.Partition, Account: o.Account, Args: o.Args,
 		Pending: s.pending(job.Shards)}
@@ -55,29 +55,29 @@ func (o Submission) slurmOptions(s *unfinished, job Job) (Slurm, error) {
 	var err error
 	if options.Program == "" {
 		if options.Program, err = os.Executable(); err != nil {
-			return options, fmt.Errorf("cannot tell where this program is (%w); name it with --program", err)
+			return options, fmt.Errorf("cannot find the path of this program (%w); give it with --program", err)
 		}
 	}
 	options.WorkDir, err = os.Getwd()
 	return options, err
 }
 
-// submitScript submits the script and with Wait sees it through.
+// submitScript submits the script and, with Wait, waits for the job.
 func (o Submission) submitScript(ctx context.Context, out io.Writer, s *unfinished, job Job,
 	path string) (collect bool, err error) {
 	var number string
 	err = Submit(ctx, path, o.Wait, func(n string) {
 		number = n
-		fmt.Fprintf(out, "job %s is submitted; its logs are %s\n", n,
+		fmt.Fprintf(out, "submitted job %s; its logs are %s\n", n,
 			filepath.Join(s.Dir, LogsDir, n+"_*.log"))
 	})
 	failed := new(FailedError)
 	switch {
 	case ctx.Err() != nil && number != "":
-		return false, fmt.Errorf("interrupted: job %s goes on; scancel %s ends it, cachesim sweep merge %s collects its "+
+		return false, fmt.Errorf("interrupted: job %s continues; scancel %s ends it, cachesim sweep merge %s collects its "+
 			"results", number, number, s.Dir)
 	case errors.As(err, &failed):
-		// The cells tell more than the exit code: they may be there all the same.
+		// The cells say more than the exit code: they may be complete nevertheless.
 	case err != nil:
 		return false, err
 	}
@@ -94,17 +94,17 @@ func (o Submission) submitScript(ctx context.Context, out io.Writer, s *unfinish
 	return true, nil
 }
 
-// How many of the unfinished shards are shown with their logs, and how many lines of each.
+// The number of unfinished shards that are shown with their logs, and the number of lines of each.
 const (
 	logsShown  = 5
 	linesOfLog = 5
 )
 
-// unfinishedError says which shards of a job that is over have left cells behind, and what they wrote last.
+// unfinishedError says which shards of a finished job have missing cells, and what they wrote last.
 func (s *unfinished) unfinishedError(job Job, number string) error {
 	var b strings.Builder
 	pending := s.pending(job.Shards)
-	fmt.Fprintf(&b, "job %s is over, but %d of %d cells are missing, of %s:", number, len(s.missing), s.cells(),
+	fmt.Fprintf(&b, "job %s has ended, but %d of %d cells are missing, of %s:", number, len(s.missing), s.cells(),
 		shardCount(len(pending)))
 	for _, shard := range pending[:min(logsShown, len(pending))] {
 		path := LogFile(s.Dir, number, shard)
@@ -112,7 +112,7 @@ func (s *unfinished) unfinishedError(job Job, number string) error {
 		lines, err := LastLines(path, linesOfLog)
 		switch {
 		case errors.Is(err, fs.ErrNotExist) || err == nil && len(lines) == 0:
-			lines = []string{fmt.Sprintf("wrote nothing; scontrol show job %s_%d may tell why", number, shard)}
+			lines = []string{fmt.Sprintf("wrote nothing; scontrol show job %s_%d may give the reason", number, shard)}
 		case err != nil:
 			lines = []string{err.Error()}
 		}
@@ -123,6 +123,6 @@ func (s *unfinished) unfinishedError(job Job, number string) error {
 	if more := len(pending) - logsShown; more > 0 {
 		fmt.Fprintf(&b, "\n  and %s more", shardCount(more))
 	}
-	b.WriteString("\nthe same command again runs what is missing")
+	b.WriteString("\nthe same command, run again, runs what is missing")
 	return &UnfinishedError{b.String()}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 )
 
-// publishedAlone returns what was published about policies that are not in the experiment, for a figure that refers to
-// it, as records of policies called "NAME (published)".
+// publishedAlone returns the published numbers of policies that are not in the experiment, for a figure that refers to
+// them, as records of policies called "NAME (published)".
 func publishedAlone(f *experiment.File, figure experiment.Figure) (recs []records.Record) {
 	for _, name := range figure.References {
 		ref := reference(f, name)
@@ -31,9 +31,9 @@ func publishedAlone(f *experiment.File, figure experiment.Figure) (recs []record
 	return recs
 }
 
-// hasPlace reports whether a number has one place in the figure: without one on the horizontal axis it would become a
-// line from end to end, which nobody published, and numbers that differ on an axis that the figure does not have would
-// stand there side by side.
+// hasPlace reports whether a number has exactly one place in the figure. Without a place on the horizontal axis it
+// would become a line from end to end, which nobody published. Numbers that differ on an axis that the figure does not
+// have would be indistinguishable.
 func hasPlace(figure experiment.Figure, p records.PublishedPoint) bool {
 	_, placed := p.At[figure.X]
 	for dimension := range p.At {
@@ -43,12 +43,12 @@ func hasPlace(figure experiment.Figure, p records.PublishedPoint) bool {
 	return placed
 }
 
-// isRecordDimension reports whether a dimension is one that every record has, and no axis.
+// isRecordDimension reports whether every record has the dimension, so that it is not an axis.
 func isRecordDimension(dimension string) bool {
 	return slices.Contains([]string{records.DimTrace, records.DimPolicy, records.DimCapacity, records.DimSeed}, dimension)
 }
 
-// publishedRecord returns a record with nothing but the number and its place.
+// publishedRecord returns a record that contains only the number and its place.
 func publishedRecord(name string, p records.PublishedPoint) records.Record {
 	rec := records.Record{
 		Trace:        p.At[records.DimTrace],
@@ -68,8 +68,8 @@ func publishedRecord(name string, p records.PublishedPoint) records.Record {
 	return rec
 }
 
-// setFigure sets a metric of the record by its name, which has been checked at loading. A published mean of counts is
-// rounded where a record has a count.
+// setFigure sets a metric of the record by name; the name was checked at loading. A published mean of counts is rounded
+// if the record has an integer there.
 func setFigure(rec *records.Record, name string, x float64) {
 	if m, _ := metric.Lookup(name); m.Whole() {
 		x = math.Round(x)

@@ -55,7 +55,7 @@ func TestPublishedAlone(t *testing.T) {
 			)
 		}
 	}
-	// Over the capacity the numbers of all sigmas would stand at one place.
+	// Over the capacity, the numbers of all sigmas would have the same place.
 	f.References[0].Points[0].At["capacity"] = experiment.Values{"10"}
 	if recs := publishedAlone(f, experiment.Figure{X: "capacity", Y: "misses",
 		References: experiment.Values{"paper"}}); len(recs) != 0 {

@@ -9,17 +9,17 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 )
 
-// Claim is a claim of the source with its verdict.
+// Claim is a claim of the source, with its verdict.
 type Claim struct {
 	Experiment string         `json:"experiment"`
-	At         string         `json:"at"` // where it stands in the source
+	At         string         `json:"at"` // section, figure or table of the source
 	Claim      string         `json:"claim"`
 	Stated     string         `json:"stated"`
-	Measured   string         `json:"measured"` // "" where there was nothing to measure
+	Measured   string         `json:"measured"` // "" if nothing could be measured
 	Verdict    claims.Verdict `json:"verdict"`
-	Reason     string         `json:"reason"` // why it is not checkable
+	Reason     string         `json:"reason"` // why it cannot be checked
 	Note       string         `json:"note"`
-	// where it does not hold; a claim about a share of the points may hold all the same
+	// points at which it does not hold; a claim about a share of the points may hold nevertheless
 	Failing []claims.Point `json:"failing"`
 }
 
@@ -53,7 +53,7 @@ func judge(f *experiment.File, recs []records.Record) (judged []Claim, err error
 	return judged, nil
 }
 
-// newClaim returns a claim without its verdict. Texts that span lines in the file are one line each.
+// newClaim returns a claim without its verdict. Texts that span several lines in the file become one line.
 func newClaim(f *experiment.File, c experiment.Claim) Claim {
 	return Claim{
 		Experiment: f.Name,
@@ -67,7 +67,7 @@ func newClaim(f *experiment.File, c experiment.Claim) Claim {
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// NotRun returns the summary of an experiment that cannot be run: none of its claims is checkable.
+// NotRun returns the summary of an experiment that cannot run: none of its claims can be checked.
 func NotRun(f *experiment.File, quick bool, reason string) Summary {
 	s := Summary{Name: f.Name, Title: oneLine(f.Title), Source: oneLine(f.Source), Quick: quick, Failure: reason}
 	for _, c := range f.Claims {
@@ -78,7 +78,7 @@ func NotRun(f *experiment.File, quick bool, reason string) Summary {
 	return s
 }
 
-// Why says why a claim does not hold, as far as someone has found out; "" of others.
+// Why says why a claim does not hold, if that is known; "" for other claims.
 func (c Claim) Why() string {
 	if c.Verdict != claims.DoesNotHold {
 		return ""

@@ -12,7 +12,7 @@ import (
 	"github.com/cachesim/cachesim/internal/workload"
 )
 
-// knownNotToHold lists the claims of the program's own experiments that do not hold; their notes say why.
+// knownNotToHold lists the claims of built-in experiments that do not hold; their notes say why.
 var knownNotToHold = map[string][]string{
 	"classic-block": {
 		"hit_ratio(s3fifo) > hit_ratio(lru) where trace = cloudphysics",
@@ -62,8 +62,8 @@ var knownNotToHold = map[string][]string{
 	"two-optima": {"hit_ratio(opt) == caffeine(opt-bypass) within 0.005% where trace in oltp, gli"},
 }
 
-// slow are the experiments that take minutes: trees are trained during most of their replays, predictions are made for
-// millions of blocks, or the queries of hundreds of generated traces are compared.
+// slow are the experiments that take minutes: they train trees during most of their replays, make predictions for
+// millions of blocks, or compare the queries of hundreds of generated traces.
 var slow = []string{"laru-fig9", "laru-fig10", "laru-fig11", "laru-fig12", "laru-fig13", "rac-fig2a", "rac-fig2b"}
 
 func TestQuickConfigsHold(t *testing.T) {
@@ -115,7 +115,7 @@ func TestConfigsHoldOnRealTraces(t *testing.T) {
 	}
 }
 
-// runConfig runs one of the program's own experiments and writes its report.
+// runConfig runs a built-in experiment and writes its report.
 func runConfig(t *testing.T, name string, quick bool) Summary {
 	t.Helper()
 	file, err := experiment.Load(name)

@@ -20,8 +20,7 @@ import (
 	"github.com/cachesim/cachesim/internal/series"
 )
 
-// figures draws the figures of the experiment. One of which there are no records, or not enough, is left out with a
-// note that says so.
+// figures draws the experiment's figures. A figure without records, or with too few, is left out with a note.
 func figures(dir string, in Input) (drawn []figure, notes []string, err error) {
 	if len(in.File.Figures) == 0 {
 		return nil, nil, nil
@@ -48,7 +47,7 @@ func figures(dir string, in Input) (drawn []figure, notes []string, err error) {
 	return drawn, notes, err
 }
 
-// undrawable returns the notes of figures and draws nothing.
+// undrawable returns the notes of figures without drawing them.
 func undrawable(in Input) (notes []string, err error) {
 	return eachChart(in, func(f experiment.Figure, chart plots.Chart, recs []records.Record) error {
 		if f.X == series.Time {
@@ -60,7 +59,8 @@ func undrawable(in Input) (notes []string, err error) {
 
 type drawFunc func(experiment.Figure, plots.Chart, []records.Record) error
 
-// eachChart calls a function with each figure of the experiment and its records, and notes which cannot be drawn.
+// eachChart calls a function with each figure of the experiment and its records, and notes which figures cannot be
+// drawn.
 func eachChart(in Input, draw drawFunc) (notes []string, err error) {
 	for _, f := range in.File.Figures {
 		recs := selected(in.Records, f.Only, in.File.Groups)
@@ -85,7 +85,7 @@ func eachChart(in Input, draw drawFunc) (notes []string, err error) {
 	return notes, nil
 }
 
-// overTime is the figure of a series.
+// overTime is a figure of a series.
 func overTime(f experiment.Figure) plots.OverTime {
 	return plots.OverTime{Name: f.Y, File: f.Name,
 		Title: cmp.Or(f.Title, capitalised(records.MetricName(f.Y))+" over time")}
@@ -114,7 +114,7 @@ func chartOf(f *experiment.File, figure experiment.Figure) plots.Chart {
 	return chart
 }
 
-// newFigure reads the drawing back, to stand in the page itself.
+// newFigure reads the drawing back to embed it in the page.
 func newFigure(dir string, f experiment.Figure, chart plots.Chart, recs []records.Record, files []string) (shown figure,
 	err error) {
 	shown = figure{Name: f.Name, Caption: caption(chart, recs), Alt: altText(chart, recs)}
@@ -141,16 +141,16 @@ func inline(drawing []byte) template.HTML {
 	return template.HTML(drawing)
 }
 
-// caption says what the figure shows beyond its title, axes and legend.
+// caption describes what the figure shows in addition to its title, axes and legend.
 func caption(c plots.Chart, recs []records.Record) string {
 	lines := cmp.Or(c.Lines, records.DimPolicy)
 	parts := []string{fmt.Sprintf("%s over %s by %s", capitalised(records.MetricName(c.Y)), records.MetricName(c.X),
 		records.MetricName(lines))}
 	if c.Along != "" {
-		parts[0] += ", a point per " + records.MetricName(c.Along)
+		parts[0] += ", one point per " + records.MetricName(c.Along)
 	}
 	if c.Panels != "" {
-		parts[0] += ", a panel per " + records.MetricName(c.Panels)
+		parts[0] += ", one panel per " + records.MetricName(c.Panels)
 	}
 	parts[0] += "."
 	if n := seedsOf(recs); n > 1 {
@@ -174,7 +174,7 @@ func seedsOf(recs []records.Record) int {
 	return len(seeds)
 }
 
-// altText stands for the drawing where it cannot be seen.
+// altText replaces the drawing where it cannot be seen.
 func altText(c plots.Chart, recs []records.Record) string {
 	text := cmp.Or(c.Title, caption(c, nil))
 	names := each(recs, func(r *records.Record) string {

@@ -8,14 +8,14 @@ import (
 	"github.com/cachesim/cachesim/internal/experiment/sweep"
 )
 
-// Names of what WriteIndex writes.
+// Names of the files that WriteIndex writes.
 const (
 	IndexName    = "index.html"
 	MarkdownName = "reproduced.md"
 )
 
-// WriteIndex writes a page that links the reports of several experiments, which are in the folders of dir that bear
-// their names, and a table in Markdown of what was reproduced, figure by figure.
+// WriteIndex writes a page with links to the reports of several experiments, which are in the folders below dir with
+// their names, and a Markdown table of the results, figure by figure.
 func WriteIndex(dir, version string, summaries []Summary) error {
 	err := atomicfile.WriteIn(dir, IndexName, func(w io.Writer) error {
 		return pageTemplate.ExecuteTemplate(w, "index.html", newIndex(version, summaries))
@@ -28,7 +28,7 @@ func WriteIndex(dir, version string, summaries []Summary) error {
 	})
 }
 
-// index is what the template of the index shows.
+// index is the data of the index's template.
 type index struct {
 	Version     string
 	Total       string
@@ -40,7 +40,7 @@ type index struct {
 // indexed is an experiment in the index.
 type indexed struct {
 	Summary
-	Link string // "" where there is no report
+	Link string // "" if there is no report
 }
 
 func newIndex(version string, summaries []Summary) index {

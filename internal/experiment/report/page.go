@@ -16,16 +16,16 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 )
 
-// longTable is the number of rows from which a table is folded away.
+// longTable is the number of rows from which a table is collapsed.
 const longTable = 30
 
-// page is what the template shows, in the order in which it shows it.
+// page is the data of the template, in the order in which it is shown.
 type page struct {
 	Input
 	Summary  Summary
 	Claims   []Claim
 	Counts   []count
-	Places   *table // nil where the claims stand in one place
+	Places   *table // nil if all claims are about one place
 	Figures  []figure
 	Tables   []*records.Tables
 	Traces   table
@@ -34,7 +34,7 @@ type page struct {
 	Records  table
 }
 
-// count is how many claims have a verdict.
+// count is a number of claims with one verdict.
 type count struct {
 	N           int
 	Text, Class string
@@ -43,7 +43,7 @@ type count struct {
 // figure is a drawn figure.
 type figure struct {
 	Name    string
-	Alt     string // for who cannot see it
+	Alt     string // for readers who cannot see it
 	Caption string
 	SVG     template.HTML
 	Files   []link
@@ -51,10 +51,10 @@ type figure struct {
 
 type link struct{ Path, Kind string }
 
-// setting is a parameter that holds for the whole experiment.
+// setting is a parameter of the whole experiment.
 type setting struct{ Name, Value string }
 
-// table is a table as it is shown.
+// table is a table as shown.
 type table struct {
 	Caption string
 	Columns []column
@@ -63,16 +63,16 @@ type table struct {
 
 type column struct {
 	Name  string
-	Class string // of its cells: "" or one of these
+	Class string // classes of its cells: "" or one of these
 }
 
 // Classes of columns.
 const (
 	number  = "number" // aligned to the right
-	wrapped = "wrap"   // long, may be broken anywhere
+	wrapped = "wrap"   // long, may break anywhere
 )
 
-// withoutEmptyColumns returns the table without columns in which nothing stands.
+// withoutEmptyColumns returns the table without its empty columns.
 func (t table) withoutEmptyColumns() table {
 	for i := len(t.Columns) - 1; i >= 0; i-- {
 		if slices.ContainsFunc(t.Rows, func(row []string) bool { return row[i] != "" }) {
@@ -86,7 +86,7 @@ func (t table) withoutEmptyColumns() table {
 	return t
 }
 
-// Long reports whether the table is to be folded away.
+// Long reports whether the table starts collapsed.
 func (t table) Long() bool { return len(t.Rows) >= longTable }
 
 func newPage(in Input, summary Summary) page {
@@ -103,7 +103,7 @@ func newPage(in Input, summary Summary) page {
 	}
 }
 
-// class is the style of a verdict.
+// class is the CSS class of a verdict.
 func class(verdict claims.Verdict) string {
 	switch verdict {
 	case claims.Holds:
@@ -124,7 +124,7 @@ func counts(judged []Claim) (all []count) {
 	return all
 }
 
-// placesTable counts the outcomes figure by figure of the source.
+// placesTable counts the outcomes for each figure of the source.
 func placesTable(judged []Claim) *table {
 	t := table{Caption: "Figure by figure", Columns: []column{
 		{"in the source", wrapped}, {"hold", number}, {"do not hold", number}, {"not checkable here", number},
@@ -142,7 +142,7 @@ func placesTable(judged []Claim) *table {
 	return &t
 }
 
-// tracesTable says where each trace comes from and, as far as it was replayed, what is in it.
+// tracesTable gives the origin of each trace and, if it was replayed, its contents.
 func tracesTable(in Input) table {
 	t := table{Caption: "Traces", Columns: []column{
 		{Name: "trace"}, {"from", wrapped}, {"requests", number}, {"distinct objects", number}, {"footprint", number},
@@ -168,8 +168,8 @@ func tracesTable(in Input) table {
 	return t.withoutEmptyColumns()
 }
 
-// origin says where the requests of the cells of a trace come from and how they are read. A generator has all its
-// parameters if it is the same in all cells.
+// origin says where the requests of a trace's cells come from and how they are read. If the generator is the same in
+// all cells, it is shown with all parameters.
 func origin(f *experiment.File, cells []experiment.Cell) string {
 	w := cells[0].Workload
 	parts := []string{strings.Join(w.Files, ", ")}
@@ -203,7 +203,7 @@ func origin(f *experiment.File, cells []experiment.Cell) string {
 	return strings.Join(parts, "; ")
 }
 
-// asWritten returns the generator of a trace as the file has it, with its axes.
+// asWritten returns the generator of a trace as written in the file, with its axes.
 func asWritten(f *experiment.File, name string) string {
 	i := slices.IndexFunc(f.Traces, func(t experiment.Trace) bool { return t.Name == name })
 	if i < 0 {
@@ -216,7 +216,7 @@ func asWritten(f *experiment.File, name string) string {
 	return text
 }
 
-// each returns what text says of the records, each once.
+// each returns the distinct texts of the records.
 func each(recs []records.Record, text func(*records.Record) string) string {
 	var texts []string
 	for i := range recs {
@@ -227,7 +227,7 @@ func each(recs []records.Record, text func(*records.Record) string) string {
 	return strings.Join(texts, ", ")
 }
 
-// span writes the least and the greatest number of the records; those of a generated trace depend on its seed.
+// span formats the smallest and the largest number of the records; for a generated trace they depend on the seed.
 func span(recs []records.Record, value func(*records.Record) (int64, bool), write func(int64) string) string {
 	low, high := int64(math.MaxInt64), int64(-1)
 	for i := range recs {
@@ -246,8 +246,8 @@ func span(recs []records.Record, value func(*records.Record) (int64, bool), writ
 
 func requests(r *records.Record) (int64, bool) { return r.Int(metric.Requests) + r.Warmup, true }
 
-// footprint is what the distinct objects of the records' trace are together: the capacity is also known as a share of
-// it.
+// footprint is the total size of the distinct objects of the records' trace, computed from a capacity that is also
+// known as a share of it.
 func footprint(recs []records.Record, unit string) string {
 	return span(recs, func(r *records.Record) (int64, bool) {
 		if r.CapacityUnit != unit || r.CapacityShare == nil || *r.CapacityShare == 0 {
@@ -257,7 +257,7 @@ func footprint(recs []records.Record, unit string) string {
 	}, func(n int64) string { return records.Capacity(n, unit) })
 }
 
-// capacities lists them as they are written, with their numbers where that is something else.
+// capacities lists the capacities as written, and their numbers if these differ.
 func capacities(recs []records.Record) string {
 	var texts []string
 	same := map[string][]records.Record{} // by text
@@ -276,7 +276,7 @@ func capacities(recs []records.Record) string {
 	return strings.Join(texts, ", ")
 }
 
-// withNumber puts the number that a capacity means beside its text, unless they are the same.
+// withNumber adds the number that a capacity means to its text, unless they are the same.
 func withNumber(text, number string) string {
 	if plain := strings.NewReplacer(",", "", " ", ""); plain.Replace(text) == plain.Replace(number) {
 		return number
@@ -289,7 +289,7 @@ func capacity(r *records.Record) string {
 	return withNumber(v.Text, records.Capacity(r.Capacity, r.CapacityUnit))
 }
 
-// policiesTable shows every policy with all its parameters; one whose parameters are axes has several.
+// policiesTable shows every policy with all its parameters; a policy whose parameters are axes has several rows.
 func policiesTable(cells []experiment.Cell) table {
 	t := table{Caption: "Policies", Columns: []column{{Name: "policy"}, {"with every parameter", wrapped}}}
 	row := map[string]int{} // by label
@@ -311,7 +311,7 @@ func policiesTable(cells []experiment.Cell) table {
 	return t
 }
 
-// partsText lists what policies are combined with, and the places on the axes of each.
+// partsText lists the parts that policies are combined with, and the places on the axes of each.
 func partsText(parts []experiment.Part, none string) string {
 	var texts []string
 	for _, p := range parts {
@@ -327,7 +327,7 @@ func partsText(parts []experiment.Part, none string) string {
 	return cmp.Or(strings.Join(texts, "; "), none)
 }
 
-// setup lists the parameters that hold for all cells.
+// setup lists the parameters that apply to all cells.
 func setup(f *experiment.File, recs []records.Record) []setting {
 	settings := []setting{
 		{"caches", partsText(f.Caches, "exact")},
@@ -356,7 +356,7 @@ func setup(f *experiment.File, recs []records.Record) []setting {
 		settings = append(settings, setting{"sizes", "ignored: every object has size 1"})
 	}
 	if f.Warmup > 0 {
-		settings = append(settings, setting{"warm-up", records.Count(int64(f.Warmup)) + " requests before counting begins"})
+		settings = append(settings, setting{"warm-up", records.Count(int64(f.Warmup)) + " requests before counting starts"})
 	}
 	if _, says, ok := strings.Cut(records.SampleNote(recs), ": "); ok {
 		settings = append(settings, setting{"samples", says})

@@ -16,13 +16,13 @@ import (
 	"github.com/cachesim/cachesim/internal/suggest"
 )
 
-// PrintOptions say how Print writes to a terminal.
+// PrintOptions are the options of Print.
 type PrintOptions struct {
 	Color bool // unless the environment has NO_COLOR (https://no-color.org)
-	Width int  // at which lines are broken; 0 for never
+	Width int  // width at which lines are broken; 0 means never
 }
 
-// Print writes the claims with their verdicts as table, which is made for a terminal, csv, json (one claim per line) or
+// Print writes the claims with their verdicts in a format: table (for a terminal), csv, json (one claim per line) or
 // markdown.
 func Print(w io.Writer, summaries []Summary, format string, options PrintOptions) error {
 	switch format {
@@ -57,7 +57,7 @@ func printText(w io.Writer, summaries []Summary, options PrintOptions) error {
 	return err
 }
 
-// terminal collects what is written to a terminal.
+// terminal collects the output for a terminal.
 type terminal struct {
 	strings.Builder
 	PrintOptions
@@ -75,7 +75,8 @@ const (
 	yellow style = "33"
 )
 
-// summary writes two lines per claim: the verdict in the margin, and below it what was measured beside what is stated.
+// summary writes two lines per claim: the verdict in the margin, and below it what was measured, with the source's
+// statement.
 func (t *terminal) summary(s Summary) {
 	t.line(heading(s), bold)
 	if s.Source != "" {
@@ -100,10 +101,10 @@ func (t *terminal) summary(s Summary) {
 	}
 }
 
-// figuresWidth is what the columns beside the figures take of a line.
+// figuresWidth is the width of the columns other than the figures'.
 const figuresWidth = 68
 
-// figures returns the table figure by figure, on a terminal no wider than that and with each experiment named once.
+// figures returns the table by figure, no wider than the terminal, with each experiment named once.
 func (t *terminal) figures(summaries []Summary) string {
 	all := figuresTable(summaries)
 	if t.Width == 0 {
@@ -121,7 +122,7 @@ func (t *terminal) figures(summaries []Summary) string {
 	return all.grid().Render(false)
 }
 
-// whyLines is how many lines the reason why a claim does not hold may take; the report has the whole.
+// whyLines is the largest number of lines for the reason why a claim does not hold; the report contains all of it.
 const whyLines = 2
 
 // brief cuts a text to whyLines lines.
@@ -135,7 +136,7 @@ func (t *terminal) brief(content string) string {
 	return strings.Join(lines, "\n")
 }
 
-// line writes a text, broken at the width.
+// line writes a text, broken into lines.
 func (t *terminal) line(content string, as style) {
 	for _, line := range t.broken(content, t.Width) {
 		t.WriteString(t.painted(line, as) + "\n")
@@ -191,7 +192,7 @@ func heading(s Summary) string {
 	return text
 }
 
-// details says what was measured beside what is stated, and why the claim does not hold or cannot be checked.
+// details says what was measured and what the source states, and why the claim does not hold or cannot be checked.
 func details(c Claim) string {
 	var parts []string
 	if c.Verdict != claims.Holds {
@@ -230,7 +231,7 @@ func printMarkdown(w io.Writer, summaries []Summary) error {
 	return err
 }
 
-// claimsTable lists claims with what was measured beside what is stated.
+// claimsTable lists claims with the measurement and the source's statement.
 func claimsTable(summaries []Summary) table {
 	t := table{Columns: []column{
 		{
@@ -259,7 +260,7 @@ func verdictText(c Claim) string {
 	return text
 }
 
-// grid returns the text of the table.
+// grid returns the table as text.
 func (t table) grid() (g records.Grid) {
 	for _, c := range t.Columns {
 		g.Heads = append(g.Heads, records.Head{Name: c.Name, IsText: c.Class != number})
@@ -280,7 +281,7 @@ func (t table) grid() (g records.Grid) {
 
 func printCSV(w io.Writer, summaries []Summary) error {
 	out := csv.NewWriter(w)
-	_ = out.Write([]string{"experiment", "at", "claim", "stated", "measured", "verdict", "reason", "note"}) // Error tells
+	_ = out.Write([]string{"experiment", "at", "claim", "stated", "measured", "verdict", "reason", "note"}) // Error reports it
 	for _, s := range summaries {
 		for _, c := range s.Claims {
 			_ = out.Write([]string{c.Experiment, c.At, c.Claim, c.Stated, c.Measured, string(c.Verdict), c.Reason, c.Note})

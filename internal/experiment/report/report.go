@@ -1,6 +1,6 @@
-// Package report presents what an experiment gave: its figures, one self-contained page with claims, figures, tables,
-// parameters and records, and a summary for the terminal. The same plan and records give the same bytes: measured times
-// stand in timings.csv alone.
+// Package report presents the results of an experiment: its figures, one self-contained page with claims, figures,
+// tables, parameters and records, and a summary for the terminal. The same plan and records give the same bytes;
+// measured times are only in timings.csv.
 package report
 
 import (
@@ -17,19 +17,19 @@ import (
 	"github.com/cachesim/cachesim/internal/series"
 )
 
-// Input is what a report is made of.
+// Input is the input of a report.
 type Input struct {
 	File    *experiment.File  // the effective experiment
 	Cells   []experiment.Cell // the whole plan
-	Records []records.Record  // of its cells without auxiliary ones, in their order
-	Series  []series.Row      // of the records, where the experiment keeps some
+	Records []records.Record  // of its cells except auxiliary ones, in their order
+	Series  []series.Row      // of the records, if the experiment keeps series
 	Version string            // of the program
 	Quick   bool              // File is the quick version
-	Command string            // makes the same again
+	Command string            // repeats the experiment
 }
 
-// Write draws the figures into dir/figures and writes dir/report.html; dir must exist. A claim that does not hold is no
-// error.
+// Write draws the figures into dir/figures and writes dir/report.html; dir must exist. A claim that does not hold is
+// not an error.
 func Write(dir string, in Input) (Summary, error) {
 	judged, err := judge(in.File, in.Records)
 	if err != nil {
@@ -47,7 +47,7 @@ func Write(dir string, in Input) (Summary, error) {
 	return summary, err
 }
 
-// Summarize returns what Write has returned for the same input, and writes nothing.
+// Summarize returns what Write would return for the same input, but writes nothing.
 func Summarize(dir string, in Input) (Summary, error) {
 	judged, err := judge(in.File, in.Records)
 	if err != nil {

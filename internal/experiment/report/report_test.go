@@ -19,7 +19,7 @@ import (
 	"github.com/cachesim/cachesim/internal/workload"
 )
 
-// amount reads a capacity.
+// amount parses a capacity.
 func amount(text string) size.Spec {
 	spec, err := size.Parse(text)
 	if err != nil {
@@ -28,7 +28,7 @@ func amount(text string) size.Spec {
 	return spec
 }
 
-// sample is an experiment of two policies at two capacities with a claim of each verdict. One record is not there.
+// sample is an experiment of two policies at two capacities with a claim of each verdict. One record is missing.
 func sample() Input {
 	in := Input{
 		File: &experiment.File{
@@ -139,7 +139,7 @@ func content(n *html.Node) string {
 	return s.String()
 }
 
-// texts returns what stands in the elements of a name.
+// texts returns the texts in the elements of a name.
 func texts(elements []*html.Node, name string) (all []string) {
 	for _, n := range elements {
 		if n.Data == name {
@@ -193,7 +193,7 @@ func TestClaimsAreJudged(t *testing.T) {
 	}
 }
 
-// TestPageStandsAlone holds the page to what can be read offline and without trust: nothing is loaded, nothing runs.
+// TestPageStandsAlone checks that the page is readable offline and safe to open: it loads nothing.
 func TestPageStandsAlone(t *testing.T) {
 	page, elements, _ := write(t, sample())
 	for _, n := range elements {
@@ -298,7 +298,7 @@ func TestQuickVersionSaysSo(t *testing.T) {
 	}
 }
 
-// TestWithoutRecords writes what can be said where nothing has been run.
+// TestWithoutRecords writes what can be written before anything has run.
 func TestWithoutRecords(t *testing.T) {
 	in := sample()
 	in.Records = nil

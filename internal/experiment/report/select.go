@@ -7,9 +7,9 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 )
 
-// selected returns the records that a figure or a table shows: on every dimension of only those at one of its places. A
-// record without the dimension stays, and so does one that stands for every seed where the dimension is that. Places on
-// the dimension policy may be names of groups.
+// selected returns the records that a figure or a table shows: those at one of only's places on each of its dimensions.
+// A record without the dimension stays, and so does a record for all seeds if the dimension is seed. Places on the
+// dimension policy may be names of groups.
 func selected(recs []records.Record, only map[string]experiment.Values, groups map[string][]string) []records.Record {
 	once := records.RanOnce(recs)
 	var stay []records.Record

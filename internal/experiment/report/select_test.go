@@ -22,7 +22,7 @@ func TestSelected(t *testing.T) {
 		{nil, []int{0, 1, 2, 3, 4}},
 		{map[string]experiment.Values{"policy": {"lru", "queues"}}, []int{0, 3, 4}},
 		{map[string]experiment.Values{"small": {".1"}}, []int{0, 1, 2, 3}}, // the others have no place on it
-		{map[string]experiment.Values{"seed": {"1"}}, []int{0, 2, 3, 4}},   // the others are run once, for all seeds
+		{map[string]experiment.Values{"seed": {"1"}}, []int{0, 2, 3, 4}},   // the others run once, for all seeds
 		{map[string]experiment.Values{"seed": {"0"}, "small": {"0.2"}}, []int{0, 1, 4}},
 		{map[string]experiment.Values{"policy": {"arc"}}, nil},
 	} {

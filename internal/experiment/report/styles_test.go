@@ -10,16 +10,16 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 )
 
-// look is what a reader tells a line by.
+// look is how a reader recognises a line.
 func look(s plots.Style) string { return fmt.Sprintf("%v %T %v", s.Color, s.Marker, s.Dashes) }
 
-// Each policy of the program has a look of its own.
+// Each of the program's policies has its own look.
 func TestNoTwoPoliciesLookAlike(t *testing.T) {
 	seen := map[string]string{}
 	for _, name := range policies.Names() {
 		e, _ := policies.Find(name)
 		if e.Kind == policies.Bound {
-			continue // there is one in a figure
+			continue // a figure shows it
 		}
 		style := plots.PolicyStyle(name, name, e.Kind.String())
 		if other, ok := seen[look(style)]; ok && e.Kind == policies.Online {
@@ -29,7 +29,7 @@ func TestNoTwoPoliciesLookAlike(t *testing.T) {
 	}
 }
 
-// So has each policy of an experiment, by whatever name it goes there.
+// So does each policy of an experiment, whatever its name there.
 func TestNoTwoPoliciesOfAnExperimentLookAlike(t *testing.T) {
 	for _, name := range configs.Names() {
 		f, err := experiment.Load(name)

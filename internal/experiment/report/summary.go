@@ -9,19 +9,19 @@ import (
 	"github.com/cachesim/cachesim/internal/experiment/claims"
 )
 
-// Summary is what a report says, in short.
+// Summary is a report in short.
 type Summary struct {
 	Name   string
 	Title  string
 	Source string
 	Quick  bool
 	Claims []Claim
-	// Published says of each reference how many of its numbers ours agree with: "table 1: 16 of 16 agree with ARC paper
+	// Published says for each reference how many of its numbers ours agree with: "table 1: 16 of 16 agree with ARC paper
 	// within 0.005 points".
 	Published []string
-	Notes     []string // figures and tables that could not be made, and why
-	Failure   string   // why the experiment could not be run; "" where it was
-	Page      string   // path of the report; "" where there is none
+	Notes     []string // figures and tables that could not be drawn, with the reason
+	Failure   string   // why the experiment could not run; "" if it ran
+	Page      string   // path of the report; "" if there is none
 }
 
 // Count counts the claims with a verdict.
@@ -34,7 +34,7 @@ func (s Summary) Count(verdict claims.Verdict) (n int) {
 	return n
 }
 
-// Verdict counts the claims by outcome in words: "7 claims: 5 hold, 1 does not hold, 1 is not checkable here".
+// Verdict counts the claims by outcome, in words: "7 claims: 5 hold, 1 does not hold, 1 is not checkable here".
 func (s Summary) Verdict() string {
 	if len(s.Claims) == 0 {
 		return "no claims"
@@ -72,7 +72,7 @@ func Total(summaries []Summary) string {
 	return text + "; " + all.Verdict()
 }
 
-// outcomes are the verdicts with the words for one claim and for several.
+// outcomes are the verdicts with their words for one claim and for several.
 var outcomes = []outcome{
 	{claims.Holds, "holds", "hold"},
 	{claims.DoesNotHold, "does not hold", "do not hold"},
@@ -91,16 +91,16 @@ func (o outcome) words(n int) string {
 	return o.many
 }
 
-// place is a figure, a table or a section of the source with the claims that stand there.
+// place is a figure, a table or a section of the source with its claims.
 type place struct {
 	At string
 	Summary
 }
 
-// Name is where it is, or a dash for claims that do not say where they stand.
+// Name is the place in the source, or a dash for claims without one.
 func (p place) Name() string { return cmp.Or(p.At, "–") }
 
-// places groups claims by where they stand, in order of first appearance.
+// places groups claims by their place in the source, in order of first appearance.
 func places(judged []Claim) (all []place) {
 	for _, c := range judged {
 		i := slices.IndexFunc(all, func(p place) bool { return p.At == c.At })
@@ -113,7 +113,7 @@ func places(judged []Claim) (all []place) {
 	return all
 }
 
-// Remarks say what limits or supports what the summary says.
+// Remarks are the limits of the summary, and the evidence that supports it.
 func (s Summary) Remarks() (remarks []string) {
 	if s.Failure != "" {
 		remarks = append(remarks, s.Failure)

@@ -7,8 +7,7 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 )
 
-// pivots makes the tables of the experiment. A table of which there are no records, or not enough, is left out with a
-// note that says so.
+// pivots creates the experiment's tables. A table without records, or with too few, is left out with a note.
 func pivots(in Input) (tables []*records.Tables, notes []string) {
 	for _, t := range in.File.Tables {
 		recs := selected(in.Records, t.Only, in.File.Groups)
@@ -30,7 +29,7 @@ func pivots(in Input) (tables []*records.Tables, notes []string) {
 	return tables, notes
 }
 
-// agreements says of each table beside published numbers how many of ours agree, which is the last of its notes.
+// agreements says for each table with published numbers how many of ours agree, which is the last of its notes.
 func agreements(tables []*records.Tables) (said []string) {
 	for _, t := range tables {
 		if t.Against != nil {

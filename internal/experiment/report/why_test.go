@@ -17,7 +17,7 @@ func failing() Summary {
 	}}
 }
 
-// Why a claim does not hold stands wherever its verdict does, briefly on a terminal.
+// The reason why a claim does not hold is shown wherever its verdict is, shortened on a terminal.
 func TestPrintSaysWhyAClaimDoesNotHold(t *testing.T) {
 	for _, format := range []string{"table", "markdown"} {
 		var out bytes.Buffer

@@ -10,7 +10,7 @@ import (
 	"github.com/cachesim/cachesim/internal/workload"
 )
 
-// newCell returns a cell of a generated trace, "zipf(objects=100,requests=1000)" say, or of a file.
+// newCell returns a cell of a generated trace, such as "zipf(objects=100,requests=1000)", or of a file.
 func newCell(trace, policy, capacity string) experiment.Cell {
 	c, err := readCell(trace, policy, capacity)
 	if err != nil {
@@ -30,7 +30,7 @@ func readCell(trace, policy, capacity string) (experiment.Cell, error) {
 	return experiment.CellReader{}.Read(c)
 }
 
-// numbered makes a plan of cells.
+// numbered numbers cells as a plan does.
 func numbered(cells ...experiment.Cell) []experiment.Cell {
 	for i := range cells {
 		cells[i].Number = i
@@ -39,7 +39,7 @@ func numbered(cells ...experiment.Cell) []experiment.Cell {
 	return cells
 }
 
-// grid returns a plan of every policy at every capacity on every trace, each held against opt.
+// grid returns a plan of every policy at every capacity on every trace, each compared with opt.
 func grid(traces, policies, capacities []string) []experiment.Cell {
 	var cells []experiment.Cell
 	for _, trace := range traces {

@@ -15,11 +15,11 @@ import (
 	"github.com/cachesim/cachesim/internal/sim"
 )
 
-// timingsName is the file beside the records that says how long each replay took: apart from them, as it depends on the
+// timingsName is the file next to the records with the time of each replay. It is separate because times depend on the
 // machine.
 const timingsName = "timings.csv"
 
-// Timing says what a cell cost.
+// Timing is the cost of a cell.
 type Timing struct {
 	Cell                   experiment.Cell
 	NsPerRequest           *float64
@@ -27,15 +27,15 @@ type Timing struct {
 	Seconds                float64
 }
 
-// Collection is what a finished plan gave.
+// Collection is the results of a finished plan.
 type Collection struct {
 	Records []records.Record // in the order of the plan, without auxiliary cells
-	Series  []series.Row     // of the records, as far as cells ask for some
+	Series  []series.Row     // of the records, if cells keep series
 	Timings []Timing         // of all cells
 }
 
-// Collect makes records of the results of a plan, which must all be there: each is held against the optimum of its
-// cell, and the best of those that compete are marked. The records are the same whoever ran the cells, and in which
+// Collect turns the results of a plan, which must be complete, into records. Each is compared with the optimum of its
+// cell, and the best of those that compete are marked. The records do not depend on who ran the cells, nor on the
 // order.
 func Collect(cells []experiment.Cell, finished *Finished) (*Collection, error) {
 	if missing := finished.Missing(cells); len(missing) > 0 {
@@ -89,7 +89,7 @@ type outcome struct {
 	rec records.Record
 }
 
-// holdAgainstOptima compares each record with those of the optimum cells of its own.
+// holdAgainstOptima compares each record with those of its own optimum cells.
 func holdAgainstOptima(all []outcome) error {
 	byHash := map[string]records.Record{}
 	for _, o := range all {
@@ -99,7 +99,7 @@ func holdAgainstOptima(all []outcome) error {
 		for _, hash := range all[i].Against {
 			optimum, ok := byHash[hash]
 			if !ok {
-				return fmt.Errorf("%s: the plan has no cell %s, its optimum", all[i].Cell, hash)
+				return fmt.Errorf("%s: the plan has no cell %s, which is its optimum", all[i].Cell, hash)
 			}
 			sim.HoldAgainst(&all[i].rec, optimum)
 		}
@@ -108,7 +108,7 @@ func holdAgainstOptima(all []outcome) error {
 }
 
 // Write writes records.jsonl, records.csv, records.parquet and timings.csv into a folder, and series.jsonl and
-// series.parquet where there are series.
+// series.parquet if there are series.
 func (c *Collection) Write(dir string) error {
 	if err := records.Write(dir, c.Records); err != nil {
 		return err
@@ -121,7 +121,7 @@ func (c *Collection) Write(dir string) error {
 
 func writeTimings(w io.Writer, timings []Timing) error {
 	out := csv.NewWriter(w)
-	// errors stay in out until Flush
+	// out stores errors until Flush
 	out.Write([]string{"cell", "trace", "policy", "capacity", "seed", "axes", "auxiliary", "ns_per_request",
 		"prediction_ns_per_request", "seconds"})
 	for _, t := range timings {
@@ -136,7 +136,7 @@ func writeTimings(w io.Writer, timings []Timing) error {
 	return out.Error()
 }
 
-// nanoseconds writes a time that may not have been taken.
+// nanoseconds formats a time that may be unknown.
 func nanoseconds(ns *float64) string {
 	if ns == nil {
 		return ""
@@ -149,10 +149,10 @@ type MissingCellsError struct {
 	Cells []experiment.Cell
 	Of    int // cells in the plan
 
-	Damaged []string // files of results that are damaged, whose cells count as missing
+	Damaged []string // damaged files of results, whose cells count as missing
 }
 
-// maxListed is how many cells an error lists.
+// maxListed is the number of cells that an error lists.
 const maxListed = 20
 
 func (e *MissingCellsError) Error() string {
@@ -165,7 +165,7 @@ func (e *MissingCellsError) Error() string {
 		fmt.Fprintf(b, "\n  and %d more", more)
 	}
 	for _, path := range e.Damaged[:min(maxListed, len(e.Damaged))] {
-		fmt.Fprintf(b, "\n%s is damaged; its cell has to be run again", path)
+		fmt.Fprintf(b, "\n%s is damaged; its cell must run again", path)
 	}
 	return b.String()
 }

@@ -88,8 +88,8 @@ func TestAnOptimumThatIsNotInThePlanIsAnError(t *testing.T) {
 	}
 }
 
-// TestTheBestIsMarkedPlaceByPlace: a policy without an axis competes at every place on it, and one without random
-// choices whatever the seed.
+// TestTheBestIsMarkedPlaceByPlace: a policy without an axis competes at every place on it, and a policy without random
+// choices at every seed.
 func TestTheBestIsMarkedPlaceByPlace(t *testing.T) {
 	at := func(policy, axes string, seed uint64) experiment.Cell {
 		c := newCell(zipfA, policy, "10")
@@ -163,7 +163,7 @@ func TestTimingsStandApart(t *testing.T) {
 	}
 }
 
-// Traces that seeds make differ have the same name; they are points of their own.
+// Traces that differ by seed have the same name, but they are separate points.
 func TestTheBestIsMarkedTraceByTrace(t *testing.T) {
 	cells := mustExpand(t, mustParse(t, `
 traces: [{name: z, generate: "zipf(objects=300,requests=3000)"}]

@@ -18,7 +18,7 @@ func flipBit(random *rand.Rand, text []byte) []byte {
 	return text
 }
 
-// damages are what happens to files besides.
+// damages are other things that happen to files.
 var damages = []func(random *rand.Rand, text []byte) []byte{
 	func(random *rand.Rand, text []byte) []byte { return text[:random.IntN(len(text))] },
 	func(random *rand.Rand, text []byte) []byte { // a block of zeros
@@ -26,18 +26,18 @@ var damages = []func(random *rand.Rand, text []byte) []byte{
 		clear(text[at:min(len(text), at+1+random.IntN(512))])
 		return text
 	},
-	func(random *rand.Rand, text []byte) []byte { // a field twice
+	func(random *rand.Rand, text []byte) []byte { // a duplicated field
 		fields := bytes.Split(text, []byte(","))
 		at := random.IntN(len(fields))
 		return bytes.Join(slices.Insert(fields, at, fields[at]), []byte(","))
 	},
-	func(random *rand.Rand, text []byte) []byte { // two fields, or lines, in each other's place
+	func(random *rand.Rand, text []byte) []byte { // two fields, or lines, swapped
 		fields := bytes.SplitAfter(text, []byte{",\n"[random.IntN(2)]})
 		i, j := random.IntN(len(fields)), random.IntN(len(fields))
 		fields[i], fields[j] = fields[j], fields[i]
 		return bytes.Join(fields, nil)
 	},
-	func(random *rand.Rand, text []byte) []byte { // a digit for another
+	func(random *rand.Rand, text []byte) []byte { // another digit
 		for {
 			at := random.IntN(len(text))
 			if text[at] >= '0' && text[at] <= '8' {
@@ -49,7 +49,7 @@ var damages = []func(random *rand.Rand, text []byte) []byte{
 	func(random *rand.Rand, text []byte) []byte { return append(text, text[:random.IntN(len(text))]...) },
 }
 
-// damaged returns 150 contents with a bit flipped and 60 with other damages.
+// damaged returns 150 contents with one flipped bit and 60 with other damage.
 func damaged(text []byte) (all [][]byte) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 150 {
@@ -61,7 +61,7 @@ func damaged(text []byte) (all [][]byte) {
 	return all
 }
 
-// Whatever happens to the file of a cell, its records are never published: the cell counts as missing.
+// Whatever happens to a cell's file, its records are never published: the cell counts as missing.
 func TestDamageInCellsIsFound(t *testing.T) {
 	cells := grid([]string{zipfA}, []string{"lru", "random"}, []string{"5", "10"})
 	dir := sweep(t, cells, t.TempDir(), experiment.Options{})
@@ -89,7 +89,7 @@ func TestDamageInCellsIsFound(t *testing.T) {
 	}
 }
 
-// A plan, and an experiment beside it, that are not as they were written do not open.
+// A changed plan, or a changed experiment next to it, cannot be opened.
 func TestDamageInPlansIsFound(t *testing.T) {
 	f, err := experiment.Load("example")
 	if err != nil {

@@ -18,17 +18,17 @@ import (
 	"github.com/cachesim/cachesim/internal/seal"
 )
 
-// planName is the file in the folder of a sweep with its numbered cells, one JSON object per line, and its end.
+// planName is the file in a sweep's folder with its numbered cells, one JSON object per line, and an end line.
 const planName = "plan.jsonl"
 
-// planEnd is the last line of a plan, which is sealed with a digest of all lines.
+// planEnd is the last line of a plan. It contains a digest of all lines.
 type planEnd struct {
 	Cells      int    `json:"cells"`
 	Experiment string `json:"experiment"` // digest of the file with the experiment
 }
 
-// WritePlan writes the cells of a sweep into its folder, which is created if missing, beside its experiment, whose text
-// is given.
+// WritePlan writes a sweep's cells into its folder, which is created if it does not exist, next to the experiment,
+// whose text is given.
 func WritePlan(dir string, cells []experiment.Cell, file []byte) error {
 	if err := atomicfile.MakeFolder(dir); err != nil {
 		return err
@@ -54,17 +54,18 @@ func planLines(cells []experiment.Cell) []byte {
 	return lines.Bytes()
 }
 
-// PlanDigest names a plan by all that it says of its cells. It stands in the result of each cell that was run for the
-// plan, and in the records. The hash of a cell says which result it is, whatever the plan: other plans may use it too.
+// PlanDigest identifies a plan by all of its cells' contents. It is stored in the result of each cell that ran for the
+// plan, and in the records. The hash of a cell identifies its result independently of the plan: other plans may use it
+// too.
 func PlanDigest(cells []experiment.Cell) string { return seal.Digest(planLines(cells))[:20] }
 
-// ReadPlan reads the cells of a sweep from its folder.
+// ReadPlan reads a sweep's cells from its folder.
 func ReadPlan(dir string) ([]experiment.Cell, error) {
 	cells, _, err := readPlan(dir)
 	return cells, err
 }
 
-// readPlan returns the digest of the experiment, too.
+// readPlan also returns the digest of the experiment.
 func readPlan(dir string) (cells []experiment.Cell, file string, err error) {
 	path := filepath.Join(dir, planName)
 	text, err := atomicfile.ReadFile(path)
@@ -85,14 +86,14 @@ func readPlan(dir string) (cells []experiment.Cell, file string, err error) {
 	return cells, end.Experiment, nil
 }
 
-// noPlanError says that a folder holds no plan.
+// noPlanError says that a folder contains no plan.
 type noPlanError struct{ dir string }
 
 func (e *noPlanError) Error() string {
-	return fmt.Sprintf("%s holds no plan (%s); write one with cachesim sweep plan FILE -o %s", e.dir, planName, e.dir)
+	return fmt.Sprintf("%s contains no plan (%s); write one with cachesim sweep plan FILE -o %s", e.dir, planName, e.dir)
 }
 
-// decodePlan reads the lines of a plan.
+// decodePlan parses the lines of a plan.
 func decodePlan(text []byte) (cells []experiment.Cell, end planEnd, err error) {
 	reader := experiment.CellReader{}
 	decoder := json.NewDecoder(bytes.NewReader(text))
@@ -104,7 +105,7 @@ func decodePlan(text []byte) (cells []experiment.Cell, end planEnd, err error) {
 			return nil, end, fmt.Errorf("cell %d: %w", n, err)
 		}
 		if t.Number != n || !t.IsNamed() {
-			return nil, end, fmt.Errorf("cell %d: is not the one that was planned", n)
+			return nil, end, fmt.Errorf("cell %d: differs from the planned cell", n)
 		}
 		c, err := reader.Read(t)
 		if err != nil {
@@ -126,13 +127,13 @@ func SamePlan(a, b []experiment.Cell) bool {
 // Shard is one of several equal shares of a plan.
 type Shard struct{ Index, Of int }
 
-// ParseShard reads "I/N", I from 0.
+// ParseShard parses "I/N", with I from 0.
 func ParseShard(text string) (Shard, error) {
 	index, of, _ := strings.Cut(text, "/")
 	i, errIndex := strconv.Atoi(index)
 	n, errOf := strconv.Atoi(of)
 	if errIndex != nil || errOf != nil || i < 0 || i >= n {
-		return Shard{}, fmt.Errorf("shard %q: want I/N, I from 0 to N-1, for example 0/4", text)
+		return Shard{}, fmt.Errorf("shard %q: want I/N, with I from 0 to N-1, for example 0/4", text)
 	}
 	return Shard{i, n}, nil
 }
@@ -142,8 +143,8 @@ func (s Shard) String() string { return fmt.Sprintf("%d/%d", s.Index, s.Of) }
 // Cells returns the shard's cells.
 func (s Shard) Cells(cells []experiment.Cell) []experiment.Cell { return Cut(cells, s.Of)[s.Index] }
 
-// Cut returns the cells of all of n shards. Cells are brought together by trace and then cut into stretches of equal
-// length, so that a shard loads as few traces as possible.
+// Cut returns the cells of all n shards. Cells are grouped by trace and then split into parts of equal length, so that
+// a shard loads as few traces as possible.
 func Cut(cells []experiment.Cell, n int) (shards [][]experiment.Cell) {
 	sorted := slices.Concat(experiment.ByWorkload(experiment.WithoutRepetitions(cells))...)
 	for i := range n {
@@ -152,14 +153,13 @@ func Cut(cells []experiment.Cell, n int) (shards [][]experiment.Cell) {
 	return shards
 }
 
-// ShardsVariable is the environment variable that says how many shards there are where the engine that runs them does
-// not.
+// ShardsVariable is the environment variable with the number of shards, for engines that do not give it.
 const ShardsVariable = "CACHESIM_SHARDS"
 
-// ShardFromEnvironment returns the shard that a task of an array should run: of Slurm (SLURM_ARRAY_TASK_ID, counted
-// from SLURM_ARRAY_TASK_MIN, of SLURM_ARRAY_TASK_COUNT) or of an indexed job of Kubernetes (JOB_COMPLETION_INDEX of
-// CACHESIM_SHARDS). CACHESIM_SHARDS goes before SLURM_ARRAY_TASK_COUNT: an array that repeats a few tasks of a larger
-// one is counted from 0 too.
+// ShardFromEnvironment returns the shard for a task of an array: of Slurm (SLURM_ARRAY_TASK_ID, counted from
+// SLURM_ARRAY_TASK_MIN, of SLURM_ARRAY_TASK_COUNT) or of an indexed job of Kubernetes (JOB_COMPLETION_INDEX of
+// CACHESIM_SHARDS). CACHESIM_SHARDS takes precedence over SLURM_ARRAY_TASK_COUNT: an array that repeats a few tasks of
+// a larger one is then also counted from 0.
 func ShardFromEnvironment(lookup func(string) (string, bool)) (Shard, error) {
 	e := environment{lookup: lookup}
 	var s Shard
@@ -180,15 +180,15 @@ func ShardFromEnvironment(lookup func(string) (string, bool)) (Shard, error) {
 			)
 		}
 	} else if e.err == nil {
-		return s, fmt.Errorf("which shard? Write --shard I/N, I from 0 to N-1; it is taken from SLURM_ARRAY_TASK_ID or " +
-			"JOB_COMPLETION_INDEX where they are set")
+		return s, fmt.Errorf("which shard? Give --shard I/N, with I from 0 to N-1; the default comes from " +
+			"SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX if they are set")
 	}
 	switch {
 	case e.err != nil:
 		return s, e.err
 	case s.Index < 0 || s.Index >= s.Of:
 		return s, fmt.Errorf(
-			"the environment says shard %d of %d: want one from 0 to below their number; write --shard I/N",
+			"the environment gives shard %d of %d: want one from 0 to below their number; give --shard I/N",
 			s.Index,
 			s.Of,
 		)
@@ -196,7 +196,7 @@ func ShardFromEnvironment(lookup func(string) (string, bool)) (Shard, error) {
 	return s, nil
 }
 
-// environment reads numbers from variables and keeps the first error.
+// environment reads numbers from variables and stores the first error.
 type environment struct {
 	lookup func(string) (string, bool)
 	err    error

@@ -75,7 +75,7 @@ func TestShardFromEnvironment(t *testing.T) {
 		{"SLURM_ARRAY_TASK_ID=0", "shard 0 of 0"},
 		{"SLURM_ARRAY_TASK_ID=1 SLURM_ARRAY_TASK_COUNT=-4", `SLURM_ARRAY_TASK_COUNT is "-4"`},
 		{"SLURM_ARRAY_TASK_ID=1 SLURM_ARRAY_TASK_MIN=2 SLURM_ARRAY_TASK_COUNT=2", "shard -1 of 2"},
-		// Of an array that leaves tasks out, 0 and 2 say, the count does not say how many shards there are.
+		// If an array skips tasks (only 0 and 2, for example), its count is not the number of shards.
 		{"SLURM_ARRAY_TASK_ID=2 SLURM_ARRAY_TASK_COUNT=2 SLURM_ARRAY_TASK_MIN=0", "shard 2 of 2"},
 	} {
 		variables := map[string]string{}

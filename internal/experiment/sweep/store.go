@@ -17,34 +17,34 @@ import (
 	"github.com/cachesim/cachesim/internal/seal"
 )
 
-// cellsDir is the folder in the folder of a sweep that holds one file per finished cell, named by its hash.
+// cellsDir is the folder in a sweep's folder with one file per finished cell, named by its hash.
 const cellsDir = "cells"
 
-// Store keeps the results of finished cells in a folder, one file each. A file appears only when it is whole, so that
-// several programs, on several machines that share the folder, may write at a time.
+// Store keeps the results of finished cells in a folder, one file each. A file appears only when it is complete, so
+// several programs, also on several machines that share the folder, may write at the same time.
 type Store struct {
 	dir  string
-	plan string // digest of the plan for which cells are run
+	plan string // digest of the plan that cells run for
 }
 
-// storedResult is the content of a file, which is sealed with a digest.
+// storedResult is the content of a file, which contains its own digest.
 type storedResult struct {
-	Plan string              `json:"plan"` // digest of the plan for which the cell was run
+	Plan string              `json:"plan"` // digest of the plan that the cell ran for
 	Cell experiment.CellText `json:"cell"`
 	experiment.Result
 }
 
-// OpenStore returns the store in the folder of a sweep for the results of a plan, and creates it if it is missing.
+// OpenStore returns the store in a sweep's folder for the results of a plan. It creates the store if it does not exist.
 func OpenStore(dir string, plan []experiment.Cell) (*Store, error) {
 	cells, err := atomicfile.MakeFolderIn(dir, cellsDir)
 	return &Store{cells, PlanDigest(plan)}, err
 }
 
-// Finished says what is finished of a plan.
+// Finished says which cells of a plan are finished.
 type Finished struct {
 	results map[string]experiment.Result // by hash
 	Damaged []string                     // files that cannot be read, which count as missing
-	// results of cells that are not in the plan, of another version of the program, say
+	// results of cells that are not in the plan, for example from another version of the program
 	Others int
 }
 
@@ -59,9 +59,9 @@ func (f *Finished) Missing(cells []experiment.Cell) []experiment.Cell {
 	return slices.DeleteFunc(experiment.WithoutRepetitions(cells), f.Has)
 }
 
-// ReadFinished reads what is finished of cells from the folders of sweeps. Nothing is finished in a folder that does
-// not exist. A cell may be there several times, in several folders or copied under a name that starts with its hash; it
-// is an error if its results differ in more than their times.
+// ReadFinished reads the finished cells from the folders of sweeps. A folder that does not exist has no finished cells.
+// A cell may have several files, in several folders or copied under a name that starts with its hash; it is an error if
+// their results differ in more than times.
 func ReadFinished(cells []experiment.Cell, dirs ...string) (*Finished, error) {
 	f := &Finished{results: map[string]experiment.Result{}}
 	planned := map[string]experiment.Cell{}
@@ -96,7 +96,7 @@ func ReadFinished(cells []experiment.Cell, dirs ...string) (*Finished, error) {
 	return f, nil
 }
 
-// resultFiles lists the files of finished cells. Hidden ones are still being written, or were when their program was
+// resultFiles lists the files of finished cells. Hidden files are still being written, or were when their program was
 // killed.
 func resultFiles(dir string) (paths []string, err error) {
 	entries, err := os.ReadDir(filepath.Join(dir, cellsDir))
@@ -111,7 +111,7 @@ func resultFiles(dir string) (paths []string, err error) {
 	return paths, err
 }
 
-// readResult reads a file that should be of the cell with a hash.
+// readResult reads a file, which should contain the cell with the given hash.
 func readResult(path, hash string) (experiment.Result, error) {
 	text, err := atomicfile.ReadFile(path)
 	if err != nil {
@@ -127,12 +127,12 @@ func readResult(path, hash string) (experiment.Result, error) {
 		return experiment.Result{}, err
 	}
 	if stored.Record.Cell != hash || stored.Cell.Hash != hash || !stored.Cell.IsNamed() {
-		return experiment.Result{}, fmt.Errorf("is of cell %q", stored.Record.Cell)
+		return experiment.Result{}, fmt.Errorf("contains cell %q", stored.Record.Cell)
 	}
 	return stored.Result, stored.Record.Check()
 }
 
-// DifferentError says that the same cell has given two results. Its replays are repeatable, so one of the two is wrong.
+// DifferentError says that the same cell has given two results. Replays are repeatable, so one of the two is wrong.
 type DifferentError struct {
 	Cell          experiment.Cell
 	First, Second string // files
@@ -149,8 +149,8 @@ func (e *DifferentError) Error() string {
 	)
 }
 
-// Put keeps the result of a cell. Where another program has finished the cell meanwhile, one of them is kept if they
-// are the same; otherwise both are, and the error is a DifferentError.
+// Put stores the result of a cell. If another program has finished the cell meanwhile, only one result is kept if they
+// are the same; otherwise both are kept, and the error is a DifferentError.
 func (s *Store) Put(c experiment.Cell, r experiment.Result) error {
 	text, err := json.Marshal(storedResult{s.plan, c.Text(), r})
 	if err != nil {
@@ -164,7 +164,7 @@ func (s *Store) Put(c experiment.Cell, r experiment.Result) error {
 		return err
 	}
 	there, err := readResult(path, c.Hash)
-	if err != nil { // damaged: that is why the cell was run again
+	if err != nil { // damaged: this is why the cell ran again
 		return atomicfile.WriteIn(s.dir, name, func(w io.Writer) error { _, err := w.Write(text); return err })
 	}
 	different := there.SameAs(c, r)
@@ -178,7 +178,7 @@ func (s *Store) Put(c experiment.Cell, r experiment.Result) error {
 	return &DifferentError{c, path, second, different}
 }
 
-// putBeside keeps a result under the first free name beside that of its cell.
+// putBeside stores a result under the first free name next to that of its cell.
 func (s *Store) putBeside(c experiment.Cell, text []byte) (path string, err error) {
 	for n := 2; ; n++ {
 		name := fmt.Sprintf("%s.%d.json", c.Hash, n)

@@ -27,7 +27,7 @@ func sweep(t *testing.T, cells []experiment.Cell, dir string, options experiment
 	return dir
 }
 
-// collected returns the bytes of the records that the folders give.
+// collected returns the bytes of the records collected from the folders.
 func collected(t *testing.T, cells []experiment.Cell, dirs ...string) map[string]string {
 	t.Helper()
 	finished, err := ReadFinished(cells, dirs...)
@@ -190,7 +190,7 @@ func TestDifferentResultsOfACellAreRefused(t *testing.T) {
 func TestPutKeepsBothOfDifferentResults(t *testing.T) {
 	cells := grid([]string{zipfA}, []string{"lru"}, []string{"5"})
 	dir := sweep(t, cells, t.TempDir(), experiment.Options{})
-	sweep(t, cells, dir, experiment.Options{}) // the same again, but for its time
+	sweep(t, cells, dir, experiment.Options{}) // the same again, except for its time
 	path := filepath.Join(dir, cellsDir, cells[1].Hash+".json")
 	changed := changeHits(t, path)
 	if err := os.WriteFile(path, changed, 0o644); err != nil {

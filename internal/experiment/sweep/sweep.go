@@ -1,5 +1,5 @@
-// Package sweep runs an experiment in a folder: its plan, the results of cells as they end, here or shared out over
-// many machines, and the records that they give.
+// Package sweep runs an experiment in a folder. The folder contains the plan, the results of finished cells, whether
+// they ran here or on other machines, and the records made from them.
 package sweep
 
 import (
@@ -21,34 +21,34 @@ import (
 	"github.com/cachesim/cachesim/internal/workload"
 )
 
-// sweepFileName is the file in the folder of a sweep with its experiment, as it was after --quick, --set and --only.
+// sweepFileName is the file in a sweep's folder with its experiment, after --quick, --set and --only.
 const sweepFileName = "experiment.yaml"
 
-// What package report adds to the folder of a sweep.
+// Files that package report adds to a sweep's folder.
 const (
 	PageName   = "report.html"
 	FiguresDir = "figures"
 )
 
-// Sweep is an experiment, its plan, and the folder for what it gives.
+// Sweep is an experiment, its plan, and the folder for its results.
 type Sweep struct {
 	Dir   string
 	File  *experiment.File
 	Cells []experiment.Cell
 }
 
-// Plan expands an experiment for a version of the program, and takes the checksums of its traces. Nothing is
-// written. It is an error if dir holds a sweep of an experiment with another name.
+// Plan expands an experiment for a version of the program, and computes the checksums of its traces. It writes nothing.
+// It is an error if dir contains a sweep of an experiment with another name.
 func Plan(ctx context.Context, f *experiment.File, dir, version string) (*Sweep, error) {
 	there, err := experiment.Load(filepath.Join(dir, sweepFileName))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case errors.Is(err, syscall.ENOTDIR):
-		return nil, fmt.Errorf("cannot write to %s: it is a file or lies below one, want a folder", dir)
+		return nil, fmt.Errorf("cannot write to %s: it is a file or below a file; want a folder", dir)
 	case err != nil:
-		return nil, fmt.Errorf("%w; remove %s, or name another folder with -o", err, dir)
+		return nil, fmt.Errorf("%w; remove %s, or choose another folder with -o", err, dir)
 	case there.Name != f.Name:
-		return nil, fmt.Errorf("%s holds a sweep of %s; name another folder for %s with -o", dir, there.Name, f.Name)
+		return nil, fmt.Errorf("%s contains a sweep of %s; choose another folder for %s with -o", dir, there.Name, f.Name)
 	}
 	cells, err := f.Cells(experiment.CellOptions{Version: version, Checksum: func(w workload.Workload) (string, error) {
 		return w.ReadChecksum(ctx, f.Dirs())
@@ -59,7 +59,7 @@ func Plan(ctx context.Context, f *experiment.File, dir, version string) (*Sweep,
 	return &Sweep{dir, f, cells}, err
 }
 
-// Open reads what Write has written into dir.
+// Open reads what Write wrote into dir.
 func Open(dir string) (*Sweep, error) {
 	f, err := LoadFile(dir)
 	if err != nil {
@@ -69,16 +69,16 @@ func Open(dir string) (*Sweep, error) {
 	return &Sweep{dir, f, cells}, err
 }
 
-// LoadFile reads the experiment of the sweep in dir. It is an error if it is not the one that was planned there.
+// LoadFile reads the experiment of the sweep in dir. It is an error if it is not the planned one.
 func LoadFile(dir string) (*experiment.File, error) {
 	path := filepath.Join(dir, sweepFileName)
 	f, err := experiment.Load(path)
 	if info, statErr := os.Stat(dir); err != nil && statErr == nil && !info.IsDir() {
-		return nil, fmt.Errorf("%s is a file, want the folder of a sweep; make one of an experiment with cachesim sweep "+
+		return nil, fmt.Errorf("%s is a file; want a sweep's folder; create one from an experiment with cachesim sweep "+
 			"plan FILE -o DIR", dir)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s holds no sweep (%s); start one with cachesim sweep FILE -o %s", dir, sweepFileName, dir)
+		return nil, fmt.Errorf("%s contains no sweep (%s); start one with cachesim sweep FILE -o %s", dir, sweepFileName, dir)
 	}
 	if err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func LoadFile(dir string) (*experiment.File, error) {
 	return f, checkPlanned(dir, path)
 }
 
-// checkPlanned refuses the file of an experiment that is not the one that was planned in dir, if a plan is there yet.
+// checkPlanned rejects an experiment file that differs from the one that was planned in dir, if dir contains a plan.
 func checkPlanned(dir, path string) error {
 	_, planned, err := readPlan(dir)
 	if errors.As(err, new(*noPlanError)) {
@@ -97,20 +97,20 @@ func checkPlanned(dir, path string) error {
 	}
 	text, err := experiment.ReadText(path)
 	if err == nil && seal.Digest(text) != planned {
-		err = fmt.Errorf("%s has been changed, or damaged, since it was planned; "+
-			"if it is as it should be, plan it with cachesim sweep plan %s -o %s", path, path, dir)
+		err = fmt.Errorf("%s was changed, or damaged, after it was planned; if it is correct, plan it with cachesim sweep "+
+			"plan %s -o %s", path, path, dir)
 	}
 	return err
 }
 
-// Check refuses a plan of another version of the program, whose results would be mixed up with those of this one, and a
-// plan that is not that of the experiment: cut off, or made before the experiment was changed.
+// Check rejects a plan of another version of the program, whose results would be mixed with those of this one, and a
+// plan that does not match its experiment: truncated, or made before the experiment was changed.
 func (s *Sweep) Check(version string) error {
 	checksums := map[string]string{}
 	for _, c := range s.Cells {
 		if c.Version != version {
 			return fmt.Errorf(
-				"%s was planned by cachesim %s, this is %s; plan it again, or run that version",
+				"%s was planned by cachesim %s, this is %s; plan it again, or use that version",
 				s.Dir,
 				c.Version,
 				version,
@@ -131,8 +131,8 @@ func (s *Sweep) Check(version string) error {
 	return err
 }
 
-// Write writes the experiment and the plan into the folder, which is created if missing. What another plan has given
-// there is removed, except for the results of its cells. The caller has locked the folder.
+// Write writes the experiment and the plan into the folder, which is created if it does not exist. It removes the
+// output of another plan, except the results of its cells. The caller must have locked the folder.
 func (s *Sweep) Write() error {
 	if err := records.CheckDir(s.Dir); err != nil {
 		return err
@@ -154,7 +154,7 @@ func (s *Sweep) Write() error {
 	return WritePlan(s.Dir, s.Cells, text)
 }
 
-// isPlanned reports whether the folder holds this plan, of an experiment with this text.
+// isPlanned reports whether the folder contains this plan, of an experiment with this text.
 func (s *Sweep) isPlanned(text []byte) bool {
 	cells, planned, err := readPlan(s.Dir)
 	if err != nil || planned != seal.Digest(text) || PlanDigest(cells) != PlanDigest(s.Cells) {
@@ -164,9 +164,9 @@ func (s *Sweep) isPlanned(text []byte) bool {
 	return err == nil && bytes.Equal(there, text)
 }
 
-// removeOutdated removes what another plan has given in the folder, so that it cannot be taken for what this one gives
-// while the sweep runs, or when it is stopped: the plan first, as what is there is then of none. The results of cells
-// stay.
+// removeOutdated removes another plan's output from the folder, so that it cannot be mistaken for the output of this
+// plan while the sweep runs, or after it is interrupted. The plan goes first, so that the remaining files belong to
+// none. The results of cells stay.
 func (s *Sweep) removeOutdated() error {
 	outdated := append([]string{planName, timingsName, PageName}, records.FileNames()...)
 	if before, err := experiment.Load(filepath.Join(s.Dir, sweepFileName)); err == nil {
@@ -184,8 +184,7 @@ func (s *Sweep) removeOutdated() error {
 	return nil
 }
 
-// Run replays cells of the plan and keeps their results in the folder. options.Finished is called behind that where it
-// is set.
+// Run replays cells of the plan and keeps their results in the folder. After that it calls options.Finished, if set.
 func (s *Sweep) Run(ctx context.Context, cells []experiment.Cell, options experiment.Options) error {
 	store, err := OpenStore(s.Dir, s.Cells)
 	if err != nil {
@@ -215,8 +214,8 @@ func (s *Sweep) Collect(dirs ...string) (*Collection, error) {
 	return c, c.Write(s.Dir)
 }
 
-// Reopen reads a sweep that is finished in dir, and what it gave. A sweep of another version of the program, or one of
-// which cells are missing, is an error.
+// Reopen reads a finished sweep and its results from dir. It is an error if the sweep belongs to another version of the
+// program, or if cells are missing.
 func Reopen(dir, version string) (*Sweep, *Collection, error) {
 	s, err := Open(dir)
 	if err != nil {
@@ -224,7 +223,7 @@ func Reopen(dir, version string) (*Sweep, *Collection, error) {
 	}
 	for _, c := range s.Cells {
 		if c.Version != version {
-			return nil, nil, fmt.Errorf("%s is of cachesim %s, this is %s", dir, c.Version, version)
+			return nil, nil, fmt.Errorf("%s belongs to cachesim %s, this is %s", dir, c.Version, version)
 		}
 	}
 	finished, err := ReadFinished(s.Cells, dir)
@@ -235,8 +234,8 @@ func Reopen(dir, version string) (*Sweep, *Collection, error) {
 	return s, c, err
 }
 
-// OpenAll opens the parts of a sweep that lie in several folders, each with a copy of the same plan. The first is
-// that of the whole.
+// OpenAll opens the parts of a sweep in several folders, each with a copy of the same plan. The first one is for the
+// whole sweep.
 func OpenAll(dirs []string) (*Sweep, error) {
 	first, err := Open(dirs[0])
 	if err != nil {
@@ -248,7 +247,7 @@ func OpenAll(dirs []string) (*Sweep, error) {
 			return nil, err
 		}
 		if !info.IsDir() {
-			return nil, fmt.Errorf("%s is a file, want the folder of a sweep", dir)
+			return nil, fmt.Errorf("%s is a file; want a sweep's folder", dir)
 		}
 		cells, err := ReadPlan(dir)
 		if err != nil {
@@ -256,7 +255,7 @@ func OpenAll(dirs []string) (*Sweep, error) {
 		}
 		if !SamePlan(first.Cells, cells) {
 			return nil, fmt.Errorf(
-				"%s and %s are sweeps of different plans, so their results do not belong together",
+				"%s and %s are sweeps of different plans, so their results cannot be combined",
 				dirs[0],
 				dir,
 			)

@@ -21,8 +21,8 @@ func TestAPlanOfAnotherVersionIsRefused(t *testing.T) {
 	}
 }
 
-// TestEveryPlanIsThatOfItsExperiment plans the program's own experiments, with checksums as if their traces were there,
-// and reads the plans back.
+// TestEveryPlanIsThatOfItsExperiment plans the built-in experiments, with checksums as if their traces existed, and
+// reads the plans back.
 func TestEveryPlanIsThatOfItsExperiment(t *testing.T) {
 	for _, name := range configs.Names() {
 		f, err := experiment.Load(name)
@@ -112,7 +112,7 @@ func TestASweepSplitOverFoldersIsOne(t *testing.T) {
 	}
 }
 
-// A sweep of a changed experiment that is stopped must not leave the records of the one before as if they were its own.
+// An interrupted sweep of a changed experiment must not leave the previous records as if they were its own.
 func TestWhatAnotherPlanGaveIsRemoved(t *testing.T) {
 	dir := t.TempDir()
 	plan := func(sets ...string) {
