@@ -204,7 +204,7 @@ func (f *runFlags) report(cmd *cobra.Command, recs []records.Record, rows []seri
 
 // printRecords prints the records in one of outputFormats.
 func printRecords(w io.Writer, recs []records.Record, format string) error {
-	return records.Print(w, recs, format, records.PrintOptions{Color: terminal.Is(w)})
+	return records.Print(w, recs, format, records.PrintOptions{Color: terminal.Is(w), Width: terminal.Width(w)})
 }
 
 // interruption is the error that marks a result as partial.

@@ -9,10 +9,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-
 	"github.com/cachesim/cachesim/internal/jsonlines"
 	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/terminal"
 )
 
 // Print prints what searches with these options have found as table, csv, json (a row per line) or markdown.
@@ -28,27 +27,28 @@ func Print(w io.Writer, rows []Row, o Options, format string) error {
 
 // printTable prints the rows as table or markdown, and how to see the worst of each policy.
 func printTable(w io.Writer, rows []Row, o Options, format string) error {
-	t := records.NewTable()
-	records.SetHeader(t, table.Row{"policy", "k", "consistency", "worst found", "robustness", "worst found"},
-		func(column int) bool { return column == 0 || column == 2 || column == 4 })
+	t := records.Grid{Heads: []records.Head{
+		{Name: "policy", IsText: true, Weight: records.Key, Wrap: 16},
+		{Name: "k", Weight: records.Key},
+		{Name: "consistency", IsText: true, Weight: 2, Wrap: 12},
+		{Name: "worst found", Weight: 3},
+		{Name: "robustness", IsText: true, Weight: 2, Wrap: 12},
+		{Name: "worst found", Weight: 3},
+	}}
 	for _, r := range rows {
 		exact := ""
 		if r.Exact != nil {
 			exact = ratioText(r.Exact.Ratio)
 		}
-		t.AppendRow(table.Row{r.Policy.String(), r.Capacity, r.Stated.Consistency, exact, r.Stated.Robustness,
-			ratioText(r.Any.Ratio)})
+		t.Rows = append(t.Rows, []string{r.Policy.String(), strconv.Itoa(r.Capacity), r.Stated.Consistency, exact,
+			r.Stated.Robustness, ratioText(r.Any.Ratio)})
 	}
+	width := terminal.Width(w)
 	var s strings.Builder
-	fmt.Fprintf(&s, "misses / misses of the optimum: as stated, and the worst found in %s tries per search on traces of "+
-		"%s requests\n\n",
-		records.Count(int64(o.Tries)), records.Count(int64(o.Requests)))
-	if format == "markdown" {
-		s.WriteString(t.RenderMarkdown())
-	} else {
-		s.WriteString(t.Render())
-	}
-	s.WriteString("\n\nthe worst of each policy:\n")
+	title := fmt.Sprintf("misses / misses of the optimum: as stated, and the worst found in %s tries per search on "+
+		"traces of %s requests", records.Count(int64(o.Tries)), records.Count(int64(o.Requests)))
+	fmt.Fprintf(&s, "%s\n\n%s\n\nthe worst of each policy:\n", terminal.Wrapped(title, width),
+		t.In(format, width))
 	for _, command := range worstCommands(rows) {
 		fmt.Fprintf(&s, "\n    %s\n", command)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/cachesim/cachesim/internal/plots"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/terminal"
 )
 
 // Curve is the hit ratios of one trace.
@@ -82,12 +83,12 @@ func (c *Curve) lruError(capacity int64) (float64, bool) {
 
 // Print writes the hit ratios, as markdown or as a table.
 func (c *Curve) Print(w io.Writer, format string) error {
-	if _, err := fmt.Fprintf(w, "%s: %s requests, hit ratios\n\n", c.Trace, records.Count(c.requests())); err != nil {
-		return err
-	}
-	t := records.Grid{Heads: []records.Head{{Name: "capacity"}, {Name: policies.Recency()}}}
+	width := terminal.Width(w)
+	title := fmt.Sprintf("%s: %s requests, hit ratios", c.Trace, records.Count(c.requests()))
+	t := records.Grid{Folds: true, Heads: []records.Head{{Name: "capacity"}, {Name: policies.Recency()}}}
 	if c.Rate > 0 {
-		t.Heads = append(t.Heads, records.Head{Name: "lru sampled"}, records.Head{Name: "error"})
+		t.Heads = append(t.Heads, records.Head{Name: "lru sampled", Beside: true},
+			records.Head{Name: "error", Beside: true})
 	}
 	for _, s := range c.Specs {
 		t.Heads = append(t.Heads, records.Head{Name: c.heading(s)})
@@ -95,7 +96,8 @@ func (c *Curve) Print(w io.Writer, format string) error {
 	for _, capacity := range c.Capacities {
 		t.Rows = append(t.Rows, c.row(capacity))
 	}
-	_, err := fmt.Fprintf(w, "%s\n\n%s\n", t.Render(format == "markdown"), c.footer())
+	_, err := fmt.Fprintf(w, "%s\n\n%s\n\n%s\n", terminal.Wrapped(title, width), t.In(format, width),
+		terminal.Wrapped(c.footer(), width))
 	return err
 }
 

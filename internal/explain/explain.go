@@ -11,11 +11,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/sim"
+	"github.com/cachesim/cachesim/internal/terminal"
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
@@ -60,16 +59,16 @@ type decision struct {
 
 // printer prints decisions: a table when all are there, everything else line by line.
 type printer struct {
-	trace    *traces.Trace
-	out      io.Writer
-	table    table.Writer
-	markdown bool
-	csv      *csv.Writer
-	json     *json.Encoder
+	trace  *traces.Trace
+	out    io.Writer
+	table  *records.Grid // nil where rows are printed one by one
+	format string
+	csv    *csv.Writer
+	json   *json.Encoder
 }
 
 func newPrinter(out io.Writer, format string, t *traces.Trace) *printer {
-	p := &printer{trace: t, out: out}
+	p := &printer{trace: t, out: out, format: format}
 	switch format {
 	case "json":
 		p.json = json.NewEncoder(out)
@@ -78,9 +77,12 @@ func newPrinter(out io.Writer, format string, t *traces.Trace) *printer {
 		p.csv = csv.NewWriter(out)
 		_ = p.csv.Write([]string{"position", "request", "hit", "entry", "loaded", "evicted"}) // Flush tells of errors
 	default:
-		p.markdown = format == "markdown"
-		p.table = records.NewTable()
-		p.table.AppendHeader(table.Row{"position", "request", "outcome", "evicted"})
+		p.table = &records.Grid{Heads: []records.Head{
+			{Name: "position"},
+			{Name: "request", IsText: true, Weight: records.Key, Wrap: 20},
+			{Name: "outcome", IsText: true, Weight: records.Key, Wrap: 20},
+			{Name: "evicted", IsText: true, Weight: records.Key, Wrap: 20},
+		}}
 	}
 	return p
 }
@@ -103,7 +105,7 @@ func (p *printer) print(d sim.Decision) error {
 			strconv.FormatBool(row.Loaded), evicted,
 		})
 	}
-	p.table.AppendRow(table.Row{row.Position, row.Request, row.outcome(), evicted})
+	p.table.Rows = append(p.table.Rows, []string{strconv.Itoa(row.Position), row.Request, row.outcome(), evicted})
 	return nil
 }
 
@@ -131,10 +133,6 @@ func (p *printer) end() error {
 	case p.table == nil:
 		return nil
 	}
-	text := p.table.Render()
-	if p.markdown {
-		text = p.table.RenderMarkdown()
-	}
-	_, err := fmt.Fprintln(p.out, text)
+	_, err := fmt.Fprintln(p.out, p.table.In(p.format, terminal.Width(p.out)))
 	return err
 }

@@ -5,9 +5,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-
 	"github.com/cachesim/cachesim/internal/experiment"
+	"github.com/cachesim/cachesim/internal/records"
 )
 
 // cellJSON is a cell as JSON has it.
@@ -20,8 +19,16 @@ type cellJSON struct {
 // Cells lists the cells of an experiment, with what those that are not finished cost.
 func Cells(cells []experiment.Cell, finished func(experiment.Cell) bool, cost experiment.Cost) List {
 	l := List{
-		Noun:    "cell",
-		Columns: table.Row{"cell", "trace", "policy", "capacity", "seed", "axes", "estimate"},
+		Noun: "cell",
+		Columns: []records.Head{
+			{Name: "cell"},
+			{Name: "trace", IsText: true, Weight: records.Key, Wrap: 16},
+			{Name: "policy", IsText: true, Weight: records.Key, Wrap: 16},
+			{Name: "capacity", Weight: records.Key},
+			{Name: "seed", Weight: 1},
+			{Name: "axes", IsText: true, Weight: records.Key, Wrap: 12},
+			{Name: "estimate", Weight: 2},
+		},
 	}
 	for _, cell := range cells {
 		c := cellJSON{cell.Text(), finished(cell), cost.Cells[cell.Hash]}
@@ -35,7 +42,7 @@ func Cells(cells []experiment.Cell, finished func(experiment.Cell) bool, cost ex
 		seed := strconv.FormatUint(c.Seed, 10)
 		l.Items = append(l.Items, Item{
 			Name: strconv.Itoa(c.Number),
-			Row:  table.Row{c.Number, c.Workload.Name, label, c.Capacity, seed, c.Axes, estimate},
+			Row:  []string{strconv.Itoa(c.Number), c.Workload.Name, label, c.Capacity, seed, c.Axes, estimate},
 			JSON: c,
 		})
 	}

@@ -5,8 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/workload"
@@ -15,10 +13,10 @@ import (
 // Experiments lists experiments. In a table what is said of each stands in one column.
 func Experiments(files []*experiment.File) (List, error) {
 	list := List{
-		Noun:         "experiment",
-		Columns:      table.Row{"experiment", "title", "source", "cells", "claims", "traces"},
-		Narrow:       table.Row{"experiment", "what it is, source, size, traces"},
-		Beside:       24,
+		Noun: "experiment",
+		Columns: []records.Head{wordHead("experiment"), textHead("title"), textHead("source"), {Name: "cells"},
+			{Name: "claims"}, textHead("traces")},
+		Narrow:       []records.Head{wordHead("experiment"), textHead("what it is, source, size, traces")},
 		NarrowAlways: true,
 	}
 	for _, file := range files {
@@ -29,8 +27,8 @@ func Experiments(files []*experiment.File) (List, error) {
 		size := fmt.Sprintf("%s cells, %d claims", records.Count(int64(l.Cells)), l.Claims)
 		list.Items = append(list.Items, Item{
 			Name:   l.Name,
-			Row:    table.Row{l.Name, l.Title, l.Source, strconv.Itoa(l.Cells), strconv.Itoa(l.Claims), l.traces()},
-			Narrow: table.Row{l.Name},
+			Row:    []string{l.Name, l.Title, l.Source, strconv.Itoa(l.Cells), strconv.Itoa(l.Claims), l.traces()},
+			Narrow: []string{l.Name},
 			Texts:  []string{l.Title, l.Source, size, "traces: " + l.traces()},
 			JSON:   l,
 		})

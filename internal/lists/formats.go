@@ -5,8 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-
+	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/traces/formats"
 	"github.com/cachesim/cachesim/internal/traces/source"
 )
@@ -25,17 +24,17 @@ type formatJSON struct {
 // Formats lists the trace formats.
 func Formats() List {
 	l := List{
-		Noun:    "trace format",
-		Columns: table.Row{"format", "records", "use", "recognised by", "options"},
-		Narrow:  table.Row{"format", "what it is, recognition, options"},
-		Beside:  18,
+		Noun: "trace format",
+		Columns: []records.Head{wordHead("format"), textHead("records"), wordHead("use"), textHead("recognised by"),
+			textHead("options")},
+		Narrow: []records.Head{wordHead("format"), textHead("what it is, recognition, options")},
 	}
 	for _, f := range formats.All() {
 		options := defaultsOf(f.Options)
 		l.Items = append(l.Items, Item{
 			Name:   f.Name,
-			Row:    table.Row{f.Name, f.Carries, useOf(f), f.Detection, options},
-			Narrow: table.Row{f.Name},
+			Row:    []string{f.Name, f.Carries, useOf(f), f.Detection, options},
+			Narrow: []string{f.Name},
 			Texts:  []string{f.Summary, "recognised by " + f.Detection, breakable(options)},
 			About:  aboutFormat(f),
 			JSON: formatJSON{

@@ -4,21 +4,21 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/prefetch"
+	"github.com/cachesim/cachesim/internal/records"
 )
 
 // ofKinds returns an empty list of entries that are each of a kind; does says what their summaries tell.
 func ofKinds(noun, does string) List {
 	return List{
-		Noun:    noun,
-		Columns: table.Row{noun, "kind", does, "parameters", "source"},
-		Narrow:  table.Row{noun, "kind", "what it " + does + ", parameters, source"},
-		Beside:  26,
+		Noun: noun,
+		Columns: []records.Head{wordHead(noun), wordHead("kind"), textHead(does), textHead("parameters"),
+			textHead("source")},
+		Narrow: []records.Head{wordHead(noun), wordHead("kind"),
+			textHead("what it " + does + ", parameters, source")},
 	}
 }
 
@@ -39,8 +39,8 @@ func (e entry) item(asJSON any) Item {
 	about = append(about, "  source: "+e.source)
 	return Item{
 		Name:   e.name,
-		Row:    table.Row{e.name, e.kind, e.summary, defaults, e.source},
-		Narrow: table.Row{e.name, e.kind},
+		Row:    []string{e.name, e.kind, e.summary, defaults, e.source},
+		Narrow: []string{e.name, e.kind},
 		Texts:  []string{e.summary, breakable(defaults), e.source},
 		About:  append(about, aboutParams(e.params)...),
 		JSON:   asJSON,

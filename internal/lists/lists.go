@@ -3,14 +3,10 @@
 package lists
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
-
-	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/cachesim/cachesim/internal/jsonlines"
 	"github.com/cachesim/cachesim/internal/records"
@@ -22,11 +18,8 @@ import (
 type List struct {
 	Noun string // what an item is called in errors
 	// Columns are the heads of the table. On a terminal, where its rows would not fit, Narrow takes their place, whose
-	// last column holds texts below each other; nil: the table is the same everywhere.
-	Columns, Narrow table.Row
-	// Beside is what the columns before the last one of Narrow take, with the gaps; Least is how wide the last one is
-	// on the narrowest of terminals, 40 if nothing is said.
-	Beside, Least int
+	// last column holds texts below each other; nil: the columns are the same everywhere.
+	Columns, Narrow []records.Head
 	// NarrowAlways says that the table is narrow also where there is no terminal.
 	NarrowAlways bool
 	// Wrapped says that descriptions are broken at the width of the terminal.
@@ -38,11 +31,11 @@ type List struct {
 type Item struct {
 	Name    string
 	Aliases []string
-	Row     table.Row // of Columns
-	Narrow  table.Row // of all columns of List.Narrow but the last
-	Texts   []string  // of the last column of List.Narrow; those that are empty are left out
-	About   []string  // all there is to know, a line each, indented by blanks; nil: no more than the row
-	JSON    any       // what is printed as JSON
+	Row     []string // of Columns
+	Narrow  []string // of all columns of List.Narrow but the last
+	Texts   []string // of the last column of List.Narrow; those that are empty are left out
+	About   []string // all there is to know, a line each, indented by blanks; nil: no more than the row
+	JSON    any      // what is printed as JSON
 }
 
 // Names returns the names of the items, in their order.
@@ -83,20 +76,22 @@ func (l List) Print(w io.Writer, format string) error {
 		}
 		return jsonlines.Write(w, rows)
 	}
-	t := records.NewTable()
 	if width := l.narrowWidth(w, format); width > 0 {
-		t.AppendHeader(l.Narrow)
+		t := records.Grid{Heads: l.Narrow}
 		for _, item := range l.Items {
-			texts := terminal.WrapLines(max(width-l.Beside, cmp.Or(l.Least, 40)), item.Texts...)
-			t.AppendRow(append(slices.Clone(item.Narrow), texts))
+			texts := slices.DeleteFunc(slices.Clone(item.Texts), func(text string) bool { return text == "" })
+			t.Rows = append(t.Rows, append(slices.Clone(item.Narrow), strings.Join(texts, "\n")))
 		}
-		return printTable(w, t, format)
+		return printTable(w, t.Text(width))
 	}
-	t.AppendHeader(l.Columns)
+	t := records.Grid{Heads: l.Columns}
 	for _, item := range l.Items {
-		t.AppendRow(item.Row)
+		t.Rows = append(t.Rows, item.Row)
 	}
-	return printTable(w, t, format)
+	if format == "csv" {
+		return t.CSV(w)
+	}
+	return printTable(w, t.In(format, terminal.Width(w)))
 }
 
 // narrowWidth returns the width of a narrow table, or 0 if it is to be a wide one.
@@ -110,12 +105,18 @@ func (l List) narrowWidth(w io.Writer, format string) int {
 	return terminal.Width(w)
 }
 
-// printTable prints a table as table, csv or markdown.
-func printTable(w io.Writer, t table.Writer, format string) error {
-	render := map[string]func() string{"table": t.Render, "csv": t.RenderCSV, "markdown": t.RenderMarkdown}
-	_, err := fmt.Fprintln(w, render[format]())
+func printTable(w io.Writer, table string) error {
+	_, err := fmt.Fprintln(w, table)
 	return err
 }
+
+// textHead is the head of a column of running text.
+func textHead(name string) records.Head {
+	return records.Head{Name: name, IsText: true, Weight: records.Key, Wrap: 30}
+}
+
+// wordHead is the head of a column of words.
+func wordHead(name string) records.Head { return records.Head{Name: name, IsText: true} }
 
 // Describes reports whether there is more to know of the items than their rows say.
 func (l List) Describes() bool {
@@ -131,7 +132,7 @@ func (l List) Describe(w io.Writer) error {
 		}
 		for _, line := range item.About {
 			if l.Wrapped {
-				line = wrapIndented(line, terminal.TextWidth(w))
+				line = describedLine(line, terminal.TextWidth(w))
 			}
 			s.WriteString(line + "\n")
 		}
@@ -140,14 +141,13 @@ func (l List) Describe(w io.Writer) error {
 	return err
 }
 
-// wrapIndented breaks a line at width; what does not fit on its first line is indented by two blanks more.
-func wrapIndented(line string, width int) string {
+// describedLine breaks a line at width; what does not fit on its first line is indented by two blanks more.
+func describedLine(line string, width int) string {
 	sentence := strings.TrimLeft(line, " ")
-	indent := len(line) - len(sentence)
-	margin := strings.Repeat(" ", indent)
-	broken := strings.Split(text.WrapSoft(sentence, width-indent-2), "\n")
+	margin := line[:len(line)-len(sentence)]
+	broken := terminal.Wrap(sentence, max(1, width-len(margin)-2))
 	for i, part := range broken {
-		broken[i] = margin + strings.TrimRight(part, " ")
+		broken[i] = margin + part
 		if i == 0 {
 			margin += "  "
 		}

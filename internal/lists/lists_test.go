@@ -4,27 +4,7 @@ import (
 	"bytes"
 	"strings"
 	"testing"
-	"unicode/utf8"
-
-	// Policies and caches in folders of their own.
-	_ "github.com/cachesim/cachesim/internal/cache/all"
-	_ "github.com/cachesim/cachesim/internal/policies/all"
-
-	"github.com/cachesim/cachesim/internal/terminal"
 )
-
-// On a terminal of 80 columns the rows of kinds fit.
-func TestNarrowTextsFit(t *testing.T) {
-	for _, l := range []List{Policies(), Predictors(), Prefetchers()} {
-		for _, item := range l.Items {
-			for line := range strings.Lines(terminal.WrapLines(80-l.Beside, item.Texts...)) {
-				if n := utf8.RuneCountInString(strings.TrimSpace(line)); n > 80-l.Beside {
-					t.Errorf("%s: %d columns: %s", item.Name, n, line)
-				}
-			}
-		}
-	}
-}
 
 func TestChoose(t *testing.T) {
 	l := List{Noun: "thing", Items: []Item{{Name: "first", Aliases: []string{"one"}}, {Name: "second"}}}

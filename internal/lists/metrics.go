@@ -3,9 +3,8 @@ package lists
 import (
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-
 	"github.com/cachesim/cachesim/internal/metric"
+	"github.com/cachesim/cachesim/internal/records"
 )
 
 // metricJSON is a metric as JSON has it.
@@ -21,18 +20,17 @@ type metricJSON struct {
 // Metrics lists the metrics of records.
 func Metrics() List {
 	l := List{
-		Noun:    "metric",
-		Columns: table.Row{"metric", "unit", "better", "of several parts", "produced by", "meaning"},
-		Narrow:  table.Row{"metric", "unit", "better", "meaning, produced by"},
-		Beside:  42,
-		Least:   30,
+		Noun: "metric",
+		Columns: []records.Head{wordHead("metric"), wordHead("unit"), wordHead("better"), wordHead("of several parts"),
+			textHead("produced by"), textHead("meaning")},
+		Narrow: []records.Head{textHead("metric"), wordHead("unit"), wordHead("better"), textHead("meaning, produced by")},
 	}
 	for _, d := range metric.All() {
 		by, name := strings.Join(d.By, ", "), metricName(d)
 		l.Items = append(l.Items, Item{
 			Name:   d.Name,
-			Row:    table.Row{name, d.Unit, d.Better.String(), d.Merge, by, d.Doc},
-			Narrow: table.Row{name, d.Unit, d.Better.String()},
+			Row:    []string{name, string(d.Unit), d.Better.String(), d.Merge.String(), by, d.Doc},
+			Narrow: []string{name, string(d.Unit), d.Better.String()},
 			Texts:  []string{d.Doc, "by " + by},
 			JSON:   metricJSON{name, string(d.Unit), d.Better.String(), d.Merge.String(), d.By, d.Doc},
 		})

@@ -3,12 +3,11 @@ package lists
 import (
 	"fmt"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-
 	"github.com/cachesim/cachesim/internal/allocate"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/models"
 	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/records"
 )
 
 // part is something that a policy is combined with.
@@ -78,9 +77,8 @@ type partJSON struct {
 func ofParts(kind, decides string, parts []part) List {
 	l := List{
 		Noun:    kind,
-		Columns: table.Row{kind, decides, "parameters", "source"},
-		Narrow:  table.Row{kind, decides + ", parameters, source"},
-		Beside:  13,
+		Columns: []records.Head{wordHead(kind), textHead(decides), textHead("parameters"), textHead("source")},
+		Narrow:  []records.Head{wordHead(kind), textHead(decides + ", parameters, source")},
 		Wrapped: true,
 	}
 	for _, p := range parts {
@@ -92,8 +90,8 @@ func ofParts(kind, decides string, parts []part) List {
 		about = append(about, "  source: "+p.source)
 		l.Items = append(l.Items, Item{
 			Name:   p.name,
-			Row:    table.Row{p.name, p.summary, defaults, p.source},
-			Narrow: table.Row{p.name},
+			Row:    []string{p.name, p.summary, defaults, p.source},
+			Narrow: []string{p.name},
 			Texts:  []string{p.summary, breakable(defaults), p.source},
 			About:  append(about, aboutParams(p.params)...),
 			JSON:   partJSON{p.name, p.summary, p.source, append([]string{}, p.traits...), paramsJSON(p.params)},

@@ -6,10 +6,10 @@ var (
 		Doc: "requests that count, without those of a warm-up; blocks where prompts are served"}
 	Hits = Metric{Name: "hits", Checked: true, Unit: Count, Better: Higher, Doc: "requests that the cache answers"}
 	// Misses of a bound are the fewest that any schedule can have.
-	Misses = Metric{Name: "misses", Checked: true, Unit: Count, Better: Lower, Column: Column{At: 80},
+	Misses = Metric{Name: "misses", Checked: true, Unit: Count, Better: Lower, Column: Column{At: 80, Weight: 40},
 		Doc: "requests that the cache does not answer"}
 	HitRatio = Metric{Name: "hit_ratio", Checked: true, Unit: Share, Digits: 2, Better: Higher, Merge: Apart,
-		Column: Column{At: 10}, Figure: Figure{Title: "Hit ratio"},
+		Column: Column{At: 10, Weight: 95}, Figure: Figure{Title: "Hit ratio"},
 		Doc: "hits / requests; on a sample of plain objects, the estimate for the whole trace"}
 	Evictions = Metric{Name: "evictions", Checked: true, Unit: Count,
 		Doc: "objects that left to make room, or because they expired"}
@@ -26,7 +26,8 @@ var (
 	HitBytes       = Metric{Name: "hit_bytes", Checked: true, Unit: Bytes, Better: Higher,
 		Doc: "sizes of what is requested and hits"}
 	ByteHitRatio = Metric{Name: "byte_hit_ratio", Checked: true, Unit: Share, Digits: 2, Better: Higher,
-		Merge: Quotient(HitBytes, RequestedBytes), Column: Column{At: 70}, Figure: Figure{Title: "Byte hit ratio"},
+		Merge:  Quotient(HitBytes, RequestedBytes),
+		Column: Column{At: 70, Weight: 90}, Figure: Figure{Title: "Byte hit ratio"},
 		Doc: "hit_bytes / bytes"}
 )
 
@@ -35,7 +36,7 @@ var (
 	OptMisses = Metric{Name: "opt_misses", Checked: true, Unit: Count,
 		Doc: "misses of the optimum that the record names, or of the schedule that stands in for it"}
 	CompetitiveRatio = Metric{Name: "competitive_ratio", Unit: Ratio, Digits: 3, Better: Lower,
-		Merge: Quotient(Misses, OptMisses), Column: Column{At: 90, Head: "ratio", Digits: 2},
+		Merge: Quotient(Misses, OptMisses), Column: Column{At: 90, Head: "ratio", Digits: 2, Weight: 60},
 		Figure: Figure{Title: "Competitive ratio", Axis: "competitive ratio (misses / optimum)",
 			Interval: "competitive ratio, up to the lower bound", Base: 1},
 		UpTo: "competitive_ratio_max",
@@ -46,7 +47,7 @@ var (
 		Merge: Quotient(Misses, LowerBoundMisses),
 		Doc:   "misses / lower_bound_misses: the most that the ratio to the unknown optimum can be"}
 	NormalizedHitRatio = Metric{Name: "normalized_hit_ratio", Checked: true, Unit: Share, Digits: 2, Better: Higher,
-		Merge: Apart, Column: Column{At: 20, Head: "of infinite", OfBounds: true,
+		Merge: Apart, Column: Column{At: 20, Head: "of infinite", Weight: 30, OfBounds: true,
 			Note: "of infinite: hits / hits of the infinite cache"},
 		Doc: "hits / hits of a cache without bounds; above 1 where similar queries answer each other and fewer do better"}
 )
@@ -54,7 +55,7 @@ var (
 // NsPerRequest is the time that the program took, not that of a model.
 var NsPerRequest = Metric{Name: "ns_per_request", Title: "ns/request", Unit: Nanoseconds, Digits: 1, Better: Lower,
 	OfMachine: true,
-	Merge:     MeanBy(Requests), Column: Column{At: 100, Digits: 1},
+	Merge:     MeanBy(Requests), Column: Column{At: 100, Digits: 1, Weight: 20},
 	Doc: "time of the replay per request, those of a warm-up included; absent in experiments"}
 
 func init() {

@@ -65,6 +65,8 @@ type Metric struct {
 type Column struct {
 	At   int    // from the left; those of equal numbers stand in the order of their declarations
 	Head string // "" for the metric's title
+	// Weight is from 0 to 99: where a terminal has no room for all columns, those of the least weight leave first.
+	Weight int
 	// IfAny leaves the column out unless some record has a value above 0.
 	IfAny  bool
 	Digits int // behind the point; 0: those of the metric
@@ -97,6 +99,9 @@ func (m Metric) check() error {
 		return fmt.Errorf("metric %s has no unit", m.Name)
 	case m.Digits < 0 || m.Whole() && m.Digits > 0:
 		return fmt.Errorf("metric %s has %d digits behind the point", m.Name, m.Digits)
+	}
+	if m.Column.Weight < 0 || m.Column.Weight > 99 {
+		return fmt.Errorf("metric %s has a column of the weight %d; want 0 to 99", m.Name, m.Column.Weight)
 	}
 	return m.Merge.check(m)
 }

@@ -22,6 +22,7 @@ func TestRegisterRefuses(t *testing.T) {
 		"no unit":              {Metric{Name: "a", Doc: "d"}, "no unit"},
 		"digits of a count":    {Metric{Name: "a", Unit: Count, Digits: 1, Doc: "d"}, "1 digits behind the point"},
 		"mean of a count":      {Metric{Name: "a", Unit: Count, Merge: MeanBy(Requests), Doc: "d"}, "has fractions"},
+		"too heavy":            {Metric{Name: "a", Unit: Count, Doc: "d", Column: Column{Weight: 100}}, "want 0 to 99"},
 		"merged by itself":     {Metric{Name: "hit_ratio", Unit: Share, Merge: MeanBy(HitRatio), Doc: "d"}, "by itself"},
 		"a common one changed": {Metric{Name: "hits", Unit: Count, Doc: "d"}, "hits is declared otherwise by every replay"},
 	}

@@ -116,21 +116,21 @@ func milliseconds(t time.Duration) float64 { return float64(t) / float64(time.Mi
 
 // latencyMetrics are those of every model.
 var (
-	LatencyMean = latencyMetric("mean", "mean", metric.Figure{Title: "Mean latency", Axis: "mean latency (ms)",
+	LatencyMean = latencyMetric("mean", "mean", 80, metric.Figure{Title: "Mean latency", Axis: "mean latency (ms)",
 		File: "latency_mean"})
-	LatencyP50 = latencyMetric("p50", "P50", metric.Figure{})
-	LatencyP95 = latencyMetric("p95", "P95", metric.Figure{})
-	LatencyP99 = latencyMetric("p99", "P99", metric.Figure{Title: "P99 latency", Axis: "P99 latency (ms)",
+	LatencyP50 = latencyMetric("p50", "P50", 45, metric.Figure{})
+	LatencyP95 = latencyMetric("p95", "P95", 50, metric.Figure{})
+	LatencyP99 = latencyMetric("p99", "P99", 70, metric.Figure{Title: "P99 latency", Axis: "P99 latency (ms)",
 		File: "latency_p99"})
 	Throughput = metric.Metric{Name: "throughput", Unit: metric.PerSecond, Digits: 1, Better: metric.Higher,
-		Merge: metric.Apart, Column: metric.Column{At: 40},
+		Merge: metric.Apart, Column: metric.Column{At: 40, Weight: 65},
 		Doc: "what the model counts (lookups, prompts) per second of its clock"}
 	latencyMetrics = []metric.Metric{LatencyMean, LatencyP50, LatencyP95, LatencyP99, Throughput}
 )
 
-func latencyMetric(which, head string, figure metric.Figure) metric.Metric {
+func latencyMetric(which, head string, weight int, figure metric.Figure) metric.Metric {
 	return metric.Metric{Name: "latency_" + which + "_ms", Unit: metric.Milliseconds, Digits: 3, Better: metric.Lower,
-		Merge: metric.Apart, Column: metric.Column{At: 40, Head: head + " ms"}, Figure: figure,
+		Merge: metric.Apart, Column: metric.Column{At: 40, Head: head + " ms", Weight: weight}, Figure: figure,
 		Doc: head + " of what the model says takes time, on its clock; percentiles are by nearest rank"}
 }
 

@@ -130,7 +130,7 @@ var (
 	CallsMetric = metric.Metric{Name: "predictor_calls", Unit: metric.Count, Better: metric.Lower,
 		Doc: "times that the predictor was asked"}
 	PredictionsMetric = metric.Metric{Name: "predictions", Unit: metric.Count, Better: metric.Lower,
-		Column: metric.Column{At: 50}, Doc: "objects that it was asked about, each time counted"}
+		Column: metric.Column{At: 50, Weight: 10}, Doc: "objects that it was asked about, each time counted"}
 	NsMetric = metric.Metric{Name: "prediction_ns_per_request", Unit: metric.Nanoseconds, Digits: 1, Better: metric.Lower,
 		OfMachine: true, Merge: metric.MeanBy(metric.Requests),
 		Doc: "the part of ns_per_request that predictions and training took; absent in experiments"}

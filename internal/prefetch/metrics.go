@@ -12,11 +12,11 @@ var (
 		Doc: "of these, those that left the cache unrequested, or were still unrequested at the end"}
 	Accuracy = metric.Metric{Name: "prefetch_accuracy", Title: "accuracy", Unit: metric.Share, Digits: 2,
 		Better: metric.Higher, Merge: metric.Quotient(UsefulPrefetches, Prefetches),
-		Column: metric.Column{At: 75}, Figure: metric.Figure{Title: "Prefetch accuracy"},
+		Column: metric.Column{At: 75, Weight: 50}, Figure: metric.Figure{Title: "Prefetch accuracy"},
 		Doc: "prefetch_hits / prefetches"}
 	Coverage = metric.Metric{Name: "prefetch_coverage", Title: "coverage", Unit: metric.Share, Digits: 2,
 		Better: metric.Higher, Merge: metric.Apart,
-		Column: metric.Column{At: 75}, Figure: metric.Figure{Title: "Prefetch coverage"},
+		Column: metric.Column{At: 75, Weight: 50}, Figure: metric.Figure{Title: "Prefetch coverage"},
 		Doc: "prefetch_hits / (prefetch_hits + misses): the share of what would have missed that the prefetcher has loaded " +
 			"in time"}
 	PrefetchedBytes = metric.Metric{Name: "prefetch_bytes", Unit: metric.Bytes,

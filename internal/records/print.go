@@ -10,8 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
 
@@ -22,6 +20,7 @@ import (
 // PrintOptions say how Print writes.
 type PrintOptions struct {
 	Color bool // bold and dim rows in a table, unless the environment has NO_COLOR (https://no-color.org)
+	Width int  // of the terminal that a table is to fit; 0 for none
 }
 
 // Print writes recs to w as table, csv, json (one record per line) or markdown.
@@ -32,15 +31,30 @@ func Print(w io.Writer, recs []Record, format string, opt PrintOptions) error {
 	case "json":
 		return EncodeJSON(w, recs)
 	case "table":
-		return printTables(w, recs, paint{color: opt.Color && os.Getenv("NO_COLOR") == ""})
+		return printTables(w, recs, opt.paint())
 	case "markdown":
 		return printTables(w, recs, paint{markdown: true})
 	}
 	return suggest.Unknown("format", format, []string{"table", "csv", "json", "markdown"})
 }
 
-// paint says how a cell stands out.
-type paint struct{ markdown, color bool }
+// paint says how a cell stands out, and how much room there is.
+type paint struct {
+	markdown, color bool
+	width           int // 0 for as much as is needed
+}
+
+func (o PrintOptions) paint() paint {
+	return paint{color: o.Color && os.Getenv("NO_COLOR") == "", width: o.Width}
+}
+
+// grid returns the text of a table.
+func (p paint) grid(g Grid) string {
+	if p.markdown {
+		return g.Markdown()
+	}
+	return g.Text(p.width)
+}
 
 func (p paint) bold(s string) string {
 	switch {
@@ -64,7 +78,8 @@ func printTables(w io.Writer, recs []Record, p paint) error {
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
-		if _, err := fmt.Fprintf(w, "%s\n\n%s\n\n%s", p.bold(title(g)), renderGroup(g, p), footer(g, p)); err != nil {
+		heading := p.eachLine(title(g), p.bold)
+		if _, err := fmt.Fprintf(w, "%s\n\n%s\n\n%s", heading, renderGroup(g, p), footer(g, p)); err != nil {
 			return err
 		}
 	}
@@ -91,9 +106,13 @@ func title(g Group) string {
 
 // column is one column of the table of a group.
 type column struct {
-	name string
-	left bool // text rather than numbers
+	Head
 	cell func(*Record) string
+}
+
+// key returns a column of text without which rows cannot be told apart.
+func key(name string, cell func(*Record) string) column {
+	return column{Head{Name: name, IsText: true, Weight: Key, Wrap: 16}, cell}
 }
 
 func columnsFor(g Group) []column {
@@ -101,14 +120,14 @@ func columnsFor(g Group) []column {
 		return slices.ContainsFunc(g.Records, func(r Record) bool { return present(&r) })
 	}
 	columns := []column{
-		{"capacity", false, capacityCell},
-		{"policy", true, policyCell},
+		{Head{Name: "capacity"}, capacityCell},
+		key("policy", policyCell),
 	}
 	if has(func(r *Record) bool { return r.Predictor != "" }) {
-		columns = append(columns, column{"predictor", true, func(r *Record) string { return r.Predictor }})
+		columns = append(columns, key("predictor", func(r *Record) string { return r.Predictor }))
 	}
 	if has(func(r *Record) bool { return r.Prefetcher != "" }) {
-		columns = append(columns, column{"prefetcher", true, func(r *Record) string { return r.Prefetcher }})
+		columns = append(columns, key("prefetcher", func(r *Record) string { return r.Prefetcher }))
 	}
 	for _, m := range columnMetrics() {
 		if !isShown(m, g.Records) {
@@ -118,7 +137,8 @@ func columnsFor(g Group) []column {
 		if m.Unit == metric.Count && alwaysThere(m.Name) && g.Records[0].IsSample() {
 			name += " of the sample" // beside a hit ratio of the whole trace
 		}
-		columns = append(columns, column{name, false, func(r *Record) string { return metricCell(m, r) }})
+		columns = append(columns, column{Head{Name: name, Weight: m.Column.Weight},
+			func(r *Record) string { return metricCell(m, r) }})
 	}
 	return columns
 }
@@ -179,77 +199,12 @@ func shortText(m metric.Metric, x float64) string {
 }
 
 func renderGroup(g Group, p paint) string {
-	var grid Grid
 	columns := columnsFor(g)
+	grid := Grid{Rows: rowsOf(byCapacity(g.Records), columns, p), InFolder: true}
 	for _, c := range columns {
-		grid.Heads = append(grid.Heads, Head{c.name, c.left})
+		grid.Heads = append(grid.Heads, c.Head)
 	}
-	grid.Rows = rowsOf(byCapacity(g.Records), columns, p)
-	return grid.Render(p.markdown)
-}
-
-// Grid is the text of a table.
-type Grid struct {
-	Heads []Head
-	Rows  [][]string // an empty one is a line between the others, which Markdown leaves out
-}
-
-// Head is the head of a column. Text starts at the left, numbers end at the right.
-type Head struct {
-	Name   string
-	IsText bool
-}
-
-// Render writes the table for a terminal or in Markdown.
-func (g Grid) Render(markdown bool) string {
-	t := NewTable()
-	header := make(table.Row, len(g.Heads))
-	for i, h := range g.Heads {
-		header[i] = h.Name
-	}
-	SetHeader(t, header, func(i int) bool { return g.Heads[i].IsText })
-	for _, cells := range g.Rows {
-		row := make(table.Row, len(cells))
-		for i, cell := range cells {
-			row[i] = cell
-		}
-		switch {
-		case len(cells) > 0:
-			t.AppendRow(row)
-		case !markdown:
-			t.AppendSeparator()
-		}
-	}
-	if markdown {
-		return t.RenderMarkdown()
-	}
-	return t.Render()
-}
-
-// NewTable returns an empty table in the style of all tables.
-func NewTable() table.Writer {
-	t := table.NewWriter()
-	style := table.StyleLight
-	style.Options = table.Options{SeparateHeader: true}
-	style.Format.Header = text.FormatDefault
-	t.SetStyle(style)
-	t.SuppressTrailingSpaces()
-	return t
-}
-
-// SetHeader writes the names of the columns. Those that hold text, counted from 0, start at the left, those of numbers
-// end at the right.
-func SetHeader(t table.Writer, names table.Row, isText func(column int) bool) {
-	configs := make([]table.ColumnConfig, len(names))
-	for i := range names {
-		align := text.AlignRight
-		if isText(i) {
-			align = text.AlignLeft
-		}
-		configs[i] = table.ColumnConfig{Number: i + 1, Align: align, AlignHeader: align}
-	}
-	t.AppendHeader(names)
-	t.SetColumnConfigs(configs)
+	return p.grid(grid)
 }
 
 // byCapacity brings the records of one capacity together; otherwise their order stays.
@@ -280,7 +235,7 @@ func rowsOf(recs []Record, columns []column, p paint) (rows [][]string) {
 			case j == 0 && again && !p.markdown:
 				s = ""
 			case j == 0 || s == "":
-			case r.Best && p.markdown && c.name == "policy":
+			case r.Best && p.markdown && c.Name == "policy":
 				s = p.bold(r.Label) + ` \*` // the mark inside would end the emphasis
 			case r.Best:
 				s = p.bold(s)

@@ -4,11 +4,11 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/suggest"
+	"github.com/cachesim/cachesim/internal/terminal"
 )
 
 // Print writes the tables as table, markdown or csv. CSV has one line per value, with all digits.
@@ -17,7 +17,7 @@ func (t *Tables) Print(w io.Writer, format string, opt PrintOptions) error {
 	case "csv":
 		return t.encodeCSV(w)
 	case "table":
-		return t.print(w, paint{color: opt.Color && os.Getenv("NO_COLOR") == ""})
+		return t.print(w, opt.paint())
 	case "markdown":
 		return t.print(w, paint{markdown: true})
 	}
@@ -29,7 +29,7 @@ func (t *Tables) print(w io.Writer, p paint) error {
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
-		if _, err := fmt.Fprintf(w, "%s\n\n%s\n", p.bold(t.Heading(i)), t.Tables[i].render(p)); err != nil {
+		if _, err := fmt.Fprintf(w, "%s\n\n%s\n", p.eachLine(t.Heading(i), p.bold), t.Tables[i].render(p)); err != nil {
 			return err
 		}
 	}
@@ -54,17 +54,17 @@ func (t *Tables) Heading(i int) string {
 
 // render writes a compared column as three: ours, the published value and the difference.
 func (t *Table) render(p paint) string {
-	g := Grid{Heads: []Head{{t.Corner, true}}}
+	g := Grid{Folds: true, Heads: []Head{{Name: t.Corner, IsText: true, Wrap: 16}}}
 	for _, c := range t.Columns {
 		g.Heads = append(g.Heads, Head{Name: c.Name})
 		if c.Compared {
-			g.Heads = append(g.Heads, Head{Name: "published"}, Head{Name: "difference"})
+			g.Heads = append(g.Heads, Head{Name: "published", Beside: true}, Head{Name: "difference", Beside: true})
 		}
 	}
 	for _, r := range t.Rows {
 		g.Rows = append(g.Rows, t.printedRow(r, p))
 	}
-	return g.Render(p.markdown)
+	return p.grid(g)
 }
 
 func (t *Table) printedRow(r TableRow, p paint) []string {
@@ -159,7 +159,16 @@ func (p paint) lines(notes []string) string {
 				line += "  " // a line break
 			}
 		}
-		s.WriteString(p.dim(line) + "\n")
+		s.WriteString(p.eachLine(line, p.dim) + "\n")
 	}
 	return s.String()
+}
+
+// eachLine breaks a text at the width, and makes each of its lines stand out.
+func (p paint) eachLine(s string, standOut func(string) string) string {
+	lines := terminal.Wrap(s, p.width)
+	for i := range lines {
+		lines[i] = standOut(lines[i])
+	}
+	return strings.Join(lines, "\n")
 }

@@ -2,15 +2,12 @@
 package terminal
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"os"
 	"regexp"
-	"strings"
 	"sync"
 
-	"github.com/jedib0t/go-pretty/v6/text"
 	"golang.org/x/term"
 )
 
@@ -95,33 +92,3 @@ func Is(w io.Writer) bool {
 	file, ok := File(w)
 	return ok && term.IsTerminal(int(file.Fd()))
 }
-
-// Width returns the width of the terminal that w is, or 0 where it is none.
-func Width(w io.Writer) int {
-	file, ok := File(w)
-	if !ok {
-		return 0
-	}
-	width, _, err := term.GetSize(int(file.Fd()))
-	if err != nil {
-		return 0
-	}
-	return width
-}
-
-// WrapLines puts the texts that are not empty below each other, each broken between words at width.
-func WrapLines(width int, texts ...string) string {
-	var lines []string
-	for _, s := range texts {
-		if s != "" {
-			lines = append(lines, text.WrapSoft(s, width))
-		}
-	}
-	return strings.Join(lines, "\n")
-}
-
-// plainWidth is the width at which running text is broken where there is no terminal: in a log, say.
-const plainWidth = 100
-
-// TextWidth returns the width at which running text on w is broken.
-func TextWidth(w io.Writer) int { return cmp.Or(Width(w), plainWidth) }

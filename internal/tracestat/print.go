@@ -11,12 +11,10 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
-
 	"github.com/cachesim/cachesim/internal/atomicfile"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/suggest"
+	"github.com/cachesim/cachesim/internal/terminal"
 )
 
 // Print writes s to w as table, csv (metric,value), json (one line) or markdown.
@@ -27,7 +25,7 @@ func (s *Summary) Print(w io.Writer, format string) error {
 	case "json":
 		return json.NewEncoder(w).Encode(s)
 	case "table", "markdown":
-		return s.printTables(w, format == "markdown")
+		return s.printTables(w, format)
 	}
 	return suggest.Unknown("format", format, []string{"table", "csv", "json", "markdown"})
 }
@@ -135,7 +133,7 @@ func (d *Distribution) quantiles() []float64 {
 	return []float64{d.Min, d.P10, d.P25, d.Median, d.P75, d.P90, d.P99, d.Max, d.Mean}
 }
 
-func (s *Summary) printTables(w io.Writer, markdown bool) error {
+func (s *Summary) printTables(w io.Writer, format string) error {
 	title := s.Trace
 	if s.SampleRate < 1 {
 		title += fmt.Sprintf(
@@ -143,52 +141,55 @@ func (s *Summary) printTables(w io.Writer, markdown bool) error {
 			records.Share(s.SampleRate),
 		)
 	}
-	if markdown {
+	if format == "markdown" {
 		title = "**" + title + "**"
 	}
-	tables := []table.Writer{s.figureTable()}
-	if len(s.distributions()) > 0 {
-		tables = append(tables, s.distributionTable())
-	}
-	if _, err := fmt.Fprintln(w, title); err != nil {
+	width := terminal.Width(w)
+	_, err := fmt.Fprintf(w, "%s\n\n%s\n", terminal.Wrapped(title, width), s.figureTable().In(format, width))
+	if err != nil {
 		return err
 	}
-	for _, t := range tables {
-		t.SuppressTrailingSpaces()
-		rendered := t.Render
-		if markdown {
-			rendered = t.RenderMarkdown
-		}
-		if _, err := fmt.Fprintf(w, "\n%s\n", rendered()); err != nil {
-			return err
-		}
+	if len(s.distributions()) == 0 {
+		return nil
 	}
-	return nil
+	_, err = fmt.Fprintf(w, "\n%s\n", s.distributionTable().In(format, width))
+	return err
 }
 
-func (s *Summary) figureTable() table.Writer {
-	t := records.NewTable()
-	t.AppendHeader(table.Row{"figure", "value"})
+func (s *Summary) figureTable() records.Grid {
+	t := records.Grid{Heads: []records.Head{
+		{Name: "figure", IsText: true, Wrap: 16},
+		{Name: "value", IsText: true, Weight: records.Key, Wrap: 20},
+	}}
 	for _, r := range s.rows() {
-		t.AppendRow(table.Row{r.name, r.value})
+		t.Rows = append(t.Rows, []string{r.name, r.value})
 	}
 	return t
 }
 
-func (s *Summary) distributionTable() table.Writer {
-	t := records.NewTable()
-	t.AppendHeader(table.Row{"distribution", "min", "10%", "25%", "median", "75%", "90%", "99%", "max", "mean"})
-	var configs []table.ColumnConfig
-	for column := 2; column <= 10; column++ {
-		configs = append(configs, table.ColumnConfig{Number: column, Align: text.AlignRight, AlignHeader: text.AlignRight})
+// distributionTable has the columns of Distribution.quantiles.
+func (s *Summary) distributionTable() records.Grid {
+	t := records.Grid{
+		Heads: []records.Head{
+			{Name: "distribution", IsText: true, Wrap: 16},
+			{Name: "min", Weight: 3},
+			{Name: "10%", Weight: 2},
+			{Name: "25%", Weight: 1},
+			{Name: "median", Weight: 9},
+			{Name: "75%", Weight: 1},
+			{Name: "90%", Weight: 6},
+			{Name: "99%", Weight: 5},
+			{Name: "max", Weight: 7},
+			{Name: "mean", Weight: 8},
+		},
+		InFolder: true,
 	}
-	t.SetColumnConfigs(configs)
 	for _, d := range s.distributions() {
-		cells := table.Row{d.title}
+		cells := []string{d.title}
 		for _, q := range d.quantiles() {
 			cells = append(cells, d.write(q))
 		}
-		t.AppendRow(cells)
+		t.Rows = append(t.Rows, cells)
 	}
 	return t
 }

@@ -29,7 +29,7 @@ var (
 	HitTokens = metric.Metric{Name: "hit_tokens", Unit: metric.Count, Better: metric.Higher,
 		Doc: "tokens of the prompts that need not be computed: those of the blocks that hit"}
 	TokenHitRatio = metric.Metric{Name: "token_hit_ratio", Unit: metric.Share, Digits: 2, Better: metric.Higher,
-		Merge: metric.Quotient(HitTokens, Tokens), Column: metric.Column{At: 30},
+		Merge: metric.Quotient(HitTokens, Tokens), Column: metric.Column{At: 30, Weight: 92},
 		Figure: metric.Figure{Title: "Token hit ratio"}, Doc: "hit_tokens / tokens"}
 	BlockHitRatio = metric.Metric{Name: "block_hit_ratio", Unit: metric.Share, Digits: 2, Better: metric.Higher,
 		Merge: metric.Quotient(metric.Hits, metric.Requests), Doc: "hits / requests, both of blocks"}

@@ -31,7 +31,8 @@ var (
 	WrongHits = metric.Metric{Name: "wrong_hits", Checked: true, Unit: metric.Count, Better: metric.Lower,
 		Doc: "those of the labelled hits that an entry with another label answers"}
 	WrongAnswerRatio = metric.Metric{Name: "wrong_answer_ratio", Unit: metric.Share, Digits: 2, Better: metric.Lower,
-		Merge: metric.Quotient(WrongHits, LabelledRequests), Column: metric.Column{At: 60, Head: "wrong", IfAny: true,
+		Merge: metric.Quotient(WrongHits, LabelledRequests),
+		Column: metric.Column{At: 60, Head: "wrong", Weight: 80, IfAny: true,
 			Note:       "wrong: requests that were answered by an entry with another label, of those with a label",
 			NoteIfNone: "no hit is wrong by the labels of the trace"},
 		Doc: "wrong_hits / labelled_requests: users with a wrong answer"}

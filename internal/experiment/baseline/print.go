@@ -8,13 +8,12 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/text"
-
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/suggest"
+	"github.com/cachesim/cachesim/internal/terminal"
 )
 
 // Formats are the formats of Print.
@@ -26,7 +25,7 @@ var Formats = []string{"table", "json", "junit", "github"}
 func (r *Report) Print(w io.Writer, format string, width int) error {
 	switch format {
 	case "table":
-		return r.printTable(w, func(moved []*Result) string { return fitted(moved, width) }, "")
+		return r.printTable(w, func(moved []*Result) string { return fitted(moved, width) }, "", width)
 	case "json":
 		return r.printJSON(w)
 	case "junit":
@@ -39,35 +38,34 @@ func (r *Report) Print(w io.Writer, format string, width int) error {
 
 // PrintMarkdown writes in Markdown what Print writes as a table.
 func (r *Report) PrintMarkdown(w io.Writer) error {
-	return r.printTable(w, func(moved []*Result) string { return movedTable(moved).Render(true) }, "- ")
+	return r.printTable(w, func(moved []*Result) string { return movedTable(moved).Markdown() }, "- ", 0)
 }
 
 // fitted returns the table of changes or, if it is wider than width columns, the same as lines.
 func fitted(moved []*Result, width int) string {
-	rendered := movedTable(moved).Render(false)
-	if width <= 0 || text.LongestLineLen(rendered) <= width {
+	grid := movedTable(moved)
+	if rendered, fits := grid.Whole(width); fits {
 		return rendered
 	}
 	const indent = "  "
 	var lines []string
 	for _, r := range moved {
-		says := text.WrapSoft(r.describe(), max(1, width-len(indent)))
-		lines = append(lines, fmt.Sprintf("%s: %s on %s", r.Status, cell(&r.Was),
-			records.Printable(r.Was.Trace)), indent+strings.ReplaceAll(says, "\n", "\n"+indent))
+		heading := fmt.Sprintf("%s: %s on %s", r.Status, cell(&r.Was), records.Printable(r.Was.Trace))
+		lines = append(lines, terminal.Wrapped(heading, width), terminal.Wrapped(indent+r.describe(), width))
 	}
 	return strings.Join(lines, "\n")
 }
 
 // printTable writes the changes and the records that could not be replayed, and then their numbers.
-func (r *Report) printTable(w io.Writer, render func(moved []*Result) string, bullet string) error {
+func (r *Report) printTable(w io.Writer, render func(moved []*Result) string, bullet string, width int) error {
 	var parts []string
 	if moved := r.moved(); len(moved) > 0 {
 		parts = append(parts, render(moved))
 	}
 	if problems := r.problems(); len(problems) > 0 {
-		parts = append(parts, bullet+strings.Join(problems, "\n"+bullet))
+		parts = append(parts, terminal.Wrapped(bullet+strings.Join(problems, "\n"+bullet), width))
 	}
-	_, err := fmt.Fprintln(w, strings.Join(append(parts, r.Summary()), "\n\n"))
+	_, err := fmt.Fprintln(w, strings.Join(append(parts, terminal.Wrapped(r.Summary(), width)), "\n\n"))
 	return err
 }
 

@@ -101,14 +101,11 @@ func (t *terminal) summary(s Summary) {
 	}
 }
 
-// figuresWidth is the width of the columns other than the figures'.
-const figuresWidth = 68
-
 // figures returns the table by figure, no wider than the terminal, with each experiment named once.
 func (t *terminal) figures(summaries []Summary) string {
 	all := figuresTable(summaries)
 	if t.Width == 0 {
-		return all.grid().Render(false)
+		return all.grid().Text(t.Width)
 	}
 	name := ""
 	for _, row := range all.Rows {
@@ -117,9 +114,8 @@ func (t *terminal) figures(summaries []Summary) string {
 		} else {
 			name = row[0]
 		}
-		row[1] = strings.Join(t.broken(row[1], t.Width-figuresWidth), "\n")
 	}
-	return all.grid().Render(false)
+	return all.grid().Text(t.Width)
 }
 
 // whyLines is the largest number of lines for the reason why a claim does not hold; the report contains all of it.
@@ -217,10 +213,10 @@ func details(c Claim) string {
 func printMarkdown(w io.Writer, summaries []Summary) error {
 	var s strings.Builder
 	if len(summaries) > 1 {
-		fmt.Fprintf(&s, "In all: %s.\n\n%s\n\n", Total(summaries), figuresTable(summaries).grid().Render(true))
+		fmt.Fprintf(&s, "In all: %s.\n\n%s\n\n", Total(summaries), figuresTable(summaries).grid().Markdown())
 	}
 	if t := claimsTable(summaries); len(t.Rows) > 0 {
-		fmt.Fprintf(&s, "%s\n\n", t.grid().Render(true))
+		fmt.Fprintf(&s, "%s\n\n", t.grid().Markdown())
 	}
 	for _, summary := range summaries {
 		for _, remark := range append([]string{summary.Verdict()}, summary.Remarks()...) {
@@ -263,7 +259,11 @@ func verdictText(c Claim) string {
 // grid returns the table as text.
 func (t table) grid() (g records.Grid) {
 	for _, c := range t.Columns {
-		g.Heads = append(g.Heads, records.Head{Name: c.Name, IsText: c.Class != number})
+		h := records.Head{Name: c.Name, IsText: c.Class != number, Weight: records.Key}
+		if h.IsText {
+			h.Wrap = 20
+		}
+		g.Heads = append(g.Heads, h)
 	}
 	for _, cells := range t.Rows {
 		var row []string

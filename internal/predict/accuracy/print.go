@@ -8,14 +8,13 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
 	"gonum.org/v1/plot/vg"
 
 	"github.com/cachesim/cachesim/internal/atomicfile"
 	"github.com/cachesim/cachesim/internal/jsonlines"
 	"github.com/cachesim/cachesim/internal/plots"
 	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/terminal"
 )
 
 // Print writes the results to w as table, csv (one row per predictor and horizon), json (one line per predictor) or
@@ -27,42 +26,34 @@ func Print(w io.Writer, results []*Result, format string) error {
 	case "json":
 		return encodeJSON(w, results)
 	}
-	summary, horizons := summaryTable(results), horizonTable(results)
-	render := table.Writer.Render
-	if format == "markdown" {
-		render = table.Writer.RenderMarkdown
-	}
-	first := results[0]
-	_, err := fmt.Fprintf(
-		w,
-		"%s: %s questions at %s moments about the %s objects that a cache with LRU "+
-			"holds\n\n%s\n\n%s\n",
-		first.Trace,
-		records.Count(
-			int64(first.Questions),
-		),
-		records.Count(int64(first.Moments)),
-		records.Count(first.Capacity),
-		render(summary),
-		render(horizons),
-	)
+	width, first := terminal.Width(w), results[0]
+	title := fmt.Sprintf("%s: %s questions at %s moments about the %s objects that a cache with LRU holds", first.Trace,
+		records.Count(int64(first.Questions)), records.Count(int64(first.Moments)), records.Count(first.Capacity))
+	_, err := fmt.Fprintf(w, "%s\n\n%s\n\n%s\n", terminal.Wrapped(title, width), summaryTable(results).In(format, width),
+		horizonTable(results).In(format, width))
 	return err
 }
 
-func summaryTable(results []*Result) table.Writer {
-	t := newTable(
-		"predictor",
-		"victims of opt",
-		"by chance",
-		"rank correlation",
-		"RMSE of log time",
-		"said never",
-		"of these right",
-		"trainings",
-		"ns/object",
-	)
+// Columns that tell rows apart.
+var (
+	predictorHead = records.Head{Name: "predictor", IsText: true, Weight: records.Key, Wrap: 16}
+	horizonHead   = records.Head{Name: "next request in", IsText: true, Weight: records.Key, Wrap: 16}
+)
+
+func summaryTable(results []*Result) records.Grid {
+	t := records.Grid{Heads: []records.Head{
+		predictorHead,
+		{Name: "victims of opt", Weight: 9},
+		{Name: "by chance", Weight: 8},
+		{Name: "rank correlation", Weight: 7},
+		{Name: "RMSE of log time", Weight: 6},
+		{Name: "said never", Weight: 4},
+		{Name: "of these right", Weight: 5},
+		{Name: "trainings", Weight: 2},
+		{Name: "ns/object", Weight: 3},
+	}}
 	for _, r := range results {
-		t.AppendRow(table.Row{
+		t.Rows = append(t.Rows, []string{
 			r.Predictor, records.Share(r.Agreement), records.Share(r.Chance), decimals(r.All.Spearman), decimals(r.All.RMSE),
 			records.Share(r.All.SaidNever), share(r.NeverRight), records.Count(r.Trainings), fmt.Sprintf("%.0f", r.PredictionNs),
 		})
@@ -70,41 +61,26 @@ func summaryTable(results []*Result) table.Writer {
 	return t
 }
 
-func horizonTable(results []*Result) table.Writer {
-	t := newTable(
-		"next request in",
-		"predictor",
-		"questions",
-		"predicted (median)",
-		"rank correlation",
-		"RMSE of log time",
-		"said never",
-	)
+func horizonTable(results []*Result) records.Grid {
+	t := records.Grid{Heads: []records.Head{
+		horizonHead,
+		predictorHead,
+		{Name: "questions", Weight: 2},
+		{Name: "predicted (median)", Weight: 5},
+		{Name: "rank correlation", Weight: 4},
+		{Name: "RMSE of log time", Weight: 3},
+		{Name: "said never", Weight: 1},
+	}}
 	for i := range results[0].Horizons { // the questions are the same for all
 		for _, r := range results {
 			h := r.Horizons[i]
-			t.AppendRow(table.Row{
-				h.name(), r.Predictor, records.Count(int64(h.Questions)), records.Count(int64(math.Round(h.Median))) + " " +
-					r.Clock,
-				decimals(h.Spearman), decimals(h.RMSE), records.Share(h.SaidNever),
+			t.Rows = append(t.Rows, []string{
+				h.name(), r.Predictor, records.Count(int64(h.Questions)),
+				records.Count(int64(math.Round(h.Median))) + " " + r.Clock, decimals(h.Spearman), decimals(h.RMSE),
+				records.Share(h.SaidNever),
 			})
 		}
 	}
-	return t
-}
-
-// newTable returns a table whose columns from the third on hold numbers, and the second unless it names predictors.
-func newTable(header ...any) table.Writer {
-	t := records.NewTable()
-	t.AppendHeader(header)
-	var configs []table.ColumnConfig
-	for i, name := range header {
-		if name != "predictor" && name != "next request in" {
-			configs = append(configs, table.ColumnConfig{Number: i + 1, Align: text.AlignRight, AlignHeader: text.AlignRight})
-		}
-	}
-	t.SetColumnConfigs(configs)
-	t.SuppressTrailingSpaces()
 	return t
 }
 

@@ -9,10 +9,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
-
 	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/terminal"
 )
 
 // Print writes s to w as table, csv (metric,value), json (one line) or markdown.
@@ -23,20 +21,12 @@ func (s *Summary) Print(w io.Writer, format string) error {
 	case "json":
 		return json.NewEncoder(w).Encode(s)
 	}
-	for i, t := range []table.Writer{s.fitTable(), s.featureTable()} {
-		rendered := t.Render
-		if format == "markdown" {
-			rendered = t.RenderMarkdown
-		}
-		if i == 0 {
-			fmt.Fprintf(w, "%s: %s requests, %s samples, %d of %d trees kept\n", s.Trace, records.Count(s.Requests),
-				records.Count(s.Samples), s.Trees, s.Grown)
-		}
-		if _, err := fmt.Fprintf(w, "\n%s\n", rendered()); err != nil {
-			return err
-		}
-	}
-	return nil
+	width := terminal.Width(w)
+	title := fmt.Sprintf("%s: %s requests, %s samples, %d of %d trees kept", s.Trace, records.Count(s.Requests),
+		records.Count(s.Samples), s.Trees, s.Grown)
+	_, err := fmt.Fprintf(w, "%s\n\n%s\n\n%s\n", terminal.Wrapped(title, width), s.fitTable().In(format, width),
+		s.featureTable().In(format, width))
+	return err
 }
 
 // fits returns the rows of the first table.
@@ -48,37 +38,26 @@ func (s *Summary) fits() (names []string, fits []Fit) {
 	return names, fits
 }
 
-func (s *Summary) fitTable() table.Writer {
-	t := newTable("samples", "number", "RMSE of log time", "of the mean")
+func (s *Summary) fitTable() records.Grid {
+	t := records.Grid{Heads: []records.Head{{Name: "samples", IsText: true}, {Name: "number", Weight: 1},
+		{Name: "RMSE of log time", Weight: 3}, {Name: "of the mean", Weight: 2}}}
 	names, fits := s.fits()
 	for i, f := range fits {
-		t.AppendRow(table.Row{names[i], records.Count(int64(f.Rows)), fmt.Sprintf("%.3f", f.RMSE), fmt.Sprintf("%.3f",
-			f.MeanRMSE)})
+		t.Rows = append(t.Rows, []string{names[i], records.Count(int64(f.Rows)), fmt.Sprintf("%.3f", f.RMSE),
+			fmt.Sprintf("%.3f", f.MeanRMSE)})
 	}
 	return t
 }
 
 // featureTable lists the features that are worth most first.
-func (s *Summary) featureTable() table.Writer {
-	t := newTable("feature", "splits", "gain")
+func (s *Summary) featureTable() records.Grid {
+	t := records.Grid{Heads: []records.Head{{Name: "feature", IsText: true, Wrap: 16}, {Name: "splits", Weight: 1},
+		{Name: "gain", Weight: 2}}}
 	order := slices.Clone(s.Features)
 	slices.SortStableFunc(order, func(a, b Feature) int { return cmp.Compare(b.GainShare, a.GainShare) })
 	for _, f := range order {
-		t.AppendRow(table.Row{f.Name, f.Splits, fmt.Sprintf("%.2f%%", 100*f.GainShare)})
+		t.Rows = append(t.Rows, []string{f.Name, fmt.Sprint(f.Splits), fmt.Sprintf("%.2f%%", 100*f.GainShare)})
 	}
-	return t
-}
-
-// newTable returns a table whose columns are numbers but for the first.
-func newTable(header ...any) table.Writer {
-	t := records.NewTable()
-	t.AppendHeader(header)
-	var configs []table.ColumnConfig
-	for column := 2; column <= len(header); column++ {
-		configs = append(configs, table.ColumnConfig{Number: column, Align: text.AlignRight, AlignHeader: text.AlignRight})
-	}
-	t.SetColumnConfigs(configs)
-	t.SuppressTrailingSpaces()
 	return t
 }
 

@@ -7,10 +7,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-
 	"github.com/cachesim/cachesim/internal/jsonlines"
 	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/terminal"
 )
 
 // Print writes the rows of a trace, one or more, as table, csv, json (one line per row) or markdown.
@@ -21,17 +20,17 @@ func Print(w io.Writer, rows []Row, format string) error {
 	case "json":
 		return encodeJSON(w, rows)
 	}
-	t := records.NewTable()
-	records.SetHeader(t, table.Row{"tau", "similar pairs", "neighbours, mean", "most", "lone queries",
-		"answerable"}, func(int) bool { return false })
+	t := records.Grid{Heads: []records.Head{
+		{Name: "tau"},
+		{Name: "similar pairs", Weight: 4},
+		{Name: "neighbours, mean", Weight: 3},
+		{Name: "most", Weight: 1},
+		{Name: "lone queries", Weight: 2},
+		{Name: "answerable", Weight: 5},
+	}}
 	for _, r := range rows {
-		t.AppendRow(table.Row{
-			strconv.FormatFloat(
-				r.Tau,
-				'g',
-				-1,
-				64,
-			),
+		t.Rows = append(t.Rows, []string{
+			strconv.FormatFloat(r.Tau, 'g', -1, 64),
 			records.Count(r.Pairs),
 			fmt.Sprintf("%.2f", r.Mean),
 			records.Count(int64(r.Most)),
@@ -39,17 +38,14 @@ func Print(w io.Writer, rows []Row, format string) error {
 			records.Share(r.AnswerableShare()),
 		})
 	}
-	render := table.Writer.Render
-	if format == "markdown" {
-		render = table.Writer.RenderMarkdown
-	}
-	r := rows[0]
+	width, r := terminal.Width(w), rows[0]
 	took := time.Duration(r.Seconds * float64(time.Second)).Round(time.Millisecond)
-	_, err := fmt.Fprintf(w, "%s: %s requests to %s queries, %d dimensions; %s, %s\nembeddings: %s\n\n%s\n\n%s\n", r.Trace,
-		records.Count(int64(r.Requests)), records.Count(int64(r.Queries)), r.Dimension, took, records.Capacity(r.Bytes,
-			records.Bytes), r.Embeddings, render(t),
-		"answerable: share of requests that come after one to a similar query or the same;\nno policy of a semantic cache "+
-			"has a higher hit ratio")
+	title := fmt.Sprintf("%s: %s requests to %s queries, %d dimensions; %s, %s\nembeddings: %s", r.Trace,
+		records.Count(int64(r.Requests)), records.Count(int64(r.Queries)), r.Dimension, took,
+		records.Capacity(r.Bytes, records.Bytes), r.Embeddings)
+	_, err := fmt.Fprintf(w, "%s\n\n%s\n\n%s\n", terminal.Wrapped(title, width), t.In(format, width),
+		terminal.Wrapped("answerable: share of requests that come after one to a similar query or the same;\n"+
+			"no policy of a semantic cache has a higher hit ratio", width))
 	return err
 }
 
