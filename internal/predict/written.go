@@ -58,7 +58,7 @@ func parseWritten(text string) ([]float64, error) {
 		}
 		d, err := strconv.ParseFloat(word, 64)
 		if err != nil || math.IsNaN(d) || math.IsInf(d, 0) {
-			return nil, fmt.Errorf("next: %q is no number of requests, nor - for never", word)
+			return nil, fmt.Errorf("next: %q is not a number of requests; want a number, or - for never", word)
 		}
 		distances[i] = d
 	}

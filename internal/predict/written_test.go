@@ -40,9 +40,9 @@ func TestWriteOutAndBack(t *testing.T) {
 func TestWrittenErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"written(next=)":     "next has 0 predictions",
-		"written(next=1 x)":  `"x" is no number of requests`,
-		"written(next=NaN)":  `"NaN" is no number of requests`,
-		"written(next=-Inf)": `"-Inf" is no number of requests`,
+		"written(next=1 x)":  `"x" is not a number of requests`,
+		"written(next=NaN)":  `"NaN" is not a number of requests`,
+		"written(next=-Inf)": `"-Inf" is not a number of requests`,
 	} {
 		if _, err := Parse(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)

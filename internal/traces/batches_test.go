@@ -40,7 +40,7 @@ func TestBatches(t *testing.T) {
 
 func TestBatchesErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		"1 2\n\n \n3\n": "line 2: no key: blank lines may only end the file",
+		"1 2\n\n \n3\n": "line 2: a blank line before the end of the file: want a key",
 		"1\x00 2\n":     "line 1: control characters",
 		"1 2\n" + strings.Repeat("x", source.MaxLine+1): "line 2: a key longer than",
 		"\n\n": "holds no requests",
@@ -53,7 +53,7 @@ func TestBatchesErrors(t *testing.T) {
 	}
 }
 
-// TestBatchesAreDetected holds the lines of keys apart from tables of numbers.
+// TestBatchesAreDetected tells lines of keys from tables of numbers.
 func TestBatchesAreDetected(t *testing.T) {
 	long := strings.Repeat("123456789 ", source.HeadLen/10+1)
 	for _, c := range []struct{ name, text, want string }{
@@ -74,7 +74,7 @@ func TestBatchesAreDetected(t *testing.T) {
 			s, err := Open(path, LoadOptions{})
 			if err != nil {
 				if c.want == "csv" && strings.Contains(err.Error(), "csv") {
-					return // detected, and the columns are to be named
+					return // detected, but the user must name the columns
 				}
 				t.Fatal(err)
 			}
@@ -86,7 +86,7 @@ func TestBatchesAreDetected(t *testing.T) {
 	}
 }
 
-// TestBatchesOfASample keeps the batches of the requests that are left.
+// TestBatchesOfASample keeps the batches of the remaining requests.
 func TestBatchesOfASample(t *testing.T) {
 	var text strings.Builder
 	for i := range 300 {
@@ -112,7 +112,7 @@ func TestBatchesOfASample(t *testing.T) {
 	}
 }
 
-func TestGroupsAreNotTornApart(t *testing.T) {
+func TestGroupsAreNotSplit(t *testing.T) {
 	paths := writeTexts(t, "1 2\n3\n", "4\n5\n")
 	_, err := Load(t.Context(), paths, LoadOptions{})
 	if err == nil || !strings.Contains(err.Error(), "only one of them has groups of requests") {
@@ -124,7 +124,7 @@ func TestGroupsAreNotTornApart(t *testing.T) {
 		t.Errorf("two files of batches: error %v, trace %+v", err, got)
 	}
 	_, err = Load(t.Context(), paths, LoadOptions{Selection: Selection{Merge: true}})
-	if err == nil || !strings.Contains(err.Error(), "merging by time would tear apart") {
+	if err == nil || !strings.Contains(err.Error(), "merging by time would split") {
 		t.Errorf("merged: error %v", err)
 	}
 }

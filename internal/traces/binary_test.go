@@ -78,7 +78,7 @@ func TestVSCSIErrors(t *testing.T) {
 	}{
 		{many, fmt.Sprintf("byte %d: the record states version 2: want 1", (source.HeadLen/32+1)*32)},
 		{late, "byte 40: time 9223372036854776 us"},
-		{bytes.Repeat([]byte{9}, 80), "is no vscsi trace: want records of 32 bytes"},
+		{bytes.Repeat([]byte{9}, 80), "is not in format vscsi: want records of 32 bytes"},
 	} {
 		if _, err := readAll(t, string(c.content), "vscsi"); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("got error %v, want %s", err, c.want)
@@ -104,14 +104,14 @@ func TestOracleGeneralIsNotSeenInOtherFiles(t *testing.T) {
 		content []byte
 		want    source.Confidence
 	}{
-		"right":             {encodeOracleGeneral(right, []int64{2, -1, math.MaxInt64}), source.Likely},
-		"other key next":    {encodeOracleGeneral(right, []int64{3, -1, -1}), source.No},
-		"next before":       {encodeOracleGeneral(right, []int64{2, 1, -1}), source.No},
-		"next too far":      {encodeOracleGeneral(right, []int64{1 << 40, -1, -1}), source.No},
-		"nothing but zeros": {make([]byte, 240), source.No},
-		"text":              {bytes.Repeat([]byte("1234567\n"), 30), source.No},
-		"short":             {make([]byte, 23), source.No},
-		"clock goes back":   {encodeOracleGeneral([]stream.Record{{Time: 2e9}, {Time: 1e9}}, []int64{-1, -1}), source.No},
+		"right":           {encodeOracleGeneral(right, []int64{2, -1, math.MaxInt64}), source.Likely},
+		"other key next":  {encodeOracleGeneral(right, []int64{3, -1, -1}), source.No},
+		"next before":     {encodeOracleGeneral(right, []int64{2, 1, -1}), source.No},
+		"next too far":    {encodeOracleGeneral(right, []int64{1 << 40, -1, -1}), source.No},
+		"only zeros":      {make([]byte, 240), source.No},
+		"text":            {bytes.Repeat([]byte("1234567\n"), 30), source.No},
+		"short":           {make([]byte, 23), source.No},
+		"clock goes back": {encodeOracleGeneral([]stream.Record{{Time: 2e9}, {Time: 1e9}}, []int64{-1, -1}), source.No},
 	} {
 		if got := asOracleGeneral(source.NewHead(c.content, true), "x.bin"); got != c.want {
 			t.Errorf("%s: got %v, want %v", name, got, c.want)
@@ -126,7 +126,7 @@ func FuzzVSCSI(f *testing.F) {
 	fuzzFormat(f, "vscsi", string(encodeVSCSI(1, vscsiRecords)), string(encodeVSCSI(2, vscsiRecords)))
 }
 
-// FuzzOracleGeneral also holds Load against maps.
+// FuzzOracleGeneral also compares Load with maps.
 func FuzzOracleGeneral(f *testing.F) {
 	f.Add(encodeOracleGeneral([]stream.Record{{Num: 1}, {Num: 2, Size: 5}, {Num: 1}}, []int64{3, -1, math.MaxInt64}))
 	f.Fuzz(func(t *testing.T, content []byte) {
@@ -180,7 +180,7 @@ func FuzzWriters(f *testing.F) {
 	})
 }
 
-// asOracleGeneral says how sure that format is of a file.
+// asOracleGeneral returns how sure that format is about a file.
 func asOracleGeneral(head source.Head, name string) source.Confidence {
 	all := formats.All()
 	return all[slices.IndexFunc(all, func(f source.Format) bool { return f.Name == "oraclegeneral" })].Detect(head, name)

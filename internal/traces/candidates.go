@@ -16,12 +16,12 @@ import (
 // Bounds of the search for a better key.
 const (
 	fewestUnrepeated = 200    // requests without a repetition that are worth a warning
-	candidateRows    = 20_000 // that are looked at in each column
-	namedCandidates  = 3      // columns that are named
+	candidateRows    = 20_000 // looked at in each column
+	namedCandidates  = 3      // columns named in the warning
 )
 
-// neverRepeats reports whether the trace is long enough to wonder why no object is requested twice, in any of the files
-// that are replayed one by one.
+// neverRepeats reports whether the trace is long enough to expect repetitions, yet no object is requested twice in any
+// of the files that are replayed one by one.
 func (t *Trace) neverRepeats() bool {
 	if len(t.Objects) < fewestUnrepeated {
 		return false
@@ -45,8 +45,8 @@ func (t *Trace) neverRepeats() bool {
 	return true
 }
 
-// keyWarning says that no key repeats in a file and, where other columns could be the key, which. A pipe cannot be read
-// again to find out.
+// keyWarning says that no key repeats in a file, and which other columns could be the key. A pipe cannot be read again
+// to find out.
 func keyWarning(ctx context.Context, path string, r source.Reading, opts LoadOptions) string {
 	const nothing = "no key ever repeats"
 	if len(r.Others) == 0 {
@@ -59,7 +59,7 @@ func keyWarning(ctx context.Context, path string, r source.Reading, opts LoadOpt
 	}
 	better := betterColumns(ctx, path, r, opts)
 	if len(better) == 0 {
-		return s + ", and no other looks like one of keys, so that no cache can hit"
+		return s + ", and no other column looks like keys, so that no cache can hit"
 	}
 	s += fmt.Sprintf("; %q does", better[0])
 	for _, name := range better[1:min(len(better), namedCandidates)] {
@@ -73,12 +73,12 @@ func isRegular(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// betterColumns returns the columns that are not read and in which keys repeat, the best first: those with a known
-// name, then those with more keys.
+// betterColumns returns the unread columns in which keys repeat, best first: those with a known name, then those with
+// more keys.
 func betterColumns(ctx context.Context, path string, r source.Reading, opts LoadOptions) []string {
 	type candidate struct {
 		column   string
-		known    int // place among the known names
+		known    int // index among the known names
 		distinct int
 	}
 	var found []candidate
@@ -101,7 +101,7 @@ func betterColumns(ctx context.Context, path string, r source.Reading, opts Load
 	return columns
 }
 
-// countKeys counts rows at the beginning of a file that is read once more, and the keys in them. It counts none where
+// countKeys counts rows at the beginning of a file, which it opens again, and the keys in them. It returns zeros if
 // they cannot be read.
 func countKeys(ctx context.Context, path, format string, opts LoadOptions) (rows, distinct int) {
 	keysAlone := LoadOptions{

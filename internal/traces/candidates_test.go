@@ -41,7 +41,7 @@ func TestAKeyThatNeverRepeats(t *testing.T) {
 		"a short trace": {"key,size\n" + numbersOnly(100), "", ""},
 		"text alone": {
 			"key,what\n" + numbersOnly(300), "",
-			`no key ever repeats in column "key", and no other looks like one of keys, so that no cache can hit`,
+			`no key ever repeats in column "key", and no other column looks like keys, so that no cache can hit`,
 		},
 		"queries": {numbersOnly(300), "text", ""},
 	} {
@@ -59,7 +59,7 @@ func TestAKeyThatNeverRepeats(t *testing.T) {
 			}
 		})
 	}
-	// Keys that repeat from file to file alone never do where each file is replayed through an empty cache.
+	// Keys that repeat only across files never repeat if each file is replayed through an empty cache.
 	var files []string
 	for i := range 2 {
 		files = append(files, filepath.Join(t.TempDir(), fmt.Sprint(i)))
@@ -84,7 +84,7 @@ func TestAKeyThatNeverRepeats(t *testing.T) {
 	}
 }
 
-// numbersOnly returns rows of a number that never repeats and another.
+// numbersOnly returns rows of two numbers, the first of which never repeats.
 func numbersOnly(n int) string {
 	var s strings.Builder
 	for i := range n {

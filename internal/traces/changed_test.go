@@ -11,7 +11,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// A file that changes while it is read gives an error, whatever could be read of it.
+// A file that changes while it is read gives an error, whatever was read from it.
 func TestFileThatChangesWhileItIsRead(t *testing.T) {
 	var records []stream.Record
 	for i := range 100_000 {
@@ -60,7 +60,7 @@ func TestFileThatChangesWhileItIsRead(t *testing.T) {
 	}
 }
 
-// What is written behind the requests that a limit keeps is no matter.
+// Requests written after those that a limit keeps do not matter.
 func TestFileThatGrowsBehindALimit(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "t.csv")
 	writeFile(t, path, []byte("key\n"+strings.Repeat("a\n", 100)))
@@ -115,8 +115,8 @@ func TestOracleGeneralThatEndsWithZeros(t *testing.T) {
 		merge bool
 		want  string
 	}{
-		{100_000, false, "byte 240000: the file ends with 100000 records of nothing but zeros"},
-		{100_000, true, "byte 240000: the file ends with 100000 records of nothing but zeros"},
+		{100_000, false, "byte 240000: the file ends with 100000 records of only zeros"},
+		{100_000, true, "byte 240000: the file ends with 100000 records of only zeros"},
 		{32, false, "head -c 240000"},
 		{31, false, ""},
 	} {

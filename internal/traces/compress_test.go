@@ -54,12 +54,12 @@ func packed(t testing.TB, content []byte) map[string][]byte {
 	return all
 }
 
-// bzip2Keys is "1\n22\n333\n1\n22\n" as written by bzip2 1.0.8, as no Go package writes bzip2.
+// bzip2Keys is "1\n22\n333\n1\n22\n" as written by bzip2 1.0.8: no Go package writes bzip2.
 const bzip2Keys = "QlpoOTFBWSZTWTT3tiUAAANIAAAQOAAgADDNNBKep6VDCJDhdyRThQkDT3tiUA=="
 
 const fiveKeys = "1\n22\n333\n1\n22\n"
 
-// packedKeys returns fiveKeys in every compression that is read.
+// packedKeys returns fiveKeys in every supported compression.
 func packedKeys(t testing.TB) map[string][]byte {
 	t.Helper()
 	all := packed(t, []byte(fiveKeys))
@@ -92,9 +92,9 @@ func TestEveryCompressionIsRecognised(t *testing.T) {
 	}
 }
 
-// TestCutCompression cuts every compression at every byte: there is an error, however short the rest. s2 and snappy
-// have no end mark, so that a cut between two of their chunks cannot be seen; the file here is one chunk, and what is
-// before it is empty.
+// TestCutCompression cuts every compression at every byte: each cut must give an error. s2 and snappy have no end mark,
+// so that a cut between two of their chunks cannot be seen; the file here is one chunk, and a cut before it leaves
+// nothing.
 func TestCutCompression(t *testing.T) {
 	for name, data := range packedKeys(t) {
 		for cut := 3; cut < len(data); cut++ {
@@ -125,7 +125,7 @@ func TestCutLongCompression(t *testing.T) {
 	}
 }
 
-// TestDamagedCompression flips each byte in turn. Either there is an error or, where a byte means nothing (a time
+// TestDamagedCompression flips each byte in turn. The result must be an error or, if the byte has no meaning (a time
 // stamp), the right records.
 func TestDamagedCompression(t *testing.T) {
 	for name, data := range packedKeys(t) {
@@ -233,7 +233,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// archive returns a tar file of the given members, name and content by turns; a name that ends in / is a folder.
+// archive returns a tar file of the given members, alternating names and contents; a name that ends in / is a folder.
 func archive(t testing.TB, members ...string) []byte {
 	t.Helper()
 	var buf bytes.Buffer
@@ -279,8 +279,8 @@ func TestTarRefuses(t *testing.T) {
 		want string
 	}{
 		"no file": {archive(t, "d/", ""), "holds no files with data"},
-		"other format": {archive(t, "a", fiveKeys, "b", "key,size\n1,2\n"), "b: looks like csv but the files before it " +
-			"like plain"},
+		"other format": {archive(t, "a", fiveKeys, "b", "key,size\n1,2\n"), "b: looks like csv, but the files before it " +
+			"look like plain"},
 		"other columns": {archive(t, "a", "key,size\n1,2\n", "b", "key,time\n1,2\n"), "b: has other columns"},
 		"bad line":      {archive(t, "a", fiveKeys, "b", "1\n*\n"), "b: looks like lirs"},
 		"no end mark":   {two[:4*512], "the tar archive is cut off"},
@@ -386,7 +386,7 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// TestMergeOfArchives: merging by time goes through the members of archives.
+// TestMergeOfArchives: merging by time merges the members of archives.
 func TestMergeOfArchives(t *testing.T) {
 	first, second := "time,key\n1,a\n4,b\n", "time,key\n2,c\n3,d\n"
 	path := filepath.Join(t.TempDir(), "x.tar")

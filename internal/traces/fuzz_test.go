@@ -10,8 +10,8 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// fuzzFormat reads whatever it gets in one format. Nothing may panic or go on for ever, records must be sane, and every
-// error must say where it is.
+// fuzzFormat reads any input in one format. Nothing may panic or run for ever, records must be sane, and every error
+// must name its position.
 func fuzzFormat(f *testing.F, spec string, seeds ...string) {
 	for _, seed := range seeds {
 		f.Add([]byte(seed))

@@ -18,9 +18,9 @@ import (
 
 // Load reads trace files into columns and numbers their objects. Several files are one trace: one after another, or
 // merged by time (then each must have times). The same key is the same object in all of them. Times stay as the files
-// state them, so where a clock goes back, or the next file begins earlier, they go back too; requests keep their order.
+// state them: if a clock goes back, or the next file begins earlier, they go back too. Requests keep their order.
 //
-// The error says which file cannot be read and why; that no request was found is one as well. When ctx ends, Load
+// The error says which file cannot be read and why; a trace without requests is also an error. When ctx ends, Load
 // returns its error.
 func Load(ctx context.Context, paths []string, opts LoadOptions) (*Trace, error) {
 	s, err := newScan(ctx, paths, opts)
@@ -54,8 +54,8 @@ func Load(ctx context.Context, paths []string, opts LoadOptions) (*Trace, error)
 	return t, ctx.Err()
 }
 
-// LoadReader is Load for records that come from elsewhere, from a generator say. name is the name of the trace, fields
-// what the records carry, total how many there are (0 if unknown), as Progress reports them.
+// LoadReader is Load for records from elsewhere, such as a generator. name is the name of the trace, fields what the
+// records carry, total how many there are (0 if unknown), as Progress reports them.
 func LoadReader(ctx context.Context, name string, r stream.Reader, fields stream.Fields, total int64,
 	opts LoadOptions) (*Trace,
 	error) {
@@ -68,7 +68,7 @@ func LoadReader(ctx context.Context, name string, r stream.Reader, fields stream
 		length = min(length, int64(opts.Limit))
 	}
 	if s.sampler == nil && length > stream.MaxCount {
-		return nil, fmt.Errorf("%s: %w", name, stream.ErrTooManyRequests) // before memory is filled with them
+		return nil, fmt.Errorf("%s: %w", name, stream.ErrTooManyRequests) // before memory is filled
 	}
 	l := &loader{scan: s, trace: &Trace{}, numbering: stream.NewNumbering()}
 	s.visit = l.add
@@ -108,9 +108,9 @@ type loader struct {
 	trace     *Trace
 	numbering *stream.Numbering
 	keep      stream.Fields
-	kind      stream.ColumnsBuilder // nil for plain objects, and where what is known of others was not asked for
-	tenancy   *tenancy              // nil where requests have no tenants
-	// mixedLimit is the limit where it counts requests of files that are mixed after they were read; 0: none.
+	kind      stream.ColumnsBuilder // nil for plain objects, and if the details of other kinds were not requested
+	tenancy   *tenancy              // nil if requests have no tenants
+	// the limit, if it counts requests of files that are mixed after they were read; 0: none
 	mixedLimit int
 }
 
@@ -158,7 +158,7 @@ func (l *loader) finish() (*Trace, error) {
 	return t, nil
 }
 
-// checkBytes makes sure that the bytes of all requests, and with them every sum of sizes, fit an int64.
+// checkBytes makes sure that the bytes of all requests, and so every sum of sizes, fit into an int64.
 func (l *loader) checkBytes() error {
 	t := l.trace
 	if !t.HasSizes() {
@@ -174,7 +174,7 @@ func (l *loader) checkBytes() error {
 	var sum int64
 	for pos := range t.Objects {
 		if sum += t.Size(pos); sum < 0 {
-			return fmt.Errorf("%s: the sizes of the requests sum up to 2^63 bytes or more: want sizes in bytes; --unit-size "+
+			return fmt.Errorf("%s: the sizes of the requests add up to 2^63 bytes or more: want sizes in bytes; --unit-size "+
 				"ignores them", l.paths[0])
 		}
 	}
@@ -229,8 +229,7 @@ func (l *loader) add(rec *stream.Record) error {
 	return nil
 }
 
-// addSize appends the size of the last request, whose object has that number. Sizes are kept per object until one
-// changes.
+// addSize appends the size of the last request; number is its object. Sizes are kept per object until one changes.
 func (t *Trace) addSize(number uint32, size int64) {
 	if int(number) == len(t.ObjectSizes) {
 		t.ObjectSizes = append(t.ObjectSizes, size)
@@ -250,10 +249,10 @@ func (t *Trace) addSize(number uint32, size int64) {
 
 // addFile reads a whole oracleGeneral file, batch by batch.
 //
-// The next access of a record says where its object comes again, so its number can be left there and need not be looked
-// up then. It is left in the unused part of the Objects column, plus one, as 0 is where nothing was left. It is only a
-// hint: the key is compared, and where the hint is missing or wrong the key is looked up as always, so the numbers
-// never depend on that field.
+// The next access of a record says where its object is next requested, so its number can be left there, which saves
+// looking it up then. It is left in the unused part of the Objects column, plus one, since 0 means nothing was left. It
+// is only a hint: the key is compared, and if the hint is missing or wrong the key is looked up as usual. So the
+// numbers never depend on that field.
 func (l *loader) addFile(r *formats.OracleGeneralReader) error {
 	first := len(l.trace.Objects)
 	length := int(min(r.ContentBytes()/formats.OracleGeneralRecord, stream.MaxCount))
@@ -343,9 +342,9 @@ func (l *loader) addColumns(batch []byte) {
 	}
 }
 
-// Growth of the columns: they begin at firstRoom, and then are made as large as the share of the file that was read
-// lets expect and half as large again, as files begin with new keys that compress badly; but at most maxGrowth and at
-// least minGrowth times as large as they are. Room that is never written to costs no memory.
+// Growth of the columns. They begin at firstRoom, and then grow to the size expected from the share of the file read so
+// far, and half as much again, since files begin with new keys that compress badly; but by a factor of at most
+// maxGrowth and at least minGrowth. Room that is never written to costs no memory.
 const (
 	firstRoom = 1 << 17
 	spareRoom = 1.5
@@ -370,8 +369,8 @@ func (l *loader) makeRoom(n int) error {
 	return nil
 }
 
-// afford refuses a trace of n requests that the budget has no room for. Objects are not counted: nobody knows how many
-// there will be.
+// afford refuses a trace of n requests that exceeds the memory budget. Objects are not counted: their number is not
+// known yet.
 func (l *loader) afford(n int) error {
 	have := len(l.trace.Objects)
 	need := float64(n-have)*l.requestBytes() + float64(n)*l.opts.RequestBytes
@@ -388,21 +387,21 @@ func (l *loader) afford(n int) error {
 	return l.opts.Memory.Refuse(int64(need), what, help...)
 }
 
-// leastWorthwhile is how many requests must fit for a part of the trace to be worth suggesting.
+// leastWorthwhile is the least number of requests that must fit for a part of the trace to be worth suggesting.
 const leastWorthwhile = 1000
 
-// spareShare is how much of the room that is left a trace that fits may take for its requests, so that objects have
-// room, too.
+// spareShare is the share of the remaining room that the requests of a trace may use, so that its objects have room,
+// too.
 const spareShare = 0.7
 
-// roundedDown returns x with its first digits alone.
+// roundedDown returns x rounded down to its first digits.
 func roundedDown(x float64, digits int) float64 {
 	unit := math.Pow10(int(math.Floor(math.Log10(x))) + 1 - digits)
 	down, _ := strconv.ParseFloat(strconv.FormatFloat(math.Floor(x/unit)*unit, 'g', digits, 64), 64)
 	return down
 }
 
-// requestBytes returns what the columns take for each request.
+// requestBytes returns the bytes per request in the columns.
 func (l *loader) requestBytes() float64 {
 	bytes := 4.0
 	if l.keep.Time {
@@ -420,7 +419,7 @@ func (l *loader) requestBytes() float64 {
 	return bytes
 }
 
-// estimate guesses how many requests the trace will have from the share of its files that was read.
+// estimate guesses the number of requests of the trace from the share of its files read so far.
 func (l *loader) estimate() int {
 	have := float64(len(l.trace.Objects))
 	guess := have * minGrowth
@@ -433,7 +432,7 @@ func (l *loader) estimate() int {
 	return int(min(guess, stream.MaxCount))
 }
 
-// expect makes room for n requests in all. Hints that addFile left behind the end of the Objects column stay there.
+// expect makes room for n requests in total. Hints that addFile left behind the end of the Objects column stay there.
 func (l *loader) expect(n int) {
 	t := l.trace
 	if n <= cap(t.Objects) {
@@ -458,9 +457,9 @@ func withRoom[T any](column []T, n int) []T {
 	return append(make([]T, 0, n), column...)
 }
 
-// WithoutZeroSizes returns t without the requests of size 0 and how many those are, as libCacheSim skips them. Objects
-// are numbered anew. The result is t itself if there are none, or no sizes, and shares no column with t otherwise. It
-// may have no requests.
+// WithoutZeroSizes returns t without its requests of size 0, and their number, as libCacheSim skips them. Objects are
+// renumbered. The result is t itself if there are none, or no sizes; otherwise it shares no column with t. It may have
+// no requests.
 func (t *Trace) WithoutZeroSizes() (*Trace, int) {
 	zeros := t.EmptyRequests()
 	if zeros == 0 {
@@ -469,8 +468,8 @@ func (t *Trace) WithoutZeroSizes() (*Trace, int) {
 	return t.only(func(pos int) bool { return t.Size(pos) != 0 }), zeros
 }
 
-// only returns the requests that keep chooses by position, as a trace of its own with objects numbered anew. It has the
-// groups of t, unless requests without the others of their group are none of their kind.
+// only returns the requests that keep chooses by position, as a trace of its own with renumbered objects. It has the
+// groups of t, unless requests without the rest of their group are not of their kind.
 func (t *Trace) only(keep func(pos int) bool) *Trace {
 	kept := &Trace{Name: t.Name, Readings: t.Readings, SampleRate: t.SampleRate, SampledFrom: t.SampledFrom}
 	if t.Tenants != nil {
@@ -534,7 +533,7 @@ func (t *Trace) only(keep func(pos int) bool) *Trace {
 	return kept
 }
 
-// startPart notes that the next request starts a part; a part without requests is none.
+// startPart records that the next request starts a part; a part without requests does not count.
 func (t *Trace) startPart() {
 	t.dropEmptyPart()
 	t.Starts = append(t.Starts, len(t.Objects))

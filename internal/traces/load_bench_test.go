@@ -24,8 +24,8 @@ func zipfRecords(count int) []stream.Record {
 	return records
 }
 
-// BenchmarkLoadOracleGeneral loads 2 million requests, from a file as it is and from one in zstd; "decompress" reads
-// the latter and does nothing with it.
+// BenchmarkLoadOracleGeneral loads 2 million requests, from a raw file and from one in zstd; "decompress" only
+// decompresses the latter.
 func BenchmarkLoadOracleGeneral(b *testing.B) {
 	const count = 2_000_000
 	records := zipfRecords(count)

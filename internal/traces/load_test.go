@@ -26,7 +26,7 @@ import (
 
 var everything = LoadOptions{Needs: Needs{Sizes: true, Times: true, Ops: true, Keys: true}}
 
-// naiveTrace is Load by maps, of records that were kept.
+// naiveTrace is Load with maps, for records that were kept.
 func naiveTrace(records []stream.Record, fields stream.Fields) *Trace {
 	t := &Trace{SampleRate: 1}
 	numbers := map[stream.Key]uint32{}
@@ -159,7 +159,7 @@ func TestOracleGeneralNumbersNeverDependOnNextAccesses(t *testing.T) {
 	})
 }
 
-// TestOracleGeneralGrows goes through several growths of the columns, with an estimate of the length and without.
+// TestOracleGeneralGrows goes through several growths of the columns, with and without an estimate of the length.
 func TestOracleGeneralGrows(t *testing.T) {
 	const count = 3 * firstRoom
 	records := make([]stream.Record, count)
@@ -190,7 +190,7 @@ func TestOracleGeneralGrows(t *testing.T) {
 	}
 }
 
-// TestReaderEqualsBatches holds the reader that returns one record after another against Load.
+// TestReaderEqualsBatches compares the reader of single records with Load.
 func TestReaderEqualsBatches(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -324,7 +324,7 @@ func TestSampling(t *testing.T) {
 	}
 }
 
-// TestSampleStaysTheSame pins the choice of keys, as results of sampled traces are recorded with their seed.
+// TestSampleStaysTheSame pins the choice of keys: results of sampled traces are recorded with their seed.
 func TestSampleStaysTheSame(t *testing.T) {
 	s := newSampler(0.25, 7)
 	var kept []stream.Key
@@ -393,9 +393,9 @@ func TestLoadErrors(t *testing.T) {
 		{[]string{timed, timed + "x"}, LoadOptions{}, "no such file"},
 		{[]string{"-", "-"}, LoadOptions{Stdin: strings.NewReader("1\n")}, "standard input can be read only once"},
 		{[]string{"-"}, LoadOptions{Stdin: iotest.ErrReader(errors.New("broken cable"))}, "broken cable"},
-		{huge[:1], LoadOptions{Needs: Needs{Sizes: true}}, "sum up to 2^63 bytes or more"},
-		{huge[1:2], LoadOptions{Needs: Needs{Sizes: true}}, "sum up to 2^63 bytes or more"},
-		{huge[2:], LoadOptions{Needs: Needs{Sizes: true}}, "sum up to 2^63 bytes or more"},
+		{huge[:1], LoadOptions{Needs: Needs{Sizes: true}}, "add up to 2^63 bytes or more"},
+		{huge[1:2], LoadOptions{Needs: Needs{Sizes: true}}, "add up to 2^63 bytes or more"},
+		{huge[2:], LoadOptions{Needs: Needs{Sizes: true}}, "add up to 2^63 bytes or more"},
 	} {
 		got, err := Load(t.Context(), c.paths, c.opts)
 		if err == nil || !strings.Contains(err.Error(), c.want) || got != nil {
@@ -431,7 +431,7 @@ func TestCutOffOracleGeneral(t *testing.T) {
 	}
 }
 
-// stalled is a pipe into which nobody writes any more.
+// stalled is a pipe that nobody writes to any more.
 type stalled struct{ first io.Reader }
 
 func (s *stalled) Read(p []byte) (int, error) {

@@ -86,7 +86,7 @@ func openFiles(t *testing.T) int {
 	return len(entries)
 }
 
-// A temporary copy has no name, and does not become as large as a small file says.
+// A temporary copy has no name, and does not grow as large as a small file claims.
 func TestTemporaryCopiesAreBounded(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	path := filepath.Join(t.TempDir(), "x.zst")
@@ -138,7 +138,7 @@ func zstdOf(t *testing.T, content []byte) []byte {
 	return w.EncodeAll(content, nil)
 }
 
-// Merging holds the files of an archive in memory: as much as the budget allows, and not what a sparse file claims.
+// Merging holds the files of an archive in memory: at most what the budget allows, not what a sparse file claims.
 func TestMergedArchivesStayInTheBudget(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.tar")
 	archive := append(sparseHeader("holes.csv", 8<<30), tarOf(t, 1, []byte("time,key\n1,2\n"))...)
@@ -153,7 +153,7 @@ func TestMergedArchivesStayInTheBudget(t *testing.T) {
 	}
 }
 
-// sparseHeader returns the header of a file that is all hole but for nothing, in the old format of GNU tar.
+// sparseHeader returns the header of a file that is almost entirely a hole, in the old format of GNU tar.
 func sparseHeader(name string, size int64) []byte {
 	h := make([]byte, 512)
 	copy(h, name)
@@ -172,7 +172,7 @@ func sparseHeader(name string, size int64) []byte {
 	return h
 }
 
-// Every block of an xz file is held to the largest dictionary, in the first stream and in later ones.
+// The dictionary limit applies to every block of an xz file, in the first stream and in later ones.
 func TestXZDictionariesOfLaterBlocks(t *testing.T) {
 	text := bytes.Repeat([]byte("1\n2\n3\n4\n"), 4000)
 	inBlocks := func() []byte {
@@ -220,7 +220,7 @@ func TestXZDictionariesOfLaterBlocks(t *testing.T) {
 	}
 }
 
-// A Parquet page is held to what it claims, however it is compressed.
+// A Parquet page may not inflate to more than it claims, however it is compressed.
 func TestParquetPagesInflateToWhatTheyClaim(t *testing.T) {
 	type row struct {
 		Key  int64  `parquet:"key"`
@@ -234,7 +234,7 @@ func TestParquetPagesInflateToWhatTheyClaim(t *testing.T) {
 		&parquet.Lz4Raw} {
 		for version := 1; version <= 2; version++ {
 			if codec == &parquet.Lz4Raw && version == 1 {
-				continue // the Parquet package does not read the levels that it writes there
+				continue // the Parquet package does not read the levels written there
 			}
 			name := fmt.Sprintf("%s, pages of version %d", codec, version)
 			options := []parquet.WriterOption{parquet.DataPageVersion(version), parquet.PageBufferSize(10_000)}
@@ -253,7 +253,7 @@ func TestParquetPagesInflateToWhatTheyClaim(t *testing.T) {
 	}
 }
 
-// inflating compresses more than it is given.
+// inflating compresses more than its input.
 type inflating struct {
 	compress.Codec
 	more int
@@ -263,7 +263,7 @@ func (c inflating) Encode(dst, src []byte) ([]byte, error) {
 	return c.Codec.Encode(dst, append(bytes.Clone(src), make([]byte, c.more)...))
 }
 
-// A damaged block of LZ4 is an error, and not room that doubles for ever.
+// A damaged LZ4 block is an error, and does not make the buffer double for ever.
 func TestDamagedLZ4Page(t *testing.T) {
 	type row struct {
 		Key int64 `parquet:"key"`
@@ -274,7 +274,7 @@ func TestDamagedLZ4Page(t *testing.T) {
 	}
 }
 
-// damaging compresses to what cannot be read.
+// damaging compresses to unreadable data.
 type damaging struct{ compress.Codec }
 
 func (c damaging) Encode(dst, src []byte) ([]byte, error) {
@@ -300,7 +300,7 @@ func TestParquetPagesStayInTheBudget(t *testing.T) {
 	}
 }
 
-// unending is a beginning and then the same text for ever; it counts what was read of it.
+// unending is a beginning followed by the same text for ever; it counts what was read.
 type unending struct {
 	begin, then string
 	read        int
@@ -316,7 +316,7 @@ func (e *unending) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// What is no file of a format is found where it begins, and not once all of it is in memory.
+// A file in the wrong format is refused at its beginning, not after all of it is in memory.
 func TestJSONIsJudgedAsItIsRead(t *testing.T) {
 	const much = 16 << 20
 	for _, format := range []string{"qqp", "sgd", "clinc", "tiage", "agent", "oasst"} {

@@ -9,8 +9,8 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// mergeReader merges streams by time. Of requests at the same time those of the stream that was named first come first.
-// Each stream keeps its own order: where its clock goes back, the late request follows the one before it.
+// mergeReader merges streams by time. Ties go to the stream that was named first. Each stream keeps its own order: if
+// its clock goes back, the late request follows the one before it.
 type mergeReader struct {
 	heads   mergeHeap
 	started bool
@@ -29,7 +29,7 @@ func newMergeReader(streams []*Stream) (*mergeReader, error) {
 	for i, s := range streams {
 		// the requests of a unit have the same time and stay together
 		if s.Fields.Groups && !source.IsGrouped(s.Fields.Kind) {
-			return nil, fmt.Errorf("%s: has groups of requests, which merging by time would tear apart; without merging, "+
+			return nil, fmt.Errorf("%s: has groups of requests, which merging by time would split; without merging, "+
 				"files are read one after another", s.in.Path)
 		}
 		if !s.Fields.Time {
@@ -49,7 +49,7 @@ func newMergeReader(streams []*Stream) (*mergeReader, error) {
 
 // Read implements Reader.
 func (m *mergeReader) Read(rec *stream.Record) error {
-	if m.started { // only now may the stream that gave the last record reuse its text
+	if m.started { // only now may the stream of the last record reuse its text
 		if err := m.advance(); err != nil {
 			return err
 		}

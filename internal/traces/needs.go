@@ -7,17 +7,18 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// Needs says what a run needs of its trace, so that nothing else is loaded. What several need is the Union.
+// Needs says what a run needs from its trace, so that nothing else is loaded. The needs of several runs combine with
+// Union.
 type Needs struct {
 	Sizes bool
 	Times bool
 	Ops   bool
 	Keys  bool // the keys of the files, per object
-	// Kind is what is known of requests that are more than a key: of queries. What is known of prompts is always loaded,
-	// as limits and warm-ups count them.
+	// Kind is what requests carry beyond a key, for queries. For prompts it is always loaded, since limits and warm-ups
+	// count them.
 	Kind bool
-	// Embeddings are those of queries, with all that is known of them: the ones in the trace or beside it, or those that
-	// package workload has made of the texts.
+	// Embeddings are those of queries, with everything else known about queries: the embeddings in the trace or beside
+	// it, or those that package workload computed from the texts.
 	Embeddings bool
 }
 
@@ -37,35 +38,36 @@ type Selection struct {
 	// PerFile keeps where files, and the files in an archive, begin: each is replayed through an empty cache. See
 	// Trace.Starts. Not with Merge.
 	PerFile bool `json:"per_file,omitempty"`
-	// Limit is the most requests that are kept, or prompts of a trace that has prompts (counted after sampling); 0: all.
+	// Limit is the largest number of requests to keep, or of prompts in a trace of prompts (counted after sampling); 0:
+	// all.
 	Limit int `json:"limit,omitempty"`
 
 	// SampleRate in (0,1) keeps the objects whose hashed key falls below that share (SHARDS, Waldspurger et al., FAST
-	// 2015); 0 or 1 keeps all. SampleSeed varies the hash. Of prompts, whole conversations are kept.
+	// 2015); 0 or 1 keeps all. SampleSeed varies the hash. In traces of prompts, whole conversations are kept.
 	SampleRate float64 `json:"sample_rate,omitempty"`
 	SampleSeed uint64  `json:"sample_seed,omitempty"`
 
-	// Tenants says how the tenant of a request is told, as ParseTenants reads it; "": requests have no tenants. Only Load
-	// and LoadReader look at it.
+	// Tenants says how to find the tenant of a request, as ParseTenants reads it; "": requests have no tenants. Only
+	// Load and LoadReader use it.
 	Tenants string `json:"tenants,omitempty"`
 }
 
-// LoadOptions say what Load and package workload read of a trace, and how.
+// LoadOptions say what Load and package workload read from a trace, and how.
 type LoadOptions struct {
 	Selection // of a Workload, its own counts
 	Needs
 
-	// Beside is what is known of the requests from beside the trace, such as the embeddings of queries, in the order of
-	// its files; nil: nothing.
+	// Beside is what is known about the requests from outside the trace, such as the embeddings of queries, in the
+	// order of its files; nil: nothing.
 	Beside stream.Beside
 
-	Memory *memory.Budget // what may be taken; nil: all that there is
-	// RequestBytes is what the caller will take for each request once the trace is loaded, so that a trace which leaves
-	// no room for it is refused before.
+	Memory *memory.Budget // the memory budget; nil: all memory
+	// RequestBytes is what the caller will need per request once the trace is loaded, so that a trace that leaves no
+	// room for it is refused early.
 	RequestBytes float64
 
-	Stdin io.Reader // what "-" reads; nil: the standard input of the process
-	// Progress is called now and then with the compressed bytes read so far, or the requests of a generator, and how many
-	// there are; total is 0 where that is unknown.
+	Stdin io.Reader // the input for "-"; nil: the standard input of the process
+	// Progress is called now and then with the compressed bytes read so far, or the requests of a generator, and the
+	// total; total is 0 if that is unknown.
 	Progress func(done, total int64)
 }

@@ -8,16 +8,16 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// Stream is an opened trace: its records, and what they were read as.
+// Stream is an opened trace: its records, and how they are read.
 type Stream struct {
 	stream.Reader
-	Info   *source.Reading // of the first file where it is an archive
+	Info   *source.Reading // of the first file, for an archive
 	Fields stream.Fields
 	in     *source.File
-	tenant []byte // that the requests belong to where files are tenants and are merged; nil otherwise
+	tenant []byte // the tenant of the requests if files are tenants and are merged; nil otherwise
 }
 
-// Progress returns how many bytes of the file (compressed, if it is) were read so far and its size, 0 where that is
+// Progress returns how many bytes of the file (compressed, if it is) have been read so far and its size, 0 if that is
 // unknown. Any goroutine may call it.
 func (s *Stream) Progress() (done, total int64) { return s.in.BytesRead.Load(), s.in.Size }
 
@@ -25,13 +25,13 @@ func (s *Stream) Progress() (done, total int64) { return s.in.BytesRead.Load(), 
 func (s *Stream) Close() error { return s.in.Close() }
 
 // Open opens the trace file at path, or standard input for "-", and recognises compression, tar archives and format
-// from the content. opts.Format forces a format; opts.Stdin is what "-" reads. The error names the file.
+// from the content. opts.Format forces a format; opts.Stdin is the input for "-". The error names the file.
 func Open(path string, opts LoadOptions) (*Stream, error) {
 	return open(context.Background(), path, opts, new(source.Together))
 }
 
-// open is Open with a context that ends the waiting for a pipe, and for a file that is read together with others: t is
-// what they share.
+// open is Open with a context that ends waiting for a pipe, and for a file that is read together with others: they
+// share t.
 func open(ctx context.Context, path string, opts LoadOptions, t *source.Together) (*Stream, error) {
 	in, err := source.OpenFile(ctx, path, opts.Stdin)
 	if err != nil {
@@ -46,8 +46,7 @@ func open(ctx context.Context, path string, opts LoadOptions, t *source.Together
 	return opened, nil
 }
 
-// openStream finds out what the input holds and starts to read it; wholeMembers is for the members of an archive,
-// should it be one.
+// openStream detects what the input holds and starts to read it. wholeMembers applies to the members of an archive.
 func openStream(in *source.File, spec string, wholeMembers bool) (*Stream, error) {
 	src, err := source.New(in, in.Label, in.Path, in)
 	if err != nil {

@@ -41,7 +41,7 @@ func TestPlain(t *testing.T) {
 func TestPlainRefuses(t *testing.T) {
 	for name, c := range map[string]struct{ content, want string }{
 		"columns":       {"1 2 3\n", "standard input: line 1: white space in the key"},
-		"blank line":    {"a\n\nb\n", "line 2: no key"},
+		"blank line":    {"a\n\nb\n", "line 2: a blank line"},
 		"LIRS mark":     {"1\n*\n2\n", "line 2: a mark * between numbers"},
 		"binary":        {"a\x00b\n", "line 1: control characters"},
 		"endless line":  {"1\n" + strings.Repeat("x", 2<<20), "line 2: longer than 1048576 bytes"},

@@ -52,7 +52,7 @@ func change(entries []entry, each func(e *entry)) []entry {
 	return changed
 }
 
-// Traces that were cut, sampled, merged or shuffled have next accesses and times that are wrong; who names the format
+// Traces that were cut, sampled, merged or shuffled have wrong next accesses and times; a user who names the format
 // reads them for their keys.
 func TestPlausibleOracleGeneralIsRead(t *testing.T) {
 	whole := zipfEntries(20_000, 1_700_000_000)
@@ -112,7 +112,8 @@ func lists(width, n int, number func(r *rand.Rand) uint64) string {
 	return string(content)
 }
 
-// What is in no record of oracleGeneral is refused although the format was named, and said to be what it looks like.
+// Data that cannot be oracleGeneral records is refused even if the user names that format, and the error says what it
+// looks like.
 func TestNonsenseIsNoOracleGeneral(t *testing.T) {
 	var vscsi []stream.Record
 	for i := range 3000 {
@@ -126,16 +127,16 @@ func TestNonsenseIsNoOracleGeneral(t *testing.T) {
 			"looks like csv"},
 		"one line": {"/images/2023/logo.jpg,17", "want the number of a later request"},
 		"random":   {lists(8, 9000, (*rand.Rand).Uint64), "looks like binary data"},
-		"int32":    {lists(4, 18_000, below(500_000)), "state a next access that cannot be"},
+		"int32":    {lists(4, 18_000, below(500_000)), "have an impossible next access"},
 		"int64":    {lists(8, 9000, below(500_000)), "whole numbers of 64 bits"},
 		"times in int64": {lists(8, 9000, func(r *rand.Rand) uint64 { clock += r.Uint64N(9); return clock }),
 			"whole numbers of 64 bits"},
 		"float64": {lists(8, 9000, func(r *rand.Rand) uint64 { return math.Float64bits(r.Float64()) }),
-			"state a next access that cannot be"},
+			"have an impossible next access"},
 		"vscsi":         {string(encodeVSCSI(1, vscsi)), "looks like vscsi"},
 		"vscsi 2":       {string(encodeVSCSI(2, vscsi)), "looks like vscsi"},
-		"zeros":         {string(make([]byte, 24*5000)), "nothing but zeros in its first 65536 bytes"},
-		"a record of 0": {string(make([]byte, 24)), "nothing but zeros"},
+		"zeros":         {string(make([]byte, 24*5000)), "only zeros in its first 65536 bytes"},
+		"a record of 0": {string(make([]byte, 24)), "only zeros"},
 		"huge, shuffled": {encodeEntries(change(zipfEntries(5000, 0),
 			func(e *entry) { e.rec.Size = math.MaxUint32; e.rec.Time = int64(e.rec.Num%1000) * 1e9 })),
 			"larger than 1 GiB"},
@@ -159,14 +160,14 @@ func TestNonsenseIsNoOracleGeneral(t *testing.T) {
 	}
 }
 
-// The error about binary data that nothing claims names the formats that can read it, and no other.
+// The error about unrecognised binary data names the formats that can read it, and no others.
 func TestUnknownBinaryDataNamesWhatCanReadIt(t *testing.T) {
 	shuffled := zipfEntries(1000, 0)
 	slices.Reverse(shuffled)
 	for content, want := range map[string]string{
-		encodeEntries(shuffled):                           "name it: --input-format oraclegeneral",
-		lists(8, 9000, (*rand.Rand).Uint64):               "none of the binary formats that are read here fits",
-		lists(8, 3, func(*rand.Rand) uint64 { return 1 }): "name it: --input-format oraclegeneral",
+		encodeEntries(shuffled):                           "name the format: --input-format oraclegeneral",
+		lists(8, 9000, (*rand.Rand).Uint64):               "no supported binary format fits",
+		lists(8, 3, func(*rand.Rand) uint64 { return 1 }): "name the format: --input-format oraclegeneral",
 	} {
 		_, err := readAll(t, content, "")
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "csv") {
@@ -179,19 +180,21 @@ func TestJSONIsNoTextTrace(t *testing.T) {
 	content := `{"key":"a"}` + "\n" + `{"key":"b"}` + "\n"
 	for _, named := range []string{"plain", "batches"} {
 		if _, err := readAll(t, content, named); err == nil || !strings.Contains(err.Error(),
-			"is no "+named+" trace: line 1 is JSON") {
+			"is not in format "+named+": line 1 is JSON") {
 			t.Errorf("as %s: error %v", named, err)
 		}
 	}
 }
 
-// What is left of a file that was cut within its first bytes is no text.
+// The rest of a file that was cut within its first bytes is not text.
 func TestFilesCutWithinTheirFirstBytes(t *testing.T) {
 	for content, want := range map[string]string{
-		"P": "with which Parquet begins", "PA": "with which Parquet begins", "PAR": "with which Parquet begins",
+		"P":        "the first bytes of a Parquet file",
+		"PA":       "the first bytes of a Parquet file",
+		"PAR":      "the first bytes of a Parquet file",
 		"PAR1":     "want a signature, metadata",
 		"\x28\xb5": "zstd data is cut off after 2 bytes", "\x1f": "gzip data is cut off", "\xfd": "xz data is cut off",
-		"\x00\x00": "nothing but zeros",
+		"\x00\x00": "only zeros",
 	} {
 		if _, err := readAll(t, content, ""); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want %q", content, err, want)

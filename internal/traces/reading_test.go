@@ -13,7 +13,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/source"
 )
 
-// readingsOf writes files, reads them together and returns what they were read as.
+// readingsOf writes files, reads them together and returns how they were read.
 func readingsOf(t *testing.T, opts LoadOptions, files ...[2]string) *Trace {
 	t.Helper()
 	dir := t.TempDir()
@@ -32,7 +32,7 @@ func readingsOf(t *testing.T, opts LoadOptions, files ...[2]string) *Trace {
 	return got
 }
 
-// What a file was read as is said in a line, and as a format that needs no detection.
+// A reading is reported in one line, and as a format that needs no detection.
 func TestReading(t *testing.T) {
 	for name, c := range map[string]struct{ file, content, format, line, spec string }{
 		"named columns": {
@@ -108,7 +108,7 @@ func TestReading(t *testing.T) {
 	}
 }
 
-// Every example of a format is read the same way again by the format that the trace names.
+// The example of every format is read in the same way by the format that the trace reports.
 func TestReadAgain(t *testing.T) {
 	everything := LoadOptions{Needs: Needs{Sizes: true, Times: true, Ops: true, Keys: true, Kind: true}}
 	for _, f := range formats.All() {
@@ -138,7 +138,7 @@ func TestReadAgain(t *testing.T) {
 	}
 }
 
-// Files that are read alike are told in one line, others one by one up to a number.
+// Files that are read alike are reported in one line, others one by one up to a limit.
 func TestReadingsOfSeveralFiles(t *testing.T) {
 	first, other := "key,size\nx,1\n", "id,bytes\nx,1\n"
 	alike := readingsOf(t, LoadOptions{}, [2]string{"a.csv", first}, [2]string{"b.csv", first}, [2]string{"c.csv", first})
@@ -162,7 +162,7 @@ func TestReadingsOfSeveralFiles(t *testing.T) {
 	}
 }
 
-// Many files that are each read in a way of their own take little memory and time.
+// Many files, each read in a different way, cost little memory and time.
 func TestManyReadings(t *testing.T) {
 	var shared source.Together
 	for i := range 1000 {
@@ -174,7 +174,7 @@ func TestManyReadings(t *testing.T) {
 	}
 }
 
-// A table of very many columns opens at once: the columns beside those that are read are looked at up to a number.
+// A table of very many columns opens at once: only a limited number of unread columns is looked at.
 func TestManyColumns(t *testing.T) {
 	names := []string{"key"}
 	for i := range 8_000 {

@@ -10,7 +10,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// TestRealPrompts holds the counts of prompts to those that other tools took.
+// TestRealPrompts compares the counts of prompts with those of other tools.
 func TestRealPrompts(t *testing.T) {
 	folder := os.Getenv("CACHESIM_TRACES")
 	if folder == "" {
@@ -54,7 +54,7 @@ func TestRealPrompts(t *testing.T) {
 }
 
 // TestRealTraces reads published traces, which are not part of the repository: CACHESIM_TRACES names the folder that
-// holds them. The counts were taken by decompressing and counting with other tools.
+// holds them. The counts come from decompressing and counting with other tools.
 func TestRealTraces(t *testing.T) {
 	folder := os.Getenv("CACHESIM_TRACES")
 	if folder == "" {

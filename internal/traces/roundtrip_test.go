@@ -19,7 +19,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// anyRecord draws a record that every format but plain can hold, except for text keys, and times that are no seconds.
+// anyRecord draws a record that every format except plain can hold, apart from text keys and fractions of seconds.
 func anyRecord(t *rapid.T) stream.Record {
 	key := anyKey(t)
 	rec := stream.Record{
@@ -36,7 +36,7 @@ func anyRecord(t *rapid.T) stream.Record {
 	return rec
 }
 
-// held returns what is left of a record in a format.
+// held returns what a format keeps of a record.
 func held(rec stream.Record, format string, fields stream.Fields) stream.Record {
 	keysOnly := format == "plain" || format == "batches"
 	if !fields.Time || keysOnly {
@@ -110,7 +110,7 @@ func TestRoundTrips(t *testing.T) {
 	}
 }
 
-// recordFormats returns the formats that hold any records, not prompts or queries alone.
+// recordFormats returns the formats that hold any records, not only prompts or queries.
 func recordFormats() []string {
 	return slices.DeleteFunc(formats.WritableNames(), func(name string) bool {
 		return slices.Contains([]string{"mooncake",
@@ -118,7 +118,7 @@ func recordFormats() []string {
 	})
 }
 
-// makeFit changes what a format refuses.
+// makeFit changes what a format would refuse.
 func makeFit(rec *stream.Record, format string) {
 	switch {
 	case (format == "plain" || format == "batches") && rec.Text != nil:

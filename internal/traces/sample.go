@@ -8,8 +8,8 @@ import (
 )
 
 // sampler keeps a share of the keys: those whose 64-bit hash falls below that share of its range (SHARDS, Waldspurger
-// et al., FAST 2015, section 2.2). All requests of an object are kept or none, and the same key and seed decide alike
-// in every file and format.
+// et al., FAST 2015, section 2.2). All requests of an object are kept or none, and a key and seed give the same
+// decision in every file and format.
 type sampler struct {
 	threshold uint64
 	seed      uint64
@@ -30,8 +30,8 @@ func (s *sampler) keeps(rec *stream.Record) bool {
 func (s *sampler) keepsNumber(key uint64) bool { return random.Scramble(key^s.seed) < s.threshold }
 
 // Sample returns the requests that Load keeps at this sample rate, between 0 and 1, with this seed. t must have its
-// keys and may not be a sample itself. The result may have no requests. Blocks of prompts are sampled as the objects
-// that they are for an exact cache, so that no prompts are left, whereas Load keeps whole conversations.
+// keys and may not be a sample itself. The result may have no requests. Blocks of prompts are sampled as single
+// objects, as an exact cache sees them, so that no prompts are left. Load keeps whole conversations instead.
 func (t *Trace) Sample(rate float64, seed uint64) *Trace {
 	s := newSampler(rate, seed)
 	chosen := make([]bool, t.NumObjects)

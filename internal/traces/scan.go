@@ -18,13 +18,13 @@ import (
 // progressEvery is the time between two calls of LoadOptions.Progress.
 const progressEvery = 50 * time.Millisecond
 
-// checkEvery is the number of records between two looks at the clock and at the context.
+// checkEvery is the number of records between two checks of the clock and the context.
 const checkEvery = 1 << 12
 
-// Scan streams the records of trace files, one file after another or merged by time, sampled and limited as opts says:
-// begin is called once with what the records carry, then visit for each. A record is valid until visit returns. All
-// files must carry the same of the fields that opts asks for. Not to find any request is an error. When ctx ends, Scan
-// returns its error at once. It returns what the files were read as, each way once.
+// Scan streams the records of trace files, one file after another or merged by time, sampled and limited as opts says.
+// begin is called once with the fields of the records, then visit for each record, which is valid until visit returns.
+// All files must have the same of the fields that opts requests. Finding no request is an error. When ctx ends, Scan
+// returns its error at once. It returns how the files were read, each way once.
 func Scan(ctx context.Context, paths []string, opts LoadOptions, begin func(stream.Fields) error,
 	visit func(*stream.Record) error) ([]source.Reading, error) {
 	s, err := newScan(ctx, paths, opts)
@@ -44,13 +44,13 @@ type scan struct {
 	opts    LoadOptions
 	paths   []string
 	sampler *sampler // nil to keep all
-	tenants []string // per path: the tenant that its requests belong to; nil where files are none
-	tenant  []byte   // of the file that is read; nil likewise
+	tenants []string // per path: the tenant of its requests; nil if files are not tenants
+	tenant  []byte   // of the file being read; likewise nil
 
 	begin   func(stream.Fields) error
 	visit   func(*stream.Record) error
 	batches func(*formats.OracleGeneralReader) error // if set, reads all of a file that is neither sampled nor merged
-	part    func()                                   // if set, called where a file, or the next file in an archive, begins
+	part    func()                                   // if set, called where a file begins, or a file in an archive
 
 	together source.Together
 	opened   int // files
@@ -58,11 +58,11 @@ type scan struct {
 	seen     int // requests read
 	kept     int // requests that sampling kept
 	open     []*Stream
-	finished int64 // bytes of the files that were read and closed
+	finished int64 // bytes of the files that have been read and closed
 	total    int64 // bytes of all files, 0 if unknown
 
-	units     stream.Units // nil where each request is one
-	keepsUnit bool         // the present one belongs to the sample
+	units     stream.Units // nil if each request is a unit
+	keepsUnit bool         // the current unit belongs to the sample
 	unitsKept int
 
 	reported time.Time
@@ -76,7 +76,7 @@ func newScan(ctx context.Context, paths []string, opts LoadOptions) (*scan, erro
 	case opts.Limit < 0:
 		return nil, fmt.Errorf("limit %d: want a number of requests, 0 for all", opts.Limit)
 	case opts.PerFile && opts.Merge:
-		return nil, errors.New("files that are merged by time cannot be replayed one by one: ask for one or the other")
+		return nil, errors.New("files that are merged by time cannot be replayed one by one: choose one or the other")
 	case opts.Beside != nil && opts.Merge:
 		return nil, fmt.Errorf("%v: %s belong to requests in the order of their files, which merging changes: "+
 			"merge with cachesim convert first", opts.Beside, opts.Beside.What())
@@ -92,7 +92,7 @@ func newScan(ctx context.Context, paths []string, opts LoadOptions) (*scan, erro
 	return s, nil
 }
 
-// totalSize returns the bytes of all files, 0 if it is not known of one.
+// totalSize returns the bytes of all files, 0 if any size is unknown.
 func totalSize(paths []string) int64 {
 	var total int64
 	for _, path := range paths {
@@ -111,10 +111,10 @@ func (s *scan) run() error {
 	return s.ended(s.readFiles())
 }
 
-// readWhole reads r alone.
+// readWhole reads only r.
 func (s *scan) readWhole(r stream.Reader) error { return s.ended(s.readAll(r)) }
 
-// ended makes of the error with which the reading ended that of the scan.
+// ended turns the error that ended the reading into that of the scan.
 func (s *scan) ended(err error) error {
 	if s.ctx.Err() != nil {
 		return s.ctx.Err()
@@ -186,8 +186,8 @@ func (s *scan) readMerged() error {
 	return s.unchanged(s.readAll(merged))
 }
 
-// unchanged makes of the error with which reading the open files ended that they changed meanwhile, if they did, as
-// that explains any other. Where a limit ended it, what was read is all there, whatever is written behind it.
+// unchanged replaces the error that ended the reading if the open files changed meanwhile, since that explains any
+// other. If a limit ended it, everything needed was read, whatever is written after it.
 func (s *scan) unchanged(err error) error {
 	if err == errLimit {
 		return err
@@ -200,7 +200,7 @@ func (s *scan) unchanged(err error) error {
 	return err
 }
 
-// mergeable returns the open files, and of archives the files in them.
+// mergeable returns the open files, and the files in archives.
 func (s *scan) mergeable() (streams []*Stream, err error) {
 	for i, opened := range s.open {
 		members := []*Stream{opened}
@@ -219,7 +219,7 @@ func (s *scan) mergeable() (streams []*Stream, err error) {
 	return streams, nil
 }
 
-// openNext opens a file and makes sure that its fields are those of the files before it.
+// openNext opens a file and checks that its fields are those of the earlier files.
 func (s *scan) openNext(path string) (*Stream, error) {
 	opened, err := open(s.ctx, path, s.opts, &s.together)
 	if err != nil {
@@ -275,7 +275,7 @@ func (s *scan) start(path string, fields stream.Fields) error {
 	return s.begin(fields)
 }
 
-// conflict says why files of two kinds are no one trace; "" if they are.
+// conflict says why files of two kinds cannot be one trace; "" if they can.
 func conflict(first, other stream.Kind) string {
 	why := ""
 	if first != nil {
@@ -299,7 +299,7 @@ func (s *scan) close() error {
 // readAll visits the records of r one by one.
 func (s *scan) readAll(r stream.Reader) error {
 	var rec stream.Record
-	begins := true // a group, even if its first requests are not kept
+	begins := true // a group, even if its first requests are dropped
 	for {
 		if err := s.check(); err != nil {
 			return err
@@ -347,7 +347,7 @@ func (s *scan) readAll(r stream.Reader) error {
 	}
 }
 
-// keeps says whether rec belongs to the sample: whole units do, or not.
+// keeps reports whether rec belongs to the sample, which keeps or drops whole units.
 func (s *scan) keeps(rec *stream.Record) bool {
 	if s.units == nil {
 		return s.sampler.keeps(rec)
@@ -358,8 +358,7 @@ func (s *scan) keeps(rec *stream.Record) bool {
 	return s.keepsUnit
 }
 
-// atLimit says whether the record that was kept last is the last that may be: the last one of a unit, where units are
-// counted.
+// atLimit reports whether the last record kept is the last one allowed: the last of a unit, if units are counted.
 func (s *scan) atLimit() bool {
 	if s.units == nil {
 		return s.kept == s.opts.Limit

@@ -13,23 +13,23 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// tarReader reads the regular files of an archive one after another, in the order of the archive, all in one format.
+// tarReader reads the regular files of an archive one after another, in archive order, all in one format.
 type tarReader struct {
 	archive *source.Source
 	tar     *tar.Reader
 	ended   endWatch
-	spec    string // format that the user asked for, "" to detect it
+	spec    string // format that the user named, "" to detect it
 	// members are read into memory when they are opened, so that all can be open at the same time
 	whole      bool
 	held       int64           // bytes of members in memory
-	open       *source.File    // of the member that is read
-	reading    *source.Reading // of the present member
+	open       *source.File    // the member being read
+	reading    *source.Reading // of the current member
 	member     stream.Reader
 	fields     stream.Fields
-	nextMember func() // if set, called before the first record of each member but the first
+	nextMember func() // if set, called before the first record of each member except the first
 }
 
-// endWatch notes whether the archive ended before its end mark was read.
+// endWatch records whether the archive ended before its end mark was read.
 type endWatch struct {
 	r    io.Reader
 	seen bool
@@ -53,7 +53,7 @@ func openTar(archive *source.Source, spec string, whole bool) (*tarReader, error
 	return t, err
 }
 
-// next goes on to the next regular file that holds data; io.EOF after the last.
+// next moves to the next regular file with data; io.EOF after the last.
 func (t *tarReader) next() error {
 	for {
 		header, err := t.tar.Next()
@@ -68,7 +68,7 @@ func (t *tarReader) next() error {
 	}
 }
 
-// closeMember releases what was opened for the present member.
+// closeMember releases the current member.
 func (t *tarReader) closeMember() error {
 	if t.open == nil {
 		return nil
@@ -76,7 +76,7 @@ func (t *tarReader) closeMember() error {
 	return t.open.Close()
 }
 
-// openMember starts reading a member, in the same format as those before.
+// openMember starts reading a member, in the same format as the earlier ones.
 func (t *tarReader) openMember(header *tar.Header) error {
 	content := io.Reader(memberReader{t})
 	place := t.archive.Place + ": " + header.Name
@@ -108,7 +108,7 @@ func (t *tarReader) openMember(header *tar.Header) error {
 		return err
 	case t.member != nil && src.Reading.Format != t.reading.Format:
 		return src.Errorf(
-			"looks like %s but the files before it like %s; name the right one with --input-format NAME",
+			"looks like %s, but the files before it look like %s; name the right one with --input-format NAME",
 			src.Reading.Format,
 			t.reading.Format,
 		)
@@ -122,8 +122,7 @@ func (t *tarReader) openMember(header *tar.Header) error {
 // heldShare is the part of the budget that members in memory may take.
 const heldShare = 0.5
 
-// hold reads the present member into memory. What it claims may be much more than the archive holds, where it is
-// sparse.
+// hold reads the current member into memory. A sparse member may claim much more than the archive holds.
 func (t *tarReader) hold(place string, size int64) ([]byte, error) {
 	budget := t.archive.In.Budget
 	if size > budget.Part(heldShare, math.MaxInt64)-t.held {
@@ -138,7 +137,7 @@ func (t *tarReader) hold(place string, size int64) ([]byte, error) {
 	return text, nil
 }
 
-// members opens all members of an archive that holds them in memory.
+// members opens all members of an archive that keeps them in memory.
 func (t *tarReader) members(archive *Stream) ([]*Stream, error) {
 	var streams []*Stream
 	for {
@@ -167,7 +166,7 @@ func (t *tarReader) Read(rec *stream.Record) error {
 	}
 }
 
-// checkEnd returns io.EOF if the archive ends as it should: with its end mark, and nothing but zeros after it.
+// checkEnd returns io.EOF if the archive ends properly: with its end mark, and only zeros after it.
 func (t *tarReader) checkEnd() error {
 	if t.ended.seen {
 		return t.fail(io.ErrUnexpectedEOF)
@@ -183,7 +182,7 @@ func (t *tarReader) checkEnd() error {
 	}
 }
 
-// fail names what is wrong with the archive; errors of the decompression below it already do.
+// fail describes what is wrong with the archive; errors of the decompression already do.
 func (t *tarReader) fail(err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return t.archive.OffsetErrorf(t.archive.Offset(), "the tar archive is cut off")

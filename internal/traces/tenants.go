@@ -13,8 +13,8 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// Tenants says who requests what. The objects of two tenants are apart: a key that both request is one object of
-// each, so that an object has one owner.
+// Tenants says which tenant owns each object. A key that two tenants request is one object for each, so that every
+// object has one owner.
 type Tenants struct {
 	Names []string // in order of their first request
 	Of    []uint32 // per object: the number of its owner
@@ -26,14 +26,14 @@ const maxTenants = 100000
 // unnamedTenant stands for requests that name no tenant.
 const unnamedTenant = "-"
 
-// Ways to tell the tenant of a request.
+// Ways to find the tenant of a request.
 const (
 	tenantColumn = "column"
 	tenantPrefix = "prefix"
 	tenantFile   = "file"
 )
 
-// TenantEntry is a way to tell the tenant of a request.
+// TenantEntry is a way to find the tenant of a request.
 type TenantEntry struct {
 	Name    string
 	Summary string
@@ -43,7 +43,7 @@ type TenantEntry struct {
 // Signature implements params.Named.
 func (e TenantEntry) Signature() (string, []params.Param) { return e.Name, e.Params }
 
-// TenantRule is a way to tell the tenant of a request with its parameters: what a user writes as `prefix(sep=:)`.
+// TenantRule is a way to find the tenant of a request with its parameters: what a user writes as `prefix(sep=:)`.
 type TenantRule = params.Spec[TenantEntry]
 
 var tenantEntries = []TenantEntry{
@@ -51,20 +51,20 @@ var tenantEntries = []TenantEntry{
 		{Name: "name", Default: "tenant", Doc: "the column: its name, or its number from 1"},
 	}},
 	{tenantPrefix, "the beginning of the key", []params.Param{
-		{Name: "sep", Default: "/", Doc: "the tenant is what stands before the first of these signs"},
+		{Name: "sep", Default: "/", Doc: "the tenant is the part before the first of these characters"},
 		{Name: "shift", Default: 0, Min: 0, Max: 63,
-			Doc: "above 0: keys are numbers, and the tenant is the key without its lowest bits, so many"},
+			Doc: "above 0: keys are numbers, and the tenant is the key without this many of its lowest bits"},
 	}},
-	{tenantFile, "each of several files is one", []params.Param{
+	{tenantFile, "each of several files is a tenant", []params.Param{
 		{Name: "mix", Default: "spread", Choices: []string{"spread", "turns", "none"},
-			Doc: "order of the requests of files that are not merged by time: spread evenly over the whole, in turns, " +
+			Doc: "order of the requests of files that are not merged by time: each spread evenly over the whole, in turns, " +
 				"or none, one file after another"},
 	}},
 }
 
 var tenantRules = params.Table("tenant", "column", tenantEntries)
 
-// ParseTenants reads a way to tell the tenant of a request.
+// ParseTenants reads a way to find the tenant of a request.
 func ParseTenants(text string) (TenantRule, error) {
 	rule, err := tenantRules.Parse(text)
 	if err != nil || rule.Name() != tenantPrefix {
@@ -72,18 +72,18 @@ func ParseTenants(text string) (TenantRule, error) {
 	}
 	switch sep := rule.Params.Text("sep"); {
 	case sep == "":
-		err = fmt.Errorf("tenant prefix: sep is empty: want a sign, as in prefix(sep=/)")
+		err = fmt.Errorf("tenant prefix: sep is empty: want a character, as in prefix(sep=/)")
 	case sep != "/" && rule.Params.Int("shift") > 0:
 		err = fmt.Errorf("tenant %s: keys are numbers (shift) or texts (sep): leave one out", rule)
 	}
 	return rule, err
 }
 
-// TenantRuleNames returns the names of the ways to tell the tenant of a request.
+// TenantRuleNames returns the names of the ways to find the tenant of a request.
 func TenantRuleNames() []string { return tenantRules.Names() }
 
-// fileTenants returns the names of files as tenants: their base names, the whole paths where two have the same, and a
-// number behind what is named twice.
+// fileTenants returns the names of files as tenants: their base names, whole paths if two base names are equal, and a
+// number after duplicates.
 func fileTenants(paths []string) []string {
 	names := make([]string, len(paths))
 	for i, path := range paths {
@@ -107,7 +107,7 @@ func fileTenants(paths []string) []string {
 	return names
 }
 
-// tenantColumn returns the column that holds the tenants, "" where none is asked for.
+// tenantColumn returns the column that holds the tenants, "" if none is requested.
 func (o LoadOptions) tenantColumn() string {
 	if rule, err := ParseTenants(o.Tenants); err == nil && rule.Name() == tenantColumn {
 		return rule.Params.Text("name")
@@ -115,13 +115,13 @@ func (o LoadOptions) tenantColumn() string {
 	return ""
 }
 
-// tenancy tells the tenants of requests while a trace loads. Its methods may be called where there is none: nil.
+// tenancy finds the tenants of requests while a trace loads. Its methods may be called on nil: no tenants.
 type tenancy struct {
 	rule   TenantRule
 	column *tenantNumbers
 }
 
-// tenantBytes is what telling the tenants takes for each request while a trace loads: their numbers, the order of the
+// tenantBytes is the memory per request for finding the tenants while a trace loads: their numbers, the order of the
 // requests, and the objects before and after.
 const tenantBytes = 32
 
@@ -136,7 +136,7 @@ func (y *tenancy) mixes() bool {
 	return y != nil && y.rule.Name() == tenantFile && y.rule.Params.Text("mix") != "none"
 }
 
-// beginTenants prepares for the tenants that the options ask for.
+// beginTenants prepares for the tenants that the options request.
 func (l *loader) beginTenants() error {
 	if l.opts.Tenants == "" {
 		return nil
@@ -151,11 +151,11 @@ func (l *loader) beginTenants() error {
 	}
 	switch {
 	case len(l.paths) < 2:
-		return fmt.Errorf("%s: tenants by file want several files, each of them a tenant", l.paths[0])
+		return fmt.Errorf("%s: tenants by file need several files, each of them a tenant", l.paths[0])
 	case l.opts.PerFile:
 		return fmt.Errorf("%s: tenants by file share a cache, so that the files cannot be replayed one by one", l.paths[0])
 	case !l.opts.Merge && l.tenancy.mixes() && l.opts.Limit > 0 && l.sampler != nil:
-		return fmt.Errorf("%s: files that are mixed can be sampled or limited, not both", l.paths[0])
+		return fmt.Errorf("%s: mixed files can be sampled or limited, but not both", l.paths[0])
 	}
 	l.tenants = fileTenants(l.paths)
 	if !l.opts.Merge && l.tenancy.mixes() {
@@ -172,13 +172,13 @@ func (y *tenancy) check(l *loader, fields stream.Fields) error {
 	case y.rule.Name() == tenantColumn && !fields.Tenant:
 		return fmt.Errorf("%s: its requests have no column of tenants", l.paths[0])
 	case fields.Groups && y.mixes():
-		return fmt.Errorf("%s: has groups of requests, which mixing would tear apart: write --tenant 'file(mix=none)'",
+		return fmt.Errorf("%s: has groups of requests, which mixing would split: write --tenant 'file(mix=none)'",
 			l.paths[0])
 	}
 	return nil
 }
 
-// finishTenants brings the requests of mixed files into their order and makes objects of the pairs of tenant and key.
+// finishTenants puts the requests of mixed files in order and makes an object of each pair of tenant and key.
 func (l *loader) finishTenants() (*Trace, error) {
 	t, y := l.trace, l.tenancy
 	var err error
@@ -212,7 +212,7 @@ type tenantNumbers struct {
 
 func newTenantNumbers() *tenantNumbers { return &tenantNumbers{numbers: stream.NewNumbering()} }
 
-// add takes in the tenant of the next request.
+// add appends the tenant of the next request.
 func (c *tenantNumbers) add(name []byte) error {
 	if len(name) == 0 {
 		name = []byte(unnamedTenant)
@@ -225,7 +225,7 @@ func (c *tenantNumbers) add(name []byte) error {
 	return nil
 }
 
-var errTooManyTenants = fmt.Errorf("more than %d tenants, the most that a trace can have: name a column or a prefix "+
+var errTooManyTenants = fmt.Errorf("more than %d tenants, the limit of a trace: name a column or a prefix "+
 	"with fewer values", maxTenants)
 
 // prefixTenants returns the column of tenants by the keys of a trace.
@@ -253,7 +253,7 @@ func prefixTenants(t *Trace, rule TenantRule) (*tenantNumbers, error) {
 func tenantOfKey(key stream.Key, v params.Values) (string, error) {
 	if shift := v.Int("shift"); shift > 0 {
 		if key.Text != "" {
-			return "", fmt.Errorf("key %.80q is no number, so that it has no bits to leave out: write --tenant "+
+			return "", fmt.Errorf("key %.80q is not a number, so it has no lowest bits: write --tenant "+
 				"'prefix(sep=/)'", key.Text)
 		}
 		return strconv.FormatUint(key.Num>>shift, 10), nil
@@ -265,8 +265,8 @@ func tenantOfKey(key stream.Key, v params.Values) (string, error) {
 	return name, nil
 }
 
-// mixed returns the order in which requests come when those of tenants, one after another in a column, are mixed: the
-// positions in the column. Requests of a tenant keep their order.
+// mixed returns the order of the requests when those of all tenants, which are one after another in column, are mixed:
+// their positions in the column. Requests of a tenant keep their order.
 func mixed(column []uint32, tenants int, mix string) []uint32 {
 	counts := make([]int64, tenants)
 	for _, tenant := range column {
@@ -287,7 +287,7 @@ func mixed(column []uint32, tenants int, mix string) []uint32 {
 		if mix == "turns" {
 			return cmp.Compare(a.number, b.number)
 		}
-		// Request i of n stands at (2i+1)/2n of the whole.
+		// request i of n is at (2i+1)/2n of the whole
 		return compareProducts(2*a.number+1, counts[b.tenant], 2*b.number+1, counts[a.tenant])
 	})
 	order := make([]uint32, len(places))
@@ -304,7 +304,7 @@ func compareProducts(a, b, c, d int64) int {
 	return cmp.Or(cmp.Compare(high, otherHigh), cmp.Compare(low, otherLow))
 }
 
-// reorder brings the requests into another order: where each is taken from, as positions at present.
+// reorder reorders the requests; order has the current position of each.
 func (t *Trace) reorder(order []uint32) {
 	t.Objects = reordered(t.Objects, order)
 	t.RequestSizes = reordered(t.RequestSizes, order)
@@ -323,10 +323,10 @@ func reordered[T any](column []T, order []uint32) []T {
 	return result
 }
 
-// divide makes objects of the pairs of tenant and object, numbered in order of first appearance, and sets Tenants.
+// divide makes an object of each pair of tenant and object, numbered in order of first appearance, and sets Tenants.
 func (t *Trace) divide(c *tenantNumbers) error {
 	pairs := stream.NewNumbering()
-	tenants := stream.NewNumbering() // anew, as the order may have changed
+	tenants := stream.NewNumbering() // again, since the order may have changed
 	old := *t
 	t.NumObjects, t.ObjectSizes, t.Keys, t.Tenants = 0, nil, nil, &Tenants{}
 	t.Objects = make([]uint32, len(old.Objects))

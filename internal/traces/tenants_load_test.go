@@ -66,7 +66,7 @@ func TestLoadTenants(t *testing.T) {
 	}
 }
 
-// Requests of size 0 that are left out leave the others with their tenants, and keys are not kept unless asked for.
+// Leaving out requests of size 0 keeps the tenants of the others, and keys are kept only on request.
 func TestTenantsWithoutZeroSizes(t *testing.T) {
 	path := writeTenantFile(t, "t.csv", "key,size,tenant\na,5,web\nb,0,db\na,6,db\na,5,web\n")
 	got, err := Load(t.Context(), []string{path}, LoadOptions{Selection: Selection{Tenants: "column"},
@@ -96,13 +96,13 @@ func TestLoadTenantsErrors(t *testing.T) {
 		want  string
 	}{
 		"no such column": {[]string{table}, Selection{Tenants: "column"}, `unknown column "tenant"`},
-		"no columns":     {[]string{plain}, Selection{Tenants: "column"}, "has no columns with names"},
-		"one file":       {[]string{plain}, Selection{Tenants: "file"}, "want several files"},
+		"no columns":     {[]string{plain}, Selection{Tenants: "column"}, "has no named columns"},
+		"one file":       {[]string{plain}, Selection{Tenants: "file"}, "need several files"},
 		"file by file":   {[]string{plain, plain}, Selection{Tenants: "file", PerFile: true}, "share a cache"},
-		"bits of a text": {[]string{texts}, Selection{Tenants: "prefix(shift=3)"}, `key "x" is no number`},
+		"bits of a text": {[]string{texts}, Selection{Tenants: "prefix(shift=3)"}, `key "x" is not a number`},
 		"no such way":    {[]string{plain}, Selection{Tenants: "files"}, `did you mean "file"`},
 		"sample and limit": {[]string{plain, plain}, Selection{Tenants: "file", Limit: 1, SampleRate: 0.9},
-			"sampled or limited, not both"},
+			"sampled or limited, but not both"},
 	} {
 		_, err := Load(t.Context(), test.paths, LoadOptions{Selection: test.opts})
 		if err == nil || !strings.Contains(err.Error(), test.want) {

@@ -22,7 +22,7 @@ func TestMixed(t *testing.T) {
 	}
 }
 
-// Spread, each tenant has had its share of the requests at any time, up to one.
+// With spread, at any time each tenant has had its share of the requests, within one.
 func TestSpreadIsEven(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var column []uint32
@@ -74,7 +74,7 @@ func TestParseTenantsErrors(t *testing.T) {
 	}
 }
 
-// Pairs of tenant and object are the objects, with the sizes and keys that they had.
+// Pairs of tenant and object become the objects, with their sizes and keys.
 func TestDivide(t *testing.T) {
 	tr := &Trace{
 		Objects: []uint32{0, 1, 0, 1, 0}, NumObjects: 2, ObjectSizes: []int64{5, 7},
@@ -128,7 +128,7 @@ func TestTenantOfKey(t *testing.T) {
 	}
 	rule, _ := ParseTenants("prefix(shift=3)")
 	if _, err := tenantOfKey(stream.Key{Text: "x"}, rule.Params); err == nil || !strings.Contains(err.Error(),
-		"is no number") {
+		"is not a number") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -95,13 +95,13 @@ func TestTextFormatsRefuse(t *testing.T) {
 		"arc, negative":   {"1 -1 0 0\n", "arc", `line 1: number of blocks "-1"`},
 		"arc, huge count": {"1 1000000001 0 0\n", "", `number of blocks 1000000001`},
 		"arc, overflow": {"18446744073709551615 2 0 0\n", "",
-			"a run of 2 blocks from 18446744073709551615 goes beyond block 2^64-1"},
+			"a run of 2 blocks from block 18446744073709551615 exceeds the last possible block, 2^64-1"},
 		"arc, start too large": {"18446744073709551616 1 0 0\n", "", `start block "18446744073709551616"`},
 		"arc, three columns":   {"1 1 0 0\n1 1 0\n", "arc", "line 2: \"1 1 0\": want 4 columns"},
 		"arc, cut off":         {"1 1 0 0\n1 1 0 ", "arc", "line 2"},
 		"arc, five columns":    {"1 1 0 0 0\n", "arc", "line 1: \"1 1 0 0 0\": want 4 columns"},
 		"arc, last column":     {"1 1 0 x\n", "arc", "want whole numbers in columns 3 and 4"},
-		"arc, blank line":      {"1 1 0 0\n\n1 1 0 0\n", "arc", "line 2: no key"},
+		"arc, blank line":      {"1 1 0 0\n\n1 1 0 0\n", "arc", "line 2: a blank line"},
 		"lirs, a word":         {"*\n1\nx\n", "lirs", `line 3: block "x"`},
 		"lirs, negative":       {"-1\n", "lirs", `line 1: block "-1"`},
 		"lirs, too large":      {"18446744073709551616\n", "lirs", `line 1: block "18446744073709551616"`},
@@ -145,15 +145,15 @@ func TestTextFormatsRefuse(t *testing.T) {
 		"csv, operation":       {"key,op\na,jump\n", "", `line 2: column 2: operation "jump"`},
 		"csv, open quote":      {"key,size\n\"a,1\nb,2\n", "", "line 2: a quote is opened but not closed"},
 		"csv, bare quote":      {"key,size\na\"b\",1\n", "", "line 2: bare"},
-		"csv, blank line":      {"key,size\na,1\n\nb,2\n", "", "line 3: no key"},
+		"csv, blank line":      {"key,size\na,1\n\nb,2\n", "", "line 3: a blank line"},
 		"csv, binary":          {"key,size\na\x00,1\n", "csv", "want rows of text"},
 		"format":               {"1\n", "cvs", `unknown trace format "cvs"; did you mean "csv"?`},
 		"option":               {"1\n", "csv:kye=1", `trace format csv: unknown parameter "kye"`},
 		"option without value": {"1\n", "csv:key", `trace format csv: parameter "key": want name=value`},
 		"choice":               {"1\n", "seq-id-size:key=size", "key=size: want one of id-size, id"},
-		"JSON":                 {"{\"key\": 1}\n", "", "looks like JSON, not a format that is read here"},
+		"JSON":                 {"{\"key\": 1}\n", "", "looks like JSON, which is not a supported format"},
 		"zip":                  {"PK\x03\x04abcdefgh", "", "looks like a zip archive"},
-		"binary":               {"\x01\x02\x03\x04", "", "looks like binary data in no known trace format"},
+		"binary":               {"\x01\x02\x03\x04", "", "looks like binary data, but matches no known trace format"},
 		"queries in words": {"how are you\nwhat is this\n", "",
 			"; if each line is a query in words: --input-format text"},
 		"prose": {"It was the best of times,\nit was the worst of times.\n", "", "looks like text (\"It " +
@@ -162,7 +162,7 @@ func TestTextFormatsRefuse(t *testing.T) {
 		"arc as seq":            {"1 1 0 0\n", "seq-id-size", "line 1: \"1 1 0 0\": want 3 columns"},
 		"csv as rating":         {"1,2\n", "rating", "want user::item::rating::time"},
 		"plain as cachelib":     {"1\n2\n", "cachelib", "no column key in the header"},
-		"nothing but line ends": {"\n\n\n", "", "nothing but blank lines"},
+		"nothing but line ends": {"\n\n\n", "", "only blank lines"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			records, err := readAll(t, c.content, c.format)
@@ -173,7 +173,7 @@ func TestTextFormatsRefuse(t *testing.T) {
 	}
 }
 
-// TestDetectionIsClear: the examples that the table of formats shows are recognised as what they are.
+// TestDetectionIsClear: the examples in the table of formats are recognised.
 func TestDetectionIsClear(t *testing.T) {
 	for _, f := range formats.All() {
 		if f.Example == "" || f.Name == "text" { // which is never recognised
@@ -193,7 +193,7 @@ func TestDetectionIsClear(t *testing.T) {
 	}
 }
 
-// TestLateSurprise: what comes after the part that detection sees is still checked.
+// TestLateSurprise: data after the part that detection sees is still checked.
 func TestLateSurprise(t *testing.T) {
 	many := strings.Repeat("123456789\n", source.HeadLen/10+100)
 	_, err := readAll(t, many+"*\n1\n", "")

@@ -1,7 +1,7 @@
-// Package traces reads traces of requests in many formats and compressions into columns that replay fast.
-// Open streams the records of a file; Load turns files into a Trace with dense object numbers; Create writes a file.
+// Package traces reads traces of requests, in many formats and compressions, into columns that replay fast. Open
+// streams the records of a file; Load turns files into a Trace with dense object numbers; Create writes a file.
 //
-// Formats are in package formats, those of a kind of workload in the package of the kind.
+// The formats are in package formats, those of a kind of workload in the package of the kind.
 package traces
 
 import (
@@ -12,49 +12,49 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// Trace is a sequence of requests in columns. It is read-only after Load and shared by all replays. Memory: 4 bytes per
-// request, plus 8 per object for sizes, plus 8 per request for each of RequestSizes and Times and 1 for Ops where
-// present, plus 24 per object and the text for Keys. While it loads, 20 to 30 more per object find the number of a key.
+// Trace is a sequence of requests in columns. It is read-only after Load and shared by all replays. It needs 4 bytes
+// per request, 8 per object for sizes, 8 per request for each of RequestSizes and Times and 1 for Ops if present, and
+// 24 per object plus the text for Keys. While it loads, the numbering of keys needs 20 to 30 bytes more per object.
 type Trace struct {
-	Name       string   // how the trace is named in records: the base name of its file, or several joined with "+"
+	Name       string   // the name of the trace in records: the base name of its file, or several joined with "+"
 	Objects    []uint32 // per request: the object's dense number, 0 to NumObjects-1 in order of first appearance
 	NumObjects int
 
-	// Sizes in bytes. Both nil: the trace has no sizes, or they were not asked for. RequestSizes is set only where an
+	// Sizes in bytes. Both nil: the trace has no sizes, or they were not requested. RequestSizes is set only if an
 	// object changes its size within the trace; then ObjectSizes holds each object's first size.
 	ObjectSizes  []int64
 	RequestSizes []int64
 
-	// Times in nanoseconds, per request; nil where the trace has no clock or it was not asked for. They are those of the
+	// Times in nanoseconds, per request; nil if the trace has no clock or it was not requested. They are as in the
 	// files, and so may go back.
 	Times []int64
 
-	Ops  []stream.Op  // per request; nil where the format has none or they were not asked for
-	Keys []stream.Key // per object: the key in the file; nil unless asked for
+	Ops  []stream.Op  // per request; nil if the format has none or they were not requested
+	Keys []stream.Key // per object: the key in the file; nil unless requested
 
 	// Groups are the positions at which requests that come together begin, the first of them 0: the blocks of a prompt,
 	// the keys of a batch. Nil: each request comes alone.
 	Groups []int
-	// Kind is what is known of requests that are more than a key, as prompts and queries are; nil of plain objects, and
-	// where it was not asked for.
+	// Kind is what requests carry beyond a key, for prompts and queries; nil for plain objects, and if it was not
+	// requested.
 	Kind stream.Columns
 
-	// Starts are the positions at which a file begins that is to be replayed through an empty cache, the first of them 0.
+	// Starts are the positions at which files begin that are each replayed through an empty cache, the first of them 0.
 	// Nil: the whole trace is one sequence.
 	Starts []int
 
-	Tenants *Tenants // whose the objects are; nil unless asked for
+	Tenants *Tenants // the owners of the objects; nil unless requested
 
-	Readings   []source.Reading // what the files, or the generator, were read as, each way once
-	Warnings   []string         // of what is read in a way that makes little sense
+	Readings   []source.Reading // how the files, or the generator, were read, each way once
+	Warnings   []string         // about readings that make little sense
 	SampleRate float64          // share of the keys that were kept, 1 without sampling
 
-	SampledFrom int  // requests of which a sample was taken; 0 without sampling
+	SampledFrom int  // number of requests before sampling; 0 without sampling
 	Limited     bool // reading ended at LoadOptions.Limit
 }
 
 // Parts returns the sequences of the trace that are each replayed through an empty cache, with the object numbers of
-// the whole: the trace itself where Starts is nil.
+// the whole: the trace itself if Starts is nil.
 func (t *Trace) Parts() []*Trace {
 	if len(t.Starts) == 0 {
 		return []*Trace{t}
@@ -99,7 +99,7 @@ func (t *Trace) slice(from, to int) *Trace {
 	return &part
 }
 
-// Bytes returns the memory that the columns take. Room that nothing was written to is none.
+// Bytes returns the memory of the columns. Room that was never written to does not count.
 func (t *Trace) Bytes() int64 {
 	bytes := stream.ColumnBytes(t.Objects) + stream.ColumnBytes(t.ObjectSizes) + stream.ColumnBytes(t.RequestSizes) +
 		stream.ColumnBytes(t.Times) +
@@ -127,8 +127,8 @@ func (t *Trace) Size(pos int) int64 {
 	return t.ObjectSizes[t.Objects[pos]]
 }
 
-// Footprint returns the bytes of all objects: the sum of the first sizes above 0 that they have. It is that of
-// WithoutZeroSizes, too.
+// Footprint returns the bytes of all objects: the sum of their first sizes above 0. WithoutZeroSizes does not change
+// it.
 func (t *Trace) Footprint() int64 {
 	var sum int64
 	empty := false
@@ -139,7 +139,7 @@ func (t *Trace) Footprint() int64 {
 	if !empty || t.RequestSizes == nil {
 		return sum
 	}
-	counted := make([]bool, t.NumObjects) // of objects that begin empty
+	counted := make([]bool, t.NumObjects) // for objects whose first size is 0
 	for pos, object := range t.Objects {
 		if size := t.RequestSizes[pos]; size > 0 && t.ObjectSizes[object] == 0 && !counted[object] {
 			counted[object] = true
@@ -162,7 +162,7 @@ func (t *Trace) EmptyRequests() (n int) {
 	return n
 }
 
-// ReadAs says what the files of the trace were read as, without their names; "" of a generator.
+// ReadAs says how the files of the trace were read, without their names; "" for a generator.
 func (t *Trace) ReadAs() string {
 	var texts []string
 	for _, r := range t.Readings {
@@ -176,8 +176,8 @@ func (t *Trace) ReadAs() string {
 	return strings.Join(texts, " + ")
 }
 
-// InputFormat returns the format that reads all files of the trace the same way again, as LoadOptions.Format takes it;
-// "" where there is none, because each file has another or there are no files.
+// InputFormat returns the format that reads all files of the trace in the same way again, as LoadOptions.Format takes
+// it; "" if there is none, because the files differ in format or there are no files.
 func (t *Trace) InputFormat() string {
 	for _, r := range t.Readings {
 		if r.Spec != t.Readings[0].Spec {
@@ -190,7 +190,7 @@ func (t *Trace) InputFormat() string {
 	return t.Readings[0].Spec
 }
 
-// LeftOut returns how many rows of the files were left out, as they are no requests.
+// LeftOut returns how many rows of the files were left out because they are not requests.
 func (t *Trace) LeftOut() (n int64) {
 	for _, r := range t.Readings {
 		n += r.LeftOut
@@ -198,10 +198,10 @@ func (t *Trace) LeftOut() (n int64) {
 	return n
 }
 
-// mostReadings is how many ways of reading are told one by one.
+// mostReadings is how many ways of reading are reported one by one.
 const mostReadings = 8
 
-// Lines says in a line for each way of reading what files were read as; see Reading.Line.
+// Lines reports in one line each way in which files were read; see Reading.Line.
 func Lines(readings []source.Reading, remark string) (lines []string) {
 	for _, r := range readings[:min(len(readings), mostReadings)] {
 		lines = append(lines, r.Line(remark))

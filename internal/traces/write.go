@@ -20,12 +20,12 @@ import (
 
 // CreateOptions say how a trace file is written.
 type CreateOptions struct {
-	Format string        // one of WritableFormats; "" for the one that the path names
-	Fields stream.Fields // what the records carry; the rest is not written
-	Stdout io.Writer     // what the path "-" writes to; nil: the standard output of the process
+	Format string        // one of WritableFormats; "" for the one that the path implies
+	Fields stream.Fields // the fields of the records; others are not written
+	Stdout io.Writer     // the output for the path "-"; nil: the standard output of the process
 }
 
-// Writer writes one trace file, which takes its name only when Close has written everything.
+// Writer writes one trace file, which gets its name only when Close has written everything.
 type Writer struct {
 	path     string
 	records  int64
@@ -39,8 +39,8 @@ type Writer struct {
 	ended    bool
 }
 
-// sink is where the bytes go until the context ends. It remembers whether writing failed, and how, to tell that from a
-// record that the format cannot hold.
+// sink receives the bytes until the context ends. It remembers a write error, to tell it from a record that the format
+// cannot hold.
 type sink struct {
 	io.Writer
 	ctx context.Context
@@ -56,10 +56,10 @@ func (s *sink) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Create starts a trace file at path; "-" is standard output: prompts as mooncake, queries as queries, batches as
-// batches and all else as CSV unless a format is given. An ending .gz, .zst, .xz, .s2, .sz (snappy) or .lz4 compresses
-// it. Create fails if the format is unknown or not told by the path, or if the file cannot be made. When ctx ends,
-// Write or Close soon return its error.
+// Create starts a trace file at path. "-" is standard output, which gets prompts as mooncake, queries as queries,
+// batches as batches and everything else as CSV, unless a format is given. An ending .gz, .zst, .xz, .s2, .sz (snappy)
+// or .lz4 compresses the file. Create fails if the format is unknown or not implied by the path, or if the file cannot
+// be created. When ctx ends, Write or Close soon return its error.
 func Create(ctx context.Context, path string, opt CreateOptions) (*Writer, error) {
 	if path == "-" {
 		opt.Format = cmp.Or(opt.Format, formats.Fullest(opt.Fields))
@@ -101,8 +101,8 @@ func (w *Writer) openSink(ctx context.Context, stdout io.Writer) (err error) {
 	return err
 }
 
-// spoolFolder returns where a format may keep what it must read again: beside the trace, where it will fit if the trace
-// does.
+// spoolFolder returns where a format may keep data that it must read again: beside the trace, since it fits there if
+// the trace does.
 func (w *Writer) spoolFolder() string {
 	if w.file == nil {
 		return os.TempDir()
@@ -110,8 +110,8 @@ func (w *Writer) spoolFolder() string {
 	return filepath.Dir(w.path)
 }
 
-// Remarks says what the file lacks of the records, as the format has no place for it, and what it states although
-// nobody knows it; "" where it is neither. It is known when all records are written.
+// Remarks says which fields the file lacks, because the format has no place for them, and which it states although they
+// are unknown; "" if there are none. It is complete when all records have been written.
 func (w *Writer) Remarks() string {
 	lost := slices.Clone(w.lost)
 	if l, ok := w.format.(source.Loser); ok {
@@ -127,7 +127,7 @@ func (w *Writer) Remarks() string {
 	return strings.Join(parts, "; ")
 }
 
-// Write adds a record. It keeps nothing of rec. An error names the record and ends the writing; call Discard then.
+// Write adds a record. It keeps no reference to rec. An error names the record and ends the writing; call Discard then.
 func (w *Writer) Write(rec *stream.Record) error {
 	w.records++
 	var err error
@@ -142,8 +142,8 @@ func (w *Writer) Write(rec *stream.Record) error {
 	return err
 }
 
-// Close writes what is left and gives the file its name. After an error there is no file of that name, or still the
-// older one.
+// Close writes the rest and gives the file its name. After an error there is no file of that name, or still the older
+// one.
 func (w *Writer) Close() error {
 	w.ended = true
 	err := cmp.Or(w.format.Finish(), w.compress.Close(), w.buffer.Flush())
@@ -160,7 +160,7 @@ func (w *Writer) Close() error {
 	return w.file.Commit()
 }
 
-// Discard ends the writing and removes what was written. After Close it does nothing, so that it can be deferred.
+// Discard ends the writing and removes the file. After Close it does nothing, so that it can be deferred.
 func (w *Writer) Discard() {
 	if w.ended {
 		return

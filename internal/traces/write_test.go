@@ -73,8 +73,8 @@ func TestWritersRefuseWhatTheirFormatCannotHold(t *testing.T) {
 		{"oraclegeneral", stream.Record{Time: 1 << 32 * 1e9}, "record 2: time 4294967296 s does not fit"},
 		{"csv", stream.Record{Time: -1}, "record 2: time -1 ns, size 0: neither may be negative"},
 		{"parquet", stream.Record{Size: -1}, "record 2: time 0 ns, size -1: neither may be negative"},
-		{"plain", stream.Record{Text: []byte("two words")}, "record 2: key \"two words\" holds white space"},
-		{"csv", stream.Record{Text: []byte("a\x00")}, "record 2: key \"a\\x00\" holds control characters"},
+		{"plain", stream.Record{Text: []byte("two words")}, "record 2: key \"two words\" has white space"},
+		{"csv", stream.Record{Text: []byte("a\x00")}, "record 2: key \"a\\x00\" has control characters"},
 	} {
 		path := filepath.Join(t.TempDir(), "out")
 		err := tryWriteTrace(t.Context(), path, CreateOptions{Format: c.format, Fields: allFields},
@@ -91,7 +91,7 @@ func TestWritersRefuseWhatTheirFormatCannotHold(t *testing.T) {
 func TestCreateRefuses(t *testing.T) {
 	dir := t.TempDir()
 	for _, c := range []struct{ path, format, want string }{
-		{filepath.Join(dir, "x"), "", "does not tell the format"},
+		{filepath.Join(dir, "x"), "", "does not imply a format"},
 		{filepath.Join(dir, "x.csv"), "cvs", `did you mean "csv"`},
 		{filepath.Join(dir, "x.csv.bz2"), "", "cannot write .bz2"},
 		{filepath.Join(dir, "no", "x.csv"), "", "does not exist"},
@@ -116,7 +116,7 @@ func TestFormatIsToldByName(t *testing.T) {
 	}
 }
 
-// fullDisk takes some bytes and then fails.
+// fullDisk accepts some bytes and then fails.
 type fullDisk struct{ left int }
 
 func (d *fullDisk) Write(p []byte) (int, error) {

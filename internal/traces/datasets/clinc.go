@@ -14,20 +14,20 @@ import (
 var clincFormat = source.Format{
 	Name: "clinc",
 	Summary: "queries with their intents, a JSON object of splits (CLINC150): queries in a random order, by " +
-		"popularity and in episodes of an intent if you like",
+		"popularity and in episodes of one intent if asked",
 	Example:   `{"val": [["what is my balance", "balance"]], "oos_val": [["a show on broadway", "oos"]]}`,
 	Carries:   "queries: text, topic, answer; session with episodes",
 	Detection: `a JSON object of arrays of pairs of strings with a first key train, val, test, oos_train, oos_val or oos_test`,
 	Options: []params.Param{
-		{Name: "split", Default: "all", Choices: []string{"all", "train", "val", "test"}, Doc: "which queries are asked"},
+		{Name: "split", Default: "all", Choices: []string{"all", "train", "val", "test"}, Doc: "which queries to use"},
 		{Name: "oos", Default: "own", Choices: []string{"own", "drop"},
-			Doc: "queries out of scope: own: they are asked, and no other query has the same answer; drop: they are left out"},
-		{Name: "requests", Default: 0, Min: 0, Doc: "requests; 0: as many as there are queries"},
+			Doc: "queries out of scope. own: keep them, each with an answer of its own. drop: leave them out"},
+		{Name: "requests", Default: 0, Min: 0, Doc: "number of requests; 0: as many as there are queries"},
 		{Name: "alpha", Default: 0.0, Min: 0, Max: 10, Doc: "Zipf exponent of the popularity of intents; 0: every query is " +
-			"asked once before any comes again"},
+			"asked once before any is repeated"},
 		{Name: "episode", Default: 1.0, Min: 1, Max: 1e6, Doc: "mean number of requests in a row for one intent " +
 			"(geometric), which are a session; 1: no episodes"},
-		{Name: "seed", Default: 0, Min: 0, Doc: "of all random choices"},
+		{Name: "seed", Default: 0, Min: 0, Doc: "seed of all random choices"},
 	},
 	JSON: true,
 	Detect: source.CertainIf(func(head source.Head) bool {
@@ -52,9 +52,9 @@ const (
 	clincEpisodeBits
 )
 
-// openCLINC reads the file whole: its memory is that of the text and of 60 bytes per query.
+// openCLINC reads the whole file: it needs memory for the text and 60 bytes per query.
 func openCLINC(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
-	src.Reading.Request = "queries in an order that is made up"
+	src.Reading.Request = "queries in a generated order"
 	file := src.NextNumber()
 	r := &clincReader{split: opts.Text("split"), dropOOS: opts.Text("oos") == "drop", numbers: map[string]int{}}
 	err := src.ScanObject("file of queries with intents", func(key []byte, s *source.JSONScanner) error {
@@ -81,12 +81,12 @@ type clincReader struct {
 	intents []intent
 }
 
-// intent is what queries ask for.
+// intent is an intent with its queries.
 type intent struct {
 	name    []byte
 	queries [][]byte // in the order in which they are asked
-	asked   int      // over and over
-	ahead   int      // asked before their turn in this round, for an episode
+	asked   int      // repeatedly
+	ahead   int      // asked ahead of their turn in this round, for an episode
 }
 
 // read adds a query.
@@ -105,7 +105,7 @@ func (r *clincReader) read(s *source.JSONScanner) error {
 	return nil
 }
 
-// intentStream asks the queries of intents.
+// intentStream generates requests for the queries of intents.
 type intentStream struct {
 	intents      []intent
 	turns        []int32     // the intents in the order of a round, each as often as it has queries; nil with popularity
@@ -117,7 +117,7 @@ type intentStream struct {
 	session      []byte // of the episode; nil without
 	episodes     int    // begun
 	current      int    // intent of the episode
-	left         int    // requests of it
+	left         int    // requests of it that are left
 	intentBits   *rand.PCG
 	episodesBits *rand.PCG
 }
@@ -181,11 +181,11 @@ func (s *intentStream) begin() {
 	}
 	s.takeTurn()
 	in := &s.intents[s.current]
-	s.left = min(s.left, len(in.queries)-in.asked%len(in.queries)) // those that were not asked in this round
+	s.left = min(s.left, len(in.queries)-in.asked%len(in.queries)) // those that have not been asked in this round
 	in.ahead += s.left - 1
 }
 
-// takeTurn goes to the intent whose turn is next. Turns that were taken ahead, for an episode, are passed by.
+// takeTurn moves to the intent whose turn is next. It skips turns that were already taken for an episode.
 func (s *intentStream) takeTurn() {
 	for {
 		if s.turn == len(s.turns) {

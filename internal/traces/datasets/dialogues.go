@@ -1,5 +1,5 @@
-// Package datasets has the readers of published data sets that were made for other purposes than caching: dialogues and
-// questions, which become queries.
+// Package datasets has the readers of published data sets that were not made for caching: dialogues and questions,
+// which become queries.
 package datasets
 
 import (
@@ -14,21 +14,21 @@ import (
 // Formats are those of the data sets.
 var Formats = []source.Format{sgdFormat, oasstFormat, tiageFormat, qqpFormat, clincFormat}
 
-// dialogueQuery is a query as a file of dialogues or of questions gives it; what is not known is nil.
+// dialogueQuery is a query as a file of dialogues or questions states it; unknown fields are nil.
 type dialogueQuery struct{ text, session, topic, answer []byte }
 
-// dialogueReader gives queries as records. Equal texts are the same query, so the text is the key.
+// dialogueReader returns queries as records. Equal texts are the same query, so the text is the key.
 type dialogueReader struct {
 	next func() (query dialogueQuery, ok bool)
 	head queries.Head
 }
 
-// openQueries returns a reader of queries. None of these files has a clock that fits the order in which they are asked.
+// openQueries returns a reader of queries. None of these files has a clock that matches the order of the queries.
 func openQueries(next func() (dialogueQuery, bool)) (stream.Reader, stream.Fields, error) {
 	return &dialogueReader{next: next}, stream.Fields{Kind: queries.Kind{}, Counted: true}, nil
 }
 
-// inOrder gives queries one after another.
+// inOrder returns queries one after another.
 func inOrder(queries []dialogueQuery) func() (dialogueQuery, bool) {
 	at := -1
 	return func() (dialogueQuery, bool) {
@@ -51,7 +51,7 @@ func (r *dialogueReader) Read(rec *stream.Record) error {
 	return nil
 }
 
-// scopedName is the name of what is told by a number or a name that means something only within its file.
+// scopedName makes a name that is unique across files from a number or name that is unique only within its file.
 func scopedName(file int, name []byte) []byte {
 	return append(strconv.AppendInt(nil, int64(file), 10), append([]byte(":"), name...)...)
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
 
-// readQueries returns the queries of a file, each as "session topic answer: text" with - for what is not known.
+// readQueries returns the queries of a file, each as "session topic answer: text" with - for unknown fields.
 func readQueries(t testing.TB, content, format string) (asked []string, err error) {
 	s, err := tracetest.OpenText(t, content, format)
 	if err != nil {
@@ -117,7 +117,7 @@ func TestDialogueFormats(t *testing.T) {
 func TestDialogueFormatsRefuse(t *testing.T) {
 	deep := strings.Repeat("[", 101) + strings.Repeat("]", 101)
 	for name, c := range map[string]struct{ content, format, want string }{
-		"sgd, schema":          {`[{"service_name": "Alarm_1", "intents": []}]`, "", "holds no dialogues: leave schema.json out"},
+		"sgd, schema":          {`[{"service_name": "Alarm_1", "intents": []}]`, "", "not dialogues: leave schema.json out"},
 		"sgd, cut off":         {sgdTwoDialogues[:300], "", `byte 300: want a colon after the name "frames", got the end`},
 		"sgd, no dialogue":     {`[{"dialogue_id": "1"}]`, "sgd", "byte 21: a dialogue without dialogue_id or turns"},
 		"sgd, another speaker": {`[{"dialogue_id": "1", "turns": [{"speaker": "BOT"}]}]`, "", `byte 44: want one of ["USER" "SYSTEM"], got "\"BOT\"`},
@@ -143,16 +143,16 @@ func TestDialogueFormatsRefuse(t *testing.T) {
 			"the end"},
 		"oasst, no role": {`{"message_id": "a", "text": "b", "replies": [{"role": "x"}]}`, "", `line 1: column 55: want one of ["prompter" "assistant"]`},
 		"oasst, half a message": {"{\"message_id\": \"a\", \"role\": \"prompter\", \"text\": \"b\"}\n{\"message_id\": " +
-			"\"c\"}\n", "", "line 2: a message without one of message_id, role and text"},
+			"\"c\"}\n", "", "line 2: a message without message_id, role or text"},
 		"oasst, no tree id":      {`{"prompt": {"message_id": "a", "role": "prompter", "text": "b"}}`, "", "line 1: a tree without message_tree_id"},
-		"oasst, twice":           {strings.Repeat(`{"message_id": "a", "role": "prompter", "text": "b"}`+"\n", 2), "", `line 2: the message_id "a" was there before`},
-		"oasst, a circle":        {`{"message_id": "a", "parent_id": "a", "role": "prompter", "text": "b"}`, "", "1 messages are replies to each other in a circle"},
+		"oasst, twice":           {strings.Repeat(`{"message_id": "a", "role": "prompter", "text": "b"}`+"\n", 2), "", `line 2: duplicate message_id "a"`},
+		"oasst, a circle":        {`{"message_id": "a", "parent_id": "a", "role": "prompter", "text": "b"}`, "", "1 messages reply to each other in a circle"},
 		"oasst, a date":          {`{"message_id": "a", "created_date": "x", "role": "prompter", "text": "b"}`, "", `line 1: time "x"`},
 		"oasst, some dates":      {oasstTrees + `{"message_id": "a", "role": "prompter", "text": "b"}`, "", "line 5: want a created_date in every tree or in none"},
-		"oasst, too deep":        {strings.Repeat(`{"message_id": "a", "text": "", "role": "prompter", "replies": [`, 1001), "", "no more than 1000 replies to each other"},
+		"oasst, too deep":        {strings.Repeat(`{"message_id": "a", "text": "", "role": "prompter", "replies": [`, 1001), "", "at most 1000 levels of replies"},
 		"oasst, more behind":     {`{"message_id": "a", "role": "prompter", "text": "b"} x`, "", "line 1: column 54: want nothing after the object"},
 		"oasst, no such part":    {oasstTrees, "oasst:part=1,length=2", "has 1 whole parts of 2 requests"},
-		"JSON arrays of numbers": {"[1,2,3]", "", "looks like JSON, not a format that is read here"},
+		"JSON arrays of numbers": {"[1,2,3]", "", "looks like JSON, which is not a supported format"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			asked, err := readQueries(t, c.content, c.format)
@@ -163,7 +163,7 @@ func TestDialogueFormatsRefuse(t *testing.T) {
 	}
 }
 
-// TestNoTurns: a file without any turn is an error, as every trace without requests is.
+// TestNoTurns: a file without any turn is an error, like every trace without requests.
 func TestNoTurns(t *testing.T) {
 	for format, content := range map[string]string{"sgd": "[]", "tiage": `{"1": []}`, "oasst": `{"message_tree_id": "a", "prompt": null}`} {
 		_, err := traces.Load(t.Context(), []string{"-"}, traces.LoadOptions{Selection: traces.Selection{Format: format},
@@ -174,7 +174,7 @@ func TestNoTurns(t *testing.T) {
 	}
 }
 
-// pairsOf writes pairs that make clusters of these sizes.
+// pairsOf writes pairs that form clusters of these sizes.
 func pairsOf(sizes ...int) string {
 	var pairs []string
 	for c, size := range sizes {
@@ -185,8 +185,7 @@ func pairsOf(sizes ...int) string {
 	return "[" + strings.Join(pairs, ",") + "]"
 }
 
-// TestQuestionsAreAskedOnce: without other wishes every question is asked once, and equal labels are questions of one
-// cluster.
+// TestQuestionsAreAskedOnce: by default every question is asked once, and equal labels are questions of one cluster.
 func TestQuestionsAreAskedOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		sizes := rapid.SliceOfN(rapid.IntRange(2, 9), 1, 20).Draw(t, "sizes")
@@ -267,8 +266,8 @@ func TestDistancesHitTheirMean(t *testing.T) {
 	}
 }
 
-// TestPopularClusters: with a Zipf exponent the clusters are visited by it, again and again, and the stream ends where
-// it was told to.
+// TestPopularClusters: with a Zipf exponent the clusters are visited by popularity, repeatedly, and the stream has the
+// requested length.
 func TestPopularClusters(t *testing.T) {
 	asked, err := readQueries(t, pairsOf(slices.Repeat([]int{2}, 50)...), "qqp:alpha=1,requests=40001,distance=3")
 	if err != nil || len(asked) != 40001 {
@@ -307,7 +306,7 @@ func TestQuestionsFollowTheSeed(t *testing.T) {
 	}
 }
 
-// TestRealDialogues holds counts to those taken with other tools.
+// TestRealDialogues compares counts with those of other tools.
 func TestRealDialogues(t *testing.T) {
 	folder := os.Getenv("CACHESIM_TRACES")
 	if folder == "" {

@@ -21,17 +21,17 @@ var oasstFormat = source.Format{
 	Carries:   "queries: text, session",
 	Detection: `a first line that is a JSON object with "message_id", "text" and "role"`,
 	Options: []params.Param{
-		{Name: "roles", Default: "user", Choices: []string{"user", "both"}, Doc: "messages that are requests: those of the " +
-			"prompter, or of both sides"},
-		{Name: "deleted", Default: "keep", Choices: []string{"keep", "drop"}, Doc: "messages that were deleted"},
+		{Name: "roles", Default: "user", Choices: []string{"user", "both"}, Doc: "which messages are requests: those " +
+			"of the prompter, or of both sides"},
+		{Name: "deleted", Default: "keep", Choices: []string{"keep", "drop"}, Doc: "what to do with deleted messages"},
 		{Name: "lang", Default: "all", Doc: "language of the messages that are requests, as the file names it: en, de, " +
 			"pt-BR, ..."},
-		{Name: "part", Default: -1, Min: -1, Doc: "only this part of the trace, counted from 0; -1: all of it"},
+		{Name: "part", Default: -1, Min: -1, Doc: "use only this part of the trace, counted from 0; -1: all parts"},
 		{
 			Name:    "length",
 			Default: 10000,
 			Min:     1,
-			Doc:     "requests of a part, which ends with the tree that brings it to so many",
+			Doc:     "requests per part; a part ends with the tree that reaches this number",
 		},
 	},
 	JSON: true,
@@ -43,13 +43,13 @@ var oasstFormat = source.Format{
 
 const (
 	maxTreeLine   = 256 << 20 // bytes of a tree
-	maxReplyDepth = 1000      // replies to replies
+	maxReplyDepth = 1000      // depth of replies to replies
 )
 
 // oasstMessage is a message in the tree of its thread. Links to messages are numbers in the file, -1 for none.
 type oasstMessage struct {
 	text                        []byte // nil if it is no request
-	id, parentID, tree          string // parentID only where the parent is not the message around it
+	id, parentID, tree          string // parentID only if the parent is not the message around it
 	line                        int
 	created                     int64 // nanoseconds; -1 if unknown
 	parent                      int32
@@ -66,7 +66,7 @@ type oasstReader struct {
 	messages  []oasstMessage
 }
 
-// oasstThread is a tree: the requests in it, by depth first.
+// oasstThread is a tree with its requests, depth first.
 type oasstThread struct {
 	session []byte
 	created int64
@@ -74,8 +74,8 @@ type oasstThread struct {
 	line    int
 }
 
-// openOASST reads the file whole, as trees are not sorted by time. Its memory is that of the texts that are requests,
-// and 400 bytes per message.
+// openOASST reads the whole file, since trees are not sorted by time. It needs memory for the texts of requests, and
+// 400 bytes per message.
 func openOASST(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
 	src.Reading.Request = "messages as queries (roles=" + opts.Text("roles") + ")"
 	r := &oasstReader{
@@ -145,7 +145,7 @@ func (r *oasstReader) readLines() error {
 	}
 }
 
-// readLine reads a tree or a message. What it does not know it skips.
+// readLine reads a tree or a message. It skips unknown fields.
 func (r *oasstReader) readLine() error {
 	s := &r.scanner
 	if !isTree(s.Text) {
@@ -161,7 +161,7 @@ func (r *oasstReader) readLine() error {
 		case "message_tree_id":
 			tree, err = s.Words()
 		case "prompt":
-			if !s.Null() { // or else nobody wrote to it
+			if !s.Null() { // null: nobody replied
 				err = r.message(-1, maxReplyDepth)
 			}
 		default:
@@ -180,7 +180,7 @@ func (r *oasstReader) readLine() error {
 	return s.End()
 }
 
-// isTree says whether a line is a tree around its first message, and not a message.
+// isTree reports whether a line is a tree around its first message, not a message.
 func isTree(line []byte) (tree bool) {
 	s := &source.JSONScanner{Text: line}
 	known := errors.New("known")
@@ -194,14 +194,14 @@ func isTree(line []byte) (tree bool) {
 		}
 		return s.Skip()
 	})
-	return tree && err == known // a line that is broken before is reported when it is read as a message
+	return tree && err == known // a line that is broken before that is reported when it is read as a message
 }
 
 // message reads a message with the replies in it.
 func (r *oasstReader) message(parent int32, depth int) error {
 	s := &r.scanner
 	if depth == 0 {
-		return s.Fail("no more than %d replies to each other", maxReplyDepth)
+		return s.Fail("at most %d levels of replies", maxReplyDepth)
 	}
 	number := int32(len(r.messages))
 	r.messages = append(r.messages, oasstMessage{line: r.src.LineNumber, created: -1, parent: parent, firstReply: -1,
@@ -242,7 +242,7 @@ func (r *oasstReader) message(parent int32, depth int) error {
 	case err != nil:
 		return err
 	case m.id == "" || role == nil || text == nil:
-		return fmt.Errorf("a message without one of message_id, role and text")
+		return fmt.Errorf("a message without message_id, role or text")
 	}
 	if r.wants(string(role), lang, deleted) && len(bytes.TrimSpace(text)) > 0 {
 		m.text = bytes.Clone(text)
@@ -250,19 +250,19 @@ func (r *oasstReader) message(parent int32, depth int) error {
 	return nil
 }
 
-// wants says whether a message is a request.
+// wants reports whether a message is a request.
 func (r *oasstReader) wants(role, lang string, deleted bool) bool {
 	return (r.bothRoles || role == "prompter") && (r.lang == "" || r.lang == lang) && !(r.drop && deleted)
 }
 
-// linkReplies finds the parents of messages that are not within them, and links all replies in the order of the file. A
-// message whose parent is not in the file has none.
+// linkReplies finds the parents of messages that are not nested in them, and links all replies in the order of the
+// file. A message whose parent is not in the file gets none.
 func (r *oasstReader) linkReplies() error {
 	numbers := make(map[string]int32, len(r.messages))
 	for i, m := range r.messages {
 		if _, ok := numbers[m.id]; ok {
 			r.src.LineNumber = m.line
-			return r.src.LineErrorf("the message_id %.60q was there before", m.id)
+			return r.src.LineErrorf("duplicate message_id %.60q", m.id)
 		}
 		numbers[m.id] = int32(i)
 	}
@@ -286,8 +286,8 @@ func (r *oasstReader) linkReplies() error {
 	return nil
 }
 
-// threads returns the trees in the order of the file. Messages of one tree without a common root, as the parents are
-// not in the file, are one thread.
+// threads returns the trees in the order of the file. Messages of one tree whose common root is not in the file are one
+// thread.
 func (r *oasstReader) threads() (threads []oasstThread, err error) {
 	numbers := map[string]int{}
 	visited := 0
@@ -305,12 +305,12 @@ func (r *oasstReader) threads() (threads []oasstThread, err error) {
 		visited += r.flatten(&threads[n], int32(i))
 	}
 	if visited < len(r.messages) {
-		return nil, r.src.Errorf("%d messages are replies to each other in a circle: want trees", len(r.messages)-visited)
+		return nil, r.src.Errorf("%d messages reply to each other in a circle: want trees", len(r.messages)-visited)
 	}
 	return threads, nil
 }
 
-// flatten appends the requests of a message and all below it by depth first, and returns how many messages these are.
+// flatten appends the requests of a message and all below it, depth first, and returns how many messages these are.
 func (r *oasstReader) flatten(t *oasstThread, root int32) (visited int) {
 	for at := root; ; {
 		m := &r.messages[at]
@@ -335,8 +335,8 @@ func (r *oasstReader) flatten(t *oasstThread, root int32) (visited int) {
 	}
 }
 
-// partOf returns the threads of a part. Parts follow each other without gaps; each ends with the thread that brings it
-// to length requests.
+// partOf returns the threads of a part. Parts follow each other without gaps; each ends with the thread that reaches
+// length requests.
 func partOf(threads []oasstThread, part, length int) ([]oasstThread, error) {
 	start, requests, number := 0, 0, 0
 	for i, t := range threads {
@@ -348,5 +348,6 @@ func partOf(threads []oasstThread, part, length int) ([]oasstThread, error) {
 		}
 		start, requests, number = i+1, 0, number+1
 	}
-	return nil, fmt.Errorf("has %d whole parts of %d requests: want a part below that, or another length", number, length)
+	return nil, fmt.Errorf("has %d whole parts of %d requests: want a part below that number, or another length",
+		number, length)
 }

@@ -35,7 +35,7 @@ type exported struct {
 
 var exportEpoch = time.Date(2023, 2, 1, 0, 0, 0, 0, time.UTC)
 
-// drawTree draws a tree whose first message is from a second of its own.
+// drawTree draws a tree whose first message has a second of its own.
 func drawTree(t *rapid.T, number, second int) *exported {
 	var root *exported
 	var grow func(parent *exported, depth int) *exported
@@ -101,8 +101,8 @@ func exports(t *rapid.T, trees []*exported) (nested, messages, flat string) {
 	return n.String(), m.String(), f.String()
 }
 
-// TestExportsAgree: trees, nested and flat messages are one stream: the trees by their first date, each whole and by
-// depth first; and its parts are contiguous pieces of it that hold whole trees and no more of them than they need.
+// TestExportsAgree: trees, nested and flat messages give the same stream: trees by their first date, each whole and
+// depth first. Its parts are contiguous pieces of whole trees, with no more trees than they need.
 func TestExportsAgree(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		seconds := rapid.Permutation([]int{0, 1, 2, 3, 4, 5, 6, 7}).Draw(rt, "seconds")
@@ -162,7 +162,7 @@ func TestLongTrees(t *testing.T) {
 		t.Errorf("%d queries, %v", len(got), err)
 	}
 	deep := `{"message_id": "0", "role": "prompter", "text": "x0"`
-	const depth = 1000 // replies to replies
+	const depth = 1000 // depth of replies
 	for i := 1; i < depth; i++ {
 		deep += fmt.Sprintf(`, "replies": [{"message_id": "%d", "role": "prompter", "text": "x%d"`, i, i)
 	}

@@ -14,19 +14,19 @@ import (
 
 var qqpFormat = source.Format{
 	Name: "qqp",
-	Summary: "pairs of questions that mean the same, a JSON array (Quora Question Pairs as in GPTCache): questions " +
+	Summary: "pairs of questions with the same meaning, a JSON array (Quora Question Pairs as in GPTCache): questions " +
 		"and, at controlled distances, their paraphrases",
 	Example:   `[{"origin": "Is talcum powder cancerous?", "similar": "Does talcum powder really cause cancer?"}]`,
 	Carries:   "queries: text, answer",
 	Detection: `a JSON array of objects with "origin" and "similar"`,
 	Options: []params.Param{
-		{Name: "requests", Default: 0, Min: 0, Doc: "requests; 0: those of as many visits as there are clusters"},
-		{Name: "repeats", Default: 0, Min: 0, Max: 1e6, Doc: "repeats in a visit; 0: as many as it takes to ask each " +
+		{Name: "requests", Default: 0, Min: 0, Doc: "number of requests; 0: those of one visit per cluster"},
+		{Name: "repeats", Default: 0, Min: 0, Max: 1e6, Doc: "repeats per visit; 0: enough to ask each " +
 			"question of the cluster once"},
-		{Name: "distance", Default: 100, Min: 0, Max: 1e9, Doc: "mean number of other requests between a question of a " +
-			"visit and the next"},
+		{Name: "distance", Default: 100, Min: 0, Max: 1e9, Doc: "mean number of other requests between two questions of a " +
+			"visit"},
 		{Name: "gaps", Default: "geometric", Choices: []string{"geometric", "uniform", "lognormal", "fixed"},
-			Doc: "distribution of the distance: geometric, uniform from 0 to twice the mean, lognormal with twice the mean as " +
+			Doc: "distribution of that number: geometric, uniform from 0 to twice the mean, lognormal with twice the mean as " +
 				"standard deviation, or always the mean"},
 		{
 			Name:    "exact",
@@ -36,8 +36,8 @@ var qqpFormat = source.Format{
 			Doc:     "share of the repeats that ask the last question again word for word",
 		},
 		{Name: "alpha", Default: 0.0, Min: 0, Max: 10, Doc: "Zipf exponent of the popularity of clusters; 0: every cluster " +
-			"is visited once before any comes again"},
-		{Name: "seed", Default: 0, Min: 0, Doc: "of all random choices"},
+			"is visited once before any is repeated"},
+		{Name: "seed", Default: 0, Min: 0, Doc: "seed of all random choices"},
 	},
 	JSON:   true,
 	Detect: source.CertainIf(func(head source.Head) bool { return source.LooksLikeJSONArray(head, "origin", "similar") }),
@@ -52,7 +52,7 @@ const (
 	qqpExactBits
 )
 
-// questionPairs are questions and which of them mean the same, as a forest of their numbers (union-find).
+// questionPairs are questions and which of them have the same meaning, as a forest of their numbers (union-find).
 type questionPairs struct {
 	numbers map[string]int32
 	texts   [][]byte
@@ -60,7 +60,7 @@ type questionPairs struct {
 }
 
 func openQQP(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
-	src.Reading.Request = "questions as queries in an order that is made up"
+	src.Reading.Request = "questions as queries in a generated order"
 	pairs := &questionPairs{numbers: map[string]int32{}}
 	err := src.ScanArray("file of question pairs", pairs.read)
 	if err != nil {
@@ -110,7 +110,7 @@ func (p *questionPairs) number(text []byte) int32 {
 	return n
 }
 
-// root returns the first question of the cluster that a question is known to be in.
+// root returns the first known question of the cluster of a question.
 func (p *questionPairs) root(n int32) int32 {
 	for p.parents[n] != n {
 		p.parents[n] = p.parents[p.parents[n]]
@@ -119,7 +119,8 @@ func (p *questionPairs) root(n int32) int32 {
 	return n
 }
 
-// clusters returns the questions that mean the same, and clusters, in order of first appearance.
+// clusters returns the clusters of questions with the same meaning. Clusters and their questions are in order of first
+// appearance.
 func (p *questionPairs) clusters() (clusters [][][]byte) {
 	of := make([]int, len(p.texts)) // per question that is a root: its cluster
 	for n, text := range p.texts {
@@ -133,16 +134,16 @@ func (p *questionPairs) clusters() (clusters [][][]byte) {
 	return clusters
 }
 
-// questionStream asks questions. A visit to a cluster asks one of its questions and repeats it by others: each repeat
-// is due a random number of requests after the question before it, and comes at the first place from there on that no
-// earlier one takes. Every place that no repeat is due for begins a visit. So distances are those drawn, and longer by
-// the few requests that wait for the same place.
+// questionStream generates requests for questions. A visit to a cluster asks one of its questions and repeats it with
+// others. Each repeat is due a random number of requests after the question before it, and comes at the first free
+// place from there on. Every place for which no repeat is due begins a visit. So distances are those drawn, plus the
+// few requests that wait for the same place.
 type questionStream struct {
 	clusters   []questionCluster
-	popularity random.Zipf // nil: one cluster after another, over and over
+	popularity random.Zipf // nil: one cluster after another, repeatedly
 	requests   int         // left; -1: until all visits are over
 	visits     int         // begun
-	repeats    int         // per visit; 0: so many as the cluster has further questions
+	repeats    int         // per visit; 0: as many as the cluster has further questions
 	gap        func() int
 	exact      float64
 
@@ -156,7 +157,7 @@ type questionStream struct {
 type questionCluster struct {
 	name      []byte
 	questions [][]byte // in the order in which they are asked
-	asked     int      // questions so far, over and over
+	asked     int      // questions so far, repeatedly
 }
 
 // newQuestionStream gives clusters and the questions of each a random order.
@@ -183,7 +184,7 @@ func newQuestionStream(clusters [][][]byte, file int, opts params.Values) *quest
 	return s
 }
 
-// newGaps returns what draws numbers of requests of that mean.
+// newGaps returns a function that draws numbers of requests with that mean.
 func newGaps(kind string, mean int, bits *rand.PCG) func() int {
 	switch {
 	case kind == "fixed" || mean == 0:
@@ -194,7 +195,7 @@ func newGaps(kind string, mean int, bits *rand.PCG) func() int {
 			return n
 		}
 	case kind == "lognormal":
-		const longest = 1e15 // fits an int
+		const longest = 1e15 // fits into an int
 		draw := random.Lognormal(float64(mean), 2*float64(mean))
 		return func() int { return int(min(draw(bits), longest) + 0.5) }
 	}
@@ -233,7 +234,7 @@ func (s *questionStream) next() (dialogueQuery, bool) {
 	return query, true
 }
 
-// begin returns the visit that begins next.
+// begin returns the next visit.
 func (s *questionStream) begin() visit {
 	v := visit{cluster: s.visits % len(s.clusters), number: s.visits, left: s.repeats, question: -1}
 	if s.popularity != nil {
@@ -246,11 +247,11 @@ func (s *questionStream) begin() visit {
 	return v
 }
 
-// visit is a number of requests for a cluster, the next of them due at a place.
+// visit is a number of requests for a cluster; the next one is due at a place.
 type visit struct {
 	place, number int
 	cluster, left int
-	question      int // the last, of those of the cluster; -1 before the first
+	question      int // index of the last question in the cluster; -1 before the first
 }
 
 // visitHeap orders visits by when they are due, then by when they began. It implements heap.Interface.

@@ -12,7 +12,7 @@ import (
 
 // rolesOption says whose turns are requests.
 var rolesOption = params.Param{Name: "roles", Default: "user", Choices: []string{"user",
-	"both"}, Doc: "turns that are requests: those of the user, or of both sides"}
+	"both"}, Doc: "which turns are requests: those of the user, or of both sides"}
 
 var sgdFormat = source.Format{
 	Name: "sgd",
@@ -24,7 +24,7 @@ var sgdFormat = source.Format{
 	Options: []params.Param{
 		rolesOption,
 		{Name: "topic", Default: "turn", Choices: []string{"turn", "dialogue", "none"},
-			Doc: "label of the topic: the service that the turn is about, all services of the dialogue, or none"},
+			Doc: "topic label: the service that the turn is about, all services of the dialogue, or none"},
 	},
 	JSON: true,
 	Detect: source.CertainIf(func(head source.Head) bool {
@@ -34,7 +34,7 @@ var sgdFormat = source.Format{
 	Open: openSGD,
 }
 
-// isSGDSchema recognises the file of the data set that describes its services.
+// isSGDSchema recognises the file of the data set that describes the services.
 func isSGDSchema(head source.Head) bool {
 	return source.LooksLikeJSONArray(head, "service_name", "intents")
 }
@@ -48,27 +48,27 @@ type sgdReader struct {
 	queries      []dialogueQuery
 }
 
-// readSGDDialogue is a dialogue.
+// sgdDialogue is a dialogue.
 type sgdDialogue struct {
 	id       []byte
 	services [][]byte
 	turns    []sgdTurn
 }
 
-// readSGDTurn is a turn with the services of its frames.
+// sgdTurn is a turn with the services of its frames.
 type sgdTurn struct {
 	user     bool
 	text     []byte
 	services [][]byte
 }
 
-// openSGD reads the file whole: its memory is that of the utterances and of 120 bytes per turn.
+// openSGD reads the whole file: it needs memory for the utterances and 120 bytes per turn.
 func openSGD(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
 	src.Reading.Request = "turns as queries (roles=" + opts.Text("roles") + ")"
 	if head, err := src.Head(); err != nil {
 		return nil, stream.Fields{}, err
 	} else if isSGDSchema(head) {
-		return nil, stream.Fields{}, src.Errorf("describes services and holds no dialogues: leave schema.json out " +
+		return nil, stream.Fields{}, src.Errorf("describes services, not dialogues: leave schema.json out " +
 			"and name the " +
 			"dialogues_*.json files")
 	}
@@ -158,7 +158,7 @@ func (r *sgdReader) add(d sgdDialogue) {
 	var service []byte
 	for _, turn := range d.turns {
 		service = turnedTo(turn.services, service)
-		q := dialogueQuery{text: bytes.Clone(turn.text), session: session} // the text of the dialogue has more to it
+		q := dialogueQuery{text: bytes.Clone(turn.text), session: session} // the text of the dialogue is longer than that
 		switch {
 		case r.topicOfTurn:
 			q.topic = bytes.Clone(service)
@@ -171,9 +171,9 @@ func (r *sgdReader) add(d sgdDialogue) {
 	}
 }
 
-// turnedTo returns the service that a turn is about: of those in its frames the first that is not the one of the turn
-// before, as a turn that goes on to another service has a frame for each. A turn without frames stays with the one
-// before.
+// turnedTo returns the service that a turn is about: the first service of its frames that is not the service of the
+// previous turn, since a turn that moves on to another service has a frame for each. A turn without frames keeps the
+// previous service.
 func turnedTo(services [][]byte, before []byte) []byte {
 	i := slices.IndexFunc(services, func(s []byte) bool { return !bytes.Equal(s, before) })
 	switch {

@@ -11,7 +11,7 @@ import (
 
 var tiageFormat = source.Format{
 	Name: "tiage",
-	Summary: "chats with marks where the topic shifts, a JSON object per file (TIAGE): a turn is a query, its " +
+	Summary: "chats with marked topic shifts, a JSON object per file (TIAGE): a turn is a query, its " +
 		"dialogue the session",
 	Example:   `{"1": [["hello , how are you ?", "-1"], ["i am well .", "0"], ["i love this season .", "1"]]}`,
 	Carries:   "queries: text, session, topic",
@@ -24,7 +24,7 @@ var tiageFormat = source.Format{
 	Open: openTIAGE,
 }
 
-// shiftLabels mark turns: "1" where the topic shifts, "0" where it does not, "-1" at the first turn.
+// shiftLabels mark turns: "1" if the topic shifts, "0" if not, "-1" at the first turn.
 var shiftLabels = []string{"1", "0", "-1"}
 
 // firstPair returns the first key of a JSON object of arrays of pairs of strings, and the second string of the first
@@ -45,7 +45,7 @@ func firstPair(head source.Head) (key, second []byte, ok bool) {
 	return key, second, err == nil && s.Take(']')
 }
 
-// readPair reads an array of two strings that say something, the second one of those labels if any are given.
+// readPair reads an array of two non-empty strings, the second one of those labels if any are given.
 func readPair(s *source.JSONScanner, labels ...string) (text, label []byte, err error) {
 	if !s.Take('[') {
 		return nil, nil, s.Fail("a pair of strings in brackets")
@@ -70,7 +70,7 @@ func readPair(s *source.JSONScanner, labels ...string) (text, label []byte, err 
 	return text, label, nil
 }
 
-// openTIAGE reads the file whole: its memory is that of the text and of 120 bytes per turn.
+// openTIAGE reads the whole file: it needs memory for the text and 120 bytes per turn.
 func openTIAGE(src *source.Source, _ params.Values) (stream.Reader, stream.Fields, error) {
 	src.Reading.Request = "turns as queries"
 	file := src.NextNumber()

@@ -23,8 +23,8 @@ var arcFormat = source.Format{
 	},
 }
 
-// detectARC wants four numbers in every line. Other files have four numbers too, so that the name or the unused column
-// must agree.
+// detectARC wants four numbers in every line. Other files have four numbers too, so the name or the unused column must
+// agree.
 func detectARC(head source.Head, name string) source.Confidence {
 	named := strings.HasSuffix(name, ".lis")
 	if head.EveryLine(func(_ int, line []byte) bool {
@@ -36,11 +36,11 @@ func detectARC(head source.Head, name string) source.Confidence {
 	return source.No
 }
 
-// arcReader reads runs of blocks and gives out block after block. (Megiddo and Modha, "ARC: A Self-Tuning, Low Overhead
+// arcReader reads runs of blocks and returns block after block. (Megiddo and Modha, "ARC: A Self-Tuning, Low Overhead
 // Replacement Cache", FAST 2003; the format is that of the traces published with it.)
 type arcReader struct {
 	src  *source.Source
-	next uint64 // block to give out next
+	next uint64 // block to return next
 	left uint64 // blocks of the run that are left
 }
 
@@ -81,7 +81,7 @@ func (a *arcReader) readOddRun(line []byte) error {
 	}
 	start, ok := source.ParseDigits(words[0])
 	if !ok {
-		return a.src.LineErrorf("start block %.60q: want a whole number from 0, below 2^64", words[0])
+		return a.src.LineErrorf("start block %.60q: want a whole number from 0 to 2^64-1", words[0])
 	}
 	count, ok := source.ParseDigits(words[1])
 	if !ok {
@@ -99,7 +99,7 @@ func (a *arcReader) begin(start, count uint64) error {
 		return a.src.LineErrorf("number of blocks %d: want a whole number from 1 to %d", count, source.MaxRun)
 	}
 	if start > math.MaxUint64-(count-1) {
-		return a.src.LineErrorf("a run of %d blocks from %d goes beyond block 2^64-1, the last that can be", count,
+		return a.src.LineErrorf("a run of %d blocks from block %d exceeds the last possible block, 2^64-1", count,
 			start)
 	}
 	a.next, a.left = start, count

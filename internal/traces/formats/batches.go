@@ -14,14 +14,14 @@ import (
 
 var batchesFormat = source.Format{
 	Name: "batches",
-	Summary: "keys that are looked up together: a batch, or a sample of one, per line, as of the lookups into " +
+	Summary: "keys that are looked up together, a batch or one sample of it per line, such as lookups into " +
 		"embedding tables",
 	Example: "4711 17 4711 903\n88,17",
 	Carries: "key, batches",
-	Detection: "lines of whole numbers, not equally many in each, between blanks or commas; or such lines and a name " +
+	Detection: "lines of unequally many whole numbers, separated by blanks or commas; or such lines and a name " +
 		"that ends in .batches",
 	Options: []params.Param{{
-		Name: "lines", Default: 1, Min: 1, Doc: "lines that make a batch: more than 1 where a line is a sample; the last " +
+		Name: "lines", Default: 1, Min: 1, Doc: "lines per batch: more than 1 if each line is one sample; the last " +
 			"batch may have fewer",
 	}},
 	Detect:     detectBatches,
@@ -32,7 +32,7 @@ var batchesFormat = source.Format{
 // endsKey reports whether a byte separates keys or lines.
 func endsKey(c byte) bool { return source.IsBlank(c) || c == ',' || c == '\n' || c == '\r' }
 
-// detectBatches leaves what looks like a table to the formats with columns, unless the name is sure.
+// detectBatches leaves what looks like a table to the formats with columns, unless the name decides.
 func detectBatches(head source.Head, name string) source.Confidence {
 	lines := source.WithoutBlankEnd(head.Lines)
 	oneLong := len(lines) == 0 && len(head.Bytes) == source.HeadLen // no other text has such lines
@@ -59,13 +59,13 @@ func detectBatches(head source.Head, name string) source.Confidence {
 	return source.Likely
 }
 
-// batchesReader reads key after key. It does not read whole lines, as a batch may be longer than any line of other
+// batchesReader reads key by key. It does not read whole lines, since a batch may be longer than any line of other
 // formats.
 type batchesReader struct {
 	src           *source.Source
 	linesPerBatch int
-	lines         int  // begun of the present batch
-	inLine        bool // a key of the present line was read
+	lines         int  // of the current batch, so far
+	inLine        bool // a key of the current line was read
 	blank         int  // number of the first line without keys, 0 for none
 	key           []byte
 	chunk         []byte // read from src, not yet looked at
@@ -90,7 +90,7 @@ func (b *batchesReader) Read(rec *stream.Record) error {
 	}
 	if b.blank > 0 {
 		b.src.LineNumber = b.blank
-		return b.src.LineErrorf("no key: blank lines may only end the file")
+		return b.src.LineErrorf("a blank line before the end of the file: want a key")
 	}
 	b.key = b.key[:0]
 	for ; err == nil && !endsKey(c); c, err = b.peek() {
@@ -124,7 +124,7 @@ func (b *batchesReader) begins() bool {
 	return true
 }
 
-// skipToKey goes to the next key, past the ends of lines, and returns its first byte.
+// skipToKey moves to the next key, past the ends of lines, and returns its first byte.
 func (b *batchesReader) skipToKey() (byte, error) {
 	for {
 		c, err := b.peek()
@@ -142,7 +142,7 @@ func (b *batchesReader) skipToKey() (byte, error) {
 	}
 }
 
-// peek returns the next byte without going past it.
+// peek returns the next byte without consuming it.
 func (b *batchesReader) peek() (byte, error) {
 	for len(b.chunk) == 0 {
 		n, err := b.src.Read(b.buffer[:])
@@ -170,7 +170,7 @@ func newBatchesWriter(_ context.Context, w io.Writer, _ string, fields stream.Fi
 
 func (b *batchesWriter) Write(rec *stream.Record) error {
 	if bytes.ContainsAny(rec.Text, ", \t\r\n") || source.IsBinary(rec.Text) {
-		return fmt.Errorf("key %q holds white space, commas or control characters, which cannot stand in a line of keys: "+
+		return fmt.Errorf("key %q has white space, commas or control characters, which a line of keys cannot hold: "+
 			"write CSV or Parquet instead", rec.Text)
 	}
 	b.text = b.text[:0]

@@ -9,7 +9,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// The columns that CacheLib wants in a key-value trace; the others are optional.
+// The columns that a CacheLib key-value trace must have; the others are optional.
 const cacheLibColumns = "op_time,key,key_size,op,op_count,size"
 
 var cacheLibFormat = source.Format{
@@ -22,7 +22,7 @@ var cacheLibFormat = source.Format{
 		source.OpsOption(),
 		{Name: "repeat", Default: false, Doc: "a row stands for op_count requests, as in CacheBench; false: for one"},
 		{Name: "size", Default: "key+value", Choices: []string{"key+value", "value"},
-			Doc: "what an object takes: key_size + size, or size alone; where size is 0, that of a miss, it is unknown and " +
+			Doc: "size of an object: key_size + size, or size alone; a size of 0, that of a miss, means unknown and " +
 				"stays 0"},
 	},
 	Detect: detectCacheLib,
@@ -138,7 +138,7 @@ func (c *cacheLibReader) parse() error {
 	return nil
 }
 
-// size returns what the object of the current row takes in a cache. A GET that missed in production has size 0.
+// size returns the size in a cache of the object of the current row. A GET that missed in production has size 0.
 func (c *cacheLibReader) size() (int64, error) {
 	value, err := source.ParseSize(c.rows.Cells[c.value])
 	if err != nil || value == 0 || !c.withKey {

@@ -13,12 +13,12 @@ import (
 
 var csvFormat = source.Format{
 	Name:      "csv",
-	Summary:   "CSV or TSV with named or numbered columns: key, and time, size and operation if they are there",
+	Summary:   "CSV or TSV with named or numbered columns: key, and optionally time, size and operation",
 	Example:   "time,key,size,op\n0.25,/a.png,4096,get",
-	Carries:   "key, and time, size, op where there are columns for them",
-	Detection: "a header with a known name for the key, or lines of equally many columns",
+	Carries:   "key, and time, size, op if there are columns for them",
+	Detection: "a header with a known name for the key, or lines with equally many columns",
 	Options: append(source.ColumnOptions(),
-		params.Param{Name: "delimiter", Default: "auto", Choices: source.DelimiterNames(), Doc: "what separates columns"},
+		params.Param{Name: "delimiter", Default: "auto", Choices: source.DelimiterNames(), Doc: "separator of columns"},
 		params.Param{Name: "header", Default: "auto", Choices: []string{"auto", "true", "false"}, Doc: "whether the first " +
 			"line names the columns"},
 		source.OpsOption(),
@@ -27,8 +27,8 @@ var csvFormat = source.Format{
 	Open:   openCSV,
 }
 
-// detectCSV is sure of a header with a column for the key; other tables are possible, and opening them says which
-// columns to name.
+// detectCSV is sure if a header has a column for the key. Other tables are possible; opening one says which columns to
+// name.
 func detectCSV(head source.Head, _ string) source.Confidence {
 	lines := source.WithoutBlankEnd(head.Lines)
 	if len(lines) == 0 || source.IsBinary(head.Bytes) {
@@ -49,7 +49,7 @@ func detectCSV(head source.Head, _ string) source.Confidence {
 	case !hasHeader && !looksLikeData(lines[0], delimiter):
 		return source.No
 	case source.IsBlank(delimiter):
-		return source.Possible // as other formats have columns with blanks between them
+		return source.Possible // since other formats have columns separated by blanks
 	}
 	return source.Likely
 }
@@ -63,7 +63,7 @@ func detectOneColumn(lines [][]byte) source.Confidence {
 	return source.No
 }
 
-// looksLikeData says whether a line has a number in it and no sentences.
+// looksLikeData reports whether a line has a number in it and no sentences.
 func looksLikeData(line []byte, delimiter byte) bool {
 	cells := source.CutLoosely(nil, line, delimiter)
 	sentence := func(cell []byte) bool {
@@ -78,7 +78,7 @@ type csvReader struct {
 	source.ChosenColumns
 	unit  int64
 	ops   source.OpFilter
-	first bool // the first row of a table without a header was read already
+	first bool // the first row of a table without a header has been read already
 }
 
 func openCSV(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
@@ -96,7 +96,7 @@ func openCSV(src *source.Source, opts params.Values) (stream.Reader, stream.Fiel
 	return c, c.ChosenColumns.Fields(), nil
 }
 
-// state says what the table is read as.
+// state records how the table is read.
 func (c *csvReader) state(opts params.Values) {
 	r := &c.rows
 	r.State(c.ChosenColumns, opts)
@@ -116,7 +116,7 @@ func (c *csvReader) state(opts params.Values) {
 	r.Src.Reading.Why = "not " + opts.Text("ops")
 }
 
-// timeKind says what the times in a column are, by the first row: dates, or numbers of units.
+// timeKind says what the times in a column are, judging by the first row: dates, or numbers of units.
 func timeKind(row [][]byte, column int, unit string) string {
 	if column < len(row) && bytes.ContainsAny(row[column], ":") {
 		return " as dates"
@@ -167,8 +167,8 @@ func (c *csvReader) parse(rec *stream.Record) error {
 	if c.Op >= 0 {
 		var ok bool
 		if rec.Op, ok = source.ParseOp(cells[c.Op]); !ok {
-			return fmt.Errorf("column %d: operation %.60q: want one such as get, set, read, write or delete, or csv:op=none "+
-				"to ignore the column",
+			return fmt.Errorf("column %d: operation %.60q: want one such as get, set, read, write or delete; or use "+
+				"csv:op=none to ignore the column",
 				c.Op+1, cells[c.Op])
 		}
 	}

@@ -12,20 +12,20 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// detect returns the format that s looks like by its beginning.
+// detect returns the format that the beginning of s looks like.
 func detect(s *source.Source, head source.Head) (source.Format, error) {
 	if len(bytes.TrimLeft(head.Bytes, "\r\n")) == 0 {
 		return source.Format{}, s.Errorf(
-			"begins with nothing but blank lines: want a trace (formats: %s)",
+			"begins with only blank lines: want a trace (formats: %s)",
 			strings.Join(Names(), ", "),
 		)
 	}
 	if len(head.Bytes) < len(parquet.Magic) && strings.HasPrefix(parquet.Magic, string(head.Bytes)) {
-		return source.Format{}, s.Errorf("holds %q and nothing else, with which Parquet begins: the file is cut off",
+		return source.Format{}, s.Errorf("holds only %q, the first bytes of a Parquet file: the file is cut off",
 			head.Bytes)
 	}
 	candidates, best := surest(head, s.FormatName)
-	// Any first bytes may begin a binary trace, but what looks like text and like JSON is JSON.
+	// Any first bytes may begin a binary trace, but text that looks like JSON is JSON.
 	readsJSON := slices.ContainsFunc(candidates, func(f source.Format) bool { return f.JSON })
 	if !readsJSON && (best < source.Likely || !source.IsBinary(head.Bytes)) {
 		if err := checkForeign(s, head); err != nil {
@@ -34,7 +34,7 @@ func detect(s *source.Source, head source.Head) (source.Format, error) {
 	}
 	switch len(candidates) {
 	case 0:
-		return source.Format{}, s.Errorf("looks like %s in no known trace format; %s", describe(head), advice(head))
+		return source.Format{}, s.Errorf("looks like %s, but matches no known trace format; %s", describe(head), advice(head))
 	case 1:
 		return candidates[0], nil
 	}
@@ -42,7 +42,7 @@ func detect(s *source.Source, head source.Head) (source.Format, error) {
 		strings.Join(namesOf(candidates), " or "))
 }
 
-// surest returns the formats that are surest of a file, and how sure.
+// surest returns the formats that are surest about a file, and how sure.
 func surest(head source.Head, name string) (candidates []source.Format, best source.Confidence) {
 	for _, f := range formats {
 		switch c := f.Detect(head, name); {
@@ -56,7 +56,7 @@ func surest(head source.Head, name string) (candidates []source.Format, best sou
 }
 
 // checkNamed refuses a file that cannot be in the format that the user named, and says what it looks like instead.
-// Binary data is in another binary format if its records say so and those of the named one do not.
+// Binary data is in another binary format if its records match that one and not the named one.
 func checkNamed(s *source.Source, head source.Head, format source.Format) error {
 	if format.Impossible == nil {
 		return nil
@@ -74,15 +74,15 @@ func checkNamed(s *source.Source, head source.Head, format source.Format) error 
 	if len(others) > 0 {
 		looks = strings.Join(namesOf(others), " or ")
 	}
-	return s.Errorf("is no %s trace: %sit looks like %s", format.Name, why, looks)
+	return s.Errorf("is not in format %s: %sit looks like %s", format.Name, why, looks)
 }
 
-// checkWritten refuses a file that begins with zeros alone, as one that was never written to or lost its content.
+// checkWritten refuses a file that begins with nothing but zeros: it was never written to or lost its content.
 func checkWritten(s *source.Source, head source.Head) error {
 	if len(bytes.TrimLeft(head.Bytes, "\x00")) > 0 {
 		return nil
 	}
-	return s.Errorf("holds nothing but zeros in its first %d bytes: want a trace; was the file written to its end?",
+	return s.Errorf("has only zeros in its first %d bytes: want a trace; was the file written completely?",
 		len(head.Bytes))
 }
 
@@ -95,7 +95,7 @@ func namesOf(list []source.Format) []string {
 	return names
 }
 
-// describe says in a few words what the beginning of an unknown file looks like.
+// describe says briefly what the beginning of an unknown file looks like.
 func describe(h source.Head) string {
 	if source.IsBinary(h.Bytes) {
 		return "binary data"
@@ -104,7 +104,7 @@ func describe(h source.Head) string {
 	return fmt.Sprintf("text (%.60q)", line)
 }
 
-// adviceJSON names the formats that can read JSON in which nothing was recognised, "" for what is none.
+// adviceJSON names the formats that can read unrecognised JSON, "" for anything else.
 func adviceJSON(what string) string {
 	if what != foreignJSON {
 		return ""
@@ -118,7 +118,7 @@ func adviceJSON(what string) string {
 	return fmt.Sprintf("; name one with --input-format NAME (%s)", strings.Join(names, ", "))
 }
 
-// advice names the formats that can read a file which none claims.
+// advice names the formats that can read a file that no format recognises.
 func advice(head source.Head) string {
 	binary := source.IsBinary(head.Bytes)
 	var possible []string
@@ -138,21 +138,22 @@ func advice(head source.Head) string {
 		}
 		return said
 	case len(possible) > 0:
-		return fmt.Sprintf("if it is one all the same, name it: --input-format %s", strings.Join(possible, " or "))
+		return fmt.Sprintf("if it is such a trace all the same, name the format: --input-format %s",
+			strings.Join(possible, " or "))
 	}
-	return "none of the binary formats that are read here fits: convert it to text or Parquet first"
+	return "no supported binary format fits: convert it to text or Parquet first"
 }
 
-// foreignJSON is what foreign calls JSON.
+// foreignJSON is the name of JSON in foreign.
 const foreignJSON = "JSON"
 
 // npyMagic begins a NumPy array.
 const npyMagic = "\x93NUMPY"
 
-// foreign lists signatures of files that people have at hand and that are no traces for this program.
+// foreign lists signatures of common files that are not traces for this program.
 var foreign = []struct {
 	signature, what string
-	packed          bool // a trace may be in it
+	packed          bool // it may contain a trace
 }{
 	{"{", foreignJSON, false},
 	{"[", foreignJSON, false},
@@ -170,27 +171,26 @@ var foreign = []struct {
 	{"LZIP", "the compression of `lzip`", true},
 }
 
-// checkForeign returns an error that says what the file is if it certainly is no trace.
+// checkForeign returns an error that says what the file is, if it certainly is not a trace.
 func checkForeign(s *source.Source, head source.Head) error {
 	text := bytes.TrimLeft(head.Bytes, " \t\r\n")
 	for _, f := range foreign {
 		switch {
 		case !bytes.HasPrefix(text, []byte(f.signature)):
 		case f.packed:
-			return s.Errorf("looks like %s, which is not read here: unpack it, or pack it with gzip, zstd, xz, bzip2, lz4, s2 "+
-				"or tar", f.what)
+			return s.Errorf("looks like %s, which is not supported: unpack it, or compress it with gzip, zstd, xz, bzip2, "+
+				"lz4, s2 or tar", f.what)
 		case f.signature == npyMagic:
-			return s.Errorf("looks like %s, which holds no requests: if it holds their embeddings, name it with --embeddings, "+
+			return s.Errorf("looks like %s, which has no requests: if it has their embeddings, name it with --embeddings, "+
 				"after the trace", f.what)
 		default:
-			return s.Errorf("looks like %s, not a format that is read here%s", f.what, adviceJSON(f.what))
+			return s.Errorf("looks like %s, which is not a supported format%s", f.what, adviceJSON(f.what))
 		}
 	}
 	return nil
 }
 
-// Open recognises the format, unless spec asks for one, and starts to read. What the file was read as goes into
-// reading.
+// Open recognises the format, unless spec names one, and starts to read. It records in reading how the file is read.
 func Open(s *source.Source, spec string, reading *source.Reading) (stream.Reader, stream.Fields, error) {
 	format, opts, err := chooseFormat(s, spec)
 	if err == nil {
@@ -209,7 +209,7 @@ func Open(s *source.Source, spec string, reading *source.Reading) (stream.Reader
 	return reader, fields, nil
 }
 
-// chooseFormat returns the format that spec asks for, or the one that the content looks like.
+// chooseFormat returns the format that spec names, or the one that the content looks like.
 func chooseFormat(s *source.Source, spec string) (source.Format, params.Values, error) {
 	head, err := s.Head()
 	if err == nil {
@@ -229,14 +229,14 @@ func chooseFormat(s *source.Source, spec string) (source.Format, params.Values, 
 	return format, params.Defaults(format.Options), err
 }
 
-// chooseTenant makes of the column of tenants that is asked for an option of the format.
+// chooseTenant turns the requested column of tenants into an option of the format.
 func chooseTenant(s *source.Source, format source.Format, opts params.Values) error {
 	if s.In.Tenant == "" {
 		return nil
 	}
 	chosen, ok := opts["tenant"]
 	if !ok {
-		return s.Errorf("%s has no columns with names, so none of tenants either: csv and parquet have", format.Name)
+		return s.Errorf("%s has no named columns, so none for tenants; csv and parquet have", format.Name)
 	}
 	if chosen == "" {
 		opts["tenant"] = s.In.Tenant

@@ -1,5 +1,5 @@
-// Package formats lists every format of traces that can be read or written, finds out which one a file is in, and has
-// the readers and writers of plain objects.
+// Package formats lists every trace format that can be read or written, detects the format of a file, and has the
+// readers and writers of plain objects.
 package formats
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// kind is a kind of workload that is more than plain objects, with the formats of its own.
+// kind is a kind of workload beyond plain objects, with its formats.
 type kind struct {
 	kind   stream.Kind
 	reads  []source.Format
@@ -33,7 +33,7 @@ var kinds = []kind{
 // formats lists every format that can be read, in the order in which `cachesim formats` prints them.
 var formats = slices.Concat(plainFormats, ofKinds(func(k kind) []source.Format { return k.reads }), datasets.Formats)
 
-// ofKinds joins what each kind has.
+// ofKinds concatenates the lists of all kinds.
 func ofKinds[T any](list func(kind) []T) (all []T) {
 	for _, k := range kinds {
 		all = append(all, list(k)...)
@@ -41,7 +41,7 @@ func ofKinds[T any](list func(kind) []T) (all []T) {
 	return all
 }
 
-// plainFormats are those of plain objects.
+// plainFormats are the formats of plain objects.
 var plainFormats = []source.Format{
 	csvFormat,
 	plainFormat,
@@ -68,7 +68,7 @@ func Names() []string {
 	return names
 }
 
-// Check refuses what LoadOptions.Format does not take.
+// Check refuses a value that LoadOptions.Format does not accept.
 func Check(spec string) error {
 	if spec == "" {
 		return nil

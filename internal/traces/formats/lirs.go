@@ -14,7 +14,7 @@ var lirsFormat = source.Format{
 	Summary: "LIRS traces: one block number per line; marks (*) and blank lines are skipped",
 	Example: "17\n18\n*\n17",
 	Carries: "key (the block)",
-	Detection: "every line is a whole number, with marks or blank lines between them or a name that ends in .trace " +
+	Detection: "every line is a whole number, with marks or blank lines between them, or a name that ends in .trace " +
 		"or .trc",
 	Detect: detectLIRS,
 	Open: func(src *source.Source, _ params.Values) (stream.Reader, stream.Fields, error) {
@@ -43,7 +43,7 @@ func detectLIRS(head source.Head, name string) source.Confidence {
 	return source.No
 }
 
-// isMark says whether a line is blank or marks a point in the trace.
+// isMark reports whether a line is blank or marks a point in the trace.
 func isMark(text []byte) bool { return len(text) == 0 || (len(text) == 1 && text[0] == '*') }
 
 // parseLIRS reads a line of the traces that Jiang and Zhang published with "LIRS: An Efficient Low Inter-reference
@@ -58,5 +58,5 @@ func parseLIRS(line []byte, rec *stream.Record) error {
 	case isMark(text):
 		return source.ErrLeftOut
 	}
-	return fmt.Errorf("block %.60q: want a whole number from 0, below 2^64, or a mark *", text)
+	return fmt.Errorf("block %.60q: want a whole number from 0 to 2^64-1, or a mark *", text)
 }

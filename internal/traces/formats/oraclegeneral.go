@@ -25,7 +25,7 @@ var oracleGeneralFormat = source.Format{
 }
 
 // A record is oracleGeneralRecord bytes long. Its next access is the position in the file, counted from 1, of the
-// object's next request; oracleGeneralNever, or the largest int64 in some files, says that there is none.
+// object's next request. oracleGeneralNever, or the largest int64 in some files, means that there is none.
 const (
 	OracleGeneralRecord = 24
 	oracleGeneralNever  = -1
@@ -65,8 +65,8 @@ func detectOracleGeneral(head source.Head, name string) source.Confidence {
 	return source.No
 }
 
-// plausibleNext says whether the next access of the record at a position (from 1) can be true: none, not stated (0), or
-// a later position, where the same key is if that is among the records at hand.
+// plausibleNext reports whether the next access of the record at a position (from 1) can be true: none, not stated (0),
+// or a later position that has the same key if it is among the given records.
 func plausibleNext(records []byte, pos int, key uint64, next int64) bool {
 	if next == oracleGeneralNever || next == math.MaxInt64 || next == 0 {
 		return true
@@ -78,19 +78,19 @@ func plausibleNext(records []byte, pos int, key uint64, next int64) bool {
 	return offset >= int64(len(records)) || binary.LittleEndian.Uint64(records[offset+4:]) == key
 }
 
-// What the first records of oracleGeneral may hold. Traces that were cut, sampled, merged or shuffled state next
-// accesses that are wrong, and times that go back, and yet are read for their keys. But a position of 2^40, in a file
-// of 26 TB, is none, nor is a negative one, except for those that stand for none (-1) and unknown (-2).
+// What the first records of oracleGeneral may hold. Traces that were cut, sampled, merged or shuffled have wrong next
+// accesses and times that go back, and yet are read for their keys. But a position of 2^40, in a file of 26 TB, is
+// impossible, and so is a negative one, except for those that mean none (-1) and unknown (-2).
 const (
 	leastNextAccess = -2
 	maxNextAccess   = 1 << 40
-	maxImpossible   = 1. / 4 // share of records with other next accesses, as those may be damaged
+	maxImpossible   = 1. / 4 // share of records with impossible next accesses, which may be damaged
 	maxBack         = 1. / 4 // share of times that go back, unless the sizes are plausible
 	hugeSize        = 1 << 30
-	fewRecords      = 32 // whose shares tell nothing
+	fewRecords      = 32 // too few for shares to mean anything
 )
 
-// noOracleGeneral says why the first records of a file are none of oracleGeneral, "" if they may be.
+// noOracleGeneral says why the first records of a file are not oracleGeneral, "" if they may be.
 func noOracleGeneral(head source.Head) string {
 	var impossible, first, back, huge, empty, shifted, n int
 	var stated int64
@@ -113,7 +113,7 @@ func noOracleGeneral(head source.Head) string {
 	odd := n >= fewRecords && share(back) > maxBack
 	switch {
 	case n > 0 && share(impossible) > maxImpossible:
-		return fmt.Sprintf("%d of the first %d records state a next access that cannot be, the first of them record %d "+
+		return fmt.Sprintf("%d of the first %d records have an impossible next access, the first of them record %d "+
 			"(byte %d): %d; "+
 			"want the number of a later request, or %d for none",
 			impossible, n, first, (first-1)*OracleGeneralRecord, stated, oracleGeneralNever)
@@ -137,24 +137,24 @@ func count(is bool) int {
 	return 0
 }
 
-// OracleGeneralReader reads one record after another. Load takes them in batches from src instead.
+// OracleGeneralReader reads record by record. Load takes them in batches from src instead.
 type OracleGeneralReader struct {
 	src   *source.Source
 	batch []byte // records not yet returned
-	zeros int    // records of nothing but zeros that were taken last
+	zeros int    // records of only zeros at the end of what was taken so far
 }
 
-// manyZeros is how many records of nothing but zeros a trace does not end with by chance.
+// manyZeros is a number of all-zero records that no trace ends with by chance.
 const manyZeros = 32
 
-// Records takes the next records from src. A file that ends with zeros was not written to its end.
+// Records takes the next records from src. A file that ends with zeros was not written completely.
 func (o *OracleGeneralReader) Records() ([]byte, error) {
 	batch, err := o.src.Records(OracleGeneralRecord)
 	if err == io.EOF && o.zeros >= manyZeros {
 		whole := o.src.Offset() - int64(o.zeros)*OracleGeneralRecord
-		if whole > 0 { // or all of them are so: requests without times and sizes for the object 0
-			return nil, o.src.OffsetErrorf(whole, "the file ends with %d records of nothing but zeros: it was not written "+
-				"to its end; head -c %d has the records before them", o.zeros, whole)
+		if whole > 0 { // or all are like that: requests without times and sizes for object 0
+			return nil, o.src.OffsetErrorf(whole, "the file ends with %d records of only zeros: it was not written "+
+				"completely; head -c %d keeps the records before them", o.zeros, whole)
 		}
 	}
 	if err != nil {
@@ -190,5 +190,5 @@ func (o *OracleGeneralReader) Read(rec *stream.Record) error {
 	return nil
 }
 
-// ContentBytes returns the bytes of all records, 0 where that is unknown.
+// ContentBytes returns the bytes of all records, 0 if that is unknown.
 func (o *OracleGeneralReader) ContentBytes() int64 { return o.src.Size() }

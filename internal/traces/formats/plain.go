@@ -16,7 +16,7 @@ var plainFormat = source.Format{
 	Detection: "every line is one word",
 	Options: []params.Param{{
 		Name: "spaces", Default: false,
-		Doc: "keys may contain white space; otherwise it is an error, as the file is likely to have columns",
+		Doc: "keys may contain white space; otherwise that is an error, since the file probably has columns",
 	}},
 	Detect:     detectPlain,
 	Impossible: source.NoTextTrace,
@@ -38,7 +38,7 @@ func detectPlain(head source.Head, _ string) source.Confidence {
 type plainReader struct {
 	src     *source.Source
 	spaces  bool // allowed in keys
-	sawText bool // some key was no number
+	sawText bool // some key was not a number
 }
 
 func openPlain(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {

@@ -33,8 +33,8 @@ var ratingFormat = source.Format{
 
 var ratingSeparator = []byte("::")
 
-// detectRating looks at the first line only: nothing else looks like it, and a bad line after it must not make the file
-// something else.
+// detectRating looks only at the first line: no other format looks like it, and a bad line after it must not change the
+// format.
 func detectRating(head source.Head, _ string) source.Confidence {
 	var cells [4][]byte
 	if len(head.Lines) > 0 && cutRating(head.Lines[0], cells[:]) && source.IsNumber(cells[2]) &&
@@ -54,7 +54,7 @@ func openRating(src *source.Source, opts params.Values) (stream.Reader, stream.F
 	return r, stream.Fields{Time: true}, nil
 }
 
-// ratingParser reads a rating, of which a column is the key: item or user.
+// ratingParser reads a rating, in which one column is the key: item or user.
 func ratingParser(column string) source.LineParser {
 	key := 1
 	if column == "user" {
@@ -93,7 +93,7 @@ func cutRating(line []byte, cells [][]byte) bool {
 	return !bytes.Contains(line, ratingSeparator)
 }
 
-// sortedReader reads all records of r and gives them out by time; equal times stay in order. It takes 56 bytes per
+// sortedReader reads all records of r and returns them by time; equal times stay in order. It needs 56 bytes per
 // request and the texts of the keys.
 type sortedReader struct {
 	r       stream.Reader

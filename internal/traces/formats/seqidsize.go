@@ -18,8 +18,8 @@ var seqIDSizeFormat = source.Format{
 	Detection: "three whole numbers a line, and the first counts the lines",
 	Options: []params.Param{{
 		Name: "key", Default: "id-size", Choices: []string{"id-size", "id"},
-		Doc: "what an object is: the pair of id and size, as in AdaptSize, so that a changed size is a new object; or the " +
-			"id alone",
+		Doc: "what identifies an object: the pair of id and size, as in AdaptSize, so that a changed size is a new " +
+			"object; or the id alone",
 	}},
 	Detect: detectSeqIDSize,
 	Open: func(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
@@ -76,7 +76,7 @@ func (s *seqIDSize) parseOdd(line []byte, rec *stream.Record) error {
 	}
 	id, ok := source.ParseDigits(words[1])
 	if !ok {
-		return fmt.Errorf("object id %.60q: want a whole number from 0, below 2^64", words[1])
+		return fmt.Errorf("object id %.60q: want a whole number from 0 to 2^64-1", words[1])
 	}
 	size, err := source.ParseSize(words[2])
 	if err != nil {
@@ -94,7 +94,7 @@ func (s *seqIDSize) set(rec *stream.Record, id uint64, size int64) {
 	}
 }
 
-// pairKey writes the pair as text, id/size, which no two pairs share.
+// pairKey writes the pair as text, id/size, which is unique.
 func (s *seqIDSize) pairKey(id uint64, size int64) []byte {
 	s.key = strconv.AppendUint(s.key[:0], id, 10)
 	s.key = append(s.key, '/')

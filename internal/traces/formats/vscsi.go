@@ -24,7 +24,7 @@ var vscsiFormat = source.Format{
 	Open:       openVSCSI,
 }
 
-// vscsiLayout says where the fields of a record lie, in bytes from its beginning. (As in libCacheSim's vscsi.h.)
+// vscsiLayout says where the fields of a record are, in bytes from its beginning. (As in libCacheSim's vscsi.h.)
 type vscsiLayout struct {
 	version                              string
 	record                               int // length in bytes
@@ -36,7 +36,7 @@ var vscsiLayouts = []vscsiLayout{
 	{version: "2", record: 40, size: 8, command: 0, stated: 2, block: 16, microS: 24},
 }
 
-// matches says whether a record states the version of l, which is in the upper byte of its field.
+// matches reports whether a record states the version of l, which is in the upper byte of its field.
 func (l vscsiLayout) matches(record []byte) bool {
 	return record[l.stated+1] == l.version[0]-'0'
 }
@@ -66,7 +66,7 @@ func detectVSCSI(head source.Head, _ string) source.Confidence {
 	return source.Possible
 }
 
-// noVSCSI says why a file is no vscsi trace.
+// noVSCSI says why a file is not a vscsi trace.
 func noVSCSI(head source.Head) string {
 	if _, ok := recogniseVSCSI(head.Bytes); ok {
 		return ""
@@ -95,9 +95,8 @@ func openVSCSI(src *source.Source, opts params.Values) (stream.Reader, stream.Fi
 		}
 		var ok bool
 		if r.layout, ok = recogniseVSCSI(head.Bytes); !ok {
-			return nil, stream.Fields{}, src.Errorf("is no vscsi trace: want records of 32 bytes that state version 1, or of " +
-				"40 " +
-				"bytes that state version 2")
+			return nil, stream.Fields{}, src.Errorf("is not in format vscsi: want records of 32 bytes that state version 1, " +
+				"or of 40 bytes that state version 2")
 		}
 	}
 	opts["version"] = r.layout.version
@@ -116,8 +115,8 @@ func (r *vscsiReader) Read(rec *stream.Record) error {
 	}
 	record := r.batch[:r.layout.record]
 	if !r.layout.matches(record) {
-		return r.src.OffsetErrorf(r.offset, "the record states version %d: want %s as before", record[r.layout.stated+1],
-			r.layout.version)
+		return r.src.OffsetErrorf(r.offset, "the record states version %d: want %s like the records before",
+			record[r.layout.stated+1], r.layout.version)
 	}
 	microseconds := binary.LittleEndian.Uint64(record[r.layout.microS:])
 	if microseconds > math.MaxInt64/1000 {

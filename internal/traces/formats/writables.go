@@ -14,7 +14,7 @@ import (
 // writables lists every format that can be written.
 var writables = slices.Concat(plainWritables, ofKinds(func(k kind) []source.Writable { return k.writes }))
 
-// plainWritables are those of plain objects. To add one, write a source.RecordWriter and a line here.
+// plainWritables are the writable formats of plain objects. To add one, write a source.RecordWriter and a line here.
 var plainWritables = []source.Writable{
 	{Name: "csv", Endings: []string{".csv"}, Create: newCSVWriter, Holds: stream.Fields{Time: true, Size: true, Op: true}},
 	{Name: "plain", Endings: []string{".txt", ".keys", ".plain"}, Create: newPlainWriter},
@@ -34,7 +34,7 @@ func WritableNames() []string {
 	return names
 }
 
-// Fullest returns the name of the text format that says most of what records with these fields are.
+// Fullest returns the name of the text format that keeps most of the given fields.
 func Fullest(fields stream.Fields) string {
 	switch {
 	case fields.Kind != nil:
@@ -45,8 +45,8 @@ func Fullest(fields stream.Fields) string {
 	return "csv"
 }
 
-// ChooseWritable returns the format of that name, or the one that the path tells: of two with that ending the one that
-// is for such records.
+// ChooseWritable returns the format of that name, or the one that the path implies. If several have that ending, it is
+// the one for such records.
 func ChooseWritable(path, name string, fields stream.Fields) (source.Writable, error) {
 	told, err := told(path, name)
 	if err != nil {
@@ -59,7 +59,7 @@ func ChooseWritable(path, name string, fields stream.Fields) (source.Writable, e
 	return told[0], nil
 }
 
-// told returns the format of that name, or those that the ending of the path tells, one at least.
+// told returns the format of that name, or at least one format that the ending of the path implies.
 func told(path, name string) (told []source.Writable, err error) {
 	stem := source.StrippedName(path)
 	for _, f := range writables {
@@ -74,17 +74,17 @@ func told(path, name string) (told []source.Writable, err error) {
 		return nil, suggest.Unknown("output format", name, WritableNames())
 	}
 	if len(told) == 0 {
-		return nil, fmt.Errorf("%s: the name does not tell the format to write: give it an ending like .csv.zst, or "+
+		return nil, fmt.Errorf("%s: the name does not imply a format to write: give it an ending like .csv.zst, or "+
 			"--output-format %s", path, strings.Join(WritableNames(), ", "))
 	}
 	return told, nil
 }
 
-// CheckHoldsEmbeddings returns an error where Create would write a format at path, that of this name if it is not "",
-// that has no place for the embeddings of requests.
+// CheckHoldsEmbeddings returns an error if the format that Create would write to path (name, if it is not "") has no
+// place for the embeddings of requests.
 func CheckHoldsEmbeddings(path, name string) error {
 	if path == "-" && name == "" {
-		return nil // where all is written that is known
+		return nil // there everything known is written
 	}
 	told, err := told(path, name)
 	switch {
@@ -99,5 +99,5 @@ func CheckHoldsEmbeddings(path, name string) error {
 			endings = append(endings, f.Endings...)
 		}
 	}
-	return fmt.Errorf("%s: want a name that tells a format with embeddings: %s", path, strings.Join(endings, ", "))
+	return fmt.Errorf("%s: want a name that implies a format with embeddings: %s", path, strings.Join(endings, ", "))
 }

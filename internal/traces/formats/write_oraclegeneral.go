@@ -13,12 +13,12 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// oracleGeneralWriter writes oracleGeneral. A record there says when its object is requested next, so the records first
-// go to a temporary file with the object's dense number in that place; finish then goes through it from the end,
-// replaces the numbers by the next accesses, and copies the file out. Memory is bounded by the objects.
+// oracleGeneralWriter writes oracleGeneral. A record states when its object is next requested, so the records first go
+// to a temporary file, with the object's dense number in that place. finish then reads the file backwards, replaces the
+// numbers by the next accesses, and copies it to the output. Memory is bounded by the number of objects.
 //
-// Times are cut to seconds. Traces without sizes get size 1, because readers of this format skip requests of size 0. A
-// text key is written as the number textID gives it.
+// Times are rounded down to seconds. Traces without sizes get size 1, because readers of this format skip requests of
+// size 0. A text key is written as the number that textID gives it.
 type oracleGeneralWriter struct {
 	ctx       context.Context
 	dst       io.Writer
@@ -27,7 +27,7 @@ type oracleGeneralWriter struct {
 	buffer    *bufio.Writer
 	numbering *stream.Numbering
 	hasText   bool
-	cutsTimes bool // some time is no whole number of seconds
+	cutsTimes bool // some time is not a whole number of seconds
 	records   int64
 }
 
@@ -170,6 +170,6 @@ func (o *oracleGeneralWriter) checkTextIDs() error {
 	return nil
 }
 
-// textID is the number that stands for a text key in a format that has only numbers: its hash of 64 bits. A file in
-// which two keys would become one is refused, which is expected once in 37 million files of a million keys.
+// textID is the number for a text key in a format that has only numbers: its 64-bit hash. A file in which two keys
+// would get the same number is refused; that is expected once in 37 million files of a million keys.
 func textID(key []byte) uint64 { return stream.HashText(key) }

@@ -41,7 +41,7 @@ func (c *csvWriter) Write(rec *stream.Record) error {
 		line = append(source.AppendSeconds(line, rec.Time), ',')
 	}
 	if rec.Text != nil && (source.IsBinary(rec.Text) || bytes.IndexByte(rec.Text, '\r') >= 0) {
-		return fmt.Errorf("key %q holds control characters, which cannot stand in CSV: write Parquet instead", rec.Text)
+		return fmt.Errorf("key %q has control characters, which CSV cannot hold: write Parquet instead", rec.Text)
 	}
 	line = appendCSVKey(line, rec)
 	if c.fields.Size {
@@ -58,7 +58,7 @@ func (c *csvWriter) Write(rec *stream.Record) error {
 func (c *csvWriter) Finish() error { return nil }
 func (c *csvWriter) Discard()      {}
 
-// appendCSVKey appends a key, quoted as in RFC 4180 where it needs to be.
+// appendCSVKey appends a key, quoted as in RFC 4180 if necessary.
 func appendCSVKey(line []byte, rec *stream.Record) []byte {
 	if rec.Text == nil || !bytes.ContainsAny(rec.Text, ",\"\r\n") && len(bytes.TrimSpace(rec.Text)) == len(rec.Text) {
 		return source.AppendKey(line, rec)
@@ -80,7 +80,7 @@ func newPlainWriter(_ context.Context, w io.Writer, _ string, _ stream.Fields) (
 
 func (p *plainWriter) Write(rec *stream.Record) error {
 	if bytes.ContainsAny(rec.Text, " \t\r\n") || source.IsBinary(rec.Text) {
-		return fmt.Errorf("key %q holds white space or control characters, which cannot stand in plain text: write CSV or "+
+		return fmt.Errorf("key %q has white space or control characters, which plain text cannot hold: write CSV or "+
 			"Parquet instead", rec.Text)
 	}
 	p.line = append(source.AppendKey(p.line[:0], rec), '\n')

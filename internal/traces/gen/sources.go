@@ -232,7 +232,7 @@ func buildSequence(v params.Values, keys *keyspace, _ uint64) (source, error) {
 	for _, word := range words {
 		n, err := strconv.ParseUint(word, 10, 32)
 		if err != nil || n < 1 || n > maxSequence {
-			return nil, fmt.Errorf("order: %q is no number of an object, from 1 to %d", word, maxSequence)
+			return nil, fmt.Errorf("order: %q is not the number of an object, from 1 to %d", word, maxSequence)
 		}
 		s.keys = append(s.keys, n)
 	}

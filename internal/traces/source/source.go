@@ -390,7 +390,7 @@ func (s *Source) OnlyBlankLines() error {
 		}
 		if len(line) > 0 {
 			s.LineNumber = blank
-			return s.LineErrorf("no key: blank lines may only end the file")
+			return s.LineErrorf("a blank line before the end of the file: want a key")
 		}
 	}
 }

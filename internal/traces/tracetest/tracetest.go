@@ -1,4 +1,4 @@
-// Package tracetest has what tests of readers and writers of traces share.
+// Package tracetest has the helpers that tests of readers and writers of traces share.
 package tracetest
 
 import (
@@ -23,8 +23,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Fuzz reads whatever it gets in one format. Nothing may panic or go on for ever, records must be sane, and every
-// error must say where it is.
+// Fuzz reads any input in one format. Nothing may panic or run for ever, records must be sane, and every error must
+// name its position.
 func Fuzz(f *testing.F, spec string, seeds ...string) {
 	for _, seed := range seeds {
 		f.Add([]byte(seed))
@@ -76,7 +76,7 @@ func OpenText(t testing.TB, content, format string) (*traces.Stream, error) {
 	return s, err
 }
 
-// ReadText returns the records of content, with texts of their own.
+// ReadText returns the records of content, with their own texts.
 func ReadText(t testing.TB, content, format string) ([]stream.Record, error) {
 	t.Helper()
 	s, err := OpenText(t, content, format)
@@ -142,7 +142,7 @@ func MustLoadText(t testing.TB, content string, opts traces.LoadOptions) *traces
 	return trace
 }
 
-// ExampleOf returns the example that the list of formats shows.
+// ExampleOf returns the example in the list of formats.
 func ExampleOf(t testing.TB, name string) string {
 	t.Helper()
 	for _, f := range formats.All() {
@@ -173,7 +173,7 @@ func WriteTexts(t *testing.T, contents ...string) []string {
 	return paths
 }
 
-// DrainQueries returns the records of r, with queries of their own.
+// DrainQueries returns the records of r, with their own queries.
 func DrainQueries(r stream.Reader) (records []stream.Record, err error) {
 	for {
 		var rec stream.Record
