@@ -13,8 +13,8 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 )
 
-// naive answers by the words of docs/claims.md: it looks through all records for every place, and knows neither indexes
-// nor joins.
+// naive evaluates claims literally, as docs/claims.md describes them: it looks through all records for every place,
+// without indexes or joins.
 type naive struct {
 	recs  []records.Record
 	group []string
@@ -67,7 +67,7 @@ func (n naive) at(policy string, p place) (matching []records.Record) {
 	return matching
 }
 
-// places lists where all policies of the claim have records.
+// places lists the places where all policies of the claim have records.
 func (n naive) places(policies []string) (all []place) {
 	noises := []string{""}
 	if n.noisy {
@@ -170,7 +170,7 @@ func drawNaiveExpr(t *rapid.T, depth int, open bool) expr {
 		return over{rapid.SampledFrom([]string{"min", "max", "mean"}).Draw(t,
 			"take"), []string{"g"}, drawNaiveExpr(t, depth-1, true)}
 	case "over trace":
-		// One level: within each other the naive reading would have to know which traces the outer one leaves.
+		// One level only: for nested groups the naive reading would have to know which traces the outer one keeps.
 		return over{rapid.SampledFrom([]string{"min", "max", "mean"}).Draw(t,
 			"take"), []string{"trace"}, drawNaiveExpr(t, 0, open)}
 	}

@@ -1,5 +1,5 @@
-// Package claims reads sentences such as "hit_ratio(arc) > hit_ratio(lru) where trace = oltp" and checks them against
-// the records of an experiment. docs/claims.md shows every form that a sentence may take.
+// Package claims parses sentences such as "hit_ratio(arc) > hit_ratio(lru) where trace = oltp" and checks them against
+// the records of an experiment. docs/claims.md shows every form that a sentence may have.
 package claims
 
 import (
@@ -7,33 +7,33 @@ import (
 	"strings"
 )
 
-// Claim is a sentence that has been read.
+// Claim is a parsed sentence.
 type Claim struct {
 	says       statement
 	conditions []condition
-	share      float64 // of the points at which it must hold
+	share      float64 // share of the points at which it must hold
 	shareText  string  // as written, "" for all
 }
 
-// statement is what a claim says of every point.
+// statement is what a claim says about every point.
 type statement interface {
 	write(w *strings.Builder)
-	// operands are the values that are taken at every point.
+	// operands are the values that are evaluated at every point.
 	operands() []expr
 	judge(e *evaluator) []outcome
-	// measured says what was measured at one point.
+	// measured describes what was measured at one point.
 	measured(e *evaluator, o outcome) string
 }
 
-// comparison says that values stand in relation to each other: a < b <= c.
+// comparison says how values are related: a < b <= c.
 type comparison struct {
 	values  []expr
-	ops     []string // between each two
+	ops     []string // between neighbouring values
 	between bool     // written "b between a and c"
 	within  *tolerance
 }
 
-// trend says how a value moves along a dimension.
+// trend says how a value changes along a dimension.
 type trend struct {
 	value  expr
 	moves  movement
@@ -41,22 +41,22 @@ type trend struct {
 	within *tolerance
 }
 
-// ranking says which place a value takes among those of other policies.
+// ranking says which rank a value has among those of other policies.
 type ranking struct {
-	value   expr // with subject as its one policy
+	value   expr // whose only policy is subject
 	subject string
 	rank    rank
 	among   []string // policies and groups
 	within  *tolerance
 }
 
-// tolerance is by how much sides may differ.
+// tolerance is how much two sides may differ.
 type tolerance struct {
 	amount   number
 	relative bool // to the right side
 }
 
-// movement is a direction in which values go along a dimension.
+// movement is the direction in which values change along a dimension.
 type movement string
 
 const (
@@ -68,7 +68,7 @@ const (
 	isConstant     movement = "is constant"
 )
 
-// rank is a place in an order.
+// rank is a rank in an order.
 type rank string
 
 const (
@@ -92,7 +92,7 @@ type condition struct {
 // expr is a value at a point.
 type expr interface {
 	write(w *strings.Builder, position position)
-	// parts are the expressions that it is made of.
+	// parts are the expressions that it consists of.
 	parts() []expr
 }
 
@@ -104,19 +104,19 @@ type number struct {
 
 func (n number) isShare() bool { return strings.HasSuffix(n.text, "%") }
 
-// figure is a metric of a policy, or what a reference says of it: hit_ratio(lru), published(lru).
+// figure is a metric of a policy, or its number in a reference: hit_ratio(lru), published(lru).
 type figure struct {
 	name, policy string
 }
 
-// fixed is a figure at one place on a dimension, wherever the point is: misses(laru at noise = 1).
+// fixed is a figure at one place on a dimension, independent of the point: misses(laru at noise = 1).
 type fixed struct {
 	of figure
 	at []condition // with =
 }
 
-// name is a word alone: a metric or a reference of the policies that "over" or "is first" speak of, a reference that
-// knows no policies, or the place on a dimension as a number.
+// name is a single word: a metric or a reference of the policies after "over" or "is first", a reference without
+// policies, or the place on a dimension as a number.
 type name string
 
 type operation struct {
@@ -126,13 +126,13 @@ type operation struct {
 
 type negation struct{ of expr }
 
-// call is a function of values: abs(x), max(x, y).
+// call is a function of several values: abs(x), max(x, y).
 type call struct {
 	function  string
 	arguments []expr
 }
 
-// over takes a value together over the places on a dimension, or over policies: max over baselines of hit_ratio.
+// over combines a value over the places on a dimension, or over policies: max over baselines of hit_ratio.
 type over struct {
 	take  string
 	names []string // one dimension, one group, or policies and groups
@@ -152,7 +152,7 @@ func (c comparison) operands() []expr { return c.values }
 func (t trend) operands() []expr      { return []expr{t.value} }
 func (r ranking) operands() []expr    { return []expr{r.value} }
 
-// visit calls f for x and all that it is made of.
+// visit calls f for x and all expressions in it.
 func visit(x expr, f func(expr)) {
 	f(x)
 	for _, part := range x.parts() {
@@ -167,7 +167,7 @@ func (c *Claim) visitAll(f func(expr)) {
 	}
 }
 
-// policiesOf returns the policies that x names, each once.
+// policiesOf returns the policies that x names, without duplicates.
 func policiesOf(x expr) (names []string) {
 	visit(x, func(x expr) {
 		if f, ok := x.(figure); ok && !slices.Contains(names, f.policy) {

@@ -11,7 +11,7 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 )
 
-// rec makes a record from a few words: "trace policy capacity hits/requests", and axes.
+// rec creates a record from a short text: "trace policy capacity hits/requests", and axes.
 func rec(t testing.TB, text string) records.Record {
 	t.Helper()
 	var r records.Record
@@ -166,7 +166,7 @@ func TestEvaluate(t *testing.T) {
 	}
 }
 
-// verdictOf evaluates a claim about a few records, in which anything but the verdict may be taken from the result.
+// verdictOf evaluates a claim about a few records; only the verdict of the result is fixed.
 func verdictOf(t *testing.T, in Input, text string) Result {
 	t.Helper()
 	c, err := Parse(text)
@@ -176,7 +176,7 @@ func verdictOf(t *testing.T, in Input, text string) Result {
 	return c.Evaluate(NewData(in))
 }
 
-// checkResult compares the verdict, what was measured and the reason with want.
+// checkResult compares the verdict, the measurement and the reason with want.
 func checkResult(t *testing.T, in Input, claim, want string) {
 	t.Helper()
 	if r := verdictOf(t, in, claim); fmt.Sprintf("%s: %s%s", r.Verdict, r.Measured, r.Reason) != want {
@@ -246,17 +246,17 @@ func TestWhereOnAxes(t *testing.T) {
 			"noise 0.5, mode async)",
 		"hits(laru) == 2 where noise = 3": "not checkable here: no record where " +
 			"noise = 3, but at noise 0.10, 0.5",
-		"hits(laru) == 2 where mode > async": "not checkable here: async is no " +
-			"number, so mode > async has no meaning here",
-		"hits(laru) == 2 where alpha = 1": "not checkable here: no record has a " +
+		"hits(laru) == 2 where mode > async": "not checkable here: async is not a " +
+			"number, so mode > async cannot be compared",
+		"hits(laru) == 2 where alpha = 1": "not checkable here: no record has the " +
 			"dimension alpha",
 		"hits(lru) == 3 where noise = 0.1": "holds: 3 = 3 (oltp, capacity 10)",
 		"hits(lru) increases with noise": "not checkable here: its records " +
 			"have no place on noise",
-		"hits(laru) increases with mode": "not checkable here: mode is no " +
+		"hits(laru) increases with mode": "not checkable here: mode is not a " +
 			"number there, so it has no order",
-		"hits(laru) increases with noise": "not checkable here: it has one " +
-			"place only on noise",
+		"hits(laru) increases with noise": "not checkable here: it has only one " +
+			"place on noise",
 		"max over mode of hits(laru) increases with noise": "holds: from 1 at noise 0.10 to 2 at " +
 			"noise 0.5 (oltp, capacity 10); over 1 place on mode",
 		"noise * 10 == hits(laru) where mode = sync": "holds: 1 = 1 (oltp, capacity 10, " +
@@ -268,7 +268,7 @@ func TestWhereOnAxes(t *testing.T) {
 		"hits(lru at noise = 1) == 3": "holds: 3 = 3 (oltp, capacity 10)",
 		"hits(laru at noise = 1) == 3": "not checkable here: 0 places match " +
 			"noise 1, want one",
-		"hits(laru at alpha = 1) == 3": "not checkable here: no record has a " +
+		"hits(laru at alpha = 1) == 3": "not checkable here: no record has the " +
 			"dimension alpha",
 		"hits(laru at mode = sync) < hits(lru) where noise = 0.5": "not checkable here: 0 places match " +
 			"mode sync, want one",
@@ -359,7 +359,7 @@ func TestTrends(t *testing.T) {
 	} {
 		in := Input{}
 		for i, hits := range test.hits {
-			// The order of the records is not that of the places.
+			// The records are not in the order of their places.
 			in.Records = append([]records.Record{rec(t, fmt.Sprintf("t a 1 %d/10 x=%d", hits, 8+i))}, in.Records...)
 		}
 		var holds []string
@@ -384,8 +384,8 @@ func TestTrends(t *testing.T) {
 	}
 }
 
-// A policy that ran with several seeds counts as the mean of them; equal values of all seeds are that value to the last
-// digit.
+// A policy that ran with several seeds counts as their mean; if all seeds give the same value, the mean is that value
+// to the last digit.
 func TestSeeds(t *testing.T) {
 	var lines strings.Builder
 	for seed := range 7 {
@@ -489,13 +489,13 @@ func TestNotCheckable(t *testing.T) {
 		"hit_ratio(arcc) > 1":                                  `no record of arcc; did you mean "arc"?`,
 		"hit_ratio(random) > hit_ratio(lru) where trace = gli": "no record of random where trace = gli",
 		"hit_ratio(random) > hit_ratio('arc(int=true)')":       "no point has records of all its policies",
-		"hit_ratio(random) increases with capacity":            "it has one place only on capacity",
+		"hit_ratio(random) increases with capacity":            "it has only one place on capacity",
 		"promotions(lru) > 1":                                  "promotions of lru is not in the records",
-		"argmax over lru, arc of hit_ratio > 1":                "argmax is taken over a dimension, and lru, arc is none",
-		"ln(hits(lru) - hits(arc)) > 1":                        "it computes no finite number",
-		"geomean over trace of (hits(lru) - hits(lru)) > 1":    "it computes no finite number",
-		"hit_ratio(lru) > alpha":                               "no record has a dimension alpha",
-		"hit_ratio(lru) increases with alpha":                  "no record has a dimension alpha",
+		"argmax over lru, arc of hit_ratio > 1":                "argmax needs a dimension, and lru, arc is not one",
+		"ln(hits(lru) - hits(arc)) > 1":                        "its result is not finite",
+		"geomean over trace of (hits(lru) - hits(lru)) > 1":    "its result is not finite",
+		"hit_ratio(lru) > alpha":                               "no record has the dimension alpha",
+		"hit_ratio(lru) increases with alpha":                  "no record has the dimension alpha",
 		"mean over capacity of hit_ratio(lru) increases with capacity": "mean over capacity of hit_ratio(lru) does not " +
 			"depend on capacity",
 	} {
@@ -514,7 +514,7 @@ func TestCountersAreMetrics(t *testing.T) {
 	}
 }
 
-// Every policy with its own axis multiplies the points; there is an end to it.
+// Every policy with its own axis multiplies the points, so there is a limit.
 func TestTooManyPoints(t *testing.T) {
 	var lines strings.Builder
 	for policy := range 6 {
@@ -577,8 +577,7 @@ func TestDocumentation(t *testing.T) {
 	}
 }
 
-// The members of a predefined group are those that have records at a point; a point at which one of them is alone ranks
-// nobody.
+// The members of a predefined group are those with records at a point. If only one has records there, nobody is ranked.
 func TestPredefinedGroups(t *testing.T) {
 	in := Input{
 		Records: recs(t, "t a 1 1/10 noise=0\n t b 1 2/10 noise=1\n t c 1 3/10 noise=1\n t opt 1 9/10\n u a 1 4/10"),
@@ -589,10 +588,10 @@ func TestPredefinedGroups(t *testing.T) {
 		"0: 1 = 1")
 	checkResult(t, in, "hits(c) is first among online", "holds: c 3 is number 1 of 2, ahead of b 2 (t, capacity 1, "+
 		"noise 1); 1 point left out: no record of c")
-	checkResult(t, in, "hits(a) is first among online", "not checkable here: there is nobody to compare with")
+	checkResult(t, in, "hits(a) is first among online", "not checkable here: there is no policy to compare with")
 }
 
-// The number of a rank is exact: who is first is not second.
+// Ranks are exact: a policy that is first is not second.
 func TestRanksAreExact(t *testing.T) {
 	in := Input{Records: recs(t, "t a 1 4/10\nt b 1 3/10\nt c 1 2/10\nt d 1 1/10\n")}
 	for policy, rank := range map[string]string{"a": "first", "b": "second", "c": "third", "d": "last"} {
@@ -612,7 +611,7 @@ func TestACapacityWrittenTwiceIsOnePlace(t *testing.T) {
 	checkResult(t, in, "hits(a) increases with capacity", "holds: from 3 at capacity 250 to 4 at capacity 500 (t)")
 }
 
-// Policies are compared where both have records; what only one has is not a point.
+// Policies are compared where both have records; places where only one has are not points.
 func TestPlacesOfOnePolicyAreNoPoints(t *testing.T) {
 	in := Input{Records: recs(t, "t a 1 4/10 x=1\nt a 1 2/10 x=2\nt b 1 3/10 x=2\nt b 1 3/10 x=3\n")}
 	checkResult(t, in, "hits(a) < hits(b)", "holds: 2 < 3 (t, capacity 1, x 2)")

@@ -10,28 +10,28 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 )
 
-// Input is what claims are checked against.
+// Input is the data that claims are checked against.
 type Input struct {
 	Records    []records.Record
 	Groups     map[string][]string  // names for sets of policies
 	References map[string]Reference // by name
-	Absent     map[string]string    // policies that are not in the experiment, and why
+	Absent     map[string]string    // policies that are not in the experiment, with the reason
 }
 
-// Reference holds numbers that others published.
+// Reference contains published numbers.
 type Reference struct {
-	Within float64 // by how much ours may differ where a claim with == does not say it itself
+	Within float64 // how much ours may differ if a claim with == does not say
 	Points []Number
 }
 
-// Number is one published number. At says where it stands, dimension (policy among them) to place; it holds at all
-// places on the dimensions that At does not name.
+// Number is one published number. At gives its place, from dimension (including policy) to place; the number applies to
+// all places on other dimensions.
 type Number struct {
 	At    map[string]string
 	Value float64
 }
 
-// Predefined groups. Bounds are in none, as they are no policies.
+// Predefined groups. They contain no bounds, because bounds are not policies.
 const (
 	groupAll     = "all"
 	groupOnline  = "online"
@@ -43,7 +43,7 @@ var predefined = []string{groupAll, groupOnline, groupOffline}
 // IsPredefinedGroup reports whether a name means a group in every experiment.
 func IsPredefinedGroup(name string) bool { return slices.Contains(predefined, name) }
 
-// Dimensions that every record has, in the order in which points name them; axes come after them.
+// Dimensions that every record has, in the order in which points are described; axes follow.
 var fixedDimensions = []string{records.DimTrace, records.DimCapacity, records.DimSeed}
 
 const (
@@ -52,7 +52,7 @@ const (
 	seedDimension
 )
 
-// Data is the input, indexed once for many claims. It is not for use by several goroutines at once.
+// Data is the input, indexed once for many claims. It must not be used by several goroutines at once.
 type Data struct {
 	in         Input
 	dimensions []dimension
@@ -63,14 +63,14 @@ type Data struct {
 	columns    map[string][]float64
 }
 
-// dimension is a dimension with the places that occur on it.
+// dimension is a dimension with its occurring places.
 type dimension struct {
 	name    string
 	places  []records.Value
 	placeOf map[string]int32
 }
 
-// cell holds the records of one policy at one trace, capacity and place on every axis: one for each seed.
+// cell contains the records of one policy at one trace, capacity and place on every axis: one for each seed.
 type cell struct {
 	spot  spot
 	axes  []coordinate
@@ -130,7 +130,7 @@ func (d *Data) label(r *records.Record) int {
 	return at
 }
 
-// dimension returns the number of the dimension of that name, a new one if there is none yet.
+// dimension returns the index of the dimension with that name; it is added if necessary.
 func (d *Data) dimension(name string) int {
 	at := d.find(name)
 	if at < 0 {
@@ -140,19 +140,19 @@ func (d *Data) dimension(name string) int {
 	return at
 }
 
-// find returns the number of the dimension of that name, -1 if there is none.
+// find returns the index of the dimension with that name, -1 if there is none.
 func (d *Data) find(name string) int {
 	return slices.IndexFunc(d.dimensions, func(dim dimension) bool { return dim.name == name })
 }
 
-// place returns the place of a record on a dimension that it has.
+// place returns a record's place on a dimension that it has.
 func (d *Data) place(dim int, r *records.Record) int32 {
 	v, _ := r.Dim(d.dimensions[dim].name)
 	return d.dimensions[dim].place(v)
 }
 
-// place returns the number of a place. Axes with the same number are the same place, however it is written; capacities
-// are told apart by their text, as 1% is another number of objects on every trace.
+// place returns the index of a place. On axes, equal numbers are the same place, however they are written; capacities
+// are distinguished by their text, because 1% is another number of objects on every trace.
 func (dim *dimension) place(v records.Value) int32 {
 	key := v.Text
 	if v.IsNumber && dim.name != records.DimCapacity {
@@ -176,7 +176,7 @@ func (d *Data) axes(r *records.Record) (all []coordinate) {
 	return all
 }
 
-// column returns a metric of every record, NaN where it is null.
+// column returns a metric for every record, NaN if it is null.
 func (d *Data) column(metric string) []float64 {
 	column, ok := d.columns[metric]
 	if !ok {
@@ -193,7 +193,7 @@ func (d *Data) column(metric string) []float64 {
 	return column
 }
 
-// policy returns the label of a policy, which may be spaced otherwise than in the records; -1 if it has no records.
+// policy returns the label of a policy, ignoring differences in spacing; -1 if it has no records.
 func (d *Data) policy(name string) int {
 	if at, ok := d.labelOf[name]; ok {
 		return at

@@ -15,26 +15,26 @@ type evaluator struct {
 	d     *Data
 	claim *Claim
 
-	bySeeds     bool // the claim speaks of seeds, so records are not averaged over them
+	bySeeds     bool // the claim mentions seeds, so records are not averaged over them
 	filters     []filter
 	slots       []slot
 	hasRequired bool // a slot that is not optional
 	points      []point
-	skipped     []string // why a trace and capacity has no point, for each of them
+	skipped     []string // for each trace and capacity without a point, the reason
 	overs       []*overDimension
-	subject     string // the policy that a ranking is about
-	shown       []int  // the dimensions that tell the points of the claim apart
-	reason      string // why the claim is not checkable
+	subject     string // the policy that is ranked
+	shown       []int  // the dimensions that distinguish the claim's points
+	reason      string // why the claim cannot be checked
 }
 
-// notCheckable remembers the first reason.
+// notCheckable stores the first reason.
 func (e *evaluator) notCheckable(format string, args ...any) {
 	if e.reason == "" {
 		e.reason = fmt.Sprintf(format, args...)
 	}
 }
 
-// prepare finds the points. Nodes are made by compile before, as they say which policies there are.
+// prepare finds the points. compile must create the nodes first, because it determines the policies.
 func (e *evaluator) prepare() {
 	e.makeFilters()
 	if e.reason != "" {
@@ -61,13 +61,13 @@ func (e *evaluator) makeFilters() {
 func (e *evaluator) newFilter(c condition) filter {
 	f := filter{condition: c, dimension: e.d.find(c.dimension)}
 	if f.dimension < 0 {
-		e.notCheckable("no record has a dimension %s", c.dimension)
+		e.notCheckable("no record has the dimension %s", c.dimension)
 	}
 	for _, text := range c.values {
 		l := newLimit(text)
 		if ordered := !slices.Contains([]string{"=", "!=", "in", "not in"}, c.op); ordered && !l.isNumber {
 			if l.x, l.isNumber = e.capacityWritten(f.dimension, text); !l.isNumber {
-				e.notCheckable("%s is no number, so %s %s %s has no meaning here", text, c.dimension, c.op, text)
+				e.notCheckable("%s is not a number, so %s %s %s cannot be compared", text, c.dimension, c.op, text)
 			}
 		}
 		f.limits = append(f.limits, l)
@@ -75,7 +75,7 @@ func (e *evaluator) newFilter(c condition) filter {
 	return f
 }
 
-// fixed takes a figure over each dimension of which it names a place, and there over that place alone.
+// fixed evaluates a figure over each dimension for which it names a place, at that place only.
 func (e *evaluator) fixed(x fixed, open bool) node {
 	n := e.compile(x.of, open)
 	for _, c := range x.at {
@@ -90,7 +90,7 @@ func (e *evaluator) fixed(x fixed, open bool) node {
 	return n
 }
 
-// capacityWritten returns the capacity that is written as text, 64MiB say, in some record.
+// capacityWritten returns the capacity that some record writes as text, such as 64MiB.
 func (e *evaluator) capacityWritten(dim int, text string) (float64, bool) {
 	if dim != capacityDimension {
 		return 0, false
@@ -103,7 +103,7 @@ func (e *evaluator) capacityWritten(dim int, text string) (float64, bool) {
 	return 0, false
 }
 
-// speaksOf reports whether the claim names a dimension.
+// speaksOf reports whether the claim mentions a dimension.
 func (c *Claim) speaksOf(dimension string) bool {
 	found := slices.ContainsFunc(c.conditions, func(c condition) bool { return c.dimension == dimension })
 	if t, ok := c.says.(trend); ok {
@@ -122,20 +122,20 @@ func (c *Claim) speaksOf(dimension string) bool {
 	return found
 }
 
-// node is an expression whose names have been looked up.
+// node is an expression with resolved names.
 type node interface {
-	// value is the value at a point, for the policy in slot bound where the expression leaves the policy open. why says
-	// why there is none.
+	// value is the value at a point. If the expression leaves the policy open, it is that of slot bound. why is the reason
+	// if there is no value.
 	value(e *evaluator, at, bound int) (x float64, why string)
-	// free are the dimensions of Data on which the value has no place, because it is taken over them or because no record
-	// decides it.
+	// free are the dimensions of Data on which the value has no place, because it combines them or because no record
+	// depends on them.
 	free(e *evaluator) []bool
 }
 
 // unbound is the slot where no policy is left open.
 const unbound = -1
 
-// compile looks up the names in x. open says that the policy of a name alone will be given by the group around it.
+// compile resolves the names in x. open says that the surrounding group will supply the policy of a single name.
 func (e *evaluator) compile(x expr, open bool) node {
 	switch x := x.(type) {
 	case number:
@@ -166,7 +166,7 @@ func (e *evaluator) compile(x expr, open bool) node {
 	panic(fmt.Sprintf("claims: expression %T", x))
 }
 
-// slot returns the slot of a policy.
+// slot returns the index of a policy's slot.
 func (e *evaluator) slot(policy string, optional bool) int {
 	label := e.d.policy(policy)
 	if label < 0 {
@@ -198,7 +198,7 @@ func (e *evaluator) noPolicy(policy string) {
 	e.notCheckable("no record of %s%s", policy, hint)
 }
 
-// figure is a metric of the policy in a slot, or what a reference says of it.
+// figure is a metric of the policy in a slot, or that policy's number in a reference.
 func (e *evaluator) figure(metric, policy string, slot int) node {
 	if r, ok := e.d.in.References[metric]; ok {
 		return &published{name: metric, reference: r, policy: policy, hasPolicy: true, slot: slot}
@@ -218,7 +218,7 @@ func (e *evaluator) name(n string, open bool) node {
 	case open:
 		return e.figure(n, "", unbound)
 	}
-	e.notCheckable("no record has a dimension %s", n)
+	e.notCheckable("no record has the dimension %s", n)
 	return constant(0)
 }
 
@@ -232,7 +232,7 @@ func (e *evaluator) over(x over, open bool) node {
 		}
 	}
 	if x.take == "argmin" || x.take == "argmax" {
-		e.notCheckable("%s is taken over a dimension, and %s is none", x.take, strings.Join(x.names, ", "))
+		e.notCheckable("%s needs a dimension, and %s is not one", x.take, strings.Join(x.names, ", "))
 	}
 	return overPolicies{take: x.take, slots: e.members(x.names), of: e.compile(x.of, true)}
 }
@@ -242,7 +242,7 @@ func (e *evaluator) isGroup(name string) bool {
 	return ok || IsPredefinedGroup(name)
 }
 
-// members returns the slots of policies and groups, each once.
+// members returns the slots of policies and groups, without duplicates.
 func (e *evaluator) members(names []string) (slots []int) {
 	add := func(at int) {
 		if at != unbound && !slices.Contains(slots, at) {
@@ -270,7 +270,7 @@ func (e *evaluator) members(names []string) (slots []int) {
 	return slots
 }
 
-// freeOf returns the dimensions that no part depends on.
+// freeOf returns the dimensions that none of the parts depends on.
 func freeOf(e *evaluator, parts ...node) []bool {
 	free := e.allFree()
 	for _, part := range parts {
@@ -289,7 +289,7 @@ func (e *evaluator) allFree() []bool {
 	return free
 }
 
-// bound lists the dimensions that are not free, but for those in except.
+// bound lists the dimensions that are not free, except those in except.
 func bound(free []bool, except ...int) (dims []int) {
 	for d, f := range free {
 		if !f && !slices.Contains(except, d) {
@@ -299,7 +299,7 @@ func bound(free []bool, except ...int) (dims []int) {
 	return dims
 }
 
-// distinct returns the first of the points at each combination of places on dims.
+// distinct returns the first point for each combination of places on dims.
 func (e *evaluator) distinct(dims []int) (at []int) {
 	seen := map[string]bool{}
 	for i := range e.points {
@@ -311,7 +311,7 @@ func (e *evaluator) distinct(dims []int) (at []int) {
 	return at
 }
 
-// placeOf returns the place of a point on a dimension as a number.
+// placeOf returns a point's place on a dimension as a number.
 func (e *evaluator) placeOf(at, dim int) (float64, bool) {
 	p := e.points[at]
 	if p.at[dim] == anywhere {
@@ -337,8 +337,8 @@ func (c constant) free(e *evaluator) []bool                     { return e.allFr
 // measured is a metric of a policy, averaged over seeds.
 type measured struct {
 	metric string
-	slot   int               // unbound: that of the group around it
-	means  map[int][]float64 // of the cells of each slot, NaN where null
+	slot   int               // unbound: the slot that the surrounding group supplies
+	means  map[int][]float64 // for each slot, the values of its cells, NaN if null
 }
 
 func (m *measured) value(e *evaluator, at, bound int) (float64, string) {
@@ -383,8 +383,8 @@ type published struct {
 	name      string
 	reference Reference
 	policy    string
-	hasPolicy bool // false: the reference knows no policies
-	slot      int  // unbound: that of the group around it, if it knows policies
+	hasPolicy bool // false: the reference has no policies
+	slot      int  // unbound: the slot that the surrounding group supplies, if the reference has policies
 
 	keys  []int // the dimensions that its numbers name
 	known map[groupValue]result
@@ -435,7 +435,7 @@ func (p *published) String() string {
 	return p.name
 }
 
-// isAt reports whether a number stands at a point.
+// isAt reports whether a number is published for a point.
 func (p *published) isAt(e *evaluator, n Number, policy string, at int) bool {
 	for dimension, place := range n.At {
 		if dimension == records.DimPolicy {
@@ -479,7 +479,7 @@ type placeNumber struct{ dimension int }
 func (p placeNumber) value(e *evaluator, at, _ int) (float64, string) {
 	x, ok := e.placeOf(at, p.dimension)
 	if !ok {
-		return 0, fmt.Sprintf("%s is no number there", e.d.dimensions[p.dimension].name)
+		return 0, fmt.Sprintf("%s is not a number there", e.d.dimensions[p.dimension].name)
 	}
 	return x, ""
 }
@@ -525,12 +525,12 @@ func (a arithmetic) free(e *evaluator) []bool { return freeOf(e, a.left, a.right
 
 func finite(x float64) (float64, string) {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
-		return 0, "it computes no finite number"
+		return 0, "its result is not finite"
 	}
 	return x, ""
 }
 
-// application is a function of values.
+// application is a function applied to several values.
 type application struct {
 	function string
 	of       []node
@@ -559,7 +559,7 @@ func (a application) value(e *evaluator, at, bound int) (float64, string) {
 
 func (a application) free(e *evaluator) []bool { return freeOf(e, a.of...) }
 
-// take computes one number of several, which are at least one.
+// take computes one number from several (at least one).
 func take(how string, values []float64) (float64, string) {
 	switch how {
 	case "min":
@@ -583,7 +583,7 @@ func sum(values []float64) (total float64) {
 	return total
 }
 
-// mean of equal values is that value, to the last digit.
+// The mean of equal values is that value, to the last digit.
 func mean(values []float64) float64 {
 	if !slices.ContainsFunc(values, func(x float64) bool { return x != values[0] }) {
 		return values[0]
@@ -600,7 +600,7 @@ func median(values []float64) float64 {
 	return mean(sorted[middle-1 : middle+1])
 }
 
-// geomean is NaN where a value is not positive.
+// geomean is NaN if a value is not positive.
 func geomean(values []float64) float64 {
 	logarithms := make([]float64, len(values))
 	for i, x := range values {
@@ -611,7 +611,7 @@ func geomean(values []float64) float64 {
 	return math.Exp(mean(logarithms))
 }
 
-// overPolicies takes a value together over policies.
+// overPolicies combines a value over policies.
 type overPolicies struct {
 	take  string
 	slots []int
@@ -638,16 +638,16 @@ func (o overPolicies) value(e *evaluator, at, _ int) (float64, string) {
 
 func (o overPolicies) free(e *evaluator) []bool { return o.of.free(e) }
 
-// overDimension takes a value together over the places on a dimension.
+// overDimension combines a value over the places on a dimension.
 type overDimension struct {
 	take      string
 	dimension int
-	only      *filter // take the value where it holds, which is at one place; nil for others
+	only      *filter // use the value where it holds, which must be one place; nil for others
 	of        node
 
 	isFree []bool
-	keys   []int            // the dimensions that tell groups of points apart
-	groups map[string][]int // of each group one point for each place
+	keys   []int            // the dimensions that distinguish groups of points
+	groups map[string][]int // for each group, one point per place
 	known  map[groupValue]result
 }
 
@@ -674,8 +674,8 @@ func (o *overDimension) value(e *evaluator, at, bound int) (float64, string) {
 	return r.x, r.why
 }
 
-// group finds the points that belong together: those that differ only on the dimension, and on others that the value
-// does not depend on.
+// group finds the points that belong together: those that differ only on the dimension, and on others that do not
+// affect the value.
 func (o *overDimension) group(e *evaluator) {
 	o.keys = bound(o.free(e))
 	o.groups, o.known = map[string][]int{}, map[groupValue]result{}
@@ -685,7 +685,7 @@ func (o *overDimension) group(e *evaluator) {
 	}
 }
 
-// selects reports whether a filter holds at a point, which it does where the point has no place on its dimension.
+// selects reports whether a filter matches a point; it always does if the point has no place on its dimension.
 func (e *evaluator) selects(f *filter, at int) bool {
 	p := e.points[at]
 	if p.at[f.dimension] == anywhere {
@@ -695,7 +695,7 @@ func (e *evaluator) selects(f *filter, at int) bool {
 	return f.holds(e.d, slotCell{at: p.at, recs: e.slots[i].cells[p.cells[i]].recs})
 }
 
-// sizes returns over how few and over how many places values were taken together.
+// sizes returns the smallest and the largest number of places over which values were combined.
 func (o *overDimension) sizes() (least, most int) {
 	least = math.MaxInt
 	for _, group := range o.groups {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// String writes the claim in one form, however it was spaced and quoted; Parse reads it back.
+// String formats the claim in a normalised form that Parse reads back.
 func (c *Claim) String() string {
 	var w strings.Builder
 	c.says.write(&w)
@@ -16,7 +16,7 @@ func (c *Claim) String() string {
 	return w.String()
 }
 
-// where writes the conditions: " where trace = oltp and noise < 0.5".
+// where formats the conditions: " where trace = oltp and noise < 0.5".
 func (c *Claim) where() string {
 	var w strings.Builder
 	for i, cond := range c.conditions {
@@ -89,10 +89,10 @@ func (t *tolerance) write(w *strings.Builder) {
 	}
 }
 
-// position is where an expression stands, which decides whether it needs parentheses.
+// position is the position of an expression, which decides whether it needs parentheses.
 type position struct {
-	level    int  // it must bind at least as tightly as this
-	followed bool // by an operator
+	level    int  // it must bind at least this tightly
+	followed bool // next to an operator
 }
 
 // Levels of binding.
@@ -171,7 +171,7 @@ func quotedNames(names []string) string {
 	return strings.Join(all, ", ")
 }
 
-// quoted writes the name of a metric or of a dimension, in quotes where it would not be read as one word.
+// quoted formats the name of a metric or a dimension, in quotes if it would not be read as one word.
 func quoted(text string) string {
 	if wordEnd(text, 0) == len(text) && text != "" && !slices.Contains(keywords, text) &&
 		!slices.Contains(functions, text) {
@@ -180,7 +180,7 @@ func quoted(text string) string {
 	return inQuotes(text)
 }
 
-// quotedSpec writes a policy, which may have parameters, or a group.
+// quotedSpec formats a policy, with optional parameters, or a group.
 func quotedSpec(text string) string {
 	if end, err := specEnd(text, 0); err == nil && end == len(text) && !slices.Contains(keywords, text) {
 		return text
@@ -188,7 +188,7 @@ func quotedSpec(text string) string {
 	return inQuotes(text)
 }
 
-// quotedPlace writes a place on a dimension: a word, or a number, with a sign or as a share.
+// quotedPlace formats a place on a dimension: a word, or a number, possibly with a sign or a percent sign.
 func quotedPlace(text string) string {
 	if placeEnd(text, 0) == len(text) && text != "" && !slices.Contains(keywords, text) {
 		return text
@@ -196,5 +196,5 @@ func quotedPlace(text string) string {
 	return inQuotes(text)
 }
 
-// inQuotes doubles quotes within the text, as YAML does within single quotes.
+// inQuotes doubles quotes within the text, as in single-quoted YAML.
 func inQuotes(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }

@@ -9,19 +9,20 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 )
 
-// outcome is what a claim gives at one point.
+// outcome is the result of a claim at one point.
 type outcome struct {
-	point int // any of the points that are this one point of the claim
-	// those that are compared; of a trend those along the dimension, of a ranking the ranked one and the others
+	point int // one of the points that are this point of the claim
+	// the compared values; for a trend those along the dimension, for a ranking the ranked value and the others
 	values []float64
-	points []int // of a trend: where its values are
-	slots  []int // of a ranking: whose its values are
+	points []int // for a trend: the places of its values
+	slots  []int // for a ranking: the policies of its values
 	holds  bool
-	slack  float64 // how far from failing; below 0: by how much it fails
+	slack  float64 // distance from failing; negative if it fails
 	why    string  // it cannot be checked here
 }
 
-// relative makes slacks comparable between points: shares as they are, other values in relation to their size.
+// relative makes slacks comparable between points: ratios stay as they are, other values are taken relative to their
+// size.
 func relative(slack float64, u unit, values ...float64) float64 {
 	size := 0.0
 	for _, x := range values {
@@ -101,8 +102,8 @@ func (c comparison) holds(e *evaluator, i int, left, right float64) (holds bool,
 	}
 }
 
-// toleranceOf returns by how much values i and i+1 may differ: what the claim says, or for equality with a reference
-// what that says.
+// toleranceOf returns how much values i and i+1 may differ: as the claim says or, for equality with a reference, as the
+// reference says.
 func (c comparison) toleranceOf(e *evaluator, i int, right float64) float64 {
 	if c.within != nil || c.ops[i] != "==" && c.ops[i] != "!=" {
 		return c.within.beside(right)
@@ -125,7 +126,7 @@ func (t trend) judge(e *evaluator) []outcome {
 	value := e.compile(t.value, false)
 	along := e.d.find(t.along)
 	if along < 0 {
-		e.notCheckable("no record has a dimension %s", t.along)
+		e.notCheckable("no record has the dimension %s", t.along)
 	}
 	if e.prepare(); e.reason != "" {
 		return nil
@@ -154,7 +155,7 @@ func (t trend) judge(e *evaluator) []outcome {
 	return all
 }
 
-// judgeSeries puts the values of a series in order and checks every step.
+// judgeSeries sorts the values of a series and checks every step.
 func (t trend) judgeSeries(e *evaluator, o *outcome, value node, along int) {
 	type step struct {
 		place, x float64
@@ -168,7 +169,7 @@ func (t trend) judgeSeries(e *evaluator, o *outcome, value node, along int) {
 			return
 		}
 		if !ok {
-			o.why = fmt.Sprintf("%s is no number there, so it has no order", t.along)
+			o.why = fmt.Sprintf("%s is not a number there, so it has no order", t.along)
 			return
 		}
 		x, why := value.value(e, at, unbound)
@@ -181,7 +182,7 @@ func (t trend) judgeSeries(e *evaluator, o *outcome, value node, along int) {
 	slices.SortStableFunc(steps, func(a, b step) int { return cmp.Compare(a.place, b.place) })
 	steps = slices.CompactFunc(steps, func(a, b step) bool { return a.place == b.place })
 	if len(steps) < 2 {
-		o.why = fmt.Sprintf("it has one place only on %s", t.along)
+		o.why = fmt.Sprintf("it has only one place on %s", t.along)
 		return
 	}
 	o.points = o.points[:0]
@@ -191,7 +192,7 @@ func (t trend) judgeSeries(e *evaluator, o *outcome, value node, along int) {
 	o.holds, o.slack = t.moves.follows(o.values, t.within.beside(0), unitOf(t.value))
 }
 
-// follows reports whether the values move so.
+// follows reports whether the values move in that direction.
 func (m movement) follows(values []float64, tolerance float64, u unit) (holds bool, slack float64) {
 	switch m {
 	case isMonotone:
@@ -253,13 +254,13 @@ func (r ranking) judgePoint(e *evaluator, o *outcome, value node, subject int, o
 		o.values, o.slots = append(o.values, x), append(o.slots, slot)
 	}
 	if len(o.values) < 2 {
-		o.why = "there is nobody to compare with"
+		o.why = "there is no policy to compare with"
 		return
 	}
 	o.holds, o.slack = r.holds(o.values[0], o.values[1:])
 }
 
-// sign is 1 where higher values come first, -1 otherwise.
+// sign is 1 if higher values come first, -1 otherwise.
 func (r ranking) sign() float64 {
 	costs := records.LowerIsBetter(metricsOf(r.value)[0])
 	if r.rank == lowest || r.rank != highest && costs {
@@ -271,7 +272,7 @@ func (r ranking) sign() float64 {
 func (r ranking) holds(x float64, others []float64) (holds bool, slack float64) {
 	sign := r.sign()
 	ahead, behind := 0, 0
-	nearest := math.Inf(1) // of those whose place decides
+	nearest := math.Inf(1) // index of the value that decides the rank
 	for _, other := range others {
 		lead := sign * (x - other)
 		tolerance := r.within.beside(other)

@@ -9,13 +9,13 @@ import (
 	"github.com/cachesim/cachesim/internal/suggest"
 )
 
-// Names are the names that the claims of an experiment may use.
+// Names are the names that the claims of an experiment may contain.
 type Names struct {
 	Policies   []string // labels; also those that File.Absent explains
 	Groups     []string
-	Metrics    []string // figures that records have, and counters of the policies
+	Metrics    []string // metrics of the records, and counters of the policies
 	References []string
-	Axes       []string // dimensions besides trace, capacity and seed
+	Axes       []string // dimensions other than trace, capacity and seed
 	Traces     []string // nil: traces are not checked
 }
 
@@ -36,7 +36,7 @@ func (c *Claim) Check(n Names) error {
 	return nil
 }
 
-// use is one name in a claim, and what it may be the name of.
+// use is one name in a claim, and the kinds of names that are allowed there.
 type use struct {
 	name string
 	as   useAs
@@ -54,7 +54,7 @@ const (
 	asOver                    // over NAME: a dimension, a policy or a group
 )
 
-// uses returns the names in the claim, in order.
+// uses returns the claim's names, in order.
 func (c *Claim) uses() (all []use) {
 	for _, x := range c.says.operands() {
 		all = usesOf(x, false, all)
@@ -73,7 +73,8 @@ func (c *Claim) uses() (all []use) {
 	return all
 }
 
-// usesOf appends the names in x. open says that it stands within "over", which may give names alone their policy.
+// usesOf appends the names in x. open says that x is within "over", where the policy of a single name comes from the
+// group.
 func usesOf(x expr, open bool, all []use) []use {
 	switch x := x.(type) {
 	case figure:
@@ -137,8 +138,8 @@ func (u use) check(n Names) error {
 	return suggest.Unknown(kind, u.name, exist)
 }
 
-// isFigure reports whether records may have a number of that name: a metric, one by labels among them, or a setting, as
-// in hit_ratio(uniform) == capacity_share(uniform).
+// isFigure reports whether records may have a number of that name: a metric, possibly with a label, or a setting, as in
+// hit_ratio(uniform) == capacity_share(uniform).
 func isFigure(name string) bool {
 	_, ok := metric.Lookup(name)
 	return ok || records.IsSetting(name)

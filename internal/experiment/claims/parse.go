@@ -14,13 +14,13 @@ import (
 	"github.com/cachesim/cachesim/internal/suggest"
 )
 
-// Bounds of what Parse reads.
+// Limits of Parse.
 const (
 	maxLength = 4000 // bytes
-	maxDepth  = 50   // parentheses within parentheses
+	maxDepth  = 50   // nested parentheses
 )
 
-// functions are what an expression may compute. Those of takes also stand before "over".
+// functions are the functions in expressions. Those of takes may also precede "over".
 var (
 	takes     = []string{"min", "max", "mean", "median", "sum", "geomean"}
 	placeOf   = []string{"argmin", "argmax"} // the place on a dimension where the value is lowest or highest
@@ -29,7 +29,7 @@ var (
 
 var comparisons = []string{"==", "!=", "<=", ">=", "<", ">"}
 
-// Parse reads a claim. Errors name the column at which it cannot be read, and what was expected.
+// Parse parses a claim. Errors give the column where parsing failed, and what was expected.
 func Parse(text string) (*Claim, error) {
 	if len(text) > maxLength {
 		return nil, fmt.Errorf("the claim has %d bytes, more than %d", len(text), maxLength)
@@ -41,7 +41,7 @@ func Parse(text string) (*Claim, error) {
 	p.next()
 	c := p.claim()
 	if p.is("and") {
-		p.fail(p.tok.start, "a claim says one thing: write what comes after \"and\" as a claim of its own")
+		p.fail(p.tok.start, "a claim says one thing: write what follows \"and\" as a claim of its own")
 	}
 	if p.err == nil && p.tok.kind != endToken {
 		p.unexpected("the end, where, within or at N% of points", "where", "within", "at", "points")
@@ -55,12 +55,12 @@ func Parse(text string) (*Claim, error) {
 	return c, nil
 }
 
-// parser reads a claim from left to right. After the first error it only returns.
+// parser reads a claim from left to right. After the first error all its methods only return.
 type parser struct {
 	text  string
 	tok   token // the current one
 	depth int
-	// openOver says that the last factor read was "max over x of y" without parentheses, after which no operator may come.
+	// openOver says that the last factor was "max over x of y" without parentheses, after which no operator is allowed.
 	openOver bool
 	err      error
 }
@@ -72,7 +72,7 @@ func (p *parser) fail(at int, format string, args ...any) {
 	p.tok = token{start: len(p.text), end: len(p.text)}
 }
 
-// unexpected fails at the current token. If it is nearly one of words, the error says so.
+// unexpected fails at the current token. If the token is similar to one of words, the error suggests it.
 func (p *parser) unexpected(want string, words ...string) {
 	hint := ""
 	if near, ok := suggest.Nearest(p.tok.text, words); ok {
@@ -84,7 +84,7 @@ func (p *parser) unexpected(want string, words ...string) {
 	p.fail(p.tok.start, "%v is unexpected here; want %s%s", p.tok, want, hint)
 }
 
-// misspelt are signs that others use for ours.
+// misspelt maps signs of other notations to ours.
 var misspelt = map[string]string{
 	"=>": ">=",
 	"=<": "<=",
@@ -96,7 +96,7 @@ var misspelt = map[string]string{
 	"&":  "and",
 }
 
-// jump makes the token at or after at the current one.
+// jump moves to the token that starts at or after at.
 func (p *parser) jump(at int) {
 	t, err := scan(p.text, at)
 	if p.err == nil && err != nil {
@@ -114,7 +114,7 @@ func (p *parser) is(text string) bool {
 	return (p.tok.kind == wordToken || p.tok.kind == signToken) && p.tok.text == text
 }
 
-// accept steps over the words and signs of texts if they come next.
+// accept skips the words and signs in texts if they come next.
 func (p *parser) accept(texts ...string) bool {
 	start := p.tok
 	for _, text := range texts {
@@ -148,7 +148,7 @@ func (p *parser) claim() *Claim {
 	return c
 }
 
-// shareOfPoints reads "90% of points" after "at".
+// shareOfPoints parses "90% of points" after "at".
 func (p *parser) shareOfPoints() (float64, string) {
 	at := p.tok.start
 	n := p.number("the share of points at which the claim must hold, for example \"at 90% of points\"")
@@ -202,7 +202,7 @@ func (p *parser) comparison(value expr) statement {
 			op = "=="
 		}
 		if at := p.tok.start; len(c.ops) > 0 && (op == "!=" || c.ops[0] == "!=") {
-			p.fail(at, "!= stands between two values only")
+			p.fail(at, "!= compares two values only")
 		}
 		p.next()
 		c.ops = append(c.ops, op)
@@ -217,7 +217,7 @@ func (p *parser) trend(value expr, moves movement) statement {
 	at := p.tok.start
 	if t.within = p.tolerance(); t.within != nil {
 		if moves == increases || moves == decreases {
-			p.fail(at, "a value that %s leaves no room for a tolerance; write \"never %s\"", moves,
+			p.fail(at, "a value that %s cannot have a tolerance; write \"never %s\"", moves,
 				map[movement]string{increases: "decreases", decreases: "increases"}[moves])
 		}
 		if t.within.relative {
@@ -251,7 +251,7 @@ func (p *parser) ranking(start int, value expr) statement {
 	if len(policies) != 1 {
 		p.fail(
 			start,
-			"what is ranked must speak of one policy; here of %d. With several, compare: A > max over POLICIES of B",
+			"a ranked value must have exactly one policy; this one has %d. With several, compare: A > max over POLICIES of B",
 			len(policies),
 		)
 		return r
@@ -261,25 +261,25 @@ func (p *parser) ranking(start int, value expr) statement {
 	return r
 }
 
-// refuseRanking refuses orders that nothing decides.
+// refuseRanking rejects rankings that no record decides.
 func (p *parser) refuseRanking(start int, r ranking) {
 	if len(r.among) == 1 && r.among[0] == r.subject {
-		p.fail(start, "%s is compared with itself only", r.subject)
+		p.fail(start, "%s is compared only with itself", r.subject)
 	}
 	metrics := metricsOf(r.value)
 	if r.rank == highest || r.rank == lowest {
 		return
 	}
 	if len(metrics) != 1 {
-		p.fail(start, "with several metrics there is no best: say highest or lowest")
+		p.fail(start, "a value of several metrics has no better direction: write highest or lowest")
 		return
 	}
 	if m, ok := metric.Lookup(metrics[0]); ok && m.Better == metric.Neither {
-		p.fail(start, "of %s more is neither better nor worse: say highest or lowest", records.MetricName(m.Name))
+		p.fail(start, "a higher value of %s is neither better nor worse: write highest or lowest", records.MetricName(m.Name))
 	}
 }
 
-// metricsOf returns the names of the figures in x, each once.
+// metricsOf returns the metrics in x, without duplicates.
 func metricsOf(x expr) (names []string) {
 	visit(x, func(x expr) {
 		if f, ok := x.(figure); ok && !slices.Contains(names, f.name) {
@@ -289,12 +289,12 @@ func metricsOf(x expr) (names []string) {
 	return names
 }
 
-// tolerance reads "within 1%" or "within 1% of it"; nil if there is none.
+// tolerance parses "within 1%" or "within 1% of it"; nil if there is none.
 func (p *parser) tolerance() *tolerance {
 	if !p.accept("within") {
 		return nil
 	}
-	t := &tolerance{amount: p.number("by how much the sides may differ, for example \"within 0.5%\"")}
+	t := &tolerance{amount: p.number("how much the sides may differ, for example \"within 0.5%\"")}
 	if p.accept("of") {
 		p.expect("it", "after \"of\": relative to the right side")
 		t.relative = true
@@ -310,7 +310,7 @@ func (p *parser) number(what string) number {
 	n := number{text: p.tok.text}
 	x, err := strconv.ParseFloat(strings.TrimSuffix(n.text, "%"), 64)
 	if err != nil || math.IsInf(x, 0) {
-		p.fail(p.tok.start, "%s is too large a number", n.text)
+		p.fail(p.tok.start, "%s is too large", n.text)
 	}
 	if n.value = x; n.isShare() {
 		n.value = x / 100
@@ -357,7 +357,7 @@ func (p *parser) condition() condition {
 	return c
 }
 
-// places reads a list of places after the current token.
+// places parses a list of places after the current token.
 func (p *parser) places() []string {
 	all := []string{p.place(p.tok.end)}
 	for p.is(",") {
@@ -366,7 +366,7 @@ func (p *parser) places() []string {
 	return all
 }
 
-// place reads the place on a dimension that starts at or after at.
+// place parses the place on a dimension that starts at or after at.
 func (p *parser) place(at int) string {
 	if p.err != nil {
 		return ""
@@ -388,7 +388,7 @@ func (p *parser) place(at int) string {
 	return text
 }
 
-// dimension reads the name of a dimension.
+// dimension parses the name of a dimension.
 func (p *parser) dimension() string {
 	if p.tok.kind != quotedToken && (p.tok.kind != wordToken || slices.Contains(keywords, p.tok.text)) {
 		p.unexpected("a dimension: trace, capacity, seed or an axis")
@@ -399,7 +399,7 @@ func (p *parser) dimension() string {
 	return text
 }
 
-// names reads a list of policies and groups, or one dimension.
+// names parses a list of policies and groups, or one dimension.
 func (p *parser) names() []string {
 	var all []string
 	for {
@@ -410,7 +410,7 @@ func (p *parser) names() []string {
 	}
 }
 
-// spec reads a policy, which may have parameters, from the current token on.
+// spec parses a policy, with optional parameters, from the current token on.
 func (p *parser) spec() string {
 	text := p.tok.text
 	switch {
@@ -452,11 +452,11 @@ func (p *parser) product() expr {
 	return left
 }
 
-// operation reads an operator and its right side. What comes before it must not be open to two readings.
+// operation parses an operator and its right side. The text before it must be unambiguous.
 func (p *parser) operation(left expr, right func() expr) expr {
 	if p.openOver {
-		p.fail(p.tok.start, "it is not clear what %q belongs to; put \"... over ... of ...\", or all that comes after its "+
-			"\"of\", in parentheses", p.tok.text)
+		p.fail(p.tok.start, "%q is ambiguous here: put \"... over ... of ...\", or everything after its \"of\", in "+
+			"parentheses", p.tok.text)
 	}
 	op := p.tok.text
 	p.next()
@@ -468,7 +468,7 @@ func (p *parser) operation(left expr, right func() expr) expr {
 
 func (p *parser) factor() expr {
 	if p.depth++; p.depth > maxDepth {
-		p.fail(p.tok.start, "more than %d expressions within each other", maxDepth)
+		p.fail(p.tok.start, "more than %d nested expressions", maxDepth)
 	}
 	defer func() { p.depth-- }()
 	p.openOver = false
@@ -493,7 +493,7 @@ func (p *parser) factor() expr {
 	return nil
 }
 
-// function reads "max(a, b)" or "max over x of a".
+// function parses "max(a, b)" or "max over x of a".
 func (p *parser) function() expr {
 	at, function := p.tok.start, p.tok.text
 	p.next()
@@ -525,7 +525,7 @@ func (p *parser) function() expr {
 func (p *parser) refuseArguments(at int, c call) {
 	isTake := slices.Contains(takes, c.function)
 	if isTake && len(c.arguments) < 2 {
-		p.fail(at, "%s of one value says nothing: write %s(A, B) or %s over DIMENSION of A", c.function, c.function,
+		p.fail(at, "%s of one value is that value: write %s(A, B) or %s over DIMENSION of A", c.function, c.function,
 			c.function)
 	}
 	if !isTake && len(c.arguments) > 1 {
@@ -533,7 +533,7 @@ func (p *parser) refuseArguments(at int, c call) {
 	}
 }
 
-// figure reads "hit_ratio(lru)", or a name alone.
+// figure parses "hit_ratio(lru)", or a single name.
 func (p *parser) figure() expr {
 	text := p.tok.text
 	at := p.tok.start
@@ -561,19 +561,19 @@ func (p *parser) figure() expr {
 	return f
 }
 
-// fixedPlaces reads "noise = 1 and capacity = 250".
+// fixedPlaces parses "noise = 1 and capacity = 250".
 func (p *parser) fixedPlaces() []condition {
 	at := p.tok.start
 	places := p.conditions()
 	for _, c := range places {
 		if p.err == nil && c.op != "=" {
-			p.fail(at, "a figure stands at one place: write %s = PLACE", c.dimension)
+			p.fail(at, "a figure is at one place: write %s = PLACE", c.dimension)
 		}
 	}
 	return places
 }
 
-// refuse refuses claims that nothing measured could change, and tolerances in the wrong unit.
+// refuse rejects claims that no measurement could change, and tolerances in the wrong unit.
 func (p *parser) refuse(c *Claim) {
 	speaksOfPolicies := false
 	c.visitAll(func(x expr) {
@@ -603,7 +603,7 @@ func text(x expr) string {
 	return w.String()
 }
 
-// refuseTolerance refuses "misses(a) == misses(b) within 1%", which would be a hundredth of a miss.
+// refuseTolerance rejects "misses(a) == misses(b) within 1%", which would be a hundredth of a miss.
 func (p *parser) refuseTolerance(c *Claim) {
 	var t *tolerance
 	switch s := c.says.(type) {
@@ -619,7 +619,7 @@ func (p *parser) refuseTolerance(c *Claim) {
 	}
 	for _, x := range c.says.operands() {
 		if unitOf(x) == count {
-			p.fail(len(p.text), "%s counts, so a tolerance of %s needs \"of it\": within %s of it", text(x), t.amount.text,
+			p.fail(len(p.text), "%s is a count, so a tolerance of %s needs \"of it\": within %s of it", text(x), t.amount.text,
 				t.amount.text)
 		}
 	}

@@ -22,7 +22,7 @@ func TestParseErrors(t *testing.T) {
 		"hit_ratio(a) ≥ 3":                            `column 14: "≥" is unexpected here; ` + statement + "; write >=",
 		"hit_ratio(a) => 3":                           `column 14: "=>" is unexpected here; ` + statement + "; write >=",
 		"hit_ratio(lru) > 40% when trace = oltp":      `column 22: "when" is unexpected here; ` + rest + `; did you mean "where"?`,
-		"hit_ratio(a) > 1 and hit_ratio(b) > 1":       `column 18: a claim says one thing: write what comes after "and" as a claim of its own`,
+		"hit_ratio(a) > 1 and hit_ratio(b) > 1":       `column 18: a claim says one thing: write what follows "and" as a claim of its own`,
 		"hit_ratio(a) >= hit_ratio(b) for all traces": `column 30: "for" is unexpected here; ` + rest,
 		"1 < 2":                             "column 1: the claim names no policy, so no record can decide it",
 		"max over capacity of capacity > 3": "column 1: the claim names no policy, so no record can decide it",
@@ -30,28 +30,28 @@ func TestParseErrors(t *testing.T) {
 		"misses(a, b) == 3":                 `column 9: "," is unexpected here; want ")": misses takes one policy, in quotes if its name has characters other than letters, digits, . - and _`,
 		"misses(a == 3":                     `column 10: "==" is unexpected here; want ")": misses takes one policy, in quotes if its name has characters other than letters, digits, . - and _`,
 		"misses() == 3":                     "column 8: want the name of a policy",
-		"misses(arc(int=true == 3":          "column 8: the parameters of the policy lack a closing parenthesis",
+		"misses(arc(int=true == 3":          "column 8: the policy's parameters lack a closing parenthesis",
 		"misses('') == 3":                   "column 8: want the name of a policy",
 		"''(lru) == 3":                      "column 1: want the name of a metric",
 		"hit_ratio('a) > 1":                 "column 11: the quote ' is not closed",
 		"hit_ratio(a) is frist among b":     `column 17: "frist" is unexpected here; want first, second, third, last, highest, lowest, monotone or constant; did you mean "first"?`,
 		"hit_ratio(a) is first":             `column 22: the end is unexpected here; want "among" POLICIES`,
-		"hit_ratio(a) is first among a":     "column 1: a is compared with itself only",
-		"hit_ratio(a)/hit_ratio(b) is first among c, d": "column 1: what is ranked must speak of one policy; here of 2. " +
+		"hit_ratio(a) is first among a":     "column 1: a is compared only with itself",
+		"hit_ratio(a)/hit_ratio(b) is first among c, d": "column 1: a ranked value must have exactly one policy; this one has 2. " +
 			"With several, compare: A > max over POLICIES of B",
-		"evictions(a) is first among c, d": "column 1: of evictions more is neither better nor worse: say " +
+		"evictions(a) is first among c, d": "column 1: a higher value of evictions is neither better nor worse: write " +
 			"highest or lowest",
-		"(hit_ratio(a) + misses(a)) is first among c, d": "column 1: with several metrics there is no best: say highest or " +
+		"(hit_ratio(a) + misses(a)) is first among c, d": "column 1: a value of several metrics has no better direction: write highest or " +
 			"lowest",
-		"hit_ratio(a) > max over b of hit_ratio + 1": `column 40: it is not clear what "+" belongs to; put "... over ... of ...", or all that comes after its "of", in parentheses`,
+		"hit_ratio(a) > max over b of hit_ratio + 1": `column 40: "+" is ambiguous here: put "... over ... of ...", or everything after its "of", in parentheses`,
 		"hit_ratio(a) > max over b hit_ratio":        `column 27: "hit_ratio" is unexpected here; want "of" and a value`,
 		"hit_ratio(a) > (max over b of hit_ratio":    `column 40: the end is unexpected here; want ")" to close the parenthesis`,
-		"misses(a) == misses(b) within 1%":           `column 33: misses(a) counts, so a tolerance of 1% needs "of it": within 1% of it`,
-		"misses(a) == misses(b) within":              `column 30: the end is unexpected here; want a number: by how much the sides may differ, for example "within 0.5%"`,
+		"misses(a) == misses(b) within 1%":           `column 33: misses(a) is a count, so a tolerance of 1% needs "of it": within 1% of it`,
+		"misses(a) == misses(b) within":              `column 30: the end is unexpected here; want a number: how much the sides may differ, for example "within 0.5%"`,
 		"misses(a) == misses(b) within 1% of that":   `column 37: "that" is unexpected here; want "it" after "of": relative to the right side`,
 		"hit_ratio(a) increases with": "column 28: the end is unexpected here; want a dimension: trace, " +
 			"capacity, seed or an axis",
-		"hit_ratio(a) increases with capacity within 1%": `column 38: a value that increases leaves no room for a tolerance; write "never decreases"`,
+		"hit_ratio(a) increases with capacity within 1%": `column 38: a value that increases cannot have a tolerance; write "never decreases"`,
 		"hit_ratio(a) is constant in x within 1% of it":  `column 31: the tolerance of a step is absolute: write "within 1%"`,
 		"hit_ratio(a) > 1 where trace": "column 29: the end is unexpected here; want = != < <= > >= in " +
 			"or between after trace",
@@ -64,15 +64,15 @@ func TestParseErrors(t *testing.T) {
 			"0% and up to 100%",
 		"hit_ratio(a) > 1 at 90 of points": "column 21: the share of points is 90; want a percentage above " +
 			"0% and up to 100%",
-		"hit_ratio(a) > 1e999":                "column 16: 1e999 is too large a number",
+		"hit_ratio(a) > 1e999":                "column 16: 1e999 is too large",
 		"abs(hit_ratio(a), hit_ratio(b)) > 1": "column 1: abs takes one value",
-		"max(hit_ratio(a)) > 1": "column 1: max of one value says nothing: write max(A, B) or max " +
+		"max(hit_ratio(a)) > 1": "column 1: max of one value is that value: write max(A, B) or max " +
 			"over DIMENSION of A",
 		"argmax(hit_ratio(a)) > 1":           `column 7: "(" is unexpected here; want "over DIMENSION of VALUE" after argmax`,
 		"abs over trace of hit_ratio(a) > 1": `column 5: "over" is unexpected here; want "(" after abs`,
-		"hit_ratio(a) != 1 < 2":              "column 19: != stands between two values only",
-		"hits(a at x < 1) > 1":               "column 11: a figure stands at one place: write x = PLACE",
-		strings.Repeat("(", 100):             "column 51: more than 50 expressions within each other",
+		"hit_ratio(a) != 1 < 2":              "column 19: != compares two values only",
+		"hits(a at x < 1) > 1":               "column 11: a figure is at one place: write x = PLACE",
+		strings.Repeat("(", 100):             "column 51: more than 50 nested expressions",
 		strings.Repeat("a", 5000):            "the claim has 5000 bytes, more than 4000",
 		"hit_ratio(\xff) > 1":                "the claim is not valid UTF-8",
 	} {
@@ -106,7 +106,7 @@ func TestString(t *testing.T) {
 	}
 }
 
-// claimText generates claims of every form, in terms of the policies, dimensions and places that recordsOf makes.
+// claimText generates claims of every form, with the policies, dimensions and places of recordsOf.
 func claimText() *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
 		c := &Claim{says: drawStatement(t), share: 1}
@@ -197,13 +197,13 @@ func drawExpr(t *rapid.T, depth int) expr {
 	return f
 }
 
-// What Parse reads, String writes, and it means the same: read again it has the same form.
+// String formats what Parse reads, with the same meaning: parsed again it gives the same text.
 func TestParseReadsWhatStringWrites(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := claimText().Draw(t, "claim")
 		c, err := Parse(text)
 		if err != nil {
-			for _, expected := range []string{"names no policy", "both sides are", "compared with itself", "needs \"of it\""} {
+			for _, expected := range []string{"names no policy", "both sides are", "compared only with itself", "needs \"of it\""} {
 				if strings.Contains(err.Error(), expected) {
 					t.Skip(err)
 				}

@@ -8,39 +8,39 @@ import (
 	"strings"
 )
 
-// maxPoints bounds how many points a claim may have. Policies with axes of their own multiply them.
+// maxPoints limits the number of points of a claim. Policies with axes of their own multiply them.
 const maxPoints = 1 << 18
 
 // anywhere is the place on a dimension that the records of a point do not have.
 const anywhere = -1
 
-// point is a place on every dimension at which the policies of a claim have records.
+// point is a place on every dimension where the policies of a claim have records.
 type point struct {
 	at    []int32 // the place on each dimension of Data, or anywhere
 	cells []int32 // the cell of each slot, or absent
 }
 
-// absent is the cell of a policy that a group may lack at a point.
+// absent is the cell of a group member that has no records at a point.
 const absent = -1
 
 // slot is one policy of a claim.
 type slot struct {
 	label    int
-	optional bool // it is there only as a member of a predefined group, whose members need not be everywhere
+	optional bool // present only as a member of a predefined group, which need not have records everywhere
 	cells    []slotCell
-	bySpot   map[spot][]int32 // the numbers of its cells
+	bySpot   map[spot][]int32 // the indices of its cells
 }
 
 func (s *slot) has(at spot) bool { return len(s.bySpot[at]) > 0 }
 
-// slotCell is a cell as a claim sees it: one of each seed where it speaks of seeds.
+// slotCell is a cell as a claim sees it: one per seed if the claim mentions seeds.
 type slotCell struct {
 	spot spot
 	at   []int32
 	recs []int32
 }
 
-// slotCells returns the cells of a policy at which the conditions hold.
+// slotCells returns the cells of a policy that match the conditions.
 func (e *evaluator) slotCells(label int) (cells []slotCell) {
 	for _, c := range e.d.cells[label] {
 		at := make([]int32, len(e.d.dimensions))
@@ -60,7 +60,7 @@ func (e *evaluator) slotCells(label int) (cells []slotCell) {
 	return cells
 }
 
-// bySeed splits a cell by seed where the claim speaks of seeds. A policy that ran once stands for all of them.
+// bySeed splits a cell by seed if the claim mentions seeds. A policy that ran once stands for every seed.
 func (e *evaluator) bySeed(c cell, at []int32) []slotCell {
 	if !e.bySeeds || len(c.recs) == 1 {
 		return []slotCell{{c.spot, at, c.recs}}
@@ -73,19 +73,20 @@ func (e *evaluator) bySeed(c cell, at []int32) []slotCell {
 	return split
 }
 
-// selected reports whether all conditions hold for the cell. A dimension that it does not have restricts nothing.
+// selected reports whether the cell matches all conditions. A condition on a dimension that the cell does not have
+// always matches.
 func (e *evaluator) selected(c slotCell) bool {
 	all := true
 	for i := range e.filters {
 		f := &e.filters[i]
 		if c.at[f.dimension] != anywhere && !f.holds(e.d, c) {
-			all = false // and on to the next, which remembers what occurs
+			all = false // the next condition too, because it stores which values occur
 		}
 	}
 	return all
 }
 
-// join finds the points: every combination of the cells of all slots that agree on the dimensions they share.
+// join finds the points: every combination of cells of all slots that agree on their common dimensions.
 func (e *evaluator) join() string {
 	for _, s := range e.spots() {
 		if missing := slices.IndexFunc(e.slots, func(sl slot) bool { return !sl.optional && !sl.has(s) }); missing >= 0 {
@@ -96,7 +97,7 @@ func (e *evaluator) join() string {
 		for i := range e.slots {
 			if points = e.extend(points, i, e.slots[i].bySpot[s]); len(points)+len(e.points) > maxPoints {
 				return fmt.Sprintf(
-					"its policies have axes of their own, which make more than %d points; restrict them with where",
+					"its policies have axes of their own, which give more than %d points; restrict them with where",
 					maxPoints,
 				)
 			}
@@ -109,7 +110,7 @@ func (e *evaluator) join() string {
 	return ""
 }
 
-// spots lists the traces and capacities at which any slot has cells, and sorts the cells of each slot by them.
+// spots lists the traces and capacities at which some slot has cells, and sorts the cells of each slot by them.
 func (e *evaluator) spots() (spots []spot) {
 	seen := map[spot]bool{}
 	for i := range e.slots {
@@ -172,7 +173,7 @@ func (e *evaluator) extend(points []point, i int, cells []int32) (extended []poi
 	return extended
 }
 
-// sharedDimensions returns the dimensions on which all the points and all the cells have a place.
+// sharedDimensions returns the dimensions on which all points and all cells have a place.
 func (e *evaluator) sharedDimensions(points []point, s *slot, cells []int32) (shared []int) {
 	for d := range e.d.dimensions {
 		if !slices.ContainsFunc(points, func(p point) bool { return p.at[d] == anywhere }) &&
@@ -200,7 +201,7 @@ func (p point) with(i int, cell int32, at []int32) (point, bool) {
 	return joined, true
 }
 
-// keyOn is the same for places that agree on the dimensions.
+// keyOn is equal for places that agree on the dimensions.
 func keyOn(at []int32, dimensions []int) string {
 	var key []byte
 	for _, d := range dimensions {
@@ -239,7 +240,7 @@ func (e *evaluator) placesThereAre(dim int) string {
 	return fmt.Sprintf(", but at %s %s", e.d.dimensions[dim].name, strings.Join(texts, ", "))
 }
 
-// filter is a condition made ready for many cells.
+// filter is a condition prepared for many cells.
 type filter struct {
 	condition
 	dimension int
@@ -260,7 +261,7 @@ func newLimit(text string) limit {
 	return limit{text: text, x: x, isNumber: isNumber, isShare: strings.HasSuffix(text, "%")}
 }
 
-// numberOf reads a number; 5% is 0.05.
+// numberOf parses a number; 5% is 0.05.
 func numberOf(text string) (float64, bool) {
 	bare, isShare := strings.CutSuffix(text, "%")
 	x, err := strconv.ParseFloat(bare, 64)
@@ -270,8 +271,8 @@ func numberOf(text string) (float64, bool) {
 	return x, err == nil
 }
 
-// occurs is how many of the values of the condition some cell has; for conditions other than = and in, all count as
-// such.
+// occurs is the number of the condition's values that some cell has; for conditions other than = and in, all values
+// count.
 func (f *filter) occurs() int {
 	if f.op != "=" && f.op != "in" {
 		return len(f.limits)
@@ -285,7 +286,7 @@ func (f *filter) occurs() int {
 	return n
 }
 
-// holds reports whether the condition holds for a cell that has a place on its dimension.
+// holds reports whether a cell that has a place on its dimension matches the condition.
 func (f *filter) holds(d *Data, c slotCell) bool {
 	text := d.dimensions[f.dimension].places[c.at[f.dimension]].Text
 	equal := false
@@ -312,7 +313,7 @@ func (f *filter) holds(d *Data, c slotCell) bool {
 	}
 }
 
-// order is how a place stands to a limit.
+// order is the order of a place relative to a limit.
 type order int
 
 const (
@@ -324,7 +325,7 @@ const (
 
 func (o order) in(all ...order) bool { return slices.Contains(all, o) }
 
-// order compares the place of a cell with a limit by number.
+// order compares a cell's place with a limit numerically.
 func (f *filter) order(d *Data, c slotCell, l limit) order {
 	v := d.dimensions[f.dimension].places[c.at[f.dimension]]
 	x, ok := numberOf(v.Text)
@@ -337,7 +338,7 @@ func (f *filter) order(d *Data, c slotCell, l limit) order {
 	return order(compare(x, l.x)) + equalTo
 }
 
-// capacityBeside returns the capacity of a cell in the unit of the limit: as a share beside a share, otherwise in
+// capacityBeside returns the cell's capacity in the unit of the limit: as a share if the limit is one, otherwise in
 // objects or bytes.
 func capacityBeside(d *Data, c slotCell, text string, l limit) (float64, bool) {
 	r := &d.in.Records[c.recs[0]]

@@ -18,14 +18,14 @@ const (
 	NotCheckable Verdict = "not checkable here"
 )
 
-// Result is a claim beside what was measured.
+// Result is a claim with its measurement.
 type Result struct {
 	Verdict  Verdict `json:"verdict"`
-	Measured string  `json:"measured"` // in words; "" where there was nothing to measure
-	Reason   string  `json:"reason"`   // why it is not checkable
-	Held     int     `json:"held"`     // at how many of Points
+	Measured string  `json:"measured"` // in words; "" if nothing could be measured
+	Reason   string  `json:"reason"`   // why it cannot be checked
+	Held     int     `json:"held"`     // the number of Points at which it holds
 	Points   []Point `json:"points"`
-	LeftOut  int     `json:"left_out"` // further points at which it could not be checked
+	LeftOut  int     `json:"left_out"` // further points, at which it could not be checked
 }
 
 // Point is a claim at one point.
@@ -41,7 +41,7 @@ type Place struct {
 	Place     string `json:"place"`
 }
 
-// Evaluate checks the claim. A claim that no point decides is not checkable; it never holds.
+// Evaluate checks the claim. A claim without a point that decides it is not checkable, and never holds.
 func (c *Claim) Evaluate(d *Data) Result {
 	e := &evaluator{d: d, claim: c, bySeeds: c.speaksOf(fixedDimensions[seedDimension])}
 	all := e.collapse(c.says.judge(e))
@@ -69,8 +69,8 @@ func (c *Claim) Evaluate(d *Data) Result {
 	return r
 }
 
-// collapse makes one of the points that differ only on a dimension that a value is taken over and of which nothing else
-// depends: "max over seed of hit_ratio(random) < hit_ratio(lru)" is the same at every seed.
+// collapse merges points that differ only on a dimension that a value combines and nothing else depends on: "max over
+// seed of hit_ratio(random) < hit_ratio(lru)" is the same at every seed.
 func (e *evaluator) collapse(all []outcome) []outcome {
 	for _, o := range e.overs {
 		dims := slices.DeleteFunc(slices.Clone(e.shown), func(d int) bool { return d == o.dimension })
@@ -94,7 +94,8 @@ func (e *evaluator) collapse(all []outcome) []outcome {
 	return all
 }
 
-// remarks says what a reader of the claim would not expect: points left out, places without records, a mean of one.
+// remarks lists what a reader of the claim would not expect: points left out, places without records, a mean over one
+// place.
 func (e *evaluator) remarks(all []outcome, r Result) (text string) {
 	if r.LeftOut > 0 {
 		text = fmt.Sprintf("; %s left out: %s", points(r.LeftOut), commonest(all))
@@ -115,7 +116,7 @@ func (e *evaluator) remarks(all []outcome, r Result) (text string) {
 	return text
 }
 
-// summary says what was measured: at the one point, or at the one that decides.
+// summary says what was measured: at the only point, or at the one that decides.
 func (e *evaluator) summary(checked []outcome, r Result) string {
 	decides, closest := 0, "for example"
 	for i, o := range checked {
@@ -145,8 +146,7 @@ func (e *evaluator) summary(checked []outcome, r Result) string {
 	}
 }
 
-// span writes from where to where a value goes that is compared with constants: "1.06 to 1.11 "; nothing for other
-// claims.
+// span formats the range of a value that is compared with constants: "1.06 to 1.11 "; "" for other claims.
 func (e *evaluator) span(checked []outcome) string {
 	c, ok := e.claim.says.(comparison)
 	if !ok {
@@ -169,7 +169,7 @@ func (e *evaluator) span(checked []outcome) string {
 	return texts[0] + " to " + texts[1] + ", "
 }
 
-// counted writes a number of points, which for a trend are whole series.
+// counted formats a number of points, which for a trend are whole series.
 func (e *evaluator) counted(n int) string {
 	if _, isTrend := e.claim.says.(trend); isTrend {
 		return fmt.Sprintf("%d series", n)
@@ -184,7 +184,7 @@ func points(n int) string {
 	return fmt.Sprintf("%d points", n)
 }
 
-// missing lists the places of = and in at which there is no record, though there are records at others.
+// missing lists the places in = and in conditions that have no record, though other places do.
 func (e *evaluator) missing() (places []string) {
 	for i := range e.filters {
 		f := &e.filters[i]
@@ -197,7 +197,7 @@ func (e *evaluator) missing() (places []string) {
 	return places
 }
 
-// places returns where a point is, on the dimensions that tell the points of the claim apart.
+// places returns a point's places on the dimensions that distinguish the claim's points.
 func (e *evaluator) places(point int) (all []Place) {
 	for _, d := range e.shown {
 		if place := e.points[point].at[d]; place != anywhere {
@@ -207,7 +207,7 @@ func (e *evaluator) places(point int) (all []Place) {
 	return all
 }
 
-// placeText writes where a point is: "oltp, capacity 250, noise 0.1".
+// placeText formats a point's places: "oltp, capacity 250, noise 0.1".
 func (e *evaluator) placeText(p Point) string {
 	parts := make([]string, len(p.At))
 	for i, place := range p.At {
@@ -218,7 +218,7 @@ func (e *evaluator) placeText(p Point) string {
 	return strings.Join(parts, ", ")
 }
 
-// measured writes the values with the relation that they have: "94,010 < 94,823".
+// measured formats the values with their relation: "94,010 < 94,823".
 func (c comparison) measured(e *evaluator, o outcome) string {
 	u := c.unit()
 	texts := u.writeAll(o.values)
@@ -251,7 +251,7 @@ func (c comparison) measured(e *evaluator, o outcome) string {
 	return w.String()
 }
 
-// measured writes where the series starts and ends where it moves as claimed, and otherwise the step that does not.
+// measured formats the start and the end of the series if it moves as claimed, and otherwise the step that does not.
 func (t trend) measured(e *evaluator, o outcome) string {
 	u := unitOf(t.value)
 	texts := u.writeAll(o.values)
@@ -270,7 +270,7 @@ func (t trend) measured(e *evaluator, o outcome) string {
 	return fmt.Sprintf("from %s at %s %s to %s at %s %s", texts[from], t.along, place(from), texts[to], t.along, place(to))
 }
 
-// worstStep returns where the step that is farthest from the claimed movement starts.
+// worstStep returns the start of the step that deviates most from the claimed direction.
 func (t trend) worstStep(values []float64) int {
 	worst, least := 0, math.Inf(1)
 	for i := range values[1:] {
@@ -281,8 +281,7 @@ func (t trend) worstStep(values []float64) int {
 	return worst
 }
 
-// measured writes which place the policy takes, and its nearest neighbour: "arc 30.61% is number 2 of 4, behind lirs
-// 31.20%".
+// measured formats the policy's rank, and its nearest neighbour: "arc 30.61% is number 2 of 4, behind lirs 31.20%".
 func (r ranking) measured(e *evaluator, o outcome) string {
 	sign := r.sign()
 	order := make([]int, len(o.values))
@@ -297,7 +296,7 @@ func (r ranking) measured(e *evaluator, o outcome) string {
 		e.d.labels[e.slots[o.slots[neighbour]].label], texts[1])
 }
 
-// neighbour returns the policy whose value decides over the rank, and how the ranked one stands to it.
+// neighbour returns the policy whose value decides the rank, and its relation to the ranked one.
 func (r ranking) neighbour(values []float64, order []int) (neighbour int, relation string) {
 	others := slices.DeleteFunc(slices.Clone(order), func(i int) bool { return i == 0 })
 	neighbour = others[0]
@@ -313,7 +312,7 @@ func (r ranking) neighbour(values []float64, order []int) (neighbour int, relati
 		r.sign()*values[neighbour])+1]
 }
 
-// commonest returns the reason why most of the points cannot be checked.
+// commonest returns the most frequent reason why points cannot be checked.
 func commonest(all []outcome) string {
 	counts := map[string]int{}
 	best := ""

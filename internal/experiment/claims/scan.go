@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// keywords are the words that no name may be without quotes.
+// keywords are the words that cannot be names without quotes.
 var keywords = []string{
 	"where",
 	"and",
@@ -31,7 +31,7 @@ var keywords = []string{
 type token struct {
 	kind       tokenKind
 	text       string // a quoted text without its quotes
-	start, end int    // in the claim
+	start, end int    // position in the claim
 }
 
 type tokenKind int
@@ -84,7 +84,7 @@ func skipSpace(text string, at int) int {
 }
 
 // wordEnd returns the end of the word at at: letters, digits and _ with - and . between them; at itself if there is
-// none. A word is not a number, nor does it start with one that an operator follows.
+// none. A word is not a number, nor does it start with a number that an operator follows.
 func wordEnd(text string, at int) int {
 	if numberEnd(text, at) > at {
 		return at
@@ -159,7 +159,7 @@ func signEnd(text string, at int) int {
 	return at + size
 }
 
-// unquote reads the quoted text at at; a doubled quote stands for one.
+// unquote parses the quoted text at at; a doubled quote stands for one.
 func unquote(text string, at int) (content string, end int, err error) {
 	quote := text[at]
 	var w strings.Builder
@@ -177,7 +177,7 @@ func unquote(text string, at int) (content string, end int, err error) {
 	return "", len(text), fmt.Errorf("the quote %c is not closed", quote)
 }
 
-// specEnd returns the end of the policy at at: a name, and its parameters in parentheses if it has some.
+// specEnd returns the end of the policy at at: a name, and its optional parameters in parentheses.
 func specEnd(text string, at int) (int, error) {
 	end := at
 	for end < len(text) {
@@ -204,7 +204,7 @@ func specEnd(text string, at int) (int, error) {
 			}
 		}
 	}
-	return at, errors.New("the parameters of the policy lack a closing parenthesis")
+	return at, errors.New("the policy's parameters lack a closing parenthesis")
 }
 
 // placeEnd returns the end of the place on a dimension at at: everything up to a space, comma, quote or parenthesis.

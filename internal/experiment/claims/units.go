@@ -9,11 +9,11 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 )
 
-// unit is what a value is counted in, which decides how it is written and what a tolerance means.
+// unit is the unit of a value, which determines its format and the meaning of a tolerance.
 type unit int
 
 const (
-	anyUnit unit = iota // not known from the claim alone
+	anyUnit unit = iota // the claim alone does not tell
 	plain               // 1.083
 	share               // 34.82%
 	count               // 94,823
@@ -33,7 +33,7 @@ func unitOfName(name string) unit {
 	return anyUnit
 }
 
-// unitOf returns the unit of an expression as far as the claim alone tells it.
+// unitOf returns the unit of an expression as far as the claim tells it.
 func unitOf(x expr) unit {
 	switch x := x.(type) {
 	case number:
@@ -80,7 +80,7 @@ func unitOfOperation(op byte, left, right unit) unit {
 	return anyUnit
 }
 
-// common is the unit of values that are compared or added: a ratio beside 105% is written as a share too.
+// common is the unit of values that are compared or added: a ratio compared with 105% is written as a percentage too.
 func common(a, b unit) unit {
 	if a == anyUnit || a == plain && b == share {
 		return b
@@ -96,7 +96,7 @@ func unitOfAll(all []expr) unit {
 	return u
 }
 
-// write writes x with as many digits as a reader of papers expects, and more of them if extra is set.
+// write formats x with the usual number of digits in papers, plus extra.
 func (u unit) write(x float64, extra int) string {
 	switch {
 	case math.Abs(x) >= 1e15:
@@ -116,10 +116,10 @@ func (u unit) write(x float64, extra int) string {
 	return strconv.FormatFloat(x, 'g', 4+extra, 64)
 }
 
-// maxExtra bounds the digits that are added so that two values differ in print as they do in fact.
+// maxExtra limits the digits that are added to show a difference between values.
 const maxExtra = 9
 
-// writeAll writes values that stand beside each other: those that differ look different.
+// writeAll formats values that are shown together: different values look different.
 func (u unit) writeAll(values []float64) []string {
 	texts := make([]string, len(values))
 	for extra := range maxExtra {
@@ -135,7 +135,7 @@ func (u unit) writeAll(values []float64) []string {
 	return texts
 }
 
-// writeDifference writes a positive number so that it does not look like 0.
+// writeDifference formats a positive number so that it does not look like 0.
 func (u unit) writeDifference(x float64) string {
 	text := u.write(x, 0)
 	for extra := 1; extra < maxExtra && !strings.ContainsAny(text, "123456789"); extra++ {
