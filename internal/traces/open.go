@@ -19,7 +19,7 @@ type Stream struct {
 
 // Progress returns how many bytes of the file (compressed, if it is) have been read so far and its size, 0 if that is
 // unknown. Any goroutine may call it.
-func (s *Stream) Progress() (done, total int64) { return s.in.BytesRead.Load(), s.in.Size }
+func (s *Stream) Progress() (done, total int64) { return s.in.Taken(), s.in.Size }
 
 // Close releases the file.
 func (s *Stream) Close() error { return s.in.Close() }
@@ -38,6 +38,7 @@ func open(ctx context.Context, path string, opts LoadOptions, t *source.Together
 		return nil, err
 	}
 	in.Together, in.Budget, in.Tenant = t, opts.Memory, opts.tenantColumn()
+	in.Merged = opts.Merge
 	opened, err := openStream(in, opts.Format, opts.Merge)
 	if err != nil {
 		in.Close()

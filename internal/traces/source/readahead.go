@@ -1,57 +1,97 @@
 package source
 
-import "io"
+import (
+	"io"
+	"sync/atomic"
+)
 
-// readAhead decompresses in a goroutine of its own while what it already has is parsed, which takes about as long.
+// readAhead decompresses in a goroutine of its own while what it already has is parsed. The two take about as long, but
+// not evenly: tables grow, blocks compress differently. So the goroutine may be several chunks ahead, and a chunk is
+// large, because each may put one of the two to sleep.
 type readAhead struct {
 	r       io.Reader
+	in      *File       // that r decompresses
 	empty   chan []byte // buffers to fill
 	filled  chan chunk
 	quit    chan struct{} // closed to end the goroutine
 	ended   chan struct{} // closed when it has ended
 	current chunk
-	unread  []byte // part of current
+	unread  []byte       // part of current
+	taken   atomic.Int64 // bytes of the file that were read for what was handed out
 }
 
-// chunk is what one Read returned.
+// How far ahead is read: chunks, and the bytes of each. A file that is read together with others, of which there may be
+// thousands, has room for little.
+const (
+	chunksAhead, chunkBytes                 = 8, 1 << 20
+	chunksAheadTogether, chunkBytesTogether = 4, 128 << 10
+)
+
+// chunk is what the goroutine has read at once.
 type chunk struct {
 	buffer []byte
 	n      int
 	err    error
+	taken  int64 // bytes of the file that were read for it and those before it
 }
 
-// newReadAhead starts to read r, a call of which must not wait for long. The caller must call stop before it closes
-// what r reads.
-func newReadAhead(r io.Reader) *readAhead {
-	const buffers, bufferSize = 4, 128 << 10
+// newReadAhead starts to read r, the decompressed content of a file. A call of r.Read must not wait for long. The
+// caller must call stop before it closes what r reads.
+func newReadAhead(in *File, r io.Reader) *readAhead {
+	chunks, size := chunksAhead, chunkBytes
+	if in.Merged {
+		chunks, size = chunksAheadTogether, chunkBytesTogether
+	}
 	a := &readAhead{
 		r:      r,
-		empty:  make(chan []byte, buffers),
-		filled: make(chan chunk, buffers),
+		in:     in,
+		empty:  make(chan []byte, chunks),
+		filled: make(chan chunk, chunks),
 		quit:   make(chan struct{}),
 		ended:  make(chan struct{}),
 	}
-	for range buffers {
-		a.empty <- make([]byte, bufferSize)
-	}
-	go a.run()
+	go a.run(chunks, size)
 	return a
 }
 
-func (a *readAhead) run() {
+func (a *readAhead) run(chunks, size int) {
 	defer close(a.ended)
-	for {
+	for made := 0; ; {
+		if made < chunks && len(a.empty) == 0 { // a short file needs few
+			a.empty <- make([]byte, size)
+			made++
+		}
 		select {
 		case <-a.quit:
 			return
 		case buffer := <-a.empty:
-			n, err := a.r.Read(buffer)
-			a.filled <- chunk{buffer, n, err} // has room for all buffers
-			if err != nil {
+			next := a.fill(buffer)
+			a.filled <- next // has room for all buffers
+			if next.err != nil {
 				return
 			}
 		}
 	}
+}
+
+// fill reads until the buffer is full, r ends or nobody wants any more.
+func (a *readAhead) fill(buffer []byte) chunk {
+	c := chunk{buffer: buffer}
+	for c.err == nil && c.n < len(buffer) {
+		select {
+		case <-a.quit:
+			return c
+		default:
+		}
+		var n int
+		n, c.err = a.r.Read(buffer[c.n:])
+		c.n += n
+		if n == 0 {
+			break // whoever reads a counts reads of nothing
+		}
+	}
+	c.taken = a.in.BytesRead.Load()
+	return c
 }
 
 // Read implements io.Reader.
@@ -65,6 +105,7 @@ func (a *readAhead) Read(p []byte) (int, error) {
 		}
 		a.current = <-a.filled
 		a.unread = a.current.buffer[:a.current.n]
+		a.taken.Store(a.current.taken)
 	}
 	n := copy(p, a.unread)
 	a.unread = a.unread[n:]

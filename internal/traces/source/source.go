@@ -39,8 +39,10 @@ type File struct {
 	closers   []func() error
 	Together  *Together
 	Budget    *memory.Budget
-	archive   *File  // that this is a member of; nil for a file of its own
-	Tenant    string // the column of tenants that is asked for; "" for none
+	archive   *File      // that this is a member of; nil for a file of its own
+	Tenant    string     // the column of tenants that is asked for; "" for none
+	Merged    bool       // with other files, which are open at the same time
+	ahead     *readAhead // of the content, if it is compressed; nil otherwise
 }
 
 // Member returns the input of a member of an archive. What is opened for it can be closed before the archive is.
@@ -48,10 +50,13 @@ func (in *File) Member() *File {
 	return &File{Path: in.Path, Label: in.Label, Together: in.Together, Budget: in.Budget, archive: in, Tenant: in.Tenant}
 }
 
-// taken returns how many bytes of the file were read.
-func (in *File) taken() int64 {
-	if in.archive != nil {
-		return in.archive.taken()
+// Taken returns how many bytes of the file were read for what was parsed so far. Any goroutine may call it.
+func (in *File) Taken() int64 {
+	switch {
+	case in.archive != nil:
+		return in.archive.Taken()
+	case in.ahead != nil:
+		return in.ahead.taken.Load()
 	}
 	return in.BytesRead.Load()
 }
@@ -176,9 +181,9 @@ func New(in *File, place, name string, r io.Reader) (*Source, error) {
 	content := io.Reader(d)
 	// a pipe may be silent for ever, and then nothing could be closed
 	if d.Compression != "" && r == io.Reader(in) && in.Size > 0 {
-		ahead := newReadAhead(d)
-		in.OnClose(ahead.stop)
-		content = ahead
+		in.ahead = newReadAhead(in, d)
+		in.OnClose(in.ahead.stop)
+		content = in.ahead
 	}
 	held, _ := r.(*bytes.Reader)
 	if d.Compression != "" {

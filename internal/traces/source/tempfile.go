@@ -49,7 +49,7 @@ func (s *Source) copyToFile() (io.ReaderAt, int64, error) {
 // checkCopy refuses a copy that has become too large.
 func (s *Source) checkCopy(temp *os.File, size int64) error {
 	const unpack = "to decompress it first, which also shows how large it is"
-	if taken := s.In.taken(); size > freeStart+maxInflation*taken {
+	if taken := s.In.Taken(); size > freeStart+maxInflation*taken {
 		return s.Errorf("inflates to %s and more from %s: this looks like an attack; decompress it first if it is none",
 			memory.Bytes(size), memory.Bytes(taken))
 	}
