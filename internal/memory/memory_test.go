@@ -98,3 +98,24 @@ func TestBytes(t *testing.T) {
 		}
 	}
 }
+
+// Columns are made of zeros at any length, also where large pages begin and end within them.
+func TestColumnsAreZerosToWriteTo(t *testing.T) {
+	for _, n := range []int{0, 1, largePage/8 - 1, largePage / 8, largePage, largePage + 1} {
+		column := Column[uint64](n)
+		if len(column) != n || cap(column) != n {
+			t.Fatalf("%d values with room for %d, want %d", len(column), cap(column), n)
+		}
+		for i := range column {
+			if column[i] != 0 {
+				t.Fatalf("value %d of %d is %d", i, n, column[i])
+			}
+			column[i] = uint64(i) + 1
+		}
+		for i := range column {
+			if column[i] != uint64(i)+1 {
+				t.Fatalf("value %d of %d was lost", i, n)
+			}
+		}
+	}
+}

@@ -3,7 +3,11 @@
 // that give LRU at every capacity in one pass. Policies that play by this knowledge are in package policies.
 package oracle
 
-import "math"
+import (
+	"math"
+
+	"github.com/cachesim/cachesim/internal/memory"
+)
 
 // Never is the next-use position of an object that is not requested again.
 const Never = math.MaxUint32
@@ -11,7 +15,7 @@ const Never = math.MaxUint32
 // NextUse returns for each position of the trace the position of the next request to the same object, or Never. Every
 // object must be below numObjects. Time: one backward pass; memory: 4 bytes per request and, while it runs, per object.
 func NextUse(objects []uint32, numObjects int) []uint32 {
-	next := make([]uint32, len(objects))
+	next := memory.Column[uint32](len(objects))
 	soonest := make([]uint32, numObjects)
 	for o := range soonest {
 		soonest[o] = Never

@@ -438,7 +438,7 @@ func (l *loader) expect(n int) {
 	if n <= cap(t.Objects) {
 		return
 	}
-	objects := make([]uint32, n)
+	objects := memory.Column[uint32](n)
 	copy(objects, t.Objects[:cap(t.Objects)])
 	t.Objects = objects[:len(t.Objects)]
 	if l.keep.Time {
@@ -454,7 +454,7 @@ func (l *loader) expect(n int) {
 
 // withRoom returns column with a capacity of exactly n.
 func withRoom[T any](column []T, n int) []T {
-	return append(make([]T, 0, n), column...)
+	return append(memory.Column[T](n)[:0], column...)
 }
 
 // WithoutZeroSizes returns t without its requests of size 0, and their number, as libCacheSim skips them. Objects are
