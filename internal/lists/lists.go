@@ -22,9 +22,7 @@ type List struct {
 	Columns, Narrow []records.Head
 	// NarrowAlways says that the table is narrow also where there is no terminal.
 	NarrowAlways bool
-	// Wrapped says that descriptions are broken at the width of the terminal.
-	Wrapped bool
-	Items   []Item
+	Items        []Item
 }
 
 // Item is a row of a list.
@@ -131,26 +129,27 @@ func (l List) Describe(w io.Writer) error {
 			s.WriteString("\n")
 		}
 		for _, line := range item.About {
-			if l.Wrapped {
-				line = describedLine(line, terminal.TextWidth(w))
-			}
-			s.WriteString(line + "\n")
+			s.WriteString(describedLine(line, terminal.Width(w)) + "\n")
 		}
 	}
 	_, err := io.WriteString(w, s.String())
 	return err
 }
 
-// describedLine breaks a line at width; what does not fit on its first line is indented by two blanks more.
+// describedLine breaks a line, or several, at width; what does not fit on the first is indented by two blanks more.
 func describedLine(line string, width int) string {
-	sentence := strings.TrimLeft(line, " ")
-	margin := line[:len(line)-len(sentence)]
-	broken := terminal.Wrap(sentence, max(1, width-len(margin)-2))
-	for i, part := range broken {
-		broken[i] = margin + part
-		if i == 0 {
-			margin += "  "
+	if width <= 0 {
+		return line
+	}
+	var lines []string
+	for part := range strings.SplitSeq(line, "\n") {
+		margin := part[:len(part)-len(strings.TrimLeft(part, " "))]
+		for i, broken := range terminal.Wrap(part[len(margin):], max(1, width-len(margin)-2)) {
+			if i == 1 {
+				margin += "  "
+			}
+			lines = append(lines, margin+broken)
 		}
 	}
-	return strings.Join(broken, "\n")
+	return strings.Join(lines, "\n")
 }

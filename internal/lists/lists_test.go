@@ -1,7 +1,6 @@
 package lists
 
 import (
-	"bytes"
 	"strings"
 	"testing"
 )
@@ -24,24 +23,18 @@ func TestChoose(t *testing.T) {
 }
 
 // Descriptions that are broken keep their indent, and what is continued stands two columns further in.
-func TestDescribeBreaksLines(t *testing.T) {
-	long := strings.Repeat("word ", 30)
-	l := List{Wrapped: true, Items: []Item{{About: []string{"name: short", "  " + long}}, {About: []string{"other"}}}}
-	var out bytes.Buffer
-	if err := l.Describe(&out); err != nil {
-		t.Fatal(err)
+func TestDescribedLine(t *testing.T) {
+	tests := []struct{ line, want string }{
+		{"name: short", "name: short"},
+		{"  one two three four", "  one two\n    three four"},
+		{"  a,b\n    c d e f g h i", "  a,b\n    c d e f\n      g h i"},
 	}
-	lines := strings.Split(out.String(), "\n")
-	if len(lines) != 6 || lines[0] != "name: short" || !strings.HasPrefix(lines[1], "  word") ||
-		!strings.HasPrefix(lines[2], "    word") || lines[3] != "" || lines[4] != "other" {
-		t.Errorf("got\n%s", out.String())
-	}
-	for _, line := range lines {
-		if len(line) > 100 {
-			t.Errorf("%d columns: %q", len(line), line)
+	for _, test := range tests {
+		if got := describedLine(test.line, 14); got != test.want {
+			t.Errorf("%q became %q, want %q", test.line, got, test.want)
 		}
-	}
-	if got := strings.Fields(out.String()); len(got) != 33 {
-		t.Errorf("%d words are left, want 33", len(got))
+		if got := describedLine(test.line, 0); got != test.line {
+			t.Errorf("%q became %q where there is no terminal", test.line, got)
+		}
 	}
 }

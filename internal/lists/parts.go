@@ -79,7 +79,6 @@ func ofParts(kind, decides string, parts []part) List {
 		Noun:    kind,
 		Columns: []records.Head{wordHead(kind), textHead(decides), textHead("parameters"), textHead("source")},
 		Narrow:  []records.Head{wordHead(kind), textHead(decides + ", parameters, source")},
-		Wrapped: true,
 	}
 	for _, p := range parts {
 		defaults := defaultsOf(p.params)

@@ -1,0 +1,201 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/creack/pty"
+
+	"github.com/cachesim/cachesim/internal/terminal"
+)
+
+// terminalWidths are those of a small window, of the usual terminal, and of two wide ones.
+var terminalWidths = []int{60, 80, 100, 160}
+
+// terminalCommands print tables of every kind. The files that they read are made by terminalFiles.
+var terminalCommands = []string{
+	"policies", "caches", "models", "metrics", "predictors", "allocators", "prefetchers", "formats",
+	"policies w-tinylfu s3fifo laru", "caches prefix sets semantic", "models sls prefill", "predictors gbm noisy",
+	"allocators ucp static", "prefetchers mithril", "formats csv parquet",
+	"run mixed.csv",
+	"run mixed.csv --capacity 10,1MiB --policy lru,s3fifo(small=0.2,ghost=0.8),gdsf,opt",
+	"run mixed.csv --policy lru,fpb,laru(decay=k/32) --predictor oracle,popu,gbm(window=500,trees=2) --capacity 5%",
+	"run mixed.csv --policy lru --prefetch none,next,mithril --capacity 50 --sample 0.5",
+	"run mixed.csv --tenant column(name=customer) --allocate shared,equal,ucp(every=500),optimal --capacity 20",
+	"run mixed.csv other.csv --per-file --policy lru,opt --capacity 10",
+	"run mixed.csv --cache sets(batch=4),sets(batch=8) --model sls --policy lru,opt --capacity 64",
+	"run prompts.jsonl --cache prefix --model prefill(concurrency=8) --policy lru,laru,opt --capacity 64,256",
+	"run dialogue(topics=10,requests=2000,capacity=100) --cache semantic,semantic(tau=0.8) --policy lru,rac,infinite --capacity 50",
+	"stat mixed.csv", "stat prompts.jsonl", "stat dialogue(topics=10,requests=2000,capacity=100)",
+	"curve mixed.csv --policy lru,arc,lirs,s3fifo,sieve,w-tinylfu,lfu,2q,opt --points 0",
+	"curve mixed.csv --policy s3fifo(small=0.2,ghost=0.8),arc --sample 0.2 --capacity 100..900+200 --points 0",
+	"join dialogue(topics=10,requests=2000,capacity=100) --tau 0.6,0.85",
+	"explain mixed.csv --policy lru --capacity 40KiB --to 300",
+	"train mixed.csv --trees 2 --horizon 500 -o DIR/model.txt",
+	"predict-eval mixed.csv --predictor oracle,popu,gbm(window=500,trees=2) --capacity 100 --moments 10",
+	"adversary --policy laru(decay=k/32),lru --capacity 2..3+1 --tries 5 --requests 20",
+	"reproduce --list",
+	"sweep DIR/experiment.yaml --dry-run",
+	"sweep DIR/experiment.yaml -o DIR/swept",
+	"check baseline.csv",
+	"check moved.csv",
+}
+
+// TestTablesFitTheTerminal runs the commands in pseudo-terminals of several widths; no line may be wider.
+func TestTablesFitTheTerminal(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs every command several times")
+	}
+	dir := terminalFiles(t)
+	for _, command := range terminalCommands {
+		t.Run(command, func(t *testing.T) {
+			for _, width := range terminalWidths {
+				for line := range strings.Lines(onTerminal(t, dir, command, width)) {
+					line = strings.TrimRight(line, "\r\n")
+					if command := strings.HasPrefix(line, "    cachesim "); command {
+						continue // it is to be copied
+					}
+					if n := terminal.StringWidth(line); n > width {
+						t.Errorf("%d columns on a terminal of %d: %s", n, width, line)
+					}
+				}
+			}
+		})
+	}
+}
+
+// onTerminal returns what a command prints on a terminal of width columns.
+func onTerminal(t *testing.T, dir, command string, width int) string {
+	t.Helper()
+	screen, tty, err := pty.Open()
+	if err != nil {
+		t.Skipf("no pseudo-terminal: %v", err)
+	}
+	defer screen.Close()
+	if err := pty.Setsize(tty, &pty.Winsize{Rows: 50, Cols: uint16(width)}); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("COLUMNS", "")
+	t.Chdir(dir)
+	printed := make(chan string)
+	go func() {
+		var text bytes.Buffer
+		_, _ = io.Copy(&text, screen) // ends with an error when the terminal is closed
+		printed <- text.String()
+	}()
+	args := strings.Split(strings.ReplaceAll(command, "DIR", dir), " ")
+	if len(args) > 1 && args[0] == "run" {
+		args = append(args, "--quiet")
+	}
+	var stderr bytes.Buffer
+	code := run(args, nil, tty, &stderr)
+	tty.Close()
+	want := exitFine
+	if strings.Contains(command, "moved") {
+		want = exitCheckFailed
+	}
+	if code != want {
+		t.Errorf("exit code %d: %s", code, &stderr)
+	}
+	text := <-printed
+	if strings.TrimSpace(text) == "" {
+		t.Errorf("nothing is printed; stderr: %s", &stderr)
+	}
+	if os.Getenv("SHOW_TABLES") != "" {
+		t.Logf("%s, %d columns\n%s", command, width, text)
+	}
+	return text
+}
+
+// terminalFiles returns a folder with what terminalCommands read: a trace with sizes, tenants and long keys, prompts, an
+// experiment, and records that still hold and that do not.
+func terminalFiles(t *testing.T) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	t.Setenv("XDG_CACHE_HOME", filepath.Join(dir, ".cache"))
+	var mixed strings.Builder
+	mixed.WriteString("time,key,size,customer\n")
+	for i := range 3000 {
+		object := (i*i*7 + i/3) % 700
+		fmt.Fprintf(&mixed, "%d,%d,%d,%s\n", i, object, 100+object*977%90000,
+			[]string{"web", "a-customer-with-a-rather-long-name", "Zürich 東京"}[object%3])
+	}
+	files := map[string]string{
+		"mixed.csv": mixed.String(),
+		"other.csv": "time,key,size\n" + strings.Repeat("1,5,10\n2,6,10\n", 200),
+		"experiment.yaml": `name: experiment
+title: What a policy gains where the trace has a long name and the title of the table is long too
+source: nobody, a source that has a name of some length, somewhere 2024
+traces:
+  - name: a-trace-with-a-name-of-some-length
+    generate: zipf(alpha=0.9,objects=200,requests=2000)
+capacities: [1%, 2%, 5%, 10%, 20%, 30%, 40%, 50%, 60%, 70%]
+policies: [lru, "s3fifo(small=0.2,ghost=0.8)", opt]
+tables:
+  - name: hit-ratios
+    cells: hit_ratio
+claims:
+  - claim: hit_ratio(opt) > hit_ratio(lru)
+    stated: the optimum is better than any other policy that does not know the future, as everybody expects
+    at: a section
+  - claim: hit_ratio(opt) < hit_ratio(lru)
+    stated: the optimum is worse, which nobody expects
+    at: another section
+`,
+	}
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Chdir(dir)
+	mustRun := func(args ...string) string {
+		t.Helper()
+		var stdout, stderr bytes.Buffer
+		if code := run(args, nil, &stdout, &stderr); code != exitFine {
+			t.Fatalf("%q: exit code %d: %s", args, code, &stderr)
+		}
+		return stdout.String()
+	}
+	mustRun("gen", "llm", "--shape", "aibrix", "--conversations", "20", "--prompts", "60", "-o", "prompts.jsonl")
+	held := mustRun("run", "mixed.csv", "--policy", "lru,s3fifo(small=0.2,ghost=0.8),opt", "--capacity", "10,100",
+		"--format", "csv", "--quiet")
+	for name, content := range map[string]string{"baseline.csv": held, "moved.csv": withMoreEvictions(t, held)} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// withMoreEvictions returns records, as CSV, of which each says one eviction more.
+func withMoreEvictions(t *testing.T, text string) string {
+	t.Helper()
+	rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	column, digest := slices.Index(rows[0], "evictions"), slices.Index(rows[0], "digest")
+	for _, row := range rows[1:] {
+		n, err := strconv.Atoi(row[column])
+		if err != nil {
+			t.Fatal(err)
+		}
+		row[column], row[digest] = strconv.Itoa(n+1), ""
+	}
+	var moved strings.Builder
+	if err := csv.NewWriter(&moved).WriteAll(rows); err != nil {
+		t.Fatal(err)
+	}
+	return moved.String()
+}
