@@ -145,6 +145,9 @@ func (l *loader) finish() (*Trace, error) {
 	t.Limited = l.opts.Limit > 0 && units == l.opts.Limit
 	if l.kind != nil {
 		t.Kind = l.kind.Finish()
+		if sized, ok := t.Kind.(stream.Sized); ok && l.keep.Size {
+			t.ObjectSizes, t.RequestSizes = sized.ObjectSizes(), nil
+		}
 	}
 	if l.sampler != nil {
 		t.SampleRate, t.SampledFrom = l.opts.SampleRate, l.seen

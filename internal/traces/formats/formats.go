@@ -10,6 +10,7 @@ import (
 	"github.com/cachesim/cachesim/internal/params"
 	"github.com/cachesim/cachesim/internal/suggest"
 	"github.com/cachesim/cachesim/internal/traces/datasets"
+	"github.com/cachesim/cachesim/internal/traces/files"
 	"github.com/cachesim/cachesim/internal/traces/parquet"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
 	"github.com/cachesim/cachesim/internal/traces/queries"
@@ -28,6 +29,7 @@ type kind struct {
 var kinds = []kind{
 	{prompts.Kind{}, prompts.Formats, prompts.Writables},
 	{queries.Kind{}, queries.Formats, queries.Writables},
+	{files.Kind{}, files.Formats, files.Writables},
 }
 
 // formats lists every format that can be read, in the order in which `cachesim formats` prints them.

@@ -1,0 +1,255 @@
+package files
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
+
+var dftracerFormat = source.Format{
+	Name: "dftracer",
+	Summary: "DFTracer logs (.pfw): JSON lines of the calls that a process made; rows FH give paths to hashes (Devarajan " +
+		"et al., SC 2024)",
+	Example: `{"id":11,"name":"FH","cat":"dftracer","pid":7,"ph":"M","args":{"name":"/data/a","value":138}}` + "\n" +
+		`{"id":235,"name":"pread","cat":"POSIX","pid":7,"ts":1744611915154438,"args":{"fhash":138,"ret":8,"offset":0}}`,
+	Carries:   "file reads: time, process, path, offset, length",
+	Detection: `JSON objects on lines, the first of them with "cat":"dftracer"`,
+	Options:   []params.Param{blockOption(4096), jobOption("the number of the process")},
+	JSON:      true,
+	Detect:    source.CertainIf(looksLikeDFTracer),
+	Open:      openDFTracer,
+}
+
+func looksLikeDFTracer(head source.Head) bool {
+	lines := head.Lines
+	if len(lines) > 0 && isBracket(lines[0]) {
+		lines = lines[1:]
+	}
+	return len(lines) > 0 && bytes.HasPrefix(lines[0], []byte("{")) && bytes.Contains(lines[0], []byte(`"cat":"dftracer"`))
+}
+
+// isBracket says whether a line opens or closes the list of events.
+func isBracket(line []byte) bool {
+	text := bytes.TrimSpace(line)
+	return len(text) == 1 && (text[0] == '[' || text[0] == ']')
+}
+
+// dftracerReader reads the calls that read, and follows those that move in a file.
+type dftracerReader struct {
+	scanner source.JSONScanner
+	paths   map[string]string // by hash
+	handles handles
+	handle  []byte
+	job     []byte
+	path    []byte
+}
+
+// dftracerCall is what a line says. Texts are empty, and numbers -1, where it says nothing.
+type dftracerCall struct {
+	name, category, pid            []byte
+	time                           int64
+	fd, hash, file, value, argName []byte
+	ret, offset, size              int64
+}
+
+func openDFTracer(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
+	d := &dftracerReader{paths: map[string]string{}}
+	src.Reading.Time, src.Reading.Why = "time in us", "other calls, and reads of nothing or at an unknown place"
+	r := newReader(src, &lineAccesses{src: src, parse: d.parse}, opts)
+	return r, fieldsOf(r.block, true), nil
+}
+
+// parse implements lineAccesses.
+func (d *dftracerReader) parse(line []byte, a *access) error {
+	if isBracket(line) {
+		return source.ErrLeftOut
+	}
+	c, err := d.call(bytes.TrimSuffix(bytes.TrimSpace(line), []byte(",")))
+	switch {
+	case err != nil:
+		return err
+	case string(c.name) == "FH":
+		return d.learn(c)
+	case string(c.category) != "POSIX" && string(c.category) != "STDIO":
+		return source.ErrLeftOut
+	}
+	return d.follow(c, a)
+}
+
+// learn keeps the path that has a hash.
+func (d *dftracerReader) learn(c *dftracerCall) error {
+	if len(d.paths) == maxNames {
+		return fmt.Errorf("more than %d hashes of paths, the most that are kept", maxNames)
+	}
+	d.paths[string(c.value)] = string(c.argName)
+	return source.ErrLeftOut
+}
+
+// follow fills in a read, or moves in the file of a call that is none.
+func (d *dftracerReader) follow(c *dftracerCall, a *access) error {
+	d.handle = append(append(append(d.handle[:0], c.pid...), ' '), c.fd...)
+	if len(c.fd) == 0 {
+		d.handle = append(append(d.handle, 'h'), c.hash...)
+	}
+	switch string(c.name) {
+	case "pread", "pread64", "preadv", "preadv64":
+		return d.read(c, a, c.offset)
+	case "read", "readv", "fread":
+		length := c.length()
+		if length <= 0 {
+			return source.ErrLeftOut
+		}
+		position, ok := d.handles.take(d.handle, length)
+		if !ok {
+			return source.ErrLeftOut
+		}
+		return d.read(c, a, position)
+	case "open", "open64", "openat", "openat64", "fopen", "fopen64":
+		return d.open(c)
+	case "lseek", "lseek64":
+		return d.seek(c)
+	case "close", "fclose":
+		d.handles.forget(d.handle)
+	}
+	return source.ErrLeftOut
+}
+
+// length returns the bytes that a call read, -1 where it says nothing or failed.
+func (c *dftracerCall) length() int64 {
+	if string(c.name) == "fread" && c.size > 0 && c.ret >= 0 && c.ret <= math.MaxInt64/c.size {
+		return c.ret * c.size // it returns how many pieces of that size it read
+	}
+	return c.ret
+}
+
+func (d *dftracerReader) read(c *dftracerCall, a *access, offset int64) error {
+	length := c.length()
+	if length <= 0 || offset < 0 {
+		return source.ErrLeftOut
+	}
+	a.time, a.Offset, a.Length, a.Job = c.time, offset, length, c.pid
+	a.Path = c.file
+	if len(c.file) == 0 {
+		path, known := d.paths[string(c.hash)]
+		if !known {
+			path = "hash:" + string(c.hash)
+		}
+		d.path = append(d.path[:0], path...)
+		a.Path = d.path
+	}
+	return nil
+}
+
+// open puts what was opened at its first byte. What it returns is the handle; that of fopen is none that others state.
+func (d *dftracerReader) open(c *dftracerCall) error {
+	if c.ret < 0 && c.name[0] != 'f' {
+		return source.ErrLeftOut
+	}
+	d.handle = append(append(d.handle[:0], c.pid...), ' ')
+	if c.name[0] == 'f' {
+		d.handle = append(append(d.handle, 'h'), c.hash...)
+	} else {
+		d.handle = strconv.AppendInt(d.handle, c.ret, 10)
+	}
+	if err := d.handles.set(d.handle, 0); err != nil {
+		return err
+	}
+	return source.ErrLeftOut
+}
+
+// seek moves to where the call says that it is now.
+func (d *dftracerReader) seek(c *dftracerCall) error {
+	if c.ret < 0 {
+		return source.ErrLeftOut
+	}
+	if err := d.handles.set(d.handle, c.ret); err != nil {
+		return err
+	}
+	return source.ErrLeftOut
+}
+
+// call reads a line.
+func (d *dftracerReader) call(line []byte) (*dftracerCall, error) {
+	c := &dftracerCall{ret: -1, offset: -1, size: -1}
+	d.scanner = source.JSONScanner{Text: line}
+	s := &d.scanner
+	err := s.Object(func(key []byte) (err error) {
+		switch string(key) {
+		case "name":
+			c.name, err = s.String()
+		case "cat":
+			c.category, err = s.String()
+		case "pid":
+			c.pid, err = s.Number()
+		case "ts":
+			c.time, err = s.Time(1e3)
+		case "args":
+			if s.Peek() == '{' {
+				return s.Object(func(key []byte) error { return d.argument(string(key), c) })
+			}
+			return s.Skip()
+		default:
+			return s.Skip()
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", key, err)
+		}
+		return nil
+	})
+	if err == nil {
+		err = s.End()
+	}
+	if err == nil && len(c.name) == 0 {
+		err = fmt.Errorf("an event without a name: want the name of a call, or FH")
+	}
+	return c, err
+}
+
+// argument reads an argument of a call. What it does not know it skips.
+func (d *dftracerReader) argument(key string, c *dftracerCall) (err error) {
+	s := &d.scanner
+	number := func(to *int64) error {
+		text, err := scalar(s)
+		if n, parseErr := strconv.ParseInt(string(text), 10, 64); err == nil && parseErr == nil {
+			*to = n
+		}
+		return err
+	}
+	switch key {
+	case "fd":
+		c.fd, err = scalar(s)
+	case "fhash":
+		c.hash, err = scalar(s)
+	case "fname":
+		c.file, err = scalar(s)
+	case "name":
+		c.argName, err = scalar(s)
+	case "value":
+		c.value, err = scalar(s)
+	case "ret":
+		return number(&c.ret)
+	case "offset":
+		return number(&c.offset)
+	case "size":
+		return number(&c.size)
+	default:
+		return s.Skip()
+	}
+	return err
+}
+
+// scalar reads a text or a number as text; what is neither is skipped.
+func scalar(s *source.JSONScanner) ([]byte, error) {
+	switch c := s.Peek(); {
+	case c == '"':
+		return s.String()
+	case c == '-' || c >= '0' && c <= '9':
+		return s.Number()
+	}
+	return nil, s.Skip()
+}

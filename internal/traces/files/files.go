@@ -1,0 +1,259 @@
+// Package files is the kind of workload of jobs that read files: each read asks for the blocks of a file that it
+// touches. It has the columns of such requests and the formats that hold them.
+package files
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+
+	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
+
+// Formats are those that hold reads of files, and Writables those that can be written.
+var (
+	Formats = []source.Format{
+		tableFormat, dftracerFormat, juicefsFormat, straceFormat, fioFormat, blkparseFormat, msrFormat, alibabaFormat,
+	}
+	Writables = []source.Writable{tableWritable}
+)
+
+// Kind are reads of files, in blocks.
+type Kind struct {
+	Block int64 // bytes in a block
+}
+
+// Name implements stream.Kind.
+func (k Kind) Name() string { return "file reads" }
+
+// Request implements stream.Kind.
+func (k Kind) Request() string { return "reads of files in blocks of " + blockText(k.Block) }
+
+// Format implements stream.Kind.
+func (k Kind) Format() string { return tableFormat.Name }
+
+// Lost implements stream.Kind.
+func (k Kind) Lost() string {
+	return "which blocks a read asks for, jobs, offsets, lengths and sizes of files"
+}
+
+// Conflict implements stream.Kind.
+func (k Kind) Conflict(other stream.Kind) string {
+	switch o, ok := other.(Kind); {
+	case !ok:
+		return "only one of them has reads of files"
+	case k.Block != o.Block:
+		return fmt.Sprintf("blocks of %s and of %s", blockText(k.Block), blockText(o.Block))
+	}
+	return ""
+}
+
+// OftenUnrepeated implements stream.Kind: one pass over a data set reads each block once.
+func (k Kind) OftenUnrepeated() bool { return true }
+
+// Grouped implements stream.Kind: a read is a unit.
+func (k Kind) Grouped() bool { return true }
+
+// Units implements stream.Kind.
+func (k Kind) Units(bool) (stream.Units, error) { return &units{}, nil }
+
+// NewColumns implements stream.Kind.
+func (k Kind) NewColumns(stream.Fields) stream.ColumnsBuilder {
+	return &builder{Columns: Columns{Block: k.Block}}
+}
+
+// Table implements stream.Kind: a read asks for several blocks, so it is no row of a table of requests.
+func (k Kind) Table() *stream.Table { return nil }
+
+// fieldsOf returns what records of reads carry.
+func fieldsOf(block int64, clock bool) stream.Fields {
+	return stream.Fields{Time: clock, Counted: !clock, Size: true, Groups: true, Kind: Kind{Block: block}}
+}
+
+// blockText writes the size of a block as the option takes it.
+func blockText(bytes int64) string {
+	for _, unit := range []struct {
+		bytes int64
+		name  string
+	}{{1 << 20, "MiB"}, {1 << 10, "KiB"}} {
+		if bytes%unit.bytes == 0 {
+			return fmt.Sprintf("%d %s", bytes/unit.bytes, unit.name)
+		}
+	}
+	return fmt.Sprintf("%d bytes", bytes)
+}
+
+// Head is what is known of a read beside its blocks. It belongs to the record of the first of them.
+type Head struct {
+	Job    []byte // name of the job that reads; nil where it is not known
+	Path   []byte // of the file
+	Offset int64  // first byte
+	Length int64  // bytes, at least 1
+	Blocks int64  // that it touches
+	// FileSize is the size of the file in bytes, -1 where it is not known. A read ends within the file.
+	FileSize int64
+}
+
+// Clone implements stream.Extra.
+func (h *Head) Clone() stream.Extra {
+	copied := *h
+	copied.Job, copied.Path = bytes.Clone(h.Job), bytes.Clone(h.Path)
+	return &copied
+}
+
+// HeadOf returns the read that begins with rec; nil if none does.
+func HeadOf(rec *stream.Record) *Head {
+	head, _ := rec.Extra.(*Head)
+	return head
+}
+
+// units follows the reads among the records.
+type units struct {
+	left int64 // blocks of the read that have not come
+}
+
+// Take implements stream.Units.
+func (u *units) Take(rec *stream.Record) error {
+	if rec.Begins {
+		u.left = HeadOf(rec).Blocks
+	}
+	u.left--
+	return nil
+}
+
+// SampledBy implements stream.Units: all blocks of a file belong to a sample, or none.
+func (u *units) SampledBy(rec *stream.Record) uint64 { return stream.HashText(HeadOf(rec).Path) }
+
+// Last implements stream.Units.
+func (u *units) Last() bool { return u.left == 0 }
+
+// Of returns what is known of reads of files; nil where the requests are none.
+func Of(kind stream.Columns) *Columns {
+	c, _ := kind.(*Columns)
+	return c
+}
+
+// Columns are reads of files. The blocks of a read are its group; an object is a block of a file.
+type Columns struct {
+	Block int64 // bytes in a full block
+
+	Jobs    []int32 // per read: number of the job, -1 where it is not known; nil where no job is
+	Offsets []int64 // per read: first byte
+	Lengths []int64 // per read: bytes
+
+	Files   []int32 // per object: number of the file
+	Numbers []int64 // per object: which block of the file, from 0
+
+	JobNames []string // per job
+	Paths    []string // per file
+	// Sizes are those of the files in bytes, per file. Where a size is not known it is the end of what is read of the file.
+	Sizes []int64
+	Known []bool // per file: its size is known
+}
+
+// ObjectSizes implements stream.Sized: the last block of a file ends with the file.
+func (c *Columns) ObjectSizes() []int64 {
+	sizes := make([]int64, len(c.Files))
+	for o, file := range c.Files {
+		sizes[o] = min(c.Block, c.Sizes[file]-c.Numbers[o]*c.Block)
+	}
+	return sizes
+}
+
+// Slice implements stream.Columns.
+func (c *Columns) Slice(_, reads stream.Span) stream.Columns {
+	part := *c
+	part.Jobs = stream.Cut(c.Jobs, reads)
+	part.Offsets = c.Offsets[reads.From:reads.To]
+	part.Lengths = c.Lengths[reads.From:reads.To]
+	return &part
+}
+
+// Only implements stream.Columns: a read that lost a block is none.
+func (c *Columns) Only(stream.Chosen) stream.Columns { return nil }
+
+// Torn implements stream.Columns.
+func (c *Columns) Torn() bool { return true }
+
+// Bytes implements stream.Columns.
+func (c *Columns) Bytes() int64 {
+	bytes := stream.ColumnBytes(c.Jobs) + stream.ColumnBytes(c.Offsets) + stream.ColumnBytes(c.Lengths) +
+		stream.ColumnBytes(c.Files) + stream.ColumnBytes(c.Numbers) + stream.ColumnBytes(c.JobNames) +
+		stream.ColumnBytes(c.Paths) + stream.ColumnBytes(c.Sizes) + stream.ColumnBytes(c.Known)
+	for _, path := range c.Paths {
+		bytes += int64(len(path))
+	}
+	return bytes
+}
+
+// builder collects the reads of a trace while it loads.
+type builder struct {
+	Columns
+	jobs, files names
+	number      int64 // of the next block
+	file        int32
+}
+
+// names numbers names in order of first appearance.
+type names struct {
+	numbers map[string]int32
+	all     []string
+}
+
+// number returns the dense number of a name; known says that it had one before.
+func (n *names) number(name []byte) (number int32, known bool) {
+	if number, known = n.numbers[string(name)]; known {
+		return number, true
+	}
+	if n.numbers == nil {
+		n.numbers = map[string]int32{}
+	}
+	number = int32(len(n.all))
+	n.all = append(n.all, string(name))
+	n.numbers[n.all[number]] = number
+	return number, false
+}
+
+// Add implements stream.ColumnsBuilder. The request is for the next block of the read.
+func (c *builder) Add(rec *stream.Record, object uint32) error {
+	if object > math.MaxInt32-1 { // files are int32, and each has an object
+		return stream.ErrTooManyObjects
+	}
+	if rec.Begins {
+		c.addRead(HeadOf(rec))
+	}
+	if int(object) == len(c.Files) {
+		c.Files = append(c.Files, c.file)
+		c.Numbers = append(c.Numbers, c.number)
+	}
+	c.number++
+	return nil
+}
+
+func (c *builder) addRead(head *Head) {
+	job := int32(-1)
+	if head.Job != nil {
+		job, _ = c.jobs.number(head.Job)
+	}
+	c.Jobs = append(c.Jobs, job)
+	c.Offsets = append(c.Offsets, head.Offset)
+	c.Lengths = append(c.Lengths, head.Length)
+	file, seen := c.files.number(head.Path)
+	if !seen {
+		c.Sizes = append(c.Sizes, 0)
+		c.Known = append(c.Known, false)
+	}
+	c.Sizes[file] = max(c.Sizes[file], head.FileSize, head.Offset+head.Length)
+	c.Known[file] = c.Known[file] || head.FileSize >= 0
+	c.file, c.number = file, head.Offset/c.Block
+}
+
+// Finish implements stream.ColumnsBuilder.
+func (c *builder) Finish() stream.Columns {
+	c.JobNames, c.Paths = c.jobs.all, c.files.all
+	if len(c.JobNames) == 0 {
+		c.Jobs = nil
+	}
+	return &c.Columns
+}

@@ -1,0 +1,330 @@
+package files_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/files"
+	"github.com/cachesim/cachesim/internal/traces/stream"
+	"github.com/cachesim/cachesim/internal/traces/tracetest"
+)
+
+// read is a read as a test writes it.
+type read struct {
+	job, path      string
+	offset, length int64
+	size           int64 // of the file, -1 where it is not known
+	seconds        float64
+}
+
+// readsOf returns the reads of content, and how many rows were left out.
+func readsOf(t *testing.T, content, format string) (reads []read, leftOut int64, err error) {
+	t.Helper()
+	s, err := tracetest.OpenText(t, content, format)
+	if err != nil {
+		return nil, 0, err
+	}
+	var rec stream.Record
+	for err = s.Read(&rec); err == nil; err = s.Read(&rec) {
+		if head := files.HeadOf(&rec); head != nil {
+			reads = append(reads, read{string(head.Job), string(head.Path), head.Offset, head.Length, head.FileSize,
+				float64(rec.Time) / 1e9})
+		}
+	}
+	if err.Error() == "EOF" {
+		err = nil
+	}
+	return reads, s.Info.LeftOut, err
+}
+
+func TestReadsOfEachFormat(t *testing.T) {
+	for name, c := range map[string]struct {
+		lines   []string
+		want    []read
+		leftOut int64
+	}{
+		"reads": {
+			lines: []string{
+				"time,job,path,offset,length,file_size", "0.5,a,/x,0,10,100", "1,,/y,5,1000,9", "1,b,/y,9,1,9", "2,b,/z,1,2,",
+			},
+			want: []read{{"a", "/x", 0, 10, 100, 0.5}, {"", "/y", 5, 4, 9, 1}, {"b", "/z", 1, 2, -1, 2}}, leftOut: 1,
+		},
+		"juicefs": {
+			lines: []string{
+				"1970.01.01 00:00:05.500000 [uid:0,gid:0,pid:42] read (7,131072,262144): OK (1000) <1.3>",
+				"1970.01.01 00:00:06.000000 [uid:0,gid:0,pid:42] lookup (1,data): OK (7,[drwxr-xr-x]) <0.1>",
+				"1970.01.01 00:00:06.000000 [uid:0,gid:0,pid:42] read (7,131072,0): input/output error <0.1>",
+				"1970.01.01 00:00:07.000000 [uid:0,gid:0,pid:42] read (7,131072,999999): OK (0) <0.1>",
+			},
+			want: []read{{"42", "inode:7", 262144, 1000, -1, 5.5}}, leftOut: 3,
+		},
+		"fio": {
+			lines: []string{"fio version 3 iolog", "0 /a add", "0 /a open", "1500 /a read 4096 512", "1600 /a write 0 512"},
+			want:  []read{{"", "/a", 4096, 512, -1, 1.5}}, leftOut: 3,
+		},
+		"blkparse": {
+			lines: []string{
+				"  8,0    3        1     0.250000000   697  Q   R 10 + 8 [python3]",
+				"  8,0    3        2     0.250000000   697  G   R 10 + 8 [python3]",
+				"  8,0    3        3     0.260000000   697  Q  WS 10 + 8 [python3]", "CPU0 (8,0):",
+				" Reads Queued:           1,        4KiB  Writes Queued:           0,        0KiB",
+			},
+			want: []read{{"697", "8,0", 5120, 4096, -1, 0.25}}, leftOut: 4,
+		},
+		"msr": {
+			lines: []string{"116444736010000000,hm,1,Read,8192,512,413", "116444736020000000,hm,1,Write,0,512,413"},
+			want:  []read{{"hm", "hm/1", 8192, 512, -1, 1}}, leftOut: 1,
+		},
+		"msr:ops=accesses": {
+			lines: []string{"116444736010000000,hm,1,Read,8192,512,413", "116444736020000000,hm,1,Write,0,512,413"},
+			want:  []read{{"hm", "hm/1", 8192, 512, -1, 1}, {"hm", "hm/1", 0, 512, -1, 2}},
+		},
+		"alibaba": {
+			lines: []string{"419,W,0,16384,1000000", "725,R,4096,512,2000000"},
+			want:  []read{{"725", "725", 4096, 512, -1, 2}}, leftOut: 1,
+		},
+		"dftracer": {
+			lines: []string{
+				"[",
+				`{"name":"FH","cat":"dftracer","ph":"M","args":{"name":"/d/a","value":138}},`,
+				`{"name":"read","cat":"POSIX","pid":7,"ts":1,"args":{"fd":3,"fhash":138,"ret":5}}`, // where is not known
+				`{"name":"open","cat":"POSIX","pid":7,"ts":1,"args":{"fhash":138,"ret":3}}`,
+				`{"name":"read","cat":"POSIX","pid":7,"ts":1000000,"args":{"fd":3,"fhash":138,"ret":5}}`,
+				`{"name":"read","cat":"POSIX","pid":7,"ts":2000000,"args":{"fd":3,"fhash":138,"ret":6}}`,
+				`{"name":"lseek64","cat":"POSIX","pid":7,"ts":2,"args":{"fd":3,"fhash":138,"ret":100,"whence":0,"offset":100}}`,
+				`{"name":"read","cat":"POSIX","pid":7,"ts":3000000,"args":{"fd":3,"fhash":138,"ret":7}}`,
+				`{"name":"read","cat":"POSIX","pid":7,"ts":3,"args":{"fd":3,"fhash":138,"ret":-1}}`,
+				`{"name":"pread","cat":"POSIX","pid":8,"ts":4000000,"args":{"fd":9,"fhash":139,"ret":8,"count":9,"offset":50}}`,
+				`{"name":"fopen","cat":"STDIO","pid":7,"ts":4,"args":{"fhash":"ab"}}`,
+				`{"name":"fread","cat":"STDIO","pid":7,"ts":5000000,"args":{"fhash":"ab","ret":2,"size":10}}`,
+				"]",
+			},
+			want: []read{
+				{"7", "/d/a", 0, 5, -1, 1}, {"7", "/d/a", 5, 6, -1, 2}, {"7", "/d/a", 100, 7, -1, 3},
+				{"8", "hash:139", 50, 8, -1, 4}, {"7", "hash:ab", 0, 20, -1, 5},
+			},
+			leftOut: 8,
+		},
+		"strace": {
+			lines: []string{
+				`1.000100 execve("/bin/cat", ["cat"], 0x7ffd /* 20 vars */) = 0`,
+				`7 1.5 openat(AT_FDCWD</>, "/d/a", O_RDONLY) = 3</d/a>`,
+				`7 2.0 read(3</d/a>, "x) = 9"..., 10) = 4`,
+				`[pid  8] 2.5 read(3</d/a>,  <unfinished ...>`,
+				`7 2.6 pread64(3</d/a>, "y", 5, 4096) = 5`,
+				`[pid  8] 2.7 <... read resumed>"z", 10)        = 6`,
+				`7 2.8 lseek(3</d/a>, 8, SEEK_SET) = 8`,
+				`7 3.0 read(3</d/a>, "", 10) = 2`,
+				`7 3.1 read(3</d/a>, 0x7f, 10) = -1 EIO (Input/output error)`,
+				`7 3.2 read(4<socket:[1]>, "", 10) = 5`,
+				`7 3.5 preadv(5</d/b\76\040c>, [{iov_base="", iov_len=4}], 1, 70) = 4`,
+				`7 3.6 +++ exited with 0 +++`,
+				`7 3.7 close(3</d/a>) = 0`,
+				`7 3.8 read(3</d/a>, "", 10) = 5`,
+			},
+			want: []read{
+				{"7", "/d/a", 0, 4, -1, 2}, {"7", "/d/a", 4096, 5, -1, 2.6}, {"8", "/d/a", 4, 6, -1, 2.7},
+				{"7", "/d/a", 8, 2, -1, 3}, {"7", "/d/b> c", 70, 4, -1, 3.5},
+			},
+			leftOut: 9,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, leftOut, err := readsOf(t, strings.Join(c.lines, "\n")+"\n", name)
+			if err != nil || !reflect.DeepEqual(got, c.want) {
+				t.Errorf("got %v and error %v, want %v", got, err, c.want)
+			}
+			if leftOut != c.leftOut {
+				t.Errorf("%d rows left out, want %d", leftOut, c.leftOut)
+			}
+		})
+	}
+}
+
+func TestBadReads(t *testing.T) {
+	for name, c := range map[string]struct{ content, format, want string }{
+		"no length":        {"path,offset\n/a,0\n", "reads", "no column length in the header"},
+		"negative offset":  {"path,offset,length\n/a,-1,5\n", "reads", `line 2: offset: size "-1": want a whole number`},
+		"no path":          {"path,offset,length\n,0,5\n", "reads", "line 2: a read without a path"},
+		"too many blocks":  {"path,offset,length\n/a,0,1125899906842624\n", "reads", "want at most 1048576"},
+		"a log cut off":    {`{"name":"FH","cat":"dftracer","args":{"na`, "dftracer", "line 1"},
+		"no name":          {`{"cat":"dftracer"}` + "\n", "dftracer", "an event without a name"},
+		"juicefs time":     {"yesterday [uid:0]\n", "juicefs", "want a time such as 2022.09.22"},
+		"juicefs read":     {"2022.09.22 08:55:21.013121 [uid:0,gid:0,pid:0] read (1,2\n", "juicefs", "want read (INODE"},
+		"fio version":      {"fio version 1 iolog\n", "fio", "want fio version 2 iolog, or 3"},
+		"fio length":       {"fio version 2 iolog\n/a read 5 x\n", "fio", "line 2: length"},
+		"strace time":      {"read(3</a>, 1) = 1\n", "strace", "want a time in seconds with a fraction"},
+		"strace no result": {"1.5 read(3</a>, \"\n", "strace", "want the result of read"},
+		"msr columns":      {"1,2,3\n", "msr", "3 columns: want 7"},
+		"msr time":         {"5,hm,1,Read,0,512,1\n", "msr", "want a number of 100 ns from 1601"},
+		"alibaba op":       {"1,X,0,512,5\n", "alibaba", "want R or W"},
+		"blkparse sectors": {"  8,0 3 1 0.25 697 Q R x + 8 [a]\n", "blkparse", `"x" sectors: want`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			reads, _, err := readsOf(t, c.content, c.format)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v and error %v, want %q", reads, err, c.want)
+			}
+		})
+	}
+}
+
+// TestBlocksOfReads: a read asks for every block that it touches, and the last block of a file ends with the file, or
+// with what is read of it.
+func TestBlocksOfReads(t *testing.T) {
+	content := "path,offset,length,file_size\n/a,1000,2000,5000\n/b,0,1,\n/a,4096,10,5000\n/b,1500,100,\n"
+	trace, err := traces.Load(t.Context(), []string{"-"}, traces.LoadOptions{
+		Selection: traces.Selection{Format: "reads:block=1"}, Needs: traces.Needs{Sizes: true, Keys: true, Kind: true},
+		Stdin: strings.NewReader(content),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := files.Of(trace.Kind)
+	keys := ""
+	for o, key := range trace.Keys {
+		keys += fmt.Sprintf("%s:%d ", key, trace.ObjectSizes[o])
+	}
+	if want := "/a#0:1024 /a#1:1024 /a#2:1024 /b#0:1024 /a#4:904 /b#1:576 "; keys != want {
+		t.Errorf("blocks %s, want %s", keys, want)
+	}
+	if want := []uint32{0, 1, 2, 3, 4, 5}; !reflect.DeepEqual(trace.Objects, want) {
+		t.Errorf("requests %v, want %v", trace.Objects, want)
+	}
+	if want := []int{0, 3, 4, 5}; !reflect.DeepEqual(trace.Groups, want) {
+		t.Errorf("reads begin at %v, want %v", trace.Groups, want)
+	}
+	if !reflect.DeepEqual(c.Sizes, []int64{5000, 1600}) || !reflect.DeepEqual(c.Known, []bool{true, false}) {
+		t.Errorf("files of %v bytes, known %v", c.Sizes, c.Known)
+	}
+}
+
+// TestRoundTripOfReads writes reads as a table and reads them back.
+func TestRoundTripOfReads(t *testing.T) {
+	dir := t.TempDir()
+	rapid.Check(t, func(rt *rapid.T) {
+		var table strings.Builder
+		table.WriteString("time,job,path,offset,length,file_size\n")
+		sizes := map[string]int64{}
+		for range rapid.IntRange(1, 20).Draw(rt, "reads") {
+			path := rapid.SampledFrom([]string{"/a", "/b,c", `/d"e`, "/\u00e9 f", "/g#1"}).Draw(rt, "path")
+			size, known := sizes[path]
+			if !known {
+				size = rapid.Int64Range(1, 1<<24).Draw(rt, "size")
+				sizes[path] = size
+			}
+			offset := rapid.Int64Range(0, size-1).Draw(rt, "offset")
+			length := rapid.Int64Range(1, size-offset).Draw(rt, "length")
+			fmt.Fprintf(&table, "%d,job%d,\"%s\",%d,%d,%d\n", rapid.IntRange(0, 100).Draw(rt, "time"), len(path),
+				strings.ReplaceAll(path, `"`, `""`), offset, length, size)
+		}
+		want, _, err := readsOf(t, table.String(), "reads:block=64")
+		if err != nil {
+			rt.Fatal(err)
+		}
+		from, err := tracetest.OpenText(t, table.String(), "reads:block=64")
+		if err != nil {
+			rt.Fatal(err)
+		}
+		records, err := clones(from)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		out := filepath.Join(dir, "x.csv.zst")
+		err = tracetest.TryWrite(t.Context(), out, traces.CreateOptions{Format: "reads", Fields: from.Fields}, records)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		again, err := traces.Open(out, traces.LoadOptions{Selection: traces.Selection{Format: "reads:block=64"}})
+		if err != nil {
+			rt.Fatal(err)
+		}
+		defer again.Close()
+		back, err := clones(again)
+		if err != nil || !reflect.DeepEqual(back, records) {
+			rt.Fatalf("got %v and error %v, want %v", back, err, want)
+		}
+	})
+}
+
+// clones returns all records with contents of their own.
+func clones(s *traces.Stream) (records []stream.Record, err error) {
+	for {
+		var rec stream.Record
+		if err := s.Read(&rec); err != nil {
+			if err.Error() == "EOF" {
+				return records, nil
+			}
+			return nil, err
+		}
+		rec.Text = []byte(string(rec.Text))
+		if rec.Extra != nil {
+			rec.Extra = rec.Extra.Clone()
+		}
+		records = append(records, rec)
+	}
+}
+
+// TestRealTraining holds the reads of a real training run against what its description counts.
+func TestRealTraining(t *testing.T) {
+	dir := os.Getenv("CACHESIM_TRACES")
+	if dir == "" {
+		t.Skip("set CACHESIM_TRACES to the folder of the real traces")
+	}
+	paths, err := filepath.Glob(filepath.Join(dir, "files", "dlio-unet3d", "*.pfw.gz"))
+	if err != nil || len(paths) != 8 {
+		t.Fatalf("%d logs in %s/files/dlio-unet3d and error %v, want 8", len(paths), dir, err)
+	}
+	trace, err := traces.Load(t.Context(), paths, traces.LoadOptions{Selection: traces.Selection{Merge: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := files.Of(trace.Kind)
+	if len(trace.Objects) != 34400 || trace.NumObjects != 5600 || len(c.Paths) != 160 || len(c.JobNames) != 8 {
+		t.Errorf("%d blocks read, %d blocks, %d files, %d processes, want 34400, 5600, 160, 8", len(trace.Objects),
+			trace.NumObjects, len(c.Paths), len(c.JobNames))
+	}
+}
+
+func FuzzReads(f *testing.F) {
+	tracetest.Fuzz(f, "reads", "time,job,path,offset,length,file_size\n0.5,a,/x,0,10,100\n", "path,offset,length\na,0,1\n")
+}
+
+func FuzzDFTracer(f *testing.F) {
+	tracetest.Fuzz(f, "dftracer", `[`+"\n"+`{"name":"FH","cat":"dftracer","args":{"name":"/d/a","value":138}},`+"\n"+
+		`{"name":"open","cat":"POSIX","pid":7,"ts":1,"args":{"fhash":138,"ret":3}}`+"\n"+
+		`{"name":"read","cat":"POSIX","pid":7,"ts":2,"args":{"fd":3,"fhash":138,"ret":5}}`+"\n]\n")
+}
+
+func FuzzJuiceFS(f *testing.F) {
+	tracetest.Fuzz(f, "juicefs", "2022.09.22 08:55:21.013121 [uid:0,gid:0,pid:0] read (1,2,3): OK (2) <1.3>\n")
+}
+
+func FuzzStrace(f *testing.F) {
+	tracetest.Fuzz(f, "strace", `7 1.5 openat(AT_FDCWD</>, "/d/a", O_RDONLY) = 3</d/a>`+"\n"+
+		`7 2.0 read(3</d/a>, "x"..., 10) = 4`+"\n", "[pid 8] 2.5 read(3</d/a>,  <unfinished ...>\n"+
+		"[pid 8] 2.7 <... read resumed>\"z\", 10) = 6\n", `1.5 preadv2(5</b\76>, [{}], 1, 70, 0) = 4`+"\n")
+}
+
+func FuzzFio(f *testing.F) {
+	tracetest.Fuzz(f, "fio", "fio version 2 iolog\n/a add\n/a read 4096 512\n", "fio version 3 iolog\n5 /a read 0 1\n")
+}
+
+func FuzzBlkparse(f *testing.F) {
+	tracetest.Fuzz(f, "blkparse", "  8,0 3 1 0.25 697 Q R 10 + 8 [a]\nCPU0 (8,0):\n")
+}
+
+func FuzzMSR(f *testing.F) {
+	tracetest.Fuzz(f, "msr", "128166372003061629,hm,1,Read,383496192,32768,413\n")
+}
+
+func FuzzAlibaba(f *testing.F) {
+	tracetest.Fuzz(f, "alibaba", "419,W,8792731648,16384,1577808144360767\n725,R,59110326272,360448,1577808144360813\n")
+}

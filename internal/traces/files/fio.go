@@ -1,0 +1,84 @@
+package files
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
+
+var fioFormat = source.Format{
+	Name:      "fio",
+	Summary:   "I/O logs of fio (write_iolog), version 2 or 3; version 3 has times in milliseconds",
+	Example:   "fio version 3 iolog\n5 /data/a.bin add\n5 /data/a.bin open\n12 /data/a.bin read 4096 131072",
+	Carries:   "file reads: path, offset, length, and time in version 3",
+	Detection: "a first line fio version N iolog",
+	Options:   []params.Param{blockOption(4096), jobOption("none")},
+	Detect: source.CertainIf(func(head source.Head) bool {
+		return len(head.Lines) > 0 && fioVersion(head.Lines[0]) != 0
+	}),
+	Open: openFio,
+}
+
+// fioVersion returns the version that the first line of a log states, 0 of what is no log.
+func fioVersion(line []byte) int {
+	switch string(bytes.TrimSpace(line)) {
+	case "fio version 2 iolog":
+		return 2
+	case "fio version 3 iolog":
+		return 3
+	}
+	return 0
+}
+
+type fioReader struct{ clock bool }
+
+func openFio(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
+	line, err := src.Line()
+	if err != nil {
+		return nil, stream.Fields{}, err
+	}
+	version := fioVersion(line)
+	if version == 0 {
+		return nil, stream.Fields{}, src.LineErrorf("want fio version 2 iolog, or 3, got %.40q", line)
+	}
+	f := &fioReader{clock: version == 3}
+	src.Reading.Layout = fmt.Sprintf("version %d", version)
+	src.Reading.Why = "other actions, and reads of nothing"
+	if f.clock {
+		src.Reading.Time = "time in ms"
+	}
+	r := newReader(src, &lineAccesses{src: src, parse: f.parse}, opts)
+	return r, fieldsOf(r.block, f.clock), nil
+}
+
+// parse implements lineAccesses.
+func (f *fioReader) parse(line []byte, a *access) (err error) {
+	words := bytes.Fields(line)
+	if f.clock {
+		if a.time, err = source.ParseTime(words[0], 1e6); err != nil {
+			return err
+		}
+		words = words[1:]
+	}
+	if len(words) != 2 && len(words) != 4 {
+		return errors.New("want a file and an action, and offset and length of a read")
+	}
+	if string(words[1]) != "read" {
+		return source.ErrLeftOut
+	}
+	if len(words) != 4 {
+		return errors.New("want offset and length of a read")
+	}
+	if a.Offset, err = source.ParseSize(words[2]); err != nil {
+		return fmt.Errorf("offset: %w", err)
+	}
+	if a.Length, err = source.ParseSize(words[3]); err != nil {
+		return fmt.Errorf("length: %w", err)
+	}
+	a.Path = words[0]
+	return nil
+}

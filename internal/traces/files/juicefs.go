@@ -1,0 +1,87 @@
+package files
+
+import (
+	"bytes"
+	"fmt"
+	"time"
+
+	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
+
+var juicefsFormat = source.Format{
+	Name:      "juicefs",
+	Summary:   "access logs of JuiceFS, as `juicefs profile` reads them; a file is its inode",
+	Example:   "2022.09.22 08:55:21.013121 [uid:0,gid:0,pid:42] read (148153116,131072,28668010496): OK (131072) <1.309992>",
+	Carries:   "file reads: time, process, inode, offset, length",
+	Detection: "lines that begin with such a time and [uid:",
+	Options:   []params.Param{blockOption(4096), jobOption("the number of the process")},
+	Detect: source.CertainIf(func(head source.Head) bool {
+		return len(head.Lines) > 0 && juicefsTime(head.Lines[0]) && bytes.HasPrefix(head.Lines[0][juicefsClock:], []byte(" [uid:"))
+	}),
+	Open: openJuiceFS,
+}
+
+const (
+	juicefsLayout = "2006.01.02 15:04:05.000000"
+	juicefsClock  = len(juicefsLayout)
+)
+
+// juicefsTime says whether a line begins with a time as the logs write it.
+func juicefsTime(line []byte) bool {
+	if len(line) < juicefsClock {
+		return false
+	}
+	_, err := time.Parse(juicefsLayout, string(line[:juicefsClock]))
+	return err == nil
+}
+
+type juicefsReader struct{ path []byte }
+
+func openJuiceFS(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
+	j := &juicefsReader{}
+	src.Reading.Time, src.Reading.Why = "time", "other operations, and reads of nothing"
+	r := newReader(src, &lineAccesses{src: src, parse: j.parse}, opts)
+	return r, fieldsOf(r.block, true), nil
+}
+
+// parse implements lineAccesses.
+func (j *juicefsReader) parse(line []byte, a *access) error {
+	if !juicefsTime(line) {
+		return fmt.Errorf("want a time such as 2022.09.22 08:55:21.013121 first, got %.30q", line)
+	}
+	when, _ := time.Parse(juicefsLayout, string(line[:juicefsClock]))
+	process, call, ok := bytes.Cut(line[juicefsClock:], []byte("] "))
+	if !ok || !bytes.HasPrefix(process, []byte(" [uid:")) {
+		return fmt.Errorf("want [uid:N,gid:N,pid:N] behind the time, got %.40q", line[juicefsClock:])
+	}
+	arguments, ok := bytes.CutPrefix(call, []byte("read ("))
+	if !ok {
+		return source.ErrLeftOut
+	}
+	arguments, result, ok := bytes.Cut(arguments, []byte("): "))
+	var numbers [3]uint64 // inode, size, offset
+	if !ok || !source.ParseNumbers(bytes.ReplaceAll(arguments, []byte(","), []byte(" ")), numbers[:]) {
+		return fmt.Errorf("want read (INODE,SIZE,OFFSET): and a result, got %.60q", call)
+	}
+	count, ok := bytes.CutPrefix(result, []byte("OK"))
+	if !ok {
+		return source.ErrLeftOut // it failed
+	}
+	length := numbers[1]
+	if text, _, found := bytes.Cut(bytes.TrimPrefix(count, []byte(" (")), []byte(")")); found {
+		if n, ok := source.ParseDigits(text); ok {
+			length = n
+		}
+	}
+	if numbers[2] > source.MaxSize || length > source.MaxSize {
+		return fmt.Errorf("a read of %d bytes at offset %d: want both from 0 to 2^50", length, numbers[2])
+	}
+	if _, pid, found := bytes.Cut(process, []byte("pid:")); found {
+		a.Job = pid
+	}
+	j.path = fmt.Appendf(j.path[:0], "inode:%d", numbers[0])
+	a.time, a.Path, a.Offset, a.Length = when.UnixNano(), j.path, int64(numbers[2]), int64(length)
+	return nil
+}

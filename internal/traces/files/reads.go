@@ -1,0 +1,156 @@
+package files
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
+
+// Bounds of what a trace may claim.
+const (
+	maxBlock      = 1 << 40 // bytes in a block
+	maxReadBlocks = 1 << 20 // blocks of one read
+	maxOpen       = 1 << 20 // open files whose positions are followed at a time
+	maxNames      = 1 << 24 // hashes of files of which the paths are kept
+)
+
+// blockOption is the size of a block, with a default of that many KiB.
+func blockOption(kib int) params.Param {
+	return params.Param{Name: "block", Default: kib, Min: 1, Max: maxBlock >> 10,
+		Doc: "KiB in a block, the unit that is cached; 4096 is that of JuiceFS"}
+}
+
+// jobOption names the job of all reads.
+func jobOption(otherwise string) params.Param {
+	return params.Param{Name: "job", Default: "", Doc: "name of the job that all reads belong to; by default " + otherwise}
+}
+
+// access is one read as a file states it.
+type access struct {
+	Head
+	time int64 // nanoseconds
+}
+
+// accessSource reads accesses. next fills a and returns io.EOF after the last. What a holds is valid until the next
+// call.
+type accessSource interface {
+	next(a *access) error
+}
+
+// lineAccesses is a source with at most one read per line.
+type lineAccesses struct {
+	src *source.Source
+	// parse fills in the read of a line, or returns source.ErrLeftOut of one that is none.
+	parse func(line []byte, a *access) error
+}
+
+func (l *lineAccesses) next(a *access) error {
+	for {
+		line, err := l.src.Line()
+		if err != nil {
+			return err
+		}
+		if len(source.TrimBlanks(line)) == 0 {
+			continue
+		}
+		*a = access{Head: Head{FileSize: -1}}
+		if err = l.parse(line, a); err == nil {
+			err = a.clip()
+		}
+		switch {
+		case err == nil:
+			return nil
+		case errors.Is(err, source.ErrLeftOut):
+			l.src.Reading.LeftOut++
+		default:
+			return l.src.LineSyntaxError(err)
+		}
+	}
+}
+
+// clip ends a read with its file. One of no bytes is left out.
+func (a *access) clip() error {
+	if a.Offset < 0 || a.Offset > source.MaxSize || a.Length > source.MaxSize {
+		return fmt.Errorf("a read of %d bytes at offset %d: want both from 0 to 2^50", a.Length, a.Offset)
+	}
+	if a.FileSize >= 0 {
+		a.Length = min(a.Length, a.FileSize-a.Offset)
+	}
+	if a.Length <= 0 {
+		return source.ErrLeftOut
+	}
+	if len(a.Path) == 0 {
+		return errors.New("a read without a path: want the path of the file")
+	}
+	return nil
+}
+
+// reader gives the blocks of reads as records, one after another.
+type reader struct {
+	accesses accessSource
+	place    *source.Source
+	block    int64
+	job      []byte // of all reads; nil: what the accesses say
+	access   access
+	at, last int64 // next and last block of the read; none is left where at > last
+	key      []byte
+}
+
+// newReader reads the accesses of src in blocks; opts has the options block and job.
+func newReader(src *source.Source, accesses accessSource, opts params.Values) *reader {
+	r := &reader{accesses: accesses, place: src, block: int64(opts.Int("block")) << 10, at: 1}
+	if job := opts.Text("job"); job != "" {
+		r.job = []byte(job)
+	}
+	src.Reading.Key = "key path#block"
+	src.Reading.Size = "sizes to the end of what is read of a file, where its own is not known"
+	return r
+}
+
+// Read implements stream.Reader.
+func (r *reader) Read(rec *stream.Record) error {
+	begins := r.at > r.last
+	if begins {
+		if err := r.begin(); err != nil {
+			return err
+		}
+	}
+	r.key = strconv.AppendInt(append(append(r.key[:0], r.access.Path...), '#'), r.at, 10)
+	*rec = stream.Record{Time: r.access.time, Size: r.size(), Text: r.key, Op: stream.OpRead, Begins: begins}
+	if begins {
+		rec.Extra = &r.access.Head
+	}
+	r.at++
+	return nil
+}
+
+// begin takes the next access.
+func (r *reader) begin() error {
+	if err := r.accesses.next(&r.access); err != nil {
+		return err
+	}
+	if r.job != nil {
+		r.access.Job = r.job
+	}
+	a := &r.access
+	first, last := a.Offset/r.block, (a.Offset+a.Length-1)/r.block
+	if a.Blocks = last - first + 1; a.Blocks > maxReadBlocks {
+		return r.place.LineErrorf("a read of %d blocks: want at most %d, so larger blocks by the option block", a.Blocks,
+			maxReadBlocks)
+	}
+	r.at, r.last = first, last
+	return nil
+}
+
+// size returns the bytes of the block as far as they are known by now.
+func (r *reader) size() int64 {
+	end := (r.at + 1) * r.block
+	if size := r.access.FileSize; size >= 0 {
+		end = min(end, size)
+	}
+	return end - r.at*r.block
+}

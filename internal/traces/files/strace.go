@@ -1,0 +1,289 @@
+package files
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/cachesim/cachesim/internal/params"
+	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
+
+var straceFormat = source.Format{
+	Name:    "strace",
+	Summary: "what strace -f -ttt -y prints: calls with times and the paths of files",
+	Example: `1700000000.000100 openat(AT_FDCWD</>, "/data/a", O_RDONLY) = 3</data/a>` + "\n" +
+		`1700000000.000200 read(3</data/a>, "..."..., 131072) = 131072`,
+	Carries:   "file reads: time, process, path, offset, length",
+	Detection: "lines of a time (and a process before it) and a call with a result",
+	Options:   []params.Param{blockOption(4096), jobOption("the number of the process, where it is there")},
+	Detect:    source.CertainIf(looksLikeStrace),
+	Open:      openStrace,
+}
+
+func looksLikeStrace(head source.Head) bool {
+	calls := 0
+	for _, line := range head.Lines[:min(len(head.Lines), 20)] {
+		if c, err := parseCall(line); err == nil && c.name != nil {
+			calls++
+		}
+	}
+	return calls > 0 && 2*calls >= min(len(head.Lines), 20)
+}
+
+// straceReader reads the calls that read files, and follows those that move in one. Threads share the files that are
+// open, and lines do not say which processes are threads of one; a handle is therefore a number with its path.
+type straceReader struct {
+	handles handles
+	begun   map[string][]byte // by process: the beginning of a call that goes on in a later line
+	path    []byte
+}
+
+// maxBegun is how many calls may have begun and not ended at a time.
+const maxBegun = 1 << 20
+
+func openStrace(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
+	s := &straceReader{begun: map[string][]byte{}}
+	src.Reading.Time, src.Reading.Why = "time in s", "other calls, and reads of nothing or at an unknown place"
+	r := newReader(src, &lineAccesses{src: src, parse: s.parse}, opts)
+	return r, fieldsOf(r.block, true), nil
+}
+
+// straceCall is a line of strace. name is nil where the line is no call, as of a signal or an exit.
+type straceCall struct {
+	process    []byte // nil where the line has none
+	time       int64
+	name       []byte
+	arguments  []byte // with the closing bracket and the result, where the line has them
+	resumed    bool   // it goes on with a call that began in an earlier line
+	unfinished bool
+}
+
+// parseCall cuts a line into its parts.
+func parseCall(line []byte) (c straceCall, err error) {
+	rest := line
+	if text, found := bytes.CutPrefix(rest, []byte("[pid ")); found {
+		if c.process, rest, found = bytes.Cut(text, []byte("] ")); !found {
+			return c, errors.New("want ] behind the number of the process")
+		}
+		c.process = bytes.TrimSpace(c.process)
+	}
+	word, after, _ := bytes.Cut(bytes.TrimLeft(rest, " "), []byte(" "))
+	if source.IsDigits(word) { // a process
+		c.process, rest = word, bytes.TrimLeft(after, " ")
+		word, after, _ = bytes.Cut(rest, []byte(" "))
+	}
+	if bytes.IndexByte(word, '.') < 0 || !source.IsNumber(word) {
+		return c, fmt.Errorf("want a time in seconds with a fraction, as strace -ttt prints it, got %.30q", word)
+	}
+	if c.time, err = source.ParseTime(word, 1e9); err != nil {
+		return c, err
+	}
+	return c, c.parseName(bytes.TrimLeft(after, " "))
+}
+
+// parseName reads what follows the time.
+func (c *straceCall) parseName(text []byte) error {
+	if resumed, found := bytes.CutPrefix(text, []byte("<... ")); found {
+		name, arguments, ok := bytes.Cut(resumed, []byte(" resumed>"))
+		if !ok {
+			return fmt.Errorf("want a call that is resumed, got %.40q", text)
+		}
+		c.name, c.arguments, c.resumed = name, arguments, true
+		return nil
+	}
+	name, arguments, ok := bytes.Cut(text, []byte("("))
+	if !ok || len(name) == 0 || !isName(name) {
+		return nil // a signal, or the end of a process
+	}
+	c.name, c.arguments = name, arguments
+	c.arguments, c.unfinished = bytes.CutSuffix(arguments, []byte("<unfinished ...>"))
+	return nil
+}
+
+// isName says whether text is the name of a call.
+func isName(text []byte) bool {
+	for _, b := range text {
+		if b != '_' && (b < 'a' || b > 'z') && (b < '0' || b > '9') {
+			return false
+		}
+	}
+	return true
+}
+
+// parse implements lineAccesses.
+func (s *straceReader) parse(line []byte, a *access) error {
+	c, err := parseCall(line)
+	if err != nil {
+		return err
+	}
+	if c.name == nil || !follows(string(c.name)) {
+		return source.ErrLeftOut
+	}
+	switch {
+	case c.unfinished:
+		if len(s.begun) == maxBegun {
+			return fmt.Errorf("more than %d calls that have begun and not ended", maxBegun)
+		}
+		s.begun[string(c.process)] = bytes.Clone(c.arguments)
+		return source.ErrLeftOut
+	case c.resumed:
+		begun, known := s.begun[string(c.process)]
+		delete(s.begun, string(c.process))
+		if !known {
+			return source.ErrLeftOut
+		}
+		c.arguments = append(begun, c.arguments...)
+	}
+	return s.follow(&c, a)
+}
+
+// follows says whether a call reads a file or moves in one.
+func follows(name string) bool {
+	switch name {
+	case "read", "readv", "pread64", "pread", "preadv", "preadv2", "open", "openat", "openat2", "creat", "lseek",
+		"_llseek", "close":
+		return true
+	}
+	return false
+}
+
+// follow fills in a read, or moves in the file of a call that is none.
+func (s *straceReader) follow(c *straceCall, a *access) error {
+	at := bytes.LastIndex(c.arguments, []byte(") = "))
+	if at < 0 {
+		if at = bytes.LastIndex(c.arguments, []byte(")  = ")); at < 0 { // strace aligns results
+			at = lastResult(c.arguments)
+		}
+	}
+	if at < 0 {
+		return fmt.Errorf("want the result of %s, got %.40q", c.name, c.arguments)
+	}
+	_, result, _ := bytes.Cut(c.arguments[at:], []byte("= "))
+	arguments := c.arguments[:at]
+	switch string(c.name) {
+	case "open", "openat", "openat2", "creat":
+		if handle, _, ok := fileHandle(result); ok {
+			return cmpLeftOut(s.handles.set(handle, 0))
+		}
+		return source.ErrLeftOut
+	}
+	handle, path, ok := fileHandle(arguments)
+	if !ok {
+		return source.ErrLeftOut // no file
+	}
+	value, valid := leadingNumber(result)
+	if string(c.name) == "close" {
+		s.handles.forget(handle)
+		return source.ErrLeftOut
+	}
+	if !valid || value < 0 {
+		return source.ErrLeftOut // it failed
+	}
+	switch string(c.name) {
+	case "lseek":
+		return cmpLeftOut(s.handles.set(handle, value))
+	case "_llseek":
+		s.handles.forget(handle) // its result is among its arguments, in a form that differs
+		return source.ErrLeftOut
+	case "read", "readv":
+		position, known := s.handles.take(handle, value)
+		if !known {
+			return source.ErrLeftOut
+		}
+		a.Offset = position
+	default:
+		offset, ok := offsetOf(string(c.name), arguments)
+		if !ok {
+			return fmt.Errorf("want the offset of %s as its last number, got %.60q", c.name, arguments)
+		}
+		a.Offset = offset
+	}
+	s.path = unescape(s.path[:0], path)
+	a.time, a.Job, a.Path, a.Length = c.time, c.process, s.path, value
+	return nil
+}
+
+// cmpLeftOut returns the error of what is followed and no read.
+func cmpLeftOut(err error) error {
+	if err != nil {
+		return err
+	}
+	return source.ErrLeftOut
+}
+
+// lastResult returns where the closing bracket before a result with more blanks stands, -1 for nowhere.
+func lastResult(text []byte) int {
+	at := bytes.LastIndex(text, []byte(" = "))
+	if at < 0 {
+		return -1
+	}
+	call := bytes.TrimRight(text[:at], " ")
+	if !bytes.HasSuffix(call, []byte(")")) {
+		return -1
+	}
+	return len(call) - 1
+}
+
+// fileHandle returns the number and the path that text begins with, as 3</data/a>; ok is false of what is no file.
+func fileHandle(text []byte) (handle, path []byte, ok bool) {
+	digits := 0
+	for digits < len(text) && text[digits] >= '0' && text[digits] <= '9' {
+		digits++
+	}
+	if digits == 0 || !bytes.HasPrefix(text[digits:], []byte("</")) {
+		return nil, nil, false
+	}
+	end := bytes.IndexByte(text, '>')
+	if end < 0 {
+		return nil, nil, false
+	}
+	return text[:end], bytes.TrimSuffix(text[digits+1:end], []byte("(deleted)")), true
+}
+
+// leadingNumber reads the number that text begins with.
+func leadingNumber(text []byte) (int64, bool) {
+	word, _, _ := bytes.Cut(text, []byte(" "))
+	n, err := strconv.ParseInt(string(word), 10, 64)
+	return n, err == nil
+}
+
+// offsetOf returns the offset that a call was given: its last argument, that before the flags of preadv2.
+func offsetOf(name string, arguments []byte) (int64, bool) {
+	if name == "preadv2" {
+		at := bytes.LastIndexByte(arguments, ',')
+		if at < 0 {
+			return 0, false
+		}
+		arguments = arguments[:at]
+	}
+	n, ok := source.ParseDigits(bytes.TrimSpace(arguments[bytes.LastIndexByte(arguments, ',')+1:]))
+	return int64(min(n, 1<<62)), ok
+}
+
+// unescape appends a path as it is: strace writes odd bytes as \ooo in octal, and some as a letter.
+func unescape(to, text []byte) []byte {
+	for len(text) > 0 {
+		if text[0] != '\\' || len(text) == 1 {
+			to, text = append(to, text[0]), text[1:]
+			continue
+		}
+		digits := 1
+		for digits < min(4, len(text)) && text[digits] >= '0' && text[digits] <= '7' {
+			digits++
+		}
+		if n, err := strconv.ParseUint(string(text[1:digits]), 8, 8); err == nil {
+			to, text = append(to, byte(n)), text[digits:]
+			continue
+		}
+		letters := map[byte]byte{'n': '\n', 't': '\t', 'r': '\r', 'f': '\f', 'v': '\v', '\\': '\\', '"': '"'}
+		if b, known := letters[text[1]]; known {
+			to, text = append(to, b), text[2:]
+		} else {
+			to, text = append(to, text[1]), text[2:]
+		}
+	}
+	return to
+}
