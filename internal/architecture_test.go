@@ -25,7 +25,7 @@ var layers = [][]string{
 	{"event", "oracle", "predict/gbm", "records", "similarity", "traces/compress", "traces/stream"},
 	{"allocate", "models/prefill", "models/sls", "policies/dense", "predict", "series",
 		"target", "traces/source"},
-	{"policies/slabs", "traces/prompts", "traces/queries"},
+	{"policies/slabs", "traces/files", "traces/prompts", "traces/queries"},
 	{"embed", "policies", "traces/datasets", "traces/gen", "traces/parquet"},
 	{"policies/experts", "policies/laru", "policies/learned", "policies/offline", "policies/rac", "traces/formats"},
 	{"plots", "policies/all", "traces"},

@@ -147,7 +147,7 @@ type Columns struct {
 
 	JobNames []string // per job
 	Paths    []string // per file
-	// Sizes are those of the files in bytes, per file. Where a size is not known it is the end of what is read of the file.
+	// Sizes are those of the files in bytes, per file. Where a size is not known it is the end of what is read of it.
 	Sizes []int64
 	Known []bool // per file: its size is known
 }

@@ -11,14 +11,16 @@ import (
 )
 
 var juicefsFormat = source.Format{
-	Name:      "juicefs",
-	Summary:   "access logs of JuiceFS, as `juicefs profile` reads them; a file is its inode",
-	Example:   "2022.09.22 08:55:21.013121 [uid:0,gid:0,pid:42] read (148153116,131072,28668010496): OK (131072) <1.309992>",
+	Name:    "juicefs",
+	Summary: "access logs of JuiceFS, as `juicefs profile` reads them; a file is its inode",
+	Example: "2022.09.22 08:55:21.013121 [uid:0,gid:0,pid:42] read (148153116,131072,28668010496): OK (131072) " +
+		"<1.309992>",
 	Carries:   "file reads: time, process, inode, offset, length",
 	Detection: "lines that begin with such a time and [uid:",
 	Options:   []params.Param{blockOption(4096), jobOption("the number of the process")},
 	Detect: source.CertainIf(func(head source.Head) bool {
-		return len(head.Lines) > 0 && juicefsTime(head.Lines[0]) && bytes.HasPrefix(head.Lines[0][juicefsClock:], []byte(" [uid:"))
+		return len(head.Lines) > 0 && juicefsTime(head.Lines[0]) &&
+			bytes.HasPrefix(head.Lines[0][juicefsClock:], []byte(" [uid:"))
 	}),
 	Open: openJuiceFS,
 }
