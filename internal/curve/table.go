@@ -10,13 +10,12 @@ import (
 	"slices"
 	"strings"
 
-	"gonum.org/v1/gonum/stat"
-
 	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/plots"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/statistics"
 	"github.com/cachesim/cachesim/internal/terminal"
 )
 
@@ -61,8 +60,8 @@ func (c *Curve) sampledAt(label string, capacity int64) (e estimate, ok bool) {
 	if len(ratios) == 0 {
 		return e, false
 	}
-	mean, stdDev := stat.MeanStdDev(ratios, nil)
-	return estimate{mean, stat.StdErr(stdDev, float64(len(ratios))), len(ratios)}, true
+	standardError := statistics.StdDev(ratios) / math.Sqrt(float64(len(ratios)))
+	return estimate{statistics.Mean(ratios), standardError, len(ratios)}, true
 }
 
 // lruErrors returns the differences of the sampled from the exact hit ratio of LRU at the capacities of the table.

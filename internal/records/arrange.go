@@ -8,9 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"gonum.org/v1/gonum/stat"
-	"gonum.org/v1/gonum/stat/distuv"
-
+	"github.com/cachesim/cachesim/internal/statistics"
 	"github.com/cachesim/cachesim/internal/suggest"
 )
 
@@ -56,10 +54,10 @@ type Estimate struct {
 // Average returns the mean of samples, one per seed, and its margin.
 func Average(samples []float64) Estimate {
 	n := len(samples)
-	e := Estimate{Mean: stat.Mean(samples, nil), Seeds: n}
+	e := Estimate{Mean: statistics.Mean(samples), Seeds: n}
 	if n > 1 && slices.Min(samples) != slices.Max(samples) {
-		t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(n - 1)}.Quantile(0.975)
-		e.Margin = t * stat.StdDev(samples, nil) / math.Sqrt(float64(n))
+		t := statistics.StudentQuantile(0.975, float64(n-1))
+		e.Margin = t * statistics.StdDev(samples) / math.Sqrt(float64(n))
 	}
 	return e
 }

@@ -3,7 +3,7 @@ package tracestat
 import (
 	"math"
 
-	"gonum.org/v1/gonum/stat"
+	"github.com/cachesim/cachesim/internal/statistics"
 )
 
 // ZipfFit is how well Zipf's law describes the popularity of the objects: the object of rank r, counted from the most
@@ -32,12 +32,11 @@ func fitZipf(counts []uint32) *ZipfFit {
 	if len(x) < 3 {
 		return fit
 	}
-	intercept, slope := stat.LinearRegression(x, y, nil, false)
+	_, slope, rSquared := statistics.Line(x, y)
 	alpha := 0 - slope // 0, not -0, for equal counts
 	fit.AlphaLeastSquares = &alpha
 	if counts[0] != counts[len(counts)-1] {
-		r := stat.RSquared(x, y, nil, intercept, slope)
-		fit.RSquared = &r
+		fit.RSquared = &rSquared
 	}
 	return fit
 }

@@ -11,14 +11,13 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"gonum.org/v1/gonum/stat"
-
 	"github.com/cachesim/cachesim/internal/interruptible"
 	"github.com/cachesim/cachesim/internal/oracle"
 	"github.com/cachesim/cachesim/internal/policies"
 	_ "github.com/cachesim/cachesim/internal/policies/offline" // for policies.OptEvicts
 	"github.com/cachesim/cachesim/internal/predict"
 	"github.com/cachesim/cachesim/internal/predict/ontrace"
+	"github.com/cachesim/cachesim/internal/statistics"
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
@@ -301,11 +300,11 @@ func horizonOf(answers []answer) Horizon {
 	}
 	h.SaidNever /= float64(len(answers))
 	slices.Sort(clamped)
-	h.Median = stat.Quantile(0.5, stat.Empirical, clamped, nil)
+	h.Median = statistics.Quantile(0.5, clamped)
 	if finite > 0 {
 		h.RMSE = new(math.Sqrt(sum / float64(finite)))
 	}
-	if rho := stat.Correlation(ranks(predicted), ranks(truth), nil); !math.IsNaN(rho) {
+	if rho := statistics.Correlation(ranks(predicted), ranks(truth)); !math.IsNaN(rho) {
 		h.Spearman = new(rho)
 	}
 	return h
@@ -348,7 +347,7 @@ func calibration(answers []answer) (deciles []Decile) {
 			truth = append(truth, min(a.true, a.rest))
 		}
 		slices.Sort(truth)
-		quantile := func(p float64) float64 { return stat.Quantile(p, stat.Empirical, truth, nil) }
+		quantile := func(p float64) float64 { return statistics.Quantile(p, truth) }
 		deciles = append(deciles, Decile{Predicted: predicted(part[len(part)/2]), Low: quantile(0.1), True: quantile(0.5),
 			High: quantile(0.9)})
 	}
