@@ -12,26 +12,32 @@ import (
 
 const release = "0.1.0"
 
-// commit is set by `make build`.
+// commit is set by `make build` to what `git describe` says: the tag of a release, such as v0.2.0, the tag with the
+// commits after it, or the commit alone.
 var commit string
 
 // version identifies the program that made a record: the release, and the commit if it is known. It is part of the
 // identity of a sweep's cells, so that the results of another program are not reused.
 var version = sync.OnceValue(func() string {
-	var settings []debug.BuildSetting
-	if info, ok := debug.ReadBuildInfo(); ok {
-		settings = info.Settings
+	var info debug.BuildInfo
+	if read, ok := debug.ReadBuildInfo(); ok {
+		info = *read
 	}
-	return versionOf(commit, settings, digestOfProgram)
+	return versionOf(commit, info, digestOfProgram)
 })
 
 const dirty = "-dirty"
 
 // versionOf takes the commit from the build settings if it is not given. With uncommitted changes, different programs
 // have the same commit, so the version then includes the digest of the program.
-func versionOf(commit string, settings []debug.BuildSetting, digest func() string) string {
+//
+// `go install` of a tagged version knows no commit: there the version of the module is the release.
+func versionOf(commit string, info debug.BuildInfo, digest func() string) string {
 	if commit == "" {
-		commit = stamped(settings)
+		commit = stamped(info.Settings)
+	}
+	if commit == "" && isTag(info.Main.Version) {
+		commit = info.Main.Version
 	}
 	if commit == "" {
 		return release
@@ -39,7 +45,15 @@ func versionOf(commit string, settings []debug.BuildSetting, digest func() strin
 	if strings.HasSuffix(commit, dirty) {
 		commit += "." + digest()
 	}
+	if isTag(commit) {
+		return strings.TrimPrefix(commit, "v")
+	}
 	return release + "+" + commit
+}
+
+// isTag reports whether text begins like the tag of a release: v and a digit.
+func isTag(text string) bool {
+	return len(text) > 1 && text[0] == 'v' && '0' <= text[1] && text[1] <= '9'
 }
 
 // stamped returns the commit that `go build` writes into a program, in the form of `git describe --always --dirty`.
