@@ -57,6 +57,7 @@ func TestTablesFitTheTerminal(t *testing.T) {
 		t.Skip("runs every command several times")
 	}
 	dir := terminalFiles(t)
+	t.Setenv("COLUMNS", "")
 	for _, command := range terminalCommands {
 		t.Run(command, func(t *testing.T) {
 			for _, width := range terminalWidths {
@@ -74,6 +75,34 @@ func TestTablesFitTheTerminal(t *testing.T) {
 	}
 }
 
+// COLUMNS goes before the width of the terminal.
+func TestColumnsOfTheEnvironment(t *testing.T) {
+	widest := func(text string) (n int) {
+		for line := range strings.Lines(text) {
+			n = max(n, terminal.StringWidth(strings.TrimRight(line, "\r\n")))
+		}
+		return n
+	}
+	dir := t.TempDir()
+	t.Setenv("COLUMNS", "")
+	whole := onTerminal(t, dir, "allocators", 120)
+	t.Setenv("COLUMNS", "70")
+	var stdout, stderr bytes.Buffer
+	if code := run([]string{"allocators"}, nil, &stdout, &stderr); code != exitFine {
+		t.Fatalf("exit code %d: %s", code, &stderr)
+	}
+	narrow := onTerminal(t, dir, "allocators", 120)
+	if n := widest(whole); n <= 70 || n > 120 {
+		t.Errorf("%d columns without COLUMNS", n)
+	}
+	if n := widest(narrow); n > 70 {
+		t.Errorf("%d columns with COLUMNS=70", n)
+	}
+	if n := widest(stdout.String()); n <= 120 {
+		t.Errorf("%d columns where there is no terminal: rows are not whole", n)
+	}
+}
+
 // onTerminal returns what a command prints on a terminal of width columns.
 func onTerminal(t *testing.T, dir, command string, width int) string {
 	t.Helper()
@@ -85,7 +114,6 @@ func onTerminal(t *testing.T, dir, command string, width int) string {
 	if err := pty.Setsize(tty, &pty.Winsize{Rows: 50, Cols: uint16(width)}); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("COLUMNS", "")
 	t.Chdir(dir)
 	printed := make(chan string)
 	go func() {

@@ -104,6 +104,14 @@ type gridCell struct {
 // styled matches text that is written in a style from its first to its last character.
 var styled = regexp.MustCompile(`^((?:\x1b\[[0-9;]*m)+)([^\x1b]*?)(?:\x1b\[0m)+$`)
 
+// painted returns a line of the cell in its style.
+func (c gridCell) painted(line string) string {
+	if c.style == "" {
+		return line
+	}
+	return c.style + line + "\x1b[0m"
+}
+
 func newGridCell(s string) gridCell {
 	c := gridCell{}
 	if parts := styled.FindStringSubmatch(s); parts != nil {
@@ -375,21 +383,20 @@ func (l layout) writeRow(s *strings.Builder, row []gridCell) {
 			s.WriteString("\n")
 		}
 		var line strings.Builder
+		start, used := 1, 0 // where the column begins, and where the text before it ends
 		for i, c := range l.columns {
-			text := ""
-			if n < len(cells[i].lines) {
-				text = cells[i].lines[n]
+			if n < len(cells[i].lines) && cells[i].lines[n] != "" {
+				text := cells[i].lines[n]
+				width := terminal.StringWidth(text)
+				blanks := start - used
+				if !l.Heads[c].IsText {
+					blanks += l.widths[i] - width
+				}
+				blanks = max(blanks, min(used, gap)) // more than there is room for before it moves the cell to the right
+				line.WriteString(strings.Repeat(" ", blanks) + cells[i].painted(text))
+				used += blanks + width
 			}
-			blank := strings.Repeat(" ", max(0, l.widths[i]-terminal.StringWidth(text)))
-			if cells[i].style != "" && text != "" {
-				text = cells[i].style + text + "\x1b[0m"
-			}
-			if l.Heads[c].IsText {
-				text += blank
-			} else {
-				text = blank + text
-			}
-			line.WriteString(" " + text + " ")
+			start += l.widths[i] + gap
 		}
 		s.WriteString(strings.TrimRight(line.String(), " "))
 	}
