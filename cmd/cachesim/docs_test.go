@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -148,19 +147,18 @@ func (c docCommand) leftOut() (reason string) {
 	return ""
 }
 
-// run runs the command as a user in dir would; it must succeed.
-func (c docCommand) run(t *testing.T, dir string) {
+// run runs the command as a user in dir would and returns what it prints; it must succeed.
+func (c docCommand) run(t *testing.T, dir string) (stdout string) {
 	t.Helper()
 	shell := exec.Command("sh", "-c", c.line)
 	shell.Dir = dir
 	shell.Env = append(os.Environ(), "XDG_CACHE_HOME="+filepath.Join(dir, ".cache"))
-	var stderr bytes.Buffer
-	shell.Stderr = &stderr
+	var out, stderr bytes.Buffer
+	shell.Stdout, shell.Stderr = &out, &stderr
 	if err := shell.Run(); err != nil {
-		var exit *exec.ExitError
-		errors.As(err, &exit)
 		t.Errorf("%s: %v: %s", c.line, err, &stderr)
 	}
+	return out.String()
 }
 
 // docTraces creates a folder of small traces with the names that the pages use.

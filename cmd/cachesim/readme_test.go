@@ -1,0 +1,104 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestReadmeOutputs runs the commands in the README that are followed by their output. Each line of output in the
+// README must be a line that the command prints, in the same order; "..." and left out lines are allowed. Times depend
+// on the machine and are not compared.
+func TestReadmeOutputs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("replays for several seconds")
+	}
+	dir := t.TempDir()
+	traces := docTraces(t)
+	if err := os.CopyFS(dir, os.DirFS(traces)); err != nil {
+		t.Fatal(err)
+	}
+	compared := 0
+	for _, e := range readmeExamples(t) {
+		if strings.Contains(e.line, "check baseline") {
+			continue // shows a failed check; the script check.txtar has those
+		}
+		compared++
+		printed := withoutTimes(e.run(t, dir))
+		for _, line := range withoutTimes(strings.Join(e.output, "\n")) {
+			i := slices.Index(printed, line)
+			if i < 0 {
+				t.Fatalf("%s\ndoes not print this line of the README, or not after the ones before it:\n%s\nrest of its output:\n%s",
+					e.line, line, strings.Join(printed, "\n"))
+			}
+			printed = printed[i+1:]
+		}
+	}
+	if compared < 4 {
+		t.Errorf("%d examples were compared, want the first result and those of three users", compared)
+	}
+}
+
+// readmeExample is a command with the output that the README shows for it.
+type readmeExample struct {
+	docCommand
+	output []string
+}
+
+// readmeExamples returns the indented blocks of the README that begin with a command and go on with its output. A block
+// of commands alone is joined with the next block, which shows the output of the last one.
+func readmeExamples(t *testing.T) (examples []readmeExample) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(repository, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var e *readmeExample
+	flush := func() {
+		if e != nil && len(e.output) > 0 {
+			examples = append(examples, *e)
+			e = nil
+		}
+	}
+	for _, line := range strings.Split(string(text), "\n") {
+		code, indented := strings.CutPrefix(line, "    ")
+		command, isCommand := strings.CutPrefix(code, "$ ")
+		switch {
+		case indented && isCommand && strings.HasPrefix(command, "cachesim "):
+			flush()
+			e = &readmeExample{docCommand: docCommand{"README.md", command}}
+		case indented && !isCommand && e != nil:
+			e.output = append(e.output, code)
+		case !indented && line != "":
+			flush()
+		}
+	}
+	flush()
+	return examples
+}
+
+var lastNumber = regexp.MustCompile(`\s+[0-9.]+$`)
+
+// withoutTimes returns the lines of an output without blank lines, rules of tables, differences in spacing and, in
+// tables that end with a column of times, that column.
+func withoutTimes(output string) (lines []string) {
+	timed := false
+	for _, line := range strings.Split(output, "\n") {
+		switch line = strings.Join(strings.Fields(line), " "); {
+		case line == "":
+			timed = false
+		case line == "..." || strings.Trim(line, "─") == "":
+		case strings.HasSuffix(line, "ns/request"):
+			timed = true
+			lines = append(lines, line)
+		case timed:
+			lines = append(lines, lastNumber.ReplaceAllString(line, ""))
+		default:
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
