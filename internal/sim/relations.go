@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/cachesim/cachesim/internal/cache"
@@ -144,6 +145,24 @@ func (r *Replayer) Expect(cells []Cell) {
 		const flat = "the blocks of its prompts are replayed one by one; cachesim run --cache prefix replays whole prompts"
 		r.options.Note(r.trace.Name + ": " + flat)
 	}
+	if names := addressPrefetchers(cells); len(names) > 0 && r.options.Note != nil && isSample(r.trace) {
+		r.options.Note(fmt.Sprintf("%s: a sample of %v of the objects has few neighbouring addresses left, so what %s gain "+
+			"here says little about the whole trace; replay a part of it with --limit instead", r.trace.Name,
+			r.trace.SampleRate, strings.Join(names, ", ")))
+	}
+}
+
+// isSample reports whether objects were left out of a trace by their keys.
+func isSample(t *traces.Trace) bool { return t.SampleRate > 0 && t.SampleRate < 1 }
+
+// addressPrefetchers returns the names of the prefetchers of cells that compute with addresses.
+func addressPrefetchers(cells []Cell) (names []string) {
+	for _, c := range cells {
+		if p := c.Prefetcher; p != nil && p.Entry.Addresses && !slices.Contains(names, p.Name()) {
+			names = append(names, p.Name())
+		}
+	}
+	return names
 }
 
 // relate returns what the cache and the policy of a cell, or a bound, may know of how objects relate, for a part of the
