@@ -15,18 +15,18 @@ import (
 var dialogueParams = []params.Param{
 	{Name: "topics", Default: 120, Min: 1, Max: 1 << 20, Doc: "number of topics"},
 	{Name: "sessions", Default: 40, Min: 1, Max: 1 << 16, Doc: "different sessions of a topic, each of 4 to 12 queries"},
-	{Name: "families", Default: 4, Min: 1, Max: 1 << 10, Doc: "families of a topic: groups of sessions that share one " +
+	{Name: "families", Default: 4, Min: 1, Max: 1 << 10, Doc: "families per topic: groups of sessions that share one " +
 		"or two anchor queries"},
-	{Name: "requests", Default: 10_000, Min: 4, Max: 1 << 28, Doc: "queries of all sessions together, without those " +
-		"that require-anchor adds"},
+	{Name: "requests", Default: 10_000, Min: 4, Max: 1 << 28, Doc: "number of queries in all sessions together, without " +
+		"those that require-anchor adds"},
 	{Name: "zipf", Default: 0.7, Min: 0, Max: 10, Doc: "exponent of the popularity of the topics, counted in sessions"},
-	{Name: "repeats", Default: 0.5, Min: 0, Max: 1, Doc: "share of the sessions that shall be earlier ones of their " +
-		"topic, asked again"},
-	{Name: "long", Default: 0.5, Min: 0, Max: 1, Doc: "share of the reuses that are long: more than capacity other " +
-		"queries came since the last use"},
+	{Name: "repeats", Default: 0.5, Min: 0, Max: 1, Doc: "share of the sessions that repeat an earlier one of their " +
+		"topic"},
+	{Name: "long", Default: 0.5, Min: 0, Max: 1, Doc: "share of the reuses that are long: with more than capacity other " +
+		"queries since the last use"},
 	{Name: "capacity", Default: 1000, Min: 1, Max: 1 << 28, Doc: "distinct queries beyond which a reuse is long"},
-	{Name: "paraphrases", Default: 0.5, Min: 0, Max: 1, Doc: "share of the reuses that come in other words: a query id " +
-		"of their own, of similarity 0.964"},
+	{Name: "paraphrases", Default: 0.5, Min: 0, Max: 1, Doc: "share of the reuses that are reworded: they get a query " +
+		"id of their own, of similarity 0.964"},
 	{Name: "require-anchor", Default: false, Doc: "each query that follows an anchor is preceded by a request for it"},
 	{Name: "dim", Default: 384, Min: 64, Max: 1 << 14, Doc: "numbers in an embedding"},
 	{Name: "a", Default: 0.45, Min: 0, Max: 1, Doc: "similarity of queries of one topic that are not related otherwise"},
@@ -34,13 +34,13 @@ var dialogueParams = []params.Param{
 		"queries"},
 	{Name: "rate", Default: 1.0, Min: 0, Max: 1e9, Doc: "requests per second of the trace's clock, evenly spaced from 0 " +
 		"on; 0: no clock"},
-	{Name: "seed", Default: 0, Min: 0, Doc: "the only source of randomness"},
+	{Name: "seed", Default: 0, Min: 0, Doc: "seed of all random choices"},
 }
 
 // dialogueTrace is the queries of a generated trace of dialogues, in order.
 //
-// A question is what is asked, in whatever words: the entry that a cache should have. Its number tells it; a query is
-// one wording of it and has an id.
+// A question is what is asked, in any words: the entry that a cache should have. It is identified by a number. A query
+// is one wording of it and has an id.
 type dialogueTrace struct {
 	plan          *dialoguePlan
 	space         *dialogueSpace
@@ -51,12 +51,12 @@ type dialogueTrace struct {
 
 	bits     *rand.PCG // of paraphrases
 	asked    []bool    // per question
-	reworded uint64    // paraphrases that were given out
+	reworded uint64    // paraphrases returned so far
 
-	given   int // requests
+	given   int // requests so far
 	episode int // next
 	turns   []dialogueTurn
-	turn    int // next of the present session
+	turn    int // index of the next turn of the current session
 
 	head                   queries.Head
 	sessionText, topicText []byte
@@ -66,17 +66,17 @@ type dialogueTrace struct {
 // dialogueTurn is a request of a session.
 type dialogueTurn struct {
 	question int
-	anchor   int  // the one that it follows, -1 of an anchor
-	again    bool // is asked for what follows it: see require-anchor
+	anchor   int  // the anchor that it follows, -1 for an anchor itself
+	again    bool // requested because of what follows it: see require-anchor
 }
 
 func newDialogueTrace(v params.Values) (recordSource, error) {
 	if a, b := v.Float("a"), v.Float("b"); a+b > 1 {
-		return nil, fmt.Errorf("a=%v, b=%v: want a sum of at most 1, of which the rest is what is a query's own", a, b)
+		return nil, fmt.Errorf("a=%v, b=%v: want a sum of at most 1; the rest is each query's own share", a, b)
 	}
 	if need := 2 + maxAnchors*v.Int("families"); v.Int("dim") <= need {
 		return nil, fmt.Errorf(
-			"dim=%d: the directions of %d families need more than %d",
+			"dim=%d: the directions of %d families need more than %d dimensions",
 			v.Int("dim"),
 			v.Int("families"),
 			need,
@@ -99,7 +99,7 @@ func newDialogueTrace(v params.Values) (recordSource, error) {
 	return t, checkClock(t.total, t.rate)
 }
 
-// maxPool bounds the memory of the sessions from which a trace is made.
+// maxPool bounds the memory of the sessions that a trace is made from.
 const maxPool = 1 << 24
 
 func (t *dialogueTrace) fields() stream.Fields {
@@ -169,7 +169,7 @@ func (t *dialogueTrace) read(rec *stream.Record) error {
 	return nil
 }
 
-// beginSession goes on to the next session.
+// beginSession moves to the next session.
 func (t *dialogueTrace) beginSession() {
 	number := t.plan.order[t.episode]
 	t.episode++

@@ -1,14 +1,14 @@
 package gen
 
-// placement knows, while sessions are ordered, which of them come long after their last use.
+// placement knows, while sessions are ordered, which of them are requested long after their last use.
 type placement struct {
 	plan       *dialoguePlan
-	episode    int     // present
-	lastOf     []int32 // per session: the episode that asked it last, -1 before
+	episode    int     // current
+	lastOf     []int32 // per session: the last episode that used it, -1 before the first
 	anchorLast []int32 // per anchor
-	weights    []int   // per episode: questions that were asked in it last
-	far        int     // last episode after which at least capacity distinct questions came, -1 if there is none
-	since      int     // distinct questions that came after it
+	weights    []int   // per episode: number of questions last used in it
+	far        int     // last episode followed by at least capacity distinct questions, -1 if there is none
+	since      int     // distinct questions after it
 
 	candidates, later []int32
 }
@@ -27,9 +27,9 @@ func newPlacement(p *dialoguePlan) *placement {
 	return m
 }
 
-// take returns the session of a topic that comes next: one that is new, or one asked before, long ago or not; of
-// several the one that which, in [0,1), tells. Where there is none of that kind, a new one comes; where all are known,
-// one of the other kind. With spare those whose anchors were asked lately are taken only where there are no others.
+// take returns the next session of a topic: a new one, or a repeated one whose reuse is long or not. which, in [0,1),
+// chooses among several. If there is none of the requested kind, it returns a new one, or if all have been used, one of
+// the other kind. With spare, sessions whose anchors were used recently are taken only if there are no others.
 func (m *placement) take(topic int, repeat, long, spare bool, which float64) int32 {
 	number := int32(-1)
 	if repeat {
@@ -44,18 +44,18 @@ func (m *placement) take(topic int, repeat, long, spare bool, which float64) int
 	return number
 }
 
-// isNew reports whether a session was not asked yet.
+// isNew reports whether a session has not been used yet.
 func (m *placement) isNew(number int32) bool { return m.lastOf[number] < 0 }
 
-// isKnown returns whether a session was asked before, long ago or not.
+// isKnown returns a function that reports whether a session was used before and its reuse would be long, or not long.
 func (m *placement) isKnown(long bool) func(number int32) bool {
 	return func(number int32) bool { return !m.isNew(number) && m.isFar(m.lastOf[number]) == long }
 }
 
-// isFar reports whether so much came after an episode that a reuse of what was asked in it is long.
+// isFar reports whether enough came after an episode that a reuse of its questions is long.
 func (m *placement) isFar(episode int32) bool { return int(episode) <= m.far }
 
-// choose returns one of the sessions of a topic of that kind, -1 if there is none.
+// choose returns a session of a topic of that kind, -1 if there is none.
 func (m *placement) choose(topic int, isKind func(int32) bool, spare bool, which float64) int32 {
 	m.candidates, m.later = m.candidates[:0], m.later[:0]
 	for i := range m.plan.sessions {
@@ -78,7 +78,7 @@ func (m *placement) choose(topic int, isKind func(int32) bool, spare bool, which
 	return from[int(which*float64(len(from)))]
 }
 
-// anchorsFar reports whether no anchor of a session was asked lately.
+// anchorsFar reports whether no anchor of a session was used recently.
 func (m *placement) anchorsFar(number int32) bool {
 	family := int(m.plan.pool[number].family)
 	for i := range int(m.plan.anchors[family]) {
@@ -89,7 +89,7 @@ func (m *placement) anchorsFar(number int32) bool {
 	return true
 }
 
-// ask notes that a session is asked in the present episode.
+// ask records that a session is used in the current episode.
 func (m *placement) ask(number int32) {
 	s := m.plan.pool[number]
 	anchors := int(m.plan.anchors[s.family])
@@ -104,7 +104,7 @@ func (m *placement) ask(number int32) {
 	m.episode++
 }
 
-// move notes that n questions, last asked in the episode last, are asked in the present one.
+// move records that n questions, last used in the episode last, are used in the current one.
 func (m *placement) move(last *int32, n int) {
 	if *last >= 0 {
 		m.weights[*last] -= n

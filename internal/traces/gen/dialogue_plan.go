@@ -20,9 +20,9 @@ const (
 	maxAnchors = 2
 )
 
-// within is how far the measured share of long reuses, and the measured exponent of Zipf's law, may be from what is
-// wanted. The search for the former ends when it is closeEnough, and at the latest after maxSteps of bisection with
-// each of maxDraws streams of choices.
+// within is how far the measured share of long reuses, and the measured exponent of Zipf's law, may be from the target.
+// The search for the former ends when it is closeEnough, and at the latest after maxSteps of bisection with each of
+// maxDraws streams of choices.
 const (
 	within      = 0.01
 	closeEnough = 0.001
@@ -30,36 +30,36 @@ const (
 	maxDraws    = 5
 )
 
-// dialoguePlan says which sessions are asked one after another.
+// dialoguePlan is the order of the sessions.
 //
-// Questions are numbered: first the anchors, maxAnchors for each family even where it has fewer, then what is private
-// to a session.
+// Questions are numbered: first the anchors, maxAnchors for each family even if it has fewer, then the questions
+// private to a session.
 type dialoguePlan struct {
 	topics, families, sessions int
 	zipf, long, repeats        float64
 	capacity                   int
 
-	anchors []uint8 // per family: how many it has
+	anchors []uint8 // per family: number of anchors
 	topicOf []int32 // per place in the order
 	gotZipf float64
 	sessionOrder
 }
 
-// sessionOrder is one way to order sessions.
+// sessionOrder is one order of the sessions.
 type sessionOrder struct {
 	pool  []poolSession // sessions of topic 0, then those of topic 1, ...
-	order []int32       // the sessions as they are asked
+	order []int32       // the sessions in the order of their use
 
-	share            float64 // of the reuses that are long
+	share            float64 // of long reuses among the reuses
 	reuses, distinct int     // questions
 }
 
-// poolSession is a session that may be asked, once or often.
+// poolSession is a session that may be used once or often.
 type poolSession struct {
 	topic   int32
-	family  int32 // among those of all topics
-	length  int32 // queries, anchors among them
-	private int32 // number of the first question that is its own
+	family  int32 // index among the families of all topics
+	length  int32 // queries, including anchors
+	private int32 // number of its first private question
 }
 
 func newDialoguePlan(v params.Values) (*dialoguePlan, error) {
@@ -82,7 +82,7 @@ func newDialoguePlan(v params.Values) (*dialoguePlan, error) {
 	return p, p.search(requests, seed)
 }
 
-// drawPool draws the sessions that there are.
+// drawPool draws the available sessions.
 func (p *dialoguePlan) drawPool(seed uint64) {
 	families, lengths := random.Stream(seed, familyBits), random.Stream(seed, lengthBits)
 	p.anchors = make([]uint8, p.topics*p.families)
@@ -99,8 +99,9 @@ func (p *dialoguePlan) drawPool(seed uint64) {
 	}
 }
 
-// drawTopics gives n places in the order a topic each. Places are shares of the cumulated popularity at equal steps
-// from a random start, so that every topic has its expected number of places but for rounding; then they are shuffled.
+// drawTopics assigns a topic to each of n places in the order. It takes shares of the cumulated popularity at equal
+// steps from a random start, so that every topic gets its expected number of places up to rounding, and then shuffles
+// them.
 func (p *dialoguePlan) drawTopics(n int, seed uint64) error {
 	bits := random.Stream(seed, topicBits)
 	weights := make([]float64, p.topics)
@@ -126,14 +127,14 @@ func (p *dialoguePlan) drawTopics(n int, seed uint64) error {
 		p.gotZipf = likelyExponent(counts)
 	}
 	if math.Abs(p.gotZipf-p.zipf) > within {
-		return fmt.Errorf("zipf=%v: the topics of %d sessions have the exponent %.3f at best; want more requests or fewer "+
+		return fmt.Errorf("zipf=%v: the topics of %d sessions reach only the exponent %.3f; use more requests or fewer "+
 			"topics", p.zipf, n, p.gotZipf)
 	}
 	return nil
 }
 
-// likelyExponent returns the exponent of Zipf's law under which draws are most likely that gave these counts by rank:
-// the one whose mean logarithm of the rank is that of the draws.
+// likelyExponent returns the exponent of Zipf's law with the highest likelihood, given these counts by rank: the one
+// whose mean logarithm of the rank equals that of the draws.
 func likelyExponent(counts []int) float64 {
 	var sum, n float64
 	for i, c := range counts {
@@ -164,7 +165,7 @@ func meanLogRank(n int, exponent float64) float64 {
 	return sum / weights
 }
 
-// search orders sessions again and again until the share of long reuses is what is wanted, and keeps the order that
+// search orders the sessions repeatedly until the share of long reuses reaches its target, and keeps the order that
 // comes nearest.
 func (p *dialoguePlan) search(requests int, seed uint64) error {
 	drawn, best := p.pool, sessionOrder{share: math.Inf(1)}
@@ -178,7 +179,7 @@ func (p *dialoguePlan) search(requests int, seed uint64) error {
 	}
 	if p.missedBy(best) > within {
 		return fmt.Errorf(
-			"long=%v: the share of long reuses comes to %.3f at best; want %s",
+			"long=%v: the share of long reuses reaches only %.3f; use %s",
 			p.long,
 			best.share,
 			p.remedy(best.share),
@@ -188,11 +189,11 @@ func (p *dialoguePlan) search(requests int, seed uint64) error {
 	return nil
 }
 
-// missedBy returns how far an order is from the share of long reuses that is wanted.
+// missedBy returns how far the share of long reuses of an order is from its target.
 func (p *dialoguePlan) missedBy(o sessionOrder) float64 { return math.Abs(o.share - p.long) }
 
-// bisect looks for the lateness of the choices: the share of long reuses grows with it, but for leaps, as each choice
-// changes what can be chosen later.
+// bisect searches for the lateness of the choices. The share of long reuses grows with it, except for jumps, since each
+// choice changes what can be chosen later.
 func (p *dialoguePlan) bisect(drawn []poolSession, best *sessionOrder, requests int, seed, purpose uint64) error {
 	low, high, lateness := 0.0, 2.0, p.long
 	for range maxSteps {
@@ -215,7 +216,7 @@ func (p *dialoguePlan) bisect(drawn []poolSession, best *sessionOrder, requests 
 	return nil
 }
 
-// remedy says what could bring a share of long reuses nearer to what is wanted.
+// remedy says what could bring the share of long reuses nearer to its target.
 func (p *dialoguePlan) remedy(share float64) string {
 	if share < p.long {
 		return "more requests, a smaller capacity, a smaller zipf or more families"
@@ -223,9 +224,9 @@ func (p *dialoguePlan) remedy(share float64) string {
 	return "a larger capacity, a larger zipf or fewer topics"
 }
 
-// try orders the sessions that were drawn and measures the share of long reuses. Lateness up to 1 is the probability
-// that a repeat shall be long. What it is above 1 is the probability that a session shall be one whose anchors, too,
-// were not asked lately.
+// try orders the drawn sessions and measures the share of long reuses. Lateness up to 1 is the probability that a
+// repeat should be long. The part above 1 is the probability that a session should also be one whose anchors were not
+// used recently.
 func (p *dialoguePlan) try(drawn []poolSession, lateness float64, requests int, bits *rand.PCG) error {
 	p.sessionOrder = sessionOrder{pool: slices.Clone(drawn)}
 	places := newPlacement(p)
@@ -238,8 +239,8 @@ func (p *dialoguePlan) try(drawn []poolSession, lateness float64, requests int, 
 	return p.measure()
 }
 
-// fit moves the lengths of sessions, chosen at random, by one query at a time until there are as many requests as there
-// shall be, or as near to it as whole sessions come: one that is asked often moves them by more than one.
+// fit changes the lengths of randomly chosen sessions by one query at a time until the number of requests is right, or
+// as near as whole sessions allow: a session that is used often changes it by more than one.
 func (p *dialoguePlan) fit(requests int, bits *rand.PCG) {
 	times := make([]int, len(p.pool))
 	missing := requests
@@ -267,7 +268,7 @@ func (p *dialoguePlan) fit(requests int, bits *rand.PCG) {
 	}
 }
 
-// number gives sessions the numbers of their private questions.
+// number numbers the private questions of the sessions.
 func (p *dialoguePlan) number() {
 	next := int32(maxAnchors * len(p.anchors))
 	for i := range p.pool {
@@ -283,8 +284,8 @@ func (p *dialoguePlan) questions() int {
 	return int(last.private + last.length - int32(p.anchors[last.family]))
 }
 
-// questionsOf returns the questions of a session: an anchor and what follows it, and if there is a second anchor that
-// one and the rest.
+// questionsOf returns the questions of a session: an anchor and the questions that follow it, and if there is a second
+// anchor, that one and the rest.
 func (p *dialoguePlan) questionsOf(number int32) []int {
 	s := p.pool[number]
 	anchors := int(p.anchors[s.family])
@@ -304,7 +305,7 @@ func (p *dialoguePlan) questionsOf(number int32) []int {
 // isAnchor reports whether a question is an anchor.
 func (p *dialoguePlan) isAnchor(question int) bool { return question < maxAnchors*len(p.anchors) }
 
-// anchorsOfTopic returns the numbers that the anchors of a topic may have.
+// anchorsOfTopic returns the numbers reserved for the anchors of a topic.
 func (p *dialoguePlan) anchorsOfTopic(topic int) []int {
 	numbers := make([]int, maxAnchors*p.families)
 	for i := range numbers {
@@ -313,7 +314,7 @@ func (p *dialoguePlan) anchorsOfTopic(topic int) []int {
 	return numbers
 }
 
-// measure counts the reuses, and which of them are long.
+// measure counts the reuses and the long ones among them.
 func (p *dialoguePlan) measure() error {
 	stack := oracle.NewLRUStack(p.questions())
 	var asked [longest]uint32
@@ -333,7 +334,7 @@ func (p *dialoguePlan) measure() error {
 		}
 	}
 	if p.reuses == 0 {
-		return errors.New("no query comes twice, so that there are no reuses of which a share could be long; want more " +
+		return errors.New("no query is repeated, so no share of the reuses can be long; use more " +
 			"requests or more repeats")
 	}
 	p.share = float64(long) / float64(p.reuses)

@@ -8,15 +8,15 @@ import (
 )
 
 // dialogueSpace makes embeddings: sums of directions of topics, of anchors, and of single queries, drawn at random and
-// made orthogonal to each other within a topic. Those of different topics are orthogonal but for chance: their cosine
-// has mean 0 and standard deviation 1/sqrt(dim).
+// made orthogonal to each other within a topic. Those of different topics are nearly orthogonal: their cosine has mean
+// 0 and standard deviation 1/sqrt(dim).
 type dialogueSpace struct {
 	dim  int
 	a, b float64
 	key  uint64 // of the random directions
 
-	basis   [][]float64 // the directions of the present topic, and after it those of its anchors
-	anchors []int       // the questions that they are
+	basis   [][]float64 // the directions of the current topic, followed by those of its anchors
+	anchors []int       // the questions of those anchors
 	vector  []float64   // of the last question
 	own     []float64
 	out     []float32
@@ -37,7 +37,7 @@ func newDialogueSpace(dim int, a, b float64, seed uint64) *dialogueSpace {
 	}
 }
 
-// enter makes the directions of a topic with these anchors.
+// enter computes the directions of a topic with these anchors.
 func (s *dialogueSpace) enter(topic int, anchors []int) {
 	s.anchors = anchors
 	for len(s.basis) < 1+len(anchors) {
@@ -50,8 +50,8 @@ func (s *dialogueSpace) enter(topic int, anchors []int) {
 	}
 }
 
-// direction fills v with a random vector of length 1 that is orthogonal to others, which are so to each other. The
-// number tells it from those of its kind.
+// direction fills v with a random vector of length 1 that is orthogonal to others, which are orthogonal to each other.
+// The number selects it among those of its kind.
 func (s *dialogueSpace) direction(v []float64, kind int, number uint64, others [][]float64) {
 	bits := rand.NewPCG(s.key+uint64(kind), random.Scramble(number))
 	for i := range v {
@@ -63,15 +63,15 @@ func (s *dialogueSpace) direction(v []float64, kind int, number uint64, others [
 	scale(v, 1/math.Sqrt(dot(v, v)))
 }
 
-// sumOfUniform returns the sum of four uniform numbers, less its mean: close to normal, exact, and made of 64 random
+// sumOfUniform returns the sum of four uniform numbers, minus its mean: close to normal, exact, and made of 64 random
 // bits.
 func sumOfUniform(bits *rand.PCG) float64 {
 	x := bits.Uint64()
 	return float64(int64(x&0xffff)+int64(x>>16&0xffff)+int64(x>>32&0xffff)+int64(x>>48)) - 2*0xffff
 }
 
-// question returns the embedding of a question of the present topic that follows an anchor, or is one where anchor is
-// -1.
+// question returns the embedding of a question of the current topic that follows an anchor, or is an anchor if anchor
+// is -1.
 func (s *dialogueSpace) question(number, anchor int) []float32 {
 	clear(s.vector)
 	addScaled(s.vector, math.Sqrt(s.a), s.basis[0])
@@ -85,10 +85,10 @@ func (s *dialogueSpace) question(number, anchor int) []float32 {
 	return s.rounded(s.vector)
 }
 
-// ofAnchor returns the direction of an anchor of the present topic.
+// ofAnchor returns the direction of an anchor of the current topic.
 func (s *dialogueSpace) ofAnchor(anchor int) []float64 { return s.basis[1+anchor-s.anchors[0]] }
 
-// paraphrase returns the embedding of other words for the question of which the embedding was made last.
+// paraphrase returns the embedding of a rewording of the question whose embedding was computed last.
 func (s *dialogueSpace) paraphrase(number uint64) []float32 {
 	const kept = 0.93
 	s.direction(s.own, paraphraseDirection, number, [][]float64{s.vector})

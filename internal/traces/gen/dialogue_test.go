@@ -17,7 +17,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// dialogueSession is a session as the records tell it.
+// dialogueSession is a session as its records show it.
 type dialogueSession struct {
 	topic   string
 	answers []string
@@ -28,7 +28,7 @@ type fatalist interface {
 	Fatalf(format string, args ...any)
 }
 
-// sessionsOf returns the sessions of a trace. None may come in two parts, or be of two topics.
+// sessionsOf returns the sessions of a trace. None may be split, or have two topics.
 func sessionsOf(t fatalist, records []stream.Record) (sessions []dialogueSession) {
 	seen := map[string]bool{}
 	last := ""
@@ -50,8 +50,8 @@ func sessionsOf(t fatalist, records []stream.Record) (sessions []dialogueSession
 	return sessions
 }
 
-// longShare returns the share of reuses with more than capacity other answers since the last, by a list with the last
-// one in front.
+// longShare returns the share of reuses with more than capacity other answers since the last use. It keeps a list with
+// the last one in front.
 func longShare(records []stream.Record, capacity int) float64 {
 	var stack []string
 	long, reuses := 0, 0
@@ -70,7 +70,8 @@ func longShare(records []stream.Record, capacity int) float64 {
 	return float64(long) / float64(reuses)
 }
 
-// mostLikely returns the exponent of Zipf's law, in steps of 0.001, under which sessions by topic are most likely.
+// mostLikely returns the exponent of Zipf's law, in steps of 0.001, that gives the sessions by topic the highest
+// likelihood.
 func mostLikely(sessions []dialogueSession, topics int) float64 {
 	var sum float64
 	for _, s := range sessions {
@@ -90,7 +91,7 @@ func mostLikely(sessions []dialogueSession, topics int) float64 {
 	return best
 }
 
-// The targets of the axes of the paper's figure 2 are hit within a point, as measured from the trace alone.
+// The targets on the axes of the paper's figure 2 are hit within a point, as measured from the trace alone.
 func TestDialogueHitsItsTargets(t *testing.T) {
 	for i, c := range []struct{ zipf, long float64 }{{0.7, 0.5}, {0.7, 0.7}, {0.7, 0.9}, {0.9, 0.5}, {1.2, 0.5}} {
 		spec := fmt.Sprintf("dialogue(zipf=%v,long=%v,seed=%d,dim=64)", c.zipf, c.long, i)
@@ -113,7 +114,7 @@ func TestDialogueHitsItsTargets(t *testing.T) {
 	}
 }
 
-// A session that comes again asks the same in the same order, and single queries belong to one session.
+// A repeated session has the same queries in the same order, and private queries belong to one session.
 func TestDialogueSessionsComeAgainWhole(t *testing.T) {
 	sessions := sessionsOf(t, readAll(t, "dialogue(seed=3,dim=64)"))
 	sessionWith, repeats, lengths := map[string]int{}, 0, make([]float64, 9)
@@ -161,7 +162,7 @@ func load(t *testing.T, spec string) *traces.Trace {
 	return trace
 }
 
-// Similarities are those that follow from the construction.
+// Similarities follow from the construction.
 func TestDialogueSimilarities(t *testing.T) {
 	trace := load(t, "dialogue(requests=2000,capacity=200,seed=1)")
 	q := queries.Of(trace.Kind)
@@ -206,8 +207,8 @@ func TestDialogueSimilarities(t *testing.T) {
 		"of two topics":                   {0, 1 / math.Sqrt(384)},
 	} {
 		mean, deviation := stat.MeanStdDev(measured[kind], nil)
-		// Topics are far fewer than pairs of queries, so that the mean of all pairs is not as near to 0 as their number
-		// suggests.
+		// There are far fewer topics than pairs of queries, so the mean of all pairs is not as near to 0 as their
+		// number suggests.
 		if n := len(measured[kind]); n < 20 || math.Abs(mean-want.mean) > 0.002+want.deviation/8 ||
 			deviation > 1.3*want.deviation+1e-6 || deviation < want.deviation/2-1e-6 {
 			t.Errorf(
@@ -223,7 +224,7 @@ func TestDialogueSimilarities(t *testing.T) {
 	}
 }
 
-// kindOfPair says how two queries relate; "" where other words for one of them make it another case.
+// kindOfPair returns how two queries relate; "" if a rewording of one makes it another case.
 func kindOfPair(q *queries.Columns, i, j int, a, b uint64, anchorOf map[uint64]uint64) string {
 	first := func(key uint64) bool { return anchorOf[key] != 0 }
 	switch {
@@ -245,7 +246,7 @@ func kindOfPair(q *queries.Columns, i, j int, a, b uint64, anchorOf map[uint64]u
 	return "others of a topic"
 }
 
-// With paraphrases=0 each answer has one query, with 1 no query comes twice.
+// With paraphrases=0 each answer has one query; with 1 no query is repeated.
 func TestDialogueParaphrases(t *testing.T) {
 	for paraphrases, wantQueries := range map[int]func(answers, requests int) int{
 		0: func(answers, _ int) int { return answers },
@@ -258,8 +259,8 @@ func TestDialogueParaphrases(t *testing.T) {
 	}
 }
 
-// With require-anchor each query that is no anchor comes right after its anchor, word for word; without these requests
-// the trace is the same.
+// With require-anchor each query that is not an anchor comes right after its anchor, word for word; without these
+// requests the trace is the same.
 func TestDialogueRequiresAnchors(t *testing.T) {
 	const spec = "dialogue(requests=1000,capacity=100,dim=64,seed=1"
 	plain, required := readAll(t, spec+")"), readAll(t, spec+",require-anchor=true)")
@@ -291,7 +292,7 @@ func TestDialogueRequiresAnchors(t *testing.T) {
 	}
 }
 
-// Whatever the parameters, there is an error or a trace of whole sessions that hits its targets.
+// For any parameters, the result is an error or a trace of whole sessions that hits its targets.
 func TestDialogueProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		one := func(name string, values ...float64) float64 { return rapid.SampledFrom(values).Draw(t, name) }
@@ -364,12 +365,12 @@ func checkDialogue(t *rapid.T, given string, requests, capacity int, long float6
 func TestDialogueErrors(t *testing.T) {
 	for spec, want := range map[string]string{
 		"dialogue(requests=3)":                         "from 4",
-		"dialogue(requests=100)":                       "the topics of 13 sessions have the exponent",
+		"dialogue(requests=100)":                       "the topics of 13 sessions reach only the exponent",
 		"dialogue(long=1.5)":                           "from 0 to 1",
 		"dialogue(long=0.9,zipf=1.2)":                  "more families",
-		"dialogue(requests=900,topics=1,sessions=300)": "0.000 at best; want more requests",
+		"dialogue(requests=900,topics=1,sessions=300)": "reaches only 0.000; use more requests",
 		"dialogue(requests=10000,long=0)":              "a larger capacity",
-		"dialogue(topics=1,requests=8)":                "no query comes twice",
+		"dialogue(topics=1,requests=8)":                "no query is repeated",
 		"dialogue(a=0.7,b=0.4)":                        "a sum of at most 1",
 		"dialogue(dim=63)":                             "from 64",
 		"dialogue(dim=64,families=40)":                 "need more than 82",
@@ -377,7 +378,7 @@ func TestDialogueErrors(t *testing.T) {
 		"dialogue(size=512)":                           `unknown parameter "size"`,
 		"dialogue(rate=0.000001)":                      "292 years",
 		"rac-example(seed=1)":                          `unknown parameter "seed"`,
-		"mixed(phases=dialogue:100)":                   "makes prompts or queries, which a phase cannot",
+		"mixed(phases=dialogue:100)":                   "generators of prompts or queries cannot be phases",
 	} {
 		s, err := Parse(spec, "")
 		if err == nil {
@@ -389,7 +390,7 @@ func TestDialogueErrors(t *testing.T) {
 	}
 }
 
-// The example has the order, the labels and, but for those between others of a topic, the similarities of the paper.
+// The example has the order and the labels of the paper, and its similarities except those between others of a topic.
 func TestRACExample(t *testing.T) {
 	trace := load(t, "rac-example")
 	q := queries.Of(trace.Kind)

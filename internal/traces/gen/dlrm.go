@@ -11,32 +11,32 @@ import (
 var (
 	rowsParam = params.Param{Name: "rows", Default: 1_000_000, Min: 1, Max: maxObjects,
 		Doc: "rows of all tables together"}
-	tablesParam = params.Param{Name: "tables", Default: 1, Min: 1, Max: 100_000, Doc: "embedding tables, of equally " +
-		"many rows but for the rest of the division"}
+	tablesParam = params.Param{Name: "tables", Default: 1, Min: 1, Max: 100_000, Doc: "number of embedding tables, of " +
+		"equally many rows up to rounding"}
 	skewParam = params.Param{Name: "skew", Default: 0.9, Min: 0, Max: 10, Doc: "exponent of the popularity of the " +
 		"rows of a table; 0 is uniform"}
 	poolingParam = params.Param{Name: "pooling", Default: 50, Min: 1, Max: 1_000_000, Doc: "keys that a sample looks " +
 		"up, from the tables in turn"}
 	batchParam = params.Param{Name: "batch", Default: 128, Min: 1, Max: 1_000_000, Doc: "samples that come together"}
-	dayParam   = params.Param{Name: "day", Default: 250_000, Min: 1, Doc: "requests after which ranks move"}
-	driftParam = params.Param{Name: "drift", Default: 0.1, Min: 0, Max: 1, Doc: "share of the ranks that get another " +
+	dayParam   = params.Param{Name: "day", Default: 250_000, Min: 1, Doc: "requests per day, after which ranks move"}
+	driftParam = params.Param{Name: "drift", Default: 0.1, Min: 0, Max: 1, Doc: "share of the ranks that change their " +
 		"row each day"}
 )
 
-// dlrmSource looks up samples of keys in embedding tables, many samples at a time.
+// dlrmSource looks up samples of keys in embedding tables, many samples per batch.
 type dlrmSource struct {
 	tables  []embeddingTable
 	pooling int
 	batch   int // keys
-	inBatch int // keys of the present batch that were returned
+	inBatch int // keys of the current batch that have been returned
 	day     int
-	today   int // keys returned since the ranks moved last
+	today   int // keys returned since the ranks last moved
 	drift   float64
 	bits    *rand.PCG // of lookups
 	moves   *rand.PCG
 }
 
-// embeddingTable is the rows of a table by popularity.
+// embeddingTable has the rows of a table by popularity.
 type embeddingTable struct {
 	first uint64 // key of its row 0
 	ranks random.Zipf
@@ -99,8 +99,7 @@ func (d *dlrmSource) next() uint64 {
 
 func (d *dlrmSource) begins() bool { return d.inBatch == 1 }
 
-// move swaps the rows of pairs of ranks that are drawn at random, so that about the given share of the ranks gets
-// another row.
+// move swaps the rows of randomly drawn pairs of ranks, so that about the given share of the ranks changes its row.
 func (t *embeddingTable) move(share float64, bits *rand.PCG) {
 	for range int(share * float64(len(t.rowAt)) / 2) {
 		a, _ := random.Below(bits, len(t.rowAt))

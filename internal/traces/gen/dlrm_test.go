@@ -10,7 +10,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
-// TestDLRMBatches looks at where batches begin and which table each key of a sample is from.
+// TestDLRMBatches checks where batches begin and from which table each key of a sample is.
 func TestDLRMBatches(t *testing.T) {
 	const rows, tables, pooling, batch = 100, 3, 5, 4
 	g := open(t, "dlrm(requests=1000,rows=100,tables=3,pooling=5,batch=4)")
@@ -34,7 +34,7 @@ func TestDLRMBatches(t *testing.T) {
 	}
 }
 
-// TestDLRMDrift holds the share of the lookups that change their row from one day to the next to drift: a rank is in
+// TestDLRMDrift compares the share of the lookups whose row changes from one day to the next with drift: a rank is in
 // one of drift*n/2 pairs, each of which draws two of n ranks, and stays with probability (1-1/n)^(drift*n), nearly
 // exp(-drift).
 func TestDLRMDrift(t *testing.T) {
@@ -75,7 +75,7 @@ func TestDLRMSkew(t *testing.T) {
 func TestDLRMErrors(t *testing.T) {
 	for spec, want := range map[string]string{
 		"dlrm(rows=3,tables=4)":         "at least one for each",
-		"mixed(phases=dlrm(rows=10):5)": "comes in groups",
+		"mixed(phases=dlrm(rows=10):5)": "generators of groups",
 	} {
 		s, err := Parse(spec, "")
 		if err == nil {

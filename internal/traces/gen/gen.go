@@ -38,7 +38,7 @@ const (
 // Common are the parameters that every generator takes.
 var Common = []params.Param{
 	{Name: "requests", Default: 1_000_000, Min: 1, Doc: "length of the trace"},
-	{Name: "seed", Default: 0, Min: 0, Doc: "the only source of randomness"},
+	{Name: "seed", Default: 0, Min: 0, Doc: "seed of all random choices"},
 	{Name: "size", Default: "none", Doc: "sizes of the objects: none, fixed(bytes=...), lognormal(mean=...,sigma=...) " +
 		"or popularity(first=...,last=...)"},
 	{Name: "rate", Default: 1000.0, Min: 0, Max: 1e9, Doc: "requests per second of the trace's clock, evenly spaced " +
@@ -85,10 +85,10 @@ type Spec struct {
 	Params params.Values // the entry's and the common ones
 }
 
-// objectBytes is what a generator takes for each object at most: a weight, and a place in a random order.
+// objectBytes is the most memory per object that a generator needs: a weight, and a place in a random order.
 const objectBytes = 16
 
-// Bytes estimates the memory that the generator takes.
+// Bytes estimates the memory that the generator needs.
 func (s Spec) Bytes() int64 {
 	if !s.Entry.takes(objectsParam.Name) {
 		return 0
@@ -97,7 +97,7 @@ func (s Spec) Bytes() int64 {
 }
 
 // Parse reads a specification such as "zipf(alpha=0.9,requests=1000)". extra, of the form "name=value,name=value", is
-// read as if it stood in the parentheses too.
+// read as if it were in the parentheses, too.
 func Parse(text, extra string) (Spec, error) {
 	name, args, err := params.SplitCall(text)
 	if err != nil {
@@ -122,7 +122,7 @@ func Parse(text, extra string) (Spec, error) {
 	return Spec{e, v}, nil
 }
 
-// ParseSeeded is Parse for a generator whose seed is seed, unless text writes its own or the generator has no random
+// ParseSeeded is Parse for a generator that gets this seed, unless text has its own or the generator makes no random
 // choice.
 func ParseSeeded(text string, seed uint64) (Spec, error) {
 	if FixesSeed(text) {
@@ -131,7 +131,7 @@ func ParseSeeded(text string, seed uint64) (Spec, error) {
 	return Parse(text, fmt.Sprintf("seed=%d", seed))
 }
 
-// FixesSeed reports whether text, a generator, writes its own seed or makes no random choice that would need one.
+// FixesSeed reports whether text, a generator, has its own seed or makes no random choice that would need one.
 func FixesSeed(text string) bool {
 	name, _, _ := params.SplitCall(text)
 	e, err := find(name)
@@ -142,7 +142,7 @@ func (e Entry) takes(name string) bool {
 	return slices.ContainsFunc(e.AllParams(), func(p params.Param) bool { return p.Name == name })
 }
 
-// hasParam reports whether the parameter stands in the parentheses of text.
+// hasParam reports whether a parameter is given in the parentheses of text.
 func hasParam(text, name string) bool {
 	_, args, _ := params.SplitCall(text)
 	items, _ := params.Split(args, ',')
@@ -163,7 +163,7 @@ func (e Entry) AllParams() []params.Param {
 // String returns the spec with the parameters that differ from their defaults.
 func (s Spec) String() string { return params.FormatCall(s.Entry.Name, s.Entry.AllParams(), s.Params) }
 
-// Full returns the spec with all of its parameters, so that it means the same where a default has changed.
+// Full returns the spec with all of its parameters, so that it keeps its meaning when a default changes.
 func (s Spec) Full() string {
 	return s.Entry.Name + "(" + params.Format(s.Entry.AllParams(), s.Params) + ")"
 }
@@ -173,7 +173,7 @@ func (s Spec) HasSizes() bool { return s.Entry.build != nil && s.Params.Text("si
 
 // Generator makes the requests of one trace. It is a stream.Reader.
 type Generator struct {
-	// Fields says what its records carry.
+	// Fields are the fields of its records.
 	Fields stream.Fields
 
 	source   source
@@ -183,13 +183,13 @@ type Generator struct {
 	hash     bool
 	hashSeed uint64
 	sizes    sizer
-	known    []int64 // size of key i+1, for the keys that are requested again and again
-	groups   grouped // the source where its requests come in groups, otherwise nil
+	known    []int64 // size of key i+1, for the keys that are requested repeatedly
+	groups   grouped // the source if its requests come in groups, otherwise nil
 
-	records recordSource // if set, all there is
+	records recordSource // if set, makes the records instead
 }
 
-// New prepares the generator of s; tables of popularity and sizes are made here.
+// New prepares the generator of s; it computes tables of popularity and sizes.
 func New(s Spec) (*Generator, error) {
 	if s.Entry.records != nil {
 		return newRecordGenerator(s)
@@ -227,7 +227,7 @@ func newRecordGenerator(s Spec) (*Generator, error) {
 	return &Generator{Fields: r.fields(), records: r, requests: r.requests()}, nil
 }
 
-// checkClock refuses a trace whose last time stamp would not fit: 2^63 ns are 292 years.
+// checkClock refuses a trace whose last time would not fit: 2^63 ns are 292 years.
 func checkClock(requests int, rate float64) error {
 	if rate > 0 && float64(requests)*1e9/rate >= math.MaxInt64 {
 		return fmt.Errorf("rate=%v: %d requests would last more than 292 years; raise the rate", rate, requests)
@@ -248,8 +248,7 @@ func sizeTable(sizes sizer, keys *keyspace) []int64 {
 // Requests returns the length of the trace.
 func (g *Generator) Requests() int { return g.requests }
 
-// Measured returns a line that says how near the trace comes to the targets that were set for it, "" where there are
-// none.
+// Measured returns a line that says how near the trace comes to its targets, "" if it has none.
 func (g *Generator) Measured() string {
 	if m, ok := g.records.(measured); ok {
 		return m.measured()

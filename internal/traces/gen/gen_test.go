@@ -257,7 +257,7 @@ func TestSequence(t *testing.T) {
 	}
 }
 
-// Moved back by the documented rule, a drifting trace is the plain one.
+// Undoing the drift by the documented rule gives the plain trace.
 func TestDriftMovesRanks(t *testing.T) {
 	plain := keysOf(t, "zipf(requests=5000,objects=100)")
 	moved := keysOf(t, "zipf-drift(requests=5000,objects=100,period=300,shift=7)")
@@ -312,7 +312,7 @@ func TestScanObjectsCycle(t *testing.T) {
 func TestMixedPhases(t *testing.T) {
 	keys := keysOf(t, "mixed(requests=24,phases=loop(objects=3):5;scan:2;loop(objects=4):1;loop(objects=3):2)")
 	want := []uint64{
-		1, 2, 3, 1, 2, 8, 9, 4, 3, 1, // the second loop of 3 goes on where the first stopped
+		1, 2, 3, 1, 2, 8, 9, 4, 3, 1, // the second loop of 3 continues where the first stopped
 		2, 3, 1, 2, 3, 10, 11, 5, 1, 2,
 		3, 1, 2, 3,
 	}

@@ -11,50 +11,52 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// asShape is the value of a parameter of llm that was left to the shape.
+// asShape is the value of a parameter of llm that the shape decides.
 const asShape = -1
 
 var llmParams = []params.Param{
-	{Name: "shape", Default: "online-qa", Choices: shapeNames(), Doc: "published workload that gives every parameter of " +
-		"-1 or shape its value"},
+	{Name: "shape", Default: "online-qa", Choices: shapeNames(), Doc: "published workload that gives every parameter " +
+		"with value -1 or shape its value"},
 	{Name: "conversations", Default: asShape, Min: asShape, Max: 1 << 24, Doc: "number of conversations"},
-	{Name: "prompts", Default: asShape, Min: asShape, Max: 1 << 26, Doc: "prompts of all conversations together"},
+	{Name: "prompts", Default: asShape, Min: asShape, Max: 1 << 26, Doc: "number " +
+		"of prompts in all conversations together"},
 	{Name: "turns", Default: "shape", Choices: []string{"shape", "geometric", "normal"}, Doc: "distribution of the " +
 		"prompts of a conversation, of mean prompts/conversations"},
 	{Name: "turns-sd", Default: float64(asShape), Min: asShape, Max: 1e6, Doc: "standard deviation of normal turns"},
 	{Name: "prompt-mean", Default: float64(asShape), Min: asShape, Max: 1e7, Doc: "mean length of a prompt in tokens, " +
-		"with all that it repeats; turns are scaled so that the trace has it"},
+		"including what it repeats; turns are scaled to reach it"},
 	{Name: "lengths", Default: "shape", Choices: []string{"shape", "lognormal", "normal", "pareto"}, Doc: "distribution " +
-		"of the tokens that a turn adds, and of those of an output"},
+		"distribution of the tokens that a turn adds, and of those of an output"},
 	{Name: "length-cv", Default: float64(asShape), Min: asShape, Max: 100, Doc: "standard deviation of lengths over " +
 		"their mean; pareto takes the shape 2 + 1/length-cv^2"},
 	{Name: "output-mean", Default: float64(asShape), Min: asShape, Max: 1e6, Doc: "mean length of an output in tokens"},
-	{Name: "history", Default: "shape", Choices: []string{"shape", "inputs", "all"}, Doc: "what a prompt repeats of " +
-		"earlier turns: their inputs, or their outputs too"},
+	{Name: "history", Default: "shape", Choices: []string{"shape", "inputs", "all"}, Doc: "which parts of " +
+		"earlier turns a prompt repeats: their inputs, or their outputs too"},
 	{Name: "shared", Default: asShape, Min: asShape, Max: 1e7, Doc: "tokens of a system prompt, with which " +
 		"conversations begin"},
-	{Name: "systems", Default: asShape, Min: asShape, Max: 1 << 20, Doc: "system prompts; each conversation has one of " +
-		"them, all equally likely"},
-	{Name: "next-turn", Default: "shape", Choices: []string{"shape", "gaps", "closed"}, Doc: "when the next turn comes: " +
-		"after a lognormal number of foreign prompts, or when the output is complete"},
-	{Name: "gap-mean", Default: float64(asShape), Min: asShape, Max: 1e9, Doc: "mean of the foreign prompts between two " +
-		"of a conversation, with next-turn=gaps"},
-	{Name: "gap-sd", Default: float64(asShape), Min: asShape, Max: 1e9, Doc: "their standard deviation"},
-	{Name: "active", Default: asShape, Min: asShape, Max: 1 << 24, Doc: "conversations at a time, with next-turn=closed"},
+	{Name: "systems", Default: asShape, Min: asShape, Max: 1 << 20, Doc: "number of system prompts; each conversation " +
+		"has one of them, all equally likely"},
+	{Name: "next-turn", Default: "shape", Choices: []string{"shape", "gaps", "closed"}, Doc: "when the next turn of a " +
+		"conversation comes: after a lognormal number of prompts of others, or when the output is complete"},
+	{Name: "gap-mean", Default: float64(asShape), Min: asShape, Max: 1e9, Doc: "mean number of prompts of others " +
+		"between two of a conversation, with next-turn=gaps"},
+	{Name: "gap-sd", Default: float64(asShape), Min: asShape, Max: 1e9, Doc: "its standard deviation"},
+	{Name: "active", Default: asShape, Min: asShape, Max: 1 << 24, Doc: "number of " +
+		"conversations at a time, with next-turn=closed"},
 	{Name: "block", Default: 16, Min: 1, Max: 1 << 20, Doc: "tokens in a block"},
 	{Name: "rate", Default: 1.0, Min: 0, Max: 1e9, Doc: "prompts per second of the trace's clock, evenly spaced from 0 " +
 		"on; 0: no clock"},
-	{Name: "seed", Default: 0, Min: 0, Doc: "the only source of randomness"},
+	{Name: "seed", Default: 0, Min: 0, Doc: "seed of all random choices"},
 }
 
-// shapes are the values of the parameters that are left to a shape.
+// shapes have the values of the parameters that are left to a shape.
 var shapes = []struct {
 	name   string
 	values params.Values
 }{
-	// Online-QA of LCR (arXiv 2509.20979, section 5.2): conversations, prompts, mean prompt, outputs of 256 tokens that no
-	// prompt repeats, and gaps as stated there. That turns are geometric and lengths lognormal with a standard deviation
-	// of their mean is our choice.
+	// Online-QA of LCR (arXiv 2509.20979, section 5.2): conversations, prompts, mean prompt, outputs of 256 tokens that
+	// no prompt repeats, and gaps as stated there. Geometric turns and lognormal lengths whose standard deviation
+	// equals their mean are our choice.
 	{
 		"online-qa",
 		params.Values{
@@ -107,7 +109,7 @@ func shapeNames() (names []string) {
 	return names
 }
 
-// shaped returns the parameters with those that were left to the shape filled in.
+// shaped returns the parameters with those left to the shape filled in.
 func shaped(v params.Values) params.Values {
 	all := params.Values{}
 	for _, s := range shapes {
@@ -127,30 +129,30 @@ func shaped(v params.Values) params.Values {
 // conversation is one conversation of a trace of prompts.
 type conversation struct {
 	turns   []turn
-	shared  int    // tokens that its prompts begin with
-	system  int    // the system prompt that they are
+	shared  int    // tokens of the system prompt that its prompts begin with
+	system  int    // index of that system prompt
 	firstID uint64 // of its first own block
 }
 
 // turn is a prompt of a conversation.
 type turn struct {
-	added  int // tokens beyond what is repeated
+	added  int // tokens beyond the repeated ones
 	output int
-	prompt int // tokens in all
+	prompt int // tokens in total
 }
 
-// llmTrace is the prompts of a generated trace, in order. Tokens of a conversation never change, so a block is told by
-// the conversation, or the system prompt, and its place.
+// llmTrace is the prompts of a generated trace, in order. Tokens of a conversation never change, so a block is
+// identified by the conversation, or the system prompt, and its position.
 type llmTrace struct {
 	conversations []conversation
 	order         []int32 // conversation of each prompt
-	turnOf        []int32 // per conversation: turns that were given out
+	turnOf        []int32 // per conversation: turns returned so far
 	blockTokens   int
 	rate          float64
-	given         int // prompts
+	given         int // prompts so far
 
 	head  prompts.Head
-	block int // next of the present prompt
+	block int // index of the next block of the current prompt
 	of    *conversation
 	total int // blocks of all prompts
 }
@@ -176,7 +178,7 @@ func newLLMTrace(given params.Values) (recordSource, error) {
 	}
 	for _, p := range llmParams {
 		if n, ok := v[p.Name].(float64); ok && n < 0 {
-			return nil, fmt.Errorf("%s=%v: want a number from 0, or -1 for that of the shape", p.Name, n)
+			return nil, fmt.Errorf("%s=%v: want at least 0, or -1 for the value of the shape", p.Name, n)
 		}
 	}
 	seed := uint64(v.Int("seed"))
@@ -197,7 +199,7 @@ func newLLMTrace(given params.Values) (recordSource, error) {
 	return t, nil
 }
 
-// checkUsed refuses parameters that were given, but that others leave without a meaning.
+// checkUsed refuses given parameters that others make meaningless.
 func checkUsed(given, v params.Values) error {
 	for _, use := range []struct{ name, with, is string }{
 		{"turns-sd", "turns",
@@ -206,7 +208,7 @@ func checkUsed(given, v params.Values) error {
 		value := given[use.name]
 		if value != asShape && value != float64(asShape) && v.Text(use.with) != use.is {
 			return fmt.Errorf(
-				"%s=%v says nothing of %s=%s; leave it out, or write %[3]s=%s",
+				"%s=%v has no effect with %s=%s; leave it out, or write %[3]s=%s",
 				use.name,
 				value,
 				use.with,
@@ -226,11 +228,11 @@ func checkUsed(given, v params.Values) error {
 	return nil
 }
 
-// maxTurnsSD bounds how far the drawn numbers of turns are from their mean, to which they are brought one by one.
+// maxTurnsSD bounds how far the drawn numbers of turns are from their mean, which they then reach one by one.
 const maxTurnsSD = 10
 
-// drawTurns gives every conversation a number of turns, at least 1, of that distribution, and then moves single
-// conversations up or down until there are as many prompts as there shall be.
+// drawTurns draws the number of turns of every conversation, at least 1, from that distribution, and then changes
+// single conversations until the number of prompts is right.
 func (t *llmTrace) drawTurns(v params.Values, prompts int, seed uint64) {
 	bits := random.Stream(seed, turnBits)
 	mean := float64(prompts) / float64(len(t.conversations))
@@ -261,7 +263,7 @@ func (t *llmTrace) drawTurns(v params.Values, prompts int, seed uint64) {
 	}
 }
 
-// drawLengths draws what each turn adds and its output, and scales what turns add so that prompts have their mean
+// drawLengths draws what each turn adds and its output, and scales what turns add so that prompts reach their mean
 // length.
 func (t *llmTrace) drawLengths(v params.Values, seed uint64) error {
 	draw, err := newLengths(v.Text("lengths"), v.Float("length-cv"))
@@ -295,7 +297,7 @@ func (t *llmTrace) drawLengths(v params.Values, seed uint64) error {
 	}
 	scale := (v.Float("prompt-mean")*prompts - others) / fromTurns
 	if scale < 1 {
-		return fmt.Errorf("prompt-mean=%v: system prompts and outputs alone make prompts of %.0f tokens; want more, or "+
+		return fmt.Errorf("prompt-mean=%v: system prompts and outputs alone give prompts of %.0f tokens; want more, or "+
 			"less shared", v.Float("prompt-mean"), others/prompts)
 	}
 	for i := range t.conversations {
@@ -306,7 +308,7 @@ func (t *llmTrace) drawLengths(v params.Values, seed uint64) error {
 	return nil
 }
 
-// setLengths sets the lengths of a conversation, of which the first prompt fills a block at least.
+// setLengths sets the lengths of a conversation. Its first prompt fills at least a block.
 func (c *conversation) setLengths(units []float64, scale float64, repeatsOutputs bool, blockTokens int) error {
 	tokens := c.shared
 	for k := range c.turns {
@@ -318,7 +320,7 @@ func (c *conversation) setLengths(units []float64, scale float64, repeatsOutputs
 		tokens += u.added
 		u.prompt = tokens
 		if tokens > maxPrompt || u.output > maxPrompt {
-			return fmt.Errorf("a prompt or an output of more than %d tokens was drawn: want a smaller prompt-mean, "+
+			return fmt.Errorf("drew a prompt or an output of more than %d tokens: want a smaller prompt-mean, "+
 				"output-mean or length-cv", maxPrompt)
 		}
 		if repeatsOutputs {
@@ -328,7 +330,7 @@ func (c *conversation) setLengths(units []float64, scale float64, repeatsOutputs
 	return nil
 }
 
-// maxPrompt is the most tokens that a prompt may have.
+// maxPrompt is the largest number of tokens in a prompt.
 const maxPrompt = 1 << 30
 
 // numberBlocks chooses system prompts and gives each conversation the ids of its blocks: those of system prompts come
@@ -377,7 +379,7 @@ func (t *llmTrace) read(rec *stream.Record) error {
 	return nil
 }
 
-// beginPrompt goes on to the next prompt.
+// beginPrompt moves to the next prompt.
 func (t *llmTrace) beginPrompt() {
 	number := t.order[t.given]
 	t.of = &t.conversations[number]

@@ -11,11 +11,11 @@ import (
 	"github.com/cachesim/cachesim/internal/random"
 )
 
-// newLengths returns what draws lengths of mean 1 with that standard deviation.
+// newLengths returns a function that draws lengths of mean 1 with that standard deviation.
 func newLengths(kind string, cv float64) (func(*rand.PCG) float64, error) {
 	switch {
 	case cv < 0:
-		return nil, fmt.Errorf("length-cv=%v: want a number from 0", cv)
+		return nil, fmt.Errorf("length-cv=%v: want at least 0", cv)
 	case cv == 0:
 		return func(*rand.PCG) float64 { return 1 }, nil
 	case kind == "normal":
@@ -39,14 +39,14 @@ func newTurnOrder(v params.Values, conversations []conversation, prompts int, se
 	}
 	mean, sd := v.Float("gap-mean"), v.Float("gap-sd")
 	if mean <= 0 || sd < 0 {
-		return nil, fmt.Errorf("gap-mean=%v, gap-sd=%v: want a mean above 0 and a deviation from 0", mean, sd)
+		return nil, fmt.Errorf("gap-mean=%v, gap-sd=%v: want a mean above 0 and a deviation of at least 0", mean, sd)
 	}
 	return gapOrder(conversations, prompts, mean, random.Lognormal(mean, sd), bits), nil
 }
 
-// closedOrder lets so many conversations go on at a time. Each sends its next prompt when the output of the last is
-// complete, and the next conversation begins when one ends. An output takes as long as it has tokens, and a prompt no
-// time, so that the order follows from the trace alone.
+// closedOrder runs a fixed number of conversations at a time. Each sends its next prompt when the output of the last is
+// complete, and the next conversation begins when one ends. An output takes time proportional to its tokens, and a
+// prompt none, so that the order follows from the trace alone.
 func closedOrder(conversations []conversation, prompts, active int) []int32 {
 	order := make([]int32, 0, prompts)
 	due := &dueHeap{}
@@ -76,9 +76,9 @@ func closedOrder(conversations []conversation, prompts, active int) []int32 {
 	return order
 }
 
-// gapOrder gives every prompt the first free place after its gap. A place that no prompt is due for begins a new
-// conversation: one chosen at random, but first those that otherwise could not end within the trace. Where no
-// conversation is left, the prompt that is due next comes early.
+// gapOrder gives every prompt the first free place after its gap. A place for which no prompt is due begins a new
+// conversation: a random one, but first those that otherwise could not end within the trace. If no conversation is
+// left, the prompt that is due next comes early.
 func gapOrder(conversations []conversation, prompts int, mean float64, gap func(*rand.PCG) float64,
 	bits *rand.PCG) []int32 {
 	order := make([]int32, 0, prompts)
@@ -131,9 +131,9 @@ func (h *dueHeap) Pop() any {
 // waitingRoom holds the conversations that have not begun.
 type waitingRoom struct {
 	byTurns [][]int32 // by the number of turns
-	latest  []float64 // by the number of turns: the place at which one must begin to end within the trace
+	latest  []float64 // by the number of turns: the last place at which one must begin to end within the trace
 	left    int
-	most    int // turns of those that wait
+	most    int // most turns of a waiting conversation
 }
 
 func newWaitingRoom(conversations []conversation, prompts int, perTurn float64) *waitingRoom {
@@ -170,7 +170,7 @@ func (w *waitingRoom) take(place int, bits *rand.PCG) int32 {
 	return number
 }
 
-// draw returns the number of turns of a conversation chosen at random.
+// draw returns the number of turns of a randomly chosen conversation.
 func (w *waitingRoom) draw(bits *rand.PCG) int {
 	i, _ := random.Below(bits, w.left)
 	for turns, class := range w.byTurns {

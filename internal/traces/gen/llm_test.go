@@ -34,7 +34,7 @@ func meanOf(column []int32) float64 {
 	return sum / float64(len(column))
 }
 
-// foreignPrompts returns the numbers of prompts of others between two of one conversation.
+// foreignPrompts returns the numbers of prompts of other conversations between two of one.
 func foreignPrompts(p *prompts.Columns) (gaps []float64) {
 	last := map[int32]int{}
 	for i, session := range p.Sessions {
@@ -53,7 +53,7 @@ func near(t *testing.T, what string, got, want, within float64) {
 	}
 }
 
-// TestOnlineQA holds the shape to what LCR states of its workload.
+// TestOnlineQA compares the shape with what LCR states about its workload.
 func TestOnlineQA(t *testing.T) {
 	for seed := range 3 {
 		trace := loadLLM(t, fmt.Sprintf("llm(shape=online-qa,seed=%d)", seed))
@@ -69,7 +69,8 @@ func TestOnlineQA(t *testing.T) {
 	}
 }
 
-// TestAibrix holds the shape to what LCR states of its workload, and to the distinct tokens that its cache sizes imply.
+// TestAibrix compares the shape with what LCR states about its workload, and with the distinct tokens that its cache
+// sizes imply.
 func TestAibrix(t *testing.T) {
 	trace := loadLLM(t, "llm(shape=aibrix)")
 	p := prompts.Of(trace.Kind)
@@ -94,8 +95,8 @@ func TestAibrix(t *testing.T) {
 	}
 }
 
-// TestPromptsRepeatWhatCameBefore: the blocks of a prompt begin with those of the last prompt of its conversation, and
-// with the system prompt.
+// TestPromptsRepeatWhatCameBefore: the blocks of a prompt begin with those of the previous prompt of its conversation,
+// and with the system prompt.
 func TestPromptsRepeatWhatCameBefore(t *testing.T) {
 	for _, history := range []string{"inputs", "all"} {
 		const shared, systems, block = 100, 3, 8
@@ -143,19 +144,19 @@ func TestLLMErrors(t *testing.T) {
 	for spec, want := range map[string]string{
 		"llm(conversations=0)":             "at least one conversation",
 		"llm(conversations=10,prompts=9)":  "a prompt for each",
-		"llm(shape=aibrix,prompt-mean=50)": "system prompts and outputs alone make prompts of",
+		"llm(shape=aibrix,prompt-mean=50)": "system prompts and outputs alone give prompts of",
 		"llm(systems=0)":                   "at least 1",
 		"llm(gap-mean=0)":                  "want a mean above 0",
 		"llm(next-turn=closed,active=0)":   "at least one conversation at a time",
-		"llm(active=3)":                    "active=3 says nothing of next-turn=gaps",
-		"llm(next-turn=closed,gap-sd=3)":   "gap-sd=3 says nothing of next-turn=closed",
-		"llm(turns-sd=2)":                  "turns-sd=2 says nothing of turns=geometric",
+		"llm(active=3)":                    "active=3 has no effect with next-turn=gaps",
+		"llm(next-turn=closed,gap-sd=3)":   "gap-sd=3 has no effect with next-turn=closed",
+		"llm(turns-sd=2)":                  "turns-sd=2 has no effect with turns=geometric",
 		"llm(turns=normal,turns-sd=1e6)":   "at most 10 times the mean",
-		"llm(length-cv=-0.5)":              "-1 for that of the shape",
+		"llm(length-cv=-0.5)":              "-1 for the value of the shape",
 		"llm(rate=1e-9)":                   "292 years",
-		"llm(prompt-mean=1e7,length-cv=100,conversations=20000,prompts=20000)": "tokens was drawn",
+		"llm(prompt-mean=1e7,length-cv=100,conversations=20000,prompts=20000)": "drew a prompt or an output of more than",
 		"llm(shape=chat)":       "want one of online-qa, aibrix",
-		"mixed(phases=llm():5)": "makes prompts",
+		"mixed(phases=llm():5)": "generators of prompts",
 		"llm(requests=5)":       "requests",
 	} {
 		s, err := Parse(spec, "")

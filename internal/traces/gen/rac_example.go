@@ -15,19 +15,19 @@ var racExampleParams = []params.Param{
 		"on; 0: no clock"},
 }
 
-// racExampleQueries are the queries of Example 1 of RAC (arXiv 2602.21547, section 1) as they come. The first letter is
-// the topic; the anchors are a0 and b2, and those with a star are new.
+// racExampleQueries are the queries of Example 1 of RAC (arXiv 2602.21547, section 1) in order. The first letter is the
+// topic; the anchors are a0 and b2, and a star marks new queries.
 var racExampleQueries = []string{
 	"a0", "a1", "a2", "a3", "a4", "a5", "b0", "b1", "b2", "b3", "b4", "b5",
 	"a0", "a1*", "a2*", "a3*", "a4*", "a5*", "b0*", "b1*", "b2", "b3*", "b4*", "b5*",
 }
 
-// racExample gives out the queries of Example 1.
+// racExample returns the queries of Example 1.
 type racExample struct {
 	rate  float64
 	given int
 
-	directions map[string]int // per query: the coordinate that is its own
+	directions map[string]int // per query: its own coordinate
 	head       queries.Head
 }
 
@@ -66,13 +66,12 @@ func (e *racExample) read(rec *stream.Record) error {
 	return nil
 }
 
-// embedding returns a vector that is 0.1 similar to those of the other topic, and 0.75 to the anchor of its own. Others
-// of a topic are 0.57 similar to each other: beside the anchor they have nothing in common, which is the least that so
-// many of them can.
+// embedding returns a vector with similarity 0.1 to those of the other topic, and 0.75 to the anchor of its own. Others
+// of a topic have similarity 0.57 to each other: they share only the anchor, which is the least that so many can share.
 func (e *racExample) embedding(query string) []float32 {
 	const (
 		acrossTopics = 0.1
-		toAnchor     = (0.75 - acrossTopics) / (1 - acrossTopics) // within what topics do not share
+		toAnchor     = (0.75 - acrossTopics) / (1 - acrossTopics) // in the directions that topics do not share
 	)
 	anchor := map[byte]string{'a': "a0", 'b': "b2"}[query[0]]
 	v := make([]float32, 1+len(e.directions))

@@ -10,8 +10,8 @@ import (
 	"github.com/cachesim/cachesim/internal/suggest"
 )
 
-// A sizer fixes the size of each object in bytes, at least 1. Objects keep their size for the whole trace.
-// rank is the object's place in the popularity of its generator, 1 to n; it is n for objects that are requested once.
+// A sizer decides the size of each object in bytes, at least 1. Objects keep their size for the whole trace. rank is
+// the object's rank by popularity in its generator, 1 to n; it is n for objects that are requested once.
 type sizer func(key uint64, rank, n int) int64
 
 // sizeKind is one way to give sizes, as the user names it.
@@ -22,7 +22,7 @@ type sizeKind struct {
 	build   func(v params.Values, seed uint64) (sizer, error)
 }
 
-const maxSize = math.MaxUint32 // bytes; what oracleGeneral can hold
+const maxSize = math.MaxUint32 // bytes; the largest that oracleGeneral can hold
 
 var sizeKinds = []sizeKind{
 	{name: "none", summary: "the trace has no sizes",
@@ -34,8 +34,8 @@ var sizeKinds = []sizeKind{
 		params: []params.Param{
 			{Name: "mean", Default: 4096.0, Min: 1, Max: maxSize, Doc: "mean size in bytes before the limits below"},
 			{Name: "sigma", Default: 1.0, Min: 0, Max: 10, Doc: "standard deviation of the natural logarithm of the size"},
-			{Name: "min", Default: 1, Min: 1, Max: maxSize, Doc: "smaller draws are raised to this, in bytes"},
-			{Name: "max", Default: 1 << 30, Min: 1, Max: maxSize, Doc: "larger draws are cut to this, in bytes"},
+			{Name: "min", Default: 1, Min: 1, Max: maxSize, Doc: "smaller draws are raised to this size in bytes"},
+			{Name: "max", Default: 1 << 30, Min: 1, Max: maxSize, Doc: "larger draws are lowered to this size in bytes"},
 		},
 		build: lognormalSizes},
 	{name: "popularity", summary: "a power law between the most and the least popular object: first rank^b, b = " +
@@ -94,7 +94,7 @@ func lognormalSizes(v params.Values, seed uint64) (sizer, error) {
 	return func(key uint64, _, _ int) int64 {
 		z := random.Normal(random.Stream(seed, random.Scramble(key)))
 		logSize := mu + float64(sigma*z)
-		if logSize > 40 { // e^40 is far above every limit; keeps the conversion below in range
+		if logSize > 40 { // e^40 is far above every limit; this keeps the conversion below in range
 			return high
 		}
 		return min(max(round(random.Exp(logSize)), low), high)

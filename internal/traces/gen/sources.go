@@ -21,12 +21,12 @@ type source interface {
 // grouped is implemented by sources whose requests come in groups.
 type grouped interface {
 	source
-	// begins reports whether the key that next returned last begins a group.
+	// begins reports whether the key that next last returned begins a group.
 	begins() bool
 }
 
-// keyspace hands out keys: each source reserves the keys of the objects that it requests again and again, one block
-// after another from 1 on; objects that are requested once get the keys after all blocks, one by one.
+// keyspace hands out keys. Each source reserves the keys of the objects that it requests repeatedly, one block after
+// another from 1 on. Objects that are requested once get the keys after all blocks, one by one.
 type keyspace struct {
 	reserved []block
 	last     uint64 // greatest key in use
@@ -40,7 +40,7 @@ type block struct {
 
 func (k *keyspace) reserve(n int) (first uint64, err error) {
 	if k.last+uint64(n) > maxObjects {
-		return 0, fmt.Errorf("more than %d objects in all; memory is 8 to 16 bytes for each", maxObjects)
+		return 0, fmt.Errorf("more than %d objects in total, which need 8 to 16 bytes each; use fewer", maxObjects)
 	}
 	first = k.last + 1
 	k.reserved = append(k.reserved, block{first, n})
@@ -63,21 +63,21 @@ type Entry struct {
 	records func(v params.Values) (recordSource, error) // instead of build, and without the common parameters
 }
 
-// A recordSource makes requests of which there is more to say than which object comes next: prompts, queries.
+// A recordSource makes requests that carry more than an object: prompts, queries.
 type recordSource interface {
 	fields() stream.Fields
 	requests() int
 	read(rec *stream.Record) error // io.EOF after the last
 }
 
-// measured is implemented by recordSources that bring what they make to targets.
+// measured is implemented by recordSources that aim at targets.
 type measured interface {
 	// measured returns a line that says how near they came.
 	measured() string
 }
 
 // entries returns every generator in the order in which help prints them. It is a function because mixed refers back to
-// it, and makes them once: an experiment asks for every cell.
+// it, and makes them once: an experiment calls it for every cell.
 func entries() []Entry {
 	makeEntries.Do(func() { allEntries = newEntries() })
 	return allEntries
@@ -96,9 +96,9 @@ func newEntries() []Entry {
 			[]params.Param{objectsParam}, buildUniform, nil},
 		{"scan", "every request is for a new object",
 			nil, buildScan, nil},
-		{"loop", "objects 1, 2, ..., objects, and from the start again",
+		{"loop", "objects 1, 2, ..., objects, repeatedly",
 			[]params.Param{objectsParam}, buildLoop, nil},
-		{"sequence", "the objects that are written out, and from the start again",
+		{"sequence", "a given list of objects, repeatedly",
 			[]params.Param{orderParam}, buildSequence, nil},
 		{"zipf-drift", "zipf whose ranks move: after each period of requests, rank r belongs to the object that had rank " +
 			"r+shift",
@@ -111,13 +111,13 @@ func newEntries() []Entry {
 		{"llm", "prompts of conversations with a language model, as chains of blocks: each repeats the turns before it; " +
 			"shapes of published workloads",
 			llmParams, nil, newLLMTrace},
-		{"dialogue", "queries of dialogues, with embeddings: whole sessions, their topics by Zipf's law, some asked again " +
-			"near by and some long after",
+		{"dialogue", "queries of dialogues, with embeddings: whole sessions, their topics by Zipf's law, some repeated " +
+			"soon and some long after",
 			dialogueParams, nil, newDialogueTrace},
-		{"rac-example", "the 24 queries of Example 1 of the RAC paper: two topics that come back, each with one query that " +
-			"comes back itself",
+		{"rac-example", "the 24 queries of Example 1 of the RAC paper: two topics that recur, each with one query that " +
+			"recurs itself",
 			racExampleParams, nil, newRACExample},
-		{"mixed", "phases of other generators one after another, and from the first again",
+		{"mixed", "phases of other generators in turn, repeatedly",
 			[]params.Param{phasesParam}, buildMixed, nil},
 	}
 }
@@ -130,20 +130,20 @@ var (
 	alphaParam   = params.Param{Name: "alpha", Default: 1.0, Min: 0, Max: 10, Doc: "exponent of the popularity; 0 is " +
 		"uniform"}
 	periodParam = params.Param{Name: "period", Default: 10_000, Min: 1, Doc: "requests between two moves of the ranks"}
-	shiftParam  = params.Param{Name: "shift", Default: 100, Min: 1, Max: maxObjects, Doc: "ranks that each move " +
-		"covers; the top shift objects go to the end"}
+	shiftParam  = params.Param{Name: "shift", Default: 100, Min: 1, Max: maxObjects, Doc: "number of ranks by which " +
+		"each move shifts; the top objects go to the end"}
 
 	scanShareParam = params.Param{Name: "scan-share", Default: 0.2, Min: 0, Max: 1, Doc: "expected share of requests " +
 		"that belong to scans"}
 	scanLengthParam  = params.Param{Name: "scan-length", Default: 1000, Min: 1, Doc: "requests in each scan"}
 	scanObjectsParam = params.Param{Name: "scan-objects", Default: 0, Min: 0, Max: maxObjects,
-		Doc: "objects that the scans go through again and again, each scan from where the last stopped; 0: always new ones"}
+		Doc: "number of objects that the scans cycle through, each scan from where the last stopped; 0: always new objects"}
 
 	orderParam = params.Param{Name: "order", Default: "1 2 3", Doc: "numbers of objects from 1 on, separated by spaces; " +
 		"at most 100,000 of them"}
 
 	phasesParam = params.Param{Name: "phases", Default: "zipf:50000;scan:10000",
-		Doc: "generator:requests, separated by semicolons; phases that are written alike continue one generator"}
+		Doc: "generator:requests, separated by semicolons; identical generators continue each other"}
 )
 
 // zipfSource draws by Zipf's law from n objects.
@@ -214,7 +214,7 @@ func (l *loopSource) next() uint64 {
 	return key
 }
 
-// sequenceSource goes through keys that are written out.
+// sequenceSource repeats a given list of keys.
 type sequenceSource struct {
 	keys []uint64
 	i    int
@@ -232,7 +232,7 @@ func buildSequence(v params.Values, keys *keyspace, _ uint64) (source, error) {
 	for _, word := range words {
 		n, err := strconv.ParseUint(word, 10, 32)
 		if err != nil || n < 1 || n > maxSequence {
-			return nil, fmt.Errorf("order: %q is not the number of an object, from 1 to %d", word, maxSequence)
+			return nil, fmt.Errorf("order: %q: want the number of an object, from 1 to %d", word, maxSequence)
 		}
 		s.keys = append(s.keys, n)
 	}
@@ -315,7 +315,7 @@ func (s *zipfScanSource) next() uint64 {
 	return s.scan.next()
 }
 
-// mixedSource runs its phases in turn, for ever.
+// mixedSource runs its phases in turn, without end.
 type mixedSource struct {
 	phases  []phase
 	current int
@@ -372,7 +372,7 @@ func buildPhase(text string, keys *keyspace, seed uint64) (source, error) {
 		return nil, fmt.Errorf("phase %q: %w", text, err)
 	}
 	if e.build == nil {
-		return nil, fmt.Errorf("phase %q: makes prompts or queries, which a phase cannot", text)
+		return nil, fmt.Errorf("phase %q: generators of prompts or queries cannot be phases", text)
 	}
 	if name == "mixed" {
 		return nil, fmt.Errorf("phase %q: phases cannot be nested; list the inner phases instead", text)
@@ -383,7 +383,7 @@ func buildPhase(text string, keys *keyspace, seed uint64) (source, error) {
 	}
 	src, err := e.build(v, keys, seed)
 	if _, isGrouped := src.(grouped); isGrouped {
-		return nil, fmt.Errorf("phase %q: comes in groups of requests, which a phase cannot", text)
+		return nil, fmt.Errorf("phase %q: generators of groups of requests cannot be phases", text)
 	}
 	return src, err
 }

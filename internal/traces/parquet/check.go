@@ -13,7 +13,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/source"
 )
 
-// checker looks at the sizes that a Parquet file claims before the Parquet package allocates what they say.
+// checker checks the sizes that a Parquet file claims before the Parquet package allocates them.
 type checker struct {
 	r         io.ReaderAt
 	size      int64
@@ -28,9 +28,9 @@ const (
 	maxValues = 1 << 24   // per page
 )
 
-var errDamaged = errors.New("damaged Parquet: its metadata make no sense")
+var errDamaged = errors.New("damaged Parquet: its metadata is malformed")
 
-// footer checks that the file ends with metadata whose lists are no longer than themselves.
+// footer checks that the file ends with metadata whose lists are no longer than the metadata itself.
 func (p *checker) footer() error {
 	const tail = 8 // length of the metadata and the signature
 	if p.size < int64(len(Magic))+tail {
@@ -65,7 +65,7 @@ func (p *checker) chunk(chunk format.ColumnChunk) error {
 		start = d
 	}
 	if start < 0 || length < 0 || start > p.size || length > p.size-start {
-		return fmt.Errorf("damaged Parquet: it claims the bytes %d to %d of a file of %d", start, start+length, p.size)
+		return fmt.Errorf("damaged Parquet: it refers to bytes %d to %d of a file of %d", start, start+length, p.size)
 	}
 	for end := start + length; start < end; {
 		pageLength, err := p.page(chunk.MetaData.Codec, start, end)
@@ -77,11 +77,11 @@ func (p *checker) chunk(chunk format.ColumnChunk) error {
 	return nil
 }
 
-// pageShare is the part of the budget that a page may take: several columns are read side by side, and a page is held a
-// few times.
+// pageShare is the share of the budget that a page may use: several columns are read side by side, and a page is held
+// several times.
 const pageShare = 0.125
 
-// page checks the page at an offset and returns its length with its header.
+// page checks the page at an offset and returns its length including the header.
 func (p *checker) page(codec format.CompressionCodec, start, end int64) (int64, error) {
 	w, err := p.pageHeader(start, end)
 	if err != nil {
@@ -92,7 +92,7 @@ func (p *checker) page(codec format.CompressionCodec, start, end int64) (int64, 
 		w.uncompressed > maxPage ||
 		w.values < 0 || w.values > maxValues {
 		return 0, fmt.Errorf("damaged Parquet: the page at byte %d claims %d values in %d bytes, compressed to %d (the "+
-			"most read here are %d values in %d bytes)",
+			"limit is %d values in %d bytes)",
 			start, w.values, w.uncompressed, w.compressed, maxValues, maxPage)
 	}
 	if w.uncompressed > p.budget.Part(pageShare, maxPage) {
@@ -116,7 +116,7 @@ type pageHeader struct {
 	thriftWalk
 	compressed, uncompressed, values int64
 	levels                           int64 // bytes before the values that are never compressed
-	plain                            bool  // nothing is compressed, whatever the column is
+	plain                            bool  // nothing is compressed, whatever the codec of the column
 }
 
 // pageHeader decodes the header at an offset. Nearly all are short; statistics of long keys make some longer.
@@ -134,8 +134,8 @@ func (p *checker) pageHeader(start, end int64) (*pageHeader, error) {
 	return nil, fmt.Errorf("damaged Parquet: want the header of a page at byte %d", start)
 }
 
-// note takes an integer of a page header, or a truth value as 1 or 0. (parquet.thrift: PageHeader, num_values of the
-// three kinds of pages, and what DataPageHeaderV2 says of levels and compression.)
+// note records an integer of a page header, or a truth value as 1 or 0. (parquet.thrift: PageHeader, num_values of the
+// three kinds of pages, and the fields of DataPageHeaderV2 about levels and compression.)
 func (h *pageHeader) note(outer, field int, value int64) {
 	switch {
 	case outer == 0 && field == 2:
@@ -151,13 +151,13 @@ func (h *pageHeader) note(outer, field int, value int64) {
 	}
 }
 
-// thriftWalk goes over a structure in the Thrift compact protocol without building it, and fails where a length exceeds
+// thriftWalk walks over a structure in the Thrift compact protocol without building it, and fails if a length exceeds
 // what is left.
 type thriftWalk struct {
 	data   []byte
 	pos    int
 	depth  int
-	outer  int // field of the outermost structure that the walk is in, 0 in that structure itself
+	outer  int // current field of the outermost structure, 0 in that structure itself
 	failed bool
 }
 
@@ -178,8 +178,8 @@ const (
 	thriftStruct
 )
 
-// structure walks over a structure and calls note, if not nil, for the integers and truth values in it and in the
-// structures directly in it.
+// structure walks over a structure and calls note, if not nil, for the integers and truth values in it and in its
+// direct substructures.
 func (w *thriftWalk) structure(note func(outer, field int, value int64)) {
 	const maxDepth = 32
 	w.depth++
@@ -227,8 +227,7 @@ func (w *thriftWalk) field(kind, field int, note func(outer, field int, value in
 	}
 }
 
-// value walks over a value that stands in a list, or in a field where it is neither a truth value, an integer nor a
-// structure.
+// value walks over a value in a list, or in a field that is neither a truth value, an integer nor a structure.
 func (w *thriftWalk) value(kind int) {
 	switch kind {
 	case thriftTrue, thriftFalse, thriftByte:
@@ -243,7 +242,7 @@ func (w *thriftWalk) value(kind int) {
 		w.list()
 	case thriftStruct:
 		w.structure(nil)
-	default: // no map occurs in Parquet
+	default: // Parquet has no maps
 		w.failed = true
 	}
 }
@@ -259,7 +258,7 @@ func (w *thriftWalk) list() {
 	}
 }
 
-// length reads the length of a string or a list, every element of which takes a byte at least.
+// length reads the length of a string or a list, each element of which needs at least a byte.
 func (w *thriftWalk) length() int {
 	n := w.uvarint()
 	if n > uint64(len(w.data)-w.pos) {

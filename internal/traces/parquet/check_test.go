@@ -8,7 +8,8 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// TestPagesThatClaimTooMuch: a page of values that cannot take so many bytes is refused before room is made for them.
+// TestPagesThatClaimTooMuch: a page whose values cannot need that many bytes is refused before memory is allocated for
+// them.
 func TestPagesThatClaimTooMuch(t *testing.T) {
 	header := []byte{
 		0x15, 0, // type 0

@@ -16,16 +16,16 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/compress"
 )
 
-// inflation looks at the compressed bytes of Parquet pages before the Parquet package inflates them, as it goes on as
-// long as anything comes out, whatever the page claims. Most pages are told from their framing; those that are not are
-// inflated once, into nothing.
+// inflation checks the compressed bytes of Parquet pages before the Parquet package inflates them, since that goes on
+// for as long as there is output, whatever the page claims. For most codecs the framing says how long a page is; the
+// others are inflated once, and the output discarded.
 type inflation struct {
 	zstd  *zstd.Decoder
 	gzip  *gzip.Reader
-	block []byte // of lz4, compressed and then inflated
+	block []byte // for lz4: first the compressed bytes, then the inflated ones
 }
 
-// check makes sure that a page inflates to no more than it claims, or to no more than any page may have.
+// check makes sure that a page inflates to no more than it claims, or than any page may have.
 func (f *inflation) check(codec format.CompressionCodec, page *io.SectionReader, claim int64) error {
 	var told bool
 	var err error
@@ -48,10 +48,10 @@ func (f *inflation) check(codec format.CompressionCodec, page *io.SectionReader,
 }
 
 func inflates(claim int64) error {
-	return fmt.Errorf("it claims %s and inflates to more", memory.Bytes(claim))
+	return fmt.Errorf("it claims %s, but inflates to more", memory.Bytes(claim))
 }
 
-// checkSnappy reads the length that a snappy block begins with, to which it inflates exactly.
+// checkSnappy reads the length at the beginning of a snappy block, which is exact.
 func checkSnappy(page *io.SectionReader, claim int64) error {
 	var head [binary.MaxVarintLen64]byte
 	n, err := page.ReadAt(head[:], 0)
@@ -64,8 +64,8 @@ func checkSnappy(page *io.SectionReader, claim int64) error {
 	return nil
 }
 
-// checkLZ4 inflates a block into as much room as it claims. The Parquet package doubles the room for as long as a block
-// does not fit, even if that is because it is damaged.
+// checkLZ4 inflates a block into as much memory as it claims. The Parquet package doubles the memory for as long as a
+// block does not fit, even if the block is damaged.
 func (f *inflation) checkLZ4(page *io.SectionReader, claim int64) error {
 	need := int(page.Size() + claim)
 	if cap(f.block) < need {
@@ -87,7 +87,7 @@ const (
 	zstdMaxBlock = 128 << 10
 )
 
-// checkZstd adds up what the blocks of all frames can hold at most. Honest frames have full blocks but for the last.
+// checkZstd adds up the most that the blocks of all frames can hold. Regular frames have full blocks except the last.
 func checkZstd(page *io.SectionReader, claim int64) (told bool, err error) {
 	var most int64
 	for at := int64(0); at < page.Size(); {
@@ -101,8 +101,8 @@ func checkZstd(page *io.SectionReader, claim int64) (told bool, err error) {
 	return most <= 2*claim+2*zstdMaxBlock, nil
 }
 
-// zstdFrame returns the length of the frame that r begins with, and the most bytes that it can hold; ok is false if it
-// is none.
+// zstdFrame returns the length of the frame at the beginning of r, and the most bytes that it can hold; ok is false if
+// it is not a frame.
 func zstdFrame(r *io.SectionReader) (length, holds int64, ok bool) {
 	var head [18]byte
 	n, _ := r.ReadAt(head[:], 0)
@@ -117,7 +117,7 @@ func zstdFrame(r *io.SectionReader) (length, holds int64, ok bool) {
 	}
 	descriptor := head[4]
 	single := descriptor >> 5 & 1
-	sizes := []int64{int64(single), 2, 4, 8}[descriptor>>6] // of the field with the length of the content
+	sizes := []int64{int64(single), 2, 4, 8}[descriptor>>6] // of the field with the content length
 	dictionary := []int64{0, 1, 2, 4}[descriptor&3]
 	length = 5 + int64(1-single) + dictionary + sizes
 	for last := false; !last; {
@@ -130,7 +130,7 @@ func zstdFrame(r *io.SectionReader) (length, holds int64, ok bool) {
 		length += int64(len(block))
 		last = header&1 == 1
 		switch header >> 1 & 3 {
-		case 0: // as it is
+		case 0: // raw
 			length += size
 			holds += size
 		case 1: // one byte, repeated
@@ -147,11 +147,11 @@ func zstdFrame(r *io.SectionReader) (length, holds int64, ok bool) {
 	return length, holds, true
 }
 
-// deflateMost is the most bytes that a byte of deflate can stand for.
+// deflateMost is the most output bytes per input byte of deflate.
 const deflateMost = 1032
 
-// checkGzip trusts a page that says the same about its length at its end, if it is too short to hold more than any page
-// may.
+// checkGzip trusts the length that a page states at its end if it equals the claim and the page is too short to hold
+// more than any page may.
 func checkGzip(page *io.SectionReader, claim int64) (told bool, err error) {
 	var length [4]byte
 	if page.Size() < int64(len(length)) || page.Size()*deflateMost > maxPage {
@@ -163,7 +163,7 @@ func checkGzip(page *io.SectionReader, claim int64) (told bool, err error) {
 	return int64(binary.LittleEndian.Uint32(length[:])) == claim, nil
 }
 
-// measure inflates a page into nothing, up to its claim.
+// measure inflates a page up to its claim, and discards the output.
 func (f *inflation) measure(codec format.CompressionCodec, page *io.SectionReader, claim int64) error {
 	r, err := f.open(codec, page)
 	if err != nil {
@@ -196,6 +196,6 @@ func (f *inflation) open(codec format.CompressionCodec, page *io.SectionReader) 
 	case format.Brotli:
 		return brotli.NewReader(page), nil
 	}
-	return nil, errors.New("compressed in a way that cannot be read here; want none, snappy, gzip, brotli, zstd or " +
+	return nil, errors.New("compressed in an unsupported way; want none, snappy, gzip, brotli, zstd or " +
 		"lz4_raw")
 }

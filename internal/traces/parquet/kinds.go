@@ -16,7 +16,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// tablesOf returns how kinds stand in tables, of those that do.
+// tablesOf returns the tables of the kinds that have them.
 func tablesOf(kinds []stream.Kind) (tables []*stream.Table) {
 	for _, kind := range kinds {
 		if table := kind.Table(); table != nil {
@@ -36,7 +36,7 @@ func kindColumnOptions(tables []*stream.Table) (options []params.Param) {
 	return options
 }
 
-// kindReader reads what a kind knows of requests beside their keys and times.
+// kindReader reads what a kind adds to keys and times.
 type kindReader struct {
 	table   *stream.Table
 	columns []cellReader // per column of the table
@@ -50,11 +50,11 @@ type cellReader struct {
 	name    string  // of the column
 	cursor  *cursor // of texts and whole numbers
 	vectors *vectors
-	text    []byte // room for the next text; an empty one is not the same as none
+	text    []byte // buffer for the next text; empty is different from missing
 	vector  []float32
 }
 
-// findKind returns the kind of which the file has columns, nil where its rows are plain objects.
+// findKind returns the kind whose columns the file has, nil if its rows are plain objects.
 func findKind(tables []*stream.Table, names *source.Rows, all []*parquet.Column,
 	opts params.Values) (*kindReader, error) {
 	for _, table := range tables {
@@ -66,7 +66,7 @@ func findKind(tables []*stream.Table, names *source.Rows, all []*parquet.Column,
 	return nil, nil
 }
 
-// newKindReader chooses the columns of a kind. Where rows with them are not of the kind, the result is nil.
+// newKindReader chooses the columns of a kind. The result is nil if rows with them are not of the kind.
 func newKindReader(table *stream.Table, names *source.Rows, all []*parquet.Column,
 	opts params.Values) (*kindReader, error) {
 	k := &kindReader{table: table, columns: make([]cellReader, len(table.Columns)), row: table.New()}
@@ -92,7 +92,7 @@ func newKindReader(table *stream.Table, names *source.Rows, all []*parquet.Colum
 	return k, nil
 }
 
-// newCellReader makes sure that a column has values for a cell of a row.
+// newCellReader checks that a column has values for a cell of a row.
 func newCellReader(column *parquet.Column, cell any) (c cellReader, err error) {
 	c = cellReader{name: column.Name(), text: []byte{}}
 	if _, isList := cell.(*[]float32); isList {
@@ -190,7 +190,7 @@ func (c *cellReader) readVector(to *[]float32) (err error) {
 	return nil
 }
 
-// appendText appends a text, or a whole number in digits.
+// appendText appends a text, or the digits of a whole number.
 func (c *cursor) appendText(to []byte, v parquet.Value) []byte {
 	switch kind := v.Kind(); {
 	case kind != parquet.Int32 && kind != parquet.Int64:
@@ -201,13 +201,12 @@ func (c *cursor) appendText(to []byte, v parquet.Value) []byte {
 	return strconv.AppendInt(to, integer(v, false), 10)
 }
 
-// vectors reads lists of numbers: a LIST, as pyarrow writes lists and lists of a fixed size, or a repeated
-// column. It also reads the bytes of little-endian float32, of a fixed length or not, as writers without lists have
-// them.
+// vectors reads lists of numbers: a LIST, as pyarrow writes lists and lists of a fixed size, or a repeated column. It
+// also reads the bytes of little-endian float32, of fixed length or not, as writers without lists store them.
 type vectors struct {
 	cursor
-	name     string // of the column; that of the cursor is the one of the numbers in it
-	elements int    // the definition level from which on a value is an element, null or not
+	name     string // of the column; the cursor has the name of the numbers in it
+	elements int    // the least definition level at which a value is an element, null or not
 	packed   bool   // a value is the bytes of a whole embedding
 }
 
@@ -241,7 +240,7 @@ func newVectors(column *parquet.Column) (*vectors, error) {
 	return v, nil
 }
 
-// next appends the numbers of the next row: none where the list is empty or null.
+// next appends the numbers of the next row: none if the list is empty or null.
 func (v *vectors) next(to []float32) ([]float32, error) {
 	if v.packed {
 		return v.nextPacked(to)
@@ -260,7 +259,7 @@ func (v *vectors) next(to []float32) ([]float32, error) {
 		if begins := value.RepetitionLevel() == 0; begins && !first {
 			return to, nil
 		} else if !begins && first {
-			return nil, errors.New("damaged Parquet: a list that goes on in another row group")
+			return nil, errors.New("damaged Parquet: a list that continues in another row group")
 		}
 		v.filled = v.filled[1:]
 		switch {
@@ -277,12 +276,12 @@ func (v *vectors) next(to []float32) ([]float32, error) {
 			to = append(to, x)
 		}
 		if len(to) > queries.MaxDim {
-			return nil, fmt.Errorf("more than %d numbers in a list: want embeddings of at most so many", queries.MaxDim)
+			return nil, fmt.Errorf("more than %d numbers in a list, the limit for embeddings", queries.MaxDim)
 		}
 	}
 }
 
-// nextPacked appends the numbers in the next bytes: none where they are null.
+// nextPacked appends the numbers in the next bytes: none if they are null.
 func (v *vectors) nextPacked(to []float32) ([]float32, error) {
 	value, err := v.nextOrNull()
 	if err != nil || value.IsNull() {

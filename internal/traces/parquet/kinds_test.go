@@ -14,7 +14,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// fileReads is a kind made up for this test: reads of a part of a file, with a label.
+// fileReads is an invented kind for this test: reads of a part of a file, with a label.
 type fileReads struct{ stream.Single }
 
 func (fileReads) Name() string                                   { return "file reads" }
@@ -43,7 +43,7 @@ func (r *fileRead) Clone() stream.Extra {
 
 func (r *fileRead) Cells(to []any) []any { return append(to, &r.offset, &r.label) }
 
-// TestAnyKindInTables: what a kind says of its table is enough to write and read it, whole numbers and texts.
+// TestAnyKindInTables: the description of a kind's table is enough to write and read it, with whole numbers and texts.
 func TestAnyKindInTables(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.parquet")
 	file, err := os.Create(path)
@@ -96,7 +96,7 @@ func TestAnyKindInTables(t *testing.T) {
 	}
 }
 
-// openAs opens a file in a format that knows the made-up kind.
+// openAs opens a file in a format that knows the invented kind.
 func openAs(t *testing.T, path, options string) (stream.Reader, stream.Fields, error) {
 	t.Helper()
 	in, err := source.OpenFile(t.Context(), path, nil)

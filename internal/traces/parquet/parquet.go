@@ -1,4 +1,4 @@
-// Package parquet reads and writes traces as Apache Parquet: plain objects, and every kind of workload that stands in
+// Package parquet reads and writes traces as Apache Parquet: plain objects, and every kind of workload that fits into
 // tables.
 package parquet
 
@@ -19,14 +19,14 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// Format reads Parquet, with the columns of the kinds that stand in tables.
+// Format reads Parquet, with the columns of the kinds that have tables.
 func Format(kinds []stream.Kind) source.Format {
 	tables := tablesOf(kinds)
 	return source.Format{
 		Name: "parquet",
-		Summary: "Apache Parquet with named columns: an integer or string key, and time, size and operation, or what is " +
-			"known of queries, if they are there",
-		Carries: "key, and time, size, op where there are columns for them; queries: session, topic, answer, text, " +
+		Summary: "Apache Parquet with named columns: an integer or string key, and optionally time, size and operation, or " +
+			"the fields of queries",
+		Carries: "key, and time, size, op if there are columns for them; queries: session, topic, answer, text, " +
 			"embedding",
 		Detection:  "its signature PAR1",
 		Options:    slices.Concat(source.ColumnOptions(), []params.Param{source.OpsOption()}, kindColumnOptions(tables)),
@@ -48,7 +48,7 @@ func detect(head source.Head, _ string) source.Confidence {
 	return source.No
 }
 
-// impossible says why a file is no Parquet.
+// impossible says why a file is not Parquet.
 func impossible(head source.Head) string {
 	if strings.HasPrefix(string(head.Bytes), Magic) {
 		return ""
@@ -63,13 +63,13 @@ type reader struct {
 	check  *checker
 	groups []parquet.RowGroup // not yet begun
 	rows   int64              // left in the current group
-	row    int64              // number of the row that was read last, from 1
+	row    int64              // number of the last row read, from 1
 	ops    source.OpFilter
 
 	key            *cursor
 	time, size, op *cursor     // nil without such a column
 	tenant         *cursor     // likewise
-	kind           *kindReader // nil where rows are plain objects
+	kind           *kindReader // nil if rows are plain objects
 	keyText        []byte      // of a negative number
 	tenantText     []byte      // of a number
 }
@@ -83,7 +83,7 @@ func open(src *source.Source, opts params.Values, tables []*stream.Table) (
 	}
 	check := &checker{r: content, size: size, budget: src.In.Budget}
 	if in, ok := content.(*source.File); ok {
-		check.r = in.Uncounted() // what is looked at ahead is no progress
+		check.r = in.Uncounted() // looking ahead does not count as progress
 	}
 	if err := check.footer(); err != nil {
 		return nil, stream.Fields{}, src.Errorf("%w", err)
@@ -98,8 +98,8 @@ func open(src *source.Source, opts params.Values, tables []*stream.Table) (
 	return p, fields, err
 }
 
-// contradictory is said where the Parquet package panics: what it says then is about its own code.
-const contradictory = "damaged Parquet: what it says of its columns contradicts what they hold"
+// contradictory is reported if the Parquet package panics: its own message is about its code.
+const contradictory = "damaged Parquet: the description of its columns contradicts their content"
 
 // recovered turns a panic of the Parquet package into an error: it panics on some damaged files.
 func recovered(err *error, src *source.Source) {
@@ -108,7 +108,7 @@ func recovered(err *error, src *source.Source) {
 	}
 }
 
-// chooseColumns makes the cursors.
+// chooseColumns creates the cursors.
 func (p *reader) chooseColumns(opts params.Values, tables []*stream.Table) (stream.Fields, error) {
 	table := source.Rows{Src: p.src}
 	all := p.file.Root().Columns()
@@ -170,7 +170,7 @@ func describeColumn(c *parquet.Column) string {
 	return c.Type().String()
 }
 
-// cursors returns those of the columns that are read.
+// cursors returns the cursors of the columns that are read.
 func (p *reader) cursors() []*cursor {
 	var cursors []*cursor
 	for _, c := range []*cursor{p.key, p.time, p.size, p.op, p.tenant} {
@@ -216,7 +216,7 @@ func (p *reader) nextGroup() (err error) {
 	}
 	if len(p.groups) == 0 {
 		if total := p.file.NumRows(); p.row != total {
-			return p.src.Errorf("damaged Parquet: it says that it has %d rows, but its row groups have %d", total, p.row)
+			return p.src.Errorf("damaged Parquet: it claims %d rows, but its row groups have %d", total, p.row)
 		}
 		return io.EOF
 	}
@@ -263,7 +263,7 @@ func (p *reader) readRow(rec *stream.Record) error {
 		}
 		var ok bool
 		if rec.Op, ok = source.ParseOp(op.ByteArray()); !ok {
-			return fmt.Errorf("column %q: operation %.60q: want one such as get, set, read, write or delete, or "+
+			return fmt.Errorf("column %q: operation %.60q: want one such as get, set, read, write or delete; or use "+
 				"parquet:op=none to ignore the column",
 				p.op.column.Name(), op.ByteArray())
 		}
@@ -300,13 +300,13 @@ func (p *reader) tenantName(v parquet.Value) ([]byte, error) {
 	return p.tenantText, nil
 }
 
-// setKey takes a number as it is, except that negative ones are text, as they are in text formats.
+// setKey stores a number as it is, except that negative ones become text, as in text formats.
 func (p *reader) setKey(rec *stream.Record, key parquet.Value) error {
 	switch key.Kind() {
 	case parquet.Int32, parquet.Int64, parquet.Float, parquet.Double:
 		n, ok := whole(key, p.key.unsigned)
 		if !ok {
-			return fmt.Errorf("column %q: key %v: want a whole number, and in a column of floating-point numbers one below 2^53",
+			return fmt.Errorf("column %q: key %v: want a whole number, below 2^53 in a column of floating-point numbers",
 				p.key.column.Name(), key)
 		}
 		rec.Num = uint64(n)
@@ -335,8 +335,8 @@ func integer(v parquet.Value, unsigned bool) int64 {
 	return int64(v.Int32())
 }
 
-// whole is integer for numbers that may be FLOAT or DOUBLE, which pandas makes of a column of integers where some are
-// missing. ok says that it is whole.
+// whole is integer for numbers that may be FLOAT or DOUBLE, which pandas uses for a column of integers if some are
+// missing. ok reports whether it is whole.
 func whole(v parquet.Value, unsigned bool) (n int64, ok bool) {
 	f, isFloat := float(v)
 	if !isFloat {
@@ -346,7 +346,7 @@ func whole(v parquet.Value, unsigned bool) (n int64, ok bool) {
 	return int64(math.Copysign(float64(size), f)), ok
 }
 
-// float returns a FLOAT or DOUBLE; ok is false where v is something else.
+// float returns a FLOAT or DOUBLE; ok is false if v is something else.
 func float(v parquet.Value) (f float64, ok bool) {
 	switch v.Kind() {
 	case parquet.Float:
@@ -360,14 +360,14 @@ func float(v parquet.Value) (f float64, ok bool) {
 // cursor reads the values of one column.
 type cursor struct {
 	column   *parquet.Column
-	unsigned bool  // integers have no sign
+	unsigned bool  // integers are unsigned
 	unit     int64 // nanoseconds in a unit of time
 
 	pages  parquet.Pages
 	page   parquet.Page
 	values parquet.ValueReader // of page
 	buffer [256]parquet.Value
-	filled []parquet.Value // part of buffer that was not returned yet
+	filled []parquet.Value // part of buffer that has not been returned yet
 }
 
 func (c *cursor) isInteger() bool {
@@ -420,7 +420,7 @@ func (c *cursor) acceptText() error {
 	return nil
 }
 
-// acceptTime takes timestamps, which say their unit, and numbers of units.
+// acceptTime accepts timestamps, which state their unit, and numbers of units.
 func (c *cursor) acceptTime(unit int64) error {
 	c.unit = unit
 	if !c.isInteger() && !c.isFloat() {
@@ -526,7 +526,7 @@ func (c *cursor) nextPage() error {
 	return nil
 }
 
-// end leaves a row group whose values must all have been read.
+// end leaves a row group. All its values must have been read.
 func (c *cursor) end() error {
 	if c.pages == nil {
 		return nil

@@ -27,7 +27,7 @@ func TestParquetColumns(t *testing.T) {
 		Key     int32   `parquet:"key"`
 		Other   uint64  `parquet:"other,optional,delta"`
 	}
-	type floats struct { // as pandas writes integers of which some are missing
+	type floats struct { // as pandas writes integers if some are missing
 		ID   float64 `parquet:"id"`
 		Size float32 `parquet:"size"`
 		Time float64 `parquet:"time"`
@@ -82,7 +82,7 @@ func TestParquetErrors(t *testing.T) {
 			`column "list" cannot be the key: it holds nested or repeated values, want whole numbers or strings`},
 		{row{Key: &key, Real: 5.5}, "parquet:key=real", `row 1: column "real": key 5.5: want a whole number`},
 		{row{Key: &key, Real: 1 << 53}, "parquet:key=real",
-			`row 1: column "real": key 9.007199254740992e+15: want a whole number, and in`},
+			`row 1: column "real": key 9.007199254740992e+15: want a whole number, below`},
 		{row{Key: &key, Real: 5.5}, "parquet:size=real", `row 1: column "real": size 5.5: want a whole number of bytes`},
 		{row{Key: &key, Real: math.NaN()}, "parquet:size=real",
 			`row 1: column "real": size NaN: want a whole number of bytes`},
@@ -129,7 +129,7 @@ func TestCutOffParquet(t *testing.T) {
 	}
 }
 
-// TestDamagedParquet changes one byte after the other. Not every change can be noticed, but none may crash.
+// TestDamagedParquet changes each byte in turn. Not every change can be noticed, but none may crash.
 func TestDamagedParquet(t *testing.T) {
 	content := smallParquet(t)
 	for i := range len(content) {
@@ -154,7 +154,7 @@ func TestParquetThatClaimsMuch(t *testing.T) {
 	var length [4]byte
 	binary.LittleEndian.PutUint32(length[:], uint32(len(list)))
 	for want, content := range map[string]string{
-		"metadata make no sense":            "PAR1" + string(list) + string(length[:]) + "PAR1",
+		"metadata is malformed":             "PAR1" + string(list) + string(length[:]) + "PAR1",
 		"claims 4294967295 bytes":           "PAR1" + string(list) + "\xff\xff\xff\xffPAR1",
 		"the signature PAR1 is missing":     "PAR1" + strings.Repeat("x", 40),
 		"want a signature, metadata and th": "PAR1",

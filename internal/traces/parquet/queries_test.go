@@ -70,7 +70,7 @@ func TestParquetQueries(t *testing.T) {
 		Key       int64     `parquet:"key"`
 		Embedding []float32 `parquet:"embedding"`
 	}
-	many := slices.Repeat([]repeated{{7, []float32{1, 2, 3}}}, 1000) // more numbers than are at hand at once
+	many := slices.Repeat([]repeated{{7, []float32{1, 2, 3}}}, 1000) // more numbers than are read at once
 	if got, err := rowsOf(t, "", many...); err != nil || len(got) != 1000 ||
 		!slices.Equal(queries.HeadOf(&got[999]).Vector, []float32{1, 2, 3}) {
 		t.Errorf("a repeated column: %d rows, error %v", len(got), err)

@@ -13,37 +13,37 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// groupRows is the number of rows in a row group, parquetKindGroup that of requests that are more than a key, which
-// are larger: what is held in memory while writing.
+// groupRows is the number of rows in a row group, and parquetKindGroup that for requests that carry more than a key,
+// which are larger. Writing keeps a row group in memory.
 const (
 	groupRows     = 1 << 16
 	kindGroupRows = 1 << 13
 )
 
-// writer writes the columns that the records carry: time (TIMESTAMP in ns), key (UINT_64, or a string if one of the
-// first keys, as many as a row group has rows, is text), size (INT64, bytes) and op (a string); and those of the Table
-// of their kind: texts (strings or null), whole numbers (INT64) and, if the first has some, lists (LIST of FLOAT).
+// writer writes the columns that the records carry: time (TIMESTAMP in ns), key (UINT_64, or a string if any of the
+// first keys, up to the rows of a row group, is text), size (INT64, bytes) and op (a string); and those of the Table of
+// their kind: texts (strings or null), whole numbers (INT64) and, if the first record has some, lists (LIST of FLOAT).
 type writer struct {
 	dst      io.Writer
 	fields   stream.Fields
 	group    int             // rows in a row group
-	pending  []stream.Record // before the type of the key is decided
+	pending  []stream.Record // until the type of the key is decided
 	out      *parquet.GenericWriter[any]
 	textKeys bool
 	rows     int
 	row      parquet.Row
-	columns  []outColumn // as their values follow each other in a row
+	columns  []outColumn // in the order of their values in a row
 
 	table *stream.Table // of the kind; nil for plain objects
-	none  stream.Row    // of a record that has none
+	none  stream.Row    // for a record without one
 	first stream.Row
-	cells []any // of the present row
+	cells []any // of the current row
 }
 
 // outColumn is a column that is written.
 type outColumn struct {
 	name string
-	cell int // index in Table.Columns; -1 for what all records have
+	cell int // index in Table.Columns; -1 for the columns that all records have
 }
 
 func NewWriter(_ context.Context, w io.Writer, _ string, fields stream.Fields) (source.RecordWriter, error) {
@@ -71,7 +71,7 @@ func (p *writer) Write(rec *stream.Record) error {
 	return nil
 }
 
-// begin decides the schema and writes what was held back.
+// begin decides the schema and writes the pending records.
 func (p *writer) begin() error {
 	group := parquet.Group{"key": parquet.Uint(64)}
 	if p.textKeys {
@@ -108,7 +108,7 @@ func (p *writer) begin() error {
 	return nil
 }
 
-// addKindColumns adds the columns of the kind. A list that the first record has not is none of them.
+// addKindColumns adds the columns of the kind, except a list that the first record does not have.
 func (p *writer) addKindColumns(group parquet.Group) {
 	p.first = p.none
 	if len(p.pending) > 0 {
@@ -133,7 +133,7 @@ func (p *writer) addKindColumns(group parquet.Group) {
 	}
 }
 
-// rowOf returns what the kind knows of a record.
+// rowOf returns the fields of a record's kind.
 func (p *writer) rowOf(rec *stream.Record) stream.Row {
 	if row, ok := rec.Extra.(stream.Row); ok {
 		return row
@@ -170,7 +170,7 @@ func (p *writer) writeRow(rec *stream.Record) (err error) {
 	return nil
 }
 
-// value returns what a record has in a column that all have.
+// value returns the value of a record in a column that all have.
 func (p *writer) value(rec *stream.Record, name string) (parquet.Value, error) {
 	switch name {
 	case "time":
@@ -183,7 +183,7 @@ func (p *writer) value(rec *stream.Record, name string) (parquet.Value, error) {
 	return p.keyValue(rec)
 }
 
-// appendCell appends to the row what a record has in a column of its kind.
+// appendCell appends to the row the value of a record in a column of its kind.
 func (p *writer) appendCell(cell any, column int) {
 	switch cell := cell.(type) {
 	case *int64:
@@ -195,7 +195,7 @@ func (p *writer) appendCell(cell any, column int) {
 	}
 }
 
-// appendText appends a text, or null where there is none.
+// appendText appends a text, or null if there is none.
 func (p *writer) appendText(text []byte, column int) {
 	v := parquet.Value{}.Level(0, 0, column)
 	if text != nil {
@@ -204,7 +204,7 @@ func (p *writer) appendText(text []byte, column int) {
 	p.row = append(p.row, v)
 }
 
-// appendVector appends the elements of a list, of which the first begins the row.
+// appendVector appends the elements of a list; the first one begins the row.
 func (p *writer) appendVector(vector []float32, column int) {
 	for i, x := range vector {
 		p.row = append(p.row, parquet.FloatValue(x).Level(min(i, 1), 1, column))

@@ -29,9 +29,9 @@ var agentFormat = source.Format{
 				"all at 0",
 		},
 		{Name: "rate", Default: 0.02, Min: 0.001, Max: 1e6, Doc: "sessions that start per second"},
-		{Name: "seed", Default: 0, Min: 0, Doc: "of the random starts"},
+		{Name: "seed", Default: 0, Min: 0, Doc: "seed of the random starts"},
 		{Name: "max-gap", Default: 300.0, Min: 0, Max: 1e9, Doc: "longest time between two requests of a session in " +
-			"seconds, longer ones are cut; 0: none is"},
+			"seconds; longer ones are shortened; 0: no limit"},
 	},
 	JSON: true,
 	Detect: source.CertainIf(func(head source.Head) bool {
@@ -40,16 +40,16 @@ var agentFormat = source.Format{
 	Open: openAgent,
 }
 
-// agentReader reads the requests of a session. The text was checked as a whole when it was opened.
+// agentReader reads the requests of a session. The whole text was checked when it was opened.
 type agentReader struct {
 	src         *source.Source
-	scanner     source.JSONScanner // behind a request
+	scanner     source.JSONScanner // after a request
 	begun       bool
 	blockTokens int
 	session     uint64
 	scope       uint64 // of the ids
 	now         int64  // of the last request, on the clock of the trace
-	stated      int64  // and on that of the file
+	stated      int64  // the same on the clock of the file
 	maxGap      int64  // 0: none
 }
 
@@ -62,12 +62,12 @@ func openAgent(src *source.Source, opts params.Values) (stream.Reader, stream.Fi
 	if err := a.readHead(); err != nil {
 		return nil, stream.Fields{}, err
 	}
-	src.Reading.Time = "time in s from session starts that are made up (arrivals=" + opts.Text("arrivals") + ")"
+	src.Reading.Time = "time in s from generated session starts (arrivals=" + opts.Text("arrivals") + ")"
 	kind := Kind{BlockTokens: a.blockTokens, Sessions: true}
 	return newReader(number, a), FieldsOf(kind, true), nil
 }
 
-// sessionStart returns when a session starts, in nanoseconds, by the number of its file.
+// sessionStart returns when a session starts, in nanoseconds; number is that of its file.
 func sessionStart(arrivals string, number int, rate float64, seed uint64) int64 {
 	starts := 0.0 // in units of 1/rate
 	switch arrivals {
@@ -82,7 +82,7 @@ func sessionStart(arrivals string, number int, rate float64, seed uint64) int64 
 	return int64(math.Round(starts/rate*1e6) * 1e3)
 }
 
-// readHead reads the file and leaves the scanner in front of the requests, which are held and read one by one.
+// readHead reads the file and leaves the scanner in front of the requests, which are kept and read one by one.
 func (a *agentReader) readHead() error {
 	a.session = a.scope
 	hasRequests := false
@@ -126,11 +126,11 @@ func readBlockTokens(s *source.JSONScanner) (int, error) {
 	return int(n), err
 }
 
-// checkLocalScope makes sure that ids only mean something within their file.
+// checkLocalScope makes sure that ids have a meaning only within their file.
 func checkLocalScope(s *source.JSONScanner) error {
 	scope, err := s.String()
 	if err == nil && !bytes.Equal(scope, []byte("local")) {
-		err = fmt.Errorf("hash_id_scope %.40q: only ids that are local to their file can be read", scope)
+		err = fmt.Errorf("hash_id_scope %.40q: want \"local\", ids that belong to one file", scope)
 	}
 	return err
 }
@@ -149,7 +149,7 @@ func (a *agentReader) next(p *prompt) error {
 		}
 	}
 	if s.Take(']') {
-		s.Pos-- // so that it stays the end
+		s.Pos-- // so that the next call ends here, too
 		a.begun = true
 		return io.EOF
 	}
@@ -190,7 +190,7 @@ func (a *agentReader) request(p *prompt) error {
 	}
 	switch {
 	case stated < 0 || p.InputTokens == 0 || !hasBlocks:
-		return fmt.Errorf("a request without one of t, in and hash_ids")
+		return fmt.Errorf("a request without t, in or hash_ids")
 	case stated < a.stated:
 		return fmt.Errorf("t goes back from %v to %v seconds", float64(a.stated)/1e9, float64(stated)/1e9)
 	}
@@ -203,7 +203,7 @@ func (a *agentReader) request(p *prompt) error {
 	return checkBlocks(a.blockTokens, p.InputTokens, len(p.blocks))
 }
 
-// clock returns when a request arrives that has a time of the file, which the next one follows.
+// clock returns the arrival time of a request from its time in the file, which the next request follows.
 func (a *agentReader) clock(stated int64) int64 {
 	gap := stated - a.stated
 	if a.maxGap > 0 {

@@ -5,21 +5,21 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// chains gives blocks of prompts their keys. A block is the tokens that its id stands for together with all that comes
-// before them in the prompt: it is identified by the block before it and by its id, as a node of a trie. Its key is its
-// id where the id was first seen behind that block, so ids that are hashes of the whole prefix stay what they are. An
-// id that also comes behind another block, or twice in a prompt, gets a key there that is made of both.
+// chains gives the blocks of prompts their keys. A block is the tokens of its id together with everything before them
+// in the prompt: it is identified by the block before it and by its id, like a node of a trie. Its key is its id if the
+// id was first seen after that block, so ids that are hashes of the whole prefix stay as they are. An id that also
+// comes after another block, or twice in a prompt, gets a key made of both there.
 type chains struct {
-	ids *stream.Numbering // ids that were seen, and keys that were made
-	// per number: the key before it where it was first seen; only of those that are neither in roots nor in made
+	ids *stream.Numbering // the ids seen so far, and the keys made
+	// per number: the key before it when it was first seen; only for those in neither roots nor made
 	parents []uint64
 	roots   stream.Bitset // per number: it was first seen at the start of a prompt
-	made    stream.Bitset // per number: it is a key of others
+	made    stream.Bitset // per number: it is a made key
 	others  map[chainLink]uint64
 	before  uint64 // key of the last block
 }
 
-// chainLink is an id and the key before it; root says that there is none.
+// chainLink is an id and the key before it; root means that there is none.
 type chainLink struct {
 	before, id uint64
 	root       bool
@@ -27,8 +27,8 @@ type chainLink struct {
 
 func newChains() *chains { return &chains{ids: stream.NewNumbering(), others: map[chainLink]uint64{}} }
 
-// resolve turns the id in rec, the next block of its prompt, into the key of the block. It says no if there are more
-// ids than a trace can have objects.
+// resolve replaces the id in rec, the next block of its prompt, by the key of the block. It returns false if there are
+// more ids than a trace can have objects.
 func (c *chains) resolve(rec *stream.Record) bool {
 	link := chainLink{id: rec.Num, root: rec.Begins}
 	if !rec.Begins {
@@ -48,7 +48,7 @@ func (c *chains) resolve(rec *stream.Record) bool {
 	return !c.ids.Full
 }
 
-// number returns the number of an id or a key and whether it was seen for the first time.
+// number returns the number of an id or a key, and whether it is new.
 func (c *chains) number(id uint64) (number uint32, isNew bool) {
 	number = c.ids.OfNumber(id)
 	if c.ids.Len() == len(c.parents) {
@@ -70,7 +70,7 @@ func (c *chains) other(link chainLink) uint64 {
 			c.made.Set(int(number))
 			break
 		}
-		key++ // taken
+		key++ // in use
 	}
 	c.others[link] = key
 	return key

@@ -11,7 +11,8 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// TestChainsAreTries: two blocks are the same object exactly where they end the same list of ids, whatever the ids are.
+// TestChainsAreTries: two blocks are the same object if and only if they end the same list of ids, whatever the ids
+// are.
 func TestChainsAreTries(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		prompts := rapid.SliceOfN(rapid.SliceOfN(rapid.Uint64Range(0, 4), 1, 6), 1, 8).Draw(t, "prompts")
@@ -37,7 +38,7 @@ func TestChainsAreTries(t *testing.T) {
 	})
 }
 
-// TestMadeKeysAreNoIDs: an id that happens to be a key that was made is another block.
+// TestMadeKeysAreNoIDs: an id that equals a made key is another block.
 func TestMadeKeysAreNoIDs(t *testing.T) {
 	c := newChains()
 	resolve := func(id uint64, begins bool) uint64 {

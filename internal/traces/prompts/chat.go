@@ -16,7 +16,7 @@ import (
 
 var chatFormat = source.Format{
 	Name: "chat",
-	Summary: "conversations with a language model as JSON lines with their texts, which are cut into tokens and " +
+	Summary: "conversations with a language model as JSON lines with their texts, which are split into tokens and " +
 		"blocks (LMCache agent traces)",
 	Example:   `{"timestamp": 1760587668883954, "input": "Hi! How can I help you today?", "output": "I have a reservation", "session_id": "dd81010a"}`,
 	Carries:   "prompts: blocks, lengths, time, session",
@@ -36,14 +36,14 @@ var chatFormat = source.Format{
 	Open: openChat,
 }
 
-// chatReader gives the turns of a file by time.
+// chatReader returns the turns of a file by time.
 type chatReader struct {
 	src         *source.Source
 	timeUnit    int64
 	scanner     source.JSONScanner
 	blockTokens int
 	turns       []chatTurn
-	histories   map[uint64]*blockChain // by session; nil where inputs are whole prompts
+	histories   map[uint64]*blockChain // by session; nil if inputs are whole prompts
 }
 
 // chatTurn is a line.
@@ -90,7 +90,7 @@ func (c *chatReader) readTurns() error {
 	}
 }
 
-// parse reads a line. What it does not know it skips.
+// parse reads a line. It skips unknown fields.
 func (c *chatReader) parse(text []byte) (chatTurn, error) {
 	c.scanner = source.JSONScanner{Text: text}
 	s := &c.scanner
@@ -159,7 +159,7 @@ func (c *chatReader) historyOf(session uint64) *blockChain {
 	return c.histories[session]
 }
 
-// blockChain cuts text into tokens and these into blocks. The id of a block is a hash of all tokens up to its end.
+// blockChain splits text into tokens and these into blocks. The id of a block is a hash of all tokens up to its end.
 type blockChain struct {
 	size   int // tokens in a block
 	tokens int

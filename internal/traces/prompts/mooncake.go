@@ -17,8 +17,8 @@ var mooncakeFormat = source.Format{
 	Carries:   "prompts: blocks, lengths, time, session",
 	Detection: `a first line that is a JSON object with "input_length" and "hash_ids"`,
 	Options: []params.Param{
-		{Name: "block", Default: 0, Min: 0, Max: maxBlockTokens, Doc: "tokens in a block; 0: what block_size says, else " +
-			"512 if the first lines fit it, else the one power of two from 16 to 4096 that they fit"},
+		{Name: "block", Default: 0, Min: 0, Max: maxBlockTokens, Doc: "tokens in a block; 0: the value of block_size, or " +
+			"else 512 if it fits the first lines, or else the one power of two from 16 to 4096 that does"},
 		{Name: "time-unit", Default: "ms", Choices: []string{"s", "ms", "us", "ns"}, Doc: "unit of timestamp"},
 	},
 	JSON:   true,
@@ -61,7 +61,7 @@ const (
 
 var mooncakeNames = []string{"timestamp", "input_length", "output_length", "hash_ids", "session_id", "block_size"}
 
-// mooncakeLine is what a line says.
+// mooncakeLine is the content of a line.
 type mooncakeLine struct {
 	prompt
 	has         mooncakeFields
@@ -82,8 +82,8 @@ func openMooncake(src *source.Source, opts params.Values) (stream.Reader, stream
 	}
 	if r.blockTokens == 0 {
 		if r.blockTokens = guessBlockTokens(lines); r.blockTokens == 0 {
-			return nil, stream.Fields{}, src.Errorf("the first lines fit no usual number of tokens in a block, or several: " +
-				"state it, " +
+			return nil, stream.Fields{}, src.Errorf("no usual number of tokens per block, or more than one, fits the first " +
+				"lines: state it, " +
 				"for example with --input-format mooncake:block=512")
 		}
 	}
@@ -93,8 +93,8 @@ func openMooncake(src *source.Source, opts params.Values) (stream.Reader, stream
 	return newReader(src.NextNumber(), r), FieldsOf(kind, r.expected&hasTimestamp != 0), nil
 }
 
-// firstLines parses the lines at the beginning without consuming them, up to the first that is wrong, for which Read
-// will find the words.
+// firstLines parses the lines at the beginning without consuming them, up to the first wrong one, which Read will
+// report.
 func (r *mooncakeReader) firstLines() ([]mooncakeLine, error) {
 	head, err := r.src.Head()
 	if err != nil {
@@ -121,9 +121,8 @@ func (r *mooncakeReader) firstLines() ([]mooncakeLine, error) {
 	return lines, nil
 }
 
-// guessBlockTokens returns the number of tokens in a block: 512 if that fits all prompts, else the one of the usual
-// sizes that does. Where none does, it goes by the first prompt alone, so that reading finds the line that is wrong. 0:
-// the lines leave it open.
+// guessBlockTokens returns the number of tokens in a block: 512 if that fits all prompts, or else the only usual size
+// that does. If none does, it uses only the first prompt, so that reading finds the wrong line. 0: several sizes fit.
 func guessBlockTokens(lines []mooncakeLine) int {
 	for _, some := range [][]mooncakeLine{lines, lines[:min(1, len(lines))]} {
 		if fitAll(some, defaultBlockTokens) {
@@ -146,7 +145,7 @@ func fittingSizes(lines []mooncakeLine) (sizes []int) {
 	return sizes
 }
 
-// onlyOne returns the element of a list of one, else 0.
+// onlyOne returns the element of a list of one, otherwise 0.
 func onlyOne(list []int) int {
 	if len(list) != 1 {
 		return 0
@@ -180,19 +179,20 @@ func (r *mooncakeReader) next(p *prompt) error {
 		return r.src.LineErrorf("no %s%s", missing.firstName(), r.asTheFirst(missing))
 	}
 	if extra := line.has &^ r.expected; extra != 0 {
-		return r.src.LineErrorf("has %s, which the first line has not", extra.firstName())
+		return r.src.LineErrorf("has %s, which the first line lacks", extra.firstName())
 	}
 	if r.expected&hasBlockSize != 0 && line.blockTokens != r.blockTokens {
-		return r.src.LineErrorf("block_size %d: this file is read with blocks of %d tokens", line.blockTokens, r.blockTokens)
+		return r.src.LineErrorf("block_size %d differs from the %d tokens per block that this file is read with",
+			line.blockTokens, r.blockTokens)
 	}
 	if err := checkBlocks(r.blockTokens, line.InputTokens, len(line.blocks)); err != nil {
-		return r.src.LineErrorf("%w; mooncake:block=N states another", err)
+		return r.src.LineErrorf("%w; mooncake:block=N sets another number", err)
 	}
 	*p = line.prompt
 	return nil
 }
 
-// asTheFirst says that the first line has the missing field, where it may be missing in all.
+// asTheFirst says that the first line has the missing field, if it may be missing in all.
 func (r *mooncakeReader) asTheFirst(missing mooncakeFields) string {
 	if missing&(hasInputLength|hasHashIDs) != 0 {
 		return ""
@@ -210,7 +210,7 @@ func (f mooncakeFields) firstName() string {
 	return ""
 }
 
-// parse reads a line. What it does not know it skips.
+// parse reads a line. It skips unknown fields.
 func (r *mooncakeReader) parse(text []byte, line *mooncakeLine) error {
 	r.scanner = source.JSONScanner{Text: text}
 	line.OutputTokens = -1
@@ -247,7 +247,7 @@ func (r *mooncakeReader) field(key string, line *mooncakeLine) (err error) {
 		return r.scanner.Skip()
 	}
 	if err == nil && line.has&field != 0 {
-		err = fmt.Errorf("%s stands there twice", key)
+		err = fmt.Errorf("duplicate %s", key)
 	}
 	line.has |= field
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package prompts is the kind of workload of language models: prompts as chains of blocks, with their columns, the
-// formats that hold them, and how blocks get their keys.
+// Package prompts is the workload kind of language models: prompts as chains of blocks, with their columns and formats,
+// and how blocks get their keys.
 package prompts
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// maxTokens is the most tokens that a prompt or an output may have.
+// maxTokens is the largest number of tokens in a prompt or an output.
 const maxTokens = math.MaxInt32
 
 // Formats are those that hold prompts, and Writables those that can be written.
@@ -24,16 +24,16 @@ var (
 // Kind are prompts to a language model, in blocks.
 type Kind struct {
 	BlockTokens int  // tokens in a block
-	Sessions    bool // prompts belong to conversations: PromptHead.Session
+	Sessions    bool // prompts belong to conversations: Head.Session
 }
 
-// KindOf returns the kind of requests that are blocks of prompts; ok is false where they are none.
+// KindOf returns the kind of requests that are blocks of prompts; ok is false if they are not.
 func KindOf(fields stream.Fields) (kind Kind, ok bool) {
 	kind, ok = fields.Kind.(Kind)
 	return kind, ok
 }
 
-// FieldsOf returns what records of prompts carry.
+// FieldsOf returns the fields of records of prompts.
 func FieldsOf(kind Kind, clock bool) stream.Fields {
 	return stream.Fields{Time: clock, Groups: true, Kind: kind}
 }
@@ -74,7 +74,7 @@ func (k Kind) Grouped() bool { return true }
 // Units implements Kind.
 func (k Kind) Units(sampled bool) (stream.Units, error) {
 	if sampled && !k.Sessions {
-		return nil, errors.New("its prompts belong to no conversations, and a sample of blocks would tear prompts apart: " +
+		return nil, errors.New("its prompts do not belong to conversations, and a sample of blocks would split prompts: " +
 			"use --limit instead of --sample")
 	}
 	return &units{chains: newChains()}, nil
@@ -92,10 +92,10 @@ func (k Kind) Table() *stream.Table { return nil }
 // units follows the prompts among the records.
 type units struct {
 	chains *chains
-	left   int // blocks of the prompt that have not come
+	left   int // blocks of the prompt that are still to come
 }
 
-// Take implements Units. It turns the id of a block into its key.
+// Take implements Units. It replaces the id of a block by its key.
 func (u *units) Take(rec *stream.Record) error {
 	if rec.Begins {
 		u.left = HeadOf(rec).Blocks
@@ -107,18 +107,18 @@ func (u *units) Take(rec *stream.Record) error {
 	return nil
 }
 
-// SampledBy implements Units: of a conversation all prompts belong to a sample, or none.
+// SampledBy implements Units: a sample has all prompts of a conversation, or none.
 func (u *units) SampledBy(rec *stream.Record) uint64 { return HeadOf(rec).Session }
 
 // Last implements Units.
 func (u *units) Last() bool { return u.left == 0 }
 
-// Head is what is known of a prompt beside its blocks. It stands in the record of the first of them.
+// Head is what is known about a prompt besides its blocks. It is in the record of the first block.
 type Head struct {
 	Blocks       int
 	InputTokens  int32
-	OutputTokens int32 // -1 where it is not known
-	// Session is the key of its conversation, a number or the hash of a text; only where promptKind.Sessions.
+	OutputTokens int32 // -1 if unknown
+	// Session is the key of its conversation, a number or the hash of a text; only with Kind.Sessions.
 	Session uint64
 }
 
@@ -147,13 +147,13 @@ type promptSource interface {
 	next(p *prompt) error
 }
 
-// reader gives the blocks of prompts as records, one after another.
+// reader returns the blocks of prompts as records, one after another.
 type reader struct {
 	source  promptSource
 	prompt  prompt
 	at      int    // next block
-	scope   uint64 // tells the own blocks of this file from those of others
-	ownUsed uint64 // own blocks that were made
+	scope   uint64 // distinguishes own blocks of this file from those of others
+	ownUsed uint64 // own blocks made so far
 }
 
 // newReader reads the prompts of the file with that number.
@@ -161,8 +161,8 @@ func newReader(number int, source promptSource) *reader {
 	return &reader{source: source, scope: scopeOf(number)}
 }
 
-// scopeOf returns what makes ids that only mean something within one file differ from those of other files. It is mixed
-// with an id by xor and random.Scramble.
+// scopeOf returns a value that makes ids of one file differ from those of other files. It is mixed with an id by xor
+// and random.Scramble.
 func scopeOf(file int) uint64 { return random.Scramble(uint64(file) + 1) }
 
 // Read implements Reader.
@@ -185,8 +185,8 @@ func (r *reader) Read(rec *stream.Record) error {
 	return nil
 }
 
-// addOwnBlock gives a prompt that is shorter than a block, and for which its file states none, a block of its own, so
-// that it is requested at all.
+// addOwnBlock gives a prompt shorter than a block, for which its file states no block, a block of its own, so that it
+// is requested at all.
 func (r *reader) addOwnBlock() {
 	if len(r.prompt.blocks) == 0 {
 		r.ownUsed++
@@ -194,7 +194,7 @@ func (r *reader) addOwnBlock() {
 	}
 }
 
-// parseTokens reads a number of tokens of at least least.
+// parseTokens reads a number of tokens, at least least.
 func parseTokens(text []byte, least int32) (int32, error) {
 	n, ok := source.ParseWhole(text)
 	if !ok || n > maxTokens || int32(n) < least {
@@ -203,14 +203,14 @@ func parseTokens(text []byte, least int32) (int32, error) {
 	return int32(n), nil
 }
 
-// fitsBlocks says whether a prompt of so many tokens has so many blocks: its last, partial one counted or left out.
+// fitsBlocks reports whether a prompt of so many tokens has so many blocks, with or without its last, partial one.
 func fitsBlocks(blockTokens int, tokens int32, blocks int) bool {
 	full := int(tokens) / blockTokens
 	partial := min(int(tokens)%blockTokens, 1)
 	return blocks == full || blocks == full+partial
 }
 
-// checkBlocks refuses a prompt whose length contradicts the number of its blocks.
+// checkBlocks refuses a prompt whose length contradicts its number of blocks.
 func checkBlocks(blockTokens int, tokens int32, blocks int) error {
 	if fitsBlocks(blockTokens, tokens, blocks) {
 		return nil
@@ -229,31 +229,31 @@ func checkBlocks(blockTokens int, tokens int32, blocks int) error {
 	)
 }
 
-// Of returns what is known of prompts; nil where the requests are none.
+// Of returns the columns of prompts; nil if the requests are not prompts.
 func Of(kind stream.Columns) *Columns {
 	p, _ := kind.(*Columns)
 	return p
 }
 
-// Columns are the requests to a language model. The blocks of a prompt are its group; an object is a block together
-// with all that comes before it in its prompt, so equal objects begin equal prefixes.
+// Columns are the requests to a language model. The blocks of a prompt are its group. An object is a block together
+// with everything before it in its prompt, so equal objects begin equal prefixes.
 type Columns struct {
 	BlockTokens int // tokens in a full block
 	// InputTokens are the lengths of the prompts. Block i of a prompt holds min(BlockTokens, InputTokens - i BlockTokens)
 	// tokens, so n leading blocks hold min(n BlockTokens, InputTokens). Files that leave out a last, partial block have up
 	// to BlockTokens-1 tokens beyond the blocks.
 	InputTokens  []int32
-	OutputTokens []int32 // per prompt; nil where they are not known
-	Sessions     []int32 // per prompt: the dense number of its conversation; nil where it is not known
-	// nanoseconds, per prompt, never negative; nil without a clock. Like Times they may go back where the file does
+	OutputTokens []int32 // per prompt; nil if unknown
+	Sessions     []int32 // per prompt: the dense number of its conversation; nil if unknown
+	// nanoseconds, per prompt, never negative; nil without a clock. Like Times they may go back if the file does
 	Arrivals []int64
 	Parents  []int32 // per object: the block before it in its prompt, -1 for the first
 
-	SessionKeys []uint64 // per conversation: the number that it has in the file, or the hash of its name; nil as Sessions
+	SessionKeys []uint64 // per conversation: its number in the file, or the hash of its name; nil if Sessions is
 }
 
-// Depths returns for each object the tokens from the root of the prefix tree to the end of the block, every block taken
-// as full. Without prompts it returns nil.
+// Depths returns for each object the tokens from the root of the prefix tree to the end of the block, counting every
+// block as full. Without prompts it returns nil.
 func (p *Columns) Depths() []int32 {
 	if p == nil {
 		return nil
@@ -278,7 +278,7 @@ func (p *Columns) Slice(_, prompts stream.Span) stream.Columns {
 	return &part
 }
 
-// Only implements Columns: a prompt that lost a block is none.
+// Only implements Columns: a prompt that lost a block is not a prompt.
 func (p *Columns) Only(stream.Chosen) stream.Columns { return nil }
 
 // Torn implements Columns.
@@ -296,14 +296,14 @@ type builder struct {
 	Columns
 	kind     Kind
 	clock    bool
-	last     uint32           // object of the block before
+	last     uint32           // object of the previous block
 	sessions map[uint64]int32 // dense number by key
-	unknown  bool             // the length of some output is not known
+	unknown  bool             // the length of some output is unknown
 }
 
 // Add implements ColumnsBuilder. The request is for the next block.
 func (c *builder) Add(rec *stream.Record, object uint32) error {
-	if object > math.MaxInt32-1 { // objects are numbers in Prompts.Parents
+	if object > math.MaxInt32-1 { // Columns.Parents has objects as int32
 		return stream.ErrTooManyObjects
 	}
 	if rec.Begins {
@@ -352,7 +352,7 @@ func (c *builder) Finish() stream.Columns {
 	return &c.Columns
 }
 
-// readTokens reads a number of tokens of at least least.
+// readTokens reads a number of tokens, at least least.
 func readTokens(s *source.JSONScanner, least int32) (int32, error) {
 	text, err := s.Number()
 	if err != nil {

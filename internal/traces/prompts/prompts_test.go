@@ -75,19 +75,19 @@ func TestMooncakeErrors(t *testing.T) {
 		"blank line":       {good + "\n" + good, "line 2: "},
 		"no ids":           {good + `{"timestamp": 1, "input_length": 5, "output_length": 5}`, "line 2: no hash_ids"},
 		"no time":          {good + `{"input_length": 5, "output_length": 5, "hash_ids": [1]}`, "line 2: no timestamp, which the first line has"},
-		"another field":    {good + `{"timestamp": 1, "session_id": 5, "input_length": 5, "output_length": 5, "hash_ids": [1]}`, "line 2: has session_id, which the first line has not"},
+		"another field":    {good + `{"timestamp": 1, "session_id": 5, "input_length": 5, "output_length": 5, "hash_ids": [1]}`, "line 2: has session_id, which the first line lacks"},
 		"negative length":  {good + `{"input_length": -5}`, `line 2: input_length: "-5" tokens: want a whole number from 1`},
 		"negative output":  {good + `{"output_length": -5}`, `line 2: output_length: "-5" tokens: want a whole number from 0`},
 		"empty prompt":     {good + `{"input_length": 0}`, `line 2: input_length: "0" tokens`},
 		"huge length":      {good + `{"input_length": 2147483648}`, `line 2: input_length: "2147483648" tokens`},
 		"negative time":    {good + `{"timestamp": -1}`, "line 2: timestamp: time"},
 		"time as text":     {good + `{"timestamp": "1"}`, "line 2: column 15: timestamp: want a number"},
-		"twice":            {good + `{"input_length": 5, "input_length": 5}`, "line 2: input_length: input_length stands there twice"},
+		"twice":            {good + `{"input_length": 5, "input_length": 5}`, "line 2: input_length: duplicate input_length"},
 		"too many ids":     {good + `{"timestamp": 1, "input_length": 5, "output_length": 5, "hash_ids": [1, 2]}`, "line 2: 2 block ids for a prompt of 5 tokens: with 512 tokens in a block it has 0, or 1 with the last partial one"},
 		"ids as text":      {good + `{"hash_ids": ["1"]}`, "line 2: column 15: hash_ids: want a number"},
 		"ids as fractions": {good + `{"hash_ids": [1.5]}`, "line 2: column 15: hash_ids: want a whole number of 64 bits"},
 		"deep":             {good + `{"x": ` + strings.Repeat("[", 200), "want no more than 100 arrays"},
-		"no block size":    {`{"input_length": 10, "hash_ids": [1, 2, 3]}`, "the first lines fit no usual number"},
+		"no block size":    {`{"input_length": 10, "hash_ids": [1, 2, 3]}`, "no usual number of tokens per block"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := tracetest.LoadText(t, c.content, traces.LoadOptions{Needs: traces.Needs{Times: true}})
@@ -255,7 +255,7 @@ func TestMooncakeWriterRefuses(t *testing.T) {
 		records []stream.Record
 		want    string
 	}{
-		"no prompts":   {stream.Fields{}, []stream.Record{{Num: 1}}, "no prompts: write CSV or Parquet"},
+		"no prompts":   {stream.Fields{}, []stream.Record{{Num: 1}}, "not prompts: write CSV or Parquet"},
 		"text":         {fields, []stream.Record{{Text: []byte("a"), Begins: true, Extra: head}}, "record 1: block \"a\""},
 		"early prompt": {fields, []stream.Record{first, first}, "record 2: a prompt with another number"},
 		"late prompt":  {fields, []stream.Record{first, second, second}, "record 3: a prompt with another number"},
@@ -302,14 +302,14 @@ func TestAgentErrors(t *testing.T) {
 		"twice":          {`{"requests": [], "requests": []}`, "the requests only once"},
 		"no array":       {`{"block_size": 4, "requests": 3}`, "an array of requests"},
 		"empty":          {head + `]}`, "holds no requests"},
-		"another scope":  {`{"hash_id_scope": "global"}`, "only ids that are local to their file"},
+		"another scope":  {`{"hash_id_scope": "global"}`, "want \"local\", ids that belong to one file"},
 		"size of 0":      {`{"block_size": 0}`, "want a whole number from 1"},
 		"huge size":      {`{"block_size": 2000000}`, "want at most 1048576"},
 		"time goes back": {head + `{"t": 2, "in": 4, "hash_ids": [1]}, {"t": 1, "in": 4, "hash_ids": [1]}]}`, "t goes back from 2 to 1 seconds"},
 		"negative time":  {head + `{"t": -2, "in": 4, "hash_ids": [1]}]}`, "time \"-2\""},
 		"empty prompt":   {head + `{"t": 2, "in": 0, "hash_ids": []}]}`, "want a whole number from 1"},
 		"wrong length":   {head + `{"t": 2, "in": 40, "hash_ids": [1]}]}`, "1 block ids for a prompt of 40 tokens: with 4 tokens in a block it has 10"},
-		"no ids":         {head + `{"t": 2, "in": 40}]}`, "without one of t, in and hash_ids"},
+		"no ids":         {head + `{"t": 2, "in": 40}]}`, "without t, in or hash_ids"},
 		"after the end":  {head + `]} x`, "nothing after the object"},
 	} {
 		_, err := tracetest.LoadText(t, c.content, traces.LoadOptions{Selection: traces.Selection{Format: "agent"}})

@@ -17,20 +17,20 @@ var mooncakeWritable = source.Writable{
 	Kind:  Kind{}.Name(),
 }
 
-// mooncakeWriter writes one prompt per line, as the published traces have them; the conversation is written where it is
-// known, and the size of a block where it is not theirs.
+// mooncakeWriter writes one prompt per line, like the published traces. It writes the conversation if it is known, and
+// the block size if it differs from theirs.
 type mooncakeWriter struct {
 	w     io.Writer
 	kind  Kind
 	clock bool
 	line  []byte
-	left  int // blocks of the prompt that have not come
+	left  int // blocks of the prompt that are still to come
 }
 
 func newMooncakeWriter(_ context.Context, w io.Writer, _ string, fields stream.Fields) (source.RecordWriter, error) {
 	kind, ok := KindOf(fields)
 	if !ok {
-		return nil, errors.New("the requests are no prompts: write CSV or Parquet instead")
+		return nil, errors.New("the requests are not prompts: write CSV or Parquet instead")
 	}
 	return &mooncakeWriter{w: w, kind: kind, clock: fields.Time}, nil
 }
@@ -39,7 +39,7 @@ func (m *mooncakeWriter) Write(rec *stream.Record) error {
 	head := HeadOf(rec)
 	switch {
 	case rec.Text != nil:
-		return fmt.Errorf("block %q: the blocks of a prompt are numbers", rec.Text)
+		return fmt.Errorf("block %q: want a number, as the blocks of a prompt are", rec.Text)
 	case (m.left == 0) != (head != nil):
 		return errors.New("a prompt with another number of blocks than it states")
 	case head != nil:
@@ -56,7 +56,7 @@ func (m *mooncakeWriter) Write(rec *stream.Record) error {
 	return err
 }
 
-// begin writes everything that stands before the first block of a prompt.
+// begin writes everything before the first block of a prompt.
 func (m *mooncakeWriter) begin(head *Head, time int64) {
 	m.left = head.Blocks
 	line := append(m.line[:0], '{')

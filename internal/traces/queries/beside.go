@@ -7,21 +7,21 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// beside gives requests the embeddings that lie beside their trace, a row for each, which makes queries of them.
+// beside gives requests the embeddings from a file beside their trace, a row for each, which makes them queries.
 type beside struct {
 	vectors VectorReader
-	head    Head // of requests that are no queries
+	head    Head // of requests that are not queries
 	row     []float32
 	rows    int
-	ended   bool // before the requests did
+	ended   bool // the embeddings ended before the requests
 }
 
-// NewBeside returns embeddings that lie beside a trace.
+// NewBeside returns embeddings from a file beside a trace.
 func NewBeside(vectors VectorReader) stream.Beside {
 	return &beside{vectors: vectors, row: make([]float32, vectors.Dim())}
 }
 
-// String returns what errors call the file.
+// String returns the name of the file for errors.
 func (b *beside) String() string { return b.vectors.String() }
 
 // What implements Beside.
@@ -30,7 +30,7 @@ func (b *beside) What() string { return "embeddings" }
 // Kind implements Beside.
 func (b *beside) Kind(of stream.Kind) (stream.Kind, error) {
 	if of != nil && of.Grouped() {
-		return nil, fmt.Errorf("its requests are blocks of prompts, which have no embeddings as those of %v", b.vectors)
+		return nil, fmt.Errorf("its requests are blocks of prompts, which cannot have the embeddings of %v", b.vectors)
 	}
 	return Kind{}, nil
 }

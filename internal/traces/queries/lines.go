@@ -11,9 +11,9 @@ import (
 
 var linesFormat = source.Format{
 	Name:    "queries",
-	Summary: "queries as JSON lines: objects with an id and a time, or texts alone",
+	Summary: "queries as JSON lines: objects with an id and a time, or only texts",
 	Example: `{"time":0,"id":"q17","session":"s1","topic":"film","answer":"dune","text":"A film with sandworms?","embedding":[0.6,-0.8]}`,
-	Carries: "queries: time, id, and session, topic, answer, text, embedding where they are known",
+	Carries: "queries: time, id, and session, topic, answer, text, embedding if known",
 	Detection: `a first line that is a JSON object with "id" and "time" outside of what is within it; or lines that are JSON strings, one of them of ` +
 		`several words`,
 	Options: []params.Param{{Name: "time-unit", Default: "s", Choices: []string{"s", "ms", "us", "ns"},
@@ -30,8 +30,8 @@ func detectQueries(head source.Head, _ string) source.Confidence {
 	return source.No
 }
 
-// beginsLikeQuery says whether the first line, which an embedding may make longer than what is known of it, is an
-// object with an id and a time.
+// beginsLikeQuery reports whether the first line is an object with an id and a time. An embedding may make the line
+// longer than the bytes at hand.
 func beginsLikeQuery(head []byte) bool {
 	line, _, _ := bytes.Cut(head, []byte("\n"))
 	s := source.JSONScanner{Text: line}
@@ -40,11 +40,11 @@ func beginsLikeQuery(head []byte) bool {
 		hasID = hasID || string(key) == "id"
 		hasTime = hasTime || string(key) == "time"
 		return s.Skip()
-	}) // a line that is cut off says enough
+	}) // a line that is cut off is enough
 	return hasID && hasTime
 }
 
-// areJSONStrings says whether all lines are JSON strings, at least one of them of several words.
+// areJSONStrings reports whether all lines are JSON strings, at least one of them with several words.
 func areJSONStrings(lines [][]byte) bool {
 	words := false
 	for _, line := range source.WithoutBlankEnd(lines) {
@@ -98,7 +98,7 @@ func (r *lineReader) parse(line []byte, rec *stream.Record) (err error) {
 	return r.scanner.End()
 }
 
-// readText reads a line that is the text of a query, which is its id as well.
+// readText reads a line that is the text of a query, which is also its id.
 func (r *lineReader) readText(rec *stream.Record) (err error) {
 	if r.head.Text, err = r.scanner.Words(); err != nil {
 		return err
@@ -107,7 +107,7 @@ func (r *lineReader) readText(rec *stream.Record) (err error) {
 	return nil
 }
 
-// readObject reads a line that is an object. What it does not know it skips.
+// readObject reads a line that is an object. It skips unknown fields.
 func (r *lineReader) readObject(rec *stream.Record) error {
 	s := &r.scanner
 	hasTime, hasID := false, false

@@ -98,8 +98,8 @@ func TestQueryLineErrors(t *testing.T) {
 	}
 }
 
-// TestQueryLinesAreDetected: also where the first line is longer than what detection sees, and neither prompts nor
-// dialogues are taken for queries.
+// TestQueryLinesAreDetected: even if the first line is longer than what detection sees; prompts and dialogues are not
+// taken for queries.
 func TestQueryLinesAreDetected(t *testing.T) {
 	long := `{"id":1,"time":0,"embedding":[1` + strings.Repeat(",0.25", source.HeadLen/5) + "]}\n"
 	for content, want := range map[string]string{
@@ -125,7 +125,7 @@ func TestQueryLinesAreDetected(t *testing.T) {
 	}
 }
 
-// anyQueries draws queries with or without embeddings, all that can be known of each known or not.
+// anyQueries draws queries with or without embeddings, with each field known or not.
 func anyQueries(t *rapid.T) []stream.Record {
 	dim := rapid.IntRange(0, 5).Draw(t, "dim")
 	name := func(what string) []byte {
@@ -191,7 +191,7 @@ func TestQueryLineWriter(t *testing.T) {
 		}
 	}
 	err = w.Write(&stream.Record{Num: 1, Extra: &queries.Head{Text: []byte("\xff")}})
-	if want := `standard output: record 3: text "\xff": it is not UTF-8, which JSON cannot hold`; err == nil ||
+	if want := `standard output: record 3: text "\xff" is not UTF-8, so JSON cannot hold it`; err == nil ||
 		err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
@@ -205,7 +205,7 @@ func TestQueryLineWriter(t *testing.T) {
 		t.Errorf("wrote\n%swant\n%s", out.String(), want)
 	}
 	if _, err := traces.Create(t.Context(), filepath.Join(t.TempDir(), "x.jsonl"),
-		traces.CreateOptions{Format: "queries"}); err == nil || !strings.Contains(err.Error(), "no queries") {
+		traces.CreateOptions{Format: "queries"}); err == nil || !strings.Contains(err.Error(), "not queries") {
 		t.Errorf("error %v, want that there are no queries", err)
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 const twoByTwo = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2), }\n"
 
-// FuzzVectors: nothing panics or allocates what a header claims, rows are sane, and errors say where they are.
+// FuzzVectors: nothing panics or allocates what a header claims, rows are sane, and errors name their position.
 func FuzzVectors(f *testing.F) {
 	for _, seed := range []string{twoByTwo, strings.Replace(twoByTwo, "<f4", "<f8", 1), "{'shape': (99999, " +
 		"65536), 'descr': '<f4', 'fortran_order': False}"} {
@@ -38,7 +38,7 @@ func FuzzVectors(f *testing.F) {
 	})
 }
 
-// Every number of 16 bits is its sign, exponent and fraction, as IEEE 754 says.
+// Every 16-bit number is its sign, exponent and fraction, as in IEEE 754.
 func TestHalfFloat(t *testing.T) {
 	for bits := range 1 << 16 {
 		sign, exponent, fraction := 1-2*float64(bits>>15), bits>>10&31, float64(bits&1023)

@@ -1,5 +1,5 @@
-// Package queries is the kind of workload of semantic caches: requests in words with their embeddings, their columns,
-// and the formats that hold them.
+// Package queries is the workload kind of semantic caches: requests in words with their embeddings, their columns, and
+// their formats.
 package queries
 
 import (
@@ -13,29 +13,29 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// Columns are requests in words, which a semantic cache may answer with what it holds for a similar one. An object is a
-// query id; what is said of an object is what its first request says. Memory: 4 bytes per dimension and object for
-// Vectors, 4 per object for each of Topics and Answers, 4 per request for Sessions, and 16 per object and the bytes for
-// the texts. While it loads, Vectors grows by moving, and takes up to three times as much.
+// Columns are requests in words, which a semantic cache may answer with an entry for a similar one. An object is a
+// query id; its fields are those of its first request. It needs 4 bytes per dimension and object for Vectors, 4 per
+// object for each of Topics and Answers, 4 per request for Sessions, and 16 per object plus the bytes for the texts.
+// While it loads, Vectors grows by moving, and needs up to three times as much.
 type Columns struct {
 	Dim     int       // numbers in a vector; 0 without embeddings
 	Vectors []float32 // Dim per object, of length 1; nil without embeddings
-	// Embeddings says where the vectors come from: "trace", or as Workload.Embeddings of package workload says it; ""
+	// Embeddings says where the vectors come from: "trace", or as Workload.Embeddings of package workload states it; ""
 	// without any.
 	Embeddings string
 
-	Texts  []string // per object; nil where the trace has none
-	Topics []int32  // per object: the dense number of its topic, -1 where it is not known; nil where no object has one
-	// per object: the dense number of the right answer, -1 where it is not known; nil where no object has one
+	Texts  []string // per object; nil if the trace has none
+	Topics []int32  // per object: the dense number of its topic, -1 if unknown; nil if no object has one
+	// per object: the dense number of the right answer, -1 if unknown; nil if no object has one
 	Answers []int32
-	// per request: the dense number of its dialogue, -1 where it is not known; nil where no request has one
+	// per request: the dense number of its dialogue, -1 if unknown; nil if no request has one
 	Sessions []int32
 
 	NumTopics, NumAnswers, NumSessions int
 	TopicNames                         []string // per topic
 }
 
-// Of returns what is known of queries; nil where the requests are none.
+// Of returns the columns of queries; nil if the requests are not queries.
 func Of(kind stream.Columns) *Columns {
 	q, _ := kind.(*Columns)
 	return q
@@ -97,15 +97,15 @@ func (Kind) Name() string { return "queries" }
 func (Kind) Format() string { return linesFormat.Name }
 
 // Lost implements Kind.
-func (Kind) Lost() string { return "all of the queries but their ids" }
+func (Kind) Lost() string { return "everything about the queries except their ids" }
 
-// OftenUnrepeated implements Kind: what is asked again is often asked in other words.
+// OftenUnrepeated implements Kind: a repeated question often has other words.
 func (Kind) OftenUnrepeated() bool { return true }
 
 // NewColumns implements Kind.
 func (Kind) NewColumns(stream.Fields) stream.ColumnsBuilder { return &builder{} }
 
-// Table implements Kind: rows are queries where they have a text or an embedding.
+// Table implements Kind: rows are queries if they have a text or an embedding.
 func (Kind) Table() *stream.Table {
 	return &stream.Table{
 		Columns: []stream.TableColumn{
@@ -131,20 +131,20 @@ func checkQueryRow(first, row stream.Row) error {
 	return checkVector(got)
 }
 
-// Head is what is known of a query beside its id. It is valid until the next call of Read.
+// Head is what is known about a query besides its id. It is valid until the next call of Read.
 type Head struct {
-	Session, Topic, Answer []byte // names; nil where they are not known
-	Text                   []byte // nil where it is not known
+	Session, Topic, Answer []byte // names; nil if unknown
+	Text                   []byte // nil if unknown
 	Vector                 []float32
 }
 
-// are says whether records with these fields are queries.
+// are reports whether records with these fields are queries.
 func are(fields stream.Fields) bool {
 	_, ok := fields.Kind.(Kind)
 	return ok
 }
 
-// HeadOf returns what is known of a request as a query; nil where that is nothing.
+// HeadOf returns what is known about a request as a query; nil if nothing is.
 func HeadOf(rec *stream.Record) *Head {
 	head, _ := rec.Extra.(*Head)
 	return head
@@ -163,11 +163,12 @@ func (q *Head) Cells(to []any) []any {
 	return append(to, &q.Session, &q.Topic, &q.Answer, &q.Text, &q.Vector)
 }
 
-// VectorReader gives the embeddings of the requests of a trace from beside it, one after another.
+// VectorReader returns the embeddings of the requests of a trace, from a file beside it, one after another.
 type VectorReader interface {
-	fmt.Stringer // what errors call it
+	fmt.Stringer // the name in errors
 	Dim() int
-	// Read fills vector, Dim long, and returns io.EOF after the last. Other errors say which file is wrong, where and how.
+	// Read fills vector, of length Dim, and returns io.EOF after the last. Other errors say which file is wrong, where
+	// and how.
 	Read(vector []float32) error
 }
 
@@ -183,7 +184,7 @@ type names struct {
 	all     []string
 }
 
-// number returns the dense number of a name, -1 of none.
+// number returns the dense number of a name, -1 for none.
 func (n *names) number(name []byte) int32 {
 	if name == nil {
 		return -1
@@ -220,8 +221,8 @@ func (c *builder) Add(rec *stream.Record, object uint32) error {
 // twice may differ in the last digits.
 const leastRepeat = 0.99
 
-// checkRepeat refuses another embedding than that of the first request for an object: a cache could not tell which of
-// the two is meant.
+// checkRepeat refuses an embedding that differs from that of the first request for an object: a cache could not tell
+// which of the two is meant.
 func (c *builder) checkRepeat(rec *stream.Record, vector []float32, object uint32) error {
 	if len(vector) != c.Dim {
 		return lengthError(len(vector), c.Dim)
@@ -245,7 +246,7 @@ func (c *builder) checkRepeat(rec *stream.Record, vector []float32, object uint3
 	return nil
 }
 
-// addVector appends the vector of the next object, made 1 long.
+// addVector appends the vector of the next object, scaled to length 1.
 func (c *builder) addVector(vector []float32) error {
 	first := len(c.Topics) == 1
 	switch {
@@ -271,7 +272,8 @@ func lengthError(got, want int) error {
 	return fmt.Errorf("an embedding of %d numbers after others of %d: want the same length for all", got, want)
 }
 
-// Normalize makes a vector 1 long. One that has no direction, or a number in it that is none, is an error.
+// Normalize scales a vector to length 1. A vector without a direction, or with a number that is not finite, is an
+// error.
 func Normalize(vector []float32) error {
 	sum := squares(vector)
 	if err := checkDirection(sum); err != nil {
@@ -284,7 +286,7 @@ func Normalize(vector []float32) error {
 	return nil
 }
 
-// checkVector returns the error of Normalize and leaves the vector as it is.
+// checkVector returns the error of Normalize without changing the vector.
 func checkVector(vector []float32) error { return checkDirection(squares(vector)) }
 
 // squares returns the sum of the squares.
@@ -306,7 +308,7 @@ func checkDirection(sum float64) error {
 	return nil
 }
 
-// Finish implements ColumnsBuilder. It leaves out the columns that say nothing.
+// Finish implements ColumnsBuilder. It leaves out empty columns.
 func (c *builder) Finish() stream.Columns {
 	q := &c.Columns
 	if q.Dim > 0 {

@@ -15,7 +15,7 @@ var textFormat = source.Format{
 	Summary:   "queries as lines of text: the text is the id, so equal lines are the same query",
 	Example:   "How do I reset my password?",
 	Carries:   "queries: text",
-	Detection: "nothing, as any text would do: name it",
+	Detection: "never, since any text fits: name it",
 	AnyText:   "a query in words",
 	Detect:    func(source.Head, string) source.Confidence { return source.No },
 	Open: func(src *source.Source, _ params.Values) (stream.Reader, stream.Fields, error) {

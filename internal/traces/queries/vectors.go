@@ -17,10 +17,10 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// VectorFile reads embeddings row by row from a file that holds nothing else: a NumPy array (.npy,
+// VectorFile reads embeddings row by row from a file with nothing else: a NumPy array (.npy,
 // https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html) or fvecs (http://corpus-texmex.irisa.fr),
-// compressed or not, which it recognises by its content. It has a reader of npy of its own, as sbinet/npyio reads an
-// array whole, into memory for as many rows as the header claims.
+// compressed or not, which it recognises by its content. It has its own reader of npy, since sbinet/npyio reads whole
+// arrays, into memory for as many rows as the header claims.
 type VectorFile struct {
 	in       *source.File
 	src      *source.Source
@@ -28,27 +28,28 @@ type VectorFile struct {
 	fvecs    bool // each row begins with its length
 	width    int  // bytes of a number: 2, 4 or 8
 	rows     int64
-	row      int64  // that is read next, from 0
+	row      int64  // the next row to read, from 0
 	rowBytes int    // of a row in the file
 	batch    []byte // rows at hand
 }
 
-// vectorEndings are the endings of the names of files that OpenVectors reads, before that of a compression.
+// vectorEndings are the endings of file names that OpenVectors reads, before that of a compression.
 var vectorEndings = []string{".npy", ".fvecs"}
 
-// IsVectorFile says whether a path is that of embeddings alone, by its name: .npy or .fvecs, perhaps compressed.
+// IsVectorFile reports whether a path is that of a file of embeddings, by its name: .npy or .fvecs, possibly
+// compressed.
 func IsVectorFile(path string) bool {
 	return slices.Contains(vectorEndings, filepath.Ext(source.StrippedName(path)))
 }
 
-// MaxDim is the most numbers of an embedding. What claims more is something else.
+// MaxDim is the largest number of dimensions of an embedding. A file that claims more is something else.
 const MaxDim = 1 << 16
 
-// unknownRows is the number of rows where the file does not state it.
+// unknownRows is the number of rows if the file does not state it.
 const unknownRows = -1
 
 // OpenVectors opens a file of embeddings; "-" is stdin, nil that of the process. The error names the file and says what
-// is wrong with it; ctx ends the waiting for a pipe.
+// is wrong with it; ctx ends waiting for a pipe.
 func OpenVectors(ctx context.Context, path string, stdin io.Reader) (*VectorFile, error) {
 	in, err := source.OpenFile(ctx, path, stdin)
 	if err != nil {
@@ -89,7 +90,8 @@ func (v *VectorFile) String() string { return v.src.Place }
 // Close releases the file.
 func (v *VectorFile) Close() error { return v.in.Close() }
 
-// Read implements VectorReader. That the file changed meanwhile explains any error, and is one at the end, too.
+// Read implements VectorReader. If the file changed meanwhile, that explains any error, and is an error at the end,
+// too.
 func (v *VectorFile) Read(vector []float32) error {
 	err := v.read(vector)
 	if err == nil {
@@ -120,7 +122,7 @@ func (v *VectorFile) read(vector []float32) error {
 func (v *VectorFile) fill() (err error) {
 	v.batch, err = v.src.Records(v.rowBytes)
 	if err == io.EOF && v.rows != unknownRows {
-		return v.src.Errorf("the file is cut off: its header states %d rows, %d are there", v.rows, v.row)
+		return v.src.Errorf("the file is cut off: its header states %d rows, but it has %d", v.rows, v.row)
 	}
 	return err
 }
@@ -135,7 +137,7 @@ func (v *VectorFile) end() error {
 	return v.src.Errorf("bytes follow the %d rows of %d numbers that its header states", v.rows, v.dim)
 }
 
-// decode reads the numbers of a row and makes sure that they have a direction.
+// decode reads the numbers of a row and checks that they have a direction.
 func (v *VectorFile) decode(row []byte, vector []float32) error {
 	if v.fvecs {
 		if length := int32(binary.LittleEndian.Uint32(row)); int(length) != v.dim {
@@ -166,13 +168,13 @@ func halfFloat(bits uint16) float32 {
 	switch exponent {
 	case 0: // zero and numbers below 2^-14
 		return float32(math.Copysign(math.Ldexp(float64(fraction), -24), 1-2*float64(sign)))
-	case 31: // infinite or none
+	case 31: // infinite or NaN
 		exponent = 255 - 112
 	}
 	return math.Float32frombits(sign<<31 | (exponent+112)<<23 | fraction<<13)
 }
 
-// Narrowed returns x as float32; that it is finite and does not fit is an error.
+// Narrowed returns x as float32. A finite number that does not fit is an error.
 func Narrowed(x float64) (float32, error) {
 	narrow := float32(x)
 	if math.IsInf(float64(narrow), 0) && !math.IsInf(x, 0) {
@@ -181,7 +183,7 @@ func Narrowed(x float64) (float32, error) {
 	return narrow, nil
 }
 
-// beginFvecs takes the length of the first row for that of all.
+// beginFvecs takes the length of the first row as that of all.
 func (v *VectorFile) beginFvecs(head []byte) error {
 	const lengthBytes = 4
 	if len(head) < lengthBytes {
@@ -210,14 +212,14 @@ func (v *VectorFile) beginNpy() error {
 	}
 	v.rowBytes = v.width * v.dim
 	if size := v.src.Size(); size > 0 && size-v.src.Offset() != v.rows*int64(v.rowBytes) {
-		return v.src.Errorf("its header states %d rows of %d numbers, which are %d bytes, but %d follow it: the file is "+
+		return v.src.Errorf("its header states %d rows of %d numbers, %d bytes, but %d bytes follow: the file is "+
 			"cut off or damaged",
 			v.rows, v.dim, v.rows*int64(v.rowBytes), size-v.src.Offset())
 	}
 	return nil
 }
 
-// npyHeader reads what stands before the numbers and returns the dictionary in it.
+// npyHeader reads everything before the numbers and returns the dictionary in it.
 func (v *VectorFile) npyHeader() (string, error) {
 	const maxHeader = 1 << 16 // those of arrays of numbers have 118 bytes
 	read := func(n int) ([]byte, error) {
@@ -253,14 +255,14 @@ func (v *VectorFile) npyHeader() (string, error) {
 	return string(text), err
 }
 
-// What the header of an array of plain numbers holds: a Python dictionary with these three keys.
+// The header of an array of plain numbers: a Python dictionary with these three keys.
 var (
 	npyType  = regexp.MustCompile(`['"]descr['"]\s*:\s*['"]([^'"]*)['"]`)
 	npyOrder = regexp.MustCompile(`['"]fortran_order['"]\s*:\s*(True|False)`)
 	npyShape = regexp.MustCompile(`['"]shape['"]\s*:\s*\(([0-9L,\s]*)\)`)
 )
 
-// npyWidths are the types of numbers that are read, and their bytes.
+// npyWidths are the supported types of numbers, and their bytes.
 var npyWidths = map[string]int{"<f2": 2, "<f4": 4, "<f8": 8}
 
 // parseNpyHeader takes the shape and the type of the numbers from the dictionary of a header.

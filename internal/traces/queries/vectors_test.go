@@ -27,7 +27,7 @@ func npyOf(t *testing.T, dictionary string, numbers ...any) string {
 
 const npyTwoByTwo = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2), }\n"
 
-// readVectors returns the rows of a file of this content, on the disk or from a pipe.
+// readVectors returns the rows of a file with this content, on disk or from a pipe.
 func readVectors(t testing.TB, content string, piped bool) (rows [][]float32, err error) {
 	t.Helper()
 	path := "-"
@@ -158,13 +158,13 @@ func TestVectorFileErrors(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]struct{ content, stored, piped string }{
-		"cut": {npyOf(t, npyTwoByTwo, floats[:2]), "states 2 rows of 2 numbers, which are 16 bytes, but 8 follow it",
-			"its header states 2 rows, 1 are there"},
-		"cut row": {npyOf(t, npyTwoByTwo, floats[:3]), "which are 16 bytes, but 12 follow it", "cut off within a record: " +
+		"cut": {npyOf(t, npyTwoByTwo, floats[:2]), "states 2 rows of 2 numbers, 16 bytes, but 8 bytes follow",
+			"its header states 2 rows, but it has 1"},
+		"cut row": {npyOf(t, npyTwoByTwo, floats[:3]), "16 bytes, but 12 bytes follow", "cut off within a record: " +
 			"want 8 bytes, 4 are left"},
-		"trailing": {npyOf(t, npyTwoByTwo, floats, byte(0)), "which are 16 bytes, but 17 follow it", "bytes follow the 2 " +
+		"trailing": {npyOf(t, npyTwoByTwo, floats, byte(0)), "16 bytes, but 17 bytes follow", "bytes follow the 2 " +
 			"rows of 2 numbers that its header states"},
-		"more": {npyOf(t, npyTwoByTwo, floats, floats), "which are 16 bytes, but 32 follow it", "bytes follow the 2 " +
+		"more": {npyOf(t, npyTwoByTwo, floats, floats), "16 bytes, but 32 bytes follow", "bytes follow the 2 " +
 			"rows of 2 numbers that its header states"},
 	} {
 		for piped, want := range map[bool]string{false: c.stored, true: c.piped} {
@@ -236,7 +236,7 @@ func TestVectorsBesideATrace(t *testing.T) {
 	}
 }
 
-// TestFilteredQueries: requests of size 0 take along what is known of them as queries, and leave the others theirs.
+// TestFilteredQueries: leaving out requests of size 0 keeps what is known about the other queries.
 func TestFilteredQueries(t *testing.T) {
 	lines := []string{"key,size", "a,0", "b,5", "c,7", "d,0"}
 	loaded, err := loadWithVectors(t, strings.Join(lines, "\n"), 4,
@@ -273,8 +273,8 @@ func TestVectorsThatDoNotFit(t *testing.T) {
 			"x.npy: embeddings belong to requests in the order of their " +
 				"files, which merging changes"},
 		"prompts": {tracetest.ExampleOf(t, "mooncake"), 3, traces.LoadOptions{},
-			"its requests are blocks of prompts, which have no embeddings as " +
-				"those of x.npy"},
+			"its requests are blocks of prompts, which cannot have the " +
+				"embeddings of x.npy"},
 		"repeat": {"a\na\n", 2, traces.LoadOptions{},
 			"request 2: the embedding of the query \"a\" has a similarity of 0.71 " +
 				"to that of its first request"},

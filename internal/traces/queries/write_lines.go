@@ -19,7 +19,7 @@ var linesWritable = source.Writable{
 	Kind: Kind{}.Name(), Vectors: true,
 }
 
-// lineWriter writes a query per line as JSON, with what is known of it. Numbers of embeddings are the shortest
+// lineWriter writes a query per line as JSON, with everything known about it. Numbers of embeddings are the shortest
 // decimals that are read as the same float32. Without times the requests are numbered from 0 on, which are then their
 // times in seconds.
 type lineWriter struct {
@@ -31,7 +31,7 @@ type lineWriter struct {
 
 func newQueryLineWriter(_ context.Context, w io.Writer, _ string, fields stream.Fields) (source.RecordWriter, error) {
 	if !are(fields) {
-		return nil, errors.New("the requests are no queries: write CSV or Parquet instead")
+		return nil, errors.New("the requests are not queries: write CSV or Parquet instead")
 	}
 	return &lineWriter{w: w, fields: fields}, nil
 }
@@ -72,13 +72,13 @@ func (q *lineWriter) Write(rec *stream.Record) error {
 	return err
 }
 
-// writeText writes a field whose value is a text, unless there is none.
+// writeText writes a field with a text, unless there is none.
 func (q *lineWriter) writeText(name string, text []byte) error {
 	if text == nil {
 		return nil
 	}
 	if !utf8.Valid(text) {
-		return fmt.Errorf("%s %q: it is not UTF-8, which JSON cannot hold", name, text)
+		return fmt.Errorf("%s %q is not UTF-8, so JSON cannot hold it", name, text)
 	}
 	fmt.Fprintf(&q.line, ",%q:", name)
 	encoder := json.NewEncoder(&q.line)
@@ -86,7 +86,7 @@ func (q *lineWriter) writeText(name string, text []byte) error {
 	if err := encoder.Encode(string(text)); err != nil {
 		return err
 	}
-	q.line.Truncate(q.line.Len() - 1) // the line break that the encoder adds
+	q.line.Truncate(q.line.Len() - 1) // remove the line break that the encoder adds
 	return nil
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-const embeddingsAlone = "all of the queries but their embeddings"
+const embeddingsAlone = "everything about the queries except their embeddings"
 
 var (
 	npyWritable = source.Writable{
@@ -26,18 +26,18 @@ var (
 	}
 )
 
-// vectorWriter is what the formats that hold the embeddings of queries alone, one per request, have in common.
+// vectorWriter is shared by the formats that hold only the embeddings of queries, one per request.
 type vectorWriter struct {
 	dim  int
 	rows int64
 	row  []byte
 }
 
-// append returns the numbers of a record's embedding as little-endian float32 behind row.
+// append appends the numbers of a record's embedding to row, as little-endian float32.
 func (v *vectorWriter) append(row []byte, rec *stream.Record) ([]byte, error) {
 	head := HeadOf(rec)
 	if head == nil || head.Vector == nil {
-		return nil, errors.New("a query without embedding: make embeddings with cachesim embed")
+		return nil, errors.New("a query without an embedding: make embeddings with cachesim embed")
 	}
 	vector := head.Vector
 	if v.rows == 0 {
@@ -54,7 +54,7 @@ func (v *vectorWriter) append(row []byte, rec *stream.Record) ([]byte, error) {
 	return row, nil
 }
 
-var errNoQueries = errors.New("the requests are no queries, which alone have embeddings")
+var errNoQueries = errors.New("the requests are not queries, so they have no embeddings")
 
 // fvecsWriter writes fvecs (http://corpus-texmex.irisa.fr): before each vector its length, as little-endian int32.
 type fvecsWriter struct {
@@ -83,7 +83,7 @@ func (f *fvecsWriter) Finish() error { return nil }
 func (f *fvecsWriter) Discard()      {}
 
 // npyWriter writes an array of float32 with a row per request
-// (https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html). Its header tells the number of rows, so
+// (https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html). Its header states the number of rows, so
 // they first go to a temporary file.
 type npyWriter struct {
 	vectorWriter

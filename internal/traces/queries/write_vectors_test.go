@@ -39,7 +39,7 @@ func writeVectors(t *testing.T, name string, vectors [][]float32) ([]byte, error
 	return content, nil
 }
 
-// TestNpy holds the file against the definition of version 1.0: magic, version, length of the header, a Python
+// TestNpy compares the file with the definition of version 1.0: magic, version, length of the header, a Python
 // dictionary padded with spaces so that the numbers begin at a multiple of 64, and the numbers row by row.
 func TestNpy(t *testing.T) {
 	got, err := writeVectors(t, "a.npy", threeVectors)
@@ -74,7 +74,7 @@ func TestVectorsRefused(t *testing.T) {
 			t.Errorf("%s: error %v, want one about the lengths", name, err)
 		}
 		if _, err := writeVectors(t, name, [][]float32{{1}, nil}); err == nil ||
-			!strings.Contains(err.Error(), "record 2: a query without embedding") {
+			!strings.Contains(err.Error(), "record 2: a query without an embedding") {
 			t.Errorf("%s: error %v, want one about the missing embedding", name, err)
 		}
 	}
