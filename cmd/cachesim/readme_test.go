@@ -31,7 +31,7 @@ func TestReadmeOutputs(t *testing.T) {
 		for _, line := range withoutTimes(strings.Join(e.output, "\n")) {
 			i := slices.Index(printed, line)
 			if i < 0 {
-				t.Fatalf("%s\ndoes not print this line of the README, or not after the ones before it:\n%s\nrest of its output:\n%s",
+				t.Fatalf("%s\ndoes not print this line of the README after the previous one:\n%s\nits other output:\n%s",
 					e.line, line, strings.Join(printed, "\n"))
 			}
 			printed = printed[i+1:]
