@@ -5,37 +5,58 @@ import (
 	"math"
 
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// Addresses finds the objects of a trace by their keys. It is made once per trace and shared by all replays. Memory: 8
-// bytes per object, and 8 to 16 for the table that finds it.
+// Addresses finds the objects of a trace by their keys, or by where they lie where its kind of workload says so. It is
+// made once per trace and shared by all replays. Memory: 8 bytes per object, and 8 to 16 for the table that finds it.
 type Addresses struct {
-	keys  []uint64 // per object
-	slots []Object // open addressing by hash of the key: 1 + object, 0 for none
+	keys   []uint64                  // per object
+	slots  []Object                  // open addressing by hash of the key: 1 + object, 0 for none
+	exists func(address uint64) bool // whether there is a further object at an address; nil: there always is
 }
 
-// NewAddresses returns the addresses of the objects of a trace, whose keys must be loaded and be numbers.
+// NewAddresses returns the addresses of the objects of a trace. Unless its kind has addresses, its keys must be loaded
+// and be numbers.
 func NewAddresses(t *traces.Trace) (*Addresses, error) {
-	if t.Keys == nil && t.NumObjects > 0 {
-		return nil, fmt.Errorf("those of %s are not loaded", t.Name)
+	a := &Addresses{}
+	var err error
+	if addressed, ok := t.Kind.(stream.Addressed); ok {
+		a.keys, a.exists, err = addressed.Addresses()
+	} else {
+		a.keys, err = numericKeys(t)
+	}
+	if err != nil {
+		return nil, err
 	}
 	size := 2
 	for size < 2*t.NumObjects {
 		size *= 2
 	}
-	a := &Addresses{keys: make([]uint64, t.NumObjects), slots: make([]Object, size)}
-	for o, key := range t.Keys {
-		if key.Text != "" {
-			return nil, fmt.Errorf("that of object %d of %s is the text %.60q, not a number", o, t.Name, key.Text)
-		}
-		a.keys[o] = key.Num
-		i := a.slot(key.Num)
+	a.slots = make([]Object, size)
+	for o, key := range a.keys {
+		i := a.slot(key)
 		for a.slots[i] != 0 {
 			i = (i + 1) & (len(a.slots) - 1)
 		}
 		a.slots[i] = Object(o) + 1
 	}
 	return a, nil
+}
+
+// numericKeys returns the keys of the objects, which must be numbers.
+func numericKeys(t *traces.Trace) ([]uint64, error) {
+	if t.Keys == nil && t.NumObjects > 0 {
+		return nil, fmt.Errorf("those of %s are not loaded", t.Name)
+	}
+	keys := make([]uint64, t.NumObjects)
+	for o, key := range t.Keys {
+		if key.Text != "" {
+			return nil, fmt.Errorf("that of object %d of %s is the text %.60q, not a number", o, t.Name, key.Text)
+		}
+		keys[o] = key.Num
+	}
+	return keys, nil
 }
 
 // slot returns where the search for a key begins.
@@ -99,13 +120,17 @@ func (n *Numbers) Key(o Object) uint64 {
 	return n.keys[int(o)-n.Objects()]
 }
 
-// Number returns the number of an address; false where so many strangers are resident that none is found for it.
+// Number returns the number of an address; false where nothing lies there, or so many strangers are resident that no
+// number is found for it.
 func (n *Numbers) Number(key uint64) (o Object, ok bool) {
 	if o, ok := n.Find(key); ok {
 		return o, true
 	}
 	if o, ok := n.strangers[key]; ok {
 		return o, true
+	}
+	if n.exists != nil && !n.exists(key) {
+		return 0, false
 	}
 	i, ok := n.place()
 	if !ok {

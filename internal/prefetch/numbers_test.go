@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/files"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
@@ -107,5 +108,25 @@ func TestNumbersOfStrangersAreBounded(t *testing.T) {
 	}
 	if _, ok := n.Number(7); ok {
 		t.Error("address 7 still has its number, which is that of address 5000 now")
+	}
+}
+
+// TestAddressesOfFiles: a block of a file that the trace does not read gets a number, what lies behind its end none.
+func TestAddressesOfFiles(t *testing.T) {
+	trace := &traces.Trace{Name: "files", NumObjects: 2, Objects: []uint32{0, 1}, Kind: &files.Columns{
+		Block: 10, Paths: []string{"/a"}, Sizes: []int64{30}, Files: []int32{0, 0}, Numbers: []int64{0, 2},
+	}}
+	a, err := NewAddresses(trace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := NewNumbers(a, func(Object) bool { return false })
+	for address, want := range map[uint64]Object{0: 0, 1: 2, 2: 1} {
+		if o, ok := n.Number(address); !ok || o != want {
+			t.Errorf("block %d is object %d (%v), want %d", address, o, ok, want)
+		}
+	}
+	if o, ok := n.Number(3); ok {
+		t.Errorf("block 3 behind the end is object %d, want none", o)
 	}
 }

@@ -6,6 +6,9 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"math/bits"
+	"slices"
+	"strings"
 
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
@@ -159,6 +162,41 @@ func (c *Columns) ObjectSizes() []int64 {
 		sizes[o] = min(c.Block, c.Sizes[file]-c.Numbers[o]*c.Block)
 	}
 	return sizes
+}
+
+// leastFileBits is how many bits of an address are at least the number of the block in its file. Prefetchers that tell
+// streams by zones of addresses then never have two files in one zone, unless it is made larger than that.
+const leastFileBits = 16
+
+// Addresses implements stream.Addressed: the files lie one behind another in the order of their paths, each on its own,
+// so that what comes after its last block is no block of the next file.
+func (c *Columns) Addresses() (of []uint64, exists func(address uint64) bool, err error) {
+	last := int64(0) // largest number of a block
+	for _, size := range c.Sizes {
+		last = max(last, (size-1)/c.Block)
+	}
+	shift := max(bits.Len64(uint64(last))+1, leastFileBits)
+	if shift+bits.Len(uint(len(c.Paths))) > 64 {
+		return nil, nil, fmt.Errorf("%d files of up to %d blocks: their blocks have more than 2^64 addresses; larger blocks "+
+			"have fewer", len(c.Paths), last+1)
+	}
+	inOrder := make([]int32, len(c.Paths))
+	for file := range inOrder {
+		inOrder[file] = int32(file)
+	}
+	slices.SortFunc(inOrder, func(a, b int32) int { return strings.Compare(c.Paths[a], c.Paths[b]) })
+	rank := make([]uint64, len(c.Paths))
+	for i, file := range inOrder {
+		rank[file] = uint64(i)
+	}
+	of = make([]uint64, len(c.Files))
+	for o, file := range c.Files {
+		of[o] = rank[file]<<shift | uint64(c.Numbers[o])
+	}
+	return of, func(address uint64) bool {
+		place := address >> shift
+		return place < uint64(len(inOrder)) && int64(address&(1<<shift-1)) <= (c.Sizes[inOrder[place]]-1)/c.Block
+	}, nil
 }
 
 // Slice implements stream.Columns.

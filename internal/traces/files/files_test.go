@@ -206,6 +206,37 @@ func TestBlocksOfReads(t *testing.T) {
 	}
 }
 
+// TestAddressesOfBlocks: blocks of a file follow each other, files lie in the order of their paths with a gap between
+// them, and nothing lies behind the end of a file.
+func TestAddressesOfBlocks(t *testing.T) {
+	c := &files.Columns{
+		Block: 10, Paths: []string{"/b", "/a"}, Sizes: []int64{35, 20}, Files: []int32{0, 0, 1}, Numbers: []int64{3, 0, 1},
+	}
+	got, exists, err := c.Addresses()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const b = 1 << 16 // where the second file begins
+	if want := []uint64{b + 3, b, 1}; !reflect.DeepEqual(got, want) {
+		t.Errorf("addresses %v, want %v", got, want)
+	}
+	for address, want := range map[uint64]bool{0: true, 1: true, 2: false, b - 1: false, b + 3: true, b + 4: false,
+		2 * b: false} {
+		if exists(address) != want {
+			t.Errorf("address %d: %v, want %v", address, !want, want)
+		}
+	}
+	c.Sizes[1] = 1 << 61
+	c.Block = 1
+	if _, _, err := c.Addresses(); err != nil {
+		t.Errorf("2 files of 2^61 blocks: %v", err)
+	}
+	c.Paths, c.Sizes = append(c.Paths, "/c"), append(c.Sizes, 1)
+	if _, _, err := c.Addresses(); err == nil {
+		t.Error("3 files of 2^61 blocks have no error: want one, as they need more than 64 bits")
+	}
+}
+
 // TestRoundTripOfReads writes reads as a table and reads them back.
 func TestRoundTripOfReads(t *testing.T) {
 	dir := t.TempDir()
