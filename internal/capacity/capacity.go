@@ -1,4 +1,4 @@
-// Package capacity reads capacities as users write them: objects, bytes, shares, lists and ranges. Resolve turns them
+// Package capacity parses capacities as users write them: objects, bytes, shares, lists and ranges. Resolve turns them
 // into numbers for a trace.
 package capacity
 
@@ -13,15 +13,15 @@ import (
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
-// Capacity is how much a cache holds: a number of objects or of bytes.
+// Capacity is the size of a cache: a number of objects or of bytes.
 type Capacity struct {
 	Amount    int64
 	Bytes     bool
-	Simulated int64  // what the replayed cache holds: less than Amount on a sampled trace
+	Simulated int64  // capacity of the replayed cache: less than Amount on a sampled trace
 	Text      string // as the user wrote it: "1%"
 }
 
-// Unit returns "objects" or "bytes", as records name it.
+// Unit returns "objects" or "bytes", as in records.
 func (c Capacity) Unit() string {
 	if c.Bytes {
 		return "bytes"
@@ -38,7 +38,7 @@ func Of(amount int64, bytes bool) Capacity {
 	return c
 }
 
-// Spec returns what a user would have written for c: on the same trace it gives c again.
+// Spec returns how a user would have written c: on the same trace it gives c again.
 func (c Capacity) Spec() Spec {
 	s := Spec{text: c.Text, value: float64(c.Amount)}
 	if c.Bytes {
@@ -50,15 +50,15 @@ func (c Capacity) Spec() Spec {
 // Same reports whether two capacities are equal, however they were written.
 func (c Capacity) Same(other Capacity) bool { c.Text, other.Text = "", ""; return c == other }
 
-// OnSample returns what stands for c on a sample of that share of the keys; ok is false where that is less than one
-// object or byte.
+// OnSample returns the capacity that represents c on a sample of that share of the keys; ok is false if it is less than
+// one object or byte.
 func (c Capacity) OnSample(rate float64) (_ Capacity, ok bool) {
 	amount := float64(c.Amount) * rate
 	c.Simulated = wholeUnits(amount)
 	return c, withoutRounding(amount) >= 1
 }
 
-// Mode says which sizes count where a capacity does not say it itself.
+// Mode says which sizes count for a capacity without a unit.
 type Mode int
 
 const (
@@ -67,7 +67,7 @@ const (
 	Bytes                 // bare numbers and shares count bytes
 )
 
-// capacityModes are the names of the modes, as they stand in the cells of an experiment.
+// capacityModes are the names of the modes, as in the cells of an experiment.
 var capacityModes = []string{AsWritten: "as-written", UnitSize: "unit", Bytes: "bytes"}
 
 // String returns "as-written", "unit" or "bytes".
@@ -92,7 +92,7 @@ type Spec struct {
 // String returns the capacity as a user would write it.
 func (s Spec) String() string { return s.text }
 
-// CountsBytes reports whether the capacity is one of bytes rather than of objects.
+// CountsBytes reports whether the capacity is in bytes, not in objects.
 func (s Spec) CountsBytes(mode Mode) bool {
 	return s.kind == capacityBytes || mode == Bytes
 }
@@ -105,8 +105,8 @@ const (
 	capacityShare
 )
 
-// byteUnits are the accepted suffixes. Anything else, "gb" say, is an error: a guess would be off by up to a factor of
-// 8.
+// byteUnits are the accepted suffixes. Any other suffix, such as "gb", is an error: a guess could be wrong by a factor
+// of 8.
 var byteUnits = map[string]float64{
 	"B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12,
 	"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40,
@@ -114,10 +114,10 @@ var byteUnits = map[string]float64{
 
 const byteUnitNames = "B, kB, MB, GB, TB (powers of 1000) or KiB, MiB, GiB, TiB (powers of 1024)"
 
-// maxCapacities bounds what a range may expand to.
+// maxCapacities limits the number of capacities in a range.
 const maxCapacities = 10000
 
-// ParseList reads a comma-separated list of capacities and ranges:
+// ParseList parses a comma-separated list of capacities and ranges:
 //
 //	100          objects (bytes in mode Bytes)
 //	16777216B    bytes; also kB MB GB TB and KiB MiB GiB TiB
@@ -133,13 +133,13 @@ func ParseList(text string) ([]Spec, error) {
 			return nil, fmt.Errorf("capacity %q: %w", item, err)
 		}
 		if specs = append(specs, more...); len(specs) > maxCapacities {
-			return nil, fmt.Errorf("capacity %q: more than %d capacities; take a larger step", item, maxCapacities)
+			return nil, fmt.Errorf("capacity %q: more than %d capacities; choose a larger step", item, maxCapacities)
 		}
 	}
 	return specs, nil
 }
 
-// Parse reads a single capacity.
+// Parse parses a single capacity.
 func Parse(text string) (Spec, error) {
 	specs, err := ParseList(text)
 	if err != nil {
@@ -176,18 +176,18 @@ func parseCapacityItem(item string) ([]Spec, error) {
 		return nil, err
 	}
 	var specs []Spec
-	// The tolerance keeps 0.1%..0.3%+0.1% from losing its end to rounding.
+	// The tolerance keeps rounding from removing the end of 0.1%..0.3%+0.1%.
 	for v := first.value; v <= last.value*(1+1e-9); v = next(v) {
 		specs = append(specs, Spec{text: writeCapacity(first.kind, v), kind: first.kind, value: v})
 		if len(specs) > maxCapacities {
-			return nil, fmt.Errorf("the range has more than %d steps; take a larger one", maxCapacities)
+			return nil, fmt.Errorf("the range has more than %d steps; choose a larger step", maxCapacities)
 		}
 	}
 	return specs, nil
 }
 
-// writeCapacity writes one value of a range. Fractions of an object or byte, which multiplication may leave, are
-// dropped as Resolve drops them.
+// writeCapacity formats one value of a range. Fractions of an object or byte, which multiplication may give, are
+// dropped as in Resolve.
 func writeCapacity(kind capacityKind, v float64) string {
 	switch kind {
 	case capacityShare:
@@ -217,7 +217,7 @@ func rangeStep(kind capacityKind, op byte, text string) (func(float64) float64, 
 	return func(v float64) float64 { return v + step.value }, nil
 }
 
-// parseCapacity reads one capacity.
+// parseCapacity parses one capacity.
 func parseCapacity(text string) (Spec, error) {
 	text = strings.TrimSpace(text)
 	digits := strings.TrimLeft(text, "0123456789.")
@@ -258,16 +258,16 @@ func parseCapacity(text string) (Spec, error) {
 	return spec, nil
 }
 
-// ParseBytes reads a number of bytes with its unit, 8GiB say.
+// ParseBytes parses a number of bytes with its unit, such as 8GiB.
 func ParseBytes(text string) (int64, error) {
 	spec, err := parseCapacity(text)
 	if err == nil && spec.kind == capacityBytes {
 		return wholeUnits(spec.value), nil
 	}
-	return 0, fmt.Errorf("%q: want bytes with their unit, 8GiB say; units are %s", text, byteUnitNames)
+	return 0, fmt.Errorf("%q: want bytes with their unit, such as 8GiB; units are %s", text, byteUnitNames)
 }
 
-// unknownUnit says what the user may have meant by a suffix that is not one of byteUnits.
+// unknownUnit suggests what the user may have meant by a suffix that is not in byteUnits.
 func unknownUnit(number, unit string) error {
 	var near []string
 	for _, name := range []string{"B", "kB", "KiB", "MB", "MiB", "GB", "GiB", "TB", "TiB"} {
@@ -289,8 +289,8 @@ func roundTo(x float64, digits int) float64 {
 	return math.Round(x*f) / f
 }
 
-// Resolve returns the capacities for a trace, without repetitions, in the order given. On a trace sampled at rate R the
-// simulated cache holds R times the capacity, as in SHARDS; a share is a share of the estimated whole trace.
+// Resolve returns the capacities for a trace, without duplicates, in the given order. On a trace sampled at rate R the
+// simulated cache has R times the capacity, as in SHARDS; a share refers to the estimated whole trace.
 func Resolve(specs []Spec, mode Mode, t *traces.Trace) ([]Capacity, error) {
 	var out []Capacity
 	for _, s := range specs {
@@ -309,7 +309,7 @@ func (s Spec) resolve(mode Mode, t *traces.Trace) (Capacity, error) {
 	c := Capacity{Bytes: s.CountsBytes(mode), Text: s.String()}
 	if s.kind == capacityBytes && mode == UnitSize {
 		return c, fmt.Errorf(
-			"counts bytes, but --unit-size ignores sizes; write a number of objects, or leave --unit-size out",
+			"counts bytes, but --unit-size ignores sizes; write a number of objects, or remove --unit-size",
 		)
 	}
 	if c.Bytes && !t.HasSizes() {
@@ -334,8 +334,8 @@ func (s Spec) resolve(mode Mode, t *traces.Trace) (Capacity, error) {
 // wholeUnits rounds down to whole objects or bytes, at least 1.
 func wholeUnits(amount float64) int64 { return max(1, int64(withoutRounding(amount))) }
 
-// withoutRounding keeps a share like 7% of 100 objects, which may come out as 6.999999999999999, at 7.
-// Whole numbers stay what they are, however large.
+// withoutRounding corrects a share such as 7% of 100 objects, which may become 6.999999999999999, to 7. Whole numbers
+// stay as they are, however large.
 func withoutRounding(amount float64) float64 {
 	if amount == math.Trunc(amount) {
 		return amount

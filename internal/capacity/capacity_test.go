@@ -87,7 +87,7 @@ func TestCapacityOfSample(t *testing.T) {
 	tr.SampleRate = 0.1
 	for text, want := range map[string]Capacity{
 		"1000": {Amount: 1000, Simulated: 100},
-		"1%":   {Amount: 20, Simulated: 2}, // 200 sampled objects stand for 2000
+		"1%":   {Amount: 20, Simulated: 2}, // 200 sampled objects represent 2000
 		"5":    {Amount: 5, Simulated: 1},
 	} {
 		if got := amounts(t, text, AsWritten, tr); len(got) != 1 || !got[0].Same(want) {
@@ -115,7 +115,7 @@ func TestCapacityErrors(t *testing.T) {
 		"5..1x2":         "below its start",
 		"1..5%x2":        "same unit",
 		"1%..5%+1":       "unit of the range",
-		"1..1000000+1":   "larger one",
+		"1..1000000+1":   "larger step",
 		"1e5":            "unknown unit",
 		"1.2.3%":         "not a number",
 		"99999999999TiB": "too large",
@@ -151,7 +151,7 @@ func TestCapacityRefusedForTrace(t *testing.T) {
 	}
 }
 
-// What a range expands to can be written alone, and means the same then.
+// Each value of a range can also be written alone, with the same meaning.
 func TestCapacityText(t *testing.T) {
 	tr := sizedTrace()
 	for _, c := range amounts(t, "1%..20%x2,0.1%..0.3%+0.1%,10..100x3,1KiB..5KiBx1.5,7%,64KiB", AsWritten, tr) {

@@ -78,8 +78,8 @@ func TestLoadErrors(t *testing.T) {
 		{replace("arc", "{policy: s3fifo, with: {small: [0.1, 0.10]}}"), "x.yaml:5: policy s3fifo: with: small: 0.10 " +
 			"appears twice"},
 		{replace("generate: zipf", "generate: zipff"), `x.yaml:4: trace t: unknown generator "zipff"; did you mean "zipf"?`},
-		{replace("generate: zipf", "generate: zipf, with: {seed: [1, 2]}"), "x.yaml:4: t: with: seed: is not an axis; write " +
-			"the experiment's seeds under seeds"},
+		{replace("generate: zipf", "generate: zipf, with: {seed: [1, 2]}"), "x.yaml:4: t: with: seed: is not an axis; " +
+			"write the experiment's seeds under seeds"},
 		{replace("generate: zipf", "generate: zipf, with: {size: 'lognormal(mean=1,sigma=1)'}"), "x.yaml:4: t: with: size: " +
 			"\"lognormal(mean=1,sigma=1)\" cannot be a place on an axis"},
 		{replace("generate: zipf", "generate: zipf, file: a"), "x.yaml:4: trace t: want exactly one of file, files and " +

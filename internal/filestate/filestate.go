@@ -1,6 +1,6 @@
-// Package filestate opens regular files, and nothing else, and notices that one changes while it is read, so that no
-// result comes from a file that was half written or cut. Whatever is read besides traces goes through Open; traces may
-// be pipes. Take the State of a file when it is opened, and ask it when all has been read.
+// Package filestate opens regular files only, and notices if a file changes while it is read, so that no result comes
+// from a half-written or truncated file. All files except traces are opened with Open; traces may be pipes. Take the
+// State of a file when it is opened, and check it when everything has been read.
 package filestate
 
 import (
@@ -13,11 +13,11 @@ import (
 // State is what a file looked like when it was opened.
 type State struct {
 	path string
-	info fs.FileInfo // nil for what is no regular file
+	info fs.FileInfo // nil for anything but a regular file
 	now  func() (fs.FileInfo, error)
 }
 
-// Of returns the state of the file that is at path now.
+// Of returns the state of the file that is currently at path.
 func Of(path string) (State, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -26,12 +26,12 @@ func Of(path string) (State, error) {
 	return New(path, info), nil
 }
 
-// New returns the state of an open file, which was found at path.
+// New returns the state of an open file that was found at path.
 func New(path string, info fs.FileInfo) State {
 	return state(path, info, func() (fs.FileInfo, error) { return os.Stat(path) })
 }
 
-// OfOpen returns the state of an open file whose path is not known, such as standard input.
+// OfOpen returns the state of an open file without a known path, such as standard input.
 func OfOpen(name string, file *os.File) State {
 	info, err := file.Stat()
 	if err != nil {
@@ -47,8 +47,8 @@ func state(path string, info fs.FileInfo, now func() (fs.FileInfo, error)) State
 	return State{path, info, now}
 }
 
-// Check returns an error if the file at the path is not as it was. A file that is gone is no error, as who has it open
-// can read on, nor is what is no regular file.
+// Check returns an error if the file at the path has changed. A deleted file is not an error, because an open one can
+// still be read, nor is anything but a regular file.
 func (s State) Check() error {
 	if s.info == nil {
 		return nil

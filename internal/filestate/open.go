@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// Open opens a regular file to be read. A directory, a pipe, a device and a socket are errors at once: a pipe may wait
-// for ever, and a device may never end.
+// Open opens a regular file for reading. A directory, a pipe, a device and a socket are errors at once: a pipe may
+// block for ever, and a device may never end.
 func Open(path string) (*os.File, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -17,7 +17,7 @@ func Open(path string) (*os.File, error) {
 	if err := checkRegular(path, info); err != nil {
 		return nil, err
 	}
-	// Something else may have taken its place. Without O_NONBLOCK a pipe that nobody writes to would wait here already.
+	// Something else may have replaced it. Without O_NONBLOCK, opening a pipe without a writer would block here.
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ func checkRegular(path string, info fs.FileInfo) error {
 	return fmt.Errorf("%s: is a %s: want a regular file", path, kindOf(info.Mode()))
 }
 
-// kindOf says what is no regular file.
+// kindOf describes what is not a regular file.
 func kindOf(mode fs.FileMode) string {
 	switch {
 	case mode.IsDir():

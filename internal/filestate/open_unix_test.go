@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// Nothing but a regular file is opened, and nothing is waited for.
+// Only regular files are opened, and opening never blocks.
 func TestOpen(t *testing.T) {
 	dir := t.TempDir()
 	regular, link, pipe, socket := filepath.Join(dir, "regular"), filepath.Join(dir, "link"), filepath.Join(dir,

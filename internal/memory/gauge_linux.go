@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// newGauge returns what tells how much memory the process takes: pages that it has written to, as a control group
-// counts them. Where the shell bounds the address space, room that was never written to counts, too.
+// newGauge returns a function that measures the process's memory: pages that it has written to, as a control group
+// counts them. If the shell limits the address space, untouched memory counts too.
 func newGauge() func() int64 {
 	statm, err := os.Open("/proc/self/statm")
 	if err != nil {
@@ -29,7 +29,7 @@ func newGauge() func() int64 {
 	}
 }
 
-// readPages returns the pages of the address space and those of them that are the process's own memory.
+// readPages returns the pages of the address space and the process's own pages among them.
 func readPages(statm *os.File) (size, resident int64, ok bool) {
 	var text [128]byte
 	n, _ := statm.ReadAt(text[:], 0)
@@ -44,14 +44,14 @@ func readPages(statm *os.File) (size, resident int64, ok bool) {
 			return 0, 0, false
 		}
 	}
-	return numbers[0], numbers[1] - numbers[2], true // without the files that are mapped
+	return numbers[0], numbers[1] - numbers[2], true // without mapped files
 }
 
-// leastAddressSpace is what the Go runtime needs to work at all: it reserves address space in large pieces, and where
-// it cannot have one it ends the program with a dump.
+// leastAddressSpace is what the Go runtime needs to work at all: it reserves address space in large pieces and, if that
+// fails, ends the program with a dump.
 const leastAddressSpace = 2 << 30
 
-// CheckLimits refuses a limit of the shell under which the program may end in a dump, whatever it does.
+// CheckLimits rejects a shell limit that may end the program with a dump at any time.
 func CheckLimits() error {
 	var limit syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_AS, &limit) != nil || limit.Cur >= leastAddressSpace {
@@ -63,7 +63,7 @@ func CheckLimits() error {
 	}
 }
 
-// addressSpace returns how much larger the address space may become, if that is bounded.
+// addressSpace returns how much the address space may still grow, if it is limited.
 func addressSpace() (bytes uint64, bounded bool) {
 	var limit syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_AS, &limit) != nil || limit.Cur >= 1<<62 {

@@ -2,11 +2,11 @@
 
 package memory
 
-// newGauge returns what tells how much memory the process takes.
+// newGauge returns a function that measures the process's memory.
 func newGauge() func() int64 { return runtimeBytes }
 
-// CheckLimits refuses a limit of the shell under which the program may end in a dump, whatever it does.
+// CheckLimits rejects a shell limit that may end the program with a dump at any time.
 func CheckLimits() error { return nil }
 
-// addressSpace returns how much larger the address space may become, if that is bounded.
+// addressSpace returns how much the address space may still grow, if it is limited.
 func addressSpace() (bytes uint64, bounded bool) { return 0, false }

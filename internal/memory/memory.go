@@ -1,6 +1,5 @@
-// Package memory keeps the program within the memory that it may use.
-// A Budget says how much that is; whoever is about to take much asks it first, and Watch ends the program before it
-// takes more.
+// Package memory keeps the program within its memory limit. A Budget is the limit; code that is about to use much
+// memory asks it first, and Watch ends the program before it exceeds the limit.
 package memory
 
 import (
@@ -14,18 +13,18 @@ import (
 	"github.com/cachesim/cachesim/internal/faults"
 )
 
-// Budget is how much memory the program may use. A nil Budget has no bound.
+// Budget is the amount of memory that the program may use. A nil Budget has no limit.
 type Budget struct {
 	total  int64
-	origin string // why it is that much
+	origin string // the reason for the limit
 	used   func() int64
 }
 
-// DefaultShare is the part of what there is that the program takes without being told.
+// DefaultShare is the share of the available memory that the program uses by default.
 const DefaultShare = 0.75
 
-// Available returns how much memory there is, in bytes: that of the machine or less, where a control group or the shell
-// sets a limit. limit says which of them it is.
+// Available returns the available memory, in bytes: that of the machine, or less if a control group or the shell sets a
+// limit. limit names the one that applies.
 func Available() (bytes int64, limit string) {
 	bytes, limit = math.MaxInt64, "no known limit"
 	take := func(n uint64, err error, what string) {
@@ -43,7 +42,7 @@ func Available() (bytes int64, limit string) {
 	return bytes, limit
 }
 
-// New returns a budget of so many bytes. It is an error if there is not that much.
+// New returns a budget of the given number of bytes. It is an error if less is available.
 func New(bytes int64, origin string) (*Budget, error) {
 	if available, limit := Available(); bytes > available {
 		return nil, fmt.Errorf("%s: there are %s %s, want at most that", origin, Bytes(available), limit)
@@ -60,10 +59,10 @@ func Share(share float64, origin string) *Budget {
 	}
 }
 
-// Default returns the budget of a program that is told none.
+// Default returns the budget of a program without --memory.
 func Default() *Budget { return Share(DefaultShare, "") }
 
-// Fixed returns a budget of so many bytes of which so many are always taken. It is for tests.
+// Fixed returns a budget with a fixed number of bytes in use. It is for tests.
 func Fixed(total, used int64) *Budget {
 	return &Budget{total: total, origin: "for a test", used: func() int64 { return used }}
 }
@@ -76,7 +75,7 @@ func (b *Budget) Total() int64 {
 	return b.total
 }
 
-// Left returns how much of the budget is not taken now.
+// Left returns how much of the budget is unused now.
 func (b *Budget) Left() int64 {
 	if b == nil {
 		return math.MaxInt64
@@ -84,7 +83,7 @@ func (b *Budget) Left() int64 {
 	return b.total - b.used()
 }
 
-// Part returns a share of the budget, and at most so many bytes: what one of several users of memory may take.
+// Part returns a share of the budget, limited to a number of bytes: what one of several users of memory may use.
 func (b *Budget) Part(share float64, most int64) int64 {
 	if b == nil {
 		return most
@@ -92,7 +91,7 @@ func (b *Budget) Part(share float64, most int64) int64 {
 	return min(most, int64(share*float64(b.total)))
 }
 
-// Need refuses bytes that are not left. what names who needs them, help says what would make it less.
+// Need rejects bytes that are not available. what names what needs them, help says how to need less.
 func (b *Budget) Need(bytes int64, what string, help ...string) error {
 	if b == nil || bytes <= b.Left() && faults.At(faults.Allocate, what) == nil {
 		return nil
@@ -100,7 +99,7 @@ func (b *Budget) Need(bytes int64, what string, help ...string) error {
 	return b.Refuse(bytes, what, help...)
 }
 
-// Refuse returns the error that what needs more bytes than are left.
+// Refuse returns the error that what needs more bytes than are available.
 func (b *Budget) Refuse(bytes int64, what string, help ...string) error {
 	return &Error{What: what, Need: bytes, Left: max(0, b.Left()), Total: b.Total(), Origin: b.origin, Help: help}
 }
@@ -108,9 +107,9 @@ func (b *Budget) Refuse(bytes int64, what string, help ...string) error {
 // Error says that something does not fit into the budget.
 type Error struct {
 	What              string // "trace.zst: about 3.1 G requests"
-	Need, Left, Total int64  // Need is 0 where it is not known
+	Need, Left, Total int64  // Need is 0 if unknown
 	Origin            string
-	Help              []string // what would make the need smaller
+	Help              []string // what would reduce the need
 }
 
 func (e *Error) Error() string {
@@ -126,7 +125,7 @@ func (e *Error) Error() string {
 		strings.Join(help, ", "))
 }
 
-// Count writes a large number with three digits.
+// Count formats a large number with three digits.
 func Count(n float64) string {
 	units := []string{"", " thousand", " million", " billion"}
 	i := 0
@@ -136,7 +135,7 @@ func Count(n float64) string {
 	return fmt.Sprintf("%.3g%s", n, units[i])
 }
 
-// Bytes writes a number of bytes in the largest unit that it fills.
+// Bytes formats a number of bytes in the largest unit that it fills.
 func Bytes(n int64) string {
 	units := []string{"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"}
 	value, i := float64(n), 0

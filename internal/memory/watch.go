@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// Times of the watch. Memory fills at a few GB per second, so that some 10 MB are taken between two looks.
+// Times of the watch. Memory fills at a few GB per second, so some 10 MB are used between two checks.
 const (
 	lookEvery = 10 * time.Millisecond
-	patience  = 2 * time.Second // for what was told to stop
+	patience  = 2 * time.Second // for stop to take effect
 )
 
-// Shares of the budget: from softShare on the collector works harder, and at hardShare nothing is waited for any more.
+// Shares of the budget: above softShare the collector works harder, and above hardShare the watch no longer waits.
 const (
 	softShare = 0.9
 	hardShare = 1.1
 )
 
-// Watch makes the collector keep to the budget and calls stop as soon as the program takes more than it, with the error
-// to end with. A program that takes yet more, or has not given memory back a while later, is not going to stop by
-// itself: then Watch calls abort, which must end it. The function that Watch returns ends the watch.
+// Watch makes the collector keep to the budget and calls stop, with the error to end with, as soon as the program
+// exceeds it. If the program uses even more, or has not released memory a while later, it is not going to stop by
+// itself: then Watch calls abort, which must end it. The returned function ends the watch.
 func (b *Budget) Watch(stop, abort func(error)) (end func()) {
 	before := debug.SetMemoryLimit(int64(softShare * float64(b.total)))
 	quit, ended := make(chan struct{}), make(chan struct{})
@@ -61,7 +61,7 @@ func (b *Budget) watch(quit chan struct{}, stop, abort func(error)) {
 // exceeded is the error of a program that took more than its budget.
 func (b *Budget) exceeded() error {
 	return &Error{
-		What: "the run was stopped before it took more than its budget", Total: b.total, Origin: b.origin,
+		What: "the run was stopped before it exceeded its budget", Total: b.total, Origin: b.origin,
 		Help: []string{"--sample", "--limit"},
 	}
 }

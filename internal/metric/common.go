@@ -1,28 +1,28 @@
 package metric
 
-// Metrics that every cache counts, whatever a hit is in it.
+// Metrics of every cache, whatever counts as a hit in it.
 var (
 	Requests = Metric{Name: "requests", Checked: true, Unit: Count,
-		Doc: "requests that count, without those of a warm-up; blocks where prompts are served"}
+		Doc: "counted requests, without those of a warm-up; blocks if prompts are served"}
 	Hits = Metric{Name: "hits", Checked: true, Unit: Count, Better: Higher, Doc: "requests that the cache answers"}
-	// Misses of a bound are the fewest that any schedule can have.
+	// For a bound, misses are the fewest that any schedule can have.
 	Misses = Metric{Name: "misses", Checked: true, Unit: Count, Better: Lower, Column: Column{At: 80, Weight: 40},
 		Doc: "requests that the cache does not answer"}
 	HitRatio = Metric{Name: "hit_ratio", Checked: true, Unit: Share, Digits: 2, Better: Higher, Merge: Apart,
 		Column: Column{At: 10, Weight: 95}, Figure: Figure{Title: "Hit ratio"},
 		Doc: "hits / requests; on a sample of plain objects, the estimate for the whole trace"}
 	Evictions = Metric{Name: "evictions", Checked: true, Unit: Count,
-		Doc: "objects that left to make room, or because they expired"}
+		Doc: "objects evicted to make room, or expired"}
 	Oversized = Metric{Name: "oversized", Checked: true, Unit: Count,
-		Doc: "requests to objects larger than the cache, which are misses and load nothing"}
+		Doc: "requests for objects larger than the cache, which miss and load nothing"}
 )
 
-// Always are the metrics that every record has.
+// Always are the metrics in every record.
 var Always = []Metric{Requests, Hits, Misses, HitRatio, Evictions, Oversized}
 
-// Metrics of every cache whose capacity counts bytes.
+// Metrics of every cache with a capacity in bytes.
 var (
-	RequestedBytes = Metric{Name: "bytes", Checked: true, Unit: Bytes, Doc: "sizes of what is requested, added up"}
+	RequestedBytes = Metric{Name: "bytes", Checked: true, Unit: Bytes, Doc: "total size of the requests"}
 	HitBytes       = Metric{Name: "hit_bytes", Checked: true, Unit: Bytes, Better: Higher,
 		Doc: "sizes of what is requested and hits"}
 	ByteHitRatio = Metric{Name: "byte_hit_ratio", Checked: true, Unit: Share, Digits: 2, Better: Higher,
@@ -31,32 +31,32 @@ var (
 		Doc: "hit_bytes / bytes"}
 )
 
-// Metrics that compare a policy with what else can be had at its capacity under the same rules.
+// Metrics that compare a policy with others at the same capacity and under the same rules.
 var (
 	OptMisses = Metric{Name: "opt_misses", Checked: true, Unit: Count,
-		Doc: "misses of the optimum that the record names, or of the schedule that stands in for it"}
+		Doc: "misses of the optimum that the record names, or of the schedule that replaces it"}
 	CompetitiveRatio = Metric{Name: "competitive_ratio", Unit: Ratio, Digits: 3, Better: Lower,
 		Merge: Quotient(Misses, OptMisses), Column: Column{At: 90, Head: "ratio", Digits: 2, Weight: 60},
 		Figure: Figure{Title: "Competitive ratio", Axis: "competitive ratio (misses / optimum)",
 			Interval: "competitive ratio, up to the lower bound", Base: 1},
 		UpTo: "competitive_ratio_max",
-		Doc:  "misses / opt_misses; where the optimum is unknown, the least that the ratio to it can be"}
+		Doc:  "misses / opt_misses; if the optimum is unknown, the smallest possible ratio to it"}
 	LowerBoundMisses = Metric{Name: "lower_bound_misses", Checked: true, Unit: Count, Fractions: true,
-		Doc: "misses that no schedule can undercut"}
+		Doc: "misses that no schedule can go below"}
 	CompetitiveRatioMax = Metric{Name: "competitive_ratio_max", Unit: Ratio, Digits: 3, Better: Lower,
 		Merge: Quotient(Misses, LowerBoundMisses),
-		Doc:   "misses / lower_bound_misses: the most that the ratio to the unknown optimum can be"}
+		Doc:   "misses / lower_bound_misses: the largest possible ratio to the unknown optimum"}
 	NormalizedHitRatio = Metric{Name: "normalized_hit_ratio", Checked: true, Unit: Share, Digits: 2, Better: Higher,
 		Merge: Apart, Column: Column{At: 20, Head: "of infinite", Weight: 30, OfBounds: true,
 			Note: "of infinite: hits / hits of the infinite cache"},
-		Doc: "hits / hits of a cache without bounds; above 1 where similar queries answer each other and fewer do better"}
+		Doc: "hits / hits of an unbounded cache; above 1 if similar queries answer each other and fewer of them do better"}
 )
 
-// NsPerRequest is the time that the program took, not that of a model.
+// NsPerRequest is the program's own time, not that of a model.
 var NsPerRequest = Metric{Name: "ns_per_request", Title: "ns/request", Unit: Nanoseconds, Digits: 1, Better: Lower,
 	OfMachine: true,
 	Merge:     MeanBy(Requests), Column: Column{At: 100, Digits: 1, Weight: 20},
-	Doc: "time of the replay per request, those of a warm-up included; absent in experiments"}
+	Doc: "time of the replay per request, including warm-up; absent in experiments"}
 
 func init() {
 	Register("every replay", Always...)

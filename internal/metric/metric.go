@@ -1,7 +1,8 @@
 // Package metric declares what replays measure. A part (a cache, a model, a policy, a predictor, a prefetcher, an
-// allocator) declares its metrics once, in its entry: name, unit, which way is better, how the values of several parts
-// of a trace become one, and what it means. How records store a metric, how tables and figures show it, which value is
-// marked as the best and what claims and tolerances make of it all follow from the declaration.
+// allocator) declares its metrics once, in its entry: name, unit, whether higher or lower is better, how the values of
+// several parts of a trace are combined, and what it means. Everything else follows from the declaration: how records
+// store a metric, how tables and figures show it, which value is marked as the best, and what claims and tolerances do
+// with it.
 package metric
 
 import (
@@ -10,24 +11,24 @@ import (
 	"strings"
 )
 
-// Unit is what a metric is counted in.
+// Unit is the unit of a metric.
 type Unit string
 
-// Units of metrics. Values of Count and Bytes are whole numbers, unless the metric says otherwise.
+// Units of metrics. Values of Count and Bytes are whole numbers, unless the metric has Fractions.
 const (
 	Count        Unit = "count"
 	Bytes        Unit = "bytes"
-	Share        Unit = "share" // a part of 1, which people read as a percentage
+	Share        Unit = "share" // a ratio of at most 1, shown as a percentage
 	Ratio        Unit = "ratio"
 	Milliseconds Unit = "ms"
 	Nanoseconds  Unit = "ns"
 	PerSecond    Unit = "1/s"
 )
 
-// Better says which way a metric is to go.
+// Better says whether higher or lower values are better.
 type Better int
 
-// Directions of metrics. Evictions, say, are neither good nor bad.
+// Directions of metrics. More evictions, for example, are neither good nor bad.
 const (
 	Neither Better = iota
 	Higher
@@ -39,66 +40,66 @@ func (b Better) String() string { return [...]string{"", "higher", "lower"}[b] }
 
 // Metric is the declaration of one metric.
 type Metric struct {
-	Name   string // in records: small letters, digits and underscores
+	Name   string // in records: lower-case letters, digits and underscores
 	Title  string // for people; "" for the name with spaces
 	Unit   Unit
-	Digits int // behind the point, for people; of a share, of its percentage
-	// Fractions says that values may have some although the unit counts whole things, as a bound or a sum of shares does.
+	Digits int // digits after the point, for people; for a ratio, of its percentage
+	// Fractions says that values may be fractional although the unit counts whole things, as for a bound or a sum of
+	// ratios.
 	Fractions bool
-	// OfMachine says that values depend on the machine and on what else it does; records of experiments lack them.
+	// OfMachine says that values depend on the machine and its load; records of experiments do not contain them.
 	OfMachine bool
-	// Checked says that every decision shows in the metric, so that a check of a baseline compares it unless told
-	// otherwise.
+	// Checked says that every decision affects the metric, so that a check of a baseline compares it by default.
 	Checked bool
 	Better  Better
-	Merge   Merge  // how the values of several parts become one; the zero value adds them up
+	Merge   Merge  // how the values of several parts are combined; the zero value adds them
 	Doc     string // one line: what is measured
 	Column  Column // in the table of a run
 	Figure  Figure // over capacity
-	// Labels is what the metric has several values by, "tenant" say: that of the tenant web is called name[web]. "" where
-	// it has a single one.
+	// Labels is the kind of label if the metric has several values, such as "tenant": the value of the tenant web is
+	// called name[web]. "" if it has a single value.
 	Labels string
-	UpTo   string // the metric that is the other end of an interval; "" for a single value
+	UpTo   string // the metric that is the upper end of an interval; "" for a single value
 }
 
-// Column says where a metric stands in the table of a run. The zero value leaves it out.
+// Column places a metric in the table of a run. The zero value leaves it out.
 type Column struct {
-	At   int    // from the left; those of equal numbers stand in the order of their declarations
+	At   int    // position from the left; columns with equal positions are in the order of their declarations
 	Head string // "" for the metric's title
 	// Weight is from 0 to 99: where a terminal has no room for all columns, those of the least weight leave first.
 	Weight int
-	// IfAny leaves the column out unless some record has a value above 0.
+	// IfAny leaves the column out if no record has a value above 0.
 	IfAny  bool
-	Digits int // behind the point; 0: those of the metric
-	// OfBounds says that the value of a bound is written too, though it is none that a policy can have.
+	Digits int // digits after the point; 0: those of the metric
+	// OfBounds says that the value is also shown for a bound, although no policy can reach it.
 	OfBounds bool
-	// Note stands below a table that has the column, NoteIfNone below one that lacks it for IfAny only.
+	// Note is shown below a table with the column, NoteIfNone below one that lacks it only because of IfAny.
 	Note, NoteIfNone string
 }
 
-// Figure says how a metric is drawn over capacity after a run. The zero value leaves it out.
+// Figure says how a metric is drawn over capacity after a run. The zero value draws nothing.
 type Figure struct {
 	Title    string  // "Mean latency"
-	File     string  // without its ending; "" for the name of the metric
-	Axis     string  // "" for what people read in place of the metric's name
-	Interval string  // axis where some value is an interval; "" for Axis
-	Base     float64 // where bars begin
+	File     string  // without extension; "" for the name of the metric
+	Axis     string  // "" for the metric's label
+	Interval string  // label of the axis if some value is an interval; "" for Axis
+	Base     float64 // where bars start
 }
 
 // Whole reports whether values are whole numbers.
 func (m Metric) Whole() bool { return (m.Unit == Count || m.Unit == Bytes) && !m.Fractions }
 
-// check refuses a declaration that cannot be meant.
+// check rejects an invalid declaration.
 func (m Metric) check() error {
 	switch {
 	case m.Name == "" || strings.Trim(m.Name, "abcdefghijklmnopqrstuvwxyz0123456789_") != "":
-		return fmt.Errorf("metric %q: want a name of small letters, digits and underscores", m.Name)
+		return fmt.Errorf("metric %q: want a name of lower-case letters, digits and underscores", m.Name)
 	case m.Doc == "":
 		return fmt.Errorf("metric %s has no line of documentation", m.Name)
 	case m.Unit == "":
 		return fmt.Errorf("metric %s has no unit", m.Name)
 	case m.Digits < 0 || m.Whole() && m.Digits > 0:
-		return fmt.Errorf("metric %s has %d digits behind the point", m.Name, m.Digits)
+		return fmt.Errorf("metric %s has %d digits after the point", m.Name, m.Digits)
 	}
 	if m.Column.Weight < 0 || m.Column.Weight > 99 {
 		return fmt.Errorf("metric %s has a column of the weight %d; want 0 to 99", m.Name, m.Column.Weight)
@@ -106,7 +107,7 @@ func (m Metric) check() error {
 	return m.Merge.check(m)
 }
 
-// Merge says how the values of several parts (of a trace, of a cache) become the value of the whole.
+// Merge says how the values of several parts (of a trace, of a cache) are combined.
 type Merge struct {
 	rule        mergeRule
 	part, whole string // names of metrics
@@ -126,21 +127,21 @@ const (
 var (
 	Sum = Merge{rule: sum}
 	Max = Merge{rule: largest}
-	// Apart is the rule of what does not follow from the values of the parts, as a percentile: who makes the record of the
-	// whole sets it anew.
+	// Apart is for a metric that does not follow from the values of the parts, such as a percentile: the code that makes
+	// the combined record sets it again.
 	Apart = Merge{rule: apart}
 )
 
-// MeanBy is the mean of the parts, each as often as its value of another metric says.
+// MeanBy is the mean of the parts, weighted by their values of another metric.
 func MeanBy(weight Metric) Merge { return Merge{rule: mean, whole: weight.Name} }
 
-// Quotient is one metric of the whole over another, 0 where that is 0.
+// Quotient is one combined metric divided by another, 0 if the latter is 0.
 func Quotient(part, whole Metric) Merge { return Merge{quotient, part.Name, whole.Name} }
 
 // IsQuotient reports whether the metric follows from two others.
 func (m Merge) IsQuotient() bool { return m.rule == quotient }
 
-// String says the rule in words.
+// String describes the rule in words.
 func (m Merge) String() string {
 	switch m.rule {
 	case largest:

@@ -15,16 +15,16 @@ func TestRegisterRefuses(t *testing.T) {
 		m    Metric
 		want string
 	}{
-		"another meaning":      {otherDoc, "flights is declared otherwise by test"},
-		"a name with spaces":   {Metric{Name: "two words", Unit: Count, Doc: "d"}, "want a name of small letters"},
+		"another meaning":      {otherDoc, "flights is declared differently by test"},
+		"a name with spaces":   {Metric{Name: "two words", Unit: Count, Doc: "d"}, "want a name of lower-case letters"},
 		"no name":              {Metric{Unit: Count, Doc: "d"}, "want a name"},
 		"no doc":               {Metric{Name: "a", Unit: Count}, "no line of documentation"},
 		"no unit":              {Metric{Name: "a", Doc: "d"}, "no unit"},
-		"digits of a count":    {Metric{Name: "a", Unit: Count, Digits: 1, Doc: "d"}, "1 digits behind the point"},
+		"digits of a count":    {Metric{Name: "a", Unit: Count, Digits: 1, Doc: "d"}, "1 digits after the point"},
 		"mean of a count":      {Metric{Name: "a", Unit: Count, Merge: MeanBy(Requests), Doc: "d"}, "has fractions"},
 		"too heavy":            {Metric{Name: "a", Unit: Count, Doc: "d", Column: Column{Weight: 100}}, "want 0 to 99"},
 		"merged by itself":     {Metric{Name: "hit_ratio", Unit: Share, Merge: MeanBy(HitRatio), Doc: "d"}, "by itself"},
-		"a common one changed": {Metric{Name: "hits", Unit: Count, Doc: "d"}, "hits is declared otherwise by every replay"},
+		"a common one changed": {Metric{Name: "hits", Unit: Count, Doc: "d"}, "hits is declared differently by every replay"},
 	}
 	if err := register("test", good); err != nil {
 		t.Fatal(err)
@@ -111,7 +111,7 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// TestMergeKeepsWholeNumbers beyond what a float64 holds exactly.
+// TestMergeKeepsWholeNumbers that a float64 cannot represent exactly.
 func TestMergeKeepsWholeNumbers(t *testing.T) {
 	var a, b Values
 	a.SetInt(RequestedBytes, 1<<53)
@@ -121,7 +121,7 @@ func TestMergeKeepsWholeNumbers(t *testing.T) {
 	}
 }
 
-// TestMergeInAnyGroups of parts gives the same.
+// TestMergeInAnyGroups: merging parts in any grouping gives the same.
 func TestMergeInAnyGroups(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		part := func(name string) (v Values) {
@@ -173,7 +173,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// Values by label are merged by those of the same label.
+// Values with labels are merged with those of the same label.
 func TestMergeOfLabels(t *testing.T) {
 	hits := Metric{Name: "label_hits", Unit: Count, Labels: "tenant", Doc: "d"}
 	requests := Metric{Name: "label_requests", Unit: Count, Labels: "tenant", Doc: "d"}

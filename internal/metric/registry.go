@@ -12,14 +12,14 @@ type Declared struct {
 	By []string // "every replay", "policy laru"
 }
 
-// registry holds every metric, in the order in which packages declare them when the program starts.
+// registry contains every metric, in the order in which packages declare them at program start.
 var (
 	registry []Declared
-	index    = map[string]int{} // places in registry by name
+	index    = map[string]int{} // indices in registry, by name
 )
 
-// Register declares metrics that a part produces ("policy laru"). The packages of the parts call it when the program
-// starts. Several parts may declare one metric, but all must mean the same by its name.
+// Register declares the metrics of a part ("policy laru"). The packages of the parts call it at program start. Several
+// parts may declare the same metric, but their declarations must be equal.
 func Register(by string, metrics ...Metric) {
 	for _, m := range metrics {
 		if err := register(by, m); err != nil {
@@ -40,7 +40,7 @@ func register(by string, m Metric) error {
 	}
 	d := &registry[at]
 	if d.Metric != m {
-		return fmt.Errorf("%s is declared otherwise by %s: %+v there, %+v here", m.Name, d.By[0], d.Metric, m)
+		return fmt.Errorf("%s is declared differently by %s: %+v there, %+v here", m.Name, d.By[0], d.Metric, m)
 	}
 	if !slices.Contains(d.By, by) {
 		d.By = append(d.By, by)
@@ -60,7 +60,7 @@ func Names() []string {
 	return names
 }
 
-// Lookup returns the metric with that name; that of tenant_hit_ratio[web] is tenant_hit_ratio, if it has values by
+// Lookup returns the metric with that name; for tenant_hit_ratio[web] it is tenant_hit_ratio, if that has values by
 // tenant.
 func Lookup(name string) (m Metric, ok bool) {
 	if at, ok := index[name]; ok {

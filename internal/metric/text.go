@@ -11,7 +11,7 @@ import (
 
 var english = message.NewPrinter(language.English)
 
-// Label is what people read in place of the name: "hit ratio".
+// Label is the name for people: "hit ratio".
 func (m Metric) Label() string {
 	if m.Title != "" {
 		return m.Title
@@ -19,17 +19,17 @@ func (m Metric) Label() string {
 	return strings.ReplaceAll(m.Name, "_", " ")
 }
 
-// Text writes a value for people: 47.12%, 914,145, 1.204, 12,345.678. Small numbers keep three significant digits:
+// Text formats a value for people: 47.12%, 914,145, 1.204, 12,345.678. Small numbers keep three significant digits:
 // 0.00123.
 func (m Metric) Text(x float64) string {
 	if m.Digits > 0 && m.Unit != Share && x != 0 {
-		leading := int(math.Floor(math.Log10(math.Abs(x)))) // place of the first digit, 0 for that before the point
+		leading := int(math.Floor(math.Log10(math.Abs(x)))) // place of the first digit; 0 is the one before the point
 		m.Digits = max(m.Digits, 2-leading)
 	}
 	return m.text(x)
 }
 
-// text writes x with the digits of the metric.
+// text formats x with the digits of the metric.
 func (m Metric) text(x float64) string {
 	if m.Unit == Share {
 		return strconv.FormatFloat(x*100, 'f', m.Digits, 64) + "%"
@@ -37,8 +37,8 @@ func (m Metric) text(x float64) string {
 	return english.Sprintf("%.*f", m.Digits, x)
 }
 
-// DifferenceText writes the difference between two values, with its sign; that of shares in percentage points. Values
-// that look equal differ by "0".
+// DifferenceText formats the difference between two values, with its sign; for ratios in percentage points. Values that
+// look equal differ by "0".
 func (m Metric) DifferenceText(x float64) string {
 	text := strings.TrimSuffix(m.text(math.Abs(x)), "%")
 	switch {

@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// Values are what was measured, by metric. The zero value is empty. Copies are independent of each other.
+// Values are measured values, by metric. The zero value is empty. Copies are independent of each other.
 type Values struct {
 	all []value // by name
 }
 
-// value is one figure. That of a metric of whole numbers is exact in whole, beyond 2^53 too.
+// value is one number. For a metric of whole numbers, whole is exact, also beyond 2^53.
 type value struct {
 	name  string
 	whole int64
@@ -22,12 +22,12 @@ type value struct {
 // Len returns how many values there are.
 func (v Values) Len() int { return len(v.all) }
 
-// find returns the place of a name, or where it belongs.
+// find returns the index of a name, or where to insert it.
 func (v Values) find(name string) (at int, ok bool) {
 	return slices.BinarySearchFunc(v.all, name, func(have value, name string) int { return cmp.Compare(have.name, name) })
 }
 
-// put leaves other copies of v as they are.
+// put does not change other copies of v.
 func (v *Values) put(new value) {
 	at, ok := v.find(new.name)
 	if ok {
@@ -38,19 +38,19 @@ func (v *Values) put(new value) {
 	v.all = slices.Insert(slices.Clip(v.all), at, new)
 }
 
-// Set says what was measured of a metric.
+// Set sets the value of a metric.
 func (v *Values) Set(m Metric, x float64) { v.SetNamed(m.Name, x) }
 
-// SetInt says what was measured of a metric of whole numbers.
+// SetInt sets the value of a metric of whole numbers.
 func (v *Values) SetInt(m Metric, n int64) { v.SetNamedInt(m.Name, n) }
 
-// SetNamed is Set for a metric that has a name only, as values by labels do: tenant_hit_ratio[web].
+// SetNamed is Set by name, for values with labels: tenant_hit_ratio[web].
 func (v *Values) SetNamed(name string, x float64) { v.put(value{name, int64(x), x}) }
 
-// SetNamedInt is SetInt for a metric that has a name only.
+// SetNamedInt is SetInt by name.
 func (v *Values) SetNamedInt(name string, n int64) { v.put(value{name, n, float64(n)}) }
 
-// SetQuotient says that a metric is part/whole; where that does not exist, as the whole is 0, the metric is absent.
+// SetQuotient sets a metric to part/whole; if the whole is 0, the metric is absent.
 func (v *Values) SetQuotient(m Metric, part, whole float64) {
 	v.Delete(m)
 	if whole != 0 {
@@ -58,14 +58,14 @@ func (v *Values) SetQuotient(m Metric, part, whole float64) {
 	}
 }
 
-// Delete takes the value of a metric away.
+// Delete removes the value of a metric.
 func (v *Values) Delete(m Metric) {
 	if at, ok := v.find(m.Name); ok {
 		v.all = slices.Delete(slices.Clone(v.all), at, at+1)
 	}
 }
 
-// Get returns the value of the metric with that name; ok is false where it was not measured.
+// Get returns the value of the metric with that name; ok is false if it was not measured.
 func (v Values) Get(name string) (x float64, ok bool) {
 	at, ok := v.find(name)
 	if !ok {
@@ -89,19 +89,19 @@ func (v Values) Has(m Metric) bool {
 	return ok
 }
 
-// Float returns the value of a metric, 0 where it was not measured.
+// Float returns the value of a metric, 0 if it was not measured.
 func (v Values) Float(m Metric) float64 {
 	x, _ := v.Get(m.Name)
 	return x
 }
 
-// Int returns the value of a metric of whole numbers, 0 where it was not measured.
+// Int returns the value of a metric of whole numbers, 0 if it was not measured.
 func (v Values) Int(m Metric) int64 {
 	n, _ := v.GetInt(m.Name)
 	return n
 }
 
-// Names yields the names of what was measured, in alphabetical order.
+// Names yields the names of the measured metrics, in alphabetical order.
 func (v Values) Names() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for _, x := range v.all {
@@ -112,13 +112,13 @@ func (v Values) Names() iter.Seq[string] {
 	}
 }
 
-// Merge returns the values of two parts together, each by the rule of its metric. The other part comes after v.
+// Merge combines the values of two parts, each by the rule of its metric. The other part comes after v.
 func (v Values) Merge(other Values) Values {
 	both := v
 	for _, part := range other.all {
 		both.put(v.merged(other, part))
 	}
-	for _, x := range both.all { // once all that they are made of is there
+	for _, x := range both.all { // when all their inputs are there
 		if m, _ := Lookup(x.name); m.Merge.rule == quotient {
 			label := labelOf(x.name)
 			part, _ := both.Get(m.Merge.part + label)
@@ -129,7 +129,7 @@ func (v Values) Merge(other Values) Values {
 	return both
 }
 
-// merged returns a value of other together with that of v.
+// merged combines a value of other with that of v.
 func (v Values) merged(other Values, part value) value {
 	at, ok := v.find(part.name)
 	if !ok {
@@ -152,7 +152,7 @@ func (v Values) merged(other Values, part value) value {
 	return part
 }
 
-// labelOf returns the label of a value with its brackets: that of tenant_hits[web] is [web], and "" that of hits.
+// labelOf returns a value's label with its brackets: [web] for tenant_hits[web], "" for hits.
 func labelOf(name string) string {
 	if at := strings.IndexByte(name, '['); at >= 0 {
 		return name[at:]
@@ -160,7 +160,7 @@ func labelOf(name string) string {
 	return ""
 }
 
-// Divide returns part/whole, 0 where the whole is 0.
+// Divide returns part/whole, 0 if the whole is 0.
 func Divide(part, whole float64) float64 {
 	if whole == 0 {
 		return 0

@@ -1,6 +1,5 @@
-// Package quote keeps messages short that repeat what a user or a file said.
-// Whoever makes an error quotes its input whole; where the error is shown, Shorten cuts what is longer than a person
-// reads.
+// Package quote keeps messages short that repeat the text of a user or a file. Errors quote their input in full; where
+// they are shown, Shorten cuts what is longer than a person would read.
 package quote
 
 import (
@@ -12,17 +11,17 @@ import (
 )
 
 const (
-	maxQuote   = 80   // characters of what stands in quotes
+	maxQuote   = 80   // characters between quotes
 	maxWord    = 250  // characters without a blank, which may be the path of a file
 	maxPath    = 4096 // characters of a word with slashes
 	maxMessage = 8000
 )
 
-// quoteOrWord matches what stands in quotes, as %q writes it, or a word.
+// quoteOrWord matches a quoted text, as %q writes it, or a word.
 var quoteOrWord = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|[^\s"]+`)
 
-// Shorten returns a message with at most 80 characters of what it quotes, and its other words, and itself, cut where
-// they are longer than any that the program writes. What is cut loses its middle.
+// Shorten returns a message that is limited to 80 characters per quotation; its other words, and the message itself,
+// are cut if they are longer than anything that the program writes. Cutting removes the middle.
 func Shorten(message string) string {
 	if len(message) <= maxQuote {
 		return message
@@ -43,7 +42,7 @@ func shortenOne(text string) string {
 	return cut(text, maxWord)
 }
 
-// cut takes out the middle of a text of more than most characters, so that as many are left.
+// cut removes the middle of a text of more than most characters, so that most are left.
 func cut(text string, most int) string {
 	if len(text) <= most {
 		return text

@@ -42,7 +42,7 @@ func TestShorten(t *testing.T) {
 	}
 }
 
-// Nothing that is short changes, and whatever stands in quotes stays a quote.
+// Short texts do not change, and a quotation stays a quotation.
 func TestShortenKeepsQuotes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		quoted := rapid.StringN(0, 300, -1).Draw(t, "quoted")

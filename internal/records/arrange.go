@@ -12,9 +12,9 @@ import (
 	"github.com/cachesim/cachesim/internal/suggest"
 )
 
-// Layout says which dimensions of the records go where in a figure or a table.
+// Layout assigns dimensions of the records to the parts of a figure or a table.
 type Layout struct {
-	Panels string // one figure or table per place on it; "" for one in all
+	Panels string // one figure or table per place on it; "" for a single one
 	Lines  string // the lines of a figure, the rows of a table
 	Along  string // the horizontal axis of a figure, the columns of a table
 	Metric string
@@ -23,25 +23,25 @@ type Layout struct {
 // Panel is one figure or table out of several.
 type Panel struct {
 	Name  string // "oltp", "capacity 1%", "small=0.1"; "" for the only one
-	Place string // as the records have it: "oltp", "1%", "0.1"
+	Place string // as in the records: "oltp", "1%", "0.1"
 	Lines []Series
 }
 
 // Series is one line of a figure or one row of a table.
 type Series struct {
-	Name   string // its place on Layout.Lines, and whatever else tells it apart from the others
+	Name   string // its place on Layout.Lines, and whatever else distinguishes it
 	Points []Point
 }
 
-// Kind returns what kind of policy the series is: online, offline or bound.
+// Kind returns the kind of the series' policy: online, offline or bound.
 func (s *Series) Kind() string { return s.Points[0].Record.Kind }
 
 // Point is one value of a series, in the order of the records.
 type Point struct {
 	Place    Value // on Layout.Along
-	Anywhere bool  // there is no place: what the record says holds for all places
+	Anywhere bool  // no place: the record applies to all places
 	Estimate
-	Record *Record // one of those that were averaged
+	Record *Record // one of the averaged records
 }
 
 // Estimate is a mean over seeds.
@@ -63,9 +63,9 @@ func Average(samples []float64) Estimate {
 }
 
 // Arrange lays out the records that have the metric and averages over their seeds. A record without a dimension of the
-// layout stands for all places on it. Records that differ in yet another dimension become series of their own, named by
-// their places on it, so that nothing else is averaged. Unknown dimensions and metrics, and two results for one point
-// and seed, are errors.
+// layout applies to all places on it. Records that differ in a further dimension become separate series, named by their
+// places on it, so that only seeds are averaged. Unknown dimensions and metrics, and two results for one point and
+// seed, are errors.
 func Arrange(recs []Record, l Layout) ([]Panel, error) {
 	if err := l.check(recs); err != nil {
 		return nil, err
@@ -94,7 +94,7 @@ func Arrange(recs []Record, l Layout) ([]Panel, error) {
 	return panels, nil
 }
 
-// Figure is Metric without what says nothing: of a bound only its hits and misses mean something.
+// Figure is Metric without meaningless values: for a bound only hits and misses mean something.
 func (r *Record) Figure(metric string) (x float64, ok bool) {
 	if r.Kind == "bound" && !slices.Contains([]string{"hits", "misses", "hit_ratio"}, metric) {
 		return 0, false
@@ -102,14 +102,14 @@ func (r *Record) Figure(metric string) (x float64, ok bool) {
 	return r.Metric(metric)
 }
 
-// metricsOf returns the names of what at least one record has.
+// metricsOf returns the names of the metrics of at least one record.
 func metricsOf(recs []Record) []string {
 	return slices.DeleteFunc(MetricNames(), func(name string) bool {
 		return !slices.ContainsFunc(recs, func(r Record) bool { _, ok := r.Figure(name); return ok })
 	})
 }
 
-// check refuses dimensions that no record has.
+// check rejects dimensions that no record has.
 func (l Layout) check(recs []Record) error {
 	if len(recs) == 0 {
 		return fmt.Errorf("there are no records")
@@ -123,7 +123,7 @@ func (l Layout) check(recs []Record) error {
 	return nil
 }
 
-// uses reports whether the layout tells apart places on the dimension.
+// uses reports whether the layout distinguishes places on the dimension.
 func (l Layout) uses(dim string) bool {
 	used := []string{l.Panels, l.Lines, l.Along}
 	return slices.Contains(used, dim) || dim == DimCapacity && slices.Contains(used, DimCapacityShare)
@@ -142,7 +142,7 @@ type panelRecords struct {
 	recs        []*Record
 }
 
-// panels returns the records of each panel. Records without a panel are in all of them.
+// panels returns the records of each panel. Records without a panel are in all panels.
 func (a *arranger) panels() (panels []panelRecords) {
 	for _, r := range a.recs {
 		v, ok := r.Dim(a.Panels)
@@ -163,7 +163,7 @@ func (a *arranger) panels() (panels []panelRecords) {
 	return panels
 }
 
-// PlaceName names a place on a dimension where the dimension is not written beside it.
+// PlaceName names a place on a dimension for texts that do not name the dimension.
 func PlaceName(dim string, v Value) string {
 	switch dim {
 	case DimTrace, DimPolicy, DimCapacityShare:
@@ -179,7 +179,7 @@ func PlaceName(dim string, v Value) string {
 	return dim + "=" + v.Text
 }
 
-// line returns the place of a record on Lines; a record without one is called by its policy.
+// line returns a record's place on Lines; without one it is the record's policy.
 func (a *arranger) line(r *Record) string {
 	if v, ok := r.Dim(a.Lines); ok {
 		return PlaceName(a.Lines, v)
@@ -187,7 +187,7 @@ func (a *arranger) line(r *Record) string {
 	return r.Label
 }
 
-// separate finds out in which further dimensions the records of one line differ at one place.
+// separate finds the further dimensions in which the records of one line differ at one place.
 func (a *arranger) separate(recs []*Record) {
 	first := map[[2]string]*Record{}
 	for _, r := range recs {
@@ -205,7 +205,7 @@ func (a *arranger) separate(recs []*Record) {
 	}
 }
 
-// place identifies the place of a record on Along.
+// place identifies a record's place on Along.
 func (a *arranger) place(r *Record) string { return dimText(r, a.Along) }
 
 func dimText(r *Record, dim string) string {

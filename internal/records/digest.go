@@ -14,8 +14,8 @@ import (
 
 const digestName = "digest"
 
-// digest returns the digest of all other fields that are set, by name and value, so that it is the same in every format
-// and whatever a program writes for a field that is not set: null, zero or nothing.
+// digest returns the digest of all other set fields, by name and value. It is therefore the same in every format, and
+// independent of how a program writes unset fields: null, zero or nothing.
 func (d *draft) digest() string {
 	var lines []string
 	add := func(f field) {
@@ -43,13 +43,13 @@ func (d *draft) digest() string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// digestLine is what a field adds to a digest. What ends a line is one character or two in its text, as CSV has it.
+// digestLine is a field's contribution to a digest. A line end in its text may be one or two characters, as CSV has it.
 func digestLine(name, text string) string {
 	return fmt.Sprintf("%s=%q\n", name, strings.ReplaceAll(text, "\r\n", "\n"))
 }
 
-// sealed returns copies of records that are about to be written together, each with its digest, and with zeros for what
-// every record has.
+// sealed returns copies of records that are about to be written together, each with its digest, and with zeros for the
+// metrics of every record.
 func sealed(recs []Record) []Record {
 	recs = slices.Clone(recs)
 	for i := range recs {
@@ -64,16 +64,16 @@ func sealed(recs []Record) []Record {
 	return recs
 }
 
-// check refuses a record that is not as it was written.
+// check rejects a record that was changed after it was written.
 func (d *draft) check() error {
 	if err := d.Check(); err != nil || d.Digest == "" || d.Digest == d.digest() {
 		return err
 	}
-	return fmt.Errorf("the record is damaged, or was changed after it was written: its digest is %.80q, want %q; "+
-		"make it anew, or, if the change is meant, take out its digest", d.Digest, d.digest())
+	return fmt.Errorf("the record is damaged, or was changed after it was written: its digest is %.80q, want %q; run it "+
+		"again or, if you changed it on purpose, remove its digest", d.Digest, d.digest())
 }
 
-// WithoutDigest says how many of the records that were read at path have no digest, "" where all have one.
+// WithoutDigest says how many of the records read at path have no digest; "" if all have one.
 func WithoutDigest(path string, recs []Record) string {
 	without := 0
 	for _, r := range recs {
@@ -84,19 +84,20 @@ func WithoutDigest(path string, recs []Record) string {
 	if without == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s: %d of %d records have no digest, as those of older programs; damage in them cannot be seen",
+	return fmt.Sprintf("%s: %d of %d records have no digest, like those of older programs; damage in them cannot be "+
+		"detected",
 		path, without, len(recs))
 }
 
-// Incomplete says how many of the records that were written together are at path, "" where all are.
+// Incomplete says how many of the records that were written together are at path; "" if all are.
 func Incomplete(path string, recs []Record) string {
-	there := map[int64]int64{} // by how many were written together
+	there := map[int64]int64{} // key: how many were written together
 	for _, r := range recs {
 		there[r.FileRecords]++
 	}
 	for _, together := range slices.Sorted(maps.Keys(there)) {
 		if n := there[together]; together > 0 && n%together != 0 {
-			return fmt.Sprintf("%s: %d of the %d records that were written together are there",
+			return fmt.Sprintf("%s: contains only %d of the %d records that were written together",
 				path, n%together, together)
 		}
 	}

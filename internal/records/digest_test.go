@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// A record has the same digest in every format, also with nulls left out, and with texts that formats write in their
-// own ways.
+// A record has the same digest in every format, also if nulls are left out, and with texts that formats write in
+// different ways.
 func TestDigestIsThatOfTheRecord(t *testing.T) {
 	recs := sample()
 	recs[0].Trace, recs[1].Trace, recs[2].Trace = "a\xff\xfe\x1b[31mb", "two\r\nlines\nof, \"text\"", " <&>\u2028"
@@ -55,7 +55,7 @@ func TestDigestIsThatOfTheRecord(t *testing.T) {
 	}
 }
 
-// Whatever happens to a file of records, none is read as something else than was written.
+// Whatever happens to a file of records, no record is read that differs from what was written.
 func TestDamagedRecordsAreRefused(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	j, c, p := encoded(t)
@@ -70,7 +70,7 @@ func TestDamagedRecordsAreRefused(t *testing.T) {
 				clear(text[at:min(len(text), at+1+random.IntN(64))])
 			case 3:
 				from := random.IntN(len(text))
-				text = append(text[:at:at], text[from:]...) // a piece is lost, or there twice
+				text = append(text[:at:at], text[from:]...) // a piece is lost or duplicated
 			}
 			recs, err := decode(text)
 			if err != nil {
@@ -115,9 +115,9 @@ func TestWhatDigestsDoNotShowIsSaid(t *testing.T) {
 	}{
 		{"whole", whole, "", ""},
 		{"joined", twice, "", ""},
-		{"cut off", lost, "", "x: 2 of the 3 records that were written together are there"},
-		{"older", sample(), "x: 3 of 3 records have no digest, as those of older programs; " +
-			"damage in them cannot be seen", ""},
+		{"cut off", lost, "", "x: contains only 2 of the 3 records that were written together"},
+		{"older", sample(), "x: 3 of 3 records have no digest, like those of older programs; " +
+			"damage in them cannot be detected", ""},
 	} {
 		if got := WithoutDigest("x", test.recs); got != test.without {
 			t.Errorf("%s: %q", test.name, got)

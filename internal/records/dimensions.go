@@ -12,25 +12,25 @@ import (
 	"github.com/cachesim/cachesim/internal/suggest"
 )
 
-// Names of the dimensions that every record has. The names of its further axes come after them.
+// Names of the dimensions of every record. The names of its further axes follow.
 const (
 	DimTrace    = "trace"
-	DimPolicy   = "policy" // the label of the policy: its name in the experiment, or as the user wrote it
+	DimPolicy   = "policy" // the policy's label: its name in the experiment, or as the user wrote it
 	DimCapacity = "capacity"
 	DimSeed     = "seed"
 
-	// DimCapacityShare is the capacity as a part of the distinct objects, or of the sum of their sizes.
+	// DimCapacityShare is the capacity as a share of the distinct objects, or of their total size.
 	DimCapacityShare = "capacity_share"
 )
 
-// Value is a record's place on a dimension, or a figure of it.
+// Value is a record's place on a dimension, or one of its numbers.
 type Value struct {
 	Text     string  // as the user wrote it: "1%", "lru", "0.3"
-	Number   float64 // where IsNumber
+	Number   float64 // if IsNumber
 	IsNumber bool
 }
 
-// newValue returns the value of a text, a number where it can be read as a finite one.
+// newValue returns the value of a text, as a number if it is a finite one.
 func newValue(text string) Value {
 	x, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.IsInf(x, 0) || math.IsNaN(x) {
@@ -40,8 +40,8 @@ func newValue(text string) Value {
 }
 
 // Dim returns the record's place on a dimension: DimTrace, DimPolicy, DimCapacity, DimCapacityShare, DimSeed or the
-// name of one of its Axes. ok is false where the record has no such dimension; what is said of all places on it then
-// holds for the record too (lru has no "small", so it is the same at every small).
+// name of one of its Axes. ok is false if the record does not have the dimension; it then applies to all places on it
+// (lru has no "small", so it is the same at every small).
 func (r *Record) Dim(name string) (v Value, ok bool) {
 	switch name {
 	case DimTrace:
@@ -70,7 +70,7 @@ func (r *Record) Dim(name string) (v Value, ok bool) {
 	return Value{}, false
 }
 
-// AxisNames returns the names of the further axes of recs, each once, in order of first appearance.
+// AxisNames returns the names of the further axes of recs, without duplicates, in order of first appearance.
 func AxisNames(recs []Record) (names []string) {
 	for i := range recs {
 		for axis := range strings.SplitSeq(recs[i].Axes, ",") {
@@ -82,8 +82,8 @@ func AxisNames(recs []Record) (names []string) {
 	return names
 }
 
-// Metric returns the value of a metric by its name, or of a setting that is a number. ok is false where this record
-// does not have it. A metric that every record has is 0 where it was not set.
+// Metric returns the value of a metric, or of a numeric setting, by name. ok is false if the record does not have it. A
+// metric of every record is 0 if it was not set.
 func (r *Record) Metric(name string) (x float64, ok bool) {
 	if x, ok = r.Get(name); ok || alwaysThere(name) {
 		return x, true
@@ -100,7 +100,7 @@ func (r *Record) Metric(name string) (x float64, ok bool) {
 	return 0, false
 }
 
-// IsSetting reports whether a name is that of a number that says how a trace was replayed, capacity_share for example.
+// IsSetting reports whether a name is that of a numeric setting of the replay, such as capacity_share.
 func IsSetting(name string) bool {
 	f, ok := known[name]
 	return ok && (f.kind == reflect.Int64 || f.kind == reflect.Float64)
@@ -109,21 +109,20 @@ func IsSetting(name string) bool {
 // MetricNames returns the names of all metrics.
 func MetricNames() []string { return metric.Names() }
 
-// CheckMetric refuses a name that no value of a record can have, such as that of a metric which has one for each
-// tenant.
+// CheckMetric rejects a name that no value of a record can have, such as that of a metric with a value for each tenant.
 func CheckMetric(name string) error {
 	m, ok := metric.Lookup(name)
 	switch {
 	case ok:
 		return nil
 	case m.Labels != "":
-		return fmt.Errorf("metric %s has a value for each %s; write %s[NAME] for that of one", name, m.Labels, name)
+		return fmt.Errorf("metric %s has a value for each %s; give the one you want as %s[NAME]", name, m.Labels, name)
 	}
 	return suggest.Unknown("metric", name, metric.Names())
 }
 
 // RanOnce reports for each record whether it is the only one of its policy on its trace at its capacity and place on
-// the axes. Such a record, of a policy that makes no random choices say, stands for every seed.
+// the axes. Such a record, for example of a policy without random choices, applies to every seed.
 func RanOnce(recs []Record) []bool {
 	type cell struct{ trace, label, capacity, axes string }
 	of := func(r *Record) cell { return cell{r.Trace, r.Label, r.CapacityText, r.Axes} }

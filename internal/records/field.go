@@ -14,14 +14,14 @@ import (
 	"github.com/cachesim/cachesim/internal/suggest"
 )
 
-// field is what stands in one column of a file of records: a field of Record, by the name in its tags, or a metric.
+// field is a column in a file of records: a field of Record, by the name in its tags, or a metric.
 type field struct {
 	name     string
 	kind     reflect.Kind
 	optional bool // may be null
-	added    bool // records of older programs lack it
-	rare     bool // it is left out where no record has it
-	index    int  // in Record; asMetric and asCounters are none of its fields
+	added    bool // missing in records of older programs
+	rare     bool // left out if no record has it
+	index    int  // index in Record; asMetric and asCounters are not fields of it
 }
 
 const (
@@ -29,13 +29,13 @@ const (
 	asCounters = -2
 )
 
-// counters is the field in which older programs wrote what policies count: "name=value,name=value".
+// counters is the field in which older programs wrote the counters of policies: "name=value,name=value".
 var counters = field{name: "counters", kind: reflect.String, added: true, index: asCounters}
 
 // mayBeAbsent reports whether a file of records may lack the field.
 func (f field) mayBeAbsent() bool { return f.optional || f.added }
 
-// identity are the fields of Record that come before the metrics in files, and those that come behind.
+// identity are the fields of Record before and after the metrics in files.
 var identity, behind = identityFields()
 
 func identityFields() (before, after []field) {
@@ -70,8 +70,8 @@ func metricField(name string, m metric.Metric) field {
 	return f
 }
 
-// declaredFields are the fields of the metrics without labels, in the order of their declarations, and their places by
-// name. All metrics are declared when the program starts.
+// declaredFields are the fields of the metrics without labels, in the order of their declarations, and their indices by
+// name. All metrics are declared at program start.
 var declaredFields = sync.OnceValues(func() (fields []field, places map[string]int) {
 	places = map[string]int{}
 	for _, m := range metric.All() {
@@ -93,12 +93,12 @@ func metricFieldOf(name string) field {
 	return metricField(name, m)
 }
 
-// alwaysThere reports whether every record has a metric.
+// alwaysThere reports whether every record has the metric.
 func alwaysThere(name string) bool {
 	return slices.ContainsFunc(metric.Always, func(m metric.Metric) bool { return m.Name == name })
 }
 
-// known are the fields of Record, and that of older programs, by name.
+// known are the fields of Record, and the one of older programs, by name.
 var known = func() map[string]field {
 	fields := map[string]field{counters.name: counters}
 	for _, f := range slices.Concat(identity, behind) {
@@ -118,7 +118,7 @@ func fieldOf(name string) (field, error) {
 	return field{}, suggest.Unknown("field", name, fieldNames())
 }
 
-// fieldNames are those that a file of records may have.
+// fieldNames are the fields that a file of records may have.
 func fieldNames() (names []string) {
 	for _, f := range identity {
 		names = append(names, f.name)
@@ -130,7 +130,7 @@ func fieldNames() (names []string) {
 	return names
 }
 
-// needed are the fields that no file of records may lack.
+// needed are the fields that every file of records must have.
 func needed() []field {
 	all := slices.Clone(identity)
 	for _, m := range metric.Always {
@@ -139,7 +139,7 @@ func needed() []field {
 	return slices.DeleteFunc(append(all, behind...), field.mayBeAbsent)
 }
 
-// fieldsOf returns the fields of a file of recs: the metrics are those that some record has.
+// fieldsOf returns the fields for a file of recs: the metrics are those of at least one record.
 func fieldsOf(recs []Record) []field {
 	names := map[string]bool{}
 	for i := range recs {
@@ -165,8 +165,8 @@ func fieldsOf(recs []Record) []field {
 	return append(all, slices.DeleteFunc(slices.Clone(behind), unset)...)
 }
 
-// text writes what stands in the field, floats with as many digits as reading them back takes, and what is no UTF-8 in
-// the name of a file replaced, as encoding/json does. ok is false for null.
+// text formats the value of the field: floats with as many digits as necessary to read them back, and file names with
+// invalid UTF-8 replaced as encoding/json does. ok is false for null.
 func (f field) text(r *Record) (text string, ok bool) {
 	switch x := f.value(r).(type) {
 	case nil:
@@ -180,7 +180,7 @@ func (f field) text(r *Record) (text string, ok bool) {
 	}
 }
 
-// value returns what stands in the field, nil for null.
+// value returns the value of the field, nil for null.
 func (f field) value(r *Record) any {
 	switch {
 	case f.index != asMetric:
@@ -201,7 +201,7 @@ func (f field) value(r *Record) any {
 	return nil
 }
 
-// isZero reports whether the field says nothing: it is null, or zero where it may not be null.
+// isZero reports whether the field is empty: null, or zero if it cannot be null.
 func (f field) isZero(r *Record) bool {
 	if f.index == asMetric {
 		x, ok := r.Get(f.name)
@@ -250,7 +250,7 @@ func (f field) setText(d *draft, text string) error {
 	return nil
 }
 
-// kinds are the types of what stands in fields.
+// kinds are the types of fields.
 var kinds = map[reflect.Kind]reflect.Type{
 	reflect.String: reflect.TypeFor[string](), reflect.Int64: reflect.TypeFor[int64](),
 	reflect.Uint64: reflect.TypeFor[uint64](), reflect.Float64: reflect.TypeFor[float64](),
@@ -275,7 +275,7 @@ func (f field) set(d *draft, v reflect.Value) {
 	}
 }
 
-// want says what a value of the field looks like.
+// want describes a value of the field.
 func (f field) want() string {
 	switch f.kind {
 	case reflect.Int64:
@@ -290,7 +290,7 @@ func (f field) want() string {
 	return "text"
 }
 
-// finish checks a record that was read, and gives it the counters that an older program wrote as a text.
+// finish checks a record that was read, and sets the counters that an older program wrote as a text.
 func (d *draft) finish() (Record, error) {
 	for _, m := range metric.Always {
 		if !d.Has(m) {
@@ -324,7 +324,7 @@ func (d *draft) readCounters() error {
 	return nil
 }
 
-// Check refuses what no replay can have produced.
+// Check rejects what no replay can have produced.
 func (r *Record) Check() error {
 	v := reflect.ValueOf(r).Elem()
 	for _, f := range slices.Concat(identity, behind) {
@@ -373,7 +373,7 @@ func checkFloat(name string, x float64) error {
 
 func checkInt(name string, n int64) error {
 	if n < 0 {
-		return fmt.Errorf("%s is %d, want a number from 0", name, n)
+		return fmt.Errorf("%s is %d, want a number of at least 0", name, n)
 	}
 	return nil
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 )
 
-// What programs wrote when each figure was a field of its own, null where it did not apply, and the counters of
-// policies were a text, is read in every format, and its digests hold. The files are those of the last such commit,
-// made with
+// Records of older programs are still read in every format, and their digests are still correct. In these records each
+// number was a field of its own, null if it did not apply, and the counters of policies were a text. The files come
+// from the last such commit and were made with
 //
 //	cachesim run 'zipf(objects=100,requests=1000,size=lognormal)' --policy lru,lhd,pfoo-l --capacity 10,5% --bytes
 //	cachesim run testdata/scanmix.txt.xz testdata/scanmix.txt.xz --per-file --policy lru,blindoracle-lru
@@ -70,7 +70,7 @@ func TestFlatRecords(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i := range recs {
-				recs[i].Digest = first[i].Digest // of the same values, but for counters that were a text
+				recs[i].Digest = first[i].Digest // of the same values, except for counters, which were a text
 			}
 			if !reflect.DeepEqual(recs, first) {
 				t.Errorf("%s/%s, written anew: got %+v, want %+v", name, file, recs, first)

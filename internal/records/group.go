@@ -8,13 +8,13 @@ import (
 	"unicode"
 )
 
-// Group holds the records that stand in one table and one figure: the same trace, replayed in the same way.
+// Group contains the records of one table and one figure: the same trace, replayed in the same way.
 type Group struct {
-	Name    string // the trace, and whatever else tells this group apart from the others
+	Name    string // the trace, and whatever else distinguishes this group
 	Records []Record
 }
 
-// trait is one thing in which the records of different groups may differ.
+// trait is a property in which the records of different groups may differ.
 type trait func(r *Record) string
 
 var traits = []trait{
@@ -73,13 +73,13 @@ func Groups(recs []Record) []Group {
 	return groups
 }
 
-// NamedByParts gives the lines of one policy with several predictors, or prefetchers, names of their own.
+// NamedByParts gives the lines of one policy with several predictors, or prefetchers, different names.
 func NamedByParts(recs []Record) []Record {
 	predictors, prefetchers := map[string]bool{}, map[string]bool{}
 	for _, r := range recs {
 		predictors[r.Predictor], prefetchers[r.Prefetcher] = true, true
 	}
-	delete(predictors, "") // of policies that ask none
+	delete(predictors, "") // of policies that use none
 	recs = slices.Clone(recs)
 	for i := range recs {
 		r := &recs[i]
@@ -93,8 +93,8 @@ func NamedByParts(recs []Record) []Record {
 	return recs
 }
 
-// Setting is the cache, the allocator and the model of the records, as far as the name of the group leaves them out and
-// they are not the usual ones.
+// Setting returns the cache, the allocator and the model of the records, unless they are the defaults or part of the
+// group's name.
 func (g Group) Setting() string {
 	var parts []string
 	for _, part := range []string{g.Records[0].Cache, g.Records[0].Allocator, g.Records[0].Model} {
@@ -105,7 +105,7 @@ func (g Group) Setting() string {
 	return strings.Join(parts, ", ")
 }
 
-// Printable replaces what is no visible character, so that a file name can neither steer a terminal nor break an image.
+// Printable replaces invisible characters, so that a file name can neither control a terminal nor break an image.
 func Printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {

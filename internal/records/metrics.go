@@ -6,25 +6,25 @@ import (
 	"github.com/cachesim/cachesim/internal/metric"
 )
 
-// IsShare reports whether a metric, or a dimension, is a part of 1 that people read as a percentage.
+// IsShare reports whether a metric, or a dimension, is a ratio that is shown as a percentage.
 func IsShare(name string) bool {
 	m, _ := metric.Lookup(name)
 	return m.Unit == metric.Share || name == DimCapacityShare
 }
 
-// HigherIsBetter reports whether a metric is a gain.
+// HigherIsBetter reports whether higher values of a metric are better.
 func HigherIsBetter(name string) bool {
 	m, _ := metric.Lookup(name)
 	return m.Better == metric.Higher
 }
 
-// LowerIsBetter reports whether a metric is a cost.
+// LowerIsBetter reports whether lower values of a metric are better.
 func LowerIsBetter(name string) bool {
 	m, _ := metric.Lookup(name)
 	return m.Better == metric.Lower
 }
 
-// MetricName writes the name of a metric, or of a dimension, for people: "hit ratio".
+// MetricName returns the name of a metric, or of a dimension, for people: "hit ratio".
 func MetricName(name string) string {
 	if m, ok := metric.Lookup(name); ok && m.Labels == "" {
 		return m.Label()
@@ -32,7 +32,7 @@ func MetricName(name string) string {
 	return strings.ReplaceAll(name, "_", " ")
 }
 
-// MetricText writes a value of a metric for people, as its declaration says.
+// MetricText formats a value of a metric for people, as its declaration says.
 func MetricText(name string, x float64) string {
 	m, ok := metric.Lookup(name)
 	if !ok {
@@ -41,7 +41,7 @@ func MetricText(name string, x float64) string {
 	return m.Text(x)
 }
 
-// differenceText writes the difference between two values of a metric, with its sign.
+// differenceText formats the difference between two values of a metric, with its sign.
 func differenceText(name string, x float64) string {
 	m, _ := metric.Lookup(name)
 	return m.DifferenceText(x)

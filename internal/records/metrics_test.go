@@ -25,7 +25,7 @@ func TestTimesKeepThreeDigits(t *testing.T) {
 	}
 }
 
-// Each metric that has a good end gets the mark there, in tables of policies.
+// In tables of policies, each metric with a better direction is marked at its best value.
 func TestTheBestOfEachMetricIsMarked(t *testing.T) {
 	low, high, third := 1.155, 1.164, 1.16
 	for _, metric := range []string{"throughput", "token_hit_ratio", "block_hit_ratio", "latency_mean_ms"} {

@@ -8,7 +8,7 @@ import (
 	"github.com/cachesim/cachesim/internal/metric"
 )
 
-// What version 0.1.0 wrote before read_as and left_out existed stays readable in every format. The files are those of
+// Records of version 0.1.0, before read_as and left_out existed, are still read in every format. The files come from
 //
 //	cachesim run 'zipf(objects=100,requests=1000,size=lognormal)' --policy lru,opt --capacity 10,5% --bytes -o older
 func TestRecordsOfAnOlderProgram(t *testing.T) {

@@ -15,12 +15,13 @@ import (
 	"github.com/cachesim/cachesim/internal/seal"
 )
 
-// The metadata of a Parquet file of records holds a digest of the whole file, in which it stands as zeros itself.
+// The metadata of a Parquet file of records contains a digest of the whole file, computed with zeros in place of the
+// digest.
 const parquetDigestName = "cachesim-sha256"
 
 var (
 	noDigest = strings.Repeat("0", 64)
-	// parquetDigest finds the digest: in Thrift, its type and its length stand between it and its name.
+	// parquetDigest finds the digest: in Thrift, its type and its length come between its name and its value.
 	parquetDigest = regexp.MustCompile(parquetDigestName + "\x18\x40" + "([0-9a-f]{64})")
 )
 
@@ -36,7 +37,7 @@ func (f field) node() parquet.Node {
 	return n
 }
 
-// inOrder is a group whose columns stand in the order of the fields rather than by name.
+// inOrder is a group whose columns are in the order of the fields instead of sorted by name.
 type inOrder struct {
 	parquet.Group
 	fields []field
@@ -84,14 +85,14 @@ func encodedParquet(recs []Record) ([]byte, error) {
 	}
 	at := placeOfDigest(file.Bytes())
 	if at == nil {
-		return nil, errors.New("the Parquet file has no place for its digest")
+		return nil, errors.New("the Parquet file has no room for its digest")
 	}
 	digest := seal.Digest(file.Bytes())
 	copy(at, digest)
 	return file.Bytes(), nil
 }
 
-// parquetValue returns what stands in the field's column.
+// parquetValue returns the value of the field's column.
 func (f field) parquetValue(r *Record, column int) parquet.Value {
 	x := f.value(r)
 	if x == nil {
@@ -128,7 +129,7 @@ func (f field) setParquet(d *draft, x parquet.Value) {
 func decodeParquet(data []byte) (recs []Record, err error) {
 	defer func() { // the library panics on some damaged files
 		if r := recover(); r != nil {
-			recs, err = nil, errors.New("damaged Parquet file: what it says of its columns contradicts what they hold")
+			recs, err = nil, errors.New("damaged Parquet file: its description of the columns contradicts their content")
 		}
 	}()
 	if err := checkParquet(data); err != nil {
@@ -182,12 +183,12 @@ func appendGroup(recs []Record, group parquet.RowGroup, columns []field) ([]Reco
 		case err != nil:
 			return nil, fmt.Errorf("damaged Parquet file: %w", err)
 		case n == 0:
-			return nil, errors.New("damaged Parquet file: it breaks off")
+			return nil, errors.New("damaged Parquet file: it is truncated")
 		}
 	}
 }
 
-// parquetColumns returns the field of each column. It refuses columns that would have to be dropped or converted.
+// parquetColumns returns the field of each column. It rejects columns that would have to be dropped or converted.
 func parquetColumns(got *parquet.Schema) ([]field, error) {
 	var header []string
 	for _, g := range got.Fields() {
@@ -205,8 +206,8 @@ func parquetColumns(got *parquet.Schema) ([]field, error) {
 	return columns, nil
 }
 
-// CheckCodecs refuses Parquet files with LZ4, which nobody writes records with: the library takes ever more memory for
-// a page that is damaged.
+// CheckCodecs rejects Parquet files with LZ4, which no program uses for records: the library needs ever more memory for
+// a damaged page.
 func CheckCodecs(m *format.FileMetaData) error {
 	for _, group := range m.RowGroups {
 		for _, column := range group.Columns {
@@ -218,7 +219,7 @@ func CheckCodecs(m *format.FileMetaData) error {
 	return nil
 }
 
-// placeOfDigest returns where the digest stands in a Parquet file, nil where it has none.
+// placeOfDigest returns the position of the digest in a Parquet file, nil if it has none.
 func placeOfDigest(file []byte) []byte {
 	places := parquetDigest.FindAllSubmatchIndex(file, -1)
 	if places == nil {
@@ -228,8 +229,8 @@ func placeOfDigest(file []byte) []byte {
 	return file[last[2]:last[3]]
 }
 
-// checkParquet refuses a file that is not as it was written, before anything goes by what it says. One without a
-// digest, as of other programs, passes.
+// checkParquet rejects a file that was changed after it was written, before any of its content is used. A file without
+// a digest, written by another program, passes.
 func checkParquet(data []byte) error {
 	data = bytes.Clone(data)
 	at := placeOfDigest(data)
@@ -239,7 +240,7 @@ func checkParquet(data []byte) error {
 	digest := string(at)
 	copy(at, noDigest)
 	if seal.Digest(data) != digest {
-		return errors.New("damaged Parquet file: its digest is not that of its content; make it anew")
+		return errors.New("damaged Parquet file: its digest does not match its content; run it again")
 	}
 	return nil
 }

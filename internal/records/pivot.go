@@ -6,61 +6,61 @@ import (
 	"strings"
 )
 
-// Pivot says what a table of one metric looks like.
+// Pivot describes a table of one metric.
 type Pivot struct {
 	Title   string
 	Rows    string // a dimension; "" for DimPolicy
 	Columns string // a dimension; "" for DimCapacity
 	Cells   string // a metric
-	// Panels is the dimension that has one table per place on it; "" for DimTrace, or a single table where that makes
+	// Panels is the dimension with one table per place; "" for DimTrace, or for a single table if that dimension makes
 	// rows or columns.
 	Panels  string
-	Against *Published // numbers to stand beside ours, or nil
+	Against *Published // numbers to compare ours with, or nil
 }
 
 // Table is a pivot table.
 type Table struct {
 	Name    string // its panel: "oltp", "capacity 1%"; "" for the only one
-	Place   string // of the panel, as the records have it: "1%"
-	Corner  string // what the rows are: "policy"
+	Place   string // of the panel, as in the records: "1%"
+	Corner  string // the meaning of the rows: "policy"
 	Columns []TableColumn
 	Rows    []TableRow
 }
 
-// TableColumn is the head of a column.
+// TableColumn is the header of a column.
 type TableColumn struct {
 	Name     string // "1,000", "1% (489)"
-	Place    string // as the records have it: "1000", "1%"
-	Compared bool   // cells have published numbers and differences beside ours
+	Place    string // as in the records: "1000", "1%"
+	Compared bool   // cells have published numbers and differences next to ours
 }
 
-// TableRow is a row; Cells are as many as the columns.
+// TableRow is a row; it has a cell for each column.
 type TableRow struct {
 	Name  string
 	Kind  string // of the policy: online, offline or bound
 	Cells []TableCell
 }
 
-// TableCell is a value as it is printed, with what it is made from. Text is "" where there is no value.
+// TableCell is a value as printed, and what it is made from. Text is "" if there is no value.
 type TableCell struct {
-	Text       string // "47.12%", with a margin where there are several seeds: "47.12% ± 0.03"
+	Text       string // "47.12%", with a margin if there are several seeds: "47.12% ± 0.03"
 	Published  string // "47.10%", or "" where nothing was published
-	Difference string // ours less the published value: "+0.02", in points where the metric is a share
+	Difference string // ours minus the published value: "+0.02", in points if the metric is a ratio
 	Best       bool   // the best of the online policies, or of the rows, in its column
-	Off        bool   // differs from the published value by more than it may
+	Off        bool   // differs from the published value by more than the tolerance
 
 	Estimate       Estimate
-	PublishedValue float64 // where Published is not ""
+	PublishedValue float64 // if Published is not ""
 }
 
-// Tables are the tables of a pivot with what is said below them.
+// Tables are the tables of a pivot with their notes.
 type Tables struct {
 	Pivot
 	Tables []Table
 	Notes  []string // "* best online value of the column", "16 of 16 agree within 0.005 points"
 }
 
-// Tables makes the tables. Records are arranged as Arrange does.
+// Tables creates the tables. Records are arranged as by Arrange.
 func (p Pivot) Tables(recs []Record) (*Tables, error) {
 	p = p.withDefaults()
 	panels, err := Arrange(recs, Layout{Panels: p.Panels, Lines: p.Rows, Along: p.Columns, Metric: p.Cells})
@@ -81,7 +81,7 @@ func (p Pivot) Tables(recs []Record) (*Tables, error) {
 	return t, nil
 }
 
-// predictorNote says which predictors policies ask, where their rows do not: where each policy asks a single one.
+// predictorNote says which predictors policies use if each policy uses a single one, because then their rows do not.
 func predictorNote(recs []Record) string {
 	asked := map[string]string{} // by label of the policy
 	var policies, predictors []string
@@ -152,8 +152,8 @@ func (p Pivot) table(panel Panel) Table {
 	return t
 }
 
-// placesOf returns the texts of the places in a panel, in the order of the records; one without a name if the panel has
-// none.
+// placesOf returns the texts of a panel's places, in the order of the records; a single one without a name if the panel
+// has none.
 func placesOf(panel Panel) (places []string) {
 	for _, s := range panel.Lines {
 		for _, point := range s.Points {
@@ -178,7 +178,7 @@ func (s *Series) at(place string) (Point, bool) {
 	return Point{}, false
 }
 
-// heading names a column. A capacity has its number beside it where it is the same in the whole table.
+// heading names a column. A capacity is shown with its number if that is the same in the whole table.
 func (p Pivot) heading(panel Panel, place string) string {
 	if place == "" {
 		return "any " + MetricName(p.Columns)
@@ -225,8 +225,8 @@ func (p Pivot) cell(point Point) TableCell {
 	return c
 }
 
-// markBest marks the best policies of each column, or of each row where policies make the columns; of other things the
-// best value of each column. Where all are equal none is the best.
+// markBest marks the best policies of each column, or of each row if policies are columns; for other rows the best
+// value of each column. If all values are equal, none is marked.
 func (p Pivot) markBest(t *Table, panel Panel) {
 	if !HigherIsBetter(p.Cells) && !LowerIsBetter(p.Cells) {
 		return
@@ -255,8 +255,7 @@ func (p Pivot) markBest(t *Table, panel Panel) {
 	}
 }
 
-// Competes reports whether a record is one of an online policy that has to choose: a cache without bounds is no
-// competitor.
+// Competes reports whether a record is of an online policy that has to choose: an unbounded cache does not compete.
 func (r *Record) Competes() bool { return r.Kind == "online" && !roles[r.Policy].Unlimited }
 
 func markBestOf(cells []*TableCell, lowest bool) {
@@ -275,12 +274,12 @@ func markBestOf(cells []*TableCell, lowest bool) {
 	}
 }
 
-// hasBest reports whether a cell of column j is marked.
+// hasBest reports whether a cell in column j is marked.
 func (t *Table) hasBest(j int) bool {
 	return slices.ContainsFunc(t.Rows, func(r TableRow) bool { return r.Cells[j].Best })
 }
 
-// note says what the marks mean and how many values agree with the published ones.
+// note explains the marks and says how many values agree with the published ones.
 func (t *Tables) note() {
 	var marked, margins bool
 	compared, agree := 0, 0
@@ -308,17 +307,17 @@ func (t *Tables) note() {
 		return
 	}
 	if compared == 0 {
-		t.Notes = append(t.Notes, fmt.Sprintf("no number of %s is about what this table shows", t.Against.Name))
+		t.Notes = append(t.Notes, fmt.Sprintf("no number of %s is about anything in this table", t.Against.Name))
 		return
 	}
 	if agree < compared {
-		t.Notes = append(t.Notes, "! differs by more than it may")
+		t.Notes = append(t.Notes, "! differs by more than the tolerance")
 	}
 	t.Notes = append(t.Notes, fmt.Sprintf("%d of %d agree with %s%s", agree, compared, t.Against.Name,
 		t.Against.tolerance()))
 }
 
-// tolerance says up to which difference numbers agree: " within 0.005 points".
+// tolerance gives the difference up to which numbers agree: " within 0.005 points".
 func (p *Published) tolerance() string {
 	switch {
 	case p.Within == 0:
@@ -329,7 +328,7 @@ func (p *Published) tolerance() string {
 	return " within " + trimmed(p.Within, 4)
 }
 
-// cells yields the cells that have values.
+// cells yields the cells with values.
 func (t *Tables) cells(yield func(*TableCell) bool) {
 	for i := range t.Tables {
 		for j := range t.Tables[i].Rows {

@@ -44,7 +44,7 @@ func seed(n uint64) func(*Record) {
 	}
 }
 
-// classic is what a table of policies over capacities is made from.
+// classic is the input of a table of policies over capacities.
 func classic() []Record {
 	return []Record{
 		cell("oltp", "lru", 250, 0.1647),
@@ -222,7 +222,7 @@ func TestArrangeErrors(t *testing.T) {
 	}
 }
 
-// Of a bound only hits and misses mean something, and a record that is there twice counts once.
+// For a bound only hits and misses mean something, and a duplicate record counts once.
 func TestArrangeLeavesOut(t *testing.T) {
 	panels, err := Arrange(append(classic(), classic()...),
 		Layout{Lines: "policy", Along: "capacity", Panels: "trace", Metric: "evictions"})
@@ -261,7 +261,7 @@ func TestAverage(t *testing.T) {
 	}
 }
 
-// Every record is in exactly one series of each of its panels, and every mean lies between the least and the largest
+// Every record is in exactly one series of each of its panels, and every mean is between the smallest and the largest
 // value.
 func TestArrangeKeepsEverything(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -334,7 +334,7 @@ func TestPublishedPoints(t *testing.T) {
 			t.Errorf("%s at %d: got %v, %v, want %v", c.r.Label, c.r.Capacity, x, ok, c.want)
 		}
 	}
-	// The most exact one counts, wherever it stands.
+	// The most specific number counts, wherever it is listed.
 	slices.Reverse(p.Points)
 	if x, ok := p.For(new(cell("a", "lru", 250, 0))); !ok || x != 2 {
 		t.Errorf("reversed: got %v, %v", x, ok)
@@ -394,7 +394,7 @@ func TestMetricText(t *testing.T) {
 	}
 }
 
-// What was published elsewhere along a line is part of its series; what was published about others is not.
+// Published numbers along a line are part of its series; published numbers of other lines are not.
 func TestPublishedPointsOfASeries(t *testing.T) {
 	p := Published{Points: []PublishedPoint{
 		{At: map[string]string{"policy": "lru", "capacity": "250"}, Value: 1},
@@ -415,7 +415,7 @@ func TestPublishedPointsOfASeries(t *testing.T) {
 	}
 }
 
-// 1% is another number on every trace, which is then no part of the head of a column that has several.
+// 1% is another number on every trace, so the number is left out of the header of a column with several traces.
 func TestHeadingOfACapacityThatDiffers(t *testing.T) {
 	percent := func(r *Record) { r.CapacityText = "1%" }
 	for _, test := range []struct {

@@ -7,7 +7,7 @@ import (
 	"github.com/cachesim/cachesim/internal/metric"
 )
 
-// asking are records of two policies that ask one predictor.
+// asking are records of two policies that use one predictor.
 func asking() []Record {
 	return []Record{
 		{Trace: "t", Label: "laru", Policy: "laru", Kind: "online", Predictor: "gbm", Capacity: 10, CapacityUnit: "objects",

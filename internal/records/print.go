@@ -17,7 +17,7 @@ import (
 	"github.com/cachesim/cachesim/internal/suggest"
 )
 
-// PrintOptions say how Print writes.
+// PrintOptions are the options of Print.
 type PrintOptions struct {
 	Color bool // bold and dim rows in a table, unless the environment has NO_COLOR (https://no-color.org)
 	Width int  // of the terminal that a table is to fit; 0 for none
@@ -104,7 +104,7 @@ func title(g Group) string {
 	return s
 }
 
-// column is one column of the table of a group.
+// column is a column of a group's table.
 type column struct {
 	Head
 	cell func(*Record) string
@@ -135,7 +135,7 @@ func columnsFor(g Group) []column {
 		}
 		name := cmp.Or(m.Column.Head, m.Label())
 		if m.Unit == metric.Count && alwaysThere(m.Name) && g.Records[0].IsSample() {
-			name += " of the sample" // beside a hit ratio of the whole trace
+			name += " of the sample" // next to a hit ratio of the whole trace
 		}
 		columns = append(columns, column{Head{Name: name, Weight: m.Column.Weight},
 			func(r *Record) string { return metricCell(m, r) }})
@@ -154,7 +154,7 @@ func columnMetrics() (all []metric.Metric) {
 	return all
 }
 
-// isShown reports whether the table of the records has a column of the metric.
+// isShown reports whether the records' table has a column for the metric.
 func isShown(m metric.Metric, recs []Record) bool {
 	return slices.ContainsFunc(recs, func(r Record) bool {
 		x, ok := r.Figure(m.Name)
@@ -162,8 +162,8 @@ func isShown(m metric.Metric, recs []Record) bool {
 	})
 }
 
-// metricCell writes a value, or the interval from it to that of another metric. Of a bound it says what no policy can
-// exceed, or undercut.
+// metricCell formats a value, or the interval from it to that of another metric. For a bound it says what no policy can
+// exceed or go below.
 func metricCell(m metric.Metric, r *Record) string {
 	x, ok := r.Figure(m.Name)
 	if !ok && m.Column.OfBounds {
@@ -187,7 +187,7 @@ func metricCell(m metric.Metric, r *Record) string {
 	return "≤ " + text
 }
 
-// shortText writes a value for a column.
+// shortText formats a value for a column.
 func shortText(m metric.Metric, x float64) string {
 	switch {
 	case m.Unit == metric.Nanoseconds && x >= 99.95: // which nobody measures to a tenth
@@ -207,7 +207,7 @@ func renderGroup(g Group, p paint) string {
 	return p.grid(grid)
 }
 
-// byCapacity brings the records of one capacity together; otherwise their order stays.
+// byCapacity groups the records by capacity; otherwise their order stays.
 func byCapacity(recs []Record) []Record {
 	order := map[int64]int{}
 	for _, r := range recs {
@@ -220,7 +220,7 @@ func byCapacity(recs []Record) []Record {
 	return sorted
 }
 
-// rowsOf writes a capacity only into the first of its rows, except in Markdown, where nothing separates them.
+// rowsOf shows a capacity only in the first of its rows, except in Markdown, where nothing separates them.
 func rowsOf(recs []Record, columns []column, p paint) (rows [][]string) {
 	for i := range recs {
 		r := &recs[i]
@@ -236,7 +236,7 @@ func rowsOf(recs []Record, columns []column, p paint) (rows [][]string) {
 				s = ""
 			case j == 0 || s == "":
 			case r.Best && p.markdown && c.Name == "policy":
-				s = p.bold(r.Label) + ` \*` // the mark inside would end the emphasis
+				s = p.bold(r.Label) + ` \*` // a star inside would end the emphasis
 			case r.Best:
 				s = p.bold(s)
 			case r.Kind != "online":
@@ -268,7 +268,7 @@ func policyCell(r *Record) string {
 	return label
 }
 
-// footer explains the marks and says what the ratios are against.
+// footer explains the marks and what the ratios are relative to.
 func footer(g Group, p paint) string {
 	var lines []string
 	if slices.ContainsFunc(g.Records, func(r Record) bool { return r.Best }) {
@@ -280,7 +280,7 @@ func footer(g Group, p paint) string {
 	if slices.ContainsFunc(g.Records, func(r Record) bool {
 		return r.Prefetcher != "" && r.Has(metric.CompetitiveRatio)
 	}) {
-		lines = append(lines, "the ratio may be below 1 with a prefetcher, as the optimum loads only what is asked for")
+		lines = append(lines, "the ratio may be below 1 with a prefetcher, because the optimum loads only requested objects")
 	}
 	if note := SampleNote(g.Records); note != "" {
 		lines = append(lines, note)
@@ -302,7 +302,7 @@ func footer(g Group, p paint) string {
 	return p.lines(lines)
 }
 
-// ratioLine says which optimum the ratios of which policies are against.
+// ratioLine says which optimum the ratios of which policies refer to.
 func ratioLine(recs []Record) string {
 	against := map[string][]string{} // policies by optimum
 	var optima []string
@@ -323,7 +323,7 @@ func ratioLine(recs []Record) string {
 	if len(optima) == 0 {
 		return ""
 	}
-	// The optimum of most policies is named without listing them.
+	// The optimum of most policies is named without listing the policies.
 	slices.SortStableFunc(optima, func(a, b string) int { return len(against[b]) - len(against[a]) })
 	s := "misses / misses of " + optima[0]
 	var others []string
@@ -341,11 +341,11 @@ func ratioLine(recs []Record) string {
 
 var english = message.NewPrinter(language.English)
 
-// Count writes a whole number with separators between the thousands: 914,145.
+// Count formats a whole number with thousands separators: 914,145.
 func Count(n int64) string { return english.Sprintf("%d", n) }
 
-// Capacity writes a capacity: 1,000 for objects, 64 MiB for bytes. Bytes that are no multiple of a unit are rounded to
-// four digits.
+// Capacity formats a capacity: 1,000 for objects, 64 MiB for bytes. Bytes that are not a multiple of a unit are rounded
+// to four digits.
 func Capacity(n int64, unit string) string {
 	if unit != Bytes {
 		return Count(n)
@@ -353,7 +353,7 @@ func Capacity(n int64, unit string) string {
 	return byteText(n, 4)
 }
 
-// About writes a capacity that is an estimate: with three digits.
+// About formats an estimated capacity, with three digits.
 func About(n int64, unit string) string {
 	if unit == Bytes {
 		return byteText(n, 3)
@@ -362,7 +362,7 @@ func About(n int64, unit string) string {
 	return Count(int64(x))
 }
 
-// byteText writes a number of bytes in the unit that keeps it below 1,024.
+// byteText formats a number of bytes in the unit that keeps it below 1,024.
 func byteText(n int64, digits int) string {
 	const units = "KMGTPE"
 	size, suffix := float64(n), "B"
@@ -372,7 +372,7 @@ func byteText(n int64, digits int) string {
 	return trimmed(size, digits) + " " + suffix
 }
 
-// Share writes a part of 1 as a percentage: 12.5%, 0.13%, 0.0045%.
+// Share formats a ratio as a percentage: 12.5%, 0.13%, 0.0045%.
 func Share(x float64) string {
 	x *= 100
 	if x >= 0.1 {
@@ -382,7 +382,7 @@ func Share(x float64) string {
 	return trimmed(x, 2) + "%"
 }
 
-// trimmed writes x with that many significant digits and without an exponent.
+// trimmed formats x with the given number of significant digits and without an exponent.
 func trimmed(x float64, digits int) string {
 	x, _ = strconv.ParseFloat(strconv.FormatFloat(x, 'e', digits-1, 64), 64)
 	return strconv.FormatFloat(x, 'f', -1, 64)

@@ -40,7 +40,7 @@ func (t *Tables) print(w io.Writer, p paint) error {
 	return err
 }
 
-// Heading is what stands above table i.
+// Heading is the text above table i.
 func (t *Tables) Heading(i int) string {
 	title := t.Title
 	if title == "" {
@@ -52,7 +52,7 @@ func (t *Tables) Heading(i int) string {
 	return Printable(title)
 }
 
-// render writes a compared column as three: ours, the published value and the difference.
+// render shows a compared column as three: ours, the published value and the difference.
 func (t *Table) render(p paint) string {
 	g := Grid{Folds: true, Heads: []Head{{Name: t.Corner, IsText: true, Wrap: 16}}}
 	for _, c := range t.Columns {
@@ -78,7 +78,7 @@ func (t *Table) printedRow(r TableRow, p paint) []string {
 	for i, c := range r.Cells {
 		value := c.print(p)
 		if t.hasBest(i) && !c.Best && !p.markdown {
-			value += "  " // so that its digits stand below those of the marked value
+			value += "  " // so that its digits align with those of the marked value
 		}
 		row = append(row, quiet(value))
 		if t.Columns[i].Compared {
@@ -88,7 +88,7 @@ func (t *Table) printedRow(r TableRow, p paint) []string {
 	return row
 }
 
-// print marks the best value by a star, which is outside of Markdown's emphasis because it would end it.
+// print marks the best value with a star, which is outside of Markdown's emphasis because it would end it.
 func (c *TableCell) print(p paint) string {
 	switch {
 	case c.Best && p.markdown:
@@ -99,7 +99,7 @@ func (c *TableCell) print(p paint) string {
 	return c.Text
 }
 
-// printDifference marks what is too large.
+// printDifference marks a difference that is too large.
 func (c *TableCell) printDifference(p paint) string {
 	if c.Off {
 		return p.bold(c.Difference + " !")
@@ -139,7 +139,7 @@ func (t *Tables) encodeCSV(w io.Writer) error {
 	return out.Error()
 }
 
-// agreement returns the published value and whether ours agrees; texts are empty where nothing was published.
+// agreement returns the published value and whether ours agrees; the texts are empty if nothing was published.
 func (c *TableCell) agreement() []string {
 	if c.Published == "" {
 		return []string{"", ""}

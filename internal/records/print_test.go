@@ -189,7 +189,7 @@ func TestCheckDir(t *testing.T) {
 	}
 }
 
-// The hit ratio of a sample is that of the whole trace, the misses are not, which a reader must be told.
+// A sample's hit ratio is that of the whole trace, but its misses are not. A note must say so.
 func TestPrintSaysWhatIsOfTheSample(t *testing.T) {
 	recs := inObjects()
 	if text := printed(t, recs, "table", PrintOptions{}); strings.Contains(text, "sample") {

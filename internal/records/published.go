@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// Published holds numbers of others, to be shown beside ours.
+// Published contains published numbers to compare ours with.
 type Published struct {
 	Name   string // in figures and tables: "ARC paper"
 	Source string
@@ -16,11 +16,11 @@ type Published struct {
 
 // PublishedPoint is one published number.
 type PublishedPoint struct {
-	At    map[string]string // dimension to place; a dimension that is missing here may have any place
+	At    map[string]string // dimension to place; a missing dimension may have any place
 	Value float64
 }
 
-// For returns the number that was published for what r measured; of several the one whose place is said most exactly.
+// For returns the published number for the measurement of r; if there are several, the most specific one.
 func (p *Published) For(r *Record) (x float64, ok bool) {
 	dims := -1
 	for i := range p.Points {
@@ -31,7 +31,7 @@ func (p *Published) For(r *Record) (x float64, ok bool) {
 	return x, dims >= 0
 }
 
-// isAt reports whether r lies at the point, whatever its place on the dimension except.
+// isAt reports whether r is at the point, ignoring the dimension except.
 func (p *PublishedPoint) isAt(r *Record, except string) bool {
 	for dim, place := range p.At {
 		if v, ok := r.Dim(dim); ok && dim != except && !v.Is(place) {
@@ -50,14 +50,14 @@ func (v Value) Is(text string) bool {
 	return err == nil && v.IsNumber && v.Number == x
 }
 
-// Agrees reports whether our number is as near to the published one as it should be.
+// Agrees reports whether our number is within the tolerance of the published one.
 func (p *Published) Agrees(ours, published float64) bool {
 	const rounding = 1e-9 // 0.3846 written as 38.46% and 0.38460000000000005 are the same
 	return math.Abs(ours-published) <= p.Within*(1+rounding)+rounding*max(1e-3, math.Abs(published))
 }
 
-// PointsOf returns what was published about the policy, trace, panel and so on of a series, with places on the
-// dimension along: first at the places that the series has, in their order, then at other numbers.
+// PointsOf returns the published numbers for the policy, trace, panel and so on of a series, with places on the
+// dimension along: first at the places of the series, in their order, then at other numbers.
 func (p *Published) PointsOf(s *Series, along string) (points []Point) {
 	for _, ours := range s.Points {
 		if x, ok := p.For(ours.Record); ok && !ours.Anywhere {
@@ -78,7 +78,7 @@ func (p *Published) PointsOf(s *Series, along string) (points []Point) {
 	return points
 }
 
-// has reports whether the series has a point at the place that text names.
+// has reports whether the series has a point at the place with this text.
 func (s *Series) has(text string) bool {
 	for _, p := range s.Points {
 		if !p.Anywhere && p.Place.Is(text) {

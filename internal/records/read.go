@@ -20,9 +20,9 @@ import (
 	"github.com/cachesim/cachesim/internal/filestate"
 )
 
-// Read reads records from a file, from a folder that Write filled, or from stdin where path is "-". JSON lines, CSV and
-// Parquet are told apart by their content. A field that is unknown or missing, a value of the wrong type, a number out
-// of range and a file that breaks off are errors with file and line.
+// Read reads records from a file, from a folder that Write filled, or from stdin if path is "-". JSON lines, CSV and
+// Parquet are recognised by content. An unknown or missing field, a value of the wrong type, a number out of range and
+// a truncated file are errors with file and line.
 func Read(path string, stdin io.Reader) ([]Record, error) {
 	if path == "-" {
 		return readFrom("standard input", stdin)
@@ -53,7 +53,7 @@ func findIn(dir string) (string, error) {
 			return path, nil
 		}
 	}
-	return "", fmt.Errorf("folder %s holds none of %s", dir, strings.Join(names, ", "))
+	return "", fmt.Errorf("folder %s contains none of %s", dir, strings.Join(names, ", "))
 }
 
 func readFrom(name string, r io.Reader) ([]Record, error) {
@@ -68,7 +68,7 @@ func readFrom(name string, r io.Reader) ([]Record, error) {
 	return recs, nil
 }
 
-// decode recognises the format of data and reads it.
+// decode recognises the format of data and parses it.
 func decode(data []byte) (recs []Record, err error) {
 	text := bytes.TrimSpace(data)
 	switch {
@@ -84,7 +84,7 @@ func decode(data []byte) (recs []Record, err error) {
 		recs, err = decodeCSV(data)
 	}
 	if err == nil && len(recs) == 0 {
-		err = errors.New("there are no records in it")
+		err = errors.New("it contains no records")
 	}
 	return recs, err
 }
@@ -169,7 +169,7 @@ func (f field) setJSON(d *draft, raw json.RawMessage) error {
 	return nil
 }
 
-// objectFields returns the fields of a JSON object that is all of text, and in which none is there twice.
+// objectFields returns the fields of a JSON object, which must be the whole text and have no duplicate fields.
 func objectFields(text []byte) (map[string]json.RawMessage, error) {
 	var values map[string]json.RawMessage
 	if err := json.Unmarshal(text, &values); err != nil {
@@ -177,7 +177,7 @@ func objectFields(text []byte) (map[string]json.RawMessage, error) {
 	}
 	seen := map[string]bool{}
 	d := json.NewDecoder(bytes.NewReader(text))
-	d.Token() // that text is an object is known, as are its braces
+	d.Token() // the text is known to be an object, and so are its braces
 	for d.More() {
 		name, err := d.Token()
 		if err != nil {
@@ -196,7 +196,7 @@ func objectFields(text []byte) (map[string]json.RawMessage, error) {
 }
 
 func errMissing(f field) error {
-	return fmt.Errorf("field %s is missing; records of an older version lack some and have to be made anew", f.name)
+	return fmt.Errorf("field %s is missing; records of older versions lack some fields; run it again", f.name)
 }
 
 func decodeCSV(data []byte) ([]Record, error) {
@@ -213,7 +213,7 @@ func decodeCSV(data []byte) ([]Record, error) {
 		return nil, fmt.Errorf("line 1: %w", err)
 	}
 	if data[len(data)-1] != '\n' {
-		return nil, fmt.Errorf("line %d: breaks off, want a line end after the last record", bytes.Count(data,
+		return nil, fmt.Errorf("line %d: truncated; want a line end after the last record", bytes.Count(data,
 			[]byte("\n"))+1)
 	}
 	var recs []Record
@@ -241,7 +241,7 @@ func decodeCSV(data []byte) ([]Record, error) {
 	}
 }
 
-// columnsOf returns the field of each column. Every field that may not be absent must be there, none twice.
+// columnsOf returns the field of each column. Every required field must be there, and none twice.
 func columnsOf(header []string) ([]field, error) {
 	columns := make([]field, len(header))
 	seen := map[string]bool{}

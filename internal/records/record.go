@@ -1,6 +1,6 @@
-// Package records defines the result of one replay as one flat record, its identity (what was replayed, and how) and
-// values of metrics, and reads and writes records as JSON lines, CSV and Parquet. Tables, figures and checks are made
-// from records alone, so that any of them can be redrawn without replaying.
+// Package records defines the result of one replay as one flat record, which contains its identity (what was replayed,
+// and how) and values of metrics. It reads and writes records as JSON lines, CSV and Parquet. Tables, figures and
+// checks are made from records alone, so that any of them can be redrawn without replaying.
 package records
 
 import (
@@ -13,73 +13,73 @@ const (
 	Bytes   = "bytes"
 )
 
-// Record is the outcome of one policy at one capacity on one trace. Its fields say what was replayed and how, its
-// values what came of it; both stand side by side in files, where a metric that was not measured is absent. A field
-// that is tagged added:"later" may be absent too, as programs wrote records before it existed; it is then zero. One
-// that is tagged added:"rare" is absent where no record of a file has it.
+// Record is the result of one policy at one capacity on one trace. Its fields say what was replayed and how, its values
+// contain what was measured. Files contain both; a metric that was not measured is absent. A field tagged added:"later"
+// may be absent too, in records of programs from before it existed; it is then zero. A field tagged added:"rare" is
+// absent if no record of a file has it.
 type Record struct {
-	// Trace names what was replayed; the fields up to SampleSeed say where it comes from and how it was read, so that it
-	// can be replayed again.
+	// Trace names the workload; the fields up to SampleSeed give its origin and how it was read, so that it can be
+	// replayed again.
 	Trace string `json:"trace" parquet:"trace"`
 	// paths, one per line, "-" for standard input; "" if generated
 	TraceFiles string `json:"trace_files" parquet:"trace_files"`
 	// the generator with every parameter, its seed among them; "" for files
 	TraceGenerator string `json:"trace_generator" parquet:"trace_generator"`
-	// "sha256:" and the digest of the file's bytes, or of the digests of several; "" if generated or not taken
+	// "sha256:" and the digest of the file's bytes, or of the digests of several files; "" if generated or not computed
 	TraceChecksum string `json:"trace_checksum" parquet:"trace_checksum"`
-	// InputFormat reads the files the same way again, as for --input-format; "" if generated, or if that is another for
-	// each file.
+	// InputFormat reads the files in the same way again, as --input-format does; "" if generated, or if each file has
+	// another format.
 	InputFormat string `json:"input_format" parquet:"input_format"`
-	// ReadAs says for people what the files were read as; "" in records of older programs.
+	// ReadAs describes for people how the files were read; "" in records of older programs.
 	ReadAs string `json:"read_as" parquet:"read_as" added:"later"`
-	// LeftOut counts rows of the files and requests, those of size 0 say, that were left out.
+	// LeftOut counts rows of the files and requests (for example of size 0) that were left out.
 	LeftOut int64 `json:"left_out" parquet:"left_out" added:"later"`
 	Merge   bool  `json:"merge" parquet:"merge"` // files were merged by time
-	// the cache was empty again at the start of each file; counts are sums
+	// the cache was empty at the start of each file; counts are sums
 	PerFile    bool    `json:"per_file" parquet:"per_file"`
-	Limit      int64   `json:"limit" parquet:"limit"`             // requests read at most; 0 for all
+	Limit      int64   `json:"limit" parquet:"limit"`             // largest number of requests to read; 0 for all
 	SampleRate float64 `json:"sample_rate" parquet:"sample_rate"` // 1 without sampling
 	SampleSeed uint64  `json:"sample_seed" parquet:"sample_seed"` // which sample; 0 without sampling
-	// how the tenant of a request is told, as for --tenant; "" where requests have none
+	// how a request's tenant is determined, as for --tenant; "" if requests have none
 	Tenants string `json:"tenants" parquet:"tenants" added:"rare"`
-	// Embeddings says where those of queries come from: "trace", the file beside it, or an embedder with every parameter;
-	// "" where similarity plays no part.
+	// Embeddings is the origin of the queries' embeddings: "trace", the file next to it, or an embedder with every
+	// parameter; "" if similarity is not used.
 	Embeddings string `json:"embeddings" parquet:"embeddings"`
 
 	Policy string `json:"policy" parquet:"policy"` // name without parameters
 	Params string `json:"params" parquet:"params"` // every parameter: "small=0.1,ghost=0.9"
-	// the policy as the user writes it: parameters that differ from the defaults only
+	// the policy as the user writes it: only with parameters that differ from the defaults
 	Label string `json:"label" parquet:"label"`
 	Kind  string `json:"kind" parquet:"kind"` // online, offline or bound
-	// that the policy asks, with the parameters that differ from the defaults; "" where it asks none
+	// the policy's predictor, with the parameters that differ from the defaults; "" if it uses none
 	Predictor string `json:"predictor" parquet:"predictor"`
-	// what proposes what to load besides what is asked for; "" where nothing does
+	// what to load besides requested objects; "" if nothing
 	Prefetcher string `json:"prefetcher" parquet:"prefetcher" added:"rare"`
-	// that divides the capacity among the tenants; "" where nobody does
+	// divides the capacity among the tenants; "" if it is not divided
 	Allocator string `json:"allocator" parquet:"allocator" added:"rare"`
-	Cache     string `json:"cache" parquet:"cache"` // what a hit is: "exact", "prefix", "sets(ways=32)"
-	// of the time that requests take; "" where hits are counted and nothing else
+	Cache     string `json:"cache" parquet:"cache"` // what counts as a hit: "exact", "prefix", "sets(ways=32)"
+	// of the time that requests take; "" if hits are only counted
 	Model        string `json:"model" parquet:"model"`
 	Capacity     int64  `json:"capacity" parquet:"capacity"`           // in CapacityUnit
 	CapacityUnit string `json:"capacity_unit" parquet:"capacity_unit"` // "objects" or "bytes"
 	CapacityText string `json:"capacity_text" parquet:"capacity_text"` // as the user wrote it: "1%", "64MiB", "1000"
-	// CapacityShare is Capacity over the trace's distinct objects, or over the sum of their sizes.
+	// CapacityShare is Capacity divided by the trace's distinct objects, or by their total size.
 	CapacityShare *float64 `json:"capacity_share" parquet:"capacity_share,optional"`
-	// SimulatedCapacity is what the replayed cache held: SampleRate times Capacity on a sampled trace.
+	// SimulatedCapacity is the capacity of the replayed cache: SampleRate times Capacity on a sampled trace.
 	SimulatedCapacity int64  `json:"simulated_capacity" parquet:"simulated_capacity"`
 	Seed              uint64 `json:"seed" parquet:"seed"`
-	Warmup            int64  `json:"warmup" parquet:"warmup"` // requests served before counting began
-	// Series is the window of the rows that package series keeps of the replay, as it reads it: "10000", "1h0m0s"; ""
-	// where none were asked for. SeriesDigest is that of the rows.
+	Warmup            int64  `json:"warmup" parquet:"warmup"` // requests served before counting started
+	// Series is the window of the replay's rows in package series, in its format: "10000", "1h0m0s"; "" without series.
+	// SeriesDigest is the digest of the rows.
 	Series       string `json:"series" parquet:"series" added:"rare"`
 	SeriesDigest string `json:"series_digest" parquet:"series_digest" added:"rare"`
 
-	// What was measured: hits, misses, ratios, times, the counters of the parts. The packages of the parts declare it.
+	// The measured values: hits, misses, ratios, times, the counters of the parts. The packages of the parts declare them.
 	metric.Values
 
-	// Optimum names the optimum that plays by the same rules at the same capacity: opt, opt-bypass or, where it is
-	// unknown, the schedule in its place: belady-size for sized objects, farthest-similar or farthest-similar-bypass where
-	// similar queries answer each other.
+	// Optimum names the optimum under the same rules at the same capacity: opt, opt-bypass or, if the optimum is unknown,
+	// the schedule that replaces it: belady-size for sized objects, farthest-similar or farthest-similar-bypass if similar
+	// queries answer each other.
 	Optimum string `json:"optimum" parquet:"optimum"`
 
 	// highest hit ratio among the online policies of this trace and capacity
@@ -92,10 +92,9 @@ type Record struct {
 	// Plan is the digest of the plan of a sweep that this record was made for; "" outside of experiments.
 	Plan string `json:"plan" parquet:"plan" added:"later"`
 
-	// FileRecords is how many records were written together with this one, itself among them, so that it is seen if
-	// some are lost.
+	// FileRecords is the number of records that were written together with this one, including itself, so that lost
+	// records are noticed.
 	FileRecords int64 `json:"file_records" parquet:"file_records" added:"later"`
-	// Digest is that of all other fields that are set. It is made where a record is written, and checked where it is
-	// read.
+	// Digest is the digest of all other set fields. It is computed when a record is written, and checked when it is read.
 	Digest string `json:"digest" parquet:"digest" added:"later"`
 }

@@ -20,7 +20,7 @@ import (
 
 func ptr[T any](v T) *T { return &v }
 
-// sample is what one trace with sizes gives: a policy, the feasible optimum and the lower bound.
+// sample is the result for one trace with sizes: a policy, the feasible optimum and the lower bound.
 func sample() []Record {
 	base := Record{
 		Trace: "cdn", Cache: "exact", Capacity: 64 << 20, CapacityUnit: Bytes, CapacityShare: ptr(0.05), Seed: 1,
@@ -63,7 +63,7 @@ func sample() []Record {
 	return []Record{lru, belady, bound}
 }
 
-// anyRecord draws a record with any values that check accepts, each optional one absent half of the time.
+// anyRecord draws a record with random valid values; each optional value is absent half of the time.
 func anyRecord() *rapid.Generator[Record] {
 	return rapid.Custom(func(t *rapid.T) Record {
 		var d draft
@@ -74,7 +74,7 @@ func anyRecord() *rapid.Generator[Record] {
 			x := reflect.New(kinds[f.kind]).Elem()
 			switch f.kind {
 			case reflect.String:
-				// CSV as Go reads it turns "\r\n" into "\n".
+				// Go's CSV reader turns "\r\n" into "\n".
 				x.SetString(strings.ReplaceAll(rapid.String().Draw(t, f.name), "\r", ""))
 			case reflect.Int64:
 				x.SetInt(rapid.Int64Min(0).Draw(t, f.name))
@@ -103,7 +103,7 @@ func metricFields() (fields []field) {
 	return fields
 }
 
-// encodeParquet is EncodeJSON in Parquet.
+// encodeParquet is EncodeJSON for Parquet.
 func encodeParquet(w io.Writer, recs []Record) error { return encodeSealed(w, recs, sealedParquet) }
 
 func TestRoundTrip(t *testing.T) {
@@ -187,7 +187,7 @@ func TestWriteRefusesAndLeavesNothing(t *testing.T) {
 	}
 }
 
-// The name of a trace file may be any bytes: what is written can be read.
+// The name of a trace file may be any bytes: whatever is written can be read.
 func TestNameThatIsNoText(t *testing.T) {
 	recs := sample()[:1]
 	recs[0].Trace = "a\xff\x1b[31mb"
@@ -238,11 +238,11 @@ func TestReadErrors(t *testing.T) {
 		{"changed count", strings.Replace(j, `"hits":400`, `"hits":401`, 1), "line 1: the record is damaged"},
 		{"JSON field twice", strings.Replace(j, `"hits":400`, `"hits":401,"hits":400`, 1), `field "hits" appears twice`},
 		{"changed CSV count", strings.Replace(c, "1000", "1001", 1), "line 2: the record is damaged, or was changed"},
-		{"negative count", strings.Replace(j, `"hits":400`, `"hits":-400`, 1), "line 1: hits is -400, want a number from 0"},
+		{"negative count", strings.Replace(j, `"hits":400`, `"hits":-400`, 1), "line 1: hits is -400, want a number of at least 0"},
 		{"count too large", strings.Replace(j, `"hits":400`, `"hits":9223372036854775808`, 1), "line 1: hits is 9223372036854775808"},
 		{"number too large", strings.Replace(j, `"hit_ratio":0.4`, `"hit_ratio":1e999`, 1), "line 1: hit_ratio is 1e999, want a number"},
 		{"binary", "\x1f\x8b\x08\x00\xff\xff", "not UTF-8 text"},
-		{"CSV header only", strings.SplitAfter(c, "\n")[0], "there are no records in it"},
+		{"CSV header only", strings.SplitAfter(c, "\n")[0], "it contains no records"},
 		{"unknown CSV field", strings.Replace(c, "misses", "mises", 1), `line 1: unknown field "mises"; did you mean "misses"?`},
 		{"CSV field twice", strings.Replace(c, "policy", "trace", 1), "line 1: field trace appears twice"},
 		{"CSV without a field", "trace,policy\ncdn,lru\n", "line 1: field trace_files is missing"},
@@ -250,7 +250,7 @@ func TestReadErrors(t *testing.T) {
 		{"CSV NaN", strings.Replace(c, "0.4", "NaN", 1), "line 2: hit_ratio is NaN, want a finite number"},
 		{"CSV text for a number", strings.Replace(c, "1000", "lots", 1), `line 2: requests is "lots", want a whole number`},
 		{"CSV line cut", c[:len(c)-40], "line 4"},
-		{"CSV cut in the last cell", c[:len(c)-2], "line 4: breaks off"},
+		{"CSV cut in the last cell", c[:len(c)-2], "line 4: truncated"},
 		{"some other CSV", "a,b\n1,2\n", `line 1: unknown field "a"`},
 		{"Parquet cut", string(p[:len(p)/2]), "damaged Parquet file"},
 		{"Parquet magic only", "PAR1", "damaged Parquet file"},
@@ -273,12 +273,12 @@ func TestReadMissing(t *testing.T) {
 	if _, err := Read(filepath.Join(dir, "none"), nil); err == nil || !strings.Contains(err.Error(), "does not exist") {
 		t.Errorf("missing file: got error %v", err)
 	}
-	if _, err := Read(dir, nil); err == nil || !strings.Contains(err.Error(), "holds none of records.jsonl") {
+	if _, err := Read(dir, nil); err == nil || !strings.Contains(err.Error(), "contains none of records.jsonl") {
 		t.Errorf("empty folder: got error %v", err)
 	}
 }
 
-// A null column may be missing: files written before the field existed stay readable.
+// A null column may be missing: files from before the field existed stay readable.
 func TestOptionalFieldMayBeMissing(t *testing.T) {
 	j, _, _ := encoded(t)
 	j = regexp.MustCompile(`"digest":"[0-9a-f]*"`).ReplaceAllString(j, `"digest":""`)
@@ -288,7 +288,7 @@ func TestOptionalFieldMayBeMissing(t *testing.T) {
 	}
 }
 
-// A codec of which a damaged page takes ever more memory is refused before a page is read.
+// A codec that needs ever more memory for a damaged page is rejected before a page is read.
 func TestParquetWithLZ4IsRefused(t *testing.T) {
 	var data bytes.Buffer
 	if err := writeParquet(&data, sealed(sample()), parquet.Compression(&parquet.Lz4Raw)); err != nil {
@@ -299,8 +299,8 @@ func TestParquetWithLZ4IsRefused(t *testing.T) {
 	}
 }
 
-// Bytes all over a Parquet file spoilt in turn, and the file cut there: an error or records, never a panic, nor what
-// one says of the program.
+// Damages bytes all over a Parquet file, and truncates it there: the result is an error or records, never a panic or an
+// internal message.
 func TestDamagedParquetNeverPanics(t *testing.T) {
 	_, _, p := encoded(t)
 	for i := 0; i < len(p); i += 97 {

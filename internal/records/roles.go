@@ -1,13 +1,13 @@
 package records
 
-// Role is what a table must know of a policy beside its record.
+// Role is what a table must know about a policy in addition to its record.
 type Role struct {
-	Unlimited bool   // it ignores the capacity, so that it is no competitor
-	Bound     string // the lower bound on misses that stands beside it, where it stands in for an optimum
+	Unlimited bool   // it ignores the capacity, so it does not compete
+	Bound     string // the lower bound on misses to show with it, if it replaces an optimum
 }
 
 var roles = map[string]Role{}
 
-// DeclareRole says what a policy is, by its name. Whoever writes records does so when the program starts; of a policy
-// that is not declared nothing is known.
+// DeclareRole declares the role of a policy, by name. Packages that write records call it at program start; other
+// policies have no role.
 func DeclareRole(policy string, r Role) { roles[policy] = r }

@@ -1,6 +1,6 @@
 package records
 
-// The policies in the tests of this package are what the simulator says they are.
+// The policies in this package's tests have the simulator's roles.
 func init() {
 	DeclareRole("infinite", Role{Unlimited: true})
 	DeclareRole("belady-size", Role{Bound: "pfoo-l"})

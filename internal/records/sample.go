@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// IsSample reports whether a sample of the trace was replayed.
+// IsSample reports whether only a sample of the trace was replayed.
 func (r *Record) IsSample() bool { return r.SampleRate != 0 && r.SampleRate != 1 }
 
-// SampleNote says which figures of records are those of a sample and which speak of the whole trace; "" where no record
-// is of a sample.
+// SampleNote says which numbers of records refer to a sample and which to the whole trace; "" if no record is of a
+// sample.
 func SampleNote(recs []Record) string {
 	var rates []string
 	prompts := false

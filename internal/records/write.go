@@ -14,18 +14,18 @@ import (
 	"github.com/cachesim/cachesim/internal/jsonlines"
 )
 
-// Names of the files that Write makes in a folder.
+// Names of the files that Write creates in a folder.
 const (
 	jsonName    = "records.jsonl"
 	csvName     = "records.csv"
 	parquetName = "records.parquet"
 )
 
-// FileNames returns the names of the files that Write makes.
+// FileNames returns the names of the files that Write creates.
 func FileNames() []string { return []string{jsonName, csvName, parquetName} }
 
-// CheckDir creates dir if it is missing and makes sure that files can be written there, so that a long replay need not
-// find out.
+// CheckDir creates dir if it does not exist and makes sure that files can be written there, so that errors show before
+// a long replay.
 func CheckDir(dir string) error {
 	if err := atomicfile.MakeFolder(dir); err != nil {
 		return err
@@ -50,8 +50,8 @@ type file struct {
 // formats are the files that Write makes.
 var formats = []file{{jsonName, sealedJSON}, {csvName, sealedCSV}, {parquetName, sealedParquet}}
 
-// Write writes recs as records.jsonl, records.csv and records.parquet into dir, which is created if missing.
-// After an error none of the three has changed, unless renaming one of them itself failed.
+// Write writes recs as records.jsonl, records.csv and records.parquet into dir, which is created if it does not exist.
+// After an error none of the three has changed, unless renaming one of them failed.
 func Write(dir string, recs []Record) error {
 	if err := atomicfile.MakeFolder(dir); err != nil {
 		return err
@@ -59,8 +59,8 @@ func Write(dir string, recs []Record) error {
 	return writeAll(dir, formats, recs)
 }
 
-// Rewrite writes recs in place of those that Read finds at path, a file or a folder, in every format in which they are
-// there. After an error nothing has changed, unless renaming a file itself failed.
+// Rewrite writes recs in place of those that Read finds at path, a file or a folder, in every format that exists there.
+// After an error nothing has changed, unless renaming a file failed.
 func Rewrite(path string, recs []Record) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -83,7 +83,7 @@ func Rewrite(path string, recs []Record) error {
 	return writeAll(path, there, recs)
 }
 
-// encoderOf returns what writes the format of the records in a file.
+// encoderOf returns the encoder for the format of the records in a file.
 func encoderOf(path string) (encoder, error) {
 	data, err := os.ReadFile(path)
 	switch {
@@ -97,7 +97,7 @@ func encoderOf(path string) (encoder, error) {
 	return sealedCSV, nil
 }
 
-// writeAll writes all files and then puts them under their names.
+// writeAll writes all files and then renames them.
 func writeAll(dir string, files []file, recs []Record) error {
 	if err := checkAll(recs); err != nil {
 		return err
@@ -114,8 +114,8 @@ func writeAll(dir string, files []file, recs []Record) error {
 // EncodeJSON writes one record per line as a JSON object.
 func EncodeJSON(w io.Writer, recs []Record) error { return encodeSealed(w, recs, sealedJSON) }
 
-// EncodeCSV writes a line with the names of the fields, those of the metrics that some record has among them, and one
-// line per record; null is an empty cell.
+// EncodeCSV writes a line with the names of the fields, including the metrics of at least one record, and one line per
+// record; null is an empty cell.
 func EncodeCSV(w io.Writer, recs []Record) error { return encodeSealed(w, recs, sealedCSV) }
 
 func encodeSealed(w io.Writer, recs []Record, encode encoder) error {
@@ -127,11 +127,11 @@ func encodeSealed(w io.Writer, recs []Record, encode encoder) error {
 
 func sealedJSON(w io.Writer, recs []Record) error { return jsonlines.Write(w, recs) }
 
-// MarshalJSON writes the fields and the metrics of a record side by side.
+// MarshalJSON writes a record's fields and metrics as one object.
 func (r Record) MarshalJSON() ([]byte, error) {
 	var object bytes.Buffer
 	values := json.NewEncoder(&object)
-	values.SetEscapeHTML(false) // jsonlines says why
+	values.SetEscapeHTML(false) // package jsonlines gives the reason
 	separator := byte('{')
 	for _, f := range fieldsOf([]Record{r}) {
 		x := f.value(&r)
@@ -156,7 +156,7 @@ func sealedCSV(w io.Writer, recs []Record) error {
 		row[j] = f.name
 	}
 	c := csv.NewWriter(w)
-	c.Write(row) // errors stay in c until Flush
+	c.Write(row) // c stores errors until Flush
 	for i := range recs {
 		for j, f := range fields {
 			if text, ok := f.text(&recs[i]); ok {
@@ -179,7 +179,7 @@ func sealedParquet(w io.Writer, recs []Record) error {
 	return err
 }
 
-// checkAll refuses to write what Read would refuse.
+// checkAll rejects what Read would reject.
 func checkAll(recs []Record) error {
 	for i := range recs {
 		if err := recs[i].Check(); err != nil {

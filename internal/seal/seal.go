@@ -1,5 +1,5 @@
-// Package seal ends what the program keeps on the disk, to read it again, with a digest of all that stands before it.
-// Whatever has happened to the content since, the digest does not fit any more.
+// Package seal appends a digest to what the program stores on disk, so that it can read it again safely. Any later
+// change of the content makes the digest wrong.
 package seal
 
 import (
@@ -9,7 +9,7 @@ import (
 	"errors"
 )
 
-// ErrDamaged says that a content is not one that was sealed: it has been changed or cut off, or had no digest.
+// ErrDamaged says that a content was not sealed: it was changed or truncated, or never had a digest.
 var ErrDamaged = errors.New("its digest is missing or wrong: it is damaged, or was written by an older version")
 
 // The last field of a sealed JSON object.
@@ -19,13 +19,14 @@ const (
 	fieldLen   = len(fieldStart) + 2*sha256.Size + len(fieldEnd)
 )
 
-// JSON seals a text that ends in a JSON object with a field or more: the digest becomes the last field of the object.
+// JSON seals a text that ends in a JSON object with at least one field: the digest becomes the last field of the
+// object.
 func JSON(text []byte) []byte {
 	body := bytes.TrimSuffix(bytes.TrimSuffix(text, []byte("\n")), []byte("}"))
 	return append(bytes.Clone(body), fieldStart+Digest(body)+fieldEnd...)
 }
 
-// Open returns what was sealed, or ErrDamaged where a text is not as JSON has sealed it.
+// Open returns the sealed content, or ErrDamaged if a text is not as JSON has sealed it.
 func Open(text []byte) ([]byte, error) {
 	if len(text) < fieldLen {
 		return nil, ErrDamaged

@@ -23,7 +23,7 @@ func TestSealedTextIsJSON(t *testing.T) {
 	}
 }
 
-// Nothing but the sealed text passes: no bit may be another one, nothing may be missing or added.
+// Only the sealed text passes: any flipped, missing or added bit is noticed.
 func TestEveryChangeIsFound(t *testing.T) {
 	sealed := JSON([]byte(`{"misses":346168,"hit_ratio":0.25}`))
 	passes := func(text []byte) bool {

@@ -19,18 +19,17 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 )
 
-// Names of the files that Write makes in a folder.
+// Names of the files that Write creates in a folder.
 const (
 	jsonName    = "series.jsonl"
 	parquetName = "series.parquet"
 )
 
-// FileNames returns the names of the files that Write makes.
+// FileNames returns the names of the files that Write creates.
 func FileNames() []string { return []string{jsonName, parquetName} }
 
-// Write writes rows as series.jsonl and series.parquet into dir, which is created if missing. Without rows it takes
-// away those that an earlier run left there. After an error neither has changed, unless renaming one of them itself
-// failed.
+// Write writes rows as series.jsonl and series.parquet into dir, which is created if it does not exist. Without rows it
+// removes those of an earlier run. After an error neither file has changed, unless renaming one of them failed.
 func Write(dir string, rows []Row) error {
 	if len(rows) == 0 {
 		return remove(dir)
@@ -65,9 +64,9 @@ func encodeParquet(w io.Writer, rows []Row) error {
 	return p.Close()
 }
 
-// Read reads series from a file, or from a folder that Write filled; a folder without any has none. JSON lines and
-// Parquet are told apart by their content. A field that is unknown or missing, a value that no replay produces and a
-// file that breaks off are errors with file and line.
+// Read reads series from a file, or from a folder that Write filled; a folder without series has none. JSON lines and
+// Parquet are recognised by content. An unknown or missing field, an impossible value and a truncated file are errors
+// with file and line.
 func Read(path string) ([]Row, error) {
 	info, err := os.Stat(path)
 	if err == nil && info.IsDir() {
@@ -112,7 +111,7 @@ func decode(data []byte) ([]Row, error) {
 
 func decodeJSON(data []byte) (rows []Row, err error) {
 	if len(data) == 0 || data[len(data)-1] != '\n' {
-		return nil, fmt.Errorf("line %d: breaks off, want a line end after the last row", bytes.Count(data, []byte("\n"))+1)
+		return nil, fmt.Errorf("line %d: truncated; want a line end after the last row", bytes.Count(data, []byte("\n"))+1)
 	}
 	line := 0
 	for text := range bytes.Lines(data) {
@@ -146,7 +145,7 @@ func decodeJSON(data []byte) (rows []Row, err error) {
 func decodeParquet(data []byte) (rows []Row, err error) {
 	defer func() { // the library panics on some damaged files
 		if r := recover(); r != nil {
-			rows, err = nil, errors.New("damaged Parquet file: what it says of its columns contradicts what they hold")
+			rows, err = nil, errors.New("damaged Parquet file: its description of the columns contradicts their content")
 		}
 	}()
 	file, err := parquet.OpenFile(bytes.NewReader(data), int64(len(data)))
@@ -176,7 +175,7 @@ func decodeParquet(data []byte) (rows []Row, err error) {
 	return rows, nil
 }
 
-// checkColumns refuses other columns than those of a Row, and what records.CheckCodecs refuses.
+// checkColumns rejects columns other than those of a Row, and whatever records.CheckCodecs rejects.
 func checkColumns(file *parquet.File) error {
 	want := parquet.SchemaOf(Row{}).Fields()
 	got := file.Schema().Fields()

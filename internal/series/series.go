@@ -1,6 +1,6 @@
-// Package series holds what changes over the time of a replay: hit ratio, occupancy, quotas, one value for each window.
-// It is a second table beside the records, written as series.jsonl and series.parquet, from which figures over time are
-// drawn.
+// Package series contains values over the time of a replay: hit ratio, occupancy, quotas, one value for each window. It
+// is a second table next to the records, written as series.jsonl and series.parquet; figures over time are drawn from
+// it.
 package series
 
 import (
@@ -11,19 +11,19 @@ import (
 	"strconv"
 )
 
-// Row is one value of a series. Rows of one cell stand together, in the order of their times.
+// Row is one value of a series. Rows of one cell are consecutive, in the order of their times.
 type Row struct {
-	Cell string `json:"cell" parquet:"cell,dict"` // that of the record which the row belongs to
-	// Time is the end of the window: requests served since the start of the replay, or seconds of the clock since the
-	// first request where windows are spans of time.
+	Cell string `json:"cell" parquet:"cell,dict"` // as in the row's record
+	// Time is the end of the window: requests served since the start of the replay, or seconds since the first request if
+	// windows are spans of time.
 	Time float64 `json:"time" parquet:"time"`
 	Name string  `json:"name" parquet:"name,dict"` // of the metric
-	// which of several: a tenant, a stream, a file; "" where there is one
+	// the tenant, stream or file; "" if there is only one
 	Label string  `json:"label" parquet:"label,dict"`
 	Value float64 `json:"value" parquet:"value"`
 }
 
-// check refuses what no replay can have produced.
+// check rejects what no replay can have produced.
 func (r *Row) check() error {
 	switch {
 	case r.Cell == "":
@@ -38,7 +38,7 @@ func (r *Row) check() error {
 	return nil
 }
 
-// Digest returns the digest of the rows of one cell, which its record keeps: it tells whether rows are missing, were
+// Digest returns the digest of one cell's rows, which its record stores. It shows whether rows are missing, were
 // changed or belong to another replay. It does not depend on Cell, so that a cell may be renamed.
 func Digest(rows []Row) string {
 	sum := sha256.New()

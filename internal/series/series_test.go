@@ -124,7 +124,7 @@ func TestDigestTellsRowsApart(t *testing.T) {
 	})
 }
 
-// FuzzRead holds the readers to one error, or to rows that are written and read back as they are.
+// FuzzRead: the readers return one error, or rows that survive writing and reading unchanged.
 func FuzzRead(f *testing.F) {
 	var lines, columns bytes.Buffer
 	if err := jsonlines.Write(&lines, some); err != nil {

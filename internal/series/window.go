@@ -10,18 +10,19 @@ import (
 	"github.com/cachesim/cachesim/internal/suggest"
 )
 
-// MaxWindows is how many windows the series of a cell may have.
+// MaxWindows is the largest number of windows in the series of a cell.
 const MaxWindows = 100_000
 
-// Window is the length of the windows that a replay is cut into: so many requests, or so long on the clock of the
-// trace. The zero Window asks for no series.
+// Window is the length of the windows of a replay, in requests or in time on the trace's clock. The zero Window means
+// no series.
 type Window struct {
 	Requests int64
-	Span     time.Duration // of the clock of the trace
-	Names    string        // of the metrics that are wanted, with commas between them; "": all that there are
+	Span     time.Duration // on the trace's clock
+	Names    string        // of the wanted metrics, separated by commas; "" for all
 }
 
-// Names are those of the metrics that series may have. Which of them a replay has depends on its cache and model.
+// Names are the names of metrics that series may have. The cache and the model of a replay determine which of them it
+// has.
 var Names = []string{"hit_ratio", "byte_hit_ratio", "token_hit_ratio", "evictions", "occupancy", "quota",
 	"window_requests",
 	"latency_mean_ms", "latency_p99_ms"}
@@ -29,8 +30,8 @@ var Names = []string{"hit_ratio", "byte_hit_ratio", "token_hit_ratio", "eviction
 // Time is the dimension of figures over time.
 const Time = "time"
 
-// ParseWindow reads a number of requests ("10000") or a duration ("30s", "1h30m"), and behind a colon the names that
-// are wanted, if not all are: "10000:hit_ratio,occupancy".
+// ParseWindow parses a number of requests ("10000") or a duration ("30s", "1h30m"), with optional names after a colon:
+// "10000:hit_ratio,occupancy".
 func ParseWindow(text string) (Window, error) {
 	length, names, some := strings.Cut(text, ":")
 	w, err := parseLength(length)
@@ -66,10 +67,10 @@ func parseLength(text string) (Window, error) {
 	return Window{Span: d}, nil
 }
 
-// Asked reports whether a series is asked for.
+// Asked reports whether a series is wanted.
 func (w Window) Asked() bool { return w != Window{} }
 
-// String returns the window as ParseWindow reads it, "" for none.
+// String formats the window so that ParseWindow reads it; "" for none.
 func (w Window) String() string {
 	length := strconv.FormatInt(w.Requests, 10)
 	switch {
@@ -84,7 +85,7 @@ func (w Window) String() string {
 	return length + ":" + w.Names
 }
 
-// CheckRequests refuses windows of requests that are too many for a trace of that length.
+// CheckRequests rejects windows of requests that are too many for a trace of that length.
 func (w Window) CheckRequests(requests int64) error {
 	if w.Requests == 0 || (requests-1)/w.Requests < MaxWindows {
 		return nil
@@ -93,12 +94,12 @@ func (w Window) CheckRequests(requests int64) error {
 		"is %d requests", w, requests, MaxWindows, (requests+MaxWindows-1)/MaxWindows)
 }
 
-// CheckSpan refuses windows of time that are too many for a trace that takes that long.
+// CheckSpan rejects windows of time that are too many for a trace of that duration.
 func (w Window) CheckSpan(lasts time.Duration) error {
 	if w.Span == 0 || int64(lasts/w.Span) < MaxWindows {
 		return nil
 	}
 	shortest := (lasts/MaxWindows + time.Second).Truncate(time.Second)
-	return fmt.Errorf("series %s: a trace that lasts %s has more than %d windows of that length; %s would do", w,
-		lasts.Round(time.Millisecond), MaxWindows, shortest)
+	return fmt.Errorf("series %s: a trace that lasts %s has more than %d windows of that length; "+
+		"%s would do", w, lasts.Round(time.Millisecond), MaxWindows, shortest)
 }

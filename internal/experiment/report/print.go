@@ -281,7 +281,7 @@ func (t table) grid() (g records.Grid) {
 
 func printCSV(w io.Writer, summaries []Summary) error {
 	out := csv.NewWriter(w)
-	_ = out.Write([]string{"experiment", "at", "claim", "stated", "measured", "verdict", "reason", "note"}) // Error reports it
+	_ = out.Write([]string{"experiment", "at", "claim", "stated", "measured", "verdict", "reason", "note"}) // see Error
 	for _, s := range summaries {
 		for _, c := range s.Claims {
 			_ = out.Write([]string{c.Experiment, c.At, c.Claim, c.Stated, c.Measured, string(c.Verdict), c.Reason, c.Note})
