@@ -143,8 +143,7 @@ func (f *checkFlags) check(path string) (rules []baseline.Rule, err error) {
 	case !slices.Contains(baseline.Formats, f.format):
 		return nil, suggest.Unknown("format", f.format, baseline.Formats)
 	case f.jobs < 0:
-		return nil, fmt.Errorf("--jobs %d: want the number of replays that run at the same time, or 0 for one per "+
-			"core", f.jobs)
+		return nil, fmt.Errorf("--jobs %d: want a number of replays, or 0 for one per core", f.jobs)
 	case f.newTraces && !f.update:
 		return nil, errors.New("--new-traces needs --update, which writes the new checksums")
 	case f.update && path == "-":

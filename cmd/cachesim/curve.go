@@ -74,8 +74,7 @@ With --format csv or json the output is the records: LRU at every point, and eve
 		"list of policies next to lru (default "+defaultCurvePolicies+", or "+defaultCurvePoliciesBytes+" if "+
 			"capacities count bytes)",
 	)
-	flags.IntVar(&f.points, "points", 200, "number of further capacities at which LRU is computed exactly, in "+
-		"geometric steps")
+	flags.IntVar(&f.points, "points", 200, "further capacities at which LRU is exact, in geometric steps")
 	flags.IntVar(&f.samples, "samples", 5, "number of samples with --sample, 2 to 1000")
 	completePolicies(cmd, "policy")
 	return cmd

@@ -72,8 +72,7 @@ Embedders:
 	flags.BoolVar(&f.service.KeyInClear, "key-in-clear", false,
 		"send the key to another machine even over http://, where others can read it")
 	flags.IntVar(&f.service.Batch, "batch", 64, "texts per request to the service, at most 4096")
-	flags.DurationVar(&f.service.Timeout, "timeout", 30*time.Second, "longest time that a request to the service may "+
-		"take")
+	flags.DurationVar(&f.service.Timeout, "timeout", 30*time.Second, "timeout of a request to the service")
 	flags.IntVar(&f.service.Retries, "retries", 5, "retries of a request after an error that may go away: the "+
 		"network, 408, 429 and 5xx")
 	_ = cmd.MarkFlagRequired("output")
@@ -135,8 +134,7 @@ func (f *embedFlags) check(cmd *cobra.Command, in []string) error {
 		return err
 	}
 	if slices.Contains(in, "-") {
-		return errors.New("embed reads its trace twice, which is impossible with standard input; give the name of a " +
-			"file")
+		return errors.New("embed cannot read standard input, because it reads the trace twice; give a file")
 	}
 	if f.trace.sample > 0 {
 		return errors.New("--sample cannot be used with embed: embed the whole trace, and use --sample when you " +
@@ -187,8 +185,7 @@ func (f *embedFlags) readKey() error {
 	}
 	f.service.Key = strings.TrimSpace(os.Getenv(name))
 	if f.service.Key == "" {
-		return fmt.Errorf("environment variable %s is empty: want the service's key; --key-env names another "+
-			"variable", name)
+		return fmt.Errorf("environment variable %s is empty: want the service's key; --key-env names another", name)
 	}
 	if strings.ContainsFunc(f.service.Key, unicode.IsControl) {
 		return fmt.Errorf("environment variable %s contains a line break or another control character: want only the "+

@@ -83,8 +83,7 @@ func (f *traceFlags) workload(cmd *cobra.Command, args []string) (workload.Workl
 		case len(args) > 1:
 			return w, fmt.Errorf("%s: a generator cannot be combined with other traces; give it alone", args[at])
 		case f.inputFormat != "" || f.merge:
-			return w, fmt.Errorf("%s: a generator reads no files, so --input-format and --merge do not apply; remove "+
-				"them", args[at])
+			return w, fmt.Errorf("%s: a generator reads no files, so --input-format and --merge do not apply", args[at])
 		}
 		if w, err = workload.Generated(args[at], f.seed); err != nil {
 			return w, err
@@ -148,8 +147,7 @@ func (f *capacityFlags) register(cmd *cobra.Command, defaultList string) {
 	flags.StringVar(&f.list, "capacity", defaultList, "list of objects (100), bytes (64MiB), shares of the trace (1%) "+
 		"and ranges (1%..20%x2, 100..500+100)")
 	flags.BoolVar(&f.unitSize, "unit-size", false, "ignore the sizes in the trace: every object has size 1")
-	flags.BoolVar(&f.bytes, "bytes", false, "capacities count bytes, including bare numbers and shares (of the "+
-		"footprint)")
+	flags.BoolVar(&f.bytes, "bytes", false, "capacities count bytes, even bare numbers and shares (of the footprint)")
 	cmd.MarkFlagsMutuallyExclusive("unit-size", "bytes")
 }
 

@@ -41,14 +41,13 @@ func (f *replayFlags) register(cmd *cobra.Command, defaultCapacities string) {
 	flags.IntVar(&f.jobs, "jobs", 0, "replays that run at the same time (0: one per core)")
 	f.target = target.NewFlag()
 	flags.Var(&f.target, "target", target.Usage)
-	flags.StringVarP(&f.out, "output", "o", "", "output folder for records (JSON lines, CSV, Parquet) and figures (SVG, "+
-		"PNG)")
+	flags.StringVarP(&f.out, "output", "o", "", "folder for records (JSON lines, CSV, Parquet) and figures (SVG, PNG)")
 }
 
 // check rejects values that are wrong for every trace, and an output folder that cannot be written.
 func (f *replayFlags) check() error {
 	if f.jobs < 0 {
-		return fmt.Errorf("--jobs %d: want the number of replays that run at the same time, or 0 for one per core", f.jobs)
+		return fmt.Errorf("--jobs %d: want a number of replays, or 0 for one per core", f.jobs)
 	}
 	if f.out != "" {
 		if err := records.CheckDir(f.out); err != nil {

@@ -41,8 +41,8 @@ Quantiles are values that occur in the trace, exact to one part in 256.`,
 	f.trace.register(cmd)
 	f.trace.registerEmbeddings(cmd)
 	f.format.register(cmd)
-	cmd.Flags().StringVarP(&f.out, "output", "o", "", "output folder for stat.json, stat.csv, distributions.csv and "+
-		"figures (SVG, PNG)")
+	cmd.Flags().StringVarP(&f.out, "output", "o", "", "folder for stat.json, stat.csv, distributions.csv and figures "+
+		"(SVG, PNG)")
 	return cmd
 }
 

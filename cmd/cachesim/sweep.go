@@ -27,8 +27,7 @@ func (f *experimentFlags) register(cmd *cobra.Command) {
 		"policies.s3fifo.small=0.1,0.2; repeatable")
 	flags.StringArrayVar(&f.only, "only", nil, "run only these cells, as in policy=lru,arc, trace=oltp, capacity=1%, or "+
 		"values of another axis; repeatable")
-	flags.BoolVar(&f.quick, "quick", false, "the smaller version that the experiment defines, which takes at most a "+
-		"minute")
+	flags.BoolVar(&f.quick, "quick", false, "the experiment's smaller version, of at most a minute")
 	completeKeys(cmd, "set", (*experiment.File).Settings)
 	completeKeys(cmd, "only", (*experiment.File).Dimensions)
 }
@@ -106,7 +105,7 @@ func (f *sweepRunFlags) register(cmd *cobra.Command) {
 
 func (f *sweepRunFlags) check() error {
 	if f.jobs < 0 {
-		return fmt.Errorf("--jobs %d: want the number of replays that run at the same time, or 0 for one per core", f.jobs)
+		return fmt.Errorf("--jobs %d: want a number of replays, or 0 for one per core", f.jobs)
 	}
 	return f.neighbours.check()
 }
