@@ -235,27 +235,40 @@ func (p *lhd) Victim(r Request) Object {
 	return p.slots.Empty(victim)
 }
 
-// leastOfSample returns the slot of lowest rank, and the rank, of which the first drawn counts. The loop has no branch
-// that could not be predicted: what the processor loads ahead is never in vain.
+// leastOfSample returns the slot of lowest rank, and the rank, of which the first drawn counts.
 func (p *lhd) leastOfSample(now uint32) (slot uint32, rank float32) {
-	infos, densities, draws := p.slots.Dense(), p.densities, p.draws
-	shift, ages, plain := p.ageShift, uint64(p.ages), p.charges == nil
-	drawn := p.drawn
+	infos, drawn := p.slots.Dense(), p.drawn
+	p.draws.Fill(drawn, uint64(len(infos)))
 	least := int64(math.MaxInt64)
-	for i := range drawn {
-		slot := draws.Below(uint64(len(infos)))
-		drawn[i] = uint32(slot)
-		info := infos[slot]
-		// As rank, without the loads that the compiler cannot take out of the loop.
-		rank := densities[uint64(info.class)*ages+min(uint64((now-info.last)>>shift), ages-1)]
-		if info.explorer || !plain {
-			rank = p.rank(p.slots.Objects[slot], info, now)
+	if p.charges == nil && p.ageShift < 32 {
+		least = p.leastDense(infos, now)
+	} else {
+		for i, slot := range drawn {
+			rank := p.rank(p.slots.Objects[slot], infos[slot], now)
+			least = min(least, int64(orderedBits(rank))<<32|int64(i))
 		}
-		least = min(least, int64(orderedBits(rank))<<32|int64(i))
 	}
-	p.draws = draws
 	slot = drawn[uint32(least)]
 	return slot, p.rank(p.slots.Objects[slot], infos[slot], now)
+}
+
+// leastDense returns the lowest rank of the drawn slots, with its place among them, where all objects are charged 1. No
+// jump of the loop depends on a rank, which could not be predicted: what the processor loads ahead is never in vain.
+func (p *lhd) leastDense(infos []lhdInfo, now uint32) int64 {
+	densities, last := p.densities, uint32(p.ages-1)
+	shift := p.ageShift & 31 // spares the loop a comparison
+	least := int64(math.MaxInt64)
+	for i, slot := range p.drawn {
+		info := infos[slot]
+		age := min((now-info.last)>>shift, last)
+		density := densities[uint32(info.class)*(last+1)+age]
+		rank := int32(math.Float32bits(density)) // like orderedBits, since no density but overAge is negative
+		if info.explorer {
+			rank = orderedBits(density + 1)
+		}
+		least = min(least, int64(rank)<<32|int64(i))
+	}
+	return least
 }
 
 // orderedBits returns an integer that compares with others as x does among numbers.
