@@ -226,14 +226,14 @@ func TestAddressesOfBlocks(t *testing.T) {
 			t.Errorf("address %d: %v, want %v", address, !want, want)
 		}
 	}
-	c.Sizes[1] = 1 << 61
+	c.Sizes[1] = 1 << 62
 	c.Block = 1
 	if _, _, err := c.Addresses(); err != nil {
-		t.Errorf("2 files of 2^61 blocks: %v", err)
+		t.Errorf("2 files of 2^62 blocks: %v", err)
 	}
 	c.Paths, c.Sizes = append(c.Paths, "/c"), append(c.Sizes, 1)
 	if _, _, err := c.Addresses(); err == nil {
-		t.Error("3 files of 2^61 blocks have no error: want one, as they need more than 64 bits")
+		t.Error("3 files of 2^62 blocks have no error: want one, as they need more than 64 bits")
 	}
 }
 
