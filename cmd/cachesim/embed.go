@@ -62,13 +62,8 @@ Embedders:
 	flags.StringVar(&f.service.Model, "model", "", "the service's model")
 	flags.IntVar(&f.service.Dimensions, "dimensions", 0, "length of a vector, for models that support several "+
 		"lengths (0: the model's own)")
-	flags.StringVar(
-		&f.keyEnv,
-		"key-env",
-		"",
-		"environment variable with the service's key (default: "+openAIKey+" for "+openAIHost+
-			", otherwise no key)",
-	)
+	flags.StringVar(&f.keyEnv, "key-env", "", "environment variable with the service's key (default: "+openAIKey+" for "+
+		openAIHost+", otherwise no key)")
 	flags.BoolVar(&f.service.KeyInClear, "key-in-clear", false,
 		"send the key to another machine even over http://, where others can read it")
 	flags.IntVar(&f.service.Batch, "batch", 64, "texts per request to the service, at most 4096")

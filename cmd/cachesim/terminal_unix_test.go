@@ -145,7 +145,7 @@ func onTerminal(t *testing.T, dir, command string, width int) string {
 	return text
 }
 
-// terminalFiles returns a folder with what terminalCommands read: a trace with sizes, tenants and long keys, prompts, an
+// terminalFiles returns a folder with what terminalCommands read: a trace with sizes and tenants, prompts, an
 // experiment, and records that still hold and that do not.
 func terminalFiles(t *testing.T) (dir string) {
 	t.Helper()
