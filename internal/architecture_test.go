@@ -29,6 +29,7 @@ var layers = [][]string{
 	{"embed", "policies", "traces/datasets", "traces/gen", "traces/parquet"},
 	{"policies/experts", "policies/laru", "policies/learned", "policies/offline", "policies/rac", "traces/formats"},
 	{"plots", "policies/all", "traces"},
+	{"page"},
 	{"capacity", "models", "policies/policytest", "predict/ontrace", "predict/training", "prefetch", "similarity/overlap",
 		"traces/tracetest", "tracestat", "workload"},
 	{"cache", "predict/accuracy"},

@@ -11,6 +11,7 @@ import (
 	"github.com/cachesim/cachesim/internal/capacity"
 	"github.com/cachesim/cachesim/internal/curve"
 	"github.com/cachesim/cachesim/internal/experiment"
+	"github.com/cachesim/cachesim/internal/page"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/results"
@@ -124,7 +125,9 @@ func (f *curveFlags) run(cmd *cobra.Command, args []string) error {
 	if stopped != nil && !experiment.Interrupted(stopped) {
 		return stopped
 	}
-	return errors.Join(f.report(cmd, &c), interruption(stopped, len(c.Exact)+len(c.Sampled), planned))
+	partial := interruption(stopped, len(c.Exact)+len(c.Sampled), planned)
+	all := slices.Concat(c.Exact, c.Sampled)
+	return errors.Join(f.report(cmd, &c, f.results(cmd, args, w, t, partial, all, nil)), partial)
 }
 
 // replayWhole replays everything at the capacities in the table, and LRU also at those of the grid, where nothing is
@@ -255,9 +258,8 @@ func (f *curveFlags) answers(c *curve.Curve) []target.Answer {
 }
 
 // report prints the curve and writes it, with figures, to the output folder.
-func (f *curveFlags) report(cmd *cobra.Command, c *curve.Curve) error {
-	all := slices.Concat(c.Exact, c.Sampled)
-	if len(all) == 0 {
+func (f *curveFlags) report(cmd *cobra.Command, c *curve.Curve, r results.Results) error {
+	if len(r.Records) == 0 {
 		return nil
 	}
 	w := cmd.OutOrStdout()
@@ -265,26 +267,14 @@ func (f *curveFlags) report(cmd *cobra.Command, c *curve.Curve) error {
 	if f.format == "table" || f.format == "markdown" {
 		err = c.Print(w, string(f.format))
 	} else {
-		err = printRecords(w, all, string(f.format))
+		err = printRecords(w, r.Records, string(f.format))
 	}
 	if err != nil {
 		return err
 	}
-	if err := f.printAnswers(cmd, f.answers(c)); err != nil {
-		return err
+	r.Answers, r.Tables = f.answers(c), []*page.Table{c.Table()}
+	if c.Rate > 0 {
+		r.Draw = c.Drawings
 	}
-	if f.out == "" {
-		return nil
-	}
-	if c.Rate == 0 {
-		return results.Write(cmd.Context(), f.out, all, nil)
-	}
-	if err := records.Write(f.out, all); err != nil {
-		return err
-	}
-	figure, err := c.Figure()
-	if err != nil {
-		return err
-	}
-	return figure.Save(f.out, "hit_ratio")
+	return f.finish(cmd, r)
 }

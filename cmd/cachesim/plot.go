@@ -33,10 +33,15 @@ standard input.`,
 			if err != nil {
 				return err
 			}
-			if err := plots.WriteAll(cmd.Context(), out, recs); err != nil {
+			drawn, err := plots.All(cmd.Context(), recs)
+			if err != nil {
 				return err
 			}
-			return plots.WriteOverTime(cmd.Context(), out, recs, rows)
+			overTime, err := plots.AllOverTime(cmd.Context(), recs, rows)
+			if err != nil {
+				return err
+			}
+			return plots.Write(out, append(drawn, overTime...)...)
 		},
 	}
 	cmd.Flags().StringVarP(&out, "output", "o", ".", "folder for the figures; created if it does not exist")

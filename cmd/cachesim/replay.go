@@ -10,6 +10,8 @@ import (
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/progress"
 	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/results"
+	"github.com/cachesim/cachesim/internal/series"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/target"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -41,7 +43,8 @@ func (f *replayFlags) register(cmd *cobra.Command, defaultCapacities string) {
 	flags.IntVar(&f.jobs, "jobs", 0, "replays that run at the same time (0: one per core)")
 	f.target = target.NewFlag()
 	flags.Var(&f.target, "target", target.Usage)
-	flags.StringVarP(&f.out, "output", "o", "", "folder for records (JSON lines, CSV, Parquet) and figures (SVG, PNG)")
+	flags.StringVarP(&f.out, "output", "o", "", "folder for report.html (one page with everything), records (JSON "+
+		"lines, CSV, Parquet) and figures (SVG, PNG)")
 }
 
 // check rejects values that are wrong for every trace, and an output folder that cannot be written.
@@ -137,4 +140,15 @@ func (f *replayFlags) execute(cmd *cobra.Command, t *traces.Trace, cells []exper
 		err = failed.Err
 	}
 	return results, err
+}
+
+// results returns what the page beside the records is made of. partial is the interrupt that ended the replays, or nil.
+func (f *replayFlags) results(cmd *cobra.Command, args []string, w workload.Workload, t *traces.Trace, partial error,
+	recs []records.Record, rows []series.Row) results.Results {
+	r := results.Results{Records: recs, Rows: rows, Replayed: w.Settings(t), Version: version(),
+		Command: results.CommandLine(cmd.CommandPath(), args, cmd.Flags())}
+	if partial != nil {
+		r.Notes = append(r.Notes, partial.Error())
+	}
+	return r
 }

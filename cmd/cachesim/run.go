@@ -15,7 +15,6 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/results"
-	"github.com/cachesim/cachesim/internal/series"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/terminal"
 )
@@ -125,20 +124,21 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	byCapacity(cells, design.Inputs[0].Capacities)
-	results, stopped := f.execute(cmd, t, cells, 0, nil)
+	replayed, stopped := f.execute(cmd, t, cells, 0, nil)
 	if stopped != nil && !experiment.Interrupted(stopped) {
 		return stopped
 	}
-	recs, err := results.Records(cells)
+	recs, err := replayed.Records(cells)
 	if err != nil {
 		return err
 	}
 	experiment.MarkAllBest(recs)
-	rows := results.Series(cells)
+	rows := replayed.Series(cells)
 	if stopped == nil {
 		note(cmd, f.trace.quiet, missing(design.Series, rows))
 	}
-	return errors.Join(f.report(cmd, recs, rows), interruption(stopped, len(recs), design.Rows()))
+	partial := interruption(stopped, len(recs), design.Rows())
+	return errors.Join(f.report(cmd, f.results(cmd, args, w, t, partial, recs, rows)), partial)
 }
 
 // byCapacity sorts cells by capacity, because rows of one capacity are meant to be compared.
@@ -180,26 +180,15 @@ func (f *runFlags) specs(lists map[*sim.Kind][]sim.Part) ([]policies.Spec, error
 }
 
 // report prints the records and writes them, with figures, to the output folder.
-func (f *runFlags) report(cmd *cobra.Command, recs []records.Record, rows []series.Row) error {
-	if len(recs) == 0 {
+func (f *runFlags) report(cmd *cobra.Command, r results.Results) error {
+	if len(r.Records) == 0 {
 		return nil
 	}
-	if err := printRecords(cmd.OutOrStdout(), recs, string(f.format)); err != nil {
+	if err := printRecords(cmd.OutOrStdout(), r.Records, string(f.format)); err != nil {
 		return err
 	}
-	if err := f.printAnswers(cmd, results.Answers(f.target, recs)); err != nil {
-		return err
-	}
-	if f.out == "" {
-		return nil
-	}
-	if err := results.Write(cmd.Context(), f.out, recs, rows); err != nil {
-		return err
-	}
-	if !f.trace.quiet {
-		fmt.Fprintf(cmd.ErrOrStderr(), "records (JSON lines, CSV, Parquet) and figures (SVG, PNG) are in %s\n", f.out)
-	}
-	return nil
+	r.Answers = results.Answers(f.target, r.Records)
+	return f.finish(cmd, r)
 }
 
 // printRecords prints the records in one of outputFormats.

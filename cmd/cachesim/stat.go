@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/results"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/tracestat"
 )
@@ -29,7 +30,8 @@ times, is left out. For prompts to a language model also the number of prompts, 
 of tokens that an earlier prompt started with. For queries also the number of distinct queries, texts, topics, sessions
 and answer labels, if known, and the length of the embeddings.
 
-With -o the folder gets stat.json, stat.csv, distributions.csv and figures (SVG and PNG).
+With -o the folder gets report.html, one page with everything, stat.json, stat.csv, distributions.csv and figures (SVG
+and PNG).
 Quantiles are values that occur in the trace, exact to one part in 256.`,
 		Example: `  cachesim stat trace.zst
   cachesim stat trace.zst --format json | jq .zipf.alpha
@@ -57,7 +59,7 @@ func (f *statFlags) run(cmd *cobra.Command, args []string) error {
 		}
 	}
 	needs := traces.Needs{Sizes: true, Times: true, Ops: true, Kind: true, Embeddings: w.Embeddings != ""}
-	t, _, err := f.trace.load(cmd, w, traces.LoadOptions{Needs: needs}, false)
+	t, w, err := f.trace.load(cmd, w, traces.LoadOptions{Needs: needs}, f.out != "")
 	if err != nil {
 		return err
 	}
@@ -71,7 +73,8 @@ func (f *statFlags) run(cmd *cobra.Command, args []string) error {
 	if f.out == "" {
 		return nil
 	}
-	return s.Write(f.out)
+	return s.Write(f.out, tracestat.About{Read: w.Settings(t), Version: version(),
+		Command: results.CommandLine(cmd.CommandPath(), args, cmd.Flags())})
 }
 
 // summarize returns as soon as ctx ends; the process ends then too.

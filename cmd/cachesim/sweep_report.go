@@ -5,16 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/cachesim/cachesim/configs"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/claims"
-	"github.com/cachesim/cachesim/internal/experiment/cluster"
 	"github.com/cachesim/cachesim/internal/experiment/report"
 	"github.com/cachesim/cachesim/internal/experiment/sweep"
 	"github.com/cachesim/cachesim/internal/interruptible"
@@ -96,7 +92,7 @@ func reportInput(s *sweep.Sweep, c *sweep.Collection) report.Input {
 		Series:  c.Series,
 		Version: version(),
 		Quick:   s.File.IsQuick(),
-		Command: sweepCommand(s.File),
+		Command: report.Command(s.File),
 	}
 }
 
@@ -126,32 +122,4 @@ func (f *sweepReportFlags) judge(summaries ...report.Summary) error {
 		return checkFailedError{errors.New("1 claim does not hold")}
 	}
 	return checkFailedError{fmt.Errorf("%d claims do not hold", failing)}
-}
-
-// sweepCommand returns the command that repeats the sweep, wherever the first one ran.
-func sweepCommand(file *experiment.File) string {
-	name := file.Name
-	if !slices.Contains(configs.Names(), name) {
-		name += ".yaml"
-	}
-	words := []string{"cachesim sweep", name}
-	for _, change := range file.Changes {
-		flag, value, _ := strings.Cut(change, " ")
-		words = append(words, flagText(flag, value))
-	}
-	for _, only := range file.Only {
-		words = append(words, flagText("--only", only))
-	}
-	return strings.Join(words, " ")
-}
-
-// flagText quotes a flag for a shell.
-func flagText(flag, value string) string {
-	switch {
-	case value == "":
-		return flag
-	case strings.ContainsAny(value, " ()'\"$*?;&|<>#\\`"):
-		value = cluster.ShellQuote(value)
-	}
-	return flag + " " + value
 }

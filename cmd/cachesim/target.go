@@ -1,24 +1,36 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/spf13/cobra"
 
+	"github.com/cachesim/cachesim/internal/page"
+	"github.com/cachesim/cachesim/internal/results"
 	"github.com/cachesim/cachesim/internal/target"
 	"github.com/cachesim/cachesim/internal/terminal"
 )
 
-// printAnswers writes answers below a table. Other formats hold data alone; there they are notes, if the user has
-// asked.
-func (f *replayFlags) printAnswers(cmd *cobra.Command, answers []target.Answer) error {
+// finish prints the answers of results below their table, and writes the results to the output folder. Formats other
+// than tables contain data only; with them the answers are notes, if the user has asked.
+func (f *replayFlags) finish(cmd *cobra.Command, r results.Results) error {
 	out := cmd.OutOrStdout()
-	switch f.format {
-	case "table", "markdown":
-		return target.Print(out, answers, f.format == "markdown", terminal.TextWidth(out))
-	}
-	for _, a := range answers {
-		if f.target.IsSet {
+	if f.format == "table" || f.format == "markdown" {
+		if err := target.Print(out, r.Answers, f.format == "markdown", terminal.TextWidth(out)); err != nil {
+			return err
+		}
+	} else if f.target.IsSet {
+		for _, a := range r.Answers {
 			note(cmd, f.trace.quiet, a.Sentence())
 		}
 	}
+	if f.out == "" {
+		return nil
+	}
+	if err := r.Write(cmd.Context(), f.out); err != nil {
+		return err
+	}
+	note(cmd, f.trace.quiet, fmt.Sprintf("records (JSON lines, CSV, Parquet), figures (SVG, PNG) and %s are in %s",
+		page.Name, f.out))
 	return nil
 }

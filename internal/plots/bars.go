@@ -26,6 +26,7 @@ type bars struct {
 }
 
 type bar struct {
+	line     string
 	at       int     // row, from the bottom
 	end      float64 // where the bar ends
 	interval         // what is drawn as a whisker, if anything
@@ -46,24 +47,28 @@ func (f *Figure) addBars(b *bars, names []string) {
 func (b bars) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	for _, r := range b.bars {
-		middle := y(float64(r.at))
-		half := (y(1) - y(0)) * barShare / 2
-		c.SetColor(r.color)
-		from, to := x(min(b.base, r.end)), x(max(b.base, r.end))
-		c.Fill(vg.Rectangle{Min: vg.Point{X: from, Y: middle - half},
-			Max: vg.Point{X: max(to, from+barLeast), Y: middle + half}}.Path())
-		if r.high > r.low {
-			line := draw.LineStyle{Color: color.Black, Width: 1}
-			c.StrokeLine2(line, x(r.low), middle, x(r.high), middle)
-			c.StrokeLine2(line, x(r.high), middle-half/2, x(r.high), middle+half/2)
-			if r.low < r.end {
-				c.StrokeLine2(line, x(r.low), middle-half/2, x(r.low), middle+half/2)
-			}
-		}
-		style := b.style
-		style.Color, style.YAlign = color.Black, draw.YCenter
-		c.FillText(style, vg.Point{X: x(b.reach(r)) + r.labelSkip(), Y: middle + style.FontExtents().Descent/2}, r.label)
+		grouped(c, r.line, func() { b.drawBar(c, r, x, y) })
 	}
+}
+
+func (b bars) drawBar(c draw.Canvas, r bar, x, y func(float64) vg.Length) {
+	middle := y(float64(r.at))
+	half := (y(1) - y(0)) * barShare / 2
+	c.SetColor(r.color)
+	from, to := x(min(b.base, r.end)), x(max(b.base, r.end))
+	c.Fill(vg.Rectangle{Min: vg.Point{X: from, Y: middle - half},
+		Max: vg.Point{X: max(to, from+barLeast), Y: middle + half}}.Path())
+	if r.high > r.low {
+		line := draw.LineStyle{Color: color.Black, Width: 1}
+		c.StrokeLine2(line, x(r.low), middle, x(r.high), middle)
+		c.StrokeLine2(line, x(r.high), middle-half/2, x(r.high), middle+half/2)
+		if r.low < r.end {
+			c.StrokeLine2(line, x(r.low), middle-half/2, x(r.low), middle+half/2)
+		}
+	}
+	style := b.style
+	style.Color, style.YAlign = color.Black, draw.YCenter
+	c.FillText(style, vg.Point{X: x(b.reach(r)) + r.labelSkip(), Y: middle + style.FontExtents().Descent/2}, r.label)
 }
 
 // labelSkip returns the distance of the label from where the bar or its mark lies.

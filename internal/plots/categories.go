@@ -39,7 +39,7 @@ func (d *drawing) addBars(f *Figure, p records.Panel) {
 		low, high := d.interval(point)
 		names[i] = shorten(d.barName(s), f.legend.style, min(labelWidth, f.width*5/9))
 		chart.bars = append(chart.bars, bar{
-			at: i, end: point.Mean, interval: interval{low, high},
+			line: s.Name, at: i, end: point.Mean, interval: interval{low, high},
 			color: d.color(s.Name), label: d.barLabel(point),
 		})
 	}
@@ -115,6 +115,7 @@ type groupedBars struct {
 }
 
 type groupedBar struct {
+	line          string
 	middle, value float64
 	interval
 	color color.NRGBA
@@ -134,12 +135,15 @@ func (d *drawing) addGroupedBars(f *Figure, p records.Panel) {
 			}
 			low, high := d.interval(point)
 			for _, x := range at {
-				g.bars = append(g.bars, groupedBar{x + d.dodge(p, s.Name), point.Mean, interval{low, high}, look})
+				g.bars = append(g.bars, groupedBar{s.Name, x + d.dodge(p, s.Name), point.Mean, interval{low, high}, look})
 			}
 		}
 		f.legend.add(s.Name, swatch{look})
 	}
 	f.Plot.Add(g)
+	for _, b := range g.bars {
+		f.spots.add(b.line, plotter.XYs{{X: b.middle, Y: b.value}})
+	}
 }
 
 // abreast returns how many bars stand side by side in a category.
@@ -163,21 +167,25 @@ func (d *drawing) dodge(p records.Panel, line string) float64 {
 // Plot implements plot.Plotter.
 func (g groupedBars) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
-	half := groupShare / float64(g.count) * 0.9 / 2
 	for _, b := range g.bars {
-		c.SetColor(b.color)
-		foot, top := y(g.base), y(b.value)
-		c.Fill(vg.Rectangle{
-			Min: vg.Point{X: x(b.middle - half), Y: min(foot, top)},
-			Max: vg.Point{X: x(b.middle + half), Y: max(top, foot+barLeast)},
-		}.Path())
-		if b.high > b.low {
-			line := draw.LineStyle{Color: color.Black, Width: 1}
-			middle := x(b.middle)
-			c.StrokeLine2(line, middle, y(b.low), middle, y(b.high))
-			for _, end := range []float64{b.low, b.high} {
-				c.StrokeLine2(line, middle-barCap, y(end), middle+barCap, y(end))
-			}
+		grouped(c, b.line, func() { g.drawBar(c, b, x, y) })
+	}
+}
+
+func (g groupedBars) drawBar(c draw.Canvas, b groupedBar, x, y func(float64) vg.Length) {
+	half := groupShare / float64(g.count) * 0.9 / 2
+	c.SetColor(b.color)
+	foot, top := y(g.base), y(b.value)
+	c.Fill(vg.Rectangle{
+		Min: vg.Point{X: x(b.middle - half), Y: min(foot, top)},
+		Max: vg.Point{X: x(b.middle + half), Y: max(top, foot+barLeast)},
+	}.Path())
+	if b.high > b.low {
+		line := draw.LineStyle{Color: color.Black, Width: 1}
+		middle := x(b.middle)
+		c.StrokeLine2(line, middle, y(b.low), middle, y(b.high))
+		for _, end := range []float64{b.low, b.high} {
+			c.StrokeLine2(line, middle-barCap, y(end), middle+barCap, y(end))
 		}
 	}
 }
@@ -194,6 +202,7 @@ func (g groupedBars) DataRange() (xmin, xmax, ymin, ymax float64) {
 
 // nominalX names the places 0, 1, 2 of the horizontal axis, aslant where they would touch each other.
 func (f *Figure) nominalX(names []string) {
+	f.xNames = names
 	axis := &f.Plot.X
 	axis.Min, axis.Max = -0.5, float64(len(names))-0.5
 	var ticks []plot.Tick

@@ -13,7 +13,6 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 
-	"github.com/cachesim/cachesim/internal/atomicfile"
 	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/records"
 )
@@ -37,11 +36,10 @@ type Chart struct {
 	Styles Styles // the looks of the lines, to be the same in several figures; others are chosen here
 }
 
-// DrawChart draws recs into dir, which is created if missing, as NAME.svg, NAME.png and NAME.pdf, and returns the names
-// of the files. The same records give the same bytes. What records.Arrange refuses and a chart without any point that
-// can be drawn are an UndrawableError; other errors are of writing.
-func DrawChart(dir string, c Chart, recs []records.Record) (files []string, err error) {
-	return c.save(dir, recs, asSVG, asPNG, asPDF)
+// Draw draws recs as NAME.svg, NAME.png and NAME.pdf. The same records give the same bytes. What records.Arrange
+// refuses and a chart without any point that can be drawn are an UndrawableError.
+func (c Chart) Draw(recs []records.Record) (Drawing, error) {
+	return c.render(recs, asSVG, asPNG, asPDF)
 }
 
 // UndrawableError says why the records make no figure.
@@ -54,45 +52,40 @@ func (e *UndrawableError) Error() string { return fmt.Sprintf("figure %s: %v", e
 
 func (e *UndrawableError) Unwrap() error { return e.Reason }
 
-// CheckChart returns the error that DrawChart would return, and draws nothing.
-func CheckChart(c Chart, recs []records.Record) error {
-	_, err := c.save("", recs)
+// Check returns the error that Draw would return, and draws nothing.
+func (c Chart) Check(recs []records.Record) error {
+	_, err := c.render(recs)
 	return err
 }
 
-func (c Chart) save(dir string, recs []records.Record, formats ...format) (files []string, err error) {
+func (c Chart) render(recs []records.Record, formats ...format) (Drawing, error) {
 	c.Lines = cmp.Or(c.Lines, records.DimPolicy)
 	panels, err := c.arrange(recs)
 	if err != nil {
-		return nil, &UndrawableError{c.Name, err}
-	}
-	if len(formats) > 0 {
-		if err := atomicfile.MakeFolder(dir); err != nil {
-			return nil, err
-		}
+		return Drawing{}, &UndrawableError{c.Name, err}
 	}
 	d := newDrawing(c, panels)
 	if len(d.panels) == 0 {
-		return nil, &UndrawableError{c.Name, fmt.Errorf("no value of %s and %s is above 0, as its logarithmic axes need", c.X,
-			c.Y)}
+		return Drawing{}, &UndrawableError{c.Name,
+			fmt.Errorf("no value of %s and %s is above 0, as its logarithmic axes need", c.X, c.Y)}
 	}
 	var figures []*Figure
 	for _, p := range d.panels {
 		f, err := d.draw(p)
 		if err != nil {
-			return nil, &UndrawableError{c.Name, err}
+			return Drawing{}, &UndrawableError{c.Name, err}
 		}
 		figures = append(figures, f)
 	}
 	if len(figures) == 1 {
 		figures[0].note = d.note()
-		return figures[0].saveAs(dir, c.Name, formats...)
+		return figures[0].render(c.Name, formats...)
 	}
 	s := sheet{title: c.title(), panels: figures, note: d.note()}
 	if c.Panels != records.DimTrace { // places on one dimension are to be compared; traces differ too much
 		s.shareY()
 	}
-	return s.saveAs(dir, c.Name, formats...)
+	return s.render(c.Name, formats...)
 }
 
 // arrange lays out the records.
@@ -110,8 +103,8 @@ func (c Chart) arrange(recs []records.Record) ([]records.Panel, error) {
 	return against(panels, across), nil
 }
 
-// against replaces the places of points by the values of another metric at the same places. Points without one are left
-// out.
+// against replaces the places of points by the values of another metric at the same places. Points without one are
+// left out.
 func against(panels, across []records.Panel) []records.Panel {
 	var out []records.Panel
 	for _, p := range panels {

@@ -161,7 +161,7 @@ func TestCharts(t *testing.T) {
 				a = keep
 			}
 			kind.chart.Name = name
-			files, err := DrawChart(a, kind.chart, kind.recs)
+			files, err := drawChart(a, kind.chart, kind.recs)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -169,7 +169,7 @@ func TestCharts(t *testing.T) {
 				t.Errorf("files %v, want %v", files, want)
 			}
 			checkFigure(t, a, name)
-			if _, err := DrawChart(b, kind.chart, kind.recs); err != nil {
+			if _, err := drawChart(b, kind.chart, kind.recs); err != nil {
 				t.Fatal(err)
 			}
 			for _, file := range files {
@@ -183,7 +183,7 @@ func TestCharts(t *testing.T) {
 	}
 }
 
-// drawingOf arranges records as DrawChart does.
+// drawingOf arranges records as Draw does.
 func drawingOf(t *testing.T, c Chart, recs []records.Record) *drawing {
 	t.Helper()
 	c.Lines = records.DimPolicy
@@ -248,20 +248,20 @@ func TestZeroOnLogarithmicAxes(t *testing.T) {
 		t.Errorf("%d panels, note %q", len(d.panels), d.note())
 	}
 	dir := t.TempDir()
-	if _, err := DrawChart(dir, c, recs[:4]); err != nil {
+	if _, err := drawChart(dir, c, recs[:4]); err != nil {
 		t.Fatal(err)
 	}
 	checkFigure(t, dir, "zero")
 	c.X, c.Name = "noise", "noise"
 	recs = experiment{policies: 2, capacities: []int64{100}, noise: []string{"0", "0.1",
 		"1"}, unit: records.Objects}.records()
-	if _, err := DrawChart(dir, c, recs); err != nil { // noise 0, and a line from end to end
+	if _, err := drawChart(dir, c, recs); err != nil { // noise 0, and a line from end to end
 		t.Fatal(err)
 	}
 	for i := range recs {
 		recs[i].Set(metric.HitRatio, 0)
 	}
-	if _, err := DrawChart(dir, c, recs); !errors.As(err, new(*UndrawableError)) ||
+	if _, err := drawChart(dir, c, recs); !errors.As(err, new(*UndrawableError)) ||
 		!strings.Contains(err.Error(), "figure noise: no value of noise and hit_ratio is above 0") {
 		t.Errorf("nothing above 0: got error %v", err)
 	}
@@ -275,7 +275,7 @@ func TestDrawChartErrors(t *testing.T) {
 		`figure f: unknown metric "byte_hit_rat`:  {Name: "f", X: "capacity", Y: "byte_hit_ratio"},
 		`figure f: unknown dimension "tracy"; di`: {Name: "f", X: "capacity", Y: "hit_ratio", Panels: "tracy"},
 	} {
-		if _, err := DrawChart(dir, c, recs); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := drawChart(dir, c, recs); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got error %v, want %s", err, want)
 		}
 	}
@@ -286,7 +286,7 @@ func TestDrawChartErrors(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := DrawChart(file, Chart{Name: "f", X: "capacity", Y: "hit_ratio"}, recs); err == nil ||
+	if _, err := drawChart(file, Chart{Name: "f", X: "capacity", Y: "hit_ratio"}, recs); err == nil ||
 		!strings.Contains(err.Error(), "is a file, want a folder") {
 		t.Errorf("a file as folder: got error %v", err)
 	}
@@ -364,18 +364,15 @@ func TestPanelsShareTheAxisUnlessTheyAreTraces(t *testing.T) {
 
 // Characters that the font of a PDF does not have are replaced, not garbled.
 func TestPDFText(t *testing.T) {
-	dir := t.TempDir()
 	f := New("größe ± α", "x", "y")
 	if err := f.AddLine(Line{X: []float64{1, 2}, Y: []float64{1, 2}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.saveAs(dir, "text", asPDF); err != nil {
-		t.Fatal(err)
-	}
-	data, err := os.ReadFile(filepath.Join(dir, "text.pdf"))
+	d, err := f.render("text", asPDF)
 	if err != nil {
 		t.Fatal(err)
 	}
+	data := d.Files[0].Data
 	if !bytes.HasPrefix(data, []byte("%PDF-")) || !bytes.Contains(data, []byte("D:19700101000000")) {
 		t.Error("no PDF with a fixed date")
 	}
@@ -392,7 +389,6 @@ func TestPDFText(t *testing.T) {
 
 // Whatever the records say, a chart is drawn or refused with a reason.
 func TestAnyChart(t *testing.T) {
-	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
 		dims := []string{"trace", "policy", "capacity", "capacity_share", "seed", "noise"}
 		e := experiment{
@@ -415,7 +411,7 @@ func TestAnyChart(t *testing.T) {
 			Lines: rapid.SampledFrom(dims).Draw(t, "lines"), Panels: rapid.SampledFrom(append(dims, "")).Draw(t, "panels"),
 			LogX: rapid.Bool().Draw(t, "log x"), LogY: rapid.Bool().Draw(t, "log y"), Marks: []records.Published{paper},
 		}
-		if _, err := c.save(dir, recs, asSVG); err != nil && !strings.Contains(err.Error(), "above 0") &&
+		if _, err := c.render(recs, asSVG); err != nil && !strings.Contains(err.Error(), "above 0") &&
 			!strings.Contains(err.Error(), "unknown dimension") {
 			t.Fatalf("%+v: %v", c, err)
 		}
@@ -482,4 +478,16 @@ func TestIntervalsOfSharesAreShares(t *testing.T) {
 	if _, high := d.interval(records.Point{Estimate: records.Estimate{Mean: 9, Margin: 2}}); high != 11 {
 		t.Errorf("9 ± 2 misses are drawn up to %v", high)
 	}
+}
+
+// drawChart draws a chart into a folder and returns the names of the files.
+func drawChart(dir string, c Chart, recs []records.Record) (files []string, err error) {
+	d, err := c.Draw(recs)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range d.Files {
+		files = append(files, f.Name)
+	}
+	return files, Write(dir, d)
 }

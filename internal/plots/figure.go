@@ -18,6 +18,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
+	"github.com/cachesim/cachesim/internal/atomicfile"
 	"github.com/cachesim/cachesim/internal/records"
 )
 
@@ -38,6 +39,11 @@ type Figure struct {
 	Plot    *plot.Plot // for what Figure has no method for, except that the labels of the axes are in xLabel and yLabel
 	xLabel  string     // both drawn here: gonum makes room for them in the wrong place of a logarithmic axis
 	yLabel  string
+	title   string // in full
+	xUnit   Unit
+	yUnit   Unit
+	xNames  []string // of the places 0, 1, 2 on the horizontal axis, where these are no numbers
+	spots   *spots
 	bands   *layer // behind every line
 	ends    *endLabels
 	legend  legend
@@ -74,7 +80,7 @@ func newFigure(title, xLabel, yLabel string, width, height vg.Length) *Figure {
 		axis.Label.Padding = 4
 		axis.Tick.Label.Font = sans(10)
 	}
-	f.xLabel, f.yLabel = xLabel, yLabel
+	f.xLabel, f.yLabel, f.title, f.spots = xLabel, yLabel, title, &spots{figure: f}
 	f.SetX(Linear, Number)
 	f.SetY(Linear, Number)
 	grid := plotter.NewGrid()
@@ -84,10 +90,16 @@ func newFigure(title, xLabel, yLabel string, width, height vg.Length) *Figure {
 }
 
 // SetX sets the scale of the horizontal axis and the unit that its values are in.
-func (f *Figure) SetX(s Scale, u Unit) { setAxis(&f.Plot.X, s, u) }
+func (f *Figure) SetX(s Scale, u Unit) {
+	f.xUnit = u
+	setAxis(&f.Plot.X, s, u)
+}
 
 // SetY sets the scale of the vertical axis and the unit that its values are in.
-func (f *Figure) SetY(s Scale, u Unit) { setAxis(&f.Plot.Y, s, u) }
+func (f *Figure) SetY(s Scale, u Unit) {
+	f.yUnit = u
+	setAxis(&f.Plot.Y, s, u)
+}
 
 func setAxis(a *plot.Axis, s Scale, u Unit) {
 	a.Scale = plot.LinearScale{}
@@ -130,6 +142,10 @@ func (f *Figure) AddLine(l Line) error {
 	for i := range xys {
 		xys[i] = plotter.XY{X: l.X[i], Y: l.Y[i]}
 	}
+	name := l.Label
+	if l.Style.Width > 0 || l.Faded {
+		f.spots.add(name, xys)
+	}
 	if l.Faded {
 		l.Style = fadedStyle()
 		f.ends.add(xys[len(xys)-1].X, xys[len(xys)-1].Y, l.Label)
@@ -141,7 +157,7 @@ func (f *Figure) AddLine(l Line) error {
 		return fmt.Errorf("line %q: %w", l.Label, err)
 	}
 	if l.High != nil {
-		if err := f.addIntervals(l); err != nil {
+		if err := f.addIntervals(l, name); err != nil {
 			return err
 		}
 	}
@@ -152,11 +168,11 @@ func (f *Figure) AddLine(l Line) error {
 	if l.Steps {
 		line.StepStyle = plotter.PostStep
 	}
-	f.Plot.Add(thinLine{line})
+	f.Plot.Add(ofLine{thinLine{line}, name})
 	thumbs := []plot.Thumbnailer{line}
 	if l.Style.Marker != nil && len(xys) <= maxMarkers {
 		points := &plotter.Scatter{XYs: xys, GlyphStyle: l.Style.glyph()}
-		f.Plot.Add(points)
+		f.Plot.Add(ofLine{points, name})
 		thumbs = append(thumbs, points)
 	}
 	if l.Label != "" {
@@ -166,7 +182,7 @@ func (f *Figure) AddLine(l Line) error {
 }
 
 // addIntervals draws what lies between Low, or Y, and High.
-func (f *Figure) addIntervals(l Line) error {
+func (f *Figure) addIntervals(l Line, name string) error {
 	if l.Low == nil {
 		l.Low = l.Y
 	}
@@ -176,7 +192,7 @@ func (f *Figure) addIntervals(l Line) error {
 		}
 	}
 	if l.Bars {
-		f.Plot.Add(intervalBars{l})
+		f.Plot.Add(ofLine{intervalBars{l}, name})
 		return nil
 	}
 	var outline plotter.XYs
@@ -192,7 +208,7 @@ func (f *Figure) addIntervals(l Line) error {
 	}
 	band.Color = translucent(l.Style.Color)
 	band.LineStyle.Width = 0
-	f.bands.plotters = append(f.bands.plotters, band)
+	f.bands.plotters = append(f.bands.plotters, ofLine{band, name})
 	f.Plot.Y.Min = min(f.Plot.Y.Min, slices.Min(l.Low))
 	f.Plot.Y.Max = max(f.Plot.Y.Max, slices.Max(l.High))
 	return nil
@@ -222,18 +238,24 @@ func (l thinLine) Plot(c draw.Canvas, p *plot.Plot) {
 	thin.Plot(c, p)
 }
 
-// Save writes name.svg and name.png into dir, which must exist.
+// Draw draws the figure as NAME.svg and NAME.png.
+func (f *Figure) Draw(name string) (Drawing, error) { return f.render(name, asSVG, asPNG) }
+
+// Save writes NAME.svg and NAME.png into dir, which must exist.
 func (f *Figure) Save(dir, name string) error {
-	_, err := f.saveAs(dir, name, asSVG, asPNG)
-	return err
+	d, err := f.Draw(name)
+	if err != nil {
+		return err
+	}
+	return atomicfile.WriteAllIn(dir, Outputs([]Drawing{d})...)
 }
 
-func (f *Figure) saveAs(dir, name string, formats ...format) (files []string, err error) {
+func (f *Figure) render(name string, formats ...format) (Drawing, error) {
 	if err := f.check(); err != nil {
-		return nil, &UndrawableError{name, err}
+		return Drawing{}, &UndrawableError{name, err}
 	}
 	width, height := f.size()
-	return save(dir, name, width, height, f.draw, formats)
+	return render(name, f.title, width, height, f.draw, formats)
 }
 
 // check refuses what gonum would panic on, and widens a range that is a point.
@@ -307,6 +329,7 @@ func drawNote(c draw.Canvas, note string) {
 func (f *Figure) drawPlot(c draw.Canvas) {
 	inner := draw.Crop(c, f.yLabelWidth(), 0, f.xLabelHeight(), 0)
 	f.Plot.Draw(inner)
+	f.spots.draw(inner)
 	f.drawXLabel(inner)
 	f.drawYLabel(inner)
 }

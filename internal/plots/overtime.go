@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cachesim/cachesim/internal/atomicfile"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/series"
 )
@@ -24,15 +23,12 @@ type OverTime struct {
 	Title string
 }
 
-// WriteOverTime draws the series of records into dir: for each name a figure with a panel for each capacity and a line
-// for each policy, or for each label where there is one policy. Records of several traces, or replayed in several ways,
-// give figures of their own, as with WriteAll. Long series are thinned: a note says how many windows make a point.
-func WriteOverTime(ctx context.Context, dir string, recs []records.Record, rows []series.Row) error {
+// AllOverTime draws the series of records: for each name a figure with a panel for each capacity and a line for each
+// policy, or for each label where there is one policy. Records of several traces, or replayed in several ways, give
+// figures of their own, as with All. Long series are thinned: a note says how many windows make a point.
+func AllOverTime(ctx context.Context, recs []records.Record, rows []series.Row) (all []Drawing, err error) {
 	if len(rows) == 0 {
-		return nil
-	}
-	if err := atomicfile.MakeFolder(dir); err != nil {
-		return err
+		return nil, nil
 	}
 	recs = records.NamedByParts(recs)
 	byCell := series.ByCell(rows)
@@ -43,27 +39,29 @@ func WriteOverTime(ctx context.Context, dir string, recs []records.Record, rows 
 	for i, g := range groups {
 		for _, name := range namesOf(g, byCell) {
 			if err := ctx.Err(); err != nil {
-				return err
+				return nil, err
 			}
 			f := OverTime{Name: name, File: "series_" + fileName(name) + suffixes[i],
 				Title: sentence(name) + " over time: " + g.Name}
-			if _, err := f.draw(dir, g.Records, byCell, styles, asSVG, asPNG); err != nil {
-				return err
+			d, err := f.render(g.Records, byCell, styles, asSVG, asPNG)
+			if err != nil {
+				return nil, err
 			}
+			all = append(all, d)
 		}
 	}
-	return nil
+	return all, nil
 }
 
-// DrawOverTime draws one figure of series as SVG, PNG and PDF and returns the names of the files. Records without rows
-// of that name are left out; it is an UndrawableError if all are.
-func DrawOverTime(dir string, f OverTime, recs []records.Record, rows []series.Row) (files []string, err error) {
-	return f.draw(dir, recs, series.ByCell(rows), StylesOf(recs, records.DimPolicy), asSVG, asPNG, asPDF)
+// Draw draws the series as SVG, PNG and PDF. Records without rows of that name are left out; it is an UndrawableError
+// if all are.
+func (f OverTime) Draw(recs []records.Record, rows []series.Row) (Drawing, error) {
+	return f.render(recs, series.ByCell(rows), StylesOf(recs, records.DimPolicy), asSVG, asPNG, asPDF)
 }
 
-// CheckOverTime returns the error that DrawOverTime would return, and draws nothing.
-func CheckOverTime(f OverTime, recs []records.Record, rows []series.Row) error {
-	_, err := f.draw("", recs, series.ByCell(rows), Styles{})
+// Check returns the error that Draw would return, and draws nothing.
+func (f OverTime) Check(recs []records.Record, rows []series.Row) error {
+	_, err := f.render(recs, series.ByCell(rows), Styles{})
 	return err
 }
 
@@ -98,35 +96,36 @@ type timePanel struct {
 	lines   []timeLine
 }
 
-func (f OverTime) draw(dir string, recs []records.Record, byCell map[string][]series.Row, styles Styles,
-	formats ...format) (files []string, err error) {
+func (f OverTime) render(recs []records.Record, byCell map[string][]series.Row, styles Styles,
+	formats ...format) (Drawing, error) {
 	panels := f.panels(recs, byCell)
 	if len(panels) == 0 {
-		return nil, &UndrawableError{f.File, fmt.Errorf("no record has a series of %s", f.Name)}
+		return Drawing{}, &UndrawableError{f.File, fmt.Errorf("no record has a series of %s", f.Name)}
 	}
 	clock := clockOf(recs)
 	var figures []*Figure
 	for _, p := range panels {
 		figure, err := f.panel(p, clock, styles, len(panels) > 1)
 		if err != nil {
-			return nil, err
+			return Drawing{}, err
 		}
 		figures = append(figures, figure)
 	}
 	note := noteOf(panels)
 	if len(figures) == 1 {
+		figures[0].title = f.Title + ", " + panels[0].heading
 		figures[0].Plot.Title.Text = shorten(f.Title+", "+panels[0].heading, figures[0].Plot.Title.TextStyle,
 			plotWidth)
 		figures[0].note = note
-		return figures[0].saveAs(dir, f.File, formats...)
+		return figures[0].render(f.File, formats...)
 	}
 	s := sheet{title: f.Title, panels: figures, note: note}
 	s.shareY()
-	return s.saveAs(dir, f.File, formats...)
+	return s.render(f.File, formats...)
 }
 
-// panels returns the lines of each trace and capacity, in the order of the records. What seeds gave is one line, their
-// mean.
+// panels returns the lines of each trace and capacity, in the order of the records. What seeds gave is one line,
+// their mean.
 func (f OverTime) panels(recs []records.Record, byCell map[string][]series.Row) (panels []timePanel) {
 	policies, traces, axes := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, r := range recs {
@@ -158,7 +157,8 @@ func (f OverTime) panels(recs []records.Record, byCell map[string][]series.Row) 
 	return panels
 }
 
-// lineName names the line of a label of a record: by its policy, unless there is only one, and by what tells it apart.
+// lineName names the line of a label of a record: by its policy, unless there is only one, and by what tells it
+// apart.
 func lineName(r *records.Record, label string, severalPolicies, severalAxes bool) string {
 	var parts []string
 	if severalPolicies || label == "" {

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/cachesim/cachesim/internal/atomicfile"
 	"github.com/cachesim/cachesim/internal/metric"
 	"github.com/cachesim/cachesim/internal/records"
 )
@@ -17,13 +16,10 @@ import (
 // logRatio is the ratio of the ends of an axis from which it is logarithmic.
 const logRatio = 8
 
-// WriteAll draws the metrics that are declared with a Figure over capacity, as far as the records have them, into dir,
-// which is created if missing: lines, or bars where there is one capacity. Records of several traces, or replayed in
-// several ways, give one set of figures each, with the name of the group appended to the name of the file.
-func WriteAll(ctx context.Context, dir string, recs []records.Record) error {
-	if err := atomicfile.MakeFolder(dir); err != nil {
-		return err
-	}
+// All draws the metrics that are declared with a Figure over capacity, as far as the records have them: lines, or
+// bars where there is one capacity. Records of several traces, or replayed in several ways, give one set of figures
+// each, with the name of the group appended to the name of the file.
+func All(ctx context.Context, recs []records.Record) (all []Drawing, err error) {
 	recs = records.NamedByParts(recs)
 	groups := records.Groups(recs)
 	suffixes := fileSuffixes(groups)
@@ -31,7 +27,7 @@ func WriteAll(ctx context.Context, dir string, recs []records.Record) error {
 	styles.apart(slices.Collect(maps.Keys(styles)))
 	for i, g := range groups {
 		if err := checkDistinct(g); err != nil {
-			return err
+			return nil, err
 		}
 		for _, declared := range metric.All() {
 			m := declared.Metric
@@ -40,20 +36,22 @@ func WriteAll(ctx context.Context, dir string, recs []records.Record) error {
 				continue
 			}
 			if err := ctx.Err(); err != nil {
-				return err
+				return nil, err
 			}
 			c := overCapacity(g, m, shown)
 			c.Name, c.Styles = cmp.Or(m.Figure.File, m.Name)+suffixes[i], styles
-			if _, err := c.save(dir, shown, asSVG, asPNG); err != nil {
-				return err
+			d, err := c.render(shown, asSVG, asPNG)
+			if err != nil {
+				return nil, err
 			}
+			all = append(all, d)
 		}
 	}
-	return nil
+	return all, nil
 }
 
-// having returns the records that have a value of the metric, without the capacities as users wrote them: places of one
-// figure are told apart by their numbers.
+// having returns the records that have a value of the metric, without the capacities as users wrote them: places of
+// one figure are told apart by their numbers.
 func having(recs []records.Record, m metric.Metric) (having []records.Record) {
 	for _, r := range recs {
 		if _, ok := r.Figure(m.Name); ok {

@@ -82,7 +82,7 @@ func TestWriteAllFigures(t *testing.T) {
 			if keep := os.Getenv("KEEP_FIGURES"); keep != "" { // to look at them
 				dir = filepath.Join(keep, strings.ReplaceAll(name, " ", "-"))
 			}
-			if err := WriteAll(t.Context(), dir, recs); err != nil {
+			if err := writeAll(t, dir, recs); err != nil {
 				t.Fatal(err)
 			}
 			want := []string{"competitive_ratio", "hit_ratio"}
@@ -104,7 +104,7 @@ func TestWriteAllFigures(t *testing.T) {
 func TestSameRecordsSameFigures(t *testing.T) {
 	a, b := t.TempDir(), t.TempDir()
 	for _, dir := range []string{a, b} {
-		if err := WriteAll(t.Context(), dir, sweep("cdn.zst", 8, records.Bytes, 1<<20, 1<<24)); err != nil {
+		if err := writeAll(t, dir, sweep("cdn.zst", 8, records.Bytes, 1<<20, 1<<24)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -123,7 +123,7 @@ func TestOneSetOfFiguresPerTrace(t *testing.T) {
 		sweep("a/b?c.zst", 2, records.Objects, 100, 1000),
 	)
 	dir := t.TempDir()
-	if err := WriteAll(t.Context(), dir, recs); err != nil {
+	if err := writeAll(t, dir, recs); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{
@@ -150,7 +150,7 @@ func TestDegenerateRecords(t *testing.T) {
 		recs[i].Label = strings.Repeat("x", 200) + recs[i].Label
 	}
 	dir := t.TempDir()
-	if err := WriteAll(t.Context(), dir, recs); err != nil {
+	if err := writeAll(t, dir, recs); err != nil {
 		t.Fatal(err)
 	}
 	checkFigure(t, dir, "hit_ratio")
@@ -161,7 +161,7 @@ func TestDegenerateRecords(t *testing.T) {
 
 func TestWriteAllErrors(t *testing.T) {
 	recs := sweep("oltp", 2, records.Objects, 100, 200)
-	err := WriteAll(t.Context(), t.TempDir(), append(recs, recs[0]))
+	err := writeAll(t, t.TempDir(), append(recs, recs[0]))
 	if err == nil || !strings.Contains(err.Error(), "two records of policy-0 at capacity 100 objects") {
 		t.Errorf("the same point twice: got error %v", err)
 	}
@@ -169,7 +169,7 @@ func TestWriteAllErrors(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := WriteAll(t.Context(), file, recs); err == nil || !strings.Contains(err.Error(), "is a file, want a folder") {
+	if err := writeAll(t, file, recs); err == nil || !strings.Contains(err.Error(), "is a file, want a folder") {
 		t.Errorf("a file as folder: got error %v", err)
 	}
 }
@@ -179,7 +179,7 @@ func TestChartsShowIntervals(t *testing.T) {
 	dir := t.TempDir()
 	c := Chart{Name: "ratio", X: records.DimCapacity, Y: metric.CompetitiveRatio.Name}
 	recs := sweep("cdn.zst", 2, records.Bytes, 64<<20)
-	if _, err := DrawChart(dir, c, recs); err != nil {
+	if _, err := drawChart(dir, c, recs); err != nil {
 		t.Fatal(err)
 	}
 	drawn, err := os.ReadFile(filepath.Join(dir, "ratio.svg"))
@@ -194,4 +194,13 @@ func TestChartsShowIntervals(t *testing.T) {
 			t.Errorf("the figure has no %q", want)
 		}
 	}
+}
+
+// writeAll draws all figures of records into a folder.
+func writeAll(t *testing.T, dir string, recs []records.Record) error {
+	all, err := All(t.Context(), recs)
+	if err != nil {
+		return err
+	}
+	return Write(dir, all...)
 }

@@ -3,6 +3,7 @@ package plots
 import (
 	"bytes"
 	"io"
+	"strings"
 	"time"
 
 	"codeberg.org/go-pdf/fpdf"
@@ -12,7 +13,6 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
 	"gonum.org/v1/plot/vg/vgpdf"
-	"gonum.org/v1/plot/vg/vgsvg"
 
 	"github.com/cachesim/cachesim/internal/atomicfile"
 )
@@ -24,7 +24,7 @@ type format struct {
 }
 
 var (
-	asSVG = format{".svg", func(w, h vg.Length) vg.CanvasWriterTo { return vgsvg.New(w, h) }}
+	asSVG = format{".svg", func(w, h vg.Length) vg.CanvasWriterTo { return newSVGCanvas(w, h) }}
 	asPNG = format{".png", func(w, h vg.Length) vg.CanvasWriterTo {
 		return vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(w, h), vgimg.UseDPI(pngDPI))}
 	}}
@@ -54,19 +54,61 @@ func (c westernText) FillString(f font.Face, at vg.Point, s string) {
 	c.Canvas.FillString(f, at, string(western))
 }
 
-// save draws one image in several formats into dir, which must exist, and returns the names of the files.
-func save(dir, name string, width, height vg.Length, paint func(draw.Canvas), formats []format) (files []string,
-	err error) {
+// Drawing is a figure that has been drawn, in one or more formats.
+type Drawing struct {
+	Name  string // of the files, without their endings
+	Title string
+	Files []File
+}
+
+// File is one of the files of a drawing.
+type File struct {
+	Name string // with its ending
+	Data []byte
+}
+
+// SVG returns the svg element of the drawing, without what stands before it in a file; nil if it was not drawn as SVG.
+func (d Drawing) SVG() []byte {
+	for _, f := range d.Files {
+		if at := bytes.Index(f.Data, []byte("<svg")); at >= 0 && strings.HasSuffix(f.Name, asSVG.ext) {
+			return f.Data[at:]
+		}
+	}
+	return nil
+}
+
+// Outputs returns what writes the files of drawings.
+func Outputs(drawings []Drawing) (outputs []atomicfile.Output) {
+	for _, d := range drawings {
+		for _, f := range d.Files {
+			write := func(w io.Writer) error { _, err := w.Write(f.Data); return err }
+			outputs = append(outputs, atomicfile.Output{Name: f.Name, Write: write})
+		}
+	}
+	return outputs
+}
+
+// Write writes the files of drawings into dir, which is created if missing.
+func Write(dir string, drawings ...Drawing) error {
+	if err := atomicfile.MakeFolder(dir); err != nil {
+		return err
+	}
+	return atomicfile.WriteAllIn(dir, Outputs(drawings)...)
+}
+
+// render draws one image in several formats.
+func render(name, title string, width, height vg.Length, paint func(draw.Canvas), formats []format) (Drawing, error) {
+	d := Drawing{Name: name, Title: title}
 	for _, f := range formats {
 		canvas := f.newCanvas(width, height)
 		paint(draw.New(canvas))
-		err := atomicfile.WriteIn(dir, name+f.ext, func(w io.Writer) error { return encode(w, canvas) })
-		if err != nil {
-			return files, err
+		var image bytes.Buffer
+		if err := encode(&image, canvas); err != nil {
+			return Drawing{}, err
 		}
-		files = append(files, name+f.ext)
+		d.Files = append(d.Files, File{name + f.ext, image.Bytes()})
 	}
-	return files, nil
+	return d, nil
 }
 
 // encode writes the image. An SVG names only the font that was measured; the names added here have the same widths or

@@ -71,14 +71,14 @@ func (s *sheet) legend() legend {
 	return all
 }
 
-func (s *sheet) saveAs(dir, name string, formats ...format) (files []string, err error) {
+func (s *sheet) render(name string, formats ...format) (Drawing, error) {
 	for _, f := range s.panels {
 		if err := f.check(); err != nil {
-			return nil, &UndrawableError{name, fmt.Errorf("panel %s: %w", f.heading, err)}
+			return Drawing{}, &UndrawableError{name, fmt.Errorf("panel %s: %w", f.heading, err)}
 		}
 	}
 	width, height := s.size()
-	return save(dir, name, width, height, s.draw, formats)
+	return render(name, s.title, width, height, s.draw, formats)
 }
 
 // rowHeight returns the height of the tallest panel with its label.
@@ -160,6 +160,7 @@ func (s *sheet) drawPanels(c draw.Canvas) {
 			}
 			f := s.panels[at]
 			f.Plot.Draw(area)
+			f.spots.draw(area)
 			f.drawHeading(area)
 			if j == 0 {
 				f.drawYLabel(area)

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -53,4 +54,16 @@ func cut(text string, most int) string {
 	}
 	half := (most - 1) / 2
 	return string(runes[:most-1-half]) + "…" + string(runes[len(runes)-half:])
+}
+
+// Shell returns text as one word of a shell: between single quotes where it has characters that mean something there.
+func Shell(text string) string {
+	if text != "" && !strings.ContainsFunc(text, meansSomething) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}
+
+func meansSomething(r rune) bool {
+	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_./,:=%+@", r)
 }

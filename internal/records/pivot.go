@@ -328,6 +328,16 @@ func (p *Published) tolerance() string {
 	return " within " + trimmed(p.Within, 4)
 }
 
+// Differs reports whether a value differs from what was published by more than it may.
+func (t *Tables) Differs() bool {
+	for c := range t.cells {
+		if c.Off {
+			return true
+		}
+	}
+	return false
+}
+
 // cells yields the cells with values.
 func (t *Tables) cells(yield func(*TableCell) bool) {
 	for i := range t.Tables {

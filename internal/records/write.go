@@ -97,18 +97,28 @@ func encoderOf(path string) (encoder, error) {
 	return sealedCSV, nil
 }
 
+// Outputs returns what writes the files of Write, to be written together with others.
+func Outputs(recs []Record) ([]atomicfile.Output, error) { return outputs(formats, recs) }
+
 // writeAll writes all files and then renames them.
 func writeAll(dir string, files []file, recs []Record) error {
-	if err := checkAll(recs); err != nil {
+	all, err := outputs(files, recs)
+	if err != nil {
 		return err
 	}
+	return atomicfile.WriteAllIn(dir, all...)
+}
+
+func outputs(files []file, recs []Record) (all []atomicfile.Output, err error) {
+	if err := checkAll(recs); err != nil {
+		return nil, err
+	}
 	recs = sealed(recs)
-	var outputs []atomicfile.Output
 	for _, f := range files {
 		write := func(w io.Writer) error { return f.encode(w, recs) }
-		outputs = append(outputs, atomicfile.Output{Name: f.name, Write: write})
+		all = append(all, atomicfile.Output{Name: f.name, Write: write})
 	}
-	return atomicfile.WriteAllIn(dir, outputs...)
+	return all, nil
 }
 
 // EncodeJSON writes one record per line as a JSON object.

@@ -1,9 +1,13 @@
-// Package results makes of the records of one command what is said below its table and written into its folder.
+// Package results makes of the records of one command what is said below its table and written into its folder:
+// records, series, figures, and one page that can be sent on.
 package results
 
 import (
 	"context"
+	"io"
 
+	"github.com/cachesim/cachesim/internal/atomicfile"
+	"github.com/cachesim/cachesim/internal/page"
 	"github.com/cachesim/cachesim/internal/plots"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/series"
@@ -11,22 +15,67 @@ import (
 	"github.com/cachesim/cachesim/internal/target"
 )
 
-// Write writes records, series and figures to a folder. After an interrupt the records that there are are written
-// whole; another interrupt stops the figures.
-func Write(ctx context.Context, dir string, recs []records.Record, rows []series.Row) error {
+// Results is what a command gave.
+type Results struct {
+	Records  []records.Record
+	Rows     []series.Row
+	Answers  []target.Answer
+	Replayed []page.Setting // what was read, and how
+	Version  string         // of the program
+	Command  string         // that gave the results
+	Notes    []string       // what limits them, an interrupt say
+	// Tables stand on the page instead of those of the records, and Draw makes the figures instead of those of the
+	// records; nil for those of the records.
+	Tables []*page.Table
+	Draw   func() ([]plots.Drawing, error)
+}
+
+// Write writes records, series, figures and the page to a folder: after an error none of them has changed, unless
+// renaming a file itself failed. What had ended before an interrupt is written whole. An interrupt, and an error,
+// while figures are drawn leaves records and series alone.
+func (r Results) Write(ctx context.Context, dir string) error {
 	if ctx.Err() != nil {
 		ctx = context.WithoutCancel(ctx)
 	}
-	if err := records.Write(dir, recs); err != nil {
+	if err := atomicfile.MakeFolder(dir); err != nil {
 		return err
 	}
-	if err := series.Write(dir, rows); err != nil {
+	outputs, err := records.Outputs(r.Records)
+	if err != nil {
 		return err
 	}
-	if err := plots.WriteAll(ctx, dir, recs); err != nil {
+	more, err := series.Outputs(r.Rows)
+	if err != nil {
 		return err
 	}
-	return plots.WriteOverTime(ctx, dir, recs, rows)
+	outputs = append(outputs, more...)
+	drawn, undrawn := r.draw(ctx)
+	if undrawn == nil {
+		outputs = append(outputs, plots.Outputs(drawn)...)
+		write := func(w io.Writer) error { return r.page(drawn).Write(w) }
+		outputs = append(outputs, atomicfile.Output{Name: page.Name, Write: write})
+	}
+	if err := atomicfile.WriteAllIn(dir, outputs...); err != nil {
+		return err
+	}
+	if len(r.Rows) == 0 {
+		if err := series.Remove(dir); err != nil {
+			return err
+		}
+	}
+	return undrawn
+}
+
+func (r Results) draw(ctx context.Context) ([]plots.Drawing, error) {
+	if r.Draw != nil {
+		return r.Draw()
+	}
+	drawn, err := plots.All(ctx, r.Records)
+	if err != nil {
+		return nil, err
+	}
+	overTime, err := plots.AllOverTime(ctx, r.Records, r.Rows)
+	return append(drawn, overTime...), err
 }
 
 // Answers says for each group of records which capacity each policy needs for the target.

@@ -31,23 +31,37 @@ func FileNames() []string { return []string{jsonName, parquetName} }
 // Write writes rows as series.jsonl and series.parquet into dir, which is created if it does not exist. Without rows it
 // removes those of an earlier run. After an error neither file has changed, unless renaming one of them failed.
 func Write(dir string, rows []Row) error {
-	if len(rows) == 0 {
-		return remove(dir)
+	outputs, err := Outputs(rows)
+	switch {
+	case err != nil:
+		return err
+	case len(outputs) == 0:
+		return Remove(dir)
 	}
 	if err := atomicfile.MakeFolder(dir); err != nil {
 		return err
 	}
-	for i := range rows {
-		if err := rows[i].check(); err != nil {
-			return fmt.Errorf("row %d of the series: %w", i+1, err)
-		}
-	}
-	return atomicfile.WriteAllIn(dir,
-		atomicfile.Output{Name: jsonName, Write: func(w io.Writer) error { return jsonlines.Write(w, rows) }},
-		atomicfile.Output{Name: parquetName, Write: func(w io.Writer) error { return encodeParquet(w, rows) }})
+	return atomicfile.WriteAllIn(dir, outputs...)
 }
 
-func remove(dir string) error {
+// Outputs returns what writes the files of Write, to be written together with others; none without rows.
+func Outputs(rows []Row) ([]atomicfile.Output, error) {
+	if len(rows) == 0 {
+		return nil, nil
+	}
+	for i := range rows {
+		if err := rows[i].check(); err != nil {
+			return nil, fmt.Errorf("row %d of the series: %w", i+1, err)
+		}
+	}
+	return []atomicfile.Output{
+		{Name: jsonName, Write: func(w io.Writer) error { return jsonlines.Write(w, rows) }},
+		{Name: parquetName, Write: func(w io.Writer) error { return encodeParquet(w, rows) }},
+	}, nil
+}
+
+// Remove takes away the files that Write has made in a folder, if there are any.
+func Remove(dir string) error {
 	for _, name := range FileNames() {
 		if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err

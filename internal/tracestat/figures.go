@@ -7,12 +7,14 @@ import (
 	"github.com/cachesim/cachesim/internal/plots"
 )
 
-// saveFigures draws the popularity of the objects, and the distribution functions of sizes, reuse distances and reuse
-// times, into dir.
-func (s *Summary) saveFigures(dir string) error {
-	if err := s.popularityFigure(dir); err != nil {
-		return err
+// figures draws the popularity of the objects, and the distribution functions of sizes, reuse distances and reuse
+// times.
+func (s *Summary) figures() (drawn []plots.Drawing, err error) {
+	popularity, err := s.popularityFigure()
+	if err != nil {
+		return nil, err
 	}
+	drawn = append(drawn, popularity)
 	for _, f := range []distributionFigure{
 		{"sizes", "Sizes", "size", plots.Bytes, []curve{{"objects", s.ObjectSizes}, {"requests", s.RequestSizes}}},
 		{"reuse-distance", "Reuse distances", "LRU capacity that hits (reuse distance + 1), objects", plots.Number,
@@ -22,15 +24,19 @@ func (s *Summary) saveFigures(dir string) error {
 		{"reuse-time-seconds", "Reuse times", "time until the object's next request", plots.Seconds, []curve{{"",
 			s.ReuseTimeSeconds}}},
 	} {
-		if err := f.save(dir, s.Trace); err != nil {
-			return err
+		d, err := f.draw(s.Trace)
+		if err != nil {
+			return nil, err
+		}
+		if d != nil {
+			drawn = append(drawn, *d)
 		}
 	}
-	return nil
+	return drawn, nil
 }
 
 // popularityFigure draws how often each object is requested, by rank, with the fitted law.
-func (s *Summary) popularityFigure(dir string) error {
+func (s *Summary) popularityFigure() (plots.Drawing, error) {
 	f := plots.New("Popularity: "+s.Trace, "rank of the object", "requests")
 	f.SetX(plots.Log, plots.Number)
 	f.SetY(plots.Log, plots.Number)
@@ -40,14 +46,14 @@ func (s *Summary) popularityFigure(dir string) error {
 		observed.Y = append(observed.Y, float64(s.popularity[rank-1]))
 	}
 	if err := f.AddLine(observed); err != nil {
-		return err
+		return plots.Drawing{}, err
 	}
 	if s.Zipf != nil {
 		if err := f.AddLine(s.fittedLine(observed.X)); err != nil {
-			return err
+			return plots.Drawing{}, err
 		}
 	}
-	return f.Save(dir, "popularity")
+	return f.Draw("popularity")
 }
 
 func (s *Summary) fittedLine(ranks []float64) plots.Line {
@@ -72,8 +78,8 @@ type curve struct {
 	*Distribution
 }
 
-// save draws nothing where the trace has no such distribution.
-func (d distributionFigure) save(dir, trace string) error {
+// draw draws nothing where the trace has no such distribution.
+func (d distributionFigure) draw(trace string) (*plots.Drawing, error) {
 	f := plots.New(d.title+": "+trace, d.axis, "share that is at most this")
 	f.SetX(plots.Log, d.unit)
 	f.SetY(plots.Linear, plots.Percent)
@@ -90,18 +96,19 @@ func (d distributionFigure) save(dir, trace string) error {
 			continue
 		}
 		if err := f.AddLine(line); err != nil {
-			return err
+			return nil, err
 		}
 		drawn++
 	}
 	if drawn == 0 {
-		return nil
+		return nil, nil
 	}
-	return f.Save(dir, d.file)
+	drawing, err := f.Draw(d.file)
+	return &drawing, err
 }
 
-// onLogAxis returns the distribution function from 0 up; values of 0, which have no place on a logarithmic axis, are in
-// its first step.
+// onLogAxis returns the distribution function from 0 up; values of 0, which have no place on a logarithmic axis, are
+// in its first step.
 func (d *Distribution) onLogAxis() (x, y []float64) {
 	zeros := 0.0
 	for _, p := range d.curve {

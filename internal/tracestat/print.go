@@ -12,6 +12,8 @@ import (
 	"strconv"
 
 	"github.com/cachesim/cachesim/internal/atomicfile"
+	"github.com/cachesim/cachesim/internal/page"
+	"github.com/cachesim/cachesim/internal/plots"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/suggest"
 	"github.com/cachesim/cachesim/internal/terminal"
@@ -243,19 +245,30 @@ func flatten(prefix string, object map[string]any) []row {
 	return rows
 }
 
-// Write writes stat.json, stat.csv, distributions.csv (all bins) and the figures into dir, which is created if missing.
-func (s *Summary) Write(dir string) error {
+// Names of the files that Write makes beside figures and the page.
+const (
+	jsonName = "stat.json"
+	csvName  = "stat.csv"
+	binsName = "distributions.csv"
+)
+
+// Write writes stat.json, stat.csv, distributions.csv (all bins), the figures and a page with all of it into dir, which
+// is created if missing. After an error none of them has changed, unless renaming one of them itself failed.
+func (s *Summary) Write(dir string, about About) error {
 	if err := atomicfile.MakeFolder(dir); err != nil {
 		return err
 	}
-	for name, encode := range map[string]func(io.Writer) error{
-		"stat.json": s.encodeIndentedJSON, "stat.csv": s.encodeCSV, "distributions.csv": s.encodeBins,
-	} {
-		if err := atomicfile.WriteIn(dir, name, encode); err != nil {
-			return err
-		}
+	drawn, err := s.figures()
+	if err != nil {
+		return err
 	}
-	return s.saveFigures(dir)
+	outputs := []atomicfile.Output{
+		{Name: jsonName, Write: s.encodeIndentedJSON},
+		{Name: csvName, Write: s.encodeCSV},
+		{Name: binsName, Write: s.encodeBins},
+		{Name: page.Name, Write: s.page(about, drawn).Write},
+	}
+	return atomicfile.WriteAllIn(dir, append(outputs, plots.Outputs(drawn)...)...)
 }
 
 func (s *Summary) encodeIndentedJSON(w io.Writer) error {

@@ -45,10 +45,10 @@ func (s Slurm) Script(j Job) (string, error) {
 		line("#SBATCH %s", directive(option))
 	}
 	if s.Traces != "" {
-		line("export CACHESIM_TRACES=%s", ShellQuote(s.Traces))
+		line("export CACHESIM_TRACES=%s", shellQuote(s.Traces))
 	}
 	line(`exec %s sweep run %s --shard "$SLURM_ARRAY_TASK_ID/%d" --jobs %d%s`,
-		ShellQuote(s.Program), ShellQuote(j.Dir), j.Shards, j.CPUs, strings.Join(append([]string{""},
+		shellQuote(s.Program), shellQuote(j.Dir), j.Shards, j.CPUs, strings.Join(append([]string{""},
 			j.memoryFlag()...), " "))
 	return b.String(), nil
 }
@@ -181,8 +181,8 @@ func directive(option string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(option) + `"`
 }
 
-// ShellQuote quotes a text for the shell, where nothing is special between single quotes.
-func ShellQuote(text string) string {
+// shellQuote quotes a text for the shell, where nothing is special between single quotes.
+func shellQuote(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 

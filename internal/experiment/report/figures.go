@@ -1,27 +1,23 @@
 package report
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
-	"html/template"
-	"os"
-	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/atomicfile"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/sweep"
+	"github.com/cachesim/cachesim/internal/page"
 	"github.com/cachesim/cachesim/internal/plots"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/series"
 )
 
 // figures draws the experiment's figures. A figure without records, or with too few, is left out with a note.
-func figures(dir string, in Input) (drawn []figure, notes []string, err error) {
+func figures(dir string, in Input) (drawn []*page.Figure, notes []string, err error) {
 	if len(in.File.Figures) == 0 {
 		return nil, nil, nil
 	}
@@ -30,19 +26,20 @@ func figures(dir string, in Input) (drawn []figure, notes []string, err error) {
 		return nil, nil, err
 	}
 	notes, err = eachChart(in, func(f experiment.Figure, chart plots.Chart, recs []records.Record) error {
-		var files []string
+		var d plots.Drawing
 		var err error
 		if f.X == series.Time {
-			files, err = plots.DrawOverTime(folder, overTime(f), recs, in.Series)
+			d, err = overTime(f).Draw(recs, in.Series)
 		} else {
-			files, err = plots.DrawChart(folder, chart, recs)
+			d, err = chart.Draw(recs)
 		}
 		if err != nil {
 			return err
 		}
-		shown, err := newFigure(dir, f, chart, recs, files)
+		shown := page.Drawn(d, sweep.FiguresDir)
+		shown.Caption, shown.Alt = caption(chart, recs), altText(chart, recs)
 		drawn = append(drawn, shown)
-		return err
+		return plots.Write(folder, d)
 	})
 	return drawn, notes, err
 }
@@ -51,9 +48,9 @@ func figures(dir string, in Input) (drawn []figure, notes []string, err error) {
 func undrawable(in Input) (notes []string, err error) {
 	return eachChart(in, func(f experiment.Figure, chart plots.Chart, recs []records.Record) error {
 		if f.X == series.Time {
-			return plots.CheckOverTime(overTime(f), recs, in.Series)
+			return overTime(f).Check(recs, in.Series)
 		}
-		return plots.CheckChart(chart, recs)
+		return chart.Check(recs)
 	})
 }
 
@@ -112,33 +109,6 @@ func chartOf(f *experiment.File, figure experiment.Figure) plots.Chart {
 		}
 	}
 	return chart
-}
-
-// newFigure reads the drawing back to embed it in the page.
-func newFigure(dir string, f experiment.Figure, chart plots.Chart, recs []records.Record, files []string) (shown figure,
-	err error) {
-	shown = figure{Name: f.Name, Caption: caption(chart, recs), Alt: altText(chart, recs)}
-	for _, name := range files {
-		kind := strings.ToUpper(strings.TrimPrefix(filepath.Ext(name), "."))
-		shown.Files = append(shown.Files, link{path.Join(sweep.FiguresDir, name), kind})
-		if kind != "SVG" {
-			continue
-		}
-		text, err := os.ReadFile(filepath.Join(dir, sweep.FiguresDir, name))
-		if err != nil {
-			return shown, err
-		}
-		shown.SVG = inline(text)
-	}
-	return shown, nil
-}
-
-// inline returns the svg element of a drawing, which package plots has escaped.
-func inline(drawing []byte) template.HTML {
-	if at := bytes.Index(drawing, []byte("<svg")); at > 0 {
-		drawing = drawing[at:]
-	}
-	return template.HTML(drawing)
 }
 
 // caption describes what the figure shows in addition to its title, axes and legend.

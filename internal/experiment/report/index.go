@@ -5,7 +5,9 @@ import (
 	"strconv"
 
 	"github.com/cachesim/cachesim/internal/atomicfile"
+	"github.com/cachesim/cachesim/internal/experiment/claims"
 	"github.com/cachesim/cachesim/internal/experiment/sweep"
+	"github.com/cachesim/cachesim/internal/page"
 )
 
 // Names of the files that WriteIndex writes.
@@ -17,24 +19,12 @@ const (
 // WriteIndex writes a page with links to the reports of several experiments, which are in the folders below dir with
 // their names, and a Markdown table of the results, figure by figure.
 func WriteIndex(dir, version string, summaries []Summary) error {
-	err := atomicfile.WriteIn(dir, IndexName, func(w io.Writer) error {
-		return pageTemplate.ExecuteTemplate(w, "index.html", newIndex(version, summaries))
-	})
-	if err != nil {
+	if err := atomicfile.WriteIn(dir, IndexName, newIndex(version, summaries).Write); err != nil {
 		return err
 	}
 	return atomicfile.WriteIn(dir, MarkdownName, func(w io.Writer) error {
 		return Print(w, summaries, "markdown", PrintOptions{})
 	})
-}
-
-// index is the data of the index's template.
-type index struct {
-	Version     string
-	Total       string
-	Counts      []count
-	Figures     table
-	Experiments []indexed
 }
 
 // indexed is an experiment in the index.
@@ -43,31 +33,44 @@ type indexed struct {
 	Link string // "" if there is no report
 }
 
-func newIndex(version string, summaries []Summary) index {
-	x := index{Version: version, Total: Total(summaries), Figures: figuresTable(summaries)}
-	var all []Claim
+func newIndex(version string, summaries []Summary) page.Page {
+	p := page.Page{Title: "Experiments reproduced", About: Total(summaries) + ".", Version: version,
+		Files: []page.Link{{Path: MarkdownName, Kind: MarkdownName}}}
+	var all, failing []Claim
+	experiments := []page.Part{}
 	for _, s := range summaries {
 		all = append(all, s.Claims...)
 		link := ""
 		if s.Page != "" {
 			link = s.Name + "/" + sweep.PageName
 		}
-		x.Experiments = append(x.Experiments, indexed{s, link})
+		experiments = append(experiments, rendered("indexed", indexed{s, link}))
 	}
-	x.Counts = counts(all)
-	return x
+	for _, c := range all {
+		if c.Verdict == claims.DoesNotHold {
+			failing = append(failing, c)
+		}
+	}
+	if len(failing) > 0 {
+		p.Sections = append(p.Sections, page.Section{ID: "failures", Title: "What does not hold",
+			Parts: []page.Part{rendered("claims", failing)}})
+	}
+	figures := figuresTable(summaries)
+	p.Sections = append(p.Sections,
+		page.Section{ID: "figures", Title: "Figure by figure",
+			Parts: []page.Part{rendered("counts", counts(all)), {Table: &figures}}},
+		page.Section{ID: "experiments", Title: "Experiment by experiment", Parts: experiments})
+	return p
 }
 
 // figuresTable has a row for each figure of each source.
-func figuresTable(summaries []Summary) table {
-	t := table{Caption: "Figure by figure", Columns: []column{
-		{
-			Name: "experiment",
-		},
-		{"in the source", wrapped},
-		{"hold", number},
-		{"do not hold", number},
-		{"not checkable here", number},
+func figuresTable(summaries []Summary) page.Table {
+	t := page.Table{Caption: "Figure by figure", Columns: []page.Column{
+		{Name: "experiment"},
+		{Name: "in the source", Class: page.Wrapped},
+		{Name: "hold", Class: page.Number},
+		{Name: "do not hold", Class: page.Number},
+		{Name: "not checkable here", Class: page.Number},
 	}}
 	for _, s := range summaries {
 		in := places(s.Claims)

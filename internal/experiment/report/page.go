@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"html/template"
 	"maps"
 	"math"
 	"slices"
@@ -13,26 +12,9 @@ import (
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/claims"
 	"github.com/cachesim/cachesim/internal/metric"
+	"github.com/cachesim/cachesim/internal/page"
 	"github.com/cachesim/cachesim/internal/records"
 )
-
-// longTable is the number of rows from which a table is collapsed.
-const longTable = 30
-
-// page is the data of the template, in the order in which it is shown.
-type page struct {
-	Input
-	Summary  Summary
-	Claims   []Claim
-	Counts   []count
-	Places   *table // nil if all claims are about one place
-	Figures  []figure
-	Tables   []*records.Tables
-	Traces   table
-	Policies table
-	Setup    []setting
-	Records  table
-}
 
 // count is a number of claims with one verdict.
 type count struct {
@@ -40,40 +22,8 @@ type count struct {
 	Text, Class string
 }
 
-// figure is a drawn figure.
-type figure struct {
-	Name    string
-	Alt     string // for readers who cannot see it
-	Caption string
-	SVG     template.HTML
-	Files   []link
-}
-
-type link struct{ Path, Kind string }
-
-// setting is a parameter of the whole experiment.
-type setting struct{ Name, Value string }
-
-// table is a table as shown.
-type table struct {
-	Caption string
-	Columns []column
-	Rows    [][]string
-}
-
-type column struct {
-	Name  string
-	Class string // classes of its cells: "" or one of these
-}
-
-// Classes of columns.
-const (
-	number  = "number" // aligned to the right
-	wrapped = "wrap"   // long, may break anywhere
-)
-
 // withoutEmptyColumns returns the table without its empty columns.
-func (t table) withoutEmptyColumns() table {
+func withoutEmptyColumns(t page.Table) page.Table {
 	for i := len(t.Columns) - 1; i >= 0; i-- {
 		if slices.ContainsFunc(t.Rows, func(row []string) bool { return row[i] != "" }) {
 			continue
@@ -86,21 +36,79 @@ func (t table) withoutEmptyColumns() table {
 	return t
 }
 
-// Long reports whether the table starts collapsed.
-func (t table) Long() bool { return len(t.Rows) >= longTable }
-
-func newPage(in Input, summary Summary) page {
-	return page{
-		Input:    in,
-		Summary:  summary,
-		Claims:   summary.Claims,
-		Counts:   counts(summary.Claims),
-		Places:   placesTable(summary.Claims),
-		Traces:   tracesTable(in),
-		Policies: policiesTable(in.Cells),
-		Setup:    setup(in.File, in.Records),
-		Records:  recordsTable(in.File.ShownMetrics(), in.Records),
+// newPage puts what does not hold first, then what people came for.
+func newPage(in Input, summary Summary, drawn []*page.Figure, tables []*records.Tables) page.Page {
+	p := page.Page{
+		Title: in.File.Title, Source: oneLine(in.File.Source), About: in.File.About, Version: in.Version,
+		Command: in.Command, Files: files(),
 	}
+	if in.Quick {
+		p.Notes = append(p.Notes, "This is the quick version of the experiment: fewer cells or shorter traces than the "+
+			"whole. Its verdicts are hints.")
+	}
+	p.Notes = append(p.Notes, summary.Notes...)
+	add := func(id, title string, parts ...page.Part) {
+		if len(parts) > 0 {
+			p.Sections = append(p.Sections, page.Section{ID: id, Title: title, Parts: parts})
+		}
+	}
+	add("failures", "What does not hold", failures(summary, tables)...)
+	add("claims", "Claims", claimParts(summary.Claims)...)
+	var parts []page.Part
+	for _, f := range drawn {
+		parts = append(parts, page.Part{Figure: f})
+	}
+	add("figures", "Figures", parts...)
+	parts = nil
+	for _, t := range tables {
+		parts = append(parts, page.Part{Pivot: t})
+	}
+	add("tables", "Tables", parts...)
+	traces, policies, recs := tracesTable(in), policiesTable(in.Cells), recordsTable(in.File.ShownMetrics(), in.Records)
+	add("setup", "Setup", page.Part{Settings: setup(in.File, in.Records)}, page.Part{Table: &traces},
+		page.Part{Table: &policies})
+	add("records", "Records", page.Part{Table: &recs}, page.Part{Text: "The files beside this page have every figure of " +
+		"every record. How long each replay took, which is another time at every run, is in timings.csv alone."})
+	return p
+}
+
+func files() (files []page.Link) {
+	for _, name := range append(records.FileNames(), "timings.csv", "experiment.yaml") {
+		files = append(files, page.Link{Path: name, Kind: name})
+	}
+	return files
+}
+
+// failures shows the claims that do not hold, and the tables whose numbers differ from what was published.
+func failures(summary Summary, tables []*records.Tables) (parts []page.Part) {
+	failing := slices.DeleteFunc(slices.Clone(summary.Claims), func(c Claim) bool {
+		return c.Verdict != claims.DoesNotHold
+	})
+	if len(failing) > 0 {
+		parts = append(parts, rendered("claims", failing))
+	}
+	for _, t := range tables {
+		if t.Differs() {
+			parts = append(parts, page.Part{Text: agreement(t)})
+		}
+	}
+	return parts
+}
+
+// claimParts counts the claims, and shows those that are not among the failures.
+func claimParts(all []Claim) (parts []page.Part) {
+	if len(all) == 0 {
+		return nil
+	}
+	parts = append(parts, rendered("counts", counts(all)))
+	if t := placesTable(all); t != nil {
+		parts = append(parts, page.Part{Table: t})
+	}
+	rest := slices.DeleteFunc(slices.Clone(all), func(c Claim) bool { return c.Verdict == claims.DoesNotHold })
+	if len(rest) > 0 {
+		parts = append(parts, rendered("claims", rest))
+	}
+	return parts
 }
 
 // class is the CSS class of a verdict.
@@ -125,9 +133,10 @@ func counts(judged []Claim) (all []count) {
 }
 
 // placesTable counts the outcomes for each figure of the source.
-func placesTable(judged []Claim) *table {
-	t := table{Caption: "Figure by figure", Columns: []column{
-		{"in the source", wrapped}, {"hold", number}, {"do not hold", number}, {"not checkable here", number},
+func placesTable(judged []Claim) *page.Table {
+	t := page.Table{Caption: "Figure by figure", Columns: []page.Column{
+		{Name: "in the source", Class: page.Wrapped}, {Name: "hold", Class: page.Number},
+		{Name: "do not hold", Class: page.Number}, {Name: "not checkable here", Class: page.Number},
 	}}
 	for _, place := range places(judged) {
 		row := []string{place.Name()}
@@ -143,10 +152,11 @@ func placesTable(judged []Claim) *table {
 }
 
 // tracesTable gives the origin of each trace and, if it was replayed, its contents.
-func tracesTable(in Input) table {
-	t := table{Caption: "Traces", Columns: []column{
-		{Name: "trace"}, {"from", wrapped}, {"requests", number}, {"distinct objects", number}, {"footprint", number},
-		{"capacities", wrapped}, {"SHA-256", wrapped},
+func tracesTable(in Input) page.Table {
+	t := page.Table{Caption: "Traces", Columns: []page.Column{
+		{Name: "trace"}, {Name: "from", Class: page.Wrapped}, {Name: "requests", Class: page.Number},
+		{Name: "distinct objects", Class: page.Number}, {Name: "footprint", Class: page.Number},
+		{Name: "capacities", Class: page.Wrapped}, {Name: "SHA-256", Class: page.Wrapped},
 	}}
 	cells := map[string][]experiment.Cell{}
 	var names []string
@@ -165,7 +175,7 @@ func tracesTable(in Input) table {
 			capacities(replayed), strings.TrimPrefix(cells[name][0].Workload.Checksum, "sha256:"),
 		})
 	}
-	return t.withoutEmptyColumns()
+	return withoutEmptyColumns(t)
 }
 
 // origin says where the requests of a trace's cells come from and how they are read. If the generator is the same in
@@ -290,8 +300,9 @@ func capacity(r *records.Record) string {
 }
 
 // policiesTable shows every policy with all its parameters; a policy whose parameters are axes has several rows.
-func policiesTable(cells []experiment.Cell) table {
-	t := table{Caption: "Policies", Columns: []column{{Name: "policy"}, {"with every parameter", wrapped}}}
+func policiesTable(cells []experiment.Cell) page.Table {
+	t := page.Table{Caption: "Policies", Columns: []page.Column{{Name: "policy"},
+		{Name: "with every parameter", Class: page.Wrapped}}}
 	row := map[string]int{} // by label
 	for _, c := range cells {
 		if c.Auxiliary {
@@ -328,53 +339,54 @@ func partsText(parts []experiment.Part, none string) string {
 }
 
 // setup lists the parameters that apply to all cells.
-func setup(f *experiment.File, recs []records.Record) []setting {
-	settings := []setting{
-		{"caches", partsText(f.Caches, "exact")},
-		{"seeds", seeds(f.Seeds)},
-		{"optimum", "the offline optimum under the same rules at every point"},
+func setup(f *experiment.File, recs []records.Record) []page.Setting {
+	settings := []page.Setting{
+		{Name: "caches", Value: partsText(f.Caches, "exact")},
+		{Name: "seeds", Value: seeds(f.Seeds)},
+		{Name: "optimum", Value: "the offline optimum under the same rules at every point"},
 	}
 	if f.Optimum != nil && !*f.Optimum {
 		settings[2].Value = "none"
 	}
 	if len(f.Predictors) > 0 {
-		settings = append(settings, setting{"predictors", partsText(f.Predictors, "")})
+		settings = append(settings, page.Setting{Name: "predictors", Value: partsText(f.Predictors, "")})
 	}
 	if len(f.Prefetchers) > 0 {
-		settings = append(settings, setting{"prefetchers", partsText(f.Prefetchers, "")})
+		settings = append(settings, page.Setting{Name: "prefetchers", Value: partsText(f.Prefetchers, "")})
 	}
 	if len(f.Allocators) > 0 {
-		settings = append(settings, setting{"allocators", partsText(f.Allocators, "")})
+		settings = append(settings, page.Setting{Name: "allocators", Value: partsText(f.Allocators, "")})
 	}
 	if len(f.Models) > 0 {
-		settings = append(settings, setting{"models", partsText(f.Models, "")})
+		settings = append(settings, page.Setting{Name: "models", Value: partsText(f.Models, "")})
 	}
 	switch {
 	case f.Bytes:
-		settings = append(settings, setting{"sizes", "bare capacities and shares count bytes"})
+		settings = append(settings, page.Setting{Name: "sizes", Value: "bare capacities and shares count bytes"})
 	case f.UnitSize:
-		settings = append(settings, setting{"sizes", "ignored: every object has size 1"})
+		settings = append(settings, page.Setting{Name: "sizes", Value: "ignored: every object has size 1"})
 	}
 	if f.Warmup > 0 {
-		settings = append(settings, setting{"warm-up", records.Count(int64(f.Warmup)) + " requests before counting starts"})
+		settings = append(settings, page.Setting{Name: "warm-up",
+			Value: records.Count(int64(f.Warmup)) + " requests before counting starts"})
 	}
 	if _, says, ok := strings.Cut(records.SampleNote(recs), ": "); ok {
-		settings = append(settings, setting{"samples", says})
+		settings = append(settings, page.Setting{Name: "samples", Value: says})
 	}
 	if len(f.Changes) > 0 {
-		settings = append(settings, setting{"changed by", strings.Join(f.Changes, " ")})
+		settings = append(settings, page.Setting{Name: "changed by", Value: strings.Join(f.Changes, " ")})
 	}
 	if len(f.Only) > 0 {
-		settings = append(settings, setting{"only", strings.Join(f.Only, "; ")})
+		settings = append(settings, page.Setting{Name: "only", Value: strings.Join(f.Only, "; ")})
 	}
 	for _, axis := range records.AxisNames(recs) {
-		settings = append(settings, setting{"axis " + axis, each(recs, func(r *records.Record) string {
+		settings = append(settings, page.Setting{Name: "axis " + axis, Value: each(recs, func(r *records.Record) string {
 			v, _ := r.Dim(axis)
 			return v.Text
 		})})
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.Groups)) {
-		settings = append(settings, setting{"group " + name, strings.Join(f.Groups[name], ", ")})
+		settings = append(settings, page.Setting{Name: "group " + name, Value: strings.Join(f.Groups[name], ", ")})
 	}
 	return settings
 }
@@ -391,19 +403,19 @@ func seeds(s experiment.Seeds) string {
 }
 
 // recordsTable shows the metrics of every record.
-func recordsTable(metrics []string, recs []records.Record) table {
-	t := table{Caption: "Records", Columns: []column{{Name: "trace"}, {Name: "policy"}}}
+func recordsTable(metrics []string, recs []records.Record) page.Table {
+	t := page.Table{Caption: "Records", Columns: []page.Column{{Name: "trace"}, {Name: "policy"}}}
 	axes := records.AxisNames(recs)
 	for _, axis := range axes {
-		t.Columns = append(t.Columns, column{axis, number})
+		t.Columns = append(t.Columns, page.Column{Name: axis, Class: page.Number})
 	}
-	t.Columns = append(t.Columns, column{"capacity", number})
+	t.Columns = append(t.Columns, page.Column{Name: "capacity", Class: page.Number})
 	bySeed := slices.ContainsFunc(recs, func(r records.Record) bool { return r.Seed != recs[0].Seed })
 	if bySeed {
-		t.Columns = append(t.Columns, column{"seed", number})
+		t.Columns = append(t.Columns, page.Column{Name: "seed", Class: page.Number})
 	}
 	for _, m := range metrics {
-		t.Columns = append(t.Columns, column{strings.ReplaceAll(m, "_", " "), number})
+		t.Columns = append(t.Columns, page.Column{Name: strings.ReplaceAll(m, "_", " "), Class: page.Number})
 	}
 	for i := range recs {
 		r := &recs[i]
@@ -419,7 +431,7 @@ func recordsTable(metrics []string, recs []records.Record) table {
 		for _, m := range metrics {
 			row = append(row, metricCell(r, m))
 		}
-		t.Rows = append(t.Rows, row)
+		t.Rows, t.Lines = append(t.Rows, row), append(t.Lines, r.Label)
 	}
 	return t
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/experiment/claims"
 	"github.com/cachesim/cachesim/internal/jsonlines"
+	"github.com/cachesim/cachesim/internal/page"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/suggest"
 )
@@ -105,7 +106,7 @@ func (t *terminal) summary(s Summary) {
 func (t *terminal) figures(summaries []Summary) string {
 	all := figuresTable(summaries)
 	if t.Width == 0 {
-		return all.grid().Text(t.Width)
+		return gridOf(all).Text(t.Width)
 	}
 	name := ""
 	for _, row := range all.Rows {
@@ -115,7 +116,7 @@ func (t *terminal) figures(summaries []Summary) string {
 			name = row[0]
 		}
 	}
-	return all.grid().Text(t.Width)
+	return gridOf(all).Text(t.Width)
 }
 
 // whyLines is the largest number of lines for the reason why a claim does not hold; the report contains all of it.
@@ -213,10 +214,10 @@ func details(c Claim) string {
 func printMarkdown(w io.Writer, summaries []Summary) error {
 	var s strings.Builder
 	if len(summaries) > 1 {
-		fmt.Fprintf(&s, "In all: %s.\n\n%s\n\n", Total(summaries), figuresTable(summaries).grid().Markdown())
+		fmt.Fprintf(&s, "In all: %s.\n\n%s\n\n", Total(summaries), gridOf(figuresTable(summaries)).Markdown())
 	}
 	if t := claimsTable(summaries); len(t.Rows) > 0 {
-		fmt.Fprintf(&s, "%s\n\n", t.grid().Markdown())
+		fmt.Fprintf(&s, "%s\n\n", gridOf(t).Markdown())
 	}
 	for _, summary := range summaries {
 		for _, remark := range append([]string{summary.Verdict()}, summary.Remarks()...) {
@@ -228,11 +229,9 @@ func printMarkdown(w io.Writer, summaries []Summary) error {
 }
 
 // claimsTable lists claims with the measurement and the source's statement.
-func claimsTable(summaries []Summary) table {
-	t := table{Columns: []column{
-		{
-			Name: "experiment",
-		},
+func claimsTable(summaries []Summary) page.Table {
+	t := page.Table{Columns: []page.Column{
+		{Name: "experiment"},
 		{Name: "in the source"},
 		{Name: "claim"},
 		{Name: "stated"},
@@ -256,10 +255,10 @@ func verdictText(c Claim) string {
 	return text
 }
 
-// grid returns the table as text.
-func (t table) grid() (g records.Grid) {
+// gridOf returns the table as text.
+func gridOf(t page.Table) (g records.Grid) {
 	for _, c := range t.Columns {
-		h := records.Head{Name: c.Name, IsText: c.Class != number, Weight: records.Key}
+		h := records.Head{Name: c.Name, IsText: c.Class != page.Number, Weight: records.Key}
 		if h.IsText {
 			h.Wrap = 20
 		}

@@ -4,15 +4,16 @@
 package report
 
 import (
+	"bytes"
 	"embed"
 	"html/template"
-	"io"
 	"path/filepath"
 	"slices"
 
 	"github.com/cachesim/cachesim/internal/atomicfile"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/sweep"
+	"github.com/cachesim/cachesim/internal/page"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/series"
 )
@@ -41,9 +42,7 @@ func Write(dir string, in Input) (Summary, error) {
 	}
 	tables, more := pivots(in)
 	summary := summaryOf(dir, in, judged, tables, slices.Concat(notes, more))
-	p := newPage(in, summary)
-	p.Figures, p.Tables = drawn, tables
-	err = atomicfile.WriteIn(dir, sweep.PageName, func(w io.Writer) error { return pageTemplate.Execute(w, p) })
+	err = atomicfile.WriteIn(dir, sweep.PageName, newPage(in, summary, drawn, tables).Write)
 	return summary, err
 }
 
@@ -68,9 +67,18 @@ func summaryOf(dir string, in Input, judged []Claim, tables []*records.Tables, n
 	}
 }
 
-//go:embed page.html parts.html index.html page.css
+//go:embed parts.html
 var sources embed.FS
 
-var pageTemplate = template.Must(
-	template.New("page.html").Funcs(template.FuncMap{"class": class}).ParseFS(sources, "*.html", "*.css"),
+var templates = template.Must(
+	template.New("claims").Funcs(template.FuncMap{"class": class}).ParseFS(sources, "*.html"),
 )
+
+// rendered returns what a template makes of data, as a part of a page.
+func rendered(name string, data any) page.Part {
+	var text bytes.Buffer
+	if err := templates.ExecuteTemplate(&text, name, data); err != nil {
+		panic(err) // the templates are part of the program, and a buffer takes everything
+	}
+	return page.Part{HTML: template.HTML(text.String())}
+}

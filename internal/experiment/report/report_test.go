@@ -196,9 +196,12 @@ func TestClaimsAreJudged(t *testing.T) {
 // TestPageStandsAlone checks that the page is readable offline and safe to open: it loads nothing.
 func TestPageStandsAlone(t *testing.T) {
 	page, elements, _ := write(t, sample())
+	scripts := 0
 	for _, n := range elements {
 		switch n.Data {
-		case "b", "i", "script", "link", "img", "iframe", "object", "embed", "base", "form":
+		case "script":
+			scripts++
+		case "b", "i", "link", "img", "iframe", "object", "embed", "base", "form":
 			t.Errorf("the page has a %s", n.Data)
 		}
 		for _, a := range n.Attr {
@@ -209,6 +212,9 @@ func TestPageStandsAlone(t *testing.T) {
 				t.Errorf("a link leads to %s", a.Val)
 			}
 		}
+	}
+	if scripts != 1 {
+		t.Errorf("the page has %d scripts, want its own", scripts)
 	}
 	if strings.Contains(page, "url(") || strings.Contains(page, "@import") {
 		t.Error("a style loads something")
@@ -319,5 +325,27 @@ func TestAFigureThatCannotBeWrittenIsAnError(t *testing.T) {
 	}
 	if _, err := Write(dir, sample()); err == nil || !strings.Contains(err.Error(), "it is a file, want a folder") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// What does not hold stands before everything else, and nowhere twice.
+func TestFailuresStandFirst(t *testing.T) {
+	page, elements, summary := write(t, sample())
+	headings := texts(elements, "h2")
+	if len(headings) < 2 || headings[0] != "What does not hold" || headings[1] != "Claims" {
+		t.Errorf("headings %q", headings)
+	}
+	for _, c := range summary.Claims {
+		if n := strings.Count(page, "<code>"+html.EscapeString(c.Claim)+"</code>"); n != 1 {
+			t.Errorf("the claim %q stands there %d times", c.Claim, n)
+		}
+	}
+	if !strings.Contains(page, "<p>"+summary.Published[0]+"</p>") {
+		t.Error("that numbers differ from those published is not among the failures")
+	}
+	in := sample()
+	in.File.Claims, in.File.Tables = in.File.Claims[:1], nil
+	if _, elements, _ := write(t, in); slices.Contains(texts(elements, "h2"), "What does not hold") {
+		t.Error("there are failures where everything holds")
 	}
 }

@@ -33,8 +33,13 @@ func pivots(in Input) (tables []*records.Tables, notes []string) {
 func agreements(tables []*records.Tables) (said []string) {
 	for _, t := range tables {
 		if t.Against != nil {
-			said = append(said, cmp.Or(t.Title, records.MetricName(t.Pivot.Cells))+": "+t.Notes[len(t.Notes)-1])
+			said = append(said, agreement(t))
 		}
 	}
 	return said
+}
+
+// agreement says how many numbers of a table agree with what was published.
+func agreement(t *records.Tables) string {
+	return cmp.Or(t.Title, records.MetricName(t.Pivot.Cells)) + ": " + t.Notes[len(t.Notes)-1]
 }

@@ -1,0 +1,35 @@
+package report
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/cachesim/cachesim/configs"
+	"github.com/cachesim/cachesim/internal/experiment"
+	"github.com/cachesim/cachesim/internal/quote"
+)
+
+// Command returns the command that repeats the sweep, wherever the first one ran.
+func Command(file *experiment.File) string {
+	name := file.Name
+	if !slices.Contains(configs.Names(), name) {
+		name += ".yaml"
+	}
+	words := []string{"cachesim sweep", name}
+	for _, change := range file.Changes {
+		flag, value, _ := strings.Cut(change, " ")
+		words = append(words, flagOf(flag, value))
+	}
+	for _, only := range file.Only {
+		words = append(words, flagOf("--only", only))
+	}
+	return strings.Join(words, " ")
+}
+
+// flagOf quotes a flag for a shell.
+func flagOf(flag, value string) string {
+	if value == "" {
+		return flag
+	}
+	return flag + " " + quote.Shell(value)
+}

@@ -1,0 +1,176 @@
+// Package page builds the one page that commands leave beside their files: a report that can be sent on. It stands
+// alone (styles and script are in it, nothing is loaded), is readable without scripts, and its bytes depend on its
+// content alone.
+package page
+
+import (
+	"embed"
+	"fmt"
+	"html/template"
+	"io"
+	"path"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/plots"
+	"github.com/cachesim/cachesim/internal/records"
+)
+
+// Name is the name of the file in an output folder.
+const Name = "report.html"
+
+// Page is what stands on a page, from the top down. All texts may hold anything: they are escaped.
+type Page struct {
+	Title    string
+	Source   string   // of what is shown, in one line; "" for none
+	Notes    []string // what limits all that follows
+	About    string   // a paragraph; "" for none
+	Sections []Section
+	Version  string // of the program
+	Files    []Link // beside the page
+	Command  string // makes the same again
+}
+
+// Section is a part of a page under a heading, to which links lead.
+type Section struct {
+	ID, Title string
+	Parts     []Part
+}
+
+// Part is one thing in a section: exactly one field is set.
+type Part struct {
+	Text     string // a paragraph
+	Answer   string // a paragraph that people came for
+	Settings []Setting
+	Table    *Table
+	Pivot    *records.Tables
+	Figure   *Figure
+	HTML     template.HTML // of a template of the caller
+}
+
+// Setting is a name with what it is set to.
+type Setting struct{ Name, Value string }
+
+// Link leads to a file beside the page.
+type Link struct{ Path, Kind string }
+
+// Figure is a drawing with the files that hold it.
+type Figure struct {
+	Name    string
+	Alt     string // stands for the drawing where it cannot be seen
+	Caption string
+	SVG     template.HTML
+	Files   []Link
+	LeftOut bool // of the page, for its size: it is in the files alone
+}
+
+// Table is a table of texts. The first cell of a row is its heading.
+type Table struct {
+	Caption string
+	Columns []Column
+	Rows    [][]string
+	// Lines has for each row the name that its line has in figures; nil where rows are no lines.
+	Lines []string
+	Notes []string
+}
+
+// Column is the head of a column.
+type Column struct {
+	Name  string
+	Class string // of its cells: "" or one of these
+}
+
+// Classes of columns.
+const (
+	Number  = "number" // aligned to the right
+	Wrapped = "wrap"   // long, may be broken anywhere
+)
+
+// Bounds of a page, so that it can be sent on.
+const (
+	longTable   = 30      // rows from which a table is folded away
+	mostRows    = 2000    // of a table
+	mostDrawing = 6 << 20 // bytes of all figures
+)
+
+// Long reports whether the table is folded away.
+func (t Table) Long() bool { return len(t.Rows) >= longTable }
+
+// Line returns the name of the line of row i; "" where it is none.
+func (t Table) Line(i int) string {
+	if i < len(t.Lines) {
+		return t.Lines[i]
+	}
+	return ""
+}
+
+// Drawn returns the figure of a drawing whose files are in a folder beside the page, "" for its own.
+func Drawn(d plots.Drawing, folder string) *Figure {
+	// package plots has escaped what is in its texts
+	f := &Figure{Name: d.Name, Caption: d.Title + ".", SVG: template.HTML(d.SVG())}
+	f.Alt = f.Caption + " The values are in the tables."
+	for _, file := range d.Files {
+		kind := strings.ToUpper(strings.TrimPrefix(path.Ext(file.Name), "."))
+		f.Files = append(f.Files, Link{path.Join(folder, file.Name), kind})
+	}
+	return f
+}
+
+// Drawings returns the parts that show drawings whose files are beside the page.
+func Drawings(drawn []plots.Drawing) (parts []Part) {
+	for _, d := range drawn {
+		parts = append(parts, Part{Figure: Drawn(d, "")})
+	}
+	return parts
+}
+
+// Write writes the page. Of tables and figures that are too large for a page the rest is left out, with a note.
+func (p Page) Write(w io.Writer) error {
+	p.Sections = bounded(p.Sections)
+	return templates.ExecuteTemplate(w, "page.html", p)
+}
+
+// bounded returns sections within the bounds of a page.
+func bounded(sections []Section) []Section {
+	drawn := 0
+	kept := make([]Section, len(sections))
+	for i, s := range sections {
+		kept[i] = s
+		kept[i].Parts = make([]Part, len(s.Parts))
+		for j, part := range s.Parts {
+			switch {
+			case part.Table != nil && len(part.Table.Rows) > mostRows:
+				t := *part.Table
+				t.Notes = append([]string{fmt.Sprintf("The first %s of %s rows; the files beside this page have all.",
+					records.Count(mostRows), records.Count(int64(len(t.Rows))))}, t.Notes...)
+				t.Rows = t.Rows[:mostRows]
+				part.Table = &t
+			case part.Figure != nil:
+				drawn += len(part.Figure.SVG)
+				if drawn > mostDrawing {
+					f := *part.Figure
+					f.SVG, f.LeftOut = "", true
+					part.Figure = &f
+				}
+			}
+			kept[i].Parts[j] = part
+		}
+	}
+	return kept
+}
+
+//go:embed page.html parts.html page.css page.js
+var sources embed.FS
+
+var templates = template.Must(template.New("page").Funcs(template.FuncMap{
+	"style":  func() template.CSS { return template.CSS(source("page.css")) },
+	"script": func() template.JS { return template.JS(source("page.js")) },
+	"number": func(class string) bool { return class == Number },
+}).ParseFS(sources, "*.html"))
+
+func source(name string) string {
+	text, err := sources.ReadFile(name)
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	return strings.TrimSpace(string(text))
+}

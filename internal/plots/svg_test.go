@@ -1,0 +1,61 @@
+package plots
+
+import (
+	"strings"
+	"testing"
+)
+
+// An SVG says which line each of its parts belongs to, and what its points mean; names that come from traces are
+// escaped.
+func TestSVGNamesLinesAndPoints(t *testing.T) {
+	f := New("title", "capacity", "hit ratio")
+	f.SetX(Log, Bytes)
+	f.SetY(Linear, Percent)
+	for _, name := range []string{"lru", `<b a="1">`} {
+		l := Line{Label: name, X: []float64{1024, 2048}, Y: []float64{0.25, 0.5}, Style: SeriesStyle(0)}
+		if err := f.AddLine(l); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d, err := f.Draw("f")
+	if err != nil {
+		t.Fatal(err)
+	}
+	svg := string(d.SVG())
+	for _, want := range []string{
+		`<g data-line="lru">`, `<g data-line="&lt;b a=&#34;1&#34;&gt;">`,
+		`<title>lru, capacity 1 KiB: hit ratio 25.00%</title>`, `<title>&lt;b a=&#34;1&#34;&gt;, capacity 2 KiB: hit ratio`,
+	} {
+		if !strings.Contains(svg, want) {
+			t.Errorf("%s is missing", want)
+		}
+	}
+	if n := strings.Count(svg, `class="spot"`); n != 4 {
+		t.Errorf("%d points say their values, want 4", n)
+	}
+	if opened, closed := strings.Count(svg, "<g"), strings.Count(svg, "</g>"); opened != closed {
+		t.Errorf("%d groups are opened, %d closed", opened, closed)
+	}
+	if strings.Contains(svg, elementStart) || strings.Contains(svg, "<b ") {
+		t.Error("a name, or a placeholder, got into the drawing")
+	}
+}
+
+// A figure with very many points stays small.
+func TestSpotsAreFew(t *testing.T) {
+	f := New("title", "x", "y")
+	l := Line{Label: "line", Style: SeriesStyle(0)}
+	for i := range 3 * mostSpots {
+		l.X, l.Y = append(l.X, float64(i)), append(l.Y, float64(i))
+	}
+	if err := f.AddLine(l); err != nil {
+		t.Fatal(err)
+	}
+	d, err := f.render("f", asSVG)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(d.SVG()), `class="spot"`); n == 0 || n > mostSpots {
+		t.Errorf("%d points say their values, want at most %d", n, mostSpots)
+	}
+}

@@ -1,0 +1,31 @@
+package results
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/cachesim/cachesim/internal/quote"
+)
+
+// withoutEffect are the flags that change nothing of a page.
+var withoutEffect = []string{"output", "format", "jobs", "quiet"}
+
+// CommandLine returns what makes a page again, as a shell reads it, into a folder of the reader's choice.
+func CommandLine(command string, args []string, flags *pflag.FlagSet) string {
+	words := []string{command}
+	for _, arg := range args {
+		words = append(words, quote.Shell(arg))
+	}
+	flags.Visit(func(f *pflag.Flag) {
+		switch {
+		case slices.Contains(withoutEffect, f.Name):
+		case f.Value.Type() == "bool":
+			words = append(words, strings.TrimSuffix("--"+f.Name+"="+f.Value.String(), "=true"))
+		default:
+			words = append(words, "--"+f.Name, quote.Shell(f.Value.String()))
+		}
+	})
+	return strings.Join(append(words, "-o DIR"), " ")
+}
