@@ -205,7 +205,7 @@ func TestHugeWindowIsRefused(t *testing.T) {
 	xzFile := packedKeys(t)["xz"]
 	i := bytes.Index(xzFile, []byte{0x21, 0x01}) // LZMA2 and the length of its properties
 	xzFile[i+2] = 40                             // a dictionary of 4 GiB
-	if _, _, err := readBytes(xzFile); err == nil || !strings.Contains(err.Error(), "it asks for 4096 MiB") {
+	if _, _, err := readBytes(xzFile); err == nil || !strings.Contains(err.Error(), "it requests 4096 MiB") {
 		t.Errorf("xz: %v", err)
 	}
 }
@@ -379,7 +379,7 @@ func TestRecords(t *testing.T) {
 		if extra == 0 && !errors.Is(err, io.EOF) {
 			t.Errorf("error %v at the end", err)
 		}
-		if want := "byte 400000: the file is cut off within a record: want 4 bytes, 3 are left"; extra > 0 &&
+		if want := "byte 400000: the file is cut off within a record: want 4 bytes, got 3"; extra > 0 &&
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}

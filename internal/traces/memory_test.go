@@ -107,7 +107,7 @@ func TestTemporaryCopiesAreBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = Open(path, LoadOptions{})
-	if err == nil || !strings.Contains(err.Error(), "inflates to 80.0 MiB and more") {
+	if err == nil || !strings.Contains(err.Error(), "to more than 80.0 MiB") {
 		t.Errorf("%d bytes that inflate to 256 MiB: %v", small.Len(), err)
 	}
 	_, err = Open(path, LoadOptions{Memory: memory.Fixed(10<<20, 0)})
@@ -211,7 +211,7 @@ func TestXZDictionariesOfLaterBlocks(t *testing.T) {
 		blocks++
 		damaged := bytes.Clone(twice)
 		damaged[i+2] = 40 // a dictionary of 4 GiB
-		if _, _, err := readBytes(damaged); err == nil || !strings.Contains(err.Error(), "it asks for 4096 MiB") {
+		if _, _, err := readBytes(damaged); err == nil || !strings.Contains(err.Error(), "it requests 4096 MiB") {
 			t.Errorf("dictionary of the block at byte %d: %v", i, err)
 		}
 	}

@@ -1,5 +1,5 @@
-// Package workload says what is replayed and where it comes from: trace files, and how they are read, or a generator.
-// A Workload can be written into a record and read back from it, so that what was replayed once can be replayed again.
+// Package workload describes what is replayed and where it comes from: trace files and how they are read, or a
+// generator. A Workload can be written into a record and read back, so that a replay can be repeated.
 package workload
 
 import (
@@ -26,8 +26,8 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/queries"
 )
 
-// Env is the environment variable that names a folder with traces; files that are not where they are said to be are
-// looked for there.
+// Env is the environment variable that names a folder with traces, which is searched for files that are not at their
+// path.
 const Env = "CACHESIM_TRACES"
 
 // Workload is everything that determines the requests of a trace. Either Files or Generator is set.
@@ -36,18 +36,18 @@ type Workload struct {
 	Files     []string `json:"files,omitempty"`
 	Generator string   `json:"generator,omitempty"` // "zipf(alpha=0.9)", as package gen reads it
 	traces.Selection
-	// Embeddings of queries: a file of them, .npy or .fvecs, with a row for each request of Files; or a built-in embedder
-	// with its parameters, "lexical(dim=384)", as package embed reads it; "": those in the trace, or those of
-	// embed.Default where it has none but texts.
+	// Embeddings of queries: a file (.npy or .fvecs) with a row for each request of Files; or a built-in embedder with
+	// its parameters, "lexical(dim=384)", as package embed reads it; "": those in the trace, or those of embed.Default
+	// if it has only texts.
 	Embeddings string `json:"embeddings,omitempty"`
-	// of the files, that of embeddings included, as ReadChecksum returns it; "" accepts any
+	// of the files, including that of embeddings, as ReadChecksum returns it; "" accepts any
 	Checksum string `json:"checksum,omitempty"`
 }
 
-// MissingError says that a trace file is nowhere.
+// MissingError says that a trace file was not found.
 type MissingError struct {
 	Path string
-	Dirs []string // where it was looked for besides
+	Dirs []string // other folders that were searched
 }
 
 func (e *MissingError) Error() string {
@@ -58,19 +58,18 @@ func (e *MissingError) Error() string {
 	return s + "; " + Env + " can name the folder that holds it"
 }
 
-// ChangedError says that the files are not those that the checksum was taken from.
+// ChangedError says that the files do not match the checksum.
 type ChangedError struct {
 	Files     []string
 	Want, Got string
 }
 
 func (e *ChangedError) Error() string {
-	return fmt.Sprintf("%s: the trace has changed: its checksum is %s, recorded is %s", strings.Join(e.Files,
+	return fmt.Sprintf("%s: the trace has changed: its checksum is %s, the recorded one is %s", strings.Join(e.Files,
 		", "), e.Got, e.Want)
 }
 
-// Dirs returns the folders in which traces are looked for: first, if it is not "", then the one that the environment
-// names.
+// Dirs returns the folders that are searched for traces: first, if it is not "", then the one in the environment.
 func Dirs(first string) (dirs []string) {
 	for _, dir := range []string{first, os.Getenv(Env)} {
 		if dir != "" && !slices.Contains(dirs, dir) {
@@ -80,7 +79,7 @@ func Dirs(first string) (dirs []string) {
 	return dirs
 }
 
-// Find returns where a file is: at path itself or, if path is relative, in the first of dirs that holds it.
+// Find returns where a file is: at path itself or, if path is relative, in the first of dirs that has it.
 func Find(path string, dirs []string) (string, error) {
 	if path == "-" {
 		return path, nil
@@ -102,7 +101,7 @@ func Find(path string, dirs []string) (string, error) {
 	return "", &MissingError{path, dirs}
 }
 
-// EmbeddingsFile returns the path of the file with the embeddings, "" where they come from elsewhere.
+// EmbeddingsFile returns the path of the file with the embeddings, "" if they come from elsewhere.
 func (w Workload) EmbeddingsFile() string {
 	if queries.IsVectorFile(w.Embeddings) && !embed.IsBuiltIn(w.Embeddings) {
 		return w.Embeddings
@@ -110,7 +109,7 @@ func (w Workload) EmbeddingsFile() string {
 	return ""
 }
 
-// Paths returns all files that are read: those of the trace, and then that of embeddings, if there is one.
+// Paths returns all files to read: those of the trace, and then that of embeddings, if there is one.
 func (w Workload) Paths() []string {
 	if beside := w.EmbeddingsFile(); beside != "" {
 		return append(slices.Clone(w.Files), beside)
@@ -130,8 +129,8 @@ func (w Workload) find(dirs []string) (found []string, err error) {
 	return found, nil
 }
 
-// Identity returns what determines the requests, and nothing else: without the name and, where the checksum is known,
-// without the paths.
+// Identity returns only what determines the requests: without the name and, if the checksum is known, without the
+// paths.
 func (w Workload) Identity() Workload {
 	w.Name = ""
 	if w.Checksum != "" {
@@ -143,17 +142,17 @@ func (w Workload) Identity() Workload {
 	return w
 }
 
-// Key names what is requested: it is the same for workloads of the same Identity.
+// Key identifies the requests: it is the same for workloads with the same Identity.
 func (w Workload) Key() string {
 	text, err := json.Marshal(w.Identity())
 	if err != nil {
-		panic(err) // texts and numbers alone
+		panic(err) // only texts and numbers
 	}
 	return string(text)
 }
 
-// ReadChecksum returns "sha256:" and the digest of the file's bytes, of several files (see Paths) the digest of their
-// digests, so that it also tells where one ends and the next begins; "" for a generator.
+// ReadChecksum returns "sha256:" and the digest of the file's bytes. For several files (see Paths) it is the digest of
+// their digests, so that it also depends on where one ends and the next begins. "" for a generator.
 func (w Workload) ReadChecksum(ctx context.Context, dirs []string) (string, error) {
 	if w.Generator != "" {
 		return "", nil
@@ -200,15 +199,15 @@ func digestOf(path string) ([]byte, error) {
 	return digest.Sum(nil), err
 }
 
-// Load reads or generates the trace. Files that are not at their path are looked for in dirs, in this order. Where w
-// has a checksum and the files do not match it, the error is a ChangedError; where a file is nowhere, a MissingError.
+// Load reads or generates the trace. Files that are not at their path are searched for in dirs, in this order. If w has
+// a checksum that the files do not match, the error is a ChangedError; if a file is not found, a MissingError.
 func (w Workload) Load(ctx context.Context, dirs []string, options traces.LoadOptions) (*traces.Trace, error) {
 	t, _, err := w.load(ctx, dirs, options, w.Checksum != "")
 	return t, err
 }
 
-// LoadSummed is Load and returns w with its checksum, which is taken beside the loading. What cannot be read twice,
-// standard input and pipes, has none.
+// LoadSummed is Load that also returns w with its checksum, computed while loading. Standard input and pipes, which
+// cannot be read twice, have none.
 func (w Workload) LoadSummed(ctx context.Context, dirs []string, options traces.LoadOptions) (*traces.Trace,
 	Workload, error) {
 	t, sum, err := w.load(ctx, dirs, options, true)
@@ -243,7 +242,7 @@ func (w Workload) load(ctx context.Context, dirs []string, options traces.LoadOp
 	return t, sum, err
 }
 
-// CheckEmbeddings refuses what w.Embeddings does not take.
+// CheckEmbeddings refuses invalid values of w.Embeddings.
 func (w Workload) CheckEmbeddings() error {
 	if w.EmbeddingsFile() == "" {
 		if _, err := embed.Parse(cmp.Or(w.Embeddings, embed.Default)); err != nil {
@@ -253,7 +252,7 @@ func (w Workload) CheckEmbeddings() error {
 	}
 	switch {
 	case w.Generator != "":
-		return errors.New("a generator has no files that embeddings could belong to: write it to one with cachesim gen")
+		return errors.New("a generator has no files for embeddings to belong to: write its trace to a file with cachesim gen")
 	case w.Merge:
 		return errors.New("embeddings belong to requests in the order of their files, which merging changes: merge with " +
 			"cachesim convert first")
@@ -261,8 +260,8 @@ func (w Workload) CheckEmbeddings() error {
 	return nil
 }
 
-// embed gives queries the embeddings that a built-in embedder makes of their texts, if that is asked for or they have
-// no others.
+// embed gives queries the embeddings that a built-in embedder computes from their texts, if that is requested or they
+// have no others.
 func (w Workload) embed(ctx context.Context, t *traces.Trace) error {
 	q := queries.Of(t.Kind)
 	if w.Embeddings == "" && (q == nil || q.Dim > 0 || q.Texts == nil) {
@@ -273,7 +272,7 @@ func (w Workload) embed(ctx context.Context, t *traces.Trace) error {
 		return err
 	}
 	if q == nil || q.Texts == nil {
-		return fmt.Errorf("embeddings %s: %s has no queries with texts to make them of", spec, t.Name)
+		return fmt.Errorf("embeddings %s: %s has no queries with texts to embed", spec, t.Name)
 	}
 	e, err := embed.Texts(ctx, spec, q.Texts, nil)
 	if err != nil {
@@ -283,7 +282,7 @@ func (w Workload) embed(ctx context.Context, t *traces.Trace) error {
 	return nil
 }
 
-// loadFiles reads the files and, beside it, their checksum.
+// loadFiles reads the files and computes their checksum at the same time.
 func (w Workload) loadFiles(ctx context.Context, dirs []string, options traces.LoadOptions,
 	takeSum bool) (t *traces.Trace, sum string, err error) {
 	found, err := w.find(dirs)
@@ -293,7 +292,7 @@ func (w Workload) loadFiles(ctx context.Context, dirs []string, options traces.L
 	special := slices.IndexFunc(found, func(path string) bool { return !isRegular(path) })
 	if special >= 0 && w.Checksum != "" {
 		return nil, "", fmt.Errorf(
-			"%s: no regular file, so its checksum cannot be compared with the recorded %s",
+			"%s: not a regular file, so its checksum cannot be compared with the recorded %s",
 			found[special],
 			w.Checksum,
 		)
@@ -329,7 +328,7 @@ func (w Workload) loadFiles(ctx context.Context, dirs []string, options traces.L
 	if err != nil && w.Checksum == "" {
 		return nil, "", err
 	}
-	// That the file is another one, or is being written, explains why it cannot be read, so it is said first.
+	// If the file was replaced, or is being written, that explains why it cannot be read, so it is reported first.
 	s := <-ended
 	for _, state := range opened {
 		if err := state.Check(); err != nil {
@@ -361,7 +360,7 @@ func isRegular(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// verified returns the checksum of the files; that it is not the one of w is an error.
+// verified returns the checksum of the files; it is an error if it differs from that of w.
 func (w Workload) verified(ctx context.Context, found []string) (string, error) {
 	sum, err := checksum(ctx, found)
 	if err == nil && w.Checksum != "" && sum != w.Checksum {
@@ -385,8 +384,8 @@ func (w Workload) generate(ctx context.Context, options traces.LoadOptions) (*tr
 	return traces.LoadReader(ctx, spec.String(), g, g.Fields, int64(g.Requests()), options)
 }
 
-// Generated returns the workload that a generator makes, with all of its parameters written out, so that it stays the
-// same where a default changes. Its seed is seed, unless text writes its own.
+// Generated returns the workload of a generator, with all of its parameters written out, so that it stays the same when
+// a default changes. Its seed is seed, unless text has its own.
 func Generated(text string, seed uint64) (Workload, error) {
 	spec, err := gen.ParseSeeded(text, seed)
 	if err != nil {
@@ -395,8 +394,8 @@ func Generated(text string, seed uint64) (Workload, error) {
 	return Workload{Name: spec.String(), Generator: spec.Full()}, nil
 }
 
-// IsGenerator reports whether text is meant as a generator rather than as a file: it starts with the name of one, no
-// file has that path.
+// IsGenerator reports whether text is meant as a generator rather than as a file: it starts with the name of one, and
+// no file has that path.
 func IsGenerator(text string) bool {
 	if _, err := os.Stat(text); err == nil {
 		return false
@@ -405,8 +404,8 @@ func IsGenerator(text string) bool {
 	return slices.ContainsFunc(gen.All(), func(e gen.Entry) bool { return e.Name == strings.TrimSpace(name) })
 }
 
-// Describe writes what w is into the record of one of its replays. The name of the trace, the sample rate, and the
-// format that was found out are left as they are.
+// Describe writes w into the record of one of its replays. It leaves the name of the trace, the sample rate, and the
+// detected format as they are.
 func (w Workload) Describe(rec *records.Record) error {
 	for _, path := range w.Paths() {
 		if strings.Contains(path, "\n") {
@@ -418,7 +417,7 @@ func (w Workload) Describe(rec *records.Record) error {
 		w.Format), w.Merge, w.PerFile, int64(w.Limit)
 	rec.SampleSeed, rec.Tenants = w.SampleSeed, w.Tenants
 	if beside := w.EmbeddingsFile(); beside != "" {
-		rec.Embeddings = beside // also where similarity plays no part, as the checksum is that of all files
+		rec.Embeddings = beside // even if similarity plays no part, since the checksum covers all files
 	}
 	return nil
 }

@@ -69,7 +69,7 @@ func TestChecksum(t *testing.T) {
 	if err != nil || len(loaded.Objects) != 3 || loaded.NumObjects != 2 || loaded.Name != "a+b" {
 		t.Errorf("loaded %+v, %v", loaded, err)
 	}
-	// Said first even if what is there now is no trace at all.
+	// Reported first even if the file is now not a trace at all.
 	write(t, b, "\x00\xff garbage")
 	var changed *ChangedError
 	if _, err := w.Load(t.Context(), nil, traces.LoadOptions{}); !errors.As(err, &changed) || changed.Want != want {
@@ -82,7 +82,7 @@ func TestChecksum(t *testing.T) {
 	}
 }
 
-// A file that ends elsewhere is another question where each file starts with an empty cache, or where files are merged.
+// Where a file ends matters if each file starts with an empty cache, or if files are merged.
 func TestChecksumTellsWhereFilesEnd(t *testing.T) {
 	dir := t.TempDir()
 	sum := func(contents ...string) string {
@@ -179,7 +179,7 @@ func TestLoadSummedTakesTheChecksum(t *testing.T) {
 	}
 }
 
-// The checksum is one of what was loaded, also where only the requests before a limit are.
+// The checksum is that of the loaded file, even if only the requests before a limit are loaded.
 func TestLoadSummedNoticesAnotherFile(t *testing.T) {
 	path := write(t, filepath.Join(t.TempDir(), "x.txt"), "1\n2\n1\n")
 	replaced := false
@@ -275,8 +275,8 @@ func TestGeneratorOfMoreRequestsThanATraceHas(t *testing.T) {
 	}
 }
 
-// TestEmbeddingsFileIsPartOfTheTrace: its bytes count for the checksum, its path does not for the identity, and records
-// lead back to it.
+// TestEmbeddingsFileIsPartOfTheTrace: the checksum covers its bytes, the identity does not include its path, and
+// records lead back to it.
 func TestEmbeddingsFileIsPartOfTheTrace(t *testing.T) {
 	dir := t.TempDir()
 	const fvecs = "\x01\x00\x00\x00\x00\x00\x80?"
@@ -321,7 +321,7 @@ func TestEmbeddingsThatCannotBe(t *testing.T) {
 	}{
 		{Workload{Files: []string{"a"}, Embeddings: "magic"}, `unknown embedder "magic"`},
 		{Workload{Files: []string{"a"}, Embeddings: "lexical(dim=1)"}, "dim=1"},
-		{Workload{Generator: "zipf", Embeddings: "x.npy"}, "a generator has no files that embeddings could belong to"},
+		{Workload{Generator: "zipf", Embeddings: "x.npy"}, "a generator has no files for embeddings to belong to"},
 		{Workload{Selection: traces.Selection{Merge: true}, Files: []string{"a", "b"}, Embeddings: "x.npy.gz"},
 			"which merging changes"},
 		{Workload{Files: []string{"a", "b"}, Embeddings: "x.npy.gz"}, ""},

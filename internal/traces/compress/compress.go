@@ -1,5 +1,5 @@
-// Package compress recognises compressed files by their content and decompresses them within bounds, and compresses by
-// the ending of a name.
+// Package compress recognises compressed files by their content and decompresses them within bounds. It compresses
+// files by the ending of their name.
 package compress
 
 import (
@@ -16,14 +16,14 @@ import (
 	"github.com/pierrec/lz4/v4"
 )
 
-// MaxWindow is the most memory in bytes that a compressed file may ask for as its window or dictionary: that of `zstd
-// --ultra -22`, twice that of `xz -9`.
+// MaxWindow is the largest window or dictionary of a compressed file, in bytes: that of `zstd --ultra -22`, twice that
+// of `xz -9`.
 const MaxWindow = 128 << 20
 
-// errWindow is the error for a file that asks for more.
+// errWindow is the error for a file with a larger window.
 var errWindow = fmt.Errorf("needs a window of more than %d MiB, compress it again with a smaller one", MaxWindow>>20)
 
-// compression is one that is recognised from the first bytes of a file.
+// compression is a compression recognised by the first bytes of a file.
 type compression struct {
 	name  string
 	magic string // "?" stands for any byte
@@ -73,8 +73,8 @@ type decompressed struct {
 	n           int64 // decompressed bytes so far
 }
 
-// Decompress recognises the compression of r from its content. What has to be called to free memory and goroutines is
-// given to release.
+// Decompress recognises the compression of r from its content. It passes to release what must be called to free memory
+// and goroutines.
 func Decompress(release func(func() error), place string, r io.Reader) (*decompressed, error) {
 	raw := bufio.NewReaderSize(r, 64<<10)
 	d := &decompressed{place: place, r: raw}
@@ -117,13 +117,13 @@ func (c compression) begins(head []byte) bool {
 	return len(head) >= len(c.magic) && c.matches(head[:len(c.magic)])
 }
 
-// isCutIn says whether head, the whole of a file, is less than the magic bytes of c and begins with them, and is no
-// short word.
+// isCutIn reports whether head, the whole of a file, is shorter than the magic bytes of c, begins with them, and is not
+// a short word.
 func (c compression) isCutIn(head []byte) bool {
 	return len(head) < len(c.magic) && c.matches(head) && (len(head) >= 3 || !isASCII(head))
 }
 
-// isASCII says whether b has ASCII letters, digits and signs alone.
+// isASCII reports whether b has only ASCII letters, digits and punctuation.
 func isASCII(b []byte) bool {
 	for _, c := range b {
 		if c < ' ' || c > '~' {
@@ -162,7 +162,7 @@ func afterSkippableFrames(r *bufio.Reader) []byte {
 	return head
 }
 
-// Read turns every error but io.EOF into one that names the file.
+// Read adds the name of the file to every error except io.EOF.
 func (d *decompressed) Read(p []byte) (int, error) {
 	n, err := d.r.Read(p)
 	d.n += int64(n)

@@ -13,7 +13,7 @@ import (
 	"github.com/ulikunitz/xz"
 )
 
-// compressors maps the endings that compress to their encoders.
+// compressors maps the endings of compressed files to their encoders.
 var compressors = map[string]func(w io.Writer) (io.WriteCloser, error){
 	".gz":  func(w io.Writer) (io.WriteCloser, error) { return gzip.NewWriter(w), nil },
 	".zst": func(w io.Writer) (io.WriteCloser, error) { return zstd.NewWriter(w) },

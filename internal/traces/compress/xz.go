@@ -19,7 +19,7 @@ func openXZ(_ func(func() error), r *bufio.Reader) (io.Reader, error) {
 	return &xzReader{x, guard}, err
 }
 
-// xzReader reads an xz file. What its guard finds goes before what the xz package says.
+// xzReader reads an xz file. Errors of its guard take precedence over those of the xz package.
 type xzReader struct {
 	x     *xz.Reader
 	guard *xzGuard
@@ -37,20 +37,20 @@ func (x *xzReader) Read(p []byte) (int, error) {
 }
 
 // xzGuard passes an xz file on and follows its streams, blocks and chunks, without decompressing any. The xz package
-// makes a dictionary of whatever size the header of a block asks for, and takes a file that is cut off between its
-// blocks and the index after them for a whole one. (The .xz file format, https://tukaani.org/xz/xz-file-format.txt;
-// LZMA2 as the Linux kernel documents it.)
+// allocates a dictionary of whatever size the header of a block requests, and accepts a file that is cut off between
+// its blocks and the index as complete. (The .xz file format, https://tukaani.org/xz/xz-file-format.txt; LZMA2 as the
+// Linux kernel documents it.)
 type xzGuard struct {
 	r    io.Reader
 	err  error
 	skip int64                  // bytes to pass on unseen
-	need int                    // bytes that the next step looks at
-	seen []byte                 // those of them that are there
+	need int                    // bytes that the next step needs
+	seen []byte                 // the part of them that has arrived
 	step func(g *xzGuard) error // sets what comes next
 
 	checkSize int64  // bytes of the checksum after a block
-	blockSize int64  // bytes of the present block so far, or of the index
-	numbers   uint64 // that are left in the index
+	blockSize int64  // bytes of the current block so far, or of the index
+	numbers   uint64 // numbers left in the index
 }
 
 const (
@@ -58,9 +58,9 @@ const (
 	xzFooter       = 12
 )
 
-var errXZ = errors.New("its structure makes no sense")
+var errXZ = errors.New("its structure is malformed")
 
-// Read implements io.Reader. The last byte of a header that is refused is never passed on.
+// Read implements io.Reader. It never passes on the last byte of a refused header.
 func (g *xzGuard) Read(p []byte) (int, error) {
 	if g.err != nil {
 		return 0, g.err
@@ -87,7 +87,7 @@ func (g *xzGuard) Read(p []byte) (int, error) {
 // whole says whether the bytes so far are whole streams, with or without padding.
 func (g *xzGuard) whole() bool { return g.skip == 0 && len(g.seen) == 0 && g.need == xzPadding }
 
-// then makes step see the next need bytes, after skip that nobody looks at.
+// then makes step see the next need bytes, after skip bytes that nobody looks at.
 func (g *xzGuard) then(skip int64, need int, step func(*xzGuard) error) {
 	g.skip, g.need, g.step, g.seen = skip, need, step, g.seen[:0]
 }
@@ -146,14 +146,14 @@ func (g *xzGuard) blockHeader() error {
 		return errors.New("a block has filters other than LZMA2")
 	}
 	if size := int64(2|fields[2]&1) << (fields[2]/2 + 11); size > MaxWindow {
-		return fmt.Errorf("%w: it asks for %d MiB", errWindow, size>>20)
+		return fmt.Errorf("%w: it requests %d MiB", errWindow, size>>20)
 	}
 	g.blockSize = 0
 	g.then(0, 1, (*xzGuard).chunkControl)
 	return nil
 }
 
-// chunkControl sees what kind of chunk of a block comes, or that the block ends.
+// chunkControl sees what kind of chunk of a block follows, or that the block ends.
 func (g *xzGuard) chunkControl() error {
 	g.blockSize++
 	switch control := g.seen[0]; {

@@ -124,7 +124,7 @@ func TestDialogueFormatsRefuse(t *testing.T) {
 		"sgd, no utterance":    {`[{"dialogue_id": "1", "turns": [{"speaker": "USER"}]}]`, "", "a turn without speaker or utterance"},
 		"sgd, blank utterance": {`[{"dialogue_id": "1", "turns": [{"speaker": "USER", "utterance": " "}]}]`, "", "want a text that is not blank"},
 		"sgd, a number":        {`[{"dialogue_id": 1, "turns": []}]`, "", "byte 17: want a string in double quotes"},
-		"sgd, too deep":        {`[{"dialogue_id": "1", "turns": [], "x": ` + deep + `}]`, "", "no more than 100 arrays and objects within each other"},
+		"sgd, too deep":        {`[{"dialogue_id": "1", "turns": [], "x": ` + deep + `}]`, "", "at most 100 nested arrays and objects"},
 		"sgd, more behind":     {`[] x`, "sgd", "byte 3: want nothing after the object"},
 		"qqp, cut off":         {`[{"origin": "a", "similar": "b"}, {"origin"`, "", "byte 43: want a colon after the name"},
 		"qqp, half a pair":     {`[{"origin": "a", "similar": "b"}, {"origin": "c"}]`, "", "byte 49: a pair without origin or similar"},

@@ -146,7 +146,7 @@ func TestVectorFileErrors(t *testing.T) {
 				"embedding of 1 numbers after others of 2"},
 		"cut fvecs": {string(tracetest.BytesOf(t, int32(2), floats[:2], int32(2), floats[:1])),
 			"byte 12: the file is cut off " +
-				"within a record: want 12 bytes, 8 are left"},
+				"within a record: want 12 bytes, got 8"},
 		"text": {"1,2\n3,4\n",
 			`begins with "1,2\n3,": want embeddings as .npy, which begins with "\x93NUMPY", or as .fvecs`},
 		"short": {"\x01\x00", "holds 2 bytes: want embeddings as .npy or .fvecs"},
@@ -161,7 +161,7 @@ func TestVectorFileErrors(t *testing.T) {
 		"cut": {npyOf(t, npyTwoByTwo, floats[:2]), "states 2 rows of 2 numbers, 16 bytes, but 8 bytes follow",
 			"its header states 2 rows, but it has 1"},
 		"cut row": {npyOf(t, npyTwoByTwo, floats[:3]), "16 bytes, but 12 bytes follow", "cut off within a record: " +
-			"want 8 bytes, 4 are left"},
+			"want 8 bytes, got 4"},
 		"trailing": {npyOf(t, npyTwoByTwo, floats, byte(0)), "16 bytes, but 17 bytes follow", "bytes follow the 2 " +
 			"rows of 2 numbers that its header states"},
 		"more": {npyOf(t, npyTwoByTwo, floats, floats), "16 bytes, but 32 bytes follow", "bytes follow the 2 " +

@@ -9,29 +9,29 @@ import (
 type Format struct {
 	Name      string
 	Summary   string // one line: what the file looks like
-	Example   string // a line or two of it; "" for binary formats
+	Example   string // a line or two of such a file; "" for binary formats
 	Carries   string // what its records have: "key", "time, key, size"
 	Detection string // what it is recognised by
 	Options   []params.Param
 
-	// Detect says how sure it is that a file is in this format, from its first (decompressed) bytes and its base name in
-	// lower case without the ending of a compression.
+	// Detect returns how sure it is that a file is in this format, from its first (decompressed) bytes and its base
+	// name in lower case without the ending of a compression.
 	Detect func(head Head, name string) Confidence
-	// Impossible says what speaks clearly against a file in this format, "" if nothing does. It is asked where the user
+	// Impossible says what clearly speaks against a file in this format, "" if nothing does. It is called if the user
 	// named the format. nil: the reader refuses what it cannot read.
 	Impossible func(head Head) string
-	Binary     bool // its files are no text
-	// AnyText says of what, where each line is one, any text may be read as this format, which is therefore never
-	// recognised; "" otherwise.
+	Binary     bool // its files are not text
+	// AnyText is set if any text may be read as this format, which is therefore never recognised: it says what each
+	// line is. "" otherwise.
 	AnyText string
 	// JSON says that its files begin like JSON, which all other formats refuse.
 	JSON bool
-	// Open starts reading. opts has a value for every one of Options. What it finds out itself it writes into opts, so
-	// that the file can be read the same way again, and what a user should know of it into the Source's reading.
+	// Open starts reading. opts has a value for every one of Options. Open writes what it detects into opts, so that
+	// the file can be read in the same way again, and what a user should know about it into the Source's reading.
 	Open func(src *Source, opts params.Values) (stream.Reader, stream.Fields, error)
 }
 
-// Confidence ranks guesses at a format; the highest wins and a tie is an error that asks the user.
+// Confidence ranks guesses at a format. The highest wins; a tie is an error that asks the user.
 type Confidence int
 
 const (

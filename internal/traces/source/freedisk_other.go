@@ -2,5 +2,5 @@
 
 package source
 
-// freeDisk returns the bytes that are free in the file system of a file.
+// freeDisk returns the free bytes in the file system of a file.
 func freeDisk(string) (free int64, ok bool) { return 0, false }

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// freeDisk returns the bytes that are free in the file system of a file.
+// freeDisk returns the free bytes in the file system of a file.
 func freeDisk(path string) (free int64, ok bool) {
 	var stat unix.Statfs_t
 	if unix.Statfs(filepath.Dir(path), &stat) != nil {

@@ -15,7 +15,7 @@ type Head struct {
 	Lines [][]byte // the whole lines without their breaks
 }
 
-// NewHead splits the beginning of a file into lines; whole says that the file ends with it.
+// NewHead splits the beginning of a file into lines; whole says that it is the whole file.
 func NewHead(b []byte, whole bool) Head {
 	h := Head{Bytes: b}
 	for rest := b; len(rest) > 0; {
@@ -38,7 +38,7 @@ func (s *Source) Head() (Head, error) {
 	return NewHead(b, err == io.EOF), nil
 }
 
-// NoTextTrace says why lines are none of a text format that would take any word for a key: they are JSON.
+// NoTextTrace says why lines cannot be a text format that takes any word for a key: they are JSON.
 func NoTextTrace(head Head) string {
 	if len(head.Lines) == 0 || !bytes.HasPrefix(head.Lines[0], []byte("{")) || !json.Valid(head.Lines[0]) {
 		return ""
@@ -46,7 +46,7 @@ func NoTextTrace(head Head) string {
 	return "line 1 is JSON"
 }
 
-// IsBinary says whether b holds control characters that no text has.
+// IsBinary reports whether b holds control characters that text never has.
 func IsBinary(b []byte) bool {
 	for _, c := range b {
 		if c < ' ' && c != '\t' && c != '\n' && c != '\r' {
@@ -56,7 +56,7 @@ func IsBinary(b []byte) bool {
 	return false
 }
 
-// CertainIf makes a Detect of what only one format looks like.
+// CertainIf makes a Detect for files that look like only one format.
 func CertainIf(looksSo func(Head) bool) func(Head, string) Confidence {
 	return func(head Head, _ string) Confidence {
 		if looksSo(head) {
@@ -69,7 +69,7 @@ func CertainIf(looksSo func(Head) bool) func(Head, string) Confidence {
 // LooksLikeJSON says whether the file begins with a JSON object that has fields of these names.
 func LooksLikeJSON(head Head, names ...string) bool { return beginsLikeJSON(head, "{", names) }
 
-// LooksLikeJSONArray says whether the file begins with a JSON array in which are fields of these names.
+// LooksLikeJSONArray says whether the file begins with a JSON array that has fields of these names.
 func LooksLikeJSONArray(head Head, names ...string) bool { return beginsLikeJSON(head, "[", names) }
 
 func beginsLikeJSON(head Head, bracket string, names []string) bool {

@@ -12,11 +12,11 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// maxDepth is how deep arrays and objects may lie in each other where they are skipped.
+// maxDepth is how deep skipped arrays and objects may be nested.
 const maxDepth = 100
 
-// JSONScanner reads JSON text from memory, value by value, without building any: several times as fast as a decoder for
-// all of JSON.
+// JSONScanner reads JSON text from memory, value by value, without building any: several times as fast as a full JSON
+// decoder.
 type JSONScanner struct {
 	Text []byte
 	Pos  int
@@ -32,7 +32,7 @@ type syntaxError struct {
 
 func (e *syntaxError) Error() string { return fmt.Sprintf("want %s, got %s", e.want, e.got) }
 
-// Fail returns the error that something else was expected at the present byte.
+// Fail returns the error that something else was expected at the current byte.
 func (s *JSONScanner) Fail(format string, args ...any) error {
 	e := &syntaxError{at: s.Pos, want: fmt.Sprintf(format, args...), got: "the end"}
 	if s.Pos < len(s.Text) {
@@ -99,7 +99,7 @@ func (s *JSONScanner) Object(field func(key []byte) error) error {
 	}
 }
 
-// Array reads an array and calls element for each; element consumes it.
+// Array reads an array and calls element for each element, which element consumes.
 func (s *JSONScanner) Array(element func() error) error {
 	if !s.Take('[') {
 		return s.Fail("an array in brackets")
@@ -146,7 +146,7 @@ func (s *JSONScanner) String() ([]byte, error) {
 	return nil, s.Fail("the double quote that ends a string")
 }
 
-// unquote resolves the escapes of the string that was read from start on.
+// unquote resolves the escapes of the string that begins at start.
 func (s *JSONScanner) unquote(start int) ([]byte, error) {
 	var text string
 	if err := json.Unmarshal(s.Text[start:s.Pos], &text); err != nil {
@@ -173,7 +173,7 @@ func (s *JSONScanner) Number() ([]byte, error) {
 	return s.Text[start:s.Pos], nil
 }
 
-// Integers appends an array of whole numbers of 64 bits; negative ones become their two's complement.
+// Integers appends an array of 64-bit whole numbers; negative ones become their two's complement.
 func (s *JSONScanner) Integers(to []uint64) ([]uint64, error) {
 	err := s.Array(func() (err error) {
 		to = s.digits(to)
@@ -183,8 +183,8 @@ func (s *JSONScanner) Integers(to []uint64) ([]uint64, error) {
 	return to, err
 }
 
-// digits appends the numbers, without sign and each with a comma behind it, that come next: most of an array, without a
-// call for each.
+// digits appends the next numbers, as long as they have no sign and a comma follows each: most of an array, without a
+// call per number.
 func (s *JSONScanner) digits(to []uint64) []uint64 {
 	text := s.Text
 	for at := s.Pos; ; {
@@ -236,7 +236,7 @@ func (s *JSONScanner) Time(unit int64) (int64, error) {
 	return ParseTime(text, unit)
 }
 
-// SessionKey reads what names a conversation: a number or a text, which is hashed.
+// SessionKey reads the name of a conversation: a number or a text, which is hashed.
 func (s *JSONScanner) SessionKey() (uint64, error) {
 	if s.Peek() == '"' {
 		text, err := s.String()
@@ -257,7 +257,7 @@ func (s *JSONScanner) Skip() error { return s.skipWithin(maxDepth) }
 
 func (s *JSONScanner) skipWithin(depth int) error {
 	if depth == 0 {
-		return s.Fail("no more than %d arrays and objects within each other", maxDepth)
+		return s.Fail("at most %d nested arrays and objects", maxDepth)
 	}
 	switch s.Peek() {
 	case '{':
@@ -285,7 +285,7 @@ func (s *JSONScanner) literal() error {
 	return s.Fail("a value")
 }
 
-// Words reads a string that says something.
+// Words reads a string that is not blank.
 func (s *JSONScanner) Words() ([]byte, error) {
 	s.Peek()
 	start := s.Pos
@@ -297,7 +297,7 @@ func (s *JSONScanner) Words() ([]byte, error) {
 	return text, err
 }
 
-// OneOf reads a string that is one of those.
+// OneOf reads a string that is one of the known ones.
 func (s *JSONScanner) OneOf(known ...string) ([]byte, error) {
 	s.Peek()
 	start := s.Pos
@@ -319,7 +319,7 @@ func (s *JSONScanner) Strings() (all [][]byte, err error) {
 	return all, err
 }
 
-// OptionalString reads a string or null, which is "".
+// OptionalString reads a string or null, which gives "".
 func (s *JSONScanner) OptionalString() (string, error) {
 	if s.Null() {
 		return "", nil
@@ -328,7 +328,7 @@ func (s *JSONScanner) OptionalString() (string, error) {
 	return string(text), err
 }
 
-// Date reads a point in time as nanoseconds, -1 of null.
+// Date reads a point in time as nanoseconds, -1 for null.
 func (s *JSONScanner) Date() (int64, error) {
 	if s.Null() {
 		return -1, nil
@@ -340,7 +340,7 @@ func (s *JSONScanner) Date() (int64, error) {
 	return ParseTime(text, 1e9)
 }
 
-// Label reads what names a session, a topic or an answer: a text or a number; null is none.
+// Label reads the name of a session, a topic or an answer: a text or a number; null means none.
 func (s *JSONScanner) Label() ([]byte, error) {
 	switch s.Peek() {
 	case 'n':
@@ -383,8 +383,7 @@ func (s *JSONScanner) Floats(to []float32) ([]float32, error) {
 	return to, err
 }
 
-// LineSyntaxError returns an error about the line that Line returned last, with the place in it where it is one of
-// syntax.
+// LineSyntaxError returns an error about the line that Line last returned, with the column if it is a syntax error.
 func (s *Source) LineSyntaxError(err error) error {
 	if syntax, ok := errors.AsType[*syntaxError](err); ok {
 		return s.LineErrorf("column %d: %w", syntax.at+1, err)

@@ -8,22 +8,22 @@ import (
 	"github.com/cachesim/cachesim/internal/memory"
 )
 
-// Bounds of a value that is held as a whole: an element of an array, say.
+// Bounds of a value that is held as a whole, such as an element of an array.
 const (
 	maxValue   = 256 << 20 // bytes
 	valueShare = 0.125     // of the budget; the text is held twice while it grows
 )
 
-// jsonStream reads a file that is one JSON array or object, value by value, so that what is wrong is found where it
-// stands and no more of the text is held than one of them.
+// jsonStream reads a file that is one JSON array or object, value by value, so that errors are found where they are and
+// only one value is held in memory.
 type jsonStream struct {
 	src  *Source
-	what string // the file should be
-	at   int64  // bytes before the present one
+	what string // the expected kind of file
+	at   int64  // bytes before the current one
 }
 
-// ScanArray calls element with a scanner in front of each element of the array that the file must be; what says what it
-// should hold.
+// ScanArray reads a file that must be an array, and calls element with a scanner in front of each element; what names
+// the expected kind of file.
 func (s *Source) ScanArray(what string, element func(*JSONScanner) error) error {
 	j := &jsonStream{src: s, what: what}
 	if err := j.want('[', "an array in brackets"); err != nil {
@@ -36,8 +36,7 @@ func (s *Source) ScanArray(what string, element func(*JSONScanner) error) error 
 	return j.end()
 }
 
-// ScanObject calls field with the name of each value of the object that the file must be, and a scanner in front of the
-// value.
+// ScanObject reads a file that must be an object, and calls field with each name, and a scanner in front of its value.
 func (s *Source) ScanObject(what string, field func(key []byte, s *JSONScanner) error) error {
 	j := &jsonStream{src: s, what: what}
 	if err := j.want('{', "an object in braces"); err != nil {
@@ -63,7 +62,7 @@ func (s *Source) ScanObject(what string, field func(key []byte, s *JSONScanner) 
 	return j.end()
 }
 
-// list calls each until the closing byte comes instead of a comma.
+// list calls each for every element until the closing byte comes instead of a comma.
 func (j *jsonStream) list(closing byte, want string, each func() error) error {
 	if c, err := j.peek(); err != nil || c == closing {
 		j.skip(1)
@@ -170,8 +169,8 @@ func (j *jsonStream) value(read func(*JSONScanner) error) error {
 	return nil
 }
 
-// cut returns the text of the next value. Where that is no JSON, it is cut off a little later, so that a scanner finds
-// out what is wrong.
+// cut returns the text of the next value. If that is not JSON, it is cut off a little later, so that a scanner finds
+// the error.
 func (j *jsonStream) cut() (text []byte, err error) {
 	var end valueEnd
 	most := int(j.src.In.Budget.Part(valueShare, maxValue))
@@ -195,12 +194,12 @@ func (j *jsonStream) cut() (text []byte, err error) {
 			return nil, j.src.In.Budget.Refuse(0, fmt.Sprintf("%s: byte %d: a single value of more than %s",
 				j.src.Place, j.at, memory.Bytes(int64(most))))
 		case len(text) > most:
-			return nil, j.src.OffsetErrorf(j.at, "a value longer than %d bytes: this is no %s", most, j.what)
+			return nil, j.src.OffsetErrorf(j.at, "a value longer than %d bytes: this is not a %s", most, j.what)
 		}
 	}
 }
 
-// valueEnd finds where a value ends. It looks at brackets and quotes, and knows which bytes cannot stand in JSON at
+// valueEnd finds where a value ends. It looks at brackets and quotes, and knows which bytes cannot occur in JSON at
 // all.
 type valueEnd struct {
 	depth             int
@@ -209,7 +208,7 @@ type valueEnd struct {
 	wrong             bool
 }
 
-// jsonBytes can stand outside of strings: brackets, punctuation, blanks, and the letters of numbers, true, false and
+// jsonBytes can occur outside of strings: brackets, punctuation, blanks, and the letters of numbers, true, false and
 // null.
 var jsonBytes = func() (allowed [256]bool) {
 	for _, c := range []byte("{}[]:,\" \t\r\n+-.0123456789Eaeflnrstu") {
@@ -236,7 +235,7 @@ func (e *valueEnd) find(text []byte) (n int, over bool) {
 			return i, true
 		case e.inString:
 		case e.depth == 0 && e.begun && (c == ',' || c == ':' || c == ']' || c == '}' || isJSONBlank(c)):
-			return i, true // behind a number or a word
+			return i, true // after a number or a word
 		case c == '"':
 			e.inString = true
 		case c == '{' || c == '[':

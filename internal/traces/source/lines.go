@@ -7,17 +7,17 @@ import (
 )
 
 // LineParser fills in the record of a line, or says what is wrong with the line. It need not name the file and the
-// line, nor the column where a JSONScanner found it.
+// line, nor the column that a JSONScanner reports.
 type LineParser func(line []byte, rec *stream.Record) error
 
-// ErrLeftOut is what a LineParser says of a line that is no request.
+// ErrLeftOut is what a LineParser returns for a line that is not a request.
 var ErrLeftOut = errors.New("no request")
 
-// ReadLines returns a reader of a format with a request per line. Blank lines may only end the file; the parser gets
-// none.
+// ReadLines returns a reader of a format with a request per line. Blank lines may only end the file; the parser does
+// not get them.
 func ReadLines(src *Source, parse LineParser) stream.Reader { return &lineReader{src, parse, false} }
 
-// ReadAllLines is ReadLines for a format in which blank lines may stand between others.
+// ReadAllLines is ReadLines for a format with blank lines between others.
 func ReadAllLines(src *Source, parse LineParser) stream.Reader { return &lineReader{src, parse, true} }
 
 type lineReader struct {
@@ -47,8 +47,8 @@ func (r *lineReader) Read(rec *stream.Record) error {
 	}
 }
 
-// EveryLine says whether each line at the beginning of the file looks like one of a format, and there is one at least.
-// Blank lines may end the file. Lines are numbered from 0.
+// EveryLine reports whether each line at the beginning of the file looks like one of a format, and there is at least
+// one. Blank lines may end the file. Lines are numbered from 0.
 func (h Head) EveryLine(looks func(number int, line []byte) bool) bool {
 	lines := WithoutBlankEnd(h.Lines)
 	for i, line := range lines {

@@ -10,11 +10,10 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// MaxSize is the largest size of a request in bytes, 1 PiB. What claims to be larger is a wrong column.
+// MaxSize is the largest size of a request in bytes, 1 PiB. A larger number means a wrong column.
 const MaxSize = 1 << 50
 
-// ParseWhole reads a whole number below 2^53, also where it is written as 5.0 or 1e3, and any other below 2^64 in
-// digits.
+// ParseWhole reads a whole number below 2^53, even if it is written as 5.0 or 1e3, and any other below 2^64 in digits.
 func ParseWhole(text []byte) (uint64, bool) {
 	if n, ok := ParseDigits(text); ok {
 		return n, true
@@ -26,9 +25,9 @@ func ParseWhole(text []byte) (uint64, bool) {
 	return WholeNumber(f)
 }
 
-// WholeNumber returns the whole number from 0 to below 2^53 that f is.
+// WholeNumber returns f as a whole number, if it is one from 0 to below 2^53.
 func WholeNumber(f float64) (uint64, bool) {
-	const exact = 1 << 53 // from here on not every whole number is a float64
+	const exact = 1 << 53 // from here on float64 cannot represent every whole number
 	if f != math.Trunc(f) || f < 0 || f >= exact {
 		return 0, false
 	}
@@ -62,8 +61,8 @@ func ParseSize(text []byte) (int64, error) {
 	return int64(n), nil
 }
 
-// ParseNumbers reads a line of exactly len(numbers) whole numbers below 10^19 with blanks between them. Where it
-// cannot, it says no and leaves the reason to slower code.
+// ParseNumbers reads a line of exactly len(numbers) whole numbers below 10^19, separated by blanks. If it cannot, it
+// returns false and leaves the reason to slower code.
 func ParseNumbers(line []byte, numbers []uint64) bool {
 	const maxDigits = 19
 	column, digits := 0, 0
@@ -97,7 +96,7 @@ func ParseNumbers(line []byte, numbers []uint64) bool {
 	return true
 }
 
-// cutWord returns the first word of line, which spaces and tabs separate, and what follows it.
+// cutWord returns the first word of line, delimited by spaces and tabs, and the rest.
 func cutWord(line []byte) (word, rest []byte) {
 	start := 0
 	for start < len(line) && IsBlank(line[start]) {
@@ -123,7 +122,7 @@ func TrimBlanks(text []byte) []byte {
 	return text
 }
 
-// CutWords cuts line into exactly len(words) words and says whether it had that many.
+// CutWords cuts line into exactly len(words) words and reports whether it had that many.
 func CutWords(line []byte, words [][]byte) bool {
 	for i := range words {
 		words[i], line = cutWord(line)
@@ -196,6 +195,6 @@ func parseDecimal(text []byte, unit int64) (int64, bool) {
 	return int64(ns), true
 }
 
-// MaxRun is the longest run of blocks of one request. At 512 bytes a block that is 512 GB: a larger count is no real
-// request.
+// MaxRun is the longest run of blocks of one request. With blocks of 512 bytes that is 512 GB: a larger count is not a
+// real request.
 const MaxRun = 1_000_000_000

@@ -7,7 +7,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// opWords are the words for operations, in lower case, that traces in text use.
+// opWords are the words for operations in text traces, in lower case.
 var opWords = map[string]stream.Op{
 	"":        stream.OpUnknown,
 	"unknown": stream.OpUnknown,
@@ -48,7 +48,7 @@ var opWords = map[string]stream.Op{
 	"unlink": stream.OpDelete,
 }
 
-// ParseOp returns the operation that a word stands for.
+// ParseOp returns the operation for a word.
 func ParseOp(word []byte) (stream.Op, bool) {
 	if op, ok := opWords[string(word)]; ok {
 		return op, true
@@ -61,14 +61,14 @@ func ParseOp(word []byte) (stream.Op, bool) {
 func OpsOption() params.Param {
 	return params.Param{
 		Name: "ops", Default: "all", Choices: []string{"reads", "accesses", "all"},
-		Doc: "which rows are requests: all; reads; or accesses, which are all but deletions",
+		Doc: "which rows are requests: all; reads; or accesses, which are all except deletions",
 	}
 }
 
-// OpFilter is a set of operations, by bits.
+// OpFilter is a set of operations, one bit each.
 type OpFilter uint8
 
-// NewOpFilter reads the value of opsOption.
+// NewOpFilter reads the value of OpsOption.
 func NewOpFilter(choice string) OpFilter {
 	switch choice {
 	case "reads":

@@ -11,39 +11,38 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// Reading says what files, or files in archives, were read as: for people by Text and Line, and by Spec as a format
-// that reads them the same way again. A Format's Open states what it knows beyond the Fields.
+// Reading says how files, or files in archives, were read: for people by Text and Line, and by Spec as a format that
+// reads them in the same way again. A Format's Open states what it knows beyond the Fields.
 type Reading struct {
 	Name  string // of the first of the files, or of a generator
-	Files int    // that were read like this, those in archives counted one by one
+	Files int    // files read in this way; those in archives count one by one
 	Paths int    // of those files and archives
 
 	Format      string // its name
 	Compression string // "zstd", "gzip", ... or "" for none
-	Archive     bool   // the files lie in a tar archive
-	Spec        string // as for LoadOptions.Format, with what was found out about the files; "" of a generator
+	Archive     bool   // the files are in a tar archive
+	Spec        string // as for LoadOptions.Format, with what was detected in the files; "" for a generator
 
-	Layout  string // how the records lie in the file: "tab, no header"
-	Request string // what a request is, where it is more than a key: "prompts in blocks of 512 tokens"
-	Key     string // where it stands: a column, or a few words
-	Time    string // likewise; "" where there are no times
+	Layout  string // layout of the records in the file: "tab, no header"
+	Request string // what a request is, if it is more than a key: "prompts in blocks of 512 tokens"
+	Key     string // where the key is: a column, or a few words
+	Time    string // likewise; "" without times
 	Size    string
 	Op      string
-	Tenant  string // "" where nobody asked for tenants
+	Tenant  string // "" if no tenants were requested
 
-	Others []string // columns that are not read and may be keys, as the option key takes them
+	Others []string // unread columns that may be keys, as the option key takes them
 
-	LeftOut int64  // rows that are no requests
-	Why     string // they were left out
+	LeftOut int64  // rows that are not requests
+	Why     string // why they were left out
 
 	from *File // of the last of the files
 }
 
-// Text says in one line what the files were read as, without their names. It is the same for all files that are read
-// alike.
+// Text says in one line how the files were read, without their names. It is the same for all files that are read alike.
 func (r *Reading) Text() string { return r.text("") }
 
-// text is Text with a remark behind the sizes.
+// text is Text with a remark after the sizes.
 func (r *Reading) text(remark string) string {
 	s := r.Format
 	if packing := r.packing(); packing != "" {
@@ -77,7 +76,7 @@ func (r *Reading) packing() string {
 	return r.Compression
 }
 
-// Line says for people what the files were read as. remark stands behind the sizes, if there are any.
+// Line says for people how the files were read. remark comes after the sizes, if there are any.
 func (r *Reading) Line(remark string) string {
 	s := r.name() + ": " + r.text(remark)
 	if r.LeftOut > 0 {
@@ -86,7 +85,7 @@ func (r *Reading) Line(remark string) string {
 	return s
 }
 
-// name says which files they are.
+// name names the files.
 func (r *Reading) name() string {
 	name := r.Name
 	switch {
@@ -98,7 +97,7 @@ func (r *Reading) name() string {
 	return name
 }
 
-// shortName brings the name of a column into a line: quoted where it is no plain word, and cut.
+// shortName shortens the name of a column for a line, and quotes it if it is not a plain word.
 func shortName(name string) string {
 	if len(name) > maxChoice {
 		name = strings.ToValidUTF8(name[:maxChoice], "") + "..."
@@ -109,7 +108,7 @@ func shortName(name string) string {
 	return strconv.Quote(name)
 }
 
-// NewReading returns the reading of an input, of which only the compression is known.
+// NewReading returns the reading of an input when only the compression is known.
 func NewReading(in *File, compression string) *Reading {
 	name := filepath.Base(in.Path)
 	if in.Path == "-" {
@@ -118,7 +117,7 @@ func NewReading(in *File, compression string) *Reading {
 	return &Reading{Name: name, from: in, Compression: compression}
 }
 
-// counted writes a number with its noun, which takes an s.
+// counted writes a number with its noun, which gets an s in the plural.
 func counted(n int64, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -126,7 +125,7 @@ func counted(n int64, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// Complete fills in what Open left open: what the fields and the options say.
+// Complete fills in what Open left open, from the fields and the options.
 func (r *Reading) Complete(format Format, opts params.Values, fields stream.Fields) {
 	r.Format, r.Spec = format.Name, formatSpec(format, opts)
 	switch {
@@ -163,13 +162,13 @@ func formatSpec(format Format, opts params.Values) string {
 	return format.Name + ":" + strings.Join(changed, ",")
 }
 
-// Together is what files that are read together share.
+// Together is shared by files that are read together.
 type Together struct {
-	numbered int        // files, and members of archives, that were numbered so far
-	readings []*Reading // what they were read as, each way once
+	numbered int        // files, and members of archives, numbered so far
+	readings []*Reading // how they were read, each way once
 }
 
-// Join returns the reading that counts for a file: an earlier one that is the same, or r itself.
+// Join returns the reading to use for a file: an earlier equal one, or r itself.
 func (t *Together) Join(r *Reading) *Reading {
 	for _, earlier := range t.readings {
 		if earlier.Spec == r.Spec && earlier.Text() == r.Text() {
@@ -197,11 +196,11 @@ func (t *Together) List() []Reading {
 	all := make([]Reading, len(t.readings))
 	for i, r := range t.readings {
 		all[i] = *r
-		all[i].from = nil // which would stay in memory
+		all[i].from = nil // would keep the file in memory
 	}
 	return all
 }
 
-// mostReadingsKept are the ways of reading that are remembered: more than anybody looks at, and no one format reads all
-// of them.
+// mostReadingsKept is how many ways of reading are remembered: more than anybody looks at, and then no single format
+// reads all of them.
 const mostReadingsKept = 64

@@ -15,8 +15,8 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// Rows cuts lines into cells and wants the same number of cells in every row. Cells may be quoted as in RFC 4180,
-// except where spaces separate them.
+// Rows cuts lines into cells and requires the same number of cells in every row. Cells may be quoted as in RFC 4180,
+// except if spaces separate them.
 type Rows struct {
 	Src       *Source
 	Delimiter byte
@@ -25,7 +25,7 @@ type Rows struct {
 	FirstRow  [][]byte // cut loosely
 	Cells     [][]byte // of the last row; valid until the next
 
-	quoted *csv.Reader // reads the rows that hold quotes, from feed
+	quoted *csv.Reader // reads rows with quotes, from feed
 	feed   bytes.Buffer
 }
 
@@ -54,8 +54,7 @@ func (r *Rows) Next() error {
 	return nil
 }
 
-// cutSimple appends the cells of a line whose quotes, if any, enclose whole cells and nothing that is special in
-// quotes.
+// cutSimple appends the cells of a line whose quotes, if any, enclose whole cells and no special characters.
 func cutSimple(cells [][]byte, line []byte, delimiter byte) (_ [][]byte, ok bool) {
 	if delimiter == ' ' || bytes.IndexByte(line, '"') < 0 {
 		return cutCells(cells, line, delimiter), true
@@ -106,7 +105,7 @@ func cutCells(cells [][]byte, line []byte, delimiter byte) [][]byte {
 	}
 }
 
-// cutQuoted cuts a row with quoted cells, which may go on over several lines, by encoding/csv.
+// cutQuoted cuts a row with quoted cells, which may continue over several lines, with encoding/csv.
 func (r *Rows) cutQuoted(line []byte) error {
 	r.feed.Reset()
 	first := r.Src.LineNumber
@@ -148,10 +147,10 @@ func (r *Rows) cutQuoted(line []byte) error {
 	return nil
 }
 
-// ReadHeader takes the next row as names of the columns.
+// ReadHeader takes the next row as the names of the columns.
 func (r *Rows) ReadHeader() error {
 	if err := r.Next(); err == io.EOF {
-		return r.Src.Errorf("no header: the file holds no rows")
+		return r.Src.Errorf("no header: the file has no rows")
 	} else if err != nil {
 		return err
 	}
@@ -165,7 +164,7 @@ func (r *Rows) ReadHeader() error {
 func (r *Rows) column(choice string) (int, error) {
 	if i := r.Named(choice); i >= 0 {
 		if slices.ContainsFunc(r.Header[i+1:], func(h string) bool { return strings.EqualFold(h, choice) }) {
-			return -1, r.Src.Errorf("column %q is there twice: give its number, from 1 to %d", choice, r.Columns)
+			return -1, r.Src.Errorf("duplicate column %q: give its number, from 1 to %d", choice, r.Columns)
 		}
 		return i, nil
 	}
@@ -174,10 +173,10 @@ func (r *Rows) column(choice string) (int, error) {
 	case err == nil && n >= 1 && n <= r.Columns:
 		return n - 1, nil
 	case err == nil:
-		return -1, r.Src.Errorf("there is no column %d: the file has %d", n, r.Columns)
+		return -1, r.Src.Errorf("no column %d: the file has %d columns", n, r.Columns)
 	case r.Header == nil:
 		return -1, r.Src.Errorf(
-			"there is no column %q, as the file has no header: give a number from 1 to %d",
+			"no column %q, since the file has no header: give a number from 1 to %d",
 			choice,
 			r.Columns,
 		)
@@ -189,7 +188,7 @@ func (r *Rows) column(choice string) (int, error) {
 func ColumnOptions() []params.Param {
 	return []params.Param{
 		{Name: "key", Default: "", Doc: "column of the key: a name in the header or a number from 1; by default one named " +
-			strings.Join(KeyNames, ", ") + " (case and the signs _-.# do not matter)"},
+			strings.Join(KeyNames, ", ") + " (case and the characters _-.# do not matter)"},
 		{Name: "time", Default: "", Doc: "column of the time (none: ignore it); by default one named " +
 			strings.Join(timeNames, ", ")},
 		{Name: "size", Default: "", Doc: "column of the size in bytes (none: ignore it); by default one named " +
@@ -197,7 +196,7 @@ func ColumnOptions() []params.Param {
 		{Name: "op", Default: "", Doc: "column of the operation (none: ignore it); by default one named " +
 			strings.Join(opNames, ", ")},
 		{Name: "tenant", Default: "",
-			Doc: "column of the tenant, for those who divide a cache among tenants; by default none"},
+			Doc: "column of the tenant, for dividing a cache among tenants; by default none"},
 		{Name: "time-unit", Default: "s", Choices: []string{"s", "ms", "us", "ns"}, Doc: "unit of times that are numbers; " +
 			"fractions are fine"},
 	}
@@ -244,14 +243,14 @@ func (r *Rows) ChooseColumns(format string, opts params.Values) (ChosenColumns, 
 		}
 	}
 	if c.Key < 0 {
-		return c, r.Src.Errorf("no column is known to hold the key; name one with --input-format %s:key=NAME, or "+
-			"key=NUMBER counted from 1 "+
+		return c, r.Src.Errorf("cannot tell which column has the key; name one with --input-format %s:key=NAME, or "+
+			"key=NUMBER, counted from 1 "+
 			"(columns %s)", format, r.describeColumns())
 	}
 	return c, nil
 }
 
-// State says in the reading which columns are read, and in opts how to choose them again.
+// State records in the reading which columns are read, and in opts how to choose them again.
 func (r *Rows) State(c ChosenColumns, opts params.Values) {
 	for _, col := range []struct {
 		index  int
@@ -275,7 +274,7 @@ func (r *Rows) State(c ChosenColumns, opts params.Values) {
 	}
 }
 
-// isNoKey says whether a name is a known one of something else than a key.
+// isNoKey reports whether a name is known for something other than a key.
 func isNoKey(name string) bool {
 	plain := PlainName(name)
 	return slices.Contains(timeNames, plain) || slices.Contains(sizeNames, plain) || slices.Contains(opNames, plain)
@@ -289,8 +288,7 @@ func (r *Rows) describeColumn(i int) string {
 	return shortName(r.Header[i])
 }
 
-// choiceOf returns what chooses a column again: its name, if that is plain and no other column has it, or else its
-// number.
+// choiceOf returns a way to choose a column again: its name, if that is plain and unique, or else its number.
 func (r *Rows) choiceOf(i int) string {
 	if r.Header != nil && isPlainChoice(r.Header[i]) {
 		if again, err := r.column(r.Header[i]); err == nil && again == i {
@@ -300,7 +298,7 @@ func (r *Rows) choiceOf(i int) string {
 	return strconv.Itoa(i + 1)
 }
 
-// isPlainChoice says whether a name can stand as the value of an option and is not taken for a number or for "none".
+// isPlainChoice reports whether a name can be the value of an option and is not mistaken for a number or for "none".
 func isPlainChoice(name string) bool {
 	for i, c := range name {
 		letter := c|' ' >= 'a' && c|' ' <= 'z' || c == '_'
@@ -311,10 +309,10 @@ func isPlainChoice(name string) bool {
 	return name != "" && name != "none" && len(name) <= maxChoice
 }
 
-// maxChoice is the longest name of a column that is written out, in bytes; a longer one stands as its number.
+// maxChoice is the longest name of a column that is written out, in bytes; a longer one is given by its number.
 const maxChoice = 80
 
-// Choose returns the index of the column that the user chose, for "" of one with a known name, or -1 for none.
+// Choose returns the index of the column that the user chose, for "" the one with a known name, or -1 for none.
 func (r *Rows) Choose(choice string, known []string) (int, error) {
 	switch choice {
 	case "":
@@ -330,8 +328,7 @@ func (r *Rows) Named(name string) int {
 	return slices.IndexFunc(r.Header, func(h string) bool { return strings.EqualFold(h, name) })
 }
 
-// Known returns the index of the first column in the header whose name is one of names, the first of names before the
-// second, or -1.
+// Known returns the index of the column whose name comes first in names, or -1.
 func (r *Rows) Known(names []string) int {
 	for _, name := range names {
 		if i := slices.IndexFunc(r.Header, func(h string) bool { return PlainName(h) == name }); i >= 0 {
@@ -341,7 +338,7 @@ func (r *Rows) Known(names []string) int {
 	return -1
 }
 
-// PlainName is a column name in lower case without spaces and signs: "Obj-ID" and "obj_id" are both "objid".
+// PlainName is a column name in lower case without spaces and punctuation: "Obj-ID" and "obj_id" are both "objid".
 func PlainName(name string) string {
 	return strings.Map(func(c rune) rune {
 		if strings.ContainsRune(" _-.#", c) {
@@ -351,9 +348,9 @@ func PlainName(name string) string {
 	}, strings.ToLower(name))
 }
 
-// Columns that are recognised by their names, as plainName writes them. Of several the first in this order is read. An
-// id comes late, as it often numbers the requests where another column names the object; a name comes last, as it may
-// be that of anything.
+// Columns that are recognised by their names, as PlainName writes them. If there are several, the first in this order
+// is read. An id comes late, since it often numbers the requests while another column names the object; a name comes
+// last, since it may be the name of anything.
 var (
 	KeyNames = []string{
 		"key",
@@ -381,7 +378,7 @@ var (
 	opNames   = []string{"op", "operation", "opcode", "command", "cmd"}
 )
 
-// isKnownName says whether name is one of those that are recognised.
+// isKnownName reports whether a name is recognised.
 func isKnownName(name []byte) bool {
 	plain := PlainName(string(TrimBlanks(name)))
 	for _, names := range [][]string{KeyNames, sizeNames, timeNames, opNames} {
@@ -392,14 +389,14 @@ func isKnownName(name []byte) bool {
 	return false
 }
 
-// IsNumber says whether a cell is a number or a date, and so no name of a column.
+// IsNumber reports whether a cell is a number or a date, and so not the name of a column.
 func IsNumber(cell []byte) bool {
 	cell = bytes.TrimPrefix(TrimBlanks(cell), []byte("-"))
 	_, err := ParseTime(cell, 1)
 	return err == nil
 }
 
-// Delimiters by the names that the option takes.
+// Delimiters by their names in the option.
 var Delimiters = []struct {
 	Name string
 	Char byte
@@ -414,8 +411,8 @@ func DelimiterNames() []string {
 	return names
 }
 
-// GuessDelimiter returns the delimiter that cuts the first lines into the same number of cells, two at least; one that
-// finds a known name in the first line goes before others. ok is false where none does.
+// GuessDelimiter returns the delimiter that cuts the first lines into the same number of cells, at least two; one that
+// finds a known name in the first line is preferred. ok is false if none does.
 func GuessDelimiter(lines [][]byte) (delimiter byte, ok bool) {
 	for _, d := range Delimiters {
 		if slices.ContainsFunc(CutLoosely(nil, lines[0], d.Char), isKnownName) && bytes.IndexByte(lines[0], d.Char) >= 0 {
@@ -430,9 +427,9 @@ func GuessDelimiter(lines [][]byte) (delimiter byte, ok bool) {
 	return 0, false
 }
 
-// cutsEvenly says whether lines have the same number of cells, and more than one. Up to half of them may differ, so
-// that one bad line does not turn a table into something else but is found when it is read; where blanks are the
-// delimiter, none may, as prose has blanks.
+// cutsEvenly reports whether lines have the same number of cells, and more than one. Up to half of them may differ, so
+// that one bad line is reported when it is read and does not make the table another format. With blanks as the
+// delimiter none may differ, since prose has blanks.
 func cutsEvenly(lines [][]byte, delimiter byte) bool {
 	var cells [][]byte
 	columns, even := 0, 0
@@ -448,7 +445,7 @@ func cutsEvenly(lines [][]byte, delimiter byte) bool {
 	return columns > 1 && (even == len(lines) || 2*even >= len(lines) && !IsBlank(delimiter))
 }
 
-// CutLoosely appends the cells of a line, to guess by: quotes around cells are dropped, and no error is reported.
+// CutLoosely appends the cells of a line for guessing: it drops quotes around cells and reports no error.
 func CutLoosely(cells [][]byte, line []byte, delimiter byte) [][]byte {
 	if delimiter == ' ' || bytes.IndexByte(line, '"') < 0 {
 		return cutCells(cells, line, delimiter)
@@ -465,8 +462,8 @@ func CutLoosely(cells [][]byte, line []byte, delimiter byte) [][]byte {
 	return append(cells, bytes.Trim(line[start:], `"`))
 }
 
-// GuessHeader says whether the first line names the columns: it holds no numbers, and either a known name (or one of
-// wanted), or the second line has numbers.
+// GuessHeader reports whether the first line names the columns: it has no numbers, and either it has a known name (or
+// one of wanted), or the second line has numbers.
 func GuessHeader(lines [][]byte, delimiter byte, wanted []string) bool {
 	first := CutLoosely(nil, lines[0], delimiter)
 	if slices.ContainsFunc(first, IsNumber) {
@@ -496,7 +493,7 @@ func (r *Rows) describeColumns() string {
 	return strings.Join(parts, ", ")
 }
 
-// Begin finds out the delimiter and whether there is a header, and reads the first row.
+// Begin detects the delimiter and whether there is a header, and reads the first row.
 func (r *Rows) Begin(opts params.Values) error {
 	head, err := r.Src.Head()
 	if err != nil {
@@ -529,5 +526,5 @@ func (r *Rows) Begin(opts params.Values) error {
 	return r.Next()
 }
 
-// mostCandidates is how many columns that are not read are remembered, as one of them may be the key.
+// mostCandidates is how many unread columns are remembered, since one of them may be the key.
 const mostCandidates = 50

@@ -39,7 +39,7 @@ func TestRowsAgreeWithEncodingCSV(t *testing.T) {
 	})
 }
 
-// TestParseNumbersAgreesWithWords: the fast path gives what cutting and parsing word by word gives, or says no.
+// TestParseNumbersAgreesWithWords: the fast path gives the same as cutting and parsing word by word, or returns false.
 func TestParseNumbersAgreesWithWords(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		line := []byte(rapid.StringOfN(rapid.SampledFrom([]rune("0123456789999 \t\tx")), 0, 60, -1).Draw(t, "line"))

@@ -1,5 +1,5 @@
-// Package source is what readers of trace formats stand on: a Source, which is the content of a file by lines, records,
-// rows of a table or values of JSON, and a Format, which says how a file is recognised and read.
+// Package source has the tools that readers of trace formats share: a Source, which is the content of a file by lines,
+// records, rows of a table or JSON values, and a Format, which says how a file is recognised and read.
 package source
 
 import (
@@ -27,25 +27,25 @@ import (
 // MaxLine is the longest line that is read, in bytes, and the size of a Source's buffer.
 const MaxLine = 1 << 20
 
-// File is an opened file, or standard input, as its bytes lie on the disk.
+// File is an opened file, or standard input, with its raw bytes.
 type File struct {
 	Path      string   // as the user wrote it
-	Label     string   // what errors call it
+	Label     string   // its name in errors
 	file      *os.File // nil for standard input that is not a file
 	r         io.Reader
-	Size      int64 // 0 where unknown
+	Size      int64 // 0 if unknown
 	Opened    filestate.State
 	BytesRead atomic.Int64
 	closers   []func() error
 	Together  *Together
 	Budget    *memory.Budget
-	archive   *File      // that this is a member of; nil for a file of its own
-	Tenant    string     // the column of tenants that is asked for; "" for none
+	archive   *File      // the archive that this is a member of; nil otherwise
+	Tenant    string     // the requested column of tenants; "" for none
 	Merged    bool       // with other files, which are open at the same time
 	ahead     *readAhead // of the content, if it is compressed; nil otherwise
 }
 
-// Member returns the input of a member of an archive. What is opened for it can be closed before the archive is.
+// Member returns the input of a member of an archive. What is opened for it can be closed before the archive.
 func (in *File) Member() *File {
 	return &File{Path: in.Path, Label: in.Label, Together: in.Together, Budget: in.Budget, archive: in, Tenant: in.Tenant}
 }
@@ -61,8 +61,8 @@ func (in *File) Taken() int64 {
 	return in.BytesRead.Load()
 }
 
-// OpenFile opens the file at path, or takes stdin (os.Stdin if nil) for "-". A pipe may wait for ever to be opened and
-// to be read: until ctx ends.
+// OpenFile opens the file at path, or takes stdin (os.Stdin if nil) for "-". Opening or reading a pipe may wait for
+// ever; ctx ends the wait.
 func OpenFile(ctx context.Context, path string, stdin io.Reader) (*File, error) {
 	if path == "-" {
 		return standardInput(ctx, cmp.Or[io.Reader](stdin, os.Stdin)), nil
@@ -103,7 +103,7 @@ func standardInput(ctx context.Context, stdin io.Reader) *File {
 type pipe struct {
 	ctx    context.Context
 	r      io.Reader
-	buffer [64 << 10]byte // of the read that may be left behind
+	buffer [64 << 10]byte // for the read that may be left behind
 }
 
 // Read implements io.Reader. It must not be called again after the context ended.
@@ -145,7 +145,8 @@ func (in *File) ReadAt(p []byte, offset int64) (int, error) {
 	return n, err
 }
 
-// OnClose adds what close does. What was added last is done first, as it may use what was opened before it.
+// OnClose adds a function for close to call. They are called in reverse order, since one may use what was opened before
+// it.
 func (in *File) OnClose(release func() error) { in.closers = append(in.closers, release) }
 
 func (in *File) Close() error {
@@ -158,17 +159,17 @@ func (in *File) Close() error {
 }
 
 // Source is what a Format reads from: the decompressed bytes of one file or of one member of a tar archive. It is read
-// either by lines (Line), by fixed records (Records), as a plain io.Reader, or at random (ReaderAt). All its errors
+// by lines (Line), by fixed records (Records), as a plain io.Reader, or with random access (ReaderAt). All its errors
 // name the file.
 type Source struct {
 	In          *File
 	Place       string        // file, and member of an archive, that errors begin with
 	FormatName  string        // base name in lower case without endings of compressions
 	Compression string        // "" for none
-	held        *bytes.Reader // the content, where it is in memory
+	held        *bytes.Reader // the content, if it is in memory
 	Reading     *Reading
 	buf         *bufio.Reader
-	LineNumber  int   // number of the line that Line returned last
+	LineNumber  int   // number of the line that Line last returned
 	offset      int64 // decompressed bytes that Records and Read returned
 }
 
@@ -179,7 +180,7 @@ func New(in *File, place, name string, r io.Reader) (*Source, error) {
 		return nil, err
 	}
 	content := io.Reader(d)
-	// a pipe may be silent for ever, and then nothing could be closed
+	// a pipe may stay silent for ever, and then nothing could be closed
 	if d.Compression != "" && r == io.Reader(in) && in.Size > 0 {
 		in.ahead = newReadAhead(in, d)
 		in.OnClose(in.ahead.stop)
@@ -201,7 +202,7 @@ func New(in *File, place, name string, r io.Reader) (*Source, error) {
 	return s, s.skipByteOrderMark()
 }
 
-// skipByteOrderMark drops the mark that some programs write in front of text in UTF-8.
+// skipByteOrderMark drops the mark that some programs write at the start of UTF-8 text.
 func (s *Source) skipByteOrderMark() error {
 	const mark = "\xef\xbb\xbf"
 	head, err := s.buf.Peek(1 << 10)
@@ -228,16 +229,16 @@ func StrippedName(path string) string {
 	}
 }
 
-// NextNumber gives the file or member its number among those that are read together, from 0 on in the order in which
-// they are opened. A format asks once.
+// NextNumber returns the number of the file or member among those that are read together, from 0 in the order in which
+// they are opened. A format calls it once.
 func (s *Source) NextNumber() int {
 	n := s.In.Together.numbered
 	s.In.Together.numbered++
 	return n
 }
 
-// Line returns the next line without its line break (LF or CRLF) and io.EOF after the last, which need not end with a
-// break. The slice is valid until the next call.
+// Line returns the next line without its line break (LF or CRLF) and io.EOF after the last line, which need not end
+// with a break. The slice is valid until the next call.
 func (s *Source) Line() ([]byte, error) {
 	line, err := s.buf.ReadSlice('\n')
 	if err != nil {
@@ -275,7 +276,7 @@ func (s *Source) LongLine(most int) ([]byte, error) {
 	}
 }
 
-// checkLong refuses a line that is too long or no text, of which part was read last.
+// checkLong refuses a line that is too long or not text; part is what was read last.
 func (s *Source) checkLong(begun, part []byte, most int) error {
 	_, controls := OddBytes(part)
 	mayHold := int(s.In.Budget.Part(valueShare, int64(most)))
@@ -313,8 +314,8 @@ func (s *Source) LineErrorf(format string, args ...any) error {
 	return fmt.Errorf("%s: line %d: %w", s.Place, s.LineNumber, fmt.Errorf(format, args...))
 }
 
-// Records returns whole records of size bytes each, at least one and as many as are at hand, and io.EOF at the end. A
-// rest that is shorter than a record is an error. The slice is valid until the next call.
+// Records returns whole records of size bytes each, at least one and as many as are buffered, and io.EOF at the end. A
+// remainder shorter than a record is an error. The slice is valid until the next call.
 func (s *Source) Records(size int) ([]byte, error) {
 	if s.buf.Buffered() < size {
 		head, err := s.buf.Peek(size)
@@ -322,7 +323,7 @@ func (s *Source) Records(size int) ([]byte, error) {
 		case err == io.EOF && len(head) == 0:
 			return nil, io.EOF
 		case err == io.EOF:
-			return nil, s.OffsetErrorf(s.offset, "the file is cut off within a record: want %d bytes, %d are left", size,
+			return nil, s.OffsetErrorf(s.offset, "the file is cut off within a record: want %d bytes, got %d", size,
 				len(head))
 		case err != nil:
 			return nil, err
@@ -346,7 +347,7 @@ func (s *Source) Read(p []byte) (int, error) {
 // Offset returns the number of decompressed bytes that Records and Read returned so far.
 func (s *Source) Offset() int64 { return s.offset }
 
-// Peek returns the next n bytes without consuming them, fewer with io.EOF where the input ends before; n is at most 1
+// Peek returns the next n bytes without consuming them, or fewer with io.EOF if the input ends before; n is at most 1
 // MiB.
 func (s *Source) Peek(n int) ([]byte, error) { return s.buf.Peek(n) }
 
@@ -360,7 +361,7 @@ func (s *Source) Errorf(format string, args ...any) error {
 	return fmt.Errorf("%s: %w", s.Place, fmt.Errorf(format, args...))
 }
 
-// Size returns the size of the content in bytes if it lies uncompressed in a file, and 0 where that is unknown.
+// Size returns the size of the content in bytes if it is an uncompressed file, and 0 if that is unknown.
 func (s *Source) Size() int64 {
 	if s.isWholeFile() {
 		return s.In.Size
@@ -368,13 +369,13 @@ func (s *Source) Size() int64 {
 	return 0
 }
 
-// isWholeFile says whether the content is a regular file as it lies on the disk.
+// isWholeFile reports whether the content is a regular file as it is on disk.
 func (s *Source) isWholeFile() bool {
 	return s.Compression == "" && s.Place == s.In.Label && s.In.file != nil && s.In.Size > 0
 }
 
 // ReaderAt gives random access to the content and its length. Compressed input, archives and pipes are copied to a
-// temporary file that Close removes. Nothing may have been consumed before.
+// temporary file that Close removes. Nothing may have been consumed before the call.
 func (s *Source) ReaderAt() (io.ReaderAt, int64, error) {
 	if s.isWholeFile() {
 		return s.In, s.In.Size, nil
@@ -385,7 +386,7 @@ func (s *Source) ReaderAt() (io.ReaderAt, int64, error) {
 	return s.copyToFile()
 }
 
-// OnlyBlankLines returns io.EOF if nothing but blank lines follow, and an error at the first other line.
+// OnlyBlankLines returns io.EOF if only blank lines follow, and an error at the first other line.
 func (s *Source) OnlyBlankLines() error {
 	blank := s.LineNumber
 	for {
@@ -422,5 +423,5 @@ func (s *Source) IsTar() bool {
 	return sum == want
 }
 
-// Uncounted gives access to a regular file that counts as no progress.
+// Uncounted gives access to a regular file without counting as progress.
 func (in *File) Uncounted() io.ReaderAt { return in.file }

@@ -12,14 +12,14 @@ import (
 
 // Bounds of a temporary copy.
 const (
-	copyStep     = 16 << 20 // bytes between two looks at the bounds
-	maxInflation = 100      // bytes of the copy per byte of the input, beyond a beginning of
+	copyStep     = 16 << 20 // bytes between two checks of the bounds
+	maxInflation = 100      // bytes of the copy per byte of the input, beyond the first ones
 	freeStart    = 64 << 20
-	spareDisk    = 256 << 20 // bytes that stay free
+	spareDisk    = 256 << 20 // bytes that must stay free
 )
 
-// copyToFile copies the content to a temporary file. It has no name, so that nothing of it stays behind however the
-// program ends.
+// copyToFile copies the content to a temporary file. It has no name, so that nothing is left behind however the program
+// ends.
 func (s *Source) copyToFile() (io.ReaderAt, int64, error) {
 	temp, err := os.CreateTemp("", "cachesim-*")
 	if err != nil {
@@ -50,8 +50,8 @@ func (s *Source) copyToFile() (io.ReaderAt, int64, error) {
 func (s *Source) checkCopy(temp *os.File, size int64) error {
 	const unpack = "to decompress it first, which also shows how large it is"
 	if taken := s.In.Taken(); size > freeStart+maxInflation*taken {
-		return s.Errorf("inflates to %s and more from %s: this looks like an attack; decompress it first if it is none",
-			memory.Bytes(size), memory.Bytes(taken))
+		return s.Errorf("inflates from %s to more than %s: this looks like a decompression bomb; if it is not, "+
+			"decompress it first", memory.Bytes(taken), memory.Bytes(size))
 	}
 	if size > s.In.Budget.Part(1, math.MaxInt64) {
 		return s.In.Budget.Refuse(0, fmt.Sprintf("%s: its temporary copy for random access has %s", s.Place,

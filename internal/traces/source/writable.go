@@ -21,24 +21,24 @@ type RecordWriter interface {
 // Writable is a format that Create offers.
 type Writable struct {
 	Name    string
-	Endings []string // of file names in lower case, before the ending of a compression
+	Endings []string // of file names, in lower case, before the ending of a compression
 	Create  func(ctx context.Context, w io.Writer, folder string, fields stream.Fields) (RecordWriter, error)
-	Holds   stream.Fields // what it has a place for
-	Kind    string        // name of the kind of which it holds all; "" for none
-	Tables  bool          // it holds the kinds that stand in tables
-	// vectors says that it holds the embeddings of requests. A format that holds nothing else of them says in part what it
-	// loses.
+	Holds   stream.Fields // the fields that it has a place for
+	Kind    string        // name of the kind that it holds completely; "" for none
+	Tables  bool          // it holds the kinds that have tables
+	// Vectors says that it holds the embeddings of requests. A format that holds nothing else about them reports itself
+	// what it loses.
 	Vectors bool
 	Part    string
-	Fills   bool // where times and sizes are not known, it states 0 and 1
+	Fills   bool // if times and sizes are unknown, it states 0 and 1
 }
 
-// holdsKind says whether it has a place for all that is known of such requests.
+// holdsKind reports whether it has a place for everything that is known about such requests.
 func (f Writable) holdsKind(kind stream.Kind) bool {
 	return kind == nil || f.Kind == kind.Name() || f.Tables && kind.Table() != nil
 }
 
-// MadeUp says what the format states of records with these fields although nobody knows it, in words.
+// MadeUp says, in words, which unknown values the format states for records with these fields.
 func (f Writable) MadeUp(fields stream.Fields) (madeUp []string) {
 	switch {
 	case fields.Counted && f.Holds.Time:
@@ -73,7 +73,7 @@ func (f Writable) Lost(fields stream.Fields) (lost []string) {
 	return lost
 }
 
-// Loser is a recordWriter that loses more than its fields tell.
+// Loser is a RecordWriter that loses more than its fields show.
 type Loser interface{ Losses() []string }
 
 // AppendSeconds appends nanoseconds as decimal seconds without trailing zeros.
@@ -97,5 +97,5 @@ func AppendKey(line []byte, rec *stream.Record) []byte {
 	return append(line, rec.Text...)
 }
 
-// IsGrouped says whether requests of a kind, nil for plain objects, come in units of several.
+// IsGrouped reports whether requests of a kind, nil for plain objects, come in units of several.
 func IsGrouped(kind stream.Kind) bool { return kind != nil && kind.Grouped() }

@@ -2,8 +2,8 @@ package stream
 
 import "github.com/cachesim/cachesim/internal/random"
 
-// HashText is FNV-1a with its bits mixed; it is part of the file format that oracleGeneralWriter writes, so it never
-// changes.
+// HashText is FNV-1a with its bits mixed. It is part of the file format that the oracleGeneral writer writes, so it
+// must never change.
 func HashText(text []byte) uint64 {
 	hash := uint64(0xcbf29ce484222325)
 	for _, b := range text {

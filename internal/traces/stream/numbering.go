@@ -13,8 +13,8 @@ import (
 const MaxCount = 1<<32 - 2
 
 // Numbering gives keys dense numbers 0, 1, 2, ... in order of first appearance. Keys are compared in full, never by
-// hash alone. Its hashes are seeded anew each time, so that no file can be written to make them collide; the numbers do
-// not depend on them.
+// hash alone. The hashes have a new seed each time, so that no file can be written to make them collide; the numbers do
+// not depend on the seed.
 type Numbering struct {
 	seed     uint64
 	textSeed maphash.Seed
@@ -23,8 +23,8 @@ type Numbering struct {
 	Keys     []uint64 // per number: the numeric key, or the offset of a text key in arena
 	arena    []byte   // text keys, each after its length
 	isText   Bitset   // per number
-	limit    int      // most numbers to give
-	Full     bool     // a further key found no number; it was given 0
+	limit    int      // most numbers to assign
+	Full     bool     // a further key got no number, and 0 was returned
 }
 
 func NewNumbering() *Numbering {
@@ -37,7 +37,7 @@ func NewNumbering() *Numbering {
 	}
 }
 
-// Len returns how many numbers were given.
+// Len returns how many numbers have been assigned.
 func (n *Numbering) Len() int { return len(n.Keys) }
 
 // OfRecord returns the number of a record's key.
@@ -87,7 +87,7 @@ func (n *Numbering) addText(slot int, tag uint64, key []byte) uint32 {
 	return number
 }
 
-// add gives the next number to a key that belongs into an empty slot of the index.
+// add assigns the next number to a key that belongs in an empty slot of the index.
 func (n *Numbering) add(index *hashIndex, slot int, tag, key uint64) uint32 {
 	if len(n.Keys) >= n.limit {
 		n.Full = true
@@ -105,7 +105,7 @@ func (n *Numbering) textAt(number uint32) []byte {
 	return entry[width : width+int(length)]
 }
 
-// Key returns the key that has a number.
+// Key returns the key with that number.
 func (n *Numbering) Key(number uint32) Key {
 	if n.isText.Has(int(number)) {
 		return Key{Text: string(n.textAt(number))}
@@ -123,8 +123,8 @@ func (n *Numbering) AllKeys() []Key {
 }
 
 // hashIndex is a hash table with open addressing and linear probing. A slot is one word: the tag, which is the upper
-// half of the key's hash, and the key's number plus one; 0 is an empty slot. The home of a key is given by the upper
-// bits of its tag, so growing copies the slots in order and looks at no key.
+// half of the key's hash, and the key's number plus one; 0 is an empty slot. The upper bits of its tag are the home of
+// a key, so growing copies the slots in order without looking at keys.
 type hashIndex struct {
 	slots []uint64
 	shift int // home = tag >> shift
@@ -174,8 +174,8 @@ func (b *Bitset) Set(i int) {
 func (b Bitset) Has(i int) bool { return i/64 < len(b) && b[i/64]>>(i%64)&1 != 0 }
 
 var (
-	ErrTooManyObjects = fmt.Errorf("more than %d different keys, the most that a trace can have: use --sample or "+
+	ErrTooManyObjects = fmt.Errorf("more than %d different keys, the limit of a trace: use --sample or "+
 		"--limit", MaxCount)
-	ErrTooManyRequests = fmt.Errorf("more than %d requests, the most that a trace can have: use --sample or --limit",
+	ErrTooManyRequests = fmt.Errorf("more than %d requests, the limit of a trace: use --sample or --limit",
 		MaxCount)
 )

@@ -48,7 +48,7 @@ func drawKey(t *rapid.T) Key {
 	return Key{Num: num}
 }
 
-// TestNumberingGrows gives keys that lie regularly, as real ones do, through many growths of the table.
+// TestNumberingGrows takes regularly spaced keys, as real ones are, through many growths of the table.
 func TestNumberingGrows(t *testing.T) {
 	const count = 300_000
 	for _, stride := range []uint64{1, 4096, 1 << 40, 0x9e3779b97f4a7c15} {

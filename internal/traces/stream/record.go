@@ -1,5 +1,5 @@
-// Package stream says what the requests of a trace are while they are read and written, one after another: a Record
-// with a key, and what its Kind of workload knows of it.
+// Package stream describes the requests of a trace while they are read and written, one after another: a Record with a
+// key, and what its Kind of workload knows about it.
 package stream
 
 import "strconv"
@@ -14,7 +14,7 @@ const (
 	OpDelete
 )
 
-// String returns the word that stands for o in text formats, "" for OpUnknown.
+// String returns the word for o in text formats, "" for OpUnknown.
 func (o Op) String() string {
 	switch o {
 	case OpRead:
@@ -34,7 +34,7 @@ type Key struct {
 	Text string // "" for a number
 }
 
-// String returns the key as it stands in a text file.
+// String returns the key as a text file writes it.
 func (k Key) String() string {
 	if k.Text != "" {
 		return k.Text
@@ -44,16 +44,16 @@ func (k Key) String() string {
 
 // Record is one request as a file states it.
 type Record struct {
-	Time int64 // nanoseconds, never negative; 0 where the format has none
-	Size int64 // bytes, never negative; 0 where the format has none
+	Time int64 // nanoseconds, never negative; 0 if the format has none
+	Size int64 // bytes, never negative; 0 if the format has none
 	Num  uint64
 	Text []byte // key text, nil for a numeric key; valid until the next call of Read
 	Op   Op
 
-	Tenant []byte // only where Fields.Tenant, and valid until the next call of Read
+	Tenant []byte // only with Fields.Tenant, and valid until the next call of Read
 
 	Begins bool  // the request begins a group: see Trace.Groups
-	Extra  Extra // what is known of it by Fields.Kind; nil of a plain object. Valid until the next call of Read
+	Extra  Extra // what Fields.Kind knows about it; nil for a plain object. Valid until the next call of Read
 }
 
 // Reader streams the records of one trace. Read fills rec and returns io.EOF after the last record. Every other error
@@ -67,17 +67,16 @@ type Fields struct {
 	Time, Size, Op bool
 
 	Tenant bool // requests name their tenants
-	Groups bool // requests come in groups, so that Record.Begins says something
-	Kind   Kind // of the requests, of which Record.Extra says more; nil: plain objects
+	Groups bool // requests come in groups, so that Record.Begins is set
+	Kind   Kind // of the requests, described by Record.Extra; nil: plain objects
 
-	// Counted says that the file has no clock and that time counts requests: Scan and Load make Record.Time the number of
-	// the request among all that are read, from 0, in seconds.
+	// Counted says that the file has no clock and that time counts requests: Scan and Load set Record.Time to the
+	// number of the request among all that are read, from 0, in seconds.
 	Counted bool
 }
 
 // SetKey sets the key of rec to the number that text is, or to text itself, which must stay valid until the next Read.
-// A whole number is one also where it is written with a fraction of zeros, as pandas writes all integers of a column in
-// which some are missing.
+// A whole number may have a fraction of zeros, which pandas writes for all integers of a column if some are missing.
 func (rec *Record) SetKey(text []byte) {
 	var ok bool
 	if rec.Num, ok = ParseNumber(text); !ok {
@@ -109,7 +108,7 @@ func ParseNumber(text []byte) (uint64, bool) {
 	return n, true
 }
 
-// parseLongNumber reads one of 20 digits, which may be 2^64 or more.
+// parseLongNumber reads a number of 20 digits, which may be 2^64 or more.
 func parseLongNumber(text []byte) (uint64, bool) {
 	n, ok := ParseNumber(text[:19])
 	digit := uint64(text[19] - '0')
@@ -120,7 +119,7 @@ func parseLongNumber(text []byte) (uint64, bool) {
 	return n*10 + digit, true
 }
 
-// WithoutZeroFraction returns "5" of "5.0", and any other text as it is.
+// WithoutZeroFraction returns "5" for "5.0", and any other text as it is.
 func WithoutZeroFraction(text []byte) []byte {
 	end := len(text)
 	for end > 0 && text[end-1] == '0' {
