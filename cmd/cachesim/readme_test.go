@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -39,6 +41,36 @@ func TestReadmeOutputs(t *testing.T) {
 	}
 	if compared < 4 {
 		t.Errorf("%d examples were compared, want the first result and those of three users", compared)
+	}
+}
+
+// TestReadmeCounts compares the numbers of formats, policies and experiments in the README with the lists.
+func TestReadmeCounts(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(repository, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	readme := strings.Join(strings.Fields(string(text)), " ")
+	for _, c := range []struct {
+		list, kind, readme string
+	}{
+		{"formats", "", "%d trace formats"},
+		{"policies", `"kind":"online"`, "%d online policies"},
+		{"reproduce --list", "", "%d experiments"},
+	} {
+		var stdout, stderr bytes.Buffer
+		if code := run(append(strings.Fields(c.list), "--format", "json"), nil, &stdout, &stderr); code != exitFine {
+			t.Fatalf("%s: exit code %d: %s", c.list, code, &stderr)
+		}
+		entries := 0
+		for line := range strings.Lines(stdout.String()) {
+			if strings.Contains(line, c.kind) {
+				entries++
+			}
+		}
+		if want := fmt.Sprintf(c.readme, entries); !strings.Contains(readme, want) {
+			t.Errorf("the README does not say %q, which cachesim %s lists", want, c.list)
+		}
 	}
 }
 
