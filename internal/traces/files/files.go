@@ -176,7 +176,7 @@ func (c *Columns) Addresses() (of []uint64, exists func(address uint64) bool, er
 		last = max(last, (size-1)/c.Block)
 	}
 	shift := max(bits.Len64(uint64(last))+1, leastFileBits)
-	if shift+bits.Len(uint(len(c.Paths)-1)) > 64 {
+	if shift+bits.Len(uint(max(len(c.Paths)-1, 0))) > 64 {
 		return nil, nil, fmt.Errorf("%d files of up to %d blocks: their blocks have more than 2^64 addresses; larger blocks "+
 			"have fewer", len(c.Paths), last+1)
 	}
