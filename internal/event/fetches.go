@@ -1,7 +1,8 @@
 package event
 
-// Fetches are the things that are being fetched, by key. A request for one of them waits for the rest of the fetch and
-// starts none of its own: a delayed hit (Atre, Sherry, Wang and Berger, Caching with Delayed Hits, SIGCOMM 2020).
+// Fetches are fetches in progress, by key. A request for something that is being fetched waits for the rest of the
+// fetch and starts none of its own: a delayed hit (Atre, Sherry, Wang and Berger, Caching with Delayed Hits, SIGCOMM
+// 2020).
 type Fetches[K comparable] struct {
 	waiting map[K][]func()
 }
@@ -12,8 +13,8 @@ func (f *Fetches[K]) Fetching(key K) bool {
 	return fetching
 }
 
-// Begin calls fetch, which must call arrived once, when the thing is there. done is called then, after what waited
-// longer. Where the thing is being fetched already, fetch is not called and done waits for it.
+// Begin calls fetch, which must call arrived once, when the object has arrived. done is called then, after earlier
+// waiters. If the object is already being fetched, fetch is not called and done waits for it.
 func (f *Fetches[K]) Begin(key K, fetch func(arrived func()), done func()) {
 	if f.Wait(key, done) {
 		return
@@ -25,8 +26,8 @@ func (f *Fetches[K]) Begin(key K, fetch func(arrived func()), done func()) {
 	fetch(func() { f.arrive(key) })
 }
 
-// Wait calls done when the thing that is being fetched arrives. It reports false where it is not being fetched; done is
-// not called then.
+// Wait calls done when the object that is being fetched arrives. It returns false, without calling done, if the object
+// is not being fetched.
 func (f *Fetches[K]) Wait(key K, done func()) bool {
 	if !f.Fetching(key) {
 		return false

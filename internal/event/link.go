@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Link carries bytes: a bus, a network, a memory, a disk. A transfer of n bytes is done Latency after its last byte has
-// been sent; latency does not keep the next transfer from being sent.
+// Link transfers bytes: a bus, a network, a memory, a disk. A transfer of n bytes is done Latency after its last byte
+// was sent; the latency does not delay the next transfer.
 type Link interface {
 	// Transfer sends bytes, at least 0, and calls done when they have arrived.
 	Transfer(bytes int64, done func())
@@ -19,12 +19,12 @@ type queuedLink struct {
 	latency   time.Duration
 	bandwidth float64 // bytes per second
 	// The link has been busy since start and will have sent the bytes of all transfers since then at free. Counting from
-	// start on, not from transfer to transfer, keeps roundings to the nanosecond from adding up.
+	// start, not from transfer to transfer, keeps roundings to the nanosecond from adding up.
 	start, free time.Duration
 	bytes       int64
 }
 
-// NewQueuedLink returns a link of so many bytes per second that sends transfers one after the other, first come first
+// NewQueuedLink returns a link with the given bytes per second that sends transfers one after another, first come first
 // served.
 func NewQueuedLink(loop *Loop, latency time.Duration, bandwidth float64) Link {
 	return &queuedLink{loop: loop, latency: latency, bandwidth: bandwidth}
@@ -45,23 +45,23 @@ type sharedLink struct {
 	latency   time.Duration
 	bandwidth float64 // bytes per second
 	flows     flows
-	start     time.Duration // since when the link has been busy
-	asOf      float64       // seconds since start at which sent was right
+	start     time.Duration // when the link became busy
+	asOf      float64       // seconds since start at which sent was correct
 	sent      float64       // bytes that each flow has been sent, or would have been, since start
 	next      Timer         // when the first of the flows ends
 	seq       uint64
 }
 
-// NewSharedLink returns a link of so many bytes per second that the transfers under way share equally (processor
+// NewSharedLink returns a link with the given bytes per second that concurrent transfers share equally (processor
 // sharing): each of k gets the k-th part of the bandwidth.
 func NewSharedLink(loop *Loop, latency time.Duration, bandwidth float64) Link {
 	return &sharedLink{loop: loop, latency: latency, bandwidth: bandwidth}
 }
 
-// flow is a transfer under way.
+// flow is a transfer in progress.
 type flow struct {
 	ends float64 // value of sharedLink.sent at which its last byte has been sent
-	seq  uint64  // flows that end at once end in the order in which they began
+	seq  uint64  // flows that end at the same time end in the order in which they began
 	done func()
 }
 
@@ -75,8 +75,8 @@ func (l *sharedLink) Transfer(bytes int64, done func()) {
 	l.schedule()
 }
 
-// advance brings sent up to now and ends the flows whose last byte has been sent. A flow ends between two nanoseconds,
-// and the others get their larger share from then on; only what is told of it is rounded.
+// advance updates sent to now and ends the flows whose last byte has been sent. A flow ends between two nanoseconds,
+// and the others get their larger share from then on; only reported times are rounded.
 func (l *sharedLink) advance() {
 	now := (l.loop.Now() - l.start).Seconds()
 	for len(l.flows) > 0 {
@@ -110,7 +110,7 @@ func (l *sharedLink) schedule() {
 
 // nanoseconds rounds seconds up to the clock.
 func nanoseconds(seconds float64) time.Duration {
-	// What a product of floating-point numbers lies above a whole number of nanoseconds is no time.
+	// The excess of a floating-point product over a whole number of nanoseconds is a rounding error.
 	return Span(math.Ceil(seconds*1e9 - 1e-4))
 }
 

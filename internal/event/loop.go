@@ -1,6 +1,6 @@
 // Package event simulates what takes time: a virtual clock, timers, servers with queues, links with latency and
-// bandwidth, and fetches that several requests wait for. A Loop runs what was scheduled in the order of its times, on
-// one goroutine and without a wall clock, so that the same schedule always gives the same result.
+// bandwidth, and fetches that several requests wait for. A Loop runs scheduled events in the order of their times, on
+// one goroutine and without a wall clock, so the same schedule always gives the same result.
 package event
 
 import (
@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Loop is a virtual clock with what is scheduled on it. Times are since the start of the simulation, to the nanosecond.
-// The zero value is ready to use.
+// Loop is a virtual clock with scheduled events. Times are since the start of the simulation, to the nanosecond. The
+// zero value is ready to use.
 type Loop struct {
 	now    time.Duration
 	queue  queue
@@ -25,10 +25,10 @@ type Loop struct {
 type timer struct {
 	do  func()
 	seq uint64
-	at  int32 // its place in the queue
+	at  int32 // its index in the queue
 }
 
-// Timer names something scheduled. The zero value names nothing.
+// Timer identifies a scheduled event. The zero value identifies none.
 type Timer struct {
 	slot int32
 	seq  uint64 // 0: nothing
@@ -37,11 +37,11 @@ type Timer struct {
 // Now returns the time of the event that is running.
 func (l *Loop) Now() time.Duration { return l.now }
 
-// At schedules do for the time when, which must not be before Now. What is scheduled for equal times runs in the order
-// of the calls.
+// At schedules do for the time when, which must not be before Now. Events with equal times run in the order of the
+// calls.
 func (l *Loop) At(when time.Duration, do func()) Timer {
 	if when < l.now {
-		panic(fmt.Sprintf("event: scheduled for %v, but it is %v already", when, l.now))
+		panic(fmt.Sprintf("event: scheduled for %v, but it is already %v", when, l.now))
 	}
 	l.seq++
 	slot := l.slot()
@@ -50,19 +50,18 @@ func (l *Loop) At(when time.Duration, do func()) Timer {
 	return Timer{slot, l.seq}
 }
 
-// After schedules do for delay after Now. What would lie beyond the end of the clock, 292 years, lies at its end.
+// After schedules do for delay after Now. A time beyond the end of the clock, 292 years, is moved to its end.
 func (l *Loop) After(delay time.Duration, do func()) Timer {
 	return l.At(Sum(l.now, delay), do)
 }
 
-// endOfTime is where the clock ends.
+// endOfTime is the end of the clock.
 const endOfTime time.Duration = math.MaxInt64
 
-// errEndOfTime is what Run returns where something lies at the end of the clock.
-var errEndOfTime = errors.New("what is simulated takes longer than 292 years; make its times shorter, or its rates " +
-	"and bandwidths higher")
+// errEndOfTime is the error of Run if an event is at the end of the clock.
+var errEndOfTime = errors.New("the simulated time exceeds 292 years; use shorter times, or higher rates and bandwidths")
 
-// Span returns the time of ns nanoseconds, from 0, rounded down; what is longer than the clock ends with it.
+// Span returns the time of ns nanoseconds, from 0, rounded down; times longer than the clock become its end.
 func Span(ns float64) time.Duration {
 	if !(ns < float64(endOfTime)) {
 		return endOfTime
@@ -70,7 +69,7 @@ func Span(ns float64) time.Duration {
 	return time.Duration(ns)
 }
 
-// Sum returns the sum of times from 0; what is longer than the clock ends with it.
+// Sum returns the sum of times from 0; a sum longer than the clock becomes its end.
 func Sum(spans ...time.Duration) (sum time.Duration) {
 	for _, span := range spans {
 		sum += min(span, endOfTime-sum)
@@ -78,7 +77,7 @@ func Sum(spans ...time.Duration) (sum time.Duration) {
 	return sum
 }
 
-// Cancel takes back what t names. It reports false where that has run or been cancelled before.
+// Cancel cancels the event of t. It returns false if the event has already run or been cancelled.
 func (l *Loop) Cancel(t Timer) bool {
 	if t.seq == 0 || l.timers[t.slot].seq != t.seq {
 		return false
@@ -91,7 +90,7 @@ func (l *Loop) Cancel(t Timer) bool {
 // Pending returns how many events are scheduled.
 func (l *Loop) Pending() int { return len(l.queue.entries) }
 
-// Step moves the clock to the next event and runs it. It reports false where nothing is scheduled.
+// Step moves the clock to the next event and runs it. It returns false if nothing is scheduled.
 func (l *Loop) Step() bool {
 	if len(l.queue.entries) == 0 {
 		return false
@@ -105,11 +104,11 @@ func (l *Loop) Step() bool {
 	return true
 }
 
-// contextEvery is how many events run between two looks at the context.
+// contextEvery is the number of events between two checks of the context.
 const contextEvery = 1 << 4
 
-// Run runs events until none is scheduled, or ctx ends, whose error it returns. It is an error that the clock comes to
-// its end.
+// Run runs events until none is scheduled, or until ctx ends, whose error it then returns. It is an error if the clock
+// reaches its end.
 func (l *Loop) Run(ctx context.Context) error {
 	for n := 0; ; n++ {
 		if n%contextEvery == 0 && ctx.Err() != nil {

@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// Poisson calls arrive for 0 to n-1, one after the other, at times that are exponentially distributed with rate per
-// second.
+// Poisson calls arrive for 0 to n-1, one after another, at exponentially distributed intervals with rate per second.
 func Poisson(loop *Loop, n int, rate float64, seed uint64, arrive func(i int)) {
 	bits := rand.New(rand.NewPCG(seed, 0))
 	i := 0

@@ -5,7 +5,7 @@ import "time"
 // entry is a scheduled event in the queue.
 type entry struct {
 	when time.Duration
-	seq  uint64 // events of equal times run in this order
+	seq  uint64 // events with equal times run in this order
 	slot int32  // of its timer
 }
 
@@ -13,8 +13,8 @@ func (e entry) before(o entry) bool {
 	return e.when < o.when || e.when == o.when && e.seq < o.seq
 }
 
-// queue is a heap of four children per node, which is flatter than the usual two. Timers know their place in it, so
-// that they can be cancelled.
+// queue is a heap with four children per node, which is flatter than the usual two. Timers know their index, so that
+// they can be cancelled.
 type queue struct {
 	entries []entry
 }
@@ -26,7 +26,7 @@ func (q *queue) push(e entry, timers []timer) {
 	q.up(int32(len(q.entries)-1), timers)
 }
 
-// remove takes out the entry at place at.
+// remove removes the entry at index at.
 func (q *queue) remove(at int32, timers []timer) {
 	end := int32(len(q.entries) - 1)
 	last := q.entries[end]

@@ -1,20 +1,20 @@
 package event
 
-// Station is a number of equal servers with one queue, first come first served: the requests that run at once, the
-// outstanding accesses of a memory, a disk.
+// Station is a number of equal servers with one queue, first come first served: concurrent requests, the outstanding
+// accesses of a memory, a disk.
 type Station struct {
 	loop    *Loop
 	idle    int
 	waiting fifo[func()]
 }
 
-// NewStation returns a station with so many servers, at least one.
+// NewStation returns a station with the given number of servers, at least one.
 func NewStation(loop *Loop, servers int) *Station {
 	return &Station{loop: loop, idle: servers}
 }
 
-// Acquire calls granted with a server of its own, at once where one is idle, otherwise when it comes first in the
-// queue. Who was granted a server gives it back with Release.
+// Acquire calls granted when a server is free, immediately if one is idle, otherwise when its turn comes. The server
+// must be returned with Release.
 func (s *Station) Acquire(granted func()) {
 	if s.idle == 0 {
 		s.waiting.push(granted)
@@ -24,7 +24,7 @@ func (s *Station) Acquire(granted func()) {
 	granted()
 }
 
-// Release gives a server back, to the first that waits.
+// Release returns a server, to the first in the queue.
 func (s *Station) Release() {
 	if granted, ok := s.waiting.pop(); ok {
 		granted()
@@ -33,7 +33,7 @@ func (s *Station) Release() {
 	s.idle++
 }
 
-// fifo is a queue that gives back the memory of what has left.
+// fifo is a queue that frees the memory of removed elements.
 type fifo[T any] struct {
 	items []T
 	first int

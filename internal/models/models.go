@@ -1,6 +1,6 @@
-// Package models says what time requests take: models of batches of embedding lookups and of prompts to a language
-// model. Each has a trace served on a virtual clock; the folders below it hold what a model computes. A model knows no
-// cache: it states what it needs of one, and says when a group of requests is served.
+// Package models computes the time that requests take: it models batches of embedding lookups and prompts to a language
+// model. Each model serves a trace on a virtual clock; the folders below contain the computations. A model does not
+// know caches: it states what it needs from one, and says when a group of requests is served.
 package models
 
 import (
@@ -22,11 +22,11 @@ type Entry struct {
 	Summary string // one line: what takes time
 	Source  string // of the model and its constants
 	Params  []params.Param
-	// Metrics are those of its own, beside what every model gives.
+	// Metrics are the model's own, in addition to those of every model.
 	Metrics []metric.Metric
-	Cache   string // the one kind of cache it works on
-	// Check refuses values of Params that exclude each other, and a trace that lacks what they need; nil where there are
-	// none such.
+	Cache   string // the kind of cache that it works on
+	// Check rejects values of Params that exclude each other, and a trace that lacks what they need; nil if nothing can be
+	// wrong.
 	Check func(v params.Values, t *traces.Trace) error
 	// Run replays the trace through the cache on a virtual clock. It stops early with ctx's error.
 	Run func(ctx context.Context, c Config) (Latency, error)
@@ -35,49 +35,49 @@ type Entry struct {
 // Signature implements params.Named.
 func (e Entry) Signature() (string, []params.Param) { return e.Name, e.Params }
 
-// Config is what a model runs on.
+// Config is the environment of a model.
 type Config struct {
 	Trace  *traces.Trace
-	Cache  any // what serves the requests; each model says what it needs of it
+	Cache  any // serves the requests; each model states what it needs from it
 	Params params.Values
 	Warmup int // requests at the start that are served but not counted
-	// Serve serves the requests of the trace from one position to another, a group of those that come together. The
-	// model calls it once for each group.
+	// Serve serves the requests of the trace from one position to another, which are one group. The model calls it once
+	// for each group.
 	Serve func(from, to int) Served
-	// EndWarmup says that what is served from now on counts.
+	// EndWarmup says that counting starts now.
 	EndWarmup func()
-	// Timed is told at the end how long each group took, in the order in which they were served; may be nil.
+	// Timed receives at the end how long each group took, in the order in which they were served; may be nil.
 	Timed func([]Timed)
 }
 
-// Served is what came of a group of requests.
+// Served is the result of serving a group of requests.
 type Served struct {
 	HitTokens int64        // of a prompt
 	Cost      predict.Cost // of the predictions meanwhile
 }
 
-// Timed is how long a group of requests took.
+// Timed is the time that a group of requests took.
 type Timed struct {
 	First   int // requests that were served before it
 	Latency time.Duration
 }
 
-// Sum sums up how long groups took. It says nothing of throughput.
+// Sum summarises the times of groups, without throughput.
 func Sum(all []Timed) Latency {
 	return newLatency(all, 0, func(t Timed) waited { return waited{0, t.Latency, t.Latency} })
 }
 
-// Latency is the time that what a model measures took, after the warm-up: the lookups of a batch, or a prompt until its
-// first token. A percentile is the least of the times that so many per cent do not exceed (nearest rank).
+// Latency is the time of what a model measures, after the warm-up: the lookups of a batch, or a prompt until its first
+// token. A percentile is the smallest time that at least that many per cent do not exceed (nearest rank).
 type Latency struct {
 	Mean, P50, P95, P99 float64 // milliseconds
 	Throughput          float64 // of what the model counts, per second of its clock
 }
 
-// waited are the times at which something came, had what its latency is the time to, and went.
+// waited are the times at which something arrived, reached the point that its latency measures, and left.
 type waited struct{ arrived, served, done time.Duration }
 
-// newLatency sums up how long each of all waited; work is what was done in the meantime.
+// newLatency summarises the latencies of all waited; work is what was done in the meantime.
 func newLatency[E any](all []E, work int, of func(E) waited) Latency {
 	if len(all) == 0 {
 		return Latency{}
@@ -114,7 +114,7 @@ func (l Latency) Values() (v metric.Values) {
 
 func milliseconds(t time.Duration) float64 { return float64(t) / float64(time.Millisecond) }
 
-// latencyMetrics are those of every model.
+// latencyMetrics are the metrics of every model.
 var (
 	LatencyMean = latencyMetric("mean", "mean", 80, metric.Figure{Title: "Mean latency", Axis: "mean latency (ms)",
 		File: "latency_mean"})
@@ -131,7 +131,7 @@ var (
 func latencyMetric(which, head string, weight int, figure metric.Figure) metric.Metric {
 	return metric.Metric{Name: "latency_" + which + "_ms", Unit: metric.Milliseconds, Digits: 3, Better: metric.Lower,
 		Merge: metric.Apart, Column: metric.Column{At: 40, Head: head + " ms", Weight: weight}, Figure: figure,
-		Doc: head + " of what the model says takes time, on its clock; percentiles are by nearest rank"}
+		Doc: head + " of what the model measures, on its clock; percentiles by nearest rank"}
 }
 
 func init() {
@@ -147,26 +147,26 @@ var modelEntries = []Entry{slsEntry, prefillEntry}
 
 var models = params.Table("model", "sls", modelEntries)
 
-// All returns every entry in the order in which `cachesim models` prints them.
+// All returns every entry, in the order of `cachesim models`.
 func All() []Entry { return slices.Clone(modelEntries) }
 
-// Parse reads one model.
+// Parse parses one model.
 func Parse(text string) (Spec, error) { return models.Parse(text) }
 
-// ParseList reads a comma-separated list of models.
+// ParseList parses a comma-separated list of models.
 func ParseList(text string) ([]Spec, error) { return models.ParseList(text) }
 
 // Names returns the names of the models.
 func Names() []string { return models.Names() }
 
-// groupReplay has the groups of a trace served one by one, when a model says so.
+// groupReplay serves the groups of a trace one by one, when a model says so.
 type groupReplay struct {
 	Config
 	starts  []int // positions at which the groups begin
 	first   []int // per group: requests that were served before it
 	served  int   // requests
-	warm    int   // those that were served before the warm-up ended
-	warmups int   // groups that begin before it ended
+	warm    int   // the part from the warm-up
+	warmups int   // groups that begin before the end of the warm-up
 }
 
 func newGroupReplay(c Config, starts []int) *groupReplay {
@@ -175,7 +175,7 @@ func newGroupReplay(c Config, starts []int) *groupReplay {
 	return r
 }
 
-// serve has group i served. It returns its requests and what came of them.
+// serve serves group i. It returns its requests and the result.
 func (r *groupReplay) serve(i int) ([]predict.Object, Served) {
 	from, to := r.starts[i], len(r.Trace.Objects)
 	if i+1 < len(r.starts) {
@@ -190,10 +190,10 @@ func (r *groupReplay) serve(i int) ([]predict.Object, Served) {
 	return r.Trace.Objects[from:to], r.Serve(from, to)
 }
 
-// counted returns how many requests were served after the warm-up.
+// counted returns the number of requests served after the warm-up.
 func (r *groupReplay) counted() int { return r.served - r.warm }
 
-// tell hands over how long each group took, where somebody wants to know.
+// tell passes on how long each group took, if somebody wants to know.
 func tell[E any](r *groupReplay, all []E, of func(E) waited) {
 	if r.Timed == nil {
 		return

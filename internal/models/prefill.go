@@ -13,13 +13,13 @@ import (
 
 var prefillEntry = Entry{
 	Name: "prefill",
-	Summary: "prompts to a language model: the time to the first token, for which what is not cached must be computed; " +
+	Summary: "prompts to a language model: the time to the first token, for which uncached tokens must be computed; " +
 		"throughput counts prompts",
 	Source: "LCR (arXiv 2509.20979), section 5.1; constants in docs/models.md",
 	Cache:  "prefix",
 	Params: []params.Param{
 		{Name: "model", Default: "qwen2.5-32b-awq", Choices: prefill.Models(), Doc: "language model"},
-		{Name: "hardware", Default: "4xrtx4090", Choices: prefill.HardwareNames(), Doc: "cards it runs on"},
+		{Name: "hardware", Default: "4xrtx4090", Choices: prefill.HardwareNames(), Doc: "hardware it runs on"},
 		{Name: "concurrency", Default: 2, Min: 1, Max: 1e6, Doc: "prompts in flight; the others wait"},
 		{Name: "arrivals", Default: string(prefill.Closed), Choices: []string{string(prefill.Closed),
 			string(prefill.FromTrace), string(prefill.Poisson)},
@@ -29,34 +29,33 @@ var prefillEntry = Entry{
 		{Name: "rate", Default: 0.0, Min: 0, Max: 1e9, Doc: "prompts per second of arrivals=poisson"},
 		{Name: "seed", Default: 1, Min: 0, Max: 1 << 53, Doc: "of arrivals=poisson, the same for all policies"},
 		{Name: "output", Default: -1, Min: -1, Max: 1 << 30, Doc: "output tokens of each prompt ; -1: those of the trace, " +
-			"256 where it has none"},
+			"256 if it has none"},
 		{Name: "overhead_ms", Default: 5.0, Min: 0, Max: 1e9, Doc: "fixed cost of a prefill, in milliseconds"},
 		{Name: "predict_us", Default: 1.0, Min: 0, Max: 1e9, Doc: "time of the prediction for one block, in microseconds"},
-		{Name: "predict_call_us", Default: 0.0, Min: 0, Max: 1e9, Doc: "time of a question to the predictor besides, in " +
+		{Name: "predict_call_us", Default: 0.0, Min: 0, Max: 1e9, Doc: "additional time of one call of the predictor, in " +
 			"microseconds"},
 		{Name: "train_ns", Default: 0.0, Min: 0, Max: 1e9, Doc: "time of training per row, feature and tree, in " +
-			"nanoseconds, in which nothing is predicted ; 0: it runs beside"},
-		{Name: "decode_ms", Default: -1.0, Min: -1, Max: 1e9, Doc: "time of an output token, in milliseconds ; -1: that of " +
-			"the model"},
-		{Name: "active_b", Default: 0.0, Min: 0, Max: 1e9, Doc: "parameters that a token passes through, in 10^9 ; 0: " +
-			"those of the model"},
-		{Name: "weights_gb", Default: 0.0, Min: 0, Max: 1e9, Doc: "all parameters, in 10^9 bytes ; 0: those of the model"},
-		{Name: "attention_mflop", Default: 0.0, Min: 0, Max: 1e9, Doc: "operations of attention per token and token before " +
-			"it, in 10^6 ; 0: those of the model"},
-		{Name: "kv_kb", Default: 0.0, Min: 0, Max: 1e9, Doc: "keys and values of a token, in 10^3 bytes ; 0: those of the " +
-			"model"},
-		{Name: "peak_tflops", Default: 0.0, Min: 0, Max: 1e12, Doc: "operations per second of all cards, in 10^12 ; 0: " +
-			"those of the hardware"},
-		{Name: "bandwidth_gbs", Default: 0.0, Min: 0, Max: 1e12, Doc: "bandwidth of the memories of all cards, in 10^9 " +
-			"bytes per second ; 0: that of the hardware"},
-		{Name: "utilisation", Default: 0.0, Min: 0, Max: 1, Doc: "share of the peak that a prefill reaches ; 0: that of " +
-			"the hardware"},
+			"nanoseconds, during which there are no predictions ; 0: training runs in parallel"},
+		{Name: "decode_ms", Default: -1.0, Min: -1, Max: 1e9, Doc: "time of an output token, in milliseconds ; -1: the " +
+			"model's"},
+		{Name: "active_b", Default: 0.0, Min: 0, Max: 1e9, Doc: "parameters that a token passes through, in 10^9 ; 0: the " +
+			"model's"},
+		{Name: "weights_gb", Default: 0.0, Min: 0, Max: 1e9, Doc: "all parameters, in 10^9 bytes ; 0: the model's"},
+		{Name: "attention_mflop", Default: 0.0, Min: 0, Max: 1e9, Doc: "attention operations per token and preceding " +
+			"token, in 10^6 ; 0: the model's"},
+		{Name: "kv_kb", Default: 0.0, Min: 0, Max: 1e9, Doc: "keys and values of a token, in 10^3 bytes ; 0: the model's"},
+		{Name: "peak_tflops", Default: 0.0, Min: 0, Max: 1e12, Doc: "operations per second of all cards, in 10^12 ; 0: the " +
+			"hardware's"},
+		{Name: "bandwidth_gbs", Default: 0.0, Min: 0, Max: 1e12, Doc: "memory bandwidth of all cards, in 10^9 bytes per " +
+			"second ; 0: the hardware's"},
+		{Name: "utilisation", Default: 0.0, Min: 0, Max: 1, Doc: "share of the peak that a prefill reaches ; 0: the " +
+			"hardware's"},
 	},
 	Check: checkPrefill,
 	Run:   runPrefill,
 }
 
-// defaultOutput is how many output tokens a prompt has where neither trace nor user says (LCR, section 5.2).
+// defaultOutput is the number of output tokens of a prompt if neither trace nor user gives it (LCR, section 5.2).
 const defaultOutput = 256
 
 func checkPrefill(v params.Values, t *traces.Trace) error {
@@ -66,7 +65,7 @@ func checkPrefill(v params.Values, t *traces.Trace) error {
 			"prefill(arrivals=poisson,rate=2)")
 	case arrivals != prefill.Poisson && rate != 0:
 		return fmt.Errorf(
-			"model prefill: rate=%v says nothing of arrivals=%s; leave it out, or write arrivals=poisson",
+			"model prefill: rate=%v has no effect with arrivals=%s; remove it, or write arrivals=poisson",
 			rate,
 			arrivals,
 		)
@@ -84,9 +83,9 @@ func checkPrefill(v params.Values, t *traces.Trace) error {
 	return nil
 }
 
-// promptCache is a cache that holds the blocks of prompts while they run.
+// promptCache is a cache that locks the blocks of prompts while they run.
 type promptCache interface {
-	// Finish lets the blocks of a prompt go that has been served.
+	// Finish releases the blocks of a prompt that has been served.
 	Finish(prompt int)
 }
 
@@ -120,7 +119,7 @@ func outputs(p *prompts.Columns, fixed int) []int32 {
 	return slices.Repeat([]int32{int32(fixed)}, len(p.InputTokens))
 }
 
-// prefillConfig returns the constants: those of model and hardware, with what the user gives instead.
+// prefillConfig returns the constants: those of model and hardware, overridden by the user's.
 func prefillConfig(v params.Values) prefill.Config {
 	c := prefill.Config{
 		Shape:       prefill.ShapeOf(v.Text("model")),
@@ -154,7 +153,7 @@ func prefillConfig(v params.Values) prefill.Config {
 	return c
 }
 
-// prefillReplay is a cache as package prefill sees it.
+// prefillReplay is a cache in the form that package prefill needs.
 type prefillReplay struct {
 	*groupReplay
 	promptCache

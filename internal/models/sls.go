@@ -10,7 +10,7 @@ import (
 	"github.com/cachesim/cachesim/internal/predict"
 )
 
-// Choices of how batches use a memory.
+// Ways in which batches share a memory.
 const (
 	memoryShared = "shared"
 	memoryQueued = "queued"
@@ -31,16 +31,15 @@ var slsEntry = Entry{
 			"10^9 bytes per second"},
 		{Name: "access_ns", Default: 1000.0, Min: 0, Max: 1e12, Doc: "time of one random access to the host's memory, in " +
 			"nanoseconds"},
-		{Name: "outstanding", Default: 1, Min: 1, Max: 1e9, Doc: "random accesses to the host's memory at a time"},
+		{Name: "outstanding", Default: 1, Min: 1, Max: 1e9, Doc: "concurrent random accesses to the host's memory"},
 		{Name: "predict_ns", Default: 80, Min: 0, Max: 1e12, Doc: "time of the prediction for one key, in nanoseconds"},
 		{Name: "train_ns", Default: 0.0, Min: 0, Max: 1e9, Doc: "time of training per row, feature and tree, in " +
-			"nanoseconds, in which nothing is predicted ; 0: it runs beside"},
-		{Name: "inflight", Default: 1, Min: 1, Max: 1e6, Doc: "batches that run at a time"},
-		{Name: "memory", Default: memoryShared, Choices: []string{memoryShared, memoryQueued}, Doc: "what batches that run " +
-			"at a time do with the bandwidth " +
-			"of a memory ; shared: each gets an equal share ; queued: first come, first served"},
+			"nanoseconds, during which there are no predictions ; 0: training runs in parallel"},
+		{Name: "inflight", Default: 1, Min: 1, Max: 1e6, Doc: "batches that run at the same time"},
+		{Name: "memory", Default: memoryShared, Choices: []string{memoryShared, memoryQueued}, Doc: "how concurrent " +
+			"batches use the bandwidth of a memory ; shared: each gets an equal share ; queued: first come, first served"},
 		{Name: "rate", Default: 0.0, Min: 0, Max: 1e9, Doc: "batches that arrive per second, at random (Poisson) ; 0: each " +
-			"comes when one is done"},
+			"arrives when the previous one is done"},
 		{Name: "seed", Default: 1, Min: 0, Max: 1 << 53, Doc: "of the arrivals, the same for all policies"},
 	},
 	Run: runSLS,
@@ -50,12 +49,11 @@ var slsEntry = Entry{
 type batchCache interface {
 	// BatchStarts returns the positions at which the batches begin.
 	BatchStarts() []int
-	// Watch returns a function that tells what the last batch missed, each object once. It is called before the first
-	// request.
+	// Watch returns a function that returns the distinct misses of the last batch. It is called before the first request.
 	Watch() (missed func() []predict.Object)
-	// UseClock has clock say when predictions are known that the policy makes in the background. It returns false where
-	// the policy waits for its predictions or makes none, and an error that names the parameter of the policy that says
-	// already when they are known. It is called before the first request.
+	// UseClock lets clock determine when predictions that the policy makes in the background are known. It returns false
+	// if the policy waits for its predictions or makes none, and an error that names the policy's parameter that already
+	// determines it. It is called before the first request.
 	UseClock(clock predict.Worker) (background bool, err error)
 }
 
@@ -67,8 +65,8 @@ func runSLS(ctx context.Context, c Config) (Latency, error) {
 	replay := &slsReplay{groupReplay: newGroupReplay(c, batches.BatchStarts()), missed: batches.Watch()}
 	var err error
 	if replay.background, err = batches.UseClock(&replay.clock); err != nil {
-		return Latency{}, fmt.Errorf("%w: the model sls says how long predictions take; leave it out, and "+
-			"write --model 'sls(predict_ns=80)'", err)
+		return Latency{}, fmt.Errorf("%w: the model sls determines how long predictions take; remove the parameter, and "+
+			"use --model 'sls(predict_ns=80)'", err)
 	}
 	v := c.Params
 	config := sls.Config{
@@ -96,15 +94,15 @@ func runSLS(ctx context.Context, c Config) (Latency, error) {
 
 func microseconds(us float64) time.Duration { return time.Duration(us * float64(time.Microsecond)) }
 
-// slsReplay is a cache as package sls sees it.
+// slsReplay is a cache in the form that package sls needs.
 type slsReplay struct {
 	*groupReplay
 	missed     func() []predict.Object
 	clock      clock
-	background bool // the policy predicts there; otherwise it waits for its predictions
+	background bool // the policy predicts with it; otherwise it waits for its predictions
 }
 
-// clock is the worker of a run, which there is once the run has begun.
+// clock is the worker of a run, which exists once the run has started.
 type clock struct{ *sls.Worker }
 
 func (r *slsReplay) Worker(w *sls.Worker) { r.clock.Worker = w }

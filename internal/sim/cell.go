@@ -14,19 +14,19 @@ import (
 	"github.com/cachesim/cachesim/internal/series"
 )
 
-// Cell is one replay: a policy at a capacity. It is the unit of work of a run and of a sweep.
+// Cell is one replay: a policy at a capacity. Runs and sweeps consist of cells.
 type Cell struct {
 	Parts
 	Capacity capacity.Capacity
-	Seed     uint64        // of all random choices
-	Series   series.Window // of what is kept over the time of the replay; the zero Window: nothing
+	Seed     uint64        // for all random choices
+	Series   series.Window // of the series; the zero Window means none
 	// OnePass lets the policy, if it is LRU, share one pass over reuse distances with other capacities: its counts are the
 	// same, and its time is that of the pass.
 	OnePass bool
 }
 
-// Key names a cell among those of one trace: cells with the same key have the same outcome. Where the policy makes no
-// random choice the seed does not matter.
+// Key identifies a cell among those of one trace: cells with the same key have the same outcome. If the policy makes no
+// random choice, the seed does not matter.
 func (c Cell) Key() string {
 	key := fmt.Sprintf("%s|%s|%d|%d", c.Policy, c.Capacity.Unit(), c.Capacity.Amount, c.Capacity.Simulated)
 	for _, kind := range Kinds {
@@ -43,9 +43,9 @@ func (c Cell) Key() string {
 	return key
 }
 
-// References returns the cells that c is held against: the offline optimum under the same rules at the same capacity
-// and, where sizes count or similar queries answer each other, a schedule that is feasible and a lower bound instead. A
-// policy that ignores its capacity is held against the compulsory misses, which need no replay. In a cache of queries
+// References returns the cells that c is compared with: the offline optimum under the same rules at the same capacity.
+// If sizes count or similar queries answer each other, it returns a feasible schedule and a lower bound instead. A
+// policy that ignores its capacity is compared with the compulsory misses, which need no replay. In a cache of queries
 // the infinite cache is a reference, too.
 func References(c Cell) []Cell {
 	against := func(names ...string) (cells []Cell) {
@@ -65,11 +65,11 @@ func References(c Cell) []Cell {
 	return against(referencesUnder(policies.Rules{Bytes: c.Capacity.Bytes, Bypass: bypasses(c.Policy)})...)
 }
 
-// bypasses reports whether a policy may leave out what was missed.
+// bypasses reports whether a policy may leave out a missed object.
 func bypasses(p policies.Spec) bool { return p.Entry.Bypasses(p.Params) }
 
-// referencesUnder returns the names of the optimum by some rules and, where nobody can compute that, of what stands in
-// for it and of a bound.
+// referencesUnder returns the names of the optimum under some rules or, if nobody can compute it, of the schedule that
+// replaces it and of a bound.
 func referencesUnder(rules policies.Rules) []string {
 	names := []string{policies.Optimum(rules)}
 	if bound, ok := policies.LowerBound(rules); ok {
@@ -78,8 +78,8 @@ func referencesUnder(rules policies.Rules) []string {
 	return names
 }
 
-// HoldAgainst fills in what the record of one of the References of rec's cell says about rec. Under a warm-up both
-// count the requests after it.
+// HoldAgainst sets the fields of rec that compare it with the record of one of its cell's References. After a warm-up
+// both count only the requests that follow.
 func HoldAgainst(rec *records.Record, reference records.Record) {
 	if reference.Kind == policies.Bound.String() {
 		bound := reference.Float(metric.LowerBoundMisses)
@@ -95,15 +95,14 @@ func HoldAgainst(rec *records.Record, reference records.Record) {
 	holdAgainstMisses(rec, reference.Int(metric.Misses))
 }
 
-// holdAgainstMisses fills in how the misses of a record compare with those of an optimum.
+// holdAgainstMisses sets the fields that compare a record's misses with those of an optimum.
 func holdAgainstMisses(rec *records.Record, optimum int64) {
 	rec.SetInt(metric.OptMisses, optimum)
 	rec.SetQuotient(metric.CompetitiveRatio, rec.Float(metric.Misses), float64(optimum))
 }
 
 // MarkBest marks the online policies with the highest hit ratio among the records of one trace and capacity. An
-// unbounded cache is no competitor, nor is a policy whose predictor or allocator knows the
-// future.
+// unbounded cache does not compete, nor does a policy whose predictor or allocator knows the future.
 func MarkBest(recs []records.Record) {
 	best := -1.0
 	competes := func(rec records.Record) bool {
@@ -120,19 +119,19 @@ func MarkBest(recs []records.Record) {
 	}
 }
 
-// DependsOnSeed reports whether the counts of a record depend on its seed.
+// DependsOnSeed reports whether a record's counts depend on its seed.
 func DependsOnSeed(rec *records.Record) bool {
 	e, known := policies.Find(rec.Policy)
 	return !known || e.Random || predictorOf(rec.Predictor).Random
 }
 
-// knowsFuture reports whether the predictor or the allocator of a record sees more than what has been requested.
+// knowsFuture reports whether a record's predictor or allocator sees more than past requests.
 func knowsFuture(rec records.Record) bool {
 	allocator, _ := allocate.Find(nameIn(rec.Allocator))
 	return predictorOf(rec.Predictor).Future || allocator.Future
 }
 
-// nameIn returns the name of a part with parameters.
+// nameIn returns the name in a text with parameters.
 func nameIn(text string) string {
 	name, _, err := params.SplitCall(text)
 	if err != nil {
@@ -141,8 +140,8 @@ func nameIn(text string) string {
 	return name
 }
 
-// predictorOf returns the entry of the predictor that a record names, an empty one where it names none. Files that its
-// parameters name may be gone.
+// predictorOf returns the entry of a record's predictor, an empty one if it has none. Files that its parameters name
+// may no longer exist.
 func predictorOf(text string) predict.Entry {
 	name, _, err := params.SplitCall(text)
 	if err != nil {
@@ -152,7 +151,7 @@ func predictorOf(text string) predict.Entry {
 	return e
 }
 
-// mustSpec returns a policy of the registry with its defaults.
+// mustSpec returns a policy of the registry with its default parameters.
 func mustSpec(name string) policies.Spec {
 	spec, err := policies.ParseSpec(name)
 	if err != nil {

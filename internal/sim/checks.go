@@ -11,7 +11,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
 
-// Check refuses a cell that cannot be replayed on this trace.
+// Check rejects a cell that cannot be replayed on this trace.
 func (r *Replayer) Check(c Cell) error {
 	e := c.Policy.Entry
 	if err := CheckUnits(e, c.Capacity.Bytes); err != nil {
@@ -22,17 +22,17 @@ func (r *Replayer) Check(c Cell) error {
 	}
 	switch {
 	case c.Capacity.Bytes && len(r.sizedOnly().trace.Objects) <= r.sizedOnly().warmup:
-		return fmt.Errorf("%s has no request of a size above 0 to count; capacities in objects ignore sizes", r.trace.Name)
+		return fmt.Errorf("%s has no request of a size above 0; use capacities in objects, which ignore sizes", r.trace.Name)
 	case policies.NeedsClock(c.Policy) && r.trace.Times == nil:
 		return fmt.Errorf("policy %s needs a clock, but %s has no times", e.Name, r.trace.Name)
 	case len(r.trace.Starts) > 0 && r.options.Warmup > 0:
 		return fmt.Errorf("a warm-up of %d requests: each file of %s starts with an empty cache, so there is nothing to "+
-			"warm up", r.options.Warmup, r.trace.Name)
+			"warm up; remove --warmup", r.options.Warmup, r.trace.Name)
 	}
 	return checkSeries(c, r.view(c.Capacity).trace)
 }
 
-// checkParts refuses policies, predictors, caches and models that do not fit together, or not this trace.
+// checkParts rejects policies, predictors, caches and models that do not fit together, or do not fit this trace.
 func (r *Replayer) checkParts(c Cell) error {
 	if err := CheckParts(c); err != nil {
 		return err
@@ -59,17 +59,17 @@ func (r *Replayer) checkParts(c Cell) error {
 			len(r.trace.Groups),
 		)
 	case cache.Prompts && prompts.Of(r.trace.Kind) == nil:
-		return fmt.Errorf("cache %s serves prompts, but %s has none; the formats that hold prompts are listed by: cachesim "+
-			"formats", cache.Name, r.trace.Name)
+		return fmt.Errorf("cache %s serves prompts, but %s has none; cachesim formats lists the "+
+			"formats with prompts", cache.Name, r.trace.Name)
 	case c.Allocator != nil && r.trace.Tenants == nil:
-		return fmt.Errorf("allocator %s divides a cache among tenants, and the requests of %s have none; write --tenant, "+
-			"or tenants under the trace of an experiment", c.Allocator.Name(), r.trace.Name)
+		return fmt.Errorf("allocator %s divides a cache among tenants, but the requests of %s have none; add --tenant, or "+
+			"tenants under the trace of an experiment", c.Allocator.Name(), r.trace.Name)
 	case c.Allocator != nil && len(r.trace.Starts) > 0:
-		return fmt.Errorf("allocator %s: %s is replayed file by file, each with an empty cache; leave out --per-file",
+		return fmt.Errorf("allocator %s: %s is replayed file by file, each with an empty cache; remove --per-file",
 			c.Allocator.Name(), r.trace.Name)
 	case c.Model != nil && len(r.trace.Starts) > 0:
 		return fmt.Errorf(
-			"model %s: %s is replayed file by file, each from time 0 on; leave out --per-file",
+			"model %s: %s is replayed file by file, each from time 0 on; remove --per-file",
 			c.Model.Name(),
 			r.trace.Name,
 		)
@@ -80,42 +80,43 @@ func (r *Replayer) checkParts(c Cell) error {
 	return nil
 }
 
-// CheckParts refuses policies, predictors, caches and models that do not fit together, whatever the trace.
+// CheckParts rejects policies, predictors, caches and models that do not fit together, whatever the trace.
 func CheckParts(c Cell) error {
 	e, kind := c.Policy.Entry, c.Cache.Entry
 	switch {
 	case e.Predicts && c.Predictor == nil:
 		return fmt.Errorf(
-			"policy %s needs a predictor; write --predictor with one of: %s",
+			"policy %s needs a predictor; add --predictor with one of: %s",
 			e.Name,
 			strings.Join(predict.Names(), ", "),
 		)
 	case kind.ObjectsOnly && c.Capacity.Bytes:
 		return fmt.Errorf("cache %s works with capacities in objects only, not in bytes", kind.Name)
 	case e.Similar && !cache.IsExact(c.Cache) && !kind.Queries:
-		return fmt.Errorf("%s knows what hits in the caches exact and semantic, not in %s", e.Name, kind.Name)
+		return fmt.Errorf("%s knows the hits of the caches exact and semantic only, not those of %s", e.Name, kind.Name)
 	case e.Kind == policies.Bound && !e.Similar && !cache.IsExact(c.Cache):
 		return fmt.Errorf("%s is a bound for the exact cache, not for %s", e.Name, kind.Name)
 	case c.Prefetcher != nil && !kind.Prefetches:
-		return fmt.Errorf("prefetcher %s: the cache %s loads only what it is asked for; prefetchers work in the cache %s",
+		return fmt.Errorf("prefetcher %s: the cache %s loads only requested objects; prefetchers work in the cache %s",
 			c.Prefetcher.Name(), kind.Name, strings.Join(prefetchingCaches(), ", "))
 	case c.Prefetcher != nil && e.Kind == policies.Bound:
-		return fmt.Errorf("prefetcher %s: %s bounds the misses of caches that load only what they are asked for",
+		return fmt.Errorf("prefetcher %s: %s bounds the misses of caches that load only requested objects; remove one of "+
+			"them",
 			c.Prefetcher.Name(), e.Name)
 	case c.Prefetcher != nil && c.Allocator != nil:
-		return fmt.Errorf("prefetcher %s and allocator %s: a divided cache loads only what it is asked for; leave one out",
+		return fmt.Errorf("prefetcher %s and allocator %s: a divided cache loads only requested objects; remove one of them",
 			c.Prefetcher.Name(), c.Allocator.Name())
 	case c.Allocator != nil && !kind.Divides:
-		return fmt.Errorf("allocator %s: the cache %s has no pools to divide the capacity among; the exact cache has",
+		return fmt.Errorf("allocator %s: the cache %s has no pools to divide the capacity among; use the exact cache",
 			c.Allocator.Name(), kind.Name)
 	case c.Allocator != nil && e.Kind == policies.Bound:
 		return fmt.Errorf("allocator %s: %s bounds the misses of a cache that is not divided", c.Allocator.Name(), e.Name)
 	case c.Allocator != nil && e.Unbounded:
-		return fmt.Errorf("allocator %s: %s ignores the capacity, so that there is nothing to divide",
+		return fmt.Errorf("allocator %s: %s ignores the capacity, so there is nothing to divide",
 			c.Allocator.Name(), e.Name)
 	case c.Model != nil && c.Model.Entry.Cache != kind.Name:
 		return fmt.Errorf(
-			"model %s works on the cache %s, not on %s; write --cache %s",
+			"model %s works on the cache %s, not on %s; add --cache %s",
 			c.Model.Name(),
 			c.Model.Entry.Cache,
 			kind.Name,
@@ -133,7 +134,7 @@ func CheckParts(c Cell) error {
 	return nil
 }
 
-// prefetchingCaches returns the names of the caches that load what a prefetcher proposes.
+// prefetchingCaches returns the names of the caches that load the proposals of prefetchers.
 func prefetchingCaches() (names []string) {
 	for _, e := range cache.All() {
 		if e.Prefetches {
@@ -143,7 +144,7 @@ func prefetchingCaches() (names []string) {
 	return names
 }
 
-// CheckWarmup refuses a warm-up that leaves nothing to count: n is a number of requests or, in caches that serve
+// CheckWarmup rejects a warm-up that leaves nothing to count: n is a number of requests or, in caches that serve
 // prompts, of prompts.
 func CheckWarmup(t *traces.Trace, n int) error {
 	if n < 0 || n >= len(t.Objects) {
@@ -152,7 +153,7 @@ func CheckWarmup(t *traces.Trace, n int) error {
 	return nil
 }
 
-// CheckUnits refuses a policy that cannot work in the unit of a capacity.
+// CheckUnits rejects a policy that does not support the unit of a capacity.
 func CheckUnits(e policies.Entry, bytes bool) error {
 	switch {
 	case bytes && e.Units == policies.UnitsObjects:

@@ -7,17 +7,17 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 )
 
-// longReplay is the time from which on replays are announced with an estimate of what they take.
+// longReplay is the duration from which replays are announced with an estimate.
 const longReplay = time.Minute
 
-// usualTime is what a request takes under most policies.
+// usualTime is the time per request of most policies.
 const usualTime = 100 * time.Nanosecond
 
-// prefetchTime is what prefetching takes for a request, where most requests have something loaded.
+// prefetchTime is the time of prefetching per request if most requests cause a load.
 const prefetchTime = 300 * time.Nanosecond
 
-// Duration estimates the time that a job takes: that of the policy, of the predictor it asks and of prefetching, per
-// request. It is a rough figure, from a server; what similarity and models of time take is not in it.
+// Duration estimates the time of a job, per request: of the policy, of its predictor and of prefetching. It is a rough
+// figure, measured on a server, without similarity and models of time.
 func (r *Replayer) Duration(job []Cell) time.Duration {
 	c := job[0] // several share one pass
 	requests := int64(r.Requests(c.Capacity))
@@ -31,8 +31,8 @@ func (r *Replayer) Duration(job []Cell) time.Duration {
 	return d
 }
 
-// LongNote says how long jobs are expected to take with so many at a time, and which of them longest. It is empty where
-// that is no more than a minute.
+// LongNote says how long jobs are expected to take, with the given number at a time, and which of them take longest. It
+// is empty if that is no more than a minute.
 func LongNote(jobs [][]Cell, atATime int, durationOf func(job []Cell) time.Duration, requests int) string {
 	var sum, longest time.Duration
 	var slowest Cell
@@ -51,12 +51,12 @@ func LongNote(jobs [][]Cell, atATime int, durationOf func(job []Cell) time.Durat
 	if len(jobs) == 1 {
 		replays = "a replay"
 	}
-	return fmt.Sprintf("about %s: %s of %s requests (%s: %.2g us a request)",
+	return fmt.Sprintf("about %s: %s of %s requests (%s: %.2g us per request)",
 		aboutTime(total), replays, records.Count(int64(requests)), learners(slowest),
 		float64(longest)/float64(time.Microsecond)/float64(max(1, requests)))
 }
 
-// learners names the policy of a cell and the predictor that it asks, as far as there are such.
+// learners names the policy of a cell and its predictor, if they learn.
 func learners(c Cell) string {
 	switch {
 	case c.Predictor == nil:
@@ -67,7 +67,7 @@ func learners(c Cell) string {
 	return c.Policy.String() + " with " + c.Predictor.String()
 }
 
-// aboutTime writes a duration of a minute or more in minutes, and in hours from two on.
+// aboutTime formats a duration of a minute or more in minutes, and from two hours on in hours.
 func aboutTime(d time.Duration) string {
 	if d < 2*time.Hour {
 		return fmt.Sprintf("%.0f min", d.Minutes())

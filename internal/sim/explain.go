@@ -13,16 +13,16 @@ import (
 // Decision is what a cache did with one request.
 type Decision struct {
 	Pos     int
-	Query   policies.Object   // what was asked for
+	Query   policies.Object   // the requested object
 	Hit     bool              // Entry answered
 	Entry   policies.Object   // only with Hit; another than Query where similar ones answer
 	Loaded  bool              // Query is resident now and was not before
-	Evicted []policies.Object // in the order in which they left
+	Evicted []policies.Object // in the order of their eviction
 }
 
-// Explain replays a cell and hands over each of its decisions. Only caches that serve their requests one by one can be
+// Explain replays a cell and passes on each of its decisions. Only caches that serve their requests one by one can be
 // explained: exact and semantic. When ctx ends it does not wait for a request that takes long; the decision about that
-// one may still be handed over.
+// one may still be passed on.
 func (r *Replayer) Explain(ctx context.Context, c Cell, each func(Decision) error) error {
 	_, err := interruptible.Call(ctx, func() (struct{}, error) { return struct{}{}, r.explain(ctx, c, each) })
 	return err
@@ -34,10 +34,10 @@ func (r *Replayer) explain(ctx context.Context, c Cell, each func(Decision) erro
 	}
 	switch {
 	case !c.Cache.Entry.OneByOne:
-		return fmt.Errorf("cache %s serves requests in groups, so that no single one tells why an object left; use exact "+
-			"or semantic", c.Cache.Name())
+		return fmt.Errorf("cache %s serves requests in groups, so no single request tells why an object was evicted; use "+
+			"exact or semantic", c.Cache.Name())
 	case c.Policy.Entry.Kind == policies.Bound:
-		return fmt.Errorf("%s is a bound: it decides nothing", c.Policy.Name())
+		return fmt.Errorf("%s is a bound: it makes no decisions", c.Policy.Name())
 	}
 	r.Expect([]Cell{c})
 	w := &witness{}
@@ -61,13 +61,13 @@ func (r *Replayer) explain(ctx context.Context, c Cell, each func(Decision) erro
 	return nil
 }
 
-// placeInWhole translates the decisions of a replay that leaves out requests of size 0, and numbers its objects anew,
-// into the positions and numbers of the whole trace.
+// placeInWhole translates the decisions of a replay that leaves out requests of size 0, and renumbers its objects, into
+// the positions and numbers of the whole trace.
 type placeInWhole struct {
 	whole   *traces.Trace
 	bytes   bool
-	next    int               // position of the request after the one translated last
-	objects []policies.Object // the number in the whole trace of each that was requested
+	next    int               // position of the request after the last translated one
+	objects []policies.Object // for each requested object, its number in the whole trace
 }
 
 // translate must be called for each request, in their order.
@@ -90,7 +90,7 @@ func (p *placeInWhole) translate(d Decision) Decision {
 	return d
 }
 
-// witness notes what happens in a pool at a request.
+// witness records what happens in a pool at a request.
 type witness struct{ seen Decision }
 
 // Hit implements cache.HitObserver.

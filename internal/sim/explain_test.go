@@ -102,7 +102,7 @@ func TestExplainRefuses(t *testing.T) {
 		want string
 	}{
 		{Cell{Parts: Parts{Policy: mustSpec("lru"), Cache: sets}, Capacity: capacity}, "use exact or semantic"},
-		{Cell{Parts: Parts{Policy: mustSpec("pfoo-l"), Cache: cache.ExactSpec()}, Capacity: capacity}, "decides nothing"},
+		{Cell{Parts: Parts{Policy: mustSpec("pfoo-l"), Cache: cache.ExactSpec()}, Capacity: capacity}, "makes no decisions"},
 	} {
 		err := r.Explain(t.Context(), test.cell, func(Decision) error { return nil })
 		if err == nil || !strings.Contains(err.Error(), test.want) {

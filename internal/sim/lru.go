@@ -13,7 +13,7 @@ import (
 )
 
 // byPass groups LRU cells that one pass over reuse distances can serve, those of one unit and seed in ascending order;
-// the others are to be replayed.
+// the other cells are replayed.
 func (r *Replayer) byPass(cells []Cell) (shared [][]Cell, single []Cell) {
 	sorted := slices.SortedStableFunc(slices.Values(cells),
 		func(a, b Cell) int { return cmp.Compare(a.Capacity.Simulated, b.Capacity.Simulated) })
@@ -39,23 +39,23 @@ func (r *Replayer) byPass(cells []Cell) (shared [][]Cell, single []Cell) {
 	return shared, single
 }
 
-// onePass reports whether LRU's counts at c can be read off one pass over reuse distances: always where c counts
-// objects; where it counts bytes, as long as no object changes its size or is larger than the cache.
+// onePass reports whether one pass over reuse distances gives LRU's counts at c: always if c counts objects; if it
+// counts bytes, only if no object changes its size or is larger than the cache.
 func (r *Replayer) onePass(c capacity.Capacity) bool {
 	return !c.Bytes || r.sizedOnly().trace.RequestSizes == nil && c.Simulated >= r.sizedOnly().largest
 }
 
-// lruStack gives LRU's counts at many capacities from one pass.
+// lruStack gives LRU's counts at many capacities in one pass.
 type lruStack interface {
 	serve(objects []uint32, counted bool)
-	// resident returns the number of objects in the cache of each capacity now.
+	// resident returns the number of objects in the cache at each capacity now.
 	resident() []int64
-	// hits returns the counted hits at each capacity, and their bytes where the capacities count bytes.
+	// hits returns the counted hits at each capacity, and their bytes if the capacities count bytes.
 	hits() (hits, hitBytes []int64)
 }
 
 // replayStack replays the trace once for LRU cells of one unit of capacity, in ascending order, for all of which
-// onePass holds. The time per request is that of the pass, which serves all of them.
+// onePass is true. The time per request is that of the pass, which serves all of them.
 func (r *Replayer) replayStack(ctx context.Context, cells []Cell) ([]outcome, error) {
 	v := r.view(cells[0].Capacity)
 	sums := make([]outcome, len(cells))
@@ -97,14 +97,14 @@ func (r *Replayer) stackPart(ctx context.Context, cells []Cell, t *traces.Trace,
 	for k := range cells {
 		n := counts
 		n.Hits, n.HitBytes = hits[k], hitBytes[k]
-		n.Evictions = n.Misses() - (after[k] - before[k]) // every miss loads an object, and it is here or was evicted
+		n.Evictions = n.Misses() - (after[k] - before[k]) // every miss loads an object, which is resident or was evicted
 		outcomes[k] = outcome{values: n.Values(cells[k].Cache.Entry, cells[k].Capacity.Bytes), served: int64(len(t.Objects)),
 			elapsed: elapsed}
 	}
 	return outcomes, nil
 }
 
-// serveStack hands requests to the stack, with an eye on ctx.
+// serveStack passes requests to the stack, and checks ctx from time to time.
 func (r *Replayer) serveStack(ctx context.Context, stack lruStack, objects []uint32, counted bool) error {
 	for window := range slices.Chunk(objects, longestWindow) {
 		if err := ctx.Err(); err != nil {

@@ -7,28 +7,28 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 )
 
-// NextUseBytes is what next uses take for each request. The replays of a trace share them, and nearly all need them, as
-// the optimum does.
+// NextUseBytes is the memory of next uses per request. The replays of a trace share them, and nearly all need them,
+// because the optimum does.
 const NextUseBytes = 4
 
-// Estimates of what the policies do not take themselves, in bytes.
+// Estimates of the memory in addition to the policies' own, in bytes.
 const (
-	formulaBytes = 16        // per object, of a predictor that follows a formula
-	learnedBytes = 100       // per object, of one that learns from a history
-	windowBytes  = 128 << 20 // of the rows that such a predictor is trained on
+	formulaBytes = 16        // per object, of a predictor with a formula
+	learnedBytes = 100       // per object, of a predictor that learns from a history
+	windowBytes  = 128 << 20 // of the rows that such a predictor trains on
 	queryBytes   = 8         // per request, of caches of queries
 	replayBytes  = 1 << 20   // of any replay
 	poolBytes    = 2 << 10   // of the pool of a tenant
 	memberBytes  = 13        // per object, of pools of tenants
-	monitorBytes = 80        // per object that the monitors of pools follow, all of them at most
-	// Of a cache that prefetches, beside its prefetcher: per object, and per object of the trace for what the trace never
-	// asks for and the dictionary of addresses.
+	monitorBytes = 80        // per object that the pools' monitors follow, all of them at most
+	// Of a cache that prefetches, in addition to its prefetcher: per object, and per object of the trace for addresses
+	// that the trace never requests and for the dictionary of addresses.
 	prefetcherBytes = 32 << 20
 	prefetchedBytes = 18
 	strangerBytes   = 90
 )
 
-// Need estimates the memory that a job takes beside the trace and the next uses, in bytes.
+// Need estimates the memory of a job in addition to the trace and the next uses, in bytes.
 func (r *Replayer) Need(job []Cell) int64 {
 	c := job[0] // several share one pass
 	t := r.trace
@@ -58,12 +58,12 @@ func (r *Replayer) Need(job []Cell) int64 {
 	return need
 }
 
-// needOfPools estimates what the pools of tenants take besides: the numbers of their members, the monitors of their
-// curves and, where a policy knows objects by their numbers in the trace, room for all of these in each pool.
+// needOfPools estimates the additional memory of tenants' pools: the numbers of their members, the monitors of their
+// curves and, if a policy identifies objects by their numbers in the trace, room for all objects in each pool.
 func (r *Replayer) needOfPools(c Cell) int64 {
 	t := r.trace
 	if t.Tenants == nil {
-		return 0 // which is refused
+		return 0 // which is rejected
 	}
 	objects, tenants := int64(t.NumObjects), int64(len(t.Tenants.Names))
 	need := poolBytes*tenants + memberBytes*objects + monitorBytes*objects
@@ -73,7 +73,7 @@ func (r *Replayer) needOfPools(c Cell) int64 {
 	return need
 }
 
-// slots returns about how many objects the cache of a cell holds.
+// slots estimates the number of objects in the cache of a cell.
 func (r *Replayer) slots(c Cell) int64 {
 	objects := int64(r.trace.NumObjects)
 	if !c.Capacity.Bytes || c.Policy.Entry.Unbounded {
@@ -83,10 +83,10 @@ func (r *Replayer) slots(c Cell) int64 {
 	return min(c.Capacity.Simulated/mean, objects)
 }
 
-// sharedNeed estimates the memory of what replays share, before it is made.
+// sharedNeed estimates the memory that replays share, before it is allocated.
 func (r *Replayer) sharedNeed() int64 { return NextUseBytes * int64(len(r.trace.Objects)) }
 
-// Fits refuses a job that does not fit into what is left of a budget. What replays share must not be made yet.
+// Fits rejects a job that does not fit into the rest of a budget. The shared memory must not be allocated yet.
 func (r *Replayer) Fits(job []Cell, budget *memory.Budget) error {
 	c := job[0]
 	return budget.Need(r.Need(job)+r.sharedNeed(), fmt.Sprintf("the replay of %s at %s on %s", c.Policy,

@@ -9,19 +9,19 @@ import (
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
-// modelled is a cache in which a model of time has the groups of a trace served.
+// modelled is a cache whose groups of requests are served when a model of time says so.
 type modelled struct {
 	trace    *traces.Trace
 	cache    cache.Cache
 	cost     func() predict.Cost // of all predictions so far
 	progress func(n int)         // may be nil
-	sampler  *sampler            // nil where the cell asks for no series
+	sampler  *sampler            // nil without a series
 	total    cache.Counts
-	warm     cache.Counts // what of total was served before the warm-up ended
+	warm     cache.Counts // the part of total from the warm-up
 }
 
-// serve serves the group of requests from one position to another. A cache that holds what runs does so until the model
-// says that the group is finished.
+// serve serves the group of requests from one position to another. A cache that locks running groups does so until the
+// model says that the group is finished.
 func (m *modelled) serve(from, to int) models.Served {
 	before, cost := m.total, m.cost()
 	if running, ok := m.cache.(cache.Running); ok {

@@ -302,8 +302,8 @@ func TestSLSBatchesAreThoseOfTheCache(t *testing.T) {
 func TestModelErrors(t *testing.T) {
 	trace := lookupTrace(3)
 	for _, test := range []struct{ kind, model, want string }{
-		{"exact", "sls", "model sls works on the cache sets, not on exact; write --cache sets"},
-		{"exact", "prefill", "model prefill works on the cache prefix, not on exact; write --cache prefix"},
+		{"exact", "sls", "model sls works on the cache sets, not on exact; add --cache sets"},
+		{"exact", "prefill", "model prefill works on the cache prefix, not on exact; add --cache prefix"},
 	} {
 		lists := parts(t, "cache="+test.kind, "model="+test.model)
 		_, err := Run(t.Context(), trace, RunOptions{Policies: specs(t, "lru"), Parts: lists, Capacities: objects(10)})

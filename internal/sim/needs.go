@@ -5,7 +5,8 @@ import (
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
-// Needs returns what the cells of these parts need of their trace, together; bytes says that a capacity counts bytes.
+// Needs returns what the cells with these parts need from their trace, together; bytes says that a capacity counts
+// bytes.
 func Needs(all []Parts, bytes bool) (needs traces.Needs) {
 	needs.Sizes = bytes
 	for i := range all {
@@ -14,8 +15,8 @@ func Needs(all []Parts, bytes bool) (needs traces.Needs) {
 	return needs
 }
 
-// needs returns what replays need of their trace. Keys are for caches that hash them, for prefetchers that compute with
-// them, and for policies that make topics of their prefixes in caches that know nothing better of the objects.
+// needs returns what replays need from their trace. Keys are for caches that hash them, for prefetchers that compute
+// with them, and for policies that use key prefixes as topics in caches without better information.
 func (p *Parts) needs() traces.Needs {
 	relates, queries := p.Policy.Entry.Relates, p.Cache.Entry.Queries
 	addresses := p.Prefetcher != nil && p.Prefetcher.Entry.Addresses

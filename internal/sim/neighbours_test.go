@@ -121,7 +121,7 @@ func TestNeighboursThatCannotBeKeptAreUsed(t *testing.T) {
 	if got, want := hitsOf(t, trace, cell, h.options(file)), hitsOf(t, trace, cell, NeighbourOptions{}); got != want {
 		t.Errorf("%d hits, want %d", got, want)
 	}
-	if len(h.notes) == 0 || !strings.Contains(h.notes[len(h.notes)-1], "is not kept") {
+	if len(h.notes) == 0 || !strings.Contains(h.notes[len(h.notes)-1], "could not be stored") {
 		t.Errorf("notes %q", h.notes)
 	}
 }

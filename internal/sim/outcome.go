@@ -9,13 +9,13 @@ import (
 	"github.com/cachesim/cachesim/internal/series"
 )
 
-// outcome is what a replay gave.
+// outcome is the result of a replay.
 type outcome struct {
 	values     metric.Values
-	served     int64 // requests, those of the warm-up too
+	served     int64 // requests, including those of the warm-up
 	elapsed    time.Duration
 	predicting time.Duration // the part of elapsed that predictions took
-	series     []series.Row  // of all parts so far, where they are asked for
+	series     []series.Row  // of all parts so far, if requested
 }
 
 // add adds the outcome of the next part of a trace.
@@ -26,11 +26,11 @@ func (o *outcome) add(part outcome) {
 	o.predicting += part.predicting
 }
 
-// setCounters takes over what a part reports of itself. It panics where the part does not declare it.
+// setCounters copies the counters that a part reports. It panics if the part does not declare one of them.
 func setCounters(v *metric.Values, counters []policies.Counter) {
 	for _, c := range counters {
 		if _, ok := metric.Lookup(c.Name); !ok {
-			panic(fmt.Sprintf("counter %s is no metric that its policy, cache or predictor declares", c.Name))
+			panic(fmt.Sprintf("counter %s is not a metric that its policy, cache or predictor declares", c.Name))
 		}
 		v.SetNamed(c.Name, c.Value)
 	}

@@ -11,15 +11,15 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 )
 
-// Parts are what a replay is put together from, whatever the trace and the capacity.
+// Parts are the parts of a replay, apart from the trace and the capacity.
 type Parts struct {
 	Cache     cache.Spec
 	Policy    policies.Spec
-	Predictor *predict.Spec // set if the policy asks one, and for no other
-	// what to load besides what is asked for; nil: nothing, so that it is never one that proposes nothing
+	Predictor *predict.Spec // set if and only if the policy uses one
+	// what to load besides requested objects; nil for nothing, so it is never a prefetcher that proposes nothing
 	Prefetcher *prefetch.Spec
-	Allocator  *allocate.Spec // divides the capacity among the tenants of the trace; nil: nobody does
-	Model      *models.Spec   // of the time that requests take; nil: hits are counted and nothing else
+	Allocator  *allocate.Spec // divides the capacity among the trace's tenants; nil if it is not divided
+	Model      *models.Spec   // of the time that requests take; nil if hits are only counted
 }
 
 // Random reports whether the outcome depends on the seed.
@@ -27,21 +27,21 @@ func (p *Parts) Random() bool {
 	return p.Policy.Entry.Random || p.Predictor != nil && p.Predictor.Entry.Random
 }
 
-// Kind is a kind of parts that policies are combined with. What is known of a kind outside the packages that do its
-// work is said here, once: a new one is a field of Parts, a field of the record and an entry of Kinds.
+// Kind is a kind of parts that policies are combined with. It contains everything that packages outside the kind's own
+// need to know: a new kind is a field of Parts, a field of the record and an entry of Kinds.
 type Kind struct {
-	// Name is that of its axis in experiments, its flag, and its field in cells and records: "predictor".
+	// Name is the name of its axis in experiments, its flag, and its field in cells and records: "predictor".
 	Name string
 	// Plural is its key in experiment files, and the command that lists its parts: "predictors".
 	Plural string
 	// Names returns the names of all parts of the kind.
 	Names func() []string
-	// Parse reads one part with its parameters, ParseList a list of them.
+	// Parse parses one part with its parameters, ParseList a list of them.
 	Parse     func(text string) (Part, error)
 	ParseList func(text string) ([]Part, error)
-	// AskedBy reports whether a policy works with parts of the kind; nil: every policy does.
+	// AskedBy reports whether a policy works with parts of the kind; nil if every policy does.
 	AskedBy func(policies.Entry) bool
-	// Field is that of a record, with the parameters that differ from their defaults; "" where there is no part.
+	// Field is the record's text, with the parameters that differ from their defaults; "" if there is no part.
 	Field func(*records.Record) *string
 
 	of func(*Parts) Part
@@ -52,7 +52,7 @@ type Part interface {
 	String() string // as a user would write it, with the parameters that differ from their defaults
 	Full() string   // with every parameter
 	Accepts() []params.Param
-	Into(p *Parts) // makes it the part of its kind
+	Into(p *Parts) // sets it as the part of its kind
 }
 
 // The kinds of parts.
@@ -74,13 +74,13 @@ var (
 		func(r *records.Record) *string { return &r.Model })
 )
 
-// Kinds lists them, in the order of their fields in cells.
+// Kinds lists the kinds, in the order of their fields in cells.
 var Kinds = []*Kind{CacheKind, PredictorKind, PrefetcherKind, AllocatorKind, ModelKind}
 
 func init() { PredictorKind.AskedBy = func(e policies.Entry) bool { return e.Predicts } }
 
-// setPrefetcher makes a prefetcher that of parts. One that never proposes anything is none, so that what is replayed
-// with it is what is replayed without.
+// setPrefetcher sets the prefetcher. One that never proposes anything is left out, so that a replay with it is the same
+// as without.
 func setPrefetcher(p *Parts, s *prefetch.Spec) {
 	p.Prefetcher = s
 	if s.Entry.Idle {
@@ -118,10 +118,10 @@ func newKind[E params.Named](name string, names func() []string, parse func(stri
 	}
 }
 
-// Of returns the part of the kind that is among parts, nil where there is none.
+// Of returns the part of this kind in parts, nil if there is none.
 func (k *Kind) Of(p *Parts) Part { return k.of(p) }
 
-// PartsOf reads the parts that a record names.
+// PartsOf parses the parts that a record names.
 func PartsOf(rec *records.Record) (p Parts, err error) {
 	if p.Policy, err = policies.ParseSpec(rec.Policy + "(" + rec.Params + ")"); err != nil {
 		return p, err

@@ -9,7 +9,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
-// predictorOfCell builds the predictor of a cell for a part of the trace. addresses are those of a prefetcher that
+// predictorOfCell creates the predictor of a cell for a part of the trace. addresses are those of a prefetcher that
 // computes with them, or nil.
 func predictorOfCell(c Cell, t *traces.Trace, nextUse func() []uint32,
 	addresses *prefetch.Addresses) (*predict.Counted, error) {

@@ -14,7 +14,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/queries"
 )
 
-// record returns the record of a cell, without what compares it with others.
+// record returns the record of a cell, without the comparison with others.
 func (r *Replayer) record(c Cell, out outcome) records.Record {
 	rec := records.Record{
 		Trace:             r.trace.Name,
@@ -62,29 +62,29 @@ func (r *Replayer) record(c Cell, out outcome) records.Record {
 	return rec
 }
 
-// setPrefetchRatios fills in what follows from the counts of a prefetcher.
+// setPrefetchRatios sets the ratios that follow from a prefetcher's counts.
 func setPrefetchRatios(rec *records.Record) {
 	loaded, used := rec.Float(prefetch.Prefetches), rec.Float(prefetch.UsefulPrefetches)
 	rec.SetQuotient(prefetch.Accuracy, used, loaded)
 	rec.SetQuotient(prefetch.Coverage, used, used+rec.Float(metric.Misses))
 }
 
-// leftOut returns how many requests of the files are not replayed: those that the reader left out, and those of size 0
-// where sizes count.
+// leftOut returns the number of the files' requests that are not replayed: those that the reader left out, and those of
+// size 0 if sizes count.
 func (r *Replayer) leftOut(c capacity.Capacity) int64 {
 	return r.trace.LeftOut() + int64(len(r.trace.Objects)-r.Requests(c))
 }
 
-// perRequest spreads a time over the requests that were served, in nanoseconds.
+// perRequest divides a time by the number of served requests, in nanoseconds.
 func perRequest(elapsed time.Duration, served int64) float64 {
 	return float64(elapsed.Nanoseconds()) / float64(max(1, served))
 }
 
-// hitRatio returns hits/requests, and on a sample what that estimates of the whole trace: a sample may miss the hottest
-// objects, whose requests are nearly all hits, or hold too many of them, but it has its share of the misses (the
-// adjustment of Waldspurger et al., FAST 2015). A sample of conversations lacks the misses of those that it lacks, so
-// its own ratio is the estimate. Requests that do not count, of a warm-up or of size 0, are taken to be the same share
-// of the whole.
+// hitRatio returns hits/requests and, for a sample, its estimate for the whole trace: a sample may lack the hottest
+// objects, whose requests are nearly all hits, or contain too many of them, but it has its share of the misses (the
+// adjustment of Waldspurger et al., FAST 2015). A sample of conversations lacks the misses of the missing
+// conversations, so its own ratio is the estimate. Requests that do not count, because of a warm-up or of size 0, are
+// assumed to be the same share of the whole.
 func (r *Replayer) hitRatio(v metric.Values) float64 {
 	requests := v.Int(metric.Requests)
 	if r.trace.SampledFrom == 0 || prompts.Of(r.trace.Kind) != nil {
@@ -98,7 +98,7 @@ func (r *Replayer) hitRatio(v metric.Values) float64 {
 	return max(0, 1-v.Float(metric.Misses)/expected)
 }
 
-// share returns a capacity as a share of the distinct objects, or of the sum of their sizes.
+// share returns a capacity as a share of the distinct objects, or of their total size.
 func (r *Replayer) share(c capacity.Capacity) float64 {
 	if c.Bytes {
 		return float64(c.Simulated) / float64(max(1, r.sizedOnly().footprint))

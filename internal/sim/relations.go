@@ -15,8 +15,8 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/queries"
 )
 
-// similarFrom returns the least similarity that a cell asks for; ok is false where it asks for none, or for more than
-// any two queries have.
+// similarFrom returns the lowest similarity that a cell needs; ok is false if it needs none, or more than any two
+// queries have.
 func similarFrom(c Cell) (from float64, ok bool) {
 	if !c.Cache.Entry.Queries {
 		return 0, false
@@ -29,14 +29,14 @@ func similarFrom(c Cell) (from float64, ok bool) {
 	return from, from <= 1
 }
 
-// NeighbourOptions say how a Replayer finds which queries are similar to each other, and where it keeps that.
+// NeighbourOptions say how a Replayer finds similar queries, and where it stores them.
 type NeighbourOptions struct {
-	Dir  string // folder of side files, which is made if it is missing; "": not kept
+	Dir  string // folder of side files, created if it does not exist; "" if nothing is stored
 	Jobs int    // goroutines; 0 means one per core
-	// Comparing is called when queries begin to be compared. What it returns hears, from several goroutines, how many
-	// pairs are done, and when it ends. It may be nil.
+	// Comparing is called when the comparison of queries starts. Its result is notified, from several goroutines, of the
+	// number of finished pairs, and of the end. It may be nil.
 	Comparing func() (progress func(done, total int64), end func())
-	// hears of side files that cannot be read or written; no result depends on them; may be nil
+	// receives errors of reading and writing side files, which affect no result; may be nil
 	Note func(text string)
 }
 
@@ -46,18 +46,18 @@ func (o NeighbourOptions) note(format string, args ...any) {
 	}
 }
 
-// neighbourhoods keeps the similar pairs of a trace for all of its cells: those from the least similarity on that any
-// of them asks for. Its methods may be called from several goroutines.
+// neighbourhoods stores the similar pairs of a trace for all of its cells, from the lowest similarity that any of them
+// needs. Its methods may be called from several goroutines.
 type neighbourhoods struct {
 	options NeighbourOptions
 	mu      sync.Mutex
 	trace   *traces.Trace
-	least   float64 // that is expected to be asked for; identityOnly where nothing is
+	least   float64 // lowest expected similarity; identityOnly if none is expected
 	have    *similarity.Neighbours
-	failed  error // why there are none; those of a lower threshold would not be fewer
+	failed  error // why there are none; a lower threshold would not give fewer
 }
 
-// expect says that cells are to come.
+// expect announces cells.
 func (h *neighbourhoods) expect(cells []Cell) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -68,7 +68,7 @@ func (h *neighbourhoods) expect(cells []Cell) {
 	}
 }
 
-// from returns the pairs that are at least from similar, and maybe others.
+// from returns the pairs with at least the given similarity, and possibly others.
 func (h *neighbourhoods) from(ctx context.Context, from float64) (*similarity.Neighbours, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -82,13 +82,13 @@ func (h *neighbourhoods) from(ctx context.Context, from float64) (*similarity.Ne
 	switch {
 	case err == nil:
 		h.have = found
-	case ctx.Err() == nil: // each of the other cells would work as long to fail alike
+	case ctx.Err() == nil: // each of the other cells would work as long and fail in the same way
 		h.failed = err
 	}
 	return found, err
 }
 
-// find takes the pairs from a side file, or joins the queries and keeps what that gives.
+// find reads the pairs from a side file, or joins the queries and stores the result.
 func (h *neighbourhoods) find(ctx context.Context, from float32) (*similarity.Neighbours, error) {
 	v := similarity.Vectors{Dim: queries.Of(h.trace.Kind).Dim, Data: queries.Of(h.trace.Kind).Vectors}
 	switch {
@@ -103,7 +103,7 @@ func (h *neighbourhoods) find(ctx context.Context, from float32) (*similarity.Ne
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case err != nil:
-		h.options.note("%v; the queries are compared anew", err)
+		h.options.note("%v; comparing the queries again", err)
 	case kept != nil:
 		return kept, nil
 	}
@@ -112,7 +112,7 @@ func (h *neighbourhoods) find(ctx context.Context, from float32) (*similarity.Ne
 		return nil, err
 	}
 	if err := folder.Save(found, id); err != nil {
-		h.options.note("which queries are similar is not kept: %v", err)
+		h.options.note("the list of similar queries could not be stored: %v", err)
 	}
 	return found, nil
 }
@@ -127,8 +127,8 @@ func (h *neighbourhoods) join(ctx context.Context, v similarity.Vectors, from fl
 	return similarity.Join(ctx, v, from, options)
 }
 
-// FindNeighbours returns which queries of a trace are at least from similar; it may list others, too. They come from a
-// side file if there is one.
+// FindNeighbours returns the pairs of similar queries of a trace, with at least similarity from; it may return others,
+// too. They come from a side file if there is one.
 func FindNeighbours(ctx context.Context, t *traces.Trace, from float64,
 	options NeighbourOptions) (*similarity.Neighbours, error) {
 	if err := checkEmbeddings(t, "a comparison of queries"); err != nil {
@@ -137,12 +137,13 @@ func FindNeighbours(ctx context.Context, t *traces.Trace, from float64,
 	return (&neighbourhoods{options: options, trace: t}).find(ctx, float32(from))
 }
 
-// Expect says which cells are to be replayed, so that what they share is made once for all of them.
+// Expect announces the cells that will be replayed, so that what they share is created once for all of them.
 func (r *Replayer) Expect(cells []Cell) {
 	r.similar.expect(cells)
 	servesPrompts := func(c Cell) bool { return c.Cache.Entry.Prompts }
 	if prompts.Of(r.trace.Kind) != nil && r.options.Note != nil && !slices.ContainsFunc(cells, servesPrompts) {
-		const flat = "the blocks of its prompts are replayed one by one; cachesim run --cache prefix replays whole prompts"
+		const flat = "the blocks of its prompts are replayed one by one; to replay whole prompts use cachesim run --cache " +
+			"prefix"
 		r.options.Note(r.trace.Name + ": " + flat)
 	}
 	if names := addressPrefetchers(cells); len(names) > 0 && r.options.Note != nil && isSample(r.trace) {
@@ -165,8 +166,8 @@ func addressPrefetchers(cells []Cell) (names []string) {
 	return names
 }
 
-// relate returns what the cache and the policy of a cell, or a bound, may know of how objects relate, for a part of the
-// trace; nil where they are to know nothing.
+// relate returns what the cache and the policy of a cell, or a bound, may know about relations between objects, for a
+// part of the trace; nil if they may know nothing.
 func (r *Replayer) relate(ctx context.Context, c Cell, t *traces.Trace) (similar *similarity.Neighbours,
 	known *policies.Relations, err error) {
 	if from, ok := similarFrom(c); ok {
@@ -183,8 +184,8 @@ func (r *Replayer) relate(ctx context.Context, c Cell, t *traces.Trace) (similar
 	return similar, known, nil
 }
 
-// topicsIn returns the topics of the objects in a cache. A cache of queries has those of the trace alone: the keys of
-// queries, often texts, are no paths.
+// topicsIn returns the topics of the objects in a cache. A cache of queries has only those of the trace: the keys of
+// queries, often texts, are not paths.
 func (r *Replayer) topicsIn(c cache.Spec, t *traces.Trace) []int32 {
 	if c.Entry.Queries {
 		return queries.Of(t.Kind).Topics
@@ -192,7 +193,7 @@ func (r *Replayer) topicsIn(c cache.Spec, t *traces.Trace) []int32 {
 	return r.topics()
 }
 
-// checkQueries refuses a cache of queries for a trace that has none.
+// checkQueries rejects a cache of queries for a trace without queries.
 func checkQueries(c Cell, t *traces.Trace) error {
 	if !c.Cache.Entry.Queries {
 		return nil
@@ -200,26 +201,26 @@ func checkQueries(c Cell, t *traces.Trace) error {
 	return checkEmbeddings(t, "cache "+c.Cache.Name())
 }
 
-// checkEmbeddings refuses a trace without queries, or without embeddings of them, for what needs them.
+// checkEmbeddings rejects a trace without queries, or without their embeddings, for parts that need them.
 func checkEmbeddings(t *traces.Trace, who string) error {
 	switch {
 	case queries.Of(t.Kind) == nil:
 		return fmt.Errorf(
-			"%s needs queries, but %s has none; the formats that hold queries are listed by: cachesim formats",
+			"%s needs queries, but %s has none; cachesim formats lists the formats with queries",
 			who,
 			t.Name,
 		)
 	case queries.Of(t.Kind).Dim == 0:
-		return fmt.Errorf("%s needs embeddings, but %s has none, and no texts to make them from; name a file of them with "+
-			"--embeddings", who, t.Name)
+		return fmt.Errorf("%s needs embeddings, but %s has none, and no texts to compute them from; give a file of "+
+			"embeddings with --embeddings", who, t.Name)
 	}
 	return nil
 }
 
-// queryReferences returns the names of what a policy is held against in a cache of queries. The optimum is known where
-// an entry answers its own query alone.
+// queryReferences returns the names of what a policy is compared with in a cache of queries. The optimum is known if an
+// entry answers only its own query.
 func queryReferences(c Cell) (names []string) {
-	if !c.Policy.Entry.Unbounded { // no bound at a capacity holds for one that ignores it
+	if !c.Policy.Entry.Unbounded { // no bound for a capacity holds for a policy that ignores it
 		names = referencesUnder(policies.Rules{Similar: cache.AnswersSimilar(c.Cache), Bypass: bypasses(c.Policy)})
 	}
 	return append(names, policies.Unlimited())

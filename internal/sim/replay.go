@@ -1,5 +1,5 @@
-// Package sim replays traces through caches and turns what happened into records. A Replayer replays the cells of one
-// trace: each a policy in a cache at a capacity, held against the optimum that plays by the same rules.
+// Package sim replays traces through caches and turns the results into records. A Replayer replays the cells of one
+// trace; each cell is a policy in a cache at a capacity, compared with the optimum under the same rules.
 package sim
 
 import (
@@ -11,15 +11,15 @@ import (
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
-// A cache serves a window of requests between two looks at the context. Windows take about windowTime: they are long
-// where a request takes nanoseconds, and short where each of them trains, predicts or draws a million candidates.
+// A cache serves a window of requests between two checks of the context. Windows last about windowTime: they are long
+// if a request takes nanoseconds, and short if each request trains, predicts or draws a million candidates.
 const (
 	windowTime     = 5 * time.Millisecond
 	shortestWindow = 4
 	longestWindow  = 1 << 15
 )
 
-// nextWindow returns how long the window after one of that length should be, which took so long.
+// nextWindow returns the length of the next window, given the length and the time of the last one.
 func nextWindow(length int, took time.Duration) int {
 	switch {
 	case took > windowTime:
@@ -32,14 +32,14 @@ func nextWindow(length int, took time.Duration) int {
 
 // ReplayOptions say how a trace is replayed.
 type ReplayOptions struct {
-	Bytes bool // capacity counts bytes: hand the sizes over
-	// requests at the start that are served but not counted; of a trace with groups it holds whole ones
+	Bytes bool // capacity counts bytes: pass the sizes on
+	// requests at the start that are served but not counted; for a trace with groups, whole groups
 	Warmup   int
 	Progress func(n int) // called with the number of requests served since the last call; may be nil
 	sampler  *sampler    // cuts the replay into windows; may be nil
 }
 
-// Replay drives the trace through the cache and returns the counts after the warm-up. It stops early with ctx's error.
+// Replay sends the trace through the cache and returns the counts after the warm-up. It stops early with ctx's error.
 func Replay(ctx context.Context, t *traces.Trace, c cache.Cache, opt ReplayOptions) (cache.Counts, error) {
 	var total, warm cache.Counts
 	var sizes []int64
@@ -77,7 +77,7 @@ func Replay(ctx context.Context, t *traces.Trace, c cache.Cache, opt ReplayOptio
 	return total.Minus(warm), nil
 }
 
-// groupEnd returns where the group ends that holds the request before to.
+// groupEnd returns the end of the group that contains the request before to.
 func groupEnd(t *traces.Trace, to int) int {
 	next, _ := slices.BinarySearch(t.Groups, to)
 	if next == len(t.Groups) {

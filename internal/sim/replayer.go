@@ -24,18 +24,18 @@ import (
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
-// ReplayerOptions say how a Replayer replays.
+// ReplayerOptions are the options of a Replayer.
 type ReplayerOptions struct {
-	Warmup     int // requests served before counting begins; 0 for a trace whose parts each start with an empty cache
+	Warmup     int // requests served before counting starts; 0 for a trace whose parts each start with an empty cache
 	Version    string
 	Progress   func(n int64) // called from all replays with requests served since the last call; may be nil
 	Neighbours NeighbourOptions
-	// Note hears, once, of requests that are left out, and of prompts that are taken apart; may be nil.
+	// Note receives, once, notes about requests that are left out and prompts that are split; may be nil.
 	Note func(text string)
 }
 
-// Replayer replays the cells of one trace. What they share (next uses, the trace without empty objects) is made once,
-// when the first needs it. Its methods may be called from several goroutines.
+// Replayer replays the cells of one trace. What they share (next uses, the trace without empty objects) is created
+// once, when it is first needed. Its methods may be called from several goroutines.
 type Replayer struct {
 	trace     *traces.Trace
 	options   ReplayerOptions
@@ -45,18 +45,18 @@ type Replayer struct {
 	topics    func() []int32 // labels of the objects
 }
 
-// WithProgress returns r with another function that is called from the replays it does; what cells share stays shared.
+// WithProgress returns r with another progress function; what cells share stays shared.
 func (r *Replayer) WithProgress(progress func(n int64)) *Replayer {
 	other := *r
 	other.options.Progress = progress
 	return &other
 }
 
-// view is the trace as one unit of capacity sees it.
+// view is the trace as seen with one unit of capacity.
 type view struct {
 	trace     *traces.Trace
 	warmup    int   // requests of trace that only warm up
-	footprint int64 // bytes of all objects; 0 where they do not count
+	footprint int64 // bytes of all objects; 0 if they do not count
 	largest   int64 // bytes of the largest object
 	nextUse   func() []uint32
 	addresses func() (*prefetch.Addresses, error)
@@ -76,7 +76,7 @@ func NewReplayer(t *traces.Trace, options ReplayerOptions) *Replayer {
 			return &v
 		}
 		if options.Note != nil {
-			options.Note(fmt.Sprintf("%s: %d of %d requests have size 0 and are left out where capacities count bytes",
+			options.Note(fmt.Sprintf("%s: %d of %d requests have size 0 and are left out because capacities count bytes",
 				t.Name, zeros, len(t.Objects)))
 		}
 		v := newView(sized, sizedBefore(t, options.Warmup))
@@ -100,7 +100,7 @@ func newView(t *traces.Trace, warmup int) *view {
 	})}
 }
 
-// addressesFor returns the addresses of the objects of the trace, if the prefetcher of a cell computes with them.
+// addressesFor returns the addresses of the trace's objects, if the prefetcher of a cell computes with them.
 func (v *view) addressesFor(c Cell) (*prefetch.Addresses, error) {
 	if c.Prefetcher == nil || !c.Prefetcher.Entry.Addresses {
 		return nil, nil
@@ -137,12 +137,12 @@ func (r *Replayer) view(c capacity.Capacity) *view {
 	return r.asIs()
 }
 
-// Requests returns how many requests a replay at a capacity serves, those of a warm-up included. The rest of the trace
-// is of size 0, and left out where sizes count.
+// Requests returns the number of requests that a replay at a capacity serves, including a warm-up. The other requests
+// have size 0, and are left out if sizes count.
 func (r *Replayer) Requests(c capacity.Capacity) int { return len(r.view(c).trace.Objects) }
 
 // Jobs groups cells into jobs for Replay: lru-stack at several capacities of one unit is one pass over the trace, every
-// other cell a replay of its own. The order of the cells stays.
+// other cell is a replay of its own. The order of the cells stays.
 func (r *Replayer) Jobs(cells []Cell) (jobs [][]Cell) {
 	var stack []Cell
 	for _, c := range cells {
@@ -168,15 +168,14 @@ func (r *Replayer) Jobs(cells []Cell) (jobs [][]Cell) {
 	return jobs
 }
 
-// Replay replays a job and returns the record of each of its cells. The fields that compare cells with each other are
-// left out: HoldAgainst and MarkBest fill them in. When ctx ends it does not wait for a request or a bound that takes
-// long.
+// Replay replays a job and returns the record of each of its cells. Fields that compare cells with each other are left
+// out: HoldAgainst and MarkBest set them. When ctx ends it does not wait for a request or a bound that takes long.
 func (r *Replayer) Replay(ctx context.Context, job []Cell) ([]records.Record, error) {
 	recs, _, err := r.ReplaySeries(ctx, job)
 	return recs, err
 }
 
-// ReplaySeries is Replay with the rows of the series that each of the cells asks for. They do not name their cells.
+// ReplaySeries is Replay with the rows of each cell's series. The rows do not name their cells.
 func (r *Replayer) ReplaySeries(ctx context.Context, job []Cell) (recs []records.Record, rows [][]series.Row,
 	err error) {
 	outcomes, err := interruptible.Call(ctx, func() ([]outcome, error) {
@@ -229,12 +228,12 @@ func (r *Replayer) replayOne(ctx context.Context, c Cell) ([]outcome, error) {
 	return []outcome{sum}, nil
 }
 
-// partSeed returns the seed of the random choices in part i of a trace, so that the parts choose independently of each
-// other: with the same choices in each, sums over them would spread as if there were one part only. The first has the
-// seed of the cell.
+// partSeed returns the seed for the random choices in part i of a trace, so that the parts choose independently of each
+// other: with the same choices in each part, sums over them would vary as if there were only one part. The first part
+// has the seed of the cell.
 func partSeed(seed uint64, i int) uint64 { return seed ^ uint64(i)*0x9e3779b97f4a7c15 }
 
-// warmup returns how many requests only warm up: those of the first prompts where the cache serves prompts.
+// warmup returns the number of requests in the warm-up: those of the first prompts if the cache serves prompts.
 func warmup(c Cell, t *traces.Trace, n int) int {
 	if !c.Cache.Entry.Prompts || n == 0 {
 		return n
@@ -242,7 +241,7 @@ func warmup(c Cell, t *traces.Trace, n int) int {
 	return t.Groups[n]
 }
 
-// replayPart replays a part of the trace, the first requests of which only warm up.
+// replayPart replays a part of the trace, whose first requests may be a warm-up.
 func (r *Replayer) replayPart(ctx context.Context, c Cell, t *traces.Trace, warmup int, nextUse func() []uint32,
 	sampler *sampler) (outcome, error) {
 	served, counted, err := r.build(ctx, c, t, warmup, nextUse, nil)
@@ -284,8 +283,8 @@ func (r *Replayer) replayPart(ctx context.Context, c Cell, t *traces.Trace, warm
 	return out, err
 }
 
-// build returns the empty cache of a cell for a part of the trace, and the predictor that its policy asks, nil where it
-// asks none. An observer, which may be nil, is told what happens in the pool of a cache that serves one by one.
+// build returns the empty cache of a cell for a part of the trace, and its policy's predictor, nil if it uses none. An
+// observer, which may be nil, is notified of what happens in the pool of a cache that serves requests one by one.
 func (r *Replayer) build(ctx context.Context, c Cell, t *traces.Trace, warmup int, nextUse func() []uint32,
 	observer cache.Observer) (served cache.Cache, counted *predict.Counted, err error) {
 	addresses, err := r.view(c.Capacity).addressesFor(c)
@@ -307,22 +306,22 @@ func (r *Replayer) build(ctx context.Context, c Cell, t *traces.Trace, warmup in
 	return served, counted, err
 }
 
-// addPrefetcher adds the prefetcher of a cell to what its cache is built from.
+// addPrefetcher adds the prefetcher of a cell to the cache's config.
 func addPrefetcher(c Cell, addresses *prefetch.Addresses, config *cache.Config) {
 	if c.Prefetcher == nil {
 		return
 	}
 	config.Prefetcher, config.Addresses = c.Prefetcher, addresses
 	if c.Policy.Entry.Unbounded {
-		config.Capacity = math.MaxInt64 / 2 // what the trace never asks for takes room, too
+		config.Capacity = math.MaxInt64 / 2 // addresses that the trace never requests need room, too
 	}
 	if config.Relations != nil && config.Relations.Topics != nil && addresses != nil {
 		config.Relations.Topics = withStrangers(config.Relations.Topics, -1, addresses)
 	}
 }
 
-// withStrangers returns what is known of each object, and the same value for each stranger that a prefetcher may
-// propose.
+// withStrangers returns the values of all objects, followed by the same value for each address outside the trace that a
+// prefetcher may propose.
 func withStrangers[T any](known []T, value T, a *prefetch.Addresses) []T {
 	all := make([]T, len(known), len(known)+a.Strangers())
 	copy(all, known)
@@ -332,8 +331,8 @@ func withStrangers[T any](known []T, value T, a *prefetch.Addresses) []T {
 	return all
 }
 
-// cacheConfig returns what the cache of a cell is built from for a part of the trace; counted is nil where its policy
-// asks no predictor.
+// cacheConfig returns the config of a cell's cache for a part of the trace; counted is nil if its policy uses no
+// predictor.
 func cacheConfig(c Cell, t *traces.Trace, nextUse func() []uint32, counted *predict.Counted) cache.Config {
 	config := cache.Config{
 		Trace:     t,
@@ -352,7 +351,7 @@ func cacheConfig(c Cell, t *traces.Trace, nextUse func() []uint32, counted *pred
 	return config
 }
 
-// capacityOf returns how much the cache of a cell holds.
+// capacityOf returns the capacity of a cell's cache.
 func capacityOf(c Cell, t *traces.Trace) int64 {
 	if c.Policy.Entry.Unbounded {
 		return unbounded(t, c.Capacity.Bytes)
@@ -410,7 +409,7 @@ func (r *Replayer) boundPart(ctx context.Context, c Cell, t *traces.Trace, warmu
 	return out, nil
 }
 
-// ceil returns the least whole number of misses that is not below a bound.
+// ceil returns the smallest whole number of misses that is not below a bound.
 func ceil(bound float64) int64 {
 	n := int64(bound)
 	if float64(n) < bound {

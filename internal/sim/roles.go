@@ -5,7 +5,7 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 )
 
-// Tables of records know by this which policies compete, and which bound stands beside an optimum that is stood in for.
+// This tells tables of records which policies compete, and which bound to show next to an optimum's substitute.
 func init() {
 	records.DeclareRole(policies.Unlimited(), records.Role{Unlimited: true})
 	for _, rules := range []policies.Rules{{Bytes: true}, {Similar: true}, {Similar: true, Bypass: true}} {

@@ -13,61 +13,61 @@ import (
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
-// Metrics of series. Those that records have too are over the requests of a window.
+// Metrics of series. Those that records also have refer to the requests of a window.
 var (
 	windowRequests = metric.Metric{Name: "window_requests", Unit: metric.Count, Merge: metric.Sum,
 		Doc: "requests in a window of time"}
 	occupancy = metric.Metric{Name: "occupancy", Unit: metric.Share, Digits: 2, Merge: metric.Apart,
-		Doc: "share of the capacity that is taken at the end of a window"}
+		Doc: "share of the capacity that is used at the end of a window"}
 	quota = metric.Metric{Name: "quota", Unit: metric.Share, Digits: 2, Merge: metric.Apart,
 		Doc: "share of the capacity that a tenant has at the end of a window"}
 )
 
 func init() { metric.Register("series", windowRequests, occupancy, quota) }
 
-// sampler cuts the replay of a cell into windows and keeps what happened in each. Windows begin anew with each part of
-// a trace, and hold whole groups where requests come in groups: a window ends with the group that reaches its end.
+// sampler divides the replay of a cell into windows and stores what happened in each. Windows restart with each part of
+// a trace. If requests come in groups, a window contains whole groups: it ends with the group that reaches its end.
 type sampler struct {
 	window   series.Window
 	capacity int64
-	trace    *traces.Trace // the present part
+	trace    *traces.Trace // the current part
 	cache    cache.Cache
 	label    string
-	files    int // that are replayed one by one, each through an empty cache; 0: the trace is one sequence
-	file     int // the present one, from 1
+	files    int // number of parts that are replayed separately, each through an empty cache; 0: the trace is one sequence
+	file     int // the current one, from 1
 	offset   int // requests in earlier parts
-	begins   int // position at which the present window begins
-	ends     int // and at which it ends, where windows are numbers of requests
+	begins   int // position at which the current window begins
+	ends     int // and at which it ends, if windows are numbers of requests
 	start    int64
-	until    int64 // time since the start at which it ends, where windows are spans of time
+	until    int64 // time since the start at which it ends, if windows are spans of time
 	before   cache.Counts
-	tenants  []cache.Tenant // as they stood when the window before ended
-	windows  []int          // positions at which the windows of the present part end
+	tenants  []cache.Tenant // at the end of the previous window
+	windows  []int          // positions at which the windows of the current part end
 	rows     []series.Row
 }
 
-// mostTenants bounds the rows of a window.
+// mostTenants limits the rows of a window.
 const mostTenants = 100
 
-// checkSeries refuses a series that cannot be had of a replay of t, or that would be too long.
+// checkSeries rejects a series that a replay of t cannot have, or that would be too long.
 func checkSeries(c Cell, t *traces.Trace) error {
 	if !c.Series.Asked() {
 		return nil
 	}
 	if c.Allocator != nil && t.Tenants != nil {
 		if n := len(t.Tenants.Names); n > mostTenants {
-			return fmt.Errorf("series %s: %s has %d tenants, more than the %d of which series are kept; leave out the series, "+
-				"or tell tenants by a column or prefix with fewer values", c.Series, t.Name, n, mostTenants)
+			return fmt.Errorf("series %s: %s has %d tenants, but series have at most %d; remove the series, or give tenants "+
+				"by a column or prefix with fewer values", c.Series, t.Name, n, mostTenants)
 		}
 	}
 	switch {
 	case c.Series.Span == 0:
 		return c.Series.CheckRequests(int64(len(t.Objects)))
 	case c.Model != nil:
-		return fmt.Errorf("series %s: the model %s has a clock of its own; write a number of requests instead", c.Series,
+		return fmt.Errorf("series %s: the model %s has its own clock; give a number of requests instead", c.Series,
 			c.Model.Name())
 	case t.Times == nil:
-		return fmt.Errorf("series %s: %s has no times; write a number of requests instead", c.Series, t.Name)
+		return fmt.Errorf("series %s: %s has no times; give a number of requests instead", c.Series, t.Name)
 	}
 	for _, part := range t.Parts() {
 		if err := c.Series.CheckSpan(time.Duration(slices.Max(part.Times) - part.Times[0])); err != nil {
@@ -77,7 +77,7 @@ func checkSeries(c Cell, t *traces.Trace) error {
 	return nil
 }
 
-// newSampler returns nil where the cell asks for no series.
+// newSampler returns nil if the cell has no series.
 func newSampler(c Cell, files int) *sampler {
 	if !c.Series.Asked() {
 		return nil
@@ -85,7 +85,7 @@ func newSampler(c Cell, files int) *sampler {
 	return &sampler{window: c.Series, files: files}
 }
 
-// part begins the next part of the trace, with an empty cache of that capacity.
+// part starts the next part of the trace, with an empty cache of that capacity.
 func (s *sampler) part(t *traces.Trace, c cache.Cache, capacity int64) {
 	if s == nil {
 		return
@@ -106,7 +106,7 @@ func (s *sampler) part(t *traces.Trace, c cache.Cache, capacity int64) {
 	}
 }
 
-// cut returns where a run of requests from one position to another must end, so that no window ends within it.
+// cut returns where a run of requests from one position to another must end, so that no window ends inside it.
 func (s *sampler) cut(from, to int) int {
 	switch {
 	case s == nil:
@@ -122,7 +122,7 @@ func (s *sampler) cut(from, to int) int {
 	return to
 }
 
-// served is told that the requests before a position of the part have been served, and what came of all so far.
+// served records that the requests before a position of the part have been served, and all counts so far.
 func (s *sampler) served(to int, total cache.Counts) {
 	if s == nil {
 		return
@@ -145,14 +145,14 @@ func (s *sampler) served(to int, total cache.Counts) {
 	}
 }
 
-// windowEnd returns the end of the window of that length in which a time or a position lies, at most the largest there
-// is.
+// windowEnd returns the end of the window of the given length that contains a time or a position, limited to the
+// largest value.
 func windowEnd(at, span int64) int64 {
 	begins := at - at%span
 	return begins + min(span, math.MaxInt64-begins)
 }
 
-// end ends the present window.
+// end ends the current window.
 func (s *sampler) end(to int, at float64, total cache.Counts) {
 	n := total.Minus(s.before)
 	s.before, s.begins = total, to
@@ -179,7 +179,7 @@ func (s *sampler) end(to int, at float64, total cache.Counts) {
 // tenanted is implemented by caches of several tenants.
 type tenanted interface{ Tenants() []cache.Tenant }
 
-// addTenants adds what each tenant had in the window.
+// addTenants adds the counts of each tenant in the window.
 func (s *sampler) addTenants(at float64, now []cache.Tenant) {
 	if s.tenants == nil {
 		s.tenants = make([]cache.Tenant, len(now))
@@ -205,7 +205,7 @@ func (s *sampler) addOf(at float64, name, label string, value float64) {
 	s.rows = append(s.rows, series.Row{Time: at, Name: name, Label: label, Value: value})
 }
 
-// latencies adds what a model measured, of groups that begin at these positions, to the windows in which they begin.
+// latencies adds a model's measurements of groups, which begin at these positions, to the windows in which they begin.
 func (s *sampler) latencies(all []models.Timed) {
 	if s == nil {
 		return

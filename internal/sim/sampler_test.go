@@ -259,7 +259,7 @@ func TestSeriesOfTooManyTenants(t *testing.T) {
 	}
 	c.Series = series.Window{Requests: 500}
 	err = NewReplayer(tr, ReplayerOptions{}).Check(c)
-	if err == nil || !strings.Contains(err.Error(), "tenants, more than the 100") {
+	if err == nil || !strings.Contains(err.Error(), "tenants, but series have at most 100") {
 		t.Errorf("%v, want an error that names the bound", err)
 	}
 }

@@ -106,7 +106,7 @@ func TestAllocatorsAreRefused(t *testing.T) {
 		"no pools":       {tenants, cell("lru", "sets(ways=2)"), "no pools to divide"},
 		"a bound":        {tenants, cell("pfoo-l", "exact"), "not divided"},
 		"no end of room": {tenants, cell("infinite", "exact"), "nothing to divide"},
-		"file by file":   {perFile, cell("lru", "exact"), "leave out --per-file"},
+		"file by file":   {perFile, cell("lru", "exact"), "remove --per-file"},
 		"a wrong tenant": {tenants, cell("lru", "exact"), `did you mean "a"`},
 	} {
 		c := test.cell

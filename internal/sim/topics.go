@@ -7,8 +7,8 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/queries"
 )
 
-// topicsOf returns the topic label of each object, -1 where it has none: that of the trace or, where its objects are no
-// queries with labels, the prefix of the key. Nil: there are none.
+// topicsOf returns the topic label of each object, -1 if it has none: the trace's or, if its objects are not queries
+// with labels, the prefix of the key. It returns nil if there are no topics.
 func topicsOf(t *traces.Trace) []int32 {
 	if queries.Of(t.Kind) != nil && queries.Of(t.Kind).Topics != nil {
 		return queries.Of(t.Kind).Topics
@@ -34,8 +34,8 @@ func topicsOf(t *traces.Trace) []int32 {
 	return topics
 }
 
-// keyPrefix returns the folder of a key that is a path, what stands before the last "/", or else the tenant, what
-// stands before the first ":".
+// keyPrefix returns the folder of a key that is a path (the text before the last "/"), or else the tenant (the text
+// before the first ":").
 func keyPrefix(key string) (prefix string, ok bool) {
 	if at := strings.LastIndexByte(key, '/'); at >= 0 {
 		return key[:at], true

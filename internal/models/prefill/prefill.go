@@ -1,15 +1,15 @@
 // Package prefill models the time to first token (TTFT) of a language model that keeps the keys and values of prompts
-// in a prefix tree: tokens that are cached need not be computed again.
+// in a prefix tree: cached tokens need not be computed again.
 //
-// The prefill of a prompt of which c tokens are cached and u are not takes
+// The prefill of a prompt with c cached and u uncached tokens takes
 //
 //	overhead + max(operations / (peak x utilisation), bytes / bandwidth)
 //	operations = 2 x active parameters x u + attention x (u x c + u x (u+1) / 2)
 //	bytes      = weights + KV x (c + u)
 //
-// (a roofline). At least one token is computed, since the first output comes from it. Prompts are prefilled one at a
-// time, first come first served; output tokens then take a stated time each beside the prefills of others, and the
-// prompt's blocks stay locked until the last.
+// (a roofline). At least one token is computed, because the first output depends on it. Prompts are prefilled one at a
+// time, first come first served. Output tokens then take a fixed time each, in parallel with the prefills of others,
+// and the prompt's blocks stay locked until the last one.
 package prefill
 
 import (
@@ -19,12 +19,12 @@ import (
 	"github.com/cachesim/cachesim/internal/event"
 )
 
-// Arrivals says when prompts come.
+// Arrivals says when prompts arrive.
 type Arrivals string
 
 const (
-	// Closed keeps Concurrency prompts in flight: the next comes when one is done. The next turn of a conversation waits
-	// for the one before it.
+	// Closed keeps Concurrency prompts in flight: the next arrives when one is done. The next turn of a conversation waits
+	// for the previous one.
 	Closed Arrivals = "closed"
 	// FromTrace takes the times of the trace; at most Concurrency prompts are in flight, the others wait.
 	FromTrace Arrivals = "trace"
@@ -37,7 +37,7 @@ type Config struct {
 	Shape
 	Hardware
 	Overhead    time.Duration // of a prefill
-	PredictCall time.Duration // of a question to the predictor for which a prompt waits
+	PredictCall time.Duration // of a call of the predictor for which a prompt waits
 	PredictRow  time.Duration // of the prediction for one block
 	TrainUnit   float64       // nanoseconds of training per row, feature and tree for which a prompt waits
 	Concurrency int           // prompts in flight, at least 1
@@ -56,19 +56,19 @@ func (c Config) Prefill(tokens, cached int) time.Duration {
 	return event.Sum(c.Overhead, event.Span(seconds*float64(time.Second)))
 }
 
-// Prompts are what is requested.
+// Prompts are the requests.
 type Prompts struct {
 	Tokens   []int32 // per prompt, at least 1
 	Outputs  []int32 // per prompt
-	Sessions []int32 // per prompt: its conversation; nil where it is not known
+	Sessions []int32 // per prompt: its conversation; nil if unknown
 	Arrivals []int64 // nanoseconds, per prompt; needed for FromTrace
 }
 
-// Hit is what the cache had of a prompt.
+// Hit is the cached part of a prompt.
 type Hit struct {
 	Tokens      int   // of the prompt that need not be computed
-	Calls       int64 // questions to the predictor that the policy waited for
-	Predictions int64 // blocks that it asked about in them
+	Calls       int64 // calls of the predictor that the policy waited for
+	Predictions int64 // blocks in those calls
 	Trained     int64 // rows times features times trees of training meanwhile
 }
 
@@ -81,7 +81,7 @@ type Cache interface {
 	Finish(i int)
 }
 
-// Served says when a prompt came, when its first token was there and when its last.
+// Served says when a prompt arrived, and when its first and its last token were ready.
 type Served struct {
 	Arrived, FirstToken, Done time.Duration
 }
@@ -116,15 +116,15 @@ type model struct {
 	slots   *event.Station // of prompts in flight
 	gpu     *event.Station // prefills
 
-	// Of the closed loop.
+	// For the closed loop.
 	next     int // prompt to send
 	inFlight int // prompts
-	// per prompt: the turn before it in its conversation, -1 for the first; nil where conversations are not known
+	// per prompt: the previous turn in its conversation, -1 for the first; nil if conversations are unknown
 	before []int32
 	done   []bool // per prompt
 }
 
-// openTurns finds the turn before each.
+// openTurns finds the previous turn of each prompt.
 func (m *model) openTurns() {
 	m.done = make([]bool, len(m.served))
 	if m.prompts.Sessions == nil {
@@ -141,9 +141,9 @@ func (m *model) openTurns() {
 	}
 }
 
-// sendReady sends prompts while there are fewer than Concurrency in flight and the turn before the next one is done.
-// Prompts keep the order of the trace, which all policies see and the optimum knows; so one that waits for its turn
-// holds up the others.
+// sendReady sends prompts while fewer than Concurrency are in flight and the previous turn of the next prompt is done.
+// Prompts keep the order of the trace, which all policies see and the optimum knows, so a prompt that waits for its
+// turn delays the others.
 func (m *model) sendReady() {
 	for m.next < len(m.served) && m.inFlight < m.Concurrency && m.turn(m.next) {
 		m.next++
@@ -152,13 +152,13 @@ func (m *model) sendReady() {
 	}
 }
 
-// turn reports whether the turn before prompt i is done.
+// turn reports whether the previous turn of prompt i is done.
 func (m *model) turn(i int) bool {
 	return m.before == nil || m.before[i] < 0 || m.done[m.before[i]]
 }
 
-// arriveAt has prompt i and those after it come at the times of the trace, the first at 0. One whose time lies before
-// that of an earlier prompt comes with it.
+// arriveAt lets prompt i and the following ones arrive at the times of the trace, the first at 0. A prompt whose time
+// is before that of an earlier prompt arrives together with it.
 func (m *model) arriveAt(i int) {
 	if i == len(m.served) {
 		return

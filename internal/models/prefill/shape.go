@@ -5,23 +5,23 @@ import (
 	"slices"
 )
 
-// Shape is what the cost of a prompt depends on in a language model.
+// Shape contains the properties of a language model that determine the cost of a prompt.
 type Shape struct {
 	Active    float64 // parameters that a token passes through, embeddings included
 	Weights   float64 // bytes of all parameters
-	Attention float64 // floating-point operations of attention per token and token before it, in all layers
+	Attention float64 // floating-point operations of attention per token and preceding token, in all layers
 	KV        float64 // bytes of keys and values per token, in all layers
 	Decode    float64 // seconds per output token
 }
 
-// Hardware is what a model runs on.
+// Hardware is the hardware that a model runs on.
 type Hardware struct {
 	Peak        float64 // floating-point operations per second, of all cards
 	Bandwidth   float64 // bytes per second of their memories, of all cards
 	Utilisation float64 // share of Peak that a prefill reaches
 }
 
-// attention returns the operations per token and token before it: in each layer every head multiplies a query with a
+// attention returns the operations per token and preceding token: in each layer every head multiplies a query with a
 // key, and a weight with a value; a multiplication and an addition are two operations.
 func attention(layers, heads, key, value int) float64 {
 	return float64(2 * layers * heads * (key + value))
@@ -41,7 +41,7 @@ var shapes = map[string]Shape{
 		Decode: 0.048},
 }
 
-// hardware of LCR, section 5.1.
+// Hardware of LCR, section 5.1.
 var hardware = map[string]Hardware{
 	// NVIDIA Ada GPU architecture whitepaper, appendix A: 165.2 TFLOPS in 16 bits with sums in 32, without sparsity; 1008
 	// GB/s. Utilisation: a prompt that is alone (Pope et al., Efficiently Scaling Transformer Inference, MLSys 2023, table

@@ -6,10 +6,10 @@
 //
 //	launch + predictions + distinct misses x vector bytes / host rate + access + lookups x vector bytes / HBM bandwidth
 //
-// where the host rate is the bandwidth of the host's memory or, if that is less, what so many outstanding random
-// accesses of so long each bring (Little's law). The second line of the host is left out where nothing is missing.
-// Batches that run at once share both memories fairly, or queue for them, and a batch that finds a vector which another
-// one is still fetching waits for it.
+// where the host rate is the bandwidth of the host's memory or, if that is less, the rate that the outstanding random
+// accesses achieve with their access time (Little's law). The host's terms are left out if nothing is missing.
+// Concurrent batches share both memories fairly, or queue for them, and a batch that finds a vector which another batch
+// is still fetching waits for it.
 package sls
 
 import (
@@ -30,36 +30,37 @@ type Config struct {
 	Outstanding int           // random accesses at once
 	PredictRow  time.Duration // of the prediction for one key
 	TrainUnit   float64       // nanoseconds of training per row, feature and tree
-	InFlight    int           // batches that run at once, at least 1
-	// a memory serves one batch after the other; otherwise those that read from it share it equally
+	InFlight    int           // batches that run at the same time, at least 1
+	// a memory serves one batch after another; otherwise those that read from it share it equally
 	Queued bool
-	// Rate is of Poisson arrivals, batches per second; 0: a closed loop, in which the next batch comes when one is done.
+	// Rate is of Poisson arrivals, batches per second; 0 means a closed loop, in which the next batch arrives when one is
+	// done.
 	Rate float64
 	Seed uint64 // of the arrivals
 }
 
-// hostRate returns the bytes per second that random reads from the host's memory bring.
+// hostRate returns the bytes per second of random reads from the host's memory.
 func (c Config) hostRate() float64 {
 	return min(c.Host, float64(c.Outstanding)*float64(c.VectorBytes)/c.Access.Seconds())
 }
 
-// Batch is what the lookup of a batch in the cache gave.
+// Batch is the result of a batch's lookup in the cache.
 type Batch struct {
-	Keys      []uint32 // that are looked up, with repetitions
-	Missing   []uint32 // each once; they are resident from now on
-	Predicted int64    // keys about which the policy asked its predictor meanwhile and waited for the answer
+	Keys      []uint32 // that are looked up, with duplicates
+	Missing   []uint32 // without duplicates; they are resident from now on
+	Predicted int64    // keys for which the policy waited for predictions
 	Trained   int64    // rows times features times trees of the training that it waited for
 }
 
 // Cache is the cache in the memory of the GPU.
 type Cache interface {
-	// Lookup serves batch i. It is called once for each, in their order. The slices are good until the next call.
+	// Lookup serves batch i. It is called once for each batch, in their order. The slices are valid until the next call.
 	Lookup(i int) Batch
-	// Worker gives it the worker that makes predictions in the background, before the first Lookup.
+	// Worker receives the worker that makes predictions in the background, before the first Lookup.
 	Worker(w *Worker)
 }
 
-// Worker makes predictions in the background, a batch of them at a time. The results of a batch are known when it is
+// Worker makes predictions in the background, one batch of them at a time. The results of a batch are known when it is
 // done.
 type Worker struct {
 	loop       *event.Loop
@@ -68,21 +69,21 @@ type Worker struct {
 	until      time.Duration
 }
 
-// Busy reports whether the results of the last batch are still to come.
+// Busy reports whether the results of the last batch are still outstanding.
 func (w *Worker) Busy() bool { return w.loop.Now() < w.until }
 
-// Start has the worker, which must not be busy, predict so many keys.
+// Start makes the worker, which must not be busy, predict this many keys.
 func (w *Worker) Start(keys int) { w.until = event.Sum(w.loop.Now(), many(int64(keys), w.predictRow)) }
 
-// Train has the worker train, after what it is at, a model of so many rows times features times trees.
+// Train makes the worker train a model of this many rows times features times trees, after its current work.
 func (w *Worker) Train(work int64) {
 	w.until = event.Sum(max(w.until, w.loop.Now()), event.Span(w.trainUnit*float64(work)))
 }
 
-// many returns the time of n things of which each takes so long.
+// many returns the time of n things that each take the given time.
 func many(n int64, each time.Duration) time.Duration { return event.Span(float64(n) * float64(each)) }
 
-// Served says when a batch came and when its sums were there.
+// Served says when a batch arrived and when its sums were ready.
 type Served struct {
 	Arrived, Done time.Duration
 }
@@ -124,7 +125,7 @@ type model struct {
 	fetchedBy map[uint32]int     // per key: the batch that fetches it or did; only with several batches in flight
 }
 
-// requestNext is what whoever waits for a batch does when it is done.
+// requestNext continues what waits for a batch when it is done.
 func (m *model) requestNext() {
 	if m.next < len(m.served) {
 		m.next++
@@ -163,7 +164,7 @@ func (m *model) lookup(i int) {
 	}, arrived)
 }
 
-// fetching returns the batches that fetch some of the keys, each once.
+// fetching returns the batches that fetch some of the keys, without duplicates.
 func (m *model) fetching(keys []uint32) (batches []int) {
 	if m.InFlight == 1 {
 		return nil
@@ -176,7 +177,7 @@ func (m *model) fetching(keys []uint32) (batches []int) {
 	return batches
 }
 
-// fetch notes that batch i fetches the keys, and returns how many: those that another batch is fetching it leaves out.
+// fetch records that batch i fetches the keys, except those that another batch is fetching, and returns their number.
 func (m *model) fetch(i int, keys []uint32) (n int64) {
 	if m.InFlight == 1 {
 		return int64(len(keys))
