@@ -1,5 +1,5 @@
-// Package cache holds the caches: what a hit is, what may leave and how full a cache is. Each is built on pools, which
-// hold what is resident under one policy; the policy decides who leaves.
+// Package cache contains the caches: what counts as a hit, what can be evicted and how full a cache is. Each is built
+// on pools, which contain the resident objects under one policy; the policy chooses the victims.
 package cache
 
 import (
@@ -10,41 +10,41 @@ import (
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
-// Cache decides what a hit is, what may be evicted and how full it is. Exact is one; set-associative, prefix-tree and
-// semantic caches are others.
+// Cache decides what counts as a hit, what can be evicted and how full it is. Exact is one; set-associative,
+// prefix-tree and semantic caches are others.
 type Cache interface {
 	// Serve replays the requests of w in order and adds what happened to c.
 	Serve(w Window, c *Counts)
 }
 
-// Running is implemented by caches that hold what a group of requests needs while it runs, such as the blocks of a
-// prompt. A model of time calls Begin and Finish; Serve does so on its own.
+// Running is implemented by caches that lock what a group of requests needs while it runs, such as the blocks of a
+// prompt. A model of time calls Begin and Finish; Serve calls them itself.
 type Running interface {
-	// Begin serves a group of the trace, counted from 0, adds what happened to n, and holds its objects until Finish.
-	// It returns how many tokens hit.
+	// Begin serves a group of the trace, counted from 0, adds what happened to n, and locks its objects until Finish. It
+	// returns how many tokens hit.
 	Begin(group int, n *Counts) (hitTokens int64)
-	// Finish lets the objects of a group go that has begun.
+	// Finish releases the objects of a group that has begun.
 	Finish(group int)
 }
 
 // Occupied is implemented by caches that know how full they are.
 type Occupied interface {
-	// Used returns how much of the capacity is taken, in its unit.
+	// Used returns how much of the capacity is used, in its unit.
 	Used() int64
 }
 
-// Reporting is implemented by caches with counters, those of their policies among them.
+// Reporting is implemented by caches with counters, including those of their policies.
 type Reporting interface {
 	Counters() []policies.Counter
 }
 
-// Warming is implemented by caches that count by themselves what Counters says.
+// Warming is implemented by caches whose Counters must exclude the warm-up.
 type Warming interface {
 	// BeginCounting ends the warm-up: nothing that happened before it counts.
 	BeginCounting()
 }
 
-// CountersOf returns the counters of a policy that has some.
+// CountersOf returns the counters of a policy, if it has any.
 func CountersOf(p policies.Policy) []policies.Counter {
 	if reporter, ok := p.(policies.Reporter); ok {
 		return reporter.Counters()
@@ -55,11 +55,11 @@ func CountersOf(p policies.Policy) []policies.Counter {
 // Window is a run of consecutive requests of a trace.
 type Window struct {
 	Objects []policies.Object
-	Sizes   []int64 // bytes per request; nil where the capacity counts objects
+	Sizes   []int64 // bytes per request; nil if the capacity counts objects
 	Times   []int64 // nanoseconds per request; nil without a clock
 	First   int     // position of the first request in the trace
-	// Groups are the positions in the trace at which the groups of this window begin, First the first of them: a window of
-	// a trace with groups holds whole ones. Nil where requests come alone.
+	// Groups are the positions in the trace at which the groups of this window begin; the first one is First. A window of
+	// a trace with groups contains whole groups. Nil if requests are not grouped.
 	Groups []int
 }
 
@@ -105,8 +105,8 @@ type Counts struct {
 	Requests  int64
 	Hits      int64
 	Evictions int64
-	Oversized int64 // requests to objects larger than the cache: misses that bypass it
-	Bytes     int64 // requested bytes; 0 where the capacity counts objects
+	Oversized int64 // requests for objects larger than the cache: misses that bypass it
+	Bytes     int64 // requested bytes; 0 if the capacity counts objects
 	HitBytes  int64
 
 	// Of prompts; 0 in caches that do not serve any.
@@ -117,7 +117,7 @@ type Counts struct {
 	// Of queries whose right answer is known by a label; 0 without labels, and in caches that do not serve queries.
 	Labelled     int64 // requests with a label
 	LabelledHits int64 // those of them that hit an entry with a label
-	WrongHits    int64 // those of them that hit an entry with another label than theirs
+	WrongHits    int64 // those of them that hit an entry with a different label
 }
 
 // Misses returns the requests that did not hit.
@@ -142,7 +142,7 @@ func (c Counts) Minus(earlier Counts) Counts {
 	}
 }
 
-// Values returns the counts of a kind of cache as metrics; sizes count where the capacity does.
+// Values returns the counts of a kind of cache as metrics; sizes count if the capacity counts them.
 func (c Counts) Values(entry Entry, bytes bool) (v metric.Values) {
 	v.SetInt(metric.Requests, c.Requests)
 	v.SetInt(metric.Hits, c.Hits)

@@ -17,39 +17,39 @@ import (
 // Entry describes one kind of cache.
 type Entry struct {
 	Name    string
-	Summary string // one line: what a hit is and what may leave
+	Summary string // one line: what counts as a hit and what can be evicted
 	Source  string
 	Params  []params.Param
-	// Metrics are those of its own, beside what every cache counts and its policy reports.
+	// Metrics are the cache's own, in addition to what every cache counts and its policy reports.
 	Metrics []metric.Metric
-	// Measure makes those of Metrics that follow from its counts; nil where none does.
+	// Measure computes those of Metrics that follow from its counts; nil if none do.
 	Measure func(c Counts, v *metric.Values)
 	// ObjectsOnly says that capacities count objects, whatever their sizes.
 	ObjectsOnly bool
-	// Keys says that it hashes the keys of the trace, which must be loaded for it.
+	// Keys says that it hashes the keys of the trace, so these must be loaded.
 	Keys bool
-	// Prompts says that it serves prompts, chains of blocks, and so needs a trace of them; a warm-up then counts prompts.
+	// Prompts says that it serves prompts, chains of blocks, and needs a trace of them; a warm-up then counts prompts.
 	Prompts bool
-	// Queries says that it serves queries with embeddings, and so needs a trace of them.
+	// Queries says that it serves queries with embeddings, and needs a trace of them.
 	Queries bool
-	// Exact says that a request hits where its own object is resident, and any object may leave: what is known of such
-	// caches, Belady's optimum and the reuse distances of LRU, holds.
+	// Exact says that a request hits if its own object is resident, and that any object can be evicted: what is known
+	// about such caches, Belady's optimum and the reuse distances of LRU, applies.
 	Exact bool
 	// Divides says that the cache can have a pool for each tenant, among which an allocator divides the capacity.
 	Divides bool
-	// Similarity returns which entries answer a query; nil where a request asks for its own object alone.
+	// Similarity returns which entries answer a query; nil if only the requested object does.
 	Similarity func(params.Values) Similarity
-	// References returns the parameters with which references are replayed; nil: the same.
+	// References returns the parameters for replaying references; nil means the same.
 	References func(params.Values) params.Values
-	// CheckTrace refuses a trace that says nothing in such a cache; nil where none does.
+	// CheckTrace rejects a trace that is meaningless in such a cache; nil if none is.
 	CheckTrace func(params.Values, *traces.Trace) error
-	// Prefetches says that a prefetcher can have it load what it is not asked for.
+	// Prefetches says that it can load the proposals of a prefetcher.
 	Prefetches bool
-	// OneByOne says that it serves each request by itself, so that what a policy decides belongs to one request.
+	// OneByOne says that it serves each request separately, so that each decision of a policy belongs to one request.
 	OneByOne bool
-	// CheckModel refuses parameters that a model of time decides itself; nil where there are none.
+	// CheckModel rejects parameters that a model of time determines itself; nil if there are none.
 	CheckModel func(model string, values params.Values) error
-	// Check refuses a policy that cannot work in such a cache; nil where all can.
+	// Check rejects a policy that does not work in such a cache; nil if all do.
 	Check func(values params.Values, policy policies.Entry) error
 	New   func(Config) (Cache, error)
 }
@@ -64,31 +64,30 @@ type Config struct {
 	Unit     bool // capacity counts objects
 	Params   params.Values
 	Policy   policies.Spec
-	// Seed is that of the policy's random choices. A cache that has several policies makes one for each from it.
+	// Seed is for the policy's random choices. A cache with several policies derives one for each from it.
 	Seed    uint64
 	NextUse func() []uint32 // per position of Trace; only for policies that are offline
-	// Relations is what policies with Relates get to see; nil for others. Neighbours is set in caches of queries, and for
-	// no others.
+	// Relations is passed to policies with Relates; nil for others. Neighbours is set only in caches of queries.
 	Relations  *policies.Relations
 	Neighbours *similarity.Neighbours
-	// Prefetcher proposes what to load besides; nil: nothing is. It is set for caches with Prefetches alone. Addresses
-	// finds the objects of the trace by their keys, where the prefetcher computes with them.
+	// Prefetcher proposes what else to load; nil for nothing. It is set only for caches with Prefetches. Addresses finds
+	// the objects of the trace by their keys, if the prefetcher computes with them.
 	Prefetcher *prefetch.Spec
 	Addresses  *prefetch.Addresses
-	// Predictor is the one that all policies of the cache share; nil where the policy asks none.
+	// Predictor is shared by all policies of the cache; nil if the policy uses none.
 	Predictor predict.Predictor
-	// Observer is told what happens in the pool of the cache; nil: nobody. Only caches with OneByOne have one to tell of.
+	// Observer is notified of what happens in the cache's pool; may be nil. Only caches with OneByOne have one.
 	Observer Observer
-	// Occupancy says that the cache will be asked how full it is: see Occupied.
+	// Occupancy says that Used will be called: see Occupied.
 	Occupancy bool
-	// Allocator divides the capacity among the tenants of Trace; nil: the cache is not divided. It is set for caches with
-	// Divides alone.
+	// Allocator divides the capacity among the tenants of Trace; nil if the cache is not divided. It is set only for
+	// caches with Divides.
 	Allocator *allocate.Spec
 	Warmup    int // requests of Trace at the start that do not count
 }
 
-// objects returns how many objects a cache can hold one of: those of the trace, and the strangers that a prefetcher
-// may propose.
+// objects returns the number of distinct objects that a cache may contain: those of the trace, and addresses outside it
+// that a prefetcher may propose.
 func (c Config) objects() int {
 	if c.Addresses == nil {
 		return c.Trace.NumObjects
@@ -96,7 +95,7 @@ func (c Config) objects() int {
 	return c.Trace.NumObjects + c.Addresses.Strangers()
 }
 
-// PolicyConfig returns what the policy of a cache that has only one is built from.
+// PolicyConfig returns the config of the policy of a cache that has only one.
 func (c Config) PolicyConfig() policies.Config {
 	config := policies.Config{
 		Capacity:  c.Capacity,
@@ -118,13 +117,13 @@ func (c Config) PolicyConfig() policies.Config {
 // Spec is a kind of cache with its parameters: what a user writes as `sets(ways=64)`.
 type Spec = params.Spec[Entry]
 
-// registry lists the caches of this package; those of the packages below this one come after them.
+// registry lists the caches of this package; those of the packages below it follow.
 var registry []Entry
 
 func init() { Register(exactEntry) }
 
-// Register adds entries to the registry. Packages of caches below this one call it when the program starts, each once;
-// package all imports them.
+// Register adds entries to the registry. Each package of caches below this one calls it once, at program start; package
+// all imports them.
 func Register(entries ...Entry) {
 	for _, e := range entries {
 		if _, ok := Find(e.Name); ok {
@@ -137,10 +136,10 @@ func Register(entries ...Entry) {
 
 var caches = params.Family[Entry]{Kind: "cache", Example: "exact", Find: Find, Names: Names}
 
-// All returns every entry in the order in which `cachesim caches` prints them.
+// All returns every entry, in the order of `cachesim caches`.
 func All() []Entry { return slices.Clone(registry) }
 
-// Find returns the entry with that name; case does not matter.
+// Find returns the entry with that name, ignoring case.
 func Find(name string) (Entry, bool) {
 	i := slices.IndexFunc(registry, func(e Entry) bool { return strings.EqualFold(e.Name, name) })
 	if i < 0 {
@@ -149,10 +148,10 @@ func Find(name string) (Entry, bool) {
 	return registry[i], true
 }
 
-// Parse reads one kind of cache.
+// Parse parses one kind of cache.
 func Parse(text string) (Spec, error) { return caches.Parse(text) }
 
-// ParseList reads a comma-separated list of kinds of caches.
+// ParseList parses a comma-separated list of kinds of caches.
 func ParseList(text string) ([]Spec, error) { return caches.ParseList(text) }
 
 // Names returns the names of the kinds of caches.
@@ -164,17 +163,17 @@ func Names() []string {
 	return names
 }
 
-// IsExact reports whether a request hits where its own object is resident, and any object may leave.
+// IsExact reports whether a request hits if its own object is resident, and any object can be evicted.
 func IsExact(c Spec) bool { return c.Entry.Exact }
 
-// ExactSpec is the cache in which a request hits where its own object is resident.
+// ExactSpec is the cache in which a request hits if its own object is resident.
 func ExactSpec() Spec { return Spec{Entry: exactEntry, Params: params.Values{}} }
 
 // Similarity says which entries answer a query.
 type Similarity struct {
-	// HitFrom is the similarity from which on an entry answers: IdentityOnly where only that of the query itself does.
+	// HitFrom is the similarity from which an entry answers: IdentityOnly if only the query's own entry does.
 	HitFrom float64
-	// Tau is the threshold that the cache names, whether queries hit by it or by identity.
+	// Tau is the cache's threshold, whether queries hit by it or by identity.
 	Tau float64
 }
 
@@ -189,10 +188,10 @@ func SimilarityOf(c Spec) Similarity {
 	return c.Entry.Similarity(c.Params)
 }
 
-// AnswersSimilar reports whether entries answer other queries than their own in a cache.
+// AnswersSimilar reports whether entries also answer queries other than their own in a cache.
 func AnswersSimilar(c Spec) bool { return SimilarityOf(c).HitFrom <= 1 }
 
-// ForReferences returns the cache that what a policy is held against is replayed in.
+// ForReferences returns the cache for replaying what a policy is compared with.
 func ForReferences(c Spec) Spec {
 	if c.Entry.References != nil {
 		c.Params = c.Entry.References(c.Params)

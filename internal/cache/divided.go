@@ -8,11 +8,11 @@ import (
 	"github.com/cachesim/cachesim/internal/random"
 )
 
-// Divided is the exact cache of several tenants: a pool for each, among which an allocator divides the capacity, or
-// one pool that they share. An object belongs to one tenant.
+// Divided is the exact cache of several tenants. Either each tenant has a pool, and an allocator divides the capacity
+// among them, or they share one pool. An object belongs to one tenant.
 //
-// Memory beside that of the pools: 4 bytes per object of the trace, 4 more where the allocator looks at footprints,
-// and the monitors of its curves.
+// Memory in addition to the pools: 4 bytes per object of the trace, 4 more if the allocator needs footprints, and the
+// monitors of its curves.
 type Divided struct {
 	allocator allocate.Allocator
 	needs     allocate.Needs
@@ -25,8 +25,8 @@ type Divided struct {
 
 	state   allocate.State
 	targets []int64
-	next    int64 // requests after which the allocator is asked again; 0: never
-	late    int64 // time from which it is asked; only where needs.Period
+	next    int64 // requests after which the allocator is called again; 0: never
+	late    int64 // time at which it is called next; only with needs.Period
 	started bool  // late is set
 
 	warmup  int // requests that do not count
@@ -37,8 +37,7 @@ type Divided struct {
 // tally is what counts of one tenant.
 type tally struct {
 	requests, hits, bytes, hitBytes int64
-	// held is the capacity that the tenant had, added up over all requests that count; since is how many of these had
-	// come when it was added the last time.
+	// held is the sum of the tenant's capacity over all counted requests; since is the number of these at the last update.
 	held  float64
 	since int64
 }
@@ -77,7 +76,7 @@ func newDivided(c Config) (*Divided, error) {
 	return d, d.build(c)
 }
 
-// lookAhead has the monitors see the whole trace, for an allocator that knows the future.
+// lookAhead lets the monitors see the whole trace, for an allocator that knows the future.
 func (d *Divided) lookAhead(c Config) {
 	for pos, o := range c.Trace.Objects {
 		size := int64(1)
@@ -88,7 +87,7 @@ func (d *Divided) lookAhead(c Config) {
 	}
 }
 
-// build makes the pools with the capacities of the first division.
+// build creates the pools with the capacities of the first division.
 func (d *Divided) build(c Config) error {
 	var partition *Partition
 	if !d.shared {
@@ -118,14 +117,14 @@ func (d *Divided) build(c Config) error {
 	return nil
 }
 
-// Tenant is how a tenant stands at a moment.
+// Tenant is the state of a tenant at some time.
 type Tenant struct {
 	Name           string
 	Requests, Hits int64 // so far, without those of a warm-up
 	Used, Quota    int64 // of the capacity; the quota is 0 where tenants share one pool
 }
 
-// Tenants returns how every tenant stands, in the order of their numbers.
+// Tenants returns the state of every tenant, in the order of their numbers.
 func (d *Divided) Tenants() []Tenant {
 	all := make([]Tenant, len(d.tenants))
 	for i, name := range d.tenants {
@@ -186,7 +185,7 @@ func (d *Divided) serve(r policies.Request, sized bool, n *Counts) {
 		}
 	}
 	if d.seen != nil && d.seen[r.Object] != uint32(d.state.Epoch) {
-		d.seen[r.Object] = uint32(d.state.Epoch) // the allocator was asked already, so that this is no 0
+		d.seen[r.Object] = uint32(d.state.Epoch) // the allocator was already called, so this is not 0
 		seen.Footprint += r.Size
 	}
 	if d.monitors != nil && !d.needs.Curves.Whole {
@@ -211,7 +210,7 @@ func (t *tally) count(size int64, hit, sized bool) {
 	}
 }
 
-// due reports whether the allocator is to be asked before the next request, which comes at a time.
+// due reports whether the allocator must be called before the next request, which arrives at the given time.
 func (d *Divided) due(now int64) bool {
 	if d.needs.Period > 0 && !d.started {
 		d.started, d.late = true, now+d.needs.Period
@@ -219,7 +218,7 @@ func (d *Divided) due(now int64) bool {
 	return d.needs.Every > 0 && d.state.Requests == d.next && d.next > 0 || d.started && now >= d.late
 }
 
-// redivide asks the allocator and has the pools follow, those that shrink first. It returns how many objects left.
+// redivide calls the allocator and resizes the pools, shrinking ones first. It returns the number of evicted objects.
 func (d *Divided) redivide(r policies.Request) (evicted int64) {
 	d.state.Time = r.Time
 	d.hold()
@@ -241,7 +240,7 @@ func (d *Divided) redivide(r policies.Request) (evicted int64) {
 	return evicted
 }
 
-// divide asks the allocator for the capacities of the pools and begins the next epoch.
+// divide asks the allocator for the capacities of the pools and starts the next epoch.
 func (d *Divided) divide() {
 	s := &d.state
 	for i := range s.Pools {
@@ -272,7 +271,7 @@ func (d *Divided) divide() {
 	d.next = s.Requests + d.needs.Every
 }
 
-// hold adds the present capacities up over the requests since the last time.
+// hold adds the current capacities to the sums, for the requests since the last update.
 func (d *Divided) hold() {
 	if d.shared {
 		return

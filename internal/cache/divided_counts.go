@@ -9,10 +9,10 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 )
 
-// mostTenantsReported is how many tenants a record tells of one by one.
+// mostTenantsReported is the number of tenants that a record lists one by one.
 const mostTenantsReported = 20
 
-// Counters implements Reporting: those of all policies, and what was counted of tenants.
+// Counters implements Reporting: the counters of all policies, and the counts of tenants.
 func (d *Divided) Counters() []policies.Counter {
 	var all []policies.Counter
 	for _, p := range d.pools {
@@ -28,7 +28,7 @@ func (d *Divided) Counters() []policies.Counter {
 	return append(all, d.counted()...)
 }
 
-// counted returns what was counted of tenants.
+// counted returns the counts of tenants.
 func (d *Divided) counted() []policies.Counter {
 	d.hold()
 	counters := []policies.Counter{{Name: allocate.TenantCount.Name, Value: float64(len(d.tallies))}}
@@ -54,7 +54,7 @@ func (d *Divided) counted() []policies.Counter {
 	return counters
 }
 
-// ofTenant returns what was counted of a tenant.
+// ofTenant returns the counts of a tenant.
 func (d *Divided) ofTenant(i int) (counters []policies.Counter) {
 	t := d.tallies[i]
 	add := func(m metric.Metric, value float64) {

@@ -13,8 +13,8 @@ var exactEntry = Entry{
 	New:        func(c Config) (Cache, error) { return newExactCache(c) },
 }
 
-// newExactCache returns the exact-match cache of a policy: its batch path where it has one, nobody observes and nobody
-// asks how full it is; or pools where an allocator divides the capacity among tenants.
+// newExactCache returns the exact-match cache of a policy: the policy's batch path if it has one, and no observer or
+// occupancy is needed; or pools if an allocator divides the capacity among tenants.
 func newExactCache(c Config) (Cache, error) {
 	if c.Allocator != nil {
 		return newDivided(c)
@@ -34,7 +34,7 @@ func newExactCache(c Config) (Cache, error) {
 	return exact, nil
 }
 
-// Exact is a cache in which a request hits where its own object is resident: one pool, asked request by request.
+// Exact is a cache in which a request hits if its own object is resident: one pool, called request by request.
 type Exact struct{ *Pool }
 
 // NewExact returns an empty cache of the given capacity over objects 0..objects-1.
@@ -55,8 +55,8 @@ func (c *Exact) Serve(w Window, n *Counts) {
 	n.Oversized += p.oversized - oversized
 }
 
-// replay is the loop of Serve: Request for each object, with its calls put into the loop, and what the cache counts.
-// All objects go by their numbers in the trace. It has few variables of its own, which every call would put aside.
+// replay is the loop of Serve: Request for each object, inlined, with the cache's counts. All objects are identified by
+// their numbers in the trace. It has few variables of its own, because every call would save them.
 func (p *Pool) replay(w Window, n *Counts) {
 	r := policies.Request{Size: 1}
 	for i, o := range w.Objects {
@@ -89,7 +89,7 @@ type batchExact struct {
 	policy policies.UnitReplayer
 }
 
-// NewBatchExact returns the cache in which a policy, which is fresh, serves whole runs of requests by itself.
+// NewBatchExact returns the cache in which a fresh policy serves whole runs of requests itself.
 func NewBatchExact(p policies.UnitReplayer) Cache { return batchExact{p} }
 
 func (c batchExact) Counters() []policies.Counter { return CountersOf(c.policy) }

@@ -8,27 +8,27 @@ import (
 	"github.com/cachesim/cachesim/internal/predict"
 )
 
-// Members are the objects that a pool has met, numbered from 0 in the order in which it met them. A pool with members
-// takes memory by these, and so does its policy, which hears of their numbers only.
+// Members are the objects that a pool has seen, numbered from 0 in the order of their first appearance. A pool with
+// members needs memory only for these, and so does its policy, which sees only their numbers.
 type Members struct {
 	objects   []policies.Object // by number
-	partition *Partition        // nil: other pools may meet the same objects
+	partition *Partition        // nil: other pools may see the same objects
 	grower    policies.Grower   // the policy of their pool
 	places    []uint32          // open addressing by hash, 1 + number or 0; nil with a partition
 }
 
-// Partition holds the numbers of objects of which each belongs to one pool, for all these pools together.
-// Memory: 4 bytes per object of the trace, once.
+// Partition stores the numbers of objects that each belong to one pool, for all these pools together. Memory: 4 bytes
+// per object of the trace, once.
 type Partition struct{ numbers []uint32 }
 
-// NewPartition returns the numbers of so many objects.
+// NewPartition returns a partition of the given number of objects.
 func NewPartition(objects int) *Partition { return &Partition{make([]uint32, objects)} }
 
-// fewestMembers is for how many members a pool has room at first.
+// fewestMembers is the number of members for which a pool initially has room.
 const fewestMembers = 8
 
-// NewMembers returns no members. With a partition no other pool with it may meet the same object; nil takes 8 to 16
-// bytes per member instead.
+// NewMembers returns an empty set of members. With a partition, no other pool with that partition may see the same
+// object; nil uses 8 to 16 bytes per member instead.
 func NewMembers(partition *Partition) *Members {
 	m := &Members{partition: partition}
 	if partition == nil {
@@ -40,10 +40,10 @@ func NewMembers(partition *Partition) *Members {
 // Object returns the member with a number.
 func (m *Members) Object(number uint32) policies.Object { return m.objects[number] }
 
-// Len returns how many members there are.
+// Len returns the number of members.
 func (m *Members) Len() int { return len(m.objects) }
 
-// find returns the number of a member; ok is false where o is none.
+// find returns the number of a member; ok is false if o is not a member.
 func (m *Members) find(o policies.Object) (number uint32, ok bool) {
 	if m.partition != nil {
 		n := m.partition.numbers[o]
@@ -53,10 +53,10 @@ func (m *Members) find(o policies.Object) (number uint32, ok bool) {
 	return m.places[place] - 1, m.places[place] != 0
 }
 
-// place returns where the number of o stands, or is to stand.
+// place returns the slot of o's number, or the slot for inserting it.
 func (m *Members) place(o policies.Object) int {
 	mask := len(m.places) - 1
-	// Fibonacci hashing: the high bits of the product, as many as there are places.
+	// Fibonacci hashing: the high bits of the product, as many as the table needs.
 	at := int(o * 0x9e3779b1 >> (32 - bits.Len(uint(mask))))
 	for m.places[at] != 0 && m.objects[m.places[at]-1] != o {
 		at = (at + 1) & mask
@@ -64,7 +64,7 @@ func (m *Members) place(o policies.Object) int {
 	return at
 }
 
-// add makes o, which is none, a member.
+// add makes o, which is not a member yet, a member.
 func (m *Members) add(o policies.Object) (number uint32) {
 	number = uint32(len(m.objects))
 	m.objects = append(m.objects, o)
@@ -82,11 +82,12 @@ func (m *Members) add(o policies.Object) (number uint32) {
 	return number
 }
 
-// NewMemberPool returns an empty pool that numbers its objects itself and builds its policy from c. Thousands of such
-// pools can stand beside each other.
+// NewMemberPool returns an empty pool that numbers its objects itself and builds its policy from c. There may be
+// thousands of such pools.
 //
-// A policy that knows the objects of the trace by their numbers, because it is offline or works with how they relate,
-// keeps to these, and so does one that cannot grow: its pool has no members and takes memory by all c.Objects.
+// A policy that identifies the objects of the trace by their numbers, because it is offline or uses relations between
+// them, keeps these numbers, and so does one that cannot grow: its pool has no members and needs memory for all
+// c.Objects.
 func NewMemberPool(spec policies.Spec, c policies.Config, members *Members) (*Pool, error) {
 	few := c
 	few.Objects, few.Grows = fewestMembers, true
@@ -112,7 +113,7 @@ func NewMemberPool(spec policies.Spec, c policies.Config, members *Members) (*Po
 	return NewPool(p, c.Capacity, c.Objects), nil
 }
 
-// number returns the number of o among the members, and makes it one if it is none.
+// number returns the number of o among the members, and adds it if necessary.
 func (p *Pool) number(o policies.Object) policies.Object {
 	n, ok := p.members.find(o)
 	if ok {

@@ -6,24 +6,24 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 )
 
-// Pool is residency: a capacity that can change, what is resident and what it is charged, and a policy that says who
-// leaves. Every cache is built on pools. What a hit is, the cache decides; a pool is asked for an object and has it or
-// loads it.
+// Pool manages residency: a capacity that can change, the resident objects and their charged sizes, and a policy that
+// chooses victims. Every cache is built on pools. The cache decides what counts as a hit; a pool has a requested object
+// or loads it.
 //
-// Memory: 1 byte per object that it can name, 8 where sizes count, beside that of the policy.
+// Memory: 1 byte per object, 8 if sizes count, in addition to the policy's.
 type Pool struct {
-	policy   policies.Policy   // or what tells of its hits
-	admitter policies.Admitter // nil where the policy admits everything
-	expirer  policies.Expirer  // nil where nothing expires
-	members  *Members          // nil where objects go by their numbers in the trace
-	observer Observer          // nil where nobody is told
-	loads    LoadObserver      // nil where nobody is told of loads
-	resizer  policies.Resizer  // nil where the policy needs to know nothing of its capacity
+	policy   policies.Policy   // or a wrapper that reports its hits
+	admitter policies.Admitter // nil if the policy admits everything
+	expirer  policies.Expirer  // nil if nothing expires
+	members  *Members          // nil if objects are identified by their numbers in the trace
+	observer Observer          // nil if nobody observes
+	loads    LoadObserver      // nil if nobody observes loads
+	resizer  policies.Resizer  // nil if the policy does not need to know its capacity
 
 	capacity int64
 	used     int64
-	here     []bool  // per object: it is resident; as long as each is charged 1
-	stored   []int64 // per object, once sizes count: what it is charged while resident, at least 1; 0 while not
+	here     []bool  // per object: it is resident; used while each is charged 1
+	stored   []int64 // per object, once sizes count: its charged size while resident, at least 1; 0 otherwise
 
 	loaded    int64 // objects that have become resident so far
 	evictions int64
@@ -33,19 +33,19 @@ type Pool struct {
 	time int64 // of the last request
 }
 
-// Observer is told what leaves a pool, after the pool and its policy have noted it. Objects go by their numbers in the
-// trace; size is what they are charged.
+// Observer is notified of what leaves a pool, after the pool and its policy have recorded it. Objects are identified by
+// their numbers in the trace; size is their charged size.
 type Observer interface {
 	Left(o policies.Object, size int64, why Departure)
 }
 
-// LoadObserver is an Observer that is told what comes into a pool, too.
+// LoadObserver is an Observer that is also notified of loads.
 type LoadObserver interface {
 	Observer
 	Loaded(o policies.Object, size int64, why policies.Reason)
 }
 
-// HitObserver is an Observer that is told of requests to resident objects, too.
+// HitObserver is an Observer that is also notified of requests for resident objects.
 type HitObserver interface {
 	Observer
 	Hit(o policies.Object)
@@ -55,19 +55,19 @@ type HitObserver interface {
 type Departure uint8
 
 const (
-	ForDemand   Departure = iota // to make room for what the trace asks for
-	ForPrefetch                  // to make room for what is loaded before it is asked for
-	ForRestore                   // to make room for what comes from another pool, or from an earlier state
+	ForDemand   Departure = iota // to make room for a requested object
+	ForPrefetch                  // to make room for a prefetched object
+	ForRestore                   // to make room for an object from another pool, or from an earlier state
 	Shrunk                       // the pool has become smaller
-	Expired                      // its time was over
-	Dropped                      // the cache took it out
+	Expired                      // it expired
+	Dropped                      // the cache removed it
 )
 
 var departures = [...]string{"demand", "prefetch", "restore", "shrink", "expiry", "drop"}
 
 func (d Departure) String() string { return departures[d] }
 
-// NewPool returns an empty pool over the objects 0..objects-1, which go by these numbers.
+// NewPool returns an empty pool over the objects 0..objects-1, identified by these numbers.
 func NewPool(p policies.Policy, capacity int64, objects int) *Pool {
 	pool := &Pool{policy: p, capacity: capacity, here: make([]bool, objects)}
 	pool.admitter, _ = p.(policies.Admitter)
@@ -76,7 +76,7 @@ func NewPool(p policies.Policy, capacity int64, objects int) *Pool {
 	return pool
 }
 
-// Observe has the pool tell an observer what happens from now on; nil: nobody. There is one at a time.
+// Observe notifies an observer of what happens from now on; nil for nobody. There is one at a time.
 func (p *Pool) Observe(o Observer) {
 	p.observer = o
 	p.loads, _ = o.(LoadObserver)
@@ -88,8 +88,8 @@ func (p *Pool) Observe(o Observer) {
 	}
 }
 
-// hitTeller is a policy that tells an observer of hits, so that a pool which nobody observes does not have to ask at
-// each of them.
+// hitTeller is a policy that notifies an observer of hits, so that a pool without an observer need not check for one at
+// every hit.
 type hitTeller struct {
 	policies.Policy
 	pool     *Pool
@@ -105,19 +105,19 @@ func (t hitTeller) Hit(r policies.Request) {
 // Capacity returns how much fits, in the unit of the sizes of requests.
 func (p *Pool) Capacity() int64 { return p.capacity }
 
-// Used returns how much of the capacity is taken. It is never more than the capacity.
+// Used returns how much of the capacity is used. It never exceeds the capacity.
 func (p *Pool) Used() int64 { return p.used }
 
 // Len returns the number of resident objects.
 func (p *Pool) Len() int { return int(p.loaded - p.evictions) }
 
-// Evictions returns how many objects have left so far, for whatever reason.
+// Evictions returns how many objects have left so far, for any reason.
 func (p *Pool) Evictions() int64 { return p.evictions }
 
-// Oversized returns how many requests so far were to objects larger than the capacity: misses that pass by.
+// Oversized returns how many requests so far were for objects larger than the capacity: misses that bypass the pool.
 func (p *Pool) Oversized() int64 { return p.oversized }
 
-// Counters implements Reporting: they are those of the policy.
+// Counters implements Reporting with the policy's counters.
 func (p *Pool) Counters() []policies.Counter {
 	if told, ok := p.policy.(hitTeller); ok {
 		return CountersOf(told.Policy)
@@ -133,7 +133,7 @@ func (p *Pool) Resident(o policies.Object) bool {
 	return p.Has(o)
 }
 
-// Has is Resident in a pool without members. It is short enough for the loops of caches.
+// Has is Resident for a pool without members. It is short enough to be inlined into the loops of caches.
 func (p *Pool) Has(o policies.Object) bool {
 	if p.stored != nil {
 		return p.stored[o] != 0
@@ -150,7 +150,7 @@ func (p *Pool) residentMember(o policies.Object) bool {
 }
 
 // Request serves a request of the trace: a resident object hits, any other is loaded, unless it is larger than the
-// capacity or the policy refuses it.
+// capacity or the policy bypasses it.
 func (p *Pool) Request(r policies.Request) (hit bool) {
 	if p.expirer != nil {
 		p.expire(r.Time)
@@ -168,15 +168,15 @@ func (p *Pool) Request(r policies.Request) (hit bool) {
 	return true
 }
 
-// Hit is Request for an object of which the cache knows that it is resident, in a pool without members. It stays a
-// call: the copy of a request that has just been written field by field is slower.
+// Hit is Request for an object that the cache knows to be resident, in a pool without members. It must not be inlined:
+// copying a request that has just been written field by field is slower.
 //
 //go:noinline
 func (p *Pool) Hit(r policies.Request) { p.policy.Hit(r) }
 
 // Load makes an object resident without a request of the trace; r.Reason says why, and r.Pos and r.Time are those of
-// the last request that was served. It reports whether it did: not if the object is resident already, is larger
-// than the capacity, or is refused by the policy.
+// the last served request. It returns false if the object is already resident, is larger than the capacity, or is
+// bypassed by the policy.
 func (p *Pool) Load(r policies.Request) (loaded bool) {
 	if p.expirer != nil {
 		p.expire(r.Time)
@@ -188,8 +188,8 @@ func (p *Pool) Load(r policies.Request) (loaded bool) {
 	return !p.Has(r.Object) && p.Miss(r)
 }
 
-// Miss is Request for an object of which the cache knows that it is not resident, in a pool without members. It reports
-// whether the object is now: not if it is too large, or the policy refuses it.
+// Miss is Request for an object that the cache knows not to be resident, in a pool without members. It reports whether
+// the object is resident now: not if it is too large, or the policy bypasses it.
 func (p *Pool) Miss(r policies.Request) bool {
 	p.pos, p.time = r.Pos, r.Time
 	if r.Size > p.capacity {
@@ -227,7 +227,7 @@ func (p *Pool) Miss(r policies.Request) bool {
 	return true
 }
 
-// Resize changes the capacity, and has as many objects leave as no longer fit. A pool of capacity 0 holds nothing.
+// Resize changes the capacity, and evicts as many objects as no longer fit. A pool of capacity 0 is empty.
 func (p *Pool) Resize(capacity int64) {
 	if capacity < 0 {
 		panic(fmt.Sprintf("a pool of capacity %d", capacity))
@@ -246,7 +246,7 @@ func (p *Pool) Resize(capacity int64) {
 	}
 }
 
-// Drop takes an object out, and tells the policy. It reports whether the object was resident.
+// Drop removes an object, and notifies the policy. It reports whether the object was resident.
 func (p *Pool) Drop(o policies.Object) bool {
 	if p.members != nil {
 		n, ok := p.members.find(o)
@@ -263,8 +263,8 @@ func (p *Pool) Drop(o policies.Object) bool {
 	return true
 }
 
-// Forget is Drop for a resident object that the cache has had the policy forget, in a pool without members. Nobody is
-// told, since the cache knows.
+// Forget is Drop for a resident object that the cache has already removed from the policy, in a pool without members.
+// The observer is not notified, since the cache knows.
 func (p *Pool) Forget(o policies.Object) {
 	size := p.discharge(o)
 	if size == 0 {
@@ -274,8 +274,8 @@ func (p *Pool) Forget(o policies.Object) {
 	p.evictions++
 }
 
-// Expire takes out what has expired by a time. Request and Load do so first, Hit and Miss do not; a cache calls it
-// where it looks at what is resident before that.
+// Expire removes what has expired by a time. Request and Load call it first, Hit and Miss do not; a cache must call it
+// if it looks at residency before them.
 func (p *Pool) Expire(now int64) {
 	if p.expirer != nil {
 		p.expire(now)
@@ -292,8 +292,8 @@ func (p *Pool) expire(now int64) {
 	}
 }
 
-// leave takes an object that the policy has forgotten out of the accounts. A policy that names an object twice, or one
-// that is not here, is broken.
+// leave removes an object that the policy has forgotten from the accounts. It panics if the policy names an object
+// twice, or one that is not resident.
 func (p *Pool) leave(o policies.Object, why Departure) {
 	size := p.discharge(o)
 	if size == 0 {
@@ -306,7 +306,7 @@ func (p *Pool) leave(o policies.Object, why Departure) {
 	}
 }
 
-// discharge notes that an object is not resident any more, and returns what it was charged: 0 if it was not there.
+// discharge marks an object as not resident, and returns its charged size: 0 if it was not resident.
 func (p *Pool) discharge(o policies.Object) (size int64) {
 	if int(o) < len(p.stored) {
 		size, p.stored[o] = p.stored[o], 0
@@ -316,14 +316,15 @@ func (p *Pool) discharge(o policies.Object) (size int64) {
 	return size
 }
 
-// accuse stops at a broken policy. It stays a call, out of the way of what happens at each eviction.
+// accuse panics because of a broken policy. It must not be inlined, to keep it out of the eviction path.
 //
 //go:noinline
 func (p *Pool) accuse(o policies.Object) {
 	panic(fmt.Sprintf("policy %T evicts object %d, which is not resident", p.policy, o))
 }
 
-// weigh begins to keep what each object is charged. Until then that was 1. It stays a call: it is made once.
+// weigh starts to store the charged size of each object. Until then that was 1. It must not be inlined: it is called
+// once.
 //
 //go:noinline
 func (p *Pool) weigh() {

@@ -7,27 +7,27 @@ import (
 	"github.com/cachesim/cachesim/internal/prefetch"
 )
 
-// prefetching is an exact cache that also loads what a prefetcher proposes, after each request.
+// prefetching is an exact cache that, after each request, also loads the proposals of a prefetcher.
 type prefetching struct {
 	*Pool
 	prefetcher prefetch.Prefetcher
-	watcher    prefetch.Watcher  // nil where the prefetcher does not follow what becomes of objects
-	numbers    *prefetch.Numbers // nil where proposals name objects of the trace
-	observer   Observer          // beside the cache itself; nil: nobody
+	watcher    prefetch.Watcher  // nil if the prefetcher does not follow the fate of objects
+	numbers    *prefetch.Numbers // nil if proposals name objects of the trace
+	observer   Observer          // in addition to the cache itself; may be nil
 
-	known     []int64 // per object of the trace: its size; nil where the capacity counts objects
-	changing  bool    // an object may change its size within the trace, so that the last one is its size
-	charged   []int64 // per object: what it was charged when it was prefetched; nil where the capacity counts objects
-	states    []uint8 // per object: how often it has been loaded since it was last asked for, and counted
+	known     []int64 // per object of the trace: its size; nil if the capacity counts objects
+	changing  bool    // an object may change its size within the trace, so its last known size counts
+	charged   []int64 // per object: its charged size when it was prefetched; nil if the capacity counts objects
+	states    []uint8 // per object: how often it was prefetched since its last request, and counted
 	left      []departure
 	proposals []prefetch.Proposal
 
-	restored           int64 // objects that have left and come back, so that they were no evictions
-	loaded, used       int64 // prefetched objects, and those of them that were then asked for
-	loadedBytes, bytes int64 // what these were charged
+	restored           int64 // objects that were evicted and loaded back, so these were not evictions
+	loaded, used       int64 // prefetched objects, and those of them that were then requested
+	loadedBytes, bytes int64 // their charged size
 }
 
-// departure is an object that has left and the prefetcher has not been told of.
+// departure is an evicted object of which the prefetcher has not been notified yet.
 type departure struct {
 	object policies.Object
 	why    Departure
@@ -35,7 +35,7 @@ type departure struct {
 
 const (
 	counted = 1 << 7      // the object was prefetched after the warm-up
-	times   = counted - 1 // how often it has been loaded since it was last asked for: 0 where it was asked for
+	times   = counted - 1 // how often it was prefetched since its last request: 0 if it was requested
 )
 
 // newPrefetching returns an empty cache that prefetches.
@@ -61,7 +61,7 @@ func newPrefetching(c Config, p policies.Policy) *prefetching {
 	return cache
 }
 
-// Left implements Observer. The policy is in the middle of making room, so the prefetcher hears of it later.
+// Left implements Observer. The policy is still making room, so the prefetcher is notified later.
 func (c *prefetching) Left(o policies.Object, size int64, why Departure) {
 	c.left = append(c.left, departure{o, why})
 	if c.observer != nil {
@@ -97,7 +97,7 @@ func (c *prefetching) Serve(w Window, n *Counts) {
 	n.Oversized += c.Oversized() - oversized
 }
 
-// serve serves a request and loads what the prefetcher proposes after it.
+// serve serves a request and then loads the prefetcher's proposals.
 func (c *prefetching) serve(r policies.Request) (hit bool) {
 	if c.changing {
 		c.known[r.Object] = r.Size
@@ -122,7 +122,7 @@ func (c *prefetching) serve(r policies.Request) (hit bool) {
 	return hit
 }
 
-// use notes that an object is asked for, and reports whether it was prefetched and had not been since.
+// use records that an object is requested, and reports whether it was prefetched since its last request.
 func (c *prefetching) use(o policies.Object) (prefetched bool) {
 	state := c.states[o]
 	if state == 0 {
@@ -138,7 +138,7 @@ func (c *prefetching) use(o policies.Object) (prefetched bool) {
 	return true
 }
 
-// propose loads what is proposed after a request, unless it is resident or the policy refuses it.
+// propose loads the proposals after a request, except those that are resident or bypassed by the policy.
 func (c *prefetching) propose(p prefetch.Proposal, r policies.Request) {
 	o := p.Object
 	if c.numbers != nil {
@@ -157,7 +157,7 @@ func (c *prefetching) propose(p prefetch.Proposal, r policies.Request) {
 	c.settle(r)
 }
 
-// note counts an object that has been prefetched.
+// note counts a prefetched object.
 func (c *prefetching) note(o policies.Object, size int64) {
 	c.states[o] = counted | 1
 	c.loaded++
@@ -173,7 +173,7 @@ func (c *prefetching) prefetch(o policies.Object, size int64, r policies.Request
 	return c.Load(r)
 }
 
-// size returns what an object is charged when it is prefetched after a request.
+// size returns the charged size of an object that is prefetched after a request.
 func (c *prefetching) size(o policies.Object, p prefetch.Proposal, r policies.Request) int64 {
 	switch {
 	case c.known == nil:
@@ -183,11 +183,11 @@ func (c *prefetching) size(o policies.Object, p prefetch.Proposal, r policies.Re
 	case int(o) < len(c.known) && c.known[o] > 0:
 		return c.known[o]
 	}
-	return r.Size // nothing is known of it
+	return r.Size // its size is unknown
 }
 
-// settle tells the prefetcher who has left, and loads again what it wants back. That may have others leave, who are
-// told of in turn: it ends as each is wanted back a few times at most.
+// settle notifies the prefetcher of evicted objects, and loads those again that it wants back. That may evict others,
+// of which it is notified in turn. This ends because each object is wanted back a few times at most.
 func (c *prefetching) settle(r policies.Request) {
 	for i := 0; i < len(c.left); i++ {
 		c.tell(c.left[i], r)
@@ -215,7 +215,7 @@ func (c *prefetching) tell(d departure, r policies.Request) {
 	}
 }
 
-// takeBack loads an object again that has left.
+// takeBack loads an evicted object again.
 func (c *prefetching) takeBack(o policies.Object, r policies.Request) bool {
 	size := int64(1)
 	if c.charged != nil {
@@ -233,7 +233,7 @@ func (d departure) forRoom() bool {
 	return d.why == ForDemand || d.why == ForPrefetch || d.why == ForRestore
 }
 
-// BeginCounting implements Warming: what was prefetched until now counts no longer.
+// BeginCounting implements Warming: earlier prefetches no longer count.
 func (c *prefetching) BeginCounting() {
 	c.loaded, c.used, c.loadedBytes, c.bytes = 0, 0, 0, 0
 	for o := range c.states {
@@ -241,7 +241,7 @@ func (c *prefetching) BeginCounting() {
 	}
 }
 
-// Counters implements Reporting. What has not been asked for by the end was prefetched in vain.
+// Counters implements Reporting. An object without a request by the end was prefetched in vain.
 func (c *prefetching) Counters() []policies.Counter {
 	all := append(c.Pool.Counters(),
 		policies.Counter{Name: prefetch.Prefetches.Name, Value: float64(c.loaded)},

@@ -196,8 +196,8 @@ func TestPrefixRefuses(t *testing.T) {
 		want   string
 	}{
 		{&plain, "prefix", "lru", nil, "has none"},
-		{tr, "prefix(evict=any,concurrency=2)", "lru", nil, "leave out concurrency=2"},
-		{tr, "prefix(concurrency=2)", "lru", &model, "leave out the concurrency of the cache"},
+		{tr, "prefix(evict=any,concurrency=2)", "lru", nil, "remove concurrency=2"},
+		{tr, "prefix(concurrency=2)", "lru", &model, "remove the cache's concurrency"},
 		{tr, "prefix", "pfoo-l", nil, "bound for the exact cache"},
 	} {
 		c := prefixCell(t, test.cache, test.policy, "oracle", 2)

@@ -1,5 +1,5 @@
-// Package all registers every cache that has a folder of its own. The simulator imports it for that; a new folder of a
-// cache is added here.
+// Package all registers every cache that has a folder of its own. The simulator imports it for that; add new folders of
+// caches here.
 package all
 
 import (

@@ -5,13 +5,13 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 )
 
-// looseBlocks keeps blocks in a pool that does not know that they are chained: the first block of a prompt is requested
-// first, and any may leave, so that blocks behind it take room and cannot hit. A prompt that is longer than the cache
-// drives its own first blocks out.
+// looseBlocks keeps blocks in a pool that ignores their chaining: the first block of a prompt is requested first, and
+// any block can be evicted, so that blocks after it use room but cannot hit. A prompt that is longer than the cache
+// evicts its own first blocks.
 //
-// Belady's policy does not have the most hits here, since it does not know either. But the blocks that it finds
-// resident, leading or not, are as many as any schedule finds, and so no fewer than any has hits: in the optima each of
-// them counts as a hit, which makes them a bound.
+// Belady's policy does not have the most hits here, because it ignores the chaining too. But it finds at least as many
+// resident blocks, leading or not, as any schedule has hits. In the optima each of them counts as a hit, which makes
+// them a bound.
 type looseBlocks struct {
 	pool  *cache.Pool
 	bound bool

@@ -1,5 +1,5 @@
-// Package prefix is the cache of prompts: chains of blocks, of which the leading run that is resident hits. It keeps
-// them in a pool in which a block leaves before those that come ahead of it.
+// Package prefix is the cache of prompts, which are chains of blocks: the resident leading run of a prompt hits. A
+// block is evicted before the blocks that precede it.
 package prefix
 
 import (
@@ -27,7 +27,7 @@ var (
 		Doc: "prompts that count, without those of a warm-up"}
 	Tokens    = metric.Metric{Name: "tokens", Unit: metric.Count, Doc: "tokens of the prompts"}
 	HitTokens = metric.Metric{Name: "hit_tokens", Unit: metric.Count, Better: metric.Higher,
-		Doc: "tokens of the prompts that need not be computed: those of the blocks that hit"}
+		Doc: "prompt tokens that need not be computed: those of the blocks that hit"}
 	TokenHitRatio = metric.Metric{Name: "token_hit_ratio", Unit: metric.Share, Digits: 2, Better: metric.Higher,
 		Merge: metric.Quotient(HitTokens, Tokens), Column: metric.Column{At: 30, Weight: 92},
 		Figure: metric.Figure{Title: "Token hit ratio"}, Doc: "hit_tokens / tokens"}
@@ -35,7 +35,7 @@ var (
 		Merge: metric.Quotient(metric.Hits, metric.Requests), Doc: "hits / requests, both of blocks"}
 	promptMetrics = []metric.Metric{Prompts, Tokens, HitTokens, TokenHitRatio, BlockHitRatio}
 	innerVictims  = metric.Metric{Name: "inner_victims", Unit: metric.Count,
-		Doc: "times that the policy named a block that others are behind, in whose place one of those left"}
+		Doc: "times that the policy chose a block with resident blocks after it, one of which was evicted instead"}
 )
 
 // measure makes the metrics of prompts.
@@ -51,9 +51,8 @@ func init() { cache.Register(entry) }
 
 var entry = cache.Entry{
 	Name: "prefix",
-	Summary: "serves prompts, which are chains of blocks: the leading run of resident blocks hits, and a block leaves " +
-		"before those that come ahead of it " +
-		"in its prompts",
+	Summary: "serves prompts, which are chains of blocks: the leading run of resident blocks hits, and a block is " +
+		"evicted before those that precede it in its prompts",
 	Source: "Zheng et al., SGLang: efficient execution of structured language model programs, NeurIPS 2024, and its " +
 		"radix_cache.py; Kwon et al., " +
 		"Efficient memory management for large language model serving with PagedAttention, SOSP 2023",
@@ -62,13 +61,12 @@ var entry = cache.Entry{
 	ObjectsOnly: true,
 	Prompts:     true,
 	Params: []params.Param{
-		{Name: "evict", Default: evictLeaf, Choices: []string{evictLeaf, evictNode, evictAny}, Doc: "what leaves: leaf: " +
-			"the last block of a resident " +
-			"prefix ; node: such a block with all blocks before it back to the last fork or the end of an earlier prompt, as " +
-			"in SGLang ; any: any block, " +
-			"so that blocks behind it stay, though they cannot hit"},
-		{Name: "concurrency", Default: 1, Min: 1, Max: 1e6, Doc: "prompts that run at a time, in order of arrival: none of " +
-			"their blocks may leave; not with evict=any"},
+		{Name: "evict", Default: evictLeaf, Choices: []string{evictLeaf, evictNode, evictAny}, Doc: "what is evicted: " +
+			"leaf: the last block of a resident prefix ; node: such a block with all blocks before it back to the last fork " +
+			"or the end of an earlier prompt, as in SGLang ; any: any block, so that blocks after it stay, though they cannot " +
+			"hit"},
+		{Name: "concurrency", Default: 1, Min: 1, Max: 1e6, Doc: "prompts that run at the same time, in order of arrival: " +
+			"their blocks cannot be evicted; not with evict=any"},
 	},
 	CheckModel: checkModel,
 	Check:      check,
@@ -78,7 +76,7 @@ var entry = cache.Entry{
 func check(v params.Values, _ policies.Entry) error {
 	if v.Text("evict") == evictAny && v.Int("concurrency") != 1 {
 		return fmt.Errorf(
-			"cache prefix: with evict=%s running prompts hold nothing; leave out concurrency=%d",
+			"cache prefix: with evict=%s running prompts lock nothing; remove concurrency=%d",
 			evictAny,
 			v.Int("concurrency"),
 		)
@@ -90,30 +88,30 @@ func checkModel(model string, v params.Values) error {
 	if v.Int("concurrency") == 1 {
 		return nil
 	}
-	return fmt.Errorf("cache prefix: the model %s says how many prompts run at a time; leave out the concurrency of the "+
-		"cache", model)
+	return fmt.Errorf("cache prefix: the model %s determines how many prompts run at the same time; remove the cache's "+
+		"concurrency", model)
 }
 
-// Cache is the cache of prompts: chains of blocks, of which an object stands for a block with all that comes before
-// it. Requests, hits and evictions are those of blocks. Of a prompt's tokens hit those of its leading blocks that are
-// resident.
+// Cache is the cache of prompts, which are chains of blocks; an object identifies a block together with all blocks
+// before it. Requests, hits and evictions count blocks. A prompt's tokens hit if they are in its resident leading
+// blocks.
 //
-// Serve replays prompts in order, as many at a time as the parameter concurrency says. A model with a clock calls Begin
-// and Finish instead.
+// Serve replays prompts in order; the parameter concurrency is the number that run at the same time. A model with a
+// clock calls Begin and Finish instead.
 type Cache struct {
 	store   blockStore
 	trace   *traces.Trace
 	atOnce  int
-	held    []int32 // per prompt: how many of its blocks it holds while it runs
+	held    []int32 // per prompt: the number of its blocks that it locks while it runs
 	started int     // prompts that Serve has begun
 }
 
-// blockStore is what a Cache keeps its blocks in.
+// blockStore stores the blocks of a Cache.
 type blockStore interface {
 	// begin serves the blocks of a prompt, the first of them requested at position first. It returns the length of the
-	// leading run of blocks that were resident, and how many blocks from the first on it holds until finish.
+	// leading run of resident blocks, and how many blocks from the first on it locks until finish.
 	begin(blocks []policies.Object, first int, now int64, n *cache.Counts) (hits, held int)
-	// finish lets blocks go that begin held.
+	// finish releases the blocks that begin locked.
 	finish(blocks []policies.Object)
 	cache.Reporting
 	cache.Occupied
@@ -148,9 +146,9 @@ func (p *Cache) Serve(w cache.Window, n *cache.Counts) {
 	}
 }
 
-// Begin serves a prompt, counted from 0, and adds what happened to n: its blocks are requested, and what is missing is
-// loaded. Of a prompt that does not fit beside what is held, the first blocks are loaded and the others pass by. Its
-// blocks are held until Finish. It returns how many tokens hit.
+// Begin serves a prompt, counted from 0, and adds what happened to n: its blocks are requested, and missing ones are
+// loaded. If a prompt does not fit next to the locked blocks, its first blocks are loaded and the others bypass the
+// cache. Its blocks are locked until Finish. It returns how many tokens hit.
 func (p *Cache) Begin(prompt int, n *cache.Counts) (hitTokens int64) {
 	blocks, first := p.blocks(prompt)
 	now := int64(0)
@@ -170,7 +168,7 @@ func (p *Cache) Begin(prompt int, n *cache.Counts) (hitTokens int64) {
 	return hitTokens
 }
 
-// Finish lets the blocks of a prompt go that has begun.
+// Finish releases the blocks of a prompt that has begun.
 func (p *Cache) Finish(prompt int) {
 	blocks, _ := p.blocks(prompt)
 	p.store.finish(blocks[:p.held[prompt]])

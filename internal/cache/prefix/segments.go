@@ -2,9 +2,9 @@ package prefix
 
 import "github.com/cachesim/cachesim/internal/policies"
 
-// segments are the nodes of a radix tree: runs of blocks that entered together and have neither forked nor ended a
-// prompt since (SGLang, radix_cache.py). Since all blocks of a segment were requested by the same prompts, what a
-// policy knows of one it knows of all: a split copies nothing.
+// segments are the nodes of a radix tree: runs of blocks that were loaded together and have not been the place of a
+// fork or of the end of a prompt since (SGLang, radix_cache.py). All blocks of a segment were requested by the same
+// prompts, so what a policy knows about one it knows about all: a split copies nothing.
 type segments struct {
 	behind []int32 // per block: the block behind it in its segment, -1 for the last
 }
@@ -17,7 +17,7 @@ func newSegments(objects int) *segments {
 	return s
 }
 
-// match splits the segment in which the leading run of a prompt ends, and makes a new one of the blocks that are to be
+// match splits the segment in which the leading run of a prompt ends, and creates a new one for the blocks that will be
 // loaded.
 func (s *segments) match(blocks []policies.Object, hits, held int) {
 	if hits > 0 {
@@ -31,7 +31,7 @@ func (s *segments) match(blocks []policies.Object, hits, held int) {
 	}
 }
 
-// cut takes o, the last block of its segment, off it, and returns the block before it in the segment if there is one.
+// cut removes o, the last block of its segment, from it, and returns the previous block in the segment if there is one.
 func (s *segments) cut(o policies.Object, parent int32) (before policies.Object, ok bool) {
 	if parent < 0 || s.behind[parent] != int32(o) {
 		return 0, false

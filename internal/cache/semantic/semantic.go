@@ -25,15 +25,15 @@ const (
 // Metrics of a cache that serves queries.
 var (
 	LabelledRequests = metric.Metric{Name: "labelled_requests", Checked: true, Unit: metric.Count,
-		Doc: "requests with a label, which says what their right answer is"}
+		Doc: "requests with a label, which identifies their right answer"}
 	LabelledHits = metric.Metric{Name: "labelled_hits", Checked: true, Unit: metric.Count,
 		Doc: "those of the labelled requests that an entry with a label answers"}
 	WrongHits = metric.Metric{Name: "wrong_hits", Checked: true, Unit: metric.Count, Better: metric.Lower,
-		Doc: "those of the labelled hits that an entry with another label answers"}
+		Doc: "labelled hits that were answered by an entry with a different label"}
 	WrongAnswerRatio = metric.Metric{Name: "wrong_answer_ratio", Unit: metric.Share, Digits: 2, Better: metric.Lower,
 		Merge: metric.Quotient(WrongHits, LabelledRequests),
 		Column: metric.Column{At: 60, Head: "wrong", Weight: 80, IfAny: true,
-			Note:       "wrong: requests that were answered by an entry with another label, of those with a label",
+			Note:       "wrong: requests answered by an entry with a different label, of those with a label",
 			NoteIfNone: "no hit is wrong by the labels of the trace"},
 		Doc: "wrong_hits / labelled_requests: users with a wrong answer"}
 	WrongHitRatio = metric.Metric{Name: "wrong_hit_ratio", Unit: metric.Share, Digits: 2, Better: metric.Lower,
@@ -72,14 +72,14 @@ var entry = cache.Entry{
 			Default: 0.85,
 			Min:     -1,
 			Max:     1,
-			Doc:     "a resident entry answers a query from this similarity (cosine) on",
+			Doc:     "similarity (cosine) from which a resident entry answers a query",
 		},
 		{Name: "match", Default: matchSimilar, Choices: []string{matchSimilar, matchIdentity}, Doc: "what hits: similar: " +
-			"the nearest resident entry from tau on ; identity: " +
-			"the entry of the same query id alone, though policies still see similarities"},
-		{Name: "scope", Default: scopeGlobal, Choices: []string{scopeGlobal, scopeTopic}, Doc: "where an answer is looked " +
-			"for: global: among all entries ; topic: among those in " +
-			"the topic of the query, for policies that sort entries into topics"},
+			"the nearest resident entry with a similarity of at least tau ; identity: only the entry of the same query id, " +
+			"though policies still see similarities"},
+		{Name: "scope", Default: scopeGlobal, Choices: []string{scopeGlobal, scopeTopic}, Doc: "where an answer is " +
+			"searched for: global: among all entries ; topic: among those in the topic of the query, for policies that sort " +
+			"entries into topics"},
 	},
 	Similarity: similarityOf,
 	References: references,
@@ -108,8 +108,8 @@ func checkTrace(v params.Values, t *traces.Trace) error {
 	if t.SampledFrom == 0 || v.Text("match") == matchIdentity {
 		return nil
 	}
-	return fmt.Errorf("cache semantic: a sample lacks most of the queries that answer each other, so its hit ratio says "+
-		"nothing of the whole of %s; leave out --sample (--limit keeps whole neighbourhoods), or write semantic(match=%s)",
+	return fmt.Errorf("cache semantic: a sample lacks most of the queries that answer each other, so its hit ratio does "+
+		"not represent the whole of %s; remove --sample (--limit keeps whole neighbourhoods), or write semantic(match=%s)",
 		t.Name, matchIdentity)
 }
 
@@ -129,17 +129,16 @@ func references(v params.Values) params.Values {
 	return v
 }
 
-// Cache is a cache of queries, each one an entry of size 1. A query hits where some resident entry is at least so
-// similar to it as the threshold says, or is its own. Its own entry is touched if it is resident, otherwise the most
-// similar one, of equals that which came first in the trace. A query that misses becomes an entry itself; that of a
-// query that hits is not kept. So no two entries that are resident at the same time could answer each other, unless the
-// cache looks within topics only.
+// Cache is a cache of queries; each entry is a query and has size 1. A query hits if its own entry is resident, or an
+// entry with at least the threshold's similarity. The hit goes to its own entry if that is resident, otherwise to the
+// most similar one; ties go to the query that came first in the trace. A query that misses becomes an entry; a query
+// that hits does not. So no two resident entries could answer each other, unless the cache searches only within topics.
 type Cache struct {
 	entries    *cache.Pool
-	scoper     policies.Scoper        // nil where the whole cache is looked through
-	neighbours *similarity.Neighbours // nil where only its own entry answers a query
+	scoper     policies.Scoper        // nil if the whole cache is searched
+	neighbours *similarity.Neighbours // nil if only its own entry answers a query
 	from       float32                // similarity from which on an entry answers
-	// per object: label of the right answer, -1 where it is not known; nil without labels
+	// per object: label of the right answer, -1 if unknown; nil without labels
 	answers []int32
 }
 
@@ -198,7 +197,7 @@ func (s *Cache) Serve(w cache.Window, n *cache.Counts) {
 	n.Evictions += s.entries.Evictions() - evictions
 }
 
-// lookup returns the entry that answers a query: its own, in whichever topic that is, or the nearest one.
+// lookup returns the entry that answers a query: its own, in any topic, or the nearest one.
 func (s *Cache) lookup(r policies.Request) (entry policies.Object, ok bool) {
 	if s.entries.Resident(r.Query) {
 		return r.Query, true
@@ -218,12 +217,12 @@ func (s *Cache) lookup(r policies.Request) (entry policies.Object, ok bool) {
 	return 0, false
 }
 
-// holds reports whether o is resident where the answer to r is looked for.
+// holds reports whether o is resident where the answer to r is searched for.
 func (s *Cache) holds(r policies.Request, o policies.Object) bool {
 	return s.entries.Resident(o) && (s.scoper == nil || s.scoper.InScope(r, o))
 }
 
-// judge counts whether an entry answers a query as its label says.
+// judge compares an entry's label with that of the query it answers, and counts the result.
 func (s *Cache) judge(query, entry policies.Object, hit bool, n *cache.Counts) {
 	want := s.answers[query]
 	if want < 0 {

@@ -9,7 +9,7 @@ type batches struct {
 	length int // of the trace
 }
 
-// end returns where the batch of the request at pos ends. Positions must not go back from call to call.
+// end returns the end of the batch that contains the request at pos. Positions must not decrease from call to call.
 func (b *batches) end(pos int) int {
 	if b.groups == nil {
 		return min((pos/b.size+1)*b.size, b.length)

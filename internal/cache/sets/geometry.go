@@ -10,7 +10,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// newGeometry divides the capacity into sets and says where each object of t may lie.
+// newGeometry divides the capacity into sets and determines the set and slab of each object of t.
 //
 // A key belongs to the set MurmurHash3_32(key) mod the number of sets, and is looked for in the slab key mod slabs
 // first, as in HugeCTR. Keys of a trace are hashed as the 8 bytes of a little-endian number, texts as their bytes, with
@@ -22,7 +22,7 @@ func newGeometry(t *traces.Trace, capacity int64, v params.Values) (*slabs.Geome
 	if sets := capacity / int64(ways); sets <= math.MaxUint32/slabs.MaxWays/int64(g.Slabs) {
 		g.Sets = int(sets)
 	} else {
-		return nil, fmt.Errorf("a capacity of %d objects makes %d sets, more than there is room for", capacity, sets)
+		return nil, fmt.Errorf("a capacity of %d objects gives %d sets, which is more than supported", capacity, sets)
 	}
 	for o := range g.Home {
 		key := stream.Key{Num: uint64(o)}

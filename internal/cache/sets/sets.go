@@ -1,5 +1,5 @@
-// Package sets is the set-associative cache: a key may lie in the slots of one set only, and requests come in batches
-// that are looked up as a whole before what they miss is loaded. It is the cache of embeddings of HugeCTR
+// Package sets is the set-associative cache: a key can only be in the slots of one set, and requests come in batches
+// that are looked up as a whole before their misses are loaded. It is HugeCTR's cache of embeddings
 // (NVIDIA-Merlin/HugeCTR, gpu_cache), on which LCR (arXiv 2509.20979, section 4.1) builds.
 package sets
 
@@ -16,22 +16,20 @@ import (
 
 var entry = cache.Entry{
 	Name: "sets",
-	Summary: "set-associative as the slab hash of HugeCTR: a key may lie in the slots of one set only, and requests " +
-		"come in batches that are looked up " +
-		"as a whole before what they miss is loaded",
+	Summary: "set-associative like the slab hash of HugeCTR: a key can only be in the slots of one set, and requests " +
+		"come in batches that are looked up as a whole before their misses are loaded",
 	Source: "NVIDIA-Merlin/HugeCTR, gpu_cache; LCR (arXiv 2509.20979), section 4.1",
 	Params: []params.Param{
 		{Name: "ways", Default: 64, Min: 1, Max: slabs.MaxWays, Doc: "slots of a set; the capacity is rounded down to " +
 			"whole sets, and to one set of fewer slots below that"},
 		{Name: "slabs", Default: 2, Min: 1, Max: slabs.MaxWays, Doc: "slabs that the slots of a set are divided into, in " +
 			"equal shares"},
-		{Name: "batch", Default: 128, Min: 1, Max: 1 << 30, Doc: "requests that come together where the trace does not " +
-			"group them"},
+		{Name: "batch", Default: 128, Min: 1, Max: 1 << 30, Doc: "requests per batch if the trace does not group them"},
 	},
 	Metrics: []metric.Metric{
 		{Name: "sets", Unit: metric.Count, Doc: "sets of the cache"},
-		{Name: "slots", Unit: metric.Count, Doc: "objects that it has room for: whole sets of the capacity"},
-		{Name: "batches", Unit: metric.Count, Doc: "batches of requests that it served, those of a warm-up included"},
+		{Name: "slots", Unit: metric.Count, Doc: "objects that fit: the capacity in whole sets"},
+		{Name: "batches", Unit: metric.Count, Doc: "served batches of requests, including those of a warm-up"},
 	},
 	ObjectsOnly: true,
 	Keys:        true,
@@ -44,16 +42,16 @@ func init() { cache.Register(entry) }
 func check(v params.Values, policy policies.Entry) error {
 	switch ways, slabs := v.Int("ways"), v.Int("slabs"); {
 	case ways%slabs != 0:
-		return fmt.Errorf("cache sets: %d ways cannot be divided into %d slabs of equal size; name a number of slabs that "+
-			"divides the ways", ways, slabs)
+		return fmt.Errorf("cache sets: %d ways cannot be divided into %d slabs of equal size; choose a number of slabs "+
+			"that divides the ways", ways, slabs)
 	case policy.Unbounded:
 		return fmt.Errorf(
-			"cache sets: policy %s ignores capacities, but a set has its ways and no more; use --cache exact",
+			"cache sets: policy %s ignores capacities, but a set has a fixed number of ways; use --cache exact",
 			policy.Name,
 		)
 	case policy.Relates:
-		return fmt.Errorf("cache sets: policy %s works with how objects relate to each other, but each set decides for "+
-			"itself; use --cache exact", policy.Name)
+		return fmt.Errorf("cache sets: policy %s uses relations between objects, but each set decides for itself; use "+
+			"--cache exact", policy.Name)
 	}
 	return nil
 }
@@ -64,7 +62,7 @@ type sets struct {
 	batches  batches
 	policy   policies.SetsPolicy
 	served   int // batches
-	// What the last batch missed; only for who wants to know it.
+	// What the last batch missed; only if Watch was called.
 	keepMissed bool
 	missed     []policies.Object
 }
@@ -110,14 +108,13 @@ func (s *sets) Serve(w cache.Window, n *cache.Counts) {
 	n.Requests += int64(len(w.Objects))
 }
 
-// Used implements cache.Occupied: the slots that are taken.
+// Used implements cache.Occupied: the number of used slots.
 func (s *sets) Used() int64 { return s.policy.Used() }
 
 // BatchStarts returns the positions at which the batches begin.
 func (s *sets) BatchStarts() []int { return s.batches.starts() }
 
-// Watch returns a function that tells what the last batch missed, each object once. It is called before the first
-// request.
+// Watch returns a function that returns the distinct misses of the last batch. It is called before the first request.
 func (s *sets) Watch() func() []policies.Object {
 	s.keepMissed = true
 	return func() []policies.Object { return s.missed }

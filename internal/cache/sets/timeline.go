@@ -8,8 +8,8 @@ import (
 	"github.com/cachesim/cachesim/internal/policies/slabs"
 )
 
-// timeline numbers the requests of each set, each object once per batch, so that Belady's rule, the farthest number
-// leaves, is optimal.
+// timeline numbers the requests of each set, each object once per batch, so that Belady's rule, which evicts the object
+// with the farthest number, is optimal.
 //
 // Where all of a batch is looked up before anything is loaded, two objects that are requested next in the same batch
 // are equally far, but not equally good to keep: whichever of them is missed then is loaded and cannot leave at once,
@@ -54,7 +54,8 @@ func newTimeline(objects []policies.Object, g *slabs.Geometry, b batches) *timel
 	return t
 }
 
-// soonestLast sorts what a batch missed by next requests, soonest last. What is loaded last cannot leave in the batch.
+// soonestLast sorts the misses of a batch by next requests, soonest last. What is loaded last cannot be evicted in the
+// batch.
 func (t *timeline) soonestLast(missed []lookup) {
 	next := func(l lookup) uint32 { return t.next[t.starts[t.SetOf(l.object)]+int(t.at[l.pos])] }
 	slices.SortStableFunc(missed, func(a, b lookup) int { return cmp.Compare(next(b), next(a)) })
