@@ -126,12 +126,18 @@ func (f field) setParquet(d *draft, x parquet.Value) {
 	f.set(d, v)
 }
 
+// RecoverParquet, deferred by what reads a Parquet file, turns a panic of the library, which panics on some damaged
+// files, into an error without a result.
+func RecoverParquet[T any](result *T, err *error) {
+	if r := recover(); r != nil {
+		var none T
+		*result = none
+		*err = errors.New("damaged Parquet file: its description of the columns contradicts their content")
+	}
+}
+
 func decodeParquet(data []byte) (recs []Record, err error) {
-	defer func() { // the library panics on some damaged files
-		if r := recover(); r != nil {
-			recs, err = nil, errors.New("damaged Parquet file: its description of the columns contradicts their content")
-		}
-	}()
+	defer RecoverParquet(&recs, &err)
 	if err := checkParquet(data); err != nil {
 		return nil, err
 	}

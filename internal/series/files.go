@@ -157,11 +157,7 @@ func decodeJSON(data []byte) (rows []Row, err error) {
 }
 
 func decodeParquet(data []byte) (rows []Row, err error) {
-	defer func() { // the library panics on some damaged files
-		if r := recover(); r != nil {
-			rows, err = nil, errors.New("damaged Parquet file: its description of the columns contradicts their content")
-		}
-	}()
+	defer records.RecoverParquet(&rows, &err)
 	file, err := parquet.OpenFile(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
 		return nil, fmt.Errorf("damaged Parquet file: %w", err)
