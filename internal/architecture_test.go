@@ -20,7 +20,7 @@ import (
 // below its own, and no others. A new package is added where what it imports allows, as far down as it makes sense.
 var layers = [][]string{
 	{"faults", "filestate", "interruptible", "jsonlines", "metric", "parallel", "quote", "random", "seal", "statistics",
-		"suggest", "terminal"},
+		"suggest", "terminal", "version"},
 	{"atomicfile", "memory", "params"},
 	{"event", "oracle", "predict/gbm", "records", "similarity", "traces/compress", "traces/stream"},
 	{"allocate", "models/prefill", "models/sls", "policies/dense", "predict", "series",

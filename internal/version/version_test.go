@@ -1,9 +1,11 @@
-package main
+package version
 
 import (
 	"runtime/debug"
 	"testing"
 )
+
+const release = "0.1.0"
 
 func TestVersionTellsProgramsApart(t *testing.T) {
 	revision := debug.BuildSetting{Key: "vcs.revision", Value: "0123456789abcdef"}
@@ -27,7 +29,7 @@ func TestVersionTellsProgramsApart(t *testing.T) {
 		{"", nil, "v0.3.1", "0.3.1"},
 	} {
 		info := debug.BuildInfo{Main: debug.Module{Version: test.module}, Settings: test.settings}
-		if got := versionOf(test.commit, info, func() string { return "d1" }); got != test.want {
+		if got := versionOf(release, test.commit, info, func() string { return "d1" }); got != test.want {
 			t.Errorf("commit %q, module %q, build settings %v: %s, want %s", test.commit, test.module, test.settings, got,
 				test.want)
 		}
