@@ -101,7 +101,7 @@ func greedyDivision(curves []Curve, capacity int64) (given []int64, price float6
 	return given, 0
 }
 
-// fillUp gives what is left to whoever makes the most hits of it, again and again.
+// fillUp gives the rest, step by step, to the curve that gains the most hits from it.
 func fillUp(curves []Curve, capacity int64, given []int64) {
 	left := capacity
 	for _, n := range given {

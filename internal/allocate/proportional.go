@@ -14,7 +14,7 @@ var proportionalEntry = Entry{
 		{Name: "weight", Default: 0.5, Min: 0.01, Max: 1,
 			Doc: "weight of the last window in the average; 1: that window alone"},
 		{Name: "floor", Default: 0.0, Min: 0, Max: 1,
-			Doc: "share of the capacity that is divided equally, so that nobody starves"},
+			Doc: "share of the capacity that is divided equally, so that no tenant starves"},
 	},
 	New: func(c Config) (Allocator, error) {
 		return &proportional{

@@ -60,12 +60,12 @@ func (a *ucp) Allocate(s *State, capacities []int64) {
 	divide(s.Capacity, weights, capacities)
 }
 
-// lookahead gives ways to curves in ways, one to each first. It looks at all that a curve could be given at once, not
-// only at one more, and each time gives the one of the highest hits per way as many as that takes
-// (Lookahead in section 6 of the paper); ties go to the lower number. Ways from which nobody gains are given equally.
+// lookahead gives ways to curves in ways, one to each first. It looks at every number of ways that a curve could get at
+// once, not only at one more, and each time serves the one with the highest hits per way (Lookahead in section 6 of the
+// paper); ties go to the lower number. Ways that help no curve are divided equally.
 //
-// The highest hits per way from a point on are those to the next point of the upper convex hull, so that the hull of
-// a curve gives all of its answers but the last, which would take more than there is left.
+// The highest hits per way from a point on are those to the next point of the upper convex hull, so that the hull of a
+// curve gives all of its answers but the last, which would take more than there is left.
 func lookahead(curves []Curve, ways int64) (given []int64) {
 	given = make([]int64, len(curves))
 	left := ways - int64(len(curves))

@@ -7,9 +7,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Two tenants share 8 ways. The first gains nothing below 4 ways and 80 hits with them, the second 10 with each of
-// its first 4: whoever looks at one way more only gives the first nothing before the second has enough. Lookahead
-// sees 80 hits for 4 ways, 20 per way, and gives them first.
+// Two tenants share 8 ways. The first gains nothing below 4 ways and 80 hits with them, the second 10 with each of its
+// first 4: looking at only one more way gives the first nothing before the second has enough. Lookahead sees 80 hits
+// for 4 ways, 20 per way, and gives them first.
 func TestLookaheadSeesBeyondPlateaus(t *testing.T) {
 	first := Curve{{4, 80}}
 	second := Curve{{1, 10}, {2, 20}, {3, 30}, {4, 40}}

@@ -29,7 +29,7 @@ type Endpoint struct {
 	Batch      int           // texts in a request, at least 1
 	Timeout    time.Duration // of a request
 	Retries    int           // of a request that failed in a way that may pass
-	// Retrying, unless it is nil, hears of each failure that is retried, and of the wait before it is.
+	// Retrying, unless it is nil, is called for each failure that is retried, with the wait before the retry.
 	Retrying func(err error, wait time.Duration)
 	// Damaged, unless it is nil, hears how many of the embeddings that were kept are damaged, and asked for again.
 	Damaged func(count int)
@@ -41,7 +41,7 @@ type Endpoint struct {
 const (
 	maxDim         = 32768
 	bytesPerNumber = 40      // any float64, and as much white space as indented JSON has
-	maxErrorBytes  = 1 << 16 // of what is no numbers
+	maxErrorBytes  = 1 << 16 // of an answer without numbers
 	maxAnswer      = 1 << 30
 	maxBatch       = 4096
 	// longestWait is the longest that a service can have us wait; after more, people rather start again themselves.
@@ -115,7 +115,7 @@ func redacted(u *url.URL) string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }
 
-// shownOf is what an error says of a text that is no URL, in which a password and a key stand where they like.
+// shownOf is what an error shows of a text that is not a URL, which may have a password and a key anywhere.
 func shownOf(text string) string {
 	const longest = 80
 	if strings.ContainsAny(text, "@?#") {
@@ -209,7 +209,7 @@ func (e *Endpoint) try(ctx context.Context, address *url.URL, body []byte, limit
 	defer response.Body.Close()
 	// the body of a connection that was switched to another protocol does not look at ctx
 	defer context.AfterFunc(ctx, func() { response.Body.Close() })()
-	// what follows is in a protocol that nobody asked for, and may never end
+	// the rest is in a protocol that was not requested, and may never end
 	if response.StatusCode < 200 {
 		return nil, backoff.Permanent(fmt.Errorf("%s: want an answer to a request for embeddings",
 			e.quote([]byte(response.Status))))

@@ -1,5 +1,5 @@
 // Package jsonlines writes JSON lines: one JSON value per line, as everything that prints --format json does.
-// Characters such as < and & stand as they are, since what is written goes to programs and terminals, not into HTML.
+// Characters such as < and & are not escaped, since the output goes to programs and terminals, not into HTML.
 package jsonlines
 
 import (

@@ -22,7 +22,7 @@ const weakFeature = "interval_1"
 var learning = []params.Param{
 	{Name: "window", Default: 100_000, Min: 100, Max: 1 << 28, Doc: "samples to learn from, the newest ones"},
 	{Name: "horizon", Default: 100_000, Min: 1, Max: 1 << 30,
-		Doc: "requests after which an object that has not come back gives a sample, with twice that time"},
+		Doc: "requests after which an object that has not been requested again gives a sample, with twice that time"},
 	{Name: "retrain", Default: 1000, Min: 1, Max: 1 << 30,
 		Doc: "new samples, at least a tenth of all, after which a new model is trained, if budget allows"},
 	{Name: "budget", Default: defaultBudget,
@@ -47,7 +47,7 @@ var gbmEntry = Entry{
 			"count, last interval ; " +
 			"21: age, 9 intervals, 10 decayed counters, depth ; auto: 21, or those of the model"},
 		{Name: "refresh", Default: 2.0, Min: 1, Max: 1e9, Doc: "factor by which an object's age must grow before the same " +
-			"model predicts it anew"},
+			"model predicts it again"},
 		{Name: "model", Default: "", Doc: "file of a LightGBM model that is used as it is; cachesim train writes such"},
 	}, learning...),
 	Check: checkBoosted,
@@ -128,7 +128,7 @@ type boosted struct {
 type answer struct {
 	next    float64
 	version uint32 // of the model that said so; 0: none
-	until   int32  // time of the clock from which on it is to be predicted anew
+	until   int32  // time of the clock at which it must be predicted again
 }
 
 // Shares of the time that an object is predicted to stay away for which that prediction lasts at least: the second

@@ -12,8 +12,8 @@ import (
 	"github.com/cachesim/cachesim/internal/predict/gbm"
 )
 
-// mixed returns requests of which half go to objects that come back every few hundred requests and half to objects that
-// come once.
+// mixed returns requests of which half go to objects requested every few hundred requests and half to objects requested
+// once.
 func mixed(requests int, seed uint64) Config {
 	bits := rand.New(rand.NewPCG(seed, 0))
 	c := Config{Count: requests + 100, Seed: seed}
@@ -128,7 +128,7 @@ func TestBudgetIsATime(t *testing.T) {
 	}
 }
 
-// TestSamplesThinOut where the error no longer falls, and come back where it rises.
+// TestSamplesThinOut if the error no longer falls, and increase again if it rises.
 func TestSamplesThinOut(t *testing.T) {
 	th := thinner{window: 100}
 	look := func(e float64) (halvings int) {

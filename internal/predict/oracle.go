@@ -72,9 +72,9 @@ func checkNoise(v params.Values) error {
 }
 
 // future predicts from the trace itself, with noise that is drawn when an object is observed and kept until it is
-// observed again. Noise that is drawn anew at every question averages out, and blind trust then costs little, other
-// than in LCR (arXiv 2509.20979, section 2.2). What is drawn depends on the seed and the position, or that of the
-// group, alone, so it is the same whoever asks.
+// observed again. Noise drawn again at every question averages out, and blind trust then costs little, unlike in LCR
+// (arXiv 2509.20979, section 2.2). The noise depends only on the seed and the position (or that of the group), so it is
+// the same for every policy.
 type future struct {
 	nextUse []uint32
 	never   float64                                     // the time that stands for no further request

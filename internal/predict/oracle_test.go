@@ -33,7 +33,7 @@ func predictions(p Predictor, objects []Object) []float64 {
 	return next
 }
 
-// cyclic returns requests to 0, 1, ..., objects-1, again and again, and when they come back.
+// cyclic returns requests to 0, 1, ..., objects-1, repeatedly, and their next requests.
 func cyclic(objects, requests int) Config {
 	c := Config{Count: objects}
 	for pos := range requests {

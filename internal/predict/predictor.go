@@ -29,8 +29,8 @@ type Predictor interface {
 	// call.
 	Observe(o Object, pos int)
 	// Predict sets next[i] to the predicted time of the next request to objects[i], as of the request at position pos,
-	// which is not yet observed. All of the objects have been observed before, but for those that a cache has loaded
-	// without a request: of those it says never, unless it knows better.
+	// which is not yet observed. All of the objects have been observed before, except those that a cache has loaded
+	// without a request: for those it predicts never, unless it knows better.
 	Predict(objects []Object, pos int, next []float64)
 	// Steady reports whether the prediction for an object stays the same from one of its requests to the next, so that who
 	// asks may ask once after Observe and keep the answer.
@@ -95,8 +95,8 @@ type Config struct {
 	// Nil: each comes alone.
 	Groups []int
 	Times  []int64 // nanoseconds per request; nil without a clock
-	// Depth is the number of tokens from the root of the prefix tree to the end of a block, per object; nil where objects
-	// are no blocks.
+	// Depth is the number of tokens from the root of the prefix tree to the end of a block, per object; nil if objects
+	// are not blocks.
 	Depth  []int32
 	Seed   uint64        // the only source of randomness
 	Params params.Values // every parameter of the Entry

@@ -19,7 +19,7 @@ type Entry struct {
 	Random  bool   // makes random choices, so that its predictions depend on the seed
 	Trains  bool   // learns during the replay: it keeps a history of every object, and samples
 	Params  []params.Param
-	// Metrics are those that it reports beside what all predictors do.
+	// Metrics are those that it reports besides the metrics of all predictors.
 	Metrics []metric.Metric
 	// Time estimates what the predictor takes for so many requests; nil: usualTime for each.
 	Time func(v params.Values, requests int64) time.Duration

@@ -14,7 +14,7 @@ var writtenEntry = Entry{
 	Summary: "the predictions that are written out, one per request, and from the start again: for worked examples and " +
 		"for what a search has found",
 	Source: "cachesim",
-	Future: true, // whoever wrote them may have known it
+	Future: true, // the author of the predictions may have known it
 	Params: []params.Param{
 		{Name: "next", Default: writtenNever, Doc: "for each request after how many requests its object is predicted to be " +
 			"requested again, or - for never, " +

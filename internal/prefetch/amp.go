@@ -8,7 +8,7 @@ import (
 
 var ampEntry = Entry{
 	Name: "amp",
-	Summary: "as many of the addresses behind the one that is asked for as the stream has lately used up before they " +
+	Summary: "as many of the addresses after the requested one as the stream has lately used up before they " +
 		"were evicted",
 	Source: "Gill and Bathen, AMP: Adaptive Multi-stream Prefetching in a Shared Cache, FAST 2007, section IV",
 	Memory: "about 60 bytes per resident object",

@@ -4,7 +4,7 @@ import "github.com/cachesim/cachesim/internal/params"
 
 var nextEntry = Entry{
 	Name:      "next",
-	Summary:   "the n addresses behind the one that is asked for: one-block lookahead",
+	Summary:   "the n addresses after the requested one: one-block lookahead",
 	Source:    "Smith, Cache Memories, ACM Computing Surveys 14(3), 1982, section 2.1",
 	Memory:    "constant",
 	Addresses: true,

@@ -2,7 +2,7 @@ package prefetch
 
 var noneEntry = Entry{
 	Name:    "none",
-	Summary: "nothing: only what is asked for is loaded",
+	Summary: "nothing: only requested objects are loaded",
 	Source:  "cachesim",
 	Memory:  "none",
 	Idle:    true,

@@ -1,4 +1,4 @@
-// Package prefetch proposes what a cache should load besides what is asked for. A prefetcher sees the requests of a
+// Package prefetch proposes what a cache should load besides the requested objects. A prefetcher sees the requests of a
 // trace, hit or miss, and answers with proposals; the cache (package cache) leaves out what is resident and loads the
 // rest, under whatever policy it has. A prefetcher knows neither the policy nor the capacity.
 //
@@ -33,10 +33,10 @@ type Proposal struct {
 	Size int64
 }
 
-// Prefetcher proposes what to load besides.
+// Prefetcher proposes what to load besides the requested objects.
 type Prefetcher interface {
-	// Request is told of each request, in order, after it has been served, and appends what should be loaded to the
-	// proposals, in the order in which it should be. What is resident already may be among them.
+	// Request receives each request, in order, after it has been served, and appends proposals of what to load, in
+	// order. Resident objects may be among them.
 	Request(a Access, proposals []Proposal) []Proposal
 }
 
@@ -45,8 +45,8 @@ type Watcher interface {
 	// Loaded reports that a proposal, or an object that Evicted wanted back, has been loaded. It is called before the
 	// next Request.
 	Loaded(p Proposal)
-	// Evicted reports that an object has left the cache, prefetched or not, and answers whether one that was prefetched in
-	// vain should be loaded again, as new as what is asked for now. Where that fails it is called once more, with Unused
+	// Evicted reports that an object has left the cache, prefetched or not, and returns whether one that was prefetched
+	// in vain should be loaded again, as new as the current request. If that fails it is called once more, with Unused
 	// raised by one.
 	Evicted(e Eviction) (again bool)
 }

@@ -154,8 +154,8 @@ func TestEveryPrefetcherIsDeterministic(t *testing.T) {
 	}
 }
 
-// Of what was asked for just now, or is far from all addresses, nobody proposes anything; proposals are appended; and
-// what is wanted back ends.
+// No prefetcher proposes what was just requested, or what is far from all addresses; proposals are appended; and
+// loading evicted objects again comes to an end.
 func TestEveryPrefetcherKeepsToItsLimits(t *testing.T) {
 	for _, text := range specs() {
 		t.Run(text, func(t *testing.T) {
@@ -329,7 +329,7 @@ func TestAMPShrinksWhereItLoadsInVain(t *testing.T) {
 	if got := c.prefetcher.(*amp).pages[106].degree; got != 4 {
 		t.Fatalf("the degree of the set is %d, want 4", got)
 	}
-	// Others push out 100 to 103, then what nobody has asked for, which gets one more chance.
+	// Other requests evict 100 to 103, then the unrequested objects, which get one more chance.
 	check(t, c, "1000: 2000: 3000: 4000: 5000: 6000:")
 	if !slices.Equal(c.again, []uint64{104, 105, 106}) {
 		t.Fatalf("%v were wanted back, want 104 to 106", c.again)

@@ -32,7 +32,7 @@ var strideEntry = Entry{
 type confidence uint8
 
 const (
-	unknown   confidence = iota // nothing of the zone has been asked for
+	unknown   confidence = iota // nothing in the zone has been requested
 	initial                     // one address, or a steady stream that has just broken off
 	transient                   // one distance
 	steady                      // the same distance twice in a row: proposals are made
@@ -75,7 +75,7 @@ func (s *stride) Request(a Access, proposals []Proposal) []Proposal {
 	return proposals
 }
 
-// observe moves the row to its next state. The same address again says nothing of a stream.
+// observe moves the row to its next state. The same address again says nothing about a stream.
 func (r *strideRow) observe(key uint64) {
 	distance := int64(key - r.last)
 	if distance == 0 {

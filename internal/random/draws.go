@@ -22,7 +22,7 @@ func (d *Draws) Below(n uint64) uint64 {
 func (d Draws) scaled(n uint64) uint64 { return uint64(d) >> 32 * n >> 32 }
 
 // stride takes a sequence several numbers ahead at once. Its fields are variables, which a loop keeps in registers; it
-// would load constants anew for each number.
+// would load constants again for each number.
 type stride struct{ factor, increment Draws }
 
 var (

@@ -26,8 +26,8 @@ func Mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// Below returns a number in 0..n-1 and a fraction of 2^32 that is independent of it but for n in 2^32. The bias is
-// below n in 2^64.
+// Below returns a number in 0..n-1 and a fraction of 2^32 that is independent of it up to n in 2^32. The bias is below
+// n in 2^64.
 func Below(bitSource *rand.PCG, n int) (number int, fraction uint32) {
 	high, low := bits.Mul64(bitSource.Uint64(), uint64(n))
 	return int(high), uint32(low >> 32)

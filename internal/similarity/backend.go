@@ -49,7 +49,7 @@ type cpuProducts struct{ v Vectors }
 
 const (
 	cpuSide = 256
-	// 24 KiB, what of the 32 KiB or more of a first-level cache is left beside the one vector that goes through it
+	// 24 KiB: what is left of a first-level cache of 32 KiB or more besides the one vector that passes through it
 	l1Floats = 6 << 10
 )
 

@@ -26,7 +26,7 @@ func (v Vectors) proposeFrom(from float32) float32 {
 	return math.Nextafter32(float32(float64(from)-v.slack(v.longest())), float32(math.Inf(-1)))
 }
 
-// longest returns the largest squared length, which is 1 but for roundings.
+// longest returns the largest squared length, which is 1 up to rounding.
 func (v Vectors) longest() (longest float64) {
 	for i := range v.Len() {
 		longest = max(longest, squaredLength(v.At(i)))

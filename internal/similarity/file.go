@@ -149,7 +149,7 @@ func (h fileHeader) check(id Identity, from float32) error {
 		return fmt.Errorf("it is about %d vectors of %d numbers, want %d of %d", h.Count, h.Dim, id.Count, id.Dim)
 	case h.Sum != id.Sum:
 		return fmt.Errorf("it is about other vectors: their checksum is %x, want %x", h.Sum[:8], id.Sum[:8])
-	case !(listed <= from): // nor one that is no number
+	case !(listed <= from): // nor NaN
 		return fmt.Errorf("it lists pairs from a similarity of %v on, want those from %v on", listed, from)
 	case h.Pairs > uint64(id.Count)*uint64(max(0, id.Count-1))/2:
 		return fmt.Errorf("it says that it lists %d pairs, more than %d vectors have", h.Pairs, id.Count)

@@ -108,7 +108,7 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
-// A changed bit is an error, but for the few in the frame of zstd that mean nothing.
+// A changed bit is an error, except for the few bits in the frame of zstd that have no meaning.
 func TestReadNoticesEveryBitThatCounts(t *testing.T) {
 	v, want := joined(t, 3, 40, 0.6)
 	good := written(t, want, v.Identify())

@@ -343,8 +343,8 @@ func TestNeighboursFromPairsInAnyOrder(t *testing.T) {
 	}
 }
 
-// Rounding can make a vector longer than 1. It is no more than the same as itself, so that a threshold of 1 means what
-// it says.
+// Rounding can make a vector longer than 1. Its similarity to itself is still 1, so that a threshold of 1 means what it
+// says.
 func TestSimilarityIsAtMostOne(t *testing.T) {
 	long := math.Nextafter32(1, 2)
 	if got := (Vectors{Dim: 1, Data: []float32{long, long}}).Similarity(0, 1); got != 1 {
@@ -383,7 +383,7 @@ func TestNearestIsExact(t *testing.T) {
 	})
 }
 
-// benchmarkJoin joins vectors that are nearly orthogonal but for groups of ten around a centre.
+// benchmarkJoin joins vectors that are nearly orthogonal except for groups of ten around a centre.
 func benchmarkJoin(b *testing.B, n, jobs int) {
 	random := rand.New(rand.NewPCG(1, 2))
 	v := Vectors{Dim: 384, Data: make([]float32, n*384)}

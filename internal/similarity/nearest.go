@@ -21,7 +21,7 @@ func NewSearcher(v Vectors) *Searcher {
 }
 
 // Nearest returns the k vectors that are most similar to a query of length 1, all if there are fewer, and how similar
-// they are: the most similar first, of equals the lower number. It looks at all vectors; what decides is the cosine as
+// they are: the most similar first; ties go to the lower number. It looks at all vectors, and decides by the cosine as
 // in Similarity.
 func (s *Searcher) Nearest(query []float32, k int) (ids []uint32, similarities []float32) {
 	k = min(k, s.v.Len())

@@ -121,7 +121,7 @@ func fromRank(r uint32) float32 {
 	return math.Float32frombits(^r)
 }
 
-// Of returns the neighbours of a vector, without itself, and how similar they are: the most similar first, of equals
+// Of returns the neighbours of a vector, without itself, and how similar they are: the most similar first; ties go to
 // the lower number.
 func (n *Neighbours) Of(i uint32) (ids []uint32, similarities []float32) {
 	from, to := n.starts[i], n.starts[i+1]

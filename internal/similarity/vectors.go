@@ -1,5 +1,5 @@
-// Package similarity finds which vectors lie close to each other: Join lists, for each of them, all that are at least
-// so similar. What it lists does not depend on the machine, the number of cores or the backend that did the work.
+// Package similarity finds which vectors are close to each other: Join lists, for each of them, all that are at least
+// so similar. The result does not depend on the machine, the number of cores or the backend that did the work.
 package similarity
 
 // Vectors are embeddings of length 1 in one block.

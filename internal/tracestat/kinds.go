@@ -8,8 +8,8 @@ import (
 
 // ByKind is what is in a trace whose requests are more than a key, by their kind: one field at most is set.
 type ByKind struct {
-	Prompts *PromptSummary `json:"prompts"` // nil where the requests are no blocks of prompts
-	Queries *QuerySummary  `json:"queries"` // nil where the requests are no queries
+	Prompts *PromptSummary `json:"prompts"` // nil if the requests are not blocks of prompts
+	Queries *QuerySummary  `json:"queries"` // nil if the requests are not queries
 }
 
 // kindSummary is what tables show of a kind.

@@ -245,7 +245,7 @@ func flatten(prefix string, object map[string]any) []row {
 	return rows
 }
 
-// Names of the files that Write makes beside figures and the page.
+// Names of the files that Write makes besides figures and the page.
 const (
 	jsonName = "stat.json"
 	csvName  = "stat.csv"

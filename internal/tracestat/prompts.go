@@ -8,7 +8,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
 
-// PromptSummary is what is in the prompts of a trace, beside their blocks, which are its objects.
+// PromptSummary describes the prompts of a trace, besides their blocks, which are its objects.
 type PromptSummary struct {
 	Prompts       int64  `json:"prompts"`
 	Conversations *int64 `json:"conversations"`

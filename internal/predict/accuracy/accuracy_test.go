@@ -56,7 +56,8 @@ func TestOracleIsRightAboutEverything(t *testing.T) {
 			*r.NeverRight,
 		)
 	}
-	// Of what LRU holds, the half that came once leaves the optimum's cache, and so does no other: 10 that come back fit.
+	// Half of LRU's residents were requested once, and exactly these leave the optimum's cache: the 10 that are
+	// requested again fit.
 	if r.Chance != 0.5 || r.Moments != 100 || r.Questions != 100*questionsPerMoment {
 		t.Errorf(
 			"chance %v in %d moments, %d questions: want 0.5, 100, %d",

@@ -145,7 +145,7 @@ func encodeCSV(w io.Writer, results []*Result) error {
 	return out.Error()
 }
 
-// exact writes every digit of x, nothing where there is no such figure.
+// exact writes every digit of x, or nothing if there is no such figure.
 func exact(x *float64) string {
 	if x == nil {
 		return ""

@@ -85,8 +85,8 @@ func (d *Data) Add(row []float64, label float64) error {
 	return nil
 }
 
-// bin makes d.bins describe all rows with at most maxBins bins per feature. Edges are made anew once a quarter of the
-// rows are newer than they.
+// bin makes d.bins describe all rows with at most maxBins bins per feature. Edges are computed again once a quarter of
+// the rows are newer than they are.
 func (d *Data) bin(maxBins int) {
 	first := max(d.binnedTo, d.added-d.Len())
 	if d.edges == nil || d.maxBins != maxBins || 4*(d.added-d.edgesAt) >= d.Len() {

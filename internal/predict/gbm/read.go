@@ -27,7 +27,7 @@ func ReadFile(path string) (*Model, error) {
 
 // Read reads a model in LightGBM's text format, version 2, 3 or 4: what `save_model` of LightGBM and WriteTo write.
 // What cannot be evaluated as LightGBM does is refused with the reason: several classes, linear trees, objectives whose
-// scores are no predictions, and files that are cut off or contradict themselves. The model's predictions are compared
+// scores are not predictions, and files that are cut off or contradict themselves. The model's predictions are compared
 // with those of the library leaves on rows made from its own thresholds, and a difference is an error. The name is that
 // of the model in errors.
 func Read(r io.Reader, name string) (*Model, error) {
@@ -383,7 +383,7 @@ func optional(s section, key string, otherwise float64) (float64, error) {
 	return values[0], nil
 }
 
-// parseNodes reads what evaluation needs of the nodes, but for categories.
+// parseNodes reads what evaluation needs from the nodes, except categories.
 func (t *tree) parseNodes(s section, features int) error {
 	n := len(t.leaves) - 1
 	feature, err := list(s, "split_feature", n, func(w string) (int32, bool) {

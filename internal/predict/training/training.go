@@ -16,7 +16,7 @@ import (
 type Options struct {
 	Features predict.FeatureSet
 	Rows     int // samples to learn from, the newest ones
-	Horizon  int // requests after which an object that has not come back gives a sample
+	Horizon  int // requests after which an object that has not been requested again gives a sample
 	Boosting gbm.Options
 }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
-// loops is a trace of two loops that run side by side, of 10 and of 500 objects, so that the last interval says when an
-// object comes back.
+// loops is a trace of two loops that run side by side, of 10 and of 500 objects, so that the last interval predicts the
+// next request.
 func loops(requests int) *traces.Trace {
 	t := &traces.Trace{Name: "loops", NumObjects: 510}
 	for i := range requests / 2 {
@@ -38,7 +38,8 @@ func TestTrainPredictsLoops(t *testing.T) {
 		if s.Requests != 10000 || s.Trained.Rows+s.Validation.Rows != o.Rows || s.Trees != m.Trees() || s.Grown < s.Trees {
 			t.Errorf("%d features: summary %+v", features, s)
 		}
-		// Both kinds come back after 20 and 1000 requests: log times spread by (log 1001 - log 21) / 2 around their mean.
+		// Both kinds are requested again after 20 and 1000 requests: log times spread by (log 1001 - log 21) / 2 around
+		// their mean.
 		if spread := (math.Log(1001) - math.Log(21)) / 2; features == predict.DLRMFeatures &&
 			math.Abs(s.Validation.MeanRMSE-spread) > 0.05 {
 			t.Errorf("RMSE of the mean %.3f, want about %.3f", s.Validation.MeanRMSE, spread)
