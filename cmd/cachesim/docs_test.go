@@ -236,6 +236,22 @@ func docFiles(t *testing.T, dir string) {
 			t.Fatal(err)
 		}
 	}
+	for rank := range 2 {
+		var reads strings.Builder
+		reads.WriteString("[\n" + `{"name":"FH","cat":"dftracer","ph":"M","args":{"name":"/data/0","value":0}}` + "\n")
+		for i := range 200 {
+			fmt.Fprintf(&reads, `{"name":"pread","cat":"POSIX","pid":%d,"ts":%d,`, rank, i*1000)
+			fmt.Fprintf(&reads, `"args":{"fd":3,"fhash":%d,"ret":4096,"offset":%d}}`+"\n", i%20, i*7%10<<22)
+		}
+		reads.WriteString("]\n")
+		path := filepath.Join(dir, "logs", fmt.Sprintf("rank%d.pfw.gz", rank))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(reads.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
 	trace := filepath.Join(dir, "trace.zst")
 	for _, args := range [][]string{
 		{"embed", filepath.Join(dir, "queries.jsonl"), "-o", filepath.Join(dir, "queries.npy")},
