@@ -85,7 +85,8 @@ func TestCommandLine(t *testing.T) {
 	flags.String("output", "", "")
 	flags.Bool("bytes", false, "")
 	flags.Int("jobs", 0, "")
-	if err := flags.Parse([]string{"--policy", "s3fifo(small=0.1)", "--bytes", "--output", "a", "--jobs", "2"}); err != nil {
+	args := []string{"--policy", "s3fifo(small=0.1)", "--bytes", "--output", "a", "--jobs", "2"}
+	if err := flags.Parse(args); err != nil {
 		t.Fatal(err)
 	}
 	got := CommandLine("cachesim run", []string{"it's.csv"}, flags)
