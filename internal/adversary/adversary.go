@@ -19,7 +19,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
-// Options say how long and where a search looks.
+// Options say how long to search, and where.
 type Options struct {
 	Length   int    // a trace is a pattern of at most so many requests,
 	Requests int    // repeated until there are so many
@@ -27,14 +27,14 @@ type Options struct {
 	Seed     uint64 // of all random choices
 }
 
-// The seeds under which a policy with random choices is replayed: few while searching, and others, more, for what is
-// reported, so that a trace is not reported for the luck that made it stand out.
+// The seeds for replaying a policy with random choices: few during the search, and other, more numerous ones for the
+// report, so that a trace is not reported because of lucky seeds.
 const (
 	searchSeeds = 4
 	finalSeeds  = 100
 )
 
-// patience is how many tries in a row may bring nothing before a search starts anew.
+// patience is the number of tries in a row without progress after which a search restarts.
 const patience = 200
 
 // Found is the worst that a search has found.
@@ -42,8 +42,8 @@ type Found struct {
 	Ratio     float64 // misses of the policy, over those of the optimum
 	Misses    float64 // of the policy, the mean over finalSeeds if it makes random choices
 	OptMisses int64
-	Trace     string // a generator as `cachesim run` takes it
-	Predictor string // likewise; "" where the policy asks none
+	Trace     string // a generator in the format of `cachesim run`
+	Predictor string // likewise; "" if the policy uses none
 }
 
 // search is one search.
@@ -68,7 +68,7 @@ func Any(ctx context.Context, policy policies.Spec, capacity int, options Option
 }
 
 func newSearch(policy policies.Spec, capacity int, options Options, exact bool) *search {
-	// Each search has random numbers of its own, so that its result does not depend on what else is searched for.
+	// Each search has its own random numbers, so that its result does not depend on other searches.
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s|%d|%t", policy.Full(), capacity, exact)
 	return &search{options: options, policy: policy, capacity: capacity, exact: exact,
@@ -83,16 +83,16 @@ func (s *search) run(ctx context.Context) (Found, error) {
 	return s.replay(ctx, best, finalSeeds)
 }
 
-// slacks are what a ratio may lose in a step, so that a climb gets past small dips: it keeps this share of it. Each
+// slacks are how much a ratio may fall in a step, so that a climb passes small dips: it keeps this share of it. Each
 // climb has its own.
 var slacks = []float64{1, 0.98, 0.95, 0.9}
 
-// climb changes a pattern as long as that makes it no better for the policy, or little, again and again from other
+// climb changes a pattern as long as the ratio does not fall, or falls only a little, and repeats this from other
 // starts.
 func (s *search) climb(ctx context.Context) (best pattern, err error) {
 	var current pattern
 	var bestRatio, ratio, slack float64
-	idle := patience // begin with a start
+	idle := patience // start from scratch
 	for range s.options.Tries {
 		next := s.start(best)
 		if idle < patience {
@@ -119,8 +119,8 @@ func (s *search) climb(ctx context.Context) (best pattern, err error) {
 	return best, nil
 }
 
-// replay holds the policy against the optimum on a pattern. Where it makes random choices, the misses are the mean over
-// some seeds.
+// replay compares the policy with the optimum on a pattern. If the policy makes random choices, the misses are the mean
+// over some seeds.
 func (s *search) replay(ctx context.Context, p pattern, seeds uint64) (Found, error) {
 	t := p.trace(s.options.Requests)
 	f := Found{Trace: p.generator(s.options.Requests)}
@@ -175,11 +175,11 @@ func misses(ctx context.Context, r *sim.Replayer, cell sim.Cell) (int64, error) 
 	return recs[0].Int(metric.Misses), nil
 }
 
-// Check refuses a policy that is no competitor of the optimum on traces of equal objects.
+// Check rejects a policy that cannot be compared with the optimum on traces of equal objects.
 func Check(e policies.Entry) error {
 	switch {
 	case e.Kind != policies.Online || e.Unbounded:
-		return fmt.Errorf("policy %s: only online policies of a bounded cache can be held against the optimum", e.Name)
+		return fmt.Errorf("policy %s: only online policies with a bounded cache can be compared with the optimum", e.Name)
 	case e.NeedsTime != nil:
 		return fmt.Errorf("policy %s needs a clock, which the traces of a search do not have", e.Name)
 	case e.Units == policies.UnitsBytes:

@@ -2,7 +2,7 @@ package adversary
 
 import "github.com/cachesim/cachesim/internal/policies"
 
-// Stated returns what is proven of a policy at a capacity; the zero Guarantee where nothing is.
+// Stated returns the proven bounds of a policy at a capacity; the zero Guarantee if there are none.
 func Stated(policy policies.Spec, capacity int) policies.Guarantee {
 	if policy.Entry.Guarantee == nil {
 		return policies.Guarantee{}

@@ -8,7 +8,7 @@ import (
 	"github.com/cachesim/cachesim/internal/predict"
 )
 
-// pattern is a sequence of requests with what is predicted at each.
+// pattern is a sequence of requests with a prediction at each.
 type pattern []request
 
 type request struct {
@@ -16,7 +16,7 @@ type request struct {
 	next   float64 // predicted number of requests until the object is requested again, or predict.Never
 }
 
-// Bounds of a search. Patterns have at most twice as many objects as the cache holds, and two.
+// Limits of a search. Patterns have at most twice as many objects as fit into the cache, and two more.
 const (
 	MaxCapacity = 64
 	maxObjects  = 2*MaxCapacity + 2
@@ -81,7 +81,7 @@ func (s *search) change(p pattern) pattern {
 	return p
 }
 
-// generator returns what makes the trace: `sequence(order=1 2 3,requests=500)`.
+// generator returns the generator of the trace: `sequence(order=1 2 3,requests=500)`.
 func (p pattern) generator(requests int) string {
 	words := make([]string, len(p))
 	for i, o := range p.numbers() {
@@ -105,7 +105,7 @@ func (p pattern) numbers() []uint32 {
 	return numbers
 }
 
-// predictor returns what predicts as the pattern says: `written(next=3 - 7)`.
+// predictor returns the predictor of the pattern's predictions: `written(next=3 - 7)`.
 func (p pattern) predictor() string {
 	distances := make([]float64, len(p))
 	for i, r := range p {

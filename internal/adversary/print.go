@@ -14,7 +14,7 @@ import (
 	"github.com/cachesim/cachesim/internal/terminal"
 )
 
-// Print prints what searches with these options have found as table, csv, json (a row per line) or markdown.
+// Print prints the results of searches with these options as table, csv, json (a row per line) or markdown.
 func Print(w io.Writer, rows []Row, o Options, format string) error {
 	switch format {
 	case "json":
@@ -58,7 +58,7 @@ func printTable(w io.Writer, rows []Row, o Options, format string) error {
 
 func ratioText(ratio float64) string { return strconv.FormatFloat(ratio, 'f', 3, 64) }
 
-// worstCommands returns the command that replays the worst that was found for each policy.
+// worstCommands returns the commands that replay the worst trace of each policy.
 func worstCommands(rows []Row) (commands []string) {
 	for from := 0; from < len(rows); {
 		name := rows[from].Policy.String()
@@ -85,7 +85,7 @@ type rowJSON struct {
 	Length      int        `json:"length"`
 	Requests    int        `json:"requests"`
 	Tries       int        `json:"tries"`
-	Consistency *foundJSON `json:"consistency"` // null where the policy asks no predictor
+	Consistency *foundJSON `json:"consistency"` // null if the policy uses no predictor
 	Robustness  foundJSON  `json:"robustness"`
 }
 

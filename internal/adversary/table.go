@@ -7,12 +7,12 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 )
 
-// Row holds what is stated of a policy at a capacity beside what was found.
+// Row contains the stated and the found ratios of a policy at a capacity.
 type Row struct {
 	Policy   policies.Spec
 	Capacity int
 	Stated   policies.Guarantee
-	Exact    *Found // with exact predictions; nil where the policy asks none
+	Exact    *Found // with exact predictions; nil if the policy uses none
 	Any      Found  // with any predictions
 }
 

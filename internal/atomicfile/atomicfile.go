@@ -1,9 +1,9 @@
 // Package atomicfile writes output files that appear under their name only when they are complete: an error, a full
-// disk or an interruption leaves what was there before. A symbolic link where the file will stand is replaced, never
+// disk or an interruption leaves the previous file unchanged. A symbolic link at the file's path is replaced, never
 // followed.
 //
-// All that the program writes goes through here. A killed program leaves at most hidden files, which the next one that
-// writes into the folder removes.
+// The program writes all files with this package. A killed program leaves at most hidden files, which the next program
+// that writes into the folder removes.
 package atomicfile
 
 import (
@@ -28,8 +28,8 @@ import (
 type File struct {
 	path  string // as the user gave it, for errors
 	out   *os.File
-	temp  *temporary      // nil where out is a device or a pipe, which cannot be replaced
-	ctx   context.Context // ends the wait for who reads from a pipe; nil where there is nothing to wait for
+	temp  *temporary      // nil if out is a device or a pipe, which cannot be replaced
+	ctx   context.Context // ends the wait for a pipe's reader; nil if there is nothing to wait for
 	ended bool
 }
 
@@ -101,7 +101,7 @@ func (f *File) Write(p []byte) (int, error) {
 	return n, writeError(f.path, err)
 }
 
-// writeDirectly writes to a pipe, whose reader may be slow or asleep.
+// writeDirectly writes to a pipe, whose reader may be slow or stopped.
 func (f *File) writeDirectly(p []byte) (int, error) {
 	left := bytes.Clone(p) // of a write that may be left behind
 	n, err := interruptible.Call(f.ctx, func() (int, error) { return f.out.Write(left) })
@@ -131,7 +131,7 @@ func (f *File) Commit() error {
 	return writeError(f.path, f.temp.moveTo(f.path))
 }
 
-// Abort drops what was written. After Commit it does nothing, so that it can be deferred.
+// Abort discards what was written. After Commit it does nothing, so it can be deferred.
 func (f *File) Abort() {
 	if f.ended {
 		return
@@ -185,8 +185,8 @@ type Output struct {
 	Write func(io.Writer) error
 }
 
-// WriteAllIn is WriteIn for several files of one folder: all are written before the first comes under its name. After
-// an error none has changed, unless renaming one of them itself failed.
+// WriteAllIn is WriteIn for several files in one folder: all are written before the first gets its name. After an error
+// none has changed, unless renaming one of them failed.
 func WriteAllIn(dir string, outputs ...Output) error {
 	var files []*File
 	for _, out := range outputs {
@@ -208,9 +208,9 @@ func WriteAllIn(dir string, outputs ...Output) error {
 	return nil
 }
 
-// WriteNew creates a file in an output folder with a content, unless there is one already: then the error is
-// fs.ErrExist. Of several programs that do so at a time, on machines that share the folder too, one succeeds. It does
-// not wait for the disk, so a power failure may leave the file empty.
+// WriteNew creates a file with a content in an output folder, unless it already exists: then the error is fs.ErrExist.
+// If several programs do so at the same time, even on machines that share the folder, one succeeds. It does not wait
+// for the disk, so a power failure may leave the file empty.
 func WriteNew(dir, name string, content []byte) error {
 	path := filepath.Join(dir, name)
 	temp, err := newTemporary(dir)
@@ -229,7 +229,7 @@ func WriteNew(dir, name string, content []byte) error {
 	return writeError(path, err)
 }
 
-// Spool is a file for what is written now and read again by the same program.
+// Spool is a file that the program writes and later reads again.
 type Spool struct{ temporary }
 
 // NewSpool creates a spool in a folder. It lasts until Discard or until the program ends, however it ends.
@@ -273,8 +273,8 @@ func MakeFolder(dir string) error {
 	return nil
 }
 
-// MakeFolderIn creates the folder of a name in an output folder and returns its path. A symbolic link in its place is
-// an error, as what is written would land outside of the output folder.
+// MakeFolderIn creates a folder in an output folder and returns its path. A symbolic link in its place is an error,
+// because files in it would be outside the output folder.
 func MakeFolderIn(dir, name string) (path string, err error) {
 	path = filepath.Join(dir, name)
 	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
@@ -322,7 +322,7 @@ func cause(err error) error {
 	return err
 }
 
-// Remove removes a file from an output folder, if it is there. A folder in the name may not be a link that leads out of
+// Remove removes a file from an output folder, if it exists. A folder in the name must not be a link that leads out of
 // the output folder.
 func Remove(dir, name string) error {
 	path := filepath.Join(dir, name)
@@ -340,8 +340,8 @@ func Remove(dir, name string) error {
 	return fmt.Errorf("cannot remove %s: %w", path, cause(err))
 }
 
-// ReadFile returns the content of a file that the program has written. What is no regular file is an error: a pipe in
-// its place would never end.
+// ReadFile returns the content of a file that the program has written. Anything but a regular file is an error: a pipe
+// in its place would never end.
 func ReadFile(path string) ([]byte, error) {
 	if err := faults.At(faults.Open, path); err != nil {
 		return nil, err

@@ -9,8 +9,8 @@ import (
 	"github.com/cachesim/cachesim/internal/faults"
 )
 
-// Journal is a file that grows in its place, as what it holds is to outlive the program. Whoever reads it must tell
-// what is whole in it.
+// Journal is a file that grows in place, because its content must outlive the program. Its reader must recognise which
+// part is complete.
 type Journal struct {
 	*os.File
 	path string

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// lockName is the file by which programs that work in a folder know of each other. The last of them removes it.
+// lockName is the file with which programs that use a folder notice each other. The last one removes it.
 const lockName = ".cachesim.lock"
 
 // How long to wait for a lock, and how often to look.
@@ -16,20 +16,20 @@ const (
 	lookAgain    = 10 * time.Millisecond
 )
 
-// Lock keeps other programs from working in a folder. It ends with its process, however that ends.
+// Lock keeps other programs from using a folder. It ends with its process, however that ends.
 type Lock struct {
-	file *fileLock // nil where the file system has no locks
+	file *fileLock // nil if the file system has no locks
 	path string
 }
 
-// LockedError says that another program works in a folder.
+// LockedError says that another program uses a folder.
 type LockedError struct{ Dir string }
 
 func (e *LockedError) Error() string {
 	return fmt.Sprintf("another cachesim is at work in %s: wait until it has ended, or name another folder", e.Dir)
 }
 
-// LockFolder locks a folder, which is created if it is missing, for this program alone.
+// LockFolder locks a folder, which is created if it does not exist, for this program alone.
 func LockFolder(dir string) (*Lock, error) {
 	if err := MakeFolder(dir); err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func lock(dir string, try func(*fileLock) (bool, error)) (*Lock, error) {
 		case err != nil:
 			return nil, createError(l.path, err)
 		case !locked && time.Now().Before(patience):
-			time.Sleep(lookAgain) // one that shares the folder holds it alone for the moment in which it ends
+			time.Sleep(lookAgain) // a program that shares the folder locks it exclusively for the moment in which it ends
 			continue
 		case !locked:
 			return nil, &LockedError{dir}
@@ -71,7 +71,7 @@ func lock(dir string, try func(*fileLock) (bool, error)) (*Lock, error) {
 // Works reports whether the file system has locks, so that the folder is protected.
 func (l *Lock) Works() bool { return l.file != nil }
 
-// Unlock lets others work in the folder.
+// Unlock lets others use the folder.
 func (l *Lock) Unlock() {
 	if l.file == nil {
 		return

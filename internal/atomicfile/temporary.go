@@ -22,14 +22,14 @@ const (
 	temporarySuffix = ".tmp"
 )
 
-// temporary is a file under a hidden name in the folder where it will stand. As long as it is being written it is
-// locked, by which the next program tells it from one whose program was killed.
+// temporary is a file under a hidden name in its final folder. While it is being written it is locked, so that another
+// program can distinguish it from one whose program was killed.
 type temporary struct {
 	*os.File
-	lock *fileLock // nil where the file system has no locks
+	lock *fileLock // nil if the file system has no locks
 }
 
-// newTemporary creates a temporary file in a folder, and removes those that killed programs have left there.
+// newTemporary creates a temporary file in a folder, and removes those of killed programs.
 func newTemporary(dir string) (*temporary, error) {
 	removeLeftovers(dir)
 	for {
@@ -73,7 +73,7 @@ func isAt(lock *fileLock, path string) bool {
 	return err == nil && os.SameFile(locked, there)
 }
 
-// moveTo closes the file and puts it at path, in place of what is there. After an error it is gone.
+// moveTo closes the file and moves it to path, replacing an existing file. After an error it is gone.
 func (t *temporary) moveTo(path string) error {
 	err := t.close()
 	if err == nil {
@@ -143,7 +143,7 @@ func (t *temporary) remove() {
 	}
 }
 
-// letMove gives up the lock where it would keep the file from being renamed or removed.
+// letMove releases the lock if it would keep the file from being renamed or removed.
 func (t *temporary) letMove() {
 	if !openFilesMove {
 		t.unlock()
@@ -156,14 +156,15 @@ func (t *temporary) unlock() {
 	}
 }
 
-// machine returns a number for this machine. A lock on a folder that machines share may be seen on one of them alone.
+// machine returns a number for this machine. A lock in a folder that several machines share may be visible on only one
+// of them.
 var machine = sync.OnceValue(func() string {
 	name, _ := os.Hostname()
 	sum := sha256.Sum256([]byte(name))
 	return hex.EncodeToString(sum[:4])
 })
 
-// searched has the folders in which leftovers have been looked for.
+// searched contains the folders that were searched for leftovers.
 var searched sync.Map
 
 // removeLeftovers removes the temporary files of programs that were killed, once for each folder.

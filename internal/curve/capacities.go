@@ -14,8 +14,8 @@ import (
 	"github.com/cachesim/cachesim/internal/workload"
 )
 
-// OnePass returns LRU, whose counts at all capacities are read off one pass over the trace. It is held against the
-// optima that are there for others.
+// OnePass returns LRU, whose counts at all capacities come from one pass over the trace. It is compared with the
+// existing optima.
 func OnePass() (lru []experiment.Entrant) {
 	for _, e := range policies.All() {
 		if e.OnePass {
@@ -46,8 +46,8 @@ func Capacities(specs []capacity.Spec, mode capacity.Mode, t *traces.Trace) ([]c
 	slices.SortFunc(capacities, func(a, b capacity.Capacity) int { return cmp.Compare(a.Amount, b.Amount) })
 	for _, c := range capacities {
 		if c.Bytes != capacities[0].Bytes {
-			return nil, fmt.Errorf("some capacities count objects and some bytes, which makes two curves: ask for one at a " +
-				"time, or add --bytes")
+			return nil, fmt.Errorf("some capacities count objects and some bytes, which gives two curves: give only one kind, " +
+				"or add --bytes")
 		}
 	}
 	return capacities, nil
@@ -75,7 +75,7 @@ func Grid(t *traces.Trace, beside []capacity.Capacity, n int) (grid []capacity.C
 	return grid
 }
 
-// Scaled returns the capacities that a sample at that rate can hold.
+// Scaled returns the capacities that are at least one object on a sample at that rate.
 func Scaled(capacities []capacity.Capacity, rate float64) (held []capacity.Capacity) {
 	for _, c := range capacities {
 		if c, ok := c.OnSample(rate); ok {

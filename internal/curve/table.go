@@ -1,5 +1,5 @@
-// Package curve makes hit ratios over all capacities: which capacities, on which samples, and the table and the figure
-// of what that gave.
+// Package curve computes hit ratios over all capacities. It chooses capacities and samples, and prints the results as a
+// table and a figure.
 package curve
 
 import (
@@ -22,16 +22,16 @@ import (
 // Curve is the hit ratios of one trace.
 type Curve struct {
 	Trace      string
-	Rate       float64             // of the samples; 0 where the whole trace was replayed
+	Rate       float64             // of the samples; 0 if the whole trace was replayed
 	Capacities []capacity.Capacity // of the table, ascending
-	Specs      []policies.Spec     // beside LRU
+	Specs      []policies.Spec     // next to LRU
 	Exact      []records.Record    // of the whole trace
 	Sampled    []records.Record    // of the samples
 }
 
 // estimate is a hit ratio from samples.
 type estimate struct {
-	mean, stdErr float64 // stdErr is NaN where there is one sample
+	mean, stdErr float64 // stdErr is NaN if there is only one sample
 	samples      int
 }
 
@@ -107,7 +107,7 @@ func (c *Curve) heading(s policies.Spec) string {
 	return s.String()
 }
 
-// row is the row of one capacity. What is not known is left blank.
+// row is the row of one capacity. Unknown values are left blank.
 func (c *Curve) row(capacity capacity.Capacity) []string {
 	row := []string{records.Capacity(capacity.Amount, capacity.Unit())}
 	exactCell := func(label string) string {
@@ -143,7 +143,7 @@ func (c *Curve) row(capacity capacity.Capacity) []string {
 	return row
 }
 
-// footer says where the figures come from and what their error is.
+// footer gives the origin of the values and their error.
 func (c *Curve) footer() string {
 	if c.Rate == 0 {
 		return "lru: exact at every capacity; the others are replayed at these"
@@ -163,7 +163,7 @@ func (c *Curve) footer() string {
 			100*sum/float64(len(errors)), 100*largest))
 	}
 	if held := Scaled(c.Capacities, c.Rate); len(held) < len(c.Capacities) {
-		lines = append(lines, "blank: a sample holds less than one unit of this capacity")
+		lines = append(lines, "blank: less than one unit of this capacity remains on a sample")
 	}
 	return strings.Join(lines, "\n")
 }

@@ -1,4 +1,5 @@
-// Package explain tells request by request what a policy does.
+// Package explain shows request by request what a policy does. It replays one cell and prints hits, loads and
+// evictions.
 package explain
 
 import (
@@ -18,13 +19,13 @@ import (
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
-// Options say what is printed, and how.
+// Options say what to print, and how.
 type Options struct {
-	From, To int    // positions of the first request and of the one before which to stop; To 0: the end of the trace
+	From, To int    // positions of the first request and of the one at which to stop; To 0 means the end of the trace
 	Format   string // table, csv, json (a request per line) or markdown
 }
 
-// errEnough ends the replay where nothing more is to be printed.
+// errEnough ends the replay when nothing more is to be printed.
 var errEnough = errors.New("explained")
 
 // Print replays the cell on the trace, which must have its keys, and prints a row for each of the requests wanted. It
@@ -47,7 +48,7 @@ func Print(ctx context.Context, w io.Writer, t *traces.Trace, cell sim.Cell, rep
 	return out.end()
 }
 
-// decision is a row of what is printed.
+// decision is a row of the output.
 type decision struct {
 	Position int      `json:"position"`
 	Request  string   `json:"request"`
@@ -61,7 +62,7 @@ type decision struct {
 type printer struct {
 	trace  *traces.Trace
 	out    io.Writer
-	table  *records.Grid // nil where rows are printed one by one
+	table  *records.Grid // nil if rows are printed one by one
 	format string
 	csv    *csv.Writer
 	json   *json.Encoder
@@ -109,7 +110,7 @@ func (p *printer) print(d sim.Decision) error {
 	return nil
 }
 
-// outcome says in words what became of a request.
+// outcome describes the result of a request.
 func (d decision) outcome() string {
 	switch {
 	case d.Hit && d.Entry == d.Request:

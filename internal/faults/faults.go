@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 )
 
-// Operation is something that the operating system is asked to do.
+// Operation is a request to the operating system.
 type Operation string
 
 // The operations that can be made to fail.
@@ -25,20 +25,20 @@ const (
 	Allocate   Operation = "allocate"
 )
 
-// decide is what Inject was given; nil, as always outside of tests, lets everything happen.
+// decide is the argument of Inject; nil, as always outside of tests, lets everything succeed.
 //
 // It belongs to the process and not to a context or an option: files are written and read deep inside commands, by
 // packages that are given an io.Writer, and a test is to reach all of them without a parameter that no user has.
 var decide atomic.Pointer[func(op Operation, path string) error]
 
-// Inject lets fail decide which operations fail, and with which error, until the function that it returns is called. It
-// is for tests.
+// Inject lets fail decide which operations fail, and with which error, until the returned function is called. It is for
+// tests.
 func Inject(fail func(op Operation, path string) error) (restore func()) {
 	decide.Store(&fail)
 	return func() { decide.Store(nil) }
 }
 
-// At returns the error with which an operation on the file at path is to fail, nil outside of tests.
+// At returns the error with which an operation on the file at path must fail, nil outside of tests.
 func At(op Operation, path string) error {
 	fail := decide.Load()
 	if fail == nil {

@@ -1,10 +1,11 @@
-// Package interruptible stops waiting for work that does not look at its context.
+// Package interruptible stops waiting for work that does not check its context. The work itself continues in the
+// background, and its result is discarded.
 package interruptible
 
 import "context"
 
-// Call returns what work returns, or ctx's error as soon as ctx ends. Then work goes on in the background until it ends
-// or the program does, and what it returns is dropped; so it must not change what others read.
+// Call returns the result of work, or ctx's error as soon as ctx ends. The work then continues in the background until
+// it or the program ends, and its result is discarded; so it must not change what others read.
 func Call[T any](ctx context.Context, work func() (T, error)) (T, error) {
 	type result struct {
 		value T

@@ -16,7 +16,7 @@ type cellJSON struct {
 	Seconds  float64 `json:"estimated_seconds"` // of its replay; 0 if it is finished
 }
 
-// Cells lists the cells of an experiment, with what those that are not finished cost.
+// Cells lists the cells of an experiment, with the cost of unfinished ones.
 func Cells(cells []experiment.Cell, finished func(experiment.Cell) bool, cost experiment.Cost) List {
 	l := List{
 		Noun: "cell",
@@ -49,7 +49,7 @@ func Cells(cells []experiment.Cell, finished func(experiment.Cell) bool, cost ex
 	return l
 }
 
-// CostNote says how many of the cells are finished and how long the missing ones take with so many jobs.
+// CostNote says how many of the cells are finished and how long the missing ones take with the given number of jobs.
 func CostNote(cells, missing []experiment.Cell, cost experiment.Cost, jobs int) string {
 	all := len(experiment.WithoutRepetitions(cells))
 	if len(missing) == 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/cachesim/cachesim/internal/workload"
 )
 
-// Experiments lists experiments. In a table what is said of each stands in one column.
+// Experiments lists experiments. In a table, one column describes each of them.
 func Experiments(files []*experiment.File) (List, error) {
 	list := List{
 		Noun: "experiment",
@@ -43,8 +43,8 @@ type experimentJSON struct {
 	Source        string   `json:"source"`
 	Cells         int      `json:"cells"`
 	Claims        int      `json:"claims"`
-	Traces        []string `json:"traces"`         // generated ones and those whose files are here
-	MissingTraces []string `json:"missing_traces"` // those of which a file is not
+	Traces        []string `json:"traces"`         // generated ones and those whose files exist
+	MissingTraces []string `json:"missing_traces"` // those with a missing file
 }
 
 func newExperimentJSON(f *experiment.File) (experimentJSON, error) {
@@ -70,7 +70,7 @@ func newExperimentJSON(f *experiment.File) (experimentJSON, error) {
 	return l, nil
 }
 
-// hasFiles reports whether every file of the workload is there.
+// hasFiles reports whether every file of the workload exists.
 func hasFiles(w workload.Workload, dirs []string) bool {
 	for _, path := range w.Paths() {
 		if _, err := workload.Find(path, dirs); err != nil {
@@ -80,7 +80,7 @@ func hasFiles(w workload.Workload, dirs []string) bool {
 	return true
 }
 
-// traces says which traces are here and which are missing.
+// traces says which traces exist and which are missing.
 func (l experimentJSON) traces() string {
 	text := strings.Join(l.Traces, ", ")
 	if len(l.MissingTraces) == 0 {

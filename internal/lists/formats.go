@@ -46,7 +46,7 @@ func Formats() List {
 	return l
 }
 
-// useOf says whether a format can be written too.
+// useOf says whether a format can also be written.
 func useOf(f source.Format) string {
 	if slices.Contains(formats.WritableNames(), f.Name) {
 		return "read, write"
@@ -54,7 +54,7 @@ func useOf(f source.Format) string {
 	return "read"
 }
 
-// aboutFormat says all there is to know of a format.
+// aboutFormat describes a format in full.
 func aboutFormat(f source.Format) []string {
 	lines := []string{
 		fmt.Sprintf("%s (%s): %s", f.Name, useOf(f), f.Summary),

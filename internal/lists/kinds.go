@@ -86,7 +86,7 @@ func Policies() List {
 	return l
 }
 
-// policyTraits says what a user should know before choosing a policy.
+// policyTraits lists what a user should know before choosing a policy.
 func policyTraits(e policies.Entry) []string {
 	var lines []string
 	if len(e.Aliases) > 0 {
@@ -94,10 +94,10 @@ func policyTraits(e policies.Entry) []string {
 	}
 	lines = append(lines, "capacity in "+unitsOf(e))
 	if e.Bypass {
-		lines = append(lines, "may leave a missed object out, so that it is held against opt-bypass")
+		lines = append(lines, "may leave a missed object out, so it is compared with opt-bypass")
 	}
 	if e.BypassIf != nil {
-		lines = append(lines, "may leave a missed object out with some parameters, and is then held against opt-bypass")
+		lines = append(lines, "may leave a missed object out with some parameters, and is then compared with opt-bypass")
 	}
 	if e.Unbounded {
 		lines = append(lines, "ignores the capacity")
@@ -109,7 +109,7 @@ func policyTraits(e policies.Entry) []string {
 		lines = append(lines, "of the caches exact and semantic")
 	}
 	if e.Predicts {
-		lines = append(lines, "asks a predictor when objects are requested again: see cachesim predictors")
+		lines = append(lines, "uses a predictor of next requests: see cachesim predictors")
 	}
 	return lines
 }

@@ -1,5 +1,5 @@
-// Package lists shows what the program has: policies, caches, predictors, formats, metrics, experiments. Each is a
-// List, and one printer prints them all, as tables, as data, or with all there is to know of some.
+// Package lists shows the program's policies, caches, predictors, formats, metrics and experiments. Each is a List, and
+// one printer prints them all, as tables, as data, or with full descriptions.
 package lists
 
 import (
@@ -17,8 +17,8 @@ import (
 // List is a list of things that have names.
 type List struct {
 	Noun string // what an item is called in errors
-	// Columns are the heads of the table. On a terminal, where its rows would not fit, Narrow takes their place, whose
-	// last column holds texts below each other; nil: the columns are the same everywhere.
+	// Columns are the headers of the table. On a terminal that is too narrow for its rows, Narrow replaces them; its last
+	// column contains texts below each other. If Narrow is nil, the columns are always the same.
 	Columns, Narrow []records.Head
 	// NarrowAlways says that the table is narrow also where there is no terminal.
 	NarrowAlways bool
@@ -31,8 +31,8 @@ type Item struct {
 	Aliases []string
 	Row     []string // of Columns
 	Narrow  []string // of all columns of List.Narrow but the last
-	Texts   []string // of the last column of List.Narrow; those that are empty are left out
-	About   []string // all there is to know, a line each, indented by blanks; nil: no more than the row
+	Texts   []string // of the last column of List.Narrow; empty ones are left out
+	About   []string // the full description, line by line, indented by blanks; nil if the row says everything
 	JSON    any      // what is printed as JSON
 }
 
@@ -45,7 +45,7 @@ func (l List) Names() []string {
 	return names
 }
 
-// Choose returns the list with the items of these names alone, in any case, or the whole list if there are no names.
+// Choose returns the list with only the items of these names, ignoring case, or the whole list if there are no names.
 func (l List) Choose(names []string) (List, error) {
 	if len(names) == 0 {
 		return l, nil

@@ -1,4 +1,4 @@
-// Package parallel does pieces of work on several goroutines.
+// Package parallel runs pieces of work on several goroutines. It starts them in order and stops at the first error.
 package parallel
 
 import (
@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 )
 
-// Jobs returns how many goroutines are meant by a number that a user gives: one per core unless it is above 0.
+// Jobs returns the number of goroutines for a user's number: one per core unless it is above 0.
 func Jobs(n int) int {
 	if n > 0 {
 		return n
@@ -16,9 +16,9 @@ func Jobs(n int) int {
 	return runtime.GOMAXPROCS(0)
 }
 
-// For calls work for the pieces 0 to n-1, each once and the lower ones first, on up to jobs goroutines, which are
-// numbered from 0. It returns when all of them have ended. After the first error, which it returns, and when ctx ends,
-// no other piece begins, and the context that work may ask has ended.
+// For calls work for the pieces 0 to n-1, each once and lower ones first, on up to jobs goroutines, which are numbered
+// from 0. It returns when all of them have ended. After the first error, which it returns, and when ctx ends, no
+// further piece starts, and the context of the running pieces is cancelled.
 func For(ctx context.Context, jobs, n int, work func(ctx context.Context, worker, piece int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -48,7 +48,7 @@ func TestParseListErrors(t *testing.T) {
 		"lru-k(k=3,)":                   "want name=value",
 		"lru-k(k=3,k=3)":                "parameter k is given twice",
 		"lru-k(kk=3)":                   `policy lru-k: unknown parameter "kk"; did you mean "k"?`,
-		"lru(k=3)":                      `policy lru: unknown parameter "k": there is none to give here`,
+		"lru(k=3)":                      `policy lru: unknown parameter "k": none is accepted here`,
 		"lru-k(k=3.5)":                  "k=3.5: want a whole number",
 		"lru-k(k=)":                     "k=: want a whole number",
 		"lru-k(k=0)":                    "k=0: want a number from",

@@ -1,5 +1,5 @@
-// Package suggest writes the error for a name that does not exist: it lists what exists and names the nearest.
-// Policies, parameters, trace formats and columns all use it, so that every such error reads alike.
+// Package suggest creates the error for a name that does not exist: it lists the existing names and suggests the
+// nearest. Policies, parameters, trace formats and columns all use it, so that all such errors read alike.
 package suggest
 
 import (
@@ -14,7 +14,7 @@ import (
 // Unknown returns the error for an unknown name of the given kind ("policy", "parameter").
 func Unknown(kind, name string, exist []string) error {
 	if len(exist) == 0 {
-		return fmt.Errorf("unknown %s %q: there is none to give here", kind, name)
+		return fmt.Errorf("unknown %s %q: none is accepted here", kind, name)
 	}
 	hint := ""
 	if near, ok := Nearest(name, exist); ok {
@@ -36,8 +36,8 @@ func listOf(names []string) string {
 // longestName is more than any name has. The distance of two texts takes time with the product of their lengths.
 const longestName = 200
 
-// Nearest returns the existing name with the smallest edit distance, if it is near enough to be a slip of the hand. Of
-// a name as short as arc that is one letter, or two that have changed places.
+// Nearest returns the existing name with the smallest edit distance, if it is near enough for a typing error. For a
+// name as short as arc that is one letter, or two swapped letters.
 func Nearest(name string, exist []string) (string, bool) {
 	if len(name) > longestName {
 		return "", false

@@ -56,7 +56,7 @@ func TestUnknown(t *testing.T) {
 	}{
 		{"s3fif", names, `unknown policy "s3fif"; did you mean "s3fifo"? (exists: lru, lfu, s3fifo, w-tinylfu, opt-bypass, policy, train)`},
 		{"nonsense", names, `unknown policy "nonsense" (exists: lru, lfu, s3fifo, w-tinylfu, opt-bypass, policy, train)`},
-		{"k", nil, `unknown policy "k": there is none to give here`},
+		{"k", nil, `unknown policy "k": none is accepted here`},
 	} {
 		if got := Unknown("policy", c.name, c.exist).Error(); got != c.want {
 			t.Errorf("got %s, want %s", got, c.want)
