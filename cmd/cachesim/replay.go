@@ -87,7 +87,7 @@ func (f *replayFlags) workload(cmd *cobra.Command, args []string) (workload.Work
 // load reads the parts of the trace that the replays need.
 func (f *replayFlags) load(cmd *cobra.Command, w workload.Workload, needs traces.Needs) (*traces.Trace,
 	workload.Workload, error) {
-	options := traces.LoadOptions{Needs: needs, RequestBytes: sim.NextUseBytes}
+	options := traces.LoadOptions{Needs: needs, RequestBytes: sim.NextUseBytes, NextUse: true}
 	t, w, err := f.trace.load(cmd, w, options, f.recorded())
 	if err != nil {
 		return nil, w, err

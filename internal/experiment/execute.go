@@ -379,7 +379,7 @@ func (e *executor) load(ctx context.Context, g *group) error {
 		}
 	}
 	loading := traces.LoadOptions{
-		Needs: needs(g.cells), Memory: e.options.Memory, RequestBytes: sim.NextUseBytes,
+		Needs: needs(g.cells), Memory: e.options.Memory, RequestBytes: sim.NextUseBytes, NextUse: true,
 	}
 	task := e.loadingTask(first.TraceName())
 	defer task.End()

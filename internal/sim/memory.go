@@ -83,8 +83,13 @@ func (r *Replayer) slots(c Cell) int64 {
 	return min(c.Capacity.Simulated/mean, objects)
 }
 
-// sharedNeed estimates the memory that replays share, before it is allocated.
-func (r *Replayer) sharedNeed() int64 { return NextUseBytes * int64(len(r.trace.Objects)) }
+// sharedNeed estimates the memory shared by replays, before it is built.
+func (r *Replayer) sharedNeed() int64 {
+	if r.trace.NextUse() != nil {
+		return 0 // it came with the trace
+	}
+	return NextUseBytes * int64(len(r.trace.Objects))
+}
 
 // Fits rejects a job that does not fit into the rest of a budget. The shared memory must not be allocated yet.
 func (r *Replayer) Fits(job []Cell, budget *memory.Budget) error {

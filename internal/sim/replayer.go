@@ -89,6 +89,9 @@ func NewReplayer(t *traces.Trace, options ReplayerOptions) *Replayer {
 func newView(t *traces.Trace, warmup int) *view {
 	addresses := sync.OnceValues(func() (*prefetch.Addresses, error) { return prefetch.NewAddresses(t) })
 	return &view{trace: t, warmup: warmup, addresses: addresses, nextUse: sync.OnceValue(func() []uint32 {
+		if stated := t.NextUse(); stated != nil {
+			return stated
+		}
 		if len(t.Starts) == 0 {
 			return oracle.NextUse(t.Objects, t.NumObjects)
 		}

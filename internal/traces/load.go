@@ -112,6 +112,8 @@ type loader struct {
 	tenancy   *tenancy              // nil if requests have no tenants
 	// the limit, if it counts requests of files that are mixed after they were read; 0: none
 	mixedLimit int
+	// statesUses says that next uses are wanted, and that the file has stated every repeated request so far.
+	statesUses bool
 }
 
 func (l *loader) begin(fields stream.Fields) error {
@@ -142,6 +144,7 @@ func (l *loader) finish() (*Trace, error) {
 	if l.units != nil {
 		units = len(t.Groups)
 	}
+	l.checkNextUses()
 	t.Limited = l.opts.Limit > 0 && units == l.opts.Limit
 	if l.kind != nil {
 		t.Kind = l.kind.Finish()
@@ -258,6 +261,7 @@ func (t *Trace) addSize(number uint32, size int64) {
 // numbers never depend on that field.
 func (l *loader) addFile(r *formats.OracleGeneralReader) error {
 	first := len(l.trace.Objects)
+	l.statesUses = l.opts.NextUse && first == 0 && !l.opts.PerFile && l.tenancy == nil
 	length := int(min(r.ContentBytes()/formats.OracleGeneralRecord, stream.MaxCount))
 	if l.opts.Limit > 0 {
 		length = min(length, l.opts.Limit)
@@ -297,6 +301,7 @@ func (l *loader) addBatch(batch []byte, first int) error {
 	if l.numbering.Full {
 		return stream.ErrTooManyObjects
 	}
+	l.addNextUses(batch, first)
 	l.addColumns(batch)
 	if len(l.trace.Objects) == l.opts.Limit {
 		return errLimit
@@ -314,6 +319,7 @@ func (l *loader) numberBatch(batch []byte, first int) {
 		number := column[pos] - 1
 		if int(number) >= len(keys) || keys[number] != key {
 			number = l.numbering.OfNumber(key)
+			l.statesUses = l.statesUses && int(number) >= len(keys)
 			keys = l.numbering.Keys
 		}
 		column[pos] = number
@@ -441,9 +447,14 @@ func (l *loader) expect(n int) {
 	if n <= cap(t.Objects) {
 		return
 	}
+	before := cap(t.Objects)
 	objects := memory.Column[uint32](n)
-	copy(objects, t.Objects[:cap(t.Objects)])
+	copy(objects, t.Objects[:before])
 	t.Objects = objects[:len(t.Objects)]
+	if l.statesUses {
+		t.nextUse = withRoom(t.nextUse, n)
+		l.repeatHints(before)
+	}
 	if l.keep.Time {
 		t.Times = withRoom(t.Times, n)
 	}

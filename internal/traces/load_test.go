@@ -19,6 +19,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/cachesim/cachesim/internal/oracle"
 	"github.com/cachesim/cachesim/internal/random"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
@@ -159,6 +160,77 @@ func TestOracleGeneralNumbersNeverDependOnNextAccesses(t *testing.T) {
 	})
 }
 
+// Next uses that Load takes from the file are those of the requests, whatever the file states, and it takes them
+// from every file that is correct.
+func TestStatedNextUsesAreTrue(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x")
+	rapid.Check(t, func(rt *rapid.T) {
+		records, next := drawOracleGeneral(rt, 200)
+		writeFile(t, path, encodeOracleGeneral(records, next))
+		opts := LoadOptions{Selection: Selection{Format: "oraclegeneral"}, NextUse: true}
+		if rapid.Bool().Draw(rt, "limited") {
+			opts.Limit = rapid.IntRange(1, len(records)).Draw(rt, "limit")
+		}
+		got, err := Load(t.Context(), []string{path}, opts)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		want := oracle.NextUse(got.Objects, got.NumObjects)
+		correct := true
+		for pos, again := range want {
+			stated := next[pos] - 1
+			if stated >= int64(len(want)) || stated < 0 {
+				stated = oracle.Never
+			}
+			correct = correct && stated == int64(again)
+		}
+		switch stated := got.NextUse(); {
+		case stated == nil && correct:
+			rt.Fatal("next uses were dropped that are correct")
+		case stated != nil && !slices.Equal(stated, want):
+			rt.Fatalf("got %v, want %v", stated, want)
+		}
+	})
+}
+
+// A trace whose next uses would belong to other positions has none.
+func TestNextUsesBelongToTheWholeTrace(t *testing.T) {
+	dir := t.TempDir()
+	records := []stream.Record{{Num: 7, Size: 1}, {Num: 8}, {Num: 7, Size: 1}, {Num: 8}}
+	path, other := filepath.Join(dir, "x"), filepath.Join(dir, "y")
+	writeFile(t, path, encodeOracleGeneral(records, []int64{3, 4, -1, -1}))
+	writeFile(t, other, encodeOracleGeneral([]stream.Record{{Num: 9, Size: 1}}, []int64{-1}))
+	opts := LoadOptions{Selection: Selection{Format: "oraclegeneral"}, Needs: Needs{Sizes: true}, NextUse: true}
+	load := func(change func(*LoadOptions), paths ...string) *Trace {
+		changed := opts
+		change(&changed)
+		got, err := Load(t.Context(), paths, changed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	whole := load(func(*LoadOptions) {}, path)
+	if want := []uint32{2, 3, oracle.Never, oracle.Never}; !slices.Equal(whole.NextUse(), want) {
+		t.Fatalf("got %v, want %v", whole.NextUse(), want)
+	}
+	sized, _ := whole.WithoutZeroSizes()
+	for name, got := range map[string]*Trace{
+		"not asked for":      load(func(o *LoadOptions) { o.NextUse = false }, path),
+		"two files":          load(func(*LoadOptions) {}, path, other),
+		"the same twice":     load(func(*LoadOptions) {}, path, path),
+		"part by part":       load(func(o *LoadOptions) { o.PerFile = true }, path, other),
+		"tenants":            load(func(o *LoadOptions) { o.Tenants = "file" }, path, other),
+		"sampled":            load(func(o *LoadOptions) { o.SampleRate = 1 - 1e-12 }, path),
+		"without zero sizes": sized,
+		"a slice":            whole.slice(0, 4),
+	} {
+		if got.NextUse() != nil {
+			t.Errorf("%s: next uses %v", name, got.NextUse())
+		}
+	}
+}
+
 // TestOracleGeneralGrows goes through several growths of the columns, with and without an estimate of the length.
 func TestOracleGeneralGrows(t *testing.T) {
 	const count = 3 * firstRoom
@@ -170,21 +242,29 @@ func TestOracleGeneralGrows(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.oracleGeneral.zst")
 	writeTrace(t, path, stream.Fields{Time: true, Size: true}, records)
 	want := naiveTrace(records, stream.Fields{Time: true, Size: true})
-	got, err := Load(t.Context(), []string{path}, everything)
+	opts := everything
+	opts.NextUse = true
+	got, err := Load(t.Context(), []string{path}, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
 	checkColumns(t, got, want)
+	nextUse := oracle.NextUse(want.Objects, want.NumObjects)
+	if !slices.Equal(got.NextUse(), nextUse) {
+		t.Error("next uses are missing or wrong")
+	}
 	content, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	opts := everything
 	opts.Stdin = strings.NewReader(string(content))
 	if got, err = Load(t.Context(), []string{"-"}, opts); err != nil {
 		t.Fatal(err)
 	}
 	checkColumns(t, got, want)
+	if !slices.Equal(got.NextUse(), nextUse) {
+		t.Error("next uses of standard input are missing or wrong")
+	}
 	if got.Name != "stdin" {
 		t.Errorf("name %q", got.Name)
 	}

@@ -65,6 +65,8 @@ type LoadOptions struct {
 	// RequestBytes is what the caller will need per request once the trace is loaded, so that a trace that leaves no
 	// room for it is refused early.
 	RequestBytes float64
+	// NextUse keeps next uses, if the file has them: see Trace.NextUse. Their memory counts as RequestBytes.
+	NextUse bool
 
 	Stdin io.Reader // the input for "-"; nil: the standard input of the process
 	// Progress is called now and then with the compressed bytes read so far, or the requests of a generator, and the

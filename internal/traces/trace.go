@@ -43,6 +43,8 @@ type Trace struct {
 	// Nil: the whole trace is one sequence.
 	Starts []int
 
+	nextUse []uint32 // per request: see NextUse
+
 	Tenants *Tenants // the owners of the objects; nil unless requested
 
 	Readings   []source.Reading // how the files, or the generator, were read, each way once
@@ -73,7 +75,7 @@ func (t *Trace) Parts() []*Trace {
 // slice returns the requests [from, to), sharing their columns.
 func (t *Trace) slice(from, to int) *Trace {
 	part := *t
-	part.Starts = nil
+	part.Starts, part.nextUse = nil, nil
 	part.Objects = t.Objects[from:to]
 	if t.RequestSizes != nil {
 		part.RequestSizes = t.RequestSizes[from:to]
@@ -99,7 +101,7 @@ func (t *Trace) slice(from, to int) *Trace {
 	return &part
 }
 
-// Bytes returns the memory of the columns. Room that was never written to does not count.
+// Bytes returns the memory of the columns, without next uses. Room that was never written to does not count.
 func (t *Trace) Bytes() int64 {
 	bytes := stream.ColumnBytes(t.Objects) + stream.ColumnBytes(t.ObjectSizes) + stream.ColumnBytes(t.RequestSizes) +
 		stream.ColumnBytes(t.Times) +

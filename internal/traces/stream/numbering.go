@@ -7,6 +7,7 @@ import (
 	"hash/maphash"
 	"math/bits"
 	"math/rand/v2"
+	"slices"
 )
 
 // MaxCount bounds the requests and the objects of a trace, so that a number plus one fits a uint32.
@@ -92,6 +93,9 @@ func (n *Numbering) add(index *hashIndex, slot int, tag, key uint64) uint32 {
 	if len(n.Keys) >= n.limit {
 		n.Full = true
 		return 0
+	}
+	if len(n.Keys) == cap(n.Keys) {
+		n.Keys = slices.Grow(n.Keys, len(n.Keys)+1) // doubled, as append leaves four times as much garbage behind
 	}
 	n.Keys = append(n.Keys, key)
 	index.fill(slot, tag<<32|uint64(len(n.Keys)))

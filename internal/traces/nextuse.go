@@ -1,0 +1,68 @@
+package traces
+
+import (
+	"github.com/cachesim/cachesim/internal/oracle"
+	"github.com/cachesim/cachesim/internal/traces/formats"
+)
+
+// NextUse returns the result of oracle.NextUse for the trace, or nil. Load keeps it if LoadOptions.NextUse asks for it
+// and the trace is one oracleGeneral file, without tenants and parts, whose next accesses are all correct.
+func (t *Trace) NextUse() []uint32 {
+	if len(t.nextUse) != len(t.Objects) {
+		return nil
+	}
+	return t.nextUse
+}
+
+// addNextUses appends the next accesses of a batch, which follow those before it.
+//
+// They are correct if every repeated request is the next access of exactly one request, an earlier one to the same
+// object: then the second request to an object can only be the next access of the first, the third that of the second,
+// and so on. numberBatch checks that a repeated request is the next access of an earlier one to its object; if one is
+// not, statesUses becomes false. checkNextUses checks by counting that none is the next access of two.
+func (l *loader) addNextUses(batch []byte, first int) {
+	if !l.statesUses {
+		l.trace.nextUse = nil
+		return
+	}
+	uses := l.trace.nextUse
+	for ; len(batch) >= formats.OracleGeneralRecord; batch = batch[formats.OracleGeneralRecord:] {
+		_, _, _, next := formats.OracleGeneralFields(batch)
+		again := uint64(first) + uint64(next) - 1
+		if again <= uint64(len(uses)) || again > oracle.Never {
+			again = oracle.Never
+		}
+		uses = append(uses, uint32(again))
+	}
+	l.trace.nextUse = uses
+}
+
+// repeatHints writes into the column of objects, which has grown, the numbers that it was too short for.
+func (l *loader) repeatHints(before int) {
+	column := l.trace.Objects[:cap(l.trace.Objects)]
+	for pos, again := range l.trace.nextUse {
+		if int(again) >= before && int(again) < len(column) {
+			column[again] = column[pos] + 1
+		}
+	}
+}
+
+// checkNextUses drops the next uses if some are wrong. Those beyond a limit become oracle.Never.
+func (l *loader) checkNextUses() {
+	t := l.trace
+	if !l.statesUses || len(t.nextUse) != len(t.Objects) {
+		t.nextUse = nil
+		return
+	}
+	repeated := 0
+	for pos, again := range t.nextUse {
+		if int(again) < len(t.Objects) {
+			repeated++
+		} else {
+			t.nextUse[pos] = oracle.Never
+		}
+	}
+	if repeated != len(t.Objects)-t.NumObjects {
+		t.nextUse = nil
+	}
+}
