@@ -47,16 +47,15 @@ func (p *lfu) Hit(r Request) { p.frequencies.Touch(r.Object) }
 
 func (p *lfu) Miss(Request) {}
 
-func (p *lfu) Victim(Request) Object {
+func (p *lfu) Victim(Request) Object { return p.evict() }
+
+func (p *lfu) evict() Object {
 	v := p.frequencies.OldestLeast()
 	p.Remove(v)
 	return v
 }
 
-func (p *lfu) Insert(r Request) {
-	frequency := frequencyAtLoad(r, p.past)
-	p.frequencies.Add(r.Object, frequency)
-}
+func (p *lfu) Insert(r Request) { p.frequencies.Add(r.Object, frequencyAtLoad(r, p.past)) }
 
 // frequencyAtLoad returns how often r's object was requested up to its load, which counts as one request if no other
 // does. past is nil unless earlier requests count.
@@ -98,10 +97,14 @@ func (p *lfu) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
 		if p.free > 0 {
 			p.free--
 		} else {
-			p.Victim(Request{})
+			p.evict()
 			evictions++
 		}
-		p.Insert(Request{Object: o})
+		frequency := uint32(1)
+		if p.past != nil {
+			frequency += p.past[o]
+		}
+		p.frequencies.Add(o, frequency)
 	}
 	return hits, evictions
 }

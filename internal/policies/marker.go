@@ -64,8 +64,9 @@ func (p *marker) Remove(o Object) {
 func (p *marker) Grow(objects int) { p.place = dense.Grown(p.place, objects) }
 
 func (p *marker) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
+	place := p.place
 	for _, o := range objects {
-		if p.place[o] != 0 {
+		if place[o] != 0 {
 			hits++
 			p.mark(o)
 			continue

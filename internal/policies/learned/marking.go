@@ -95,7 +95,12 @@ func (m *marking) Grow(objects int) {
 
 func (m *marking) ReplayUnit(objects []policies.Object, first int) (hits, evictions int) {
 	for i, o := range objects {
-		if m.marked.has(o) || m.unmarked.has(o) {
+		if m.marked.has(o) {
+			hits++
+			m.observe(o, first+i)
+			continue
+		}
+		if m.unmarked.has(o) {
 			hits++
 			m.hit(o, first+i)
 			continue
