@@ -28,7 +28,8 @@ func TestLongReplaysAreAnnounced(t *testing.T) {
 	learned, plain := []Cell{{Parts: Parts{Policy: laru, Predictor: &gbm}}},
 		[]Cell{{Parts: Parts{Policy: mustSpec("lru")}}}
 	note := LongNote([][]Cell{learned, plain, learned}, 1, duration, requests)
-	for _, want := range []string{"about ", " min: 3 replays of 10,000,000 requests (laru with gbm: ", " us per request)"} {
+	for _, want := range []string{"about ", " min: 3 replays of 10,000,000 requests (laru with gbm: ",
+		" us per request)"} {
 		if !strings.Contains(note, want) {
 			t.Errorf("%q lacks %q", note, want)
 		}
