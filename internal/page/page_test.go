@@ -113,7 +113,8 @@ func TestRowsAndLinesHaveNames(t *testing.T) {
 }
 
 func TestSameBytes(t *testing.T) {
-	if written(t, sample()) != written(t, sample()) {
+	first, second := written(t, sample()), written(t, sample())
+	if first != second {
 		t.Error("the same page has two texts")
 	}
 }

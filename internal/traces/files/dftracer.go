@@ -45,7 +45,6 @@ type dftracerReader struct {
 	paths   map[string]string // by hash
 	handles handles
 	handle  []byte
-	job     []byte
 	path    []byte
 }
 
