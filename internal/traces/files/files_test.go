@@ -62,12 +62,17 @@ func TestReadsOfEachFormat(t *testing.T) {
 				"1970.01.01 00:00:06.000000 [uid:0,gid:0,pid:42] lookup (1,data): OK (7,[drwxr-xr-x]) <0.1>",
 				"1970.01.01 00:00:06.000000 [uid:0,gid:0,pid:42] read (7,131072,0): input/output error <0.1>",
 				"1970.01.01 00:00:07.000000 [uid:0,gid:0,pid:42] read (7,131072,999999): OK (0) <0.1>",
+				"#", // nothing happened for a second
+				"1970.01.01 00:00:08.000000 [uid:0,gid:0,pid:42] read (7,131072,0,18333): OK (69632) <0.1>",
 			},
-			want: []read{{"42", "inode:7", 262144, 1000, -1, 5.5}}, leftOut: 3,
+			want: []read{{"42", "inode:7", 262144, 1000, -1, 5.5}, {"42", "inode:7", 0, 69632, -1, 8}}, leftOut: 4,
 		},
 		"fio": {
-			lines: []string{"fio version 3 iolog", "0 /a add", "0 /a open", "1500 /a read 4096 512", "1600 /a write 0 512"},
-			want:  []read{{"", "/a", 4096, 512, -1, 1.5}}, leftOut: 3,
+			lines: []string{
+				"fio version 3 iolog", "0 /a add", "0 /a open", "1500 /a read 4096 512", "1600 /a write 0 512",
+				"fio version 3 iolog", "7 /a read 0 512",
+			},
+			want: []read{{"", "/a", 4096, 512, -1, 0.0015}, {"", "/a", 0, 512, -1, 0.000007}}, leftOut: 4,
 		},
 		"blkparse": {
 			lines: []string{
@@ -150,16 +155,19 @@ func TestReadsOfEachFormat(t *testing.T) {
 
 func TestBadReads(t *testing.T) {
 	for name, c := range map[string]struct{ content, format, want string }{
-		"no length":        {"path,offset\n/a,0\n", "reads", "no column length in the header"},
-		"negative offset":  {"path,offset,length\n/a,-1,5\n", "reads", `line 2: offset: size "-1": want a whole number`},
-		"no path":          {"path,offset,length\n,0,5\n", "reads", "line 2: a read without a path"},
-		"too many blocks":  {"path,offset,length\n/a,0,1125899906842624\n", "reads", "want at most 1048576"},
-		"a log cut off":    {`{"name":"FH","cat":"dftracer","args":{"na`, "dftracer", "line 1"},
-		"no name":          {`{"cat":"dftracer"}` + "\n", "dftracer", "an event without a name"},
-		"juicefs time":     {"yesterday [uid:0]\n", "juicefs", "want a time such as 2022.09.22"},
-		"juicefs read":     {"2022.09.22 08:55:21.013121 [uid:0,gid:0,pid:0] read (1,2\n", "juicefs", "want read (INODE"},
-		"fio version":      {"fio version 1 iolog\n", "fio", "want fio version 2 iolog, or 3"},
-		"fio length":       {"fio version 2 iolog\n/a read 5 x\n", "fio", "line 2: length"},
+		"no length":       {"path,offset\n/a,0\n", "reads", "no column length in the header"},
+		"negative offset": {"path,offset,length\n/a,-1,5\n", "reads", `line 2: offset: size "-1": want a whole number`},
+		"no path":         {"path,offset,length\n,0,5\n", "reads", "line 2: a read without a path"},
+		"too many blocks": {"path,offset,length\n/a,0,1125899906842624\n", "reads", "want at most 1048576"},
+		"a log cut off":   {`{"name":"FH","cat":"dftracer","args":{"na`, "dftracer", "line 1"},
+		"no name":         {`{"cat":"dftracer"}` + "\n", "dftracer", "an event without a name"},
+		"juicefs time":    {"yesterday [uid:0]\n", "juicefs", "want a time such as 2022.09.22"},
+		"juicefs read":    {"2022.09.22 08:55:21.013121 [uid:0,gid:0,pid:0] read (1,2\n", "juicefs", "want read (INODE"},
+		"fio version":     {"fio version 1 iolog\n", "fio", "want fio version 2 iolog, or 3"},
+		"fio length":      {"fio version 2 iolog\n/a read 5 x\n", "fio", "line 2: length"},
+		"fio blanks":      {"fio version 3 iolog\n\v\n", "fio", "line 2: want a file and an action"},
+		"juicefs handle": {"2022.09.22 08:55:21.013121 [uid:0,gid:0,pid:0] read (1,2,3,x): OK\n", "juicefs",
+			"want read (INODE"},
 		"strace time":      {"read(3</a>, 1) = 1\n", "strace", "want a time in seconds with a fraction"},
 		"strace no result": {"1.5 read(3</a>, \"\n", "strace", "want the result of read"},
 		"msr columns":      {"1,2,3\n", "msr", "3 columns: want 7"},
@@ -345,7 +353,8 @@ func FuzzStrace(f *testing.F) {
 }
 
 func FuzzFio(f *testing.F) {
-	tracetest.Fuzz(f, "fio", "fio version 2 iolog\n/a add\n/a read 4096 512\n", "fio version 3 iolog\n5 /a read 0 1\n")
+	tracetest.Fuzz(f, "fio", "fio version 2 iolog\n/a add\n/a read 4096 512\n", "fio version 3 iolog\n5 /a read 0 1\n",
+		"fio version 3 iolog\n\v\n")
 }
 
 func FuzzBlkparse(f *testing.F) {

@@ -12,7 +12,7 @@ import (
 
 var fioFormat = source.Format{
 	Name:      "fio",
-	Summary:   "I/O logs of fio (write_iolog), version 2 or 3; version 3 has times in milliseconds",
+	Summary:   "I/O logs of fio (write_iolog), version 2 or 3; version 3 has times in microseconds",
 	Example:   "fio version 3 iolog\n5 /data/a.bin add\n5 /data/a.bin open\n12 /data/a.bin read 4096 131072",
 	Carries:   "file reads: path, offset, length, and time in version 3",
 	Detection: "a first line fio version N iolog",
@@ -34,7 +34,10 @@ func fioVersion(line []byte) int {
 	return 0
 }
 
-type fioReader struct{ clock bool }
+type fioReader struct {
+	version int
+	clock   bool
+}
 
 func openFio(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
 	line, err := src.Line()
@@ -45,21 +48,24 @@ func openFio(src *source.Source, opts params.Values) (stream.Reader, stream.Fiel
 	if version == 0 {
 		return nil, stream.Fields{}, src.LineErrorf("want fio version 2 iolog, or 3, got %.40q", line)
 	}
-	f := &fioReader{clock: version == 3}
+	f := &fioReader{version, version == 3}
 	src.Reading.Layout = fmt.Sprintf("version %d", version)
 	src.Reading.Why = "other actions, and reads of nothing"
 	if f.clock {
-		src.Reading.Time = "time in ms"
+		src.Reading.Time = "time in us"
 	}
 	r := newReader(src, &lineAccesses{src: src, parse: f.parse}, opts)
 	return r, fieldsOf(r.block, f.clock), nil
 }
 
-// parse implements lineAccesses.
+// parse implements lineAccesses. fio appends to a log that exists, so the first line may come again.
 func (f *fioReader) parse(line []byte, a *access) (err error) {
+	if fioVersion(line) == f.version {
+		return source.ErrLeftOut
+	}
 	words := bytes.Fields(line)
-	if f.clock {
-		if a.time, err = source.ParseTime(words[0], 1e6); err != nil {
+	if f.clock && len(words) > 0 {
+		if a.time, err = source.ParseTime(words[0], 1e3); err != nil {
 			return err
 		}
 		words = words[1:]

@@ -3,6 +3,7 @@ package files
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/cachesim/cachesim/internal/params"
@@ -16,11 +17,11 @@ var juicefsFormat = source.Format{
 	Example: "2022.09.22 08:55:21.013121 [uid:0,gid:0,pid:42] read (148153116,131072,28668010496): OK (131072) " +
 		"<1.309992>",
 	Carries:   "file reads: time, process, inode, offset, length",
-	Detection: "lines that begin with such a time and [uid:",
+	Detection: "lines that begin with such a time and [uid:, or are a #",
 	Options:   []params.Param{blockOption(4096), jobOption("the number of the process")},
 	Detect: source.CertainIf(func(head source.Head) bool {
-		return len(head.Lines) > 0 && juicefsTime(head.Lines[0]) &&
-			bytes.HasPrefix(head.Lines[0][juicefsClock:], []byte(" [uid:"))
+		lines := slices.DeleteFunc(slices.Clone(head.Lines), isPause)
+		return len(lines) > 0 && juicefsTime(lines[0]) && bytes.HasPrefix(lines[0][juicefsClock:], []byte(" [uid:"))
 	}),
 	Open: openJuiceFS,
 }
@@ -39,6 +40,9 @@ func juicefsTime(line []byte) bool {
 	return err == nil
 }
 
+// isPause says whether a line is what JuiceFS writes instead of an operation if there was none for a second.
+func isPause(line []byte) bool { return string(bytes.TrimSpace(line)) == "#" }
+
 type juicefsReader struct{ path []byte }
 
 func openJuiceFS(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
@@ -50,6 +54,9 @@ func openJuiceFS(src *source.Source, opts params.Values) (stream.Reader, stream.
 
 // parse implements lineAccesses.
 func (j *juicefsReader) parse(line []byte, a *access) error {
+	if isPause(line) {
+		return source.ErrLeftOut
+	}
 	if !juicefsTime(line) {
 		return fmt.Errorf("want a time such as 2022.09.22 08:55:21.013121 first, got %.30q", line)
 	}
@@ -63,9 +70,12 @@ func (j *juicefsReader) parse(line []byte, a *access) error {
 		return source.ErrLeftOut
 	}
 	arguments, result, ok := bytes.Cut(arguments, []byte("): "))
-	var numbers [3]uint64 // inode, size, offset
-	if !ok || !source.ParseNumbers(bytes.ReplaceAll(arguments, []byte(","), []byte(" ")), numbers[:]) {
-		return fmt.Errorf("want read (INODE,SIZE,OFFSET): and a result, got %.60q", call)
+	numbers := make([]uint64, 3, 4) // inode, size, offset; newer versions add the handle
+	if bytes.Count(arguments, []byte(",")) == 3 {
+		numbers = numbers[:4]
+	}
+	if !ok || !source.ParseNumbers(bytes.ReplaceAll(arguments, []byte(","), []byte(" ")), numbers) {
+		return fmt.Errorf("want read (INODE,SIZE,OFFSET) or (INODE,SIZE,OFFSET,HANDLE), and a result, got %.60q", call)
 	}
 	count, ok := bytes.CutPrefix(result, []byte("OK"))
 	if !ok {
