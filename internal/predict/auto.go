@@ -8,11 +8,11 @@ import (
 )
 
 var changesMetric = metric.Metric{Name: "predictor_changes", Unit: metric.Count,
-	Doc: "times that another predictor was asked from then on"}
+	Doc: "changes to another predictor"}
 
 var autoEntry = Entry{
 	Name: "auto",
-	Summary: "ewma, popu or gbm, whichever a small cache that follows it has lately hit most with; " +
+	Summary: "ewma, popu or gbm, whichever has lately had the most hits in a small cache that follows it; " +
 		"all three follow the trace",
 	Source: "cachesim",
 	Random: true,
@@ -23,7 +23,7 @@ var autoEntry = Entry{
 	},
 	Params: []params.Param{
 		{Name: "margin", Default: 0.01, Min: 0.0, Max: 1.0,
-			Doc: "by how much the hit ratio with another predictor must be higher for it to be taken instead"},
+			Doc: "by how much the hit ratio with another predictor must be higher before auto changes to it"},
 	},
 	Time: func(_ params.Values, requests int64) time.Duration {
 		return boostedTime(params.Defaults(gbmEntry.Params), requests) + time.Duration(requests)*time.Microsecond
@@ -39,9 +39,9 @@ const (
 	judgedEvery, remembered = 128, 2048
 )
 
-// auto asks the predictor that has been best so far, gbm first. Each has a miniature: a small cache that serves one
-// object of 16, drawn by a hash, and follows the predictor blindly. The best is the one whose miniature has lately
-// hit most.
+// auto uses the predictor that has been best so far, gbm first. Each has a miniature: a small cache that serves one
+// object of 16, drawn by a hash, and follows the predictor blindly. The best is the one whose miniature has lately had
+// the most hits.
 //
 // Its clock is that of gbm. Memory: that of the predictors, and 5 bytes per object.
 type auto struct {
@@ -129,7 +129,7 @@ func (p *auto) serve(o Object, pos int) {
 	}
 }
 
-// victim returns where the object lies that a predictor expects last; ties go to the least recently used.
+// victim returns the place of the object that a predictor expects last; ties go to the least recently used.
 func (p *auto) victim(e *entrant, pos int) int {
 	next := p.next[:len(e.held)]
 	e.Predict(e.held, pos, next)
@@ -142,7 +142,7 @@ func (p *auto) victim(e *entrant, pos int) int {
 	return v
 }
 
-// judge changes to another predictor if that has become clearly better.
+// judge changes to another predictor if it has become clearly better.
 func (p *auto) judge() {
 	best := p.chosen
 	for i := range p.entrants {
@@ -167,8 +167,8 @@ func (p *auto) Until(o Object) int32 {
 	return Forever
 }
 
-// Generation implements Lasting: all predictions are void where another predictor is chosen, or gbm is and has a new
-// model.
+// Generation implements Lasting: all predictions become void when another predictor is chosen, or when gbm is the
+// chosen one and has a new model.
 func (p *auto) Generation() uint32 {
 	if p.entrants[p.chosen].Predictor == Predictor(p.boosted) {
 		return p.changes<<16 + p.boosted.Generation() + 1
@@ -179,8 +179,8 @@ func (p *auto) Generation() uint32 {
 // Training implements Learner.
 func (p *auto) Training() Training { return p.boosted.Training() }
 
-// PickValues returns which of the predictors that p picks among was asked how often, as metrics; none where it does not
-// pick.
+// PickValues returns as metrics how long each of the predictors that p picks among was the chosen one; none if p does
+// not pick.
 func PickValues(p Predictor) (v metric.Values) {
 	a, ok := unwrapped(p).(*auto)
 	if !ok {

@@ -12,13 +12,13 @@ import (
 	"github.com/cachesim/cachesim/internal/predict/gbm"
 )
 
-// autoFeatures stands for the features of the model where there is one, and for LLMFeatures where one is trained.
+// autoFeatures means the features of the given model, or LLMFeatures if the replay trains one.
 const autoFeatures = "auto"
 
 // weakFeature is the only one that gbm(weak=true) looks at.
 const weakFeature = "interval_1"
 
-// learning are the parameters of gbm that say how models are trained.
+// learning are the parameters of gbm for training.
 var learning = []params.Param{
 	{Name: "window", Default: 100_000, Min: 100, Max: 1 << 28, Doc: "samples to learn from, the newest ones"},
 	{Name: "horizon", Default: 100_000, Min: 1, Max: 1 << 30,
@@ -27,9 +27,9 @@ var learning = []params.Param{
 		Doc: "new samples, at least a tenth of all, after which a new model is trained, if budget allows"},
 	{Name: "budget", Default: defaultBudget,
 		Doc: "time per request for training and predicting, by a fixed table of costs and not by the clock; " +
-			"training is put off until it is kept"},
+			"training waits until it is within the budget"},
 	{Name: "trees", Default: 32, Min: 1, Max: 10_000, Doc: "trees of a model"},
-	{Name: "leaves", Default: 32, Min: 2, Max: gbm.MaxLeaves, Doc: "leaves of a tree at most"},
+	{Name: "leaves", Default: 32, Min: 2, Max: gbm.MaxLeaves, Doc: "most leaves of a tree"},
 	{Name: "rate", Default: 0.1, Min: 0.001, Max: 1, Doc: "learning rate"},
 	{Name: "weak", Default: false, Doc: "one feature, the last interval, and one tree, as in LCR, figure 10"},
 }
@@ -48,14 +48,15 @@ var gbmEntry = Entry{
 			"21: age, 9 intervals, 10 decayed counters, depth ; auto: 21, or those of the model"},
 		{Name: "refresh", Default: 2.0, Min: 1, Max: 1e9, Doc: "factor by which an object's age must grow before the same " +
 			"model predicts it again"},
-		{Name: "model", Default: "", Doc: "file of a LightGBM model that is used as it is; cachesim train writes such"},
+		{Name: "model", Default: "", Doc: "file of a trained LightGBM model, as cachesim train writes it; " +
+			"the replay then trains none"},
 	}, learning...),
 	Check: checkBoosted,
 	Time:  boostedTime,
 	New:   func(c Config) (Predictor, error) { return newBoosted(c) },
 }
 
-// boostedTime is what following requests takes, and the budget, of which early requests pay in advance as far as
+// boostedTime is the time to follow the requests, plus the budget, of which early requests pay in advance as far as
 // there are samples to train on.
 func boostedTime(v params.Values, requests int64) time.Duration {
 	const following, early, earlyRequests = 2 * time.Microsecond, 15 * time.Microsecond, 300_000
@@ -82,7 +83,8 @@ func checkBoosted(v params.Values) error {
 	}
 	for _, p := range learning {
 		if v[p.Name] != p.Default {
-			return fmt.Errorf("%s says nothing of a model that is trained already; leave out %s or model", p.Name, p.Name)
+			return fmt.Errorf("%s only applies to training, and model names a trained model; leave out %s or model",
+				p.Name, p.Name)
 		}
 	}
 	_, _, err := readModel(v)
@@ -105,17 +107,17 @@ func readModel(v params.Values) (*gbm.Model, FeatureSet, error) {
 	return m, set, nil
 }
 
-// boosted predicts with boosted trees. What it has predicted for an object it repeats until the object is requested,
-// its age has grown by a factor, or there is another model. Before the first model all objects are expected never, so
-// that ties decide.
+// boosted predicts with boosted trees. It repeats its prediction for an object until the object is requested, its age
+// has grown by a factor, or there is another model. Before the first model it predicts never for all objects, so that
+// ties decide.
 //
 // Memory: that of Samples or Features, 16 bytes per object, and 170 bytes per row of the window with 21 features.
 type boosted struct {
 	features *Features
-	learner  *learner // nil where the model is given
+	learner  *learner // nil if a model is given
 	model    *gbm.Model
 	version  uint32 // of the model; 0: none yet
-	column   int    // the one feature that the model sees; -1: all
+	column   int    // the only feature of the model; -1: all
 	refresh  float64
 
 	answers []answer // per object
@@ -127,12 +129,12 @@ type boosted struct {
 // answer is what was predicted for an object.
 type answer struct {
 	next    float64
-	version uint32 // of the model that said so; 0: none
+	version uint32 // of the model that predicted it; 0: none
 	until   int32  // time of the clock at which it must be predicted again
 }
 
-// Shares of the time that an object is predicted to stay away for which that prediction lasts at least: the second
-// where predictions have taken more than their part of the budget.
+// How long a prediction lasts at least, as a share of the predicted time to the next request. The second applies once
+// predictions have used more than their part of the budget.
 const (
 	awayShare       = 0.05
 	awayShareOfLate = 0.5
@@ -220,7 +222,7 @@ func (p *boosted) Predict(objects []Object, pos int, next []float64) {
 	}
 }
 
-// predict asks the model about objects[i] for each i of indices, at most batchRows of them.
+// predict has the model predict objects[i] for each i of indices, at most batchRows of them.
 func (p *boosted) predict(objects []Object, indices []int, now int, next []float64) {
 	width := int(p.features.set)
 	for k, i := range indices {
@@ -251,8 +253,8 @@ func (p *boosted) awayShare() float64 {
 	return awayShare
 }
 
-// keep turns the score of an object into a time and keeps that until it is stale: until the object's age has grown by
-// a factor, and at least by a share of the time that it was predicted to stay away.
+// keep turns the score of an object into a time and keeps it until it is stale: until the object's age has grown by a
+// factor, and at least by a share of the predicted time to the next request.
 func (p *boosted) keep(o Object, now int, score float64) float64 {
 	last := int(p.features.last[o])
 	a := answer{version: p.version, until: math.MaxInt32}

@@ -251,7 +251,7 @@ func TestAModelFromAFilePredictsAsThatModel(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"gbm(features=21,model=" + path + ")": "4 features",
-		"gbm(retrain=10,model=" + path + ")":  "trained already",
+		"gbm(retrain=10,model=" + path + ")":  "only applies to training",
 		"gbm(model=" + path + ".missing)":     "no such file",
 		"gbm(weak=true,trees=3)":              "one tree",
 		"gbm(features=5)":                     "features=5",

@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// FeatureSet says how objects are described to a model: by how many numbers, as the number of features is how LCR tells
-// its two sets apart.
+// FeatureSet is the set of features that describe an object to a model: its number of features, by which LCR
+// distinguishes its two sets.
 type FeatureSet int
 
 const (
@@ -14,10 +14,10 @@ const (
 	// number, how often it has been requested, and the interval before the last request. Objects are numbered in the order
 	// in which they first appear.
 	DLRMFeatures FeatureSet = 4
-	// LLMFeatures describe an object as of the time of asking (LCR, section 5.1): 10 intervals, 10 exponentially decayed
-	// counters and the tokens from the root of the prefix tree to the end of the block, 0 for what is no block. As in LRB
-	// (NSDI 2020), the first of the intervals is the one that has not ended, the age, and the counters are decayed up to
-	// the time of asking.
+	// LLMFeatures describe an object as of the time of the prediction (LCR, section 5.1): 10 intervals, 10 exponentially
+	// decayed counters and the tokens from the root of the prefix tree to the end of the block, 0 for other objects. As in
+	// LRB (NSDI 2020), the first of the intervals is the one that has not ended, the age, and the counters are decayed up
+	// to the time of the prediction.
 	LLMFeatures FeatureSet = 21
 )
 
@@ -41,7 +41,7 @@ func (s FeatureSet) Names() []string {
 	return append(names, "depth")
 }
 
-// ages reports whether the features depend on the time of asking.
+// ages reports whether the features depend on the time of the prediction.
 func (s FeatureSet) ages() bool { return s == LLMFeatures }
 
 // Features keeps the history of each object and describes objects to a model. Its clock counts finished prompts where
@@ -94,8 +94,8 @@ func (f *Features) Observe(o Object, now int) {
 	}
 }
 
-// slowestDecay returns by what the last of the counters decays in an interval; it is 2^(-interval/2^19), and each
-// counter before decays by the square of what the next one does.
+// slowestDecay returns the factor by which the last counter decays in an interval, 2^(-interval/2^19); the factor of
+// each other counter is the square of the next one's.
 func slowestDecay(interval float64) float64 { return math.Exp2(-interval / (1 << (9 + counters))) }
 
 // Row describes an object that has been requested, as of that time of the clock. An interval that is missing, infinite
@@ -122,7 +122,7 @@ func (f *Features) Row(o Object, now int, row []float64) {
 	}
 }
 
-// clock tells the time of predictors that measure intervals.
+// clock is the time of predictors that measure intervals.
 type clock struct {
 	prompts  []int // positions at which they begin; nil where requests come without
 	finished int
@@ -135,7 +135,7 @@ func newClock(c Config) clock {
 	return clock{prompts: c.Groups}
 }
 
-// at returns the time of the request at a position, which must not be before the last position asked for.
+// at returns the time of the request at a position, which must not be before that of the previous call.
 func (c *clock) at(pos int) int {
 	if c.prompts == nil {
 		return pos

@@ -6,7 +6,7 @@ import (
 )
 
 // Predictors that follow a formula over the requests seen so far. Their clock is the position in the trace, and each
-// says what it has to say when an object is requested.
+// makes its prediction when an object is requested.
 
 var ewmaEntry = Entry{
 	Name: "ewma",
@@ -35,7 +35,7 @@ var plecoEntry = Entry{
 	New: func(c Config) (Predictor, error) { return newPLECO(c), nil },
 }
 
-// answered keeps what was predicted when an object was last requested.
+// answered keeps the prediction made when an object was last requested.
 type answered struct {
 	next []float64 // per object
 }
@@ -89,7 +89,7 @@ func (p *popu) Observe(o Object, pos int) {
 	p.next[o] = float64(pos) + float64(pos+1)/float64(p.count[o])
 }
 
-// plecoMemory is how many requests pleco looks back: what is older weighs less than the last digit of what it adds to.
+// plecoMemory is how many requests pleco looks back: older ones weigh less than the last digit of the sum.
 const plecoMemory = 1 << 14
 
 // pleco walks through the past requests of an object along a ring of the last plecoMemory requests. An object with a
@@ -98,7 +98,7 @@ type pleco struct {
 	answered
 	weights []float64 // of a request n requests ago, n from 1 to plecoMemory
 	sum     float64   // of the weights of all requests so far
-	// per position, modulo plecoMemory: 1 plus the position of the request to the same object before, 0 if there is none
+	// per position, modulo plecoMemory: 1 plus the position of the object's previous request, 0 if it is the first
 	previous []int
 	last     []int // per object: 1 plus the position of its last request
 	seen     int   // positions before this one are in sum

@@ -2,23 +2,23 @@ package predict
 
 import "math/bits"
 
-// Lasting is implemented by predictors that are not steady, but whose predictions last for a while: who asks may keep
-// one until the time that the predictor names, and need not ask about thousands of objects again at each eviction.
+// Lasting is implemented by predictors that are not steady, but whose predictions last for a while: a caller may keep
+// one until the time that the predictor names, and need not have thousands of objects predicted again at each eviction.
 type Lasting interface {
 	// Now returns the time at the request at a position, on the clock of the predictor.
 	Now(pos int) int
 	// Until returns the time from which on the last prediction for o is void, Forever if only a request to o ends it. It
 	// is after the time as of which the prediction was made.
 	Until(o Object) int32
-	// Generation changes where all predictions are void.
+	// Generation changes when all predictions become void.
 	Generation() uint32
 }
 
 // Forever is the end of a prediction that lasts until its object is requested.
 const Forever = 1<<31 - 1
 
-// lastingOf returns p, or the predictor that it wraps, where its predictions last; nil where who asks must always ask
-// again.
+// lastingOf returns p, or the predictor that it wraps, where its predictions last; nil if the caller must always
+// predict again.
 func lastingOf(p Predictor) Lasting {
 	p = unwrapped(p)
 	if b, ok := p.(*boosted); ok && b.refresh == 1 {
@@ -28,21 +28,21 @@ func lastingOf(p Predictor) Lasting {
 	return l
 }
 
-// Kept tells who keeps predictions which of them are void. It is for predictors that are not steady.
-// Memory: 4 bytes per object, and 8 to 16 per prediction that is kept.
+// Kept says which of the predictions that a caller keeps are void. It is for predictors that are not steady. Memory: 4
+// bytes per object, and 8 to 16 per prediction that is kept.
 type Kept struct {
 	predictor  Lasting // nil: nothing can be kept
 	generation uint32
 	noted      []int32 // per object: until when its last prediction was to last
 	ends       radixHeap
-	full       int // size of ends at which those are thrown out that mean nothing any longer
+	full       int // size of ends at which those that no longer count are removed
 	void       []Object
 }
 
-// fewestEnds is how many ends are kept before it is worth throwing any out.
+// fewestEnds is the number of ends below which removing any is not worth it.
 const fewestEnds = 1024
 
-// NewKept returns what tells of the predictions of p for so many objects.
+// NewKept returns a Kept of the predictions of p for so many objects.
 func NewKept(p Predictor, objects int) Kept {
 	k := Kept{full: fewestEnds}
 	if p.Steady() {
@@ -64,7 +64,7 @@ func (k *Kept) Grow(objects int) {
 // Lasts reports whether predictions last at all.
 func (k *Kept) Lasts() bool { return k.predictor != nil }
 
-// Renewed reports whether all predictions have become void since it was last asked.
+// Renewed reports whether all predictions have become void since its last call.
 func (k *Kept) Renewed() bool {
 	g := k.predictor.Generation()
 	if g == k.generation {
@@ -76,7 +76,7 @@ func (k *Kept) Renewed() bool {
 	return true
 }
 
-// Note notes until when predictions last that have just been made.
+// Note records how long the predictions last that have just been made.
 func (k *Kept) Note(objects []Object) {
 	for _, o := range objects {
 		until := k.predictor.Until(o)
@@ -95,7 +95,7 @@ func (k *Kept) Note(objects []Object) {
 func (k *Kept) counts(e end) bool { return k.noted[e.object] == e.until }
 
 // Void returns the objects whose predictions have become void as of the request at a position, each once, until the
-// next call. They may have been requested meanwhile, or be gone.
+// next call. They may have been requested or evicted meanwhile.
 func (k *Kept) Void(pos int) []Object {
 	k.void = k.void[:0]
 	now := int32(k.predictor.Now(pos))
@@ -117,9 +117,9 @@ type end struct {
 	object Object
 }
 
-// radixHeap gives ends out in the order of time, of which none lies before one that was given out (Ahuja, Mehlhorn,
-// Orlin and Tarjan, JACM 1990): bucket b holds those that differ from the last in bit b-1 and in none above, so that
-// each moves to a lower bucket at most 31 times.
+// radixHeap returns ends in the order of time; none may be before one that was returned (Ahuja, Mehlhorn, Orlin and
+// Tarjan, JACM 1990): bucket b holds those that differ from the last in bit b-1 and in none above, so that each moves
+// to a lower bucket at most 31 times.
 type radixHeap struct {
 	buckets [32][]end
 	first   [32]int32 // per bucket that is not empty, its earliest end
@@ -136,7 +136,7 @@ func (h *radixHeap) push(e end) {
 	h.size++
 }
 
-// pop takes out an end up to a time, if there is one.
+// pop removes and returns an end up to a time, if there is one.
 func (h *radixHeap) pop(now int32) (e end, ok bool) {
 	if len(h.buckets[0]) == 0 && !h.advance(now) {
 		return end{}, false
@@ -166,7 +166,7 @@ func (h *radixHeap) advance(now int32) bool {
 	return true
 }
 
-// filter throws out the ends that do not count.
+// filter removes the ends that do not count.
 func (h *radixHeap) filter(counts func(end) bool) {
 	for b, ends := range h.buckets {
 		h.buckets[b] = h.buckets[b][:0]

@@ -15,7 +15,7 @@ const (
 	predictionCost = 20.0 // of a tree
 	// creditRequests are how many requests pay in advance: trainings are cheap while a replay begins, and worth most.
 	creditRequests = 4_500_000
-	// mostPredicting is the share of the budget that predictions may take from training.
+	// mostPredicting is the share of the budget that predictions may use.
 	mostPredicting = 0.4
 )
 
@@ -26,7 +26,7 @@ func parseBudget(text string) (float64, error) {
 	d, err := time.ParseDuration(text)
 	if err != nil || d <= 0 || d > time.Second {
 		return 0, fmt.Errorf("budget=%.80s: want a time per request up to 1s, such as %s; "+
-			"rows times features times trees are no longer counted", text, defaultBudget)
+			"a count of rows times features times trees is no longer accepted", text, defaultBudget)
 	}
 	return float64(d), nil
 }
@@ -93,13 +93,13 @@ func newLearner(set FeatureSet, column int, c Config) (*learner, error) {
 	}, nil
 }
 
-// late reports whether predictions have taken more than their part of the budget, and of what is paid in advance.
+// late reports whether predictions have used more than their part of the budget and of the credit.
 func (l *learner) late() bool { return l.predictions > credit(l.budget)/4 }
 
 // charge takes predictions from the budget.
 func (l *learner) charge(predictions int) { l.predictions += float64(predictions) * l.perAnswer }
 
-// observe adds the request at pos and returns a new model where it is time for one, nil elsewhere.
+// observe adds the request at pos and returns a new model when it is time for one, otherwise nil.
 func (l *learner) observe(o Object, pos int) *gbm.Model {
 	predicting := min(l.predictions, mostPredicting*l.budget)
 	l.predictions -= predicting

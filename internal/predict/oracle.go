@@ -53,7 +53,7 @@ var noisyEntry = Entry{
 		{Name: "per", Default: perRequest, Choices: []string{perRequest, perGroup}, Doc: "what noise is drawn for: each " +
 			"request, or all requests that come together, as the " +
 			"blocks of a prompt do"},
-		{Name: "never", Default: 0.0, Min: 0, Max: 1e9, Doc: "before noise, an object that does not come again is due " +
+		{Name: "never", Default: 0.0, Min: 0, Max: 1e9, Doc: "before noise, an object that is not requested again is due " +
 			"after so many lengths of the trace; 0: never"},
 	},
 	Check: checkNoise,
@@ -64,17 +64,17 @@ func checkNoise(v params.Values) error {
 	kind := v.Text("kind")
 	switch {
 	case kind == lognormal && v.Float("p") != 0:
-		return fmt.Errorf("p=%v says nothing of lognormal noise; write sigma", v.Float("p"))
+		return fmt.Errorf("p=%v has no effect with kind=lognormal; write sigma instead", v.Float("p"))
 	case kind != lognormal && v.Float("sigma") != 0:
-		return fmt.Errorf("sigma=%v says nothing of kind=%s; write p, or kind=lognormal", v.Float("sigma"), kind)
+		return fmt.Errorf("sigma=%v has no effect with kind=%s; write p instead, or kind=lognormal", v.Float("sigma"), kind)
 	}
 	return nil
 }
 
 // future predicts from the trace itself, with noise that is drawn when an object is observed and kept until it is
-// observed again. Noise drawn again at every question averages out, and blind trust then costs little, unlike in LCR
-// (arXiv 2509.20979, section 2.2). The noise depends only on the seed and the position (or that of the group), so it is
-// the same for every policy.
+// observed again. If it were drawn at every prediction it would average out, and blind trust would cost little, unlike
+// in LCR (arXiv 2509.20979, section 2.2). The noise depends only on the seed and the position (or that of the group),
+// so it is the same for every policy.
 type future struct {
 	nextUse []uint32
 	never   float64                                     // the time that stands for no further request
@@ -98,14 +98,14 @@ func newNoisy(c Config) (Predictor, error) {
 	}
 	if c.Params.Text("per") == perGroup {
 		if f.groups = c.Groups; f.groups == nil {
-			return nil, errors.New("predictor noisy(per=group): the requests of this trace come alone; leave per=group out")
+			return nil, errors.New("predictor noisy(per=group): the requests of this trace are not in groups; " +
+				"leave out per=group")
 		}
 	}
 	switch c.Params.Text("kind") {
 	case binary:
 		if c.OptEvicts == nil {
-			return nil, errors.New("predictor noisy(kind=binary): the labels are those of the optimum of the exact cache, and " +
-				"other caches have none; " +
+			return nil, errors.New("predictor noisy(kind=binary): only the exact cache has the labels of the optimum; " +
 				"write --cache exact, or another kind of noise")
 		}
 		return binaryPriority{newLabelled(f, c, p)}, nil
@@ -194,7 +194,7 @@ func (l *labelled) Observe(o Object, pos int) {
 	l.observed[o] = uint32(pos) + 1
 }
 
-// Evict implements Labeler. Nothing has been labelled of an object that has not been requested: it is to leave.
+// Evict implements Labeler. An object that has not been requested has no label and should be evicted.
 func (l *labelled) Evict(o Object) bool {
 	if l.observed[o] == 0 {
 		return true
@@ -204,7 +204,8 @@ func (l *labelled) Evict(o Object) bool {
 	return l.evicts()[pos] != wrong
 }
 
-// binaryPriority predicts that an object is requested never if its label says that it is to leave, and else at once.
+// binaryPriority predicts that an object is requested never if its label says that it should be evicted, and otherwise
+// at once.
 type binaryPriority struct{ *labelled }
 
 func (b binaryPriority) Predict(objects []Object, _ int, next []float64) {

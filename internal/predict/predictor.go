@@ -1,6 +1,6 @@
 // Package predict answers when objects will be requested again: exactly, with noise of a stated kind, or from what has
-// been seen so far. Policies that act on predictions (packages policies/laru and policies/learned) ask a Predictor; it
-// does not know who asks.
+// been seen so far. Policies that act on predictions (packages policies/laru and policies/learned) call a Predictor; it
+// does not know its caller.
 //
 // To add a predictor, write one file with its type and its Entry, and add the Entry to the table in registry.go.
 package predict
@@ -21,8 +21,8 @@ type Object = uint32
 var Never = math.Inf(1)
 
 // Predictor predicts when objects are requested next. Times are on a clock of its own, usually the position in the
-// trace; only their order means something to who asks. Larger is later, Never is latest, and nothing forbids a time
-// before now, even -Inf.
+// trace; only their order matters to the caller. Larger is later, Never is latest, and a time may be before now, even
+// -Inf.
 type Predictor interface {
 	// Observe reports the request at position pos to object o, hit or miss. A policy calls it once for every request,
 	// after the eviction that the request caused, so that features describe the past only; positions grow from call to
@@ -32,8 +32,8 @@ type Predictor interface {
 	// which is not yet observed. All of the objects have been observed before, except those that a cache has loaded
 	// without a request: for those it predicts never, unless it knows better.
 	Predict(objects []Object, pos int, next []float64)
-	// Steady reports whether the prediction for an object stays the same from one of its requests to the next, so that who
-	// asks may ask once after Observe and keep the answer.
+	// Steady reports whether the prediction for an object stays the same from one of its requests to the next, so that the
+	// caller may call Predict once after Observe and keep the result.
 	Steady() bool
 }
 
@@ -44,12 +44,12 @@ type Labeler interface {
 	Evict(o Object) bool
 }
 
-// Wrapper is implemented by predictors that hand on what another one says.
+// Wrapper is implemented by predictors that pass on the predictions of another one.
 type Wrapper interface {
 	Unwrap() Predictor
 }
 
-// unwrapped returns the predictor whose predictions p hands on.
+// unwrapped returns the predictor whose predictions p passes on.
 func unwrapped(p Predictor) Predictor {
 	for {
 		w, ok := p.(Wrapper)
@@ -60,7 +60,7 @@ func unwrapped(p Predictor) Predictor {
 	}
 }
 
-// LabelerOf returns what p, or the predictor that it wraps, says of the optimum; false where it says nothing.
+// LabelerOf returns p, or the predictor that it wraps, as a Labeler; false if neither is one.
 func LabelerOf(p Predictor) (Labeler, bool) {
 	l, ok := unwrapped(p).(Labeler)
 	return l, ok
@@ -77,7 +77,7 @@ func CountsPrompts(p Predictor) bool {
 	return ok && b.features.clock.prompts != nil
 }
 
-// neverFor returns the prediction for so many objects of which nothing is known.
+// neverFor returns predictions of never for so many objects.
 func neverFor(objects int) []float64 { return slices.Repeat([]float64{Never}, objects) }
 
 // Config is what a predictor is built from. Slices are those of the trace and must not be changed.
@@ -112,7 +112,7 @@ type Learner interface {
 type Training struct {
 	Models  int64         // that were trained
 	Work    int64         // rows times features times trees, over all of them: the same on every machine
-	Elapsed time.Duration // of this machine
+	Elapsed time.Duration // on this machine
 }
 
 // Plus returns the sum of two costs.
@@ -125,15 +125,15 @@ func (t Training) minus(earlier Training) Training {
 	return Training{t.Models - earlier.Models, t.Work - earlier.Work, t.Elapsed - earlier.Elapsed}
 }
 
-// Metrics of policies that ask a predictor.
+// Metrics of policies that use a predictor.
 var (
 	CallsMetric = metric.Metric{Name: "predictor_calls", Unit: metric.Count, Better: metric.Lower,
-		Doc: "times that the predictor was asked"}
+		Doc: "calls of the predictor"}
 	PredictionsMetric = metric.Metric{Name: "predictions", Unit: metric.Count, Better: metric.Lower,
-		Column: metric.Column{At: 50, Weight: 10}, Doc: "objects that it was asked about, each time counted"}
+		Column: metric.Column{At: 50, Weight: 10}, Doc: "predictions for an object, over all calls"}
 	NsMetric = metric.Metric{Name: "prediction_ns_per_request", Unit: metric.Nanoseconds, Digits: 1, Better: metric.Lower,
 		OfMachine: true, Merge: metric.MeanBy(metric.Requests),
-		Doc: "the part of ns_per_request that predictions and training took; absent in experiments"}
+		Doc: "the part of ns_per_request spent on predictions and training; absent in experiments"}
 )
 
 // Metrics of predictors that learn during the replay.
@@ -143,9 +143,10 @@ var (
 		Doc: "rows times features times trees, over all models trained; the same on every machine"}
 )
 
-// askedMetric is that of a predictor that another one picks.
+// askedMetric counts the requests during which a predictor is the chosen one.
 func askedMetric(name string) metric.Metric {
-	return metric.Metric{Name: "asked_" + name, Unit: metric.Count, Doc: "requests during which " + name + " was asked"}
+	return metric.Metric{Name: "asked_" + name, Unit: metric.Count,
+		Doc: "requests during which " + name + " was the chosen predictor"}
 }
 
 // Cost is what predictions have cost.
@@ -180,7 +181,7 @@ func (c Cost) Minus(earlier Cost) Cost {
 }
 
 // Worker makes predictions in the background, a batch of them at a time, on the clock of a model: it says when those of
-// the last batch are known. A cache whose policy predicts in the background asks it instead of counting requests.
+// the last batch are known. A cache whose policy predicts in the background uses it instead of counting requests.
 type Worker interface {
 	// Busy reports whether the predictions of the last batch are still to come.
 	Busy() bool

@@ -7,7 +7,7 @@ import (
 	"github.com/cachesim/cachesim/internal/params"
 )
 
-// usualTime is what a predictor takes for a request that follows a formula or knows the future.
+// usualTime is the time per request of a predictor that follows a formula or knows the future.
 const usualTime = 300 * time.Nanosecond
 
 // Entry describes one predictor for the registry.
@@ -21,10 +21,9 @@ type Entry struct {
 	Params  []params.Param
 	// Metrics are those that it reports besides the metrics of all predictors.
 	Metrics []metric.Metric
-	// Time estimates what the predictor takes for so many requests; nil: usualTime for each.
+	// Time estimates the predictor's time for so many requests; nil: usualTime for each.
 	Time func(v params.Values, requests int64) time.Duration
-	// Check refuses values of Params that exclude each other, or a file that cannot be read; nil where there are none
-	// such.
+	// Check rejects values of Params that exclude each other, or a file that cannot be read; nil if all are accepted.
 	Check func(params.Values) error
 	New   func(Config) (Predictor, error)
 }
@@ -40,7 +39,7 @@ func (e Entry) CheckValues(v params.Values) error {
 	return e.Check(v)
 }
 
-// Duration estimates what the predictor takes for so many requests, with the policy that asks it.
+// Duration estimates the predictor's time for so many requests, with the policy that uses it.
 func (e Entry) Duration(v params.Values, requests int64) time.Duration {
 	if e.Time == nil {
 		return time.Duration(requests) * usualTime
@@ -62,7 +61,7 @@ var registry = []Entry{
 }
 
 func init() {
-	metric.Register("policies that ask a predictor", CallsMetric, PredictionsMetric, NsMetric)
+	metric.Register("policies that use a predictor", CallsMetric, PredictionsMetric, NsMetric)
 	for _, e := range registry {
 		metric.Register("predictor "+e.Name, e.Metrics...)
 	}

@@ -5,13 +5,13 @@ import (
 	"math/rand/v2"
 )
 
-// Samples makes what a model learns from out of requests: a row of features, and as label the logarithm of 1 plus the
-// time from there to the next request of the object. Each request gives one sample, once its object is requested again.
-// If that has not happened after a window of requests, the label is that of twice the time that has passed, as in LRB
-// (NSDI 2020, section 4.3): without such samples a model would only learn from objects that come back.
+// Samples turns requests into samples for a model: a row of features, and as label the logarithm of 1 plus the time to
+// the next request of the object. Each request gives one sample, once its object is requested again. If that has not
+// happened after a window of requests, the label is that of twice the time that has passed, as in LRB (NSDI 2020,
+// section 4.3): without such samples a model would only learn from objects that are requested again.
 //
-// Where features depend on the time of asking, a sample describes its object at an age between 0 and the interval,
-// drawn uniformly in the logarithm, so that a model learns what a long silence means.
+// Where features depend on the time of the prediction, a sample describes its object at an age between 0 and the
+// interval, drawn uniformly in the logarithm, so that a model learns what a long silence means.
 type Samples struct {
 	*Features
 	window  int

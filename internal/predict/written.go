@@ -11,8 +11,8 @@ import (
 
 var writtenEntry = Entry{
 	Name: "written",
-	Summary: "the predictions that are written out, one per request, and from the start again: for worked examples and " +
-		"for what a search has found",
+	Summary: "the given predictions, one per request, repeated from the start at their end: for worked examples and " +
+		"for the results of a search",
 	Source: "cachesim",
 	Future: true, // the author of the predictions may have known it
 	Params: []params.Param{
@@ -65,7 +65,7 @@ func parseWritten(text string) ([]float64, error) {
 	return distances, nil
 }
 
-// written predicts what it was told to. Its labels are its predictions of never.
+// written repeats the given predictions. Its labels are its predictions of never.
 type written struct {
 	distances []float64
 	next      []float64 // per object, as of its last observed request

@@ -1,6 +1,6 @@
-// Package accuracy measures how well predictors tell when objects are requested again, at moments as they arise in a
-// cache. It compares what a predictor says with what the trace does, by the distance of the next request, and with what
-// the optimum evicts.
+// Package accuracy measures how well predictors predict when objects are requested again, at moments as they arise in a
+// cache. It compares the predictions with the trace, by the distance of the next request, and with what the optimum
+// evicts.
 package accuracy
 
 import (
@@ -21,17 +21,17 @@ import (
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
-// Options say when a predictor is asked.
+// Options say when a predictor is tested.
 type Options struct {
-	Capacity int64 // objects of the cache whose contents a predictor is asked about
-	Moments  int   // requests, evenly spaced, at which it is asked
+	Capacity int64 // objects of the cache whose contents are predicted
+	Moments  int   // requests, evenly spaced, at which they are predicted
 	Warmup   int   // requests before the first of them
 	Seed     uint64
 	Progress func(requests int) // called now and then with requests since the last call; may be nil
 }
 
-// questionsPerMoment is how many of the objects it is asked about count for the figures by distance. All of the
-// thousands that a cache holds would say little more, as most are the same from one moment to the next.
+// questionsPerMoment is how many of the predicted objects count for the figures by distance. All of the thousands in a
+// cache would add little, as most are the same from one moment to the next.
 const questionsPerMoment = 50
 
 // Result is what was measured. Times are on the clock of the predictor: requests, or finished prompts (see Clock).
@@ -51,7 +51,7 @@ type Result struct {
 	Agreement float64 `json:"agreement"`
 	Chance    float64 `json:"chance"`
 	// SaidNever are the questions answered with a time at or after the end of the trace; NeverRight is the share of them
-	// in which the object is not requested again.
+	// for which that is right.
 	SaidNever  int      `json:"said_never"`
 	NeverRight *float64 `json:"never_right"`
 
@@ -85,14 +85,14 @@ type Decile struct {
 	High      float64 `json:"high"`      // ninetieth percentile
 }
 
-// answer is a question with what was said and what is so, as times from now.
+// answer is a question with the predicted and the true answer, as times from now.
 type answer struct {
 	predicted, true float64 // on the predictor's clock; Inf: never within the trace
 	rest            float64 // until the end of the trace
 	distance        float64 // true, in requests
 }
 
-// Measure replays t once and asks the predictor on the way. It fails where the cache does not fill up before the end,
+// Measure replays t once and tests the predictor on the way. It fails where the cache does not fill up before the end,
 // and with ctx's error as soon as ctx ends.
 func Measure(ctx context.Context, t *traces.Trace, spec predict.Spec, o Options) (*Result, error) {
 	return interruptible.Call(ctx, func() (*Result, error) { return compare(ctx, t, spec, o) })
@@ -101,7 +101,7 @@ func Measure(ctx context.Context, t *traces.Trace, spec predict.Spec, o Options)
 func compare(ctx context.Context, t *traces.Trace, spec predict.Spec, o Options) (*Result, error) {
 	if n := len(t.Objects); max(o.Warmup, filled(t, o.Capacity)) >= n {
 		return nil, fmt.Errorf("%s: after a warm-up of %d requests and those that fill a cache of %d objects, none of its "+
-			"%d requests is left to ask at",
+			"%d requests is left to measure at",
 			t.Name, o.Warmup, o.Capacity, n)
 	}
 	nextUse := oracle.NextUse(t.Objects, t.NumObjects)
@@ -174,7 +174,7 @@ func filled(t *traces.Trace, capacity int64) int {
 	return len(t.Objects)
 }
 
-// ask asks about what LRU holds before the request at pos: the objects that were requested last.
+// ask has the predictor predict what LRU holds before the request at pos: the most recently requested objects.
 func (m *measurement) ask(pos int) {
 	m.held = m.held[:0]
 	for at := pos - 1; int64(len(m.held)) < m.options.Capacity; at-- {
@@ -205,7 +205,7 @@ func (m *measurement) ask(pos int) {
 	}
 }
 
-// answer compares what was said of o at pos with what is so.
+// answer compares the prediction for o at pos with the truth.
 func (m *measurement) answer(o predict.Object, next float64, pos int) answer {
 	now, end := m.clock.at(pos), m.clock.at(m.clock.end)
 	a := answer{predicted: max(0, next-now), true: math.Inf(1), distance: math.Inf(1), rest: end - now}
@@ -255,7 +255,7 @@ func (m *measurement) result(spec predict.Spec) *Result {
 	return r
 }
 
-// horizons measures the answers by powers of ten of the true distance, those without one last.
+// horizons measures the answers by powers of ten of the true distance, those without a next request last.
 func horizons(answers []answer) (horizons []Horizon) {
 	add := func(h Horizon, within func(distance float64) bool) {
 		part := slices.DeleteFunc(slices.Clone(answers), func(a answer) bool { return !within(a.distance) })
@@ -354,7 +354,7 @@ func calibration(answers []answer) (deciles []Decile) {
 	return deciles
 }
 
-// clock is that of a predictor.
+// clock is the clock of a predictor.
 type clock struct {
 	prompts []int // positions at which they begin; nil where it counts requests
 	end     int   // position after the last request

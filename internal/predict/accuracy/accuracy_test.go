@@ -134,7 +134,7 @@ func TestNothingToAskAtIsAnError(t *testing.T) {
 	}
 	for _, o := range []Options{{Capacity: 10000, Moments: 10}, {Capacity: 5, Moments: 10, Warmup: 100}} {
 		if _, err := Measure(t.Context(), alternating(10, 100), spec, o); err == nil ||
-			!strings.Contains(err.Error(), "is left to ask at") {
+			!strings.Contains(err.Error(), "is left to measure at") {
 			t.Errorf("%+v: %v, want an error", o, err)
 		}
 	}

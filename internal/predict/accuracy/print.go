@@ -34,7 +34,7 @@ func Print(w io.Writer, results []*Result, format string) error {
 	return err
 }
 
-// Columns that tell rows apart.
+// Columns that identify rows.
 var (
 	predictorHead = records.Head{Name: "predictor", IsText: true, Weight: records.Key, Wrap: 16}
 	horizonHead   = records.Head{Name: "next request in", IsText: true, Weight: records.Key, Wrap: 16}
@@ -110,7 +110,7 @@ func encodeJSON(w io.Writer, results []*Result) error {
 	return jsonlines.Write(w, results)
 }
 
-// encodeCSV writes one row per predictor and horizon; that of all questions has none.
+// encodeCSV writes one row per predictor and horizon; the row of all questions has no horizon.
 func encodeCSV(w io.Writer, results []*Result) error {
 	out := csv.NewWriter(w)
 	_ = out.Write([]string{
@@ -145,7 +145,7 @@ func encodeCSV(w io.Writer, results []*Result) error {
 	return out.Error()
 }
 
-// exact writes every digit of x, or nothing if there is no such figure.
+// exact writes every digit of x, or nothing if x is nil.
 func exact(x *float64) string {
 	if x == nil {
 		return ""
@@ -184,7 +184,7 @@ func calibrationFigure(results []*Result) (*plots.Figure, error) {
 		line := plots.Line{Label: r.Predictor, Bars: true, Shift: vg.Length(3 * i), Style: plots.SeriesStyle(i)}
 		for _, d := range r.Calibration {
 			if n := len(line.X); n > 0 && line.X[n-1] == onLog(d.Predicted) {
-				continue // a predictor that says the same of many objects has no deciles
+				continue // a predictor with the same prediction for many objects has no deciles
 			}
 			line.X, line.Y = append(line.X, onLog(d.Predicted)), append(line.Y, onLog(d.True))
 			line.Low, line.High = append(line.Low, onLog(d.Low)), append(line.High, onLog(d.High))
@@ -204,7 +204,7 @@ func calibrationFigure(results []*Result) (*plots.Figure, error) {
 // request.
 func onLog(x float64) float64 { return max(x, 1) }
 
-// clocks says in what the results count time.
+// clocks names the unit of time of the results.
 func clocks(results []*Result) string {
 	for _, r := range results[1:] {
 		if r.Clock != results[0].Clock {

@@ -34,7 +34,7 @@ const nanBin = 0
 const largest = 1e150
 
 // NewData returns an empty table with the named features that keeps the last capacity rows. Memory per row: 9 bytes per
-// feature and 8 for the label; a Trainer takes about 40 more.
+// feature and 8 for the label; a Trainer needs about 40 more.
 func NewData(names []string, capacity int) (*Data, error) {
 	if len(names) == 0 || capacity < 1 || capacity > MaxRows {
 		return nil, fmt.Errorf(
@@ -85,8 +85,8 @@ func (d *Data) Add(row []float64, label float64) error {
 	return nil
 }
 
-// bin makes d.bins describe all rows with at most maxBins bins per feature. Edges are computed again once a quarter of
-// the rows are newer than they are.
+// bin fills d.bins for all rows with at most maxBins bins per feature. Edges are computed again once a quarter of the
+// rows are newer than they are.
 func (d *Data) bin(maxBins int) {
 	first := max(d.binnedTo, d.added-d.Len())
 	if d.edges == nil || d.maxBins != maxBins || 4*(d.added-d.edgesAt) >= d.Len() {
@@ -151,7 +151,7 @@ func (d *Data) makeEdges(maxBins int) {
 	}
 }
 
-// edgesOf appends to edges the edges between at most bins bins of the sorted values. Each lies half-way between two
+// edgesOf appends to edges the edges between at most bins bins of the sorted values. Each is half-way between two
 // neighbouring values.
 func edgesOf(sorted []float64, bins int, edges []float64) []float64 {
 	distinct := 0

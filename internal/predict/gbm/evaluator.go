@@ -16,7 +16,7 @@ type evaluator struct {
 	blocks []block
 }
 
-// blockTrees is how many trees a block has at most; their words lie on the stack.
+// blockTrees is how many trees a block has at most; their words are on the stack.
 const blockTrees = 128
 
 // sumWords is how many words the sums of a block have at most, so that they stay in the processor's second cache. Those
@@ -42,8 +42,8 @@ type conditions struct {
 	words   int
 	shift   int
 	missing []uint64 // all words after a NaN; nil: it changes none
-	// nodes that must be asked one by one: those that look at categories, and where some take 0 for missing and the value
-	// is 0, the others as well.
+	// nodes that must be evaluated one by one: those of categories, and all others if 0 counts as missing for some and the
+	// value is 0.
 	categories    []numbered
 	zeros         []numbered
 	zeroIsMissing bool
@@ -234,8 +234,8 @@ func (c *conditions) apply(row []float64, words *[blockTrees]uint64) {
 	}
 }
 
-// below returns the number of thresholds below a value. It halves the range without a branch that would have to be
-// foreseen: the comparison of whole numbers is a borrow, where that of floating-point numbers is a jump.
+// below returns the number of thresholds below a value. It halves the range without a branch to predict: a comparison
+// of integers compiles to a borrow, one of floating-point numbers to a jump.
 func (c *conditions) below(value float64) int {
 	key := keyOf(value)
 	first, n := 0, len(c.thresholds)

@@ -51,7 +51,7 @@ type leaf struct {
 
 // split is the best way to split a leaf.
 type split struct {
-	gain        float64 // 0: none is worth it
+	gain        float64 // 0: no split gains anything
 	feature     int
 	bin         uint8 // rows up to this bin go left
 	missingLeft bool
@@ -102,7 +102,7 @@ func (g *grower) quantise(gradients []float64) {
 	}
 }
 
-// grow splits leaves until there are enough, or none is worth it, and reports whether there was any split.
+// grow splits leaves until there are enough, or no split gains anything, and reports whether there was any split.
 func (g *grower) grow() bool {
 	g.fill(0)
 	g.leaves[0].best = g.bestSplit(0)
@@ -149,7 +149,7 @@ func (g *grower) apply(l int) {
 }
 
 // partition moves the rows of a leaf that go left before those that go right and returns where the latter begin. Which
-// way a row goes is hard to foresee, so it is looked up and added instead of branched on.
+// way a row goes is hard to predict for the processor, so it is looked up and added instead of branched on.
 func (g *grower) partition(first, last int, s split) int {
 	var isLeft [256]uint8
 	for bin := range g.data.binsOf(s.feature) {
@@ -175,8 +175,7 @@ func (s split) goesLeft(bin uint8) bool {
 	return bin <= s.bin
 }
 
-// share makes the histograms of two children out of that of their parent, which is that of l. Only the smaller one is
-// counted.
+// share makes the histograms of two children from their parent's, which l has. Only the smaller child is counted.
 func (g *grower) share(l, r int) {
 	small, large := r, l
 	if g.leaves[l].last-g.leaves[l].first < g.leaves[r].last-g.leaves[r].first {
@@ -249,7 +248,7 @@ func (h *histogram) addHalf(words []uint64, packed []int64, rows []int32) {
 	}
 }
 
-// bestSplit returns the split of a leaf that gains most; of equal ones the first.
+// bestSplit returns the split of a leaf that gains most; ties go to the first.
 func (g *grower) bestSplit(l int) (best split) {
 	if !g.splittable(l) {
 		return best
@@ -309,7 +308,7 @@ func (g *grower) scan(cells []int64, total, left int64, least float64) (best spl
 	return best
 }
 
-// score is what a leaf with this cell takes off the squared error, in quantised units.
+// score is the reduction of the squared error by a leaf with this cell, in quantised units.
 func (g *grower) score(cell int64) float64 {
 	sum := float64(cell >> countBits)
 	return sum * sum / (float64(cell&countMask) + g.options.Lambda)

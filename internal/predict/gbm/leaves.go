@@ -15,7 +15,7 @@ import (
 const checkedRows = 64
 
 // crossCheck compares the scores of the model that was read from text with those of the library leaves. Version 4 of
-// the format differs from version 3, the last that leaves knows, in linear trees only, and they have been refused.
+// the format differs from version 3, the last that leaves supports, only in linear trees, which have been rejected.
 func crossCheck(m *Model, text string) error {
 	text = strings.Replace(text, "\nversion=v4", "\nversion=v3", 1)
 	other, err := leaves.LGEnsembleFromReader(bufio.NewReader(strings.NewReader(text)), false)
@@ -42,8 +42,8 @@ func crossCheck(m *Model, text string) error {
 }
 
 // candidates returns for each feature values for which its nodes decide in different ways: thresholds and their
-// neighbours, categories, missing values. A category that is missing is left out: LightGBM sends it right, leaves takes
-// it for the category 0.
+// neighbours, categories, missing values. A missing category is left out: LightGBM sends it right, leaves treats it as
+// category 0.
 func (m *Model) candidates() [][]float64 {
 	values := make([][]float64, len(m.names))
 	for f := range values {

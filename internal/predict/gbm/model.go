@@ -21,10 +21,10 @@ type Model struct {
 	evaluator evaluator
 }
 
-// note is something that the file says about the model and evaluation does not use.
+// note is a remark in the file that evaluation does not use.
 type note struct{ key, value string }
 
-// AddNote notes something about the model, on one line, which its file carries along.
+// AddNote adds a remark about the model, on one line, which is written into its file.
 func (m *Model) AddNote(key, value string) { m.notes = append(m.notes, note{key, value}) }
 
 // Names returns the names of the features, in the order of a row.
@@ -39,7 +39,7 @@ func (m *Model) Predict(row []float64) float64 {
 	return m.objective.transform(m.score(row))
 }
 
-// PredictRows sets out[i] to the prediction for the i-th of the rows, which lie one after the other.
+// PredictRows sets out[i] to the prediction for the i-th of the rows, which are stored one after the other.
 func (m *Model) PredictRows(rows, out []float64) {
 	width := len(m.names)
 	for i := range out {
@@ -74,18 +74,18 @@ func (m *Model) Importance() (splits []int, gain []float64) {
 	return splits, gain
 }
 
-// Match reports whether a row of the named features can be given to the model: it must have been trained on as many,
-// under the same names unless it has none of its own.
+// Match returns an error if the model cannot evaluate rows of the named features: it must have been trained on as many,
+// under the same names unless its file has no names.
 func (m *Model) Match(features []string) error {
 	if len(m.names) != len(features) {
 		return fmt.Errorf("the model was trained on %d features (%s), but here a row has %d (%s); take the predictor's "+
-			"features that it was trained on, or train it anew",
+			"features that it was trained on, or train it again",
 			len(m.names), shorten(m.names), len(features), shorten(features))
 	}
 	for f, name := range m.names {
 		if name != features[f] && name != fmt.Sprintf("Column_%d", f) {
 			return fmt.Errorf("feature %d of the model is %s, but here it is %s: it was trained on other features, or in "+
-				"another order; train it anew", f+1, name, features[f])
+				"another order; train it again", f+1, name, features[f])
 		}
 	}
 	return nil
@@ -137,11 +137,11 @@ type treeLeaf struct {
 	rows  int
 }
 
-// missing says which values a node takes for missing. The numbers are LightGBM's.
+// missing says which values count as missing at a node. The numbers are LightGBM's.
 type missing uint8
 
 const (
-	missingNone missing = iota // NaN is taken for 0
+	missingNone missing = iota // NaN counts as 0
 	missingZero                // NaN and 0
 	missingNaN
 )
@@ -162,7 +162,7 @@ func (t *tree) predict(row []float64) float64 {
 	return t.leaves[^at].value
 }
 
-// zero is the magnitude up to which LightGBM takes a value for 0.
+// zero is the magnitude up to which a value counts as 0 in LightGBM.
 const zero = float64(float32(1e-35))
 
 func isZero(value float64) bool { return value > -zero && value <= zero }
@@ -183,8 +183,8 @@ func (n *treeNode) goesLeft(value float64) bool {
 	return value <= n.threshold
 }
 
-// has reports whether a category goes left. It is a non-negative whole number; what comes after the point is cut off,
-// and all else goes right.
+// has reports whether a category goes left. It is a non-negative whole number; decimals are cut off, and all other
+// values go right.
 func (n *treeNode) has(value float64) bool {
 	if !(value > -1 && value < float64(32*len(n.categories))) {
 		return false

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// objective is what a model was trained for, and so what its score means.
+// objective is what a model was trained for; it says what the score means.
 type objective struct {
 	text      string // as in a LightGBM file
 	transform func(score float64) float64
@@ -20,7 +20,7 @@ func identity(score float64) float64 { return score }
 
 var regression = objective{"regression", identity}
 
-// transforms gives for each objective that can be used what makes a prediction of a score.
+// transforms has for each supported objective the function that turns a score into a prediction.
 var transforms = map[string]func(float64) float64{
 	"regression":    identity,
 	"regression_l1": identity,
@@ -33,15 +33,15 @@ var transforms = map[string]func(float64) float64{
 	"tweedie":       math.Exp,
 }
 
-// refusals gives for objectives that cannot be used the reason.
+// refusals has the reason why an objective cannot be used.
 var refusals = map[string]string{
-	"binary":               "it predicts probabilities, and a time is wanted; train with objective regression",
-	"cross_entropy":        "it predicts probabilities, and a time is wanted; train with objective regression",
-	"cross_entropy_lambda": "it predicts probabilities, and a time is wanted; train with objective regression",
-	"multiclass":           "a prediction is one number, and this model gives one per class",
-	"multiclassova":        "a prediction is one number, and this model gives one per class",
-	"lambdarank":           "its scores order the rows of one query and are no times",
-	"rank_xendcg":          "its scores order the rows of one query and are no times",
+	"binary":               "it predicts probabilities, not times; train with objective regression",
+	"cross_entropy":        "it predicts probabilities, not times; train with objective regression",
+	"cross_entropy_lambda": "it predicts probabilities, not times; train with objective regression",
+	"multiclass":           "it predicts a number per class, not one number; train with objective regression",
+	"multiclassova":        "it predicts a number per class, not one number; train with objective regression",
+	"lambdarank":           "its scores rank the rows of a query and are not times; train with objective regression",
+	"rank_xendcg":          "its scores rank the rows of a query and are not times; train with objective regression",
 }
 
 // parseObjective reads the objective line of a file: a name and its parameters.

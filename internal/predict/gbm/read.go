@@ -26,10 +26,10 @@ func ReadFile(path string) (*Model, error) {
 }
 
 // Read reads a model in LightGBM's text format, version 2, 3 or 4: what `save_model` of LightGBM and WriteTo write.
-// What cannot be evaluated as LightGBM does is refused with the reason: several classes, linear trees, objectives whose
-// scores are not predictions, and files that are cut off or contradict themselves. The model's predictions are compared
-// with those of the library leaves on rows made from its own thresholds, and a difference is an error. The name is that
-// of the model in errors.
+// Models that cannot be evaluated as LightGBM does are rejected with the reason: several classes, linear trees,
+// objectives whose scores are not predictions, and files that are cut off or contradict themselves. The model's
+// predictions are compared with those of the library leaves on rows made from its own thresholds, and a difference is
+// an error. Errors name the model by name.
 func Read(r io.Reader, name string) (*Model, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxFile+1))
 	if err != nil {
@@ -54,7 +54,7 @@ type parser struct {
 	line int // number of the last line that was read
 }
 
-// next returns the next line without what ends it, or false at the end of the file.
+// next returns the next line without its line break, or false at the end of the file.
 func (p *parser) next() (string, bool) {
 	if p.rest == "" {
 		return "", false
@@ -70,7 +70,7 @@ func (p *parser) errorf(format string, args ...any) error {
 	return fmt.Errorf("line %d: %w", p.line, fmt.Errorf(format, args...))
 }
 
-// entry is the value of a key and where it stands.
+// entry is the value of a key and its line.
 type entry struct {
 	value string
 	line  int
@@ -177,7 +177,7 @@ func parseFinite(text string) (float64, bool) {
 	return x, err == nil && !math.IsNaN(x) && !math.IsInf(x, 0)
 }
 
-// parseThreshold allows infinity: what is not missing goes left.
+// parseThreshold allows infinity: all values that are not missing go left.
 func parseThreshold(text string) (float64, bool) {
 	x, err := strconv.ParseFloat(text, 64)
 	return x, err == nil && !math.IsNaN(x)
@@ -239,8 +239,8 @@ func parseHeader(h section) (*Model, int, error) {
 	}
 	e, ok := h.entries["objective"]
 	if !ok {
-		return nil, 0, fmt.Errorf("line %d: the header has no objective, as where it was a function of the user's own, so "+
-			"nothing says what a prediction means", h.line)
+		return nil, 0, fmt.Errorf("line %d: the header has no objective, as after training with a custom one, so "+
+			"it is unknown what a prediction means; train with objective regression", h.line)
 	}
 	var err error
 	if m.objective, err = parseObjective(e.value); err != nil {
@@ -318,7 +318,7 @@ func (m *Model) parseTrees(p *parser, trees int) error {
 	if line, ok := p.skipBlank(); !ok {
 		return p.errorf("no \"end of trees\" after tree %d: the file is cut off", trees-1)
 	} else if line != "end of trees" {
-		return p.errorf("%q, want \"end of trees\": tree_sizes in the header speaks of %d trees", clip(line), trees)
+		return p.errorf("%q, want \"end of trees\": tree_sizes in the header has %d values", clip(line), trees)
 	}
 	return nil
 }
@@ -371,7 +371,7 @@ func parseTree(s section, features int) (t tree, err error) {
 	return t, t.parseDescription(s)
 }
 
-// optional returns a number that need not be there.
+// optional returns a number that may be missing.
 func optional(s section, key string, otherwise float64) (float64, error) {
 	if _, ok := s.entries[key]; !ok {
 		return otherwise, nil
@@ -419,8 +419,8 @@ func (t *tree) parseNodes(s section, features int) error {
 	return nil
 }
 
-// parseChildren checks that each leaf and each node but the first is the child of exactly one node that stands before
-// it, so that what is read is a tree.
+// parseChildren checks that each leaf and each node but the first is the child of exactly one node before it, so that
+// the nodes form a tree.
 func (t *tree) parseChildren(s section) (left, right []int32, err error) {
 	n := len(t.leaves) - 1
 	isChild := func(w string) (int32, bool) {
@@ -441,7 +441,7 @@ func (t *tree) parseChildren(s section) (left, right []int32, err error) {
 				at = n + int(^c)
 			} else if at <= i {
 				return nil, nil, fmt.Errorf(
-					"line %d: node %d of %s has node %d as its child, which stands before it",
+					"line %d: node %d of %s has node %d as its child, which is not after it",
 					s.entries["left_child"].line,
 					i,
 					s.title,
@@ -497,7 +497,7 @@ func (t *tree) parseCategories(s section) error {
 	return nil
 }
 
-// parseDescription reads what evaluation does not need, as far as it is there.
+// parseDescription reads what evaluation does not need, if the file has it.
 func (t *tree) parseDescription(s section) error {
 	n := len(t.nodes)
 	set := func(key string, count int, store func(i int, x float64)) error {

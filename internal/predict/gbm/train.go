@@ -12,13 +12,13 @@ import (
 // MaxLeaves is the most leaves that a tree is grown with: each takes a histogram of every feature, 2 KiB.
 const MaxLeaves = 1024
 
-// Options are how a model is trained. Names follow LightGBM's parameters.
+// Options say how a model is trained. Names follow LightGBM's parameters.
 type Options struct {
 	Trees        int     // boosting rounds, at least 1
-	Leaves       int     // of a tree at most, from 2 to MaxLeaves
+	Leaves       int     // most leaves of a tree, from 2 to MaxLeaves
 	MaxDepth     int     // of a tree, in splits from the root to a leaf; 0: not limited
 	LearningRate float64 // above 0, at most 1
-	MinLeafRows  int     // rows in a leaf at least
+	MinLeafRows  int     // least rows in a leaf
 	Lambda       float64 // L2 regularisation of leaf values
 	Bagging      float64 // share of rows that a tree is trained on, above 0, at most 1
 	Features     float64 // share of features that a tree may split on, above 0, at most 1
@@ -36,7 +36,7 @@ func Defaults() Options {
 	return Options{Trees: 100, Leaves: 31, LearningRate: 0.1, MinLeafRows: 20, Bagging: 1, Features: 1, MaxBins: 256}
 }
 
-// Check refuses options that mean nothing.
+// Check returns an error if an option is out of range.
 func (o Options) Check() error {
 	switch {
 	case o.Trees < 1:
@@ -60,7 +60,7 @@ func (o Options) Check() error {
 	case !(o.Validation >= 0 && o.Validation < 1):
 		return fmt.Errorf("validation %v: want a share of the rows from 0 to below 1", o.Validation)
 	case o.Patience < 0:
-		return fmt.Errorf("patience %d: want a number of trees, or 0 for no early end", o.Patience)
+		return fmt.Errorf("patience %d: want a number of trees, or 0 to train all trees", o.Patience)
 	case o.Patience > 0 && o.Validation == 0:
 		return fmt.Errorf("patience %d: ending early needs rows that are held back; give a validation share, or leave out "+
 			"patience", o.Patience)
@@ -75,7 +75,7 @@ type Trainer struct {
 	grower    grower
 	bits      *rand.Rand
 	scores    []float64 // per row, the prediction of the trees so far
-	gradients []float64 // per row, what they leave over of the label
+	gradients []float64 // per row, the residual of the label
 	rows      []int32   // trained on
 	held      []int32   // for validation
 	bag       []int32   // rows of the present tree
@@ -87,7 +87,7 @@ type Trainer struct {
 	Progress func(trees int)
 }
 
-// NewTrainer returns a trainer, or an error where options mean nothing.
+// NewTrainer returns a trainer, or an error if an option is out of range.
 func NewTrainer(o Options) (*Trainer, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
@@ -191,8 +191,8 @@ func (t *Trainer) fit(d *Data, m *Model, rows []int32) Fit {
 	return Fit{len(rows), math.Sqrt(model / n), math.Sqrt(mean / n)}
 }
 
-// step grows one tree on what the trees so far leave over and adds it to the scores. It reports whether any split was
-// worth it.
+// step grows one tree on the residuals of the trees so far and adds it to the scores. It reports whether any split
+// improved the error.
 func (t *Trainer) step(d *Data) (tree, bool) {
 	t.draw(len(d.names))
 	g := &t.grower
@@ -244,7 +244,7 @@ func (t *Trainer) draw(features int) {
 // resize returns a slice of length n that reuses s if it can; its elements are not cleared.
 func resize[T any](s []T, n int) []T { return slices.Grow(s[:0], n)[:n] }
 
-// note writes the options down under the names that LightGBM has for them.
+// note records the options under their LightGBM names.
 func (o Options) note(m *Model) {
 	for _, n := range []struct {
 		key   string

@@ -40,7 +40,7 @@ func (m *Model) WriteTo(w io.Writer) (int64, error) {
 	return file.WriteTo(w)
 }
 
-// writeImportance lists how many nodes split on each feature, the most first.
+// writeImportance lists how many nodes split on each feature, the most frequent first.
 func (m *Model) writeImportance(w *bytes.Buffer) {
 	splits, _ := m.Importance()
 	order := make([]int, 0, len(splits))
@@ -97,7 +97,7 @@ func (t *tree) categories() (boundaries []int, bitset []uint32) {
 	return boundaries, bitset
 }
 
-// Bits of LightGBM's decision_type; the kind of missing values stands above them.
+// Bits of LightGBM's decision_type; the kind of missing values is in the bits above them.
 const (
 	decisionCategorical = 1 << 0
 	decisionDefaultLeft = 1 << 1

@@ -9,15 +9,14 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
 
-// New builds a predictor for a replay of t. Only one that knows the future gets to see nextUse and optEvicts
-// (see predict.Config), of which the latter may be nil.
+// New builds a predictor for a replay of t. Only one that knows the future sees nextUse and optEvicts (see
+// predict.Config), of which the latter may be nil.
 func New(spec predict.Spec, t *traces.Trace, seed uint64, nextUse func() []uint32,
 	optEvicts func() []bool) (*predict.Counted, error) {
 	return NewWith(spec, t, 0, seed, nextUse, optEvicts)
 }
 
-// NewWith is New for a cache that also holds objects which the trace never asks for: further ones, numbered behind its
-// own.
+// NewWith is New for a cache that also holds objects that the trace never requests; they are numbered after its own.
 func NewWith(spec predict.Spec, t *traces.Trace, further int, seed uint64, nextUse func() []uint32,
 	optEvicts func() []bool) (*predict.Counted, error) {
 	config := predict.Config{

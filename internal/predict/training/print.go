@@ -49,7 +49,7 @@ func (s *Summary) fitTable() records.Grid {
 	return t
 }
 
-// featureTable lists the features that are worth most first.
+// featureTable lists the features, the most useful first.
 func (s *Summary) featureTable() records.Grid {
 	t := records.Grid{Heads: []records.Head{{Name: "feature", IsText: true, Wrap: 16}, {Name: "splits", Weight: 1},
 		{Name: "gain", Weight: 2}}}

@@ -12,7 +12,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
 
-// Options are what to learn from and how.
+// Options say which samples to learn from, and how.
 type Options struct {
 	Features predict.FeatureSet
 	Rows     int // samples to learn from, the newest ones
@@ -24,7 +24,7 @@ type Options struct {
 const labelNote = "log(1 + requests until the object is requested again); finished prompts in place of requests " +
 	"where the trace has prompts"
 
-// Summary is how a training went.
+// Summary describes a training.
 type Summary struct {
 	Trace      string    `json:"trace"`
 	Requests   int64     `json:"requests"`
@@ -101,7 +101,7 @@ func (s *Summary) sample(t *traces.Trace, o Options) (*gbm.Data, error) {
 		return nil, err
 	}
 	if data.Len() == 0 {
-		return nil, fmt.Errorf("trace %s has nothing to learn from: of its %s requests none is to an object requested "+
+		return nil, fmt.Errorf("trace %s has no samples to learn from: of its %s requests none is to an object requested "+
 			"before, and none is older than the horizon of %s",
 			t.Name, records.Count(s.Requests), records.Count(int64(o.Horizon)))
 	}
