@@ -112,16 +112,19 @@ func (d *dftracerReader) follow(c *dftracerCall, a *access) error {
 		return d.open(c)
 	case "lseek", "lseek64":
 		return d.seek(c)
+	case "write", "writev", "fwrite":
+		d.handles.take(d.handle, max(c.length(), 0))
 	case "close", "fclose":
 		d.handles.forget(d.handle)
 	}
 	return source.ErrLeftOut
 }
 
-// length returns the bytes that a call read, -1 where it says nothing or failed.
+// length returns the bytes that a call read or wrote, -1 where it says nothing or failed.
 func (c *dftracerCall) length() int64 {
-	if string(c.name) == "fread" && c.size > 0 && c.ret >= 0 && c.ret <= math.MaxInt64/c.size {
-		return c.ret * c.size // it returns how many pieces of that size it read
+	pieces := string(c.name) == "fread" || string(c.name) == "fwrite"
+	if pieces && c.size > 0 && c.ret >= 0 && c.ret <= math.MaxInt64/c.size {
+		return c.ret * c.size // it returns a number of pieces of that size
 	}
 	return c.ret
 }
@@ -155,7 +158,7 @@ func (d *dftracerReader) open(c *dftracerCall) error {
 	} else {
 		d.handle = strconv.AppendInt(d.handle, c.ret, 10)
 	}
-	if err := d.handles.set(d.handle, 0); err != nil {
+	if err := d.handles.open(d.handle); err != nil {
 		return err
 	}
 	return source.ErrLeftOut
@@ -166,7 +169,7 @@ func (d *dftracerReader) seek(c *dftracerCall) error {
 	if c.ret < 0 {
 		return source.ErrLeftOut
 	}
-	if err := d.handles.set(d.handle, c.ret); err != nil {
+	if err := d.handles.move(d.handle, c.ret); err != nil {
 		return err
 	}
 	return source.ErrLeftOut

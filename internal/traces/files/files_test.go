@@ -107,15 +107,17 @@ func TestReadsOfEachFormat(t *testing.T) {
 				`{"name":"read","cat":"POSIX","pid":7,"ts":3000000,"args":{"fd":3,"fhash":138,"ret":7}}`,
 				`{"name":"read","cat":"POSIX","pid":7,"ts":3,"args":{"fd":3,"fhash":138,"ret":-1}}`,
 				`{"name":"pread","cat":"POSIX","pid":8,"ts":4000000,"args":{"fd":9,"fhash":139,"ret":8,"count":9,"offset":50}}`,
+				`{"name":"write","cat":"POSIX","pid":7,"ts":4,"args":{"fd":3,"fhash":138,"ret":1000}}`,
+				`{"name":"read","cat":"POSIX","pid":7,"ts":4000000,"args":{"fd":3,"fhash":138,"ret":1}}`,
 				`{"name":"fopen","cat":"STDIO","pid":7,"ts":4,"args":{"fhash":"ab"}}`,
 				`{"name":"fread","cat":"STDIO","pid":7,"ts":5000000,"args":{"fhash":"ab","ret":2,"size":10}}`,
 				"]",
 			},
 			want: []read{
 				{"7", "/d/a", 0, 5, -1, 1}, {"7", "/d/a", 5, 6, -1, 2}, {"7", "/d/a", 100, 7, -1, 3},
-				{"8", "hash:139", 50, 8, -1, 4}, {"7", "hash:ab", 0, 20, -1, 5},
+				{"8", "hash:139", 50, 8, -1, 4}, {"7", "/d/a", 1107, 1, -1, 4}, {"7", "hash:ab", 0, 20, -1, 5},
 			},
-			leftOut: 8,
+			leftOut: 9,
 		},
 		"strace": {
 			lines: []string{
@@ -139,6 +141,32 @@ func TestReadsOfEachFormat(t *testing.T) {
 				{"7", "/d/a", 8, 2, -1, 3}, {"7", "/d/b> c", 70, 4, -1, 3.5},
 			},
 			leftOut: 9,
+		},
+		"strace:job=x": { // what moves in a file beside reads, and copies that read one
+			lines: []string{
+				`1.0 openat(AT_FDCWD</>, "/a", O_RDWR) = 3</a>`,
+				`1.1 write(3</a>, "abc", 3) = 3`,
+				`1.2 read(3</a>, "d", 9) = 1`, // at 3
+				`1.3 fcntl(3</a>, F_DUPFD_CLOEXEC, 0) = 4</a>`,
+				`1.4 clone(flags=SIGCHLDstrace: Process 12 attached`,
+				`, child_tidptr=0x7f) = 12`,
+				`[pid 12] 1.5 dup2(4</a>, 0</dev/null> <unfinished ...>`,
+				`[pid 11] 1.6 read(4</a>, "e", 1) = 1`, // at 4
+				`[pid 12] 1.7 <... dup2 resumed>) = 0</a>`,
+				`[pid 12] 1.8 read(0</a>, "fg", 2) = 2`, // at 5
+				`[pid 12] 1.9 fcntl(0</a>, F_GETFL) = 0x8000 (flags O_RDWR)`,
+				`[pid 12] 2.0 sendfile(5</b>, 0</a>, NULL, 10) = 10`, // at 7
+				`[pid 12] 2.1 sendfile(5</b>, 0</a>, [500] => [510], 10) = 10`,
+				`[pid 12] 2.2 copy_file_range(3</a>(deleted), NULL, 5</b>, NULL, 4096, 0) = 5`, // at 17
+				`[pid 12] 2.3 read(3</a<char 1:9>>, "", 5) = 5`,                                // at 22
+				`[pid 12] 2.4 read(3</a>,  <detached ...>`,
+				`strace: Process 12 detached`,
+			},
+			want: []read{
+				{"x", "/a", 3, 1, -1, 1.2}, {"x", "/a", 4, 1, -1, 1.6}, {"x", "/a", 5, 2, -1, 1.8}, {"x", "/a", 7, 10, -1, 2},
+				{"x", "/a", 500, 10, -1, 2.1}, {"x", "/a", 17, 5, -1, 2.2}, {"x", "/a", 22, 5, -1, 2.3},
+			},
+			leftOut: 10,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -169,6 +197,7 @@ func TestBadReads(t *testing.T) {
 		"juicefs handle": {"2022.09.22 08:55:21.013121 [uid:0,gid:0,pid:0] read (1,2,3,x): OK\n", "juicefs",
 			"want read (INODE"},
 		"strace time":      {"read(3</a>, 1) = 1\n", "strace", "want a time in seconds with a fraction"},
+		"strace mixed":     {"1.5 clone(strace: Process 7 attached\n, 7) = 7\nhello\n", "strace", "line 3: want a time"},
 		"strace no result": {"1.5 read(3</a>, \"\n", "strace", "want the result of read"},
 		"msr columns":      {"1,2,3\n", "msr", "3 columns: want 7"},
 		"msr time":         {"5,hm,1,Read,0,512,1\n", "msr", "want a number of 100 ns from 1601"},
@@ -349,7 +378,10 @@ func FuzzJuiceFS(f *testing.F) {
 func FuzzStrace(f *testing.F) {
 	tracetest.Fuzz(f, "strace", `7 1.5 openat(AT_FDCWD</>, "/d/a", O_RDONLY) = 3</d/a>`+"\n"+
 		`7 2.0 read(3</d/a>, "x"..., 10) = 4`+"\n", "[pid 8] 2.5 read(3</d/a>,  <unfinished ...>\n"+
-		"[pid 8] 2.7 <... read resumed>\"z\", 10) = 6\n", `1.5 preadv2(5</b\76>, [{}], 1, 70, 0) = 4`+"\n")
+		"[pid 8] 2.7 <... read resumed>\"z\", 10) = 6\n", `1.5 preadv2(5</b\76>, [{}], 1, 70, 0) = 4`+"\n",
+		"1.5 clone(strace: Process 7 attached\n, 7) = 7\n", `1.5 sendfile(5</b>, 0</a>, [500] => [510], 10) = 10`+"\n",
+		`1.5 openat(AT_FDCWD</>, "a", 0) = 3</a>`+"\n"+`1.6 dup2(3</a>, 0) = 0</a>`+"\n"+
+			`1.7 copy_file_range(0</a (deleted)>, NULL, 5</b>, NULL, 77, 0) = 77`+"\n")
 }
 
 func FuzzFio(f *testing.F) {

@@ -4,35 +4,52 @@ import "fmt"
 
 // handles follows the positions of open files, for calls that read on from where the last one ended.
 type handles struct {
-	at map[string]int64
+	at map[string]*int64 // by handle: shared by those that were duplicated
 }
 
-// set notes that the next read through a handle begins at that byte.
-func (h *handles) set(handle []byte, position int64) error {
+// open notes that the next read through a new handle begins at the first byte.
+func (h *handles) open(handle []byte) error { return h.add(handle, new(int64)) }
+
+// move notes that the next read through a handle begins at that byte.
+func (h *handles) move(handle []byte, position int64) error {
 	if at, known := h.at[string(handle)]; known {
-		if at != position {
-			h.at[string(handle)] = position
-		}
+		*at = position
 		return nil
 	}
-	if len(h.at) == maxOpen {
+	return h.add(handle, &position)
+}
+
+// duplicate notes that a new handle shares the position of another, which may be unknown.
+func (h *handles) duplicate(handle, to []byte) error {
+	at, known := h.at[string(handle)]
+	if !known {
+		h.forget(to)
+		return nil
+	}
+	return h.add(to, at)
+}
+
+func (h *handles) add(handle []byte, at *int64) error {
+	if _, known := h.at[string(handle)]; !known && len(h.at) == maxOpen {
 		return fmt.Errorf("more than %d files are open at a time, the most that are followed", maxOpen)
 	}
 	if h.at == nil {
-		h.at = map[string]int64{}
+		h.at = map[string]*int64{}
 	}
-	h.at[string(handle)] = position
+	h.at[string(handle)] = at
 	return nil
 }
 
 // take returns where a read of so many bytes begins and moves on behind it; ok is false where the position of the
 // handle is not known.
 func (h *handles) take(handle []byte, bytes int64) (position int64, ok bool) {
-	position, ok = h.at[string(handle)]
-	if ok {
-		h.at[string(handle)] = position + bytes
+	at, ok := h.at[string(handle)]
+	if !ok {
+		return 0, false
 	}
-	return position, ok
+	position = *at
+	*at += bytes
+	return position, true
 }
 
 // forget notes that a handle was closed.

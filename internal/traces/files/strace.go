@@ -38,8 +38,12 @@ func looksLikeStrace(head source.Head) bool {
 type straceReader struct {
 	handles handles
 	begun   map[string][]byte // by process: the beginning of a call that goes on in a later line
+	broken  bool              // the next line may be the rest of one that a message broke
 	path    []byte
 }
+
+// unmixed is what to do about lines that are none of strace.
+const unmixed = "with its option -o, strace keeps its lines apart from what programs print"
 
 // maxBegun is how many calls may have begun and not ended at a time.
 const maxBegun = 1 << 20
@@ -76,7 +80,8 @@ func parseCall(line []byte) (c straceCall, err error) {
 		word, after, _ = bytes.Cut(rest, []byte(" "))
 	}
 	if bytes.IndexByte(word, '.') < 0 || !source.IsNumber(word) {
-		return c, fmt.Errorf("want a time in seconds with a fraction, as strace -ttt prints it, got %.30q", word)
+		return c, fmt.Errorf("want a time in seconds with a fraction, as strace -ttt prints it, got %.30q; %s", word,
+			unmixed)
 	}
 	if c.time, err = source.ParseTime(word, 1e9); err != nil {
 		return c, err
@@ -98,7 +103,10 @@ func (c *straceCall) parseName(text []byte) error {
 	if !ok || len(name) == 0 || !isName(name) {
 		return nil // a signal, or the end of a process
 	}
-	c.name, c.arguments = name, arguments
+	if bytes.HasSuffix(arguments, []byte("<detached ...>")) {
+		return nil // strace was stopped
+	}
+	c.name = name
 	c.arguments, c.unfinished = bytes.CutSuffix(arguments, []byte("<unfinished ...>"))
 	return nil
 }
@@ -115,8 +123,15 @@ func isName(text []byte) bool {
 
 // parse implements lineAccesses.
 func (s *straceReader) parse(line []byte, a *access) error {
+	if isMessage(line) {
+		s.broken = true
+		return source.ErrLeftOut
+	}
 	c, err := parseCall(line)
-	if err != nil {
+	broken := s.broken
+	if s.broken = false; err != nil && broken {
+		return source.ErrLeftOut
+	} else if err != nil {
 		return err
 	}
 	if c.name == nil || !follows(string(c.name)) {
@@ -140,70 +155,99 @@ func (s *straceReader) parse(line []byte, a *access) error {
 	return s.follow(&c, a)
 }
 
+// isMessage says whether a line ends with what strace says about a process that it begins or ends to follow. Without
+// the option -o that goes where the calls go, and may break one, of which the rest is the next line.
+func isMessage(line []byte) bool {
+	_, message, found := bytes.Cut(line, []byte("strace: Process "))
+	number, event, _ := bytes.Cut(bytes.TrimSpace(message), []byte(" "))
+	return found && source.IsDigits(number) && (string(event) == "attached" || string(event) == "detached")
+}
+
 // follows says whether a call reads a file or moves in one.
 func follows(name string) bool {
 	switch name {
-	case "read", "readv", "pread64", "pread", "preadv", "preadv2", "open", "openat", "openat2", "creat", "lseek",
-		"_llseek", "close":
+	case "read", "readv", "pread64", "pread", "preadv", "preadv2", "sendfile", "sendfile64", "copy_file_range", "write",
+		"writev", "open", "openat", "openat2", "creat", "dup", "dup2", "dup3", "fcntl", "lseek", "_llseek", "close":
 		return true
 	}
 	return false
 }
 
 // follow fills in a read, or moves in the file of a call that is none.
-func (s *straceReader) follow(c *straceCall, a *access) error {
-	at := bytes.LastIndex(c.arguments, []byte(") = "))
+func (s *straceReader) follow(c *straceCall, a *access) (err error) {
+	at := lastResult(c.arguments)
 	if at < 0 {
-		if at = bytes.LastIndex(c.arguments, []byte(")  = ")); at < 0 { // strace aligns results
-			at = lastResult(c.arguments)
-		}
-	}
-	if at < 0 {
-		return fmt.Errorf("want the result of %s, got %.40q", c.name, c.arguments)
+		return fmt.Errorf("want the result of %s, got %.40q; %s", c.name, c.arguments, unmixed)
 	}
 	_, result, _ := bytes.Cut(c.arguments[at:], []byte("= "))
 	arguments := c.arguments[:at]
-	switch string(c.name) {
-	case "open", "openat", "openat2", "creat":
-		if handle, _, ok := fileHandle(result); ok {
-			return cmpLeftOut(s.handles.set(handle, 0))
-		}
-		return source.ErrLeftOut
-	}
-	handle, path, ok := fileHandle(arguments)
-	if !ok {
-		return source.ErrLeftOut // no file
+	switch name := string(c.name); name {
+	case "open", "openat", "openat2", "creat", "dup", "dup2", "dup3", "fcntl":
+		return s.newHandle(name, arguments, result)
+	case "sendfile", "sendfile64":
+		_, arguments, _ = bytes.Cut(arguments, []byte(", ")) // what it writes to
 	}
 	value, valid := leadingNumber(result)
-	if string(c.name) == "close" {
-		s.handles.forget(handle)
+	handle, path, ok := fileHandle(arguments)
+	if !ok || !valid || value < 0 { // no file, or it failed
 		return source.ErrLeftOut
 	}
-	if !valid || value < 0 {
-		return source.ErrLeftOut // it failed
-	}
-	switch string(c.name) {
-	case "lseek":
-		return cmpLeftOut(s.handles.set(handle, value))
-	case "_llseek":
-		s.handles.forget(handle) // its result is among its arguments, in a form that differs
-		return source.ErrLeftOut
-	case "read", "readv":
-		position, known := s.handles.take(handle, value)
-		if !known {
-			return source.ErrLeftOut
-		}
-		a.Offset = position
-	default:
-		offset, ok := offsetOf(string(c.name), arguments)
-		if !ok {
-			return fmt.Errorf("want the offset of %s as its last number, got %.60q", c.name, arguments)
-		}
-		a.Offset = offset
+	if a.Offset, err = s.offset(string(c.name), handle, arguments, value); err != nil {
+		return err
 	}
 	s.path = unescape(s.path[:0], path)
 	a.time, a.Job, a.Path, a.Length = c.time, c.process, s.path, value
 	return nil
+}
+
+// offset returns where a call read, or else moves in the file and returns source.ErrLeftOut. value is its result.
+func (s *straceReader) offset(name string, handle, arguments []byte, value int64) (int64, error) {
+	offset, known := int64(0), false
+	switch name {
+	case "read", "readv":
+		offset, known = s.handles.take(handle, value)
+	case "sendfile", "sendfile64", "copy_file_range":
+		offset, known = s.copied(handle, arguments, value)
+	case "write", "writev":
+		s.handles.take(handle, value)
+	case "lseek":
+		return 0, cmpLeftOut(s.handles.move(handle, value))
+	case "_llseek", "close": // the result of _llseek is among its arguments, in a form that differs
+		s.handles.forget(handle)
+	default:
+		if offset, known = offsetOf(name, arguments); !known {
+			return 0, fmt.Errorf("want the offset of %s as its last number, got %.60q", name, arguments)
+		}
+	}
+	if !known {
+		return 0, source.ErrLeftOut
+	}
+	return offset, nil
+}
+
+// newHandle follows a call that opens a file or duplicates a handle.
+func (s *straceReader) newHandle(name string, arguments, result []byte) error {
+	made, _, ok := fileHandle(result)
+	if !ok || name == "fcntl" && !bytes.Contains(arguments, []byte("F_DUPFD")) {
+		return source.ErrLeftOut
+	}
+	if name[0] == 'o' || name[0] == 'c' {
+		return cmpLeftOut(s.handles.open(made))
+	}
+	handle, _, _ := fileHandle(arguments)
+	return cmpLeftOut(s.handles.duplicate(handle, made))
+}
+
+// copied returns where a call read that copies from a file. The argument behind its handle says where: NULL for the
+// position of the handle, or an offset in brackets.
+func (s *straceReader) copied(handle, arguments []byte, bytesRead int64) (offset int64, known bool) {
+	_, where, _ := bytes.Cut(arguments[len(handle):], []byte(", "))
+	if bytes.HasPrefix(where, []byte("NULL")) {
+		return s.handles.take(handle, bytesRead)
+	}
+	text, _, found := bytes.Cut(bytes.TrimPrefix(where, []byte("[")), []byte("]"))
+	n, ok := source.ParseDigits(text)
+	return int64(min(n, 1<<62)), ok && found
 }
 
 // cmpLeftOut returns the error of what is followed and no read.
@@ -214,17 +258,18 @@ func cmpLeftOut(err error) error {
 	return source.ErrLeftOut
 }
 
-// lastResult returns where the closing bracket before a result with more blanks stands, -1 for nowhere.
+// lastResult returns the place of the closing bracket before the result, which strace aligns with blanks; -1 for none.
 func lastResult(text []byte) int {
-	at := bytes.LastIndex(text, []byte(" = "))
-	if at < 0 {
-		return -1
+	for end := len(text); ; {
+		at := bytes.LastIndex(text[:end], []byte(" = "))
+		if at < 0 {
+			return -1
+		}
+		if call := bytes.TrimRight(text[:at], " "); bytes.HasSuffix(call, []byte(")")) {
+			return len(call) - 1
+		}
+		end = at
 	}
-	call := bytes.TrimRight(text[:at], " ")
-	if !bytes.HasSuffix(call, []byte(")")) {
-		return -1
-	}
-	return len(call) - 1
 }
 
 // fileHandle returns the number and the path that text begins with, as 3</data/a>; ok is false of what is no file.
@@ -240,7 +285,10 @@ func fileHandle(text []byte) (handle, path []byte, ok bool) {
 	if end < 0 {
 		return nil, nil, false
 	}
-	return text[:end], bytes.TrimSuffix(text[digits+1:end], []byte("(deleted)")), true
+	handle, _, _ = bytes.Cut(text[digits+1:end], []byte("<")) // the option -yy says there what a device is
+	handle = bytes.TrimSuffix(handle, []byte(" (deleted)"))
+	end = digits + 1 + len(handle)
+	return text[:end], text[digits+1 : end], true
 }
 
 // leadingNumber reads the number that text begins with.
