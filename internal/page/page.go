@@ -60,7 +60,8 @@ type Figure struct {
 	Caption string
 	SVG     template.HTML
 	Files   []Link
-	LeftOut bool // of the page, for its size: it is in the files alone
+	Note    string // what its points do not show; "" for nothing
+	LeftOut bool   // of the page, for its size: it is in the files alone
 }
 
 // Table is a table of texts. The first cell of a row is its heading.
@@ -107,7 +108,11 @@ func (t Table) Line(i int) string {
 func Drawn(d plots.Drawing, folder string) *Figure {
 	// package plots has escaped what is in its texts
 	f := &Figure{Name: d.Name, Caption: d.Title + ".", SVG: template.HTML(d.SVG())}
-	f.Alt = f.Caption + " The values are in the tables."
+	f.Alt = f.Caption + " The tables of this page and the files beside it have the numbers."
+	if d.Told < d.Points {
+		f.Note = fmt.Sprintf("%s of its %s points show their values: more would make the page too large.",
+			records.Count(int64(d.Told)), records.Count(int64(d.Points)))
+	}
 	for _, file := range d.Files {
 		kind := strings.ToUpper(strings.TrimPrefix(path.Ext(file.Name), "."))
 		f.Files = append(f.Files, Link{path.Join(folder, file.Name), kind})

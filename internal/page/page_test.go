@@ -119,6 +119,22 @@ func TestSameBytes(t *testing.T) {
 	}
 }
 
+// Where the points of a drawing are too many, the page says how many of them show their values.
+func TestPointsWithoutValues(t *testing.T) {
+	p := sample()
+	d := plots.Drawing{Name: "f", Points: 3000, Told: 390}
+	p.Sections[0].Parts = []Part{{Figure: Drawn(d, "")}}
+	const want = "390 of its 3,000 points show their values"
+	if !strings.Contains(written(t, p), want) {
+		t.Errorf("the page does not say %q", want)
+	}
+	d.Told = d.Points
+	p.Sections[0].Parts = []Part{{Figure: Drawn(d, "")}}
+	if strings.Contains(written(t, p), "show their values:") {
+		t.Error("all points show their values, and the page says that some do not")
+	}
+}
+
 // A page stays small enough to be sent, and says what it leaves out.
 func TestPageIsBounded(t *testing.T) {
 	rows := make([][]string, mostRows+5)

@@ -59,6 +59,8 @@ type Drawing struct {
 	Name  string // of the files, without their endings
 	Title string
 	Files []File
+	// Points is how many points the drawing has, and Told how many of them say their values in the SVG.
+	Points, Told int
 }
 
 // File is one of the files of a drawing.
@@ -107,6 +109,9 @@ func render(name, title string, width, height vg.Length, paint func(draw.Canvas)
 			return Drawing{}, err
 		}
 		d.Files = append(d.Files, File{name + f.ext, image.Bytes()})
+		if svg, ok := canvas.(*svgCanvas); ok {
+			d.Points, d.Told = svg.points, svg.told
+		}
 	}
 	return d, nil
 }

@@ -28,6 +28,8 @@ import (
 type svgCanvas struct {
 	*vgsvg.Canvas
 	elements []string
+	points   int // of lines and bars
+	told     int // of these, those that say their values
 }
 
 // Elements stand between these characters, which shorten lets through in no text.
@@ -59,6 +61,7 @@ func (c *svgCanvas) end() { c.add("</g>") }
 func (c *svgCanvas) spot(at vg.Point, value string) {
 	c.add(fmt.Sprintf(`<circle class="spot" cx="%.5g" cy="%.5g" r="5" fill-opacity="0"><title>%s</title></circle>`,
 		at.X.Points(), at.Y.Points(), html.EscapeString(value)))
+	c.told++
 }
 
 // WriteTo implements io.WriterTo.
@@ -133,7 +136,7 @@ func (p ofLine) GlyphBoxes(on *plot.Plot) []plot.GlyphBox {
 	return nil
 }
 
-// mostSpots is how many points of a plot say their values. Of more, each line has the same part.
+// mostSpots is how many points of a plot say their values. Of more, each line has the same part, and its last one.
 const mostSpots = 400
 
 // spots say the values of the points of all lines of a figure. They lie above everything else, so that the mouse
@@ -158,21 +161,32 @@ func (s *spots) draw(plotted draw.Canvas) {
 	if svg == nil {
 		return
 	}
-	all := 0
-	for _, l := range s.lines {
-		all += len(l.points)
-	}
-	step := (all + mostSpots - 1) / mostSpots
+	step := s.step()
 	area := s.figure.Plot.DataCanvas(plotted)
 	x, y := s.figure.Plot.Transforms(&area)
 	for _, l := range s.lines {
 		grouped(area, l.name, func() {
-			for i := 0; i < len(l.points); i += step {
-				p := l.points[i]
-				svg.spot(vg.Point{X: x(p.X), Y: y(p.Y)}, s.figure.valueText(l.name, p))
+			for i, p := range l.points {
+				if i%step == 0 || i == len(l.points)-1 {
+					svg.spot(vg.Point{X: x(p.X), Y: y(p.Y)}, s.figure.valueText(l.name, p))
+				}
 			}
 		})
+		svg.points += len(l.points)
 	}
+}
+
+// step returns the distance on a line between two points that say their values.
+func (s *spots) step() int {
+	all := 0
+	for _, l := range s.lines {
+		all += len(l.points)
+	}
+	if all <= mostSpots {
+		return 1
+	}
+	most := max(mostSpots-len(s.lines), 1) // the last points come on top
+	return (all + most - 1) / most
 }
 
 // valueText says what a point means: "lru, capacity (objects) 1,000: hit ratio 47.12%".

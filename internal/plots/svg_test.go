@@ -45,7 +45,8 @@ func TestSVGNamesLinesAndPoints(t *testing.T) {
 func TestSpotsAreFew(t *testing.T) {
 	f := New("title", "x", "y")
 	l := Line{Label: "line", Style: SeriesStyle(0)}
-	for i := range 3 * mostSpots {
+	const points = 3*mostSpots + 1
+	for i := range points {
 		l.X, l.Y = append(l.X, float64(i)), append(l.Y, float64(i))
 	}
 	if err := f.AddLine(l); err != nil {
@@ -57,5 +58,12 @@ func TestSpotsAreFew(t *testing.T) {
 	}
 	if n := strings.Count(string(d.SVG()), `class="spot"`); n == 0 || n > mostSpots {
 		t.Errorf("%d points say their values, want at most %d", n, mostSpots)
+	} else if d.Told != n || d.Points != points {
+		t.Errorf("%d of %d points are said to tell their values, want %d of %d", d.Told, d.Points, n, points)
+	}
+	for _, end := range []string{"line, x 0: y 0", "line, x 1,200: y 1,200"} {
+		if !strings.Contains(string(d.SVG()), "<title>"+end+"</title>") {
+			t.Errorf("the end of the line, %q, does not say its value", end)
+		}
 	}
 }
