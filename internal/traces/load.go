@@ -41,9 +41,6 @@ func Load(ctx context.Context, paths []string, opts LoadOptions) (*Trace, error)
 	if err := s.run(); err != nil {
 		return nil, err
 	}
-	if err := l.checkBytes(); err != nil {
-		return nil, err
-	}
 	t, err := l.finish()
 	if err != nil {
 		return nil, err
@@ -94,9 +91,6 @@ func LoadReader(ctx context.Context, name string, r stream.Reader, fields stream
 		l.expect(int(length))
 	}
 	if err := s.readWhole(r); err != nil {
-		return nil, err
-	}
-	if err := l.checkBytes(); err != nil {
 		return nil, err
 	}
 	return l.finish()
@@ -151,6 +145,9 @@ func (l *loader) finish() (*Trace, error) {
 		if sized, ok := t.Kind.(stream.Sized); ok && l.keep.Size {
 			t.ObjectSizes, t.RequestSizes = sized.ObjectSizes(), nil
 		}
+	}
+	if err := l.checkBytes(); err != nil {
+		return nil, err
 	}
 	if l.sampler != nil {
 		t.SampleRate, t.SampledFrom = l.opts.SampleRate, l.seen

@@ -404,6 +404,11 @@ func (s *scan) progress() (done, total int64) {
 
 func (s *scan) nothingKept() error {
 	if s.seen == 0 {
+		for _, reading := range s.together.List() {
+			if reading.LeftOut > 0 {
+				return fmt.Errorf("%s: holds no requests: %s", s.paths[0], reading.LeftOutText())
+			}
+		}
 		return fmt.Errorf("%s: holds no requests", s.paths[0])
 	}
 	return fmt.Errorf(

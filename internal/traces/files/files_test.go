@@ -213,6 +213,45 @@ func TestBadReads(t *testing.T) {
 	}
 }
 
+// TestHeaderOfReads: names of columns are found as those of other CSV files are, whatever their case.
+func TestHeaderOfReads(t *testing.T) {
+	for _, header := range []string{"path,offset,length,file_size", "Path,OFFSET,Length,FileSize",
+		` path, offset ,length ,"file size"`} {
+		got, _, err := readsOf(t, header+"\n/a,1,9,5\n", "")
+		if want := []read{{"", "/a", 1, 4, 5, 0}}; err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: got %v and error %v, want %v", header, got, err, want)
+		}
+	}
+}
+
+// TestNoReads: the error says what a file holds instead.
+func TestNoReads(t *testing.T) {
+	_, err := traces.Load(t.Context(), []string{"-"}, traces.LoadOptions{
+		Stdin: strings.NewReader("1.5 read(3, \"x\", 10) = 1\n1.6 close(3) = 0\n"),
+	})
+	if want := "holds no requests: 2 rows left out (other calls, and reads"; err == nil ||
+		!strings.Contains(err.Error(), want) {
+		t.Errorf("error %v, want %q", err, want)
+	}
+}
+
+// TestLineEndsInPaths: a table cannot hold every path, and says so.
+func TestLineEndsInPaths(t *testing.T) {
+	from, err := tracetest.OpenText(t, `1.5 pread64(3</a\r\nb>, "x", 10, 0) = 1`+"\n", "strace")
+	if err != nil {
+		t.Fatal(err)
+	}
+	records, err := clones(from)
+	if err != nil || len(records) != 1 {
+		t.Fatalf("%d records and error %v", len(records), err)
+	}
+	err = tracetest.TryWrite(t.Context(), filepath.Join(t.TempDir(), "x.csv"),
+		traces.CreateOptions{Format: "reads", Fields: from.Fields}, records)
+	if want := `"/a\r\nb": CSV cannot hold`; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("error %v, want %q", err, want)
+	}
+}
+
 // TestBlocksOfReads: a read asks for every block that it touches, and the last block of a file ends with the file, or
 // with what is read of it.
 func TestBlocksOfReads(t *testing.T) {

@@ -50,7 +50,8 @@ const maxBegun = 1 << 20
 
 func openStrace(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
 	s := &straceReader{begun: map[string][]byte{}}
-	src.Reading.Time, src.Reading.Why = "time in s", "other calls, and reads of nothing or at an unknown place"
+	src.Reading.Time = "time in s"
+	src.Reading.Why = "other calls, and reads of nothing, at an unknown place or without a path, which strace -y adds"
 	r := newReader(src, &lineAccesses{src: src, parse: s.parse}, opts)
 	return r, fieldsOf(r.block, true), nil
 }

@@ -37,9 +37,18 @@ func looksLikeTable(head source.Head) bool {
 		return false
 	}
 	cells := source.CutLoosely(nil, head.Lines[0], ',')
+	var header []string
+	for _, cell := range cells {
+		header = append(header, string(cell))
+	}
 	return !slices.ContainsFunc(tableColumns[:3], func(name string) bool {
-		return !slices.ContainsFunc(cells, func(cell []byte) bool { return string(cell) == name })
+		return !slices.ContainsFunc(header, isColumn(name))
 	})
+}
+
+// isColumn returns whether a column of the header is that with a name, whatever its case, blanks and punctuation.
+func isColumn(name string) func(header string) bool {
+	return func(header string) bool { return source.PlainName(header) == source.PlainName(name) }
 }
 
 // tableReader reads a read per row.
@@ -56,10 +65,13 @@ func openTable(src *source.Source, opts params.Values) (stream.Reader, stream.Fi
 	}
 	t.at = map[string]int{}
 	for i, name := range tableColumns {
-		t.at[name] = slices.Index(t.rows.Header, name)
+		t.at[name] = slices.IndexFunc(t.rows.Header, isColumn(name))
 		if i < 3 && t.at[name] < 0 {
 			return nil, stream.Fields{}, src.Errorf("no column %s in the header: want path, offset and length, and time, job "+
 				"and file_size where they are known", name)
+		}
+		if again := t.rows.Header[t.at[name]+1:]; t.at[name] >= 0 && slices.ContainsFunc(again, isColumn(name)) {
+			return nil, stream.Fields{}, src.Errorf("two columns %s in the header: want one", name)
 		}
 	}
 	clock := t.at["time"] >= 0
@@ -167,6 +179,11 @@ func (t *tableWriter) Write(rec *stream.Record) error {
 	t.cells = t.cells[:0]
 	if t.clock {
 		t.cells = append(t.cells, string(source.AppendSeconds(nil, rec.Time)))
+	}
+	for _, text := range [][]byte{head.Path, head.Job} {
+		if bytes.Contains(text, []byte("\r\n")) { // readers of CSV make a line end of the two
+			return fmt.Errorf("%.60q: CSV cannot hold a carriage return before a line end", text)
+		}
 	}
 	size := ""
 	if head.FileSize >= 0 {

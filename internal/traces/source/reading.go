@@ -80,9 +80,14 @@ func (r *Reading) packing() string {
 func (r *Reading) Line(remark string) string {
 	s := r.name() + ": " + r.text(remark)
 	if r.LeftOut > 0 {
-		s += fmt.Sprintf("; %s left out (%s)", counted(r.LeftOut, "row"), r.Why)
+		s += "; " + r.LeftOutText()
 	}
 	return s
+}
+
+// LeftOutText says how many rows were left out, and why.
+func (r *Reading) LeftOutText() string {
+	return fmt.Sprintf("%s left out (%s)", counted(r.LeftOut, "row"), r.Why)
 }
 
 // name names the files.
